@@ -1,0 +1,168 @@
+package event
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Outcome is how a turn or an attempt ended.
+type Outcome string
+
+// The outcomes.
+const (
+	Completed Outcome = "completed"
+	Aborted   Outcome = "aborted"
+	Failed    Outcome = "failed"
+)
+
+// Reason is why something was aborted.
+type Reason string
+
+// The reasons.
+const (
+	// Interrupted: a person or a client asked for it.
+	Interrupted Reason = "interrupted"
+	// Replaced: a new input took the turn's place.
+	Replaced Reason = "replaced"
+	// Shutdown: a signal, the end of standard input, the host closing.
+	Shutdown Reason = "shutdown"
+	// Crashed: the writer died; found and written when the log was opened.
+	Crashed Reason = "crashed"
+	// LimitReached: steps, time, cost or repeats; Cause.Limit says which.
+	LimitReached Reason = "limit"
+	// Parent: the parent agent or call was cancelled.
+	Parent Reason = "parent"
+	// TimedOut: a call's own timeout. Turns end by LimitReached instead.
+	TimedOut Reason = "timeout"
+)
+
+// Limit is the limit that a turn reached.
+type Limit string
+
+// The limits.
+const (
+	LimitSteps   Limit = "steps"
+	LimitTime    Limit = "time"
+	LimitCost    Limit = "cost"
+	LimitRepeats Limit = "repeats"
+)
+
+// Cause is why a turn, or one thing in it, ends. As an error it travels as
+// the cause of a cancelled context. The zero Cause is not valid; use
+// [Complete], [Abort] or [Fail].
+type Cause struct {
+	Outcome Outcome  `json:"outcome"`
+	Reason  Reason   `json:"reason,omitempty"`
+	Limit   Limit    `json:"limit,omitempty"`
+	By      string   `json:"by,omitempty"`
+	Message string   `json:"message,omitempty"`
+	Failure *Failure `json:"error,omitempty"`
+}
+
+// Complete is the cause of a good ending.
+func Complete() *Cause { return &Cause{Outcome: Completed} }
+
+// Abort is the cause of an ending that somebody or something forced.
+func Abort(reason Reason, by string) *Cause {
+	return &Cause{Outcome: Aborted, Reason: reason, By: by}
+}
+
+// AbortLimit is the cause of a turn that reached one of its limits.
+func AbortLimit(limit Limit, message string) *Cause {
+	return &Cause{Outcome: Aborted, Reason: LimitReached, Limit: limit, Message: message}
+}
+
+// Fail is the cause of a failure.
+func Fail(f *Failure) *Cause { return &Cause{Outcome: Failed, Failure: f} }
+
+// Error says how it ended in words for a person: "interrupted",
+// "replaced by a new input", "failed: …".
+func (c *Cause) Error() string {
+	switch c.Outcome {
+	case Completed:
+		return "completed"
+	case Failed:
+		if c.Failure == nil {
+			return "failed"
+		}
+		return "failed: " + c.Failure.Message
+	}
+	return joinMessage(c.Reason.words(c.Limit), c.Message)
+}
+
+// Unwrap returns the failure, so that errors.As finds it.
+func (c *Cause) Unwrap() error {
+	if c.Failure == nil {
+		return nil
+	}
+	return c.Failure
+}
+
+func (r Reason) words(limit Limit) string {
+	switch r {
+	case Replaced:
+		return "replaced by a new input"
+	case Shutdown:
+		return "settle was shut down"
+	case Crashed:
+		return "settle was killed"
+	case LimitReached:
+		return fmt.Sprintf("the limit on %s was reached", limit)
+	case Parent:
+		return "the parent was cancelled"
+	case TimedOut:
+		return "timed out"
+	}
+	return string(r)
+}
+
+func joinMessage(head, message string) string {
+	if message == "" {
+		return head
+	}
+	return head + ": " + message
+}
+
+// Failure is an error as the log keeps it, redacted. Name is stable and meant
+// for programs; Message is for people.
+type Failure struct {
+	// Name is the error's stable name, such as "TerminalRetryExhaustedError".
+	Name string `json:"name"`
+	// Kind is the kind of fault that a provider had, such as "overloaded".
+	Kind string `json:"kind,omitempty"`
+	// Status is the HTTP status, or 0 where there was none.
+	Status int `json:"status,omitempty"`
+	// URL is the request's, without userinfo and query.
+	URL string `json:"url,omitempty"`
+	// Body is the beginning of the provider's answer, at most 500 characters.
+	Body    string `json:"body,omitempty"`
+	Message string `json:"message"`
+	// Attempt and RetryLimit say which attempt of how many it was.
+	Attempt    int `json:"attempt,omitempty"`
+	RetryLimit int `json:"retry_limit,omitempty"`
+	// Stack is set where a panic was recovered.
+	Stack string `json:"stack,omitempty"`
+}
+
+// The stable names of failures.
+const (
+	// NameRetryExhausted: the last attempt that the budget allowed failed.
+	NameRetryExhausted = "TerminalRetryExhaustedError"
+	// NameProvider: the provider refused the request; a retry would not help.
+	NameProvider = "ProviderError"
+	// NameJournal: the log could not be written; what happened since is in memory only.
+	NameJournal = "JournalError"
+	// NamePanic: a defect of settle or of a tool.
+	NamePanic = "PanicError"
+	// NameInternal: any other failure of settle itself.
+	NameInternal = "InternalError"
+)
+
+func (f *Failure) Error() string {
+	var b strings.Builder
+	b.WriteString(f.Message)
+	if f.Status != 0 && !strings.Contains(f.Message, fmt.Sprint(f.Status)) {
+		fmt.Fprintf(&b, " (status %d)", f.Status)
+	}
+	return b.String()
+}

@@ -1,0 +1,344 @@
+package event
+
+import "encoding/json"
+
+// SessionOpened: a process holds the session and may write to it.
+type SessionOpened struct {
+	Settle     string   `json:"settle"`               // version of the binary
+	Dir        string   `json:"dir"`                  // working directory, absolute
+	Face       string   `json:"face,omitempty"`       // way in: "run", "serve", "library", …
+	PID        int      `json:"pid,omitempty"`        // process id of the host
+	Permission string   `json:"permission,omitempty"` // policy in force: allow, ask, deny
+	Parent     string   `json:"parent,omitempty"`     // session that started this one
+	Notes      []string `json:"notes,omitempty"`      // what a person should know, such as weaker custody
+}
+
+// SessionRecovered: the last writer died without closing, or the log's tail
+// was damaged; the survivor says what it found. It stands for the missing
+// session.closed and follows the endings of everything that was open.
+type SessionRecovered struct {
+	PID      int    `json:"pid,omitempty"`       // of the host that died, where known
+	Ended    int    `json:"ended,omitempty"`     // how many things recovery had to end
+	CutBytes int64  `json:"cut_bytes,omitempty"` // length of the damaged tail
+	Kept     string `json:"kept,omitempty"`      // file that keeps the damaged tail
+	Swept    []int  `json:"swept,omitempty"`     // pids of orphans that were ended
+	Message  string `json:"message,omitempty"`
+}
+
+// SessionClosed: the host let go of the session; nothing of it runs.
+type SessionClosed struct {
+	Reason  Reason `json:"reason,omitempty"` // empty for a normal close
+	Message string `json:"message,omitempty"`
+}
+
+// Mode says what an input does when a turn is running.
+type Mode string
+
+// The modes.
+const (
+	Queue   Mode = "queue"   // runs after the turn (default)
+	Steer   Mode = "steer"   // joins the turn at its next model request
+	Replace Mode = "replace" // aborts the turn, then runs
+)
+
+// Image is a picture within an input.
+type Image struct {
+	MediaType string `json:"media_type"` // image/png, image/jpeg, image/gif, image/webp
+	Data      []byte `json:"data"`       // the file's bytes; base64 in JSON
+	Name      string `json:"name,omitempty"`
+}
+
+// InputAccepted: an input is durable and will be run, held or dropped (C19).
+type InputAccepted struct {
+	Input  string  `json:"input"` // id
+	Text   string  `json:"text"`
+	Images []Image `json:"images,omitempty"`
+	Mode   Mode    `json:"mode,omitempty"`
+}
+
+// InputHeld: the input will not run by itself; the next send takes it along.
+type InputHeld struct {
+	Input  string `json:"input"`
+	Reason Reason `json:"reason,omitempty"`
+}
+
+// InputDropped: somebody took the input back before it ran.
+type InputDropped struct {
+	Input string `json:"input"`
+}
+
+// InterruptRequested: somebody asked for an end. Item names a single call; without it
+// the turn is meant.
+type InterruptRequested struct {
+	Reason Reason `json:"reason"`
+	Input  string `json:"input,omitempty"` // covers this input, accepted but not started
+}
+
+// TurnStarted: the inputs named are being worked on.
+type TurnStarted struct {
+	Inputs     []string `json:"inputs"`
+	Provider   string   `json:"provider,omitempty"`
+	Model      string   `json:"model,omitempty"`
+	Effort     string   `json:"effort,omitempty"`
+	Permission string   `json:"permission,omitempty"`
+}
+
+// Usage counts tokens. Input includes what was read from and written to the
+// provider's cache; Output includes Reasoning.
+type Usage struct {
+	Input      int64 `json:"input_tokens"`
+	CacheRead  int64 `json:"cache_read_tokens,omitempty"`
+	CacheWrite int64 `json:"cache_write_tokens,omitempty"`
+	Output     int64 `json:"output_tokens"`
+	Reasoning  int64 `json:"reasoning_tokens,omitempty"`
+}
+
+// Add returns the sum of u and v.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{
+		Input: u.Input + v.Input, CacheRead: u.CacheRead + v.CacheRead, CacheWrite: u.CacheWrite + v.CacheWrite,
+		Output: u.Output + v.Output, Reasoning: u.Reasoning + v.Reasoning,
+	}
+}
+
+// Summary is what a finished turn took.
+type Summary struct {
+	Steps    int   `json:"steps"`            // responses that the model finished
+	Attempts int   `json:"attempts"`         // requests that were sent
+	Calls    int   `json:"calls"`            // tool calls that started
+	Denied   int   `json:"denied,omitempty"` // approvals that were denied
+	Usage    Usage `json:"usage"`
+}
+
+// TurnCompleted: the model finished and asked for no further tool.
+type TurnCompleted struct {
+	Summary
+}
+
+// TurnAborted: somebody or something forced the end.
+type TurnAborted struct {
+	Reason  Reason `json:"reason"`
+	Limit   Limit  `json:"limit,omitempty"`
+	Message string `json:"message,omitempty"`
+	Summary
+}
+
+// TurnFailed: the turn could not go on.
+type TurnFailed struct {
+	Failure *Failure `json:"error"`
+	Summary
+}
+
+// AttemptStarted: one model request is about to be sent.
+type AttemptStarted struct {
+	Step      int      `json:"step"`               // from 1 within the turn
+	N         int      `json:"n"`                  // from 1 within the step
+	Provider  string   `json:"provider,omitempty"` // provider's name
+	Model     string   `json:"model,omitempty"`
+	Inputs    []string `json:"inputs,omitempty"`     // inputs that steer: they join here
+	MaxTokens int      `json:"max_tokens,omitempty"` // clamped output limit that was sent
+	Trimmed   int      `json:"trimmed,omitempty"`    // outputs of old calls that were shortened to fit
+}
+
+// AttemptEnded: the response ended, one way or another.
+type AttemptEnded struct {
+	Outcome    Outcome  `json:"outcome"`
+	Reason     Reason   `json:"reason,omitempty"`      // if aborted
+	StopReason string   `json:"stop_reason,omitempty"` // provider's, normalised: end_turn, tool_use, max_tokens, refusal, …
+	ResponseID string   `json:"response_id,omitempty"`
+	Usage      Usage    `json:"usage"`
+	Failure    *Failure `json:"error,omitempty"`
+	// RetryIn is the wait before the next attempt in milliseconds; nil if
+	// there will be none.
+	RetryIn *int64 `json:"retry_in_ms,omitempty"`
+	// Discarded are the items that ended well but are not part of the
+	// conversation, since a later attempt says them anew.
+	Discarded []string `json:"discarded,omitempty"`
+}
+
+// ItemType is the type of an item.
+type ItemType string
+
+// The item types.
+const (
+	Message   ItemType = "message"   // text of the model for a person
+	Reasoning ItemType = "reasoning" // text of the model for itself
+	ToolCall  ItemType = "tool_call" // a tool call with its output
+	Note      ItemType = "note"      // text of settle for the model
+)
+
+// ItemStarted: an item begins; its text follows in deltas.
+type ItemStarted struct {
+	Type       ItemType `json:"type"`
+	ProviderID string   `json:"provider_id,omitempty"`
+	CallID     string   `json:"call_id,omitempty"` // provider's id of a call
+	Name       string   `json:"name,omitempty"`    // tool
+}
+
+// Stream says which text of an item a delta continues.
+type Stream string
+
+// The streams.
+const (
+	Text      Stream = "text"      // message, reasoning
+	Arguments Stream = "arguments" // call, until call.ready
+	Output    Stream = "output"    // call, from call.started on
+)
+
+// ItemDelta: more of an item's text.
+type ItemDelta struct {
+	Stream Stream `json:"stream"`
+	Text   string `json:"text"`
+}
+
+// CallReady: a call's arguments are complete. They need not be valid.
+type CallReady struct {
+	Name      string `json:"name"`
+	CallID    string `json:"call_id,omitempty"`
+	Arguments string `json:"arguments"`
+}
+
+// CallStarted is durable before the call's side effects begin (C5).
+type CallStarted struct {
+	Title string `json:"title,omitempty"` // the call in one line, for people
+}
+
+// Status is how far an item is.
+type Status string
+
+// The statuses of an item.
+const (
+	ItemOpen      Status = "open"
+	ItemCompleted Status = "completed"
+	ItemFailed    Status = "failed"  // call: it ran and says it failed, or was refused
+	ItemAborted   Status = "aborted" // cut before its end
+)
+
+// Effects says what an aborted call may have done. It is empty for a call
+// that ran to its end.
+type Effects string
+
+// The effects.
+const (
+	EffectsNone    Effects = "none"    // it never started
+	EffectsPartial Effects = "partial" // it ran and was ended; nothing of it runs on
+	EffectsUnknown Effects = "unknown" // nobody knows
+)
+
+// Seal is a token by which a provider recognises its own reasoning. It is
+// sent back unaltered, or not at all.
+type Seal struct {
+	Format string `json:"format"` // "signature", "redacted", "encrypted", "details"
+	Data   string `json:"data"`
+}
+
+// Content is all that an item says.
+type Content struct {
+	Type ItemType `json:"type"`
+	Text string   `json:"text,omitempty"` // message, reasoning, note
+
+	// Reasoning, and what else only its provider can read.
+	Provider   string `json:"provider,omitempty"`
+	Model      string `json:"model,omitempty"`
+	ProviderID string `json:"provider_id,omitempty"`
+	Seal       *Seal  `json:"seal,omitempty"`
+
+	// Tool calls.
+	CallID      string          `json:"call_id,omitempty"`
+	Name        string          `json:"name,omitempty"`
+	Arguments   string          `json:"arguments,omitempty"`
+	Output      string          `json:"output,omitempty"`       // what the model is told
+	OutputFile  string          `json:"output_file,omitempty"`  // where the whole output is, if it is longer
+	OutputBytes int64           `json:"output_bytes,omitempty"` // length of the whole output
+	ExitCode    *int            `json:"exit_code,omitempty"`
+	Detail      json.RawMessage `json:"detail,omitempty"` // for people and faces (a diff, …), never sent
+	Jobs        []string        `json:"jobs,omitempty"`   // jobs that the call left behind
+	Survivors   []Process       `json:"survivors,omitempty"`
+}
+
+// Process is a process that settle could not end (C7).
+type Process struct {
+	PID     int    `json:"pid"`
+	Command string `json:"command,omitempty"`
+	Why     string `json:"why,omitempty"`
+}
+
+// ItemEnded carries the item whole, so that nobody needs its deltas any more.
+type ItemEnded struct {
+	Status  Status  `json:"status"`
+	Effects Effects `json:"effects,omitempty"` // aborted call
+	Cause   *Cause  `json:"cause,omitempty"`   // if aborted
+	Content
+}
+
+// ApprovalRequested: a call waits for somebody's word. The event's item is
+// the call.
+type ApprovalRequested struct {
+	Approval string          `json:"approval"` // id
+	Tool     string          `json:"tool"`
+	Title    string          `json:"title,omitempty"`
+	Why      string          `json:"why,omitempty"` // which rule asks
+	Detail   json.RawMessage `json:"detail,omitempty"`
+}
+
+// Verdict is how an approval ended.
+type Verdict string
+
+// The verdicts.
+const (
+	Approved        Verdict = "approved"
+	ApprovedSession Verdict = "approved_session"
+	Denied          Verdict = "denied"
+	ApprovalAborted Verdict = "aborted" // and the turn is to be interrupted
+	Expired         Verdict = "expired" // its turn ended first (C16)
+)
+
+// ApprovalEnded: somebody, or a declared policy, answered.
+type ApprovalEnded struct {
+	Approval string  `json:"approval"`
+	Verdict  Verdict `json:"verdict"`
+	Message  string  `json:"message,omitempty"` // words for the model
+	Policy   string  `json:"policy,omitempty"`  // the policy that answered where nobody could
+}
+
+// JobStarted: a process of the session outlives its call.
+type JobStarted struct {
+	Job     string `json:"job"` // id
+	PID     int    `json:"pid"`
+	Command string `json:"command"`
+	Log     string `json:"log,omitempty"` // file with its output
+}
+
+// JobEnd is how a job ended.
+type JobEnd string
+
+// The ends of a job.
+const (
+	JobExited   JobEnd = "exited"
+	JobKilled   JobEnd = "killed"   // by the user, the model or the session's end
+	JobReleased JobEnd = "released" // it runs on, on purpose
+	JobLost     JobEnd = "lost"     // its host died; the survivor ended what was left of it
+)
+
+// JobEnded: the session no longer owns the job.
+type JobEnded struct {
+	Job       string    `json:"job"`
+	How       JobEnd    `json:"how"`
+	ExitCode  *int      `json:"exit_code,omitempty"`
+	Cause     *Cause    `json:"cause,omitempty"`
+	Survivors []Process `json:"survivors,omitempty"`
+}
+
+// ChildStarted: a child agent works in a session of its own. The event's
+// turn and item are the parent's; both are empty for a background child.
+type ChildStarted struct {
+	Child   string `json:"child"`   // id
+	Session string `json:"session"` // its session
+}
+
+// ChildEnded: the child's turn ended.
+type ChildEnded struct {
+	Child   string  `json:"child"`
+	Outcome Outcome `json:"outcome"`
+	Cause   *Cause  `json:"cause,omitempty"`
+}

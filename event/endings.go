@@ -1,0 +1,181 @@
+package event
+
+import "slices"
+
+// Endings returns the events that end the running turn and all that is open
+// in it, innermost first, each with the cause; nil if no turn is running.
+//
+// It is the only author of forced endings and of a turn's terminal event: the
+// turn's finalizer calls it, whatever happened, and so does the recovery of a
+// log whose writer died. What an item has said so far is kept. A call that
+// never started has no effects; of one that started and did not come back,
+// nobody knows them (C5). Input that waits is held, unless the turn completed
+// or was replaced (C19).
+func Endings(s State, c *Cause) []Event {
+	t := s.Running()
+	if t == nil {
+		return nil
+	}
+	in := Event{Turn: t.ID, By: c.By}
+	var out []Event
+	for _, a := range t.Approvals {
+		if a.Ended == nil {
+			out = append(out, in.with(a.Call, ApprovalEnded{Approval: a.Approval, Verdict: Expired}))
+		}
+	}
+	out = append(out, childEndings(s, c, func(child *Child) bool { return child.Turn == t.ID })...)
+	for _, i := range t.Items {
+		if i.Status == ItemOpen && (i.Ready || i.Attempt == "") {
+			out = append(out, i.ending(c))
+		}
+	}
+	out = append(out, AttemptEndings(s, c, AttemptEnded{})...)
+	if c.Outcome != Completed && c.Reason != Replaced {
+		out = append(out, held(s, c)...)
+	}
+	return append(out, in.with("", terminal(c, t.summary())))
+}
+
+// Closings returns the events that end everything of the session: its turn,
+// its children and its jobs. The host that closes it and the recovery of one
+// that died call it, before session.closed or session.recovered.
+func Closings(s State, c *Cause) []Event {
+	out := Endings(s, c)
+	if len(out) == 0 {
+		out = held(s, c)
+	}
+	running := s.Running()
+	out = append(out, childEndings(s, c, func(child *Child) bool { return running == nil || child.Turn != running.ID })...)
+	how := JobKilled
+	if c.Reason == Crashed {
+		how = JobLost
+	}
+	for _, j := range s.Jobs {
+		if j.Ended == nil {
+			out = append(out, Event{By: c.By, Data: JobEnded{Job: j.Job, How: how, Cause: c}})
+		}
+	}
+	return out
+}
+
+// AttemptEndings returns the events that end the running attempt before its
+// response was complete: its unfinished items, then the attempt, as end says
+// in all but the outcome; nil if no attempt is running.
+//
+// A failed attempt will be made again, so only what cannot be taken back stays
+// part of the conversation: its items up to the last call that started. Those
+// calls run on. What comes after, and what is unfinished, is discarded. An
+// aborted attempt keeps all that it said.
+func AttemptEndings(s State, c *Cause, end AttemptEnded) []Event {
+	t := s.Running()
+	if t == nil || t.Attempt() == nil {
+		return nil
+	}
+	a := t.Attempt()
+	var out []Event
+	keep := a.lastStarted(t)
+	for n, i := range t.Items {
+		if i.Attempt != a.ID {
+			continue
+		}
+		unfinished := i.Status == ItemOpen && !i.Ready
+		tail := c.Outcome == Failed && n > keep
+		if unfinished || tail && i.Status == ItemOpen {
+			out = append(out, i.ending(c))
+		}
+		if tail || c.Outcome == Failed && unfinished {
+			end.Discarded = append(end.Discarded, i.ID)
+		}
+	}
+	end.Outcome, end.Reason, end.Failure = Aborted, c.Reason, c.Failure
+	if c.Outcome == Failed {
+		end.Outcome = Failed
+	}
+	return append(out, Event{Turn: t.ID, Attempt: a.ID, By: c.By, Data: end})
+}
+
+// lastStarted returns the place among the turn's items of the attempt's last
+// call that started, or -1.
+func (a *Attempt) lastStarted(t *Turn) int {
+	for n, i := range slices.Backward(t.Items) {
+		if i.Attempt == a.ID && i.Started {
+			return n
+		}
+	}
+	return -1
+}
+
+// ending returns the forced ending of an open item.
+func (i *Item) ending(c *Cause) Event {
+	d := ItemEnded{Status: ItemAborted, Cause: c, Content: i.Content()}
+	switch {
+	case i.Type() != ToolCall:
+	case i.Started:
+		d.Effects = EffectsUnknown
+	default:
+		d.Effects = EffectsNone
+	}
+	return Event{Turn: i.Turn, Attempt: i.Attempt, Item: i.ID, By: c.By, Data: d}
+}
+
+func (e Event) with(item string, d Data) Event {
+	e.Item, e.Data = item, d
+	return e
+}
+
+func childEndings(s State, c *Cause, in func(*Child) bool) []Event {
+	var out []Event
+	for _, child := range s.Children {
+		if child.Ended == nil && in(child) {
+			out = append(out, Event{
+				Turn: child.Turn, Item: child.Call, By: c.By,
+				Data: ChildEnded{Child: child.Child, Outcome: Aborted, Cause: c},
+			})
+		}
+	}
+	return out
+}
+
+func held(s State, c *Cause) []Event {
+	var out []Event
+	for _, i := range s.Waiting {
+		if !i.Held {
+			out = append(out, Event{By: c.By, Data: InputHeld{Input: i.ID, Reason: c.Reason}})
+		}
+	}
+	return out
+}
+
+func terminal(c *Cause, sum Summary) Data {
+	switch c.Outcome {
+	case Completed:
+		return TurnCompleted{Summary: sum}
+	case Failed:
+		return TurnFailed{Failure: c.Failure, Summary: sum}
+	}
+	return TurnAborted{Reason: c.Reason, Limit: c.Limit, Message: c.Message, Summary: sum}
+}
+
+func (t *Turn) summary() Summary {
+	sum := Summary{Attempts: len(t.Attempts)}
+	for _, a := range t.Attempts {
+		if a.End == nil {
+			continue
+		}
+		sum.Usage = sum.Usage.Add(a.End.Usage)
+		if a.End.Outcome == Completed {
+			sum.Steps++
+		}
+	}
+	for _, i := range t.Items {
+		if i.Started {
+			sum.Calls++
+		}
+	}
+	for _, a := range t.Approvals {
+		if a.Ended != nil && a.Ended.Verdict == Denied {
+			sum.Denied++
+		}
+	}
+	return sum
+}

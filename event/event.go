@@ -1,0 +1,162 @@
+package event
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Version is the version of the envelope and of every kind's data. A reader
+// accepts events of its own version and older ones; kinds that it does not
+// know it carries as [Unknown].
+const Version = 1
+
+// Event is one thing that happened in a session.
+type Event struct {
+	// V is the schema version that wrote the event.
+	V int
+	// Session is the id of the session.
+	Session string
+	// Seq counts from 1 without gaps within the session; it is the cursor.
+	// Zero means that no log has taken the event yet.
+	Seq uint64
+	// At is the wall clock of the writer, in UTC.
+	At time.Time
+	// Turn, Attempt and Item are ids within the session; empty where the
+	// event belongs to none.
+	Turn, Attempt, Item string
+	// By says who caused the event: "user", a client's name,
+	// "signal:SIGINT", "host", "turn". Empty where the turn itself did.
+	By string
+	// Volatile says that the journal failed and the event is in memory only.
+	// In JSON it is "durable": false.
+	Volatile bool
+	// Data is what happened; its type is the event's kind.
+	Data Data
+}
+
+// Kind is the kind of the event, or "" for an event without data.
+func (e Event) Kind() Kind {
+	if e.Data == nil {
+		return ""
+	}
+	return e.Data.Kind()
+}
+
+// Durable reports whether the event must be on stable storage before anything
+// that depends on it goes on: inputs, the start of a call (C5), endings.
+func (e Event) Durable() bool {
+	switch d := e.Data.(type) {
+	case InputAccepted, InputHeld, InputDropped, CallStarted,
+		TurnCompleted, TurnAborted, TurnFailed,
+		SessionOpened, SessionRecovered, SessionClosed,
+		ApprovalEnded, JobStarted, JobEnded, ChildStarted, ChildEnded:
+		return true
+	case ItemEnded:
+		return d.Type == ToolCall
+	}
+	return false
+}
+
+// Terminal reports whether the event is the last one of its turn (C1).
+func (e Event) Terminal() bool {
+	switch e.Data.(type) {
+	case TurnCompleted, TurnAborted, TurnFailed:
+		return true
+	}
+	return false
+}
+
+// AppendJSON appends the event as one line of JSON, without the newline.
+// Deltas, of which a session has thousands, are written without reflection.
+func (e Event) AppendJSON(b []byte) ([]byte, error) {
+	b = append(b, `{"v":`...)
+	b = appendInt(b, int64(e.V))
+	b = appendField(b, `,"session":`, e.Session)
+	b = append(b, `,"seq":`...)
+	b = appendInt(b, int64(e.Seq))
+	b = append(b, `,"at":"`...)
+	b = e.At.UTC().AppendFormat(b, time.RFC3339Nano)
+	b = append(b, '"')
+	b = appendField(b, `,"turn":`, e.Turn)
+	b = appendField(b, `,"attempt":`, e.Attempt)
+	b = appendField(b, `,"item":`, e.Item)
+	b = appendField(b, `,"by":`, e.By)
+	if e.Volatile {
+		b = append(b, `,"durable":false`...)
+	}
+	b = appendField(b, `,"kind":`, string(e.Kind()))
+	b = append(b, `,"data":`...)
+	b, err := appendData(b, e.Data)
+	if err != nil {
+		return b, fmt.Errorf("cannot encode a %s event: %w", e.Kind(), err)
+	}
+	return append(b, '}'), nil
+}
+
+func appendData(b []byte, d Data) ([]byte, error) {
+	switch d := d.(type) {
+	case nil:
+		return append(b, "{}"...), nil
+	case ItemDelta:
+		b = append(b, `{"stream":"`...)
+		b = append(b, d.Stream...)
+		b = append(b, `","text":`...)
+		b = AppendString(b, d.Text)
+		return append(b, '}'), nil
+	case Unknown:
+		if len(d.Raw) == 0 {
+			return append(b, "{}"...), nil
+		}
+		return append(b, d.Raw...), nil
+	}
+	raw, err := marshal(d)
+	return append(b, raw...), err
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (e Event) MarshalJSON() ([]byte, error) { return e.AppendJSON(nil) }
+
+// envelope is the wire form of an Event.
+type envelope struct {
+	V       int             `json:"v"`
+	Session string          `json:"session"`
+	Seq     uint64          `json:"seq"`
+	At      time.Time       `json:"at"`
+	Turn    string          `json:"turn"`
+	Attempt string          `json:"attempt"`
+	Item    string          `json:"item"`
+	By      string          `json:"by"`
+	Durable *bool           `json:"durable"`
+	Kind    Kind            `json:"kind"`
+	Data    json.RawMessage `json:"data"`
+}
+
+// UnmarshalJSON implements [json.Unmarshaler]. A kind that this version does
+// not know becomes [Unknown]; a version newer than ours is an error, since its
+// known kinds may mean something else.
+func (e *Event) UnmarshalJSON(raw []byte) error {
+	var w envelope
+	if err := json.Unmarshal(raw, &w); err != nil {
+		return fmt.Errorf("cannot decode an event: %w", err)
+	}
+	if w.V > Version {
+		return fmt.Errorf("cannot decode event %d: %w", w.Seq, &NewerVersionError{Version: w.V})
+	}
+	data, err := decodeData(w.Kind, w.Data)
+	if err != nil {
+		return fmt.Errorf("cannot decode event %d (%s): %w", w.Seq, w.Kind, err)
+	}
+	*e = Event{
+		V: w.V, Session: w.Session, Seq: w.Seq, At: w.At, Turn: w.Turn, Attempt: w.Attempt,
+		Item: w.Item, By: w.By, Volatile: w.Durable != nil && !*w.Durable, Data: data,
+	}
+	return nil
+}
+
+// NewerVersionError says that an event was written by a newer settle.
+type NewerVersionError struct{ Version int }
+
+func (e *NewerVersionError) Error() string {
+	return fmt.Sprintf("the event has schema version %d and this settle knows %d: use a newer settle", e.Version, Version)
+}

@@ -1,0 +1,228 @@
+package event
+
+import (
+	"fmt"
+	"slices"
+)
+
+// OrderError says that an event cannot follow the events before it: a second
+// ending, an ending without a start, an event after the terminal one.
+type OrderError struct {
+	Seq  uint64
+	Kind Kind
+	What string
+}
+
+func (e *OrderError) Error() string {
+	return fmt.Sprintf("event %d (%s) is out of order: %s", e.Seq, e.Kind, e.What)
+}
+
+// Fold returns the state after e. It is the only derivation of state.
+//
+// It takes s over, as append takes a slice. With an error, s is unchanged and
+// goes on to be valid. The events of a session must come without gaps; a
+// reader that passes over the deltas of ended items moves s.Seq itself.
+func Fold(s State, e Event) (State, error) {
+	if e.Seq != s.Seq+1 {
+		return s, &OrderError{e.Seq, e.Kind(), fmt.Sprintf("it follows event %d", s.Seq)}
+	}
+	if s.Session != "" && e.Session != s.Session {
+		return s, &OrderError{e.Seq, e.Kind(), fmt.Sprintf("it belongs to session %q, not %q", e.Session, s.Session)}
+	}
+	if what := s.apply(e); what != "" {
+		return s, &OrderError{e.Seq, e.Kind(), what}
+	}
+	if s.Seq == 0 {
+		s.Session, s.Created = e.Session, e.At
+	}
+	s.Seq, s.Updated = e.Seq, e.At
+	return s, nil
+}
+
+// apply returns what is wrong with the event, or "" when the state has it.
+func (s *State) apply(e Event) string {
+	switch d := e.Data.(type) {
+	case SessionOpened:
+		return s.sessionOpened(d)
+	case SessionRecovered, SessionClosed:
+		return s.sessionEnded(e)
+	case InputAccepted:
+		return s.inputAccepted(e, d)
+	case InputHeld:
+		return s.inputHeld(d)
+	case InputDropped:
+		_, what := s.takeInputs([]string{d.Input})
+		return what
+	case InterruptRequested:
+		return s.interruptRequested(e, d)
+	case JobStarted:
+		s.Jobs = append(s.Jobs, &Job{JobStarted: d, Turn: e.Turn, Call: e.Item, At: e.At})
+		s.count.jobs++
+	case JobEnded:
+		return s.jobEnded(d)
+	case ChildStarted:
+		s.Children = append(s.Children, &Child{ChildStarted: d, Turn: e.Turn, Call: e.Item})
+		s.count.children++
+	case ChildEnded:
+		return s.childEnded(d)
+	case TurnStarted:
+		return s.turnStarted(e, d)
+	case Unknown, nil:
+	default:
+		return s.inTurn(e)
+	}
+	return ""
+}
+
+// inTurn applies the events that only a running turn can have.
+func (s *State) inTurn(e Event) string {
+	t := s.Running()
+	if t == nil || t.ID != e.Turn {
+		return fmt.Sprintf("turn %q is not running", e.Turn)
+	}
+	switch d := e.Data.(type) {
+	case AttemptStarted:
+		return s.attemptStarted(t, e, d)
+	case AttemptEnded:
+		return t.attemptEnded(e, d)
+	case ItemStarted:
+		return s.itemStarted(t, e, d)
+	case ApprovalRequested:
+		return s.approvalRequested(t, e, d)
+	case ApprovalEnded:
+		return t.approvalEnded(e, d)
+	case TurnCompleted:
+		return s.turnEnded(t, e, Complete(), d.Summary)
+	case TurnAborted:
+		c := Abort(d.Reason, e.By)
+		c.Limit, c.Message = d.Limit, d.Message
+		return s.turnEnded(t, e, c, d.Summary)
+	case TurnFailed:
+		return s.turnEnded(t, e, Fail(d.Failure), d.Summary)
+	}
+	return t.inItem(e)
+}
+
+// inItem applies the events that only an open item can have.
+func (t *Turn) inItem(e Event) string {
+	i := t.Item(e.Item)
+	if i == nil {
+		return fmt.Sprintf("item %q did not start", e.Item)
+	}
+	if i.Status != ItemOpen {
+		return fmt.Sprintf("item %q has ended", e.Item)
+	}
+	switch d := e.Data.(type) {
+	case ItemDelta:
+		return i.delta(d)
+	case CallReady:
+		return i.callReady(d)
+	case CallStarted:
+		return i.callStarted(e)
+	case ItemEnded:
+		return i.ended(e, d)
+	}
+	return fmt.Sprintf("nothing folds a %s", e.Kind())
+}
+
+func (s *State) sessionOpened(d SessionOpened) string {
+	if s.Open {
+		return "the session is open already"
+	}
+	s.Open, s.Host = true, d
+	return ""
+}
+
+// sessionEnded: C2, session-scoped things end before the session's lock is
+// released.
+func (s *State) sessionEnded(e Event) string {
+	if _, closed := e.Data.(SessionClosed); closed && !s.Open {
+		return "the session is not open"
+	}
+	switch {
+	case s.Running() != nil:
+		return "a turn is running"
+	case slices.ContainsFunc(s.Jobs, func(j *Job) bool { return j.Ended == nil }):
+		return "a job is running"
+	case slices.ContainsFunc(s.Children, func(c *Child) bool { return c.Ended == nil }):
+		return "a child is running"
+	}
+	s.Open = false
+	return ""
+}
+
+func (s *State) inputAccepted(e Event, d InputAccepted) string {
+	if d.Input == "" {
+		return "the input has no id"
+	}
+	if s.Accepted(d.Input) {
+		return fmt.Sprintf("input %q was accepted before", d.Input)
+	}
+	if s.inputs == nil {
+		s.inputs = map[string]struct{}{}
+	}
+	s.inputs[d.Input] = struct{}{}
+	s.count.inputs++
+	s.Waiting = append(s.Waiting, Input{ID: d.Input, Text: d.Text, Images: d.Images, Mode: d.Mode, By: e.By, At: e.At})
+	return ""
+}
+
+func (s *State) inputHeld(d InputHeld) string {
+	for i := range s.Waiting {
+		if s.Waiting[i].ID == d.Input {
+			s.Waiting[i].Held = true
+			return ""
+		}
+	}
+	return fmt.Sprintf("input %q does not wait", d.Input)
+}
+
+// takeInputs removes the inputs from those that wait.
+func (s *State) takeInputs(ids []string) ([]Input, string) {
+	var taken []Input
+	rest := slices.Clone(s.Waiting)
+	for _, id := range ids {
+		at := slices.IndexFunc(rest, func(i Input) bool { return i.ID == id })
+		if at < 0 {
+			return nil, fmt.Sprintf("input %q does not wait", id)
+		}
+		taken = append(taken, rest[at])
+		rest = slices.Delete(rest, at, at+1)
+	}
+	s.Waiting = rest
+	return taken, ""
+}
+
+func (s *State) interruptRequested(e Event, d InterruptRequested) string {
+	if e.Turn == "" {
+		return ""
+	}
+	t := s.Running()
+	if t == nil || t.ID != e.Turn {
+		return fmt.Sprintf("turn %q is not running", e.Turn)
+	}
+	if e.Item == "" && t.Interrupt == nil {
+		t.Interrupt = &d
+	}
+	return ""
+}
+
+func (s *State) jobEnded(d JobEnded) string {
+	for _, j := range s.Jobs {
+		if j.Job == d.Job && j.Ended == nil {
+			j.Ended = &d
+			return ""
+		}
+	}
+	return fmt.Sprintf("job %q is not running", d.Job)
+}
+
+func (s *State) childEnded(d ChildEnded) string {
+	for _, c := range s.Children {
+		if c.Child == d.Child && c.Ended == nil {
+			c.Ended = &d
+			return ""
+		}
+	}
+	return fmt.Sprintf("child %q is not running", d.Child)
+}

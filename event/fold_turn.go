@@ -1,0 +1,179 @@
+package event
+
+import (
+	"fmt"
+	"slices"
+)
+
+// turnStarted: C3, a turn starts only after the one before it has ended.
+func (s *State) turnStarted(e Event, d TurnStarted) string {
+	if t := s.Running(); t != nil {
+		return fmt.Sprintf("turn %q is running", t.ID)
+	}
+	if e.Turn == "" || s.Turn(e.Turn) != nil {
+		return fmt.Sprintf("%q is not a new turn's id", e.Turn)
+	}
+	taken, what := s.takeInputs(d.Inputs)
+	if what != "" {
+		return what
+	}
+	s.count.turns++
+	s.Turns = append(s.Turns, &Turn{ID: e.Turn, Start: d, By: e.By, StartedAt: e.At, Inputs: taken})
+	return ""
+}
+
+// turnEnded: C1 and C2, one terminal event, with nothing left open.
+func (s *State) turnEnded(t *Turn, e Event, c *Cause, sum Summary) string {
+	if a := t.Attempt(); a != nil {
+		return fmt.Sprintf("attempt %q is running", a.ID)
+	}
+	for _, i := range t.Items {
+		if i.Status == ItemOpen {
+			return fmt.Sprintf("item %q is open", i.ID)
+		}
+	}
+	for _, a := range t.Approvals {
+		if a.Ended == nil {
+			return fmt.Sprintf("approval %q waits", a.Approval)
+		}
+	}
+	for _, child := range s.Children {
+		if child.Turn == t.ID && child.Ended == nil {
+			return fmt.Sprintf("child %q is running", child.Child)
+		}
+	}
+	t.Cause, t.Summary, t.EndedAt = c, sum, e.At
+	return ""
+}
+
+func (s *State) attemptStarted(t *Turn, e Event, d AttemptStarted) string {
+	if a := t.Attempt(); a != nil {
+		return fmt.Sprintf("attempt %q is running", a.ID)
+	}
+	if e.Attempt == "" || slices.ContainsFunc(t.Attempts, func(a *Attempt) bool { return a.ID == e.Attempt }) {
+		return fmt.Sprintf("%q is not a new attempt's id", e.Attempt)
+	}
+	taken, what := s.takeInputs(d.Inputs)
+	if what != "" {
+		return what
+	}
+	s.count.attempts++
+	t.Attempts = append(t.Attempts, &Attempt{ID: e.Attempt, Start: d, StartedAt: e.At, Inputs: taken})
+	return ""
+}
+
+// attemptEnded: of an attempt's items only calls whose arguments are complete
+// may still be open, since they run on.
+func (t *Turn) attemptEnded(e Event, d AttemptEnded) string {
+	a := t.Attempt()
+	if a == nil || a.ID != e.Attempt {
+		return fmt.Sprintf("attempt %q is not running", e.Attempt)
+	}
+	for _, i := range t.Items {
+		if i.Attempt == a.ID && i.Status == ItemOpen && !i.Ready {
+			return fmt.Sprintf("item %q is open", i.ID)
+		}
+	}
+	for _, id := range d.Discarded {
+		if i := t.Item(id); i == nil || i.Attempt != a.ID || i.Started {
+			return fmt.Sprintf("item %q cannot be discarded", id)
+		}
+	}
+	for _, id := range d.Discarded {
+		t.Item(id).Discarded = true
+	}
+	a.End, a.EndedAt = &d, e.At
+	return ""
+}
+
+func (s *State) itemStarted(t *Turn, e Event, d ItemStarted) string {
+	if e.Item == "" || t.Item(e.Item) != nil {
+		return fmt.Sprintf("%q is not a new item's id", e.Item)
+	}
+	if e.Attempt != "" {
+		if a := t.Attempt(); a == nil || a.ID != e.Attempt {
+			return fmt.Sprintf("attempt %q is not running", e.Attempt)
+		}
+	}
+	s.count.items++
+	t.Items = append(t.Items, &Item{
+		ID: e.Item, Turn: t.ID, Attempt: e.Attempt, Status: ItemOpen, BegunAt: e.At,
+		content: Content{Type: d.Type, ProviderID: d.ProviderID, CallID: d.CallID, Name: d.Name},
+	})
+	return ""
+}
+
+func (i *Item) delta(d ItemDelta) string {
+	isCall := i.Type() == ToolCall
+	switch {
+	case d.Stream == Text && !isCall:
+		i.text = append(i.text, d.Text...)
+	case d.Stream == Arguments && isCall && !i.Ready:
+		i.args = append(i.args, d.Text...)
+	case d.Stream == Output && isCall && i.Started:
+		i.out = append(i.out, d.Text...)
+	default:
+		return fmt.Sprintf("item %q takes no %s now", i.ID, d.Stream)
+	}
+	return ""
+}
+
+func (i *Item) callReady(d CallReady) string {
+	if i.Type() != ToolCall || i.Ready {
+		return fmt.Sprintf("item %q is not a call that waits for its arguments", i.ID)
+	}
+	i.Ready = true
+	i.content.Name, i.content.Arguments = d.Name, d.Arguments
+	if d.CallID != "" {
+		i.content.CallID = d.CallID
+	}
+	i.args = nil
+	return ""
+}
+
+func (i *Item) callStarted(e Event) string {
+	if !i.Ready || i.Started {
+		return fmt.Sprintf("item %q is not a call that is ready to start", i.ID)
+	}
+	i.Started, i.StartedAt = true, e.At
+	return ""
+}
+
+func (i *Item) ended(e Event, d ItemEnded) string {
+	switch {
+	case d.Type != i.Type():
+		return fmt.Sprintf("item %q is a %s, not a %s", i.ID, i.Type(), d.Type)
+	case d.Status == ItemOpen || d.Status == "":
+		return fmt.Sprintf("%q is not an ended item's status", d.Status)
+	case d.Status == ItemCompleted && i.Type() == ToolCall && !i.Started:
+		return fmt.Sprintf("call %q completed without having started", i.ID)
+	case d.Effects == EffectsNone && i.Started:
+		return fmt.Sprintf("call %q started, so that its effects are not none", i.ID)
+	}
+	i.Status, i.Effects, i.Cause, i.EndedAt = d.Status, d.Effects, d.Cause, e.At
+	i.content = d.Content
+	i.text, i.args, i.out = nil, nil, nil
+	return ""
+}
+
+func (s *State) approvalRequested(t *Turn, e Event, d ApprovalRequested) string {
+	i := t.Item(e.Item)
+	if i == nil || i.Status != ItemOpen || !i.Ready || i.Started {
+		return fmt.Sprintf("item %q is not a call that is ready to start", e.Item)
+	}
+	if d.Approval == "" || t.Approval(d.Approval) != nil {
+		return fmt.Sprintf("%q is not a new approval's id", d.Approval)
+	}
+	s.count.approvals++
+	t.Approvals = append(t.Approvals, &Approval{ApprovalRequested: d, Call: e.Item, At: e.At})
+	return ""
+}
+
+func (t *Turn) approvalEnded(e Event, d ApprovalEnded) string {
+	a := t.Approval(d.Approval)
+	if a == nil || a.Ended != nil {
+		return fmt.Sprintf("approval %q does not wait", d.Approval)
+	}
+	a.Ended, a.EndedBy = &d, e.By
+	return ""
+}

@@ -1,0 +1,236 @@
+package event
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// State is what the events of a session so far amount to. [Fold] makes it.
+//
+// A State is handed on, as a slice is to append: Fold may reuse the memory of
+// the State that it is given, so only its result is to be used afterwards.
+// [State.Clone] makes a copy to keep.
+type State struct {
+	// Session is the session's id, and Seq the number of the last event.
+	Session string
+	Seq     uint64
+	// Open says that a process holds the session; Host says which.
+	Open bool
+	Host SessionOpened
+	// Created and Updated are the times of the first and the last event.
+	Created, Updated time.Time
+	// Waiting are the inputs that were accepted and neither taken by a turn
+	// nor dropped, in order.
+	Waiting []Input
+	// Turns are all turns; only the last one may be running.
+	Turns []*Turn
+	// Jobs and Children are all that were started, ended ones included.
+	Jobs     []*Job
+	Children []*Child
+
+	count  counters
+	inputs map[string]struct{}
+}
+
+// Input is an accepted input.
+type Input struct {
+	ID     string
+	Text   string
+	Images []Image
+	Mode   Mode
+	By     string
+	At     time.Time
+	Held   bool // it will not run by itself
+}
+
+// Turn is one turn.
+type Turn struct {
+	ID        string
+	Start     TurnStarted
+	By        string
+	StartedAt time.Time
+	EndedAt   time.Time
+	Inputs    []Input // taken when it started
+	Attempts  []*Attempt
+	Items     []*Item // in the order in which they started
+	Approvals []*Approval
+	// Interrupt is the first request to end the turn, if any.
+	Interrupt *InterruptRequested
+	// Cause is how it ended; nil while it runs.
+	Cause *Cause
+	// Summary is set when it has ended.
+	Summary Summary
+}
+
+// Attempt is one model request and its response.
+type Attempt struct {
+	ID        string
+	Start     AttemptStarted
+	StartedAt time.Time
+	EndedAt   time.Time
+	Inputs    []Input       // inputs that joined here
+	End       *AttemptEnded // nil while it runs
+}
+
+// Item is one message, reasoning, tool call or note.
+type Item struct {
+	ID      string
+	Turn    string
+	Attempt string // empty for a note
+	Status  Status
+	// Ready says that a call's arguments are complete, Started that the call
+	// may have had side effects.
+	Ready, Started bool
+	// Discarded says that a later attempt said it anew: not part of the conversation.
+	Discarded bool
+	Effects   Effects
+	Cause     *Cause
+	// BegunAt is when the item began, StartedAt when the call started,
+	// EndedAt when the item ended.
+	BegunAt, StartedAt, EndedAt time.Time
+
+	content         Content
+	text, args, out []byte // of an open item, from its deltas
+}
+
+// Approval is a call's wait for somebody's word.
+type Approval struct {
+	ApprovalRequested
+	Call    string // item
+	At      time.Time
+	Ended   *ApprovalEnded // nil while it waits
+	EndedBy string
+}
+
+// Job is a process that the session owns.
+type Job struct {
+	JobStarted
+	Turn, Call string
+	At         time.Time
+	Ended      *JobEnded // nil while it runs
+}
+
+// Child is a child agent; Turn is empty for one in the background.
+type Child struct {
+	ChildStarted
+	Turn, Call string
+	Ended      *ChildEnded // nil while it runs
+}
+
+// Content returns what the item says: all of it if it has ended, else what
+// there is so far.
+func (i *Item) Content() Content {
+	c := i.content
+	if i.Status != ItemOpen {
+		return c
+	}
+	c.Text = string(i.text)
+	c.Output = string(i.out)
+	if !i.Ready {
+		c.Arguments = string(i.args)
+	}
+	return c
+}
+
+// Type returns the item's type.
+func (i *Item) Type() ItemType { return i.content.Type }
+
+// Running returns the turn that has started and not ended, or nil.
+func (s State) Running() *Turn {
+	if n := len(s.Turns); n > 0 && s.Turns[n-1].Cause == nil {
+		return s.Turns[n-1]
+	}
+	return nil
+}
+
+// Turn returns the turn with the id, or nil.
+func (s State) Turn(id string) *Turn {
+	for _, t := range slices.Backward(s.Turns) {
+		if t.ID == id {
+			return t
+		}
+	}
+	return nil
+}
+
+// Accepted reports whether an input with the id was ever accepted.
+func (s State) Accepted(input string) bool {
+	_, ok := s.inputs[input]
+	return ok
+}
+
+// Item returns the turn's item with the id, or nil.
+func (t *Turn) Item(id string) *Item {
+	for _, i := range slices.Backward(t.Items) {
+		if i.ID == id {
+			return i
+		}
+	}
+	return nil
+}
+
+// Attempt returns the attempt that is running, or nil.
+func (t *Turn) Attempt() *Attempt {
+	if n := len(t.Attempts); n > 0 && t.Attempts[n-1].End == nil {
+		return t.Attempts[n-1]
+	}
+	return nil
+}
+
+// Answer returns the text of the last message that the model finished in the
+// turn, or "".
+func (t *Turn) Answer() string {
+	for _, i := range slices.Backward(t.Items) {
+		if i.Type() == Message && !i.Discarded && i.Status == ItemCompleted {
+			return i.Content().Text
+		}
+	}
+	return ""
+}
+
+// Approval returns the turn's approval with the id, or nil.
+func (t *Turn) Approval(id string) *Approval {
+	for _, a := range t.Approvals {
+		if a.Approval == id {
+			return a
+		}
+	}
+	return nil
+}
+
+// Clone returns a copy that later folds of s do not change. What an ended
+// thing says is shared.
+func (s State) Clone() State {
+	s.Waiting = slices.Clone(s.Waiting)
+	s.inputs = maps.Clone(s.inputs)
+	s.Turns = slices.Clone(s.Turns)
+	for i, t := range s.Turns {
+		if t.Cause == nil {
+			s.Turns[i] = t.clone()
+		}
+	}
+	s.Jobs = cloneEach(s.Jobs)
+	s.Children = cloneEach(s.Children)
+	return s
+}
+
+func (t *Turn) clone() *Turn {
+	c := *t
+	c.Attempts = cloneEach(t.Attempts)
+	c.Approvals = cloneEach(t.Approvals)
+	c.Items = cloneEach(t.Items)
+	for _, i := range c.Items {
+		i.text, i.args, i.out = slices.Clone(i.text), slices.Clone(i.args), slices.Clone(i.out)
+	}
+	return &c
+}
+
+func cloneEach[T any](list []*T) []*T {
+	out := slices.Clone(list)
+	for i, p := range out {
+		c := *p
+		out[i] = &c
+	}
+	return out
+}

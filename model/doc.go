@@ -1,0 +1,12 @@
+// Package model is the boundary to language models: what settle asks of one
+// ([Request]), what comes back ([Chunk], a stream), and how it fails ([Error]).
+//
+// A [Provider] has one method. Each wire format is a folder of its own: openai
+// (Responses), anthropic (Messages), chat (Chat Completions), and script, a
+// model that follows a script. None of them retries, waits or decides when a
+// stream has stalled: that is the turn's.
+//
+//	Start ─► ( ItemStart ─► Delta* ─► ItemEnd )* ─► End      a response
+//	anything ─► error                                        a failure
+//	anything, then nothing                                   truncated
+package model

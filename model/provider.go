@@ -1,0 +1,145 @@
+package model
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// Provider streams responses of a language model.
+//
+// Stream sends one request and yields its response in chunks. The last pair
+// is either a chunk of kind [End] with a nil error, or a zero chunk with an
+// error, which is an [*Error] wherever the fault can be told. A sequence that
+// stops without either is a truncated response. When ctx is cancelled the
+// connection is cut and the sequence ends soon with context.Cause(ctx); the
+// turn does not wait for that. Stream is called by several goroutines at once.
+type Provider interface {
+	Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error]
+}
+
+// Types that the log has too.
+type (
+	Usage = event.Usage
+	Seal  = event.Seal
+	Image = event.Image
+)
+
+// Request is one model request, the same for every provider.
+type Request struct {
+	// Model is the provider's own name for the model.
+	Model string
+	// System is the system prompt.
+	System string
+	// Input is the conversation, oldest first. history.Request builds it so
+	// that every provider accepts it (C6).
+	Input []Item
+	// Tools are what the model may call, in a fixed order.
+	Tools []ToolSpec
+	// MaxTokens bounds the output; 0 leaves it to the provider, or to the
+	// model's largest output where the wire format demands a number.
+	MaxTokens int
+	// Effort is how much the model is to think: "", "none", "minimal", "low",
+	// "medium", "high", "xhigh" or "max"; providers map it to what they have.
+	Effort string
+	// CacheKey is stable for a session, for providers that route by one.
+	CacheKey string
+	// Activity, if set, is called whenever bytes arrive: first for the
+	// response's headers, then for every read of its body, from whichever
+	// goroutine reads. It returns at once.
+	Activity func()
+}
+
+// Role says what an Item of the conversation is.
+type Role string
+
+// The roles.
+const (
+	User      Role = "user"      // text and images of a person, or a note of settle
+	Assistant Role = "assistant" // text of the model
+	Reasoning Role = "reasoning" // thinking of the model, with its Seal
+	Call      Role = "call"      // a tool call of the model
+	Output    Role = "output"    // what a tool call gave
+)
+
+// Item is one entry of the conversation.
+type Item struct {
+	Role   Role
+	Text   string  // user, assistant, reasoning; output: what the tool gave
+	Images []Image // user
+	// ID is the provider's id of the item, if this provider made it.
+	ID string
+	// CallID joins a call with its output; unique in a request, and of the
+	// characters [a-zA-Z0-9_-], at most 64.
+	CallID    string
+	Name      string // call: the tool
+	Arguments string // call: JSON object
+	Failed    bool   // output: the call failed or was aborted
+	Seal      *Seal  // reasoning
+}
+
+// ToolSpec describes a tool to the model.
+type ToolSpec struct {
+	Name        string
+	Description string
+	// Schema is the JSON Schema of the arguments, an object.
+	Schema json.RawMessage
+	// Grammar, if set, asks for free text instead of JSON where the wire
+	// format has custom tools; others use Schema.
+	Grammar string
+}
+
+// ChunkKind says what a Chunk is.
+type ChunkKind uint8
+
+// The kinds of chunks.
+const (
+	// Start: the provider accepted the request. ID is the response's.
+	Start ChunkKind = iota + 1
+	// ItemStart: item Index begins: Role (Assistant, Reasoning or Call), ID,
+	// and for a call CallID and Name, as far as they are known.
+	ItemStart
+	// Delta: Text continues item Index. Deltas together are the whole text.
+	Delta
+	// ItemEnd: item Index is complete. ID, CallID, Name and Seal are final.
+	ItemEnd
+	// Ping: the wire is alive; no progress.
+	Ping
+	// UsageReport: Usage so far, replacing earlier reports.
+	UsageReport
+	// End: the provider's terminal event. Stop says why, Usage is final if set.
+	End
+)
+
+// Chunk is one piece of a response. Items may be interleaved; Index is unique
+// within the response and grows in the order in which items begin.
+type Chunk struct {
+	Kind   ChunkKind
+	Role   Role
+	Index  int
+	Text   string
+	ID     string
+	CallID string
+	Name   string
+	Seal   *Seal
+	Usage  *Usage
+	Stop   StopReason
+}
+
+// StopReason is why a model stopped, normalised.
+type StopReason string
+
+// The stop reasons.
+const (
+	StopEndTurn   StopReason = "end_turn"
+	StopToolUse   StopReason = "tool_use"
+	StopMaxTokens StopReason = "max_tokens"
+	StopRefusal   StopReason = "refusal"
+	StopSequence  StopReason = "stop_sequence"
+	// StopPause: the provider paused a long response and wants it sent back.
+	StopPause StopReason = "pause_turn"
+	// StopFilter: a content filter cut the response.
+	StopFilter StopReason = "content_filter"
+)

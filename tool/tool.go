@@ -1,0 +1,77 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// Spec describes a tool to the model and to settle.
+type Spec struct {
+	// Name is unique in a Set, of the characters [a-zA-Z0-9_-], at most 64.
+	Name        string
+	Description string
+	// Schema is the JSON Schema of the arguments; always of type object.
+	Schema json.RawMessage
+	// Grammar, if set, lets models that have custom tools send free text
+	// instead of JSON; it arrives as the value of the only property of Schema.
+	Grammar string
+	// ReadOnly says that a call changes nothing outside settle.
+	ReadOnly bool
+}
+
+// Tool is one thing that a model can do.
+//
+// Run is called by several goroutines at once. An error means that the call
+// failed, and is what the model is told; a Result with Failed says the same
+// with an output. When ctx is cancelled, Run ends what it started and returns
+// what it has, with Result.Aborted set.
+type Tool interface {
+	Spec() Spec
+	Run(ctx context.Context, call Call) (Result, error)
+}
+
+// Call is one call of a tool.
+type Call struct {
+	// ID is settle's id of the call, unique in its session.
+	ID      string
+	Session string
+	Name    string
+	// Args are the arguments, valid by the tool's schema.
+	Args json.RawMessage
+	// Dir is the session's working directory, absolute.
+	Dir string
+	// Progress takes output as it comes, for people to see and for the log to
+	// keep; never nil. What it is given need not be line by line, and may be
+	// dropped beyond a bound. It does not block.
+	Progress func(text string)
+}
+
+// Titler is implemented by tools that can say in one line, for people, what a
+// call will do.
+type Titler interface {
+	Title(args json.RawMessage) string
+}
+
+// Result is what a call gave.
+type Result struct {
+	// Output is what the model is told. Valid UTF-8.
+	Output string
+	// Failed says that the tool ran and did not succeed.
+	Failed bool
+	// Aborted says that the call was cut by its context; Output is what it
+	// had until then, and nothing of it runs any more.
+	Aborted bool
+	// OutputFile is where the whole output is if Output is only part of it,
+	// and OutputBytes how long that is.
+	OutputFile  string
+	OutputBytes int64
+	ExitCode    *int
+	// Detail is for people and faces, such as a diff; never sent to a model.
+	Detail json.RawMessage
+	// Jobs are jobs that the call left behind, Survivors the processes that
+	// it could not end.
+	Jobs      []string
+	Survivors []event.Process
+}
