@@ -24,12 +24,14 @@ func Endings(s State, c *Cause) []Event {
 		}
 	}
 	out = append(out, childEndings(s, c, func(child *Child) bool { return child.Turn == t.ID })...)
+	attempt := AttemptEndings(s, c, AttemptEnded{})
 	for _, i := range t.Items {
-		if i.Status == ItemOpen && (i.Ready || i.Attempt == "") {
+		closed := slices.ContainsFunc(attempt, func(e Event) bool { return e.Item == i.ID })
+		if i.Status == ItemOpen && !closed {
 			out = append(out, i.ending(c))
 		}
 	}
-	out = append(out, AttemptEndings(s, c, AttemptEnded{})...)
+	out = append(out, attempt...)
 	if c.Outcome != Completed && c.Reason != Replaced {
 		out = append(out, held(s, c)...)
 	}
