@@ -1,0 +1,13 @@
+// Package history turns a log into a model request that every supported
+// provider accepts (C6). It is pure: the same state gives the same request,
+// to the byte, so that prompt caches stay warm.
+//
+// For each turn it walks the inputs, the items of each response, then the
+// outputs of the response's calls:
+//
+//	user ─► (reasoning, text, call)* ─► output* ─► … ─► user
+//
+// What it leaves out: what a later attempt said anew, what was cut before it
+// made sense (a call without its arguments, an unsigned thought), reasoning of
+// another model. What it adds: the truth about what was aborted.
+package history

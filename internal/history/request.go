@@ -1,0 +1,128 @@
+package history
+
+import (
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/model"
+)
+
+// Target is what history must know of the model that the request is for.
+type Target struct {
+	// Provider and Model name it; reasoning of any other is left out.
+	Provider, Model string
+	// Window is how many tokens the model can hold, output included; 0 if
+	// unknown: nothing is clamped or trimmed then.
+	Window int
+	// MaxOutput is the most tokens that the model can put out; 0 if unknown.
+	MaxOutput int
+	// NoImages says that the model cannot see: images become a line of text.
+	NoImages bool
+	// TextAfterCalls says that the wire format lets text follow a call within
+	// one response.
+	TextAfterCalls bool
+	// UnsealedReasoning says that the wire format takes reasoning back as
+	// plain text.
+	UnsealedReasoning bool
+	// Effort and CacheKey go into the request as they are.
+	Effort, CacheKey string
+}
+
+// Built is a request and what it took to fit it.
+type Built struct {
+	model.Request
+	// Trimmed is how many outputs of old calls were shortened.
+	Trimmed int
+	// Tokens is an estimate of the request's length.
+	Tokens int
+}
+
+// Request builds the request that continues the conversation in s.
+func Request(s event.State, target Target, system string, tools []model.ToolSpec) Built {
+	w := walk{target: target, ids: map[string]bool{}}
+	for _, t := range s.Turns {
+		w.turn(s, t)
+	}
+	w.endWithUser()
+	b := Built{Request: model.Request{
+		Model: target.Model, System: system, Tools: tools, Input: w.items,
+		Effort: target.Effort, CacheKey: target.CacheKey,
+	}}
+	b.fit(target)
+	return b
+}
+
+// walk collects the conversation.
+type walk struct {
+	target Target
+	items  []model.Item
+	ids    map[string]bool // call ids in use
+}
+
+func (w *walk) turn(s event.State, t *event.Turn) {
+	w.inputs(t.Inputs)
+	at := 0 // attempts whose inputs were told
+	for n := 0; n < len(t.Items); {
+		i := t.Items[n]
+		if i.Attempt == "" {
+			w.user(i.Content().Text)
+			n++
+			continue
+		}
+		response := t.Items[n:responseEnd(t, n)]
+		at = w.joined(t, at, i.Attempt)
+		w.response(s, response)
+		n += len(response)
+	}
+	w.joined(t, at, "")
+	w.turnEnd(t)
+}
+
+// responseEnd returns the place behind the attempt's last item: the items of
+// one response are never parted by a note.
+func responseEnd(t *event.Turn, n int) int {
+	attempt := t.Items[n].Attempt
+	for n < len(t.Items) && t.Items[n].Attempt == attempt {
+		n++
+	}
+	return n
+}
+
+// joined tells the inputs of the attempts from the at-th up to the named one,
+// or of all that are left, and returns how many attempts that makes.
+func (w *walk) joined(t *event.Turn, at int, upTo string) int {
+	for ; at < len(t.Attempts); at++ {
+		w.inputs(t.Attempts[at].Inputs)
+		if t.Attempts[at].ID == upTo {
+			return at + 1
+		}
+	}
+	return at
+}
+
+func (w *walk) inputs(inputs []event.Input) {
+	for _, in := range inputs {
+		item := model.Item{Role: model.User, Text: in.Text, Images: in.Images}
+		if w.target.NoImages && len(in.Images) > 0 {
+			item.Images = nil
+			item.Text = appendLine(item.Text, noImages(in.Images))
+		}
+		if !blank(item.Text) || len(item.Images) > 0 {
+			w.items = append(w.items, item)
+		}
+	}
+}
+
+func (w *walk) user(text string) {
+	if !blank(text) {
+		w.items = append(w.items, model.Item{Role: model.User, Text: text})
+	}
+}
+
+// endWithUser: no provider that refuses to be prefilled takes a conversation
+// that ends with the model's own words.
+func (w *walk) endWithUser() {
+	n := len(w.items)
+	if n == 0 || w.items[n-1].Role == model.User || w.items[n-1].Role == model.Output {
+		return
+	}
+	w.user(textContinue)
+}

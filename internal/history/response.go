@@ -1,0 +1,149 @@
+package history
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/model"
+)
+
+// response adds the items of one response and then the outputs of its calls.
+func (w *walk) response(s event.State, items []*event.Item) {
+	lastCall := -1
+	for n, i := range items {
+		if sent(i) && i.Type() == event.ToolCall {
+			lastCall = n
+		}
+	}
+	var outputs []model.Item
+	for n, i := range items {
+		if !sent(i) {
+			continue
+		}
+		c := i.Content()
+		switch c.Type {
+		case event.Message:
+			if n < lastCall || lastCall < 0 || w.target.TextAfterCalls {
+				w.items = append(w.items, model.Item{Role: model.Assistant, Text: c.Text, ID: w.ownID(c)})
+			}
+		case event.Reasoning:
+			if w.keepsReasoning(items[n:], c) {
+				w.items = append(w.items, model.Item{Role: model.Reasoning, Text: c.Text, ID: w.ownID(c), Seal: c.Seal})
+			}
+		case event.ToolCall:
+			call := model.Item{
+				Role: model.Call, ID: w.ownID(c), CallID: w.callID(i.ID, c.CallID),
+				Name: toolName(c.Name), Arguments: arguments(c.Arguments),
+			}
+			w.items = append(w.items, call)
+			outputs = append(outputs, model.Item{
+				Role: model.Output, CallID: call.CallID, Name: call.Name,
+				Text: outputText(s, i), Failed: i.Status != event.ItemCompleted,
+			})
+		}
+	}
+	w.items = append(w.items, outputs...)
+}
+
+// sent reports whether the item is part of the conversation. A call whose
+// arguments never became complete is not: it did not happen.
+func sent(i *event.Item) bool {
+	if i.Discarded {
+		return false
+	}
+	switch c := i.Content(); c.Type {
+	case event.Message:
+		return !blank(c.Text)
+	case event.Reasoning:
+		return i.Status == event.ItemCompleted
+	case event.ToolCall:
+		return i.Ready
+	}
+	return false
+}
+
+// keepsReasoning: reasoning goes back only to the model that sealed it, and
+// only together with the item that follows it, both of them whole.
+func (w *walk) keepsReasoning(rest []*event.Item, c event.Content) bool {
+	if !w.own(c) || c.Seal == nil && (!w.target.UnsealedReasoning || blank(c.Text)) {
+		return false
+	}
+	for _, next := range rest[1:] {
+		if next.Type() == event.Reasoning {
+			continue
+		}
+		return sent(next) && (next.Type() == event.ToolCall || next.Status == event.ItemCompleted)
+	}
+	return false
+}
+
+// own reports whether the request's model said it.
+func (w *walk) own(c event.Content) bool {
+	return c.Provider == w.target.Provider && c.Model == w.target.Model
+}
+
+func (w *walk) ownID(c event.Content) string {
+	if !w.own(c) {
+		return ""
+	}
+	return c.ProviderID
+}
+
+// callID returns the provider's id of the call if every provider takes it and
+// no other call has it, else one of ours.
+func (w *walk) callID(item, id string) string {
+	if !validName(id) || w.ids[id] {
+		id = "call_" + item
+	}
+	w.ids[id] = true
+	return id
+}
+
+func validName(s string) bool {
+	return s != "" && len(s) <= 64 && strings.IndexFunc(s, func(r rune) bool { return !nameRune(r) }) < 0
+}
+
+func nameRune(r rune) bool {
+	return r == '_' || r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+}
+
+// toolName returns a name that providers accept for whatever the model called.
+func toolName(name string) string {
+	if validName(name) {
+		return name
+	}
+	name = strings.Map(func(r rune) rune {
+		if nameRune(r) {
+			return r
+		}
+		return '_'
+	}, name)
+	if name == "" {
+		return "unknown"
+	}
+	return name[:min(len(name), 64)]
+}
+
+// arguments returns a JSON object, as providers demand: what the model sent if
+// it is one, else an object that quotes it.
+func arguments(raw string) string {
+	var object map[string]json.RawMessage
+	if json.Unmarshal([]byte(raw), &object) == nil && object != nil {
+		return raw
+	}
+	if blank(raw) {
+		return "{}"
+	}
+	return string(append(event.AppendString([]byte(`{"invalid_arguments":`), cut(raw, 2000)), '}'))
+}
+
+// cut returns at most n bytes of s, whole characters, and says what is missing.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	head := cutAt(s, n)
+	return fmt.Sprintf("%s… [%d more bytes]", head, len(s)-len(head))
+}

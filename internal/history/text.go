@@ -1,0 +1,148 @@
+package history
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// The texts that the model is told. They depend on the log alone.
+
+const textContinue = "Continue."
+
+func blank(s string) bool { return strings.TrimSpace(s) == "" }
+
+func appendLine(text, line string) string {
+	if text == "" {
+		return line
+	}
+	return text + "\n" + line
+}
+
+func noImages(images []event.Image) string {
+	var names []string
+	for n, i := range images {
+		name := i.Name
+		if name == "" {
+			name = fmt.Sprintf("image %d", n+1)
+		}
+		names = append(names, name)
+	}
+	return fmt.Sprintf("[%s: left out, since the model cannot see images]", strings.Join(names, ", "))
+}
+
+// outputText is what the model is told that a call gave: its output, and the
+// truth about how it ended.
+func outputText(s event.State, i *event.Item) string {
+	c := i.Content()
+	if i.Status != event.ItemAborted {
+		if blank(c.Output) && i.Status == event.ItemFailed {
+			return "The call failed without output." + jobsText(s, c)
+		}
+		if blank(c.Output) {
+			return "The call gave no output." + jobsText(s, c)
+		}
+		return c.Output + jobsText(s, c)
+	}
+	var b strings.Builder
+	b.WriteString(abortedText(i))
+	if blank(c.Output) {
+		if i.Started {
+			b.WriteString(" There was no output.")
+		}
+	} else {
+		fmt.Fprintf(&b, " Output so far:\n%s", c.Output)
+	}
+	if len(c.Survivors) > 0 {
+		fmt.Fprintf(&b, "\nProcesses that could not be ended: %s.", survivors(c.Survivors))
+	}
+	b.WriteString(jobsText(s, c))
+	return b.String()
+}
+
+// abortedText never says that the user rejected the call: nobody did.
+func abortedText(i *event.Item) string {
+	how := "The call was aborted"
+	if i.Cause != nil {
+		how = "The call was " + causeText(i.Cause)
+	}
+	if i.Started {
+		if d := i.EndedAt.Sub(i.StartedAt); d >= 0 {
+			how += " after " + seconds(d)
+		}
+	}
+	switch i.Effects {
+	case event.EffectsNone:
+		return how + " before it started; it had no effects."
+	case event.EffectsPartial:
+		return how + "; it was ended where it stood, so that its effects may be partial."
+	}
+	return how + "; whether it took effect is unknown: look before you do it again."
+}
+
+// causeText continues the words "was …".
+func causeText(c *event.Cause) string {
+	if c.Outcome == event.Failed {
+		return "aborted because the turn failed"
+	}
+	switch c.Reason {
+	case event.Interrupted:
+		return "interrupted by the user"
+	case event.Replaced:
+		return "interrupted by a new input of the user"
+	case event.Shutdown:
+		return "interrupted because settle was shut down"
+	case event.Crashed:
+		return "cut off because settle was killed"
+	case event.LimitReached:
+		return fmt.Sprintf("aborted because the turn reached its limit on %s", c.Limit)
+	case event.Parent:
+		return "aborted because its parent was cancelled"
+	case event.TimedOut:
+		return "aborted because it timed out"
+	}
+	return "aborted"
+}
+
+func jobsText(s event.State, c event.Content) string {
+	var b strings.Builder
+	for _, id := range c.Jobs {
+		for _, j := range s.Jobs {
+			if j.Job == id {
+				fmt.Fprintf(&b, "\n[Left running as job %s: %s]", j.Job, cut(j.Command, 200))
+			}
+		}
+	}
+	return b.String()
+}
+
+func survivors(list []event.Process) string {
+	var out []string
+	for _, p := range list {
+		out = append(out, fmt.Sprintf("%d (%s)", p.PID, cut(p.Command, 80)))
+	}
+	return strings.Join(out, ", ")
+}
+
+func seconds(d time.Duration) string {
+	if d < 10*time.Second {
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	return fmt.Sprintf("%.0f s", d.Seconds())
+}
+
+// turnEnd tells the model how a turn ended that did not complete, so that it
+// does not wonder why its answer stops in the middle.
+func (w *walk) turnEnd(t *event.Turn) {
+	c := t.Cause
+	if c == nil || c.Outcome == event.Completed || len(t.Items) == 0 {
+		return
+	}
+	text := "failed"
+	if c.Outcome == event.Aborted {
+		text = "was " + causeText(c)
+	}
+	w.user(fmt.Sprintf("[The turn %s here. Do not resume it unless asked to.]", text))
+}
