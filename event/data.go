@@ -151,8 +151,9 @@ type AttemptEnded struct {
 	// RetryIn is the wait before the next attempt in milliseconds; nil if
 	// there will be none.
 	RetryIn *int64 `json:"retry_in_ms,omitempty"`
-	// Discarded are the items that ended well but are not part of the
-	// conversation, since a later attempt says them anew.
+	// Discarded are the items of the attempt that are not part of the
+	// conversation, since a later attempt says them anew: what did not finish,
+	// and what came after its last call that started.
 	Discarded []string `json:"discarded,omitempty"`
 }
 

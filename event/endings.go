@@ -10,43 +10,59 @@ import "slices"
 // log whose writer died. What an item has said so far is kept. A call that
 // never started has no effects; of one that started and did not come back,
 // nobody knows them (C5). Input that waits is held, unless the turn completed
-// or was replaced (C19).
+// or was replaced (C19). A turn cannot complete with something open: that is
+// a failure of settle, and the turn says so.
 func Endings(s State, c *Cause) []Event {
 	t := s.Running()
 	if t == nil {
 		return nil
 	}
-	in := Event{Turn: t.ID, By: c.By}
-	var out []Event
-	for _, a := range t.Approvals {
-		if a.Ended == nil {
-			out = append(out, in.with(a.Call, ApprovalEnded{Approval: a.Approval, Verdict: Expired}))
-		}
-	}
-	out = append(out, childEndings(s, c, func(child *Child) bool { return child.Turn == t.ID })...)
-	attempt := AttemptEndings(s, c, AttemptEnded{})
+	c = honest(s, c)
+	out := childEndings(s, c, func(child *Child) bool { return child.Turn == t.ID })
 	for _, i := range t.Items {
-		closed := slices.ContainsFunc(attempt, func(e Event) bool { return e.Item == i.ID })
-		if i.Status == ItemOpen && !closed {
-			out = append(out, i.ending(c))
+		if i.Status == ItemOpen {
+			out = append(append(out, t.expired(i, c)...), i.ending(c))
 		}
 	}
-	out = append(out, attempt...)
-	if c.Outcome != Completed && c.Reason != Replaced {
+	if attempt := AttemptEndings(s, c, AttemptEnded{}); len(attempt) > 0 {
+		out = append(out, attempt[len(attempt)-1]) // its items have ended above
+	}
+	if !goesOn(c) {
 		out = append(out, held(s, c)...)
 	}
-	return append(out, in.with("", terminal(c, t.summary())))
+	return append(out, Event{Turn: t.ID, By: c.By, Data: terminal(c, t.summary())})
 }
 
-// Closings returns the events that end everything of the session: its turn,
-// its children and its jobs. The host that closes it and the recovery of one
-// that died call it, before session.closed or session.recovered.
-func Closings(s State, c *Cause) []Event {
-	out := Endings(s, c)
-	if len(out) == 0 {
-		out = held(s, c)
+// honest returns the cause that is true of the turn.
+func honest(s State, c *Cause) *Cause {
+	t := s.Running()
+	if t == nil || c.Outcome != Completed {
+		return c
 	}
+	what := s.openInTurn(t)
+	if what == "" {
+		return c
+	}
+	return Fail(&Failure{Name: NameInternal, Message: "the turn cannot complete: " + what})
+}
+
+// goesOn reports whether the input that waits runs after a turn with that end.
+func goesOn(c *Cause) bool { return c.Outcome == Completed || c.Reason == Replaced }
+
+// Closings returns the events that end everything of an open session: its
+// turn, its children and its jobs; input that waits is held, whatever the
+// cause. The host that closes it and the recovery of one that died call it,
+// before session.closed or session.recovered.
+func Closings(s State, c *Cause) []Event {
+	if !s.Open {
+		return nil
+	}
+	c = honest(s, c)
 	running := s.Running()
+	out := Endings(s, c)
+	if running == nil || goesOn(c) {
+		out = append(out, held(s, c)...)
+	}
 	out = append(out, childEndings(s, c, func(child *Child) bool { return running == nil || child.Turn != running.ID })...)
 	how := JobKilled
 	if c.Reason == Crashed {
@@ -62,7 +78,8 @@ func Closings(s State, c *Cause) []Event {
 
 // AttemptEndings returns the events that end the running attempt before its
 // response was complete: its unfinished items, then the attempt, as end says
-// in all but the outcome; nil if no attempt is running.
+// in all but the outcome; nil if no attempt is running. An approval that a call
+// among them waits for expires before it.
 //
 // A failed attempt will be made again, so only what cannot be taken back stays
 // part of the conversation: its items up to the last call that started. Those
@@ -83,7 +100,7 @@ func AttemptEndings(s State, c *Cause, end AttemptEnded) []Event {
 		unfinished := i.Status == ItemOpen && !i.Ready
 		tail := c.Outcome == Failed && n > keep
 		if unfinished || tail && i.Status == ItemOpen {
-			out = append(out, i.ending(c))
+			out = append(append(out, t.expired(i, c)...), i.ending(c))
 		}
 		if tail || c.Outcome == Failed && unfinished {
 			end.Discarded = append(end.Discarded, i.ID)
@@ -120,9 +137,18 @@ func (i *Item) ending(c *Cause) Event {
 	return Event{Turn: i.Turn, Attempt: i.Attempt, Item: i.ID, By: c.By, Data: d}
 }
 
-func (e Event) with(item string, d Data) Event {
-	e.Item, e.Data = item, d
-	return e
+// expired returns the ends of the approvals that the call waits for (C16).
+func (t *Turn) expired(i *Item, c *Cause) []Event {
+	var out []Event
+	for _, a := range t.Approvals {
+		if a.Call == i.ID && a.Ended == nil {
+			out = append(out, Event{
+				Turn: t.ID, Attempt: i.Attempt, Item: i.ID, By: c.By,
+				Data: ApprovalEnded{Approval: a.Approval, Verdict: Expired},
+			})
+		}
+	}
+	return out
 }
 
 func childEndings(s State, c *Cause, in func(*Child) bool) []Event {

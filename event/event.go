@@ -1,7 +1,9 @@
 package event
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -69,7 +71,9 @@ func (e Event) Terminal() bool {
 
 // AppendJSON appends the event as one line of JSON, without the newline.
 // Deltas, of which a session has thousands, are written without reflection.
+// With an error nothing is appended.
 func (e Event) AppendJSON(b []byte) ([]byte, error) {
+	before := b
 	b = append(b, `{"v":`...)
 	b = appendInt(b, int64(e.V))
 	b = appendField(b, `,"session":`, e.Session)
@@ -89,7 +93,7 @@ func (e Event) AppendJSON(b []byte) ([]byte, error) {
 	b = append(b, `,"data":`...)
 	b, err := appendData(b, e.Data)
 	if err != nil {
-		return b, fmt.Errorf("cannot encode a %s event: %w", e.Kind(), err)
+		return before, fmt.Errorf("cannot encode a %s event: %w", e.Kind(), err)
 	}
 	return append(b, '}'), nil
 }
@@ -97,21 +101,36 @@ func (e Event) AppendJSON(b []byte) ([]byte, error) {
 func appendData(b []byte, d Data) ([]byte, error) {
 	switch d := d.(type) {
 	case nil:
-		return append(b, "{}"...), nil
+		return b, errors.New("it says nothing")
 	case ItemDelta:
-		b = append(b, `{"stream":"`...)
-		b = append(b, d.Stream...)
-		b = append(b, `","text":`...)
+		b = append(b, `{"stream":`...)
+		b = AppendString(b, string(d.Stream))
+		b = append(b, `,"text":`...)
 		b = AppendString(b, d.Text)
 		return append(b, '}'), nil
 	case Unknown:
-		if len(d.Raw) == 0 {
-			return append(b, "{}"...), nil
-		}
-		return append(b, d.Raw...), nil
+		return appendUnknown(b, d)
 	}
 	raw, err := marshal(d)
 	return append(b, raw...), err
+}
+
+// appendUnknown appends the data as it was written, byte for byte, unless that
+// would not be one line of JSON.
+func appendUnknown(b []byte, d Unknown) ([]byte, error) {
+	switch {
+	case d.Name == "":
+		return b, errors.New("it has no kind")
+	case len(d.Raw) == 0:
+		return append(b, "{}"...), nil
+	case !json.Valid(d.Raw):
+		return b, errors.New("its data is not JSON")
+	case bytes.ContainsAny(d.Raw, "\r\n"):
+		buf := bytes.NewBuffer(b)
+		err := json.Compact(buf, d.Raw)
+		return buf.Bytes(), err
+	}
+	return append(b, d.Raw...), nil
 }
 
 // MarshalJSON implements [json.Marshaler].
@@ -137,18 +156,22 @@ type envelope struct {
 // known kinds may mean something else.
 func (e *Event) UnmarshalJSON(raw []byte) error {
 	var w envelope
-	if err := json.Unmarshal(raw, &w); err != nil {
+	err := json.Unmarshal(raw, &w)
+	if w.V > Version { // first, since a newer envelope need not decode
+		return fmt.Errorf("cannot decode event %d: %w", w.Seq, &NewerVersionError{Version: w.V})
+	}
+	if err != nil {
 		return fmt.Errorf("cannot decode an event: %w", err)
 	}
-	if w.V > Version {
-		return fmt.Errorf("cannot decode event %d: %w", w.Seq, &NewerVersionError{Version: w.V})
+	if w.V < 1 || w.Kind == "" {
+		return errors.New("cannot decode an event: it has no version or no kind")
 	}
 	data, err := decodeData(w.Kind, w.Data)
 	if err != nil {
 		return fmt.Errorf("cannot decode event %d (%s): %w", w.Seq, w.Kind, err)
 	}
 	*e = Event{
-		V: w.V, Session: w.Session, Seq: w.Seq, At: w.At, Turn: w.Turn, Attempt: w.Attempt,
+		V: w.V, Session: w.Session, Seq: w.Seq, At: w.At.UTC(), Turn: w.Turn, Attempt: w.Attempt,
 		Item: w.Item, By: w.By, Volatile: w.Durable != nil && !*w.Durable, Data: data,
 	}
 	return nil

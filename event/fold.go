@@ -26,7 +26,7 @@ func Fold(s State, e Event) (State, error) {
 	if e.Seq != s.Seq+1 {
 		return s, &OrderError{e.Seq, e.Kind(), fmt.Sprintf("it follows event %d", s.Seq)}
 	}
-	if s.Session != "" && e.Session != s.Session {
+	if (s.Seq > 0 || s.Session != "") && e.Session != s.Session {
 		return s, &OrderError{e.Seq, e.Kind(), fmt.Sprintf("it belongs to session %q, not %q", e.Session, s.Session)}
 	}
 	if what := s.apply(e); what != "" {
@@ -39,8 +39,32 @@ func Fold(s State, e Event) (State, error) {
 	return s, nil
 }
 
+// admits checks what holds for every kind: nothing happens in a session that
+// nobody holds, or in a turn that is not running (C1).
+func (s *State) admits(e Event) string {
+	switch e.Data.(type) {
+	case nil:
+		return "it says nothing"
+	case Unknown, SessionOpened, SessionRecovered:
+		return ""
+	}
+	if !s.Open {
+		return "the session is not open"
+	}
+	if _, starts := e.Data.(TurnStarted); starts || e.Turn == "" {
+		return ""
+	}
+	if t := s.Running(); t == nil || t.ID != e.Turn {
+		return fmt.Sprintf("turn %q is not running", e.Turn)
+	}
+	return ""
+}
+
 // apply returns what is wrong with the event, or "" when the state has it.
 func (s *State) apply(e Event) string {
+	if what := s.admits(e); what != "" {
+		return what
+	}
 	switch d := e.Data.(type) {
 	case SessionOpened:
 		return s.sessionOpened(d)
@@ -54,20 +78,18 @@ func (s *State) apply(e Event) string {
 		_, what := s.takeInputs([]string{d.Input})
 		return what
 	case InterruptRequested:
-		return s.interruptRequested(e, d)
+		s.interruptRequested(e, d)
 	case JobStarted:
-		s.Jobs = append(s.Jobs, &Job{JobStarted: d, Turn: e.Turn, Call: e.Item, At: e.At})
-		s.count.jobs++
+		return s.jobStarted(e, d)
 	case JobEnded:
 		return s.jobEnded(d)
 	case ChildStarted:
-		s.Children = append(s.Children, &Child{ChildStarted: d, Turn: e.Turn, Call: e.Item})
-		s.count.children++
+		return s.childStarted(e, d)
 	case ChildEnded:
 		return s.childEnded(d)
 	case TurnStarted:
 		return s.turnStarted(e, d)
-	case Unknown, nil:
+	case Unknown:
 	default:
 		return s.inTurn(e)
 	}
@@ -77,7 +99,7 @@ func (s *State) apply(e Event) string {
 // inTurn applies the events that only a running turn can have.
 func (s *State) inTurn(e Event) string {
 	t := s.Running()
-	if t == nil || t.ID != e.Turn {
+	if t == nil || e.Turn == "" {
 		return fmt.Sprintf("turn %q is not running", e.Turn)
 	}
 	switch d := e.Data.(type) {
@@ -100,17 +122,19 @@ func (s *State) inTurn(e Event) string {
 	case TurnFailed:
 		return s.turnEnded(t, e, Fail(d.Failure), d.Summary)
 	}
-	return t.inItem(e)
+	return s.inItem(t, e)
 }
 
 // inItem applies the events that only an open item can have.
-func (t *Turn) inItem(e Event) string {
+func (s *State) inItem(t *Turn, e Event) string {
 	i := t.Item(e.Item)
-	if i == nil {
+	switch {
+	case i == nil:
 		return fmt.Sprintf("item %q did not start", e.Item)
-	}
-	if i.Status != ItemOpen {
+	case i.Status != ItemOpen:
 		return fmt.Sprintf("item %q has ended", e.Item)
+	case e.Attempt != "" && e.Attempt != i.Attempt:
+		return fmt.Sprintf("item %q belongs to attempt %q, not %q", e.Item, i.Attempt, e.Attempt)
 	}
 	switch d := e.Data.(type) {
 	case ItemDelta:
@@ -118,8 +142,11 @@ func (t *Turn) inItem(e Event) string {
 	case CallReady:
 		return i.callReady(d)
 	case CallStarted:
-		return i.callStarted(e)
+		return t.callStarted(i, e)
 	case ItemEnded:
+		if what := s.openInCall(t, i); what != "" {
+			return what
+		}
 		return i.ended(e, d)
 	}
 	return fmt.Sprintf("nothing folds a %s", e.Kind())
@@ -136,9 +163,6 @@ func (s *State) sessionOpened(d SessionOpened) string {
 // sessionEnded: C2, session-scoped things end before the session's lock is
 // released.
 func (s *State) sessionEnded(e Event) string {
-	if _, closed := e.Data.(SessionClosed); closed && !s.Open {
-		return "the session is not open"
-	}
 	switch {
 	case s.Running() != nil:
 		return "a turn is running"
@@ -193,17 +217,18 @@ func (s *State) takeInputs(ids []string) ([]Input, string) {
 	return taken, ""
 }
 
-func (s *State) interruptRequested(e Event, d InterruptRequested) string {
-	if e.Turn == "" {
-		return ""
-	}
-	t := s.Running()
-	if t == nil || t.ID != e.Turn {
-		return fmt.Sprintf("turn %q is not running", e.Turn)
-	}
-	if e.Item == "" && t.Interrupt == nil {
+func (s *State) interruptRequested(e Event, d InterruptRequested) {
+	if t := s.Running(); e.Turn != "" && e.Item == "" && t.Interrupt == nil {
 		t.Interrupt = &d
 	}
+}
+
+func (s *State) jobStarted(e Event, d JobStarted) string {
+	if d.Job == "" || slices.ContainsFunc(s.Jobs, func(j *Job) bool { return j.Job == d.Job }) {
+		return fmt.Sprintf("%q is not a new job's id", d.Job)
+	}
+	s.count.jobs++
+	s.Jobs = append(s.Jobs, &Job{JobStarted: d, Turn: e.Turn, Call: e.Item, At: e.At})
 	return ""
 }
 
@@ -215,6 +240,20 @@ func (s *State) jobEnded(d JobEnded) string {
 		}
 	}
 	return fmt.Sprintf("job %q is not running", d.Job)
+}
+
+func (s *State) childStarted(e Event, d ChildStarted) string {
+	if d.Child == "" || slices.ContainsFunc(s.Children, func(c *Child) bool { return c.Child == d.Child }) {
+		return fmt.Sprintf("%q is not a new child's id", d.Child)
+	}
+	if e.Turn != "" && e.Item != "" {
+		if i := s.Running().Item(e.Item); i == nil || i.Status != ItemOpen || !i.Started {
+			return fmt.Sprintf("item %q is not a call that runs", e.Item)
+		}
+	}
+	s.count.children++
+	s.Children = append(s.Children, &Child{ChildStarted: d, Turn: e.Turn, Call: e.Item})
+	return ""
 }
 
 func (s *State) childEnded(d ChildEnded) string {

@@ -24,6 +24,15 @@ func (s *State) turnStarted(e Event, d TurnStarted) string {
 
 // turnEnded: C1 and C2, one terminal event, with nothing left open.
 func (s *State) turnEnded(t *Turn, e Event, c *Cause, sum Summary) string {
+	if what := s.openInTurn(t); what != "" {
+		return what
+	}
+	t.Cause, t.Summary, t.EndedAt = c, sum, e.At
+	return ""
+}
+
+// openInTurn says what the turn still has open, or "".
+func (s *State) openInTurn(t *Turn) string {
 	if a := t.Attempt(); a != nil {
 		return fmt.Sprintf("attempt %q is running", a.ID)
 	}
@@ -42,7 +51,25 @@ func (s *State) turnEnded(t *Turn, e Event, c *Cause, sum Summary) string {
 			return fmt.Sprintf("child %q is running", child.Child)
 		}
 	}
-	t.Cause, t.Summary, t.EndedAt = c, sum, e.At
+	return ""
+}
+
+// openInCall says what the call still has open, or "": an approval and a child
+// end before their call, so that nobody is asked about a call that is over.
+func (s *State) openInCall(t *Turn, i *Item) string {
+	if i.Type() != ToolCall {
+		return ""
+	}
+	for _, a := range t.Approvals {
+		if a.Call == i.ID && a.Ended == nil {
+			return fmt.Sprintf("approval %q waits", a.Approval)
+		}
+	}
+	for _, child := range s.Children {
+		if child.Turn == t.ID && child.Call == i.ID && child.Ended == nil {
+			return fmt.Sprintf("child %q is running", child.Child)
+		}
+	}
 	return ""
 }
 
@@ -69,13 +96,17 @@ func (t *Turn) attemptEnded(e Event, d AttemptEnded) string {
 	if a == nil || a.ID != e.Attempt {
 		return fmt.Sprintf("attempt %q is not running", e.Attempt)
 	}
+	if d.Outcome != Completed && d.Outcome != Aborted && d.Outcome != Failed {
+		return fmt.Sprintf("%q is not an attempt's outcome", d.Outcome)
+	}
 	for _, i := range t.Items {
 		if i.Attempt == a.ID && i.Status == ItemOpen && !i.Ready {
 			return fmt.Sprintf("item %q is open", i.ID)
 		}
 	}
 	for _, id := range d.Discarded {
-		if i := t.Item(id); i == nil || i.Attempt != a.ID || i.Started {
+		// C5: an open call could still start, and would be said anew as well.
+		if i := t.Item(id); i == nil || i.Attempt != a.ID || i.Started || i.Status == ItemOpen {
 			return fmt.Sprintf("item %q cannot be discarded", id)
 		}
 	}
@@ -131,24 +162,36 @@ func (i *Item) callReady(d CallReady) string {
 	return ""
 }
 
-func (i *Item) callStarted(e Event) string {
+// callStarted: C5 and C16, a call starts once, and not before each approval that
+// was requested for it was given.
+func (t *Turn) callStarted(i *Item, e Event) string {
 	if !i.Ready || i.Started {
 		return fmt.Sprintf("item %q is not a call that is ready to start", i.ID)
+	}
+	for _, a := range t.Approvals {
+		if a.Call == i.ID && !a.granted() {
+			return fmt.Sprintf("approval %q was not given", a.Approval)
+		}
 	}
 	i.Started, i.StartedAt = true, e.At
 	return ""
 }
 
 func (i *Item) ended(e Event, d ItemEnded) string {
+	isCall := i.Type() == ToolCall
 	switch {
 	case d.Type != i.Type():
 		return fmt.Sprintf("item %q is a %s, not a %s", i.ID, i.Type(), d.Type)
-	case d.Status == ItemOpen || d.Status == "":
+	case d.Status != ItemCompleted && d.Status != ItemFailed && d.Status != ItemAborted:
 		return fmt.Sprintf("%q is not an ended item's status", d.Status)
-	case d.Status == ItemCompleted && i.Type() == ToolCall && !i.Started:
+	case d.Status == ItemAborted && d.Cause == nil:
+		return fmt.Sprintf("item %q was aborted without a cause", i.ID)
+	case d.Status == ItemCompleted && isCall && !i.Started:
 		return fmt.Sprintf("call %q completed without having started", i.ID)
-	case d.Effects == EffectsNone && i.Started:
-		return fmt.Sprintf("call %q started, so that its effects are not none", i.ID)
+	case (d.Effects != "") != (isCall && d.Status == ItemAborted):
+		return fmt.Sprintf("item %q is %s with effects %q: an aborted call has them, and nothing else", i.ID, d.Status, d.Effects)
+	case d.Effects != "" && (d.Effects == EffectsNone) == i.Started:
+		return fmt.Sprintf("call %q has effects %q: they are none exactly if it never started", i.ID, d.Effects)
 	}
 	i.Status, i.Effects, i.Cause, i.EndedAt = d.Status, d.Effects, d.Cause, e.At
 	i.content = d.Content

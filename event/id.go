@@ -22,8 +22,15 @@ func (s State) NextItem(n int) string { return id('i', s.count.items+n) }
 // NextApproval returns the id for the next approval.
 func (s State) NextApproval() string { return id('p', s.count.approvals) }
 
-// NextInput returns the id for the next input.
-func (s State) NextInput() string { return id('n', s.count.inputs) }
+// NextInput returns the id for the next input, passing over ids that clients
+// chose.
+func (s State) NextInput() string {
+	n := s.count.inputs
+	for s.Accepted(id('n', n)) {
+		n++
+	}
+	return id('n', n)
+}
 
 // NextJob returns the id for the next job.
 func (s State) NextJob() string { return id('j', s.count.jobs) }

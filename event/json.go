@@ -33,13 +33,14 @@ const hexDigits = "0123456789abcdef"
 
 // AppendString appends s as a JSON string. Invalid UTF-8 becomes U+FFFD;
 // control characters, U+2028 and U+2029 are escaped, so that the result is
-// valid within JavaScript and never spans lines.
+// valid within JavaScript and never spans lines. The bytes are those of
+// encoding/json without the escaping of HTML.
 func AppendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0
 	for i := 0; i < len(s); {
 		if c := s[i]; c < utf8.RuneSelf {
-			if c >= ' ' && c != '"' && c != '\\' && c != 0x7f {
+			if c >= ' ' && c != '"' && c != '\\' {
 				i++
 				continue
 			}
@@ -71,6 +72,10 @@ func appendEscaped(b []byte, c byte) []byte {
 	switch c {
 	case '"', '\\':
 		return append(b, '\\', c)
+	case '\b':
+		return append(b, '\\', 'b')
+	case '\f':
+		return append(b, '\\', 'f')
 	case '\n':
 		return append(b, '\\', 'n')
 	case '\r':

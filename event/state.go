@@ -199,6 +199,11 @@ func (t *Turn) Approval(id string) *Approval {
 	return nil
 }
 
+// granted reports whether the approval was given.
+func (a *Approval) granted() bool {
+	return a.Ended != nil && (a.Ended.Verdict == Approved || a.Ended.Verdict == ApprovedSession)
+}
+
 // Clone returns a copy that later folds of s do not change. What an ended
 // thing says is shared.
 func (s State) Clone() State {
