@@ -1,0 +1,223 @@
+package journal
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"sync"
+
+	"github.com/settle-agent/settle/event"
+)
+
+const (
+	// maxTail bounds what the feed keeps in memory for subscribers that lag,
+	// in bytes as weighed. Who lags further reads from the store.
+	maxTail = 64 << 10
+	// keptTail is the capacity that an idle feed keeps.
+	keptTail = 8
+	// chunk is how many events a subscriber takes at a time.
+	chunk = 16
+)
+
+// feed hands what was written to the subscribers. It never waits for them
+// (C17): it keeps the newest events while somebody still needs them, and
+// whoever falls behind that reads from the store.
+type feed struct {
+	mu   sync.Mutex
+	last uint64 // number of the last published event
+	// tail are the newest events, up to last; weight is their sum.
+	tail   []event.Event
+	weight int
+	// keep says that the store may not have what is in the tail.
+	keep bool
+	// readers are the subscribers, idle those of them that wait for wake.
+	readers, idle int
+	wake          chan struct{} // closed at the next event; nil if nobody waits
+	closed        bool
+}
+
+// publish appends the events to the feed.
+func (f *feed) publish(events ...event.Event) {
+	if len(events) == 0 {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.last = events[len(events)-1].Seq
+	if f.readers > 0 || f.keep {
+		f.tail = append(f.tail, events...)
+		for i := range events {
+			f.weight += weigh(events[i])
+		}
+		f.trim()
+	}
+	f.rouse()
+}
+
+// trim drops the older half of a tail that has grown too heavy.
+func (f *feed) trim() {
+	if f.weight <= maxTail || f.keep {
+		return
+	}
+	drop := 0
+	for drop < len(f.tail)-1 && f.weight > maxTail/2 {
+		f.weight -= weigh(f.tail[drop])
+		drop++
+	}
+	n := copy(f.tail, f.tail[drop:])
+	clear(f.tail[n:])
+	f.tail = f.tail[:n]
+}
+
+// rest drops the tail when every subscriber has had it.
+func (f *feed) rest() {
+	if f.idle < f.readers || f.keep {
+		return
+	}
+	clear(f.tail)
+	f.tail, f.weight = f.tail[:0], 0
+	if cap(f.tail) > keptTail {
+		f.tail = nil
+	}
+}
+
+func (f *feed) rouse() {
+	if f.wake != nil {
+		close(f.wake)
+		f.wake, f.idle = nil, 0
+	}
+}
+
+// keepAll makes the feed keep everything from now on.
+func (f *feed) keepAll() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.keep = true
+}
+
+// close says that nothing more will be published.
+func (f *feed) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.closed = true
+	f.rouse()
+}
+
+func (f *feed) join() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.readers++
+}
+
+func (f *feed) leave() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.readers--
+	f.rest()
+}
+
+// step is what a subscriber does next: yield events, read the store up to and
+// including a number, wait, or, if it has none of these, end.
+type step struct {
+	events []event.Event
+	stored uint64
+	wake   chan struct{}
+}
+
+// next returns what follows the cursor, using buf.
+func (f *feed) next(after uint64, buf []event.Event) step {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if after < f.last {
+		before := f.last - uint64(len(f.tail)) // number of the event before the tail
+		if after < before {
+			return step{stored: before}
+		}
+		return step{events: append(buf[:0], f.tail[after-before:min(after-before+uint64(cap(buf)), uint64(len(f.tail)))]...)}
+	}
+	if f.closed {
+		return step{}
+	}
+	if f.wake == nil {
+		f.wake = make(chan struct{})
+	}
+	f.idle++
+	f.rest()
+	return step{wake: f.wake}
+}
+
+// abandon takes back the wait for wake, unless it has come.
+func (f *feed) abandon(wake chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.wake == wake {
+		f.idle--
+	}
+}
+
+// Events is a subscription: every published event after the cursor, in order,
+// first those that there are, then as they come. It ends when ctx does or,
+// after the last event, when the log is closed; or with an error, its last
+// element, if the store cannot be read. A cursor beyond the end waits for the
+// events after it. Who lags holds nobody up and misses nothing (C17).
+func (l *Log) Events(ctx context.Context, after uint64) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		after := after // an iterator may be used again
+		l.feed.join()
+		defer l.feed.leave()
+		buf := make([]event.Event, 0, chunk)
+		for ctx.Err() == nil {
+			s := l.feed.next(after, buf)
+			switch {
+			case s.events != nil:
+				for _, e := range s.events {
+					if ctx.Err() != nil || !yield(e, nil) {
+						return
+					}
+				}
+				after = s.events[len(s.events)-1].Seq
+				clear(s.events)
+			case s.stored != 0:
+				if !l.replay(ctx, after, s.stored, yield) {
+					return
+				}
+				after = s.stored
+			case s.wake != nil:
+				select {
+				case <-s.wake:
+				case <-ctx.Done():
+					l.feed.abandon(s.wake)
+				}
+			default:
+				return
+			}
+		}
+	}
+}
+
+// replay yields the events from after to last from the store, and reports
+// whether the subscription goes on.
+func (l *Log) replay(ctx context.Context, after, last uint64, yield func(event.Event, error) bool) bool {
+	for e, err := range l.store.Read(ctx, after) {
+		if ctx.Err() != nil {
+			return false
+		}
+		if err == nil && e.Seq != after+1 {
+			err = fmt.Errorf("it has event %d where event %d should be", e.Seq, after+1)
+		}
+		if err != nil {
+			yield(event.Event{}, fmt.Errorf("cannot read the session's log: %w", err))
+			return false
+		}
+		if !yield(e, nil) {
+			return false
+		}
+		if after = e.Seq; after == last {
+			return true
+		}
+	}
+	if ctx.Err() == nil {
+		yield(event.Event{}, fmt.Errorf("cannot read the session's log: it ends at event %d, before event %d", after, last))
+	}
+	return false
+}
