@@ -1,0 +1,225 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Set is the tools that a turn offers, in a fixed order. It does not change
+// after NewSet and is used by several goroutines at once.
+type Set struct {
+	entries []*entry
+	byName  map[string]*entry
+}
+
+// entry is a tool with what is known of it. Spec is asked for once: a tool
+// whose Spec changed would break the provider's prompt cache.
+type entry struct {
+	tool   Tool
+	spec   Spec
+	schema *lazySchema
+}
+
+// NewSet returns the set of the tools, in the order given. Two tools of one
+// name, a name that providers refuse and a schema that is not a JSON object
+// are errors.
+func NewSet(tools ...Tool) (*Set, error) {
+	s := &Set{byName: make(map[string]*entry, len(tools))}
+	for _, t := range tools {
+		spec := t.Spec()
+		if err := checkSpec(spec); err != nil {
+			return nil, err
+		}
+		if s.byName[spec.Name] != nil {
+			return nil, fmt.Errorf("cannot add tool %q: there are two of that name", spec.Name)
+		}
+		s.add(&entry{tool: t, spec: spec, schema: newLazySchema(spec.Schema)})
+	}
+	return s, nil
+}
+
+func (s *Set) add(e *entry) {
+	s.entries = append(s.entries, e)
+	s.byName[e.spec.Name] = e
+}
+
+const maxName = 64
+
+func checkSpec(spec Spec) error {
+	if err := checkName(spec.Name); err != nil {
+		return err
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(spec.Schema, &fields); err != nil || fields == nil {
+		return fmt.Errorf("cannot add tool %q: its schema is not a JSON object", spec.Name)
+	}
+	if string(fields["type"]) != `"object"` {
+		return fmt.Errorf("cannot add tool %q: its schema is of type %s, want \"object\"", spec.Name, orNone(fields["type"]))
+	}
+	return nil
+}
+
+func orNone(raw json.RawMessage) string {
+	if len(raw) == 0 {
+		return "none"
+	}
+	return string(raw)
+}
+
+func checkName(name string) error {
+	if name == "" || len(name) > maxName {
+		return fmt.Errorf("cannot name a tool %q: a name has 1 to %d characters", clip(name), maxName)
+	}
+	for _, r := range name {
+		if !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-", r) {
+			return fmt.Errorf("cannot name a tool %q: %q is not one of a-z, A-Z, 0-9, _ and -", name, r)
+		}
+	}
+	return nil
+}
+
+// Names returns the tools' names in order.
+func (s *Set) Names() []string {
+	names := make([]string, len(s.entries))
+	for i, e := range s.entries {
+		names[i] = e.spec.Name
+	}
+	return names
+}
+
+// Specs returns the tools' specs in order.
+func (s *Set) Specs() []Spec {
+	specs := make([]Spec, len(s.entries))
+	for i, e := range s.entries {
+		specs[i] = e.spec
+	}
+	return specs
+}
+
+// Lookup returns the tool of that name.
+func (s *Set) Lookup(name string) (Tool, bool) {
+	e, ok := s.byName[name]
+	if !ok {
+		return nil, false
+	}
+	return e.tool, true
+}
+
+// Only returns the set with nothing but the tools named, still in the order
+// of s. A name that s does not have is an error that lists the choices.
+func (s *Set) Only(names ...string) (*Set, error) {
+	for _, name := range names {
+		if s.byName[name] == nil {
+			return nil, s.unknown(name)
+		}
+	}
+	only := &Set{byName: make(map[string]*entry, len(names))}
+	for _, e := range s.entries {
+		if slices.Contains(names, e.spec.Name) {
+			only.add(e)
+		}
+	}
+	return only, nil
+}
+
+func (s *Set) unknown(name string) error {
+	if len(s.entries) == 0 {
+		return fmt.Errorf("there is no tool %q: no tools are offered", clip(name))
+	}
+	return fmt.Errorf("there is no tool %q; the tools are %s", clip(name), strings.Join(s.Names(), ", "))
+}
+
+// Check says whether a call could be run: nil, or an error for the model that
+// names what is wrong with the tool's name or its arguments. It has no effect.
+func (s *Set) Check(name string, args json.RawMessage) error {
+	e := s.byName[name]
+	if e == nil {
+		return s.unknown(name)
+	}
+	return e.check(args)
+}
+
+func (e *entry) check(args json.RawMessage) error {
+	if err := e.schema.check(args); err != nil {
+		return fmt.Errorf("cannot call %q: %w", e.spec.Name, err)
+	}
+	return nil
+}
+
+const maxTitle = 200
+
+// Title says in one line, for people, what a call will do. Any arguments will
+// do, invalid ones too.
+func (s *Set) Title(name string, args json.RawMessage) (title string) {
+	e := s.byName[name]
+	if e == nil {
+		return clip(name)
+	}
+	titler, ok := e.tool.(Titler)
+	if !ok || e.check(args) != nil {
+		return name
+	}
+	defer func() {
+		if recover() != nil { // A title is never worth a turn.
+			title = name
+		}
+	}()
+	title = strings.Join(strings.Fields(strings.ToValidUTF8(titler.Title(orEmpty(args)), "\uFFFD")), " ")
+	if title == "" {
+		return name
+	}
+	return clipTo(title, maxTitle)
+}
+
+// Run checks the call and runs its tool. Every failure comes as an error that
+// the model may read; a panic of the tool as a [*PanicError]. An error of a
+// tool whose context was cancelled becomes a Result with Aborted set. A call
+// whose context is cancelled already is not started.
+func (s *Set) Run(ctx context.Context, call Call) (Result, error) {
+	e := s.byName[call.Name]
+	if e == nil {
+		return Result{}, s.unknown(call.Name)
+	}
+	if err := e.check(call.Args); err != nil {
+		return Result{}, err
+	}
+	if ctx.Err() != nil {
+		return Result{Aborted: true}, nil
+	}
+	call.Args = orEmpty(call.Args)
+	if call.Progress == nil {
+		call.Progress = func(string) {}
+	}
+	result, err := run(ctx, e.tool, call)
+	return settle(ctx, result, err)
+}
+
+// settle brings what a tool gave into the form that Result promises.
+func settle(ctx context.Context, result Result, err error) (Result, error) {
+	var panicked *PanicError
+	if err != nil && ctx.Err() != nil && !errors.As(err, &panicked) {
+		if result.Output == "" && !errors.Is(err, ctx.Err()) && !errors.Is(err, context.Cause(ctx)) {
+			result.Output = err.Error()
+		}
+		result.Aborted, err = true, nil
+	}
+	result.Output = strings.ToValidUTF8(result.Output, "\uFFFD")
+	if len(result.Detail) > 0 && !json.Valid(result.Detail) {
+		result.Detail = nil // The log could not keep it.
+	}
+	if err != nil && !utf8.ValidString(err.Error()) {
+		err = validError{err}
+	}
+	return result, err
+}
+
+// validError is an error whose text is made valid UTF-8.
+type validError struct{ err error }
+
+func (e validError) Error() string { return strings.ToValidUTF8(e.err.Error(), "\uFFFD") }
+func (e validError) Unwrap() error { return e.err }
