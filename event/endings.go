@@ -113,6 +113,22 @@ func AttemptEndings(s State, c *Cause, end AttemptEnded) []Event {
 	return append(out, Event{Turn: t.ID, Attempt: a.ID, By: c.By, Data: end})
 }
 
+// CallEndings returns the forced ending of one call that is cancelled alone
+// and did not come back, after those of its approvals and children; nil if it
+// has ended. Its turn goes on.
+func CallEndings(s State, item string, c *Cause) []Event {
+	t := s.Running()
+	if t == nil {
+		return nil
+	}
+	i := t.Item(item)
+	if i == nil || i.Status != ItemOpen {
+		return nil
+	}
+	out := childEndings(s, c, func(child *Child) bool { return child.Turn == t.ID && child.Call == item })
+	return append(append(out, t.expired(i, c)...), i.ending(c))
+}
+
 // lastStarted returns the place among the turn's items of the attempt's last
 // call that started, or -1.
 func (a *Attempt) lastStarted(t *Turn) int {

@@ -1,0 +1,113 @@
+package event
+
+import (
+	"encoding/json"
+	"time"
+)
+
+var sampleTime = time.Date(2026, 3, 4, 5, 6, 7, 89_000_000, time.UTC)
+
+func sampleCause() *Cause {
+	return &Cause{
+		Outcome: Aborted, Reason: LimitReached, Limit: LimitTime, By: "user", Message: "after 30 min",
+		Failure: sampleFailure(),
+	}
+}
+
+func sampleFailure() *Failure {
+	return &Failure{
+		Name: NameRetryExhausted, Kind: "overloaded", Status: 529, URL: "https://api.example.com/v1/messages",
+		Body: `{"type":"error"}`, Message: "overloaded", Attempt: 6, RetryLimit: 5, Stack: "goroutine 1 [running]:",
+	}
+}
+
+func sampleSummary() Summary {
+	return Summary{Steps: 2, Attempts: 3, Calls: 1, Denied: 1, Usage: sampleUsage()}
+}
+
+func sampleUsage() Usage {
+	return Usage{Input: 1000, CacheRead: 800, CacheWrite: 100, Output: 50, Reasoning: 20}
+}
+
+// samples has an event of each kind with every field set, and some more where
+// the same kind looks different.
+func samples() []Event {
+	list := append(sessionSamples(), turnSamples()...)
+	for n := range list {
+		list[n].V, list[n].Session, list[n].Seq = Version, "s1", uint64(n+1)
+		list[n].At = sampleTime.Add(time.Duration(n) * time.Millisecond)
+	}
+	return list
+}
+
+func sessionSamples() []Event {
+	return []Event{
+		{By: "host", Data: SessionOpened{
+			Settle: "0.1.0", Dir: "/work", Face: "run", PID: 42, Permission: "allow", Parent: "s0",
+			Notes: []string{"no warden: process groups only"},
+		}},
+		{By: "host", Data: SessionRecovered{
+			PID: 41, Ended: 3, CutBytes: 17, Kept: "s1.damaged", Swept: []int{43, 44}, Message: "the host died",
+		}},
+		{By: "host", Data: SessionClosed{Reason: Shutdown, Message: "SIGTERM"}},
+		{By: "user", Data: InputAccepted{
+			Input: "n000001", Text: "fix <the> test & \"more\"\n\u2028", Mode: Steer,
+			Images: []Image{{MediaType: "image/png", Data: []byte{0x89, 'P', 'N', 'G'}, Name: "a.png"}},
+		}},
+		{By: "host", Data: InputHeld{Input: "n000001", Reason: Crashed}},
+		{By: "user", Data: InputDropped{Input: "n000001"}},
+		{Turn: "t000001", By: "signal:SIGINT", Data: InterruptRequested{Reason: Interrupted, Input: "n000001"}},
+		{Turn: "t000001", Item: "i000001", By: "user", Data: InterruptRequested{Reason: Interrupted}},
+		{Turn: "t000001", Item: "i000001", Data: JobStarted{Job: "j000001", PID: 99, Command: "server", Log: "/tmp/j.log"}},
+		{By: "user", Data: JobEnded{
+			Job: "j000001", How: JobKilled, ExitCode: new(137), Cause: sampleCause(),
+			Survivors: []Process{{PID: 100, Command: "sudo x", Why: "operation not permitted"}},
+		}},
+		{Turn: "t000001", Item: "i000001", Data: ChildStarted{Child: "c000001", Session: "s2"}},
+		{Turn: "t000001", Item: "i000001", Data: ChildEnded{Child: "c000001", Outcome: Aborted, Cause: sampleCause()}},
+	}
+}
+
+func turnSamples() []Event {
+	in := func(d Data) Event {
+		return Event{Turn: "t000001", Attempt: "a000001", Item: "i000001", Data: d}
+	}
+	turn := func(d Data) Event { return Event{Turn: "t000001", By: "user", Data: d} }
+	attempt := func(d Data) Event { return Event{Turn: "t000001", Attempt: "a000001", Data: d} }
+	return []Event{
+		turn(TurnStarted{
+			Inputs: []string{"n000001"}, Provider: "openai", Model: "gpt", Effort: "high", Permission: "allow",
+		}),
+		attempt(AttemptStarted{
+			Step: 1, N: 2, Provider: "openai", Model: "gpt", Inputs: []string{"n000002"}, MaxTokens: 4096, Trimmed: 1,
+		}),
+		attempt(AttemptEnded{
+			Outcome: Failed, Reason: Interrupted, StopReason: "end_turn", ResponseID: "resp_1", Usage: sampleUsage(),
+			Failure: sampleFailure(), RetryIn: new(int64(4000)), Discarded: []string{"i000001"},
+		}),
+		in(ItemStarted{Type: ToolCall, ProviderID: "fc_1", CallID: "call_1", Name: "shell"}),
+		in(ItemDelta{Stream: Arguments, Text: "{\"command\":\"ls <x> \\\\ é\"}\u2029"}),
+		in(CallReady{Name: "shell", CallID: "call_1", Arguments: `{"command":"ls"}`}),
+		in(ApprovalRequested{
+			Approval: "p000001", Tool: "shell", Title: "ls", Why: "writes outside", Detail: json.RawMessage(`{"a":[1,2]}`),
+		}),
+		in(ApprovalEnded{Approval: "p000001", Verdict: Denied, Message: "not now", Policy: "deny"}),
+		in(CallStarted{Title: "ls"}),
+		in(ItemEnded{Status: ItemAborted, Effects: EffectsPartial, Cause: sampleCause(), Content: sampleContent()}),
+		{Turn: "t000001", Item: "i000002", Volatile: true, Data: ItemEnded{
+			Status: ItemCompleted, Content: Content{Type: Note, Text: "the same call 3 times"},
+		}},
+		turn(TurnCompleted{Summary: sampleSummary()}),
+		turn(TurnAborted{Reason: LimitReached, Limit: LimitTime, Message: "after 30 min", Summary: sampleSummary()}),
+		turn(TurnFailed{Failure: sampleFailure(), Summary: sampleSummary()}),
+	}
+}
+
+func sampleContent() Content {
+	return Content{
+		Type: ToolCall, Text: "text", Provider: "openai", Model: "gpt", ProviderID: "fc_1",
+		Seal: &Seal{Format: "encrypted", Data: "gAAA"}, CallID: "call_1", Name: "shell", Arguments: `{"command":"ls"}`,
+		Output: "a.go\n", OutputFile: "/tmp/out", OutputBytes: 5, ExitCode: new(0), Detail: json.RawMessage(`{"diff":"-"}`),
+		Jobs: []string{"j000001"}, Survivors: []Process{{PID: 100, Command: "sudo x", Why: "operation not permitted"}},
+	}
+}
