@@ -1,0 +1,20 @@
+package proc
+
+import "os"
+
+// Custody says how processes are kept here.
+func Custody() Custodian {
+	if haveWardens() {
+		return Custodian{Kind: Warden}
+	}
+	c := Custodian{Kind: Groups, Weaker: []string{
+		"processes are not ended if this program is killed with SIGKILL",
+		"released processes are not to be had",
+	}}
+	if _, err := os.Stat("/proc/self/environ"); err != nil {
+		c.Weaker = append(c.Weaker, "there is no /proc: processes that leave their process group (setsid) are not found")
+	} else {
+		c.Weaker = append(c.Weaker, "processes that leave their process group and clear their environment are not found")
+	}
+	return c
+}

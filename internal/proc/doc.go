@@ -1,0 +1,22 @@
+// Package proc has custody of every process that settle starts: nothing else
+// in the tree starts one. It promises that no descendant outlives its call
+// unless somebody decided so (C7), not even when settle itself is killed.
+//
+// On Linux each command runs under a warden: this binary, executed anew
+// through /proc/self/exe and caught by [RunAsWarden] before main does anything.
+// The warden is the subreaper of the command's descendants, so that setsid and
+// double forks lead back to it, and it ends them all when it is asked to, or
+// when its socket closes because the host died. Where there is no warden,
+// process groups (job objects on Windows) do what they can, and [Custody] says
+// what is weaker.
+//
+//	            exit, nobody left
+//	         ┌──────────────────────────────────┐
+//	running ─┤ exit, others left     last exit  ├→ gone
+//	         ├─────────────────→ left ──────────┤
+//	         └──── End: TERM, grace, KILL ──────┘
+//	left, running ── Release ──→ released (not ours any more)
+//
+// [Process.Exited] closes when the command itself is gone (C8: whoever else
+// holds its pipes), [Process.Done] when everything is.
+package proc

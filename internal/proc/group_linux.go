@@ -1,0 +1,40 @@
+package proc
+
+import (
+	"golang.org/x/sys/unix"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// groupMembers are the living processes of a group and those elsewhere that
+// carry its marker. Without /proc only the group itself can be named.
+func groupMembers(group int, marker, why string) []event.Process {
+	all := allProcesses()
+	if len(all) == 0 {
+		return groupAlone(group, why)
+	}
+	var found []node
+	for _, n := range living(all) {
+		value, _ := markerOf(n.pid)
+		if n.group == group || value == marker {
+			found = append(found, n)
+		}
+	}
+	return describe(found, func(node) string { return why })
+}
+
+// signalMarked signals those that left the group.
+func signalMarked(marker string, group int, sig unix.Signal) {
+	for _, n := range living(marked(func(value string) bool { return value == marker })) {
+		if n.group != group {
+			_ = kill(n, sig)
+		}
+	}
+}
+
+func groupAlone(group int, why string) []event.Process {
+	if !groupExists(group) {
+		return nil
+	}
+	return []event.Process{{PID: group, Command: "process group", Why: why}}
+}

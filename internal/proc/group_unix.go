@@ -1,0 +1,192 @@
+//go:build unix
+
+package proc
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/settle-agent/settle/event"
+)
+
+const (
+	// pollDelay is the pause between two looks at a group: nobody is told
+	// when a stranger dies.
+	pollDelay = 5 * time.Millisecond
+	// idleDelay is that pause while nothing is being ended.
+	idleDelay = 100 * time.Millisecond
+)
+
+// keptByGroup keeps a command by its process group, and by its marker where
+// environments can be read. A descendant that leaves both escapes.
+type keptByGroup struct {
+	p      *Process
+	cmd    *exec.Cmd
+	spec   Spec
+	marker string
+
+	mu       sync.Mutex
+	deadline time.Time     // of the grace; zero until the end is asked for
+	asked    chan struct{} // has room for one; wakes watch
+}
+
+func startGroup(spec Spec) (*Process, error) {
+	path, err := exec.LookPath(spec.Argv[0])
+	if err != nil {
+		return nil, err
+	}
+	std, err := openFiles(spec)
+	if err != nil {
+		return nil, err
+	}
+	defer std.closeTheirs()
+	k := &keptByGroup{spec: spec, asked: make(chan struct{}, 1)}
+	k.cmd = &exec.Cmd{
+		Path: path, Args: spec.Argv, Dir: spec.Dir,
+		Stdin: std.stdin, Stdout: std.stdout, Stderr: std.stderr,
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Setctty: spec.Terminal != nil},
+	}
+	k.cmd.Env, k.marker = mark(spec.Env, spec.Marker)
+	err = spawn(func() (int, error) {
+		if err := k.cmd.Start(); err != nil {
+			return 0, err
+		}
+		return k.cmd.Process.Pid, nil
+	})
+	if err != nil {
+		std.closeOurs()
+		return nil, err
+	}
+	k.p = newProcess()
+	k.p.pid, k.p.keep = k.cmd.Process.Pid, k
+	std.attach(k.p, spec)
+	go k.watch() // ends with the group; Done waits for it
+	return k.p, nil
+}
+
+func (k *keptByGroup) watch() {
+	died := make(chan Exit, 1)
+	go func() { // ends with the command
+		_ = k.cmd.Wait()
+		forget(k.p.pid)
+		died <- exitOf(k.cmd.ProcessState)
+	}()
+	exited, killed := false, time.Time{}
+	for {
+		select {
+		case exit := <-died:
+			exited = true
+			k.commandGone(exit)
+		case <-k.asked:
+		case <-time.After(k.pause()):
+		}
+		if exited && !k.alive() {
+			k.p.treeGone(nil)
+			return
+		}
+		killed = k.press(killed)
+		if !killed.IsZero() && time.Since(killed) > groupKillTimeout {
+			k.p.treeGone(k.remains())
+			return
+		}
+	}
+}
+
+// groupKillTimeout is how long killed processes may take to be gone.
+const groupKillTimeout = time.Second
+
+// commandGone reports the exit, and what is left.
+func (k *keptByGroup) commandGone(exit Exit) {
+	var rest []event.Process
+	switch {
+	case !k.alive() || k.ending():
+	case k.spec.Rest == KeepRest:
+		rest = k.members("")
+	default:
+		k.end(k.spec.grace())
+	}
+	k.p.commandExited(exit, rest)
+}
+
+// press kills once the grace is over, again at each look; it returns since
+// when.
+func (k *keptByGroup) press(since time.Time) time.Time {
+	k.mu.Lock()
+	deadline := k.deadline
+	k.mu.Unlock()
+	if deadline.IsZero() || time.Now().Before(deadline) {
+		return since
+	}
+	k.signal(unix.SIGKILL)
+	if since.IsZero() {
+		return time.Now()
+	}
+	return since
+}
+
+func (k *keptByGroup) pause() time.Duration {
+	if k.ending() {
+		return pollDelay
+	}
+	return idleDelay
+}
+
+func (k *keptByGroup) ending() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return !k.deadline.IsZero()
+}
+
+func (k *keptByGroup) end(grace time.Duration) {
+	deadline := time.Now().Add(grace)
+	k.mu.Lock()
+	first := k.deadline.IsZero()
+	if first || deadline.Before(k.deadline) {
+		k.deadline = deadline
+	}
+	k.mu.Unlock()
+	if first && grace > 0 {
+		k.signal(unix.SIGTERM)
+		k.signal(unix.SIGCONT)
+	}
+	select {
+	case k.asked <- struct{}{}:
+	default:
+	}
+}
+
+func (k *keptByGroup) signal(sig unix.Signal) {
+	_ = unix.Kill(-k.p.pid, sig)
+	signalMarked(k.marker, k.p.pid, sig)
+}
+
+func (k *keptByGroup) alive() bool { return len(k.members("")) > 0 }
+
+func (k *keptByGroup) members(why string) []event.Process {
+	return groupMembers(k.p.pid, k.marker, why)
+}
+
+func (k *keptByGroup) remains() []event.Process { return k.members("it is still being ended") }
+
+func (k *keptByGroup) release(*os.File, Log) error { return ErrCannotRelease }
+
+func exitOf(state *os.ProcessState) Exit {
+	if state == nil {
+		return Exit{Code: -1, Lost: true}
+	}
+	status, ok := state.Sys().(syscall.WaitStatus)
+	if ok && status.Signaled() {
+		return Exit{Code: 128 + int(status.Signal()), Signal: int(status.Signal())}
+	}
+	return Exit{Code: state.ExitCode()}
+}
+
+// groupExists says whether a group has members, dead ones included that their
+// parent has not taken in.
+func groupExists(group int) bool { return !errors.Is(unix.Kill(-group, 0), unix.ESRCH) }

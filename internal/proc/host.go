@@ -1,0 +1,63 @@
+package proc
+
+import (
+	"crypto/rand"
+	"sync"
+	"sync/atomic"
+)
+
+// host is what is true of this process as a whole: the kernel has one table
+// of children and one subreaper flag for it, whoever looks.
+var host struct {
+	// wardens says that main began with RunAsWarden, so that this binary,
+	// executed anew, becomes a warden and not a second settle.
+	wardens atomic.Bool
+	// reaper says that orphans come to this process.
+	reaper atomic.Bool
+	// children are the children that were started here. Starting one holds
+	// births for reading, so that whoever holds it for writing sees no child
+	// that is not yet listed.
+	births   sync.RWMutex
+	mu       sync.Mutex
+	children map[int]bool
+}
+
+// spawn runs fork, which starts a child and returns its pid, and lists it.
+func spawn(fork func() (int, error)) error {
+	host.births.RLock()
+	defer host.births.RUnlock()
+	pid, err := fork()
+	if err != nil {
+		return err
+	}
+	host.mu.Lock()
+	defer host.mu.Unlock()
+	if host.children == nil {
+		host.children = make(map[int]bool)
+	}
+	host.children[pid] = true
+	return nil
+}
+
+// forget is called when a child has been reaped.
+func forget(pid int) {
+	host.mu.Lock()
+	defer host.mu.Unlock()
+	delete(host.children, pid)
+}
+
+// mark returns the environment with the marker of one command.
+func mark(env []string, marker string) (marked []string, full string) {
+	full = marker + "/" + rand.Text()
+	marked = make([]string, 0, len(env)+1)
+	for _, entry := range env {
+		if !isMarker(entry) {
+			marked = append(marked, entry)
+		}
+	}
+	return append(marked, MarkerName+"="+full), full
+}
+
+func isMarker(entry string) bool {
+	return len(entry) > len(MarkerName) && entry[:len(MarkerName)+1] == MarkerName+"="
+}

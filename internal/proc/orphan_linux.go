@@ -1,0 +1,203 @@
+package proc
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// BecomeReaper makes orphans of this process's descendants come to it, so
+// that the tree of a warden that was killed can be ended (C7). Only a program
+// that starts no child but through this package may do that; the returned
+// function undoes it.
+func BecomeReaper() (stop func(), err error) {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return nil, fmt.Errorf("cannot become the reaper of orphans: %w", err)
+	}
+	host.reaper.Store(true)
+	died := make(chan os.Signal, 1)
+	signal.Notify(died, unix.SIGCHLD)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { // ends with stop, which waits for it
+		defer close(ended)
+		reapOrphans(ctx, died)
+	}()
+	return func() {
+		cancel()
+		<-ended
+		signal.Stop(died)
+		host.reaper.Store(false)
+		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+	}, nil
+}
+
+func reapOrphans(ctx context.Context, died <-chan os.Signal) {
+	for {
+		select {
+		case <-died:
+			orphans()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// orphans reaps the dead children that were not started here, and returns the
+// living ones.
+func orphans() []node {
+	host.births.Lock()
+	defer host.births.Unlock()
+	var living []node
+	for _, pid := range children(os.Getpid()) {
+		if started(pid) {
+			continue
+		}
+		n, ok := look(pid)
+		switch {
+		case !ok:
+		case n.zombie():
+			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
+		default:
+			living = append(living, n)
+		}
+	}
+	return living
+}
+
+func started(pid int) bool {
+	host.mu.Lock()
+	defer host.mu.Unlock()
+	return host.children[pid]
+}
+
+// endOrphans ends what a dead warden left: what came to us as orphans, if we
+// are their reaper, and what still carries the command's marker. The command
+// died with its warden; there is no grace for the rest.
+func endOrphans(marker string) []event.Process {
+	return endAll(func() []node {
+		found := marked(func(value string) bool { return value == marker })
+		if host.reaper.Load() {
+			for _, n := range ours(orphans()) {
+				found = append(append(found, n), descendants(n.pid)...)
+			}
+		}
+		return found
+	}, 0)
+}
+
+// ours leaves out what others start as children of a first process, such as
+// the shells of "docker exec".
+func ours(nodes []node) []node {
+	if os.Getpid() != 1 {
+		return nodes
+	}
+	kept := nodes[:0]
+	for _, n := range nodes {
+		if _, ok := markerOf(n.pid); ok {
+			kept = append(kept, n)
+		}
+	}
+	return kept
+}
+
+// endAll climbs the ladder here and now.
+func endAll(tree func() []node, grace time.Duration) []event.Process {
+	l := &ladder{at: idle, tree: tree}
+	l.climb(time.Now(), grace)
+	for len(living(tree())) > 0 {
+		wait := l.step(time.Now())
+		if wait == 0 {
+			break
+		}
+		time.Sleep(min(wait, 5*time.Millisecond)) // nobody tells us when a stranger dies
+	}
+	return l.left
+}
+
+// Sweep ends every process whose environment says that it was started for the
+// marker, and returns their ids: what is left when a host and its wardens were
+// killed together. Its processes may have cleared their environment; those are
+// not found.
+func Sweep(marker string) ([]int, error) {
+	if marker == "" {
+		return nil, errors.New("cannot sweep processes: the marker is empty")
+	}
+	own := ancestors()
+	tree := func() []node {
+		var found []node
+		for _, n := range marked(func(value string) bool { return matches(value, marker) }) {
+			if !own[n.pid] {
+				found = append(found, n)
+			}
+		}
+		return found
+	}
+	var swept []int
+	for _, n := range living(tree()) {
+		swept = append(swept, n.pid)
+	}
+	if len(swept) == 0 {
+		return nil, nil
+	}
+	if left := endAll(tree, DefaultGrace); len(left) > 0 {
+		return swept, fmt.Errorf("cannot end process %d (%s): %s", left[0].PID, left[0].Command, left[0].Why)
+	}
+	return swept, nil
+}
+
+func matches(value, marker string) bool {
+	return value == marker || len(value) > len(marker) && value[:len(marker)+1] == marker+"/"
+}
+
+// ancestors are this process and those above it: a settle that runs within
+// another's command carries that one's marker.
+func ancestors() map[int]bool {
+	list := make(map[int]bool)
+	for pid := os.Getpid(); pid > 1 && !list[pid]; {
+		list[pid] = true
+		n, ok := look(pid)
+		if !ok {
+			break
+		}
+		pid = n.parent
+	}
+	return list
+}
+
+func marked(match func(value string) bool) []node {
+	var found []node
+	for _, pid := range allPIDs() {
+		value, ok := markerOf(pid)
+		if !ok || !match(value) {
+			continue
+		}
+		if n, ok := look(pid); ok {
+			found = append(found, n)
+		}
+	}
+	return found
+}
+
+// markerOf reads a process's environment, if we may.
+func markerOf(pid int) (string, bool) {
+	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return "", false
+	}
+	for entry := range bytes.SplitSeq(raw, []byte{0}) {
+		if isMarker(string(entry)) {
+			return string(entry[len(MarkerName)+1:]), true
+		}
+	}
+	return "", false
+}

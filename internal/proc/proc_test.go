@@ -1,0 +1,220 @@
+package proc
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestMain(m *testing.M) {
+	RunAsWarden()
+	os.Exit(m.Run())
+}
+
+// sink keeps everything, and tells when something has arrived.
+type sink struct {
+	mu   sync.Mutex
+	buf  bytes.Buffer
+	more chan struct{}
+}
+
+func newSink() *sink { return &sink{more: make(chan struct{}, 1)} }
+
+func (s *sink) Write(data []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.buf.Write(data)
+	select {
+	case s.more <- struct{}{}:
+	default:
+	}
+	return len(data), nil
+}
+
+func (s *sink) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.buf.String()
+}
+
+// await waits for a text in the output.
+func (s *sink) await(t *testing.T, text string) {
+	t.Helper()
+	for !strings.Contains(s.String(), text) {
+		select {
+		case <-s.more:
+		case <-t.Context().Done():
+			t.Fatalf("no %q in the output: %q", text, s.String())
+		case <-time.After(patience):
+			t.Fatalf("no %q in the output within %v: %q", text, patience, s.String())
+		}
+	}
+}
+
+// patience is how long a test waits for what must come; it is no bound that
+// anything is measured against.
+const patience = 30 * time.Second
+
+func sh(script string) Spec {
+	return Spec{Argv: []string{"sh", "-c", script}, Env: []string{"PATH=" + os.Getenv("PATH")}}
+}
+
+// begin starts a command and ends it with the test.
+func begin(t *testing.T, spec Spec) (*Process, *sink) {
+	t.Helper()
+	out := newSink()
+	spec.Stdout = out
+	p, err := Start(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		p.End(ctx, 0)
+	})
+	return p, out
+}
+
+func wait(t *testing.T, p *Process) Exit {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	exit, err := p.Wait(ctx)
+	if err != nil {
+		t.Fatalf("Wait: %v", err)
+	}
+	return exit
+}
+
+func done(t *testing.T, p *Process) {
+	t.Helper()
+	select {
+	case <-p.Done():
+	case <-time.After(patience):
+		t.Fatalf("not done within %v; left: %v", patience, p.Remains())
+	}
+}
+
+func TestExit(t *testing.T) {
+	tests := []struct {
+		script string
+		want   Exit
+		output string
+	}{
+		{"true", Exit{}, ""},
+		{"echo out; echo err >&2; echo out", Exit{}, "out\nerr\nout\n"},
+		{"echo partial; exit 3", Exit{Code: 3}, "partial\n"},
+		{"kill -9 $$", Exit{Code: 137, Signal: 9}, ""},
+		{"exec >&- 2>&-; exit 4", Exit{Code: 4}, ""},
+		{"cat", Exit{}, ""}, // standard input is empty
+	}
+	for _, test := range tests {
+		t.Run(test.script, func(t *testing.T) {
+			p, out := begin(t, sh(test.script))
+			if got := wait(t, p); got != test.want {
+				t.Errorf("exit %+v, want %+v", got, test.want)
+			}
+			if got := out.String(); got != test.output {
+				t.Errorf("output %q, want %q", got, test.output)
+			}
+			done(t, p)
+		})
+	}
+}
+
+func TestStartErrors(t *testing.T) {
+	tests := []struct {
+		name string
+		spec Spec
+		want string
+	}{
+		{"empty", Spec{}, "cannot start a command: it is empty"},
+		{"no program", Spec{Argv: []string{"no-such-program"}}, `cannot start "no-such-program"`},
+		{"no directory", Spec{Argv: []string{"true"}, Dir: "/no/such/place"}, `directory "/no/such/place"`},
+		{"file as directory", Spec{Argv: []string{"true"}, Dir: "/dev/null"}, "it is not one"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := Start(t.Context(), test.spec)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want one that says %q", err, test.want)
+			}
+		})
+	}
+	t.Run("cancelled", func(t *testing.T) {
+		why := fmt.Errorf("stop it")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(why)
+		if _, err := Start(ctx, sh("true")); err == nil || !strings.Contains(err.Error(), "stop it") {
+			t.Errorf("error %v, want the context's cause", err)
+		}
+	})
+}
+
+// C8: the call ends with its foreground, whoever holds the pipe.
+func TestGrandchildHoldsThePipe(t *testing.T) {
+	spec := sh("echo before; sleep 1000 & echo after")
+	spec.Rest = KeepRest
+	p, out := begin(t, spec)
+	wait(t, p)
+	if got, want := out.String(), "before\nafter\n"; got != want {
+		t.Errorf("output %q, want %q", got, want)
+	}
+	rest := p.Rest()
+	if len(rest) != 1 || rest[0].Command != "sleep 1000" {
+		t.Errorf("rest %v, want the sleep", rest)
+	}
+	if survivors := p.End(t.Context(), time.Second); len(survivors) > 0 {
+		t.Errorf("survivors %v", survivors)
+	}
+}
+
+func TestInput(t *testing.T) {
+	spec := sh("read line; echo got $line; cat")
+	spec.Input = PipeInput
+	p, out := begin(t, spec)
+	if err := p.Write(t.Context(), []byte("one\ntwo\n")); err != nil {
+		t.Fatal(err)
+	}
+	out.await(t, "got one\ntwo\n")
+	if err := p.CloseInput(); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, p)
+}
+
+func TestTerminal(t *testing.T) {
+	spec := sh("test -t 0 && test -t 1 && echo yes; stty size; read line; echo got $line; sleep 1000")
+	spec.Terminal = &Size{Rows: 33, Cols: 111}
+	p, out := begin(t, spec)
+	out.await(t, "yes\r\n33 111\r\n")
+	if err := p.Write(t.Context(), []byte("word\n")); err != nil {
+		t.Fatal(err)
+	}
+	out.await(t, "got word\r\n")
+	p.End(t.Context(), 0)
+	done(t, p)
+}
+
+func TestRun(t *testing.T) {
+	env := []string{"PATH=" + os.Getenv("PATH")}
+	got, err := Run(t.Context(), Command{Argv: []string{"sh", "-c", "cat; echo oops >&2; exit 2"}, Env: env, Stdin: []byte("text")})
+	if err != nil || got.Code != 2 || string(got.Stdout) != "text" || string(got.Stderr) != "oops\n" {
+		t.Errorf("Run gave %+v, %v", got, err)
+	}
+	got, err = Run(t.Context(), Command{Argv: []string{"yes"}, Env: env, MaxBytes: 1000})
+	if err != nil || !got.Truncated || len(got.Stdout) != 1000 {
+		t.Errorf("endless output: %d bytes, truncated %v, %v", len(got.Stdout), got.Truncated, err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(fmt.Errorf("enough"))
+	if _, err = Run(ctx, Command{Argv: []string{"sleep", "1000"}, Env: env}); err == nil || !strings.Contains(err.Error(), "enough") {
+		t.Errorf("cancelled: %v", err)
+	}
+}

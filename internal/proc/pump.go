@@ -1,0 +1,126 @@
+package proc
+
+import (
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	// chunkBytes is all that a pump ever holds.
+	chunkBytes = 32 << 10
+	// drainTimeout bounds the wait for what a pipe already holds. The data is
+	// there; only a slow writer behind it makes this take time at all.
+	drainTimeout = 250 * time.Millisecond
+)
+
+// pump moves what a command puts out from its pipe to a writer.
+type pump struct {
+	src *os.File
+	dst io.Writer
+
+	mu        sync.Mutex
+	read      int64 // bytes taken from the pipe
+	delivered int64 // bytes that dst has
+	drains    []drain
+	ended     chan struct{} // closed when the goroutine is gone
+}
+
+// drain is somebody who waits for delivered to reach a target.
+type drain struct {
+	target  int64
+	reached chan struct{}
+}
+
+// startPump starts the goroutine that moves the data. It ends at the end of
+// the pipe or through stop, and is waited for by stop.
+func startPump(src *os.File, dst io.Writer) *pump {
+	if dst == nil {
+		dst = io.Discard
+	}
+	p := &pump{src: src, dst: dst, ended: make(chan struct{})}
+	go p.run(p.ended)
+	return p
+}
+
+func (p *pump) run(ended chan<- struct{}) {
+	defer close(ended)
+	buf := make([]byte, chunkBytes)
+	for {
+		n, err := p.fill(buf)
+		if n > 0 {
+			_, _ = p.dst.Write(buf[:n])
+			p.deliver(int64(n))
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (p *pump) deliver(n int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.delivered += n
+	p.drains = slices.DeleteFunc(p.drains, func(d drain) bool {
+		if p.delivered < d.target {
+			return false
+		}
+		close(d.reached)
+		return true
+	})
+}
+
+// drain waits until everything that is in the pipe now has been delivered. It
+// does not wait for the pipe's end, which a descendant may never grant (C8).
+func (p *pump) drain() {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	d := drain{target: p.read + p.pending(), reached: make(chan struct{})}
+	if p.delivered >= d.target {
+		p.mu.Unlock()
+		return
+	}
+	p.drains = append(p.drains, d)
+	ended := p.ended
+	p.mu.Unlock()
+	timer := time.NewTimer(drainTimeout)
+	defer timer.Stop()
+	select {
+	case <-d.reached:
+	case <-ended:
+	case <-timer.C:
+	}
+}
+
+// stop ends the goroutine and leaves the pipe open, with what it still holds.
+func (p *pump) stop() {
+	if p == nil {
+		return
+	}
+	p.interrupt()
+	<-p.ended // interrupt has made its read return; dst does not block
+}
+
+// resume undoes stop.
+func (p *pump) resume() {
+	_ = p.src.SetReadDeadline(time.Time{})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended = make(chan struct{})
+	go p.run(p.ended)
+}
+
+// finish delivers what is there, then closes the pipe.
+func (p *pump) finish() {
+	if p == nil {
+		return
+	}
+	p.drain()
+	p.stop()
+	_ = p.src.Close()
+}

@@ -1,0 +1,119 @@
+package proc
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+)
+
+// defaultMaxBytes bounds each output of a helper unless its Command says
+// otherwise.
+const defaultMaxBytes = 8 << 20
+
+// Command is a short helper, such as git, that settle runs for itself.
+type Command struct {
+	Argv []string
+	Dir  string
+	// Env is the whole environment.
+	Env []string
+	// Stdin is what the command reads; nil is the null device.
+	Stdin []byte
+	// MaxBytes bounds each of both outputs; a command that has more to say on
+	// its standard output is ended. 8 MiB if it is 0.
+	MaxBytes int
+	// Lock and Marker are as in Spec.
+	Lock   *os.File
+	Marker string
+}
+
+// Output is what a helper put out and how it ended.
+type Output struct {
+	Exit
+	Stdout, Stderr []byte
+	// Truncated says that standard output was longer than MaxBytes.
+	Truncated bool
+}
+
+// Run runs a helper to its end. Nothing that it starts outlives it. A command
+// that fails is not an error; one that cannot be started or that ctx cuts is.
+func Run(ctx context.Context, c Command) (Output, error) {
+	limit := c.MaxBytes
+	if limit <= 0 {
+		limit = defaultMaxBytes
+	}
+	full, enough := context.WithCancel(ctx)
+	defer enough()
+	stdout, stderr := &bounded{limit: limit, full: enough}, &bounded{limit: limit, full: func() {}}
+	spec := Spec{Argv: c.Argv, Dir: c.Dir, Env: c.Env, Stdout: stdout, Stderr: stderr, Lock: c.Lock, Marker: c.Marker}
+	if c.Stdin != nil {
+		spec.Input = PipeInput
+	}
+	p, err := Start(ctx, spec)
+	if err != nil {
+		return Output{}, err
+	}
+	if c.Stdin != nil {
+		go func() { // ends when all is read or nobody reads any more: Done closes the pipe
+			_ = p.Write(full, c.Stdin)
+			_ = p.CloseInput()
+		}()
+	}
+	_, waited := p.Wait(full)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), DefaultGrace+stopTimeout)
+	defer cancel()
+	p.End(last, DefaultGrace)
+	out := Output{Exit: p.exitNow(), Stdout: stdout.bytes(), Stderr: stderr.bytes(), Truncated: stdout.overflowed()}
+	if waited != nil && ctx.Err() != nil {
+		return out, fmt.Errorf("cannot finish %q: %w", c.Argv[0], context.Cause(ctx))
+	}
+	return out, nil
+}
+
+// stopTimeout bounds the wait for a helper that does not want to die.
+const stopTimeout = 3 * time.Second
+
+func (p *Process) exitNow() Exit {
+	select {
+	case <-p.exited:
+		return p.exit
+	default:
+		return Exit{Code: -1, Lost: true}
+	}
+}
+
+// bounded keeps the beginning of what is written to it.
+type bounded struct {
+	limit int
+	full  func() // called when more arrives
+
+	mu   sync.Mutex
+	buf  bytes.Buffer
+	over bool
+}
+
+func (b *bounded) Write(data []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	room := b.limit - b.buf.Len()
+	if len(data) > room {
+		b.over = true
+		b.full()
+	}
+	b.buf.Write(data[:min(len(data), room)])
+	return len(data), nil
+}
+
+func (b *bounded) bytes() []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return bytes.Clone(b.buf.Bytes())
+}
+
+func (b *bounded) overflowed() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.over
+}

@@ -1,0 +1,327 @@
+package proc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/settle-agent/settle/event"
+)
+
+const (
+	// startTimeout bounds the start of a warden and of its command.
+	startTimeout = 10 * time.Second
+	// stuckTimeout is how much longer than its grace a warden may take before
+	// it is killed and its work done here. It is more than what a warden
+	// allows itself for a process that hangs in the kernel.
+	stuckTimeout = 2 * time.Second
+
+	selfExe = "/proc/self/exe" // this program, even after an upgrade on disk
+)
+
+func start(ctx context.Context, spec Spec) (*Process, error) {
+	if !haveWardens() {
+		return startGroup(spec)
+	}
+	return startWarden(ctx, spec)
+}
+
+func haveWardens() bool {
+	if !host.wardens.Load() {
+		return false
+	}
+	_, err := os.Stat(selfExe)
+	return err == nil
+}
+
+// keptByWarden is the host's side of a warden.
+type keptByWarden struct {
+	p      *Process
+	cmd    *exec.Cmd
+	socket *os.File
+	in     *lines
+	marker string
+
+	released chan error // the answer to release
+
+	mu       sync.Mutex
+	stuck    *time.Timer // the watchdog, once End has been called
+	deadline time.Time   // when it fires
+}
+
+func startWarden(ctx context.Context, spec Spec) (*Process, error) {
+	path, err := exec.LookPath(spec.Argv[0])
+	if err != nil {
+		return nil, err
+	}
+	std, err := openFiles(spec)
+	if err != nil {
+		return nil, err
+	}
+	defer std.closeTheirs()
+	k, err := forkWarden(spec, std)
+	if err != nil {
+		std.closeOurs()
+		return nil, err
+	}
+	env, marker := mark(spec.Env, spec.Marker)
+	k.marker = marker
+	pid, err := k.begin(ctx, order{Start: &startOrder{
+		Path: path, Argv: spec.Argv, Dir: spec.Dir, Env: env,
+		Terminal: spec.Terminal != nil, KeepRest: spec.Rest == KeepRest, GraceMS: spec.grace().Milliseconds(),
+	}})
+	if err != nil {
+		std.closeOurs()
+		return nil, err
+	}
+	k.p = newProcess()
+	k.p.pid, k.p.keep = pid, k
+	std.attach(k.p, spec)
+	go k.watch() // ends with the warden; Done waits for it
+	return k.p, nil
+}
+
+// forkWarden starts the warden alone.
+func forkWarden(spec Spec, std *files) (*keptByWarden, error) {
+	ours, theirs, err := socketPair()
+	if err != nil {
+		return nil, fmt.Errorf("cannot open a socket: %w", err)
+	}
+	defer theirs.Close()
+	cmd := &exec.Cmd{
+		Path: selfExe, Args: []string{wardenName}, Dir: "/",
+		// One thread's worth of work, and a heap that is never worth collecting.
+		Env:         []string{"GOMAXPROCS=1", "GOGC=off", "GOMEMLIMIT=16MiB"},
+		ExtraFiles:  []*os.File{theirs, std.stdin, std.stdout, std.stderr},
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+	}
+	if spec.Lock != nil {
+		cmd.ExtraFiles = append(cmd.ExtraFiles, spec.Lock)
+	}
+	err = spawn(func() (int, error) {
+		if err := cmd.Start(); err != nil {
+			return 0, err
+		}
+		return cmd.Process.Pid, nil
+	})
+	if err != nil {
+		_ = ours.Close()
+		return nil, fmt.Errorf("cannot start a warden: %w", err)
+	}
+	return &keptByWarden{
+		cmd: cmd, socket: ours, in: &lines{receive: ours.Read},
+		released: make(chan error, 1),
+	}, nil
+}
+
+func socketPair() (ours, theirs *os.File, err error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := unix.SetNonblock(fds[0], true); err != nil {
+		_ = unix.Close(fds[0])
+		_ = unix.Close(fds[1])
+		return nil, nil, err
+	}
+	return os.NewFile(uintptr(fds[0]), "warden"), os.NewFile(uintptr(fds[1]), "host"), nil
+}
+
+// begin sends the command and waits for it to have started. When it fails,
+// the warden is gone.
+func (k *keptByWarden) begin(ctx context.Context, first order) (pid int, err error) {
+	_ = k.socket.SetDeadline(time.Now().Add(startTimeout))
+	stop := context.AfterFunc(ctx, func() { _ = k.socket.SetDeadline(time.Unix(1, 0)) })
+	defer func() {
+		if !stop() && err == nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			k.discard()
+		}
+	}()
+	if err := k.send(first, nil); err != nil {
+		return 0, err
+	}
+	var answer report
+	if err := k.in.next(&answer); err != nil {
+		if ctx.Err() != nil {
+			return 0, context.Cause(ctx)
+		}
+		return 0, fmt.Errorf("the warden did not answer: %w", err)
+	}
+	_ = k.socket.SetDeadline(time.Time{})
+	switch {
+	case answer.Failed != nil:
+		return 0, errors.New(answer.Failed.Message)
+	case answer.Started == nil:
+		return 0, errors.New("the warden gave a wrong answer")
+	}
+	return answer.Started.PID, nil
+}
+
+// discard ends a warden that has not started anything, or whose command
+// nobody wants: it ends everything when its socket closes.
+func (k *keptByWarden) discard() {
+	_ = k.socket.Close()
+	timer := time.AfterFunc(stuckTimeout, func() { _ = k.cmd.Process.Kill() })
+	defer timer.Stop()
+	_ = k.cmd.Wait()
+	forget(k.cmd.Process.Pid)
+	endOrphans(k.marker)
+}
+
+func (k *keptByWarden) send(o order, file *os.File) error {
+	line, err := encodeMessage(o)
+	if err != nil {
+		return err
+	}
+	if file == nil {
+		_, err = k.socket.Write(line)
+		return err
+	}
+	foreign, err := file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	failed := foreign.Control(func(fd uintptr) { err = k.sendWith(line, int(fd)) })
+	return errors.Join(failed, err)
+}
+
+// sendWith sends a short message together with a descriptor.
+func (k *keptByWarden) sendWith(line []byte, fd int) error {
+	raw, err := k.socket.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = raw.Write(func(socket uintptr) bool {
+		failed = unix.Sendmsg(int(socket), line, unix.UnixRights(fd), nil, unix.MSG_NOSIGNAL)
+		return !errors.Is(failed, unix.EAGAIN)
+	})
+	return errors.Join(err, failed)
+}
+
+// watch takes what the warden reports until it is gone, and alone decides
+// when the process has ended.
+func (k *keptByWarden) watch() {
+	var gone *goneReport
+	released := false
+	for {
+		var r report
+		if err := k.in.next(&r); err != nil {
+			break
+		}
+		switch {
+		case r.Exited != nil:
+			k.p.commandExited(Exit{Code: r.Exited.Code, Signal: r.Exited.Signal}, r.Exited.Rest)
+		case r.Failed != nil:
+			k.answer(errors.New(r.Failed.Message))
+		case r.Gone != nil:
+			gone = r.Gone
+		case r.Released != nil:
+			released = true
+		}
+		if released || gone != nil {
+			break
+		}
+	}
+	if released {
+		k.letGo()
+		return
+	}
+	k.conclude(gone)
+}
+
+func (k *keptByWarden) conclude(gone *goneReport) {
+	if gone == nil {
+		_ = k.cmd.Process.Kill() // its socket is broken: it is of no use
+	}
+	_ = k.cmd.Wait()
+	forget(k.cmd.Process.Pid)
+	_ = k.socket.Close()
+	var survivors []event.Process
+	if gone != nil {
+		survivors = gone.Survivors
+	} else {
+		survivors = endOrphans(k.marker)
+	}
+	k.disarm()
+	k.p.treeGone(survivors)
+	k.answer(errors.New("it is gone"))
+}
+
+// answer tells release; if nobody asks, the answer is dropped.
+func (k *keptByWarden) answer(err error) {
+	select {
+	case k.released <- err:
+	default:
+	}
+}
+
+// letGo leaves the warden to the released processes.
+func (k *keptByWarden) letGo() {
+	go func() { // ends with the released processes, or with us; nobody waits
+		_ = k.cmd.Wait()
+		forget(k.cmd.Process.Pid)
+	}()
+	_ = k.socket.Close()
+	_ = k.p.out.src.Close()
+	k.disarm()
+	k.p.treeGone(nil)
+	k.answer(nil)
+}
+
+// end asks the warden, and arms the watchdog: a warden that does not do it,
+// because it was stopped or starves, is killed, and watch does its work.
+func (k *keptByWarden) end(grace time.Duration) {
+	k.arm(grace + stuckTimeout)
+	_ = k.socket.SetWriteDeadline(time.Now().Add(stuckTimeout))
+	_ = k.send(order{End: &endOrder{GraceMS: grace.Milliseconds()}}, nil)
+}
+
+func (k *keptByWarden) arm(wait time.Duration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	deadline := time.Now().Add(wait)
+	switch {
+	case k.stuck == nil:
+		k.stuck = time.AfterFunc(wait, func() { _ = k.cmd.Process.Kill() })
+	case deadline.Before(k.deadline):
+		k.stuck.Reset(wait)
+	default:
+		return
+	}
+	k.deadline = deadline
+}
+
+func (k *keptByWarden) disarm() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.stuck != nil {
+		k.stuck.Stop()
+	}
+}
+
+func (k *keptByWarden) release(out *os.File, log Log) error {
+	if err := k.send(order{Release: &releaseOrder{Log: log}}, out); err != nil {
+		return err
+	}
+	select {
+	case err := <-k.released:
+		return err
+	case <-time.After(startTimeout):
+		return errors.New("the warden did not answer")
+	}
+}
+
+func (k *keptByWarden) remains() []event.Process {
+	return describe(living(descendants(k.cmd.Process.Pid)), func(node) string { return "it is still being ended" })
+}

@@ -1,0 +1,305 @@
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// settleDelay is how long processes that the command left behind have to go
+// by themselves before they count as left.
+const settleDelay = 30 * time.Millisecond
+
+// RunAsWarden makes wardens possible for this program. It must be the first
+// thing that main does: in a warden it never returns, elsewhere it returns at
+// once.
+func RunAsWarden() {
+	host.wardens.Store(true)
+	if len(os.Args) == 0 || os.Args[0] != wardenName || !isSocket(wardenSocket) {
+		return
+	}
+	os.Exit(runWarden())
+}
+
+func isSocket(fd int) bool {
+	var stat unix.Stat_t
+	return unix.Fstat(fd, &stat) == nil && stat.Mode&unix.S_IFMT == unix.S_IFSOCK
+}
+
+// warden keeps one command. Everything is done by one goroutine, on the main
+// thread: the command dies with the thread that started it.
+type warden struct {
+	socket   int
+	lock     int // descriptor of the session's lock, or -1
+	keepRest bool
+	grace    time.Duration
+
+	command int // pid; 0 once it has been reaped
+	exit    exitedReport
+	told    bool // the exit has been reported
+	settled time.Time
+	stairs  ladder
+	logged  <-chan struct{} // set when released: the host does not matter any more
+}
+
+func runWarden() int {
+	runtime.LockOSThread()
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	_ = os.WriteFile("/proc/self/comm", []byte(wardenName), 0) // for people who look at ps
+	inheritNothing()
+
+	// Handled signals are the default again in what the warden starts; an
+	// ignored one would stay ignored.
+	died, asked := make(chan os.Signal, 1), make(chan os.Signal, 1)
+	signal.Notify(died, unix.SIGCHLD)
+	signal.Notify(asked, unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGPIPE)
+
+	self := os.Getpid()
+	w := &warden{socket: wardenSocket, lock: -1}
+	w.stairs = ladder{at: idle, tree: func() []node { return descendants(self) }}
+	from := &receiver{fd: w.socket}
+	in := &lines{receive: from.receive}
+	var first order
+	if err := in.next(&first); err != nil || first.Start == nil {
+		return 1
+	}
+	if err := w.start(first.Start); err != nil {
+		w.tell(report{Failed: &failedReport{Message: err.Error()}})
+		return 1
+	}
+	orders := make(chan delivery)
+	go listen(in, from, orders) // ends with the socket, or with the process
+	w.watch(died, asked, orders)
+	return 0
+}
+
+// delivery is an order with the descriptors that came with it.
+type delivery struct {
+	order
+	files []int
+}
+
+func listen(in *lines, from *receiver, orders chan<- delivery) {
+	defer close(orders)
+	for {
+		var next delivery
+		if err := in.next(&next.order); err != nil {
+			return
+		}
+		next.files, from.foreign = from.foreign, nil
+		orders <- next // watch receives until the warden exits
+	}
+}
+
+// inheritNothing marks every descriptor to be closed in what is executed,
+// also those that settle itself was given by whoever started it.
+func inheritNothing() {
+	if unix.CloseRange(3, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC) == nil {
+		return
+	}
+	for fd := 3; fd < 1024; fd++ { // before Linux 5.11
+		unix.CloseOnExec(fd)
+	}
+}
+
+func (w *warden) start(o *startOrder) error {
+	w.keepRest, w.grace = o.KeepRest, time.Duration(o.GraceMS)*time.Millisecond
+	attr := &syscall.ProcAttr{
+		Dir: o.Dir, Env: o.Env,
+		Files: []uintptr{wardenStdin, wardenStdout, wardenStderr},
+		Sys: &syscall.SysProcAttr{
+			Setpgid: !o.Terminal, Setsid: o.Terminal, Setctty: o.Terminal,
+			Pdeathsig: syscall.SIGKILL,
+		},
+	}
+	pid, err := syscall.ForkExec(o.Path, o.Argv, attr)
+	if err != nil {
+		return explainStart(o, err)
+	}
+	for _, fd := range []int{wardenStdin, wardenStdout, wardenStderr} {
+		_ = unix.Close(fd)
+	}
+	if isOpen(wardenLock) {
+		w.lock = wardenLock
+	}
+	w.command = pid
+	w.tell(report{Started: &startedReport{PID: pid}})
+	return nil
+}
+
+// explainStart finds out whether it was the directory or the program.
+func explainStart(o *startOrder, err error) error {
+	if o.Dir != "" {
+		if stat, failed := os.Stat(o.Dir); failed != nil {
+			return fmt.Errorf("cannot use directory %q: %w", o.Dir, failed)
+		} else if !stat.IsDir() {
+			return fmt.Errorf("cannot use directory %q: it is not one", o.Dir)
+		}
+	}
+	return err
+}
+
+func isOpen(fd int) bool {
+	_, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+	return err == nil
+}
+
+// watch is the warden's life: it ends when there is nobody left to watch.
+func (w *warden) watch(died, asked <-chan os.Signal, orders <-chan delivery) {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		alone := w.reap()
+		wait := w.advance(time.Now(), alone)
+		if w.told && (alone || w.stairs.at == gaveUp) {
+			w.tell(report{Gone: &goneReport{Survivors: w.stairs.left}})
+			w.finishLog()
+			return
+		}
+		if wait <= 0 {
+			wait = time.Hour
+		}
+		timer.Reset(wait)
+		select {
+		case <-timer.C:
+		case <-died:
+		case sig := <-asked:
+			if sig == unix.SIGTERM {
+				w.stairs.climb(time.Now(), w.grace)
+			}
+		case next, ok := <-orders:
+			if !ok {
+				orders = nil
+				w.hostDied()
+				continue
+			}
+			w.obey(next)
+		}
+	}
+}
+
+// reap takes in what died. It returns true when there are no children left,
+// which means no descendants: an orphan would be a child.
+func (w *warden) reap() (alone bool) {
+	for {
+		var status unix.WaitStatus
+		pid, err := unix.Wait4(-1, &status, unix.WNOHANG, nil)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.ECHILD):
+			return true
+		case err != nil || pid <= 0:
+			return false
+		case pid == w.command:
+			w.command = 0
+			w.exit = exitedReport{Code: status.ExitStatus()}
+			if status.Signaled() {
+				w.exit = exitedReport{Code: 128 + int(status.Signal()), Signal: int(status.Signal())}
+			}
+			w.settled = time.Now().Add(settleDelay)
+		}
+	}
+}
+
+// advance does what is due and returns when to come back; 0 for never.
+func (w *warden) advance(now time.Time, alone bool) time.Duration {
+	if w.command == 0 && !w.told {
+		switch {
+		case alone:
+			w.tellExit(nil)
+		case w.stairs.at != idle:
+			w.tellExit(nil)
+		case !w.keepRest:
+			w.tellExit(nil)
+			w.stairs.climb(now, w.grace)
+		case now.Before(w.settled):
+			return w.settled.Sub(now)
+		default:
+			w.tellExit(describe(living(w.stairs.tree()), noReason))
+		}
+	}
+	if alone {
+		return 0
+	}
+	wait := w.stairs.step(now)
+	if w.stairs.at == gaveUp && !w.told {
+		w.exit = exitedReport{Code: -1}
+		w.tellExit(nil) // the command itself cannot be ended
+	}
+	return wait
+}
+
+func (w *warden) tellExit(rest []event.Process) {
+	w.told = true
+	w.exit.Rest = rest
+	w.tell(report{Exited: &w.exit})
+}
+
+func (w *warden) hostDied() {
+	if w.logged == nil {
+		w.stairs.climb(time.Now(), w.grace)
+	}
+}
+
+func (w *warden) obey(next delivery) {
+	switch {
+	case next.End != nil:
+		w.stairs.climb(time.Now(), time.Duration(next.End.GraceMS)*time.Millisecond)
+	case next.Release != nil:
+		w.release(next)
+	}
+}
+
+// release stays as long as the processes do, but lets go of the session, and
+// writes their log in the host's place.
+func (w *warden) release(next delivery) {
+	if len(next.files) != 1 {
+		w.tell(report{Failed: &failedReport{Message: "the output did not come along"}})
+		return
+	}
+	logged, err := writeLog(next.files[0], next.Release.Log)
+	if err != nil {
+		w.tell(report{Failed: &failedReport{Message: err.Error()}})
+		return
+	}
+	w.logged, w.keepRest = logged, true
+	if w.lock >= 0 {
+		_ = unix.Close(w.lock)
+	}
+	w.tell(report{Released: &struct{}{}})
+}
+
+// finishLog waits for the last words of released processes; not for ever,
+// since one that could not be ended may hold the pipe.
+func (w *warden) finishLog() {
+	if w.logged == nil {
+		return
+	}
+	select {
+	case <-w.logged:
+	case <-time.After(time.Second):
+	}
+}
+
+// tell sends a report. A host that is gone does not hear it.
+func (w *warden) tell(r report) {
+	line, err := encodeMessage(r)
+	if err != nil {
+		return
+	}
+	for len(line) > 0 {
+		n, err := unix.SendmsgN(w.socket, line, nil, nil, unix.MSG_NOSIGNAL)
+		if err != nil && !errors.Is(err, unix.EINTR) {
+			return
+		}
+		line = line[max(n, 0):]
+	}
+}
