@@ -1,0 +1,147 @@
+// Package catalog is a small table of models: how much they take and give,
+// and how they are asked to think. Providers look models up to speak to them
+// rightly, the wiring to know the window and to choose a default.
+//
+// The figures are of November 2026, from
+// https://platform.claude.com/docs/about-claude/models/overview and
+// https://developers.openai.com/api/docs/models. A model that is not in the
+// table works too, with cautious assumptions, and every entry can be
+// overridden: see [Table.With].
+package catalog
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Thinking is how a model is asked to think.
+type Thinking string
+
+// The ways to ask.
+const (
+	// NoThinking: it does not think, or cannot be asked to.
+	NoThinking Thinking = ""
+	// ByEffort: by a named effort alone (OpenAI's reasoning models).
+	ByEffort Thinking = "effort"
+	// ByBudget: by a number of tokens (Claude up to 4.5).
+	ByBudget Thinking = "budget"
+	// Adaptive: the model decides, guided by an effort, and can be told not to
+	// think (Claude from 4.6).
+	Adaptive Thinking = "adaptive"
+	// AdaptiveBetween: the same, but the least is thinking between tool calls
+	// (Claude Sonnet 5.5).
+	AdaptiveBetween Thinking = "adaptive_between"
+	// AdaptiveAlways: the same, but it cannot be told not to think.
+	AdaptiveAlways Thinking = "adaptive_always"
+)
+
+// Model is what is known about a model. Zero numbers are unknown.
+type Model struct {
+	// Window is how many tokens a request and its response may have together.
+	Window int
+	// MaxOutput is how many tokens a response may have, thinking included.
+	MaxOutput int
+	// Images says that it sees images.
+	Images   bool
+	Thinking Thinking
+	// Efforts are the efforts that it knows, least first.
+	Efforts []string
+	// Interleaved says that thinking between tool calls must be asked for by
+	// a beta header.
+	Interleaved bool
+	// BoundThinking says that the API checks that nothing before a thinking
+	// block has changed since it was made.
+	BoundThinking bool
+	// Grammar says that it knows custom tools, whose input is free text.
+	Grammar bool
+}
+
+// Effort returns the effort that the model knows and that is nearest to what
+// was asked for, the lesser of two. It returns "" if none was asked for, and
+// what was asked for if the model's efforts are unknown.
+func (m Model) Effort(asked string) string {
+	order := []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
+	want := slices.Index(order, asked)
+	if want < 0 || len(m.Efforts) == 0 || slices.Contains(m.Efforts, asked) {
+		return asked
+	}
+	best, distance := "", len(order)
+	for _, effort := range m.Efforts {
+		if d := abs(slices.Index(order, effort) - want); d < distance {
+			best, distance = effort, d
+		}
+	}
+	return best
+}
+
+func abs(n int) int { return max(n, -n) }
+
+// Table holds models by name. A dated or otherwise extended name
+// ("claude-opus-4-5-20251101") finds the longest entry that it begins with.
+type Table map[string]Model
+
+// Lookup returns the model with the name. The name may have a vendor's prefix
+// ("anthropic/claude-opus-5-5").
+func (t Table) Lookup(name string) (Model, bool) {
+	name = strings.ToLower(name)
+	for {
+		if m, ok := t.lookup(name); ok {
+			return m, true
+		}
+		_, rest, found := strings.Cut(name, "/")
+		if !found {
+			return Model{}, false
+		}
+		name = rest
+	}
+}
+
+func (t Table) lookup(name string) (Model, bool) {
+	if m, ok := t[name]; ok {
+		return m, true
+	}
+	best := ""
+	for key := range t {
+		if len(key) > len(best) && strings.HasPrefix(name, key) && strings.ContainsRune("-@:[", rune(name[len(key)])) && !sibling(name[len(key):]) {
+			best = key
+		}
+	}
+	m, ok := t[best]
+	return m, ok && best != ""
+}
+
+// sibling reports whether what follows an entry's name makes it another
+// model: "-5" after "claude-opus-5", but not a date.
+func sibling(rest string) bool {
+	word, _, _ := strings.Cut(rest[1:], "-")
+	for _, c := range word {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return len(word) > 0 && len(word) < 4
+}
+
+// With returns t with the entries of other added, which replace those of the
+// same name.
+func (t Table) With(other Table) Table {
+	joined := maps.Clone(t)
+	if joined == nil {
+		joined = Table{}
+	}
+	maps.Copy(joined, other)
+	return joined
+}
+
+// Default returns the model that is used where none was named, by the
+// provider's name; "" if there is none.
+func Default(provider string) string {
+	switch provider {
+	case "anthropic":
+		return "claude-opus-5-5"
+	case "openai":
+		return "gpt-6.1-sol"
+	}
+	return ""
+}

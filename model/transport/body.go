@@ -1,0 +1,68 @@
+package transport
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+
+	"github.com/settle-agent/settle/model"
+)
+
+// Body returns v as JSON with extra merged in: its members replace those of
+// v, a nil one removes them. Equal inputs give equal bytes.
+func Body(v any, extra map[string]any) ([]byte, error) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return nil, model.NewError(model.ErrInvalid, "cannot encode the request: %w", err)
+	}
+	if len(extra) == 0 {
+		return body, nil
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(body, &members); err != nil {
+		return nil, model.NewError(model.ErrInvalid, "cannot encode the request: %w", err)
+	}
+	for name, value := range extra {
+		if value == nil {
+			delete(members, name)
+			continue
+		}
+		raw, err := json.Marshal(value)
+		if err != nil {
+			return nil, model.NewError(model.ErrInvalid, "cannot encode extra_body.%s: %w", name, err)
+		}
+		members[name] = raw
+	}
+	if body, err = json.Marshal(members); err != nil {
+		return nil, model.NewError(model.ErrInvalid, "cannot encode the request: %w", err)
+	}
+	return body, nil
+}
+
+// Arguments returns a call's arguments as the JSON object that every wire
+// format demands. Arguments that are none, which the model got an error for,
+// are shown to it as they were, in quotes.
+func Arguments(text string) json.RawMessage {
+	trimmed := strings.TrimSpace(text)
+	if trimmed == "" {
+		return json.RawMessage("{}")
+	}
+	if trimmed[0] == '{' && json.Valid([]byte(trimmed)) {
+		return json.RawMessage(trimmed)
+	}
+	quoted, err := json.Marshal(map[string]string{"invalid_json": text})
+	if err != nil {
+		return json.RawMessage("{}")
+	}
+	return quoted
+}
+
+// DataURL returns an image as a data URL.
+func DataURL(image model.Image) string {
+	return "data:" + image.MediaType + ";base64," + Base64(image)
+}
+
+// Base64 returns an image's bytes in base64.
+func Base64(image model.Image) string {
+	return base64.StdEncoding.EncodeToString(image.Data)
+}

@@ -1,0 +1,210 @@
+package transport
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/settle-agent/settle/model"
+)
+
+// Detail is what a provider says about an error, in an answer or in an event.
+type Detail struct {
+	Type    string
+	Code    string
+	Message string
+}
+
+// code returns the more telling of Code and Type.
+func (d Detail) code() string {
+	if d.Code != "" {
+		return d.Code
+	}
+	return d.Type
+}
+
+// wireDetail takes the fields that any of the providers uses.
+type wireDetail struct {
+	Type     json.RawMessage `json:"type"`
+	Code     json.RawMessage `json:"code"` // a string, or the status as a number
+	Message  json.RawMessage `json:"message"`
+	Detail   json.RawMessage `json:"detail"` // FastAPI
+	Error    json.RawMessage `json:"error"`
+	Response *struct {
+		Error json.RawMessage `json:"error"`
+	} `json:"response"`
+	Metadata *struct {
+		Raw string `json:"raw"` // OpenRouter: what its upstream said
+	} `json:"metadata"`
+	InnerError *struct {
+		Code string `json:"code"` // Azure
+	} `json:"innererror"`
+}
+
+// ParseDetail understands {"error":{…}}, {"error":"…"}, {"message":…},
+// {"detail":…}, the same in a list, and plain text; never a web page.
+func ParseDetail(body []byte) Detail {
+	text := strings.TrimSpace(string(body))
+	var list []json.RawMessage
+	if strings.HasPrefix(text, "[") && json.Unmarshal([]byte(text), &list) == nil && len(list) > 0 {
+		text = string(list[0])
+	}
+	if d, ok := parseObject([]byte(text)); ok {
+		return d
+	}
+	if strings.HasPrefix(text, "<") || len(text) > 300 || strings.HasPrefix(text, "{") {
+		return Detail{}
+	}
+	return Detail{Message: text}
+}
+
+func parseObject(data []byte) (Detail, bool) {
+	var w wireDetail
+	if json.Unmarshal(data, &w) != nil {
+		return Detail{}, false
+	}
+	if len(w.Error) > 0 && string(w.Error) != "null" {
+		if d, ok := parseObject(w.Error); ok {
+			return d, true
+		}
+		return Detail{Type: word(w.Type), Code: word(w.Code), Message: word(w.Error)}, true
+	}
+	d := Detail{Type: word(w.Type), Code: word(w.Code), Message: word(w.Message)}
+	if d.Message == "" {
+		d.Message = word(w.Detail)
+	}
+	if w.InnerError != nil && w.InnerError.Code != "" {
+		d.Code = w.InnerError.Code
+	}
+	if w.Metadata != nil && w.Metadata.Raw != "" {
+		if inner, ok := parseObject([]byte(w.Metadata.Raw)); ok && inner.Message != "" {
+			d.Message = strings.TrimSpace(d.Message + ": " + inner.Message)
+		}
+	}
+	return d, true
+}
+
+// word returns a JSON string's text, and other values as they are written.
+func word(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(raw)
+}
+
+// Kind returns the kind that the provider's own words tell; ok is false where
+// they tell none. The status is 0 for an event of a stream.
+func (d Detail) Kind(status int) (kind model.ErrorKind, ok bool) {
+	for _, word := range []string{d.Code, d.Type} {
+		if kind, ok := codeKind(word); ok {
+			return kind, true
+		}
+	}
+	message := strings.ToLower(d.Message)
+	if status == 429 {
+		return model.ErrQuota, quotaMessage(message) && messageWait(message) < 0
+	}
+	switch {
+	case status >= 500:
+		return "", false
+	case contextMessage(message):
+		return model.ErrContext, true
+	case policyMessage(message):
+		return model.ErrPolicy, true
+	case quotaMessage(message):
+		return model.ErrQuota, true
+	}
+	return "", false
+}
+
+// codeKind knows the codes and types of OpenAI, Azure, Anthropic, llama.cpp
+// and LiteLLM that say more than a status does.
+func codeKind(code string) (model.ErrorKind, bool) {
+	switch strings.ToLower(code) {
+	case "context_length_exceeded", "context_window_exceeded", "contextwindowexceedederror",
+		"exceed_context_size_error", "request_too_large", "string_above_max_length":
+		return model.ErrContext, true
+	case "content_policy_violation", "content_filter", "responsibleaipolicyviolation", "invalid_prompt",
+		"cyber_policy", "contentpolicyviolationerror":
+		return model.ErrPolicy, true
+	case "insufficient_quota", "billing_error", "billing_not_active", "billing_hard_limit_reached",
+		"usage_limit_reached", "insufficient_credits", "credit_balance_too_low":
+		return model.ErrQuota, true
+	case "overloaded_error", "overloaded", "server_is_overloaded", "slow_down", "engine_overloaded":
+		return model.ErrOverloaded, true
+	case "invalid_api_key", "authentication_error", "permission_error":
+		return model.ErrAuth, true
+	case "model_not_found":
+		return model.ErrNotFound, true
+	}
+	return "", false
+}
+
+// StreamKind is the kind of an error that arrived within a stream, where there
+// is no status to go by.
+func (d Detail) StreamKind() model.ErrorKind {
+	if kind, ok := d.Kind(0); ok {
+		return kind
+	}
+	for _, word := range []string{d.Code, d.Type} {
+		switch strings.ToLower(word) {
+		case "rate_limit_exceeded", "rate_limit_error", "429":
+			return model.ErrRateLimit
+		case "not_found_error", "404":
+			return model.ErrNotFound
+		case "timeout_error", "408", "504":
+			return model.ErrTimeout
+		case "conflict_error", "409":
+			return model.ErrConflict
+		case "503", "529":
+			return model.ErrOverloaded
+		case "401", "403":
+			return model.ErrAuth
+		case "402":
+			return model.ErrQuota
+		case "invalid_request_error", "badrequesterror", "bad_request_error", "invalid_image", "400", "422":
+			return model.ErrInvalid
+		}
+	}
+	return model.ErrServer
+}
+
+// StreamError is the error for one that arrived within a stream.
+func (d Detail) StreamError() *model.Error {
+	fault := model.NewError(d.StreamKind(), "%s", d.Message)
+	if d.Message == "" {
+		fault.Message = "the provider ended the response with an error"
+	}
+	fault.Err, fault.Code = nil, d.code()
+	fault.RetryAfter = messageWait(d.Message)
+	return fault
+}
+
+func contextMessage(message string) bool {
+	return containsAny(message,
+		"maximum context length", "context length exceeded", "context_length_exceeded", "context window", "prompt is too long",
+		"exceed context limit", "exceeds the context", "exceeds the available context", "greater than the context length",
+		"input is too long", "maximum prompt length", "reduce the length of the messages",
+		"input token count exceeds", "exceeds the maximum number of tokens", "longer than the model's context")
+}
+
+func policyMessage(message string) bool {
+	return containsAny(message,
+		"content filtering policy", "content management policy", "usage policy", "usage policies", "content policy",
+		"your input was flagged", "safety system")
+}
+
+func quotaMessage(message string) bool {
+	return containsAny(message,
+		"credit balance is too low", "exceeded your current quota", "insufficient credits", "insufficient balance",
+		"insufficient_quota", "billing hard limit", "requires more credits", "usage limit has been reached", "reached your specified api usage limits")
+}
+
+func containsAny(message string, parts ...string) bool {
+	for _, part := range parts {
+		if strings.Contains(message, part) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,293 @@
+package transport
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/settle-agent/settle/model"
+)
+
+// Endpoint is where a provider is and how to be let in.
+type Endpoint struct {
+	// BaseURL is what paths are appended to. A query in it is kept.
+	BaseURL string
+	// Key returns the provider's key, for each request anew; nil or "" sends
+	// none.
+	Key func(context.Context) (string, error)
+	// Header and Query are added to each request; a header replaces one that
+	// the provider would set.
+	Header http.Header
+	Query  url.Values
+	// Extra is merged into each request's body: its members replace ours, a
+	// null removes one.
+	Extra map[string]any
+	// Client sends the requests; nil means NewClient(Config{}).
+	Client *http.Client
+	// AuthHint is told with a refused key, such as "set OPENAI_API_KEY".
+	AuthHint string
+	// Now is the clock for dates in answers; nil means time.Now.
+	Now func() time.Time
+}
+
+// StaticKey returns a key that does not change.
+func StaticKey(key string) func(context.Context) (string, error) {
+	return func(context.Context) (string, error) { return key, nil }
+}
+
+// Prepared returns e with a client that keeps keys from other hosts. Providers
+// call it once.
+func (e Endpoint) Prepared() Endpoint {
+	client := e.Client
+	if client == nil {
+		client = NewClient(Config{})
+	}
+	if client.CheckRedirect == nil {
+		copied := *client
+		copied.CheckRedirect = sameHost
+		client = &copied
+	}
+	e.Client = client
+	if e.Now == nil {
+		e.Now = time.Now
+	}
+	return e
+}
+
+// sameHost follows a redirect only where the same request goes to the same
+// host and scheme.
+func sameHost(req *http.Request, via []*http.Request) error {
+	first := via[0]
+	if len(via) >= 5 || req.Method != first.Method || req.URL.Host != first.URL.Host || req.URL.Scheme != first.URL.Scheme {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+// Host returns the base URL's host without its port, in lower case.
+func (e Endpoint) Host() string {
+	u, err := url.Parse(e.BaseURL)
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(u.Hostname())
+}
+
+// Request is one request to an endpoint.
+type Request struct {
+	Path string // appended to the base URL, begins with "/"
+	// Body is the JSON to post; without one the request is a GET.
+	Body   []byte
+	Header http.Header
+	// Authorize puts the key into the header; without it the key is a bearer
+	// token.
+	Authorize func(h http.Header, key string)
+	// Accept is the media type that the answer must have.
+	Accept string
+	// Activity is called when the headers arrive and for each read.
+	Activity func()
+}
+
+// do sends r and returns the answer, which has status 200 and the right type.
+// Whoever calls it closes the body.
+func (e Endpoint) do(ctx context.Context, r Request) (*http.Response, error) {
+	req, err := e.request(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := e.Client.Do(req)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, e.connectionError(req.URL, err)
+	}
+	if r.Activity != nil {
+		r.Activity()
+	}
+	resp.Body = activeBody{resp.Body, r.Activity}
+	if resp.StatusCode != http.StatusOK {
+		defer resp.Body.Close()
+		return nil, e.statusError(ctx, req.URL, resp)
+	}
+	if err := e.checkType(ctx, req.URL, resp, r.Accept); err != nil {
+		resp.Body.Close()
+		return nil, err
+	}
+	if resp.Header.Get("Content-Encoding") == "gzip" {
+		resp.Body = &gzipBody{raw: resp.Body}
+	}
+	return resp, nil
+}
+
+func (e Endpoint) request(ctx context.Context, r Request) (*http.Request, error) {
+	u, err := e.url(r.Path)
+	if err != nil {
+		return nil, err
+	}
+	method, body := http.MethodGet, io.Reader(nil)
+	if r.Body != nil {
+		method, body = http.MethodPost, bytes.NewReader(r.Body)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), body)
+	if err != nil {
+		return nil, invalid(u, "cannot make a request: %w", err)
+	}
+	if r.Body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	req.Header.Set("Accept", r.Accept)
+	req.Header.Set("Accept-Encoding", "identity")
+	req.Header.Set("User-Agent", "settle")
+	maps.Copy(req.Header, r.Header)
+	if e.Key != nil {
+		key, err := e.Key(ctx)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case err != nil:
+			fault := model.NewError(model.ErrAuth, "cannot get the provider's key: %w", err)
+			fault.URL, fault.Hint = publicURL(u), e.AuthHint
+			return nil, fault
+		case key != "" && r.Authorize != nil:
+			r.Authorize(req.Header, key)
+		case key != "":
+			req.Header.Set("Authorization", "Bearer "+key)
+		}
+	}
+	for name, values := range e.Header {
+		req.Header[http.CanonicalHeaderKey(name)] = slices.Clone(values)
+	}
+	return req, nil
+}
+
+func (e Endpoint) url(path string) (*url.URL, error) {
+	u, err := url.Parse(e.BaseURL)
+	if err != nil {
+		// The parse error quotes the URL, which may hold a password.
+		return nil, invalid(&url.URL{}, "the base URL is not a URL")
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, invalid(u, "the base URL %q has no http or https host", publicURL(u))
+	}
+	u = u.JoinPath(path)
+	if len(e.Query) > 0 {
+		query := u.Query()
+		maps.Copy(query, e.Query)
+		u.RawQuery = query.Encode()
+	}
+	return u, nil
+}
+
+// checkType refuses an answer that is not what was asked for: a captive
+// portal, a web page, a server that does not stream.
+func (e Endpoint) checkType(ctx context.Context, u *url.URL, resp *http.Response, want string) error {
+	header := resp.Header.Get("Content-Type")
+	got, _, _ := mime.ParseMediaType(header)
+	if got == want || header == "" {
+		return nil
+	}
+	fault := model.NewError(model.ErrMalformed, "the answer is of type %q, not %q", header, want)
+	fault.Status, fault.URL = resp.StatusCode, publicURL(u)
+	fault.Body = readStart(ctx, resp.Body)
+	switch got {
+	case "text/html":
+		fault.Hint = "this looks like a web page: check the base URL"
+	case "application/json":
+		fault.Hint = "the server does not stream, or the base URL is for another wire format"
+	default:
+		fault.Hint = "check the base URL and the wire format"
+	}
+	return fault
+}
+
+func (e Endpoint) connectionError(u *url.URL, err error) *model.Error {
+	// The client's error repeats method and URL, with the query.
+	var outer *url.Error
+	if errors.As(err, &outer) {
+		err = outer.Err
+	}
+	var fault *model.Error
+	if !errors.As(err, &fault) {
+		fault = model.NewError(model.ErrConnection, "cannot reach %s: %w", u.Host, err)
+		fault.Hint = connectionHint(err)
+	}
+	fault.URL = publicURL(u)
+	return fault
+}
+
+func connectionHint(err error) string {
+	var (
+		cert *tls.CertificateVerificationError
+		dns  *net.DNSError
+	)
+	switch {
+	case errors.As(err, &cert):
+		return "if the server's certificate is of your own authority, name it in ca_file or SSL_CERT_FILE"
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return "check the base URL and the network"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "nothing listens there: check the base URL, or start the server"
+	}
+	return ""
+}
+
+func invalid(u *url.URL, format string, args ...any) *model.Error {
+	fault := model.NewError(model.ErrInvalid, format, args...)
+	fault.URL, fault.Hint = publicURL(u), "check the base URL"
+	return fault
+}
+
+// publicURL returns u without userinfo and query.
+func publicURL(u *url.URL) string {
+	if u.Host == "" {
+		return ""
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}
+
+// activeBody calls activity for each read that brings something.
+type activeBody struct {
+	io.ReadCloser
+	activity func()
+}
+
+func (b activeBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 && b.activity != nil {
+		b.activity()
+	}
+	return n, err
+}
+
+// gzipBody decodes what a server compressed although it was asked not to.
+type gzipBody struct {
+	raw io.ReadCloser
+	zip *gzip.Reader
+}
+
+func (b *gzipBody) Read(p []byte) (int, error) {
+	if b.zip == nil {
+		zip, err := gzip.NewReader(b.raw)
+		if err != nil {
+			return 0, fmt.Errorf("cannot decompress the answer: %w", err)
+		}
+		b.zip = zip
+	}
+	return b.zip.Read(p)
+}
+
+func (b *gzipBody) Close() error { return b.raw.Close() }

@@ -1,0 +1,125 @@
+package transport
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxWait is the longest wait that is believed; a longer one, as well as one
+// that is too long for a Duration, counts as this.
+const maxWait = 30 * 24 * time.Hour
+
+// noWait says that a provider asked for no wait.
+const noWait = time.Duration(-1)
+
+// retryAfter returns the wait that a provider asked for: by retry-after-ms
+// (milliseconds), else Retry-After (seconds, also fractional, or a date), else
+// in words. Zero, negative, past and unreadable values count as none, so that
+// the caller's own delay applies and nobody is hammered; absurdly long ones
+// are cut to 30 days.
+func retryAfter(h http.Header, message string, now func() time.Time) time.Duration {
+	if wait := number(h.Get("Retry-After-Ms"), time.Millisecond); wait > 0 {
+		return wait
+	}
+	header := strings.TrimSpace(h.Get("Retry-After"))
+	if wait := number(header, time.Second); wait > 0 {
+		return wait
+	}
+	if date, err := http.ParseTime(header); err == nil {
+		if wait := date.Sub(now()); wait > 0 {
+			return min(wait, maxWait)
+		}
+	}
+	return messageWait(message)
+}
+
+// number returns a positive count of units, or noWait.
+func number(text string, unit time.Duration) time.Duration {
+	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if (err != nil && !math.IsInf(n, 1)) || math.IsNaN(n) || n <= 0 {
+		return noWait
+	}
+	if n >= float64(maxWait)/float64(unit) {
+		return maxWait
+	}
+	if wait := time.Duration(n * float64(unit)); wait > 0 {
+		return wait
+	}
+	return noWait
+}
+
+// messageWait finds "try again in 1.5s", "in 2m30s", "retry after 20 seconds"
+// and the like.
+func messageWait(message string) time.Duration {
+	message = strings.ToLower(message)
+	for _, lead := range []string{"try again in ", "retry in ", "retry after ", "try again after ", "resets in ", "reset in "} {
+		for rest := message; ; {
+			var found bool
+			if _, rest, found = strings.Cut(rest, lead); !found {
+				break
+			}
+			if wait := spoken(rest); wait > 0 {
+				return wait
+			}
+		}
+	}
+	return noWait
+}
+
+// spoken reads as many pairs of a number and a unit as text begins with:
+// "1h2m", "1 minute and 5 seconds", "34.07s". A bare number is seconds.
+func spoken(text string) time.Duration {
+	total := noWait
+	for {
+		text = strings.TrimLeft(text, " ,")
+		text = strings.TrimPrefix(text, "and ")
+		n := digits(text)
+		if n == 0 {
+			return total
+		}
+		rest := strings.TrimLeft(text[n:], " ")
+		letters := 0
+		for letters < len(rest) && 'a' <= rest[letters] && rest[letters] <= 'z' {
+			letters++
+		}
+		unit, ok := unitOf(rest[:letters])
+		if !ok {
+			if total > 0 {
+				return total
+			}
+			return number(strings.TrimRight(text[:n], "."), time.Second)
+		}
+		if wait := number(text[:n], unit); wait > 0 {
+			total = min(max(total, 0)+wait, maxWait)
+		}
+		text = rest[letters:]
+	}
+}
+
+// digits returns the length of the number that text begins with.
+func digits(text string) int {
+	n := 0
+	for n < len(text) && ('0' <= text[n] && text[n] <= '9' || text[n] == '.' && n > 0) {
+		n++
+	}
+	return n
+}
+
+func unitOf(word string) (time.Duration, bool) {
+	switch word {
+	case "ms", "millisecond", "milliseconds":
+		return time.Millisecond, true
+	case "s", "sec", "secs", "second", "seconds":
+		return time.Second, true
+	case "m", "min", "mins", "minute", "minutes":
+		return time.Minute, true
+	case "h", "hr", "hrs", "hour", "hours":
+		return time.Hour, true
+	case "d", "day", "days":
+		return 24 * time.Hour, true
+	}
+	return 0, false
+}

@@ -1,0 +1,113 @@
+package transport
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle/model"
+)
+
+const (
+	// maxErrorBody is how much of an error answer is read.
+	maxErrorBody = 4 << 10
+	// errorBodyTimeout bounds reading it; what came until then is kept.
+	errorBodyTimeout = 5 * time.Second
+)
+
+// statusError says what an answer with a status other than 200 means.
+func (e Endpoint) statusError(ctx context.Context, u *url.URL, resp *http.Response) error {
+	body := readStart(ctx, resp.Body)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	d := ParseDetail([]byte(body))
+	fault := model.NewError(statusKind(resp.StatusCode, u.Path, d), "%s", d.Message)
+	if d.Message == "" {
+		fault.Message = http.StatusText(resp.StatusCode)
+	}
+	fault.Err = nil
+	fault.Status, fault.Code, fault.URL, fault.Body = resp.StatusCode, d.code(), publicURL(u), body
+	fault.RetryAfter = retryAfter(resp.Header, d.Message, e.Now)
+	fault.Kind = shouldRetry(fault.Kind, resp.Header.Get("X-Should-Retry"))
+	fault.Hint = e.hint(fault, resp.Header.Get("Location"))
+	return fault
+}
+
+func (e Endpoint) hint(fault *model.Error, location string) string {
+	switch {
+	case fault.Kind == model.ErrAuth:
+		return e.AuthHint
+	case fault.Kind == model.ErrNotFound:
+		return "check the name of the model and the base URL"
+	case fault.Status >= 300 && fault.Status < 400:
+		if u, err := url.Parse(location); err == nil && u.Host != "" {
+			return "the server redirects to " + publicURL(u) + ", and keys are not sent to other hosts: if that is right, make it the base URL"
+		}
+		return "check the base URL"
+	}
+	return ""
+}
+
+// statusKind chooses the kind by what the provider says, then by the status.
+func statusKind(status int, path string, d Detail) model.ErrorKind {
+	if kind, ok := d.Kind(status); ok {
+		return kind
+	}
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusProxyAuthRequired:
+		return model.ErrAuth
+	case status == http.StatusPaymentRequired:
+		return model.ErrQuota
+	case status == http.StatusNotFound:
+		return model.ErrNotFound
+	case status == http.StatusRequestTimeout:
+		return model.ErrTimeout
+	case status == http.StatusConflict && !strings.Contains(path, "/v1/rollouts/"):
+		return model.ErrConflict
+	case status == http.StatusRequestEntityTooLarge:
+		return model.ErrContext
+	case status == http.StatusTooEarly:
+		return model.ErrTooEarly
+	case status == http.StatusTooManyRequests:
+		return model.ErrRateLimit
+	case status == http.StatusServiceUnavailable, status == statusOverloaded:
+		return model.ErrOverloaded
+	case status >= 500:
+		return model.ErrServer
+	}
+	return model.ErrInvalid
+}
+
+// statusOverloaded is Anthropic's status for an overloaded API.
+const statusOverloaded = 529
+
+// shouldRetry heeds x-should-retry, by which OpenAI and Anthropic overrule
+// what a status would mean. What waiting cannot mend stays as it is.
+func shouldRetry(kind model.ErrorKind, header string) model.ErrorKind {
+	probe := model.Error{Kind: kind}
+	switch {
+	case header == "true" && (kind == model.ErrInvalid || kind == model.ErrNotFound):
+		return model.ErrServer
+	case header == "false" && kind == model.ErrRateLimit:
+		return model.ErrQuota
+	case header == "false" && probe.Retryable():
+		return model.ErrInvalid
+	}
+	return kind
+}
+
+// readStart reads the beginning of an error answer, within bounds of size and
+// time.
+func readStart(ctx context.Context, body io.ReadCloser) string {
+	ctx, cancel := context.WithTimeout(ctx, errorBodyTimeout)
+	defer cancel()
+	// Closing the body is what unblocks a read that waits.
+	stop := context.AfterFunc(ctx, func() { body.Close() })
+	defer stop()
+	start, _ := io.ReadAll(io.LimitReader(body, maxErrorBody)) // what came is what there is
+	return strings.ToValidUTF8(string(start), "\uFFFD")
+}

@@ -1,0 +1,118 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+
+	"github.com/settle-agent/settle/internal/sse"
+	"github.com/settle-agent/settle/model"
+)
+
+// Decoder turns the events of one response into chunks. It is told to stop by
+// nothing: what it emits after the terminal chunk, or after its reader
+// stopped, goes nowhere.
+type Decoder interface {
+	// Event decodes one event. The bytes are valid during the call.
+	Event(name, data []byte, emit Emit) error
+	// EOF is called when the stream ends before a terminal chunk. It emits
+	// one if what came before was the wire format's end, else it does nothing.
+	EOF(emit Emit)
+}
+
+// Emit passes a chunk on.
+type Emit func(model.Chunk)
+
+// Stream sends r and yields what dec makes of the answer. It keeps the
+// promises of [model.Provider.Stream].
+func (e Endpoint) Stream(ctx context.Context, r Request, dec Decoder) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
+		if ctx.Err() != nil {
+			yield(model.Chunk{}, context.Cause(ctx))
+			return
+		}
+		r.Accept = "text/event-stream"
+		resp, err := e.do(ctx, r)
+		if err != nil {
+			yield(model.Chunk{}, err)
+			return
+		}
+		defer resp.Body.Close()
+		s := stream{dec: dec, yield: yield}
+		err = s.run(ctx, sse.NewReader(resp.Body, 0))
+		switch {
+		case s.done:
+		case ctx.Err() != nil:
+			yield(model.Chunk{}, context.Cause(ctx))
+		default:
+			yield(model.Chunk{}, withURL(err, publicURL(resp.Request.URL)))
+		}
+	}
+}
+
+// stream is one response being read.
+type stream struct {
+	dec     Decoder
+	yield   func(model.Chunk, error) bool
+	emitted bool // the decoder made something of the event
+	done    bool // the terminal chunk went out, or the reader stopped
+}
+
+func (s *stream) emit(c model.Chunk) {
+	s.emitted = true
+	if s.done {
+		return
+	}
+	s.done = !s.yield(c, nil) || c.Kind == model.End
+}
+
+// run reads until the stream is done or fails.
+func (s *stream) run(ctx context.Context, r *sse.Reader) error {
+	emit := Emit(s.emit) // once, or each event would allocate it anew
+	for !s.done {
+		event, err := r.Next()
+		if err != nil {
+			if ctx.Err() == nil && !errors.Is(err, sse.ErrTooLong) {
+				s.dec.EOF(emit)
+			}
+			return readError(err)
+		}
+		s.emitted = false
+		if !event.Comment {
+			if err := s.dec.Event(event.Type, event.Data, emit); err != nil {
+				return err
+			}
+		}
+		if !s.emitted {
+			s.emit(model.Chunk{Kind: model.Ping})
+		}
+	}
+	return nil
+}
+
+// readError says what it means that a stream could not be read to its end.
+func readError(err error) error {
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		fault := model.NewError(model.ErrTruncated, "the response ended before it was complete")
+		fault.Err = err
+		return fault
+	case errors.Is(err, sse.ErrTooLong):
+		return model.NewError(model.ErrMalformed, "cannot read the response: %w", err)
+	}
+	return model.NewError(model.ErrConnection, "the connection broke in the middle of the response: %w", err)
+}
+
+func withURL(err error, public string) error {
+	var fault *model.Error
+	if errors.As(err, &fault) && fault.URL == "" {
+		fault.URL = public
+	}
+	return err
+}
+
+// Malformed returns the error for an event that is not of the wire format.
+func Malformed(format string, args ...any) error {
+	return model.NewError(model.ErrMalformed, "cannot read the response: "+format, args...)
+}
