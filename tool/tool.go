@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/settle-agent/settle/event"
 )
@@ -17,6 +18,9 @@ type Spec struct {
 	// Grammar, if set, lets models that have custom tools send free text
 	// instead of JSON; it arrives as the value of the only property of Schema.
 	Grammar string
+	// Timeout bounds a call of a tool that has no bound of its own; 0 leaves
+	// it to the turn, which has a generous one.
+	Timeout time.Duration
 	// ReadOnly says that a call changes nothing outside settle.
 	ReadOnly bool
 }

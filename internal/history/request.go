@@ -35,12 +35,14 @@ type Built struct {
 	Tokens int
 }
 
-// Request builds the request that continues the conversation in s.
-func Request(s event.State, target Target, system string, tools []model.ToolSpec) Built {
+// Request builds the request that continues the conversation in s, with the
+// inputs that join it now.
+func Request(s event.State, target Target, system string, tools []model.ToolSpec, joining ...event.Input) Built {
 	w := walk{target: target, ids: map[string]bool{}}
 	for _, t := range s.Turns {
 		w.turn(s, t)
 	}
+	w.inputs(joining)
 	w.endWithUser()
 	b := Built{Request: model.Request{
 		Model: target.Model, System: system, Tools: tools, Input: w.items,

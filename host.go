@@ -1,0 +1,224 @@
+package settle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/history"
+	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/redact"
+	"github.com/settle-agent/settle/internal/session"
+	"github.com/settle-agent/settle/internal/turn"
+	"github.com/settle-agent/settle/tool"
+)
+
+// Host holds the sessions of a program.
+type Host struct {
+	config  Config
+	limiter turn.Limiter
+	redact  *redact.Redactor
+
+	mu       sync.Mutex // guards what follows
+	sessions map[string]*Session
+	closed   bool
+}
+
+// Open returns a Host. The caller closes it.
+func Open(_ context.Context, c Config) (*Host, error) {
+	if c.Provider == nil || c.Model == "" {
+		return nil, errors.New("cannot open a host without a provider and a model")
+	}
+	switch c.Permission {
+	case "":
+		c.Permission = Ask
+	case Allow, Ask, Deny:
+	default:
+		return nil, fmt.Errorf("cannot open a host with permission %q: allow, ask and deny are known", c.Permission)
+	}
+	dir, err := filepath.Abs(c.WorkDir)
+	if err != nil {
+		return nil, fmt.Errorf("cannot find the working directory: %w", err)
+	}
+	c.WorkDir = dir
+	if c.Face == "" {
+		c.Face = "library"
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Host{config: c, redact: redact.New(c.Secrets...), sessions: map[string]*Session{}}, nil
+}
+
+// Session opens the session with the id, or creates it; "" creates one with an
+// id of its own. A session that is open already is returned as it is.
+func (h *Host) Session(ctx context.Context, id string) (*Session, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil, ErrClosed
+	}
+	if id == "" {
+		id = newID()
+	}
+	if s := h.sessions[id]; s != nil {
+		return s, nil
+	}
+	s, err := h.open(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	h.sessions[id] = s
+	return s, nil
+}
+
+// newID returns a session id that sorts by the time it was made.
+func newID() string {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return uuid.NewString() // only where the system has no randomness for v7's
+	}
+	return id.String()
+}
+
+func (h *Host) open(ctx context.Context, id string) (*Session, error) {
+	log, damage, err := h.log(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{host: h, id: id}
+	if err := h.start(s, log, damage); err != nil {
+		return nil, errors.Join(err, s.box.close(ctx), log.Close(ctx))
+	}
+	return s, nil
+}
+
+func (h *Host) log(ctx context.Context, id string) (*journal.Log, session.Damage, error) {
+	if h.config.Dir == "" {
+		return journal.NewMemory(id), session.Damage{}, nil
+	}
+	log, opened, err := journal.Open(ctx, journal.Options{Dir: h.config.Dir, Session: id, Take: h.config.Take})
+	return log, session.Damage{CutBytes: opened.CutBytes, Kept: opened.Kept, Message: opened.Damage}, err
+}
+
+func (h *Host) start(s *Session, log *journal.Log, damage session.Damage) (err error) {
+	c := h.config
+	if c.Toolbox != nil {
+		info := SessionInfo{ID: s.id, WorkDir: c.WorkDir, Lock: log.LockFile(), Jobs: session.Jobs{Log: log}, Masked: h.redact.Masked}
+		if s.box, err = c.Toolbox(info); err != nil {
+			return fmt.Errorf("cannot make the tools of session %s: %w", s.id, err)
+		}
+	}
+	tools, err := tool.NewSet(append(append([]tool.Tool(nil), c.Tools...), s.box.Tools...)...)
+	if err != nil {
+		return err
+	}
+	s.actor, err = session.Open(session.Config{
+		Log: log, Damage: damage, Sweep: s.box.Sweep, Logger: c.Logger.With("session", s.id), BeforeClose: s.box.close,
+		Opened: event.SessionOpened{Settle: c.Version, Dir: c.WorkDir, Face: c.Face, Permission: string(c.Permission), Notes: c.Notes},
+		Turn: turn.Config{
+			Provider: c.Provider, System: c.System, Tools: tools, Dir: c.WorkDir, Approver: h.approver(),
+			Target: history.Target{
+				Provider: c.ProviderName, Model: c.Model, Window: c.Traits.Window, MaxOutput: c.Traits.MaxOutput, NoImages: c.Traits.NoImages,
+				TextAfterCalls: c.Traits.TextAfterCalls, UnsealedReasoning: c.Traits.UnsealedReasoning, Effort: c.Effort, CacheKey: s.id,
+			},
+			Retry: c.Retry, Bounds: c.Bounds, Limits: c.Limits, InterruptGrace: c.InterruptGrace, Limiter: &h.limiter,
+			Redact: h.redact, Logger: c.Logger.With("session", s.id),
+		},
+	})
+	return err
+}
+
+// approver is the policy in force as a turn sees it.
+func (h *Host) approver() Approver {
+	switch {
+	case h.config.Permission == Allow:
+		return nil
+	case h.config.Permission == Ask && h.config.Approver != nil:
+		return h.config.Approver
+	}
+	return denier{h.config.Permission}
+}
+
+// denier is the policy where nobody can be asked: what changes nothing may
+// run, all else is denied at once, and the policy is named (C16).
+type denier struct{ policy Permission }
+
+func (d denier) Approve(_ context.Context, a Approval) error {
+	if a.Tool.ReadOnly {
+		return nil
+	}
+	why := "the policy is deny"
+	if d.policy == Ask {
+		why = "the policy is ask, and there is nobody to ask"
+	}
+	return &DeniedError{Message: fmt.Sprintf("%q was not allowed to run: %s. Go on without it, or say what you would have done.", a.Tool.Name, why)}
+}
+
+// Close ends everything in every session, in parallel, and returns what did
+// not stop before ctx ended, by name.
+func (h *Host) Close(ctx context.Context) error {
+	return h.CloseFor(ctx, event.Shutdown, "host")
+}
+
+// CloseFor is Close with the reason that the turns' endings will give, and by
+// whom.
+func (h *Host) CloseFor(ctx context.Context, reason event.Reason, by string) error {
+	h.mu.Lock()
+	h.closed = true
+	sessions := h.sessions
+	h.sessions = nil
+	h.mu.Unlock()
+	errs := make([]error, 0, len(sessions))
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for _, s := range sessions {
+		wg.Go(func() {
+			err := s.actor.Close(ctx, reason, by)
+			mu.Lock()
+			defer mu.Unlock()
+			errs = append(errs, err)
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// SessionInfo is what a [Config.Toolbox] is told of the session.
+type SessionInfo struct {
+	ID      string
+	WorkDir string
+	// Lock is the file that holds the session's lock, for the processes that
+	// clean up after the host; nil for a log in memory.
+	Lock *os.File
+	// Jobs records jobs in the session's log.
+	Jobs session.Jobs
+	// Masked reports whether a text contains the mask that stands for a
+	// secret, and must not be written to a file.
+	Masked func(text string) bool
+}
+
+// Toolbox is the tools of one session.
+type Toolbox struct {
+	Tools []tool.Tool
+	// Close, if set, ends what the tools left running; it is called when no
+	// turn runs any more, before the session is closed.
+	Close func(context.Context) error
+	// Sweep, if set, ends what an earlier host that died left behind, and
+	// returns the pids.
+	Sweep func(session string) []int
+}
+
+func (b Toolbox) close(ctx context.Context) error {
+	if b.Close == nil {
+		return nil
+	}
+	return b.Close(ctx)
+}

@@ -1,0 +1,79 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// Close ends the running turn with the reason (shutdown if empty), then all
+// that the session still has, and lets go of the log. Everybody who closes the
+// same session waits for the same end. If ctx ends first, Close says what still
+// runs; the session goes on ending.
+func (s *Session) Close(ctx context.Context, reason event.Reason, by string) error {
+	if reason == "" {
+		reason = event.Shutdown
+	}
+	answer := make(chan error, 1)
+	err := s.do(ctx, func() {
+		s.closing = append(s.closing, answer)
+		if s.running != nil {
+			s.interrupt(event.Abort(reason, by), "")
+			return
+		}
+		s.finish()
+	})
+	if err == ErrClosed { //nolint:errorlint // our own sentinel, never wrapped
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("cannot close session %s: %w", s.ID(), err)
+	}
+	select {
+	case err := <-answer:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("cannot close session %s in time: %s: %w", s.ID(), s.open(), context.Cause(ctx))
+	}
+}
+
+// open names what has not ended yet.
+func (s *Session) open() (what string) {
+	s.log().View(func(state event.State) {
+		what = "its log is being written"
+		if t := state.Running(); t != nil {
+			what = fmt.Sprintf("turn %s has not ended", t.ID)
+		}
+	})
+	return what
+}
+
+// closeTimeout bounds the end of what tools left running and of the log.
+const closeTimeout = 10 * time.Second
+
+// finish closes the session: no turn runs any more.
+func (s *Session) finish() {
+	s.closed = true
+	cause := event.Abort(event.Shutdown, "host")
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	var left error
+	if s.config.BeforeClose != nil {
+		left = s.config.BeforeClose(ctx)
+	}
+	err := s.log().Update(func(state event.State) []event.Event {
+		return append(event.Closings(state, cause), event.Event{By: "host", Data: event.SessionClosed{}})
+	})
+	err = errors.Join(left, err, s.log().Close(ctx))
+	for _, waiters := range s.early {
+		for _, w := range waiters {
+			w.answer <- Outcome{}
+		}
+	}
+	for _, c := range s.closing {
+		c <- err
+	}
+}

@@ -1,0 +1,135 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// Input is what somebody sends.
+type Input struct {
+	// ID is the client's own name for it, so that it can send the same input
+	// twice without it being run twice; empty to have one made.
+	ID     string
+	Text   string
+	Images []event.Image
+	Mode   event.Mode // "" means queue
+	By     string
+}
+
+// Receipt says where the log has an input.
+type Receipt struct {
+	Input string
+	// Seq is the number of the event that accepted it.
+	Seq uint64
+	// Again says that the id was accepted before; nothing was added.
+	Again bool
+}
+
+// ErrEmpty refuses an input that says nothing.
+var ErrEmpty = errors.New("the input is empty")
+
+const mostInputID = 128
+
+// Submit accepts an input. When it returns without an error the input is
+// durable and will be run, or held where that can be seen (C19); ctx bounds the
+// call, not the turn.
+func (s *Session) Submit(ctx context.Context, in Input) (Receipt, error) {
+	if strings.TrimSpace(in.Text) == "" && len(in.Images) == 0 {
+		return Receipt{}, ErrEmpty
+	}
+	if len(in.ID) > mostInputID {
+		return Receipt{}, fmt.Errorf("cannot accept an input whose id has %d bytes: %d are the most", len(in.ID), mostInputID)
+	}
+	type answer struct {
+		receipt Receipt
+		err     error
+	}
+	answers := make(chan answer, 1)
+	err := s.do(ctx, func() {
+		r, err := s.accept(in)
+		answers <- answer{r, err} // never blocks: one answer, room for one
+	})
+	if err != nil {
+		return Receipt{}, err
+	}
+	// The actor has taken it: a disk write is all that this waits for.
+	a := <-answers
+	return a.receipt, a.err
+}
+
+// accept writes the input down and starts what there is to start.
+func (s *Session) accept(in Input) (Receipt, error) {
+	if len(s.closing) > 0 {
+		return Receipt{}, ErrClosed
+	}
+	if err := s.log().Err(); err != nil {
+		return Receipt{}, fmt.Errorf("cannot accept the input: %w", err)
+	}
+	var r Receipt
+	err := s.log().Update(func(state event.State) []event.Event {
+		r = Receipt{Input: in.ID, Seq: state.Seq + 1}
+		if r.Input == "" {
+			r.Input = freshInput(state)
+		}
+		if state.Accepted(r.Input) {
+			r.Again = true
+			return nil
+		}
+		return []event.Event{{By: in.By, Data: event.InputAccepted{Input: r.Input, Text: in.Text, Images: in.Images, Mode: in.Mode}}}
+	})
+	if err != nil {
+		return Receipt{}, fmt.Errorf("cannot accept the input: %w", err)
+	}
+	if in.Mode == event.Replace && s.running != nil {
+		s.interrupt(event.Abort(event.Replaced, in.By), "")
+	}
+	s.startNext()
+	s.interruptEarly(r.Input)
+	return r, nil
+}
+
+// freshInput returns an id that no client took.
+func freshInput(s event.State) string {
+	id := s.NextInput()
+	for s.Accepted(id) {
+		id += "x"
+	}
+	return id
+}
+
+// Drop takes an input back that waits, and reports whether it did.
+func (s *Session) Drop(input, by string) (dropped bool, err error) {
+	err = s.log().Update(func(state event.State) []event.Event {
+		for _, i := range state.Waiting {
+			if i.ID == input {
+				dropped = true
+				return []event.Event{{By: by, Data: event.InputDropped{Input: input}}}
+			}
+		}
+		return nil
+	})
+	return dropped, err
+}
+
+// next chooses the inputs of the next turn: the first that waits, a replacing
+// one before all others, and with it everything that is held.
+func next(state event.State) []string {
+	var held []string
+	first, replaces := "", false
+	for _, i := range state.Waiting {
+		switch {
+		case i.Held:
+			held = append(held, i.ID)
+		case first == "" || i.Mode == event.Replace && !replaces:
+			first, replaces = i.ID, i.Mode == event.Replace
+		}
+	}
+	if first == "" {
+		return nil
+	}
+	return append(held, first)
+}

@@ -1,0 +1,42 @@
+package session
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/journal"
+)
+
+// Jobs records jobs in a session's log. A job ends once; a second ending
+// becomes nothing.
+type Jobs struct{ Log *journal.Log }
+
+// JobStarted records that a call left a process behind, and returns its id.
+func (j Jobs) JobStarted(_ context.Context, job event.JobStarted) (id string, err error) {
+	err = j.Log.Update(func(s event.State) []event.Event {
+		id = s.NextJob()
+		job.Job = id
+		return []event.Event{{Data: job}}
+	})
+	if err != nil {
+		return "", fmt.Errorf("cannot record the job: %w", err)
+	}
+	return id, nil
+}
+
+// JobEnded records how a job ended.
+func (j Jobs) JobEnded(_ context.Context, end event.JobEnded) error {
+	err := j.Log.Update(func(s event.State) []event.Event {
+		for _, running := range s.Jobs {
+			if running.Job == end.Job && running.Ended == nil {
+				return []event.Event{{Data: end}}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("cannot record the end of job %s: %w", end.Job, err)
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/turn"
+)
+
+// Config is what a session needs.
+type Config struct {
+	// Log is the session's, held by this process.
+	Log *journal.Log
+	// Opened describes the host; its PID is filled in.
+	Opened event.SessionOpened
+	// Turn is what turns are run with. Log, Calls and Hurry are filled in.
+	Turn turn.Config
+	// Damage says what opening the log found broken, if anything.
+	Damage Damage
+	// Sweep, if set, ends what processes a host that died may have left, and
+	// returns their pids.
+	Sweep func(session string) []int
+	// BeforeClose, if set, ends what the tools left running, when no turn runs
+	// any more.
+	BeforeClose func(context.Context) error
+	// Ended, if set, is called after each turn, by the actor.
+	Ended  func(event.State)
+	Logger *slog.Logger
+}
+
+// Damage is what was wrong with the log's tail.
+type Damage struct {
+	CutBytes int64
+	Kept     string // file that keeps what was cut
+	Message  string
+}
+
+// Session is an open session. Its methods may be called by several goroutines.
+type Session struct {
+	config Config
+	calls  turn.Calls
+	mail   chan func()
+	done   chan struct{} // closed when the actor has ended
+
+	// The rest belongs to the actor.
+	running *running
+	early   map[string][]*waiter // interrupts that name an input not yet accepted
+	closing []chan error
+	closed  bool
+}
+
+// ErrClosed is returned for what comes after Close.
+var ErrClosed = errors.New("the session is closed")
+
+// Open takes the session over: it ends what a host that died left open, says
+// so, and starts the actor. The caller closes it.
+func Open(c Config) (*Session, error) {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Session{config: c, mail: make(chan func()), done: make(chan struct{}), early: map[string][]*waiter{}}
+	if err := s.recover(); err != nil {
+		return nil, err
+	}
+	c.Opened.PID = os.Getpid()
+	if err := s.log().Update(func(event.State) []event.Event {
+		return []event.Event{{By: "host", Data: c.Opened}}
+	}); err != nil {
+		return nil, fmt.Errorf("cannot open the session: %w", err)
+	}
+	go s.loop() // ends with Close, which waits for it
+	return s, nil
+}
+
+func (s *Session) log() *journal.Log { return s.config.Log }
+
+// recover writes the endings that the last host could not (C2), and what was
+// found. Nothing is resumed: input that waited is held (C18, C19).
+func (s *Session) recover() error {
+	var found event.SessionRecovered
+	var died bool
+	s.log().View(func(state event.State) { died, found.PID = state.Open, state.Host.PID })
+	damage := s.config.Damage
+	if !died && damage.CutBytes == 0 {
+		return nil
+	}
+	found.CutBytes, found.Kept, found.Message = damage.CutBytes, damage.Kept, damage.Message
+	if !died {
+		found.PID = 0
+	} else if s.config.Sweep != nil {
+		found.Swept = s.config.Sweep(s.ID())
+	}
+	cause := event.Abort(event.Crashed, "host")
+	err := s.log().Update(func(state event.State) []event.Event {
+		out := event.Closings(state, cause)
+		found.Ended = len(out)
+		return append(out, event.Event{By: "host", Data: found})
+	})
+	if err != nil {
+		return fmt.Errorf("cannot recover the session: %w", err)
+	}
+	return nil
+}
+
+// ID returns the session's id.
+func (s *Session) ID() (id string) {
+	s.log().View(func(state event.State) { id = state.Session })
+	return id
+}
+
+// Log returns the session's log, to read.
+func (s *Session) Log() *journal.Log { return s.config.Log }
+
+// do has the actor run f, and waits until it took it.
+func (s *Session) do(ctx context.Context, f func()) error {
+	select {
+	case s.mail <- f:
+		return nil
+	case <-s.done:
+		return ErrClosed
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// loop is the actor. It ends when the session is closed and no turn runs.
+func (s *Session) loop() {
+	defer close(s.done)
+	for !s.closed {
+		var ended <-chan struct{}
+		if s.running != nil {
+			ended = s.running.ended
+		}
+		select {
+		case f := <-s.mail:
+			f()
+		case <-ended:
+			s.turnEnded()
+		}
+	}
+}

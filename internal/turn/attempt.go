@@ -1,0 +1,231 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/history"
+	"github.com/settle-agent/settle/internal/scope"
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/tool"
+)
+
+// again says that another attempt is due after the delay.
+type again struct{ delay time.Duration }
+
+// received is what the pump of a stream passes on: a chunk, or the error with
+// which the stream ended; over says that it ended without one.
+type received struct {
+	chunk model.Chunk
+	err   error
+	over  bool
+}
+
+// attempt sends one request and follows its response to the end. It returns
+// the stop reason of a whole response, or when to try again, or the error that
+// ends the turn.
+func (t *turn) attempt(ctx context.Context, step, n int) (model.StopReason, *again, error) {
+	d := &demux{turn: t, ctx: ctx, open: map[int]*openItem{}}
+	request, err := t.begin(d, step, n)
+	if err != nil {
+		return "", nil, err
+	}
+	err = t.follow(ctx, d, request)
+	if err == nil {
+		err = d.complete()
+	}
+	if err == nil {
+		t.budget.reset()
+		return d.stop, nil, nil
+	}
+	if ctx.Err() != nil {
+		return "", nil, t.cutAttempt(d, interruption(context.Cause(ctx)), context.Cause(ctx))
+	}
+	return t.failAttempt(d, err)
+}
+
+// begin records the attempt, lets waiting inputs join, and builds the request.
+func (t *turn) begin(d *demux, step, n int) (model.Request, error) {
+	var built history.Built
+	err := t.Log.Update(func(s event.State) []event.Event {
+		joining := steering(s)
+		built = history.Request(s, t.Target, t.System, specs(t.Tools), joining...)
+		d.attempt = s.NextAttempt()
+		started := event.AttemptStarted{
+			Step: step, N: n, Provider: t.Target.Provider, Model: t.Target.Model,
+			MaxTokens: built.MaxTokens, Trimmed: built.Trimmed,
+		}
+		for _, i := range joining {
+			started.Inputs = append(started.Inputs, i.ID)
+		}
+		return []event.Event{{Turn: t.id, Attempt: d.attempt, Data: started}}
+	})
+	return built.Request, err
+}
+
+func specs(set *tool.Set) []model.ToolSpec {
+	var out []model.ToolSpec
+	for _, s := range set.Specs() {
+		out = append(out, model.ToolSpec{Name: s.Name, Description: s.Description, Schema: s.Schema, Grammar: s.Grammar})
+	}
+	return out
+}
+
+// follow streams the response into d until its terminal event. The stream is
+// read by a goroutine of its own, so that neither a read that never returns
+// nor a provider that ignores its context can hold up the turn (C9, C12).
+func (t *turn) follow(ctx context.Context, d *demux, request model.Request) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(errAttemptOver)
+	watch := newWatchdog(t.Bounds)
+	defer watch.stop()
+	request.Activity = watch.activity
+	chunks := make(chan received, 64)
+	// The pump ends when the stream does or its context is cancelled, and is
+	// waited for, within a bound, when the turn has ended.
+	t.strays.Go(func() { pump(ctx, t.Provider, request, chunks) })
+	for {
+		select {
+		case r := <-chunks:
+			if r.err != nil || r.over {
+				return streamEnd(r.err)
+			}
+			done, err := d.chunk(r.chunk)
+			if done || err != nil {
+				return err
+			}
+			watch.saw(r.chunk, d.visible())
+		case <-watch.timer.C:
+			if silent, stalled := watch.check(); stalled {
+				err := model.NewError(model.ErrStalled, "LLM stream stalled: no tokens received for %s", words(silent))
+				t.Logger.Warn(err.Message, "turn", t.id, "attempt", d.attempt, "elapsed", silent)
+				return err
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+var errAttemptOver = errors.New("the attempt is over")
+
+// streamEnd: a stream that ends without its terminal event is truncated, even
+// where it ends without an error.
+func streamEnd(err error) error {
+	if err == nil {
+		return model.NewError(model.ErrTruncated, "the response ended without its terminal event")
+	}
+	return err
+}
+
+// pump reads the stream and passes it on until it ends or ctx does.
+func pump(ctx context.Context, p model.Provider, request model.Request, chunks chan<- received) {
+	send := func(r received) bool {
+		select {
+		case chunks <- r:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	err := scope.Guard(func() error {
+		for chunk, err := range p.Stream(ctx, request) {
+			if err != nil {
+				return err
+			}
+			if !send(received{chunk: chunk}) {
+				return context.Cause(ctx)
+			}
+		}
+		return nil
+	})
+	send(received{err: err, over: true})
+}
+
+// cutAttempt ends an attempt that was interrupted, with what it used.
+func (t *turn) cutAttempt(d *demux, cause *event.Cause, err error) error {
+	if failed := t.Log.Update(func(s event.State) []event.Event {
+		return event.AttemptEndings(s, cause, d.end())
+	}); failed != nil {
+		return failed
+	}
+	return err
+}
+
+// failAttempt ends an attempt that failed and decides whether there is to be
+// another one.
+func (t *turn) failAttempt(d *demux, err error) (model.StopReason, *again, error) {
+	var fault *model.Error
+	if !errors.As(err, &fault) {
+		if fault = unnamed(err); fault == nil {
+			return "", nil, t.cutAttempt(d, event.Fail(failureOf(err)), err)
+		}
+	}
+	decision := t.budget.decide(fault, time.Now())
+	if decision.holdOthers {
+		t.Limiter.Hold(time.Now().Add(decision.delay))
+	}
+	failure := t.describe(fault, decision)
+	end := d.end()
+	if decision.retry {
+		ms := decision.delay.Milliseconds()
+		end.RetryIn = &ms
+	}
+	if failed := t.cutAttempt(d, event.Fail(failure), nil); failed != nil {
+		return "", nil, failed
+	}
+	if !decision.retry {
+		return "", nil, event.Fail(failure)
+	}
+	t.cancelEnded()
+	return "", &again{decision.delay}, nil
+}
+
+// unnamed is an error that a provider did not type: what it says is passed on,
+// and it is retried as a fault of the connection would be. Defects and a
+// failing journal are no faults of the provider: nil.
+func unnamed(err error) *model.Error {
+	f := failureOf(err)
+	if f.Name != event.NameInternal {
+		return nil
+	}
+	e := model.NewError(model.ErrConnection, "%w", err)
+	return e
+}
+
+// sleep waits, or returns context.Cause(ctx) as soon as ctx ends (C13).
+func sleep(ctx context.Context, d time.Duration) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// words says a duration as a person would: "3 minutes", "1.5 seconds".
+func words(d time.Duration) string {
+	count := func(n float64, unit string) string {
+		s := fmt.Sprintf("%g %s", n, unit)
+		if n != 1 {
+			s += "s"
+		}
+		return s
+	}
+	minutes, rest := d.Truncate(time.Minute), d%time.Minute
+	switch {
+	case d < time.Minute:
+		return count(d.Round(time.Millisecond).Seconds(), "second")
+	case rest < time.Second:
+		return count(minutes.Minutes(), "minute")
+	}
+	return count(minutes.Minutes(), "minute") + " " + count(rest.Truncate(time.Second).Seconds(), "second")
+}

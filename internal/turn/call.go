@@ -1,0 +1,260 @@
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/scope"
+	"github.com/settle-agent/settle/tool"
+)
+
+// mostProgress bounds the output of one call that goes into the log while it
+// runs, in bytes. The whole output is the tool's to keep.
+const mostProgress = 256 << 10
+
+// call is one tool call that is ready. The goroutine that start begins owns
+// it and settles it on every path; the turn awaits that.
+type call struct {
+	turn               *turn
+	attempt, item      string
+	name, callID, args string
+	duplicate          bool
+
+	whole   context.Context // the turn's
+	cancel  context.CancelCauseFunc
+	settled *scope.Deferred[struct{}]
+
+	progress sync.Mutex // guards what follows
+	said     int
+	mask     interface{ Write(string) string }
+}
+
+// gave is what a tool returned.
+type gave struct {
+	result tool.Result
+	err    error
+}
+
+// start begins the call, which ends when its tool does or soon after ctx.
+func (t *turn) start(ctx context.Context, c *call) {
+	c.duplicate = t.ids[c.callID]
+	t.ids[c.callID] = true
+	c.whole = ctx
+	ctx, c.cancel = context.WithCancelCause(ctx)
+	c.settled = scope.NewDeferred[struct{}]()
+	c.mask = t.Redact.Stream()
+	t.calls = append(t.calls, c)
+	t.Calls.add(c)
+	// settleCalls or await waits for it.
+	go func() {
+		defer c.settled.Settle(struct{}{})
+		defer t.Calls.remove(c)
+		defer c.cancel(nil)
+		if err := scope.Guard(func() error { c.run(ctx); return nil }); err != nil {
+			c.fail(err) // a defect of ours: the call ends all the same
+		}
+	}()
+}
+
+// run takes the call from ready to its ending.
+func (c *call) run(ctx context.Context) {
+	if err := c.check(ctx); err != nil {
+		if ctx.Err() != nil {
+			c.aborted(ctx)
+			return
+		}
+		c.fail(err)
+		return
+	}
+	if !c.begin(ctx) {
+		c.aborted(ctx)
+		return
+	}
+	ctx, cancel := c.timeout(ctx)
+	defer cancel()
+	g, ok := c.await(ctx)
+	if !ok {
+		c.aborted(ctx)
+		return
+	}
+	c.end(ctx, g)
+}
+
+// check returns why the call may not run. What it returns becomes the call's
+// output, and the turn goes on.
+func (c *call) check(ctx context.Context) error {
+	t := c.turn
+	switch {
+	case c.callID == "":
+		return errors.New("the call has no id: its output could not be told from another's; make it again")
+	case c.duplicate:
+		return fmt.Errorf("the call id %q was used before: this call did not run; make it again", c.callID)
+	}
+	if err := t.Tools.Check(c.name, json.RawMessage(c.args)); err != nil {
+		return err
+	}
+	if t.Approver == nil {
+		return nil
+	}
+	x, _ := t.Tools.Lookup(c.name)
+	return t.Approver.Approve(ctx, Approval{Turn: t.id, Item: c.item, Tool: x.Spec(), Title: c.title(), Arguments: c.args})
+}
+
+func (c *call) title() string { return c.turn.Tools.Title(c.name, json.RawMessage(c.args)) }
+
+// begin makes the start of the call durable (C5) and reports whether it may
+// run now: it may not once its ending is in the log or it was cancelled.
+func (c *call) begin(ctx context.Context) (started bool) {
+	title := c.turn.Redact.String(c.title())
+	err := c.turn.Log.Update(func(s event.State) []event.Event {
+		if started = ctx.Err() == nil && c.open(s); !started {
+			return nil
+		}
+		return c.event(event.CallStarted{Title: title})
+	})
+	return started && err == nil
+}
+
+// open reports whether the call's ending is still to be written.
+func (c *call) open(s event.State) bool {
+	t := s.Running()
+	if t == nil || t.ID != c.turn.id {
+		return false
+	}
+	i := t.Item(c.item)
+	return i != nil && i.Status == event.ItemOpen
+}
+
+func (c *call) event(data event.Data) []event.Event {
+	return []event.Event{{Turn: c.turn.id, Attempt: c.attempt, Item: c.item, Data: data}}
+}
+
+// timeout bounds the call where its tool has no bound of its own.
+func (c *call) timeout(ctx context.Context) (context.Context, context.CancelFunc) {
+	d := c.turn.CallTimeout
+	if x, ok := c.turn.Tools.Lookup(c.name); ok && x.Spec().Timeout > 0 {
+		d = x.Spec().Timeout
+	}
+	cause := event.Abort(event.TimedOut, "")
+	cause.Message = "it ran for " + words(d)
+	return context.WithTimeoutCause(ctx, d, cause)
+}
+
+// await runs the tool. Once ctx ends, the tool has the grace, and a margin in
+// which to report, to return; ok is false if it did not. A result that is
+// ready beats an abort that arrives with it.
+func (c *call) await(ctx context.Context) (g gave, ok bool) {
+	t := c.turn
+	results := make(chan gave, 1)
+	// Ends when the tool returns. A tool that ignores its context is left
+	// behind; what it returns then becomes nothing.
+	t.strays.Go(func() {
+		result, err := t.Tools.Run(tool.WithHurry(ctx, t.Hurry), tool.Call{
+			ID: c.item, Name: c.name, Args: json.RawMessage(c.args), Dir: t.Dir, Progress: c.say,
+		})
+		results <- gave{result, err} // never blocks: one result, room for one
+	})
+	select {
+	case g = <-results:
+		return g, true
+	case <-ctx.Done():
+	}
+	grace := time.NewTimer(t.InterruptGrace + settleMargin)
+	defer grace.Stop()
+	hurry := t.Hurry
+	for {
+		select {
+		case g = <-results:
+			return g, true
+		case <-hurry:
+			grace.Reset(settleMargin)
+			hurry = nil
+		case <-grace.C:
+			return gave{}, false
+		}
+	}
+}
+
+// say puts output into the log as it comes, masked and bounded.
+func (c *call) say(text string) {
+	c.progress.Lock()
+	defer c.progress.Unlock()
+	text = c.mask.Write(text)
+	if text == "" || c.said > mostProgress {
+		return
+	}
+	c.said += len(text)
+	_ = c.turn.Log.Update(func(s event.State) []event.Event {
+		if !c.open(s) {
+			return nil
+		}
+		return c.event(event.ItemDelta{Stream: event.Output, Text: text})
+	}) // a journal that fails ends the turn by itself
+}
+
+// aborted ends a call alone, where the turn goes on without it. Where the turn
+// itself ends, its finalizer does that.
+func (c *call) aborted(ctx context.Context) {
+	cause := interruption(context.Cause(ctx))
+	_ = c.turn.Log.Update(func(s event.State) []event.Event {
+		if c.whole.Err() != nil || !c.open(s) {
+			return nil
+		}
+		return event.CallEndings(s, c.item, cause)
+	})
+}
+
+// fail ends the call with an error for the model; it did not run.
+func (c *call) fail(err error) {
+	c.finish(event.ItemEnded{Status: event.ItemFailed, Effects: event.EffectsNone, Content: event.Content{Output: err.Error()}})
+}
+
+// end ends the call with what its tool gave.
+func (c *call) end(ctx context.Context, g gave) {
+	r := g.result
+	d := event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{
+		Output: r.Output, OutputFile: r.OutputFile, OutputBytes: r.OutputBytes, ExitCode: r.ExitCode,
+		Detail: r.Detail, Jobs: r.Jobs, Survivors: r.Survivors,
+	}}
+	var panicked *tool.PanicError
+	switch {
+	case errors.As(g.err, &panicked):
+		c.turn.Logger.Error("a tool panicked", "tool", c.name, "panic", panicked.Value, "stack", panicked.Stack)
+		fallthrough
+	case g.err != nil:
+		d.Status, d.Output = event.ItemFailed, g.err.Error()
+	case r.Aborted:
+		d.Status, d.Effects = event.ItemAborted, event.EffectsPartial
+		d.Cause = interruption(context.Cause(ctx))
+	case r.Failed:
+		d.Status = event.ItemFailed
+	}
+	c.finish(d)
+}
+
+// finish writes the call's own ending, unless it has one.
+func (c *call) finish(d event.ItemEnded) {
+	d.Output = c.turn.Redact.String(d.Output)
+	d.Detail = c.turn.Redact.Bytes(d.Detail)
+	_ = c.turn.Log.Update(func(s event.State) []event.Event {
+		if !c.open(s) {
+			return nil
+		}
+		so := s.Running().Item(c.item)
+		if so.Started && d.Effects == event.EffectsNone {
+			d.Effects = event.EffectsUnknown
+		}
+		content := so.Content()
+		if d.Status == event.ItemAborted && d.Output == "" {
+			d.Output = content.Output
+		}
+		d.Type, d.Name, d.CallID, d.Arguments, d.ProviderID = content.Type, content.Name, content.CallID, content.Arguments, content.ProviderID
+		d.Provider, d.Model = c.turn.Target.Provider, c.turn.Target.Model
+		return c.event(d)
+	})
+}

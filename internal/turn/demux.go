@@ -1,0 +1,217 @@
+package turn
+
+import (
+	"context"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/redact"
+	"github.com/settle-agent/settle/model"
+)
+
+// demux turns the chunks of one response into events, and starts its calls.
+// It never waits for a tool, a person or a subscriber.
+type demux struct {
+	turn    *turn
+	ctx     context.Context // the turn's: calls outlive their attempt
+	attempt string
+	open    map[int]*openItem
+	latest  *openItem // the item that the last delta was for
+	usage   event.Usage
+	id      string // the provider's, of the response
+	stop    model.StopReason
+}
+
+// openItem is an item between its start and its end.
+type openItem struct {
+	id           string
+	role         model.Role
+	callID, name string
+	mask         *redact.Stream
+	altered      bool // something in it was masked
+	ended        bool
+}
+
+var itemTypes = map[model.Role]event.ItemType{
+	model.Assistant: event.Message,
+	model.Reasoning: event.Reasoning,
+	model.Call:      event.ToolCall,
+}
+
+// chunk takes the next chunk and reports whether it was the terminal one.
+func (d *demux) chunk(c model.Chunk) (done bool, err error) {
+	switch c.Kind {
+	case model.Start:
+		d.id = c.ID
+	case model.ItemStart:
+		return false, d.startItem(c)
+	case model.Delta:
+		return false, d.delta(c)
+	case model.ItemEnd:
+		return false, d.endItem(c)
+	case model.Ping:
+	case model.UsageReport:
+		if c.Usage != nil {
+			d.usage = *c.Usage
+		}
+	case model.End:
+		if c.Usage != nil {
+			d.usage = *c.Usage
+		}
+		d.stop = c.Stop
+		return true, nil
+	}
+	return false, nil
+}
+
+func (d *demux) startItem(c model.Chunk) error {
+	kind, ok := itemTypes[c.Role]
+	if !ok || d.open[c.Index] != nil {
+		return model.NewError(model.ErrMalformed, "item %d of the response begins twice or has no type (%q)", c.Index, c.Role)
+	}
+	i := &openItem{role: c.Role, callID: c.CallID, name: c.Name, mask: d.turn.Redact.Stream()}
+	d.open[c.Index] = i
+	return d.turn.Log.Update(func(s event.State) []event.Event {
+		i.id = s.NextItem(0)
+		return d.event(i, event.ItemStarted{Type: kind, ProviderID: c.ID, CallID: c.CallID, Name: c.Name})
+	})
+}
+
+func (d *demux) event(i *openItem, data event.Data) []event.Event {
+	return []event.Event{{Turn: d.turn.id, Attempt: d.attempt, Item: i.id, Data: data}}
+}
+
+// item returns the open item at the index.
+func (d *demux) item(index int) (*openItem, error) {
+	i := d.open[index]
+	if i == nil || i.ended {
+		return nil, model.NewError(model.ErrMalformed, "item %d of the response goes on without being open", index)
+	}
+	return i, nil
+}
+
+func (d *demux) delta(c model.Chunk) error {
+	i, err := d.item(c.Index)
+	if err != nil {
+		return err
+	}
+	d.latest = i
+	text := i.mask.Write(c.Text)
+	if text != c.Text {
+		i.altered = true
+	}
+	return d.say(i, text)
+}
+
+// say appends to the item's text.
+func (d *demux) say(i *openItem, text string) error {
+	if text == "" {
+		return nil
+	}
+	stream := event.Text
+	if i.role == model.Call {
+		stream = event.Arguments
+	}
+	return d.turn.Log.Update(func(event.State) []event.Event {
+		return d.event(i, event.ItemDelta{Stream: stream, Text: text})
+	})
+}
+
+// visible reports whether the model is putting out text that a person could
+// see, so that its pause is not a silent thought.
+func (d *demux) visible() bool {
+	return d.latest != nil && !d.latest.ended && d.latest.role != model.Reasoning
+}
+
+func (d *demux) endItem(c model.Chunk) error {
+	i, err := d.item(c.Index)
+	if err != nil {
+		return err
+	}
+	if err := d.say(i, i.mask.Flush()); err != nil {
+		return err
+	}
+	i.ended = true
+	if i.role == model.Call {
+		return d.ready(i, c)
+	}
+	return d.turn.Log.Update(func(s event.State) []event.Event {
+		content := s.Running().Item(i.id).Content()
+		d.seal(i, &content, c)
+		return d.event(i, event.ItemEnded{Status: event.ItemCompleted, Content: content})
+	})
+}
+
+// seal adds what only the provider can read. A thought that was masked is no
+// longer what the provider sealed.
+func (d *demux) seal(i *openItem, content *event.Content, c model.Chunk) {
+	content.Provider, content.Model = d.turn.Target.Provider, d.turn.Target.Model
+	if c.ID != "" {
+		content.ProviderID = c.ID
+	}
+	if !i.altered {
+		content.Seal = c.Seal
+	}
+}
+
+// ready records that a call is complete and starts it at once.
+func (d *demux) ready(i *openItem, c model.Chunk) error {
+	call := &call{turn: d.turn, attempt: d.attempt, item: i.id, name: or(c.Name, i.name), callID: or(c.CallID, i.callID)}
+	err := d.turn.Log.Update(func(s event.State) []event.Event {
+		call.args = s.Running().Item(i.id).Content().Arguments
+		return d.event(i, event.CallReady{Name: call.name, CallID: call.callID, Arguments: call.args})
+	})
+	if err != nil {
+		return err
+	}
+	d.turn.start(d.ctx, call)
+	return nil
+}
+
+// complete ends an attempt whose response came whole. Text that the provider
+// left open is taken as it is; a call that it left open did not happen.
+func (d *demux) complete() error {
+	for _, i := range d.open {
+		if i.ended {
+			continue
+		}
+		if i.role == model.Call && d.stop != model.StopMaxTokens {
+			return model.NewError(model.ErrTruncated, "the response ended within the arguments of a call of %q", i.name)
+		}
+		if err := d.say(i, i.mask.Flush()); err != nil {
+			return err
+		}
+	}
+	return d.turn.Log.Update(func(s event.State) []event.Event {
+		var out []event.Event
+		for _, item := range s.Running().Items {
+			if item.Attempt == d.attempt && item.Status == event.ItemOpen && !item.Ready {
+				out = append(out, d.leftOpen(item))
+			}
+		}
+		end := d.end()
+		end.Outcome = event.Completed
+		return append(out, event.Event{Turn: d.turn.id, Attempt: d.attempt, Data: end})
+	})
+}
+
+// leftOpen ends an item that the provider did not end.
+func (d *demux) leftOpen(item *event.Item) event.Event {
+	end := event.ItemEnded{Status: event.ItemCompleted, Content: item.Content()}
+	if item.Type() == event.ToolCall {
+		end.Status, end.Effects = event.ItemAborted, event.EffectsNone
+		end.Cause = event.Fail(&event.Failure{Name: event.NameProvider, Kind: "max_tokens", Message: "the response was cut within the call's arguments"})
+	}
+	return event.Event{Turn: d.turn.id, Attempt: d.attempt, Item: item.ID, Data: end}
+}
+
+// end is what is known of the attempt, whatever its outcome.
+func (d *demux) end() event.AttemptEnded {
+	return event.AttemptEnded{StopReason: string(d.stop), ResponseID: d.id, Usage: d.usage}
+}
+
+func or(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,60 @@
+package turn
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/scope"
+	"github.com/settle-agent/settle/model"
+)
+
+// mostBody is how many characters of a provider's answer go into a failure.
+const mostBody = 500
+
+// describe is a failed attempt as the log keeps it, redacted (C15). An attempt
+// that could have been retried and is not exhausted its budget.
+func (t *turn) describe(e *model.Error, d decision) *event.Failure {
+	f := &event.Failure{
+		Name: event.NameProvider, Kind: string(e.Kind), Status: e.Status,
+		URL: t.Redact.Diagnostic(e.URL), Body: clip(t.Redact.Diagnostic(e.Body), mostBody),
+		Message: clip(t.Redact.Diagnostic(e.Error()), 2*mostBody), Attempt: d.attempt, RetryLimit: d.limit,
+	}
+	if !d.retry && retryable(e) {
+		f.Name = event.NameRetryExhausted
+		f.Message += "; " + d.why
+	}
+	return f
+}
+
+// failureOf is an error that no provider made, as the log keeps it.
+func failureOf(err error) *event.Failure {
+	var panicked *scope.PanicError
+	var failed *journal.FailedError
+	switch {
+	case errors.As(err, &panicked):
+		return &event.Failure{Name: event.NamePanic, Message: panicked.Error(), Stack: string(panicked.Stack)}
+	case errors.As(err, &failed):
+		return journalFailure(failed)
+	}
+	return &event.Failure{Name: event.NameInternal, Message: err.Error()}
+}
+
+func journalFailure(err error) *event.Failure {
+	return &event.Failure{
+		Name:    event.NameJournal,
+		Message: fmt.Sprintf("the session's log cannot be written, so that nothing more can be started: %v", err),
+	}
+}
+
+// clip returns at most n characters of s.
+func clip(s string, n int) string {
+	for at := range s {
+		if n == 0 {
+			return s[:at] + "…"
+		}
+		n--
+	}
+	return s
+}

@@ -1,0 +1,56 @@
+package turn
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// Limiter is shared by the sessions that use one provider key: when one of
+// them is told to wait, the others wait as well, and come back spread out. A
+// nil Limiter never waits.
+type Limiter struct {
+	mu    sync.Mutex
+	until time.Time
+}
+
+// spread is over how long sessions that were held come back.
+const spread = 2 * time.Second
+
+// Hold makes everybody wait until then.
+func (l *Limiter) Hold(until time.Time) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if until.After(l.until) {
+		l.until = until
+	}
+}
+
+// Wait returns when a request may be sent, or context.Cause(ctx).
+func (l *Limiter) Wait(ctx context.Context) error {
+	for held := false; ; held = true {
+		left := l.left()
+		if left <= 0 {
+			return nil
+		}
+		if held || left > spread {
+			left += time.Duration(rand.Int64N(int64(spread))) //nolint:gosec // jitter is no secret
+		}
+		if err := sleep(ctx, left); err != nil {
+			return err
+		}
+	}
+}
+
+func (l *Limiter) left() time.Duration {
+	if l == nil {
+		return 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return time.Until(l.until)
+}

@@ -1,0 +1,229 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/history"
+	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/redact"
+	"github.com/settle-agent/settle/internal/scope"
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/tool"
+)
+
+// Config is what a turn needs. Log, Provider and Tools must be set.
+type Config struct {
+	Log      *journal.Log
+	Provider model.Provider
+	Target   history.Target
+	System   string
+	Tools    *tool.Set
+	// Dir is the working directory of the calls, absolute.
+	Dir string
+	// Approver is asked before each call; nil lets every call run.
+	Approver Approver
+	Retry    Retry
+	Bounds   Bounds
+	Limits   Limits
+	// InterruptGrace is how long calls have to stop once the turn is
+	// interrupted or failing, all in parallel; 0 means 250 ms.
+	InterruptGrace time.Duration
+	// CallTimeout bounds calls whose tool has no bound of its own; 0 means an
+	// hour.
+	CallTimeout time.Duration
+	// Limiter is shared by the sessions that use the same provider key; nil
+	// for none.
+	Limiter *Limiter
+	// Calls, if set, lets others cancel single calls of the turn.
+	Calls *Calls
+	// Hurry, when closed, ends every grace at once.
+	Hurry <-chan struct{}
+	// Redact masks secrets in all that a model or a tool says; nil for none.
+	Redact *redact.Redactor
+	Logger *slog.Logger
+}
+
+// Limits end a turn that goes on for too long.
+type Limits struct {
+	Steps   int           // responses of the model; 0 for no limit
+	Time    time.Duration // 0 for no limit
+	Repeats int           // same call, same result; 0 means 10, negative none
+}
+
+// Approver decides whether a call may run. Approve returns nil to let it run,
+// a [*DeniedError] to refuse it, or context.Cause(ctx) when ctx ends first.
+type Approver interface {
+	Approve(ctx context.Context, call Approval) error
+}
+
+// Approval is a call that is ready to run.
+type Approval struct {
+	Turn, Item string
+	Tool       tool.Spec
+	Title      string
+	Arguments  string
+}
+
+// DeniedError refuses a call. Message is for the model.
+type DeniedError struct{ Message string }
+
+func (e *DeniedError) Error() string { return e.Message }
+
+const (
+	defaultInterruptGrace = 250 * time.Millisecond
+	defaultCallTimeout    = time.Hour
+	// settleMargin is what a call gets beyond the grace to report what it
+	// had, once its processes are dead.
+	settleMargin = 200 * time.Millisecond
+	// cleanTimeout bounds all finalizers together. It is a backstop: each has
+	// a bound of its own.
+	cleanTimeout = 30 * time.Second
+)
+
+// turn is one run of Run. Its fields belong to the goroutine that called Run,
+// but for Config, which does not change.
+type turn struct {
+	Config
+	id      string
+	cancel  context.CancelCauseFunc
+	calls   []*call         // of this turn, in order
+	ids     map[string]bool // provider's call ids that were used
+	budget  budget
+	repeats map[[32]byte]int
+	cuts    int            // responses in a row that were cut at the output limit
+	strays  sync.WaitGroup // pumps and tools that were left behind
+}
+
+// Run works on the turn with the id, which has started, until it has its
+// terminal event, and returns how it ended. Cancel ctx with an [*event.Cause]
+// to interrupt it. The error says what went wrong beside the turn: a journal
+// that failed, a defect in the clean-up; the turn has ended all the same.
+func Run(ctx context.Context, c Config, id string) (*event.Cause, error) {
+	t := newTurn(c, id)
+	ctx, cancel := t.bound(ctx)
+	t.cancel = cancel
+	defer cancel(nil)
+	var cause, interrupted *event.Cause
+	err := scope.Run(ctx, cleanTimeout, func(ctx context.Context, s *scope.Scope) error {
+		s.Ensure(func(_ context.Context, exit error) error {
+			cause = causeOf(exit, interrupted)
+			return t.Log.Update(func(s event.State) []event.Event {
+				if r := s.Running(); r == nil || r.ID != id {
+					return nil
+				}
+				return event.Endings(s, cause)
+			})
+		})
+		s.OnInterrupt(ctx, func(_ context.Context, why error) error {
+			interrupted = interruption(why)
+			return nil
+		})
+		s.Ensure(t.settleCalls)
+		return t.work(ctx)
+	})
+	cancel(nil)
+	t.awaitStrays()
+	return cause, beside(err, cause)
+}
+
+func newTurn(c Config, id string) *turn {
+	if c.InterruptGrace == 0 {
+		c.InterruptGrace = defaultInterruptGrace
+	}
+	if c.CallTimeout == 0 {
+		c.CallTimeout = defaultCallTimeout
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	c.Bounds = c.Bounds.withDefaults()
+	c.Retry = c.Retry.withDefaults()
+	return &turn{Config: c, id: id, ids: map[string]bool{}, repeats: map[[32]byte]int{}, budget: budget{Retry: c.Retry}}
+}
+
+// bound returns the context of the turn: it ends at the turn's time limit, and
+// when the journal fails, since nothing may start that cannot be recorded.
+func (t *turn) bound(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var timer *time.Timer
+	if t.Limits.Time > 0 {
+		timer = time.AfterFunc(t.Limits.Time, func() {
+			cancel(event.AbortLimit(event.LimitTime, "the turn ran for "+words(t.Limits.Time)))
+		})
+	}
+	// Ends with the turn: Run cancels the context when it returns.
+	go func() {
+		select {
+		case <-t.Log.Failed():
+			cancel(event.Fail(journalFailure(t.Log.Err())))
+		case <-ctx.Done():
+		}
+		if timer != nil {
+			timer.Stop()
+		}
+	}()
+	return ctx, cancel
+}
+
+// causeOf says how a turn ended whose body left with exit.
+func causeOf(exit error, interrupted *event.Cause) *event.Cause {
+	var cause *event.Cause
+	switch {
+	case exit == nil:
+		return event.Complete()
+	case interrupted != nil:
+		return interrupted
+	case errors.As(exit, &cause):
+		return cause
+	}
+	return event.Fail(failureOf(exit))
+}
+
+// interruption is the cause of a cancelled context, also where somebody
+// cancelled it without saying why.
+func interruption(why error) *event.Cause {
+	var cause *event.Cause
+	if errors.As(why, &cause) {
+		return cause
+	}
+	cause = event.Abort(event.Shutdown, "host")
+	cause.Message = why.Error()
+	return cause
+}
+
+// beside returns what of err is not the turn's own ending.
+func beside(err error, cause *event.Cause) error {
+	var failed *journal.FailedError
+	var panicked *scope.PanicError
+	switch {
+	case errors.As(err, &failed):
+		return failed
+	case errors.As(err, &panicked) && cause.Outcome != event.Failed:
+		return panicked
+	}
+	return nil
+}
+
+// awaitStrays gives what the turn left behind a moment to be gone, so that a
+// host that closes finds nothing running. Most turns leave nothing.
+func (t *turn) awaitStrays() {
+	done := make(chan struct{})
+	// Ends with the last stray; a provider or tool that ignores its context
+	// for ever keeps it, and nothing waits for it.
+	go func() {
+		t.strays.Wait()
+		close(done)
+	}()
+	timer := time.NewTimer(settleMargin)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+		t.Logger.Warn("a provider or tool did not stop when it was cancelled", "turn", t.id)
+	}
+}

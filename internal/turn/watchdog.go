@@ -1,0 +1,122 @@
+package turn
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/settle-agent/settle/model"
+)
+
+// Bounds are how long a stream may go without what it should bring (C12). For
+// each, 0 means the default and a negative duration turns it off. Waiting for
+// a tool or a person is outside all of them: no stream is open then.
+type Bounds struct {
+	// Header bounds the time until headers and the first progress: 10 minutes.
+	Header time.Duration
+	// Stall bounds silence on the wire, and the lack of progress while text
+	// or arguments are coming: 3 minutes. If it is set, it bounds the others
+	// too, unless they are set.
+	Stall time.Duration
+	// Thinking bounds the lack of progress while keep-alives arrive and the
+	// model may be thinking unseen: 15 minutes.
+	Thinking time.Duration
+}
+
+const (
+	defaultHeaderTimeout   = 10 * time.Minute
+	defaultStallTimeout    = 3 * time.Minute
+	defaultThinkingTimeout = 15 * time.Minute
+	// off is a bound that does not end anything within a process's life.
+	off = 100 * 365 * 24 * time.Hour
+)
+
+func (b Bounds) withDefaults() Bounds {
+	bound := func(set, byDefault time.Duration) time.Duration {
+		switch {
+		case set < 0:
+			return off
+		case set > 0:
+			return set
+		case b.Stall > 0:
+			return min(byDefault, b.Stall)
+		}
+		return byDefault
+	}
+	return Bounds{
+		Header: bound(b.Header, defaultHeaderTimeout), Stall: bound(b.Stall, defaultStallTimeout),
+		Thinking: bound(b.Thinking, defaultThinkingTimeout),
+	}
+}
+
+// watchdog says when a stream has stalled. Its timer is its own: it fires
+// also while a read of the stream does not return.
+//
+//	no headers, or no byte after them ─ Header ─► stalled
+//	bytes, no progress yet ─ Header; Thinking while bytes keep coming ─► stalled
+//	progress ─ Stall without a byte,
+//	           Stall without progress in visible text,
+//	           Thinking without progress else ─► stalled
+type watchdog struct {
+	Bounds
+	begun    time.Time
+	timer    *time.Timer
+	reads    atomic.Int64 // how often bytes came; the first time for the headers
+	wire     atomic.Int64 // when bytes came last, in nanoseconds since begun
+	progress time.Duration
+	moved    bool // there was progress
+	visible  bool // the open item is text for people, or arguments
+}
+
+func newWatchdog(b Bounds) *watchdog {
+	w := &watchdog{Bounds: b, begun: time.Now()}
+	w.timer = time.NewTimer(w.due())
+	return w
+}
+
+func (w *watchdog) stop() { w.timer.Stop() }
+
+// activity notes that bytes came. Any goroutine may call it.
+func (w *watchdog) activity() {
+	w.wire.Store(int64(time.Since(w.begun)))
+	w.reads.Add(1)
+}
+
+// saw notes a chunk. Only deltas are progress: a ping is none, nor is an item
+// that begins and says nothing.
+func (w *watchdog) saw(c model.Chunk, visible bool) {
+	w.visible = visible
+	if c.Kind != model.Delta || c.Text == "" {
+		return
+	}
+	w.progress = time.Since(w.begun)
+	if !w.moved {
+		w.moved = true
+		w.timer.Reset(w.due() - w.progress)
+	}
+}
+
+// due returns when the stream has stalled as things stand, since begun.
+func (w *watchdog) due() time.Duration {
+	wire := max(time.Duration(w.wire.Load()), w.progress)
+	if !w.moved {
+		if w.reads.Load() <= 1 {
+			return w.Header
+		}
+		return max(w.Header, min(w.Thinking, wire+w.Stall))
+	}
+	if w.visible {
+		return min(wire, w.progress) + w.Stall
+	}
+	return min(wire+w.Stall, w.progress+w.Thinking)
+}
+
+// check is called when the timer fired. It returns for how long no tokens have
+// come, or sets the timer anew where bytes came meanwhile.
+func (w *watchdog) check() (silent time.Duration, stalled bool) {
+	now := time.Since(w.begun)
+	if rest := w.due() - now; rest > 0 {
+		w.timer.Reset(rest)
+		return 0, false
+	}
+	return now - w.progress, true
+}

@@ -1,0 +1,119 @@
+package turn
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/model"
+)
+
+// mostCuts is how many responses in a row may be cut at the output limit
+// before the turn gives up.
+const mostCuts = 3
+
+// work runs steps until a response asks for no tool. It returns nil when the
+// turn completed, context.Cause(ctx) when it gave way to a cancellation, else
+// an error that says why it cannot go on.
+func (t *turn) work(ctx context.Context) error {
+	for step := 1; ; step++ {
+		if t.Limits.Steps > 0 && step > t.Limits.Steps {
+			return event.AbortLimit(event.LimitSteps, fmt.Sprintf("the turn took %d steps", t.Limits.Steps))
+		}
+		first := len(t.calls)
+		stop, err := t.respond(ctx, step)
+		if err != nil {
+			return err
+		}
+		calls := t.calls[first:]
+		if err := await(ctx, calls); err != nil {
+			return err
+		}
+		again, err := t.after(stop)
+		if err != nil {
+			return err
+		}
+		if err := t.guardRepeats(calls); err != nil {
+			return err
+		}
+		if len(calls) == 0 && !again && !t.steered() {
+			return nil
+		}
+	}
+}
+
+// respond makes attempts until one brings the model's whole response.
+func (t *turn) respond(ctx context.Context, step int) (model.StopReason, error) {
+	for n := 1; ; n++ {
+		if err := t.Limiter.Wait(ctx); err != nil {
+			return "", err
+		}
+		first := len(t.calls)
+		stop, again, err := t.attempt(ctx, step, n)
+		if err != nil || again == nil {
+			return stop, err
+		}
+		// The calls that the failed attempt started are part of what the next
+		// one continues from.
+		if err := sleep(ctx, again.delay); err != nil {
+			return "", err
+		}
+		if err := await(ctx, t.calls[first:]); err != nil {
+			return "", err
+		}
+	}
+}
+
+// after says whether the model must be asked to go on with a response that
+// stopped for the given reason.
+func (t *turn) after(stop model.StopReason) (bool, error) {
+	switch stop {
+	case model.StopRefusal, model.StopFilter:
+		return false, event.Fail(&event.Failure{
+			Name: event.NameProvider, Kind: string(model.ErrPolicy),
+			Message: fmt.Sprintf("the model stopped with %q: it or its provider refuses to go on", stop),
+		})
+	case model.StopMaxTokens:
+		t.cuts++
+		if t.cuts > mostCuts {
+			return false, event.Fail(&event.Failure{
+				Name: event.NameProvider, Kind: "max_tokens",
+				Message: fmt.Sprintf("the model's answer was cut at its output limit %d times in a row", t.cuts),
+			})
+		}
+		return true, t.note("Your last response was cut at the output limit. Go on where it stopped, in smaller pieces; a tool call that was cut did not run.")
+	case model.StopPause:
+		return true, nil
+	}
+	t.cuts = 0
+	return false, nil
+}
+
+// steered reports whether input waits that is to join this turn.
+func (t *turn) steered() (waits bool) {
+	t.Log.View(func(s event.State) { waits = len(steering(s)) > 0 })
+	return waits
+}
+
+// steering returns the inputs that join the turn at its next request.
+func steering(s event.State) []event.Input {
+	var out []event.Input
+	for _, i := range s.Waiting {
+		if i.Mode == event.Steer && !i.Held {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// note tells the model something that nobody else said.
+func (t *turn) note(text string) error {
+	return t.Log.Update(func(s event.State) []event.Event {
+		id := s.NextItem(0)
+		content := event.Content{Type: event.Note, Text: text}
+		return []event.Event{
+			{Turn: t.id, Item: id, Data: event.ItemStarted{Type: event.Note}},
+			{Turn: t.id, Item: id, Data: event.ItemEnded{Status: event.ItemCompleted, Content: content}},
+		}
+	})
+}

@@ -1,0 +1,140 @@
+// Package settle embeds a coding agent whose every turn ends: with exactly one
+// terminal event, an honest cause, and nothing of it still running.
+//
+//	host, err := settle.Open(ctx, settle.Config{Provider: provider, Model: "…"})
+//	defer host.Close(ctx)
+//	session, err := host.Session(ctx, "")          // open or create
+//	turn, err := session.Submit(ctx, "fix the failing test")
+//	for e, err := range turn.Events(ctx) { … }     // stopping to read is no interrupt
+//	outcome, err := turn.Wait(ctx)                 // err says how it did not complete
+//
+// The package reads no environment and no files of its own accord, installs no
+// signal handler, never exits and has no global state. Without a directory, logs
+// are in memory. Without an approver, and unless Permission is Allow, calls that
+// could change something are denied.
+package settle
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/session"
+	"github.com/settle-agent/settle/internal/turn"
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/tool"
+)
+
+// Permission is what happens to a call that could change something.
+type Permission string
+
+// The permissions.
+const (
+	// Allow lets every call run.
+	Allow Permission = "allow"
+	// Ask asks Config.Approver; without one, it denies. It is the default.
+	Ask Permission = "ask"
+	// Deny lets only calls run that change nothing.
+	Deny Permission = "deny"
+)
+
+// Types of the parts that a Config is made of.
+type (
+	// Limits end a turn that goes on for too long.
+	Limits = turn.Limits
+	// Retry says how often a failed request is made again.
+	Retry = turn.Retry
+	// Bounds are how long a stream may go without what it should bring.
+	Bounds = turn.Bounds
+	// Approver decides whether a call may run.
+	Approver = turn.Approver
+	// Approval is a call that is ready to run.
+	Approval = turn.Approval
+	// DeniedError is what an Approver returns to refuse a call.
+	DeniedError = turn.DeniedError
+	// Cause says how a turn ended; as an error it says so in words.
+	Cause = event.Cause
+	// Failure is the error of a turn that failed.
+	Failure = event.Failure
+	// InputOption changes how an input is taken.
+	InputOption func(*session.Input)
+)
+
+// ErrClosed is returned for what comes after Close.
+var ErrClosed = session.ErrClosed
+
+// Config is what a Host needs. Provider and Model must be set.
+type Config struct {
+	// Dir is the data directory for logs; "" keeps them in memory.
+	Dir string
+	// WorkDir is the directory that tools work in, absolute; "" means ".".
+	WorkDir string
+
+	// Provider streams the model's responses, and ProviderName names it in
+	// events.
+	Provider     model.Provider
+	ProviderName string
+	// Model is the provider's name for the model.
+	Model string
+	// Traits are what is known of the model; the zero value is safe.
+	Traits Traits
+	// Effort is how much the model is to think; see [model.Request].
+	Effort string
+
+	// System is the system prompt.
+	System string
+	// Tools are what the model may call in every session.
+	Tools []tool.Tool
+	// Toolbox, if set, makes further tools for one session.
+	Toolbox func(SessionInfo) (Toolbox, error)
+
+	Permission Permission
+	Approver   Approver
+
+	Limits Limits
+	Retry  Retry
+	Bounds Bounds
+	// InterruptGrace is how long calls have to stop when their turn is
+	// interrupted; 0 means 250 ms.
+	InterruptGrace time.Duration
+
+	// Secrets are values that must never appear in an event; those shorter
+	// than 16 characters are left alone.
+	Secrets []string
+	// Take ends another process that holds a session that is opened.
+	Take bool
+	// Face names the way in, in the log; "" means "library".
+	Face string
+	// Version is that of the program, in the log.
+	Version string
+	// Notes are what a person should know who looks at the log.
+	Notes  []string
+	Logger *slog.Logger
+}
+
+// Traits are what is known of a model and its wire format.
+type Traits struct {
+	// Window and MaxOutput are tokens; 0 if unknown.
+	Window, MaxOutput int
+	// NoImages says that the model cannot see.
+	NoImages bool
+	// TextAfterCalls: a response may have text after a call.
+	TextAfterCalls bool
+	// UnsealedReasoning: reasoning goes back as plain text.
+	UnsealedReasoning bool
+}
+
+// WithID gives an input an id of the client's own: sent again, it is not run
+// again.
+func WithID(id string) InputOption { return func(i *session.Input) { i.ID = id } }
+
+// WithMode says what the input does while a turn runs.
+func WithMode(m event.Mode) InputOption { return func(i *session.Input) { i.Mode = m } }
+
+// WithImages adds images.
+func WithImages(images ...event.Image) InputOption {
+	return func(i *session.Input) { i.Images = append(i.Images, images...) }
+}
+
+// From says who sends the input: "user", a client's name.
+func From(by string) InputOption { return func(i *session.Input) { i.By = by } }

@@ -1,0 +1,137 @@
+package settle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// Turn is the turn that works on an input, from when the input is accepted.
+type Turn struct {
+	session *Session
+	input   string
+	seq     uint64 // of the event that accepted it
+}
+
+// Outcome is how a turn ended.
+type Outcome struct {
+	// Turn is the turn's id; empty if there was none.
+	Turn string
+	// Cause says how it ended; nil if there was none.
+	Cause *Cause
+	// Answer is the last message that the model finished.
+	Answer  string
+	Summary event.Summary
+}
+
+// Completed reports whether the turn completed.
+func (o Outcome) Completed() bool { return o.Cause != nil && o.Cause.Outcome == event.Completed }
+
+// HeldError says that an input will not run by itself, since the turn before
+// it was ended; the next one that is sent takes it along.
+type HeldError struct {
+	Input  string
+	Reason event.Reason
+}
+
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("input %s is held, since the turn before it ended (%s); it will run with the next one", e.Input, e.Reason)
+}
+
+// ErrDropped says that somebody took the input back.
+var ErrDropped = errors.New("the input was dropped")
+
+// Input returns the id of the input.
+func (t *Turn) Input() string { return t.input }
+
+// Events yields the session's events from the one that accepted the input to
+// the terminal event of the turn that took it. Stopping to read is no
+// interrupt. An input that is held or dropped ends the sequence with a
+// [*HeldError] or [ErrDropped]; ctx, with its cause.
+func (t *Turn) Events(ctx context.Context) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		turn := ""
+		for e, err := range t.session.Events(ctx, t.seq-1) {
+			if err != nil {
+				yield(e, err)
+				return
+			}
+			if !yield(e, nil) {
+				return
+			}
+			if t.takes(e) {
+				turn = e.Turn
+			}
+			if turn != "" && e.Turn == turn && e.Terminal() {
+				return
+			}
+			if err := t.stops(e); err != nil {
+				yield(event.Event{}, err)
+				return
+			}
+		}
+		if err := context.Cause(ctx); err != nil {
+			yield(event.Event{}, err)
+			return
+		}
+		yield(event.Event{}, ErrClosed)
+	}
+}
+
+// takes reports whether the event says that a turn takes the input.
+func (t *Turn) takes(e event.Event) bool {
+	switch d := e.Data.(type) {
+	case event.TurnStarted:
+		return slices.Contains(d.Inputs, t.input)
+	case event.AttemptStarted:
+		return slices.Contains(d.Inputs, t.input)
+	}
+	return false
+}
+
+// stops says why the input will not be run now.
+func (t *Turn) stops(e event.Event) error {
+	switch d := e.Data.(type) {
+	case event.InputHeld:
+		if d.Input == t.input {
+			return &HeldError{Input: d.Input, Reason: d.Reason}
+		}
+	case event.InputDropped:
+		if d.Input == t.input {
+			return ErrDropped
+		}
+	}
+	return nil
+}
+
+// Wait waits for the turn's end. The error is nil if the turn completed, a
+// [*Cause] if it was aborted or failed (errors.As finds a [*Failure] in it),
+// a [*HeldError] or [ErrDropped] if there will be no turn, else what kept Wait
+// from waiting, such as ctx.
+func (t *Turn) Wait(ctx context.Context) (Outcome, error) {
+	var last event.Event
+	for e, err := range t.Events(ctx) {
+		if err != nil {
+			return Outcome{}, err
+		}
+		last = e
+	}
+	var cause *Cause
+	t.session.actor.Log().View(func(s event.State) {
+		if ended := s.Turn(last.Turn); ended != nil {
+			cause = ended.Cause
+		}
+	})
+	if cause == nil {
+		return Outcome{}, fmt.Errorf("cannot tell how turn %s ended", last.Turn)
+	}
+	o := t.session.outcome(last.Turn, cause)
+	if o.Completed() {
+		return o, nil
+	}
+	return o, cause
+}
