@@ -1,0 +1,120 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Choice is the model to use.
+type Choice struct {
+	Provider Provider
+	// Model is the provider's own name for it; it may contain slashes.
+	Model string
+}
+
+// Choose returns the model that was asked for. Without one, and with exactly
+// one provider that is ready, it is that provider's default. Errors are of
+// type *ModelError or *Error.
+func (r *Resolved) Choose() (Choice, error) {
+	choice, err := r.pick()
+	if err != nil {
+		return Choice{}, err
+	}
+	if r.BaseURL != "" {
+		choice.Provider.BaseURL = r.BaseURL
+		choice.Provider.BaseURLOrigin = r.Origins["base_url"]
+	}
+	if choice.Provider.BaseURL == "" {
+		return Choice{}, &Error{
+			Where: r.origin("model").String(), Key: "base_url",
+			Message: fmt.Sprintf("provider %q has no address; use --base-url http://HOST/v1, or set base_url under [providers.%s]",
+				choice.Provider.Name, choice.Provider.Name),
+		}
+	}
+	return choice, nil
+}
+
+func (r *Resolved) pick() (Choice, error) {
+	if r.Model != "" {
+		return r.named(r.Model)
+	}
+	var ready []Choice
+	for _, p := range sortedProviders(r.Providers) {
+		if p.Model != "" && r.ready(p) {
+			ready = append(ready, Choice{p, p.Model})
+		}
+	}
+	switch len(ready) {
+	case 1:
+		return ready[0], nil
+	case 0:
+		return Choice{}, &ModelError{
+			Message: "no model was named and no provider has a key; set OPENAI_API_KEY or ANTHROPIC_API_KEY, " +
+				"or name a model with --model PROVIDER/NAME, for a local server with --base-url",
+			Choices: r.defaultModels(),
+		}
+	}
+	var names []string
+	for _, c := range ready {
+		names = append(names, c.Provider.Name+"/"+c.Model)
+	}
+	return Choice{}, &ModelError{
+		Message: "no model was named and several providers have a key; name one with --model, SETTLE_MODEL, or model in the configuration",
+		Choices: names,
+	}
+}
+
+func (r *Resolved) named(full string) (Choice, error) {
+	provider, name, ok := strings.Cut(full, "/")
+	where := r.origin("model")
+	if !ok || name == "" || provider == "" {
+		return Choice{}, &ModelError{
+			Message: fmt.Sprintf("%s: %q must be PROVIDER/NAME", where, full),
+			Choices: r.guesses(full),
+		}
+	}
+	p, known := r.Providers[provider]
+	if !known {
+		all := slices.Sorted(maps.Keys(r.Providers))
+		return Choice{}, &ModelError{
+			Message: fmt.Sprintf("%s: there is no provider %q%s (known: %s; add your own under [providers.NAME] in the configuration)",
+				where, provider, hint(provider, all), strings.Join(all, ", ")),
+			Choices: r.defaultModels(),
+		}
+	}
+	return Choice{p, name}, nil
+}
+
+// guesses are what somebody may have meant who left out the provider.
+func (r *Resolved) guesses(full string) []string {
+	name := strings.Trim(full, "/")
+	if p, known := r.Providers[name]; known && p.Model != "" {
+		return []string{p.Name + "/" + p.Model}
+	}
+	var names []string
+	for provider := range r.Providers {
+		names = append(names, provider+"/"+name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (r *Resolved) defaultModels() []string {
+	var names []string
+	for _, p := range sortedProviders(r.Providers) {
+		if p.Model != "" {
+			names = append(names, p.Name+"/"+p.Model)
+		}
+	}
+	return names
+}
+
+// ready reports whether the provider could be used as it is.
+func (r *Resolved) ready(p Provider) bool {
+	if p.BaseURL == "" {
+		return false
+	}
+	return p.KeyEnv != "" && r.in.Getenv(p.KeyEnv) != "" || len(p.KeyCommand) > 0 || p.KeyEnv == ""
+}

@@ -1,0 +1,312 @@
+package config_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/settle-agent/settle/internal/config"
+)
+
+// world is a machine with files and an environment.
+type world struct {
+	t   *testing.T
+	dir string // of everything
+	env map[string]string
+	in  config.Input
+}
+
+// newWorld has a home, and a repository with the working directory repo/sub.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, dir: t.TempDir()}
+	w.env = map[string]string{"HOME": filepath.Join(w.dir, "home")}
+	w.in = config.Input{
+		Dir:    filepath.Join(w.dir, "repo", "sub"),
+		Getenv: func(name string) string { return w.env[name] },
+		Flags:  map[string]string{},
+		GOOS:   "linux",
+	}
+	w.write("repo/.git/HEAD", "")
+	w.write("repo/sub/main.go", "")
+	return w
+}
+
+func (w *world) write(name, content string) {
+	w.t.Helper()
+	path := filepath.Join(w.dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) user(content string)    { w.write("home/.config/settle/config.toml", content) }
+func (w *world) project(content string) { w.write("repo/.settle/config.toml", content) }
+
+func (w *world) load() *config.Resolved {
+	w.t.Helper()
+	r, err := config.Load(w.in)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r
+}
+
+// plain makes paths the same in every run.
+func (w *world) plain(text string) string {
+	return filepath.ToSlash(strings.ReplaceAll(text, w.dir, ""))
+}
+
+func TestPrecedence(t *testing.T) {
+	w := newWorld(t)
+	check := func(model, origin string) {
+		t.Helper()
+		r := w.load()
+		if got := w.plain(r.Origins["model"].String()); r.Model != model || got != origin {
+			t.Errorf("model %q from %q, want %q from %q", r.Model, got, model, origin)
+		}
+	}
+	check("", "")
+	w.project("\nmodel = 'openai/project'")
+	check("openai/project", "/repo/.settle/config.toml:2")
+	w.write("repo/sub/.settle/config.toml", "model = 'openai/nearer'")
+	check("openai/nearer", "/repo/sub/.settle/config.toml:1")
+	w.user("# mine\n\nmodel = 'openai/user'")
+	check("openai/user", "/home/.config/settle/config.toml:3")
+	w.env["SETTLE_MODEL"] = "openai/env"
+	check("openai/env", "SETTLE_MODEL")
+	w.in.Flags["model"] = "openai/flag"
+	check("openai/flag", "--model")
+}
+
+func TestEverySettingInAFile(t *testing.T) {
+	w := newWorld(t)
+	w.user(`
+model = "mine/org/name"
+effort = "high"
+permission = "ask"
+max_steps = 40
+max_repeats = 0
+timeout = "1h"
+stall_timeout = 90000
+header_timeout = "2m"
+thinking_timeout = "0s"
+retries = 0
+retry_for = "1m"
+tools = ["shell", "read"]
+pass_env = ["OPENAI_API_KEY"]
+data_dir = "~/data"
+log_level = "debug"
+
+[jobs]
+release = "deny"
+on_interrupt = "end"
+on_exit = "release"
+
+[providers.mine]
+wire = "chat"
+base_url = "https://host/v1/"
+key_env = "MINE_KEY"
+key_command = ["pass", "mine"]
+headers = { X-Team = "core" }
+query = { api-version = "1" }
+ca_file = "ca.pem"
+extra_body = { top_k = 1 }
+limits = { max_concurrent = 4 }
+
+[models."mine/org/name"]
+window = 1000
+max_output = 100
+images = false
+thinking = true
+`)
+	r := w.load()
+	no, yes := false, true
+	want := config.Settings{
+		Model: "mine/org/name", Effort: "high", Permission: "ask", MaxSteps: 40,
+		Timeout: time.Hour, StallTimeout: 90 * time.Second, HeaderTimeout: 2 * time.Minute,
+		RetryFor: time.Minute, Tools: []string{"shell", "read"}, PassEnv: []string{"OPENAI_API_KEY"},
+		DataDir: filepath.Join(w.dir, "home", "data"), LogLevel: "debug",
+		Jobs:   config.Jobs{Release: "deny", OnInterrupt: "end", OnExit: "release"},
+		Models: map[string]config.Model{"mine/org/name": {Window: 1000, MaxOutput: 100, Images: &no, Thinking: &yes}},
+	}
+	got := r.Settings
+	mine := got.Providers["mine"]
+	got.Providers = nil
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("settings (-want +got):\n%s", diff)
+	}
+	file := func(line string) config.Origin {
+		return config.Origin{Kind: config.File, Where: r.UserFile + ":" + line}
+	}
+	wantMine := config.Provider{
+		Name: "mine", Wire: config.WireChat, BaseURL: "https://host/v1", KeyEnv: "MINE_KEY", KeyCommand: []string{"pass", "mine"},
+		Headers: map[string]string{"X-Team": "core"}, Query: map[string]string{"api-version": "1"},
+		CAFile:    filepath.Join(filepath.Dir(r.UserFile), "ca.pem"),
+		ExtraBody: map[string]any{"top_k": int64(1)}, MaxConcurrent: 4, Origin: file("23"), BaseURLOrigin: file("25"),
+	}
+	ignore := cmp.FilterPath(func(p cmp.Path) bool {
+		return strings.Contains("keyNamed secrets vars", strings.TrimPrefix(p.Last().String(), "."))
+	}, cmp.Ignore())
+	if diff := cmp.Diff(wantMine, mine, cmp.AllowUnexported(config.Provider{}), ignore); diff != "" {
+		t.Errorf("provider (-want +got):\n%s", diff)
+	}
+}
+
+// A file that is wrong is told with its line, before anything is sent.
+func TestMistakes(t *testing.T) {
+	tests := []struct{ name, file, want string }{
+		{"syntax", "model = \"a/b\"\nmodel =", "config.toml:2: is not TOML"},
+		{"twice", "model = 'a/b'\nmodel = 'a/b'", "config.toml:2: is not TOML"},
+		{"unknown key", "# x\nmax_step = 3", `config.toml:2: max_step: unknown setting; did you mean "max_steps"?`},
+		{"unknown key without a neighbour", "colour = 3", "config.toml:1: colour: unknown setting\n"},
+		{"unknown table", "[provider.x]\nwire='chat'", `config.toml:1: provider: unknown setting; did you mean "providers"?`},
+		{"unknown key of a provider", "[providers.x]\nwire='chat'\nbaseurl = 'http://h'", `config.toml:3: providers.x.baseurl: unknown setting; did you mean "base_url"?`},
+		{"unknown key of jobs", "[jobs]\non_exti = 'x'", `config.toml:2: jobs.on_exti: unknown setting; did you mean "on_exit"?`},
+		{"wrong type", "max_steps = 'many'", `config.toml:1: max_steps: must be a whole number, 0 or more, not "many"`},
+		{"negative", "max_steps = -1", "must be a whole number, 0 or more, not -1"},
+		{"float", "retries = 1.5", "must be a whole number, 0 or more, not 1.5"},
+		{"bad duration", "timeout = '5 minutes'", `config.toml:1: timeout: must be a duration such as "90s" or "10m", or milliseconds, not "5 minutes"`},
+		{"negative duration", "timeout = '-5s'", "must be a duration"},
+		{"absurd duration", "timeout = 9223372036854775807", "must be a duration"},
+		{"bad word", "permission = 'alow'", `"alow" is not one of allow, ask, deny; did you mean "allow"?`},
+		{"not a list", "tools = 3", "must be a list of strings, not 3"},
+		{"list of numbers", "tools = [1]", "each entry must be a string, not 1"},
+		{"not a table", "jobs = 3", "config.toml:1: jobs: must be a table, not 3"},
+		{"control characters", `model = "a/b\u001b[2J"`, "must be one line without control characters"},
+		{"no wire", "[providers.x]\nbase_url='http://h'", "config.toml:1: providers.x.wire: is missing"},
+		{"unknown wire", "[providers.x]\nwire='caht'", `"caht" is not one of openai, anthropic, chat; did you mean "chat"?`},
+		{"address without scheme", "[providers.x]\nwire='chat'\nbase_url='localhost:1'", "providers.x.base_url: must be an address such as"},
+		{"address with a query", "[providers.x]\nwire='chat'\nbase_url='http://h?k=secret'", "must have no query"},
+		{"name", "[providers.'a/b']\nwire='chat'", "a provider's name is of lower-case letters"},
+		{"variable", "[providers.x]\nwire='chat'\nheaders = {A='${NOT_SET}'}", "providers.x.headers.A: refers to NOT_SET, which is not set"},
+		{"command", "[providers.x]\nwire='chat'\nkey_command = []", "must be a command"},
+		{"model without provider", "[models.x]\nwindow=1", `"x" must be "PROVIDER/NAME"`},
+		{"all at once", "a1 = 1\nb1 = 2", "config.toml:2: b1: unknown setting"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.user(tt.file)
+			_, err := config.Load(w.in)
+			if err == nil || !strings.Contains(err.Error()+"\n", tt.want) {
+				t.Fatalf("error %v, want %s", err, tt.want)
+			}
+			if _, ok := errors.AsType[*config.Error](err); !ok {
+				t.Errorf("error of type %T", err)
+			}
+			if strings.Contains(err.Error(), "secret") {
+				t.Errorf("the error shows a secret: %v", err)
+			}
+		})
+	}
+}
+
+func TestMistakesOutsideFiles(t *testing.T) {
+	w := newWorld(t)
+	w.env["SETTLE_STALL_TIMEOUT_MS"] = "soon"
+	w.env["OPENAI_BASE_URL"] = "nowhere"
+	w.in.Flags = map[string]string{"max_steps": "x"}
+	_, err := config.Load(w.in)
+	for _, want := range []string{
+		"SETTLE_STALL_TIMEOUT_MS: must be a duration", "OPENAI_BASE_URL: must be an address", "--max-steps: must be a whole number",
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
+func TestFileThatIsNoFile(t *testing.T) {
+	w := newWorld(t)
+	w.write("home/.config/settle/config.toml/x", "")
+	if _, err := config.Load(w.in); err == nil || !strings.Contains(err.Error(), "it is a directory") {
+		t.Errorf("error %v", err)
+	}
+	w = newWorld(t)
+	w.user("# " + strings.Repeat("x", 2<<20))
+	if _, err := config.Load(w.in); err == nil || !strings.Contains(err.Error(), "larger than") {
+		t.Errorf("error %v", err)
+	}
+	w = newWorld(t)
+	w.write("home/.config", "a file in the way")
+	w.load()
+	w.user2("\ufeffmodel = 'a/b'")
+	if got := w.load().Model; got != "a/b" {
+		t.Errorf("with a byte order mark: model %q", got)
+	}
+}
+
+// user2 writes the user's file under XDG_CONFIG_HOME.
+func (w *world) user2(content string) {
+	w.env["XDG_CONFIG_HOME"] = filepath.Join(w.dir, "xdg")
+	w.write("xdg/settle/config.toml", content)
+}
+
+func TestDataDir(t *testing.T) {
+	dir := t.TempDir()
+	home, xdg := filepath.Join(dir, "home"), filepath.Join(dir, "xdg")
+	tests := []struct {
+		name, goos string
+		env        map[string]string
+		want       string
+	}{
+		{"home", "linux", map[string]string{"HOME": home}, home + "/.local/share/settle"},
+		{"xdg", "linux", map[string]string{"HOME": home, "XDG_DATA_HOME": xdg}, xdg + "/settle"},
+		{"relative xdg", "linux", map[string]string{"HOME": home, "XDG_DATA_HOME": "x"}, home + "/.local/share/settle"},
+		{"own", "linux", map[string]string{"HOME": home, "XDG_DATA_HOME": xdg, "SETTLE_DATA_DIR": dir + "/own"}, dir + "/own"},
+		{"own, relative", "linux", map[string]string{"SETTLE_DATA_DIR": "own"}, dir + "/own"},
+		{"macOS", "darwin", map[string]string{"HOME": home}, home + "/Library/Application Support/settle"},
+		{"Windows", "windows", map[string]string{"LocalAppData": xdg}, xdg + "/settle"},
+		{"nothing", "linux", nil, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r, err := config.Load(config.Input{Dir: dir, GOOS: tt.goos, Getenv: func(name string) string { return tt.env[name] }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := r.NeedDataDir()
+			if filepath.ToSlash(got) != filepath.ToSlash(tt.want) {
+				t.Errorf("data directory %q, want %q", got, tt.want)
+			}
+			if tt.want == "" && (err == nil || !strings.Contains(err.Error(), "SETTLE_DATA_DIR")) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+func TestWatchdog(t *testing.T) {
+	const s, m = time.Second, time.Minute
+	tests := []struct {
+		name, host, file string
+		want             config.Watchdog
+	}{
+		{"default", "api.example.com", "", config.Watchdog{600 * s, 180 * s, 15 * m}},
+		{"loopback", "127.0.0.1:8000", "", config.Watchdog{30 * m, 30 * m, 15 * m}},
+		{"private", "[fd00::1]:8000", "", config.Watchdog{30 * m, 30 * m, 15 * m}},
+		{"name without dots", "gpu-box", "", config.Watchdog{30 * m, 30 * m, 15 * m}},
+		{"stall bounds the others", "localhost", "stall_timeout='20s'", config.Watchdog{20 * s, 20 * s, 20 * s}},
+		{"unless they are set", "h.example.com", "stall_timeout='20s'\nheader_timeout='1m'\nthinking_timeout='2m'", config.Watchdog{m, 20 * s, 2 * m}},
+		{"a long stall bounds nothing", "h.example.com", "stall_timeout='1h'", config.Watchdog{600 * s, 60 * m, 15 * m}},
+		{"off", "h.example.com", "stall_timeout=0", config.Watchdog{600 * s, 0, 15 * m}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.user(tt.file)
+			if diff := cmp.Diff(tt.want, w.load().Watchdog(config.Provider{BaseURL: "http://" + tt.host})); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,32 @@
+package config_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// The documentation names every setting, and its example works.
+func TestDocumentation(t *testing.T) {
+	page, err := os.ReadFile("../../docs/config.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, example, _ := strings.Cut(string(page), "```toml\n")
+	example, _, ok := strings.Cut(example, "```")
+	if !ok {
+		t.Fatal("there is no example")
+	}
+	w := newWorld(t)
+	w.user(example)
+	r := w.load()
+	if choice, err := r.Choose(); err != nil || choice.Model != "org/some-model" {
+		t.Errorf("the example chooses %q, %v", choice.Model, err)
+	}
+	for _, line := range r.Lines() {
+		if !strings.HasPrefix(line.Key, "providers.") && !strings.HasPrefix(line.Key, "models.") &&
+			!strings.Contains(string(page), "| `"+line.Key+"` |") {
+			t.Errorf("%s is not documented", line.Key)
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
+
+	"github.com/settle-agent/settle/internal/repo"
+)
+
+// maxFile bounds a configuration file in bytes.
+const maxFile = 1 << 20
+
+// document is one file, parsed but not understood yet.
+type document struct {
+	path   string
+	values map[string]any
+	lines  map[string]int // by key path
+}
+
+// read returns nil if there is no such file.
+func read(path string) (*document, error) {
+	data, size, err := repo.ReadFile(path, maxFile)
+	if missing(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, &Error{Where: path, Message: "cannot be read: " + err.Error()}
+	}
+	if size > maxFile {
+		return nil, &Error{Where: path, Message: fmt.Sprintf("is larger than %d bytes", maxFile)}
+	}
+	return parse(path, data)
+}
+
+func parse(path string, data []byte) (*document, error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // some editors write one
+	d := &document{path: path, values: map[string]any{}, lines: map[string]int{}}
+	if err := toml.Unmarshal(data, &d.values); err != nil {
+		where := path
+		if at, ok := errors.AsType[*toml.DecodeError](err); ok {
+			line, _ := at.Position()
+			where = fmt.Sprintf("%s:%d", path, line)
+		}
+		return nil, &Error{Where: where, Message: "is not TOML: " + strings.TrimPrefix(err.Error(), "toml: ")}
+	}
+	d.findLines(data)
+	return d, nil
+}
+
+// findLines notes where each key is. The document is known to be valid.
+func (d *document) findLines(data []byte) {
+	var parser unstable.Parser
+	parser.Reset(data)
+	var table []string
+	for parser.NextExpression() {
+		expression := parser.Expression()
+		var path []string
+		line := 0
+		for keys := expression.Key(); keys.Next(); {
+			key := keys.Node()
+			path = append(path, string(key.Data))
+			line = parser.Shape(key.Raw).Start.Line
+		}
+		switch expression.Kind {
+		case unstable.Table, unstable.ArrayTable:
+			table = path
+		case unstable.KeyValue:
+			path = slices.Concat(table, path)
+		default:
+			continue
+		}
+		for n := range len(path) {
+			if key := joined(path[:n+1]); d.lines[key] == 0 {
+				d.lines[key] = line
+			}
+		}
+	}
+}
+
+// where returns the file and line of a key, or of the nearest table around it.
+func (d *document) where(path ...string) string {
+	for n := len(path); n > 0; n-- {
+		if line := d.lines[joined(path[:n])]; line > 0 {
+			return fmt.Sprintf("%s:%d", d.path, line)
+		}
+	}
+	return d.path
+}
+
+func joined(path []string) string { return strings.Join(path, "\x00") }
+
+// table reads one table of a document. What is wrong is gathered in errs.
+type table struct {
+	doc    *document
+	path   []string
+	values map[string]any
+	known  []string
+	errs   *[]error
+}
+
+func (d *document) root() *table {
+	return &table{doc: d, values: d.values, errs: new([]error)}
+}
+
+// take returns the value of a key, and that the key is known.
+func (t *table) take(key string) (any, bool) {
+	t.known = append(t.known, key)
+	value, ok := t.values[key]
+	return value, ok
+}
+
+// table returns the table under a key, nil if there is none.
+func (t *table) table(key string) *table {
+	value, ok := t.take(key)
+	if !ok {
+		return nil
+	}
+	values, ok := value.(map[string]any)
+	if !ok {
+		t.fail(key, fmt.Errorf("must be a table, not %s", described(value)))
+		return nil
+	}
+	return &table{doc: t.doc, path: slices.Concat(t.path, []string{key}), values: values, errs: t.errs}
+}
+
+// keys returns the keys of the table in order.
+func (t *table) keys() []string { return slices.Sorted(maps.Keys(t.values)) }
+
+// get reads a key into a place, if it is there.
+func get[V any](t *table, key string, place *V, as func(any) (V, error)) bool {
+	value, ok := t.take(key)
+	if !ok {
+		return false
+	}
+	v, err := as(value)
+	if err != nil {
+		t.fail(key, err)
+		return false
+	}
+	*place = v
+	return true
+}
+
+func (t *table) where(key string) string {
+	return t.doc.where(slices.Concat(t.path, []string{key})...)
+}
+
+func (t *table) fail(key string, err error) {
+	name := strings.Join(slices.Concat(t.path, []string{key}), ".")
+	*t.errs = append(*t.errs, &Error{Where: t.where(key), Key: name, Message: err.Error()})
+}
+
+// done reports the keys that nobody asked for.
+func (t *table) done() {
+	for _, key := range t.keys() {
+		if !slices.Contains(t.known, key) {
+			t.fail(key, fmt.Errorf("unknown setting%s", hint(key, t.known)))
+		}
+	}
+}

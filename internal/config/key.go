@@ -1,0 +1,88 @@
+package config
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Runner runs a command and returns what it printed. It is bounded by ctx.
+type Runner func(ctx context.Context, argv []string) (stdout string, err error)
+
+// Key returns the provider's key, empty if it needs none. It must be told to
+// the redactor before anything else is done with it. The error is of type
+// *KeyError.
+func (r *Resolved) Key(ctx context.Context, p Provider, run Runner) (string, error) {
+	if p.KeyEnv != "" {
+		if key := strings.TrimSpace(r.in.Getenv(p.KeyEnv)); key != "" {
+			return checked(p, key, p.KeyEnv)
+		}
+	}
+	if len(p.KeyCommand) > 0 {
+		out, err := run(ctx, p.KeyCommand)
+		if err != nil {
+			return "", &KeyError{Provider: p.Name, Message: fmt.Sprintf("key_command failed: %v", err)}
+		}
+		key := strings.TrimSpace(out)
+		if key == "" {
+			return "", &KeyError{Provider: p.Name, Message: "key_command printed nothing"}
+		}
+		return checked(p, key, "key_command")
+	}
+	// Local servers need no key, unless their owner says so.
+	if p.KeyEnv == "" || !p.keyNamed && (p.Wire == WireChat || p.Private()) {
+		return "", nil
+	}
+	return "", &KeyError{
+		Provider: p.Name, Variable: p.KeyEnv,
+		Message: fmt.Sprintf("there is no key; set %s", p.KeyEnv),
+	}
+}
+
+// checked refuses a key that cannot be in a header; its text is not repeated.
+func checked(p Provider, key, source string) (string, error) {
+	if strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return "", &KeyError{
+			Provider: p.Name, Variable: p.KeyEnv,
+			Message: fmt.Sprintf("the key from %s has a line break or a control character in it", source),
+		}
+	}
+	return key, nil
+}
+
+// Secrets returns what settle has read that must never be shown (C15), except
+// for what a key_command prints.
+func (r *Resolved) Secrets() []string {
+	var secrets []string
+	for _, p := range sortedProviders(r.Providers) {
+		secrets = append(secrets, p.secretsOf()...)
+		if p.KeyEnv != "" {
+			secrets = append(secrets, r.in.Getenv(p.KeyEnv))
+		}
+	}
+	secrets = append(secrets, Provider{BaseURL: r.BaseURL}.secretsOf()...)
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"} {
+		if u, err := url.Parse(r.in.Getenv(name)); err == nil {
+			if password, ok := u.User.Password(); ok {
+				secrets = append(secrets, password)
+			}
+		}
+	}
+	return slices.DeleteFunc(secrets, func(secret string) bool { return secret == "" })
+}
+
+// Withheld returns the variables that are set, hold a provider's secret, and
+// are kept from tools, since --pass-env does not name them.
+func (r *Resolved) Withheld() []string {
+	var names []string
+	for _, p := range sortedProviders(r.Providers) {
+		names = append(names, p.KeyEnv)
+		names = append(names, p.vars...)
+	}
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool {
+		return name == "" || r.in.Getenv(name) == "" || slices.Contains(r.PassEnv, name)
+	})
+}

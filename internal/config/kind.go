@@ -1,0 +1,195 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// The kinds of settings. A value is a string from a flag or a variable, or
+// what TOML gives: string, int64, []any, ….
+
+func text(key string, field func(*Settings) *string) setting {
+	return setting{
+		key: key,
+		set: func(s *Settings, value any) (err error) {
+			*field(s), err = asText(value)
+			return err
+		},
+		get: func(s *Settings) any { return *field(s) },
+	}
+}
+
+// choice takes its options in order, the loosest first.
+func choice(key string, field func(*Settings) *string, options ...string) setting {
+	return setting{
+		key: key,
+		set: func(s *Settings, value any) error {
+			word, err := asText(value)
+			if err != nil {
+				return err
+			}
+			if !slices.Contains(options, word) {
+				return fmt.Errorf("%q is not one of %s%s", word, strings.Join(options, ", "), hint(word, options))
+			}
+			*field(s) = word
+			return nil
+		},
+		get: func(s *Settings) any { return *field(s) },
+		looseness: func(s *Settings) float64 {
+			if *field(s) == "" {
+				// The way in decides. Only its loosest choice is surely no
+				// tighter than that.
+				return -0.5
+			}
+			return -float64(slices.Index(options, *field(s)))
+		},
+	}
+}
+
+// count takes 0 and more; 0 is no limit.
+func count(key string, field func(*Settings) *int) setting {
+	return setting{
+		key: key,
+		set: func(s *Settings, value any) (err error) {
+			*field(s), err = asCount(value)
+			return err
+		},
+		get:       func(s *Settings) any { return *field(s) },
+		looseness: func(s *Settings) float64 { return orInfinite(float64(*field(s))) },
+	}
+}
+
+// retries is a count of which 0 is the tightest.
+func retries(key string, field func(*Settings) *int) setting {
+	k := count(key, field)
+	k.looseness = func(s *Settings) float64 {
+		if *field(s) < 0 {
+			// The least of the default numbers, that of stalls.
+			return 2
+		}
+		return float64(*field(s))
+	}
+	return k
+}
+
+// duration takes 0 and more; 0 is no limit.
+func duration(key string, field func(*Settings) *time.Duration) setting {
+	return setting{
+		key: key,
+		set: func(s *Settings, value any) (err error) {
+			*field(s), err = asDuration(value)
+			return err
+		},
+		get:       func(s *Settings) any { return *field(s) },
+		looseness: func(s *Settings) float64 { return orInfinite(float64(*field(s))) },
+	}
+}
+
+// budget is a duration of which 0 is the tightest.
+func budget(key string, field func(*Settings) *time.Duration) setting {
+	k := duration(key, field)
+	k.looseness = func(s *Settings) float64 { return float64(*field(s)) }
+	return k
+}
+
+func names(key string, field func(*Settings) *[]string) setting {
+	return setting{
+		key: key,
+		set: func(s *Settings, value any) (err error) {
+			*field(s), err = asNames(value)
+			return err
+		},
+		get: func(s *Settings) any { return *field(s) },
+	}
+}
+
+func orInfinite(limit float64) float64 {
+	if limit == 0 {
+		return math.Inf(1)
+	}
+	return limit
+}
+
+func asText(value any) (string, error) {
+	word, ok := value.(string)
+	if !ok {
+		return "", fmt.Errorf("must be a string, not %s", described(value))
+	}
+	// It will be shown on terminals and sent in headers.
+	if strings.ContainsFunc(word, unicode.IsControl) {
+		return "", fmt.Errorf("must be one line without control characters, not %q", word)
+	}
+	return word, nil
+}
+
+func asCount(value any) (int, error) {
+	switch v := value.(type) {
+	case int64:
+		if v >= 0 && v <= math.MaxInt32 {
+			return int(v), nil
+		}
+	case string:
+		if n, err := strconv.ParseInt(strings.TrimSpace(v), 10, 32); err == nil && n >= 0 {
+			return int(n), nil
+		}
+	}
+	return 0, fmt.Errorf("must be a whole number, 0 or more, not %s", described(value))
+}
+
+// asDuration takes a number of milliseconds, or a text such as "90s".
+func asDuration(value any) (time.Duration, error) {
+	ms, isNumber := value.(int64)
+	if word, ok := value.(string); ok {
+		word = strings.TrimSpace(word)
+		if n, err := strconv.ParseInt(word, 10, 64); err == nil {
+			ms, isNumber = n, true
+		} else if d, err := time.ParseDuration(word); err == nil && d >= 0 {
+			return d, nil
+		}
+	}
+	if isNumber && ms >= 0 && ms <= math.MaxInt64/int64(time.Millisecond) {
+		return time.Duration(ms) * time.Millisecond, nil
+	}
+	return 0, fmt.Errorf(`must be a duration such as "90s" or "10m", or milliseconds, not %s`, described(value))
+}
+
+// asNames takes a list, or a text with commas. It is never nil.
+func asNames(value any) ([]string, error) {
+	list := []string{}
+	switch v := value.(type) {
+	case string:
+		for name := range strings.SplitSeq(v, ",") {
+			if name = strings.TrimSpace(name); name != "" {
+				list = append(list, name)
+			}
+		}
+		return list, nil
+	case []any:
+		for _, one := range v {
+			name, err := asText(one)
+			if err != nil {
+				return nil, fmt.Errorf("each entry %w", err)
+			}
+			list = append(list, name)
+		}
+		return list, nil
+	}
+	return nil, fmt.Errorf("must be a list of strings, not %s", described(value))
+}
+
+func described(value any) string {
+	switch v := value.(type) {
+	case string:
+		return strconv.Quote(v)
+	case map[string]any:
+		return "a table"
+	case []any:
+		return "a list"
+	}
+	return fmt.Sprint(value)
+}

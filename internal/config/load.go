@@ -1,0 +1,251 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/settle-agent/settle/internal/repo"
+)
+
+// Input is everything that Load looks at.
+type Input struct {
+	// Dir is the working directory, absolute.
+	Dir string
+	// Getenv reads the environment. A variable that is empty is not set.
+	Getenv func(name string) string
+	// Flags are those that were given, by the setting's key ("max_steps" for
+	// --max-steps), as text. "base_url" is a flag only.
+	Flags map[string]string
+	// ProjectConfig says whether the project's own files count.
+	ProjectConfig ProjectConfig
+	// GOOS is the platform; empty is this one.
+	GOOS string
+}
+
+// ProjectConfig says whether what a project says of itself counts.
+type ProjectConfig string
+
+// The values; the zero value is UseProject.
+const (
+	UseProject    ProjectConfig = ""
+	IgnoreProject ProjectConfig = "ignore" // --no-project-config
+)
+
+// Resolved is what is in force, and where it comes from.
+type Resolved struct {
+	Settings
+	// Origins has an entry for each setting that is not a default.
+	Origins map[string]Origin
+	// Notes are for the user: what of a project's file was ignored, and how
+	// to set it for oneself.
+	Notes []string
+	// UserFile is where the user's own file is, or would be; may be empty.
+	UserFile string
+	// Files are those that were read.
+	Files []string
+
+	in Input
+}
+
+type loader struct {
+	Resolved
+	settings []setting
+}
+
+// Load decides what is in force. Errors are of type *Error, joined.
+func Load(in Input) (*Resolved, error) {
+	if in.GOOS == "" {
+		in.GOOS = runtime.GOOS
+	}
+	l := &loader{settings: settings(), Resolved: Resolved{
+		Settings: defaults(), Origins: map[string]Origin{}, UserFile: UserFile(in.GOOS, in.Getenv), in: in,
+	}}
+	l.DataDir = dataDir(in.GOOS, in.Getenv)
+	if err := l.user(); err != nil {
+		return nil, err
+	}
+	if in.ProjectConfig != IgnoreProject {
+		if err := l.projects(); err != nil {
+			return nil, err
+		}
+	}
+	if err := errors.Join(l.environment(), l.flags()); err != nil {
+		return nil, err
+	}
+	return &l.Resolved, nil
+}
+
+// user reads the user's own file, which may say anything.
+func (l *loader) user() error {
+	if l.UserFile == "" {
+		return nil
+	}
+	doc, err := read(l.UserFile)
+	if doc == nil || err != nil {
+		return err
+	}
+	l.Files = append(l.Files, doc.path)
+	top := doc.root()
+	l.walk(top, func(t *table, key string, k setting, value any) {
+		if err := k.set(&l.Settings, value); err != nil {
+			t.fail(key, err)
+			return
+		}
+		l.Origins[k.key] = Origin{Kind: File, Where: t.where(key)}
+	})
+	if providers := top.table("providers"); providers != nil {
+		for _, name := range providers.keys() {
+			if t := providers.table(name); t != nil {
+				l.provider(t, name)
+			}
+		}
+	}
+	if models := top.table("models"); models != nil {
+		for _, name := range models.keys() {
+			if t := models.table(name); t != nil {
+				l.model(t, name)
+			}
+		}
+	}
+	top.done()
+	l.DataDir = expand(l.DataDir, filepath.Dir(doc.path), l.in.Getenv)
+	return errors.Join(*top.errs...)
+}
+
+// walk calls found for each setting that the document has.
+func (l *loader) walk(top *table, found func(t *table, key string, k setting, value any)) {
+	groups := map[string]*table{"": top}
+	for _, k := range l.settings {
+		group, key, nested := strings.Cut(k.key, ".")
+		if !nested {
+			group, key = "", k.key
+		}
+		t, known := groups[group]
+		if !known {
+			t = top.table(group)
+			groups[group] = t
+		}
+		if t == nil {
+			continue
+		}
+		if value, ok := t.take(key); ok {
+			found(t, key, k, value)
+		}
+	}
+	for name, t := range groups {
+		if name != "" && t != nil {
+			t.done()
+		}
+	}
+}
+
+// model reads [models."PROVIDER/NAME"].
+func (l *loader) model(t *table, name string) {
+	var m Model
+	get(t, "window", &m.Window, asCount)
+	get(t, "max_output", &m.MaxOutput, asCount)
+	get(t, "images", &m.Images, asSwitch)
+	get(t, "thinking", &m.Thinking, asSwitch)
+	t.done()
+	if !strings.Contains(name, "/") {
+		*t.errs = append(*t.errs, &Error{
+			Where: t.doc.where(t.path...), Key: "models",
+			Message: fmt.Sprintf("%q must be \"PROVIDER/NAME\"", name),
+		})
+	}
+	l.Models[name] = m
+}
+
+func asSwitch(value any) (*bool, error) {
+	on, ok := value.(bool)
+	if !ok {
+		return nil, fmt.Errorf("must be true or false, not %s", described(value))
+	}
+	return &on, nil
+}
+
+func (l *loader) environment() error {
+	var errs []error
+	for _, k := range l.settings {
+		if k.env == "" || l.in.Getenv(k.env) == "" {
+			continue
+		}
+		if err := k.set(&l.Settings, l.in.Getenv(k.env)); err != nil {
+			errs = append(errs, &Error{Where: k.env, Message: err.Error()})
+			continue
+		}
+		l.Origins[k.key] = Origin{Kind: Env, Where: k.env}
+	}
+	l.DataDir = expand(l.DataDir, l.in.Dir, l.in.Getenv)
+	for name, variable := range map[string]string{"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL"} {
+		value := l.in.Getenv(variable)
+		if value == "" {
+			continue
+		}
+		base, err := asURL(value)
+		if err != nil {
+			errs = append(errs, &Error{Where: variable, Message: err.Error()})
+			continue
+		}
+		p := l.Providers[name]
+		p.BaseURL, p.BaseURLOrigin = base, Origin{Kind: Env, Where: variable}
+		l.Providers[name] = p
+	}
+	return errors.Join(errs...)
+}
+
+func (l *loader) flags() error {
+	var errs []error
+	fail := func(flag string, err error) {
+		errs = append(errs, &Error{Where: flag, Key: l.keyOf(flag), Message: err.Error()})
+	}
+	for key, value := range l.in.Flags {
+		flag := flagOf(key)
+		origin := Origin{Kind: Flag, Where: flag}
+		if key == "base_url" {
+			base, err := asURL(value)
+			if err != nil {
+				fail(flag, err)
+			}
+			l.BaseURL = base
+			l.Origins[key] = origin
+			continue
+		}
+		at := slices.IndexFunc(l.settings, func(k setting) bool { return k.key == key })
+		if at < 0 {
+			fail(flag, fmt.Errorf("unknown setting"))
+			continue
+		}
+		if err := l.settings[at].set(&l.Settings, value); err != nil {
+			fail(flag, err)
+		}
+		l.Origins[key] = origin
+	}
+	l.DataDir = expand(l.DataDir, l.in.Dir, l.in.Getenv)
+	return errors.Join(errs...)
+}
+
+func (l *loader) keyOf(flag string) string {
+	return strings.ReplaceAll(strings.TrimPrefix(flag, "--"), "-", "_")
+}
+
+func flagOf(key string) string { return "--" + strings.ReplaceAll(key, "_", "-") }
+
+// projects reads the project's files, from the repository's root down.
+func (l *loader) projects() error {
+	for _, dir := range repo.Path(l.in.Dir) {
+		doc, err := read(filepath.Join(dir, ".settle", "config.toml"))
+		if err == nil && doc != nil {
+			l.Files = append(l.Files, doc.path)
+			err = l.projectFile(doc)
+		}
+		if err != nil {
+			return fmt.Errorf("%w\n(--no-project-config leaves the project's files out)", err)
+		}
+	}
+	return nil
+}

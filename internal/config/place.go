@@ -1,0 +1,92 @@
+package config
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// UserFile is where the user's own file belongs: the XDG configuration
+// directory, or %AppData% on Windows. Empty if the environment names no place.
+func UserFile(goos string, getenv func(string) string) string {
+	dir := absolute(getenv("XDG_CONFIG_HOME"))
+	if dir == "" && goos == "windows" {
+		dir = absolute(getenv("AppData"))
+	}
+	if dir == "" {
+		dir = under(getenv, ".config")
+	}
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, "settle", "config.toml")
+}
+
+// dataDir is the place for data where nothing else is said.
+func dataDir(goos string, getenv func(string) string) string {
+	dir := absolute(getenv("XDG_DATA_HOME"))
+	switch {
+	case dir != "":
+	case goos == "windows":
+		dir = absolute(getenv("LocalAppData"))
+	case goos == "darwin":
+		dir = under(getenv, "Library", "Application Support")
+	default:
+		dir = under(getenv, ".local", "share")
+	}
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, "settle")
+}
+
+// NeedDataDir returns the data directory, or says how to give one.
+func (r *Resolved) NeedDataDir() (string, error) {
+	if r.DataDir == "" {
+		return "", &Error{
+			Where:   "data_dir",
+			Message: "there is no place for sessions, since HOME is not set; set SETTLE_DATA_DIR to a directory, or use --ephemeral",
+		}
+	}
+	return r.DataDir, nil
+}
+
+// absolute leaves out a relative path, as the XDG specification asks.
+func absolute(path string) string {
+	if !filepath.IsAbs(path) {
+		return ""
+	}
+	return path
+}
+
+func under(getenv func(string) string, parts ...string) string {
+	home := absolute(getenv("HOME"))
+	if home == "" {
+		home = absolute(getenv("USERPROFILE"))
+	}
+	if home == "" {
+		return ""
+	}
+	return filepath.Join(append([]string{home}, parts...)...)
+}
+
+// expand makes a path absolute: from "~/", or from the directory given.
+func expand(path, from string, getenv func(string) string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		if inHome := under(getenv, rest); inHome != "" {
+			return inHome
+		}
+	}
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(from, path)
+}
+
+// missing reports that a file is not there, or cannot be since a parent is a
+// file.
+func missing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}

@@ -1,0 +1,104 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// projectFile takes what a project's own file may say. What it may not say is
+// noted and left out; what nobody understands is an error, since it may have
+// been meant to tighten.
+func (l *loader) projectFile(doc *document) error {
+	top := doc.root()
+	l.walk(top, l.projectValue)
+	for _, key := range []string{"providers", "models"} {
+		if _, ok := top.take(key); ok {
+			l.ignored(top, key, "a project may not set it")
+		}
+	}
+	top.done()
+	return errors.Join(*top.errs...)
+}
+
+func (l *loader) projectValue(t *table, key string, k setting, value any) {
+	want := l.Settings
+	if err := k.set(&want, value); err != nil {
+		t.fail(key, err)
+		return
+	}
+	switch {
+	case k.project == refused:
+		l.ignored(t, k.key, "a project may not set it")
+		return
+	case k.project == fills:
+		if l.origin(k.key).Kind == File {
+			return // the user has chosen
+		}
+	case k.key == "tools":
+		want.Tools = l.narrowed(t, want.Tools)
+	case k.looseness(&want) > k.looseness(&l.Settings):
+		l.ignored(t, k.key, fmt.Sprintf("%s is looser than %s, and a project may only tighten", shown(k.get(&want)), l.inForce(k)))
+		return
+	case k.looseness(&want) == k.looseness(&l.Settings):
+		return
+	}
+	l.Settings = want
+	l.Origins[k.key] = Origin{Kind: Project, Where: t.where(key)}
+}
+
+// narrowed returns the tools that both the user and the project want.
+func (l *loader) narrowed(t *table, want []string) []string {
+	if l.Tools == nil {
+		return want
+	}
+	both := []string{}
+	for _, name := range want {
+		if slices.Contains(l.Tools, name) {
+			both = append(both, name)
+		}
+	}
+	if len(both) < len(want) {
+		l.ignored(t, "tools", fmt.Sprintf("only %s of %s are allowed by %s, and a project may only tighten",
+			shown(both), shown(want), l.origin("tools")))
+	}
+	return both
+}
+
+// ignored notes that a project's value was left out.
+func (l *loader) ignored(t *table, key, why string) {
+	_, last, nested := strings.Cut(key, ".")
+	if !nested {
+		last = key
+	}
+	own := l.UserFile
+	if own == "" {
+		own = "your own configuration file"
+	}
+	l.Notes = append(l.Notes, fmt.Sprintf("%s: %s was ignored: %s; to set it for yourself, put it into %s%s",
+		t.where(last), key, why, own, alternative(key)))
+}
+
+// alternative names the flag for a setting, where there is one.
+func alternative(key string) string {
+	if strings.Contains(key, ".") || slices.Contains([]string{"providers", "models"}, key) {
+		return ""
+	}
+	return " or use " + flagOf(key)
+}
+
+func (l *loader) inForce(k setting) string {
+	value := shown(k.get(&l.Settings))
+	if value == "" {
+		return "the default"
+	}
+	return fmt.Sprintf("%s (%s)", value, l.origin(k.key))
+}
+
+func (r *Resolved) origin(key string) Origin {
+	if origin, ok := r.Origins[key]; ok {
+		return origin
+	}
+	return Origin{Kind: Default}
+}

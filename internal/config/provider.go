@@ -1,0 +1,256 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Wire is a wire format.
+type Wire string
+
+// The wire formats.
+const (
+	WireOpenAI    Wire = "openai"    // Responses
+	WireAnthropic Wire = "anthropic" // Messages
+	WireChat      Wire = "chat"      // Chat Completions
+)
+
+// Provider is a server of models: a built-in one, or the user's own.
+type Provider struct {
+	Name string
+	Wire Wire
+	// BaseURL has no trailing slash; empty if it must be given.
+	BaseURL string
+	// Model is the one to use when the user names none; may be empty.
+	Model string
+	// KeyEnv is the variable with the key, KeyCommand the command that prints
+	// it; a variable that is set wins. With neither, no key is sent.
+	KeyEnv     string
+	KeyCommand []string
+	// Headers and Query are added to each request, with ${NAME} replaced.
+	Headers map[string]string
+	Query   map[string]string
+	// CAFile has further root certificates, in PEM; absolute.
+	CAFile string
+	// ExtraBody is merged into each request's body.
+	ExtraBody map[string]any
+	// MaxConcurrent bounds the requests that are under way; 0 is no bound.
+	MaxConcurrent int
+	// Origin is where the provider comes from, BaseURLOrigin its BaseURL.
+	Origin        Origin
+	BaseURLOrigin Origin
+
+	keyNamed bool     // the user named KeyEnv, so it must be set
+	secrets  []string // that Headers and Query contain
+	vars     []string // that they refer to
+}
+
+func builtin() map[string]Provider {
+	list := []Provider{
+		{
+			Name: "openai", Wire: WireOpenAI, BaseURL: "https://api.openai.com/v1",
+			KeyEnv: "OPENAI_API_KEY", Model: "gpt-6.1-sol",
+		},
+		{
+			Name: "anthropic", Wire: WireAnthropic, BaseURL: "https://api.anthropic.com",
+			KeyEnv: "ANTHROPIC_API_KEY", Model: "claude-opus-5-5",
+		},
+		{Name: "chat", Wire: WireChat, KeyEnv: "SETTLE_API_KEY"},
+	}
+	all := map[string]Provider{}
+	for _, p := range list {
+		p.Origin, p.BaseURLOrigin = Origin{Kind: Default}, Origin{Kind: Default}
+		all[p.Name] = p
+	}
+	return all
+}
+
+// provider reads [providers.NAME] over what is built in under that name.
+func (l *loader) provider(t *table, name string) {
+	p, known := l.Providers[name]
+	if !known {
+		p = Provider{Name: name}
+	}
+	p.Origin = Origin{Kind: File, Where: t.doc.where(t.path...)}
+	if !validName(name) {
+		*t.errs = append(*t.errs, &Error{
+			Where: p.Origin.Where, Key: "providers." + name,
+			Message: "a provider's name is of lower-case letters, digits, dots, - and _",
+		})
+	}
+	get(t, "wire", &p.Wire, asWire)
+	get(t, "model", &p.Model, asText)
+	if get(t, "base_url", &p.BaseURL, asURL) {
+		p.BaseURLOrigin = Origin{Kind: File, Where: t.where("base_url")}
+	}
+	if get(t, "key_command", &p.KeyCommand, l.asCommand) {
+		p.KeyEnv = "" // of the built-in one
+	}
+	p.keyNamed = get(t, "key_env", &p.KeyEnv, asText)
+	p.Headers = l.pairs(t, "headers", &p)
+	p.Query = l.pairs(t, "query", &p)
+	if get(t, "ca_file", &p.CAFile, asText) {
+		p.CAFile = expand(p.CAFile, dirOf(t.doc.path), l.in.Getenv)
+	}
+	get(t, "extra_body", &p.ExtraBody, func(value any) (map[string]any, error) {
+		body, ok := value.(map[string]any)
+		if !ok {
+			return nil, fmt.Errorf("must be a table, not %s", described(value))
+		}
+		return body, nil
+	})
+	if limits := t.table("limits"); limits != nil {
+		get(limits, "max_concurrent", &p.MaxConcurrent, asCount)
+		limits.done()
+	}
+	t.done()
+	if _, said := t.values["wire"]; !said && p.Wire == "" {
+		t.fail("wire", fmt.Errorf("is missing: openai, anthropic or chat"))
+	}
+	l.Providers[name] = p
+}
+
+// pairs reads a table of strings in which ${NAME} stands for a variable.
+func (l *loader) pairs(t *table, key string, p *Provider) map[string]string {
+	inner := t.table(key)
+	if inner == nil {
+		return nil
+	}
+	all := map[string]string{}
+	for _, name := range inner.keys() {
+		var value string
+		if !get(inner, name, &value, asText) {
+			continue
+		}
+		expanded, vars := expandVars(value, l.in.Getenv)
+		for _, variable := range vars {
+			if l.in.Getenv(variable) == "" {
+				inner.fail(name, fmt.Errorf("refers to %s, which is not set", variable))
+			}
+			p.secrets = append(p.secrets, l.in.Getenv(variable))
+		}
+		if strings.ContainsFunc(name+expanded, unicode.IsControl) {
+			inner.fail(name, fmt.Errorf("must be one line without control characters"))
+		}
+		if Credential(name) {
+			p.secrets = append(p.secrets, expanded)
+		}
+		p.vars = append(p.vars, vars...)
+		all[name] = expanded
+	}
+	return all
+}
+
+// expandVars replaces ${NAME}, and nothing else that has a dollar sign.
+func expandVars(value string, getenv func(string) string) (expanded string, vars []string) {
+	reference := regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+	expanded = reference.ReplaceAllStringFunc(value, func(match string) string {
+		name := match[2 : len(match)-1]
+		vars = append(vars, name)
+		return getenv(name)
+	})
+	return expanded, vars
+}
+
+// Credential reports whether a header or a query parameter of this name
+// carries a secret.
+func Credential(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc([]string{"auth", "key", "token", "secret", "password", "cookie", "signature"}, func(part string) bool {
+		return strings.Contains(name, part)
+	})
+}
+
+// Private reports whether the provider's server is on this machine or on a
+// private network. Such servers are slow to start and may need no key.
+func (p Provider) Private() bool {
+	u, err := url.Parse(p.BaseURL)
+	if err != nil {
+		return false
+	}
+	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	if address, err := netip.ParseAddr(host); err == nil {
+		return address.IsLoopback() || address.IsPrivate() || address.IsLinkLocalUnicast() || address.IsUnspecified()
+	}
+	local := []string{".localhost", ".local", ".internal", ".lan", ".home.arpa"}
+	return host != "" && !strings.Contains(host, ".") || slices.ContainsFunc(local, func(suffix string) bool {
+		return strings.HasSuffix(host, suffix)
+	})
+}
+
+func asWire(value any) (Wire, error) {
+	word, err := asText(value)
+	if err != nil {
+		return "", err
+	}
+	wires := []string{string(WireOpenAI), string(WireAnthropic), string(WireChat)}
+	if !slices.Contains(wires, word) {
+		return "", fmt.Errorf("%q is not one of %s%s", word, strings.Join(wires, ", "), hint(word, wires))
+	}
+	return Wire(word), nil
+}
+
+func asURL(value any) (string, error) {
+	word, err := asText(value)
+	if err != nil {
+		return "", err
+	}
+	u, err := url.Parse(strings.TrimSpace(word))
+	// The value may contain a password, so no message repeats it.
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "", fmt.Errorf("must be an address such as https://host/v1")
+	}
+	if u.RawQuery != "" || u.Fragment != "" {
+		return "", fmt.Errorf("must have no query and no fragment; use query = { … } in the provider's table")
+	}
+	return strings.TrimRight(u.String(), "/"), nil
+}
+
+// asCommand takes a list of arguments, or a line for the shell.
+func (l *loader) asCommand(value any) ([]string, error) {
+	if line, ok := value.(string); ok && strings.TrimSpace(line) != "" {
+		if l.in.GOOS == "windows" {
+			return []string{"cmd", "/c", line}, nil
+		}
+		return []string{"sh", "-c", line}, nil
+	}
+	list, isList := value.([]any)
+	if !isList || len(list) == 0 {
+		return nil, fmt.Errorf("must be a command, as a string or a list of strings")
+	}
+	return asNames(list)
+}
+
+func validName(name string) bool {
+	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789._-") == ""
+}
+
+// secretsOf returns what must not be shown of a provider, keys aside.
+func (p Provider) secretsOf() []string {
+	secrets := slices.Clone(p.secrets)
+	if u, err := url.Parse(p.BaseURL); err == nil {
+		if password, ok := u.User.Password(); ok {
+			secrets = append(secrets, password)
+		}
+	}
+	return secrets
+}
+
+func sortedProviders(all map[string]Provider) []Provider {
+	var list []Provider
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		list = append(list, all[name])
+	}
+	return list
+}
+
+func dirOf(path string) string {
+	return path[:strings.LastIndexByte(path, os.PathSeparator)+1]
+}

@@ -1,0 +1,129 @@
+package config
+
+import "time"
+
+// Settings are the values that are in force.
+type Settings struct {
+	// Model is PROVIDER/NAME; empty leaves the choice to Resolved.Choose.
+	Model string
+	// BaseURL replaces that of the chosen provider; from a flag only.
+	BaseURL string
+	// Effort is one of model.Request's; empty is the model's default.
+	Effort string
+	// Permission is allow, ask or deny; empty is the default of the way in.
+	Permission string
+	// MaxSteps bounds the model's responses in a turn; 0 is no bound.
+	MaxSteps int
+	// MaxRepeats ends a turn at so many equal calls with equal results; 0 is off.
+	MaxRepeats int
+	// Timeout bounds a turn; 0 is no bound.
+	Timeout time.Duration
+	// StallTimeout, HeaderTimeout and ThinkingTimeout are as set; see
+	// Resolved.Watchdog for what is in force.
+	StallTimeout    time.Duration
+	HeaderTimeout   time.Duration
+	ThinkingTimeout time.Duration
+	// Retries replaces the numbers of retries; negative leaves them.
+	Retries int
+	// RetryFor bounds the retries of an overloaded provider.
+	RetryFor time.Duration
+	// Tools are the names of those to offer; nil is all, empty is none.
+	Tools []string
+	// PassEnv are names of variables with provider keys that tools may see.
+	PassEnv []string
+	// DataDir is absolute; empty if there is no place for it.
+	DataDir string
+	// LogLevel is debug, info, warn or error.
+	LogLevel string
+	Jobs     Jobs
+	// Providers has the built-in ones and the user's own, by name.
+	Providers map[string]Provider
+	// Models has what the user knows better, by PROVIDER/NAME.
+	Models map[string]Model
+}
+
+// Jobs is what happens to processes that calls leave running.
+type Jobs struct {
+	Release     string // allow, ask or deny; empty is the default of the way in
+	OnInterrupt string // keep or end
+	OnExit      string // end or release
+}
+
+// Model is what the user knows about a model; zero and nil: nothing.
+type Model struct {
+	Window    int // tokens
+	MaxOutput int // tokens
+	Images    *bool
+	Thinking  *bool
+}
+
+func defaults() Settings {
+	return Settings{
+		MaxRepeats:      10,
+		StallTimeout:    180 * time.Second,
+		HeaderTimeout:   600 * time.Second,
+		ThinkingTimeout: 15 * time.Minute,
+		Retries:         -1,
+		RetryFor:        10 * time.Minute,
+		LogLevel:        "info",
+		Jobs:            Jobs{OnInterrupt: "keep", OnExit: "end"},
+		Providers:       builtin(),
+		Models:          map[string]Model{},
+	}
+}
+
+// rule says what a project's own file may do with a setting.
+type rule string
+
+const (
+	refused  rule = "refused"  // nothing
+	fills    rule = "fills"    // set what the user has not
+	tightens rule = "tightens" // set what is tighter
+)
+
+// setting is one setting: how it is called, read and shown.
+type setting struct {
+	key     string // in a file; as a flag with dashes
+	env     string // variable, if there is one
+	project rule
+	set     func(s *Settings, value any) error
+	get     func(s *Settings) any
+	// looseness orders values for a project's file: more is looser.
+	looseness func(s *Settings) float64
+}
+
+func settings() []setting {
+	return []setting{
+		text("model", func(s *Settings) *string { return &s.Model }).from("SETTLE_MODEL").may(fills),
+		choice("effort", func(s *Settings) *string { return &s.Effort },
+			"max", "xhigh", "high", "medium", "low", "minimal", "none").may(fills),
+		choice("permission", func(s *Settings) *string { return &s.Permission }, "allow", "ask", "deny").may(tightens),
+		count("max_steps", func(s *Settings) *int { return &s.MaxSteps }).may(tightens),
+		count("max_repeats", func(s *Settings) *int { return &s.MaxRepeats }).may(tightens),
+		duration("timeout", func(s *Settings) *time.Duration { return &s.Timeout }).may(tightens),
+		duration("stall_timeout", func(s *Settings) *time.Duration { return &s.StallTimeout }).
+			from("SETTLE_STALL_TIMEOUT_MS").may(tightens),
+		duration("header_timeout", func(s *Settings) *time.Duration { return &s.HeaderTimeout }).
+			from("SETTLE_HEADER_TIMEOUT_MS").may(tightens),
+		duration("thinking_timeout", func(s *Settings) *time.Duration { return &s.ThinkingTimeout }).may(tightens),
+		retries("retries", func(s *Settings) *int { return &s.Retries }).may(tightens),
+		budget("retry_for", func(s *Settings) *time.Duration { return &s.RetryFor }).may(tightens),
+		names("tools", func(s *Settings) *[]string { return &s.Tools }).may(tightens),
+		names("pass_env", func(s *Settings) *[]string { return &s.PassEnv }).may(refused),
+		text("data_dir", func(s *Settings) *string { return &s.DataDir }).from("SETTLE_DATA_DIR").may(refused),
+		choice("log_level", func(s *Settings) *string { return &s.LogLevel }, "debug", "info", "warn", "error").may(refused),
+		choice("jobs.release", func(s *Settings) *string { return &s.Jobs.Release }, "allow", "ask", "deny").may(tightens),
+		choice("jobs.on_interrupt", func(s *Settings) *string { return &s.Jobs.OnInterrupt }, "keep", "end").may(tightens),
+		choice("jobs.on_exit", func(s *Settings) *string { return &s.Jobs.OnExit }, "release", "end").may(tightens),
+	}
+}
+
+func (k setting) from(variable string) setting {
+	k.env = variable
+	return k
+}
+
+func (k setting) may(r rule) setting {
+	k.project = r
+	return k
+}

@@ -1,0 +1,134 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle/internal/redact"
+)
+
+// Line is one setting for people to read.
+type Line struct {
+	Key    string
+	Value  string // secrets are masked; empty if nothing is set
+	Origin Origin
+}
+
+// Lines returns everything that is in force, for `settle config`.
+func (r *Resolved) Lines() []Line {
+	var lines []Line
+	if r.BaseURL != "" {
+		lines = append(lines, Line{"base_url", r.BaseURL, r.origin("base_url")})
+	}
+	for _, k := range settings() {
+		lines = append(lines, Line{k.key, shown(k.get(&r.Settings)), r.origin(k.key)})
+	}
+	for _, p := range sortedProviders(r.Providers) {
+		lines = append(lines, r.providerLines(p)...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Models)) {
+		lines = append(lines, Line{fmt.Sprintf("models.%q", name), r.Models[name].String(), Origin{Kind: File, Where: r.UserFile}})
+	}
+	mask := redact.New(r.Secrets()...)
+	for i := range lines {
+		lines[i].Value = mask.Diagnostic(lines[i].Value)
+	}
+	return lines
+}
+
+func (r *Resolved) providerLines(p Provider) []Line {
+	var lines []Line
+	add := func(key, value string, origin Origin) {
+		if value != "" && value != "0" {
+			lines = append(lines, Line{"providers." + p.Name + "." + key, value, origin})
+		}
+	}
+	add("wire", string(p.Wire), p.Origin)
+	add("base_url", p.BaseURL, p.BaseURLOrigin)
+	add("model", p.Model, p.Origin)
+	if p.KeyEnv != "" {
+		state := " (not set)"
+		if r.in.Getenv(p.KeyEnv) != "" {
+			state = " (set)"
+		}
+		add("key_env", p.KeyEnv+state, p.Origin)
+	}
+	add("key_command", strings.Join(p.KeyCommand, " "), p.Origin)
+	add("headers", pairsShown(p.Headers), p.Origin)
+	add("query", pairsShown(p.Query), p.Origin)
+	add("ca_file", p.CAFile, p.Origin)
+	if len(p.ExtraBody) > 0 {
+		add("extra_body", bodyShown(p.ExtraBody), p.Origin)
+	}
+	add("limits.max_concurrent", shown(p.MaxConcurrent), p.Origin)
+	return lines
+}
+
+func pairsShown(pairs map[string]string) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(pairs)) {
+		value := pairs[name]
+		if Credential(name) {
+			value = redact.Mask
+		}
+		parts = append(parts, name+"="+value)
+	}
+	return strings.Join(parts, " ")
+}
+
+func bodyShown(body map[string]any) string {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Sprintf("%d keys", len(body))
+	}
+	return string(text)
+}
+
+func shown(value any) string {
+	switch v := value.(type) {
+	case string:
+		return v
+	case time.Duration:
+		return trimmed(v)
+	case []string:
+		return strings.Join(v, ",")
+	}
+	return fmt.Sprint(value)
+}
+
+// trimmed writes 10m0s as 10m and 1h0m0s as 1h.
+func trimmed(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+func (m Model) String() string {
+	var parts []string
+	for _, limit := range []struct {
+		name  string
+		value int
+	}{{"window", m.Window}, {"max_output", m.MaxOutput}} {
+		if limit.value > 0 {
+			parts = append(parts, fmt.Sprintf("%s=%d", limit.name, limit.value))
+		}
+	}
+	for _, able := range []struct {
+		name  string
+		value *bool
+	}{{"images", m.Images}, {"thinking", m.Thinking}} {
+		if able.value != nil {
+			parts = append(parts, fmt.Sprintf("%s=%t", able.name, *able.value))
+		}
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,38 @@
+package config
+
+import "time"
+
+// Watchdog are the bounds on a stream that does not get on; 0 is off.
+type Watchdog struct {
+	HeaderTimeout   time.Duration // until headers and the first progress
+	StallTimeout    time.Duration // without progress, or silence on the wire
+	ThinkingTimeout time.Duration // keep-alives without progress
+}
+
+// Watchdog returns the bounds for a provider (DESIGN, section 5): those on
+// this machine and in private networks get more time, and a stall_timeout that
+// is set bounds the others as well, unless they are set too.
+func (r *Resolved) Watchdog(p Provider) Watchdog {
+	const patience = 30 * time.Minute
+	w := Watchdog{r.HeaderTimeout, r.StallTimeout, r.ThinkingTimeout}
+	_, stallSet := r.Origins["stall_timeout"]
+	_, headerSet := r.Origins["header_timeout"]
+	_, thinkingSet := r.Origins["thinking_timeout"]
+	if p.Private() {
+		if !stallSet {
+			w.StallTimeout = patience
+		}
+		if !headerSet {
+			w.HeaderTimeout = patience
+		}
+	}
+	if stallSet && w.StallTimeout > 0 {
+		if !headerSet {
+			w.HeaderTimeout = min(w.HeaderTimeout, w.StallTimeout)
+		}
+		if !thinkingSet {
+			w.ThinkingTimeout = min(w.ThinkingTimeout, w.StallTimeout)
+		}
+	}
+	return w
+}

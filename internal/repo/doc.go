@@ -1,0 +1,6 @@
+// Package repo finds the repository around a directory and reads what it says
+// about itself, carefully: a repository is somebody else's, so its files may
+// be pipes, devices, links or far too large.
+//
+//	dir ─► parents ─► the first one with a .git ─► Path: root … dir
+package repo

@@ -1,0 +1,75 @@
+package repo
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// Root returns the root of the repository that contains dir, an absolute path:
+// the nearest directory upwards that has a .git, which is a file in worktrees
+// and submodules. Without one, ok is false.
+func Root(dir string) (root string, ok bool) {
+	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			return at, true
+		}
+		if at == filepath.Dir(at) {
+			return "", false
+		}
+	}
+}
+
+// Path returns the directories from the repository's root down to dir. Without
+// a repository it is dir alone.
+func Path(dir string) []string {
+	dir = filepath.Clean(dir)
+	root, ok := Root(dir)
+	if !ok {
+		return []string{dir}
+	}
+	path := []string{dir}
+	for at := dir; at != root; {
+		at = filepath.Dir(at)
+		path = append(path, at)
+	}
+	slices.Reverse(path)
+	return path
+}
+
+// ReadFile returns the first limit bytes of a regular file, following links,
+// and the file's size. It never waits: what is not a regular file is an error.
+func ReadFile(path string, limit int64) (data []byte, size int64, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, 0, fmt.Errorf("cannot read %q: it is %s, not a file", path, what(info.Mode()))
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	data, err = io.ReadAll(io.LimitReader(file, limit))
+	if err != nil {
+		return nil, 0, fmt.Errorf("cannot read %q: %w", path, err)
+	}
+	return data, max(info.Size(), int64(len(data))), nil
+}
+
+func what(mode fs.FileMode) string {
+	switch {
+	case mode.IsDir():
+		return "a directory"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	}
+	return "a device"
+}
