@@ -1,0 +1,112 @@
+package shell
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// args are the arguments of the shell tool.
+type args struct {
+	Command     string `json:"command"`
+	TimeoutMS   int64  `json:"timeout_ms"`
+	Workdir     string `json:"workdir"`
+	Description string `json:"description"`
+	Background  bool   `json:"background"`
+	Release     bool   `json:"release"`
+	TTY         bool   `json:"tty"`
+}
+
+const schema = `{
+  "type": "object",
+  "properties": {
+    "command": {"type": "string", "minLength": 1, "description": "The command, as one would type it."},
+    "timeout_ms": {"type": "integer", "minimum": 1, "description": "End the command after this many milliseconds (default %d, at most %d)."},
+    "workdir": {"type": "string", "description": "Directory to run in; relative to the session's working directory, which is the default."},
+    "description": {"type": "string", "description": "What the command is for, in a few words."},
+    "background": {"type": "boolean", "description": "Start it as a job and do not wait for it: servers, watchers. See the tool job."},
+    "release": {"type": "boolean", "description": "With background: let it run on after this session ends. Only when that was asked for."},
+    "tty": {"type": "boolean", "description": "Give the command a terminal."}
+  },
+  "required": ["command"],
+  "additionalProperties": false
+}`
+
+func (c Config) schema() json.RawMessage {
+	return json.RawMessage(fmt.Sprintf(schema, c.Timeout.Milliseconds(), c.MaxTimeout.Milliseconds()))
+}
+
+func (c Config) describe() string {
+	var b strings.Builder
+	name := "sh"
+	if shell, ok := findShell(); ok {
+		name = strings.TrimSuffix(filepath.Base(shell[0]), ".exe")
+	}
+	fmt.Fprintf(&b, "Run a command with %s -c and wait for it to exit. Standard input is empty. "+
+		"Standard output and standard error come back merged; of a long output the beginning and the end, with the file that has the whole. "+
+		"Processes that the command leaves running (\"server &\", or background) become jobs of the session, which the tool job lists, reads, waits for and kills; all else that it started ends with it. "+
+		"Each call is a new shell: directories and variables do not carry over.", name)
+	if len(c.Withheld) > 0 {
+		fmt.Fprintf(&b, " These environment variables are withheld from commands: %s.", strings.Join(c.Withheld, ", "))
+	}
+	return b.String()
+}
+
+func parseArgs(raw json.RawMessage) (args, error) {
+	var a args
+	if err := json.Unmarshal(raw, &a); err != nil {
+		return a, fmt.Errorf("cannot read the arguments: %w", err)
+	}
+	if strings.TrimSpace(a.Command) == "" {
+		return a, fmt.Errorf("cannot run a command: it is empty")
+	}
+	if a.Release && !a.Background {
+		return a, fmt.Errorf("cannot release the command: release needs background")
+	}
+	return a, nil
+}
+
+// dir is where the command runs.
+func (a args) dir(session string) (string, error) {
+	dir := a.Workdir
+	if dir == "" {
+		return session, nil
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(session, dir)
+	}
+	stat, err := os.Stat(dir)
+	if err != nil {
+		return "", fmt.Errorf("cannot run in %q: %w", a.Workdir, err)
+	}
+	if !stat.IsDir() {
+		return "", fmt.Errorf("cannot run in %q: it is not a directory", a.Workdir)
+	}
+	return dir, nil
+}
+
+func (a args) timeout(c Config) time.Duration {
+	if a.TimeoutMS <= 0 {
+		return c.Timeout
+	}
+	if a.TimeoutMS > c.MaxTimeout.Milliseconds() {
+		return c.MaxTimeout
+	}
+	return time.Duration(a.TimeoutMS) * time.Millisecond
+}
+
+// title says in one line what a call will do.
+func title(raw json.RawMessage) string {
+	a, err := parseArgs(raw)
+	if err != nil {
+		return "shell"
+	}
+	first, _, more := strings.Cut(strings.TrimSpace(a.Command), "\n")
+	if more {
+		first += " …"
+	}
+	return first
+}

@@ -1,0 +1,73 @@
+package shell
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/proc"
+)
+
+// Defaults of Config.
+const (
+	DefaultTimeout     = 120 * time.Second
+	DefaultMaxTimeout  = 600 * time.Second
+	DefaultOutputBytes = 30_000
+	DefaultSpoolBytes  = 64 << 20
+)
+
+// Config says how commands are run. The zero value works, without jobs that
+// anybody is told of and without files for long outputs.
+type Config struct {
+	// Env is the whole environment of commands, secrets left out already (see
+	// Environment). Withheld names what was left out; the model is told.
+	Env      []string
+	Withheld []string
+	// Timeout is a command's unless its call says otherwise, MaxTimeout the
+	// most that it may say.
+	Timeout    time.Duration
+	MaxTimeout time.Duration
+	// Grace is the time between TERM and KILL.
+	Grace time.Duration
+	// OutputBytes is how much of an output the model is told.
+	OutputBytes int
+	// SpoolDir takes the files with whole outputs, each of at most SpoolBytes.
+	SpoolDir   string
+	SpoolBytes int64
+	// Marker and Lock are as in proc.Spec.
+	Marker string
+	Lock   *os.File
+	// Registry is told of jobs; nil for nobody.
+	Registry Registry
+	// Release decides whether a job may outlive settle; its error is what the
+	// model is told. Nil refuses.
+	Release func(ctx context.Context, command string) error
+}
+
+// Registry is told of the session's jobs.
+type Registry interface {
+	// JobStarted returns the job's id. When it fails, the job is ended.
+	JobStarted(ctx context.Context, job event.JobStarted) (id string, err error)
+	// JobEnded is called once for each job that started.
+	JobEnded(ctx context.Context, end event.JobEnded) error
+}
+
+func (c Config) withDefaults() Config {
+	if c.Timeout <= 0 {
+		c.Timeout = DefaultTimeout
+	}
+	if c.MaxTimeout <= 0 {
+		c.MaxTimeout = max(DefaultMaxTimeout, c.Timeout)
+	}
+	if c.Grace <= 0 {
+		c.Grace = proc.DefaultGrace
+	}
+	if c.OutputBytes <= 0 {
+		c.OutputBytes = DefaultOutputBytes
+	}
+	if c.SpoolBytes <= 0 {
+		c.SpoolBytes = DefaultSpoolBytes
+	}
+	return c
+}

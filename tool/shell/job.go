@@ -1,0 +1,74 @@
+package shell
+
+import (
+	"context"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/tool"
+)
+
+// startDelay is how long a call in the background waits for the command to
+// fail at once, as a server does whose port is taken.
+const startDelay = 500 * time.Millisecond
+
+// Job is a process of the session that outlives its call.
+type Job struct {
+	ID      string
+	PID     int
+	Command string
+	Log     string // file with its output
+	Started time.Time
+	// How is empty while it runs; the rest is set with it.
+	How       event.JobEnd
+	ExitCode  *int
+	Survivors []event.Process
+}
+
+// job is a Job with what keeps it. Guarded by Jobs.mu: info, wanted, read.
+type job struct {
+	info       Job
+	process    *proc.Process
+	capture    *capture
+	background bool
+	wanted     event.JobEnd // why it is about to end, if somebody asked
+	read       int64        // how much of the log the model has been told
+	ended      chan struct{}
+}
+
+// background leaves the command to the session, unless it exits at once.
+func (r *run) background(ctx context.Context) (tool.Result, error) {
+	early, cancel := context.WithTimeoutCause(ctx, startDelay, errTimeout)
+	defer cancel()
+	exit, err := r.process.Wait(early)
+	if err == nil {
+		return r.exited(ctx, exit)
+	}
+	if ctx.Err() != nil {
+		return r.aborted(r.end(ctx)), nil
+	}
+	self := event.Process{PID: r.process.PID(), Command: r.args.Command}
+	job, err := r.jobs.adopt(ctx, r, []event.Process{self})
+	if err != nil {
+		r.end(ctx)
+		return tool.Result{}, err
+	}
+	return r.handOver(ctx, job)
+}
+
+func (r *run) handOver(ctx context.Context, job Job) (tool.Result, error) {
+	result := tool.Result{Jobs: []string{job.ID}}
+	if r.args.Release {
+		if _, err := r.jobs.Release(ctx, job.ID); err != nil {
+			r.end(ctx)
+			return tool.Result{}, err
+		}
+		taken := r.result()
+		result.Output = paragraph(taken.Output, released(job))
+		return result, nil
+	}
+	result.Output = r.jobs.unread(job.ID)
+	result.Output = paragraph(result.Output, running(job))
+	return result, nil
+}

@@ -1,0 +1,133 @@
+package shell
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// unread returns what a job has put out since it was last read; of much, the
+// end.
+func (j *Jobs) unread(id string) string {
+	b, err := j.find(id)
+	if err != nil {
+		return ""
+	}
+	size := b.capture.size()
+	j.mu.Lock()
+	from := b.read
+	b.read = max(size, from)
+	j.mu.Unlock()
+	return b.text(from, size, int64(j.config.OutputBytes))
+}
+
+// text is a part of the log, as text; of more than limit bytes, the last.
+func (b *job) text(from, to, limit int64) string {
+	skipped := max(to-from-limit, 0)
+	buf := make([]byte, max(to-from-skipped, 0))
+	n := b.capture.readAt(buf, from+skipped)
+	f := folder{escapes: true}
+	text := string(append(f.add(buf[:n]), f.end()...))
+	if skipped > 0 {
+		return fmt.Sprintf("[%d bytes before are left out; they are in %s]\n%s", skipped, b.info.Log, trimPartialStart(text))
+	}
+	return text
+}
+
+var (
+	errJobEnded = errors.New("the job ended first")
+	errNotYet   = errors.New("the time was up first")
+)
+
+// awaitLine waits for a line that matches among what has not been read, and
+// returns the output up to it.
+func (j *Jobs) awaitLine(ctx context.Context, b *job, pattern *regexp.Regexp) (string, error) {
+	j.mu.Lock()
+	from := b.read
+	j.mu.Unlock()
+	var (
+		offset = from
+		line   []byte
+		buf    = make([]byte, 32<<10)
+	)
+	for {
+		n, changed := b.capture.since(offset, buf)
+		offset += int64(n)
+		line = append(line, buf[:n]...)
+		rest, found := match(pattern, line)
+		if found {
+			return j.advance(b, from, offset-int64(len(rest))), nil
+		}
+		line = bytes.Clone(rest[max(len(rest)-maxLine, 0):])
+		if n > 0 {
+			continue
+		}
+		select {
+		case <-changed:
+		case <-b.ended:
+			if b.capture.size() <= offset {
+				return j.advance(b, from, offset), errJobEnded
+			}
+		case <-ctx.Done():
+			return j.advance(b, from, offset), ctx.Err()
+		}
+	}
+}
+
+// maxLine bounds the line that awaitLine looks at.
+const maxLine = 64 << 10
+
+// match looks at each line, also at one that is not complete, such as a
+// prompt, and returns what follows the line that matched, or the incomplete
+// line.
+func match(pattern *regexp.Regexp, text []byte) (rest []byte, found bool) {
+	for len(text) > 0 {
+		line, after, complete := bytes.Cut(text, []byte("\n"))
+		if pattern.Match(bytes.TrimSuffix(line, []byte("\r"))) {
+			return after, true
+		}
+		if !complete {
+			return line, false
+		}
+		text = after
+	}
+	return nil, false
+}
+
+// advance marks the log as read up to an offset and returns what that was.
+func (j *Jobs) advance(b *job, from, to int64) string {
+	j.mu.Lock()
+	b.read = max(b.read, to)
+	j.mu.Unlock()
+	return b.text(from, to, int64(j.config.OutputBytes))
+}
+
+// portDelay is the pause between two attempts to connect.
+const portDelay = 100 * time.Millisecond
+
+// awaitPort waits until something on this machine accepts connections.
+func awaitPort(ctx context.Context, b *job, port int) error {
+	dialer := net.Dialer{Timeout: time.Second}
+	tick := time.NewTicker(portDelay)
+	defer tick.Stop()
+	for {
+		for _, host := range []string{"127.0.0.1", "::1"} {
+			conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+			if err == nil {
+				return conn.Close()
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-b.ended:
+			return errJobEnded
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,228 @@
+package shell
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/tool"
+)
+
+// waitTimeout is how long the job tool waits unless the call says otherwise.
+const waitTimeout = 30 * time.Second
+
+// jobTool lets the model work with the session's jobs.
+type jobTool struct{ jobs *Jobs }
+
+type jobArgs struct {
+	Action    string `json:"action"`
+	Job       string `json:"job"`
+	Input     string `json:"input"`
+	EOF       bool   `json:"eof"`
+	Pattern   string `json:"pattern"`
+	Port      int    `json:"port"`
+	TimeoutMS int64  `json:"timeout_ms"`
+}
+
+const jobSchema = `{
+  "type": "object",
+  "properties": {
+    "action": {"type": "string", "enum": ["list", "read", "write", "wait", "kill", "release"]},
+    "job": {"type": "string", "description": "The job's id; needed for all but list."},
+    "input": {"type": "string", "description": "write: text for the standard input of a job that was started with background or tty."},
+    "eof": {"type": "boolean", "description": "write: end its standard input after that."},
+    "pattern": {"type": "string", "description": "wait: a regular expression (RE2) that a new line of its output must match."},
+    "port": {"type": "integer", "minimum": 1, "maximum": 65535, "description": "wait: a TCP port of this machine that must accept connections."},
+    "timeout_ms": {"type": "integer", "minimum": 1, "description": "wait: give up after this many milliseconds (default 30000)."}
+  },
+  "required": ["action"],
+  "additionalProperties": false
+}`
+
+// Spec implements tool.Tool.
+func (t *jobTool) Spec() tool.Spec {
+	return tool.Spec{
+		Name: "job",
+		Description: "Work with jobs, the processes that shell calls left running: list them, read their output since the last read, " +
+			"write to their standard input, wait for a line of output, a port or their end, kill one, or release one so that it runs on after the session. " +
+			"Jobs end with the session.",
+		Schema: json.RawMessage(jobSchema),
+	}
+}
+
+// Title implements tool.Titler.
+func (t *jobTool) Title(raw json.RawMessage) string {
+	var a jobArgs
+	if err := json.Unmarshal(raw, &a); err != nil {
+		return "job"
+	}
+	return strings.TrimSpace("job " + a.Action + " " + a.Job)
+}
+
+// Run implements tool.Tool.
+func (t *jobTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
+	var a jobArgs
+	if err := json.Unmarshal(call.Args, &a); err != nil {
+		return tool.Result{}, fmt.Errorf("cannot read the arguments: %w", err)
+	}
+	if a.Action == "list" {
+		return tool.Result{Output: listing(t.jobs.List(), time.Now())}, nil
+	}
+	b, err := t.jobs.find(a.Job)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	switch a.Action {
+	case "read":
+		return t.read(b), nil
+	case "write":
+		return t.write(ctx, b, a)
+	case "wait":
+		return t.wait(ctx, b, a)
+	case "kill":
+		return t.kill(ctx, b)
+	case "release":
+		info, err := t.jobs.Release(ctx, a.Job)
+		if err != nil {
+			return tool.Result{}, err
+		}
+		return tool.Result{Output: released(info)}, nil
+	}
+	return tool.Result{}, fmt.Errorf("cannot do %q: the actions are list, read, write, wait, kill and release", a.Action)
+}
+
+func (t *jobTool) read(b *job) tool.Result {
+	output := t.jobs.unread(b.info.ID)
+	if output == "" {
+		output = "[no new output]"
+	}
+	return tool.Result{Output: paragraph(output, t.state(b))}
+}
+
+// state is a line on a job.
+func (t *jobTool) state(b *job) string {
+	t.jobs.mu.Lock()
+	defer t.jobs.mu.Unlock()
+	return "[" + stateLine(b.info, time.Now()) + "]"
+}
+
+// writeTimeout bounds a write to a job that does not read.
+const writeTimeout = 5 * time.Second
+
+func (t *jobTool) write(ctx context.Context, b *job, a jobArgs) (tool.Result, error) {
+	bounded, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	if err := b.process.Write(bounded, []byte(a.Input)); err != nil {
+		return tool.Result{}, fmt.Errorf("cannot write to job %s: %w", b.info.ID, err)
+	}
+	if a.EOF {
+		if err := b.process.CloseInput(); err != nil {
+			return tool.Result{}, fmt.Errorf("cannot end the input of job %s: %w", b.info.ID, err)
+		}
+	}
+	return tool.Result{Output: fmt.Sprintf("[wrote %d bytes to job %s]", len(a.Input), b.info.ID)}, nil
+}
+
+func (t *jobTool) wait(ctx context.Context, b *job, a jobArgs) (tool.Result, error) {
+	limit := waitTimeout
+	if a.TimeoutMS > 0 {
+		limit = min(time.Duration(a.TimeoutMS)*time.Millisecond, t.jobs.config.MaxTimeout)
+	}
+	bounded, cancel := context.WithTimeoutCause(ctx, limit, errNotYet)
+	defer cancel()
+	output, goal, err := t.await(bounded, b, a)
+	result := tool.Result{Output: output}
+	switch {
+	case err == nil:
+		result.Output = paragraph(output, "["+goal+"]")
+	case ctx.Err() != nil:
+		result.Aborted = true
+	case errors.Is(err, errJobEnded) || bounded.Err() != nil:
+		if bounded.Err() != nil {
+			err = context.Cause(bounded)
+		}
+		result.Failed = true
+		result.Output = paragraph(paragraph(output, fmt.Sprintf("[not so: %s; %v]", goal, err)), t.state(b))
+	default:
+		return tool.Result{}, err
+	}
+	return result, nil
+}
+
+// await returns the output meanwhile and, in words, what was waited for.
+func (t *jobTool) await(ctx context.Context, b *job, a jobArgs) (output, goal string, err error) {
+	switch {
+	case a.Pattern != "":
+		pattern, err := regexp.Compile(a.Pattern)
+		if err != nil {
+			return "", "", fmt.Errorf("cannot read the pattern: %w", err)
+		}
+		output, err = t.jobs.awaitLine(ctx, b, pattern)
+		return output, "a line matches the pattern", err
+	case a.Port != 0:
+		err = awaitPort(ctx, b, a.Port)
+		return t.jobs.unread(b.info.ID), fmt.Sprintf("port %d accepts connections", a.Port), err
+	}
+	select {
+	case <-b.ended:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	return t.jobs.unread(b.info.ID), fmt.Sprintf("job %s ended", b.info.ID), err
+}
+
+func (t *jobTool) kill(ctx context.Context, b *job) (tool.Result, error) {
+	bounded, cancel := context.WithTimeout(ctx, t.jobs.config.Grace+stuckTimeout)
+	defer cancel()
+	survivors, err := t.jobs.Kill(bounded, b.info.ID)
+	result := tool.Result{Output: t.jobs.unread(b.info.ID), Survivors: survivors}
+	switch {
+	case ctx.Err() != nil:
+		result.Aborted = true
+	case err != nil || len(survivors) > 0:
+		result.Failed = true
+		result.Output = paragraph(result.Output, fmt.Sprintf("[not ended: %s]", names(survivors)))
+	default:
+		result.Output = paragraph(result.Output, t.state(b))
+	}
+	return result, nil
+}
+
+// stuckTimeout bounds the wait for a job that does not want to die.
+const stuckTimeout = 5 * time.Second
+
+func listing(jobs []Job, now time.Time) string {
+	if len(jobs) == 0 {
+		return "[no jobs]"
+	}
+	var b strings.Builder
+	for _, job := range jobs {
+		b.WriteString(stateLine(job, now))
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func stateLine(job Job, now time.Time) string {
+	state := "running for " + now.Sub(job.Started).Round(time.Second).String()
+	if job.How != "" {
+		state = string(job.How)
+	}
+	if job.How == event.JobExited && job.ExitCode != nil {
+		state += fmt.Sprintf(" with code %d", *job.ExitCode)
+	}
+	return fmt.Sprintf("job %s %s, pid %d: %s (output: %s)", job.ID, state, job.PID, job.Command, job.Log)
+}
+
+func running(job Job) string {
+	return fmt.Sprintf("[job %s runs in the background, pid %d; the tool job reads it, waits for it and kills it]", job.ID, job.PID)
+}
+
+func released(job Job) string {
+	return fmt.Sprintf("[job %s was released, pid %d: it runs on after this session and writes to %s; \"kill %d\" ends it]", job.ID, job.PID, job.Log, job.PID)
+}

@@ -1,0 +1,289 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/tool"
+)
+
+// maxEnded is how many jobs that have ended can still be read.
+const maxEnded = 32
+
+// Jobs keeps the processes of one session: those of calls and those that
+// outlive them. All methods may be called by several goroutines.
+type Jobs struct {
+	config Config
+
+	mu      sync.Mutex
+	closed  bool
+	running map[*proc.Process]bool // everything that is not Done
+	jobs    []*job                 // in the order in which they started
+	local   int                    // ids given without a Registry
+	tending sync.WaitGroup         // starts in progress, and whoever waits for a Done
+}
+
+// NewJobs returns the keeper of a session's processes. Close must be called.
+func NewJobs(config Config) *Jobs {
+	return &Jobs{config: config.withDefaults(), running: make(map[*proc.Process]bool)}
+}
+
+// Tools are what the model gets: "shell" and "job".
+func (j *Jobs) Tools() []tool.Tool { return []tool.Tool{&shell{jobs: j}, &jobTool{jobs: j}} }
+
+// ErrClosed says that the session ended.
+var ErrClosed = errors.New("the session is closing: nothing is started any more")
+
+// start starts a process and sees to its end.
+func (j *Jobs) start(ctx context.Context, spec proc.Spec, c *capture) (*proc.Process, error) {
+	j.mu.Lock()
+	if j.closed {
+		j.mu.Unlock()
+		return nil, ErrClosed
+	}
+	j.tending.Add(1)
+	j.mu.Unlock()
+	p, err := proc.Start(ctx, spec)
+	if err != nil {
+		j.tending.Done()
+		return nil, err
+	}
+	j.mu.Lock()
+	j.running[p] = true
+	late := j.closed
+	j.mu.Unlock()
+	go func() { // ends with the process; Close waits for it
+		defer j.tending.Done()
+		<-p.Done()
+		c.close()
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		delete(j.running, p)
+	}()
+	if late {
+		p.End(ctx, 0)
+		return nil, ErrClosed
+	}
+	return p, nil
+}
+
+// adopt makes a job of a call's process, or of what it left.
+func (j *Jobs) adopt(ctx context.Context, r *run, members []event.Process) (Job, error) {
+	log, err := r.capture.spill()
+	if err != nil {
+		return Job{}, err
+	}
+	b := &job{
+		process: r.process, capture: r.capture, ended: make(chan struct{}),
+		background: r.args.Background,
+		info:       Job{PID: members[0].PID, Command: members[0].Command, Log: log, Started: r.began},
+	}
+	if b.background {
+		b.info.Command = r.args.Command
+	} else {
+		b.read = r.capture.size() // the call has told this
+	}
+	started := event.JobStarted{PID: b.info.PID, Command: b.info.Command, Log: log}
+	if b.info.ID, err = j.register(ctx, started); err != nil {
+		return Job{}, err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.jobs = append(forgetOldest(j.jobs), b)
+	j.tending.Add(1) // start still holds one: Close is not past its wait
+	go func() {      // ends with the process; Close waits for it
+		defer j.tending.Done()
+		<-b.process.Done()
+		j.conclude(context.WithoutCancel(ctx), b)
+	}()
+	return b.info, nil
+}
+
+func (j *Jobs) register(ctx context.Context, started event.JobStarted) (string, error) {
+	if j.config.Registry != nil {
+		return j.config.Registry.JobStarted(context.WithoutCancel(ctx), started)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.local++
+	return fmt.Sprintf("j%06d", j.local), nil
+}
+
+// conclude tells how a job ended, once.
+func (j *Jobs) conclude(ctx context.Context, b *job) {
+	end := j.outcome(b)
+	if j.config.Registry != nil {
+		// A log that cannot be written has its own way to say so.
+		_ = j.config.Registry.JobEnded(ctx, end)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	b.info.How, b.info.ExitCode, b.info.Survivors = end.How, end.ExitCode, end.Survivors
+	close(b.ended)
+}
+
+func (j *Jobs) outcome(b *job) event.JobEnded {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	exit := b.process.Exit()
+	end := event.JobEnded{Job: b.info.ID, How: event.JobExited, Survivors: b.process.Survivors()}
+	switch {
+	case b.wanted != "":
+		end.How = b.wanted
+	case exit.Lost:
+		end.How = event.JobLost
+	}
+	if b.background && !exit.Lost {
+		end.ExitCode = &exit.Code
+	}
+	return end
+}
+
+// forgetOldest makes room among the jobs that have ended.
+func forgetOldest(jobs []*job) []*job {
+	ended := 0
+	for _, b := range jobs {
+		if b.info.How != "" {
+			ended++
+		}
+	}
+	for i, b := range jobs {
+		if ended >= maxEnded && b.info.How != "" {
+			return append(jobs[:i:i], jobs[i+1:]...)
+		}
+	}
+	return jobs
+}
+
+// List returns the session's jobs, also the last ones that have ended.
+func (j *Jobs) List() []Job {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	list := make([]Job, 0, len(j.jobs))
+	for _, b := range j.jobs {
+		list = append(list, b.info)
+	}
+	return list
+}
+
+func (j *Jobs) find(id string) (*job, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, b := range j.jobs {
+		if b.info.ID == id {
+			return b, nil
+		}
+	}
+	return nil, fmt.Errorf("cannot find job %q: there is none with that id", id)
+}
+
+// Kill ends a job: TERM, grace, KILL. It returns when that is done and its
+// end is recorded, and names what could not be ended.
+func (j *Jobs) Kill(ctx context.Context, id string) ([]event.Process, error) {
+	b, err := j.find(id)
+	if err != nil {
+		return nil, err
+	}
+	j.want(b, event.JobKilled)
+	survivors := b.process.End(ctx, j.config.Grace)
+	select {
+	case <-b.ended:
+		return survivors, nil
+	case <-ctx.Done():
+		return survivors, fmt.Errorf("cannot wait for the end of job %q: %w", id, context.Cause(ctx))
+	}
+}
+
+// want notes why a job is about to end; the first reason counts.
+func (j *Jobs) want(b *job, how event.JobEnd) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if b.wanted == "" {
+		b.wanted = how
+	}
+}
+
+func (j *Jobs) mayRelease(ctx context.Context, command string) error {
+	if j.config.Release == nil {
+		return errors.New("cannot release the command: this session does not let processes outlive it")
+	}
+	return j.config.Release(ctx, command)
+}
+
+// Release lets a job outlive settle. What it puts out goes on into its log.
+func (j *Jobs) Release(ctx context.Context, id string) (Job, error) {
+	b, err := j.find(id)
+	if err != nil {
+		return Job{}, err
+	}
+	if err := j.mayRelease(ctx, b.info.Command); err != nil {
+		return Job{}, err
+	}
+	j.want(b, event.JobReleased)
+	if err := b.process.Release(proc.Log{Path: b.info.Log, MaxBytes: j.config.SpoolBytes}); err != nil {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		b.wanted = ""
+		return Job{}, err
+	}
+	select {
+	case <-b.ended:
+	case <-ctx.Done():
+		return Job{}, context.Cause(ctx)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return b.info, nil
+}
+
+// Close ends every process of the session, jobs included, and waits until
+// their ends are recorded. It names what could not be ended; when ctx ends
+// first, what still runs.
+func (j *Jobs) Close(ctx context.Context) ([]event.Process, error) {
+	survivors := j.endAll(ctx)
+	waited := make(chan struct{})
+	go func() { // ends with the last process
+		j.tending.Wait()
+		close(waited)
+	}()
+	select {
+	case <-waited:
+		return survivors, nil
+	case <-ctx.Done():
+		return survivors, fmt.Errorf("cannot wait for the session's processes: %w", context.Cause(ctx))
+	}
+}
+
+func (j *Jobs) endAll(ctx context.Context) []event.Process {
+	j.mu.Lock()
+	j.closed = true
+	for _, b := range j.jobs {
+		if b.info.How == "" && b.wanted == "" {
+			b.wanted = event.JobKilled
+		}
+	}
+	var running []*proc.Process
+	for p := range j.running {
+		running = append(running, p)
+	}
+	j.mu.Unlock()
+	var (
+		wg        sync.WaitGroup
+		mu        sync.Mutex
+		survivors []event.Process
+	)
+	for _, p := range running {
+		wg.Go(func() { // ends with the process, or with ctx
+			left := p.End(ctx, j.config.Grace)
+			mu.Lock()
+			defer mu.Unlock()
+			survivors = append(survivors, left...)
+		})
+	}
+	wg.Wait()
+	return survivors
+}

@@ -1,0 +1,82 @@
+package shell
+
+import (
+	"sync"
+	"time"
+)
+
+const (
+	// progressDelay is how long output is gathered before it is passed on.
+	progressDelay = 50 * time.Millisecond
+	// progressChunk is how much is passed on at once without waiting.
+	progressChunk = 8 << 10
+	// progressBytes bounds what a call passes on altogether: it ends up in
+	// the log.
+	progressBytes = 256 << 10
+
+	progressMarker = "\n[… more output follows; it is not shown as it comes …]\n"
+)
+
+// progress passes output on as it comes, in few pieces and not without bound.
+// All methods may be called by several goroutines.
+type progress struct {
+	emit func(string)
+
+	mu      sync.Mutex
+	pending []byte
+	room    int
+	timer   *time.Timer // armed while something is pending
+	stopped bool
+}
+
+func newProgress(emit func(string)) *progress {
+	p := &progress{emit: emit, room: progressBytes}
+	p.timer = time.AfterFunc(time.Hour, p.flush)
+	p.timer.Stop()
+	return p
+}
+
+func (p *progress) add(text []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.room <= 0 || p.stopped || len(text) == 0 {
+		return
+	}
+	if len(text) >= p.room {
+		cut := trimPartialEnd(string(text[:p.room]))
+		text, p.room = []byte(cut+progressMarker), 0
+	}
+	p.room -= len(text)
+	first := len(p.pending) == 0
+	p.pending = append(p.pending, text...)
+	switch {
+	case len(p.pending) >= progressChunk || p.room <= 0:
+		p.pass()
+	case first:
+		p.timer.Reset(progressDelay)
+	}
+}
+
+// flush passes on what is pending.
+func (p *progress) flush() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.pass()
+}
+
+func (p *progress) pass() {
+	p.timer.Stop()
+	if len(p.pending) > 0 && !p.stopped {
+		p.emit(string(p.pending))
+	}
+	p.pending = p.pending[:0]
+}
+
+// stop passes on what is pending, and nothing that comes later: the call has
+// ended.
+func (p *progress) stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.pass()
+	p.stopped = true
+}

@@ -1,0 +1,219 @@
+package shell
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/tool"
+)
+
+// endTimeout is how much longer than its grace a call waits for its processes
+// to be gone (C9). What is still there is named; its ending goes on, and Close
+// waits for it.
+const endTimeout = 250 * time.Millisecond
+
+// shell is the tool.
+type shell struct{ jobs *Jobs }
+
+// Spec implements tool.Tool.
+func (s *shell) Spec() tool.Spec {
+	return tool.Spec{Name: "shell", Description: s.jobs.config.describe(), Schema: s.jobs.config.schema()}
+}
+
+// Title implements tool.Titler.
+func (s *shell) Title(raw json.RawMessage) string { return title(raw) }
+
+// Run implements tool.Tool.
+func (s *shell) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
+	a, err := parseArgs(call.Args)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	if a.Release {
+		if err := s.jobs.mayRelease(ctx, a.Command); err != nil {
+			return tool.Result{}, err
+		}
+	}
+	r, err := s.jobs.launch(ctx, call, a)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	defer r.progress.stop()
+	if a.Background {
+		return r.background(ctx)
+	}
+	return r.foreground(ctx)
+}
+
+// run is one command that has been started for a call.
+type run struct {
+	jobs     *Jobs
+	args     args
+	process  *proc.Process
+	capture  *capture
+	progress *progress
+	timeout  time.Duration
+	began    time.Time
+}
+
+// launch starts the command. From here on Close waits for it.
+func (j *Jobs) launch(ctx context.Context, call tool.Call, a args) (*run, error) {
+	shell, ok := findShell()
+	if !ok {
+		return nil, errors.New("cannot run a command: there is neither bash nor sh")
+	}
+	dir, err := a.dir(call.Dir)
+	if err != nil {
+		return nil, err
+	}
+	p := newProgress(call.Progress)
+	r := &run{
+		jobs: j, args: a, progress: p, timeout: a.timeout(j.config), began: time.Now(),
+		capture: newCapture(j.config, call.ID, a.TTY, p),
+	}
+	spec := proc.Spec{
+		Argv: append(shell, a.Command), Dir: dir, Env: j.config.environment(a),
+		Stdout: r.capture, Grace: j.config.Grace, Rest: proc.KeepRest,
+		Lock: j.config.Lock, Marker: j.config.Marker,
+	}
+	switch {
+	case a.TTY:
+		spec.Terminal = &proc.Size{Rows: 40, Cols: 120}
+	case a.Background:
+		spec.Input = proc.PipeInput // an end of input ends many a server
+	}
+	if r.process, err = j.start(ctx, spec, r.capture); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (c Config) environment(a args) []string {
+	if a.TTY {
+		return append(c.Env[:len(c.Env):len(c.Env)], "TERM=xterm-256color")
+	}
+	return c.Env
+}
+
+// foreground waits for the command's exit, its timeout or the context.
+func (r *run) foreground(ctx context.Context) (tool.Result, error) {
+	limited, cancel := context.WithTimeoutCause(ctx, r.timeout, errTimeout)
+	defer cancel()
+	exit, err := r.process.Wait(limited)
+	if err == nil {
+		return r.exited(ctx, exit)
+	}
+	survivors := r.end(ctx)
+	if ctx.Err() != nil {
+		return r.aborted(survivors), nil
+	}
+	return r.timedOut(survivors), nil
+}
+
+var errTimeout = errors.New("the command's timeout")
+
+// end ends everything that the command started (C7), within the grace and a
+// little more (C9).
+func (r *run) end(ctx context.Context) []event.Process {
+	grace := r.jobs.config.Grace
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace+endTimeout)
+	defer cancel()
+	go func() { // ends with bounded
+		select {
+		case <-tool.Hurry(ctx): // nil where nobody can hurry
+			r.process.End(bounded, 0)
+		case <-bounded.Done():
+		}
+	}()
+	return r.process.End(bounded, grace)
+}
+
+// exited is the ordinary end. What is left runs on as a job.
+func (r *run) exited(ctx context.Context, exit proc.Exit) (tool.Result, error) {
+	result := r.result()
+	result.ExitCode = &exit.Code
+	result.Failed = !exit.OK()
+	result.Output = r.withExit(result.Output, exit)
+	rest := r.process.Rest()
+	if len(rest) == 0 {
+		return result, nil
+	}
+	job, err := r.jobs.adopt(ctx, r, rest)
+	if err != nil {
+		survivors := r.end(ctx)
+		result.Survivors = survivors
+		result.Output = paragraph(result.Output, fmt.Sprintf("[the processes that it left running were ended: %v]", err))
+		return result, nil
+	}
+	result.Jobs = []string{job.ID}
+	result.Output = paragraph(result.Output, fmt.Sprintf("[job %s runs on: %s]", job.ID, names(rest)))
+	return result, nil
+}
+
+func (r *run) withExit(output string, exit proc.Exit) string {
+	switch {
+	case exit.Lost:
+		return paragraph(output, "[the command was lost: the process that watched it was killed; its exit code is not known]")
+	case exit.Signal != 0:
+		return paragraph(output, fmt.Sprintf("[killed by signal %d (%s)]", exit.Signal, signalName(exit.Signal)))
+	case exit.Code != 0:
+		return paragraph(output, fmt.Sprintf("[exit code %d]", exit.Code))
+	case output == "":
+		return "[no output, exit code 0]"
+	}
+	return output
+}
+
+func (r *run) aborted(survivors []event.Process) tool.Result {
+	result := r.result()
+	result.Aborted = true
+	result.Survivors = survivors
+	return result
+}
+
+func (r *run) timedOut(survivors []event.Process) tool.Result {
+	result := r.result()
+	result.Failed = true
+	result.Survivors = survivors
+	result.Output = paragraph(result.Output, fmt.Sprintf(
+		"[timed out after %v: the command and what it started were ended; above is its output until then. "+
+			"Use timeout_ms for more time (at most %d), or background for what should run on]",
+		r.timeout, r.jobs.config.MaxTimeout.Milliseconds()))
+	if len(survivors) > 0 {
+		result.Output = paragraph(result.Output, fmt.Sprintf("[not ended: %s]", names(survivors)))
+	}
+	return result
+}
+
+// result is what the output alone makes of it.
+func (r *run) result() tool.Result {
+	a := r.capture.take()
+	result := tool.Result{Output: a.text, OutputFile: a.file, OutputBytes: a.bytes}
+	if a.binary {
+		result.Output = fmt.Sprintf("[binary output of %d bytes]", a.bytes)
+	}
+	switch {
+	case a.file != "" && a.partial:
+		result.Output = paragraph(result.Output, fmt.Sprintf("[the output has %d bytes; the first of them are in %s]", a.bytes, a.file))
+	case a.file != "":
+		result.Output = paragraph(result.Output, fmt.Sprintf("[the whole output, %d bytes, is in %s]", a.bytes, a.file))
+	case a.failure != nil:
+		result.Output = paragraph(result.Output, fmt.Sprintf("[of the output's %d bytes the rest could not be kept: %v]", a.bytes, a.failure))
+	}
+	return result
+}
+
+func paragraph(text, note string) string {
+	switch {
+	case text == "":
+		return note
+	case text[len(text)-1] == '\n':
+		return text + note
+	}
+	return text + "\n" + note
+}
