@@ -45,11 +45,13 @@ func (s *State) admits(e Event) string {
 	switch e.Data.(type) {
 	case nil:
 		return "it says nothing"
-	case Unknown, SessionOpened, SessionRecovered:
+	case Unknown:
 		return ""
-	}
-	if !s.Open {
-		return "the session is not open"
+	case SessionOpened, SessionRecovered:
+	default:
+		if !s.Open {
+			return "the session is not open"
+		}
 	}
 	if _, starts := e.Data.(TurnStarted); starts || e.Turn == "" {
 		return ""

@@ -31,7 +31,8 @@ func (s *State) turnEnded(t *Turn, e Event, c *Cause, sum Summary) string {
 	return ""
 }
 
-// openInTurn says what the turn still has open, or "".
+// openInTurn says what the turn still has open, or "". An approval that waits
+// has an open call.
 func (s *State) openInTurn(t *Turn) string {
 	if a := t.Attempt(); a != nil {
 		return fmt.Sprintf("attempt %q is running", a.ID)
@@ -39,11 +40,6 @@ func (s *State) openInTurn(t *Turn) string {
 	for _, i := range t.Items {
 		if i.Status == ItemOpen {
 			return fmt.Sprintf("item %q is open", i.ID)
-		}
-	}
-	for _, a := range t.Approvals {
-		if a.Ended == nil {
-			return fmt.Sprintf("approval %q waits", a.Approval)
 		}
 	}
 	for _, child := range s.Children {
