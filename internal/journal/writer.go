@@ -73,7 +73,7 @@ func (l *Log) settle(b *batch, err error) {
 	if l.writing == b { // else fail has published it
 		events := b.events
 		if l.health == tight {
-			events = mark(events, isDelta)
+			events = markVolatile(events, isDelta)
 		}
 		l.feed.publish(events...)
 		b.settle(l.failure())
@@ -105,7 +105,7 @@ func (l *Log) fail(to health, err error) {
 		if b == nil {
 			continue
 		}
-		l.feed.publish(mark(b.events, isAny)...)
+		l.feed.publish(markVolatile(b.events, isAny)...)
 		b.settle(l.err)
 	}
 	l.writing = nil // its events are still the writer's to read
@@ -119,8 +119,8 @@ func isDelta(e event.Event) bool {
 	return ok
 }
 
-// mark returns a copy of the events in which those that were not written say so.
-func mark(events []event.Event, unwritten func(event.Event) bool) []event.Event {
+// markVolatile returns a copy of the events in which those that were not written say so.
+func markVolatile(events []event.Event, unwritten func(event.Event) bool) []event.Event {
 	events = slices.Clone(events)
 	for i := range events {
 		events[i].Volatile = unwritten(events[i])
@@ -131,7 +131,7 @@ func mark(events []event.Event, unwritten func(event.Event) bool) []event.Event 
 // withoutText returns a copy of the events in which deltas keep only their
 // place, so that the log has no gap: their text comes again with the ending.
 func withoutText(events []event.Event) []event.Event {
-	events = mark(events, isDelta)
+	events = markVolatile(events, isDelta)
 	for i := range events {
 		if d, ok := events[i].Data.(event.ItemDelta); ok {
 			events[i].Data = event.ItemDelta{Stream: d.Stream}

@@ -1,0 +1,229 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"sort"
+	"sync"
+
+	"github.com/settle-agent/settle/event"
+)
+
+const (
+	// markEvery is the distance of the marks in the file, in bytes.
+	markEvery = 256 << 10
+	// keptBuffer is the capacity that an idle store keeps for encoding.
+	keptBuffer = 4 << 10
+	// scanBuffer is what a pass over a whole log reads at a time, readBuffer a subscriber.
+	scanBuffer = 256 << 10
+	readBuffer = 32 << 10
+)
+
+// mark says where in the file the record after event seq begins.
+type mark struct {
+	seq uint64
+	off int64
+}
+
+// fileStore is the Store of a session's file, which it holds locked.
+type fileStore struct {
+	path    string
+	file    File
+	lock    *os.File // the same file; the lock goes with it
+	buf     []byte   // for encoding
+	lengths []int    // of the records in buf
+	reserve reserve
+	newborn bool // the file's name is not yet on stable storage
+
+	mu    sync.Mutex
+	size  int64  // of the whole records
+	seq   uint64 // of the last record
+	marks []mark
+}
+
+// Append implements [Store].
+func (s *fileStore) Append(batch []event.Event, sync Sync) error {
+	defer s.rest()
+	if err := s.encode(batch); err != nil {
+		return err
+	}
+	if sync != Last {
+		// Where there is no room to reserve, the batch has to wait for the
+		// reserve, unless it is the one that ends the turn.
+		if err := s.secure(batch); err != nil {
+			return err
+		}
+	}
+	if err := s.write(sync); err != nil {
+		return err
+	}
+	s.reserve.note(batch, s.lengths)
+	s.advance(s.lengths)
+	if sync != Lazily {
+		if err := s.sync(); err != nil {
+			return err
+		}
+	}
+	s.reserve.release(s.file, s.size)
+	return nil
+}
+
+// secure makes sure that, when buf is written, there is still room for the
+// endings of the turn that it leaves open.
+func (s *fileStore) secure(batch []event.Event) error {
+	want := s.reserve.want(batch, s.lengths)
+	if want == 0 {
+		return nil
+	}
+	err := s.reserve.extend(s.file, s.size, int64(len(s.buf))+want)
+	if isFull(err) {
+		return &SpaceError{Err: err}
+	}
+	if err != nil {
+		return fmt.Errorf("cannot reserve room for endings: %w", err)
+	}
+	return nil
+}
+
+// rest gives back what an idle store does not need.
+func (s *fileStore) rest() {
+	if cap(s.buf) > keptBuffer {
+		s.buf, s.lengths = nil, nil
+	}
+}
+
+// encode puts the batch's records into buf and their lengths into lengths.
+func (s *fileStore) encode(batch []event.Event) error {
+	s.buf, s.lengths = s.buf[:0], s.lengths[:0]
+	for _, e := range batch {
+		start := len(s.buf)
+		var err error
+		if s.buf, err = appendRecord(s.buf, e); err != nil {
+			return err
+		}
+		s.lengths = append(s.lengths, len(s.buf)-start)
+	}
+	return nil
+}
+
+// write puts buf at the file's end, whole or not at all.
+func (s *fileStore) write(sync Sync) error {
+	n, err := s.file.WriteAt(s.buf, s.size)
+	if err == nil && n < len(s.buf) {
+		err = io.ErrShortWrite
+	}
+	if err == nil {
+		return nil
+	}
+	if n > 0 {
+		// If this fails as well, the next opening cuts the torn record.
+		s.reserve.allocated = 0
+		err = errors.Join(err, s.file.Truncate(s.size))
+	}
+	if isFull(err) && sync != Last {
+		return &SpaceError{Err: err}
+	}
+	return err
+}
+
+// sync puts the file on stable storage, and the first time its name as well.
+func (s *fileStore) sync() error {
+	if err := s.file.Sync(); err != nil {
+		return err
+	}
+	if !s.newborn {
+		return nil
+	}
+	s.newborn = false
+	return s.file.SyncName()
+}
+
+// advance counts the records that were written.
+func (s *fileStore) advance(lengths []int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range lengths {
+		s.size += int64(n)
+		s.seq++
+		s.marks = addMark(s.marks, s.seq, s.size)
+	}
+}
+
+// addMark notes where the record after event seq begins, if the last mark is
+// far enough away.
+func addMark(marks []mark, seq uint64, off int64) []mark {
+	last := int64(0)
+	if n := len(marks); n > 0 {
+		last = marks[n-1].off
+	}
+	if off-last < markEvery {
+		return marks
+	}
+	return append(marks, mark{seq, off})
+}
+
+// Read implements [Store]. It has a descriptor of its own, so that it works
+// after Close and never disturbs the writer.
+func (s *fileStore) Read(ctx context.Context, after uint64) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		from, end := s.find(after)
+		f, err := os.Open(s.path)
+		if err != nil {
+			yield(event.Event{}, err)
+			return
+		}
+		defer f.Close()
+		for e, err := range decodeFrom(ctx, scan(f, from.off, end, readBuffer), from.seq, after) {
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// find returns the last mark before what follows the cursor, and the end.
+func (s *fileStore) find(after uint64) (mark, int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	from := mark{0, int64(len(header(formatVersion)))}
+	if i := sort.Search(len(s.marks), func(i int) bool { return s.marks[i].seq > after }); i > 0 {
+		from = s.marks[i-1]
+	}
+	return from, s.size
+}
+
+// decodeFrom yields the scanner's events after the cursor; seq is the number
+// of the event before the scanner's first. An error ends it.
+func decodeFrom(ctx context.Context, s *scanner, seq, after uint64) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		for ctx.Err() == nil {
+			r, err := s.next()
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				yield(event.Event{}, err)
+				return
+			}
+			if seq++; seq <= after {
+				continue
+			}
+			e, err := r.decode()
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Close implements [Store]. The lock is free when whoever inherited it has
+// ended as well.
+func (s *fileStore) Close() error {
+	s.reserve.turn = false
+	s.reserve.release(s.file, s.size)
+	return s.file.Close()
+}

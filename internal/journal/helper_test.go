@@ -1,0 +1,228 @@
+package journal
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// roleVar makes the test binary, run anew, play a part of its own.
+const roleVar = "JOURNAL_TEST_ROLE"
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv(roleVar); role != "" {
+		os.Exit(play(role, os.Args[1:]))
+	}
+	os.Exit(m.Run())
+}
+
+// play runs a role; every role reports its errors on stdout.
+func play(role string, args []string) int {
+	ctx := context.Background()
+	l, _, err := Open(ctx, Options{Dir: args[0], Session: args[1]})
+	if err != nil {
+		fmt.Println("error:", err)
+		return 1
+	}
+	switch role {
+	case "open":
+		err = l.Close(ctx)
+	case "hold":
+		err = hold(l)
+	case "bequeath":
+		err = bequeath(l)
+	case "write":
+		err = writeForEver(l)
+	}
+	if err != nil {
+		fmt.Println("error:", err)
+		return 1
+	}
+	fmt.Println("done")
+	return 0
+}
+
+// hold keeps the log open until standard input ends.
+func hold(l *Log) error {
+	if err := l.Update(one(event.Event{Data: event.SessionOpened{PID: os.Getpid()}})); err != nil {
+		return err
+	}
+	fmt.Println("held")
+	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+	return l.Close(context.Background())
+}
+
+// bequeath lets a child inherit the lock, and waits for its own end. The child
+// ends when its standard input does.
+func bequeath(l *Log) error {
+	child := exec.Command("cat")
+	child.Stdin = os.Stdin
+	child.ExtraFiles = []*os.File{l.LockFile()}
+	if err := child.Start(); err != nil {
+		return err
+	}
+	fmt.Println("bequeathed", child.Process.Pid)
+	return child.Wait()
+}
+
+// writeForEver writes turns and prints every event that a subscriber sees.
+func writeForEver(l *Log) error {
+	out := bufio.NewWriter(os.Stdout)
+	go func() { // ends with the process
+		for e, err := range l.Events(context.Background(), 0) {
+			line, encodeErr := e.AppendJSON(nil)
+			if err != nil || encodeErr != nil {
+				fmt.Println("error:", err, encodeErr)
+				return
+			}
+			_, _ = out.Write(append(line, '\n'))
+			_ = out.Flush()
+		}
+	}()
+	return l.Update(one(opened()))
+}
+
+// actor is a test binary that plays a role.
+type actor struct {
+	*exec.Cmd
+	stdin interface{ Close() error }
+	lines *bufio.Scanner
+}
+
+func start(t testing.TB, role, dir, session string) *actor {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], dir, session)
+	cmd.Env = append(os.Environ(), roleVar+"="+role)
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	a := &actor{Cmd: cmd, stdin: stdin, lines: bufio.NewScanner(stdout)}
+	a.lines.Buffer(nil, 1<<20)
+	t.Cleanup(func() {
+		_ = stdin.Close()
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return a
+}
+
+// expect reads a line that begins with the word and returns the rest.
+func (a *actor) expect(t testing.TB, word string) string {
+	t.Helper()
+	if !a.lines.Scan() {
+		t.Fatalf("the %s ended before it said %q", a.Env[len(a.Env)-1], word)
+	}
+	rest, ok := strings.CutPrefix(a.lines.Text(), word)
+	if !ok {
+		t.Fatalf("it said %q, not %q", a.lines.Text(), word)
+	}
+	return strings.TrimSpace(rest)
+}
+
+// open opens the session's log and closes it with the test.
+func open(t testing.TB, o Options) (*Log, Opened) {
+	t.Helper()
+	if o.Session == "" {
+		o.Session = "s1"
+	}
+	l, opened, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close(context.Background()) })
+	return l, opened
+}
+
+// update applies the events one by one.
+func update(t testing.TB, l *Log, events ...event.Event) {
+	t.Helper()
+	for _, e := range events {
+		if err := l.Update(one(e)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// written returns the bytes of a log with two turns, of which the second is
+// open, and where in it each record begins.
+func written(t testing.TB) (raw []byte, starts []int) {
+	t.Helper()
+	dir := t.TempDir()
+	l, opened := open(t, Options{Dir: dir})
+	begin(t, l)
+	update(t, l, delta("one "), delta("two"))
+	if err := l.Update(endings(event.Abort(event.Interrupted, "user"))); err != nil {
+		t.Fatal(err)
+	}
+	second := func(e event.Event) event.Event {
+		e.Turn, e.Attempt, e.Item = "t000002", "a000002", "i000002"
+		return e
+	}
+	update(
+		t, l,
+		event.Event{By: "user", Data: event.InputAccepted{Input: "n000002", Text: "go on"}},
+		event.Event{Turn: "t000002", Data: event.TurnStarted{Inputs: []string{"n000002"}}},
+		event.Event{Turn: "t000002", Attempt: "a000002", Data: event.AttemptStarted{Step: 1, N: 1}},
+		second(event.Event{Data: event.ItemStarted{Type: event.Message}}),
+		second(delta("three")),
+	)
+	closeLog(t, l)
+	raw, err := os.ReadFile(opened.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := len(header(formatVersion)); i < len(raw); i += strings.IndexByte(string(raw[i:]), '\n') + 1 {
+		starts = append(starts, i)
+	}
+	return raw, starts
+}
+
+// place writes the bytes as the log of session s1 into a new data directory.
+func place(t testing.TB, raw []byte) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	put(t, dir, raw)
+	return dir
+}
+
+func put(t testing.TB, dir string, raw []byte) {
+	t.Helper()
+	path, err := logPath(dir, "s1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(sessionsDir(dir), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// stateOf folds all of the log's events.
+func stateOf(t testing.TB, l *Log) event.State {
+	t.Helper()
+	var state event.State
+	for _, e := range collectUntil(t, l, l.Seq()) {
+		var err error
+		if state, err = event.Fold(state, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return state
+}

@@ -1,0 +1,92 @@
+package journal
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// findHolder looks through /proc for the descriptors through which the file
+// is locked. /proc/PID/fdinfo shows the locks of each, with the process that
+// took it (proc_pid_fdinfo(5)):
+//
+//	lock:	1: FLOCK  ADVISORY  WRITE 1234 08:02:5513 0 EOF
+//
+// Where they cannot be seen (another user's process), the log says who wrote
+// last.
+func findHolder(f *os.File, path string) holder {
+	info, err := f.Stat()
+	if err != nil {
+		return holder{host: recordedHost(path)}
+	}
+	var h holder
+	pids, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range pids {
+		pid, err := strconv.Atoi(filepath.Base(dir))
+		if err != nil {
+			continue
+		}
+		if by, ok := holds(dir, info); ok {
+			h.heirs = append(h.heirs, pid)
+			h.dead = by
+		}
+	}
+	for _, pid := range h.heirs {
+		if pid == h.dead {
+			return holder{host: pid}
+		}
+	}
+	if len(h.heirs) == 0 {
+		h.host = recordedHost(path)
+	}
+	return h
+}
+
+// holds reports whether the process has a descriptor that holds the lock, and
+// which process took it.
+func holds(dir string, file os.FileInfo) (taker int, ok bool) {
+	fds, err := os.ReadDir(dir + "/fd")
+	if err != nil {
+		return 0, false
+	}
+	for _, fd := range fds {
+		info, err := os.Stat(dir + "/fd/" + fd.Name())
+		if err != nil || !os.SameFile(info, file) {
+			continue
+		}
+		detail, err := os.ReadFile(dir + "/fdinfo/" + fd.Name())
+		if err != nil {
+			continue
+		}
+		if pid, locked := lockTaker(string(detail)); locked {
+			return pid, true
+		}
+	}
+	return 0, false
+}
+
+// lockTaker finds the flock in a descriptor's information.
+func lockTaker(detail string) (pid int, ok bool) {
+	for line := range strings.Lines(detail) {
+		f := strings.Fields(line)
+		if len(f) >= 6 && f[0] == "lock:" && f[2] == "FLOCK" {
+			pid, _ = strconv.Atoi(f[5])
+			return pid, true
+		}
+	}
+	return 0, false
+}
+
+// isStopped reports whether the process is stopped, by a signal or a debugger.
+func isStopped(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	// The state follows the name, which is in parentheses and may hold any.
+	i := bytes.LastIndexByte(stat, ')')
+	return i >= 0 && len(stat) > i+2 && (stat[i+2] == 'T' || stat[i+2] == 't')
+}

@@ -1,0 +1,27 @@
+//go:build unix
+
+package journal
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// tryLock takes the lock on the open file, if it is free. The kernel gives it
+// back when the last descriptor of this opening is closed; it is never
+// unlocked by hand, since that would take it from those that inherited it.
+func tryLock(f *os.File) (free bool, err error) {
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		switch {
+		case err == nil:
+			return true, nil
+		case errors.Is(err, unix.EWOULDBLOCK):
+			return false, nil
+		case !errors.Is(err, unix.EINTR):
+			return false, &os.PathError{Op: "lock", Path: f.Name(), Err: err}
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package journal
+
+import (
+	"errors"
+
+	"github.com/settle-agent/settle/event"
+)
+
+const (
+	// reserveBase is the room for the endings of a turn without their text.
+	reserveBase = 64 << 10
+	// reserveStep is the least by which the reserve grows.
+	reserveStep = 128 << 10
+)
+
+// reserve counts the room that the endings of an open turn would take: each
+// item's ending says again what its deltas said.
+type reserve struct {
+	turn      bool             // a turn is open
+	items     map[string]int64 // text of the open items, as written
+	text      int64            // sum of items
+	allocated int64            // offset up to which the disk has room for us
+	none      bool             // the file system cannot reserve
+}
+
+// note counts a batch that was written; lengths are its records'.
+func (r *reserve) note(batch []event.Event, lengths []int) {
+	for i, e := range batch {
+		switch e.Data.(type) {
+		case event.TurnStarted:
+			r.turn = true
+		case event.ItemDelta:
+			if r.items == nil {
+				r.items = map[string]int64{}
+			}
+			r.items[e.Item] += int64(lengths[i])
+			r.text += int64(lengths[i])
+		case event.ItemEnded:
+			r.text -= r.items[e.Item]
+			delete(r.items, e.Item)
+		}
+		if e.Terminal() {
+			r.turn, r.items, r.text = false, nil, 0
+		}
+	}
+}
+
+// resume counts a turn that was open when the log was.
+func (r *reserve) resume(turn *event.Turn) {
+	if turn == nil {
+		return
+	}
+	r.turn, r.items = true, map[string]int64{}
+	for _, i := range turn.Items {
+		if i.Status == event.ItemOpen {
+			c := i.Content()
+			r.items[i.ID] = int64(len(c.Text) + len(c.Arguments) + len(c.Output))
+			r.text += r.items[i.ID]
+		}
+	}
+}
+
+// want is how much room the endings need when the batch is written, or a
+// little more.
+func (r *reserve) want(batch []event.Event, lengths []int) int64 {
+	open, text := r.turn, r.text
+	for i, e := range batch {
+		switch e.Data.(type) {
+		case event.TurnStarted:
+			open = true
+		case event.ItemDelta:
+			text += int64(lengths[i])
+		}
+		open = open && !e.Terminal()
+	}
+	if !open {
+		return 0
+	}
+	return reserveBase + text
+}
+
+// extend makes sure that there is room for want bytes after off.
+func (r *reserve) extend(f File, off, want int64) error {
+	if r.none || want == 0 || off+want <= r.allocated {
+		return nil
+	}
+	err := f.Allocate(off, want+reserveStep)
+	if err == nil {
+		r.allocated = off + want + reserveStep
+		return nil
+	}
+	if errors.Is(err, errors.ErrUnsupported) {
+		r.none = true
+		return nil
+	}
+	if err := f.Allocate(off, want); err != nil {
+		return err
+	}
+	r.allocated = off + want
+	return nil
+}
+
+// release gives back what no ending needs any more.
+func (r *reserve) release(f File, size int64) {
+	if r.turn || r.allocated <= size {
+		return
+	}
+	r.allocated = 0
+	// What cannot be given back is wasted and harmless.
+	_ = f.Truncate(size)
+}

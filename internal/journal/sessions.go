@@ -1,0 +1,154 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// Entry is a session in a data directory.
+type Entry struct {
+	Session string
+	Path    string
+	Size    int64 // bytes
+	Updated time.Time
+}
+
+// List returns the sessions that have a log in the data directory, in the
+// order of their ids. A data directory that does not exist has none.
+func List(dir string) ([]Entry, error) {
+	files, err := os.ReadDir(sessionsDir(dir))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot list sessions: %w", err)
+	}
+	var out []Entry
+	for _, f := range files {
+		session, ok := strings.CutSuffix(f.Name(), logSuffix)
+		if !ok || !validName(session) {
+			continue
+		}
+		info, err := f.Info()
+		if err != nil || !info.Mode().IsRegular() {
+			continue // deleted meanwhile, or not ours
+		}
+		out = append(out, Entry{
+			Session: session, Path: filepath.Join(sessionsDir(dir), f.Name()),
+			Size: info.Size(), Updated: info.ModTime(),
+		})
+	}
+	return out, nil
+}
+
+// Delete removes the session's log and what was cut from it. A session that
+// is in use is a [HeldError].
+func Delete(ctx context.Context, dir, session string) error {
+	path, err := logPath(dir, session)
+	if err != nil {
+		return err
+	}
+	o := Options{Dir: dir, Session: session, MustExist: true}.withDefaults()
+	f, err := o.acquire(ctx, path)
+	if err != nil {
+		return err
+	}
+	torn, err := filepath.Glob(globEscape(path) + tornSuffix + "*")
+	if err != nil {
+		return errors.Join(fmt.Errorf("cannot delete session %q: %w", session, err), f.Close())
+	}
+	err = removeLocked(f, path)
+	for _, path := range torn {
+		err = errors.Join(err, os.Remove(path))
+	}
+	if err != nil {
+		return fmt.Errorf("cannot delete session %q: %w", session, err)
+	}
+	return nil
+}
+
+// globEscape makes a path match only itself.
+func globEscape(path string) string {
+	if os.PathSeparator == '\\' {
+		return path // Windows has no escapes, and no names that need them but [
+	}
+	return strings.NewReplacer(`\`, `\\`, `[`, `\[`, `*`, `\*`, `?`, `\?`).Replace(path)
+}
+
+// Read returns the session's events after the cursor, as far as they are
+// written now, without taking the lock: another process may be writing. A
+// record at the end that is not whole yet is not an error; any other damage is
+// a [DamageError], the last element.
+func Read(ctx context.Context, dir, session string, after uint64) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		f, size, err := openToRead(dir, session)
+		if err != nil {
+			yield(event.Event{}, err)
+			return
+		}
+		defer f.Close()
+		start := int64(len(header(formatVersion)))
+		for e, err := range decodeFrom(ctx, scan(f, start, max(size, start), readBuffer), 0, after) {
+			if damage := (*DamageError)(nil); errors.As(err, &damage) && damage.torn {
+				return
+			}
+			if newer := (*event.NewerVersionError)(nil); errors.As(err, &newer) {
+				err = &NewerError{Path: f.Name(), Version: newer.Version}
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// openToRead opens the session's log and checks its first line.
+func openToRead(dir, session string) (*os.File, int64, error) {
+	path, err := logPath(dir, session)
+	if err != nil {
+		return nil, 0, err
+	}
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, 0, &MissingError{Session: session, Dir: dir}
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("cannot read session %q: %w", session, err)
+	}
+	size, err := checkReadable(f)
+	if err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return f, size, nil
+}
+
+func checkReadable(f *os.File) (size int64, err error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return 0, &ForeignError{Path: f.Name(), What: "not a file"}
+	}
+	first := make([]byte, min(info.Size(), int64(2*len(header(formatVersion)))))
+	if _, err := f.ReadAt(first, 0); err != nil {
+		return 0, fmt.Errorf("cannot read %q: %w", f.Name(), err)
+	}
+	switch state, version := inspectHeader(first); state {
+	case headerNewer:
+		return 0, &NewerError{Path: f.Name(), Version: version}
+	case headerForeign:
+		return 0, &ForeignError{Path: f.Name(), What: "not a log of settle"}
+	case headerNone:
+		return 0, nil
+	}
+	return info.Size(), nil
+}
