@@ -42,7 +42,7 @@ func (t *turn) attempt(ctx context.Context, step, n int) (model.StopReason, *aga
 		return d.stop, nil, nil
 	}
 	if ctx.Err() != nil {
-		return "", nil, t.cutAttempt(d, interruption(context.Cause(ctx)), context.Cause(ctx))
+		return "", nil, t.cutAttempt(d.end(), interruption(context.Cause(ctx)), context.Cause(ctx))
 	}
 	return t.failAttempt(d, err)
 }
@@ -145,10 +145,11 @@ func pump(ctx context.Context, p model.Provider, request model.Request, chunks c
 	send(received{err: err, over: true})
 }
 
-// cutAttempt ends an attempt that was interrupted, with what it used.
-func (t *turn) cutAttempt(d *demux, cause *event.Cause, err error) error {
+// cutAttempt ends an attempt before its response was whole, with what it used,
+// and returns err unless that cannot be written.
+func (t *turn) cutAttempt(end event.AttemptEnded, cause *event.Cause, err error) error {
 	if failed := t.Log.Update(func(s event.State) []event.Event {
-		return event.AttemptEndings(s, cause, d.end())
+		return event.AttemptEndings(s, cause, end)
 	}); failed != nil {
 		return failed
 	}
@@ -161,7 +162,7 @@ func (t *turn) failAttempt(d *demux, err error) (model.StopReason, *again, error
 	var fault *model.Error
 	if !errors.As(err, &fault) {
 		if fault = unnamed(err); fault == nil {
-			return "", nil, t.cutAttempt(d, event.Fail(failureOf(err)), err)
+			return "", nil, t.cutAttempt(d.end(), event.Fail(failureOf(err)), err)
 		}
 	}
 	decision := t.budget.decide(fault, time.Now())
@@ -174,7 +175,7 @@ func (t *turn) failAttempt(d *demux, err error) (model.StopReason, *again, error
 		ms := decision.delay.Milliseconds()
 		end.RetryIn = &ms
 	}
-	if failed := t.cutAttempt(d, event.Fail(failure), nil); failed != nil {
+	if failed := t.cutAttempt(end, event.Fail(failure), nil); failed != nil {
 		return "", nil, failed
 	}
 	if !decision.retry {

@@ -211,7 +211,7 @@ func (c *call) aborted(ctx context.Context) {
 
 // fail ends the call with an error for the model; it did not run.
 func (c *call) fail(err error) {
-	c.finish(event.ItemEnded{Status: event.ItemFailed, Effects: event.EffectsNone, Content: event.Content{Output: err.Error()}})
+	c.finish(event.ItemEnded{Status: event.ItemFailed, Content: event.Content{Output: err.Error()}})
 }
 
 // end ends the call with what its tool gave.
@@ -241,14 +241,11 @@ func (c *call) end(ctx context.Context, g gave) {
 func (c *call) finish(d event.ItemEnded) {
 	d.Output = c.turn.Redact.String(d.Output)
 	d.Detail = c.turn.Redact.Bytes(d.Detail)
-	_ = c.turn.Log.Update(func(s event.State) []event.Event {
+	err := c.turn.Log.Update(func(s event.State) []event.Event {
 		if !c.open(s) {
 			return nil
 		}
 		so := s.Running().Item(c.item)
-		if so.Started && d.Effects == event.EffectsNone {
-			d.Effects = event.EffectsUnknown
-		}
 		content := so.Content()
 		if d.Status == event.ItemAborted && d.Output == "" {
 			d.Output = content.Output
@@ -257,4 +254,7 @@ func (c *call) finish(d event.ItemEnded) {
 		d.Provider, d.Model = c.turn.Target.Provider, c.turn.Target.Model
 		return c.event(d)
 	})
+	if err != nil { // the turn ends by itself where the journal failed
+		c.turn.Logger.Error("cannot write a call's ending", "item", c.item, "error", err)
+	}
 }

@@ -20,12 +20,10 @@ func (t *turn) work(ctx context.Context) error {
 		if t.Limits.Steps > 0 && step > t.Limits.Steps {
 			return event.AbortLimit(event.LimitSteps, fmt.Sprintf("the turn took %d steps", t.Limits.Steps))
 		}
-		first := len(t.calls)
-		stop, err := t.respond(ctx, step)
+		stop, calls, err := t.respond(ctx, step)
 		if err != nil {
 			return err
 		}
-		calls := t.calls[first:]
 		if err := await(ctx, calls); err != nil {
 			return err
 		}
@@ -42,24 +40,25 @@ func (t *turn) work(ctx context.Context) error {
 	}
 }
 
-// respond makes attempts until one brings the model's whole response.
-func (t *turn) respond(ctx context.Context, step int) (model.StopReason, error) {
+// respond makes attempts until one brings the model's whole response, and
+// returns why that stopped and the calls that it made.
+func (t *turn) respond(ctx context.Context, step int) (model.StopReason, []*call, error) {
 	for n := 1; ; n++ {
 		if err := t.Limiter.Wait(ctx); err != nil {
-			return "", err
+			return "", nil, err
 		}
 		first := len(t.calls)
 		stop, again, err := t.attempt(ctx, step, n)
 		if err != nil || again == nil {
-			return stop, err
+			return stop, t.calls[first:], err
 		}
 		// The calls that the failed attempt started are part of what the next
 		// one continues from.
 		if err := sleep(ctx, again.delay); err != nil {
-			return "", err
+			return "", nil, err
 		}
 		if err := await(ctx, t.calls[first:]); err != nil {
-			return "", err
+			return "", nil, err
 		}
 	}
 }
