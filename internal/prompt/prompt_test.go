@@ -1,0 +1,256 @@
+package prompt_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/settle-agent/settle/internal/prompt"
+)
+
+// tree writes files below a new directory and returns it. The content "-> x"
+// makes a link to x.
+func tree(t *testing.T, files map[string]string) string {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range files {
+		path := filepath.Join(root, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		target, link := strings.CutPrefix(content, "-> ")
+		if link {
+			err = os.Symlink(target, path)
+		} else {
+			err = os.WriteFile(path, []byte(content), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+func options(dir string) prompt.Options {
+	return prompt.Options{
+		Dir: dir, GOOS: "linux", Now: time.Date(2026, 3, 4, 23, 59, 0, 0, time.FixedZone("", -8*3600)),
+		Git: func(context.Context, string, ...string) (string, error) { return " M a.go\x00?? b c.go\x00", nil },
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	root := tree(t, map[string]string{
+		"repo/.git/HEAD": "ref: refs/heads/topic/x\n", "repo/sub/a.go": "",
+		"detached/.git/HEAD":         "0123456789abcdef0123456789abcdef01234567\n",
+		"worktree/.git":              "gitdir: ../repo/.git/worktrees/w\n",
+		"broken/.git":                "",
+		"line\nbreak/a.go":           "",
+		"repo/.git/worktrees/w/HEAD": "ref: refs/heads/w",
+	})
+	clean := func(context.Context, string, ...string) (string, error) { return "", nil }
+	fails := func(context.Context, string, ...string) (string, error) { return "x", errors.New("no git") }
+	one := func(context.Context, string, ...string) (string, error) { return " M a.go\x00", nil }
+	tests := []struct {
+		dir  string
+		git  prompt.Git
+		want []string
+	}{
+		{"repo", nil, []string{"- Platform: linux", "- Working directory: ROOT/repo", "- Git, when the session began: branch topic/x", "- Date, when the session began: 2026-03-04"}},
+		{"repo/sub", clean, []string{"- Repository: ROOT/repo", "branch topic/x, clean"}},
+		{"repo", fails, []string{"branch topic/x\n"}},
+		{"repo", one, []string{"branch topic/x, 1 changed or new file\n"}},
+		{"repo", options("").Git, []string{"branch topic/x, 2 changed or new files\n"}},
+		{"detached", nil, []string{"detached at 0123456789ab\n"}},
+		{"worktree", nil, []string{"branch w\n"}},
+		{"broken", nil, []string{"unknown branch\n"}},
+		{"line\nbreak", nil, []string{`line\nbreak"`, "- Git: not a repository"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.dir, func(t *testing.T) {
+			o := options(filepath.Join(root, tt.dir))
+			o.Git = tt.git
+			text := strings.ReplaceAll(prompt.Build(t.Context(), o).Text, root, "ROOT") + "\n"
+			for _, want := range tt.want {
+				if !strings.Contains(text, want) {
+					t.Errorf("%q is not in\n%s", want, text[strings.Index(text, "# Environment"):])
+				}
+			}
+		})
+	}
+}
+
+// A look at the repository must neither change it nor run what it configures.
+func TestGitIsAskedCarefully(t *testing.T) {
+	o := options(tree(t, map[string]string{".git/HEAD": "ref: refs/heads/main"}))
+	var asked string
+	o.Git = func(ctx context.Context, _ string, args ...string) (string, error) {
+		if _, bounded := ctx.Deadline(); !bounded {
+			t.Error("without a deadline")
+		}
+		asked = strings.Join(args, " ")
+		return "", nil
+	}
+	prompt.Build(t.Context(), o)
+	for _, want := range []string{"--no-optional-locks", "core.fsmonitor=false", "status"} {
+		if !strings.Contains(asked, want) {
+			t.Errorf("git %s, without %s", asked, want)
+		}
+	}
+}
+
+func TestProjectInstructions(t *testing.T) {
+	tests := []struct {
+		name  string
+		files map[string]string
+		dir   string
+		want  []string // in this order
+		not   []string
+		note  string
+	}{
+		{
+			name:  "from the root down",
+			files: map[string]string{".git/HEAD": "", "AGENTS.md": "at the root", "a/AGENTS.md": "in a", "a/b/AGENTS.md": "in b", "c/AGENTS.md": "in c"},
+			dir:   "a/b", want: []string{"at the root", "in a", "in b"}, not: []string{"in c"},
+		},
+		{
+			name:  "CLAUDE.md only where there is no AGENTS.md",
+			files: map[string]string{".git/HEAD": "", "AGENTS.md": "agents", "CLAUDE.md": "claude", "a/CLAUDE.md": "claude in a"},
+			dir:   "a", want: []string{"agents", "claude in a"}, not: []string{"claude\n"},
+		},
+		{
+			name:  "without a repository only the directory itself",
+			files: map[string]string{"AGENTS.md": "outside", "a/AGENTS.md": "inside"},
+			dir:   "a", want: []string{"inside"}, not: []string{"outside"},
+		},
+		{
+			name:  "a link within the repository",
+			files: map[string]string{".git/HEAD": "", "CLAUDE.md": "-> docs/agents.md", "docs/agents.md": "linked"},
+			want:  []string{"linked"},
+		},
+		{
+			name:  "a link out of the repository",
+			files: map[string]string{"secret": "private", "r/.git/HEAD": "", "r/AGENTS.md": "-> ../secret"},
+			dir:   "r", not: []string{"private"}, note: "it is a link out of the project",
+		},
+		{
+			name:  "a link to itself",
+			files: map[string]string{".git/HEAD": "", "AGENTS.md": "-> AGENTS.md"},
+			note:  "AGENTS.md was left out",
+		},
+		{
+			name:  "a directory",
+			files: map[string]string{".git/HEAD": "", "AGENTS.md/x": "y"},
+			note:  "it is a directory",
+		},
+		{
+			name:  "binary",
+			files: map[string]string{".git/HEAD": "", "AGENTS.md": "a\x00b"},
+			not:   []string{"a\x00b"}, note: "it is not text",
+		},
+		{
+			name:  "invalid UTF-8 and foreign line ends",
+			files: map[string]string{".git/HEAD": "", "AGENTS.md": "\ufeffone\r\ntw\xffo"},
+			want:  []string{"\n\none\ntw\uFFFDo"},
+		},
+		{
+			name:  "empty",
+			files: map[string]string{".git/HEAD": "", "AGENTS.md": " \n"},
+			not:   []string{"instructions\n"},
+		},
+		{
+			name:  "the same text twice",
+			files: map[string]string{".git/HEAD": "", "AGENTS.md": "same text", "a/AGENTS.md": "-> ../AGENTS.md"},
+			dir:   "a", want: []string{"same text"}, not: []string{"same text\n\n## "},
+		},
+		{
+			name:  "huge",
+			files: map[string]string{".git/HEAD": "", "AGENTS.md": strings.Repeat("0123456789abcde\n", 1<<13) + "the end"},
+			want:  []string{"0123456789abcde\n\n[Cut here, after 32768 of 131079 bytes."}, not: []string{"the end"},
+			note: "is cut in the prompt: 32768 of 131079 bytes",
+		},
+		{
+			name:  "one huge line",
+			files: map[string]string{".git/HEAD": "", "AGENTS.md": strings.Repeat("é", 1<<15)},
+			want:  []string{"é\n\n[Cut here, after 32768 of 65536 bytes."}, note: "is cut",
+		},
+		{
+			name: "too many",
+			files: map[string]string{
+				".git/HEAD": "", "AGENTS.md": "r" + strings.Repeat("\nroot", 6000),
+				"a/AGENTS.md": "a" + strings.Repeat("\nmid", 7000), "a/b/AGENTS.md": "b" + strings.Repeat("\nleaf", 6000),
+			},
+			dir: "a/b", want: []string{"root", "[Cut here", "mid", "leaf"}, note: "of 30001 bytes",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			root := tree(t, tt.files)
+			p := prompt.Build(t.Context(), options(filepath.Join(root, tt.dir)))
+			rest := p.Text[strings.Index(p.Text, "# Environment"):]
+			for _, want := range tt.want {
+				_, after, ok := strings.Cut(rest, want)
+				if !ok {
+					t.Fatalf("%q is not there, or not in order", want)
+				}
+				rest = after
+			}
+			for _, not := range tt.not {
+				if strings.Contains(p.Text+"\n", not) {
+					t.Errorf("%q is there", not)
+				}
+			}
+			notes := strings.Join(p.Notes, "\n")
+			if tt.note == "" && notes != "" || !strings.Contains(notes, tt.note) {
+				t.Errorf("notes %q, want %q", notes, tt.note)
+			}
+			if len(p.Text) > 80<<10 || !utf8.ValidString(p.Text) {
+				t.Errorf("%d bytes, valid UTF-8: %v", len(p.Text), utf8.ValidString(p.Text))
+			}
+		})
+	}
+}
+
+func TestReplaceAppendAndIgnore(t *testing.T) {
+	root := tree(t, map[string]string{".git/HEAD": "", "AGENTS.md": "the project's"})
+	mine := "my own words"
+	o := options(root)
+	o.Replace, o.Append = &mine, "at last"
+	p := prompt.Build(t.Context(), o)
+	want := "my own words\n\n# The project's instructions\n\nThe later ones are nearer to the working directory and win.\n\n" +
+		"## " + filepath.Join(root, "AGENTS.md") + "\n\nthe project's\n\nat last"
+	if diff := cmp.Diff(want, p.Text); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{filepath.Join(root, "AGENTS.md")}, p.Files); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	o.Project = prompt.IgnoreProject
+	if got := prompt.Build(t.Context(), o).Text; got != "my own words\n\nat last" {
+		t.Errorf("without the project: %q", got)
+	}
+	o.Replace, o.Append = nil, ""
+	if got := prompt.Build(t.Context(), o).Text; !strings.HasPrefix(got, "You are settle") || strings.Contains(got, "the project's") {
+		t.Errorf("settle's own words: %q", got)
+	}
+}
+
+// Prompt caches stay warm: nothing but the day changes the text.
+func TestSameDaySameText(t *testing.T) {
+	root := tree(t, map[string]string{".git/HEAD": "ref: refs/heads/main", "AGENTS.md": "x"})
+	o := options(root)
+	first := prompt.Build(t.Context(), o).Text
+	o.Now = o.Now.Add(-20 * time.Hour)
+	if second := prompt.Build(t.Context(), o).Text; second != first {
+		t.Errorf("changed within a day:\n%s", cmp.Diff(first, second))
+	}
+}
