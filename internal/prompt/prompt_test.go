@@ -196,7 +196,8 @@ func TestProjectInstructions(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			root := tree(t, tt.files)
 			p := prompt.Build(t.Context(), options(filepath.Join(root, tt.dir)))
-			rest := p.Text[strings.Index(p.Text, "# Environment"):]
+			_, project, _ := strings.Cut(p.Text+"\n", "# Environment")
+			rest := project
 			for _, want := range tt.want {
 				_, after, ok := strings.Cut(rest, want)
 				if !ok {
@@ -205,7 +206,7 @@ func TestProjectInstructions(t *testing.T) {
 				rest = after
 			}
 			for _, not := range tt.not {
-				if strings.Contains(p.Text+"\n", not) {
+				if strings.Contains(project, not) {
 					t.Errorf("%q is there", not)
 				}
 			}
@@ -221,13 +222,13 @@ func TestProjectInstructions(t *testing.T) {
 }
 
 func TestReplaceAppendAndIgnore(t *testing.T) {
-	root := tree(t, map[string]string{".git/HEAD": "", "AGENTS.md": "the project's"})
+	root := tree(t, map[string]string{".git/HEAD": "", "AGENTS.md": "run make check"})
 	mine := "my own words"
 	o := options(root)
 	o.Replace, o.Append = &mine, "at last"
 	p := prompt.Build(t.Context(), o)
 	want := "my own words\n\n# The project's instructions\n\nThe later ones are nearer to the working directory and win.\n\n" +
-		"## " + filepath.Join(root, "AGENTS.md") + "\n\nthe project's\n\nat last"
+		"## " + filepath.Join(root, "AGENTS.md") + "\n\nrun make check\n\nat last"
 	if diff := cmp.Diff(want, p.Text); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -239,7 +240,7 @@ func TestReplaceAppendAndIgnore(t *testing.T) {
 		t.Errorf("without the project: %q", got)
 	}
 	o.Replace, o.Append = nil, ""
-	if got := prompt.Build(t.Context(), o).Text; !strings.HasPrefix(got, "You are settle") || strings.Contains(got, "the project's") {
+	if got := prompt.Build(t.Context(), o).Text; !strings.HasPrefix(got, "You are settle") || strings.Contains(got, "make check") {
 		t.Errorf("settle's own words: %q", got)
 	}
 }
