@@ -271,6 +271,7 @@ func TestInterruptIsAnsweredAfterTheEnd(t *testing.T) {
 			})
 		}
 		wg.Wait()
+		time.Sleep(time.Minute) // until the tool has returned
 	})
 	bubble(t, "nothing runs", func(t *testing.T) {
 		b := fresh(t, slow())
