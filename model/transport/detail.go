@@ -29,9 +29,6 @@ type wireDetail struct {
 	Message  json.RawMessage `json:"message"`
 	Detail   json.RawMessage `json:"detail"` // FastAPI
 	Error    json.RawMessage `json:"error"`
-	Response *struct {
-		Error json.RawMessage `json:"error"`
-	} `json:"response"`
 	Metadata *struct {
 		Raw string `json:"raw"` // OpenRouter: what its upstream said
 	} `json:"metadata"`
@@ -125,7 +122,7 @@ func codeKind(code string) (model.ErrorKind, bool) {
 		"exceed_context_size_error", "request_too_large", "string_above_max_length":
 		return model.ErrContext, true
 	case "content_policy_violation", "content_filter", "responsibleaipolicyviolation", "invalid_prompt",
-		"cyber_policy", "contentpolicyviolationerror":
+		"cyber_policy", "bio_policy", "misalignment_policy_violation", "image_content_policy_violation", "contentpolicyviolationerror":
 		return model.ErrPolicy, true
 	case "insufficient_quota", "billing_error", "billing_not_active", "billing_hard_limit_reached",
 		"usage_limit_reached", "insufficient_credits", "credit_balance_too_low":
@@ -162,7 +159,10 @@ func (d Detail) StreamKind() model.ErrorKind {
 			return model.ErrAuth
 		case "402":
 			return model.ErrQuota
-		case "invalid_request_error", "badrequesterror", "bad_request_error", "invalid_image", "400", "422":
+		case "invalid_request_error", "badrequesterror", "bad_request_error", "data_residency_mismatch", "400", "422":
+			return model.ErrInvalid
+		}
+		if strings.Contains(word, "image") { // OpenAI has a dozen codes for images that it cannot use
 			return model.ErrInvalid
 		}
 	}

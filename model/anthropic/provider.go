@@ -1,0 +1,91 @@
+// Package anthropic speaks Anthropic's Messages API
+// (https://platform.claude.com/docs/en/api/messages), streaming.
+//
+// A request carries at most four cache breakpoints: after the tools, after the
+// system prompt, and at the end of the last two user messages, which is where
+// this request and the one before it end. Thinking goes back only with its
+// signature. In models that check that nothing before a thinking block has
+// changed, the API is asked to drop blocks that fail the check instead of
+// refusing the request: an interrupted turn or a trimmed output may change
+// what comes before (C6).
+//
+//	message_start ─► ( content_block_start ─► delta* ─► stop )* ─► message_delta ─► message_stop
+package anthropic
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"strings"
+
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/model/catalog"
+	"github.com/settle-agent/settle/model/transport"
+)
+
+// BaseURL is Anthropic's; it has no /v1.
+const BaseURL = "https://api.anthropic.com"
+
+const (
+	version         = "2023-06-01"
+	betaInterleaved = "interleaved-thinking-2025-05-14"
+	betaBinding     = "thinking-binding-controls-2026-08-01"
+	// fallbackMaxTokens is sent for models whose largest output is unknown.
+	fallbackMaxTokens = 16_384
+)
+
+// Options say how to reach the API.
+type Options struct {
+	transport.Endpoint
+	// Models is the table of models; nil means catalog.Builtin().
+	Models catalog.Table
+}
+
+// Provider is a [model.Provider].
+type Provider struct {
+	endpoint transport.Endpoint
+	models   catalog.Table
+}
+
+// New returns a provider.
+func New(o Options) *Provider {
+	if o.BaseURL == "" {
+		o.BaseURL = BaseURL
+	}
+	if o.Models == nil {
+		o.Models = catalog.Builtin()
+	}
+	return &Provider{o.Prepared(), o.Models}
+}
+
+// Stream implements [model.Provider].
+func (p *Provider) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Chunk, error] {
+	known, _ := p.models.Lookup(req.Model)
+	body, err := transport.Body(newRequest(req, known), p.endpoint.Extra)
+	if err != nil {
+		return func(yield func(model.Chunk, error) bool) { yield(model.Chunk{}, err) }
+	}
+	return func(yield func(model.Chunk, error) bool) {
+		p.endpoint.Stream(ctx, transport.Request{
+			Path: "/v1/messages", Body: body, Header: p.header(known), Activity: req.Activity,
+			Authorize: func(h http.Header, key string) { h.Set("X-Api-Key", key) },
+		}, &decoder{})(yield)
+	}
+}
+
+// header returns the headers that the model needs. Betas that the options ask
+// for are kept, since a configured header replaces ours.
+func (p *Provider) header(known catalog.Model) http.Header {
+	var betas []string
+	if known.Interleaved {
+		betas = append(betas, betaInterleaved)
+	}
+	if known.BoundThinking {
+		betas = append(betas, betaBinding)
+	}
+	h := http.Header{"Anthropic-Version": {version}}
+	if len(betas) > 0 {
+		h.Set("Anthropic-Beta", strings.Join(betas, ","))
+	}
+	return h
+}

@@ -1,0 +1,257 @@
+package anthropic
+
+import (
+	"encoding/json"
+
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/model/catalog"
+	"github.com/settle-agent/settle/model/transport"
+)
+
+type request struct {
+	Model        string        `json:"model"`
+	MaxTokens    int           `json:"max_tokens"`
+	Stream       bool          `json:"stream"`
+	System       []block       `json:"system,omitempty"`
+	Tools        []tool        `json:"tools,omitempty"`
+	Messages     []message     `json:"messages"`
+	Thinking     *thinking     `json:"thinking,omitempty"`
+	OutputConfig *outputConfig `json:"output_config,omitempty"`
+}
+
+type tool struct {
+	Name         string          `json:"name"`
+	Description  string          `json:"description,omitempty"`
+	InputSchema  json.RawMessage `json:"input_schema"`
+	CacheControl *cacheControl   `json:"cache_control,omitempty"`
+}
+
+type message struct {
+	Role    string  `json:"role"`
+	Content []block `json:"content"`
+}
+
+// block is a content block of any type.
+type block struct {
+	Type         string          `json:"type"`
+	Text         string          `json:"text,omitempty"`
+	Thinking     *string         `json:"thinking,omitempty"`
+	Signature    string          `json:"signature,omitempty"`
+	Data         string          `json:"data,omitempty"`
+	Source       *source         `json:"source,omitempty"`
+	ID           string          `json:"id,omitempty"`
+	Name         string          `json:"name,omitempty"`
+	Input        json.RawMessage `json:"input,omitempty"`
+	ToolUseID    string          `json:"tool_use_id,omitempty"`
+	Content      []block         `json:"content,omitempty"`
+	IsError      bool            `json:"is_error,omitempty"`
+	CacheControl *cacheControl   `json:"cache_control,omitempty"`
+}
+
+type source struct {
+	Type      string `json:"type"`
+	MediaType string `json:"media_type"`
+	Data      string `json:"data"`
+}
+
+type cacheControl struct {
+	Type string `json:"type"`
+}
+
+type thinking struct {
+	Type         string        `json:"type"`
+	BudgetTokens int           `json:"budget_tokens,omitempty"`
+	Display      string        `json:"display,omitempty"`
+	BlockBinding *blockBinding `json:"block_binding,omitempty"`
+}
+
+type blockBinding struct {
+	PrefixMismatchBehavior string `json:"prefix_mismatch_behavior"`
+}
+
+type outputConfig struct {
+	Effort string `json:"effort"`
+}
+
+func ephemeral() *cacheControl { return &cacheControl{"ephemeral"} }
+
+func newRequest(req model.Request, known catalog.Model) request {
+	r := request{Model: req.Model, MaxTokens: maxTokens(req.MaxTokens, known.MaxOutput), Stream: true, Messages: messages(req.Input)}
+	if req.System != "" {
+		r.System = []block{{Type: "text", Text: req.System, CacheControl: ephemeral()}}
+	}
+	for _, t := range req.Tools {
+		r.Tools = append(r.Tools, tool{Name: t.Name, Description: t.Description, InputSchema: t.Schema})
+	}
+	if n := len(r.Tools); n > 0 {
+		r.Tools[n-1].CacheControl = ephemeral()
+	}
+	markCache(r.Messages)
+	r.think(req.Effort, known)
+	return r
+}
+
+// maxTokens is the number that the API demands.
+func maxTokens(asked, largest int) int {
+	switch {
+	case asked > 0 && largest > 0:
+		return min(asked, largest)
+	case asked > 0:
+		return asked
+	case largest > 0:
+		return largest
+	}
+	return fallbackMaxTokens
+}
+
+// think asks for thinking in the way that the model has. Thinking is shown
+// (summarised), since some models else return it empty, with the text that
+// they write between tool calls.
+func (r *request) think(effort string, known catalog.Model) {
+	switch known.Thinking {
+	case catalog.ByBudget:
+		if budget := min(budgetOf(effort), r.MaxTokens-1024); budget >= 1024 && r.mayThink() {
+			r.Thinking = &thinking{Type: "enabled", BudgetTokens: budget}
+		}
+		return
+	case catalog.Adaptive, catalog.AdaptiveBetween, catalog.AdaptiveAlways:
+		r.Thinking = &thinking{Type: "adaptive", Display: "summarized"}
+	default:
+		return
+	}
+	if known.BoundThinking {
+		r.Thinking.BlockBinding = &blockBinding{"drop_block"}
+	}
+	if effort == "none" {
+		switch known.Thinking {
+		case catalog.Adaptive:
+			r.Thinking = &thinking{Type: "disabled"}
+			return
+		case catalog.AdaptiveBetween:
+			r.Thinking = &thinking{Type: "between_tools"}
+			return
+		}
+	}
+	if effort = known.Effort(effort); effort != "" {
+		r.OutputConfig = &outputConfig{effort}
+	}
+}
+
+// mayThink reports whether the API lets a model with a budget think: amid a
+// chain of tool calls it refuses to if the last response did not begin with
+// thinking, which it does not when that was cut or was another model's (C6).
+func (r *request) mayThink() bool {
+	n := len(r.Messages)
+	if n < 2 || r.Messages[n-1].Content[0].Type != "tool_result" {
+		return true
+	}
+	first := r.Messages[n-2].Content[0].Type
+	return first == "thinking" || first == "redacted_thinking"
+}
+
+// budgetOf returns the tokens to think with, for models that want a number.
+func budgetOf(effort string) int {
+	switch effort {
+	case "none":
+		return 0
+	case "minimal":
+		return 1024
+	case "low":
+		return 4096
+	case "high":
+		return 16_384
+	case "xhigh", "max":
+		return 31_999
+	}
+	return 8192
+}
+
+// messages joins what belongs to one role, so that roles alternate, and puts
+// tool results first in a user message, where the API wants them.
+func messages(items []model.Item) []message {
+	var list []message
+	results := 0 // at the front of the last message
+	for _, item := range items {
+		role := "user"
+		switch item.Role {
+		case model.Assistant, model.Reasoning, model.Call:
+			role = "assistant"
+		}
+		blocks := blocksOf(item)
+		if len(blocks) == 0 {
+			continue
+		}
+		if len(list) == 0 || list[len(list)-1].Role != role {
+			list = append(list, message{Role: role})
+			results = 0
+		}
+		last := &list[len(list)-1]
+		if item.Role == model.Output {
+			rest := append(blocks, last.Content[results:]...)
+			last.Content = append(last.Content[:results:results], rest...)
+			results++
+			continue
+		}
+		last.Content = append(last.Content, blocks...)
+	}
+	return list
+}
+
+// blocksOf returns an item's content blocks; none if there is nothing that
+// may be sent.
+func blocksOf(item model.Item) []block {
+	switch item.Role {
+	case model.User:
+		var blocks []block
+		for _, image := range item.Images {
+			blocks = append(blocks, block{Type: "image", Source: &source{"base64", image.MediaType, transport.Base64(image)}})
+		}
+		return append(blocks, text(item.Text)...)
+	case model.Assistant:
+		return text(item.Text)
+	case model.Reasoning:
+		return reasoning(item)
+	case model.Call:
+		return []block{{Type: "tool_use", ID: item.CallID, Name: item.Name, Input: transport.Arguments(item.Arguments)}}
+	case model.Output:
+		result := block{Type: "tool_result", ToolUseID: item.CallID, Content: text(item.Text), IsError: item.Failed}
+		if item.Failed && len(result.Content) == 0 {
+			result.Content = text("failed without saying why") // an error must have content
+		}
+		return []block{result}
+	}
+	return nil
+}
+
+func text(s string) []block {
+	if s == "" {
+		return nil
+	}
+	return []block{{Type: "text", Text: s}}
+}
+
+// reasoning returns the thinking block that the API made, or nothing: without
+// its seal it would be refused.
+func reasoning(item model.Item) []block {
+	if item.Seal == nil {
+		return nil
+	}
+	switch item.Seal.Format {
+	case sealSignature:
+		return []block{{Type: "thinking", Thinking: &item.Text, Signature: item.Seal.Data}}
+	case sealRedacted:
+		return []block{{Type: "redacted_thinking", Data: item.Seal.Data}}
+	}
+	return nil
+}
+
+// markCache sets a breakpoint at the end of the last two user messages.
+func markCache(list []message) {
+	left := 2
+	for i := len(list) - 1; i >= 0 && left > 0; i-- {
+		if list[i].Role == "user" {
+			list[i].Content[len(list[i].Content)-1].CacheControl = ephemeral()
+			left--
+		}
+	}
+}

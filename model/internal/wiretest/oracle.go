@@ -1,0 +1,33 @@
+package wiretest
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// RoundTrip decodes body into params, a pointer to the official SDK's type for
+// request bodies, encodes that again, and reports how the two differ, besides
+// the members named: what the SDK does not know, or would write otherwise.
+func RoundTrip(body []byte, params any, besides ...string) (string, error) {
+	if err := json.Unmarshal(body, params); err != nil {
+		return "", fmt.Errorf("cannot decode into %T: %w", params, err)
+	}
+	again, err := json.Marshal(params)
+	if err != nil {
+		return "", fmt.Errorf("cannot encode %T: %w", params, err)
+	}
+	var sent, known map[string]any
+	if err := json.Unmarshal(body, &sent); err != nil {
+		return "", err
+	}
+	if err := json.Unmarshal(again, &known); err != nil {
+		return "", err
+	}
+	for _, name := range besides {
+		delete(sent, name)
+		delete(known, name)
+	}
+	return cmp.Diff(known, sent), nil
+}
