@@ -1,0 +1,153 @@
+package house_test
+
+import (
+	"go/ast"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// floors are the rows of DESIGN.md, section 2, from the top. A package may
+// import what is on a lower floor, and what is in its own room: a room is the
+// folder named here with everything below it.
+func floors() [][]string {
+	return [][]string{
+		{"cmd"},
+		{"internal/face"},
+		{"."}, // package settle
+		{"internal/session"},
+		{"internal/turn"},
+		{"internal/history"},
+		{"internal/journal"},
+		{"internal/permit"},
+		{"model", "tool"},
+		{"internal/proc", "internal/sandbox"},
+		{"internal/config", "internal/prompt"},
+		{"event", "internal/scope", "internal/sse", "internal/redact", "internal/repo"},
+		{"internal/house", "settletest"},
+	}
+}
+
+// closed are the rooms that may import of ours only what is named.
+func closed() map[string][]string {
+	return map[string][]string{
+		"event":               {},
+		"settletest":          {},
+		"settletest/contract": {"event"},
+		"settletest/crash":    {},
+	}
+}
+
+// room returns the floor of a package, 0 being the top, and its room.
+func room(dir string) (floor int, name string) {
+	for floor, rooms := range floors() {
+		for _, name := range rooms {
+			if dir == name || name != "." && strings.HasPrefix(dir, name+"/") {
+				return floor, name
+			}
+		}
+	}
+	return -1, ""
+}
+
+func TestImportsPointDownward(t *testing.T) {
+	for _, s := range sources(t) {
+		ours, _ := s.imports()
+		floor, name := room(s.dir)
+		if floor < 0 {
+			t.Errorf("%s: %s is on no floor; give it one in floors()", s.name, s.dir)
+			continue
+		}
+		if s.test {
+			continue
+		}
+		for _, path := range ours {
+			allowed, isClosed := closed()[s.dir]
+			to, other := room(path)
+			switch {
+			case isClosed && !slices.Contains(allowed, path):
+				t.Errorf("%s imports %s: %s may import of ours only %q", s.name, path, s.dir, allowed)
+			case !isClosed && name != other && to <= floor:
+				t.Errorf("%s imports %s: imports point downward only", s.name, path)
+			}
+		}
+	}
+}
+
+// Users copy what settletest shows, so its tests keep to the rule as well.
+func TestSettletestStandsAlone(t *testing.T) {
+	for _, s := range sources(t) {
+		ours, _ := s.imports()
+		for _, path := range ours {
+			if s.dir == "settletest" && path != "settletest" {
+				t.Errorf("%s imports %s", s.name, path)
+			}
+		}
+	}
+}
+
+// C7: custody of processes is in one place.
+func TestOnlyProcStartsProcesses(t *testing.T) {
+	starts := map[string][]string{
+		"os":                       {"StartProcess"},
+		"syscall":                  {"ForkExec", "StartProcess", "Exec", "CreateProcess"},
+		"golang.org/x/sys/unix":    {"Exec"},
+		"golang.org/x/sys/windows": {"CreateProcess"},
+		"github.com/creack/pty":    {"Start", "StartWithSize", "StartWithAttrs"},
+	}
+	for _, s := range sources(t) {
+		_, name := room(s.dir)
+		if s.test || name == "internal/proc" {
+			continue
+		}
+		_, others := s.imports()
+		if slices.Contains(others, "os/exec") {
+			t.Errorf("%s imports os/exec; only internal/proc may", s.name)
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			selector, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			pkg, ok := selector.X.(*ast.Ident)
+			if !ok || pkg.Obj != nil {
+				return true
+			}
+			for path, functions := range starts {
+				if slices.Contains(others, path) && strings.HasSuffix("/"+path, "/"+pkg.Name) && slices.Contains(functions, selector.Sel.Name) {
+					t.Errorf("%s:%d uses %s.%s; only internal/proc may", s.name, s.line(n.Pos()), pkg.Name, selector.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
+}
+
+// mayReadEnvironment are the files that do, for a reason.
+func mayReadEnvironment() map[string]string {
+	return map[string]string{
+		"tool/shell/which.go": "PATH, to find programs where a command would find them",
+	}
+}
+
+// A program that embeds settle decides what it sees of the environment: it
+// comes in as a value.
+func TestOnlyMainReadsTheEnvironment(t *testing.T) {
+	for _, s := range sources(t) {
+		_, name := room(s.dir)
+		if _, may := mayReadEnvironment()[s.name]; may || s.test || slices.Contains([]string{"cmd", "internal/proc", "settletest"}, name) {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			selector, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			pkg, ok := selector.X.(*ast.Ident)
+			if ok && pkg.Name == "os" && slices.Contains([]string{"Getenv", "LookupEnv", "Environ", "Setenv"}, selector.Sel.Name) {
+				t.Errorf("%s:%d uses os.%s; take the environment as a value", s.name, s.line(n.Pos()), selector.Sel.Name)
+			}
+			return true
+		})
+	}
+}
