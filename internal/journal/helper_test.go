@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/settle-agent/settle/event"
@@ -34,6 +36,9 @@ func play(role string, args []string) int {
 	case "open":
 		err = l.Close(ctx)
 	case "hold":
+		err = hold(l)
+	case "ignore":
+		signal.Ignore(syscall.SIGTERM)
 		err = hold(l)
 	case "bequeath":
 		err = bequeath(l)
@@ -73,19 +78,66 @@ func bequeath(l *Log) error {
 
 // writeForEver writes turns and prints every event that a subscriber sees.
 func writeForEver(l *Log) error {
-	out := bufio.NewWriter(os.Stdout)
 	go func() { // ends with the process
-		for e, err := range l.Events(context.Background(), 0) {
+		for e, err := range l.Events(context.Background(), l.Seq()) {
 			line, encodeErr := e.AppendJSON(nil)
 			if err != nil || encodeErr != nil {
 				fmt.Println("error:", err, encodeErr)
 				return
 			}
-			_, _ = out.Write(append(line, '\n'))
-			_ = out.Flush()
+			_, _ = os.Stdout.Write(append(line, '\n'))
 		}
 	}()
-	return l.Update(one(opened()))
+	for l.Err() == nil {
+		for _, f := range script() {
+			if err := l.Update(f); err != nil {
+				return err
+			}
+		}
+	}
+	return l.Err()
+}
+
+// script is a turn in updates that fit any state: what the last writer left
+// open is ended first.
+func script() []func(event.State) []event.Event {
+	within := func(data event.Data) func(event.State) []event.Event {
+		return func(s event.State) []event.Event {
+			turn := s.Running()
+			e := event.Event{Turn: turn.ID, Data: data}
+			if _, ok := data.(event.AttemptStarted); ok {
+				e.Attempt = s.NextAttempt()
+				return []event.Event{e}
+			}
+			e.Attempt = turn.Attempt().ID
+			if e.Item = s.NextItem(0); len(turn.Items) > 0 {
+				e.Item = turn.Items[len(turn.Items)-1].ID
+			}
+			return []event.Event{e}
+		}
+	}
+	out := []func(event.State) []event.Event{
+		endings(event.Abort(event.Crashed, "host")),
+		func(s event.State) []event.Event {
+			if s.Open {
+				return []event.Event{{Data: event.SessionRecovered{}}}
+			}
+			return nil
+		},
+		one(opened()),
+		func(s event.State) []event.Event {
+			return []event.Event{{By: "user", Data: event.InputAccepted{Input: s.NextInput(), Text: "go"}}}
+		},
+		func(s event.State) []event.Event {
+			return []event.Event{{Turn: s.NextTurn(), Data: event.TurnStarted{Inputs: []string{s.Waiting[0].ID}}}}
+		},
+		within(event.AttemptStarted{Step: 1, N: 1}),
+		within(event.ItemStarted{Type: event.Message}),
+	}
+	for i := range 100 {
+		out = append(out, within(event.ItemDelta{Stream: event.Text, Text: fmt.Sprint("word ", i, " ")}))
+	}
+	return out
 }
 
 // actor is a test binary that plays a role.
@@ -97,7 +149,11 @@ type actor struct {
 
 func start(t testing.TB, role, dir, session string) *actor {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], dir, session)
+	return startCommand(t, exec.Command(os.Args[0], dir, session), role)
+}
+
+func startCommand(t testing.TB, cmd *exec.Cmd, role string) *actor {
+	t.Helper()
 	cmd.Env = append(os.Environ(), roleVar+"="+role)
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()

@@ -76,9 +76,9 @@ func TestFileIsPrivateAndGreppable(t *testing.T) {
 
 // checkRepaired opens a damaged log of which only n records are good, and
 // checks that nothing is lost, and that it works again.
-func checkRepaired(t *testing.T, raw []byte, n, end int) {
+func checkRepaired(t *testing.T, dir string, raw []byte, n, end int) {
 	t.Helper()
-	dir := place(t, raw)
+	put(t, dir, raw)
 	l, opened, err := Open(t.Context(), Options{Dir: dir, Session: "s1", Wrap: withoutSync})
 	if err != nil {
 		t.Fatal(err)
@@ -99,9 +99,12 @@ func checkRepaired(t *testing.T, raw []byte, n, end int) {
 		if err != nil || !bytes.Equal(kept, rest) {
 			t.Fatalf("kept %q, %v; want %q", kept, err, rest)
 		}
+		if err := os.Remove(opened.Kept); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if n == 0 {
-		update(t, l, opened0())
+		update(t, l, event.Event{Data: event.SessionOpened{}})
 	} else if err := l.Update(one(event.Event{Data: event.InterruptRequested{Reason: event.Interrupted}})); err != nil {
 		t.Fatal(err)
 	}
@@ -112,8 +115,6 @@ func checkRepaired(t *testing.T, raw []byte, n, end int) {
 	}
 	closeLog(t, l)
 }
-
-func opened0() event.Event { return opened() }
 
 // quick is a file that is never synced, for tests that open thousands.
 type quick struct{ File }
@@ -126,25 +127,21 @@ func (quick) SyncName() error { return nil }
 // C20: a log that is torn anywhere opens with what is whole.
 func TestTornAtEveryByte(t *testing.T) {
 	raw, starts := written(t)
-	head := len(header(formatVersion))
+	dir := t.TempDir()
 	for size := range len(raw) {
-		n, end := 0, head
-		for i, start := range starts {
-			if next := append(starts, len(raw))[i+1]; next <= size {
-				n, end = i+1, next
+		n, end := 0, 0
+		for i, whole := range append(starts, len(raw)) {
+			if whole <= size {
+				n, end = i, whole
 			}
-			_ = start
 		}
-		if size < head {
-			end = 0
-		}
-		checkRepaired(t, raw[:size], n, end)
+		checkRepaired(t, dir, raw[:size], n, end)
 	}
 }
 
 func TestBitFlipAtEveryByte(t *testing.T) {
 	raw, starts := written(t)
-	head := len(header(formatVersion))
+	head, dir := head0(), t.TempDir()
 	for i := range raw {
 		bad := slices.Clone(raw)
 		bad[i] ^= 1 << (i % 8)
@@ -153,7 +150,7 @@ func TestBitFlipAtEveryByte(t *testing.T) {
 			continue
 		}
 		n, _ := slices.BinarySearch(starts, i+1)
-		checkRepaired(t, bad, n-1, starts[n-1])
+		checkRepaired(t, dir, bad, n-1, starts[n-1])
 	}
 }
 
@@ -194,7 +191,7 @@ func TestDamagedTails(t *testing.T) {
 		{"zeros where the header was", slices.Concat(zeros[:head0()], raw[head0():]), 0, 0},
 	}
 	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) { checkRepaired(t, c.raw, c.n, c.end) })
+		t.Run(c.name, func(t *testing.T) { checkRepaired(t, t.TempDir(), c.raw, c.n, c.end) })
 	}
 }
 
