@@ -1,0 +1,206 @@
+package file
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	// maxNearLines and maxNearBytes bound what an error shows of a file.
+	maxNearLines = 12
+	maxNearBytes = 160
+	// maxCompare bounds the line comparisons that looking for a near match does.
+	maxCompare = 4 << 20
+	// maxScored bounds how many lines are scored by likeness.
+	maxScored = 20_000
+)
+
+// explainMissing says why text is not found in a file and shows the lines
+// that come nearest. name is what the model calls the text.
+func explainMissing(name, path string, file []line, text []string) string {
+	text = trimBlank(text)
+	if len(text) == 0 {
+		return fmt.Sprintf("%s is not in %q: it is blank", name, path)
+	}
+	head := fmt.Sprintf("%s is not in %q", name, path)
+	if at := findTrimmed(file, text); at >= 0 {
+		near := file[at : at+len(text)]
+		return fmt.Sprintf("%s as it is given; like it, but different in %s, there is:\n%s", head, spaceDifference(near, text), numbered(file, at, len(text)))
+	}
+	hint := ""
+	switch {
+	case hasLineNumbers(text):
+		hint = "; it seems to have line numbers in it, which read puts before each line and which are not part of the file"
+	case strings.ContainsRune(strings.Join(text, ""), '\uFFFD'):
+		hint = "; it contains \uFFFD, which stands for bytes that are not UTF-8: choose lines without them"
+	}
+	at, size := nearest(file, text)
+	if at < 0 {
+		return head + hint + "; nothing like it is there. Read the file again"
+	}
+	return fmt.Sprintf("%s%s; nearest to it, there is:\n%s", head, hint, numbered(file, at, size))
+}
+
+// trimBlank cuts blank lines from both ends.
+func trimBlank(text []string) []string {
+	for len(text) > 0 && strings.TrimSpace(text[0]) == "" {
+		text = text[1:]
+	}
+	for len(text) > 0 && strings.TrimSpace(text[len(text)-1]) == "" {
+		text = text[:len(text)-1]
+	}
+	return text
+}
+
+func lineRange(at, size int) string {
+	if size == 1 {
+		return fmt.Sprintf("line %d", at+1)
+	}
+	return fmt.Sprintf("lines %d-%d", at+1, at+size)
+}
+
+// findTrimmed finds text in the file with white space around lines ignored.
+func findTrimmed(file []line, text []string) int {
+	if len(file)*len(text) > maxCompare {
+		return -1
+	}
+	for at := 0; at+len(text) <= len(file); at++ {
+		same := true
+		for i := range text {
+			if strings.TrimSpace(file[at+i].text) != strings.TrimSpace(text[i]) {
+				same = false
+				break
+			}
+		}
+		if same {
+			return at
+		}
+	}
+	return -1
+}
+
+// spaceDifference names the white space in which two runs of lines differ.
+func spaceDifference(near []line, text []string) string {
+	indented := false
+	for i, l := range near {
+		have, want := indentOf(l.text), indentOf(text[i])
+		if have != want {
+			indented = true
+		}
+		if strings.Contains(have, "\t") && want != "" && !strings.Contains(want, "\t") {
+			return "indentation (the file has tabs, the text has spaces)"
+		}
+		if strings.Contains(want, "\t") && have != "" && !strings.Contains(have, "\t") {
+			return "indentation (the file has spaces, the text has tabs)"
+		}
+	}
+	if indented {
+		return "indentation"
+	}
+	if !slices.ContainsFunc(text, func(s string) bool { return !slices.ContainsFunc(near, func(l line) bool { return l.text == s }) }) {
+		return "blank lines before or after"
+	}
+	return "white space at the ends of lines"
+}
+
+func indentOf(s string) string { return s[:len(s)-len(strings.TrimLeft(s, " \t"))] }
+
+// hasLineNumbers reports whether each line begins as those of read do.
+func hasLineNumbers(text []string) bool {
+	for _, s := range text {
+		number, _, found := strings.Cut(strings.TrimLeft(s, " "), "\t")
+		if _, err := strconv.Atoi(number); !found || err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// nearest returns the run of lines that is most like the text: with the most
+// lines equal but for white space, or else with a line like its longest one.
+func nearest(file []line, text []string) (at, size int) {
+	size = min(len(text), len(file), maxNearLines)
+	if at, n := mostEqual(file, text); n > 0 {
+		return at, min(size, len(file)-at)
+	}
+	longest := 0
+	for i := range text {
+		if len(text[i]) > len(text[longest]) {
+			longest = i
+		}
+	}
+	best, score := -1, 0.5
+	for i := range min(len(file), maxScored) {
+		if s := similarity(strings.TrimSpace(file[i].text), strings.TrimSpace(text[longest])); s > score {
+			best, score = i, s
+		}
+	}
+	if best < 0 {
+		return -1, 0
+	}
+	at = max(0, best-min(longest, maxNearLines-1))
+	return at, min(size, len(file)-at)
+}
+
+// mostEqual returns the start of the run that has the most lines in common
+// with the text, and how many. Short lines such as "}" do not count.
+func mostEqual(file []line, text []string) (at, most int) {
+	if len(file)*len(text) > maxCompare {
+		return 0, 0
+	}
+	trimmed := make([]string, len(text))
+	for i, s := range text {
+		trimmed[i] = strings.TrimSpace(s)
+	}
+	for from := range file {
+		n := 0
+		for i := 0; i < len(trimmed) && from+i < len(file); i++ {
+			if len(trimmed[i]) >= 3 && strings.TrimSpace(file[from+i].text) == trimmed[i] {
+				n++
+			}
+		}
+		if n > most {
+			at, most = from, n
+		}
+	}
+	return at, most
+}
+
+// similarity is the Dice coefficient of the pairs of bytes of two strings:
+// 1 for equal ones, 0 for such that share no pair.
+func similarity(a, b string) float64 {
+	a, b = a[:min(len(a), maxNearBytes)], b[:min(len(b), maxNearBytes)]
+	if len(a) < 2 || len(b) < 2 {
+		return 0
+	}
+	pairs := make(map[[2]byte]int, len(a))
+	for i := range len(a) - 1 {
+		pairs[[2]byte{a[i], a[i+1]}]++
+	}
+	shared := 0
+	for i := range len(b) - 1 {
+		if pair := [2]byte{b[i], b[i+1]}; pairs[pair] > 0 {
+			pairs[pair]--
+			shared++
+		}
+	}
+	return 2 * float64(shared) / float64(len(a)+len(b)-2)
+}
+
+// numbered shows lines as read does.
+func numbered(file []line, at, size int) string {
+	var b strings.Builder
+	for i := at; i < at+min(size, maxNearLines); i++ {
+		text := file[i].text
+		if len(text) > maxNearBytes {
+			text = text[:runeBoundary([]byte(text), maxNearBytes)] + " …"
+		}
+		fmt.Fprintf(&b, "%6d\t%s\n", i+1, strings.ToValidUTF8(text, "\uFFFD"))
+	}
+	if size > maxNearLines {
+		fmt.Fprintf(&b, "   … (%d more lines)\n", size-maxNearLines)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

@@ -1,0 +1,173 @@
+package file
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/settle-agent/settle/tool"
+)
+
+const editSchema = `{
+	"type": "object",
+	"properties": {
+		"path": {"type": "string", "minLength": 1, "description": "File to change, relative to the working directory or absolute."},
+		"old_string": {"type": "string", "minLength": 1, "description": "Text to replace, exactly as it is in the file, without read's line numbers. It must occur once, unless replace_all is set."},
+		"new_string": {"type": "string", "description": "Text to put in its place."},
+		"replace_all": {"type": "boolean", "description": "Replace every occurrence; false by default."}
+	},
+	"required": ["path", "old_string", "new_string"],
+	"additionalProperties": false
+}`
+
+type editTool struct{ w *Workspace }
+
+// Spec implements tool.Tool.
+func (editTool) Spec() tool.Spec {
+	return tool.Spec{
+		Name: "edit",
+		Description: "Replaces a text in a file. The text must match exactly, white space included, and occur once: " +
+			"take in lines around it to make it unique, or set replace_all. Line endings of the file are kept. " +
+			"If it does not match, nothing is changed and the nearest lines are shown.",
+		Schema: json.RawMessage(editSchema),
+	}
+}
+
+type editArgs struct {
+	Path string
+	Old  string `json:"old_string"`
+	New  string `json:"new_string"`
+	All  bool   `json:"replace_all"`
+}
+
+// Title implements tool.Titler.
+func (editTool) Title(args json.RawMessage) string { return title("edit", args) }
+
+// Run implements tool.Tool.
+func (t editTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
+	in, err := decode[editArgs](call)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	p, err := t.w.locate(call.Dir, in.Path)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	if err := t.w.checkMask(in.Path, in.New); err != nil {
+		return tool.Result{}, err
+	}
+	release, err := t.w.locks.acquire(ctx, p.key)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	defer release()
+	return t.w.edit(ctx, p, in)
+}
+
+// edit changes the file at p, whose lock is held.
+func (w *Workspace) edit(ctx context.Context, p place, in editArgs) (tool.Result, error) {
+	s, err := load(ctx, p)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	if !s.exists() {
+		return tool.Result{}, fmt.Errorf("there is no file %q%s; to create it use write", p.shown, suggest(p))
+	}
+	content, n, err := substitute(ctx, s, in)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	if err := replace(ctx, s, content); err != nil {
+		return tool.Result{}, err
+	}
+	w.learnChange(p, s.data, content)
+	c := newChange(p.shown, "", s.data, content, maxDiffBytes)
+	places := "1 place"
+	if n > 1 {
+		places = fmt.Sprintf("%d places", n)
+	}
+	return tool.Result{Output: fmt.Sprintf("edited %s in %s (%s)", p.shown, places, c.counts()), Detail: detail(c)}, nil
+}
+
+// substitute returns the content with the replacement made, and in how many
+// places. Every byte outside of those is as it was.
+func substitute(ctx context.Context, s *snapshot, in editArgs) ([]byte, int, error) {
+	if in.Old == in.New {
+		return nil, 0, errors.New("old_string and new_string are equal; nothing to change")
+	}
+	found, err := choose(ctx, s, in)
+	if err != nil {
+		return nil, 0, err
+	}
+	ending := lineEnding(s.data)
+	out := make([]byte, 0, len(s.data)+len(in.New))
+	at := 0
+	for _, m := range found {
+		out = append(out, s.data[at:m.from]...)
+		out = append(out, replacement(s.data[m.from:m.to], in.New, ending)...)
+		if at = m.to; len(out) > maxEditBytes {
+			return nil, 0, fmt.Errorf("%q would grow beyond the %s that this tool writes; nothing was changed", s.shown, byteCount(maxEditBytes))
+		}
+	}
+	out = append(out, s.data[at:]...)
+	if bytes.Equal(out, s.data) {
+		return nil, 0, errors.New("old_string and new_string differ only in line endings, which edit keeps as the file has them; nothing was changed")
+	}
+	return out, len(found), nil
+}
+
+// replacement gives text the line endings of what it replaces, or else those
+// of the file.
+func replacement(old []byte, text, fileEnding string) string {
+	if own := lineEnding(old); own != "" {
+		return withEnding(text, own)
+	}
+	return withEnding(text, fileEnding)
+}
+
+// choose returns the places to replace, in order and apart from each other.
+func choose(ctx context.Context, s *snapshot, in editArgs) ([]span, error) {
+	var found []span
+	var starts []int
+	total := 0
+	for m := range matches(ctx, s.data, in.Old) {
+		if total++; total > maxMatches {
+			return nil, fmt.Errorf("old_string occurs more than %d times in %q; nothing was changed. Take in more text around the place you mean", maxMatches, s.shown)
+		}
+		if len(starts) < maxListed {
+			starts = append(starts, lineNumber(s.data, m.from))
+		}
+		if n := len(found); n == 0 || in.All && m.from >= found[n-1].to {
+			found = append(found, m)
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if total == 0 {
+		text := strings.Split(strings.ReplaceAll(in.Old, "\r\n", "\n"), "\n")
+		return nil, errors.New(explainMissing("old_string", s.shown, splitLines(string(s.data)), text) + "\nNothing was changed.")
+	}
+	if total > 1 && !in.All {
+		return nil, fmt.Errorf("old_string occurs %d times in %q, beginning on lines %s; nothing was changed. "+
+			"Take in more lines around the one you mean, or set replace_all", total, s.shown, listed(starts, total))
+	}
+	return found, nil
+}
+
+// maxMatches bounds how many places of a file are held in memory.
+const maxMatches = 100_000
+
+// maxListed bounds how many line numbers an error lists.
+const maxListed = 20
+
+func listed(lines []int, total int) string {
+	s := strings.Trim(strings.Join(strings.Fields(fmt.Sprint(lines)), ", "), "[]")
+	if total > len(lines) {
+		s += ", …"
+	}
+	return s
+}

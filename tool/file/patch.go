@@ -1,0 +1,115 @@
+package file
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/settle-agent/settle/tool"
+)
+
+// patchGrammar is the grammar, in Lark's notation, that Codex gives GPT-5
+// models for this tool (openai/codex, codex-rs: tool_apply_patch.lark).
+const patchGrammar = `start: begin_patch hunk+ end_patch
+begin_patch: "*** Begin Patch" LF
+end_patch: "*** End Patch" LF?
+
+hunk: add_hunk | delete_hunk | update_hunk
+add_hunk: "*** Add File: " filename LF add_line+
+delete_hunk: "*** Delete File: " filename LF
+update_hunk: "*** Update File: " filename LF change_move? change?
+
+filename: /(.+)/
+add_line: "+" /(.*)/ LF -> line
+
+change_move: "*** Move to: " filename LF
+change: (change_context | change_line)+ eof_line?
+change_context: ("@@" | "@@ " /(.+)/) LF
+change_line: ("+" | "-" | " ") /(.*)/ LF
+eof_line: "*** End of File" LF
+
+%import common.LF
+`
+
+const patchSchema = `{
+	"type": "object",
+	"properties": {
+		"input": {"type": "string", "minLength": 1, "description": "The whole patch, from *** Begin Patch to *** End Patch."}
+	},
+	"required": ["input"],
+	"additionalProperties": false
+}`
+
+const patchDescription = `Changes files by a patch. Either all of it applies or nothing is written.
+
+*** Begin Patch
+*** Update File: path/of/file.py
+@@ def function_around_the_change():
+ line of context
+-line to remove
++line to add
+ line of context
+*** Add File: path/of/new.py
++every line begins with a plus
+*** Delete File: path/of/old.py
+*** End Patch
+
+Paths are relative to the working directory or absolute. "*** Move to: path" after an Update File line renames the file. ` +
+	`Give three lines of context around each change, exactly as they are in the file; where they occur more than once, name the line of the class or function after @@. ` +
+	`"*** End of File" after a change says that it ends the file. Changes of a file are in the file's order.`
+
+type patchTool struct{ w *Workspace }
+
+// Spec implements tool.Tool.
+func (patchTool) Spec() tool.Spec {
+	return tool.Spec{
+		Name:        "apply_patch",
+		Description: patchDescription,
+		Schema:      json.RawMessage(patchSchema),
+		Grammar:     patchGrammar,
+	}
+}
+
+type patchArgs struct{ Input string }
+
+// Title implements tool.Titler. A patch that does not parse has a title too.
+func (patchTool) Title(args json.RawMessage) string {
+	var in patchArgs
+	if err := json.Unmarshal(args, &in); err != nil {
+		return "apply_patch"
+	}
+	var paths []string
+	for l := range strings.Lines(in.Input) {
+		for _, kind := range []opKind{opAdd, opDelete, opUpdate} {
+			if path, ok := strings.CutPrefix(l, "*** "+string(kind)+": "); ok {
+				paths = append(paths, strings.TrimSpace(path))
+			}
+		}
+	}
+	return "patch " + strings.Join(paths, ", ")
+}
+
+// Run implements tool.Tool.
+func (t patchTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
+	in, err := decode[patchArgs](call)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	ops, err := parsePatch(in.Input)
+	if err != nil {
+		return tool.Result{}, fmt.Errorf("%w\nNothing was written", err)
+	}
+	p := &plan{w: t.w, dir: call.Dir, files: map[string]*planned{}}
+	release, err := p.lock(ctx, ops)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	defer release()
+	for _, op := range ops {
+		if err := p.apply(ctx, op); err != nil {
+			return tool.Result{}, fmt.Errorf("%w\nNothing was written", err)
+		}
+	}
+	return p.carryOut(ctx)
+}

@@ -1,0 +1,316 @@
+package file
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/settle-agent/settle/tool"
+)
+
+// maxPlanBytes bounds the files that one patch holds in memory.
+const maxPlanBytes = 64 << 20
+
+// plan is what a patch will do, made in memory before anything is written.
+type plan struct {
+	w     *Workspace
+	dir   string
+	files map[string]*planned // by key
+	order []*planned          // as the patch names them
+	bytes int
+}
+
+// planned is a file as it is and as the patch will leave it.
+type planned struct {
+	*snapshot
+	content []byte // nil: no file
+	moved   *planned
+}
+
+// lock takes the locks of all paths of a patch at once.
+func (p *plan) lock(ctx context.Context, ops []patchOp) (release func(), err error) {
+	var keys []string
+	for _, op := range ops {
+		for _, path := range []string{op.path, op.moveTo} {
+			if path == "" {
+				continue
+			}
+			place, err := p.w.locate(p.dir, path)
+			if err != nil {
+				return nil, fmt.Errorf("line %d of the patch: %w\nNothing was written", op.line, err)
+			}
+			keys = append(keys, place.key)
+		}
+	}
+	return p.w.locks.acquire(ctx, keys...)
+}
+
+// file returns what the plan has of a path, loading it if it is new.
+func (p *plan) file(ctx context.Context, path string) (*planned, error) {
+	place, err := p.w.locate(p.dir, path)
+	if err != nil {
+		return nil, err
+	}
+	if f := p.files[place.key]; f != nil {
+		return f, nil
+	}
+	s, err := load(ctx, place)
+	if err != nil {
+		return nil, err
+	}
+	if p.bytes += len(s.data); p.bytes > maxPlanBytes {
+		return nil, fmt.Errorf("the files of the patch have more than %s together; use several patches", byteCount(maxPlanBytes))
+	}
+	f := &planned{snapshot: s, content: s.data}
+	p.files[place.key] = f
+	p.order = append(p.order, f)
+	return f, nil
+}
+
+// apply works one section into the plan.
+func (p *plan) apply(ctx context.Context, op patchOp) error {
+	f, err := p.file(ctx, op.path)
+	if err != nil {
+		return fmt.Errorf("line %d of the patch: %w", op.line, err)
+	}
+	switch op.kind {
+	case opAdd:
+		err = p.add(f, op)
+	case opDelete:
+		err = p.remove(f)
+	case opUpdate:
+		err = p.update(ctx, f, op)
+	}
+	if err != nil && !strings.HasPrefix(err.Error(), "line ") {
+		err = fmt.Errorf("line %d of the patch: %w", op.line, err)
+	}
+	return err
+}
+
+func (p *plan) add(f *planned, op patchOp) error {
+	if f.content != nil {
+		if err := p.w.mayReplace(f.snapshot); err != nil {
+			return fmt.Errorf("%q exists already; change it with Update File", f.shown)
+		}
+	}
+	text := ""
+	if len(op.add) > 0 {
+		text = strings.Join(op.add, "\n") + "\n"
+	}
+	if err := p.w.checkMask(op.path, text); err != nil {
+		return err
+	}
+	f.content, _ = keepForm(f.data, text)
+	return nil
+}
+
+func (p *plan) remove(f *planned) error {
+	if err := f.mayVanish("delete"); err != nil {
+		return err
+	}
+	f.content = nil
+	return nil
+}
+
+// mayVanish refuses what would remove something else than the patch names.
+func (f *planned) mayVanish(verb string) error {
+	if f.content == nil {
+		return fmt.Errorf("there is no file %q to %s%s", f.shown, verb, suggest(f.place))
+	}
+	if info, err := os.Lstat(f.named); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return fmt.Errorf("%q is a symbolic link; %s it with a shell command", f.shown, verb)
+	}
+	return nil
+}
+
+func (p *plan) update(ctx context.Context, f *planned, op patchOp) error {
+	if f.content == nil {
+		return fmt.Errorf("there is no file %q to update%s", f.shown, suggest(f.place))
+	}
+	for _, h := range op.hunks {
+		for _, l := range h.lines {
+			if l.mark != '+' {
+				continue
+			}
+			if err := p.w.checkMask(op.path, l.text); err != nil {
+				return fmt.Errorf("line %d of the patch: %w", h.line, err)
+			}
+		}
+	}
+	content, err := applyHunks(ctx, f.shown, f.content, op.hunks)
+	if err != nil {
+		return err
+	}
+	if op.moveTo == "" {
+		f.content = content
+		return nil
+	}
+	to, err := p.file(ctx, op.moveTo)
+	if err != nil {
+		return err
+	}
+	if to == f {
+		f.content = content
+		return nil
+	}
+	if err := f.mayVanish("move"); err != nil {
+		return err
+	}
+	if to.content != nil {
+		return fmt.Errorf("cannot move %q to %q: that exists already", f.shown, to.shown)
+	}
+	to.content, to.moved, f.content = content, f, nil
+	return nil
+}
+
+// changed reports whether the plan does anything to the file.
+func (f *planned) changed() bool {
+	return (f.content == nil) != !f.exists() || string(f.content) != string(f.data)
+}
+
+// carryOut writes the plan. All new content is staged before the first file
+// is replaced, so that a full disk is found while all is as it was.
+func (p *plan) carryOut(ctx context.Context) (result tool.Result, err error) {
+	ready, err := p.stageAll()
+	defer func() {
+		for _, st := range ready {
+			err = errors.Join(err, st.discard())
+		}
+	}()
+	if err != nil {
+		return tool.Result{}, err
+	}
+	if ctx.Err() != nil {
+		return tool.Result{}, context.Cause(ctx)
+	}
+	var done []*planned
+	for _, f := range p.inOrder() {
+		if err := p.finish(f, ready[f]); err != nil {
+			return p.report(done), partly(done, err)
+		}
+		done = append(done, f)
+	}
+	if len(done) == 0 {
+		return tool.Result{}, errors.New("the patch changes nothing: the files are already as it would leave them")
+	}
+	return p.report(done), nil
+}
+
+// inOrder returns the files to change, with those to delete last: a moved file
+// is in its new place before it leaves the old one.
+func (p *plan) inOrder() []*planned {
+	var writes, deletes []*planned
+	for _, f := range p.order {
+		switch {
+		case !f.changed():
+		case f.content == nil:
+			deletes = append(deletes, f)
+		default:
+			writes = append(writes, f)
+		}
+	}
+	return append(writes, deletes...)
+}
+
+func (p *plan) stageAll() (map[*planned]*staged, error) {
+	ready := map[*planned]*staged{}
+	for _, f := range p.order {
+		if !f.changed() || f.content == nil {
+			continue
+		}
+		var like fs.FileInfo
+		if f.moved != nil {
+			like = f.moved.info
+		}
+		st, err := stage(f.snapshot, f.content, like)
+		if err != nil {
+			return ready, err
+		}
+		ready[f] = st
+	}
+	return ready, nil
+}
+
+// finish puts one file in the state that the plan has for it.
+func (p *plan) finish(f *planned, st *staged) error {
+	if st != nil {
+		if err := st.commit(); err != nil {
+			return err
+		}
+		if f.exists() {
+			p.w.learnChange(f.place, f.data, f.content)
+		} else {
+			p.w.learn(f.place, sha256.Sum256(f.content))
+		}
+		return nil
+	}
+	if err := f.unchanged(); err != nil {
+		return err
+	}
+	if err := os.Remove(f.real); err != nil {
+		return fmt.Errorf("cannot delete %q: %w", f.shown, err)
+	}
+	p.w.forget(f.place)
+	return nil
+}
+
+// partly says how far a patch got that failed on the way.
+func partly(done []*planned, err error) error {
+	if len(done) == 0 {
+		return fmt.Errorf("%w\nNothing was written", err)
+	}
+	names := make([]string, len(done))
+	for i, f := range done {
+		names[i] = fmt.Sprintf("%q", f.shown)
+	}
+	return fmt.Errorf("%w\nThe patch is applied in part: done are %s, nothing else was changed", err, strings.Join(names, ", "))
+}
+
+// report says what was done, in the letters that version control uses.
+func (p *plan) report(done []*planned) tool.Result {
+	var out strings.Builder
+	out.WriteString("patched:")
+	changes := make([]Change, 0, len(done))
+	room := maxDiffBytes
+	for _, f := range done {
+		if f.content == nil && p.movedFrom(f) {
+			continue // Told with its new place.
+		}
+		c, letter := newChange(f.shown, "", before(f), f.content, room), "M"
+		switch {
+		case f.moved != nil:
+			c, letter = newChange(f.shown, f.moved.shown, f.moved.data, f.content, room), "R"
+		case f.content == nil:
+			letter = "D"
+		case !f.exists():
+			letter = "A"
+		}
+		room -= len(c.Diff)
+		changes = append(changes, c)
+		fmt.Fprintf(&out, "\n%s %s (%s)", letter, f.shown, c.counts())
+		if f.moved != nil {
+			fmt.Fprintf(&out, " from %s", f.moved.shown)
+		}
+	}
+	return tool.Result{Output: out.String(), Detail: detail(changes...)}
+}
+
+func before(f *planned) []byte {
+	if !f.exists() {
+		return nil
+	}
+	return f.data
+}
+
+func (p *plan) movedFrom(f *planned) bool {
+	for _, other := range p.order {
+		if other.moved == f && other.content != nil {
+			return true
+		}
+	}
+	return false
+}

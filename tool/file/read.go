@@ -1,0 +1,162 @@
+package file
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/settle-agent/settle/tool"
+	"github.com/settle-agent/settle/tool/internal/disk"
+)
+
+const (
+	maxReadLines  = 2000
+	maxReadBytes  = 64 << 10
+	maxLineBytes  = 2000
+	sniffBytes    = 8000 // as git looks for a NUL in
+	maxCountBytes = 64 << 20
+)
+
+const readSchema = `{
+	"type": "object",
+	"properties": {
+		"path": {"type": "string", "minLength": 1, "description": "File to read, relative to the working directory or absolute."},
+		"offset": {"type": "integer", "minimum": 1, "description": "Line to begin with; 1 by default."},
+		"limit": {"type": "integer", "minimum": 1, "maximum": 2000, "description": "Number of lines; 2000 by default."}
+	},
+	"required": ["path"],
+	"additionalProperties": false
+}`
+
+type readTool struct{ w *Workspace }
+
+// Spec implements tool.Tool.
+func (readTool) Spec() tool.Spec {
+	return tool.Spec{
+		Name: "read",
+		Description: "Reads a text file. Each line comes with its number and a tab, which are not part of the file. " +
+			"At most 2000 lines and 64 KiB a call; the end of the output says how to read on. Lines over 2000 bytes are cut. " +
+			"Images and other binary files are described, not shown. For directories use list.",
+		Schema:   json.RawMessage(readSchema),
+		ReadOnly: true,
+	}
+}
+
+// readArgs has numbers as float64 since 10.0 is an integer to JSON Schema.
+type readArgs struct {
+	Path          string
+	Offset, Limit float64
+}
+
+// Title implements tool.Titler.
+func (readTool) Title(args json.RawMessage) string {
+	var in readArgs
+	if err := json.Unmarshal(args, &in); err != nil || in.Offset == 0 && in.Limit == 0 {
+		return title("read", args)
+	}
+	from := max(int(in.Offset), 1)
+	if in.Limit == 0 {
+		return fmt.Sprintf("read %s from line %d", in.Path, from)
+	}
+	return fmt.Sprintf("read %s lines %d-%d", in.Path, from, from+int(in.Limit)-1)
+}
+
+// Run implements tool.Tool.
+func (t readTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
+	in, err := decode[readArgs](call)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	p, err := t.w.locate(call.Dir, in.Path)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	release, err := t.w.locks.acquire(ctx, p.key)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	defer release()
+	return t.w.read(ctx, p, in)
+}
+
+// read reads from the file at p, whose lock is held.
+func (w *Workspace) read(ctx context.Context, p place, in readArgs) (tool.Result, error) {
+	f, info, err := disk.Open(p.real)
+	if err != nil {
+		return tool.Result{}, explainOpen(p, err)
+	}
+	defer f.Close()
+	head := make([]byte, sniffBytes)
+	n, err := io.ReadFull(contextReader{ctx, f}, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return tool.Result{}, fmt.Errorf("cannot read %q: %w", p.shown, err)
+	}
+	if about := describeBinary(head[:n], f); about != "" {
+		return tool.Result{Output: fmt.Sprintf("%s is %s, %s; its content is not shown", p.shown, about, byteCount(info.Size()))}, nil
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return tool.Result{}, fmt.Errorf("cannot read %q: %w", p.shown, err)
+	}
+	v := newView(int(in.Offset), int(in.Limit))
+	if err := v.scan(contextReader{ctx, f}); err != nil {
+		return tool.Result{}, fmt.Errorf("cannot read %q: %w", p.shown, err)
+	}
+	if v.ended {
+		w.learn(p, v.digest())
+	}
+	output, err := v.render(p.shown)
+	return tool.Result{Output: output}, err
+}
+
+// explainOpen says what else the model could do.
+func explainOpen(p place, err error) error {
+	switch {
+	case errors.Is(err, disk.ErrDirectory):
+		return fmt.Errorf("%q is a directory; use list to see what is in it", p.shown)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no file %q%s", p.shown, suggest(p))
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("cannot read %q: permission denied", p.shown)
+	}
+	return fmt.Errorf("cannot read %q: %w", p.shown, err)
+}
+
+// maxSuggestNames bounds how many names of a directory are looked at.
+const maxSuggestNames = 2000
+
+// suggest names files beside p that p may have been meant to be.
+func suggest(p place) string {
+	dir, base := splitPath(p.named)
+	d, err := os.Open(dir)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return "; its directory does not exist either"
+		}
+		return ""
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(maxSuggestNames)
+	slices.Sort(names)
+	shownDir, _ := splitPath(p.shown)
+	var near []string
+	for _, name := range names {
+		if len(near) < 3 && (strings.EqualFold(name, base) || similarity(name, base) >= 0.5) {
+			near = append(near, fmt.Sprintf("%q", shownDir+name))
+		}
+	}
+	if len(near) == 0 {
+		return ""
+	}
+	return "; there is " + strings.Join(near, ", ")
+}
+
+func splitPath(path string) (dir, base string) {
+	at := strings.LastIndexAny(path, `/`+string(os.PathSeparator))
+	return path[:at+1], path[at+1:]
+}

@@ -1,0 +1,169 @@
+package file
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/settle-agent/settle/tool"
+	"github.com/settle-agent/settle/tool/internal/disk"
+)
+
+// Config is what a Workspace needs from outside.
+type Config struct {
+	// Masked reports whether a text contains the mask that stands for a
+	// secret; what it says yes to is not written. Nil: nothing is masked.
+	Masked func(text string) bool
+}
+
+// Workspace is what a session's file tools share: who works on which path,
+// and what the model knows of each file. It is safe for concurrent use.
+type Workspace struct {
+	masked func(text string) bool
+	locks  locks
+
+	mu    sync.Mutex
+	known map[string]digest // guarded by mu; by key of a real path
+}
+
+// digest is the hash of a whole file.
+type digest [sha256.Size]byte
+
+// NewWorkspace returns a workspace in which the model knows no file yet.
+func NewWorkspace(cfg Config) *Workspace {
+	masked := cfg.Masked
+	if masked == nil {
+		masked = func(string) bool { return false }
+	}
+	return &Workspace{masked: masked, known: map[string]digest{}}
+}
+
+// Tools returns read, write, edit and apply_patch. Models are offered either
+// edit or apply_patch; [tool.Set.Only] chooses.
+func (w *Workspace) Tools() []tool.Tool {
+	return []tool.Tool{readTool{w}, writeTool{w}, editTool{w}, patchTool{w}}
+}
+
+// knowledge is what the model knows of a file's present content.
+type knowledge int
+
+const (
+	unread  knowledge = iota // it never saw it
+	stale                    // it saw something else
+	current                  // it saw this
+)
+
+func (w *Workspace) knows(p place, content []byte) knowledge {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	sum, ok := w.known[p.key]
+	switch {
+	case !ok:
+		return unread
+	case sum != sha256.Sum256(content):
+		return stale
+	}
+	return current
+}
+
+// learn notes that the model has seen, or written, the whole of a file.
+func (w *Workspace) learn(p place, sum digest) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.known[p.key] = sum
+}
+
+// learnChange notes that the model replaced old by content. Who knew the old
+// knows the new; who had seen only a part still does not know the whole.
+func (w *Workspace) learnChange(p place, old, content []byte) {
+	if w.knows(p, old) == current {
+		w.learn(p, sha256.Sum256(content))
+	}
+}
+
+func (w *Workspace) forget(p place) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.known, p.key)
+}
+
+func (w *Workspace) checkMask(p, text string) error {
+	if w.masked(text) {
+		return fmt.Errorf("refused: the text for %q contains settle's mask of a secret, and would put the mask where the secret belongs; "+
+			"nothing was written. Leave the lines with the secret alone, or have the value read from the environment", p)
+	}
+	return nil
+}
+
+// place is where a tool works.
+type place struct {
+	shown string // for messages: relative to the session's directory
+	named string // absolute, as the model named it
+	real  string // with links resolved; the file need not exist
+	key   string // equal for all names of one file
+}
+
+func (w *Workspace) locate(dir, path string) (place, error) {
+	named, err := disk.Resolve(dir, path)
+	if err != nil {
+		return place{}, err
+	}
+	real, err := realPath(named)
+	if err != nil {
+		return place{}, fmt.Errorf("cannot find %q: %w", path, err)
+	}
+	return place{shown: disk.Display(dir, named), named: named, real: real, key: keyOf(real)}, nil
+}
+
+// keyOf makes one key of names that differ in case where file systems commonly
+// ignore it. Where they do not, two files share a lock, which is harmless.
+func keyOf(real string) string {
+	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
+		return strings.ToLower(real)
+	}
+	return real
+}
+
+const maxLinks = 40 // as Linux has it
+
+// realPath resolves links, the last one too, of a path that need not exist: a
+// write to a dangling link creates what it points to.
+func realPath(path string) (string, error) {
+	for range maxLinks {
+		parent, err := realDir(filepath.Dir(path))
+		if err != nil {
+			return "", err
+		}
+		path = filepath.Join(parent, filepath.Base(path))
+		info, err := os.Lstat(path)
+		if err != nil || info.Mode()&os.ModeSymlink == 0 {
+			return path, nil // What is wrong with it, the open will say.
+		}
+		target, err := os.Readlink(path)
+		if err != nil {
+			return "", err
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(parent, target)
+		}
+		path = target
+	}
+	return "", fmt.Errorf("%q: too many symbolic links", path)
+}
+
+// realDir resolves the part of dir that exists.
+func realDir(dir string) (string, error) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err == nil || !os.IsNotExist(err) || filepath.Dir(dir) == dir {
+		return real, err
+	}
+	parent, err := realDir(filepath.Dir(dir))
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(parent, filepath.Base(dir)), nil
+}

@@ -1,0 +1,122 @@
+package file
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/settle-agent/settle/tool"
+)
+
+const writeSchema = `{
+	"type": "object",
+	"properties": {
+		"path": {"type": "string", "minLength": 1, "description": "File to write, relative to the working directory or absolute. Missing directories are created."},
+		"content": {"type": "string", "description": "The whole new content of the file."}
+	},
+	"required": ["path", "content"],
+	"additionalProperties": false
+}`
+
+type writeTool struct{ w *Workspace }
+
+// Spec implements tool.Tool.
+func (writeTool) Spec() tool.Spec {
+	return tool.Spec{
+		Name: "write",
+		Description: "Writes a whole file, creating it if need be. An existing file must have been read first, and is only replaced " +
+			"if it has not changed since; for small changes use edit. Line endings and mode of an existing file are kept.",
+		Schema: json.RawMessage(writeSchema),
+	}
+}
+
+// Title implements tool.Titler.
+func (writeTool) Title(args json.RawMessage) string { return title("write", args) }
+
+// Run implements tool.Tool.
+func (t writeTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
+	in, err := decode[struct{ Path, Content string }](call)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	if strings.HasSuffix(in.Path, "/") || strings.HasSuffix(in.Path, string(filepath.Separator)) {
+		return tool.Result{}, fmt.Errorf("%q ends in a slash: it names a directory, not a file", in.Path)
+	}
+	p, err := t.w.locate(call.Dir, in.Path)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	if err := t.w.checkMask(in.Path, in.Content); err != nil {
+		return tool.Result{}, err
+	}
+	release, err := t.w.locks.acquire(ctx, p.key)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	defer release()
+	return t.w.write(ctx, p, in.Content)
+}
+
+// write replaces the file at p, whose lock is held.
+func (w *Workspace) write(ctx context.Context, p place, text string) (tool.Result, error) {
+	s, err := load(ctx, p)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	content, kept := keepForm(s.data, text)
+	if s.exists() && (bytes.Equal(s.data, content) || string(s.data) == text) {
+		w.learn(p, sha256.Sum256(s.data))
+		return tool.Result{Output: fmt.Sprintf("unchanged: %s has this content already", p.shown)}, nil
+	}
+	if err := w.mayReplace(s); err != nil {
+		return tool.Result{}, err
+	}
+	if err := replace(ctx, s, content); err != nil {
+		return tool.Result{}, err
+	}
+	w.learn(p, sha256.Sum256(content))
+	verb := "replaced"
+	if !s.exists() {
+		verb = "created"
+	}
+	c := newChange(p.shown, "", s.data, content, maxDiffBytes)
+	return tool.Result{
+		Output: fmt.Sprintf("%s %s (%s, %s)%s", verb, p.shown, byteCount(int64(len(content))), c.counts(), kept),
+		Detail: detail(c),
+	}, nil
+}
+
+// mayReplace refuses to overwrite what the model has not seen: somebody's
+// work would be lost without anybody having decided so.
+func (w *Workspace) mayReplace(s *snapshot) error {
+	if !s.exists() || len(s.data) == 0 {
+		return nil
+	}
+	switch w.knows(s.place, s.data) {
+	case unread:
+		return fmt.Errorf("refused: %q exists (%s) and has not been read in this session; nothing was written. "+
+			"Read it first, or change it with edit", s.shown, byteCount(int64(len(s.data))))
+	case stale:
+		return fmt.Errorf("refused: %q has changed since it was last read; nothing was written. "+
+			"Read it again and decide what of the other change is to stay", s.shown)
+	}
+	return nil
+}
+
+// keepForm gives text what of the old content's form a model does not see:
+// CRLF line endings and a byte order mark. It says in words what it kept.
+func keepForm(old []byte, text string) (content []byte, kept string) {
+	if lineEnding(old) == "\r\n" && !bytes.Contains(bytes.ReplaceAll(old, []byte("\r\n"), nil), []byte("\n")) {
+		if converted := withEnding(text, "\r\n"); converted != text {
+			text, kept = converted, "; kept its CRLF line endings"
+		}
+	}
+	if strings.HasPrefix(string(old[:min(len(old), len(utf8BOM))]), utf8BOM) && !strings.HasPrefix(text, utf8BOM) {
+		text, kept = utf8BOM+text, kept+"; kept its byte order mark"
+	}
+	return []byte(text), kept
+}
