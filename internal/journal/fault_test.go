@@ -59,6 +59,7 @@ func (d *disk) Allocate(off, size int64) error {
 	case d.unable:
 		return fmt.Errorf("allocate: %w", errors.ErrUnsupported)
 	case d.capacity > 0 && off+size > d.capacity:
+		d.allocated = min(d.allocated, max(off, d.size)) // as tmpfs does
 		return &os.PathError{Op: "allocate", Err: syscall.ENOSPC}
 	}
 	d.allocated = max(d.allocated, off+size)

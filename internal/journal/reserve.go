@@ -79,25 +79,28 @@ func (r *reserve) want(batch []event.Event, lengths []int) int64 {
 	return reserveBase + text
 }
 
-// extend makes sure that there is room for want bytes after off.
+// extend makes sure that there is room for want bytes after off. It never
+// asks for what it has: tmpfs, when it refuses, takes back what it had given
+// of the range.
 func (r *reserve) extend(f File, off, want int64) error {
 	if r.none || want == 0 || off+want <= r.allocated {
 		return nil
 	}
-	err := f.Allocate(off, want+reserveStep)
-	if err == nil {
-		r.allocated = off + want + reserveStep
-		return nil
+	from := max(off, r.allocated)
+	end := off + want + reserveStep
+	err := f.Allocate(from, end-from)
+	if isFull(err) { // for so much; perhaps not for less
+		end = off + want
+		err = f.Allocate(from, end-from)
 	}
 	if errors.Is(err, errors.ErrUnsupported) {
 		r.none = true
 		return nil
 	}
-	if err := f.Allocate(off, want); err != nil {
-		return err
+	if err == nil {
+		r.allocated = end
 	}
-	r.allocated = off + want
-	return nil
+	return err
 }
 
 // release gives back what no ending needs any more.
