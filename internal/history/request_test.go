@@ -1,0 +1,331 @@
+package history_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/history"
+	"github.com/settle-agent/settle/model"
+)
+
+// tape writes a log event by event.
+type tape struct {
+	t     *testing.T
+	state event.State
+	at    time.Time
+}
+
+func newTape(t *testing.T) *tape {
+	p := &tape{t: t, state: event.State{Session: "s"}, at: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	return p.add(event.Event{Data: event.SessionOpened{}})
+}
+
+func (p *tape) add(events ...event.Event) *tape {
+	p.t.Helper()
+	for _, e := range events {
+		p.at = p.at.Add(time.Second)
+		e.V, e.Session, e.Seq, e.At = event.Version, "s", p.state.Seq+1, p.at
+		next, err := event.Fold(p.state, e)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		p.state = next
+	}
+	return p
+}
+
+func (p *tape) turn(text string) *tape {
+	p.t.Helper()
+	in := p.state.NextInput()
+	return p.add(
+		event.Event{Data: event.InputAccepted{Input: in, Text: text}},
+		event.Event{Turn: p.state.NextTurn(), Data: event.TurnStarted{Inputs: []string{in}}},
+	)
+}
+
+func (p *tape) id() string { return p.state.Running().ID }
+
+func (p *tape) attempt(inputs ...string) *tape {
+	p.t.Helper()
+	return p.add(event.Event{Turn: p.id(), Attempt: p.state.NextAttempt(), Data: event.AttemptStarted{Inputs: inputs}})
+}
+
+// begin starts an item of the running attempt, and end ends it.
+func (p *tape) begin(c event.Content) (item string) {
+	p.t.Helper()
+	item = p.state.NextItem(0)
+	p.add(event.Event{Turn: p.id(), Attempt: p.state.Running().Attempt().ID, Item: item, Data: event.ItemStarted{Type: c.Type}})
+	return item
+}
+
+func (p *tape) end(item string, d event.ItemEnded) *tape {
+	p.t.Helper()
+	return p.add(event.Event{Turn: p.id(), Attempt: p.state.Running().Item(item).Attempt, Item: item, Data: d})
+}
+
+func (p *tape) item(c event.Content) *tape {
+	p.t.Helper()
+	c.Provider, c.Model = "p", "m"
+	return p.end(p.begin(c), event.ItemEnded{Status: event.ItemCompleted, Content: c})
+}
+
+func (p *tape) text(s string) *tape { return p.item(event.Content{Type: event.Message, Text: s}) }
+
+func (p *tape) thought(s string, seal *model.Seal) *tape {
+	return p.item(event.Content{Type: event.Reasoning, Text: s, Seal: seal})
+}
+
+// call makes a call ready and, if it is to, starts it.
+func (p *tape) call(id, args string, starts string) string {
+	p.t.Helper()
+	item := p.begin(event.Content{Type: event.ToolCall})
+	in := event.Event{Turn: p.id(), Attempt: p.state.Running().Attempt().ID, Item: item}
+	ready, started := in, in
+	ready.Data, started.Data = event.CallReady{Name: "look", CallID: id, Arguments: args}, event.CallStarted{}
+	p.add(ready)
+	if starts == "starts" {
+		p.add(started)
+	}
+	return item
+}
+
+func (p *tape) gives(item, output string) *tape {
+	p.t.Helper()
+	c := p.state.Running().Item(item).Content()
+	c.Output, c.Provider, c.Model = output, "p", "m"
+	return p.end(item, event.ItemEnded{Status: event.ItemCompleted, Content: c})
+}
+
+func (p *tape) whole() *tape {
+	p.t.Helper()
+	return p.add(event.Event{Turn: p.id(), Attempt: p.state.Running().Attempt().ID, Data: event.AttemptEnded{Outcome: event.Completed}})
+}
+
+func (p *tape) ends(c *event.Cause) *tape {
+	p.t.Helper()
+	return p.add(event.Endings(p.state, c)...)
+}
+
+func target() history.Target { return history.Target{Provider: "p", Model: "m"} }
+
+// show prints a conversation in short.
+func show(items []model.Item) string {
+	var b strings.Builder
+	for _, i := range items {
+		fmt.Fprintf(&b, "%s", i.Role)
+		if i.CallID != "" {
+			fmt.Fprintf(&b, " %s", i.CallID)
+		}
+		if i.Failed {
+			b.WriteString(" failed")
+		}
+		if s := i.Text + i.Arguments; s != "" {
+			fmt.Fprintf(&b, ": %s", s)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+var seal = &model.Seal{Format: "signature", Data: "xyz"}
+
+func TestRequest(t *testing.T) {
+	user := event.Abort(event.Interrupted, "user")
+	cases := map[string]struct {
+		log    func(p *tape)
+		target func(*history.Target)
+		want   string
+	}{
+		"a turn with a call": {
+			log: func(p *tape) {
+				p.turn("hi").attempt().thought("hm", seal).text("I look.")
+				a := p.call("a", `{}`, "starts")
+				b := p.call("b", `{"x":1}`, "starts")
+				p.whole().gives(b, "B").gives(a, "A")
+			},
+			want: "user: hi\nreasoning: hm\nassistant: I look.\ncall a: {}\ncall b: {\"x\":1}\noutput a: A\noutput b: B\n",
+		},
+		"interrupted in the middle of text": {
+			log: func(p *tape) {
+				p.turn("hi").attempt().thought("hm", seal)
+				item := p.begin(event.Content{Type: event.Message})
+				p.add(event.Event{Turn: p.id(), Item: item, Attempt: p.state.Running().Attempt().ID, Data: event.ItemDelta{Stream: event.Text, Text: "half"}})
+				p.ends(user).turn("go on").attempt()
+			},
+			want: "user: hi\nassistant: half\nuser: [The turn was interrupted by the user here. Do not resume it unless asked to.]\nuser: go on\n",
+		},
+		"interrupted in calls": {
+			log: func(p *tape) {
+				p.turn("hi").attempt().thought("hm", seal)
+				p.call("a", `{}`, "starts")
+				p.call("b", `{}`, "waits")
+				p.begin(event.Content{Type: event.ToolCall})
+				p.ends(user).turn("go on").attempt()
+			},
+			want: "user: hi\nreasoning: hm\ncall a: {}\ncall b: {}\n" +
+				"output a failed: The call was interrupted by the user after 4.0 s; whether it took effect is unknown: look before you do it again. There was no output.\n" +
+				"output b failed: The call was interrupted by the user before it started; it had no effects.\n" +
+				"user: [The turn was interrupted by the user here. Do not resume it unless asked to.]\nuser: go on\n",
+		},
+		"a failed attempt keeps its started calls": {
+			log: func(p *tape) {
+				p.turn("hi").attempt().thought("hm", seal)
+				a := p.call("a", `{}`, "starts")
+				p.text("lost")
+				p.add(event.AttemptEndings(p.state, event.Fail(&event.Failure{}), event.AttemptEnded{})...)
+				p.gives(a, "A").attempt()
+			},
+			want: "user: hi\nreasoning: hm\ncall a: {}\noutput a: A\n",
+		},
+		"text after a call": {
+			log: func(p *tape) {
+				p.turn("hi").attempt()
+				a := p.call("a", `{}`, "starts")
+				p.text("meanwhile").whole().gives(a, "A")
+			},
+			want: "user: hi\ncall a: {}\noutput a: A\n",
+		},
+		"text after a call, where it may be": {
+			log: func(p *tape) {
+				p.turn("hi").attempt()
+				a := p.call("a", `{}`, "starts")
+				p.text("meanwhile").whole().gives(a, "A")
+			},
+			target: func(t *history.Target) { t.TextAfterCalls = true },
+			want:   "user: hi\ncall a: {}\nassistant: meanwhile\noutput a: A\n",
+		},
+		"another model's reasoning": {
+			log: func(p *tape) {
+				p.turn("hi").attempt().thought("hm", seal).text("yes").whole().ends(event.Complete()).turn("more").attempt()
+			},
+			target: func(t *history.Target) { t.Model = "other" },
+			want:   "user: hi\nassistant: yes\nuser: more\n",
+		},
+		"reasoning without a seal, or with nothing after it": {
+			log: func(p *tape) {
+				p.turn("hi").attempt().thought("unsealed", nil).text("yes").thought("alone", seal).whole().ends(event.Complete()).turn("more").attempt()
+			},
+			want: "user: hi\nassistant: yes\nuser: more\n",
+		},
+		"calls that no provider would take": {
+			log: func(p *tape) {
+				p.turn("hi").attempt()
+				a := p.call("", `{"x":`, "waits")
+				b := p.call("same", `{}`, "starts")
+				c := p.call("same", ``, "starts")
+				d := p.call("bad id!", `[1]`, "starts")
+				p.whole().gives(b, "B").gives(c, "").gives(d, "D")
+				p.end(a, event.ItemEnded{Status: event.ItemFailed, Content: func() event.Content {
+					c := p.state.Running().Item(a).Content()
+					c.Output = "not JSON"
+					return c
+				}()})
+			},
+			want: "user: hi\ncall call_i000001: {\"invalid_arguments\":\"{\\\"x\\\":\"}\ncall same: {}\ncall call_i000003: {}\ncall call_i000004: {\"invalid_arguments\":\"[1]\"}\n" +
+				"output call_i000001 failed: not JSON\noutput same: B\noutput call_i000003: The call gave no output.\noutput call_i000004: D\n",
+		},
+		"nothing but the model's words": {
+			log:  func(p *tape) { p.turn("hi").attempt().text("yes").whole().attempt() },
+			want: "user: hi\nassistant: yes\nuser: Continue.\n",
+		},
+		"empty messages": {
+			log: func(p *tape) {
+				p.turn("hi").attempt().text("  \n").whole().ends(event.Complete()).turn("more").attempt()
+			},
+			want: "user: hi\nuser: more\n",
+		},
+		"steered": {
+			log: func(p *tape) {
+				p.turn("hi").attempt()
+				a := p.call("a", `{}`, "starts")
+				p.whole().gives(a, "A")
+				p.add(event.Event{Data: event.InputAccepted{Input: "steer", Text: "rather this", Mode: event.Steer}})
+				p.attempt("steer").text("ok").whole()
+			},
+			want: "user: hi\ncall a: {}\noutput a: A\nuser: rather this\nassistant: ok\nuser: Continue.\n",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p, to := newTape(t), target()
+			tc.log(p)
+			if tc.target != nil {
+				tc.target(&to)
+			}
+			got := history.Request(p.state, to, "sys", nil)
+			if diff := cmp.Diff(tc.want, show(got.Input)); diff != "" {
+				t.Error(diff)
+			}
+			for _, i := range got.Input {
+				if i.Role == model.Call && !json.Valid([]byte(i.Arguments)) {
+					t.Errorf("arguments %q", i.Arguments)
+				}
+			}
+		})
+	}
+}
+
+func TestImages(t *testing.T) {
+	p := newTape(t)
+	p.add(event.Event{Data: event.InputAccepted{Input: "x", Images: []event.Image{{MediaType: "image/png", Data: []byte("png"), Name: "a.png"}}}})
+	p.add(event.Event{Turn: "t000001", Data: event.TurnStarted{Inputs: []string{"x"}}})
+	seeing := history.Request(p.state, target(), "", nil).Input
+	if len(seeing) != 1 || len(seeing[0].Images) != 1 {
+		t.Errorf("a model that sees gets %+v", seeing)
+	}
+	to := target()
+	to.NoImages = true
+	if got := show(history.Request(p.state, to, "", nil).Input); got != "user: [a.png: left out, since the model cannot see images]\n" {
+		t.Errorf("a model that does not see gets %q", got)
+	}
+}
+
+// long is a turn with n calls whose outputs are long, and one more that the
+// model has not seen the output of.
+func long(t *testing.T, n int) event.State {
+	p := newTape(t).turn("hi")
+	for k := range n + 1 {
+		p.attempt()
+		a := p.call(fmt.Sprint("c", k), `{}`, "starts")
+		p.whole().gives(a, strings.Repeat("word ", 2000))
+	}
+	return p.state
+}
+
+func TestRoom(t *testing.T) {
+	state := long(t, 20)
+	whole := history.Request(state, target(), "sys", nil)
+	if whole.Trimmed != 0 || whole.MaxTokens != 0 {
+		t.Fatalf("without a known window: trimmed %d, max %d", whole.Trimmed, whole.MaxTokens)
+	}
+	to := target()
+	to.MaxOutput = 8_000
+	for _, tc := range []struct{ window, trimmed, most int }{
+		{window: whole.Tokens + 9_000, trimmed: 0, most: 8_000},
+		{window: whole.Tokens + 4_000, trimmed: 8, most: 8_000},
+		{window: 20_000, trimmed: 20, most: 8_000},
+		{window: 6_000, trimmed: 20, most: 1024},
+	} {
+		to.Window = tc.window
+		got := history.Request(state, to, "sys", nil)
+		if got.Trimmed != tc.trimmed || got.MaxTokens != tc.most {
+			t.Errorf("window %d: %d tokens, trimmed %d, max %d; want %d, %d", tc.window, got.Tokens, got.Trimmed, got.MaxTokens, tc.trimmed, tc.most)
+		}
+		if last := got.Input[len(got.Input)-1].Text; len(last) != 10_000 {
+			t.Errorf("window %d: the newest output was trimmed to %d bytes", tc.window, len(last))
+		}
+		again := history.Request(state, to, "sys", nil)
+		if diff := cmp.Diff(got, again, cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".Activity" }, cmp.Ignore())); diff != "" {
+			t.Errorf("not deterministic: %s", diff)
+		}
+	}
+	if n := len(state.Turns[0].Items[0].Content().Output); n != 10_000 {
+		t.Errorf("trimming changed the log: %d bytes", n)
+	}
+}
