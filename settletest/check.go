@@ -1,8 +1,11 @@
 package settletest
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -13,9 +16,21 @@ func (s *Server) check(d Dialect, h http.Header, body []byte) *apiError {
 		return e
 	}
 	if !json.Valid(body) {
-		return invalid("We could not parse the JSON body of your request.")
+		if d == Messages {
+			return invalid("The request body is not valid JSON")
+		}
+		return invalid("We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON.)")
 	}
-	return nil
+	if s.rules.Off {
+		return nil
+	}
+	switch d {
+	case Messages:
+		return s.checkMessages(h, body)
+	case Chat:
+		return s.checkChat(body)
+	}
+	return s.checkResponses(body)
 }
 
 // checkKey refuses requests without a key that the rules know.
@@ -23,7 +38,7 @@ func (s *Server) checkKey(d Dialect, h http.Header) *apiError {
 	if len(s.rules.Keys) == 0 {
 		return nil
 	}
-	bearer, _ := strings.CutPrefix(h.Get("Authorization"), "Bearer ")
+	bearer := strings.TrimSpace(strings.TrimPrefix(h.Get("Authorization"), "Bearer"))
 	key := h.Get("X-Api-Key")
 	if d != Messages || key == "" {
 		key = bearer
@@ -51,3 +66,49 @@ func mask(key string) string {
 	}
 	return key[:4] + strings.Repeat("*", len(key)-8) + key[len(key)-4:]
 }
+
+// checkModel finds the model, or refuses as the dialect's provider does.
+func (s *Server) checkModel(d Dialect, name string) (Model, *apiError) {
+	if name == "" {
+		if d == Messages {
+			return Model{}, invalid("model: Field required")
+		}
+		return Model{}, invalid("you must provide a model parameter")
+	}
+	m, known := s.rules.model(name)
+	if known {
+		return m, nil
+	}
+	e := &apiError{Status: http.StatusNotFound, Type: "not_found_error", Message: "model: " + name}
+	if d != Messages {
+		e.Type, e.Code = "invalid_request_error", "model_not_found"
+		e.Message = fmt.Sprintf("The model `%s` does not exist or you do not have access to it.", name)
+	}
+	return Model{}, e
+}
+
+// tokens is how many tokens the request is taken to have.
+func tokens(body []byte) int { return len(body) / 4 }
+
+// list is the elements of a JSON array; ok is false for anything else.
+func list(raw json.RawMessage) (elements []json.RawMessage, ok bool) {
+	ok = json.Unmarshal(raw, &elements) == nil && elements != nil
+	return elements, ok
+}
+
+// text is a JSON string; ok is false for anything else.
+func text(raw json.RawMessage) (s string, ok bool) {
+	ok = bytes.HasPrefix(raw, []byte(`"`)) && json.Unmarshal(raw, &s) == nil
+	return s, ok
+}
+
+// isObject says whether the JSON is an object.
+func isObject(raw []byte) bool {
+	var o map[string]json.RawMessage
+	return json.Unmarshal(raw, &o) == nil && o != nil
+}
+
+func blank(s string) bool { return strings.TrimSpace(s) == "" }
+
+// matches is regexp.MatchString for a pattern of ours.
+func matches(pattern, s string) bool { return regexp.MustCompile(pattern).MatchString(s) }

@@ -66,7 +66,13 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request, d Dialect) {
 		return
 	}
 	p := s.player(w, r, x, turn, faults)
-	s.finish(x, p.play(p.streams(body)))
+	stream := p.streams(body)
+	s.issued.remember(&p.r)
+	err = p.play(stream)
+	s.finish(x, err)
+	if errors.Is(err, errStop) {
+		p.wire.cut(FaultCut) // or it would look complete
+	}
 }
 
 // turn picks the turn for the exchange.

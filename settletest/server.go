@@ -34,6 +34,7 @@ type Server struct {
 	answer func(Request) Turn
 	script script
 	rec    record
+	issued issued
 
 	transport *http.Transport // of Client
 	http      *http.Server    // nil until it serves
