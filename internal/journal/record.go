@@ -3,7 +3,6 @@ package journal
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -105,7 +104,7 @@ type record struct {
 // decode returns the record's event.
 func (r record) decode() (event.Event, error) {
 	var e event.Event
-	err := json.Unmarshal(r.json, &e)
+	err := e.UnmarshalJSON(r.json) // json.Unmarshal would check it a second time
 	return e, err
 }
 
