@@ -1,0 +1,79 @@
+package event
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestSummary: what the terminal event says the turn took.
+func TestSummary(t *testing.T) {
+	s := newSession(t).attempt()
+	s.started(item1)
+	s.ready(item2)
+	s.add(
+		inItem(item2, ApprovalRequested{Approval: "p000001"}),
+		inItem(item2, ApprovalEnded{Approval: "p000001", Verdict: Denied}),
+		inItem(item2, callEnded(ItemFailed)),
+		inAttempt(AttemptEnded{Outcome: Completed, Usage: Usage{Input: 10, CacheRead: 4, CacheWrite: 2, Output: 5, Reasoning: 1}}),
+		inItem(item1, callEnded(ItemCompleted)),
+		Event{Turn: turn1, Attempt: "a000002", Data: AttemptStarted{Step: 2, N: 1}},
+		Event{Turn: turn1, Attempt: "a000002", Data: AttemptEnded{Outcome: Failed, Usage: Usage{Input: 20}}},
+		Event{Turn: turn1, Attempt: "a000003", Data: AttemptStarted{Step: 2, N: 2}},
+		Event{Turn: turn1, Attempt: "a000003", Data: AttemptEnded{Outcome: Completed, Usage: Usage{Input: 20, Output: 6}}},
+	)
+	s.add(Endings(s.state, Complete())...)
+	want := Summary{
+		Steps: 2, Attempts: 3, Calls: 1, Denied: 1,
+		Usage: Usage{Input: 50, CacheRead: 4, CacheWrite: 2, Output: 11, Reasoning: 1},
+	}
+	if diff := cmp.Diff(want, s.state.Turn(turn1).Summary); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// TestJobsEndHonestly: a job that the host ended was killed; one whose host
+// died is lost.
+func TestJobsEndHonestly(t *testing.T) {
+	for reason, want := range map[Reason]JobEnd{Shutdown: JobKilled, Interrupted: JobKilled, Crashed: JobLost} {
+		s := newSession(t)
+		s.add(Event{Data: JobStarted{Job: "j000001", PID: 9}})
+		s.add(Closings(s.state, Abort(reason, "host"))...)
+		if got := s.state.Jobs[0].Ended; got == nil || got.How != want || got.Cause.Reason != reason {
+			t.Errorf("%s: got %+v", reason, got)
+		}
+	}
+}
+
+// TestCloneAndOriginalGoOn: both go on to be folded, and neither writes into
+// the other's text.
+func TestCloneAndOriginalGoOn(t *testing.T) {
+	s := newSession(t).attempt()
+	s.item(item1, Message, "a text with room behind it, ", "which append makes, ")
+	s.started(item2, "some output, ", "and more, ")
+	fork := &session{tb: t, state: s.state.Clone()}
+	for n := range 8 {
+		for _, side := range []struct {
+			*session
+			word string
+		}{{s, "here"}, {fork, "fork"}} {
+			side.add(inItem(item1, ItemDelta{Stream: Text, Text: side.word}), inItem(item2, ItemDelta{Stream: Output, Text: side.word}))
+		}
+		if n == 3 {
+			fork = &session{tb: t, state: fork.state.Clone()}
+		}
+	}
+	for word, side := range map[string]*session{"here": s, "fork": fork} {
+		var words string
+		for range 8 {
+			words += word
+		}
+		turn := side.state.Running()
+		if got, want := turn.Item(item1).Content().Text, "a text with room behind it, which append makes, "+words; got != want {
+			t.Errorf("%s: the text is %q", word, got)
+		}
+		if got, want := turn.Item(item2).Content().Output, "some output, and more, "+words; got != want {
+			t.Errorf("%s: the output is %q", word, got)
+		}
+	}
+}
