@@ -1,0 +1,14 @@
+//go:build unix
+
+package run
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// closed reports whether a write failed since nobody can read what is written.
+func closed(err error) bool {
+	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.EBADF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, os.ErrClosed)
+}

@@ -1,0 +1,46 @@
+package run
+
+import "github.com/settle-agent/settle/event"
+
+// The exit codes (C14). A turn that a signal ended has 128 plus its number.
+const (
+	CodeCompleted = 0
+	CodeFailed    = 1
+	// CodeUsage: no model request was made.
+	CodeUsage = 2
+	CodeLimit = 3
+	// CodeStdoutClosed is what a shell reports for SIGPIPE.
+	CodeStdoutClosed = 141
+)
+
+// Stop asks for the end of the turn.
+type Stop struct {
+	Reason event.Reason
+	// By says who asks, as the log keeps it: "signal:SIGTERM", "stdout".
+	By string
+	// Code is the exit code if the turn ends by this.
+	Code int
+	// Err says what is wrong, if something is.
+	Err error
+}
+
+// codeOf is the exit code for how a turn ended. Only a turn that completed
+// has 0.
+func codeOf(cause *event.Cause, stops []Stop) int {
+	switch {
+	case cause == nil:
+		return CodeFailed
+	case cause.Outcome == event.Completed:
+		return CodeCompleted
+	case cause.Outcome == event.Failed:
+		return CodeFailed
+	case cause.Reason == event.LimitReached:
+		return CodeLimit
+	}
+	for _, stop := range stops {
+		if stop.By == cause.By {
+			return stop.Code
+		}
+	}
+	return CodeFailed
+}

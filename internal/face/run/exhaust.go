@@ -1,0 +1,40 @@
+package run
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// exhaust is the line that says to programs that the retries are exhausted.
+type exhaust struct {
+	Session    string `json:"session"`
+	Turn       string `json:"turn"`
+	Status     int    `json:"status"`
+	URL        string `json:"url"`
+	Body       string `json:"body"`
+	Attempt    int    `json:"attempt"`
+	RetryLimit int    `json:"retryLimit"`
+	Error      string `json:"error"`
+	Message    string `json:"message"`
+}
+
+// mostBody is how many characters of the provider's answer are told.
+const mostBody = 500
+
+// exhaustLine returns the line for a failure, without its end.
+func exhaustLine(session, turn string, f *event.Failure, mask func(string) string) string {
+	body := []rune(mask(f.Body))
+	line := exhaust{
+		Session: session, Turn: turn, Status: f.Status, URL: mask(f.URL), Body: string(body[:min(len(body), mostBody)]),
+		Attempt: f.Attempt, RetryLimit: f.RetryLimit, Error: f.Name, Message: mask(f.Message),
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(line); err != nil {
+		return "[retry-exhaust] {}" // strings and numbers always encode
+	}
+	return "[retry-exhaust] " + string(bytes.TrimSpace(b.Bytes()))
+}

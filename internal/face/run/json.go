@@ -1,0 +1,24 @@
+package run
+
+import "github.com/settle-agent/settle/event"
+
+// lines shows a turn as JSON, one event a line.
+type lines struct {
+	out    *output
+	deltas bool
+}
+
+func (l *lines) show(e event.Event) {
+	if _, isDelta := e.Data.(event.ItemDelta); isDelta && !l.deltas {
+		return
+	}
+	l.out.write(func(b []byte) []byte {
+		line, err := e.AppendJSON(b)
+		if err != nil {
+			return b // it could not have been in the log either
+		}
+		return append(line, '\n')
+	})
+}
+
+func (l *lines) finish(string) {}

@@ -1,0 +1,68 @@
+package run
+
+import (
+	"io"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+)
+
+// Format is how a turn is shown on standard output.
+type Format string
+
+// The formats.
+const (
+	// Plain shows the final answer alone.
+	Plain Format = "plain"
+	// Terminal shows the answer as it comes.
+	Terminal Format = "terminal"
+	// JSON shows one event a line, without deltas.
+	JSON Format = "json"
+	// JSONDeltas shows every event.
+	JSONDeltas Format = "json-deltas"
+)
+
+// Volume is how much is said on standard error.
+type Volume string
+
+// The volumes.
+const (
+	// Normal says on a terminal what is going on, elsewhere only what is wrong.
+	Normal Volume = ""
+	// Quiet says only what is wrong.
+	Quiet Volume = "quiet"
+	// Verbose says what is going on, everywhere, and on a terminal what the
+	// model thinks.
+	Verbose Volume = "verbose"
+)
+
+// Options say what to run and how to show it.
+type Options struct {
+	Host *settle.Host
+	// Session is the id of the session, which is created if there is none; ""
+	// makes a new one.
+	Session string
+	Prompt  string
+	Images  []event.Image
+
+	Format Format
+	Volume Volume
+	// Stdout is watched for its reader going away if it is an *os.File.
+	Stdout, Stderr io.Writer
+	// Stops bring signals. The second one skips the grace of running calls;
+	// the third gives up waiting for anything.
+	Stops <-chan Stop
+
+	// Notes are for a person who looks on.
+	Notes []string
+	// Resume is the command that continues the session, for people; "" if it
+	// is not kept.
+	Resume func(session string) string
+	// Answer, if set, keeps the final answer of a turn that completed.
+	Answer func(text string) error
+	// Ended, if set, is called when the turn has ended and what was shown is
+	// out, with the session still open.
+	Ended func(*settle.Session)
+	// Mask masks secrets in what is said on standard error; nil for none.
+	Mask func(string) string
+}

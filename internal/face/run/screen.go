@@ -1,0 +1,223 @@
+package run
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// screen shows a turn to a person: the answer on standard output, what is
+// going on beside it on standard error.
+type screen struct {
+	out, err *output
+	// stream shows the answer as it comes; else it is shown at the end.
+	stream bool
+	volume Volume
+
+	items map[string]*shown
+	open  int // calls that run
+	mid   bool
+	last  string // item whose text was shown last
+}
+
+// shown is what is known of an item that was shown.
+type shown struct {
+	kind  event.ItemType
+	title string
+	began time.Time
+}
+
+func newScreen(out, err *output, o Options) *screen {
+	s := &screen{out: out, err: err, stream: o.Format == Terminal, volume: o.Volume, items: map[string]*shown{}}
+	if !s.stream && s.volume == Normal {
+		s.volume = Quiet // silent until something is wrong
+	}
+	return s
+}
+
+func (s *screen) show(e event.Event) {
+	switch d := e.Data.(type) {
+	case event.SessionOpened:
+		s.detail("session %s in %s; permission: %s", e.Session, d.Dir, d.Permission)
+	case event.TurnStarted:
+		s.detail("model %s/%s", d.Provider, d.Model)
+	case event.ItemStarted:
+		s.items[e.Item] = &shown{kind: d.Type, title: d.Name, began: e.At}
+	case event.ItemDelta:
+		s.delta(e.Item, d)
+	case event.ItemEnded:
+		s.itemEnded(e, d)
+	case event.CallStarted:
+		s.callStarted(e, d)
+	case event.AttemptEnded:
+		s.attemptEnded(d)
+	case event.ApprovalEnded:
+		if d.Verdict == event.Denied {
+			s.notice("denied: %s", d.Message)
+		}
+	case event.JobStarted:
+		s.notice("%s runs on as job %s (pid %d)", d.Command, d.Job, d.PID)
+	case event.JobEnded:
+		s.detail("job %s: %s", d.Job, d.How)
+	case event.InterruptRequested:
+		s.notice("ending the turn …")
+	}
+}
+
+func (s *screen) delta(item string, d event.ItemDelta) {
+	i := s.items[item]
+	switch {
+	case i == nil:
+	case i.kind == event.Message && s.stream:
+		s.text(item, d.Text)
+	case i.kind == event.Reasoning && s.volume == Verbose && s.stream:
+		s.text(item, d.Text)
+	}
+}
+
+// text shows more of an item; the answer is told apart from thinking by where
+// it goes.
+func (s *screen) text(item, text string) {
+	to := s.out
+	if s.items[item].kind == event.Reasoning {
+		to = s.err
+	}
+	if s.last != item {
+		s.breakLine()
+		s.last = item
+	}
+	text = Printable(text)
+	to.write(func(b []byte) []byte { return append(b, text...) })
+	to.flush()
+	if text != "" {
+		s.mid = !strings.HasSuffix(text, "\n")
+	}
+}
+
+// breakLine ends the line that the text of an item has left open.
+func (s *screen) breakLine() {
+	if !s.mid {
+		return
+	}
+	to := s.out
+	if i := s.items[s.last]; i != nil && i.kind == event.Reasoning {
+		to = s.err
+	}
+	to.write(func(b []byte) []byte { return append(b, '\n') })
+	to.flush()
+	s.mid = false
+}
+
+func (s *screen) itemEnded(e event.Event, d event.ItemEnded) {
+	i := s.items[e.Item]
+	delete(s.items, e.Item)
+	if i == nil {
+		return
+	}
+	switch d.Type {
+	case event.Message, event.Reasoning:
+		if s.last == e.Item {
+			s.items[e.Item] = i // for the line's end
+			s.breakLine()
+			delete(s.items, e.Item)
+		}
+	case event.Note:
+		s.detail("told the model: %s", d.Text)
+	case event.ToolCall:
+		s.callEnded(e, d, i)
+	}
+}
+
+func (s *screen) callStarted(e event.Event, d event.CallStarted) {
+	i := s.items[e.Item]
+	if i == nil {
+		return
+	}
+	if d.Title != "" {
+		i.title = d.Title
+	}
+	i.began = e.At
+	s.open++
+	s.notice("→ %s", i.title)
+}
+
+func (s *screen) callEnded(e event.Event, d event.ItemEnded, i *shown) {
+	started := d.Effects != event.EffectsNone
+	if started && s.open > 0 {
+		s.open--
+	}
+	s.notice("  %s: %s", i.title, callOutcome(d, e.At.Sub(i.began)))
+	for _, p := range d.Survivors {
+		s.notice("  could not end pid %d (%s): %s", p.PID, p.Command, p.Why)
+	}
+}
+
+// callOutcome says how a call ended.
+func callOutcome(d event.ItemEnded, took time.Duration) string {
+	after := " after " + Duration(took)
+	switch {
+	case d.Status == event.ItemCompleted:
+		return "done" + after
+	case d.Status == event.ItemFailed && d.ExitCode != nil:
+		return fmt.Sprintf("exit code %d", *d.ExitCode) + after
+	case d.Status == event.ItemFailed:
+		return "failed: " + oneLine(d.Output, 120)
+	case d.Effects == event.EffectsNone:
+		return "not started"
+	}
+	why := "cut"
+	if d.Cause != nil {
+		why = d.Cause.Error()
+	}
+	return fmt.Sprintf("%s%s; effects: %s", why, after, d.Effects)
+}
+
+// attemptEnded says that there will be another attempt, and when.
+func (s *screen) attemptEnded(d event.AttemptEnded) {
+	if d.RetryIn == nil || d.Failure == nil {
+		return
+	}
+	count := fmt.Sprintf("attempt %d", d.Failure.Attempt+1)
+	if d.Failure.RetryLimit > 0 {
+		count += fmt.Sprintf(" of %d", d.Failure.RetryLimit+1)
+	}
+	wait := time.Duration(*d.RetryIn) * time.Millisecond
+	s.notice("%s in %s: %s", count, Duration(wait), d.Failure.Message)
+}
+
+// notice says one line beside the answer.
+func (s *screen) notice(format string, args ...any) {
+	if s.volume == Quiet {
+		return
+	}
+	line := oneLine(fmt.Sprintf(format, args...), 300)
+	if strings.HasPrefix(format, " ") {
+		line = "  " + line
+	}
+	s.breakLine()
+	s.err.write(func(b []byte) []byte { return append(append(b, line...), '\n') })
+	if s.stream {
+		s.err.flush() // it may share the terminal with the answer
+	}
+}
+
+// detail is a notice for who wants to know more.
+func (s *screen) detail(format string, args ...any) {
+	if s.volume == Verbose {
+		s.notice(format, args...)
+	}
+}
+
+// finish shows the answer if it was not streamed.
+func (s *screen) finish(answer string) {
+	if s.stream {
+		s.breakLine()
+		return
+	}
+	if answer == "" {
+		return
+	}
+	s.out.add(strings.TrimSuffix(answer, "\n") + "\n")
+}

@@ -1,0 +1,91 @@
+package run
+
+import (
+	"context"
+	"sync"
+
+	"github.com/settle-agent/settle"
+)
+
+// stopper passes stops on to the session. The first ends the turn, the second
+// takes the grace away, the third gives up.
+type stopper struct {
+	opening context.CancelCauseFunc // ends what comes before the session
+
+	mu      sync.Mutex
+	stops   []Stop
+	session *settle.Session // nil until there is a turn to stop
+	first   chan struct{}   // closed at the first stop
+	last    chan struct{}   // closed at the third stop
+}
+
+const (
+	stopsForHurry  = 2
+	stopsForGiveUp = 3
+)
+
+func newStopper(opening context.CancelCauseFunc) *stopper {
+	return &stopper{opening: opening, first: make(chan struct{}), last: make(chan struct{})}
+}
+
+// listen takes stops until ctx ends.
+func (s *stopper) listen(ctx context.Context, stops <-chan Stop) {
+	for {
+		select {
+		case stop := <-stops:
+			s.stop(stop)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (s *stopper) stop(stop Stop) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stops = append(s.stops, stop)
+	switch len(s.stops) {
+	case 1:
+		close(s.first)
+		s.opening(stopError{stop})
+	case stopsForGiveUp:
+		close(s.last)
+	}
+	s.pass()
+}
+
+// attach says which session has the turn. It is called when the input is in,
+// so that a stop covers it.
+func (s *stopper) attach(session *settle.Session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.session = session
+	if len(s.stops) > 0 {
+		s.pass()
+	}
+}
+
+// pass tells the session of the last stop.
+func (s *stopper) pass() {
+	if s.session == nil {
+		return
+	}
+	pace := settle.Grace
+	if len(s.stops) >= stopsForHurry {
+		pace = settle.Hurry
+	}
+	session, stop := s.session, s.stops[len(s.stops)-1]
+	// Ends with the turn, whose end the caller of Turn waits for.
+	go func() { _, _ = session.Stop(context.Background(), stop.Reason, stop.By, pace) }()
+}
+
+func (s *stopper) all() []Stop {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stops[:len(s.stops):len(s.stops)]
+}
+
+// stopError is a stop as the cause of a cancelled context.
+type stopError struct{ Stop }
+
+func (e stopError) Error() string { return "stopped by " + e.By }

@@ -1,0 +1,254 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/scope"
+)
+
+const (
+	// closeTimeout bounds the end of the session after the turn's: what is left
+	// then is named, and ended by those who have custody of it.
+	closeTimeout = 1200 * time.Millisecond
+	// patience is how long a reader may leave standard output unread before
+	// the rest is given up, shortPatience once somebody asked for the end.
+	patience      = 10 * time.Second
+	shortPatience = time.Second
+)
+
+// view shows events.
+type view interface {
+	show(event.Event)
+	// finish shows the final answer, "" if there is none.
+	finish(answer string)
+}
+
+// runner is one Turn on its way.
+type runner struct {
+	Options
+	out, err *output
+	view     view
+	stop     *stopper
+	printed  chan struct{} // closed when the terminal event was shown, or nothing will be
+}
+
+// Turn runs one turn to its end, shows it, closes the host and returns the exit
+// code. It returns within a bound of the turn's end whoever reads what it says.
+func Turn(ctx context.Context, o Options) (code int) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r := &runner{Options: o, stop: newStopper(cancel), printed: make(chan struct{})}
+	if r.Mask == nil {
+		r.Mask = func(text string) string { return text }
+	}
+	r.out = newOutput(o.Stdout, func(err error) { r.stop.stop(stopFor(err)) })
+	r.err = newOutput(o.Stderr, func(error) {}) // there is nobody left to tell
+	listening, deaf := context.WithCancel(context.WithoutCancel(ctx))
+	defer deaf()
+	go r.stop.listen(listening, o.Stops) // ends when Turn returns
+	if f, ok := o.Stdout.(*os.File); ok {
+		defer watchClosed(f, func(err error) { r.stop.stop(stopFor(err)) })()
+	}
+	r.view = r.newView()
+	code = r.run(ctx)
+	return r.leave(code)
+}
+
+func (r *runner) newView() view {
+	if r.Format == JSON || r.Format == JSONDeltas {
+		return &lines{out: r.out, deltas: r.Format == JSONDeltas}
+	}
+	s := newScreen(r.out, r.err, r.Options)
+	for _, note := range r.Notes {
+		s.notice("note: %s", note)
+	}
+	return s
+}
+
+// run is Turn without its ends.
+func (r *runner) run(ctx context.Context) int {
+	session, err := r.Host.Session(ctx, r.Session)
+	if err != nil {
+		return r.refused(err)
+	}
+	defer r.close()
+	cursor := session.State().Seq - 1 // session.opened is shown as well
+	if stops := r.stop.all(); len(stops) > 0 {
+		return r.refused(stopError{stops[0]})
+	}
+	showing, enough := context.WithCancel(context.WithoutCancel(ctx))
+	defer enough()
+	go r.print(showing, session, cursor) // ends with the turn or with enough
+	// Nothing but a write to the disk keeps Submit, and the log bounds that.
+	turn, err := session.Submit(context.WithoutCancel(ctx), r.Prompt, settle.WithImages(r.Images...))
+	if err != nil {
+		return r.refused(err)
+	}
+	r.stop.attach(session)
+	outcome, err := r.wait(showing, turn)
+	if outcome.Cause == nil {
+		r.say("%v", err)
+		return CodeFailed
+	}
+	return r.ended(session, outcome)
+}
+
+// wait waits for the turn's end, or until a third signal says not to.
+func (r *runner) wait(ctx context.Context, turn *settle.Turn) (settle.Outcome, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() { // ends with wait
+		select {
+		case <-r.stop.last:
+			cancel(errors.New("left without waiting for the turn's end; it will be recorded when the session is opened again"))
+		case <-ctx.Done():
+		}
+	}()
+	return turn.Wait(ctx)
+}
+
+// print shows the session's events up to the end of the turn.
+func (r *runner) print(ctx context.Context, session *settle.Session, cursor uint64) {
+	defer close(r.printed)
+	err := scope.Guard(func() error {
+		for e, err := range session.Events(ctx, cursor) {
+			if err != nil {
+				return err
+			}
+			r.view.show(e)
+			if e.Terminal() {
+				return nil
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		r.stop.stop(Stop{Reason: event.Shutdown, By: "printer", Code: CodeFailed, Err: fmt.Errorf("cannot show the turn: %w", err)})
+	}
+}
+
+// ended says how the turn ended, the cause first.
+func (r *runner) ended(session *settle.Session, o settle.Outcome) int {
+	code := codeOf(o.Cause, r.stop.all())
+	unshown := r.out.await(r.printed, r.patience)
+	answer := ""
+	if o.Completed() {
+		answer = o.Answer
+	}
+	if unshown == nil {
+		r.view.finish(answer) // the printer is done with it
+	}
+	switch {
+	case !o.Completed():
+		r.explain(session.ID(), o)
+	case unshown != nil:
+		code = r.unshown(unshown)
+	}
+	if o.Completed() && r.Answer != nil {
+		if err := r.Answer(answer); err != nil {
+			r.say("%v", err)
+			code = CodeFailed
+		}
+	}
+	if r.Resume != nil && (code != CodeCompleted || r.Volume == Verbose) {
+		r.say("the session is kept; go on with: %s", r.Resume(session.ID()))
+	}
+	if r.Ended != nil {
+		r.Ended(session)
+	}
+	return code
+}
+
+// explain says why a turn did not complete.
+func (r *runner) explain(session string, o settle.Outcome) {
+	if f := o.Cause.Failure; f != nil {
+		if f.Name == event.NameRetryExhausted && r.Format != Terminal {
+			r.line(exhaustLine(session, o.Turn, f, r.printable))
+		}
+		r.say("%s", o.Cause.Error())
+		return
+	}
+	for _, stop := range r.stop.all() {
+		if stop.By != o.Cause.By {
+			continue
+		}
+		switch signal, isSignal := strings.CutPrefix(stop.By, "signal:"); {
+		case isSignal && o.Cause.Reason == event.Interrupted:
+			r.say("interrupted by %s", signal)
+			return
+		case isSignal:
+			r.say("ended by %s", signal)
+			return
+		case stop.Err != nil:
+			r.say("the turn was ended: %v", stop.Err)
+			return
+		}
+	}
+	r.say("%s", o.Cause.Error())
+}
+
+// refused is the end of what never became a turn.
+func (r *runner) refused(err error) int {
+	if stops := r.stop.all(); len(stops) > 0 {
+		r.say("stopped by %s before the turn began; nothing was sent", strings.TrimPrefix(stops[0].By, "signal:"))
+		return stops[0].Code
+	}
+	r.say("%v", err)
+	return CodeUsage
+}
+
+// close ends the session and what it left running, and names what did not stop.
+func (r *runner) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	if err := r.Host.Close(ctx); err != nil {
+		r.say("%v", err)
+	}
+}
+
+// leave lets the output go out and returns the code.
+func (r *runner) leave(code int) int {
+	if err := r.out.close(r.patience); err != nil {
+		switch {
+		case closed(err):
+			code = CodeStdoutClosed
+		case code == CodeCompleted:
+			code = r.unshown(err)
+		}
+	}
+	_ = r.err.close(func() time.Duration { return shortPatience / 2 })
+	return code
+}
+
+// unshown is the end of a turn of which not everything could be shown.
+func (r *runner) unshown(err error) int {
+	r.say("not everything could be written to standard output: %v", err)
+	return CodeFailed
+}
+
+func (r *runner) patience() time.Duration {
+	select {
+	case <-r.stop.first:
+		return shortPatience
+	default:
+		return patience
+	}
+}
+
+func (r *runner) printable(text string) string { return Printable(r.Mask(text)) }
+
+// say says one line on standard error.
+func (r *runner) say(format string, args ...any) {
+	r.line("settle: " + strings.TrimSpace(r.printable(fmt.Sprintf(format, args...))))
+}
+
+func (r *runner) line(text string) {
+	r.err.add(text + "\n")
+}
