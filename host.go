@@ -159,7 +159,7 @@ func (d denier) Approve(_ context.Context, a Approval) error {
 	if d.policy == Ask {
 		why = "the policy is ask, and there is nobody to ask"
 	}
-	return &DeniedError{Message: fmt.Sprintf("%q was not allowed to run: %s. Go on without it, or say what you would have done.", a.Tool.Name, why)}
+	return &DeniedError{Policy: string(d.policy), Message: fmt.Sprintf("%q was not allowed to run: %s. Go on without it, or say what you would have done.", a.Tool.Name, why)}
 }
 
 // Close ends everything in every session, in parallel, and returns what did

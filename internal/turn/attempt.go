@@ -8,6 +8,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/history"
+	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/tool"
@@ -186,15 +187,14 @@ func (t *turn) failAttempt(d *demux, err error) (model.StopReason, *again, error
 }
 
 // unnamed is an error that a provider did not type: what it says is passed on,
-// and it is retried as a fault of the connection would be. Defects and a
-// failing journal are no faults of the provider: nil.
+// and it is retried as a fault of the connection would be. Defects and a log
+// that takes no more are no faults of the provider: nil.
 func unnamed(err error) *model.Error {
-	f := failureOf(err)
-	if f.Name != event.NameInternal {
+	var order *event.OrderError
+	if failureOf(err).Name != event.NameInternal || errors.As(err, &order) || errors.Is(err, journal.ErrClosed) {
 		return nil
 	}
-	e := model.NewError(model.ErrConnection, "%w", err)
-	return e
+	return model.NewError(model.ErrConnection, "%w", err)
 }
 
 // sleep waits, or returns context.Cause(ctx) as soon as ctx ends (C13).

@@ -68,7 +68,7 @@ func (c *call) run(ctx context.Context) {
 			c.aborted(ctx)
 			return
 		}
-		c.fail(err)
+		c.refuse(err)
 		return
 	}
 	if !c.begin(ctx) {
@@ -207,6 +207,25 @@ func (c *call) aborted(ctx context.Context) {
 		}
 		return event.CallEndings(s, c.item, cause)
 	})
+}
+
+// refuse ends a call that may not run. A denial of a declared policy, which
+// nobody was asked about, is recorded as the approval that it stands for (C16).
+func (c *call) refuse(err error) {
+	var denied *DeniedError
+	if errors.As(err, &denied) && denied.Policy != "" {
+		_ = c.turn.Log.Update(func(s event.State) []event.Event {
+			if !c.open(s) {
+				return nil
+			}
+			id := s.NextApproval()
+			return append(
+				c.event(event.ApprovalRequested{Approval: id, Tool: c.name, Title: c.turn.Redact.String(c.title())}),
+				c.event(event.ApprovalEnded{Approval: id, Verdict: event.Denied, Policy: denied.Policy, Message: denied.Message})...,
+			)
+		}) // a journal that fails ends the turn by itself
+	}
+	c.fail(err)
 }
 
 // fail ends the call with an error for the model; it did not run.

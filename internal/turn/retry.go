@@ -120,16 +120,16 @@ func (b *budget) overload(e *model.Error, now time.Time) decision {
 		d.delay = e.RetryAfter
 	}
 	left := b.since.Add(b.RetryFor).Sub(now)
+	if b.Retries != nil {
+		d.limit, left = *b.Retries, b.RetryFor
+	}
 	switch {
 	case b.Retries != nil && b.overloads > *b.Retries:
-		d.limit, d.why = *b.Retries, "no retry is left"
-	case b.Retries != nil:
-		d.limit, d.retry = *b.Retries, d.delay <= max(left, b.RetryFor)
-	default:
-		d.retry = d.delay <= left
-	}
-	if !d.retry && d.why == "" {
+		d.why = "no retry is left"
+	case d.delay > left:
 		d.why = fmt.Sprintf("the wait until %s is longer than what is left of %s", now.Add(d.delay).UTC().Format(time.RFC3339), words(b.RetryFor))
+	default:
+		d.retry = true
 	}
 	return d
 }

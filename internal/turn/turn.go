@@ -69,8 +69,13 @@ type Approval struct {
 	Arguments  string
 }
 
-// DeniedError refuses a call. Message is for the model.
-type DeniedError struct{ Message string }
+// DeniedError refuses a call.
+type DeniedError struct {
+	// Message is for the model.
+	Message string
+	// Policy names the declared policy that answered, where nobody was asked.
+	Policy string
+}
 
 func (e *DeniedError) Error() string { return e.Message }
 
