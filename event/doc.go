@@ -5,13 +5,14 @@
 // An [Event] is an envelope (session, sequence number, time, the ids of the
 // turn, attempt and item it belongs to) around one [Data], a closed union with
 // one Go type a kind. The events of a session, in order, are its log; the log
-// is the state. Three pure functions say what a log means:
+// is the state. Pure functions say what a log means:
 //
 //   - [Fold] takes a [State] and the next event to the next state, and refuses
 //     an event that breaks the order below.
 //   - [Endings] returns the events that end everything a turn still has open,
 //     innermost first. It is the only author of forced endings.
-//   - [Closings] does the same for a whole session.
+//   - [Closings] does the same for a whole session, [AttemptEndings] for one
+//     model request and [CallEndings] for one call of a turn that goes on.
 //
 // What encloses what, and how each ends:
 //
