@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/settle-agent/settle/model/internal/jsonscan"
 )
@@ -51,6 +52,29 @@ func TestAgainstStandardLibrary(t *testing.T) {
 	}
 }
 
+// compareArray holds the walk over in against encoding/json.
+func compareArray(t *testing.T, in []byte) {
+	t.Helper()
+	var want, got []json.RawMessage
+	valid := json.Unmarshal(in, &want) == nil && want != nil
+	a := jsonscan.Elements(in)
+	for a.Next() {
+		got = append(got, json.RawMessage(a.Value))
+	}
+	if (a.Err() == nil) != valid {
+		t.Fatalf("%q: error %v, but encoding/json says valid: %v", in, a.Err(), valid)
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); valid && diff != "" {
+		t.Errorf("%q (-encoding/json +jsonscan):\n%s", in, diff)
+	}
+}
+
+func TestArrayAgainstStandardLibrary(t *testing.T) {
+	for _, in := range []string{`[]`, ` [ 1 , {"a":[2]},"x" , null ] `, `[1,]`, `[,1]`, `[1 2]`, `[1`, `{}`, ``, `[1]x`} {
+		compareArray(t, []byte(in))
+	}
+}
+
 func TestDepthIsBounded(t *testing.T) {
 	o := jsonscan.Members([]byte(`{"a":` + strings.Repeat("[", 1_000_000)))
 	if o.Next() || o.Err() == nil {
@@ -65,6 +89,7 @@ func FuzzMembers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte) {
 		if len(in) < 1000 {
 			compare(t, in)
+			compareArray(t, in)
 		}
 	})
 }

@@ -1,0 +1,135 @@
+package chat
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/settle-agent/settle/model/internal/jsonscan"
+	"github.com/settle-agent/settle/model/transport"
+)
+
+// wireChoice is what one chunk adds to the first choice.
+type wireChoice struct {
+	index     int
+	finish    string
+	content   string
+	refusal   string
+	reasoning string
+	field     string // that reasoning came in
+	details   []byte
+	toolCalls []byte
+}
+
+// scan reads a choice. A delta of text, which there are thousands of, costs
+// one allocation: the text.
+func (w *wireChoice) scan(data []byte) error {
+	var delta, finish, index []byte
+	choice := jsonscan.Members(data)
+	for choice.Next() {
+		switch string(choice.Key) {
+		case "index":
+			index = choice.Value
+		case "delta":
+			delta = choice.Value
+		case "message": // servers that send the whole answer in one chunk
+			if delta == nil {
+				delta = choice.Value
+			}
+		case "finish_reason":
+			finish = choice.Value
+		}
+	}
+	if choice.Err() != nil {
+		return transport.Malformed("a choice is not an object")
+	}
+	var err error
+	if index != nil && !jsonscan.IsNull(index) {
+		if w.index, err = jsonscan.Int(index); err != nil {
+			return transport.Malformed("the index of a choice is %q", index)
+		}
+	}
+	if finish != nil {
+		if w.finish, err = jsonscan.String(finish); err != nil {
+			return transport.Malformed("finish_reason is %q", finish)
+		}
+	}
+	if delta == nil || jsonscan.IsNull(delta) {
+		return nil
+	}
+	return w.scanDelta(delta)
+}
+
+func (w *wireChoice) scanDelta(data []byte) error {
+	var content, refusal, reasoningContent, reasoning []byte
+	delta := jsonscan.Members(data)
+	for delta.Next() {
+		value := delta.Value
+		if jsonscan.IsNull(value) {
+			continue
+		}
+		switch string(delta.Key) {
+		case "content":
+			content = value
+		case "refusal":
+			refusal = value
+		case "reasoning_content":
+			reasoningContent = value
+		case "reasoning":
+			reasoning = value
+		case "reasoning_details":
+			w.details = value
+		case "tool_calls":
+			w.toolCalls = value
+		}
+	}
+	if delta.Err() != nil {
+		return transport.Malformed("a delta is not an object")
+	}
+	var err error
+	if w.content, err = w.text(content); err != nil {
+		return err
+	}
+	if w.refusal, err = w.text(refusal); err != nil {
+		return err
+	}
+	// Some servers send the same text in both fields.
+	if w.reasoning == "" {
+		w.field = "reasoning_content"
+		if w.reasoning, err = w.text(reasoningContent); err != nil {
+			return err
+		}
+	}
+	if w.reasoning == "" {
+		w.field = "reasoning"
+		w.reasoning, err = w.text(reasoning)
+	}
+	return err
+}
+
+// text returns a string, or what a list of parts says. Mistral's thinking is
+// such a part.
+func (w *wireChoice) text(value []byte) (string, error) {
+	if value == nil {
+		return "", nil
+	}
+	if jsonscan.IsString(value) {
+		return jsonscan.String(value)
+	}
+	var parts []struct {
+		Text     string `json:"text"`
+		Thinking []struct {
+			Text string `json:"text"`
+		} `json:"thinking"`
+	}
+	if err := json.Unmarshal(value, &parts); err != nil {
+		return "", transport.Malformed("a delta that is not text")
+	}
+	var b strings.Builder
+	for _, p := range parts {
+		b.WriteString(p.Text)
+		for _, t := range p.Thinking {
+			w.reasoning += t.Text
+		}
+	}
+	return b.String(), nil
+}

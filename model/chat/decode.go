@@ -1,0 +1,271 @@
+package chat
+
+import (
+	"encoding/json"
+
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/model/internal/jsonscan"
+	"github.com/settle-agent/settle/model/transport"
+)
+
+// decoder reads the chunks of one response. At most one message or reasoning
+// item is open at a time, the flow; calls are kept apart, since their deltas
+// may be interleaved.
+type decoder struct {
+	ids     *callIDs
+	started bool
+	items   int // begun
+	flow    flow
+	calls   []*call
+	finish  string // finish_reason, once there was one
+	refused bool
+	usage   *model.Usage
+}
+
+// flow is the message or reasoning item that is open; without a role, none is.
+type flow struct {
+	role    model.Role
+	index   int
+	field   string // that reasoning came in
+	details details
+}
+
+// EOF implements transport.Decoder: a finish_reason is an end, for the servers
+// that send nothing after it.
+func (d *decoder) EOF(emit transport.Emit) {
+	if d.finish != "" && d.gaveUp() == nil {
+		d.end(emit)
+	}
+}
+
+// Event implements transport.Decoder.
+func (d *decoder) Event(name, data []byte, emit transport.Emit) error {
+	if string(data) == "[DONE]" {
+		if !d.started {
+			return transport.Malformed("it is empty")
+		}
+		return d.done(emit)
+	}
+	var id, choices, usage []byte
+	failed := string(name) == "error"
+	chunk := jsonscan.Members(data)
+	for chunk.Next() {
+		switch string(chunk.Key) {
+		case "id":
+			id = chunk.Value
+		case "choices":
+			choices = chunk.Value
+		case "usage":
+			usage = chunk.Value
+		case "error":
+			failed = failed || !jsonscan.IsNull(chunk.Value)
+		case "object":
+			failed = failed || jsonscan.Is(chunk.Value, "error") // vLLM
+		}
+	}
+	if err := chunk.Err(); err != nil {
+		return transport.Malformed("a chunk is %w", err)
+	}
+	if failed {
+		return transport.ParseDetail(data).StreamError()
+	}
+	if choices == nil && usage == nil {
+		return nil
+	}
+	d.start(id, emit)
+	if err := d.choices(choices, emit); err != nil {
+		return err
+	}
+	return d.count(usage, emit)
+}
+
+func (d *decoder) start(id []byte, emit transport.Emit) {
+	if d.started {
+		return
+	}
+	d.started = true
+	text, _ := jsonscan.String(id) // some servers send a number, or none
+	emit(model.Chunk{Kind: model.Start, ID: text})
+}
+
+// choices reads the first choice; we ask for no second.
+func (d *decoder) choices(data []byte, emit transport.Emit) error {
+	if data == nil || jsonscan.IsNull(data) {
+		return nil
+	}
+	list := jsonscan.Elements(data)
+	for list.Next() {
+		var w wireChoice
+		if err := w.scan(list.Value); err != nil {
+			return err
+		}
+		if w.index != 0 {
+			continue
+		}
+		if err := d.choice(w, emit); err != nil {
+			return err
+		}
+	}
+	if list.Err() != nil {
+		return transport.Malformed("choices are not a list")
+	}
+	return nil
+}
+
+func (d *decoder) choice(w wireChoice, emit transport.Emit) error {
+	if w.details != nil || w.reasoning != "" {
+		if err := d.reason(w, emit); err != nil {
+			return err
+		}
+	}
+	if w.content != "" {
+		d.say(model.Assistant, "", w.content, emit)
+	}
+	if w.refusal != "" {
+		d.refused = true
+		d.say(model.Assistant, "", w.refusal, emit)
+	}
+	if w.toolCalls != nil {
+		if err := d.toolCalls(w.toolCalls, emit); err != nil {
+			return err
+		}
+	}
+	if w.finish != "" {
+		d.finish = w.finish
+	}
+	return nil
+}
+
+// say continues the flow of the role, or begins one.
+func (d *decoder) say(role model.Role, field, text string, emit transport.Emit) {
+	if d.flow.role != role {
+		d.closeFlow(emit)
+		d.closeComplete(emit)
+		d.flow = flow{role: role, index: d.items, field: field}
+		d.items++
+		emit(model.Chunk{Kind: model.ItemStart, Role: role, Index: d.flow.index})
+	}
+	if text != "" {
+		emit(model.Chunk{Kind: model.Delta, Role: role, Index: d.flow.index, Text: text})
+	}
+}
+
+func (d *decoder) reason(w wireChoice, emit transport.Emit) error {
+	var more details
+	if w.details != nil {
+		if err := json.Unmarshal(w.details, &more); err != nil {
+			return transport.Malformed("reasoning_details are not a list of objects")
+		}
+	}
+	text := w.reasoning
+	if text == "" {
+		text = more.text()
+	}
+	if text == "" && len(more) == 0 {
+		return nil
+	}
+	d.say(model.Reasoning, w.field, text, emit)
+	d.flow.details = d.flow.details.add(more)
+	return nil
+}
+
+func (d *decoder) closeFlow(emit transport.Emit) {
+	if d.flow.role == "" {
+		return
+	}
+	end := model.Chunk{Kind: model.ItemEnd, Role: d.flow.role, Index: d.flow.index}
+	if d.flow.role == model.Reasoning {
+		switch {
+		case len(d.flow.details) > 0:
+			end.Seal = &model.Seal{Format: sealDetails, Data: d.flow.details.encode()}
+		case d.flow.field != "":
+			end.Seal = &model.Seal{Format: sealField, Data: d.flow.field}
+		}
+	}
+	emit(end)
+	d.flow = flow{}
+}
+
+type wireUsage struct {
+	PromptTokens        int64 `json:"prompt_tokens"`
+	CompletionTokens    int64 `json:"completion_tokens"`
+	PromptTokensDetails *struct {
+		CachedTokens     int64 `json:"cached_tokens"`
+		CacheWriteTokens int64 `json:"cache_write_tokens"`
+	} `json:"prompt_tokens_details"`
+	CompletionTokensDetails *struct {
+		ReasoningTokens int64 `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
+	PromptCacheHitTokens int64 `json:"prompt_cache_hit_tokens"` // DeepSeek
+}
+
+func (d *decoder) count(data []byte, emit transport.Emit) error {
+	if data == nil || jsonscan.IsNull(data) {
+		return nil
+	}
+	var w wireUsage
+	if err := json.Unmarshal(data, &w); err != nil {
+		return transport.Malformed("usage is not what it should be: %w", err)
+	}
+	u := &model.Usage{Input: w.PromptTokens, Output: w.CompletionTokens, CacheRead: w.PromptCacheHitTokens}
+	if w.PromptTokensDetails != nil {
+		u.CacheRead = max(u.CacheRead, w.PromptTokensDetails.CachedTokens)
+		u.CacheWrite = w.PromptTokensDetails.CacheWriteTokens
+	}
+	if w.CompletionTokensDetails != nil {
+		u.Reasoning = w.CompletionTokensDetails.ReasoningTokens
+	}
+	d.usage = u
+	emit(model.Chunk{Kind: model.UsageReport, Usage: u})
+	return nil
+}
+
+// done reads the end that [DONE] or a finish_reason is.
+func (d *decoder) done(emit transport.Emit) error {
+	if err := d.gaveUp(); err != nil {
+		return err
+	}
+	d.end(emit)
+	return nil
+}
+
+// gaveUp returns the error that a finish_reason stands for.
+func (d *decoder) gaveUp() error {
+	switch d.finish {
+	case "error", "abort":
+		return model.NewError(model.ErrServer, "the server gave up: finish_reason is %q", d.finish)
+	case "insufficient_system_resource": // DeepSeek
+		return model.NewError(model.ErrOverloaded, "the server is overloaded: finish_reason is %q", d.finish)
+	}
+	return nil
+}
+
+func (d *decoder) end(emit transport.Emit) {
+	d.closeFlow(emit)
+	stop := d.stopReason()
+	for _, c := range d.calls {
+		// A call that was cut is never run; the turn ends what stays open.
+		if !c.ended && (stop == model.StopToolUse || c.complete()) {
+			c.end(emit)
+		}
+	}
+	emit(model.Chunk{Kind: model.End, Stop: stop, Usage: d.usage})
+}
+
+// stopReason maps finish_reason. Whatever it says, calls are calls: many
+// servers say "stop" while calling tools.
+func (d *decoder) stopReason() model.StopReason {
+	switch d.finish {
+	case "length", "max_tokens", "model_length":
+		return model.StopMaxTokens
+	case "content_filter":
+		return model.StopFilter
+	}
+	switch {
+	case len(d.calls) > 0:
+		return model.StopToolUse
+	case d.refused:
+		return model.StopRefusal
+	}
+	return model.StopEndTurn
+}

@@ -1,0 +1,100 @@
+// Package chat speaks OpenAI's Chat Completions, streaming, as the many
+// servers speak it that imitate it: vLLM, Ollama, llama.cpp, OpenRouter,
+// LiteLLM, Azure and others.
+//
+// It copes with what they leave out: ids and indexes of calls, roles, usage,
+// the final [DONE], a finish_reason that says tool_calls. What ends a response
+// is a finish_reason or [DONE]; with neither it is truncated.
+//
+//	chunk* ─► chunk with finish_reason ─► (chunk with usage) ─► [DONE] or the stream's end
+package chat
+
+import (
+	"context"
+	"iter"
+	"strings"
+
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/model/catalog"
+	"github.com/settle-agent/settle/model/transport"
+)
+
+// Options say how to reach a server, and what it does not understand.
+//
+// Azure: a base URL that ends in /openai/v1, the key in a header
+// ("api-key"), and Query with "api-version" where the server wants one.
+type Options struct {
+	transport.Endpoint
+	// Models is the table of models; nil means catalog.Builtin().
+	Models catalog.Table
+	// MaxTokensField is the name of the field for the largest output:
+	// "max_tokens" or "max_completion_tokens". If it is empty, the host
+	// decides: OpenAI itself wants the second.
+	MaxTokensField string
+	// NoStreamUsage leaves out stream_options, for servers that refuse it.
+	// Usage is then known only where the server sends it unasked.
+	NoStreamUsage bool
+	// NoReasoningBack does not send reasoning back, for servers that refuse
+	// the field that they sent it in.
+	NoReasoningBack bool
+}
+
+// Provider is a [model.Provider].
+type Provider struct {
+	options Options
+	openai  bool // it is OpenAI itself, which takes fields that others refuse
+}
+
+// New returns a provider. The base URL ends where /chat/completions begins,
+// mostly in /v1.
+func New(o Options) *Provider {
+	if o.Models == nil {
+		o.Models = catalog.Builtin()
+	}
+	host := o.Host()
+	openai := host == "api.openai.com" || strings.HasSuffix(host, ".openai.azure.com")
+	if o.MaxTokensField == "" {
+		o.MaxTokensField = "max_tokens"
+		if openai {
+			o.MaxTokensField = "max_completion_tokens"
+		}
+	}
+	o.Endpoint = o.Prepared()
+	return &Provider{options: o, openai: openai}
+}
+
+// Stream implements [model.Provider].
+func (p *Provider) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Chunk, error] {
+	known, _ := p.options.Models.Lookup(req.Model)
+	body, err := p.body(req, known)
+	if err != nil {
+		return func(yield func(model.Chunk, error) bool) { yield(model.Chunk{}, err) }
+	}
+	return func(yield func(model.Chunk, error) bool) {
+		dec := &decoder{ids: newCallIDs(req.Input)}
+		p.options.Stream(ctx, transport.Request{Path: "/chat/completions", Body: body, Activity: req.Activity}, dec)(yield)
+	}
+}
+
+// body returns the request's JSON.
+func (p *Provider) body(req model.Request, known catalog.Model) ([]byte, error) {
+	r := newRequest(req, known, !p.options.NoReasoningBack)
+	if !p.options.NoStreamUsage {
+		r.StreamOptions = &streamOptions{IncludeUsage: true}
+	}
+	if p.openai {
+		r.PromptCacheKey = req.CacheKey
+	}
+	extra := map[string]any{}
+	if req.MaxTokens > 0 {
+		limit := req.MaxTokens
+		if known.MaxOutput > 0 {
+			limit = min(limit, known.MaxOutput)
+		}
+		extra[p.options.MaxTokensField] = limit
+	}
+	for name, value := range p.options.Extra {
+		extra[name] = value
+	}
+	return transport.Body(r, extra)
+}
