@@ -84,7 +84,7 @@ func started(pid int) bool {
 // are their reaper, and what still carries the command's marker. The command
 // died with its warden; there is no grace for the rest.
 func endOrphans(marker string) []event.Process {
-	return endAll(func() []node {
+	_, left := endAll(func() []node {
 		found := marked(func(value string) bool { return value == marker })
 		if host.reaper.Load() {
 			for _, n := range ours(orphans()) {
@@ -93,6 +93,7 @@ func endOrphans(marker string) []event.Process {
 		}
 		return found
 	}, 0)
+	return left
 }
 
 // ours leaves out what others start as children of a first process, such as
@@ -110,18 +111,37 @@ func ours(nodes []node) []node {
 	return kept
 }
 
-// endAll climbs the ladder here and now.
-func endAll(tree func() []node, grace time.Duration) []event.Process {
-	l := &ladder{at: idle, tree: tree}
-	l.climb(time.Now(), grace)
-	for len(living(tree())) > 0 {
-		wait := l.step(time.Now())
-		if wait == 0 {
-			break
+// sureLooks is how many times in a row nothing must be found before nothing is
+// there: a process that forks and exits while /proc is read is not seen.
+const sureLooks = 8
+
+// endAll climbs the ladder here and now. It returns every process that it saw,
+// and those that could not be ended.
+func endAll(tree func() []node, grace time.Duration) (seen []node, left []event.Process) {
+	known := make(map[node]bool)
+	l := &ladder{at: idle}
+	l.tree = func() []node {
+		nodes := living(tree())
+		for _, n := range nodes {
+			if !known[n.identity()] {
+				known[n.identity()] = true
+				seen = append(seen, n)
+			}
 		}
-		time.Sleep(min(wait, 5*time.Millisecond)) // nobody tells us when a stranger dies
+		return nodes
 	}
-	return l.left
+	for empty := 0; empty < sureLooks && l.at != gaveUp; {
+		if len(l.tree()) == 0 {
+			empty++
+			time.Sleep(killDelay / 2)
+			continue
+		}
+		empty = 0
+		l.climb(time.Now(), grace)
+		wait := l.step(time.Now())
+		time.Sleep(min(wait, pollDelay)) // nobody tells us when a stranger dies
+	}
+	return seen, l.left
 }
 
 // Sweep ends every process whose environment says that it was started for the
@@ -142,14 +162,12 @@ func Sweep(marker string) ([]int, error) {
 		}
 		return found
 	}
+	seen, left := endAll(tree, DefaultGrace)
 	var swept []int
-	for _, n := range living(tree()) {
+	for _, n := range seen {
 		swept = append(swept, n.pid)
 	}
-	if len(swept) == 0 {
-		return nil, nil
-	}
-	if left := endAll(tree, DefaultGrace); len(left) > 0 {
+	if len(left) > 0 {
 		return swept, fmt.Errorf("cannot end process %d (%s): %s", left[0].PID, left[0].Command, left[0].Why)
 	}
 	return swept, nil

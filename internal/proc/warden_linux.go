@@ -18,6 +18,10 @@ import (
 // by themselves before they count as left.
 const settleDelay = 30 * time.Millisecond
 
+// settleTimeout bounds the search for a process that can be named among those
+// that were left.
+const settleTimeout = 100 * time.Millisecond
+
 // RunAsWarden makes wardens possible for this program. It must be the first
 // thing that main does: in a warden it never returns, elsewhere it returns at
 // once.
@@ -223,7 +227,11 @@ func (w *warden) advance(now time.Time, alone bool) time.Duration {
 		case now.Before(w.settled):
 			return w.settled.Sub(now)
 		default:
-			w.tellExit(describe(living(w.stairs.tree()), noReason))
+			rest := living(w.stairs.tree())
+			if len(rest) == 0 && now.Before(w.settled.Add(settleTimeout)) {
+				return killDelay // they fork and die faster than one can look
+			}
+			w.tellExit(nameRest(rest))
 		}
 	}
 	if alone {
@@ -235,6 +243,15 @@ func (w *warden) advance(now time.Time, alone bool) time.Duration {
 		w.tellExit(nil) // the command itself cannot be ended
 	}
 	return wait
+}
+
+// nameRest names what the command left; never nothing, since something is
+// there.
+func nameRest(rest []node) []event.Process {
+	if len(rest) == 0 {
+		return []event.Process{{PID: os.Getpid(), Command: "(processes that come and go)"}}
+	}
+	return describe(rest, noReason)
 }
 
 func (w *warden) tellExit(rest []event.Process) {

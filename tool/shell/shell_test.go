@@ -17,6 +17,7 @@ import (
 
 func TestMain(m *testing.M) {
 	proc.RunAsWarden()
+	play()
 	os.Exit(m.Run())
 }
 

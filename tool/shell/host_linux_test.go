@@ -1,0 +1,231 @@
+package shell
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/tool"
+)
+
+// roleVariable makes this test binary play a part instead of testing.
+const roleVariable = "SETTLE_TEST_ROLE"
+
+// play plays the part that the environment asks for, if any.
+func play() {
+	switch os.Getenv(roleVariable) {
+	case "":
+		return
+	case "host":
+		playHost()
+	case "subreaper":
+		playSubreaper()
+	case "stranger":
+		playStranger()
+	}
+	os.Exit(0)
+}
+
+// playHost is a small settle: it holds a session's lock, runs one command and
+// ends like settle does on SIGTERM.
+func playHost() {
+	if _, err := proc.BecomeReaper(); err != nil {
+		panic(err)
+	}
+	lock, err := os.OpenFile(os.Getenv("TEST_LOCK"), os.O_RDWR, 0)
+	if err != nil {
+		panic(err)
+	}
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		panic(err)
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, unix.SIGTERM)
+	go func() {
+		<-asked
+		cancel(errors.New("shutdown"))
+	}()
+	jobs := NewJobs(Config{
+		Env:    []string{"PATH=" + os.Getenv("PATH"), "SELF=" + os.Getenv("SELF")},
+		Marker: os.Getenv("TEST_MARKER"), SpoolDir: os.Getenv("TEST_SPOOL"), Lock: lock,
+	})
+	raw, _ := json.Marshal(object{"command": os.Getenv("TEST_COMMAND")})
+	result, err := jobs.Tools()[0].Run(ctx, tool.Call{
+		ID: "call", Name: "shell", Args: raw, Dir: "/", Progress: func(text string) { fmt.Print(text) },
+	})
+	if err != nil {
+		panic(err)
+	}
+	survivors, err := jobs.Close(context.Background())
+	fmt.Printf("\nRESULT %+v %v %v\n", result, survivors, err)
+}
+
+// playSubreaper takes in its own orphans and never ends by itself.
+func playSubreaper() {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		panic(err)
+	}
+	cmd := exec.Command("sh", "-c", "(setsid sleep 1000 &)")
+	cmd.Stdout = os.Stdout
+	if err := cmd.Run(); err != nil {
+		panic(err)
+	}
+	select {}
+}
+
+// playStranger becomes root for good, as sudo does, and waits to be killed.
+func playStranger() {
+	if err := syscall.Setresuid(0, 0, 0); err != nil {
+		panic(err)
+	}
+	fmt.Println("ready")
+	select {}
+}
+
+// settleHost is a running playHost.
+type settleHost struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	out    *bufio.Reader
+	lock   string
+	marker string
+}
+
+func startHost(t *testing.T, command, marker string) *settleHost {
+	t.Helper()
+	h := &settleHost{t: t, lock: t.TempDir() + "/lock", marker: marker}
+	if err := os.WriteFile(h.lock, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.cmd = exec.Command("/proc/self/exe")
+	h.cmd.Env = append(os.Environ(), roleVariable+"=host", "TEST_LOCK="+h.lock, "TEST_MARKER="+marker,
+		"TEST_COMMAND="+command, "TEST_SPOOL="+t.TempDir(), "SELF=/proc/"+strconv.Itoa(os.Getpid())+"/exe")
+	h.cmd.Stderr = os.Stderr
+	pipe, err := h.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.out = bufio.NewReader(pipe)
+	if err := h.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = h.cmd.Process.Kill()
+		_ = h.cmd.Wait()
+		_, _ = proc.Sweep(marker)
+	})
+	return h
+}
+
+// awaitReady waits until the command says so.
+func (h *settleHost) awaitReady() {
+	h.t.Helper()
+	for {
+		line, err := h.out.ReadString('\n')
+		if err != nil {
+			h.t.Fatalf("the host ended: %v", err)
+		}
+		if line == "ready\n" {
+			return
+		}
+	}
+}
+
+// rest is what the host says until it ends.
+func (h *settleHost) rest() string {
+	h.t.Helper()
+	text, err := io.ReadAll(h.out)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if err := h.cmd.Wait(); err != nil {
+		h.t.Errorf("the host failed: %v: %s", err, text)
+	}
+	return string(text)
+}
+
+// warden is the host's only child.
+func (h *settleHost) warden() int {
+	h.t.Helper()
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", h.cmd.Process.Pid, h.cmd.Process.Pid))
+	pids := strings.Fields(string(raw))
+	if len(pids) == 0 {
+		pids = childrenOf(h.cmd.Process.Pid)
+	}
+	if len(pids) != 1 {
+		h.t.Fatalf("the host has the children %v (%v), want one", pids, err)
+	}
+	pid, err := strconv.Atoi(pids[0])
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return pid
+}
+
+func childrenOf(parent int) (pids []string) {
+	entries, _ := os.ReadDir("/proc")
+	for _, entry := range entries {
+		raw, _ := os.ReadFile("/proc/" + entry.Name() + "/stat")
+		_, rest, found := strings.Cut(string(raw), ") ")
+		if found && strings.Fields(rest)[1] == strconv.Itoa(parent) {
+			pids = append(pids, entry.Name())
+		}
+	}
+	return pids
+}
+
+// awaitUnlocked waits for the session's lock: whoever gets it finds nothing
+// of the session running any more.
+func (h *settleHost) awaitUnlocked() {
+	h.t.Helper()
+	lock, err := os.OpenFile(h.lock, os.O_RDWR, 0)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer lock.Close()
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// marked are the living processes that were started for a marker. One look
+// may miss some that fork and exit meanwhile.
+func marked(marker string) (found []string) {
+	for range 10 {
+		if found = look(marker); len(found) > 0 {
+			break
+		}
+	}
+	return found
+}
+
+func look(marker string) (found []string) {
+	entries, _ := os.ReadDir("/proc")
+	for _, entry := range entries {
+		environ, err := os.ReadFile("/proc/" + entry.Name() + "/environ")
+		if err == nil && strings.Contains("\x00"+string(environ), "\x00"+proc.MarkerName+"="+marker+"/") {
+			line, _ := os.ReadFile("/proc/" + entry.Name() + "/cmdline")
+			found = append(found, entry.Name()+" "+strings.ReplaceAll(string(line), "\x00", " "))
+		}
+	}
+	return found
+}
+
+// nobody is a user without rights.
+func nobody() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+}
