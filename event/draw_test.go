@@ -2,6 +2,7 @@ package event
 
 import (
 	"encoding/json"
+	"slices"
 
 	"pgregory.net/rapid"
 )
@@ -118,14 +119,16 @@ func turnMoves(s State, t *Turn) []move {
 		list = append(list, func(*rapid.T) []Event { return Endings(s, Complete()) })
 	}
 	a := t.Attempt()
-	if a == nil {
+	switch {
+	case a == nil && hasOpenItem(t):
+	case a == nil:
 		var steer []string
 		for _, i := range s.Waiting {
 			steer = append(steer, i.ID)
 		}
 		start := AttemptStarted{Step: 1, N: 1, Inputs: steer}
 		list = append(list, repeat(6, one(Event{Turn: t.ID, Attempt: s.NextAttempt(), Data: start}))...)
-	} else {
+	default:
 		list = append(list, attemptMoves(s, t, a)...)
 	}
 	for _, i := range t.Items {
@@ -142,6 +145,10 @@ func repeat(n int, list ...move) []move {
 		out = append(out, list...)
 	}
 	return out
+}
+
+func hasOpenItem(t *Turn) bool {
+	return slices.ContainsFunc(t.Items, func(i *Item) bool { return i.Status == ItemOpen })
 }
 
 func attemptMoves(s State, t *Turn, a *Attempt) []move {

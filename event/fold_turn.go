@@ -69,12 +69,18 @@ func (s *State) openInCall(t *Turn, i *Item) string {
 	return ""
 }
 
+// attemptStarted: the calls of the step before are awaited.
 func (s *State) attemptStarted(t *Turn, e Event, d AttemptStarted) string {
 	if a := t.Attempt(); a != nil {
 		return fmt.Sprintf("attempt %q is running", a.ID)
 	}
 	if e.Attempt == "" || slices.ContainsFunc(t.Attempts, func(a *Attempt) bool { return a.ID == e.Attempt }) {
 		return fmt.Sprintf("%q is not a new attempt's id", e.Attempt)
+	}
+	for _, i := range t.Items {
+		if i.Status == ItemOpen {
+			return fmt.Sprintf("item %q is open", i.ID)
+		}
 	}
 	taken, what := s.takeInputs(d.Inputs)
 	if what != "" {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/tool"
 )
@@ -31,7 +32,8 @@ type call struct {
 
 	progress sync.Mutex // guards what follows
 	said     int
-	mask     interface{ Write(string) string }
+	chars    whole
+	mask     *redact.Stream
 }
 
 // gave is what a tool returned.
@@ -184,7 +186,7 @@ func (c *call) await(ctx context.Context) (g gave, ok bool) {
 func (c *call) say(text string) {
 	c.progress.Lock()
 	defer c.progress.Unlock()
-	text = c.mask.Write(text)
+	text = c.mask.Write(c.chars.Write(text))
 	if text == "" || c.said > mostProgress {
 		return
 	}
@@ -259,7 +261,9 @@ func (c *call) end(ctx context.Context, g gave) {
 // finish writes the call's own ending, unless it has one.
 func (c *call) finish(d event.ItemEnded) {
 	d.Output = c.turn.Redact.String(d.Output)
-	d.Detail = c.turn.Redact.Bytes(d.Detail)
+	if d.Detail = c.turn.Redact.Bytes(d.Detail); !json.Valid(d.Detail) {
+		d.Detail = nil // a tool's slip must not keep its ending out of the log
+	}
 	err := c.turn.Log.Update(func(s event.State) []event.Event {
 		if !c.open(s) {
 			return nil

@@ -26,8 +26,8 @@ type openItem struct {
 	id           string
 	role         model.Role
 	callID, name string
+	chars        whole
 	mask         *redact.Stream
-	altered      bool // something in it was masked
 	ended        bool
 }
 
@@ -95,11 +95,18 @@ func (d *demux) delta(c model.Chunk) error {
 		return err
 	}
 	d.latest = i
-	text := i.mask.Write(c.Text)
-	if text != c.Text {
-		i.altered = true
-	}
-	return d.say(i, text)
+	return d.say(i, i.pass(c.Text))
+}
+
+// pass returns what of the text may be shown now: in whole characters, with
+// secrets masked.
+func (i *openItem) pass(text string) string {
+	return i.mask.Write(i.chars.Write(text))
+}
+
+// rest returns what pass has kept back.
+func (i *openItem) rest() string {
+	return i.mask.Write(i.chars.Flush()) + i.mask.Flush()
 }
 
 // say appends to the item's text.
@@ -127,7 +134,7 @@ func (d *demux) endItem(c model.Chunk) error {
 	if err != nil {
 		return err
 	}
-	if err := d.say(i, i.mask.Flush()); err != nil {
+	if err := d.say(i, i.rest()); err != nil {
 		return err
 	}
 	i.ended = true
@@ -136,19 +143,19 @@ func (d *demux) endItem(c model.Chunk) error {
 	}
 	return d.turn.Log.Update(func(s event.State) []event.Event {
 		content := s.Running().Item(i.id).Content()
-		d.seal(i, &content, c)
+		d.seal(&content, c)
 		return d.event(i, event.ItemEnded{Status: event.ItemCompleted, Content: content})
 	})
 }
 
 // seal adds what only the provider can read. A thought that was masked is no
 // longer what the provider sealed.
-func (d *demux) seal(i *openItem, content *event.Content, c model.Chunk) {
+func (d *demux) seal(content *event.Content, c model.Chunk) {
 	content.Provider, content.Model = d.turn.Target.Provider, d.turn.Target.Model
 	if c.ID != "" {
 		content.ProviderID = c.ID
 	}
-	if !i.altered {
+	if !d.turn.Redact.Masked(content.Text) {
 		content.Seal = c.Seal
 	}
 }
@@ -177,7 +184,7 @@ func (d *demux) complete() error {
 		if i.role == model.Call && d.stop != model.StopMaxTokens {
 			return model.NewError(model.ErrTruncated, "the response ended within the arguments of a call of %q", i.name)
 		}
-		if err := d.say(i, i.mask.Flush()); err != nil {
+		if err := d.say(i, i.rest()); err != nil {
 			return err
 		}
 	}

@@ -535,7 +535,9 @@ func TestTruncation(t *testing.T) {
 func TestDenied(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, script.New(script.Turn(script.Call("a", `{}`)), script.Text("ok")), says("a", "A", 0))
-		b.config.Approver = approver(func(context.Context, turn.Approval) error { return &turn.DeniedError{Message: "not today", Policy: "deny"} })
+		b.config.Approver = approver(func(context.Context, turn.Approval) error {
+			return &turn.DeniedError{Message: "not today", Policy: "deny"}
+		})
 		if c := b.run(t.Context()); c.Outcome != event.Completed {
 			t.Fatal(c)
 		}
