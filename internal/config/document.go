@@ -76,7 +76,7 @@ func (d *document) findLines(data []byte) {
 		default:
 			continue
 		}
-		for n := range len(path) {
+		for n := range path {
 			if key := joined(path[:n+1]); d.lines[key] == 0 {
 				d.lines[key] = line
 			}

@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -92,7 +93,7 @@ func read(root, path string) (instruction, error) {
 	if err != nil {
 		return instruction{}, err
 	}
-	if strings.ContainsRune(string(data), 0) {
+	if bytes.ContainsRune(data, 0) {
 		return instruction{}, errors.New("it is not text")
 	}
 	text := string(data)
