@@ -1,0 +1,132 @@
+package search
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/settle-agent/settle/tool/internal/disk"
+)
+
+const (
+	defaultMatches = 100
+	maxMatches     = 1000
+	maxOutput      = 48 << 10
+	maxShownLine   = 400
+)
+
+// errEnough ends a search that has found as much as it may tell.
+var errEnough = errors.New("found enough")
+
+// collector takes lines in the order of files and gives them the form that
+// the model sees, whoever found them.
+type collector struct {
+	re      *regexp.Regexp
+	dir     string
+	limit   int
+	context int
+
+	out       strings.Builder
+	path      string // of the last line
+	number    int    // of the last line
+	lastMatch int    // number of the last match in the file
+	matches   int
+	files     int
+	more      bool // there was more than it may tell
+}
+
+// found is a line of a file: a match, or context of one.
+type found struct {
+	path   string
+	number int // from 1
+	text   []byte
+	match  bool
+}
+
+// addMatch takes a match and the context before it: all of it, or errEnough.
+func (c *collector) addMatch(before []found, match found) error {
+	if c.matches >= c.limit {
+		c.more = true
+		return errEnough
+	}
+	for _, f := range before {
+		if err := c.add(f); err != nil {
+			return err
+		}
+	}
+	return c.add(match)
+}
+
+// add takes a line, or says errEnough.
+func (c *collector) add(f found) error {
+	if c.out.Len() >= maxOutput {
+		c.more = true
+		return errEnough
+	}
+	switch {
+	case f.path != c.path:
+		if c.path != "" {
+			c.out.WriteByte('\n')
+		}
+		c.path = f.path
+		c.files++
+		fmt.Fprintln(&c.out, disk.Display(c.dir, f.path))
+	case f.number > c.number+1 && c.context > 0:
+		c.out.WriteString("--\n")
+	}
+	c.number = f.number
+	mark := byte('-')
+	if f.match {
+		mark = ':'
+		c.matches++
+		c.lastMatch = f.number
+	}
+	fmt.Fprintf(&c.out, "%d%c%s\n", f.number, mark, c.shorten(f.text))
+	return nil
+}
+
+// shorten cuts a long line to a window around its match.
+func (c *collector) shorten(text []byte) string {
+	text = bytes.TrimSuffix(text, []byte("\r"))
+	from, to := 0, len(text)
+	if to > maxShownLine {
+		if at := c.re.FindIndex(text); at != nil {
+			from = max(0, min(at[0]-maxShownLine/4, to-maxShownLine))
+		}
+		to = from + maxShownLine
+		for from > 0 && !utf8.RuneStart(text[from]) {
+			from--
+		}
+		for to < len(text) && !utf8.RuneStart(text[to]) {
+			to--
+		}
+	}
+	s := strings.ToValidUTF8(string(text[from:to]), "\uFFFD")
+	if from > 0 {
+		s = "… " + s
+	}
+	if to < len(text) {
+		s += " …"
+	}
+	return s
+}
+
+func (c *collector) render() string {
+	if c.matches == 0 {
+		return "no matches"
+	}
+	if c.more {
+		return fmt.Sprintf("%s\n(the first %d matches; there are more: narrow the pattern, path or glob, or raise limit)\n", c.out.String(), c.matches)
+	}
+	return fmt.Sprintf("%s\n(%s in %s)\n", c.out.String(), count(c.matches, "match", "matches"), count(c.files, "file", "files"))
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -1,0 +1,188 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/settle-agent/settle/tool"
+	"github.com/settle-agent/settle/tool/internal/disk"
+)
+
+const (
+	defaultFiles = 100
+	maxFiles     = 1000
+)
+
+const globSchema = `{
+	"type": "object",
+	"properties": {
+		"pattern": {"type": "string", "minLength": 1, "description": "Glob: * ? [a-z] {a,b}, and ** for any directories. Without a slash it matches names in every directory: *.go is **/*.go."},
+		"path": {"type": "string", "description": "Directory to search; the working directory by default."},
+		"limit": {"type": "integer", "minimum": 1, "maximum": 1000, "description": "Number of files; 100 by default."}
+	},
+	"required": ["pattern"],
+	"additionalProperties": false
+}`
+
+type globTool struct{}
+
+// Spec implements tool.Tool.
+func (globTool) Spec() tool.Spec {
+	return tool.Spec{
+		Name: "glob",
+		Description: "Finds files by name. Gives paths, most recently changed first, without what .gitignore leaves out. " +
+			"To search in their content use grep.",
+		Schema:   json.RawMessage(globSchema),
+		ReadOnly: true,
+	}
+}
+
+type globArgs struct {
+	Pattern, Path string
+	Limit         float64
+}
+
+// Title implements tool.Titler.
+func (globTool) Title(args json.RawMessage) string {
+	in, err := decode[globArgs](args)
+	if err != nil {
+		return "glob"
+	}
+	return strings.TrimSuffix(fmt.Sprintf("glob %s in %s", in.Pattern, in.Path), " in ")
+}
+
+// Run implements tool.Tool.
+func (globTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
+	in, err := decode[globArgs](call.Args)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	g, err := newGlob(in.Pattern)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	root, err := locateDir(call.Dir, in.Path)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	if g.base != "." {
+		if root, err = locateDir(root, filepath.FromSlash(g.base)); err != nil {
+			return tool.Result{Output: "no files match: " + err.Error()}, nil
+		}
+	}
+	newest := &newestFiles{limit: orDefault(in.Limit, defaultFiles)}
+	err = walk(ctx, root, func(e entry) error {
+		if e.IsDir() {
+			return g.enter(e)
+		}
+		if g.matches(e.rel) {
+			newest.add(e)
+		}
+		return nil
+	})
+	if err != nil {
+		return tool.Result{}, err
+	}
+	return tool.Result{Output: newest.render(call.Dir)}, nil
+}
+
+// glob is a pattern, split into the directory that it begins with and what is
+// matched below that.
+type glob struct {
+	base  string // "." for none
+	rest  string
+	depth int // how deep a match can lie below base; 0: any depth
+}
+
+func newGlob(pattern string) (*glob, error) {
+	if !doublestar.ValidatePattern(pattern) {
+		return nil, fmt.Errorf("%q is not a valid glob; is a bracket or brace left open?", pattern)
+	}
+	pattern = filepath.ToSlash(pattern)
+	if !strings.Contains(pattern, "/") {
+		return &glob{base: ".", rest: pattern}, nil
+	}
+	base, rest := doublestar.SplitPattern(path.Clean(pattern))
+	g := &glob{base: base, rest: rest}
+	if !strings.Contains(rest, "**") && !strings.Contains(rest, "{") {
+		g.depth = strings.Count(rest, "/") + 1
+	}
+	if !strings.Contains(rest, "/") {
+		g.rest = "./" + rest // Not at every depth: the pattern had a slash.
+	}
+	return g, nil
+}
+
+// matches takes a path relative to base, with slashes.
+func (g *glob) matches(rel string) bool {
+	if !strings.Contains(g.rest, "/") {
+		return doublestar.MatchUnvalidated(g.rest, path.Base(rel))
+	}
+	return doublestar.MatchUnvalidated(strings.TrimPrefix(g.rest, "./"), rel)
+}
+
+// enter skips a directory that lies too deep.
+func (g *glob) enter(e entry) error {
+	if g.depth > 0 && e.depth() >= g.depth {
+		return errSkip
+	}
+	return nil
+}
+
+// newestFiles keeps the newest of any number of files.
+type newestFiles struct {
+	limit int
+	files []foundFile
+	total int
+}
+
+type foundFile struct {
+	path string
+	at   time.Time
+}
+
+func (n *newestFiles) add(e entry) {
+	info, err := e.Info()
+	if err != nil {
+		return // Gone since.
+	}
+	n.total++
+	n.files = append(n.files, foundFile{e.path, info.ModTime()})
+	if len(n.files) >= 2*n.limit+readBatch {
+		n.trim()
+	}
+}
+
+// trim sorts, newest first and then by name, and drops what is over the limit.
+func (n *newestFiles) trim() {
+	slices.SortFunc(n.files, func(a, b foundFile) int {
+		if c := b.at.Compare(a.at); c != 0 {
+			return c
+		}
+		return strings.Compare(a.path, b.path)
+	})
+	n.files = n.files[:min(len(n.files), n.limit)]
+}
+
+func (n *newestFiles) render(dir string) string {
+	if n.total == 0 {
+		return "no files match"
+	}
+	n.trim()
+	var b strings.Builder
+	for _, f := range n.files {
+		fmt.Fprintln(&b, disk.Display(dir, f.path))
+	}
+	if n.total > len(n.files) {
+		fmt.Fprintf(&b, "(the %d newest of %d files; a narrower pattern or path shows others)\n", len(n.files), n.total)
+	}
+	return b.String()
+}

@@ -1,0 +1,168 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+
+	"github.com/settle-agent/settle/tool"
+)
+
+const grepSchema = `{
+	"type": "object",
+	"properties": {
+		"pattern": {"type": "string", "minLength": 1, "description": "Regular expression (RE2), matched within single lines. Escape . ( ) [ ] { } + * ? | ^ $ \\ to mean them."},
+		"path": {"type": "string", "description": "File or directory to search; the working directory by default."},
+		"glob": {"type": "string", "minLength": 1, "description": "Only files that match this glob, such as *.go or src/**/*.{ts,tsx}."},
+		"ignore_case": {"type": "boolean", "description": "Upper and lower case match each other; false by default."},
+		"context": {"type": "integer", "minimum": 0, "maximum": 20, "description": "Lines to show before and after each match; 0 by default."},
+		"limit": {"type": "integer", "minimum": 1, "maximum": 1000, "description": "Number of matching lines; 100 by default."}
+	},
+	"required": ["pattern"],
+	"additionalProperties": false
+}`
+
+type grepTool struct{ cfg Config }
+
+// Spec implements tool.Tool.
+func (grepTool) Spec() tool.Spec {
+	return tool.Spec{
+		Name: "grep",
+		Description: "Finds lines by regular expression, file by file: matches as NUMBER:line, context as NUMBER-line. " +
+			"Leaves out binary files and what .gitignore leaves out. At most 48 KiB; long lines are cut around the match.",
+		Schema:   json.RawMessage(grepSchema),
+		ReadOnly: true,
+	}
+}
+
+type grepArgs struct {
+	Pattern, Path, Glob string
+	IgnoreCase          bool `json:"ignore_case"`
+	Context, Limit      float64
+}
+
+// Title implements tool.Titler.
+func (grepTool) Title(args json.RawMessage) string {
+	in, err := decode[grepArgs](args)
+	if err != nil {
+		return "grep"
+	}
+	title := fmt.Sprintf("grep %q", in.Pattern)
+	if in.Path != "" {
+		title += " in " + in.Path
+	}
+	if in.Glob != "" {
+		title += " (" + in.Glob + ")"
+	}
+	return title
+}
+
+// Run implements tool.Tool.
+func (t grepTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
+	in, err := decode[grepArgs](call.Args)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	q, isDir, err := newQuery(call.Dir, in)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	q.c.dir = call.Dir
+	switch {
+	case !isDir:
+		err = q.scanNamed(ctx)
+	case t.cfg.Ripgrep != "" && q.lines != nil: // To rg, \A is the beginning of a file.
+		err = t.ripgrepOrScan(ctx, q)
+	default:
+		err = q.scan(ctx)
+	}
+	if ctx.Err() != nil { // What was found until then is true and of use.
+		return tool.Result{Output: q.c.render(), Aborted: true}, nil
+	}
+	if err != nil && !errors.Is(err, errEnough) {
+		return tool.Result{}, fmt.Errorf("cannot search %q: %w", q.root, err)
+	}
+	return tool.Result{Output: q.c.render()}, nil
+}
+
+// ripgrepOrScan lets ripgrep search, and searches itself if that fails before
+// it has found anything: an old version, or a regular expression that only we
+// understand.
+func (t grepTool) ripgrepOrScan(ctx context.Context, q *query) error {
+	err := q.ripgrep(ctx, t.cfg)
+	if err == nil || errors.Is(err, errEnough) || ctx.Err() != nil || q.c.matches > 0 {
+		return err
+	}
+	return q.scan(ctx)
+}
+
+// query is what to look for and where.
+type query struct {
+	pattern string
+	re      *regexp.Regexp
+	// lines is re for many lines at once; it may find too much, never too
+	// little. Nil where that cannot be.
+	lines   *regexp.Regexp
+	fold    bool
+	root    string
+	glob    string
+	filter  *glob // of paths from root; nil for all
+	context int
+	c       *collector
+}
+
+func newQuery(dir string, in grepArgs) (q *query, isDir bool, err error) {
+	q = &query{pattern: in.Pattern, fold: in.IgnoreCase, glob: in.Glob, context: int(in.Context)}
+	if q.re, q.lines, err = compile(in.Pattern, in.IgnoreCase); err != nil {
+		return nil, false, err
+	}
+	if in.Glob != "" {
+		if q.filter, err = newGlob(strings.TrimPrefix(in.Glob, "./")); err != nil {
+			return nil, false, err
+		}
+		q.filter = &glob{rest: strings.TrimPrefix(in.Glob, "./")}
+	}
+	root, info, err := locate(dir, in.Path)
+	if err != nil {
+		return nil, false, err
+	}
+	q.root = root
+	q.c = &collector{re: q.re, limit: orDefault(in.Limit, defaultMatches), context: q.context}
+	return q, info.IsDir(), nil
+}
+
+// compile compiles for single lines, and for many.
+func compile(pattern string, fold bool) (re, lines *regexp.Regexp, err error) {
+	flags := ""
+	if fold {
+		flags = "(?i)"
+	}
+	if re, err = regexp.Compile(flags + pattern); err != nil {
+		var syntaxErr *syntax.Error
+		if errors.As(err, &syntaxErr) {
+			return nil, nil, fmt.Errorf("%q is not a valid regular expression: %s %q; to search for the text as it is, escape it with backslashes", pattern, syntaxErr.Code, syntaxErr.Expr)
+		}
+		return nil, nil, err
+	}
+	tree, err := syntax.Parse("(?m)"+flags+pattern, syntax.Perl)
+	if err != nil {
+		return nil, nil, err
+	}
+	if has(tree, func(t *syntax.Regexp) bool { return t.Op == syntax.OpLiteral && slices.Contains(t.Rune, '\n') }) {
+		return nil, nil, fmt.Errorf("%q contains a line break: only single lines are searched; look for one of the lines, with context", pattern)
+	}
+	if has(tree, func(t *syntax.Regexp) bool { return t.Op == syntax.OpBeginText || t.Op == syntax.OpEndText }) {
+		return re, nil, nil
+	}
+	lines, err = regexp.Compile("(?m)" + flags + pattern)
+	return re, lines, err
+}
+
+func has(t *syntax.Regexp, is func(*syntax.Regexp) bool) bool {
+	return is(t) || slices.ContainsFunc(t.Sub, func(sub *syntax.Regexp) bool { return has(sub, is) })
+}

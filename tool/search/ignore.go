@@ -1,0 +1,184 @@
+package search
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/settle-agent/settle/tool/internal/disk"
+)
+
+// rule is one line of a .gitignore.
+type rule struct {
+	negated  bool
+	dirsOnly bool
+	// base: the pattern has no slash and is matched to the last element.
+	base    bool
+	pattern wildPattern
+	literal bool   // pattern has nothing special
+	suffix  string // pattern is "*" and this
+}
+
+// parseRules reads a .gitignore.
+func parseRules(text string) []rule {
+	var rules []rule
+	for l := range strings.Lines(strings.TrimPrefix(text, "\uFEFF")) {
+		l = strings.TrimSuffix(strings.TrimSuffix(l, "\n"), "\r")
+		if r, ok := parseRule(l); ok {
+			rules = append(rules, r)
+		}
+	}
+	return rules
+}
+
+func parseRule(l string) (r rule, ok bool) {
+	if strings.HasPrefix(l, "#") {
+		return r, false
+	}
+	l = trimSpaces(l)
+	l, r.negated = strings.CutPrefix(l, "!")
+	l, r.dirsOnly = strings.CutSuffix(l, "/")
+	if l == "" {
+		return r, false
+	}
+	r.base = !strings.Contains(l, "/")
+	l = strings.TrimPrefix(l, "/")
+	r.pattern = wildPattern(l)
+	r.literal = !strings.ContainsAny(l, `*?[\`)
+	if rest, ok := strings.CutPrefix(l, "*"); ok && r.base && !strings.ContainsAny(rest, `*?[\`) {
+		r.suffix = rest
+	}
+	return r, true
+}
+
+// trimSpaces cuts spaces at the end that are not escaped.
+func trimSpaces(l string) string {
+	end := 0
+	for i := 0; i < len(l); i++ {
+		switch l[i] {
+		case ' ':
+			continue
+		case '\\':
+			i++
+		}
+		end = min(i+1, len(l))
+	}
+	return l[:end]
+}
+
+// matches takes a path relative to the rule's directory, and its last element.
+func (r *rule) matches(path, base string, isDir bool) bool {
+	if r.dirsOnly && !isDir {
+		return false
+	}
+	if r.base {
+		path = base
+	}
+	switch {
+	case r.literal:
+		return path == string(r.pattern)
+	case r.suffix != "":
+		return strings.HasSuffix(path, r.suffix)
+	}
+	return r.pattern.matches(path)
+}
+
+// ignores is the rules that hold in a directory: its own and, through parent,
+// those above it. Rules nearer to a file win, and of one level the last.
+type ignores struct {
+	parent *ignores
+	depth  int // length of the directory's path from the top, with its slash
+	rules  []rule
+}
+
+// ignored says whether a path from the top, with slashes, is left out. The
+// directories above it are not.
+func (ig *ignores) ignored(path string, isDir bool) bool {
+	base := path[strings.LastIndexByte(path, '/')+1:]
+	for level := ig; level != nil; level = level.parent {
+		for i := len(level.rules) - 1; i >= 0; i-- {
+			if r := &level.rules[i]; r.matches(path[level.depth:], base, isDir) {
+				return !r.negated
+			}
+		}
+	}
+	return false
+}
+
+// enter returns what holds in dir, whose path from the top is rel, "" or
+// ending in a slash; has says whether dir has an entry of a name. A repository
+// within another follows its own rules only.
+func (ig *ignores) enter(dir, rel string, has func(name string) bool) *ignores {
+	if has(".git") {
+		ig = (*ignores)(nil).with(filepath.Join(dir, ".git", "info", "exclude"), rel)
+	}
+	if has(".gitignore") {
+		ig = ig.with(filepath.Join(dir, ".gitignore"), rel)
+	}
+	return ig
+}
+
+// with adds the rules of a file, if there are any.
+func (ig *ignores) with(path, rel string) *ignores {
+	rules := readRules(path)
+	if rules == nil {
+		return ig
+	}
+	return &ignores{parent: ig, depth: len(rel), rules: rules}
+}
+
+// onDisk says which entries dir has by looking.
+func onDisk(dir string) func(name string) bool {
+	return func(name string) bool {
+		_, err := os.Lstat(filepath.Join(dir, name))
+		return err == nil
+	}
+}
+
+// maxIgnoreBytes bounds what is read of a .gitignore.
+const maxIgnoreBytes = 1 << 20
+
+// readRules reads a file of rules; nil if there is none to read.
+func readRules(path string) []rule {
+	f, _, err := disk.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxIgnoreBytes))
+	if err != nil {
+		return nil
+	}
+	return parseRules(string(text))
+}
+
+// repositoryTop returns the directory of the repository that dir is in, or
+// dir itself and false.
+func repositoryTop(dir string) (top string, found bool) {
+	for at := dir; ; at = filepath.Dir(at) {
+		if onDisk(at)(".git") {
+			return at, true
+		}
+		if filepath.Dir(at) == at {
+			return dir, false
+		}
+	}
+}
+
+// ignoresAbove returns the rules that hold in root's parents, up to the top of
+// its repository, and root's path from there, "" or ending in a slash.
+func ignoresAbove(root string) (ig *ignores, rel string) {
+	top, _ := repositoryTop(root)
+	below, err := filepath.Rel(top, root)
+	if err != nil || below == "." {
+		return nil, ""
+	}
+	dir := top
+	for _, name := range strings.Split(filepath.ToSlash(below), "/") {
+		ig = ig.enter(dir, rel, onDisk(dir))
+		dir = filepath.Join(dir, name)
+		rel += name + "/"
+	}
+	return ig, rel
+}

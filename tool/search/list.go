@@ -1,0 +1,202 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/settle-agent/settle/tool"
+	"github.com/settle-agent/settle/tool/internal/disk"
+)
+
+const (
+	defaultDepth   = 2
+	defaultEntries = 200
+	// maxDirEntries bounds what is read of one directory.
+	maxDirEntries = 20_000
+)
+
+const listSchema = `{
+	"type": "object",
+	"properties": {
+		"path": {"type": "string", "description": "Directory to list; the working directory by default."},
+		"depth": {"type": "integer", "minimum": 1, "maximum": 10, "description": "Levels to show; 2 by default."},
+		"limit": {"type": "integer", "minimum": 1, "maximum": 1000, "description": "Number of entries; 200 by default."}
+	},
+	"additionalProperties": false
+}`
+
+type listTool struct{}
+
+// Spec implements tool.Tool.
+func (listTool) Spec() tool.Spec {
+	return tool.Spec{
+		Name: "list",
+		Description: "Shows a directory as a tree, without what .gitignore leaves out. Directories end in a slash; " +
+			"what is left out for its depth or number is counted.",
+		Schema:   json.RawMessage(listSchema),
+		ReadOnly: true,
+	}
+}
+
+type listArgs struct {
+	Path         string
+	Depth, Limit float64
+}
+
+// Title implements tool.Titler.
+func (listTool) Title(args json.RawMessage) string {
+	in, err := decode[listArgs](args)
+	if err != nil || in.Path == "" {
+		return "list ."
+	}
+	return "list " + in.Path
+}
+
+// Run implements tool.Tool.
+func (listTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
+	in, err := decode[listArgs](call.Args)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	root, err := locateDir(call.Dir, in.Path)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	t := &tree{ctx: ctx, room: orDefault(in.Limit, defaultEntries)}
+	top, err := t.build(root, orDefault(in.Depth, defaultDepth))
+	if err != nil {
+		return tool.Result{}, fmt.Errorf("cannot list %q: %w", disk.Display(call.Dir, root), err)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s/\n", strings.TrimSuffix(disk.Display(call.Dir, root), "/"))
+	top.render(&b, 1)
+	return tool.Result{Output: b.String()}, nil
+}
+
+// tree is filled level by level, so that a large directory does not use up
+// the room of its neighbours' names.
+type tree struct {
+	ctx  context.Context
+	room int // entries that may still be shown
+}
+
+// node is a directory, or an entry of one.
+type node struct {
+	name     string
+	mark     string // "/" for a directory, "@" for a link
+	path     string
+	rel      string // from the top of the repository, with a slash
+	ig       *ignores
+	children []*node
+	hidden   int // entries not shown
+	over     bool
+	unread   bool // the directory could not be read
+}
+
+func (t *tree) build(root string, depth int) (*node, error) {
+	ig, rel := ignoresAbove(root)
+	top := &node{path: root, rel: rel, ig: ig, mark: "/"}
+	if err := t.fill(top); err != nil {
+		return nil, err
+	}
+	level := top.children
+	for d := 1; len(level) > 0; d++ {
+		var below []*node
+		for _, n := range level {
+			if n.mark != "/" {
+				continue
+			}
+			room := t.room
+			if d >= depth {
+				t.room = 0 // Only count.
+			}
+			if err := t.fill(n); err != nil {
+				if t.ctx.Err() != nil {
+					return nil, err
+				}
+				n.unread = true
+			}
+			if d >= depth {
+				t.room = room
+			}
+			below = append(below, n.children...)
+		}
+		level = below
+	}
+	return top, nil
+}
+
+// fill reads a directory and shows as many entries as there is room for.
+func (t *tree) fill(n *node) error {
+	entries, err := readDir(t.ctx, n.path, maxDirEntries)
+	if t.ctx.Err() != nil {
+		return context.Cause(t.ctx)
+	}
+	if err != nil {
+		return err
+	}
+	n.over = len(entries) >= maxDirEntries
+	ig := n.ig.enter(n.path, n.rel, onDisk(n.path))
+	for _, e := range entries {
+		if e.Name() == ".git" || ig.ignored(n.rel+e.Name(), e.IsDir()) {
+			continue
+		}
+		if t.room == 0 {
+			n.hidden++
+			continue
+		}
+		t.room--
+		child := &node{name: e.Name(), path: filepath.Join(n.path, e.Name()), rel: n.rel + e.Name() + "/", ig: ig}
+		switch {
+		case e.IsDir():
+			child.mark = "/"
+		case e.Type()&fs.ModeSymlink != 0:
+			child.mark = "@"
+		}
+		n.children = append(n.children, child)
+	}
+	return nil
+}
+
+func (n *node) render(b *strings.Builder, depth int) {
+	indent := strings.Repeat("  ", depth)
+	for _, c := range n.children {
+		fmt.Fprintf(b, "%s%s%s%s\n", indent, strings.ToValidUTF8(printable(c.name), "\uFFFD"), c.mark, c.note())
+		c.render(b, depth+1)
+	}
+	if n.hidden > 0 && len(n.children) > 0 {
+		fmt.Fprintf(b, "%s… %s\n", indent, n.more("more"))
+	} else if n.hidden > 0 && depth == 1 {
+		fmt.Fprintf(b, "%s(%s)\n", indent, n.more("not shown"))
+	}
+	if depth == 1 && len(n.children) == 0 && n.hidden == 0 {
+		fmt.Fprintf(b, "%s(empty)\n", indent)
+	}
+}
+
+// note says of a directory what is not shown of it.
+func (n *node) note() string {
+	switch {
+	case n.unread:
+		return " (cannot be read)"
+	case n.hidden > 0 && len(n.children) == 0:
+		return " (" + n.more("not shown") + ")"
+	}
+	return ""
+}
+
+func (n *node) more(what string) string {
+	if n.over {
+		return fmt.Sprintf("over %d %s", n.hidden, what)
+	}
+	return fmt.Sprintf("%d %s", n.hidden, what)
+}
+
+// printable shows names with line breaks on one line.
+func printable(name string) string {
+	return strings.NewReplacer("\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(name)
+}

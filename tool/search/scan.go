@@ -1,0 +1,186 @@
+package search
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/settle-agent/settle/tool/internal/disk"
+)
+
+const (
+	// blockBytes is how much is searched between looks at the context.
+	blockBytes = 64 << 10
+	// maxScanLine is how much of a line is searched.
+	maxScanLine = 1 << 20
+	// sniffBytes is where a NUL makes a file binary, as git has it.
+	sniffBytes = 8000
+)
+
+// scan searches the files below root itself.
+func (q *query) scan(ctx context.Context) error {
+	s := newScanner(q)
+	return walk(ctx, q.root, func(e entry) error {
+		if !e.Type().IsRegular() || q.filter != nil && !q.filter.matches(e.rel) {
+			return nil
+		}
+		return s.file(ctx, e.path)
+	})
+}
+
+// scanNamed searches the one file that root is, and says why if it cannot.
+func (q *query) scanNamed(ctx context.Context) error {
+	f, _, err := disk.Open(q.root)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	s := newScanner(q)
+	s.r.Reset(f)
+	if s.binary() {
+		return errors.New("it is a binary file")
+	}
+	return s.file(ctx, q.root)
+}
+
+// scanner searches one file after the other in the same memory.
+type scanner struct {
+	*query
+	r      *bufio.Reader
+	line   []byte
+	before []found // context that a match may need
+}
+
+func newScanner(q *query) *scanner {
+	return &scanner{query: q, r: bufio.NewReaderSize(nil, blockBytes)}
+}
+
+// file searches one file. What cannot be read is passed over.
+func (s *scanner) file(ctx context.Context, path string) error {
+	f, _, err := disk.Open(path)
+	if err != nil {
+		return nil //nolint:nilerr // Gone or not ours: nothing to find in it.
+	}
+	defer f.Close()
+	s.r.Reset(f)
+	if s.binary() {
+		return nil
+	}
+	if s.lines != nil {
+		hit, err := s.mayMatch(ctx)
+		if err != nil || !hit {
+			return err
+		}
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return fmt.Errorf("cannot read %q again: %w", path, err)
+		}
+		s.r.Reset(f)
+	}
+	return s.eachLine(ctx, path)
+}
+
+// binary reports whether the file, of which nothing is read yet, is no text.
+func (s *scanner) binary() bool {
+	head, _ := s.r.Peek(sniffBytes)
+	return bytes.IndexByte(head, 0) >= 0
+}
+
+// mayMatch looks through a file in blocks of whole lines, which is many times
+// faster than line by line, and reports whether there may be a match. The
+// reader has the beginning of the file already.
+func (s *scanner) mayMatch(ctx context.Context) (bool, error) {
+	block := s.line[:0]
+	defer func() { s.line = block[:0] }()
+	for {
+		if ctx.Err() != nil {
+			return false, context.Cause(ctx)
+		}
+		rest := len(block)
+		block = slices.Grow(block, blockBytes)
+		n, err := io.ReadFull(s.r, block[rest:rest+blockBytes])
+		block = block[:rest+n]
+		end := bytes.LastIndexByte(block, '\n') + 1
+		if err != nil || end == 0 && len(block) > maxScanLine {
+			end = len(block)
+		}
+		if whole := block[:end]; s.lines.Match(whole) || bytes.Contains(whole, []byte("\r\n")) {
+			return true, nil // Before a CRLF, $ does not match in a block.
+		}
+		block = append(block[:0], block[end:]...)
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return false, nil
+		}
+		if err != nil {
+			return false, nil //nolint:nilerr // Unreadable, such as a bad disk.
+		}
+	}
+}
+
+// eachLine searches line by line and hands matches and context on.
+func (s *scanner) eachLine(ctx context.Context, path string) error {
+	s.before = s.before[:0]
+	after := 0
+	for number := 1; ; number++ {
+		if number%256 == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		text, err := s.next()
+		if err != nil {
+			return nil //nolint:nilerr // The end, or what cannot be read.
+		}
+		f := found{path: path, number: number, text: text, match: s.re.Match(text)}
+		switch {
+		case f.match:
+			if err := s.c.addMatch(s.before, f); err != nil {
+				return err
+			}
+			s.before = s.before[:0]
+			after = s.context
+		case after > 0:
+			after--
+			if err := s.c.add(f); err != nil {
+				return err
+			}
+		default:
+			s.remember(f)
+		}
+	}
+}
+
+// next returns the next line without its ending, at most maxScanLine of it.
+// It is valid until the next call.
+func (s *scanner) next() ([]byte, error) {
+	piece, err := s.r.ReadSlice('\n')
+	if err == nil {
+		return trimEnding(piece), nil
+	}
+	s.line = append(s.line[:0], piece...)
+	for errors.Is(err, bufio.ErrBufferFull) {
+		piece, err = s.r.ReadSlice('\n')
+		s.line = append(s.line, piece[:min(len(piece), max(0, maxScanLine-len(s.line)))]...)
+	}
+	if len(s.line) == 0 {
+		return nil, io.EOF
+	}
+	return trimEnding(s.line), nil
+}
+
+func trimEnding(b []byte) []byte {
+	return bytes.TrimSuffix(bytes.TrimSuffix(b, []byte("\n")), []byte("\r"))
+}
+
+// remember keeps a line as context of a match to come.
+func (s *scanner) remember(f found) {
+	if s.context == 0 {
+		return
+	}
+	f.text = bytes.Clone(f.text[:min(len(f.text), maxShownLine+1)])
+	if len(s.before) == s.context {
+		s.before = append(s.before[:0], s.before[1:]...)
+	}
+	s.before = append(s.before, f)
+}

@@ -1,0 +1,86 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/settle-agent/settle/tool"
+	"github.com/settle-agent/settle/tool/internal/disk"
+)
+
+// Runner starts programs; this package starts none itself.
+type Runner interface {
+	// Run starts argv in dir, an absolute path, with empty standard input,
+	// and hands its standard output to read while it runs. It returns when
+	// the program and its descendants have ended: it ends them itself when
+	// ctx is cancelled or read returns an error, which it then returns. A
+	// program that could not be started is an error too; one that ended by
+	// itself is not, whatever its exit code.
+	Run(ctx context.Context, argv []string, dir string, read func(stdout io.Reader) error) (exitCode int, err error)
+}
+
+// Config says what the tools may use.
+type Config struct {
+	// Ripgrep is the path of rg, "" where there is none.
+	Ripgrep string
+	// Runner starts it; nil means not to.
+	Runner Runner
+}
+
+// Tools returns glob, grep and list.
+func Tools(cfg Config) []tool.Tool {
+	if cfg.Runner == nil {
+		cfg.Ripgrep = ""
+	}
+	return []tool.Tool{globTool{}, grepTool{cfg}, listTool{}}
+}
+
+// decode reads arguments that are valid by the tool's schema.
+func decode[T any](args json.RawMessage) (T, error) {
+	var in T
+	if err := json.Unmarshal(args, &in); err != nil {
+		return in, fmt.Errorf("cannot read the arguments: %w", err)
+	}
+	return in, nil
+}
+
+// locate resolves a path argument, "" meaning the working directory.
+func locate(dir, path string) (string, fs.FileInfo, error) {
+	if path == "" {
+		path = "."
+	}
+	abs, err := disk.Resolve(dir, path)
+	if err != nil {
+		return "", nil, err
+	}
+	info, err := os.Stat(abs)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil, fmt.Errorf("there is no file or directory %q", path)
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("cannot look at %q: %w", path, err)
+	}
+	return abs, info, nil
+}
+
+// locateDir is locate for what must be a directory.
+func locateDir(dir, path string) (string, error) {
+	abs, info, err := locate(dir, path)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%q is not a directory", path)
+	}
+	return abs, err
+}
+
+// orDefault is n as an integer, or otherwise where the model gave none.
+func orDefault(n float64, otherwise int) int {
+	if n == 0 {
+		return otherwise
+	}
+	return int(n)
+}

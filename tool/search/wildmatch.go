@@ -1,0 +1,181 @@
+package search
+
+import "strings"
+
+// wildResult is what matching the rest of a pattern to the rest of a text
+// says to the stars before it, so that they do not try in vain: without it,
+// "*a*a*a*b" takes exponential time.
+type wildResult int
+
+const (
+	wildMatch   wildResult = iota
+	wildNo                 // not here; a star may try further on
+	wildNoStar             // not before the next slash; a ** may try further on
+	wildNowhere            // the text is used up; no star can help
+)
+
+// wildPattern is a glob as .gitignore has it (gitignore(5); the algorithm is
+// that of wildmatch.c in git, with its flag for paths). It works on bytes.
+type wildPattern string
+
+func (w wildPattern) matches(text string) bool { return w.at(0, text) == wildMatch }
+
+// at matches the pattern from index i on to all of text.
+func (w wildPattern) at(i int, text string) wildResult {
+	for ; i < len(w); i++ {
+		if text == "" && w[i] != '*' {
+			return wildNowhere
+		}
+		switch w[i] {
+		case '*':
+			return w.star(i, text)
+		case '?':
+			if text[0] == '/' {
+				return wildNo
+			}
+		case '[':
+			end, in := w.class(i, text[0])
+			if end < 0 {
+				return wildNowhere
+			}
+			if !in || text[0] == '/' {
+				return wildNo
+			}
+			i = end
+		case '\\':
+			if i++; i == len(w) {
+				return wildNowhere
+			}
+			fallthrough
+		default:
+			if w[i] != text[0] {
+				return wildNo
+			}
+		}
+		text = text[1:]
+	}
+	if text != "" {
+		return wildNo
+	}
+	return wildMatch
+}
+
+// star matches from the star at index i on.
+func (w wildPattern) star(i int, text string) wildResult {
+	end := i
+	for end < len(w) && w[end] == '*' {
+		end++
+	}
+	rest := string(w[end:])
+	slashes := end-i > 1 && (i == 0 || w[i-1] == '/') && (rest == "" || rest[0] == '/' || strings.HasPrefix(rest, `\/`))
+	if slashes && strings.HasPrefix(rest, "/") && w.at(end+1, text) == wildMatch {
+		return wildMatch // "**/" is no directory at all.
+	}
+	if rest == "" {
+		if !slashes && strings.Contains(text, "/") {
+			return wildNoStar
+		}
+		return wildMatch
+	}
+	for {
+		got := w.at(end, text)
+		if got == wildMatch || got == wildNowhere || got == wildNoStar && !slashes {
+			return got
+		}
+		if text == "" {
+			return wildNowhere
+		}
+		if !slashes && text[0] == '/' {
+			return wildNoStar
+		}
+		text = text[1:]
+	}
+}
+
+// class says whether c is in the bracket expression at index i, and the index
+// of its closing bracket; -1 if it is not closed.
+func (w wildPattern) class(i int, c byte) (end int, in bool) {
+	i++
+	negated := i < len(w) && (w[i] == '!' || w[i] == '^')
+	if negated {
+		i++
+	}
+	for first := true; i < len(w) && (first || w[i] != ']'); first = false {
+		if name, size := classNameAt(string(w[i:])); size > 0 {
+			in = in || inClass(name, c)
+			i += size
+			continue
+		}
+		low, next := w.classByte(i)
+		if next < 0 {
+			return -1, false
+		}
+		high := low
+		if next+1 < len(w) && w[next] == '-' && w[next+1] != ']' {
+			if high, next = w.classByte(next + 1); next < 0 {
+				return -1, false
+			}
+		}
+		in = in || low <= c && c <= high
+		i = next
+	}
+	if i >= len(w) {
+		return -1, false
+	}
+	return i, in != negated
+}
+
+// classByte reads one byte of a bracket expression, escaped or not.
+func (w wildPattern) classByte(i int) (c byte, next int) {
+	if w[i] == '\\' {
+		i++
+	}
+	if i >= len(w) {
+		return 0, -1
+	}
+	return w[i], i + 1
+}
+
+// classNameAt reads "[:name:]".
+func classNameAt(s string) (name string, size int) {
+	if !strings.HasPrefix(s, "[:") {
+		return "", 0
+	}
+	name, _, found := strings.Cut(s[2:], ":]")
+	if !found || strings.Contains(name, "]") {
+		return "", 0
+	}
+	return name, len(name) + 4
+}
+
+func inClass(name string, c byte) bool {
+	lower, upper, digit := c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9'
+	graph := c > ' ' && c < 0x7f
+	switch name {
+	case "alnum":
+		return lower || upper || digit
+	case "alpha":
+		return lower || upper
+	case "blank":
+		return c == ' ' || c == '\t'
+	case "cntrl":
+		return c < ' ' || c == 0x7f
+	case "digit":
+		return digit
+	case "graph":
+		return graph
+	case "lower":
+		return lower
+	case "print":
+		return graph || c == ' '
+	case "punct":
+		return graph && !lower && !upper && !digit
+	case "space":
+		return c == ' ' || c >= '\t' && c <= '\r'
+	case "upper":
+		return upper
+	case "xdigit":
+		return digit || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
+	}
+	return false
+}
