@@ -24,7 +24,7 @@ func (o Options) acquire(ctx context.Context, path string) (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		free, err := tryLock(f)
+		free, err := TryLock(f)
 		switch {
 		case err != nil:
 			f.Close()

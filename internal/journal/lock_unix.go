@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryLock takes the lock on the open file, if it is free. The kernel gives it
+// TryLock takes the lock on the open file, if it is free. The kernel gives it
 // back when the last descriptor of this opening is closed; it is never
 // unlocked by hand, since that would take it from those that inherited it.
-func tryLock(f *os.File) (free bool, err error) {
+func TryLock(f *os.File) (free bool, err error) {
 	for {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		switch {

@@ -11,9 +11,9 @@ import (
 // end, since Windows lets nobody read what is locked.
 const lockOffset = 0x7fffffff
 
-// tryLock takes the lock on the open file, if it is free. The kernel gives it
+// TryLock takes the lock on the open file, if it is free. The kernel gives it
 // back when the file is closed.
-func tryLock(f *os.File) (free bool, err error) {
+func TryLock(f *os.File) (free bool, err error) {
 	at := &windows.Overlapped{OffsetHigh: lockOffset}
 	err = windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, at)
 	switch {

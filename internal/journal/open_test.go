@@ -315,6 +315,26 @@ func TestReadOfAGrowingLog(t *testing.T) {
 	}
 }
 
+func TestLoad(t *testing.T) {
+	raw, starts := written(t)
+	dir := place(t, raw[:len(raw)-1])
+	state, err := Load(dir, "s1")
+	if err != nil || state.Seq != uint64(len(starts)-1) || state.Running() == nil {
+		t.Fatalf("got event %d, %v", state.Seq, err)
+	}
+	bad := slices.Clone(raw)
+	bad[starts[3]+30] ^= 4
+	put(t, dir, bad)
+	var damage *DamageError
+	if state, err = Load(dir, "s1"); !errors.As(err, &damage) || state.Seq != 3 {
+		t.Fatalf("got event %d, %v", state.Seq, err)
+	}
+	var missing *MissingError
+	if _, err = Load(dir, "s2"); !errors.As(err, &missing) {
+		t.Fatalf("got %v", err)
+	}
+}
+
 func TestListAndDelete(t *testing.T) {
 	dir := t.TempDir()
 	if got, err := List(dir); err != nil || len(got) > 0 {

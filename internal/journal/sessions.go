@@ -110,6 +110,25 @@ func Read(ctx context.Context, dir, session string, after uint64) iter.Seq2[even
 	}
 }
 
+// Load returns the state that the session's log folds to as far as it is
+// written now, without taking the lock. It decodes no more than [Open] does.
+// With a [DamageError], the state is that of what comes before the damage.
+func Load(dir, session string) (event.State, error) {
+	f, size, err := openToRead(dir, session)
+	if err != nil {
+		return event.State{}, err
+	}
+	defer f.Close()
+	found, err := survey(session, f.Name(), f, max(size, int64(len(header(formatVersion)))))
+	if err != nil {
+		return event.State{}, err
+	}
+	if damage := (*DamageError)(nil); errors.As(found.damage, &damage) && !damage.torn {
+		return found.state, damage
+	}
+	return found.state, nil
+}
+
 // openToRead opens the session's log and checks its first line.
 func openToRead(dir, session string) (*os.File, int64, error) {
 	path, err := logPath(dir, session)

@@ -1,0 +1,115 @@
+package catalogue
+
+import (
+	"errors"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/journal"
+)
+
+const (
+	maxTitle = 200      // bytes
+	maxWords = 16 << 10 // bytes of a session's inputs that can be searched
+)
+
+// Entry is what the catalogue says of a session.
+type Entry struct {
+	Session string
+	Dir     string // working directory
+	Title   string // first line of the first input
+	Model   string // of the last turn, as "provider/name"
+	// Outcome is how the last turn ended, Reason why if it was aborted; both
+	// are empty while it runs and where there was none.
+	Outcome          event.Outcome
+	Reason           event.Reason
+	Running          bool // a turn has not ended: it runs, or its host died
+	Created, Updated time.Time
+	// Problem says why the log cannot be read, or not wholly.
+	Problem string
+}
+
+// row is an Entry with what only the database needs.
+type row struct {
+	Entry
+	size, modified int64  // of the log that the entry is about: bytes, nanoseconds since 1970
+	words          string // what can be searched, in lower case
+}
+
+// describe makes a row of a session's state.
+func describe(state event.State) row {
+	e := Entry{
+		Session: state.Session, Dir: state.Host.Dir,
+		Created: state.Created, Updated: state.Updated, Running: state.Running() != nil,
+	}
+	var texts []string
+	for _, turn := range state.Turns {
+		texts = appendTexts(texts, turn.Inputs)
+		for _, a := range turn.Attempts {
+			texts = appendTexts(texts, a.Inputs)
+		}
+		e.Model = strings.Trim(turn.Start.Provider+"/"+turn.Start.Model, "/")
+		e.Outcome, e.Reason = "", ""
+		if turn.Cause != nil {
+			e.Outcome, e.Reason = turn.Cause.Outcome, turn.Cause.Reason
+		}
+	}
+	texts = appendTexts(texts, state.Waiting)
+	if len(texts) > 0 {
+		first, _, _ := strings.Cut(strings.TrimSpace(texts[0]), "\n")
+		e.Title = truncate(strings.TrimSpace(first), maxTitle)
+	}
+	return row{Entry: e, words: truncate(strings.ToLower(strings.Join(texts, "\n")), maxWords)}
+}
+
+func appendTexts(texts []string, inputs []event.Input) []string {
+	for _, in := range inputs {
+		texts = append(texts, in.Text)
+	}
+	return texts
+}
+
+// truncate cuts the text to at most n bytes, between characters.
+func truncate(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// read makes a row of a log. A log that cannot be read has one, too, so that
+// it is not lost from sight.
+func read(dir string, log journal.Entry) row {
+	state, err := journal.Load(dir, log.Session)
+	r := describe(state)
+	r.Session, r.size, r.modified = log.Session, log.Size, log.Updated.UnixNano()
+	if err != nil {
+		r.Problem = err.Error()
+	}
+	if missing := (*journal.MissingError)(nil); errors.As(err, &missing) {
+		r.Problem = "it was deleted meanwhile"
+	}
+	if r.Updated.IsZero() {
+		r.Created, r.Updated = log.Updated, log.Updated
+	}
+	return r
+}
+
+// matches reports whether the query asks for the row.
+func (q Query) matches(r row) bool {
+	if q.Dir != "" && q.Dir != r.Dir {
+		return false
+	}
+	text := strings.ToLower(q.Text)
+	for _, in := range []string{r.words, strings.ToLower(r.Dir), strings.ToLower(r.Session), strings.ToLower(r.Title)} {
+		if strings.Contains(in, text) {
+			return true
+		}
+	}
+	return false
+}
