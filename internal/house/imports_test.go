@@ -14,16 +14,18 @@ func floors() [][]string {
 	return [][]string{
 		{"cmd"},
 		{"internal/face"},
+		{"internal/agent"},
 		{"."}, // package settle
 		{"internal/session"},
 		{"internal/turn"},
 		{"internal/history"},
+		{"internal/catalogue"},
 		{"internal/journal"},
 		{"internal/permit"},
 		{"model", "tool"},
 		{"internal/proc", "internal/sandbox"},
 		{"internal/config", "internal/prompt"},
-		{"event", "internal/scope", "internal/sse", "internal/redact", "internal/repo"},
+		{"event", "internal/scope", "internal/sse", "internal/redact", "internal/repo", "internal/logfile"},
 		{"internal/house", "settletest"},
 	}
 }
