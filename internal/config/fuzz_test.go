@@ -1,0 +1,41 @@
+package config
+
+import (
+	"reflect"
+	"testing"
+)
+
+// A project's file is foreign: whatever it says, it is understood or refused,
+// and nothing becomes looser.
+func FuzzProject(f *testing.F) {
+	f.Add("permission = 'allow'\n[jobs]\nrelease = 'allow'")
+	f.Add("max_steps = 3\ntools = ['read']\n[providers.x]\nwire = 'chat'")
+	f.Add("a.b.'c d' = {x = [1, {y = 1979-05-27}]}\n[[z]]\n[z.y]\n\"\\u0041\" = '''\n'''")
+	f.Add("model = 'a/b'\nretries = 0\nretry_for = 5\nstall_timeout = '0s'")
+	f.Fuzz(func(t *testing.T, text string) {
+		doc, err := parse("project", []byte(text))
+		if err != nil {
+			return
+		}
+		nothing := func(string) string { return "" }
+		l := &loader{settings: settings(), Resolved: Resolved{
+			Settings: defaults(), Origins: map[string]Origin{}, in: Input{Getenv: nothing, GOOS: "linux"},
+		}}
+		before := l.Settings
+		if l.projectFile(doc) != nil {
+			return
+		}
+		for _, k := range l.settings {
+			if k.project == tightens && k.looseness != nil && k.looseness(&l.Settings) > k.looseness(&before) {
+				t.Errorf("%s went from %v to %v", k.key, k.get(&before), k.get(&l.Settings))
+			}
+			if k.project == refused && !reflect.DeepEqual(k.get(&l.Settings), k.get(&before)) {
+				t.Errorf("%s was set", k.key)
+			}
+		}
+		if !reflect.DeepEqual(l.Providers, builtin()) || len(l.Models) > 0 {
+			t.Error("providers or models were set")
+		}
+		_ = l.Lines()
+	})
+}
