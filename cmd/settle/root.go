@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+const rootHelp = `settle is a coding agent. You give it a task in a directory, it works there with
+a language model and tools (a shell, reading, writing and searching files), and
+whatever happens to it, everything that it started ends: with one ending, an
+honest cause, and nothing left running.
+
+Try it without a key and without a network:
+
+  settle demo
+
+Give it a task, with OPENAI_API_KEY or ANTHROPIC_API_KEY set:
+
+  settle run "fix the failing test"
+
+or with a server of your own that speaks Chat Completions:
+
+  settle run -m chat/qwen3-coder --base-url http://localhost:8000/v1 "fix the failing test"
+
+The exit code says how it ended: 0 completed, 1 failed, 2 wrong usage or
+configuration, 3 a limit was reached, 130 interrupted; "settle help run" has
+them all.`
+
+func newRoot(s *streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "settle",
+		Short:         "A coding agent whose every turn ends",
+		Long:          rootHelp,
+		Args:          cobra.NoArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w; %q explains the flags", err, cmd.CommandPath()+" --help")
+	})
+	root.AddCommand(newRun(s), newSessions(s), newConfig(s), newDoctor(s), newDemo(s), newVersion(s))
+	return root
+}
+
+func newVersion(s *streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintf(s.stdout, "settle %s (%s)\n", version(), platform())
+			return failed(err)
+		},
+	}
+}

@@ -1,0 +1,278 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/logfile"
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/prompt"
+	"github.com/settle-agent/settle/internal/redact"
+)
+
+const runHelp = `Run a prompt to its end and exit.
+
+The prompt comes from the arguments or, without any or with "-", from standard
+input. With both, what is piped in is context for the prompt; a "-" beside the
+prompt waits for it however long it takes.
+
+On a terminal the answer streams to standard output, and what is going on beside
+it is told on standard error. Elsewhere standard output gets the final answer
+alone, and standard error is silent until something is wrong. With --json,
+standard output gets one event a line, and the last one says how the turn ended.
+
+Exit codes:
+  0    the turn completed
+  1    it failed: the cause is the first thing on standard error
+  2    wrong usage or configuration, or the session could not be opened; no
+       model was asked
+  3    a limit was reached (--max-steps, --max-repeats, --timeout)
+  129  ended by SIGHUP
+  130  interrupted by SIGINT (Ctrl-C); a second one skips the grace
+  141  standard output was closed
+  143  ended by SIGTERM
+
+The session is kept: --last goes on with the last one of this directory.`
+
+const runExamples = `  settle run "fix the failing test"
+  git diff | settle run "review this"
+  settle run --last "now write a test for it"
+  settle run --json --timeout 10m - < task.md > events.jsonl
+  settle run -m chat/my-model --base-url http://localhost:8000/v1 "hello"`
+
+// runFlags are the flags of run that are no settings.
+type runFlags struct {
+	dir             string
+	json            string
+	output          string
+	session         string
+	last            bool
+	ephemeral       bool
+	take            bool
+	images          []string
+	quiet, verbose  bool
+	noProjectConfig bool
+	systemFile      string
+	appendFile      string
+}
+
+func newRun(s *streams) *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:     "run [flags] [PROMPT… | -]",
+		Short:   "Run a prompt to its end",
+		Long:    runHelp,
+		Example: runExamples,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			code, err := f.run(cmd, s, args)
+			if err == nil && code != run.CodeCompleted {
+				return &exitError{code: code} // it has been said why
+			}
+			return err
+		},
+	}
+	settingFlags(cmd.Flags())
+	f.define(cmd.Flags())
+	cmd.MarkFlagsMutuallyExclusive("session", "last", "ephemeral")
+	cmd.MarkFlagsMutuallyExclusive("quiet", "verbose")
+	return cmd
+}
+
+// settingFlags defines the flags that are settings; see [config.Settings].
+func settingFlags(flags *pflag.FlagSet) {
+	flags.StringP("model", "m", "", "model to use, as `PROVIDER/NAME`")
+	flags.String("base-url", "", "address of the provider's server, as `URL`")
+	flags.String("effort", "", "how much the model thinks: none, minimal, low, medium, high, xhigh, max")
+	flags.String("permission", "", "what calls that change something may do: allow or deny")
+	flags.String("max-steps", "", "end the turn after `N` responses of the model; 0: no limit")
+	flags.String("max-repeats", "", "end the turn at the `N`th equal call with an equal result; 0: off")
+	flags.String("timeout", "", "end the turn after `DURATION`, such as 90s or 10m; 0: no limit")
+	flags.String("stall-timeout", "", "cut a response that does not get on for `DURATION`; 0: off")
+	flags.String("header-timeout", "", "cut a request whose response does not begin within `DURATION`")
+	flags.String("thinking-timeout", "", "cut a response that shows no progress while the model thinks for `DURATION`")
+	flags.String("retries", "", "try a failed request again `N` times; 0: never")
+	flags.String("retry-for", "", "try an overloaded provider again for `DURATION`")
+	flags.String("tools", "", "tools to offer, as `NAMES` with commas; \"\": none")
+	flags.String("pass-env", "", "variables with providers' keys that commands may see, as `NAMES` with commas")
+	flags.String("data-dir", "", "directory for sessions and logs")
+	flags.String("log-level", "", "what the log in the data directory gets: debug, info, warn, error")
+}
+
+func (f *runFlags) define(flags *pflag.FlagSet) {
+	flags.StringVarP(&f.dir, "cwd", "C", ".", "work in `DIR`")
+	flags.StringVar(&f.json, "json", "", "print one event a line; --json=deltas prints the deltas too")
+	flags.Lookup("json").NoOptDefVal = "events"
+	flags.StringVarP(&f.output, "output-last-message", "o", "", "write the final answer to `FILE` as well")
+	flags.StringVar(&f.session, "session", "", "go on with the session `ID`, or begin it")
+	flags.BoolVar(&f.last, "last", false, "go on with the last session of the directory")
+	flags.BoolVar(&f.ephemeral, "ephemeral", false, "keep nothing of the session")
+	flags.BoolVar(&f.take, "take", false, "end another process that holds the session")
+	flags.StringArrayVarP(&f.images, "image", "i", nil, "show the model the picture in `FILE`; may be repeated")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "say only what is wrong on standard error")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "say what is going on on standard error, everywhere")
+	flags.BoolVar(&f.noProjectConfig, "no-project-config", false, "leave out the project's own configuration and AGENTS.md")
+	flags.StringVar(&f.systemFile, "system-prompt-file", "", "use the text of `FILE` as the system prompt")
+	flags.StringVar(&f.appendFile, "append-system-prompt-file", "", "add the text of `FILE` to the system prompt")
+}
+
+// given returns the settings that were given as flags.
+func given(flags *pflag.FlagSet) map[string]string {
+	all := map[string]string{}
+	settings := pflag.NewFlagSet("", pflag.ContinueOnError)
+	settingFlags(settings)
+	settings.VisitAll(func(f *pflag.Flag) {
+		if flags.Changed(f.Name) {
+			all[strings.ReplaceAll(f.Name, "-", "_")] = flags.Lookup(f.Name).Value.String()
+		}
+	})
+	return all
+}
+
+// run wires a run together. An error means that no model was asked.
+func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, error) {
+	dir, err := directory(f.dir)
+	if err != nil {
+		return 0, err
+	}
+	format, err := f.format(s)
+	if err != nil {
+		return 0, err
+	}
+	resolved, err := s.settings(dir, given(cmd.Flags()), f.project())
+	if err != nil {
+		return 0, err
+	}
+	if err := f.check(s, resolved, dir); err != nil {
+		return 0, err
+	}
+	sig := catch(cmd.Context())
+	defer sig.release()
+	text, err := run.Prompt(sig.ctx, args, s.stdin, terminal(s.stdin))
+	if err != nil {
+		return 0, sig.instead(usage(cmd, err))
+	}
+	if stop, err := proc.BecomeReaper(); err == nil {
+		defer stop()
+	}
+	a, err := agent.New(sig.ctx, f.agent(s, resolved, dir))
+	if err != nil {
+		return 0, sig.instead(err)
+	}
+	options, err := f.options(s, a, resolved)
+	if err != nil {
+		return 0, err
+	}
+	options.Prompt, options.Format, options.Stops = text, format, sig.stops
+	if options.Host, err = settle.Open(cmd.Context(), a.Config); err != nil {
+		return 0, err
+	}
+	return run.Turn(cmd.Context(), options), nil
+}
+
+func (f *runFlags) project() config.ProjectConfig {
+	if f.noProjectConfig {
+		return config.IgnoreProject
+	}
+	return config.UseProject
+}
+
+func (f *runFlags) format(s *streams) (run.Format, error) {
+	switch f.json {
+	case "":
+		if terminal(s.stdout) {
+			return run.Terminal, nil
+		}
+		return run.Plain, nil
+	case "events":
+		return run.JSON, nil
+	case "deltas":
+		return run.JSONDeltas, nil
+	}
+	return "", fmt.Errorf("--json=%s: only --json and --json=deltas are known", f.json)
+}
+
+// usage adds where to find out more to a mistake in the call.
+func usage(cmd *cobra.Command, err error) error {
+	var mistake *run.UsageError
+	if errors.As(err, &mistake) {
+		return fmt.Errorf("%w\n%s\n%q explains the rest", err, cmd.UseLine(), cmd.CommandPath()+" --help")
+	}
+	return err
+}
+
+// check refuses what a run cannot do.
+func (f *runFlags) check(s *streams, r *config.Resolved, dir string) error {
+	if r.Permission == string(settle.Ask) && r.Origins["permission"].Kind == config.Flag {
+		return errors.New("--permission ask: there is nobody to ask in a run; use allow or deny")
+	}
+	return agent.CheckDirectory(dir, r, s.getenv)
+}
+
+// agent says what to put together.
+func (f *runFlags) agent(s *streams, r *config.Resolved, dir string) agent.Options {
+	o := agent.Options{
+		Settings: r, Dir: dir, Environ: s.environ, Getenv: s.getenv, Face: "run", Version: version(),
+		Permission: settle.Allow, Release: "allow", Take: f.take,
+		SystemFile: f.systemFile, AppendFile: f.appendFile,
+	}
+	if f.ephemeral {
+		o.Keeping = agent.Ephemeral
+	}
+	if f.noProjectConfig {
+		o.Project = prompt.IgnoreProject
+	}
+	if r.DataDir != "" && !f.ephemeral {
+		o.Logger = func(mask *redact.Redactor) *slog.Logger {
+			return logfile.New(logfile.Path(r.DataDir), logfile.Level(r.LogLevel), mask.Diagnostic)
+		}
+	}
+	return o
+}
+
+// options says how to show it.
+func (f *runFlags) options(s *streams, a *agent.Agent, r *config.Resolved) (run.Options, error) {
+	o := run.Options{
+		Session: f.session, Stdout: s.stdout, Stderr: s.stderr, Notes: a.Notes, Mask: a.Redact.Diagnostic,
+	}
+	switch {
+	case f.quiet:
+		o.Volume = run.Quiet
+	case f.verbose:
+		o.Volume = run.Verbose
+	}
+	for _, path := range f.images {
+		image, err := run.Image(path)
+		if err != nil {
+			return o, err
+		}
+		o.Images = append(o.Images, image)
+	}
+	if f.output != "" {
+		keep, err := run.AnswerFile(f.output)
+		if err != nil {
+			return o, err
+		}
+		o.Answer = keep
+	}
+	if f.ephemeral {
+		return o, nil
+	}
+	o.Resume = func(session string) string { return fmt.Sprintf("settle run --session %s PROMPT", session) }
+	if f.last {
+		last, err := lastSession(r.DataDir, a.Config.WorkDir)
+		if err != nil {
+			return o, err
+		}
+		o.Session = last
+	}
+	return o, nil
+}

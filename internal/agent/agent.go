@@ -1,0 +1,230 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/prompt"
+	"github.com/settle-agent/settle/internal/redact"
+	"github.com/settle-agent/settle/internal/repo"
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/tool/shell"
+)
+
+// Options say what to put together.
+type Options struct {
+	// Settings are what is in force.
+	Settings *config.Resolved
+	// Dir is the working directory, absolute.
+	Dir string
+	// Environ is the environment, for commands, and Getenv reads it.
+	Environ []string
+	Getenv  func(string) string
+	// Face names the way in, Version the program's, for the log.
+	Face, Version string
+	// Permission is the policy of the way in where none is configured, and
+	// Release whether processes may outlive a session then.
+	Permission settle.Permission
+	Release    string
+	Approver   settle.Approver
+	// Keeping says whether sessions are kept.
+	Keeping Keeping
+	// Take ends another process that holds the session.
+	Take bool
+	// SystemFile, if set, is a file whose text stands for settle's own prompt;
+	// that of AppendFile is added.
+	SystemFile, AppendFile string
+	// Project says whether the project's own files are read.
+	Project prompt.Project
+	// Logger returns the diagnostic log, whose lines go through the redactor.
+	Logger func(*redact.Redactor) *slog.Logger
+	// Provider, if set, is used instead of a server; its model is asked for
+	// by the name.
+	Provider model.Provider
+	Model    string
+}
+
+// Keeping says whether sessions are kept in the data directory.
+type Keeping string
+
+// The values; the zero value is Durable.
+const (
+	Durable   Keeping = ""
+	Ephemeral Keeping = "ephemeral" // in memory only
+)
+
+// Agent is what a face needs.
+type Agent struct {
+	Config settle.Config
+	// Choice is the model that was chosen.
+	Choice config.Choice
+	// Notes are for the user.
+	Notes []string
+	// Redact masks what settle has read of secrets.
+	Redact *redact.Redactor
+}
+
+// New puts an agent together. Its errors are those of a configuration that
+// cannot be used.
+func New(ctx context.Context, o Options) (*Agent, error) {
+	r := o.Settings
+	a := &Agent{Notes: slices.Clone(r.Notes), Redact: redact.New(r.Secrets()...)}
+	c := &a.Config
+	if err := o.model(ctx, a); err != nil {
+		return nil, err
+	}
+	if o.Keeping == Durable {
+		dir, err := r.NeedDataDir()
+		if err != nil {
+			return nil, err
+		}
+		c.Dir = dir
+	}
+	names, err := offered(r.Tools, c.Model)
+	if err != nil {
+		return nil, err
+	}
+	c.WorkDir, c.Effort, c.Face, c.Version, c.Take = o.Dir, r.Effort, o.Face, o.Version, o.Take
+	c.Permission, c.Approver = o.permission(), o.Approver
+	c.Limits, c.Retry = limits(r), retry(r)
+	c.Toolbox = o.bench(names, c.Dir).toolbox
+	system, err := o.prompt(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.System = system.Text
+	a.Notes = append(a.Notes, system.Notes...)
+	c.Notes = append(slices.Clone(a.Notes), proc.Custody().Weaker...)
+	if o.Logger != nil {
+		c.Logger = o.Logger(a.Redact)
+	}
+	return a, nil
+}
+
+// model chooses the model and makes its provider.
+func (o Options) model(ctx context.Context, a *Agent) error {
+	c := &a.Config
+	c.Secrets = o.Settings.Secrets()
+	if o.Provider != nil {
+		c.Provider, c.ProviderName, c.Model = o.Provider, "script", o.Model
+		return nil
+	}
+	choice, err := o.Settings.Choose()
+	if err != nil {
+		return err
+	}
+	key, err := o.Settings.Key(ctx, choice.Provider, runCommand(o.Environ))
+	if err != nil {
+		return err
+	}
+	a.Redact.Add(key)
+	c.Secrets = append(c.Secrets, key)
+	table := models(o.Settings, choice.Provider.Name)
+	known, isKnown := table.Lookup(choice.Model)
+	a.Choice = choice
+	c.Provider, c.ProviderName, c.Model = o.provider(choice, key, table), choice.Provider.Name, choice.Model
+	c.Traits = traits(choice.Provider.Wire, known, isKnown)
+	c.Bounds = bounds(o.Settings.Watchdog(choice.Provider))
+	return nil
+}
+
+func (o Options) permission() settle.Permission {
+	if o.Settings.Permission != "" {
+		return settle.Permission(o.Settings.Permission)
+	}
+	return o.Permission
+}
+
+func (o Options) bench(names []string, dataDir string) bench {
+	r := o.Settings
+	secret := r.Withheld()
+	env, withheld := shell.Environment(o.Environ, func(name string) bool { return slices.Contains(secret, name) }, r.PassEnv)
+	b := bench{
+		offered: names, env: env, withheld: withheld, dataDir: dataDir,
+		release: r.Jobs.Release, onExit: r.Jobs.OnExit, ripgrep: ripgrep(o.Getenv("PATH")),
+	}
+	if b.release == "" {
+		b.release = o.Release
+	}
+	return b
+}
+
+func (o Options) prompt(ctx context.Context) (prompt.Prompt, error) {
+	p := prompt.Options{Dir: o.Dir, GOOS: runtime.GOOS, Now: time.Now(), Git: git(o.Environ), Project: o.Project}
+	if o.SystemFile != "" {
+		text, err := promptFile(o.SystemFile)
+		if err != nil {
+			return prompt.Prompt{}, err
+		}
+		p.Replace = &text
+	}
+	if o.AppendFile != "" {
+		var err error
+		if p.Append, err = promptFile(o.AppendFile); err != nil {
+			return prompt.Prompt{}, err
+		}
+	}
+	return prompt.Build(ctx, p), nil
+}
+
+// mostPrompt bounds the files of a system prompt in bytes.
+const mostPrompt = 1 << 20
+
+func promptFile(path string) (string, error) {
+	text, size, err := repo.ReadFile(path, mostPrompt)
+	if err != nil {
+		return "", fmt.Errorf("cannot read the system prompt: %w", err)
+	}
+	if size > mostPrompt {
+		return "", fmt.Errorf("cannot use %q as a system prompt: it has more than %d bytes", path, mostPrompt)
+	}
+	return string(text), nil
+}
+
+// git runs git in custody. It must not ask for anything.
+func git(environ []string) prompt.Git {
+	env := append(slices.Clone(environ), "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")
+	return func(ctx context.Context, dir string, args ...string) (string, error) {
+		out, err := proc.Run(ctx, proc.Command{Argv: append([]string{"git"}, args...), Dir: dir, Env: env})
+		switch {
+		case err != nil:
+			return "", err
+		case !out.OK():
+			return "", errors.New(firstLine(out.Stderr))
+		}
+		return string(out.Stdout), nil
+	}
+}
+
+// The engine's zero values are defaults; the configuration's are "off".
+
+func limits(r *config.Resolved) settle.Limits {
+	return settle.Limits{Steps: r.MaxSteps, Time: r.Timeout, Repeats: orOff(r.MaxRepeats)}
+}
+
+func retry(r *config.Resolved) settle.Retry {
+	retry := settle.Retry{RetryFor: orOff(r.RetryFor)}
+	if r.Retries >= 0 {
+		retry.Retries = &r.Retries
+	}
+	return retry
+}
+
+func bounds(w config.Watchdog) settle.Bounds {
+	return settle.Bounds{Header: orOff(w.HeaderTimeout), Stall: orOff(w.StallTimeout), Thinking: orOff(w.ThinkingTimeout)}
+}
+
+func orOff[N int | time.Duration](n N) N {
+	if n == 0 {
+		return -1
+	}
+	return n
+}

@@ -1,0 +1,66 @@
+package agent
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/settle-agent/settle/internal/config"
+)
+
+// CheckDirectory refuses the root of the file system and the user's home as a
+// working directory of an agent that may change what it likes, outside of a
+// container, unless --permission allow says that it is meant (DESIGN, section 9).
+func CheckDirectory(dir string, r *config.Resolved, getenv func(string) string) error {
+	allowed := r.Permission == "" || r.Permission == "allow"
+	if !allowed || r.Origins["permission"].Kind == config.Flag || inContainer(getenv) {
+		return nil
+	}
+	what := ""
+	switch {
+	case filepath.Dir(real(dir)) == real(dir):
+		what = "the root of the file system"
+	case getenv("HOME") != "" && real(dir) == real(getenv("HOME")):
+		what = "your home directory"
+	default:
+		return nil
+	}
+	return &config.Error{
+		Where: "--cwd",
+		Message: fmt.Sprintf("refusing to work in %q, %s, where a mistake could reach everything; "+
+			"go into a project's directory or name one with -C, or say --permission allow if you mean it", dir, what),
+	}
+}
+
+func real(path string) string {
+	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+		return resolved
+	}
+	return filepath.Clean(path)
+}
+
+// inContainer reports whether this looks like a container, where the root is
+// not the machine's.
+func inContainer(getenv func(string) string) bool {
+	for _, name := range []string{"container", "KUBERNETES_SERVICE_HOST"} {
+		if getenv(name) != "" {
+			return true
+		}
+	}
+	for _, path := range []string{"/.dockerenv", "/run/.containerenv"} {
+		if _, err := os.Stat(path); err == nil {
+			return true
+		}
+	}
+	groups, err := os.ReadFile("/proc/1/cgroup")
+	if err != nil {
+		return false
+	}
+	for _, word := range []string{"docker", "kubepods", "containerd", "libpod", "lxc"} {
+		if strings.Contains(string(groups), word) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,128 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/model/anthropic"
+	"github.com/settle-agent/settle/model/catalog"
+	"github.com/settle-agent/settle/model/chat"
+	"github.com/settle-agent/settle/model/openai"
+	"github.com/settle-agent/settle/model/transport"
+)
+
+// keyTimeout bounds a key_command.
+const keyTimeout = 30 * time.Second
+
+// runCommand runs a key_command in custody.
+func runCommand(environ []string) config.Runner {
+	return func(ctx context.Context, argv []string) (string, error) {
+		ctx, cancel := context.WithTimeout(ctx, keyTimeout)
+		defer cancel()
+		out, err := proc.Run(ctx, proc.Command{Argv: argv, Env: environ})
+		if err != nil {
+			return "", err
+		}
+		if !out.OK() {
+			return "", fmt.Errorf("%q ended with code %d: %s", argv[0], out.Code, firstLine(out.Stderr))
+		}
+		return string(out.Stdout), nil
+	}
+}
+
+func firstLine(text []byte) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
+	return line
+}
+
+// provider returns what speaks to the chosen model. The base URL of the choice
+// is set.
+func (o Options) provider(c config.Choice, key string, models catalog.Table) model.Provider {
+	endpoint := transport.Endpoint{
+		BaseURL: c.Provider.BaseURL, Key: transport.StaticKey(key),
+		Header: http.Header{}, Query: url.Values{}, Extra: c.Provider.ExtraBody,
+		Client: transport.NewClient(o.transport(c.Provider)), AuthHint: authHint(c.Provider),
+	}
+	for name, value := range c.Provider.Headers {
+		endpoint.Header.Set(name, value)
+	}
+	for name, value := range c.Provider.Query {
+		endpoint.Query.Set(name, value)
+	}
+	switch c.Provider.Wire {
+	case config.WireAnthropic:
+		return anthropic.New(anthropic.Options{Endpoint: endpoint, Models: models})
+	case config.WireOpenAI:
+		return openai.New(openai.Options{Endpoint: endpoint, Models: models})
+	}
+	return chat.New(chat.Options{Endpoint: endpoint, Models: models})
+}
+
+func (o Options) transport(p config.Provider) transport.Config {
+	c := transport.Config{Proxy: http.ProxyFromEnvironment}
+	if p.CAFile != "" {
+		c.CAFiles = append(c.CAFiles, p.CAFile)
+	}
+	// Elsewhere the standard library honours it by itself.
+	if file := o.Getenv("SSL_CERT_FILE"); file != "" && (runtime.GOOS == "darwin" || runtime.GOOS == "windows") {
+		c.CAFiles = append(c.CAFiles, file)
+	}
+	return c
+}
+
+// authHint says what to do about a refused key.
+func authHint(p config.Provider) string {
+	switch {
+	case p.KeyEnv != "":
+		return "set " + p.KeyEnv + " to a key that is valid there"
+	case len(p.KeyCommand) > 0:
+		return "see what the provider's key_command prints"
+	}
+	return fmt.Sprintf("name a key with key_env under [providers.%s]", p.Name)
+}
+
+// models returns the table of models as the chosen provider names them, with
+// what the user knows better.
+func models(r *config.Resolved, provider string) catalog.Table {
+	table := catalog.Builtin()
+	own := catalog.Table{}
+	for full, known := range r.Models {
+		of, name, _ := strings.Cut(full, "/")
+		if of != provider {
+			continue
+		}
+		m, _ := table.Lookup(name)
+		if known.Window > 0 {
+			m.Window = known.Window
+		}
+		if known.MaxOutput > 0 {
+			m.MaxOutput = known.MaxOutput
+		}
+		if known.Images != nil {
+			m.Images = *known.Images
+		}
+		if known.Thinking != nil && !*known.Thinking {
+			m.Thinking = catalog.NoThinking
+		}
+		own[strings.ToLower(name)] = m
+	}
+	return table.With(own)
+}
+
+// traits are what the engine has to know of the model.
+func traits(wire config.Wire, known catalog.Model, isKnown bool) settle.Traits {
+	return settle.Traits{
+		Window: known.Window, MaxOutput: known.MaxOutput, NoImages: isKnown && !known.Images,
+		TextAfterCalls:    wire == config.WireOpenAI,
+		UnsealedReasoning: wire == config.WireChat,
+	}
+}

@@ -1,0 +1,206 @@
+package agent
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/tool"
+	"github.com/settle-agent/settle/tool/file"
+	"github.com/settle-agent/settle/tool/search"
+	"github.com/settle-agent/settle/tool/shell"
+)
+
+// toolNames are all tools that there are, in the order in which models see
+// them.
+func toolNames() []string {
+	return []string{"shell", "job", "read", "write", "edit", "apply_patch", "glob", "grep", "list"}
+}
+
+// offered returns the names of the tools for a model: those that the user
+// chose, else all that suit it.
+func offered(chosen []string, modelName string) ([]string, error) {
+	if chosen == nil {
+		unwanted := "apply_patch"
+		if patches(modelName) {
+			unwanted = "edit"
+		}
+		return slices.DeleteFunc(toolNames(), func(name string) bool { return name == unwanted }), nil
+	}
+	for _, name := range chosen {
+		if !slices.Contains(toolNames(), name) {
+			return nil, &config.Error{Where: "tools", Message: fmt.Sprintf("there is no tool %q; the tools are %s", name, strings.Join(toolNames(), ", "))}
+		}
+	}
+	return chosen, nil
+}
+
+// patches tells the models that have learnt apply_patch: OpenAI's.
+func patches(modelName string) bool {
+	name := strings.ToLower(modelName[strings.LastIndexByte(modelName, '/')+1:])
+	return strings.HasPrefix(name, "gpt-") || strings.Contains(name, "codex")
+}
+
+// bench makes the tools of sessions.
+type bench struct {
+	offered  []string
+	env      []string // of commands
+	withheld []string
+	dataDir  string // "" keeps nothing
+	release  string
+	onExit   string
+	ripgrep  string
+}
+
+// toolbox makes the tools of one session.
+func (b bench) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
+	spool, discard, err := b.spool(info.ID)
+	if err != nil {
+		return settle.Toolbox{}, err
+	}
+	marker := b.marker(info.ID)
+	jobs := shell.NewJobs(shell.Config{
+		Env: b.env, Withheld: b.withheld, SpoolDir: spool, Marker: marker, Lock: info.Lock,
+		Registry: info.Jobs, Release: b.mayRelease,
+	})
+	all := slices.Concat(
+		jobs.Tools(),
+		file.NewWorkspace(file.Config{Masked: info.Masked}).Tools(),
+		search.Tools(search.Config{Ripgrep: b.ripgrep, Runner: runner{env: b.env, marker: marker, lock: info.Lock}}),
+	)
+	set, err := tool.NewSet(all...)
+	if err != nil {
+		return settle.Toolbox{}, err
+	}
+	var tools []tool.Tool
+	for _, name := range b.offered {
+		t, ok := set.Lookup(name)
+		if !ok {
+			return settle.Toolbox{}, fmt.Errorf("there is no tool %q", name)
+		}
+		tools = append(tools, t)
+	}
+	return settle.Toolbox{
+		Tools: tools,
+		Close: func(ctx context.Context) error { return errors.Join(b.close(ctx, jobs), discard()) },
+		Sweep: func(string) []int {
+			swept, _ := proc.Sweep(marker) // what it could not end, nobody can
+			return swept
+		},
+	}, nil
+}
+
+// close ends the session's processes, and names what could not be ended.
+func (b bench) close(ctx context.Context, jobs *shell.Jobs) error {
+	if b.onExit == "release" {
+		for _, job := range jobs.List() {
+			if job.How == "" {
+				_, _ = jobs.Release(ctx, job.ID) // what cannot be released is ended
+			}
+		}
+	}
+	left, err := jobs.Close(ctx)
+	for _, p := range left {
+		err = errors.Join(err, fmt.Errorf("cannot end process %d (%s): %s", p.PID, p.Command, p.Why))
+	}
+	return err
+}
+
+// spool returns the directory for long outputs of a session's commands, which
+// are kept as long as the session is.
+func (b bench) spool(session string) (dir string, discard func() error, err error) {
+	if b.dataDir != "" {
+		return OutputDir(b.dataDir, session), func() error { return nil }, nil
+	}
+	dir, err = os.MkdirTemp("", "settle-output-")
+	if err != nil {
+		// Commands work without; only the middle of a long output is lost.
+		return "", func() error { return nil }, nil //nolint:nilerr // see above
+	}
+	return dir, func() error { return os.RemoveAll(dir) }, nil
+}
+
+// OutputDir is where the long outputs of a session's commands are.
+func OutputDir(dataDir, session string) string { return filepath.Join(dataDir, "output", session) }
+
+// marker names a session's processes on this machine: sessions of different
+// data directories may have the same id.
+func (b bench) marker(session string) string {
+	place := sha256.Sum256([]byte(b.dataDir))
+	return fmt.Sprintf("%x/%s", place[:6], session)
+}
+
+// mayRelease decides whether a process may outlive settle.
+func (b bench) mayRelease(_ context.Context, _ string) error {
+	if b.release == "allow" {
+		return nil
+	}
+	return errors.New("the policy (jobs.release) does not let processes outlive the session")
+}
+
+// runner starts the programs that tools use for themselves.
+type runner struct {
+	env    []string
+	marker string
+	lock   *os.File
+}
+
+// Run implements search.Runner.
+func (r runner) Run(ctx context.Context, argv []string, dir string, read func(io.Reader) error) (int, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	from, to := io.Pipe()
+	p, err := proc.Start(ctx, proc.Spec{
+		Argv: argv, Dir: dir, Env: r.env, Stdout: to, Stderr: io.Discard, Marker: r.marker, Lock: r.lock,
+	})
+	if err != nil {
+		return 0, err
+	}
+	finished := make(chan error, 1)
+	go func() { // ends with the pipe, which ends with the process
+		err := read(from)
+		_ = from.CloseWithError(io.ErrClosedPipe) // a writer is not kept
+		if err != nil {
+			cancel(err)
+		}
+		finished <- err
+	}()
+	exit, waited := p.Wait(ctx)
+	ending, enough := context.WithTimeout(context.WithoutCancel(ctx), proc.DefaultGrace*4)
+	defer enough()
+	p.End(ending, proc.DefaultGrace)
+	_ = to.Close()
+	if err := <-finished; err != nil {
+		return exit.Code, err
+	}
+	if waited != nil {
+		return 0, waited
+	}
+	return exit.Code, nil
+}
+
+// ripgrep finds rg as a command would find it.
+func ripgrep(path string) string {
+	name := "rg"
+	if runtime.GOOS == "windows" {
+		name = "rg.exe"
+	}
+	for _, dir := range filepath.SplitList(path) {
+		full := filepath.Join(dir, name)
+		info, err := os.Stat(full)
+		if err == nil && filepath.IsAbs(full) && info.Mode().IsRegular() && (runtime.GOOS == "windows" || info.Mode()&0o111 != 0) {
+			return full
+		}
+	}
+	return ""
+}

@@ -1,0 +1,30 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"os"
+)
+
+// AnswerFile returns what writes the final answer into a file. That the file
+// can be written is found out at once, before a model is asked; a file that
+// was there keeps its content until then.
+func AnswerFile(path string) (keep func(text string) error, err error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o666)
+	if err != nil {
+		return nil, fmt.Errorf("cannot write the answer: %w", err)
+	}
+	return func(text string) error {
+		err := f.Truncate(0)
+		if info, statErr := f.Stat(); statErr == nil && !info.Mode().IsRegular() {
+			err = nil // /dev/stderr and the like have no length
+		}
+		if err == nil {
+			_, err = f.WriteString(text)
+		}
+		if err = errors.Join(err, f.Close()); err != nil {
+			return fmt.Errorf("cannot write the answer to %q: %w; it is in the session", path, err)
+		}
+		return nil
+	}, nil
+}

@@ -1,0 +1,154 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+)
+
+const (
+	// firstTimeout is how long a run that has its prompt waits for the first
+	// byte of its standard input, idleTimeout for each further one. Whoever
+	// starts settle with an input that is open and never used must not wait for
+	// ever; a "-" beside the prompt says that something will come.
+	firstTimeout = 500 * time.Millisecond
+	idleTimeout  = 2 * time.Second
+	// mostInput bounds the input in bytes.
+	mostInput = 8 << 20
+	// mostImage bounds an image in bytes, as providers do.
+	mostImage = 20 << 20
+)
+
+// UsageError is a mistake in how the command was called.
+type UsageError struct{ Message string }
+
+func (e *UsageError) Error() string { return e.Message }
+
+// Prompt makes the prompt of the arguments and of standard input: an argument
+// "-" or none at all stands for the input; beside a prompt, the input is
+// context. terminal says that standard input is one, which is not read then.
+func Prompt(ctx context.Context, args []string, stdin *os.File, terminal bool) (string, error) {
+	var words []string
+	wanted := len(args) == 0
+	for _, arg := range args {
+		if arg == "-" {
+			wanted = true
+			continue
+		}
+		words = append(words, arg)
+	}
+	prompt := strings.TrimSpace(strings.Join(words, " "))
+	if terminal && prompt == "" && len(args) == 0 {
+		return "", &UsageError{"there is no prompt: name one, or pipe it in"}
+	}
+	if terminal && !wanted {
+		return prompt, nil
+	}
+	input, err := readInput(ctx, stdin, prompt != "" && !wanted)
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case prompt == "" && input == "":
+		return "", &UsageError{"the prompt is empty"}
+	case prompt == "":
+		return input, nil
+	case input == "":
+		return prompt, nil
+	}
+	return prompt + "\n\n<stdin>\n" + input + "\n</stdin>", nil
+}
+
+// readInput reads standard input to its end, or, if it may be idle, as far as
+// it comes.
+func readInput(ctx context.Context, stdin *os.File, mayIdle bool) (string, error) {
+	chunks := make(chan []byte)
+	failed := make(chan error, 1)
+	go func() { // ends with the input, or with the process if nothing comes
+		failed <- pumpInput(ctx, stdin, chunks)
+	}()
+	patient := time.NewTimer(firstTimeout)
+	defer patient.Stop()
+	idle := patient.C
+	if info, err := stdin.Stat(); !mayIdle || err == nil && info.Mode().IsRegular() {
+		idle = nil
+	}
+	var all bytes.Buffer
+	for {
+		select {
+		case chunk := <-chunks:
+			all.Write(chunk)
+			if idle != nil {
+				patient.Reset(idleTimeout)
+			}
+			if all.Len() > mostInput {
+				return "", &UsageError{fmt.Sprintf("standard input is longer than %d bytes: put it into a file and name that", mostInput)}
+			}
+		case err := <-failed:
+			return inputText(all.Bytes(), err)
+		case <-idle:
+			return inputText(all.Bytes(), nil)
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		}
+	}
+}
+
+func pumpInput(ctx context.Context, from io.Reader, chunks chan<- []byte) error {
+	for {
+		buf := make([]byte, 64<<10)
+		n, err := from.Read(buf)
+		if n > 0 {
+			select {
+			case chunks <- buf[:n]:
+			case <-ctx.Done():
+				return nil
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func inputText(raw []byte, err error) (string, error) {
+	switch {
+	case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, syscall.EBADF) && !errors.Is(err, fs.ErrClosed):
+		return "", fmt.Errorf("cannot read standard input: %w", err)
+	case bytes.IndexByte(raw, 0) >= 0:
+		return "", &UsageError{"standard input is not text: put it into a file and name that"}
+	}
+	return strings.TrimSpace(strings.ToValidUTF8(string(raw), "\uFFFD")), nil
+}
+
+// Image reads a picture for the prompt.
+func Image(path string) (event.Image, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return event.Image{}, fmt.Errorf("cannot read image: %w", err)
+	}
+	if !info.Mode().IsRegular() || info.Size() > mostImage {
+		return event.Image{}, fmt.Errorf("cannot read image %q: it is not a file of at most %d bytes", path, mostImage)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return event.Image{}, fmt.Errorf("cannot read image: %w", err)
+	}
+	kind := http.DetectContentType(data)
+	switch kind {
+	case "image/png", "image/jpeg", "image/gif", "image/webp":
+		return event.Image{MediaType: kind, Data: data, Name: filepath.Base(path)}, nil
+	}
+	return event.Image{}, fmt.Errorf("cannot use image %q: it is %s, not PNG, JPEG, GIF or WebP", path, kind)
+}

@@ -1,0 +1,86 @@
+// Package logfile keeps the diagnostic log of the program: a file in the data
+// directory that only its owner can read, with secrets masked, of bounded
+// size. Nothing is opened before there is something to write, and a log that
+// cannot be written is never a reason to fail.
+package logfile
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// maxBytes is the size from which the file is set aside for a new one.
+const maxBytes = 4 << 20
+
+// Path is where the log of a data directory is.
+func Path(dataDir string) string { return filepath.Join(dataDir, "log", "settle.log") }
+
+// New returns a logger that appends to the file. Each record is one line, and
+// goes through mask.
+func New(path string, level slog.Level, mask func(string) string) *slog.Logger {
+	w := &writer{path: path, mask: mask}
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level})).With("pid", os.Getpid())
+}
+
+// Level returns the level of that name; info for any other.
+func Level(name string) slog.Level {
+	var level slog.Level
+	if level.UnmarshalText([]byte(name)) != nil {
+		return slog.LevelInfo
+	}
+	return level
+}
+
+// writer opens the file when the first record comes. Several processes append
+// to one file; a record is one write.
+type writer struct {
+	path string
+	mask func(string) string
+
+	mu   sync.Mutex
+	file *os.File
+	dead bool // it cannot be written
+}
+
+// Write takes one record. It never fails: there is nobody to tell.
+func (w *writer) Write(record []byte) (int, error) {
+	line := w.mask(string(record))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.dead || !w.ready() {
+		w.dead = true
+		return len(record), nil
+	}
+	_, err := w.file.WriteString(line)
+	w.dead = err != nil
+	return len(record), nil
+}
+
+// ready opens the file, or sets a full one aside. Others write to it as well,
+// or have set it aside already, so that the file system is asked.
+func (w *writer) ready() bool {
+	if w.file == nil {
+		return w.open()
+	}
+	mine, err := w.file.Stat()
+	if err != nil || mine.Size() < maxBytes {
+		return err == nil
+	}
+	there, err := os.Stat(w.path)
+	if err == nil && os.SameFile(mine, there) {
+		_ = os.Rename(w.path, w.path+".old")
+	}
+	_ = w.file.Close()
+	return w.open()
+}
+
+func (w *writer) open() bool {
+	if err := os.MkdirAll(filepath.Dir(w.path), 0o700); err != nil {
+		return false
+	}
+	f, err := os.OpenFile(w.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	w.file = f
+	return err == nil
+}

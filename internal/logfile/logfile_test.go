@@ -1,0 +1,75 @@
+package logfile_test
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/settle-agent/settle/internal/logfile"
+)
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestRecordsAreMaskedAndPrivate(t *testing.T) {
+	path := logfile.Path(t.TempDir())
+	log := logfile.New(path, slog.LevelInfo, func(text string) string { return strings.ReplaceAll(text, "hunter2", "***") })
+	log.Debug("too quiet")
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("the file is there before the first record: %v", err)
+	}
+	log.Info("the password is hunter2", "also", "hunter2")
+	text := read(t, path)
+	if strings.Contains(text, "hunter2") || strings.Contains(text, "quiet") || strings.Count(text, "***") != 2 {
+		t.Errorf("log: %s", text)
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, error %v; want 0600", info.Mode(), err)
+	}
+}
+
+func TestSizeIsBounded(t *testing.T) {
+	path := logfile.Path(t.TempDir())
+	same := func(text string) string { return text }
+	one, other := logfile.New(path, slog.LevelInfo, same), logfile.New(path, slog.LevelInfo, same)
+	for range 24 {
+		one.Info(strings.Repeat("x", 256<<10))
+		other.Info(strings.Repeat("y", 256<<10))
+	}
+	var total int64
+	for _, name := range []string{path, path + ".old"} {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += info.Size()
+	}
+	if limit := int64(10 << 20); total > limit {
+		t.Errorf("the log takes %d bytes, want at most %d", total, limit)
+	}
+}
+
+func TestUnwritableIsNoFailure(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	logfile.New(logfile.Path(file), slog.LevelInfo, func(text string) string { return text }).Info("lost")
+}
+
+func TestLevel(t *testing.T) {
+	for name, want := range map[string]slog.Level{"debug": slog.LevelDebug, "warn": slog.LevelWarn, "error": slog.LevelError, "": slog.LevelInfo} {
+		if got := logfile.Level(name); got != want {
+			t.Errorf("Level(%q) = %v, want %v", name, got, want)
+		}
+	}
+}
