@@ -1,0 +1,48 @@
+package contract
+
+import "github.com/settle-agent/settle/event"
+
+// approval is a call's wait for somebody's word.
+type approval struct {
+	call    string
+	ended   bool
+	granted bool
+}
+
+func (l *log) approvalRequested(t *turn, e event.Event, d event.ApprovalRequested) {
+	i := t.items[e.Item]
+	if i == nil || i.ended || i.started || i.kind != event.ToolCall {
+		l.breaks("C16", "item %q is not a call that could still start", e.Item)
+	}
+	if d.Approval == "" || t.approvals[d.Approval] != nil {
+		l.breaks("C16", "%q is not a new approval's id", d.Approval)
+		return
+	}
+	t.approvals[d.Approval] = &approval{call: e.Item}
+}
+
+// approvalEnded: C16, one answer, by somebody or by a policy that is named.
+func (l *log) approvalEnded(t *turn, e event.Event, d event.ApprovalEnded) {
+	a := t.approvals[d.Approval]
+	switch {
+	case a == nil:
+		l.breaks("C16", "approval %s was not requested", d.Approval)
+		return
+	case a.ended:
+		l.breaks("C16", "approval %s was answered before", d.Approval)
+		return
+	}
+	a.ended = true
+	switch d.Verdict {
+	case event.Approved, event.ApprovedSession:
+		a.granted = true
+	case event.Denied:
+		t.summary.Denied++
+	case event.ApprovalAborted, event.Expired:
+	default:
+		l.breaks("C16", "%q is no verdict", d.Verdict)
+	}
+	if d.Verdict != event.Expired && e.By == "" && d.Policy == "" {
+		l.breaks("C16", "nobody answered approval %s, and no policy is named", d.Approval)
+	}
+}

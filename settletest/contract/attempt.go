@@ -1,0 +1,133 @@
+package contract
+
+import (
+	"slices"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// attempt is one model request and its response.
+type attempt struct {
+	id      string
+	step, n int
+	outcome event.Outcome // "" while it runs
+	retries bool          // it said that another would come
+	items   []*item       // as they started
+}
+
+func (l *log) attemptStarted(t *turn, e event.Event, d event.AttemptStarted) {
+	if t.current != nil {
+		l.breaks("C2", "attempt %s is running", t.current.id)
+	}
+	if e.Attempt == "" || t.attempts[e.Attempt] != nil {
+		l.breaks("C2", "%q is not a new attempt's id", e.Attempt)
+	}
+	if t.covered || t.interrupted {
+		l.breaks("C10", "turn %s was interrupted before", t.id)
+	}
+	l.counted(t, d)
+	for _, id := range d.Inputs {
+		l.take("C19", id)
+	}
+	a := &attempt{id: e.Attempt, step: d.Step, n: d.N}
+	t.attempts[e.Attempt] = a
+	t.current = a
+	t.summary.Attempts++
+}
+
+// counted: C13, every retry is announced and counted, and failures are
+// bounded; C11, an abort ends the turn and is not tried again.
+func (l *log) counted(t *turn, d event.AttemptStarted) {
+	step, n := 1, 1
+	if before := t.latest; before != nil {
+		switch before.outcome {
+		case event.Completed:
+			step = before.step + 1
+		case event.Failed:
+			step, n = before.step, before.n+1
+			if !before.retries {
+				l.breaks("C13", "attempt %s did not say that another would follow", before.id)
+			}
+		case event.Aborted:
+			l.breaks("C11", "attempt %s was aborted, and the turn goes on", before.id)
+			return
+		}
+	}
+	if d.Step != step || d.N != n {
+		l.breaks("C13", "it is number %d of step %d, and should be number %d of step %d", d.N, d.Step, n, step)
+	}
+	if t.failures >= maxFailures {
+		l.breaks("C13", "turn %s has %d failed attempts already", t.id, t.failures)
+	}
+}
+
+func (l *log) attemptEnded(t *turn, e event.Event, d event.AttemptEnded) {
+	a := t.current
+	if a == nil || a.id != e.Attempt {
+		l.breaks("C2", "attempt %q is not running", e.Attempt)
+		return
+	}
+	a.outcome, a.retries = d.Outcome, d.RetryIn != nil
+	t.current, t.latest = nil, a
+	t.summary.Usage = t.summary.Usage.Add(d.Usage)
+	switch d.Outcome {
+	case event.Completed:
+		t.summary.Steps++
+	case event.Failed:
+		t.failures++
+		l.failure(d.Failure)
+		l.discarded(a, d.Discarded)
+	case event.Aborted:
+		if d.Reason == "" {
+			l.breaks("C14", "it was aborted and gives no reason")
+		}
+	default:
+		l.breaks("C2", "%q is no outcome", d.Outcome)
+	}
+	if a.retries && d.Outcome != event.Failed {
+		l.breaks("C13", "it announces a retry, and has not failed")
+	}
+	for _, i := range a.items {
+		if !i.ended && !i.ready {
+			l.breaks("C2", "item %s is open", i.id)
+		}
+	}
+	l.discard(t, a, d.Discarded)
+}
+
+// discard: C5, what has started cannot be said anew.
+func (l *log) discard(t *turn, a *attempt, ids []string) {
+	for _, id := range ids {
+		i := t.items[id]
+		switch {
+		case i == nil || !slices.Contains(a.items, i):
+			l.breaks("C13", "item %s is discarded and does not belong to attempt %s", id, a.id)
+		case i.started:
+			l.breaks("C5", "call %s started and is discarded: it would run again", id)
+		case !i.ended:
+			l.breaks("C5", "item %s is discarded and open", id)
+		}
+	}
+}
+
+// discarded: C13, the text of a turn is sent once. Of a failed attempt the
+// complete items up to the last call that started stay, and nothing else.
+func (l *log) discarded(a *attempt, ids []string) {
+	last := -1
+	for n, i := range a.items {
+		if i.started {
+			last = n
+		}
+	}
+	for n, i := range a.items {
+		whole := i.started || i.ready || i.ended && i.status != event.ItemAborted
+		kept := n <= last && whole
+		if kept == slices.Contains(ids, i.id) && !i.started { // a started one is C5's
+			if kept {
+				l.breaks("C13", "item %s is discarded, though a call after it started", i.id)
+			} else {
+				l.breaks("C13", "item %s is kept, though a later attempt says it anew", i.id)
+			}
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package contract
+
+import (
+	"strings"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// item is a message, reasoning, tool call or note.
+type item struct {
+	id      string
+	kind    event.ItemType
+	attempt string
+	ready   bool
+	started bool
+	ended   bool
+	status  event.Status
+	text    strings.Builder // from its deltas
+	args    strings.Builder // from its deltas, until it is ready
+	whole   string          // arguments when it was ready
+}
+
+func (l *log) itemStarted(t *turn, e event.Event, d event.ItemStarted) {
+	if e.Item == "" || t.items[e.Item] != nil {
+		l.breaks("C2", "%q is not a new item's id", e.Item)
+		return
+	}
+	i := &item{id: e.Item, kind: d.Type, attempt: e.Attempt}
+	t.items[e.Item] = i
+	t.order = append(t.order, i)
+	switch {
+	case e.Attempt == "":
+	case t.current == nil || t.current.id != e.Attempt:
+		l.breaks("C2", "attempt %q is not running", e.Attempt)
+	default:
+		t.current.items = append(t.current.items, i)
+	}
+}
+
+// inItem: C2, an item has one ending, and nothing after it.
+func (l *log) inItem(t *turn, e event.Event) {
+	i := t.items[e.Item]
+	if i == nil {
+		l.breaks("C2", "item %q did not start", e.Item)
+		return
+	}
+	if i.ended {
+		l.breaks("C2", "item %s has ended", i.id)
+		return
+	}
+	switch d := e.Data.(type) {
+	case event.ItemDelta:
+		l.delta(i, d)
+	case event.CallReady:
+		l.callReady(i, d)
+	case event.CallStarted:
+		l.callStarted(t, i, e)
+	case event.ItemEnded:
+		l.itemEnded(t, i, d)
+	}
+}
+
+func (l *log) delta(i *item, d event.ItemDelta) {
+	call := i.kind == event.ToolCall
+	switch {
+	case d.Stream == event.Text && !call:
+		i.text.WriteString(d.Text)
+	case d.Stream == event.Arguments && call && !i.ready:
+		i.args.WriteString(d.Text)
+	case d.Stream == event.Output && call && i.started:
+	case d.Stream == event.Output && call:
+		l.breaks("C5", "call %s has output, and did not start", i.id)
+	default:
+		l.breaks("C2", "item %s takes no %s now", i.id, d.Stream)
+	}
+}
+
+// callReady: C4, the arguments are what was shown.
+func (l *log) callReady(i *item, d event.CallReady) {
+	if i.kind != event.ToolCall || i.ready {
+		l.breaks("C2", "item %s is not a call that waits for its arguments", i.id)
+		return
+	}
+	i.ready, i.whole = true, d.Arguments
+	if shown := i.args.String(); shown != "" && shown != d.Arguments {
+		l.breaks("C4", "the arguments of call %s are not what its deltas say", i.id)
+	}
+}
+
+// callStarted: C5, a call starts once, durably, and only when it is whole;
+// C16, not before each approval was given.
+func (l *log) callStarted(t *turn, i *item, e event.Event) {
+	switch {
+	case i.kind != event.ToolCall:
+		l.breaks("C2", "item %s is not a call", i.id)
+		return
+	case i.started:
+		l.breaks("C5", "call %s started before", i.id)
+		return
+	case !i.ready:
+		l.breaks("C5", "the arguments of call %s are not complete", i.id)
+	}
+	if e.Volatile {
+		l.breaks("C5", "the start of call %s is not durable", i.id)
+	}
+	for id, a := range t.approvals {
+		if a.call == i.id && !a.granted {
+			l.breaks("C16", "approval %s of call %s was not given", id, i.id)
+		}
+	}
+	i.started = true
+	t.summary.Calls++
+}
+
+func (l *log) itemEnded(t *turn, i *item, d event.ItemEnded) {
+	i.ended, i.status = true, d.Status
+	if d.Type != i.kind {
+		l.breaks("C2", "item %s is a %s, not a %s", i.id, i.kind, d.Type)
+	}
+	switch d.Status {
+	case event.ItemCompleted, event.ItemFailed:
+	case event.ItemAborted:
+		l.cause(d.Cause, "item "+i.id)
+	default:
+		l.breaks("C2", "item %s ends as %q", i.id, d.Status)
+	}
+	l.kept(i, d)
+	if i.kind == event.ToolCall {
+		l.callEnded(t, i, d)
+	} else if d.Effects != "" {
+		l.breaks("C5", "item %s is not a call and has effects %q", i.id, d.Effects)
+	}
+}
+
+// cause: everything that was cut has an honest cause.
+func (l *log) cause(c *event.Cause, what string) {
+	switch {
+	case c == nil:
+		l.breaks("C2", "%s was cut without a cause", what)
+	case c.Outcome == event.Aborted && c.Reason == "", c.Outcome == event.Failed && c.Failure == nil:
+		l.breaks("C2", "%s was cut, and the cause says nothing", what)
+	case c.Outcome == event.Completed:
+		l.breaks("C2", "%s was cut because all completed", what)
+	}
+}
+
+// kept: C4, what was streamed survives to the byte.
+func (l *log) kept(i *item, d event.ItemEnded) {
+	if shown := i.text.String(); shown != "" && shown != d.Text {
+		l.breaks("C4", "the text of item %s is not what its deltas say", i.id)
+	}
+	shown := i.args.String()
+	if i.ready {
+		shown = i.whole
+	}
+	if i.kind == event.ToolCall && shown != "" && shown != d.Arguments {
+		l.breaks("C4", "the arguments of call %s are not what was shown", i.id)
+	}
+}
+
+// callEnded: C5, effects are none only of what never started; C7, what a call
+// leaves behind is named; C2, what belongs to it has ended.
+func (l *log) callEnded(t *turn, i *item, d event.ItemEnded) {
+	switch {
+	case d.Status == event.ItemCompleted && !i.started:
+		l.breaks("C5", "call %s completed, and did not start", i.id)
+	case (d.Status == event.ItemAborted) != (d.Effects != ""):
+		l.breaks("C5", "call %s is %s with effects %q", i.id, d.Status, d.Effects)
+	case d.Effects == event.EffectsNone && i.started:
+		l.breaks("C5", "call %s started, and has no effects", i.id)
+	case d.Effects != "" && d.Effects != event.EffectsNone && !i.started:
+		l.breaks("C5", "call %s did not start, and has effects %q", i.id, d.Effects)
+	}
+	for _, id := range d.Jobs {
+		if l.jobs[id] == nil {
+			l.breaks("C7", "job %s, which call %s left behind, did not start", id, i.id)
+		}
+	}
+	l.survivors(d.Survivors)
+	for id, a := range t.approvals {
+		if a.call == i.id && !a.ended {
+			l.breaks("C16", "approval %s waits, and its call %s ends", id, i.id)
+		}
+	}
+	for id, c := range l.children {
+		if c.turn == t.id && c.call == i.id && !c.ended {
+			l.breaks("C18", "child %s is running, and its call %s ends", id, i.id)
+		}
+	}
+}
+
+// survivors: C7, what could not be ended is named with its pid.
+func (l *log) survivors(ps []event.Process) {
+	for _, p := range ps {
+		if p.PID <= 0 {
+			l.breaks("C7", "a survivor has the pid %d", p.PID)
+		}
+	}
+}
