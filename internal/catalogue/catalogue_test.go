@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -176,7 +177,8 @@ func TestListFollowsTheLogs(t *testing.T) {
 		t.Fatal(err)
 	}
 	diff(t, "later", "s4", ids(t, c, Query{Text: "poem"}))
-	if err := os.WriteFile(filepath.Join(dir, "sessions", "s1.log"), []byte("scribble"), 0o600); err != nil {
+	log, later := filepath.Join(dir, "sessions", "s1.log"), time.Now().Add(time.Hour)
+	if err := errors.Join(os.WriteFile(log, []byte("scribble"), 0o600), os.Chtimes(log, later, later)); err != nil {
 		t.Fatal(err)
 	}
 	list, err := c.List(t.Context(), Query{})
