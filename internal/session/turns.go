@@ -157,7 +157,8 @@ func (s *Session) takeInterrupt(r Request, w *waiter) {
 	}
 }
 
-// interrupt cancels the running turn; the first cause stays.
+// interrupt cancels the running turn, in one step with recording the request,
+// so that nothing starts in between; the first cause stays.
 func (s *Session) interrupt(cause *event.Cause, input string) {
 	r := s.running
 	_ = s.log().Update(func(state event.State) []event.Event {
@@ -165,9 +166,10 @@ func (s *Session) interrupt(cause *event.Cause, input string) {
 		if t == nil || t.ID != r.id {
 			return nil
 		}
+		r.cancel(cause)
 		return []event.Event{{Turn: r.id, By: cause.By, Data: event.InterruptRequested{Reason: cause.Reason, Input: input}}}
 	}) // a journal that fails ends the turn by itself
-	r.cancel(cause)
+	r.cancel(cause) // also where the log takes no more
 }
 
 // interruptEarly serves the requests that came before the input they name.

@@ -30,7 +30,7 @@ type received struct {
 // ends the turn.
 func (t *turn) attempt(ctx context.Context, step, n int) (model.StopReason, *again, error) {
 	d := &demux{turn: t, ctx: ctx, open: map[int]*openItem{}}
-	request, err := t.begin(d, step, n)
+	request, err := t.begin(ctx, d, step, n)
 	if err != nil {
 		return "", nil, err
 	}
@@ -49,9 +49,12 @@ func (t *turn) attempt(ctx context.Context, step, n int) (model.StopReason, *aga
 }
 
 // begin records the attempt, lets waiting inputs join, and builds the request.
-func (t *turn) begin(d *demux, step, n int) (model.Request, error) {
+func (t *turn) begin(ctx context.Context, d *demux, step, n int) (model.Request, error) {
 	var built history.Built
 	err := t.Log.Update(func(s event.State) []event.Event {
+		if ctx.Err() != nil { // C10: nothing starts after the interrupt
+			return nil
+		}
 		joining := steering(s)
 		built = history.Request(s, t.Target, t.System, specs(t.Tools), joining...)
 		d.attempt = s.NextAttempt()
@@ -64,6 +67,9 @@ func (t *turn) begin(d *demux, step, n int) (model.Request, error) {
 		}
 		return []event.Event{{Turn: t.id, Attempt: d.attempt, Data: started}}
 	})
+	if err == nil && d.attempt == "" {
+		err = context.Cause(ctx)
+	}
 	return built.Request, err
 }
 

@@ -1,0 +1,239 @@
+package settle_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	settle "github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/model/anthropic"
+	"github.com/settle-agent/settle/model/chat"
+	"github.com/settle-agent/settle/model/openai"
+	"github.com/settle-agent/settle/model/transport"
+	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/settletest/contract"
+	"github.com/settle-agent/settle/tool"
+)
+
+// wires are the real providers, talking to the strict model server.
+var wires = map[string]struct {
+	provider func(client *http.Client) model.Provider
+	traits   settle.Traits
+}{
+	"responses": {
+		func(c *http.Client) model.Provider {
+			return openai.New(openai.Options{Endpoint: transport.Endpoint{BaseURL: "http://model.test/v1", Client: c}})
+		},
+		settle.Traits{TextAfterCalls: true},
+	},
+	"messages": {
+		func(c *http.Client) model.Provider {
+			return anthropic.New(anthropic.Options{Endpoint: transport.Endpoint{BaseURL: "http://model.test", Client: c}})
+		},
+		settle.Traits{MaxOutput: 8_000},
+	},
+	"chat": {
+		func(c *http.Client) model.Provider {
+			return chat.New(chat.Options{Endpoint: transport.Endpoint{BaseURL: "http://model.test/v1", Client: c}})
+		},
+		settle.Traits{TextAfterCalls: true, UnsealedReasoning: true},
+	},
+}
+
+// scripts are turns of the model, each with something that can be cut.
+var scripts = map[string][]settletest.Turn{
+	"text":      {settletest.Say("Here is a longer answer, in several deltas.").Paced(time.Second)},
+	"reasoning": {settletest.Reply(settletest.Think("Let me think about this."), settletest.Text("Yes.")).Paced(time.Second)},
+	"calls": {
+		settletest.Reply(settletest.Think("Look at both."), settletest.Text("I look."), settletest.Call("look", `{"at":"a"}`), settletest.Call("look", `{"at":"b"}`)).Paced(time.Second),
+		settletest.Reply(settletest.Think("Again."), settletest.Call("look", `{"at":"c"}`)).Paced(time.Second),
+		settletest.Say("Done."),
+	},
+	"retried after a call": {
+		settletest.Reply(settletest.Think("Look."), settletest.Call("look", `{"at":"a"}`), settletest.Text("Meanwhile I talk.")).Paced(time.Second).
+			With(settletest.Reset(settletest.AfterCall(1)).First(1)),
+		settletest.Say("Done."),
+	},
+	"cut within arguments": {
+		settletest.Reply(settletest.Text("Now."), settletest.Call("look", `{"at":"a"}`)).With(settletest.Cut(settletest.WithinArguments(1)).First(1)),
+		settletest.Say("Done."),
+	},
+	"bad calls": {
+		settletest.Reply(settletest.Call("look", `{"at":`), settletest.Call("nope", `{}`), settletest.Call("look", `[]`)),
+		settletest.Say("Done."),
+	},
+	"overloaded": {
+		settletest.Say("Done.").With(settletest.Status(529).First(2)),
+	},
+}
+
+// look is a tool that takes two seconds and cannot be cancelled in the third.
+type look struct{}
+
+func (look) Spec() tool.Spec {
+	return tool.Spec{
+		Name: "look", Description: "Looks.", ReadOnly: true,
+		Schema: json.RawMessage(`{"type":"object","properties":{"at":{"type":"string"}},"required":["at"]}`),
+	}
+}
+
+func (look) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
+	c.Progress("looking")
+	select {
+	case <-time.After(2 * time.Second):
+		return tool.Result{Output: "seen"}, nil
+	case <-ctx.Done():
+		return tool.Result{Aborted: true}, nil
+	}
+}
+
+// stage is one session against the strict server, under virtual time.
+type stage struct {
+	t       *testing.T
+	server  *settletest.Server
+	host    *settle.Host
+	session *settle.Session
+}
+
+func newStage(t *testing.T, wire string, turns []settletest.Turn) *stage {
+	t.Helper()
+	scenario := settletest.Script(turns...)
+	scenario.Answer = func(settletest.Request) settletest.Turn { return settletest.Say("Fine.") }
+	server := settletest.NewMemoryServer(t, scenario)
+	w := wires[wire]
+	host, err := settle.Open(t.Context(), settle.Config{
+		Provider: w.provider(server.Client()), ProviderName: wire, Model: "claude-sonnet-4-5", Traits: w.traits, Tools: []tool.Tool{look{}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := host.Session(t.Context(), "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &stage{t, server, host, s}
+}
+
+// run runs one input to its end.
+func (s *stage) run(text string) (settle.Outcome, error) {
+	s.t.Helper()
+	turn, err := s.session.Submit(s.t.Context(), text)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return turn.Wait(s.t.Context())
+}
+
+// check closes the session and holds what happened against the contract (C6
+// by the server).
+func (s *stage) check() []event.Event {
+	s.t.Helper()
+	if err := s.host.Close(context.Background()); err != nil {
+		s.t.Error(err)
+	}
+	var events []event.Event
+	for e, err := range s.session.Events(context.Background(), 0) {
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		events = append(events, e)
+	}
+	if err := contract.Check(events); err != nil {
+		s.t.Error(err)
+	}
+	for _, refusal := range s.server.Refusals() {
+		s.t.Errorf("C6: the provider refused a request: %s", refusal)
+	}
+	return events
+}
+
+// TestInterruptAtEveryEvent: wherever a turn is interrupted, it ends by the
+// contract, and the next request is one that the provider accepts.
+func TestInterruptAtEveryEvent(t *testing.T) {
+	for wire := range wires {
+		for name, turns := range scripts {
+			t.Run(wire+"/"+name, func(t *testing.T) {
+				whole := 0
+				synctest.Test(t, func(t *testing.T) {
+					s := newStage(t, wire, turns)
+					if o, err := s.run("go"); err != nil {
+						t.Errorf("uninterrupted: %+v, %v", o, err)
+					}
+					whole = len(s.check())
+				})
+				for n := 3; n < whole-1; n++ {
+					t.Run(fmt.Sprint(n), func(t *testing.T) {
+						synctest.Test(t, func(t *testing.T) { interruptAt(t, newStage(t, wire, turns), uint64(n)) })
+					})
+				}
+			})
+		}
+	}
+}
+
+func interruptAt(t *testing.T, s *stage, seq uint64) {
+	t.Helper()
+	turn, err := s.session.Submit(t.Context(), "go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for e, err := range turn.Events(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Seq == seq {
+			break
+		}
+	}
+	asked := time.Now()
+	o, err := s.session.Interrupt(t.Context(), "user")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(asked); took > 500*time.Millisecond {
+		t.Errorf("C9: ended %v after the interrupt", took)
+	}
+	if o.Cause != nil && !o.Completed() && o.Cause.Reason != event.Interrupted {
+		t.Errorf("ended with %v", o.Cause)
+	}
+	if _, err := s.run("And now?"); err != nil {
+		t.Errorf("the turn after the interrupt: %v", err)
+	}
+	s.check()
+}
+
+func TestOutcomes(t *testing.T) {
+	cases := map[string]struct {
+		turn settletest.Turn
+		want func(err error) bool
+	}{
+		"wrong key": {settletest.Fail(settletest.Status(401)), failsWith("ProviderError", 401)},
+		"exhausted": {settletest.Fail(settletest.Status(500).First(settletest.Always)), failsWith("TerminalRetryExhaustedError", 500)},
+		"html":      {settletest.Fail(settletest.HTML().First(settletest.Always)), failsWith("TerminalRetryExhaustedError", 0)},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t, "messages", []settletest.Turn{tc.turn})
+				if _, err := s.run("go"); !tc.want(err) {
+					t.Errorf("err = %#v", err)
+				}
+				s.check()
+			})
+		})
+	}
+}
+
+func failsWith(name string, status int) func(error) bool {
+	return func(err error) bool {
+		var f *settle.Failure
+		return errors.As(err, &f) && f.Name == name && (status == 0 || f.Status == status)
+	}
+}
