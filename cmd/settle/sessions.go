@@ -11,5 +11,4 @@ func lastSession(dataDir, dir string) (string, error) { return "", errors.New("T
 func newSessions(s *streams) *cobra.Command { return &cobra.Command{Use: "sessions"} }
 func newConfig(s *streams) *cobra.Command   { return &cobra.Command{Use: "config"} }
 func newDoctor(s *streams) *cobra.Command   { return &cobra.Command{Use: "doctor"} }
-func newDemo(s *streams) *cobra.Command     { return &cobra.Command{Use: "demo"} }
 func platform() string                      { return "" }

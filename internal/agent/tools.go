@@ -68,7 +68,7 @@ func (b bench) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
 	if err != nil {
 		return settle.Toolbox{}, err
 	}
-	marker := b.marker(info.ID)
+	marker := Marker(b.dataDir, info.ID)
 	jobs := shell.NewJobs(shell.Config{
 		Env: b.env, Withheld: b.withheld, SpoolDir: spool, Marker: marker, Lock: info.Lock,
 		Registry: info.Jobs, Release: b.mayRelease,
@@ -133,10 +133,10 @@ func (b bench) spool(session string) (dir string, discard func() error, err erro
 // OutputDir is where the long outputs of a session's commands are.
 func OutputDir(dataDir, session string) string { return filepath.Join(dataDir, "output", session) }
 
-// marker names a session's processes on this machine: sessions of different
+// Marker names a session's processes on this machine: sessions of different
 // data directories may have the same id.
-func (b bench) marker(session string) string {
-	place := sha256.Sum256([]byte(b.dataDir))
+func Marker(dataDir, session string) string {
+	place := sha256.Sum256([]byte(dataDir))
 	return fmt.Sprintf("%x/%s", place[:6], session)
 }
 

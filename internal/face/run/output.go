@@ -166,6 +166,17 @@ func (o *output) await(ch <-chan struct{}, patience func() time.Duration) error 
 	}
 }
 
+// drain waits until what is pending is out, or until nothing has moved for as
+// long as patience says.
+func (o *output) drain(patience func() time.Duration) {
+	drained := make(chan struct{})
+	go func() { // ends when the output has moved or is broken, else with the process
+		o.flush()
+		close(drained)
+	}()
+	_ = o.await(drained, patience) // whoever closes it says what is wrong
+}
+
 // close lets what is pending go out, and says what is wrong with the output,
 // if anything.
 func (o *output) close(patience func() time.Duration) error {
@@ -192,9 +203,11 @@ func (o *output) lastMove(began time.Time) time.Time {
 
 // stopFor is what a broken standard output means for the turn.
 func stopFor(err error) Stop {
-	stop := Stop{Reason: event.Shutdown, By: "stdout", Code: CodeFailed, Err: err}
+	stop := Stop{Reason: event.Shutdown, By: "stdout", Code: CodeFailed}
 	if closed(err) {
-		stop.Code = CodeStdoutClosed
+		stop.Code, stop.Err = CodeStdoutClosed, fmt.Errorf("standard output was closed: %w", err)
+	} else {
+		stop.Err = fmt.Errorf("cannot write to standard output: %w", err)
 	}
 	return stop
 }

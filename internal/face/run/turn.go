@@ -161,6 +161,8 @@ func (r *runner) ended(session *settle.Session, o settle.Outcome) int {
 		r.say("the session is kept; go on with: %s", r.Resume(session.ID()))
 	}
 	if r.Ended != nil {
+		r.out.drain(r.patience)
+		r.err.drain(r.patience)
 		r.Ended(session)
 	}
 	return code

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/settle-agent/settle/internal/face/demo"
+	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/proc"
+)
+
+const demoHelp = `Show what settle does when a turn is interrupted, in less than five seconds,
+without a key and without a network.
+
+The model is a script. The engine, the tools, the processes and the log are the
+real ones, in a temporary directory: the model talks, runs two commands at once,
+and is interrupted in the middle of a third one that ignores the signal to end.
+You see what became of each, then the session goes on and completes.`
+
+func newDemo(s *streams) *cobra.Command {
+	keep := false
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Show what happens when a turn is interrupted; needs no key",
+		Long:  demoHelp,
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			sig := catch(cmd.Context())
+			defer sig.release()
+			if stop, err := proc.BecomeReaper(); err == nil {
+				defer stop()
+			}
+			code, err := demo.Run(cmd.Context(), demo.Options{
+				Stdout: s.stdout, Environ: s.environ, Stops: sig.stops, Keep: keep, Version: version(),
+			})
+			switch {
+			case err != nil:
+				return failed(err)
+			case code != run.CodeCompleted:
+				return &exitError{code: code}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&keep, "keep", false, "keep the temporary directory with the session")
+	return cmd
+}
