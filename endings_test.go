@@ -1,11 +1,14 @@
 package settle_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -98,27 +101,39 @@ func (look) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 type stage struct {
 	t       *testing.T
 	server  *settletest.Server
+	wire    string
 	host    *settle.Host
 	session *settle.Session
 }
 
 func newStage(t *testing.T, wire string, turns []settletest.Turn) *stage {
 	t.Helper()
+	return newStageIn(t, "", wire, turns)
+}
+
+func newStageIn(t *testing.T, dir, wire string, turns []settletest.Turn) *stage {
+	t.Helper()
 	scenario := settletest.Script(turns...)
 	scenario.Answer = func(settletest.Request) settletest.Turn { return settletest.Say("Fine.") }
 	server := settletest.NewMemoryServer(t, scenario)
-	w := wires[wire]
-	host, err := settle.Open(t.Context(), settle.Config{
-		Provider: w.provider(server.Client()), ProviderName: wire, Model: "claude-sonnet-4-5", Traits: w.traits, Tools: []tool.Tool{look{}},
-	})
-	if err != nil {
-		t.Fatal(err)
+	s := &stage{t: t, server: server, wire: wire}
+	s.open(dir)
+	return s
+}
+
+// open opens the session on the directory, as a host does that starts.
+func (s *stage) open(dir string) {
+	s.t.Helper()
+	w := wires[s.wire]
+	var err error
+	if s.host, err = settle.Open(s.t.Context(), settle.Config{
+		Dir: dir, Provider: w.provider(s.server.Client()), ProviderName: s.wire, Model: "claude-sonnet-4-5", Traits: w.traits, Tools: []tool.Tool{look{}},
+	}); err != nil {
+		s.t.Fatal(err)
 	}
-	s, err := host.Session(t.Context(), "s")
-	if err != nil {
-		t.Fatal(err)
+	if s.session, err = s.host.Session(s.t.Context(), "s"); err != nil {
+		s.t.Fatal(err)
 	}
-	return &stage{t, server, host, s}
 }
 
 // run runs one input to its end.
@@ -207,6 +222,46 @@ func interruptAt(t *testing.T, s *stage, seq uint64) {
 		t.Errorf("the turn after the interrupt: %v", err)
 	}
 	s.check()
+}
+
+// TestKilledAfterEveryEvent: wherever the host was killed, the session opens,
+// what was open has ended, and the next request is one that the provider
+// accepts (C2, C6, C20). The log of a whole turn, cut after each of its
+// records, is what kill -9 leaves.
+func TestKilledAfterEveryEvent(t *testing.T) {
+	for wire := range wires {
+		for name, turns := range scripts {
+			t.Run(wire+"/"+name, func(t *testing.T) {
+				whole, cut := t.TempDir(), t.TempDir()
+				synctest.Test(t, func(t *testing.T) {
+					s := newStageIn(t, whole, wire, turns)
+					if _, err := s.run("go"); err != nil {
+						t.Fatal(err)
+					}
+					s.check()
+					log, err := os.ReadFile(filepath.Join(whole, "sessions", "s.log"))
+					if err != nil {
+						t.Fatal(err)
+					}
+					records := bytes.SplitAfter(log, []byte("\n"))
+					for n := 2; n < len(records)-1; n++ {
+						path := filepath.Join(cut, "sessions", "s.log")
+						if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+							t.Fatal(err)
+						}
+						if err := os.WriteFile(path, bytes.Join(records[:n], nil), 0o600); err != nil {
+							t.Fatal(err)
+						}
+						s.open(cut)
+						if _, err := s.run("And now?"); err != nil {
+							t.Errorf("the turn after record %d: %v", n, err)
+						}
+						s.check()
+					}
+				})
+			})
+		}
+	}
 }
 
 func TestOutcomes(t *testing.T) {
