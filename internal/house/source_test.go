@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -41,9 +42,8 @@ func (s source) imports() (ours, others []string) {
 	return ours, others
 }
 
-// sources parses every Go file of the module, for all platforms.
-func sources(t *testing.T) []source {
-	t.Helper()
+// parsed parses every Go file of the module, for all platforms, once.
+var parsed = sync.OnceValues(func() ([]source, error) {
 	root := filepath.Join("..", "..")
 	var all []source
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -71,6 +71,12 @@ func sources(t *testing.T) []source {
 		})
 		return nil
 	})
+	return all, err
+})
+
+func sources(t *testing.T) []source {
+	t.Helper()
+	all, err := parsed()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -164,10 +164,10 @@ func TestAddWhileMasking(t *testing.T) {
 	r := redact.New()
 	var group sync.WaitGroup
 	for worker := range 4 {
-		// Waited for below; ends after its hundred rounds.
+		// Waited for below; ends after its rounds.
 		group.Go(func() {
 			s := r.Stream()
-			for i := range 100 {
+			for i := range 20 {
 				secret := fmt.Sprintf("secret number %d of worker %d", i, worker)
 				r.Add(secret)
 				if got := r.String(secret); got != redact.Mask {
