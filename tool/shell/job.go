@@ -26,7 +26,8 @@ type Job struct {
 	Survivors []event.Process
 }
 
-// job is a Job with what keeps it. Guarded by Jobs.mu: info, wanted, read.
+// job is a Job with what keeps it. Guarded by Jobs.mu: info, wanted,
+// read, matched.
 type job struct {
 	info       Job
 	process    *proc.Process
@@ -34,6 +35,7 @@ type job struct {
 	background bool
 	wanted     event.JobEnd // why it is about to end, if somebody asked
 	read       int64        // how much of the log the model has been told
+	matched    int64        // how much of it a wait has matched
 	ended      chan struct{}
 }
 

@@ -31,12 +31,17 @@ func (b *job) text(from, to, limit int64) string {
 	skipped := max(to-from-limit, 0)
 	buf := make([]byte, max(to-from-skipped, 0))
 	n := b.capture.readAt(buf, from+skipped)
-	f := folder{escapes: true}
-	text := string(append(f.add(buf[:n]), f.end()...))
+	text := fold(buf[:n])
 	if skipped > 0 {
 		return fmt.Sprintf("[%d bytes before are left out; they are in %s]\n%s", skipped, b.info.Log, trimPartialStart(text))
 	}
 	return text
+}
+
+// fold is a piece of output as text.
+func fold(data []byte) string {
+	f := folder{escapes: true}
+	return string(append(f.add(data), f.end()...))
 }
 
 var (
@@ -44,26 +49,29 @@ var (
 	errNotYet   = errors.New("the time was up first")
 )
 
-// awaitLine waits for a line that matches among what has not been read, and
-// returns the output up to it.
+// awaitLine waits for a line that matches, of all that no earlier wait has
+// matched: also one that has been read already, since the model may only then
+// ask for it. It returns the line.
 func (j *Jobs) awaitLine(ctx context.Context, b *job, pattern *regexp.Regexp) (string, error) {
 	j.mu.Lock()
-	from := b.read
+	offset := b.matched
 	j.mu.Unlock()
 	var (
-		offset = from
-		line   []byte
-		buf    = make([]byte, 32<<10)
+		text []byte
+		buf  = make([]byte, 32<<10)
 	)
 	for {
 		n, changed := b.capture.since(offset, buf)
 		offset += int64(n)
-		line = append(line, buf[:n]...)
-		rest, found := match(pattern, line)
+		text = append(text, buf[:n]...)
+		line, rest, found := match(pattern, text)
 		if found {
-			return j.advance(b, from, offset-int64(len(rest))), nil
+			j.mu.Lock()
+			b.matched = offset - int64(len(rest))
+			j.mu.Unlock()
+			return line, nil
 		}
-		line = bytes.Clone(rest[max(len(rest)-maxLine, 0):])
+		text = bytes.Clone(rest[max(len(rest)-maxLine, 0):])
 		if n > 0 {
 			continue
 		}
@@ -71,10 +79,10 @@ func (j *Jobs) awaitLine(ctx context.Context, b *job, pattern *regexp.Regexp) (s
 		case <-changed:
 		case <-b.ended:
 			if b.capture.size() <= offset {
-				return j.advance(b, from, offset), errJobEnded
+				return "", errJobEnded
 			}
 		case <-ctx.Done():
-			return j.advance(b, from, offset), ctx.Err()
+			return "", ctx.Err()
 		}
 	}
 }
@@ -83,28 +91,20 @@ func (j *Jobs) awaitLine(ctx context.Context, b *job, pattern *regexp.Regexp) (s
 const maxLine = 64 << 10
 
 // match looks at each line, also at one that is not complete, such as a
-// prompt, and returns what follows the line that matched, or the incomplete
-// line.
-func match(pattern *regexp.Regexp, text []byte) (rest []byte, found bool) {
+// prompt. It returns the line that matches and what follows it, or else the
+// incomplete line.
+func match(pattern *regexp.Regexp, text []byte) (line string, rest []byte, found bool) {
 	for len(text) > 0 {
-		line, after, complete := bytes.Cut(text, []byte("\n"))
-		if pattern.Match(bytes.TrimSuffix(line, []byte("\r"))) {
-			return after, true
+		next, after, complete := bytes.Cut(text, []byte("\n"))
+		if pattern.Match(bytes.TrimSuffix(next, []byte("\r"))) {
+			return fold(next), after, true
 		}
 		if !complete {
-			return line, false
+			return "", next, false
 		}
 		text = after
 	}
-	return nil, false
-}
-
-// advance marks the log as read up to an offset and returns what that was.
-func (j *Jobs) advance(b *job, from, to int64) string {
-	j.mu.Lock()
-	b.read = max(b.read, to)
-	j.mu.Unlock()
-	return b.text(from, to, int64(j.config.OutputBytes))
+	return "", nil, false
 }
 
 // portDelay is the pause between two attempts to connect.

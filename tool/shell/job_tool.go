@@ -36,7 +36,7 @@ const jobSchema = `{
     "job": {"type": "string", "description": "The job's id; needed for all but list."},
     "input": {"type": "string", "description": "write: text for the standard input of a job that was started with background or tty."},
     "eof": {"type": "boolean", "description": "write: end its standard input after that."},
-    "pattern": {"type": "string", "description": "wait: a regular expression (RE2) that a new line of its output must match."},
+    "pattern": {"type": "string", "description": "wait: a regular expression (RE2); a line of its output must match that no wait has matched yet."},
     "port": {"type": "integer", "minimum": 1, "maximum": 65535, "description": "wait: a TCP port of this machine that must accept connections."},
     "timeout_ms": {"type": "integer", "minimum": 1, "description": "wait: give up after this many milliseconds (default 30000)."}
   },
@@ -147,14 +147,14 @@ func (t *jobTool) wait(ctx context.Context, b *job, a jobArgs) (tool.Result, err
 			err = context.Cause(bounded)
 		}
 		result.Failed = true
-		result.Output = paragraph(paragraph(output, fmt.Sprintf("[not so: %s; %v]", goal, err)), t.state(b))
+		result.Output = paragraph(paragraph(output, fmt.Sprintf("[%s: %v]", goal, err)), t.state(b))
 	default:
 		return tool.Result{}, err
 	}
 	return result, nil
 }
 
-// await returns the output meanwhile and, in words, what was waited for.
+// await returns the output meanwhile and, in words, what came true or did not.
 func (t *jobTool) await(ctx context.Context, b *job, a jobArgs) (output, goal string, err error) {
 	switch {
 	case a.Pattern != "":
@@ -162,18 +162,23 @@ func (t *jobTool) await(ctx context.Context, b *job, a jobArgs) (output, goal st
 		if err != nil {
 			return "", "", fmt.Errorf("cannot read the pattern: %w", err)
 		}
-		output, err = t.jobs.awaitLine(ctx, b, pattern)
-		return output, "a line matches the pattern", err
+		line, err := t.jobs.awaitLine(ctx, b, pattern)
+		if err != nil {
+			return t.jobs.unread(b.info.ID), "no line matches", err
+		}
+		return t.jobs.unread(b.info.ID), fmt.Sprintf("a line matches: %q", line), nil
 	case a.Port != 0:
-		err = awaitPort(ctx, b, a.Port)
-		return t.jobs.unread(b.info.ID), fmt.Sprintf("port %d accepts connections", a.Port), err
+		if err := awaitPort(ctx, b, a.Port); err != nil {
+			return t.jobs.unread(b.info.ID), fmt.Sprintf("port %d accepts no connections", a.Port), err
+		}
+		return t.jobs.unread(b.info.ID), fmt.Sprintf("port %d accepts connections", a.Port), nil
 	}
 	select {
 	case <-b.ended:
+		return t.jobs.unread(b.info.ID), fmt.Sprintf("job %s ended", b.info.ID), nil
 	case <-ctx.Done():
-		err = ctx.Err()
+		return t.jobs.unread(b.info.ID), fmt.Sprintf("job %s has not ended", b.info.ID), ctx.Err()
 	}
-	return t.jobs.unread(b.info.ID), fmt.Sprintf("job %s ended", b.info.ID), err
 }
 
 func (t *jobTool) kill(ctx context.Context, b *job) (tool.Result, error) {

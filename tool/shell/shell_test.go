@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,6 +33,7 @@ type room struct {
 	tools map[string]tool.Tool
 	dir   string
 
+	calls    atomic.Int64
 	mu       sync.Mutex
 	progress strings.Builder
 	came     chan struct{} // has room for one
@@ -68,7 +71,7 @@ func (r *room) close() {
 func (r *room) JobStarted(_ context.Context, job event.JobStarted) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	job.Job = "job" + string(rune('1'+len(r.started)))
+	job.Job = fmt.Sprintf("job%d", len(r.started)+1)
 	r.started = append(r.started, job)
 	return job.Job, nil
 }
@@ -86,7 +89,7 @@ func (r *room) call(name string, args any) tool.Call {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return tool.Call{ID: "call-" + strings.ReplaceAll(name, "/", "-"), Name: name, Args: raw, Dir: r.dir, Progress: func(text string) {
+	return tool.Call{ID: fmt.Sprintf("call%d", r.calls.Add(1)), Name: name, Args: raw, Dir: r.dir, Progress: func(text string) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.progress.WriteString(text)

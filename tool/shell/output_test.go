@@ -1,0 +1,64 @@
+package shell
+
+import (
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+func TestLongOutput(t *testing.T) {
+	r := newRoom(t, func(c *Config) { c.OutputBytes = 1000 })
+	got := r.sh("seq 1 10000")
+	if !strings.HasPrefix(got.Output, "1\n2\n") || !strings.Contains(got.Output, "bytes are left out here") ||
+		!strings.Contains(got.Output, "\n10000\n[the whole output, 48894 bytes, is in "+got.OutputFile+"]") {
+		t.Errorf("output %q", got.Output)
+	}
+	if len(got.Output) > 1400 || got.OutputBytes != 48894 {
+		t.Errorf("%d bytes of %d", len(got.Output), got.OutputBytes)
+	}
+	whole, err := os.ReadFile(got.OutputFile)
+	if err != nil || len(whole) != 48894 || !strings.HasSuffix(string(whole), "9999\n10000\n") {
+		t.Errorf("the file has %d bytes: %v", len(whole), err)
+	}
+}
+
+// The file stops at its cap, and the command does not notice.
+func TestSpoolCap(t *testing.T) {
+	r := newRoom(t, func(c *Config) { c.OutputBytes, c.SpoolBytes = 1000, 5000 })
+	got := r.sh("seq 1 10000")
+	if got.Failed || !strings.Contains(got.Output, "the first of them are in "+got.OutputFile) {
+		t.Errorf("got %+v", got)
+	}
+	if stat, err := os.Stat(got.OutputFile); err != nil || stat.Size() != 5000 {
+		t.Errorf("the file: %v, %v", stat, err)
+	}
+}
+
+// A directory that cannot be written costs the file, not the call.
+func TestSpoolFails(t *testing.T) {
+	r := newRoom(t, func(c *Config) { c.OutputBytes, c.SpoolDir = 1000, "/dev/null/spool" })
+	got := r.sh("seq 1 10000")
+	if got.Failed || got.OutputFile != "" || !strings.Contains(got.Output, "could not be kept") || !strings.Contains(got.Output, "\n10000\n") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// The memory that a call takes does not grow with what the command puts out.
+func TestOutputMemory(t *testing.T) {
+	r := newRoom(t, func(c *Config) { c.SpoolBytes = 1 << 20 })
+	cost := func(bytes string) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		got := r.sh("head -c " + bytes + " /dev/zero | tr '\\0' x")
+		runtime.ReadMemStats(&after)
+		if got.Failed {
+			t.Fatalf("got %+v", got)
+		}
+		return after.HeapSys - min(before.HeapSys, after.HeapSys)
+	}
+	cost("1000000")
+	if grown := cost("200000000"); grown > 16<<20 {
+		t.Errorf("200 MB of output took %d bytes more memory", grown)
+	}
+}
