@@ -1,6 +1,7 @@
 package settletest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -88,6 +89,22 @@ func NewMemoryServer(tb TB, sc Scenario) *Server {
 	return s
 }
 
+// Serve plays the scenario on the listener until ctx ends, and closes the
+// listener. It is what `settle fake-model` does.
+func Serve(ctx context.Context, sc Scenario, l net.Listener) error { return New(sc).Serve(ctx, l) }
+
+// Serve serves on the listener until ctx ends, and closes the listener and
+// every connection. A server serves once.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	s.start(l, "http://"+l.Addr().String())
+	select {
+	case <-ctx.Done():
+		return s.Close()
+	case <-s.served:
+		return errors.Join(errors.New("the model server stopped: its listener failed"), s.Close())
+	}
+}
+
 func (s *Server) closeAfter(tb TB) {
 	if tb == nil {
 		return
@@ -106,7 +123,12 @@ func (s *Server) OpenAI() string { return s.URL + "/v1" }
 func (s *Server) Anthropic() string { return s.URL }
 
 // Client returns a client for the server. Its connections are closed by Close.
-func (s *Server) Client() *http.Client { return &http.Client{Transport: s.transport} }
+func (s *Server) Client() *http.Client {
+	if s.transport == nil {
+		return &http.Client{}
+	}
+	return &http.Client{Transport: s.transport}
+}
 
 // Then adds turns to the script, also while it is played.
 func (s *Server) Then(turns ...Turn) { s.script.add(turns) }
