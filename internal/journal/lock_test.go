@@ -86,6 +86,10 @@ func TestStoppedHolder(t *testing.T) {
 		t.Fatalf("took over %+v with %d events", opened, l.Seq())
 	}
 	closeLog(t, l)
+	// It was let go on to end by itself.
+	if err := other.Wait(); err == nil || other.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGTERM {
+		t.Fatalf("the holder ended with %v", err)
+	}
 }
 
 // A holder that does not end when asked is killed.
@@ -97,6 +101,26 @@ func TestTakeFromAHolderThatIgnoresTerm(t *testing.T) {
 	closeLog(t, l)
 	if err := other.Wait(); err == nil || other.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 		t.Fatalf("the holder ended with %v", err)
+	}
+}
+
+// A log that was deleted while somebody waited for its lock is not written to.
+func TestLockOfADeletedFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s1.log")
+	o := Options{Dir: t.TempDir(), Session: "s1"}
+	f, err := o.openFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if !same(f, path) {
+		t.Fatal("a file is not the same as itself")
+	}
+	if err := errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if same(f, path) {
+		t.Fatal("the new file counts as the old one")
 	}
 }
 

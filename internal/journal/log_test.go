@@ -73,6 +73,17 @@ func (g *gate) let(n int) {
 	}
 }
 
+// letAll lets all writes pass until the log's writer has ended.
+func (g *gate) letAll(l *Log) {
+	for {
+		select {
+		case g.pass <- nil:
+		case <-l.ended:
+			return
+		}
+	}
+}
+
 // collect gathers what a subscription yields until it ends.
 func collect(t testing.TB, events iter.Seq2[event.Event, error]) []event.Event {
 	t.Helper()
@@ -177,41 +188,107 @@ func TestFloodIsMerged(t *testing.T) {
 	})
 }
 
-// What a view has shown as event n is not changed by text that comes later,
-// so that a subscription from n continues the view.
-func TestViewSealsTheDelta(t *testing.T) {
+// What somebody has seen as event n is not changed by text that comes later,
+// so that a subscription from n continues what was seen.
+func TestWhatWasSeenIsSealed(t *testing.T) {
+	looks := map[string]func(l *Log, look func(event.State)){
+		"view": (*Log).View,
+		"update": func(l *Log, look func(event.State)) {
+			_ = l.Update(func(s event.State) []event.Event { look(s); return nil })
+		},
+		"seq": func(l *Log, look func(event.State)) {
+			l.Seq()
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			look(l.state)
+		},
+	}
+	for name, look := range looks {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { checkSealed(t, look) })
+		})
+	}
+}
+
+func checkSealed(t *testing.T, look func(l *Log, look func(event.State))) {
+	t.Helper()
+	g := newGate()
+	l := New(g, event.State{Session: "s1"})
+	go g.let(2)
+	begin(t, l)
+	update(t, l, delta("a"))
+	synctest.Wait()
+	update(t, l, delta("b"))
+	seq, text := uint64(0), ""
+	look(l, func(s event.State) { seq, text = s.Seq, s.Running().Item("i000001").Content().Text })
+	update(t, l, delta("c"), delta("d"))
+	go g.letAll(l)
+	closeLog(t, l)
+	for _, s := range texts(collect(t, l.Events(t.Context(), seq))) {
+		text += s
+	}
+	diff(t, "what was seen and what follows", "abcd", text)
+}
+
+// A flood onto a disk that does not keep up waits for it.
+func TestFloodWaitsForTheDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
-		l := New(g, event.State{Session: "s1"})
+		l := New(g, event.State{Session: "s1"}, WithWriteTimeout(time.Hour))
 		go g.let(2)
 		begin(t, l)
-		update := func(text string) {
-			if err := l.Update(one(delta(text))); err != nil {
-				t.Fatal(err)
-			}
-		}
-		update("a")
+		go g.let(1)
 		synctest.Wait()
-		update("b")
-		seq, text := uint64(0), ""
-		l.View(func(s event.State) { seq, text = s.Seq, s.Running().Item("i000001").Content().Text })
-		update("c")
-		update("d")
-		go func() { // ends with the writer's last write
-			for {
-				select {
-				case g.pass <- nil:
-				case <-l.ended:
-					return
-				}
+		big, done := strings.Repeat("x", maxMerged), make(chan error, 1)
+		n := 0
+		go func() { // ends when all are written
+			var err error
+			for ; n < 10*crowded/maxMerged && err == nil; n++ {
+				err = l.Update(one(delta(big)))
 			}
+			done <- err
 		}()
-		closeLog(t, l)
-		for _, s := range texts(collect(t, l.Events(t.Context(), seq))) {
-			text += s
+		synctest.Wait()
+		if n*maxMerged > 3*crowded {
+			t.Fatalf("%d bytes wait for the disk", n*maxMerged)
 		}
-		diff(t, "view and what follows", "abcd", text)
+		go g.letAll(l)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		closeLog(t, l)
 	})
+}
+
+func TestOnlyTheSameTextIsMerged(t *testing.T) {
+	base := event.Event{Turn: "t", Attempt: "a", Item: "i", By: "b"}
+	text := func(stream event.Stream, n int) event.ItemDelta {
+		return event.ItemDelta{Stream: stream, Text: strings.Repeat("x", n)}
+	}
+	cases := []struct {
+		name   string
+		change func(*event.Event)
+		data   event.ItemDelta
+		want   bool
+	}{
+		{"the same", func(*event.Event) {}, text(event.Text, 1), true},
+		{"as much as goes", func(*event.Event) {}, text(event.Text, maxMerged-1), true},
+		{"too much", func(*event.Event) {}, text(event.Text, maxMerged), false},
+		{"another stream", func(*event.Event) {}, text(event.Output, 1), false},
+		{"another item", func(e *event.Event) { e.Item = "j" }, text(event.Text, 1), false},
+		{"another attempt", func(e *event.Event) { e.Attempt = "j" }, text(event.Text, 1), false},
+		{"another turn", func(e *event.Event) { e.Turn = "j" }, text(event.Text, 1), false},
+		{"another author", func(e *event.Event) { e.By = "j" }, text(event.Text, 1), false},
+	}
+	for _, c := range cases {
+		var b batch
+		first := base
+		first.Data = text(event.Text, 1)
+		b.add(first)
+		next := base
+		c.change(&next)
+		diff(t, c.name, c.want, b.joins(next, c.data))
+	}
 }
 
 // C4: nobody sees an event before it is written.
@@ -301,6 +378,38 @@ func TestFailedStore(t *testing.T) {
 			"half an answer (volatile)", "item.ended (volatile)", "attempt.ended (volatile)", "turn.failed (volatile)",
 		}, texts(collect(t, l.Events(t.Context(), 5))))
 		diff(t, "stored", 5, len(g.events))
+	})
+}
+
+// What was never stored stays readable while the log lives, however much it is.
+func TestFailedStoreKeepsEverything(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate()
+		l := New(g, event.State{Session: "s1"})
+		go g.let(2)
+		begin(t, l)
+		go g.let(1)
+		synctest.Wait()
+		next, stop := iter.Pull2(l.Events(t.Context(), 5))
+		defer stop()
+		go func() { g.pass <- errors.New("input/output error") }()
+		var want []string
+		for range 10 {
+			want = append(want, strings.Repeat("x", maxTail/2)+" (volatile)")
+			_ = l.Update(one(delta(want[0][:maxTail/2])))
+			synctest.Wait()
+		}
+		var got []event.Event
+		for range want {
+			e, err, _ := next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, e)
+		}
+		closeLog(t, l)
+		diff(t, "seen", want, texts(got))
+		diff(t, "seen later", want, texts(collect(t, l.Events(t.Context(), 5))))
 	})
 }
 
@@ -455,6 +564,18 @@ func TestIdleFeedKeepsNothing(t *testing.T) {
 		}
 		closeLog(t, l)
 	})
+}
+
+// A subscriber that leaves just as an event comes is not counted twice.
+func TestLeavingAsAnEventComes(t *testing.T) {
+	var f feed
+	f.join()
+	s := f.next(0, nil)
+	f.publish(event.Event{Seq: 1})
+	f.abandon(s.wake)
+	if f.idle != 0 {
+		t.Fatalf("%d subscribers are idle", f.idle)
+	}
 }
 
 func TestUnreadableStoreEndsTheSubscription(t *testing.T) {

@@ -315,6 +315,51 @@ func TestReadOfAGrowingLog(t *testing.T) {
 	}
 }
 
+// Deltas of ended turns are not even decoded: nobody needs them any more.
+func TestOpenPassesOverDeltasOfEndedTurns(t *testing.T) {
+	raw, starts := written(t)
+	i := slices.IndexFunc(starts, func(at int) bool { return raw[at+sumFrom] == byte(classDelta) })
+	odd := slices.Concat(raw[:starts[i]], frame(classDelta, []byte("{}")), raw[starts[i+1]:])
+	l, opened := open(t, Options{Dir: place(t, odd)})
+	if opened.Damage != "" || l.Seq() != uint64(len(starts)) {
+		t.Fatalf("%d events, %+v", l.Seq(), opened)
+	}
+}
+
+// A subscription may begin anywhere in a long log, new or opened again.
+func TestSubscriptionWithinALongLog(t *testing.T) {
+	dir := t.TempDir()
+	l, _ := open(t, Options{Dir: dir, Wrap: withoutSync})
+	begin(t, l)
+	text := strings.Repeat("x", 10<<10)
+	for i := range 4 * markEvery / len(text) {
+		update(t, l, delta(text))
+		if i%8 == 0 {
+			collectUntil(t, l, l.Seq()) // so that not all are merged
+		}
+	}
+	check := func(l *Log) {
+		t.Helper()
+		all := collectUntil(t, l, l.Seq())
+		if len(l.store.(*fileStore).marks) < 3 {
+			t.Fatalf("there are %d marks", len(l.store.(*fileStore).marks))
+		}
+		for after := range all {
+			for e, err := range l.Events(t.Context(), uint64(after)) {
+				if err != nil || e.Seq != uint64(after+1) {
+					t.Fatalf("event %d follows %d: %v", e.Seq, after, err)
+				}
+				break
+			}
+		}
+	}
+	check(l)
+	closeLog(t, l)
+	l, _ = open(t, Options{Dir: dir})
+	check(l)
+	closeLog(t, l)
+}
+
 func TestLoad(t *testing.T) {
 	raw, starts := written(t)
 	dir := place(t, raw[:len(raw)-1])
