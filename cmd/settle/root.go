@@ -44,15 +44,3 @@ func newRoot(s *streams) *cobra.Command {
 	root.AddCommand(newRun(s), newSessions(s), newConfig(s), newDoctor(s), newDemo(s), newVersion(s))
 	return root
 }
-
-func newVersion(s *streams) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(s.stdout, "settle %s (%s)\n", version(), platform())
-			return failed(err)
-		},
-	}
-}

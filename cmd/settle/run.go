@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 	"github.com/settle-agent/settle/internal/agent"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/face/sessions"
 	"github.com/settle-agent/settle/internal/logfile"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/prompt"
@@ -268,7 +270,7 @@ func (f *runFlags) options(s *streams, a *agent.Agent, r *config.Resolved) (run.
 	}
 	o.Resume = func(session string) string { return fmt.Sprintf("settle run --session %s PROMPT", session) }
 	if f.last {
-		last, err := lastSession(r.DataDir, a.Config.WorkDir)
+		last, err := sessions.Last(context.Background(), r.DataDir, a.Config.WorkDir)
 		if err != nil {
 			return o, err
 		}

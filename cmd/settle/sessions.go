@@ -1,14 +1,116 @@
 package main
 
 import (
-	"errors"
-
 	"github.com/spf13/cobra"
+
+	"github.com/settle-agent/settle/internal/catalogue"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/face/sessions"
 )
 
-func lastSession(dataDir, dir string) (string, error) { return "", errors.New("TODO") }
+const sessionsHelp = `List, show, export and delete sessions.
 
-func newSessions(s *streams) *cobra.Command { return &cobra.Command{Use: "sessions"} }
-func newConfig(s *streams) *cobra.Command   { return &cobra.Command{Use: "config"} }
-func newDoctor(s *streams) *cobra.Command   { return &cobra.Command{Use: "doctor"} }
-func platform() string                      { return "" }
+Each run is kept as a session, unless it was given --ephemeral: one log with
+everything that happened, which any later run can go on with
+(settle run --session ID, settle run --last).`
+
+func newSessions(s *streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "sessions", Short: "List, show, export and delete sessions", Long: sessionsHelp,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	dataDir := cmd.PersistentFlags().String("data-dir", "", "directory for sessions and logs")
+	where := func() (string, error) {
+		flags := map[string]string{}
+		if *dataDir != "" {
+			flags["data_dir"] = *dataDir
+		}
+		dir, err := directory(".")
+		if err != nil {
+			return "", err
+		}
+		r, err := s.settings(dir, flags, config.IgnoreProject)
+		if err != nil {
+			return "", err
+		}
+		return r.NeedDataDir()
+	}
+	cmd.AddCommand(newList(s, where), newShow(s, where), newExport(s, where), newDelete(where))
+	return cmd
+}
+
+func newList(s *streams, where func() (string, error)) *cobra.Command {
+	var (
+		query        catalogue.Query
+		asJSON, here bool
+	)
+	cmd := &cobra.Command{
+		Use: "list", Short: "List sessions, the newest first", Args: cobra.NoArgs,
+		Long: "List sessions, the newest first: id, when it changed last, how its last turn ended, model, title.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			dataDir, err := where()
+			if err != nil {
+				return err
+			}
+			if here {
+				if query.Dir, err = directory("."); err != nil {
+					return err
+				}
+			}
+			if asJSON {
+				return failed(sessions.ListJSON(cmd.Context(), s.stdout, dataDir, query))
+			}
+			return failed(sessions.List(cmd.Context(), s.stdout, dataDir, query))
+		},
+	}
+	cmd.Flags().StringVar(&query.Text, "search", "", "only those in which `TEXT` was asked for")
+	cmd.Flags().IntVarP(&query.Limit, "limit", "n", 0, "at most `N`; 0: all")
+	cmd.Flags().BoolVar(&here, "here", false, "only those of this directory")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
+	return cmd
+}
+
+func newShow(s *streams, where func() (string, error)) *cobra.Command {
+	return &cobra.Command{
+		Use: "show ID", Short: "Show what was said and done", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			dataDir, err := where()
+			if err != nil {
+				return err
+			}
+			return failed(sessions.Show(s.stdout, dataDir, args[0]))
+		},
+	}
+}
+
+func newExport(s *streams, where func() (string, error)) *cobra.Command {
+	return &cobra.Command{
+		Use: "export ID", Short: "Print the session's events, one JSON object a line", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dataDir, err := where()
+			if err != nil {
+				return err
+			}
+			return failed(sessions.Export(cmd.Context(), s.stdout, dataDir, args[0]))
+		},
+	}
+}
+
+func newDelete(where func() (string, error)) *cobra.Command {
+	return &cobra.Command{
+		Use: "delete ID…", Short: "Delete sessions with all that belongs to them", Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dataDir, err := where()
+			if err != nil {
+				return err
+			}
+			for _, session := range args {
+				if err := sessions.Delete(cmd.Context(), dataDir, session); err != nil {
+					return failed(err)
+				}
+			}
+			return nil
+		},
+	}
+}

@@ -24,7 +24,7 @@ func floors() [][]string {
 		{"internal/permit"},
 		{"model", "tool"},
 		{"internal/proc", "internal/sandbox"},
-		{"internal/config", "internal/prompt", "internal/logfile"},
+		{"internal/config", "internal/prompt"},
 		{"event", "internal/scope", "internal/sse", "internal/redact", "internal/repo", "internal/logfile"},
 		{"internal/house", "settletest"},
 	}

@@ -16,7 +16,7 @@ const (
 	awake    = "awake"
 )
 
-const wordDelay = 30 * time.Millisecond
+const wordDelay = 15 * time.Millisecond
 
 // first is the script of the turn that is interrupted.
 func first() *script.Model {

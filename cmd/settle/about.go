@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/face/about"
+)
+
+func newConfig(s *streams) *cobra.Command {
+	var (
+		dir             string
+		noProjectConfig bool
+	)
+	cmd := &cobra.Command{
+		Use: "config", Short: "Print what is in force, and where each value comes from", Args: cobra.NoArgs,
+		Long: "Print what is in force in a directory, and where each value comes from. Secrets are masked.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			at, err := directory(dir)
+			if err != nil {
+				return err
+			}
+			project := config.UseProject
+			if noProjectConfig {
+				project = config.IgnoreProject
+			}
+			r, err := s.settings(at, given(cmd.Flags()), project)
+			if err != nil {
+				return err
+			}
+			return failed(about.Settings(s.stdout, r))
+		},
+	}
+	settingFlags(cmd.Flags())
+	cmd.Flags().StringVarP(&dir, "cwd", "C", ".", "look from `DIR`")
+	cmd.Flags().BoolVar(&noProjectConfig, "no-project-config", false, "leave out the project's own configuration")
+	return cmd
+}
+
+func newDoctor(s *streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "Check that settle has what it needs here", Args: cobra.NoArgs,
+		Long: `Check that settle has what it needs here: a configuration that can be read, keys,
+a model, a data directory that can be written and locked, commands that can be
+started and ended, git and ripgrep. Nothing is sent to a model.
+
+The exit code is 1 if something does not work.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			at, err := directory(".")
+			if err != nil {
+				return err
+			}
+			m := about.Machine{Environ: s.environ, Getenv: s.getenv, Version: version()}
+			m.Settings, m.Broken = s.settings(at, given(cmd.Flags()), config.UseProject)
+			return failed(about.Doctor(cmd.Context(), s.stdout, m))
+		},
+	}
+	settingFlags(cmd.Flags())
+	return cmd
+}
+
+func newVersion(s *streams) *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintf(s.stdout, "settle %s (%s/%s, %s)\n", version(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+			return failed(err)
+		},
+	}
+}

@@ -1,0 +1,180 @@
+package about
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/proc"
+)
+
+// Machine is what the doctor looks at.
+type Machine struct {
+	// Settings are what is in force; nil with Broken, which says why.
+	Settings *config.Resolved
+	Broken   error
+	Environ  []string
+	Getenv   func(string) string
+	Version  string
+}
+
+// finding is the result of one look.
+type finding string
+
+const (
+	good finding = "ok"
+	note finding = "note" // works, with less
+	bad  finding = "BAD"  // does not work
+)
+
+// ErrUnwell says that something does not work.
+var ErrUnwell = errors.New("something does not work; see above")
+
+const lookTimeout = 5 * time.Second
+
+// doctor writes findings.
+type doctor struct {
+	Machine
+	to     io.Writer
+	unwell bool
+	err    error // of writing
+}
+
+// Doctor looks at the machine and writes what it finds. Its error is ErrUnwell
+// if something does not work.
+func Doctor(ctx context.Context, to io.Writer, m Machine) error {
+	d := &doctor{Machine: m, to: to}
+	d.say(good, "settle", "%s, %s/%s", m.Version, runtime.GOOS, runtime.GOARCH)
+	d.configuration()
+	d.dataDir(ctx)
+	d.custody(ctx)
+	d.program(ctx, "git", "the prompt does not say what has changed", "--version")
+	d.program(ctx, "rg", "settle searches by itself, which is slower", "--version")
+	switch {
+	case d.err != nil:
+		return d.err
+	case d.unwell:
+		return ErrUnwell
+	}
+	return nil
+}
+
+func (d *doctor) say(f finding, what, format string, args ...any) {
+	d.unwell = d.unwell || f == bad
+	_, err := fmt.Fprintf(d.to, "%-5s %-15s %s\n", f, what, run.Printable(fmt.Sprintf(format, args...)))
+	d.err = errors.Join(d.err, err)
+}
+
+func (d *doctor) configuration() {
+	r := d.Settings
+	if r == nil {
+		d.say(bad, "configuration", "%v", d.Broken)
+		return
+	}
+	files := "no file"
+	if len(r.Files) > 0 {
+		files = strings.Join(r.Files, ", ")
+	}
+	d.say(good, "configuration", "%s", files)
+	for _, ignored := range r.Notes {
+		d.say(note, "configuration", "%s", ignored)
+	}
+	for _, name := range []string{"openai", "anthropic", "chat"} {
+		p := r.Providers[name]
+		if p.KeyEnv == "" {
+			continue
+		}
+		if d.Getenv(p.KeyEnv) == "" {
+			d.say(note, "key", "%s is not set, for %s", p.KeyEnv, name)
+			continue
+		}
+		d.say(good, "key", "%s is set, for %s at %s", p.KeyEnv, name, p.BaseURL)
+	}
+	choice, err := r.Choose()
+	if err != nil {
+		d.say(bad, "model", "%v", err)
+		return
+	}
+	d.say(good, "model", "%s/%s", choice.Provider.Name, choice.Model)
+}
+
+// dataDir makes a session and deletes it.
+func (d *doctor) dataDir(ctx context.Context) {
+	if d.Settings == nil {
+		return
+	}
+	dir, err := d.Settings.NeedDataDir()
+	if err != nil {
+		d.say(bad, "data", "%v", err)
+		return
+	}
+	session := "doctor-" + uuid.NewString()
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	log, _, err := journal.Open(ctx, journal.Options{Dir: dir, Session: session})
+	if err == nil {
+		err = errors.Join(log.Close(ctx), journal.Delete(ctx, dir, session))
+	}
+	if err != nil {
+		d.say(bad, "data", "%v", err)
+		return
+	}
+	all, err := journal.List(dir)
+	if err != nil {
+		d.say(bad, "data", "%v", err)
+		return
+	}
+	d.say(good, "data", "%s, with %d sessions", dir, len(all))
+}
+
+// custody starts a command and ends it.
+func (d *doctor) custody(ctx context.Context) {
+	c := proc.Custody()
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	shell := "sh"
+	argv := []string{shell, "-c", "exit 0"}
+	if runtime.GOOS == "windows" {
+		argv = []string{"cmd.exe", "/c", "exit 0"}
+	}
+	if out, err := proc.Run(ctx, proc.Command{Argv: argv, Env: d.Environ}); err != nil || !out.OK() {
+		d.say(bad, "commands", "cannot run %q: %v (exit code %d)", argv[0], err, out.Code)
+		return
+	}
+	d.say(good, "commands", "kept by %s", c.Kind)
+	for _, weaker := range c.Weaker {
+		d.say(note, "commands", "%s", weaker)
+	}
+}
+
+// program looks for one that settle can do without.
+func (d *doctor) program(ctx context.Context, name, without string, args ...string) {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	out, err := proc.Run(ctx, proc.Command{Argv: append([]string{name}, args...), Dir: root(), Env: d.Environ})
+	if err != nil || !out.OK() {
+		d.say(note, name, "not found: %s", without)
+		return
+	}
+	line, _, _ := strings.Cut(string(out.Stdout), "\n")
+	d.say(good, name, "%s", line)
+}
+
+func root() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return string(filepath.Separator)
+	}
+	return dir
+}

@@ -1,0 +1,135 @@
+package sessions
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/journal"
+)
+
+// Show writes a session for people: what was said, what was called, and how
+// each ended.
+func Show(to io.Writer, dataDir, session string) error {
+	state, err := journal.Load(dataDir, session)
+	if err != nil && state.Session == "" {
+		return err
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "session %s in %s\n", state.Session, run.Printable(state.Host.Dir))
+	fmt.Fprintf(&b, "created %s, changed %s\n", local(state.Created), local(state.Updated))
+	for _, t := range state.Turns {
+		showTurn(&b, t)
+	}
+	for _, in := range state.Waiting {
+		waits := "waits"
+		if in.Held {
+			waits = "is held, and runs with the next input"
+		}
+		fmt.Fprintf(&b, "\n> %s\n  (%s)\n", quoted(in.Text), waits)
+	}
+	for _, j := range state.Jobs {
+		how := "runs"
+		if j.Ended != nil {
+			how = string(j.Ended.How)
+		}
+		fmt.Fprintf(&b, "\njob %s (pid %d): %s: %s\n", j.Job, j.PID, run.Printable(j.Command), how)
+	}
+	_, writeErr := to.Write(b.Bytes())
+	return errors.Join(writeErr, err)
+}
+
+func local(at time.Time) string { return at.Local().Format(time.DateTime) }
+
+// quoted makes a text printable, with all lines but the first indented.
+func quoted(text string) string {
+	return strings.ReplaceAll(strings.TrimSpace(run.Printable(text)), "\n", "\n  ")
+}
+
+func showTurn(b *bytes.Buffer, t *event.Turn) {
+	for _, in := range t.Inputs {
+		fmt.Fprintf(b, "\n> %s\n", quoted(in.Text))
+	}
+	for _, i := range t.Items {
+		if !i.Discarded {
+			showItem(b, i)
+		}
+	}
+	if t.Cause == nil {
+		fmt.Fprintf(b, "\n[%s runs]\n", t.ID)
+		return
+	}
+	s := t.Summary
+	fmt.Fprintf(b, "\n[%s: %s after %s; %d steps, %d calls, %d tokens in, %d out]\n", t.ID, run.Printable(t.Cause.Error()),
+		run.Duration(t.EndedAt.Sub(t.StartedAt)), s.Steps, s.Calls, s.Usage.Input, s.Usage.Output)
+}
+
+func showItem(b *bytes.Buffer, i *event.Item) {
+	const mostOutput = 600
+	c := i.Content()
+	switch c.Type {
+	case event.Message:
+		fmt.Fprintf(b, "\n%s\n", run.Printable(strings.TrimSpace(c.Text)))
+	case event.Note:
+		fmt.Fprintf(b, "\n(told the model: %s)\n", quoted(c.Text))
+	case event.ToolCall:
+		fmt.Fprintf(b, "\n→ %s %s\n", run.Printable(c.Name), quoted(c.Arguments))
+		if out := quoted(head(c.Output, mostOutput)); out != "" {
+			fmt.Fprintf(b, "  %s\n", out)
+		}
+		how := string(i.Status)
+		if c.ExitCode != nil {
+			how += fmt.Sprintf(", exit code %d", *c.ExitCode)
+		}
+		if i.Status == event.ItemAborted {
+			how += fmt.Sprintf(", effects: %s", i.Effects)
+		}
+		fmt.Fprintf(b, "  [%s]\n", how)
+	}
+}
+
+func head(text string, most int) string {
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + " …"
+	}
+	return text
+}
+
+// Export writes the session's events as JSON, one a line. What comes before a
+// damage is written, then the damage is the error.
+func Export(ctx context.Context, to io.Writer, dataDir, session string) error {
+	w := bufio.NewWriterSize(to, 64<<10)
+	var buf []byte
+	for e, err := range journal.Read(ctx, dataDir, session, 0) {
+		if err != nil {
+			return errors.Join(w.Flush(), err)
+		}
+		if buf, err = e.AppendJSON(buf[:0]); err != nil {
+			return errors.Join(w.Flush(), err)
+		}
+		if _, err := w.Write(append(buf, '\n')); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}
+
+// Delete removes a session with all that belongs to it.
+func Delete(ctx context.Context, dataDir, session string) error {
+	if err := journal.Delete(ctx, dataDir, session); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(agent.OutputDir(dataDir, session)); err != nil {
+		return fmt.Errorf("session %q is deleted, but not the outputs of its commands: %w", session, err)
+	}
+	return nil
+}
