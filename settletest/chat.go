@@ -5,27 +5,18 @@ package settletest
 // reasoning as vLLM, DeepSeek and OpenRouter have it.
 
 func (r *rendering) chat(yield func(frame) bool) {
-	send := func(f frame, delta object, finish any) bool {
-		body := r.chatObject("chat.completion.chunk", []any{object{
-			"index": 0, "delta": delta, "logprobs": nil, "finish_reason": finish,
-		}})
-		if r.usageWanted && !r.quirks[FaultNoUsage] {
-			body["usage"] = nil
-		}
-		f.data = encode(body)
-		return yield(f)
-	}
-	if !send(frame{}, object{"role": "assistant", "content": ""}, nil) {
+	s := &stream{rendering: r, yield: yield}
+	if !s.send(frame{}, "", choice(object{"role": "assistant", "content": ""}, nil)) {
 		return
 	}
-	calls, complete := r.countCalls(), 0
+	complete := 0
 	for i := range r.Items {
-		if !r.chatItem(i, calls, &complete, send) {
+		if !s.chatItem(i, &complete) {
 			return
 		}
 	}
 	// Only now does a client know that the last call is complete.
-	if !send(frame{end: true, call: complete}, object{}, r.chatFinish()) {
+	if !s.send(frame{end: true, call: complete}, "", choice(object{}, r.chatFinish())) {
 		return
 	}
 	if r.usageWanted && !r.quirks[FaultNoUsage] {
@@ -40,84 +31,93 @@ func (r *rendering) chat(yield func(frame) bool) {
 	}
 }
 
-type chatSender func(f frame, delta object, finish any) bool
+// choice is the only choice of a chunk.
+func choice(delta object, finish any) object {
+	return object{"index": 0, "delta": delta, "logprobs": nil, "finish_reason": finish}
+}
+
+// chunk is a chunk with that choice.
+func (r *rendering) chunk(choice object) object {
+	body := r.chatObject("chat.completion.chunk", []any{choice})
+	if r.usageWanted && !r.quirks[FaultNoUsage] {
+		body["usage"] = nil
+	}
+	return body
+}
 
 // chatItem sends item number i. complete is the call that the first chunk of
 // whatever comes next completes, 0 for none.
-func (r *rendering) chatItem(i, calls int, complete *int, send chatSender) bool {
-	it := r.Items[i]
+func (s *stream) chatItem(i int, complete *int) bool {
+	it := s.Items[i]
 	if it.Call != "" {
-		return r.chatCall(i, calls, complete, send)
+		return s.chatCall(i, complete)
 	}
-	field, text := "content", it.Text
+	delta, text := object{"content": textMark}, it.Text
 	switch {
+	case it.Reasoning != "" && s.quirks[FaultReasoningDetails]:
+		return s.chatDetails(it, complete)
+	case it.Reasoning != "" && s.quirks[FaultReasoningField]:
+		delta, text = object{"reasoning": textMark}, it.Reasoning
 	case it.Reasoning != "":
-		field, text = "reasoning_content", it.Reasoning
-		if r.quirks[FaultReasoningField] || r.quirks[FaultReasoningDetails] {
-			field = "reasoning"
-		}
+		delta, text = object{"reasoning_content": textMark}, it.Reasoning
 	case it.Refusal != "":
-		field, text = "refusal", it.Refusal
+		delta, text = object{"refusal": textMark}, it.Refusal
 	}
+	st := s.stencil("", choice(delta, nil))
 	chunks := it.chunks(text)
 	for k, chunk := range chunks {
-		f := frame{delta: true, burst: r.burst(it), start: k == 0, call: *complete, items: i == len(r.Items)-1 && k == len(chunks)-1}
+		f := frame{burst: s.burst(it), start: k == 0, call: *complete, items: i == len(s.Items)-1 && k == len(chunks)-1}
 		*complete = 0
-		delta := object{field: chunk}
-		if it.Reasoning != "" && r.quirks[FaultReasoningDetails] {
-			delta["reasoning_details"] = []any{object{"type": "reasoning.text", "text": chunk, "format": "unknown", "index": 0}}
-		}
-		if !send(f, delta, nil) {
+		if !s.delta(f, st, chunk) {
 			return false
 		}
-	}
-	if it.Reasoning != "" && r.quirks[FaultReasoningDetails] {
-		return send(frame{}, object{"reasoning_details": []any{object{
-			"type": "reasoning.text", "text": "", "signature": signature(it.whole(text)), "format": "unknown", "index": 0,
-		}}}, nil)
 	}
 	return true
 }
 
-func (r *rendering) chatCall(i, calls int, complete *int, send chatSender) bool {
-	it := r.Items[i]
-	at := r.index(r.calls, calls)
-	r.calls++
-	text := it.arguments()
-	chunk := func(function object, first bool) object {
+// chatDetails sends reasoning as OpenRouter does: in two fields, the second
+// with a signature at the end.
+func (s *stream) chatDetails(it Item, complete *int) bool {
+	detail := func(text string) object {
+		return object{"type": "reasoning.text", "text": text, "format": "unknown", "index": 0}
+	}
+	for k, chunk := range it.chunks(it.Reasoning) {
+		f := frame{delta: true, start: k == 0, call: *complete}
+		*complete = 0
+		if !s.send(f, "", choice(object{"reasoning": chunk, "reasoning_details": []any{detail(chunk)}}, nil)) {
+			return false
+		}
+	}
+	last := detail("")
+	last["signature"] = signature(it.whole(it.Reasoning))
+	return s.send(frame{}, "", choice(object{"reasoning_details": []any{last}}, nil))
+}
+
+func (s *stream) chatCall(i int, complete *int) bool {
+	it, at := s.Items[i], s.index(s.calls, s.countCalls())
+	s.calls++
+	piece := func(function object, first bool) object {
 		call := object{"function": function}
-		if !r.quirks[FaultNoIndexes] {
+		if !s.quirks[FaultNoIndexes] {
 			call["index"] = at
 		}
 		if first {
 			call["type"] = "function"
-			if !r.quirks[FaultNoIDs] {
-				call["id"] = r.callID(i)
-			}
 		}
-		return object{"tool_calls": []any{call}}
+		if first && !s.quirks[FaultNoIDs] {
+			call["id"] = s.callID(i)
+		}
+		return choice(object{"tool_calls": []any{call}}, nil)
 	}
-	last := i == len(r.Items)-1
+	last := i == len(s.Items)-1
 	before := *complete
-	*complete = r.calls
-	if r.quirks[FaultWholeCalls] {
-		f := frame{start: true, delta: true, call: before, half: r.calls, items: last}
-		return send(f, chunk(object{"name": it.Call, "arguments": text}, true), nil)
+	*complete = s.calls
+	if s.quirks[FaultWholeCalls] {
+		f := frame{start: true, delta: true, call: before, half: s.calls, items: last}
+		return s.send(f, "", piece(object{"name": it.Call, "arguments": it.arguments()}, true))
 	}
-	if !send(frame{start: true, call: before}, chunk(object{"name": it.Call, "arguments": ""}, true), nil) {
-		return false
-	}
-	chunks, half := r.pieces(it, text)
-	for k, piece := range chunks {
-		f := frame{delta: true, items: last && k == len(chunks)-1}
-		if k == half {
-			f.half = r.calls
-		}
-		if !send(f, chunk(object{"arguments": piece}, false), nil) {
-			return false
-		}
-	}
-	return true
+	return s.send(frame{start: true, call: before}, "", piece(object{"name": it.Call, "arguments": ""}, true)) &&
+		s.arguments(it, it.arguments(), s.stencil("", piece(object{"arguments": textMark}, false)), frame{items: last})
 }
 
 func (r *rendering) countCalls() int {

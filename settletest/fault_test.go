@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -322,6 +323,8 @@ func TestFaultyEvents(t *testing.T) {
 
 func TestOversizedEvent(t *testing.T) {
 	const size = 40 << 20
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
 	srv := settletest.NewServer(t, settletest.Script(words(settletest.Oversized(settletest.AfterDelta(1), size))))
 	res, err := srv.Client().Post(srv.URL+dialects[0].path, "application/json", strings.NewReader(dialects[0].body))
 	if err != nil {
@@ -345,6 +348,10 @@ func TestOversizedEvent(t *testing.T) {
 	}
 	if longest < size-64 || longest > size {
 		t.Errorf("the longest line has %d bytes, want about %d", longest, size)
+	}
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > size/4 {
+		t.Errorf("it took %d bytes of memory: the event was held", used)
 	}
 }
 

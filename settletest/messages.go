@@ -3,55 +3,45 @@ package settletest
 // The Messages stream, as of https://docs.claude.com/en/api/messages-streaming.
 
 func (r *rendering) messages(yield func(frame) bool) {
-	send := func(f frame, kind string, body object) bool {
-		body["type"] = kind
-		f.event, f.data = kind, encode(body)
-		return yield(f)
-	}
-	if !send(frame{}, "message_start", object{"message": r.messagesObject([]any{}, nil, 1)}) ||
-		!send(frame{}, "ping", object{}) {
+	s := &stream{rendering: r, yield: yield}
+	if !s.send(frame{}, "message_start", object{"message": r.messagesObject([]any{}, nil, 1)}) ||
+		!s.send(frame{}, "ping", object{}) {
 		return
 	}
 	for i := range r.Items {
-		if !r.messagesBlock(i, send) {
+		if !s.messagesBlock(i) {
 			return
 		}
 	}
-	_ = send(frame{}, "message_delta", object{
+	_ = s.send(frame{}, "message_delta", object{
 		"delta": object{"stop_reason": r.messagesStop(), "stop_sequence": nil},
 		"usage": r.messagesUsage(r.usage().Output),
-	}) && send(frame{end: true}, "message_stop", object{})
+	}) && s.send(frame{end: true}, "message_stop", object{})
 }
 
 // messagesBlock sends item number i as a content block.
-func (r *rendering) messagesBlock(i int, send sender) bool {
-	it, at := r.Items[i], r.index(i, len(r.Items))
-	block, kind, field, text := r.emptyBlock(i)
-	if !send(frame{start: true}, "content_block_start", object{"index": at, "content_block": block}) {
+func (s *stream) messagesBlock(i int) bool {
+	it, at := s.Items[i], s.index(i, len(s.Items))
+	block, kind, field, text := s.emptyBlock(i)
+	if !s.send(frame{start: true}, "content_block_start", object{"index": at, "content_block": block}) {
 		return false
 	}
-	stop := frame{items: i == len(r.Items)-1}
-	chunks, half := it.chunks(text), -1
+	stop := frame{items: i == len(s.Items)-1}
+	st := s.stencil("content_block_delta", object{"index": at, "delta": object{"type": kind, field: textMark}})
 	if it.Call != "" {
-		r.calls++
-		stop.call = r.calls
-		chunks, half = r.pieces(it, text)
+		s.calls++
+		stop.call = s.calls
+		return s.arguments(it, text, st, frame{}) && s.send(stop, "content_block_stop", object{"index": at})
 	}
-	for k, chunk := range chunks {
-		f := frame{delta: true, burst: r.burst(it)}
-		if k == half {
-			f.half = r.calls
-		}
-		if !send(f, "content_block_delta", object{"index": at, "delta": object{"type": kind, field: chunk}}) {
-			return false
-		}
+	if !s.deltas(it, text, st) {
+		return false
 	}
-	if kind == "thinking_delta" && !send(frame{}, "content_block_delta", object{
+	if kind == "thinking_delta" && !s.send(frame{}, "content_block_delta", object{
 		"index": at, "delta": object{"type": "signature_delta", "signature": signature(it.whole(text))},
 	}) {
 		return false
 	}
-	return send(stop, "content_block_stop", object{"index": at})
+	return s.send(stop, "content_block_stop", object{"index": at})
 }
 
 // emptyBlock is the block as it starts, the type and field of its deltas, and

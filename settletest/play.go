@@ -112,22 +112,32 @@ func (p *player) send(f frame) error {
 	if f.delta {
 		p.deltas++
 		p.s.rec.update(func() { p.x.Deltas = p.deltas })
-		if err := p.strike(AfterDelta(p.deltas)); err != nil {
-			return err
-		}
+	}
+	if len(p.faults) == 0 {
+		return nil
+	}
+	return p.strikeAfter(f)
+}
+
+// strikeAfter lets the faults strike whose place is just after the frame.
+func (p *player) strikeAfter(f frame) error {
+	var places []At
+	if f.delta {
+		places = append(places, AfterDelta(p.deltas))
 	}
 	if f.half > 0 {
-		if err := p.strike(WithinArguments(f.half)); err != nil {
-			return err
-		}
+		places = append(places, WithinArguments(f.half))
 	}
 	if f.call > 0 {
-		if err := p.strike(AfterCall(f.call)); err != nil {
-			return err
-		}
+		places = append(places, AfterCall(f.call))
 	}
 	if f.items {
-		return p.strike(AfterItems)
+		places = append(places, AfterItems)
+	}
+	for _, at := range places {
+		if err := p.strike(at); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -4,117 +4,108 @@ package settletest
 // https://platform.openai.com/docs/api-reference/responses-streaming.
 
 func (r *rendering) responses(yield func(frame) bool) {
-	send := func(f frame, kind string, body object) bool {
-		body["type"], body["sequence_number"] = kind, r.sequence
-		r.sequence++
-		f.event, f.data = kind, encode(body)
-		return yield(f)
-	}
+	s := &stream{rendering: r, yield: yield}
 	opening := r.responsesObject("in_progress", []any{})
-	if !send(frame{}, "response.created", object{"response": opening}) ||
-		!send(frame{}, "response.in_progress", object{"response": opening}) {
+	if !s.send(frame{}, "response.created", object{"response": opening}) ||
+		!s.send(frame{}, "response.in_progress", object{"response": opening}) {
 		return
 	}
 	output := make([]any, 0, len(r.Items))
 	for i := range r.Items {
-		item, ok := r.responsesItem(i, send)
+		item, ok := s.responsesItem(i)
 		if !ok {
 			return
 		}
 		output = append(output, item)
 	}
 	status := r.responsesStatus()
-	send(frame{end: true}, "response."+status, object{"response": r.responsesObject(status, output)})
+	s.send(frame{end: true}, "response."+status, object{"response": r.responsesObject(status, output)})
 }
 
-type sender func(f frame, kind string, body object) bool
-
 // responsesItem sends item number i and returns it whole.
-func (r *rendering) responsesItem(i int, send sender) (object, bool) {
-	it := r.Items[i]
-	switch {
+func (s *stream) responsesItem(i int) (object, bool) {
+	switch it := s.Items[i]; {
 	case it.Call != "":
-		return r.responsesCall(i, send)
+		return s.responsesCall(i)
 	case it.Reasoning != "":
-		return r.responsesReasoning(i, send)
+		return s.responsesReasoning(i)
+	case it.Refusal != "":
+		return s.responsesMessage(i, "refusal", "refusal", it.Refusal)
+	default:
+		return s.responsesMessage(i, "output_text", "text", it.Text)
 	}
-	id, at := r.id("msg_", i), r.index(i, len(r.Items))
-	part, name, field, text := "output_text", "response.output_text", "text", it.Text
-	if it.Refusal != "" {
-		part, name, field, text = "refusal", "response.refusal", "refusal", it.Refusal
-	}
-	content := func(s string) object {
-		c := object{"type": part, field: s}
-		if part == "output_text" {
-			c["annotations"], c["logprobs"] = []any{}, []any{}
+}
+
+// added and done are the events around an item.
+func (s *stream) added(i int, item object) bool {
+	return s.send(frame{start: true}, "response.output_item.added", object{"output_index": s.index(i, len(s.Items)), "item": item})
+}
+
+func (s *stream) done(i, call int, item object) bool {
+	f := frame{call: call, items: i == len(s.Items)-1}
+	return s.send(f, "response.output_item.done", object{"output_index": s.index(i, len(s.Items)), "item": item})
+}
+
+// responsesMessage sends a message of one part; field is where the part has
+// its text.
+func (s *stream) responsesMessage(i int, part, field, text string) (object, bool) {
+	id, name := s.id("msg_", i), "response."+part
+	content := func(text string) object {
+		if part == "refusal" {
+			return object{"type": part, field: text}
 		}
-		return c
+		return object{"type": part, field: text, "annotations": []any{}, "logprobs": []any{}}
 	}
 	message := func(status string, parts ...any) object {
 		return object{"id": id, "type": "message", "role": "assistant", "status": status, "content": parts}
 	}
-	place := func(more object) object {
-		more["item_id"], more["output_index"], more["content_index"] = id, at, 0
-		return more
+	place := func(key string, value any) object {
+		return object{"item_id": id, "output_index": s.index(i, len(s.Items)), "content_index": 0, key: value}
 	}
-	if !send(frame{start: true}, "response.output_item.added", object{"output_index": at, "item": message("in_progress", []any{}...)}) ||
-		!send(frame{}, "response.content_part.added", place(object{"part": content("")})) {
-		return nil, false
-	}
-	for _, chunk := range it.chunks(text) {
-		if !send(frame{delta: true, burst: r.burst(it)}, name+".delta", place(object{"delta": chunk})) {
-			return nil, false
-		}
-	}
-	whole := it.whole(text)
-	done := message(r.itemStatus(i), content(whole))
-	return done, send(frame{}, name+".done", place(object{field: whole})) &&
-		send(frame{}, "response.content_part.done", place(object{"part": content(whole)})) &&
-		send(frame{items: i == len(r.Items)-1}, "response.output_item.done", object{"output_index": at, "item": done})
+	whole := s.Items[i].whole(text)
+	end := message(s.itemStatus(i), content(whole))
+	return end, s.added(i, message("in_progress", []any{}...)) &&
+		s.send(frame{}, "response.content_part.added", place("part", content(""))) &&
+		s.deltas(s.Items[i], text, s.stencil(name+".delta", place("delta", textMark))) &&
+		s.send(frame{}, name+".done", place(field, whole)) &&
+		s.send(frame{}, "response.content_part.done", place("part", content(whole))) &&
+		s.done(i, 0, end)
 }
 
-func (r *rendering) responsesReasoning(i int, send sender) (object, bool) {
-	it, id, at := r.Items[i], r.id("rs_", i), r.index(i, len(r.Items))
+func (s *stream) responsesReasoning(i int) (object, bool) {
+	it, id := s.Items[i], s.id("rs_", i)
 	whole := it.whole(it.Reasoning)
 	reasoning := func(sealed string, summary ...any) object {
 		o := object{"id": id, "type": "reasoning", "summary": summary}
-		if r.sealWanted {
+		if s.sealWanted {
 			o["encrypted_content"] = sealed
 		}
 		return o
 	}
-	last := frame{items: i == len(r.Items)-1}
-	if !send(frame{start: true}, "response.output_item.added", object{"output_index": at, "item": reasoning(unfinished(id), []any{}...)}) {
+	if !s.added(i, reasoning(unfinished(id), []any{}...)) {
 		return nil, false
 	}
 	if it.Redacted {
-		done := reasoning(encrypted(id, whole), []any{}...)
-		return done, send(last, "response.output_item.done", object{"output_index": at, "item": done})
+		end := reasoning(encrypted(id, whole), []any{}...)
+		return end, s.done(i, 0, end)
 	}
-	part := func(s string) object { return object{"type": "summary_text", "text": s} }
-	place := func(more object) object {
-		more["item_id"], more["output_index"], more["summary_index"] = id, at, 0
-		return more
+	part := func(text string) object { return object{"type": "summary_text", "text": text} }
+	place := func(key string, value any) object {
+		return object{"item_id": id, "output_index": s.index(i, len(s.Items)), "summary_index": 0, key: value}
 	}
-	if !send(frame{}, "response.reasoning_summary_part.added", place(object{"part": part("")})) {
-		return nil, false
-	}
-	for _, chunk := range it.chunks(it.Reasoning) {
-		if !send(frame{delta: true, burst: r.burst(it)}, "response.reasoning_summary_text.delta", place(object{"delta": chunk})) {
-			return nil, false
-		}
-	}
-	done := reasoning(encrypted(id, whole), part(whole))
-	return done, send(frame{}, "response.reasoning_summary_text.done", place(object{"text": whole})) &&
-		send(frame{}, "response.reasoning_summary_part.done", place(object{"part": part(whole)})) &&
-		send(last, "response.output_item.done", object{"output_index": at, "item": done})
+	end := reasoning(encrypted(id, whole), part(whole))
+	return end, s.send(frame{}, "response.reasoning_summary_part.added", place("part", part(""))) &&
+		s.deltas(it, it.Reasoning, s.stencil("response.reasoning_summary_text.delta", place("delta", textMark))) &&
+		s.send(frame{}, "response.reasoning_summary_text.done", place("text", whole)) &&
+		s.send(frame{}, "response.reasoning_summary_part.done", place("part", part(whole))) &&
+		s.done(i, 0, end)
 }
 
-func (r *rendering) responsesCall(i int, send sender) (object, bool) {
-	it, at, callID := r.Items[i], r.index(i, len(r.Items)), r.callID(i)
-	id, kind, field, name, text := r.id("fc_", i), "function_call", "arguments", "response.function_call_arguments", it.arguments()
-	if r.custom[it.Call] {
-		id, kind, field, name = r.id("ctc_", i), "custom_tool_call", "input", "response.custom_tool_call_input"
+func (s *stream) responsesCall(i int) (object, bool) {
+	it, callID := s.Items[i], s.callID(i)
+	id, kind, field, name, text := s.id("fc_", i), "function_call", "arguments", "response.function_call_arguments", it.arguments()
+	if s.custom[it.Call] {
+		id, kind, field, name = s.id("ctc_", i), "custom_tool_call", "input", "response.custom_tool_call_input"
 		if it.Input != "" {
 			text = it.Input
 		}
@@ -122,27 +113,15 @@ func (r *rendering) responsesCall(i int, send sender) (object, bool) {
 	call := func(status, text string) object {
 		return object{"id": id, "type": kind, "status": status, "call_id": callID, "name": it.Call, field: text}
 	}
-	place := func(more object) object {
-		more["item_id"], more["output_index"] = id, at
-		return more
+	place := func(key string, value any) object {
+		return object{"item_id": id, "output_index": s.index(i, len(s.Items)), key: value}
 	}
-	if !send(frame{start: true}, "response.output_item.added", object{"output_index": at, "item": call("in_progress", "")}) {
-		return nil, false
-	}
-	r.calls++
-	chunks, half := r.pieces(it, text)
-	for k, chunk := range chunks {
-		f := frame{delta: true}
-		if k == half {
-			f.half = r.calls
-		}
-		if !send(f, name+".delta", place(object{"delta": chunk})) {
-			return nil, false
-		}
-	}
-	done := call(r.itemStatus(i), text)
-	return done, send(frame{}, name+".done", place(object{field: text, "name": it.Call})) &&
-		send(frame{call: r.calls, items: i == len(r.Items)-1}, "response.output_item.done", object{"output_index": at, "item": done})
+	s.calls++
+	end := call(s.itemStatus(i), text)
+	return end, s.added(i, call("in_progress", "")) &&
+		s.arguments(it, text, s.stencil(name+".delta", place("delta", textMark)), frame{}) &&
+		s.send(frame{}, name+".done", place(field, text)) &&
+		s.done(i, s.calls, end)
 }
 
 // itemStatus is the status of item number i when it is done: only the last one

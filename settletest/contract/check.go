@@ -63,14 +63,14 @@ type log struct {
 	now   event.Event // being read
 
 	lifecycle
-	inputs    map[string]*input
-	turns     map[string]*turn
-	running   *turn
-	last      *turn // that ended last
-	jobs      map[string]*job
-	children  map[string]*child
-	covered   map[string]bool // inputs that an interrupt covers (C10)
-	place     int             // of the event being read, from 1
+	inputs   map[string]*input
+	turns    map[string]*turn
+	running  *turn
+	last     *turn // that ended last
+	jobs     map[string]*job
+	children map[string]*child
+	covered  map[string]bool // inputs that an interrupt covers (C10)
+	place    int             // of the event being read, from 1
 }
 
 // Check is the package's Check with what c says.
