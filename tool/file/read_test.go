@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"image"
 	"image/png"
@@ -187,7 +188,7 @@ func TestReadEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(io.ErrClosedPipe)
 	v := newView(1, 1)
-	if err := v.scan(contextReader{ctx, &endless{text: "x\n"}}); err != io.ErrClosedPipe {
+	if err := v.scan(contextReader{ctx, &endless{text: "x\n"}}); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -170,7 +170,11 @@ func (s *scanner) next() ([]byte, error) {
 }
 
 func trimEnding(b []byte) []byte {
-	return bytes.TrimSuffix(bytes.TrimSuffix(b, []byte("\n")), []byte("\r"))
+	b, ended := bytes.CutSuffix(b, []byte("\n"))
+	if !ended {
+		return b
+	}
+	return bytes.TrimSuffix(b, []byte("\r"))
 }
 
 // remember keeps a line as context of a match to come.

@@ -68,8 +68,10 @@ func (w wildPattern) star(i int, text string) wildResult {
 	}
 	rest := string(w[end:])
 	slashes := end-i > 1 && (i == 0 || w[i-1] == '/') && (rest == "" || rest[0] == '/' || strings.HasPrefix(rest, `\/`))
-	if slashes && strings.HasPrefix(rest, "/") && w.at(end+1, text) == wildMatch {
-		return wildMatch // "**/" is no directory at all.
+	if slashes && strings.HasPrefix(rest, "/") { // "**/" may be no directory at all.
+		if got := w.at(end+1, text); got == wildMatch || got == wildNowhere {
+			return got
+		}
 	}
 	if rest == "" {
 		if !slashes && strings.Contains(text, "/") {
