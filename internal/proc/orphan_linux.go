@@ -192,15 +192,30 @@ func ancestors() map[int]bool {
 	return list
 }
 
+// marked looks through all processes, and again through those that came
+// meanwhile: one that forks and exits all the time is always newer than a list
+// of processes that is being read.
 func marked(match func(value string) bool) []node {
+	const rounds = 20
 	var found []node
-	for _, pid := range allPIDs() {
-		value, ok := markerOf(pid)
-		if !ok || !match(value) {
-			continue
+	looked := make(map[int]bool)
+	for range rounds {
+		fresh := false
+		for _, pid := range allPIDs() {
+			if looked[pid] {
+				continue
+			}
+			looked[pid], fresh = true, true
+			value, ok := markerOf(pid)
+			if !ok || !match(value) {
+				continue
+			}
+			if n, ok := look(pid); ok {
+				found = append(found, n)
+			}
 		}
-		if n, ok := look(pid); ok {
-			found = append(found, n)
+		if !fresh {
+			break
 		}
 	}
 	return found

@@ -13,6 +13,7 @@ import (
 const (
 	DefaultTimeout     = 120 * time.Second
 	DefaultMaxTimeout  = 600 * time.Second
+	DefaultEndTimeout  = 250 * time.Millisecond
 	DefaultOutputBytes = 30_000
 	DefaultSpoolBytes  = 64 << 20
 )
@@ -30,6 +31,10 @@ type Config struct {
 	MaxTimeout time.Duration
 	// Grace is the time between TERM and KILL.
 	Grace time.Duration
+	// EndTimeout is how much longer than Grace a call waits for its processes
+	// to be gone (C9). What is still there is named; its ending goes on, and
+	// Close waits for it.
+	EndTimeout time.Duration
 	// OutputBytes is how much of an output the model is told.
 	OutputBytes int
 	// SpoolDir takes the files with whole outputs, each of at most SpoolBytes.
@@ -62,6 +67,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Grace <= 0 {
 		c.Grace = proc.DefaultGrace
+	}
+	if c.EndTimeout <= 0 {
+		c.EndTimeout = DefaultEndTimeout
 	}
 	if c.OutputBytes <= 0 {
 		c.OutputBytes = DefaultOutputBytes

@@ -62,6 +62,7 @@ func playHost() {
 	jobs := NewJobs(Config{
 		Env:    []string{"PATH=" + os.Getenv("PATH"), "SELF=" + os.Getenv("SELF")},
 		Marker: os.Getenv("TEST_MARKER"), SpoolDir: os.Getenv("TEST_SPOOL"), Lock: lock,
+		EndTimeout: patience,
 	})
 	raw, _ := json.Marshal(object{"command": os.Getenv("TEST_COMMAND")})
 	result, err := jobs.Tools()[0].Run(ctx, tool.Call{
@@ -205,21 +206,20 @@ func (h *settleHost) awaitUnlocked() {
 // marked are the living processes that were started for a marker. One look
 // may miss some that fork and exit meanwhile.
 func marked(marker string) (found []string) {
-	for range 10 {
-		if found = look(marker); len(found) > 0 {
-			break
-		}
-	}
-	return found
-}
-
-func look(marker string) (found []string) {
-	entries, _ := os.ReadDir("/proc")
-	for _, entry := range entries {
-		environ, err := os.ReadFile("/proc/" + entry.Name() + "/environ")
-		if err == nil && strings.Contains("\x00"+string(environ), "\x00"+proc.MarkerName+"="+marker+"/") {
-			line, _ := os.ReadFile("/proc/" + entry.Name() + "/cmdline")
-			found = append(found, entry.Name()+" "+strings.ReplaceAll(string(line), "\x00", " "))
+	looked := make(map[string]bool)
+	for range 20 {
+		entries, _ := os.ReadDir("/proc")
+		for _, entry := range entries {
+			pid := entry.Name()
+			if looked[pid] {
+				continue
+			}
+			looked[pid] = true
+			environ, err := os.ReadFile("/proc/" + pid + "/environ")
+			if err == nil && strings.Contains("\x00"+string(environ), "\x00"+proc.MarkerName+"="+marker+"/") {
+				line, _ := os.ReadFile("/proc/" + pid + "/cmdline")
+				found = append(found, pid+" "+strings.ReplaceAll(string(line), "\x00", " "))
+			}
 		}
 	}
 	return found

@@ -12,11 +12,6 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// endTimeout is how much longer than its grace a call waits for its processes
-// to be gone (C9). What is still there is named; its ending goes on, and Close
-// waits for it.
-const endTimeout = 250 * time.Millisecond
-
 // shell is the tool.
 type shell struct{ jobs *Jobs }
 
@@ -121,7 +116,7 @@ var errTimeout = errors.New("the command's timeout")
 // little more (C9).
 func (r *run) end(ctx context.Context) []event.Process {
 	grace := r.jobs.config.Grace
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace+endTimeout)
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace+r.jobs.config.EndTimeout)
 	defer cancel()
 	go func() { // ends with bounded
 		select {

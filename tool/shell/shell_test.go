@@ -33,6 +33,7 @@ type room struct {
 	tools map[string]tool.Tool
 	dir   string
 
+	silent   bool // keep no progress
 	calls    atomic.Int64
 	mu       sync.Mutex
 	progress strings.Builder
@@ -47,6 +48,7 @@ func newRoom(t *testing.T, change func(*Config)) *room {
 	config := Config{
 		Env:      []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.dir},
 		SpoolDir: t.TempDir(), Marker: "test-" + t.Name(), Registry: r,
+		EndTimeout: patience, // a machine that is busy with other tests
 	}
 	if change != nil {
 		change(&config)
@@ -90,6 +92,9 @@ func (r *room) call(name string, args any) tool.Call {
 		r.t.Fatal(err)
 	}
 	return tool.Call{ID: fmt.Sprintf("call%d", r.calls.Add(1)), Name: name, Args: raw, Dir: r.dir, Progress: func(text string) {
+		if r.silent {
+			return
+		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.progress.WriteString(text)

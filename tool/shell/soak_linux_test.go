@@ -28,6 +28,7 @@ func TestSoak(t *testing.T) {
 	}
 	marker := "soak-" + strconv.Itoa(os.Getpid())
 	r := newRoom(t, func(c *Config) { c.Marker = marker; c.Grace = 50e6 })
+	r.silent = true
 	r.soak(50) // what is made once is there after that
 	files, routines, memory := openFiles(t), runtime.NumGoroutine(), residentKiB(t)
 	r.soak(calls)
