@@ -17,7 +17,7 @@ import (
 // A reader in a loop sees one content or the other, whole.
 func TestReplaceIsAtomic(t *testing.T) {
 	f := newFixture(t)
-	contents := []string{strings.Repeat("a", 1<<20), strings.Repeat("b", 1<<18), strings.Repeat("c", 3<<19)}
+	contents := []string{strings.Repeat("a", 200_000), strings.Repeat("b", 50_000), strings.Repeat("c", 300_000)}
 	f.put("x", contents[0])
 	f.ok("read", args{"path": "x"})
 	done := make(chan struct{})
@@ -39,7 +39,7 @@ func TestReplaceIsAtomic(t *testing.T) {
 			}
 		})
 	}
-	for i := range 60 {
+	for i := range 40 {
 		f.ok("write", args{"path": "x", "content": contents[(i+1)%3]})
 	}
 	close(done)
