@@ -1,0 +1,140 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/settletest"
+)
+
+// TestMain makes the test binary the command: a warden if it is executed as
+// one, settle if it is called by that name.
+func TestMain(m *testing.M) {
+	proc.RunAsWarden()
+	testscript.Main(m, map[string]func(){"settle": main})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata/script",
+		Setup:         setUp,
+		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"model":    model,
+			"fault":    fault,
+			"requests": requests,
+			"code":     code,
+			"alone":    alone,
+		},
+	})
+}
+
+type serverKey struct{}
+
+// holder keeps the script's model server.
+type holder struct{ server *settletest.Server }
+
+func setUp(env *testscript.Env) error {
+	home := filepath.Join(env.WorkDir, "home")
+	env.Setenv("HOME", home)
+	env.Setenv("SETTLE_DATA_DIR", filepath.Join(env.WorkDir, "data"))
+	env.Values[serverKey{}] = &holder{}
+	for _, dir := range []string{home, filepath.Join(env.WorkDir, "work")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	env.Cd = filepath.Join(env.WorkDir, "work")
+	return nil
+}
+
+func serve(ts *testscript.TestScript, sc settletest.Scenario) {
+	h := ts.Value(serverKey{}).(*holder)
+	if h.server != nil {
+		ts.Check(h.server.Close())
+	}
+	h.server = settletest.NewServer(nil, sc)
+	ts.Defer(func() { ts.Check(h.server.Close()) })
+	ts.Setenv("URL", h.server.URL)
+}
+
+// model FILE serves the scenario in the file; $URL is where.
+func model(ts *testscript.TestScript, _ bool, args []string) {
+	var sc settletest.Scenario
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &sc))
+	serve(ts, sc)
+}
+
+// fault JSON… serves an answer, "hello", with these faults; then a good one,
+// "hello again", for ever.
+func fault(ts *testscript.TestScript, _ bool, args []string) {
+	turn := settletest.Say("hello")
+	for _, arg := range args {
+		var f settletest.Fault
+		ts.Check(json.Unmarshal([]byte(arg), &f))
+		turn = turn.With(f)
+	}
+	sc := settletest.Script(turn)
+	sc.Answer = func(settletest.Request) settletest.Turn { return settletest.Say("hello again") }
+	serve(ts, sc)
+}
+
+// requests N checks how many the server has had, and that it refused none as
+// one that providers refuse.
+func requests(ts *testscript.TestScript, _ bool, args []string) {
+	server := ts.Value(serverKey{}).(*holder).server
+	if got := len(server.Exchanges()); strconv.Itoa(got) != args[0] {
+		ts.Fatalf("the server had %d requests, want %s", got, args[0])
+	}
+	if refused := server.Refusals(); len(refused) > 0 {
+		ts.Fatalf("the server refused: %s", strings.Join(refused, "; "))
+	}
+}
+
+// code N COMMAND… runs the command and checks its exit code.
+func code(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		got = exit.ExitCode()
+	case err != nil:
+		ts.Fatalf("cannot run %q: %v", args[1], err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d\nstdout: %s\nstderr: %s", got, want, ts.ReadFile("stdout"), ts.ReadFile("stderr"))
+	}
+}
+
+// alone WORD checks that no process has the word in its command line.
+func alone(ts *testscript.TestScript, _ bool, args []string) {
+	if left := processes(args[0]); len(left) > 0 {
+		ts.Fatalf("still running: %s", strings.Join(left, "; "))
+	}
+}
+
+// processes returns the command lines that contain the word.
+func processes(word string) []string {
+	var found []string
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range files {
+		line, err := os.ReadFile(file)
+		text := strings.TrimRight(strings.ReplaceAll(string(line), "\x00", " "), " ")
+		if err == nil && strings.Contains(text, word) && file != "/proc/"+strconv.Itoa(os.Getpid())+"/cmdline" {
+			found = append(found, text)
+		}
+	}
+	return found
+}
