@@ -45,7 +45,7 @@ func number(text string, unit time.Duration) time.Duration {
 	if n >= float64(maxWait)/float64(unit) {
 		return maxWait
 	}
-	if wait := time.Duration(n * float64(unit)); wait > 0 {
+	if wait := time.Duration(math.Round(n * float64(unit))); wait > 0 {
 		return wait
 	}
 	return noWait

@@ -1,0 +1,180 @@
+package transport_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/model/internal/wiretest"
+	"github.com/settle-agent/settle/model/transport"
+)
+
+// lines is a decoder to test with: an event "end" ends, others are text.
+type lines struct{}
+
+func (lines) Event(_, data []byte, emit transport.Emit) error {
+	switch string(data) {
+	case "end":
+		emit(model.Chunk{Kind: model.End, Stop: model.StopEndTurn})
+	case "bad":
+		return transport.Malformed("bad")
+	case "nothing":
+	default:
+		emit(model.Chunk{Kind: model.Delta, Text: string(data)})
+	}
+	return nil
+}
+
+func (lines) EOF(transport.Emit) {}
+
+// send streams one request and returns the chunks and the error.
+func send(ctx context.Context, e transport.Endpoint) (chunks []model.Chunk, err error) {
+	if e.BaseURL == "" {
+		e.BaseURL = "https://user:pw@api.example.com/v1?key=1"
+	}
+	for c, err := range e.Prepared().Stream(ctx, transport.Request{Path: "/x", Body: []byte("{}")}, lines{}) {
+		if err != nil {
+			return chunks, err
+		}
+		chunks = append(chunks, c)
+	}
+	return chunks, nil
+}
+
+func fault(t *testing.T, e transport.Endpoint) *model.Error {
+	t.Helper()
+	_, err := send(t.Context(), e)
+	var f *model.Error
+	if !errors.As(err, &f) {
+		t.Fatalf("error %v is not typed", err)
+	}
+	return f
+}
+
+func TestStatus(t *testing.T) {
+	openai := func(code, message string) string {
+		return `{"error":{"message":"` + message + `","type":"t","param":null,"code":"` + code + `"}}`
+	}
+	for _, tt := range []struct {
+		name   string
+		status int
+		header http.Header
+		body   string
+		kind   model.ErrorKind
+	}{
+		{"bad request", 400, nil, openai("x", "no"), model.ErrInvalid},
+		{"context, OpenAI", 400, nil, openai("context_length_exceeded", "long"), model.ErrContext},
+		{"context, Anthropic", 400, nil, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 205000 tokens > 200000 maximum"}}`, model.ErrContext},
+		{"context, vLLM", 400, nil, `{"object":"error","message":"This model's maximum context length is 4096 tokens","type":"BadRequestError","code":400}`, model.ErrContext},
+		{"context, llama.cpp", 400, nil, `{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}`, model.ErrContext},
+		{"context, too many bytes", 413, nil, `{"type":"error","error":{"type":"request_too_large","message":"big"}}`, model.ErrContext},
+		{"policy, Azure", 400, nil, `{"error":{"code":"content_filter","message":"filtered","innererror":{"code":"ResponsibleAIPolicyViolation"}}}`, model.ErrPolicy},
+		{"policy, Anthropic", 400, nil, `{"error":{"type":"invalid_request_error","message":"Output blocked by content filtering policy"}}`, model.ErrPolicy},
+		{"credit, Anthropic", 400, nil, `{"error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the API"}}`, model.ErrQuota},
+		{"unauthorised", 401, nil, openai("invalid_api_key", "Incorrect API key"), model.ErrAuth},
+		{"payment", 402, nil, `{"error":{"code":402,"message":"Insufficient credits"}}`, model.ErrQuota},
+		{"forbidden", 403, nil, `{"detail":"no"}`, model.ErrAuth},
+		{"flagged, OpenRouter", 403, nil, `{"error":{"code":403,"message":"Your input was flagged"}}`, model.ErrPolicy},
+		{"not found", 404, nil, openai("model_not_found", "no such model"), model.ErrNotFound},
+		{"proxy", 407, nil, "", model.ErrAuth},
+		{"timeout", 408, nil, "", model.ErrTimeout},
+		{"conflict", 409, nil, "", model.ErrConflict},
+		{"unprocessable", 422, nil, `{"detail":[{"msg":"bad field"}]}`, model.ErrInvalid},
+		{"too early", 425, nil, "", model.ErrTooEarly},
+		{"rate limit", 429, nil, openai("rate_limit_exceeded", "Please try again in 1.5s."), model.ErrRateLimit},
+		{"quota", 429, nil, openai("insufficient_quota", "You exceeded your current quota"), model.ErrQuota},
+		{"quota in words", 429, nil, `{"error":{"message":"You exceeded your current quota, please check your plan"}}`, model.ErrQuota},
+		{"quota that comes back, Gemini", 429, nil, `[{"error":{"code":429,"message":"You exceeded your current quota. Please retry in 34.07s."}}]`, model.ErrRateLimit},
+		{"tokens per minute are not the context", 429, nil, `{"error":{"message":"Request too large: reduce the length of the messages"}}`, model.ErrRateLimit},
+		{"server", 500, nil, "oops", model.ErrServer},
+		{"server, overloaded", 500, nil, `{"error":{"type":"overloaded_error","message":"x"}}`, model.ErrOverloaded},
+		{"bad gateway", 502, nil, "<html>Bad gateway</html>", model.ErrServer},
+		{"unavailable", 503, nil, "", model.ErrOverloaded},
+		{"gateway timeout", 504, nil, "", model.ErrServer},
+		{"overloaded", 529, nil, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, model.ErrOverloaded},
+		{"marked retryable", 400, http.Header{"X-Should-Retry": {"true"}}, "", model.ErrServer},
+		{"marked final", 500, http.Header{"X-Should-Retry": {"false"}}, "", model.ErrInvalid},
+		{"limit marked final", 429, http.Header{"X-Should-Retry": {"false"}}, "", model.ErrQuota},
+		{"a wrong key stays wrong", 401, http.Header{"X-Should-Retry": {"true"}}, "", model.ErrAuth},
+		{"not implemented", 204, nil, "", model.ErrInvalid},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			server := &wiretest.Server{Status: tt.status, Header: tt.header, Body: tt.body}
+			if server.Header == nil {
+				server.Header = http.Header{}
+			}
+			f := fault(t, transport.Endpoint{Client: server.Client(), AuthHint: "set X_API_KEY"})
+			if f.Kind != tt.kind || f.Status != tt.status || f.Body != tt.body {
+				t.Errorf("kind %q, want %q; status %d, body %q", f.Kind, tt.kind, f.Status, f.Body)
+			}
+			if f.URL != "https://api.example.com/v1/x" {
+				t.Errorf("URL %q", f.URL)
+			}
+			if (f.Hint == "set X_API_KEY") != (tt.kind == model.ErrAuth) {
+				t.Errorf("hint %q", f.Hint)
+			}
+			if (tt.name == "rate limit") != (f.RetryAfter == 1500*time.Millisecond) {
+				t.Errorf("wait %v", f.RetryAfter)
+			}
+			if strings.Contains(f.Message, "<html") || f.Message == "" {
+				t.Errorf("message %q", f.Message)
+			}
+			if n := len(server.Sent()); n != 1 {
+				t.Errorf("%d requests", n)
+			}
+		})
+	}
+}
+
+func TestConflictAtRolloutsIsFinal(t *testing.T) {
+	server := &wiretest.Server{Status: 409}
+	if f := fault(t, transport.Endpoint{Client: server.Client(), BaseURL: "http://h/v1/rollouts/7"}); f.Retryable() {
+		t.Errorf("kind %q is retryable", f.Kind)
+	}
+}
+
+func TestRetryAfterDateUsesClock(t *testing.T) {
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	server := &wiretest.Server{Status: 503, Header: http.Header{"Retry-After": {now.Add(time.Minute).Format(http.TimeFormat)}}}
+	f := fault(t, transport.Endpoint{Client: server.Client(), Now: func() time.Time { return now }})
+	if f.RetryAfter != time.Minute {
+		t.Errorf("wait %v, want a minute", f.RetryAfter)
+	}
+}
+
+func TestErrorBodyIsBounded(t *testing.T) {
+	server := &wiretest.Server{Status: 500, Body: strings.Repeat("x", 1<<20)}
+	if f := fault(t, transport.Endpoint{Client: server.Client()}); len(f.Body) != 4096 || f.Message != "Internal Server Error" {
+		t.Errorf("%d bytes, message %q", len(f.Body), f.Message)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		server := &wiretest.Server{Status: 500, Body: "slow", Hang: true}
+		if f := fault(t, transport.Endpoint{Client: server.Client()}); f.Body != "slow" || time.Since(begin) != 5*time.Second {
+			t.Errorf("body %q after %v", f.Body, time.Since(begin))
+		}
+	})
+}
+
+func TestWrongContentType(t *testing.T) {
+	for header, hint := range map[string]string{
+		"text/html; charset=utf-8": "web page", "application/json": "wire format", "text/plain": "base URL",
+	} {
+		server := &wiretest.Server{Header: http.Header{"Content-Type": {header}}, Body: "<html>login</html>"}
+		f := fault(t, transport.Endpoint{Client: server.Client()})
+		if f.Kind != model.ErrMalformed || !strings.Contains(f.Hint, hint) || f.Status != 200 || f.Body == "" {
+			t.Errorf("%s: %+v", header, f)
+		}
+	}
+	for _, header := range []http.Header{{}, {"Content-Type": {"Text/Event-Stream;charset=UTF-8"}}} {
+		server := &wiretest.Server{Header: header, Body: "data: end\n\n"}
+		if _, err := send(t.Context(), transport.Endpoint{Client: server.Client()}); err != nil {
+			t.Errorf("%v: %v", header, err)
+		}
+	}
+}
