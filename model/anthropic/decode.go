@@ -283,8 +283,10 @@ func (d *decoder) stopReason() model.StopReason {
 // add replaces what u knows by what v knows: the API's counts are cumulative.
 func (u *usage) add(v *usage) {
 	for _, pair := range []struct{ to, from **int64 }{
-		{&u.InputTokens, &v.InputTokens}, {&u.OutputTokens, &v.OutputTokens},
-		{&u.CacheReadInputTokens, &v.CacheReadInputTokens}, {&u.CacheCreationInputTokens, &v.CacheCreationInputTokens},
+		{&u.InputTokens, &v.InputTokens},
+		{&u.OutputTokens, &v.OutputTokens},
+		{&u.CacheReadInputTokens, &v.CacheReadInputTokens},
+		{&u.CacheCreationInputTokens, &v.CacheCreationInputTokens},
 	} {
 		if *pair.from != nil {
 			*pair.to = *pair.from
