@@ -2,6 +2,7 @@ package settletest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -86,7 +87,8 @@ func (s *Server) checkMessages(h http.Header, body []byte) *apiError {
 
 // pydantic is a type error in the words of the provider.
 func pydantic(err error) string {
-	if e, ok := err.(*json.UnmarshalTypeError); ok {
+	var e *json.UnmarshalTypeError
+	if errors.As(err, &e) {
 		return fmt.Sprintf("%s: Input should be a valid %s", e.Field, e.Type.Kind())
 	}
 	return err.Error()

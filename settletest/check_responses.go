@@ -2,6 +2,7 @@ package settletest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -83,7 +84,8 @@ func (s *Server) checkResponses(body []byte) *apiError {
 }
 
 func invalidType(err error) *apiError {
-	if e, ok := err.(*json.UnmarshalTypeError); ok {
+	var e *json.UnmarshalTypeError
+	if errors.As(err, &e) {
 		return invalid("Invalid type for '%s': expected %s, but got %s instead.", e.Field, e.Type.Kind(), e.Value).at(e.Field, "invalid_type")
 	}
 	return invalid("%v", err)

@@ -2,6 +2,7 @@ package settletest
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -72,7 +73,7 @@ func (c *pipeConn) Reset() error {
 // Read implements [net.Conn].
 func (c *pipeConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	if err == io.EOF && c.reset.Load() {
+	if errors.Is(err, io.EOF) && c.reset.Load() {
 		err = &net.OpError{Op: "read", Net: "pipe", Err: syscall.ECONNRESET}
 	}
 	return n, err
@@ -81,7 +82,7 @@ func (c *pipeConn) Read(p []byte) (int, error) {
 // Write implements [net.Conn].
 func (c *pipeConn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
-	if err == io.ErrClosedPipe && c.reset.Load() {
+	if errors.Is(err, io.ErrClosedPipe) && c.reset.Load() {
 		err = &net.OpError{Op: "write", Net: "pipe", Err: syscall.ECONNRESET}
 	}
 	return n, err
