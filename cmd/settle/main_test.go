@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,6 +36,8 @@ func TestScripts(t *testing.T) {
 			"requests": requests,
 			"code":     code,
 			"alone":    alone,
+			"corrupt":  corrupt,
+			"newer":    newer,
 		},
 	})
 }
@@ -123,6 +127,22 @@ func alone(ts *testscript.TestScript, _ bool, args []string) {
 	if left := processes(args[0]); len(left) > 0 {
 		ts.Fatalf("still running: %s", strings.Join(left, "; "))
 	}
+}
+
+// corrupt FILE changes a byte in the middle.
+func corrupt(ts *testscript.TestScript, _ bool, args []string) {
+	path := ts.MkAbs(args[0])
+	data, err := os.ReadFile(path)
+	ts.Check(err)
+	data[len(data)/2] ^= 0xff
+	ts.Check(os.WriteFile(path, data, 0o600))
+}
+
+// newer FILE writes a log of a later format.
+func newer(ts *testscript.TestScript, _ bool, args []string) {
+	header := "settle-log 99 "
+	sum := crc32.Checksum([]byte(header), crc32.MakeTable(crc32.Castagnoli))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), fmt.Appendf(nil, "%s%08x\n", header, sum), 0o600))
 }
 
 // processes returns the command lines that contain the word.
