@@ -322,6 +322,16 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
+// What cannot be encoded cannot be searched.
+func TestUnreadableEvents(t *testing.T) {
+	bad := item("i1", event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Message, Text: "hi", Detail: []byte("{")}})
+	log := oneTurn(summary(1, 0), join(one(a1()), says("i1", "hi")[:2], []event.Event{bad, ended(event.Completed)})...).log()
+	err := contract.Checker{Secrets: []string{"sk-1234567890abcdef"}}.Check(log)
+	if diff := cmp.Diff([]string{"C20"}, clauses(err)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestViolationsSayWhere(t *testing.T) {
 	err := contract.Check(oneTurn(summary(2, 0), join(one(a1()), one(ended(event.Completed)))...).log())
 	found := contract.Violations(err)
