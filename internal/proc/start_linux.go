@@ -221,7 +221,7 @@ func (k *keptByWarden) watch() {
 		}
 		switch {
 		case r.Exited != nil:
-			k.p.commandExited(Exit{Code: r.Exited.Code, Signal: r.Exited.Signal}, r.Exited.Rest)
+			k.p.commandExited(Exit{Code: r.Exited.Code, Signal: r.Exited.Signal, Lost: r.Exited.Code < 0}, r.Exited.Rest)
 		case r.Failed != nil:
 			k.answer(errors.New(r.Failed.Message))
 		case r.Gone != nil:

@@ -49,25 +49,45 @@ func look(pid int) (node, bool) {
 // descendants returns what descends from a process now, parents first. While
 // processes fork and die it may miss some: whoever needs all repeats it.
 func descendants(root int) []node {
-	if _, err := os.Stat("/proc/self/task/" + strconv.Itoa(unix.Gettid()) + "/children"); err != nil {
+	if !kernelListsChildren() {
 		return descendantsOf(root, allProcesses())
 	}
 	var found []node
-	queue := children(root)
+	queue := listedChildren(root)
 	for len(queue) > 0 {
 		pid := queue[0]
 		queue = queue[1:]
 		if n, ok := look(pid); ok {
 			found = append(found, n)
-			queue = append(queue, children(pid)...)
+			queue = append(queue, listedChildren(pid)...)
 		}
 	}
 	return found
 }
 
-// children reads the list that the kernel keeps for each thread, where it was
-// built to (CONFIG_PROC_CHILDREN): its cost does not grow with the machine.
+// kernelListsChildren says whether the kernel keeps a list for each thread
+// (CONFIG_PROC_CHILDREN). Its cost does not grow with the machine.
+func kernelListsChildren() bool {
+	pid := strconv.Itoa(os.Getpid())
+	_, err := os.Stat("/proc/" + pid + "/task/" + pid + "/children")
+	return err == nil
+}
+
+// children returns the children of a process.
 func children(pid int) []int {
+	if !kernelListsChildren() {
+		var list []int
+		for _, n := range allProcesses() {
+			if n.parent == pid {
+				list = append(list, n.pid)
+			}
+		}
+		return list
+	}
+	return listedChildren(pid)
+}
+
+func listedChildren(pid int) []int {
 	dir := "/proc/" + strconv.Itoa(pid) + "/task"
 	tasks, err := os.ReadDir(dir)
 	if err != nil {

@@ -36,7 +36,7 @@ func play() {
 	case "stranger":
 		playStranger()
 	}
-	os.Exit(0)
+	syscall.Exit(0) // os.Exit waits a second under the race detector
 }
 
 // playHost is a small settle: it holds a session's lock, runs one command and
@@ -70,6 +70,10 @@ func playHost() {
 	})
 	if err != nil {
 		panic(err)
+	}
+	if os.Getenv("TEST_LINGER") != "" {
+		fmt.Println("lingering")
+		<-ctx.Done() // the test ends this process
 	}
 	survivors, err := jobs.Close(context.Background())
 	fmt.Printf("\nRESULT %+v %v %v\n", result, survivors, err)
@@ -106,7 +110,7 @@ type settleHost struct {
 	marker string
 }
 
-func startHost(t *testing.T, command, marker string) *settleHost {
+func startHost(t *testing.T, command, marker string, extra ...string) *settleHost {
 	t.Helper()
 	h := &settleHost{t: t, lock: t.TempDir() + "/lock", marker: marker}
 	if err := os.WriteFile(h.lock, nil, 0o600); err != nil {
@@ -115,6 +119,7 @@ func startHost(t *testing.T, command, marker string) *settleHost {
 	h.cmd = exec.Command("/proc/self/exe")
 	h.cmd.Env = append(os.Environ(), roleVariable+"=host", "TEST_LOCK="+h.lock, "TEST_MARKER="+marker,
 		"TEST_COMMAND="+command, "TEST_SPOOL="+t.TempDir(), "SELF=/proc/"+strconv.Itoa(os.Getpid())+"/exe")
+	h.cmd.Env = append(h.cmd.Env, extra...)
 	h.cmd.Stderr = os.Stderr
 	pipe, err := h.cmd.StdoutPipe()
 	if err != nil {
@@ -133,14 +138,16 @@ func startHost(t *testing.T, command, marker string) *settleHost {
 }
 
 // awaitReady waits until the command says so.
-func (h *settleHost) awaitReady() {
+func (h *settleHost) awaitReady() { h.await("ready\n") }
+
+func (h *settleHost) await(what string) {
 	h.t.Helper()
 	for {
 		line, err := h.out.ReadString('\n')
 		if err != nil {
 			h.t.Fatalf("the host ended: %v", err)
 		}
-		if line == "ready\n" {
+		if line == what {
 			return
 		}
 	}

@@ -75,6 +75,21 @@ func TestLeftBehind(t *testing.T) {
 	}
 }
 
+func TestKillAll(t *testing.T) {
+	r := newRoom(t, nil)
+	r.sh("sleep 1000 &")
+	r.sh("trap '' TERM; sleep 1000 &")
+	if left, err := r.jobs.KillAll(t.Context()); len(left) > 0 || err != nil {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	if len(r.ended) != 2 {
+		t.Errorf("ended %+v", r.ended)
+	}
+	if got := r.sh("echo on"); got.Output != "on\n" {
+		t.Errorf("nothing can be run any more: %+v", got)
+	}
+}
+
 func TestWait(t *testing.T) {
 	r := newRoom(t, nil)
 	r.background("echo one; printf 'password: '; read x; echo last", nil)

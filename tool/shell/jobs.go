@@ -198,6 +198,30 @@ func (j *Jobs) Kill(ctx context.Context, id string) ([]event.Process, error) {
 	}
 }
 
+// KillAll ends the jobs that run, for sessions that keep none over an
+// interrupt.
+func (j *Jobs) KillAll(ctx context.Context) ([]event.Process, error) {
+	var (
+		mu        sync.Mutex
+		survivors []event.Process
+		failed    error
+		wg        sync.WaitGroup
+	)
+	for _, info := range j.List() {
+		if info.How != "" {
+			continue
+		}
+		wg.Go(func() { // ends with the job, or with ctx
+			left, err := j.Kill(ctx, info.ID)
+			mu.Lock()
+			defer mu.Unlock()
+			survivors, failed = append(survivors, left...), errors.Join(failed, err)
+		})
+	}
+	wg.Wait()
+	return survivors, failed
+}
+
 // want notes why a job is about to end; the first reason counts.
 func (j *Jobs) want(b *job, how event.JobEnd) {
 	j.mu.Lock()

@@ -47,6 +47,7 @@ var endings = []struct {
 	{"session closed", testSessionClosed},
 	{"SIGTERM to the host", testHostTerm},
 	{"SIGKILL to the host", testHostKilled},
+	{"SIGKILL to the host of a job", testJobHostKilled},
 	{"SIGKILL to the warden", testWardenKilled},
 	{"SIGKILL to both", testBothKilled},
 }
@@ -168,6 +169,16 @@ func testHostTerm(t *testing.T, escape, marker string) {
 func testHostKilled(t *testing.T, escape, marker string) {
 	h := startHost(t, escape+foreground, marker)
 	h.awaitReady()
+	if err := h.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	h.awaitUnlocked()
+}
+
+// No job outlives the session's host.
+func testJobHostKilled(t *testing.T, escape, marker string) {
+	h := startHost(t, escape+"\nexit 0", marker, "TEST_LINGER=1")
+	h.await("lingering\n")
 	if err := h.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

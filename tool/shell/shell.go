@@ -131,9 +131,13 @@ func (r *run) end(ctx context.Context) []event.Process {
 // exited is the ordinary end. What is left runs on as a job.
 func (r *run) exited(ctx context.Context, exit proc.Exit) (tool.Result, error) {
 	result := r.result()
-	result.ExitCode = &exit.Code
 	result.Failed = !exit.OK()
 	result.Output = r.withExit(result.Output, exit)
+	if exit.Lost {
+		result.Survivors = r.end(ctx) // of what was ended already
+		return result, nil
+	}
+	result.ExitCode = &exit.Code
 	rest := r.process.Rest()
 	if len(rest) == 0 {
 		return result, nil
