@@ -121,7 +121,7 @@ func (o Options) model(ctx context.Context, a *Agent) error {
 	if err != nil {
 		return err
 	}
-	key, err := o.Settings.Key(ctx, choice.Provider, runCommand(o.Environ))
+	key, err := o.Settings.Key(ctx, choice.Provider, runCommand(o.Dir, o.Environ))
 	if err != nil {
 		return err
 	}

@@ -24,11 +24,11 @@ import (
 const keyTimeout = 30 * time.Second
 
 // runCommand runs a key_command in custody.
-func runCommand(environ []string) config.Runner {
+func runCommand(dir string, environ []string) config.Runner {
 	return func(ctx context.Context, argv []string) (string, error) {
 		ctx, cancel := context.WithTimeout(ctx, keyTimeout)
 		defer cancel()
-		out, err := proc.Run(ctx, proc.Command{Argv: argv, Env: environ})
+		out, err := proc.Run(ctx, proc.Command{Argv: argv, Dir: dir, Env: environ})
 		if err != nil {
 			return "", err
 		}

@@ -232,6 +232,9 @@ func (r *runner) leave(code int) int {
 // unshown is the end of a turn of which not everything could be shown.
 func (r *runner) unshown(err error) int {
 	r.say("not everything could be written to standard output: %v", err)
+	if stops := r.stop.all(); len(stops) > 0 {
+		return stops[0].Code
+	}
 	return CodeFailed
 }
 

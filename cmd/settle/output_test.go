@@ -1,0 +1,207 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/settle-agent/settle/settletest"
+)
+
+// Whoever reads standard output has gone: the turn ends although it has
+// nothing to write, and nothing is left of it.
+func TestStdoutIsClosed(t *testing.T) {
+	p := newPlace(t)
+	server := settletest.NewServer(t, settletest.Script(stubborn("fifo", "85.5")))
+	awake := p.fifo("fifo")
+	cmd := p.run(server, "go")
+	reader, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	started(t, cmd)
+	awake()
+	if err := reader.Close(); err != nil {
+		t.Fatal(err)
+	}
+	exited(t, cmd, 141)
+	gone(t, "sleep 85.5")
+	if said := cmd.Stderr.(*bytes.Buffer).String(); !strings.HasPrefix(said, "settle: the turn was ended: standard output was closed") {
+		t.Errorf("stderr: %s", said)
+	}
+}
+
+// Nobody reads standard output, and it is full: a signal gets through, and the
+// session is closed.
+func TestStdoutIsNotRead(t *testing.T) {
+	p := newPlace(t)
+	server := settletest.NewServer(t, settletest.Script(
+		settletest.Reply(settletest.Text(strings.Repeat("word ", 1<<20)), settletest.Call("shell", `{"command":"echo awake > fifo; sleep 86.5"}`)),
+	))
+	awake := p.fifo("fifo")
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	cmd := p.run(server, "--json=deltas", "go")
+	cmd.Stdout = writer
+	started(t, cmd)
+	_ = writer.Close()
+	awake()
+	signalled(t, cmd, syscall.SIGTERM)
+	exited(t, cmd, 143)
+	gone(t, "sleep 86.5")
+}
+
+// A full disk under standard output.
+func TestStdoutIsFull(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Log("there is no /dev/full here")
+		return
+	}
+	p := newPlace(t)
+	server := settletest.NewServer(t, settletest.Script(settletest.Say("lost")))
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	cmd := p.run(server, "go")
+	cmd.Stdout = full
+	started(t, cmd)
+	exited(t, cmd, 1)
+	if said := cmd.Stderr.(*bytes.Buffer).String(); !strings.Contains(said, "no space left on device") {
+		t.Errorf("stderr: %s", said)
+	}
+}
+
+// An input that is open and idle blocks nobody who has a prompt; what is there
+// is taken.
+func TestIdleInput(t *testing.T) {
+	for _, words := range []string{"", "some context"} {
+		p := newPlace(t)
+		server := settletest.NewServer(t, settletest.Script(settletest.Say("done").For(words)))
+		reader, writer, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer writer.Close() // held open beyond the run
+		if _, err := writer.WriteString(words); err != nil {
+			t.Fatal(err)
+		}
+		cmd := p.run(server, "go")
+		cmd.Stdin = reader
+		started(t, cmd)
+		_ = reader.Close()
+		exited(t, cmd, 0)
+	}
+}
+
+func TestManyAtOnce(t *testing.T) {
+	p := newPlace(t)
+	sc := settletest.Scenario{Loop: true, Turns: []settletest.Turn{settletest.Say("hello")}}
+	server := settletest.NewServer(t, sc)
+	var all []*exec.Cmd
+	for range 16 {
+		cmd := p.run(server, "hi")
+		cmd.Stdout = &bytes.Buffer{}
+		started(t, cmd)
+		all = append(all, cmd)
+	}
+	for _, cmd := range all {
+		exited(t, cmd, 0)
+		if got := cmd.Stdout.(*bytes.Buffer).String(); got != "hello\n" {
+			t.Errorf("stdout: %q", got)
+		}
+	}
+	list := p.command("sessions", "list", "--json")
+	out, err := list.Output()
+	if err != nil || bytes.Count(out, []byte("\n")) != 16 {
+		t.Errorf("%v, list:\n%s", err, out)
+	}
+}
+
+// A session that another process holds is refused with who holds it, running
+// or stopped; --take ends that process and goes on.
+func TestHeldSession(t *testing.T) {
+	p := newPlace(t)
+	server := settletest.NewServer(t, settletest.Script(stubborn("fifo", "87.5"), settletest.Say("mine now")))
+	awake := p.fifo("fifo")
+	holder := p.run(server, "--session", "s", "go")
+	started(t, holder)
+	awake()
+	other := p.run(server, "--session", "s", "me too")
+	started(t, other)
+	exited(t, other, 2)
+	if said := other.Stderr.(*bytes.Buffer).String(); !strings.Contains(said, "held by pid "+itoa(holder.Process.Pid)) || !strings.Contains(said, "--take") {
+		t.Errorf("stderr: %s", said)
+	}
+	signalled(t, holder, syscall.SIGSTOP)
+	awaitStopped(t, holder.Process.Pid)
+	other = p.run(server, "--session", "s", "me too")
+	started(t, other)
+	exited(t, other, 2)
+	if said := other.Stderr.(*bytes.Buffer).String(); !strings.Contains(said, "stopped") {
+		t.Errorf("stderr: %s", said)
+	}
+	taker := p.run(server, "--take", "--session", "s", "me now")
+	taker.Stdout = &bytes.Buffer{}
+	started(t, taker)
+	exited(t, taker, 0)
+	if got := taker.Stdout.(*bytes.Buffer).String(); got != "mine now\n" {
+		t.Errorf("stdout: %q", got)
+	}
+	_ = holder.Wait() // it was ended, by TERM or by KILL
+	gone(t, "sleep 87.5")
+}
+
+// What kill -9 interrupts is ended by who opens the session next, and the
+// history is one that the server accepts.
+func TestKilled(t *testing.T) {
+	p := newPlace(t)
+	server := settletest.NewServer(t, settletest.Script(stubborn("fifo", "88.5"), settletest.Say("I see")))
+	awake := p.fifo("fifo")
+	cmd := p.run(server, "--session", "s", "go")
+	started(t, cmd)
+	awake()
+	signalled(t, cmd, os.Kill)
+	exited(t, cmd, -1)
+	again := p.run(server, "--session", "s", "what happened?")
+	started(t, again)
+	exited(t, again, 0)
+	gone(t, "sleep 88.5")
+	out, err := p.command("sessions", "export", "s").Output()
+	if err != nil || !bytes.Contains(out, []byte(`"kind":"session.recovered"`)) || !bytes.Contains(out, []byte(`"reason":"crashed"`)) {
+		t.Errorf("%v, export:\n%s", err, out)
+	}
+	if refused := server.Refusals(); len(refused) > 0 {
+		t.Errorf("refused: %v", refused)
+	}
+}
+
+// The demo leaves nothing behind.
+func TestDemo(t *testing.T) {
+	p := newPlace(t)
+	temp := t.TempDir()
+	p.env = append(p.env, "TMPDIR="+temp)
+	out, err := p.command("demo").Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, want := range []string{"the model is a script", "interrupted; effects: partial", "no process is left", "Completed"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("the demo does not say %q:\n%s", want, out)
+		}
+	}
+	left, err := filepath.Glob(temp + "/*")
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+}

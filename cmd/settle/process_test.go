@@ -1,0 +1,138 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/settletest"
+)
+
+// patience is how long a test waits for what must happen. It is never waited
+// out by a test that passes.
+const patience = 30 * time.Second
+
+// place is where a test runs settle.
+type place struct {
+	t    *testing.T
+	ctx  context.Context
+	work string
+	data string
+	env  []string
+}
+
+func newPlace(t *testing.T) *place {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	dir := t.TempDir()
+	p := &place{t: t, ctx: ctx, work: filepath.Join(dir, "work"), data: filepath.Join(dir, "data")}
+	if err := os.Mkdir(p.work, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"), "SETTLE_DATA_DIR=" + p.data}
+	return p
+}
+
+// command returns settle with arguments, to be started.
+func (p *place) command(args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(p.ctx, "settle", args...)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = p.work, p.env, time.Second
+	return cmd
+}
+
+// run returns settle run with the server and the arguments.
+func (p *place) run(s *settletest.Server, args ...string) *exec.Cmd {
+	return p.command(append([]string{"run", "-m", "chat/m", "--base-url", s.OpenAI()}, args...)...)
+}
+
+// fifo makes a named pipe; what it returns waits for the line that a command
+// writes into it.
+func (p *place) fifo(name string) (wait func()) {
+	p.t.Helper()
+	path := filepath.Join(p.work, name)
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0) // for both, so that it does not wait
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { _ = f.Close() })
+	return func() {
+		p.t.Helper()
+		if err := f.SetReadDeadline(time.Now().Add(patience)); err != nil {
+			p.t.Fatal(err)
+		}
+		if _, err := bufio.NewReader(f).ReadString('\n'); err != nil {
+			p.t.Fatalf("the command did not start: %v", err)
+		}
+	}
+}
+
+// exited waits for the end and checks the exit code.
+func exited(t *testing.T, cmd *exec.Cmd, want int) {
+	t.Helper()
+	err := cmd.Wait()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	if got := cmd.ProcessState.ExitCode(); got != want {
+		t.Errorf("exit code %d (%v), want %d; stderr: %s", got, err, want, cmd.Stderr)
+	}
+}
+
+func started(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	if cmd.Stderr == nil {
+		cmd.Stderr = &bytes.Buffer{}
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func signalled(t *testing.T, cmd *exec.Cmd, sig os.Signal) {
+	t.Helper()
+	if err := cmd.Process.Signal(sig); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// gone checks that no process has the word in its command line.
+func gone(t *testing.T, word string) {
+	t.Helper()
+	if left := processes(word); len(left) > 0 {
+		t.Errorf("still running: %s", strings.Join(left, "; "))
+	}
+}
+
+// lastEvent returns the last line of the output as an event.
+func lastEvent(t *testing.T, output string) event.Event {
+	t.Helper()
+	lines := strings.Split(strings.TrimSpace(output), "\n")
+	var e event.Event
+	if err := e.UnmarshalJSON([]byte(lines[len(lines)-1])); err != nil {
+		t.Fatalf("the last line is no event: %v\n%s", err, output)
+	}
+	return e
+}
+
+// stubborn is a command that tells the fifo that it runs, ignores all that it
+// can, and sleeps for a time by which it is known.
+func stubborn(fifo, seconds string) settletest.Turn {
+	return settletest.Reply(settletest.Call("shell",
+		`{"command":"trap '' TERM INT HUP; echo awake > `+fifo+`; sleep `+seconds+`; sleep `+seconds+`"}`))
+}

@@ -1,0 +1,129 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/settletest"
+)
+
+// A signal ends the turn by the contract, whatever the tool thinks of it, and
+// the next run goes on with a history that the server accepts.
+func TestSignals(t *testing.T) {
+	for _, tt := range []struct {
+		signal syscall.Signal
+		name   string
+		reason event.Reason
+		code   int
+		says   string
+	}{
+		{syscall.SIGINT, "SIGINT", event.Interrupted, 130, "settle: interrupted by SIGINT\n"},
+		{syscall.SIGTERM, "SIGTERM", event.Shutdown, 143, "settle: ended by SIGTERM\n"},
+		{syscall.SIGHUP, "SIGHUP", event.Shutdown, 129, "settle: ended by SIGHUP\n"},
+	} {
+		for _, format := range []string{"--json", "--json=deltas", "-q"} {
+			t.Run(tt.name+format, func(t *testing.T) {
+				p := newPlace(t)
+				server := settletest.NewServer(t, settletest.Script(stubborn("fifo", "81.5"), settletest.Say("I see")))
+				awake := p.fifo("fifo")
+				cmd := p.run(server, format, "--session", "s", "go")
+				var stdout, stderr bytes.Buffer
+				cmd.Stdout, cmd.Stderr = &stdout, &stderr
+				started(t, cmd)
+				awake()
+				signalled(t, cmd, tt.signal)
+				exited(t, cmd, tt.code)
+				gone(t, "sleep 81.5")
+				if !strings.HasPrefix(stderr.String(), tt.says) {
+					t.Errorf("stderr: %q, want %q first", stderr.String(), tt.says)
+				}
+				if format == "-q" {
+					if stdout.Len() > 0 {
+						t.Errorf("stdout: %s", stdout.String())
+					}
+				} else {
+					e := lastEvent(t, stdout.String())
+					aborted, ok := e.Data.(event.TurnAborted)
+					if !ok || aborted.Reason != tt.reason || e.By != "signal:"+tt.name {
+						t.Errorf("the last event is %+v", e)
+					}
+				}
+				again := p.run(server, "--session", "s", "what happened?")
+				started(t, again)
+				exited(t, again, 0)
+			})
+		}
+	}
+}
+
+// Impatience does no harm: one terminal event, the same code.
+func TestSignalTwice(t *testing.T) {
+	p := newPlace(t)
+	server := settletest.NewServer(t, settletest.Script(stubborn("fifo", "82.5")))
+	awake := p.fifo("fifo")
+	cmd := p.run(server, "--json", "go")
+	var stdout bytes.Buffer
+	cmd.Stdout = &stdout
+	started(t, cmd)
+	awake()
+	signalled(t, cmd, os.Interrupt)
+	signalled(t, cmd, os.Interrupt)
+	exited(t, cmd, 130)
+	gone(t, "sleep 82.5")
+	if n := strings.Count(stdout.String(), `"kind":"turn.aborted"`); n != 1 {
+		t.Errorf("%d terminal events", n)
+	}
+}
+
+// Before anything was sent there is nothing to end but what was started to
+// find the key.
+func TestSignalBeforeTheTurn(t *testing.T) {
+	p := newPlace(t)
+	awake := p.fifo("fifo")
+	config := p.work + "/config"
+	if err := os.MkdirAll(config+"/settle", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	text := "[providers.own]\nwire = \"chat\"\nbase_url = \"http://127.0.0.1:1/v1\"\nkey_command = \"echo awake > fifo; sleep 83.5\"\n"
+	if err := os.WriteFile(config+"/settle/config.toml", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.env = append(p.env, "XDG_CONFIG_HOME="+config)
+	cmd := p.command("run", "-m", "own/m", "hi")
+	started(t, cmd)
+	awake()
+	signalled(t, cmd, os.Interrupt)
+	exited(t, cmd, 130)
+	gone(t, "sleep 83.5")
+	if said := cmd.Stderr.(*bytes.Buffer).String(); !strings.Contains(said, "SIGINT before anything was sent") {
+		t.Errorf("stderr: %s", said)
+	}
+}
+
+// nohup means it.
+func TestIgnoredHangup(t *testing.T) {
+	p := newPlace(t)
+	server := settletest.NewServer(t, settletest.Script(stubborn("fifo", "84.5")))
+	awake := p.fifo("fifo")
+	cmd := p.run(server, "--json", "go")
+	cmd.Args = append([]string{"sh", "-c", `trap '' HUP; exec "$0" "$@"`}, cmd.Args...)
+	sh := p.command()
+	cmd.Path, cmd.Err = "/bin/sh", sh.Err
+	var stdout bytes.Buffer
+	cmd.Stdout = &stdout
+	started(t, cmd)
+	awake()
+	signalled(t, cmd, syscall.SIGHUP)
+	signalled(t, cmd, syscall.SIGTERM)
+	exited(t, cmd, 143)
+	gone(t, "sleep 84.5")
+	if e := lastEvent(t, stdout.String()); e.By != "signal:SIGTERM" {
+		t.Errorf("the last event is %+v", e)
+	}
+}
