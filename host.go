@@ -120,11 +120,15 @@ func (h *Host) start(s *Session, log *journal.Log, damage session.Damage) (err e
 	if err != nil {
 		return err
 	}
+	approver, approvals, err := h.approver(log)
+	if err != nil {
+		return err
+	}
 	s.actor, err = session.Open(session.Config{
-		Log: log, Damage: damage, Sweep: s.box.Sweep, Logger: c.Logger.With("session", s.id), BeforeClose: s.box.close,
+		Log: log, Approvals: approvals, Damage: damage, Sweep: s.box.Sweep, Logger: c.Logger.With("session", s.id), BeforeClose: s.box.close,
 		Opened: event.SessionOpened{Settle: c.Version, Dir: c.WorkDir, Face: c.Face, Permission: string(c.Permission), Notes: c.Notes},
 		Turn: turn.Config{
-			Provider: c.Provider, System: c.System, Tools: tools, Dir: c.WorkDir, Approver: h.approver(),
+			Provider: c.Provider, System: c.System, Tools: tools, Dir: c.WorkDir, Approver: approver,
 			Target: history.Target{
 				Provider: c.ProviderName, Model: c.Model, Window: c.Traits.Window, MaxOutput: c.Traits.MaxOutput, NoImages: c.Traits.NoImages,
 				TextAfterCalls: c.Traits.TextAfterCalls, UnsealedReasoning: c.Traits.UnsealedReasoning, Effort: c.Effort, CacheKey: s.id,
@@ -134,32 +138,6 @@ func (h *Host) start(s *Session, log *journal.Log, damage session.Damage) (err e
 		},
 	})
 	return err
-}
-
-// approver is the policy in force as a turn sees it.
-func (h *Host) approver() Approver {
-	switch {
-	case h.config.Permission == Allow:
-		return nil
-	case h.config.Permission == Ask && h.config.Approver != nil:
-		return h.config.Approver
-	}
-	return denier{h.config.Permission}
-}
-
-// denier is the policy where nobody can be asked: what changes nothing may
-// run, all else is denied at once, and the policy is named (C16).
-type denier struct{ policy Permission }
-
-func (d denier) Approve(_ context.Context, a Approval) error {
-	if a.Tool.ReadOnly {
-		return nil
-	}
-	why := "the policy is deny"
-	if d.policy == Ask {
-		why = "the policy is ask, and there is nobody to ask"
-	}
-	return &DeniedError{Policy: string(d.policy), Message: fmt.Sprintf("%q was not allowed to run: %s. Go on without it, or say what you would have done.", a.Tool.Name, why)}
 }
 
 // Close ends everything in every session, in parallel, and returns what did

@@ -25,19 +25,6 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// Permission is what happens to a call that could change something.
-type Permission string
-
-// The permissions.
-const (
-	// Allow lets every call run.
-	Allow Permission = "allow"
-	// Ask asks Config.Approver; without one, it denies. It is the default.
-	Ask Permission = "ask"
-	// Deny lets only calls run that change nothing.
-	Deny Permission = "deny"
-)
-
 // Types of the parts that a Config is made of.
 type (
 	// Limits end a turn that goes on for too long.
@@ -88,8 +75,14 @@ type Config struct {
 	// Toolbox, if set, makes further tools for one session.
 	Toolbox func(SessionInfo) (Toolbox, error)
 
+	// Permission is the policy for calls that could change something, unless
+	// Judge, made anew for each session, says more. Where a call is to be
+	// asked about, Approver is; without one, Session.Answer if the host is
+	// Attended; else it is denied.
 	Permission Permission
+	Judge      func() (Judge, error)
 	Approver   Approver
+	Attended   bool
 
 	Limits Limits
 	Retry  Retry

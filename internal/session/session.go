@@ -20,6 +20,8 @@ type Config struct {
 	Opened event.SessionOpened
 	// Turn is what turns are run with. Log, Calls and Hurry are filled in.
 	Turn turn.Config
+	// Approvals is the turns' Approver where somebody may answer; else nil.
+	Approvals *Approvals
 	// Damage says what opening the log found broken, if anything.
 	Damage Damage
 	// Sweep, if set, ends what processes a host that died may have left, and

@@ -104,7 +104,9 @@ func (c *call) check(ctx context.Context) error {
 		return nil
 	}
 	x, _ := t.Tools.Lookup(c.name)
-	return t.Approver.Approve(ctx, Approval{Turn: t.id, Item: c.item, Tool: x.Spec(), Title: c.title(), Arguments: c.args})
+	return t.Approver.Approve(ctx, Approval{
+		Turn: t.id, Attempt: c.attempt, Item: c.item, Tool: x.Spec(), Title: t.Redact.String(c.title()), Arguments: c.args,
+	})
 }
 
 func (c *call) title() string { return c.turn.Tools.Title(c.name, json.RawMessage(c.args)) }

@@ -63,10 +63,10 @@ type Approver interface {
 
 // Approval is a call that is ready to run.
 type Approval struct {
-	Turn, Item string
-	Tool       tool.Spec
-	Title      string
-	Arguments  string
+	Turn, Attempt, Item string
+	Tool                tool.Spec
+	Title               string
+	Arguments           string
 }
 
 // DeniedError refuses a call.

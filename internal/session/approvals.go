@@ -1,0 +1,224 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/redact"
+	"github.com/settle-agent/settle/internal/scope"
+	"github.com/settle-agent/settle/internal/turn"
+)
+
+// Decision is what a [Judge] says of a call.
+type Decision string
+
+// The decisions.
+const (
+	Allow Decision = "allow"
+	Ask   Decision = "ask"
+	Deny  Decision = "deny"
+)
+
+// Judgement is a decision and what a person should know of it.
+type Judgement struct {
+	Decision Decision
+	// Rule names what decided, Why says it in one line, and Detail shows what
+	// the call would do.
+	Rule, Why string
+	Detail    json.RawMessage
+}
+
+// Judge says which calls may run.
+type Judge interface {
+	Judge(call turn.Approval) Judgement
+	// Remember allows calls of this kind for the rest of the session.
+	Remember(call turn.Approval)
+}
+
+// Answer is somebody's word about a call that waits.
+type Answer struct {
+	Approval string
+	Verdict  event.Verdict // approved, approved_session, denied, aborted
+	Message  string        // words for the model
+	By       string
+}
+
+// AnsweredError says that an answer came too late, or a second time: it ran
+// nothing (C16).
+type AnsweredError struct {
+	Approval string
+	Verdict  event.Verdict // how the approval had ended
+	By       string        // who ended it; empty for its turn
+}
+
+func (e *AnsweredError) Error() string {
+	if e.Verdict == event.Expired {
+		return fmt.Sprintf("approval %s has expired with its turn; nothing was run", e.Approval)
+	}
+	return fmt.Sprintf("approval %s was answered before (%s, by %s); nothing was run", e.Approval, e.Verdict, e.By)
+}
+
+// UnknownApprovalError says that the session never asked.
+type UnknownApprovalError struct{ Approval string }
+
+func (e *UnknownApprovalError) Error() string {
+	return fmt.Sprintf("there is no approval %q in this session", e.Approval)
+}
+
+// Approvals asks somebody about calls, through the log: the request is an
+// event, and so is the first answer. It is the turns' Approver.
+//
+//	requested ─► approved | approved_session | denied | aborted   by Answer
+//	          └► expired                                          with its turn
+type Approvals struct {
+	log    *journal.Log
+	judge  Judge
+	redact *redact.Redactor
+
+	mu      sync.Mutex // guards waiting
+	waiting map[string]*scope.Deferred[Answer]
+}
+
+// NewApprovals returns the approvals of the log's session; redact masks
+// secrets in what a call would do, and may be nil.
+func NewApprovals(log *journal.Log, judge Judge, redact *redact.Redactor) *Approvals {
+	return &Approvals{log: log, judge: judge, redact: redact, waiting: map[string]*scope.Deferred[Answer]{}}
+}
+
+// Approve implements [turn.Approver]. It waits for an answer until ctx ends;
+// the turn's finalizer then writes that the approval has expired.
+func (a *Approvals) Approve(ctx context.Context, call turn.Approval) error {
+	j := a.judge.Judge(call)
+	switch j.Decision {
+	case Allow:
+		return nil
+	case Deny:
+		return &turn.DeniedError{Policy: j.Rule, Message: fmt.Sprintf("%q was not allowed to run: %s.", call.Tool.Name, j.Why)}
+	}
+	id, answer, err := a.ask(ctx, call, j)
+	if err != nil {
+		return err
+	}
+	defer a.forget(id)
+	given, err := answer.Wait(ctx)
+	if err != nil {
+		return err
+	}
+	switch given.Verdict {
+	case event.Approved:
+		return nil
+	case event.ApprovedSession:
+		a.judge.Remember(call)
+		return nil
+	case event.ApprovalAborted:
+		// Session.Answer interrupts the turn, which ends ctx.
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
+	return &turn.DeniedError{Message: denial(call, given)}
+}
+
+func denial(call turn.Approval, given Answer) string {
+	s := fmt.Sprintf("The user did not allow this call of %q.", call.Tool.Name)
+	if given.Message != "" {
+		s += " They said: " + given.Message
+	}
+	return s
+}
+
+// ask puts the request into the log.
+func (a *Approvals) ask(ctx context.Context, call turn.Approval, j Judgement) (string, *scope.Deferred[Answer], error) {
+	var id string
+	answer := scope.NewDeferred[Answer]()
+	err := a.log.Update(func(s event.State) []event.Event {
+		if ctx.Err() != nil {
+			return nil
+		}
+		id = s.NextApproval()
+		a.mu.Lock()
+		a.waiting[id] = answer
+		a.mu.Unlock()
+		return []event.Event{{Turn: call.Turn, Attempt: call.Attempt, Item: call.Item, Data: event.ApprovalRequested{
+			Approval: id, Tool: call.Tool.Name, Title: call.Title, Why: a.redact.String(j.Why), Detail: a.redact.Bytes(j.Detail),
+		}}}
+	})
+	if err == nil && id == "" {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		a.forget(id)
+	}
+	return id, answer, err
+}
+
+func (a *Approvals) forget(id string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.waiting, id)
+}
+
+// Answer gives somebody's word. The first one counts; for any other it returns
+// an [*AnsweredError], and for an approval that was never asked for an
+// [*UnknownApprovalError].
+func (a *Approvals) Answer(given Answer) error {
+	switch given.Verdict {
+	case event.Approved, event.ApprovedSession, event.Denied, event.ApprovalAborted:
+	default:
+		return fmt.Errorf("cannot answer with %q: approved, approved_session, denied and aborted are known", given.Verdict)
+	}
+	var refused error
+	err := a.log.Update(func(s event.State) []event.Event {
+		t, found := find(s, given.Approval)
+		if found == nil {
+			refused = &UnknownApprovalError{given.Approval}
+			return nil
+		}
+		if found.Ended != nil {
+			refused = &AnsweredError{given.Approval, found.Ended.Verdict, found.EndedBy}
+			return nil
+		}
+		return []event.Event{{Turn: t.ID, Attempt: t.Item(found.Call).Attempt, Item: found.Call, By: given.By, Data: event.ApprovalEnded{
+			Approval: given.Approval, Verdict: given.Verdict, Message: given.Message,
+		}}}
+	})
+	if refused != nil {
+		return refused
+	}
+	if err != nil {
+		return fmt.Errorf("cannot record the answer: %w", err)
+	}
+	a.mu.Lock()
+	answer := a.waiting[given.Approval]
+	a.mu.Unlock()
+	if answer != nil {
+		answer.Settle(given)
+	}
+	return nil
+}
+
+// Answer gives somebody's word about a call that waits. The verdict "aborted"
+// interrupts the turn as well, and Answer returns when that has ended.
+func (s *Session) Answer(ctx context.Context, given Answer) error {
+	if s.config.Approvals == nil {
+		return &UnknownApprovalError{given.Approval}
+	}
+	if err := s.config.Approvals.Answer(given); err != nil || given.Verdict != event.ApprovalAborted {
+		return err
+	}
+	_, err := s.Interrupt(ctx, Request{By: given.By})
+	return err
+}
+
+// find returns the approval and its turn, newest turns first.
+func find(s event.State, id string) (*event.Turn, *event.Approval) {
+	for n := len(s.Turns) - 1; n >= 0; n-- {
+		if a := s.Turns[n].Approval(id); a != nil {
+			return s.Turns[n], a
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,160 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/session"
+	"github.com/settle-agent/settle/internal/turn"
+	"github.com/settle-agent/settle/model/script"
+	"github.com/settle-agent/settle/tool"
+)
+
+// asks is a judge that asks about everything it was not told to remember.
+type asks struct {
+	mu         sync.Mutex
+	remembered map[string]bool
+}
+
+func (a *asks) Judge(call turn.Approval) session.Judgement {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.remembered[call.Arguments] {
+		return session.Judgement{Decision: session.Allow}
+	}
+	return session.Judgement{Decision: session.Ask, Why: "it could change something"}
+}
+
+func (a *asks) Remember(call turn.Approval) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.remembered[call.Arguments] = true
+}
+
+// attended opens a session whose calls are asked about.
+func attended(t *testing.T, m *script.Model) *bench {
+	t.Helper()
+	set, err := tool.NewSet(call("look", time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := journal.NewMemory("s")
+	approvals := session.NewApprovals(log, &asks{remembered: map[string]bool{}}, nil)
+	s, err := session.Open(session.Config{
+		Log: log, Opened: event.SessionOpened{Dir: "/work"}, Approvals: approvals,
+		Turn: turn.Config{Provider: m, Tools: set, Dir: "/work", Approver: approvals},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(context.Background(), "", "test"); err != nil {
+			t.Error(err)
+		}
+	})
+	return &bench{t: t, Session: s}
+}
+
+func look() *script.Model {
+	return script.New(script.Turn(script.Call("look", `{"a":1}`)), script.Turn(script.Call("look", `{"a":1}`)), script.Text("done"))
+}
+
+func answer(id string, v event.Verdict, by string) session.Answer {
+	return session.Answer{Approval: id, Verdict: v, By: by, Message: "words"}
+}
+
+func TestApprovals(t *testing.T) {
+	cases := map[string]struct {
+		answers []event.Verdict // to p000001, p000002, …
+		turn    string
+		calls   []event.Status
+	}{
+		"approved twice":  {[]event.Verdict{event.Approved, event.Approved}, "completed", []event.Status{event.ItemCompleted, event.ItemCompleted}},
+		"for the session": {[]event.Verdict{event.ApprovedSession}, "completed", []event.Status{event.ItemCompleted, event.ItemCompleted}},
+		"denied":          {[]event.Verdict{event.Denied, event.Approved}, "completed", []event.Status{event.ItemFailed, event.ItemCompleted}},
+		"aborts the turn": {[]event.Verdict{event.ApprovalAborted}, "aborted interrupted", []event.Status{event.ItemAborted}},
+	}
+	for name, tc := range cases {
+		bubble(t, name, func(t *testing.T) {
+			b := attended(t, look())
+			b.submit("a", "")
+			for n, v := range tc.answers {
+				time.Sleep(time.Hour) // a person takes their time; that is no stall (C12)
+				if err := b.Answer(t.Context(), answer(fmt.Sprintf("p%06d", n+1), v, "user")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(time.Minute)
+			b.want([]string{"a: " + tc.turn})
+			for n, status := range tc.calls {
+				if got := b.state().Turns[0].Items[n]; got.Status != status {
+					t.Errorf("call %d: %s, want %s: %s", n+1, got.Status, status, got.Content().Output)
+				}
+			}
+		})
+	}
+}
+
+// TestALateAnswerRunsNothing: C16.
+func TestALateAnswerRunsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := attended(t, look())
+		b.submit("a", "")
+		time.Sleep(time.Second)
+		asked := time.Now()
+		if _, err := b.Interrupt(t.Context(), session.Request{By: "user"}); err != nil {
+			t.Fatal(err)
+		}
+		if a := b.state().Turns[0].Approvals[0]; a.Ended == nil || a.Ended.Verdict != event.Expired || time.Since(asked) > time.Second {
+			t.Errorf("approval %+v", a)
+		}
+		var late *session.AnsweredError
+		if err := b.Answer(t.Context(), answer("p000001", event.Approved, "late")); !errors.As(err, &late) || late.Verdict != event.Expired {
+			t.Errorf("err = %v", err)
+		}
+		var unknown *session.UnknownApprovalError
+		if err := b.Answer(t.Context(), answer("p000009", event.Approved, "user")); !errors.As(err, &unknown) {
+			t.Errorf("err = %v", err)
+		}
+		time.Sleep(time.Minute)
+		if n := b.state().Turns[0].Summary.Calls; n != 0 {
+			t.Errorf("%d calls ran", n)
+		}
+	})
+}
+
+func TestTheFirstAnswerCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := attended(t, look())
+		b.submit("a", "")
+		time.Sleep(time.Second)
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		won := 0
+		for n := range 10 {
+			wg.Go(func() {
+				err := b.Answer(t.Context(), answer("p000001", event.Approved, fmt.Sprint("client ", n)))
+				var second *session.AnsweredError
+				switch {
+				case err == nil:
+					mu.Lock()
+					won++
+					mu.Unlock()
+				case !errors.As(err, &second) || second.Verdict != event.Approved:
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if won != 1 {
+			t.Errorf("%d answers counted", won)
+		}
+	})
+}

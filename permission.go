@@ -1,0 +1,113 @@
+package settle
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/session"
+)
+
+// Permission is what happens to a call that could change something.
+type Permission string
+
+// The permissions.
+const (
+	// Allow lets every call run.
+	Allow Permission = "allow"
+	// Ask asks Config.Approver, or whoever answers with Session.Answer; where
+	// there is nobody, it denies. It is the default.
+	Ask Permission = "ask"
+	// Deny lets only calls run that change nothing.
+	Deny Permission = "deny"
+)
+
+// Types that decide about calls.
+type (
+	// Judge says which calls may run, which are to be asked about and which
+	// are denied.
+	Judge = session.Judge
+	// Judgement is what a Judge says of a call.
+	Judgement = session.Judgement
+	// Answer is somebody's word about a call that waits.
+	Answer = session.Answer
+	// AnsweredError says that an answer came too late or a second time.
+	AnsweredError = session.AnsweredError
+	// UnknownApprovalError says that the session never asked.
+	UnknownApprovalError = session.UnknownApprovalError
+)
+
+// Answer gives somebody's word about a call of the session that waits. The
+// first answer counts: for a later one, or one after the turn's end, it returns
+// an [*AnsweredError], and nothing is run.
+func (s *Session) Answer(ctx context.Context, a Answer) error { return s.actor.Answer(ctx, a) }
+
+// approver is the policy in force as a turn sees it, and the session's
+// approvals if somebody may answer them.
+func (h *Host) approver(log *journal.Log) (Approver, *session.Approvals, error) {
+	c := h.config
+	judge := Judge(&plain{permission: c.Permission})
+	if c.Judge != nil {
+		var err error
+		if judge, err = c.Judge(); err != nil {
+			return nil, nil, fmt.Errorf("cannot make the rules of the session: %w", err)
+		}
+	} else if c.Permission == Allow {
+		return nil, nil, nil
+	}
+	switch {
+	case c.Approver != nil:
+		return gate{judge, c.Approver}, nil, nil
+	case c.Attended:
+		approvals := session.NewApprovals(log, judge, h.redact)
+		return approvals, approvals, nil
+	}
+	return gate{judge, nobody{}}, nil, nil
+}
+
+// plain judges by the permission alone, and remembers calls to the letter.
+type plain struct {
+	permission Permission
+	remembered sync.Map // tool and arguments
+}
+
+func (p *plain) Judge(a Approval) Judgement {
+	j := Judgement{Decision: session.Decision(p.permission), Rule: string(p.permission), Why: "the policy is " + string(p.permission)}
+	if _, known := p.remembered.Load(a.Tool.Name + a.Arguments); known || a.Tool.ReadOnly {
+		j.Decision = session.Allow
+	}
+	return j
+}
+
+func (p *plain) Remember(a Approval) { p.remembered.Store(a.Tool.Name+a.Arguments, true) }
+
+// gate judges a call and asks the approver where that is not enough.
+type gate struct {
+	judge    Judge
+	approver Approver
+}
+
+// Approve implements [Approver].
+func (g gate) Approve(ctx context.Context, a Approval) error {
+	switch j := g.judge.Judge(a); j.Decision {
+	case session.Allow:
+		return nil
+	case session.Deny:
+		return refused(a, j.Rule, j.Why)
+	}
+	return g.approver.Approve(ctx, a)
+}
+
+// nobody denies at once, and names the policy (C16).
+type nobody struct{}
+
+// Approve implements [Approver].
+func (nobody) Approve(_ context.Context, a Approval) error {
+	return refused(a, string(Ask), "the policy is ask, and there is nobody to ask")
+}
+
+func refused(a Approval, policy, why string) error {
+	return &DeniedError{Policy: policy, Message: fmt.Sprintf(
+		"%q was not allowed to run: %s. Go on without it, or say what you would have done.", a.Tool.Name, why)}
+}
