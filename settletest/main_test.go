@@ -1,6 +1,7 @@
 package settletest_test
 
 import (
+	"flag"
 	"fmt"
 	"net/http"
 	"os"
@@ -10,10 +11,14 @@ import (
 	"time"
 )
 
-// TestMain counts goroutines: whatever a server started has ended with it.
+// TestMain counts goroutines: whatever a server started has ended with it. The
+// fuzzing engine has its own, which stay.
 func TestMain(m *testing.M) {
 	before := runtime.NumGoroutine()
 	code := m.Run()
+	if fuzzing := flag.Lookup("test.fuzz"); fuzzing != nil && fuzzing.Value.String() != "" {
+		os.Exit(code)
+	}
 	http.DefaultClient.CloseIdleConnections()
 	for start := time.Now(); runtime.NumGoroutine() > before && time.Since(start) < 5*time.Second; {
 		runtime.Gosched()

@@ -26,6 +26,7 @@ func (s story) log() []event.Event {
 
 // The shorthands of the stories: one session, turns t1 and t2, attempts, items.
 func session(d event.Data) event.Event { return event.Event{Data: d} }
+
 func turn(id string, d event.Data) event.Event {
 	return event.Event{Turn: id, Data: d}
 }
