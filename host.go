@@ -79,6 +79,17 @@ func (h *Host) Session(ctx context.Context, id string) (*Session, error) {
 	return s, nil
 }
 
+// Sessions returns the sessions that are open, in no order.
+func (h *Host) Sessions() []*Session {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := make([]*Session, 0, len(h.sessions))
+	for _, s := range h.sessions {
+		out = append(out, s)
+	}
+	return out
+}
+
 // newID returns a session id that sorts by the time it was made.
 func newID() string {
 	id, err := uuid.NewV7()
