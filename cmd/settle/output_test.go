@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -140,7 +141,7 @@ func TestHeldSession(t *testing.T) {
 	other := p.run(server, "--session", "s", "me too")
 	started(t, other)
 	exited(t, other, 2)
-	if said := other.Stderr.(*bytes.Buffer).String(); !strings.Contains(said, "held by pid "+itoa(holder.Process.Pid)) || !strings.Contains(said, "--take") {
+	if said := other.Stderr.(*bytes.Buffer).String(); !strings.Contains(said, "held by pid "+strconv.Itoa(holder.Process.Pid)) || !strings.Contains(said, "--take") {
 		t.Errorf("stderr: %s", said)
 	}
 	signalled(t, holder, syscall.SIGSTOP)

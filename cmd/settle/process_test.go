@@ -136,3 +136,12 @@ func stubborn(fifo, seconds string) settletest.Turn {
 	return settletest.Reply(settletest.Call("shell",
 		`{"command":"trap '' TERM INT HUP; echo awake > `+fifo+`; sleep `+seconds+`; sleep `+seconds+`"}`))
 }
+
+// awaitStopped waits until a child is stopped.
+func awaitStopped(t *testing.T, pid int) {
+	t.Helper()
+	var status syscall.WaitStatus
+	if _, err := syscall.Wait4(pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+		t.Fatalf("%v, status %v", err, status)
+	}
+}

@@ -60,6 +60,12 @@ func Duration(d time.Duration) string {
 	case d < time.Minute:
 		return fmt.Sprintf("%.0f s", d.Seconds())
 	}
-	d = d.Round(time.Second)
-	return strings.TrimSuffix(d.String(), "0s")
+	words := d.Round(time.Second).String()
+	if strings.HasSuffix(words, "m0s") {
+		words = strings.TrimSuffix(words, "0s")
+	}
+	if strings.HasSuffix(words, "h0m") {
+		words = strings.TrimSuffix(words, "0m")
+	}
+	return words
 }

@@ -1,0 +1,139 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// input is standard input with the words in it, closed, as a pipe or a file.
+func input(t *testing.T, kind, words string) *os.File {
+	t.Helper()
+	if kind == "file" {
+		path := filepath.Join(t.TempDir(), "in")
+		if err := os.WriteFile(path, []byte(words), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = f.Close() })
+		return f
+	}
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = reader.Close() })
+	if _, err := writer.WriteString(words); err != nil {
+		t.Fatal(err)
+	}
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return reader
+}
+
+func TestPrompt(t *testing.T) {
+	for _, tt := range []struct {
+		args     []string
+		stdin    string
+		terminal bool
+		want     string
+		wrong    string
+	}{
+		{args: []string{"fix", "it"}, want: "fix it"},
+		{args: []string{"fix", "it"}, terminal: true, want: "fix it"},
+		{stdin: "from stdin\n", want: "from stdin"},
+		{args: []string{"-"}, stdin: "from stdin\n", want: "from stdin"},
+		{args: []string{"review"}, stdin: "a diff", want: "review\n\n<stdin>\na diff\n</stdin>"},
+		{args: []string{"review", "-"}, stdin: "a diff", want: "review\n\n<stdin>\na diff\n</stdin>"},
+		{args: []string{"odd"}, stdin: "\xffbytes", want: "odd\n\n<stdin>\n\uFFFDbytes\n</stdin>"},
+		{terminal: true, wrong: "there is no prompt"},
+		{wrong: "the prompt is empty"},
+		{args: []string{" "}, wrong: "the prompt is empty"},
+		{args: []string{"look"}, stdin: "PNG\x00\x01", wrong: "not text"},
+	} {
+		for _, kind := range []string{"pipe", "file"} {
+			got, err := Prompt(t.Context(), tt.args, input(t, kind, tt.stdin), tt.terminal)
+			var usage *UsageError
+			switch {
+			case tt.wrong != "" && (!errors.As(err, &usage) || !strings.Contains(usage.Message, tt.wrong)):
+				t.Errorf("%q with %q: got %q, %v; want an error with %q", tt.args, tt.stdin, got, err, tt.wrong)
+			case tt.wrong == "" && (err != nil || got != tt.want):
+				t.Errorf("%q with %q: got %q, %v; want %q", tt.args, tt.stdin, got, err, tt.want)
+			}
+		}
+	}
+}
+
+// Who asked for the input waits for it, until somebody ends the wait.
+func TestPromptWaitsForInput(t *testing.T) {
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	defer writer.Close()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	enough := errors.New("enough")
+	cancel(enough)
+	if got, err := Prompt(ctx, []string{"-"}, reader, false); !errors.Is(err, enough) {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+func TestPromptIsBounded(t *testing.T) {
+	_, err := Prompt(t.Context(), []string{"-"}, input(t, "file", strings.Repeat("x", mostInput+1)), false)
+	var usage *UsageError
+	if !errors.As(err, &usage) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestImage(t *testing.T) {
+	dir := t.TempDir()
+	png := filepath.Join(dir, "picture")
+	text := filepath.Join(dir, "text.png")
+	for path, content := range map[string]string{png: "\x89PNG\x0D\x0A\x1A\x0Aand so on", text: "no picture"} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := Image(png)
+	if err != nil || got.MediaType != "image/png" || got.Name != "picture" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	for _, path := range []string{text, dir, filepath.Join(dir, "missing")} {
+		if _, err := Image(path); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+func TestAnswerFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "answer")
+	if err := os.WriteFile(path, []byte("a long old answer"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	keep, err := AnswerFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if before, _ := os.ReadFile(path); string(before) != "a long old answer" {
+		t.Errorf("before the end: %q", before)
+	}
+	if err := keep("short"); err != nil {
+		t.Fatal(err)
+	}
+	if after, _ := os.ReadFile(path); string(after) != "short" {
+		t.Errorf("after it: %q", after)
+	}
+	if _, err := AnswerFile(filepath.Join(path, "x")); err == nil {
+		t.Error("a file in a file")
+	}
+}

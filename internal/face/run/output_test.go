@@ -1,0 +1,141 @@
+//go:build unix
+
+package run
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func forever() time.Duration { return time.Hour }
+
+func text(s string) func([]byte) []byte { return func(b []byte) []byte { return append(b, s...) } }
+
+func TestOutputWritesEverythingInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got bytes.Buffer
+		o := newOutput(&got, func(err error) { t.Error(err) })
+		var want strings.Builder
+		for i := range 5000 {
+			line := strings.Repeat("x", i%700) + "\n"
+			want.WriteString(line)
+			o.write(text(line))
+			if i%1000 == 0 {
+				o.flush()
+			}
+		}
+		if err := o.close(forever); err != nil {
+			t.Fatal(err)
+		}
+		if got.String() != want.String() {
+			t.Errorf("got %d bytes, want %d", got.Len(), want.Len())
+		}
+		if o.write(text("late")) {
+			t.Error("a closed output takes more")
+		}
+	})
+}
+
+// stuck is a reader that does not read until it is let go.
+type stuck struct {
+	mu   sync.Mutex
+	got  int
+	gate chan struct{}
+}
+
+func (s *stuck) Write(data []byte) (int, error) {
+	<-s.gate
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.got += len(data)
+	return len(data), nil
+}
+
+// A reader that does not read holds up the printer, in bounded memory, and the
+// end for no longer than the patience.
+func TestOutputIsNotRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &stuck{gate: make(chan struct{})}
+		o := newOutput(s, func(err error) { t.Error(err) })
+		printed := make(chan struct{})
+		go func() {
+			defer close(printed)
+			for range 100 {
+				o.write(text(strings.Repeat("x", 64<<10)))
+			}
+		}()
+		synctest.Wait()
+		o.mu.Lock()
+		pending := len(o.pending)
+		o.mu.Unlock()
+		if pending > room+64<<10 {
+			t.Errorf("%d bytes wait", pending)
+		}
+		began := time.Now()
+		if err := o.await(printed, func() time.Duration { return time.Second }); !errors.Is(err, errUnread) {
+			t.Errorf("got %v, want %v", err, errUnread)
+		}
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("gave up after %v", took)
+		}
+		close(s.gate) // and now it reads
+		if err := o.await(printed, forever); err != nil {
+			t.Error(err)
+		}
+		if err := o.close(forever); err != nil {
+			t.Error(err)
+		}
+		if s.got != 100*64<<10 {
+			t.Errorf("%d bytes were read", s.got)
+		}
+	})
+}
+
+func TestOutputBreaks(t *testing.T) {
+	reader, writer := io.Pipe()
+	broken := make(chan error, 2)
+	o := newOutput(writer, func(err error) { broken <- err })
+	_ = reader.CloseWithError(syscall.EPIPE)
+	o.write(text("x"))
+	stop := stopFor(<-broken)
+	if stop.Code != CodeStdoutClosed {
+		t.Errorf("code %d", stop.Code)
+	}
+	o.flush()
+	if o.write(text("more")) {
+		t.Error("a broken output takes more")
+	}
+	if err := o.close(forever); !errors.Is(err, syscall.EPIPE) {
+		t.Errorf("got %v", err)
+	}
+	if stop := stopFor(syscall.ENOSPC); stop.Code != CodeFailed || !strings.Contains(stop.Err.Error(), "cannot write to standard output") {
+		t.Errorf("full disk: %+v", stop)
+	}
+}
+
+func TestWatchClosed(t *testing.T) {
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	lost := make(chan error, 1)
+	stop := watchClosed(writer, func(err error) { lost <- err })
+	stop() // ends a watch that has seen nothing
+	stop = watchClosed(writer, func(err error) { lost <- err })
+	defer stop()
+	if err := reader.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-lost; !closed(err) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,132 @@
+package run
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// at returns events a second apart, of one turn.
+func at(data ...event.Data) []event.Event {
+	var out []event.Event
+	item := ""
+	for i, d := range data {
+		switch d.(type) {
+		case event.ItemStarted:
+			item = "i" + string(rune('0'+i))
+		case event.AttemptEnded, event.TurnStarted, event.JobStarted:
+			item = ""
+		}
+		out = append(out, event.Event{Session: "s", Seq: uint64(i + 1), At: time.Unix(int64(i), 0), Turn: "t", Item: item, Data: d})
+	}
+	return out
+}
+
+func scene() []event.Event {
+	code, wait := 2, int64(4000)
+	return at(
+		event.SessionOpened{Dir: "/work", Permission: "allow"},
+		event.TurnStarted{Provider: "chat", Model: "m"},
+		event.ItemStarted{Type: event.Reasoning},
+		event.ItemDelta{Stream: event.Text, Text: "hmm"},
+		event.ItemEnded{Content: event.Content{Type: event.Reasoning}},
+		event.AttemptEnded{RetryIn: &wait, Failure: &event.Failure{Message: "529 overloaded", Attempt: 1, RetryLimit: 5}},
+		event.ItemStarted{Type: event.Message},
+		event.ItemDelta{Stream: event.Text, Text: "The ans"},
+		event.ItemDelta{Stream: event.Text, Text: "wer\x1b[1m is"},
+		event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Message}},
+		event.ItemStarted{Type: event.ToolCall, Name: "shell"},
+		event.CallStarted{Title: "go test\x07 ./..."},
+		event.ItemDelta{Stream: event.Output, Text: "FAIL"},
+		event.ItemEnded{Status: event.ItemFailed, Content: event.Content{Type: event.ToolCall, ExitCode: &code}},
+		event.ItemStarted{Type: event.ToolCall, Name: "read"},
+		event.ItemEnded{
+			Status: event.ItemAborted, Effects: event.EffectsNone, Cause: event.Abort(event.Interrupted, "user"),
+			Content: event.Content{Type: event.ToolCall, Survivors: []event.Process{{PID: 7, Command: "x", Why: "not permitted"}}},
+		},
+		event.JobStarted{Job: "j1", PID: 9, Command: "server"},
+	)
+}
+
+func TestScreen(t *testing.T) {
+	notices := `attempt 2 of 6 in 4 s: 529 overloaded
+→ go test␇ ./...
+  go test␇ ./...: exit code 2 after 2 s
+  read: not started
+  could not end pid 7 (x): not permitted
+server runs on as job j1 (pid 9)
+`
+	verbose := "session s in /work; permission: allow\nmodel chat/m\n"
+	for _, tt := range []struct {
+		name           string
+		format         Format
+		volume         Volume
+		stdout, stderr string
+	}{
+		{"plain", Plain, Normal, "42\n", ""},
+		{"plain, quiet", Plain, Quiet, "42\n", ""},
+		{"plain, verbose", Plain, Verbose, "42\n", verbose + notices},
+		{"terminal", Terminal, Normal, "The answer␛[1m is\n", notices},
+		{"terminal, quiet", Terminal, Quiet, "The answer␛[1m is\n", ""},
+		{"terminal, verbose", Terminal, Verbose, "The answer␛[1m is\n", verbose + "hmm\n" + notices},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			fatal := func(err error) { t.Error(err) }
+			out, err := newOutput(&stdout, fatal), newOutput(&stderr, fatal)
+			s := newScreen(out, err, Options{Format: tt.format, Volume: tt.volume})
+			for _, e := range scene() {
+				s.show(e)
+			}
+			s.finish("42")
+			if err := out.close(forever); err != nil {
+				t.Fatal(err)
+			}
+			if err := err.close(forever); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.stdout, stdout.String()); diff != "" {
+				t.Errorf("stdout (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.stderr, stderr.String()); diff != "" {
+				t.Errorf("stderr (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestCode(t *testing.T) {
+	stops := []Stop{{By: "signal:SIGTERM", Code: 143}, {By: "signal:SIGINT", Code: 130}}
+	for _, tt := range []struct {
+		cause *event.Cause
+		want  int
+	}{
+		{nil, 1},
+		{event.Complete(), 0},
+		{event.Fail(&event.Failure{}), 1},
+		{event.AbortLimit(event.LimitSteps, ""), 3},
+		{event.Abort(event.Shutdown, "signal:SIGTERM"), 143},
+		{event.Abort(event.Interrupted, "signal:SIGINT"), 130},
+		{event.Abort(event.Interrupted, "somebody else"), 1},
+	} {
+		if got := codeOf(tt.cause, stops); got != tt.want {
+			t.Errorf("codeOf(%v) = %d, want %d", tt.cause, got, tt.want)
+		}
+	}
+}
+
+func TestExhaustLine(t *testing.T) {
+	long := string(bytes.Repeat([]byte("é"), 600))
+	got := exhaustLine("s", "t", &event.Failure{
+		Name: event.NameRetryExhausted, Status: 529, URL: "http://h/v1", Body: long, Message: "<over> & out", Attempt: 6, RetryLimit: 5,
+	}, func(text string) string { return text })
+	want := `[retry-exhaust] {"session":"s","turn":"t","status":529,"url":"http://h/v1","body":"` + long[:1000] +
+		`","attempt":6,"retryLimit":5,"error":"TerminalRetryExhaustedError","message":"<over> & out"}`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

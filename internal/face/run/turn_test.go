@@ -1,0 +1,109 @@
+package run_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/model/script"
+	"github.com/settle-agent/settle/tool"
+)
+
+// turn runs a script in memory and returns what it said.
+func turn(t *testing.T, m *script.Model, o run.Options, tools ...tool.Tool) (code int, stdout, stderr string) {
+	t.Helper()
+	host, err := settle.Open(t.Context(), settle.Config{Provider: m, Model: "m", WorkDir: t.TempDir(), Permission: settle.Allow, Tools: tools})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	o.Host, o.Prompt, o.Stdout, o.Stderr = host, "hi", &out, &errs
+	code = run.Turn(context.Background(), o)
+	return code, out.String(), errs.String()
+}
+
+func newTool(t *testing.T, name string, f func(context.Context) (string, error)) tool.Tool {
+	t.Helper()
+	made, err := tool.New(name, "A tool.", func(ctx context.Context, _ struct{}) (string, error) { return f(ctx) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return lines[len(lines)-1]
+}
+
+// A panic of a tool is that call's failure; one of a provider is the turn's.
+// The record is whole either way.
+func TestPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bad := newTool(t, "bad", func(context.Context) (string, error) { panic("oh") })
+		code, stdout, stderr := turn(t, script.New(script.Call("bad", "{}"), script.Text("I see")), run.Options{Format: run.JSON}, bad)
+		if code != run.CodeCompleted || stderr != "" || !strings.Contains(lastLine(stdout), `"kind":"turn.completed"`) {
+			t.Errorf("tool: code %d, stderr %q, last line %s", code, stderr, lastLine(stdout))
+		}
+		code, stdout, stderr = turn(t, script.New(script.Panic("ah")), run.Options{Format: run.JSON})
+		if code != run.CodeFailed || !strings.HasPrefix(stderr, "settle: failed: ") || !strings.Contains(lastLine(stdout), `"kind":"turn.failed"`) {
+			t.Errorf("provider: code %d, stderr %q, last line %s", code, stderr, lastLine(stdout))
+		}
+	})
+}
+
+// A stop that comes before the turn keeps it from beginning.
+func TestStopComesFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stops := make(chan run.Stop, 1)
+		stops <- run.Stop{Reason: event.Interrupted, By: "signal:SIGINT", Code: 130}
+		m := script.New(script.Turn(script.Text("…"), script.Stall()))
+		code, _, stderr := turn(t, m, run.Options{Stops: stops})
+		if code != 130 || !strings.HasPrefix(stderr, "settle: ") {
+			t.Errorf("code %d, stderr %q", code, stderr)
+		}
+	})
+}
+
+// Whoever asks three times does not wait for a tool that cannot be ended.
+func TestThirdStopGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stops := make(chan run.Stop, 3)
+		release := make(chan struct{})
+		defer close(release)
+		deaf := newTool(t, "deaf", func(context.Context) (string, error) {
+			for range 3 {
+				stops <- run.Stop{Reason: event.Interrupted, By: "signal:SIGINT", Code: 130}
+			}
+			<-release
+			return "", nil
+		})
+		code, _, stderr := turn(t, script.New(script.Call("deaf", "{}")), run.Options{Stops: stops}, deaf)
+		if code != 130 && code != run.CodeFailed {
+			t.Errorf("code %d, stderr %q", code, stderr)
+		}
+	})
+}
+
+func TestAnswerIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kept := ""
+		code, stdout, _ := turn(t, script.New(script.Text("four", "ty-two")), run.Options{Answer: func(text string) error {
+			kept = text
+			return nil
+		}})
+		if code != 0 || kept != "fourty-two" || stdout != "fourty-two\n" {
+			t.Errorf("code %d, kept %q, stdout %q", code, kept, stdout)
+		}
+		code, _, stderr := turn(t, script.New(script.Text("lost")), run.Options{Answer: func(string) error { return errors.New("disk full") }})
+		if code != run.CodeFailed || stderr != "settle: disk full\n" {
+			t.Errorf("code %d, stderr %q", code, stderr)
+		}
+	})
+}
