@@ -65,6 +65,7 @@ The exit code is 1 if something does not work.`,
 func newVersion(s *streams) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		Long: "Print the version, the platform, and the version of Go that settle was built with.",
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprintf(s.stdout, "settle %s (%s/%s, %s)\n", version(), runtime.GOOS, runtime.GOARCH, runtime.Version())
 			return failed(err)

@@ -74,6 +74,7 @@ func newList(s *streams, where func() (string, error)) *cobra.Command {
 func newShow(s *streams, where func() (string, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: "show ID", Short: "Show what was said and done", Args: cobra.ExactArgs(1),
+		Long: "Show what was said and done in a session: the inputs, the answers, the calls with\nthe beginning of their outputs, and how each turn ended.",
 		RunE: func(_ *cobra.Command, args []string) error {
 			dataDir, err := where()
 			if err != nil {
@@ -87,6 +88,7 @@ func newShow(s *streams, where func() (string, error)) *cobra.Command {
 func newExport(s *streams, where func() (string, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: "export ID", Short: "Print the session's events, one JSON object a line", Args: cobra.ExactArgs(1),
+		Long: "Print the session's events, one JSON object a line, from the first on. This is all\nthat there is of a session; another process may be writing it meanwhile.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dataDir, err := where()
 			if err != nil {
@@ -100,6 +102,7 @@ func newExport(s *streams, where func() (string, error)) *cobra.Command {
 func newDelete(where func() (string, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: "delete ID…", Short: "Delete sessions with all that belongs to them", Args: cobra.MinimumNArgs(1),
+		Long: "Delete sessions with all that belongs to them: their logs and the long outputs of\ntheir commands. A session that is in use is not deleted. There is no way back.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dataDir, err := where()
 			if err != nil {

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/settle-agent/settle/internal/config"
+)
+
+// sections are the chapters of the reference by their titles.
+func sections(t *testing.T) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/cli.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, part := range strings.Split(string(text), "\n## ")[1:] {
+		title, body, _ := strings.Cut(part, "\n")
+		all[title] = body
+	}
+	return all
+}
+
+// cells returns what matches in the first column of a section's tables.
+func cells(section, pattern string) []string {
+	found := map[string]bool{}
+	for line := range strings.Lines(section) {
+		if !strings.HasPrefix(line, "| ") {
+			continue
+		}
+		first, _, _ := strings.Cut(line[2:], " | ")
+		for _, match := range regexp.MustCompile(pattern).FindAllString(first, -1) {
+			found[match] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// flagsOf returns the flags of a command and those below it, long and short.
+func flagsOf(cmd *cobra.Command) map[string]bool {
+	all := map[string]bool{}
+	add := func(f *pflag.Flag) {
+		if f.Name == "help" {
+			return
+		}
+		all["--"+f.Name] = true
+		if f.Shorthand != "" {
+			all["-"+f.Shorthand] = true
+		}
+	}
+	cmd.LocalFlags().VisitAll(add)
+	for _, sub := range cmd.Commands() {
+		maps.Copy(all, flagsOf(sub))
+	}
+	return all
+}
+
+// The reference names every flag of every command, and no other.
+func TestReferenceHasTheFlags(t *testing.T) {
+	chapters := sections(t)
+	settings := pflag.NewFlagSet("", pflag.ContinueOnError)
+	settingFlags(settings)
+	for _, cmd := range newRoot(system()).Commands() {
+		if cmd.Hidden || cmd.Name() == "help" || cmd.Name() == "completion" {
+			continue
+		}
+		chapter, ok := chapters[cmd.CommandPath()]
+		if !ok {
+			t.Errorf("docs/cli.md has no chapter %q", cmd.CommandPath())
+			continue
+		}
+		flags := flagsOf(cmd)
+		if strings.Contains(chapter, "the flags of `settle run` that are settings") {
+			settings.VisitAll(func(f *pflag.Flag) {
+				delete(flags, "--"+f.Name)
+				delete(flags, "-"+f.Shorthand)
+			})
+		}
+		want := slices.Sorted(maps.Keys(flags))
+		if diff := cmp.Diff(want, cells(chapter, "--?[a-zA-Z][a-z-]*"), cmp.Transformer("empty", func(s []string) []string { return append([]string{}, s...) })); diff != "" {
+			t.Errorf("%s (-flags +docs/cli.md):\n%s", cmd.CommandPath(), diff)
+		}
+		explained(t, cmd)
+	}
+}
+
+// explained checks that each command has a page of help.
+func explained(t *testing.T, cmd *cobra.Command) {
+	t.Helper()
+	if cmd.Short == "" || len(strings.Fields(cmd.Long)) < 10 {
+		t.Errorf("%s does not explain itself", cmd.CommandPath())
+	}
+	for _, sub := range cmd.Commands() {
+		explained(t, sub)
+	}
+}
+
+// The reference and the help of run name the same exit codes.
+func TestReferenceHasTheExitCodes(t *testing.T) {
+	want := []string{"0", "1", "129", "130", "141", "143", "2", "3"}
+	if diff := cmp.Diff(want, cells(sections(t)["Exit codes"], `\b[0-9]+\b`)); diff != "" {
+		t.Errorf("docs/cli.md (-want +got):\n%s", diff)
+	}
+	for _, code := range want {
+		if !regexp.MustCompile(`(?m)^  ` + code + ` +\S`).MatchString(runHelp) {
+			t.Errorf("the help of run does not name exit code %s", code)
+		}
+	}
+}
+
+// Every variable that the reference names is read, and every one that is read
+// is named.
+func TestReferenceHasTheVariables(t *testing.T) {
+	read := map[string]bool{"SSL_CERT_FILE": true, "HTTPS_PROXY": true, "HTTP_PROXY": true, "NO_PROXY": true} // by the transport
+	dir := t.TempDir()
+	r, err := config.Load(config.Input{Dir: dir, Getenv: func(name string) string {
+		read[name] = true
+		return ""
+	}, GOOS: "linux"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range r.Providers {
+		read[p.KeyEnv] = true
+	}
+	for _, other := range []string{"USERPROFILE"} {
+		delete(read, other)
+	}
+	want := slices.Sorted(maps.Keys(read))
+	if diff := cmp.Diff(want, cells(sections(t)["Environment"], "[A-Z][A-Z_]+")); diff != "" {
+		t.Errorf("(-read +docs/cli.md):\n%s", diff)
+	}
+}
+
+// Every setting that a file may have on its own is a flag.
+func TestSettingsAreFlags(t *testing.T) {
+	r, err := config.Load(config.Input{Dir: t.TempDir(), Getenv: func(string) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := pflag.NewFlagSet("", pflag.ContinueOnError)
+	settingFlags(settings)
+	for _, l := range r.Lines() {
+		if !strings.Contains(l.Key, ".") && settings.Lookup(strings.ReplaceAll(l.Key, "_", "-")) == nil {
+			t.Errorf("setting %q is no flag", l.Key)
+		}
+	}
+}
