@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // Close ends the running turn with the reason (shutdown if empty), then all
@@ -21,7 +22,7 @@ func (s *Session) Close(ctx context.Context, reason event.Reason, by string) err
 	err := s.do(ctx, func() {
 		s.closing = append(s.closing, answer)
 		if s.running != nil {
-			s.interrupt(event.Abort(reason, by), "")
+			s.end(event.Abort(reason, by), "")
 			return
 		}
 		s.finish()
@@ -51,22 +52,20 @@ func (s *Session) open() (what string) {
 	return what
 }
 
-// closeTimeout bounds the end of what tools left running and of the log.
+// closeTimeout bounds the end of what tools left running, and then that of the
+// log.
 const closeTimeout = 10 * time.Second
 
 // finish closes the session: no turn runs any more.
 func (s *Session) finish() {
 	s.closed = true
 	cause := event.Abort(event.Shutdown, "host")
-	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
-	defer cancel()
-	var left error
-	if s.config.BeforeClose != nil {
-		left = s.config.BeforeClose(ctx)
-	}
+	left := s.beforeClose()
 	err := s.log().Update(func(state event.State) []event.Event {
 		return append(event.Closings(state, cause), event.Event{By: "host", Data: event.SessionClosed{}})
 	})
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
 	err = errors.Join(left, err, s.log().Close(ctx))
 	for _, waiters := range s.early {
 		for _, w := range waiters {
@@ -75,5 +74,26 @@ func (s *Session) finish() {
 	}
 	for _, c := range s.closing {
 		c <- err
+	}
+}
+
+// beforeClose ends what the tools left running, within a bound.
+func (s *Session) beforeClose() error {
+	if s.config.BeforeClose == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	done := make(chan error, 1)
+	// Ends when BeforeClose returns; nothing waits for one that ignores its
+	// context.
+	go func() {
+		done <- scope.Guard(func() error { return s.config.BeforeClose(ctx) }) // never blocks: room for one
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("cannot end what the tools left running: it did not stop within %v", closeTimeout)
 	}
 }

@@ -23,7 +23,7 @@ type Input struct {
 // Receipt says where the log has an input.
 type Receipt struct {
 	Input string
-	// Seq is the number of the event that accepted it.
+	// Seq is the number of the event that accepted it; 0 if Again.
 	Seq uint64
 	// Again says that the id was accepted before; nothing was added.
 	Again bool
@@ -56,9 +56,13 @@ func (s *Session) Submit(ctx context.Context, in Input) (Receipt, error) {
 	if err != nil {
 		return Receipt{}, err
 	}
-	// The actor has taken it: a disk write is all that this waits for.
-	a := <-answers
-	return a.receipt, a.err
+	// The actor has taken it: this waits for a disk to write.
+	select {
+	case a := <-answers:
+		return a.receipt, a.err
+	case <-ctx.Done():
+		return Receipt{}, fmt.Errorf("cannot tell whether the input was accepted: %w", context.Cause(ctx))
+	}
 }
 
 // accept writes the input down and starts what there is to start.
@@ -76,7 +80,7 @@ func (s *Session) accept(in Input) (Receipt, error) {
 			r.Input = freshInput(state)
 		}
 		if state.Accepted(r.Input) {
-			r.Again = true
+			r.Seq, r.Again = 0, true
 			return nil
 		}
 		return []event.Event{{By: in.By, Data: event.InputAccepted{Input: r.Input, Text: in.Text, Images: in.Images, Mode: in.Mode}}}
@@ -84,11 +88,14 @@ func (s *Session) accept(in Input) (Receipt, error) {
 	if err != nil {
 		return Receipt{}, fmt.Errorf("cannot accept the input: %w", err)
 	}
+	if r.Again {
+		return r, nil
+	}
 	if in.Mode == event.Replace && s.running != nil {
-		s.interrupt(event.Abort(event.Replaced, in.By), "")
+		s.end(event.Abort(event.Replaced, in.By), "")
 	}
 	s.startNext()
-	s.interruptEarly(r.Input)
+	s.arrived(r.Input)
 	return r, nil
 }
 

@@ -2,7 +2,7 @@ package session
 
 import (
 	"context"
-	"slices"
+	"sync/atomic"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/turn"
@@ -30,18 +30,26 @@ type running struct {
 // waiter is a caller that waits for a turn's end.
 type waiter struct {
 	cause  *event.Cause
+	input  string // that is meant; "" for the turn that runs
+	hurry  bool
+	gone   atomic.Bool  // it does not wait any more
 	answer chan Outcome // room for one
 }
 
 // startNext starts a turn if none runs and an input waits to be run.
 func (s *Session) startNext() {
-	if s.running != nil || len(s.closing) > 0 || s.log().Err() != nil {
+	if s.running != nil || len(s.closing) > 0 {
+		return
+	}
+	if s.log().Err() != nil {
+		s.hold(func(event.Input) bool { return true }, &event.Cause{}) // C19: shown as what it is
 		return
 	}
 	c := s.config.Turn
 	var id string
+	var inputs []string
 	err := s.log().Update(func(state event.State) []event.Event {
-		inputs := next(state)
+		inputs = next(state)
 		if len(inputs) == 0 || state.Running() != nil {
 			return nil
 		}
@@ -57,7 +65,7 @@ func (s *Session) startNext() {
 		}
 		return
 	}
-	s.run(c, id)
+	s.run(c, id, inputs)
 }
 
 // by returns who sent the last of the inputs.
@@ -70,18 +78,21 @@ func by(state event.State, inputs []string) string {
 	return ""
 }
 
-func (s *Session) run(c turn.Config, id string) {
+func (s *Session) run(c turn.Config, id string, inputs []string) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	r := &running{id: id, cancel: cancel, hurry: make(chan struct{}), ended: make(chan struct{})}
 	s.running = r
 	c.Log, c.Calls, c.Hurry = s.log(), &s.calls, r.hurry
+	for _, input := range inputs {
+		s.arrived(input) // C10: before the first attempt can start
+	}
 	// The actor waits for it: loop does not end while a turn runs.
 	go func() {
 		defer close(r.ended)
 		cause, err := turn.Run(ctx, c, id)
 		r.cause = cause
 		if err != nil {
-			s.config.Logger.Error("a turn ended with an error beside it", "turn", id, "error", err)
+			s.config.Logger.Error("a turn ended with an error beside it", "turn", id, "error", c.Redact.Diagnostic(err.Error()))
 		}
 	}()
 }
@@ -102,111 +113,4 @@ func (s *Session) turnEnded() {
 		return
 	}
 	s.startNext()
-}
-
-// Request asks for an end.
-type Request struct {
-	// By says who asks.
-	By string
-	// Reason is why; "" means interrupted.
-	Reason event.Reason
-	// Input, if set, is the input that is meant: if it has not been accepted
-	// yet, the request waits for it.
-	Input string
-	// Hurry skips the grace.
-	Hurry bool
-}
-
-// Interrupt ends the running turn and returns how it ended, after its terminal
-// event is in the log (C10); the turn may have completed instead. If nothing
-// runs and no input is named that is still to come, it returns at once with
-// an empty Outcome.
-func (s *Session) Interrupt(ctx context.Context, r Request) (Outcome, error) {
-	reason := r.Reason
-	if reason == "" {
-		reason = event.Interrupted
-	}
-	w := &waiter{cause: event.Abort(reason, r.By), answer: make(chan Outcome, 1)}
-	if err := s.do(ctx, func() { s.takeInterrupt(r, w) }); err != nil {
-		return Outcome{}, err
-	}
-	select {
-	case o := <-w.answer:
-		return o, nil
-	case <-ctx.Done():
-		_ = s.do(context.WithoutCancel(ctx), func() { s.forget(r.Input, w) })
-		return Outcome{}, context.Cause(ctx)
-	}
-}
-
-func (s *Session) takeInterrupt(r Request, w *waiter) {
-	s.startNext() // what was accepted before is covered
-	if s.running == nil {
-		if r.Input == "" || s.accepted(r.Input) {
-			w.answer <- Outcome{}
-			return
-		}
-		s.early[r.Input] = append(s.early[r.Input], w)
-		return
-	}
-	s.interrupt(w.cause, r.Input)
-	s.running.waiters = append(s.running.waiters, w)
-	if r.Hurry && !s.running.hurried {
-		s.running.hurried = true
-		close(s.running.hurry)
-	}
-}
-
-// interrupt cancels the running turn, in one step with recording the request,
-// so that nothing starts in between; the first cause stays.
-func (s *Session) interrupt(cause *event.Cause, input string) {
-	r := s.running
-	_ = s.log().Update(func(state event.State) []event.Event {
-		t := state.Running()
-		if t == nil || t.ID != r.id {
-			return nil
-		}
-		r.cancel(cause)
-		return []event.Event{{Turn: r.id, By: cause.By, Data: event.InterruptRequested{Reason: cause.Reason, Input: input}}}
-	}) // a journal that fails ends the turn by itself
-	r.cancel(cause) // also where the log takes no more
-}
-
-// interruptEarly serves the requests that came before the input they name.
-func (s *Session) interruptEarly(input string) {
-	waiters := s.early[input]
-	delete(s.early, input)
-	for _, w := range waiters {
-		if s.running == nil {
-			w.answer <- Outcome{}
-			continue
-		}
-		s.interrupt(w.cause, input)
-		s.running.waiters = append(s.running.waiters, w)
-	}
-}
-
-// forget drops a waiter that no longer waits.
-func (s *Session) forget(input string, w *waiter) {
-	drop := func(list []*waiter) []*waiter {
-		return slices.DeleteFunc(list, func(x *waiter) bool { return x == w })
-	}
-	s.early[input] = drop(s.early[input])
-	if len(s.early[input]) == 0 {
-		delete(s.early, input)
-	}
-	if s.running != nil {
-		s.running.waiters = drop(s.running.waiters)
-	}
-}
-
-func (s *Session) accepted(input string) (is bool) {
-	s.log().View(func(state event.State) { is = state.Accepted(input) })
-	return is
-}
-
-// Cancel cancels a single call of the running turn, which goes on without it,
-// and reports whether the call was running.
-func (s *Session) Cancel(item, by string) bool {
-	return s.calls.Cancel(item, event.Abort(event.Interrupted, by))
 }

@@ -1,0 +1,202 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/session"
+	"github.com/settle-agent/settle/internal/turn"
+	"github.com/settle-agent/settle/model/script"
+	"github.com/settle-agent/settle/tool"
+)
+
+func (b *bench) send(id, text string, mode event.Mode) session.Receipt {
+	b.t.Helper()
+	r, err := b.Submit(b.t.Context(), session.Input{ID: id, Text: text, Mode: mode, By: "user"})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return r
+}
+
+// TestAnInterruptThatNamesAnInputEndsNoOtherTurn: C10, what is named is what
+// is meant.
+func TestAnInterruptThatNamesAnInputEndsNoOtherTurn(t *testing.T) {
+	bubble(t, "its turn is over", func(t *testing.T) {
+		b := fresh(t, slow("1", "2"))
+		b.send("first", "a", "")
+		b.send("second", "b", "")
+		time.Sleep(15 * time.Second) // the second turn runs
+		o, err := b.Interrupt(t.Context(), session.Request{By: "user", Input: "first"})
+		if err != nil || o.Turn != "t000001" || o.Cause == nil || o.Cause.Outcome != event.Completed {
+			t.Errorf("%+v, %v", o, err)
+		}
+		time.Sleep(time.Minute)
+		b.want([]string{"a: completed", "b: completed"})
+	})
+	bubble(t, "it waits behind another turn", func(t *testing.T) {
+		b := fresh(t, slow("1", "2"))
+		b.send("first", "a", "")
+		b.send("second", "b", "")
+		time.Sleep(time.Second)
+		begin := time.Now()
+		o, err := b.Interrupt(t.Context(), session.Request{By: "user", Input: "second"})
+		if err != nil || o.Cause != nil || time.Since(begin) != 0 {
+			t.Errorf("%+v, %v, after %v", o, err, time.Since(begin))
+		}
+		time.Sleep(time.Minute)
+		b.want([]string{"a: completed"}, "b held")
+	})
+	bubble(t, "it is still to come while another turn runs", func(t *testing.T) {
+		b := fresh(t, slow("1", "2"))
+		b.send("first", "a", "")
+		time.Sleep(time.Second)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if o, err := b.Interrupt(t.Context(), session.Request{By: "user", Input: "second"}); err != nil || o.Cause != nil {
+				t.Errorf("%+v, %v", o, err)
+			}
+		})
+		synctest.Wait()
+		b.send("second", "b", "")
+		wg.Wait()
+		time.Sleep(time.Minute)
+		b.want([]string{"a: completed"}, "b held")
+	})
+	bubble(t, "its turn runs", func(t *testing.T) {
+		b := fresh(t, slow("1"))
+		b.send("first", "a", "")
+		time.Sleep(time.Second)
+		if o, err := b.Interrupt(t.Context(), session.Request{By: "user", Input: "first"}); err != nil || o.Turn != "t000001" {
+			t.Errorf("%+v, %v", o, err)
+		}
+		b.want([]string{"a: aborted interrupted"})
+	})
+}
+
+// TestAnEarlyInterruptLeavesNoRoomForAnAttempt: C10, turn.started and then
+// turn.aborted, with no attempt, however the goroutines are scheduled.
+func TestAnEarlyInterruptLeavesNoRoomForAnAttempt(t *testing.T) {
+	for range 50 {
+		synctest.Test(t, func(t *testing.T) {
+			m := script.New().Otherwise(script.Text("1"))
+			b := fresh(t, m)
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				if _, err := b.Interrupt(t.Context(), session.Request{By: "user", Input: "mine"}); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+			b.send("mine", "a", "")
+			wg.Wait()
+			if n := len(m.Requests()); n != 0 {
+				t.Errorf("%d requests were sent", n)
+			}
+			b.want([]string{"a: aborted interrupted"})
+		})
+	}
+}
+
+// TestAnInputSentAgainChangesNothing: C19, not even where it would replace.
+func TestAnInputSentAgainChangesNothing(t *testing.T) {
+	bubble(t, "replace", func(t *testing.T) {
+		b := fresh(t, slow("1", "2"))
+		first := b.send("mine", "a", event.Replace)
+		time.Sleep(time.Second)
+		if r := b.send("mine", "a", event.Replace); !r.Again || r.Seq > first.Seq {
+			t.Errorf("%+v, first %+v: its events begin after it was accepted", r, first)
+		}
+		time.Sleep(time.Minute)
+		b.want([]string{"a: completed"})
+	})
+}
+
+// hung is a disk whose writes do not return until it is let go.
+type hung struct {
+	disk
+	gate chan struct{}
+}
+
+func (h *hung) Append(batch []event.Event, sync journal.Sync) error {
+	for _, e := range batch {
+		if _, ok := e.Data.(event.InputAccepted); ok {
+			<-h.gate
+		}
+	}
+	return h.disk.Append(batch, sync)
+}
+
+// TestTheContextBoundsACall, though the disk hangs.
+func TestTheContextBoundsACall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		set, err := tool.NewSet()
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := &hung{gate: make(chan struct{})}
+		s, err := session.Open(session.Config{
+			Log: journal.New(h, event.State{Session: "s"}), Turn: turn.Config{Provider: slow("1"), Tools: set},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, call := range map[string]func(context.Context) error{
+			"Submit":    func(ctx context.Context) error { _, err := s.Submit(ctx, session.Input{Text: "a"}); return err },
+			"Interrupt": func(ctx context.Context) error { _, err := s.Interrupt(ctx, session.Request{Input: "x"}); return err },
+		} {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			begin := time.Now()
+			if err := call(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) != time.Second {
+				t.Errorf("%s: %v after %v", name, err, time.Since(begin))
+			}
+			cancel()
+		}
+		close(h.gate)
+		if err := s.Close(t.Context(), "", "test"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestABrokenCloserKeepsNothingOpen: what tools leave running is the closer's;
+// the log is closed whatever becomes of it.
+func TestABrokenCloserKeepsNothingOpen(t *testing.T) {
+	for name, closer := range map[string]func(release chan struct{}) error{
+		"panics":      func(chan struct{}) error { panic("closer") },
+		"never comes": func(release chan struct{}) error { <-release; return nil },
+	} {
+		bubble(t, name, func(t *testing.T) {
+			set, err := tool.NewSet()
+			if err != nil {
+				t.Fatal(err)
+			}
+			release := make(chan struct{})
+			defer close(release)
+			s, err := session.Open(session.Config{
+				Log:         journal.NewMemory("s"),
+				BeforeClose: func(context.Context) error { return closer(release) },
+				Turn:        turn.Config{Provider: slow("1"), Tools: set},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			if err := s.Close(ctx, "", "test"); err == nil || ctx.Err() != nil {
+				t.Errorf("closing: %v, %v", err, ctx.Err())
+			}
+			s.Log().View(func(state event.State) {
+				if state.Open {
+					t.Error("the session is open")
+				}
+			})
+		})
+	}
+}
