@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -93,8 +94,8 @@ func newRun(s *streams) *cobra.Command {
 func settingFlags(flags *pflag.FlagSet) {
 	flags.StringP("model", "m", "", "model to use, as `PROVIDER/NAME`")
 	flags.String("base-url", "", "address of the provider's server, as `URL`")
-	flags.String("effort", "", "how much the model thinks: none, minimal, low, medium, high, xhigh, max")
-	flags.String("permission", "", "what calls that change something may do: allow or deny")
+	flags.String("effort", "", "how much the model thinks, as `LEVEL`: none, minimal, low, medium, high, xhigh, max")
+	flags.String("permission", "", "what calls that change something may do, as `POLICY`: allow or deny")
 	flags.String("max-steps", "", "end the turn after `N` responses of the model; 0: no limit")
 	flags.String("max-repeats", "", "end the turn at the `N`th equal call with an equal result; 0: off")
 	flags.String("timeout", "", "end the turn after `DURATION`, such as 90s or 10m; 0: no limit")
@@ -105,13 +106,13 @@ func settingFlags(flags *pflag.FlagSet) {
 	flags.String("retry-for", "", "try an overloaded provider again for `DURATION`")
 	flags.String("tools", "", "tools to offer, as `NAMES` with commas; \"\": none")
 	flags.String("pass-env", "", "variables with providers' keys that commands may see, as `NAMES` with commas")
-	flags.String("data-dir", "", "directory for sessions and logs")
-	flags.String("log-level", "", "what the log in the data directory gets: debug, info, warn, error")
+	flags.String("data-dir", "", "keep sessions and logs in `DIR`")
+	flags.String("log-level", "", "what the log in the data directory gets, as `LEVEL`: debug, info, warn, error")
 }
 
 func (f *runFlags) define(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.dir, "cwd", "C", ".", "work in `DIR`")
-	flags.StringVar(&f.json, "json", "", "print one event a line; --json=deltas prints the deltas too")
+	flags.StringVar(&f.json, "json", "", "print one event a line; with `deltas`, those of texts too")
 	flags.Lookup("json").NoOptDefVal = "events"
 	flags.StringVarP(&f.output, "output-last-message", "o", "", "write the final answer to `FILE` as well")
 	flags.StringVar(&f.session, "session", "", "go on with the session `ID`, or begin it")
@@ -243,7 +244,7 @@ func (f *runFlags) agent(s *streams, r *config.Resolved, dir string) agent.Optio
 // options says how to show it.
 func (f *runFlags) options(s *streams, a *agent.Agent, r *config.Resolved) (run.Options, error) {
 	o := run.Options{
-		Session: f.session, Stdout: s.stdout, Stderr: s.stderr, Notes: a.Notes, Mask: a.Redact.Diagnostic,
+		Session: f.session, Stdout: s.stdout, Stderr: s.stderr, Notes: a.Notes, Mask: a.Redact.Diagnostic, Exit: os.Exit,
 	}
 	switch {
 	case f.quiet:

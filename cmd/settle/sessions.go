@@ -20,7 +20,7 @@ func newSessions(s *streams) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	dataDir := cmd.PersistentFlags().String("data-dir", "", "directory for sessions and logs")
+	dataDir := cmd.PersistentFlags().String("data-dir", "", "keep sessions and logs in `DIR`")
 	where := func() (string, error) {
 		flags := map[string]string{}
 		if *dataDir != "" {

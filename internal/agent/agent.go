@@ -129,8 +129,13 @@ func (o Options) model(ctx context.Context, a *Agent) error {
 	c.Secrets = append(c.Secrets, key)
 	table := models(o.Settings, choice.Provider.Name)
 	known, isKnown := table.Lookup(choice.Model)
+	endpoint := o.endpoint(choice, key)
+	if known.Window == 0 {
+		known.Window = window(ctx, choice.Provider, endpoint, choice.Model)
+	}
 	a.Choice = choice
-	c.Provider, c.ProviderName, c.Model = o.provider(choice, key, table), choice.Provider.Name, choice.Model
+	c.Provider = limit(provider(choice.Provider.Wire, endpoint, table), choice.Provider.MaxConcurrent)
+	c.ProviderName, c.Model = choice.Provider.Name, choice.Model
 	c.Traits = traits(choice.Provider.Wire, known, isKnown)
 	c.Bounds = bounds(o.Settings.Watchdog(choice.Provider))
 	return nil
@@ -189,10 +194,16 @@ func promptFile(path string) (string, error) {
 	return string(text), nil
 }
 
+// gitTimeout bounds git: what it has to say of a large repository is not worth
+// waiting for.
+const gitTimeout = 250 * time.Millisecond
+
 // git runs git in custody. It must not ask for anything.
 func git(environ []string) prompt.Git {
 	env := append(slices.Clone(environ), "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")
 	return func(ctx context.Context, dir string, args ...string) (string, error) {
+		ctx, cancel := context.WithTimeout(ctx, gitTimeout)
+		defer cancel()
 		out, err := proc.Run(ctx, proc.Command{Argv: append([]string{"git"}, args...), Dir: dir, Env: env})
 		switch {
 		case err != nil:

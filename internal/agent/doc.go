@@ -8,5 +8,5 @@
 //
 // Everything here happens before a model request is made, and what is wrong is
 // an error for which the command line exits with 2. Nothing is asked of the
-// network.
+// network, but for the window of a model that only its own local server knows.
 package agent

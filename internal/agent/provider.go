@@ -44,9 +44,8 @@ func firstLine(text []byte) string {
 	return line
 }
 
-// provider returns what speaks to the chosen model. The base URL of the choice
-// is set.
-func (o Options) provider(c config.Choice, key string, models catalog.Table) model.Provider {
+// endpoint is how to reach the chosen provider.
+func (o Options) endpoint(c config.Choice, key string) transport.Endpoint {
 	endpoint := transport.Endpoint{
 		BaseURL: c.Provider.BaseURL, Key: transport.StaticKey(key),
 		Header: http.Header{}, Query: url.Values{}, Extra: c.Provider.ExtraBody,
@@ -58,7 +57,12 @@ func (o Options) provider(c config.Choice, key string, models catalog.Table) mod
 	for name, value := range c.Provider.Query {
 		endpoint.Query.Set(name, value)
 	}
-	switch c.Provider.Wire {
+	return endpoint
+}
+
+// provider returns what speaks the wire format.
+func provider(wire config.Wire, endpoint transport.Endpoint, models catalog.Table) model.Provider {
+	switch wire {
 	case config.WireAnthropic:
 		return anthropic.New(anthropic.Options{Endpoint: endpoint, Models: models})
 	case config.WireOpenAI:

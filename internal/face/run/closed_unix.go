@@ -12,3 +12,6 @@ import (
 func closed(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.EBADF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, os.ErrClosed)
 }
+
+// hungUp reports whether a write failed since the terminal is gone.
+func hungUp(err error) bool { return errors.Is(err, syscall.EIO) }

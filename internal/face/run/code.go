@@ -9,6 +9,8 @@ const (
 	// CodeUsage: no model request was made.
 	CodeUsage = 2
 	CodeLimit = 3
+	// CodeHangup is what a shell reports for SIGHUP: the terminal went away.
+	CodeHangup = 129
 	// CodeStdoutClosed is what a shell reports for SIGPIPE.
 	CodeStdoutClosed = 141
 )

@@ -63,6 +63,9 @@ type Options struct {
 	// Ended, if set, is called when the turn has ended and what was shown is
 	// out, with the session still open.
 	Ended func(*settle.Session)
+	// Exit, if set, ends the process; it is called if the turn has ended and
+	// something other than a reader of Stdout is in the way.
+	Exit func(code int)
 	// Mask masks secrets in what is said on standard error; nil for none.
 	Mask func(string) string
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"time"
 
@@ -202,12 +203,35 @@ func (o *output) lastMove(began time.Time) time.Time {
 }
 
 // stopFor is what a broken standard output means for the turn.
-func stopFor(err error) Stop {
+func stopFor(err error, kind outputKind) Stop {
 	stop := Stop{Reason: event.Shutdown, By: "stdout", Code: CodeFailed}
-	if closed(err) {
+	switch {
+	case kind == onDevice && (closed(err) || hungUp(err)):
+		// SIGHUP may be on its way, and be too late to say so.
+		stop.Code, stop.Err = CodeHangup, errors.New("the terminal went away")
+	case closed(err):
 		stop.Code, stop.Err = CodeStdoutClosed, fmt.Errorf("standard output was closed: %w", err)
-	} else {
+	default:
 		stop.Err = fmt.Errorf("cannot write to standard output: %w", err)
 	}
 	return stop
+}
+
+// outputKind says what standard output is.
+type outputKind string
+
+const (
+	onFile   outputKind = "file"   // or a pipe, or memory
+	onDevice outputKind = "device" // a terminal, mostly
+)
+
+func kindOf(w io.Writer) outputKind {
+	f, ok := w.(*os.File)
+	if !ok {
+		return onFile
+	}
+	if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+		return onDevice
+	}
+	return onFile
 }

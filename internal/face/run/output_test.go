@@ -105,7 +105,7 @@ func TestOutputBreaks(t *testing.T) {
 	o := newOutput(writer, func(err error) { broken <- err })
 	_ = reader.CloseWithError(syscall.EPIPE)
 	o.write(text("x"))
-	stop := stopFor(<-broken)
+	stop := stopFor(<-broken, onFile)
 	if stop.Code != CodeStdoutClosed {
 		t.Errorf("code %d", stop.Code)
 	}
@@ -116,8 +116,11 @@ func TestOutputBreaks(t *testing.T) {
 	if err := o.close(forever); !errors.Is(err, syscall.EPIPE) {
 		t.Errorf("got %v", err)
 	}
-	if stop := stopFor(syscall.ENOSPC); stop.Code != CodeFailed || !strings.Contains(stop.Err.Error(), "cannot write to standard output") {
+	if stop := stopFor(syscall.ENOSPC, onDevice); stop.Code != CodeFailed || !strings.Contains(stop.Err.Error(), "cannot write to standard output") {
 		t.Errorf("full disk: %+v", stop)
+	}
+	if stop := stopFor(syscall.EIO, onDevice); stop.Code != CodeHangup {
+		t.Errorf("hangup: %+v", stop)
 	}
 }
 

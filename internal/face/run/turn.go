@@ -20,7 +20,12 @@ const (
 	// patience is how long a reader may leave standard output unread before
 	// the rest is given up, shortPatience once somebody asked for the end.
 	patience      = 10 * time.Second
-	shortPatience = time.Second
+	shortPatience = 400 * time.Millisecond
+	// lastPatience is for standard error, which has the last words.
+	lastPatience = 200 * time.Millisecond
+	// exitTimeout is from the turn's end to the process's where something other
+	// than a reader of standard output is in the way, such as a disk that hangs.
+	exitTimeout = 1900 * time.Millisecond
 )
 
 // view shows events.
@@ -36,7 +41,10 @@ type runner struct {
 	out, err *output
 	view     view
 	stop     *stopper
+	gone     chan struct{} // closed when Turn returns
 	printed  chan struct{} // closed when the terminal event was shown, or nothing will be
+	failure  *event.Failure
+	lost     bool // nobody reads standard output any more
 }
 
 // Turn runs one turn to its end, shows it, closes the host and returns the exit
@@ -44,17 +52,20 @@ type runner struct {
 func Turn(ctx context.Context, o Options) (code int) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r := &runner{Options: o, stop: newStopper(cancel), printed: make(chan struct{})}
+	r := &runner{Options: o, stop: newStopper(cancel), printed: make(chan struct{}), gone: make(chan struct{})}
+	defer close(r.gone)
 	if r.Mask == nil {
 		r.Mask = func(text string) string { return text }
 	}
-	r.out = newOutput(o.Stdout, func(err error) { r.stop.stop(stopFor(err)) })
+	kind := kindOf(o.Stdout)
+	broken := func(err error) { r.stop.stop(stopFor(err, kind)) }
+	r.out = newOutput(o.Stdout, broken)
 	r.err = newOutput(o.Stderr, func(error) {}) // there is nobody left to tell
 	listening, deaf := context.WithCancel(context.WithoutCancel(ctx))
 	defer deaf()
 	go r.stop.listen(listening, o.Stops) // ends when Turn returns
 	if f, ok := o.Stdout.(*os.File); ok {
-		defer watchClosed(f, func(err error) { r.stop.stop(stopFor(err)) })()
+		defer watchClosed(f, broken)()
 	}
 	r.view = r.newView()
 	code = r.run(ctx)
@@ -97,7 +108,25 @@ func (r *runner) run(ctx context.Context) int {
 		r.say("%v", err)
 		return CodeFailed
 	}
+	go r.guard(codeOf(outcome.Cause, r.stop.all())) // ends with Turn, or with the process
 	return r.ended(session, outcome)
+}
+
+// guard ends the process if the way out is blocked.
+func (r *runner) guard(code int) {
+	timer := time.NewTimer(exitTimeout)
+	defer timer.Stop()
+	for {
+		select {
+		case <-r.gone:
+			return
+		case <-timer.C:
+		}
+		if r.Exit != nil && (r.patience() != patience || !r.out.busy()) {
+			r.Exit(code)
+		}
+		timer.Reset(pollDelay)
+	}
 }
 
 // wait waits for the turn's end, or until a third signal says not to.
@@ -142,7 +171,7 @@ func (r *runner) ended(session *settle.Session, o settle.Outcome) int {
 	if o.Completed() {
 		answer = o.Answer
 	}
-	if unshown == nil {
+	if r.lost = unshown != nil; !r.lost {
 		r.view.finish(answer) // the printer is done with it
 	}
 	switch {
@@ -171,6 +200,7 @@ func (r *runner) ended(session *settle.Session, o settle.Outcome) int {
 // explain says why a turn did not complete.
 func (r *runner) explain(session string, o settle.Outcome) {
 	if f := o.Cause.Failure; f != nil {
+		r.failure = f
 		if f.Name == event.NameRetryExhausted && r.Format != Terminal {
 			r.line(exhaustLine(session, o.Turn, f, r.printable))
 		}
@@ -210,22 +240,31 @@ func (r *runner) refused(err error) int {
 func (r *runner) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	if err := r.Host.Close(ctx); err != nil {
+	if err := r.Host.Close(ctx); err != nil && !r.told(err) {
 		r.say("%v", err)
 	}
 }
 
+// told reports whether an error was the turn's already.
+func (r *runner) told(err error) bool {
+	return r.failure != nil && r.failure.Name == event.NameJournal && strings.Contains(r.failure.Message, err.Error())
+}
+
 // leave lets the output go out and returns the code.
 func (r *runner) leave(code int) int {
-	if err := r.out.close(r.patience); err != nil {
+	wait := r.patience
+	if r.lost {
+		wait = func() time.Duration { return 0 }
+	}
+	if err := r.out.close(wait); err != nil {
 		switch {
-		case closed(err):
+		case closed(err) && kindOf(r.Stdout) == onFile:
 			code = CodeStdoutClosed
 		case code == CodeCompleted:
 			code = r.unshown(err)
 		}
 	}
-	_ = r.err.close(func() time.Duration { return shortPatience / 2 })
+	_ = r.err.close(func() time.Duration { return lastPatience })
 	return code
 }
 

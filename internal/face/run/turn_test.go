@@ -107,3 +107,22 @@ func TestAnswerIsKept(t *testing.T) {
 		}
 	})
 }
+
+// Something other than a reader is in the way out, such as a disk that hangs:
+// the process ends all the same, with the turn's code.
+func TestExitIsNotBlocked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		forced := make(chan int)
+		var got int
+		code, _, _ := turn(t, script.New(script.Text("done")), run.Options{
+			Answer: func(string) error {
+				got = <-forced
+				return nil
+			},
+			Exit: func(code int) { forced <- code },
+		})
+		if code != 0 || got != 0 {
+			t.Errorf("code %d, forced with %d", code, got)
+		}
+	})
+}

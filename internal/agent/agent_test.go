@@ -1,0 +1,325 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/model/script"
+	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/tool"
+)
+
+func TestMain(m *testing.M) {
+	proc.RunAsWarden()
+	os.Exit(m.Run())
+}
+
+// resolve loads a configuration of flags, an environment, and the user's file.
+func resolve(t *testing.T, dir string, flags, env map[string]string, file string) *config.Resolved {
+	t.Helper()
+	home := t.TempDir()
+	if file != "" {
+		path := filepath.Join(home, ".config", "settle", "config.toml")
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := config.Load(config.Input{Dir: dir, Flags: flags, GOOS: "linux", Getenv: func(name string) string {
+		if name == "HOME" {
+			return home
+		}
+		return env[name]
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func make1(t *testing.T, r *config.Resolved, change func(*Options)) *Agent {
+	t.Helper()
+	o := Options{Settings: r, Dir: t.TempDir(), Environ: os.Environ(), Getenv: os.Getenv, Permission: settle.Allow, Release: "allow"}
+	if change != nil {
+		change(&o)
+	}
+	a, err := New(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func TestNew(t *testing.T) {
+	env := map[string]string{"OPENAI_API_KEY": "sk-0123456789abcdefghij"}
+	a := make1(t, resolve(t, "/", map[string]string{"max_steps": "7", "max_repeats": "0", "stall_timeout": "0", "retries": "0", "retry_for": "0"}, env, ""), nil)
+	c := a.Config
+	if c.ProviderName != "openai" || c.Model == "" || c.Permission != settle.Allow {
+		t.Errorf("model %s/%s, permission %s", c.ProviderName, c.Model, c.Permission)
+	}
+	if diff := cmp.Diff(settle.Limits{Steps: 7, Repeats: -1}, c.Limits); diff != "" {
+		t.Errorf("limits (-want +got):\n%s", diff)
+	}
+	if c.Retry.Retries == nil || *c.Retry.Retries != 0 || c.Retry.RetryFor >= 0 {
+		t.Errorf("retry %+v", c.Retry)
+	}
+	if c.Bounds.Stall >= 0 || c.Bounds.Header != 10*time.Minute {
+		t.Errorf("bounds %+v", c.Bounds)
+	}
+	if c.Traits.Window == 0 || !c.Traits.TextAfterCalls {
+		t.Errorf("traits %+v", c.Traits)
+	}
+	if got := a.Redact.String("the key is sk-0123456789abcdefghij"); strings.Contains(got, "0123456789") {
+		t.Errorf("the key is shown: %s", got)
+	}
+	if !strings.Contains(c.System, "settle") {
+		t.Errorf("system prompt %q", c.System)
+	}
+}
+
+// What the user knows about a model beats the table, and counts for its
+// provider only.
+func TestOwnModels(t *testing.T) {
+	file := `
+model = "mine/some/model"
+[providers.mine]
+wire = "chat"
+base_url = "https://mine.example/v1"
+key_command = ["echo", "key-0123456789-abcdef"]
+limits = { max_concurrent = 1 }
+[models."mine/some/model"]
+window = 1234
+images = false
+`
+	a := make1(t, resolve(t, "/", nil, nil, file), nil)
+	want := settle.Traits{Window: 1234, NoImages: true, UnsealedReasoning: true}
+	if diff := cmp.Diff(want, a.Config.Traits); diff != "" {
+		t.Errorf("traits (-want +got):\n%s", diff)
+	}
+	if got := a.Redact.String("key-0123456789-abcdef"); strings.Contains(got, "0123456789") {
+		t.Errorf("what key_command printed is shown: %s", got)
+	}
+	if _, ok := a.Config.Provider.(*limited); !ok {
+		t.Errorf("the provider is not limited: %T", a.Config.Provider)
+	}
+	for _, wrong := range []string{`["false"]`, `["true"]`, `["no-such-program-anywhere"]`} {
+		_, err := New(t.Context(), Options{
+			Settings: resolve(t, "/", nil, nil, strings.Replace(file, `["echo", "key-0123456789-abcdef"]`, wrong, 1)), Dir: "/",
+			Environ: os.Environ(), Getenv: os.Getenv,
+		})
+		var keyless *config.KeyError
+		if !errors.As(err, &keyless) {
+			t.Errorf("key_command %s: %v", wrong, err)
+		}
+	}
+}
+
+func TestWindowOfALocalServer(t *testing.T) {
+	server := settletest.NewServer(t, settletest.Script())
+	r := resolve(t, "/", map[string]string{"model": "chat/anything", "base_url": server.OpenAI()}, nil, "")
+	make1(t, r, nil) // asks, and takes no answer for an answer
+	if n := len(server.Exchanges()); n != 0 {
+		t.Errorf("a model was asked %d times", n)
+	}
+}
+
+func TestOffered(t *testing.T) {
+	for _, tt := range []struct {
+		chosen []string
+		model  string
+		want   string
+		wrong  bool
+	}{
+		{nil, "claude-opus-5-5", "shell job read write edit glob grep list", false},
+		{nil, "gpt-5", "shell job read write apply_patch glob grep list", false},
+		{nil, "openai/GPT-5-codex", "shell job read write apply_patch glob grep list", false},
+		{[]string{"edit", "shell"}, "gpt-5", "edit shell", false},
+		{[]string{}, "gpt-5", "", false},
+		{[]string{"hammer"}, "gpt-5", "", true},
+	} {
+		got, err := offered(tt.chosen, tt.model)
+		if strings.Join(got, " ") != tt.want || (err != nil) != tt.wrong {
+			t.Errorf("offered(%q, %q) = %q, %v", tt.chosen, tt.model, got, err)
+		}
+	}
+}
+
+// The tools that are offered exist, and run in custody without the keys.
+func TestToolbox(t *testing.T) {
+	r := resolve(t, "/", map[string]string{"model": "chat/m", "base_url": "http://127.0.0.1:1/v1"},
+		map[string]string{"SETTLE_API_KEY": "secret-0123456789-abcdef"}, "")
+	a := make1(t, r, func(o *Options) {
+		o.Environ = []string{"PATH=" + os.Getenv("PATH"), "SETTLE_API_KEY=secret-0123456789-abcdef", "OTHER=kept"}
+	})
+	box, err := a.Config.Toolbox(settle.SessionInfo{ID: "s", WorkDir: "/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := tool.NewSet(box.Tools...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := set.Run(t.Context(), tool.Call{ID: "c", Name: "shell", Dir: t.TempDir(), Args: []byte(`{"command":"env"}`)})
+	if err != nil || strings.Contains(result.Output, "secret") || !strings.Contains(result.Output, "OTHER=kept") {
+		t.Errorf("%v: %s", err, result.Output)
+	}
+	if err := box.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if swept := box.Sweep("s"); len(swept) > 0 {
+		t.Errorf("left behind: %v", swept)
+	}
+}
+
+func TestCheckDirectory(t *testing.T) {
+	home := t.TempDir()
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(home, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		dir   string
+		flags map[string]string
+		env   map[string]string
+		ok    bool
+	}{
+		{dir: home + "/sub", ok: true},
+		{dir: home},
+		{dir: link},
+		{dir: "/"},
+		{dir: "/", flags: map[string]string{"permission": "allow"}, ok: true},
+		{dir: "/", flags: map[string]string{"permission": "deny"}, ok: true},
+		{dir: "/", env: map[string]string{"container": "podman"}, ok: true},
+	} {
+		getenv := func(name string) string {
+			if name == "HOME" {
+				return home
+			}
+			return tt.env[name]
+		}
+		if inContainer(func(string) string { return "" }) {
+			tt.ok = true // the machine that runs this test is one
+		}
+		err := CheckDirectory(tt.dir, resolve(t, "/", tt.flags, nil, ""), getenv)
+		if (err == nil) != tt.ok {
+			t.Errorf("%s with %v, %v: %v", tt.dir, tt.flags, tt.env, err)
+		}
+	}
+}
+
+func TestPromptFiles(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"AGENTS.md": "use tabs", "own.md": "you are a parrot", "more.md": "be brief"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := resolve(t, dir, map[string]string{"model": "chat/m", "base_url": "http://h/v1"}, nil, "")
+	system := func(change func(*Options)) string {
+		return make1(t, r, func(o *Options) {
+			o.Dir = dir
+			change(o)
+		}).Config.System
+	}
+	if got := system(func(*Options) {}); !strings.Contains(got, "use tabs") || !strings.Contains(got, dir) {
+		t.Errorf("system prompt: %s", got)
+	}
+	got := system(func(o *Options) {
+		o.SystemFile, o.AppendFile = filepath.Join(dir, "own.md"), filepath.Join(dir, "more.md")
+	})
+	if diff := cmp.Diff(true, strings.HasPrefix(got, "you are a parrot") && strings.HasSuffix(got, "be brief") && strings.Contains(got, "use tabs")); diff != "" {
+		t.Errorf("system prompt: %s", got)
+	}
+	_, err := New(t.Context(), Options{Settings: r, Dir: dir, SystemFile: filepath.Join(dir, "missing.md"), Getenv: os.Getenv})
+	if err == nil || !strings.Contains(err.Error(), "missing.md") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// At most so many requests are under way, and who waits can be cancelled.
+func TestLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		m := script.New(script.Turn(script.Wait(gate), script.Text("one")), script.Text("two"))
+		p := limit(m, 1)
+		drain := func(ctx context.Context) (err error) {
+			for _, e := range p.Stream(ctx, model.Request{}) {
+				err = e
+			}
+			return err
+		}
+		first := make(chan error, 1)
+		go func() { first <- drain(t.Context()) }()
+		synctest.Wait()
+		enough := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(enough)
+		if err := drain(ctx); !errors.Is(err, enough) {
+			t.Errorf("got %v", err)
+		}
+		if n := len(m.Requests()); n != 1 {
+			t.Errorf("%d requests are under way", n)
+		}
+		close(gate)
+		if err := <-first; err != nil {
+			t.Error(err)
+		}
+		if err := drain(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The runner of the search tools ends a program whose reader has enough.
+func TestRunner(t *testing.T) {
+	r := runner{env: os.Environ()}
+	read := func(want string) func(io.Reader) error {
+		return func(from io.Reader) error {
+			got, err := io.ReadAll(from)
+			if string(got) != want {
+				t.Errorf("read %q, want %q", got, want)
+			}
+			return err
+		}
+	}
+	code, err := r.Run(t.Context(), []string{"sh", "-c", "echo out; echo err >&2; exit 3"}, t.TempDir(), read("out\n"))
+	if code != 3 || err != nil {
+		t.Errorf("code %d, %v", code, err)
+	}
+	enough := errors.New("enough")
+	_, err = r.Run(t.Context(), []string{"sh", "-c", "yes"}, t.TempDir(), func(from io.Reader) error {
+		_, _ = io.ReadFull(from, make([]byte, 100))
+		return enough
+	})
+	if !errors.Is(err, enough) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := r.Run(t.Context(), []string{"no-such-program-anywhere"}, t.TempDir(), read("")); err == nil {
+		t.Error("a program that does not exist was run")
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	_, err = r.Run(ctx, []string{"sh", "-c", "echo up; sleep 60"}, t.TempDir(), func(from io.Reader) error {
+		_, _ = io.ReadFull(from, make([]byte, 3))
+		cancel(enough)
+		_, err := io.Copy(io.Discard, from)
+		return err
+	})
+	if !errors.Is(err, enough) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
