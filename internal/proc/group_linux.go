@@ -36,5 +36,8 @@ func groupAlone(group int, why string) []event.Process {
 	if !groupExists(group) {
 		return nil
 	}
+	if why != "" {
+		why += ", or dead and not reaped: without /proc that looks the same"
+	}
 	return []event.Process{{PID: group, Command: "process group", Why: why}}
 }
