@@ -17,7 +17,7 @@ func CheckDirectory(dir string, r *config.Resolved, getenv func(string) string) 
 	if !allowed || r.Origins["permission"].Kind == config.Flag || inContainer(getenv) {
 		return nil
 	}
-	what := ""
+	var what string
 	switch {
 	case filepath.Dir(real(dir)) == real(dir):
 		what = "the root of the file system"

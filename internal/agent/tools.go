@@ -64,10 +64,7 @@ type bench struct {
 
 // toolbox makes the tools of one session.
 func (b bench) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
-	spool, discard, err := b.spool(info.ID)
-	if err != nil {
-		return settle.Toolbox{}, err
-	}
+	spool, discard := b.spool(info.ID)
 	marker := Marker(b.dataDir, info.ID)
 	jobs := shell.NewJobs(shell.Config{
 		Env: b.env, Withheld: b.withheld, SpoolDir: spool, Marker: marker, Lock: info.Lock,
@@ -118,16 +115,16 @@ func (b bench) close(ctx context.Context, jobs *shell.Jobs) error {
 
 // spool returns the directory for long outputs of a session's commands, which
 // are kept as long as the session is.
-func (b bench) spool(session string) (dir string, discard func() error, err error) {
+func (b bench) spool(session string) (dir string, discard func() error) {
+	keep := func() error { return nil }
 	if b.dataDir != "" {
-		return OutputDir(b.dataDir, session), func() error { return nil }, nil
+		return OutputDir(b.dataDir, session), keep
 	}
-	dir, err = os.MkdirTemp("", "settle-output-")
+	dir, err := os.MkdirTemp("", "settle-output-")
 	if err != nil {
-		// Commands work without; only the middle of a long output is lost.
-		return "", func() error { return nil }, nil //nolint:nilerr // see above
+		return "", keep // commands work without; the middle of a long output is lost
 	}
-	return dir, func() error { return os.RemoveAll(dir) }, nil
+	return dir, func() error { return os.RemoveAll(dir) }
 }
 
 // OutputDir is where the long outputs of a session's commands are.

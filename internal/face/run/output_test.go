@@ -15,8 +15,6 @@ import (
 	"time"
 )
 
-func forever() time.Duration { return time.Hour }
-
 func text(s string) func([]byte) []byte { return func(b []byte) []byte { return append(b, s...) } }
 
 func TestOutputWritesEverythingInOrder(t *testing.T) {

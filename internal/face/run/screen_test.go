@@ -10,6 +10,8 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
+func forever() time.Duration { return time.Hour }
+
 // at returns events a second apart, of one turn.
 func at(data ...event.Data) []event.Event {
 	var out []event.Event

@@ -94,11 +94,11 @@ func TestThirdStopGivesUp(t *testing.T) {
 func TestAnswerIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := ""
-		code, stdout, _ := turn(t, script.New(script.Text("four", "ty-two")), run.Options{Answer: func(text string) error {
+		code, stdout, _ := turn(t, script.New(script.Text("for", "ty-two")), run.Options{Answer: func(text string) error {
 			kept = text
 			return nil
 		}})
-		if code != 0 || kept != "fourty-two" || stdout != "fourty-two\n" {
+		if code != 0 || kept != "forty-two" || stdout != "forty-two\n" {
 			t.Errorf("code %d, kept %q, stdout %q", code, kept, stdout)
 		}
 		code, _, stderr := turn(t, script.New(script.Text("lost")), run.Options{Answer: func(string) error { return errors.New("disk full") }})

@@ -27,7 +27,7 @@ func watchClosed(f *os.File, lost func(error)) (stop func()) {
 		for ctx.Err() == nil {
 			_, err := unix.Poll(fds, -1)
 			switch {
-			case err == unix.EINTR: //nolint:errorlint // a bare errno
+			case err == unix.EINTR:
 			case err != nil || ctx.Err() != nil || fds[0].Revents&unix.POLLNVAL != 0:
 				return
 			case fds[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0:
