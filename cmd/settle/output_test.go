@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"os"
 	"os/exec"
@@ -204,5 +205,41 @@ func TestDemo(t *testing.T) {
 	left, err := filepath.Glob(temp + "/*")
 	if err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v %v", left, err)
+	}
+}
+
+// The model server of the command line serves settle itself.
+func TestFakeModel(t *testing.T) {
+	p := newPlace(t)
+	scenario := filepath.Join(p.work, "scenario.json")
+	if err := os.WriteFile(scenario, []byte(`{"turns": [{"items": [{"say": "played"}]}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server := p.command("fake-model", "--scenario", scenario)
+	lines, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	started(t, server)
+	first, err := bufio.NewReader(lines).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := strings.Fields(first)
+	run := p.command("run", "-m", "chat/m", "--base-url", fields[len(fields)-1], "hi")
+	out, err := run.Output()
+	if err != nil || string(out) != "played\n" {
+		t.Errorf("%v: %q", err, out)
+	}
+	signalled(t, server, syscall.SIGTERM)
+	exited(t, server, 0)
+	if err := os.WriteFile(scenario, []byte(`{"turnz": []}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server = p.command("fake-model", "--scenario", scenario)
+	started(t, server)
+	exited(t, server, 2)
+	if said := server.Stderr.(*bytes.Buffer).String(); !strings.Contains(said, "turnz") {
+		t.Errorf("stderr: %s", said)
 	}
 }

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"fmt"
+	"net"
+
+	"github.com/spf13/cobra"
+
+	"github.com/settle-agent/settle/internal/repo"
+	"github.com/settle-agent/settle/settletest"
+)
+
+const fakeModelHelp = `Serve a language model that follows a scenario, for tests of anything that talks
+to one. It speaks OpenAI's Responses, Anthropic's Messages and Chat Completions,
+refuses the requests that the real providers would refuse, and misbehaves as the
+scenario says: errors, waits, cut and silent streams, and more.
+
+docs/scenarios.md describes the file. The addresses are printed on standard
+output; SIGINT or SIGTERM ends it.`
+
+const fakeModelExamples = `  settle fake-model --scenario scenario.json --listen 127.0.0.1:8080
+  settle run -m chat/any --base-url http://127.0.0.1:8080/v1 "hello"`
+
+// mostScenario bounds a scenario file in bytes.
+const mostScenario = 64 << 20
+
+func newFakeModel(s *streams) *cobra.Command {
+	var path, address string
+	cmd := &cobra.Command{
+		Use: "fake-model --scenario FILE", Short: "Serve a model that follows a scenario, for tests",
+		Long: fakeModelHelp, Example: fakeModelExamples, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			raw, size, err := repo.ReadFile(path, mostScenario)
+			if err != nil {
+				return fmt.Errorf("cannot read the scenario: %w", err)
+			}
+			if size > mostScenario {
+				return fmt.Errorf("cannot read the scenario: %q has more than %d bytes", path, mostScenario)
+			}
+			scenario, err := settletest.ParseScenario(raw)
+			if err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+			sig := catch(cmd.Context())
+			defer sig.release()
+			listener, err := net.Listen("tcp", address)
+			if err != nil {
+				return failed(fmt.Errorf("cannot serve the model: %w", err))
+			}
+			url := "http://" + listener.Addr().String()
+			if _, err := fmt.Fprintf(s.stdout, "openai, chat  %s/v1\nanthropic     %s\n", url, url); err != nil {
+				return failed(err)
+			}
+			return failed(settletest.Serve(sig.ctx, scenario, listener))
+		},
+	}
+	cmd.Flags().StringVar(&path, "scenario", "", "play the scenario in `FILE`")
+	cmd.Flags().StringVar(&address, "listen", "127.0.0.1:0", "listen on `HOST:PORT`; port 0 is a free one")
+	_ = cmd.MarkFlagRequired("scenario") // the flag is there
+	return cmd
+}
