@@ -3,15 +3,11 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"strings"
-	"sync"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -19,170 +15,140 @@ import (
 	"github.com/settle-agent/settle/settletest"
 )
 
-// bench runs the built binary against a model server in this process.
-type bench struct {
-	b      *testing.B
-	binary string
-	server *settletest.Server
-	dir    string
-}
-
-func newBench(b *testing.B, scenario settletest.Scenario) *bench {
+// build makes the binary as it is shipped; the test's own is larger.
+func build(b *testing.B) (binary string) {
 	b.Helper()
-	dir := b.TempDir()
-	binary := filepath.Join(dir, "settle")
-	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", binary, ".").CombinedOutput(); err != nil { //nolint:gosec // our own path
-		b.Fatalf("cannot build: %v\n%s", err, out)
+	binary = filepath.Join(b.TempDir(), "settle")
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, ".")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		b.Fatalf("%v\n%s", err, out)
 	}
-	return &bench{b: b, binary: binary, server: settletest.NewServer(b, scenario), dir: dir}
+	return binary
 }
 
-// command returns `settle run` with a session of its own in the data directory.
-func (x *bench) command(args ...string) *exec.Cmd {
-	c := exec.Command(x.binary, append([]string{"run", "-m", "chat/m", "--base-url", x.server.OpenAI(), "-C", x.dir}, args...)...) //nolint:gosec // our own
-	c.Env = []string{"PATH=" + os.Getenv("PATH"), "SETTLE_DATA_DIR=" + filepath.Join(x.dir, "data")}
-	return c
+func benchmarked(b *testing.B, binary string, args ...string) *exec.Cmd {
+	b.Helper()
+	cmd := exec.Command(binary, append([]string{"run", "-m", "chat/m"}, args...)...)
+	cmd.Dir = b.TempDir()
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "SETTLE_DATA_DIR=" + b.TempDir()}
+	return cmd
 }
 
-// cost is what finished processes took.
-type cost struct {
-	cpu time.Duration
-	rss int64 // KiB, the largest
-}
-
-func (x *bench) run(c *exec.Cmd) cost {
-	x.b.Helper()
-	if out, err := c.CombinedOutput(); err != nil {
-		x.b.Fatalf("%v: %s", err, out)
-	}
-	usage, _ := c.ProcessState.SysUsage().(*syscall.Rusage)
-	return cost{c.ProcessState.UserTime() + c.ProcessState.SystemTime(), usage.Maxrss}
-}
-
-func always(t settletest.Turn) settletest.Scenario {
-	return settletest.Scenario{Answer: func(settletest.Request) settletest.Turn { return t }}
-}
-
-// BenchmarkStart is the time from exec to the first request byte at the model
-// server, headless, the resident memory of the whole turn, and the size of the
-// binary. Budgets: 25 ms, 30 MB, 25 MB.
+// BenchmarkStart measures from the start of the process to the first byte of
+// its first request to a model, in a directory of no repository and in one.
+// Budget: 25 ms, and 25 MB for the binary.
 func BenchmarkStart(b *testing.B) {
-	x := newBench(b, always(settletest.Say("ok")))
-	var first []time.Duration
-	var rss int64
-	for b.Loop() {
-		n := len(first)
-		begun := time.Now()
-		rss = max(rss, x.run(x.command("hi")).rss)
-		first = append(first, x.server.Exchanges()[n].At.Sub(begun))
-	}
-	slices.Sort(first)
-	b.ReportMetric(ms(first[len(first)/2]), "ms-to-request")
-	b.ReportMetric(float64(rss)/1024, "MB-rss")
-	if info, err := os.Stat(x.binary); err == nil {
-		b.ReportMetric(float64(info.Size())/1e6, "MB-binary")
-	}
-}
-
-// BenchmarkFlood is the CPU time of a turn of 50,000 deltas, from the wire to
-// stdout, with every delta printed as JSON. Budget: 0.4 s.
-func BenchmarkFlood(b *testing.B) {
-	x := newBench(b, always(settletest.Reply(settletest.Flood(50_000))))
-	for _, mode := range []string{"text", "json"} {
-		b.Run(mode, func(b *testing.B) {
-			var total time.Duration
-			var rss int64
-			for b.Loop() {
-				c := x.command("hi")
-				if mode == "json" {
-					c.Args = append(c.Args, "--json=deltas")
+	for _, where := range []string{"directory", "repository"} {
+		b.Run(where, func(b *testing.B) {
+			binary := build(b)
+			dir := b.TempDir()
+			if where == "repository" {
+				if out, err := exec.Command("git", "init", "-q", dir).CombinedOutput(); err != nil {
+					b.Fatalf("%v\n%s", err, out)
 				}
-				spent := x.run(c)
-				total += spent.cpu
-				rss = max(rss, spent.rss)
 			}
-			b.ReportMetric(total.Seconds()/float64(b.N), "cpu-s/op")
-			b.ReportMetric(float64(rss)/1024, "MB-rss")
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer listener.Close()
+			var total time.Duration
+			for b.Loop() {
+				cmd := benchmarked(b, binary, "-C", dir, "--retries", "0", "--base-url", "http://"+listener.Addr().String()+"/v1", "hi")
+				began := time.Now()
+				if err := cmd.Start(); err != nil {
+					b.Fatal(err)
+				}
+				total += firstPost(b, listener).Sub(began)
+				_ = cmd.Wait() // it fails: nobody answers
+			}
+			b.ReportMetric(float64(total.Microseconds())/1000/float64(b.N), "ms/first-byte")
+			if info, err := os.Stat(binary); err == nil {
+				b.ReportMetric(float64(info.Size())/1e6, "MB/binary")
+			}
 		})
 	}
 }
 
-// BenchmarkSixteen is the wall time of 16 runs at once on one data directory,
-// each with a tool call, and the CPU time of all of them.
-func BenchmarkSixteen(b *testing.B) {
-	call := settletest.Reply(settletest.Call("shell", `{"command":"true"}`))
-	scenario := settletest.Scenario{Answer: func(r settletest.Request) settletest.Turn {
-		if bytes.Contains(r.Body, []byte(`"role":"tool"`)) {
-			return settletest.Say("ok")
-		}
-		return call
-	}}
-	x := newBench(b, scenario)
-	var total time.Duration
-	for b.Loop() {
-		var wg sync.WaitGroup
-		var mu sync.Mutex
-		for range 16 {
-			wg.Go(func() {
-				spent := x.run(x.command("hi"))
-				mu.Lock()
-				defer mu.Unlock()
-				total += spent.cpu
-			})
-		}
-		wg.Wait()
-	}
-	b.ReportMetric(total.Seconds()/float64(b.N)/16, "cpu-s/run")
-}
-
-// BenchmarkInterrupt is the time from SIGINT to the terminal event on stdout,
-// with a tool that ignores TERM. Budget: p99 500 ms and a durable write.
-func BenchmarkInterrupt(b *testing.B) {
-	x := newBench(b, always(settletest.Reply(settletest.Call("shell", `{"command":"trap '' TERM INT HUP; echo up; while :; do sleep 60; done"}`))))
-	var took []time.Duration
-	for b.Loop() {
-		c := x.command("--json=deltas", "hi")
-		out, err := c.StdoutPipe()
+// firstPost refuses whatever is no request to a model, and returns when the
+// first byte of one came.
+func firstPost(b *testing.B, listener net.Listener) time.Time {
+	b.Helper()
+	for {
+		conn, err := listener.Accept()
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := c.Start(); err != nil {
-			b.Fatal(err)
-		}
-		lines := newLines(out)
-		lines.until(b, `"text":"up`)
-		asked := time.Now()
-		if err := c.Process.Signal(os.Interrupt); err != nil {
-			b.Fatal(err)
-		}
-		lines.until(b, `"kind":"turn.aborted"`)
-		took = append(took, time.Since(asked))
-		_, _ = io.Copy(io.Discard, out)
-		_ = c.Wait() // 130
-	}
-	slices.Sort(took)
-	b.ReportMetric(ms(took[len(took)/2]), "ms-p50")
-	b.ReportMetric(ms(took[len(took)*99/100]), "ms-p99")
-}
-
-func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-
-// lines reads a process's output line by line.
-type lines struct{ *bufio.Scanner }
-
-func newLines(r io.Reader) lines {
-	s := bufio.NewScanner(r)
-	s.Buffer(nil, 1<<20)
-	return lines{s}
-}
-
-// until reads up to a line that contains the text.
-func (l lines) until(b *testing.B, text string) {
-	b.Helper()
-	for l.Scan() {
-		if strings.Contains(l.Text(), text) {
-			return
+		first := make([]byte, 1)
+		_, err = conn.Read(first)
+		at := time.Now()
+		_ = conn.Close()
+		if err == nil && first[0] == 'P' {
+			return at
 		}
 	}
-	b.Fatalf("the output ended without %q", text)
+}
+
+// BenchmarkFlood measures the CPU time of a run that gets 50,000 deltas, and
+// its memory. Budgets: 0.4 s, 30 MB.
+func BenchmarkFlood(b *testing.B) {
+	const deltas = 50_000
+	for _, format := range []string{"-q", "--json", "--json=deltas"} {
+		b.Run(format, func(b *testing.B) {
+			binary := build(b)
+			server := settletest.NewServer(nil, settletest.Scenario{Loop: true, Turns: []settletest.Turn{settletest.Reply(settletest.Flood(deltas))}})
+			defer server.Close()
+			var cpu time.Duration
+			var memory int64
+			for b.Loop() {
+				cmd := benchmarked(b, binary, format, "--base-url", server.OpenAI(), "hi")
+				if out, err := cmd.Output(); err != nil || len(out) == 0 {
+					b.Fatalf("%v: %d bytes", err, len(out))
+				}
+				cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+				memory = max(memory, residentBytes(cmd))
+			}
+			b.ReportMetric(cpu.Seconds()/float64(b.N), "cpu-s/run")
+			b.ReportMetric(float64(memory)/1e6, "MB/resident")
+		})
+	}
+}
+
+func residentBytes(cmd *exec.Cmd) int64 {
+	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return 0
+	}
+	unit := int64(1024) // Linux counts kilobytes, others bytes
+	if _, err := os.Stat("/proc/self"); err != nil {
+		unit = 1
+	}
+	return usage.Maxrss * unit
+}
+
+// BenchmarkProcesses measures runs side by side on one data directory.
+func BenchmarkProcesses(b *testing.B) {
+	for _, side := range []int{1, 16} {
+		b.Run(strconv.Itoa(side), func(b *testing.B) {
+			binary := build(b)
+			server := settletest.NewServer(nil, settletest.Scenario{Loop: true, Turns: []settletest.Turn{settletest.Say("hello")}})
+			defer server.Close()
+			data := b.TempDir()
+			for b.Loop() {
+				all := make([]*exec.Cmd, side)
+				for i := range all {
+					all[i] = benchmarked(b, binary, "--data-dir", data, "--base-url", server.OpenAI(), "hi")
+					if err := all[i].Start(); err != nil {
+						b.Fatal(err)
+					}
+				}
+				for _, cmd := range all {
+					if err := cmd.Wait(); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		})
+	}
 }
