@@ -36,6 +36,9 @@ type Query struct {
 	Text  string // occurs in an input, the title, the directory or the id, in any case
 	Dir   string // working directory, exactly
 	Limit int    // at most so many; 0 is all
+	// Except, if set, leaves out sessions of which the caller knows more. Their
+	// logs are not read.
+	Except func(session string) bool
 }
 
 func (c *Catalogue) warn(err error) error {
@@ -52,7 +55,7 @@ func (c *Catalogue) List(ctx context.Context, q Query) ([]Entry, error) {
 		return nil, err
 	}
 	known, warning := c.load(ctx)
-	rows, changed, err := c.reconcile(ctx, logs, known)
+	rows, changed, err := c.reconcile(ctx, q.wanted(logs), known)
 	if err != nil {
 		return nil, err
 	}
@@ -63,6 +66,14 @@ func (c *Catalogue) List(ctx context.Context, q Query) ([]Entry, error) {
 		warning = c.warn(warning)
 	}
 	return q.pick(rows), warning
+}
+
+// wanted returns the logs that are to be looked at.
+func (q Query) wanted(logs []journal.Entry) []journal.Entry {
+	if q.Except == nil {
+		return logs
+	}
+	return slices.DeleteFunc(slices.Clone(logs), func(e journal.Entry) bool { return q.Except(e.Session) })
 }
 
 // reconcile returns a row for each log, and which of them are new.

@@ -168,6 +168,34 @@ func TestSearch(t *testing.T) {
 	}
 }
 
+// TestExcept: a session that the caller knows better is neither listed nor
+// read, nor forgotten.
+func TestExcept(t *testing.T) {
+	dir := three(t)
+	c := open(t, dir)
+	ids := func(q Query) (ids []string) {
+		t.Helper()
+		list, err := c.List(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range list {
+			ids = append(ids, e.Session)
+		}
+		return ids
+	}
+	diff(t, "without one", []string{"s3", "s1"}, ids(Query{Except: func(id string) bool { return id == "s2" }}))
+	known, err := c.load(t.Context())
+	if _, found := known["s2"]; err != nil || found {
+		t.Errorf("the log of the session that was excepted was read (%v)", err)
+	}
+	diff(t, "with it", []string{"s3", "s2", "s1"}, ids(Query{}))
+	diff(t, "without it again", []string{"s3", "s1"}, ids(Query{Except: func(id string) bool { return id == "s2" }}))
+	if known, err = c.load(t.Context()); err != nil || len(known) != 3 {
+		t.Errorf("the catalogue has %d sessions (%v), want all 3", len(known), err)
+	}
+}
+
 func TestListFollowsTheLogs(t *testing.T) {
 	dir := three(t)
 	c := open(t, dir)

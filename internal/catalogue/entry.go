@@ -57,11 +57,21 @@ func describe(state event.State) row {
 		}
 	}
 	texts = appendTexts(texts, state.Waiting)
-	if len(texts) > 0 {
-		first, _, _ := strings.Cut(strings.TrimSpace(texts[0]), "\n")
-		e.Title = truncate(strings.TrimSpace(first), maxTitle)
-	}
+	e.Title = Title(state)
 	return row{Entry: e, words: truncate(strings.ToLower(strings.Join(texts, "\n")), maxWords)}
+}
+
+// Title returns what a session is listed by: the first line of its first input.
+func Title(state event.State) string {
+	first := state.Waiting
+	if len(state.Turns) > 0 && len(state.Turns[0].Inputs) > 0 {
+		first = state.Turns[0].Inputs
+	}
+	if len(first) == 0 {
+		return ""
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(first[0].Text), "\n")
+	return truncate(strings.TrimSpace(line), maxTitle)
 }
 
 func appendTexts(texts []string, inputs []event.Input) []string {
