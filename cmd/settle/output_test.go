@@ -44,7 +44,7 @@ func TestStdoutIsClosed(t *testing.T) {
 func TestStdoutIsNotRead(t *testing.T) {
 	p := newPlace(t)
 	server := settletest.NewServer(t, settletest.Script(
-		settletest.Reply(settletest.Text(strings.Repeat("word ", 1<<20)), settletest.Call("shell", `{"command":"echo awake > fifo; sleep 86.5"}`)),
+		settletest.Reply(settletest.Text(strings.Repeat("word ", 300_000)), settletest.Call("shell", `{"command":"echo awake > fifo; sleep 86.5"}`)),
 	))
 	awake := p.fifo("fifo")
 	reader, writer, err := os.Pipe()
