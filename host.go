@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/google/uuid"
-
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/history"
 	"github.com/settle-agent/settle/internal/journal"
@@ -26,9 +24,12 @@ type Host struct {
 	limiter turn.Limiter
 	redact  *redact.Redactor
 
-	mu       sync.Mutex // guards what follows
-	sessions map[string]*Session
-	closed   bool
+	// life ends, by end, when the host is closed.
+	life context.Context //nolint:containedctx // it is the host's own, no request's
+	end  context.CancelCauseFunc
+
+	mu    sync.Mutex // guards what follows
+	slots map[string]*slot
 }
 
 // Open returns a Host. The caller closes it.
@@ -54,49 +55,9 @@ func Open(_ context.Context, c Config) (*Host, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Host{config: c, redact: redact.New(c.Secrets...), sessions: map[string]*Session{}}, nil
-}
-
-// Session opens the session with the id, or creates it; "" creates one with an
-// id of its own. A session that is open already is returned as it is.
-func (h *Host) Session(ctx context.Context, id string) (*Session, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed {
-		return nil, ErrClosed
-	}
-	if id == "" {
-		id = newID()
-	}
-	if s := h.sessions[id]; s != nil {
-		return s, nil
-	}
-	s, err := h.open(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	h.sessions[id] = s
-	return s, nil
-}
-
-// Sessions returns the sessions that are open, in no order.
-func (h *Host) Sessions() []*Session {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	out := make([]*Session, 0, len(h.sessions))
-	for _, s := range h.sessions {
-		out = append(out, s)
-	}
-	return out
-}
-
-// newID returns a session id that sorts by the time it was made.
-func newID() string {
-	id, err := uuid.NewV7()
-	if err != nil {
-		return uuid.NewString() // only where the system has no randomness for v7's
-	}
-	return id.String()
+	h := &Host{config: c, redact: redact.New(c.Secrets...), slots: map[string]*slot{}}
+	h.life, h.end = context.WithCancelCause(context.Background())
+	return h, nil
 }
 
 func (h *Host) open(ctx context.Context, id string) (*Session, error) {
@@ -122,7 +83,7 @@ func (h *Host) log(ctx context.Context, id string) (*journal.Log, session.Damage
 func (h *Host) start(s *Session, log *journal.Log, damage session.Damage) (err error) {
 	c := h.config
 	if c.Toolbox != nil {
-		info := SessionInfo{ID: s.id, WorkDir: c.WorkDir, Lock: log.LockFile(), Jobs: session.Jobs{Log: log}, Masked: h.redact.Masked}
+		info := SessionInfo{ID: s.id, WorkDir: c.WorkDir, Lock: log.LockFile(), Jobs: session.Jobs{Log: log, Redact: h.redact}, Masked: h.redact.Masked}
 		if s.box, err = c.Toolbox(info); err != nil {
 			return fmt.Errorf("cannot make the tools of session %s: %w", s.id, err)
 		}
@@ -151,35 +112,6 @@ func (h *Host) start(s *Session, log *journal.Log, damage session.Damage) (err e
 	return err
 }
 
-// Close ends everything in every session, in parallel, and returns what did
-// not stop before ctx ended, by name.
-func (h *Host) Close(ctx context.Context) error {
-	return h.CloseFor(ctx, event.Shutdown, "host")
-}
-
-// CloseFor is Close with the reason that the turns' endings will give, and by
-// whom.
-func (h *Host) CloseFor(ctx context.Context, reason event.Reason, by string) error {
-	h.mu.Lock()
-	h.closed = true
-	sessions := h.sessions
-	h.sessions = nil
-	h.mu.Unlock()
-	errs := make([]error, 0, len(sessions))
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	for _, s := range sessions {
-		wg.Go(func() {
-			err := s.actor.Close(ctx, reason, by)
-			mu.Lock()
-			defer mu.Unlock()
-			errs = append(errs, err)
-		})
-	}
-	wg.Wait()
-	return errors.Join(errs...)
-}
-
 // SessionInfo is what a [Config.Toolbox] is told of the session.
 type SessionInfo struct {
 	ID      string
@@ -200,6 +132,8 @@ type Toolbox struct {
 	// Close, if set, ends what the tools left running; it is called when no
 	// turn runs any more, before the session is closed.
 	Close func(context.Context) error
+	// Kill, if set, ends a job and returns what of it could not be ended.
+	Kill func(ctx context.Context, job string) ([]event.Process, error)
 	// Sweep, if set, ends what an earlier host that died left behind, and
 	// returns the pids.
 	Sweep func(session string) []int

@@ -40,9 +40,9 @@ func (s *Session) Interrupt(ctx context.Context, by string) (Outcome, error) {
 	return s.interrupt(ctx, session.Request{By: by})
 }
 
-// InterruptInput is Interrupt for the turn of an input that may not have
-// arrived yet: it waits for it. With hurry, what is left of the grace that
-// calls have is skipped.
+// InterruptInput is Interrupt for the turn of one input and no other. An input
+// that has not arrived yet is waited for; one that waits behind another turn is
+// held, with an empty Outcome; of one whose turn is over, the Outcome is returned.
 func (s *Session) InterruptInput(ctx context.Context, by, input string) (Outcome, error) {
 	return s.interrupt(ctx, session.Request{By: by, Input: input})
 }
@@ -90,13 +90,9 @@ func (s *Session) State() (state event.State) {
 	return state
 }
 
-// Close ends everything of the session and lets go of its log.
-func (s *Session) Close(ctx context.Context) error {
-	s.host.mu.Lock()
-	delete(s.host.sessions, s.id)
-	s.host.mu.Unlock()
-	return s.actor.Close(ctx, event.Shutdown, "host")
-}
+// Close ends everything of the session and lets go of its log. If ctx ends
+// first, it says what still runs, and the session goes on ending.
+func (s *Session) Close(ctx context.Context) error { return s.host.closeSession(ctx, s) }
 
 func (s *Session) outcome(id string, cause *event.Cause) Outcome {
 	o := Outcome{Turn: id, Cause: cause}

@@ -14,7 +14,7 @@ import (
 type Turn struct {
 	session *Session
 	input   string
-	seq     uint64 // of the event that accepted it
+	seq     uint64 // of the event that accepted it; 0 where that is to be found
 }
 
 // Outcome is how a turn ended.
@@ -54,11 +54,14 @@ func (t *Turn) Input() string { return t.input }
 // [*HeldError] or [ErrDropped]; ctx, with its cause.
 func (t *Turn) Events(ctx context.Context) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
-		turn := ""
-		for e, err := range t.session.Events(ctx, t.seq-1) {
+		turn, found := "", false
+		for e, err := range t.session.Events(ctx, max(t.seq, 1)-1) {
 			if err != nil {
 				yield(e, err)
 				return
+			}
+			if found = found || t.accepts(e); !found {
+				continue
 			}
 			if !yield(e, nil) {
 				return
@@ -80,6 +83,12 @@ func (t *Turn) Events(ctx context.Context) iter.Seq2[event.Event, error] {
 		}
 		yield(event.Event{}, ErrClosed)
 	}
+}
+
+// accepts reports whether the event is the one that accepted the input.
+func (t *Turn) accepts(e event.Event) bool {
+	d, ok := e.Data.(event.InputAccepted)
+	return ok && d.Input == t.input
 }
 
 // takes reports whether the event says that a turn takes the input.

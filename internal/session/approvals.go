@@ -182,7 +182,7 @@ func (a *Approvals) Answer(given Answer) error {
 			return nil
 		}
 		return []event.Event{{Turn: t.ID, Attempt: t.Item(found.Call).Attempt, Item: found.Call, By: given.By, Data: event.ApprovalEnded{
-			Approval: given.Approval, Verdict: given.Verdict, Message: given.Message,
+			Approval: given.Approval, Verdict: given.Verdict, Message: a.redact.String(given.Message),
 		}}}
 	})
 	if refused != nil {
@@ -209,8 +209,18 @@ func (s *Session) Answer(ctx context.Context, given Answer) error {
 	if err := s.config.Approvals.Answer(given); err != nil || given.Verdict != event.ApprovalAborted {
 		return err
 	}
-	_, err := s.Interrupt(ctx, Request{By: given.By})
-	return err
+	ended := make(chan error, 1)
+	// Ends with the turn: the call waits for that, whatever becomes of ctx.
+	go func() {
+		_, err := s.Interrupt(context.WithoutCancel(ctx), Request{By: given.By})
+		ended <- err // never blocks: room for one
+	}()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // find returns the approval and its turn, newest turns first.

@@ -19,26 +19,28 @@ func (s *Session) Close(ctx context.Context, reason event.Reason, by string) err
 		reason = event.Shutdown
 	}
 	answer := make(chan error, 1)
-	err := s.do(ctx, func() {
-		s.closing = append(s.closing, answer)
-		if s.running != nil {
-			s.end(event.Abort(reason, by), "")
-			return
+	// Ends when the actor takes it or has ended: it is closed even if ctx ends
+	// before that.
+	go func() {
+		if s.do(context.WithoutCancel(ctx), func() { s.takeClose(answer, event.Abort(reason, by)) }) != nil {
+			answer <- nil // it was closed before; never blocks: room for one
 		}
-		s.finish()
-	})
-	if err == ErrClosed { //nolint:errorlint // our own sentinel, never wrapped
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("cannot close session %s: %w", s.ID(), err)
-	}
+	}()
 	select {
 	case err := <-answer:
 		return err
 	case <-ctx.Done():
 		return fmt.Errorf("cannot close session %s in time: %s: %w", s.ID(), s.open(), context.Cause(ctx))
 	}
+}
+
+func (s *Session) takeClose(answer chan error, cause *event.Cause) {
+	s.closing = append(s.closing, answer)
+	if s.running != nil {
+		s.end(cause, "")
+		return
+	}
+	s.finish()
 }
 
 // open names what has not ended yet.

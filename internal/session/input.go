@@ -44,6 +44,7 @@ func (s *Session) Submit(ctx context.Context, in Input) (Receipt, error) {
 	if len(in.ID) > mostInputID {
 		return Receipt{}, fmt.Errorf("cannot accept an input whose id has %d bytes: %d are the most", len(in.ID), mostInputID)
 	}
+	in.Text = s.config.Turn.Redact.String(in.Text) // C15: people paste
 	type answer struct {
 		receipt Receipt
 		err     error

@@ -6,14 +6,21 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/redact"
+	"github.com/settle-agent/settle/internal/turn"
 )
 
 // Jobs records jobs in a session's log. A job ends once; a second ending
 // becomes nothing.
-type Jobs struct{ Log *journal.Log }
+type Jobs struct {
+	Log *journal.Log
+	// Redact masks secrets in command lines; nil for none.
+	Redact *redact.Redactor
+}
 
 // JobStarted records that a call left a process behind, and returns its id.
 func (j Jobs) JobStarted(_ context.Context, job event.JobStarted) (id string, err error) {
+	job.Command = j.Redact.String(job.Command)
 	err = j.Log.Update(func(s event.State) []event.Event {
 		id = s.NextJob()
 		job.Job = id
@@ -27,6 +34,7 @@ func (j Jobs) JobStarted(_ context.Context, job event.JobStarted) (id string, er
 
 // JobEnded records how a job ended.
 func (j Jobs) JobEnded(_ context.Context, end event.JobEnded) error {
+	end.Survivors = turn.MaskProcesses(j.Redact, end.Survivors)
 	err := j.Log.Update(func(s event.State) []event.Event {
 		for _, running := range s.Jobs {
 			if running.Job == end.Job && running.Ended == nil {

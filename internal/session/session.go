@@ -118,6 +118,9 @@ func (s *Session) ID() (id string) {
 // Log returns the session's log, to read.
 func (s *Session) Log() *journal.Log { return s.config.Log }
 
+// Done is closed when the session is closed.
+func (s *Session) Done() <-chan struct{} { return s.done }
+
 // do has the actor run f, and waits until it took it.
 func (s *Session) do(ctx context.Context, f func()) error {
 	select {

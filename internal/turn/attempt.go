@@ -29,7 +29,7 @@ type received struct {
 // the stop reason of a whole response, or when to try again, or the error that
 // ends the turn.
 func (t *turn) attempt(ctx context.Context, step, n int) (model.StopReason, *again, error) {
-	d := &demux{turn: t, ctx: ctx, open: map[int]*openItem{}}
+	d := &demux{turn: t, ctx: ctx, open: map[int]*openItem{}, ids: map[string]bool{}}
 	request, err := t.begin(ctx, d, step, n)
 	if err != nil {
 		return "", nil, err
@@ -67,7 +67,7 @@ func (t *turn) begin(ctx context.Context, d *demux, step, n int) (model.Request,
 		}
 		return []event.Event{{Turn: t.id, Attempt: d.attempt, Data: started}}
 	})
-	if err == nil && d.attempt == "" {
+	if d.attempt == "" && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
 	return built.Request, err
@@ -106,6 +106,10 @@ func (t *turn) follow(ctx context.Context, d *demux, request model.Request) erro
 			}
 			watch.saw(r.chunk, d.visible())
 		case <-watch.timer.C:
+			if len(chunks) > 0 { // it is not the provider that is late
+				watch.again()
+				continue
+			}
 			if silent, stalled := watch.check(); stalled {
 				err := model.NewError(model.ErrStalled, "LLM stream stalled: no tokens received for %s", words(silent))
 				t.Logger.Warn(err.Message, "turn", t.id, "attempt", d.attempt, "elapsed", silent)
@@ -153,11 +157,12 @@ func pump(ctx context.Context, p model.Provider, request model.Request, chunks c
 }
 
 // cutAttempt ends an attempt before its response was whole, with what it used,
-// and returns err unless that cannot be written.
+// and returns err. An ending that cannot be written is an error of its own,
+// but not where it is the journal that failed and err came before.
 func (t *turn) cutAttempt(end event.AttemptEnded, cause *event.Cause, err error) error {
 	if failed := t.Log.Update(func(s event.State) []event.Event {
 		return event.AttemptEndings(s, cause, end)
-	}); failed != nil {
+	}); failed != nil && (err == nil || !errors.As(failed, new(*journal.FailedError))) {
 		return failed
 	}
 	return err
@@ -169,11 +174,11 @@ func (t *turn) failAttempt(d *demux, err error) (model.StopReason, *again, error
 	var fault *model.Error
 	if !errors.As(err, &fault) {
 		if fault = unnamed(err); fault == nil {
-			return "", nil, t.cutAttempt(d.end(), event.Fail(failureOf(err)), err)
+			return "", nil, t.cutAttempt(d.end(), event.Fail(t.failure(err)), err)
 		}
 	}
 	decision := t.budget.decide(fault, time.Now())
-	if decision.holdOthers {
+	if decision.holdOthers && decision.delay <= t.Retry.RetryFor {
 		t.Limiter.Hold(time.Now().Add(decision.delay))
 	}
 	failure := t.describe(fault, decision)

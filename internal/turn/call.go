@@ -44,8 +44,6 @@ type gave struct {
 
 // start begins the call, which ends when its tool does or soon after ctx.
 func (t *turn) start(ctx context.Context, c *call) {
-	c.duplicate = t.ids[c.callID]
-	t.ids[c.callID] = true
 	c.whole = ctx
 	ctx, c.cancel = context.WithCancelCause(ctx)
 	c.settled = scope.NewDeferred[struct{}]()
@@ -103,10 +101,29 @@ func (c *call) check(ctx context.Context) error {
 	if t.Approver == nil {
 		return nil
 	}
+	return c.approve(ctx)
+}
+
+// approve asks the approver, who may take as long as people do, but not longer
+// than ctx.
+func (c *call) approve(ctx context.Context) error {
+	t := c.turn
 	x, _ := t.Tools.Lookup(c.name)
-	return t.Approver.Approve(ctx, Approval{
+	a := Approval{
 		Turn: t.id, Attempt: c.attempt, Item: c.item, Tool: x.Spec(), Title: t.Redact.String(c.title()), Arguments: c.args,
+	}
+	answers := make(chan error, 1)
+	// Ends when the approver answers. One that ignores its context is left
+	// behind; what it says then becomes nothing (C16).
+	t.strays.Go(func() {
+		answers <- scope.Guard(func() error { return t.Approver.Approve(ctx, a) }) // never blocks: room for one
 	})
+	select {
+	case err := <-answers:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 func (c *call) title() string { return c.turn.Tools.Title(c.name, json.RawMessage(c.args)) }
@@ -189,7 +206,11 @@ func (c *call) say(text string) {
 	c.progress.Lock()
 	defer c.progress.Unlock()
 	text = c.mask.Write(c.chars.Write(text))
-	if text == "" || c.said > mostProgress {
+	if most := mostProgress - c.said; len(text) > most {
+		text = text[:charEnd(text, most)]
+		c.said = mostProgress // what follows would not be joined to it
+	}
+	if text == "" {
 		return
 	}
 	c.said += len(text)
@@ -204,6 +225,9 @@ func (c *call) say(text string) {
 // aborted ends a call alone, where the turn goes on without it. Where the turn
 // itself ends, its finalizer does that.
 func (c *call) aborted(ctx context.Context) {
+	if ctx.Err() == nil { // its ending is in the log, or the log has failed
+		return
+	}
 	cause := interruption(context.Cause(ctx))
 	_ = c.turn.Log.Update(func(s event.State) []event.Event {
 		if c.whole.Err() != nil || !c.open(s) {
@@ -225,7 +249,7 @@ func (c *call) refuse(err error) {
 			id := s.NextApproval()
 			return append(
 				c.event(event.ApprovalRequested{Approval: id, Tool: c.name, Title: c.turn.Redact.String(c.title())}),
-				c.event(event.ApprovalEnded{Approval: id, Verdict: event.Denied, Policy: denied.Policy, Message: denied.Message})...,
+				c.event(event.ApprovalEnded{Approval: id, Verdict: event.Denied, Policy: denied.Policy, Message: c.turn.Redact.String(denied.Message)})...,
 			)
 		}) // a journal that fails ends the turn by itself
 	}
@@ -242,19 +266,19 @@ func (c *call) end(ctx context.Context, g gave) {
 	r := g.result
 	d := event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{
 		Output: r.Output, OutputFile: r.OutputFile, OutputBytes: r.OutputBytes, ExitCode: r.ExitCode,
-		Detail: r.Detail, Jobs: r.Jobs, Survivors: r.Survivors,
+		Detail: r.Detail, Jobs: r.Jobs, Survivors: MaskProcesses(c.turn.Redact, r.Survivors),
 	}}
 	var panicked *tool.PanicError
 	switch {
 	case errors.As(g.err, &panicked):
-		c.turn.Logger.Error("a tool panicked", "tool", c.name, "panic", panicked.Value, "stack", panicked.Stack)
+		c.turn.Logger.Error("a tool panicked", "tool", c.name, "panic", c.turn.Redact.Diagnostic(panicked.Error()), "stack", c.turn.Redact.Diagnostic(panicked.Stack))
 		fallthrough
 	case g.err != nil:
 		d.Status, d.Output = event.ItemFailed, g.err.Error()
-	case r.Aborted:
+	case r.Aborted && ctx.Err() != nil:
 		d.Status, d.Effects = event.ItemAborted, event.EffectsPartial
 		d.Cause = interruption(context.Cause(ctx))
-	case r.Failed:
+	case r.Failed || r.Aborted:
 		d.Status = event.ItemFailed
 	}
 	c.finish(d)

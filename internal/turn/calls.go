@@ -24,8 +24,8 @@ func await(ctx context.Context, calls []*call) error {
 // run and waits for all of them at once. Each ends within the grace and a
 // margin; what has not ended by then is for event.Endings to close.
 func (t *turn) settleCalls(ctx context.Context, exit error) error {
-	t.cancel(causeOf(exit, nil))
-	bound := time.NewTimer(t.InterruptGrace + 2*settleMargin)
+	t.cancel(t.causeOf(exit, nil))
+	bound := time.NewTimer(t.InterruptGrace + clearMargin)
 	defer bound.Stop()
 	for _, c := range t.calls {
 		select {

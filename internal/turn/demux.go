@@ -15,7 +15,8 @@ type demux struct {
 	ctx     context.Context // the turn's: calls outlive their attempt
 	attempt string
 	open    map[int]*openItem
-	latest  *openItem // the item that the last delta was for
+	ids     map[string]bool // of the response's calls
+	latest  *openItem       // the item that the last delta was for
 	usage   event.Usage
 	id      string // the provider's, of the response
 	stop    model.StopReason
@@ -68,6 +69,7 @@ func (d *demux) startItem(c model.Chunk) error {
 	if !ok || d.open[c.Index] != nil {
 		return model.NewError(model.ErrMalformed, "item %d of the response begins twice or has no type (%q)", c.Index, c.Role)
 	}
+	c.CallID, c.Name = d.turn.Redact.String(c.CallID), d.turn.Redact.String(c.Name)
 	i := &openItem{role: c.Role, callID: c.CallID, name: c.Name, mask: d.turn.Redact.Stream()}
 	d.open[c.Index] = i
 	return d.turn.Log.Update(func(s event.State) []event.Event {
@@ -162,7 +164,9 @@ func (d *demux) seal(content *event.Content, c model.Chunk) {
 
 // ready records that a call is complete and starts it at once.
 func (d *demux) ready(i *openItem, c model.Chunk) error {
+	c.CallID, c.Name = d.turn.Redact.String(c.CallID), d.turn.Redact.String(c.Name)
 	call := &call{turn: d.turn, attempt: d.attempt, item: i.id, name: or(c.Name, i.name), callID: or(c.CallID, i.callID)}
+	call.duplicate, d.ids[call.callID] = d.ids[call.callID], true
 	err := d.turn.Log.Update(func(s event.State) []event.Event {
 		call.args = s.Running().Item(i.id).Content().Arguments
 		return d.event(i, event.CallReady{Name: call.name, CallID: call.callID, Arguments: call.args})
@@ -181,7 +185,7 @@ func (d *demux) complete() error {
 		if i.ended {
 			continue
 		}
-		if i.role == model.Call && d.stop != model.StopMaxTokens {
+		if i.role == model.Call && !cutShort(d.stop) {
 			return model.NewError(model.ErrTruncated, "the response ended within the arguments of a call of %q", i.name)
 		}
 		if err := d.say(i, i.rest()); err != nil {
@@ -201,12 +205,17 @@ func (d *demux) complete() error {
 	})
 }
 
+// cutShort reports whether a response that stopped so may end anywhere.
+func cutShort(stop model.StopReason) bool {
+	return stop == model.StopMaxTokens || stop == model.StopRefusal || stop == model.StopFilter
+}
+
 // leftOpen ends an item that the provider did not end.
 func (d *demux) leftOpen(item *event.Item) event.Event {
 	end := event.ItemEnded{Status: event.ItemCompleted, Content: item.Content()}
 	if item.Type() == event.ToolCall {
 		end.Status, end.Effects = event.ItemAborted, event.EffectsNone
-		end.Cause = event.Fail(&event.Failure{Name: event.NameProvider, Kind: "max_tokens", Message: "the response was cut within the call's arguments"})
+		end.Cause = event.Fail(&event.Failure{Name: event.NameProvider, Kind: string(d.stop), Message: "the response was cut within the call's arguments"})
 	}
 	return event.Event{Turn: d.turn.id, Attempt: d.attempt, Item: item.ID, Data: end}
 }

@@ -3,9 +3,11 @@ package turn
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/model"
 )
@@ -28,7 +30,22 @@ func (t *turn) describe(e *model.Error, d decision) *event.Failure {
 	return f
 }
 
-// failureOf is an error that no provider made, as the log keeps it.
+// MaskProcesses masks what secrets the command lines of processes have.
+func MaskProcesses(r *redact.Redactor, list []event.Process) []event.Process {
+	list = slices.Clone(list)
+	for n := range list {
+		list[n].Command, list[n].Why = r.String(list[n].Command), r.String(list[n].Why)
+	}
+	return list
+}
+
+// failure is an error that no provider made, as the log keeps it, redacted.
+func (t *turn) failure(err error) *event.Failure {
+	f := failureOf(err)
+	f.Message, f.Stack = t.Redact.Diagnostic(f.Message), t.Redact.Diagnostic(f.Stack)
+	return f
+}
+
 func failureOf(err error) *event.Failure {
 	var panicked *scope.PanicError
 	var failed *journal.FailedError

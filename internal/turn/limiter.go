@@ -30,17 +30,20 @@ func (l *Limiter) Hold(until time.Time) {
 	}
 }
 
-// Wait returns when a request may be sent, or context.Cause(ctx).
-func (l *Limiter) Wait(ctx context.Context) error {
-	for held := false; ; held = true {
+// Wait returns when a request may be sent, or context.Cause(ctx). It does not
+// take longer than most: others may be told to wait again and again.
+func (l *Limiter) Wait(ctx context.Context, most time.Duration) error {
+	for begin := time.Now(); ; {
 		left := l.left()
 		if left <= 0 {
 			return nil
 		}
-		if held || left > spread {
-			left += time.Duration(rand.Int64N(int64(spread))) //nolint:gosec // jitter is no secret
+		rest := most - time.Since(begin)
+		if rest <= 0 {
+			return nil
 		}
-		if err := sleep(ctx, left); err != nil {
+		left += time.Duration(rand.Int64N(int64(spread))) //nolint:gosec // jitter is no secret
+		if err := sleep(ctx, min(left, rest)); err != nil {
 			return err
 		}
 	}

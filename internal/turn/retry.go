@@ -131,7 +131,16 @@ func (b *budget) overload(e *model.Error, now time.Time) decision {
 	default:
 		d.retry = true
 	}
+	if e.RetryAfter >= 0 {
+		d.delay += apart(e.RetryAfter)
+	}
 	return d
+}
+
+// apart is what is added to a wait that a provider asked for, since it asks
+// everybody for the same.
+func apart(d time.Duration) time.Duration {
+	return time.Duration(float64(min(d/10, spread)) * rand.Float64()) //nolint:gosec // jitter is no secret
 }
 
 // backoff doubles the delay each time, with a jitter of a quarter either way,

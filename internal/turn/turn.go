@@ -85,6 +85,8 @@ const (
 	// settleMargin is what a call gets beyond the grace to report what it
 	// had, once its processes are dead.
 	settleMargin = 200 * time.Millisecond
+	// clearMargin is what all calls together get beyond the grace (C9).
+	clearMargin = 250 * time.Millisecond
 	// cleanTimeout bounds all finalizers together. It is a backstop: each has
 	// a bound of its own.
 	cleanTimeout = 30 * time.Second
@@ -96,8 +98,7 @@ type turn struct {
 	Config
 	id      string
 	cancel  context.CancelCauseFunc
-	calls   []*call         // of this turn, in order
-	ids     map[string]bool // provider's call ids that were used
+	calls   []*call // of this turn, in order
 	budget  budget
 	repeats map[[32]byte]int
 	cuts    int            // responses in a row that were cut at the output limit
@@ -114,15 +115,17 @@ func Run(ctx context.Context, c Config, id string) (*event.Cause, error) {
 	t.cancel = cancel
 	defer cancel(nil)
 	var cause, interrupted *event.Cause
+	var unended error
 	err := scope.Run(ctx, cleanTimeout, func(ctx context.Context, s *scope.Scope) error {
 		s.Ensure(func(_ context.Context, exit error) error {
-			cause = causeOf(exit, interrupted)
-			return t.Log.Update(func(s event.State) []event.Event {
+			cause = t.causeOf(exit, interrupted)
+			unended = t.Log.Update(func(s event.State) []event.Event {
 				if r := s.Running(); r == nil || r.ID != id {
 					return nil
 				}
 				return event.Endings(s, cause)
 			})
+			return unended
 		})
 		s.OnInterrupt(ctx, func(_ context.Context, why error) error {
 			interrupted = interruption(why)
@@ -133,7 +136,7 @@ func Run(ctx context.Context, c Config, id string) (*event.Cause, error) {
 	})
 	cancel(nil)
 	t.awaitStrays()
-	return cause, beside(err, cause)
+	return cause, beside(err, cause, unended)
 }
 
 func newTurn(c Config, id string) *turn {
@@ -148,7 +151,7 @@ func newTurn(c Config, id string) *turn {
 	}
 	c.Bounds = c.Bounds.withDefaults()
 	c.Retry = c.Retry.withDefaults()
-	return &turn{Config: c, id: id, ids: map[string]bool{}, repeats: map[[32]byte]int{}, budget: budget{Retry: c.Retry}}
+	return &turn{Config: c, id: id, repeats: map[[32]byte]int{}, budget: budget{Retry: c.Retry}}
 }
 
 // bound returns the context of the turn: it ends at the turn's time limit, and
@@ -176,7 +179,7 @@ func (t *turn) bound(ctx context.Context) (context.Context, context.CancelCauseF
 }
 
 // causeOf says how a turn ended whose body left with exit.
-func causeOf(exit error, interrupted *event.Cause) *event.Cause {
+func (t *turn) causeOf(exit error, interrupted *event.Cause) *event.Cause {
 	var cause *event.Cause
 	switch {
 	case exit == nil:
@@ -186,7 +189,7 @@ func causeOf(exit error, interrupted *event.Cause) *event.Cause {
 	case errors.As(exit, &cause):
 		return cause
 	}
-	return event.Fail(failureOf(exit))
+	return event.Fail(t.failure(exit))
 }
 
 // interruption is the cause of a cancelled context, also where somebody
@@ -202,12 +205,14 @@ func interruption(why error) *event.Cause {
 }
 
 // beside returns what of err is not the turn's own ending.
-func beside(err error, cause *event.Cause) error {
+func beside(err error, cause *event.Cause, unended error) error {
 	var failed *journal.FailedError
 	var panicked *scope.PanicError
 	switch {
 	case errors.As(err, &failed):
 		return failed
+	case unended != nil: // a defect of ours: the log has no ending
+		return unended
 	case errors.As(err, &panicked) && cause.Outcome != event.Failed:
 		return panicked
 	}

@@ -110,6 +110,9 @@ func (w *watchdog) due() time.Duration {
 	return min(wire+w.Stall, w.progress+w.Thinking)
 }
 
+// again has the timer fire once more, when what has come was looked at.
+func (w *watchdog) again() { w.timer.Reset(0) }
+
 // check is called when the timer fired. It returns for how long no tokens have
 // come, or sets the timer anew where bytes came meanwhile.
 func (w *watchdog) check() (silent time.Duration, stalled bool) {

@@ -1,0 +1,195 @@
+package turn_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/turn"
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/model/script"
+	"github.com/settle-agent/settle/tool"
+)
+
+// TestAnIDIsUsedAgainInALaterResponse: servers count from one in each, and say
+// again what a failed attempt did not get to.
+func TestAnIDIsUsedAgainInALaterResponse(t *testing.T) {
+	reset := script.Fail(model.NewError(model.ErrConnection, "reset"))
+	cases := map[string][]script.Step{
+		"next step":           {script.CallID("call_0", "a", `{}`), script.CallID("call_0", "a", `{"n":2}`), script.Text("ok")},
+		"after a kept call":   {script.Turn(script.CallID("call_0", "a", `{}`), script.Delay(time.Second), reset), script.CallID("call_0", "a", `{"n":2}`), script.Text("ok")},
+		"after a lost call":   {script.Turn(script.CallID("call_0", "slow", `{}`), reset), script.CallID("call_0", "a", `{}`), script.CallID("call_1", "a", `{"n":2}`), script.Text("ok")},
+		"after a denied call": {script.CallID("call_0", "slow", `{}`), script.CallID("call_0", "a", `{}`), script.CallID("call_1", "a", `{"n":2}`), script.Text("ok")},
+	}
+	for name, steps := range cases {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				b := newBench(t, script.New(steps...), says("a", "A", 0), says("slow", "S", 0))
+				b.config.Approver = approver(func(ctx context.Context, x turn.Approval) error {
+					if x.Tool.Name != "slow" {
+						return nil
+					}
+					select {
+					case <-ctx.Done():
+						return context.Cause(ctx)
+					case <-time.After(time.Minute):
+						return &turn.DeniedError{Message: "no"}
+					}
+				})
+				if c := b.run(t.Context()); c.Outcome != event.Completed {
+					t.Fatal(c)
+				}
+				if n := b.last().Summary.Calls; n != 2 {
+					t.Errorf("%d calls ran, want 2:\n%s", n, b.items())
+				}
+			})
+		})
+	}
+}
+
+// TestAToolThatGivesUpByItself says Aborted though nobody cancelled it.
+func TestAToolThatGivesUpByItself(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		quits := fn{"a", func(context.Context, tool.Call) (tool.Result, error) {
+			return tool.Result{Output: "half", Aborted: true}, nil
+		}}
+		b := newBench(t, script.New(script.Call("a", `{}`), script.Text("ok")), quits)
+		if c := b.run(t.Context()); c.Outcome != event.Completed {
+			t.Fatal(c)
+		}
+		b.want("tool_call failed: half", "message completed: ok")
+	})
+}
+
+// TestADeafApprover ignores its context: neither the turn nor the call waits.
+func TestADeafApprover(t *testing.T) {
+	over := make(chan struct{})
+	t.Cleanup(func() { close(over) })
+	setUp := func(t *testing.T) *bench {
+		t.Helper()
+		b := newBench(t, script.New(script.Call("a", `{}`), script.Text("ok")), says("a", "A", 0))
+		b.config.Calls = &turn.Calls{}
+		release := make(chan struct{})
+		t.Cleanup(func() { close(release) })
+		b.config.Approver = approver(func(context.Context, turn.Approval) error { <-release; return nil })
+		return b
+	}
+	t.Run("turn", func(t *testing.T) {
+		inBubble(t, func(t *testing.T) {
+			b := setUp(t)
+			ctx, cancel := context.WithCancelCause(t.Context())
+			begin := time.Now()
+			time.AfterFunc(time.Second, func() { cancel(event.Abort(event.Interrupted, "user")) })
+			if c := b.run(ctx); c.Reason != event.Interrupted {
+				t.Error(c)
+			}
+			if took := b.last().EndedAt.Sub(begin) - time.Second; took > 500*time.Millisecond { // C9
+				t.Errorf("ended %v after the interrupt", took)
+			}
+			b.want("tool_call aborted none")
+		})
+	})
+	t.Run("call", func(t *testing.T) {
+		inBubble(t, func(t *testing.T) {
+			b := setUp(t)
+			time.AfterFunc(time.Second, func() { b.config.Calls.Cancel("i000001", event.Abort(event.Interrupted, "user")) })
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			if c := b.run(ctx); c.Outcome != event.Completed {
+				t.Error(c)
+			}
+			b.want("tool_call aborted none", "message completed: ok")
+		})
+	})
+}
+
+// TestProgressIsBounded, also where it comes in one piece.
+func TestProgressIsBounded(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		loud := fn{"a", func(_ context.Context, c tool.Call) (tool.Result, error) {
+			for range 3 {
+				c.Progress(strings.Repeat("é", 300<<10))
+			}
+			return tool.Result{Output: "A"}, nil
+		}}
+		b := newBench(t, script.New(script.Call("a", `{}`), script.Text("ok")), loud)
+		b.run(t.Context())
+		said := 0
+		for _, e := range b.events() {
+			if d, ok := e.Data.(event.ItemDelta); ok && d.Stream == event.Output {
+				said += len(d.Text)
+				if strings.ContainsRune(d.Text, '\uFFFD') {
+					t.Error("a character was cut")
+				}
+			}
+		}
+		if said == 0 || said > 256<<10 {
+			t.Errorf("%d bytes of output are in the log", said)
+		}
+	})
+}
+
+// TestTheJournalFailsAfterTheInterrupt: the first cause is the turn's, however
+// the goroutines are scheduled.
+func TestTheJournalFailsAfterTheInterrupt(t *testing.T) {
+	for range 50 {
+		inBubble(t, func(t *testing.T) {
+			store := &breakable{}
+			b := newBenchOn(t, journal.New(store, event.State{Session: "s"}), script.New(script.Turn(script.Text("x"), script.Stall())))
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(time.Second, func() {
+				store.broken.Store(true)
+				_ = b.log.Update(func(s event.State) []event.Event {
+					cancel(event.Abort(event.Interrupted, "user"))
+					return []event.Event{{Data: event.InputAccepted{Input: s.NextInput(), Text: "lost"}}}
+				})
+			})
+			cause, err := turn.Run(ctx, b.config, b.start())
+			if !errors.Is(err, errFull) || cause.Reason != event.Interrupted {
+				t.Errorf("cause %v, err %v", cause, err)
+			}
+			if c := b.last().Cause; c == nil || c.Reason != event.Interrupted {
+				t.Errorf("the log says %v", c)
+			}
+		})
+	}
+}
+
+// TestARefusalWithinACallIsNoTruncation: to send the same again would not help.
+func TestARefusalWithinACallIsNoTruncation(t *testing.T) {
+	for _, stop := range []model.StopReason{model.StopRefusal, model.StopFilter} {
+		inBubble(t, func(t *testing.T) {
+			m := script.New(script.Turn(script.Unfinished("a", `{"x`), script.Stop(stop)))
+			b := newBench(t, m, says("a", "A", 0))
+			c := b.run(t.Context())
+			if n := len(m.Requests()); n != 1 || c.Failure == nil || c.Failure.Kind != string(model.ErrPolicy) {
+				t.Errorf("%s: %d requests, %v", stop, n, c)
+			}
+			b.want("tool_call aborted none")
+		})
+	}
+}
+
+var errFull = errors.New("no space left on device")
+
+// breakable is a store that works until it is broken.
+type breakable struct{ broken atomic.Bool }
+
+func (s *breakable) Append([]event.Event, journal.Sync) error {
+	if s.broken.Load() {
+		return errFull
+	}
+	return nil
+}
+
+func (s *breakable) Read(context.Context, uint64) iter.Seq2[event.Event, error] {
+	return func(func(event.Event, error) bool) {}
+}
+
+func (s *breakable) Close() error { return nil }

@@ -1,0 +1,102 @@
+package turn_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/settle-agent/settle/internal/turn"
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/model/script"
+)
+
+// TestOthersAreNotHeldForEver: a wait that ends one session's turn at once is
+// not what the others wait, unseen, without an end.
+func TestOthersAreNotHeldForEver(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		absurd := model.NewError(model.ErrRateLimit, "come back tomorrow")
+		absurd.RetryAfter = 24 * time.Hour
+		limiter := &turn.Limiter{}
+		first, second := newBench(t, script.New(script.Fail(absurd))), newBench(t, script.New(script.Text("ok")))
+		first.config.Limiter, second.config.Limiter = limiter, limiter
+		first.run(t.Context())
+		begin := time.Now()
+		second.run(t.Context())
+		if took := time.Since(begin); took > 10*time.Minute {
+			t.Errorf("held for %v", took)
+		}
+	})
+}
+
+// TestHoldsThatGoOnDoNotHoldForEver: each other session is refused in its turn.
+func TestHoldsThatGoOnDoNotHoldForEver(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		l := &turn.Limiter{}
+		begin := time.Now()
+		for at := time.Duration(0); at < time.Hour; at += 30 * time.Second {
+			time.AfterFunc(at, func() { l.Hold(time.Now().Add(time.Minute)) })
+		}
+		time.Sleep(time.Second)
+		if err := l.Wait(t.Context(), 5*time.Minute); err != nil || time.Since(begin) > 6*time.Minute {
+			t.Errorf("%v after %v", err, time.Since(begin))
+		}
+	})
+}
+
+// TestNoBurst: sessions that were told to wait, or held, do not come back in
+// the same instant.
+func TestNoBurst(t *testing.T) {
+	const sessions = 20
+	for name, after := range map[string]time.Duration{"short": time.Second, "long": 30 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				var mu sync.Mutex
+				came := map[time.Duration]int{}
+				come := func(d time.Duration) {
+					mu.Lock()
+					defer mu.Unlock()
+					came[d]++
+				}
+				l := &turn.Limiter{}
+				begin := time.Now()
+				l.Hold(begin.Add(after))
+				var wg sync.WaitGroup
+				for range sessions {
+					wg.Go(func() {
+						if err := l.Wait(t.Context(), time.Hour); err != nil {
+							t.Error(err)
+						}
+						come(time.Since(begin))
+					})
+				}
+				wg.Wait()
+				if len(came) < sessions/2 {
+					t.Errorf("held: they came at %v", came)
+				}
+				clear(came)
+				for range sessions {
+					e := model.NewError(model.ErrRateLimit, "slow down")
+					e.RetryAfter = after
+					b := newBench(t, script.New(script.Fail(e), script.Text("ok")))
+					b.config.Limiter = l
+					id := b.start()
+					wg.Go(func() {
+						if _, err := turn.Run(t.Context(), b.config, id); err != nil {
+							t.Error(err)
+						}
+						come(b.last().Attempts[1].StartedAt.Sub(b.last().Attempts[0].EndedAt))
+					})
+				}
+				wg.Wait()
+				if len(came) < sessions/2 {
+					t.Errorf("told: they came at %v", came)
+				}
+				for d := range came {
+					if d < after {
+						t.Errorf("came back after %v, was told %v", d, after)
+					}
+				}
+			})
+		})
+	}
+}
