@@ -19,6 +19,7 @@ import (
 // Whoever reads standard output has gone: the turn ends although it has
 // nothing to write, and nothing is left of it.
 func TestStdoutIsClosed(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	server := settletest.NewServer(t, settletest.Script(stubborn("fifo", "85.5")))
 	awake := p.fifo("fifo")
@@ -42,6 +43,7 @@ func TestStdoutIsClosed(t *testing.T) {
 // Nobody reads standard output, and it is full: a signal gets through, and the
 // session is closed.
 func TestStdoutIsNotRead(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	server := settletest.NewServer(t, settletest.Script(
 		settletest.Reply(settletest.Text(strings.Repeat("word ", 300_000)), settletest.Call("shell", `{"command":"echo awake > fifo; sleep 86.5"}`)),
@@ -64,6 +66,7 @@ func TestStdoutIsNotRead(t *testing.T) {
 
 // A full disk under standard output.
 func TestStdoutIsFull(t *testing.T) {
+	t.Parallel()
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Log("there is no /dev/full here")
 		return
@@ -87,6 +90,7 @@ func TestStdoutIsFull(t *testing.T) {
 // An input that is open and idle blocks nobody who has a prompt; what is there
 // is taken.
 func TestIdleInput(t *testing.T) {
+	t.Parallel()
 	for _, words := range []string{"", "some context"} {
 		p := newPlace(t)
 		server := settletest.NewServer(t, settletest.Script(settletest.Say("done").For(words)))
@@ -107,6 +111,7 @@ func TestIdleInput(t *testing.T) {
 }
 
 func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	sc := settletest.Scenario{Loop: true, Turns: []settletest.Turn{settletest.Say("hello")}}
 	server := settletest.NewServer(t, sc)
@@ -133,6 +138,7 @@ func TestManyAtOnce(t *testing.T) {
 // A session that another process holds is refused with who holds it, running
 // or stopped; --take ends that process and goes on.
 func TestHeldSession(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	server := settletest.NewServer(t, settletest.Script(stubborn("fifo", "87.5"), settletest.Say("mine now")))
 	awake := p.fifo("fifo")
@@ -167,6 +173,7 @@ func TestHeldSession(t *testing.T) {
 // What kill -9 interrupts is ended by who opens the session next, and the
 // history is one that the server accepts.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	server := settletest.NewServer(t, settletest.Script(stubborn("fifo", "88.5"), settletest.Say("I see")))
 	awake := p.fifo("fifo")
@@ -190,6 +197,7 @@ func TestKilled(t *testing.T) {
 
 // The demo leaves nothing behind.
 func TestDemo(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	temp := t.TempDir()
 	p.env = append(p.env, "TMPDIR="+temp)
@@ -210,6 +218,7 @@ func TestDemo(t *testing.T) {
 
 // The model server of the command line serves settle itself.
 func TestFakeModel(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	scenario := filepath.Join(p.work, "scenario.json")
 	if err := os.WriteFile(scenario, []byte(`{"turns": [{"items": [{"say": "played"}]}]}`), 0o600); err != nil {

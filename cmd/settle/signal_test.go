@@ -16,6 +16,7 @@ import (
 // A signal ends the turn by the contract, whatever the tool thinks of it, and
 // the next run goes on with a history that the server accepts.
 func TestSignals(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		signal syscall.Signal
 		name   string
@@ -64,6 +65,7 @@ func TestSignals(t *testing.T) {
 
 // Impatience does no harm: one terminal event, the same code.
 func TestSignalTwice(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	server := settletest.NewServer(t, settletest.Script(stubborn("fifo", "82.5")))
 	awake := p.fifo("fifo")
@@ -84,6 +86,7 @@ func TestSignalTwice(t *testing.T) {
 // Before anything was sent there is nothing to end but what was started to
 // find the key.
 func TestSignalBeforeTheTurn(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	awake := p.fifo("fifo")
 	config := p.work + "/config"
@@ -108,6 +111,7 @@ func TestSignalBeforeTheTurn(t *testing.T) {
 
 // nohup means it.
 func TestIgnoredHangup(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	server := settletest.NewServer(t, settletest.Script(stubborn("fifo", "84.5")))
 	awake := p.fifo("fifo")

@@ -61,6 +61,7 @@ func ended(t *testing.T, cmd *exec.Cmd, shot *screenshot, want int) string {
 }
 
 func TestTerminal(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	server := settletest.NewServer(t, settletest.Script(
 		settletest.Reply(settletest.Text("Let me \x1b]0;owned\x07look."), settletest.Call("shell", `{"command":"echo one; exit 3"}`)),
@@ -87,6 +88,7 @@ func TestTerminal(t *testing.T) {
 
 // Without a prompt, a terminal gets the usage; nothing waits for input.
 func TestTerminalWithoutPrompt(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	cmd := p.command("run", "-m", "chat/m", "--base-url", "http://127.0.0.1:1/v1")
 	shot := onTerminal(t, cmd)
@@ -97,6 +99,7 @@ func TestTerminalWithoutPrompt(t *testing.T) {
 
 // Ctrl-C on a terminal.
 func TestTerminalInterrupt(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	server := settletest.NewServer(t, settletest.Script(stubborn("fifo", "91.5")))
 	awake := p.fifo("fifo")
@@ -115,6 +118,7 @@ func TestTerminalInterrupt(t *testing.T) {
 
 // The terminal goes away.
 func TestTerminalHangsUp(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	server := settletest.NewServer(t, settletest.Script(stubborn("fifo", "92.5")))
 	awake := p.fifo("fifo")
