@@ -3,7 +3,9 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"io"
 	"os"
 	"strings"
 	"syscall"
@@ -129,5 +131,56 @@ func TestIgnoredHangup(t *testing.T) {
 	gone(t, "sleep 84.5")
 	if e := lastEvent(t, stdout.String()); e.By != "signal:SIGTERM" {
 		t.Errorf("the last event is %+v", e)
+	}
+}
+
+// A wait for a provider is over at once, and what was streamed is kept to the
+// byte.
+func TestSignalWhileTheModelIsAwaited(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		turn  settletest.Turn
+		until string // the event after which the signal is sent
+		holds string // what the output then has
+	}{
+		"backoff": {settletest.Fail(settletest.Status(529, "60")), `"retry_in_ms":6`, `"kind":"turn.aborted"`},
+		"silence": {settletest.Say("never").With(settletest.Silence(settletest.BeforeHeaders)), `"kind":"attempt.started"`, `"kind":"turn.aborted"`},
+		"stream": {
+			settletest.Say("the beginning of it").With(settletest.Silence(settletest.AfterDelta(1))), `"kind":"item.delta"`,
+			`"status":"aborted","cause":{"outcome":"aborted","reason":"interrupted","by":"signal:SIGINT"},"type":"message","text":"the beginnin"`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			server := settletest.NewServer(t, settletest.Script(tt.turn))
+			cmd := p.run(server, "--json=deltas", "go")
+			lines, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			started(t, cmd)
+			var all strings.Builder
+			reader := bufio.NewReader(lines)
+			for !strings.Contains(all.String(), tt.until) {
+				line, err := reader.ReadString('\n')
+				if err != nil {
+					t.Fatalf("%v after\n%s", err, all.String())
+				}
+				all.WriteString(line)
+			}
+			signalled(t, cmd, os.Interrupt)
+			rest, err := io.ReadAll(reader)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all.Write(rest)
+			exited(t, cmd, 130)
+			if !strings.Contains(all.String(), tt.holds) {
+				t.Errorf("the output has no %s:\n%s", tt.holds, all.String())
+			}
+			if e := lastEvent(t, all.String()); !e.Terminal() {
+				t.Errorf("the last event is %+v", e)
+			}
+		})
 	}
 }

@@ -35,6 +35,8 @@ type Options struct {
 	Permission settle.Permission
 	Release    string
 	Approver   settle.Approver
+	// Attended says that clients of the face answer what is asked.
+	Attended bool
 	// Keeping says whether sessions are kept.
 	Keeping Keeping
 	// Take ends another process that holds the session.
@@ -93,7 +95,7 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 		return nil, err
 	}
 	c.WorkDir, c.Effort, c.Face, c.Version, c.Take = o.Dir, r.Effort, o.Face, o.Version, o.Take
-	c.Permission, c.Approver = o.permission(), o.Approver
+	c.Permission, c.Approver, c.Attended = o.permission(), o.Approver, o.Attended
 	c.Limits, c.Retry = limits(r), retry(r)
 	c.Toolbox = o.bench(names, c.Dir).toolbox
 	system, err := o.prompt(ctx)
@@ -105,6 +107,9 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	c.Notes = append(slices.Clone(a.Notes), proc.Custody().Weaker...)
 	if o.Logger != nil {
 		c.Logger = o.Logger(a.Redact)
+		for _, note := range a.Notes {
+			c.Logger.Warn(note)
+		}
 	}
 	return a, nil
 }

@@ -39,6 +39,8 @@ func newScreen(out, err *output, o Options) *screen {
 
 func (s *screen) show(e event.Event) {
 	switch d := e.Data.(type) {
+	case event.SessionRecovered:
+		s.notice("%s", recovered(d))
 	case event.SessionOpened:
 		s.detail("session %s in %s; permission: %s", e.Session, d.Dir, d.Permission)
 	case event.TurnStarted:
@@ -149,9 +151,24 @@ func (s *screen) callEnded(e event.Event, d event.ItemEnded, i *shown) {
 		s.open--
 	}
 	s.notice("  %s: %s", i.title, callOutcome(d, e.At.Sub(i.began)))
-	for _, p := range d.Survivors {
-		s.notice("  could not end pid %d (%s): %s", p.PID, p.Command, p.Why)
+}
+
+// recovered says what opening the session found.
+func recovered(d event.SessionRecovered) string {
+	words := "the session was left by a settle that was killed"
+	if d.PID == 0 {
+		words = "the session's log was damaged"
 	}
+	if d.Ended > 0 {
+		words += fmt.Sprintf("; %d things were still open and are ended now", d.Ended)
+	}
+	if len(d.Swept) > 0 {
+		words += fmt.Sprintf("; processes %v still ran and were ended", d.Swept)
+	}
+	if d.Kept != "" {
+		words += fmt.Sprintf("; the damaged end of its log, %d bytes, is kept in %s", d.CutBytes, d.Kept)
+	}
+	return words
 }
 
 // callOutcome says how a call ended.

@@ -31,6 +31,7 @@ func at(data ...event.Data) []event.Event {
 func scene() []event.Event {
 	code, wait := 2, int64(4000)
 	return at(
+		event.SessionRecovered{PID: 3, Ended: 2, Swept: []int{8}, CutBytes: 10, Kept: "/data/torn"},
 		event.SessionOpened{Dir: "/work", Permission: "allow"},
 		event.TurnStarted{Provider: "chat", Model: "m"},
 		event.ItemStarted{Type: event.Reasoning},
@@ -55,11 +56,12 @@ func scene() []event.Event {
 }
 
 func TestScreen(t *testing.T) {
+	recovery := "the session was left by a settle that was killed; 2 things were still open and are ended now; processes [8] still ran and were ended; " +
+		"the damaged end of its log, 10 bytes, is kept in /data/torn\n"
 	notices := `attempt 2 of 6 in 4 s: 529 overloaded
 → go test␇ ./...
   go test␇ ./...: exit code 2 after 2 s
   read: not started
-  could not end pid 7 (x): not permitted
 server runs on as job j1 (pid 9)
 `
 	verbose := "session s in /work; permission: allow\nmodel chat/m\n"
@@ -71,10 +73,10 @@ server runs on as job j1 (pid 9)
 	}{
 		{"plain", Plain, Normal, "42\n", ""},
 		{"plain, quiet", Plain, Quiet, "42\n", ""},
-		{"plain, verbose", Plain, Verbose, "42\n", verbose + notices},
-		{"terminal", Terminal, Normal, "The answer␛[1m is\n", notices},
+		{"plain, verbose", Plain, Verbose, "42\n", recovery + verbose + notices},
+		{"terminal", Terminal, Normal, "The answer␛[1m is\n", recovery + notices},
 		{"terminal, quiet", Terminal, Quiet, "The answer␛[1m is\n", ""},
-		{"terminal, verbose", Terminal, Verbose, "The answer␛[1m is\n", verbose + "hmm\n" + notices},
+		{"terminal, verbose", Terminal, Verbose, "The answer␛[1m is\n", recovery + verbose + "hmm\n" + notices},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer

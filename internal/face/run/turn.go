@@ -90,13 +90,13 @@ func (r *runner) run(ctx context.Context) int {
 		return r.refused(err)
 	}
 	defer r.close()
-	cursor := session.State().Seq - 1 // session.opened is shown as well
+	opened := session.State().Seq // of session.opened
 	if stops := r.stop.all(); len(stops) > 0 {
 		return r.refused(stopError{stops[0]})
 	}
 	showing, enough := context.WithCancel(context.WithoutCancel(ctx))
 	defer enough()
-	go r.print(showing, session, cursor) // ends with the turn or with enough
+	go r.print(showing, session, opened) // ends with the turn or with enough
 	// Nothing but a write to the disk keeps Submit, and the log bounds that.
 	turn, err := session.Submit(context.WithoutCancel(ctx), r.Prompt, settle.WithImages(r.Images...))
 	if err != nil {
@@ -143,13 +143,17 @@ func (r *runner) wait(ctx context.Context, turn *settle.Turn) (settle.Outcome, e
 	return turn.Wait(ctx)
 }
 
-// print shows the session's events up to the end of the turn.
-func (r *runner) print(ctx context.Context, session *settle.Session, cursor uint64) {
+// print shows the session's events up to the end of the turn: from its opening,
+// or from its recovery just before.
+func (r *runner) print(ctx context.Context, session *settle.Session, opened uint64) {
 	defer close(r.printed)
 	err := scope.Guard(func() error {
-		for e, err := range session.Events(ctx, cursor) {
+		for e, err := range session.Events(ctx, max(opened, 2)-2) {
 			if err != nil {
 				return err
+			}
+			if e.Seq < opened && e.Kind() != event.KindSessionRecovered {
+				continue
 			}
 			r.view.show(e)
 			if e.Terminal() {
@@ -186,6 +190,7 @@ func (r *runner) ended(session *settle.Session, o settle.Outcome) int {
 			code = CodeFailed
 		}
 	}
+	r.nameSurvivors(session, o.Turn)
 	if r.Resume != nil && (code != CodeCompleted || r.Volume == Verbose) {
 		r.say("the session is kept; go on with: %s", r.Resume(session.ID()))
 	}
@@ -195,6 +200,19 @@ func (r *runner) ended(session *settle.Session, o settle.Outcome) int {
 		r.Ended(session)
 	}
 	return code
+}
+
+// nameSurvivors says which processes could not be ended (C7).
+func (r *runner) nameSurvivors(session *settle.Session, turn string) {
+	t := session.State().Turn(turn)
+	if t == nil {
+		return
+	}
+	for _, i := range t.Items {
+		for _, p := range i.Content().Survivors {
+			r.say("could not end pid %d (%s): %s", p.PID, p.Command, p.Why)
+		}
+	}
 }
 
 // explain says why a turn did not complete.
