@@ -41,6 +41,6 @@ func newRoot(s *streams) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w; %q explains the flags", err, cmd.CommandPath()+" --help")
 	})
-	root.AddCommand(newRun(s), newSessions(s), newConfig(s), newDoctor(s), newDemo(s), newFakeModel(s), newVersion(s))
+	root.AddCommand(newRun(s), newServe(s), newSessions(s), newJobs(s), newConfig(s), newDoctor(s), newDemo(s), newFakeModel(s), newVersion(s))
 	return root
 }

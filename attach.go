@@ -1,0 +1,69 @@
+package settle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/session"
+)
+
+// Lookup returns the session with the id if it is open, else nil; it opens
+// nothing. One that is being opened or closed is waited for until ctx ends.
+func (h *Host) Lookup(ctx context.Context, id string) (*Session, error) {
+	h.mu.Lock()
+	p := h.slots[id]
+	h.mu.Unlock()
+	if p == nil {
+		return nil, nil //nolint:nilnil // there is none, and that is no error
+	}
+	return h.await(ctx, id, p)
+}
+
+// View calls f with what the session's events amount to, without copying it. f
+// must not block, change or keep the state.
+func (s *Session) View(f func(event.State)) { s.actor.Log().View(f) }
+
+// Interruption says which turn is to end, and how; the zero value means the
+// one that runs, with grace.
+type Interruption = session.Request
+
+// End is Interrupt with all that can be said about it: see [Interruption].
+func (s *Session) End(ctx context.Context, i Interruption) (Outcome, error) {
+	return s.interrupt(ctx, i)
+}
+
+// Seq returns the number of the event that accepted the input, or 0 if an input
+// with its id had been accepted before.
+func (t *Turn) Seq() uint64 { return t.seq }
+
+// NoJobError says that the session has no such job that runs.
+type NoJobError struct{ Job string }
+
+func (e *NoJobError) Error() string {
+	return fmt.Sprintf("there is no job %q that runs in this session", e.Job)
+}
+
+// ErrNotEnded says that some of a job's processes could not be ended.
+var ErrNotEnded = errors.New("cannot end all of the job's processes")
+
+// KillJob ends a job of the session and returns when that is recorded. What
+// could not be ended is named in the job's ending, and the error is
+// [ErrNotEnded]; where no such job runs, it is a [*NoJobError].
+func (s *Session) KillJob(ctx context.Context, job string) error {
+	running := false
+	s.View(func(state event.State) {
+		for _, j := range state.Jobs {
+			running = running || j.Job == job && j.Ended == nil
+		}
+	})
+	if !running || s.box.Kill == nil {
+		return &NoJobError{Job: job}
+	}
+	left, err := s.box.Kill(ctx, job)
+	if err == nil && len(left) > 0 {
+		err = ErrNotEnded
+	}
+	return err
+}

@@ -1,0 +1,97 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+)
+
+// interrupt answers after the turn's terminal event, with how it ended (C10).
+func (s *Server) interrupt(w http.ResponseWriter, r *http.Request) error {
+	var body interruption
+	if err := s.decode(w, r, s.Limits.BodyBytes, &body); err != nil {
+		return err
+	}
+	ctx, cancel := s.bounded(r)
+	defer cancel()
+	return s.with(ctx, r.PathValue("id"), func(session *settle.Session) error {
+		ended, err := session.End(ctx, settle.Interruption{By: s.client(r), Input: body.Input, Hurry: body.Hurry})
+		if err != nil {
+			return s.unended(err, body.Input)
+		}
+		reply(w, http.StatusOK, outcomeOf(ended))
+		return nil
+	})
+}
+
+func (s *Server) unended(err error, input string) error {
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	detail := fmt.Sprintf("the turn has not ended within %v; it goes on ending", s.Limits.AnswerTimeout)
+	if input != "" {
+		detail = fmt.Sprintf("within %v, input %q has not arrived, or its turn has not ended; its turn will not be interrupted if it arrives later", s.Limits.AnswerTimeout, input)
+	}
+	return newProblem(http.StatusGatewayTimeout, "timeout", detail)
+}
+
+func outcomeOf(o settle.Outcome) outcome {
+	if o.Cause == nil {
+		return outcome{}
+	}
+	return outcome{Turn: o.Turn, Outcome: o.Cause.Outcome, Reason: o.Cause.Reason, Message: o.Cause.Error(), By: o.Cause.By}
+}
+
+// verdicts are what somebody can say about a call.
+func verdicts() []event.Verdict {
+	return []event.Verdict{event.Approved, event.ApprovedSession, event.Denied, event.ApprovalAborted}
+}
+
+func (s *Server) answerApproval(w http.ResponseWriter, r *http.Request) error {
+	var body verdict
+	if err := s.decode(w, r, s.Limits.BodyBytes, &body); err != nil {
+		return err
+	}
+	if !slices.Contains(verdicts(), body.Verdict) {
+		return newProblem(http.StatusBadRequest, "verdict", "the verdict is one of approved, approved_session, denied and aborted")
+	}
+	ctx, cancel := s.bounded(r)
+	defer cancel()
+	answer := settle.Answer{Approval: r.PathValue("approval"), Verdict: body.Verdict, Message: body.Message, By: s.client(r)}
+	return s.with(ctx, r.PathValue("id"), func(session *settle.Session) error {
+		if err := session.Answer(ctx, answer); err != nil {
+			return err
+		}
+		reply(w, http.StatusNoContent, nil)
+		return nil
+	})
+}
+
+func (s *Server) cancelCall(w http.ResponseWriter, r *http.Request) error {
+	ctx, cancel := s.bounded(r)
+	defer cancel()
+	return s.with(ctx, r.PathValue("id"), func(session *settle.Session) error {
+		if !session.CancelCall(r.PathValue("item"), s.client(r)) {
+			return newProblem(http.StatusConflict, "not-running", "the call does not run: it waits for somebody's word, has ended, or never was")
+		}
+		reply(w, http.StatusNoContent, nil)
+		return nil
+	})
+}
+
+func (s *Server) killJob(w http.ResponseWriter, r *http.Request) error {
+	ctx, cancel := s.bounded(r)
+	defer cancel()
+	return s.with(ctx, r.PathValue("id"), func(session *settle.Session) error {
+		if err := session.KillJob(ctx, r.PathValue("job")); err != nil {
+			return err
+		}
+		reply(w, http.StatusNoContent, nil)
+		return nil
+	})
+}

@@ -1,0 +1,166 @@
+package web
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"strconv"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/journal"
+)
+
+// events is a subscription. A cursor that the log does not reach is answered
+// with "resync": the client knows events that were lost, such as with a disk.
+func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
+	after, err := cursor(r)
+	if err != nil {
+		return err
+	}
+	if s.subscribers.Add(1) > int64(s.Limits.Subscribers) {
+		s.subscribers.Add(-1)
+		return newProblem(http.StatusServiceUnavailable, "subscribers", "there are too many subscribers; try again later")
+	}
+	defer s.subscribers.Add(-1)
+	session, err := s.Host.Lookup(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if session == nil {
+		return s.keptEvents(w, r, after)
+	}
+	var last uint64
+	session.View(func(st event.State) { last = st.Seq })
+	out, ctx := s.newStream(w, r)
+	defer out.end()
+	if after > last {
+		out.say("resync", position{last})
+		return nil
+	}
+	s.follow(ctx, out, session, after, last)
+	return nil
+}
+
+// unknownCursor is the cursor of a client that does not know where it is.
+const unknownCursor = ^uint64(0)
+
+// cursor returns the number of the last event that the client has.
+func cursor(r *http.Request) (uint64, error) {
+	if id := r.Header.Get("Last-Event-ID"); id != "" {
+		after, err := strconv.ParseUint(id, 10, 64)
+		if err != nil {
+			return unknownCursor, nil //nolint:nilerr // a browser repeats it for ever: it is told to begin anew
+		}
+		return after, nil
+	}
+	after := r.URL.Query().Get("after")
+	if after == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(after, 10, 64)
+	if err != nil {
+		return 0, newProblem(http.StatusBadRequest, "cursor", "after must be the number of an event, or 0")
+	}
+	return n, nil
+}
+
+// follow sends the events after the cursor until the session is closed or the
+// client is gone. There is no hurry up to the event that was the last.
+func (s *Server) follow(ctx context.Context, out *stream, session *settle.Session, after, last uint64) {
+	at := after
+	for e, err := range session.Events(ctx, after) {
+		if err != nil {
+			out.fail(s, err)
+			return
+		}
+		at = e.Seq
+		if !out.event(e, at >= last) {
+			return
+		}
+	}
+	if ctx.Err() == nil {
+		out.say("closed", position{at})
+	}
+}
+
+// keptEvents sends the events of a session that is not open here, as far as
+// they are written. The client comes again if it wants to know of more.
+func (s *Server) keptEvents(w http.ResponseWriter, r *http.Request, after uint64) error {
+	id := r.PathValue("id")
+	if _, err := s.disk.first(r.Context(), id); err != nil {
+		return err
+	}
+	if after != 0 {
+		state, err := s.disk.load(id)
+		if err != nil {
+			return err
+		}
+		if after > state.Seq {
+			out, _ := s.newStream(w, r)
+			defer out.end()
+			out.say("resync", position{state.Seq})
+			return nil
+		}
+	}
+	out, ctx := s.newStream(w, r)
+	defer out.end()
+	at := after
+	for e, err := range journal.Read(ctx, s.DataDir, id, after) {
+		if err != nil {
+			out.fail(s, err)
+			return nil
+		}
+		at = e.Seq
+		if !out.event(e, false) {
+			return nil
+		}
+	}
+	if ctx.Err() == nil {
+		out.say("closed", position{at})
+	}
+	return nil
+}
+
+// export sends all events up to now.
+func (s *Server) export(w http.ResponseWriter, r *http.Request) error {
+	id := r.PathValue("id")
+	session, err := s.Host.Lookup(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	var (
+		all  iter.Seq2[event.Event, error]
+		last = unknownCursor
+	)
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	if session != nil {
+		session.View(func(st event.State) { last = st.Seq })
+		all = session.Events(ctx, 0)
+	} else {
+		if _, err := s.disk.first(ctx, id); err != nil {
+			return err
+		}
+		all = journal.Read(ctx, s.DataDir, id, 0)
+	}
+	w.Header().Set("Content-Type", "application/jsonl")
+	w.Header().Set("Content-Disposition", `attachment; filename="`+id+`.jsonl"`) // an id has nothing that is to be quoted
+	out := newPatient(w, r, s.Limits.WriteTimeout)
+	for e, err := range all {
+		if err == nil {
+			err = out.line(e)
+		}
+		if err != nil {
+			s.Logger.Debug("an export was cut", "session", id, "error", s.mask(err.Error()))
+			panic(http.ErrAbortHandler) // the only way to say that it is not whole
+		}
+		if e.Seq >= last {
+			break
+		}
+	}
+	if r.Context().Err() != nil {
+		panic(http.ErrAbortHandler)
+	}
+	return nil
+}

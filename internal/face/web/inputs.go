@@ -1,0 +1,84 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/session"
+)
+
+func (s *Server) input(w http.ResponseWriter, r *http.Request) error {
+	var in newInput
+	if err := s.decode(w, r, s.Limits.InputBytes, &in); err != nil {
+		return err
+	}
+	options, err := in.options(s.client(r))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := s.bounded(r)
+	defer cancel()
+	return s.with(ctx, r.PathValue("id"), func(session *settle.Session) error {
+		turn, err := session.Submit(ctx, in.Text, options...)
+		if err != nil {
+			return refusedInput(err)
+		}
+		reply(w, http.StatusAccepted, receipt{Input: turn.Input(), Seq: turn.Seq(), Again: turn.Seq() == 0})
+		return nil
+	})
+}
+
+// modes are what an input may do while a turn runs.
+func modes() []event.Mode { return []event.Mode{event.Queue, event.Steer, event.Replace} }
+
+// mediaTypes are those of images that models see.
+func mediaTypes() []mediaType {
+	return []mediaType{"image/png", "image/jpeg", "image/gif", "image/webp"}
+}
+
+func (in newInput) options(by string) ([]settle.InputOption, error) {
+	options := []settle.InputOption{settle.From(by)}
+	if in.Mode != "" {
+		if !slices.Contains(modes(), in.Mode) {
+			return nil, newProblem(http.StatusBadRequest, "mode", "the mode is one of queue, steer and replace")
+		}
+		options = append(options, settle.WithMode(in.Mode))
+	}
+	if in.Input != "" {
+		options = append(options, settle.WithID(in.Input))
+	}
+	for _, i := range in.Images {
+		if !slices.Contains(mediaTypes(), i.MediaType) || len(i.Data) == 0 {
+			return nil, newProblem(http.StatusBadRequest, "image", "an image has data, and a media_type that is one of image/png, image/jpeg, image/gif and image/webp")
+		}
+		options = append(options, settle.WithImages(event.Image{MediaType: string(i.MediaType), Data: i.Data, Name: i.Name}))
+	}
+	return options, nil
+}
+
+// refusedInput says what was wrong with an input.
+func refusedInput(err error) error {
+	if errors.Is(err, session.ErrEmpty) {
+		return newProblem(http.StatusBadRequest, "input", "the input is empty; nothing was done")
+	}
+	return err
+}
+
+func (s *Server) drop(w http.ResponseWriter, r *http.Request) error {
+	ctx, cancel := s.bounded(r)
+	defer cancel()
+	return s.with(ctx, r.PathValue("id"), func(session *settle.Session) error {
+		dropped, err := session.Drop(r.PathValue("input"), s.client(r))
+		if err != nil {
+			return err
+		}
+		if !dropped {
+			return newProblem(http.StatusConflict, "not-waiting", "the input does not wait: it runs, has run, was dropped, or never came")
+		}
+		reply(w, http.StatusNoContent, nil)
+		return nil
+	})
+}

@@ -1,0 +1,137 @@
+package web
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"sync"
+)
+
+// Address says where to listen.
+type Address struct {
+	// Addr is HOST:PORT; port 0 picks one.
+	Addr string
+	// TLS, if set, is what connections are encrypted with.
+	TLS *tls.Config
+	// Insecure allows an address that others can reach without TLS.
+	Insecure bool
+	// Connections is the most at a time; 0 means the default of [Limits].
+	Connections int
+}
+
+// Place is where a server listens.
+type Place struct {
+	net.Listener
+	// Exposed says that others than this machine can reach it.
+	Exposed bool
+
+	scheme, host string
+}
+
+// Listen listens. What is not on the loopback interface needs TLS, or a word
+// that it is meant: who sees the token there can run commands here.
+func Listen(ctx context.Context, a Address) (*Place, error) {
+	tcp, err := net.ResolveTCPAddr("tcp", a.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on %q: %w; write HOST:PORT, such as 127.0.0.1:0", a.Addr, err)
+	}
+	p := &Place{Exposed: !tcp.IP.IsLoopback(), scheme: "http"}
+	if p.Exposed && a.TLS == nil && !a.Insecure {
+		return nil, fmt.Errorf("refusing to listen on %q, which others can reach, without TLS: they could read the token, and run commands here; "+
+			"use --tls-cert and --tls-key, or an SSH tunnel to 127.0.0.1, or say --insecure if you mean it", a.Addr)
+	}
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "tcp", tcp.String())
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on %q: %w", a.Addr, err)
+	}
+	most := a.Connections
+	if most == 0 {
+		most = Limits{}.withDefaults().Connections
+	}
+	p.Listener = &bounded{Listener: l, most: most}
+	p.host, _, _ = net.SplitHostPort(a.Addr) // it was resolved
+	if ip := net.ParseIP(p.host); p.host == "" || ip != nil && ip.IsUnspecified() {
+		p.host = "127.0.0.1"
+	}
+	if a.TLS != nil {
+		config := a.TLS.Clone()
+		config.NextProtos = []string{"h2", "http/1.1"} // a browser has few connections to a host, but many streams
+		p.Listener, p.scheme = tls.NewListener(p.Listener, config), "https"
+	}
+	return p, nil
+}
+
+// Link returns the address of the page, called by a name if one is given, and
+// with the token if one is given.
+func (p *Place) Link(name, token string) string {
+	host := p.host
+	if name != "" {
+		host = name
+	}
+	port := 0
+	if tcp, ok := p.Addr().(*net.TCPAddr); ok {
+		port = tcp.Port
+	}
+	u := url.URL{Scheme: p.scheme, Host: net.JoinHostPort(host, strconv.Itoa(port)), Path: "/"}
+	if token != "" {
+		u.RawQuery = url.Values{"token": {token}}.Encode()
+	}
+	return u.String()
+}
+
+// bounded refuses connections beyond a number, so that those who have one are
+// served.
+type bounded struct {
+	net.Listener
+
+	most int
+	mu   sync.Mutex // guards now
+	now  int
+}
+
+// Accept implements [net.Listener].
+func (b *bounded) Accept() (net.Conn, error) {
+	for {
+		c, err := b.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if b.enter() {
+			return &counted{Conn: c, leave: sync.OnceFunc(b.leave)}, nil
+		}
+		_ = c.Close() // it has had nothing from us
+	}
+}
+
+func (b *bounded) enter() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.now >= b.most {
+		return false
+	}
+	b.now++
+	return true
+}
+
+func (b *bounded) leave() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.now--
+}
+
+// counted is a connection that is counted until it is closed.
+type counted struct {
+	net.Conn
+
+	leave func()
+}
+
+// Close implements [net.Conn].
+func (c *counted) Close() error {
+	c.leave()
+	return c.Conn.Close()
+}

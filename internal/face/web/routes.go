@@ -1,0 +1,142 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// route is one thing that the API can do. What the server answers and what it
+// says that it answers are made of the same table.
+type route struct {
+	method, path string
+	name         string // operationId
+	summary      string
+	body         any // zero value of the request's; nil for none
+	must         bool
+	query        map[string]string // of parameters, with what they mean
+	headers      map[string]string
+	status       int
+	answer       any    // zero value; nil for none
+	media        string // of an answer that is no JSON
+	problems     []int  // beside those that every request may get
+	handle       func(*Server, http.ResponseWriter, *http.Request) error
+}
+
+// routes is the API.
+func routes() []route {
+	return slices.Concat(sessionRoutes(), inputRoutes(), controlRoutes(), []route{{
+		method: "GET", path: "/api/openapi.json", name: "describe", summary: "This description.",
+		status: http.StatusOK, media: "application/json", handle: (*Server).description,
+	}})
+}
+
+func sessionRoutes() []route {
+	return []route{
+		{
+			method: "GET", path: "/api/sessions", name: "listSessions", summary: "The sessions, those that changed last first.",
+			status: http.StatusOK, answer: sessionList{}, handle: (*Server).list,
+		},
+		{
+			method: "POST", path: "/api/sessions", name: "openSession", summary: "Open a session, or create it.",
+			body: newSession{}, status: http.StatusCreated, answer: snapshot{}, problems: []int{409}, handle: (*Server).create,
+		},
+		{
+			method: "GET", path: "/api/sessions/{id}", name: "getSession", summary: "A session as it is now. Opens nothing.",
+			status: http.StatusOK, answer: snapshot{}, problems: []int{404}, handle: (*Server).get,
+		},
+		{
+			method: "DELETE", path: "/api/sessions/{id}", name: "closeSession",
+			summary: "Close a session: its turn and all else that it started end. What it was is kept.",
+			status:  http.StatusNoContent, problems: []int{404}, handle: (*Server).closeSession,
+		},
+		{
+			method: "GET", path: "/api/sessions/{id}/events", name: "events",
+			summary: "The events after a cursor, in order and as they come, as server-sent events: \"event\" has an event (docs/event.md) and its number as id; " +
+				"\"resync\" says that the cursor is unknown: begin anew; \"closed\" says that the session is closed; \"problem\" says why there is no more. The latter three end the stream.",
+			query:   map[string]string{"after": "number of the last event that is known; 0 for all"},
+			headers: map[string]string{"Last-Event-ID": "the same; counts before the parameter"},
+			status:  http.StatusOK, media: "text/event-stream", problems: []int{400, 404, 503}, handle: (*Server).events,
+		},
+		{
+			method: "GET", path: "/api/sessions/{id}/export", name: "export", summary: "All events up to now, one a line.",
+			status: http.StatusOK, media: "application/jsonl", problems: []int{404}, handle: (*Server).export,
+		},
+	}
+}
+
+func inputRoutes() []route {
+	return []route{
+		{
+			method: "POST", path: "/api/sessions/{id}/inputs", name: "sendInput",
+			summary: "Send an input. When this answers it is durable: it will be run, or held where that can be seen.",
+			body:    newInput{}, must: true, status: http.StatusAccepted, answer: receipt{}, problems: []int{404, 409}, handle: (*Server).input,
+		},
+		{
+			method: "DELETE", path: "/api/sessions/{id}/inputs/{input}", name: "dropInput", summary: "Take back an input that waits.",
+			status: http.StatusNoContent, problems: []int{404, 409}, handle: (*Server).drop,
+		},
+	}
+}
+
+func controlRoutes() []route {
+	return []route{
+		{
+			method: "POST", path: "/api/sessions/{id}/interrupt", name: "interrupt",
+			summary: "End the turn that runs, or that of one input, and answer how it ended, after it has. Empty if nothing was running.",
+			body:    interruption{}, status: http.StatusOK, answer: outcome{}, problems: []int{404, 409, 504}, handle: (*Server).interrupt,
+		},
+		{
+			method: "POST", path: "/api/sessions/{id}/approvals/{approval}", name: "answerApproval",
+			summary: "Give a word about a call that waits. The first one counts; later ones are told which, and run nothing. \"aborted\" also interrupts the turn.",
+			body:    verdict{}, must: true, status: http.StatusNoContent, problems: []int{404, 409}, handle: (*Server).answerApproval,
+		},
+		{
+			method: "POST", path: "/api/sessions/{id}/calls/{item}/cancel", name: "cancelCall",
+			summary: "End one call; the turn goes on with what it had put out.",
+			status:  http.StatusNoContent, problems: []int{404, 409}, handle: (*Server).cancelCall,
+		},
+		{
+			method: "POST", path: "/api/sessions/{id}/jobs/{job}/kill", name: "killJob", summary: "End a job, and answer when it has ended.",
+			status: http.StatusNoContent, problems: []int{404, 409, 500, 504}, handle: (*Server).killJob,
+		},
+	}
+}
+
+// route fills the mux.
+func (s *Server) route() {
+	s.mux = http.NewServeMux()
+	for _, r := range routes() {
+		s.mux.Handle(r.method+" "+r.path, s.handler(r.handle))
+	}
+	s.mux.Handle("/api/", s.handler((*Server).nothing))
+	s.mux.Handle("/api", s.handler((*Server).nothing))
+	s.mux.Handle("/{$}", s.handler((*Server).enter))
+	s.mux.Handle("/", s.Page)
+}
+
+// handler makes a handler of a function that may fail.
+func (s *Server) handler(f func(*Server, http.ResponseWriter, *http.Request) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := f(s, w, r); err != nil {
+			s.refuse(w, err)
+		}
+	})
+}
+
+// nothing answers for paths of the API that there are not, or not with this
+// method.
+func (s *Server) nothing(w http.ResponseWriter, r *http.Request) error {
+	var allowed []string
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
+		other := &http.Request{Method: method, URL: r.URL, Host: r.Host}
+		if _, pattern := s.mux.Handler(other); strings.Contains(pattern, " ") {
+			allowed = append(allowed, method)
+		}
+	}
+	if len(allowed) == 0 {
+		return newProblem(http.StatusNotFound, "path", "there is nothing at this path; /api/openapi.json says what there is")
+	}
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	return newProblem(http.StatusMethodNotAllowed, "method", "this path has "+strings.Join(allowed, ", "))
+}

@@ -1,0 +1,80 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/face/run"
+)
+
+const (
+	// closeTimeout bounds the end of all sessions, drainTimeout then that of the
+	// answers about it. Together they are less than the ten seconds after which
+	// containers are killed.
+	closeTimeout = 8 * time.Second
+	drainTimeout = time.Second
+)
+
+// Stops that are more than asking once.
+const (
+	stopsForHurry  = 2
+	stopsForGiveUp = 3
+)
+
+// Serve answers requests until a stop comes, then ends everything of the host
+// and returns what did not end in time: the turns settle, subscribers are told,
+// requests that wait for an outcome get it. A second stop takes the grace of
+// running calls away, a third one waits for nothing.
+func (s *Server) Serve(l net.Listener, stops <-chan run.Stop) error {
+	server := s.httpServer()
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(l) }() // ends with Shutdown or Close; never blocks: room for one
+	select {
+	case stop := <-stops:
+		err := s.shutDown(server, stop, stops)
+		<-failed // Close has ended it
+		return err
+	case err := <-failed:
+		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+		defer cancel()
+		return errors.Join(fmt.Errorf("cannot accept connections any more: %w", err), s.Host.Close(ctx))
+	}
+}
+
+func (s *Server) shutDown(server *http.Server, stop run.Stop, more <-chan run.Stop) error {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), closeTimeout, fmt.Errorf("it took longer than %v", closeTimeout))
+	defer cancel()
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	go s.hurry(ctx, giveUp, more) // ends with ctx
+	err := s.Host.CloseFor(ctx, stop.Reason, stop.By)
+	draining, enough := context.WithTimeout(ctx, drainTimeout)
+	defer enough()
+	if server.Shutdown(draining) != nil { // somebody does not read what they are told
+		_ = server.Close()
+	}
+	return err
+}
+
+// hurry takes further stops.
+func (s *Server) hurry(ctx context.Context, giveUp context.CancelCauseFunc, more <-chan run.Stop) {
+	for n := stopsForHurry; ; n++ {
+		select {
+		case <-ctx.Done():
+			return
+		case stop := <-more:
+			if n >= stopsForGiveUp {
+				giveUp(errors.New("it was not to be waited for"))
+				return
+			}
+			for _, session := range s.Host.Sessions() {
+				go func() { _, _ = session.Stop(ctx, stop.Reason, stop.By, settle.Hurry) }() // ends with ctx
+			}
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package web
+
+import (
+	"cmp"
+	"crypto/tls"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/settle-agent/settle"
+)
+
+// Options say what to serve.
+type Options struct {
+	Host *settle.Host
+	// DataDir is where sessions are that are not open; "" if none are kept.
+	DataDir string
+	// WorkDir is the host's working directory, absolute.
+	WorkDir string
+	// Model is the host's, as PROVIDER/NAME.
+	Model string
+	// Version is the program's.
+	Version string
+	// Token is what clients have to know.
+	Token string
+	// Names are names by which clients may call this machine, beside those of
+	// the loopback interface.
+	Names []string
+	// Exposed says that the address is not a loopback one: clients may also
+	// call it by any IP address.
+	Exposed bool
+	// TLS, if set, is what connections are encrypted with.
+	TLS *tls.Config
+	// Page serves what is not under /api/; nil for a placeholder.
+	Page http.Handler
+	// Mask masks secrets in what goes to clients and logs beside events.
+	Mask   func(string) string
+	Logger *slog.Logger
+	Limits Limits
+}
+
+// Limits bound what clients may use; the zero value of each has a default.
+type Limits struct {
+	// Rate is how many requests a second an address may make on average,
+	// Burst how many at once. A wrong token counts as several.
+	Rate, Burst float64
+	// Connections and Subscribers are the most at a time, LargeBodies those of
+	// requests that are not small.
+	Connections, Subscribers, LargeBodies int
+	// HeaderBytes, BodyBytes and InputBytes are the most in a request: its
+	// headers, its body, and its body if it is an input.
+	HeaderBytes           int
+	BodyBytes, InputBytes int64
+
+	// HeaderTimeout bounds a request's headers, BodyTimeout all of it,
+	// IdleTimeout the time between requests.
+	HeaderTimeout, BodyTimeout, IdleTimeout time.Duration
+	// AnswerTimeout bounds the wait for what a request asked for, such as a
+	// turn's end, WriteTimeout each write to a client.
+	AnswerTimeout, WriteTimeout time.Duration
+	// HeartbeatDelay is the time between signs of life to subscribers.
+	HeartbeatDelay time.Duration
+}
+
+func (l Limits) withDefaults() Limits {
+	l.Rate, l.Burst = cmp.Or(l.Rate, 100), cmp.Or(l.Burst, 1000)
+	l.Connections, l.Subscribers, l.LargeBodies = cmp.Or(l.Connections, 8192), cmp.Or(l.Subscribers, 4096), cmp.Or(l.LargeBodies, 4)
+	l.HeaderBytes = cmp.Or(l.HeaderBytes, 16<<10)
+	l.BodyBytes, l.InputBytes = cmp.Or(l.BodyBytes, 64<<10), cmp.Or(l.InputBytes, 32<<20)
+	l.HeaderTimeout, l.BodyTimeout = cmp.Or(l.HeaderTimeout, 10*time.Second), cmp.Or(l.BodyTimeout, time.Minute)
+	l.IdleTimeout = cmp.Or(l.IdleTimeout, 2*time.Minute)
+	l.AnswerTimeout, l.WriteTimeout = cmp.Or(l.AnswerTimeout, 30*time.Second), cmp.Or(l.WriteTimeout, 10*time.Second)
+	l.HeartbeatDelay = cmp.Or(l.HeartbeatDelay, 15*time.Second)
+	return l
+}
+
+// Server answers requests. Its methods may be called by several goroutines.
+type Server struct {
+	Options
+
+	mux         *http.ServeMux
+	token       digest
+	cookie      digest
+	rate        *rate
+	large       chan struct{} // holds one token for each large body that is read
+	subscribers atomic.Int64
+	disk        *disk
+	openAPI     []byte
+}
+
+// New returns a server. The caller closes it, after the requests.
+func New(o Options) (*Server, error) {
+	o.Limits = o.Limits.withDefaults()
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Page == nil {
+		o.Page = http.HandlerFunc(placeholder)
+	}
+	s := &Server{
+		Options: o, token: digestOf(o.Token), cookie: digestOf(cookieValue(o.Token)),
+		rate: newRate(o.Limits.Rate, o.Limits.Burst, time.Now), large: make(chan struct{}, o.Limits.LargeBodies),
+		disk: &disk{dir: o.DataDir},
+	}
+	document, err := describe(routes(), o.Version)
+	if err != nil {
+		return nil, err
+	}
+	s.openAPI = document
+	s.route()
+	return s, nil
+}
+
+// Close lets go of what the server itself has open. The host is the caller's.
+func (s *Server) Close() error { return s.disk.close() }
+
+func (s *Server) mask(text string) string {
+	if s.Mask == nil {
+		return text
+	}
+	return s.Mask(text)
+}
+
+// httpServer returns what serves connections, with every timeout set. Handlers
+// that take longer move their connection's deadlines.
+func (s *Server) httpServer() *http.Server {
+	l := s.Limits
+	return &http.Server{
+		Handler: s, TLSConfig: s.TLS, ErrorLog: slog.NewLogLogger(s.Logger.Handler(), slog.LevelDebug),
+		ReadHeaderTimeout: l.HeaderTimeout, ReadTimeout: l.BodyTimeout, IdleTimeout: l.IdleTimeout,
+		WriteTimeout: l.BodyTimeout + l.AnswerTimeout + l.WriteTimeout, MaxHeaderBytes: l.HeaderBytes,
+	}
+}
+
+// placeholder stands where the page would be.
+func placeholder(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path != "/" {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = w.Write([]byte("settle serves its API under /api/; see /api/openapi.json\n")) // a client that is gone misses nothing
+}

@@ -1,0 +1,210 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/catalogue"
+	"github.com/settle-agent/settle/internal/journal"
+)
+
+// with calls f with the session, which is opened if it is not open, and once
+// more if it was closed meanwhile.
+func (s *Server) with(ctx context.Context, id string, f func(*settle.Session) error) error {
+	for again := false; ; again = true {
+		session, err := s.session(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err = f(session); err == nil || again || !isClosed(err) {
+			return err
+		}
+	}
+}
+
+// session returns the session, which must exist.
+func (s *Server) session(ctx context.Context, id string) (*settle.Session, error) {
+	session, err := s.Host.Lookup(ctx, id)
+	if session != nil || err != nil {
+		return session, err
+	}
+	if err := s.disk.openable(ctx, id, s.WorkDir); err != nil {
+		return nil, err
+	}
+	return s.Host.Session(ctx, id)
+}
+
+// bounded returns a context for what a request waits for.
+func (s *Server) bounded(r *http.Request) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(r.Context(), s.Limits.AnswerTimeout)
+}
+
+func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
+	ctx, cancel := s.bounded(r)
+	defer cancel()
+	all := []summary{}
+	isOpen := map[string]bool{}
+	for _, session := range s.Host.Sessions() {
+		session.View(func(state event.State) { all = append(all, s.summary(state)) })
+		isOpen[session.ID()] = true
+	}
+	kept, err := s.disk.list(ctx, func(id string) bool { return isOpen[id] })
+	if err != nil {
+		return err
+	}
+	for _, e := range kept {
+		all = append(all, summaryOf(e))
+	}
+	slices.SortFunc(all, func(a, b summary) int { return cmp.Or(b.Updated.Compare(a.Updated), strings.Compare(a.ID, b.ID)) })
+	reply(w, http.StatusOK, sessionList{all})
+	return nil
+}
+
+func (s *Server) summary(st event.State) summary {
+	return summary{
+		ID: st.Session, Title: catalogue.Title(st), Dir: st.Host.Dir, Model: s.Model, Created: st.Created, Updated: st.Updated,
+		State: stateOf(st), Approvals: len(approvals(st)), Seq: st.Seq,
+	}
+}
+
+func summaryOf(e catalogue.Entry) summary {
+	return summary{
+		ID: e.Session, Title: e.Title, Dir: e.Dir, Model: e.Model, Created: e.Created, Updated: e.Updated,
+		State: closed, Problem: e.Problem,
+	}
+}
+
+// stateOf says how an open session is.
+func stateOf(st event.State) state {
+	switch {
+	case st.Running() == nil:
+		return idle
+	case len(approvals(st)) > 0:
+		return waiting
+	}
+	return running
+}
+
+// approvals are those that wait for somebody's word.
+func approvals(st event.State) []approval {
+	all := []approval{}
+	t := st.Running()
+	if t == nil {
+		return all
+	}
+	for _, a := range t.Approvals {
+		if a.Ended == nil {
+			all = append(all, approval{a.Approval, a.Call, a.Tool, a.Title, a.Why, a.Detail})
+		}
+	}
+	return all
+}
+
+// snapshotOf describes an open session.
+func (s *Server) snapshotOf(st event.State) snapshot {
+	out := snapshot{
+		ID: st.Session, Dir: st.Host.Dir, Model: s.Model, Seq: st.Seq, State: stateOf(st),
+		Waiting: []waitingInput{}, Approvals: approvals(st), Jobs: []job{},
+	}
+	if t := st.Running(); t != nil {
+		out.Turn = t.ID
+	}
+	for _, i := range st.Waiting {
+		out.Waiting = append(out.Waiting, waitingInput{i.ID, i.Text, cmp.Or(i.Mode, event.Queue), i.Held})
+	}
+	for _, j := range st.Jobs {
+		if j.Ended == nil {
+			out.Jobs = append(out.Jobs, job{j.Job, j.PID, j.Command})
+		}
+	}
+	return out
+}
+
+// keptSnapshot describes a session that is not open here. Whether what its log
+// leaves open still runs is not known.
+func (s *Server) keptSnapshot(st event.State, id string) snapshot {
+	out := s.snapshotOf(st)
+	out.ID, out.State, out.Turn, out.Model, out.Approvals, out.Jobs = id, closed, "", "", []approval{}, []job{}
+	if n := len(st.Turns); n > 0 {
+		start := st.Turns[n-1].Start
+		out.Model = strings.Trim(start.Provider+"/"+start.Model, "/")
+	}
+	return out
+}
+
+func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
+	var body newSession
+	if err := s.decode(w, r, s.Limits.BodyBytes, &body); err != nil {
+		return err
+	}
+	ctx, cancel := s.bounded(r)
+	defer cancel()
+	session, err := s.opened(ctx, body.ID)
+	if err != nil {
+		return err
+	}
+	var out snapshot
+	session.View(func(st event.State) { out = s.snapshotOf(st) })
+	reply(w, http.StatusCreated, out)
+	return nil
+}
+
+// opened returns the session, which need not exist.
+func (s *Server) opened(ctx context.Context, id string) (*settle.Session, error) {
+	if id == "" {
+		return s.Host.Session(ctx, "")
+	}
+	session, err := s.session(ctx, id)
+	if missing := (*journal.MissingError)(nil); errors.As(err, &missing) {
+		return s.Host.Session(ctx, id)
+	}
+	return session, err
+}
+
+func (s *Server) get(w http.ResponseWriter, r *http.Request) error {
+	ctx, cancel := s.bounded(r)
+	defer cancel()
+	id := r.PathValue("id")
+	session, err := s.Host.Lookup(ctx, id)
+	if err != nil {
+		return err
+	}
+	var out snapshot
+	if session != nil {
+		session.View(func(st event.State) { out = s.snapshotOf(st) })
+	} else {
+		st, err := s.disk.load(id)
+		if err != nil {
+			return err
+		}
+		out = s.keptSnapshot(st, id)
+	}
+	reply(w, http.StatusOK, out)
+	return nil
+}
+
+func (s *Server) closeSession(w http.ResponseWriter, r *http.Request) error {
+	ctx, cancel := s.bounded(r)
+	defer cancel()
+	id := r.PathValue("id")
+	session, err := s.Host.Lookup(ctx, id)
+	if err != nil {
+		return err
+	}
+	if session == nil {
+		_, err = s.disk.first(ctx, id) // closed is what it is to be
+	} else {
+		err = session.Close(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	reply(w, http.StatusNoContent, nil)
+	return nil
+}
