@@ -200,6 +200,30 @@ func TestRequest(t *testing.T) {
 			target: func(t *history.Target) { t.TextAfterCalls = true },
 			want:   "user: hi\ncall a: {}\nassistant: meanwhile\noutput a: A\n",
 		},
+		"a thought after the last call goes with its text": {
+			log: func(p *tape) {
+				p.turn("hi").attempt().thought("hm", seal)
+				a := p.call("a", `{}`, "starts")
+				p.thought("then", seal).text("meanwhile").whole().gives(a, "A")
+			},
+			want: "user: hi\nreasoning: hm\ncall a: {}\noutput a: A\n",
+		},
+		"a thought after the last call, where text may be": {
+			log: func(p *tape) {
+				p.turn("hi").attempt()
+				a := p.call("a", `{}`, "starts")
+				p.thought("then", seal).text("meanwhile").whole().gives(a, "A")
+			},
+			target: func(t *history.Target) { t.TextAfterCalls = true },
+			want:   "user: hi\ncall a: {}\nreasoning: then\nassistant: meanwhile\noutput a: A\n",
+		},
+		"an empty message between a thought and its call": {
+			log: func(p *tape) {
+				p.turn("hi").attempt().thought("hm", seal).text("\n\n")
+				p.gives(p.call("a", `{}`, "starts"), "A").whole()
+			},
+			want: "user: hi\nreasoning: hm\ncall a: {}\noutput a: A\n",
+		},
 		"another model's reasoning": {
 			log: func(p *tape) {
 				p.turn("hi").attempt().thought("hm", seal).text("yes").whole().ends(event.Complete()).turn("more").attempt()

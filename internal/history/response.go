@@ -23,13 +23,14 @@ func (w *walk) response(s event.State, items []*event.Item) {
 			continue
 		}
 		c := i.Content()
+		fits := n < lastCall || lastCall < 0 || w.target.TextAfterCalls
 		switch c.Type {
 		case event.Message:
-			if n < lastCall || lastCall < 0 || w.target.TextAfterCalls {
+			if fits {
 				w.items = append(w.items, model.Item{Role: model.Assistant, Text: c.Text, ID: w.ownID(c)})
 			}
 		case event.Reasoning:
-			if w.keepsReasoning(items[n:], c) {
+			if fits && w.keepsReasoning(items[n:], c) {
 				w.items = append(w.items, model.Item{Role: model.Reasoning, Text: c.Text, ID: w.ownID(c), Seal: c.Seal})
 			}
 		case event.ToolCall:
@@ -71,8 +72,8 @@ func (w *walk) keepsReasoning(rest []*event.Item, c event.Content) bool {
 		return false
 	}
 	for _, next := range rest[1:] {
-		if next.Type() == event.Reasoning {
-			continue
+		if next.Type() == event.Reasoning || next.Status == event.ItemCompleted && next.Type() == event.Message && blank(next.Content().Text) {
+			continue // an empty message is not sent: what follows it is next
 		}
 		return sent(next) && (next.Type() == event.ToolCall || next.Status == event.ItemCompleted)
 	}
