@@ -1,0 +1,208 @@
+package main
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/face/web"
+	"github.com/settle-agent/settle/internal/logfile"
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/prompt"
+	"github.com/settle-agent/settle/internal/redact"
+)
+
+const serveHelp = `Serve sessions over HTTP: a page for browsers, and an API for programs.
+
+The first line on standard output is the link to the page, with the token that
+lets you in. Whoever has it can run commands here as you. The sessions work in
+the current directory; many clients may watch and use the same session, and one
+that goes away interrupts nothing.
+
+Calls that could change something are asked about; answer on the page or over
+the API. The API is described at /api/openapi.json and in docs/serve.md.
+
+Only this machine can reach the server, unless --addr says otherwise, which
+needs TLS. SIGTERM and Ctrl-C end all turns, tell the clients and exit within
+ten seconds; a second signal takes the time away that running commands have to
+end by themselves, a third one waits for nothing.
+
+Exit codes: 0 everything ended, 1 something did not, 2 wrong usage or
+configuration.`
+
+const serveExamples = `  settle serve
+  settle serve --addr 127.0.0.1:8080 --token-file ~/.settle-token
+  settle serve --addr 0.0.0.0:8443 --tls-cert cert.pem --tls-key key.pem --allow-host box.example.org`
+
+// serveFlags are the flags of serve that are no settings.
+type serveFlags struct {
+	dir             string
+	addr            string
+	tokenFile       string
+	cert, key       string
+	insecure        bool
+	names           []string
+	take            bool
+	noProjectConfig bool
+	systemFile      string
+	appendFile      string
+}
+
+func newServe(s *streams) *cobra.Command {
+	var f serveFlags
+	cmd := &cobra.Command{
+		Use: "serve [flags]", Short: "Serve sessions to browsers and programs over HTTP", Long: serveHelp, Example: serveExamples,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve(cmd, s) },
+	}
+	flags := cmd.Flags()
+	settingFlags(flags)
+	flags.Lookup("permission").Usage = "what calls that change something may do, as `POLICY`: ask, allow or deny"
+	flags.StringVarP(&f.dir, "cwd", "C", ".", "work in `DIR`")
+	flags.StringVar(&f.addr, "addr", "127.0.0.1:0", "listen on `HOST:PORT`; port 0 picks one")
+	flags.StringVar(&f.tokenFile, "token-file", "", "take the token from `FILE`; the link is then printed without it")
+	flags.StringVar(&f.cert, "tls-cert", "", "encrypt with the certificate in `FILE`")
+	flags.StringVar(&f.key, "tls-key", "", "the certificate's key is in `FILE`")
+	flags.BoolVar(&f.insecure, "insecure", false, "listen without TLS where others can reach it")
+	flags.StringArrayVar(&f.names, "allow-host", nil, "clients may call this machine `NAME`; may be repeated")
+	flags.BoolVar(&f.take, "take", false, "end other processes that hold a session that is opened")
+	flags.BoolVar(&f.noProjectConfig, "no-project-config", false, "leave out the project's own configuration and AGENTS.md")
+	flags.StringVar(&f.systemFile, "system-prompt-file", "", "use the text of `FILE` as the system prompt")
+	flags.StringVar(&f.appendFile, "append-system-prompt-file", "", "add the text of `FILE` to the system prompt")
+	cmd.MarkFlagsRequiredTogether("tls-cert", "tls-key")
+	return cmd
+}
+
+// serve wires a server together. Errors that come before it listens are those
+// of the call or the configuration.
+func (f *serveFlags) serve(cmd *cobra.Command, s *streams) error {
+	dir, err := directory(f.dir)
+	if err != nil {
+		return err
+	}
+	resolved, err := f.settings(cmd, s, dir)
+	if err != nil {
+		return err
+	}
+	token, err := f.token()
+	if err != nil {
+		return err
+	}
+	encrypted, err := f.tls()
+	if err != nil {
+		return err
+	}
+	sig := catch(cmd.Context())
+	defer sig.release()
+	if stop, err := proc.BecomeReaper(); err == nil {
+		defer stop()
+	}
+	a, err := agent.New(sig.ctx, f.agent(s, resolved, dir))
+	if err != nil {
+		return sig.instead(err)
+	}
+	a.Redact.Add(token)
+	a.Config.Secrets = append(a.Config.Secrets, token)
+	place, err := web.Listen(sig.ctx, web.Address{Addr: f.addr, TLS: encrypted, Insecure: f.insecure})
+	if err != nil {
+		return sig.instead(err)
+	}
+	host, err := settle.Open(cmd.Context(), a.Config)
+	if err != nil {
+		return errors.Join(err, place.Close())
+	}
+	server, err := web.New(f.options(a, host, place, encrypted, token))
+	if err != nil {
+		return errors.Join(err, place.Close())
+	}
+	if err := f.announce(s, place, token); err != nil {
+		return failed(errors.Join(err, place.Close(), server.Close()))
+	}
+	for _, note := range a.Notes {
+		s.say(errors.New(note))
+	}
+	err = server.Serve(place, sig.stops)
+	return failed(errors.Join(err, server.Close()))
+}
+
+func (f *serveFlags) settings(cmd *cobra.Command, s *streams, dir string) (*config.Resolved, error) {
+	project := config.UseProject
+	if f.noProjectConfig {
+		project = config.IgnoreProject
+	}
+	resolved, err := s.settings(dir, given(cmd.Flags()), project)
+	if err != nil || resolved.Permission == "" {
+		return resolved, err
+	}
+	return resolved, agent.CheckDirectory(dir, resolved, s.getenv)
+}
+
+// token returns the token of the file, or a new one.
+func (f *serveFlags) token() (string, error) {
+	if f.tokenFile == "" {
+		return web.NewToken(), nil
+	}
+	if info, err := os.Stat(f.tokenFile); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return "", fmt.Errorf("refusing the token in %q, which other users can read; \"chmod 600 %s\" makes it yours alone, with a new token in it", f.tokenFile, f.tokenFile)
+	}
+	return web.ReadToken(f.tokenFile)
+}
+
+func (f *serveFlags) tls() (*tls.Config, error) {
+	if f.cert == "" {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+	if err != nil {
+		return nil, fmt.Errorf("cannot use the certificate: %w", err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
+}
+
+// agent says what to put together.
+func (f *serveFlags) agent(s *streams, r *config.Resolved, dir string) agent.Options {
+	o := agent.Options{
+		Settings: r, Dir: dir, Environ: s.environ, Getenv: s.getenv, Face: "serve", Version: version(),
+		Permission: settle.Ask, Attended: true, Take: f.take, SystemFile: f.systemFile, AppendFile: f.appendFile,
+	}
+	if f.noProjectConfig {
+		o.Project = prompt.IgnoreProject
+	}
+	if r.DataDir != "" {
+		o.Logger = func(mask *redact.Redactor) *slog.Logger {
+			return logfile.New(logfile.Path(r.DataDir), logfile.Level(r.LogLevel), mask.Diagnostic)
+		}
+	}
+	return o
+}
+
+func (f *serveFlags) options(a *agent.Agent, host *settle.Host, place *web.Place, encrypted *tls.Config, token string) web.Options {
+	return web.Options{
+		Host: host, DataDir: a.Config.Dir, WorkDir: a.Config.WorkDir, Model: a.Config.ProviderName + "/" + a.Config.Model,
+		Version: version(), Token: token, Names: f.names, Exposed: place.Exposed, TLS: encrypted,
+		Mask: a.Redact.Diagnostic, Logger: a.Config.Logger,
+	}
+}
+
+// announce prints the link. A token of the user's is not shown.
+func (f *serveFlags) announce(s *streams, place *web.Place, token string) error {
+	name := ""
+	if len(f.names) > 0 {
+		name = f.names[0]
+	}
+	if f.tokenFile != "" {
+		token = ""
+	}
+	if _, err := fmt.Fprintln(s.stdout, place.Link(name, token)); err != nil {
+		return fmt.Errorf("cannot print the link: %w", err)
+	}
+	return nil
+}
