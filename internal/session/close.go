@@ -84,18 +84,22 @@ func (s *Session) beforeClose() error {
 	if s.config.BeforeClose == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	return within(closeTimeout, s.config.BeforeClose)
+}
+
+// within calls f, and gives up on it when the time is over.
+func within(limit time.Duration, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	done := make(chan error, 1)
-	// Ends when BeforeClose returns; nothing waits for one that ignores its
-	// context.
+	// Ends when f returns; nothing waits for one that ignores its context.
 	go func() {
-		done <- scope.Guard(func() error { return s.config.BeforeClose(ctx) }) // never blocks: room for one
+		done <- scope.Guard(func() error { return f(ctx) }) // never blocks: room for one
 	}()
 	select {
 	case err := <-done:
 		return err
 	case <-ctx.Done():
-		return fmt.Errorf("cannot end what the tools left running: it did not stop within %v", closeTimeout)
+		return fmt.Errorf("cannot end what the tools left running: it did not stop within %v", limit)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/settle-agent/settle/event"
@@ -38,11 +39,8 @@ const mostInputID = 128
 // durable and will be run, or held where that can be seen (C19); ctx bounds the
 // call, not the turn.
 func (s *Session) Submit(ctx context.Context, in Input) (Receipt, error) {
-	if strings.TrimSpace(in.Text) == "" && len(in.Images) == 0 {
-		return Receipt{}, ErrEmpty
-	}
-	if len(in.ID) > mostInputID {
-		return Receipt{}, fmt.Errorf("cannot accept an input whose id has %d bytes: %d are the most", len(in.ID), mostInputID)
+	if err := in.check(); err != nil {
+		return Receipt{}, err
 	}
 	in.Text = s.config.Turn.Redact.String(in.Text) // C15: people paste
 	type answer struct {
@@ -65,6 +63,33 @@ func (s *Session) Submit(ctx context.Context, in Input) (Receipt, error) {
 		return Receipt{}, fmt.Errorf("cannot tell whether the input was accepted: %w", context.Cause(ctx))
 	}
 }
+
+// check refuses what could not be sent. C6: once it is in the log, it is in
+// every request.
+func (in Input) check() error {
+	if strings.TrimSpace(in.Text) == "" && len(in.Images) == 0 {
+		return ErrEmpty
+	}
+	if len(in.ID) > mostInputID {
+		return fmt.Errorf("cannot accept an input whose id has %d bytes: %d are the most", len(in.ID), mostInputID)
+	}
+	for n, i := range in.Images {
+		if len(i.Data) == 0 {
+			return fmt.Errorf("cannot accept image %d (%q): it is empty", n+1, i.Name)
+		}
+		if !slices.Contains(mediaTypes(), i.MediaType) {
+			return fmt.Errorf("cannot accept image %d (%q) of type %q: %s are known", n+1, i.Name, i.MediaType, strings.Join(mediaTypes(), ", "))
+		}
+	}
+	switch in.Mode {
+	case "", event.Queue, event.Steer, event.Replace:
+		return nil
+	}
+	return fmt.Errorf("cannot accept an input of mode %q: queue, steer and replace are known", in.Mode)
+}
+
+// mediaTypes are the types of images that every provider takes.
+func mediaTypes() []string { return []string{"image/png", "image/jpeg", "image/gif", "image/webp"} }
 
 // accept writes the input down and starts what there is to start.
 func (s *Session) accept(in Input) (Receipt, error) {

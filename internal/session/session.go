@@ -30,6 +30,10 @@ type Config struct {
 	// BeforeClose, if set, ends what the tools left running, when no turn runs
 	// any more.
 	BeforeClose func(context.Context) error
+	// Interrupted, if set, is called after a turn that somebody interrupted,
+	// before that is answered: it ends what shall not outlive an interrupt. It
+	// has interruptedTimeout for that.
+	Interrupted func(context.Context)
 	// Ended, if set, is called after each turn, by the actor.
 	Ended  func(event.State)
 	Logger *slog.Logger

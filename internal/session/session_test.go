@@ -226,6 +226,15 @@ func TestInputs(t *testing.T) {
 		time.Sleep(time.Minute)
 		b.want([]string{"a: completed"})
 	})
+	bubble(t, "images that no provider would take, now and ever after", func(t *testing.T) {
+		b := fresh(t, slow())
+		for _, image := range []event.Image{{MediaType: "image/png"}, {MediaType: "image/bmp", Data: []byte("x")}, {Data: []byte("x")}} {
+			if _, err := b.Submit(t.Context(), session.Input{Text: "see", Images: []event.Image{image}}); err == nil {
+				t.Errorf("%q with %d bytes was accepted", image.MediaType, len(image.Data))
+			}
+		}
+		b.want(nil)
+	})
 	bubble(t, "empty", func(t *testing.T) {
 		b := fresh(t, slow())
 		if _, err := b.Submit(t.Context(), session.Input{Text: " \n"}); !errors.Is(err, session.ErrEmpty) {

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/turn"
@@ -97,11 +98,21 @@ func (s *Session) run(c turn.Config, id string, inputs []string) {
 	}()
 }
 
+// interruptedTimeout bounds Config.Interrupted: the session takes no mail
+// meanwhile.
+const interruptedTimeout = time.Second
+
 // turnEnded answers all that waited for the turn (C10), then goes on.
 func (s *Session) turnEnded() {
 	r := s.running
 	s.running = nil
 	r.cancel(nil)
+	if r.cause != nil && r.cause.Reason == event.Interrupted && s.config.Interrupted != nil {
+		_ = within(interruptedTimeout, func(ctx context.Context) error { // what does not end then, ends with the session
+			s.config.Interrupted(ctx)
+			return nil
+		})
+	}
 	for _, w := range r.waiters {
 		w.answer <- Outcome{Turn: r.id, Cause: r.cause}
 	}
