@@ -97,7 +97,7 @@ func (h *Host) start(s *Session, log *journal.Log, damage session.Damage) (err e
 		return err
 	}
 	s.actor, err = session.Open(session.Config{
-		Log: log, Approvals: approvals, Damage: damage, Sweep: s.box.Sweep, Logger: c.Logger.With("session", s.id), BeforeClose: s.box.close,
+		Log: log, Approvals: approvals, Damage: damage, Sweep: s.box.Sweep, Interrupted: s.box.Interrupted, Logger: c.Logger.With("session", s.id), BeforeClose: s.box.close,
 		Opened: event.SessionOpened{Settle: c.Version, Dir: c.WorkDir, Face: c.Face, Permission: string(c.Permission), Notes: c.Notes},
 		Turn: turn.Config{
 			Provider: c.Provider, System: c.System, Tools: tools, Dir: c.WorkDir, Approver: approver,
@@ -134,6 +134,9 @@ type Toolbox struct {
 	Close func(context.Context) error
 	// Kill, if set, ends a job and returns what of it could not be ended.
 	Kill func(ctx context.Context, job string) ([]event.Process, error)
+	// Interrupted, if set, is called when a turn was interrupted, to end what
+	// shall not outlive that; without it, jobs do.
+	Interrupted func(context.Context)
 	// Sweep, if set, ends what an earlier host that died left behind, and
 	// returns the pids.
 	Sweep func(session string) []int

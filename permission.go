@@ -23,6 +23,11 @@ const (
 	Deny Permission = "deny"
 )
 
+// Judge returns what judges the calls of a host that has the permission and no
+// Judge of its own: by that alone, and calls that were allowed for the session
+// to the letter.
+func (p Permission) Judge() Judge { return &plain{permission: p} }
+
 // Types that decide about calls.
 type (
 	// Judge says which calls may run, which are to be asked about and which
@@ -47,7 +52,7 @@ func (s *Session) Answer(ctx context.Context, a Answer) error { return s.actor.A
 // approvals if somebody may answer them.
 func (h *Host) approver(log *journal.Log) (Approver, *session.Approvals, error) {
 	c := h.config
-	judge := Judge(&plain{permission: c.Permission})
+	judge := c.Permission.Judge()
 	if c.Judge != nil {
 		var err error
 		if judge, err = c.Judge(); err != nil {

@@ -307,7 +307,8 @@ type JobStarted struct {
 	Job     string `json:"job"` // id
 	PID     int    `json:"pid"`
 	Command string `json:"command"`
-	Log     string `json:"log,omitempty"` // file with its output
+	Log     string `json:"log,omitempty"`  // file with its output
+	Mark    string `json:"mark,omitempty"` // SETTLE_CUSTODY in the environment of its processes, by which they are known
 }
 
 // JobEnd is how a job ended.

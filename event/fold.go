@@ -84,7 +84,7 @@ func (s *State) apply(e Event) string {
 	case JobStarted:
 		return s.jobStarted(e, d)
 	case JobEnded:
-		return s.jobEnded(d)
+		return s.jobEnded(e, d)
 	case ChildStarted:
 		return s.childStarted(e, d)
 	case ChildEnded:
@@ -234,10 +234,10 @@ func (s *State) jobStarted(e Event, d JobStarted) string {
 	return ""
 }
 
-func (s *State) jobEnded(d JobEnded) string {
+func (s *State) jobEnded(e Event, d JobEnded) string {
 	for _, j := range s.Jobs {
 		if j.Job == d.Job && j.Ended == nil {
-			j.Ended = &d
+			j.Ended, j.EndedAt = &d, e.At
 			return ""
 		}
 	}

@@ -58,7 +58,7 @@ func sessionSamples() []Event {
 		{By: "user", Data: InputDropped{Input: "n000001"}},
 		{Turn: "t000001", By: "signal:SIGINT", Data: InterruptRequested{Reason: Interrupted, Input: "n000001"}},
 		{Turn: "t000001", Item: "i000001", By: "user", Data: InterruptRequested{Reason: Interrupted}},
-		{Turn: "t000001", Item: "i000001", Data: JobStarted{Job: "j000001", PID: 99, Command: "server", Log: "/tmp/j.log"}},
+		{Turn: "t000001", Item: "i000001", Data: JobStarted{Job: "j000001", PID: 99, Command: "server", Log: "/tmp/j.log", Mark: "m/s1/r"}},
 		{By: "user", Data: JobEnded{
 			Job: "j000001", How: JobKilled, ExitCode: new(137), Cause: sampleCause(),
 			Survivors: []Process{{PID: 100, Command: "sudo x", Why: "operation not permitted"}},

@@ -109,6 +109,7 @@ type Job struct {
 	Turn, Call string
 	At         time.Time
 	Ended      *JobEnded // nil while it runs
+	EndedAt    time.Time
 }
 
 // Child is a child agent; Turn is empty for one in the background.

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,8 @@ type Options struct {
 	// Face names the way in, Version the program's, for the log.
 	Face, Version string
 	// Permission is the policy of the way in where none is configured, and
-	// Release whether processes may outlive a session then.
+	// Release whether the model may let processes outlive a session then: allow,
+	// ask (also if it is empty) or deny.
 	Permission settle.Permission
 	Release    string
 	Approver   settle.Approver
@@ -97,7 +99,11 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	c.WorkDir, c.Effort, c.Face, c.Version, c.Take = o.Dir, r.Effort, o.Face, o.Version, o.Take
 	c.Permission, c.Approver, c.Attended = o.permission(), o.Approver, o.Attended
 	c.Limits, c.Retry = limits(r), retry(r)
-	c.Toolbox = o.bench(names, c.Dir).toolbox
+	bench := o.bench(names, c.Dir)
+	c.Toolbox = bench.toolbox
+	if bench.release == string(settle.Ask) {
+		c.Judge = askToRelease(c.Judge, c.Permission)
+	}
 	system, err := o.prompt(ctx)
 	if err != nil {
 		return nil, err
@@ -159,10 +165,10 @@ func (o Options) bench(names []string, dataDir string) bench {
 	env, withheld := shell.Environment(o.Environ, func(name string) bool { return slices.Contains(secret, name) }, r.PassEnv)
 	b := bench{
 		offered: names, env: env, withheld: withheld, dataDir: dataDir,
-		release: r.Jobs.Release, onExit: r.Jobs.OnExit, ripgrep: ripgrep(o.Getenv("PATH")),
+		release: r.Jobs.Release, onExit: r.Jobs.OnExit, onStop: r.Jobs.OnInterrupt, ripgrep: ripgrep(o.Getenv("PATH")),
 	}
 	if b.release == "" {
-		b.release = o.Release
+		b.release = cmp.Or(o.Release, string(settle.Ask))
 	}
 	return b
 }

@@ -59,6 +59,7 @@ type bench struct {
 	dataDir  string // "" keeps nothing
 	release  string
 	onExit   string
+	onStop   string // what an interrupt does to jobs
 	ripgrep  string
 }
 
@@ -87,14 +88,19 @@ func (b bench) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
 		}
 		tools = append(tools, t)
 	}
-	return settle.Toolbox{
+	box := settle.Toolbox{
 		Tools: tools,
 		Close: func(ctx context.Context) error { return errors.Join(b.close(ctx, jobs), discard()) },
+		Kill:  jobs.Kill,
 		Sweep: func(string) []int {
 			swept, _ := proc.Sweep(marker) // what it could not end, nobody can
 			return swept
 		},
-	}, nil
+	}
+	if b.onStop == "end" {
+		box.Interrupted = func(ctx context.Context) { _, _ = jobs.KillAll(ctx) } // what is left is named in each job's end
+	}
+	return box, nil
 }
 
 // close ends the session's processes, and names what could not be ended.
@@ -137,9 +143,10 @@ func Marker(dataDir, session string) string {
 	return fmt.Sprintf("%x/%s", place[:6], session)
 }
 
-// mayRelease decides whether a process may outlive settle.
+// mayRelease decides whether the model may let a process outlive settle. Where
+// it is to be asked about, that was done before the call started.
 func (b bench) mayRelease(_ context.Context, _ string) error {
-	if b.release == "allow" {
+	if b.release != string(settle.Deny) {
 		return nil
 	}
 	return errors.New("the policy (jobs.release) does not let processes outlive the session")

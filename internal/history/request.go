@@ -39,8 +39,9 @@ type Built struct {
 // inputs that join it now.
 func Request(s event.State, target Target, system string, tools []model.ToolSpec, joining ...event.Input) Built {
 	w := walk{target: target, ids: map[string]bool{}}
-	for _, t := range s.Turns {
+	for n, t := range s.Turns {
 		w.turn(s, t)
+		w.turnEnd(t, jobsAfter(s, n))
 	}
 	w.inputs(joining)
 	w.endWithUser()
@@ -75,7 +76,6 @@ func (w *walk) turn(s event.State, t *event.Turn) {
 		n += len(response)
 	}
 	w.joined(t, at, "")
-	w.turnEnd(t)
 }
 
 // responseEnd returns the place behind the attempt's last item: the items of

@@ -135,7 +135,7 @@ func seconds(d time.Duration) string {
 
 // turnEnd tells the model how a turn ended that did not complete, so that it
 // does not wonder why its answer stops in the middle.
-func (w *walk) turnEnd(t *event.Turn) {
+func (w *walk) turnEnd(t *event.Turn, jobs []*event.Job) {
 	c := t.Cause
 	if c == nil || c.Outcome == event.Completed || len(t.Items) == 0 {
 		return
@@ -144,5 +144,33 @@ func (w *walk) turnEnd(t *event.Turn) {
 	if c.Outcome == event.Aborted {
 		text = "was " + causeText(c)
 	}
-	w.user(fmt.Sprintf("[The turn %s here. Do not resume it unless asked to.]", text))
+	w.user(fmt.Sprintf("[The turn %s here. Do not resume it unless asked to.%s]", text, runOn(jobs)))
+}
+
+// jobsAfter returns the jobs that ran when the turn after the n-th began, which
+// is when the model is first told: what it is told then must not change.
+func jobsAfter(s event.State, n int) (running []*event.Job) {
+	for _, j := range s.Jobs {
+		if n+1 < len(s.Turns) {
+			at := s.Turns[n+1].StartedAt
+			if j.At.After(at) || j.Ended != nil && !j.EndedAt.After(at) {
+				continue
+			}
+		} else if j.Ended != nil {
+			continue
+		}
+		running = append(running, j)
+	}
+	return running
+}
+
+func runOn(jobs []*event.Job) string {
+	if len(jobs) == 0 {
+		return ""
+	}
+	var names []string
+	for _, j := range jobs {
+		names = append(names, fmt.Sprintf("%s (%s)", j.Job, cut(j.Command, 80)))
+	}
+	return fmt.Sprintf(" Jobs that run on: %s.", strings.Join(names, ", "))
 }

@@ -39,3 +39,14 @@ func recordedHost(path string) int {
 	}
 	return pid
 }
+
+// Holder returns the living process that holds the session, or 0: nobody
+// does, or one that cannot be seen from here.
+func Holder(dir, session string) (pid int, err error) {
+	f, _, err := openToRead(dir, session)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	return findHolder(f, f.Name()).host, nil
+}

@@ -64,7 +64,7 @@ func startGroup(spec Spec) (*Process, error) {
 		return nil, err
 	}
 	k.p = newProcess()
-	k.p.pid, k.p.keep = k.cmd.Process.Pid, k
+	k.p.pid, k.p.mark, k.p.keep = k.cmd.Process.Pid, k.marker, k
 	std.attach(k.p, spec)
 	go k.watch() // ends with the group; Done waits for it
 	return k.p, nil

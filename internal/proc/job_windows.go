@@ -49,14 +49,15 @@ func start(_ context.Context, spec Spec) (*Process, error) {
 		Stdin: std.stdin, Stdout: std.stdout, Stderr: std.stderr,
 		SysProcAttr: &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP},
 	}
-	k.cmd.Env, _ = mark(spec.Env, spec.Marker)
+	env, marker := mark(spec.Env, spec.Marker)
+	k.cmd.Env = env
 	if err := k.launch(); err != nil {
 		_ = windows.CloseHandle(job)
 		std.closeOurs()
 		return nil, err
 	}
 	k.p = newProcess()
-	k.p.pid, k.p.keep = k.cmd.Process.Pid, k
+	k.p.pid, k.p.mark, k.p.keep = k.cmd.Process.Pid, marker, k
 	std.attach(k.p, spec)
 	go k.watch() // ends with the command; Done waits for it
 	return k.p, nil

@@ -13,6 +13,7 @@ import (
 // Process is a command in custody, with everything that descends from it.
 type Process struct {
 	pid      int
+	mark     string
 	keep     keeper
 	out, err *pump
 	input    *os.File // what feeds standard input, or the terminal; may be nil
@@ -24,6 +25,7 @@ type Process struct {
 	rest      []event.Process
 	done      chan struct{}
 	survivors []event.Process
+	asked     bool // somebody else asked the warden to end it
 }
 
 // keeper ends the processes of one command; there is one kind for each way of
@@ -70,6 +72,10 @@ func newProcess() *Process {
 // PID is the command's process id.
 func (p *Process) PID() int { return p.pid }
 
+// Mark is the value of MarkerName in the environment of the command and of
+// whatever it starts: [EndMarked] finds them by it.
+func (p *Process) Mark() string { return p.mark }
+
 // Exited is closed when the command itself is gone.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
@@ -87,6 +93,10 @@ func (p *Process) Rest() []event.Process { return p.rest }
 
 // Survivors names what could not be ended; valid once Done is closed.
 func (p *Process) Survivors() []event.Process { return p.survivors }
+
+// EndedByOthers reports whether somebody outside of this program, such as
+// EndMarked, had it ended; valid once Done is closed.
+func (p *Process) EndedByOthers() bool { return p.asked }
 
 // Remains names what runs now. It asks the operating system.
 func (p *Process) Remains() []event.Process {

@@ -82,7 +82,7 @@ func startWarden(ctx context.Context, spec Spec) (*Process, error) {
 		return nil, err
 	}
 	k.p = newProcess()
-	k.p.pid, k.p.keep = pid, k
+	k.p.pid, k.p.mark, k.p.keep = pid, k.marker, k
 	std.attach(k.p, spec)
 	go k.watch() // ends with the warden; Done waits for it
 	return k.p, nil
@@ -249,7 +249,7 @@ func (k *keptByWarden) conclude(gone *goneReport) {
 	_ = k.socket.Close()
 	var survivors []event.Process
 	if gone != nil {
-		survivors = gone.Survivors
+		survivors, k.p.asked = gone.Survivors, gone.Asked
 	} else {
 		survivors = endOrphans(k.marker)
 	}

@@ -51,6 +51,7 @@ type warden struct {
 	told    bool // the exit has been reported
 	settled time.Time
 	stairs  ladder
+	asked   bool            // a signal set off the ladder, not the host
 	logged  <-chan struct{} // set when released: the host does not matter any more
 }
 
@@ -164,7 +165,7 @@ func (w *warden) watch(died, asked <-chan os.Signal, orders <-chan delivery) {
 		alone := w.reap()
 		wait := w.advance(time.Now(), alone)
 		if w.told && (alone || w.stairs.at == gaveUp) {
-			w.tell(report{Gone: &goneReport{Survivors: w.stairs.left}})
+			w.tell(report{Gone: &goneReport{Survivors: w.stairs.left, Asked: w.asked}})
 			w.finishLog()
 			return
 		}
@@ -177,6 +178,7 @@ func (w *warden) watch(died, asked <-chan os.Signal, orders <-chan delivery) {
 		case <-died:
 		case sig := <-asked:
 			if sig == unix.SIGTERM {
+				w.asked = w.asked || w.stairs.at == idle
 				w.stairs.climb(time.Now(), w.grace)
 			}
 		case next, ok := <-orders:

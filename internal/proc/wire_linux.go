@@ -70,6 +70,8 @@ type exitedReport struct {
 // goneReport is the warden's last message.
 type goneReport struct {
 	Survivors []event.Process `json:"survivors,omitempty"`
+	// Asked says that somebody other than the host asked for the end.
+	Asked bool `json:"asked,omitempty"`
 }
 
 const (

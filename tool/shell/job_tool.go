@@ -87,6 +87,9 @@ func (t *jobTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) 
 	case "kill":
 		return t.kill(ctx, b)
 	case "release":
+		if err := t.jobs.mayRelease(ctx, b.info.Command); err != nil {
+			return tool.Result{}, err
+		}
 		info, err := t.jobs.Release(ctx, a.Job)
 		if err != nil {
 			return tool.Result{}, err

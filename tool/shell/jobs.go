@@ -87,7 +87,7 @@ func (j *Jobs) adopt(ctx context.Context, r *run, members []event.Process) (Job,
 	} else {
 		b.read = r.capture.size() // the call has told this
 	}
-	started := event.JobStarted{PID: b.info.PID, Command: b.info.Command, Log: log}
+	started := event.JobStarted{PID: b.info.PID, Command: b.info.Command, Log: log, Mark: r.process.Mark()}
 	if b.info.ID, err = j.register(ctx, started); err != nil {
 		return Job{}, err
 	}
@@ -134,6 +134,8 @@ func (j *Jobs) outcome(b *job) event.JobEnded {
 	switch {
 	case b.wanted != "":
 		end.How = b.wanted
+	case b.process.EndedByOthers():
+		end.How = event.JobKilled
 	case exit.Lost:
 		end.How = event.JobLost
 	}
@@ -239,12 +241,10 @@ func (j *Jobs) mayRelease(ctx context.Context, command string) error {
 }
 
 // Release lets a job outlive settle. What it puts out goes on into its log.
+// Config.Release is not asked: that is about the model's wishes.
 func (j *Jobs) Release(ctx context.Context, id string) (Job, error) {
 	b, err := j.find(id)
 	if err != nil {
-		return Job{}, err
-	}
-	if err := j.mayRelease(ctx, b.info.Command); err != nil {
 		return Job{}, err
 	}
 	j.want(b, event.JobReleased)

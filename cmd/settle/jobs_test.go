@@ -1,0 +1,60 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/settletest"
+)
+
+// Another process ends a job of a run that goes on, which has it on record.
+func TestKillJobOfAnother(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	server := settletest.NewServer(t, settletest.Script(
+		settletest.Reply(settletest.Call("shell", `{"command":"(trap '' TERM; setsid sh -c 'sleep 96.5; true' >/dev/null 2>&1 &)"}`)),
+		settletest.Reply(settletest.Call("shell", `{"command":"echo awake > fifo; read -r line < answer"}`)),
+		settletest.Say("done"),
+	))
+	awake := p.fifo("fifo")
+	p.fifo("answer")
+	run := p.run(server, "--session", "s", "go")
+	started(t, run)
+	awake()
+	if got := p.says("jobs"); !strings.HasPrefix(got, "s/j000001  running  pid ") || !strings.Contains(got, "sleep 96.5") {
+		t.Errorf("jobs: %q", got)
+	}
+	if got := p.says("jobs", "kill", "j000001"); !strings.HasPrefix(got, "ended job s/j000001: process ") {
+		t.Errorf("jobs kill: %q", got)
+	}
+	gone(t, "sleep 96.5")
+	state, err := journal.Load(p.data, "s")
+	if err != nil || len(state.Jobs) != 1 || state.Jobs[0].Ended == nil || state.Jobs[0].Ended.How != event.JobKilled {
+		t.Errorf("the log: %v, %+v", err, state.Jobs)
+	}
+	if got := p.says("jobs"); got != "" {
+		t.Errorf("jobs: %q", got)
+	}
+	if err := os.WriteFile(filepath.Join(p.work, "answer"), []byte("go on\n"), 0); err != nil {
+		t.Fatal(err)
+	}
+	exited(t, run, 0)
+}
+
+// says runs settle and returns its standard output.
+func (p *place) says(args ...string) string {
+	p.t.Helper()
+	cmd := p.command(args...)
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	started(p.t, cmd)
+	exited(p.t, cmd, 0)
+	return out.String()
+}

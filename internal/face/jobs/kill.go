@@ -1,0 +1,105 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/proc"
+)
+
+const (
+	// recordTimeout is how long the session's host may take to record the end.
+	recordTimeout = 2 * time.Second
+	recordDelay   = 10 * time.Millisecond // between two looks
+)
+
+// Kill ends a job's processes, from outside of its session: TERM, grace, KILL.
+// It says what it ended, and returns when the session's host has recorded it.
+func Kill(ctx context.Context, to io.Writer, dataDir, name string) error {
+	j, err := find(dataDir, name)
+	if err != nil {
+		return err
+	}
+	if j.state == Over {
+		return j.errOver()
+	}
+	ended, left, err := proc.EndMarked(ctx, j.Mark, proc.DefaultGrace)
+	switch {
+	case errors.Is(err, proc.ErrUnseen):
+		return j.errUnseen()
+	case len(left) > 0:
+		return fmt.Errorf("cannot end all of job %s: %s; the rest is ended", j.name(), names(left))
+	case err != nil:
+		return err
+	}
+	if _, err := fmt.Fprintf(to, "ended job %s: %s\n", j.name(), names(ended)); err != nil {
+		return err
+	}
+	if j.state == Running {
+		j.awaitRecord(ctx, dataDir)
+	}
+	return nil
+}
+
+// errUnseen says what to do about processes that cannot be told from others.
+func (j job) errUnseen() error {
+	next := "end the session"
+	if j.host != 0 {
+		next = fmt.Sprintf("end the session, whose host is process %d", j.host)
+	}
+	return fmt.Errorf("cannot end job %s from here: it cannot be made sure that process %d still is it; nothing was signalled; %s, or have the model end it", j.name(), j.PID, next)
+}
+
+// awaitRecord waits until the end is in the session's log. A host that does not
+// write it has trouble of its own, which is not told here: the job is ended.
+func (j job) awaitRecord(ctx context.Context, dataDir string) {
+	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
+	defer cancel()
+	tick := time.NewTicker(recordDelay)
+	defer tick.Stop()
+	for {
+		state, err := journal.Load(dataDir, j.session)
+		if err != nil || !unended(only(state.Jobs, j.Job.Job)) {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func only(jobs []*event.Job, id string) []*event.Job {
+	for i, j := range jobs {
+		if j.Job == id {
+			return jobs[i : i+1]
+		}
+	}
+	return nil
+}
+
+// names lists processes for people.
+func names(list []event.Process) string {
+	const most = 10
+	text := ""
+	for i, p := range list {
+		if i == most {
+			return fmt.Sprintf("%s and %d more", text, len(list)-most)
+		}
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprintf("process %d (%s)", p.PID, run.Printable(p.Command))
+		if p.Why != "" {
+			text += ": " + p.Why
+		}
+	}
+	return text
+}

@@ -1,0 +1,61 @@
+package jobs
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/settle-agent/settle/internal/face/run"
+)
+
+// Form says how an output is shown.
+type Form string
+
+// The forms.
+const (
+	// Raw shows it byte by byte, for programs and files.
+	Raw Form = "raw"
+	// Safe makes it fit for a terminal: control characters are shown, not
+	// obeyed.
+	Safe Form = "safe"
+)
+
+// Show writes what the job has put out so far.
+func Show(to io.Writer, dataDir, name string, form Form) error {
+	j, err := find(dataDir, name)
+	if err != nil {
+		return err
+	}
+	if j.Log == "" {
+		return fmt.Errorf("job %s has no log of its output", j.name())
+	}
+	file, err := os.Open(j.Log)
+	if err != nil {
+		return fmt.Errorf("cannot show what job %s has put out: %w", j.name(), err)
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	if form == Safe {
+		return showSafe(to, file)
+	}
+	_, err = io.Copy(to, file)
+	return err
+}
+
+// showSafe goes line by line, so that no character is cut in two.
+func showSafe(to io.Writer, from io.Reader) error {
+	lines := bufio.NewReaderSize(from, 64<<10)
+	for {
+		part, err := lines.ReadSlice('\n')
+		if _, failed := io.WriteString(to, run.Printable(string(part))); failed != nil {
+			return failed
+		}
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+	}
+}
