@@ -42,6 +42,7 @@ func (t *turn) attempt(ctx context.Context, step, n int) (model.StopReason, *aga
 		t.budget.reset()
 		return d.stop, nil, nil
 	}
+	t.awaitStarts(ctx, d.attempt)
 	if ctx.Err() != nil {
 		return "", nil, t.cutAttempt(d.end(), interruption(context.Cause(ctx)), context.Cause(ctx))
 	}
@@ -51,6 +52,9 @@ func (t *turn) attempt(ctx context.Context, step, n int) (model.StopReason, *aga
 // begin records the attempt, lets waiting inputs join, and builds the request.
 func (t *turn) begin(ctx context.Context, d *demux, step, n int) (model.Request, error) {
 	var built history.Built
+	if err := t.Log.Err(); err != nil {
+		return built.Request, err
+	}
 	err := t.Log.Update(func(s event.State) []event.Event {
 		if ctx.Err() != nil { // C10: nothing starts after the interrupt
 			return nil

@@ -26,8 +26,10 @@ type call struct {
 	name, callID, args string
 	duplicate          bool
 
-	whole   context.Context // the turn's
-	cancel  context.CancelCauseFunc
+	whole  context.Context // the turn's
+	cancel context.CancelCauseFunc
+	// decided is settled when it is in the log whether the call runs.
+	decided *scope.Deferred[struct{}]
 	settled *scope.Deferred[struct{}]
 
 	progress sync.Mutex // guards what follows
@@ -46,7 +48,7 @@ type gave struct {
 func (t *turn) start(ctx context.Context, c *call) {
 	c.whole = ctx
 	ctx, c.cancel = context.WithCancelCause(ctx)
-	c.settled = scope.NewDeferred[struct{}]()
+	c.decided, c.settled = scope.NewDeferred[struct{}](), scope.NewDeferred[struct{}]()
 	c.mask = t.Redact.Stream()
 	t.calls = append(t.calls, c)
 	t.Calls.add(c)
@@ -63,6 +65,7 @@ func (t *turn) start(ctx context.Context, c *call) {
 
 // run takes the call from ready to its ending.
 func (c *call) run(ctx context.Context) {
+	defer c.decided.Settle(struct{}{})
 	if err := c.check(ctx); err != nil {
 		if ctx.Err() != nil {
 			c.aborted(ctx)
@@ -75,6 +78,7 @@ func (c *call) run(ctx context.Context) {
 		c.aborted(ctx)
 		return
 	}
+	c.decided.Settle(struct{}{})
 	ctx, cancel := c.timeout(ctx)
 	defer cancel()
 	g, ok := c.await(ctx)

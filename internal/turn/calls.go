@@ -20,6 +20,24 @@ func await(ctx context.Context, calls []*call) error {
 	return nil
 }
 
+// decideTimeout is how long a failed attempt waits for the log to say which of
+// its calls have started: a durable write each. A call that a person is still
+// asked about is not waited for any longer.
+const decideTimeout = time.Second
+
+// awaitStarts waits until it is in the log whether each of the attempt's calls
+// runs: a call that was complete when the response broke is done once, and its
+// result is part of what the next attempt continues from.
+func (t *turn) awaitStarts(ctx context.Context, attempt string) {
+	bound, cancel := context.WithTimeout(ctx, decideTimeout)
+	defer cancel()
+	for _, c := range t.calls {
+		if c.attempt == attempt {
+			_, _ = c.decided.Wait(bound) // ctx's end is the caller's to see
+		}
+	}
+}
+
 // settleCalls is the turn's first finalizer: it cancels all calls that still
 // run and waits for all of them at once. Each ends within the grace and a
 // margin; what has not ended by then is for event.Endings to close.

@@ -593,3 +593,23 @@ func (f *failing) Read(context.Context, uint64) iter.Seq2[event.Event, error] {
 }
 
 func (f *failing) Close() error { return nil }
+
+// TestACallThatWasCompleteIsDone: a response that breaks just after a complete
+// call does not undo it: the call is done once and its result is what the next
+// attempt continues from.
+func TestACallThatWasCompleteIsDone(t *testing.T) {
+	for range 50 { // the call races the failure to the log
+		inBubble(t, func(t *testing.T) {
+			ran := 0
+			count := fn{"a", func(context.Context, tool.Call) (tool.Result, error) { ran++; return tool.Result{Output: "A"}, nil }}
+			b := newBench(t, script.New(
+				script.Turn(script.Call("a", `{}`), script.Fail(model.NewError(model.ErrConnection, "reset"))),
+				script.Text("done"),
+			), count)
+			if c := b.run(t.Context()); c.Outcome != event.Completed || ran != 1 {
+				t.Errorf("%v, ran %d times", c, ran)
+			}
+			b.want("tool_call completed: A", "message completed: done")
+		})
+	}
+}
