@@ -3,6 +3,7 @@ package turn_test
 import (
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/settle-agent/settle/internal/turn"
@@ -13,7 +14,7 @@ import (
 // TestOthersAreNotHeldForEver: a wait that ends one session's turn at once is
 // not what the others wait, unseen, without an end.
 func TestOthersAreNotHeldForEver(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		absurd := model.NewError(model.ErrRateLimit, "come back tomorrow")
 		absurd.RetryAfter = 24 * time.Hour
 		limiter := &turn.Limiter{}
@@ -30,7 +31,7 @@ func TestOthersAreNotHeldForEver(t *testing.T) {
 
 // TestHoldsThatGoOnDoNotHoldForEver: each other session is refused in its turn.
 func TestHoldsThatGoOnDoNotHoldForEver(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		l := &turn.Limiter{}
 		begin := time.Now()
 		for at := time.Duration(0); at < time.Hour; at += 30 * time.Second {
@@ -49,7 +50,7 @@ func TestNoBurst(t *testing.T) {
 	const sessions = 20
 	for name, after := range map[string]time.Duration{"short": time.Second, "long": 30 * time.Second} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
 				var mu sync.Mutex
 				came := map[time.Duration]int{}
 				come := func(d time.Duration) {

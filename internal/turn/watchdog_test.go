@@ -5,6 +5,7 @@ import (
 	"iter"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/settle-agent/settle/event"
@@ -41,7 +42,7 @@ func (s *late) Close() error { return nil }
 func TestALateDiskIsNoStall(t *testing.T) {
 	flood := strings.Repeat("x", 900<<10) // so that the end of its item waits for the disk
 	for range 20 {
-		inBubble(t, func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
 			log := journal.New(&late{delay: 50 * time.Second}, event.State{Session: "s"})
 			m := script.New(script.Turn(script.Text("a", flood), script.Text("b", "c")))
 			b := newBenchOn(t, log, m)
@@ -72,7 +73,7 @@ func TestProgress(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t, script.New(tc.step, script.Text("ok")), says("a", "A", 0))
 				if c := b.run(t.Context()); c.Outcome != event.Completed {
 					t.Fatal(c)
@@ -91,7 +92,7 @@ func TestProgress(t *testing.T) {
 
 // TestUsageOfWhatWasCut: what a failed and a cut attempt used counts as well.
 func TestUsageOfWhatWasCut(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		use := func(in, out int64) script.Step { return script.Usage(model.Usage{Input: in, Output: out}) }
 		b := newBench(t, script.New(
 			script.Turn(use(100, 1), script.Text("x"), use(100, 20), script.Fail(model.NewError(model.ErrConnection, "reset"))),
