@@ -11,7 +11,8 @@
 // The package reads no environment and no files of its own accord, installs no
 // signal handler, never exits and has no global state. Without a directory, logs
 // are in memory. Without an approver, and unless Permission is Allow, calls that
-// could change something are denied.
+// could change something are denied. A program whose agents run commands
+// calls [RunAsWarden] in the first line of its main.
 package settle
 
 import (

@@ -110,7 +110,7 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	}
 	c.System = system.Text
 	a.Notes = append(a.Notes, system.Notes...)
-	c.Notes = append(slices.Clone(a.Notes), proc.Custody().Weaker...)
+	c.Notes = slices.Clone(a.Notes)
 	if o.Logger != nil {
 		c.Logger = o.Logger(a.Redact)
 		for _, note := range a.Notes {

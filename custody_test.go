@@ -1,0 +1,62 @@
+package settle_test
+
+import (
+	"os"
+	"os/exec"
+	"slices"
+	"testing"
+
+	settle "github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/model/script"
+)
+
+// What is weaker is said by the host, and by the log of each session that may
+// start processes.
+func TestCustody(t *testing.T) {
+	for _, toolbox := range []func(settle.SessionInfo) (settle.Toolbox, error){
+		nil,
+		func(settle.SessionInfo) (settle.Toolbox, error) { return settle.Toolbox{}, nil },
+	} {
+		host, err := settle.Open(t.Context(), settle.Config{
+			Provider: script.New(), Model: "scripted", Notes: []string{"a note"}, Toolbox: toolbox,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = host.Close(t.Context()) })
+		session, err := host.Session(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		custody := host.Custody()
+		if (custody.Kind == "warden") != (len(custody.Weaker) == 0) {
+			t.Errorf("custody %+v", custody)
+		}
+		want := []string{"a note"}
+		if toolbox != nil {
+			want = append(want, custody.Weaker...)
+		}
+		if got := session.State().Host.Notes; !slices.Equal(got, want) {
+			t.Errorf("notes %q, want %q", got, want)
+		}
+	}
+}
+
+// A program that does not call RunAsWarden has no wardens.
+func TestCustodyWithoutWardens(t *testing.T) {
+	if os.Getenv(withoutWardens) != "" {
+		host, err := settle.Open(t.Context(), settle.Config{Provider: script.New(), Model: "scripted"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := host.Custody(); c.Kind == "warden" || len(c.Weaker) == 0 {
+			t.Errorf("custody %+v", c)
+		}
+		return
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestCustody")
+	cmd.Env = append(os.Environ(), withoutWardens+"=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

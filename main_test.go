@@ -1,0 +1,18 @@
+package settle_test
+
+import (
+	"os"
+	"testing"
+
+	settle "github.com/settle-agent/settle"
+)
+
+// withoutWardens makes this a program that does not call RunAsWarden.
+const withoutWardens = "SETTLE_TEST_WITHOUT_WARDENS"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(withoutWardens) == "" {
+		settle.RunAsWarden()
+	}
+	os.Exit(m.Run())
+}

@@ -1,0 +1,11 @@
+package shell
+
+import "github.com/settle-agent/settle/internal/proc"
+
+// Sweep ends what runs of the commands that were started with the marker by a
+// program that was killed together with its wardens, and returns the process
+// ids. What it could not end, nobody can.
+func Sweep(marker string) []int {
+	swept, _ := proc.Sweep(marker)
+	return swept
+}
