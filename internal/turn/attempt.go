@@ -52,7 +52,7 @@ func (t *turn) attempt(ctx context.Context, step, n int) (model.StopReason, *aga
 // begin records the attempt, lets waiting inputs join, and builds the request.
 func (t *turn) begin(ctx context.Context, d *demux, step, n int) (model.Request, error) {
 	var built history.Built
-	if err := t.Log.Err(); err != nil {
+	if err := t.Log.Err(); err != nil && ctx.Err() == nil { // else the interrupt came first
 		return built.Request, err
 	}
 	err := t.Log.Update(func(s event.State) []event.Event {
@@ -116,6 +116,9 @@ func (t *turn) follow(ctx context.Context, d *demux, request model.Request) erro
 			}
 			if silent, stalled := watch.check(); stalled {
 				err := model.NewError(model.ErrStalled, "LLM stream stalled: no tokens received for %s", words(silent))
+				if l, ok := t.Provider.(model.Locator); ok {
+					err.URL = l.URL()
+				}
 				t.Logger.Warn(err.Message, "turn", t.id, "attempt", d.attempt, "elapsed", silent)
 				return err
 			}
