@@ -20,6 +20,13 @@ type Provider interface {
 	Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error]
 }
 
+// Locator is implemented by providers that can say where their requests go,
+// for the diagnosis of those that never got an answer.
+type Locator interface {
+	// URL returns the address of requests, without userinfo and query.
+	URL() string
+}
+
 // Types that the log has too.
 type (
 	Usage = event.Usage

@@ -34,3 +34,11 @@ func (l *limited) Stream(ctx context.Context, req model.Request) iter.Seq2[model
 		l.Provider.Stream(ctx, req)(yield)
 	}
 }
+
+// URL implements [model.Locator] where the provider does.
+func (l *limited) URL() string {
+	if at, ok := l.Provider.(model.Locator); ok {
+		return at.URL()
+	}
+	return ""
+}

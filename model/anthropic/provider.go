@@ -58,6 +58,12 @@ func New(o Options) *Provider {
 	return &Provider{o.Prepared(), o.Models}
 }
 
+// path is what the base URL is followed by.
+const path = "/v1/messages"
+
+// URL implements [model.Locator].
+func (p *Provider) URL() string { return p.endpoint.URL(path) }
+
 // Stream implements [model.Provider].
 func (p *Provider) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Chunk, error] {
 	known, _ := p.models.Lookup(req.Model)
@@ -67,7 +73,7 @@ func (p *Provider) Stream(ctx context.Context, req model.Request) iter.Seq2[mode
 	}
 	return func(yield func(model.Chunk, error) bool) {
 		p.endpoint.Stream(ctx, transport.Request{
-			Path: "/v1/messages", Body: body, Header: p.header(known), Activity: req.Activity,
+			Path: path, Body: body, Header: p.header(known), Activity: req.Activity,
 			Authorize: func(h http.Header, key string) { h.Set("X-Api-Key", key) },
 		}, &decoder{})(yield)
 	}

@@ -63,6 +63,12 @@ func New(o Options) *Provider {
 	return &Provider{options: o, openai: openai}
 }
 
+// path is what the base URL is followed by.
+const path = "/chat/completions"
+
+// URL implements [model.Locator].
+func (p *Provider) URL() string { return p.options.URL(path) }
+
 // Stream implements [model.Provider].
 func (p *Provider) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Chunk, error] {
 	known, _ := p.options.Models.Lookup(req.Model)
@@ -72,7 +78,7 @@ func (p *Provider) Stream(ctx context.Context, req model.Request) iter.Seq2[mode
 	}
 	return func(yield func(model.Chunk, error) bool) {
 		dec := &decoder{ids: newCallIDs(req.Input)}
-		p.options.Stream(ctx, transport.Request{Path: "/chat/completions", Body: body, Activity: req.Activity}, dec)(yield)
+		p.options.Stream(ctx, transport.Request{Path: path, Body: body, Activity: req.Activity}, dec)(yield)
 	}
 }
 

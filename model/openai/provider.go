@@ -46,6 +46,12 @@ func New(o Options) *Provider {
 	return &Provider{o.Prepared(), o.Models}
 }
 
+// path is what the base URL is followed by.
+const path = "/responses"
+
+// URL implements [model.Locator].
+func (p *Provider) URL() string { return p.endpoint.URL(path) }
+
 // Stream implements [model.Provider].
 func (p *Provider) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Chunk, error] {
 	known, ok := p.models.Lookup(req.Model)
@@ -58,7 +64,7 @@ func (p *Provider) Stream(ctx context.Context, req model.Request) iter.Seq2[mode
 		return func(yield func(model.Chunk, error) bool) { yield(model.Chunk{}, err) }
 	}
 	return func(yield func(model.Chunk, error) bool) {
-		p.endpoint.Stream(ctx, transport.Request{Path: "/responses", Body: body, Activity: req.Activity},
+		p.endpoint.Stream(ctx, transport.Request{Path: path, Body: body, Activity: req.Activity},
 			&decoder{custom: custom})(yield)
 	}
 }

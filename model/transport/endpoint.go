@@ -174,6 +174,16 @@ func (e Endpoint) request(ctx context.Context, r Request) (*http.Request, error)
 	return req, nil
 }
 
+// URL returns where requests to the path go, without userinfo and query; ""
+// where the base URL is none.
+func (e Endpoint) URL(path string) string {
+	u, err := e.url(path)
+	if err != nil {
+		return ""
+	}
+	return publicURL(u)
+}
+
 func (e Endpoint) url(path string) (*url.URL, error) {
 	u, err := url.Parse(e.BaseURL)
 	if err != nil {
