@@ -1,0 +1,62 @@
+// The HTTP API. Every call ends: with its answer, an ApiError, or a time limit.
+
+/** The server's refusal, or that there was none (status 0). */
+export class ApiError extends Error {
+  constructor(status, message, problem) {
+    super(message);
+    this.name = "ApiError";
+    this.status = status;
+    this.problem = problem ?? {};
+  }
+}
+
+const CALL_TIMEOUT = 30_000;
+
+let skew = 0;
+
+/** How far the server's clock is ahead of ours, in milliseconds; 0 where that is not known better than to a second. */
+export function clockSkew() {
+  return skew;
+}
+
+/** Notes the server's clock from an answer. Its header has whole seconds. */
+export function noteClock(answer) {
+  const at = Date.parse(answer.headers.get("Date") ?? "");
+  if (!at) return;
+  const off = at + 500 - Date.now();
+  skew = Math.abs(off) < 1500 ? 0 : off;
+}
+
+async function call(method, path, body, { timeout = CALL_TIMEOUT } = {}) {
+  let answer;
+  try {
+    answer = await fetch(`/api${path}`, {
+      method, cache: "no-store", credentials: "same-origin", signal: AbortSignal.timeout(timeout),
+      headers: body === undefined ? { Accept: "application/json" } : { Accept: "application/json", "Content-Type": "application/json" },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+  } catch (e) {
+    throw new ApiError(0, e.name === "TimeoutError" ? "The server did not answer in time." : "The server cannot be reached.");
+  }
+  noteClock(answer);
+  const text = await answer.text().catch(() => "");
+  let data = null;
+  try { data = text ? JSON.parse(text) : null; } catch { /* said below, by the status */ }
+  if (!answer.ok) throw new ApiError(answer.status, data?.detail || data?.title || `The server answered ${answer.status}.`, data);
+  return data;
+}
+
+const at = (id, ...rest) => ["/sessions", id, ...rest].map((part, n) => n ? encodeURIComponent(part) : part).join("/");
+
+export const sessions = () => call("GET", "/sessions").then((r) => r?.sessions ?? []);
+export const openSession = (id) => call("POST", "/sessions", id ? { id } : {});
+export const snapshot = (id) => call("GET", at(id));
+export const closeSession = (id) => call("DELETE", at(id), undefined, { timeout: 60_000 });
+export const send = (id, input) => call("POST", at(id, "inputs"), input);
+export const drop = (id, input) => call("DELETE", at(id, "inputs", input));
+export const interrupt = (id, what) => call("POST", at(id, "interrupt"), what, { timeout: 60_000 });
+export const answer = (id, approval, verdict, message) => call("POST", at(id, "approvals", approval), message ? { verdict, message } : { verdict });
+export const cancelCall = (id, item) => call("POST", at(id, "calls", item, "cancel"));
+export const killJob = (id, job) => call("POST", at(id, "jobs", job, "kill"));
+export const eventsPath = (id, after) => `/api${at(id, "events")}?after=${after}`;
+export const exportPath = (id) => `/api${at(id, "export")}`;

@@ -1,0 +1,94 @@
+// What waits for a person's word, above the box, so that it is seen whatever
+// the transcript shows. It takes no focus by itself: a key that was meant for
+// something else must not approve anything.
+
+import { arrange, h, show, text } from "./dom.js";
+import { changes } from "./diff.js";
+import { openApprovals } from "./fold.js";
+import { fileChange } from "./item.js";
+import { codeBlock } from "./markup.js";
+import { named } from "./visible.js";
+
+export function approvalsView(el, app) {
+  let cards = new Map();
+  return {
+    update() {
+      const old = cards;
+      cards = new Map();
+      for (const a of openApprovals(app.state)) cards.set(a.approval, old.get(a.approval) ?? card(a, app));
+      const hadFocus = [...old.values()].some((c) => !cards.has(c.dataset.approval) && c.contains(document.activeElement));
+      arrange(el, [...cards.values()]);
+      show(el, cards.size > 0);
+      if (hadFocus) (el.querySelector("button") ?? document.getElementById("box")).focus();
+    },
+    focus() {
+      const first = el.querySelector(".approval");
+      first?.focus();
+      return !!first;
+    },
+  };
+}
+
+function card(a, app) {
+  const name = named(a.tool ?? "a tool");
+  const said = h("p", { class: "card-note", role: "status", hidden: true });
+  const words = h("input", { type: "text", placeholder: "Words for the model (optional)", "aria-label": "Words for the model", autocomplete: "off" });
+  const denial = h("form", { class: "denial", hidden: true, on: { submit: (e) => { e.preventDefault(); give("denied", words.value.trim()); } } },
+    words, h("button", { type: "submit" }, "Deny"), h("button", { type: "button", class: "quiet", on: { click: () => closeDenial() } }, "Back"));
+  const button = (label, key, f, className) => h("button", { type: "button", class: className, "aria-keyshortcuts": key, on: { click: f } }, label);
+  const buttons = h("div", { class: "answers" },
+    button("Approve", "a", () => give("approved"), "primary"),
+    button("Approve for session", "s", () => give("approved_session")),
+    button("Deny\u2026", "d", () => openDenial()),
+    button("Abort turn", "x", () => give("aborted")));
+  const list = changes(a.detail);
+  const detail = list.length ? list.map((f) => fileChange(f, true)) : detailNodes(a.detail);
+  const el = h("section", { class: "approval", tabindex: "-1", "aria-label": `Approval: ${name}`, data: { approval: a.approval } },
+    h("h3", null, h("span", { class: "tool" }, name), " asks to run"),
+    a.title ? h("pre", { class: "command" }, named(a.title)) : null,
+    a.why ? h("p", { class: "why" }, named(a.why)) : null,
+    detail.length ? h("div", { class: "details" }, detail) : null,
+    buttons, denial, said);
+
+  el.addEventListener("keydown", (e) => {
+    if (e.target === words) {
+      if (e.key === "Escape") { e.stopPropagation(); closeDenial(); }
+      return;
+    }
+    if (e.ctrlKey || e.metaKey || e.altKey) return;
+    const index = { a: 0, s: 1, d: 2, x: 3 }[e.key.toLowerCase()];
+    if (index === undefined || buttons.hidden) return;
+    e.preventDefault();
+    buttons.children[index].click();
+  });
+
+  function openDenial() {
+    show(buttons, false);
+    show(denial, true);
+    words.focus();
+  }
+
+  function closeDenial() {
+    show(denial, false);
+    show(buttons, true);
+    buttons.children[2].focus();
+  }
+
+  async function give(verdict, message) {
+    for (const b of el.querySelectorAll("button")) b.disabled = true;
+    show(said, true);
+    text(said, "Answering");
+    const refused = await app.answer(a, verdict, message);
+    text(said, refused ?? "");
+    show(said, !!refused);
+    for (const b of el.querySelectorAll("button")) b.disabled = false;
+  }
+  return el;
+}
+
+/** A detail that is not a change of files, as it is. */
+function detailNodes(detail) {
+  if (detail === undefined || detail === null) return [];
+  const said = typeof detail === "string" ? detail : JSON.stringify(detail, null, 2);
+  return said && said !== "{}" ? [codeBlock(said.slice(0, 50_000), "")] : [];
+}

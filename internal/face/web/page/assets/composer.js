@@ -1,0 +1,207 @@
+// What a person sends: the box, the ways in which an input may meet a running
+// turn, pictures, what waits, and what has not reached the server yet. Nothing
+// that was written is lost: drafts and unsent inputs survive a reload.
+
+import * as api from "./api.js";
+import { running } from "./fold.js";
+import { arrange, h, show, text, toggle } from "./dom.js";
+import { prose } from "./visible.js";
+
+const MODES = [
+  ["queue", "Queue", "Runs after this turn"],
+  ["steer", "Steer", "Joins this turn at the model's next request"],
+  ["replace", "Replace", "Ends this turn, then runs"],
+];
+const TYPES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+const MOST_IMAGE = 5e6;
+
+export function composerView(form, app) {
+  const waiting = h("ul", { class: "waiting", "aria-label": "Inputs that wait", hidden: true });
+  const box = h("textarea", { id: "box", rows: "1", placeholder: "Ask for something", "aria-label": "Message", autocomplete: "off", enterkeyhint: "send", dir: "auto" });
+  const radios = MODES.map(([value, label, title]) => h("label", { title }, h("input", { type: "radio", name: "mode", value, checked: value === "queue" }), h("span", null, label)));
+  const modes = h("div", { class: "modes", role: "radiogroup", "aria-label": "While a turn runs", hidden: true }, radios);
+  const send = h("button", { type: "submit", class: "primary" }, "Send");
+  const stop = h("button", { type: "button", class: "stop", hidden: true, on: { click: () => app.interrupt() } }, "Interrupt");
+  const file = h("input", { type: "file", class: "unseen", tabindex: "-1", "aria-hidden": "true", on: { change: () => { attach([...file.files]); file.value = ""; } } });
+  file.accept = TYPES.join(",");
+  file.multiple = true;
+  const picture = h("button", { type: "button", class: "quiet", on: { click: () => file.click() } }, "Picture");
+  const hint = h("span", { class: "hint faint" });
+  const pictures = h("div", { class: "pictures", hidden: true });
+  form.replaceChildren(waiting, h("div", { class: "entry" }, box, pictures, h("div", { class: "controls" }, picture, file, modes, hint, stop, send)));
+  let images = [], shelf = new Map(); // the elements of what waits, by id
+
+  form.addEventListener("submit", (e) => { e.preventDefault(); submit(); });
+  box.addEventListener("input", () => { grow(); app.saveDraft(box.value); });
+  box.addEventListener("keydown", (e) => {
+    if (e.key === "Enter" && !e.shiftKey && !e.isComposing && e.keyCode !== 229) {
+      e.preventDefault();
+      submit();
+    }
+  });
+  box.addEventListener("paste", (e) => {
+    const files = [...e.clipboardData.files].filter((f) => TYPES.includes(f.type));
+    if (files.length) { e.preventDefault(); attach(files); }
+  });
+  form.addEventListener("dragover", (e) => e.preventDefault());
+  form.addEventListener("drop", (e) => { e.preventDefault(); attach([...e.dataTransfer.files].filter((f) => TYPES.includes(f.type))); });
+
+  function grow() {
+    box.style.height = "auto";
+    box.style.height = `${Math.min(box.scrollHeight + 2, innerHeight * 0.4)}px`;
+  }
+
+  async function attach(files) {
+    for (const f of files) {
+      if (!TYPES.includes(f.type)) { app.notice(`${f.name} was not attached: pictures are PNG, JPEG, GIF or WebP.`); continue; }
+      if (f.size > MOST_IMAGE) { app.notice(`${f.name} was not attached: it is larger than 5 MB.`); continue; }
+      const data = await new Promise((done, fail) => {
+        const reader = new FileReader();
+        reader.onload = () => done(reader.result.slice(reader.result.indexOf(",") + 1));
+        reader.onerror = () => fail(reader.error);
+        reader.readAsDataURL(f);
+      }).catch(() => "");
+      if (data) images.push({ media_type: f.type, data, name: f.name });
+    }
+    drawPictures();
+  }
+
+  function drawPictures() {
+    pictures.replaceChildren(...images.map((image, n) => {
+      const img = h("img", { alt: image.name ?? "" });
+      img.src = `data:${image.media_type};base64,${image.data}`;
+      return h("span", { class: "picture-chip" }, img, h("button", {
+        type: "button", class: "quiet", "aria-label": `Remove ${image.name ?? "the picture"}`,
+        on: { click: () => { images.splice(n, 1); drawPictures(); box.focus(); } },
+      }, "Remove"));
+    }));
+    show(pictures, images.length > 0);
+  }
+
+  function submit() {
+    const said = box.value;
+    if (!said.trim() && !images.length) return;
+    const mode = running(app.state) ? modes.querySelector("input:checked").value : "queue";
+    app.submit({ text: said, mode, images });
+    images = [];
+    drawPictures();
+    setText("");
+    modes.querySelector("input").checked = true;
+  }
+
+  function setText(value) {
+    box.value = value;
+    app.saveDraft(value);
+    grow();
+  }
+
+  /** Takes an input that waits into the box, once the server let go of it. */
+  async function edit(input) {
+    if (!await app.dropInput(input)) return;
+    images = [...images, ...(input.images ?? [])];
+    drawPictures();
+    setText(box.value.trim() ? `${input.text}\n${box.value}` : input.text);
+    box.focus();
+    box.setSelectionRange(input.text.length, input.text.length);
+  }
+
+  function shelfItem(input) {
+    const what = h("span", { class: "what" }), said = h("span", { class: "said", dir: "auto" }, prose(input.text).slice(0, 400) || "A picture");
+    const el = h("li", null, what, said,
+      h("button", { type: "button", class: "quiet", "aria-label": `Edit: ${input.text.slice(0, 60)}`, on: { click: () => edit(el.input) } }, "Edit"),
+      h("button", { type: "button", class: "quiet", "aria-label": `Drop: ${input.text.slice(0, 60)}`, on: { click: () => app.dropInput(el.input) } }, "Drop"));
+    return { el, what };
+  }
+
+  function drawWaiting() {
+    const s = app.state, list = [];
+    for (const i of s.waiting) list.push([i, i.held ? "Held" : { queue: "Queued", steer: "Steers", replace: "Replaces" }[i.mode] ?? i.mode, i.held ? "held" : ""]);
+    for (const i of app.unsent()) list.push([i, i.sending ? "Sending" : "Not sent", "unsent"]);
+    const old = shelf;
+    shelf = new Map();
+    for (const [i, words, kind] of list) {
+      const shelved = old.get(i.id) ?? shelfItem(i);
+      shelved.el.input = i;
+      shelved.el.className = kind;
+      text(shelved.what, words);
+      shelf.set(i.id, shelved);
+    }
+    arrange(waiting, [...shelf.values()].map((v) => v.el));
+    show(waiting, list.length > 0);
+    const held = s.waiting.filter((i) => i.held).length;
+    return held;
+  }
+
+  return {
+    update() {
+      const t = running(app.state);
+      const held = drawWaiting();
+      show(modes, !!t);
+      show(stop, !!t);
+      toggle(stop, "asked", app.interrupting());
+      text(stop, app.interrupting() ? "Hurry" : "Interrupt");
+      stop.title = app.interrupting() ? "Do not wait for graces any more" : "Esc";
+      text(send, t ? { queue: "Queue", steer: "Steer", replace: "Replace" }[modes.querySelector("input:checked").value] : "Send");
+      let words = "";
+      if (held) words = held === 1 ? "What is held goes along with your next message" : `${held} held inputs go along with your next message`;
+      else if (!app.state.open && app.state.seq) words = "Sending opens the session again";
+      text(hint, words);
+      box.placeholder = t ? "Say more while it runs" : "Ask for something";
+    },
+    onMode(f) { modes.addEventListener("change", f); },
+    focus() { box.focus(); },
+    setDraft(value) { box.value = value; grow(); images = []; drawPictures(); },
+  };
+}
+
+/** Inputs that have not been accepted yet, kept over reloads and sent in order. */
+export function outbox(id, changed, refused) {
+  const key = `settle.unsent.${id}`;
+  let list = [], busy = false, stopped = false;
+  try { list = JSON.parse(localStorage.getItem(key) ?? "[]"); } catch { list = []; }
+  const save = () => {
+    try {
+      if (list.length) localStorage.setItem(key, JSON.stringify(list.map(({ sending, ...rest }) => rest)));
+      else localStorage.removeItem(key);
+    } catch { /* full, or not allowed: it is still in memory */ }
+    changed();
+  };
+  const remove = (input) => { list = list.filter((i) => i.id !== input); save(); };
+
+  async function flush() {
+    if (busy || stopped || !list.length) return;
+    busy = true;
+    while (list.length && !stopped) {
+      const i = list[0];
+      i.sending = true;
+      changed();
+      try {
+        await api.send(id, { input: i.id, text: i.text, mode: i.mode, ...(i.images?.length ? { images: i.images.map(({ media_type, data, name }) => ({ media_type, data, name })) } : {}) });
+        remove(i.id);
+      } catch (e) {
+        i.sending = false;
+        // No answer, or not now: it is tried again. The id keeps it from running twice.
+        const later = e.status === 0 || e.status === 408 || e.status === 429 || e.status >= 500;
+        if (!later) { remove(i.id); refused(i, e); continue; }
+        changed();
+        break;
+      }
+    }
+    busy = false;
+  }
+
+  return {
+    add(input) {
+      list.push({ id: `w-${crypto.randomUUID?.() ?? `${Date.now()}-${Math.random().toString(36).slice(2)}`}`, ...input });
+      save();
+      flush();
+    },
+    flush,
+    /** The server has it: the log says so. */
+    accepted(input) { if (list.some((i) => i.id === input)) remove(input); },
+    remove,
+    list: () => list,
+    has: (input) => list.some((i) => i.id === input),
+    stop() { stopped = true; },
+  };
+}

@@ -1,0 +1,56 @@
+// Unified diffs, read into lines: {kind, text, old, new}.
+
+/** kind is add, del, keep, hunk or head. Numbers are those of the files' lines. */
+export function diffLines(text) {
+  const out = [];
+  let a = 0, b = 0, leftA = 0, leftB = 0;
+  const lines = text.split("\n");
+  if (lines.at(-1) === "") lines.pop();
+  for (const line of lines) {
+    const hunk = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/.exec(line);
+    if (leftA <= 0 && leftB <= 0 || hunk) {
+      if (hunk) {
+        a = Number(hunk[1]);
+        b = Number(hunk[3]);
+        leftA = Number(hunk[2] ?? 1);
+        leftB = Number(hunk[4] ?? 1);
+        out.push({ kind: "hunk", text: line });
+      } else out.push({ kind: "head", text: line });
+    } else if (line.startsWith("+")) {
+      out.push({ kind: "add", text: line.slice(1), new: b++ });
+      leftB--;
+    } else if (line.startsWith("-")) {
+      out.push({ kind: "del", text: line.slice(1), old: a++ });
+      leftA--;
+    } else if (line.startsWith("\\")) {
+      out.push({ kind: "head", text: line });
+    } else {
+      out.push({ kind: "keep", text: line.slice(1), old: a++, new: b++ });
+      leftA--;
+      leftB--;
+    }
+  }
+  return out;
+}
+
+/** Whether a text looks like a unified diff. */
+export function looksLikeDiff(text) {
+  return /^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@/m.test(text.slice(0, 20_000)) && /^(?:--- |diff --git )/m.test(text.slice(0, 20_000));
+}
+
+/**
+ * The diffs that a detail of a call or an approval carries: a list of
+ * {path, from, kind, diff, cut, added, removed}. Details of another shape give none.
+ */
+export function changes(detail) {
+  if (!detail || typeof detail !== "object") return [];
+  if (typeof detail.diff === "string") return [one(detail)];
+  const files = Array.isArray(detail.files) ? detail.files : [];
+  return files.filter((f) => f && typeof f === "object" && typeof (f.path ?? f.diff) === "string").map(one);
+}
+
+function one(f) {
+  const text = (v) => typeof v === "string" ? v : "";
+  const number = (v) => Number.isFinite(v) ? v : 0;
+  return { path: text(f.path), from: text(f.from), kind: text(f.kind), diff: text(f.diff), cut: !!f.cut, added: number(f.added), removed: number(f.removed) };
+}

@@ -1,0 +1,292 @@
+// The state of a session is a fold over its events, in step with event.Fold in
+// Go: what cannot follow is an error, and nothing else changes the state.
+//
+// Beyond Go's state it keeps, for the picture of a turn, when each attempt made
+// progress (`first`, `last`) and where it was silent (`gaps`).
+
+/** Silence within an attempt from which it is kept as a gap, in milliseconds. */
+const GAP = 2000;
+
+/** An event that cannot follow the events before it. */
+export class OrderError extends Error {
+  constructor(e, what) {
+    super(`event ${e.seq} (${e.kind}) is out of order: ${what}`);
+    this.name = "OrderError";
+  }
+}
+
+export function emptyState() {
+  return {
+    session: "", seq: 0, open: false, host: null, created: 0, updated: 0,
+    waiting: [], turns: [], jobs: [], children: [],
+    turnById: new Map(), accepted: new Set(),
+  };
+}
+
+/** The turn that has started and not ended, or null. */
+export function running(s) {
+  const t = s.turns.at(-1);
+  return t && !t.cause ? t : null;
+}
+
+/** The attempt of a turn that is running, or null. */
+export function currentAttempt(t) {
+  const a = t.attempts.at(-1);
+  return a && !a.end ? a : null;
+}
+
+/** The approvals that wait for a word, oldest first. */
+export function openApprovals(s) {
+  const t = running(s);
+  return t ? t.approvals.filter((a) => !a.ended) : [];
+}
+
+/** What an item says: all of it if it has ended, else what there is so far. */
+export function content(i) {
+  if (i.status !== "open") return i.content;
+  return { ...i.content, text: i.text, output: i.out, arguments: i.ready ? i.content.arguments : i.args };
+}
+
+/**
+ * Changes s by one event and returns it. Throws an OrderError, with s as it
+ * was, if the event cannot follow.
+ */
+export function fold(s, e) {
+  const check = (ok, what) => { if (!ok) throw new OrderError(e, what); };
+  check(e.v === 1, `its schema has version ${e.v}, and this page knows 1`);
+  check(e.seq === s.seq + 1, `it follows event ${s.seq}`);
+  check(s.seq === 0 || e.session === s.session, `it belongs to session "${e.session}", not "${s.session}"`);
+  const at = Date.parse(e.at);
+  const apply = kinds[e.kind];
+  if (apply) {
+    if (e.kind !== "session.opened" && e.kind !== "session.recovered") check(s.open, "the session is not open");
+    const t = running(s);
+    if (e.turn && e.kind !== "turn.started") check(t?.id === e.turn, `turn "${e.turn}" is not running`);
+    if (inTurn.has(e.kind)) check(t && e.turn, `turn "${e.turn ?? ""}" is not running`);
+    apply({ s, e, d: e.data ?? {}, at, t, check });
+  }
+  if (s.seq === 0) { s.session = e.session; s.created = at; }
+  s.seq = e.seq;
+  s.updated = at;
+  return s;
+}
+
+const inTurn = new Set([
+  "attempt.started", "attempt.ended", "item.started", "item.delta", "item.ended", "call.ready", "call.started",
+  "approval.requested", "approval.ended", "turn.completed", "turn.aborted", "turn.failed",
+]);
+
+const kinds = {
+  "session.opened": ({ s, d, check }) => {
+    check(!s.open, "the session is open already");
+    s.open = true;
+    s.host = d;
+  },
+  "session.recovered": sessionEnded,
+  "session.closed": sessionEnded,
+  "input.accepted": ({ s, e, d, at, check }) => {
+    check(d.input, "the input has no id");
+    check(!s.accepted.has(d.input), `input "${d.input}" was accepted before`);
+    s.accepted.add(d.input);
+    s.waiting.push({ id: d.input, text: d.text ?? "", images: d.images ?? [], mode: d.mode || "queue", by: e.by, at, held: false });
+  },
+  "input.held": ({ s, d, check }) => {
+    const input = s.waiting.find((i) => i.id === d.input);
+    check(input, `input "${d.input}" does not wait`);
+    input.held = true;
+    input.heldFor = d.reason;
+  },
+  "input.dropped": (c) => { takeInputs(c, [c.d.input]); },
+  "interrupt.requested": ({ e, d, at, t }) => {
+    if (!e.turn) return;
+    if (!e.item) t.interrupt ??= { ...d, by: e.by, at };
+    else if (t.itemById.has(e.item)) t.itemById.get(e.item).cancel ??= { ...d, by: e.by, at };
+  },
+  "turn.started": (c) => {
+    const { s, e, d, at, t, check } = c;
+    check(!t, `turn "${t?.id}" is running`);
+    check(e.turn && !s.turnById.has(e.turn), `"${e.turn ?? ""}" is not a new turn's id`);
+    const turn = {
+      id: e.turn, start: d, by: e.by, startedAt: at, endedAt: 0, inputs: takeInputs(c, d.inputs ?? []),
+      attempts: [], items: [], approvals: [], interrupt: null, cause: null, summary: null, itemById: new Map(),
+    };
+    s.turns.push(turn);
+    s.turnById.set(turn.id, turn);
+  },
+  "turn.completed": (c) => turnEnded(c, { outcome: "completed" }),
+  "turn.aborted": (c) => turnEnded(c, { outcome: "aborted", reason: c.d.reason, limit: c.d.limit, by: c.e.by, message: c.d.message }),
+  "turn.failed": (c) => turnEnded(c, { outcome: "failed", error: c.d.error }),
+  "attempt.started": (c) => {
+    const { e, d, at, t, check } = c;
+    check(!currentAttempt(t), `attempt "${currentAttempt(t)?.id}" is running`);
+    check(e.attempt && !t.attempts.some((a) => a.id === e.attempt), `"${e.attempt ?? ""}" is not a new attempt's id`);
+    const open = t.items.find((i) => i.status === "open");
+    check(!open, `item "${open?.id}" is open`);
+    t.attempts.push({
+      id: e.attempt, turn: t.id, start: d, startedAt: at, endedAt: 0, inputs: takeInputs(c, d.inputs ?? []), end: null,
+      first: 0, last: at, gaps: [],
+    });
+  },
+  "attempt.ended": attemptEnded,
+  "item.started": ({ e, d, at, t, check }) => {
+    check(e.item && !t.itemById.has(e.item), `"${e.item ?? ""}" is not a new item's id`);
+    if (e.attempt) check(currentAttempt(t)?.id === e.attempt, `attempt "${e.attempt}" is not running`);
+    const item = {
+      id: e.item, turn: t.id, attempt: e.attempt ?? "", type: d.type, status: "open", ready: false, started: false, discarded: false,
+      effects: "", cause: null, title: "", begunAt: at, readyAt: 0, startedAt: 0, endedAt: 0, cancel: null,
+      content: { type: d.type, provider_id: d.provider_id, call_id: d.call_id, name: d.name }, text: "", args: "", out: "",
+    };
+    t.items.push(item);
+    t.itemById.set(item.id, item);
+    progress(t, e, at);
+  },
+  "item.delta": ({ e, d, at, t, check }) => {
+    const i = openItem(t, e, check);
+    const call = i.type === "tool_call";
+    if (d.stream === "text" && !call) i.text += d.text ?? "";
+    else if (d.stream === "arguments" && call && !i.ready) i.args += d.text ?? "";
+    else if (d.stream === "output" && call && i.started) { i.out += d.text ?? ""; return; }
+    else check(false, `item "${i.id}" takes no ${d.stream} now`);
+    progress(t, e, at);
+  },
+  "call.ready": ({ e, d, at, t, check }) => {
+    const i = openItem(t, e, check);
+    check(i.type === "tool_call" && !i.ready, `item "${i.id}" is not a call that waits for its arguments`);
+    i.ready = true;
+    i.readyAt = at;
+    i.content.name = d.name;
+    i.content.arguments = d.arguments ?? "";
+    if (d.call_id) i.content.call_id = d.call_id;
+    i.args = "";
+    progress(t, e, at);
+  },
+  "call.started": ({ e, d, at, t, check }) => {
+    const i = openItem(t, e, check);
+    check(i.ready && !i.started, `item "${i.id}" is not a call that is ready to start`);
+    for (const a of t.approvals) check(a.call !== i.id || granted(a), `approval "${a.approval}" was not given`);
+    i.started = true;
+    i.startedAt = at;
+    i.title = d.title ?? "";
+  },
+  "item.ended": itemEnded,
+  "approval.requested": ({ e, d, at, t, check }) => {
+    const i = t.itemById.get(e.item);
+    check(i?.status === "open" && i.ready && !i.started, `item "${e.item ?? ""}" is not a call that is ready to start`);
+    check(d.approval && !t.approvals.some((a) => a.approval === d.approval), `"${d.approval ?? ""}" is not a new approval's id`);
+    t.approvals.push({ ...d, call: e.item, at, ended: null, endedBy: "", endedAt: 0 });
+  },
+  "approval.ended": ({ e, d, at, t, check }) => {
+    const a = t.approvals.find((one) => one.approval === d.approval);
+    check(a && !a.ended, `approval "${d.approval ?? ""}" does not wait`);
+    a.ended = d;
+    a.endedBy = e.by ?? "";
+    a.endedAt = at;
+  },
+  "job.started": ({ s, e, d, at, check }) => {
+    check(d.job && !s.jobs.some((j) => j.job === d.job), `"${d.job ?? ""}" is not a new job's id`);
+    s.jobs.push({ ...d, turn: e.turn ?? "", call: e.item ?? "", at, ended: null, endedAt: 0 });
+  },
+  "job.ended": ({ s, d, at, check }) => {
+    const j = s.jobs.find((one) => one.job === d.job && !one.ended);
+    check(j, `job "${d.job ?? ""}" is not running`);
+    j.ended = d;
+    j.endedAt = at;
+  },
+  "child.started": ({ s, e, d, at, t, check }) => {
+    check(d.child && !s.children.some((c) => c.child === d.child), `"${d.child ?? ""}" is not a new child's id`);
+    if (e.turn && e.item) {
+      const i = t.itemById.get(e.item);
+      check(i?.status === "open" && i.started, `item "${e.item}" is not a call that runs`);
+    }
+    s.children.push({ ...d, turn: e.turn ?? "", call: e.item ?? "", at, ended: null, endedAt: 0 });
+  },
+  "child.ended": ({ s, d, at, check }) => {
+    const c = s.children.find((one) => one.child === d.child && !one.ended);
+    check(c, `child "${d.child ?? ""}" is not running`);
+    c.ended = d;
+    c.endedAt = at;
+  },
+};
+
+function sessionEnded({ s, check }) {
+  check(!running(s), "a turn is running");
+  check(s.jobs.every((j) => j.ended), "a job is running");
+  check(s.children.every((c) => c.ended), "a child is running");
+  s.open = false;
+}
+
+/** Removes the inputs from those that wait, and returns them. */
+function takeInputs({ s, check }, ids) {
+  const taken = [], rest = [...s.waiting];
+  for (const id of ids) {
+    const at = rest.findIndex((i) => i.id === id);
+    check(at >= 0, `input "${id}" does not wait`);
+    taken.push(...rest.splice(at, 1));
+  }
+  s.waiting = rest;
+  return taken;
+}
+
+function turnEnded({ s, d, at, t, check }, cause) {
+  check(!currentAttempt(t), `attempt "${currentAttempt(t)?.id}" is running`);
+  const open = t.items.find((i) => i.status === "open");
+  check(!open, `item "${open?.id}" is open`);
+  check(s.children.every((c) => c.turn !== t.id || c.ended), "a child is running");
+  t.cause = cause;
+  t.endedAt = at;
+  t.summary = { steps: d.steps ?? 0, attempts: d.attempts ?? 0, calls: d.calls ?? 0, denied: d.denied ?? 0, usage: d.usage ?? {} };
+}
+
+function attemptEnded({ e, d, at, t, check }) {
+  const a = currentAttempt(t);
+  check(a?.id === e.attempt, `attempt "${e.attempt ?? ""}" is not running`);
+  check(["completed", "aborted", "failed"].includes(d.outcome), `"${d.outcome}" is not an attempt's outcome`);
+  for (const i of t.items) check(i.attempt !== a.id || i.status !== "open" || i.ready, `item "${i.id}" is open`);
+  const discarded = (d.discarded ?? []).map((id) => t.itemById.get(id));
+  discarded.forEach((i, n) => {
+    check(i && i.attempt === a.id && !i.started && i.status !== "open", `item "${d.discarded[n]}" cannot be discarded`);
+  });
+  for (const i of discarded) i.discarded = true;
+  if (a.first && at - a.last > GAP) a.gaps.push([a.last, at]);
+  a.end = d;
+  a.endedAt = at;
+}
+
+function itemEnded({ s, e, d, at, t, check }) {
+  const i = openItem(t, e, check);
+  const call = i.type === "tool_call";
+  check(d.type === i.type, `item "${i.id}" is a ${i.type}, not a ${d.type}`);
+  check(["completed", "failed", "aborted"].includes(d.status), `"${d.status}" is not an ended item's status`);
+  check(d.status !== "aborted" || d.cause, `item "${i.id}" was aborted without a cause`);
+  check(d.status !== "completed" || !call || i.started, `call "${i.id}" completed without having started`);
+  check(!!d.effects === (call && d.status === "aborted"), `item "${i.id}" is ${d.status} with effects "${d.effects ?? ""}"`);
+  check(!d.effects || (d.effects === "none") !== i.started, `call "${i.id}" has effects "${d.effects ?? ""}"`);
+  if (call) {
+    for (const a of t.approvals) check(a.call !== i.id || a.ended, `approval "${a.approval}" waits`);
+    for (const c of s.children) check(c.turn !== t.id || c.call !== i.id || c.ended, `child "${c.child}" is running`);
+  }
+  const { status, effects, cause, ...rest } = d;
+  Object.assign(i, { status, effects: effects ?? "", cause: cause ?? null, endedAt: at, content: rest, text: "", args: "", out: "" });
+  if (!call) progress(t, e, at);
+}
+
+function openItem(t, e, check) {
+  const i = t.itemById.get(e.item);
+  check(i, `item "${e.item ?? ""}" did not start`);
+  check(i.status === "open", `item "${i.id}" has ended`);
+  check(!e.attempt || e.attempt === i.attempt, `item "${i.id}" belongs to attempt "${i.attempt}", not "${e.attempt}"`);
+  return i;
+}
+
+function granted(a) {
+  return a.ended?.verdict === "approved" || a.ended?.verdict === "approved_session";
+}
+
+/** Notes that the model said something. */
+function progress(t, e, at) {
+  const a = currentAttempt(t);
+  if (!a || !e.attempt || a.id !== e.attempt) return;
+  if (!a.first) a.first = at;
+  else if (at - a.last > GAP) a.gaps.push([a.last, at]);
+  a.last = at;
+}

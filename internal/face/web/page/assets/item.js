@@ -1,0 +1,255 @@
+// Views of items: messages, reasoning, notes and calls with their endings.
+// A view is {el, update()}; it reads the item anew each time.
+
+import { content } from "./fold.js";
+import { h, show, text, toggle } from "./dom.js";
+import { changes } from "./diff.js";
+import { codeBlock, diffBlock, markdownView } from "./markup.js";
+import { approvalWords, bytes, causeWords, duration, effectsWords } from "./words.js";
+import { named, prose, terminal } from "./visible.js";
+
+/** The view of an item; `app` gives {state, now(), cancelCall(id), openSession(id), shown}. */
+export function itemView(i, app) {
+  switch (i.type) {
+    case "tool_call": return callView(i, app);
+    case "reasoning": return reasoningView(i, app);
+    case "note": return noteView(i, app);
+  }
+  return messageView(i, app);
+}
+
+/** A discarded item is shown only when somebody asked to see what its attempt left. */
+function discarded(el, i, app) {
+  toggle(el, "discarded", i.discarded);
+  show(el, !i.discarded || app.shown.has(i.attempt));
+}
+
+/** What is said below an item that was cut. */
+function cut(i) {
+  return i.status === "aborted" ? `Cut: ${causeWords(i.cause)}` : i.status === "failed" ? `Failed: ${causeWords(i.cause) || "it did not finish"}` : "";
+}
+
+function messageView(i, app) {
+  const body = markdownView();
+  const end = h("p", { class: "ending cut" });
+  const el = h("div", { class: "item message" }, body.el, end);
+  return {
+    el,
+    update() {
+      body.update(prose(content(i).text ?? ""));
+      toggle(el, "open", i.status === "open");
+      text(end, cut(i));
+      show(end, end.textContent !== "");
+      discarded(el, i, app);
+    },
+  };
+}
+
+/** A button that opens and closes what follows it. `make` builds that when it is first opened. */
+function disclosure(head, make, open = false) {
+  const body = h("div", { class: "body" });
+  let made = false;
+  const button = h("button", { type: "button", class: "disclosure", "aria-expanded": "false", on: { click: () => set(button.getAttribute("aria-expanded") !== "true") } },
+    h("span", { class: "turner", "aria-hidden": "true" }), head);
+  const set = (on) => {
+    button.setAttribute("aria-expanded", String(on));
+    if (on && !made) { made = true; make(body); }
+    show(body, on);
+  };
+  set(open);
+  return { button, body, isOpen: () => button.getAttribute("aria-expanded") === "true" };
+}
+
+function reasoningView(i, app) {
+  const view = markdownView();
+  const head = h("span", { class: "label-line" }), peek = h("span", { class: "peek-line" });
+  const d = disclosure([head, peek], (body) => { body.append(view.el); });
+  const end = h("p", { class: "ending cut" });
+  const el = h("div", { class: "item reasoning" }, d.button, d.body, end);
+  d.button.addEventListener("click", () => update());
+  const update = () => {
+    const said = prose(content(i).text ?? "");
+    const open = i.status === "open";
+    text(head, open ? "Thinking" : `Thought for ${duration(i.endedAt - i.begunAt)}`);
+    text(peek, d.isOpen() ? "" : said.slice(0, 300).replace(/[*_`#]/g, ""));
+    if (d.isOpen()) view.update(said);
+    toggle(el, "open", open);
+    toggle(el, "empty", !said && !open);
+    text(end, cut(i));
+    show(end, end.textContent !== "");
+    discarded(el, i, app);
+  };
+  return { el, update };
+}
+
+function noteView(i, app) {
+  const body = h("p", { class: "note-text" });
+  const el = h("div", { class: "item note" }, h("span", { class: "label-line" }, "Note to the model"), body);
+  return {
+    el,
+    update() {
+      text(body, named(content(i).text ?? ""));
+      discarded(el, i, app);
+    },
+  };
+}
+
+const PEEK_LINES = 4;
+const MOST_OUTPUT = 200_000;
+
+function callView(i, app) {
+  const name = h("span", { class: "tool" }), title = h("span", { class: "title" });
+  const time = h("span", { class: "time" }), status = h("span", { class: "status" });
+  const whole = h("div", { class: "whole" });
+  const d = disclosure([name, title, time, status], (body) => { body.append(whole); });
+  const cancel = h("button", { type: "button", class: "quiet cancel", on: { click: () => app.cancelCall(i.id) } }, "Cancel");
+  const peek = h("pre", { class: "peek", "aria-hidden": "true" });
+  const edits = h("div", { class: "edits" });
+  const ending = h("p", { class: "ending" });
+  const asked = h("p", { class: "asked" });
+  const left = h("p", { class: "left" });
+  const el = h("div", { class: "item call" }, h("div", { class: "call-head" }, d.button, cancel), d.body, peek, edits, asked, left, ending);
+  d.button.addEventListener("click", () => update());
+  let drawnDetail = null, drawnWhole = "";
+
+  const update = () => {
+    const c = content(i), state = callState(i);
+    el.dataset.state = state;
+    text(name, named(c.name ?? "call"));
+    text(title, named(i.title || argumentLine(c)));
+    text(time, i.started ? duration((i.status === "open" ? app.now() : i.endedAt) - i.startedAt) : "");
+    text(status, statusWords(i, state, c));
+    show(cancel, i.status === "open" && i.ready);
+    cancel.disabled = !!i.cancel;
+    text(cancel, i.cancel ? "Cancelling" : "Cancel");
+    const out = terminal(tail(c.output ?? "", 20_000));
+    const drawn = drawEdits(c);
+    text(peek, d.isOpen() || drawn ? "" : lastLines(out));
+    show(peek, peek.textContent !== "");
+    if (d.isOpen()) drawWhole(c);
+    text(asked, app.approvalsOf(i).map((a) => `Asked, ${approvalWords(a)}`).join(". "));
+    show(asked, asked.textContent !== "");
+    drawLeft(c);
+    text(ending, endingWords(i));
+    show(ending, ending.textContent !== "");
+    discarded(el, i, app);
+  };
+
+  /** The diffs of a call that changed files stand in the open. */
+  function drawEdits(c) {
+    const list = changes(c.detail).filter((f) => f.diff);
+    if (c.detail !== drawnDetail) {
+      drawnDetail = c.detail;
+      edits.replaceChildren(...list.map((f) => fileChange(f)));
+    }
+    show(edits, list.length > 0);
+    return list.length > 0;
+  }
+
+  function drawWhole(c) {
+    const key = `${i.status} ${i.ready} ${c.arguments?.length} ${c.output?.length}`;
+    if (key === drawnWhole) return;
+    drawnWhole = key;
+    const atEnd = whole.lastElementChild && whole.lastElementChild.scrollTop + whole.lastElementChild.clientHeight > whole.lastElementChild.scrollHeight - 8;
+    whole.replaceChildren(...argumentNodes(c), ...outputNodes(c));
+    if (atEnd && i.status === "open") whole.lastElementChild.scrollTop = whole.lastElementChild.scrollHeight;
+  }
+
+  function drawLeft(c) {
+    const nodes = [];
+    for (const j of app.jobsOf(i)) nodes.push(h("span", null, `Left job ${j.job} running: ${named(j.command)}`));
+    for (const p of c.survivors ?? []) nodes.push(h("span", null, `Could not end pid ${p.pid}${p.why ? `: ${named(p.why)}` : ""}`));
+    for (const child of app.childrenOf(i)) {
+      nodes.push(h("a", { href: `#/s/${encodeURIComponent(child.session)}` }, `Child session ${child.session}`),
+        h("span", null, child.ended ? ` ${child.ended.outcome}` : " runs"));
+    }
+    show(left, nodes.length > 0);
+    if (nodes.length || left.firstChild) left.replaceChildren(...nodes);
+  }
+
+  return { el, update };
+}
+
+/** One word for what a call does or how it ended. */
+function callState(i) {
+  if (i.status !== "open") return i.status;
+  return i.started ? "running" : i.ready ? "waiting" : "arguments";
+}
+
+function statusWords(i, state, c) {
+  if (state === "failed" && c.exit_code) return `exit code ${c.exit_code}`;
+  return { running: "running", waiting: "waiting", arguments: "is being written", completed: "", failed: "failed", aborted: "cut" }[state] ?? state;
+}
+
+function endingWords(i) {
+  if (i.status === "failed") return i.cause ? `Failed: ${causeWords(i.cause)}` : "";
+  if (i.status !== "aborted") return "";
+  return `Cut: ${causeWords(i.cause)}; ${effectsWords(i.effects)}`;
+}
+
+/** The arguments in one line, for a call without a title. */
+function argumentLine(c) {
+  const args = c.arguments ?? "";
+  const parsed = read(args);
+  const first = parsed && (parsed.command ?? parsed.path ?? parsed.file ?? parsed.pattern ?? parsed.query ?? parsed.url);
+  return (typeof first === "string" ? first : args).slice(0, 300).replace(/\s+/g, " ");
+}
+
+function read(args) {
+  try {
+    const value = JSON.parse(args);
+    return value && typeof value === "object" && !Array.isArray(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function argumentNodes(c) {
+  const parsed = read(c.arguments ?? "");
+  if (!parsed) return c.arguments ? [codeBlock(c.arguments, "arguments")] : [];
+  if (Object.keys(parsed).length === 0) return [];
+  const rows = Object.entries(parsed).map(([name, value]) => {
+    const said = typeof value === "string" ? value : JSON.stringify(value, null, 1);
+    return [h("dt", null, named(name)), h("dd", null, named(said.length > 20_000 ? `${said.slice(0, 20_000)}\u2026` : said))];
+  });
+  return [h("dl", { class: "arguments" }, rows)];
+}
+
+function outputNodes(c) {
+  const nodes = [], output = c.output ?? "";
+  if (output) {
+    if (output.length > MOST_OUTPUT) nodes.push(h("p", { class: "faint" }, `The last ${bytes(MOST_OUTPUT)} of ${bytes(output.length)}:`));
+    if (c.output_file) nodes.push(h("p", { class: "faint" }, `The whole output${c.output_bytes ? `, ${bytes(c.output_bytes)},` : ""} is in ${named(c.output_file)}`));
+    nodes.push(h("pre", { class: "output", tabindex: "0", "aria-label": "Output" }, terminal(tail(output, MOST_OUTPUT))));
+  } else nodes.push(h("p", { class: "faint" }, "No output."));
+  return nodes;
+}
+
+function tail(s, most) {
+  return s.length > most ? s.slice(-most) : s;
+}
+
+function lastLines(s) {
+  const lines = s.trimEnd().split("\n");
+  return lines.slice(-PEEK_LINES).map((l) => l.length > 400 ? `${l.slice(0, 400)}\u2026` : l).join("\n");
+}
+
+const OPEN_DIFF = 24;
+
+/** One file's change: its name, its counts and its diff, closed if that is long. */
+export function fileChange(f, open = false) {
+  const kind = { create: "new file", delete: "deleted", move: "moved" }[f.kind] ?? "";
+  const head = [
+    h("span", { class: "path" }, f.from && f.from !== f.path ? `${named(f.from)} \u2192 ${named(f.path)}` : named(f.path)),
+    kind && h("span", { class: "faint" }, kind),
+    h("span", { class: "counts" }, h("span", { class: "plus" }, `+${f.added}`), " ", h("span", { class: "minus" }, `\u2212${f.removed}`)),
+  ];
+  if (!f.diff) return h("div", { class: "file" }, h("div", { class: "file-head" }, head));
+  const long = f.diff.split("\n").length > OPEN_DIFF;
+  const d = disclosure(head, (body) => {
+    body.append(diffBlock(f.diff));
+    if (f.cut) body.append(h("p", { class: "faint" }, "The diff is longer than what is shown."));
+  }, open || !long);
+  return h("div", { class: "file" }, d.button, d.body);
+}
+

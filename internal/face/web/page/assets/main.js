@@ -1,0 +1,352 @@
+// The page: which session is shown, when it is drawn, and the keys.
+
+import * as api from "./api.js";
+import { approvalsView } from "./approvals.js";
+import { composerView } from "./composer.js";
+import { h, show, text } from "./dom.js";
+import { openApprovals, running } from "./fold.js";
+import { jobsView } from "./jobs.js";
+import { openedSession } from "./session.js";
+import { sessionsView } from "./sessions.js";
+import { transcriptView } from "./transcript.js";
+import { approvalWords, causeWords, duration, turnWords } from "./words.js";
+import { named } from "./visible.js";
+
+const LIST_DELAY = 4000, TICK = 250, REST_DELAY = 60_000;
+const $ = (id) => document.getElementById(id);
+
+let session = null, sessions = [], changedRows = [], changedKeys = new Set(), scheduled = false, drawnSession = null;
+
+const app = {
+  get state() { return session?.state ?? blank; },
+  get shown() { return session?.shown ?? new Set(); },
+  now: () => Math.max(Date.now() + api.clockSkew(), session?.state.updated ?? 0),
+  approvalsOf: (i) => app.state.turnById.get(i.turn)?.approvals.filter((a) => a.call === i.id) ?? [],
+  jobsOf: (i) => app.state.jobs.filter((j) => j.call === i.id && !j.ended),
+  childrenOf: (i) => app.state.children.filter((c) => c.call === i.id),
+  goTo: (key) => transcript.goTo(key),
+  showDiscarded(a) {
+    const on = !session.shown.delete(a.id);
+    if (on) session.shown.add(a.id);
+    change([], [`attempt ${a.id}`, ...(a.end.discarded ?? []).map((id) => `item ${id}`)]);
+  },
+  notice,
+  unsent: () => session?.unsent() ?? [],
+  interrupting: () => (session?.interrupting ?? 0) > 0,
+  saveDraft: (value) => { if (session) keep(`settle.draft.${session.id}`, value); },
+  interrupt: () => session?.interrupt(),
+  dropInput: (i) => session.dropInput(i),
+  answer: (a, verdict, message) => session.answer(a, verdict, message),
+  cancelCall: (id) => session.cancelCall(id),
+  killJob: (id) => session.killJob(id),
+  async submit(input) {
+    if (!session) {
+      const opened = await create();
+      if (!opened) { composer.setDraft(input.text); return; }
+    }
+    session.submit(input);
+    transcript.toEnd();
+  },
+};
+
+const blank = { open: false, seq: 0, waiting: [], turns: [], jobs: [], children: [], turnById: new Map() };
+const transcript = transcriptView($("scroller"), app);
+const composer = composerView($("composer"), app);
+const approvals = approvalsView($("approvals"), app);
+const jobs = jobsView($("jobs-button"), $("jobs"), app);
+const list = sessionsView($("session-list"), app);
+composer.onMode(() => draw());
+
+/** localStorage may be full or forbidden; then things are kept for as long as the page is. */
+function keep(key, value) {
+  try { if (value) localStorage.setItem(key, value); else localStorage.removeItem(key); } catch { /* not kept */ }
+}
+
+function kept(key) {
+  try { return localStorage.getItem(key) ?? ""; } catch { return ""; }
+}
+
+// What is shown.
+
+function change(rows, keys) {
+  changedRows.push(...rows);
+  for (const key of keys) changedKeys.add(key);
+  schedule();
+}
+
+function schedule() {
+  if (scheduled) return;
+  scheduled = true;
+  if (document.hidden) setTimeout(draw, 500); else requestAnimationFrame(draw);
+}
+
+function draw() {
+  scheduled = false;
+  const rows = changedRows, keys = changedKeys;
+  changedRows = [];
+  changedKeys = new Set();
+  if (session?.loaded) transcript.apply(rows, keys);
+  approvals.update();
+  composer.update();
+  jobs.update();
+  drawBar();
+  drawEmpty();
+}
+
+function drawBar() {
+  const s = app.state, id = session?.id;
+  const entry = sessions.find((one) => one.id === id);
+  const title = entry?.title || s.turns[0]?.inputs[0]?.text.split("\n")[0] || (id ? "New session" : "settle");
+  text($("title"), named(title).slice(0, 200));
+  text($("where"), named([s.host?.dir ?? entry?.dir, entry?.model].filter(Boolean).join(" \u00b7 ")));
+  const asks = openApprovals(s).length, t = running(s);
+  const state = !session ? "" : asks ? "asks" : t ? "running" : !session.loaded ? "" : s.open ? "idle" : "closed";
+  $("state").dataset.state = state;
+  text($("state"), state);
+  document.title = `${asks ? "(asks) " : t ? "\u25b8 " : ""}${title.slice(0, 60)}${id ? " \u2013 settle" : ""}`;
+  show($("session-tools"), !!session && session.loaded);
+  show($("close-session"), !!s.open);
+  if (id) $("export").href = api.exportPath(id);
+  drawLink();
+}
+
+function drawLink() {
+  const lost = session && session.link === "lost" && !session.missing;
+  show($("link"), !!lost);
+  if (lost) {
+    const left = Math.max(0, Math.ceil((session.retryAt - Date.now()) / 1000));
+    text($("link-words"), left ? `No connection. Trying again in ${left} s; nothing is lost.` : "No connection. Trying again; nothing is lost.");
+  }
+  show($("problem"), !!session?.problem);
+  text($("problem"), session?.problem ?? "");
+}
+
+function drawEmpty() {
+  if (!session) {
+    transcript.setEmpty(h("h2", null, "What is to be done?"), h("p", null, "Write it below, and a session begins. Or choose one from the list."));
+  } else if (session.missing === 401 || session.missing === 403) {
+    transcript.setEmpty(h("h2", null, "This page needs its link"), h("p", null, "Open the address that settle serve printed when it started. Sessions go on without this page."));
+  } else if (session.missing) {
+    transcript.setEmpty(h("h2", null, session.missing === 404 ? "There is no such session" : "This session cannot be shown"), h("p", null, named(session.why ?? "It may have been deleted. Choose another one from the list.")));
+  } else if (session.loaded && !session.state.turns.length && !session.state.waiting.length && !session.unsent().length) {
+    transcript.setEmpty(h("h2", null, "What is to be done?"), h("p", { class: "path" }, named(session.state.host?.dir ?? "")));
+  } else if (!session.loaded && session.slow) {
+    transcript.setEmpty(h("p", { class: "faint" }, session.slow));
+  } else transcript.setEmpty();
+}
+
+let noticeTimer = 0;
+
+function notice(words) {
+  text($("notice"), words);
+  show($("notice"), true);
+  clearTimeout(noticeTimer);
+  noticeTimer = setTimeout(() => show($("notice"), false), 8000);
+}
+
+/** What a person who does not see the page should hear. */
+function announce(words) {
+  $("live").append(h("p", null, words.slice(0, 500)));
+  while ($("live").children.length > 5) $("live").firstElementChild.remove();
+}
+
+function hear(e) {
+  const s = session.state, t = s.turnById.get(e.turn);
+  switch (e.kind) {
+    case "turn.started": announce("The turn has begun."); break;
+    case "turn.completed":
+    case "turn.aborted":
+    case "turn.failed": announce(`${turnWords(t)} after ${duration(t.endedAt - t.startedAt)}.`); break;
+    case "approval.requested": announce(`${e.data.tool} asks to run: ${e.data.title ?? ""}. Alt A goes to it.`); break;
+    case "approval.ended": announce(approvalWords(t.approvals.find((a) => a.approval === e.data.approval))); break;
+    case "input.held": announce("An input is held."); break;
+    case "item.ended": {
+      const i = t.itemById.get(e.item);
+      if (i.type === "message") announce(i.content.text ?? "");
+      else if (i.type === "tool_call") announce(`${i.content.name} ${i.status}${i.cause ? `: ${causeWords(i.cause)}` : ""}`);
+    }
+  }
+}
+
+// Which session it is.
+
+function choose(id) {
+  if (session?.id === id) return;
+  session?.stop();
+  session = null;
+  changedRows = [];
+  changedKeys.clear();
+  if (!id) { transcript.reset([]); composer.setDraft(""); draw(); return; }
+  keep("settle.last", id);
+  const began = performance.now();
+  const mine = openedSession(id, {
+    begin(rows) {
+      if (mine !== session) return;
+      changedRows = [];
+      changedKeys.clear();
+      transcript.setEmpty();
+      transcript.reset(rows);
+      drawnSession = id;
+      draw();
+      document.body.dataset.shown = id;
+    },
+    loading(seq, until) {
+      if (mine !== session || performance.now() - began < 400) return;
+      session.slow = `Reading ${Math.floor(seq / until * 100)} % of ${until} events`;
+      schedule();
+    },
+    change(rows, touched, events) {
+      if (mine !== session || !session.loaded) return;
+      for (const e of events) hear(e);
+      change(rows, touched);
+    },
+    link() { if (mine === session) schedule(); },
+    notice,
+    giveBack(input) { composer.setDraft([input.text, kept(`settle.draft.${id}`)].filter(Boolean).join("\n")); },
+  });
+  session = mine;
+  if (drawnSession && drawnSession !== id) transcript.reset([]);
+  composer.setDraft(kept(`settle.draft.${id}`));
+  jobs.close();
+  closeDrawer();
+  drawList();
+  draw();
+}
+
+async function create() {
+  try {
+    const made = await api.openSession();
+    go(made.id);
+    choose(made.id);
+    listSessions();
+    composer.focus();
+    return true;
+  } catch (e) {
+    notice(`No session was made: ${e.message}`);
+    return false;
+  }
+}
+
+const go = (id) => { history.pushState(null, "", `#/s/${encodeURIComponent(id)}`); };
+
+function route() {
+  const m = /^#\/s\/(.+)$/.exec(location.hash);
+  let id = "";
+  try { id = m ? decodeURIComponent(m[1]) : ""; } catch { /* no session has such an id */ }
+  choose(id);
+}
+
+let listing = false;
+
+async function listSessions() {
+  if (listing) return;
+  listing = true;
+  try {
+    const before = sessions.find((s) => s.id === session?.id);
+    sessions = await api.sessions();
+    const entry = sessions.find((s) => s.id === session?.id);
+    // Somebody else may have gone on with a session that was closed.
+    if (entry && before && (entry.state !== "closed" || entry.updated !== before.updated)) session.wake();
+    drawList();
+    drawBar();
+    show($("list-problem"), false);
+  } catch (e) {
+    text($("list-problem"), e.status === 401 ? "Open the link that settle serve printed." : e.message);
+    show($("list-problem"), true);
+  } finally {
+    listing = false;
+  }
+}
+
+function drawList() {
+  // Our own session is known better than by asking.
+  const own = session?.loaded ? session.state : null;
+  list.update(sessions.map((s) => s.id === session?.id && own ? {
+    ...s, approvals: openApprovals(own).length, state: openApprovals(own).length ? "waiting" : running(own) ? "running" : own.open ? "idle" : "closed",
+  } : s), session?.id);
+}
+
+// Keys, and the rest of the furniture.
+
+const drawer = (on) => {
+  document.body.classList.toggle("drawer", on);
+  $("menu").setAttribute("aria-expanded", String(on));
+  if (on) ($("session-list").querySelector("[aria-current]") ?? $("new")).focus();
+};
+const closeDrawer = () => drawer(false);
+
+function escape() {
+  if (document.body.classList.contains("drawer")) { closeDrawer(); $("menu").focus(); } else session?.interrupt();
+}
+
+function neighbour(by) {
+  const n = sessions.findIndex((s) => s.id === session?.id);
+  const next = sessions[n < 0 ? 0 : n + by];
+  if (next) { go(next.id); choose(next.id); }
+}
+
+document.addEventListener("keydown", (e) => {
+  if (e.defaultPrevented || e.isComposing || $("help").open || $("confirm").open) return;
+  const typing = e.target.closest?.("input, textarea, select");
+  const plain = !e.ctrlKey && !e.metaKey && !e.altKey;
+  const done = () => e.preventDefault();
+  if (e.key === "Escape" && plain) { done(); escape(); return; }
+  if (e.altKey && !e.ctrlKey && !e.metaKey) {
+    if (e.code === "KeyA") { done(); if (!approvals.focus()) notice("Nothing asks."); }
+    else if (e.key === "ArrowUp") { done(); neighbour(-1); }
+    else if (e.key === "ArrowDown") { done(); neighbour(1); }
+    else if (e.code === "KeyN") { done(); create(); }
+    return;
+  }
+  if (typing || !plain) return;
+  if (e.key === "/") { done(); composer.focus(); }
+  else if (e.key === "j") { done(); transcript.step(1); }
+  else if (e.key === "k") { done(); transcript.step(-1); }
+  else if (e.key === "G" || e.key === "End" && !e.shiftKey) { done(); transcript.toEnd(); composer.focus(); }
+  else if (e.key === "?") { done(); $("help").showModal(); }
+});
+
+$("menu").addEventListener("click", () => drawer(!document.body.classList.contains("drawer")));
+$("shade").addEventListener("click", closeDrawer);
+$("new").addEventListener("click", create);
+$("skip").addEventListener("click", () => composer.focus());
+$("retry").addEventListener("click", () => session?.retry());
+$("help-button").addEventListener("click", () => $("help").showModal());
+$("help-close").addEventListener("click", () => $("help").close());
+$("close-session").addEventListener("click", () => $("confirm").showModal());
+$("confirm-no").addEventListener("click", () => $("confirm").close());
+$("confirm-yes").addEventListener("click", () => { $("confirm").close(); session?.closeSession(); });
+addEventListener("hashchange", route);
+addEventListener("popstate", route);
+addEventListener("online", () => { session?.retry(); listSessions(); });
+
+let hiddenAt = 0;
+document.addEventListener("visibilitychange", () => {
+  hiddenAt = document.hidden ? Date.now() : 0;
+  if (document.hidden) return;
+  session?.rouse();
+  session?.retry();
+  schedule();
+  listSessions();
+});
+
+setInterval(() => {
+  if (document.hidden) {
+    // A browser has few connections to a server: a hidden page in which nothing runs gives its own back.
+    if (session?.isLive() && !session.resting && hiddenAt && Date.now() - hiddenAt > REST_DELAY && !running(session.state)) session.rest();
+    return;
+  }
+  const t = session?.loaded ? running(session.state) : null;
+  if (t) {
+    const keys = t.items.filter((i) => i.status === "open" && i.started).map((i) => `item ${i.id}`);
+    const last = t.attempts.at(-1);
+    if (last?.end?.retry_in_ms !== undefined) keys.push(`attempt ${last.id}`);
+    change([], keys);
+  } else if (session?.link === "lost") drawLink();
+  drawList();
+}, TICK);
+setInterval(() => { if (!document.hidden) listSessions(); }, LIST_DELAY);
+
+if (!location.hash && kept("settle.last")) history.replaceState(null, "", `#/s/${encodeURIComponent(kept("settle.last"))}`);
+route();
+listSessions();

@@ -1,0 +1,149 @@
+// Views of the rows of a transcript that are not items: what was asked, a
+// failed attempt, how a turn ended, the opening and closing of the session.
+
+import { h, show, text, toggle } from "./dom.js";
+import { itemView } from "./item.js";
+import { summaryWords, timelineView } from "./timeline.js";
+import { causeWords, count, duration, errorWords, turnWords } from "./words.js";
+import { named, prose } from "./visible.js";
+
+/** The view of a row: {el, update(), stop?()}. */
+export function rowView(row, app) {
+  const view = {
+    item: () => itemView(row.of, app),
+    turn: () => turnView(row.of),
+    joined: () => joinedView(row.of),
+    attempt: () => attemptView(row.of, app),
+    end: () => endView(row.of, app),
+    session: () => sessionView(row.of),
+  }[row.kind]();
+  view.el.classList.add("row");
+  view.el.dataset.key = row.key;
+  view.el.tabIndex = -1;
+  view.update();
+  return view;
+}
+
+const LONG_PROMPT = 3000;
+
+/** What a person said. */
+export function promptView(input, words) {
+  const said = prose(input.text);
+  const body = h("div", { class: "said", dir: "auto" }, said.length > LONG_PROMPT ? `${said.slice(0, LONG_PROMPT)}\u2026` : said);
+  const parts = [body];
+  if (said.length > LONG_PROMPT) {
+    const more = h("button", { type: "button", class: "quiet", on: { click: () => { body.textContent = said; more.remove(); } } }, "Show all of it");
+    parts.push(more);
+  }
+  for (const image of input.images ?? []) parts.push(imageElement(image));
+  if (words) parts.push(h("p", { class: "faint" }, words));
+  return h("div", { class: "prompt" }, parts);
+}
+
+function imageElement(image) {
+  if (!/^image\/(?:png|jpeg|gif|webp)$/.test(image.media_type)) return h("p", { class: "faint" }, `A picture of type ${named(String(image.media_type))}`);
+  const el = h("img", { class: "picture-in", alt: image.name ? named(image.name) : "A picture that was sent" });
+  el.src = `data:${image.media_type};base64,${image.data}`;
+  return el;
+}
+
+function turnView(t) {
+  const who = (i) => i.by && i.by !== "user" ? `from ${named(i.by)}` : "";
+  const el = h("div", { class: "turn-head" }, h("h2", { class: "unseen" }, "Turn"), t.inputs.map((i) => promptView(i, who(i))));
+  return { el, update() {} };
+}
+
+function joinedView(a) {
+  return { el: h("div", { class: "turn-head joined" }, a.inputs.map((i) => promptView(i, "joined the turn here"))), update() {} };
+}
+
+function attemptView(a, app) {
+  const words = h("p", { class: "ending" });
+  const more = h("button", { type: "button", class: "quiet", on: { click: () => app.showDiscarded(a) } });
+  const el = h("div", { class: "attempt-row" }, words, more);
+  return {
+    el,
+    update() {
+      const t = app.state.turnById.get(a.turn), next = t.attempts[t.attempts.indexOf(a) + 1];
+      const why = a.end.outcome === "aborted" ? `was cut: ${causeWords({ reason: a.end.reason })}` : `failed: ${named(errorWords(a.end.error))}`;
+      let then = "";
+      if (a.end.retry_in_ms !== undefined) {
+        const left = a.endedAt + a.end.retry_in_ms - app.now();
+        if (next) then = ` Tried again after ${duration(next.startedAt - a.endedAt)}.`;
+        else if (!t.cause) then = left > 0 ? ` Trying again in ${Math.ceil(left / 1000)} s.` : " Trying again.";
+      }
+      text(words, `Attempt ${a.start.n} ${why.replace(/\.$/, "")}.${then}`);
+      const n = a.end.discarded?.length ?? 0;
+      show(more, n > 0);
+      text(more, app.shown.has(a.id) ? `Hide what it had said` : `Show what it had said (${count(n, "item")})`);
+      more.setAttribute("aria-expanded", String(app.shown.has(a.id)));
+    },
+  };
+}
+
+/** The foot of a turn: how it goes or ended, and its picture. */
+export function endView(t, app) {
+  const title = h("h3", { class: "turn-state" }), time = h("span", { class: "time" });
+  const summary = h("p", { class: "faint summary" });
+  const failure = h("div", { class: "failure" });
+  const picture = timelineView((id) => app.goTo(t.attempts.some((a) => a.id === id) ? firstOf(t, id) : `item ${id}`));
+  const el = h("div", { class: "turn-end" }, h("div", { class: "turn-line" }, h("span", { class: "dot", "aria-hidden": "true" }), title, time, summary), failure, picture.el);
+  return {
+    el,
+    stop: picture.stop,
+    update() {
+      el.dataset.outcome = t.cause?.outcome ?? (t.interrupt ? "ending" : "running");
+      text(title, named(turnWords(t)));
+      text(time, duration((t.cause ? t.endedAt : app.now()) - t.startedAt));
+      const model = t.start.model ? named(t.start.model) : "";
+      text(summary, [t.cause ? summaryWords(t) : doing(t), model].filter(Boolean).join(" \u00b7 "));
+      show(failure, t.cause?.outcome === "failed");
+      if (t.cause?.outcome === "failed" && !failure.firstChild) failure.append(...failureNodes(t.cause.error));
+      picture.update(t, app.now());
+    },
+  };
+}
+
+/** What runs now, in words. */
+function doing(t) {
+  const runs = t.items.filter((i) => i.status === "open" && i.started);
+  const asks = t.approvals.filter((a) => !a.ended);
+  if (asks.length) return asks.length === 1 ? "waits for your answer" : `waits for ${asks.length} answers`;
+  if (runs.length) return `runs ${runs.map((i) => named(i.content.name ?? "a tool")).slice(0, 3).join(", ")}`;
+  const a = t.attempts.at(-1);
+  if (!a) return "";
+  if (a.end) return a.end.retry_in_ms !== undefined ? "waits to try again" : "";
+  return a.first ? "the model speaks" : "waits for the model";
+}
+
+function firstOf(t, attempt) {
+  const i = t.items.find((one) => one.attempt === attempt && !one.discarded);
+  return i ? `item ${i.id}` : `attempt ${attempt}`;
+}
+
+function failureNodes(error) {
+  if (!error) return [];
+  const nodes = [h("p", null, named(errorWords(error)))];
+  const rows = [["name", error.name], ["url", error.url], ["attempt", error.attempt && `${error.attempt}, with ${error.retry_limit ?? 0} retries allowed`], ["answer", error.body]];
+  nodes.push(h("dl", { class: "arguments" }, rows.filter(([, v]) => v).map(([k, v]) => [h("dt", null, k), h("dd", null, named(String(v)))])));
+  nodes.push(h("p", { class: "faint" }, "What was said and done is kept. Send a new message to go on from here."));
+  return nodes;
+}
+
+function sessionView(e) {
+  const d = e.data ?? {};
+  let words = "";
+  if (e.kind === "session.opened") {
+    words = `Opened${d.face ? ` by ${d.face}` : ""}${d.permission ? `, permission ${d.permission}` : ""}`;
+  } else if (e.kind === "session.recovered") {
+    words = `Recovered: ${d.message || "the last writer died"}${d.ended ? `; ${count(d.ended, "thing")} had to be ended` : ""}${d.kept ? `; the damaged part is kept in ${d.kept}` : ""}`;
+  } else {
+    words = `Closed${d.reason ? `, ${causeWords({ reason: d.reason, message: d.message })}` : ""}`;
+  }
+  const at = new Date(e.at);
+  const el = h("div", { class: `session-row ${e.kind.split(".")[1]}` },
+    h("p", null, named(words), " ", h("time", { datetime: e.at, class: "faint" }, at.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" }))),
+    (d.notes ?? []).map((n) => h("p", { class: "faint" }, named(n))));
+  toggle(el, "loud", e.kind === "session.recovered");
+  return { el, update() {} };
+}

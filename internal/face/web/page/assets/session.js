@@ -1,0 +1,160 @@
+// The session that the page shows: its state, kept by the stream of its events,
+// and what a person does to it. It draws nothing; `on` says what to draw:
+// on.begin(rows), on.change(rows, touched, events), on.link(), on.notice(words).
+
+import * as api from "./api.js";
+import { outbox } from "./composer.js";
+import { emptyState, fold, running } from "./fold.js";
+import { follow } from "./rows.js";
+import { readEvents } from "./stream.js";
+
+export function openedSession(id, on) {
+  const self = {
+    id, state: emptyState(), shown: new Set(), loaded: false, link: "connecting", retryAt: 0, total: 0, missing: 0, problem: "",
+    interrupting: 0,
+  };
+  let stream = null, closed = false, until = 0, pending = [], resyncs = 0, dim = null;
+  const box = outbox(id, () => on.change([], [], []), (input, e) => {
+    on.notice(`Not accepted: ${e.message} What you wrote is back in the box.`);
+    on.giveBack(input);
+  });
+
+  /** Reads from the beginning; what is shown stays until all is there. */
+  async function begin() {
+    let snap;
+    for (let delay = 500; ; delay = Math.min(8000, delay * 2)) {
+      if (closed) return;
+      try {
+        snap = await api.snapshot(id);
+        break;
+      } catch (e) {
+        if (closed) return;
+        if (e.status && e.status < 500 && e.status !== 429) { gone(e.status, e.message); return; }
+        setLink("lost", Date.now() + delay);
+        await new Promise((r) => { dim = r; setTimeout(r, delay); });
+      }
+    }
+    until = snap.seq ?? 0;
+    self.total = until;
+    pending = [];
+    self.next = emptyState();
+    attach(0);
+    if (until === 0) arrived();
+  }
+
+  function attach(after) {
+    stream?.stop();
+    self.ended = false;
+    stream = readEvents(id, after, {
+      event: take,
+      link: (state, at) => { setLink(state, at); if (state === "live") box.flush(); },
+      closed: () => { self.ended = true; if (self.next) arrived(); setLink("live", 0); },
+      gone: (status) => gone(status),
+      resync: () => {
+        if (resyncs++ > 3) { gone(0, "The server's log and this page do not agree. Reload the page."); return; }
+        on.notice("The server lost events that this page had; they are read anew.");
+        begin();
+      },
+    });
+  }
+
+  function take(e) {
+    const s = self.next ?? self.state;
+    let drawn = { rows: [], touched: [] };
+    try {
+      fold(s, e);
+      drawn = follow(s, e);
+    } catch (err) {
+      s.seq = e.seq; // what follows is shown none the less
+      self.problem = `Event ${e.seq} could not be followed (${err.message}). The rest is shown.`;
+      console.error(err);
+    }
+    if (e.kind === "input.accepted") box.accepted(e.data.input);
+    if (self.next) {
+      pending.push(...drawn.rows);
+      if (s.seq >= until) arrived(); else on.loading(s.seq, until);
+      return;
+    }
+    on.change(drawn.rows, drawn.touched, [e]);
+  }
+
+  /** All that there was is here. */
+  function arrived() {
+    self.state = self.next;
+    self.next = null;
+    self.loaded = true;
+    resyncs = 0;
+    const rows = pending;
+    pending = [];
+    on.begin(rows);
+  }
+
+  function gone(status, message) {
+    self.ended = true;
+    self.missing = status || -1;
+    self.why = message;
+    on.link();
+  }
+
+  function setLink(state, at) {
+    // Trying again after a loss is still a loss until it works.
+    self.link = state === "connecting" && self.link === "lost" ? "lost" : state;
+    self.retryAt = at ?? 0;
+    on.link();
+  }
+
+  /** Does f, and says in a notice why it did not work. Returns whether it did. */
+  async function attempt(what, f) {
+    try {
+      await f();
+      return true;
+    } catch (e) {
+      on.notice(`${what}: ${e.message}`);
+      return false;
+    }
+  }
+
+  begin();
+  return Object.assign(self, {
+    submit(input) { box.add(input); self.wake(); },
+    unsent: () => box.list(),
+    flush: () => box.flush(),
+    /** Reads on where reading had ended, such as after a session was opened again. */
+    wake() { if (self.ended && !self.missing && !closed) attach(stream.cursor()); },
+    retry() { stream?.retry(); dim?.(); box.flush(); },
+    async interrupt() {
+      const t = running(self.state), unsent = box.list().find((i) => i.sending);
+      if (!t && !unsent) return;
+      const what = t ? {} : { input: unsent.id };
+      if (self.interrupting) what.hurry = true;
+      self.interrupting++;
+      on.change([], [], []);
+      await attempt("Not interrupted", async () => {
+        const ended = await api.interrupt(id, what);
+        if (!ended?.turn) on.notice("Nothing was running.");
+      });
+      self.interrupting--;
+      on.change([], [], []);
+    },
+    async dropInput(input) {
+      if (box.has(input.id) && !input.sending) { box.remove(input.id); return true; }
+      return attempt("Not taken back", () => api.drop(id, input.id));
+    },
+    /** Returns why the answer did not count, or null. */
+    async answer(a, verdict, message) {
+      try {
+        await api.answer(id, a.approval, verdict, message);
+        return null;
+      } catch (e) {
+        return e.status === 409 ? `Somebody was first: ${e.problem.verdict ?? e.message}` : e.message;
+      }
+    },
+    cancelCall: (item) => attempt("Not cancelled", () => api.cancelCall(id, item)),
+    killJob: (job) => attempt("Not killed", () => api.killJob(id, job)),
+    closeSession: () => attempt("Not closed", () => api.closeSession(id)),
+    isLive: () => !!stream && !self.ended,
+    stop() { closed = true; box.stop(); stream?.stop(); dim?.(); },
+    rest() { stream?.stop(); self.resting = true; },
+    rouse() { if (self.resting) { self.resting = false; attach(stream.cursor()); } },
+  });
+}

@@ -1,0 +1,112 @@
+// Words for people: durations, numbers, endings.
+
+export function duration(ms) {
+  if (!(ms > 0)) return "0 s";
+  if (ms < 950) return `${Math.max(1, Math.round(ms))} ms`;
+  if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
+  const s = Math.round(ms / 1000);
+  if (s < 3600) return `${Math.floor(s / 60)} min ${String(s % 60).padStart(2, "0")} s`;
+  return `${Math.floor(s / 3600)} h ${String(Math.floor(s / 60) % 60).padStart(2, "0")} min`;
+}
+
+/** A point on an axis: short, and exact. */
+export function tick(ms) {
+  if (ms < 1000 && ms > 0) return `${ms / 1000} s`;
+  if (ms < 60_000) return `${ms / 1000} s`;
+  const s = ms / 1000;
+  if (s < 3600) return s % 60 ? `${Math.floor(s / 60)}:${String(s % 60).padStart(2, "0")}` : `${s / 60} min`;
+  return `${s / 3600} h`;
+}
+
+export function count(n, one, many = `${one}s`) {
+  return `${n} ${n === 1 ? one : many}`;
+}
+
+export function short(n) {
+  if (n < 1000) return String(n);
+  if (n < 99_950) return `${(n / 1000).toFixed(1)}k`;
+  if (n < 999_500) return `${Math.round(n / 1000)}k`;
+  return `${(n / 1e6).toFixed(1)}M`;
+}
+
+export function bytes(n) {
+  if (n < 1000) return `${n} B`;
+  if (n < 999_500) return `${(n / 1e3).toFixed(n < 9950 ? 1 : 0)} kB`;
+  return `${(n / 1e6).toFixed(1)} MB`;
+}
+
+/** How long ago, roughly. */
+export function ago(ms) {
+  const min = Math.floor(ms / 60_000);
+  if (min < 1) return "now";
+  if (min < 60) return `${min} min`;
+  if (min < 1440) return `${Math.floor(min / 60)} h`;
+  return count(Math.floor(min / 1440), "day");
+}
+
+const reasons = {
+  interrupted: "interrupted", replaced: "replaced by a new input", shutdown: "settle was shut down",
+  crashed: "settle died", limit: "a limit was reached", parent: "its parent was cancelled", timeout: "its time ran out",
+};
+
+const limits = { steps: "the limit of steps", time: "the limit of time", cost: "the limit of cost", repeats: "the limit of repeats" };
+
+const effects = {
+  none: "it never started", partial: "it was ended, nothing of it runs on", unknown: "nobody knows what it did",
+};
+
+/** Why something ended before its time, such as "interrupted by web". */
+export function causeWords(cause) {
+  if (!cause) return "";
+  let out = cause.error ? errorWords(cause.error) : reasons[cause.reason] ?? cause.reason ?? cause.outcome;
+  if (cause.reason === "limit" && cause.limit) out = `${limits[cause.limit] ?? cause.limit} was reached`;
+  if (cause.by && (cause.reason === "interrupted" || cause.reason === "replaced" || cause.reason === "shutdown")) out += ` by ${cause.by}`;
+  if (cause.message) out += `: ${cause.message}`;
+  return out;
+}
+
+/** A failure in one line. */
+export function errorWords(error) {
+  if (!error) return "";
+  const what = [error.kind?.replaceAll("_", " "), error.status].filter(Boolean).join(" ");
+  return what && error.message ? `${what}: ${error.message}` : what || error.message || error.name;
+}
+
+export function effectsWords(value) {
+  return value ? `effects ${value}: ${effects[value] ?? ""}`.replace(/: $/, "") : "";
+}
+
+/** How a turn ended, as a heading. */
+export function turnWords(turn) {
+  const c = turn.cause;
+  if (!c) return turn.interrupt ? "Interrupting" : "Running";
+  if (c.outcome === "completed") return "Completed";
+  if (c.outcome === "failed") return "Failed";
+  const words = causeWords(c);
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+const verdicts = {
+  approved: "approved", approved_session: "approved for the session", denied: "denied", aborted: "aborted", expired: "expired",
+};
+
+/** How an approval ended, such as "approved by web after 3.1 s". */
+export function approvalWords(a) {
+  if (!a.ended) return "waits for an answer";
+  let out = verdicts[a.ended.verdict] ?? a.ended.verdict;
+  if (a.ended.policy) out += ` by policy ${a.ended.policy}`;
+  else if (a.endedBy) out += ` by ${a.endedBy}`;
+  out += ` after ${duration(a.endedAt - a.at)}`;
+  if (a.ended.message) out += `: ${a.ended.message}`;
+  return out;
+}
+
+/** How a job ended. */
+export function jobWords(j) {
+  if (!j.ended) return "runs";
+  let out = j.ended.how;
+  if (j.ended.exit_code !== undefined) out += `, exit code ${j.ended.exit_code}`;
+  if (j.ended.cause) out += `, ${causeWords(j.ended.cause)}`;
+  if (j.ended.survivors?.length) out += `, could not be ended: ${j.ended.survivors.map((p) => `pid ${p.pid}`).join(", ")}`;
+  return out;
+}
