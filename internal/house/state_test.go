@@ -10,8 +10,7 @@ import (
 // mayBeState are package-level variables that are state for a reason.
 func mayBeState() map[string]string {
 	return map[string]string{
-		"internal/face/web/page.embedded": "the compiler fills it; nothing writes to it",
-		"internal/proc.host":               "the process has one subreaper and one self: facts of the process, not of a package",
+		"internal/proc.host": "the process has one subreaper and one self: facts of the process, not of a package",
 	}
 }
 
