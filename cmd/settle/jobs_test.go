@@ -58,3 +58,52 @@ func (p *place) says(args ...string) string {
 	exited(p.t, cmd, 0)
 	return out.String()
 }
+
+// An interrupt keeps jobs, which then are released here, or ends them.
+func TestJobsOnInterrupt(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		setting, seconds string
+		how              event.JobEnd
+	}{
+		{"keep", "98.5", event.JobReleased},
+		{"end", "99.5", event.JobKilled},
+	} {
+		t.Run(tt.setting, func(t *testing.T) {
+			p := newPlace(t)
+			p.configure("[jobs]\non_exit = \"release\"\non_interrupt = \"" + tt.setting + "\"\n")
+			server := settletest.NewServer(t, settletest.Script(
+				settletest.Reply(settletest.Call("shell", `{"command":"sleep `+tt.seconds+` >/dev/null 2>&1 &"}`)),
+				settletest.Reply(settletest.Call("shell", `{"command":"echo awake > fifo; sleep `+tt.seconds+`9"}`)),
+			))
+			awake := p.fifo("fifo")
+			run := p.run(server, "--session", "s", "go")
+			started(t, run)
+			awake()
+			signalled(t, run, os.Interrupt)
+			exited(t, run, 130)
+			gone(t, "sleep "+tt.seconds+"9")
+			state, err := journal.Load(p.data, "s")
+			if err != nil || len(state.Jobs) != 1 || state.Jobs[0].Ended == nil || state.Jobs[0].Ended.How != tt.how {
+				t.Errorf("the log: %v, %+v", err, state.Jobs)
+			}
+			if tt.how == event.JobReleased {
+				p.says("jobs", "kill", "s/j000001")
+			}
+			gone(t, "sleep "+tt.seconds)
+		})
+	}
+}
+
+// configure writes the user's configuration.
+func (p *place) configure(text string) {
+	p.t.Helper()
+	dir := filepath.Join(p.work, "config", "settle")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "config.toml"), []byte(text), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+	p.env = append(p.env, "XDG_CONFIG_HOME="+filepath.Join(p.work, "config"))
+}

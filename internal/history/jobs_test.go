@@ -1,0 +1,39 @@
+package history_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/history"
+)
+
+// After an interrupt the model is told of every job that runs on, whichever
+// call left it, as it was when the next turn began; later ends change nothing
+// of what it has been told.
+func TestJobsAfterAnInterrupt(t *testing.T) {
+	ends := func(job string) event.Event { return event.Event{Data: event.JobEnded{Job: job, How: event.JobExited}} }
+	p := newTape(t).turn("serve")
+	p.add(
+		event.Event{Data: event.JobStarted{Job: "j000001", PID: 1, Command: "web"}},
+		event.Event{Data: event.JobStarted{Job: "j000002", PID: 2, Command: "watch"}},
+		event.Event{Data: event.JobStarted{Job: "j000003", PID: 3, Command: "short"}},
+	)
+	p.ends(event.Complete())
+	p.turn("look").attempt().text("Looking.")
+	p.add(ends("j000003")).ends(event.Abort(event.Interrupted, "user"))
+	p.add(ends("j000002"))
+	const want = "[The turn was interrupted by the user here. Do not resume it unless asked to. Jobs that run on: j000001 (web).]"
+	for _, change := range []func(){
+		func() { p.turn("go on").attempt() },
+		func() { p.add(ends("j000001")) },
+		func() {
+			p.add(event.Event{Data: event.JobStarted{Job: "j000004", PID: 4, Command: "new"}}).ends(event.Complete()).turn("more")
+		},
+	} {
+		change()
+		if got := show(history.Request(p.state, target(), "", nil).Input); !strings.Contains(got, want) {
+			t.Errorf("the model is told:\n%s\nwant: %s", got, want)
+		}
+	}
+}
