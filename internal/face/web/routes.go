@@ -98,7 +98,7 @@ func controlRoutes() []route {
 		},
 		{
 			method: "POST", path: "/api/sessions/{id}/jobs/{job}/kill", name: "killJob", summary: "End a job, and answer when it has ended.",
-			status: http.StatusNoContent, problems: []int{404, 409, 500, 504}, handle: (*Server).killJob,
+			status: http.StatusNoContent, problems: []int{404, 409, 504}, handle: (*Server).killJob,
 		},
 	}
 }
