@@ -14,6 +14,7 @@ import (
 	"github.com/settle-agent/settle/internal/agent"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/web"
+	"github.com/settle-agent/settle/internal/face/web/page"
 	"github.com/settle-agent/settle/internal/logfile"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/prompt"
@@ -188,7 +189,7 @@ func (f *serveFlags) options(a *agent.Agent, host *settle.Host, place *web.Place
 	return web.Options{
 		Host: host, DataDir: a.Config.Dir, WorkDir: a.Config.WorkDir, Model: a.Config.ProviderName + "/" + a.Config.Model,
 		Version: version(), Token: token, Names: f.names, Exposed: place.Exposed, TLS: encrypted,
-		Mask: a.Redact.Diagnostic, Logger: a.Config.Logger,
+		Page: page.Handler(), Mask: a.Redact.Diagnostic, Logger: a.Config.Logger,
 	}
 }
 
