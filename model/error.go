@@ -40,8 +40,8 @@ type Error struct {
 	URL string
 	// Body is the beginning of an error answer, at most 4 KiB, not redacted.
 	Body string
-	// RetryAfter is the wait that the provider asked for; negative where it
-	// asked for none.
+	// RetryAfter is the wait that the provider asked for; zero or negative
+	// where it asked for none.
 	RetryAfter time.Duration
 	// Hint tells a person what to do, such as which variable to set.
 	Hint string

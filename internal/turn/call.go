@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -180,7 +181,7 @@ func (c *call) await(ctx context.Context) (g gave, ok bool) {
 	// behind; what it returns then becomes nothing.
 	t.strays.Go(func() {
 		result, err := t.Tools.Run(tool.WithHurry(ctx, t.Hurry), tool.Call{
-			ID: c.item, Name: c.name, Args: json.RawMessage(c.args), Dir: t.Dir, Progress: c.say,
+			ID: c.item, Session: t.session, Name: c.name, Args: json.RawMessage(c.args), Dir: t.Dir, Progress: c.say,
 		})
 		results <- gave{result, err} // never blocks: one result, room for one
 	})
@@ -288,9 +289,24 @@ func (c *call) end(ctx context.Context, g gave) {
 	c.finish(d)
 }
 
+// mostOutput bounds what a model is told of one call, in bytes. Tools have
+// bounds of their own, far below; this one is for tools that have none, since
+// a request that is too long for the model could never be sent again.
+const mostOutput = 512 << 10
+
+// bounded returns the beginning and the end of an output that is too long.
+func bounded(output string) string {
+	if len(output) <= mostOutput {
+		return output
+	}
+	head := strings.ToValidUTF8(output[:mostOutput/2], "")
+	tail := strings.ToValidUTF8(output[len(output)-mostOutput/2:], "")
+	return fmt.Sprintf("%s\n[%d bytes left out]\n%s", head, len(output)-len(head)-len(tail), tail)
+}
+
 // finish writes the call's own ending, unless it has one.
 func (c *call) finish(d event.ItemEnded) {
-	d.Output = c.turn.Redact.String(d.Output)
+	d.Output = bounded(c.turn.Redact.String(d.Output))
 	if d.Detail = c.turn.Redact.Bytes(d.Detail); !json.Valid(d.Detail) {
 		d.Detail = nil // a tool's slip must not keep its ending out of the log
 	}

@@ -95,13 +95,13 @@ func (b *budget) counted(e *model.Error, n, limit int) decision {
 		limit = *b.Retries
 	}
 	d := decision{attempt: n, limit: limit, delay: backoff(n, faultDelay, faultDelayCap)}
-	if e.RetryAfter >= 0 {
+	if e.RetryAfter > 0 {
 		d.delay = e.RetryAfter
 	}
 	switch {
 	case n > limit:
 		d.why = "no retry is left"
-	case d.delay > b.RetryFor && e.RetryAfter >= 0:
+	case d.delay > b.RetryFor && e.RetryAfter > 0:
 		d.why = fmt.Sprintf("the provider asks to wait %s", words(d.delay))
 	default:
 		d.retry = true
@@ -116,7 +116,7 @@ func (b *budget) overload(e *model.Error, now time.Time) decision {
 		b.since = now
 	}
 	d := decision{attempt: b.overloads, holdOthers: true, delay: backoff(b.overloads, overloadDelay, overloadDelayCap)}
-	if e.RetryAfter >= 0 {
+	if e.RetryAfter > 0 {
 		d.delay = e.RetryAfter
 	}
 	left := b.since.Add(b.RetryFor).Sub(now)
@@ -131,7 +131,7 @@ func (b *budget) overload(e *model.Error, now time.Time) decision {
 	default:
 		d.retry = true
 	}
-	if e.RetryAfter >= 0 {
+	if e.RetryAfter > 0 {
 		d.delay += apart(e.RetryAfter)
 	}
 	return d

@@ -97,6 +97,7 @@ const (
 type turn struct {
 	Config
 	id      string
+	session string
 	cancel  context.CancelCauseFunc
 	calls   []*call // of this turn, in order
 	budget  budget
@@ -151,7 +152,9 @@ func newTurn(c Config, id string) *turn {
 	}
 	c.Bounds = c.Bounds.withDefaults()
 	c.Retry = c.Retry.withDefaults()
-	return &turn{Config: c, id: id, repeats: map[[32]byte]int{}, budget: budget{Retry: c.Retry}}
+	t := &turn{Config: c, id: id, repeats: map[[32]byte]int{}, budget: budget{Retry: c.Retry}}
+	c.Log.View(func(s event.State) { t.session = s.Session })
+	return t
 }
 
 // bound returns the context of the turn: it ends at the turn's time limit, and

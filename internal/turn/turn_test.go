@@ -360,7 +360,7 @@ func TestExhaustion(t *testing.T) {
 		"overload":          {overload(-1), turn.Retry{}, 0, event.NameRetryExhausted, between(8*time.Minute, 10*time.Minute+5*time.Second)},
 		"asks too much":     {overload(time.Hour), turn.Retry{}, 1, event.NameRetryExhausted, between(0, 0)},
 		"asks what is left": {overload(4 * time.Minute), turn.Retry{}, 3, event.NameRetryExhausted, between(8*time.Minute, 8*time.Minute+10*time.Second)},
-		"never ending":      {overload(0), turn.Retry{}, 50, event.NameRetryExhausted, between(0, time.Minute)},
+		"never ending":      {overload(time.Nanosecond), turn.Retry{}, 50, event.NameRetryExhausted, between(0, time.Minute)},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -612,4 +612,20 @@ func TestACallThatWasCompleteIsDone(t *testing.T) {
 			b.want("tool_call completed: A", "message completed: done")
 		})
 	}
+}
+
+func TestAHugeOutputIsBounded(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		huge := fn{"a", func(_ context.Context, c tool.Call) (tool.Result, error) {
+			return tool.Result{Output: c.Session + strings.Repeat("ä", 2<<20) + "end"}, nil
+		}}
+		b := newBench(t, script.New(script.Turn(script.Call("a", `{}`)), script.Text("ok")), huge)
+		if c := b.run(t.Context()); c.Outcome != event.Completed {
+			t.Fatal(c)
+		}
+		out := b.last().Items[0].Content().Output
+		if len(out) > 600<<10 || !strings.HasPrefix(out, "sä") || !strings.HasSuffix(out, "äend") || !strings.Contains(out, "bytes left out") {
+			t.Errorf("%d bytes: %.20q", len(out), out)
+		}
+	})
 }
