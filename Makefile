@@ -1,8 +1,9 @@
 # Few targets on purpose. What has to hold before a change lands is .ci/run.
 
 FUZZTIME ?= 10s
+N ?= 2000
 
-.PHONY: check test race fuzz bench
+.PHONY: check test race fuzz bench crash
 
 check: ## format, vet, lint, vulnerabilities
 	.ci/run check
@@ -22,3 +23,6 @@ fuzz: ## every fuzz target for FUZZTIME
 
 bench:
 	go test -run '^$$' -bench . -benchmem ./...
+
+crash: ## kill -9 of the built binary, N times
+	CRASHES=$(N) go test -count=1 -v -timeout 0 ./settletest/crash
