@@ -1,6 +1,12 @@
 package permit
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+)
 
 // Decision is what a rule, or a policy, says of a call.
 type Decision string
@@ -14,9 +20,12 @@ const (
 
 // Rule decides about the calls that it matches.
 type Rule struct {
-	// Tool is the name of a tool, or "*" for all.
+	// Tool is the name of a tool, or "*" for all. A rule for one of edit,
+	// write and apply_patch is for all that changes files, and one for read is
+	// for all that reads them, by shell commands too where that can be seen.
 	Tool string
-	// Pattern is of what the call does; empty matches every call.
+	// Pattern is of what the call does: for shell, the words of one command;
+	// for job, its action; for others, a path. Empty matches every call.
 	Pattern  string
 	Decision Decision
 }
@@ -33,11 +42,14 @@ type Request struct {
 // Judgement is what a policy says of a call.
 type Judgement struct {
 	Decision Decision
-	// Rule names what decided, such as "rule shell git *" or "default".
+	// Rule names what decided: "rule shell git *", "default" or "approved for
+	// the session".
 	Rule string
 	// Why is one line for a person.
 	Why string
-	// Detail is what a face shows of the call; may be nil.
+	// Detail is what a face shows of a call that is asked about: of type
+	// [Commands] for shell, [file.Changes] for write, edit and apply_patch;
+	// nil for others.
 	Detail json.RawMessage
 }
 
@@ -45,7 +57,9 @@ type Judgement struct {
 type Config struct {
 	// Default decides where no rule does; empty is Ask.
 	Default Decision
-	Rules   []Rule
+	// Rules in the order of their files. One that denies always wins; of the
+	// others the last one that matches.
+	Rules []Rule
 	// Dir is the working directory where a request names none, absolute.
 	Dir string
 	// Home is the user's home directory, what "~" stands for; may be empty.
@@ -53,20 +67,74 @@ type Config struct {
 }
 
 // Policy judges calls. It is safe for concurrent use.
-type Policy struct{ config Config }
+type Policy struct {
+	otherwise Decision
+	rules     []rule
+	dir, home string
 
-// New returns the policy. A rule that cannot be understood is an error.
+	mu       sync.Mutex
+	approved map[string]bool       // guarded by mu; see Remember
+	prefixes map[string][][]string // guarded by mu; options by first words
+}
+
+// New returns the policy. The error names each rule that cannot be understood,
+// counting from 1.
 func New(c Config) (*Policy, error) {
-	if c.Default == "" {
-		c.Default = Ask
+	p := &Policy{otherwise: c.Default, dir: c.Dir, home: c.Home, approved: map[string]bool{}, prefixes: map[string][][]string{}}
+	var errs []error
+	switch c.Default {
+	case "":
+		p.otherwise = Ask
+	case Allow, Ask, Deny:
+	default:
+		errs = append(errs, fmt.Errorf("cannot use the default %q: it is not one of allow, ask, deny", c.Default))
 	}
-	return &Policy{config: c}, nil
+	if !filepath.IsAbs(p.home) {
+		p.home = ""
+	}
+	for i, r := range c.Rules {
+		understood, err := newRule(r, p.home)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("cannot use rule %d (%s %s): %w", i+1, r.Tool, r.Pattern, err))
+			continue
+		}
+		p.rules = append(p.rules, understood)
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return p, nil
 }
 
-// Judge says whether the call may run. It has no side effects.
-func (p *Policy) Judge(Request) Judgement {
-	return Judgement{Decision: p.config.Default, Rule: "default"}
+// Judge says whether the call may run. It looks at the file system, and
+// changes and starts nothing.
+func (p *Policy) Judge(r Request) Judgement {
+	a := p.look(r)
+	verdicts := make([]verdict, len(a.deeds))
+	worst := 0
+	for i, d := range a.deeds {
+		verdicts[i] = p.verdict(a, d)
+		if verdicts[i].weight() > verdicts[worst].weight() {
+			worst = i
+		}
+	}
+	j := Judgement{Decision: verdicts[worst].Decision, Rule: verdicts[worst].rule, Why: clip(oneLine(verdicts[worst].why))}
+	if more := like(verdicts, worst); more > 0 && j.Decision != Allow {
+		j.Why += fmt.Sprintf(" (and %d more)", more)
+	}
+	if j.Decision == Ask {
+		j.Detail = a.detail(verdicts)
+	}
+	return j
 }
 
-// Remember allows calls of the same kind from now on.
-func (p *Policy) Remember(Request) {}
+// like counts what else has the decision.
+func like(verdicts []verdict, worst int) int {
+	n := -1
+	for _, v := range verdicts {
+		if v.Decision == verdicts[worst].Decision {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,248 @@
+package permit
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// rule is a rule that has been understood.
+type rule struct {
+	Rule
+	words []string // of a pattern for commands
+	path  string   // a pattern for paths, with slashes; "~" is replaced
+}
+
+// match is whether a rule is about a deed.
+type match int
+
+const (
+	no match = iota
+	maybe
+	yes
+)
+
+func (r rule) String() string {
+	return strings.TrimSpace("rule " + r.Tool + " " + r.Pattern)
+}
+
+// editors are one tool to rules: which of them a model is offered depends on
+// the model.
+func editors() []string { return []string{"edit", "write", "apply_patch"} }
+
+// readers are what a rule for "read" is about.
+func readers() []string { return []string{"read", "grep", "glob", "list"} }
+
+func newRule(r Rule, home string) (rule, error) {
+	c := rule{Rule: r}
+	switch r.Decision {
+	case Allow, Ask, Deny:
+	default:
+		return c, fmt.Errorf("the decision %q is not one of allow, ask, deny", r.Decision)
+	}
+	if r.Tool == "" {
+		return c, fmt.Errorf(`it names no tool; "*" is all of them`)
+	}
+	if strings.ContainsAny(r.Tool, " \t\n") || r.Tool != "*" && strings.Contains(r.Tool, "*") {
+		return c, fmt.Errorf(`%q is not the name of a tool; a pattern has its own key, and "*" is all tools`, r.Tool)
+	}
+	if r.Pattern == "" || r.Pattern == "*" || r.Pattern == "**" {
+		c.Pattern = ""
+		return c, nil
+	}
+	if r.Tool == "shell" {
+		return c, c.forCommands()
+	}
+	return c, c.forPaths(home)
+}
+
+func (r *rule) forCommands() error {
+	for _, operator := range []string{"&&", "||", ";", "|", "&", "<", ">", "`", "$(", "\n"} {
+		if strings.Contains(r.Pattern, operator) {
+			return fmt.Errorf("the pattern %q contains %q; a pattern is of one simple command, and each command of a call is judged by itself", r.Pattern, operator)
+		}
+	}
+	r.words = strings.Fields(r.Pattern)
+	if len(r.words) == 0 {
+		return fmt.Errorf("the pattern %q is blank", r.Pattern)
+	}
+	return nil
+}
+
+func (r *rule) forPaths(home string) error {
+	pattern := slashed(r.Pattern)
+	if pattern == "~" || strings.HasPrefix(pattern, "~/") {
+		if home == "" {
+			return fmt.Errorf("the pattern %q needs a home directory, and there is none", r.Pattern)
+		}
+		pattern = filepath.ToSlash(home) + pattern[1:]
+	}
+	if strings.HasSuffix(pattern, "/") {
+		pattern += "**"
+	}
+	pattern = strings.TrimPrefix(pattern, "./")
+	if !doublestar.ValidatePattern(pattern) {
+		return fmt.Errorf("the pattern %q is not a valid glob; is a bracket or brace left open?", r.Pattern)
+	}
+	r.path = pattern
+	return nil
+}
+
+// about reports whether the rule is about deeds of this kind of a call of the
+// tool.
+func (r rule) about(tool string, d deed) bool {
+	paths := d.kind == reads || d.kind == looks || d.kind == writes
+	switch {
+	case r.Tool == "*":
+		return r.Pattern == "" || paths || d.kind == does
+	case r.Tool == "shell" && tool == "shell":
+		return r.Pattern == "" || d.kind == runs || d.kind == hidden
+	case slices.Contains(editors(), r.Tool):
+		return d.kind == writes
+	case r.Tool == "read":
+		return d.kind == reads || d.kind == looks && slices.Contains(readers(), tool)
+	}
+	return r.Tool == tool
+}
+
+// forbids reports whether a rule that asks or denies is about the deed.
+func (r rule) forbids(tool string, g ground, d deed) match {
+	if !r.about(tool, d) {
+		return no
+	}
+	if r.Pattern == "" {
+		return yes
+	}
+	switch d.kind {
+	case runs:
+		return forbidsWords(r.words, d.words)
+	case hidden:
+		return maybe
+	case does:
+		if d.place.named == "" {
+			return r.forbidsAction(d)
+		}
+	}
+	if slices.ContainsFunc([]string{d.place.rel, filepath.ToSlash(d.place.named), filepath.ToSlash(d.place.real)}, func(path string) bool {
+		return r.covers(g, path)
+	}) {
+		return yes
+	}
+	return no
+}
+
+// covers reports whether the pattern matches a path, or a directory that it is
+// in. Case does not count, since for many file systems it does not.
+func (r rule) covers(g ground, path string) bool {
+	pattern := strings.ToLower(r.path)
+	root := strings.ToLower(filepath.ToSlash(g.real))
+	for path = strings.ToLower(path); path != "." && path != "/" && path != ""; path = parent(path) {
+		if matchesPath(pattern, root, path) {
+			return true
+		}
+	}
+	return false
+}
+
+func parent(path string) string {
+	at := strings.LastIndexByte(path, '/')
+	if at < 0 {
+		return ""
+	}
+	return path[:at]
+}
+
+func (r rule) forbidsAction(d deed) match {
+	if d.action != "" && fits(strings.ToLower(r.Pattern), strings.ToLower(d.action)) {
+		return yes
+	}
+	return no
+}
+
+// allows reports whether a rule that allows is about the deed. What has a
+// wide pattern does not reach beyond the working directory, nor to files that
+// are secret or guarded: a pattern must name those.
+func (r rule) allows(tool string, g ground, d deed) bool {
+	if !r.about(tool, d) {
+		return false
+	}
+	switch d.kind {
+	case runs:
+		return r.Pattern == "" || allowsWords(r.words, d)
+	case hidden:
+		return r.Pattern == ""
+	case does:
+		if r.Pattern == "" || d.place.named == "" {
+			return r.Pattern == "" || d.action != "" && fits(r.Pattern, d.action)
+		}
+	}
+	if r.Pattern == "" {
+		return d.place.inside && !d.careful()
+	}
+	if d.careful() && !r.namesCareful(d) {
+		return false
+	}
+	if strings.HasPrefix(r.path, "../") || filepath.IsAbs(filepath.FromSlash(r.path)) {
+		return doublestar.MatchUnvalidated(r.resolved(g), filepath.ToSlash(d.place.real))
+	}
+	return d.place.inside && matchesPath(r.path, filepath.ToSlash(g.real), d.place.rel)
+}
+
+// careful reports whether a deed is one that wide patterns do not allow.
+func (d deed) careful() bool {
+	return (d.kind == writes || d.kind == does) && d.place.guarded() || d.kind == reads && d.place.secret()
+}
+
+// namesCareful reports whether the pattern itself is the name of such a file.
+func (r rule) namesCareful(d deed) bool {
+	name := strings.ReplaceAll(r.path, "*", "")
+	if d.place.secret() {
+		return secret(name)
+	}
+	return place{rel: name}.guarded()
+}
+
+// resolved is the pattern as an absolute one, with the links of the directory
+// that it begins with followed, as those of a place are.
+func (r rule) resolved(g ground) string {
+	base, rest := doublestar.SplitPattern(r.path)
+	if !filepath.IsAbs(filepath.FromSlash(base)) {
+		base = filepath.ToSlash(g.real) + "/" + base
+	}
+	real, err := resolve(filepath.FromSlash(base))
+	if err != nil {
+		return r.path
+	}
+	return strings.TrimSuffix(filepath.ToSlash(real), "/") + "/" + rest
+}
+
+// matchesPath matches a path that is absolute or relative to root. A pattern
+// without a slash is of names at any depth, as in .gitignore.
+func matchesPath(pattern, root, path string) bool {
+	absolute := strings.HasPrefix(path, "/") || strings.Contains(path, ":/")
+	switch {
+	case strings.HasPrefix(pattern, "/") || strings.Contains(pattern, ":/"):
+		if !absolute {
+			path = strings.TrimSuffix(root, "/") + "/" + path
+		}
+	case strings.HasPrefix(pattern, "../"):
+		if !absolute {
+			return false
+		}
+		pattern = clean(root + "/" + pattern)
+	case !strings.Contains(pattern, "/"):
+		path = path[strings.LastIndexByte(path, '/')+1:]
+	case absolute:
+		return false
+	}
+	return doublestar.MatchUnvalidated(pattern, path)
+}
+
+// clean takes ".." out of a pattern, up to its first wildcard.
+func clean(pattern string) string {
+	base, rest := doublestar.SplitPattern(pattern)
+	return strings.TrimSuffix(filepath.ToSlash(filepath.Clean(filepath.FromSlash(base))), "/") + "/" + rest
+}

@@ -1,0 +1,102 @@
+package file
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+
+	"github.com/settle-agent/settle/tool"
+)
+
+// Preview says what a call of write, edit or apply_patch would change now, in
+// the form of the Detail of its result, and changes nothing. It takes the
+// model to know the files that the call replaces. An error is why the call
+// would fail.
+func Preview(ctx context.Context, call tool.Call) (json.RawMessage, error) {
+	w := NewWorkspace(Config{})
+	switch call.Name {
+	case "write":
+		in, err := decode[struct{ Path, Content string }](call)
+		if err != nil {
+			return nil, err
+		}
+		return w.preview(ctx, call.Dir, in.Path, func(s *snapshot) ([]byte, error) {
+			content, _ := keepForm(s.data, in.Content)
+			return content, nil
+		})
+	case "edit":
+		in, err := decode[editArgs](call)
+		if err != nil {
+			return nil, err
+		}
+		return w.preview(ctx, call.Dir, in.Path, func(s *snapshot) ([]byte, error) {
+			content, _, err := substitute(ctx, s, in)
+			return content, err
+		})
+	case "apply_patch":
+		return w.previewPatch(ctx, call)
+	}
+	return nil, fmt.Errorf("cannot preview %q: it does not change files", call.Name)
+}
+
+func (w *Workspace) preview(ctx context.Context, dir, path string, change func(*snapshot) ([]byte, error)) (json.RawMessage, error) {
+	p, err := w.locate(dir, path)
+	if err != nil {
+		return nil, err
+	}
+	s, err := load(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	content, err := change(s)
+	if err != nil {
+		return nil, err
+	}
+	if content == nil {
+		content = []byte{} // An empty file, not none.
+	}
+	var old []byte
+	if s.exists() {
+		old = append([]byte{}, s.data...)
+	}
+	return detail(newChange(p.shown, "", old, content, maxDiffBytes)), nil
+}
+
+func (w *Workspace) previewPatch(ctx context.Context, call tool.Call) (json.RawMessage, error) {
+	in, err := decode[patchArgs](call)
+	if err != nil {
+		return nil, err
+	}
+	ops, err := parsePatch(in.Input)
+	if err != nil {
+		return nil, err
+	}
+	p := &plan{w: w, dir: call.Dir, files: map[string]*planned{}}
+	for _, op := range ops {
+		if f, err := p.file(ctx, op.path); err == nil && f.exists() {
+			w.learn(f.place, sha256.Sum256(f.data))
+		}
+		if err := p.apply(ctx, op); err != nil {
+			return nil, err
+		}
+	}
+	return p.report(p.inOrder()).Detail, nil
+}
+
+// PatchPaths returns the paths that a patch works on, those that it moves
+// files to included. What it fails on, apply_patch refuses as a whole.
+func PatchPaths(patch string) ([]string, error) {
+	ops, err := parsePatch(patch)
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, op := range ops {
+		paths = append(paths, op.path)
+		if op.moveTo != "" {
+			paths = append(paths, op.moveTo)
+		}
+	}
+	return paths, nil
+}
