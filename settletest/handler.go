@@ -67,7 +67,8 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request, d Dialect) {
 	}
 	p := s.player(w, r, x, turn, faults)
 	stream := p.streams(body)
-	s.issued.remember(&p.r)
+	p.frame()
+	s.issued.remember(&p.r) // as the faults have it
 	err = p.play(stream)
 	s.finish(x, err)
 	if errors.Is(err, errStop) {

@@ -27,7 +27,6 @@ const eventStream = "text/event-stream; charset=utf-8"
 
 // play sends the response and returns nil when all of it has been sent.
 func (p *player) play(stream bool) error {
-	p.frame()
 	if err := p.strike(BeforeHeaders); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package history
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/settle-agent/settle/event"
@@ -18,6 +19,7 @@ func (w *walk) response(s event.State, items []*event.Item) {
 		}
 	}
 	var outputs []model.Item
+	firstCall := -1 // in w.items
 	for n, i := range items {
 		if !sent(i) {
 			continue
@@ -26,8 +28,14 @@ func (w *walk) response(s event.State, items []*event.Item) {
 		fits := n < lastCall || lastCall < 0 || w.target.TextAfterCalls
 		switch c.Type {
 		case event.Message:
-			if fits {
-				w.items = append(w.items, model.Item{Role: model.Assistant, Text: c.Text, ID: w.ownID(c)})
+			said := model.Item{Role: model.Assistant, Text: c.Text, ID: w.ownID(c)}
+			switch {
+			case !fits:
+			case firstCall < 0 || w.target.TextAfterCalls:
+				w.items = append(w.items, said)
+			default: // what was said between calls stands before them
+				w.items = slices.Insert(w.items, firstCall, said)
+				firstCall++
 			}
 		case event.Reasoning:
 			if fits && w.keepsReasoning(items[n:], c) {
@@ -37,6 +45,9 @@ func (w *walk) response(s event.State, items []*event.Item) {
 			call := model.Item{
 				Role: model.Call, ID: w.ownID(c), CallID: w.callID(i.ID, c.CallID),
 				Name: toolName(c.Name), Arguments: arguments(c.Arguments),
+			}
+			if firstCall < 0 {
+				firstCall = len(w.items)
 			}
 			w.items = append(w.items, call)
 			outputs = append(outputs, model.Item{
@@ -75,7 +86,10 @@ func (w *walk) keepsReasoning(rest []*event.Item, c event.Content) bool {
 		if next.Type() == event.Reasoning || next.Status == event.ItemCompleted && next.Type() == event.Message && blank(next.Content().Text) {
 			continue // an empty message is not sent: what follows it is next
 		}
-		return sent(next) && (next.Type() == event.ToolCall || next.Status == event.ItemCompleted)
+		if next.Type() == event.ToolCall {
+			return sent(next) && w.keepsID(next.Content().CallID)
+		}
+		return sent(next) && next.Status == event.ItemCompleted
 	}
 	return false
 }
@@ -95,12 +109,14 @@ func (w *walk) ownID(c event.Content) string {
 // callID returns the provider's id of the call if every provider takes it and
 // no other call has it, else one of ours.
 func (w *walk) callID(item, id string) string {
-	if !validName(id) || w.ids[id] {
+	if !w.keepsID(id) {
 		id = "call_" + item
 	}
 	w.ids[id] = true
 	return id
 }
+
+func (w *walk) keepsID(id string) bool { return validName(id) && !w.ids[id] }
 
 func validName(s string) bool {
 	return s != "" && len(s) <= 64 && strings.IndexFunc(s, func(r rune) bool { return !nameRune(r) }) < 0

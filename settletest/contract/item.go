@@ -13,11 +13,14 @@ type item struct {
 	attempt string
 	ready   bool
 	started bool
-	ended   bool
-	status  event.Status
-	text    strings.Builder // from its deltas
-	args    strings.Builder // from its deltas, until it is ready
-	whole   string          // arguments when it was ready
+	// volatile says that the start is not durable: the journal failed there.
+	volatile bool
+	torn     bool // the text of a delta is not in the log, which had no room
+	ended    bool
+	status   event.Status
+	text     strings.Builder // from its deltas
+	args     strings.Builder // from its deltas, until it is ready
+	whole    string          // arguments when it was ready
 }
 
 func (l *log) itemStarted(t *turn, e event.Event, d event.ItemStarted) {
@@ -61,12 +64,15 @@ func (l *log) inItem(t *turn, e event.Event) {
 }
 
 func (l *log) delta(i *item, d event.ItemDelta) {
+	i.torn = i.torn || l.now.Volatile && d.Text == ""
 	call := i.kind == event.ToolCall
 	switch {
 	case d.Stream == event.Text && !call:
 		i.text.WriteString(d.Text)
 	case d.Stream == event.Arguments && call && !i.ready:
 		i.args.WriteString(d.Text)
+	case d.Stream == event.Output && call && i.volatile:
+		l.breaks("C5", "call %s has output, and its start is not durable", i.id)
 	case d.Stream == event.Output && call && i.started:
 	case d.Stream == event.Output && call:
 		l.breaks("C5", "call %s has output, and did not start", i.id)
@@ -82,13 +88,13 @@ func (l *log) callReady(i *item, d event.CallReady) {
 		return
 	}
 	i.ready, i.whole = true, d.Arguments
-	if shown := i.args.String(); shown != "" && shown != d.Arguments {
+	if shown := i.args.String(); shown != "" && shown != d.Arguments && !i.torn {
 		l.breaks("C4", "the arguments of call %s are not what its deltas say", i.id)
 	}
 }
 
-// callStarted: C5, a call starts once, durably, and only when it is whole;
-// C16, not before each approval was given.
+// callStarted: C5, a call starts once and only when it is whole, and does
+// nothing unless that is durable; C16, not before each approval was given.
 func (l *log) callStarted(t *turn, i *item, e event.Event) {
 	switch {
 	case i.kind != event.ToolCall:
@@ -100,9 +106,7 @@ func (l *log) callStarted(t *turn, i *item, e event.Event) {
 	case !i.ready:
 		l.breaks("C5", "the arguments of call %s are not complete", i.id)
 	}
-	if e.Volatile {
-		l.breaks("C5", "the start of call %s is not durable", i.id)
-	}
+	i.volatile = e.Volatile
 	for id, a := range t.approvals {
 		if a.call == i.id && !a.granted {
 			l.breaks("C16", "approval %s of call %s was not given", id, i.id)
@@ -146,14 +150,14 @@ func (l *log) cause(c *event.Cause, what string) {
 
 // kept: C4, what was streamed survives to the byte.
 func (l *log) kept(i *item, d event.ItemEnded) {
-	if shown := i.text.String(); shown != "" && shown != d.Text {
+	if shown := i.text.String(); shown != "" && shown != d.Text && !i.torn {
 		l.breaks("C4", "the text of item %s is not what its deltas say", i.id)
 	}
 	shown := i.args.String()
 	if i.ready {
 		shown = i.whole
 	}
-	if i.kind == event.ToolCall && shown != "" && shown != d.Arguments {
+	if i.kind == event.ToolCall && shown != "" && shown != d.Arguments && (i.ready || !i.torn) {
 		l.breaks("C4", "the arguments of call %s are not what was shown", i.id)
 	}
 }
@@ -162,6 +166,8 @@ func (l *log) kept(i *item, d event.ItemEnded) {
 // leaves behind is named; C2, what belongs to it has ended.
 func (l *log) callEnded(t *turn, i *item, d event.ItemEnded) {
 	switch {
+	case i.volatile && d.Effects != event.EffectsUnknown:
+		l.breaks("C5", "call %s ran, and its start is not durable", i.id)
 	case d.Status == event.ItemCompleted && !i.started:
 		l.breaks("C5", "call %s completed, and did not start", i.id)
 	case (d.Status == event.ItemAborted) != (d.Effects != ""):

@@ -11,7 +11,7 @@ type lifecycle struct {
 	id       string
 	seq      uint64
 	opened   bool
-	volatile bool // an event was not durable
+	volatile bool // an event other than a delta was not durable
 	crashed  bool // a turn was ended as crashed, and session.recovered is to come
 }
 
@@ -31,7 +31,9 @@ func (l *log) envelope(e event.Event) {
 	if l.volatile && !e.Volatile {
 		l.breaks("C4", "it is durable, though an event before it is not")
 	}
-	l.volatile = l.volatile || e.Volatile
+	if _, delta := e.Data.(event.ItemDelta); e.Volatile && !delta {
+		l.volatile = true // a delta's text comes again with its item's ending
+	}
 }
 
 // secrets: C15.

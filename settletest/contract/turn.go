@@ -24,6 +24,7 @@ type turn struct {
 	approvals   map[string]*approval
 	summary     event.Summary // counted
 	ended       bool
+	volatile    bool // its terminal event is not durable
 	goesOn      bool // input that waits runs after it
 	endPlace    int
 }
@@ -32,7 +33,7 @@ func (l *log) turnStarted(e event.Event, d event.TurnStarted) {
 	if l.running != nil {
 		l.breaks("C3", "turn %s is running", l.running.id)
 	}
-	if l.last != nil && l.volatile {
+	if l.last != nil && l.last.volatile {
 		l.breaks("C3", "turn %s has not ended durably", l.last.id)
 	}
 	if e.Turn == "" || l.turns[e.Turn] != nil {
@@ -156,7 +157,7 @@ func (l *log) turnEnded(t *turn, e event.Event, said event.Summary) {
 	if said != t.summary {
 		l.breaks("C14", "its summary is %+v, and the events say %+v", said, t.summary)
 	}
-	t.ended, t.endPlace = true, l.place
+	t.ended, t.volatile, t.endPlace = true, e.Volatile, l.place
 	l.running, l.last = nil, t
 }
 

@@ -1,0 +1,182 @@
+package proof
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/journal"
+)
+
+// disk keeps a session's records over crashes, encoded, as files do.
+type disk struct {
+	mu      sync.Mutex
+	records [][]byte
+	started map[string]bool // items whose call.started is on it
+	ended   map[string]bool // turns whose terminal event is on it
+}
+
+func newDisk() *disk { return &disk{started: map[string]bool{}, ended: map[string]bool{}} }
+
+// record returns the record of event n, or nil if it is not there.
+func (d *disk) record(n uint64) []byte {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if n < 1 || n > uint64(len(d.records)) {
+		return nil
+	}
+	return d.records[n-1]
+}
+
+func (d *disk) len() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.records)
+}
+
+func (d *disk) has(set map[string]bool, id string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return set[id]
+}
+
+// first returns a copy that has only the first n records: what a crash there
+// would have left.
+func (d *disk) first(n int) *disk {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c := newDisk()
+	c.records = d.records[:n:n]
+	return c
+}
+
+// events decodes what is on the disk.
+func (d *disk) events() ([]event.Event, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	out := make([]event.Event, len(d.records))
+	for n, raw := range d.records {
+		if err := out[n].UnmarshalJSON(raw); err != nil {
+			return nil, fmt.Errorf("record %d: %w", n+1, err)
+		}
+	}
+	return out, nil
+}
+
+// condition is how well a mount works.
+type condition string
+
+const (
+	works  condition = "works"
+	full   condition = "full"   // but for what is reserved for endings
+	broken condition = "broken" // each write fails
+	killed condition = "killed" // nobody writes any more
+)
+
+var errKilled = errors.New("the process was killed")
+
+// mount is a disk as one process sees it; the journal's Store.
+type mount struct {
+	*disk
+	crashAt int           // dies when the disk has so many records; 0 for never
+	died    chan struct{} // closed with condition killed
+
+	mu        sync.Mutex // guards condition; taken before disk.mu
+	condition condition
+}
+
+func newMount(d *disk, crashAt int) *mount {
+	return &mount{disk: d, crashAt: crashAt, condition: works, died: make(chan struct{})}
+}
+
+// Append implements [journal.Store].
+func (m *mount) Append(batch []event.Event, sync journal.Sync) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.condition == killed:
+		return errKilled
+	case m.condition == broken:
+		return errors.New("input/output error")
+	case m.condition == full && sync != journal.Last:
+		return &journal.SpaceError{Err: errors.New("no space left on device")}
+	}
+	for _, e := range batch {
+		if err := m.write(e); err != nil {
+			return err
+		}
+		if m.len() == m.crashAt {
+			m.kill()
+			return errKilled
+		}
+	}
+	return nil
+}
+
+func (m *mount) write(e event.Event) error {
+	raw, err := e.AppendJSON(nil)
+	if err != nil {
+		return err
+	}
+	m.disk.mu.Lock()
+	defer m.disk.mu.Unlock()
+	m.records = append(m.records, raw)
+	if _, ok := e.Data.(event.CallStarted); ok {
+		m.started[e.Item] = true
+	}
+	if e.Terminal() {
+		m.ended[e.Turn] = true
+	}
+	return nil
+}
+
+// kill ends the process as far as the disk can tell. The caller holds mu.
+func (m *mount) kill() {
+	if m.condition != killed {
+		m.condition = killed
+		close(m.died)
+	}
+}
+
+// become changes the condition; nothing brings back what was killed.
+func (m *mount) become(c condition) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c == killed {
+		m.kill()
+	} else if m.condition != killed {
+		m.condition = c
+	}
+}
+
+func (m *mount) is(c condition) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.condition == c
+}
+
+// Read implements [journal.Store].
+func (m *mount) Read(ctx context.Context, after uint64) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		for n := after + 1; ctx.Err() == nil; n++ {
+			raw := m.record(n)
+			if raw == nil {
+				return
+			}
+			var e event.Event
+			if err := e.UnmarshalJSON(raw); err != nil {
+				yield(event.Event{}, err)
+				return
+			}
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Close implements [journal.Store].
+func (m *mount) Close() error { return nil }

@@ -1,0 +1,191 @@
+package proof
+
+import (
+	"strings"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/settletest"
+)
+
+// draw draws a whole session. What shrinks leaves things out.
+func draw(t *rapid.T) Script {
+	d := drawer{t}
+	s := Script{Wire: pick(d, "wire", Wires()...)}
+	s.Limits = d.limits()
+	if d.rarely() {
+		s.Window = pick(d, "window", 600, 2_000, 20_000)
+	}
+	if s.Ask = d.rarely(); s.Ask {
+		s.Answers = many(d, "answers", 3, d.answer)
+	}
+	s.Responses = many(d, "responses", 4, d.response)
+	s.Moves = append([]Move{{Do: Send, Text: d.text()}}, many(d, "moves", 5, d.move)...)
+	s.Readers = many(d, "readers", 2, d.reader)
+	return s
+}
+
+// drawer draws the parts.
+type drawer struct{ t *rapid.T }
+
+func pick[T any](d drawer, what string, of ...T) T { return rapid.SampledFrom(of).Draw(d.t, what) }
+
+// many draws up to n of a kind.
+func many[T any](d drawer, what string, n int, one func() T) (out []T) {
+	for range rapid.IntRange(0, n).Draw(d.t, what) {
+		out = append(out, one())
+	}
+	return out
+}
+
+func (d drawer) rarely() bool { return rapid.IntRange(0, 4).Draw(d.t, "1 in 5") == 4 }
+
+func (d drawer) often() bool { return rapid.IntRange(0, 3).Draw(d.t, "3 in 4") > 0 }
+
+func (d drawer) number(what string, from, to int) int {
+	return rapid.IntRange(from, to).Draw(d.t, what)
+}
+
+// long draws a time, from the shortest to a day.
+func (d drawer) long() time.Duration {
+	return pick(d, "time", time.Millisecond, 100*time.Millisecond, 249*time.Millisecond, 250*time.Millisecond, time.Second, 3*time.Second,
+		20*time.Second, 2*time.Minute, 20*time.Minute)
+}
+
+// text draws what is said: plain, long, in other scripts, or with the secret.
+func (d drawer) text() string {
+	return pick(d, "text", "a", "Let me look at it.", "  spaces \n lines\t", "ünïcödé 漢字 🙂 text", "x"+Secret+"y "+Secret,
+		strings.Repeat("long ", 40), "[The turn was interrupted]", `{"json": ["is", "text"]}`, Secret[:12], "***")
+}
+
+func (d drawer) limits() (l Limits) {
+	if d.rarely() {
+		l.Steps = d.number("steps", 1, 3)
+	}
+	if d.rarely() {
+		l.Repeats = d.number("repeats", 1, 3)
+	}
+	if d.rarely() {
+		l.Time = d.long()
+	}
+	if d.rarely() {
+		l.Retries, l.Retried = d.number("retries", 0, 2), true
+	}
+	if d.rarely() {
+		l.Stall = d.long()
+	}
+	if d.rarely() {
+		l.Grace = d.long()
+	}
+	return l
+}
+
+func (d drawer) answer() (a Answer) {
+	if d.often() {
+		a.After = d.long()
+	}
+	a.Verdict = pick(d, "verdict", event.Approved, event.Approved, event.Denied, event.ApprovedSession, event.ApprovalAborted, "")
+	return a
+}
+
+func (d drawer) response() (r Response) {
+	if d.often() {
+		r.Pace = d.long()
+	}
+	if d.rarely() {
+		r.Stop = pick(d, "stop", settletest.StopMaxTokens, settletest.StopRefusal, settletest.StopPause, settletest.StopFilter, settletest.StopSequence, settletest.StopEndTurn)
+	}
+	r.Items = many(d, "items", 5, d.item)
+	r.Faults = many(d, "faults", 2, d.fault)
+	return r
+}
+
+func (d drawer) item() (i Item) {
+	i.Kind = pick(d, "item", Say, Call, Think, Call, Say, Call, Redacted, Refuse, Unknown, Invalid, Broken)
+	switch i.Kind {
+	case Call:
+		i.Plan = many(d, "steps", 4, d.step)
+	case Unknown, Invalid, Broken:
+	default:
+		i.Text = d.text()
+	}
+	return i
+}
+
+func (d drawer) step() (s Step) {
+	s.Kind = pick(d, "step", Print, Take, Take, Deaf, Fail, Panic, Leave)
+	switch s.Kind {
+	case Take, Deaf:
+		s.For = d.long()
+	case Print, Fail:
+		s.Text = d.text()
+	}
+	return s
+}
+
+// fault draws any fault that the server knows.
+func (d drawer) fault() settletest.Fault {
+	f := settletest.Fault{Kind: pick(d, "fault", settletest.FaultKinds()...)}
+	f.Times = pick(d, "times", 1, 0, 2, settletest.Always)
+	switch f.Kind {
+	case settletest.FaultStatus:
+		f.Status = pick(d, "status", 529, 429, 400, 401, 403, 404, 408, 409, 413, 422, 425, 500, 502, 503, 504)
+		f.RetryAfter = pick[settletest.RetryAfter](d, "retry", "", "2", "-5", "soon", "999999999", "date 7s", "ms 250", "message 3s")
+	case settletest.FaultForeign, settletest.FaultContentType:
+		f.ContentType, f.Body = "text/html", "<html></html>"
+	case settletest.FaultOversized:
+		f.Bytes = 100_000
+		f.At = d.place()
+	case settletest.FaultDrip:
+		f.Every = settletest.Duration(pick(d, "every", time.Millisecond, time.Second))
+	case settletest.FaultSilence, settletest.FaultPings:
+		f.At = d.place()
+		if d.often() {
+			f.For = settletest.Duration(d.long())
+		}
+		f.Every = settletest.Duration(pick(d, "every", time.Minute, 10*time.Second))
+	case settletest.FaultReset, settletest.FaultCut, settletest.FaultClose, settletest.FaultMalformed, settletest.FaultError, settletest.FaultUnknown:
+		f.At = d.place()
+	}
+	return f
+}
+
+func (d drawer) place() settletest.At {
+	switch pick(d, "place", "delta", "call", "arguments", "") {
+	case "delta":
+		return settletest.AfterDelta(d.number("delta", 1, 12))
+	case "call":
+		return settletest.AfterCall(d.number("call", 1, 3))
+	case "arguments":
+		return settletest.WithinArguments(d.number("call", 1, 3))
+	}
+	return pick(d, "place", settletest.BeforeHeaders, settletest.AfterHeaders, settletest.AfterItems, settletest.BeforeEnd, settletest.AfterEnd)
+}
+
+func (d drawer) move() (m Move) {
+	if d.often() {
+		m.On = d.number("event", 1, 60)
+	} else {
+		m.After = d.long()
+	}
+	m.Do = pick(d, "deed", Interrupt, Send, Send, Crash, Cancel, Interrupt, Close, Drop, Hurry, Fill, Ruin)
+	switch {
+	case m.Do == Send:
+		m.Text, m.Mode = d.text(), pick(d, "mode", "", event.Steer, event.Replace, event.Queue)
+	case m.Do == Interrupt && d.rarely():
+		m.N = d.number("input", 1, 4)
+	}
+	return m
+}
+
+func (d drawer) reader() (r Reader) {
+	if d.rarely() {
+		r.Slow = d.long()
+	}
+	if d.often() {
+		r.Leaves, r.For = d.number("leaves", 1, 9), d.long()
+	}
+	return r
+}

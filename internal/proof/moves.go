@@ -1,0 +1,135 @@
+package proof
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/session"
+)
+
+// do does what a move says to the process, and checks what comes of it.
+func (w *world) do(p *process, m Move, input string) {
+	switch m.Do {
+	case Send:
+		w.send(p, m, input)
+	case Interrupt:
+		r := session.Request{By: "user"}
+		if m.N > 0 {
+			r.Input = inputID(m.N)
+		}
+		w.interrupt(p, r)
+	case Hurry:
+		w.interrupt(p, session.Request{By: "user", Hurry: true})
+	case Cancel:
+		if item := oldestCall(p); item != "" {
+			p.session.Cancel(item, "user")
+		}
+	case Drop:
+		w.drop(p)
+	case Crash:
+		p.mount.become(killed)
+	case Close:
+		w.wantClose()
+	case Fill:
+		w.failing.Store(true)
+		p.mount.become(full)
+	case Ruin:
+		w.failing.Store(true)
+		p.mount.become(broken)
+	}
+}
+
+func inputID(n int) string { return fmt.Sprintf("i%d", n) }
+
+// send: C19, what is accepted is durable.
+func (w *world) send(p *process, m Move, id string) {
+	_, err := p.session.Submit(context.Background(), session.Input{ID: id, Text: m.Text, Mode: m.Mode, By: "user"})
+	switch {
+	case err == nil:
+		w.mu.Lock()
+		w.accepted = append(w.accepted, id)
+		w.mu.Unlock()
+	case p.dead() || w.failing.Load() || errors.Is(err, session.ErrClosed):
+	default:
+		w.broke("C19", "an input was not accepted: %v", err)
+	}
+}
+
+// interrupt: C9, it is answered within bounds; C10, after the terminal event
+// is written.
+func (w *world) interrupt(p *process, r session.Request) {
+	known := r.Input == ""
+	p.log.View(func(s event.State) { known = known || s.Accepted(r.Input) })
+	asked := time.Now()
+	o, err := p.session.Interrupt(context.Background(), r)
+	if took := time.Since(asked); known && !p.dead() && took > w.interruptBound()+strayMargin {
+		w.broke("C9", "an interrupt was answered after %v", took)
+	}
+	if err != nil && !errors.Is(err, session.ErrClosed) {
+		w.broke("C10", "an interrupt was answered with: %v", err)
+	}
+	if o.Cause == nil || p.dead() || w.failing.Load() {
+		return
+	}
+	if !p.mount.has(p.mount.ended, o.Turn) {
+		w.broke("C10", "an interrupt was answered before the terminal event of turn %s was written", o.Turn)
+	}
+}
+
+// oldestCall returns the item of the call that has run for the longest, or "".
+func oldestCall(p *process) (item string) {
+	p.log.View(func(s event.State) {
+		t := s.Running()
+		if t == nil {
+			return
+		}
+		for _, i := range t.Items {
+			if item == "" && i.Type() == event.ToolCall && i.Ready && i.Status == event.ItemOpen {
+				item = i.ID
+			}
+		}
+	})
+	return item
+}
+
+// drop takes back the oldest input that waits.
+func (w *world) drop(p *process) {
+	input := ""
+	p.log.View(func(s event.State) {
+		if len(s.Waiting) > 0 {
+			input = s.Waiting[0].ID
+		}
+	})
+	if input == "" {
+		return
+	}
+	if _, err := p.session.Drop(input, "user"); err != nil && !p.dead() && !w.failing.Load() && !closed(err) {
+		w.broke("C19", "an input could not be dropped: %v", err)
+	}
+}
+
+// answer gives the script's answer to the nth request for approval, and then
+// another one. C16: that runs nothing and is told so.
+func (w *world) answer(p *process, n int, approval string) {
+	if len(w.script.Answers) == 0 {
+		return
+	}
+	a := w.script.Answers[min(n, len(w.script.Answers)-1)]
+	if a.Verdict == "" {
+		return
+	}
+	<-time.After(a.After)
+	give := func(v event.Verdict) error {
+		return p.session.Answer(context.Background(), session.Answer{Approval: approval, Verdict: v, By: "user"})
+	}
+	var late *session.AnsweredError
+	if err := give(a.Verdict); err != nil && !errors.As(err, &late) && !p.dead() && !w.failing.Load() && !closed(err) {
+		w.broke("C16", "an answer was met with: %v", err)
+	}
+	if err := give(event.Approved); !errors.As(err, &late) && !p.dead() && !w.failing.Load() && !closed(err) {
+		w.broke("C16", "a second answer was met with: %v", err)
+	}
+}

@@ -1,0 +1,124 @@
+package proof
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/session"
+	"github.com/settle-agent/settle/internal/turn"
+	"github.com/settle-agent/settle/tool"
+)
+
+// process is one host of the session, from when it opens it until it has
+// closed it or is killed.
+type process struct {
+	world     *world
+	mount     *mount
+	log       *journal.Log
+	session   *session.Session
+	approvals *session.Approvals
+
+	// life ends when the process is killed: what it runs is gone then.
+	life context.Context //nolint:containedctx // it is the process's own
+	end  context.CancelFunc
+	// succeeded is closed when next is set: the process that opened the
+	// session after this one, or nil if none did.
+	succeeded chan struct{}
+	next      *process
+}
+
+// setting is what a process is started with.
+type setting struct {
+	wire    Wire
+	limits  Limits
+	window  int
+	ask     bool
+	crashAt int
+}
+
+// start opens the session on the disk as a new process does (C20).
+func (w *world) start(d *disk, set setting) (*process, error) {
+	events, err := d.events()
+	if err != nil {
+		return nil, fmt.Errorf("the disk cannot be read: %w", err)
+	}
+	state := event.State{Session: "s"}
+	for _, e := range events {
+		if state, err = event.Fold(state, e); err != nil {
+			return nil, fmt.Errorf("the log does not fold: %w", err)
+		}
+	}
+	p := &process{world: w, mount: newMount(d, set.crashAt), succeeded: make(chan struct{})}
+	p.life, p.end = context.WithCancel(w.life)
+	p.log = journal.New(p.mount, state)
+	tools, err := tool.NewSet(doer{p})
+	if err != nil {
+		return nil, err
+	}
+	if set.ask {
+		p.approvals = session.NewApprovals(p.log, asks{}, w.redactor)
+	}
+	p.session, err = session.Open(session.Config{
+		Log: p.log, Approvals: p.approvals, Opened: event.SessionOpened{Dir: "/work", Face: "proof"},
+		Turn: p.turn(set, tools),
+	})
+	if err != nil {
+		p.end()
+		_ = p.log.Close(context.Background()) // err says more
+		return p, err
+	}
+	return p, nil
+}
+
+func (p *process) turn(set setting, tools *tool.Set) turn.Config {
+	c := turn.Config{
+		Provider: set.wire.provider(p.world.server.Client()), Target: set.wire.target(set.window),
+		System: "Prove it.", Tools: tools, Dir: "/work", Redact: p.world.redactor, Limiter: &turn.Limiter{},
+		Limits:         turn.Limits{Steps: set.limits.Steps, Time: set.limits.Time, Repeats: set.limits.Repeats},
+		Bounds:         turn.Bounds{Stall: set.limits.Stall},
+		InterruptGrace: set.limits.Grace,
+	}
+	if set.limits.Retried {
+		c.Retry.Retries = &set.limits.Retries
+	}
+	if p.approvals != nil {
+		c.Approver = p.approvals
+	}
+	return c
+}
+
+// asks has every call asked about.
+type asks struct{}
+
+// Judge implements [session.Judge].
+func (asks) Judge(turn.Approval) session.Judgement {
+	return session.Judgement{Decision: session.Ask, Rule: "ask", Why: "every call is asked about: " + Secret}
+}
+
+// Remember implements [session.Judge]; it asks again all the same.
+func (asks) Remember(turn.Approval) {}
+
+// close closes the session as a host does, and says what was wrong with that.
+// Slow subscribers go on reading.
+func (p *process) close() error {
+	return p.session.Close(context.Background(), event.Shutdown, "host")
+}
+
+// bury clears away what is left of a process that was killed. The session does
+// not notice that it is dead and ends as if its disk had failed; none of that
+// is written, and nobody sees it.
+func (p *process) bury() {
+	p.end()
+	_ = p.session.Close(context.Background(), event.Shutdown, "host") // nobody is there to be told
+}
+
+// succeed names the process that opened the session next, or nil.
+func (p *process) succeed(next *process) {
+	p.next = next
+	close(p.succeeded)
+}
+
+// dead reports whether the process was killed.
+func (p *process) dead() bool { return p.mount.is(killed) }

@@ -1,0 +1,116 @@
+package proof
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"testing/synctest"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/session"
+	"github.com/settle-agent/settle/settletest/contract"
+)
+
+// verdict holds what happened against the contract.
+func (w *world) verdict() {
+	w.log(w.checker())
+	for _, id := range w.accepted {
+		if !w.knows(id) {
+			w.broke("C19", "input %s was accepted and is lost", id)
+		}
+	}
+}
+
+func (w *world) checker() contract.Checker {
+	c := contract.Checker{Secrets: []string{Secret}, InterruptBound: w.interruptBound()}
+	if slices.ContainsFunc(w.script.Moves, func(m Move) bool { return m.Do == Crash }) {
+		c.InterruptBound = 0 // who dies answers nobody
+	}
+	return c
+}
+
+// log checks the log; where the disk failed, what was shown of it.
+func (w *world) log(c contract.Checker) {
+	events, err := w.disk.events()
+	if err != nil {
+		w.broke("C20", "the disk cannot be read: %v", err)
+		return
+	}
+	if w.failing.Load() {
+		events, c.Unfinished = w.seen, w.current.Load().dead()
+	}
+	for _, v := range contract.Violations(c.Check(events)) {
+		w.broke(v.Clause, "event %d (%s): %s", v.Seq, v.Kind, v.What)
+	}
+}
+
+// knows reports whether the input is in the log.
+func (w *world) knows(input string) bool {
+	for n := 1; n <= w.disk.len(); n++ {
+		if raw := w.disk.record(uint64(n)); bytes.Contains(raw, []byte(`"input.accepted"`)) && bytes.Contains(raw, []byte(`"input":"`+input+`"`)) {
+			return true
+		}
+	}
+	return false
+}
+
+// probes opens the session again and again, on each wire, and prompts it.
+func (w *world) probes() {
+	w.failing.Store(false)
+	own := w.script.Wire
+	if own == "" {
+		own = Messages
+	}
+	w.probe(w.disk, own)
+	for _, wire := range Wires() {
+		if wire != own {
+			w.probe(w.disk, wire)
+		}
+	}
+	w.log(contract.Checker{Secrets: []string{Secret}})
+	w.requests()
+}
+
+// probe: C20, the session opens; C6, whatever is in the log, the next request
+// is one that the provider accepts, and the turn completes.
+func (w *world) probe(d *disk, wire Wire) {
+	p, err := w.start(d, setting{wire: wire})
+	if err != nil {
+		w.broke("C20", "the session cannot be opened again after event %d: %v", d.len(), err)
+		return
+	}
+	if _, err := p.session.Submit(context.Background(), session.Input{Text: probeText, By: "user"}); err != nil {
+		w.broke("C19", "a prompt after event %d was not accepted: %v", d.len(), err)
+	}
+	var cause *event.Cause
+	for deadline := time.Now().Add(patience); cause == nil && time.Now().Before(deadline); {
+		synctest.Wait()
+		p.log.View(func(s event.State) {
+			if n := len(s.Turns); n > 0 {
+				cause = s.Turns[n-1].Cause
+			}
+		})
+		if cause == nil {
+			<-time.After(time.Second)
+		}
+	}
+	if cause == nil || cause.Outcome != event.Completed {
+		w.broke("C6", "a prompt after event %d, on %s, ends as: %v", d.len(), wire, cause)
+	}
+	if err := p.close(); err != nil {
+		w.broke("C2", "the session was not closed: %v", err)
+	}
+}
+
+// requests: C6, the provider refused none; C15, none has the secret.
+func (w *world) requests() {
+	for _, x := range w.server.Exchanges() {
+		if x.Refusal != "" {
+			w.broke("C6", "request %d (%s) was refused: %s", x.N, x.Dialect, x.Refusal)
+		}
+		if bytes.Contains(x.Body, []byte(Secret)) {
+			w.broke("C15", "request %d has the secret in it", x.N)
+		}
+	}
+}
