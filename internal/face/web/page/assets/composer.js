@@ -25,7 +25,7 @@ export function composerView(form, app) {
   const file = h("input", { type: "file", class: "unseen", tabindex: "-1", "aria-hidden": "true", on: { change: () => { attach([...file.files]); file.value = ""; } } });
   file.accept = TYPES.join(",");
   file.multiple = true;
-  const picture = h("button", { type: "button", class: "quiet", on: { click: () => file.click() } }, "Picture");
+  const picture = h("button", { type: "button", class: "quiet picture-button", on: { click: () => file.click() } }, "Picture");
   const hint = h("span", { class: "hint faint" });
   const pictures = h("div", { class: "pictures", hidden: true });
   form.replaceChildren(waiting, h("div", { class: "entry" }, box, pictures, h("div", { class: "controls" }, picture, file, modes, hint, stop, send)));

@@ -113,7 +113,7 @@ function callView(i, app) {
   let drawnDetail = null, drawnWhole = "";
 
   const update = () => {
-    const c = content(i), state = callState(i);
+    const c = content(i), state = callState(i, app);
     el.dataset.state = state;
     text(name, named(c.name ?? "call"));
     text(title, named(i.title || argumentLine(c)));
@@ -124,10 +124,12 @@ function callView(i, app) {
     text(cancel, i.cancel ? "Cancelling" : "Cancel");
     const out = terminal(tail(c.output ?? "", 20_000));
     const drawn = drawEdits(c);
-    text(peek, d.isOpen() || drawn ? "" : lastLines(out));
+    // What a command says is news; what was read well is not.
+    const news = c.name === "shell" || i.status !== "completed";
+    text(peek, d.isOpen() || drawn || !news ? "" : lastLines(out));
     show(peek, peek.textContent !== "");
     if (d.isOpen()) drawWhole(c);
-    text(asked, app.approvalsOf(i).map((a) => `Asked, ${approvalWords(a)}`).join(". "));
+    text(asked, app.approvalsOf(i).filter((a) => a.ended).map((a) => `Asked, ${approvalWords(a)}`).join(". "));
     show(asked, asked.textContent !== "");
     drawLeft(c);
     text(ending, endingWords(i));
@@ -171,14 +173,16 @@ function callView(i, app) {
 }
 
 /** One word for what a call does or how it ended. */
-function callState(i) {
+function callState(i, app) {
   if (i.status !== "open") return i.status;
-  return i.started ? "running" : i.ready ? "waiting" : "arguments";
+  if (i.started) return "running";
+  if (!i.ready) return "arguments";
+  return app.approvalsOf(i).some((a) => !a.ended) ? "asks" : "waiting";
 }
 
 function statusWords(i, state, c) {
   if (state === "failed" && c.exit_code) return `exit code ${c.exit_code}`;
-  return { running: "running", waiting: "waiting", arguments: "is being written", completed: "", failed: "failed", aborted: "cut" }[state] ?? state;
+  return { running: "running", waiting: "waiting", asks: "asks", arguments: "is being written", completed: "", failed: "failed", aborted: "cut" }[state] ?? state;
 }
 
 function endingWords(i) {

@@ -10,9 +10,6 @@ export function jobsView(button, panel, app) {
   const list = h("ul", null);
   panel.replaceChildren(h("h2", null, "Jobs"), list);
   button.addEventListener("click", () => set(panel.hidden));
-  panel.addEventListener("keydown", (e) => {
-    if (e.key === "Escape") { e.stopPropagation(); set(false); button.focus(); }
-  });
   const set = (on) => {
     show(panel, on);
     button.setAttribute("aria-expanded", String(on));
@@ -39,6 +36,11 @@ export function jobsView(button, panel, app) {
       for (const id of rows.keys()) if (!known.has(id)) rows.delete(id);
       arrange(list, all.toReversed().map((j) => rows.get(j.job).el));
     },
-    close: () => set(false),
+    /** Closes the list, and says whether it was open. */
+    close() {
+      const was = !panel.hidden;
+      set(false);
+      return was;
+    },
   };
 }

@@ -273,10 +273,19 @@ const drawer = (on) => {
   $("menu").setAttribute("aria-expanded", String(on));
   if (on) ($("session-list").querySelector("[aria-current]") ?? $("new")).focus();
 };
+/** On a narrow screen the session's tools are behind a button. */
+const tools = (on) => {
+  document.body.classList.toggle("tools", on);
+  $("more").setAttribute("aria-expanded", String(on));
+};
 const closeDrawer = () => drawer(false);
 
 function escape() {
-  if (document.body.classList.contains("drawer")) { closeDrawer(); $("menu").focus(); } else session?.interrupt();
+  // What lies on top goes first: nobody means the turn then.
+  if (document.body.classList.contains("drawer")) { closeDrawer(); $("menu").focus(); }
+  else if (document.body.classList.contains("tools")) { tools(false); $("more").focus(); }
+  else if (jobs.close()) $("jobs-button").focus();
+  else session?.interrupt();
 }
 
 function neighbour(by) {
@@ -307,6 +316,8 @@ document.addEventListener("keydown", (e) => {
 });
 
 $("menu").addEventListener("click", () => drawer(!document.body.classList.contains("drawer")));
+$("more").addEventListener("click", () => tools(!document.body.classList.contains("tools")));
+document.addEventListener("click", (e) => { if (e.target.id !== "more") tools(false); });
 $("shade").addEventListener("click", closeDrawer);
 $("new").addEventListener("click", create);
 $("skip").addEventListener("click", () => composer.focus());

@@ -165,7 +165,7 @@ function block(lines, depth) {
   }
   if (isTable(lines, 0)) return table(lines);
   if (/^ {4}/.test(first)) return { t: "code", lang: "", text: lines.map((l) => l.slice(4)).join("\n") };
-  return { t: "p", c: inline(lines.map((l, n) => n ? l.trimStart() : l.trim()).join("\n").trimEnd()) };
+  return { t: "p", c: inline(lines.map((l) => l.trimStart()).join("\n").trimEnd()) };
 }
 
 function list(lines, depth) {

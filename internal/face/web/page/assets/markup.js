@@ -100,7 +100,7 @@ export function diffBlock(diff) {
   const number = (n) => n === undefined ? "" : String(n);
   const rows = lines.slice(0, MOST_LINES).filter((l) => l.kind !== "head" || l.text.startsWith("\\") || !/^(?:---|\+\+\+) /.test(l.text)).map((l) =>
     h("div", { class: `line ${l.kind}` },
-      h("span", { class: "number", "aria-hidden": "true" }, number(l.old ?? l.new)),
+      h("span", { class: "number", "aria-hidden": "true" }, number(l.new ?? l.old)),
       h("span", { class: "sign" }, sign[l.kind]),
       h("span", { class: "text" }, named(l.text))));
   if (lines.length > MOST_LINES) rows.push(h("div", { class: "line head" }, `${lines.length - MOST_LINES} more lines`));

@@ -48,7 +48,7 @@ function imageElement(image) {
 }
 
 function turnView(t) {
-  const who = (i) => i.by && i.by !== "user" ? `from ${named(i.by)}` : "";
+  const who = (i) => i.by && i.by !== "user" && i.by !== "web" ? `from ${named(i.by)}` : "";
   const el = h("div", { class: "turn-head" }, h("h2", { class: "unseen" }, "Turn"), t.inputs.map((i) => promptView(i, who(i))));
   return { el, update() {} };
 }
@@ -134,7 +134,7 @@ function sessionView(e) {
   const d = e.data ?? {};
   let words = "";
   if (e.kind === "session.opened") {
-    words = `Opened${d.face ? ` by ${d.face}` : ""}${d.permission ? `, permission ${d.permission}` : ""}`;
+    words = [`Opened${d.face ? ` by ${d.face}` : ""}`, d.permission && `permission ${d.permission}`].filter(Boolean).join(" \u00b7 ");
   } else if (e.kind === "session.recovered") {
     words = `Recovered: ${d.message || "the last writer died"}${d.ended ? `; ${count(d.ended, "thing")} had to be ended` : ""}${d.kept ? `; the damaged part is kept in ${d.kept}` : ""}`;
   } else {
@@ -142,7 +142,7 @@ function sessionView(e) {
   }
   const at = new Date(e.at);
   const el = h("div", { class: `session-row ${e.kind.split(".")[1]}` },
-    h("p", null, named(words), " ", h("time", { datetime: e.at, class: "faint" }, at.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" }))),
+    h("p", null, named(words), " \u00b7 ", h("time", { datetime: e.at, class: "faint" }, at.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" }))),
     (d.notes ?? []).map((n) => h("p", { class: "faint" }, named(n))));
   toggle(el, "loud", e.kind === "session.recovered");
   return { el, update() {} };

@@ -8,6 +8,8 @@ import { causeWords, count, duration, errorWords, short, tick } from "./words.js
 import { named } from "./visible.js";
 
 const ROW = 18, GAP = 5, TOP = 2, AXIS = 16, MOST_LANES = 8;
+/** Room at the end, so that a mark there is not cut off. */
+const END = 8;
 
 let figures = 0; // ids of patterns are unique in the document
 
@@ -51,7 +53,7 @@ export function timelineView(onPick) {
     const more = pic.calls.length - lanes.length;
     const height = TOP + (1 + lanes.length) * (ROW + GAP) + AXIS;
     const length = Math.max(pic.to - pic.from, 100);
-    const x = (at) => (Math.min(Math.max(at, pic.from), pic.to) - pic.from) / length * (width - 1);
+    const x = (at) => (Math.min(Math.max(at, pic.from), pic.to) - pic.from) / length * (width - END);
     bars = [];
     const parts = [patterns(hatch)];
     parts.push(axis(length, x, pic.from, height));
@@ -77,7 +79,8 @@ export function timelineView(onPick) {
     };
     for (const s of list) {
       if (s.kind === "ready" && !s.end) continue;
-      const left = x(s.from), right = Math.max(x(s.to), left + 1.5);
+      // What failed or was cut is seen however short it was.
+      const left = x(s.from), right = Math.max(x(s.to), left + (s.end && s.end !== "completed" ? 8 : 1.5));
       bars.push({ span: s, left, right, y });
       if (right - left <= 2 && (!s.end || s.end === "completed")) {
         if (many && left <= many.to + 1) { many.to = right; continue; }
@@ -95,20 +98,22 @@ export function timelineView(onPick) {
   function bar(s, left, right, y) {
     const thin = s.kind === "retry" || s.kind === "first" || s.kind === "silent" || s.kind === "ready";
     const torn = s.end === "aborted";
-    const shape = outline(left, right, y + (thin ? 5 : 2), thin ? ROW - 10 : ROW - 4, torn);
+    const low = thin && s.end !== "failed";
+    const shape = s.kind === "retry" ? `M${left + 2} ${y + ROW / 2}H${Math.max(right - 2, left + 3)}` : outline(left, right, y + (low ? 5 : 2), low ? ROW - 10 : ROW - 4, torn);
     const g = svg("g", { class: `span ${s.kind} ${s.end || (s.to >= pic.to && !turn.cause ? "open" : "part")}` });
     g.append(svg("path", { class: "bar", d: shape, fill: s.kind === "ask" || s.kind === "silent" ? `url(#${hatch})` : undefined }));
     const room = right - left - (s.end === "failed" ? 20 : 10);
-    const words = label(s, turn);
+    const words = label(s, turn) + (torn ? " \u00b7 cut" : "");
+    if (torn && right - left >= 8) g.append(svg("path", { class: "tear", d: tear(right, y + (low ? 5 : 2), low ? ROW - 10 : ROW - 4) }));
     if (words && !thin && room >= words.length * 6.4) g.append(svg("text", { class: "label", x: left + 6, y: y + 13 }, words));
     else if (words && !thin && room > 40) g.append(svg("text", { class: "label", x: left + 6, y: y + 13 }, `${words.slice(0, Math.floor(room / 6.4) - 1)}\u2026`));
     if (thin && s.kind !== "ready" && right - left > 90) {
       const what = { first: "waiting", silent: "silent", retry: "retry in" }[s.kind];
       g.append(svg("text", { class: "label over", x: (left + right) / 2, y: y + 13, "text-anchor": "middle" }, `${what} ${duration(s.to - s.from)}`));
     }
-    if (s.end === "failed") {
-      const cx = Math.max(left + 5, right - 8), cy = y + ROW / 2;
-      g.append(svg("path", { class: "cross", d: `M${cx - 3.5} ${cy - 3.5}l7 7m0 -7l-7 7` }));
+    if (s.end === "failed" && s.kind !== "retry") {
+      const cx = Math.max(left + 4, right - 8), cy = y + ROW / 2;
+      g.append(svg("path", { class: "cross", d: `M${cx - 2.5} ${cy - 2.5}l5 5m0 -5l-5 5` }));
     }
     return g;
   }
@@ -182,9 +187,14 @@ export function timelineView(onPick) {
 /** A bar's outline; a torn one has a ragged right edge. */
 function outline(left, right, y, height, torn) {
   const w = Math.max(right - left, 1.5), r = Math.min(3, w / 2, height / 2);
-  if (!torn || w < 6) return `M${left + r} ${y}h${w - 2 * r}q${r} 0 ${r} ${r}v${height - 2 * r}q0 ${r} ${-r} ${r}h${-(w - 2 * r)}q${-r} 0 ${-r} ${-r}v${-(height - 2 * r)}q0 ${-r} ${r} ${-r}z`;
+  if (!torn || w < 8) return `M${left + r} ${y}h${w - 2 * r}q${r} 0 ${r} ${r}v${height - 2 * r}q0 ${r} ${-r} ${r}h${-(w - 2 * r)}q${-r} 0 ${-r} ${-r}v${-(height - 2 * r)}q0 ${-r} ${r} ${-r}z`;
+  return `${tear(right, y, height)}H${left + r}q${-r} 0 ${-r} ${-r}v${-(height - 2 * r)}q0 ${-r} ${r} ${-r}H${right}z`;
+}
+
+/** A ragged edge. */
+function tear(right, y, height) {
   const q = height / 4;
-  return `M${left + r} ${y}H${right}l-4 ${q}l4 ${q}l-4 ${q}l4 ${q}H${left + r}q${-r} 0 ${-r} ${-r}v${-(height - 2 * r)}q0 ${-r} ${r} ${-r}z`;
+  return `M${right} ${y}l-5 ${q}l5 ${q}l-5 ${q}l5 ${q}`;
 }
 
 function patterns(id) {
@@ -197,9 +207,9 @@ function patterns(id) {
 /** What stands in a bar. */
 function label(s, turn) {
   if (s.kind === "stream") return "model";
-  if (s.kind === "ask") return "asks";
   const i = turn.itemById.get(s.of);
-  return i ? named(i.content.name ?? "tool") : "";
+  if (!i) return "";
+  return s.kind === "ask" ? `${named(i.content.name ?? "tool")} asks` : named(i.content.name ?? "tool");
 }
 
 /** One span in words. */

@@ -17,7 +17,7 @@ export function transcriptView(scroller, app) {
   scroller.replaceChildren(column);
   scroller.after(latest);
   let blocks = [], blockOf = new Map(), byElement = new Map(), dirty = new Set();
-  let stuck = true, running = null; // the foot of the turn that runs: {turn, view}
+  let stuck = true, lastTop = 0, running = null; // the foot of the turn that runs: {turn, view}
 
   const nearby = new IntersectionObserver((entries) => keep(() => {
     for (const entry of entries) {
@@ -30,7 +30,10 @@ export function transcriptView(scroller, app) {
   sized.observe(scroller);
   scroller.addEventListener("scroll", () => {
     const rest = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
-    setStuck(rest < 8 || stuck && rest < 32);
+    // Only moving up leaves the end: what is around may grow at any time.
+    if (rest < 8) setStuck(true);
+    else if (scroller.scrollTop < lastTop - 1) setStuck(false);
+    lastTop = scroller.scrollTop;
   }, { passive: true });
   scroller.addEventListener("wheel", (e) => { if (e.deltaY < 0 && scroller.scrollTop > 0 && scroller.scrollHeight > scroller.clientHeight) setStuck(false); }, { passive: true });
 
@@ -41,6 +44,7 @@ export function transcriptView(scroller, app) {
 
   function pin() {
     scroller.scrollTop = scroller.scrollHeight;
+    lastTop = scroller.scrollTop;
   }
 
   /** Runs f, which changes the transcript, without moving what is looked at. */

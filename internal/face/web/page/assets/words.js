@@ -68,7 +68,8 @@ export function causeWords(cause) {
 /** A failure in one line. */
 export function errorWords(error) {
   if (!error) return "";
-  const what = [error.kind?.replaceAll("_", " "), error.status].filter(Boolean).join(" ");
+  // Most messages say the status themselves.
+  const what = [error.kind?.replaceAll("_", " "), error.status].filter((w) => w && !error.message?.includes(w)).join(" ");
   return what && error.message ? `${what}: ${error.message}` : what || error.message || error.name;
 }
 
@@ -79,7 +80,8 @@ export function effectsWords(value) {
 /** How a turn ended, as a heading. */
 export function turnWords(turn) {
   const c = turn.cause;
-  if (!c) return turn.interrupt ? "Interrupting" : "Running";
+  if (!c && turn.interrupt) return "Interrupting";
+  if (!c) return turn.approvals.some((a) => !a.ended) ? "Waiting for you" : "Running";
   if (c.outcome === "completed") return "Completed";
   if (c.outcome === "failed") return "Failed";
   const words = causeWords(c);

@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { emptyState, fold } from "../assets/fold.js";
+import { picture, sums, ticks } from "../assets/timing.js";
+import { Film } from "../e2e/fake.mjs";
+import { cutShort, harbor, underWay } from "../e2e/films.mjs";
+
+const film = (...scenes) => {
+  const f = new Film(null, "s1");
+  for (const scene of scenes) scene(f);
+  return f.log.reduce(fold, emptyState());
+};
+const spans = (list, from) => list.map((s) => `${s.kind} ${((s.from - from) / 1000).toFixed(1)}-${((s.to - from) / 1000).toFixed(1)} ${s.end}`.trim());
+
+test("a turn with a failed attempt, a retry, a silence and calls side by side", () => {
+  const [t] = film(harbor).turns;
+  const p = picture(t, 0);
+  assert.deepEqual(spans(p.model, p.from).slice(0, 4), ["first 0.0-1.9 failed", "retry 1.9-5.9", "first 5.9-7.2", "stream 7.2-8.7 completed"]);
+  assert.ok(p.model.some((s) => s.kind === "silent" && s.to - s.from === 7400));
+  assert.equal(p.calls.length, 3, "three calls ran side by side");
+  assert.deepEqual(p.calls.flat().map((s) => s.kind + s.end).sort(), ["ask", "runcompleted", "runcompleted", "runcompleted", "runfailed"]);
+  const total = Object.values(p.sums).reduce((a, b) => a + b);
+  assert.equal(total, t.endedAt - t.startedAt, "the sums are the whole");
+  assert.equal(p.sums.retry, 4000);
+  assert.equal(p.sums.ask, 5200);
+  assert.equal(p.sums.silent, 7400);
+});
+
+test("an interrupt has a mark, and shows what it cut", () => {
+  const t = film(harbor, cutShort).turns[1];
+  const p = picture(t, 0);
+  assert.deepEqual(p.marks.map((m) => m.kind), ["interrupted"]);
+  assert.deepEqual(p.calls.flat().map((s) => s.end).sort(), ["aborted", "completed"]);
+});
+
+test("a turn that runs ends now", () => {
+  const s = film(underWay), t = s.turns[0];
+  const p = picture(t, t.startedAt + 60_000);
+  assert.equal(p.to - p.from, 60_000);
+  assert.deepEqual(p.calls.flat().map((x) => [x.kind, x.end, x.to === p.to]), [["run", "", true], ["ask", "", true]]);
+});
+
+test("overlapping spans count once, by what matters more", () => {
+  const rows = [[{ kind: "stream", from: 0, to: 10 }], [{ kind: "run", from: 5, to: 20 }], [{ kind: "ask", from: 8, to: 30 }]];
+  const s = sums(0, 40, rows);
+  assert.deepEqual([s.stream, s.run, s.ask, s.rest], [5, 15, 10, 10]);
+});
+
+test("ticks are round and few", () => {
+  for (const length of [0, 1, 99, 1234, 40_000, 61_000, 3.6e6, 9e7, 1e10]) {
+    for (const most of [2, 5, 12]) {
+      const list = ticks(length, most);
+      assert.ok(list.length <= most + 1 && list[0] === 0, `${length} in ${most}: ${list}`);
+    }
+  }
+});
