@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -163,15 +164,11 @@ func (a *act) reader() {
 			a.deeds = append(a.deeds, d)
 		}
 	case "glob":
-		base, _ := doublestar.SplitPattern(slashed(a.Pattern))
-		if strings.HasPrefix(base, "/") {
-			a.Path = ""
+		base, _ := doublestar.SplitPattern(path.Clean(slashed(a.Pattern)))
+		if !strings.HasPrefix(base, "/") && a.Path != "" {
+			base = a.Path + "/" + base
 		}
-		a.paths(looks, strings.TrimPrefix(a.Path+"/"+base, "/"))
-		if strings.HasPrefix(base, "/") {
-			a.deeds = nil
-			a.paths(looks, base)
-		}
+		a.paths(looks, base)
 	default:
 		a.paths(looks, a.Path)
 	}

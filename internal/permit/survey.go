@@ -1,7 +1,6 @@
 package permit
 
 import (
-	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -38,6 +37,8 @@ func look(file *syntax.File) survey {
 				v.sets(iter.Name.Value, iter.Items...)
 				v.numeric = v.numeric && iter.InPos.IsValid()
 			}
+		case *syntax.CStyleLoop:
+			v.counts(n)
 		case *syntax.Assign:
 			v.assigned(n)
 		case *syntax.CallExpr:
@@ -60,6 +61,20 @@ func (v *survey) assigned(n *syntax.Assign) {
 	case n.Value != nil:
 		v.sets(n.Name.Value, n.Value)
 	}
+}
+
+// counts notes the variables of a loop that counts: they are numbers.
+func (v *survey) counts(n *syntax.CStyleLoop) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		if assign, ok := n.(*syntax.BinaryArithm); ok {
+			if w, ok := assign.X.(*syntax.Word); ok {
+				if _, set := v.own[w.Lit()]; !set {
+					v.own[w.Lit()] = true
+				}
+			}
+		}
+		return true
+	})
 }
 
 // sets notes what a variable is set to.
@@ -88,19 +103,35 @@ func isNumber(w *syntax.Word) bool {
 
 // setter notes commands that set variables, or take functions away.
 func (v *survey) setter(n *syntax.CallExpr) {
-	if len(n.Args) == 0 {
-		return
-	}
 	for i, arg := range n.Args {
-		name := arg.Lit()
-		if _, set := v.own[name]; i > 0 && n.Args[0].Lit() == "read" && !set {
-			v.own[name] = true // what is read is judged where it comes from
+		w := word{}
+		if static(arg.Parts) {
+			w = (&script{}).staticWord(arg)
 		}
-		if slices.Contains([]string{"read", "mapfile", "readarray", "printf", "getopts", "eval", "source", ".", "set"}, name) || !static(arg.Parts) && arg == n.Args[0] {
+		if i == 0 && !w.definite() {
+			v.numeric = false
+			clear(v.functions)
+		}
+		switch w.text {
+		case "eval", "source", ".", "trap", "unset", "enable":
+			v.numeric = false
+			clear(v.functions)
+		case "read":
+			v.numeric = false
+			v.reads(n.Args[i+1:])
+			return
+		case "mapfile", "readarray", "printf", "getopts", "set", "wait", "declare", "typeset", "local", "export":
 			v.numeric = false
 		}
-		if name == "unset" || name == "-f" {
-			clear(v.functions)
+	}
+}
+
+// reads notes the variables of read: what they get is judged where it comes
+// from.
+func (v *survey) reads(args []*syntax.Word) {
+	for _, arg := range args {
+		if _, set := v.own[arg.Lit()]; !set {
+			v.own[arg.Lit()] = true
 		}
 	}
 }
