@@ -55,7 +55,7 @@ func (s *stream) chatItem(i int, complete *int) bool {
 	delta, text := object{"content": textMark}, it.Text
 	switch {
 	case it.Reasoning != "" && s.quirks[FaultReasoningDetails]:
-		return s.chatDetails(it, complete)
+		return s.chatDetails(i, complete)
 	case it.Reasoning != "" && s.quirks[FaultReasoningField]:
 		delta, text = object{"reasoning": textMark}, it.Reasoning
 	case it.Reasoning != "":
@@ -77,9 +77,10 @@ func (s *stream) chatItem(i int, complete *int) bool {
 
 // chatDetails sends reasoning as OpenRouter does: in two fields, the second
 // with a signature at the end.
-func (s *stream) chatDetails(it Item, complete *int) bool {
+func (s *stream) chatDetails(i int, complete *int) bool {
+	it := s.Items[i]
 	detail := func(text string) object {
-		return object{"type": "reasoning.text", "text": text, "format": "unknown", "index": 0}
+		return object{"type": "reasoning.text", "text": text, "format": "unknown", "index": i}
 	}
 	for k, chunk := range it.chunks(it.Reasoning) {
 		f := frame{delta: true, start: k == 0, call: *complete}

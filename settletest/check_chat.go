@@ -38,6 +38,7 @@ type chatMessage struct {
 	} `json:"tool_calls"`
 	Refusal string `json:"refusal"`
 	Details []struct {
+		Index     int     `json:"index"`
 		Type      string  `json:"type"`
 		Text      string  `json:"text"`
 		Signature *string `json:"signature"`
@@ -167,20 +168,20 @@ func (s *Server) checkChatContent(m chatMessage, at string) *apiError {
 
 // checkDetails wants OpenRouter's reasoning_details as they came.
 func checkDetails(m chatMessage, i int) *apiError {
-	var said, sig string
-	found := false
+	said, signed := map[int]string{}, map[int]string{} // by index
 	for _, d := range m.Details {
 		if d.Type != "reasoning.text" {
 			continue
 		}
-		found = true
-		said += d.Text
+		said[d.Index] += d.Text
 		if d.Signature != nil {
-			sig = *d.Signature
+			signed[d.Index] = *d.Signature
 		}
 	}
-	if found && sig != signature(said) {
-		return invalid("messages.%d.content.0: Invalid `signature` in `thinking` block", i)
+	for index, text := range said {
+		if signed[index] != signature(text) {
+			return invalid("messages.%d.content.0: Invalid `signature` in `thinking` block", i)
+		}
 	}
 	return nil
 }
