@@ -22,7 +22,7 @@ export function composerView(form, app) {
   const modes = h("div", { class: "modes", role: "radiogroup", "aria-label": "While a turn runs", hidden: true }, radios);
   const send = h("button", { type: "submit", class: "primary" }, "Send");
   const stop = h("button", { type: "button", class: "stop", hidden: true, on: { click: () => app.interrupt() } }, "Interrupt");
-  const file = h("input", { type: "file", class: "unseen", tabindex: "-1", "aria-hidden": "true", on: { change: () => { attach([...file.files]); file.value = ""; } } });
+  const file = h("input", { type: "file", hidden: true, on: { change: () => { attach([...file.files]); file.value = ""; } } });
   file.accept = TYPES.join(",");
   file.multiple = true;
   const picture = h("button", { type: "button", class: "quiet picture-button", on: { click: () => file.click() } }, "Picture");

@@ -11,6 +11,9 @@ const FIRST_DELAY = 250, MOST_DELAY = 8000;
 /** How long events are taken in before the browser may draw and answer. */
 const SLICE = 12;
 
+/** Lets the browser draw and answer. */
+const breath = () => globalThis.scheduler?.yield?.() ?? new Promise((r) => { setTimeout(r); });
+
 /**
  * Calls on.event(event) for each event after the cursor, on.resync() when the
  * server does not know the cursor, on.closed() when the session is closed,
@@ -56,7 +59,7 @@ export function readEvents(id, after, on) {
         take(e);
         if (stopped || ended) return;
         if (performance.now() - since > SLICE) {
-          await new Promise((r) => { setTimeout(r); });
+          await breath();
           alive();
           since = performance.now();
         }

@@ -1,0 +1,515 @@
+// The page in a browser, against films.
+
+import assert from "node:assert/strict";
+import test, { after, before } from "node:test";
+import { launch, open } from "./browser.mjs";
+import { fakeServer } from "./fake.mjs";
+import { cutShort, detail, harbor, underWay } from "./films.mjs";
+
+let browser, fake, made = 0;
+before(async () => { browser = await launch(); fake = await fakeServer(); });
+after(async () => { await browser?.close(); await fake?.stop(); });
+
+/** Runs f with a film and a page that shows it. */
+function scene(name, f, { options, prepare } = {}) {
+  test(name, async () => {
+    const film = fake.film(`s-${++made}`);
+    prepare?.(film);
+    const opened = await open(browser, `${fake.url}#/s/${film.id}`, options);
+    const { page } = opened;
+    try {
+      await page.waitForSelector(`body[data-shown="${film.id}"]`);
+      const row = (key) => page.locator(`[data-key="${key}"]`);
+      const sent = (method, tail) => fake.requests.filter((r) => r.method === method && r.path.startsWith(`/api/sessions/${film.id}`) && r.path.includes(tail));
+      await f({ ...opened, film, row, sent, text: (key) => row(key).innerText() });
+      opened.check();
+    } finally {
+      await opened.context.close();
+    }
+  });
+}
+
+const until = async (f, what) => {
+  for (let n = 0; n < 400; n++) {
+    if (await f()) return;
+    await new Promise((r) => { setTimeout(r, 25); });
+  }
+  throw new Error(`never: ${what}`);
+};
+
+/** Answers the next input with a turn that has begun to speak. */
+const begins = (film) => new Promise((done) => {
+  film.on.input = (body) => {
+    film.on.input = null;
+    film.turn("", [...film.state.waiting.filter((i) => i.held).map((i) => i.id), body.input]);
+    film.attempt();
+    done(body);
+  };
+});
+
+scene("a prompt is sent, streams and completes", async ({ page, film, row, text }) => {
+  const begun = begins(film);
+  await page.fill("#box", "Say\nsomething");
+  await page.keyboard.press("Enter");
+  const body = await begun;
+  assert.equal(body.text, "Say\nsomething");
+  await row("turn t000001").waitFor();
+  assert.equal(await page.inputValue("#box"), "");
+  const m = film.start("message");
+  for (const [piece, want] of [["Hello **wor", "Hello **wor"], ["ld**!\n\n- o", "Hello world!\no"], ["ne\n- two\n", "Hello world!\none\ntwo"]]) {
+    film.delta(m, piece);
+    await until(async () => (await text("item i000001")).replace(/\n+/g, "\n").trim() === want, want);
+  }
+  assert.equal(await page.locator("#state").innerText(), "running");
+  film.end(m);
+  film.attemptEnds();
+  film.completes();
+  await row("end t000001").waitFor();
+  assert.match(await text("end t000001"), /Completed/);
+  assert.ok(await row("end t000001").locator("svg .stream").count() > 0, "the picture shows the model");
+  await until(async () => await page.locator("#state").innerText() === "idle", "idle");
+});
+
+scene("an empty message is not sent; Shift Enter makes a line", async ({ page, sent }) => {
+  await page.locator("#box").focus();
+  await page.keyboard.press("Enter");
+  await page.keyboard.type("  ");
+  await page.keyboard.press("Enter");
+  await page.keyboard.type("a");
+  await page.keyboard.press("Shift+Enter");
+  await page.keyboard.type("b");
+  assert.equal(await page.inputValue("#box"), "  a\nb");
+  assert.equal(sent("POST", "/inputs").length, 0);
+});
+
+scene("approving, denying with words, and being late", async ({ page, film, row, sent }) => {
+  film.turn("Edit");
+  film.attempt();
+  const [one, two, three] = [1, 2, 3].map(() => film.ready("edit", { path: "lock.go" }));
+  const p1 = film.asks(one, { tool: "edit", title: "lock.go", why: "the policy is ask", detail });
+  film.asks(two, { tool: "edit", title: "second" });
+  const p3 = film.asks(three, { tool: "edit", title: "third" });
+  await page.waitForSelector(".approval >> nth=2");
+  assert.equal(await page.evaluate(() => document.activeElement.closest(".approval")), null, "a card takes no focus");
+  const card = page.locator(`[data-approval="${p1}"]`);
+  assert.match(await card.innerText(), /asks to run[\s\S]*the policy is ask[\s\S]*\+5/);
+  assert.equal(await card.locator(".diff .add").count(), 5);
+  await card.getByRole("button", { name: "Approve", exact: true }).click();
+  await card.waitFor({ state: "detached" });
+  assert.deepEqual(sent("POST", `/approvals/${p1}`)[0].body, { verdict: "approved" });
+
+  const second = page.locator(".approval").first();
+  await second.getByRole("button", { name: "Deny" }).click();
+  await page.keyboard.type("rather not");
+  await page.keyboard.press("Enter");
+  await until(async () => await page.locator(".approval").count() === 1, "one is left");
+  assert.deepEqual(sent("POST", "/approvals/p000002")[0].body, { verdict: "denied", message: "rather not" });
+  film.end(two, { status: "failed", output: "denied" });
+  await row(`item ${two}`).getByText("denied by web").waitFor();
+
+  // Somebody else answers while this page is about to: it is told so, and nothing runs.
+  film.on.approval = () => assert.fail("a late answer counted");
+  for (const r of film.readers) r.cork();
+  film.answered(p3, "denied", {}, "api");
+  await page.locator(".approval").getByRole("button", { name: "Approve for session" }).click();
+  await page.getByText("Somebody was first: denied").waitFor();
+  for (const r of film.readers) r.uncork();
+  await until(async () => await page.locator(".approval").count() === 0, "the card goes");
+});
+
+scene("an interrupt cuts, holds what waits, and the next message takes it along", async ({ page, film, row, sent, text }) => {
+  const { run } = underWay(film);
+  await page.waitForSelector(".approval");
+  assert.match(await page.locator(".waiting").innerText(), /Queued\s+Then tag it/);
+  let answer;
+  film.on.interrupt = (body) => new Promise((done) => { answer = () => done(body.hurry ? {} : film.interrupted()); });
+  await page.getByRole("button", { name: "Interrupt", exact: true }).click();
+  await page.getByRole("button", { name: "Hurry" }).waitFor();
+  answer();
+  await row("end t000001").waitFor();
+  assert.match(await text("end t000001"), /Interrupted by web/);
+  assert.match(await text(`item ${run}`), /Cut: interrupted by web; effects partial/);
+  assert.ok(await row("end t000001").locator("svg .mark.interrupted").count() === 1, "the picture shows when");
+  assert.ok(await row("end t000001").locator("svg .aborted").count() >= 1, "the picture shows what was cut");
+  assert.equal(await page.locator(".approval").count(), 0, "the approval died with its turn");
+  await page.locator(".waiting .held").waitFor();
+  assert.match(await page.locator(".hint").innerText(), /held goes along/);
+  assert.equal(sent("POST", "/interrupt").length, 1);
+
+  const begun = begins(film);
+  await page.fill("#box", "Go on");
+  await page.keyboard.press("Enter");
+  await begun;
+  await row("turn t000002").waitFor();
+  assert.match(await text("turn t000002"), /Then tag it[\s\S]*Go on/);
+});
+
+scene("Esc interrupts; a second time it hurries", async ({ page, film, row, sent }) => {
+  underWay(film);
+  await page.waitForSelector(".approval");
+  let done;
+  film.on.interrupt = (body) => body.hurry ? (done(film.interrupted()), {}) : new Promise((r) => { done = r; });
+  await page.locator("#box").focus();
+  await page.keyboard.press("Escape");
+  await until(() => sent("POST", "/interrupt").length === 1, "the first");
+  await page.keyboard.press("Escape");
+  await row("end t000001").waitFor();
+  assert.deepEqual(sent("POST", "/interrupt").map((r) => r.body), [{}, { hurry: true }]);
+});
+
+scene("what waits can be edited and dropped", async ({ page, film, sent }) => {
+  underWay(film);
+  film.input("And then?");
+  await page.waitForSelector(".waiting li >> nth=1");
+  await page.getByRole("button", { name: "Edit: Then tag it" }).click();
+  await until(async () => await page.inputValue("#box") === "Then tag it as v0.4.0.", "the text is in the box");
+  await page.getByRole("button", { name: "Drop: And then?" }).click();
+  await until(async () => !await page.locator(".waiting").isVisible(), "nothing waits");
+  assert.deepEqual(sent("DELETE", "/inputs/").map((r) => r.path.split("/").pop()), ["n000002", "n000003"]);
+  // What was taken back is not lost with the page.
+  await page.reload();
+  await until(async () => await page.inputValue("#box") === "Then tag it as v0.4.0.", "the draft");
+});
+
+scene("an input that has started cannot be taken back, and stays", async ({ page, film }) => {
+  underWay(film);
+  await page.getByRole("button", { name: "Drop: Then" }).waitFor();
+  for (const r of film.readers) r.cork();
+  film.interrupted();
+  film.turn("", ["n000002"]);
+  await page.getByRole("button", { name: "Drop: Then" }).click();
+  await page.getByText("Not taken back: the input does not wait").waitFor();
+  for (const r of film.readers) r.uncork();
+});
+
+scene("queue, steer and replace", async ({ page, film, sent }) => {
+  underWay(film);
+  await page.locator(".modes").waitFor();
+  for (const [n, mode] of ["Queue", "Steer", "Replace"].entries()) {
+    await page.getByRole("radio", { name: mode }).check({ force: true });
+    await page.fill("#box", `input ${n}`);
+    await page.locator("#composer .primary").click();
+    await until(() => sent("POST", "/inputs").length === n + 1, mode);
+  }
+  assert.deepEqual(sent("POST", "/inputs").map((r) => r.body.mode), ["queue", "steer", "replace"]);
+  await page.getByText("Steers", { exact: true }).waitFor();
+});
+
+scene("one call is cancelled alone; a job is killed", async ({ page, film, row, sent }) => {
+  const { run } = underWay(film);
+  film.on.cancel = (item) => film.end(item, { status: "aborted", effects: "partial", cause: { outcome: "aborted", reason: "interrupted", by: "web" } });
+  await row(`item ${run}`).getByRole("button", { name: "Cancel" }).click();
+  await row(`item ${run}`).getByText("Cut: interrupted by web").waitFor();
+  assert.equal(sent("POST", `/calls/${run}/cancel`).length, 1);
+  await page.getByRole("button", { name: "1 job" }).click();
+  await page.getByRole("button", { name: "Kill job j000001" }).click();
+  await page.getByText("killed, interrupted by web").waitFor();
+  // Esc closes what lies on top, and does not mean the turn.
+  await page.keyboard.press("Escape");
+  await page.locator("#jobs").waitFor({ state: "hidden" });
+  assert.equal(sent("POST", "/interrupt").length, 0);
+});
+
+scene("a reload in the middle of a turn shows the same, at once, and goes on", async ({ page, film, row, text }) => {
+  harbor(film);
+  film.at = null;
+  film.turn("More");
+  film.attempt();
+  const m = film.start("message");
+  film.delta(m, "Before the reload, ");
+  await row(`item ${m}`).getByText("Before the reload").waitFor();
+  // All but the foot, which counts seconds.
+  const said = () => page.locator("#scroller .blocks").innerText();
+  const before = await said();
+  await page.addInitScript(() => {
+    // What the transcript shows, frame by frame.
+    window.frames_ = [];
+    const look = () => {
+      const n = document.querySelectorAll(".row").length, s = document.getElementById("scroller");
+      if (n !== window.frames_.at(-1)?.[0]) window.frames_.push([n, s ? Math.round(s.scrollHeight - s.scrollTop - s.clientHeight) : 0]);
+      requestAnimationFrame(look);
+    };
+    requestAnimationFrame(look);
+  });
+  await page.reload();
+  await row(`item ${m}`).getByText("Before the reload").waitFor();
+  assert.equal(await said(), before);
+  film.delta(m, "and after it.");
+  await row(`item ${m}`).getByText("Before the reload, and after it.").waitFor();
+  const frames = await page.evaluate(() => window.frames_);
+  const counts = frames.map((f) => f[0]).filter((n) => n > 0);
+  assert.equal(counts.length, 1, `the transcript came in one piece, and stayed: ${JSON.stringify(frames)}`);
+  film.end(m);
+  film.attemptEnds();
+  film.completes();
+  await row("end t000002").waitFor();
+  assert.match(await text("end t000002"), /Completed/);
+});
+
+scene("a connection that breaks is made anew: no gap, no duplicate, no flicker", async ({ page, film, row, sent }) => {
+  film.turn("Count");
+  film.attempt();
+  const m = film.start("message");
+  film.delta(m, "0 ");
+  await row(`item ${m}`).waitFor();
+  await page.evaluate(() => { for (const el of document.querySelectorAll(".row")) el.mark = 1; });
+  for (let n = 1; n <= 40; n++) {
+    film.delta(m, `${n} `);
+    if (n % 10 === 0) {
+      const [reader] = film.readers;
+      fake.drop();
+      await until(() => film.readers.size === 1 && !film.readers.has(reader), "it came back");
+    }
+  }
+  const want = Array.from({ length: 41 }, (_, n) => n).join(" ");
+  await until(async () => (await row(`item ${m}`).innerText()).trim() === want, want);
+  assert.ok(await page.evaluate(() => [...document.querySelectorAll(".row")].every((el) => el.mark === 1)), "the same elements");
+  const again = sent("GET", "/events").slice(1);
+  assert.ok(again.length >= 4 && again.every((r) => Number(r.headers["last-event-id"]) > 0), "from the cursor on");
+});
+
+scene("offline and back: nothing that was written is lost, and it runs once", async ({ page, context, film, sent }) => {
+  await until(() => film.readers.size === 1, "a reader");
+  fake.down();
+  await context.setOffline(true);
+  await page.locator("#link").waitFor();
+  assert.match(await page.locator("#link").innerText(), /No connection/);
+  await page.fill("#box", "Written offline");
+  await page.keyboard.press("Enter");
+  await page.locator(".waiting .unsent").getByText("Not sent").waitFor();
+  // The transcript is still there.
+  await page.getByText("Opened by serve").waitFor();
+  await context.setOffline(false);
+  await page.locator("#link").waitFor();
+  fake.up();
+  await page.getByRole("button", { name: "Try now" }).click({ timeout: 2000 }).catch(() => {});
+  await until(() => film.state.waiting.length === 1, "the input arrived");
+  await page.getByText("Queued", { exact: true }).waitFor();
+  await page.locator("#link").waitFor({ state: "hidden" });
+  assert.equal(film.log.filter((e) => e.kind === "input.accepted").length, 1);
+  assert.equal(new Set(sent("POST", "/inputs").map((r) => r.body.input)).size, 1);
+  assert.equal(await page.evaluate((id) => localStorage.getItem(`settle.unsent.${id}`), film.id), null);
+});
+
+scene("what was not sent outlives a reload", async ({ page, film }) => {
+  await page.route("**/inputs", (route) => route.abort());
+  await page.fill("#box", "Keep me");
+  await page.keyboard.press("Enter");
+  await page.getByText("Not sent", { exact: true }).waitFor();
+  await page.unroute("**/inputs");
+  await page.reload();
+  await until(() => film.state.waiting.some((i) => i.text === "Keep me"), "it is sent after the reload");
+});
+
+scene("a refused input comes back into the box", async ({ page }) => {
+  await page.route("**/inputs", (route) => route.fulfill({ status: 413, contentType: "application/problem+json", body: JSON.stringify({ title: "too large", detail: "the input is too large" }) }));
+  await page.fill("#box", "Too much");
+  await page.keyboard.press("Enter");
+  await page.getByText("Not accepted: the input is too large").waitFor();
+  assert.equal(await page.inputValue("#box"), "Too much");
+});
+
+scene("a log that lost its end is read anew", async ({ page, film, row }) => {
+  film.turn("A");
+  film.attempt();
+  const m = film.say("Lost by the disk.");
+  await row(`item ${m}`).waitFor();
+  // The server comes back with less than this page has seen.
+  film.log.length = film.lines.length = 1;
+  const { Film } = await import("./fake.mjs");
+  Object.assign(film, { state: new Film(fake, film.id).state, counts: {}, attemptId: "" });
+  film.turn("B");
+  fake.drop();
+  await row("turn t000001").getByText("B", { exact: true }).waitFor();
+  assert.equal(await page.locator("#scroller").getByText("Lost by the disk.").count(), 0);
+});
+
+scene("a session that was closed is opened by sending", async ({ page, film, row }) => {
+  film.close();
+  await page.getByText("Closed", { exact: false }).first().waitFor();
+  await until(async () => await page.locator("#state").innerText() === "closed", "closed");
+  const begun = begins(film);
+  await page.fill("#box", "Again");
+  await page.keyboard.press("Enter");
+  await begun;
+  await row("turn t000001").waitFor();
+});
+
+scene("what a failed attempt had said is hidden, and can be seen", async ({ page, film, row, text }) => {
+  film.turn("Try");
+  film.attempt(1, 1);
+  const m = film.say("Half an answer", "message");
+  film.attemptEnds({ outcome: "failed", error: { name: "ProviderError", kind: "truncated", message: "the response was cut" }, retry_in_ms: 500, discarded: [m] });
+  film.attempt(1, 2);
+  const n = film.say("The whole answer");
+  await row(`item ${n}`).waitFor();
+  assert.equal(await row(`item ${m}`).isVisible(), false);
+  assert.match(await text("attempt a000001"), /Attempt 1 failed: truncated: the response was cut. Tried again after/);
+  await page.getByRole("button", { name: "Show what it had said (1 item)" }).click();
+  await row(`item ${m}`).waitFor({ state: "visible" });
+  film.attemptEnds({ outcome: "failed", error: { name: "TerminalRetryExhaustedError", message: "no more", attempt: 2, retry_limit: 1 } });
+  film.turnEnds("turn.failed", { error: { name: "TerminalRetryExhaustedError", kind: "truncated", message: "the response was cut", url: "https://api.example.com", body: "<html>", attempt: 2, retry_limit: 1 } });
+  await row("end t000001").waitFor();
+  assert.match(await text("end t000001"), /Failed[\s\S]*truncated: the response was cut[\s\S]*TerminalRetryExhaustedError[\s\S]*What was said and done is kept/);
+});
+
+scene("a reader who scrolled up is not moved while more comes", async ({ page, film, row }) => {
+  film.attempt(2, 1);
+  const m = film.start("message");
+  const box = page.locator("#scroller");
+  await box.hover();
+  await page.mouse.wheel(0, -900);
+  await page.locator(".latest").waitFor();
+  const place = () => page.evaluate(() => {
+    const rows = [...document.querySelectorAll("#scroller .row")], top = document.getElementById("scroller").getBoundingClientRect().top;
+    const el = rows.find((r) => !r.hidden && r.getBoundingClientRect().bottom > top + 5);
+    return [el.dataset.key, Math.round(el.getBoundingClientRect().top)];
+  });
+  const before = await place();
+  for (let n = 0; n < 30; n++) film.delta(m, `Line ${n} of more text that comes.\n\n`);
+  await row(`item ${m}`).getByText("Line 29").waitFor({ state: "attached" });
+  assert.deepEqual(await place(), before);
+  await page.locator(".latest").click();
+  await row(`item ${m}`).getByText("Line 29").waitFor();
+  for (let n = 30; n < 60; n++) film.delta(m, `Line ${n} of more text that comes.\n\n`);
+  await until(() => page.evaluate(() => {
+    const s = document.getElementById("scroller");
+    return s.innerText.includes("Line 59") && s.scrollHeight - s.scrollTop - s.clientHeight < 3;
+  }), "the end stays in sight");
+}, { prepare: (film) => {
+  film.turn("Write");
+  film.attempt();
+  for (let n = 0; n < 30; n++) film.say(`Paragraph ${n} of what was said before, long enough to fill a line or two of the window.`);
+  film.attemptEnds();
+} });
+
+test("sessions: the list, a new one, going from one to another, one that is not there", async () => {
+  const [a, b] = [fake.film("list-a"), fake.film("list-b")];
+  harbor(a);
+  b.at = null;
+  b.turn("Second session");
+  const { page, context, check } = await open(browser, fake.url);
+  await page.getByText("What is to be done?").waitFor();
+  await page.locator("#session-list").getByText("Second session").click();
+  await page.locator('[data-key="turn t000001"]').getByText("Second session").waitFor();
+  assert.equal(await page.locator("#session-list [aria-current]").innerText().then((s) => s.split("\n")[0]), "Second session");
+  await page.locator("#session-list").getByText("TestAcquire hangs").first().click();
+  await page.locator('[data-key="end t000001"]').waitFor();
+  assert.equal(await page.getByText("Second session").count(), 1, "only in the list");
+  await page.goBack();
+  await page.locator('[data-key="turn t000001"]').getByText("Second session").waitFor();
+  await page.getByRole("button", { name: "New session" }).click();
+  await page.getByText("What is to be done?").waitFor();
+  await page.goto(`${fake.url}#/s/missing`);
+  await page.getByText("There is no such session").waitFor();
+  // The last session is shown when the page is opened without one.
+  await page.goto(`${fake.url}#/s/list-b`);
+  await page.locator('[data-key="turn t000001"]').getByText("Second session").waitFor();
+  await page.goto("about:blank");
+  await page.goto(fake.url);
+  await page.locator('[data-key="turn t000001"]').getByText("Second session").waitFor();
+  check();
+  await context.close();
+});
+
+test("without the token it says what to do", async () => {
+  const { page, context } = await open(browser, "about:blank");
+  await page.route("**/api/**", (route) => route.fulfill({ status: 401, contentType: "application/problem+json", body: "{}" }));
+  await page.goto(`${fake.url}#/s/any`);
+  await page.getByText("This page needs its link").waitFor();
+  await context.close();
+});
+
+scene("by keyboard alone: send, approve, look, interrupt", async ({ page, film, row, sent }) => {
+  const begun = begins(film);
+  await page.keyboard.press("/");
+  await page.keyboard.type("Go");
+  await page.keyboard.press("Enter");
+  await begun;
+  const call = film.ready("shell", { command: "make" });
+  const p = film.asks(call, { tool: "shell", title: "make" });
+  await page.waitForSelector(".approval");
+  await page.keyboard.press("Alt+a");
+  await page.keyboard.press("a");
+  await until(() => sent("POST", `/approvals/${p}`).length === 1, "approved");
+  film.runs(call, "make");
+  film.delta(call, "cc -o harbor\n", "output");
+  await page.locator("#box").waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement.id), "box", "the focus did not fall into nothing");
+  // Leave the box, walk to the call, open it.
+  for (let n = 0; n < 3; n++) await page.keyboard.press("Shift+Tab");
+  await page.evaluate(() => document.activeElement.blur());
+  for (let n = 0; n < 3; n++) {
+    await page.keyboard.press("k");
+    if (await page.evaluate(() => document.activeElement.dataset.key) === `item ${call}`) break;
+  }
+  assert.equal(await page.evaluate(() => document.activeElement.dataset.key), `item ${call}`);
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await row(`item ${call}`).locator("dd").getByText("make").waitFor();
+  // The picture tells its parts.
+  await page.locator(".picture").focus();
+  await page.keyboard.press("End");
+  await until(async () => /make/.test(await page.locator(".picture-note").innerText()), "the part in words");
+  await page.keyboard.press("Escape");
+  await row("end t000001").waitFor();
+  await page.keyboard.press("?");
+  await page.getByRole("heading", { name: "Keys" }).waitFor();
+  await page.keyboard.press("Escape");
+  assert.equal(sent("POST", "/interrupt").length, 1, "Esc closed the list of keys");
+  // Everything that can be clicked can be reached, and has a name.
+  const nameless = await page.evaluate(() => [...document.querySelectorAll("button, a, input, textarea, [tabindex='0']")]
+    .filter((el) => el.checkVisibility() && !(el.getAttribute("aria-label") || el.innerText || el.labels?.[0]?.innerText || el.title)).map((el) => el.outerHTML));
+  assert.deepEqual(nameless, []);
+});
+
+test("on 360 pixels nothing sticks out, light and dark", async () => {
+  for (const colorScheme of ["light", "dark"]) {
+    const film = fake.film(`narrow-${colorScheme}`);
+    harbor(film);
+    cutShort(film);
+    underWay(film);
+    const { page, context, check } = await open(browser, `${fake.url}#/s/${film.id}`, { viewport: { width: 360, height: 740 }, colorScheme });
+    await page.waitForSelector(".approval");
+    const out = () => page.evaluate(() => [...document.querySelectorAll("body *")].filter((el) => {
+      if (!el.checkVisibility({ visibilityProperty: true }) || el.closest(".diff, pre, .wide, svg, .unseen, .skip")) return false;
+      const r = el.getBoundingClientRect();
+      return r.width > 0 && r.right > 360.5;
+    }).map((el) => el.outerHTML.slice(0, 120)));
+    assert.deepEqual(await out(), []);
+    // The buttons that answer are in sight.
+    for (const b of await page.locator(".approval .answers button").all()) {
+      const r = await b.boundingBox();
+      assert.ok(r.y > 0 && r.y + r.height < 740, "in sight");
+    }
+    await page.click("#menu");
+    await page.locator("#session-list a").first().waitFor();
+    await page.keyboard.press("Escape");
+    await page.click("#more");
+    await page.getByRole("link", { name: "Export" }).waitFor();
+    assert.deepEqual(await out(), []);
+    // Contrast of text, as WCAG AA has it.
+    const weak = await page.evaluate(contrast);
+    assert.deepEqual(weak, []);
+    check();
+    await context.close();
+  }
+});
+
+/** Runs in the page: texts with too little contrast. */
+function contrast() {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const rgba = (c) => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = c; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
+  const light = ([r, g, b]) => [r, g, b].map((v) => v / 255).map((v) => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4).reduce((s, v, n) => s + v * [0.2126, 0.7152, 0.0722][n], 0);
+  const ground = (el) => { for (; el; el = el.parentElement) { const c = rgba(getComputedStyle(el).backgroundColor); if (c[3] === 255) return c; } return rgba(getComputedStyle(document.documentElement).backgroundColor); };
+  const weak = new Set();
+  for (const el of document.querySelectorAll("body *")) {
+    if (!el.checkVisibility({ opacityProperty: true, visibilityProperty: true }) || el.closest("svg, .unseen, :disabled") || ![...el.childNodes].some((n) => n.nodeType === 3 && n.data.trim())) continue;
+    let opacity = 1;
+    for (let up = el; up; up = up.parentElement) opacity *= Number(getComputedStyle(up).opacity);
+    if (opacity < 0.99) continue; // decoration, and numbers of lines
+    const [a, b] = [light(rgba(getComputedStyle(el).color)), light(ground(el))].sort((x, y) => y - x);
+    if ((a + 0.05) / (b + 0.05) < 4.5) weak.add(`${el.className || el.tagName}: ${((a + 0.05) / (b + 0.05)).toFixed(2)}`);
+  }
+  return [...weak];
+}
