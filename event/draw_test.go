@@ -37,8 +37,6 @@ func detail(t *rapid.T) json.RawMessage {
 	return rapid.SampledFrom([]json.RawMessage{nil, json.RawMessage(`{"a":[1,"<"]}`)}).Draw(t, "detail")
 }
 
-func failure(t *rapid.T) *Failure { return &Failure{Name: NameProvider, Message: text(t), Status: 500} }
-
 // causes are all ways in which a turn is ended.
 func causes() []*Cause {
 	list := []*Cause{Complete(), Fail(&Failure{Name: NamePanic, Message: "boom"}), Fail(nil)}

@@ -71,7 +71,7 @@ func (s *State) apply(e Event) string {
 	case SessionOpened:
 		return s.sessionOpened(d)
 	case SessionRecovered, SessionClosed:
-		return s.sessionEnded(e)
+		return s.sessionEnded()
 	case InputAccepted:
 		return s.inputAccepted(e, d)
 	case InputHeld:
@@ -164,7 +164,7 @@ func (s *State) sessionOpened(d SessionOpened) string {
 
 // sessionEnded: C2, session-scoped things end before the session's lock is
 // released.
-func (s *State) sessionEnded(e Event) string {
+func (s *State) sessionEnded() string {
 	switch {
 	case s.Running() != nil:
 		return "a turn is running"

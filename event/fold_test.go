@@ -177,8 +177,11 @@ func TestFoldRefusesAttempts(t *testing.T) {
 	checkOrder(t, []orderCase{
 		{"without turn", nil, inAttempt(AttemptStarted{}), "is not running"},
 		{"without id", func(s *session) { s.turn() }, inTurn(AttemptStarted{}), "not a new attempt's id"},
-		{"over a call that runs", func(s *session) { started(s); s.add(inAttempt(AttemptEnded{Outcome: Completed})) },
-			Event{Turn: turn1, Attempt: "a000002", Data: AttemptStarted{}}, "item \"i000001\" is open"},
+		{
+			"over a call that runs", func(s *session) { started(s); s.add(inAttempt(AttemptEnded{Outcome: Completed})) },
+			Event{Turn: turn1, Attempt: "a000002", Data: AttemptStarted{}},
+			"item \"i000001\" is open",
+		},
 		{"with an old id", ended, inAttempt(AttemptStarted{}), "not a new attempt's id"},
 		{"two at once", running, Event{Turn: turn1, Attempt: "a000002", Data: AttemptStarted{}}, "is running"},
 		{"ending without start", func(s *session) { s.turn() }, inAttempt(AttemptEnded{Outcome: Completed}), "is not running"},

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -242,7 +243,7 @@ func written(t testing.TB) (raw []byte, starts []int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := len(header(formatVersion)); i < len(raw); i += strings.IndexByte(string(raw[i:]), '\n') + 1 {
+	for i := len(header(formatVersion)); i < len(raw); i += bytes.IndexByte(raw[i:], '\n') + 1 {
 		starts = append(starts, i)
 	}
 	return raw, starts

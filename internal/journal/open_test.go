@@ -128,7 +128,7 @@ func (quick) SyncName() error { return nil }
 func TestTornAtEveryByte(t *testing.T) {
 	raw, starts := written(t)
 	dir := t.TempDir()
-	for size := range len(raw) {
+	for size := range raw {
 		n, end := 0, 0
 		for i, whole := range append(starts, len(raw)) {
 			if whole <= size {

@@ -19,10 +19,13 @@ var exits = map[string]struct {
 	body func(ctx context.Context, cancel context.CancelCauseFunc) error
 	is   error
 }{
-	"return":    {func(context.Context, context.CancelCauseFunc) error { return nil }, nil},
-	"error":     {func(context.Context, context.CancelCauseFunc) error { return errBody }, errBody},
-	"panic":     {func(context.Context, context.CancelCauseFunc) error { panic(errBody) }, errBody},
-	"cancelled": {func(ctx context.Context, cancel context.CancelCauseFunc) error { cancel(errStop); return context.Cause(ctx) }, errStop},
+	"return": {func(context.Context, context.CancelCauseFunc) error { return nil }, nil},
+	"error":  {func(context.Context, context.CancelCauseFunc) error { return errBody }, errBody},
+	"panic":  {func(context.Context, context.CancelCauseFunc) error { panic(errBody) }, errBody},
+	"cancelled": {func(ctx context.Context, cancel context.CancelCauseFunc) error {
+		cancel(errStop)
+		return context.Cause(ctx)
+	}, errStop},
 }
 
 func TestFinalizersRunOnceInReverseOnEveryPath(t *testing.T) {
@@ -63,13 +66,16 @@ func TestOnInterruptOnlyWhenTheBodyGaveWay(t *testing.T) {
 		body func(context.Context, context.CancelCauseFunc) error
 		want error
 	}{
-		"returned":                {exits["return"].body, nil},
-		"failed":                  {exits["error"].body, nil},
-		"panicked":                {exits["panic"].body, nil},
-		"interrupted":             {exits["cancelled"].body, errStop},
-		"failed, then cancelled":  {func(_ context.Context, cancel context.CancelCauseFunc) error { cancel(errStop); return errBody }, nil},
-		"completed all the same":  {func(_ context.Context, cancel context.CancelCauseFunc) error { cancel(errStop); return nil }, nil},
-		"interrupted and wrapped": {func(_ context.Context, cancel context.CancelCauseFunc) error { cancel(errStop); return errors.Join(errStop) }, errStop},
+		"returned":               {exits["return"].body, nil},
+		"failed":                 {exits["error"].body, nil},
+		"panicked":               {exits["panic"].body, nil},
+		"interrupted":            {exits["cancelled"].body, errStop},
+		"failed, then cancelled": {func(_ context.Context, cancel context.CancelCauseFunc) error { cancel(errStop); return errBody }, nil},
+		"completed all the same": {func(_ context.Context, cancel context.CancelCauseFunc) error { cancel(errStop); return nil }, nil},
+		"interrupted and wrapped": {func(_ context.Context, cancel context.CancelCauseFunc) error {
+			cancel(errStop)
+			return errors.Join(errStop)
+		}, errStop},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

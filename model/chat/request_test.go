@@ -137,7 +137,7 @@ func TestWindow(t *testing.T) {
 		if (err != nil) != (want < 0) || got != max(want, 0) {
 			t.Errorf("%s: window %d, error %v, want %d", body, got, err, want)
 		}
-		if s := server.Sent()[0]; s.Method != "GET" || s.URL != "http://h/v1/models" || s.Header.Get("Authorization") != "Bearer k" {
+		if s := server.Sent()[0]; s.Method != http.MethodGet || s.URL != "http://h/v1/models" || s.Header.Get("Authorization") != "Bearer k" {
 			t.Errorf("request %+v", s)
 		}
 	}
