@@ -111,7 +111,10 @@ func privateKiB(tb testing.TB, pid int) int {
 }
 
 // BenchmarkEnd is the time from the request to a tree that is gone, of
-// processes that ignore TERM, without the grace.
+// processes that ignore TERM, without the grace. On a machine that is short of
+// CPU, p99 is the scheduler's: the warden, the processes that are killed and
+// the warden's end each wait for their turn, and nothing here sleeps longer
+// than killDelay.
 func BenchmarkEnd(b *testing.B) {
 	const grace = 100 * time.Millisecond
 	var times []time.Duration
