@@ -11,7 +11,6 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/model/script"
-	"github.com/settle-agent/settle/settletest/contract"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -33,7 +32,7 @@ func TestInterruptsAtOnce(t *testing.T) {
 				return
 			}
 			ended := false
-			for _, e := range b.exported(session, contract.Checker{Unfinished: true}) {
+			for _, e := range b.exported(session, unfinished()) {
 				ended = ended || e.Terminal()
 			}
 			if !ended {
@@ -171,7 +170,7 @@ func TestLateApproval(t *testing.T) {
 		t.Error("it ran")
 	}
 	ask[object](b, "POST", session+"/approvals/p000099", object{"verdict": "approved"}, 404)
-	b.exported(session, contract.Checker{Unfinished: true})
+	b.exported(session, unfinished())
 }
 
 func TestAbortedApproval(t *testing.T) {

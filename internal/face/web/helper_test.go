@@ -43,6 +43,7 @@ type bench struct {
 	over  chan error // what Serve returned
 	api   document
 	http  *http.Client
+	base  string
 }
 
 // setup says what to serve; the zero value of each has a default.
@@ -55,6 +56,7 @@ type setup struct {
 	names  []string
 	config func(*settle.Config)
 	listen func() (net.Listener, *http.Client)
+	base   string // of URLs, with listen
 }
 
 func serve(t *testing.T, s setup) *bench {
@@ -64,12 +66,13 @@ func serve(t *testing.T, s setup) *bench {
 	listener, client := net.Listener(nil), &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}
 	if s.listen != nil {
 		listener, client = s.listen()
+		b.base = s.base
 	} else {
 		place, err := web.Listen(t.Context(), web.Address{Addr: "127.0.0.1:0"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.place, listener = place, place
+		b.place, listener, b.base = place, place, "http://"+place.Addr().String()
 	}
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	b.http = client
@@ -124,12 +127,15 @@ func (b *bench) stop() {
 	b.stops = nil
 }
 
-func (b *bench) url(path string) string {
-	if b.place == nil {
-		return "http://localhost" + path
-	}
-	return "http://" + b.place.Addr().String() + path
+func (b *bench) url(path string) string { return b.base + path }
+
+// listenFor listens for a number of connections.
+func listenFor(t *testing.T, most int) (*web.Place, error) {
+	return web.Listen(t.Context(), web.Address{Addr: "127.0.0.1:0", Connections: most})
 }
+
+// unfinished checks sessions that are open.
+func unfinished() contract.Checker { return contract.Checker{Unfinished: true} }
 
 // answer is what the server said.
 type answer struct {

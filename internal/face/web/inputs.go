@@ -2,6 +2,7 @@ package web
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -39,6 +40,9 @@ func mediaTypes() []mediaType {
 	return []mediaType{"image/png", "image/jpeg", "image/gif", "image/webp"}
 }
 
+// longestInputID is what a session takes, in bytes.
+const longestInputID = 128
+
 func (in newInput) options(by string) ([]settle.InputOption, error) {
 	options := []settle.InputOption{settle.From(by)}
 	if in.Mode != "" {
@@ -46,6 +50,9 @@ func (in newInput) options(by string) ([]settle.InputOption, error) {
 			return nil, newProblem(http.StatusBadRequest, "mode", "the mode is one of queue, steer and replace")
 		}
 		options = append(options, settle.WithMode(in.Mode))
+	}
+	if len(in.Input) > longestInputID {
+		return nil, newProblem(http.StatusBadRequest, "input-id", fmt.Sprintf("an input's id has at most %d bytes; nothing was done", longestInputID))
 	}
 	if in.Input != "" {
 		options = append(options, settle.WithID(in.Input))

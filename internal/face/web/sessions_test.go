@@ -55,7 +55,7 @@ func TestSession(t *testing.T) {
 	}
 	b.input(session, "Again.")
 	b.until(session, func(e event.Event) bool { return e.Terminal() && e.Turn == "t000002" })
-	b.exported(session, contract.Checker{Unfinished: true})
+	b.exported(session, unfinished())
 }
 
 func TestList(t *testing.T) {
@@ -126,7 +126,7 @@ func TestHeldSession(t *testing.T) {
 	}
 	ask[object](b, "POST", "/api/sessions", object{"id": "held"}, 409)
 	ask[object](b, "GET", "/api/sessions/held", nil, 200)
-	b.exported("/api/sessions/held", contract.Checker{Unfinished: true})
+	b.exported("/api/sessions/held", unfinished())
 }
 
 // workDir returns the host's working directory.
