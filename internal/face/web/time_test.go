@@ -277,6 +277,7 @@ func TestStops(t *testing.T) {
 			b.until(session, kind(event.KindCallStarted))
 			begin := time.Now()
 			b.stops <- run.Stop{Reason: event.Shutdown, By: "signal:SIGTERM"}
+			b.until(session, kind(event.KindInterruptRequested))
 			told := make(chan answer, 1)
 			go func() { // ends with the turn
 				a, _ := b.try("POST", session+"/interrupt", nil)
