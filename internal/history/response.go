@@ -82,12 +82,14 @@ func (w *walk) keepsReasoning(rest []*event.Item, c event.Content) bool {
 	if !w.own(c) || c.Seal == nil && (!w.target.UnsealedReasoning || blank(c.Text)) {
 		return false
 	}
-	for _, next := range rest[1:] {
-		if next.Type() == event.Reasoning || next.Status == event.ItemCompleted && next.Type() == event.Message && blank(next.Content().Text) {
+	for n, next := range rest[1:] {
+		switch said := next.Content(); {
+		case next.Type() == event.Reasoning && c.Seal != nil:
+			return sent(next) && w.keepsReasoning(rest[n+1:], said) // thoughts in a row stay together
+		case next.Type() == event.Reasoning, next.Status == event.ItemCompleted && next.Type() == event.Message && blank(said.Text):
 			continue // an empty message is not sent: what follows it is next
-		}
-		if next.Type() == event.ToolCall {
-			return sent(next) && w.keepsID(next.Content().CallID)
+		case next.Type() == event.ToolCall:
+			return sent(next) && w.keepsID(said.CallID)
 		}
 		return sent(next) && next.Status == event.ItemCompleted
 	}

@@ -128,7 +128,7 @@ func (d drawer) step() (s Step) {
 // fault draws any fault that the server knows.
 func (d drawer) fault() settletest.Fault {
 	f := settletest.Fault{Kind: pick(d, "fault", settletest.FaultKinds()...)}
-	f.Times = pick(d, "times", 1, 0, 2, settletest.Always)
+	f.Times = pick(d, "times", 1, 0, 2)
 	switch f.Kind {
 	case settletest.FaultStatus:
 		f.Status = pick(d, "status", 529, 429, 400, 401, 403, 404, 408, 409, 413, 422, 425, 500, 502, 503, 504)
@@ -149,7 +149,24 @@ func (d drawer) fault() settletest.Fault {
 	case settletest.FaultReset, settletest.FaultCut, settletest.FaultClose, settletest.FaultMalformed, settletest.FaultError, settletest.FaultUnknown:
 		f.At = d.place()
 	}
+	if fails(f) && d.rarely() {
+		f.Times = settletest.Always
+	}
 	return f
+}
+
+// fails reports whether a response with the fault cannot be a good one: others
+// must pass some time, or the model would say the same for ever.
+func fails(f settletest.Fault) bool {
+	switch f.Kind {
+	case settletest.FaultStatus, settletest.FaultForeign:
+		return true
+	case settletest.FaultReset, settletest.FaultCut, settletest.FaultClose, settletest.FaultMalformed, settletest.FaultError:
+		return f.At != settletest.AfterEnd
+	case settletest.FaultSilence, settletest.FaultPings:
+		return f.At != settletest.AfterEnd && f.For == 0
+	}
+	return false
 }
 
 func (d drawer) place() settletest.At {

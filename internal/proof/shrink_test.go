@@ -3,17 +3,17 @@ package proof
 import (
 	"slices"
 	"testing"
+	"time"
 )
 
 // shrink returns the shortest script that it finds for which fails is true, as
-// it is for s. It tries at most so many.
-func shrink(s Script, fails func(Script) bool) Script {
-	const mostTries = 1000
-	tries := 0
+// it is for s, before the time is over.
+func shrink(s Script, within time.Duration, fails func(Script) bool) Script {
+	deadline := time.Now().Add(within)
 	for again := true; again; {
 		again = false
 		for _, c := range smaller(s) {
-			if tries++; tries > mostTries {
+			if time.Now().After(deadline) {
 				return s
 			}
 			if fails(c) {
@@ -111,7 +111,7 @@ func TestShrink(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := shrink(s, func(c Script) bool {
+	got := shrink(s, time.Minute, func(c Script) bool {
 		crashes := slices.ContainsFunc(c.Moves, func(m Move) bool { return m.Do == Crash })
 		panics := slices.ContainsFunc(c.Responses, func(r Response) bool {
 			return slices.ContainsFunc(r.Items, func(i Item) bool { return slices.Contains(i.Plan, Step{Kind: Panic}) })

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -59,11 +60,14 @@ func play(t *testing.T, s Script) (r Report) {
 	return r
 }
 
+// shrinkTimeout is how long a failure may take to be made short.
+const shrinkTimeout = 30 * time.Second
+
 // explain returns the problems, and the shortest script that has one of them.
 func explain(t *testing.T, s Script, problems []string) string {
 	t.Helper()
 	clause, _, _ := strings.Cut(problems[0], ":")
-	short := shrink(s, func(candidate Script) bool {
+	short := shrink(s, shrinkTimeout, func(candidate Script) bool {
 		for range 4 { // goroutines do not run in the same order each time
 			for _, p := range play(t, candidate).Problems {
 				if strings.HasPrefix(p, clause+":") {
