@@ -23,8 +23,11 @@ func TestDocumentation(t *testing.T) {
 	if choice, err := r.Choose(); err != nil || choice.Model != "org/some-model" {
 		t.Errorf("the example chooses %q, %v", choice.Model, err)
 	}
+	if len(r.Rules) == 0 {
+		t.Error("the example has no rules")
+	}
 	for _, line := range r.Lines() {
-		if !strings.HasPrefix(line.Key, "providers.") && !strings.HasPrefix(line.Key, "models.") &&
+		if !strings.HasPrefix(line.Key, "providers.") && !strings.HasPrefix(line.Key, "models.") && !strings.HasPrefix(line.Key, "rules.") &&
 			!strings.Contains(string(page), "| `"+line.Key+"` |") {
 			t.Errorf("%s is not documented", line.Key)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -59,6 +60,7 @@ func (d *document) findLines(data []byte) {
 	var parser unstable.Parser
 	parser.Reset(data)
 	var table []string
+	entries := map[string]int{} // of arrays of tables
 	for parser.NextExpression() {
 		expression := parser.Expression()
 		var path []string
@@ -69,7 +71,11 @@ func (d *document) findLines(data []byte) {
 			line = parser.Shape(key.Raw).Start.Line
 		}
 		switch expression.Kind {
-		case unstable.Table, unstable.ArrayTable:
+		case unstable.Table:
+			table = path
+		case unstable.ArrayTable:
+			entries[joined(path)]++
+			path = append(path, strconv.Itoa(entries[joined(path)]))
 			table = path
 		case unstable.KeyValue:
 			path = slices.Concat(table, path)

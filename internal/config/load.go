@@ -111,6 +111,7 @@ func (l *loader) user() error {
 			}
 		}
 	}
+	l.Rules = rules(top, Origin{Kind: File})
 	top.done()
 	l.DataDir = expand(l.DataDir, filepath.Dir(doc.path), l.in.Getenv)
 	return errors.Join(*top.errs...)

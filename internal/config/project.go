@@ -18,8 +18,22 @@ func (l *loader) projectFile(doc *document) error {
 			l.ignored(top, key, "a project may not set it")
 		}
 	}
+	l.projectRules(top)
 	top.done()
 	return errors.Join(*top.errs...)
+}
+
+// projectRules takes those that ask or deny.
+func (l *loader) projectRules(top *table) {
+	for _, r := range rules(top, Origin{Kind: Project}) {
+		if r.Decision == "allow" {
+			l.Notes = append(l.Notes, fmt.Sprintf("%s: the rule %q was ignored: a project may only tighten; to set it for yourself, put it into %s",
+				r.Origin, r.String(), l.ownFile()))
+			continue
+		}
+		r.Tightens = true
+		l.Rules = append(l.Rules, r)
+	}
 }
 
 func (l *loader) projectValue(t *table, key string, k setting, value any) {
@@ -72,12 +86,15 @@ func (l *loader) ignored(t *table, key, why string) {
 	if !nested {
 		last = key
 	}
-	own := l.UserFile
-	if own == "" {
-		own = "your own configuration file"
-	}
 	l.Notes = append(l.Notes, fmt.Sprintf("%s: %s was ignored: %s; to set it for yourself, put it into %s%s",
-		t.where(last), key, why, own, alternative(key)))
+		t.where(last), key, why, l.ownFile(), alternative(key)))
+}
+
+func (l *loader) ownFile() string {
+	if l.UserFile == "" {
+		return "your own configuration file"
+	}
+	return l.UserFile
 }
 
 // alternative names the flag for a setting, where there is one.

@@ -36,6 +36,8 @@ type Settings struct {
 	// LogLevel is debug, info, warn or error.
 	LogLevel string
 	Jobs     Jobs
+	// Rules say which calls may run, in order; see permit.Rule.
+	Rules []Rule
 	// Providers has the built-in ones and the user's own, by name.
 	Providers map[string]Provider
 	// Models has what the user knows better, by PROVIDER/NAME.

@@ -33,6 +33,9 @@ func (r *Resolved) Lines() []Line {
 	for _, name := range slices.Sorted(maps.Keys(r.Models)) {
 		lines = append(lines, Line{fmt.Sprintf("models.%q", name), r.Models[name].String(), Origin{Kind: File, Where: r.UserFile}})
 	}
+	for i, rule := range r.Rules {
+		lines = append(lines, Line{fmt.Sprintf("rules.%d", i+1), rule.String(), rule.Origin})
+	}
 	mask := redact.New(r.Secrets()...)
 	for i := range lines {
 		lines[i].Value = mask.Diagnostic(lines[i].Value)

@@ -67,7 +67,9 @@ func (s *script) declare(n *syntax.DeclClause) {
 	for _, a := range n.Args {
 		words = append(words, word{text: s.source(a), known: a.Value == nil || static(a.Value.Parts)})
 	}
-	d := deed{kind: runs, text: s.source(n), words: words, safe: true}
+	d := deed{kind: runs, text: s.source(n), words: words, safe: slices.ContainsFunc(n.Args, func(a *syntax.Assign) bool {
+		return a.Name != nil // without a name it shows all variables
+	})}
 	for _, a := range n.Args {
 		switch {
 		case a.Name != nil && a.Naked:
@@ -78,11 +80,14 @@ func (s *script) declare(n *syntax.DeclClause) {
 			s.assignments([]*syntax.Assign{a})
 		default:
 			option := a.Value.Lit()
-			d.safe = d.safe && option != "" && strings.Trim(option, "-+agrxpAF") == ""
+			d.safe = d.safe && option != "" && strings.Trim(option, "-+agrxAF") == ""
 		}
 	}
 	if !d.safe {
-		d.why = "it changes variables, some for the commands that follow"
+		d.why = "it changes or shows variables, some for the commands that follow"
+	}
+	if s.evaluates(words) {
+		s.hide(d.text, "it evaluates the subscript of a variable")
 	}
 	s.add(d)
 }

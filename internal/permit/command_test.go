@@ -15,7 +15,7 @@ func newDir(t testing.TB) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "work")
 	for name, content := range map[string]string{
-		"main.go": "package main\n", "a.txt": "a\n", ".env": "TOKEN=x\n", "certs/server.pem": "key\n", "sub/deep/x.go": "package deep\n",
+		"main.go": "package main\n", "a.txt": "a\n", ".env": "TOKEN=x\n", "certs/server.pem": "key\n", ".ssh/keys/x": "", "sub/deep/x.go": "package deep\n",
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -25,7 +25,7 @@ func newDir(t testing.TB) string {
 			t.Fatal(err)
 		}
 	}
-	for name, target := range map[string]string{"out": "..", "in": "sub", "leak": ".env"} {
+	for name, target := range map[string]string{"out": "..", "in": "sub", "hop": ".ssh/keys", "leak": ".env"} {
 		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ type kind string
 const (
 	runs   kind = "runs"   // a command
 	hidden kind = "hidden" // something of a command that cannot be judged
+	shows  kind = "shows"  // what a variable holds
 	reads  kind = "reads"  // the content of a file
 	looks  kind = "looks"  // at names, sizes and dates
 	writes kind = "writes" // a file

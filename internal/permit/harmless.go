@@ -1,6 +1,7 @@
 package permit
 
 import (
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -57,6 +58,10 @@ func (s *script) harmless(words []word) (touches []deed, why string) {
 		args = args[:len(args)-1]
 	case "sed":
 		return s.sed(args)
+	case "set":
+		if len(args) == 0 {
+			return nil, "set shows all variables, and some may hold secrets"
+		}
 	}
 	if len(args) == 1 && args[0].definite() && slices.Contains([]string{"--version", "-v", "-V", "version"}, args[0].text) {
 		if slices.Contains(versioned()[name], args[0].text) {
@@ -140,10 +145,18 @@ func (s *script) operands(name string, h harmless, p parsed, list []string) (tou
 			touches = append(touches, s.paths(kind, path)...)
 		}
 	}
+	if name == "diff" && slices.ContainsFunc(touches, func(t deed) bool { return isDir(t.place.real) }) {
+		return nil, "diff would look into all files of a directory"
+	}
 	if recursive {
 		touches = append(touches, s.below(touches)...)
 	}
 	return touches, ""
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // texts is for commands whose operands are only shown or compared.

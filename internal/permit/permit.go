@@ -28,6 +28,10 @@ type Rule struct {
 	// for job, its action; for others, a path. Empty matches every call.
 	Pattern  string
 	Decision Decision
+	// Tightens says that the rule is somebody else's, a repository's: it may
+	// forbid and ask, but where it asks it does not undo a default of Deny,
+	// and it may not allow.
+	Tightens bool
 }
 
 // Request is a call that wants to run.

@@ -37,33 +37,46 @@ func newGround(dir string) (ground, error) {
 	return ground{filepath.Clean(dir), real}, nil
 }
 
-// locate returns where a path leads that is used in the directory at. A shell
-// follows a link before it goes up from it, the tools go up first: a path
-// counts as inside only if it is so for both.
+// locate returns where a path leads that a tool uses in the directory at:
+// ".." takes a name away.
 func (g ground) locate(at, path string) (place, error) {
-	if !filepath.IsAbs(path) {
-		path = at + string(filepath.Separator) + path
+	return g.place(filepath.Clean(absolute(at, path)))
+}
+
+// locateAll returns where a path may lead that a command uses. For the kernel
+// ".." is the parent of where a link leads, for cd it is not.
+func (g ground) locateAll(at, path string) ([]place, error) {
+	clean, err := g.locate(at, path)
+	if err != nil {
+		return nil, err
 	}
-	named := filepath.Clean(path)
+	walked, err := g.place(absolute(at, path))
+	if err != nil || walked.real == clean.real {
+		return []place{clean}, err
+	}
+	walked.named = walked.real
+	return []place{clean, walked}, nil
+}
+
+func absolute(at, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return at + string(filepath.Separator) + path
+}
+
+func (g ground) place(named string) (place, error) {
 	real, err := resolve(named)
 	if err != nil {
 		return place{}, err
 	}
-	p := place{named: named, real: real}
-	walked, err := resolve(path)
-	if err != nil {
-		return place{}, err
-	}
-	if walked != real && !within(g.real, walked) {
-		p.named, p.real = walked, walked
-	}
-	if virtual(p.named) {
-		p.rel = filepath.ToSlash(p.named)
+	p := place{named: named, real: real, rel: filepath.ToSlash(real)}
+	if virtual(filepath.Clean(named)) {
+		p.rel = filepath.ToSlash(named)
 		return p, nil
 	}
-	p.inside = within(g.real, p.real)
-	p.rel = filepath.ToSlash(p.real)
-	if rel, err := filepath.Rel(g.real, p.real); err == nil && p.inside {
+	p.inside = within(g.real, real)
+	if rel, err := filepath.Rel(g.real, real); err == nil && p.inside {
 		p.rel = filepath.ToSlash(rel)
 	}
 	return p, nil

@@ -43,6 +43,9 @@ func newRule(r Rule, home string) (rule, error) {
 	default:
 		return c, fmt.Errorf("the decision %q is not one of allow, ask, deny", r.Decision)
 	}
+	if r.Tightens && r.Decision == Allow {
+		return c, fmt.Errorf("a project's rule may ask or deny, not allow")
+	}
 	if r.Tool == "" {
 		return c, fmt.Errorf(`it names no tool; "*" is all of them`)
 	}
@@ -121,6 +124,8 @@ func (r rule) forbids(tool string, g ground, d deed) match {
 		return forbidsWords(r.words, d.words)
 	case hidden:
 		return maybe
+	case shows:
+		return no
 	case does:
 		if d.place.named == "" {
 			return r.forbidsAction(d)
@@ -172,7 +177,7 @@ func (r rule) allows(tool string, g ground, d deed) bool {
 	switch d.kind {
 	case runs:
 		return r.Pattern == "" || allowsWords(r.words, d)
-	case hidden:
+	case hidden, shows:
 		return r.Pattern == ""
 	case does:
 		if r.Pattern == "" || d.place.named == "" {

@@ -184,7 +184,7 @@ func (s *script) arithmetic(n syntax.Node) {
 		case *syntax.ParamExp:
 			doubtful = doubtful || !s.numeric || n.Exp != nil || n.Repl != nil
 		case *syntax.Lit:
-			doubtful = doubtful || !s.numeric && strings.ContainsFunc(n.Value, unicode.IsLetter)
+			doubtful = doubtful || strings.Contains(n.Value, `\`) || !s.numeric && strings.ContainsFunc(n.Value, unicode.IsLetter)
 		}
 		return true
 	})
@@ -198,6 +198,9 @@ func (s *script) redirect(n *syntax.Redirect) {
 	kind := reads
 	switch n.Op {
 	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		if n.Hdoc != nil && !s.plain(n.Hdoc) || n.Op == syntax.WordHdoc && !s.plain(n.Word) {
+			s.add(deed{kind: shows, text: s.source(n), why: "it may show a variable that holds a secret"})
+		}
 		return
 	case syntax.RdrIn:
 	case syntax.DplIn, syntax.DplOut:
@@ -234,11 +237,13 @@ func (s *script) paths(kind kind, path string) []deed {
 	}
 	var list []deed
 	for _, dir := range dirs {
-		p, err := s.ground.locate(dir, path)
+		places, err := s.ground.locateAll(dir, path)
 		if err != nil {
 			return []deed{{kind: hidden, text: path, why: err.Error()}}
 		}
-		list = append(list, pathDeed(kind, p))
+		for _, p := range places {
+			list = append(list, pathDeed(kind, p))
+		}
 	}
 	return list
 }

@@ -29,8 +29,8 @@ func (v verdict) weight() int {
 
 // verdict judges a deed:
 //
-//	denied by a rule ─► approved for the session ─► may be denied: ask ─►
-//	the last other rule ─► the default
+//	denied by a rule ─► approved for the session ─► the last other rule ─► the
+//	default; what may be denied by a rule is not allowed by those two
 func (p *Policy) verdict(a act, d deed) verdict {
 	denied := p.denied(a, d)
 	switch {
@@ -38,17 +38,36 @@ func (p *Policy) verdict(a act, d deed) verdict {
 		return denied
 	case p.remembers(a, d):
 		return verdict{Allow, "approved for the session", "it was approved for the session"}
-	case denied.Decision == Ask:
+	}
+	v := p.ruled(a, d, p.rules)
+	if denied.Decision == Ask && v.Decision != Deny {
 		return denied
 	}
-	for i := len(p.rules) - 1; i >= 0; i-- {
-		r := p.rules[i]
-		switch {
-		case r.Decision == Ask && r.forbids(a.Tool, a.ground, d) != no:
-			return verdict{Ask, r.String(), r.String() + " asks about it: " + d.text}
-		case r.Decision == Allow && r.allows(a.Tool, a.ground, d):
+	return v
+}
+
+// ruled is what the first of the rules, from the last on, says that does not
+// deny, or else the default.
+func (p *Policy) ruled(a act, d deed, rules []rule) verdict {
+	for i := len(rules) - 1; i >= 0; i-- {
+		r := rules[i]
+		if r.Decision == Allow && r.allows(a.Tool, a.ground, d) {
 			return p.allowed(a, d, r)
 		}
+		if r.Decision != Ask {
+			continue
+		}
+		found := r.forbids(a.Tool, a.ground, d)
+		if found == no {
+			continue
+		}
+		if found == maybe || r.Tightens {
+			// It does not loosen what would be denied without it.
+			if v := p.ruled(a, d, rules[:i]); v.Decision == Deny {
+				return v
+			}
+		}
+		return verdict{Ask, r.String(), r.String() + " asks about it: " + d.text}
 	}
 	return p.byDefault(a, d)
 }
@@ -115,8 +134,8 @@ func (a act) places(d deed) []place {
 		if !strings.ContainsAny(text, "/.") || strings.ContainsAny(text, "\x00\n") {
 			continue
 		}
-		if p, err := a.ground.locate(at, filepath.FromSlash(text)); err == nil {
-			list = append(list, p)
+		if found, err := a.ground.locateAll(at, filepath.FromSlash(text)); err == nil {
+			list = append(list, found...)
 		}
 	}
 	return list

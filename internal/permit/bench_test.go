@@ -1,0 +1,23 @@
+package permit_test
+
+import (
+	"testing"
+
+	"github.com/settle-agent/settle/internal/permit"
+)
+
+func BenchmarkJudge(b *testing.B) {
+	dir := newDir(b)
+	p := newPolicy(b, permit.Config{Rules: []permit.Rule{rule("shell", "npm run test*", permit.Allow), rule("shell", "git push", permit.Deny)}})
+	for name, command := range map[string]string{
+		"Simple": "ls -la", "Nested": "cd sub && timeout 5 bash -c 'for f in a b; do echo \"$f\"; done' && git log --oneline | head -5", "Tree": "grep -rn foo sub",
+	} {
+		r := shell(b, dir, command)
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				p.Judge(r)
+			}
+		})
+	}
+}

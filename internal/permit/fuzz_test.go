@@ -1,0 +1,74 @@
+package permit_test
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/settle-agent/settle/internal/permit"
+)
+
+// No text makes it panic, and none in which bash would find the denied command
+// is allowed.
+func FuzzCommand(f *testing.F) {
+	data, err := os.ReadFile("testdata/commands.txt")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for l := range strings.Lines(string(data)) {
+		if _, command, ok := strings.Cut(strings.TrimSuffix(l, "\n"), "\t"); ok {
+			f.Add(strings.ReplaceAll(command, "rm x", "zap x"))
+		}
+	}
+	dir := newDir(f)
+	rules := []permit.Rule{rule("shell", "zap", permit.Deny), rule("shell", "", permit.Allow)}
+	policies := []*permit.Policy{newPolicy(f, permit.Config{Default: permit.Allow, Rules: rules[:1]}), newPolicy(f, permit.Config{Rules: rules}), newPolicy(f, permit.Config{})}
+	f.Fuzz(func(t *testing.T, command string) {
+		names := commandNames(command)
+		for i, p := range policies {
+			j := p.Judge(shell(t, dir, command))
+			if j.Detail != nil && !json.Valid(j.Detail) {
+				t.Errorf("%q: detail %q", command, j.Detail)
+			}
+			if names["zap"] && j.Decision == permit.Allow {
+				t.Errorf("policy %d allows %q (%s: %s)", i, command, j.Rule, j.Why)
+			}
+		}
+		policies[0].Remember(shell(t, dir, command)) // a rule that denies beats it
+	})
+}
+
+// commandNames are the names in command position, as the parser alone finds
+// them.
+func commandNames(command string) map[string]bool {
+	names := map[string]bool{}
+	file, err := syntax.NewParser().Parse(strings.NewReader(command), "")
+	if err != nil {
+		return names
+	}
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if call, ok := n.(*syntax.CallExpr); ok && len(call.Args) > 0 {
+			names[call.Args[0].Lit()] = true
+		}
+		return true
+	})
+	return names
+}
+
+func FuzzArguments(f *testing.F) {
+	for _, args := range []string{`{"path":"a/../../x"}`, `{"input":"*** Begin Patch\n*** Update File: .env\n*** Move to: ../x\n*** End Patch"}`, `{"pattern":"{a,../b}/**","glob":"[","path":"x"}`, `[`, `{"action":"write","input":"x"}`} {
+		f.Add("read", args)
+		f.Add("apply_patch", args)
+		f.Add("glob", args)
+	}
+	dir := newDir(f)
+	p := newPolicy(f, permit.Config{Rules: []permit.Rule{rule("edit", "a[bc]/**", permit.Allow), rule("*", "{x,y}/*.go", permit.Deny), rule("job", "w*", permit.Ask)}})
+	f.Fuzz(func(_ *testing.T, tool, args string) {
+		r := permit.Request{Tool: tool, Arguments: json.RawMessage(args), Dir: dir}
+		p.Judge(r)
+		p.Remember(r)
+	})
+}

@@ -1,0 +1,144 @@
+package permit_test
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"mvdan.cc/sh/v3/syntax"
+	"pgregory.net/rapid"
+
+	"github.com/settle-agent/settle/internal/permit"
+)
+
+// nesting puts a command where a shell runs it.
+func nesting() []func(t *rapid.T, inner string) string {
+	quoted := func(format string) func(*rapid.T, string) string {
+		return func(t *rapid.T, inner string) string {
+			q, err := syntax.Quote(inner, syntax.LangBash)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return fmt.Sprintf(format, q)
+		}
+	}
+	list := []func(t *rapid.T, inner string) string{
+		quoted("bash -c %s"), quoted("sh -ec %s"), quoted("eval %s"), quoted("trap %s EXIT"), quoted("env bash -c %s"), quoted("find . -exec sh -c %s \\;"),
+		quoted("ls | xargs sh -c %s"), quoted("timeout 5 bash -lc %s"), quoted("sudo sh -c %s"), quoted("command eval %s"),
+	}
+	for _, format := range []string{
+		"%s", "ls && %s", "ls || %s", "ls; %s", "%s | cat", "cat main.go | %s", "( %s\n)", "{ %s\n}", "! { %s\n}", "if %s\nthen ls; fi", "if ls; then %s\nfi", "while %s\ndo ls; done",
+		"for f in a; do %s\ndone", "case x in x) %s\n;; esac", "f() { %s\n}; f", "echo $( %s\n)", "echo \"$( %s\n)\"", "cat <(%s\n)", "a=$( %s\n)", "%s &", "%s\n",
+		"time %s", "echo ${a:-$( %s\n)}", "echo $((1 + $( %s\n)))", "[[ -n $( %s\n) ]]", "cd sub && %s", "ls > $( %s\n)", "export LANG=$( %s\n)", "ls # x\n%s",
+	} {
+		list = append(list, func(_ *rapid.T, inner string) string { return fmt.Sprintf(format, inner) })
+	}
+	return list
+}
+
+func leaf() *rapid.Generator[string] {
+	return rapid.SampledFrom([]string{
+		"zap", "zap -x", "/usr/bin/zap x", "z''ap", "z\\ap x", "'zap' x", "\"zap\"", "A=1 zap", "timeout 5 zap", "sudo -u x zap y", "env A=1 zap", "nohup zap",
+		"xargs zap", "find . -exec zap {} +", "nice -n 3 zap", "exec zap", "command zap", "{zap,x}", "busybox zap", "ZAP x", "xargs -I% zap %", "stdbuf -oL zap",
+	})
+}
+
+// However deep a command is that a rule denies, it never runs.
+func TestDeniedIsNeverAllowed(t *testing.T) {
+	dir := newDir(t)
+	deny := []permit.Rule{rule("shell", "zap", permit.Deny), rule("*", "", permit.Allow)}
+	policies := []*permit.Policy{
+		newPolicy(t, permit.Config{Default: permit.Allow, Rules: deny[:1]}), newPolicy(t, permit.Config{Default: permit.Ask, Rules: deny}),
+		newPolicy(t, permit.Config{Default: permit.Deny, Rules: deny}),
+	}
+	for _, p := range policies {
+		p.Remember(shell(t, dir, "zap"))
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		command := leaf().Draw(rt, "leaf")
+		for range rapid.IntRange(0, 5).Draw(rt, "depth") {
+			command = rapid.SampledFrom(nesting()).Draw(rt, "nesting")(rt, command)
+		}
+		for i, p := range policies {
+			if j := p.Judge(shell(t, dir, command)); j.Decision == permit.Allow {
+				rt.Fatalf("policy %d allows %q (%s: %s)", i, command, j.Rule, j.Why)
+			}
+		}
+	})
+}
+
+// A script is judged as its strictest command is, wherever that is.
+func TestStrictestCounts(t *testing.T) {
+	dir := newDir(t)
+	p := newPolicy(t, permit.Config{Rules: []permit.Rule{rule("shell", "make *", permit.Allow), rule("shell", "zap", permit.Deny)}})
+	command := rapid.SampledFrom([]string{"ls", "make all", "rm x", "zap", "cat main.go", "cat .env", "$X", "echo x > y", "git status", "git push"})
+	rapid.Check(t, func(rt *rapid.T) {
+		order := map[permit.Decision]int{permit.Allow: 0, permit.Ask: 1, permit.Deny: 2}
+		var strictest int
+		commands := rapid.SliceOfN(command, 1, 5).Draw(rt, "commands")
+		for _, c := range commands {
+			strictest = max(strictest, order[p.Judge(shell(t, dir, c)).Decision])
+		}
+		joined := strings.Join(commands, rapid.SampledFrom([]string{" && ", "; ", " | ", "\n", " & ", " || "}).Draw(rt, "operator"))
+		if j := p.Judge(shell(t, dir, joined)); order[j.Decision] != strictest {
+			rt.Fatalf("%q: %s (%s: %s)", joined, j.Decision, j.Rule, j.Why)
+		}
+	})
+}
+
+// A rule that denies never loosens anything, nor does one of somebody else.
+func TestRulesTighten(t *testing.T) {
+	dir := newDir(t)
+	rules := rapid.Custom(func(t *rapid.T) permit.Rule {
+		return permit.Rule{
+			Tool:     rapid.SampledFrom([]string{"shell", "*", "read", "edit"}).Draw(t, "tool"),
+			Pattern:  rapid.SampledFrom([]string{"", "cat *", "git", "make", "*.go", "sub/**", "rm -rf *"}).Draw(t, "pattern"),
+			Decision: rapid.SampledFrom([]permit.Decision{permit.Allow, permit.Ask, permit.Deny}).Draw(t, "decision"),
+		}
+	})
+	rapid.Check(t, func(rt *rapid.T) {
+		list := rapid.SliceOfN(rules, 0, 4).Draw(rt, "rules")
+		more := rules.Draw(rt, "more")
+		more.Decision = permit.Deny
+		if rapid.Bool().Draw(rt, "somebody else's") {
+			more.Decision, more.Tightens = permit.Ask, true
+		}
+		otherwise := rapid.SampledFrom([]permit.Decision{permit.Allow, permit.Ask, permit.Deny}).Draw(rt, "default")
+		before, after := newPolicy(t, permit.Config{Default: otherwise, Rules: list}), newPolicy(t, permit.Config{Default: otherwise, Rules: append(list, more)})
+		command := rapid.SampledFrom([]string{"cat main.go", "git push", "make", "rm -rf sub", "rm -r -f sub", "$X", "cat sub/deep/x.go > y.go", "ls | sh"}).Draw(rt, "command")
+		order := map[permit.Decision]int{permit.Allow: 0, permit.Ask: 1, permit.Deny: 2}
+		was, is := before.Judge(shell(t, dir, command)), after.Judge(shell(t, dir, command))
+		if order[is.Decision] < order[was.Decision] {
+			rt.Fatalf("%v and %v: %q was %s and is %s", list, more, command, was.Decision, is.Decision)
+		}
+	})
+}
+
+// What settle takes for the words of a command are those that bash makes of
+// it.
+func TestWordsAreThoseOfBash(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Log("there is no bash to compare with")
+		return
+	}
+	dir := newDir(t)
+	p := newPolicy(t, permit.Config{Rules: []permit.Rule{rule("shell", "printf *", permit.Allow), rule("shell", "show *", permit.Ask)}})
+	piece := rapid.SampledFrom([]string{"a", "b c", `\ `, `\\`, `'x y'`, `"x y"`, `"\$x"`, `"\a"`, `''`, `""`, `\'`, `\"`, `'"'`, `"'"`, "{a,b}", "{1..3}", `\*`, `"*"`, `\{a,b}`, `{a,"b c"}`, `$'x'`, "=", "~", "#", "-", `\#`, "%", "{}", "{", ","})
+	rapid.Check(t, func(rt *rapid.T) {
+		text := "show " + strings.Join(rapid.SliceOfN(piece, 1, 6).Draw(rt, "pieces"), "")
+		judged := p.Judge(shell(t, dir, text))
+		got := permit.WordsOf(dir, text)
+		if got == nil {
+			return // it asks, as what is not known does
+		}
+		out, err := exec.Command(bash, "-c", `HOME=/home/somebody; show() { printf '%s\0' show "$@"; }; `+text).Output()
+		if err != nil {
+			rt.Fatalf("%q: bash says %v, settle %s %q", text, err, judged.Decision, got)
+		}
+		if want := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"); strings.Join(want, "\x00") != strings.Join(got, "\x00") {
+			rt.Fatalf("%q: bash has %q, settle %q", text, want, got)
+		}
+	})
+}
