@@ -14,7 +14,7 @@ func floors() [][]string {
 	return [][]string{
 		{"cmd"},
 		{"internal/face"},
-		{"internal/agent"},
+		{"internal/agent", "internal/proof"},
 		{"."}, // package settle
 		{"internal/session"},
 		{"internal/turn"},

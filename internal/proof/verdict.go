@@ -114,3 +114,30 @@ func (w *world) requests() {
 		}
 	}
 }
+
+// opens opens the session and closes it again, and reports whether that worked.
+func (w *world) opens(d *disk) bool {
+	p, err := w.start(d, setting{wire: w.script.Wire})
+	if err != nil {
+		w.broke("C20", "the session cannot be opened again after event %d: %v", d.len(), err)
+		return false
+	}
+	if err := p.close(); err != nil {
+		w.broke("C2", "the session was not closed: %v", err)
+	}
+	return true
+}
+
+// holds holds a log that was left behind against the contract.
+func (w *world) holds(d *disk) {
+	events, err := d.events()
+	if err == nil {
+		err = contract.Checker{Secrets: []string{Secret}}.Check(events)
+	}
+	for _, v := range contract.Violations(err) {
+		w.broke(v.Clause, "event %d of %d (%s): %s", v.Seq, d.len(), v.Kind, v.What)
+	}
+	if err != nil && len(contract.Violations(err)) == 0 {
+		w.broke("C20", "%v", err)
+	}
+}
