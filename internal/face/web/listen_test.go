@@ -88,7 +88,7 @@ func TestEncrypted(t *testing.T) {
 		transport.ForceAttemptHTTP2 = true
 		return place, &http.Client{Transport: transport}
 	}}
-	s.limits.WriteTimeout, s.limits.HeartbeatDelay = 50*time.Millisecond, 20*time.Millisecond
+	s.limits.WriteTimeout, s.limits.HeartbeatDelay = 100*time.Millisecond, 250*time.Millisecond
 	b := serve(t, s)
 	session := b.session("s")
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -102,11 +102,11 @@ func TestEncrypted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if beats++; beats == 10 {
+		if beats++; beats == 4 {
 			break
 		}
 	}
-	if beats < 10 {
+	if beats < 4 {
 		t.Errorf("the stream ended after %d heartbeats", beats)
 	}
 }

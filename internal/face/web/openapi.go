@@ -134,7 +134,7 @@ func (r route) responses() object {
 		answer["content"] = object{r.media: object{"schema": object{"type": "string"}}}
 	}
 	all := object{strconv.Itoa(r.status): answer}
-	refused := []int{401, 403, 421, 429, 500, 503}
+	refused := []int{401, 403, 421, 429, 500, 503, 504}
 	if r.body != nil {
 		refused = append(refused, 400, 413, 415)
 	}

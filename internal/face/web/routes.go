@@ -84,7 +84,7 @@ func controlRoutes() []route {
 		{
 			method: "POST", path: "/api/sessions/{id}/interrupt", name: "interrupt",
 			summary: "End the turn that runs, or that of one input, and answer how it ended, after it has. Empty if nothing was running.",
-			body:    interruption{}, status: http.StatusOK, answer: outcome{}, problems: []int{404, 409, 504}, handle: (*Server).interrupt,
+			body:    interruption{}, status: http.StatusOK, answer: outcome{}, problems: []int{404, 409}, handle: (*Server).interrupt,
 		},
 		{
 			method: "POST", path: "/api/sessions/{id}/approvals/{approval}", name: "answerApproval",
@@ -98,7 +98,7 @@ func controlRoutes() []route {
 		},
 		{
 			method: "POST", path: "/api/sessions/{id}/jobs/{job}/kill", name: "killJob", summary: "End a job, and answer when it has ended.",
-			status: http.StatusNoContent, problems: []int{404, 409, 504}, handle: (*Server).killJob,
+			status: http.StatusNoContent, problems: []int{404, 409}, handle: (*Server).killJob,
 		},
 	}
 }
