@@ -155,7 +155,7 @@ export function composerView(form, app) {
 }
 
 /** Inputs that have not been accepted yet, kept over reloads and sent in order. */
-export function outbox(id, changed, refused) {
+export function outbox(id, { changed, arrived, refused }) {
   const key = `settle.unsent.${id}`;
   let list = [], busy = false, stopped = false;
   try { list = JSON.parse(localStorage.getItem(key) ?? "[]"); } catch { list = []; }
@@ -178,6 +178,7 @@ export function outbox(id, changed, refused) {
       try {
         await api.send(id, { input: i.id, text: i.text, mode: i.mode, ...(i.images?.length ? { images: i.images.map(({ media_type, data, name }) => ({ media_type, data, name })) } : {}) });
         remove(i.id);
+        arrived();
       } catch (e) {
         i.sending = false;
         // No answer, or not now: it is tried again. The id keeps it from running twice.

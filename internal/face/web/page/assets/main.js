@@ -20,7 +20,8 @@ let session = null, sessions = [], changedRows = [], changedKeys = new Set(), sc
 const app = {
   get state() { return session?.state ?? blank; },
   get shown() { return session?.shown ?? new Set(); },
-  now: () => Math.max(Date.now() + api.clockSkew(), session?.state.updated ?? 0),
+  // Where nothing is known of what goes on, the time of the last event is all there is.
+  now: () => session?.isElsewhere() ? session.state.updated : Math.max(Date.now() + api.clockSkew(), session?.state.updated ?? 0),
   approvalsOf: (i) => app.state.turnById.get(i.turn)?.approvals.filter((a) => a.call === i.id) ?? [],
   jobsOf: (i) => app.state.jobs.filter((j) => j.call === i.id && !j.ended),
   childrenOf: (i) => app.state.children.filter((c) => c.call === i.id),
@@ -100,7 +101,8 @@ function drawBar() {
   text($("title"), named(title).slice(0, 200));
   text($("where"), named([s.host?.dir ?? entry?.dir, entry?.model].filter(Boolean).join(" \u00b7 ")));
   const asks = openApprovals(s).length, t = running(s);
-  const state = !session ? "" : asks ? "asks" : t ? "running" : !session.loaded ? "" : s.open ? "idle" : "closed";
+  const elsewhere = !!session?.isElsewhere();
+  const state = !session ? "" : elsewhere ? "not open here" : asks ? "asks" : t ? "running" : !session.loaded ? "" : s.open ? "idle" : "closed";
   $("state").dataset.state = state;
   text($("state"), state);
   document.title = `${asks ? "(asks) " : t ? "\u25b8 " : ""}${title.slice(0, 60)}${id ? " \u2013 settle" : ""}`;
@@ -117,6 +119,7 @@ function drawLink() {
     const left = Math.max(0, Math.ceil((session.retryAt - Date.now()) / 1000));
     text($("link-words"), left ? `No connection. Trying again in ${left} s; nothing is lost.` : "No connection. Trying again; nothing is lost.");
   }
+  show($("elsewhere"), !!session?.isElsewhere());
   show($("problem"), !!session?.problem);
   text($("problem"), session?.problem ?? "");
 }
@@ -247,6 +250,7 @@ async function listSessions() {
     const entry = sessions.find((s) => s.id === session?.id);
     // Somebody else may have gone on with a session that was closed.
     if (entry && before && (entry.state !== "closed" || entry.updated !== before.updated)) session.wake();
+    session?.flush();
     drawList();
     drawBar();
     show($("list-problem"), false);
@@ -321,6 +325,7 @@ document.addEventListener("click", (e) => { if (e.target.id !== "more") tools(fa
 $("shade").addEventListener("click", closeDrawer);
 $("new").addEventListener("click", create);
 $("skip").addEventListener("click", () => composer.focus());
+$("open-here").addEventListener("click", () => session?.openHere());
 $("retry").addEventListener("click", () => session?.retry());
 $("help-button").addEventListener("click", () => $("help").showModal());
 $("help-close").addEventListener("click", () => $("help").close());
@@ -348,7 +353,7 @@ setInterval(() => {
     return;
   }
   const t = session?.loaded ? running(session.state) : null;
-  if (t) {
+  if (t && !session.isElsewhere()) {
     const keys = t.items.filter((i) => i.status === "open" && i.started).map((i) => `item ${i.id}`);
     const last = t.attempts.at(-1);
     if (last?.end?.retry_in_ms !== undefined) keys.push(`attempt ${last.id}`);
@@ -356,7 +361,11 @@ setInterval(() => {
   } else if (session?.link === "lost") drawLink();
   drawList();
 }, TICK);
-setInterval(() => { if (!document.hidden) listSessions(); }, LIST_DELAY);
+setInterval(() => {
+  if (document.hidden) return;
+  listSessions();
+  if (session?.isElsewhere()) session.wake();
+}, LIST_DELAY);
 
 if (!location.hash && kept("settle.last")) history.replaceState(null, "", `#/s/${encodeURIComponent(kept("settle.last"))}`);
 route();

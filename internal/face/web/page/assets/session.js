@@ -14,9 +14,13 @@ export function openedSession(id, on) {
     interrupting: 0,
   };
   let stream = null, closed = false, until = 0, pending = [], resyncs = 0, dim = null;
-  const box = outbox(id, () => on.change([], [], []), (input, e) => {
-    on.notice(`Not accepted: ${e.message} What you wrote is back in the box.`);
-    on.giveBack(input);
+  const box = outbox(id, {
+    changed: () => on.change([], [], []),
+    arrived: () => self.wake(), // it opens a session that was closed
+    refused(input, e) {
+      on.notice(`Not accepted: ${e.message} What you wrote is back in the box.`);
+      on.giveBack(input);
+    },
   });
 
   /** Reads from the beginning; what is shown stays until all is there. */
@@ -107,6 +111,7 @@ export function openedSession(id, on) {
   async function attempt(what, f) {
     try {
       await f();
+      self.wake();
       return true;
     } catch (e) {
       on.notice(`${what}: ${e.message}`);
@@ -116,7 +121,7 @@ export function openedSession(id, on) {
 
   begin();
   return Object.assign(self, {
-    submit(input) { box.add(input); self.wake(); },
+    submit: (input) => box.add(input),
     unsent: () => box.list(),
     flush: () => box.flush(),
     /** Reads on where reading had ended, such as after a session was opened again. */
@@ -144,6 +149,7 @@ export function openedSession(id, on) {
     async answer(a, verdict, message) {
       try {
         await api.answer(id, a.approval, verdict, message);
+        self.wake();
         return null;
       } catch (e) {
         return e.status === 409 ? `Somebody was first: ${e.problem.verdict ?? e.message}` : e.message;
@@ -152,6 +158,9 @@ export function openedSession(id, on) {
     cancelCall: (item) => attempt("Not cancelled", () => api.cancelCall(id, item)),
     killJob: (job) => attempt("Not killed", () => api.killJob(id, job)),
     closeSession: () => attempt("Not closed", () => api.closeSession(id)),
+    /** Whether reading ended although the log did not: the host died, or another process has the session. */
+    isElsewhere: () => self.loaded && !self.missing && self.ended && self.state.open,
+    openHere: () => attempt("Not opened", () => api.openSession(id)),
     isLive: () => !!stream && !self.ended,
     stop() { closed = true; box.stop(); stream?.stop(); dim?.(); },
     rest() { stream?.stop(); self.resting = true; },

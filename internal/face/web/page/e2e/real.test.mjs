@@ -1,0 +1,176 @@
+// The page against the real binary, with a model that follows a script. The
+// binary is SETTLE_BIN.
+
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import test, { after, before } from "node:test";
+import { launch, open } from "./browser.mjs";
+
+const bin = process.env.SETTLE_BIN;
+const words = Array.from({ length: 60 }, (_, n) => `word${n}`).join(" ");
+const scenario = { turns: [
+  { when: "alpha", items: [{ think: "I look first." }, { say: "I write a **greeting**." }, { call: "write", arguments: { path: "hello.txt", content: "hello\n" } }, { call: "shell", arguments: { command: "echo from-the-shell" } }], faults: [{ fault: "status", status: 529, times: 1, retry_after: "0.2" }] },
+  { when: "alpha", items: [{ say: "Both are done." }] },
+  { when: "bravo", items: [{ say: "Now something long." }, { call: "shell", arguments: { command: "echo awake; sleep 4711" } }] },
+  { when: "bravo", items: [{ say: "I go on." }] },
+  { when: "charlie", items: [{ say: words }], pace: "40ms" },
+  { when: "delta", items: [{ say: "Before the end." }, { call: "shell", arguments: { command: "echo awake; sleep 4712" } }] },
+  { when: "delta", items: [{ say: "After the end." }] },
+] };
+
+const dir = mkdtempSync(join(tmpdir(), "settle-page-"));
+let browser, model, server, base;
+
+/** Starts the binary and returns it with the first line that it prints. */
+async function start(...args) {
+  const child = spawn(bin, args, { cwd: dir, env: { PATH: process.env.PATH, HOME: dir, OPENAI_API_KEY: "sk-not-a-key-of-anybody-0123456789" }, stdio: ["ignore", "pipe", "pipe"] });
+  let said = "", errors = "";
+  child.stderr.on("data", (d) => { errors += d; });
+  child.ended = new Promise((r) => { child.on("exit", r); });
+  await Promise.race([
+    new Promise((r) => { child.stdout.on("data", (d) => { said += d; if (said.includes("\n")) r(); }); }),
+    child.ended.then((code) => { throw new Error(`settle ${args[0]} exited with ${code}: ${errors}`); }),
+  ]);
+  child.said = said;
+  return child;
+}
+
+const serve = async (addr) => {
+  server = await start("serve", "-m", "chat/any", "--base-url", model.url, "--data-dir", join(dir, "data"), "--token-file", join(dir, "token"), "--addr", addr, "--no-project-config");
+  base = /https?:\/\/[^/\s]+/.exec(server.said)[0];
+};
+
+before(async () => {
+  assert.ok(bin, "SETTLE_BIN names the binary");
+  writeFileSync(join(dir, "scenario.json"), JSON.stringify(scenario));
+  writeFileSync(join(dir, "token"), "a-token-for-the-tests-of-the-page-0123456789\n", { mode: 0o600 });
+  browser = await launch();
+  model = await start("fake-model", "--scenario", join(dir, "scenario.json"));
+  model.url = /http:\S+\/v1/.exec(model.said)[0];
+  await serve("127.0.0.1:0");
+});
+
+after(async () => {
+  await browser?.close();
+  for (const child of [server, model]) {
+    child?.kill("SIGTERM");
+    await child?.ended;
+  }
+  rmSync(dir, { recursive: true, force: true });
+});
+
+/** Opens the page with the token, on a session of its own, and asks. */
+async function ask(text) {
+  const opened = await open(browser, `${base}/?token=${readFileSync(join(dir, "token"), "utf8").trim()}`);
+  const { page } = opened;
+  assert.ok(!page.url().includes("token"), "the token is not left in the address");
+  await page.getByRole("button", { name: "New session" }).click();
+  await page.waitForFunction(() => document.body.dataset.shown && location.hash.includes(document.body.dataset.shown));
+  await page.fill("#box", text);
+  await page.keyboard.press("Enter");
+  await page.locator('[data-key="turn t000001"]').waitFor();
+  return opened;
+}
+
+const running = (command) => {
+  try { return execFileSync("pgrep", ["-f", `^sleep ${command}$`]).toString(); } catch { return ""; }
+};
+
+/** Waits until the command says so, and the process is there. */
+async function runs(page, command) {
+  await page.locator(".peek").getByText("awake").waitFor();
+  for (let n = 0; n < 200 && !running(command); n++) await new Promise((r) => { setTimeout(r, 25); });
+  assert.notEqual(running(command), "");
+}
+
+test("a prompt, a retry, approvals, an edit, the end", async () => {
+  const { page, context, check } = await ask("alpha");
+  await page.waitForSelector(".approval >> nth=1");
+  const write = page.locator(".approval", { hasText: "write" });
+  assert.match(await write.innerText(), /hello\.txt/);
+  await write.getByRole("button", { name: "Approve", exact: true }).click();
+  await page.locator(".approval", { hasText: "echo from-the-shell" }).getByRole("button", { name: "Approve", exact: true }).click();
+  await page.locator('[data-key="end t000001"]').waitFor();
+  assert.equal(readFileSync(join(dir, "hello.txt"), "utf8"), "hello\n");
+  const said = await page.locator("#scroller").innerText();
+  for (const want of [/Attempt 1 failed: .*529.*Tried again/, /Thought for/, /I write a greeting/, /hello\.txt[\s\S]*\+1/, /from-the-shell/, /approved by web/, /Both are done/, /Completed/]) assert.match(said, want);
+  check();
+  await context.close();
+});
+
+test("an interrupt in the middle of a command ends it; the session goes on", async () => {
+  const { page, context, check } = await ask("bravo");
+  await page.locator(".approval").getByRole("button", { name: "Approve", exact: true }).click();
+  await runs(page, "4711");
+  await page.fill("#box", "queued meanwhile");
+  await page.keyboard.press("Enter");
+  await page.getByText("Queued", { exact: true }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.locator('[data-key="end t000001"]').getByText("Interrupted by web").waitFor();
+  assert.equal(running("4711"), "", "the command is gone");
+  await page.locator(".waiting .held").waitFor();
+  await page.fill("#box", "go on");
+  await page.keyboard.press("Enter");
+  await page.locator('[data-key="end t000002"]').waitFor();
+  assert.match(await page.locator('[data-key="turn t000002"]').innerText(), /queued meanwhile[\s\S]*go on/);
+  await page.getByText("I go on.", { exact: true }).last().waitFor();
+  check();
+  await context.close();
+});
+
+test("a reload and a second window in the middle of a stream", async () => {
+  const { page, context, check } = await ask("charlie");
+  const message = page.locator("#scroller .message");
+  await message.getByText("word3 ").waitFor();
+  await page.reload();
+  await message.getByText("word8 ").waitFor();
+  const other = await context.newPage();
+  await other.goto(page.url());
+  await other.locator('[data-key="end t000001"]').waitFor();
+  await page.locator('[data-key="end t000001"]').waitFor();
+  for (const p of [page, other]) assert.equal((await p.locator("#scroller .message").innerText()).trim(), words);
+  check();
+  await context.close();
+});
+
+test("the server is killed in the middle of a turn and comes back", async () => {
+  const { page, context, wrong } = await ask("delta");
+  await page.locator(".approval").getByRole("button", { name: "Approve", exact: true }).click();
+  await runs(page, "4712");
+  const { host } = new URL(base);
+  server.kill("SIGKILL");
+  await server.ended;
+  await page.locator("#link").waitFor();
+  await page.fill("#box", "written while it was away");
+  await page.keyboard.press("Enter");
+  await page.getByText("Not sent", { exact: true }).waitFor();
+  await serve(host);
+  await page.locator('[data-key="end t000001"]').getByText("Settle died").waitFor({ timeout: 20_000 });
+  await page.locator('[data-key="end t000002"]').waitFor({ timeout: 20_000 });
+  await page.getByText("Recovered:").waitFor();
+  await page.getByText("After the end.", { exact: true }).last().waitFor();
+  assert.equal(running("4712"), "");
+  assert.deepEqual(wrong, []);
+  await context.close();
+});
+
+test("the server is told to end: the page says so, and sending goes on when it is back", async () => {
+  const { page, context, check } = await ask("nobody answers this");
+  await page.locator('[data-key="end t000001"]').getByText("Failed").waitFor({ timeout: 20_000 });
+  const { host } = new URL(base);
+  server.kill("SIGTERM");
+  assert.equal(await server.ended, 0);
+  await page.getByText(/^Closed/).waitFor();
+  await page.getByText("The server cannot be reached.").waitFor();
+  await page.fill("#box", "are you back?");
+  await page.keyboard.press("Enter");
+  await page.getByText("Not sent", { exact: true }).waitFor();
+  await serve(host);
+  await page.locator('[data-key="turn t000002"]').getByText("are you back?").waitFor({ timeout: 20_000 });
+  await page.locator('[data-key="end t000002"]').waitFor({ timeout: 20_000 });
+  check();
+  await context.close();
+});
