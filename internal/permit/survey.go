@@ -94,7 +94,7 @@ func isNumber(w *syntax.Word) bool {
 	}
 	switch part := w.Parts[0].(type) {
 	case *syntax.Lit:
-		return strings.Trim(part.Value, "0123456789") == ""
+		return strings.Trim(part.Value, "0123456789{}.") == "" // braces make a sequence
 	case *syntax.ArithmExp:
 		return true // it has been looked at by itself
 	}

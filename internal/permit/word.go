@@ -27,10 +27,14 @@ func (s *script) word(node *syntax.Word) []word {
 	if !static(node.Parts) {
 		return []word{{text: s.source(node), plain: s.plain(node)}}
 	}
-	split := *node
-	if !syntax.SplitBraces(&split) {
+	switch braces(node.Parts) {
+	case noBraces:
 		return []word{s.staticWord(node)}
+	case strangeBraces:
+		return []word{{text: s.source(node), plain: true}}
 	}
+	split := *node
+	syntax.SplitBraces(&split)
 	var list []word
 	for one, err := range expand.BracesSeq(nil, &split) {
 		if err != nil || len(list) == maxBraces {
@@ -39,6 +43,33 @@ func (s *script) word(node *syntax.Word) []word {
 		list = append(list, s.staticWord(one))
 	}
 	return list
+}
+
+type braced int
+
+const (
+	noBraces braced = iota
+	plainBraces
+	strangeBraces
+)
+
+// braces looks for braces that make several words of one. Only where there is
+// one pair are shells and parsers sure to agree what those words are.
+func braces(parts []syntax.WordPart) braced {
+	var text strings.Builder
+	for _, part := range parts {
+		if lit, ok := part.(*syntax.Lit); ok {
+			text.WriteString(lit.Value)
+		}
+	}
+	t := text.String()
+	switch opened := strings.Count(t, "{"); {
+	case opened == 0, !strings.Contains(t, ",") && !strings.Contains(t, ".."), !strings.Contains(t, "}"):
+		return noBraces
+	case opened == 1 && strings.Count(t, "}") == 1 && !strings.Contains(t, `\`) && !strings.Contains(t[strings.IndexByte(t, '{'):], ".."):
+		return plainBraces
+	}
+	return strangeBraces
 }
 
 // static reports whether parts of a word are the same at every run.
