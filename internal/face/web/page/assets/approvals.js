@@ -75,6 +75,8 @@ function card(a, app) {
   }
 
   async function give(verdict, message) {
+    // A button that is disabled loses the focus to nothing.
+    if (el.contains(document.activeElement)) el.focus();
     for (const b of el.querySelectorAll("button")) b.disabled = true;
     show(said, true);
     text(said, "Answering");

@@ -163,7 +163,8 @@ const kinds = {
   "call.started": ({ e, d, at, t, check }) => {
     const i = openItem(t, e, check);
     check(i.ready && !i.started, `item "${i.id}" is not a call that is ready to start`);
-    for (const a of t.approvals) check(a.call !== i.id || granted(a), `approval "${a.approval}" was not given`);
+    const refused = t.approvals.find((a) => a.call === i.id && !granted(a));
+    check(!refused, `approval "${refused?.approval}" was not given`);
     i.started = true;
     i.startedAt = at;
     i.title = d.title ?? "";
@@ -241,7 +242,8 @@ function attemptEnded({ e, d, at, t, check }) {
   const a = currentAttempt(t);
   check(a?.id === e.attempt, `attempt "${e.attempt ?? ""}" is not running`);
   check(["completed", "aborted", "failed"].includes(d.outcome), `"${d.outcome}" is not an attempt's outcome`);
-  for (const i of t.items) check(i.attempt !== a.id || i.status !== "open" || i.ready, `item "${i.id}" is open`);
+  const open = t.items.find((i) => i.status === "open" && i.attempt === a.id && !i.ready);
+  check(!open, `item "${open?.id}" is open`);
   const discarded = (d.discarded ?? []).map((id) => t.itemById.get(id));
   discarded.forEach((i, n) => {
     check(i && i.attempt === a.id && !i.started && i.status !== "open", `item "${d.discarded[n]}" cannot be discarded`);
@@ -262,8 +264,10 @@ function itemEnded({ s, e, d, at, t, check }) {
   check(!!d.effects === (call && d.status === "aborted"), `item "${i.id}" is ${d.status} with effects "${d.effects ?? ""}"`);
   check(!d.effects || (d.effects === "none") !== i.started, `call "${i.id}" has effects "${d.effects ?? ""}"`);
   if (call) {
-    for (const a of t.approvals) check(a.call !== i.id || a.ended, `approval "${a.approval}" waits`);
-    for (const c of s.children) check(c.turn !== t.id || c.call !== i.id || c.ended, `child "${c.child}" is running`);
+    const waits = t.approvals.find((a) => a.call === i.id && !a.ended);
+    check(!waits, `approval "${waits?.approval}" waits`);
+    const child = s.children.find((c) => c.call === i.id && c.turn === t.id && !c.ended);
+    check(!child, `child "${child?.child}" is running`);
   }
   const { status, effects, cause, ...rest } = d;
   Object.assign(i, { status, effects: effects ?? "", cause: cause ?? null, endedAt: at, content: rest, text: "", args: "", out: "" });

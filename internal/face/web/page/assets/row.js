@@ -25,6 +25,7 @@ export function rowView(row, app) {
 }
 
 const LONG_PROMPT = 3000;
+const PICTURE_DELAY = 200;
 
 /** What a person said. */
 export function promptView(input, words) {
@@ -88,6 +89,7 @@ export function endView(t, app) {
   const failure = h("div", { class: "failure" });
   const picture = timelineView((id) => app.goTo(t.attempts.some((a) => a.id === id) ? firstOf(t, id) : `item ${id}`));
   const el = h("div", { class: "turn-end" }, h("div", { class: "turn-line" }, h("span", { class: "dot", "aria-hidden": "true" }), title, time, summary), failure, picture.el);
+  let drawnAt = -PICTURE_DELAY;
   return {
     el,
     stop: picture.stop,
@@ -99,7 +101,12 @@ export function endView(t, app) {
       text(summary, [t.cause ? summaryWords(t) : doing(t), model].filter(Boolean).join(" \u00b7 "));
       show(failure, t.cause?.outcome === "failed");
       if (t.cause?.outcome === "failed" && !failure.firstChild) failure.append(...failureNodes(t.cause.error));
-      picture.update(t, app.now());
+      // Nobody sees more than a few pictures a second, and a long turn has much to draw.
+      const at = performance.now();
+      if (t.cause || at - drawnAt > PICTURE_DELAY) {
+        drawnAt = at;
+        picture.update(t, app.now());
+      }
     },
   };
 }

@@ -147,7 +147,7 @@ export async function fakeServer() {
 
   function api(req, res, [, id, what, which, verb], body) {
     if (!id && req.method === "GET") return reply(res, 200, { sessions: [...films.values()].map((f) => f.summary()).sort((a, b) => b.updated.localeCompare(a.updated)) });
-    if (!id) { const f = films.get(body.id) ?? fake.film(body.id ?? `new-${++made}`); return reply(res, 201, { id: f.id }); }
+    if (!id) { const f = films.get(body.id) ?? fake.film(body.id ?? `new-${++made}`); f.answer("open"); return reply(res, 201, { id: f.id }); }
     const f = films.get(id);
     if (!f) return reply(res, 404, { title: "missing", detail: `there is no session "${id}"` });
     if (!what) {
@@ -189,7 +189,7 @@ export async function fakeServer() {
     res.write("retry: 2000\n\n");
     if (after > f.log.length) return res.end(`event: resync\ndata: {"seq":${f.log.length}}\n\n`);
     res.write(f.lines.slice(after).join(""));
-    if (!f.state.open) return res.end("event: closed\ndata: {}\n\n");
+    if (!f.state.open || f.dead) return res.end("event: closed\ndata: {}\n\n");
     f.readers.add(res);
     res.on("close", () => f.readers.delete(res));
   }

@@ -195,6 +195,42 @@ scene("queue, steer and replace", async ({ page, film, sent }) => {
   await page.getByText("Steers", { exact: true }).waitFor();
 });
 
+scene("pictures go along", async ({ page, film, row, sent }) => {
+  const png = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64");
+  await page.setInputFiles("input[type=file]", [{ name: "a.png", mimeType: "image/png", buffer: png }, { name: "b.svg", mimeType: "image/svg+xml", buffer: Buffer.from("<svg/>") }]);
+  await page.getByText("b.svg was not attached").waitFor();
+  await page.getByRole("button", { name: "Remove a.png" }).waitFor();
+  await page.fill("#box", "See");
+  await page.keyboard.press("Enter");
+  await until(() => sent("POST", "/inputs").length === 1, "sent");
+  assert.deepEqual(sent("POST", "/inputs")[0].body.images, [{ media_type: "image/png", data: png.toString("base64"), name: "a.png" }]);
+  await page.locator(".pictures").waitFor({ state: "hidden" });
+  film.tell("input.accepted", { input: "n9", text: "", images: [{ media_type: "image/png", data: png.toString("base64"), name: "a.png" }, { media_type: "image/svg+xml", data: "PHN2Zy8+" }] }, { by: "api" });
+  film.turn("", ["n9"]);
+  await until(() => row("turn t000001").locator("img").evaluate((i) => i.naturalWidth === 1), "it is shown");
+  assert.equal(await row("turn t000001").locator("img").count(), 1);
+});
+
+scene("a session that this server does not have open can be opened", async ({ page, film, row }) => {
+  film.turn("Elsewhere");
+  await row("turn t000001").waitFor();
+  // The host died: its log goes on to be read, and ends without an end.
+  film.dead = true;
+  for (const r of film.readers) r.end("event: closed\ndata: {}\n\n");
+  await page.getByRole("button", { name: "Open it here" }).waitFor();
+  assert.equal(await page.locator("#state").innerText(), "not open here");
+  film.on.open = () => {
+    film.dead = false;
+    film.turnEnds("turn.aborted", { reason: "crashed" });
+    film.tell("session.recovered", { message: "the host died", ended: 1 }, { by: "host" });
+    film.tell("session.opened", { settle: "0.1.0", dir: "/home/ada/harbor" }, { by: "host" });
+  };
+  await page.getByRole("button", { name: "Open it here" }).click();
+  await row("end t000001").getByText("Settle died").waitFor();
+  await page.getByText("Recovered: the host died; 1 thing had to be ended").waitFor();
+  await page.locator("#elsewhere").waitFor({ state: "hidden" });
+});
+
 scene("one call is cancelled alone; a job is killed", async ({ page, film, row, sent }) => {
   const { run } = underWay(film);
   film.on.cancel = (item) => film.end(item, { status: "aborted", effects: "partial", cause: { outcome: "aborted", reason: "interrupted", by: "web" } });
@@ -427,19 +463,27 @@ scene("by keyboard alone: send, approve, look, interrupt", async ({ page, film, 
   await page.keyboard.press("Enter");
   await begun;
   const call = film.ready("shell", { command: "make" });
+  const other = film.ready("shell", { command: "date" });
   const p = film.asks(call, { tool: "shell", title: "make" });
-  await page.waitForSelector(".approval");
+  const q = film.asks(other, { tool: "shell", title: "date" });
+  await page.waitForSelector(".approval >> nth=1");
   await page.keyboard.press("Alt+a");
-  await page.keyboard.press("a");
-  await until(() => sent("POST", `/approvals/${p}`).length === 1, "approved");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await until(() => sent("POST", `/approvals/${p}`).length === 1, "approved with Tab and Enter");
+  await until(() => page.evaluate((id) => document.activeElement.closest(".approval")?.dataset.approval === id, q), "the focus is on the next");
+  await page.keyboard.press("s");
+  await until(() => sent("POST", `/approvals/${q}`).length === 1, "approved with a letter");
+  assert.equal(sent("POST", `/approvals/${q}`)[0].body.verdict, "approved_session");
+  film.runs(other, "date");
+  film.end(other, { output: "today" });
   film.runs(call, "make");
   film.delta(call, "cc -o harbor\n", "output");
-  await page.locator("#box").waitFor();
-  assert.equal(await page.evaluate(() => document.activeElement.id), "box", "the focus did not fall into nothing");
+  await until(() => page.evaluate(() => document.activeElement.id === "box"), "the focus did not fall into nothing");
   // Leave the box, walk to the call, open it.
   for (let n = 0; n < 3; n++) await page.keyboard.press("Shift+Tab");
   await page.evaluate(() => document.activeElement.blur());
-  for (let n = 0; n < 3; n++) {
+  for (let n = 0; n < 4; n++) {
     await page.keyboard.press("k");
     if (await page.evaluate(() => document.activeElement.dataset.key) === `item ${call}`) break;
   }
@@ -450,7 +494,7 @@ scene("by keyboard alone: send, approve, look, interrupt", async ({ page, film, 
   // The picture tells its parts.
   await page.locator(".picture").focus();
   await page.keyboard.press("End");
-  await until(async () => /make/.test(await page.locator(".picture-note").innerText()), "the part in words");
+  await until(async () => /make|date/.test(await page.locator(".picture-note").innerText()), "the part in words");
   await page.keyboard.press("Escape");
   await row("end t000001").waitFor();
   await page.keyboard.press("?");
