@@ -11,4 +11,7 @@
 // can run, even if the page had a defect that let it in: no inline script or
 // style, no other origin, and the browser refuses strings where it expects
 // markup (trusted types).
+//
+// The scripts are tested by unit/, the page in Chromium by e2e/, all of it by
+// "go test". "node e2e/stills.mjs DIRECTORY" takes pictures to look at.
 package page

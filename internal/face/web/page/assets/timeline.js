@@ -7,7 +7,7 @@ import { picture, ticks } from "./timing.js";
 import { causeWords, count, duration, errorWords, short, tick } from "./words.js";
 import { named } from "./visible.js";
 
-const ROW = 18, GAP = 5, TOP = 2, AXIS = 16, MOST_LANES = 8;
+const ROW = 18, GAP = 5, TOP = 2, AXIS = 16, MOST_LANES = 12;
 /** Room at the end, so that a mark there is not cut off. */
 const END = 8;
 
@@ -49,8 +49,7 @@ export function timelineView(onPick) {
 
   function draw() {
     describeAll();
-    const lanes = pic.calls.slice(0, MOST_LANES);
-    const more = pic.calls.length - lanes.length;
+    const lanes = longest(pic.calls, MOST_LANES);
     const height = TOP + (1 + lanes.length) * (ROW + GAP) + AXIS;
     const length = Math.max(pic.to - pic.from, 100);
     const x = (at) => (Math.min(Math.max(at, pic.from), pic.to) - pic.from) / length * (width - END);
@@ -59,7 +58,6 @@ export function timelineView(onPick) {
     parts.push(axis(length, x, pic.from, height));
     parts.push(row(pic.model, 0, x));
     lanes.forEach((lane, n) => parts.push(row(lane, n + 1, x)));
-    if (more > 0) parts.push(svg("text", { class: "label faint", x: width - 1, y: height - AXIS - GAP - 5, "text-anchor": "end" }, `and ${more} more at once`));
     for (const m of pic.marks) parts.push(markLine(m, x, height));
     drawing.setAttribute("width", width);
     drawing.setAttribute("height", height);
@@ -108,8 +106,10 @@ export function timelineView(onPick) {
     if (words && !thin && room >= words.length * 6.4) g.append(svg("text", { class: "label", x: left + 6, y: y + 13 }, words));
     else if (words && !thin && room > 40) g.append(svg("text", { class: "label", x: left + 6, y: y + 13 }, `${words.slice(0, Math.floor(room / 6.4) - 1)}\u2026`));
     if (thin && s.kind !== "ready" && right - left > 90) {
-      const what = { first: "waiting", silent: "silent", retry: "retry in" }[s.kind];
-      g.append(svg("text", { class: "label over", x: (left + right) / 2, y: y + 13, "text-anchor": "middle" }, `${what} ${duration(s.to - s.from)}`));
+      const said = `${{ first: "waiting", silent: "silent", retry: "retry after" }[s.kind]} ${duration(s.to - s.from)}`;
+      const half = said.length * 3 + 4;
+      g.append(svg("rect", { class: "behind", x: (left + right) / 2 - half, y: y + 2, width: 2 * half, height: ROW - 4 }),
+        svg("text", { class: "label over", x: (left + right) / 2, y: y + 13, "text-anchor": "middle" }, said));
     }
     if (s.end === "failed" && s.kind !== "retry") {
       const cx = Math.max(left + 4, right - 8), cy = y + ROW / 2;
@@ -151,7 +151,7 @@ export function timelineView(onPick) {
     const s = spans[chosen];
     toggle(note, "chosen", !!s);
     note.setAttribute("aria-live", s ? "polite" : "off");
-    text(note, s ? `${spanWords(s, turn)} \u00b7 from ${duration(s.from - pic.from)}` : pic ? sumWords(pic) : "");
+    text(note, s ? `${spanWords(s, turn)} \u00b7 from ${duration(s.from - pic.from)}` : pic ? sumWords(pic) + (pic.calls.length > MOST_LANES ? ` \u00b7 ${count(pic.calls.length - MOST_LANES, "shorter row")} not drawn` : "") : "");
   }
 
   function keydown(e) {
@@ -182,6 +182,14 @@ export function timelineView(onPick) {
   }
 
   return { el, update: (t, at) => { update(t, at); if (chosen < 0) describe(); }, stop: () => seen.disconnect() };
+}
+
+/** The rows that took longest, in their order: they are what a turn waited for. */
+function longest(rows, most) {
+  if (rows.length <= most) return rows;
+  const took = (row) => row.reduce((ms, s) => ms + s.to - s.from, 0);
+  const chosen = new Set([...rows].sort((a, b) => took(b) - took(a)).slice(0, most));
+  return rows.filter((row) => chosen.has(row));
 }
 
 /** A bar's outline; a torn one has a ragged right edge. */
