@@ -33,6 +33,8 @@ type (
 	// Judge says which calls may run, which are to be asked about and which
 	// are denied.
 	Judge = session.Judge
+	// Decision is "allow", "ask" or "deny", as a Permission is.
+	Decision = session.Decision
 	// Judgement is what a Judge says of a call.
 	Judgement = session.Judgement
 	// Answer is somebody's word about a call that waits.

@@ -98,6 +98,9 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	}
 	c.WorkDir, c.Effort, c.Face, c.Version, c.Take = o.Dir, r.Effort, o.Face, o.Version, o.Take
 	c.Permission, c.Approver, c.Attended = o.permission(), o.Approver, o.Attended
+	if c.Judge, err = o.judge(c.Permission); err != nil {
+		return nil, err
+	}
 	c.Limits, c.Retry = limits(r), retry(r)
 	bench := o.bench(names, c.Dir)
 	c.Toolbox = bench.toolbox

@@ -1,0 +1,55 @@
+package agent
+
+import (
+	"encoding/json"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/permit"
+)
+
+// judge returns what makes the judge of each session: the rules that are in
+// force over the policy. It is nil where everything is allowed without rules.
+// A rule that cannot be used is an error at once, not when a session begins.
+func (o Options) judge(policy settle.Permission) (func() (settle.Judge, error), error) {
+	if policy == settle.Allow && len(o.Settings.Rules) == 0 {
+		return nil, nil
+	}
+	c := permit.Config{Default: permit.Decision(policy), Rules: rules(o.Settings.Rules), Dir: o.Dir, Home: o.Getenv("HOME")}
+	build := func() (settle.Judge, error) {
+		p, err := permit.New(c)
+		if err != nil {
+			return nil, &config.Error{Where: "rules", Message: err.Error()}
+		}
+		return judge{p, o.Dir}, nil
+	}
+	_, err := build()
+	return build, err
+}
+
+func rules(configured []config.Rule) []permit.Rule {
+	var out []permit.Rule
+	for _, r := range configured {
+		out = append(out, permit.Rule{Tool: r.Tool, Pattern: r.Pattern, Decision: permit.Decision(r.Decision), Tightens: r.Tightens})
+	}
+	return out
+}
+
+// judge is a permit policy as sessions see it.
+type judge struct {
+	policy *permit.Policy
+	dir    string
+}
+
+// Judge implements [settle.Judge].
+func (j judge) Judge(a settle.Approval) settle.Judgement {
+	got := j.policy.Judge(j.request(a))
+	return settle.Judgement{Decision: settle.Decision(got.Decision), Rule: got.Rule, Why: got.Why, Detail: got.Detail}
+}
+
+// Remember implements [settle.Judge].
+func (j judge) Remember(a settle.Approval) { j.policy.Remember(j.request(a)) }
+
+func (j judge) request(a settle.Approval) permit.Request {
+	return permit.Request{Tool: a.Tool.Name, ReadOnly: a.Tool.ReadOnly, Arguments: json.RawMessage(a.Arguments), Dir: j.dir}
+}
