@@ -7,9 +7,11 @@ import (
 	"hash/crc32"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -22,7 +24,18 @@ import (
 // one, settle if it is called by that name.
 func TestMain(m *testing.M) {
 	proc.RunAsWarden()
-	testscript.Main(m, map[string]func(){"settle": main})
+	testscript.Main(hearing{m}, map[string]func(){"settle": main})
+}
+
+// hearing runs the tests so that what they start hears SIGHUP, also where the
+// tests themselves were started with nohup.
+type hearing struct{ *testing.M }
+
+func (h hearing) Run() int {
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP) // a signal with a handler is at its default in a new program
+	defer signal.Stop(hangups)
+	return h.M.Run()
 }
 
 func TestScripts(t *testing.T) {
