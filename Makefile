@@ -3,7 +3,7 @@
 FUZZTIME ?= 10s
 N ?= 2000
 
-.PHONY: check test race fuzz bench crash
+.PHONY: check test race fuzz bench crash simulate break proof
 
 check: ## format, vet, lint, vulnerabilities
 	.ci/run check
@@ -26,3 +26,13 @@ bench:
 
 crash: ## kill -9 of the built binary, N times
 	CRASHES=$(N) go test -count=1 -v -timeout 0 ./settletest/crash
+
+simulate: ## N sessions, drawn at random (docs/proof.md)
+	go test -count=1 -v -timeout 0 -run 'TestSimulation$$' ./internal/proof -sessions $(N)
+
+break: ## each clause of the contract broken on purpose: the proof must fail
+	go test -count=1 -v -timeout 0 -tags breaking -run 'TestBroken$$' ./internal/proof
+
+proof: ## all of docs/proof.md but the breaking
+	go test -count=1 -v -timeout 15m ./internal/proof -sessions 20000
+	go test -count=1 ./settletest/... ./event ./internal/journal ./internal/proc ./tool/shell

@@ -81,6 +81,7 @@ var errKilled = errors.New("the process was killed")
 // mount is a disk as one process sees it; the journal's Store.
 type mount struct {
 	*disk
+	broke   func(clause, format string, args ...any)
 	crashAt int           // dies when the disk has so many records; 0 for never
 	died    chan struct{} // closed with condition killed
 
@@ -88,8 +89,8 @@ type mount struct {
 	condition condition
 }
 
-func newMount(d *disk, crashAt int) *mount {
-	return &mount{disk: d, crashAt: crashAt, condition: works, died: make(chan struct{})}
+func newMount(d *disk, crashAt int, broke func(string, string, ...any)) *mount {
+	return &mount{disk: d, broke: broke, crashAt: crashAt, condition: works, died: make(chan struct{})}
 }
 
 // Append implements [journal.Store].
@@ -104,6 +105,7 @@ func (m *mount) Append(batch []event.Event, sync journal.Sync) error {
 	case m.condition == full && sync != journal.Last:
 		return &journal.SpaceError{Err: errors.New("no space left on device")}
 	}
+	m.synced(batch, sync)
 	for _, e := range batch {
 		if err := m.write(e); err != nil {
 			return err
@@ -114,6 +116,23 @@ func (m *mount) Append(batch []event.Event, sync journal.Sync) error {
 		}
 	}
 	return nil
+}
+
+// synced: what others rely on is on stable storage before they go on.
+func (m *mount) synced(batch []event.Event, sync journal.Sync) {
+	if sync != journal.Lazily {
+		return
+	}
+	for _, e := range batch {
+		switch e.Data.(type) {
+		case event.CallStarted:
+			m.broke("C5", "the start of call %s is not on stable storage when the call begins", e.Item)
+		case event.InputAccepted:
+			m.broke("C19", "an input is not on stable storage when it is accepted")
+		case event.TurnCompleted, event.TurnAborted, event.TurnFailed:
+			m.broke("C3", "the end of turn %s is not on stable storage when the next may start", e.Turn)
+		}
+	}
 }
 
 func (m *mount) write(e event.Event) error {

@@ -58,6 +58,8 @@ func (s *Script) statement(w *words) {
 		m := readMove(w)
 		m.After = d
 		s.Moves = append(s.Moves, m)
+	case "ends":
+		s.Ends = append(s.Ends, w.word("the end"))
 	case "reader":
 		s.Readers = append(s.Readers, readReader(w))
 	default:

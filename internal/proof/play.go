@@ -150,8 +150,11 @@ func (w *world) live(p *process) {
 			return
 		}
 		if time.Since(begin) > patience {
+			if w.stuck {
+				return
+			}
 			w.giveUp(p)
-			begin = time.Now()
+			begin, w.stuck = time.Now(), true
 		}
 		select {
 		case <-p.mount.died:
@@ -200,7 +203,7 @@ func (w *world) successor(p *process) *process {
 		w.broke("C2", "the session was not closed: %v", err)
 	}
 	var next *process
-	if (again || p.dead()) && !w.failing.Load() {
+	if (again || p.dead()) && !w.failing.Load() && !w.stuck {
 		next = w.open()
 	}
 	p.succeed(next)

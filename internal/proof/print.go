@@ -24,6 +24,9 @@ func (s Script) String() string {
 	for _, r := range s.Readers {
 		p.reader(r)
 	}
+	for _, end := range s.Ends {
+		p.line(true, "ends %s", end)
+	}
 	return p.b.String()
 }
 

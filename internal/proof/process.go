@@ -50,7 +50,7 @@ func (w *world) start(d *disk, set setting) (*process, error) {
 			return nil, fmt.Errorf("the log does not fold: %w", err)
 		}
 	}
-	p := &process{world: w, mount: newMount(d, set.crashAt), succeeded: make(chan struct{})}
+	p := &process{world: w, mount: newMount(d, set.crashAt, w.broke), succeeded: make(chan struct{})}
 	p.life, p.end = context.WithCancel(w.life)
 	p.log = journal.New(p.mount, state)
 	tools, err := tool.NewSet(doer{p})

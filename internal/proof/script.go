@@ -24,6 +24,9 @@ type Script struct {
 	Responses []Response
 	Moves     []Move
 	Readers   []Reader
+	// Ends says how the turns end, in order, if that is known: "completed",
+	// "failed", or the reason of an abort.
+	Ends []string
 }
 
 // Limits are those of each turn; zero values are the product's defaults.

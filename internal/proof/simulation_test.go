@@ -17,6 +17,7 @@ import (
 var (
 	sessions  = flag.Int("sessions", 300, "how many sessions the simulation plays")
 	firstSeed = flag.Int("seed", 0, "seed of the first session, each further one has the next; 0 draws it")
+	shrinkFor = flag.Duration("shrink", 30*time.Second, "how long a failure may take to be made short")
 )
 
 // TestSimulation plays whole sessions that were drawn at random, and holds the
@@ -60,14 +61,11 @@ func play(t *testing.T, s Script) (r Report) {
 	return r
 }
 
-// shrinkTimeout is how long a failure may take to be made short.
-const shrinkTimeout = 30 * time.Second
-
 // explain returns the problems, and the shortest script that has one of them.
 func explain(t *testing.T, s Script, problems []string) string {
 	t.Helper()
 	clause, _, _ := strings.Cut(problems[0], ":")
-	short := shrink(s, shrinkTimeout, func(candidate Script) bool {
+	short := shrink(s, *shrinkFor, func(candidate Script) bool {
 		for range 4 { // goroutines do not run in the same order each time
 			for _, p := range play(t, candidate).Problems {
 				if strings.HasPrefix(p, clause+":") {

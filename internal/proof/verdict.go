@@ -15,10 +15,32 @@ import (
 // verdict holds what happened against the contract.
 func (w *world) verdict() {
 	w.log(w.checker())
+	w.ends()
 	for _, id := range w.accepted {
 		if !w.knows(id) {
 			w.broke("C19", "input %s was accepted and is lost", id)
 		}
+	}
+}
+
+// ends: C14, turns end as the script says, if it does.
+func (w *world) ends() {
+	if len(w.script.Ends) == 0 {
+		return
+	}
+	var ends []string
+	for _, e := range w.seen {
+		switch d := e.Data.(type) {
+		case event.TurnCompleted:
+			ends = append(ends, string(event.Completed))
+		case event.TurnFailed:
+			ends = append(ends, string(event.Failed))
+		case event.TurnAborted:
+			ends = append(ends, string(d.Reason))
+		}
+	}
+	if !slices.Equal(ends, w.script.Ends) {
+		w.broke("C14", "the turns end as %q, and should as %q", ends, w.script.Ends)
 	}
 }
 

@@ -1,0 +1,74 @@
+package proof
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestFinds has what the simulation has found, shrunk, and what deserves to be
+// tried every time.
+func TestFinds(t *testing.T) {
+	finds := map[string]string{
+		// history sent it as it was said, and Messages takes no text behind a call.
+		"text between calls, on another wire": `
+wire chat
+model
+  call
+  say "a"
+  unknown
+input "a"`,
+		// history gave the call another id and kept the thought that belongs to it.
+		"thought before a call without id": `
+wire responses
+model
+  redacted "a"
+  invalid
+  fault empty_ids first 1
+input "a"`,
+		// history dropped the second one and kept the first.
+		"thought before one that was masked": `
+wire responses
+model
+  redacted "a"
+  think "xhunter2-hunter2-hunter2y"
+  broken
+input "a"`,
+		"input is held over an interrupt": `
+model paced 1s
+  say "A long answer, in some deltas."
+input "a"
+after 1s input "b"
+after 2s interrupt
+after 3s input "c"`,
+		"no room on the disk": `
+model paced 1s
+  say "A long answer, in some deltas."
+  call print "a", take 2s
+input "a"
+after 3s fill`,
+		"disk fails as a call starts": `
+model
+  call take 1s
+input "a"
+on 7 ruin`,
+		"killed while it recovers": `
+model paced 1s
+  call take 5s
+input "a"
+on 8 crash
+on 9 crash
+on 10 crash
+reader leaves 1 for 1s`,
+	}
+	for name, text := range finds {
+		t.Run(name, func(t *testing.T) {
+			s, err := Parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if problems := play(t, s).Problems; len(problems) > 0 {
+				t.Error(strings.Join(problems, "\n"))
+			}
+		})
+	}
+}

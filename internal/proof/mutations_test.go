@@ -1,0 +1,63 @@
+package proof
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// mutation breaks one clause of the contract on purpose, and says which test
+// must notice. docs/proof.md lists them; `make break` tries them all.
+type mutation struct {
+	clause   string
+	file     string // below the module's root
+	old, new string // old occurs once
+	test     string // package and -run pattern; "" for the simulation
+}
+
+func mutations() []mutation {
+	return []mutation{
+		{"C1", "event/endings.go", "return append(out, Event{Turn: t.ID, By: c.By, Data: terminal(c, t.summary())})", "return out", ""},
+		{"C2", "event/endings.go", "		if i.Status == ItemOpen {\n			out = append(append(out, t.expired(i, c)...), i.ending(c))", "		if i.Status == ItemOpen && i.Type() == ToolCall {\n			out = append(append(out, t.expired(i, c)...), i.ending(c))", ""},
+		{"C3", "event/event.go", "		TurnCompleted, TurnAborted, TurnFailed,\n		SessionOpened", "		SessionOpened", ""},
+		{"C4", "internal/journal/writer.go", "			l.settle(b, l.put(b, h))", "			late := append([]event.Event(nil), b.events...)\n			l.settle(b, nil)\n			_ = l.store.Append(late, Durably)\n			_ = h", ""},
+		{"C5", "event/event.go", "InputAccepted, InputHeld, InputDropped, CallStarted,", "InputAccepted, InputHeld, InputDropped,", ""},
+		{"C6", "internal/history/response.go", "	w.items = append(w.items, outputs...)", "	_ = outputs", ""},
+		{"C7", "event/endings.go", "		if j.Ended == nil {", "		if j.Ended == nil && j.PID == 0 {", ""},
+		{"C8", "internal/proc/process.go", "	p.out.drain()\n", "	<-p.out.ended\n", "./internal/proc TestGrandchildHoldsThePipe"},
+		{"C9", "internal/turn/turn.go", "	settleMargin = 200 * time.Millisecond\n	// clearMargin is what all calls together get beyond the grace (C9).\n	clearMargin = 250 * time.Millisecond", "	settleMargin, clearMargin = 200 * time.Second, 250 * time.Second", ""},
+		{"C10", "internal/session/interrupt.go", "	s.running.waiters = append(s.running.waiters, w)", "	w.answer <- Outcome{Turn: s.running.id, Cause: w.cause}", ""},
+		{"C11", "internal/turn/attempt.go", "		return event.AttemptEndings(s, cause, end)", "		return event.Endings(s, cause)", ""},
+		{"C12", "internal/turn/watchdog.go", "rest > 0 {", "rest > -1000*time.Hour {\n		rest = time.Hour", ""},
+		{"C13", "internal/turn/attempt.go", "	if decision.retry {\n		ms", "	if decision.retry && decision.attempt > 1 {\n		ms", ""},
+		{"C14", "internal/turn/turn.go", "	case exit == nil:", "	case exit == nil || interrupted == nil:", ""},
+		{"C14", "internal/face/run/code.go", "	case cause.Outcome == event.Failed:\n		return CodeFailed", "	case cause.Outcome == event.Failed:\n		return CodeCompleted", "./internal/face/run ."},
+		{"C15", "internal/turn/demux.go", "return i.mask.Write(i.chars.Write(text))", "return i.chars.Write(text)", ""},
+		{"C16", "internal/session/approvals.go", "		if found.Ended != nil {", "		if found.Ended != nil && found.Ended.Verdict == event.Expired {", ""},
+		{"C17", "internal/journal/feed.go", "	if after < f.last {", "	if after > 6 && after < f.last-1 {\n		after++\n	}\n	if after < f.last {", ""},
+		{"C18", "event/endings.go", "c.Outcome == Completed || c.Reason == Replaced }", "c.Outcome == Completed || c.Reason == Replaced || c.Reason == Interrupted }", ""},
+		{"C19", "event/endings.go", "		if !i.Held {", "		if !i.Held && i.Mode == Replace {", ""},
+		{"C20", "internal/session/session.go", "	if !died && damage.CutBytes == 0 {", "	if damage.CutBytes == 0 {", ""},
+	}
+}
+
+// A mutation that cannot be made any more proves nothing.
+func TestMutationsCanBeMade(t *testing.T) {
+	told, err := os.ReadFile(filepath.Join("..", "..", "docs", "proof.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range mutations() {
+		raw, err := os.ReadFile(filepath.Join("..", "..", m.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(raw), m.old); n != 1 {
+			t.Errorf("%s: %s has %d of\n%s", m.clause, m.file, n, m.old)
+		}
+		if !strings.Contains(string(told), "| "+m.clause+" | `"+m.file+"` |") {
+			t.Errorf("docs/proof.md does not tell of %s in %s", m.clause, m.file)
+		}
+	}
+}
