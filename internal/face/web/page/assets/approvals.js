@@ -42,10 +42,11 @@ function card(a, app) {
     button("Deny\u2026", "d", () => openDenial()),
     button("Abort turn", "x", () => give("aborted")));
   const list = changes(a.detail);
-  const detail = list.length ? list.map((f) => fileChange(f, true)) : detailNodes(a.detail);
+  const detail = list.length ? [...list.map((f) => fileChange(f, true)), ...failure(a.detail)] : deeds(a.detail) ?? detailNodes(a.detail);
+  const command = commandText(a);
   const el = h("section", { class: "approval", tabindex: "-1", "aria-label": `Approval: ${name}`, data: { approval: a.approval } },
     h("h3", null, h("span", { class: "tool" }, name), " asks to run"),
-    a.title ? h("pre", { class: "command" }, named(a.title)) : null,
+    command ? h("pre", { class: "command" }, named(command)) : null,
     a.why ? h("p", { class: "why" }, named(a.why)) : null,
     detail.length ? h("div", { class: "details" }, detail) : null,
     buttons, denial, said);
@@ -88,7 +89,31 @@ function card(a, app) {
   return el;
 }
 
-/** A detail that is not a change of files, as it is. */
+/** What is asked about: a command as it was written, else the call's title. */
+function commandText(a) {
+  const said = a.detail?.command;
+  if (typeof said !== "string" || !said) return a.title;
+  return typeof a.detail.workdir === "string" && a.detail.workdir ? `${said}\nin ${a.detail.workdir}` : said;
+}
+
+/** The parts of a command, each with what the rules say of it; null for a detail of another shape. */
+function deeds(detail) {
+  if (!detail || typeof detail !== "object" || typeof detail.command !== "string") return null;
+  const list = (Array.isArray(detail.commands) ? detail.commands : []).filter((c) => c && typeof c.text === "string");
+  const cut = detail.cut ? [h("p", { class: "faint" }, "There is more than what is shown here.")] : [];
+  // One command says no more than what stands above.
+  if (list.length < 2 && !detail.cut) return [];
+  const words = { ask: "asks", allow: "allowed", deny: "denied" };
+  return [h("ul", { class: "deeds", "aria-label": "What it does, one by one" }, list.map((c) => h("li", { class: words[c.decision] ? c.decision : "ask" },
+    h("span", { class: "decision" }, words[c.decision] ?? "asks"), h("code", null, named(c.text)), c.why ? h("span", { class: "faint" }, named(String(c.why))) : null))), ...cut];
+}
+
+/** Why a change could not be shown. */
+function failure(detail) {
+  return typeof detail?.error === "string" && detail.error ? [h("p", { class: "card-note" }, `The change cannot be shown: ${named(detail.error)}`)] : [];
+}
+
+/** A detail of another shape, as it is. */
 function detailNodes(detail) {
   if (detail === undefined || detail === null) return [];
   const said = typeof detail === "string" ? detail : JSON.stringify(detail, null, 2);

@@ -12,12 +12,12 @@ import { launch, open } from "./browser.mjs";
 const bin = process.env.SETTLE_BIN;
 const words = Array.from({ length: 60 }, (_, n) => `word${n}`).join(" ");
 const scenario = { turns: [
-  { when: "alpha", items: [{ think: "I look first." }, { say: "I write a **greeting**." }, { call: "write", arguments: { path: "hello.txt", content: "hello\n" } }, { call: "shell", arguments: { command: "echo from-the-shell" } }], faults: [{ fault: "status", status: 529, times: 1, retry_after: "0.2" }] },
+  { when: "alpha", items: [{ think: "I look first." }, { say: "I write a **greeting**." }, { call: "write", arguments: { path: "hello.txt", content: "hello\n" } }, { call: "shell", arguments: { command: "touch here.txt; echo from-the-shell" } }], faults: [{ fault: "status", status: 529, times: 1, retry_after: "0.2" }] },
   { when: "alpha", items: [{ say: "Both are done." }] },
-  { when: "bravo", items: [{ say: "Now something long." }, { call: "shell", arguments: { command: "echo awake; sleep 4711" } }] },
+  { when: "bravo", items: [{ say: "Now something long." }, { call: "shell", arguments: { command: "touch one.txt; echo awake; sleep 4711" } }] },
   { when: "bravo", items: [{ say: "I go on." }] },
   { when: "charlie", items: [{ say: words }], pace: "40ms" },
-  { when: "delta", items: [{ say: "Before the end." }, { call: "shell", arguments: { command: "echo awake; sleep 4712" } }] },
+  { when: "delta", items: [{ say: "Before the end." }, { call: "shell", arguments: { command: "touch two.txt; echo awake; sleep 4712" } }] },
   { when: "delta", items: [{ say: "After the end." }] },
 ] };
 
@@ -92,7 +92,7 @@ test("a prompt, a retry, approvals, an edit, the end", async () => {
   const write = page.locator(".approval", { hasText: "write" });
   assert.match(await write.innerText(), /hello\.txt/);
   await write.getByRole("button", { name: "Approve", exact: true }).click();
-  await page.locator(".approval", { hasText: "echo from-the-shell" }).getByRole("button", { name: "Approve", exact: true }).click();
+  await page.locator(".approval", { hasText: "touch here.txt; echo from-the-shell" }).getByRole("button", { name: "Approve", exact: true }).click();
   await page.locator('[data-key="end t000001"]').waitFor();
   assert.equal(readFileSync(join(dir, "hello.txt"), "utf8"), "hello\n");
   const said = await page.locator("#scroller").innerText();
