@@ -24,7 +24,7 @@ import (
 // one, settle if it is called by that name.
 func TestMain(m *testing.M) {
 	proc.RunAsWarden()
-	testscript.Main(hearing{m}, map[string]func(){"settle": main})
+	testscript.Main(hearing{m}, map[string]func(){"settle": main, "load-model": loadModel})
 }
 
 // hearing runs the tests so that what they start hears SIGHUP, also where the

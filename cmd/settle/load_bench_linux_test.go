@@ -1,0 +1,255 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// loadWindow is how long a load is measured, after loadLead in which everything
+// gets going.
+const (
+	loadLead   = 3 * time.Second
+	loadWindow = 10 * time.Second
+)
+
+// BenchmarkServe measures a server with many sessions, each of which streams 20
+// deltas a second to two subscribers: memory and CPU of the server, and the
+// time from when the model's server writes a delta until a subscriber has read
+// it. The model's server is another process and the subscribers are this one;
+// what they cost is told, since all share the machine.
+// Budget: 1,000 sessions on 2 cores with a p99 of 50 ms.
+func BenchmarkServe(b *testing.B) {
+	for _, sessions := range []int{0, 100, 300, 1000} {
+		b.Run(fmt.Sprintf("sessions=%d", sessions), func(b *testing.B) {
+			for b.Loop() {
+				l := startLoad(b)
+				l.run(sessions, 2)
+				l.stop()
+			}
+		})
+	}
+}
+
+// load is a server under load.
+type load struct {
+	*testing.B
+
+	model, server *exec.Cmd
+	idle          io.Closer // ends the model's server
+	base, token   string
+	clients       []*http.Client // each from an address of its own
+	wg            sync.WaitGroup
+
+	mu      sync.Mutex // guards what follows
+	began   time.Time  // of the window; zero before
+	over    bool
+	delays  []time.Duration
+	failure error
+}
+
+func startLoad(b *testing.B) *load {
+	b.Helper()
+	l := &load{B: b, model: exec.Command("load-model")}
+	in, err := l.model.StdinPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	l.idle = in
+	l.server = exec.Command(build(b), "serve", "-m", "chat/m", "--base-url", l.line(l.model))
+	l.server.Dir = b.TempDir()
+	l.server.Env = []string{"PATH=" + os.Getenv("PATH"), "SETTLE_DATA_DIR=" + b.TempDir()}
+	link, token, _ := strings.Cut(l.line(l.server), "/?token=")
+	l.base, l.token = link, token
+	for n := range 16 {
+		from := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(n+2))}}
+		l.clients = append(l.clients, &http.Client{Transport: &http.Transport{DialContext: from.DialContext, MaxIdleConnsPerHost: 4}})
+	}
+	return l
+}
+
+// line starts a command and returns the first line that it prints.
+func (l *load) line(cmd *exec.Cmd) string {
+	l.Helper()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		l.Fatal(err)
+	}
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		l.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		l.Fatal(err)
+	}
+	return strings.TrimSpace(line)
+}
+
+func (l *load) request(n int, method, path, body string) (*http.Response, error) {
+	r, err := http.NewRequest(method, l.base+path, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Authorization", "Bearer "+l.token)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	res, err := l.clients[n%len(l.clients)].Do(r)
+	if err == nil && res.StatusCode >= 300 {
+		text, _ := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		return nil, fmt.Errorf("%s %s: %s %s", method, path, res.Status, text)
+	}
+	return res, err
+}
+
+// run opens the sessions with their subscribers, lets them stream, and reports.
+func (l *load) run(sessions, subscribers int) {
+	l.Helper()
+	for n := range sessions {
+		res, err := l.request(n, "POST", "/api/sessions", "")
+		if err != nil {
+			l.Fatal(err)
+		}
+		var session struct{ ID string }
+		err = json.NewDecoder(res.Body).Decode(&session)
+		_ = res.Body.Close()
+		if err != nil {
+			l.Fatal(err)
+		}
+		path := "/api/sessions/" + session.ID
+		for range subscribers {
+			l.wg.Go(func() { l.subscribe(n, path) }) // ends with the server
+		}
+		if res, err = l.request(n, "POST", path+"/inputs", `{"text":"What time is it?"}`); err != nil {
+			l.Fatal(err)
+		}
+		_ = res.Body.Close()
+	}
+	<-time.After(loadLead)
+	before, modelBefore, ownBefore := cpu(l.server.Process.Pid), cpu(l.model.Process.Pid), cpu(os.Getpid())
+	l.mu.Lock()
+	l.began = time.Now()
+	l.mu.Unlock()
+	<-time.After(loadWindow)
+	l.mu.Lock()
+	l.over = true
+	took := time.Since(l.began).Seconds()
+	delays := l.delays
+	l.mu.Unlock()
+	l.ReportMetric((cpu(l.server.Process.Pid)-before)/took, "cores/server")
+	l.ReportMetric((cpu(l.model.Process.Pid)-modelBefore)/took, "cores/model")
+	l.ReportMetric((cpu(os.Getpid())-ownBefore)/took, "cores/subscribers")
+	l.ReportMetric(resident(l.server.Process.Pid)/1e6, "MB/server")
+	l.ReportMetric(float64(len(delays))/took, "deltas/s")
+	if want := sessions * subscribers * int(time.Second/loadDelay); sessions > 0 {
+		l.ReportMetric(100*float64(len(delays))/took/float64(want), "%arrived")
+		slices.Sort(delays)
+		for name, part := range map[string]int{"ms/p50": 500, "ms/p99": 990, "ms/p99.9": 999} {
+			l.ReportMetric(float64(delays[len(delays)*part/1000].Microseconds())/1000, name)
+		}
+	}
+	l.ReportMetric(0, "ns/op") // it says nothing
+}
+
+// subscribe reads a session's events until the stream ends, and notes how old
+// its deltas are.
+func (l *load) subscribe(n int, path string) {
+	res, err := l.request(n, "GET", path+"/events", "")
+	if err != nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.failure = err
+		return
+	}
+	defer res.Body.Close()
+	in := bufio.NewReaderSize(res.Body, 4<<10)
+	for {
+		line, err := in.ReadSlice('\n')
+		if err != nil && err != bufio.ErrBufferFull {
+			return
+		}
+		_, text, found := bytes.Cut(line, []byte(`"kind":"item.delta","data":{"stream":"text","text":"`))
+		if !found {
+			continue
+		}
+		now := time.Now()
+		text, _, _ = bytes.Cut(text, []byte(`"`))
+		l.note(now, text)
+	}
+}
+
+// note takes the times that a delta has: one, or more where it was merged.
+func (l *load) note(now time.Time, text []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.began.IsZero() || l.over {
+		return
+	}
+	for _, word := range bytes.Fields(text) {
+		if at, err := strconv.ParseInt(string(word), 10, 64); err == nil {
+			l.delays = append(l.delays, now.Sub(time.Unix(0, at)))
+		}
+	}
+}
+
+// stop ends everything, and reports how long that takes in mid-stream.
+func (l *load) stop() {
+	l.Helper()
+	began := time.Now()
+	if err := l.server.Process.Signal(syscall.SIGTERM); err != nil {
+		l.Fatal(err)
+	}
+	if err := l.server.Wait(); err != nil {
+		l.Error(err)
+	}
+	l.ReportMetric(float64(time.Since(began).Milliseconds()), "ms/stop")
+	l.wg.Wait()
+	if l.failure != nil {
+		l.Error(l.failure)
+	}
+	_ = l.idle.Close()
+	_ = l.model.Wait()
+	for _, c := range l.clients {
+		c.CloseIdleConnections()
+	}
+}
+
+// cpu returns the seconds of CPU that a process has used.
+func cpu(pid int) float64 {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return 0
+	}
+	_, after, _ := bytes.Cut(text, []byte(") "))
+	fields := strings.Fields(string(after))
+	const ticks = 100 // a second, as user space sees it everywhere
+	user, _ := strconv.ParseFloat(fields[11], 64)
+	system, _ := strconv.ParseFloat(fields[12], 64)
+	return (user + system) / ticks
+}
+
+// resident returns the bytes of memory that a process has.
+func resident(pid int) float64 {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "statm"))
+	if err != nil {
+		return 0
+	}
+	pages, _ := strconv.ParseFloat(strings.Fields(string(text))[1], 64)
+	return pages * float64(os.Getpagesize())
+}
