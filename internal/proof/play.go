@@ -143,18 +143,18 @@ func (w *world) wantClose() {
 // live lets the process live until it dies, is to be closed, or has nothing
 // left to do.
 func (w *world) live(p *process) {
-	step := time.Second
+	step, gaveUp := time.Second, false
 	for begin := time.Now(); ; step = min(2*step, time.Minute) {
 		synctest.Wait()
 		if p.dead() || w.idle(p) {
 			return
 		}
 		if time.Since(begin) > patience {
-			if w.stuck {
+			if w.stuck = gaveUp; w.stuck {
 				return
 			}
 			w.giveUp(p)
-			begin, w.stuck = time.Now(), true
+			begin, gaveUp = time.Now(), true
 		}
 		select {
 		case <-p.mount.died:

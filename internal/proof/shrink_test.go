@@ -47,11 +47,11 @@ func smaller(s Script) (out []Script) {
 		add(func(c *Script) { c.Readers = without(s.Readers, i) })
 	}
 	add(func(c *Script) { c.Ask, c.Answers = false, nil })
-	for _, clear := range []func(*Limits){
+	for _, lift := range []func(*Limits){
 		func(l *Limits) { l.Steps = 0 }, func(l *Limits) { l.Repeats = 0 }, func(l *Limits) { l.Time = 0 },
 		func(l *Limits) { l.Retries, l.Retried = 0, false }, func(l *Limits) { l.Stall = 0 }, func(l *Limits) { l.Grace = 0 },
 	} {
-		add(func(c *Script) { clear(&c.Limits) })
+		add(func(c *Script) { lift(&c.Limits) })
 	}
 	add(func(c *Script) { c.Window = 0 })
 	for i, r := range s.Responses {

@@ -38,7 +38,7 @@ type world struct {
 	disk     *disk
 	current  atomic.Pointer[process]
 	failing  atomic.Bool // the disk was filled or ruined
-	stuck    bool        // main's: patience was lost
+	stuck    bool        // main's: patience was lost, and that did not help
 
 	// life ends when the script is over: deaf calls end with it.
 	life context.Context //nolint:containedctx // it is the world's own
