@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -181,7 +182,7 @@ func (l *load) subscribe(n int, path string) {
 	in := bufio.NewReaderSize(res.Body, 4<<10)
 	for {
 		line, err := in.ReadSlice('\n')
-		if err != nil && err != bufio.ErrBufferFull {
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return
 		}
 		_, text, found := bytes.Cut(line, []byte(`"kind":"item.delta","data":{"stream":"text","text":"`))

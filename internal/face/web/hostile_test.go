@@ -243,13 +243,13 @@ func TestMalformedJSON(t *testing.T) {
 
 func TestHeaderFloods(t *testing.T) {
 	b := serve(t, setup{})
-	many := make([]string, 20_000)
-	for n := range many {
-		many[n] = fmt.Sprintf("X-%d: 1", n)
+	many := []string{bearer}
+	for n := range 20_000 {
+		many = append(many, fmt.Sprintf("X-%d: 1", n))
 	}
 	for name, header := range map[string][]string{
 		"a large one":   {bearer, "X-Large: " + strings.Repeat("x", 1<<20)},
-		"many":          append(many, bearer),
+		"many":          many,
 		"a long cookie": {bearer, "Cookie: " + strings.Repeat("a=b; ", 100_000)},
 	} {
 		a, err := b.raw("GET /api/sessions", header...)

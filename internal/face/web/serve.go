@@ -37,7 +37,7 @@ func (s *Server) Serve(l net.Listener, stops <-chan run.Stop) error {
 	select {
 	case stop := <-stops:
 		err := s.shutDown(server, stop, stops)
-		<-failed // Close has ended it
+		_ = <-failed // Shutdown or Close has ended it, which is no failure
 		return err
 	case err := <-failed:
 		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
