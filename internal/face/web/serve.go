@@ -37,12 +37,16 @@ func (s *Server) Serve(l net.Listener, stops <-chan run.Stop) error {
 	select {
 	case stop := <-stops:
 		err := s.shutDown(server, stop, stops)
-		_ = <-failed // Shutdown or Close has ended it, which is no failure
+		if closed := <-failed; !errors.Is(closed, http.ErrServerClosed) { // Shutdown or Close has ended it
+			err = errors.Join(err, closed)
+		}
 		return err
 	case err := <-failed:
 		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 		defer cancel()
-		return errors.Join(fmt.Errorf("cannot accept connections any more: %w", err), s.Host.Close(ctx))
+		err = errors.Join(fmt.Errorf("cannot accept connections any more: %w", err), s.Host.Close(ctx))
+		_ = server.Close() // those who were connected have been told
+		return err
 	}
 }
 
