@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -266,7 +267,7 @@ func TestHeaderFloods(t *testing.T) {
 // endless is a body that goes on, and counts how much of it was taken.
 type endless struct {
 	head string
-	sent int
+	sent atomic.Int64
 }
 
 func (e *endless) Read(p []byte) (int, error) {
@@ -275,8 +276,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	for i := n; i < len(p); i++ {
 		p[i] = 'x'
 	}
-	e.sent += len(p)
-	if e.sent > 1<<30 {
+	if e.sent.Add(int64(len(p))) > 1<<30 {
 		return 0, errors.New("all of it was taken")
 	}
 	return len(p), nil
@@ -296,8 +296,8 @@ func TestEndlessBody(t *testing.T) {
 	if a, err := b.do(r); err == nil { // else the connection was closed while it was written to
 		b.refused("an endless body", a, http.StatusRequestEntityTooLarge)
 	}
-	if most := 64 << 20; body.sent > most {
-		t.Errorf("%d bytes were taken", body.sent)
+	if sent := body.sent.Load(); sent > 64<<20 {
+		t.Errorf("%d bytes were taken", sent)
 	}
 	b.input(session, "others are served")
 	b.until(session, event.Event.Terminal)
