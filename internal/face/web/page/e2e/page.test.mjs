@@ -512,9 +512,11 @@ scene("by keyboard alone: send, approve, look, interrupt", async ({ page, film, 
   await page.keyboard.press("Enter");
   await row(`item ${call}`).locator("dd").getByText("make").waitFor();
   // The picture tells its parts.
-  await page.locator(".picture").focus();
-  await page.keyboard.press("End");
-  await until(async () => /make|date/.test(await page.locator(".picture-note").innerText()), "the part in words");
+  await until(async () => { // it may just be drawn anew
+    await page.locator(".picture").focus();
+    await page.keyboard.press("End");
+    return /make|date/.test(await page.locator(".picture-note").innerText());
+  }, "the part in words");
   await page.keyboard.press("Escape");
   await row("end t000001").waitFor();
   await page.keyboard.press("?");
