@@ -14,14 +14,18 @@ const wrongTokenCost = 20
 // bucket.
 const mostAddresses = 4096
 
+// sweepDelay is the least time between two searches for addresses to forget.
+const sweepDelay = time.Second
+
 // rate bounds how many requests an address makes: a bucket for each, which
 // fills at a rate.
 type rate struct {
 	perSecond, burst float64
 	now              func() time.Time
 
-	mu      sync.Mutex // guards buckets
+	mu      sync.Mutex // guards what follows
 	buckets map[string]*bucket
+	swept   time.Time // when full ones were last looked for
 }
 
 type bucket struct {
@@ -52,7 +56,8 @@ func (l *rate) bucket(address string, now time.Time) *bucket {
 	if b := l.buckets[address]; b != nil {
 		return b
 	}
-	if len(l.buckets) >= mostAddresses {
+	if len(l.buckets) >= mostAddresses && now.Sub(l.swept) >= sweepDelay {
+		l.swept = now
 		for known, b := range l.buckets { // the full ones say nothing
 			if b.left+l.perSecond*now.Sub(b.at).Seconds() >= l.burst {
 				delete(l.buckets, known)
