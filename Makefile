@@ -3,7 +3,7 @@
 FUZZTIME ?= 10s
 N ?= 2000
 
-.PHONY: check test race fuzz bench crash simulate break proof
+.PHONY: check test race fuzz bench crash simulate break proof clients
 
 check: ## format, vet, lint, vulnerabilities
 	.ci/run check
@@ -36,3 +36,6 @@ break: ## each clause of the contract broken on purpose: the proof must fail
 proof: ## all of docs/proof.md but the breaking
 	go test -count=1 -v -timeout 15m ./internal/proof -sessions 20000
 	go test -count=1 ./settletest/... ./event ./internal/journal ./internal/proc ./tool/shell
+
+clients: ## programs from npm, against the built binary (docs/clients.md)
+	go test -count=1 -timeout 30m -tags clients ./clients

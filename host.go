@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/history"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/internal/session"
@@ -20,9 +19,8 @@ import (
 
 // Host holds the sessions of a program.
 type Host struct {
-	config  Config
-	limiter turn.Limiter
-	redact  *redact.Redactor
+	config Config
+	redact *redact.Redactor
 
 	// life ends, by end, when the host is closed.
 	life context.Context //nolint:containedctx // it is the host's own, no request's
@@ -54,6 +52,9 @@ func Open(_ context.Context, c Config) (*Host, error) {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Limiter == nil {
+		c.Limiter = &Limiter{}
 	}
 	h := &Host{config: c, redact: redact.New(c.Secrets...), slots: map[string]*slot{}}
 	h.life, h.end = context.WithCancelCause(context.Background())
@@ -101,11 +102,8 @@ func (h *Host) start(s *Session, log *journal.Log, damage session.Damage) (err e
 		Opened: event.SessionOpened{Settle: c.Version, Dir: c.WorkDir, Face: c.Face, Permission: string(c.Permission), Notes: h.notes()},
 		Turn: turn.Config{
 			Provider: c.Provider, System: c.System, Tools: tools, Dir: c.WorkDir, Approver: approver,
-			Target: history.Target{
-				Provider: c.ProviderName, Model: c.Model, Window: c.Traits.Window, MaxOutput: c.Traits.MaxOutput, NoImages: c.Traits.NoImages,
-				TextAfterCalls: c.Traits.TextAfterCalls, UnsealedReasoning: c.Traits.UnsealedReasoning, Effort: c.Effort, CacheKey: s.id,
-			},
-			Retry: c.Retry, Bounds: c.Bounds, Limits: c.Limits, InterruptGrace: c.InterruptGrace, Limiter: &h.limiter,
+			Target: c.brain().target(s.id),
+			Retry:  c.Retry, Bounds: c.Bounds, Limits: c.Limits, InterruptGrace: c.InterruptGrace, Limiter: c.Limiter,
 			Redact: h.redact, Logger: c.Logger.With("session", s.id),
 		},
 	})

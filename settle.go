@@ -44,6 +44,9 @@ type (
 	Cause = event.Cause
 	// Failure is the error of a turn that failed.
 	Failure = event.Failure
+	// Limiter holds the requests of several hosts that use one provider key;
+	// the zero value is ready.
+	Limiter = turn.Limiter
 	// InputOption changes how an input is taken.
 	InputOption func(*session.Input)
 )
@@ -88,6 +91,9 @@ type Config struct {
 	Limits Limits
 	Retry  Retry
 	Bounds Bounds
+	// Limiter, if set, is shared with other hosts that use the same provider
+	// key: when one is told to wait, all do.
+	Limiter *Limiter
 	// InterruptGrace is how long calls have to stop when their turn is
 	// interrupted; 0 means 250 ms.
 	InterruptGrace time.Duration

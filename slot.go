@@ -26,7 +26,7 @@ type slot struct {
 // is being closed is opened again after that. ctx bounds the call.
 func (h *Host) Session(ctx context.Context, id string) (*Session, error) {
 	if id == "" {
-		id = newID()
+		id = NewSessionID()
 	}
 	for {
 		p, fresh, err := h.slot(id)
@@ -55,8 +55,8 @@ func (h *Host) Sessions() []*Session {
 	return out
 }
 
-// newID returns a session id that sorts by the time it was made.
-func newID() string {
+// NewSessionID returns an id for a session; ids sort by the time they were made.
+func NewSessionID() string {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return uuid.NewString() // only where the system has no randomness for v7's

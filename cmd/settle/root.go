@@ -41,6 +41,7 @@ func newRoot(s *streams) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w; %q explains the flags", err, cmd.CommandPath()+" --help")
 	})
+	root.AddGroup(&cobra.Group{ID: standIns, Title: "Stand-ins for other agents:"})
 	root.AddCommand(newRun(s), newServe(s), newSessions(s), newJobs(s), newConfig(s), newDoctor(s), newDemo(s), newFakeModel(s), newVersion(s))
 	return root
 }

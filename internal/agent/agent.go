@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/settle-agent/settle"
@@ -36,7 +37,9 @@ type Options struct {
 	// ask (also if it is empty) or deny.
 	Permission settle.Permission
 	Release    string
-	Approver   settle.Approver
+	// Policy, if set, is the policy instead, as a client may change it.
+	Policy   *Policy
+	Approver settle.Approver
 	// Attended says that clients of the face answer what is asked.
 	Attended bool
 	// Keeping says whether sessions are kept.
@@ -46,10 +49,15 @@ type Options struct {
 	// SystemFile, if set, is a file whose text stands for settle's own prompt;
 	// that of AppendFile is added.
 	SystemFile, AppendFile string
+	// System, if set, stands for settle's own prompt, too, and Append is added.
+	System *string
+	Append string
 	// Project says whether the project's own files are read.
 	Project prompt.Project
 	// Logger returns the diagnostic log, whose lines go through the redactor.
 	Logger func(*redact.Redactor) *slog.Logger
+	// Shared, if set, is what the agents of one face have in common.
+	Shared *Shared
 	// Provider, if set, is used instead of a server; its model is asked for
 	// by the name.
 	Provider model.Provider
@@ -148,7 +156,9 @@ func (o Options) model(ctx context.Context, a *Agent) error {
 		known.Window = window(ctx, choice.Provider, endpoint, choice.Model)
 	}
 	a.Choice = choice
-	c.Provider = limit(provider(choice.Provider.Wire, endpoint, table), choice.Provider.MaxConcurrent)
+	c.Provider, c.Limiter = o.Shared.provider(choice, key, func() model.Provider {
+		return limit(provider(choice.Provider.Wire, endpoint, table), choice.Provider.MaxConcurrent)
+	})
 	c.ProviderName, c.Model = choice.Provider.Name, choice.Model
 	c.Traits = traits(choice.Provider.Wire, known, isKnown)
 	c.Bounds = bounds(o.Settings.Watchdog(choice.Provider))
@@ -156,6 +166,9 @@ func (o Options) model(ctx context.Context, a *Agent) error {
 }
 
 func (o Options) permission() settle.Permission {
+	if o.Policy != nil {
+		return o.Policy.Mode().Permission
+	}
 	if o.Settings.Permission != "" {
 		return settle.Permission(o.Settings.Permission)
 	}
@@ -190,6 +203,12 @@ func (o Options) prompt(ctx context.Context) (prompt.Prompt, error) {
 		if p.Append, err = promptFile(o.AppendFile); err != nil {
 			return prompt.Prompt{}, err
 		}
+	}
+	if o.System != nil {
+		p.Replace = o.System
+	}
+	if o.Append != "" {
+		p.Append = strings.TrimSpace(p.Append + "\n\n" + o.Append)
 	}
 	return prompt.Build(ctx, p), nil
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/config"
@@ -12,19 +13,29 @@ import (
 // force over the policy. It is nil where everything is allowed without rules.
 // A rule that cannot be used is an error at once, not when a session begins.
 func (o Options) judge(policy settle.Permission) (func() (settle.Judge, error), error) {
+	if o.Policy != nil {
+		_, err := o.build(o.Policy.Mode())
+		return func() (settle.Judge, error) {
+			return &changing{policy: o.Policy, build: o.build, judges: map[string]settle.Judge{}}, nil
+		}, err
+	}
 	if policy == settle.Allow && len(o.Settings.Rules) == 0 {
 		return nil, nil
 	}
-	c := permit.Config{Default: permit.Decision(policy), Rules: rules(o.Settings.Rules), Dir: o.Dir, Home: o.Getenv("HOME")}
-	build := func() (settle.Judge, error) {
-		p, err := permit.New(c)
-		if err != nil {
-			return nil, &config.Error{Where: "rules", Message: err.Error()}
-		}
-		return judge{p, o.Dir}, nil
-	}
+	build := func() (settle.Judge, error) { return o.build(Mode{Permission: policy}) }
 	_, err := build()
 	return build, err
+}
+
+// build makes the judge of a mode.
+func (o Options) build(m Mode) (settle.Judge, error) {
+	p, err := permit.New(permit.Config{
+		Default: permit.Decision(m.Permission), Rules: rules(slices.Concat(m.Rules, o.Settings.Rules)), Dir: o.Dir, Home: o.Getenv("HOME"),
+	})
+	if err != nil {
+		return nil, &config.Error{Where: "rules", Message: err.Error()}
+	}
+	return judge{p, o.Dir}, nil
 }
 
 func rules(configured []config.Rule) []permit.Rule {

@@ -12,7 +12,7 @@ import (
 // folder named here with everything below it.
 func floors() [][]string {
 	return [][]string{
-		{"cmd"},
+		{"cmd", "clients"},
 		{"internal/face"},
 		{"internal/agent", "internal/proof"},
 		{"."}, // package settle
@@ -25,7 +25,7 @@ func floors() [][]string {
 		{"model", "tool"},
 		{"internal/proc", "internal/sandbox"},
 		{"internal/config", "internal/prompt"},
-		{"event", "internal/scope", "internal/sse", "internal/redact", "internal/repo", "internal/logfile"},
+		{"event", "internal/scope", "internal/sse", "internal/redact", "internal/repo", "internal/logfile", "internal/watch", "internal/jsonrpc"},
 		{"internal/house", "settletest"},
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/settle-agent/settle/internal/watch"
 )
 
 func text(s string) func([]byte) []byte { return func(b []byte) []byte { return append(b, s...) } }
@@ -129,9 +131,9 @@ func TestWatchClosed(t *testing.T) {
 	}
 	defer writer.Close()
 	lost := make(chan error, 1)
-	stop := watchClosed(writer, func(err error) { lost <- err })
+	stop := watch.Closed(writer, func(err error) { lost <- err })
 	stop() // ends a watch that has seen nothing
-	stop = watchClosed(writer, func(err error) { lost <- err })
+	stop = watch.Closed(writer, func(err error) { lost <- err })
 	defer stop()
 	if err := reader.Close(); err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/scope"
+	"github.com/settle-agent/settle/internal/watch"
 )
 
 const (
@@ -65,7 +66,7 @@ func Turn(ctx context.Context, o Options) (code int) {
 	defer deaf()
 	go r.stop.listen(listening, o.Stops) // ends when Turn returns
 	if f, ok := o.Stdout.(*os.File); ok {
-		defer watchClosed(f, broken)()
+		defer watch.Closed(f, broken)()
 	}
 	r.view = r.newView()
 	code = r.run(ctx)

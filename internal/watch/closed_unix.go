@@ -1,6 +1,6 @@
 //go:build unix
 
-package run
+package watch
 
 import (
 	"context"
@@ -10,11 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watchClosed calls lost when nobody can read the file any more: the reader of
-// a pipe is gone, or the terminal. A turn may think for minutes without writing
-// anything; whoever started it and died would never be missed otherwise. The
-// returned function ends the watch and waits for it.
-func watchClosed(f *os.File, lost func(error)) (stop func()) {
+// Closed calls lost when nobody can read the file any more: the reader of a
+// pipe is gone, or the terminal. The returned function ends the watch and waits
+// for it.
+func Closed(f *os.File, lost func(error)) (stop func()) {
 	wake, waker, err := os.Pipe()
 	if err != nil {
 		return func() {} // the next write will tell

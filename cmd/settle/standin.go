@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/prompt"
+	"github.com/settle-agent/settle/internal/watch"
+)
+
+// standIns is the group of commands that speak another agent's protocol, for
+// --help.
+const standIns = "stand-ins"
+
+// standIn is what the commands have in common that a program drives over its
+// standard streams.
+type standIn struct {
+	ctx   context.Context //nolint:containedctx // it is the process's, cancelled by the first stop
+	hosts *agent.Hosts
+	// stops bring signals, and that the client is gone: nobody reads standard
+	// output any more, or the parent died.
+	stops <-chan run.Stop
+	undo  []func()
+}
+
+// standIn sets a stand-in up. Flags that are settings hold for all sessions,
+// and what a client gives goes over them. The caller releases it.
+func (s *streams) standIn(cmd *cobra.Command, o agent.Options) *standIn {
+	sig := catch(cmd.Context())
+	in := &standIn{ctx: sig.ctx, stops: sig.stops, undo: []func(){sig.release}}
+	if stop, err := proc.BecomeReaper(); err == nil {
+		in.undo = append(in.undo, stop)
+	}
+	in.undo = append(in.undo,
+		watch.Closed(s.stdout, func(err error) { sig.lost("stdout", err) }),
+		watch.Parent(func(err error) { sig.lost("parent", err) }))
+	flags := given(cmd.Flags())
+	project := config.UseProject
+	if o.Project == prompt.IgnoreProject {
+		project = config.IgnoreProject
+	}
+	o.Environ, o.Getenv, o.Version = s.environ, s.getenv, version()
+	in.hosts = &agent.Hosts{Base: o, Settings: func(dir string, given map[string]string) (*config.Resolved, error) {
+		all := map[string]string{}
+		for _, some := range []map[string]string{flags, given} {
+			for name, value := range some {
+				all[name] = value
+			}
+		}
+		return s.settings(dir, all, project)
+	}}
+	return in
+}
+
+func (in *standIn) release() {
+	for n := len(in.undo) - 1; n >= 0; n-- {
+		in.undo[n]()
+	}
+}
+
+// lost takes it that the client is gone for a signal.
+func (s *signals) lost(by string, err error) {
+	stop := run.Stop{Reason: event.Shutdown, By: by, Code: run.CodeStdoutClosed, Err: err}
+	s.cancel(stopped{stop})
+	select {
+	case s.stops <- stop:
+	default: // enough have come already
+	}
+}
