@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -38,6 +39,14 @@ var installed = sync.OnceValues(func() (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
+	release, err := locked(dir + ".lock")
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	if _, err := os.Stat(done); err == nil {
+		return dir, nil // another process was faster
+	}
 	for _, name := range []string{"package.json", "package-lock.json"} {
 		text, err := os.ReadFile(name)
 		if err != nil {
@@ -58,6 +67,18 @@ var installed = sync.OnceValues(func() (string, error) {
 	}
 	return dir, os.WriteFile(done, nil, 0o644)
 })
+
+// locked takes a lock that the kernel gives back when this process ends.
+func locked(path string) (release func(), err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() { _ = f.Close() }, nil
+}
 
 // packages returns the folder with the clients.
 func packages(t *testing.T) string {
