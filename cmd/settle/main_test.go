@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -51,6 +53,7 @@ func TestScripts(t *testing.T) {
 			"alone":    alone,
 			"corrupt":  corrupt,
 			"newer":    newer,
+			"forget":   forget,
 		},
 	})
 }
@@ -156,6 +159,23 @@ func newer(ts *testscript.TestScript, _ bool, args []string) {
 	header := "settle-log 99 "
 	sum := crc32.Checksum([]byte(header), crc32.MakeTable(crc32.Castagnoli))
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), fmt.Appendf(nil, "%s%08x\n", header, sum), 0o600))
+}
+
+// forget FILE KIND takes the first event of the kind out of a log, and numbers
+// those after it anew: each record is whole, and together they say what is not so.
+func forget(ts *testscript.TestScript, _ bool, args []string) {
+	lines := strings.SplitAfter(ts.ReadFile(args[0]), "\n")
+	gone := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, `"kind":"`+args[1]+`"`) })
+	if gone < 0 {
+		ts.Fatalf("there is no %s in %s", args[1], args[0])
+	}
+	lines = slices.Delete(lines, gone, gone+1)
+	seq := regexp.MustCompile(`"seq":[0-9]+`)
+	for i := gone; i < len(lines) && len(lines[i]) > 20; i++ {
+		body := lines[i][18:20] + seq.ReplaceAllString(strings.TrimSuffix(lines[i][20:], "\n"), fmt.Sprintf(`"seq":%d`, i))
+		lines[i] = fmt.Sprintf("%08x %08x %s\n", len(body)-2, crc32.Checksum([]byte(body), crc32.MakeTable(crc32.Castagnoli)), body)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Join(lines, "")), 0o600))
 }
 
 // processes returns the command lines that contain the word.

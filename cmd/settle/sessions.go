@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"github.com/settle-agent/settle/internal/catalogue"
@@ -8,7 +10,7 @@ import (
 	"github.com/settle-agent/settle/internal/face/sessions"
 )
 
-const sessionsHelp = `List, show, export and delete sessions.
+const sessionsHelp = `List, show, export, check and delete sessions.
 
 Each run is kept as a session, unless it was given --ephemeral: one log with
 everything that happened, which any later run can go on with
@@ -16,27 +18,30 @@ everything that happened, which any later run can go on with
 
 func newSessions(s *streams) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "sessions", Short: "List, show, export and delete sessions", Long: sessionsHelp,
+		Use: "sessions", Short: "List, show, export, check and delete sessions", Long: sessionsHelp,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	dataDir := cmd.PersistentFlags().String("data-dir", "", "keep sessions and logs in `DIR`")
-	where := func() (string, error) {
+	settings := func() (*config.Resolved, error) {
 		flags := map[string]string{}
 		if *dataDir != "" {
 			flags["data_dir"] = *dataDir
 		}
 		dir, err := directory(".")
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		r, err := s.settings(dir, flags, config.IgnoreProject)
+		return s.settings(dir, flags, config.IgnoreProject)
+	}
+	where := func() (string, error) {
+		r, err := settings()
 		if err != nil {
 			return "", err
 		}
 		return r.NeedDataDir()
 	}
-	cmd.AddCommand(newList(s, where), newShow(s, where), newExport(s, where), newDelete(where))
+	cmd.AddCommand(newList(s, where), newShow(s, where), newExport(s, where), newCheck(s, settings), newDelete(where))
 	return cmd
 }
 
@@ -97,6 +102,44 @@ func newExport(s *streams, where func() (string, error)) *cobra.Command {
 			return failed(sessions.Export(cmd.Context(), s.stdout, dataDir, args[0]))
 		},
 	}
+}
+
+const checkHelp = `Hold the logs of sessions against the contract (docs/contract.md), and print what
+breaks it: the clause by its number, the event, and what is wrong there. The keys
+that settle finds in the environment and the configuration must not be in a log,
+either (C15). Nothing is changed; another process may be writing meanwhile.
+
+Exit codes: 0 the contract is kept by all; 1 a clause is broken, or a log is
+damaged or cannot be read; 2 wrong usage or configuration.`
+
+func newCheck(s *streams, settings func() (*config.Resolved, error)) *cobra.Command {
+	var (
+		i   sessions.Inspection
+		all bool
+	)
+	cmd := &cobra.Command{
+		Use: "check ID…", Short: "Hold sessions against the contract", Long: checkHelp,
+		Args: func(_ *cobra.Command, args []string) error {
+			if all == (len(args) > 0) {
+				return errors.New("say which sessions to check, or --all")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := settings()
+			if err != nil {
+				return err
+			}
+			if i.DataDir, err = r.NeedDataDir(); err != nil {
+				return err
+			}
+			i.Sessions, i.Secrets = args, r.Secrets()
+			return failed(i.Check(cmd.Context(), s.stdout))
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "all that there are")
+	cmd.Flags().BoolVar(&i.JSON, "json", false, "one JSON object a line")
+	return cmd
 }
 
 func newDelete(where func() (string, error)) *cobra.Command {
