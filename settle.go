@@ -16,6 +16,7 @@
 package settle
 
 import (
+	"encoding/json"
 	"log/slog"
 	"time"
 
@@ -130,6 +131,12 @@ func WithID(id string) InputOption { return func(i *session.Input) { i.ID = id }
 
 // WithMode says what the input does while a turn runs.
 func WithMode(m event.Mode) InputOption { return func(i *session.Input) { i.Mode = m } }
+
+// WithSchema asks for an answer that follows the JSON Schema, an object. How
+// strictly it does, is up to the provider; what comes is not checked.
+func WithSchema(schema json.RawMessage) InputOption {
+	return func(i *session.Input) { i.Schema = schema }
+}
 
 // WithImages adds images.
 func WithImages(images ...event.Image) InputOption {

@@ -54,6 +54,8 @@ type InputAccepted struct {
 	Text   string  `json:"text"`
 	Images []Image `json:"images,omitempty"`
 	Mode   Mode    `json:"mode,omitempty"`
+	// Schema, if set, is a JSON Schema that the turn's answer is to follow.
+	Schema json.RawMessage `json:"schema,omitempty"`
 }
 
 // InputHeld: the input will not run by itself; the next send takes it along.

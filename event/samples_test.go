@@ -53,6 +53,7 @@ func sessionSamples() []Event {
 		{By: "user", Data: InputAccepted{
 			Input: "n000001", Text: "fix <the> test & \"more\"\n\u2028", Mode: Steer,
 			Images: []Image{{MediaType: "image/png", Data: []byte{0x89, 'P', 'N', 'G'}, Name: "a.png"}},
+			Schema: json.RawMessage(`{"type":"object"}`),
 		}},
 		{By: "host", Data: InputHeld{Input: "n000001", Reason: Crashed}},
 		{By: "user", Data: InputDropped{Input: "n000001"}},

@@ -1,6 +1,7 @@
 package event
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -39,6 +40,7 @@ type Input struct {
 	Text   string
 	Images []Image
 	Mode   Mode
+	Schema json.RawMessage // that the answer is to follow
 	By     string
 	At     time.Time
 	Held   bool // it will not run by itself

@@ -51,6 +51,9 @@ type Request struct {
 	// Effort is how much the model is to think: "", "none", "minimal", "low",
 	// "medium", "high", "xhigh" or "max"; providers map it to what they have.
 	Effort string
+	// Schema, if set, is a JSON Schema, an object, that the model's text is to
+	// follow, as strictly as the provider can have it.
+	Schema json.RawMessage
 	// CacheKey is stable for a session, for providers that route by one.
 	CacheKey string
 	// Activity, if set, is called whenever bytes arrive: first for the

@@ -24,6 +24,9 @@ func (s *Server) check(d Dialect, h http.Header, body []byte) *apiError {
 	if s.rules.Off {
 		return nil
 	}
+	if e := checkSchema(d, body); e != nil {
+		return e
+	}
 	switch d {
 	case Messages:
 		return s.checkMessages(h, body)

@@ -46,7 +46,7 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request, d Dialect) {
 	defer s.leave()
 	x := &Exchange{Turn: -1, Request: Request{At: time.Now(), Dialect: d, Path: r.URL.Path, Header: r.Header.Clone()}}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	x.Body = body
+	x.Body, x.Schema = body, schemaOf(d, body)
 	s.rec.begin(x)
 	if err != nil {
 		s.rec.end(x, EndedByClient, time.Now())

@@ -2,6 +2,7 @@ package settletest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -18,6 +19,9 @@ type Request struct {
 	Path    string
 	Header  http.Header
 	Body    []byte
+	// Schema is the JSON Schema that the answer is to follow; nil if none was
+	// asked for.
+	Schema json.RawMessage
 }
 
 // Ended is how an exchange ended.

@@ -1,6 +1,8 @@
 package history
 
 import (
+	"encoding/json"
+
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/model"
 )
@@ -47,10 +49,33 @@ func Request(s event.State, target Target, system string, tools []model.ToolSpec
 	w.endWithUser()
 	b := Built{Request: model.Request{
 		Model: target.Model, System: system, Tools: tools, Input: w.items,
-		Effort: target.Effort, CacheKey: target.CacheKey,
+		Effort: target.Effort, CacheKey: target.CacheKey, Schema: schema(s, joining),
 	}}
 	b.fit(target)
 	return b
+}
+
+// schema returns the schema that the answer of the last turn is to follow: that
+// of the input that the turn is for, unless one that joined it has its own.
+func schema(s event.State, joining []event.Input) json.RawMessage {
+	if len(s.Turns) == 0 {
+		return nil
+	}
+	t := s.Turns[len(s.Turns)-1]
+	var out json.RawMessage
+	if n := len(t.Inputs); n > 0 {
+		out = t.Inputs[n-1].Schema
+	}
+	var joined []event.Input
+	for _, a := range t.Attempts {
+		joined = append(joined, a.Inputs...)
+	}
+	for _, in := range append(joined, joining...) {
+		if len(in.Schema) > 0 {
+			out = in.Schema
+		}
+	}
+	return out
 }
 
 // walk collects the conversation.

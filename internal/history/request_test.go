@@ -353,3 +353,31 @@ func TestRoom(t *testing.T) {
 		t.Errorf("trimming changed the log: %d bytes", n)
 	}
 }
+
+// schemas are asked for by the input that the turn is for, or by one that joined
+// it later; one that was held for another turn's sake does not count.
+func TestSchema(t *testing.T) {
+	accepted := func(p *tape, in, schema string) {
+		p.add(event.Event{Data: event.InputAccepted{Input: in, Text: in, Mode: event.Steer, Schema: json.RawMessage(schema)}})
+	}
+	want := func(s event.State, want string, joining ...event.Input) {
+		t.Helper()
+		if got := string(history.Request(s, target(), "", nil, joining...).Schema); got != want {
+			t.Errorf("the schema is %s, want %s", got, want)
+		}
+	}
+	p := newTape(t)
+	want(p.state, "")
+	accepted(p, "held", `{"title":"held"}`)
+	accepted(p, "plain", "")
+	p.add(event.Event{Turn: p.state.NextTurn(), Data: event.TurnStarted{Inputs: []string{"held", "plain"}}})
+	want(p.state, "")
+	accepted(p, "joins", `{"title":"joins"}`)
+	p.attempt("joins").text("fine").whole()
+	want(p.state, `{"title":"joins"}`)
+	want(p.state, `{"title":"later"}`, event.Input{ID: "x", Schema: json.RawMessage(`{"title":"later"}`)}, event.Input{ID: "y"})
+	p.add(event.Event{Turn: p.id(), Data: event.TurnCompleted{}})
+	accepted(p, "next", `{"title":"next"}`)
+	p.add(event.Event{Turn: p.state.NextTurn(), Data: event.TurnStarted{Inputs: []string{"next"}}})
+	want(p.state, `{"title":"next"}`)
+}

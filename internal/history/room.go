@@ -83,7 +83,7 @@ func cutAt(s string, n int) string {
 }
 
 func estimate(r model.Request) int {
-	n := len(r.System) / bytesPerToken
+	n := (len(r.System) + len(r.Schema)) / bytesPerToken
 	for _, t := range r.Tools {
 		n += tokensPerItem + (len(t.Name)+len(t.Description)+len(t.Schema)+len(t.Grammar))/bytesPerToken
 	}

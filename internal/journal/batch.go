@@ -118,7 +118,7 @@ func weigh(e event.Event) int {
 	case event.ItemEnded:
 		return envelope + len(d.Text) + len(d.Arguments) + len(d.Output)
 	case event.InputAccepted:
-		n := envelope + len(d.Text)
+		n := envelope + len(d.Text) + len(d.Schema)
 		for _, image := range d.Images {
 			n += len(image.Data)
 		}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,6 +19,8 @@ type Input struct {
 	Text   string
 	Images []event.Image
 	Mode   event.Mode // "" means queue
+	// Schema, if set, is a JSON Schema that the answer is to follow.
+	Schema json.RawMessage
 	By     string
 }
 
@@ -43,6 +46,9 @@ func (s *Session) Submit(ctx context.Context, in Input) (Receipt, error) {
 		return Receipt{}, err
 	}
 	in.Text = s.config.Turn.Redact.String(in.Text) // C15: people paste
+	if len(in.Schema) > 0 {
+		in.Schema = json.RawMessage(s.config.Turn.Redact.String(string(in.Schema)))
+	}
 	type answer struct {
 		receipt Receipt
 		err     error
@@ -81,11 +87,30 @@ func (in Input) check() error {
 			return fmt.Errorf("cannot accept image %d (%q) of type %q: %s are known", n+1, i.Name, i.MediaType, strings.Join(mediaTypes(), ", "))
 		}
 	}
+	if err := checkSchema(in.Schema); err != nil {
+		return err
+	}
 	switch in.Mode {
 	case "", event.Queue, event.Steer, event.Replace:
 		return nil
 	}
 	return fmt.Errorf("cannot accept an input of mode %q: queue, steer and replace are known", in.Mode)
+}
+
+// checkSchema refuses what is no JSON Schema of the kind that providers take: an
+// object.
+func checkSchema(raw json.RawMessage) error {
+	if len(raw) == 0 {
+		return nil
+	}
+	var schema map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &schema); err != nil {
+		return fmt.Errorf("cannot accept a schema that is not a JSON object: %w", err)
+	}
+	if schema == nil {
+		return errors.New("cannot accept a schema that is not a JSON object: it is null")
+	}
+	return nil
 }
 
 // mediaTypes are the types of images that every provider takes.
@@ -109,7 +134,7 @@ func (s *Session) accept(in Input) (Receipt, error) {
 			r.Seq, r.Again = 0, true
 			return nil
 		}
-		return []event.Event{{By: in.By, Data: event.InputAccepted{Input: r.Input, Text: in.Text, Images: in.Images, Mode: in.Mode}}}
+		return []event.Event{{By: in.By, Data: event.InputAccepted{Input: r.Input, Text: in.Text, Images: in.Images, Mode: in.Mode, Schema: in.Schema}}}
 	})
 	if err != nil {
 		return Receipt{}, fmt.Errorf("cannot accept the input: %w", err)

@@ -226,11 +226,24 @@ func TestInputs(t *testing.T) {
 		time.Sleep(time.Minute)
 		b.want([]string{"a: completed"})
 	})
-	bubble(t, "images that no provider would take, now and ever after", func(t *testing.T) {
+}
+
+// TestRefusedInputs: what no provider would take would be in every later request.
+func TestRefusedInputs(t *testing.T) {
+	bubble(t, "images", func(t *testing.T) {
 		b := fresh(t, slow())
 		for _, image := range []event.Image{{MediaType: "image/png"}, {MediaType: "image/bmp", Data: []byte("x")}, {Data: []byte("x")}} {
 			if _, err := b.Submit(t.Context(), session.Input{Text: "see", Images: []event.Image{image}}); err == nil {
 				t.Errorf("%q with %d bytes was accepted", image.MediaType, len(image.Data))
+			}
+		}
+		b.want(nil)
+	})
+	bubble(t, "schemas that are none", func(t *testing.T) {
+		b := fresh(t, slow())
+		for _, schema := range []string{"null", "[]", `{"type":`, `"object"`} {
+			if _, err := b.Submit(t.Context(), session.Input{Text: "see", Schema: json.RawMessage(schema)}); err == nil {
+				t.Errorf("%s was accepted", schema)
 			}
 		}
 		b.want(nil)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/catalog"
+	"github.com/settle-agent/settle/model/internal/jsonschema"
 	"github.com/settle-agent/settle/model/transport"
 )
 
@@ -70,7 +71,14 @@ type blockBinding struct {
 }
 
 type outputConfig struct {
-	Effort string `json:"effort"`
+	Effort string        `json:"effort,omitempty"`
+	Format *outputFormat `json:"format,omitempty"`
+}
+
+// outputFormat is how the answer is to look.
+type outputFormat struct {
+	Type   string          `json:"type"`
+	Schema json.RawMessage `json:"schema"`
 }
 
 func ephemeral() *cacheControl { return &cacheControl{"ephemeral"} }
@@ -88,6 +96,12 @@ func newRequest(req model.Request, known catalog.Model) request {
 	}
 	markCache(r.Messages)
 	r.think(req.Effort, known)
+	if len(req.Schema) > 0 {
+		if r.OutputConfig == nil {
+			r.OutputConfig = &outputConfig{}
+		}
+		r.OutputConfig.Format = &outputFormat{"json_schema", jsonschema.Closed(req.Schema)}
+	}
 	return r
 }
 
@@ -133,7 +147,7 @@ func (r *request) think(effort string, known catalog.Model) {
 		}
 	}
 	if effort = known.Effort(effort); effort != "" {
-		r.OutputConfig = &outputConfig{effort}
+		r.OutputConfig = &outputConfig{Effort: effort}
 	}
 }
 

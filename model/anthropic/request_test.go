@@ -162,3 +162,24 @@ func TestConfiguredHeaderWins(t *testing.T) {
 		t.Errorf("beta %q, URL %s", got.Header.Get("Anthropic-Beta"), got.URL)
 	}
 }
+
+func TestSchema(t *testing.T) {
+	for name, effort := range map[string]string{"claude-opus-5-5": `"effort":"high",`, "claude-haiku-4-5": ""} {
+		req := conversation(name)
+		req.Effort, req.Schema = "high", json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)
+		body := sent(t, req, transport.Endpoint{}).Body
+		var got struct {
+			Config json.RawMessage `json:"output_config"`
+		}
+		if err := json.Unmarshal(body, &got); err != nil {
+			t.Fatal(err)
+		}
+		want := `{` + effort + `"format":{"type":"json_schema","schema":{"additionalProperties":false,"properties":{"a":{"type":"string"}},"type":"object"}}}`
+		if string(got.Config) != want {
+			t.Errorf("%s: output_config is %s, want %s", name, got.Config, want)
+		}
+		if diff, err := wiretest.RoundTrip(body, new(sdk.BetaMessageNewParams), "stream"); diff != "" || err != nil {
+			t.Errorf("%s: %v (-SDK +sent):\n%s", name, err, diff)
+		}
+	}
+}

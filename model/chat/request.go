@@ -6,21 +6,35 @@ import (
 
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/catalog"
+	"github.com/settle-agent/settle/model/internal/jsonschema"
 	"github.com/settle-agent/settle/model/transport"
 )
 
 type request struct {
-	Model           string         `json:"model"`
-	Messages        []message      `json:"messages"`
-	Tools           []tool         `json:"tools,omitempty"`
-	ReasoningEffort string         `json:"reasoning_effort,omitempty"`
-	PromptCacheKey  string         `json:"prompt_cache_key,omitempty"`
-	Stream          bool           `json:"stream"`
-	StreamOptions   *streamOptions `json:"stream_options,omitempty"`
+	Model           string          `json:"model"`
+	Messages        []message       `json:"messages"`
+	Tools           []tool          `json:"tools,omitempty"`
+	ReasoningEffort string          `json:"reasoning_effort,omitempty"`
+	PromptCacheKey  string          `json:"prompt_cache_key,omitempty"`
+	ResponseFormat  *responseFormat `json:"response_format,omitempty"`
+	Stream          bool            `json:"stream"`
+	StreamOptions   *streamOptions  `json:"stream_options,omitempty"`
 }
 
 type streamOptions struct {
 	IncludeUsage bool `json:"include_usage"`
+}
+
+// responseFormat is how the answer is to look.
+type responseFormat struct {
+	Type       string     `json:"type"`
+	JSONSchema jsonSchema `json:"json_schema"`
+}
+
+type jsonSchema struct {
+	Name   string          `json:"name"`
+	Schema json.RawMessage `json:"schema"`
+	Strict bool            `json:"strict"`
 }
 
 type tool struct {
@@ -86,6 +100,9 @@ func newRequest(req model.Request, known catalog.Model, reasoningBack bool) requ
 			continue
 		}
 		r.add(item)
+	}
+	if len(req.Schema) > 0 {
+		r.ResponseFormat = &responseFormat{"json_schema", jsonSchema{jsonschema.Name, req.Schema, jsonschema.Strict(req.Schema)}}
 	}
 	for _, t := range req.Tools {
 		r.Tools = append(r.Tools, tool{"function", function{t.Name, t.Description, t.Schema}})

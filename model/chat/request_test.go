@@ -2,6 +2,7 @@ package chat_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"testing"
@@ -139,6 +140,27 @@ func TestWindow(t *testing.T) {
 		}
 		if s := server.Sent()[0]; s.Method != http.MethodGet || s.URL != "http://h/v1/models" || s.Header.Get("Authorization") != "Bearer k" {
 			t.Errorf("request %+v", s)
+		}
+	}
+}
+
+func TestSchema(t *testing.T) {
+	for schema, strict := range map[string]bool{
+		`{"type":"object","properties":{},"additionalProperties":false}`: true,
+		`{"type":"object","properties":{"a":{"type":"string"}}}`:         false,
+	} {
+		req := conversation()
+		req.Schema = json.RawMessage(schema)
+		body := sent(t, req, chat.Options{}).Body
+		var got struct {
+			Format json.RawMessage `json:"response_format"`
+		}
+		if err := json.Unmarshal(body, &got); err != nil {
+			t.Fatal(err)
+		}
+		want := fmt.Sprintf(`{"type":"json_schema","json_schema":{"name":"answer","schema":%s,"strict":%t}}`, schema, strict)
+		if string(got.Format) != want {
+			t.Errorf("response_format is %s, want %s", got.Format, want)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/catalog"
+	"github.com/settle-agent/settle/model/internal/jsonschema"
 	"github.com/settle-agent/settle/model/transport"
 )
 
@@ -21,6 +22,7 @@ type request struct {
 	Include           []string   `json:"include,omitempty"`
 	MaxOutputTokens   int        `json:"max_output_tokens,omitempty"`
 	PromptCacheKey    string     `json:"prompt_cache_key,omitempty"`
+	Text              *text      `json:"text,omitempty"`
 	Store             bool       `json:"store"`
 	Stream            bool       `json:"stream"`
 }
@@ -28,6 +30,18 @@ type request struct {
 type reasoning struct {
 	Effort  string `json:"effort,omitempty"`
 	Summary string `json:"summary"`
+}
+
+// text is how the answer is to look.
+type text struct {
+	Format schemaFormat `json:"format"`
+}
+
+type schemaFormat struct {
+	Type   string          `json:"type"`
+	Name   string          `json:"name"`
+	Schema json.RawMessage `json:"schema"`
+	Strict bool            `json:"strict"`
 }
 
 // item is an input item of any type. The ids of messages and calls are left
@@ -82,6 +96,9 @@ func newRequest(req model.Request, known catalog.Model, custom map[string]string
 	if known.Thinking != catalog.NoThinking {
 		r.Reasoning = &reasoning{Effort: known.Effort(req.Effort), Summary: "auto"}
 		r.Include = []string{"reasoning.encrypted_content"}
+	}
+	if len(req.Schema) > 0 {
+		r.Text = &text{schemaFormat{"json_schema", jsonschema.Name, req.Schema, jsonschema.Strict(req.Schema)}}
 	}
 	for _, t := range req.Tools {
 		r.Tools = append(r.Tools, newTool(t, custom))

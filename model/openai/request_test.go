@@ -3,6 +3,7 @@ package openai_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -106,6 +107,28 @@ func TestModelsWithoutReasoningOrGrammar(t *testing.T) {
 	for _, word := range []string{"encrypted_content\"]", `"effort"`, `"custom"`, `"grammar"`} {
 		if bytes.Contains(body, []byte(word)) {
 			t.Errorf("%s was sent to a model that does not know it", word)
+		}
+	}
+}
+
+func TestSchema(t *testing.T) {
+	for schema, strict := range map[string]bool{
+		`{"type":"object","properties":{},"additionalProperties":false}`: true,
+		`{"type":"object","properties":{"a":{"type":"string"}}}`:         false,
+	} {
+		req := conversation("gpt-6.1-sol")
+		req.Schema = json.RawMessage(schema)
+		body := sent(t, req, transport.Endpoint{}).Body
+		var got struct{ Text json.RawMessage }
+		if err := json.Unmarshal(body, &got); err != nil {
+			t.Fatal(err)
+		}
+		want := fmt.Sprintf(`{"format":{"type":"json_schema","name":"answer","schema":%s,"strict":%t}}`, schema, strict)
+		if string(got.Text) != want {
+			t.Errorf("text is %s, want %s", got.Text, want)
+		}
+		if diff, err := wiretest.RoundTrip(body, new(responses.ResponseNewParams), "stream"); diff != "" || err != nil {
+			t.Errorf("%v (-SDK +sent):\n%s", err, diff)
 		}
 	}
 }

@@ -1,0 +1,29 @@
+package settle_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	settle "github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/model/script"
+)
+
+// TestSchema: each request of the turn asks for it, and none of the next turn.
+func TestSchema(t *testing.T) {
+	const schema = `{"type":"object","properties":{}}`
+	provider := script.New(script.Turn(script.Text(`{}`)), script.Turn(script.Text("words")))
+	s := newSession(t, newHost(t, settle.Config{Provider: provider}), "")
+	for _, options := range [][]settle.InputOption{{settle.WithSchema(json.RawMessage(schema))}, nil} {
+		turn, err := s.Submit(t.Context(), "go", options...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := turn.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	requests := provider.Requests()
+	if string(requests[0].Schema) != schema || requests[1].Schema != nil {
+		t.Errorf("schemas %s and %s", requests[0].Schema, requests[1].Schema)
+	}
+}
