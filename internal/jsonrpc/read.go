@@ -1,0 +1,97 @@
+package jsonrpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// read hands on what comes in, in its order.
+func (c *Conn) read() {
+	in := newFrames(c.o.In, c.o.MaxFrame)
+	for {
+		f, err := in.next()
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				err = fmt.Errorf("cannot read the next message: %w", err)
+			}
+			c.update(func(s *state) { s.readErr = err })
+			return
+		}
+		if c.ctx.Err() != nil {
+			return // closed, or nobody reads our answers: Close or Wait has said so
+		}
+		if f.long {
+			c.refuse(in.refusal(f.line))
+			continue
+		}
+		c.take(f.line)
+	}
+}
+
+// take hands one message on.
+func (c *Conn) take(line []byte) {
+	m, err := parse(line, c.o.Dialect)
+	var r *refusal
+	switch {
+	case errors.As(err, &r):
+		c.refuse(r)
+	case m.answer() && m.Error != nil:
+		c.answered(m.ID, nil, m.Error)
+	case m.answer():
+		c.answered(m.ID, m.Result, nil)
+	case m.ID == nil:
+		c.o.Handler.Handle(c.ctx, &Request{Method: m.Method, Params: m.Params, conn: c})
+	default:
+		c.request(m)
+	}
+}
+
+// request opens a request.
+func (c *Conn) request(m *message) {
+	ctx, cancel := context.WithCancelCause(c.ctx)
+	r := &Request{ID: m.ID, Method: m.Method, Params: m.Params, conn: c, cancel: cancel}
+	var refused *refusal
+	c.update(func(s *state) {
+		switch {
+		case s.open[string(m.ID)] != nil: // with its id, this would be the answer to the other one
+			refused = refuse(null(), CodeInvalidRequest, "the id %s is in use already", m.ID)
+		case len(s.open) >= c.o.MaxInFlight:
+			refused = &refusal{id: m.ID, err: c.o.Overloaded}
+		default:
+			s.open[string(m.ID)] = r
+		}
+	})
+	if refused != nil {
+		cancel(nil)
+		c.refuse(refused)
+		return
+	}
+	c.o.Handler.Handle(ctx, r)
+}
+
+// refuse answers to what is no message, or is not taken. Answers are never
+// answered: two sides could go on with that for ever.
+func (c *Conn) refuse(r *refusal) {
+	c.o.Logger.Warn("a message was refused", "id", string(r.id), "error", r.err.Message)
+	if r.answer {
+		if r.id != nil && string(r.id) != "null" {
+			c.answered(r.id, nil, r.err)
+		}
+		return
+	}
+	c.say(&message{ID: r.id, Error: r.err})
+}
+
+// Cancel ends the context of the request with the id, given in JSON, and
+// reports whether it was open. It stays open until it is answered.
+func (c *Conn) Cancel(id []byte) bool {
+	var r *Request
+	c.update(func(s *state) { r = s.open[string(id)] })
+	if r == nil {
+		return false
+	}
+	r.cancel(ErrCancelled)
+	return true
+}

@@ -1,0 +1,59 @@
+package jsonrpc
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// Handler is told what the other side says.
+type Handler interface {
+	// Handle is called with requests and notifications in the order of their
+	// arrival, one at a time, and must not block: what takes long is answered
+	// later, from another goroutine. ctx ends when the request is answered, with
+	// Cancel, and with the connection.
+	Handle(ctx context.Context, r *Request)
+}
+
+// Request is a request or a notification of the other side.
+type Request struct {
+	// ID is the request's id, in JSON; nil for a notification.
+	ID     json.RawMessage
+	Method string
+	// Params are in JSON; nil if there are none.
+	Params json.RawMessage
+
+	conn   *Conn
+	cancel context.CancelCauseFunc
+}
+
+// IsNotification reports whether there is nothing to answer.
+func (r *Request) IsNotification() bool { return r.ID == nil }
+
+// Decode decodes the parameters. Its error is an answer.
+func (r *Request) Decode(into any) error {
+	params := r.Params
+	if params == nil {
+		params = json.RawMessage("{}")
+	}
+	if err := json.Unmarshal(params, into); err != nil {
+		return Errorf(CodeInvalidParams, "cannot read the parameters of %q: %v", r.Method, err)
+	}
+	return nil
+}
+
+// Reply answers. Only the first answer to a request is sent; one to a
+// notification is not.
+func (r *Request) Reply(result any) {
+	raw, err := payload(result)
+	if err != nil {
+		r.Fail(err)
+		return
+	}
+	r.conn.answer(r, &message{ID: r.ID, Result: raw})
+}
+
+// Fail answers with an error: with an *Error as it is, with any other one as an
+// internal error.
+func (r *Request) Fail(err error) {
+	r.conn.answer(r, &message{ID: r.ID, Error: wire(err)})
+}
