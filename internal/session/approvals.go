@@ -44,7 +44,10 @@ type Answer struct {
 	Approval string
 	Verdict  event.Verdict // approved, approved_session, denied, aborted
 	Message  string        // words for the model
-	By       string
+	// Policy, if set, names the policy that answers, since nobody can be asked
+	// (C16).
+	Policy string
+	By     string
 }
 
 // AnsweredError says that an answer came too late, or a second time: it ran
@@ -123,6 +126,9 @@ func (a *Approvals) Approve(ctx context.Context, call turn.Approval) error {
 }
 
 func denial(call turn.Approval, given Answer) string {
+	if given.Policy != "" {
+		return fmt.Sprintf("%q was not allowed to run: %s. Go on without it, or say what you would have done.", call.Tool.Name, given.Message)
+	}
 	s := fmt.Sprintf("The user did not allow this call of %q.", call.Tool.Name)
 	if given.Message != "" {
 		s += " They said: " + given.Message
@@ -182,7 +188,7 @@ func (a *Approvals) Answer(given Answer) error {
 			return nil
 		}
 		return []event.Event{{Turn: t.ID, Attempt: t.Item(found.Call).Attempt, Item: found.Call, By: given.By, Data: event.ApprovalEnded{
-			Approval: given.Approval, Verdict: given.Verdict, Message: a.redact.String(given.Message),
+			Approval: given.Approval, Verdict: given.Verdict, Message: a.redact.String(given.Message), Policy: given.Policy,
 		}}}
 	})
 	if refused != nil {

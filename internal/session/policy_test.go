@@ -1,0 +1,32 @@
+package session_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/session"
+)
+
+// C16: where the face finds nobody to ask, the policy answers, and the log and
+// the model are told which.
+func TestAPolicyMayAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := attended(t, look())
+		b.submit("a", "")
+		synctest.Wait()
+		given := session.Answer{Approval: "p000001", Verdict: event.Denied, Policy: "ask", Message: "there is nobody to ask", By: "a client"}
+		if err := b.Answer(t.Context(), given); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		turn := b.state().Turns[0]
+		if ended := turn.Approvals[0].Ended; ended == nil || ended.Policy != "ask" || ended.Verdict != event.Denied {
+			t.Errorf("the approval ended with %+v", ended)
+		}
+		if out := turn.Items[0].Content().Output; !strings.Contains(out, "there is nobody to ask") || strings.Contains(out, "user") {
+			t.Errorf("the model is told %q", out)
+		}
+	})
+}
