@@ -38,7 +38,11 @@ type Options struct {
 	Permission settle.Permission
 	Release    string
 	// Policy, if set, is the policy instead, as a client may change it.
-	Policy   *Policy
+	Policy *Policy
+	// Judge, if set, goes over what judges the calls of each session.
+	Judge func(settle.Judge) settle.Judge
+	// Offers, if set, says which of the tools models get.
+	Offers   func(tool string) bool
 	Approver settle.Approver
 	// Attended says that clients of the face answer what is asked.
 	Attended bool
@@ -104,6 +108,9 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Offers != nil {
+		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !o.Offers(name) })
+	}
 	c.WorkDir, c.Effort, c.Face, c.Version, c.Take = o.Dir, r.Effort, o.Face, o.Version, o.Take
 	c.Permission, c.Approver, c.Attended = o.permission(), o.Approver, o.Attended
 	if c.Judge, err = o.judge(c.Permission); err != nil {
@@ -114,6 +121,9 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	c.Toolbox = bench.toolbox
 	if bench.release == string(settle.Ask) {
 		c.Judge = askToRelease(c.Judge, c.Permission)
+	}
+	if o.Judge != nil {
+		c.Judge = over(c.Judge, c.Permission, o.Judge)
 	}
 	system, err := o.prompt(ctx)
 	if err != nil {

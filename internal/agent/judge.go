@@ -27,6 +27,20 @@ func (o Options) judge(policy settle.Permission) (func() (settle.Judge, error), 
 	return build, err
 }
 
+// over has wrap go over each judge that build makes; nil is the policy's.
+func over(build func() (settle.Judge, error), policy settle.Permission, wrap func(settle.Judge) settle.Judge) func() (settle.Judge, error) {
+	return func() (settle.Judge, error) {
+		if build == nil {
+			return wrap(policy.Judge()), nil
+		}
+		j, err := build()
+		if err != nil {
+			return nil, err
+		}
+		return wrap(j), nil
+	}
+}
+
 // build makes the judge of a mode.
 func (o Options) build(m Mode) (settle.Judge, error) {
 	p, err := permit.New(permit.Config{

@@ -26,6 +26,9 @@ type Stop struct {
 	Err error
 }
 
+// Code is the exit code for how a turn ended, which the stops may have done.
+func Code(cause *event.Cause, stops ...Stop) int { return codeOf(cause, stops) }
+
 // codeOf is the exit code for how a turn ended. Only a turn that completed
 // has 0.
 func codeOf(cause *event.Cause, stops []Stop) int {

@@ -23,6 +23,12 @@ type exhaust struct {
 // mostBody is how many characters of the provider's answer are told.
 const mostBody = 500
 
+// ExhaustLine is the line that tells programs, on standard error, that the
+// retries of a turn are exhausted.
+func ExhaustLine(session, turn string, f *event.Failure, mask func(string) string) string {
+	return exhaustLine(session, turn, f, mask)
+}
+
 // exhaustLine returns the line for a failure, without its end.
 func exhaustLine(session, turn string, f *event.Failure, mask func(string) string) string {
 	body := []rune(mask(f.Body))

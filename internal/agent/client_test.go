@@ -1,0 +1,55 @@
+package agent
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/session"
+	"github.com/settle-agent/settle/internal/turn"
+	"github.com/settle-agent/settle/tool"
+)
+
+// suspicious asks about everything that the judge below it allows.
+type suspicious struct{ inner settle.Judge }
+
+func (s suspicious) Remember(a settle.Approval) { s.inner.Remember(a) }
+
+func (s suspicious) Judge(a settle.Approval) settle.Judgement {
+	j := s.inner.Judge(a)
+	if j.Decision == session.Allow {
+		j.Decision, j.Rule = session.Ask, "suspicious"
+	}
+	return j
+}
+
+func TestClientsChooseToolsAndJudges(t *testing.T) {
+	r := resolve(t, t.TempDir(), map[string]string{"model": "chat/x", "base_url": "http://localhost:1/v1"}, nil, "")
+	a := make1(t, r, func(o *Options) {
+		o.Offers = func(tool string) bool { return tool == "read" || tool == "shell" }
+		o.Judge = func(j settle.Judge) settle.Judge { return suspicious{j} }
+	})
+	box, err := a.Config.Toolbox(settle.SessionInfo{ID: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, tool := range box.Tools {
+		names = append(names, tool.Spec().Name)
+	}
+	if diff := cmp.Diff([]string{"shell", "read"}, names); diff != "" {
+		t.Errorf("tools (-want +got):\n%s", diff)
+	}
+	j, err := a.Config.Judge()
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := turn.Approval{Tool: tool.Spec{Name: "shell"}, Arguments: `{"command":"ls"}`}
+	if got := j.Judge(call); got.Rule != "suspicious" {
+		t.Errorf("judged by %q, want the client's judge", got.Rule)
+	}
+	if err := box.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
