@@ -99,7 +99,8 @@ func settings() []setting {
 		text("model", func(s *Settings) *string { return &s.Model }).from("SETTLE_MODEL").may(fills),
 		choice("effort", func(s *Settings) *string { return &s.Effort },
 			"max", "xhigh", "high", "medium", "low", "minimal", "none").may(fills),
-		choice("permission", func(s *Settings) *string { return &s.Permission }, "allow", "ask", "deny").may(tightens),
+		choice("permission", func(s *Settings) *string { return &s.Permission }, "allow", "ask", "deny").
+			from("SETTLE_PERMISSION").may(tightens),
 		count("max_steps", func(s *Settings) *int { return &s.MaxSteps }).may(tightens),
 		count("max_repeats", func(s *Settings) *int { return &s.MaxRepeats }).may(tightens),
 		duration("timeout", func(s *Settings) *time.Duration { return &s.Timeout }).may(tightens),
