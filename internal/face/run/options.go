@@ -1,6 +1,7 @@
 package run
 
 import (
+	"encoding/json"
 	"io"
 
 	"github.com/settle-agent/settle"
@@ -36,6 +37,15 @@ const (
 	Verbose Volume = "verbose"
 )
 
+// View shows a turn in another agent's words.
+type View interface {
+	// Show shows an event of the session.
+	Show(event.Event)
+	// Fail says why it will never be shown how the turn ended: it did not
+	// begin, or nobody waited for its end.
+	Fail(message string)
+}
+
 // Options say what to run and how to show it.
 type Options struct {
 	Host *settle.Host
@@ -47,6 +57,11 @@ type Options struct {
 
 	Format Format
 	Volume Volume
+	// Schema, if set, is a JSON Schema that the answer is to follow.
+	Schema json.RawMessage
+	// View, if set, shows the turn on Stdout instead of a format. It writes what
+	// add appends, and waits while the reader is slow.
+	View func(write func(add func([]byte) []byte)) View
 	// Stdout is watched for its reader going away if it is an *os.File.
 	Stdout, Stderr io.Writer
 	// Stops bring signals. The second one skips the grace of running calls;

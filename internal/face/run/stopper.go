@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"strings"
 	"sync"
 
 	"github.com/settle-agent/settle"
@@ -43,6 +44,9 @@ func (s *stopper) listen(ctx context.Context, stops <-chan Stop) {
 func (s *stopper) stop(stop Stop) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if _, signal := strings.CutPrefix(stop.By, "signal:"); !signal && len(s.stops) > 0 {
+		return // that nobody reads any more is no sign of impatience
+	}
 	s.stops = append(s.stops, stop)
 	switch len(s.stops) {
 	case 1:

@@ -34,7 +34,16 @@ type view interface {
 	show(event.Event)
 	// finish shows the final answer, "" if there is none.
 	finish(answer string)
+	// fail says why nobody will know how the turn ended.
+	fail(message string)
 }
+
+// foreign is a View.
+type foreign struct{ View }
+
+func (f foreign) show(e event.Event)  { f.Show(e) }
+func (f foreign) finish(string)       {}
+func (f foreign) fail(message string) { f.Fail(message) }
 
 // runner is one Turn on its way.
 type runner struct {
@@ -42,8 +51,9 @@ type runner struct {
 	out, err *output
 	view     view
 	stop     *stopper
-	gone     chan struct{} // closed when Turn returns
-	printed  chan struct{} // closed when the terminal event was shown, or nothing will be
+	gone     chan struct{}      // closed when Turn returns
+	printed  chan struct{}      // closed when the terminal event was shown, or nothing will be
+	enough   context.CancelFunc // ends the printer; nil before it began
 	failure  *event.Failure
 	lost     bool // nobody reads standard output any more
 }
@@ -74,6 +84,9 @@ func Turn(ctx context.Context, o Options) (code int) {
 }
 
 func (r *runner) newView() view {
+	if r.View != nil {
+		return foreign{r.View(func(add func([]byte) []byte) { r.out.write(add) })}
+	}
 	if r.Format == JSON || r.Format == JSONDeltas {
 		return &lines{out: r.out, deltas: r.Format == JSONDeltas}
 	}
@@ -97,15 +110,17 @@ func (r *runner) run(ctx context.Context) int {
 	}
 	showing, enough := context.WithCancel(context.WithoutCancel(ctx))
 	defer enough()
+	r.enough = enough
 	go r.print(showing, session, opened) // ends with the turn or with enough
 	// Nothing but a write to the disk keeps Submit, and the log bounds that.
-	turn, err := session.Submit(context.WithoutCancel(ctx), r.Prompt, settle.WithImages(r.Images...))
+	turn, err := session.Submit(context.WithoutCancel(ctx), r.Prompt, settle.WithImages(r.Images...), settle.WithSchema(r.Schema))
 	if err != nil {
 		return r.refused(err)
 	}
 	r.stop.attach(session)
 	outcome, err := r.wait(showing, turn)
 	if outcome.Cause == nil {
+		r.fail(r.printable(err.Error()))
 		r.say("%v", err)
 		return CodeFailed
 	}
@@ -248,11 +263,26 @@ func (r *runner) explain(session string, o settle.Outcome) {
 // refused is the end of what never became a turn.
 func (r *runner) refused(err error) int {
 	if stops := r.stop.all(); len(stops) > 0 {
-		r.say("stopped by %s before the turn began; nothing was sent", strings.TrimPrefix(stops[0].By, "signal:"))
+		why := fmt.Sprintf("stopped by %s before the turn began; nothing was sent", strings.TrimPrefix(stops[0].By, "signal:"))
+		r.fail(why)
+		r.say("%s", why)
 		return stops[0].Code
 	}
+	r.fail(r.printable(err.Error()))
 	r.say("%v", err)
 	return CodeUsage
+}
+
+// fail has the view say why nobody will know how the turn ended, when the
+// printer is done with it.
+func (r *runner) fail(why string) {
+	if r.enough != nil {
+		r.enough()
+		if r.out.await(r.printed, r.patience) != nil {
+			return // nobody reads what it would say
+		}
+	}
+	r.view.fail(why)
 }
 
 // close ends the session and what it left running, and names what did not stop.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
@@ -123,6 +124,61 @@ func TestExitIsNotBlocked(t *testing.T) {
 		})
 		if code != 0 || got != 0 {
 			t.Errorf("code %d, forced with %d", code, got)
+		}
+	})
+}
+
+// seen is a view that keeps what it is shown.
+type seen struct {
+	kinds []event.Kind
+	why   string
+}
+
+func (s *seen) Show(e event.Event) { s.kinds = append(s.kinds, e.Kind()) }
+func (s *seen) Fail(why string)    { s.why = why }
+
+// A view is shown everything up to the terminal event, or why there will be none.
+func TestView(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := &seen{}
+		view := func(write func(func([]byte) []byte)) run.View {
+			write(func(b []byte) []byte { return append(b, "begun\n"...) })
+			return v
+		}
+		code, stdout, _ := turn(t, script.New(script.Text("fine")), run.Options{View: view, Schema: []byte(`{}`)})
+		if code != run.CodeCompleted || stdout != "begun\n" || v.why != "" || v.kinds[0] != event.KindSessionOpened || v.kinds[len(v.kinds)-1] != event.KindTurnCompleted {
+			t.Errorf("code %d, stdout %q, shown %v, %q", code, stdout, v.kinds, v.why)
+		}
+		stops := make(chan run.Stop, 3)
+		for range 3 { // before there is anything to wait for
+			stops <- run.Stop{Reason: event.Interrupted, By: "signal:SIGINT", Code: 130}
+		}
+		v = &seen{}
+		if code, _, _ = turn(t, script.New(script.Text("…")), run.Options{View: view, Stops: stops}); code == run.CodeCompleted {
+			t.Errorf("code %d", code)
+		}
+		if ended := len(v.kinds) > 0 && v.kinds[len(v.kinds)-1] == event.KindTurnAborted; ended == (v.why != "") {
+			t.Errorf("shown %v, and %q", v.kinds, v.why)
+		}
+	})
+}
+
+// A client that is gone is told by its pipe, by the pipe again and by its death:
+// that takes no grace away.
+func TestLostClientIsNotImpatient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stops := make(chan run.Stop, 3)
+		slow := newTool(t, "slow", func(ctx context.Context) (string, error) {
+			for _, by := range []string{"stdout", "parent", "stdout"} {
+				stops <- run.Stop{Reason: event.Shutdown, By: by, Code: run.CodeStdoutClosed}
+			}
+			<-ctx.Done()
+			time.Sleep(100 * time.Millisecond) // within the grace
+			return "what it had", nil
+		})
+		code, stdout, _ := turn(t, script.New(script.Call("slow", "{}")), run.Options{Format: run.JSON, Stops: stops}, slow)
+		if code != run.CodeStdoutClosed || !strings.Contains(stdout, "what it had") || !strings.Contains(lastLine(stdout), `"kind":"turn.aborted"`) {
+			t.Errorf("code %d, stdout %s", code, stdout)
 		}
 	})
 }
