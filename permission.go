@@ -65,12 +65,12 @@ func (h *Host) approver(log *journal.Log) (Approver, *session.Approvals, error) 
 	}
 	switch {
 	case c.Approver != nil:
-		return gate{judge, c.Approver}, nil, nil
+		return session.NewApprovals(log, judge, h.redact).Asking(c.Approver), nil, nil
 	case c.Attended:
 		approvals := session.NewApprovals(log, judge, h.redact)
 		return approvals, approvals, nil
 	}
-	return gate{judge, nobody{}}, nil, nil
+	return session.Unattended(judge), nil, nil
 }
 
 // plain judges by the permission alone, and remembers calls to the letter.
@@ -88,33 +88,3 @@ func (p *plain) Judge(a Approval) Judgement {
 }
 
 func (p *plain) Remember(a Approval) { p.remembered.Store(a.Tool.Name+a.Arguments, true) }
-
-// gate judges a call and asks the approver where that is not enough.
-type gate struct {
-	judge    Judge
-	approver Approver
-}
-
-// Approve implements [Approver].
-func (g gate) Approve(ctx context.Context, a Approval) error {
-	switch j := g.judge.Judge(a); j.Decision {
-	case session.Allow:
-		return nil
-	case session.Deny:
-		return refused(a, j.Rule, j.Why)
-	}
-	return g.approver.Approve(ctx, a)
-}
-
-// nobody denies at once, and names the policy (C16).
-type nobody struct{}
-
-// Approve implements [Approver].
-func (nobody) Approve(_ context.Context, a Approval) error {
-	return refused(a, string(Ask), "the policy is ask, and there is nobody to ask")
-}
-
-func refused(a Approval, policy, why string) error {
-	return &DeniedError{Policy: policy, Message: fmt.Sprintf(
-		"%q was not allowed to run: %s. Go on without it, or say what you would have done.", a.Tool.Name, why)}
-}

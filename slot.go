@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -48,7 +49,7 @@ func (h *Host) Sessions() []*Session {
 	defer h.mu.Unlock()
 	out := make([]*Session, 0, len(h.slots))
 	for _, p := range h.slots {
-		if p.session != nil && !p.closing {
+		if p.session != nil && !p.closing && !p.session.actor.Left() {
 			out = append(out, p.session)
 		}
 	}
@@ -137,13 +138,33 @@ func (h *Host) await(ctx context.Context, id string, p *slot) (*Session, error) 
 func (h *Host) leaves(p *slot) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return p.closing
+	return p.closing || p.session.actor.Left()
 }
 
 // forget empties the slot. The caller holds mu.
 func (h *Host) forget(id string, p *slot) {
 	if h.slots[id] == p {
 		delete(h.slots, id)
+	}
+}
+
+// CloseIdle closes the session if nothing of it runs or waits to run and nothing
+// has happened in it since then, and reports whether it did. It may be opened
+// again like any other.
+func (s *Session) CloseIdle(ctx context.Context, since time.Time) (bool, error) {
+	closed, err := s.actor.CloseIdle(ctx, since)
+	if closed {
+		s.host.drop(s)
+	}
+	return closed, err
+}
+
+// drop empties the slot of a session that has ended.
+func (h *Host) drop(s *Session) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if p := h.slots[s.id]; p != nil && p.session == s {
+		h.forget(s.id, p)
 	}
 }
 
@@ -161,11 +182,7 @@ func (h *Host) closeSession(ctx context.Context, s *Session) error {
 	case <-ctx.Done():
 		return err // whoever opens it again empties the slot
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if p != nil && p.session == s {
-		h.forget(s.id, p)
-	}
+	h.drop(s)
 	return err
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/settletest/leak"
 )
 
 // listVar makes the test binary, run anew, list a data directory.
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(listVar); dir != "" {
 		os.Exit(listAlone(dir))
 	}
-	os.Exit(m.Run())
+	os.Exit(leak.Run(m))
 }
 
 // listAlone prints the number of sessions it finds, many times.
@@ -141,9 +142,9 @@ func TestList(t *testing.T) {
 	}
 	at := list[0].Created
 	diff(t, "list", []Entry{
-		{Session: "s3", Dir: "/work/s3", Title: strings.Repeat("é", 100), Model: "script/demo", Outcome: event.Aborted, Reason: event.LimitReached, Created: at, Updated: at},
-		{Session: "s2", Dir: "/work/s2", Title: "write a poem", Model: "script/demo", Running: true, Created: at, Updated: at},
-		{Session: "s1", Dir: "/work/s1", Title: "Fix the Über-test", Model: "script/demo", Outcome: event.Aborted, Reason: event.Interrupted, Created: at, Updated: at},
+		{Session: "s3", Dir: "/work/s3", Title: strings.Repeat("é", 100), Model: "script/demo", Outcome: event.Aborted, Reason: event.LimitReached, Created: at, Updated: at, Seq: 4},
+		{Session: "s2", Dir: "/work/s2", Title: "write a poem", Model: "script/demo", Running: true, Created: at, Updated: at, Seq: 3},
+		{Session: "s1", Dir: "/work/s1", Title: "Fix the Über-test", Model: "script/demo", Outcome: event.Aborted, Reason: event.Interrupted, Created: at, Updated: at, Seq: 4},
 	}, list)
 }
 

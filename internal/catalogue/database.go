@@ -19,7 +19,7 @@ import (
 
 const (
 	// version is the schema's, kept as the database's user_version.
-	version = 1
+	version = 2
 	// busyTimeout is how long another process's write is waited for.
 	busyTimeout = 5 * time.Second
 	// retryDelay is the time between attempts where SQLite does not wait
@@ -40,6 +40,7 @@ CREATE TABLE session (
 	running INTEGER NOT NULL,
 	created INTEGER NOT NULL,
 	updated INTEGER NOT NULL,
+	seq     INTEGER NOT NULL,
 	problem TEXT NOT NULL,
 	words   TEXT NOT NULL
 ) WITHOUT ROWID;
@@ -212,9 +213,9 @@ func (c *Catalogue) save(ctx context.Context, changed []row, gone []string) (err
 		}
 	}()
 	for _, r := range changed {
-		_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 			r.Session, r.size, r.modified, r.Dir, r.Title, r.Model, string(r.Outcome), string(r.Reason), r.Running,
-			r.Created.UnixNano(), r.Updated.UnixNano(), r.Problem, r.words)
+			r.Created.UnixNano(), r.Updated.UnixNano(), int64(r.Seq), r.Problem, r.words)
 		if err != nil {
 			return err
 		}
@@ -247,7 +248,7 @@ func (c *Catalogue) load(ctx context.Context) (map[string]row, error) {
 // rows reads the table.
 func (c *Catalogue) rows(ctx context.Context) (map[string]row, error) {
 	rows, err := c.db.QueryContext(ctx, `SELECT id, size, changed, dir, title, model, outcome, reason, running,
-		created, updated, problem, words FROM session`)
+		created, updated, seq, problem, words FROM session`)
 	if err != nil {
 		return nil, err
 	}
@@ -258,7 +259,7 @@ func (c *Catalogue) rows(ctx context.Context) (map[string]row, error) {
 		var outcome, reason string
 		var created, updated int64
 		if err := rows.Scan(&r.Session, &r.size, &r.modified, &r.Dir, &r.Title, &r.Model, &outcome, &reason,
-			&r.Running, &created, &updated, &r.Problem, &r.words); err != nil {
+			&r.Running, &created, &updated, &r.Seq, &r.Problem, &r.words); err != nil {
 			return nil, err
 		}
 		r.Outcome, r.Reason = event.Outcome(outcome), event.Reason(reason)

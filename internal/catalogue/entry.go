@@ -27,6 +27,7 @@ type Entry struct {
 	Reason           event.Reason
 	Running          bool // a turn has not ended: it runs, or its host died
 	Created, Updated time.Time
+	Seq              uint64 // of the last event
 	// Problem says why the log cannot be read, or not wholly.
 	Problem string
 }
@@ -42,7 +43,7 @@ type row struct {
 func describe(state event.State) row {
 	e := Entry{
 		Session: state.Session, Dir: state.Host.Dir,
-		Created: state.Created, Updated: state.Updated, Running: state.Running() != nil,
+		Created: state.Created, Updated: state.Updated, Running: state.Running() != nil, Seq: state.Seq,
 	}
 	var texts []string
 	for _, turn := range state.Turns {

@@ -100,7 +100,7 @@ func (a *Approvals) Approve(ctx context.Context, call turn.Approval) error {
 	case Allow:
 		return nil
 	case Deny:
-		return &turn.DeniedError{Policy: j.Rule, Message: fmt.Sprintf("%q was not allowed to run: %s.", call.Tool.Name, j.Why)}
+		return refused(call, j)
 	}
 	id, answer, err := a.ask(ctx, call, j)
 	if err != nil {
@@ -123,6 +123,12 @@ func (a *Approvals) Approve(ctx context.Context, call turn.Approval) error {
 		return context.Cause(ctx)
 	}
 	return &turn.DeniedError{Message: denial(call, given)}
+}
+
+// refused is the refusal of a declared policy, which nobody was asked about.
+func refused(call turn.Approval, j Judgement) error {
+	return &turn.DeniedError{Policy: j.Rule, Message: fmt.Sprintf(
+		"%q was not allowed to run: %s. Go on without it, or say what you would have done.", call.Tool.Name, j.Why)}
 }
 
 func denial(call turn.Approval, given Answer) string {

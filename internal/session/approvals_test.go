@@ -158,3 +158,30 @@ func TestTheFirstAnswerCounts(t *testing.T) {
 		}
 	})
 }
+
+// TestACallThatWaitsCanBeCancelled alone: its approval dies with it, nothing
+// ran, and the turn goes on.
+func TestACallThatWaitsCanBeCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := attended(t, look())
+		b.submit("a", "")
+		time.Sleep(time.Second)
+		if !b.Cancel(b.state().Turns[0].Items[0].ID, "user") {
+			t.Fatal("the call does not run")
+		}
+		synctest.Wait()
+		first := b.state().Turns[0]
+		if i := first.Items[0]; i.Status != event.ItemAborted || i.Effects != event.EffectsNone {
+			t.Errorf("the call is %s, effects %q", i.Status, i.Effects)
+		}
+		if a := first.Approvals[0]; a.Ended == nil || a.Ended.Verdict != event.Expired {
+			t.Errorf("approval %+v", a)
+		}
+		time.Sleep(time.Second)
+		if err := b.Answer(t.Context(), answer("p000002", event.Approved, "user")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		b.want([]string{"a: completed"})
+	})
+}

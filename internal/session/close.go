@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/settle-agent/settle/event"
@@ -33,6 +34,48 @@ func (s *Session) Close(ctx context.Context, reason event.Reason, by string) err
 		return fmt.Errorf("cannot close session %s in time: %s: %w", s.ID(), s.open(), context.Cause(ctx))
 	}
 }
+
+// CloseIdle closes the session if nothing of it runs and nothing has happened
+// in it since then, and reports whether it did. What is held stays held.
+func (s *Session) CloseIdle(ctx context.Context, since time.Time) (bool, error) {
+	answer := make(chan error, 1)
+	busy := make(chan struct{})
+	if err := s.do(ctx, func() {
+		if !s.idle(since) {
+			close(busy)
+			return
+		}
+		s.left.Store(true)
+		s.takeClose(answer, event.Abort(event.Shutdown, "host"))
+	}); err != nil {
+		return errors.Is(err, ErrClosed), nil
+	}
+	select {
+	case <-busy:
+		return false, nil
+	case err := <-answer:
+		return true, err
+	case <-ctx.Done():
+		return false, fmt.Errorf("cannot close session %s in time: %w", s.ID(), context.Cause(ctx))
+	}
+}
+
+// idle reports whether nobody would miss the session if it were closed.
+func (s *Session) idle(since time.Time) bool {
+	if s.running != nil || len(s.closing) > 0 || len(s.early) > 0 {
+		return false
+	}
+	idle := false
+	s.log().View(func(state event.State) {
+		idle = state.Updated.Before(since) && state.Running() == nil &&
+			!slices.ContainsFunc(state.Waiting, func(i event.Input) bool { return !i.Held }) &&
+			!slices.ContainsFunc(state.Jobs, func(j *event.Job) bool { return j.Ended == nil })
+	})
+	return idle
+}
+
+// Left reports whether the session is being closed by CloseIdle, or was.
+func (s *Session) Left() bool { return s.left.Load() }
 
 func (s *Session) takeClose(answer chan error, cause *event.Cause) {
 	s.closing = append(s.closing, answer)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync/atomic"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/journal"
@@ -52,6 +53,7 @@ type Session struct {
 	calls  turn.Calls
 	mail   chan func()
 	done   chan struct{} // closed when the actor has ended
+	left   atomic.Bool   // it was closed for idleness; set by the actor
 
 	// The rest belongs to the actor.
 	running *running

@@ -15,7 +15,8 @@ var ErrTooLong = errors.New("event is too long")
 // takes unless told otherwise.
 const DefaultLimit = 32 << 20
 
-const firstBuffer = 8 << 10
+// firstBuffer is what most events fit into; it grows for those that do not.
+const firstBuffer = 4 << 10
 
 // Event is one event, or one comment. Its bytes are valid until the next
 // call of [Reader.Next].

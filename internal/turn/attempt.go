@@ -17,6 +17,10 @@ import (
 // again says that another attempt is due after the delay.
 type again struct{ delay time.Duration }
 
+// pumped is how many chunks may wait between the pump and the turn. Each takes
+// 200 bytes in every session that streams.
+const pumped = 16
+
 // received is what the pump of a stream passes on: a chunk, or the error with
 // which the stream ended; over says that it ended without one.
 type received struct {
@@ -94,7 +98,7 @@ func (t *turn) follow(ctx context.Context, d *demux, request model.Request) erro
 	watch := newWatchdog(t.Bounds)
 	defer watch.stop()
 	request.Activity = watch.activity
-	chunks := make(chan received, 64)
+	chunks := make(chan received, pumped)
 	// The pump ends when the stream does or its context is cancelled, and is
 	// waited for, within a bound, when the turn has ended.
 	t.strays.Go(func() { pump(ctx, t.Provider, request, chunks) })

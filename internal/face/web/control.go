@@ -77,7 +77,7 @@ func (s *Server) cancelCall(w http.ResponseWriter, r *http.Request) error {
 	defer cancel()
 	return s.with(ctx, r.PathValue("id"), func(session *settle.Session) error {
 		if !session.CancelCall(r.PathValue("item"), s.client(r)) {
-			return newProblem(http.StatusConflict, "not-running", "the call does not run: it waits for somebody's word, has ended, or never was")
+			return newProblem(http.StatusConflict, "not-running", "the call does not run: it has ended, or never was")
 		}
 		reply(w, http.StatusNoContent, nil)
 		return nil

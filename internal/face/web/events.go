@@ -5,6 +5,7 @@ import (
 	"iter"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
@@ -14,7 +15,7 @@ import (
 // events is a subscription. A cursor that the log does not reach is answered
 // with "resync": the client knows events that were lost, such as with a disk.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
-	after, err := cursor(r)
+	after, err := s.cursor(r)
 	if err != nil {
 		return err
 	}
@@ -23,6 +24,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 		return newProblem(http.StatusServiceUnavailable, "subscribers", "there are too many subscribers; try again later")
 	}
 	defer s.subscribers.Add(-1)
+	defer s.watchers.come(r.PathValue("id"))()
 	session, err := s.Host.Lookup(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
@@ -46,10 +48,11 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 const unknownCursor = ^uint64(0)
 
 // cursor returns the number of the last event that the client has.
-func cursor(r *http.Request) (uint64, error) {
+func (s *Server) cursor(r *http.Request) (uint64, error) {
 	if id := r.Header.Get("Last-Event-ID"); id != "" {
-		after, err := strconv.ParseUint(id, 10, 64)
-		if err != nil {
+		number, boot, isVolatile := strings.Cut(id, ".")
+		after, err := strconv.ParseUint(number, 10, 64)
+		if err != nil || isVolatile && boot != s.boot {
 			return unknownCursor, nil //nolint:nilerr // a browser repeats it for ever: it is told to begin anew
 		}
 		return after, nil

@@ -94,6 +94,7 @@ func TestCursors(t *testing.T) {
 		{open, "?after=2", "", []string{"resync 1"}},
 		{open, "", "99", []string{"resync 1"}},
 		{open, "", "garbage", []string{"resync 1"}},
+		{open, "", "1.of-an-earlier-server", []string{"resync 1"}},
 		{open, "?after=7", "0", []string{"event 1"}},
 		{open, "", "18446744073709551615", []string{"resync 1"}},
 		{shut, "?after=3", "", []string{"resync 2"}},

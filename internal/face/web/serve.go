@@ -34,6 +34,11 @@ func (s *Server) Serve(l net.Listener, stops <-chan run.Stop) error {
 	server := s.httpServer()
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(l) }() // ends with Shutdown or Close; never blocks: room for one
+	serving, over := context.WithCancel(context.Background())
+	defer over()
+	if s.DataDir != "" { // what is in memory would be lost
+		go s.closeIdle(serving) // ends when Serve returns
+	}
 	select {
 	case stop := <-stops:
 		err := s.shutDown(server, stop, stops)

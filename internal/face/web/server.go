@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"crypto/rand"
 	"crypto/tls"
 	"log/slog"
 	"net/http"
@@ -61,6 +62,9 @@ type Limits struct {
 	AnswerTimeout, WriteTimeout time.Duration
 	// HeartbeatDelay is the time between signs of life to subscribers.
 	HeartbeatDelay time.Duration
+	// SessionIdleTimeout is after what time an open session is closed that
+	// nobody uses or watches, and of which nothing runs.
+	SessionIdleTimeout time.Duration
 }
 
 func (l Limits) withDefaults() Limits {
@@ -72,6 +76,7 @@ func (l Limits) withDefaults() Limits {
 	l.IdleTimeout = cmp.Or(l.IdleTimeout, 2*time.Minute)
 	l.AnswerTimeout, l.WriteTimeout = cmp.Or(l.AnswerTimeout, 30*time.Second), cmp.Or(l.WriteTimeout, 10*time.Second)
 	l.HeartbeatDelay = cmp.Or(l.HeartbeatDelay, 15*time.Second)
+	l.SessionIdleTimeout = cmp.Or(l.SessionIdleTimeout, 10*time.Minute)
 	return l
 }
 
@@ -85,6 +90,8 @@ type Server struct {
 	rate        *rate
 	large       chan struct{} // holds one token for each large body that is read
 	subscribers atomic.Int64
+	watchers    watchers
+	boot        string // tells this server from an earlier one
 	disk        *disk
 	openAPI     []byte
 }
@@ -101,7 +108,7 @@ func New(o Options) (*Server, error) {
 	s := &Server{
 		Options: o, token: digestOf(o.Token), cookie: digestOf(cookieValue(o.Token)),
 		rate: newRate(o.Limits.Rate, o.Limits.Burst, time.Now), large: make(chan struct{}, o.Limits.LargeBodies),
-		disk: &disk{dir: o.DataDir},
+		disk: &disk{dir: o.DataDir}, boot: rand.Text(),
 	}
 	document, err := describe(routes(), o.Version)
 	if err != nil {

@@ -76,7 +76,7 @@ func (s *Server) summary(st event.State) summary {
 func summaryOf(e catalogue.Entry) summary {
 	return summary{
 		ID: e.Session, Title: e.Title, Dir: e.Dir, Model: e.Model, Created: e.Created, Updated: e.Updated,
-		State: closed, Problem: e.Problem,
+		State: closed, Seq: e.Seq, Problem: e.Problem,
 	}
 }
 

@@ -72,6 +72,7 @@ func (p *patient) line(e event.Event) (err error) {
 type stream struct {
 	cancel context.CancelFunc // ends the subscription
 	delay  time.Duration
+	boot   string // of the server
 
 	mu   sync.Mutex // guards what follows
 	out  *patient
@@ -86,7 +87,7 @@ const reconnectDelay = 2 * time.Second
 // newStream begins the response. The context ends when the client is gone.
 func (s *Server) newStream(w http.ResponseWriter, r *http.Request) (*stream, context.Context) {
 	ctx, cancel := context.WithCancel(r.Context())
-	st := &stream{cancel: cancel, out: newPatient(w, r, s.Limits.WriteTimeout), delay: s.Limits.HeartbeatDelay, last: time.Now()}
+	st := &stream{cancel: cancel, out: newPatient(w, r, s.Limits.WriteTimeout), delay: s.Limits.HeartbeatDelay, boot: s.boot, last: time.Now()}
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no") // proxies that collect what is to be seen at once
@@ -123,6 +124,9 @@ func (st *stream) event(e event.Event, now bool) bool {
 	defer st.mu.Unlock()
 	b := append(st.out.buf, "id: "...)
 	b = strconv.AppendUint(b, e.Seq, 10)
+	if e.Volatile { // the number may come to stand for another event once this server is gone
+		b = append(append(b, '.'), st.boot...)
+	}
 	b = append(b, "\nevent: event\ndata: "...)
 	b, err := e.AppendJSON(b)
 	if err != nil {

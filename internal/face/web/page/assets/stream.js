@@ -21,7 +21,7 @@ const breath = () => globalThis.scheduler?.yield?.() ?? new Promise((r) => { set
  * with "connecting", "live" or "lost". Returns {stop(), retry(), cursor()}.
  */
 export function readEvents(id, after, on) {
-  let cursor = after, stopped = false, ended = false, abort = null, wake = null, delay = 0;
+  let cursor = after, lastId = String(after), stopped = false, ended = false, abort = null, wake = null, delay = 0;
 
   async function once() {
     abort = new AbortController();
@@ -31,7 +31,7 @@ export function readEvents(id, after, on) {
     try {
       const answer = await fetch(eventsPath(id, cursor), {
         cache: "no-store", credentials: "same-origin", signal: abort.signal,
-        headers: { Accept: "text/event-stream", "Last-Event-ID": String(cursor) },
+        headers: { Accept: "text/event-stream", "Last-Event-ID": lastId },
       });
       noteClock(answer);
       if ([401, 403, 404, 410].includes(answer.status)) { ended = true; on.gone(answer.status); return; }
@@ -76,6 +76,7 @@ export function readEvents(id, after, on) {
     // A gap: what is missing is asked for again.
     if (event.seq > cursor + 1) { abort.abort(); throw new Error("gap"); }
     cursor = event.seq;
+    if (e.id) lastId = e.id;
     on.event(event);
   }
 

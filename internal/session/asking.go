@@ -1,0 +1,73 @@
+package session
+
+import (
+	"context"
+	"errors"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/turn"
+)
+
+// Asking returns an Approver that asks another one where the judge says so. The
+// request is in the log before it is asked, and so is its answer before the
+// call runs, as if somebody had given it with Answer (C2, C16).
+func (a *Approvals) Asking(other turn.Approver) turn.Approver { return asking{a, other} }
+
+type asking struct {
+	*Approvals
+	other turn.Approver
+}
+
+// byApprover is who answers in the name of an embedding program.
+const byApprover = "approver"
+
+// Approve implements [turn.Approver].
+func (a asking) Approve(ctx context.Context, call turn.Approval) error {
+	j := a.judge.Judge(call)
+	switch j.Decision {
+	case Allow:
+		return nil
+	case Deny:
+		return refused(call, j)
+	}
+	id, _, err := a.ask(ctx, call, j)
+	if err != nil {
+		return err
+	}
+	defer a.forget(id)
+	said := a.other.Approve(ctx, call)
+	if said != nil && ctx.Err() != nil {
+		return context.Cause(ctx) // the approval expires with its turn
+	}
+	given := Answer{Approval: id, Verdict: event.Approved, By: byApprover}
+	var denied *turn.DeniedError
+	if said != nil {
+		given.Verdict, given.Message = event.Denied, said.Error()
+		if errors.As(said, &denied) {
+			said = &turn.DeniedError{Message: denied.Message} // the policy is in the log already
+			given.Policy = denied.Policy
+		}
+	}
+	if err := a.Answer(given); err != nil {
+		return err // it came too late: nothing is run
+	}
+	return said
+}
+
+// Unattended returns an Approver that denies at once what it would have to ask
+// about, and names the policy (C16).
+func Unattended(judge Judge) turn.Approver { return unattended{judge} }
+
+type unattended struct{ judge Judge }
+
+// Approve implements [turn.Approver].
+func (u unattended) Approve(_ context.Context, call turn.Approval) error {
+	j := u.judge.Judge(call)
+	switch j.Decision {
+	case Allow:
+		return nil
+	case Ask:
+		j.Rule, j.Why = string(Ask), "the policy is ask, and there is nobody to ask"
+	}
+	return refused(call, j)
+}

@@ -1,0 +1,91 @@
+package settle_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	settle "github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/model/script"
+	"github.com/settle-agent/settle/settletest/contract"
+	"github.com/settle-agent/settle/tool"
+)
+
+// approver is a program's own.
+type approver func(context.Context, settle.Approval) error
+
+func (a approver) Approve(ctx context.Context, call settle.Approval) error { return a(ctx, call) }
+
+// TestAnApproversWordIsInTheLog like anybody's, before the call runs (C2, C16).
+func TestAnApproversWordIsInTheLog(t *testing.T) {
+	denied := &settle.DeniedError{Message: "not today"}
+	byPolicy := &settle.DeniedError{Message: "not here", Policy: "house"}
+	never := errors.New("waits for ever")
+	for name, tt := range map[string]struct {
+		says   error
+		want   event.ApprovalEnded
+		status event.Status
+	}{
+		"approved":         {nil, event.ApprovalEnded{Verdict: event.Approved}, event.ItemCompleted},
+		"denied":           {denied, event.ApprovalEnded{Verdict: event.Denied, Message: "not today"}, event.ItemFailed},
+		"denied, policy":   {byPolicy, event.ApprovalEnded{Verdict: event.Denied, Message: "not here", Policy: "house"}, event.ItemFailed},
+		"fails":            {errors.New("no line"), event.ApprovalEnded{Verdict: event.Denied, Message: "no line"}, event.ItemFailed},
+		"asked for longer": {never, event.ApprovalEnded{Verdict: event.Expired}, event.ItemAborted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ran := 0
+				act, err := tool.New("act", "Acts.", func(context.Context, struct{}) (string, error) { ran++; return "acted", nil })
+				if err != nil {
+					t.Fatal(err)
+				}
+				host := newHost(t, settle.Config{
+					Provider: script.New(script.Call("act", "{}")).Otherwise(script.Text("done")), Tools: []tool.Tool{act},
+					Approver: approver(func(ctx context.Context, _ settle.Approval) error {
+						if errors.Is(tt.says, never) {
+							<-ctx.Done()
+						}
+						return tt.says
+					}),
+				})
+				s := newSession(t, host, "s")
+				turn, err := s.Submit(t.Context(), "act")
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Minute)
+				if _, err := s.Interrupt(t.Context(), "user"); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := turn.Wait(t.Context()); err != nil && tt.want.Verdict != event.Expired {
+					t.Error(err)
+				}
+				var all []event.Event
+				for e, err := range s.Events(t.Context(), 0) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					if all = append(all, e); e.Terminal() {
+						break
+					}
+				}
+				if err := (contract.Checker{Unfinished: true}).Check(all); err != nil {
+					t.Error(err)
+				}
+				call := s.State().Turns[0]
+				tt.want.Approval = call.Approvals[0].Approval
+				if diff := cmp.Diff(&tt.want, call.Approvals[0].Ended); diff != "" {
+					t.Errorf("approval (-want +got):\n%s", diff)
+				}
+				if call.Items[0].Status != tt.status || (ran == 1) != (tt.says == nil) {
+					t.Errorf("the call is %s and ran %d times", call.Items[0].Status, ran)
+				}
+			})
+		})
+	}
+}
