@@ -13,6 +13,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/permit"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/prompt"
 	"github.com/settle-agent/settle/internal/redact"
@@ -192,6 +193,9 @@ func (o Options) bench(names []string, dataDir string) bench {
 	b := bench{
 		offered: names, env: env, withheld: withheld, dataDir: dataDir,
 		release: r.Jobs.Release, onExit: r.Jobs.OnExit, onStop: r.Jobs.OnInterrupt, ripgrep: ripgrep(o.Getenv("PATH")),
+	}
+	if o.Policy != nil || o.permission() != settle.Allow {
+		b.private = permit.Secret
 	}
 	if b.release == "" {
 		b.release = cmp.Or(o.Release, string(settle.Ask))

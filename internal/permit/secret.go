@@ -6,6 +6,10 @@ import (
 	"strings"
 )
 
+// Secret reports whether a file is by its path one with secrets: keys, tokens,
+// passwords.
+func Secret(path string) bool { return secret(slashed(path)) }
+
 // secret reports whether a path, with slashes, is by its name that of a file
 // with secrets: keys, tokens, passwords.
 func secret(name string) bool {

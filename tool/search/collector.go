@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -28,6 +29,10 @@ type collector struct {
 	dir     string
 	limit   int
 	context int
+	// private, if set, reports which files may hold secrets: of those it is
+	// told that there are matches, and no more.
+	private func(path string) bool
+	kept    []string // such files, shown as the model names them
 
 	out       strings.Builder
 	path      string // of the last line
@@ -48,6 +53,9 @@ type found struct {
 
 // addMatch takes a match and the context before it: all of it, or errEnough.
 func (c *collector) addMatch(before []found, match found) error {
+	if c.keeps(match.path) {
+		return nil
+	}
 	if c.matches >= c.limit {
 		c.more = true
 		return errEnough
@@ -60,8 +68,38 @@ func (c *collector) addMatch(before []found, match found) error {
 	return c.add(match)
 }
 
+// keeps reports whether the lines of a file are not to be told, and notes it.
+func (c *collector) keeps(path string) bool {
+	if c.private == nil || !c.private(path) {
+		return false
+	}
+	if shown := disk.Display(c.dir, path); !slices.Contains(c.kept, shown) {
+		c.kept = append(c.kept, shown)
+	}
+	return true
+}
+
+// mostKept is how many private files are named.
+const mostKept = 20
+
+// secrets says what was not told.
+func (c *collector) secrets() string {
+	if len(c.kept) == 0 {
+		return ""
+	}
+	names := c.kept[:min(len(c.kept), mostKept)]
+	text := fmt.Sprintf("(also in %s, not shown, since secrets are kept there: %s", count(len(c.kept), "file", "files"), strings.Join(names, ", "))
+	if len(names) < len(c.kept) {
+		text += ", …"
+	}
+	return text + "; search or read one by its name if you have to)\n"
+}
+
 // add takes a line, or says errEnough.
 func (c *collector) add(f found) error {
+	if c.keeps(f.path) {
+		return nil
+	}
 	if c.out.Len() >= maxOutput {
 		c.more = true
 		return errEnough
@@ -115,13 +153,13 @@ func (c *collector) shorten(text []byte) string {
 }
 
 func (c *collector) render() string {
-	if c.matches == 0 {
+	if c.matches == 0 && len(c.kept) == 0 {
 		return "no matches"
 	}
 	if c.more {
-		return fmt.Sprintf("%s\n(the first %d matches; there are more: narrow the pattern, path or glob, or raise limit)\n", c.out.String(), c.matches)
+		return fmt.Sprintf("%s\n(the first %d matches; there are more: narrow the pattern, path or glob, or raise limit)\n%s", c.out.String(), c.matches, c.secrets())
 	}
-	return fmt.Sprintf("%s\n(%s in %s)\n", c.out.String(), count(c.matches, "match", "matches"), count(c.files, "file", "files"))
+	return fmt.Sprintf("%s\n(%s in %s)\n%s", c.out.String(), count(c.matches, "match", "matches"), count(c.files, "file", "files"), c.secrets())
 }
 
 func count(n int, one, many string) string {

@@ -73,6 +73,9 @@ func (t grepTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) 
 		return tool.Result{}, err
 	}
 	q.c.dir = call.Dir
+	if isDir { // a file that was named was judged by its name
+		q.c.private = t.cfg.Private
+	}
 	switch {
 	case !isDir:
 		err = q.scanNamed(ctx)

@@ -30,6 +30,9 @@ type Config struct {
 	Ripgrep string
 	// Runner starts it; nil means not to.
 	Runner Runner
+	// Private, if set, reports which files may hold secrets, by their paths: a
+	// search of a directory does not show their lines.
+	Private func(path string) bool
 }
 
 // Tools returns glob, grep and list.

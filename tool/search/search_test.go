@@ -442,3 +442,35 @@ func BenchmarkWalk(b *testing.B) {
 		}
 	}
 }
+
+// Lines of files that hold secrets are not come across: who wants them names the
+// file, which a person may be asked about.
+func TestGrepKeepsPrivateLines(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"a.go": "token := os.Getenv(1)\n", ".env": "token=hunter2hunter2\n", "sub/key.pem": "token x\n"} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	private := func(path string) bool { return strings.HasSuffix(path, ".env") || strings.HasSuffix(path, ".pem") }
+	const remark = "\n(%s)\n(also in 2 files, not shown, since secrets are kept there: .env, sub/key.pem; search or read one by its name if you have to)\n"
+	for _, cfg := range []Config{{Private: private}, {Private: private, Ripgrep: "rg", Runner: newRecorded(t)}} {
+		for _, tt := range []struct {
+			in   args
+			want string
+		}{
+			{args{"pattern": "token", "context": 2}, "a.go\n1:token := os.Getenv(1)\n" + fmt.Sprintf(remark, "1 match in 1 file")},
+			{args{"pattern": "token[ =][hx]"}, fmt.Sprintf(remark, "0 matches in 0 files")},
+			{args{"pattern": "token", "path": ".env"}, ".env\n1:token=hunter2hunter2\n\n(1 match in 1 file)\n"},
+		} {
+			got, err := run(t, cfg, dir, "grep", tt.in)
+			if err != nil || got.Output != tt.want {
+				t.Errorf("%v: %v\n%s\nwant\n%s", tt.in, err, got.Output, tt.want)
+			}
+		}
+	}
+}
