@@ -20,7 +20,10 @@ import (
 
 var realRipgrep = flag.String("ripgrep", "", "path of rg, to record anew what it prints")
 
-const recordings = "testdata/ripgrep.json"
+// recordings is where a test's recordings are.
+func recordings(t *testing.T) string {
+	return filepath.Join("testdata", "ripgrep-"+strings.ToLower(t.Name())+".json")
+}
 
 // recorded plays what a real ripgrep printed for the same arguments.
 type recorded struct {
@@ -64,13 +67,13 @@ func newRecorded(t *testing.T) *recorded {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(recordings, append(raw, '\n'), 0o644); err != nil {
+			if err := os.WriteFile(recordings(t), append(raw, '\n'), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		})
 		return r
 	}
-	raw, err := os.ReadFile(recordings)
+	raw, err := os.ReadFile(recordings(t))
 	if err != nil {
 		t.Fatal(err)
 	}
