@@ -1,0 +1,10 @@
+// Package leak counts what a package's tests leave behind: goroutines, and on
+// Linux descriptors and child processes, also those that got away from their
+// parent. It is one line in the package's TestMain, and a leak fails the tests:
+//
+//	func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
+//
+// What is there before the tests does not count, nor does what Go itself keeps
+// for the life of a process. What is about to end is waited for. [Begin] and
+// [Count.Left] do the same around anything else, such as a host that is closed.
+package leak
