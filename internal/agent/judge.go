@@ -7,6 +7,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/permit"
+	"github.com/settle-agent/settle/tool/shell"
 )
 
 // judge returns what makes the judge of each session: the rules that are in
@@ -45,6 +46,7 @@ func over(build func() (settle.Judge, error), policy settle.Permission, wrap fun
 func (o Options) build(m Mode) (settle.Judge, error) {
 	p, err := permit.New(permit.Config{
 		Default: permit.Decision(m.Permission), Rules: rules(slices.Concat(m.Rules, o.Settings.Rules)), Dir: o.Dir, Home: o.Getenv("HOME"),
+		Opaque: !shell.Judgeable(),
 	})
 	if err != nil {
 		return nil, &config.Error{Where: "rules", Message: err.Error()}

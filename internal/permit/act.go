@@ -56,6 +56,8 @@ func (p *Policy) look(r Request) act {
 	switch {
 	case err != nil && slices.Contains(known(), r.Tool):
 		a.deeds = []deed{{kind: hidden, text: r.Tool, why: "its arguments are not understood"}}
+	case r.Tool == "shell" && p.opaque:
+		a.deeds = []deed{{kind: hidden, text: a.Command, why: "what it runs cannot be judged: it is not for bash"}}
 	case r.Tool == "shell":
 		a.shell(p.home)
 	case r.Tool == "job":

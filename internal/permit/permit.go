@@ -68,6 +68,9 @@ type Config struct {
 	Dir string
 	// Home is the user's home directory, what "~" stands for; may be empty.
 	Home string
+	// Opaque says that shell commands are not for a shell like bash: none can
+	// be judged by what it runs.
+	Opaque bool
 }
 
 // Policy judges calls. It is safe for concurrent use.
@@ -75,6 +78,7 @@ type Policy struct {
 	otherwise Decision
 	rules     []rule
 	dir, home string
+	opaque    bool
 
 	mu       sync.Mutex
 	approved map[string]bool       // guarded by mu; see Remember
@@ -84,7 +88,7 @@ type Policy struct {
 // New returns the policy. The error names each rule that cannot be understood,
 // counting from 1.
 func New(c Config) (*Policy, error) {
-	p := &Policy{otherwise: c.Default, dir: c.Dir, home: c.Home, approved: map[string]bool{}, prefixes: map[string][][]string{}}
+	p := &Policy{otherwise: c.Default, dir: c.Dir, home: c.Home, opaque: c.Opaque, approved: map[string]bool{}, prefixes: map[string][][]string{}}
 	var errs []error
 	switch c.Default {
 	case "":

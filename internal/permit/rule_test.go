@@ -1,6 +1,7 @@
 package permit_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -122,5 +123,26 @@ func TestRuleNames(t *testing.T) {
 	why := p.Judge(shell(t, dir, "rm x")).Why
 	if why != "rule shell rm denies it: rm x" {
 		t.Errorf("why %q", why)
+	}
+}
+
+// Commands for another shell than bash are not what they would be for bash.
+func TestOpaqueCommandsAsk(t *testing.T) {
+	for command, rules := range map[string][]permit.Rule{
+		"dir":        nil,
+		"ls":         nil, // harmless to bash
+		"git status": {{Tool: "shell", Pattern: "git *", Decision: permit.Allow}},
+	} {
+		p, err := permit.New(permit.Config{Rules: rules, Dir: t.TempDir(), Opaque: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		arguments, err := json.Marshal(map[string]string{"command": command})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if j := p.Judge(permit.Request{Tool: "shell", Arguments: arguments}); j.Decision != permit.Ask {
+			t.Errorf("%q: %s", command, j.Decision)
+		}
 	}
 }

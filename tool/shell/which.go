@@ -21,6 +21,13 @@ func findShell() ([]string, bool) {
 	return nil, false
 }
 
+// Judgeable reports whether commands are run by a shell whose language can be
+// taken apart before they run.
+func Judgeable() bool {
+	argv, found := findShell()
+	return !found || argv[0] != "cmd.exe"
+}
+
 // lookUp finds a program in PATH, or where it always is, for a process that
 // was started without one.
 func lookUp(name string) (string, bool) {
