@@ -1,6 +1,7 @@
 package settle_test
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"slices"
@@ -23,7 +24,7 @@ func TestCustody(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = host.Close(t.Context()) })
+		t.Cleanup(func() { _ = host.Close(context.Background()) }) // the test's context has ended by then
 		session, err := host.Session(t.Context(), "")
 		if err != nil {
 			t.Fatal(err)

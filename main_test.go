@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	settle "github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/settletest/leak"
 )
 
 // withoutWardens makes this a program that does not call RunAsWarden.
@@ -14,5 +15,5 @@ func TestMain(m *testing.M) {
 	if os.Getenv(withoutWardens) == "" {
 		settle.RunAsWarden()
 	}
-	os.Exit(m.Run())
+	os.Exit(leak.Run(m))
 }

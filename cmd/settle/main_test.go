@@ -20,6 +20,7 @@ import (
 
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/settletest/leak"
 )
 
 // TestMain makes the test binary the command: a warden if it is executed as
@@ -37,7 +38,7 @@ func (h hearing) Run() int {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP) // a signal with a handler is at its default in a new program
 	defer signal.Stop(hangups)
-	return h.M.Run()
+	return leak.Run(h.M)
 }
 
 func TestScripts(t *testing.T) {

@@ -19,12 +19,13 @@ import (
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/settletest/leak"
 	"github.com/settle-agent/settle/tool"
 )
 
 func TestMain(m *testing.M) {
 	proc.RunAsWarden()
-	os.Exit(m.Run())
+	os.Exit(leak.Run(m))
 }
 
 // resolve loads a configuration of flags, an environment, and the user's file.

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/settletest/leak"
 )
 
 // roleVar makes the test binary, run anew, play a part of its own.
@@ -22,7 +23,7 @@ func TestMain(m *testing.M) {
 	if role := os.Getenv(roleVar); role != "" {
 		os.Exit(play(role, os.Args[1:]))
 	}
-	os.Exit(m.Run())
+	os.Exit(leak.Run(m))
 }
 
 // play runs a role; every role reports its errors on stdout.

@@ -9,11 +9,13 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/settle-agent/settle/settletest/leak"
 )
 
 func TestMain(m *testing.M) {
 	RunAsWarden()
-	os.Exit(m.Run())
+	os.Exit(leak.Run(m))
 }
 
 // sink keeps everything, and tells when something has arrived.
@@ -172,6 +174,59 @@ func TestGrandchildHoldsThePipe(t *testing.T) {
 	}
 	if survivors := p.End(t.Context(), time.Second); len(survivors) > 0 {
 		t.Errorf("survivors %v", survivors)
+	}
+}
+
+// gated is a sink that takes nothing until its gate opens.
+type gated struct {
+	*sink
+	gate chan struct{}
+}
+
+func (g gated) Write(data []byte) (int, error) {
+	<-g.gate // opened by the test
+	return g.sink.Write(data)
+}
+
+// C4: on a busy machine, what a command put out may take its time from the pipe
+// to the writer. It is not lost for that.
+func TestOutputOfABusyMachine(t *testing.T) {
+	out := gated{newSink(), make(chan struct{})}
+	spec := sh("echo hi")
+	spec.Stdout = out
+	p, err := Start(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-p.Exited()
+	const busy = 600 * time.Millisecond
+	time.AfterFunc(busy, func() { close(out.gate) })
+	wait(t, p)
+	if got := out.String(); got != "hi\n" {
+		t.Errorf("output %q", got)
+	}
+	done(t, p)
+}
+
+// A writer that hangs keeps nobody who has a bound.
+func TestHangingWriter(t *testing.T) {
+	out := gated{newSink(), make(chan struct{})}
+	spec := sh("echo hi; exit 3")
+	spec.Stdout = out
+	p, err := Start(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-p.Exited()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if exit, err := p.Wait(ctx); err != nil || exit.Code != 3 {
+		t.Errorf("got %+v, %v", exit, err)
+	}
+	close(out.gate)
+	done(t, p)
+	if got := out.String(); got != "hi\n" {
+		t.Errorf("output %q", got)
 	}
 }
 

@@ -109,8 +109,8 @@ func (p *Process) Remains() []event.Process {
 }
 
 // Wait waits for the command to exit and for its output until then to be
-// delivered. C8: it never waits for a pipe to close. When ctx ends first, Wait
-// returns its cause and nothing has changed.
+// delivered. C8: it never waits for a pipe to close. When ctx ends before the
+// exit, Wait returns its cause and nothing has changed.
 func (p *Process) Wait(ctx context.Context) (Exit, error) {
 	select {
 	case <-p.exited:
@@ -121,8 +121,8 @@ func (p *Process) Wait(ctx context.Context) (Exit, error) {
 			return Exit{}, context.Cause(ctx)
 		}
 	}
-	p.out.drain()
-	p.err.drain()
+	p.out.drain(ctx)
+	p.err.drain(ctx)
 	return p.exit, nil
 }
 

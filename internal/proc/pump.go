@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"context"
 	"io"
 	"os"
 	"slices"
@@ -12,8 +13,9 @@ const (
 	// chunkBytes is all that a pump ever holds.
 	chunkBytes = 32 << 10
 	// drainTimeout bounds the wait for what a pipe already holds. The data is
-	// there; only a slow writer behind it makes this take time at all.
-	drainTimeout = 250 * time.Millisecond
+	// there; only a busy machine, or a writer that hangs, makes this take time
+	// at all. What is not there when it is over is lost.
+	drainTimeout = 5 * time.Second
 )
 
 // pump moves what a command puts out from its pipe to a writer.
@@ -73,9 +75,10 @@ func (p *pump) deliver(n int64) {
 	})
 }
 
-// drain waits until everything that is in the pipe now has been delivered. It
-// does not wait for the pipe's end, which a descendant may never grant (C8).
-func (p *pump) drain() {
+// drain waits until everything that is in the pipe now has been delivered, or
+// ctx ends. It does not wait for the pipe's end, which a descendant may never
+// grant (C8).
+func (p *pump) drain(ctx context.Context) {
 	if p == nil {
 		return
 	}
@@ -93,6 +96,7 @@ func (p *pump) drain() {
 	select {
 	case <-d.reached:
 	case <-ended:
+	case <-ctx.Done():
 	case <-timer.C:
 	}
 }
@@ -120,7 +124,7 @@ func (p *pump) finish() {
 	if p == nil {
 		return
 	}
-	p.drain()
+	p.drain(context.Background())
 	p.stop()
 	_ = p.src.Close()
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/settletest"
 	"github.com/settle-agent/settle/settletest/contract"
+	"github.com/settle-agent/settle/settletest/leak"
 )
 
 const (
@@ -42,7 +43,7 @@ func TestMain(m *testing.M) {
 	if name := os.Getenv(role); name != "" {
 		serve(name)
 	}
-	os.Exit(m.Run())
+	os.Exit(leak.Run(m))
 }
 
 // serve holds an address that is free again when the process is gone.

@@ -14,13 +14,14 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/settletest/leak"
 	"github.com/settle-agent/settle/tool"
 )
 
 func TestMain(m *testing.M) {
 	proc.RunAsWarden()
 	play()
-	os.Exit(m.Run())
+	os.Exit(leak.Run(m))
 }
 
 // patience is how long a test waits for what must come.
