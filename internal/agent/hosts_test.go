@@ -1,0 +1,138 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/model/script"
+)
+
+// newHosts returns hosts whose sessions are kept in a directory of the test's.
+func newHosts(t *testing.T) *agent.Hosts {
+	t.Helper()
+	home := t.TempDir()
+	env := map[string]string{"HOME": home, "SETTLE_DATA_DIR": filepath.Join(home, "data")}
+	getenv := func(name string) string { return env[name] }
+	hosts := &agent.Hosts{
+		Base: agent.Options{
+			Getenv: getenv, Environ: os.Environ(), Face: "test", Permission: settle.Allow, Model: "m",
+			Provider: script.New().Otherwise(script.Text("done")),
+		},
+		Settings: func(dir string, given map[string]string) (*config.Resolved, error) {
+			return config.Load(config.Input{Dir: dir, Flags: given, Getenv: getenv, GOOS: "linux"})
+		},
+	}
+	t.Cleanup(func() {
+		if err := hosts.CloseAll(context.Background(), event.Shutdown, "test"); err != nil {
+			t.Error(err)
+		}
+	})
+	return hosts
+}
+
+func TestHosts(t *testing.T) {
+	hosts := newHosts(t)
+	wish := agent.Wish{Dir: t.TempDir(), Settings: map[string]string{"max_steps": "7"}}
+	first, err := hosts.Open(t.Context(), "", wish)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := hosts.Get(first.ID()); got != first || first.Agent.Config.Limits.Steps != 7 || first.Agent.Config.WorkDir != wish.Dir {
+		t.Errorf("%v, %+v", got == first, first.Agent.Config)
+	}
+	if again, err := hosts.Open(t.Context(), first.ID(), wish); again != first || !errors.Is(err, agent.ErrOpen) {
+		t.Errorf("again: %v", err)
+	}
+	if err := hosts.Close(t.Context(), first.ID(), event.Shutdown, "test"); err != nil || hosts.Get(first.ID()) != nil {
+		t.Errorf("after Close: %v", err)
+	}
+	if err := hosts.Close(t.Context(), first.ID(), event.Shutdown, "test"); err != nil {
+		t.Errorf("closed twice: %v", err)
+	}
+	wish.Settings["max_steps"] = "many"
+	var wrong *config.Error
+	if _, err := hosts.Open(t.Context(), first.ID(), wish); !errors.As(err, &wrong) {
+		t.Errorf("with a wrong setting: %v", err)
+	}
+	wish.Settings = nil
+	if _, err := hosts.Open(t.Context(), first.ID(), wish); err != nil || len(hosts.All()) != 1 {
+		t.Errorf("opened anew: %v, %d are open", err, len(hosts.All()))
+	}
+	if err := hosts.CloseAll(t.Context(), event.Shutdown, "test"); err != nil {
+		t.Error(err)
+	}
+	if _, err := hosts.Open(t.Context(), "late", wish); !errors.Is(err, settle.ErrClosed) {
+		t.Errorf("after all were closed: %v", err)
+	}
+}
+
+// However many open and close a session at once, it is open once at a time: its
+// log's lock would refuse a second one.
+func TestHostsOpenASessionOnce(t *testing.T) {
+	hosts := newHosts(t)
+	wish := agent.Wish{Dir: t.TempDir()}
+	var wg sync.WaitGroup
+	var opened atomic.Int32
+	for range 8 {
+		wg.Go(func() {
+			for range 10 {
+				s, err := hosts.Open(t.Context(), "s", wish)
+				switch {
+				case err == nil:
+					opened.Add(1)
+				case !errors.Is(err, agent.ErrOpen):
+					t.Error(err)
+					return
+				}
+				if err := hosts.Close(t.Context(), s.ID(), event.Shutdown, "test"); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if opened.Load() == 0 || hosts.Get("s") != nil {
+		t.Errorf("it was opened %d times", opened.Load())
+	}
+}
+
+// What is approved for the session stays so when the client changes the mode.
+func TestPolicyChanges(t *testing.T) {
+	p := agent.NewPolicy(agent.Mode{Name: "ask", Permission: settle.Ask})
+	hosts := newHosts(t)
+	s, err := hosts.Open(t.Context(), "", agent.Wish{Dir: t.TempDir(), Options: func(o *agent.Options) { o.Policy = p }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	judge, err := s.Agent.Config.Judge()
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := settle.Approval{Arguments: `{"command":"touch x"}`}
+	call.Tool.Name = "shell"
+	decide := func(want settle.Decision) {
+		t.Helper()
+		if got := judge.Judge(call); got.Decision != want {
+			t.Errorf("in mode %q: %s, want %s", p.Mode().Name, got.Decision, want)
+		}
+	}
+	decide("ask")
+	p.Set(agent.Mode{Name: "all", Permission: settle.Allow})
+	decide("allow")
+	p.Set(agent.Mode{Name: "plan", Permission: settle.Deny})
+	decide("deny")
+	p.Set(agent.Mode{Name: "ask", Permission: settle.Ask})
+	judge.Remember(call)
+	decide("allow")
+	p.Set(agent.Mode{Name: "other", Permission: settle.Ask})
+	decide("allow")
+}
