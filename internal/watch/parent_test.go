@@ -1,0 +1,81 @@
+//go:build unix
+
+package watch_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/settle-agent/settle/internal/watch"
+	"github.com/settle-agent/settle/settletest/leak"
+)
+
+// roleVar makes the test binary, run anew, one of the family.
+const roleVar = "WATCH_TEST_ROLE"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(roleVar) {
+	case "parent":
+		os.Exit(parent())
+	case "child":
+		os.Exit(child())
+	}
+	os.Exit(leak.Run(m))
+}
+
+// parent starts a child and dies when that watches.
+func parent() int {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), roleVar+"=child")
+	cmd.Stdout = os.Stdout // for after the parent's death
+	watching, err := cmd.StderrPipe()
+	if err != nil || cmd.Start() != nil {
+		return 1
+	}
+	if _, err := bufio.NewReader(watching).ReadString('\n'); err != nil {
+		return 1
+	}
+	return 0
+}
+
+// child says what becomes of its parent.
+func child() int {
+	gone := make(chan error, 1)
+	defer watch.Parent(func(err error) { gone <- err })()
+	fmt.Fprintln(os.Stderr, "watching")
+	fmt.Println(<-gone)
+	return 0
+}
+
+// A client that is killed is missed, though nothing is written to it.
+func TestParent(t *testing.T) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), roleVar+"=parent")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said, err := io.ReadAll(out) // until the child has ended as well
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.TrimSpace(string(said)); got != watch.ErrParent.Error() {
+		t.Errorf("the child said %q", got)
+	}
+}
+
+func TestParentThatLives(t *testing.T) {
+	stop := watch.Parent(func(err error) { t.Error(err) })
+	stop()
+}
