@@ -1,0 +1,165 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/journal"
+)
+
+// Options say what to serve.
+type Options struct {
+	Hosts *agent.Hosts
+	// Dir is the working directory of sessions whose client does not choose
+	// one, absolute.
+	Dir string
+	// Version is the program's.
+	Version string
+	// Logger takes what nobody is told otherwise; nil for none.
+	Logger *slog.Logger
+}
+
+// Face serves clients. Its sessions are all clients' alike.
+type Face struct {
+	Options
+
+	server *sdk.Server
+	kept   *kept
+
+	mu      sync.Mutex // guards what follows
+	clients map[sdk.Session]*client
+	claimed map[string]bool // approvals that somebody asks about, by session and id
+}
+
+// New returns a face. The caller closes it, after the sessions.
+func New(o Options) *Face {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	f := &Face{Options: o, clients: map[sdk.Session]*client{}, claimed: map[string]bool{}}
+	f.kept = &kept{dir: f.dataDir}
+	f.server = sdk.NewServer(
+		&sdk.Implementation{Name: "settle", Title: "settle", Version: o.Version},
+		&sdk.ServerOptions{
+			Instructions: instructions, Logger: o.Logger, Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
+			SupportedProtocolVersions: versions(),
+		})
+	f.addTools()
+	f.server.AddReceivingMiddleware(f.ordered)
+	return f
+}
+
+// versions are those of the protocol that have what is used here: requests of
+// the server's own, and requests that can be cancelled by a notification. The
+// one of 2026-07-28 has neither.
+func versions() []string { return []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"} }
+
+const instructions = `settle runs a coding agent. "run" gives it a task in a directory and answers when the turn has ended, with the session's id; ` +
+	`"reply" goes on in that session. "interrupt" ends what runs and answers when it has ended; cancelling a request of "run" or "reply" does the same. ` +
+	`"status" and "sessions" tell what there is.`
+
+// Close lets go of what the face itself has open.
+func (f *Face) Close() error { return f.kept.close() }
+
+// dataDir is where sessions are that are not open; "" if there is none.
+func (f *Face) dataDir() string {
+	r, err := f.Hosts.Settings(f.Dir, nil)
+	if err != nil {
+		return ""
+	}
+	return r.DataDir
+}
+
+// ordered has each call of a tool wait for its place, and knows whose it is.
+func (f *Face) ordered(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		call, ok := req.(*sdk.CallToolRequest)
+		if !ok {
+			return next(ctx, method, req)
+		}
+		p := f.places(call)
+		defer p.leave()
+		if err := p.own.wait(ctx); err != nil {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
+		}
+		return next(withPlace(ctx, p.own), method, req)
+	}
+}
+
+// places are those that a call has from its connection. Over HTTP, where each
+// request has its own connection, they are the next ones of the client's.
+func (f *Face) places(call *sdk.CallToolRequest) places {
+	if x := call.Extra; x != nil && x.TokenInfo != nil {
+		if p, ok := x.TokenInfo.Extra[placeName].(places); ok {
+			return p
+		}
+	}
+	return f.client(call.Session).order.enterTool(call.Params.Name)
+}
+
+// open returns the session with the id, opened if need be. It must exist.
+func (f *Face) open(ctx context.Context, id string) (*agent.Opened, error) {
+	if o := f.Hosts.Get(id); o != nil {
+		return o, nil
+	}
+	first, err := f.kept.first(ctx, id)
+	if err != nil {
+		return nil, unknown(id, err)
+	}
+	dir := f.Dir
+	if opened, ok := first.Data.(event.SessionOpened); ok {
+		dir = opened.Dir
+	}
+	return f.begin(ctx, id, agent.Wish{Dir: dir})
+}
+
+// begin opens a session, or creates it.
+func (f *Face) begin(ctx context.Context, id string, w agent.Wish) (*agent.Opened, error) {
+	o, err := f.Hosts.Open(ctx, id, w)
+	if err != nil && !errors.Is(err, agent.ErrOpen) {
+		return nil, err
+	}
+	return o, nil
+}
+
+// unknown says that there is no such session, if that is what err says.
+func unknown(id string, err error) error {
+	missing, name := (*journal.MissingError)(nil), (*journal.NameError)(nil)
+	if errors.As(err, &missing) || errors.As(err, &name) {
+		return fmt.Errorf("there is no session %q; %q lists those that there are", id, toolSessions)
+	}
+	return err
+}
+
+// isClosed reports whether something came after a session was closed.
+func isClosed(err error) bool {
+	return errors.Is(err, settle.ErrClosed) || errors.Is(err, journal.ErrClosed)
+}
+
+// claim reports whether the caller is the one to ask about an approval, and
+// not another who follows the same turn.
+func (f *Face) claim(session, approval string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	key := session + " " + approval
+	if f.claimed[key] {
+		return false
+	}
+	f.claimed[key] = true
+	return true
+}
+
+func (f *Face) unclaim(session, approval string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.claimed, session+" "+approval)
+}

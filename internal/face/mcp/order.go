@@ -1,0 +1,132 @@
+package mcp
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// kind is what a request does to sessions, as far as its order matters.
+type kind string
+
+const (
+	// starts: it begins a session.
+	starts kind = "starts"
+	// submits: it sends an input to a session that there is.
+	submits kind = "submits"
+	// touches: it ends or tells what runs.
+	touches kind = "touches"
+	// ends is the time until what is to end has ended: an input that is sent
+	// after an interrupt is not held with what came before it.
+	ends kind = "ends"
+)
+
+// waitsFor reports whether a request waits until one of another kind, that
+// came before it, is admitted. All sessions of a connection are in one order;
+// new ones may begin side by side.
+func (k kind) waitsFor(other kind) bool {
+	switch k {
+	case starts:
+		return other == touches
+	case submits:
+		return true
+	case touches:
+		return other != ends
+	}
+	return false
+}
+
+// order lets the requests of a connection in as they came, however their
+// handlers are scheduled: an interrupt covers what was sent before it, and
+// nothing that was sent after (C10).
+//
+//	entered ─► admitted    its effect is durable, or it has none
+type order struct {
+	mu   sync.Mutex
+	open []*place // not admitted, in the order in which they came
+}
+
+// place is that of one request.
+type place struct {
+	order    *order
+	kind     kind
+	before   []*place      // those that come first
+	admitted chan struct{} // closed when others need not wait for it any more
+}
+
+// enter takes the next place.
+func (o *order) enter(k kind) *place {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	p := &place{order: o, kind: k, admitted: make(chan struct{})}
+	for _, other := range o.open {
+		if k.waitsFor(other.kind) {
+			p.before = append(p.before, other)
+		}
+	}
+	o.open = append(o.open, p)
+	return p
+}
+
+// wait waits until those that come first are admitted, or ctx ends.
+func (p *place) wait(ctx context.Context) error {
+	for _, other := range p.before {
+		select {
+		case <-other.admitted:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	p.before = nil
+	return nil
+}
+
+// admit lets others go on. It may be called again, and on no place.
+func (p *place) admit() {
+	if p == nil {
+		return
+	}
+	p.order.mu.Lock()
+	defer p.order.mu.Unlock()
+	at := slices.Index(p.order.open, p)
+	if at < 0 {
+		return
+	}
+	p.order.open = slices.Delete(p.order.open, at, at+1)
+	close(p.admitted)
+}
+
+// places are those of one request: its own, and that of what it ends.
+type places struct{ own, ending *place }
+
+// enterTool takes the places of a call of a tool.
+func (o *order) enterTool(name string) places {
+	switch name {
+	case toolRun:
+		return places{own: o.enter(starts)}
+	case toolReply:
+		return places{own: o.enter(submits)}
+	case toolInterrupt:
+		return places{o.enter(touches), o.enter(ends)}
+	}
+	return places{own: o.enter(touches)}
+}
+
+// leave lets go of both.
+func (p places) leave() {
+	p.own.admit()
+	p.ending.admit()
+}
+
+type placeKey struct{}
+
+func withPlace(ctx context.Context, p *place) context.Context {
+	return context.WithValue(ctx, placeKey{}, p)
+}
+
+// admit lets the requests go on that wait for the one that ctx belongs to.
+func admit(ctx context.Context) {
+	if p, ok := ctx.Value(placeKey{}).(*place); ok {
+		p.admit()
+	}
+}

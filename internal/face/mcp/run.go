@@ -1,0 +1,198 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/agent"
+)
+
+// run is the tool: a turn in a new session.
+func (f *Face) run(ctx context.Context, req *sdk.CallToolRequest, in runInput) (*sdk.CallToolResult, *result, error) {
+	wish, err := f.wish(in)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := f.begin(ctx, "", wish)
+	if err != nil {
+		return nil, nil, err
+	}
+	res, out, err := f.do(ctx, req, s, in.Prompt, in.Schema)
+	if out == nil {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+		defer cancel()
+		err = errors.Join(err, f.Hosts.Close(closing, s.ID(), event.Shutdown, "host")) // it is of no use to anybody
+	}
+	return res, out, err
+}
+
+// reply is the tool: a turn in a session that there is.
+func (f *Face) reply(ctx context.Context, req *sdk.CallToolRequest, in replyInput) (*sdk.CallToolResult, *result, error) {
+	if in.Mode != "" && !knownMode(event.Mode(in.Mode)) {
+		return nil, nil, fmt.Errorf("cannot send an input of mode %q; queue, steer and replace are known", in.Mode)
+	}
+	for again := false; ; again = true {
+		s, err := f.open(ctx, in.Session)
+		if err != nil {
+			return nil, nil, err
+		}
+		res, out, err := f.do(ctx, req, s, in.Prompt, in.Schema, settle.WithMode(event.Mode(in.Mode)))
+		if out != nil || again || !isClosed(err) { // else it was closed meanwhile
+			return res, out, err
+		}
+	}
+}
+
+func knownMode(m event.Mode) bool { return m == event.Queue || m == event.Steer || m == event.Replace }
+
+// wish says how the session of a task is to work. A client, which may be a
+// model, can make the policy stricter only.
+func (f *Face) wish(in runInput) (agent.Wish, error) {
+	w := agent.Wish{Dir: f.Dir, Settings: map[string]string{}}
+	if in.Dir != "" {
+		w.Dir = in.Dir
+		if !filepath.IsAbs(w.Dir) {
+			w.Dir = filepath.Join(f.Dir, w.Dir)
+		}
+	}
+	if err := isDirectory(w.Dir); err != nil {
+		return w, err
+	}
+	for name, value := range map[string]string{"model": in.Model, "effort": in.Effort} {
+		if value != "" {
+			w.Settings[name] = value
+		}
+	}
+	if in.Permission == "" {
+		return w, nil
+	}
+	configured, err := f.permission(w.Dir)
+	if err != nil {
+		return w, err
+	}
+	wanted := settle.Permission(in.Permission)
+	if strictness(wanted) < strictness(configured) {
+		return w, fmt.Errorf("the permission %q is not to be had: the configured policy is %q, and a client can only choose a stricter one (ask, deny); --permission changes it", in.Permission, configured)
+	}
+	w.Settings["permission"] = in.Permission
+	return w, nil
+}
+
+// permission is the policy that is in force in a directory.
+func (f *Face) permission(dir string) (settle.Permission, error) {
+	r, err := f.Hosts.Settings(dir, nil)
+	if err != nil {
+		return "", err
+	}
+	if r.Permission == "" {
+		return f.Hosts.Base.Permission, nil
+	}
+	return settle.Permission(r.Permission), nil
+}
+
+// strictness orders the policies; one that there is not is the least.
+func strictness(p settle.Permission) int {
+	switch p {
+	case settle.Allow:
+		return 1
+	case settle.Ask:
+		return 2
+	case settle.Deny:
+		return 3
+	}
+	return 0
+}
+
+// do sends an input and follows its turn to the end. Without a result, the
+// input was not accepted.
+func (f *Face) do(ctx context.Context, req *sdk.CallToolRequest, s *agent.Opened, prompt string, schema map[string]any, more ...settle.InputOption) (*sdk.CallToolResult, *result, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, nil, err // cancelled before it began
+	}
+	c := f.client(req.Session)
+	options := append([]settle.InputOption{settle.From(c.name())}, more...)
+	if schema != nil {
+		raw, err := json.Marshal(schema)
+		if err != nil {
+			return nil, nil, fmt.Errorf("cannot use the schema: %w", err)
+		}
+		options = append(options, settle.WithSchema(raw))
+	}
+	// Not bounded by the request: whether it was accepted is to be known.
+	turn, err := s.Submit(context.WithoutCancel(ctx), prompt, options...)
+	if err != nil {
+		return nil, nil, err
+	}
+	j := &job{face: f, client: c, opened: s, turn: turn, progress: newProgress(ctx, req)}
+	c.add(j)
+	defer c.remove(j)
+	admit(ctx)
+	out, err := j.follow(ctx)
+	if err != nil {
+		return nil, &result{Session: s.ID()}, err
+	}
+	if schema != nil && json.Unmarshal([]byte(out.Answer), &out.Value) != nil {
+		out.Value = nil // the answer says what it says
+	}
+	return &sdk.CallToolResult{IsError: out.Outcome != string(event.Completed), Content: []sdk.Content{&sdk.TextContent{Text: out.text()}}}, out, nil
+}
+
+// text is the result for a client that reads no structured ones.
+func (r *result) text() string {
+	var parts []string
+	if r.Answer != "" {
+		parts = append(parts, r.Answer)
+	}
+	if r.Message != "" {
+		parts = append(parts, "["+r.Message+"]")
+	}
+	return strings.Join(append(parts, "[session "+r.Session+"]"), "\n\n")
+}
+
+// resultOf describes a turn that has ended.
+func resultOf(session string, st event.State, id string) *result {
+	out := &result{Session: session, Turn: id, Jobs: jobsOf(st)}
+	t := st.Turn(id)
+	if t == nil || t.Cause == nil {
+		return out
+	}
+	out.Outcome, out.AbortReason, out.Answer = string(t.Cause.Outcome), t.Cause.Reason, t.Answer()
+	out.Model = strings.Trim(t.Start.Provider+"/"+t.Start.Model, "/")
+	out.Steps, out.Calls, out.Denied = t.Summary.Steps, t.Summary.Calls, t.Summary.Denied
+	u := t.Summary.Usage
+	out.Usage = &usage{Input: u.Input, CacheRead: u.CacheRead, Output: u.Output, Reasoning: u.Reasoning}
+	if t.Cause.Outcome != event.Completed {
+		out.Message = t.Cause.Error()
+	}
+	if e := t.Cause.Failure; e != nil {
+		out.Error = &failure{Name: e.Name, Kind: e.Kind, Status: e.Status, Message: e.Message}
+	}
+	return out
+}
+
+// heldResult describes an input that no turn took.
+func heldResult(session string, err error) *result {
+	out := &result{Session: session, Outcome: "held", Message: err.Error()}
+	if held := (*settle.HeldError)(nil); errors.As(err, &held) {
+		out.AbortReason = held.Reason
+	}
+	return out
+}
+
+func jobsOf(st event.State) []background {
+	var all []background
+	for _, j := range st.Jobs {
+		if j.Ended == nil {
+			all = append(all, background{j.Job, j.PID, j.Command})
+		}
+	}
+	return all
+}

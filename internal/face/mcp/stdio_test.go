@@ -1,0 +1,310 @@
+package mcp_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/model/script"
+)
+
+func TestRunAndReply(t *testing.T) {
+	b := start(t, "", script.Text("The ", "first."), script.Text("The second."))
+	b.initialize()
+	b.call(1, "run", map[string]any{"prompt": "one"})
+	first := b.outcome(1)
+	if first.Outcome != "completed" || first.Answer != "The first." || first.isError || first.Session == "" || !strings.HasPrefix(first.text, "The first.") {
+		t.Errorf("the answer is %+v", first)
+	}
+	b.call(2, "reply", map[string]any{"session": first.Session, "prompt": "two"})
+	if second := b.outcome(2); second.Answer != "The second." || second.Session != first.Session {
+		t.Errorf("the answer is %+v", second)
+	}
+	b.call(3, "status", map[string]any{"session": first.Session})
+	if s := b.outcome(3); s.State != "idle" || s.Answer != "The second." || s.Outcome != "completed" {
+		t.Errorf("the status is %+v", s)
+	}
+	b.call(4, "sessions", nil)
+	if s := b.outcome(4).Sessions; len(s) != 1 || s[0].Title != "one" || s[0].Session != first.Session {
+		t.Errorf("the sessions are %+v", s)
+	}
+	progress := 0
+	for _, m := range b.heard() {
+		if m.Method == "notifications/progress" && strings.Contains(string(m.Params), `"p1"`) {
+			progress++
+		}
+	}
+	if progress < 2 {
+		t.Errorf("%d notifications of progress", progress)
+	}
+}
+
+// A session that is not open is opened where it works.
+func TestReplyOpens(t *testing.T) {
+	b := start(t, "", script.Text("one"), script.Text("two"))
+	b.initialize()
+	b.call(1, "run", map[string]any{"prompt": "one"})
+	first := b.outcome(1)
+	if err := b.hosts.Close(t.Context(), first.Session, event.Shutdown, "test"); err != nil {
+		t.Fatal(err)
+	}
+	b.call(2, "status", map[string]any{"session": first.Session})
+	if s := b.outcome(2); s.State != "closed" || s.Answer != "one" {
+		t.Errorf("the status is %+v", s)
+	}
+	b.call(3, "interrupt", map[string]any{"session": first.Session})
+	if s := b.outcome(3); s.Outcome != "idle" {
+		t.Errorf("the interrupt was answered %+v", s)
+	}
+	b.call(4, "reply", map[string]any{"session": first.Session, "prompt": "two"})
+	if second := b.outcome(4); second.Answer != "two" {
+		t.Errorf("the answer is %+v", second)
+	}
+	for tool, arguments := range map[string]map[string]any{"reply": {"prompt": "x"}, "status": {}, "interrupt": {}} {
+		arguments["session"] = "there-is-none"
+		b.call(tool, tool, arguments)
+		if out := b.outcome(tool); !out.isError || !strings.Contains(out.text, "there is no session") {
+			t.Errorf("%s was answered %+v", tool, out)
+		}
+	}
+}
+
+func TestFailure(t *testing.T) {
+	b := start(t, "", script.Fail(model.NewError(model.ErrAuth, "no such key")))
+	b.initialize()
+	b.call(1, "run", map[string]any{"prompt": "one"})
+	out := b.outcome(1)
+	if out.Outcome != "failed" || !out.isError || out.Error == nil || out.Error.Name != event.NameProvider || !strings.Contains(out.text, "no such key") {
+		t.Errorf("the answer is %+v", out)
+	}
+}
+
+// A cancelled request interrupts the turn, and is not answered.
+func TestCancelledRequest(t *testing.T) {
+	step, begun := waits()
+	b := start(t, "", step, script.Text("again"))
+	b.initialize()
+	b.call(1, "run", map[string]any{"prompt": "one"})
+	b.begun(begun)
+	b.notify("notifications/cancelled", map[string]any{"requestId": 1})
+	b.call(2, "sessions", nil)
+	session := b.outcome(2).Sessions[0].Session
+	b.call(3, "reply", map[string]any{"session": session, "prompt": "two"})
+	if out := b.outcome(3); out.Answer != "again" {
+		t.Errorf("the answer is %+v", out)
+	}
+	turn := b.hosts.Get(session).State().Turns[0]
+	if turn.Cause.Outcome != event.Aborted || turn.Cause.Reason != event.Interrupted || turn.Cause.By != "tester" {
+		t.Errorf("the turn ended with %+v", turn.Cause)
+	}
+	b.silent(1)
+}
+
+// A request that is cancelled in the same breath is as good as never sent: no
+// attempt, no answer.
+func TestCancelledAtOnce(t *testing.T) {
+	b := start(t, "", script.Text("never"))
+	b.initialize()
+	for n := range 50 {
+		id := fmt.Sprint("c", n)
+		b.call(id, "run", map[string]any{"prompt": "one"})
+		b.notify("notifications/cancelled", map[string]any{"requestId": id})
+	}
+	b.call("after", "sessions", nil)
+	b.outcome("after")
+	_ = b.in.Close()
+	if err := b.leave(); err != nil {
+		t.Error(err)
+	}
+	for n := range 50 {
+		b.silent(fmt.Sprint("c", n))
+	}
+	for _, s := range b.hosts.All() {
+		if st := s.State(); st.Open || st.Running() != nil {
+			t.Errorf("session %s is open", s.ID())
+		}
+	}
+}
+
+// Each of those that wait for the same turn is answered, after it has ended,
+// with its reason; one that finds nothing running, at once.
+func TestInterrupt(t *testing.T) {
+	step, begun := waits()
+	b := start(t, "", step)
+	b.initialize()
+	b.call(0, "interrupt", nil)
+	if out := b.outcome(0); out.Outcome != "idle" || out.isError {
+		t.Errorf("the interrupt was answered %+v", out)
+	}
+	b.call(1, "run", map[string]any{"prompt": "one"})
+	b.begun(begun)
+	const callers = 20
+	for n := range callers {
+		b.call(10+n, "interrupt", nil)
+	}
+	for n := range callers {
+		out := b.outcome(10 + n)
+		// One that comes when the turn has ended finds nothing running.
+		if out.Outcome != "idle" && (out.Outcome != "aborted" || out.AbortReason != "interrupted") {
+			t.Errorf("interrupt %d was answered %+v", n, out)
+		}
+	}
+	if out := b.outcome(10); out.AbortReason != "interrupted" {
+		t.Errorf("the first interrupt was answered %+v", out)
+	}
+	out := b.outcome(1)
+	if out.Outcome != "aborted" || out.AbortReason != "interrupted" || !out.isError || out.Turn == "" {
+		t.Errorf("the run was answered %+v", out)
+	}
+	b.call(40, "interrupt", map[string]any{"session": out.Session})
+	if out := b.outcome(40); out.Outcome != "idle" {
+		t.Errorf("the interrupt was answered %+v", out)
+	}
+}
+
+// C10: an interrupt covers what was sent before it on its connection, also if
+// that has not begun, and nothing that was sent after.
+func TestInterruptCoversWhatCameBefore(t *testing.T) {
+	b := start(t, "")
+	b.model.Otherwise(script.Turn(script.Text("x"), script.Stall()))
+	b.initialize()
+	for n := range 20 {
+		run, stop := fmt.Sprint("run", n), fmt.Sprint("stop", n)
+		b.call(run, "run", map[string]any{"prompt": "one"})
+		b.call(stop, "interrupt", nil)
+		if out := b.outcome(stop); out.AbortReason != "interrupted" {
+			t.Fatalf("the interrupt was answered %+v", out)
+		}
+		out := b.outcome(run)
+		if out.AbortReason != "interrupted" {
+			t.Fatalf("the run was answered %+v", out)
+		}
+		first, second := fmt.Sprint("first", n), fmt.Sprint("second", n)
+		b.call(first, "reply", map[string]any{"session": out.Session, "prompt": "two"})
+		b.call(stop+"b", "interrupt", map[string]any{"session": out.Session})
+		b.call(second, "reply", map[string]any{"session": out.Session, "prompt": "three"})
+		if out := b.outcome(first); out.AbortReason != "interrupted" {
+			t.Fatalf("the reply was answered %+v", out)
+		}
+		b.call(stop+"c", "interrupt", map[string]any{"session": out.Session})
+		if out := b.outcome(second); out.Outcome != "aborted" || out.Turn == "" {
+			t.Fatalf("the second reply was answered %+v", out)
+		}
+	}
+}
+
+func TestReplace(t *testing.T) {
+	step, begun := waits()
+	b := start(t, "", step, script.Text("the new one"))
+	b.initialize()
+	b.call(1, "run", map[string]any{"prompt": "one"})
+	b.begun(begun)
+	b.call(2, "sessions", nil)
+	session := b.outcome(2).Sessions[0].Session
+	b.call(3, "reply", map[string]any{"session": session, "prompt": "instead", "mode": "replace"})
+	if out := b.outcome(1); out.AbortReason != "replaced" || out.Message != "replaced by a new input" {
+		t.Errorf("the run was answered %+v", out)
+	}
+	if out := b.outcome(3); out.Answer != "the new one" {
+		t.Errorf("the reply was answered %+v", out)
+	}
+}
+
+// What waits behind a turn that is interrupted is held, and says so; what its
+// client cancels is taken back.
+func TestWaitingReplies(t *testing.T) {
+	step, begun := waits()
+	b := start(t, "", step)
+	b.initialize()
+	b.call(1, "run", map[string]any{"prompt": "one"})
+	b.begun(begun)
+	b.call(2, "sessions", nil)
+	session := b.outcome(2).Sessions[0].Session
+	b.call(3, "reply", map[string]any{"session": session, "prompt": "kept"})
+	b.call(4, "reply", map[string]any{"session": session, "prompt": "cancelled"})
+	b.call(5, "status", map[string]any{"session": session})
+	if s := b.outcome(5); len(s.Waiting) != 2 || s.State != "running" {
+		t.Errorf("the status is %+v", s)
+	}
+	b.notify("notifications/cancelled", map[string]any{"requestId": 4})
+	for n := 0; ; n++ {
+		id := fmt.Sprint("s", n)
+		b.call(id, "status", map[string]any{"session": session})
+		if s := b.outcome(id); len(s.Waiting) == 1 {
+			break
+		}
+	}
+	b.call(6, "interrupt", map[string]any{"session": session})
+	if out := b.outcome(6); out.AbortReason != "interrupted" {
+		t.Errorf("the interrupt was answered %+v", out)
+	}
+	if out := b.outcome(3); out.Outcome != "held" || out.AbortReason != "interrupted" || !out.isError {
+		t.Errorf("the reply was answered %+v", out)
+	}
+	b.silent(4)
+}
+
+func TestEndings(t *testing.T) {
+	for name, end := range map[string]func(*bench){
+		"stdin":  func(b *bench) { _ = b.in.Close() },
+		"signal": func(b *bench) { b.stops <- run.Stop{Reason: event.Shutdown, By: "signal:SIGTERM"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			step, begun := waits()
+			b := start(t, "", step)
+			b.initialize()
+			b.call(1, "run", map[string]any{"prompt": "one"})
+			b.begun(begun)
+			end(b)
+			if err := b.leave(); err != nil {
+				t.Error(err)
+			}
+			if out := b.outcome(1); out.AbortReason != "shutdown" || out.Outcome != "aborted" {
+				t.Errorf("the run was answered %+v", out)
+			}
+		})
+	}
+	t.Run("stdout", func(t *testing.T) {
+		step, begun := waits()
+		b := start(t, "", step)
+		b.initialize()
+		b.call(1, "run", map[string]any{"prompt": "one"})
+		b.begun(begun)
+		_ = b.out.Close() // the next write fails
+		b.call(2, "status", map[string]any{"session": "x"})
+		if err := b.leave(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// What is no message is refused, and the connection goes on.
+func TestMalformed(t *testing.T) {
+	b := start(t, "")
+	b.initialize()
+	for line, code := range map[string]int{
+		`{`: -32700, `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`: -32600, `{"id":1,"method":"ping"}`: -32600, `17`: -32600,
+		`{"jsonrpc":"2.0","id":{},"method":"ping"}`: -32600,
+	} {
+		before := len(b.heard())
+		b.line(line)
+		b.find("refusal of "+line, func(message) bool { return len(b.heard()) > before })
+		if m := b.heard()[before]; m.Error == nil || m.Error.Code != code || m.ID != nil {
+			t.Errorf("%s: %+v", line, m)
+		}
+	}
+	b.line("")
+	b.request(9, "ping", nil)
+	b.answer(9)
+	b.request(10, "no/such/method", map[string]any{})
+	if m := b.answer(10); m.Error == nil || m.Error.Code != -32601 {
+		t.Errorf("an unknown method was answered %+v", m)
+	}
+	b.call(11, "nothing", nil)
+	if m := b.answer(11); m.Error == nil || m.Error.Code != -32602 {
+		t.Errorf("an unknown tool was answered %+v", m)
+	}
+}

@@ -1,0 +1,175 @@
+package mcp
+
+import (
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// The tools.
+const (
+	toolRun       = "run"
+	toolReply     = "reply"
+	toolInterrupt = "interrupt"
+	toolStatus    = "status"
+	toolSessions  = "sessions"
+)
+
+// runInput is a task for a new session.
+type runInput struct {
+	Prompt     string         `json:"prompt" jsonschema:"the task"`
+	Dir        string         `json:"cwd,omitempty" jsonschema:"the directory to work in; relative to the server's, which is the default"`
+	Model      string         `json:"model,omitempty" jsonschema:"the model, as PROVIDER/NAME; the configured one is the default"`
+	Effort     string         `json:"effort,omitempty" jsonschema:"how much the model is to think: none, minimal, low, medium, high, xhigh or max"`
+	Permission string         `json:"permission,omitempty" jsonschema:"ask or deny: a stricter policy than the configured one for calls that could change something"`
+	Schema     map[string]any `json:"schema,omitempty" jsonschema:"a JSON Schema, of type object, that the answer is to follow"`
+}
+
+// replyInput is an input for a session.
+type replyInput struct {
+	Session string         `json:"session" jsonschema:"the session's id"`
+	Prompt  string         `json:"prompt" jsonschema:"what to say"`
+	Mode    string         `json:"mode,omitempty" jsonschema:"what it does while a turn runs: queue (wait for its end, the default), steer (join it at its next model request) or replace (take its place)"`
+	Schema  map[string]any `json:"schema,omitempty" jsonschema:"a JSON Schema, of type object, that the answer is to follow"`
+}
+
+// result is how a turn ended.
+type result struct {
+	Session string `json:"session" jsonschema:"the session's id"`
+	Turn    string `json:"turn,omitempty" jsonschema:"the turn's id"`
+	Outcome string `json:"outcome" jsonschema:"completed, aborted, failed, or held: it waits, and runs with the next input"`
+	// AbortReason is why it was aborted or held.
+	AbortReason event.Reason `json:"abortReason,omitempty" jsonschema:"why it was aborted: interrupted, replaced, shutdown, limit"`
+	Message     string       `json:"message,omitempty" jsonschema:"the ending in words, unless it completed"`
+	Error       *failure     `json:"error,omitempty" jsonschema:"why it failed"`
+	Answer      string       `json:"answer" jsonschema:"the model's last message"`
+	Value       any          `json:"value,omitempty" jsonschema:"the answer, if a schema was given and it is JSON"`
+	Model       string       `json:"model,omitempty" jsonschema:"the model, as PROVIDER/NAME"`
+	Steps       int          `json:"steps" jsonschema:"responses of the model"`
+	Calls       int          `json:"calls" jsonschema:"tool calls that started"`
+	Denied      int          `json:"denied,omitempty" jsonschema:"calls that were not allowed"`
+	Usage       *usage       `json:"usage,omitempty"`
+	Jobs        []background `json:"jobs,omitempty" jsonschema:"processes that the session left running"`
+}
+
+// failure is why a turn failed.
+type failure struct {
+	Name    string `json:"name" jsonschema:"stable, for programs"`
+	Kind    string `json:"kind,omitempty" jsonschema:"the kind of fault of a provider"`
+	Status  int    `json:"status,omitempty" jsonschema:"the HTTP status, where there was one"`
+	Message string `json:"message"`
+}
+
+// usage is what a turn took, in tokens.
+type usage struct {
+	Input     int64 `json:"input"`
+	CacheRead int64 `json:"cacheRead,omitempty"`
+	Output    int64 `json:"output"`
+	Reasoning int64 `json:"reasoning,omitempty"`
+}
+
+// background is a process that outlives its call.
+type background struct {
+	Job     string `json:"job"`
+	PID     int    `json:"pid"`
+	Command string `json:"command"`
+}
+
+// interruptInput says what to end.
+type interruptInput struct {
+	Session string `json:"session,omitempty" jsonschema:"the session whose turn is to end; without it, all turns that this client's requests wait for"`
+}
+
+// interrupted is what was ended.
+type interrupted struct {
+	Outcome     string       `json:"outcome" jsonschema:"how the turn ended: aborted, or completed or failed if it did so first; idle if nothing was running"`
+	AbortReason event.Reason `json:"abortReason,omitempty" jsonschema:"why it was aborted: interrupted, or replaced, shutdown, limit if that came first"`
+	Message     string       `json:"message"`
+	Turns       []ended      `json:"turns" jsonschema:"the turns, if there were any"`
+}
+
+// ended is a turn that has ended.
+type ended struct {
+	Session     string        `json:"session"`
+	Turn        string        `json:"turn"`
+	Outcome     event.Outcome `json:"outcome"`
+	AbortReason event.Reason  `json:"abortReason,omitempty"`
+	Message     string        `json:"message"`
+}
+
+// statusInput says which session.
+type statusInput struct {
+	Session string `json:"session" jsonschema:"the session's id"`
+}
+
+// status is a session as it is now.
+type status struct {
+	Session   string       `json:"session"`
+	State     string       `json:"state" jsonschema:"idle, running, waiting (somebody is asked about a call) or closed (not open in this server)"`
+	Dir       string       `json:"cwd,omitempty" jsonschema:"the working directory"`
+	Model     string       `json:"model,omitempty" jsonschema:"of the last turn, as PROVIDER/NAME"`
+	Turn      string       `json:"turn,omitempty" jsonschema:"the turn that runs, or the last one"`
+	Seconds   float64      `json:"seconds,omitempty" jsonschema:"how long that turn has been running, or took"`
+	Outcome   string       `json:"outcome,omitempty" jsonschema:"how the last turn ended, if none runs"`
+	Message   string       `json:"message,omitempty" jsonschema:"that ending in words"`
+	Answer    string       `json:"answer,omitempty" jsonschema:"the last message that the model finished in that turn"`
+	Doing     []string     `json:"doing,omitempty" jsonschema:"the calls that run, or wait for somebody's word"`
+	Waiting   []waiting    `json:"waiting,omitempty" jsonschema:"inputs that no turn has taken yet"`
+	Approvals []string     `json:"approvals,omitempty" jsonschema:"calls that wait for somebody's word"`
+	Jobs      []background `json:"jobs,omitempty" jsonschema:"processes that the session left running"`
+}
+
+// waiting is an input that no turn has taken yet.
+type waiting struct {
+	Text string `json:"text"`
+	Held bool   `json:"held,omitempty" jsonschema:"it runs with the next input"`
+}
+
+// sessionsInput says how many.
+type sessionsInput struct {
+	Limit int `json:"limit,omitempty" jsonschema:"at most so many; 50 if it is left out"`
+}
+
+// sessions are those that there are, the last used first.
+type sessions struct {
+	Sessions []listed `json:"sessions"`
+}
+
+// listed is a session in a list.
+type listed struct {
+	Session string    `json:"session"`
+	Title   string    `json:"title" jsonschema:"the first line of the first input"`
+	Dir     string    `json:"cwd" jsonschema:"the working directory"`
+	State   string    `json:"state" jsonschema:"idle, running, waiting or closed"`
+	Outcome string    `json:"outcome,omitempty" jsonschema:"how the last turn ended"`
+	Updated time.Time `json:"updated"`
+	Problem string    `json:"problem,omitempty" jsonschema:"why the session cannot be read, or not wholly"`
+}
+
+func (f *Face) addTools() {
+	no, yes := false, true
+	changes := &sdk.ToolAnnotations{DestructiveHint: &yes, OpenWorldHint: &yes}
+	looks := &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &no}
+	sdk.AddTool(f.server, &sdk.Tool{
+		Name: toolRun, Title: "Run a task", Annotations: changes,
+		Description: "Give a coding agent a task in a directory, in a new session. Answers when the turn has ended, with how it ended, the agent's answer and the session's id.",
+	}, f.run)
+	sdk.AddTool(f.server, &sdk.Tool{
+		Name: toolReply, Title: "Reply", Annotations: changes,
+		Description: "Say something in a session, which goes on where it was. Answers as run does.",
+	}, f.reply)
+	sdk.AddTool(f.server, &sdk.Tool{
+		Name: toolInterrupt, Title: "Interrupt", Annotations: &sdk.ToolAnnotations{DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no},
+		Description: "End the turn that runs. Answers when it has ended and nothing of it runs any more, with the reason; at once if nothing was running.",
+	}, f.interrupt)
+	sdk.AddTool(f.server, &sdk.Tool{
+		Name: toolStatus, Title: "Status", Annotations: looks,
+		Description: "Tell what a session does at the moment, and how its last turn ended.",
+	}, f.status)
+	sdk.AddTool(f.server, &sdk.Tool{
+		Name: toolSessions, Title: "Sessions", Annotations: looks,
+		Description: "List the sessions, the last used first.",
+	}, f.sessions)
+}
