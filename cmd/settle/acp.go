@@ -1,0 +1,90 @@
+package main
+
+import (
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/face/acp"
+	"github.com/settle-agent/settle/internal/logfile"
+	"github.com/settle-agent/settle/internal/prompt"
+	"github.com/settle-agent/settle/internal/redact"
+)
+
+const acpHelp = `Speak the Agent Client Protocol with an editor or another client, which starts this
+command and talks to it over its standard streams.
+
+The client chooses the directory of each session, and may change its mode, model
+and effort. Calls that could change something are asked about, unless --permission,
+SETTLE_PERMISSION or the client's mode says otherwise.
+
+It ends when standard input does, when nobody reads standard output any more,
+when the program that started it is gone, or with SIGTERM or Ctrl-C: all turns
+are ended, and within a second and a half nothing of them is left. Sessions are
+kept, and can be taken up again.
+
+Exit codes: 0 everything ended, 1 something did not, 2 wrong usage.`
+
+const acpExamples = `  acpx --agent "settle acp" "fix the failing test"
+  settle acp --permission allow -m anthropic/claude-sonnet-4-5`
+
+// acpFlags are the flags of acp that are no settings.
+type acpFlags struct {
+	dir             string
+	take            bool
+	noProjectConfig bool
+	systemFile      string
+	appendFile      string
+}
+
+func newACP(s *streams) *cobra.Command {
+	var f acpFlags
+	cmd := &cobra.Command{
+		Use: "acp [flags]", Short: "Serve an editor that speaks the Agent Client Protocol", Long: acpHelp, Example: acpExamples,
+		Args: cobra.NoArgs, GroupID: standIns,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve(cmd, s) },
+	}
+	flags := cmd.Flags()
+	settingFlags(flags)
+	flags.Lookup("permission").Usage = "what calls that change something may do, as `POLICY`: ask, allow or deny"
+	flags.StringVarP(&f.dir, "cwd", "C", ".", "look for settings in `DIR`, where the client names no directory")
+	flags.BoolVar(&f.take, "take", false, "end other processes that hold a session that is opened")
+	flags.BoolVar(&f.noProjectConfig, "no-project-config", false, "leave out the project's own configuration and AGENTS.md")
+	flags.StringVar(&f.systemFile, "system-prompt-file", "", "use the text of `FILE` as the system prompt")
+	flags.StringVar(&f.appendFile, "append-system-prompt-file", "", "add the text of `FILE` to the system prompt")
+	return cmd
+}
+
+func (f *acpFlags) serve(cmd *cobra.Command, s *streams) error {
+	dir, err := directory(f.dir)
+	if err != nil {
+		return err
+	}
+	o := agent.Options{
+		Face: "acp", Permission: settle.Ask, Attended: true, Take: f.take, SystemFile: f.systemFile, AppendFile: f.appendFile,
+	}
+	if f.noProjectConfig {
+		o.Project = prompt.IgnoreProject
+	}
+	in := s.standIn(cmd, o)
+	defer in.release()
+	resolved, err := in.hosts.Settings(dir, nil)
+	if err != nil {
+		return err
+	}
+	face := acp.New(acp.Options{
+		In: s.stdin, Out: s.stdout, Hosts: in.hosts, Dir: dir, Version: version(), Stops: in.stops, Say: s.say, Logger: clientLog(resolved),
+	})
+	return failed(face.Serve(cmd.Context()))
+}
+
+// clientLog is where it is written what a client does wrong.
+func clientLog(r *config.Resolved) *slog.Logger {
+	if r.DataDir == "" {
+		return nil
+	}
+	return logfile.New(logfile.Path(r.DataDir), logfile.Level(r.LogLevel), redact.New(r.Secrets()...).Diagnostic)
+}

@@ -1,0 +1,215 @@
+package acp
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/jsonrpc"
+)
+
+// policies are the modes that a client may put a session into.
+func policies() []agent.Mode {
+	var edits []config.Rule
+	for _, tool := range []string{"write", "edit", "apply_patch"} {
+		edits = append(edits, config.Rule{Tool: tool, Decision: "allow"})
+	}
+	return []agent.Mode{
+		{Name: "ask", Permission: settle.Ask},
+		{Name: "accept-edits", Permission: settle.Ask, Rules: edits},
+		{Name: "read-only", Permission: settle.Deny},
+		{Name: "allow", Permission: settle.Allow},
+	}
+}
+
+func policy(name string) (agent.Mode, bool) {
+	for _, m := range policies() {
+		if m.Name == name {
+			return m, true
+		}
+	}
+	return agent.Mode{}, false
+}
+
+// first is the mode that a session begins in.
+func first(p settle.Permission) agent.Mode {
+	name := map[settle.Permission]string{settle.Allow: "allow", settle.Deny: "read-only"}[p]
+	m, _ := policy(cmp.Or(name, "ask"))
+	return m
+}
+
+func described() []mode {
+	return []mode{
+		{"ask", "Ask", "Asks before calls that could change something"},
+		{"accept-edits", "Accept edits", "Edits files without asking, and asks about everything else that could change something"},
+		{"read-only", "Read only", "Refuses calls that could change something"},
+		{"allow", "Allow everything", "Runs every call without asking"},
+	}
+}
+
+// modes are those of a session, with the one in force.
+func (one *session) modes() modes {
+	return modes{Current: one.policy.Mode().Name, Available: described()}
+}
+
+// choices are what a client chose over the settings; empty is what they say.
+type choices struct{ model, effort string }
+
+func (c choices) settings() map[string]string {
+	given := map[string]string{}
+	if c.model != "" {
+		given["model"] = c.model
+	}
+	if c.effort != "" {
+		given["effort"] = c.effort
+	}
+	return given
+}
+
+// efforts are how much a model may be told to think.
+func efforts() []string {
+	return []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
+}
+
+// byDefault is the choice of what the model does if it is told nothing.
+const byDefault = "default"
+
+// options are what the client may choose for a session, as it is now.
+func (one *session) options() []option {
+	one.mu.Lock()
+	brain := one.brain
+	one.mu.Unlock()
+	m := option{ID: "mode", Name: "Mode", Category: "mode", Type: "select", Current: one.policy.Mode().Name}
+	for _, d := range described() {
+		m.Options = append(m.Options, choice{d.ID, d.Name, d.Description})
+	}
+	name := brain.ProviderName + "/" + brain.Model
+	models := option{ID: "model", Name: "Model", Category: "model", Type: "select", Current: name}
+	for _, other := range one.models(name) {
+		models.Options = append(models.Options, choice{Value: other, Name: other})
+	}
+	effort := option{ID: "effort", Name: "Effort", Category: "thought_level", Type: "select", Current: cmp.Or(brain.Effort, byDefault)}
+	for _, e := range append([]string{byDefault}, efforts()...) {
+		effort.Options = append(effort.Options, choice{Value: e, Name: e})
+	}
+	return []option{m, models, effort}
+}
+
+// models are those that the session may use: the one that it does, those that
+// the configuration names, and the defaults of providers that are ready. Where
+// the address of a server was given for one, it is that server's alone.
+func (one *session) models(now string) []string {
+	all := []string{now}
+	r, err := one.server.o.Hosts.Settings(one.opened.Wish.Dir, nil)
+	if err != nil || r.BaseURL != "" {
+		return all
+	}
+	for name := range r.Models {
+		all = append(all, name)
+	}
+	for name, p := range r.Providers {
+		if p.Model != "" && p.BaseURL != "" && (p.KeyEnv == "" || one.server.o.Hosts.Base.Getenv(p.KeyEnv) != "" || len(p.KeyCommand) > 0) {
+			all = append(all, name+"/"+p.Model)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func (s *Server) setMode(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var in modeParams
+	if err := r.Decode(&in); err != nil {
+		return nil, err
+	}
+	one, err := s.opened(ctx, in.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	if err := one.setMode(in.ModeID); err != nil {
+		return nil, err
+	}
+	return object{}, one.send(object{"sessionUpdate": "config_option_update", "configOptions": one.options()})
+}
+
+func (one *session) setMode(name string) error {
+	m, ok := policy(name)
+	if !ok {
+		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "there is no mode %q; the modes are ask, accept-edits, read-only and allow", name)
+	}
+	one.policy.Set(m)
+	return nil
+}
+
+func (s *Server) setOption(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var in optionParams
+	if err := r.Decode(&in); err != nil {
+		return nil, err
+	}
+	one, err := s.opened(ctx, in.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	value, ok := in.Value.(string)
+	if !ok {
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "the value of %q is a string", in.ConfigID)
+	}
+	switch in.ConfigID {
+	case "mode":
+		if err := one.setMode(value); err != nil {
+			return nil, err
+		}
+		if err := one.send(object{"sessionUpdate": "current_mode_update", "currentModeId": value}); err != nil {
+			return nil, err
+		}
+	case "model":
+		err = one.choose(ctx, func(c *choices) { c.model = value })
+	case "effort", "reasoning_effort", "thought_level":
+		if value == byDefault {
+			value = ""
+		}
+		err = one.choose(ctx, func(c *choices) { c.effort = value })
+	default:
+		err = jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "there is no option %q; the options are mode, model and effort", in.ConfigID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return object{"configOptions": one.options()}, nil
+}
+
+// choose has the session's next turns ask another model, or ask otherwise.
+func (one *session) choose(ctx context.Context, change func(*choices)) error {
+	one.choosing.Lock()
+	defer one.choosing.Unlock()
+	next := one.chosen
+	change(&next)
+	wish := one.opened.Wish
+	wish.Settings = next.settings()
+	a, err := one.server.o.Hosts.Agent(ctx, wish)
+	if err != nil {
+		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "%v", err)
+	}
+	c := a.Config
+	brain := settle.Brain{
+		Provider: c.Provider, ProviderName: c.ProviderName, Model: c.Model, Traits: c.Traits, Effort: c.Effort, Bounds: c.Bounds, Limiter: c.Limiter,
+	}
+	if err := one.opened.SetBrain(ctx, brain); err != nil {
+		return fmt.Errorf("cannot change the model: %w", err)
+	}
+	one.chosen = next
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	one.brain = brain
+	return nil
+}
+
+// window is how many tokens the session's model takes; 0 if unknown.
+func (one *session) window() int {
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	return one.brain.Traits.Window
+}

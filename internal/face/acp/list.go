@@ -1,0 +1,113 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/catalogue"
+	"github.com/settle-agent/settle/internal/jsonrpc"
+)
+
+// page is how many sessions are listed at once.
+const page = 100
+
+// list lists the sessions that are kept, those that changed last first. The
+// cursor is the last one that the client has.
+func (s *Server) list(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var in listParams
+	if err := r.Decode(&in); err != nil {
+		return nil, err
+	}
+	all, err := s.kept(ctx, in.Cwd)
+	if err != nil {
+		return nil, err
+	}
+	if in.Cursor != "" {
+		at := slices.IndexFunc(all, func(i sessionInfo) bool { return i.SessionID == in.Cursor })
+		if at < 0 {
+			return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "the cursor %q is not one of this list any more; begin anew", in.Cursor)
+		}
+		all = all[at+1:]
+	}
+	result := object{}
+	if len(all) > page {
+		all = all[:page]
+		result["nextCursor"] = all[page-1].SessionID
+	}
+	result["sessions"] = append([]sessionInfo{}, all...)
+	return result, nil
+}
+
+// kept returns what is known of sessions in which something was said, in one
+// directory, if it is named.
+func (s *Server) kept(ctx context.Context, cwd string) ([]sessionInfo, error) {
+	dir := s.o.Dir
+	if cwd != "" {
+		dir = filepath.Clean(cwd)
+	}
+	r, err := s.o.Hosts.Settings(dir, nil)
+	if err != nil {
+		return nil, err
+	}
+	data, err := r.NeedDataDir()
+	if err != nil {
+		return nil, err
+	}
+	c, err := catalogue.Open(ctx, data)
+	if err := unlessWarning(err); err != nil {
+		return nil, err
+	}
+	defer func() { _ = unlessWarning(c.Close()) }() // it was only read
+	q := catalogue.Query{}
+	if cwd != "" {
+		q.Dir = dir
+	}
+	entries, err := c.List(ctx, q)
+	if err := unlessWarning(err); err != nil {
+		return nil, err
+	}
+	var all []sessionInfo
+	for _, e := range entries {
+		if e.Title != "" && filepath.IsAbs(e.Dir) {
+			all = append(all, sessionInfo{e.Session, e.Dir, e.Title, e.Updated.Format(time.RFC3339)})
+		}
+	}
+	return all, nil
+}
+
+// unlessWarning drops the error of a catalogue that cannot be used: it is made
+// do without.
+func unlessWarning(err error) error {
+	if warning := (*catalogue.Warning)(nil); errors.As(err, &warning) {
+		return nil
+	}
+	return err
+}
+
+// closeSession ends everything of a session, and answers when all of that has
+// been said.
+func (s *Server) closeSession(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var in sessionParams
+	if err := r.Decode(&in); err != nil {
+		return nil, err
+	}
+	one, err := s.opened(ctx, in.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	one.cancel(func(*prompt) bool { return true })
+	if err := s.o.Hosts.Close(ctx, one.id, event.Interrupted, s.clientName()); err != nil {
+		return nil, err
+	}
+	s.forget(one)
+	select {
+	case <-one.followed:
+		return object{}, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}

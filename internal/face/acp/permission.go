@@ -1,0 +1,131 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/jsonrpc"
+)
+
+// The options of a request for permission, by id.
+const (
+	allowOnce   = "allow"
+	allowAlways = "allow-session"
+	rejectOnce  = "reject"
+)
+
+func permissionOptions() []permissionOption {
+	return []permissionOption{
+		{allowOnce, "Allow", "allow_once"},
+		{allowAlways, "Allow for this session", "allow_always"},
+		{rejectOnce, "Reject", "reject_once"},
+	}
+}
+
+// ask asks the client about a call. The request goes out in its place among the
+// updates; its answer is waited for beside them. The caller holds mu.
+func (f *follower) ask(e event.Event, d event.ApprovalRequested) {
+	c := (*call)(nil)
+	if i := f.items[e.Item]; i != nil {
+		c = i.call
+	}
+	if c == nil || f.gone != nil {
+		return
+	}
+	if d.Title != "" {
+		c.title = d.Title
+	}
+	ctx, cancel := context.WithCancelCause(f.one.server.life)
+	request := permissionParams{SessionID: f.one.id, ToolCall: c.asking(d), Options: permissionOptions()}
+	sent, err := f.one.server.conn.Send(ctx, "session/request_permission", request)
+	if err != nil {
+		cancel(nil)
+		if !errors.Is(err, jsonrpc.ErrClosed) { // the end of the input ends the turn, and with it the approval (C16)
+			f.gone = err
+		}
+		return
+	}
+	f.asked[d.Approval] = func() { cancel(errAnswered) }
+	begun := f.one.server.start(func() {
+		defer cancel(nil)
+		f.one.decide(ctx, sent, d.Approval)
+	})
+	if !begun {
+		cancel(nil)
+	}
+}
+
+// errAnswered is the cause of a request for permission that nobody needs any
+// more.
+var errAnswered = errors.New("the call is over")
+
+// asking is a call that waits for somebody's word.
+func (c *call) asking(d event.ApprovalRequested) toolCall {
+	t := toolCall{ID: c.id, Title: c.title, Kind: kindOf(c.name), Status: "pending", RawInput: c.arguments, Locations: c.locations()}
+	t.Content = c.diffs(d.Detail)
+	if c.name == "shell" {
+		t.Content = append(t.Content, block1(fenced(c.argument("command"))))
+	}
+	var preview struct{ Error string }
+	if json.Unmarshal(d.Detail, &preview) == nil && preview.Error != "" {
+		t.Content = append(t.Content, block1("This would fail: "+preview.Error))
+	}
+	if d.Why != "" {
+		t.Content = append(t.Content, block1("Asked about because "+d.Why+"."))
+	}
+	return t
+}
+
+// answered ends the request to the client about a call that is over, or was
+// answered. The caller holds mu.
+func (f *follower) answered(approval string) {
+	if stop := f.asked[approval]; stop != nil {
+		delete(f.asked, approval)
+		stop()
+	}
+}
+
+// decide waits for the client's word and passes it on.
+func (one *session) decide(ctx context.Context, sent *jsonrpc.Outgoing, approval string) {
+	var got permissionResult
+	err := sent.Wait(ctx, &got)
+	if ctx.Err() != nil {
+		if errors.Is(context.Cause(ctx), errAnswered) && err != nil {
+			_ = one.server.conn.Notify(one.server.life, "$/cancel_request", object{"requestId": sent.ID}) // a client that is gone needs none
+		}
+		return
+	}
+	if errors.Is(err, jsonrpc.ErrClosed) {
+		return // the turn is being ended
+	}
+	answer := verdict(got, err)
+	answer.Approval, answer.By = approval, one.server.clientName()
+	// One that comes too late runs nothing (C16), and there is nobody to tell.
+	_ = one.opened.Answer(one.server.life, answer)
+}
+
+// verdict is what the client's answer means. Clients answer what they cancelled
+// with the outcome "cancelled", or with the error of a request that was.
+func verdict(got permissionResult, err error) settle.Answer {
+	var refused *jsonrpc.Error
+	switch {
+	case errors.As(err, &refused) && refused.Code == jsonrpc.CodeCancelled:
+		return settle.Answer{Verdict: event.ApprovalAborted}
+	case err != nil:
+		return settle.Answer{Verdict: event.Denied, Message: fmt.Sprintf("The client could not ask: %v", err)}
+	case got.Outcome.Outcome == "cancelled":
+		return settle.Answer{Verdict: event.ApprovalAborted}
+	case got.Outcome.OptionID == allowOnce:
+		return settle.Answer{Verdict: event.Approved}
+	case got.Outcome.OptionID == allowAlways:
+		return settle.Answer{Verdict: event.ApprovedSession}
+	case got.Outcome.OptionID == rejectOnce:
+		return settle.Answer{Verdict: event.Denied}
+	default:
+		return settle.Answer{Verdict: event.Denied, Message: fmt.Sprintf("The client answered with something that it was not offered: %q.", got.Outcome.OptionID)}
+	}
+}

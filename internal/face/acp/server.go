@@ -1,0 +1,157 @@
+package acp
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/jsonrpc"
+)
+
+// Options are what a Server needs.
+type Options struct {
+	In  io.Reader
+	Out io.Writer
+	// Hosts opens sessions, and Dir is where those work that name no directory
+	// and where settings are looked for otherwise.
+	Hosts *agent.Hosts
+	Dir   string
+	// Version is that of the program.
+	Version string
+	// Stops end the server. After the first one, each further one takes the time
+	// away that running calls have to end.
+	Stops <-chan run.Stop
+	// Say tells the person who started the program something.
+	Say    func(error)
+	Logger *slog.Logger // for what the client does wrong; nil is silent
+}
+
+// The bounds of an end: with what comes before and after, it takes less than
+// the second and a half that clients give an agent.
+const (
+	closeTimeout = 1200 * time.Millisecond
+	flushTimeout = 200 * time.Millisecond
+)
+
+// Server is an agent of one client.
+type Server struct {
+	o    Options
+	conn *jsonrpc.Conn
+	life context.Context //nolint:containedctx // of followers: it ends after everything else
+
+	work sync.WaitGroup // followers, and what answers requests
+
+	mu       sync.Mutex // guards what follows
+	client   string     // name, for the log
+	can      clientCapabilities
+	sessions map[string]*session // that the client has open
+	over     bool                // no work begins any more
+}
+
+// New returns a server that Serve starts.
+func New(o Options) *Server {
+	s := &Server{o: o, client: "client", sessions: map[string]*session{}}
+	s.conn = jsonrpc.New(jsonrpc.Options{In: o.In, Out: o.Out, Dialect: jsonrpc.V2, Handler: s, Logger: o.Logger})
+	return s
+}
+
+// Serve answers the client until it closes its end, a stop comes, or nobody
+// reads any more. Then it ends everything in every session; what there is to
+// say of that is still said. The error names what did not end.
+func (s *Server) Serve(ctx context.Context) error {
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	s.life = life
+	s.conn.Start(life)
+	stop := run.Stop{Reason: event.Shutdown, By: "stdin"}
+	select {
+	case stop = <-s.o.Stops:
+	case <-s.conn.Ended():
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	hurry, enough := context.WithCancel(ending)
+	go s.hurry(hurry, stop) // ends with enough
+	err := s.o.Hosts.CloseAll(ending, stop.Reason, stop.By)
+	enough()
+	s.settled(ending)
+	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
+	defer cancel()
+	if lost := s.conn.Close(flush); lost != nil && s.o.Logger != nil {
+		s.o.Logger.Warn("the client did not hear the end", "error", lost)
+	}
+	return err
+}
+
+// hurry takes the grace of running calls away at each further stop.
+func (s *Server) hurry(ctx context.Context, first run.Stop) {
+	for {
+		select {
+		case <-s.o.Stops:
+		case <-ctx.Done():
+			return
+		}
+		for _, opened := range s.o.Hosts.All() {
+			go func() { // ends with the turn, or ctx
+				_, _ = opened.Stop(ctx, first.Reason, first.By, settle.Hurry)
+			}()
+		}
+	}
+}
+
+// start has work done beside the reading of requests, and reports whether it
+// will be: not after the end.
+func (s *Server) start(work func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over {
+		return false
+	}
+	s.work.Go(work) // settled waits for it; it ends with its session or its request
+	return true
+}
+
+// settled waits for what still has something to say.
+func (s *Server) settled(ctx context.Context) {
+	s.mu.Lock()
+	s.over = true
+	s.mu.Unlock()
+	done := make(chan struct{})
+	go func() { // ends with the followers and requests, which end with their sessions and the connection
+		defer close(done)
+		s.work.Wait()
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
+
+// say tells the person something, if there is anything.
+func (s *Server) say(err error) {
+	if err != nil && s.o.Say != nil {
+		s.o.Say(err)
+	}
+}
+
+func (s *Server) clientName() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.client
+}
+
+// find returns the session, which the client has open or is opening.
+func (s *Server) find(id string) (*session, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if found := s.sessions[id]; found != nil {
+		return found, nil
+	}
+	return nil, jsonrpc.Errorf(codeNotFound, "there is no open session %q; session/new, session/load and session/resume open one", id)
+}

@@ -1,0 +1,77 @@
+package acp
+
+import (
+	"context"
+	"sync"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/agent"
+)
+
+// session is a session that the client has open, or is opening.
+//
+//	opening ─► open ─► closed
+//	        └► failed
+type session struct {
+	server *Server
+	id     string
+	can    clientCapabilities
+
+	ready  chan struct{} // closed when what follows is set
+	err    error         // why it could not be opened
+	opened *agent.Opened
+	policy *agent.Policy
+	notes  []string // what the client is to know
+
+	followed chan struct{} // closed when nothing more is said of it
+
+	choosing sync.Mutex // guards chosen; one choice at a time
+	chosen   choices    // of the client
+
+	mu      sync.Mutex   // guards what follows
+	prompts []*prompt    // that are not answered, in the order in which they came
+	last    *prompt      // that came
+	brain   settle.Brain // that the next turn asks
+}
+
+// wait waits until the session is open.
+func (one *session) wait(ctx context.Context) error {
+	select {
+	case <-one.ready:
+		return one.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// opened returns the session when it is open.
+func (s *Server) opened(ctx context.Context, id string) (*session, error) {
+	one, err := s.find(id)
+	if err != nil {
+		return nil, err
+	}
+	return one, one.wait(ctx)
+}
+
+// prompt returns the prompt of an input that is not answered, or nil.
+func (one *session) prompt(input string) *prompt {
+	for _, p := range one.unanswered() {
+		if p.input == input {
+			return p
+		}
+	}
+	return nil
+}
+
+// unanswered returns the prompts that are to be answered, in order.
+func (one *session) unanswered() []*prompt {
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	return append([]*prompt(nil), one.prompts...)
+}
+
+// send sends an update. It waits for a client that reads slowly; an error means
+// that it does not read any more.
+func (one *session) send(update any) error {
+	return one.server.conn.Notify(one.server.life, "session/update", sessionUpdate{one.id, update})
+}

@@ -1,0 +1,190 @@
+package acp
+
+import "encoding/json"
+
+// protocolVersion is the one that is spoken.
+const protocolVersion = 1
+
+// codeNotFound is the protocol's code for a session that there is not.
+const codeNotFound = -32002
+
+type object map[string]any
+
+type clientCapabilities struct {
+	FS struct {
+		ReadTextFile  bool `json:"readTextFile"`
+		WriteTextFile bool `json:"writeTextFile"`
+	} `json:"fs"`
+	Session struct {
+		Notices *struct{} `json:"notices"`
+	} `json:"session"`
+	Meta struct {
+		// TerminalOutput: calls of commands may show as terminals that the agent
+		// feeds. It is a convention of Zed's, which others follow.
+		TerminalOutput bool `json:"terminal_output"`
+	} `json:"_meta"`
+}
+
+type implementation struct {
+	Name    string `json:"name"`
+	Title   string `json:"title,omitempty"`
+	Version string `json:"version"`
+}
+
+type initializeParams struct {
+	ProtocolVersion    int                `json:"protocolVersion"`
+	ClientCapabilities clientCapabilities `json:"clientCapabilities"`
+	ClientInfo         *implementation    `json:"clientInfo"`
+}
+
+// setup is what session/new, load and resume say.
+type setup struct {
+	SessionID             string   `json:"sessionId"`
+	Cwd                   string   `json:"cwd"`
+	AdditionalDirectories []string `json:"additionalDirectories"`
+	MCPServers            []struct {
+		Name string `json:"name"`
+	} `json:"mcpServers"`
+	Meta struct {
+		// SystemPrompt is a text, or an object whose "append" is one.
+		SystemPrompt json.RawMessage `json:"systemPrompt"`
+	} `json:"_meta"`
+}
+
+type sessionParams struct {
+	SessionID string `json:"sessionId"`
+}
+
+type listParams struct {
+	Cwd    string `json:"cwd"`
+	Cursor string `json:"cursor"`
+}
+
+type modeParams struct {
+	SessionID string `json:"sessionId"`
+	ModeID    string `json:"modeId"`
+}
+
+type optionParams struct {
+	SessionID string `json:"sessionId"`
+	ConfigID  string `json:"configId"`
+	Value     any    `json:"value"`
+}
+
+type promptParams struct {
+	SessionID string  `json:"sessionId"`
+	Prompt    []block `json:"prompt"`
+}
+
+// block is a piece of content.
+type block struct {
+	Type     string    `json:"type"`
+	Text     string    `json:"text,omitempty"`
+	Data     []byte    `json:"data,omitempty"`
+	MimeType string    `json:"mimeType,omitempty"`
+	Name     string    `json:"name,omitempty"`
+	URI      string    `json:"uri,omitempty"`
+	Resource *resource `json:"resource,omitempty"`
+}
+
+type resource struct {
+	URI      string  `json:"uri"`
+	MimeType string  `json:"mimeType,omitempty"`
+	Text     *string `json:"text,omitempty"`
+	Blob     []byte  `json:"blob,omitempty"`
+}
+
+// said is a piece of text.
+func said(text string) object { return object{"type": "text", "text": text} }
+
+type modes struct {
+	Current   string `json:"currentModeId"`
+	Available []mode `json:"availableModes"`
+}
+
+type mode struct {
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+}
+
+// option is something that the client may choose for a session.
+type option struct {
+	ID       string   `json:"id"`
+	Name     string   `json:"name"`
+	Category string   `json:"category"`
+	Type     string   `json:"type"`
+	Current  string   `json:"currentValue"`
+	Options  []choice `json:"options"`
+}
+
+type choice struct {
+	Value       string `json:"value"`
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+}
+
+type sessionInfo struct {
+	SessionID string `json:"sessionId"`
+	Cwd       string `json:"cwd"`
+	Title     string `json:"title,omitempty"`
+	UpdatedAt string `json:"updatedAt,omitempty"`
+}
+
+// Updates of a session.
+
+type sessionUpdate struct {
+	SessionID string `json:"sessionId"`
+	Update    any    `json:"update"`
+}
+
+type chunk struct {
+	Update    string `json:"sessionUpdate"`
+	Content   object `json:"content"`
+	MessageID string `json:"messageId,omitempty"`
+}
+
+// The kinds of chunks.
+const (
+	userChunk    = "user_message_chunk"
+	agentChunk   = "agent_message_chunk"
+	thoughtChunk = "agent_thought_chunk"
+)
+
+// toolCall is a new call or, as tool_call_update, what changed of one.
+type toolCall struct {
+	Update    string          `json:"sessionUpdate,omitempty"`
+	ID        string          `json:"toolCallId"`
+	Title     string          `json:"title,omitempty"`
+	Kind      string          `json:"kind,omitempty"`
+	Status    string          `json:"status,omitempty"`
+	Content   []object        `json:"content,omitempty"`
+	Locations []location      `json:"locations,omitempty"`
+	RawInput  json.RawMessage `json:"rawInput,omitempty"`
+	RawOutput any             `json:"rawOutput,omitempty"`
+	Meta      object          `json:"_meta,omitempty"`
+}
+
+type location struct {
+	Path string `json:"path"`
+	Line int    `json:"line,omitempty"`
+}
+
+type permissionParams struct {
+	SessionID string             `json:"sessionId"`
+	ToolCall  toolCall           `json:"toolCall"`
+	Options   []permissionOption `json:"options"`
+}
+
+type permissionOption struct {
+	ID   string `json:"optionId"`
+	Name string `json:"name"`
+	Kind string `json:"kind"`
+}
+
+type permissionResult struct {
+	Outcome struct {
+		Outcome  string `json:"outcome"`
+		OptionID string `json:"optionId"`
+	} `json:"outcome"`
+}
