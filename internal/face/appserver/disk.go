@@ -1,0 +1,116 @@
+package appserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/catalogue"
+	"github.com/settle-agent/settle/internal/journal"
+)
+
+// disk is the threads that are kept, read beside whoever writes them, and which
+// of them are archived: a file each, beside the sessions.
+type disk struct {
+	dir string
+
+	mu        sync.Mutex // guards catalogue, which is for one at a time
+	catalogue *catalogue.Catalogue
+}
+
+// list returns what is known of the sessions that are kept, those that changed
+// last first.
+func (d *disk) list(ctx context.Context) ([]catalogue.Entry, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.catalogue == nil {
+		c, err := catalogue.Open(ctx, d.dir)
+		if err := unlessWarning(err); err != nil {
+			return nil, err
+		}
+		d.catalogue = c
+	}
+	list, err := d.catalogue.List(ctx, catalogue.Query{})
+	return list, unlessWarning(err)
+}
+
+// unlessWarning drops the error of a catalogue that cannot be used: it is made
+// do without.
+func unlessWarning(err error) error {
+	if warning := (*catalogue.Warning)(nil); errors.As(err, &warning) {
+		return nil
+	}
+	return err
+}
+
+func (d *disk) close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.catalogue == nil {
+		return nil
+	}
+	err := d.catalogue.Close()
+	d.catalogue = nil
+	return unlessWarning(err)
+}
+
+// load returns the state of a session; of a damaged log, what can be read.
+func (d *disk) load(id string) (event.State, error) {
+	state, err := journal.Load(d.dir, id)
+	if damage := (*journal.DamageError)(nil); errors.As(err, &damage) {
+		return state, nil
+	}
+	return state, missing(id, err)
+}
+
+// missing says in Codex's words, by which clients know it, that there is no
+// such thread, or that somebody else has it.
+func missing(id string, err error) error {
+	var none *journal.MissingError
+	var name *journal.NameError
+	var held *journal.HeldError
+	switch {
+	case errors.As(err, &none), errors.As(err, &name):
+		return invalid("no rollout found for thread id %s", id)
+	case errors.As(err, &held):
+		return invalid("thread %s already has an active writer: %v", id, err)
+	}
+	return err
+}
+
+func (d *disk) mark(id string) string { return filepath.Join(d.dir, "archived", id) }
+
+// archived reports whether the thread is archived.
+func (d *disk) archived(id string) bool {
+	if strings.ContainsAny(id, `/\`) {
+		return false
+	}
+	_, err := os.Stat(d.mark(id))
+	return err == nil
+}
+
+// archive marks a thread that is there.
+func (d *disk) archive(id string) error {
+	if err := os.MkdirAll(filepath.Dir(d.mark(id)), 0o700); err != nil {
+		return fmt.Errorf("cannot archive thread %q: %w", id, err)
+	}
+	if err := os.WriteFile(d.mark(id), nil, 0o600); err != nil {
+		return fmt.Errorf("cannot archive thread %q: %w", id, err)
+	}
+	return nil
+}
+
+func (d *disk) unarchive(id string) error {
+	if err := os.Remove(d.mark(id)); err != nil {
+		return fmt.Errorf("cannot bring thread %q back: %w", id, err)
+	}
+	return nil
+}
+
+// path is where a thread's log is.
+func (d *disk) path(id string) string { return filepath.Join(d.dir, "sessions", id+".log") }

@@ -1,0 +1,247 @@
+package appserver
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/jsonrpc"
+)
+
+// live is a thread that is loaded: its session is open, and follow says what
+// happens in it. Requests about it come one at a time, in its lane.
+type live struct {
+	s         *Server
+	opened    *agent.Opened
+	policy    *agent.Policy
+	ephemeral bool
+	done      chan struct{} // closed when follow has ended
+
+	mu         sync.Mutex // guards what follows
+	rights     rights
+	model      string // as PROVIDER/NAME
+	provider   string
+	effort     string
+	window     int
+	status     threadStatus
+	subscribed bool
+	starts     map[string]*jsonrpc.Request   // turn/start, by input
+	interrupts map[string][]*jsonrpc.Request // turn/interrupt, by turn
+	asks       map[string]*question          // by approval; follow's alone
+}
+
+func (l *live) id() string { return l.opened.ID() }
+
+// follow says what happens in the session until it is closed.
+func (l *live) follow(ctx context.Context, t *translator) {
+	defer close(l.done)
+	for e, err := range l.opened.Events(ctx, t.state.Seq) {
+		if err != nil {
+			break
+		}
+		l.mu.Lock()
+		t.window = l.window
+		l.mu.Unlock()
+		notes, err := t.step(e)
+		if err != nil { // a defect; nothing that could be said would be right
+			l.s.warn(err.Error())
+			break
+		}
+		l.mu.Lock()
+		l.status = t.status
+		l.mu.Unlock()
+		l.answer(e, t)
+		l.resolve(ctx, e)
+		for _, n := range notes {
+			l.say(ctx, n)
+		}
+		l.ask(ctx, e, t)
+		if e.Terminal() {
+			l.idle()
+		}
+	}
+	l.gone(ctx)
+}
+
+// say sends a notification, if the client wants any of this thread's.
+func (l *live) say(ctx context.Context, n note) {
+	l.mu.Lock()
+	wanted := l.subscribed
+	l.mu.Unlock()
+	if wanted {
+		l.s.notify(ctx, n)
+	}
+}
+
+// answer answers the requests that the event is about, before what it means is
+// said.
+func (l *live) answer(e event.Event, t *translator) {
+	switch d := e.Data.(type) {
+	case event.TurnStarted:
+		l.began(d.Inputs, t.turn(e.Turn, notLoaded))
+	case event.AttemptStarted:
+		if len(d.Inputs) > 0 {
+			l.began(d.Inputs, t.turn(e.Turn, notLoaded))
+		}
+	case event.InputHeld:
+		l.refused(d.Input, "the input is held, since the turn before it ended (%s); it will run with the next one", d.Reason)
+	case event.InputDropped:
+		l.refused(d.Input, "the input was dropped")
+	case event.InterruptRequested:
+		l.interrupted(e.Turn)
+	}
+	if e.Terminal() {
+		l.interrupted(e.Turn) // those that came too late to be recorded
+	}
+}
+
+// began answers those who sent the inputs with the turn that works on them.
+func (l *live) began(inputs []string, t turn) {
+	for _, id := range inputs {
+		if r := l.take(id); r != nil {
+			r.Reply(turnStarted{t})
+		}
+	}
+}
+
+type turnStarted struct {
+	Turn turn `json:"turn"`
+}
+
+func (l *live) refused(input, format string, a ...any) {
+	if r := l.take(input); r != nil {
+		r.Fail(invalid(format, a...))
+	}
+}
+
+// take returns the request that sent the input, if it waits.
+func (l *live) take(input string) *jsonrpc.Request {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.starts[input]
+	delete(l.starts, input)
+	return r
+}
+
+// interrupted answers those who want the turn to end.
+func (l *live) interrupted(turn string) {
+	l.mu.Lock()
+	waiting := l.interrupts[turn]
+	delete(l.interrupts, turn)
+	l.mu.Unlock()
+	for _, r := range waiting {
+		r.Reply(nothing{})
+	}
+}
+
+// idle lets go of a thread that nobody wants to hear of any more: between its
+// turns.
+func (l *live) idle() {
+	l.mu.Lock()
+	wanted := l.subscribed
+	l.mu.Unlock()
+	if !wanted {
+		l.s.lane(l.id(), func() {
+			l.mu.Lock()
+			wanted := l.subscribed
+			l.mu.Unlock()
+			if !wanted && l.running() == nil {
+				l.s.unload(l, "client")
+			}
+		})
+	}
+}
+
+// gone answers what is left: the session is closed.
+func (l *live) gone(ctx context.Context) {
+	l.mu.Lock()
+	starts, interrupts := l.starts, l.interrupts
+	l.starts, l.interrupts = nil, nil
+	l.mu.Unlock()
+	for _, r := range starts {
+		r.Fail(invalid("thread %s was closed before the turn began; the input is kept", l.id()))
+	}
+	for _, all := range interrupts {
+		for _, r := range all {
+			r.Reply(nothing{})
+		}
+	}
+	for _, q := range l.asks {
+		q.cancel(settle.ErrClosed)
+	}
+	l.s.notify(ctx, note{"thread/status/changed", statusNote{l.id(), threadStatus{Type: "notLoaded"}}})
+	l.s.notify(ctx, note{"thread/closed", threadIDNote{l.id()}})
+}
+
+// running returns the turn that runs and is not being interrupted, as it stands.
+func (l *live) running() *event.Turn {
+	var out *event.Turn
+	l.opened.View(func(state event.State) {
+		if t := state.Running(); t != nil {
+			c := *t
+			out = &c
+		}
+	})
+	return out
+}
+
+// submit sends an input. The request, if one is given, is answered when a turn
+// takes it.
+func (l *live) submit(ctx context.Context, r *jsonrpc.Request, clientID, text string, o ...settle.InputOption) error {
+	if clientID != "" {
+		known := false
+		l.opened.View(func(state event.State) { known = state.Accepted(clientID) })
+		if !known { // Codex runs what has an id that it has seen before; so does this, without the id
+			o = append(o, settle.WithID(clientID))
+		}
+	}
+	o = append(o, settle.From(l.s.client()))
+	l.mu.Lock() // until the request is known to follow
+	defer l.mu.Unlock()
+	t, err := l.opened.Submit(ctx, text, o...)
+	if err != nil {
+		return invalid("%v", err)
+	}
+	if r != nil && l.starts != nil {
+		l.starts[t.Input()] = r
+	}
+	return nil
+}
+
+// interrupt asks for the end of the turn. The request is answered when that is
+// recorded.
+func (l *live) interrupt(r *jsonrpc.Request, turn string) {
+	l.mu.Lock()
+	if l.interrupts == nil {
+		l.mu.Unlock()
+		r.Reply(nothing{})
+		return
+	}
+	l.interrupts[turn] = append(l.interrupts[turn], r)
+	l.mu.Unlock()
+	l.s.work.Go(func() { // ends with the turn; shutDown waits for it
+		_, err := l.opened.Interrupt(l.s.ctx, l.s.client())
+		if err != nil && !errors.Is(err, settle.ErrClosed) {
+			l.s.warn(err.Error())
+		}
+		l.interrupted(turn) // where nothing was recorded, since it was over
+	})
+}
+
+// jobs are the processes that run on.
+func (l *live) jobs() []*event.Job {
+	var out []*event.Job
+	l.opened.View(func(state event.State) {
+		for _, j := range state.Jobs {
+			if j.Ended == nil {
+				c := *j
+				out = append(out, &c)
+			}
+		}
+	})
+	return slices.Clip(out)
+}

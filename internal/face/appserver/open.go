@@ -1,0 +1,250 @@
+package appserver
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/catalogue"
+	"github.com/settle-agent/settle/internal/jsonrpc"
+)
+
+// opening is how a thread is to be opened.
+type opening struct {
+	setup
+	id        string
+	dir       string
+	ephemeral bool
+	// model and effort are those of the thread's last turn, where the client
+	// names none.
+	model, effort string
+}
+
+// open opens a session and follows it.
+func (s *Server) open(ctx context.Context, o opening) (*live, error) {
+	rights, err := s.rights(o)
+	if err != nil {
+		return nil, err
+	}
+	policy := agent.NewPolicy(rights.policy(s.Getenv("TMPDIR")))
+	settings, err := s.settings(o.dir, cmp.Or(o.Model, text(o.Config, "model"), o.model), o.ModelProvider, cmp.Or(text(o.Config, "model_reasoning_effort"), o.effort))
+	if err != nil {
+		return nil, err
+	}
+	wish := agent.Wish{Dir: o.dir, Settings: settings, Options: func(a *agent.Options) {
+		a.Policy, a.System, a.Append = policy, o.BaseInstructions, cmp.Or(o.DeveloperInstructions, text(o.Config, "developer_instructions"))
+		a.Judge = func(j settle.Judge) settle.Judge { return unasked{j, policy} }
+		if o.ephemeral {
+			a.Keeping = agent.Ephemeral
+		}
+	}}
+	opened, err := s.Hosts.Open(ctx, o.id, wish)
+	if err != nil {
+		return nil, refusal(o.id, err)
+	}
+	l := &live{
+		s: s, opened: opened, policy: policy, ephemeral: o.ephemeral, done: make(chan struct{}), rights: rights, subscribed: true,
+		status: threadStatus{Type: "idle"}, starts: map[string]*jsonrpc.Request{}, interrupts: map[string][]*jsonrpc.Request{}, asks: map[string]*question{},
+	}
+	l.thinks(opened.Agent)
+	s.mu.Lock()
+	s.threads[o.id] = l
+	s.mu.Unlock()
+	t := newTranslator(opened.State())
+	s.work.Go(func() { l.follow(s.ctx, t) }) // ends when the session is closed; shutDown waits for it
+	for _, n := range opened.Agent.Notes {
+		s.warn(n)
+	}
+	return l, nil
+}
+
+// refusal is why a session cannot be opened, as an answer.
+func refusal(id string, err error) error {
+	var answer *jsonrpc.Error
+	if err = missing(id, err); errors.As(err, &answer) || errors.Is(err, settle.ErrClosed) {
+		return err
+	}
+	return invalid("%v", err)
+}
+
+// rights are those that a client asks for, over those that are configured.
+func (s *Server) rights(o opening) (rights, error) {
+	r, err := s.Hosts.Settings(o.dir, nil)
+	if err != nil {
+		return rights{}, invalid("%v", err)
+	}
+	out := defaults(settle.Permission(cmp.Or(r.Permission, string(settle.Ask))))
+	if policy := text(o.Config, "approval_policy"); policy != "" && !given(o.ApprovalPolicy) {
+		o.ApprovalPolicy = quote(policy)
+	}
+	mode := cmp.Or(o.Sandbox, text(o.Config, "sandbox_mode"))
+	if err := out.set(o.ApprovalPolicy, mode, nil, o.Permissions); err != nil {
+		return rights{}, err
+	}
+	if given, ok := o.Config["sandbox_workspace_write"].(map[string]any); ok && out.mode() == workspace {
+		roots, _ := given["writable_roots"].([]any)
+		for _, root := range roots {
+			if path, ok := root.(string); ok {
+				out.sandbox.WritableRoots = append(out.sandbox.WritableRoots, path)
+			}
+		}
+	}
+	return out, nil
+}
+
+// text returns a text of the configuration that a client gives.
+func text(config map[string]any, key string) string {
+	s, _ := config[key].(string)
+	return s
+}
+
+// ownEffort is what clients are told where a model thinks as much as it likes.
+const ownEffort = "default"
+
+// settings are those by which an agent asks the model with the effort; empty
+// is what is configured.
+func (s *Server) settings(dir, model, provider, effort string) (map[string]string, error) {
+	out := map[string]string{}
+	if effort != "" && effort != ownEffort {
+		out["effort"] = effort
+	}
+	if model == "" {
+		return out, nil
+	}
+	r, err := s.Hosts.Settings(dir, nil)
+	if err != nil {
+		return nil, invalid("%v", err)
+	}
+	if _, known := r.Providers[strings.SplitN(model, "/", 2)[0]]; !known || !strings.Contains(model, "/") {
+		if _, known := r.Providers[provider]; !known {
+			provider = "openai"
+			if c, err := r.Choose(); err == nil {
+				provider = c.Provider.Name
+			}
+		}
+		model = provider + "/" + model
+	}
+	out["model"] = model
+	return out, nil
+}
+
+// thinks takes note of the model that the agent asks.
+func (l *live) thinks(a *agent.Agent) {
+	l.provider = a.Config.ProviderName
+	l.model = l.provider + "/" + a.Config.Model
+	l.effort, l.window = a.Config.Effort, a.Config.Traits.Window
+}
+
+// change has the thread's next turns ask another model, and its calls judged by
+// other rights.
+func (l *live) change(ctx context.Context, p startTurn) error {
+	l.mu.Lock()
+	rights, model, effort := l.rights, l.model, l.effort
+	l.mu.Unlock()
+	if err := rights.set(p.ApprovalPolicy, "", p.SandboxPolicy, p.Permissions); err != nil {
+		return err
+	}
+	if p.Effort == "" {
+		p.Effort = cmp.Or(effort, ownEffort)
+	}
+	settings, err := l.s.settings(l.opened.Wish.Dir, cmp.Or(p.Model, model), l.provider, p.Effort)
+	if err != nil {
+		return err
+	}
+	if settings["model"] != model || settings["effort"] != effort {
+		if err := l.think(ctx, settings); err != nil {
+			return err
+		}
+	}
+	l.policy.Set(rights.policy(l.s.Getenv("TMPDIR")))
+	l.mu.Lock()
+	l.rights = rights
+	l.mu.Unlock()
+	return nil
+}
+
+// think has the next turns ask the model of the settings.
+func (l *live) think(ctx context.Context, settings map[string]string) error {
+	wish := l.opened.Wish
+	merged := maps.Clone(wish.Settings)
+	delete(merged, "effort")
+	maps.Copy(merged, settings)
+	wish.Settings = merged
+	a, err := l.s.Hosts.Agent(ctx, wish)
+	if err != nil {
+		return invalid("%v", err)
+	}
+	c := a.Config
+	err = l.opened.SetBrain(ctx, settle.Brain{
+		Provider: c.Provider, ProviderName: c.ProviderName, Model: c.Model, Traits: c.Traits,
+		Effort: c.Effort, Bounds: c.Bounds, Limiter: c.Limiter,
+	})
+	if err != nil {
+		return fmt.Errorf("cannot change the model: %w", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.thinks(a)
+	return nil
+}
+
+// unload closes the thread. It is called in the thread's lane.
+func (s *Server) unload(l *live, by string) {
+	ctx, cancel := context.WithTimeout(s.ctx, closeTimeout)
+	defer cancel()
+	if err := s.Hosts.Close(ctx, l.id(), event.Shutdown, by); err != nil {
+		s.warn(err.Error())
+	}
+	select {
+	case <-l.done:
+	case <-ctx.Done():
+		return // it goes on ending, and stays listed
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.threads[l.id()] == l {
+		delete(s.threads, l.id())
+	}
+}
+
+// shown returns the thread as clients see it, with its turns if they want them.
+func (l *live) shown(withTurns bool) thread {
+	var t thread
+	l.opened.View(func(state event.State) {
+		t = l.s.kept(state)
+		if withTurns {
+			t.Turns = turns(state)
+		}
+	})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t.Status, t.Ephemeral = l.status, l.ephemeral
+	t.Model, t.ModelProvider, t.ReasoningEffort = ptr(l.model), l.provider, ptr(l.effort)
+	if !l.ephemeral {
+		t.Path = ptr(l.s.disk.path(l.id()))
+	}
+	return t
+}
+
+// kept returns a thread as its log has it.
+func (s *Server) kept(state event.State) thread {
+	t := thread{
+		ID: state.Session, SessionID: state.Session, Preview: catalogue.Title(state), HistoryMode: "legacy", ModelProvider: "unknown",
+		CreatedAt: state.Created.Unix(), UpdatedAt: state.Updated.Unix(), RecencyAt: seconds(state.Updated),
+		Status: threadStatus{Type: "notLoaded"}, Path: ptr(s.disk.path(state.Session)), Cwd: state.Host.Dir,
+		CLIVersion: state.Host.Settle, Source: "appServer", Turns: []turn{},
+	}
+	for _, last := range slices.Backward(state.Turns) {
+		t.ModelProvider = cmp.Or(last.Start.Provider, t.ModelProvider)
+		t.Model, t.ReasoningEffort = ptr(strings.Trim(last.Start.Provider+"/"+last.Start.Model, "/")), ptr(last.Start.Effort)
+		break
+	}
+	return t
+}

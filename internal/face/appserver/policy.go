@@ -1,0 +1,227 @@
+package appserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/jsonrpc"
+)
+
+// The policies of approval and the modes of the sandbox, as the protocol names
+// them.
+const (
+	never     = "never"
+	onRequest = "on-request"
+	untrusted = "untrusted"
+
+	readOnly   = "read-only"
+	workspace  = "workspace-write"
+	fullAccess = "danger-full-access"
+)
+
+// rights are what a thread's calls may do. settle has no sandbox: what a mode
+// of it would hold back, is denied or asked about.
+//
+//	             never                          on-request               untrusted
+//	read-only    what only looks                the same, else ask       ask
+//	workspace    files within, and commands     files within, else ask   ask
+//	full access  all                            all                      ask
+//
+// What only looks is never asked about.
+type rights struct {
+	approval json.RawMessage // as it was given
+	sandbox  sandboxPolicy
+}
+
+type sandboxPolicy struct {
+	Type                string   `json:"type"`
+	WritableRoots       []string `json:"writableRoots,omitempty"`
+	NetworkAccess       any      `json:"networkAccess,omitempty"`
+	ExcludeTmpdirEnvVar bool     `json:"excludeTmpdirEnvVar,omitempty"`
+	ExcludeSlashTmp     bool     `json:"excludeSlashTmp,omitempty"`
+}
+
+// defaults are the rights where a client asks for none: those of the permission
+// that is configured.
+func defaults(p settle.Permission) rights {
+	switch p {
+	case settle.Allow:
+		return rights{quote(never), sandboxPolicy{Type: "dangerFullAccess"}}
+	case settle.Deny:
+		return rights{quote(never), sandboxPolicy{Type: "readOnly"}}
+	default:
+		return rights{quote(untrusted), sandboxPolicy{Type: "readOnly"}}
+	}
+}
+
+func quote(s string) json.RawMessage { return json.RawMessage(`"` + s + `"`) }
+
+// asks returns how the policy of approval asks.
+func (r rights) asks() string {
+	var name string
+	if json.Unmarshal(r.approval, &name) != nil {
+		return onRequest // a granular one
+	}
+	return name
+}
+
+// mode returns the sandbox's mode.
+func (r rights) mode() string {
+	switch r.sandbox.Type {
+	case "dangerFullAccess", "externalSandbox":
+		return fullAccess
+	case "workspaceWrite":
+		return workspace
+	default:
+		return readOnly
+	}
+}
+
+// set changes the rights as a client asks; what it leaves out stays.
+func (r *rights) set(approval json.RawMessage, mode string, policy *sandboxPolicy, profile string) error {
+	if given(approval) {
+		var name string
+		if json.Unmarshal(approval, &name) == nil {
+			switch name {
+			case never, onRequest, untrusted:
+			case "on-failure": // of older clients
+				approval = quote(onRequest)
+			default:
+				return invalid("there is no approval policy %q; there are never, on-request, untrusted", name)
+			}
+		} else if !bytes.Contains(approval, []byte(`"granular"`)) {
+			return invalid("the approval policy %s is not known", approval)
+		}
+		r.approval = approval
+	}
+	if profile != "" {
+		mode = map[string]string{":read-only": readOnly, ":workspace": workspace, ":danger-full-access": fullAccess}[profile]
+		if mode == "" {
+			return invalid("there is no permission profile %q", profile)
+		}
+	}
+	switch mode {
+	case "":
+	case readOnly:
+		r.sandbox = sandboxPolicy{Type: "readOnly"}
+	case workspace:
+		r.sandbox = sandboxPolicy{Type: "workspaceWrite"}
+	case fullAccess:
+		r.sandbox = sandboxPolicy{Type: "dangerFullAccess"}
+	default:
+		return invalid("there is no sandbox mode %q; there are read-only, workspace-write, danger-full-access", mode)
+	}
+	if policy != nil {
+		switch policy.Type {
+		case "readOnly", "workspaceWrite", "dangerFullAccess", "externalSandbox":
+			r.sandbox = *policy
+		default:
+			return invalid("there is no sandbox policy of type %q", policy.Type)
+		}
+	}
+	return nil
+}
+
+// policy returns the mode by which calls are judged. One that never asks has a
+// name that begins with that.
+func (r rights) policy(tmpdir string) agent.Mode {
+	name, err := json.Marshal(r.sandbox)
+	if err != nil {
+		name = []byte(r.mode()) // what came from JSON goes back into it
+	}
+	m := agent.Mode{Name: r.asks() + " " + string(name), Permission: settle.Ask, Rules: []config.Rule{allow("read", "/**")}}
+	switch asks, mode := r.asks(), r.mode(); {
+	case asks == untrusted:
+	case mode == fullAccess:
+		m.Permission, m.Rules = settle.Allow, nil
+	case mode == workspace:
+		m.Rules = append(m.Rules, r.within(tmpdir)...)
+		if asks == never {
+			m.Rules = append(m.Rules, allow("shell", ""), allow("job", ""))
+		}
+	}
+	return m
+}
+
+func allow(tool, pattern string) config.Rule {
+	return config.Rule{Tool: tool, Pattern: pattern, Decision: string(settle.Allow), Origin: config.Origin{Kind: config.Flag, Where: "the client's sandbox"}}
+}
+
+// unasked goes over what judges calls: where a thread's policy is never to ask,
+// what would be asked about is denied.
+type unasked struct {
+	over   settle.Judge
+	policy *agent.Policy
+}
+
+// Remember implements [settle.Judge].
+func (u unasked) Remember(a settle.Approval) { u.over.Remember(a) }
+
+// Judge implements [settle.Judge].
+func (u unasked) Judge(a settle.Approval) settle.Judgement {
+	j := u.over.Judge(a)
+	if j.Decision == settle.Decision(settle.Ask) && strings.HasPrefix(u.policy.Mode().Name, never+" ") {
+		j.Decision, j.Rule, j.Detail = settle.Decision(settle.Deny), "approval policy never", nil
+	}
+	return j
+}
+
+// within are the rules that let files be changed where the sandbox would. The
+// first one is about the working directory alone.
+func (r rights) within(tmpdir string) []config.Rule {
+	roots := slices.Clone(r.sandbox.WritableRoots)
+	if !r.sandbox.ExcludeSlashTmp {
+		roots = append(roots, "/tmp")
+	}
+	if !r.sandbox.ExcludeTmpdirEnvVar && filepath.IsAbs(tmpdir) {
+		roots = append(roots, tmpdir)
+	}
+	rules := []config.Rule{allow("edit", "")}
+	literal := strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`)
+	for _, root := range roots {
+		rules = append(rules, allow("edit", literal.Replace(strings.TrimSuffix(filepath.ToSlash(root), "/"))+"/**"))
+	}
+	return rules
+}
+
+// told returns the sandbox's policy with all that its type has.
+func (p sandboxPolicy) told() map[string]any {
+	out := map[string]any{"type": p.Type}
+	network := p.NetworkAccess
+	switch p.Type {
+	case "workspaceWrite":
+		roots := p.WritableRoots
+		if roots == nil {
+			roots = []string{}
+		}
+		out["writableRoots"], out["excludeTmpdirEnvVar"], out["excludeSlashTmp"] = roots, p.ExcludeTmpdirEnvVar, p.ExcludeSlashTmp
+		fallthrough
+	case "readOnly":
+		if network == nil {
+			network = true // nothing holds it back
+		}
+		out["networkAccess"] = network
+	case "externalSandbox":
+		if network == nil {
+			network = "enabled"
+		}
+		out["networkAccess"] = network
+	}
+	return out
+}
+
+// given reports whether a parameter that may be null was given.
+func given(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+
+// invalid is the answer to a request that cannot be served as it is. Codex has
+// this code for all of those.
+func invalid(format string, a ...any) error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: fmt.Sprintf(format, a...)}
+}

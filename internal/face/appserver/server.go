@@ -1,0 +1,268 @@
+package appserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/jsonrpc"
+)
+
+// Options are what a server needs.
+type Options struct {
+	In    io.Reader
+	Out   io.Writer
+	Hosts *agent.Hosts
+	// Dir is the working directory of threads that name none, absolute.
+	Dir     string
+	DataDir string
+	Version string
+	// Getenv reads the environment.
+	Getenv func(string) string
+	// Warn says what the user should know, on standard error.
+	Warn func(message string)
+	// MostRequests bounds the requests that are open; 0 means 256.
+	MostRequests int
+}
+
+const (
+	// closeTimeout bounds the end of all threads, drainTimeout then that of what
+	// there is to say about it: together with the start of the end they are
+	// within 1.5 s.
+	closeTimeout = 1100 * time.Millisecond
+	drainTimeout = 200 * time.Millisecond
+
+	codeOverloaded = -32001
+)
+
+// Server serves one client.
+type Server struct {
+	Options
+	conn *jsonrpc.Conn
+	disk disk
+	ctx  context.Context //nolint:containedctx // that of the work; it ends with shutDown
+	end  context.CancelCauseFunc
+	work sync.WaitGroup // lanes, and what follows threads
+
+	mu      sync.Mutex // guards what follows
+	closed  bool       // no lane begins any more
+	ready   bool       // initialize was answered
+	by      string     // the client's name
+	unasked []string   // notifications that the client does not want
+	lanes   map[string][]func()
+	threads map[string]*live
+}
+
+// Serve answers the client until it closes its end or a stop comes, then ends
+// everything, says so, and returns the stop, if there was one. The error is
+// about what did not end.
+func Serve(ctx context.Context, o Options, stops <-chan run.Stop) (*run.Stop, error) {
+	s := &Server{Options: o, disk: disk{dir: o.DataDir}, by: "client", lanes: map[string][]func(){}, threads: map[string]*live{}}
+	s.ctx, s.end = context.WithCancelCause(context.WithoutCancel(ctx)) // a stop is for Serve to take
+	defer s.end(nil)
+	s.conn = jsonrpc.New(jsonrpc.Options{
+		In: o.In, Out: o.Out, Dialect: jsonrpc.Bare, Handler: s, MaxInFlight: o.MostRequests,
+		Overloaded: jsonrpc.Errorf(codeOverloaded, "Server overloaded; retry later."),
+	})
+	s.conn.Start(s.ctx)
+	select {
+	case stop := <-stops:
+		return &stop, s.shutDown(stop.Reason, stop.By)
+	case <-s.conn.Ended():
+		return nil, s.shutDown(event.Shutdown, "stdin")
+	}
+}
+
+// shutDown ends all threads while what happens is still told, then the
+// connection.
+func (s *Server) shutDown(reason event.Reason, by string) error {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), closeTimeout, fmt.Errorf("it took longer than %v", closeTimeout))
+	defer cancel()
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	err := s.Hosts.CloseAll(ctx, reason, by)
+	s.await(ctx)
+	draining, enough := context.WithTimeout(context.Background(), drainTimeout)
+	defer enough()
+	if lost := s.conn.Close(draining); lost != nil && by == "stdin" && !errors.Is(lost, io.EOF) {
+		err = errors.Join(err, lost)
+	}
+	s.end(errEnded)
+	return errors.Join(err, s.disk.close())
+}
+
+var errEnded = errors.New("the server has ended")
+
+// await waits for the work to end, as long as ctx lasts.
+func (s *Server) await(ctx context.Context) {
+	done := make(chan struct{})
+	go func() { // ends with the work, which the end of ctx and of s.ctx ends
+		s.work.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		s.end(errEnded)
+	}
+}
+
+// lane runs f after all that was put into the lane before: what is about one
+// thread happens in order. It reports false where nothing more begins.
+func (s *Server) lane(name string, f func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	waiting, busy := s.lanes[name]
+	s.lanes[name] = append(waiting, f)
+	if !busy {
+		s.work.Go(func() { s.run(name) }) // ends when the lane is empty; shutDown waits for it
+	}
+	return true
+}
+
+func (s *Server) run(name string) {
+	for {
+		s.mu.Lock()
+		waiting := s.lanes[name]
+		if len(waiting) == 0 {
+			delete(s.lanes, name)
+			s.mu.Unlock()
+			return
+		}
+		s.lanes[name] = waiting[1:]
+		s.mu.Unlock()
+		waiting[0]()
+	}
+}
+
+// Handle implements [jsonrpc.Handler].
+func (s *Server) Handle(_ context.Context, r *jsonrpc.Request) {
+	if r.IsNotification() {
+		return // "initialized" is all there is
+	}
+	method, ok := methods()[r.Method]
+	switch {
+	case r.Method == "initialize":
+		s.initialize(r)
+	case !ok:
+		r.Fail(jsonrpc.MethodNotFound(r.Method))
+	case !s.initialized():
+		r.Fail(invalid("Not initialized"))
+	default:
+		var about struct {
+			ThreadID string `json:"threadId"`
+		}
+		if err := json.Unmarshal(params(r), &about); err != nil {
+			r.Fail(jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "cannot read the parameters of %q: %v", r.Method, err))
+			return
+		}
+		lane := about.ThreadID
+		if lane == "" {
+			lane = "request " + string(r.ID) // nobody has to wait for it
+		}
+		if !s.lane(lane, func() { s.serve(r, method) }) {
+			r.Fail(errEnded)
+		}
+	}
+}
+
+func params(r *jsonrpc.Request) json.RawMessage {
+	if r.Params == nil {
+		return json.RawMessage("{}")
+	}
+	return r.Params
+}
+
+// method answers a request: with the result, the error, or later by itself,
+// where it returns neither.
+type method func(s *Server, ctx context.Context, r *jsonrpc.Request) (any, error)
+
+func (s *Server) serve(r *jsonrpc.Request, m method) {
+	switch result, err := m(s, s.ctx, r); {
+	case err != nil:
+		r.Fail(err)
+	case result != nil:
+		r.Reply(result)
+	}
+}
+
+// methods are those that clients may call, beside initialize.
+func methods() map[string]method {
+	return map[string]method{
+		"config/read":                          (*Server).configRead,
+		"account/read":                         (*Server).accountRead,
+		"model/list":                           (*Server).modelList,
+		"permissionProfile/list":               (*Server).profileList,
+		"skills/list":                          (*Server).skillsList,
+		"skills/extraRoots/set":                (*Server).skillsRoots,
+		"thread/start":                         (*Server).threadStart,
+		"thread/resume":                        (*Server).threadResume,
+		"thread/list":                          (*Server).threadList,
+		"thread/loaded/list":                   (*Server).threadLoaded,
+		"thread/read":                          (*Server).threadRead,
+		"thread/archive":                       (*Server).threadArchive,
+		"thread/unarchive":                     (*Server).threadUnarchive,
+		"thread/unsubscribe":                   (*Server).threadUnsubscribe,
+		"thread/backgroundTerminals/list":      (*Server).jobList,
+		"thread/backgroundTerminals/terminate": (*Server).jobTerminate,
+		"turn/start":                           (*Server).turnStart,
+		"turn/steer":                           (*Server).turnSteer,
+		"turn/interrupt":                       (*Server).turnInterrupt,
+	}
+}
+
+func (s *Server) initialized() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ready
+}
+
+// client is the client's name, as the log has it.
+func (s *Server) client() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.by
+}
+
+// notify sends a notification, unless the client does not want it.
+func (s *Server) notify(ctx context.Context, n note) {
+	s.mu.Lock()
+	unasked := slices.Contains(s.unasked, n.Method)
+	s.mu.Unlock()
+	if !unasked {
+		_ = s.conn.Notify(ctx, n.Method, n.Params) // that nobody reads is the connection's to notice
+	}
+}
+
+func (s *Server) warn(message string) {
+	if s.Warn != nil {
+		s.Warn(message)
+	}
+}
+
+// live returns the thread if it is loaded.
+func (s *Server) live(id string) *live {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.threads[id]
+}
+
+// loaded returns the thread, which must be loaded.
+func (s *Server) loaded(id string) (*live, error) {
+	if l := s.live(id); l != nil {
+		return l, nil
+	}
+	return nil, invalid("thread not found: %s", id)
+}

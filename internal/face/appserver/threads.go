@@ -1,0 +1,356 @@
+package appserver
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/catalogue"
+	"github.com/settle-agent/settle/internal/jsonrpc"
+)
+
+// begun answers thread/start and thread/resume.
+type begun struct {
+	Thread             thread          `json:"thread"`
+	Model              string          `json:"model"`
+	ModelProvider      string          `json:"modelProvider"`
+	ServiceTier        *string         `json:"serviceTier"`
+	DisabledPluginIDs  []string        `json:"disabledPluginIds"`
+	Cwd                string          `json:"cwd"`
+	InstructionSources []string        `json:"instructionSources"`
+	ApprovalPolicy     json.RawMessage `json:"approvalPolicy"`
+	ApprovalsReviewer  string          `json:"approvalsReviewer"`
+	Sandbox            map[string]any  `json:"sandbox"`
+	ReasoningEffort    *string         `json:"reasoningEffort"`
+}
+
+func (l *live) begun(withTurns bool) begun {
+	t := l.shown(withTurns)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return begun{
+		Thread: t, Model: l.model, ModelProvider: l.provider, DisabledPluginIDs: []string{}, Cwd: l.opened.Wish.Dir,
+		InstructionSources: []string{}, ApprovalPolicy: l.rights.approval, ApprovalsReviewer: "user",
+		Sandbox: l.rights.sandbox.told(), ReasoningEffort: ptr(l.effort),
+	}
+}
+
+func (s *Server) threadStart(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p startThread
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	dir, err := directory(absolute(s.Dir, p.Cwd))
+	if err != nil {
+		return nil, err
+	}
+	l, err := s.open(ctx, opening{setup: p.setup, id: settle.NewSessionID(), dir: dir, ephemeral: p.Ephemeral})
+	if err != nil {
+		return nil, err
+	}
+	r.Reply(l.begun(false))
+	s.notify(ctx, note{"thread/started", threadNote{l.shown(false)}})
+	s.refuseServers(ctx, l, p.Config)
+	return nil, nil //nolint:nilnil // it is answered
+}
+
+func (s *Server) threadResume(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p resumeThread
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	if s.disk.archived(p.ThreadID) {
+		return nil, invalid("session %s is archived; thread/unarchive brings it back", p.ThreadID)
+	}
+	l, err := s.resumed(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	r.Reply(l.begun(!p.ExcludeTurns))
+	s.refuseServers(ctx, l, p.Config)
+	return nil, nil //nolint:nilnil // it is answered
+}
+
+// resumed returns the thread that is to go on; one that is loaded goes on as it
+// is, but for what the client asks.
+func (s *Server) resumed(ctx context.Context, p resumeThread) (*live, error) {
+	if l := s.live(p.ThreadID); l != nil {
+		change := startTurn{ApprovalPolicy: p.ApprovalPolicy, Permissions: p.Permissions, Model: p.Model}
+		if p.Sandbox != "" {
+			var r rights
+			if err := r.set(nil, p.Sandbox, nil, ""); err != nil {
+				return nil, err
+			}
+			change.SandboxPolicy = &r.sandbox
+		}
+		if err := l.change(ctx, change); err != nil {
+			return nil, err
+		}
+		l.mu.Lock()
+		l.subscribed = true
+		l.mu.Unlock()
+		return l, nil
+	}
+	state, err := s.disk.load(p.ThreadID)
+	if err != nil {
+		return nil, err
+	}
+	o := opening{setup: p.setup, id: p.ThreadID}
+	if o.dir, err = directory(absolute(cmp.Or(state.Host.Dir, s.Dir), p.Cwd)); err != nil {
+		return nil, err
+	}
+	if t := s.kept(state); t.Model != nil && p.Model == "" {
+		o.model = *t.Model
+		if t.ReasoningEffort != nil {
+			o.effort = *t.ReasoningEffort
+		}
+	}
+	l, err := s.open(ctx, o)
+	if err != nil && o.model != "" { // that one may not be configured any more
+		o.model, o.effort = "", ""
+		if other, again := s.open(ctx, o); again == nil {
+			s.notify(ctx, note{"warning", warningNote{&p.ThreadID, fmt.Sprintf("The thread goes on with the model %s: %v", other.model, err)}})
+			return other, nil
+		}
+	}
+	return l, err
+}
+
+// refuseServers tells that MCP servers which a client configures are not used.
+func (s *Server) refuseServers(ctx context.Context, l *live, config map[string]any) {
+	servers, _ := config["mcp_servers"].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
+		s.notify(ctx, note{"mcpServer/startupStatus/updated", map[string]any{
+			"threadId": l.id(), "name": name, "status": "failed", "failureReason": nil, "error": "settle does not use MCP servers yet; this one was not started",
+		}})
+	}
+}
+
+func (s *Server) threadRead(_ context.Context, r *jsonrpc.Request) (any, error) {
+	var p readThread
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	type answer struct {
+		Thread thread `json:"thread"`
+	}
+	if l := s.live(p.ThreadID); l != nil {
+		return answer{l.shown(p.IncludeTurns)}, nil
+	}
+	state, err := s.disk.load(p.ThreadID)
+	if err != nil {
+		return nil, err
+	}
+	t := s.kept(state)
+	t.ID, t.SessionID = p.ThreadID, p.ThreadID // also where the log is empty
+	if p.IncludeTurns {
+		t.Turns = turns(state)
+	}
+	return answer{t}, nil
+}
+
+func (s *Server) threadLoaded(context.Context, *jsonrpc.Request) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	data := slices.Sorted(maps.Keys(s.threads))
+	if data == nil {
+		data = []string{}
+	}
+	return map[string]any{"data": data, "nextCursor": nil}, nil
+}
+
+// threadUnsubscribe lets a turn that runs run on, unheard, and closes the
+// thread when none does.
+func (s *Server) threadUnsubscribe(_ context.Context, r *jsonrpc.Request) (any, error) {
+	var p readThread
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	l := s.live(p.ThreadID)
+	if l == nil {
+		return map[string]string{"status": "notLoaded"}, nil
+	}
+	l.mu.Lock()
+	was := l.subscribed
+	l.subscribed = false
+	l.mu.Unlock()
+	if !was {
+		return map[string]string{"status": "notSubscribed"}, nil
+	}
+	if l.running() == nil {
+		s.unload(l, s.client())
+	}
+	return map[string]string{"status": "unsubscribed"}, nil
+}
+
+func (s *Server) threadArchive(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p readThread
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	if l := s.live(p.ThreadID); l != nil {
+		s.unload(l, s.client())
+		if l.ephemeral {
+			return nothing{}, nil
+		}
+	}
+	if _, err := s.disk.load(p.ThreadID); err != nil {
+		return nil, err
+	}
+	if err := s.disk.archive(p.ThreadID); err != nil {
+		return nil, err
+	}
+	r.Reply(nothing{})
+	s.notify(ctx, note{"thread/archived", threadIDNote{p.ThreadID}})
+	return nil, nil //nolint:nilnil // it is answered
+}
+
+func (s *Server) threadUnarchive(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p readThread
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	if !s.disk.archived(p.ThreadID) {
+		return nil, invalid("no archived rollout found for thread id %s", p.ThreadID)
+	}
+	state, err := s.disk.load(p.ThreadID)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.disk.unarchive(p.ThreadID); err != nil {
+		return nil, err
+	}
+	r.Reply(map[string]any{"thread": s.kept(state)})
+	s.notify(ctx, note{"thread/unarchived", threadIDNote{p.ThreadID}})
+	return nil, nil //nolint:nilnil // it is answered
+}
+
+// mostListed is how many threads are listed at once where nothing is said.
+const mostListed = 25
+
+func (s *Server) threadList(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p listThreads
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	dirs, err := paths(p.Cwd)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.disk.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(e catalogue.Entry) bool {
+		return e.Title == "" || s.disk.archived(e.Session) != p.Archived || slices.Contains(p.ExcludedThreadIDs, e.Session) ||
+			len(dirs) > 0 && !slices.Contains(dirs, e.Dir) || !strings.Contains(strings.ToLower(e.Title), strings.ToLower(p.SearchTerm))
+	})
+	slices.SortStableFunc(all, func(a, b catalogue.Entry) int {
+		n := a.Created.Compare(b.Created)
+		if p.SortKey == "updated_at" || p.SortKey == "recency_at" {
+			n = a.Updated.Compare(b.Updated)
+		}
+		if p.SortDirection != "asc" {
+			return -n
+		}
+		return n
+	})
+	from := 0
+	if p.Cursor != "" {
+		if from, err = strconv.Atoi(p.Cursor); err != nil || from < 0 {
+			return nil, invalid("the cursor %q is not one of these", p.Cursor)
+		}
+	}
+	from = min(from, len(all))
+	to := min(from+cmp.Or(max(p.Limit, 0), mostListed), len(all))
+	answer := struct {
+		Data            []thread `json:"data"`
+		NextCursor      *string  `json:"nextCursor"`
+		BackwardsCursor *string  `json:"backwardsCursor"`
+	}{Data: []thread{}}
+	for _, e := range all[from:to] {
+		answer.Data = append(answer.Data, s.listed(e))
+	}
+	if to < len(all) {
+		answer.NextCursor = ptr(strconv.Itoa(to))
+	}
+	return answer, nil
+}
+
+// listed returns a thread as the catalogue has it.
+func (s *Server) listed(e catalogue.Entry) thread {
+	if l := s.live(e.Session); l != nil {
+		return l.shown(false)
+	}
+	provider, _, _ := strings.Cut(e.Model, "/")
+	return thread{
+		ID: e.Session, SessionID: e.Session, Preview: e.Title, HistoryMode: "legacy", ModelProvider: cmp.Or(provider, "unknown"), Model: ptr(e.Model),
+		CreatedAt: e.Created.Unix(), UpdatedAt: e.Updated.Unix(), RecencyAt: seconds(e.Updated), Status: threadStatus{Type: "notLoaded"},
+		Path: ptr(s.disk.path(e.Session)), Cwd: e.Dir, CLIVersion: s.Version, Source: "appServer", Turns: []turn{},
+	}
+}
+
+// paths reads a parameter that is a path or several.
+func paths(raw json.RawMessage) ([]string, error) {
+	if !given(raw) {
+		return nil, nil
+	}
+	var one string
+	if json.Unmarshal(raw, &one) == nil {
+		return []string{one}, nil
+	}
+	var several []string
+	if err := json.Unmarshal(raw, &several); err != nil {
+		return nil, invalid("cwd is neither a path nor several: %v", err)
+	}
+	return several, nil
+}
+
+// jobList lists the processes that run on, as Codex lists its terminals.
+func (s *Server) jobList(_ context.Context, r *jsonrpc.Request) (any, error) {
+	var p readThread
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	l, err := s.loaded(p.ThreadID)
+	if err != nil {
+		return nil, err
+	}
+	type terminal struct {
+		ItemID    string `json:"itemId"`
+		ProcessID string `json:"processId"`
+		Command   string `json:"command"`
+		Cwd       string `json:"cwd"`
+		OSPid     *int   `json:"osPid"`
+	}
+	data := []terminal{}
+	for _, j := range l.jobs() {
+		data = append(data, terminal{j.Call, j.JobStarted.Job, j.Command, l.opened.Wish.Dir, ptr(j.PID)})
+	}
+	return map[string]any{"data": data, "nextCursor": nil}, nil
+}
+
+func (s *Server) jobTerminate(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p terminateJob
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	l, err := s.loaded(p.ThreadID)
+	if err != nil {
+		return nil, err
+	}
+	running := slices.ContainsFunc(l.jobs(), func(j *event.Job) bool { return j.JobStarted.Job == p.ProcessID })
+	if running {
+		if err := l.opened.KillJob(ctx, p.ProcessID); err != nil {
+			return nil, fmt.Errorf("cannot end %q: %w", p.ProcessID, err)
+		}
+	}
+	return map[string]bool{"terminated": running}, nil
+}
