@@ -159,6 +159,7 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 	}
 	sig := catch(cmd.Context())
 	defer sig.release()
+	defer sig.watchParent()()
 	text, err := run.Prompt(sig.ctx, args, s.stdin, terminal(s.stdin))
 	if err != nil {
 		return 0, sig.instead(usage(cmd, err))

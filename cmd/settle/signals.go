@@ -11,6 +11,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/watch"
 )
 
 // signals are those that end a command. The first one ends ctx; all go to
@@ -20,6 +21,8 @@ type signals struct {
 	cancel context.CancelCauseFunc
 	caught chan os.Signal
 	stops  chan run.Stop
+	// alone says that the command is to go on without whoever started it.
+	alone bool
 }
 
 // mostStops is how many signals may wait for somebody to take them.
@@ -29,7 +32,7 @@ const mostStops = 16
 // the write that caused it fails and says more. It is not ignored, which
 // commands would inherit.
 func catch(ctx context.Context) *signals {
-	s := &signals{caught: make(chan os.Signal, mostStops), stops: make(chan run.Stop, mostStops)}
+	s := &signals{caught: make(chan os.Signal, mostStops), stops: make(chan run.Stop, mostStops), alone: watch.Detached()}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	released := ctx.Done()
 	want := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGPIPE}
@@ -61,6 +64,15 @@ func (s *signals) listen(released <-chan struct{}) {
 			return
 		}
 	}
+}
+
+// watchParent takes the death of whoever started the command for a signal,
+// unless it is to go on without them. The returned function ends that.
+func (s *signals) watchParent() (stop func()) {
+	if s.alone {
+		return func() {}
+	}
+	return watch.Parent(func(err error) { s.lost("parent", run.CodeHangup, err) })
 }
 
 func (s *signals) release() {

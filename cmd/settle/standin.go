@@ -38,8 +38,8 @@ func (s *streams) standIn(cmd *cobra.Command, o agent.Options) *standIn {
 		in.undo = append(in.undo, stop)
 	}
 	in.undo = append(in.undo,
-		watch.Closed(s.stdout, func(err error) { sig.lost("stdout", err) }),
-		watch.Parent(func(err error) { sig.lost("parent", err) }))
+		watch.Closed(s.stdout, func(err error) { sig.lost("stdout", run.CodeStdoutClosed, err) }),
+		watch.Parent(func(err error) { sig.lost("parent", run.CodeHangup, err) }))
 	flags := given(cmd.Flags())
 	project := config.UseProject
 	if o.Project == prompt.IgnoreProject {
@@ -65,8 +65,8 @@ func (in *standIn) release() {
 }
 
 // lost takes it that the client is gone for a signal.
-func (s *signals) lost(by string, err error) {
-	stop := run.Stop{Reason: event.Shutdown, By: by, Code: run.CodeStdoutClosed, Err: err}
+func (s *signals) lost(by string, code int, err error) {
+	stop := run.Stop{Reason: event.Shutdown, By: by, Code: code, Err: err}
 	s.cancel(stopped{stop})
 	select {
 	case s.stops <- stop:

@@ -27,7 +27,7 @@ func TestIdleSessionsAreClosed(t *testing.T) {
 		over := make(chan struct{})
 		go func() { // ends with cancel
 			defer close(over)
-			for range all { //nolint:revive // they are only taken
+			for range all {
 			}
 		}()
 		b.input(idle, "hello")
