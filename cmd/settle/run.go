@@ -39,7 +39,7 @@ Exit codes:
   2    wrong usage or configuration, or the session could not be opened; no
        model was asked
   3    a limit was reached (--max-steps, --max-repeats, --timeout)
-  129  ended by SIGHUP
+  129  ended by SIGHUP, or since the process that started it died
   130  interrupted by SIGINT (Ctrl-C); a second one skips the grace
   141  standard output was closed
   143  ended by SIGTERM
