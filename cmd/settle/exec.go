@@ -1,0 +1,353 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/face/exec"
+	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/redact"
+	"github.com/settle-agent/settle/internal/repo"
+)
+
+const execHelp = `Run a prompt to its end for programs that were written for "codex exec": the same
+arguments, the same lines with --json, for @openai/codex-sdk with its
+codexPathOverride.
+
+The prompt is the argument or, without one or with "-", comes from standard
+input. With --json, standard output gets a line of JSON for each thing that
+happens, and the last one is turn.completed or turn.failed, whatever happened;
+else it gets the final answer, and standard error tells what is going on.
+
+Without --sandbox and without a --permission the session is read-only: commands
+that only look, and nothing else. settle confines no processes; it judges each
+call before it runs. docs/clients.md says what each mode allows.
+
+Exit codes are those of "settle run".`
+
+const execExamples = `  settle exec --json -s workspace-write "fix the failing test"
+  settle exec resume --last "and now the documentation"
+  git diff | settle exec -m gpt-5 --output-schema schema.json "review this"`
+
+// execFlags are the flags of exec that are no settings.
+type execFlags struct {
+	exec.Flags
+	dir              string
+	json, oldJSON    bool
+	output           string
+	schema           string
+	images           []string
+	ephemeral        bool
+	take             bool
+	last, everywhere bool
+}
+
+func newExec(s *streams) *cobra.Command {
+	var f execFlags
+	cmd := &cobra.Command{
+		Use: "exec [flags] [PROMPT | - | resume ID [PROMPT] | resume --last [PROMPT]]", Short: "Run a prompt as \"codex exec\" does",
+		Long: execHelp, Example: execExamples, GroupID: standIns, Aliases: []string{"e"},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			code, err := f.run(cmd, s, args)
+			if err != nil && (f.json || f.oldJSON) {
+				refuse(s, err)
+			}
+			if err == nil && code != run.CodeCompleted {
+				return &exitError{code: code} // it has been said why
+			}
+			return err
+		},
+	}
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		err = fmt.Errorf("%w; %q explains the flags", err, cmd.CommandPath()+" --help")
+		if slices.Contains(os.Args, "--json") || slices.Contains(os.Args, "--experimental-json") {
+			refuse(s, err)
+		}
+		return err
+	})
+	settingFlags(cmd.Flags())
+	f.define(cmd.Flags())
+	return cmd
+}
+
+// refuse says on standard output what standard error says: that there is no turn.
+func refuse(s *streams, err error) {
+	var exit *exitError
+	if errors.As(err, &exit) && exit.err != nil {
+		err = exit.err
+	}
+	_, _ = s.stdout.Write(exec.Refusal(redact.Diagnostic(err.Error()))) // the exit code says it, too
+}
+
+func (f *execFlags) define(flags *pflag.FlagSet) {
+	flags.Lookup("model").Usage = "model to use, as `NAME` or PROVIDER/NAME"
+	flags.StringVarP(&f.dir, "cd", "C", ".", "work in `DIR`")
+	flags.BoolVar(&f.json, "json", false, "print a line of JSON for each thing that happens")
+	flags.BoolVar(&f.oldJSON, "experimental-json", false, "the same")
+	flags.StringVarP(&f.output, "output-last-message", "o", "", "write the final answer to `FILE` as well")
+	flags.StringVar(&f.schema, "output-schema", "", "the answer is to follow the JSON Schema in `FILE`")
+	flags.StringSliceVarP(&f.images, "image", "i", nil, "show the model the picture in `FILE`; may be repeated")
+	flags.StringArrayVarP(&f.Config, "config", "c", nil, "override `KEY=VALUE` of the other agent's configuration; may be repeated")
+	flags.StringVarP(&f.Sandbox, "sandbox", "s", "", "what calls may do, as `MODE`: read-only, workspace-write, danger-full-access")
+	flags.BoolVar(&f.FullAuto, "full-auto", false, "--sandbox workspace-write")
+	flags.BoolVar(&f.FullAuto, "approve-for-me", false, "the same")
+	flags.BoolVar(&f.Bypass, "dangerously-bypass-approvals-and-sandbox", false, "--sandbox danger-full-access")
+	flags.BoolVar(&f.Bypass, "yolo", false, "the same")
+	flags.StringArrayVar(&f.AddDirs, "add-dir", nil, "files in `DIR` may be changed as well; may be repeated")
+	flags.BoolVar(&f.OSS, "oss", false, "use a model server on this machine")
+	flags.StringVar(&f.LocalProvider, "local-provider", "", "which one, as `NAME`: ollama or lmstudio")
+	flags.BoolVar(&f.ephemeral, "ephemeral", false, "keep nothing of the session")
+	flags.BoolVar(&f.take, "take", false, "end another process that holds the session")
+	flags.BoolVar(&f.last, "last", false, "resume: the last session of the directory")
+	flags.BoolVar(&f.everywhere, "all", false, "resume --last: of any directory")
+	for _, name := range execIgnored() {
+		flags.Bool(name, false, "changes nothing here")
+	}
+	for _, name := range execUnfit() {
+		flags.Bool(name, false, "not supported, ignored with a warning")
+	}
+	for _, name := range execUnfitValues() {
+		flags.StringArray(name, nil, "not supported, ignored with a warning: `VALUE`")
+	}
+	flags.String("color", "auto", "changes nothing here: `WHEN`")
+	flags.StringP("profile", "p", "", "not supported, ignored with a warning: `NAME`")
+}
+
+// execIgnored are flags that ask for what is so in any case.
+func execIgnored() []string {
+	return []string{"skip-git-repo-check", "ignore-user-config", "ignore-rules", "strict-config"}
+}
+
+// execUnfit and execUnfitValues are flags that mean nothing here.
+func execUnfit() []string {
+	return []string{"dangerously-bypass-hook-trust", "worktree", "trust"}
+}
+
+func execUnfitValues() []string {
+	return []string{"enable", "disable", "thread-source", "cyber-access-program"}
+}
+
+// run wires a turn together. An error means that no model was asked.
+func (f *execFlags) run(cmd *cobra.Command, s *streams, args []string) (int, error) {
+	words, err := exec.Read(args, f.last, cmd.ArgsLenAtDash())
+	if err != nil {
+		return 0, err
+	}
+	dir, err := directory(f.dir)
+	if err != nil {
+		return 0, err
+	}
+	configured, err := s.settings(dir, nil, config.UseProject)
+	if err != nil {
+		return 0, err
+	}
+	wish, err := f.understand(cmd, s, configured)
+	if err != nil {
+		return 0, err
+	}
+	s = s.with(wish.Env, wish.Hidden)
+	in := s.standIn(cmd, agent.Options{Face: "exec", Permission: settle.Ask, Take: f.take})
+	defer in.release()
+	options, err := f.options(in, s, words)
+	if err != nil {
+		return 0, in.instead(err)
+	}
+	a, err := in.hosts.Agent(in.ctx, f.agent(cmd, wish, dir, configured))
+	if err != nil {
+		return 0, in.instead(err)
+	}
+	if options.Session, err = f.session(in.ctx, words, a.Config); err != nil {
+		return 0, in.instead(err)
+	}
+	options.Mask, options.Notes, options.Stops = a.Redact.Diagnostic, a.Notes, in.stops
+	if options.Host, err = settle.Open(cmd.Context(), a.Config); err != nil {
+		return 0, err
+	}
+	f.announce(s, wish, options, a)
+	return run.Turn(cmd.Context(), options), nil
+}
+
+// understand reads the flags and overrides of the other agent.
+func (f *execFlags) understand(cmd *cobra.Command, s *streams, r *config.Resolved) (*exec.Wish, error) {
+	f.Model = cmd.Flag("model").Value.String()
+	wish, err := exec.Understand(f.Flags, exec.Known{
+		Model: r.Model, Getenv: s.getenv,
+		Provider: func(name string) (string, bool) { p, ok := r.Providers[name]; return p.Model, ok },
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Concat(execUnfit(), execUnfitValues(), []string{"profile"}) {
+		if cmd.Flags().Changed(name) {
+			wish.Ignored = append(wish.Ignored, "--"+name)
+		}
+	}
+	return wish, nil
+}
+
+// with returns the streams with some variables of the environment replaced, and
+// some that commands do not see.
+func (s *streams) with(env map[string]string, hidden []string) *streams {
+	c := *s
+	c.getenv = func(name string) string {
+		if value, ok := env[name]; ok {
+			return value
+		}
+		return s.getenv(name)
+	}
+	c.environ = slices.DeleteFunc(slices.Clone(s.environ), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains(hidden, name)
+	})
+	return &c
+}
+
+// agent says how the session is to work. A sandbox mode that the client names
+// is the policy, and settle's own permission is where it names none.
+func (f *execFlags) agent(cmd *cobra.Command, wish *exec.Wish, dir string, r *config.Resolved) agent.Wish {
+	w := agent.Wish{Dir: dir, Settings: wish.Settings}
+	mode := exec.Mode(wish.Sandbox, wish.Approval, f.writable(dir, wish.Writable))
+	switch {
+	case cmd.Flags().Changed("permission"):
+		mode = agent.Mode{} // settle's own word
+	case mode.Name == "" && r.Permission == "":
+		mode = exec.Mode(exec.ReadOnly, "", nil)
+	case mode.Permission == settle.Allow:
+		w.Settings["permission"] = string(settle.Allow) // it was asked for by name
+	}
+	w.Options = func(o *agent.Options) {
+		o.Append, o.SystemFile, o.Approver = wish.Instructions, wish.SystemFile, exec.Nobody{Mode: string(settle.Ask)}
+		if f.ephemeral {
+			o.Keeping = agent.Ephemeral
+		}
+		if mode.Name == "" {
+			return
+		}
+		o.Policy, o.Approver = agent.NewPolicy(mode), exec.Nobody{Mode: mode.Name}
+		if mode.Permission == settle.Allow {
+			o.Release = string(settle.Allow)
+		}
+	}
+	return w
+}
+
+// writable are the directories beside the working directory whose files may be
+// changed.
+func (f *execFlags) writable(dir string, named []string) []string {
+	list := []string{os.TempDir()}
+	if tmp := "/tmp"; !slices.Contains(list, tmp) && filepath.IsAbs(tmp) {
+		list = append(list, tmp)
+	}
+	for _, other := range named {
+		if !filepath.IsAbs(other) {
+			other = filepath.Join(dir, other)
+		}
+		list = append(list, filepath.Clean(other))
+	}
+	return list
+}
+
+// options says what to run and how to show it.
+func (f *execFlags) options(in *standIn, s *streams, words exec.Arguments) (run.Options, error) {
+	o := run.Options{Stdout: s.stdout, Stderr: s.stderr, Exit: os.Exit, Format: run.Plain, Volume: run.Verbose}
+	switch {
+	case f.json || f.oldJSON:
+		o.Volume = run.Quiet
+		o.View = func(write func(add func([]byte) []byte)) run.View { return exec.NewView(write) }
+	case terminal(s.stdout):
+		o.Format = run.Terminal
+	}
+	if !f.ephemeral {
+		o.Resume = func(session string) string { return fmt.Sprintf("settle exec resume %s PROMPT", session) }
+	}
+	for _, path := range f.images {
+		image, err := run.Image(path)
+		if err != nil {
+			return o, err
+		}
+		o.Images = append(o.Images, image)
+	}
+	var err error
+	if o.Schema, err = readSchema(f.schema); err != nil {
+		return o, err
+	}
+	if o.Prompt, err = run.Prompt(in.ctx, words.Prompt, s.stdin, terminal(s.stdin)); err != nil {
+		return o, err
+	}
+	if f.output != "" {
+		o.Answer, err = run.AnswerFile(f.output)
+	}
+	return o, err
+}
+
+// mostSchema bounds a schema in bytes.
+const mostSchema = 1 << 20
+
+func readSchema(path string) (json.RawMessage, error) {
+	if path == "" {
+		return nil, nil
+	}
+	raw, size, err := repo.ReadFile(path, mostSchema)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the schema: %w", err)
+	}
+	var schema map[string]any
+	if err := json.Unmarshal(raw, &schema); err != nil || size > mostSchema {
+		return nil, fmt.Errorf("cannot use the schema in %q: it is no JSON object of at most %d bytes", path, mostSchema)
+	}
+	return raw, nil
+}
+
+// session returns the id of the session that goes on, or of a new one.
+func (f *execFlags) session(ctx context.Context, words exec.Arguments, c settle.Config) (string, error) {
+	if !words.Resume {
+		return settle.NewSessionID(), nil
+	}
+	if f.ephemeral {
+		return "", errors.New("an ephemeral session cannot be one that goes on")
+	}
+	dir := c.WorkDir
+	if f.everywhere {
+		dir = ""
+	}
+	return words.Find(ctx, c.Dir, dir)
+}
+
+// announce says on standard error what is in force, as the other agent does,
+// and what of it is not.
+func (f *execFlags) announce(s *streams, wish *exec.Wish, o run.Options, a *agent.Agent) {
+	if len(wish.Ignored) > 0 {
+		s.say(fmt.Errorf("warning: not supported, and ignored: %s", strings.Join(wish.Ignored, ", ")))
+	}
+	if o.View != nil {
+		return
+	}
+	approver, _ := a.Config.Approver.(exec.Nobody)
+	sandbox := approver.Mode
+	if sandbox == "" || sandbox == string(settle.Ask) {
+		sandbox = "none; permission: " + string(a.Config.Permission)
+	}
+	for _, line := range []string{
+		"settle " + version(), "--------", "workdir: " + a.Config.WorkDir, "model: " + a.Config.Model, "provider: " + a.Config.ProviderName,
+		"approval: never", "sandbox: " + sandbox, "reasoning effort: " + a.Config.Effort, "session id: " + o.Session, "--------",
+	} {
+		fmt.Fprintln(s.stderr, run.Printable(line))
+	}
+}
+
+// instead returns err, or what a stop that came before it means.
+func (in *standIn) instead(err error) error {
+	return (&signals{ctx: in.ctx}).instead(err)
+}

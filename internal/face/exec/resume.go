@@ -1,0 +1,73 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/settle-agent/settle/internal/face/sessions"
+	"github.com/settle-agent/settle/internal/journal"
+)
+
+// Arguments are what the words of the command line ask for.
+type Arguments struct {
+	// Prompt are the words of it; "-" and none stand for standard input.
+	Prompt []string
+	// Resume says that a session is to go on: the one named, or the last one.
+	Resume  bool
+	Session string
+}
+
+// Read reads the words. last says that --last was given, dash how many of them
+// came before "--", -1 if there was none: what comes after is no command.
+func Read(words []string, last bool, dash int) (Arguments, error) {
+	command := ""
+	if len(words) > 0 && dash != 0 {
+		command = words[0]
+	}
+	switch command {
+	case "resume":
+	case "fork", "review":
+		return Arguments{}, &UsageError{fmt.Sprintf("settle has no \"exec %s\"; a prompt that is one word goes behind \"--\"", command)}
+	default:
+		if last {
+			return Arguments{}, &UsageError{"--last belongs to \"exec resume\""}
+		}
+		return Arguments{Prompt: words}, one(words)
+	}
+	a := Arguments{Resume: true, Prompt: words[1:]}
+	if last {
+		return a, one(a.Prompt)
+	}
+	if len(a.Prompt) == 0 {
+		return a, &UsageError{"exec resume: name a session, or say --last"}
+	}
+	a.Session, a.Prompt = a.Prompt[0], a.Prompt[1:]
+	return a, one(a.Prompt)
+}
+
+func one(prompt []string) error {
+	if len(prompt) > 1 {
+		return &UsageError{fmt.Sprintf("the prompt is one argument, and there are %d; put it into quotes", len(prompt))}
+	}
+	return nil
+}
+
+// Find returns the session that is to go on. dir is the working directory that
+// the last one must be of; "" for any.
+func (a Arguments) Find(ctx context.Context, dataDir, dir string) (string, error) {
+	if a.Session == "" {
+		return sessions.Last(ctx, dataDir, dir)
+	}
+	for _, err := range journal.Read(ctx, dataDir, a.Session, 0) {
+		if errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		if damage := (*journal.DamageError)(nil); err != nil && !errors.As(err, &damage) { // C20: opening mends that
+			return "", fmt.Errorf("cannot go on with session %q: %w", a.Session, err)
+		}
+		return a.Session, nil
+	}
+	return "", fmt.Errorf("cannot go on with session %q: there is none", a.Session)
+}

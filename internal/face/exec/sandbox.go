@@ -1,0 +1,63 @@
+package exec
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/config"
+)
+
+// Sandbox is what calls may do, in that agent's words. settle confines no
+// processes: it judges each call before it runs, by what can be seen of it.
+type Sandbox string
+
+// The modes.
+const (
+	// ReadOnly lets run what only looks.
+	ReadOnly Sandbox = "read-only"
+	// WorkspaceWrite lets files be changed in the working directory, in the
+	// directories that were added and in those for temporary files, and
+	// commands run; a redirection to elsewhere is refused.
+	WorkspaceWrite Sandbox = "workspace-write"
+	// FullAccess lets everything run.
+	FullAccess Sandbox = "danger-full-access"
+)
+
+// untrusted is the approval policy that asks about all that is not known to be
+// harmless. There is nobody to ask: it is refused.
+const untrusted = "untrusted"
+
+// Mode returns the policy that a sandbox mode and an approval policy come to.
+// The directories are absolute.
+func Mode(s Sandbox, approval string, writable []string) agent.Mode {
+	m := agent.Mode{Name: string(s), Permission: settle.Ask, Rules: []config.Rule{allow("read", "/**")}}
+	switch {
+	case approval == untrusted:
+		m.Name = untrusted
+	case s == FullAccess:
+		m.Permission, m.Rules = settle.Allow, nil
+	case s == WorkspaceWrite:
+		m.Rules = append(m.Rules, allow("shell", ""), allow("edit", ""))
+		for _, dir := range writable {
+			m.Rules = append(m.Rules, allow("edit", filepath.ToSlash(dir)+"/**"))
+		}
+	}
+	return m
+}
+
+func allow(tool, pattern string) config.Rule {
+	return config.Rule{Tool: tool, Pattern: pattern, Decision: string(settle.Allow), Origin: config.Origin{Kind: config.Flag, Where: "--sandbox"}}
+}
+
+// Nobody denies what would have to be asked about (C16), and says to the model
+// which mode that is due to.
+type Nobody struct{ Mode string }
+
+// Approve implements [settle.Approver].
+func (n Nobody) Approve(_ context.Context, a settle.Approval) error {
+	return &settle.DeniedError{Policy: n.Mode, Message: fmt.Sprintf(
+		"%q was not allowed to run: the session is %q, and there is nobody to ask. Go on without it, or say what you would have done.", a.Tool.Name, n.Mode)}
+}

@@ -1,0 +1,87 @@
+package exec_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/face/exec"
+	"github.com/settle-agent/settle/internal/prompt"
+	"github.com/settle-agent/settle/model/script"
+	"github.com/settle-agent/settle/tool"
+)
+
+// judged returns what a mode says of calls in a directory.
+func judged(t *testing.T, m agent.Mode, dir string) func(tool, arguments string) settle.Decision {
+	t.Helper()
+	getenv := func(string) string { return "" }
+	r, err := config.Load(config.Input{Dir: dir, Getenv: getenv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := agent.New(t.Context(), agent.Options{
+		Settings: r, Dir: dir, Getenv: getenv, Policy: agent.NewPolicy(m), Approver: exec.Nobody{Mode: m.Name},
+		Keeping: agent.Ephemeral, Project: prompt.IgnoreProject, Provider: script.New(), Model: "m",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	judge, err := a.Config.Judge()
+	if err != nil {
+		t.Fatal(err)
+	}
+	readOnly := map[string]bool{"read": true, "grep": true, "glob": true, "list": true}
+	return func(name, arguments string) settle.Decision {
+		return judge.Judge(settle.Approval{Tool: tool.Spec{Name: name, ReadOnly: readOnly[name]}, Arguments: arguments}).Decision
+	}
+}
+
+// There is nobody to ask: what asks is denied.
+func TestModes(t *testing.T) {
+	root := t.TempDir()
+	dir, added, outside := filepath.Join(root, "work"), filepath.Join(root, "added"), filepath.Join(root, "outside")
+	write := func(in string) [2]string {
+		return [2]string{"write", fmt.Sprintf(`{"path":%q,"content":"x"}`, in+"/f")}
+	}
+	shell := func(command string) [2]string { return [2]string{"shell", fmt.Sprintf(`{"command":%q}`, command)} }
+	all := map[string][2]string{
+		"look": shell("git status"), "read": {"read", `{"path":"a.go"}`}, "read outside": {"read", fmt.Sprintf(`{"path":%q}`, outside+"/f")},
+		"build": shell("go build ./..."), "write": write(dir), "write added": write(added), "write outside": write(outside),
+		"write .git": {"write", `{"path":".git/config","content":"x"}`},
+		"redirect":   shell("echo x > f"), "redirect added": shell("echo x > " + added + "/f"), "redirect outside": shell("echo x > " + outside + "/f"),
+		"secret": {"read", `{"path":".env"}`},
+	}
+	looks := map[string]bool{"look": true, "read": true, "read outside": true}
+	works := map[string]bool{
+		"look": true, "read": true, "read outside": true, "build": true, "write": true, "write added": true,
+		"redirect": true, "redirect added": true,
+	}
+	everything := map[string]bool{}
+	for name := range all {
+		everything[name] = true
+	}
+	for _, tt := range []struct {
+		sandbox  exec.Sandbox
+		approval string
+		want     map[string]bool
+	}{
+		{exec.ReadOnly, "", looks},
+		{exec.WorkspaceWrite, "on-request", works},
+		{exec.FullAccess, "never", everything},
+		{exec.FullAccess, "untrusted", looks},
+		{exec.WorkspaceWrite, "untrusted", looks},
+	} {
+		judge := judged(t, exec.Mode(tt.sandbox, tt.approval, []string{added}), dir)
+		for name, call := range all {
+			if got := judge(call[0], call[1]) == "allow"; got != tt.want[name] {
+				t.Errorf("%s, %q: %s is allowed: %t, want %t", tt.sandbox, tt.approval, name, got, tt.want[name])
+			}
+		}
+	}
+	if m := exec.Mode("", "", nil); m.Name != "" {
+		t.Errorf("a client that says nothing has mode %q", m.Name)
+	}
+}

@@ -1,0 +1,158 @@
+package exec_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/settle-agent/settle/internal/face/exec"
+)
+
+// known is a settle with its built-in providers, and one of the user's own.
+func known(model string, env map[string]string) exec.Known {
+	providers := map[string]string{"openai": "gpt-default", "anthropic": "claude-default", "chat": "", "mine": "own"}
+	return exec.Known{
+		Model:    model,
+		Provider: func(name string) (string, bool) { m, ok := providers[name]; return m, ok },
+		Getenv:   func(name string) string { return env[name] },
+	}
+}
+
+func TestUnderstand(t *testing.T) {
+	key := map[string]string{"CODEX_API_KEY": "ck", "OPENAI_API_KEY": "ok", "OTHER_KEY": "other"}
+	settings := func(pairs ...string) map[string]string {
+		all := map[string]string{}
+		for n := 0; n < len(pairs); n += 2 {
+			all[pairs[n]] = pairs[n+1]
+		}
+		return all
+	}
+	hidden := []string{"CODEX_API_KEY"}
+	for _, tt := range []struct {
+		name  string
+		flags exec.Flags
+		model string // settle's own
+		env   map[string]string
+		want  exec.Wish
+	}{
+		{"nothing", exec.Flags{}, "", nil, exec.Wish{Settings: settings(), Env: settings()}},
+		{"a name alone is of openai", exec.Flags{Model: "gpt-5"}, "", nil, exec.Wish{Settings: settings("model", "openai/gpt-5"), Env: settings()}},
+		{"or of whom it says", exec.Flags{Model: "claude-x"}, "", nil, exec.Wish{Settings: settings("model", "anthropic/claude-x"), Env: settings()}},
+		{"or of the only one that could be meant", exec.Flags{Model: "qwen"}, "chat/other", nil, exec.Wish{Settings: settings("model", "chat/qwen"), Env: settings()}},
+		{"but not where openai has a key", exec.Flags{Model: "gpt-5"}, "chat/other", key, exec.Wish{Settings: settings("model", "openai/gpt-5"), Env: settings("OPENAI_API_KEY", "ck")}},
+		{"settle's own way to name it", exec.Flags{Model: "mine/a/b"}, "", nil, exec.Wish{Settings: settings("model", "mine/a/b"), Env: settings()}},
+		{"a key and no model", exec.Flags{}, "", key, exec.Wish{Settings: settings("model", "openai/gpt-default"), Env: settings("OPENAI_API_KEY", "ck")}},
+		{"a key, and a model of settle's", exec.Flags{}, "mine/x", key, exec.Wish{Settings: settings(), Env: settings("OPENAI_API_KEY", "ck")}},
+		{"an address and no model", exec.Flags{Config: []string{`openai_base_url="http://h/v1"`}}, "mine/x", nil, exec.Wish{Settings: settings("model", "openai/gpt-default"), Env: settings("OPENAI_BASE_URL", "http://h/v1")}},
+		{"an address, and a model that is configured for it", exec.Flags{Config: []string{`openai_base_url="http://h/v1"`}}, "openai/x", nil, exec.Wish{Settings: settings(), Env: settings("OPENAI_BASE_URL", "http://h/v1")}},
+		{"a provider of settle's", exec.Flags{Config: []string{`model_provider=mine`, `model="o3"`}}, "", nil, exec.Wish{Settings: settings("model", "mine/o3"), Env: settings()}},
+		{"effort", exec.Flags{Config: []string{`model_reasoning_effort="xhigh"`}}, "", nil, exec.Wish{Settings: settings("effort", "xhigh"), Env: settings()}},
+		{"more effort than there is", exec.Flags{Config: []string{`model_reasoning_effort="ultra"`}}, "", nil, exec.Wish{Settings: settings("effort", "max"), Env: settings()}},
+		{"a server of one's own", exec.Flags{OSS: true}, "", nil, exec.Wish{Settings: settings("model", "chat/gpt-oss:20b", "base_url", "http://localhost:11434/v1"), Env: settings()}},
+		{
+			"a provider of the client's",
+			exec.Flags{Model: "q/w", Config: []string{`model_provider="or"`, `model_providers.or={name="O R",base_url="https://or.example/v1",env_key="OTHER_KEY",wire_api="chat",stream_max_retries=7,request_max_retries=2,stream_idle_timeout_ms=1500,http_headers={a="b"}}`}},
+			"", key,
+			exec.Wish{
+				Settings: settings("model", "chat/q/w", "base_url", "https://or.example/v1", "retries", "7", "stall_timeout", "1.5s"),
+				Env:      settings("OPENAI_API_KEY", "ck", "SETTLE_API_KEY", "other"), Hidden: []string{"CODEX_API_KEY", "OTHER_KEY"},
+				Ignored: []string{"-c model_providers.or"},
+			},
+		},
+		{
+			"that gets no key of OpenAI's",
+			exec.Flags{Model: "m", Config: []string{`model_provider="p"`, `model_providers.p.base_url="http://localhost:1/v1"`}},
+			"", key,
+			exec.Wish{Settings: settings("model", "openai/m", "base_url", "http://localhost:1/v1"), Env: settings("OPENAI_API_KEY", "")},
+		},
+		{
+			"unless it is to",
+			exec.Flags{Model: "m", Config: []string{`model_provider="p"`, `model_providers.p={base_url="http://localhost:1/v1",requires_openai_auth=true}`}},
+			"", key,
+			exec.Wish{Settings: settings("model", "openai/m", "base_url", "http://localhost:1/v1"), Env: settings("OPENAI_API_KEY", "ck")},
+		},
+		{
+			"modes",
+			exec.Flags{Sandbox: "read-only", FullAuto: true, AddDirs: []string{"a"}, Config: []string{`sandbox_mode="danger-full-access"`, `approval_policy="untrusted"`, `sandbox_workspace_write.writable_roots=["/b"]`, `sandbox_workspace_write.network_access=true`}},
+			"", nil,
+			exec.Wish{Settings: settings(), Env: settings(), Sandbox: exec.ReadOnly, Approval: "untrusted", Writable: []string{"a", "/b"}},
+		},
+		{"automatic", exec.Flags{FullAuto: true, Config: []string{`sandbox_mode="read-only"`}}, "", nil, exec.Wish{Settings: settings(), Env: settings(), Sandbox: exec.WorkspaceWrite}},
+		{"no sandbox", exec.Flags{Bypass: true, Sandbox: "danger-full-access"}, "", nil, exec.Wish{Settings: settings(), Env: settings(), Sandbox: exec.FullAccess, Approval: "never"}},
+		{"instructions", exec.Flags{Config: []string{`developer_instructions="be brief"`, `model_instructions_file=/f`}}, "", nil, exec.Wish{Settings: settings(), Env: settings(), Instructions: "be brief", SystemFile: "/f"}},
+		{
+			"what means nothing",
+			exec.Flags{Config: []string{`features.web=true`, `mcp_servers."a.b".command="x"`, `web_search="live"`, `sandbox_workspace_write.network_access=false`, `model_verbosity=high`}},
+			"", nil,
+			exec.Wish{Settings: settings(), Env: settings(), Ignored: []string{"-c features.web", "-c mcp_servers.a.b", "-c model_verbosity", "-c sandbox_workspace_write.network_access", "-c web_search"}},
+		},
+		{"what makes no difference", exec.Flags{Config: []string{`web_search="disabled"`, `hide_agent_reasoning=true`, `sandbox_workspace_write={network_access=true}`}}, "", nil, exec.Wish{Settings: settings(), Env: settings()}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.want.Hidden == nil {
+				tt.want.Hidden = hidden
+			}
+			got, err := exec.Understand(tt.flags, known(tt.model, tt.env))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(&tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestMisunderstood(t *testing.T) {
+	for want, f := range map[string]exec.Flags{
+		"not key=value":                {Config: []string{"features"}},
+		`no provider "x"`:              {Config: []string{`model_provider="x"`}},
+		"base_url is missing":          {Model: "m", Config: []string{`model_provider="x"`, `model_providers.x.name="X"`}},
+		"without --model":              {Config: []string{`model_provider="x"`, `model_providers.x.base_url="http://h"`}},
+		`its wire_api is "grpc"`:       {Model: "m", Config: []string{`model_provider="x"`, `model_providers.x={base_url="http://h",wire_api="grpc"}`}},
+		"set NO_KEY":                   {Model: "m", Config: []string{`model_provider="x"`, `model_providers.x={base_url="http://h",env_key="NO_KEY"}`}},
+		`no sandbox mode "off"`:        {Sandbox: "off"},
+		`no approval policy "perhaps"`: {Config: []string{"approval_policy=perhaps"}},
+	} {
+		if _, err := exec.Understand(f, known("", nil)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q, got %v", want, err)
+		}
+	}
+}
+
+func TestRead(t *testing.T) {
+	for _, tt := range []struct {
+		words string
+		last  bool
+		dash  int
+		want  exec.Arguments
+		err   string
+	}{
+		{"", false, -1, exec.Arguments{}, ""},
+		{"go", false, -1, exec.Arguments{Prompt: []string{"go"}}, ""},
+		{"resume", false, 0, exec.Arguments{Prompt: []string{"resume"}}, ""},
+		{"resume id", false, -1, exec.Arguments{Resume: true, Session: "id", Prompt: []string{}}, ""},
+		{"resume id more", false, -1, exec.Arguments{Resume: true, Session: "id", Prompt: []string{"more"}}, ""},
+		{"resume more", true, -1, exec.Arguments{Resume: true, Prompt: []string{"more"}}, ""},
+		{"resume", false, -1, exec.Arguments{}, "name a session"},
+		{"resume id more words", false, -1, exec.Arguments{}, "put it into quotes"},
+		{"two words", false, -1, exec.Arguments{}, "put it into quotes"},
+		{"go", true, -1, exec.Arguments{}, "--last belongs to"},
+		{"review", false, -1, exec.Arguments{}, `no "exec review"`},
+	} {
+		got, err := exec.Read(strings.Fields(tt.words), tt.last, tt.dash)
+		if tt.err != "" {
+			if err == nil || !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("%q: want %q, got %v", tt.words, tt.err, err)
+			}
+			continue
+		}
+		if len(got.Prompt) == 0 {
+			got.Prompt, tt.want.Prompt = nil, nil
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+			t.Errorf("%q: %v (-want +got):\n%s", tt.words, err, diff)
+		}
+	}
+}
