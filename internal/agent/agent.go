@@ -19,6 +19,7 @@ import (
 	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/internal/repo"
 	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/tool/file"
 	"github.com/settle-agent/settle/tool/shell"
 )
 
@@ -43,7 +44,9 @@ type Options struct {
 	// Judge, if set, goes over what judges the calls of each session.
 	Judge func(settle.Judge) settle.Judge
 	// Offers, if set, says which of the tools models get.
-	Offers   func(tool string) bool
+	Offers func(tool string) bool
+	// Editor, if set, may have files open in the client.
+	Editor   *file.Editor
 	Approver settle.Approver
 	// Attended says that clients of the face answer what is asked.
 	Attended bool
@@ -193,6 +196,7 @@ func (o Options) bench(names []string, dataDir string) bench {
 	b := bench{
 		offered: names, env: env, withheld: withheld, dataDir: dataDir,
 		release: r.Jobs.Release, onExit: r.Jobs.OnExit, onStop: r.Jobs.OnInterrupt, ripgrep: ripgrep(o.Getenv("PATH")),
+		editor: o.Editor,
 	}
 	if o.Policy != nil || o.permission() != settle.Allow {
 		b.private = permit.Secret

@@ -19,7 +19,7 @@ const tempPattern = ".settle-*.tmp"
 type staged struct {
 	*snapshot
 	content []byte
-	temp    string
+	temp    string // "": the editor writes it
 }
 
 // stage writes content to a synced temporary file beside the file. The file
@@ -35,6 +35,9 @@ func stage(s *snapshot, content []byte, like fs.FileInfo) (*staged, error) {
 	dir := filepath.Dir(s.real)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("cannot create the directory of %q: %w", s.shown, err)
+	}
+	if s.put != nil && textual(content) {
+		return &staged{snapshot: s, content: content}, nil
 	}
 	temp, err := writeTemp(dir, like, content)
 	if err != nil {
@@ -99,6 +102,9 @@ func keepMode(f *os.File, like fs.FileInfo) error {
 func (s *staged) commit() error {
 	if err := s.unchanged(); err != nil {
 		return err
+	}
+	if s.temp == "" {
+		return s.put(s.content)
 	}
 	if err := os.Rename(s.temp, s.real); err != nil {
 		return fmt.Errorf("cannot replace %q: %w; it is as it was", s.shown, err)

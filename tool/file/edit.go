@@ -69,7 +69,7 @@ func (t editTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) 
 
 // edit changes the file at p, whose lock is held.
 func (w *Workspace) edit(ctx context.Context, p place, in editArgs) (tool.Result, error) {
-	s, err := load(ctx, p)
+	s, err := w.load(ctx, p)
 	if err != nil {
 		return tool.Result{}, err
 	}

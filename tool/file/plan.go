@@ -58,7 +58,7 @@ func (p *plan) file(ctx context.Context, path string) (*planned, error) {
 	if f := p.files[place.key]; f != nil {
 		return f, nil
 	}
-	s, err := load(ctx, place)
+	s, err := p.w.load(ctx, place)
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ func (w *Workspace) preview(ctx context.Context, dir, path string, change func(*
 	if err != nil {
 		return nil, err
 	}
-	s, err := load(ctx, p)
+	s, err := w.load(ctx, p)
 	if err != nil {
 		return nil, err
 	}

@@ -103,8 +103,14 @@ func (w *Workspace) read(ctx context.Context, p place, in readArgs) (tool.Result
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return tool.Result{}, fmt.Errorf("cannot read %q: %w", p.shown, err)
 	}
+	content := io.Reader(f)
+	if text, has, err := w.edited(ctx, p); err != nil {
+		return tool.Result{}, err
+	} else if has {
+		content = strings.NewReader(text)
+	}
 	v := newView(int(in.Offset), int(in.Limit))
-	if err := v.scan(contextReader{ctx, f}); err != nil {
+	if err := v.scan(contextReader{ctx, content}); err != nil {
 		return tool.Result{}, fmt.Errorf("cannot read %q: %w", p.shown, err)
 	}
 	if v.ended {

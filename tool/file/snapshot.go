@@ -20,6 +20,8 @@ type snapshot struct {
 	place
 	info fs.FileInfo // nil: there is no file
 	data []byte
+	// put, if set, has the editor write the file.
+	put func(content []byte) error
 }
 
 func (s *snapshot) exists() bool { return s.info != nil }

@@ -18,12 +18,15 @@ type Config struct {
 	// Masked reports whether a text contains the mask that stands for a
 	// secret; what it says yes to is not written. Nil: nothing is masked.
 	Masked func(text string) bool
+	// Editor, if set, may know text that is not saved yet.
+	Editor *Editor
 }
 
 // Workspace is what a session's file tools share: who works on which path,
 // and what the model knows of each file. It is safe for concurrent use.
 type Workspace struct {
 	masked func(text string) bool
+	editor *Editor
 	locks  locks
 
 	mu    sync.Mutex
@@ -39,7 +42,7 @@ func NewWorkspace(cfg Config) *Workspace {
 	if masked == nil {
 		masked = func(string) bool { return false }
 	}
-	return &Workspace{masked: masked, known: map[string]digest{}}
+	return &Workspace{masked: masked, editor: cfg.Editor, known: map[string]digest{}}
 }
 
 // Tools returns read, write, edit and apply_patch. Models are offered either

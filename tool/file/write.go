@@ -63,7 +63,7 @@ func (t writeTool) Run(ctx context.Context, call tool.Call) (tool.Result, error)
 
 // write replaces the file at p, whose lock is held.
 func (w *Workspace) write(ctx context.Context, p place, text string) (tool.Result, error) {
-	s, err := load(ctx, p)
+	s, err := w.load(ctx, p)
 	if err != nil {
 		return tool.Result{}, err
 	}

@@ -236,9 +236,9 @@ func (c *call) results(d event.ItemEnded) (out []object) {
 }
 
 // raw is what came of a call, for programs.
-func raw(d event.ItemEnded) object {
-	o := object{"status": d.Status}
-	if d.ExitCode != nil {
+func raw(d event.ItemEnded) any {
+	o := object{}
+	if d.ExitCode != nil && *d.ExitCode != 0 {
 		o["exit_code"] = *d.ExitCode
 	}
 	if d.OutputFile != "" {
@@ -255,6 +255,9 @@ func raw(d event.ItemEnded) object {
 	}
 	if len(d.Survivors) > 0 {
 		o["survivors"] = d.Survivors
+	}
+	if len(o) == 0 {
+		return nil
 	}
 	return o
 }

@@ -155,7 +155,7 @@ func (one *session) reach(ctx context.Context, in setup) error {
 		return err
 	}
 	wish := agent.Wish{Dir: in.Cwd, Options: func(o *agent.Options) {
-		o.Policy = one.policy
+		o.Policy, o.Editor = one.policy, one.editor()
 		if system != nil {
 			o.System = system
 		}

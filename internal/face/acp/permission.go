@@ -95,7 +95,7 @@ func (one *session) decide(ctx context.Context, sent *jsonrpc.Outgoing, approval
 	err := sent.Wait(ctx, &got)
 	if ctx.Err() != nil {
 		if errors.Is(context.Cause(ctx), errAnswered) && err != nil {
-			_ = one.server.conn.Notify(one.server.life, "$/cancel_request", object{"requestId": sent.ID}) // a client that is gone needs none
+			one.server.withdraw(sent)
 		}
 		return
 	}

@@ -1,0 +1,56 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/settle-agent/settle/internal/jsonrpc"
+	"github.com/settle-agent/settle/tool/file"
+)
+
+// editor has the session's file tools see and change files as the client has
+// them, with what is not saved yet. A client that offers only to read is not
+// asked: what it gave might differ from what would be changed on the disk.
+func (one *session) editor() *file.Editor {
+	if !one.can.FS.ReadTextFile || !one.can.FS.WriteTextFile {
+		return nil
+	}
+	return &file.Editor{Read: one.readFile, Write: one.writeFile}
+}
+
+func (one *session) readFile(ctx context.Context, path string) (string, error) {
+	var got struct {
+		Content string `json:"content"`
+	}
+	err := one.request(ctx, "fs/read_text_file", object{"sessionId": one.id, "path": path}, &got)
+	if refused := (*jsonrpc.Error)(nil); errors.As(err, &refused) && (refused.Code == codeNotFound || refused.Code == jsonrpc.CodeMethodNotFound) {
+		return "", fmt.Errorf("%w: %w", fs.ErrNotExist, err)
+	}
+	return got.Content, err
+}
+
+func (one *session) writeFile(ctx context.Context, path, text string) error {
+	return one.request(ctx, "fs/write_text_file", object{"sessionId": one.id, "path": path, "content": text}, nil)
+}
+
+// request asks the client for something, and tells it if it is not needed any
+// more.
+func (one *session) request(ctx context.Context, method string, params, result any) error {
+	sent, err := one.server.conn.Send(ctx, method, params)
+	if err != nil {
+		return err
+	}
+	err = sent.Wait(ctx, result)
+	if ctx.Err() != nil && err != nil {
+		one.server.withdraw(sent)
+	}
+	return err
+}
+
+// withdraw tells the client that the answer to a request is not needed any more.
+// https://agentclientprotocol.com/protocol/v1/cancellation
+func (s *Server) withdraw(sent *jsonrpc.Outgoing) {
+	_ = s.conn.Notify(s.life, "$/cancel_request", object{"requestId": sent.ID}) // a client that is gone needs none
+}

@@ -1,0 +1,80 @@
+package file
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+)
+
+// Editor is a program that may have files of the session's directory open, with
+// text that is not saved yet. It is asked for their text and given the new one;
+// what it does not have, with an error that is [fs.ErrNotExist], is read from and
+// written to the disk, as all other files are.
+//
+// What an Editor is given it writes itself: then the promises of this package
+// about atomic writes and file modes are the editor's.
+type Editor struct {
+	Read  func(ctx context.Context, path string) (text string, err error)
+	Write func(ctx context.Context, path, text string) error
+}
+
+// covers reports whether the editor is asked about a file.
+func (w *Workspace) covers(p place) bool {
+	return w.editor != nil && !strings.HasPrefix(p.shown, "..") && !filepath.IsAbs(p.shown)
+}
+
+// edited returns the text that the editor has of a file, if it has the file.
+func (w *Workspace) edited(ctx context.Context, p place) (text string, has bool, err error) {
+	if !w.covers(p) {
+		return "", false, nil
+	}
+	text, err = w.editor.Read(ctx, p.named)
+	switch {
+	case ctx.Err() != nil:
+		return "", false, context.Cause(ctx)
+	case errors.Is(err, fs.ErrNotExist):
+		return "", false, nil
+	case err != nil:
+		return "", false, fmt.Errorf("the editor did not give the text of %q: %w", p.shown, err)
+	}
+	return text, true, nil
+}
+
+// load reads the file at p, which need not exist: as the editor has it, or as
+// it is on the disk.
+func (w *Workspace) load(ctx context.Context, p place) (*snapshot, error) {
+	s, err := load(ctx, p)
+	if err != nil || !w.covers(p) || !textual(s.data) {
+		return s, err
+	}
+	if s.exists() {
+		text, has, err := w.edited(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		if !has {
+			return s, nil
+		}
+		if len(text) > maxEditBytes {
+			return nil, fmt.Errorf("%q has more than the %s that this tool can change in the editor", p.shown, byteCount(maxEditBytes))
+		}
+		s.data = []byte(text)
+	}
+	s.put = func(content []byte) error {
+		if err := w.editor.Write(ctx, p.named, string(content)); err != nil {
+			return fmt.Errorf("the editor did not write %q: %w", p.shown, err)
+		}
+		return nil
+	}
+	return s, nil
+}
+
+// textual reports whether an editor could have the content.
+func textual(content []byte) bool {
+	return utf8.Valid(content) && bytes.IndexByte(content, 0) < 0
+}
