@@ -61,6 +61,7 @@ type bench struct {
 	onExit   string
 	onStop   string // what an interrupt does to jobs
 	ripgrep  string
+	editor   *file.Editor           // nil if there is none
 	private  func(path string) bool // files whose lines are not to be come across
 }
 
@@ -74,7 +75,7 @@ func (b bench) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
 	})
 	all := slices.Concat(
 		jobs.Tools(),
-		file.NewWorkspace(file.Config{Masked: info.Masked}).Tools(),
+		file.NewWorkspace(file.Config{Masked: info.Masked, Editor: b.editor}).Tools(),
 		search.Tools(search.Config{Ripgrep: b.ripgrep, Private: b.private, Runner: runner{env: b.env, marker: marker, lock: info.Lock}}),
 	)
 	set, err := tool.NewSet(all...)
