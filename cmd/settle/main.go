@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/settle-agent/settle/internal/face/run"
 	"github.com/settle-agent/settle/internal/proc"
@@ -22,7 +24,7 @@ func main() {
 // execute runs the command line and returns its exit code.
 func execute(s *streams) int {
 	root := newRoot(s)
-	root.SetArgs(os.Args[1:])
+	root.SetArgs(arguments(os.Args))
 	root.SetIn(s.stdin)
 	root.SetOut(s.stdout)
 	root.SetErr(s.stderr)
@@ -39,6 +41,15 @@ func execute(s *streams) int {
 	}
 	s.say(err)
 	return run.CodeUsage
+}
+
+// arguments returns the command line: a link that is named claude is settle
+// claude. Wardens have a name of their own, and never come here.
+func arguments(argv []string) []string {
+	if name := strings.TrimSuffix(filepath.Base(argv[0]), ".exe"); name == "claude" {
+		return append([]string{name}, argv[1:]...)
+	}
+	return argv[1:]
 }
 
 // exitError ends a command with a code; err, if set, is still to be said.

@@ -1,0 +1,215 @@
+//go:build clients && linux
+
+package clients
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/settle-agent/settle/settletest"
+)
+
+// said is a message as the client's user gets it, or a line of claude.mjs.
+type said struct {
+	Type       string          `json:"type"`
+	Subtype    string          `json:"subtype"`
+	Session    string          `json:"session_id"`
+	UUID       string          `json:"uuid"`
+	IsError    bool            `json:"is_error"`
+	Result     string          `json:"result"`
+	Structured json.RawMessage `json:"structured_output"`
+	Errors     []string        `json:"errors"`
+	Turns      int             `json:"num_turns"`
+	Duration   int             `json:"duration_ms"`
+	UserUUID   string          `json:"user_message_uuid"`
+	Terminal   string          `json:"terminal_reason"`
+	Denials    []struct {
+		Tool  string         `json:"tool_name"`
+		Call  string         `json:"tool_use_id"`
+		Input map[string]any `json:"tool_input"`
+	} `json:"permission_denials"`
+	Usage struct {
+		Input  int `json:"input_tokens"`
+		Output int `json:"output_tokens"`
+	} `json:"usage"`
+	Message json.RawMessage `json:"message"`
+	Error   string          `json:"error"`
+	Attempt int             `json:"attempt"`
+
+	// of system/init
+	Model   string                          `json:"model"`
+	Mode    string                          `json:"permissionMode"`
+	Tools   []string                        `json:"tools"`
+	Dir     string                          `json:"cwd"`
+	Servers []struct{ Name, Status string } `json:"mcp_servers"`
+	Content json.RawMessage                 `json:"content"`
+
+	// of stream_event
+	Event struct {
+		Type  string `json:"type"`
+		Delta struct {
+			Type, Text string
+			Partial    string `json:"partial_json"`
+		} `json:"delta"`
+	} `json:"event"`
+
+	// of claude.mjs
+	Name        string         `json:"name"`
+	Kind        string         `json:"kind"`
+	Input       map[string]any `json:"input"`
+	Call        string         `json:"call"`
+	Suggestions []any          `json:"suggestions"`
+	Response    struct {
+		Queued    []string `json:"still_queued"`
+		Cancelled []string `json:"cancelled"`
+	} `json:"response"`
+	OK    bool            `json:"ok"`
+	Value json.RawMessage `json:"value"`
+	MS    int             `json:"ms"`
+	Took  int             `json:"took"`
+}
+
+// part is a block of a message.
+type part struct {
+	Type    string         `json:"type"`
+	Text    string         `json:"text"`
+	ID      string         `json:"id"`
+	Name    string         `json:"name"`
+	Input   map[string]any `json:"input"`
+	Call    string         `json:"tool_use_id"`
+	Content string         `json:"content"`
+	IsError bool           `json:"is_error"`
+}
+
+func (s said) parts(t *testing.T) []part {
+	t.Helper()
+	var m struct{ Content []part }
+	if err := json.Unmarshal(s.Message, &m); err != nil {
+		t.Fatalf("%s: %v", s.Message, err)
+	}
+	return m.Content
+}
+
+// sdk is a run of claude.mjs.
+type sdk struct {
+	result
+	all []said
+	dir string
+}
+
+// agentSDK prepares what is to be done with the SDK, against a model.
+func agentSDK(t *testing.T, srv *settletest.Server, what, options string, env ...string) client {
+	t.Helper()
+	c := node(t, "claude.mjs", what, options)
+	c.env = home(t, append([]string{
+		"CLAUDE=" + settle(t), "ANTHROPIC_BASE_URL=" + srv.Anthropic(), "ANTHROPIC_API_KEY=sk-ant-0123456789abcdef0123",
+	}, env...)...)
+	return c
+}
+
+// talk runs it.
+func (c client) talk(t *testing.T) sdk {
+	t.Helper()
+	r := sdk{result: c.run(t), dir: c.dir}
+	for line := range strings.Lines(r.stdout) {
+		var s said
+		if err := json.Unmarshal([]byte(line), &s); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		r.all = append(r.all, s)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("stdout:\n%s\nstderr:\n%s", r.stdout, r.stderr)
+		}
+	})
+	return r
+}
+
+// of returns the messages of a type, or of a type and subtype: "system/init".
+func (s sdk) of(kind string) (out []said) {
+	kind, subtype, _ := strings.Cut(kind, "/")
+	for _, m := range s.all {
+		if m.Type == kind && (subtype == "" || m.Subtype == subtype) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// results checks how the turns ended: "success", or the subtype of the error.
+func (s sdk) results(t *testing.T, want ...string) []said {
+	t.Helper()
+	var got []string
+	for _, r := range s.of("result") {
+		got = append(got, r.Subtype)
+		if r.IsError != (r.Subtype != "success") {
+			t.Errorf("%s has is_error %t", r.Subtype, r.IsError)
+		}
+	}
+	if strings.Join(got, " ") != strings.Join(want, " ") {
+		t.Fatalf("results %q, want %q", got, want)
+	}
+	return s.of("result")
+}
+
+// text is what the model said, and outputs what its calls came to.
+func (s sdk) parts(t *testing.T, kind, block string) (out []part) {
+	t.Helper()
+	for _, m := range s.of(kind) {
+		for _, p := range m.parts(t) {
+			if p.Type == block {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// write is a call that asks, and makes a file.
+func write(name string) settletest.Item {
+	return settletest.Call("shell", `{"command":"echo it > `+name+`; cat `+name+`; true && touch `+name+`.too"}`)
+}
+
+// stubborn is a call that ignores what asks it to end, and says that it runs.
+func stubborn() settletest.Item {
+	return settletest.Call("shell", `{"command":"trap '' TERM INT HUP; echo begun; touch running; sleep 1000"}`)
+}
+
+const bypass = `{"permissionMode":"bypassPermissions","allowDangerouslySkipPermissions":true}`
+
+func TestClaudeQuery(t *testing.T) {
+	srv := settletest.NewServer(t, settletest.Script(
+		settletest.Reply(settletest.Think("I look."), settletest.Text("Let me look."), write("a")), settletest.Say("Done."),
+	))
+	s := agentSDK(t, srv, "query", bypass).talk(t)
+	r := s.results(t, "success")[0]
+	if r.Result != "Done." || r.Turns != 2 || r.Usage.Output == 0 || r.Terminal != "completed" || len(r.Denials) != 0 {
+		t.Errorf("result %+v", r)
+	}
+	start := s.of("system/init")
+	if len(start) != 1 || start[0].Dir != s.dir || start[0].Mode != "bypassPermissions" || start[0].Model != "claude-opus-5-5" || start[0].Session != r.Session {
+		t.Errorf("init %+v", start)
+	}
+	use, got := s.parts(t, "assistant", "tool_use"), s.parts(t, "user", "tool_result")
+	if len(use) != 1 || use[0].Name != "Bash" || use[0].Input["command"] == nil {
+		t.Errorf("calls %+v", use)
+	}
+	if len(got) != 1 || got[0].Call != use[0].ID || got[0].IsError || got[0].Content != "it\n" {
+		t.Errorf("results of calls %+v", got)
+	}
+	if texts := s.parts(t, "assistant", "text"); len(texts) != 2 || texts[0].Text != "Let me look." {
+		t.Errorf("texts %+v", texts)
+	}
+	if s.code != 0 || len(s.of("end")) != 1 || !exists(filepath.Join(s.dir, "a.too")) {
+		t.Errorf("ended with %d, %+v", s.code, s.all[len(s.all)-1])
+	}
+}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/face/claude"
+	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/prompt"
+	"github.com/settle-agent/settle/internal/redact"
+)
+
+const claudeHelp = `Stand in for Claude Code where a program drives it: the Claude Agent SDK, or a
+script that calls "claude -p". It takes the arguments that those give, and
+speaks their JSON on standard input and output.
+
+A link to settle that is named claude does the same without the word claude.
+
+With --input-format stream-json it serves until standard input ends and all
+prompts are answered; each prompt gets a result of its own. Without, it answers
+one prompt. What settle does not have, such as MCP servers, is named in a
+warning on standard error. docs/clients.md has the details.
+
+Exit codes are those of the last turn, as of "settle run".`
+
+const claudeExamples = `  settle claude -p "what does this project do?"
+  settle claude -p --output-format json "fix the failing test" --permission-mode acceptEdits
+  ln -s "$(command -v settle)" ~/bin/claude`
+
+// claudeFlags are the flags of claude that are no settings.
+type claudeFlags struct {
+	claude.Options
+	dir                       string
+	input, output             string
+	print, version            bool
+	bypass                    bool
+	prompter                  string
+	allowed, disallowed, dirs []string
+	servers                   []string
+	tools, model, settings    string
+	system, systemFile        string
+	appendText, appendFile    string
+	sources, thinking         string
+}
+
+func newClaude(s *streams) *cobra.Command {
+	var f claudeFlags
+	cmd := &cobra.Command{
+		Use: "claude [flags] [PROMPT]", Short: "Stand in for Claude Code, for programs that use the Claude Agent SDK",
+		Long: claudeHelp, Example: claudeExamples, GroupID: standIns,
+		DisableFlagParsing: true, // Claude's flags are not quite ours
+	}
+	f.define(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		flags := cmd.Flags()
+		normal, warnings := claude.Arguments(flags, args)
+		if err := flags.Parse(normal); err != nil {
+			if errors.Is(err, pflag.ErrHelp) {
+				return cmd.Help()
+			}
+			return fmt.Errorf("%w; %q explains the flags", err, cmd.CommandPath()+" --help")
+		}
+		f.Warnings = warnings
+		if f.version {
+			_, err := fmt.Fprintf(s.stdout, "%s-settle (settle %s, in the place of Claude Code)\n", claude.Imitated, version())
+			return err
+		}
+		code, err := f.serve(cmd, s, flags.Args())
+		if err == nil && code != run.CodeCompleted {
+			return &exitError{code: code} // it has been said why
+		}
+		return err
+	}
+	return cmd
+}
+
+func (f *claudeFlags) define(flags *pflag.FlagSet) {
+	settingFlags(flags)
+	flags.Lookup("model").Usage = "model to use: a name of Claude's, or `PROVIDER/NAME`"
+	flags.Lookup("tools").Usage = "tools to offer, by Claude's `NAMES`: Bash,Read; \"\": none"
+	flags.BoolVarP(&f.print, "print", "p", false, "answer one prompt and exit")
+	flags.StringVar(&f.input, "input-format", "text", "what comes on standard input, as `FORMAT`: text or stream-json")
+	flags.StringVar(&f.output, "output-format", "text", "what goes to standard output, as `FORMAT`: text, json or stream-json")
+	flags.BoolVar(&f.Partial, "include-partial-messages", false, "send deltas as well")
+	flags.BoolVar(&f.Replay, "replay-user-messages", false, "say prompts back when they are accepted")
+	flags.StringVar(&f.Mode, "permission-mode", "", "what may run, as `MODE`: default, acceptEdits, plan, bypassPermissions or dontAsk")
+	flags.BoolVar(&f.bypass, "dangerously-skip-permissions", false, "let everything run")
+	flags.BoolVar(&f.MayBypass, "allow-dangerously-skip-permissions", false, "the client may choose bypassPermissions later")
+	flags.StringVar(&f.prompter, "permission-prompt-tool", "", "who is asked, as `NAME`: stdio is the client")
+	flags.StringSliceVar(&f.allowed, "allowed-tools", nil, "tools that may run, as `RULES`: Read, \"Bash(git log:*)\"")
+	flags.StringSliceVar(&f.disallowed, "disallowed-tools", nil, "tools that may not run, as `RULES`")
+	flags.StringSliceVar(&f.dirs, "add-dir", nil, "the model may read in `DIR` as well")
+	flags.StringArrayVar(&f.servers, "mcp-config", nil, "MCP servers, as `JSON` or a file: named as failed")
+	flags.StringVar(&f.MaxTurns, "max-turns", "", "as --max-steps: end a turn after `N` responses of the model")
+	flags.StringVar(&f.system, "system-prompt", "", "use `TEXT` as the system prompt")
+	flags.StringVar(&f.appendText, "append-system-prompt", "", "add `TEXT` to the system prompt")
+	flags.StringVar(&f.systemFile, "system-prompt-file", "", "use the text of `FILE` as the system prompt")
+	flags.StringVar(&f.appendFile, "append-system-prompt-file", "", "add the text of `FILE` to the system prompt")
+	flags.StringVarP(&f.Resume, "resume", "r", "", "go on with the session `ID`")
+	flags.BoolVarP(&f.Continue, "continue", "c", false, "go on with the last session of the directory")
+	flags.BoolVar(&f.Fork, "fork-session", false, "with --resume: in a copy of the session")
+	flags.StringVar(&f.SessionID, "session-id", "", "begin a session with this `UUID`")
+	flags.BoolVar(&f.Ephemeral, "no-session-persistence", false, "keep nothing of the session")
+	flags.StringVar(&f.Schema, "json-schema", "", "ask for an answer that follows the `SCHEMA`")
+	flags.StringVar(&f.settings, "settings", "", "take permissions and the model of Claude's settings, as `JSON` or a file")
+	flags.StringVar(&f.sources, "setting-sources", "project", "without project, as `NAMES`, the project's own configuration is left out")
+	flags.StringVar(&f.thinking, "thinking", "", "adaptive, or disabled, as `HOW`")
+	flags.StringVarP(&f.dir, "cwd", "C", ".", "work in `DIR`")
+	flags.BoolVarP(&f.version, "version", "v", false, "print the version and exit")
+}
+
+// serve wires a client to settle. An error means that no model was asked.
+func (f *claudeFlags) serve(cmd *cobra.Command, s *streams, args []string) (int, error) {
+	dir, err := directory(f.dir)
+	if err != nil {
+		return 0, err
+	}
+	if err := f.options(cmd.Flags(), dir); err != nil {
+		return 0, err
+	}
+	o := agent.Options{Face: "claude", Permission: settle.Ask, SystemFile: f.systemFile, AppendFile: f.appendFile}
+	if !slices.Contains(strings.Split(f.sources, ","), "project") {
+		o.Project = prompt.IgnoreProject
+	}
+	in := s.standIn(cmd, o)
+	defer in.release()
+	if f.Input != claude.StreamJSON {
+		if f.Prompt, err = run.Prompt(in.ctx, args, s.stdin, terminal(s.stdin)); err != nil {
+			return 0, (&signals{ctx: in.ctx}).instead(usage(cmd, err))
+		}
+	}
+	return claude.Serve(in.ctx, claude.Config{
+		Options: f.Options, Hosts: in.hosts, Dir: dir, Stdin: s.stdin, Stdout: s.stdout, Stderr: s.stderr, Stops: in.stops,
+		States:  s.getenv("CLAUDE_CODE_SDK_READS_SESSION_STATE") == "1" && f.Output == claude.StreamJSON,
+		Version: version(), Mask: redact.Diagnostic, Exit: os.Exit,
+	}), nil
+}
+
+// options are the flags in the face's terms.
+func (f *claudeFlags) options(flags *pflag.FlagSet, dir string) error {
+	f.Input, f.Output = claude.Format(f.input), claude.Format(f.output)
+	formats := []claude.Format{claude.Text, claude.JSON, claude.StreamJSON}
+	switch {
+	case f.Input != claude.Text && f.Input != claude.StreamJSON:
+		return fmt.Errorf("--input-format %s: text and stream-json are known", f.input)
+	case !slices.Contains(formats, f.Output):
+		return fmt.Errorf("--output-format %s: text, json and stream-json are known", f.output)
+	case f.Input == claude.StreamJSON && f.Output != claude.StreamJSON:
+		return errors.New("--input-format stream-json requires --output-format stream-json")
+	case f.Fork && f.Resume == "" && !f.Continue:
+		return errors.New("--fork-session needs --resume or --continue")
+	}
+	// These are flags of settings, too, with other values.
+	if tools := flags.Lookup("tools"); tools.Changed {
+		tools.Changed = false
+		if text := tools.Value.String(); text != "default" {
+			f.Tools = strings.Split(text, ",")
+		}
+	}
+	model := flags.Lookup("model")
+	f.Model, model.Changed = model.Value.String(), false
+	if f.bypass {
+		f.Mode, f.MayBypass = "bypassPermissions", true
+	}
+	if f.thinking == "disabled" && !flags.Changed("effort") {
+		f.Effort = "none"
+	}
+	if flags.Changed("system-prompt") {
+		f.System = &f.system
+	}
+	f.Append = f.appendText
+	f.Allowed, f.Disallowed = []string{strings.Join(f.allowed, ",")}, []string{strings.Join(f.disallowed, ",")}
+	for _, one := range f.dirs {
+		if !filepath.IsAbs(one) {
+			one = filepath.Join(dir, one)
+		}
+		f.AddDirs = append(f.AddDirs, one)
+	}
+	for _, one := range f.servers {
+		f.Servers = append(f.Servers, claude.Servers(one)...)
+	}
+	if len(f.Servers) > 0 {
+		f.Warnings = append(f.Warnings, "MCP servers are left out, since settle has no MCP client: "+strings.Join(f.Servers, ", "))
+	}
+	if f.Asks = f.prompter == "stdio"; !f.Asks && f.prompter != "" {
+		f.Warnings = append(f.Warnings, fmt.Sprintf("--permission-prompt-tool %s has no effect: settle asks nobody but stdio, the client", f.prompter))
+	}
+	if f.settings != "" {
+		return f.Take(f.settings)
+	}
+	return nil
+}

@@ -1,0 +1,325 @@
+package claude
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+)
+
+// answer is a control_response.
+type answer struct {
+	Type     string     `json:"type"`
+	Response answerBody `json:"response"`
+}
+
+type answerBody struct {
+	Subtype   string `json:"subtype"`
+	RequestID string `json:"request_id"`
+	Response  any    `json:"response,omitempty"`
+	Error     string `json:"error,omitempty"`
+	Code      string `json:"error_code,omitempty"`
+}
+
+func (d *driver) reply(id string, response any) {
+	if response == nil {
+		response = map[string]any{}
+	}
+	d.out.send(answer{"control_response", answerBody{Subtype: "success", RequestID: id, Response: response}})
+}
+
+func (d *driver) fail(id, code string, err error) {
+	d.out.send(answer{"control_response", answerBody{Subtype: "error", RequestID: id, Error: d.mask(err.Error()), Code: code}})
+}
+
+// done answers a request that has no more to say than that it was done.
+func (d *driver) done(id string, err error) {
+	if err != nil {
+		d.fail(id, "", err)
+		return
+	}
+	d.reply(id, nil)
+}
+
+// controlRequest has what the requests that settle knows are about.
+type controlRequest struct {
+	Subtype      string          `json:"subtype"`
+	Mode         string          `json:"mode"`
+	Model        string          `json:"model"`
+	CancelQueued bool            `json:"cancel_queued"`
+	Message      string          `json:"message_uuid"`
+	Task         string          `json:"task_id"`
+	Settings     json.RawMessage `json:"settings"`
+	Servers      map[string]any  `json:"servers"`
+}
+
+// control answers a request of the client's.
+func (d *driver) control(id string, raw json.RawMessage) {
+	var r controlRequest
+	if err := json.Unmarshal(raw, &r); err != nil {
+		d.fail(id, "invalid_request", fmt.Errorf("cannot understand the request: %w", err))
+		return
+	}
+	switch r.Subtype {
+	case "initialize":
+		d.initialize(id, raw)
+	case "interrupt":
+		d.interrupt(id, r.CancelQueued)
+	case "set_permission_mode":
+		d.setMode(id, r.Mode)
+	case "set_model":
+		d.done(id, d.setModel(r.Model))
+	case "cancel_async_message":
+		d.cancelMessage(id, r.Message)
+	case "stop_task":
+		d.stopTask(id, r.Task)
+	case "apply_flag_settings":
+		d.applySettings(id, r.Settings)
+	case "mcp_status":
+		d.reply(id, map[string]any{"mcpServers": serverStates(d.Servers)})
+	case "mcp_set_servers":
+		errs := map[string]string{}
+		for _, name := range names(r.Servers) {
+			errs[name] = "settle has no MCP client"
+		}
+		d.reply(id, map[string]any{"added": []string{}, "removed": []string{}, "errors": errs})
+	case "get_binary_version":
+		d.reply(id, map[string]any{"version": Imitated + "-settle"})
+	case "list_models":
+		d.reply(id, map[string]any{"models": d.models()})
+	case "rewind_files":
+		d.reply(id, map[string]any{"canRewind": false, "error": "settle keeps no copies of files"})
+	case "set_has_subscribers", "mcp_message":
+		d.reply(id, nil)
+	default:
+		d.fail(id, "unsupported_request", fmt.Errorf("settle does not have the control request %q", r.Subtype))
+	}
+}
+
+// initializeRequest is what the client says about itself.
+type initializeRequest struct {
+	Hooks      map[string][]matcher       `json:"hooks"`
+	SDKServers []string                   `json:"sdkMcpServers"`
+	Servers    map[string]json.RawMessage `json:"mcpServers"`
+	Schema     json.RawMessage            `json:"jsonSchema"`
+	System     []string                   `json:"systemPrompt"`
+	Append     string                     `json:"appendSystemPrompt"`
+	Agents     map[string]json.RawMessage `json:"agents"`
+	Settings   json.RawMessage            `json:"settings"`
+	Disallowed []string                   `json:"disallowedTools"`
+	Managed    json.RawMessage            `json:"managedSettings"`
+	Plugins    []json.RawMessage          `json:"plugins"`
+	Title      string                     `json:"title"`
+}
+
+// systemBoundary is what the SDK puts between the parts of a system prompt.
+const systemBoundary = "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__"
+
+// initialize takes what the client says about itself, and opens the session. A
+// second one changes only the hooks.
+func (d *driver) initialize(id string, raw json.RawMessage) {
+	var r initializeRequest
+	if err := json.Unmarshal(raw, &r); err != nil {
+		d.fail(id, "invalid_request", fmt.Errorf("cannot understand the request: %w", err))
+		return
+	}
+	for _, unused := range d.hooks.set(r.Hooks) {
+		d.warn(fmt.Sprintf("hooks for %s are not called: settle has PreToolUse, PostToolUse and PostToolUseFailure", unused))
+	}
+	out := map[string]any{
+		"commands": []any{}, "agents": []any{}, "output_style": "default", "available_output_styles": []string{"default"},
+		"account": map[string]any{}, "claude_code_version": Imitated + "-settle", "hook_on_failure_supported": true,
+	}
+	if r.Hooks != nil {
+		out["hooks_applied"] = true
+	}
+	if r.Servers != nil {
+		out["mcp_servers_applied"] = false
+	}
+	if d.session == nil {
+		if err := d.introduced(r, out); err != nil {
+			d.fail(id, "", err)
+			return
+		}
+	}
+	if err := d.open(); err != nil {
+		d.fail(id, "", err)
+		return
+	}
+	out["models"] = d.models()
+	d.reply(id, out)
+}
+
+// introduced takes over what makes the agent.
+func (d *driver) introduced(r initializeRequest, out map[string]any) error {
+	if len(r.Schema) > 0 && string(r.Schema) != "null" {
+		d.Schema = string(r.Schema)
+	}
+	if system := slices.DeleteFunc(r.System, func(part string) bool { return part == "" || part == systemBoundary }); len(system) > 0 {
+		text := strings.Join(system, "\n\n")
+		d.System = &text
+	}
+	d.Append = strings.TrimSpace(d.Append + "\n\n" + r.Append)
+	d.Servers = append(append(d.Servers, r.SDKServers...), names(r.Servers)...)
+	if len(d.Servers) > 0 {
+		d.warn("MCP servers are left out, since settle has no MCP client: " + strings.Join(d.Servers, ", "))
+	}
+	if len(r.Agents) > 0 {
+		d.warn("agents are left out, since settle has none: " + strings.Join(names(r.Agents), ", "))
+	}
+	if len(r.Plugins) > 0 {
+		d.warn("plugins are left out, since settle has none")
+		out["plugins_applied"] = false
+	}
+	if len(r.Disallowed) > 0 {
+		d.Disallowed = append(d.Disallowed, r.Disallowed...)
+		out["disallowed_tools_applied"] = true
+	}
+	if len(r.Settings) > 0 {
+		if err := d.Take(string(r.Settings)); err != nil {
+			return err
+		}
+		out["settings_applied"] = true
+	}
+	return nil
+}
+
+// models are those that the client is told of: the one that is in use.
+func (d *driver) models() []map[string]any {
+	name := d.Model
+	if d.session != nil {
+		name = d.session.Agent.Config.Model
+	}
+	return []map[string]any{{"value": "default", "resolvedModel": name, "displayName": name, "description": "the model that settle is configured with"}}
+}
+
+// interrupt ends the turn that runs, or is about to, and answers when its result
+// is told (C10). What the client sends later is not covered.
+func (d *driver) interrupt(id string, cancelQueued bool) {
+	if d.session == nil {
+		d.reply(id, map[string]any{"still_queued": []string{}})
+		return
+	}
+	target := ""
+	d.session.View(func(s event.State) {
+		if t := s.Running(); t != nil && len(t.Inputs) > 0 {
+			target = t.Inputs[len(t.Inputs)-1].ID
+			return
+		}
+		for _, i := range s.Waiting {
+			if !i.Held {
+				target = i.ID
+				return
+			}
+		}
+	})
+	queued, cancelled := []string{}, []string{}
+	for _, o := range d.waiting() {
+		switch {
+		case o.input == target:
+		case cancelQueued && d.drop(o.input):
+			cancelled = append(cancelled, o.uuid)
+		default:
+			queued = append(queued, o.uuid)
+		}
+	}
+	receipt := map[string]any{"still_queued": queued}
+	if cancelQueued {
+		receipt["cancelled"] = cancelled
+	}
+	if target == "" {
+		d.reply(id, receipt)
+		return
+	}
+	go func() { // ends with the turn
+		o, err := d.session.InterruptInput(context.WithoutCancel(d.ctx), by, target)
+		d.post(func() {
+			if err != nil {
+				d.fail(id, "", err)
+				return
+			}
+			if o.Cause != nil {
+				receipt["outcome"], receipt["reason"] = o.Cause.Outcome, o.Cause.Reason
+			}
+			d.after(o.Turn, func() { d.reply(id, receipt) })
+		})
+	}()
+}
+
+// drop takes a prompt back that waits; it gets no result.
+func (d *driver) drop(input string) bool {
+	dropped, err := d.session.Drop(input, by)
+	if err != nil || !dropped {
+		return false
+	}
+	d.owed = slices.DeleteFunc(d.owed, func(o owed) bool { return o.input == input })
+	return true
+}
+
+func (d *driver) cancelMessage(id, message string) {
+	for _, o := range d.owed {
+		if o.uuid == message {
+			d.reply(id, map[string]any{"cancelled": d.drop(o.input)})
+			return
+		}
+	}
+	d.reply(id, map[string]any{"cancelled": false})
+}
+
+func (d *driver) setMode(id, mode string) {
+	if mode == modeBypass && !d.MayBypass && d.Mode != modeBypass {
+		d.fail(id, "", errors.New("cannot set permission mode to bypassPermissions because the session was not launched with --dangerously-skip-permissions"))
+		return
+	}
+	err := d.policy.set(mode)
+	if err == nil && d.session == nil {
+		d.Mode = mode // it will be opened with it
+	}
+	d.done(id, err)
+}
+
+// stopTask ends a job.
+func (d *driver) stopTask(id, task string) {
+	if d.session == nil {
+		d.fail(id, "", &settle.NoJobError{Job: task})
+		return
+	}
+	go func() { // ends when the job has, which is bounded
+		err := d.session.KillJob(context.WithoutCancel(d.ctx), task)
+		d.post(func() { d.done(id, err) })
+	}()
+}
+
+// applySettings changes what can be changed while the session runs.
+func (d *driver) applySettings(id string, raw json.RawMessage) {
+	if d.session == nil {
+		d.done(id, d.Take(string(raw)))
+		return
+	}
+	var o Options
+	if err := o.settings(raw); err != nil {
+		d.fail(id, "", err)
+		return
+	}
+	for _, warning := range o.Warnings {
+		d.warn(warning)
+	}
+	d.policy.add(rulesFor("allow", specs(o.Allowed...)).rules...)
+	d.policy.add(rulesFor("deny", specs(o.Disallowed...)).rules...)
+	if o.Model != "" {
+		if err := d.setModel(o.Model); err != nil {
+			d.fail(id, "", err)
+			return
+		}
+	}
+	if o.Mode != "" {
+		d.setMode(id, o.Mode)
+		return
+	}
+	d.reply(id, nil)
+}

@@ -1,0 +1,450 @@
+package claude
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/scope"
+)
+
+const (
+	// closeTimeout bounds the end of the session; what is left then is named,
+	// and ended by those who have custody of it.
+	closeTimeout = 1000 * time.Millisecond
+	// exitTimeout is from the first stop to the process's end, whatever is in
+	// the way.
+	exitTimeout = 1400 * time.Millisecond
+	// patience is how long a client may leave standard output unread before
+	// the rest is given up, shortPatience once somebody asked for the end.
+	patience      = 10 * time.Second
+	shortPatience = 200 * time.Millisecond
+)
+
+// by is who asks for what the client asks for.
+const by = "client"
+
+// Config is what a client is served with.
+type Config struct {
+	Options
+	Hosts *agent.Hosts
+	// Dir is the working directory, absolute.
+	Dir            string
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	// Stops bring signals, and that the client is gone.
+	Stops <-chan run.Stop
+	// States says that the client closes standard input when it is told that
+	// the session is idle.
+	States bool
+	// Version is settle's.
+	Version string
+	// Mask masks secrets in what is said on standard error.
+	Mask func(string) string
+	// Exit ends the process where the way out is blocked.
+	Exit func(code int)
+}
+
+// owed is a prompt that has no result yet.
+type owed struct{ input, uuid string }
+
+// driver serves one client. All that it has belongs to the goroutine that runs
+// loop; others have it do things with post.
+type driver struct {
+	Config
+	ctx      context.Context //nolint:containedctx // it is the client's, and ends with the first stop
+	out, err *lines
+	mail     chan func()
+	gone     chan struct{} // closed when loop has ended
+
+	id      string // of the session
+	session *agent.Opened
+	failure error // why there is none
+	policy  policy
+	tools   []string // that the model gets, by Claude's names
+	hooks   hooks
+	// asides are messages that wait for one that is to be answered.
+	asides  []prompt
+	owed    []owed
+	asks    map[string]*ask
+	pending map[string]*approval
+	agreed  map[string]bool // calls that the client changed into what they are
+	// results are the turns whose end was told, and later what waits for that.
+	results map[string]bool
+	later   map[string][]func()
+
+	eof     bool
+	stops   []run.Stop
+	closing bool
+	closed  bool
+	telling bool // the teller runs
+	give    <-chan time.Time
+	code    int
+}
+
+// Serve serves the client until it closes standard input and all it asked for
+// is answered, or until a stop, and returns the exit code: that of the last
+// turn (C14).
+func Serve(ctx context.Context, c Config) int {
+	d := &driver{
+		Config: c, ctx: ctx, out: newLines(c.Stdout), err: newLines(c.Stderr), mail: make(chan func()), gone: make(chan struct{}),
+		asks: map[string]*ask{}, pending: map[string]*approval{}, agreed: map[string]bool{},
+		results: map[string]bool{}, later: map[string][]func(){},
+	}
+	d.out.format = c.Output
+	if d.id = c.SessionID; d.id == "" {
+		d.id = settle.NewSessionID()
+	}
+	for _, warning := range c.Warnings {
+		d.warn(warning)
+	}
+	if c.Input == StreamJSON {
+		go d.read() // ends with standard input or with loop, or with the process
+	} else {
+		d.eof = true
+		d.submit(uuid.NewString(), prompt{text: c.Prompt}, event.Queue)
+	}
+	d.loop()
+	close(d.gone)
+	return d.leave()
+}
+
+// read takes what the client says.
+func (d *driver) read() {
+	err := read(d.Stdin, func(m incoming) bool { return d.post(func() { d.take(m) }) })
+	d.post(func() {
+		if d.eof = true; err != nil && !errors.Is(err, io.EOF) {
+			d.say("cannot read standard input: %v", err)
+		}
+		d.unanswerable("the client closed its input")
+	})
+}
+
+// post has loop call f, and reports whether it will.
+func (d *driver) post(f func()) bool {
+	select {
+	case d.mail <- f:
+		return true
+	case <-d.gone:
+		return false
+	}
+}
+
+func (d *driver) loop() {
+	for !d.closed || d.telling {
+		if d.eof && len(d.owed) == 0 && len(d.later) == 0 && !d.closing {
+			d.close(event.Shutdown, "stdin")
+			continue
+		}
+		select {
+		case f := <-d.mail:
+			f()
+		case stop := <-d.Stops:
+			d.stopped(stop)
+		case <-d.give:
+			return
+		}
+	}
+}
+
+// stopped ends everything.
+func (d *driver) stopped(stop run.Stop) {
+	d.stops = append(d.stops, stop)
+	if len(d.stops) > 1 {
+		if d.session != nil { // ends with the turn
+			go func() { _, _ = d.session.Stop(context.Background(), stop.Reason, stop.By, settle.Hurry) }()
+		}
+		return
+	}
+	d.give = time.After(exitTimeout - 2*shortPatience)
+	if d.Exit != nil {
+		code := stop.Code
+		time.AfterFunc(exitTimeout, func() { d.Exit(code) })
+	}
+	if !d.closing {
+		d.close(stop.Reason, stop.By)
+	}
+}
+
+// close ends the session and what it left running.
+func (d *driver) close(reason event.Reason, by string) {
+	d.closing = true
+	go func() { // ends within closeTimeout
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(d.ctx), closeTimeout)
+		defer cancel()
+		err := d.Hosts.CloseAll(ctx, reason, by)
+		d.post(func() {
+			if d.closed = true; err != nil {
+				d.say("%v", err)
+				d.code = max(d.code, run.CodeFailed)
+			}
+		})
+	}()
+}
+
+// leave answers what has no answer, and lets it go out.
+func (d *driver) leave() int {
+	for _, o := range d.owed {
+		d.refuse(o.uuid, errors.New("not answered: "+d.ending()+"; it is kept in session "+d.id))
+	}
+	long := patience
+	if len(d.stops) > 0 {
+		long = shortPatience
+		d.code = d.stops[0].Code
+		if stop := d.stops[0]; stop.Err != nil {
+			d.say("ended: %v", stop.Err)
+		} else {
+			d.say("ended by %s", strings.TrimPrefix(stop.By, "signal:"))
+		}
+	}
+	if !d.out.close(long) && d.code == run.CodeCompleted {
+		d.say("not everything could be written to standard output")
+		d.code = run.CodeFailed
+	}
+	d.err.close(shortPatience)
+	return d.code
+}
+
+func (d *driver) ending() string {
+	if len(d.stops) > 0 {
+		return "ended by " + strings.TrimPrefix(d.stops[0].By, "signal:")
+	}
+	return "settle has ended"
+}
+
+// take is the client's next line.
+func (d *driver) take(m incoming) {
+	switch {
+	case m.bad != nil:
+		d.refuse(m.UUID, m.bad)
+	case m.Type == "user":
+		d.message(m)
+	case m.Type == "control_request":
+		d.control(m.RequestID, m.Request)
+	case m.Type == "control_response":
+		if a := d.asks[m.Response.RequestID]; a != nil {
+			delete(d.asks, m.Response.RequestID)
+			a.done(m.Response.Response, m.Response.Error)
+		}
+	case slices.Contains([]string{"keep_alive", "control_cancel_request", "assistant", "system", "update_environment_variables"}, m.Type):
+	default:
+		d.warn(fmt.Sprintf("a line of type %q was left out: settle does not know it", m.Type))
+	}
+}
+
+// message is a prompt.
+func (d *driver) message(m incoming) {
+	p, err := content(m.Message)
+	if err != nil {
+		d.refuse(m.UUID, err)
+		return
+	}
+	if m.Query != nil && !*m.Query {
+		d.asides = append(d.asides, p)
+		return
+	}
+	for n := len(d.asides) - 1; n >= 0; n-- {
+		p.text = strings.TrimSpace(d.asides[n].text + "\n\n" + p.text)
+		p.images = append(d.asides[n].images, p.images...)
+	}
+	d.asides = nil
+	mode := event.Queue
+	if m.Priority == "now" {
+		mode = event.Replace
+	}
+	d.submit(m.UUID, p, mode)
+}
+
+// submit sends a prompt to the session.
+func (d *driver) submit(id string, p prompt, mode event.Mode) {
+	if err := d.open(); err != nil {
+		d.refuse(id, err)
+		return
+	}
+	if d.closing {
+		d.refuse(id, errors.New("not answered: "+d.ending()))
+		return
+	}
+	if id == "" {
+		id = uuid.NewString()
+	}
+	d.release() // before it, or its turn would take along what is held
+	turn, err := d.send(id, p, mode)
+	switch {
+	case err != nil:
+		d.refuse(id, err)
+	case turn.Seq() == 0:
+		d.warn(fmt.Sprintf("a message with the uuid %q came before; it is not run again", id))
+	default:
+		d.owed = append(d.owed, owed{turn.Input(), clientUUID(id)})
+	}
+}
+
+func (d *driver) send(id string, p prompt, mode event.Mode) (*settle.Turn, error) {
+	options := []settle.InputOption{settle.WithID(id), settle.WithImages(p.images...), settle.WithMode(mode), settle.From(by)}
+	if d.Schema != "" {
+		options = append(options, settle.WithSchema([]byte(d.Schema)))
+	}
+	return d.session.Submit(context.WithoutCancel(d.ctx), p.text, options...) // bounded by the log
+}
+
+// release sends anew what the end of a turn has held: the client could not see
+// that it is (C19).
+func (d *driver) release() {
+	if d.closing {
+		return
+	}
+	var held []event.Input
+	d.session.View(func(s event.State) {
+		for _, i := range s.Waiting {
+			if i.Held && slices.ContainsFunc(d.owed, func(o owed) bool { return o.input == i.ID }) {
+				held = append(held, i)
+			}
+		}
+	})
+	for _, i := range held {
+		if dropped, err := d.session.Drop(i.ID, by); err != nil || !dropped {
+			continue // its turn says so
+		}
+		n := slices.IndexFunc(d.owed, func(o owed) bool { return o.input == i.ID })
+		turn, err := d.send(i.ID+secondTime, prompt{i.Text, i.Images}, event.Queue)
+		if err != nil {
+			d.refuse(d.owed[n].uuid, err)
+			d.owed = slices.Delete(d.owed, n, n+1)
+			continue
+		}
+		d.owed[n].input = turn.Input()
+	}
+}
+
+// over is told of a turn whose result the client has been told.
+func (d *driver) over(turn string, inputs []string, cause *event.Cause) {
+	d.results[turn] = true
+	d.owed = slices.DeleteFunc(d.owed, func(o owed) bool { return slices.Contains(inputs, o.input) })
+	if d.code = run.Code(cause, d.stops...); d.code != run.CodeCompleted {
+		if f := cause.Failure; f != nil && f.Name == event.NameRetryExhausted {
+			d.err.text(run.ExhaustLine(d.id, turn, f, d.mask) + "\n")
+		}
+		d.say("%s", cause.Error())
+	}
+	for _, f := range d.later[turn] {
+		f()
+	}
+	delete(d.later, turn)
+	d.release()
+	if len(d.owed) == 0 && d.States {
+		d.out.send(newNotice(d.id, "session_state_changed", map[string]any{"state": "idle", "sdk_host_only": true}))
+	}
+}
+
+// after calls f when the turn's result is told; at once if there was none.
+func (d *driver) after(turn string, f func()) {
+	if turn == "" || d.results[turn] || !d.telling {
+		f()
+		return
+	}
+	d.later[turn] = append(d.later[turn], f)
+}
+
+// refuse is the result of a prompt that never became a turn.
+func (d *driver) refuse(id string, err error) {
+	d.code = run.CodeUsage
+	text := d.mask(err.Error())
+	d.say("%s", text)
+	r := result{
+		header: newHeader(d.id, "result", "error_during_execution"), IsError: true, Usage: usageOf(event.Usage{}),
+		Models: map[string]modelUsage{}, Denials: []denial{}, Errors: []string{text}, Terminal: "turn_setup_failed",
+	}
+	if r.UserUUID = clientUUID(id); r.UserUUID != "" {
+		r.UserUUIDs = []string{r.UserUUID}
+	}
+	d.out.send(r)
+}
+
+func (d *driver) mask(text string) string {
+	if d.session != nil {
+		text = d.session.Agent.Redact.Diagnostic(text)
+	}
+	if d.Mask != nil {
+		text = d.Mask(text)
+	}
+	return text
+}
+
+// say says one line on standard error.
+func (d *driver) say(format string, a ...any) {
+	d.err.text("settle: " + run.Printable(strings.TrimSpace(d.mask(fmt.Sprintf(format, a...)))) + "\n")
+}
+
+// warn says, on both outputs, that something is not as the client thinks.
+func (d *driver) warn(text string) {
+	d.say("warning: %s", text)
+	d.out.send(newNotice(d.id, "informational", map[string]any{"content": "settle: " + d.mask(text), "level": "warning"}))
+}
+
+// tell tells the client what happens in the session, until it is closed.
+func (d *driver) tell(t *teller, after uint64) {
+	err := scope.Guard(func() error {
+		for e, err := range d.session.Events(context.WithoutCancel(d.ctx), after) {
+			if err != nil {
+				return err
+			}
+			t.out.wait()
+			if err := t.tell(e); err != nil {
+				return err
+			}
+			d.notify(t, e)
+		}
+		return nil
+	})
+	d.post(func() {
+		if d.telling = false; err != nil && !errors.Is(err, settle.ErrClosed) {
+			d.say("cannot tell what happens in the session: %v", err)
+			d.code = run.CodeFailed
+			if !d.closing {
+				d.close(event.Shutdown, "teller")
+			}
+		}
+		for turn, all := range d.later { // they wait for nothing any more
+			for _, f := range all {
+				f()
+			}
+			delete(d.later, turn)
+		}
+	})
+}
+
+// notify has loop see to what an event asks of it.
+func (d *driver) notify(t *teller, e event.Event) {
+	switch data := e.Data.(type) {
+	case event.ApprovalRequested:
+		i := t.state.Turn(e.Turn).Item(e.Item)
+		a := &approval{id: data.Approval, item: e.Item, tool: data.Tool, call: callID(i), arguments: i.Content().Arguments, title: data.Title, why: data.Why}
+		d.post(func() { d.requested(a) })
+	case event.ApprovalEnded:
+		d.post(func() { d.settled(data.Approval) })
+	case event.ItemEnded:
+		if data.Type == event.ToolCall && t.state.Turn(e.Turn).Item(e.Item).Started {
+			d.post(func() { d.used(data) })
+		}
+	}
+	if e.Terminal() {
+		turn := t.state.Turn(e.Turn)
+		var inputs []string
+		for _, i := range turn.Inputs {
+			inputs = append(inputs, i.ID)
+		}
+		cause := turn.Cause
+		d.post(func() { d.over(e.Turn, inputs, cause) })
+	}
+}

@@ -1,0 +1,141 @@
+package claude
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// mostLine bounds a line that comes in: pictures are in it.
+const mostLine = 64 << 20
+
+// incoming is a line of the client's.
+type incoming struct {
+	Type      string          `json:"type"`
+	UUID      string          `json:"uuid"`
+	Message   json.RawMessage `json:"message"`
+	Priority  string          `json:"priority"`
+	Query     *bool           `json:"shouldQuery"`
+	Parent    *string         `json:"parent_tool_use_id"`
+	RequestID string          `json:"request_id"`
+	Request   json.RawMessage `json:"request"`
+	Response  struct {
+		Subtype   string          `json:"subtype"`
+		RequestID string          `json:"request_id"`
+		Response  json.RawMessage `json:"response"`
+		Error     string          `json:"error"`
+	} `json:"response"`
+
+	// bad says that the line is none of the protocol's.
+	bad error
+}
+
+// read hands on the client's lines until the input ends, or take says so.
+func read(r io.Reader, take func(incoming) bool) error {
+	in := bufio.NewReaderSize(r, 64<<10)
+	for {
+		raw, err := line(in)
+		if raw = bytes.TrimSpace(raw); len(raw) > 0 {
+			var msg incoming
+			if bad := json.Unmarshal(raw, &msg); bad != nil {
+				msg.bad = fmt.Errorf("cannot understand a line of standard input: %w", bad)
+			}
+			if !take(msg) {
+				return nil
+			}
+		}
+		switch {
+		case errors.Is(err, errTooLong):
+			if !take(incoming{bad: err}) {
+				return nil
+			}
+		case err != nil:
+			return err
+		}
+	}
+}
+
+var errTooLong = errors.New("a line of standard input has more than 64 MiB; it was left out")
+
+// line reads a line; one that is too long is passed over.
+func line(in *bufio.Reader) ([]byte, error) {
+	var out []byte
+	long := false
+	for {
+		part, err := in.ReadSlice('\n')
+		if long = long || len(out)+len(part) > mostLine; !long {
+			out = append(out, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case err != nil:
+			return out, err
+		case long:
+			return nil, errTooLong
+		default:
+			return out, nil
+		}
+	}
+}
+
+// prompt is what a user's message says.
+type prompt struct {
+	text   string
+	images []event.Image
+}
+
+// content takes a user's message apart: a text, or blocks.
+func content(raw json.RawMessage) (prompt, error) {
+	var message struct {
+		Content json.RawMessage `json:"content"`
+	}
+	if err := json.Unmarshal(raw, &message); err != nil {
+		return prompt{}, fmt.Errorf("cannot understand the message: %w", err)
+	}
+	var text string
+	if json.Unmarshal(message.Content, &text) == nil {
+		return prompt{text: text}, nil
+	}
+	var blocks []struct {
+		Type    string `json:"type"`
+		Text    string `json:"text"`
+		Title   string `json:"title"`
+		Context string `json:"context"`
+		Source  struct {
+			Type      string `json:"type"`
+			MediaType string `json:"media_type"`
+			Data      string `json:"data"`
+			URL       string `json:"url"`
+		} `json:"source"`
+	}
+	if err := json.Unmarshal(message.Content, &blocks); err != nil {
+		return prompt{}, fmt.Errorf("cannot understand the message's content: %w", err)
+	}
+	var p prompt
+	var texts []string
+	for _, b := range blocks {
+		switch {
+		case b.Type == "text":
+			texts = append(texts, b.Text)
+		case b.Type == "image" && b.Source.Type == "base64":
+			data, err := base64.StdEncoding.DecodeString(b.Source.Data)
+			if err != nil {
+				return prompt{}, fmt.Errorf("cannot read a picture: %w", err)
+			}
+			p.images = append(p.images, event.Image{MediaType: b.Source.MediaType, Data: data})
+		case b.Type == "document" && b.Source.Type == "text":
+			texts = append(texts, strings.TrimSpace(b.Title+"\n"+b.Source.Data))
+		default:
+			return prompt{}, fmt.Errorf("cannot use a block of type %q with a source of type %q: texts, and pictures as base64, can be sent", b.Type, b.Source.Type)
+		}
+	}
+	p.text = strings.Join(texts, "\n\n")
+	return p, nil
+}

@@ -1,0 +1,157 @@
+package claude
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"sync"
+	"time"
+)
+
+// room is how much may wait for its reader before the teller waits as well.
+const room = 1 << 20
+
+// lines is an output of the process: a queue and a goroutine that writes it, so
+// that a client that reads slowly, or not at all, holds up nothing but the
+// telling (C17).
+type lines struct {
+	w io.Writer
+	// format says what of the messages is written; set before the first one.
+	format Format
+
+	kick  chan struct{} // one token when there may be something to write
+	space chan struct{} // one token when there may be room again
+	done  chan struct{} // closed when the writer has ended
+
+	mu      sync.Mutex // guards what follows
+	pending []byte
+	closing bool
+	err     error
+	moved   time.Time // when the last write returned
+}
+
+func newLines(w io.Writer) *lines {
+	l := &lines{w: w, moved: time.Now(), kick: make(chan struct{}, 1), space: make(chan struct{}, 1), done: make(chan struct{})}
+	go l.run() // ends with close, or with the process if a write never returns
+	return l
+}
+
+// send queues a message. It never waits.
+func (l *lines) send(message any) {
+	r, isResult := message.(result)
+	switch l.format {
+	case Text:
+		if isResult && r.Result != nil {
+			l.text(*r.Result + "\n")
+		}
+		return
+	case JSON:
+		if !isResult {
+			return
+		}
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(message); err != nil {
+		return // there is no such message
+	}
+	l.text(b.String())
+}
+
+// text queues a text.
+func (l *lines) text(text string) {
+	l.mu.Lock()
+	if l.err == nil {
+		l.pending = append(l.pending, text...)
+	}
+	l.mu.Unlock()
+	token(l.kick)
+}
+
+// wait waits until there is room, or will never be.
+func (l *lines) wait() {
+	for {
+		l.mu.Lock()
+		full := len(l.pending) >= room && l.err == nil
+		l.mu.Unlock()
+		if !full {
+			return
+		}
+		select {
+		case <-l.space:
+		case <-l.done:
+			return
+		}
+	}
+}
+
+func token(ch chan struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default:
+	}
+}
+
+func (l *lines) run() {
+	defer close(l.done)
+	for range l.kick {
+		for {
+			l.mu.Lock()
+			data, closing := l.pending, l.closing
+			l.pending = nil
+			l.mu.Unlock()
+			if len(data) == 0 {
+				if closing {
+					return
+				}
+				break
+			}
+			_, err := l.w.Write(data)
+			l.mu.Lock()
+			l.err, l.moved = err, time.Now()
+			l.mu.Unlock()
+			token(l.space)
+			if err != nil {
+				return // whoever watches the output says so
+			}
+		}
+	}
+}
+
+// pollDelay is between two looks at an output that does not move.
+const pollDelay = 20 * time.Millisecond
+
+// close lets go out what is queued, for as long as somebody reads, and reports
+// whether all of it did.
+func (l *lines) close(patience time.Duration) bool {
+	l.mu.Lock()
+	l.closing = true
+	began := time.Now()
+	l.mu.Unlock()
+	token(l.kick)
+	tick := time.NewTicker(pollDelay)
+	defer tick.Stop()
+	for {
+		select {
+		case <-l.done:
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			return l.err == nil
+		case <-tick.C:
+			l.mu.Lock()
+			moved := l.moved
+			l.mu.Unlock()
+			if time.Since(later(moved, began)) > patience {
+				return false
+			}
+		}
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,204 @@
+package claude
+
+import (
+	"encoding/json"
+
+	"github.com/google/uuid"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// The messages of the protocol, as the declarations in sdk.d.ts of
+// @anthropic-ai/claude-agent-sdk 0.3.330 have them.
+
+// Imitated is the version of Claude Code that is stood in for.
+const Imitated = "2.1.330"
+
+// header is what every message to the client's user has.
+type header struct {
+	Type    string `json:"type"`
+	Subtype string `json:"subtype,omitempty"`
+	Session string `json:"session_id"`
+	UUID    string `json:"uuid"`
+}
+
+func newHeader(session, kind, subtype string) header {
+	return header{Type: kind, Subtype: subtype, Session: session, UUID: uuid.NewString()}
+}
+
+// initMessage begins each turn.
+type initMessage struct {
+	header
+	APIKeySource string         `json:"apiKeySource"`
+	Version      string         `json:"claude_code_version"`
+	Dir          string         `json:"cwd"`
+	Tools        []string       `json:"tools"`
+	Servers      []serverStatus `json:"mcp_servers"`
+	Model        string         `json:"model"`
+	Mode         string         `json:"permissionMode"`
+	Commands     []string       `json:"slash_commands"`
+	OutputStyle  string         `json:"output_style"`
+	Skills       []string       `json:"skills"`
+	Plugins      []string       `json:"plugins"`
+	Agents       []string       `json:"agents"`
+	Capabilities []string       `json:"capabilities"`
+}
+
+// serverStatus is an MCP server that the client asked for.
+type serverStatus struct {
+	Name   string `json:"name"`
+	Status string `json:"status"`
+	Error  string `json:"error,omitempty"`
+}
+
+func serverStates(servers []string) []serverStatus {
+	out := []serverStatus{}
+	for _, name := range servers {
+		out = append(out, serverStatus{name, "failed", "settle has no MCP client"})
+	}
+	return out
+}
+
+// spoken is a message of the model or of its tools.
+type spoken struct {
+	header
+	Message    apiMessage `json:"message"`
+	Parent     *string    `json:"parent_tool_use_id"`
+	Error      string     `json:"error,omitempty"`
+	Aborted    bool       `json:"aborted,omitempty"`
+	Supersedes []string   `json:"supersedes,omitempty"`
+	UserUUID   string     `json:"user_message_uuid,omitempty"`
+	Result     any        `json:"tool_use_result,omitempty"`
+	Replay     bool       `json:"isReplay,omitempty"`
+}
+
+// apiMessage is a message of Anthropic's Messages API.
+type apiMessage struct {
+	ID         string    `json:"id,omitempty"`
+	Type       string    `json:"type,omitempty"`
+	Role       string    `json:"role"`
+	Model      string    `json:"model,omitempty"`
+	Content    []block   `json:"content"`
+	StopReason *string   `json:"stop_reason"`
+	Sequence   *string   `json:"stop_sequence"`
+	Usage      *apiUsage `json:"usage,omitempty"`
+}
+
+// userMessage is the same without what only the model's have.
+type userMessage struct {
+	Role    string  `json:"role"`
+	Content []block `json:"content"`
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (m apiMessage) MarshalJSON() ([]byte, error) {
+	if m.Role == "user" {
+		return json.Marshal(userMessage{m.Role, m.Content})
+	}
+	type plain apiMessage
+	return json.Marshal(plain(m))
+}
+
+// block is a part of a message.
+type block struct {
+	Type string `json:"type"`
+
+	Text      *string        `json:"text,omitempty"`
+	Thinking  *string        `json:"thinking,omitempty"`
+	Signature *string        `json:"signature,omitempty"`
+	Data      string         `json:"data,omitempty"`
+	ID        string         `json:"id,omitempty"`
+	Name      string         `json:"name,omitempty"`
+	Input     map[string]any `json:"input,omitzero"`
+	Call      string         `json:"tool_use_id,omitempty"`
+	Content   *string        `json:"content,omitempty"`
+	IsError   *bool          `json:"is_error,omitempty"`
+	Source    *source        `json:"source,omitempty"`
+}
+
+// source is a picture in a block.
+type source struct {
+	Type      string `json:"type"`
+	MediaType string `json:"media_type"`
+	Data      []byte `json:"data"`
+}
+
+func textBlock(text string) block { return block{Type: "text", Text: &text} }
+
+// apiUsage counts tokens as Anthropic does.
+type apiUsage struct {
+	Input      int64  `json:"input_tokens"`
+	CacheWrite int64  `json:"cache_creation_input_tokens"`
+	CacheRead  int64  `json:"cache_read_input_tokens"`
+	Output     int64  `json:"output_tokens"`
+	Tier       string `json:"service_tier"`
+	Server     struct {
+		Search int `json:"web_search_requests"`
+		Fetch  int `json:"web_fetch_requests"`
+	} `json:"server_tool_use"`
+	Creation struct {
+		Short int64 `json:"ephemeral_5m_input_tokens"`
+		Long  int64 `json:"ephemeral_1h_input_tokens"`
+	} `json:"cache_creation"`
+}
+
+// usageOf has what was read from and written to the cache apart from the rest
+// of the input.
+func usageOf(u event.Usage) *apiUsage {
+	return &apiUsage{
+		Input: max(0, u.Input-u.CacheRead-u.CacheWrite), CacheWrite: u.CacheWrite, CacheRead: u.CacheRead, Output: u.Output, Tier: "standard",
+	}
+}
+
+// modelUsage is what a model took in the life of this process.
+type modelUsage struct {
+	Input      int64   `json:"inputTokens"`
+	Output     int64   `json:"outputTokens"`
+	Thinking   int64   `json:"thinkingTokens,omitempty"`
+	CacheRead  int64   `json:"cacheReadInputTokens"`
+	CacheWrite int64   `json:"cacheCreationInputTokens"`
+	Searches   int     `json:"webSearchRequests"`
+	Cost       float64 `json:"costUSD"` // always 0: settle does not know prices
+	Window     int     `json:"contextWindow"`
+	MaxOutput  int     `json:"maxOutputTokens"`
+}
+
+// denial is a call that was not allowed to run.
+type denial struct {
+	Tool  string         `json:"tool_name"`
+	Call  string         `json:"tool_use_id"`
+	Input map[string]any `json:"tool_input"`
+}
+
+// result ends each turn.
+type result struct {
+	header
+	IsError     bool                  `json:"is_error"`
+	Duration    int64                 `json:"duration_ms"`
+	DurationAPI int64                 `json:"duration_api_ms"`
+	Turns       int                   `json:"num_turns"`
+	StopReason  *string               `json:"stop_reason"`
+	Cost        float64               `json:"total_cost_usd"` // always 0: settle does not know prices
+	Usage       *apiUsage             `json:"usage"`
+	Models      map[string]modelUsage `json:"modelUsage"`
+	Denials     []denial              `json:"permission_denials"`
+	Result      *string               `json:"result,omitempty"`
+	Structured  json.RawMessage       `json:"structured_output,omitempty"`
+	Errors      []string              `json:"errors,omitempty"`
+	Terminal    string                `json:"terminal_reason,omitempty"`
+	Queued      int                   `json:"queued_turn_count"`
+	Index       int                   `json:"result_index"`
+	UserUUID    string                `json:"user_message_uuid,omitempty"`
+	UserUUIDs   []string              `json:"user_message_uuids,omitempty"`
+}
+
+// notice is a system message with few fields of its own.
+type notice map[string]any
+
+func newNotice(session, subtype string, more map[string]any) notice {
+	n := notice{"type": "system", "subtype": subtype, "session_id": session, "uuid": uuid.NewString()}
+	for name, value := range more {
+		n[name] = value
+	}
+	return n
+}

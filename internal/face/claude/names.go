@@ -1,0 +1,144 @@
+package claude
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// alias is a tool of settle's as clients of Claude's know it.
+type alias struct {
+	settle, claude string
+	// also are further names that clients have for it, or for something that
+	// it does as well: taken wherever a client names tools.
+	also []string
+	// fields are Claude's names of arguments where they differ from settle's.
+	fields map[string]string
+	// path is the argument, of settle's, that names a file: Claude's are
+	// absolute.
+	path string
+	// fixed are arguments of Claude's that settle's tool does not have, with
+	// what they would have to be.
+	fixed map[string]any
+}
+
+// aliases is the table of tools. Tools that are not in it keep their name.
+func aliases() []alias {
+	return []alias{
+		{
+			settle: "shell", claude: "Bash",
+			fields: map[string]string{"timeout_ms": "timeout", "background": "run_in_background"},
+		},
+		{settle: "job", claude: "Job", also: []string{"BashOutput", "KillBash", "KillShell", "TaskOutput", "TaskStop"}},
+		{settle: "read", claude: "Read", path: "path", fields: map[string]string{"path": "file_path"}},
+		{settle: "write", claude: "Write", path: "path", fields: map[string]string{"path": "file_path"}},
+		{settle: "edit", claude: "Edit", also: []string{"MultiEdit"}, path: "path", fields: map[string]string{"path": "file_path"}},
+		{settle: "apply_patch", claude: "ApplyPatch", also: []string{"Edit", "MultiEdit", "Write"}},
+		{settle: "glob", claude: "Glob", path: "path"},
+		{
+			settle: "grep", claude: "Grep", path: "path",
+			fields: map[string]string{"ignore_case": "-i", "context": "-C", "limit": "head_limit"},
+			fixed:  map[string]any{"output_mode": "content"},
+		},
+		{settle: "list", claude: "LS", path: "path"},
+	}
+}
+
+// aliasOf returns how clients know a tool of settle's.
+func aliasOf(settle string) alias {
+	for _, a := range aliases() {
+		if a.settle == settle {
+			return a
+		}
+	}
+	return alias{settle: settle, claude: settle}
+}
+
+// named reports whether a client that says the name means the tool.
+func (a alias) named(name string) bool { return a.claude == name || slices.Contains(a.also, name) }
+
+// toolsNamed returns settle's tools for a name that a client has; none if
+// settle has no such tool.
+func toolsNamed(name string) []string {
+	var out []string
+	for _, a := range aliases() {
+		if a.named(name) {
+			out = append(out, a.settle)
+		}
+	}
+	return out
+}
+
+// input returns arguments, as the model wrote them, as a client knows them.
+// What is no JSON object is kept under "arguments".
+func (a alias) input(arguments, dir string) map[string]any {
+	in, ok := object(arguments)
+	if !ok {
+		return map[string]any{"arguments": arguments}
+	}
+	out := map[string]any{}
+	for name, value := range in {
+		if path, isText := value.(string); isText && name == a.path && path != "" {
+			value = absolute(dir, path)
+		}
+		if to := a.fields[name]; to != "" {
+			name = to
+		}
+		out[name] = value
+	}
+	for name, value := range a.fixed {
+		out[name] = value
+	}
+	return out
+}
+
+// arguments is the inverse of input.
+func (a alias) arguments(input map[string]any) string {
+	back := map[string]string{}
+	for ours, theirs := range a.fields {
+		back[theirs] = ours
+	}
+	out := map[string]any{}
+	for name, value := range input {
+		if fixed, ok := a.fixed[name]; ok && fixed == value {
+			continue
+		}
+		if to := back[name]; to != "" {
+			name = to
+		}
+		out[name] = value
+	}
+	return compact(out)
+}
+
+func absolute(dir, path string) string {
+	if filepath.IsAbs(path) || strings.HasPrefix(path, "~") {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// object reads a JSON object and keeps its numbers as they are written.
+func object(text string) (map[string]any, bool) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	var out map[string]any
+	if err := d.Decode(&out); err != nil || out == nil {
+		return nil, false
+	}
+	return out, true
+}
+
+// compact is the JSON of a value that came from JSON, with sorted keys: equal
+// values have equal texts.
+func compact(value any) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(value); err != nil {
+		return "null" // nothing that came from JSON
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

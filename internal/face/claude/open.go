@@ -1,0 +1,238 @@
+package claude
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/face/sessions"
+	"github.com/settle-agent/settle/internal/journal"
+)
+
+// open opens the session, if that was not tried yet. It comes with the first
+// prompt or when the client has said all about itself, whichever is first.
+func (d *driver) open() error {
+	if d.session == nil && d.failure == nil {
+		d.failure = d.begin()
+	}
+	return d.failure
+}
+
+func (d *driver) begin() error {
+	r, err := d.Hosts.Settings(d.Dir, d.settings(nil))
+	if err != nil {
+		return err
+	}
+	given := d.settings(r)
+	if d.Mode == "auto" {
+		d.warn("the permission mode \"auto\" is not settle's; \"default\" holds")
+		d.Mode = modeDefault
+	}
+	d.rules()
+	if err := d.policy.set(cmp.Or(d.Mode, modeFor(r.Permission))); err != nil {
+		return err
+	}
+	if d.Mode == modeBypass {
+		given["permission"] = string(settle.Allow) // the client said so, also for / and $HOME
+	}
+	if err := d.place(r); err != nil {
+		return err
+	}
+	d.session, err = d.Hosts.Open(d.ctx, d.id, agent.Wish{Dir: d.Dir, Settings: given, Options: d.change})
+	if err != nil {
+		return err
+	}
+	for _, note := range d.session.Agent.Notes {
+		d.say("note: %s", note)
+	}
+	d.begun()
+	return nil
+}
+
+// settings are what the client gave of settle's settings; without a
+// configuration, all but the model.
+func (d *driver) settings(r *config.Resolved) map[string]string {
+	given := map[string]string{}
+	if d.MaxTurns != "" {
+		given["max_steps"] = d.MaxTurns
+	}
+	if d.Effort != "" {
+		given["effort"] = d.Effort
+	}
+	if r != nil {
+		if name := modelName(d.Model, r.Providers); name != "" {
+			given["model"] = name
+		}
+	}
+	return given
+}
+
+// rules brings the client's lists of tools into the policy.
+func (d *driver) rules() {
+	allowed, denied := rulesFor("allow", specs(d.Allowed...)), rulesFor("deny", specs(d.Disallowed...))
+	scoped := func(r config.Rule) bool { return r.Pattern == "" && slices.Contains(denied.whole, r.Tool) }
+	d.policy.given = slices.Concat(allowed.rules, slices.DeleteFunc(denied.rules, scoped)) // what is not offered needs no rule
+	d.policy.dirs = d.AddDirs
+	if len(allowed.unknown) > 0 {
+		d.say("warning: allowed tools that settle does not have: %s", strings.Join(allowed.unknown, ", "))
+	}
+}
+
+// offers returns what decides which tools the model gets, and notes them.
+func (d *driver) offers(note func(string)) func(string) bool {
+	denied := rulesFor("deny", specs(d.Disallowed...)).whole
+	var chosen []string
+	for _, name := range specs(d.Tools...) {
+		chosen = append(chosen, toolsNamed(name)...)
+		if name == "Bash" {
+			chosen = append(chosen, "job")
+		}
+	}
+	return func(tool string) bool {
+		if slices.Contains(denied, tool) || d.Tools != nil && !slices.Contains(chosen, tool) {
+			return false
+		}
+		note(aliasOf(tool).claude)
+		return true
+	}
+}
+
+// change makes the agent as the client wants it.
+func (d *driver) change(o *agent.Options) {
+	d.tools = []string{}
+	o.Offers = d.offers(func(name string) { d.tools = append(d.tools, name) })
+	o.Policy, o.Attended, o.Judge = d.policy.inForce, true, d.hooks.over
+	o.Append = strings.TrimSpace(o.Append + "\n\n" + d.Append)
+	if d.System != nil {
+		o.System = d.System
+	}
+	if d.Ephemeral {
+		o.Keeping = agent.Ephemeral
+	}
+	if d.Mode == modeBypass {
+		o.Release = string(settle.Allow)
+	}
+}
+
+// place finds the session that the client means.
+func (d *driver) place(r *config.Resolved) error {
+	if d.SessionID != "" && uuid.Validate(d.SessionID) != nil {
+		return fmt.Errorf("cannot use %q as the id of a session: it must be a UUID", d.SessionID)
+	}
+	dataDir, err := r.NeedDataDir()
+	if err != nil {
+		if d.Ephemeral {
+			return nil
+		}
+		return err
+	}
+	from := d.Resume
+	if from == "" && d.Continue {
+		if from, err = sessions.Last(d.ctx, dataDir, d.Dir); err != nil {
+			return fmt.Errorf("no conversation found to continue: %w", err)
+		}
+	}
+	switch {
+	case from == "" && d.SessionID != "" && exists(d.ctx, dataDir, d.SessionID):
+		return fmt.Errorf("session ID %s is already in use; resume it, or leave it out", d.SessionID)
+	case from == "":
+		return nil
+	case !exists(d.ctx, dataDir, from):
+		return fmt.Errorf("no conversation found with session ID: %s", from)
+	case d.Fork:
+		return errors.New("cannot fork a session: settle goes on with it, or begins a new one")
+	}
+	d.id = from
+	return nil
+}
+
+// exists reports whether there is a log of the session.
+func exists(ctx context.Context, dataDir, session string) bool {
+	for _, err := range journal.Read(ctx, dataDir, session, 0) {
+		return err == nil
+	}
+	return false
+}
+
+// begun has a goroutine tell what happens from now on.
+func (d *driver) begun() {
+	t := &teller{
+		session: d.id, dir: d.Dir, out: d.out, partial: d.Partial, replays: d.Replay, states: d.States,
+		schema: d.Schema != "", state: d.session.State(), told: map[string]*told{},
+	}
+	policy, head := d.policy.inForce, initMessage{
+		Version: Imitated + "-settle", APIKeySource: "none", Dir: d.Dir, Tools: d.tools, Servers: serverStates(d.Servers), Commands: []string{},
+		OutputStyle: "default", Skills: []string{}, Plugins: []string{}, Agents: []string{}, Capabilities: capabilities(),
+	}
+	if d.session.Agent.Choice.Provider.KeyEnv == "ANTHROPIC_API_KEY" {
+		head.APIKeySource = "ANTHROPIC_API_KEY"
+	}
+	t.head = func(model string) initMessage {
+		m := head
+		m.header = newHeader(t.session, "system", "init")
+		m.Model = model
+		m.Mode, _, _ = strings.Cut(policy.Mode().Name, " ")
+		return m
+	}
+	held := 0
+	for _, i := range t.state.Waiting {
+		if i.Held {
+			held++
+		}
+	}
+	if held > 0 {
+		d.warn(fmt.Sprintf("%d prompts of an earlier run were not answered; the next prompt takes them along", held))
+	}
+	d.telling = true
+	go d.tell(t, t.state.Seq) // ends when the session is closed; loop waits for it
+}
+
+func capabilities() []string { return []string{"interrupt_receipt_v1", "interrupt_cancel_queued_v1"} }
+
+// setModel has the next turns ask another model.
+func (d *driver) setModel(name string) error {
+	was := d.Model
+	d.Model = name
+	if d.session == nil {
+		return nil // it will be opened with it
+	}
+	r, err := d.Hosts.Settings(d.Dir, d.settings(nil))
+	if err != nil {
+		d.Model = was
+		return err
+	}
+	a, err := d.Hosts.Agent(d.ctx, agent.Wish{Dir: d.Dir, Settings: d.settings(r)})
+	if err != nil {
+		d.Model = was
+		return err
+	}
+	c := a.Config
+	return d.session.SetBrain(context.WithoutCancel(d.ctx), settle.Brain{
+		Provider: c.Provider, ProviderName: c.ProviderName, Model: c.Model, Traits: c.Traits, Effort: c.Effort, Bounds: c.Bounds, Limiter: c.Limiter,
+	})
+}
+
+// waiting returns the prompts that wait behind the turn that runs, by the
+// client's ids.
+func (d *driver) waiting() []owed {
+	var out []owed
+	d.session.View(func(s event.State) {
+		for _, i := range s.Waiting {
+			for _, o := range d.owed {
+				if o.input == i.ID {
+					out = append(out, o)
+				}
+			}
+		}
+	})
+	return out
+}

@@ -1,0 +1,288 @@
+package claude
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/settle-agent/settle/internal/repo"
+)
+
+// Format is a shape of what comes in or goes out.
+type Format string
+
+// The formats.
+const (
+	Text       Format = "text"
+	JSON       Format = "json"        // the result alone
+	StreamJSON Format = "stream-json" // a message a line
+)
+
+// Options are what the client said on the command line.
+type Options struct {
+	// Prompt is the one to answer, unless Input is a stream of messages.
+	Prompt        string
+	Input, Output Format
+	// Partial says that deltas are wanted, Replay that what comes in is to be
+	// said back.
+	Partial, Replay bool
+	// Asks says that the client answers which calls may run.
+	Asks bool
+	// Mode is the permission mode; "" leaves it to the configuration. MayBypass
+	// says that the client may choose the one that allows everything later.
+	Mode      string
+	MayBypass bool
+
+	Model  string
+	Effort string
+	// Tools are those to offer, by Claude's names; nil is all.
+	Tools                     []string
+	Allowed, Disallowed       []string
+	AddDirs                   []string
+	System                    *string
+	Append                    string
+	Schema                    string
+	Resume                    string
+	Continue, Fork, Ephemeral bool
+	SessionID                 string
+	// MaxTurns is the number as it was given.
+	MaxTurns string
+	// Servers are the names of MCP servers that were asked for.
+	Servers []string
+	// Warnings are what the client should know of what it asked for.
+	Warnings []string
+}
+
+// arity says what follows a flag that is given without "=".
+type arity string
+
+const (
+	nothing arity = "nothing"
+	one     arity = "one"
+	maybe   arity = "maybe" // one, unless it begins with a dash
+	many    arity = "many"  // all up to the next dash
+)
+
+// unusedFlag is a flag of Claude's that is taken without having an effect.
+type unusedFlag struct {
+	arity arity
+	why   string // what is warned of, if anything
+}
+
+func unused() map[string]unusedFlag {
+	return map[string]unusedFlag{
+		"verbose":                        {nothing, ""},
+		"debug":                          {maybe, ""},
+		"debug-file":                     {one, ""},
+		"debug-to-stderr":                {nothing, ""},
+		"strict-mcp-config":              {nothing, ""},
+		"include-hook-events":            {nothing, ""},
+		"await-initialize":               {nothing, ""},
+		"enable-auth-status":             {nothing, ""},
+		"thinking-display":               {one, ""},
+		"max-thinking-tokens":            {one, "settle has no budget for thinking; use --effort"},
+		"betas":                          {many, ""},
+		"workload":                       {one, ""},
+		"permission-prompts":             {one, ""},
+		"project-config-root":            {one, ""},
+		"fallback-model":                 {one, "settle does not change models by itself"},
+		"max-budget-usd":                 {one, "settle does not know prices, so that nothing is held to this budget; use --max-turns"},
+		"task-budget":                    {one, "settle does not hold turns to a number of tokens"},
+		"agent":                          {one, "settle has no other agents"},
+		"agents":                         {one, "settle has no other agents"},
+		"channels":                       {one, "settle has no channels"},
+		"plugin-dir":                     {one, "settle has no plugins"},
+		"plugin-dir-no-mcp":              {one, "settle has no plugins"},
+		"resume-session-at":              {one, "settle goes on from the end of a session"},
+		"resume-drops-turn":              {one, "settle goes on from the end of a session"},
+		"session-mirror":                 {nothing, "settle keeps its own logs; nothing is mirrored"},
+		"managed-settings":               {one, "settle does not read Claude's settings, only their permissions from --settings"},
+		"managed-settings-in-initialize": {nothing, ""},
+		"initialize-fields":              {one, ""},
+		"disable-slash-commands":         {nothing, ""},
+		"ide":                            {nothing, ""},
+		"chrome":                         {nothing, ""},
+		"no-chrome":                      {nothing, ""},
+	}
+}
+
+// several are the flags that take all that follows.
+func several() []string {
+	return []string{"allowed-tools", "disallowed-tools", "tools", "add-dir", "mcp-config"}
+}
+
+// Arguments brings a command line into the shape that the flags can parse, and
+// returns warnings about what has no effect. Claude's flags may be written in
+// two ways (--allowedTools, --allowed-tools), some take all that follows, and a
+// client may use some that settle does not have.
+func Arguments(flags *pflag.FlagSet, args []string) (normal, warnings []string) {
+	for n := 0; n < len(args); n++ {
+		arg := args[n]
+		if arg == "--" {
+			return append(normal, args[n:]...), warnings
+		}
+		long, isLong := strings.CutPrefix(arg, "--")
+		if !isLong {
+			if arg == "-r" && n+1 < len(args) && !strings.HasPrefix(args[n+1], "-") {
+				n++
+				arg += args[n]
+			}
+			normal = append(normal, arg)
+			continue
+		}
+		name, value, hasValue := strings.Cut(long, "=")
+		name = kebab(name)
+		flag := flags.Lookup(name)
+		how, warning := shape(flag, name)
+		var values []string
+		if hasValue {
+			values = []string{value}
+		} else {
+			values = following(args[n+1:], how)
+			n += len(values)
+		}
+		switch {
+		case flag == nil && warning != "":
+			warnings = append(warnings, warning)
+		case flag == nil:
+		case len(values) == 0:
+			normal = append(normal, "--"+name)
+		default:
+			normal = append(normal, "--"+name+"="+strings.Join(values, ","))
+		}
+	}
+	return normal, warnings
+}
+
+// shape says what follows a flag, and what to warn of.
+func shape(flag *pflag.Flag, name string) (arity, string) {
+	switch {
+	case flag != nil && slices.Contains(several(), name):
+		return many, ""
+	case flag != nil && flag.NoOptDefVal == "":
+		return one, ""
+	case flag != nil && flag.Value.Type() != "bool":
+		return maybe, ""
+	case flag != nil:
+		return nothing, ""
+	}
+	known, ok := unused()[name]
+	switch {
+	case !ok:
+		return maybe, fmt.Sprintf("--%s has no effect: settle does not know it", name)
+	case known.why != "":
+		return known.arity, fmt.Sprintf("--%s has no effect: %s", name, known.why)
+	}
+	return known.arity, ""
+}
+
+func following(rest []string, how arity) []string {
+	end := 0
+	for end < len(rest) && !strings.HasPrefix(rest[end], "-") {
+		end++
+	}
+	switch how {
+	case one:
+		end = min(1, len(rest))
+	case maybe:
+		end = min(1, end)
+	case nothing:
+		end = 0
+	}
+	return rest[:end]
+}
+
+// kebab is --allowedTools as --allowed-tools.
+func kebab(name string) string {
+	var b strings.Builder
+	for _, r := range name {
+		if r >= 'A' && r <= 'Z' {
+			b.WriteByte('-')
+			r += 'a' - 'A'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// Servers returns the names of the MCP servers of --mcp-config: JSON, or a file
+// with it.
+func Servers(config string) []string {
+	raw := []byte(config)
+	if !strings.HasPrefix(strings.TrimSpace(config), "{") {
+		var err error
+		if raw, _, err = repo.ReadFile(config, mostSettings); err != nil {
+			return []string{config}
+		}
+	}
+	var in struct {
+		Servers map[string]json.RawMessage `json:"mcpServers"`
+	}
+	if err := json.Unmarshal(raw, &in); err != nil {
+		return []string{"of --mcp-config"}
+	}
+	return names(in.Servers)
+}
+
+func names[V any](m map[string]V) []string {
+	var out []string
+	for name := range m {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// mostSettings bounds a file of settings in bytes.
+const mostSettings = 1 << 20
+
+// Take takes what settle has of Claude's settings: JSON, or a file with it.
+func (o *Options) Take(settings string) error {
+	raw := []byte(settings)
+	if !strings.HasPrefix(strings.TrimSpace(settings), "{") {
+		text, size, err := repo.ReadFile(settings, mostSettings)
+		if err != nil {
+			return fmt.Errorf("cannot read the settings: %w", err)
+		}
+		if size > mostSettings {
+			return fmt.Errorf("cannot use %q as settings: it has more than %d bytes", settings, mostSettings)
+		}
+		raw = text
+	}
+	return o.settings(raw)
+}
+
+func (o *Options) settings(raw []byte) error {
+	var in struct {
+		Permissions struct {
+			Allow       []string `json:"allow"`
+			Deny        []string `json:"deny"`
+			Mode        string   `json:"defaultMode"`
+			Directories []string `json:"additionalDirectories"`
+		} `json:"permissions"`
+		Model string `json:"model"`
+	}
+	var all map[string]json.RawMessage
+	if err := errors.Join(json.Unmarshal(raw, &in), json.Unmarshal(raw, &all)); err != nil {
+		return fmt.Errorf("cannot understand the settings: %w", err)
+	}
+	o.Allowed = append(o.Allowed, in.Permissions.Allow...)
+	o.Disallowed = append(o.Disallowed, in.Permissions.Deny...)
+	o.AddDirs = append(o.AddDirs, in.Permissions.Directories...)
+	if o.Mode == "" {
+		o.Mode = in.Permissions.Mode
+	}
+	if o.Model == "" {
+		o.Model = in.Model
+	}
+	delete(all, "permissions")
+	delete(all, "model")
+	if len(all) > 0 {
+		o.Warnings = append(o.Warnings, "settle takes permissions and model of Claude's settings, and not: "+strings.Join(names(all), ", "))
+	}
+	return nil
+}

@@ -1,0 +1,161 @@
+package claude
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// ended tells how a turn ended.
+func (t *teller) ended(turn *event.Turn) {
+	t.count(turn)
+	if f := turn.Cause.Failure; f != nil {
+		t.out.send(t.failed(turn, f))
+	}
+	r := result{
+		header: newHeader(t.session, "result", subtypeOf(turn.Cause)), IsError: turn.Cause.Outcome != event.Completed,
+		Duration: turn.EndedAt.Sub(turn.StartedAt).Milliseconds(), Turns: turn.Summary.Steps, Usage: usageOf(turn.Summary.Usage),
+		Models: t.models(), Denials: denials(turn, t.dir), Terminal: terminalOf(turn), Queued: len(t.state.Waiting), Index: t.results,
+	}
+	t.results++
+	for _, a := range turn.Attempts {
+		r.DurationAPI += a.EndedAt.Sub(a.StartedAt).Milliseconds()
+		if a.End != nil && a.End.StopReason != "" {
+			r.StopReason = &a.End.StopReason
+		}
+	}
+	for _, i := range turn.Inputs {
+		if id := clientUUID(i.ID); id != "" {
+			r.UserUUID, r.UserUUIDs = id, append(r.UserUUIDs, id)
+		}
+	}
+	if r.IsError {
+		r.Errors = []string{reasonOf(turn)}
+	} else {
+		answer := turn.Answer()
+		r.Result = &answer
+		if t.schema && json.Valid([]byte(answer)) {
+			r.Structured = json.RawMessage(answer)
+		}
+	}
+	t.out.send(r)
+}
+
+// subtypeOf says how a turn ended in the protocol's words. It has none for an
+// interrupt.
+func subtypeOf(c *event.Cause) string {
+	switch {
+	case c.Outcome == event.Completed:
+		return "success"
+	case c.Reason == event.LimitReached && c.Limit == event.LimitSteps:
+		return "error_max_turns"
+	case c.Reason == event.LimitReached && c.Limit == event.LimitCost:
+		return "error_max_budget_usd"
+	}
+	return "error_during_execution"
+}
+
+// reasonOf says why a turn did not complete.
+func reasonOf(turn *event.Turn) string {
+	if turn.Cause.Limit == event.LimitSteps {
+		return fmt.Sprintf("Reached maximum number of turns (%d)", turn.Summary.Steps)
+	}
+	return turn.Cause.Error()
+}
+
+func terminalOf(turn *event.Turn) string {
+	switch {
+	case turn.Cause.Outcome == event.Completed:
+		return "completed"
+	case turn.Cause.Limit == event.LimitSteps:
+		return "max_turns"
+	case turn.Cause.Failure != nil:
+		return "api_error"
+	}
+	for _, i := range turn.Items {
+		if i.Type() == event.ToolCall && i.Status == event.ItemAborted {
+			return "aborted_tools"
+		}
+	}
+	return "aborted_streaming"
+}
+
+// denials are the calls of a turn that were not allowed to run.
+func denials(turn *event.Turn, dir string) []denial {
+	out := []denial{}
+	for _, a := range turn.Approvals {
+		if a.Ended == nil || a.Ended.Verdict != event.Denied && a.Ended.Verdict != event.ApprovalAborted {
+			continue
+		}
+		if i := turn.Item(a.Call); i != nil {
+			known := aliasOf(i.Content().Name)
+			out = append(out, denial{known.claude, callID(i), known.input(i.Content().Arguments, dir)})
+		}
+	}
+	return out
+}
+
+// count adds what a turn took to its model's usage.
+func (t *teller) count(turn *event.Turn) {
+	if t.usage == nil {
+		t.usage = map[string]modelUsage{}
+	}
+	for _, a := range turn.Attempts {
+		if a.End == nil {
+			continue
+		}
+		m, u := t.usage[a.Start.Model], usageOf(a.End.Usage)
+		m.Input += u.Input
+		m.Output += u.Output
+		m.Thinking += a.End.Usage.Reasoning
+		m.CacheRead += u.CacheRead
+		m.CacheWrite += u.CacheWrite
+		m.MaxOutput = max(m.MaxOutput, a.Start.MaxTokens)
+		t.usage[a.Start.Model] = m
+	}
+}
+
+func (t *teller) models() map[string]modelUsage {
+	out := map[string]modelUsage{}
+	for name, u := range t.usage {
+		out[name] = u
+	}
+	return out
+}
+
+// failed is a failure as clients show it: as if the model had said it.
+func (t *teller) failed(turn *event.Turn, f *event.Failure) spoken {
+	m := spoken{header: newHeader(t.session, "assistant", ""), Error: faultOf(f)}
+	m.Message = t.message(turn, "", textBlock("API Error: "+f.Message))
+	m.Message.ID, m.Message.Model = "msg_"+m.UUID, "<synthetic>"
+	return m
+}
+
+// faultOf is a failure in the protocol's words.
+func faultOf(f *event.Failure) string {
+	switch s := f.Status; {
+	case s == 401 || s == 403:
+		return "authentication_failed"
+	case s == 402:
+		return "billing_error"
+	case s == 404:
+		return "model_not_found"
+	case s == 429:
+		return "rate_limit"
+	case s == 503 || s == 529 || f.Kind == "overloaded":
+		return "overloaded"
+	case s >= 500:
+		return "server_error"
+	case s >= 400:
+		return "invalid_request"
+	}
+	return "unknown"
+}
+
+func statusOf(f *event.Failure) *int {
+	if f.Status == 0 {
+		return nil
+	}
+	return &f.Status
+}

@@ -1,0 +1,197 @@
+package claude
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/config"
+)
+
+// The permission modes, by the names that clients have for them.
+const (
+	modeDefault = "default"
+	modeEdits   = "acceptEdits"
+	modePlan    = "plan"
+	modeBypass  = "bypassPermissions"
+	modeDont    = "dontAsk"
+)
+
+// modes returns what each permission mode is to settle.
+func modes() map[string]agent.Mode {
+	return map[string]agent.Mode{
+		modeDefault: {Permission: settle.Ask},
+		modeEdits:   {Permission: settle.Ask, Rules: []config.Rule{{Tool: "edit", Pattern: "**", Decision: "allow"}}},
+		modePlan:    {Permission: settle.Deny},
+		modeBypass:  {Permission: settle.Allow},
+		modeDont:    {Permission: settle.Ask}, // the driver answers instead of the client
+	}
+}
+
+// modeFor is the mode that says what a configured permission does.
+func modeFor(permission string) string {
+	switch settle.Permission(permission) {
+	case settle.Allow:
+		return modeBypass
+	case settle.Deny:
+		return modePlan
+	}
+	return modeDefault
+}
+
+// specs takes a list of tools apart: with commas or spaces between them, and
+// what they may do in parentheses, where both are part of a name.
+func specs(list ...string) []string {
+	var out []string
+	for _, text := range list {
+		depth, begin := 0, 0
+		for n, r := range text + "," {
+			switch {
+			case r == '(':
+				depth++
+			case r == ')':
+				depth--
+			case depth <= 0 && (r == ',' || r == ' '):
+				if one := strings.TrimSpace(text[begin:n]); one != "" {
+					out = append(out, one)
+				}
+				begin = n + 1
+			}
+		}
+	}
+	return out
+}
+
+// ruleSet is what lists of tools amount to.
+type ruleSet struct {
+	rules []config.Rule
+	// whole are the tools of settle's that were named without more.
+	whole []string
+	// unknown are names of tools that settle does not have.
+	unknown []string
+}
+
+// rulesFor returns the rules for tools as Claude's clients name them:
+// "Bash(git log:*)", "Edit(src/**)", "Read".
+func rulesFor(decision string, list []string) ruleSet {
+	var out ruleSet
+	for _, spec := range list {
+		name, content, scoped := strings.Cut(spec, "(")
+		content = strings.TrimSuffix(content, ")")
+		tools := toolsNamed(name)
+		if name == "NotebookEdit" {
+			tools = []string{"edit"}
+		}
+		if len(tools) == 0 {
+			out.unknown = append(out.unknown, spec)
+			continue
+		}
+		if !scoped || content == "*" {
+			out.whole = append(out.whole, tools...)
+			if name == "Bash" {
+				out.whole = append(out.whole, "job")
+			}
+		}
+		for _, tool := range tools {
+			pattern := ""
+			if scoped && content != "*" {
+				pattern = patternFor(tool, content)
+			}
+			r := config.Rule{Tool: tool, Pattern: pattern, Decision: decision}
+			if !slices.Contains(out.rules, r) {
+				out.rules = append(out.rules, r)
+			}
+		}
+	}
+	return out
+}
+
+// patternFor is what stands in parentheses as settle's rules have it.
+func patternFor(tool, content string) string {
+	if tool == "shell" {
+		if begin, ok := strings.CutSuffix(content, ":*"); ok {
+			return begin + " *"
+		}
+		return content
+	}
+	if rest, ok := strings.CutPrefix(content, "//"); ok {
+		return "/" + rest // Claude's way of writing an absolute path
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(content, "./"), "/")
+}
+
+// directoryRules are for further directories that the client works in.
+func directoryRules(mode string, dirs []string) []config.Rule {
+	var out []config.Rule
+	for _, dir := range dirs {
+		pattern := strings.TrimSuffix(dir, "/") + "/**"
+		out = append(out, config.Rule{Tool: "read", Pattern: pattern, Decision: "allow"})
+		if mode == modeEdits {
+			out = append(out, config.Rule{Tool: "edit", Pattern: pattern, Decision: "allow"})
+		}
+	}
+	return out
+}
+
+// modelName returns settle's name for a model that a client asks for: clients of
+// Claude's leave out the provider. "" leaves the choice to the configuration.
+func modelName(name string, providers map[string]config.Provider) string {
+	short := map[string]string{
+		"sonnet": "claude-sonnet-5-5", "opus": "claude-opus-5-5", "haiku": "claude-haiku-5-5", "best": "claude-opus-5-5",
+		"opusplan": "claude-opus-5-5",
+	}
+	name = strings.TrimSuffix(name, "[1m]")
+	if name == "" || name == "default" || name == "inherit" {
+		return ""
+	}
+	if full := short[name]; full != "" {
+		name = full
+	}
+	if provider, _, ok := strings.Cut(name, "/"); ok {
+		if _, known := providers[provider]; known {
+			return name
+		}
+	}
+	return "anthropic/" + name
+}
+
+// policy is the permission mode in force, with the rules that came from the
+// client. It belongs to the driver.
+type policy struct {
+	inForce *agent.Policy
+	mode    string
+	dirs    []string
+	// given came with the command line, later during the session.
+	given, later []config.Rule
+	version      int
+}
+
+// set puts a mode into force.
+func (p *policy) set(name string) error {
+	m, ok := modes()[name]
+	if !ok {
+		return fmt.Errorf("there is no permission mode %q in settle; the modes are %s", name, strings.Join(names(modes()), ", "))
+	}
+	p.mode = name
+	p.apply(m)
+	return nil
+}
+
+// add puts further rules into force.
+func (p *policy) add(rules ...config.Rule) {
+	p.later = append(p.later, rules...)
+	p.apply(modes()[p.mode])
+}
+
+func (p *policy) apply(m agent.Mode) {
+	p.version++
+	m.Name = fmt.Sprintf("%s %d", p.mode, p.version) // judges are kept by the name
+	m.Rules = slices.Concat(m.Rules, directoryRules(p.mode, p.dirs), p.given, p.later)
+	if p.inForce == nil {
+		p.inForce = agent.NewPolicy(m)
+		return
+	}
+	p.inForce.Set(m)
+}
