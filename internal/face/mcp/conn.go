@@ -40,6 +40,7 @@ type conn struct {
 	stop  chan struct{} // closed when nothing is to be read any more
 	lost  chan struct{} // closed when nothing can be written
 	order order
+	older *older
 
 	writing sync.Mutex // guards out
 	out     io.Writer
@@ -65,11 +66,12 @@ type inbound struct {
 	cancelled bool
 }
 
-func newConn(in io.Reader, out io.Writer) *conn {
+func (f *Face) newConn(in io.Reader, out io.Writer) *conn {
 	c := &conn{
 		in: make(chan incoming), eof: make(chan struct{}), stop: make(chan struct{}), lost: make(chan struct{}), out: out,
 		calls: map[jsonrpc.ID]*inbound{}, asked: map[jsonrpc.ID]chan *jsonrpc.Response{},
 	}
+	c.older = newOlder(f, c)
 	go c.receive(newLines(in)) // ends with the input or with finish; a read that blocks ends with the process
 	return c
 }
@@ -168,10 +170,11 @@ func (c *conn) take(msg jsonrpc.Message) bool {
 
 // begin registers a request, and reports whether the SDK gets it.
 func (c *conn) begin(req *jsonrpc.Request) bool {
+	older := c.older.takes(req.Method)
 	c.mu.Lock()
 	if _, twice := c.calls[req.ID]; twice {
 		c.mu.Unlock()
-		return true // the SDK drops it: an answer would be taken for that of the first
+		return !older // the SDK drops it: an answer would be taken for that of the first
 	}
 	if len(c.calls) >= mostCalls {
 		c.mu.Unlock()
@@ -181,11 +184,18 @@ func (c *conn) begin(req *jsonrpc.Request) bool {
 		return false
 	}
 	call := &inbound{}
-	if req.Method == methodCall {
+	switch {
+	case older:
+		call.places = c.order.enterOlder(req.Method)
+	case req.Method == methodCall:
 		call.places = c.order.enterTool(toolOf(req))
 	}
 	c.calls[req.ID] = call
 	c.mu.Unlock()
+	if older {
+		c.older.take(req, call.places)
+		return false
+	}
 	if call.places.own != nil {
 		req.Extra = &sdk.RequestExtra{TokenInfo: &auth.TokenInfo{Extra: map[string]any{placeName: call.places}}}
 	}

@@ -22,7 +22,7 @@ const (
 // reads the output any more, or a stop comes; then it ends everything, answers
 // what waits for that, and returns what did not end in time.
 func (f *Face) Stdio(in io.Reader, out io.Writer, stops <-chan run.Stop) error {
-	c := newConn(in, out)
+	c := f.newConn(in, out)
 	session, err := f.server.Connect(context.Background(), c, nil)
 	if err != nil {
 		return fmt.Errorf("cannot serve: %w", err)
@@ -40,6 +40,7 @@ func (f *Face) Stdio(in io.Reader, out io.Writer, stops <-chan run.Stop) error {
 	err = f.Hosts.CloseAll(ctx, reason, by)
 	draining, enough := context.WithTimeout(context.Background(), drainTimeout)
 	defer enough()
+	c.older.close(draining)
 	c.drain(draining)
 	c.finish()
 	ended := make(chan struct{})
