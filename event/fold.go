@@ -230,14 +230,14 @@ func (s *State) jobStarted(e Event, d JobStarted) string {
 		return fmt.Sprintf("%q is not a new job's id", d.Job)
 	}
 	s.count.jobs++
-	s.Jobs = append(s.Jobs, &Job{JobStarted: d, Turn: e.Turn, Call: e.Item, At: e.At})
+	s.Jobs = append(s.Jobs, &Job{JobStarted: d, Turn: e.Turn, Call: e.Item, StartSeq: e.Seq, At: e.At})
 	return ""
 }
 
 func (s *State) jobEnded(e Event, d JobEnded) string {
 	for _, j := range s.Jobs {
 		if j.Job == d.Job && j.Ended == nil {
-			j.Ended, j.EndedAt = &d, e.At
+			j.Ended, j.EndSeq, j.EndedAt = &d, e.Seq, e.At
 			return ""
 		}
 	}

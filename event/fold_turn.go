@@ -18,7 +18,7 @@ func (s *State) turnStarted(e Event, d TurnStarted) string {
 		return what
 	}
 	s.count.turns++
-	s.Turns = append(s.Turns, &Turn{ID: e.Turn, Start: d, By: e.By, StartedAt: e.At, Inputs: taken})
+	s.Turns = append(s.Turns, &Turn{ID: e.Turn, Start: d, By: e.By, StartSeq: e.Seq, StartedAt: e.At, Inputs: taken})
 	return ""
 }
 

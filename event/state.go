@@ -51,6 +51,7 @@ type Turn struct {
 	ID        string
 	Start     TurnStarted
 	By        string
+	StartSeq  uint64 // of its first event: clocks jump, numbers do not
 	StartedAt time.Time
 	EndedAt   time.Time
 	Inputs    []Input // taken when it started
@@ -109,8 +110,10 @@ type Approval struct {
 type Job struct {
 	JobStarted
 	Turn, Call string
+	StartSeq   uint64
 	At         time.Time
 	Ended      *JobEnded // nil while it runs
+	EndSeq     uint64    // 0 while it runs
 	EndedAt    time.Time
 }
 

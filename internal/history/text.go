@@ -152,8 +152,8 @@ func (w *walk) turnEnd(t *event.Turn, jobs []*event.Job) {
 func jobsAfter(s event.State, n int) (running []*event.Job) {
 	for _, j := range s.Jobs {
 		if n+1 < len(s.Turns) {
-			at := s.Turns[n+1].StartedAt
-			if j.At.After(at) || j.Ended != nil && !j.EndedAt.After(at) {
+			next := s.Turns[n+1].StartSeq
+			if j.StartSeq > next || j.Ended != nil && j.EndSeq < next {
 				continue
 			}
 		} else if j.Ended != nil {

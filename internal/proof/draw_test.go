@@ -187,8 +187,10 @@ func (d drawer) move() (m Move) {
 	} else {
 		m.After = d.long()
 	}
-	m.Do = pick(d, "deed", Interrupt, Send, Send, Crash, Cancel, Interrupt, Close, Drop, Hurry, Fill, Ruin)
+	m.Do = pick(d, "deed", Interrupt, Send, Send, Crash, Cancel, Interrupt, Close, Drop, Hurry, Fill, Ruin, Clock)
 	switch {
+	case m.Do == Clock:
+		m.By = pick(d, "jump", time.Hour, -time.Hour, 400*24*time.Hour, -400*24*time.Hour, -time.Millisecond)
 	case m.Do == Send:
 		m.Text, m.Mode = d.text(), pick(d, "mode", "", event.Steer, event.Replace, event.Queue)
 	case m.Do == Interrupt && d.rarely():

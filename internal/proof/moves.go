@@ -39,6 +39,8 @@ func (w *world) do(p *process, m Move, input string) {
 	case Ruin:
 		w.failing.Store(true)
 		p.mount.become(broken)
+	case Clock:
+		w.skew.Add(int64(m.By))
 	}
 }
 

@@ -25,7 +25,7 @@ func mutations() []mutation {
 		{"C5", "event/event.go", "InputAccepted, InputHeld, InputDropped, CallStarted,", "InputAccepted, InputHeld, InputDropped,", ""},
 		{"C6", "internal/history/response.go", "	w.items = append(w.items, outputs...)", "	_ = outputs", ""},
 		{"C7", "event/endings.go", "		if j.Ended == nil {", "		if j.Ended == nil && j.PID == 0 {", ""},
-		{"C8", "internal/proc/process.go", "	p.out.drain()\n", "	<-p.out.ended\n", "./internal/proc TestGrandchildHoldsThePipe"},
+		{"C8", "internal/proc/process.go", "	p.out.drain(ctx)\n", "	<-p.out.ended\n", "./internal/proc TestGrandchildHoldsThePipe"},
 		{"C9", "internal/turn/turn.go", "	settleMargin = 200 * time.Millisecond\n	// clearMargin is what all calls together get beyond the grace (C9).\n	clearMargin = 250 * time.Millisecond", "	settleMargin, clearMargin = 200 * time.Second, 250 * time.Second", ""},
 		{"C10", "internal/session/interrupt.go", "	s.running.waiters = append(s.running.waiters, w)", "	w.answer <- Outcome{Turn: s.running.id, Cause: w.cause}", ""},
 		{"C11", "internal/turn/attempt.go", "		return event.AttemptEndings(s, cause, end)", "		return event.Endings(s, cause)", ""},

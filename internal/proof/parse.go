@@ -161,6 +161,8 @@ func readMove(w *words) Move {
 			m.N = w.positive("the input")
 		}
 		return m
+	case Clock:
+		return Move{Do: deed, By: w.jump("how far")}
 	case Hurry, Cancel, Drop, Crash, Close, Fill, Ruin:
 		return Move{Do: deed}
 	default:

@@ -100,6 +100,8 @@ func (m Move) deed() string {
 		return fmt.Sprintf("input %q", m.Text)
 	case m.N > 0:
 		return fmt.Sprintf("%s input %d", m.Do, m.N)
+	case m.Do == Clock:
+		return fmt.Sprintf("%s %s", m.Do, m.By)
 	}
 	return string(m.Do)
 }

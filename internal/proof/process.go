@@ -52,7 +52,7 @@ func (w *world) start(d *disk, set setting) (*process, error) {
 	}
 	p := &process{world: w, mount: newMount(d, set.crashAt, w.broke), succeeded: make(chan struct{})}
 	p.life, p.end = context.WithCancel(w.life)
-	p.log = journal.New(p.mount, state)
+	p.log = journal.New(p.mount, state, journal.WithClock(w.now))
 	tools, err := tool.NewSet(doer{p})
 	if err != nil {
 		return nil, err

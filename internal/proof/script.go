@@ -107,6 +107,7 @@ const (
 	Close     Deed = "close"     // and open again
 	Fill      Deed = "fill"      // the disk: no space is left but the reserve
 	Ruin      Deed = "ruin"      // the disk: each write fails
+	Clock     Deed = "clock"     // jumps: that by which the events are dated
 )
 
 // Move is a deed at its time: when the log has its event On, or After the
@@ -119,6 +120,7 @@ type Move struct {
 	Mode event.Mode
 	Text string
 	N    int
+	By   time.Duration // how far a clock jumps; back, if it is less than 0
 }
 
 // Answer is given to a request for approval.

@@ -35,6 +35,8 @@ func TestParse(t *testing.T) {
 		"model\n  fault status status 9":    "9 is no status",
 		"model paced fast":                  "is no duration",
 		"on 0 interrupt":                    "counts from 1",
+		"on 3 clock":                        "how far is missing",
+		"on 3 clock 0s":                     "no duration from or to now",
 		"on 3 sing":                         `nobody can "sing"`,
 		"after 2s interrupt loudly":         `"loudly" is too much`,
 		`input " "`:                         "cannot be empty",

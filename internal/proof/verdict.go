@@ -49,6 +49,9 @@ func (w *world) checker() contract.Checker {
 	if slices.ContainsFunc(w.script.Moves, func(m Move) bool { return m.Do == Crash }) {
 		c.InterruptBound = 0 // who dies answers nobody
 	}
+	if w.jumps() {
+		c.InterruptBound = 0 // by the events' clock; those who interrupt have another
+	}
 	return c
 }
 

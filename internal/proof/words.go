@@ -109,6 +109,16 @@ func (w *words) positive(what string) int {
 	return n
 }
 
+// jump takes a duration with a sign.
+func (w *words) jump(what string) time.Duration {
+	text := w.word(what)
+	d, err := time.ParseDuration(text)
+	if err != nil || d == 0 {
+		w.fail("%s is no duration from or to now: %q", what, text)
+	}
+	return d
+}
+
 func (w *words) duration(what string) time.Duration {
 	text := w.word(what)
 	d, err := time.ParseDuration(text)

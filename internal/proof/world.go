@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,8 +38,9 @@ type world struct {
 	redactor *redact.Redactor
 	disk     *disk
 	current  atomic.Pointer[process]
-	failing  atomic.Bool // the disk was filled or ruined
-	stuck    bool        // main's: patience was lost, and that did not help
+	failing  atomic.Bool  // the disk was filled or ruined
+	skew     atomic.Int64 // by how much the events' clock is wrong, in nanoseconds
+	stuck    bool         // main's: patience was lost, and that did not help
 
 	// life ends when the script is over: deaf calls end with it.
 	life context.Context //nolint:containedctx // it is the world's own
@@ -74,6 +76,14 @@ func newWorld(s Script) *world {
 	}
 	w.server = settletest.NewMemoryServer(nil, s.scenario())
 	return w
+}
+
+// now is the clock by which events are dated. It may jump; nothing else reads it.
+func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.skew.Load())) }
+
+// jumps reports whether it does.
+func (w *world) jumps() bool {
+	return slices.ContainsFunc(w.script.Moves, func(m Move) bool { return m.Do == Clock })
 }
 
 // broke notes a violation.

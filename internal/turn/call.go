@@ -32,6 +32,7 @@ type call struct {
 	// decided is settled when it is in the log whether the call runs.
 	decided *scope.Deferred[struct{}]
 	settled *scope.Deferred[struct{}]
+	took    time.Duration // to run; valid once it is settled
 
 	progress sync.Mutex // guards what follows
 	said     int
@@ -176,6 +177,8 @@ func (c *call) timeout(ctx context.Context) (context.Context, context.CancelFunc
 // ready beats an abort that arrives with it.
 func (c *call) await(ctx context.Context) (g gave, ok bool) {
 	t := c.turn
+	began := time.Now()
+	defer func() { c.took = time.Since(began) }()
 	results := make(chan gave, 1)
 	// Ends when the tool returns. A tool that ignores its context is left
 	// behind; what it returns then becomes nothing.

@@ -17,7 +17,8 @@ const noWait = time.Duration(-1)
 
 // retryAfter returns the wait that a provider asked for: by retry-after-ms
 // (milliseconds), else Retry-After (seconds, also fractional, or a date), else
-// in words. Zero, negative, past and unreadable values count as none, so that
+// in words. A date is counted from the answer's own, where that has one: the
+// clock of this machine may be wrong. Zero, negative, past and unreadable values count as none, so that
 // the caller's own delay applies and nobody is hammered; absurdly long ones
 // are cut to 30 days.
 func retryAfter(h http.Header, message string, now func() time.Time) time.Duration {
@@ -29,7 +30,11 @@ func retryAfter(h http.Header, message string, now func() time.Time) time.Durati
 		return wait
 	}
 	if date, err := http.ParseTime(header); err == nil {
-		if wait := date.Sub(now()); wait > 0 {
+		from, err := http.ParseTime(h.Get("Date"))
+		if err != nil {
+			from = now()
+		}
+		if wait := date.Sub(from); wait > 0 {
 			return min(wait, maxWait)
 		}
 	}

@@ -62,6 +62,25 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
+// A date says how long to wait by the clock that wrote it, whatever this
+// machine's clock was set to.
+func TestRetryAfterWhenTheClockIsWrong(t *testing.T) {
+	theirs := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for _, wrong := range []time.Duration{0, 24 * time.Hour, -24 * time.Hour, -50 * 365 * 24 * time.Hour} {
+		ours := func() time.Time { return theirs.Add(wrong) }
+		h := http.Header{}
+		h.Set("Date", theirs.Format(http.TimeFormat))
+		h.Set("Retry-After", theirs.Add(90*time.Second).Format(http.TimeFormat))
+		if got := retryAfter(h, "", ours); got != 90*time.Second {
+			t.Errorf("wrong by %v: %v", wrong, got)
+		}
+		h.Set("Date", "the day before yesterday")
+		if got, want := retryAfter(h, "", ours), 90*time.Second-wrong; wrong < 0 && got != min(want, maxWait) || wrong > 0 && got != noWait {
+			t.Errorf("without their date, wrong by %v: %v", wrong, got)
+		}
+	}
+}
+
 func FuzzMessageWait(f *testing.F) {
 	f.Add("try again in 1h2m3.5s")
 	f.Add("retry after 9e9")
