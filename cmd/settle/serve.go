@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"runtime"
 
 	"github.com/spf13/cobra"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/agent"
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/face/guard"
 	"github.com/settle-agent/settle/internal/face/web"
 	"github.com/settle-agent/settle/internal/face/web/page"
 	"github.com/settle-agent/settle/internal/logfile"
@@ -45,12 +44,9 @@ const serveExamples = `  settle serve
 
 // serveFlags are the flags of serve that are no settings.
 type serveFlags struct {
+	listenFlags
+
 	dir             string
-	addr            string
-	tokenFile       string
-	cert, key       string
-	insecure        bool
-	names           []string
 	take            bool
 	noProjectConfig bool
 	systemFile      string
@@ -69,16 +65,11 @@ func newServe(s *streams) *cobra.Command {
 	flags.Lookup("permission").Usage = "what calls that change something may do, as `POLICY`: ask, allow or deny"
 	flags.StringVarP(&f.dir, "cwd", "C", ".", "work in `DIR`")
 	flags.StringVar(&f.addr, "addr", "127.0.0.1:0", "listen on `HOST:PORT`; port 0 picks one")
-	flags.StringVar(&f.tokenFile, "token-file", "", "take the token from `FILE`; the link is then printed without it")
-	flags.StringVar(&f.cert, "tls-cert", "", "encrypt with the certificate in `FILE`")
-	flags.StringVar(&f.key, "tls-key", "", "the certificate's key is in `FILE`")
-	flags.BoolVar(&f.insecure, "insecure", false, "listen without TLS where others can reach it")
-	flags.StringArrayVar(&f.names, "allow-host", nil, "clients may call this machine `NAME`; may be repeated")
+	f.listenFlags.define(cmd)
 	flags.BoolVar(&f.take, "take", false, "end other processes that hold a session that is opened")
 	flags.BoolVar(&f.noProjectConfig, "no-project-config", false, "leave out the project's own configuration and AGENTS.md")
 	flags.StringVar(&f.systemFile, "system-prompt-file", "", "use the text of `FILE` as the system prompt")
 	flags.StringVar(&f.appendFile, "append-system-prompt-file", "", "add the text of `FILE` to the system prompt")
-	cmd.MarkFlagsRequiredTogether("tls-cert", "tls-key")
 	return cmd
 }
 
@@ -112,7 +103,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, s *streams) error {
 	}
 	a.Redact.Add(token)
 	a.Config.Secrets = append(a.Config.Secrets, token)
-	place, err := web.Listen(sig.ctx, web.Address{Addr: f.addr, TLS: encrypted, Insecure: f.insecure})
+	place, err := guard.Listen(sig.ctx, guard.Address{Addr: f.addr, TLS: encrypted, Insecure: f.insecure})
 	if err != nil {
 		return sig.instead(err)
 	}
@@ -146,28 +137,6 @@ func (f *serveFlags) settings(cmd *cobra.Command, s *streams, dir string) (*conf
 	return resolved, agent.CheckDirectory(dir, resolved, s.getenv)
 }
 
-// token returns the token of the file, or a new one.
-func (f *serveFlags) token() (string, error) {
-	if f.tokenFile == "" {
-		return web.NewToken(), nil
-	}
-	if info, err := os.Stat(f.tokenFile); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return "", fmt.Errorf("refusing the token in %q, which other users can read; \"chmod 600 %s\" makes it yours alone, with a new token in it", f.tokenFile, f.tokenFile)
-	}
-	return web.ReadToken(f.tokenFile)
-}
-
-func (f *serveFlags) tls() (*tls.Config, error) {
-	if f.cert == "" {
-		return nil, nil //nolint:nilnil // there is none
-	}
-	pair, err := tls.LoadX509KeyPair(f.cert, f.key)
-	if err != nil {
-		return nil, fmt.Errorf("cannot use the certificate: %w", err)
-	}
-	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
-}
-
 // agent says what to put together.
 func (f *serveFlags) agent(s *streams, r *config.Resolved, dir string) agent.Options {
 	o := agent.Options{
@@ -185,7 +154,7 @@ func (f *serveFlags) agent(s *streams, r *config.Resolved, dir string) agent.Opt
 	return o
 }
 
-func (f *serveFlags) options(a *agent.Agent, host *settle.Host, place *web.Place, encrypted *tls.Config, token string) web.Options {
+func (f *serveFlags) options(a *agent.Agent, host *settle.Host, place *guard.Place, encrypted *tls.Config, token string) web.Options {
 	return web.Options{
 		Host: host, DataDir: a.Config.Dir, WorkDir: a.Config.WorkDir, Model: a.Config.ProviderName + "/" + a.Config.Model,
 		Version: version(), Token: token, Names: f.names, Exposed: place.Exposed, TLS: encrypted,
@@ -194,7 +163,7 @@ func (f *serveFlags) options(a *agent.Agent, host *settle.Host, place *web.Place
 }
 
 // announce prints the link. A token of the user's is not shown.
-func (f *serveFlags) announce(s *streams, place *web.Place, token string) error {
+func (f *serveFlags) announce(s *streams, place *guard.Place, token string) error {
 	name := ""
 	if len(f.names) > 0 {
 		name = f.names[0]

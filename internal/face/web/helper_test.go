@@ -19,6 +19,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/face/guard"
 	"github.com/settle-agent/settle/internal/face/run"
 	"github.com/settle-agent/settle/internal/face/web"
 	"github.com/settle-agent/settle/model/script"
@@ -38,7 +39,7 @@ type bench struct {
 
 	host  *settle.Host
 	web   *web.Server
-	place *web.Place
+	place *guard.Place
 	stops chan run.Stop
 	over  chan error // what Serve returned
 	api   document
@@ -68,7 +69,7 @@ func serve(t *testing.T, s setup) *bench {
 		listener, client = s.listen()
 		b.base = s.base
 	} else {
-		place, err := web.Listen(t.Context(), web.Address{Addr: "127.0.0.1:0"})
+		place, err := guard.Listen(t.Context(), guard.Address{Addr: "127.0.0.1:0"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,8 +131,8 @@ func (b *bench) stop() {
 func (b *bench) url(path string) string { return b.base + path }
 
 // listenFor listens for a number of connections.
-func listenFor(t *testing.T, most int) (*web.Place, error) {
-	return web.Listen(t.Context(), web.Address{Addr: "127.0.0.1:0", Connections: most})
+func listenFor(t *testing.T, most int) (*guard.Place, error) {
+	return guard.Listen(t.Context(), guard.Address{Addr: "127.0.0.1:0", Connections: most})
 }
 
 // unfinished checks sessions that are open.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/face/guard"
 )
 
 // Options say what to serve.
@@ -69,7 +70,7 @@ type Limits struct {
 
 func (l Limits) withDefaults() Limits {
 	l.Rate, l.Burst = cmp.Or(l.Rate, 100), cmp.Or(l.Burst, 1000)
-	l.Connections, l.Subscribers, l.LargeBodies = cmp.Or(l.Connections, 8192), cmp.Or(l.Subscribers, 4096), cmp.Or(l.LargeBodies, 4)
+	l.Connections, l.Subscribers, l.LargeBodies = cmp.Or(l.Connections, guard.MostConnections), cmp.Or(l.Subscribers, 4096), cmp.Or(l.LargeBodies, 4)
 	l.HeaderBytes = cmp.Or(l.HeaderBytes, 16<<10)
 	l.BodyBytes, l.InputBytes = cmp.Or(l.BodyBytes, 64<<10), cmp.Or(l.InputBytes, 32<<20)
 	l.HeaderTimeout, l.BodyTimeout = cmp.Or(l.HeaderTimeout, 10*time.Second), cmp.Or(l.BodyTimeout, time.Minute)
@@ -85,9 +86,9 @@ type Server struct {
 	Options
 
 	mux         *http.ServeMux
-	token       digest
-	cookie      digest
-	rate        *rate
+	token       guard.Digest
+	cookie      guard.Digest
+	rate        *guard.Rate
 	large       chan struct{} // holds one token for each large body that is read
 	subscribers atomic.Int64
 	watchers    watchers
@@ -106,8 +107,8 @@ func New(o Options) (*Server, error) {
 		o.Page = http.HandlerFunc(placeholder)
 	}
 	s := &Server{
-		Options: o, token: digestOf(o.Token), cookie: digestOf(cookieValue(o.Token)),
-		rate: newRate(o.Limits.Rate, o.Limits.Burst, time.Now), large: make(chan struct{}, o.Limits.LargeBodies),
+		Options: o, token: guard.DigestOf(o.Token), cookie: guard.DigestOf(cookieValue(o.Token)),
+		rate: guard.NewRate(o.Limits.Rate, o.Limits.Burst, time.Now), large: make(chan struct{}, o.Limits.LargeBodies),
 		disk: &disk{dir: o.DataDir}, boot: rand.Text(),
 	}
 	document, err := describe(routes(), o.Version)

@@ -1,4 +1,4 @@
-package web
+package guard
 
 import (
 	"strconv"
@@ -10,9 +10,9 @@ import (
 // and however many there are, what is kept of them is bounded.
 func TestRate(t *testing.T) {
 	now := time.Unix(1, 0)
-	l := newRate(10, 20, func() time.Time { return now })
+	l := NewRate(10, 20, func() time.Time { return now })
 	taken := func(address string) (n int) {
-		for l.take(address, 1) {
+		for l.Take(address, 1) {
 			n++
 		}
 		return n

@@ -1,4 +1,4 @@
-package web
+package guard
 
 import (
 	"net"
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// wrongTokenCost is what a wrong token costs, in requests.
-const wrongTokenCost = 20
+// WrongTokenCost is what a wrong token costs, in requests.
+const WrongTokenCost = 20
 
 // mostAddresses bounds the addresses that are told apart; all others share a
 // bucket.
@@ -17,9 +17,9 @@ const mostAddresses = 4096
 // sweepDelay is the least time between two searches for addresses to forget.
 const sweepDelay = time.Second
 
-// rate bounds how many requests an address makes: a bucket for each, which
+// Rate bounds how many requests an address makes: a bucket for each, which
 // fills at a rate.
-type rate struct {
+type Rate struct {
 	perSecond, burst float64
 	now              func() time.Time
 
@@ -33,12 +33,14 @@ type bucket struct {
 	at   time.Time
 }
 
-func newRate(perSecond, burst float64, now func() time.Time) *rate {
-	return &rate{perSecond: perSecond, burst: burst, now: now, buckets: map[string]*bucket{}}
+// NewRate returns a rate of so many requests a second on average, and so many
+// at once.
+func NewRate(perSecond, burst float64, now func() time.Time) *Rate {
+	return &Rate{perSecond: perSecond, burst: burst, now: now, buckets: map[string]*bucket{}}
 }
 
-// take reports whether the address may do something of the cost now.
-func (l *rate) take(address string, cost float64) bool {
+// Take reports whether the address may do something of the cost now.
+func (l *Rate) Take(address string, cost float64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
@@ -52,7 +54,7 @@ func (l *rate) take(address string, cost float64) bool {
 	return true
 }
 
-func (l *rate) bucket(address string, now time.Time) *bucket {
+func (l *Rate) bucket(address string, now time.Time) *bucket {
 	if b := l.buckets[address]; b != nil {
 		return b
 	}
@@ -75,15 +77,11 @@ func (l *rate) bucket(address string, now time.Time) *bucket {
 	return b
 }
 
-// address returns the address that a request comes from, without the port.
-func address(r *http.Request) string {
+// Caller returns the address that a request comes from, without the port.
+func Caller(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		return r.RemoteAddr
 	}
 	return host
-}
-
-func errTooMany() error {
-	return newProblem(http.StatusTooManyRequests, "rate", "there are too many requests from your address; nothing was done; try again later")
 }

@@ -1,6 +1,7 @@
-package web
+package guard
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -10,6 +11,9 @@ import (
 	"sync"
 )
 
+// MostConnections is how many there may be at a time if nobody says otherwise.
+const MostConnections = 8192
+
 // Address says where to listen.
 type Address struct {
 	// Addr is HOST:PORT; port 0 picks one.
@@ -18,7 +22,7 @@ type Address struct {
 	TLS *tls.Config
 	// Insecure allows an address that others can reach without TLS.
 	Insecure bool
-	// Connections is the most at a time; 0 means the default of [Limits].
+	// Connections is the most at a time; 0 means [MostConnections].
 	Connections int
 }
 
@@ -48,11 +52,7 @@ func Listen(ctx context.Context, a Address) (*Place, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen on %q: %w", a.Addr, err)
 	}
-	most := a.Connections
-	if most == 0 {
-		most = Limits{}.withDefaults().Connections
-	}
-	p.Listener = &bounded{Listener: l, most: most}
+	p.Listener = &bounded{Listener: l, most: cmp.Or(a.Connections, MostConnections)}
 	p.host, _, _ = net.SplitHostPort(a.Addr) // it was resolved
 	if ip := net.ParseIP(p.host); p.host == "" || ip != nil && ip.IsUnspecified() {
 		p.host = "127.0.0.1"
@@ -68,6 +68,15 @@ func Listen(ctx context.Context, a Address) (*Place, error) {
 // Link returns the address of the page, called by a name if one is given, and
 // with the token if one is given.
 func (p *Place) Link(name, token string) string {
+	u := p.URL(name, "/")
+	if token != "" {
+		u.RawQuery = url.Values{"token": {token}}.Encode()
+	}
+	return u.String()
+}
+
+// URL returns the address of a path, called by a name if one is given.
+func (p *Place) URL(name, path string) *url.URL {
 	host := p.host
 	if name != "" {
 		host = name
@@ -76,11 +85,7 @@ func (p *Place) Link(name, token string) string {
 	if tcp, ok := p.Addr().(*net.TCPAddr); ok {
 		port = tcp.Port
 	}
-	u := url.URL{Scheme: p.scheme, Host: net.JoinHostPort(host, strconv.Itoa(port)), Path: "/"}
-	if token != "" {
-		u.RawQuery = url.Values{"token": {token}}.Encode()
-	}
-	return u.String()
+	return &url.URL{Scheme: p.scheme, Host: net.JoinHostPort(host, strconv.Itoa(port)), Path: path}
 }
 
 // bounded refuses connections beyond a number, so that those who have one are

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"crypto/tls"
+	"fmt"
+	"os"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/settle-agent/settle/internal/face/guard"
+)
+
+// listenFlags are the flags of commands that listen for HTTP.
+type listenFlags struct {
+	addr      string // its own flag has another name everywhere
+	tokenFile string
+	cert, key string
+	insecure  bool
+	names     []string
+}
+
+func (f *listenFlags) define(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.tokenFile, "token-file", "", "take the token from `FILE`; it is then not printed")
+	flags.StringVar(&f.cert, "tls-cert", "", "encrypt with the certificate in `FILE`")
+	flags.StringVar(&f.key, "tls-key", "", "the certificate's key is in `FILE`")
+	flags.BoolVar(&f.insecure, "insecure", false, "listen without TLS where others can reach it")
+	flags.StringArrayVar(&f.names, "allow-host", nil, "clients may call this machine `NAME`; may be repeated")
+	cmd.MarkFlagsRequiredTogether("tls-cert", "tls-key")
+}
+
+// token returns the token of the file, or a new one.
+func (f *listenFlags) token() (string, error) {
+	if f.tokenFile == "" {
+		return guard.NewToken(), nil
+	}
+	if info, err := os.Stat(f.tokenFile); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return "", fmt.Errorf("refusing the token in %q, which other users can read; \"chmod 600 %s\" makes it yours alone, with a new token in it", f.tokenFile, f.tokenFile)
+	}
+	return guard.ReadToken(f.tokenFile)
+}
+
+func (f *listenFlags) tls() (*tls.Config, error) {
+	if f.cert == "" {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+	if err != nil {
+		return nil, fmt.Errorf("cannot use the certificate: %w", err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
+}

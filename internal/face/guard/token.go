@@ -1,0 +1,62 @@
+package guard
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"strings"
+)
+
+const (
+	tokenBytes = 32
+	// shortestToken is what a token of the user's must have.
+	shortestToken = 16
+	longestToken  = 4 << 10
+)
+
+// NewToken returns a token that nobody can guess.
+func NewToken() string {
+	b := make([]byte, tokenBytes)
+	_, _ = rand.Read(b) // it never fails
+	return hex.EncodeToString(b)
+}
+
+// ReadToken returns the token in a file.
+func ReadToken(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("cannot read the token: %w; \"openssl rand -hex 32\" makes one", err)
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	b := make([]byte, longestToken+1)
+	n, err := f.Read(b)
+	if n == 0 && err != nil {
+		return "", fmt.Errorf("cannot read the token: %q: %w", path, err)
+	}
+	token := strings.TrimSpace(string(b[:n]))
+	switch {
+	case n > longestToken:
+		return "", fmt.Errorf("cannot use %q as a token: it has more than %d bytes", path, longestToken)
+	case len(token) < shortestToken:
+		return "", fmt.Errorf("cannot use %q as a token: it has fewer than %d characters; \"openssl rand -hex 32\" makes a better one", path, shortestToken)
+	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return "", fmt.Errorf("cannot use %q as a token: it has characters that are not printable ASCII, or spaces", path)
+	}
+	return token, nil
+}
+
+// Digest is what a secret is compared by: in the same time whatever the other
+// one is, also if it has another length.
+type Digest [sha256.Size]byte
+
+// DigestOf returns the digest of a secret.
+func DigestOf(secret string) Digest { return sha256.Sum256([]byte(secret)) }
+
+// Matches reports whether another is the secret.
+func (d Digest) Matches(secret string) bool {
+	other := DigestOf(secret)
+	return subtle.ConstantTimeCompare(d[:], other[:]) == 1
+}
