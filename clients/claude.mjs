@@ -82,7 +82,11 @@ const cases = {
   throwing: (o) => run('hello', { ...o, canUseTool: asked(() => { throw new Error('callback broke'); }) }),
   unanswered: (o) => {
     const t = talk('hello');
-    return run(t, { ...o, canUseTool: asked(() => new Promise(() => {})) }, once(calls, async (q) => {
+    let reached;
+    const question = new Promise((resolve) => { reached = resolve; });
+    const never = () => { reached(); return new Promise(() => {}); };
+    return run(t, { ...o, canUseTool: asked(never) }, once(calls, async (q) => {
+      await question;
       say({ type: 'answer', response: await q.interrupt() });
       t.close();
     }));

@@ -312,10 +312,11 @@ func (d *driver) release() {
 			}
 		}
 	})
+	held = slices.DeleteFunc(held, func(i event.Input) bool { // all of them, or the first would take the others along
+		dropped, err := d.session.Drop(i.ID, by)
+		return err != nil || !dropped // its turn says so
+	})
 	for _, i := range held {
-		if dropped, err := d.session.Drop(i.ID, by); err != nil || !dropped {
-			continue // its turn says so
-		}
 		n := slices.IndexFunc(d.owed, func(o owed) bool { return o.input == i.ID })
 		turn, err := d.send(i.ID+secondTime, prompt{i.Text, i.Images}, event.Queue)
 		if err != nil {

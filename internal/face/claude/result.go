@@ -3,6 +3,7 @@ package claude
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/settle-agent/settle/event"
 )
@@ -60,6 +61,9 @@ func subtypeOf(c *event.Cause) string {
 func reasonOf(turn *event.Turn) string {
 	if turn.Cause.Limit == event.LimitSteps {
 		return fmt.Sprintf("Reached maximum number of turns (%d)", turn.Summary.Steps)
+	}
+	if signal, ok := strings.CutPrefix(turn.Cause.By, "signal:"); ok {
+		return turn.Cause.Error() + " by " + signal
 	}
 	return turn.Cause.Error()
 }

@@ -253,16 +253,16 @@ func (t *teller) resultOf(i *event.Item) spoken {
 		}
 		output = strings.TrimSpace(output + "\n" + end + "; effects: " + string(i.Effects))
 	}
-	m := spoken{header: newHeader(t.session, "user", ""), Result: detailOf(i, output)}
+	m := spoken{header: newHeader(t.session, "user", ""), Result: t.detailOf(i, output)}
 	m.Message = apiMessage{Role: "user", Content: []block{{Type: "tool_result", Call: callID(i), Content: &output, IsError: &failed}}}
 	return m
 }
 
 // detailOf is the result of a call in the shape that Claude's tool has, where
 // clients know one.
-func detailOf(i *event.Item, output string) any {
+func (t *teller) detailOf(i *event.Item, output string) any {
 	a := aliasOf(i.Content().Name)
-	in := a.input(i.Content().Arguments, "")
+	in := a.input(i.Content().Arguments, t.dir)
 	if i.Status != event.ItemCompleted && a.settle != "shell" {
 		return "Error: " + output
 	}
