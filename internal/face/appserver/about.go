@@ -195,7 +195,7 @@ func listModel(full string, table catalog.Table, own string, isDefault bool) lis
 	_, name, _ := strings.Cut(full, "/")
 	known, isKnown := table.Lookup(name)
 	m := listedModel{
-		ID: full, Model: full, DisplayName: name, Efforts: []effort{{ownEffort, "As much as the model likes"}},
+		ID: full, Model: full, DisplayName: name, Description: "as settle knows it: " + full, Efforts: []effort{{ownEffort, "As much as the model likes"}},
 		DefaultEffort: cmp.Or(own, ownEffort), Modalities: []string{"text"}, AdditionalSpeedTiers: []string{}, ServiceTiers: []string{}, IsDefault: isDefault,
 	}
 	for _, e := range known.Efforts {

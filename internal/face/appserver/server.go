@@ -47,6 +47,7 @@ const (
 type Server struct {
 	Options
 	conn *jsonrpc.Conn
+	in   *input
 	disk disk
 	ctx  context.Context //nolint:containedctx // that of the work; it ends with shutDown
 	end  context.CancelCauseFunc
@@ -68,16 +69,19 @@ func Serve(ctx context.Context, o Options, stops <-chan run.Stop) (*run.Stop, er
 	s := &Server{Options: o, disk: disk{dir: o.DataDir}, by: "client", lanes: map[string][]func(){}, threads: map[string]*live{}}
 	s.ctx, s.end = context.WithCancelCause(context.WithoutCancel(ctx)) // a stop is for Serve to take
 	defer s.end(nil)
+	s.in = newInput(o.In)
 	s.conn = jsonrpc.New(jsonrpc.Options{
-		In: o.In, Out: o.Out, Dialect: jsonrpc.Bare, Handler: s, MaxInFlight: o.MostRequests,
+		In: s.in, Out: o.Out, Dialect: jsonrpc.Bare, Handler: s, MaxInFlight: o.MostRequests,
 		Overloaded: jsonrpc.Errorf(codeOverloaded, "Server overloaded; retry later."),
 	})
 	s.conn.Start(s.ctx)
 	select {
 	case stop := <-stops:
 		return &stop, s.shutDown(stop.Reason, stop.By)
-	case <-s.conn.Ended():
+	case <-s.in.gone:
 		return nil, s.shutDown(event.Shutdown, "stdin")
+	case <-s.conn.Ended(): // nobody reads what is said
+		return nil, s.shutDown(event.Shutdown, "stdout")
 	}
 }
 
@@ -91,6 +95,7 @@ func (s *Server) shutDown(reason event.Reason, by string) error {
 	s.mu.Unlock()
 	err := s.Hosts.CloseAll(ctx, reason, by)
 	s.await(ctx)
+	close(s.in.release)
 	draining, enough := context.WithTimeout(context.Background(), drainTimeout)
 	defer enough()
 	if lost := s.conn.Close(draining); lost != nil && by == "stdin" && !errors.Is(lost, io.EOF) {
@@ -215,6 +220,7 @@ func methods() map[string]method {
 		"thread/archive":                       (*Server).threadArchive,
 		"thread/unarchive":                     (*Server).threadUnarchive,
 		"thread/unsubscribe":                   (*Server).threadUnsubscribe,
+		"thread/goal/get":                      (*Server).goalGet,
 		"thread/backgroundTerminals/list":      (*Server).jobList,
 		"thread/backgroundTerminals/terminate": (*Server).jobTerminate,
 		"turn/start":                           (*Server).turnStart,

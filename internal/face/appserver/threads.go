@@ -313,6 +313,11 @@ func paths(raw json.RawMessage) ([]string, error) {
 	return several, nil
 }
 
+// goalGet answers that the thread has no goal: settle has none.
+func (s *Server) goalGet(context.Context, *jsonrpc.Request) (any, error) {
+	return map[string]any{"goal": nil}, nil
+}
+
 // jobList lists the processes that run on, as Codex lists its terminals.
 func (s *Server) jobList(_ context.Context, r *jsonrpc.Request) (any, error) {
 	var p readThread

@@ -192,9 +192,11 @@ func (t *translator) itemEnded(e event.Event, d event.ItemEnded) []note {
 		return nil
 	}
 	var out []note
-	if t.shown[i.ID] == hidden {
-		out = t.show(e, i, nil)
-	} else if c, ok := item.(fileChange); ok {
+	switch c, isChange := item.(fileChange); {
+	case isChange && t.shown[i.ID] == hidden:
+		c.Status = inProgress
+		out = append(out, t.begins(e.Turn, e.At, c))
+	case isChange:
 		out = append(out, note{"item/fileChange/patchUpdated", patchNote{t.thread, e.Turn, i.ID, c.Changes}})
 	}
 	return append(out, t.ends(e.Turn, e.At, item))
