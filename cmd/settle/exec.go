@@ -219,8 +219,9 @@ func (s *streams) with(env map[string]string, hidden []string) *streams {
 func (f *execFlags) agent(cmd *cobra.Command, wish *exec.Wish, dir string, r *config.Resolved) agent.Wish {
 	w := agent.Wish{Dir: dir, Settings: wish.Settings}
 	mode := exec.Mode(wish.Sandbox, wish.Approval, f.writable(dir, wish.Writable))
+	_, own := w.Settings["permission"]
 	switch {
-	case cmd.Flags().Changed("permission"):
+	case own || cmd.Flags().Changed("permission"):
 		mode = agent.Mode{} // settle's own word
 	case mode.Name == "" && r.Permission == "":
 		mode = exec.Mode(exec.ReadOnly, "", nil)

@@ -87,6 +87,7 @@ func Understand(f Flags, known Known) (*Wish, error) {
 	}
 	w.Instructions = all.text("developer_instructions")
 	w.SystemFile = cmp.Or(all.text("model_instructions_file"), all.text("experimental_instructions_file"))
+	w.own(all)
 	w.harmless(all)
 	w.Ignored = all.rest()
 	return w, nil
@@ -249,6 +250,22 @@ func (w *Wish) sandbox(f Flags, all overrides) error {
 		}
 	}
 	return nil
+}
+
+// own takes the settings of settle's own, which -c settle.NAME=VALUE sets.
+func (w *Wish) own(all overrides) {
+	settings, _ := all["settle"].(map[string]any)
+	for name, value := range settings {
+		if list, ok := value.([]any); ok {
+			words := make([]string, len(list))
+			for n, word := range list {
+				words[n] = fmt.Sprint(word)
+			}
+			value = strings.Join(words, ",")
+		}
+		w.Settings[name] = fmt.Sprint(value)
+	}
+	delete(all, "settle")
 }
 
 // harmless takes what makes no difference here: what settle does in any case, or
