@@ -108,6 +108,7 @@ func sessionMoves(s State) []move {
 func turnMoves(s State, t *Turn) []move {
 	list := []move{
 		one(Event{Turn: t.ID, By: "user", Data: InterruptRequested{Reason: Interrupted}}),
+		one(Event{Turn: t.ID, By: "user", Data: InterruptRequested{Reason: Replaced}}),
 		one(Event{Turn: t.ID, Item: s.NextItem(0), Data: ItemStarted{Type: Note}}),
 		one(Event{Turn: t.ID, Data: ChildStarted{Child: s.NextChild(), Session: "s9"}}),
 		func(t *rapid.T) []Event { return Endings(s, forced(t)) },

@@ -1,6 +1,9 @@
 package event
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Endings returns the events that end the running turn and all that is open
 // in it, innermost first, each with the cause; nil if no turn is running.
@@ -9,8 +12,9 @@ import "slices"
 // turn's finalizer calls it, whatever happened, and so does the recovery of a
 // log whose writer died. What an item has said so far is kept. A call that
 // never started has no effects; of one that started and did not come back,
-// nobody knows them (C5). Input that waits is held, unless the turn completed
-// or was replaced (C19). A turn cannot complete with something open: that is
+// nobody knows them (C5). Input that waits is held (C19), unless it came after
+// the last request to interrupt the turn, or there was none and the turn
+// completed or was replaced. A turn cannot complete with something open: that is
 // a failure of settle, and the turn says so.
 func Endings(s State, c *Cause) []Event {
 	t := s.Running()
@@ -18,6 +22,12 @@ func Endings(s State, c *Cause) []Event {
 		return nil
 	}
 	c = honest(s, c)
+	return endTurn(s, c, held(s.stopped(c), c))
+}
+
+// endTurn ends the running turn; holding is what becomes of the input that waits.
+func endTurn(s State, c *Cause, holding []Event) []Event {
+	t := s.Running()
 	out := childEndings(s, c, func(child *Child) bool { return child.Turn == t.ID })
 	for _, i := range t.Items {
 		if i.Status == ItemOpen {
@@ -27,9 +37,7 @@ func Endings(s State, c *Cause) []Event {
 	if attempt := AttemptEndings(s, c, AttemptEnded{}); len(attempt) > 0 {
 		out = append(out, attempt[len(attempt)-1]) // its items have ended above
 	}
-	if !goesOn(c) {
-		out = append(out, held(s, c)...)
-	}
+	out = append(out, holding...)
 	return append(out, Event{Turn: t.ID, By: c.By, Data: terminal(c, t.summary())})
 }
 
@@ -46,8 +54,14 @@ func honest(s State, c *Cause) *Cause {
 	return Fail(&Failure{Name: NameInternal, Message: "the turn cannot complete: " + what})
 }
 
-// goesOn reports whether the input that waits runs after a turn with that end.
-func goesOn(c *Cause) bool { return c.Outcome == Completed || c.Reason == Replaced }
+// stopped returns the input that is held with the running turn's end.
+func (s State) stopped(c *Cause) []Input {
+	asked := c.Reason == Interrupted && s.Running().Interrupt != nil
+	if c.Outcome != Completed && c.Reason != Replaced && !asked {
+		return s.Waiting
+	}
+	return slices.DeleteFunc(slices.Clone(s.Waiting), func(i Input) bool { return i.Stopped == "" })
+}
 
 // Closings returns the events that end everything of an open session: its
 // turn, its children and its jobs; input that waits is held, whatever the
@@ -59,9 +73,9 @@ func Closings(s State, c *Cause) []Event {
 	}
 	c = honest(s, c)
 	running := s.Running()
-	out := Endings(s, c)
-	if running == nil || goesOn(c) {
-		out = append(out, held(s, c)...)
+	out := held(s.Waiting, c)
+	if running != nil {
+		out = endTurn(s, c, out)
 	}
 	out = append(out, childEndings(s, c, func(child *Child) bool { return running == nil || child.Turn != running.ID })...)
 	how := JobKilled
@@ -180,11 +194,11 @@ func childEndings(s State, c *Cause, in func(*Child) bool) []Event {
 	return out
 }
 
-func held(s State, c *Cause) []Event {
+func held(waiting []Input, c *Cause) []Event {
 	var out []Event
-	for _, i := range s.Waiting {
+	for _, i := range waiting {
 		if !i.Held {
-			out = append(out, Event{By: c.By, Data: InputHeld{Input: i.ID, Reason: c.Reason}})
+			out = append(out, Event{By: c.By, Data: InputHeld{Input: i.ID, Reason: cmp.Or(i.Stopped, c.Reason)}})
 		}
 	}
 	return out

@@ -1,6 +1,7 @@
 package event
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -220,8 +221,17 @@ func (s *State) takeInputs(ids []string) ([]Input, string) {
 }
 
 func (s *State) interruptRequested(e Event, d InterruptRequested) {
-	if t := s.Running(); e.Turn != "" && e.Item == "" && t.Interrupt == nil {
+	if e.Turn == "" || e.Item != "" {
+		return
+	}
+	if t := s.Running(); t.Interrupt == nil {
 		t.Interrupt = &d
+	}
+	if d.Reason == Replaced {
+		return
+	}
+	for i := range s.Waiting { // C10: it covers what was accepted before it
+		s.Waiting[i].Stopped = cmp.Or(d.Reason, Interrupted)
 	}
 }
 

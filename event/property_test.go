@@ -64,9 +64,33 @@ func checkEndings(t *rapid.T, s *session, c *Cause) {
 		checkForced(t, s, e, c)
 	}
 	checkTerminal(t, s, after.Turn(turn.ID).Cause, c)
+	checkHeld(t, s, turn, after, c)
+}
+
+// checkHeld: what waits is held, except behind a turn that makes room for it;
+// what an interrupt covers always is, and what came after it never by it (C10, C19).
+func checkHeld(t *rapid.T, s *session, turn *Turn, after State, c *Cause) {
+	t.Helper()
+	came, asked := map[string]uint64{}, uint64(0)
+	for _, e := range s.events {
+		switch d := e.Data.(type) {
+		case InputAccepted:
+			came[d.Input] = e.Seq
+		case InterruptRequested:
+			if e.Turn == turn.ID && e.Item == "" && d.Reason != Replaced {
+				asked = e.Seq
+			}
+		}
+	}
+	c = honest(s.state, c)
+	goes := c.Outcome == Completed || c.Reason == Replaced || c.Reason == Interrupted && turn.Interrupt != nil
+	before := map[string]bool{}
+	for _, i := range s.state.Waiting {
+		before[i.ID] = i.Held
+	}
 	for _, i := range after.Waiting {
-		if goes := c.Outcome == Completed || c.Reason == Replaced; !goes && !i.Held { // C19
-			t.Fatalf("%v: input %q is not held", c, i.ID)
+		if want := before[i.ID] || !goes || came[i.ID] < asked; i.Held != want {
+			t.Fatalf("%v: input %q: held is %v", c, i.ID, i.Held)
 		}
 	}
 }

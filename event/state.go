@@ -44,6 +44,10 @@ type Input struct {
 	By     string
 	At     time.Time
 	Held   bool // it will not run by itself
+	// Stopped is why the turn behind which it waits was to end, since it was
+	// accepted; empty if nobody has asked for that, or only to make room for
+	// another input. It is held when the turn has ended.
+	Stopped Reason
 }
 
 // Turn is one turn.

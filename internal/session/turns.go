@@ -69,6 +69,19 @@ func (s *Session) startNext() {
 	s.run(c, id, inputs)
 }
 
+// replacement returns why the turn that has just been started is to end at
+// once: another input waits to replace it. Nil if there is none.
+func (s *Session) replacement() (cause *event.Cause) {
+	s.log().View(func(state event.State) {
+		for _, i := range state.Waiting {
+			if i.Mode == event.Replace && !i.Held {
+				cause = event.Abort(event.Replaced, i.By)
+			}
+		}
+	})
+	return cause
+}
+
 // by returns who sent the last of the inputs.
 func by(state event.State, inputs []string) string {
 	for _, i := range state.Waiting {
@@ -86,6 +99,9 @@ func (s *Session) run(c turn.Config, id string, inputs []string) {
 	c.Log, c.Calls, c.Hurry = s.log(), &s.calls, r.hurry
 	for _, input := range inputs {
 		s.arrived(input) // C10: before the first attempt can start
+	}
+	if cause := s.replacement(); cause != nil {
+		s.end(cause, "")
 	}
 	// The actor waits for it: loop does not end while a turn runs.
 	go func() {

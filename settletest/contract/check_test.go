@@ -208,6 +208,16 @@ func TestClauses(t *testing.T) {
 			append(append(slices.Insert(begin(), 2, accepted("n2")), session(event.InputHeld{Input: "n2"}), aborted(event.Interrupted, event.Summary{})), next("n2")...),
 		},
 		{
+			"C18", "an input from before the interrupt of a turn that took a while to end",
+			append(append(begin(), turn("t1", event.InterruptRequested{Reason: event.Interrupted}), accepted("n2"), aborted(event.Interrupted, event.Summary{})), next("n2")...),
+			append(append(slices.Insert(begin(), 2, accepted("n2")), turn("t1", event.InterruptRequested{Reason: event.Interrupted}), aborted(event.Interrupted, event.Summary{})), next("n2")...),
+		},
+		{
+			"C18", "a replacement that was interrupted before it began",
+			append(append(begin(), accepted("n2"), turn("t1", event.InterruptRequested{Reason: event.Replaced}), aborted(event.Replaced, event.Summary{})), next("n2")...),
+			append(append(begin(), accepted("n2"), turn("t1", event.InterruptRequested{Reason: event.Replaced}), turn("t1", event.InterruptRequested{Reason: event.Interrupted}), aborted(event.Replaced, event.Summary{})), next("n2")...),
+		},
+		{
 			"C18", "a replaced turn's input, which needs no new one",
 			append(append(slices.Insert(begin(), 2, accepted("n2")), aborted(event.Replaced, event.Summary{})), next("n2")...),
 			append(append(slices.Insert(begin(), 2, accepted("n2")), aborted(event.Shutdown, event.Summary{})), next("n2")...),

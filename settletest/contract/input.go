@@ -45,8 +45,12 @@ func (l *log) interrupted(e event.Event, d event.InterruptRequested) {
 	switch {
 	case e.Item != "":
 	case e.Turn != "":
-		if t := l.running; !t.interrupted {
+		t := l.running
+		if !t.interrupted {
 			t.interrupted, t.interruptAt = true, e.At
+		}
+		if d.Reason != event.Replaced {
+			t.stopPlace = l.place
 		}
 	case d.Input != "":
 		l.covered[d.Input] = true

@@ -26,7 +26,9 @@ type turn struct {
 	ended       bool
 	volatile    bool // its terminal event is not durable
 	goesOn      bool // input that waits runs after it
+	wasStopped  bool // somebody interrupted it
 	endPlace    int
+	stopPlace   int // of the last request to interrupt it, not to make room for an input; or 0
 }
 
 func (l *log) turnStarted(e event.Event, d event.TurnStarted) {
@@ -39,9 +41,8 @@ func (l *log) turnStarted(e event.Event, d event.TurnStarted) {
 	if e.Turn == "" || l.turns[e.Turn] != nil {
 		l.breaks("C1", "%q is not a new turn's id", e.Turn)
 	}
-	// C18: nothing but a new input goes on after a turn that did not complete.
-	if l.last != nil && !l.last.goesOn && l.newest(d.Inputs) < l.last.endPlace {
-		l.breaks("C18", "no input came since turn %s ended", l.last.id)
+	if l.last != nil && l.newest(d.Inputs) < l.last.goesOnFrom() {
+		l.breaks("C18", "no input came since turn %s ended or was interrupted", l.last.id)
 	}
 	t := &turn{
 		id: e.Turn, attempts: map[string]*attempt{}, items: map[string]*item{}, approvals: map[string]*approval{},
@@ -52,6 +53,16 @@ func (l *log) turnStarted(e event.Event, d event.TurnStarted) {
 	}
 	l.turns[e.Turn] = t
 	l.running = t
+}
+
+// goesOnFrom is the place from which on an input goes on after the turn. C18:
+// nothing but a new one does after a turn that was interrupted, or that neither
+// completed nor made room.
+func (t *turn) goesOnFrom() int {
+	if t.goesOn || t.wasStopped && t.stopPlace > 0 {
+		return t.stopPlace
+	}
+	return t.endPlace
 }
 
 // newest is the place of the latest of the inputs.
@@ -128,7 +139,7 @@ func (l *log) completed(t *turn) {
 
 // aborted: C14, an end has its cause.
 func (l *log) aborted(t *turn, d event.TurnAborted) {
-	t.goesOn = d.Reason == event.Replaced
+	t.goesOn, t.wasStopped = d.Reason == event.Replaced, d.Reason == event.Interrupted
 	if d.Reason == "" {
 		l.breaks("C14", "it gives no reason")
 	}
