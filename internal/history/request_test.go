@@ -224,6 +224,79 @@ func TestRequest(t *testing.T) {
 			},
 			want: "user: hi\nreasoning: hm\ncall a: {}\noutput a: A\n",
 		},
+		"words between calls": {
+			log: func(p *tape) {
+				p.turn("hi").attempt().text("First.")
+				a := p.call("a", `{}`, "starts")
+				p.text("Then.").text("And.")
+				b := p.call("b", `{}`, "starts")
+				p.whole().gives(a, "A").gives(b, "B")
+			},
+			want: "user: hi\nassistant: First.\nassistant: Then.\nassistant: And.\ncall a: {}\ncall b: {}\noutput a: A\noutput b: B\n",
+		},
+		"words between calls, where they may be": {
+			log: func(p *tape) {
+				p.turn("hi").attempt()
+				a := p.call("a", `{}`, "starts")
+				p.text("Then.")
+				b := p.call("b", `{}`, "starts")
+				p.whole().gives(a, "A").gives(b, "B")
+			},
+			target: func(t *history.Target) { t.TextAfterCalls = true },
+			want:   "user: hi\ncall a: {}\nassistant: Then.\ncall b: {}\noutput a: A\noutput b: B\n",
+		},
+		"thoughts in a row": {
+			log: func(p *tape) {
+				p.turn("hi").attempt().thought("hm", seal).thought("so", seal).text("yes").whole().ends(event.Complete()).turn("more").attempt()
+			},
+			want: "user: hi\nreasoning: hm\nreasoning: so\nassistant: yes\nuser: more\n",
+		},
+		"thoughts in a row, and nothing after them": {
+			log: func(p *tape) {
+				p.turn("hi").attempt().thought("hm", seal).thought("so", seal).whole().ends(event.Complete()).turn("more").attempt()
+			},
+			want: "user: hi\nuser: more\n",
+		},
+		"a thought before one without a seal": {
+			log: func(p *tape) {
+				p.turn("hi").attempt().thought("hm", seal).thought("so", nil).text("yes").whole().ends(event.Complete()).turn("more").attempt()
+			},
+			want: "user: hi\nassistant: yes\nuser: more\n",
+		},
+		"a thought before a call whose id is replaced": {
+			log: func(p *tape) {
+				p.turn("hi").attempt().thought("hm", seal)
+				p.gives(p.call("bad id", `{}`, "starts"), "A").whole()
+			},
+			want: "user: hi\ncall call_i000002: {}\noutput call_i000002: A\n",
+		},
+		"a thought before a call that did not happen": {
+			log: func(p *tape) {
+				p.turn("hi").attempt().thought("hm", seal)
+				p.begin(event.Content{Type: event.ToolCall})
+				p.ends(user).turn("go on").attempt()
+			},
+			want: "user: hi\nuser: [The turn was interrupted by the user here. Do not resume it unless asked to.]\nuser: go on\n",
+		},
+		"thoughts without seals, where that may be": {
+			log: func(p *tape) {
+				p.turn("hi").attempt().thought("hm", nil).thought(" ", nil).text(" ").thought("so", nil).text("yes").whole().ends(event.Complete()).turn("more").attempt()
+			},
+			target: func(t *history.Target) { t.UnsealedReasoning = true },
+			want:   "user: hi\nreasoning: hm\nreasoning: so\nassistant: yes\nuser: more\n",
+		},
+		"calls without output": {
+			log: func(p *tape) {
+				p.turn("hi").attempt()
+				a, b := p.call("a", `{}`, "starts"), p.call("b", `{}`, "starts")
+				p.add(event.Event{Data: event.JobStarted{Job: "j1", PID: 1, Command: "web"}}, event.Event{Data: event.JobStarted{Job: "j2", PID: 2, Command: "other"}})
+				c := p.state.Running().Item(a).Content()
+				c.Jobs = []string{"j1"}
+				p.end(a, event.ItemEnded{Status: event.ItemFailed, Content: c})
+				p.gives(b, " ").whole()
+			},
+			want: "user: hi\ncall a: {}\ncall b: {}\noutput a failed: The call failed without output.\n[Left running as job j1: web]\noutput b: The call gave no output.\n",
+		},
 		"another model's reasoning": {
 			log: func(p *tape) {
 				p.turn("hi").attempt().thought("hm", seal).text("yes").whole().ends(event.Complete()).turn("more").attempt()

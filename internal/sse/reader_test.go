@@ -78,6 +78,28 @@ func TestIDAndRetry(t *testing.T) {
 	}
 }
 
+// A stream that says nothing of either, and ids that are none.
+func TestNoIDAndNoRetry(t *testing.T) {
+	r := sse.NewReader(strings.NewReader("id: \x00\nid: 7\x00\nretry: -5\nretry: soon\ndata: a\n\n"), 0)
+	if _, err := r.Next(); err != nil {
+		t.Fatal(err)
+	}
+	if r.LastID() != "" || r.Retry() >= 0 {
+		t.Errorf("id %q, retry %v", r.LastID(), r.Retry())
+	}
+}
+
+// idle is a source that returns at once with nothing, for ever.
+type idle struct{}
+
+func (idle) Read([]byte) (int, error) { return 0, nil }
+
+func TestSourceWithoutProgress(t *testing.T) {
+	if _, err := sse.NewReader(idle{}, 0).Next(); !errors.Is(err, io.ErrNoProgress) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestErrorsPass(t *testing.T) {
 	reset := errors.New("reset")
 	got, err := readAll(sse.NewReader(io.MultiReader(strings.NewReader("data: a\n\ndata: b"), iotest.ErrReader(reset)), 0))
