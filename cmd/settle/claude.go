@@ -46,7 +46,7 @@ type claudeFlags struct {
 	prompter                  string
 	allowed, disallowed, dirs []string
 	servers                   []string
-	tools, model, settings    string
+	settings                  string
 	system, systemFile        string
 	appendText, appendFile    string
 	sources, thinking         string

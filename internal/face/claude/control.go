@@ -218,19 +218,11 @@ func (d *driver) interrupt(id string, cancelQueued bool) {
 			}
 		}
 	})
-	queued, cancelled := []string{}, []string{}
-	for _, o := range d.waiting() {
-		switch {
-		case o.input == target:
-		case cancelQueued && d.drop(o.input):
-			cancelled = append(cancelled, o.uuid)
-		default:
-			queued = append(queued, o.uuid)
-		}
-	}
-	receipt := map[string]any{"still_queued": queued}
+	receipt := map[string]any{"still_queued": d.uuids()}
 	if cancelQueued {
-		receipt["cancelled"] = cancelled
+		receipt["still_queued"], receipt["cancelled"] = []string{}, d.uuids()
+		d.queue = nil
+		d.behind.Store(0)
 	}
 	if target == "" {
 		d.reply(id, receipt)
@@ -251,24 +243,21 @@ func (d *driver) interrupt(id string, cancelQueued bool) {
 	}()
 }
 
-// drop takes a prompt back that waits; it gets no result.
-func (d *driver) drop(input string) bool {
-	dropped, err := d.session.Drop(input, by)
-	if err != nil || !dropped {
-		return false
+// uuids are the client's ids of the prompts that wait.
+func (d *driver) uuids() []string {
+	out := []string{}
+	for _, q := range d.queue {
+		out = append(out, q.uuid)
 	}
-	d.owed = slices.DeleteFunc(d.owed, func(o owed) bool { return o.input == input })
-	return true
+	return out
 }
 
+// cancelMessage takes back a prompt that waits; it gets no result.
 func (d *driver) cancelMessage(id, message string) {
-	for _, o := range d.owed {
-		if o.uuid == message {
-			d.reply(id, map[string]any{"cancelled": d.drop(o.input)})
-			return
-		}
-	}
-	d.reply(id, map[string]any{"cancelled": false})
+	before := len(d.queue)
+	d.queue = slices.DeleteFunc(d.queue, func(q queued) bool { return q.uuid == message })
+	d.behind.Store(int64(len(d.queue)))
+	d.reply(id, map[string]any{"cancelled": len(d.queue) < before})
 }
 
 func (d *driver) setMode(id, mode string) {

@@ -9,6 +9,6 @@
 // the prompts that are not answered yet, and the questions that the client has
 // not answered. All else is in the session's events, of which the teller makes
 // messages. Clients see Claude's names and inputs of tools; names.go has the one
-// table. The protocol cannot show an input that is held, so that each prompt
-// that a turn's end has held is sent anew and gets a result of its own.
+// table. The protocol cannot show an input that is held: the session gets one
+// prompt at a time, and each has a result of its own.
 package claude

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -55,8 +56,16 @@ type Config struct {
 	Exit func(code int)
 }
 
-// owed is a prompt that has no result yet.
-type owed struct{ input, uuid string }
+// queued is a prompt that waits for its turn. The session gets one at a time:
+// of several, the end of one's turn would hold the others, which the client
+// could not see (C19).
+type queued struct {
+	uuid string // the client's, or made up
+	prompt
+}
+
+// mostQueued is how many prompts may wait.
+const mostQueued = 10_000
 
 // driver serves one client. All that it has belongs to the goroutine that runs
 // loop; others have it do things with post.
@@ -74,8 +83,11 @@ type driver struct {
 	tools   []string // that the model gets, by Claude's names
 	hooks   hooks
 	// asides are messages that wait for one that is to be answered.
-	asides  []prompt
-	owed    []owed
+	asides []prompt
+	queue  []queued
+	behind atomic.Int64 // length of queue, for the teller
+	// current is the prompt that the session has, by its input's id; "" for none.
+	current string
 	asks    map[string]*ask
 	pending map[string]*approval
 	agreed  map[string]bool // calls that the client changed into what they are
@@ -112,7 +124,7 @@ func Serve(ctx context.Context, c Config) int {
 		go d.read() // ends with standard input or with loop, or with the process
 	} else {
 		d.eof = true
-		d.submit(uuid.NewString(), prompt{text: c.Prompt}, event.Queue)
+		d.enqueue(queued{uuid.NewString(), prompt{text: c.Prompt}}, last)
 	}
 	d.loop()
 	close(d.gone)
@@ -142,7 +154,7 @@ func (d *driver) post(f func()) bool {
 
 func (d *driver) loop() {
 	for !d.closed || d.telling {
-		if d.eof && len(d.owed) == 0 && len(d.later) == 0 && !d.closing {
+		if d.eof && d.current == "" && len(d.queue) == 0 && len(d.later) == 0 && !d.closing {
 			d.close(event.Shutdown, "stdin")
 			continue
 		}
@@ -194,8 +206,11 @@ func (d *driver) close(reason event.Reason, by string) {
 
 // leave answers what has no answer, and lets it go out.
 func (d *driver) leave() int {
-	for _, o := range d.owed {
-		d.refuse(o.uuid, errors.New("not answered: "+d.ending()+"; it is kept in session "+d.id))
+	if d.current != "" {
+		d.refuse(d.current, errors.New("not answered: "+d.ending()))
+	}
+	for _, q := range d.queue {
+		d.refuse(q.uuid, errors.New("not begun: "+d.ending()))
 	}
 	long := patience
 	if len(d.stops) > 0 {
@@ -258,80 +273,80 @@ func (d *driver) message(m incoming) {
 		p.images = append(d.asides[n].images, p.images...)
 	}
 	d.asides = nil
-	mode := event.Queue
-	if m.Priority == "now" {
-		mode = event.Replace
+	q := queued{m.UUID, p}
+	if q.uuid == "" {
+		q.uuid = uuid.NewString()
 	}
-	d.submit(m.UUID, p, mode)
+	if m.Priority != "now" {
+		d.enqueue(q, last)
+		return
+	}
+	if d.enqueue(q, first); d.current != q.uuid && d.session != nil { // ends with the turn
+		go func() { _, _ = d.session.Stop(context.WithoutCancel(d.ctx), event.Replaced, by, settle.Grace) }()
+	}
 }
 
-// submit sends a prompt to the session.
-func (d *driver) submit(id string, p prompt, mode event.Mode) {
-	if err := d.open(); err != nil {
-		d.refuse(id, err)
-		return
-	}
-	if d.closing {
-		d.refuse(id, errors.New("not answered: "+d.ending()))
-		return
-	}
-	if id == "" {
-		id = uuid.NewString()
-	}
-	d.release() // before it, or its turn would take along what is held
-	turn, err := d.send(id, p, mode)
+// place is where a prompt comes in the queue.
+type place string
+
+const (
+	first place = "first"
+	last  place = "last"
+)
+
+// enqueue takes a prompt, and begins it if none is under way.
+func (d *driver) enqueue(q queued, where place) {
 	switch {
-	case err != nil:
-		d.refuse(id, err)
-	case turn.Seq() == 0:
-		d.warn(fmt.Sprintf("a message with the uuid %q came before; it is not run again", id))
+	case d.closing:
+		d.refuse(q.uuid, errors.New("not begun: "+d.ending()))
+	case len(d.queue) >= mostQueued:
+		d.refuse(q.uuid, fmt.Errorf("not begun: %d prompts are waiting already", mostQueued))
+	case where == first:
+		d.queue = slices.Insert(d.queue, 0, q)
 	default:
-		d.owed = append(d.owed, owed{turn.Input(), clientUUID(id)})
+		d.queue = append(d.queue, q)
 	}
+	d.next()
 }
 
-func (d *driver) send(id string, p prompt, mode event.Mode) (*settle.Turn, error) {
-	options := []settle.InputOption{settle.WithID(id), settle.WithImages(p.images...), settle.WithMode(mode), settle.From(by)}
+// next sends the next prompt to the session when nothing is under way.
+func (d *driver) next() {
+	for d.current == "" && len(d.queue) > 0 && !d.closing {
+		q := d.queue[0]
+		d.queue = d.queue[1:]
+		if err := d.submit(q); err != nil {
+			d.refuse(q.uuid, err)
+		}
+	}
+	d.behind.Store(int64(len(d.queue)))
+}
+
+func (d *driver) submit(q queued) error {
+	if err := d.open(); err != nil {
+		return err
+	}
+	options := []settle.InputOption{settle.WithID(q.uuid), settle.WithImages(q.images...), settle.From(by)}
 	if d.Schema != "" {
 		options = append(options, settle.WithSchema([]byte(d.Schema)))
 	}
-	return d.session.Submit(context.WithoutCancel(d.ctx), p.text, options...) // bounded by the log
-}
-
-// release sends anew what the end of a turn has held: the client could not see
-// that it is (C19).
-func (d *driver) release() {
-	if d.closing {
-		return
+	turn, err := d.session.Submit(context.WithoutCancel(d.ctx), q.text, options...) // bounded by the log
+	switch {
+	case err != nil:
+		return err
+	case turn.Seq() == 0:
+		d.warn(fmt.Sprintf("a message with the uuid %q came before; it is not run again", q.uuid))
+	default:
+		d.current = turn.Input()
 	}
-	var held []event.Input
-	d.session.View(func(s event.State) {
-		for _, i := range s.Waiting {
-			if i.Held && slices.ContainsFunc(d.owed, func(o owed) bool { return o.input == i.ID }) {
-				held = append(held, i)
-			}
-		}
-	})
-	held = slices.DeleteFunc(held, func(i event.Input) bool { // all of them, or the first would take the others along
-		dropped, err := d.session.Drop(i.ID, by)
-		return err != nil || !dropped // its turn says so
-	})
-	for _, i := range held {
-		n := slices.IndexFunc(d.owed, func(o owed) bool { return o.input == i.ID })
-		turn, err := d.send(i.ID+secondTime, prompt{i.Text, i.Images}, event.Queue)
-		if err != nil {
-			d.refuse(d.owed[n].uuid, err)
-			d.owed = slices.Delete(d.owed, n, n+1)
-			continue
-		}
-		d.owed[n].input = turn.Input()
-	}
+	return nil
 }
 
 // over is told of a turn whose result the client has been told.
 func (d *driver) over(turn string, inputs []string, cause *event.Cause) {
 	d.results[turn] = true
-	d.owed = slices.DeleteFunc(d.owed, func(o owed) bool { return slices.Contains(inputs, o.input) })
+	if slices.Contains(inputs, d.current) {
+		d.current = ""
+	}
 	if d.code = run.Code(cause, d.stops...); d.code != run.CodeCompleted {
 		if f := cause.Failure; f != nil && f.Name == event.NameRetryExhausted {
 			d.err.text(run.ExhaustLine(d.id, turn, f, d.mask) + "\n")
@@ -342,8 +357,7 @@ func (d *driver) over(turn string, inputs []string, cause *event.Cause) {
 		f()
 	}
 	delete(d.later, turn)
-	d.release()
-	if len(d.owed) == 0 && d.States {
+	if d.next(); d.current == "" && d.States {
 		d.out.send(newNotice(d.id, "session_state_changed", map[string]any{"state": "idle", "sdk_host_only": true}))
 	}
 }

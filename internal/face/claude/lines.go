@@ -136,8 +136,9 @@ func (l *lines) close(patience time.Duration) bool {
 		select {
 		case <-l.done:
 			l.mu.Lock()
-			defer l.mu.Unlock()
-			return l.err == nil
+			err := l.err
+			l.mu.Unlock()
+			return err == nil
 		case <-tick.C:
 			l.mu.Lock()
 			moved := l.moved

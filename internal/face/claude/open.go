@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/settle-agent/settle"
-	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/sessions"
@@ -167,7 +166,7 @@ func exists(ctx context.Context, dataDir, session string) bool {
 func (d *driver) begun() {
 	t := &teller{
 		session: d.id, dir: d.Dir, out: d.out, partial: d.Partial, replays: d.Replay, states: d.States,
-		schema: d.Schema != "", state: d.session.State(), told: map[string]*told{},
+		behind: &d.behind, schema: d.Schema != "", state: d.session.State(), told: map[string]*told{},
 	}
 	policy, head := d.policy.inForce, initMessage{
 		Version: Imitated + "-settle", APIKeySource: "none", Dir: d.Dir, Tools: d.tools, Servers: serverStates(d.Servers), Commands: []string{},
@@ -219,20 +218,4 @@ func (d *driver) setModel(name string) error {
 	return d.session.SetBrain(context.WithoutCancel(d.ctx), settle.Brain{
 		Provider: c.Provider, ProviderName: c.ProviderName, Model: c.Model, Traits: c.Traits, Effort: c.Effort, Bounds: c.Bounds, Limiter: c.Limiter,
 	})
-}
-
-// waiting returns the prompts that wait behind the turn that runs, by the
-// client's ids.
-func (d *driver) waiting() []owed {
-	var out []owed
-	d.session.View(func(s event.State) {
-		for _, i := range s.Waiting {
-			for _, o := range d.owed {
-				if o.input == i.ID {
-					out = append(out, o)
-				}
-			}
-		}
-	})
-	return out
 }

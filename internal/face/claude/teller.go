@@ -3,6 +3,7 @@ package claude
 import (
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 
@@ -17,9 +18,11 @@ type teller struct {
 	partial, replays bool
 	// states says that the client wants to know when the session runs.
 	states bool
-	// head makes the message that begins a turn, notes tells what is to be
-	// known once, and traits are a model's bounds.
+	// head makes the message that begins a turn, and behind is how many prompts
+	// wait behind it.
 	head   func(model string) initMessage
+	behind *atomic.Int64
+	// schema says that answers are to follow one.
 	schema bool
 
 	state   event.State
@@ -91,7 +94,7 @@ func (t *teller) running(state string) {
 
 // accepted says an input back.
 func (t *teller) accepted(d event.InputAccepted) {
-	if !t.replays || again(d.Input) {
+	if !t.replays {
 		return
 	}
 	m := spoken{header: newHeader(t.session, "user", ""), Replay: true}
@@ -321,17 +324,10 @@ func (t *teller) jobEnded(d event.JobEnded) {
 	t.notice("task_notification", map[string]any{"task_id": d.Job, "status": status, "output_file": log, "summary": string(d.How)})
 }
 
-// secondTime marks the id of an input that is sent anew since the end of
-// another turn had held it.
-const secondTime = "+"
-
-func again(input string) bool { return strings.HasSuffix(input, secondTime) }
-
 // clientUUID is the client's own id of an input, if it has one.
 func clientUUID(input string) string {
-	id := strings.TrimRight(input, secondTime)
-	if uuid.Validate(id) != nil {
+	if uuid.Validate(input) != nil {
 		return ""
 	}
-	return id
+	return input
 }

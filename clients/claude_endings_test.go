@@ -1,0 +1,234 @@
+//go:build clients && linux
+
+package clients
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/settle-agent/settle/settletest"
+)
+
+func stubborn() settletest.Item {
+	return settletest.Call("shell", `{"command":"trap '' TERM INT HUP; echo begun; touch running; sleep 1000"}`)
+}
+
+func TestClaudeDenyAndInterrupt(t *testing.T) {
+	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(write("a"))))
+	s := agentSDK(t, srv, "denyAndInterrupt", `{}`).talk(t)
+	r := s.results(t, "error_during_execution")[0]
+	if len(r.Denials) != 1 || !strings.Contains(strings.Join(r.Errors, " "), "interrupted") || exists(filepath.Join(s.dir, "a")) {
+		t.Errorf("result %+v", r)
+	}
+	if thrown := s.of("thrown"); len(thrown) != 1 || !strings.Contains(string(thrown[0].Message), "interrupted") {
+		t.Errorf("thrown %+v", thrown)
+	}
+}
+
+func TestClaudeInterruptWhileAsking(t *testing.T) {
+	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(write("a"))))
+	s := agentSDK(t, srv, "unanswered", `{}`).talk(t)
+	s.results(t, "error_during_execution")
+	if len(s.of("asked")) != 1 || len(s.of("withdrawn")) != 1 || len(s.of("answer")) != 1 || exists(filepath.Join(s.dir, "a")) {
+		t.Errorf("got %+v", s.all)
+	}
+}
+
+func TestClaudeInterrupt(t *testing.T) {
+	for _, c := range []struct {
+		what      string
+		results   []string
+		last      string
+		answers   int
+		queued    string
+		cancelled string
+	}{
+		{"interrupt", []string{"error_during_execution", "success"}, "Next.", 1, "", ""},
+		{"interruptAndMore", []string{"error_during_execution", "success", "success"}, "Last.", 1, "22222222-2222-4222-8222-222222222222", ""},
+		{"interruptAndCancel", []string{"error_during_execution"}, "", 1, "", "22222222-2222-4222-8222-222222222222"},
+		{"twice", []string{"error_during_execution", "success"}, "Next.", 3, "", ""},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			srv := settletest.NewServer(t, settletest.Script(
+				settletest.Reply(settletest.Text("I begin."), stubborn()), settletest.Say("Next."), settletest.Say("Last."),
+			))
+			run := agentSDK(t, srv, c.what, bypass)
+			s := run.talk(t)
+			all := s.results(t, c.results...)
+			if got := strings.Join(all[0].Errors, " "); !strings.Contains(got, "interrupted") || all[0].Terminal != "aborted_tools" {
+				t.Errorf("the interrupted turn ended with %q, %q", got, all[0].Terminal)
+			}
+			if last := all[len(all)-1]; last.Result != c.last {
+				t.Errorf("the last result is %q, want %q", last.Result, c.last)
+			}
+			answers := s.of("answer")
+			if len(answers) != c.answers {
+				t.Fatalf("%d answers, want %d", len(answers), c.answers)
+			}
+			if got := strings.Join(answers[0].Response.Queued, " "); got != c.queued {
+				t.Errorf("still queued %q, want %q", got, c.queued)
+			}
+			if got := strings.Join(answers[0].Response.Cancelled, " "); got != c.cancelled {
+				t.Errorf("cancelled %q, want %q", got, c.cancelled)
+			}
+			if answers[0].Took > 2000 {
+				t.Errorf("the answer took %d ms", answers[0].Took)
+			}
+			calls := s.parts(t, "user", "tool_result")
+			if len(calls) != 1 || !calls[0].IsError || !strings.Contains(calls[0].Content, "begun") || !strings.Contains(calls[0].Content, "interrupted") {
+				t.Errorf("the call came to %+v", calls)
+			}
+			if left := marked(t, "HOME="+homeOf(run)); len(left) > 0 {
+				t.Errorf("left running: %v", left)
+			}
+		})
+	}
+}
+
+func homeOf(c client) string {
+	for _, e := range c.env {
+		if dir, ok := strings.CutPrefix(e, "HOME="); ok {
+			return dir
+		}
+	}
+	return ""
+}
+
+func TestClaudeInterruptEarly(t *testing.T) {
+	srv := settletest.NewServer(t, settletest.Script(settletest.Say("This takes its time.").With(settletest.Silence(settletest.AfterHeaders))))
+	s := agentSDK(t, srv, "early", `{}`).talk(t)
+	if r := s.results(t, "error_during_execution")[0]; !strings.Contains(strings.Join(r.Errors, " "), "interrupted") {
+		t.Errorf("result %+v", r)
+	}
+	if len(s.of("answer")) != 1 {
+		t.Errorf("got %+v", s.all)
+	}
+}
+
+func TestClaudeInterruptIdle(t *testing.T) {
+	srv := settletest.NewServer(t, settletest.Script(settletest.Say("Hello.")))
+	s := agentSDK(t, srv, "idle", `{}`).talk(t)
+	s.results(t, "success")
+	if len(s.of("answer")) != 2 {
+		t.Errorf("got %+v", s.all)
+	}
+}
+
+func TestClaudeAbort(t *testing.T) {
+	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(stubborn()), settletest.Say("I remember.")))
+	run := agentSDK(t, srv, "abort", bypass)
+	s := run.talk(t)
+	if thrown := s.of("thrown"); len(thrown) != 1 || !strings.Contains(string(thrown[0].Message), "aborted by user") {
+		t.Errorf("thrown %+v", thrown)
+	}
+	if took := s.of("took"); len(took) != 1 || took[0].MS > 3500 {
+		t.Errorf("took %+v", took)
+	}
+	if left := marked(t, "HOME="+homeOf(run)); len(left) > 0 {
+		t.Errorf("left running: %v", left)
+	}
+	goesOn(t, run, s.of("system/init")[0].Session, "was shut down")
+}
+
+func goesOn(t *testing.T, was client, session, cause string) {
+	t.Helper()
+	log := command(t, was, "sessions", "show", session)
+	if !strings.Contains(log.stdout, cause) {
+		t.Errorf("the session does not say %q:\n%s%s", cause, log.stdout, log.stderr)
+	}
+	next := node(t, "claude.mjs", "query", `{"resume":"`+session+`"}`)
+	next.env, next.dir = was.env, was.dir
+	s := next.talk(t)
+	if r := s.results(t, "success")[0]; r.Session != session || r.Result == "" {
+		t.Errorf("resumed: %+v", r)
+	}
+}
+
+func TestClaudeFaults(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		turns   []settletest.Turn
+		env     []string
+		subtype string
+		says    string
+		retries int
+	}{
+		{"reset", []settletest.Turn{settletest.Say("It got through.").With(settletest.Reset(settletest.AfterDelta(1)).First(1))}, nil, "success", "It got through.", 1},
+		{"stall", []settletest.Turn{settletest.Say("It got through.").With(settletest.Silence(settletest.AfterDelta(1)).First(1))}, []string{"SETTLE_STALL_TIMEOUT_MS=300"}, "success", "It got through.", 1},
+		{"stalls", []settletest.Turn{settletest.Say("Never.").With(settletest.Silence(settletest.AfterDelta(1)).First(settletest.Always))}, []string{"SETTLE_STALL_TIMEOUT_MS=100"}, "error_during_execution", "stalled", 2},
+		{"exhaustion", []settletest.Turn{settletest.Say("Never.").With(settletest.Status(529, settletest.RetrySeconds(3600)).First(settletest.Always))}, nil, "error_during_execution", "529", 0},
+		{"refused", []settletest.Turn{settletest.Say("Never.").With(settletest.Status(401).First(settletest.Always))}, nil, "error_during_execution", "401", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := agentSDK(t, settletest.NewServer(t, settletest.Script(c.turns...)), "query", `{}`, c.env...).talk(t)
+			r := s.results(t, c.subtype)[0]
+			if text := r.Result + strings.Join(r.Errors, " "); !strings.Contains(text, c.says) {
+				t.Errorf("ended with %q, want %q", text, c.says)
+			}
+			if got := len(s.of("system/api_retry")); got != c.retries {
+				t.Errorf("told of %d retries, want %d", got, c.retries)
+			}
+			if thrown := len(s.of("thrown")); (c.subtype == "success") != (thrown == 0) {
+				t.Errorf("thrown %d times", thrown)
+			}
+			if texts := s.parts(t, "assistant", "text"); len(texts) != 1 {
+				t.Errorf("said %+v", texts)
+			}
+		})
+	}
+}
+
+func TestClaudeKilled(t *testing.T) {
+	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(stubborn()), settletest.Say("I remember.")))
+	c := agentSDK(t, srv, "hold", bypass)
+	cmd := c.command(t.Context(), t)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	session := ""
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var s said
+		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
+			t.Fatal(err)
+		}
+		if s.Type == "running" {
+			break
+		}
+		session = cmp.Or(s.Session, session)
+	}
+	killed := time.Now()
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	gone(t, "HOME="+homeOf(c), killed.Add(3*time.Second))
+	goesOn(t, c, session, "was shut down")
+}
+
+func gone(t *testing.T, text string, until time.Time) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		left := marked(t, text)
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(until) {
+			t.Fatalf("left running: %v", left)
+		}
+		<-tick.C
+	}
+}

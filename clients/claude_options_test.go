@@ -1,0 +1,232 @@
+//go:build clients && linux
+
+package clients
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/settle-agent/settle/settletest"
+)
+
+func command(t *testing.T, as client, args ...string) result {
+	t.Helper()
+	as.argv = append([]string{settle(t)}, args...)
+	return as.run(t)
+}
+
+func TestClaudeSessions(t *testing.T) {
+	srv := settletest.NewServer(t, settletest.Script(
+		settletest.Say("One."), settletest.Say("Two."), settletest.Say("Three."), settletest.Say("Four."), settletest.Say("Five."),
+	))
+	first := agentSDK(t, srv, "query", `{"sessionId":"33333333-3333-4333-8333-333333333333"}`)
+	one := first.talk(t).results(t, "success")[0]
+	again := func(options string) sdk {
+		t.Helper()
+		c := node(t, "claude.mjs", "query", options)
+		c.env, c.dir = first.env, first.dir
+		return c.talk(t)
+	}
+	if one.Session != "33333333-3333-4333-8333-333333333333" {
+		t.Errorf("the session is %q", one.Session)
+	}
+	for _, options := range []string{`{"resume":"` + one.Session + `"}`, `{"continue":true}`} {
+		if r := again(options).results(t, "success")[0]; r.Session != one.Session {
+			t.Errorf("%s went on with %q, want %q", options, r.Session, one.Session)
+		}
+	}
+	body := string(srv.Exchanges()[2].Body)
+	for _, want := range []string{"One.", "Two."} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the third request does not have %q: %s", want, body)
+		}
+	}
+	if r := again(`{"persistSession":false}`).results(t, "success")[0]; r.Session == one.Session {
+		t.Error("a session that is not kept is the one before")
+	}
+	for options, want := range map[string]string{
+		`{"resume":"44444444-4444-4444-8444-444444444444"}`:    "no conversation found",
+		`{"sessionId":"33333333-3333-4333-8333-333333333333"}`: "already in use",
+	} {
+		s := again(options)
+		if r := s.results(t, "error_during_execution")[0]; !strings.Contains(strings.Join(r.Errors, " "), want) {
+			t.Errorf("%s: %q", options, r.Errors)
+		}
+		if len(s.of("thrown")) != 1 || !strings.Contains(s.stderr, want) {
+			t.Errorf("%s: stderr %q", options, s.stderr)
+		}
+	}
+}
+
+func TestClaudeModes(t *testing.T) {
+	edit := func(name string) settletest.Turn {
+		return settletest.Reply(settletest.Call("write", `{"path":"`+name+`","content":"x"}`))
+	}
+	srv := settletest.NewServer(t, settletest.Script(
+		edit("default"), settletest.Say("1"), edit("acceptEdits"), settletest.Say("2"), edit("plan"), settletest.Say("3"),
+		edit("dontAsk"), settletest.Say("4"), settletest.Reply(write("bypass")), settletest.Say("5"),
+	))
+	s := agentSDK(t, srv, "modes", `{"allowDangerouslySkipPermissions":true}`).talk(t)
+	all := s.results(t, "success", "success", "success", "success", "success")
+	for n, mode := range []string{"default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"} {
+		allowed := mode == "acceptEdits" || mode == "bypassPermissions"
+		if got := s.of("system/init")[n].Mode; got != mode {
+			t.Errorf("turn %d is in mode %q, want %q", n+1, got, mode)
+		}
+		if denied := len(all[n].Denials) > 0; denied == allowed {
+			t.Errorf("%s: denials %+v", mode, all[n].Denials)
+		}
+	}
+	if len(s.of("asked")) != 1 || s.of("asked")[0].Name != "Write" || s.of("asked")[0].Input["file_path"] != filepath.Join(s.dir, "default") {
+		t.Errorf("asked %+v", s.of("asked"))
+	}
+	for name, want := range map[string]bool{"default": false, "acceptEdits": true, "plan": false, "dontAsk": false, "bypass": true} {
+		if exists(filepath.Join(s.dir, name)) != want {
+			t.Errorf("%s was written: %t", name, !want)
+		}
+	}
+	if len(s.of("system/permission_denied")) != 2 {
+		t.Errorf("told of denials %+v", s.of("system/permission_denied"))
+	}
+}
+
+func TestClaudeRefusals(t *testing.T) {
+	srv := settletest.NewServer(t, settletest.Script(settletest.Say("Never.")))
+	s := agentSDK(t, srv, "refusals", `{}`).talk(t)
+	want := map[string]string{
+		"bypass": "cannot set permission mode", "nonsense": `no permission mode "nonsense"`, "thinking": "does not have the control request",
+		"context": "does not have the control request", "stop": "there is no job",
+	}
+	for _, m := range s.of("try") {
+		if message := string(m.Message); want[m.Name] != "" && (m.OK || !strings.Contains(message, strings.ReplaceAll(want[m.Name], `"`, `\"`))) || want[m.Name] == "" && !m.OK {
+			t.Errorf("%s: %t %s %s", m.Name, m.OK, message, m.Value)
+		}
+	}
+	if len(s.of("try")) != 11 || len(s.of("result")) != 0 || s.code != 0 {
+		t.Errorf("%d answers, %d results, code %d", len(s.of("try")), len(s.of("result")), s.code)
+	}
+}
+
+func TestClaudeModelAndPrompt(t *testing.T) {
+	srv := settletest.NewServer(t, settletest.Script(settletest.Say("1"), settletest.Say("2")))
+	s := agentSDK(t, srv, "model", `{"model":"sonnet","systemPrompt":"You are a pirate.","disallowedTools":["Bash","Edit(src/**)"],"effort":"low"}`).talk(t)
+	s.results(t, "success", "success")
+	all := srv.Exchanges()
+	for n, model := range []string{"claude-sonnet-5-5", "claude-haiku-5-5"} {
+		if !strings.Contains(string(all[n].Body), `"model":"`+model+`"`) {
+			t.Errorf("request %d does not ask %q: %s", n+1, model, all[n].Body)
+		}
+	}
+	if body := string(all[0].Body); !strings.Contains(body, "You are a pirate.") || strings.Contains(body, `"name":"shell"`) {
+		t.Errorf("request %s", body)
+	}
+	if tools := strings.Join(s.of("system/init")[0].Tools, " "); strings.Contains(tools, "Bash") || !strings.Contains(tools, "Edit") {
+		t.Errorf("tools %q", tools)
+	}
+}
+
+func TestClaudeLimit(t *testing.T) {
+	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(settletest.Call("list", `{}`)), settletest.Say("Never.")))
+	s := agentSDK(t, srv, "query", `{"maxTurns":1,"systemPrompt":{"type":"preset","preset":"claude_code","append":"Be brief."}}`).talk(t)
+	if r := s.results(t, "error_max_turns")[0]; r.Turns != 1 || r.Terminal != "max_turns" {
+		t.Errorf("result %+v", r)
+	}
+	if body := string(srv.Exchanges()[0].Body); !strings.Contains(body, "Be brief.") {
+		t.Errorf("request %s", body)
+	}
+}
+
+func TestClaudeSchema(t *testing.T) {
+	srv := settletest.NewServer(t, settletest.Script(settletest.Say(`{"n":1}`)))
+	s := agentSDK(t, srv, "query", `{"outputFormat":{"type":"json_schema","schema":{"type":"object","properties":{"n":{"type":"number"}},"required":["n"],"additionalProperties":false}}}`).talk(t)
+	if r := s.results(t, "success")[0]; string(r.Structured) != `{"n":1}` {
+		t.Errorf("structured output %s", r.Structured)
+	}
+}
+
+func TestClaudeHooks(t *testing.T) {
+	srv := settletest.NewServer(t, settletest.Script(
+		settletest.Reply(settletest.Call("write", `{"path":"a","content":"x"}`), write("b")), settletest.Say("Done."),
+	))
+	s := agentSDK(t, srv, "hooks", `{}`).talk(t)
+	r := s.results(t, "success")[0]
+	seen := map[string]int{}
+	for _, h := range s.of("hook") {
+		seen[h.Kind]++
+	}
+	if seen["writes"] != 1 || seen["bash"] != 1 || seen["after"] != 1 || seen["never"] != 0 {
+		t.Errorf("hooks %v", seen)
+	}
+	if exists(filepath.Join(s.dir, "a")) || !exists(filepath.Join(s.dir, "b")) || len(r.Denials) != 1 || r.Denials[0].Tool != "Write" {
+		t.Errorf("denials %+v", r.Denials)
+	}
+	if got := s.parts(t, "user", "tool_result"); !strings.Contains(got[0].Content+got[1].Content, "files are holy") {
+		t.Errorf("results of calls %+v", got)
+	}
+	if !strings.Contains(s.stderr, "Notification") {
+		t.Errorf("no warning of a hook that is not called: %q", s.stderr)
+	}
+}
+
+func TestClaudeServersAndAgents(t *testing.T) {
+	srv := settletest.NewServer(t, settletest.Script(settletest.Say("Without.")))
+	s := agentSDK(t, srv, "servers", `{}`).talk(t)
+	s.results(t, "success")
+	got := s.of("system/init")[0].Servers
+	if len(got) != 2 || got[0].Status != "failed" || got[1].Status != "failed" {
+		t.Errorf("servers %+v", got)
+	}
+	if !strings.Contains(s.stderr, "MCP servers are left out") || !strings.Contains(s.stderr, "helper") || len(s.of("system/informational")) < 2 {
+		t.Errorf("stderr %q", s.stderr)
+	}
+}
+
+func TestClaudeByItsName(t *testing.T) {
+	link := filepath.Join(t.TempDir(), "claude")
+	if err := os.Symlink(settle(t), link); err != nil {
+		t.Fatal(err)
+	}
+	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(write("a")), settletest.Say("Done.")))
+	s := agentSDK(t, srv, "query", bypass, "CLAUDE="+link)
+	s.env = slices.DeleteFunc(s.env, func(e string) bool { return e == "CLAUDE="+settle(t) })
+	r := s.talk(t)
+	r.results(t, "success")
+	if !exists(filepath.Join(r.dir, "a")) {
+		t.Error("the call did not run")
+	}
+}
+
+func TestClaudePrint(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		args  []string
+		stdin string
+		code  int
+		want  string
+	}{
+		{"text", []string{"-p", "hello"}, "", 0, "Done.\n"},
+		{"piped", []string{"--print", "--output-format", "text"}, "hello", 0, "Done.\n"},
+		{"json", []string{"-p", "--output-format=json", "hello"}, "", 0, `"subtype":"success"`},
+		{"stream", []string{"-p", "hello", "--output-format", "stream-json", "--verbose"}, "", 0, `"subtype":"init"`},
+		{"unknown flag", []string{"-p", "hello", "--frobnicate=1"}, "", 0, "Done.\n"},
+		{"limit", []string{"-p", "hello", "--max-turns", "1", "--output-format", "json"}, "", 3, `"subtype":"error_max_turns"`},
+		{"bad format", []string{"-p", "hello", "--output-format", "xml"}, "", 2, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			srv := settletest.NewServer(t, settletest.Script(settletest.Reply(settletest.Call("list", `{}`)), settletest.Say("Done.")))
+			as := agentSDK(t, srv, "query", `{}`)
+			as.stdin = c.stdin
+			r := command(t, as, append([]string{"claude"}, c.args...)...)
+			if r.code != c.code || !strings.Contains(r.stdout, c.want) {
+				t.Errorf("code %d, stdout %q, stderr %q", r.code, r.stdout, r.stderr)
+			}
+			if c.name == "unknown flag" && !strings.Contains(r.stderr, "--frobnicate has no effect") {
+				t.Errorf("stderr %q", r.stderr)
+			}
+		})
+	}
+}
