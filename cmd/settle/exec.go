@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -342,7 +343,7 @@ func (f *execFlags) announce(s *streams, wish *exec.Wish, o run.Options, a *agen
 	}
 	for _, line := range []string{
 		"settle " + version(), "--------", "workdir: " + a.Config.WorkDir, "model: " + a.Config.Model, "provider: " + a.Config.ProviderName,
-		"approval: never", "sandbox: " + sandbox, "reasoning effort: " + a.Config.Effort, "session id: " + o.Session, "--------",
+		"approval: never", "sandbox: " + sandbox, "reasoning effort: " + cmp.Or(a.Config.Effort, "default"), "session id: " + o.Session, "--------",
 	} {
 		fmt.Fprintln(s.stderr, run.Printable(line))
 	}
