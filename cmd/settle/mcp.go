@@ -1,13 +1,18 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/face/guard"
 	"github.com/settle-agent/settle/internal/face/mcp"
+	"github.com/settle-agent/settle/internal/face/run"
 	"github.com/settle-agent/settle/internal/prompt"
 )
 
@@ -29,13 +34,21 @@ It ends when standard input does, when nobody reads standard output any more,
 when the program that started it is gone, or with SIGTERM or Ctrl-C: all turns
 are ended, and within a second and a half nothing of them is left.
 
+With --http it serves over HTTP instead, at the path /mcp, and prints the address
+and the header with the token that clients have to send. Only this machine can
+reach it, unless the address says otherwise, which needs TLS. A client that goes
+away interrupts nothing then; SIGTERM and Ctrl-C end everything.
+
 Exit codes: 0 everything ended, 1 something did not, 2 wrong usage.`
 
 const mcpExamples = `  settle mcp
-  settle mcp --permission allow -m anthropic/claude-sonnet-4-5 -C ~/project`
+  settle mcp --permission allow -m anthropic/claude-sonnet-4-5 -C ~/project
+  settle mcp --http 127.0.0.1:8765 --token-file ~/.settle-token`
 
 // mcpFlags are the flags of mcp that are no settings.
 type mcpFlags struct {
+	listenFlags
+
 	dir             string
 	noProjectConfig bool
 	systemFile      string
@@ -52,6 +65,8 @@ func newMCP(s *streams) *cobra.Command {
 	flags := cmd.Flags()
 	settingFlags(flags)
 	flags.Lookup("permission").Usage = "what calls that change something may do, as `POLICY`: ask, allow or deny"
+	flags.StringVar(&f.addr, "http", "", "serve over HTTP on `HOST:PORT` instead; port 0 picks one")
+	f.listenFlags.define(cmd)
 	flags.StringVarP(&f.dir, "cwd", "C", ".", "work in `DIR`, unless the client names another")
 	flags.BoolVar(&f.noProjectConfig, "no-project-config", false, "leave out the project's own configuration and AGENTS.md")
 	flags.StringVar(&f.systemFile, "system-prompt-file", "", "use the text of `FILE` as the system prompt")
@@ -68,6 +83,13 @@ func (f *mcpFlags) serve(cmd *cobra.Command, s *streams) error {
 	if f.noProjectConfig {
 		o.Project = prompt.IgnoreProject
 	}
+	token := ""
+	if f.addr != "" {
+		if token, err = f.token(); err != nil {
+			return err
+		}
+		o.Secrets = []string{token}
+	}
 	in := s.standIn(cmd, o)
 	defer in.release()
 	if a, err := in.hosts.Agent(in.ctx, agent.Wish{Dir: dir}); err != nil {
@@ -78,6 +100,59 @@ func (f *mcpFlags) serve(cmd *cobra.Command, s *streams) error {
 		}
 	}
 	face := mcp.New(mcp.Options{Hosts: in.hosts, Dir: dir, Version: version()})
-	err = face.Stdio(s.stdin, s.stdout, in.stops)
-	return failed(errors.Join(err, face.Close()))
+	if f.addr != "" {
+		err = f.http(cmd.Context(), s, face, token, in.stops)
+	} else {
+		err = failed(face.Stdio(s.stdin, s.stdout, in.stops))
+	}
+	return errors.Join(err, failed(face.Close()))
+}
+
+// http serves over HTTP. Errors that come before it listens are those of the
+// call.
+func (f *mcpFlags) http(ctx context.Context, s *streams, face *mcp.Face, token string, stops <-chan run.Stop) error {
+	encrypted, err := f.tls()
+	if err != nil {
+		return err
+	}
+	place, err := guard.Listen(ctx, guard.Address{Addr: f.addr, TLS: encrypted, Insecure: f.insecure})
+	if err != nil {
+		return err
+	}
+	name := ""
+	if len(f.names) > 0 {
+		name = f.names[0]
+	}
+	lines := place.URL(name, mcp.Path).String() + "\n"
+	if f.tokenFile == "" {
+		lines += "Authorization: Bearer " + token + "\n"
+	}
+	if _, err := s.stdout.WriteString(lines); err != nil {
+		return failed(errors.Join(fmt.Errorf("cannot print the address: %w", err), place.Close()))
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	return failed(face.HTTP(token, guard.Names{Names: f.names, Exposed: place.Exposed}).Serve(place, signalsOf(ctx, stops)))
+}
+
+// signalsOf passes signals on. Whether the program that started a server still
+// runs or reads, is nothing to it.
+func signalsOf(ctx context.Context, all <-chan run.Stop) <-chan run.Stop {
+	signals := make(chan run.Stop, mostStops)
+	go func() { // ends with ctx
+		for {
+			select {
+			case stop := <-all:
+				if strings.HasPrefix(stop.By, "signal:") {
+					select {
+					case signals <- stop:
+					default: // enough have come already
+					}
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return signals
 }

@@ -64,6 +64,8 @@ type Options struct {
 	Project prompt.Project
 	// Logger returns the diagnostic log, whose lines go through the redactor.
 	Logger func(*redact.Redactor) *slog.Logger
+	// Secrets are values beside those of the settings that must never appear.
+	Secrets []string
 	// Shared, if set, is what the agents of one face have in common.
 	Shared *Shared
 	// Provider, if set, is used instead of a server; its model is asked for
@@ -96,7 +98,7 @@ type Agent struct {
 // cannot be used.
 func New(ctx context.Context, o Options) (*Agent, error) {
 	r := o.Settings
-	a := &Agent{Notes: slices.Clone(r.Notes), Redact: redact.New(r.Secrets()...)}
+	a := &Agent{Notes: slices.Clone(r.Notes), Redact: redact.New(slices.Concat(r.Secrets(), o.Secrets)...)}
 	c := &a.Config
 	if err := o.model(ctx, a); err != nil {
 		return nil, err
@@ -148,7 +150,7 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 // model chooses the model and makes its provider.
 func (o Options) model(ctx context.Context, a *Agent) error {
 	c := &a.Config
-	c.Secrets = o.Settings.Secrets()
+	c.Secrets = slices.Concat(o.Settings.Secrets(), o.Secrets)
 	if o.Provider != nil {
 		c.Provider, c.ProviderName, c.Model = o.Provider, "script", o.Model
 		return nil

@@ -18,12 +18,13 @@ import (
 	"github.com/settle-agent/settle/internal/face/run"
 	"github.com/settle-agent/settle/internal/prompt"
 	"github.com/settle-agent/settle/model/script"
+	"github.com/settle-agent/settle/settletest/leak"
 )
 
 // TestMain makes the test binary a warden where a call starts a command.
 func TestMain(m *testing.M) {
 	settle.RunAsWarden()
-	os.Exit(m.Run())
+	os.Exit(leak.Run(m))
 }
 
 // patience bounds what a test waits for.

@@ -1,0 +1,255 @@
+package mcp
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/face/guard"
+	"github.com/settle-agent/settle/internal/face/run"
+)
+
+// Path is where clients reach an endpoint.
+const Path = "/mcp"
+
+const headerSession = "Mcp-Session-Id"
+
+// Limits bound what clients of an endpoint may use; the zero value of each has
+// a default.
+type Limits struct {
+	// Rate is how many requests a second an address may make on average,
+	// Burst how many at once. A wrong token counts as several.
+	Rate, Burst float64
+	// Sessions is the most of the protocol's sessions at a time.
+	Sessions int
+	// HeaderBytes and BodyBytes are the most in a request.
+	HeaderBytes int
+	BodyBytes   int64
+	// HeaderTimeout bounds a request's headers, BodyTimeout all of it,
+	// IdleTimeout the time between requests, WriteTimeout each write.
+	HeaderTimeout, BodyTimeout, IdleTimeout, WriteTimeout time.Duration
+	// SessionTimeout ends a session of the protocol without requests; what it
+	// ran goes on.
+	SessionTimeout time.Duration
+}
+
+func (l Limits) withDefaults() Limits {
+	l.Rate, l.Burst = cmp.Or(l.Rate, 100), cmp.Or(l.Burst, 1000)
+	l.Sessions = cmp.Or(l.Sessions, 1024)
+	l.HeaderBytes, l.BodyBytes = cmp.Or(l.HeaderBytes, 16<<10), cmp.Or(l.BodyBytes, mostLine)
+	l.HeaderTimeout, l.BodyTimeout = cmp.Or(l.HeaderTimeout, 10*time.Second), cmp.Or(l.BodyTimeout, time.Minute)
+	l.IdleTimeout, l.WriteTimeout = cmp.Or(l.IdleTimeout, 2*time.Minute), cmp.Or(l.WriteTimeout, 10*time.Second)
+	l.SessionTimeout = cmp.Or(l.SessionTimeout, time.Hour)
+	return l
+}
+
+// Endpoint serves a server of the protocol over HTTP, to those who know a
+// token. What the SDK's handler does not do is done around it: who is let in,
+// bounds, and that a cancelled request is not answered.
+type Endpoint struct {
+	Server *sdk.Server
+	// Token is what clients have to know.
+	Token string
+	Names guard.Names
+	// Close ends everything that clients have started.
+	Close  func(ctx context.Context, reason event.Reason, by string) error
+	Logger *slog.Logger
+	Limits Limits
+
+	// hooks of a face, nil for none
+	left   func(session string) // a client ends its session
+	ending func(session string) *place
+
+	digest   guard.Digest
+	rate     *guard.Rate
+	inbox    *inbox
+	protocol http.Handler
+	once     sync.Once
+}
+
+// HTTP returns the endpoint of the face.
+func (f *Face) HTTP(token string, names guard.Names) *Endpoint {
+	return &Endpoint{
+		Server: f.server, Token: token, Names: names, Close: f.Hosts.CloseAll, Logger: f.Logger,
+		left: f.left, ending: f.ending,
+	}
+}
+
+// named returns the client with the protocol's session, or nil.
+func (f *Face) named(session string) *client {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for s, c := range f.clients {
+		if s.ID() == session {
+			return c
+		}
+	}
+	return nil
+}
+
+// left interrupts what a client waits for that ends its session.
+func (f *Face) left(session string) {
+	c := f.named(session)
+	if c == nil {
+		return
+	}
+	var wg sync.WaitGroup
+	for _, j := range c.jobs() {
+		wg.Go(func() { j.giveUp(cancelled()) }) // ends with the turn
+	}
+	wg.Wait()
+}
+
+func cancelled() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
+// ending takes the place of what a client has cancelled.
+func (f *Face) ending(session string) *place {
+	if c := f.named(session); c != nil {
+		return c.order.enter(ends)
+	}
+	return nil
+}
+
+func (e *Endpoint) prepare() {
+	e.Limits = e.Limits.withDefaults()
+	if e.Logger == nil {
+		e.Logger = slog.New(slog.DiscardHandler)
+	}
+	e.digest = guard.DigestOf(e.Token)
+	e.rate = guard.NewRate(e.Limits.Rate, e.Limits.Burst, time.Now)
+	e.inbox = newInbox(e.ending)
+	e.protocol = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return e.Server }, &sdk.StreamableHTTPOptions{
+		Logger: e.Logger, EventStore: &store{sdk.NewMemoryEventStore(nil), e.inbox}, SessionTimeout: e.Limits.SessionTimeout,
+		MaxRequestBodyBytes: e.Limits.BodyBytes, DisableLocalhostProtection: true, // Names does that
+	})
+}
+
+// ServeHTTP implements [http.Handler]: it lets in what may come in.
+func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	e.once.Do(e.prepare)
+	h := w.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	if status, why := e.admit(r); status != 0 {
+		switch status {
+		case http.StatusUnauthorized:
+			h.Set("WWW-Authenticate", `Bearer realm="settle"`)
+		case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+			h.Set("Retry-After", "1")
+		}
+		http.Error(w, why, status)
+		return
+	}
+	switch r.Method {
+	case http.MethodPost:
+		e.post(w, r)
+	case http.MethodDelete:
+		if e.left != nil {
+			e.left(r.Header.Get(headerSession))
+		}
+		e.protocol.ServeHTTP(w, r)
+	default:
+		e.protocol.ServeHTTP(e.writer(w, nil), r)
+	}
+}
+
+// admit refuses what does not come from a client of ours.
+func (e *Endpoint) admit(r *http.Request) (status int, why string) {
+	switch {
+	case !e.Names.Know(r.Host):
+		return http.StatusForbidden, "this server is not known by the name of the request's Host header; --allow-host makes it known by others"
+	case !e.rate.Take(guard.Caller(r), 1):
+		return http.StatusTooManyRequests, "there are too many requests from your address; nothing was done; try again later"
+	case !guard.Clean(r.URL) || r.URL.Path != Path:
+		return http.StatusNotFound, "there is nothing at this path; clients of the protocol are served at " + Path
+	case !guard.SameOrigin(r, guard.API):
+		return http.StatusForbidden, "the request comes from another site's page; nothing was done"
+	case !e.knows(r):
+		if !e.rate.Take(guard.Caller(r), guard.WrongTokenCost) {
+			return http.StatusTooManyRequests, "there were too many wrong tokens from your address; try again later"
+		}
+		return http.StatusUnauthorized, `the token is missing or wrong; use the header "Authorization: Bearer TOKEN" with the token that "settle mcp" printed`
+	case r.Method == http.MethodPost && r.Header.Get(headerSession) == "" && e.sessions() >= e.Limits.Sessions:
+		return http.StatusServiceUnavailable, "there are " + strconv.Itoa(e.Limits.Sessions) + " sessions of the protocol already; end one with DELETE"
+	}
+	return 0, ""
+}
+
+func (e *Endpoint) knows(r *http.Request) bool {
+	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
+	return ok && strings.EqualFold(scheme, "Bearer") && e.digest.Matches(strings.TrimSpace(token))
+}
+
+func (e *Endpoint) sessions() (n int) {
+	for range e.Server.Sessions() {
+		n++
+	}
+	return n
+}
+
+// post takes messages. Its body has been read when it is handed on, so that
+// deadlines for it do not end a stream that lasts.
+func (e *Endpoint) post(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, e.Limits.BodyBytes))
+	if err != nil {
+		status := http.StatusBadRequest
+		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+			status = http.StatusRequestEntityTooLarge
+		}
+		http.Error(w, fmt.Sprintf("cannot read the request: %v; nothing was done", err), status)
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	call := e.inbox.take(r.Header.Get(headerSession), body)
+	e.protocol.ServeHTTP(e.writer(w, call), r)
+}
+
+// Serve answers requests until a stop comes, then ends everything and returns
+// what did not end in time.
+func (e *Endpoint) Serve(l net.Listener, stops <-chan run.Stop) error {
+	e.once.Do(e.prepare)
+	server := &http.Server{
+		Handler: e, ErrorLog: slog.NewLogLogger(e.Logger.Handler(), slog.LevelDebug),
+		ReadHeaderTimeout: e.Limits.HeaderTimeout, ReadTimeout: e.Limits.BodyTimeout, IdleTimeout: e.Limits.IdleTimeout,
+		MaxHeaderBytes: e.Limits.HeaderBytes, // what is written has a deadline each time
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(l) }() // ends with Close below; never blocks: room for one
+	stop := run.Stop{Reason: event.Shutdown, By: "host"}
+	var err error
+	select {
+	case stop = <-stops:
+	case err = <-failed:
+		err = fmt.Errorf("cannot accept connections any more: %w", err)
+	}
+	ctx, cancel := context.WithTimeoutCause(context.Background(), closeTimeout, fmt.Errorf("it took longer than %v", closeTimeout))
+	defer cancel()
+	err = errors.Join(err, e.Close(ctx, stop.Reason, stop.By))
+	draining, enough := context.WithTimeout(context.Background(), drainTimeout)
+	defer enough()
+	e.inbox.drain(draining) // the SDK does not answer once it closes
+	for s := range e.Server.Sessions() {
+		go func() { _ = s.Close() }() // ends when its requests are answered, or with the process
+	}
+	if server.Shutdown(draining) != nil { // somebody does not read what they are told
+		_ = server.Close()
+	}
+	return err
+}
