@@ -339,13 +339,6 @@ func jsonEqual(t *testing.T, a, b []byte) bool {
 
 // What a sandbox mode allows, as far as a call shows what it does.
 func TestExecSandbox(t *testing.T) {
-	// Not in /tmp, where files may be changed in any case.
-	root, err := os.MkdirTemp("/var/tmp", "settle-exec-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(root) })
-	added, outside := filepath.Join(root, "added"), filepath.Join(root, "outside")
 	write := func(path string) settletest.Item {
 		raw, _ := json.Marshal(map[string]string{"path": path, "content": "x\n"})
 		return settletest.Call("write", string(raw))
@@ -357,6 +350,13 @@ func TestExecSandbox(t *testing.T) {
 		"danger-full-access": "completed completed completed completed completed completed",
 	} {
 		t.Run("mode "+mode, func(t *testing.T) {
+			// Not in /tmp, where files may be changed in any case.
+			root, err := os.MkdirTemp("/var/tmp", "settle-exec-")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = os.RemoveAll(root) })
+			added, outside := filepath.Join(root, "added"), filepath.Join(root, "outside")
 			srv := settletest.NewServer(t, settletest.Script(
 				settletest.Reply(shellCall("ls")), settletest.Reply(shellCall("touch made")), settletest.Reply(write("inside")), settletest.Reply(write(filepath.Join(added, "f"))),
 				settletest.Reply(write(filepath.Join(outside, "f"))), settletest.Reply(shellCall("mkdir -p x > "+outside)),
