@@ -12,10 +12,12 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/catalogue"
 	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/repo"
 )
 
-// disk is the threads that are kept, read beside whoever writes them, and which
-// of them are archived: a file each, beside the sessions.
+// disk is the threads that are kept, read beside whoever writes them. Which of
+// them are archived, and what clients call them, are files of their own beside
+// the sessions.
 type disk struct {
 	dir string
 
@@ -84,6 +86,34 @@ func missing(id string, err error) error {
 }
 
 func (d *disk) mark(id string) string { return filepath.Join(d.dir, "archived", id) }
+
+// mostName bounds a thread's name in bytes.
+const mostName = 4 << 10
+
+// name returns what clients call the thread, or "".
+func (d *disk) name(id string) string {
+	if strings.ContainsAny(id, `/\`) {
+		return ""
+	}
+	name, _, err := repo.ReadFile(filepath.Join(d.dir, "names", id), mostName)
+	if err != nil {
+		return ""
+	}
+	return string(name)
+}
+
+// rename has the thread be called by the name.
+func (d *disk) rename(id, name string) error {
+	path := filepath.Join(d.dir, "names", id)
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = os.WriteFile(path, []byte(name), 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot name thread %q: %w", id, err)
+	}
+	return nil
+}
 
 // archived reports whether the thread is archived.
 func (d *disk) archived(id string) bool {

@@ -239,7 +239,7 @@ func (s *Server) kept(state event.State) thread {
 		ID: state.Session, SessionID: state.Session, Preview: catalogue.Title(state), HistoryMode: "legacy", ModelProvider: "unknown",
 		CreatedAt: state.Created.Unix(), UpdatedAt: state.Updated.Unix(), RecencyAt: seconds(state.Updated),
 		Status: threadStatus{Type: "notLoaded"}, Path: ptr(s.disk.path(state.Session)), Cwd: state.Host.Dir,
-		CLIVersion: state.Host.Settle, Source: "appServer", Turns: []turn{},
+		CLIVersion: state.Host.Settle, Source: "appServer", Name: ptr(s.disk.name(state.Session)), Turns: []turn{},
 	}
 	for _, last := range slices.Backward(state.Turns) {
 		t.ModelProvider = cmp.Or(last.Start.Provider, t.ModelProvider)

@@ -220,6 +220,7 @@ func methods() map[string]method {
 		"thread/archive":                       (*Server).threadArchive,
 		"thread/unarchive":                     (*Server).threadUnarchive,
 		"thread/unsubscribe":                   (*Server).threadUnsubscribe,
+		"thread/name/set":                      (*Server).threadName,
 		"thread/goal/get":                      (*Server).goalGet,
 		"thread/backgroundTerminals/list":      (*Server).jobList,
 		"thread/backgroundTerminals/terminate": (*Server).jobTerminate,

@@ -293,7 +293,7 @@ func (s *Server) listed(e catalogue.Entry) thread {
 	return thread{
 		ID: e.Session, SessionID: e.Session, Preview: e.Title, HistoryMode: "legacy", ModelProvider: cmp.Or(provider, "unknown"), Model: ptr(e.Model),
 		CreatedAt: e.Created.Unix(), UpdatedAt: e.Updated.Unix(), RecencyAt: seconds(e.Updated), Status: threadStatus{Type: "notLoaded"},
-		Path: ptr(s.disk.path(e.Session)), Cwd: e.Dir, CLIVersion: s.Version, Source: "appServer", Turns: []turn{},
+		Path: ptr(s.disk.path(e.Session)), Cwd: e.Dir, CLIVersion: s.Version, Source: "appServer", Name: ptr(s.disk.name(e.Session)), Turns: []turn{},
 	}
 }
 
@@ -311,6 +311,32 @@ func paths(raw json.RawMessage) ([]string, error) {
 		return nil, invalid("cwd is neither a path nor several: %v", err)
 	}
 	return several, nil
+}
+
+// threadName gives a thread a name, which codex-acp has a model make up.
+func (s *Server) threadName(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p struct {
+		ThreadID string `json:"threadId"`
+		Name     string `json:"name"`
+	}
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	if l := s.live(p.ThreadID); l == nil || l.ephemeral {
+		if _, err := s.disk.load(p.ThreadID); err != nil {
+			return nil, err
+		}
+	}
+	p.Name = strings.Join(strings.Fields(p.Name), " ")
+	if p.Name == "" || len(p.Name) > mostName {
+		return nil, invalid("thread name must not be empty, nor have more than %d bytes", mostName)
+	}
+	if err := s.disk.rename(p.ThreadID, p.Name); err != nil {
+		return nil, err
+	}
+	r.Reply(nothing{})
+	s.notify(ctx, note{"thread/name/updated", map[string]string{"threadId": p.ThreadID, "threadName": p.Name}})
+	return nil, nil //nolint:nilnil // it is answered
 }
 
 // goalGet answers that the thread has no goal: settle has none.
