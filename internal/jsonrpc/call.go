@@ -73,6 +73,18 @@ func (o *Outgoing) Wait(ctx context.Context, result any) error {
 	return nil
 }
 
+// Abandon gives the request up, and reports whether it had not been answered:
+// then Wait returns ErrCancelled, and an answer that still comes is dropped.
+func (o *Outgoing) Abandon() (waiting bool) {
+	o.conn.update(func(s *state) {
+		if waiting = s.calls[o.ID] == o; waiting {
+			delete(s.calls, o.ID)
+			o.settle(nil, ErrCancelled)
+		}
+	})
+	return waiting
+}
+
 // settle gives the call its answer; it has been taken out of the state.
 func (o *Outgoing) settle(result json.RawMessage, err error) {
 	o.result, o.err = result, err

@@ -39,7 +39,8 @@ func MethodNotFound(method string) *Error {
 }
 
 var (
-	// ErrCancelled is the cause of a request's context after Cancel.
+	// ErrCancelled is the cause of a request's context after Cancel, and what
+	// Wait returns after Abandon.
 	ErrCancelled = errors.New("the request was cancelled")
 	// ErrClosed says that the connection was closed, or that the other side
 	// will say nothing more.

@@ -42,11 +42,13 @@ func (one *session) request(ctx context.Context, method string, params, result a
 	if err != nil {
 		return err
 	}
-	err = sent.Wait(ctx, result)
-	if ctx.Err() != nil && err != nil {
-		one.server.withdraw(sent)
-	}
-	return err
+	stop := context.AfterFunc(ctx, func() {
+		if sent.Abandon() {
+			one.server.withdraw(sent)
+		}
+	})
+	defer stop()
+	return sent.Wait(context.WithoutCancel(ctx), result)
 }
 
 // withdraw tells the client that the answer to a request is not needed any more.

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/catalogue"
 	"github.com/settle-agent/settle/internal/jsonrpc"
@@ -18,9 +17,8 @@ type follower struct {
 	mu      sync.Mutex // guards what follows; events come one by one, output also with a timer
 	gone    error      // the client does not read any more
 	texts   map[string]event.InputAccepted
-	items   map[string]*item // that are open
-	asked   map[string]func()
-	stop    string // why the model stopped last
+	items   map[string]*item    // that are open
+	asked   map[string]question // to the client, by approval
 	usage   event.Usage
 	titled  bool
 	notes   []string    // that were not told yet
@@ -38,7 +36,7 @@ type item struct {
 func (one *session) follow(cursor uint64, titled bool) {
 	defer close(one.followed)
 	f := &follower{
-		one: one, texts: map[string]event.InputAccepted{}, items: map[string]*item{}, asked: map[string]func(){}, titled: titled, notes: one.notes,
+		one: one, texts: map[string]event.InputAccepted{}, items: map[string]*item{}, asked: map[string]question{}, titled: titled, notes: one.notes,
 	}
 	defer f.close()
 	var err error
@@ -50,11 +48,12 @@ func (one *session) follow(cursor uint64, titled bool) {
 			break
 		}
 	}
-	if err == nil {
-		err = settle.ErrClosed
-	}
 	for _, p := range one.unanswered() {
-		one.fail(p, fmt.Errorf("the session ended before the prompt was run: %w", err))
+		if err == nil {
+			one.drop(p, event.Abort(event.Shutdown, ""))
+		} else {
+			one.fail(p, fmt.Errorf("cannot follow the session any more: %w", err))
+		}
 	}
 }
 
@@ -62,8 +61,8 @@ func (one *session) follow(cursor uint64, titled bool) {
 func (f *follower) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, stop := range f.asked {
-		stop()
+	for _, q := range f.asked {
+		q.stop()
 	}
 	if f.flusher != nil {
 		f.flusher.Stop()
@@ -89,7 +88,7 @@ func (f *follower) take(e event.Event) error {
 		f.held(d)
 	case event.InputDropped:
 		if p := f.one.prompt(d.Input); p != nil {
-			f.one.cancelled(p, event.Abort(event.Interrupted, e.By))
+			f.one.drop(p, event.Abort(event.Interrupted, e.By))
 		}
 		delete(f.texts, d.Input)
 	case event.TurnStarted:
@@ -123,7 +122,7 @@ func (f *follower) held(d event.InputHeld) {
 		return
 	}
 	if d.Reason == event.Shutdown {
-		f.one.cancelled(p, event.Abort(d.Reason, ""))
+		f.one.drop(p, event.Abort(d.Reason, ""))
 		return
 	}
 	// Where it is not dropped, a turn has taken it meanwhile, which will end.
@@ -162,7 +161,6 @@ func (f *follower) taken(turn string, inputs []string) {
 
 // attempted says what a model request took, and that it will be made again.
 func (f *follower) attempted(d event.AttemptEnded) {
-	f.stop = d.StopReason
 	f.usage = f.usage.Add(d.Usage)
 	if window := f.one.window(); window > 0 && d.Usage.Input > 0 {
 		f.send(object{"sessionUpdate": "usage_update", "used": d.Usage.Input + d.Usage.Output, "size": window})
@@ -197,11 +195,10 @@ func (f *follower) ended(e event.Event, c *event.Cause, took event.Summary) {
 			continue
 		}
 		f.one.answer(p, object{
-			"stopReason": stopReason(c, f.stop), "usage": usageOf(took.Usage),
+			"stopReason": stopReason(c), "usage": usageOf(took.Usage),
 			"_meta": object{"settle": withTurn(ending(c), e.Turn)},
 		})
 	}
-	f.stop = ""
 }
 
 func withTurn(o object, turn string) object {
@@ -210,12 +207,10 @@ func withTurn(o object, turn string) object {
 }
 
 // stopReason says how a turn ended that did not fail, in the protocol's words.
-func stopReason(c *event.Cause, model string) string {
+// Those for refusals and answers that were cut are not used: such turns fail,
+// and an error says more.
+func stopReason(c *event.Cause) string {
 	switch {
-	case c.Outcome == event.Completed && model == "max_tokens":
-		return "max_tokens"
-	case c.Outcome == event.Completed && (model == "refusal" || model == "content_filter"):
-		return "refusal"
 	case c.Outcome == event.Completed:
 		return "end_turn"
 	case c.Reason == event.LimitReached:

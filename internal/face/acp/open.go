@@ -54,16 +54,26 @@ func (s *Server) reopen(ctx context.Context, r *jsonrpc.Request) {
 	s.answer(ctx, r, func(ctx context.Context, r *jsonrpc.Request) (any, error) {
 		var err error
 		if again {
-			err = one.wait(ctx)
-		} else {
-			err = one.open(ctx, in)
+			err = one.again(ctx, in)
+		} else if err = one.open(ctx, in); err != nil {
+			s.forget(one)
 		}
 		if err != nil {
-			s.forget(one)
 			return nil, err
 		}
 		return one.resumed(r.Method == "session/load", again)
 	})
+}
+
+// again has a session that is open, or is being opened, taken up once more.
+func (one *session) again(ctx context.Context, in setup) error {
+	if err := one.wait(ctx); err != nil {
+		return err
+	}
+	if err := checkDir(in.Cwd); err != nil {
+		return err
+	}
+	return elsewhere(one.id, one.opened.Wish.Dir, in.Cwd)
 }
 
 // resumed tells of a session that was taken up: all that was said in it, if
@@ -216,12 +226,19 @@ func openable(ctx context.Context, dataDir, id, cwd string) error {
 		if err != nil {
 			return err
 		}
-		if opened, ok := e.Data.(event.SessionOpened); ok && !same(opened.Dir, cwd) {
-			return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "session %q works in %q, not in %q", id, opened.Dir, cwd)
+		if opened, ok := e.Data.(event.SessionOpened); ok {
+			return elsewhere(id, opened.Dir, cwd)
 		}
 		return nil
 	}
 	return nil
+}
+
+func elsewhere(id, dir, cwd string) error {
+	if same(dir, cwd) {
+		return nil
+	}
+	return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "session %q works in %q, not in %q", id, dir, cwd)
 }
 
 // same reports whether two paths name one directory.

@@ -33,35 +33,46 @@ func (f *follower) ask(e event.Event, d event.ApprovalRequested) {
 	if i := f.items[e.Item]; i != nil {
 		c = i.call
 	}
-	if c == nil || f.gone != nil {
+	if c == nil || f.gone != nil || f.decided(d.Approval) {
 		return
 	}
 	if d.Title != "" {
 		c.title = d.Title
 	}
-	ctx, cancel := context.WithCancelCause(f.one.server.life)
+	ctx, cancel := context.WithCancel(f.one.server.life)
 	request := permissionParams{SessionID: f.one.id, ToolCall: c.asking(d), Options: permissionOptions()}
 	sent, err := f.one.server.conn.Send(ctx, "session/request_permission", request)
 	if err != nil {
-		cancel(nil)
+		cancel()
 		if !errors.Is(err, jsonrpc.ErrClosed) { // the end of the input ends the turn, and with it the approval (C16)
 			f.gone = err
 		}
 		return
 	}
-	f.asked[d.Approval] = func() { cancel(errAnswered) }
+	f.asked[d.Approval] = question{sent, cancel}
 	begun := f.one.server.start(func() {
-		defer cancel(nil)
+		defer cancel()
 		f.one.decide(ctx, sent, d.Approval)
 	})
 	if !begun {
-		cancel(nil)
+		cancel()
 	}
 }
 
-// errAnswered is the cause of a request for permission that nobody needs any
-// more.
-var errAnswered = errors.New("the call is over")
+// question is a request for permission that the client has.
+type question struct {
+	sent *jsonrpc.Outgoing
+	stop func()
+}
+
+// decided reports whether an approval is over: a policy decides at once.
+func (f *follower) decided(approval string) (over bool) {
+	f.one.opened.View(func(s event.State) {
+		t := s.Running()
+		over = t == nil || t.Approval(approval) == nil || t.Approval(approval).Ended != nil
+	})
+	return over
+}
 
 // asking is a call that waits for somebody's word.
 func (c *call) asking(d event.ApprovalRequested) toolCall {
@@ -80,27 +91,26 @@ func (c *call) asking(d event.ApprovalRequested) toolCall {
 	return t
 }
 
-// answered ends the request to the client about a call that is over, or was
-// answered. The caller holds mu.
+// answered takes the question about a call that is over, or was answered, away
+// from the client, unless it was the client that answered. The caller holds mu.
 func (f *follower) answered(approval string) {
-	if stop := f.asked[approval]; stop != nil {
-		delete(f.asked, approval)
-		stop()
+	q, ok := f.asked[approval]
+	if !ok {
+		return
 	}
+	delete(f.asked, approval)
+	if q.sent.Abandon() {
+		f.one.server.withdraw(q.sent)
+	}
+	q.stop()
 }
 
 // decide waits for the client's word and passes it on.
 func (one *session) decide(ctx context.Context, sent *jsonrpc.Outgoing, approval string) {
 	var got permissionResult
 	err := sent.Wait(ctx, &got)
-	if ctx.Err() != nil {
-		if errors.Is(context.Cause(ctx), errAnswered) && err != nil {
-			one.server.withdraw(sent)
-		}
-		return
-	}
-	if errors.Is(err, jsonrpc.ErrClosed) {
-		return // the turn is being ended
+	if ctx.Err() != nil || errors.Is(err, jsonrpc.ErrClosed) || errors.Is(err, jsonrpc.ErrCancelled) {
+		return // the call is over, or the turn is being ended
 	}
 	answer := verdict(got, err)
 	answer.Approval, answer.By = approval, one.server.clientName()

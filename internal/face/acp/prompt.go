@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -19,6 +20,7 @@ type prompt struct {
 	said      input
 	submitted chan struct{} // closed when the session has it, or will not
 	turn      string        // that took it; the follower's
+	cancelled bool          // by the client; guarded by the session's mu
 }
 
 // prompt takes a prompt: from here on, a cancel finds it.
@@ -62,11 +64,18 @@ func (one *session) submit(p, before *prompt) {
 		}
 	}
 	err := one.wait(p.ctx)
+	if one.unwanted(p) { // C10: it is covered, and nothing of it is to start
+		one.drop(p, event.Abort(event.Interrupted, one.server.clientName()))
+		return
+	}
 	if err == nil {
 		_, err = one.opened.Submit(p.ctx, p.said.text,
 			settle.WithID(p.input), settle.WithImages(p.said.images...), settle.From(one.server.clientName()))
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, settle.ErrClosed):
+		one.drop(p, event.Abort(event.Shutdown, ""))
+	case err != nil:
 		one.fail(p, fmt.Errorf("cannot take the prompt: %w", err))
 	}
 }
@@ -98,11 +107,18 @@ func (one *session) cancel(meant func(*prompt) bool) (found bool) {
 	defer one.mu.Unlock()
 	for _, p := range one.prompts {
 		if meant(p) {
-			found = true
+			found, p.cancelled = true, true
 			one.server.start(func() { one.interrupt(p) })
 		}
 	}
 	return found
+}
+
+// unwanted reports whether the client has cancelled a prompt.
+func (one *session) unwanted(p *prompt) bool {
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	return p.cancelled
 }
 
 func (one *session) interrupt(p *prompt) {
@@ -139,8 +155,8 @@ func (one *session) answer(p *prompt, result any) {
 	}
 }
 
-// cancelled answers a prompt that no turn took.
-func (one *session) cancelled(p *prompt, cause *event.Cause) {
+// drop answers a prompt that no turn takes.
+func (one *session) drop(p *prompt, cause *event.Cause) {
 	one.answer(p, object{"stopReason": "cancelled", "_meta": object{"settle": ending(cause)}})
 }
 

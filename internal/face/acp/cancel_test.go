@@ -1,0 +1,121 @@
+package acp_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/settle-agent/settle/internal/jsonrpc"
+	"github.com/settle-agent/settle/model/script"
+)
+
+// C10: the client writes a cancel right after the prompt, and it is never lost.
+func TestCancelRightAfterPrompt(t *testing.T) {
+	c := start(t, script.New().Otherwise(script.Turn(script.Text("a"), script.Stall())))
+	session := c.open()
+	for n := range 200 {
+		ended := c.prompt(session, "go")
+		c.cancel(session)
+		if got := wait(c, ended); got != "cancelled" {
+			t.Fatalf("prompt %d ended with %q", n, got)
+		}
+	}
+}
+
+func TestCancelWhileItAnswers(t *testing.T) {
+	c := start(t, script.New(script.Turn(script.Text("a"), script.Stall()), script.Text("b")))
+	session := c.open()
+	ended := c.prompt(session, "go")
+	c.seen(`"text":"a"`)
+	c.cancel(session)
+	c.cancel(session) // two at once
+	if got := wait(c, ended); got != "cancelled" {
+		t.Errorf("ended with %q", got)
+	}
+	c.cancel(session) // nothing runs
+	if got := wait(c, c.prompt(session, "again")); got != "end_turn" {
+		t.Errorf("the next one ended with %q", got)
+	}
+	c.tells("session_info_update go", `agent_message_chunk "a"`, "end: cancelled", `agent_message_chunk "b"`, "end: end_turn")
+}
+
+// C19: prompts that wait behind one that is cancelled are answered and do not
+// run; the protocol could not show them.
+func TestCancelPromptsThatWait(t *testing.T) {
+	c := start(t, script.New(script.Turn(script.Text("a"), script.Stall()), script.Text("b")))
+	session := c.open()
+	ended := []<-chan string{c.prompt(session, "1")}
+	c.seen(`"text":"a"`)
+	ended = append(ended, c.prompt(session, "2"), c.prompt(session, "3"))
+	c.cancel(session)
+	for n, one := range ended {
+		if got := wait(c, one); got != "cancelled" {
+			t.Errorf("prompt %d ended with %q", n+1, got)
+		}
+	}
+	if got := wait(c, c.prompt(session, "4")); got != "end_turn" {
+		t.Errorf("ended with %q", got)
+	}
+	requests := c.model.Requests()
+	if said := fmt.Sprintf("%+v", requests[len(requests)-1]); strings.Contains(said, "Text:2") || strings.Contains(said, "Text:3") || !strings.Contains(said, "Text:4") {
+		t.Errorf("the model was told %s", said)
+	}
+}
+
+func TestQueue(t *testing.T) {
+	release := make(chan struct{})
+	c := start(t, script.New(script.Turn(script.Wait(release), script.Text("one")), script.Text("two"), script.Text("three")))
+	session := c.open()
+	ended := []<-chan string{c.prompt(session, "1"), c.prompt(session, "2"), c.prompt(session, "3")}
+	close(release)
+	for n, one := range ended {
+		if got := wait(c, one); got != "end_turn" {
+			t.Errorf("prompt %d ended with %q", n+1, got)
+		}
+	}
+	c.tells(
+		"session_info_update 1", `agent_message_chunk "one"`, "end: end_turn",
+		`agent_message_chunk "two"`, "end: end_turn", `agent_message_chunk "three"`, "end: end_turn",
+	)
+}
+
+// A request that is cancelled by its id is one prompt, and no other.
+func TestCancelRequest(t *testing.T) {
+	release := make(chan struct{})
+	c := start(t, script.New(script.Turn(script.Text("a"), script.Wait(release)), script.Text("c")))
+	session := c.open()
+	first := c.prompt(session, "1")
+	c.seen(`"text":"a"`)
+	sent, err := c.conn.Send(t.Context(), "session/prompt", object{"sessionId": session, "prompt": text("2")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, third := c.outcome(sent), c.prompt(session, "3")
+	if err := c.conn.Notify(t.Context(), "$/cancel_request", object{"requestId": sent.ID}); err != nil {
+		t.Fatal(err)
+	}
+	if got := wait(c, second); got != "cancelled" {
+		t.Errorf("the second ended with %q", got)
+	}
+	close(release)
+	if a, b := wait(c, first), wait(c, third); a != "end_turn" || b != "end_turn" {
+		t.Errorf("the others ended with %q and %q", a, b)
+	}
+}
+
+func TestCancelRequestThatIsNone(t *testing.T) {
+	c := start(t, script.New().Otherwise(script.Text("ok")))
+	for _, params := range []object{{"requestId": 77}, {"requestId": nil}, {}, {"requestId": object{}}} {
+		if err := c.conn.Notify(t.Context(), "$/cancel_request", params); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.conn.Notify(t.Context(), "session/cancel", object{"sessionId": "none"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := wait(c, c.prompt(c.open(), "go")); got != "end_turn" {
+		t.Errorf("ended with %q", got)
+	}
+	c.refused(-32002, "session/cancel", object{"sessionId": "none"}) // as a request, which some send
+	c.refused(jsonrpc.CodeMethodNotFound, "session/nothing", nil)
+}

@@ -1,0 +1,275 @@
+package acp_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/jsonrpc"
+	"github.com/settle-agent/settle/model/script"
+)
+
+func TestInitialize(t *testing.T) {
+	c := start(t, script.New())
+	got := c.must("initialize", object{"protocolVersion": 9, "clientCapabilities": object{"terminal": true}, "clientInfo": object{"name": "x", "version": "1"}})
+	if got["protocolVersion"] != 1.0 || got["agentInfo"].(map[string]any)["name"] != "settle" {
+		t.Errorf("%v", got)
+	}
+	c.refused(jsonrpc.CodeInvalidParams, "authenticate", object{"methodId": "x"})
+}
+
+func TestNewSessionRefusals(t *testing.T) {
+	c := start(t, script.New())
+	for _, params := range []any{
+		object{"cwd": "relative", "mcpServers": []any{}},
+		object{"cwd": filepath.Join(c.dir, "none")},
+		object{"cwd": 7},
+		[]any{},
+		object{"cwd": c.dir, "_meta": object{"systemPrompt": 7}},
+	} {
+		c.refused(jsonrpc.CodeInvalidParams, "session/new", params)
+	}
+	c.refused(-32002, "session/prompt", object{"sessionId": "none", "prompt": text("go")})
+	c.refused(-32002, "session/load", object{"sessionId": "none", "cwd": c.dir, "mcpServers": []any{}})
+	c.refused(-32002, "session/close", object{"sessionId": "none"})
+}
+
+// What a session is asked for that cannot be had is told three times: in the
+// answer, to the person who started it, and in the first turn.
+func TestMCPServersAreToldOf(t *testing.T) {
+	c := start(t, script.New(script.Text("ok")))
+	got := c.must("session/new", object{"cwd": c.dir, "mcpServers": []any{object{"name": "files", "command": "x", "args": []any{}, "env": []any{}}}})
+	if said, _ := json.Marshal(got["_meta"]); !strings.Contains(string(said), "(files) are not used") {
+		t.Errorf("the answer says %s", said)
+	}
+	wait(c, c.prompt(got["sessionId"].(string), "go"))
+	if story := strings.Join(c.story(), "\n"); !strings.Contains(story, "(files) are not used") {
+		t.Error(story)
+	}
+	if len(c.said) != 1 || !strings.Contains(c.said[0], "(files) are not used") {
+		t.Errorf("the person was told %q", c.said)
+	}
+}
+
+func TestSystemPrompt(t *testing.T) {
+	c := start(t, script.New().Otherwise(script.Text("ok")))
+	for _, meta := range []any{"You are a parrot.", object{"append": "You are a parrot."}} {
+		got := c.must("session/new", object{"cwd": c.dir, "mcpServers": []any{}, "_meta": object{"systemPrompt": meta}})
+		wait(c, c.prompt(got["sessionId"].(string), "go"))
+	}
+	requests := c.model.Requests()
+	for n, r := range requests {
+		if !strings.Contains(r.System, "You are a parrot.") || strings.Contains(r.System, "settle") != (n == 1) {
+			t.Errorf("prompt %d: %q", n, r.System)
+		}
+	}
+}
+
+func TestLoadAndResume(t *testing.T) {
+	c := start(t, script.New(
+		script.Turn(script.Reasoning("hm"), script.Text("I look."), script.Call("write", `{"path":"a.txt","content":"x\n"}`), script.Call("list", `{}`)),
+		script.Text("Done."), script.Turn(script.Text("And"), script.Stall()), script.Text("later"),
+	))
+	c.choose("reject")
+	session := c.open()
+	wait(c, c.prompt(session, "first"))
+	ended := c.prompt(session, "second")
+	c.seen(`"text":"And"`)
+	c.cancel(session)
+	wait(c, ended)
+	c.must("session/close", object{"sessionId": session})
+	c.refused(-32002, "session/prompt", object{"sessionId": session, "prompt": text("closed")})
+
+	c.forget()
+	load := object{"sessionId": session, "cwd": c.dir, "mcpServers": []any{}}
+	c.must("session/load", load)
+	replayed := []string{
+		`user_message_chunk "first"`, `agent_thought_chunk "hm"`, `agent_message_chunk "I look."`,
+		`tool_call i000003 edit failed write at a.txt "` + "```\\nThe user did not allow this call of \\\"write\\\".\\n```\"",
+		`tool_call i000004 search completed list "` + "```\\n" + `(no files)`,
+		`agent_message_chunk "Done."`, `user_message_chunk "second"`, `agent_message_chunk "And"`,
+		`agent_thought_chunk "[settle] The turn was ended: interrupted.\n"`,
+	}
+	got := c.story()
+	if len(got) > 4 && strings.HasPrefix(got[4], "tool_call i000004 search completed list") {
+		replayed[4] = got[4] // what a directory holds
+	}
+	if diff := cmp.Diff(replayed, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	c.must("session/close", object{"sessionId": session})
+
+	c.forget()
+	c.must("session/resume", load)
+	if got := wait(c, c.prompt(session, "third")); got != "end_turn" {
+		t.Errorf("ended with %q", got)
+	}
+	c.tells(`agent_message_chunk "later"`, "end: end_turn")
+	c.refused(jsonrpc.CodeInvalidParams, "session/load", object{"sessionId": session, "cwd": "relative", "mcpServers": []any{}})
+}
+
+// A prompt may be written before the load of its session is answered, and a
+// cancel right after that.
+func TestLoadThenPromptAtOnce(t *testing.T) {
+	c := start(t, script.New(script.Text("one"), script.Text("two")))
+	session := c.open()
+	wait(c, c.prompt(session, "1"))
+	c.must("session/close", object{"sessionId": session})
+	load := object{"sessionId": session, "cwd": c.dir, "mcpServers": []any{}}
+	for _, want := range []string{"end_turn", "cancelled"} {
+		sent, err := c.conn.Send(t.Context(), "session/load", load)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := c.prompt(session, "2")
+		if want == "cancelled" {
+			c.cancel(session)
+		}
+		if err := sent.Wait(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := wait(c, ended); got != want {
+			t.Errorf("ended with %q, want %q", got, want)
+		}
+		c.must("session/close", object{"sessionId": session})
+	}
+	// Of one that cannot be opened, the prompts are answered, too.
+	load["cwd"] = filepath.Join(c.dir, "none")
+	sent, err := c.conn.Send(t.Context(), "session/load", load)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := wait(c, c.prompt(session, "3")); !strings.Contains(got, "there is no directory") && !strings.Contains(got, "no open session") {
+		t.Errorf("ended with %q", got)
+	}
+	if err := sent.Wait(t.Context(), nil); err == nil {
+		t.Error("it was opened")
+	}
+}
+
+func TestOtherDirectory(t *testing.T) {
+	c := start(t, script.New(script.Text("one")))
+	session := c.open()
+	wait(c, c.prompt(session, "1"))
+	c.must("session/close", object{"sessionId": session})
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(c.dir, link); err != nil {
+		t.Fatal(err)
+	}
+	if said := c.refused(jsonrpc.CodeInvalidParams, "session/load", object{"sessionId": session, "cwd": t.TempDir(), "mcpServers": []any{}}); !strings.Contains(said, c.dir) {
+		t.Errorf("said %q", said)
+	}
+	c.must("session/load", object{"sessionId": session, "cwd": link, "mcpServers": []any{}})
+}
+
+func TestList(t *testing.T) {
+	c := start(t, script.New().Otherwise(script.Text("ok")))
+	c.open() // nothing is said in it
+	var want []string
+	for n := range 3 {
+		session := c.open()
+		wait(c, c.prompt(session, fmt.Sprintf("prompt %d", n)))
+		want = append([]string{session}, want...)
+	}
+	ids := func(result map[string]any) (out []string) {
+		for _, info := range list(result["sessions"]) {
+			if info["cwd"] != c.dir || info["title"] == "" || info["updatedAt"] == "" {
+				t.Errorf("%v", info)
+			}
+			out = append(out, info["sessionId"].(string))
+		}
+		return out
+	}
+	if diff := cmp.Diff(want, ids(c.must("session/list", object{}))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := ids(c.must("session/list", object{"cwd": t.TempDir()})); len(got) != 0 {
+		t.Errorf("elsewhere: %q", got)
+	}
+	if diff := cmp.Diff(want[1:], ids(c.must("session/list", object{"cwd": c.dir, "cursor": want[0]}))); diff != "" {
+		t.Errorf("after the first (-want +got):\n%s", diff)
+	}
+	c.refused(jsonrpc.CodeInvalidParams, "session/list", object{"cursor": "none"})
+}
+
+func TestCloseEndsWhatRuns(t *testing.T) {
+	c := start(t, script.New(script.Turn(script.Text("a"), script.Stall())))
+	session := c.open()
+	first, second := c.prompt(session, "1"), c.prompt(session, "2")
+	c.seen(`"text":"a"`)
+	c.accepted(session, 2)
+	c.must("session/close", object{"sessionId": session})
+	if a, b := wait(c, first), wait(c, second); a != "cancelled" || b != "cancelled" {
+		t.Errorf("ended with %q and %q", a, b)
+	}
+}
+
+func TestEndOfInput(t *testing.T) {
+	c := start(t, script.New(script.Turn(script.Text("a"), script.Stall())))
+	session := c.open()
+	first, second := c.prompt(session, "1"), c.prompt(session, "2")
+	c.seen(`"text":"a"`)
+	c.accepted(session, 2)
+	c.end()
+	if a, b := wait(c, first), wait(c, second); a != "cancelled" || b != "cancelled" {
+		t.Errorf("ended with %q and %q", a, b)
+	}
+	if last := strings.Join(c.sofar(), "\n"); !strings.Contains(last, `"reason":"shutdown"`) || !strings.Contains(last, `"by":"stdin"`) {
+		t.Errorf("it does not say why:\n%s", last)
+	}
+	// What waited is kept, and shown to whoever takes the session up (C19).
+	again := startIn(t, script.New(script.Text("done")), c.data, c.dir)
+	again.must("session/load", object{"sessionId": session, "cwd": c.dir, "mcpServers": []any{}})
+	if story := strings.Join(again.story(), "\n"); !strings.Contains(story, `user_message_chunk "2"`) {
+		t.Error(story)
+	}
+}
+
+func TestStop(t *testing.T) {
+	c := start(t, script.New(writes("a.txt")))
+	session := c.open()
+	c.answer("session/request_permission", func(json.RawMessage) (any, error) { return nil, nil })
+	ended := c.prompt(session, "1")
+	c.seen("session/request_permission")
+	c.stops <- run.Stop{Reason: event.Shutdown, By: "signal:SIGTERM"}
+	if got := wait(c, ended); got != "cancelled" {
+		t.Errorf("ended with %q", got)
+	}
+	if err := wait(c, c.over); err != nil {
+		t.Error(err)
+	}
+	c.over <- nil
+	if last := strings.Join(c.sofar(), "\n"); !strings.Contains(last, `"by":"signal:SIGTERM"`) {
+		t.Errorf("it does not say why:\n%s", last)
+	}
+}
+
+func TestEditor(t *testing.T) {
+	c := start(t, script.New(
+		script.Call("read", `{"path":"a.txt"}`), script.Call("edit", `{"path":"a.txt","old_string":"typed","new_string":"edited"}`), script.Text("done"),
+	))
+	if err := os.WriteFile(filepath.Join(c.dir, "a.txt"), []byte("saved\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c.must("initialize", object{"protocolVersion": 1, "clientCapabilities": object{"fs": object{"readTextFile": true, "writeTextFile": true}}})
+	c.answer("fs/read_text_file", func(json.RawMessage) (any, error) { return object{"content": "typed\n"}, nil })
+	c.answer("fs/write_text_file", func(json.RawMessage) (any, error) { return object{}, nil })
+	session := c.open()
+	c.must("session/set_mode", object{"sessionId": session, "modeId": "accept-edits"})
+	c.forget()
+	wait(c, c.prompt(session, "go"))
+	story := c.story()
+	if all := strings.Join(story, "\n"); !strings.Contains(all, "fs/read_text_file a.txt") || !strings.Contains(all, "fs/write_text_file a.txt edited\n") {
+		t.Error(all)
+	}
+	if got, _ := os.ReadFile(filepath.Join(c.dir, "a.txt")); string(got) != "saved\n" {
+		t.Errorf("the disk has %q", got)
+	}
+}
