@@ -31,9 +31,9 @@ for (const turn of plan.turns) {
       if (turn.abort?.after) setTimeout(() => controller.abort(), turn.abort.after);
       say({ result: await thread.run(turn.input, options) });
     }
+    controller.abort(); // nothing runs any more
   } catch (error) {
     say({ error: { name: error.name, message: error.message } });
   }
-  controller.abort(); // nothing runs any more
   say({ thread: thread.id, took: aborted && Date.now() - aborted });
 }

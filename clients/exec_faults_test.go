@@ -70,20 +70,27 @@ func TestExecAbort(t *testing.T) {
 
 // A client that does not stream is told by an error.
 func TestExecAbortRun(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(shellCall(stubborn)), settletest.Say("never asked for")))
+	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(shellCall(stubborn)), settletest.Say("I go on."), settletest.Fail(settletest.Status(400)), settletest.Say("And on.")))
 	mark := "EXEC_MARK=" + filepath.Base(t.TempDir()) + t.Name()
 	said := execRun(t, srv, execPlan{Turns: []execTurn{
 		{Input: "go", Abort: map[string]any{"after": 1500}},
+		{Input: "at once"}, {Input: "this fails"}, {Input: "at once"},
 		{Input: "not even begun", Stream: true, Abort: map[string]any{"event": "before"}},
 	}}, home(t, mark))
 	if e := said[0].Error; e == nil || e.Message != "interrupted" {
 		t.Errorf("the first turn: %+v", said[0])
 	}
+	// The SDK does not wait for the process where a turn failed.
+	for n, want := range map[int]string{2: "I go on.", 6: "And on."} {
+		if r := said[n].Result; r == nil || r.FinalResponse != want {
+			t.Errorf("the turn after one that failed: %+v", said[n].Error)
+		}
+	}
 	if e := said[len(said)-2].Error; e == nil || e.Name != "AbortError" {
 		t.Errorf("the second turn: %+v", said[len(said)-2])
 	}
 	execGone(t, mark, 3*time.Second)
-	if n := len(srv.Exchanges()); n != 1 {
+	if n := len(srv.Exchanges()); n != 4 {
 		t.Errorf("%d requests", n)
 	}
 }

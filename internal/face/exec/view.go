@@ -20,6 +20,7 @@ type View struct {
 	held    []held
 	// notices wait for the thread to be shown.
 	notices []string
+	last    []byte // how the turn ended
 }
 
 // held is the end of an item of an attempt that runs: if the attempt fails, the
@@ -68,8 +69,12 @@ func (v *View) Show(e event.Event) {
 // Fail says why there will be no terminal event.
 func (v *View) Fail(message string) {
 	v.complete(message)
-	v.write(func(b []byte) []byte { return append(b, Refusal(message)...) })
+	v.last = Refusal(message)
 }
+
+// Last returns the terminal event: clients go on as soon as they have it, with
+// the same session too.
+func (v *View) Last() []byte { return v.last }
 
 func (v *View) print(e threadEvent) {
 	v.write(func(b []byte) []byte { return appendLine(b, e) })
@@ -196,18 +201,18 @@ func (v *View) ended(e event.Event) {
 	switch d := e.Data.(type) {
 	case event.TurnCompleted:
 		v.complete("")
-		v.print(threadEvent{Type: "turn.completed", Usage: usageOf(d.Usage)})
+		v.last = appendLine(nil, threadEvent{Type: "turn.completed", Usage: usageOf(d.Usage)})
 	case event.TurnAborted:
 		why := Aborted(e.By, d)
 		v.complete(why)
-		v.print(threadEvent{Type: "turn.failed", Error: &threadError{why}})
+		v.last = appendLine(nil, threadEvent{Type: "turn.failed", Error: &threadError{why}})
 	case event.TurnFailed:
 		why := "failed"
 		if d.Failure != nil {
 			why = d.Failure.Error()
 		}
 		v.complete(why)
-		v.write(func(b []byte) []byte { return append(b, Refusal(why)...) })
+		v.last = Refusal(why)
 	}
 }
 

@@ -81,7 +81,9 @@ func TestUnderstand(t *testing.T) {
 		{"automatic", exec.Flags{FullAuto: true, Config: []string{`sandbox_mode="read-only"`}}, "", nil, exec.Wish{Settings: settings(), Env: settings(), Sandbox: exec.WorkspaceWrite}},
 		{"no sandbox", exec.Flags{Bypass: true, Sandbox: "danger-full-access"}, "", nil, exec.Wish{Settings: settings(), Env: settings(), Sandbox: exec.FullAccess, Approval: "never"}},
 		{
-			"settle's own settings", exec.Flags{Config: []string{`settle.retries=1`, `settle.stall_timeout="2s"`, `settle.tools=["read","list"]`}}, "", nil,
+			"settle's own settings",
+			exec.Flags{Config: []string{`settle.retries=1`, `settle.stall_timeout="2s"`, `settle.tools=["read","list"]`}},
+			"", nil,
 			exec.Wish{Settings: settings("retries", "1", "stall_timeout", "2s", "tools", "read,list"), Env: settings()},
 		},
 		{"instructions", exec.Flags{Config: []string{`developer_instructions="be brief"`, `model_instructions_file=/f`}}, "", nil, exec.Wish{Settings: settings(), Env: settings(), Instructions: "be brief", SystemFile: "/f"}},

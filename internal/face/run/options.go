@@ -44,6 +44,10 @@ type View interface {
 	// Fail says why it will never be shown how the turn ended: it did not
 	// begin, or nobody waited for its end.
 	Fail(message string)
+	// Last returns what is printed when everything has ended and the session
+	// can be opened by others: a client that reads it may go on at once. It is
+	// called after the others, once.
+	Last() []byte
 }
 
 // Options say what to run and how to show it.

@@ -230,6 +230,8 @@ func (s *screen) detail(format string, args ...any) {
 // fail does nothing: standard error says it.
 func (s *screen) fail(string) {}
 
+func (s *screen) ending() []byte { return nil }
+
 // finish shows the answer if it was not streamed.
 func (s *screen) finish(answer string) {
 	if s.stream {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/settle-agent/settle"
@@ -36,6 +37,8 @@ type view interface {
 	finish(answer string)
 	// fail says why nobody will know how the turn ended.
 	fail(message string)
+	// last returns what is printed when the session is closed.
+	ending() []byte
 }
 
 // foreign is a View.
@@ -44,6 +47,7 @@ type foreign struct{ View }
 func (f foreign) show(e event.Event)  { f.Show(e) }
 func (f foreign) finish(string)       {}
 func (f foreign) fail(message string) { f.Fail(message) }
+func (f foreign) ending() []byte      { return f.Last() }
 
 // runner is one Turn on its way.
 type runner struct {
@@ -55,6 +59,7 @@ type runner struct {
 	printed  chan struct{}      // closed when the terminal event was shown, or nothing will be
 	enough   context.CancelFunc // ends the printer; nil before it began
 	failure  *event.Failure
+	spoke    sync.Once
 	lost     bool // nobody reads standard output any more
 }
 
@@ -80,6 +85,7 @@ func Turn(ctx context.Context, o Options) (code int) {
 	}
 	r.view = r.newView()
 	code = r.run(ctx)
+	r.last()
 	return r.leave(code)
 }
 
@@ -138,6 +144,7 @@ func (r *runner) guard(code int) {
 			return
 		case <-timer.C:
 		}
+		r.last()
 		if r.Exit != nil && (r.patience() != patience || !r.out.busy()) {
 			r.Exit(code)
 		}
@@ -283,6 +290,21 @@ func (r *runner) fail(why string) {
 		}
 	}
 	r.view.fail(why)
+}
+
+// last prints what the view has kept for the end, unless the printer is stuck at
+// a reader that does not read. It does not wait.
+func (r *runner) last() {
+	r.spoke.Do(func() {
+		select {
+		case <-r.printed:
+		default:
+			if r.enough != nil {
+				return
+			}
+		}
+		r.out.add(string(r.view.ending()))
+	})
 }
 
 // close ends the session and what it left running, and names what did not stop.

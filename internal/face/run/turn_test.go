@@ -136,6 +136,7 @@ type seen struct {
 
 func (s *seen) Show(e event.Event) { s.kinds = append(s.kinds, e.Kind()) }
 func (s *seen) Fail(why string)    { s.why = why }
+func (s *seen) Last() []byte       { return []byte("over\n") }
 
 // A view is shown everything up to the terminal event, or why there will be none.
 func TestView(t *testing.T) {
@@ -146,7 +147,7 @@ func TestView(t *testing.T) {
 			return v
 		}
 		code, stdout, _ := turn(t, script.New(script.Text("fine")), run.Options{View: view, Schema: []byte(`{}`)})
-		if code != run.CodeCompleted || stdout != "begun\n" || v.why != "" || v.kinds[0] != event.KindSessionOpened || v.kinds[len(v.kinds)-1] != event.KindTurnCompleted {
+		if code != run.CodeCompleted || stdout != "begun\nover\n" || v.why != "" || v.kinds[0] != event.KindSessionOpened || v.kinds[len(v.kinds)-1] != event.KindTurnCompleted {
 			t.Errorf("code %d, stdout %q, shown %v, %q", code, stdout, v.kinds, v.why)
 		}
 		stops := make(chan run.Stop, 3)
