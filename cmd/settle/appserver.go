@@ -3,14 +3,18 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/appserver"
+	"github.com/settle-agent/settle/internal/face/exec"
 	"github.com/settle-agent/settle/internal/prompt"
+	"github.com/settle-agent/settle/model/catalog"
 )
 
 const appServerHelp = `Serve clients that were written for "codex app-server": JSON lines on standard
@@ -54,7 +58,7 @@ func newAppServer(s *streams) *cobra.Command {
 	flags.StringVarP(&f.dir, "cwd", "C", ".", "work in `DIR`, unless the client names another")
 	flags.BoolVar(&f.noProjectConfig, "no-project-config", false, "leave out the project's own configuration and AGENTS.md")
 	flags.StringVar(&f.listen, "listen", "stdio://", "only stdio:// is served, as `URL`")
-	flags.StringArrayVarP(&f.overrides, "config", "c", nil, "a setting of Codex's, as `KEY=VALUE`: model and model_reasoning_effort hold here, others are left out with a warning")
+	flags.StringArrayVarP(&f.overrides, "config", "c", nil, "override `KEY=VALUE` of Codex's configuration; may be repeated; what settle has no word for is left out with a warning")
 	flags.StringArrayVar(&f.enable, "enable", nil, "left out with a warning: a `FEATURE` of Codex's")
 	flags.StringArrayVar(&f.disable, "disable", nil, "left out with a warning: a `FEATURE` of Codex's")
 	for _, name := range []string{"stdio", "strict-config", "analytics-default-enabled"} {
@@ -71,13 +75,15 @@ func (f *appServerFlags) serve(cmd *cobra.Command, s *streams) error {
 	if f.listen != "stdio://" {
 		return fmt.Errorf("cannot listen on %q: only stdio:// is served", f.listen)
 	}
-	if err := f.override(cmd, s); err != nil {
+	wish, err := f.understand(cmd, s, dir)
+	if err != nil {
 		return err
 	}
-	o := agent.Options{Face: "app-server", Permission: settle.Ask, Attended: true}
+	o := agent.Options{Face: "app-server", Permission: settle.Ask, Attended: true, Append: wish.Instructions, SystemFile: wish.SystemFile}
 	if f.noProjectConfig {
 		o.Project = prompt.IgnoreProject
 	}
+	s = s.with(wish.Env, wish.Hidden)
 	in := s.standIn(cmd, o)
 	defer in.release()
 	resolved, err := in.hosts.Settings(dir, nil)
@@ -90,6 +96,7 @@ func (f *appServerFlags) serve(cmd *cobra.Command, s *streams) error {
 	}
 	stop, err := appserver.Serve(cmd.Context(), appserver.Options{
 		In: s.stdin, Out: s.stdout, Hosts: in.hosts, Dir: dir, DataDir: data, Version: version(), Getenv: s.getenv,
+		Sandbox: string(wish.Sandbox), Approval: wish.Approval,
 		Warn: func(message string) { s.say(errors.New(message)) },
 	}, in.stops)
 	if stop != nil {
@@ -98,24 +105,35 @@ func (f *appServerFlags) serve(cmd *cobra.Command, s *streams) error {
 	return failed(err)
 }
 
-// override takes what settle has of Codex's settings for flags.
-func (f *appServerFlags) override(cmd *cobra.Command, s *streams) error {
-	for _, o := range f.overrides {
-		key, value, ok := strings.Cut(o, "=")
-		if !ok {
-			return fmt.Errorf("cannot read -c %q: it must be KEY=VALUE", o)
-		}
-		flag := map[string]string{"model": "model", "model_reasoning_effort": "effort"}[strings.TrimSpace(key)]
-		if flag == "" {
-			s.say(fmt.Errorf("warning: -c %s has no meaning here and is left out", key))
-			continue
-		}
-		if err := cmd.Flags().Set(flag, strings.Trim(strings.TrimSpace(value), `"'`)); err != nil {
-			return fmt.Errorf("cannot take -c %q: %w", o, err)
+// understand takes Codex's settings for settle's: those that have a flag are set
+// as one.
+func (f *appServerFlags) understand(cmd *cobra.Command, s *streams, dir string) (*exec.Wish, error) {
+	configured, err := s.settings(dir, nil, config.UseProject)
+	if err != nil {
+		return nil, err
+	}
+	said := exec.Flags{Config: f.overrides, Model: cmd.Flag("model").Value.String()}
+	if said.Model == "" && slices.ContainsFunc(f.overrides, func(o string) bool { return strings.HasPrefix(o, "model_provider") }) &&
+		!slices.ContainsFunc(f.overrides, func(o string) bool { return strings.HasPrefix(o, "model=") }) {
+		said.Model = catalog.Default("openai") // until a thread or a turn names one
+	}
+	wish, err := exec.Understand(said, exec.Known{
+		Model: configured.Model, Getenv: s.getenv,
+		Provider: func(name string) (string, bool) {
+			p, ok := configured.Providers[name]
+			return p.Model, ok
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	for name, value := range wish.Settings {
+		if err := cmd.Flags().Set(strings.ReplaceAll(name, "_", "-"), value); err != nil {
+			return nil, fmt.Errorf("cannot take %s from the client's settings: %w", name, err)
 		}
 	}
-	for _, name := range append(f.enable, f.disable...) {
-		s.say(fmt.Errorf("warning: settle has no feature %q to turn on or off", name))
+	for _, name := range slices.Concat(wish.Ignored, f.enable, f.disable) {
+		s.say(fmt.Errorf("warning: %s has no meaning here and is left out", name))
 	}
-	return nil
+	return wish, nil
 }

@@ -81,7 +81,10 @@ func (s *Server) configRead(_ context.Context, r *jsonrpc.Request) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	rights := defaults(settle.Permission(cmp.Or(resolved.Permission, string(settle.Ask))))
+	rights, err := s.preset(settle.Permission(cmp.Or(resolved.Permission, string(settle.Ask))))
+	if err != nil {
+		return nil, err
+	}
 	out := map[string]any{
 		"model": nil, "model_provider": nil, "model_reasoning_effort": ptr(resolved.Effort),
 		"approval_policy": rights.approval, "sandbox_mode": rights.mode(), "approvals_reviewer": nil,

@@ -3,6 +3,7 @@ package appserver
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -80,7 +81,10 @@ func (s *Server) rights(o opening) (rights, error) {
 	if err != nil {
 		return rights{}, invalid("%v", err)
 	}
-	out := defaults(settle.Permission(cmp.Or(r.Permission, string(settle.Ask))))
+	out, err := s.preset(settle.Permission(cmp.Or(r.Permission, string(settle.Ask))))
+	if err != nil {
+		return rights{}, err
+	}
 	if policy := text(o.Config, "approval_policy"); policy != "" && !given(o.ApprovalPolicy) {
 		o.ApprovalPolicy = quote(policy)
 	}
@@ -97,6 +101,16 @@ func (s *Server) rights(o opening) (rights, error) {
 		}
 	}
 	return out, nil
+}
+
+// preset are the rights of a thread whose client asks for none.
+func (s *Server) preset(p settle.Permission) (rights, error) {
+	out := defaults(p)
+	var approval json.RawMessage
+	if s.Approval != "" {
+		approval = quote(s.Approval)
+	}
+	return out, out.set(approval, s.Sandbox, nil, "")
 }
 
 // text returns a text of the configuration that a client gives.

@@ -25,6 +25,9 @@ type Options struct {
 	Dir     string
 	DataDir string
 	Version string
+	// Sandbox and Approval are what threads may do where the client does not say,
+	// in its words; empty is what the permission that is configured says.
+	Sandbox, Approval string
 	// Getenv reads the environment.
 	Getenv func(string) string
 	// Warn says what the user should know, on standard error.
