@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -42,6 +43,10 @@ const mostInputID = 128
 // durable and will be run, or held where that can be seen (C19); ctx bounds the
 // call, not the turn.
 func (s *Session) Submit(ctx context.Context, in Input) (Receipt, error) {
+	in.Images = slices.Clone(in.Images)
+	for n, i := range in.Images {
+		in.Images[n].MediaType = mediaType(i)
+	}
 	if err := in.check(); err != nil {
 		return Receipt{}, err
 	}
@@ -80,11 +85,8 @@ func (in Input) check() error {
 		return fmt.Errorf("cannot accept an input whose id has %d bytes: %d are the most", len(in.ID), mostInputID)
 	}
 	for n, i := range in.Images {
-		if len(i.Data) == 0 {
-			return fmt.Errorf("cannot accept image %d (%q): it is empty", n+1, i.Name)
-		}
 		if !slices.Contains(mediaTypes(), i.MediaType) {
-			return fmt.Errorf("cannot accept image %d (%q) of type %q: %s are known", n+1, i.Name, i.MediaType, strings.Join(mediaTypes(), ", "))
+			return &ImageError{Number: n + 1, Name: i.Name, Type: i.MediaType}
 		}
 	}
 	if err := checkSchema(in.Schema); err != nil {
@@ -111,6 +113,31 @@ func checkSchema(raw json.RawMessage) error {
 		return errors.New("cannot accept a schema that is not a JSON object: it is null")
 	}
 	return nil
+}
+
+// ImageError refuses an image that no provider would take.
+type ImageError struct {
+	Number int // from 1
+	Name   string
+	Type   string // what its data is; empty if there is none
+}
+
+func (e *ImageError) Error() string {
+	what := "it is empty"
+	if e.Type != "" {
+		what = fmt.Sprintf("its data is %s; %s are known", e.Type, strings.Join(mediaTypes(), ", "))
+	}
+	return fmt.Sprintf("cannot accept image %d (%q): %s", e.Number, e.Name, what)
+}
+
+// mediaType returns what the image's data is. What a client says of it may come
+// from a file's name, and providers refuse every request with an image that is
+// something else.
+func mediaType(i event.Image) string {
+	if len(i.Data) == 0 {
+		return ""
+	}
+	return http.DetectContentType(i.Data)
 }
 
 // mediaTypes are the types of images that every provider takes.

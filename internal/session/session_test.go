@@ -232,12 +232,22 @@ func TestInputs(t *testing.T) {
 func TestRefusedInputs(t *testing.T) {
 	bubble(t, "images", func(t *testing.T) {
 		b := fresh(t, slow())
-		for _, image := range []event.Image{{MediaType: "image/png"}, {MediaType: "image/bmp", Data: []byte("x")}, {Data: []byte("x")}} {
+		for _, image := range []event.Image{{MediaType: "image/png"}, {MediaType: "image/bmp", Data: []byte("x")}, {Data: []byte("x")}, {MediaType: "image/png", Data: []byte("BM, a bitmap")}} {
 			if _, err := b.Submit(t.Context(), session.Input{Text: "see", Images: []event.Image{image}}); err == nil {
 				t.Errorf("%q with %d bytes was accepted", image.MediaType, len(image.Data))
 			}
 		}
 		b.want(nil)
+	})
+	bubble(t, "an image that is another", func(t *testing.T) { // providers compare it with its data
+		b := fresh(t, slow("1"))
+		image := event.Image{MediaType: "image/png", Data: []byte("\xff\xd8\xff\xe0, a photograph"), Name: "a.png"}
+		if _, err := b.Submit(t.Context(), session.Input{Text: "see", Images: []event.Image{image}}); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.state().Turns[0].Inputs[0].Images[0].MediaType; got != "image/jpeg" || image.MediaType != "image/png" {
+			t.Errorf("it is kept as %q", got)
+		}
 	})
 	bubble(t, "schemas that are none", func(t *testing.T) {
 		b := fresh(t, slow())

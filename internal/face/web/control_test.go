@@ -240,9 +240,9 @@ func TestInputs(t *testing.T) {
 func TestImages(t *testing.T) {
 	b := serve(t, setup{})
 	session := b.session("s")
-	ask[object](b, "POST", session+"/inputs", object{"images": []object{{"media_type": "image/png", "data": "QUJD"}}}, 202)
+	ask[object](b, "POST", session+"/inputs", object{"images": []object{{"media_type": "image/png", "data": "iVBORw0KGgo="}}}, 202)
 	e := b.until(session, kind(event.KindInputAccepted))
-	b.diff("images", []event.Image{{MediaType: "image/png", Data: []byte("ABC")}}, e.Data.(event.InputAccepted).Images)
+	b.diff("images", []event.Image{{MediaType: "image/png", Data: []byte("\x89PNG\r\n\x1a\n")}}, e.Data.(event.InputAccepted).Images)
 	large := `{"text":"` + strings.Repeat("x", 1<<20) + `"}` // larger than other bodies may be
 	ask[object](b, "POST", session+"/inputs", large, 202)
 	ask[object](b, "POST", session+"/interrupt", large, 413)

@@ -231,7 +231,7 @@ func TestMalformedJSON(t *testing.T) {
 	session := b.session("s")
 	for _, body := range []string{
 		`{`, `}`, `{"text":"a"`, `{"text":"a"}}`, `{"text":"a"}{"text":"b"}`, `{"text":"a"} x`, `{'text':'a'}`, `{"text":"a",}`, `nul`, `1`, `"x"`, `[]`,
-		`{"text":["a"]}`, `{"text":{}}`, `{"mode":"never","text":"a"}`, `{"images":[{"media_type":"image/png","data":"*"}]}`, `{"images":[{}]}`,
+		`{"text":["a"]}`, `{"text":{}}`, `{"mode":"never","text":"a"}`, `{"images":[{"media_type":"image/png","data":"*"}]}`, `{"images":[{}]}`, `{"images":[{"media_type":"image/png","data":"QUJD"}]}`,
 		`{"images":` + strings.Repeat("[", 30_000), "\xff\xfe{\x00}", "{\"text\":\"\n\"}", `{"text":"a","text2":"b"}`, strings.Repeat(" ", 1000),
 		`{"text":"a","input":"` + strings.Repeat("i", 129) + `"}`,
 	} {

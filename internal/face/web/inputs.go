@@ -71,6 +71,9 @@ func refusedInput(err error) error {
 	if errors.Is(err, session.ErrEmpty) {
 		return newProblem(http.StatusBadRequest, "input", "the input is empty; nothing was done")
 	}
+	if image := (*session.ImageError)(nil); errors.As(err, &image) {
+		return newProblem(http.StatusBadRequest, "image", err.Error()+"; nothing was done")
+	}
 	return err
 }
 

@@ -165,7 +165,7 @@ func TestDescribedBodies(t *testing.T) {
 	bodies := []string{
 		`{"text":"a"}`, `{"text":"a","mode":"steer"}`, `{"text":"a","mode":"later"}`, `{"text":1}`, `{"text":"a","more":1}`, `{"hurry":true}`,
 		`{"hurry":"yes"}`, `{"input":"x","hurry":false}`, `{"verdict":"approved"}`, `{"verdict":"maybe"}`, `{"verdict":"denied","message":"no"}`,
-		`{"id":"other"}`, `{"id":7}`, `[]`, `"text"`, `{"text":"a","images":[{"media_type":"image/png","data":"QUJD"}]}`,
+		`{"id":"other"}`, `{"id":7}`, `[]`, `"text"`, `{"text":"a","images":[{"media_type":"image/png","data":"iVBORw0KGgo="}]}`,
 		`{"text":"a","images":[{"media_type":"image/tiff","data":"QUJD"}]}`, `{"images":{}}`,
 	}
 	found := map[string]bool{}
