@@ -45,8 +45,14 @@ func TestCut(t *testing.T) {
 		n    int
 		want string
 	}{
-		{"abc", 3, "abc"}, {"abc", 4, "abc"}, {"abcd", 3, "abc… [1 more bytes]"}, {"aé", 2, "a… [2 more bytes]"}, {"é", 1, "… [2 more bytes]"},
-		{"漢字", 5, "漢… [3 more bytes]"}, {"", 0, ""}, {"ab", 0, "… [2 more bytes]"},
+		{"abc", 3, "abc"},
+		{"abc", 4, "abc"},
+		{"abcd", 3, "abc… [1 more bytes]"},
+		{"aé", 2, "a… [2 more bytes]"},
+		{"é", 1, "… [2 more bytes]"},
+		{"漢字", 5, "漢… [3 more bytes]"},
+		{"", 0, ""},
+		{"ab", 0, "… [2 more bytes]"},
 	} {
 		if got := cut(tt.s, tt.n); got != tt.want {
 			t.Errorf("%q to %d: %q, want %q", tt.s, tt.n, got, tt.want)
