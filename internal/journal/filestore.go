@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"os"
 	"sort"
@@ -135,11 +136,22 @@ func (s *fileStore) sync() error {
 	if err := s.file.Sync(); err != nil {
 		return err
 	}
-	if !s.newborn {
-		return nil
+	if s.newborn {
+		s.newborn = false
+		if err := s.file.SyncName(); err != nil {
+			return err
+		}
 	}
-	s.newborn = false
-	return s.file.SyncName()
+	return s.there()
+}
+
+// there returns an error if the file has no name any more: what is written into
+// it would be gone with the process. Where the system cannot say, it is there.
+func (s *fileStore) there() error {
+	if _, err := os.Lstat(s.path); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("somebody deleted or moved it while it was in use: %w", err)
+	}
+	return nil
 }
 
 // advance counts the records that were written.

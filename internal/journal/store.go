@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 
 	"github.com/settle-agent/settle/event"
@@ -50,6 +51,9 @@ func (e *SpaceError) Unwrap() error { return e.Err }
 type FailedError struct{ Err error }
 
 func (e *FailedError) Error() string {
+	if errors.Is(e.Err, fs.ErrNotExist) {
+		return fmt.Sprintf("cannot write the session's log: %v", e.Err)
+	}
 	return fmt.Sprintf("cannot write the session's log: %v; what was written before is kept", e.Err)
 }
 
