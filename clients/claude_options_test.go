@@ -44,6 +44,13 @@ func TestClaudeSessions(t *testing.T) {
 			t.Errorf("the third request does not have %q: %s", want, body)
 		}
 	}
+	forked := again(`{"resume":"`+one.Session+`","forkSession":true}`)
+	if r := forked.results(t, "success")[0]; r.Session == one.Session {
+		t.Error("a fork is the session itself")
+	}
+	if body := string(srv.Exchanges()[3].Body); !strings.Contains(body, "Three.") {
+		t.Errorf("the fork does not know what was said before: %s", body)
+	}
 	if r := again(`{"persistSession":false}`).results(t, "success")[0]; r.Session == one.Session {
 		t.Error("a session that is not kept is the one before")
 	}

@@ -107,7 +107,7 @@ func (f *claudeFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.appendFile, "append-system-prompt-file", "", "add the text of `FILE` to the system prompt")
 	flags.StringVarP(&f.Resume, "resume", "r", "", "go on with the session `ID`")
 	flags.BoolVarP(&f.Continue, "continue", "c", false, "go on with the last session of the directory")
-	flags.BoolVar(&f.Fork, "fork-session", false, "with --resume: in a copy of the session")
+	flags.BoolVar(&f.Fork, "fork-session", false, "with --resume or --continue: go on in a copy of the session")
 	flags.StringVar(&f.SessionID, "session-id", "", "begin a session with this `UUID`")
 	flags.BoolVar(&f.Ephemeral, "no-session-persistence", false, "keep nothing of the session")
 	flags.StringVar(&f.Schema, "json-schema", "", "ask for an answer that follows the `SCHEMA`")

@@ -147,8 +147,12 @@ func (d *driver) place(r *config.Resolved) error {
 		return nil
 	case !exists(d.ctx, dataDir, from):
 		return fmt.Errorf("no conversation found with session ID: %s", from)
+	case d.Fork && exists(d.ctx, dataDir, d.id):
+		return fmt.Errorf("session ID %s is already in use", d.id)
 	case d.Fork:
-		return errors.New("cannot fork a session: settle goes on with it, or begins a new one")
+		return sessions.Fork(d.ctx, dataDir, from, d.id)
+	case d.SessionID != "" && d.SessionID != from:
+		return errors.New("--session-id can only be used with --resume or --continue where --fork-session is, too")
 	}
 	d.id = from
 	return nil

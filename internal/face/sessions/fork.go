@@ -1,0 +1,77 @@
+package sessions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/journal"
+)
+
+// Fork makes a session that begins as a copy of another, with the times of the
+// original. What is under way there stays there: in the copy it was ended.
+func Fork(ctx context.Context, dataDir, from, to string) error {
+	events, err := copied(ctx, dataDir, from)
+	if err != nil {
+		return fmt.Errorf("cannot read session %q to copy it: %w", from, err)
+	}
+	next := 0
+	clock := func() time.Time { // asked once for each event
+		if next++; next <= len(events) {
+			return events[next-1].At
+		}
+		return time.Now()
+	}
+	log, opened, err := journal.Open(ctx, journal.Options{Dir: dataDir, Session: to, Clock: clock})
+	if err != nil {
+		return fmt.Errorf("cannot begin a copy of session %q: %w", from, err)
+	}
+	if opened.Existing {
+		return errors.Join(fmt.Errorf("cannot copy session %q: there is a session %q", from, to), log.Close(ctx))
+	}
+	err = log.Update(func(event.State) []event.Event { return events })
+	if err == nil {
+		err = log.Update(ended)
+	}
+	if err = errors.Join(err, log.Close(ctx)); err != nil {
+		return errors.Join(fmt.Errorf("cannot copy session %q: %w", from, err), journal.Delete(ctx, dataDir, to))
+	}
+	return nil
+}
+
+// copied returns a session's events, without the deltas of what has ended.
+func copied(ctx context.Context, dataDir, from string) ([]event.Event, error) {
+	var all, out []event.Event
+	var state event.State
+	for e, err := range journal.Read(ctx, dataDir, from, 0) {
+		if err != nil {
+			return nil, err
+		}
+		if state, err = event.Fold(state, e); err != nil {
+			return nil, err
+		}
+		all = append(all, e)
+	}
+	running := ""
+	if t := state.Running(); t != nil {
+		running = t.ID
+	}
+	for _, e := range all {
+		if _, isDelta := e.Data.(event.ItemDelta); !isDelta || e.Turn == running {
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}
+
+// ended returns the endings of a copy whose original is in use.
+func ended(s event.State) []event.Event {
+	if !s.Open {
+		return nil
+	}
+	cause := event.Abort(event.Shutdown, "fork")
+	cause.Message = "the session was copied while it was in use; there it goes on"
+	return append(event.Closings(s, cause), event.Event{By: "host", Data: event.SessionClosed{Reason: event.Shutdown, Message: cause.Message}})
+}
