@@ -36,7 +36,7 @@ func mutations() []mutation {
 		{"C15", "internal/turn/demux.go", "return i.mask.Write(i.chars.Write(text))", "return i.chars.Write(text)", ""},
 		{"C16", "internal/session/approvals.go", "		if found.Ended != nil {", "		if found.Ended != nil && found.Ended.Verdict == event.Expired {", ""},
 		{"C17", "internal/journal/feed.go", "	if after < f.last {", "	if after > 6 && after < f.last-1 {\n		after++\n	}\n	if after < f.last {", ""},
-		{"C18", "event/endings.go", "c.Outcome == Completed || c.Reason == Replaced }", "c.Outcome == Completed || c.Reason == Replaced || c.Reason == Interrupted }", ""},
+		{"C18", "event/endings.go", `func(i Input) bool { return i.Stopped == "" })`, "func(Input) bool { return true })", ""},
 		{"C19", "event/endings.go", "		if !i.Held {", "		if !i.Held && i.Mode == Replace {", ""},
 		{"C20", "internal/session/session.go", "	if !died && damage.CutBytes == 0 {", "	if damage.CutBytes == 0 {", ""},
 	}
