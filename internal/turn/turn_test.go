@@ -465,6 +465,22 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// Calls count each by itself: one that is slow excuses no other beside it, and
+// those side by side are no repeats of one another.
+func TestRepeatsSideBySide(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		again := script.Turn(script.Call("slow", `{}`), script.Call("a", `{}`), script.Call("a", `{}`))
+		b := newBench(t, script.New().Otherwise(again), says("slow", "S", 6*time.Second), says("a", "A", 0))
+		b.config.Limits = turn.Limits{Repeats: 4}
+		if c := b.run(t.Context()); c.Limit != event.LimitRepeats {
+			t.Errorf("cause %+v", c)
+		}
+		if steps := b.last().Summary.Steps; steps != 4 {
+			t.Errorf("%d steps, want 4", steps)
+		}
+	})
+}
+
 func TestDefectsBecomeFailures(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		bad := fn{"a", func(context.Context, tool.Call) (tool.Result, error) { panic("oops") }}
