@@ -70,7 +70,7 @@ func (s *State) apply(e Event) string {
 	}
 	switch d := e.Data.(type) {
 	case SessionOpened:
-		return s.sessionOpened(d)
+		return s.sessionOpened(e, d)
 	case SessionRecovered, SessionClosed:
 		return s.sessionEnded()
 	case InputAccepted:
@@ -155,11 +155,11 @@ func (s *State) inItem(t *Turn, e Event) string {
 	return fmt.Sprintf("nothing folds a %s", e.Kind())
 }
 
-func (s *State) sessionOpened(d SessionOpened) string {
+func (s *State) sessionOpened(e Event, d SessionOpened) string {
 	if s.Open {
 		return "the session is open already"
 	}
-	s.Open, s.Host = true, d
+	s.Open, s.Host, s.HostSeq = true, d, e.Seq
 	return ""
 }
 

@@ -19,6 +19,8 @@ type State struct {
 	// Open says that a process holds the session; Host says which.
 	Open bool
 	Host SessionOpened
+	// HostSeq is the number of the event with which it opened it.
+	HostSeq uint64
 	// Created and Updated are the times of the first and the last event.
 	Created, Updated time.Time
 	// Waiting are the inputs that were accepted and neither taken by a turn

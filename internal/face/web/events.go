@@ -15,7 +15,7 @@ import (
 // events is a subscription. A cursor that the log does not reach is answered
 // with "resync": the client knows events that were lost, such as with a disk.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
-	after, err := s.cursor(r)
+	at, err := cursorOf(r)
 	if err != nil {
 		return err
 	}
@@ -30,11 +30,13 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if session == nil {
-		return s.keptEvents(w, r, after)
+		return s.keptEvents(w, r, at.after(""))
 	}
 	var last uint64
-	session.View(func(st event.State) { last = st.Seq })
-	out, ctx := s.newStream(w, r)
+	var opening string
+	session.View(func(st event.State) { last, opening = st.Seq, s.opening(st) })
+	after := at.after(opening)
+	out, ctx := s.newStream(w, r, opening)
 	defer out.end()
 	if after > last {
 		out.say("resync", position{last})
@@ -47,25 +49,47 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 // unknownCursor is the cursor of a client that does not know where it is.
 const unknownCursor = ^uint64(0)
 
-// cursor returns the number of the last event that the client has.
-func (s *Server) cursor(r *http.Request) (uint64, error) {
+// cursor is the last event that a client has.
+type cursor struct {
+	number uint64
+	// opening, if set, is that of the session in which there was an event of
+	// that number: it could not be written.
+	opening string
+}
+
+// after returns the number of the event in the session that is open.
+func (c cursor) after(opening string) uint64 {
+	if c.opening != "" && c.opening != opening {
+		return unknownCursor
+	}
+	return c.number
+}
+
+// opening tells this opening of a session from others, here and in servers
+// that are gone: what could not be written gets lost with it.
+func (s *Server) opening(st event.State) string {
+	return s.boot + "-" + strconv.FormatUint(st.HostSeq, 10)
+}
+
+// cursorOf returns the client's cursor.
+func cursorOf(r *http.Request) (cursor, error) {
 	if id := r.Header.Get("Last-Event-ID"); id != "" {
-		number, boot, isVolatile := strings.Cut(id, ".")
+		number, opening, isMarked := strings.Cut(id, ".")
 		after, err := strconv.ParseUint(number, 10, 64)
-		if err != nil || isVolatile && boot != s.boot {
-			return unknownCursor, nil //nolint:nilerr // a browser repeats it for ever: it is told to begin anew
+		if err != nil || isMarked && opening == "" {
+			after = unknownCursor // a browser repeats it for ever: it is told to begin anew
 		}
-		return after, nil
+		return cursor{after, opening}, nil
 	}
 	after := r.URL.Query().Get("after")
 	if after == "" {
-		return 0, nil
+		return cursor{}, nil
 	}
 	n, err := strconv.ParseUint(after, 10, 64)
 	if err != nil {
-		return 0, newProblem(http.StatusBadRequest, "cursor", "after must be the number of an event, or 0")
+		return cursor{}, newProblem(http.StatusBadRequest, "cursor", "after must be the number of an event, or 0")
 	}
-	return n, nil
+	return cursor{number: n}, nil
 }
 
 // follow sends the events after the cursor until the session is closed or the
@@ -100,13 +124,13 @@ func (s *Server) keptEvents(w http.ResponseWriter, r *http.Request, after uint64
 			return err
 		}
 		if after > state.Seq {
-			out, _ := s.newStream(w, r)
+			out, _ := s.newStream(w, r, "")
 			defer out.end()
 			out.say("resync", position{state.Seq})
 			return nil
 		}
 	}
-	out, ctx := s.newStream(w, r)
+	out, ctx := s.newStream(w, r, "")
 	defer out.end()
 	at := after
 	for e, err := range journal.Read(ctx, s.DataDir, id, after) {

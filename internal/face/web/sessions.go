@@ -15,17 +15,31 @@ import (
 )
 
 // with calls f with the session, which is opened if it is not open, and once
-// more if it was closed meanwhile.
+// more if it was closed meanwhile, or had to be since its log had failed.
 func (s *Server) with(ctx context.Context, id string, f func(*settle.Session) error) error {
 	for again := false; ; again = true {
 		session, err := s.session(ctx, id)
 		if err != nil {
 			return err
 		}
-		if err = f(session); err == nil || again || !isClosed(err) {
+		if err = f(session); err == nil || again || !isClosed(err) && !isSpent(session, err) {
+			return err
+		}
+		if err = session.Close(ctx); ctx.Err() != nil { // else what did not end has been recorded, or cannot be
 			return err
 		}
 	}
+}
+
+// isSpent reports whether nothing runs in the session, and nothing ever will:
+// its log takes no more. Once it is opened anew, the disk may have room again.
+func isSpent(session *settle.Session, err error) bool {
+	if failed := (*journal.FailedError)(nil); !errors.As(err, &failed) {
+		return false
+	}
+	spent := false
+	session.View(func(st event.State) { spent = st.Running() == nil })
+	return spent
 }
 
 // session returns the session, which must exist.

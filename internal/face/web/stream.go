@@ -72,7 +72,8 @@ func (p *patient) line(e event.Event) (err error) {
 type stream struct {
 	cancel context.CancelFunc // ends the subscription
 	delay  time.Duration
-	boot   string // of the server
+	// opening is that of the session; empty where only what is written is sent.
+	opening string
 
 	mu   sync.Mutex // guards what follows
 	out  *patient
@@ -85,9 +86,9 @@ type stream struct {
 const reconnectDelay = 2 * time.Second
 
 // newStream begins the response. The context ends when the client is gone.
-func (s *Server) newStream(w http.ResponseWriter, r *http.Request) (*stream, context.Context) {
+func (s *Server) newStream(w http.ResponseWriter, r *http.Request, opening string) (*stream, context.Context) {
 	ctx, cancel := context.WithCancel(r.Context())
-	st := &stream{cancel: cancel, out: newPatient(w, r, s.Limits.WriteTimeout), delay: s.Limits.HeartbeatDelay, boot: s.boot, last: time.Now()}
+	st := &stream{cancel: cancel, out: newPatient(w, r, s.Limits.WriteTimeout), delay: s.Limits.HeartbeatDelay, opening: opening, last: time.Now()}
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no") // proxies that collect what is to be seen at once
@@ -124,8 +125,8 @@ func (st *stream) event(e event.Event, now bool) bool {
 	defer st.mu.Unlock()
 	b := append(st.out.buf, "id: "...)
 	b = strconv.AppendUint(b, e.Seq, 10)
-	if e.Volatile { // the number may come to stand for another event once this server is gone
-		b = append(append(b, '.'), st.boot...)
+	if e.Volatile { // the number may come to stand for another event once the session was closed
+		b = append(append(b, '.'), st.opening...)
 	}
 	b = append(b, "\nevent: event\ndata: "...)
 	b, err := e.AppendJSON(b)
