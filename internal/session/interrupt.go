@@ -54,6 +54,10 @@ func (s *Session) takeInterrupt(w *waiter) {
 			w.answer <- Outcome{}
 			return
 		}
+		if s.over() {
+			s.late = append(s.late, w)
+			return
+		}
 		s.interrupt(w)
 		return
 	}
@@ -68,6 +72,26 @@ func (s *Session) takeInterrupt(w *waiter) {
 		s.interrupt(w)
 	default:
 		w.answer <- turn
+	}
+}
+
+// over reports whether the running turn has its terminal event: what waits
+// behind it starts when the turn has returned, and is what an interrupt means
+// that comes now.
+func (s *Session) over() (over bool) {
+	s.log().View(func(state event.State) { over = state.Running() == nil })
+	return over
+}
+
+// takeLate serves the interrupts that came while a turn that was over had not
+// returned.
+func (s *Session) takeLate() {
+	late := s.late
+	s.late = nil
+	for _, w := range late {
+		if !w.gone.Load() {
+			s.takeInterrupt(w)
+		}
 	}
 }
 
@@ -149,6 +173,7 @@ func (s *Session) forget(w *waiter) {
 	if len(s.early[w.input]) == 0 {
 		delete(s.early, w.input)
 	}
+	s.late = drop(s.late)
 	if s.running != nil {
 		s.running.waiters = drop(s.running.waiters)
 	}

@@ -58,6 +58,7 @@ type Session struct {
 	// The rest belongs to the actor.
 	running *running
 	early   map[string][]*waiter // interrupts that name an input not yet accepted
+	late    []*waiter            // interrupts that came while a turn that was over had not returned
 	closing []chan error
 	closed  bool
 }

@@ -136,8 +136,10 @@ func (s *Session) turnEnded() {
 		s.log().View(s.config.Ended)
 	}
 	if len(s.closing) > 0 {
+		s.takeLate()
 		s.finish()
 		return
 	}
 	s.startNext()
+	s.takeLate()
 }

@@ -1,0 +1,39 @@
+package session_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/session"
+	"github.com/settle-agent/settle/model/script"
+)
+
+// TestAnInterruptCoversWhatFollowsATurnThatJustEnded: C10. A turn's terminal
+// event is seen before the session has let go of the turn, all the more where a
+// stream does not return. What is accepted then is covered by an interrupt that
+// comes after it.
+func TestAnInterruptCoversWhatFollowsATurnThatJustEnded(t *testing.T) {
+	bubble(t, "of a stream that does not return", func(t *testing.T) {
+		never := make(chan struct{})
+		defer close(never)
+		b := fresh(t, script.New(script.Turn(script.Headers(), script.Deaf(never))).Otherwise(script.Stall()))
+		b.submit("first", "")
+		time.Sleep(time.Second)
+		go func() { _, _ = b.Interrupt(t.Context(), session.Request{By: "user"}) }() // ends with the first turn
+		for e, err := range b.Log().Events(t.Context(), 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Terminal() {
+				break
+			}
+		}
+		b.submit("next", "")
+		o, err := b.Interrupt(t.Context(), session.Request{By: "user"})
+		if err != nil || o.Turn != "t000002" || o.Cause == nil || o.Cause.Reason != event.Interrupted {
+			t.Errorf("%+v, %v", o, err)
+		}
+		b.want([]string{"first: aborted interrupted", "next: aborted interrupted"})
+	})
+}
