@@ -85,6 +85,11 @@ func missing(id string, err error) error {
 	return err
 }
 
+// plain reports whether an id is the name of a file, and of nothing elsewhere.
+func plain(id string) bool {
+	return id != "" && !strings.ContainsAny(id, `/\`) && !strings.HasPrefix(id, ".")
+}
+
 func (d *disk) mark(id string) string { return filepath.Join(d.dir, "archived", id) }
 
 // mostName bounds a thread's name in bytes.
@@ -92,7 +97,7 @@ const mostName = 4 << 10
 
 // name returns what clients call the thread, or "".
 func (d *disk) name(id string) string {
-	if strings.ContainsAny(id, `/\`) {
+	if !plain(id) {
 		return ""
 	}
 	name, _, err := repo.ReadFile(filepath.Join(d.dir, "names", id), mostName)
@@ -117,11 +122,8 @@ func (d *disk) rename(id, name string) error {
 
 // archived reports whether the thread is archived.
 func (d *disk) archived(id string) bool {
-	if strings.ContainsAny(id, `/\`) {
-		return false
-	}
-	_, err := os.Stat(d.mark(id))
-	return err == nil
+	info, err := os.Stat(d.mark(id))
+	return plain(id) && err == nil && info.Mode().IsRegular()
 }
 
 // archive marks a thread that is there.

@@ -83,6 +83,7 @@ func (l *live) answer(e event.Event, t *translator) {
 	switch d := e.Data.(type) {
 	case event.TurnStarted:
 		l.began(d.Inputs, t.turn(e.Turn, notLoaded))
+		l.named(e.Turn)
 	case event.AttemptStarted:
 		if len(d.Inputs) > 0 {
 			l.began(d.Inputs, t.turn(e.Turn, notLoaded))
@@ -125,6 +126,23 @@ func (l *live) take(input string) *jsonrpc.Request {
 	r := l.starts[input]
 	delete(l.starts, input)
 	return r
+}
+
+// awaited reports whether somebody waits for a turn to start.
+func (l *live) awaited() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.starts) > 0
+}
+
+// named has those who want the turn to end that was still to start wait for that.
+func (l *live) named(turn string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if early := l.interrupts[""]; len(early) > 0 {
+		l.interrupts[turn] = append(l.interrupts[turn], early...)
+		delete(l.interrupts, "")
+	}
 }
 
 // interrupted answers those who want the turn to end.
@@ -212,8 +230,8 @@ func (l *live) submit(ctx context.Context, r *jsonrpc.Request, clientID, text st
 	return nil
 }
 
-// interrupt asks for the end of the turn. The request is answered when that is
-// recorded.
+// interrupt asks for the end of the turn, or of one that is still to start, which
+// has no name. The request is answered when that is recorded.
 func (l *live) interrupt(r *jsonrpc.Request, turn string) {
 	l.mu.Lock()
 	if l.interrupts == nil {

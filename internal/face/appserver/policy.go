@@ -184,7 +184,7 @@ func (r rights) within(tmpdir string) []config.Rule {
 		roots = append(roots, tmpdir)
 	}
 	rules := []config.Rule{allow("edit", "")}
-	literal := strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`)
+	literal := strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]", "{", "[{]", "}", "[}]")
 	for _, root := range roots {
 		rules = append(rules, allow("edit", literal.Replace(strings.TrimSuffix(filepath.ToSlash(root), "/"))+"/**"))
 	}

@@ -82,6 +82,9 @@ func (s *Server) turnInterrupt(_ context.Context, r *jsonrpc.Request) (any, erro
 	}
 	t := l.running()
 	switch {
+	case t == nil && p.TurnID == "" && l.awaited():
+		l.interrupt(r, "")
+		return nil, nil //nolint:nilnil // as below
 	case t == nil:
 		return nil, invalid("no active turn to interrupt")
 	case p.TurnID != "" && t.ID != p.TurnID:

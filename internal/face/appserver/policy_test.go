@@ -1,0 +1,97 @@
+package appserver
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/permit"
+)
+
+// judge says what the rights make of calls: of looking, of a command that does
+// something, of changing a file within and outside of the working directory.
+func judge(t *testing.T, r rights) string {
+	t.Helper()
+	mode := r.policy("/var/tmp/mine")
+	var rules []permit.Rule
+	for _, rule := range mode.Rules {
+		rules = append(rules, permit.Rule{Tool: rule.Tool, Pattern: rule.Pattern, Decision: permit.Decision(rule.Decision)})
+	}
+	p, err := permit.New(permit.Config{Default: permit.Decision(mode.Permission), Rules: rules, Dir: "/w"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := ""
+	for _, call := range [][2]string{
+		{"shell", `{"command":"ls"}`},
+		{"shell", `{"command":"make"}`},
+		{"write", `{"path":"a"}`},
+		{"write", `{"path":"/etc/a"}`},
+		{"write", `{"path":"/var/tmp/mine/a"}`},
+		{"write", `{"path":"/roots/[a]/b"}`},
+	} {
+		got := p.Judge(permit.Request{Tool: call[0], Arguments: json.RawMessage(call[1]), Dir: "/w"})
+		out += string(got.Decision)[:2] + " "
+	}
+	return out[:len(out)-1]
+}
+
+func TestRights(t *testing.T) {
+	for _, c := range []struct{ approval, sandbox, want string }{
+		{`"untrusted"`, `{"type":"readOnly"}`, "al as as as as as"},
+		{`"untrusted"`, `{"type":"dangerFullAccess"}`, "al as as as as as"},
+		{`"on-request"`, `{"type":"readOnly"}`, "al as as as as as"},
+		{`"on-request"`, `{"type":"workspaceWrite","writableRoots":["/roots/[a]"]}`, "al as al as al al"},
+		{`"on-request"`, `{"type":"workspaceWrite","excludeTmpdirEnvVar":true}`, "al as al as as as"},
+		{`{"granular":{"rules":true}}`, `{"type":"workspaceWrite"}`, "al as al as al as"},
+		{`"on-request"`, `{"type":"dangerFullAccess"}`, "al al al al al al"},
+		{`"never"`, `{"type":"readOnly"}`, "al as as as as as"}, // and what asks is denied, see TestNeverAsks
+		{`"never"`, `{"type":"workspaceWrite"}`, "al al al as al as"},
+		{`"never"`, `{"type":"externalSandbox"}`, "al al al al al al"},
+		{`"on-failure"`, `{"type":"dangerFullAccess"}`, "al al al al al al"},
+	} {
+		var r rights
+		var sandbox sandboxPolicy
+		if err := json.Unmarshal([]byte(c.sandbox), &sandbox); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.set(json.RawMessage(c.approval), "", &sandbox, ""); err != nil {
+			t.Fatal(err)
+		}
+		if got := judge(t, r); got != c.want {
+			t.Errorf("%s, %s: %s; want %s", c.approval, c.sandbox, got, c.want)
+		}
+	}
+}
+
+func TestWrongRights(t *testing.T) {
+	for name, set := range map[string]func(*rights) error{
+		"policy":  func(r *rights) error { return r.set(json.RawMessage(`"sometimes"`), "", nil, "") },
+		"object":  func(r *rights) error { return r.set(json.RawMessage(`{"other":1}`), "", nil, "") },
+		"mode":    func(r *rights) error { return r.set(nil, "write-everything", nil, "") },
+		"sandbox": func(r *rights) error { return r.set(nil, "", &sandboxPolicy{Type: "box"}, "") },
+		"profile": func(r *rights) error { return r.set(nil, "", nil, ":other") },
+	} {
+		var r rights
+		if set(&r) == nil {
+			t.Errorf("%s: taken as %+v", name, r)
+		}
+	}
+}
+
+// Where a client says nothing, the configured permission does.
+func TestDefaults(t *testing.T) {
+	got := map[settle.Permission][2]string{}
+	for _, p := range []settle.Permission{settle.Allow, settle.Ask, settle.Deny} {
+		r := defaults(p)
+		got[p] = [2]string{r.asks(), r.mode()}
+	}
+	want := map[settle.Permission][2]string{
+		settle.Allow: {never, fullAccess}, settle.Ask: {untrusted, readOnly}, settle.Deny: {never, readOnly},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

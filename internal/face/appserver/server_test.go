@@ -1,0 +1,209 @@
+package appserver
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/jsonrpc"
+	"github.com/settle-agent/settle/model/script"
+)
+
+func TestGreeting(t *testing.T) {
+	c := serve(t, script.New(), t.TempDir())
+	c.refused(-32600, "Not initialized", "thread/list", nil)
+	hello := map[string]any{"clientInfo": map[string]any{"name": "test", "version": "1"}, "capabilities": map[string]any{"optOutNotificationMethods": []string{"thread/started"}}}
+	c.must("initialize", hello)
+	c.refused(-32600, "Already initialized", "initialize", hello)
+	c.refused(-32601, "no method", "thread/fly", nil)
+	c.refused(-32602, "thread/start", "thread/start", map[string]any{"cwd": 5})
+	c.thread()
+	if n := c.count("thread/started"); n > 0 {
+		t.Error("a notification came that was not wanted")
+	}
+}
+
+// What is sent without waiting for answers is served in order: an interrupt
+// right after its turn's start is not lost (C10).
+func TestInOrder(t *testing.T) {
+	c := start(t, script.New().Otherwise(script.Stall()))
+	thread := c.thread()
+	for n := range 20 {
+		began := c.begin("turn/start", map[string]any{"threadId": thread, "input": say("go")})
+		cut := c.begin("turn/interrupt", map[string]any{"threadId": thread, "turnId": ""})
+		for _, o := range []*jsonrpc.Outgoing{began, cut} {
+			if err := o.Wait(t.Context(), nil); err != nil {
+				t.Fatalf("%s: %v", o.Method, err)
+			}
+		}
+		c.seen(`"status":"interrupted"`, n+1)
+	}
+	c.refused(-32600, "no active turn to interrupt", "turn/interrupt", map[string]any{"threadId": thread, "turnId": "t000001"})
+}
+
+// However many interrupt at once: all are answered, before the turn ends.
+func TestManyInterrupts(t *testing.T) {
+	c := start(t, script.New(script.Stall()))
+	thread := c.thread()
+	turn := c.turn(thread, "go")
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			if _, err := c.call("turn/interrupt", map[string]any{"threadId": thread, "turnId": turn}); err != nil && !strings.Contains(err.Error(), "no active turn") {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	c.seen(`"method":"turn/completed"`, 1)
+	first := ""
+	for _, line := range c.sofar() {
+		if strings.Contains(line, `"result":{}`) || strings.Contains(line, "turn/completed") {
+			first = line
+			break
+		}
+	}
+	if !strings.Contains(first, "result") {
+		t.Errorf("the turn ended before anybody was answered: %s", first)
+	}
+}
+
+// What cannot be taken on is refused, and what was taken on is answered.
+func TestOverload(t *testing.T) {
+	release := make(chan struct{})
+	c := start(t, script.New(), func(o *Options) { o.MostRequests = 2 })
+	c.block = func() { <-release }
+	var waiting []*jsonrpc.Outgoing
+	for range 2 {
+		waiting = append(waiting, c.begin("config/read", nil))
+	}
+	c.refused(-32001, "overloaded", "config/read", nil)
+	close(release)
+	for _, o := range waiting {
+		if err := o.Wait(t.Context(), nil); err != nil {
+			t.Error(err)
+		}
+	}
+	c.must("config/read", nil)
+}
+
+// A turn that nobody follows runs to its end; then the thread is closed. Nobody
+// can be asked meanwhile.
+func TestUnsubscribed(t *testing.T) {
+	asked := make(chan struct{})
+	c := start(t, script.New(
+		script.Turn(script.Do(func() { <-asked }), script.Call("shell", `{"command":"touch made"}`)), script.Text("Nobody?"), script.Text("Here."),
+	))
+	thread := c.thread(map[string]any{"approvalPolicy": "untrusted"})
+	c.turn(thread, "go")
+	c.diff("unsubscribed", "unsubscribed", c.must("thread/unsubscribe", map[string]any{"threadId": thread})["status"])
+	c.diff("again", "notSubscribed", c.must("thread/unsubscribe", map[string]any{"threadId": thread})["status"])
+	before := len(c.sofar())
+	close(asked)
+	c.seen("thread/closed", 1)
+	if late := c.sofar()[before:]; len(late) != 2 { // notLoaded, closed
+		t.Errorf("it was told:\n%s", strings.Join(late, "\n"))
+	}
+	read := c.must("thread/read", map[string]any{"threadId": thread, "includeTurns": true})
+	raw, err := json.Marshal(read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(raw), `"status":"declined"`) || !strings.Contains(string(raw), "Nobody?") {
+		t.Errorf("the thread is %s", raw)
+	}
+	c.diff("not loaded", "notLoaded", c.must("thread/unsubscribe", map[string]any{"threadId": thread})["status"])
+	c.must("thread/resume", map[string]any{"threadId": thread})
+	c.turn(thread, "and now?")
+	c.seen(`"delta":"Here."`, 1)
+}
+
+// Where the policy is never to ask, what would be asked about is denied, and a
+// turn may change that.
+func TestNeverAsks(t *testing.T) {
+	c := start(t, script.New(
+		script.Call("shell", `{"command":"touch made"}`), script.Text("No."),
+		script.Call("shell", `{"command":"touch made"}`), script.Text("Yes."),
+	))
+	thread := c.thread(map[string]any{"sandbox": "read-only"})
+	c.turn(thread, "go")
+	c.seen(`"delta":"No."`, 1)
+	c.diff("declined", 1, c.count(`"method":"item/completed","params":{"threadId":"`+thread+`","turnId":"t000001","item":{"type":"commandExecution","id":"i000001","pluginId":null,"scriptPath":null,"command":"touch made","cwd":"`+c.dir+`","processId":null,"source":"agent","status":"declined"`))
+	c.answer(func(string) any { return "accept" })
+	c.seen(`"method":"turn/completed"`, 1)
+	c.turn(thread, "go", map[string]any{"approvalPolicy": "on-request"})
+	c.seen(`"delta":"Yes."`, 1)
+	c.diff("asked", 1, c.count("requestApproval"))
+}
+
+// What is said while a turn runs joins it; what is said while it is being
+// interrupted does not.
+func TestSaidMeanwhile(t *testing.T) {
+	hold := make(chan struct{})
+	c := start(t, script.New(
+		script.Turn(script.Do(func() { <-hold }), script.Call("shell", `{"command":"true"}`)), script.Text("Both."),
+	))
+	thread := c.thread()
+	first := c.turn(thread, "one", map[string]any{"clientUserMessageId": "mine"})
+	c.diff("the turn it joins", first, c.turn(thread, "two", map[string]any{"clientUserMessageId": "mine"}))
+	c.refused(-32600, "expected active turn id x but found "+first, "turn/steer", map[string]any{"threadId": thread, "expectedTurnId": "x", "input": say("three")})
+	c.diff("steered", first, c.must("turn/steer", map[string]any{"threadId": thread, "expectedTurnId": first, "input": say("three")})["turnId"])
+	close(hold)
+	c.seen(`"method":"turn/completed"`, 1)
+	c.refused(-32600, "no active turn to steer", "turn/steer", map[string]any{"threadId": thread, "expectedTurnId": first, "input": say("four")})
+	if n := c.count(`"type":"userMessage"`); n != 6 { // started and completed
+		t.Errorf("%d notifications are about what the user said", n)
+	}
+	if n := c.count(`"clientId":"mine"`); n != 2 {
+		t.Errorf("%d notifications name the client's id", n)
+	}
+}
+
+// Standard input may end, or a signal come: what runs is ended and said to be.
+func TestStops(t *testing.T) {
+	for name, stop := range map[string]func(*client){
+		"input":  func(c *client) { _ = c.in.Close() },
+		"signal": func(c *client) { c.stops <- run.Stop{Reason: event.Shutdown, By: "signal:SIGTERM"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := start(t, script.New(script.Turn(script.Text("I was about"), script.Stall())))
+			thread := c.thread()
+			c.turn(thread, "go")
+			c.seen(`"delta":"I was about"`, 1)
+			ask := c.begin("turn/interrupt", map[string]any{"threadId": "another", "turnId": "x"})
+			if err := ask.Wait(t.Context(), nil); err == nil {
+				t.Error("a thread that is not there was interrupted")
+			}
+			stop(c)
+			c.ended()
+			c.in = nil
+			c.diff("at the end", []string{"item/completed", "turn/completed", "thread/closed"}, c.methods("item/completed", "turn/completed", "thread/closed")[1:])
+		})
+	}
+}
+
+// FuzzRequests: whatever is sent, each request is answered once, and nothing
+// falls over.
+func FuzzRequests(f *testing.F) {
+	for name := range methods() {
+		f.Add(name, `{"threadId":"THREAD","input":[{"type":"image","url":"data:image/png;base64,AA=="}],"cwd":["/x"],"config":{"sandbox_workspace_write":{"writable_roots":[3,"/x"]},"sandbox_mode":"workspace-write"}}`)
+		f.Add(name, `{"threadId":{},"sandboxPolicy":{"type":"workspaceWrite","writableRoots":["["]},"approvalPolicy":{"granular":1},"turnId":null,"expectedTurnId":""}`)
+	}
+	f.Fuzz(func(t *testing.T, name, params string) {
+		if !json.Valid([]byte(params)) || methods()[name] == nil {
+			return
+		}
+		c := start(t, script.New().Otherwise(script.Text("ok")))
+		thread := c.thread(map[string]any{"ephemeral": true})
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		err := c.conn.Call(ctx, name, json.RawMessage(strings.ReplaceAll(params, "THREAD", thread)), nil)
+		if ctx.Err() != nil {
+			t.Errorf("%s %s was not answered: %v", name, params, err)
+		}
+	})
+}

@@ -1,0 +1,148 @@
+package appserver
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/settle-agent/settle/model/script"
+)
+
+// ids are those of listed threads.
+func ids(c *client, answer map[string]any) []string {
+	c.Helper()
+	out := []string{}
+	for _, t := range answer["data"].([]any) {
+		out = append(out, field(c, t, "id").(string))
+	}
+	return out
+}
+
+func TestThreadsAreListed(t *testing.T) {
+	c := start(t, script.New().Otherwise(script.Text("ok")))
+	var all []string
+	for n := range 5 {
+		id := c.thread()
+		c.turn(id, fmt.Sprintf("task %d", n))
+		c.seen(`"method":"turn/completed"`, n+1)
+		all = append(all, id)
+	}
+	c.thread() // nothing was said in it, so it is not there yet
+	var paged []string
+	p := map[string]any{"limit": 2, "sortDirection": "asc"}
+	for {
+		page := c.must("thread/list", p)
+		paged = append(paged, ids(c, page)...)
+		if page["nextCursor"] == nil {
+			break
+		}
+		p["cursor"] = page["nextCursor"]
+	}
+	c.diff("in pages", all, paged)
+	c.refused(-32600, "cursor", "thread/list", map[string]any{"cursor": "-1"})
+	c.diff("by a word", all[3:4], ids(c, c.must("thread/list", map[string]any{"searchTerm": "TASK 3"})))
+	c.diff("elsewhere", []string{}, ids(c, c.must("thread/list", map[string]any{"cwd": []string{"/elsewhere"}})))
+	c.diff("here", 5, len(ids(c, c.must("thread/list", map[string]any{"cwd": c.dir}))))
+	c.diff("without some", all[:1], ids(c, c.must("thread/list", map[string]any{"excludedThreadIds": all[1:]})))
+	loaded := c.must("thread/loaded/list", nil)["data"].([]any)
+	c.diff("loaded", 6, len(loaded))
+}
+
+func TestArchive(t *testing.T) {
+	c := start(t, script.New(script.Text("ok")).Otherwise(script.Stall()))
+	id := c.thread()
+	c.turn(id, "go")
+	c.seen(`"method":"turn/completed"`, 1)
+	c.turn(id, "and on")
+	this := map[string]any{"threadId": id}
+	c.must("thread/name/set", map[string]any{"threadId": id, "name": " A  name "})
+	c.refused(-32600, "must not be empty", "thread/name/set", map[string]any{"threadId": id, "name": " "})
+	c.must("thread/archive", this)
+	c.seen(`"status":"interrupted"`, 1) // archiving ends what runs
+	c.seen("thread/archived", 1)
+	c.diff("listed", []string{}, ids(c, c.must("thread/list", nil)))
+	c.diff("listed as archived", []string{id}, ids(c, c.must("thread/list", map[string]any{"archived": true})))
+	c.refused(-32600, "is archived", "thread/resume", this)
+	c.refused(-32600, "thread not found", "turn/start", map[string]any{"threadId": id, "input": say("x")})
+	c.diff("its name", "A name", field(c, c.must("thread/unarchive", this), "thread.name"))
+	c.refused(-32600, "no archived rollout found", "thread/unarchive", this)
+	c.diff("its turns", 2, len(field(c, c.must("thread/resume", this), "thread.turns").([]any)))
+	for _, wrong := range []string{"missing", "../../etc/passwd", ""} {
+		for _, method := range []string{"thread/read", "thread/archive", "thread/resume", "thread/name/set"} {
+			c.refused(-32600, "no rollout found", method, map[string]any{"threadId": wrong, "name": "x"})
+		}
+		c.refused(-32600, "no archived rollout found", "thread/unarchive", map[string]any{"threadId": wrong})
+	}
+}
+
+// A thread that another process has open is told to be, in words that clients
+// know.
+func TestHeldElsewhere(t *testing.T) {
+	data := t.TempDir()
+	first := serve(t, script.New(), data)
+	hello := map[string]any{"clientInfo": map[string]any{"name": "test", "version": "1"}}
+	first.must("initialize", hello)
+	id := first.thread()
+	second := serve(t, script.New(), data)
+	second.must("initialize", hello)
+	second.refused(-32600, "thread "+id+" already has an active writer", "thread/resume", map[string]any{"threadId": id})
+}
+
+func TestEphemeral(t *testing.T) {
+	c := start(t, script.New(script.Text("ok")))
+	id := c.thread(map[string]any{"ephemeral": true})
+	c.turn(id, "go")
+	c.seen(`"method":"turn/completed"`, 1)
+	c.diff("while it is loaded", true, field(c, c.must("thread/read", map[string]any{"threadId": id}), "thread.ephemeral"))
+	c.diff("listed", []string{}, ids(c, c.must("thread/list", nil)))
+	c.must("thread/archive", map[string]any{"threadId": id})
+	c.refused(-32600, "no rollout found", "thread/read", map[string]any{"threadId": id})
+}
+
+// What a client gives with a thread reaches the model.
+func TestInstructions(t *testing.T) {
+	c := start(t, script.New().Otherwise(script.Text("ok")))
+	c.turn(c.thread(map[string]any{"baseInstructions": "You are short.", "developerInstructions": "Say less."}), "go")
+	c.seen(`"method":"turn/completed"`, 1)
+	c.diff("the prompt", "You are short.\n\nSay less.", c.model.Requests()[0].System)
+	c.thread(map[string]any{"config": map[string]any{"mcp_servers": map[string]any{"docs": map[string]any{"command": "docs"}}}})
+	c.seen(`"method":"mcpServer/startupStatus/updated","params":{"error":"settle does not use MCP servers yet`, 1)
+}
+
+func TestWhatIsSaid(t *testing.T) {
+	c := start(t, script.New().Otherwise(script.Text("ok")))
+	pixel := "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+	raw, err := base64.StdEncoding.DecodeString(pixel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.file("p.png", string(raw))
+	id := c.thread()
+	start := func(parts ...any) map[string]any { return map[string]any{"threadId": id, "input": parts} }
+	c.must("turn/start", start(
+		map[string]any{"type": "text", "text": "Look at"}, map[string]any{"type": "mention", "name": "it", "path": "/p"},
+		map[string]any{"type": "image", "url": "data:image/png;base64," + pixel}, map[string]any{"type": "localImage", "path": "p.png"},
+	))
+	c.seen(`"method":"turn/completed"`, 1)
+	raw, err = json.Marshal(c.must("thread/read", map[string]any{"threadId": id, "includeTurns": true}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(raw), `Look at\n[@it](/p)`) || strings.Count(string(raw), "data:image/png;base64,"+pixel) != 2 {
+		t.Errorf("the thread is %s", raw)
+	}
+	for words, part := range map[string]any{
+		"send it as a data URL": map[string]any{"type": "image", "url": "https://example.com/p.png"},
+		"not base64":            map[string]any{"type": "image", "url": "data:image/png,x"},
+		"cannot read the image": map[string]any{"type": "localImage", "path": "missing.png"},
+		"does not take":         map[string]any{"type": "audio", "url": "data:audio/wav;base64,AA=="},
+		"empty":                 map[string]any{"type": "text", "text": " "},
+	} {
+		c.refused(-32600, words, "turn/start", start(part))
+	}
+	c.refused(-32600, "start another thread there", "turn/start", map[string]any{"threadId": id, "input": say("x"), "cwd": "/"})
+	c.refused(-32600, "there is no directory", "thread/start", map[string]any{"cwd": filepath.Join(c.dir, "missing")})
+}
