@@ -148,7 +148,8 @@ func (f *serveFlags) agent(s *streams, r *config.Resolved, dir string) agent.Opt
 	}
 	if r.DataDir != "" {
 		o.Logger = func(mask *redact.Redactor) *slog.Logger {
-			return logfile.New(logfile.Path(r.DataDir), logfile.Level(r.LogLevel), mask.Diagnostic)
+			log := logfile.New(logfile.Path(r.DataDir), logfile.Level(r.LogLevel), mask.Diagnostic)
+			return logfile.Aloud(log, s.stderr, mask.Diagnostic)
 		}
 	}
 	return o

@@ -241,6 +241,36 @@ func TestServeIsKilled(t *testing.T) {
 	again.exits(0)
 }
 
+// A log that cannot be kept is told where somebody sees it (C4): its own
+// session, the diagnostic log and a client that is away are no such place.
+func TestServeSaysThatALogFailed(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	awake := p.fifo("awake")
+	s := settletest.NewServer(t, settletest.Script(stubborn("awake", "86419"), settletest.Say("Hello!")))
+	v := p.serve(s, "--permission", "allow")
+	id := v.call("POST", "api/sessions", "", 201)["id"].(string)
+	session := "api/sessions/" + id
+	v.call("POST", session+"/inputs", `{"text":"hello"}`, 202)
+	awake()
+	res := v.open("GET", session+"/events", "", 0)
+	if err := os.Remove(filepath.Join(p.data, "sessions", id+".log")); err != nil {
+		t.Fatal(err)
+	}
+	v.call("POST", session+"/inputs", `{"text":"more"}`, 500)
+	all := v.read(res, event.Event.Terminal)
+	if d, ok := all[len(all)-1].Data.(event.TurnFailed); !ok || d.Failure.Name != event.NameJournal || !all[len(all)-1].Volatile {
+		t.Errorf("the turn ends with %+v", all[len(all)-1])
+	}
+	gone(t, "86419")
+	v.call("POST", session+"/inputs", `{"text":"and now?"}`, 404)
+	signalled(t, v.cmd, syscall.SIGTERM)
+	v.exits(0)
+	if said := stderr(v.cmd); !strings.Contains(said, id) || !strings.Contains(said, "deleted or moved") {
+		t.Errorf("standard error has %q", said)
+	}
+}
+
 // Two servers do not have one session.
 func TestServeHeldSession(t *testing.T) {
 	t.Parallel()

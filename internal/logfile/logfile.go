@@ -5,6 +5,7 @@
 package logfile
 
 import (
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -22,6 +23,38 @@ func Path(dataDir string) string { return filepath.Join(dataDir, "log", "settle.
 func New(path string, level slog.Level, mask func(string) string) *slog.Logger {
 	w := &writer{path: path, mask: mask}
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level})).With("pid", os.Getpid())
+}
+
+// Aloud returns a logger that also writes to w what is wrong, each record as a
+// line that goes through mask, as long as that is not much: nobody may be
+// reading, and a pipe takes only so much without.
+func Aloud(l *slog.Logger, w io.Writer, mask func(string) string) *slog.Logger {
+	options := slog.HandlerOptions{Level: slog.LevelError, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+		if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey) {
+			return slog.Attr{}
+		}
+		return a
+	}}
+	return slog.New(slog.NewMultiHandler(l.Handler(), slog.NewTextHandler(&voice{w: w, mask: mask}, &options)))
+}
+
+// mostAloud is how much is said, in bytes: less than what any pipe takes.
+const mostAloud = 16 << 10
+
+// voice says what is wrong.
+type voice struct {
+	w    io.Writer
+	mask func(string) string
+	said int // guarded by the handler, which writes one record at a time
+}
+
+// Write takes one record. It never fails: there is nobody to tell.
+func (v *voice) Write(record []byte) (int, error) {
+	line := "settle: " + v.mask(string(record))
+	if v.said += len(line); v.said <= mostAloud {
+		_, _ = io.WriteString(v.w, line)
+	}
+	return len(record), nil
 }
 
 // Level returns the level of that name; info for any other.

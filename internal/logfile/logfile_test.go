@@ -73,3 +73,24 @@ func TestLevel(t *testing.T) {
 		}
 	}
 }
+
+func TestAloud(t *testing.T) {
+	path := logfile.Path(t.TempDir())
+	var out strings.Builder
+	mask := func(text string) string { return strings.ReplaceAll(text, "hunter2", "***") }
+	log := logfile.Aloud(logfile.New(path, slog.LevelInfo, mask), &out, mask).With("session", "s")
+	log.Info("all is well")
+	log.Error("nothing is well", "error", "no hunter2 left")
+	if want := `settle: msg="nothing is well" session=s error="no *** left"` + "\n"; out.String() != want {
+		t.Errorf("said %q, want %q", out.String(), want)
+	}
+	if text := read(t, path); !strings.Contains(text, "all is well") || !strings.Contains(text, "nothing is well") {
+		t.Errorf("log: %s", text)
+	}
+	for range 1000 {
+		log.Error(strings.Repeat("x", 100))
+	}
+	if most := 16 << 10; out.Len() > most {
+		t.Errorf("%d bytes were said, more than %d", out.Len(), most)
+	}
+}

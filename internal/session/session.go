@@ -143,6 +143,7 @@ func (s *Session) do(ctx context.Context, f func()) error {
 // loop is the actor. It ends when the session is closed and no turn runs.
 func (s *Session) loop() {
 	defer close(s.done)
+	failed := s.log().Failed()
 	for !s.closed {
 		var ended <-chan struct{}
 		if s.running != nil {
@@ -153,6 +154,9 @@ func (s *Session) loop() {
 			f()
 		case <-ended:
 			s.turnEnded()
+		case <-failed: // C4: somebody has to be told, whether or not a turn runs
+			s.config.Logger.Error("nothing more can be done in a session", "error", s.log().Err())
+			failed = nil
 		}
 	}
 }

@@ -25,8 +25,9 @@ func (s *Server) with(ctx context.Context, id string, f func(*settle.Session) er
 		if err = f(session); err == nil || again || !isClosed(err) && !isSpent(session, err) {
 			return err
 		}
-		if err = session.Close(ctx); ctx.Err() != nil { // else what did not end has been recorded, or cannot be
-			return err
+		closing := session.Close(ctx)
+		if ctx.Err() != nil { // else what did not end has been recorded, or cannot be
+			return closing
 		}
 	}
 }
