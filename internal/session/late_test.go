@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/settle-agent/settle/event"
@@ -14,7 +15,7 @@ import (
 // stream does not return. What is accepted then is covered by an interrupt that
 // comes after it.
 func TestAnInterruptCoversWhatFollowsATurnThatJustEnded(t *testing.T) {
-	bubble(t, "of a stream that does not return", func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		never := make(chan struct{})
 		defer close(never)
 		b := fresh(t, script.New(script.Turn(script.Headers(), script.Deaf(never))).Otherwise(script.Stall()))
