@@ -355,3 +355,32 @@ func TestExecRefuses(t *testing.T) {
 		}
 	})
 }
+
+// settle itself is killed: nothing is left, and the session says so when it goes
+// on.
+func TestExecIsKilled(t *testing.T) {
+	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(shellCall(stubborn)), settletest.Say("I go on.")))
+	mark := "EXEC_MARK=" + filepath.Base(t.TempDir()) + t.Name()
+	env := home(t, mark)
+	w := watch(t, execBinary(t, srv, env, "--json", "--yolo", "-m", "gpt-5").command(t.Context(), t))
+	thread := struct {
+		ID string `json:"thread_id"`
+	}{}
+	if err := json.Unmarshal([]byte(w.until("thread.started")), &thread); err != nil {
+		t.Fatal(err)
+	}
+	w.until("begun")
+	if err := w.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = w.cmd.Wait() // it was killed
+	execGone(t, mark, 3*time.Second)
+	said := execRun(t, srv, execPlan{Resume: thread.ID, Turns: []execTurn{{Input: "go on", Stream: true}}}, env)
+	if got := strings.Join(execEvents(said), ", "); got != "thread.started, item.completed error, turn.started, item.completed agent_message, turn.completed" {
+		t.Errorf("events %s", got)
+	}
+	if message := said[1].Event.Item.Message; !strings.Contains(message, "was killed") {
+		t.Errorf("the session says %q", message)
+	}
+	execKept(t, srv)
+}

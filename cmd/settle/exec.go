@@ -142,7 +142,11 @@ func execUnfitValues() []string {
 
 // run wires a turn together. An error means that no model was asked.
 func (f *execFlags) run(cmd *cobra.Command, s *streams, args []string) (int, error) {
-	words, err := exec.Read(args, f.last, cmd.ArgsLenAtDash())
+	dash := cmd.ArgsLenAtDash()
+	if dash > 0 && len(f.images) > 0 && args[0] != "resume" { // -i ONE TWO -- PROMPT
+		f.images, args, dash = append(f.images, args[:dash]...), args[dash:], 0
+	}
+	words, err := exec.Read(args, f.last, dash)
 	if err != nil {
 		return 0, err
 	}
