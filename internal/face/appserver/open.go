@@ -126,7 +126,11 @@ const ownEffort = "default"
 // is what is configured.
 func (s *Server) settings(dir, model, provider, effort string) (map[string]string, error) {
 	out := map[string]string{}
-	if effort != "" && effort != ownEffort {
+	switch effort {
+	case "", ownEffort:
+	case "ultra": // of Codex's own models alone
+		out["effort"] = "max"
+	default:
 		out["effort"] = effort
 	}
 	if model == "" {
@@ -141,6 +145,9 @@ func (s *Server) settings(dir, model, provider, effort string) (map[string]strin
 			provider = "openai"
 			if c, err := r.Choose(); err == nil {
 				provider = c.Provider.Name
+			}
+			if provider == "openai" && strings.HasPrefix(model, "claude-") && r.BaseURL == "" {
+				provider = "anthropic"
 			}
 		}
 		model = provider + "/" + model
