@@ -14,15 +14,17 @@ import (
 	"github.com/settle-agent/settle/settletest"
 )
 
-func stubborn() settletest.Item {
+// claudeStubborn is a call that ignores what asks it to end, and says that it runs.
+func claudeStubborn() settletest.Item {
 	return settletest.Call("shell", `{"command":"trap '' TERM INT HUP; echo begun; touch running; sleep 1000"}`)
 }
 
+// A denial may end the turn as well.
 func TestClaudeDenyAndInterrupt(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(write("a"))))
+	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(claudeWrite("a"))))
 	s := agentSDK(t, srv, "denyAndInterrupt", `{}`).talk(t)
 	r := s.results(t, "error_during_execution")[0]
-	if len(r.Denials) != 1 || !strings.Contains(strings.Join(r.Errors, " "), "interrupted") || exists(filepath.Join(s.dir, "a")) {
+	if len(r.Denials) != 1 || !strings.Contains(strings.Join(r.Errors, " "), "interrupted") || claudeExists(filepath.Join(s.dir, "a")) {
 		t.Errorf("result %+v", r)
 	}
 	if thrown := s.of("thrown"); len(thrown) != 1 || !strings.Contains(string(thrown[0].Message), "interrupted") {
@@ -30,15 +32,18 @@ func TestClaudeDenyAndInterrupt(t *testing.T) {
 	}
 }
 
+// A question dies with its turn (C16).
 func TestClaudeInterruptWhileAsking(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(write("a"))))
+	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(claudeWrite("a"))))
 	s := agentSDK(t, srv, "unanswered", `{}`).talk(t)
 	s.results(t, "error_during_execution")
-	if len(s.of("asked")) != 1 || len(s.of("withdrawn")) != 1 || len(s.of("answer")) != 1 || exists(filepath.Join(s.dir, "a")) {
+	if len(s.of("asked")) != 1 || len(s.of("withdrawn")) != 1 || len(s.of("answer")) != 1 || claudeExists(filepath.Join(s.dir, "a")) {
 		t.Errorf("got %+v", s.all)
 	}
 }
 
+// An interrupt ends a call that ignores TERM, is answered after the result, and
+// the session goes on.
 func TestClaudeInterrupt(t *testing.T) {
 	for _, c := range []struct {
 		what      string
@@ -55,9 +60,9 @@ func TestClaudeInterrupt(t *testing.T) {
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			srv := settletest.NewServer(t, settletest.Script(
-				settletest.Reply(settletest.Text("I begin."), stubborn()), settletest.Say("Next."), settletest.Say("Last."),
+				settletest.Reply(settletest.Text("I begin."), claudeStubborn()), settletest.Say("Next."), settletest.Say("Last."),
 			))
-			run := agentSDK(t, srv, c.what, bypass)
+			run := agentSDK(t, srv, c.what, claudeBypass)
 			s := run.talk(t)
 			all := s.results(t, c.results...)
 			if got := strings.Join(all[0].Errors, " "); !strings.Contains(got, "interrupted") || all[0].Terminal != "aborted_tools" {
@@ -83,14 +88,15 @@ func TestClaudeInterrupt(t *testing.T) {
 			if len(calls) != 1 || !calls[0].IsError || !strings.Contains(calls[0].Content, "begun") || !strings.Contains(calls[0].Content, "interrupted") {
 				t.Errorf("the call came to %+v", calls)
 			}
-			if left := marked(t, "HOME="+homeOf(run)); len(left) > 0 {
+			if left := marked(t, "HOME="+claudeHome(run)); len(left) > 0 {
 				t.Errorf("left running: %v", left)
 			}
 		})
 	}
 }
 
-func homeOf(c client) string {
+// claudeHome is the HOME of a client, which marks its processes.
+func claudeHome(c client) string {
 	for _, e := range c.env {
 		if dir, ok := strings.CutPrefix(e, "HOME="); ok {
 			return dir
@@ -99,6 +105,7 @@ func homeOf(c client) string {
 	return ""
 }
 
+// An interrupt that comes before the first turn has begun is not lost (C10).
 func TestClaudeInterruptEarly(t *testing.T) {
 	srv := settletest.NewServer(t, settletest.Script(settletest.Say("This takes its time.").With(settletest.Silence(settletest.AfterHeaders))))
 	s := agentSDK(t, srv, "early", `{}`).talk(t)
@@ -110,6 +117,8 @@ func TestClaudeInterruptEarly(t *testing.T) {
 	}
 }
 
+// With nothing running an interrupt is answered at once, and what comes later
+// is not covered.
 func TestClaudeInterruptIdle(t *testing.T) {
 	srv := settletest.NewServer(t, settletest.Script(settletest.Say("Hello.")))
 	s := agentSDK(t, srv, "idle", `{}`).talk(t)
@@ -119,9 +128,11 @@ func TestClaudeInterruptIdle(t *testing.T) {
 	}
 }
 
+// An aborted client ends everything within what the SDK waits (2 s) and 1.5 s.
+// It reads nothing any more then: the last words are in the session.
 func TestClaudeAbort(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(stubborn()), settletest.Say("I remember.")))
-	run := agentSDK(t, srv, "abort", bypass)
+	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(claudeStubborn()), settletest.Say("I remember.")))
+	run := agentSDK(t, srv, "abort", claudeBypass)
 	s := run.talk(t)
 	if thrown := s.of("thrown"); len(thrown) != 1 || !strings.Contains(string(thrown[0].Message), "aborted by user") {
 		t.Errorf("thrown %+v", thrown)
@@ -129,15 +140,17 @@ func TestClaudeAbort(t *testing.T) {
 	if took := s.of("took"); len(took) != 1 || took[0].MS > 3500 {
 		t.Errorf("took %+v", took)
 	}
-	if left := marked(t, "HOME="+homeOf(run)); len(left) > 0 {
+	if left := marked(t, "HOME="+claudeHome(run)); len(left) > 0 {
 		t.Errorf("left running: %v", left)
 	}
-	goesOn(t, run, s.of("system/init")[0].Session, "was shut down")
+	claudeGoesOn(t, run, s.of("system/init")[0].Session, "was shut down")
 }
 
-func goesOn(t *testing.T, was client, session, cause string) {
+// claudeGoesOn resumes a session whose turn was ended, and looks at what is kept
+// of that.
+func claudeGoesOn(t *testing.T, was client, session, cause string) {
 	t.Helper()
-	log := command(t, was, "sessions", "show", session)
+	log := claudeCommand(t, was, "sessions", "show", session)
 	if !strings.Contains(log.stdout, cause) {
 		t.Errorf("the session does not say %q:\n%s%s", cause, log.stdout, log.stderr)
 	}
@@ -149,6 +162,7 @@ func goesOn(t *testing.T, was client, session, cause string) {
 	}
 }
 
+// Faults of the model's server.
 func TestClaudeFaults(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -178,15 +192,16 @@ func TestClaudeFaults(t *testing.T) {
 				t.Errorf("thrown %d times", thrown)
 			}
 			if texts := s.parts(t, "assistant", "text"); len(texts) != 1 {
-				t.Errorf("said %+v", texts)
+				t.Errorf("claudeSaid %+v", texts)
 			}
 		})
 	}
 }
 
+// A client that is killed leaves nothing, and its session goes on.
 func TestClaudeKilled(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(stubborn()), settletest.Say("I remember.")))
-	c := agentSDK(t, srv, "hold", bypass)
+	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(claudeStubborn()), settletest.Say("I remember.")))
+	c := agentSDK(t, srv, "hold", claudeBypass)
 	cmd := c.command(t.Context(), t)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -199,7 +214,7 @@ func TestClaudeKilled(t *testing.T) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		var s said
+		var s claudeSaid
 		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
 			t.Fatal(err)
 		}
@@ -213,11 +228,12 @@ func TestClaudeKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // it was killed
-	gone(t, "HOME="+homeOf(c), killed.Add(3*time.Second))
-	goesOn(t, c, session, "was shut down")
+	claudeGone(t, "HOME="+claudeHome(c), killed.Add(3*time.Second))
+	claudeGoesOn(t, c, session, "was shut down")
 }
 
-func gone(t *testing.T, text string, until time.Time) {
+// claudeGone waits until no process has the text in its environment.
+func claudeGone(t *testing.T, text string, until time.Time) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

@@ -12,7 +12,8 @@ import (
 	"github.com/settle-agent/settle/settletest"
 )
 
-func command(t *testing.T, as client, args ...string) result {
+// claudeCommand runs settle itself in the place of a client.
+func claudeCommand(t *testing.T, as client, args ...string) result {
 	t.Helper()
 	as.argv = append([]string{settle(t)}, args...)
 	return as.run(t)
@@ -24,7 +25,7 @@ func TestClaudeSessions(t *testing.T) {
 	))
 	first := agentSDK(t, srv, "query", `{"sessionId":"33333333-3333-4333-8333-333333333333"}`)
 	one := first.talk(t).results(t, "success")[0]
-	again := func(options string) sdk {
+	again := func(options string) claudeTalk {
 		t.Helper()
 		c := node(t, "claude.mjs", "query", options)
 		c.env, c.dir = first.env, first.dir
@@ -44,12 +45,12 @@ func TestClaudeSessions(t *testing.T) {
 			t.Errorf("the third request does not have %q: %s", want, body)
 		}
 	}
-	forked := again(`{"resume":"`+one.Session+`","forkSession":true}`)
+	forked := again(`{"resume":"` + one.Session + `","forkSession":true}`)
 	if r := forked.results(t, "success")[0]; r.Session == one.Session {
 		t.Error("a fork is the session itself")
 	}
 	if body := string(srv.Exchanges()[3].Body); !strings.Contains(body, "Three.") {
-		t.Errorf("the fork does not know what was said before: %s", body)
+		t.Errorf("the fork does not know what was claudeSaid before: %s", body)
 	}
 	if r := again(`{"persistSession":false}`).results(t, "success")[0]; r.Session == one.Session {
 		t.Error("a session that is not kept is the one before")
@@ -68,13 +69,14 @@ func TestClaudeSessions(t *testing.T) {
 	}
 }
 
+// Permission modes change while the session runs.
 func TestClaudeModes(t *testing.T) {
 	edit := func(name string) settletest.Turn {
 		return settletest.Reply(settletest.Call("write", `{"path":"`+name+`","content":"x"}`))
 	}
 	srv := settletest.NewServer(t, settletest.Script(
 		edit("default"), settletest.Say("1"), edit("acceptEdits"), settletest.Say("2"), edit("plan"), settletest.Say("3"),
-		edit("dontAsk"), settletest.Say("4"), settletest.Reply(write("bypass")), settletest.Say("5"),
+		edit("dontAsk"), settletest.Say("4"), settletest.Reply(claudeWrite("bypass")), settletest.Say("5"),
 	))
 	s := agentSDK(t, srv, "modes", `{"allowDangerouslySkipPermissions":true}`).talk(t)
 	all := s.results(t, "success", "success", "success", "success", "success")
@@ -91,7 +93,7 @@ func TestClaudeModes(t *testing.T) {
 		t.Errorf("asked %+v", s.of("asked"))
 	}
 	for name, want := range map[string]bool{"default": false, "acceptEdits": true, "plan": false, "dontAsk": false, "bypass": true} {
-		if exists(filepath.Join(s.dir, name)) != want {
+		if claudeExists(filepath.Join(s.dir, name)) != want {
 			t.Errorf("%s was written: %t", name, !want)
 		}
 	}
@@ -100,6 +102,7 @@ func TestClaudeModes(t *testing.T) {
 	}
 }
 
+// What settle does not have is answered clearly.
 func TestClaudeRefusals(t *testing.T) {
 	srv := settletest.NewServer(t, settletest.Script(settletest.Say("Never.")))
 	s := agentSDK(t, srv, "refusals", `{}`).talk(t)
@@ -154,9 +157,10 @@ func TestClaudeSchema(t *testing.T) {
 	}
 }
 
+// Hooks decide before the client is asked, and are told of what ran.
 func TestClaudeHooks(t *testing.T) {
 	srv := settletest.NewServer(t, settletest.Script(
-		settletest.Reply(settletest.Call("write", `{"path":"a","content":"x"}`), write("b")), settletest.Say("Done."),
+		settletest.Reply(settletest.Call("write", `{"path":"a","content":"x"}`), claudeWrite("b")), settletest.Say("Done."),
 	))
 	s := agentSDK(t, srv, "hooks", `{}`).talk(t)
 	r := s.results(t, "success")[0]
@@ -167,7 +171,7 @@ func TestClaudeHooks(t *testing.T) {
 	if seen["writes"] != 1 || seen["bash"] != 1 || seen["after"] != 1 || seen["never"] != 0 {
 		t.Errorf("hooks %v", seen)
 	}
-	if exists(filepath.Join(s.dir, "a")) || !exists(filepath.Join(s.dir, "b")) || len(r.Denials) != 1 || r.Denials[0].Tool != "Write" {
+	if claudeExists(filepath.Join(s.dir, "a")) || !claudeExists(filepath.Join(s.dir, "b")) || len(r.Denials) != 1 || r.Denials[0].Tool != "Write" {
 		t.Errorf("denials %+v", r.Denials)
 	}
 	if got := s.parts(t, "user", "tool_result"); !strings.Contains(got[0].Content+got[1].Content, "files are holy") {
@@ -178,6 +182,7 @@ func TestClaudeHooks(t *testing.T) {
 	}
 }
 
+// What settle does not have is told, and the rest works.
 func TestClaudeServersAndAgents(t *testing.T) {
 	srv := settletest.NewServer(t, settletest.Script(settletest.Say("Without.")))
 	s := agentSDK(t, srv, "servers", `{}`).talk(t)
@@ -191,21 +196,23 @@ func TestClaudeServersAndAgents(t *testing.T) {
 	}
 }
 
+// A link named claude is settle claude, also to its wardens.
 func TestClaudeByItsName(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "claude")
 	if err := os.Symlink(settle(t), link); err != nil {
 		t.Fatal(err)
 	}
-	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(write("a")), settletest.Say("Done.")))
-	s := agentSDK(t, srv, "query", bypass, "CLAUDE="+link)
+	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(claudeWrite("a")), settletest.Say("Done.")))
+	s := agentSDK(t, srv, "query", claudeBypass, "CLAUDE="+link)
 	s.env = slices.DeleteFunc(s.env, func(e string) bool { return e == "CLAUDE="+settle(t) })
 	r := s.talk(t)
 	r.results(t, "success")
-	if !exists(filepath.Join(r.dir, "a")) {
+	if !claudeExists(filepath.Join(r.dir, "a")) {
 		t.Error("the call did not run")
 	}
 }
 
+// Scripts call it with -p.
 func TestClaudePrint(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -227,7 +234,7 @@ func TestClaudePrint(t *testing.T) {
 			srv := settletest.NewServer(t, settletest.Script(settletest.Reply(settletest.Call("list", `{}`)), settletest.Say("Done.")))
 			as := agentSDK(t, srv, "query", `{}`)
 			as.stdin = c.stdin
-			r := command(t, as, append([]string{"claude"}, c.args...)...)
+			r := claudeCommand(t, as, append([]string{"claude"}, c.args...)...)
 			if r.code != c.code || !strings.Contains(r.stdout, c.want) {
 				t.Errorf("code %d, stdout %q, stderr %q", r.code, r.stdout, r.stderr)
 			}

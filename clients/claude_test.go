@@ -12,8 +12,8 @@ import (
 	"github.com/settle-agent/settle/settletest"
 )
 
-// said is a message as the client's user gets it, or a line of claude.mjs.
-type said struct {
+// claudeSaid is a message as the client's user gets it, or a line of claude.mjs.
+type claudeSaid struct {
 	Type       string          `json:"type"`
 	Subtype    string          `json:"subtype"`
 	Session    string          `json:"session_id"`
@@ -72,8 +72,8 @@ type said struct {
 	Took  int             `json:"took"`
 }
 
-// part is a block of a message.
-type part struct {
+// claudePart is a block of a message.
+type claudePart struct {
 	Type    string         `json:"type"`
 	Text    string         `json:"text"`
 	ID      string         `json:"id"`
@@ -84,19 +84,19 @@ type part struct {
 	IsError bool           `json:"is_error"`
 }
 
-func (s said) parts(t *testing.T) []part {
+func (s claudeSaid) parts(t *testing.T) []claudePart {
 	t.Helper()
-	var m struct{ Content []part }
+	var m struct{ Content []claudePart }
 	if err := json.Unmarshal(s.Message, &m); err != nil {
 		t.Fatalf("%s: %v", s.Message, err)
 	}
 	return m.Content
 }
 
-// sdk is a run of claude.mjs.
-type sdk struct {
+// claudeTalk is a run of claude.mjs.
+type claudeTalk struct {
 	result
-	all []said
+	all []claudeSaid
 	dir string
 }
 
@@ -111,11 +111,11 @@ func agentSDK(t *testing.T, srv *settletest.Server, what, options string, env ..
 }
 
 // talk runs it.
-func (c client) talk(t *testing.T) sdk {
+func (c client) talk(t *testing.T) claudeTalk {
 	t.Helper()
-	r := sdk{result: c.run(t), dir: c.dir}
+	r := claudeTalk{result: c.run(t), dir: c.dir}
 	for line := range strings.Lines(r.stdout) {
-		var s said
+		var s claudeSaid
 		if err := json.Unmarshal([]byte(line), &s); err != nil {
 			t.Fatalf("%q: %v", line, err)
 		}
@@ -130,7 +130,7 @@ func (c client) talk(t *testing.T) sdk {
 }
 
 // of returns the messages of a type, or of a type and subtype: "system/init".
-func (s sdk) of(kind string) (out []said) {
+func (s claudeTalk) of(kind string) (out []claudeSaid) {
 	kind, subtype, _ := strings.Cut(kind, "/")
 	for _, m := range s.all {
 		if m.Type == kind && (subtype == "" || m.Subtype == subtype) {
@@ -141,7 +141,7 @@ func (s sdk) of(kind string) (out []said) {
 }
 
 // results checks how the turns ended: "success", or the subtype of the error.
-func (s sdk) results(t *testing.T, want ...string) []said {
+func (s claudeTalk) results(t *testing.T, want ...string) []claudeSaid {
 	t.Helper()
 	var got []string
 	for _, r := range s.of("result") {
@@ -156,8 +156,8 @@ func (s sdk) results(t *testing.T, want ...string) []said {
 	return s.of("result")
 }
 
-// text is what the model said, and outputs what its calls came to.
-func (s sdk) parts(t *testing.T, kind, block string) (out []part) {
+// text is what the model claudeSaid, and outputs what its calls came to.
+func (s claudeTalk) parts(t *testing.T, kind, block string) (out []claudePart) {
 	t.Helper()
 	for _, m := range s.of(kind) {
 		for _, p := range m.parts(t) {
@@ -169,24 +169,24 @@ func (s sdk) parts(t *testing.T, kind, block string) (out []part) {
 	return out
 }
 
-func exists(path string) bool {
+func claudeExists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }
 
-// write is a call that asks, and makes a file.
-func write(name string) settletest.Item {
+// claudeWrite is a call that asks, and makes a file.
+func claudeWrite(name string) settletest.Item {
 	return settletest.Call("shell", `{"command":"echo it > `+name+`; cat `+name+`; true && touch `+name+`.too"}`)
 }
 
-// stubborn is a call that ignores what asks it to end, and says that it runs.
-const bypass = `{"permissionMode":"bypassPermissions","allowDangerouslySkipPermissions":true}`
+// claudeBypass lets everything run.
+const claudeBypass = `{"permissionMode":"bypassPermissions","allowDangerouslySkipPermissions":true}`
 
 func TestClaudeQuery(t *testing.T) {
 	srv := settletest.NewServer(t, settletest.Script(
-		settletest.Reply(settletest.Think("I look."), settletest.Text("Let me look."), write("a")), settletest.Say("Done."),
+		settletest.Reply(settletest.Think("I look."), settletest.Text("Let me look."), claudeWrite("a")), settletest.Say("Done."),
 	))
-	s := agentSDK(t, srv, "query", bypass).talk(t)
+	s := agentSDK(t, srv, "query", claudeBypass).talk(t)
 	r := s.results(t, "success")[0]
 	if r.Result != "Done." || r.Turns != 2 || r.Usage.Output == 0 || r.Terminal != "completed" || len(r.Denials) != 0 {
 		t.Errorf("result %+v", r)
@@ -205,14 +205,14 @@ func TestClaudeQuery(t *testing.T) {
 	if texts := s.parts(t, "assistant", "text"); len(texts) != 2 || texts[0].Text != "Let me look." {
 		t.Errorf("texts %+v", texts)
 	}
-	if s.code != 0 || len(s.of("end")) != 1 || !exists(filepath.Join(s.dir, "a.too")) {
+	if s.code != 0 || len(s.of("end")) != 1 || !claudeExists(filepath.Join(s.dir, "a.too")) {
 		t.Errorf("ended with %d, %+v", s.code, s.all[len(s.all)-1])
 	}
 }
 
 func TestClaudePartialMessages(t *testing.T) {
 	srv := settletest.NewServer(t, settletest.Script(
-		settletest.Reply(settletest.Text("Let me look around."), write("a")), settletest.Say("Done."),
+		settletest.Reply(settletest.Text("Let me look around."), claudeWrite("a")), settletest.Say("Done."),
 	))
 	s := agentSDK(t, srv, "query", `{"permissionMode":"bypassPermissions","allowDangerouslySkipPermissions":true,"includePartialMessages":true}`).talk(t)
 	s.results(t, "success")
@@ -240,7 +240,7 @@ func TestClaudePartialMessages(t *testing.T) {
 // canUseTool decides, sees Claude's names, and is shown in the result.
 func TestClaudePermissions(t *testing.T) {
 	script := func() settletest.Scenario {
-		return settletest.Script(settletest.Reply(write("a")), settletest.Say("Done."))
+		return settletest.Script(settletest.Reply(claudeWrite("a")), settletest.Say("Done."))
 	}
 	for _, c := range []struct {
 		what    string
@@ -261,8 +261,8 @@ func TestClaudePermissions(t *testing.T) {
 			s := agentSDK(t, srv, c.what, `{}`).talk(t)
 			r := s.results(t, "success")[0]
 			asked := s.of("asked")
-			if len(asked) != c.asked || exists(filepath.Join(s.dir, "a")) != c.runs || len(r.Denials) != c.denials {
-				t.Errorf("asked %d times, ran: %t, denials %+v", len(asked), exists(filepath.Join(s.dir, "a")), r.Denials)
+			if len(asked) != c.asked || claudeExists(filepath.Join(s.dir, "a")) != c.runs || len(r.Denials) != c.denials {
+				t.Errorf("asked %d times, ran: %t, denials %+v", len(asked), claudeExists(filepath.Join(s.dir, "a")), r.Denials)
 			}
 			use, got := s.parts(t, "assistant", "tool_use"), s.parts(t, "user", "tool_result")
 			if c.asked > 0 && (asked[0].Name != "Bash" || asked[0].Input["command"] != use[0].Input["command"] || asked[0].Call != use[0].ID || len(asked[0].Suggestions) == 0) {
@@ -284,11 +284,11 @@ func TestClaudePermissions(t *testing.T) {
 // A client that changes what is to run gets that, made anew by the model.
 func TestClaudeChangedInput(t *testing.T) {
 	srv := settletest.NewServer(t, settletest.Script(
-		settletest.Reply(write("a")), settletest.Reply(settletest.Call("shell", `{"command":"echo changed > changed"}`)), settletest.Say("Done."),
+		settletest.Reply(claudeWrite("a")), settletest.Reply(settletest.Call("shell", `{"command":"echo changed > changed"}`)), settletest.Say("Done."),
 	))
 	s := agentSDK(t, srv, "change", `{}`).talk(t)
 	s.results(t, "success")
-	if exists(filepath.Join(s.dir, "a")) || !exists(filepath.Join(s.dir, "changed")) || len(s.of("asked")) != 1 {
+	if claudeExists(filepath.Join(s.dir, "a")) || !claudeExists(filepath.Join(s.dir, "changed")) || len(s.of("asked")) != 1 {
 		t.Errorf("asked %+v", s.of("asked"))
 	}
 	if got := s.parts(t, "user", "tool_result"); len(got) != 2 || !strings.Contains(got[0].Content, `{"command":"echo changed > changed"}`) || got[1].IsError {
@@ -304,7 +304,7 @@ func TestClaudeStreamingInput(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			srv := settletest.NewServer(t, settletest.Script(
-				settletest.Reply(write("a")), settletest.Say("First."), settletest.Reply(write("b")), settletest.Say("Second."), settletest.Reply(write("c")), settletest.Say("Third."),
+				settletest.Reply(claudeWrite("a")), settletest.Say("First."), settletest.Reply(claudeWrite("b")), settletest.Say("Second."), settletest.Reply(claudeWrite("c")), settletest.Say("Third."),
 			))
 			s := agentSDK(t, srv, what, `{}`).talk(t)
 			all := s.results(t, "success", "success", "success")
@@ -322,23 +322,3 @@ func TestClaudeStreamingInput(t *testing.T) {
 		})
 	}
 }
-
-// An interrupt ends a call that ignores TERM, is answered after the result, and
-// the session goes on.
-// homeOf is the HOME of a client, which marks its processes.
-// An interrupt that comes before the first turn has begun is not lost (C10).
-// With nothing running an interrupt is answered at once, and what comes later
-// is not covered.
-// An aborted client ends everything within what the SDK waits (2 s) and 1.5 s.
-// It reads nothing any more then: the last words are in the session.
-// goesOn resumes a session whose turn was ended, and looks at what the model is
-// told of that.
-// command runs settle itself in the place of a client.
-// Permission modes change while the session runs.
-// What settle does not have is answered clearly.
-// What settle does not have is told, and the rest works.
-// Faults of the model's server.
-// A client that is killed leaves nothing, and its session goes on.
-// gone waits until no process has the text in its environment.
-// A link named claude is settle claude, also to its wardens.
-// Scripts call it with -p.

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle"
-	"github.com/settle-agent/settle/event"
 )
 
 // answer is a control_response.
@@ -205,19 +204,7 @@ func (d *driver) interrupt(id string, cancelQueued bool) {
 		d.reply(id, map[string]any{"still_queued": []string{}})
 		return
 	}
-	target := ""
-	d.session.View(func(s event.State) {
-		if t := s.Running(); t != nil && len(t.Inputs) > 0 {
-			target = t.Inputs[len(t.Inputs)-1].ID
-			return
-		}
-		for _, i := range s.Waiting {
-			if !i.Held {
-				target = i.ID
-				return
-			}
-		}
-	})
+	target := d.current // also where its turn is over, and the result is not told yet
 	receipt := map[string]any{"still_queued": d.uuids()}
 	if cancelQueued {
 		receipt["still_queued"], receipt["cancelled"] = []string{}, d.uuids()
@@ -228,19 +215,26 @@ func (d *driver) interrupt(id string, cancelQueued bool) {
 		d.reply(id, receipt)
 		return
 	}
+	d.interrupts++
 	go func() { // ends with the turn
 		o, err := d.session.InterruptInput(context.WithoutCancel(d.ctx), by, target)
-		d.post(func() {
-			if err != nil {
-				d.fail(id, "", err)
-				return
-			}
-			if o.Cause != nil {
-				receipt["outcome"], receipt["reason"] = o.Cause.Outcome, o.Cause.Reason
-			}
-			d.after(o.Turn, func() { d.reply(id, receipt) })
-		})
+		d.post(func() { d.interrupted(id, receipt, o, err) })
 	}()
+}
+
+// interrupted answers an interrupt when the result of its turn is told.
+func (d *driver) interrupted(id string, receipt map[string]any, o settle.Outcome, err error) {
+	if o.Cause != nil {
+		receipt["outcome"], receipt["reason"] = o.Cause.Outcome, o.Cause.Reason
+	}
+	d.after(o.Turn, func() {
+		if d.interrupts--; err != nil {
+			d.fail(id, "", err)
+		} else {
+			d.reply(id, receipt)
+		}
+		d.next()
+	})
 }
 
 // uuids are the client's ids of the prompts that wait.

@@ -88,9 +88,11 @@ type driver struct {
 	behind atomic.Int64 // length of queue, for the teller
 	// current is the prompt that the session has, by its input's id; "" for none.
 	current string
-	asks    map[string]*ask
-	pending map[string]*approval
-	agreed  map[string]bool // calls that the client changed into what they are
+	// interrupts are those that are not answered yet: nothing begins before.
+	interrupts int
+	asks       map[string]*ask
+	pending    map[string]*approval
+	agreed     map[string]bool // calls that the client changed into what they are
 	// results are the turns whose end was told, and later what waits for that.
 	results map[string]bool
 	later   map[string][]func()
@@ -154,7 +156,7 @@ func (d *driver) post(f func()) bool {
 
 func (d *driver) loop() {
 	for !d.closed || d.telling {
-		if d.eof && d.current == "" && len(d.queue) == 0 && len(d.later) == 0 && !d.closing {
+		if d.eof && d.current == "" && len(d.queue) == 0 && d.interrupts == 0 && !d.closing {
 			d.close(event.Shutdown, "stdin")
 			continue
 		}
@@ -311,7 +313,7 @@ func (d *driver) enqueue(q queued, where place) {
 
 // next sends the next prompt to the session when nothing is under way.
 func (d *driver) next() {
-	for d.current == "" && len(d.queue) > 0 && !d.closing {
+	for d.current == "" && len(d.queue) > 0 && d.interrupts == 0 && !d.closing {
 		q := d.queue[0]
 		d.queue = d.queue[1:]
 		if err := d.submit(q); err != nil {
@@ -357,7 +359,13 @@ func (d *driver) over(turn string, inputs []string, cause *event.Cause) {
 		f()
 	}
 	delete(d.later, turn)
-	if d.next(); d.current == "" && d.States {
+	d.next()
+	d.rest()
+}
+
+// rest says that nothing is under way, if so.
+func (d *driver) rest() {
+	if d.States && d.current == "" && len(d.queue) == 0 {
 		d.out.send(newNotice(d.id, "session_state_changed", map[string]any{"state": "idle", "sdk_host_only": true}))
 	}
 }

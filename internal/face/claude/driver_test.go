@@ -1,0 +1,371 @@
+package claude
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/model/script"
+	"github.com/settle-agent/settle/settletest/contract"
+)
+
+// longest is how long a test waits for what must happen. It is never waited
+// out by a test that passes.
+const longest = time.Minute
+
+// served is a client of a driver that runs in the test.
+type served struct {
+	*testing.T
+	in    *io.PipeWriter
+	stops chan run.Stop
+	code  chan int
+	said  chan map[string]any // each message, in order
+	data  string
+
+	mu     sync.Mutex // guards what follows
+	stderr strings.Builder
+}
+
+// serve runs a driver with a model that follows the steps.
+func serve(t *testing.T, change func(*Config), steps ...script.Step) *served {
+	t.Helper()
+	s := &served{T: t, stops: make(chan run.Stop, 4), code: make(chan int, 1), said: make(chan map[string]any, 1000), data: t.TempDir()}
+	dir := t.TempDir()
+	env := map[string]string{"HOME": dir, "SETTLE_DATA_DIR": s.data, "PATH": os.Getenv("PATH")}
+	getenv := func(name string) string { return env[name] }
+	fromClient, toServer := io.Pipe()
+	fromServer, toClient := io.Pipe()
+	s.in = toServer
+	c := Config{
+		Options: Options{Input: StreamJSON, Output: StreamJSON}, Dir: dir, Stdin: fromClient, Stdout: toClient, Stderr: s, Stops: s.stops, States: true,
+		Hosts: &agent.Hosts{
+			Base: agent.Options{
+				Provider: script.New(steps...), Model: "m", Face: "claude", Permission: settle.Ask, Getenv: getenv, Environ: []string{"PATH=" + env["PATH"]},
+			},
+			Settings: func(dir string, given map[string]string) (*config.Resolved, error) {
+				return config.Load(config.Input{Dir: dir, Flags: given, Getenv: getenv, GOOS: "linux"})
+			},
+		},
+	}
+	if change != nil {
+		change(&c)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { // ends with the driver
+		s.code <- Serve(ctx, c)
+		_ = toClient.Close()
+		_ = fromClient.Close()
+	}()
+	go func() { // ends with the driver's output
+		defer close(s.said)
+		lines := bufio.NewScanner(fromServer)
+		lines.Buffer(nil, 1<<20)
+		for lines.Scan() {
+			var m map[string]any
+			if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
+				m = map[string]any{"type": "bad", "line": lines.Text()}
+			}
+			s.said <- m // room for all that a test says
+		}
+	}()
+	t.Cleanup(func() {
+		_ = toServer.Close()
+		cancel()
+		for range s.said { // until the driver has ended
+		}
+		s.checkLogs()
+	})
+	return s
+}
+
+// Write takes what is said on standard error.
+func (s *served) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stderr.Write(p)
+}
+
+// checkLogs holds every session against the contract.
+func (s *served) checkLogs() {
+	all, err := journal.List(s.data)
+	if err != nil {
+		s.Error(err)
+	}
+	for _, entry := range all {
+		var events []event.Event
+		for e, err := range journal.Read(context.Background(), s.data, entry.Session, 0) {
+			if err != nil {
+				s.Error(err)
+			}
+			events = append(events, e)
+		}
+		if err := contract.Check(events); err != nil {
+			s.Errorf("session %s: %v", entry.Session, err)
+		}
+	}
+}
+
+// say sends lines.
+func (s *served) say(lines ...string) {
+	s.Helper()
+	if _, err := io.WriteString(s.in, strings.Join(lines, "\n")+"\n"); err != nil {
+		s.Fatal(err)
+	}
+}
+
+func user(text, uuid string) string {
+	return fmt.Sprintf(`{"type":"user","message":{"role":"user","content":%q},"parent_tool_use_id":null,"session_id":"","uuid":%q}`, text, uuid)
+}
+
+func control(id, request string) string {
+	return fmt.Sprintf(`{"type":"control_request","request_id":%q,"request":%s}`, id, request)
+}
+
+// until returns the messages up to the first of a type, or of a type and
+// subtype: "system/init".
+func (s *served) until(kind string) (out []map[string]any) {
+	s.Helper()
+	timer := time.NewTimer(longest)
+	defer timer.Stop()
+	for {
+		select {
+		case m, ok := <-s.said:
+			if !ok {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				s.Fatalf("no %s came; stderr:\n%s", kind, s.stderr.String())
+			}
+			out = append(out, m)
+			if is(m, kind) {
+				return out
+			}
+		case <-timer.C:
+			s.Fatalf("no %s came", kind)
+		}
+	}
+}
+
+func is(m map[string]any, kind string) bool {
+	kind, subtype, both := strings.Cut(kind, "/")
+	return m["type"] == kind && (!both || m["subtype"] == subtype)
+}
+
+// next is the first message of a type from now on.
+func (s *served) next(kind string) map[string]any {
+	s.Helper()
+	all := s.until(kind)
+	return all[len(all)-1]
+}
+
+// end closes the input, or not, and returns the exit code.
+func (s *served) exit() int {
+	s.Helper()
+	select {
+	case code := <-s.code:
+		return code
+	case <-time.After(longest):
+		s.Fatal("the driver did not end")
+		return 0
+	}
+}
+
+const (
+	uuid1 = "11111111-1111-4111-8111-111111111111"
+	uuid2 = "22222222-2222-4222-8222-222222222222"
+	uuid3 = "33333333-3333-4333-8333-333333333333"
+)
+
+// Prompts that come while a turn runs wait, and each has its result; the end of
+// the input waits for them.
+func TestEachPromptHasItsResult(t *testing.T) {
+	s := serve(t, nil, script.Text("First."), script.Fail(model.NewError(model.ErrAuth, "no")), script.Text("Third."))
+	s.say(user("one", uuid1), user("two", uuid2), user("three", uuid3))
+	_ = s.in.Close()
+	for _, want := range []string{"success " + uuid1, "error_during_execution " + uuid2, "success " + uuid3} {
+		r := s.next("result")
+		if got := fmt.Sprint(r["subtype"], " ", r["user_message_uuid"]); got != want {
+			t.Errorf("result %s, want %s", got, want)
+		}
+	}
+	if m := s.next("system/session_state_changed"); m["state"] != "idle" {
+		t.Errorf("at the end the session is %v", m["state"])
+	}
+	if code := s.exit(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// The exit code is that of the last turn.
+func TestExitCodeOfAFailure(t *testing.T) {
+	s := serve(t, nil, script.Text("First."), script.Fail(model.NewError(model.ErrAuth, "no")))
+	s.say(user("one", uuid1), user("two", uuid2))
+	_ = s.in.Close()
+	s.next("result")
+	if m := s.next("assistant"); m["error"] == nil {
+		t.Errorf("the failure is told as %v", m)
+	}
+	if r := s.next("result/error_during_execution"); r["is_error"] != true || r["terminal_reason"] != "api_error" {
+		t.Errorf("result %v", r)
+	}
+	if code := s.exit(); code != run.CodeFailed {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// An interrupt that is written right behind its prompt is not lost, and covers
+// nothing that comes after it (C10).
+func TestInterruptInOrder(t *testing.T) {
+	answer := script.Answer(func(r model.Request) script.Step { // the first prompt may be over before it is sent
+		if strings.Contains(fmt.Sprintf("%+v", r.Input), "second") {
+			return script.Text("Second.")
+		}
+		return script.Turn(script.Text("I think"), script.Stall())
+	})
+	for range 50 {
+		s := serve(t, nil, answer, answer)
+		s.say(user("one", uuid1), control("i1", `{"subtype":"interrupt"}`), control("i2", `{"subtype":"interrupt"}`), user("second", uuid2))
+		_ = s.in.Close()
+		r := s.next("result")
+		if r["user_message_uuid"] != uuid1 || r["is_error"] != true {
+			t.Fatalf("result %v", r)
+		}
+		answered, results := 0, 0
+		for results == 0 {
+			m := <-s.said
+			switch {
+			case m == nil:
+				t.Fatal("the driver ended")
+			case m["type"] == "control_response":
+				answered++
+			case m["type"] == "result":
+				results++
+				if m["subtype"] != "success" || m["user_message_uuid"] != uuid2 {
+					t.Fatalf("the second result is %v", m)
+				}
+			}
+		}
+		if answered != 2 {
+			t.Fatalf("%d answers before the second result, want 2", answered)
+		}
+		if code := s.exit(); code != 0 {
+			t.Errorf("exit code %d", code)
+		}
+	}
+}
+
+// A prompt that is to come now takes the place of what runs.
+func TestPromptForNow(t *testing.T) {
+	s := serve(t, func(c *Config) { c.Partial = true }, script.Turn(script.Text("I think"), script.Stall()), script.Text("Now."), script.Text("Then."))
+	s.say(user("one", uuid1), user("two", uuid2))
+	s.until("stream_event")
+	s.say(strings.Replace(user("three", uuid3), `"type":"user"`, `"type":"user","priority":"now"`, 1))
+	_ = s.in.Close()
+	for _, want := range []string{uuid1, uuid3, uuid2} {
+		r := s.next("result")
+		if r["user_message_uuid"] != want || (want == uuid1) != (r["is_error"] == true) {
+			t.Errorf("result %v, want that of %s", r, want)
+		}
+	}
+	if got := s.exit(); got != 0 {
+		t.Errorf("exit code %d", got)
+	}
+}
+
+// A stop ends the turn, tells how, and answers what did not begin.
+func TestStop(t *testing.T) {
+	s := serve(t, nil, script.Turn(script.Text("I think"), script.Stall()))
+	s.say(user("one", uuid1), user("two", uuid2))
+	s.until("system/init")
+	s.stops <- run.Stop{Reason: event.Shutdown, By: "signal:SIGTERM", Code: 143}
+	if r := s.next("result"); r["user_message_uuid"] != uuid1 || !strings.Contains(fmt.Sprint(r["errors"]), "SIGTERM") {
+		t.Errorf("result %v", r)
+	}
+	if r := s.next("result"); r["user_message_uuid"] != uuid2 || !strings.Contains(fmt.Sprint(r["errors"]), "not begun: ended by SIGTERM") {
+		t.Errorf("result %v", r)
+	}
+	if code := s.exit(); code != 143 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// What cannot be used is told, and what comes after it works.
+func TestBadLines(t *testing.T) {
+	s := serve(t, nil, script.Text("Hello."))
+	s.say("nonsense", `{"type":"user","message":{"content":[{"type":"image","source":{"type":"url","url":"x"}}]}}`, `{"type":"user","message":{"content":" "}}`)
+	for range 3 {
+		s.next("result/error_during_execution")
+	}
+	s.say(`{"type":"mystery"}`, control("c1", `{"subtype":"mystery"}`), control("c2", `7`))
+	s.next("system/informational")
+	for _, want := range []string{"unsupported_request", "invalid_request"} {
+		m := s.next("control_response")["response"].(map[string]any)
+		if m["subtype"] != "error" || m["error_code"] != want {
+			t.Errorf("answered %v", m)
+		}
+	}
+	s.say(user("hello", uuid1))
+	_ = s.in.Close()
+	s.next("result/success")
+	if code := s.exit(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// A session that cannot be opened fails each prompt, and says why.
+func TestSessionThatCannotBeOpened(t *testing.T) {
+	s := serve(t, func(c *Config) { c.Resume = uuid1 })
+	s.say(control("c1", `{"subtype":"initialize"}`), user("hello", uuid2))
+	_ = s.in.Close()
+	if m := s.next("control_response")["response"].(map[string]any); m["subtype"] != "error" {
+		t.Errorf("initialize was answered with %v", m)
+	}
+	if r := s.next("result/error_during_execution"); !strings.Contains(fmt.Sprint(r["errors"]), "no conversation found with session ID: "+uuid1) {
+		t.Errorf("result %v", r)
+	}
+	if code := s.exit(); code != run.CodeUsage {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// What is not to be answered goes along with the next prompt.
+func TestAsides(t *testing.T) {
+	asked := make(chan model.Request, 1)
+	s := serve(t, nil, script.Answer(func(r model.Request) script.Step {
+		asked <- r
+		return script.Text("Both.")
+	}))
+	s.say(strings.Replace(user("by the way", uuid1), `"type":"user"`, `"type":"user","shouldQuery":false`, 1), user("hello", uuid2))
+	_ = s.in.Close()
+	s.next("result/success")
+	if r := fmt.Sprintf("%+v", <-asked); !strings.Contains(r, "by the way") || !strings.Contains(r, "hello") {
+		t.Errorf("asked %s", r)
+	}
+	s.exit()
+}
+
+// The same message twice is run once.
+func TestMessageTwice(t *testing.T) {
+	s := serve(t, nil, script.Text("Once."))
+	s.say(user("hello", uuid1))
+	s.next("result/success")
+	s.say(user("hello", uuid1))
+	s.next("system/informational")
+	_ = s.in.Close()
+	if code := s.exit(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}

@@ -1,0 +1,14 @@
+package claude
+
+import (
+	"os"
+	"testing"
+
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/settletest/leak"
+)
+
+func TestMain(m *testing.M) {
+	proc.RunAsWarden()
+	os.Exit(leak.Run(m))
+}
