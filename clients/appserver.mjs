@@ -18,6 +18,7 @@
 //   ["line", text]                   a line as it is
 //   ["close"]                        closes the other side's standard input
 //   ["exited"]                       waits for the other side's end
+//   ["deafen"]                       the other side's output is not read any more
 //   ["signal", name]                 a signal to the other side
 //   ["kill"]                         this client is killed
 // "${name}" in params and fields stands for a variable.
@@ -113,6 +114,7 @@ const steps = {
   line: text => other.stdin.write(text + '\n'),
   close: () => other.stdin.end(),
   exited: () => exited,
+  deafen: () => { other.stdout.destroy() },
   signal: name => { other.kill(name) },
   kill: () => process.kill(process.pid, 'SIGKILL'),
 }

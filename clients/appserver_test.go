@@ -475,6 +475,19 @@ func TestAppServerStops(t *testing.T) {
 	}
 }
 
+// TestAppServerUnheard: a client that does not read any more, but keeps standard
+// input open, is gone.
+func TestAppServerUnheard(t *testing.T) {
+	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(appStubborn())))
+	s := newAppStage(t, srv)
+	tr := s.plain(appGreet(appTurn("go"), appStep{"await", "item/commandExecution/outputDelta", nil}, appStep{"deafen"}, appStep{"exited"})...)
+	tr.gone(141)
+	s.alone(0)
+	if took := tr.between(tr.notes("item/commandExecution/outputDelta")[0], tr.lines[len(tr.lines)-1]); took > 3*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}
+
 // TestAppServerKilled: of a client that is killed nothing is left, and its
 // thread can be resumed.
 func TestAppServerKilled(t *testing.T) {

@@ -39,6 +39,9 @@ func (s *Server) open(ctx context.Context, o opening) (*live, error) {
 	if err != nil {
 		return nil, err
 	}
+	if policy.Mode().Permission == settle.Allow && o.asksForRights() {
+		settings["permission"] = string(settle.Allow) // it was asked for by name, wherever that is
+	}
 	wish := agent.Wish{Dir: o.dir, Settings: settings, Options: func(a *agent.Options) {
 		a.Policy, a.System, a.Append = policy, o.BaseInstructions, cmp.Or(o.DeveloperInstructions, text(o.Config, "developer_instructions"))
 		a.Judge = func(j settle.Judge) settle.Judge { return unasked{j, policy} }
@@ -64,6 +67,11 @@ func (s *Server) open(ctx context.Context, o opening) (*live, error) {
 		s.warn(n)
 	}
 	return l, nil
+}
+
+// asksForRights reports whether the client says what the thread may do.
+func (o opening) asksForRights() bool {
+	return o.Sandbox != "" || o.Permissions != "" || text(o.Config, "sandbox_mode") != ""
 }
 
 // refusal is why a session cannot be opened, as an answer.
