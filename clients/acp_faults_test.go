@@ -141,7 +141,9 @@ func TestACPClientGoesAway(t *testing.T) {
 			p := acpStart(t, srv, nil, "--permission", "allow")
 			session := p.open("", nil)
 			id := p.prompt(session, "go")
-			p.until("begun", func(line string) bool { return strings.Contains(line, `begun\n`) && !strings.Contains(line, "rawInput") })
+			p.until("begun", func(line string) bool {
+				return strings.Contains(line, `begun\n`) && !strings.Contains(line, "rawInput")
+			})
 			tt.leave(p)
 			if tt.heard {
 				a := p.stops(id, "cancelled")

@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -48,7 +49,17 @@ func (one *session) request(ctx context.Context, method string, params, result a
 		}
 	})
 	defer stop()
-	return sent.Wait(context.WithoutCancel(ctx), result)
+	return detailed(sent.Wait(context.WithoutCancel(ctx), result))
+}
+
+// detailed adds what many clients say of an error beside its message.
+func detailed(err error) error {
+	var refused *jsonrpc.Error
+	var data struct{ Details string }
+	if errors.As(err, &refused) && json.Unmarshal(refused.Data, &data) == nil && data.Details != "" {
+		return fmt.Errorf("%w: %s", err, data.Details)
+	}
+	return err
 }
 
 // withdraw tells the client that the answer to a request is not needed any more.
