@@ -2,8 +2,9 @@
 
 FUZZTIME ?= 10s
 N ?= 2000
+PACKAGES ?= event internal/turn internal/history internal/scope internal/sse
 
-.PHONY: check test race fuzz bench crash simulate break proof clients
+.PHONY: check test race fuzz bench crash simulate break mutate proof clients
 
 check: ## format, vet, lint, vulnerabilities
 	.ci/run check
@@ -14,11 +15,11 @@ test:
 race:
 	go test -race ./...
 
-fuzz: ## every fuzz target for FUZZTIME
+fuzz: ## every fuzz target for FUZZTIME; the tag leaves out tests that take minutes to instrument
 	@git grep -ho --untracked '^func Fuzz[A-Za-z0-9_]*' -- '*_test.go' >/dev/null || { echo "no fuzz targets"; exit 1; }
 	@git grep -o --untracked '^func Fuzz[A-Za-z0-9_]*' -- '*_test.go' | sed 's/:func / /' | while read -r file target; do \
 		echo "== $$target ($$(dirname $$file))"; \
-		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) ./$$(dirname $$file) || exit 1; \
+		go test -tags fuzzing -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) ./$$(dirname $$file) || exit 1; \
 	done
 
 bench:
@@ -33,9 +34,18 @@ simulate: ## N sessions, drawn at random (docs/proof.md)
 break: ## each clause of the contract broken on purpose: the proof must fail
 	go test -count=1 -v -timeout 0 -tags breaking -run 'TestBroken$$' ./internal/proof
 
-proof: ## all of docs/proof.md but the breaking
+mutate: ## small changes in PACKAGES, one by one, which their tests must notice; takes hours
+	@bin=$${TMPDIR:-/tmp}/settle-mutate-$$(id -u); mkdir -p $$bin && go build -C tools/mutate -o $$bin/ tool && \
+	for package in $(PACKAGES); do \
+		echo "== $$package"; \
+		GOFLAGS="$$GOFLAGS -count=1" $$bin/gremlins unleash ./$$package --workers 1 --timeout-coefficient 10 --invert-logical --invert-loopctrl -S lct || exit 1; \
+	done
+
+proof: ## all of docs/proof.md but the breaking and the mutation
 	go test -count=1 -v -timeout 15m ./internal/proof -sessions 20000
-	go test -count=1 ./settletest/... ./event ./internal/journal ./internal/proc ./tool/shell
+	go test -count=1 ./settletest/... ./event ./internal/scope ./internal/sse ./internal/redact ./internal/history ./internal/turn ./internal/session \
+		./internal/journal ./internal/proc ./tool/shell ./model/transport ./internal/face/run ./cmd/settle
+	$(MAKE) fuzz FUZZTIME=2000x
 
 clients: ## programs from npm, against the built binary (docs/clients.md)
 	go test -count=1 -timeout 30m -tags clients ./clients
