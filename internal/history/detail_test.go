@@ -116,7 +116,7 @@ func TestFit(t *testing.T) {
 	all := estimate(b.Request)
 	for _, tt := range []struct{ window, most, trimmed, tokens int }{
 		{0, 0, 0, 0},
-		{0, 7, 0, 7},
+		{0, 7000, 0, 7000},
 		{all * 4 / 3, 0, 0, 0},
 		{all + 4096, 4096, 0, 4096},
 		{all + 4095, 4096, 8, 4096},

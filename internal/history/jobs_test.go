@@ -15,17 +15,17 @@ func TestJobsWhenTheClockJumps(t *testing.T) {
 	for _, by := range []time.Duration{24 * time.Hour, -24 * time.Hour} {
 		p := newTape(t).turn("serve")
 		p.add(
-			event.Event{Data: event.JobStarted{Job: "j000001", PID: 1, Command: "web"}},
-			event.Event{Data: event.JobStarted{Job: "j000002", PID: 2, Command: "short"}},
+			event.Event{Data: event.JobStarted{Job: "j000001", PID: 1, Command: "short"}},
+			event.Event{Data: event.JobStarted{Job: "j000002", PID: 2, Command: "web"}},
 		)
 		p.attempt().text("Looking.").ends(event.Abort(event.Interrupted, "user"))
 		p.at = p.at.Add(by)
-		p.add(event.Event{Data: event.JobEnded{Job: "j000002", How: event.JobExited}})
+		p.add(event.Event{Data: event.JobEnded{Job: "j000001", How: event.JobExited}})
 		p.at = p.at.Add(-by)
 		p.turn("go on").attempt()
 		p.at = p.at.Add(-by)
 		p.add(event.Event{Data: event.JobStarted{Job: "j000003", PID: 3, Command: "later"}})
-		const want = "Jobs that run on: j000001 (web).]"
+		const want = "Jobs that run on: j000002 (web).]"
 		if got := show(history.Request(p.state, target(), "", nil).Input); !strings.Contains(got, want) {
 			t.Errorf("the clock jumps by %v, and the model is told:\n%s\nwant: %s", by, got, want)
 		}

@@ -399,12 +399,14 @@ func TestStall(t *testing.T) {
 		step   script.Step
 		bounds turn.Bounds
 		after  time.Duration // of the first attempt's end
+		told   string        // how long there were no tokens
 	}
 	cases := map[string]config{
-		"no headers":        {script.Turn(script.Stall()), turn.Bounds{}, 10 * time.Minute},
-		"silent after text": {script.Turn(script.Text("x"), script.Stall()), turn.Bounds{}, 3 * time.Minute},
-		"bounded by stall":  {script.Turn(script.Stall()), turn.Bounds{Stall: time.Minute}, time.Minute},
-		"header set too":    {script.Turn(script.Stall()), turn.Bounds{Stall: time.Minute, Header: time.Hour}, time.Hour},
+		"no headers":        {script.Turn(script.Stall()), turn.Bounds{}, 10 * time.Minute, "10 minutes"},
+		"silent after text": {script.Turn(script.Text("x"), script.Stall()), turn.Bounds{}, 3 * time.Minute, "3 minutes"},
+		"text came late":    {script.Turn(script.Delay(5*time.Minute), script.Text("x"), script.Stall()), turn.Bounds{}, 8 * time.Minute, "3 minutes"},
+		"bounded by stall":  {script.Turn(script.Stall()), turn.Bounds{Stall: time.Minute}, time.Minute, "1 minute"},
+		"header set too":    {script.Turn(script.Stall()), turn.Bounds{Stall: time.Minute, Header: time.Hour}, time.Hour, "60 minutes"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -415,7 +417,7 @@ func TestStall(t *testing.T) {
 					t.Fatal(c)
 				}
 				first := b.last().Attempts[0]
-				if f := first.End.Failure; f == nil || f.Kind != string(model.ErrStalled) || !strings.Contains(f.Message, "no tokens received for") {
+				if f := first.End.Failure; f == nil || f.Kind != string(model.ErrStalled) || !strings.Contains(f.Message, "no tokens received for "+tc.told) {
 					t.Errorf("ended with %+v", first.End)
 				}
 				if took := first.EndedAt.Sub(first.StartedAt); took != tc.after {
