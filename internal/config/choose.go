@@ -116,5 +116,5 @@ func (r *Resolved) ready(p Provider) bool {
 	if p.BaseURL == "" {
 		return false
 	}
-	return p.KeyEnv != "" && r.in.Getenv(p.KeyEnv) != "" || len(p.KeyCommand) > 0 || p.KeyEnv == ""
+	return p.KeyEnv != "" && r.in.Getenv(p.KeyEnv) != "" || len(p.KeyCommand) > 0 || p.KeyEnv == "" || p.bearer
 }

@@ -32,7 +32,7 @@ func (r *Resolved) Key(ctx context.Context, p Provider, run Runner) (string, err
 		return checked(p, key, "key_command")
 	}
 	// Local servers need no key, unless their owner says so.
-	if p.KeyEnv == "" || !p.keyNamed && (p.Wire == WireChat || p.Private()) {
+	if p.KeyEnv == "" || p.bearer || !p.keyNamed && (p.Wire == WireChat || p.Private()) {
 		return "", nil
 	}
 	return "", &KeyError{

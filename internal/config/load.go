@@ -3,10 +3,12 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/settle-agent/settle/internal/repo"
 )
@@ -196,7 +198,35 @@ func (l *loader) environment() error {
 		p.BaseURL, p.BaseURLOrigin = base, Origin{Kind: Env, Where: variable}
 		l.Providers[name] = p
 	}
+	if err := l.bearer("anthropic", "ANTHROPIC_AUTH_TOKEN"); err != nil {
+		errs = append(errs, err)
+	}
 	return errors.Join(errs...)
+}
+
+// bearer has a provider send the token of a variable, as gateways want it. A
+// header of the user's own stays.
+func (l *loader) bearer(name, variable string) error {
+	token, p := strings.TrimSpace(l.in.Getenv(variable)), l.Providers[name]
+	for header := range p.Headers {
+		if strings.EqualFold(header, "Authorization") {
+			return nil
+		}
+	}
+	if token == "" {
+		return nil
+	}
+	if strings.ContainsFunc(token, unicode.IsControl) {
+		return &Error{Where: variable, Message: "must be one line without control characters"}
+	}
+	p.Headers = maps.Clone(p.Headers)
+	if p.Headers == nil {
+		p.Headers = map[string]string{}
+	}
+	p.Headers["Authorization"] = "Bearer " + token
+	p.secrets, p.vars, p.bearer = append(slices.Clone(p.secrets), token), append(slices.Clone(p.vars), variable), true
+	l.Providers[name] = p
+	return nil
 }
 
 func (l *loader) flags() error {

@@ -48,6 +48,7 @@ type Provider struct {
 	BaseURLOrigin Origin
 
 	keyNamed bool     // the user named KeyEnv, so it must be set
+	bearer   bool     // a token of the environment stands for the key
 	secrets  []string // that Headers and Query contain
 	vars     []string // that they refer to
 }
