@@ -29,10 +29,23 @@ type live struct {
 	window     int
 	status     threadStatus
 	subscribed bool
-	starts     map[string]*jsonrpc.Request   // turn/start, by input
+	starts     map[string]sender             // turn/start and turn/steer, by input
 	interrupts map[string][]*jsonrpc.Request // turn/interrupt, by turn
 	asks       map[string]*question          // by approval; follow's alone
 }
+
+// sender is a request that sent an input, and how it is answered with the turn
+// that works on it.
+type sender struct {
+	*jsonrpc.Request
+	answer func(turn) any
+}
+
+// started answers turn/start.
+func started(t turn) any { return turnStarted{t} }
+
+// steered answers turn/steer.
+func steered(t turn) any { return map[string]string{"turnId": t.ID} }
 
 func (l *live) id() string { return l.opened.ID() }
 
@@ -103,8 +116,8 @@ func (l *live) answer(e event.Event, t *translator) {
 // began answers those who sent the inputs with the turn that works on them.
 func (l *live) began(inputs []string, t turn) {
 	for _, id := range inputs {
-		if r := l.take(id); r != nil {
-			r.Reply(turnStarted{t})
+		if r, ok := l.take(id); ok {
+			r.Reply(r.answer(t))
 		}
 	}
 }
@@ -114,18 +127,18 @@ type turnStarted struct {
 }
 
 func (l *live) refused(input, format string, a ...any) {
-	if r := l.take(input); r != nil {
+	if r, ok := l.take(input); ok {
 		r.Fail(invalid(format, a...))
 	}
 }
 
 // take returns the request that sent the input, if it waits.
-func (l *live) take(input string) *jsonrpc.Request {
+func (l *live) take(input string) (sender, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r := l.starts[input]
+	r, ok := l.starts[input]
 	delete(l.starts, input)
-	return r
+	return r, ok
 }
 
 // awaited reports whether somebody waits for a turn to start.
@@ -207,9 +220,8 @@ func (l *live) running() *event.Turn {
 	return out
 }
 
-// submit sends an input. The request, if one is given, is answered when a turn
-// takes it.
-func (l *live) submit(ctx context.Context, r *jsonrpc.Request, clientID, text string, o ...settle.InputOption) error {
+// submit sends an input. The sender is answered when a turn takes it.
+func (l *live) submit(ctx context.Context, r sender, clientID, text string, o ...settle.InputOption) (input string, err error) {
 	if clientID != "" {
 		known := false
 		l.opened.View(func(state event.State) { known = state.Accepted(clientID) })
@@ -222,10 +234,24 @@ func (l *live) submit(ctx context.Context, r *jsonrpc.Request, clientID, text st
 	defer l.mu.Unlock()
 	t, err := l.opened.Submit(ctx, text, o...)
 	if err != nil {
-		return invalid("%v", err)
+		return "", invalid("%v", err)
 	}
-	if r != nil && l.starts != nil {
-		l.starts[t.Input()] = r
+	if l.starts == nil { // it was closed meanwhile
+		return "", invalid("thread %s is closed; the input is kept", l.id())
+	}
+	l.starts[t.Input()] = r
+	return t.Input(), nil
+}
+
+// steer sends an input that joins the turn. The sender is answered at once if
+// that turn still runs then; else, when another one takes the input.
+func (l *live) steer(ctx context.Context, t *event.Turn, r sender, clientID, text string, o ...settle.InputOption) error {
+	input, err := l.submit(ctx, r, clientID, text, append(o, settle.WithMode(event.Steer))...)
+	if err != nil {
+		return err
+	}
+	if now := l.running(); now != nil && now.ID == t.ID && now.Interrupt == nil {
+		l.began([]string{input}, view{l.opened.Wish.Dir, t}.told(notLoaded))
 	}
 	return nil
 }

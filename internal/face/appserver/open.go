@@ -55,7 +55,7 @@ func (s *Server) open(ctx context.Context, o opening) (*live, error) {
 	}
 	l := &live{
 		s: s, opened: opened, policy: policy, ephemeral: o.ephemeral, done: make(chan struct{}), rights: rights, subscribed: true,
-		status: threadStatus{Type: "idle"}, starts: map[string]*jsonrpc.Request{}, interrupts: map[string][]*jsonrpc.Request{}, asks: map[string]*question{},
+		status: threadStatus{Type: "idle"}, starts: map[string]sender{}, interrupts: map[string][]*jsonrpc.Request{}, asks: map[string]*question{},
 	}
 	l.thinks(opened.Agent)
 	s.mu.Lock()

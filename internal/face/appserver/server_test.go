@@ -45,6 +45,24 @@ func TestInOrder(t *testing.T) {
 	c.refused(-32600, "no active turn to interrupt", "turn/interrupt", map[string]any{"threadId": thread, "turnId": "t000001"})
 }
 
+// The answer to turn/start comes before anything is said of the turn.
+func TestAnswersComeFirst(t *testing.T) {
+	c := start(t, script.New().Otherwise(script.Text("ok")))
+	thread := c.thread()
+	for n := range 10 {
+		id := c.turn(thread, "go")
+		c.seen(`"method":"turn/completed"`, n+1)
+		for _, line := range c.sofar() {
+			if strings.Contains(line, `"`+id+`"`) {
+				if !strings.Contains(line, `"result":{"turn":{"id":"`+id) {
+					t.Errorf("first of all it was said: %s", line)
+				}
+				break
+			}
+		}
+	}
+}
+
 // However many interrupt at once: all are answered, before the turn ends.
 func TestManyInterrupts(t *testing.T) {
 	c := start(t, script.New(script.Stall()))

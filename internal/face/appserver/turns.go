@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/settle-agent/settle"
-	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
@@ -34,14 +33,12 @@ func (s *Server) turnStart(ctx context.Context, r *jsonrpc.Request) (any, error)
 	if given(p.OutputSchema) {
 		o = append(o, settle.WithSchema(p.OutputSchema))
 	}
-	t := l.running()
-	if t == nil || t.Interrupt != nil {
-		return nil, l.submit(ctx, r, p.ClientID, text, o...)
+	from := sender{r, started}
+	if t := l.running(); t != nil && t.Interrupt == nil {
+		return nil, l.steer(ctx, t, from, p.ClientID, text, o...)
 	}
-	if err := l.submit(ctx, nil, p.ClientID, text, append(o, settle.WithMode(event.Steer))...); err != nil {
-		return nil, err
-	}
-	return turnStarted{view{dir, t}.told(notLoaded)}, nil
+	_, err = l.submit(ctx, from, p.ClientID, text, o...)
+	return nil, err
 }
 
 func (s *Server) turnSteer(ctx context.Context, r *jsonrpc.Request) (any, error) {
@@ -64,10 +61,7 @@ func (s *Server) turnSteer(ctx context.Context, r *jsonrpc.Request) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := l.submit(ctx, nil, p.ClientID, text, settle.WithImages(images...), settle.WithMode(event.Steer)); err != nil {
-		return nil, err
-	}
-	return map[string]string{"turnId": t.ID}, nil
+	return nil, l.steer(ctx, t, sender{r, steered}, p.ClientID, text, settle.WithImages(images...))
 }
 
 // turnInterrupt ends the turn that runs; without an id, whichever it is.
