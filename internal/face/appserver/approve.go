@@ -31,10 +31,7 @@ func (l *live) ask(ctx context.Context, e event.Event, t *translator) {
 	wanted := l.subscribed
 	l.mu.Unlock()
 	if !wanted {
-		l.give(ctx, settle.Answer{
-			Approval: d.Approval, Verdict: event.Denied, Policy: "nobody subscribes",
-			Message: "Nobody could be asked: no client follows this thread.",
-		})
+		l.deny(ctx, d.Approval)
 		return
 	}
 	asking, cancel := context.WithCancelCause(ctx)
@@ -55,6 +52,31 @@ func (l *live) ask(ctx context.Context, e event.Event, t *translator) {
 			l.give(ctx, verdict(d.Approval, answer.Decision, err))
 		}
 	})
+}
+
+// deny answers where nobody listens.
+func (l *live) deny(ctx context.Context, approval string) {
+	l.give(ctx, settle.Answer{
+		Approval: approval, Verdict: event.Denied, Policy: "nobody subscribes",
+		Message: "Nobody could be asked: no client follows this thread.",
+	})
+}
+
+// denyAll does so for all that was asked and not answered.
+func (l *live) denyAll(ctx context.Context) {
+	var open []string
+	l.opened.View(func(state event.State) {
+		if t := state.Running(); t != nil {
+			for _, a := range t.Approvals {
+				if a.Ended == nil {
+					open = append(open, a.Approval)
+				}
+			}
+		}
+	})
+	for _, approval := range open {
+		l.deny(ctx, approval)
+	}
 }
 
 // over reports whether the approval has ended already: a policy's has at once.

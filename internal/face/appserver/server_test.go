@@ -140,6 +140,23 @@ func TestUnsubscribed(t *testing.T) {
 	c.seen(`"delta":"Here."`, 1)
 }
 
+// What was asked when the client lost interest is not waited for.
+func TestUnsubscribedWhileAsked(t *testing.T) {
+	c := start(t, script.New(script.Call("shell", `{"command":"touch made"}`), script.Text("Well.")))
+	thread := c.thread(map[string]any{"approvalPolicy": "untrusted"})
+	c.turn(thread, "go")
+	c.seen("requestApproval", 1)
+	c.must("thread/unsubscribe", map[string]any{"threadId": thread})
+	c.seen("thread/closed", 1)
+	raw, err := json.Marshal(c.must("thread/read", map[string]any{"threadId": thread, "includeTurns": true}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(raw), `"status":"declined"`) || !strings.Contains(string(raw), "Well.") {
+		t.Errorf("the thread is %s", raw)
+	}
+}
+
 // Where the policy is never to ask, what would be asked about is denied, and a
 // turn may change that.
 func TestNeverAsks(t *testing.T) {

@@ -168,7 +168,7 @@ func (s *Server) threadLoaded(context.Context, *jsonrpc.Request) (any, error) {
 
 // threadUnsubscribe lets a turn that runs run on, unheard, and closes the
 // thread when none does.
-func (s *Server) threadUnsubscribe(_ context.Context, r *jsonrpc.Request) (any, error) {
+func (s *Server) threadUnsubscribe(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p readThread
 	if err := r.Decode(&p); err != nil {
 		return nil, err
@@ -186,6 +186,8 @@ func (s *Server) threadUnsubscribe(_ context.Context, r *jsonrpc.Request) (any, 
 	}
 	if l.running() == nil {
 		s.unload(l, s.client())
+	} else {
+		l.denyAll(ctx)
 	}
 	return map[string]string{"status": "unsubscribed"}, nil
 }
