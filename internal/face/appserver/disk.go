@@ -144,5 +144,21 @@ func (d *disk) unarchive(id string) error {
 	return nil
 }
 
+// Forget removes what is kept of a thread beside its session: its name, and that
+// it is archived.
+func Forget(dataDir, id string) error {
+	if !plain(id) {
+		return nil
+	}
+	d := &disk{dir: dataDir}
+	var errs []error
+	for _, path := range []string{d.mark(id), filepath.Join(d.dir, "names", id)} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, fmt.Errorf("cannot forget thread %q: %w", id, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // path is where a thread's log is.
 func (d *disk) path(id string) string { return filepath.Join(d.dir, "sessions", id+".log") }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/face/appserver"
 	"github.com/settle-agent/settle/internal/face/run"
 	"github.com/settle-agent/settle/internal/journal"
 )
@@ -131,5 +132,5 @@ func Delete(ctx context.Context, dataDir, session string) error {
 	if err := os.RemoveAll(agent.OutputDir(dataDir, session)); err != nil {
 		return fmt.Errorf("session %q is deleted, but not the outputs of its commands: %w", session, err)
 	}
-	return nil
+	return appserver.Forget(dataDir, session)
 }
