@@ -77,7 +77,11 @@ func TestPolicy(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := start(t, c.configured, touching()...)
-			b.initialize()
+			if c.policy == "default" {
+				b.initialize("elicitation") // and yet it is not asked
+			} else {
+				b.initialize()
+			}
 			arguments := map[string]any{"prompt": "one"}
 			if c.asked != "" {
 				arguments["permission"] = c.asked
@@ -86,6 +90,11 @@ func TestPolicy(t *testing.T) {
 			out := b.outcome(1)
 			if out.Outcome != "completed" || made(b) != c.made || (out.Denied == 0) != c.made {
 				t.Errorf("the answer is %+v; made: %v", out, made(b))
+			}
+			for _, m := range b.heard() {
+				if m.Method == "elicitation/create" {
+					t.Errorf("the client was asked: %s", m.Params)
+				}
 			}
 			for _, a := range b.hosts.Get(out.Session).State().Turns[0].Approvals {
 				if !strings.HasPrefix(a.Ended.Policy, c.policy) || c.policy == "" {

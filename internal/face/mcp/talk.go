@@ -109,7 +109,7 @@ func (t *talk) tell(e event.Event, v view) {
 func (t *talk) approvals(e event.Event, heard bool) {
 	switch d := e.Data.(type) {
 	case event.ApprovalRequested:
-		if !t.pending(e.Turn, d.Approval) || !t.older.face.claim(t.opened.ID(), d.Approval) {
+		if !pending(t.opened, e.Turn, d.Approval) || !t.older.face.claim(t.opened.ID(), d.Approval) {
 			return
 		}
 		ctx, end := context.WithCancel(t.older.ctx)
@@ -125,18 +125,6 @@ func (t *talk) approvals(e event.Event, heard bool) {
 		}
 		t.older.face.unclaim(t.opened.ID(), d.Approval)
 	}
-}
-
-// pending reports whether an approval has not been answered: events may be
-// gone through twice.
-func (t *talk) pending(turn, approval string) (waits bool) {
-	t.opened.View(func(st event.State) {
-		if running := st.Running(); running != nil && running.ID == turn {
-			a := running.Approval(approval)
-			waits = a != nil && a.Ended == nil
-		}
-	})
-	return waits
 }
 
 // decision answers execCommandApproval and applyPatchApproval.
