@@ -77,7 +77,7 @@ func fixedTools(s *sdk.Server) {
 		offer(s, name, func(context.Context, *sdk.CallToolRequest) (content, error) { return out, nil })
 	}
 	offer(s, "test_error_handling", func(context.Context, *sdk.CallToolRequest) (content, error) {
-		return nil, errors.New("This tool intentionally returns an error for testing") //nolint:staticcheck // its words
+		return nil, errors.New("This tool intentionally returns an error for testing")
 	})
 	offerFor(s, "json_schema_2020_12_tool", json.RawMessage(`{
 		"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object",
@@ -93,7 +93,7 @@ func fixedTools(s *sdk.Server) {
 func talkingTools(s *sdk.Server) {
 	offer(s, "test_tool_with_logging", func(ctx context.Context, req *sdk.CallToolRequest) (content, error) {
 		for _, line := range []string{"Tool execution started", "Tool processing data", "Tool execution completed"} {
-			if err := req.Session.Log(ctx, &sdk.LoggingMessageParams{Level: "info", Data: line}); err != nil {
+			if err := req.Session.Log(ctx, &sdk.LoggingMessageParams{Level: "info", Data: line}); err != nil { //nolint:staticcheck // of the version that is tested
 				return nil, err
 			}
 			pause(ctx, 50*time.Millisecond)
