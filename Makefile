@@ -19,7 +19,7 @@ fuzz: ## every fuzz target for FUZZTIME; the tag leaves out tests that take minu
 	@git grep -ho --untracked '^func Fuzz[A-Za-z0-9_]*' -- '*_test.go' >/dev/null || { echo "no fuzz targets"; exit 1; }
 	@git grep -o --untracked '^func Fuzz[A-Za-z0-9_]*' -- '*_test.go' | sed 's/:func / /' | while read -r file target; do \
 		echo "== $$target ($$(dirname $$file))"; \
-		go test -tags fuzzing -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) ./$$(dirname $$file) || exit 1; \
+		go test -tags fuzzing -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./$$(dirname $$file) || exit 1; \
 	done
 
 bench:
