@@ -3,6 +3,7 @@
 package clients
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,6 +54,7 @@ func TestACPSchema(t *testing.T) {
 	p.stops(p.prompt(session, "again"), "end_turn")
 	p.call("session/load", map[string]any{"sessionId": session, "cwd": p.dir, "mcpServers": []any{}})
 	p.call("session/close", map[string]any{"sessionId": session})
+	p.call("session/delete", map[string]any{"sessionId": session})
 	if p.in.Close() != nil {
 		t.Error("cannot close standard input")
 	}
@@ -60,6 +62,37 @@ func TestACPSchema(t *testing.T) {
 	if refused := srv.Refusals(); len(refused) > 0 {
 		t.Errorf("the model server refused: %q", refused)
 	}
+}
+
+// The client chooses another model, which the next turn asks.
+func TestACPModel(t *testing.T) {
+	srv := settletest.NewServer(t, settletest.Script(settletest.Say("One."), settletest.Say("Two.")))
+	p := acpStart(t, srv, nil)
+	session := p.open("", nil)
+	p.stops(p.prompt(session, "one"), "end_turn")
+	a := p.answer(p.send("session/set_config_option", map[string]any{"sessionId": session, "configId": "model", "value": "openai/gpt-other"}))
+	if a.Error != nil || !strings.Contains(string(mustJSON(t, a.Result)), `"currentValue":"openai/gpt-other"`) {
+		t.Errorf("answered with %+v", a)
+	}
+	p.stops(p.prompt(session, "two"), "end_turn")
+	for n, want := range []string{"gpt-test", "gpt-other"} {
+		if body := string(srv.Exchanges()[n].Body); !strings.Contains(body, `"model":"`+want+`"`) {
+			t.Errorf("request %d does not ask %s", n+1, want)
+		}
+	}
+	a = p.answer(p.send("session/set_config_option", map[string]any{"sessionId": session, "configId": "model", "value": "nobody/x"}))
+	if a.Error == nil || a.Error.Code != -32602 || !strings.Contains(a.Error.Message, "nobody") {
+		t.Errorf("answered with %+v", a)
+	}
+}
+
+func mustJSON(t *testing.T, v any) []byte {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
 }
 
 // A cancel in the same write as its prompt is never lost.

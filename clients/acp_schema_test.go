@@ -63,7 +63,7 @@ func (o *acpOracle) check(name string, value json.RawMessage) error {
 func acpAnswers() map[string]string {
 	return map[string]string{
 		"initialize": "InitializeResponse", "session/new": "NewSessionResponse", "session/load": "LoadSessionResponse",
-		"session/resume": "ResumeSessionResponse", "session/list": "ListSessionsResponse", "session/close": "CloseSessionResponse",
+		"session/resume": "ResumeSessionResponse", "session/list": "ListSessionsResponse", "session/close": "CloseSessionResponse", "session/delete": "DeleteSessionResponse",
 		"session/prompt": "PromptResponse", "session/set_mode": "SetSessionModeResponse", "session/set_config_option": "SetSessionConfigOptionResponse",
 	}
 }

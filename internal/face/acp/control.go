@@ -194,6 +194,10 @@ func (one *session) choose(ctx context.Context, change func(*choices)) error {
 		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "%v", err)
 	}
 	c := a.Config
+	if known := one.opened.Agent.Config.Secrets; slices.ContainsFunc(c.Secrets, func(secret string) bool { return !slices.Contains(known, secret) }) {
+		// C15: the session would not mask the key.
+		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "cannot change to %s/%s: its key was not known when the session was opened; begin a new one with --model", c.ProviderName, c.Model)
+	}
 	brain := settle.Brain{
 		Provider: c.Provider, ProviderName: c.ProviderName, Model: c.Model, Traits: c.Traits, Effort: c.Effort, Bounds: c.Bounds, Limiter: c.Limiter,
 	}

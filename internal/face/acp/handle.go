@@ -23,6 +23,8 @@ func (s *Server) Handle(ctx context.Context, r *jsonrpc.Request) {
 		s.cancelRequest(r)
 	case "session/load", "session/resume":
 		s.reopen(ctx, r)
+	case "session/close", "session/delete":
+		s.closing(ctx, r)
 	default:
 		s.later(ctx, r)
 	}
@@ -34,7 +36,6 @@ func (s *Server) later(ctx context.Context, r *jsonrpc.Request) {
 		"authenticate":              s.authenticate,
 		"session/new":               s.newSession,
 		"session/list":              s.list,
-		"session/close":             s.closeSession,
 		"session/set_mode":          s.setMode,
 		"session/set_config_option": s.setOption,
 	}
@@ -91,7 +92,7 @@ func (s *Server) initialize(r *jsonrpc.Request) {
 			"loadSession":         true,
 			"promptCapabilities":  object{"image": true, "audio": false, "embeddedContext": true},
 			"mcpCapabilities":     object{"http": false, "sse": false},
-			"sessionCapabilities": object{"list": object{}, "resume": object{}, "close": object{}},
+			"sessionCapabilities": object{"list": object{}, "resume": object{}, "close": object{}, "delete": object{}},
 		},
 		"authMethods": []object{}, // keys come from the environment and the configuration
 	})

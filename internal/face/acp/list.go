@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/catalogue"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
@@ -86,28 +85,4 @@ func unlessWarning(err error) error {
 		return nil
 	}
 	return err
-}
-
-// closeSession ends everything of a session, and answers when all of that has
-// been said.
-func (s *Server) closeSession(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var in sessionParams
-	if err := r.Decode(&in); err != nil {
-		return nil, err
-	}
-	one, err := s.opened(ctx, in.SessionID)
-	if err != nil {
-		return nil, err
-	}
-	one.cancel(func(*prompt) bool { return true })
-	if err := s.o.Hosts.Close(ctx, one.id, event.Interrupted, s.clientName()); err != nil {
-		return nil, err
-	}
-	s.forget(one)
-	select {
-	case <-one.followed:
-		return object{}, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
 }

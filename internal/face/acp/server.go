@@ -39,6 +39,9 @@ const (
 	flushTimeout = 200 * time.Millisecond
 )
 
+// mostRequests bounds the requests of a client that are open.
+const mostRequests = 256
+
 // Server is an agent of one client.
 type Server struct {
 	o    Options
@@ -57,7 +60,10 @@ type Server struct {
 // New returns a server that Serve starts.
 func New(o Options) *Server {
 	s := &Server{o: o, client: "client", sessions: map[string]*session{}}
-	s.conn = jsonrpc.New(jsonrpc.Options{In: o.In, Out: o.Out, Dialect: jsonrpc.V2, Handler: s, Logger: o.Logger})
+	s.conn = jsonrpc.New(jsonrpc.Options{
+		In: o.In, Out: o.Out, Dialect: jsonrpc.V2, Handler: s, Logger: o.Logger,
+		Overloaded: jsonrpc.Errorf(jsonrpc.CodeInternal, "settle is busy: %d requests are open", mostRequests), MaxInFlight: mostRequests,
+	})
 	return s
 }
 

@@ -211,6 +211,42 @@ func TestCloseEndsWhatRuns(t *testing.T) {
 	}
 }
 
+// A session may be taken up again before its close is answered.
+func TestCloseThenLoadAtOnce(t *testing.T) {
+	c := start(t, script.New(script.Turn(script.Text("a"), script.Stall()), script.Text("b")))
+	session := c.open()
+	first := c.prompt(session, "1")
+	c.seen(`"text":"a"`)
+	closed, err := c.conn.Send(t.Context(), "session/close", object{"sessionId": session})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.must("session/load", object{"sessionId": session, "cwd": c.dir, "mcpServers": []any{}})
+	if err := closed.Wait(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+	if a, b := wait(c, first), wait(c, c.prompt(session, "2")); a != "cancelled" || b != "end_turn" {
+		t.Errorf("ended with %q and %q", a, b)
+	}
+}
+
+func TestDelete(t *testing.T) {
+	c := start(t, script.New().Otherwise(script.Text("ok")))
+	first, second := c.open(), c.open()
+	for _, session := range []string{first, second} {
+		wait(c, c.prompt(session, "go"))
+	}
+	c.must("session/close", object{"sessionId": second})
+	for _, session := range []string{first, second} { // open and closed
+		c.must("session/delete", object{"sessionId": session})
+		c.refused(-32002, "session/delete", object{"sessionId": session})
+		c.refused(-32002, "session/load", object{"sessionId": session, "cwd": c.dir, "mcpServers": []any{}})
+	}
+	if left := list(c.must("session/list", object{})["sessions"]); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
 func TestEndOfInput(t *testing.T) {
 	c := start(t, script.New(script.Turn(script.Text("a"), script.Stall())))
 	session := c.open()

@@ -1,0 +1,78 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/face/sessions"
+	"github.com/settle-agent/settle/internal/jsonrpc"
+)
+
+// closing closes a session, or deletes one. It is not in its place any more when
+// the next message is read, so that it may be taken up again at once.
+func (s *Server) closing(ctx context.Context, r *jsonrpc.Request) {
+	var in sessionParams
+	if err := r.Decode(&in); err != nil {
+		r.Fail(err)
+		return
+	}
+	one, err := s.find(in.SessionID)
+	if err == nil {
+		s.forget(one)
+	} else if r.Method == "session/close" {
+		r.Fail(err)
+		return
+	}
+	s.answer(ctx, r, func(ctx context.Context, r *jsonrpc.Request) (any, error) {
+		if one != nil {
+			if err := one.close(ctx); err != nil {
+				return nil, err
+			}
+		}
+		if r.Method == "session/delete" {
+			return object{}, s.remove(ctx, one, in.SessionID)
+		}
+		return object{}, nil
+	})
+}
+
+// close ends everything of the session, and returns when all of that has been
+// said.
+func (one *session) close(ctx context.Context) error {
+	if err := one.wait(ctx); err != nil {
+		return err
+	}
+	one.cancel(func(*prompt) bool { return true })
+	if err := one.server.o.Hosts.Close(ctx, one.id, event.Interrupted, one.server.clientName()); err != nil {
+		return err
+	}
+	select {
+	case <-one.followed:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// remove deletes what is kept of a session that is closed.
+func (s *Server) remove(ctx context.Context, one *session, id string) error {
+	dir := s.o.Dir
+	if one != nil {
+		dir = one.opened.Wish.Dir
+	}
+	r, err := s.o.Hosts.Settings(dir, nil)
+	if err != nil {
+		return err
+	}
+	data, err := r.NeedDataDir()
+	if err != nil {
+		return err
+	}
+	err = sessions.Delete(ctx, data, id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return jsonrpc.Errorf(codeNotFound, "%v", err)
+	}
+	return err
+}

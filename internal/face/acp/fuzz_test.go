@@ -1,0 +1,72 @@
+package acp_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/settle-agent/settle/internal/jsonrpc"
+	"github.com/settle-agent/settle/model/script"
+)
+
+// FuzzClient is a client that says anything: "$S" is the id of a session that is
+// open. Each of its requests is answered, once, and the server ends well.
+func FuzzClient(f *testing.F) {
+	prompt := `{"id":1,"method":"session/prompt","params":{"sessionId":"$S","prompt":[{"type":"text","text":"go"}]}}` + "\n"
+	cancel := `{"method":"session/cancel","params":{"sessionId":"$S"}}` + "\n"
+	for _, seed := range []string{
+		prompt + cancel,
+		prompt + strings.ReplaceAll(prompt, `"id":1`, `"id":"b"`) + `{"method":"$/cancel_request","params":{"requestId":"b"}}` + "\n" + cancel,
+		`{"id":1,"method":"session/close","params":{"sessionId":"$S"}}` + "\n" + strings.ReplaceAll(prompt, `"id":1`, `"id":2`),
+		`{"id":1,"method":"session/load","params":{"sessionId":"$S","cwd":"/","mcpServers":[]}}` + "\n" + `{"id":2,"method":"session/list"}` + "\n" + `{"id":3,"method":"initialize","params":{"clientCapabilities":{"fs":null}}}`,
+		`{"id":1,"method":"session/set_mode","params":{"sessionId":"$S","modeId":"allow"}}` + "\n" + `{"id":2,"method":"session/set_config_option","params":{"sessionId":"$S","configId":"effort","value":"low"}}`,
+		`{"id":1,"method":"session/new","params":{"cwd":"/nowhere"}}` + "\n" + `{"id":2,"method":"session/prompt","params":{"prompt":[null,{}]}}` + "\n" + `{"id":3,"method":"authenticate"}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, said []byte) {
+		if len(said) > 4<<10 {
+			return
+		}
+		c := start(t, script.New().Otherwise(script.Turn(script.Text("ok"), script.Call("list", `{}`))))
+		session := c.open()
+		c.forget()
+		said = bytes.ReplaceAll(said, []byte("$S"), []byte(session))
+		want := map[string]bool{}
+		for line := range bytes.Lines(said) {
+			var m map[string]json.RawMessage
+			if json.Unmarshal(line, &m) == nil && m["id"] != nil && string(m["id"]) != "null" {
+				want[string(m["id"])] = m["method"] != nil
+			}
+		}
+		if _, err := c.in.Write(append(said, '\n')); err != nil {
+			t.Fatal(err)
+		}
+		c.end()
+		answered := map[string]int{}
+		for _, line := range c.sofar() {
+			var m struct {
+				ID     json.RawMessage
+				Method string
+				Error  *jsonrpc.Error
+			}
+			if err := json.Unmarshal([]byte(line), &m); err != nil {
+				t.Fatal(err)
+			}
+			if m.Method == "" && string(m.ID) != "null" {
+				answered[string(m.ID)]++
+			}
+		}
+		for id := range answered {
+			if _, came := want[id]; !came {
+				t.Errorf("there was no request %s:\n%s", id, strings.Join(c.sofar(), "\n"))
+			}
+		}
+		for id, request := range want {
+			if request && answered[id] == 0 && bytes.Count(said, []byte(id)) == 1 {
+				t.Errorf("request %s was not answered", id)
+			}
+		}
+	})
+}
