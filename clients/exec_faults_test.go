@@ -277,6 +277,23 @@ func TestExecNobodyIsLeft(t *testing.T) {
 	})
 }
 
+// Whoever starts it with nohup means it to outlive its parent.
+func TestExecNohup(t *testing.T) {
+	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(shellCall("echo begun; sleep 2")), settletest.Say("Done.")))
+	mark := "EXEC_MARK=" + filepath.Base(t.TempDir()) + t.Name()
+	c := execBinary(t, srv, home(t, mark), "--json", "--yolo", "-m", "gpt-5")
+	out := filepath.Join(c.dir, "out")
+	c.argv = append([]string{"/bin/sh", "-c", `out=$1; shift; trap '' HUP; echo go | "$@" >"$out" 2>&1 & until grep -q begun "$out"; do sleep 0.05; done`, "sh", out}, c.argv...)
+	if r := c.run(t); r.code != 0 { // the shell ends while the command runs
+		t.Fatalf("code %d: %s", r.code, r.stderr)
+	}
+	execAwait(t, 30*time.Second, "complete", func() bool {
+		raw, err := os.ReadFile(out)
+		return err == nil && bytes.Contains(raw, []byte(`{"type":"turn.completed"`))
+	})
+	execGone(t, mark, 3*time.Second)
+}
+
 // Two interrupts at once end the turn once.
 func TestExecTwoInterrupts(t *testing.T) {
 	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(shellCall(stubborn))))

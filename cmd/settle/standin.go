@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -37,9 +39,10 @@ func (s *streams) standIn(cmd *cobra.Command, o agent.Options) *standIn {
 	if stop, err := proc.BecomeReaper(); err == nil {
 		in.undo = append(in.undo, stop)
 	}
-	in.undo = append(in.undo,
-		watch.Closed(s.stdout, func(err error) { sig.lost("stdout", run.CodeStdoutClosed, err) }),
-		watch.Parent(func(err error) { sig.lost("parent", run.CodeHangup, err) }))
+	in.undo = append(in.undo, watch.Closed(s.stdout, func(err error) { sig.lost("stdout", run.CodeStdoutClosed, err) }))
+	if !signal.Ignored(syscall.SIGHUP) { // nohup means it
+		in.undo = append(in.undo, watch.Parent(func(err error) { sig.lost("parent", run.CodeHangup, err) }))
+	}
 	flags := given(cmd.Flags())
 	project := config.UseProject
 	if o.Project == prompt.IgnoreProject {
