@@ -244,3 +244,14 @@ func TestClaudePrint(t *testing.T) {
 		})
 	}
 }
+
+// Gateways want a bearer token.
+func TestClaudeBearerToken(t *testing.T) {
+	srv := settletest.NewServer(t, settletest.Script(settletest.Say("Through the gateway.")))
+	c := agentSDK(t, srv, "query", `{}`, "ANTHROPIC_AUTH_TOKEN=token-0123456789abcdef")
+	c.env = slices.DeleteFunc(c.env, func(e string) bool { return strings.HasPrefix(e, "ANTHROPIC_API_KEY=") })
+	c.talk(t).results(t, "success")
+	if got := srv.Exchanges()[0].Header.Get("Authorization"); got != "Bearer token-0123456789abcdef" {
+		t.Errorf("authorized with %q", got)
+	}
+}

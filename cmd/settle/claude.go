@@ -64,10 +64,10 @@ func newClaude(s *streams) *cobra.Command {
 		flags := cmd.Flags()
 		normal, warnings := claude.Arguments(flags, args)
 		if err := flags.Parse(normal); err != nil {
-			if errors.Is(err, pflag.ErrHelp) {
-				return cmd.Help()
-			}
 			return fmt.Errorf("%w; %q explains the flags", err, cmd.CommandPath()+" --help")
+		}
+		if help, err := flags.GetBool("help"); help && err == nil {
+			return cmd.Help()
 		}
 		f.Warnings = warnings
 		if f.version {
@@ -96,9 +96,9 @@ func (f *claudeFlags) define(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.bypass, "dangerously-skip-permissions", false, "let everything run")
 	flags.BoolVar(&f.MayBypass, "allow-dangerously-skip-permissions", false, "the client may choose bypassPermissions later")
 	flags.StringVar(&f.prompter, "permission-prompt-tool", "", "who is asked, as `NAME`: stdio is the client")
-	flags.StringSliceVar(&f.allowed, "allowed-tools", nil, "tools that may run, as `RULES`: Read, \"Bash(git log:*)\"")
-	flags.StringSliceVar(&f.disallowed, "disallowed-tools", nil, "tools that may not run, as `RULES`")
-	flags.StringSliceVar(&f.dirs, "add-dir", nil, "the model may read in `DIR` as well")
+	flags.StringArrayVar(&f.allowed, "allowed-tools", nil, "tools that may run, as `RULES`: Read, \"Bash(git log:*)\"")
+	flags.StringArrayVar(&f.disallowed, "disallowed-tools", nil, "tools that may not run, as `RULES`")
+	flags.StringArrayVar(&f.dirs, "add-dir", nil, "the model may read in `DIR` as well")
 	flags.StringArrayVar(&f.servers, "mcp-config", nil, "MCP servers, as `JSON` or a file: named as failed")
 	flags.StringVar(&f.MaxTurns, "max-turns", "", "as --max-steps: end a turn after `N` responses of the model")
 	flags.StringVar(&f.system, "system-prompt", "", "use `TEXT` as the system prompt")
@@ -174,11 +174,11 @@ func (f *claudeFlags) options(flags *pflag.FlagSet, dir string) error {
 	if f.thinking == "disabled" && !flags.Changed("effort") {
 		f.Effort = "none"
 	}
-	if flags.Changed("system-prompt") {
+	if f.system != "" { // SDKs say it empty where their user said none
 		f.System = &f.system
 	}
 	f.Append = f.appendText
-	f.Allowed, f.Disallowed = []string{strings.Join(f.allowed, ",")}, []string{strings.Join(f.disallowed, ",")}
+	f.Allowed, f.Disallowed = f.allowed, f.disallowed
 	for _, one := range f.dirs {
 		if !filepath.IsAbs(one) {
 			one = filepath.Join(dir, one)

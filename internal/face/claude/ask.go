@@ -54,6 +54,7 @@ type approval struct {
 
 // requested sees to a call that may not run without somebody's word.
 func (d *driver) requested(a *approval) {
+	was, hooked := d.hooks.judged(a.item)
 	over := false // a declared policy answers at once
 	d.session.View(func(s event.State) {
 		for _, t := range slices.Backward(s.Turns) {
@@ -67,7 +68,7 @@ func (d *driver) requested(a *approval) {
 		return
 	}
 	d.pending[a.id] = a
-	if was, hooked := d.hooks.judged(a.item); hooked {
+	if hooked {
 		d.before(a, was)
 		return
 	}

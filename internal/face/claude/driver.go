@@ -111,11 +111,12 @@ type driver struct {
 // turn (C14).
 func Serve(ctx context.Context, c Config) int {
 	d := &driver{
-		Config: c, ctx: ctx, out: newLines(c.Stdout), err: newLines(c.Stderr), mail: make(chan func()), gone: make(chan struct{}),
+		Config: c, ctx: ctx, mail: make(chan func()), gone: make(chan struct{}),
 		asks: map[string]*ask{}, pending: map[string]*approval{}, agreed: map[string]bool{},
 		results: map[string]bool{}, later: map[string][]func(){},
 	}
-	d.out.format = c.Output
+	d.out = newLines(c.Stdout, c.Output, d.unread)
+	d.err = newLines(c.Stderr, StreamJSON, func(error) {}) // there is nobody left to tell
 	if d.id = c.SessionID; d.id == "" {
 		d.id = settle.NewSessionID()
 	}
@@ -169,6 +170,13 @@ func (d *driver) loop() {
 			return
 		}
 	}
+}
+
+// unread is told that nobody takes what is written.
+func (d *driver) unread(err error) {
+	d.post(func() {
+		d.stopped(run.Stop{Reason: event.Shutdown, By: "stdout", Code: run.CodeStdoutClosed, Err: fmt.Errorf("cannot write to standard output: %w", err)})
+	})
 }
 
 // stopped ends everything.

@@ -16,8 +16,10 @@ const room = 1 << 20
 // telling (C17).
 type lines struct {
 	w io.Writer
-	// format says what of the messages is written; set before the first one.
+	// format says what of the messages is written.
 	format Format
+	// broken is called once, by the writer, if something cannot be written.
+	broken func(error)
 
 	kick  chan struct{} // one token when there may be something to write
 	space chan struct{} // one token when there may be room again
@@ -30,8 +32,8 @@ type lines struct {
 	moved   time.Time // when the last write returned
 }
 
-func newLines(w io.Writer) *lines {
-	l := &lines{w: w, moved: time.Now(), kick: make(chan struct{}, 1), space: make(chan struct{}, 1), done: make(chan struct{})}
+func newLines(w io.Writer, format Format, broken func(error)) *lines {
+	l := &lines{w: w, format: format, broken: broken, moved: time.Now(), kick: make(chan struct{}, 1), space: make(chan struct{}, 1), done: make(chan struct{})}
 	go l.run() // ends with close, or with the process if a write never returns
 	return l
 }
@@ -113,7 +115,8 @@ func (l *lines) run() {
 			l.mu.Unlock()
 			token(l.space)
 			if err != nil {
-				return // whoever watches the output says so
+				l.broken(err)
+				return
 			}
 		}
 	}

@@ -151,8 +151,12 @@ func Arguments(flags *pflag.FlagSet, args []string) (normal, warnings []string) 
 		case flag == nil:
 		case len(values) == 0:
 			normal = append(normal, "--"+name)
+		case name == "tools":
+			normal = append(normal, "--tools="+strings.Join(values, ","))
 		default:
-			normal = append(normal, "--"+name+"="+strings.Join(values, ","))
+			for _, value := range values {
+				normal = append(normal, "--"+name+"="+value)
+			}
 		}
 	}
 	return normal, warnings

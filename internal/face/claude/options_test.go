@@ -14,9 +14,10 @@ func TestArguments(t *testing.T) {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	flags.BoolP("print", "p", false, "")
 	flags.String("output-format", "", "")
+	flags.String("tools", "", "")
 	flags.StringP("resume", "r", "", "")
-	flags.StringSlice("allowed-tools", nil, "")
-	flags.StringSlice("add-dir", nil, "")
+	flags.StringArray("allowed-tools", nil, "")
+	flags.StringArray("add-dir", nil, "")
 	flags.StringArray("mcp-config", nil, "")
 	for _, c := range []struct {
 		args     string // with | between them
@@ -25,8 +26,10 @@ func TestArguments(t *testing.T) {
 	}{
 		{"--output-format|stream-json|--verbose|--input|x", "--output-format=stream-json", 1},
 		{"-p|hello|--output-format=json", "-p|hello|--output-format=json", 0},
-		{"--allowedTools|Read|Bash(ls)|-p|hi", "--allowed-tools=Read,Bash(ls)|-p|hi", 0},
+		{"--allowedTools|Read|Bash(ls)|-p|hi", "--allowed-tools=Read|--allowed-tools=Bash(ls)|-p|hi", 0},
 		{"--allowedTools=Read,Edit|hi", "--allowed-tools=Read,Edit|hi", 0},
+		{"--tools|Bash|Read|--print", "--tools=Bash,Read|--print", 0},
+		{"--tools=", "--tools=", 0},
 		{"--addDir|/a|--add-dir=/b", "--add-dir=/a|--add-dir=/b", 0},
 		{"-r|abc|hello", "-rabc|hello", 0},
 		{"--fallback-model|x|hello", "hello", 1},

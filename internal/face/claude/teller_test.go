@@ -18,7 +18,7 @@ import (
 func messages(t *testing.T, partial bool, events ...event.Event) []string {
 	t.Helper()
 	var b bytes.Buffer
-	out := newLines(&b)
+	out := newLines(&b, StreamJSON, func(err error) { t.Error(err) })
 	l := &teller{
 		session: "s", dir: "/w", out: out, partial: partial, told: map[string]*told{}, behind: &atomic.Int64{},
 		head: func(model string) initMessage {
