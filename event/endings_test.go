@@ -32,6 +32,28 @@ func TestSummary(t *testing.T) {
 	}
 }
 
+// TestCallEndsAlone: C18, a call that is cancelled alone takes its own children
+// with it, and no other's.
+func TestCallEndsAlone(t *testing.T) {
+	s := newSession(t).attempt()
+	s.started(item1)
+	s.started(item2)
+	s.add(
+		Event{Turn: turn1, Item: item1, Data: ChildStarted{Child: "c1", Session: "s2"}},
+		Event{Turn: turn1, Item: item2, Data: ChildStarted{Child: "c2", Session: "s3"}},
+		Event{Data: ChildStarted{Child: "c3", Session: "s4"}},
+	)
+	s.add(CallEndings(s.state, item1, Abort(Interrupted, "user"))...)
+	for n, ended := range []bool{true, false, false} {
+		if child := s.state.Children[n]; (child.Ended != nil) != ended {
+			t.Errorf("child %s: %+v", child.Child, child.Ended)
+		}
+	}
+	if i := s.state.Running().Item(item2); i.Status != ItemOpen {
+		t.Errorf("the other call is %s", i.Status)
+	}
+}
+
 // TestJobsEndHonestly: a job that the host ended was killed; one whose host
 // died is lost.
 func TestJobsEndHonestly(t *testing.T) {
