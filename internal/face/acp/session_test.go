@@ -268,6 +268,26 @@ func TestEndOfInput(t *testing.T) {
 	}
 }
 
+// A client that starts anew is faster than the end of what it ran before.
+func TestSessionIsStillHeld(t *testing.T) {
+	c := start(t, script.New(script.Text("one")))
+	session := c.open()
+	wait(c, c.prompt(session, "1"))
+	again := startIn(t, script.New(script.Text("two")), c.data, c.dir)
+	sent, err := again.conn.Send(t.Context(), "session/load", object{"sessionId": session, "cwd": c.dir, "mcpServers": []any{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.must("initialize", object{"protocolVersion": 1}) // by now it tries
+	c.end()
+	if err := sent.Wait(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := wait(again, again.prompt(session, "2")); got != "end_turn" {
+		t.Errorf("ended with %q", got)
+	}
+}
+
 func TestStop(t *testing.T) {
 	c := start(t, script.New(writes("a.txt")))
 	session := c.open()
