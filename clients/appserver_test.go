@@ -406,6 +406,29 @@ func TestAppServerRights(t *testing.T) {
 	tr.diff("asked of the model", []string{"gpt-5.2-codex", "high"}, []string{last.Model, last.Reasoning.Effort})
 }
 
+// TestAppServerFlood: whatever comes at once, each request is answered, if only
+// with a refusal, and what is no message does not end the conversation.
+func TestAppServerFlood(t *testing.T) {
+	srv := settletest.NewServer(t, settletest.Script(settletest.Say("Still here.")))
+	s := newAppStage(t, srv)
+	tr := s.plain(appGreet(
+		appStep{"line", `{"id":"broken","method":`}, appStep{"line", "[]"},
+		appStep{"many", 1000, "thread/read", appParams{"threadId": "missing"}},
+		appTurn("go"), appTurnEnd(),
+	)...)
+	tr.valid()
+	tr.settled()
+	tr.gone(0)
+	tr.diff("ends", []string{"completed"}, tr.ends())
+	answers := tr.answers("thread/read")
+	tr.diff("answers", 1000, len(answers))
+	for _, l := range answers {
+		if got := appFailure(l); got != "-32600 no rollout found for thread id missing" && got != "-32001 Server overloaded; retry later." {
+			t.Fatalf("one was answered %q", got)
+		}
+	}
+}
+
 // TestAppServerFaults: what goes wrong with the model is told while it is tried
 // again, and as the error of the turn.
 func TestAppServerFaults(t *testing.T) {

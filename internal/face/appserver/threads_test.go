@@ -117,6 +117,22 @@ func TestInstructions(t *testing.T) {
 	c.seen(`"method":"mcpServer/startupStatus/updated","params":{"error":"settle does not use MCP servers yet`, 1)
 }
 
+// A thread works where it was started, and goes on there, unless it is resumed
+// elsewhere.
+func TestDirectories(t *testing.T) {
+	c := start(t, script.New().Otherwise(script.Text("ok")))
+	here, there := t.TempDir(), t.TempDir()
+	id := c.thread(map[string]any{"cwd": here})
+	c.turn(id, "go", map[string]any{"cwd": here})
+	c.seen(`"method":"turn/completed"`, 1)
+	this := map[string]any{"threadId": id}
+	c.must("thread/unsubscribe", this)
+	c.diff("resumed", here, c.must("thread/resume", this)["cwd"])
+	c.must("thread/unsubscribe", this)
+	c.diff("resumed elsewhere", there, c.must("thread/resume", map[string]any{"threadId": id, "cwd": there})["cwd"])
+	c.diff("as it is read", there, field(c, c.must("thread/read", this), "thread.cwd"))
+}
+
 func TestWhatIsSaid(t *testing.T) {
 	c := start(t, script.New().Otherwise(script.Text("ok")))
 	pixel := "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
