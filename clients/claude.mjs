@@ -1,6 +1,6 @@
 // Has the Claude Agent SDK do one of the things below with settle, and prints
 // what it is told, one JSON object a line.
-import { query, createSdkMcpServer, tool } from '@anthropic-ai/claude-agent-sdk';
+import { query, startup, createSdkMcpServer, tool } from '@anthropic-ai/claude-agent-sdk';
 
 const say = (line) => process.stdout.write(JSON.stringify(line) + '\n');
 
@@ -170,6 +170,24 @@ const cases = {
       for await (const m of q) say(m);
       say({ type: 'end' });
     })();
+  },
+  // A process that is started before there is a prompt.
+  warm: async (o) => {
+    const warm = await startup({ options: { ...common, ...o } });
+    say({ type: 'started' });
+    for await (const m of warm.query('hello')) say(m);
+    say({ type: 'end' });
+  },
+  // A client that has seen enough.
+  leave: async (o) => {
+    const begin = Date.now();
+    for await (const m of query({ prompt: 'hello', options: { ...common, ...o } })) {
+      say(m);
+      if (!calls(m)) continue;
+      await started('running');
+      break;
+    }
+    say({ type: 'took', ms: Date.now() - begin });
   },
   abort: async (o) => {
     const abortController = new AbortController();

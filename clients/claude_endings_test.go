@@ -146,6 +146,18 @@ func TestClaudeAbort(t *testing.T) {
 	claudeGoesOn(t, run, s.of("system/init")[0].Session, "was shut down")
 }
 
+// A client that stops listening leaves nothing behind.
+func TestClaudeLeft(t *testing.T) {
+	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(claudeStubborn()), settletest.Say("I remember.")))
+	run := agentSDK(t, srv, "leave", claudeBypass)
+	s := run.talk(t)
+	if len(s.of("took")) != 1 || s.code != 0 {
+		t.Errorf("code %d", s.code)
+	}
+	claudeGone(t, "HOME="+claudeHome(run), time.Now().Add(3*time.Second))
+	claudeGoesOn(t, run, s.of("system/init")[0].Session, "was shut down")
+}
+
 // claudeGoesOn resumes a session whose turn was ended, and looks at what is kept
 // of that.
 func claudeGoesOn(t *testing.T, was client, session, cause string) {

@@ -255,3 +255,13 @@ func TestClaudeBearerToken(t *testing.T) {
 		t.Errorf("authorized with %q", got)
 	}
 }
+
+// A process may be started before there is a prompt.
+func TestClaudeStartup(t *testing.T) {
+	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(claudeWrite("a")), settletest.Say("Done.")))
+	s := agentSDK(t, srv, "warm", claudeBypass).talk(t)
+	s.results(t, "success")
+	if len(s.of("started")) != 1 || len(s.of("end")) != 1 || s.code != 0 {
+		t.Errorf("code %d", s.code)
+	}
+}

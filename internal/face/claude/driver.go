@@ -86,6 +86,7 @@ type driver struct {
 	asides []prompt
 	queue  []queued
 	behind atomic.Int64 // length of queue, for the teller
+	window atomic.Int64 // what the model can read, in tokens; 0 if unknown
 	// current is the prompt that the session has, by its input's id; "" for none.
 	current string
 	// interrupts are those that are not answered yet: nothing begins before.

@@ -170,7 +170,7 @@ func exists(ctx context.Context, dataDir, session string) bool {
 func (d *driver) begun() {
 	t := &teller{
 		session: d.id, dir: d.Dir, out: d.out, partial: d.Partial, replays: d.Replay, states: d.States,
-		behind: &d.behind, schema: d.Schema != "", state: d.session.State(), told: map[string]*told{},
+		behind: &d.behind, window: &d.window, schema: d.Schema != "", state: d.session.State(), told: map[string]*told{},
 	}
 	policy, head := d.policy.inForce, initMessage{
 		Version: Imitated + "-settle", APIKeySource: "none", Dir: d.Dir, Tools: d.tools, Servers: serverStates(d.Servers), Commands: []string{},
@@ -195,6 +195,7 @@ func (d *driver) begun() {
 	if held > 0 {
 		d.warn(fmt.Sprintf("%d prompts of an earlier run were not answered; the next prompt takes them along", held))
 	}
+	d.window.Store(int64(d.session.Agent.Config.Traits.Window))
 	d.telling = true
 	go d.tell(t, t.state.Seq) // ends when the session is closed; loop waits for it
 }
@@ -219,6 +220,7 @@ func (d *driver) setModel(name string) error {
 		return err
 	}
 	c := a.Config
+	d.window.Store(int64(c.Traits.Window))
 	return d.session.SetBrain(context.WithoutCancel(d.ctx), settle.Brain{
 		Provider: c.Provider, ProviderName: c.ProviderName, Model: c.Model, Traits: c.Traits, Effort: c.Effort, Bounds: c.Bounds, Limiter: c.Limiter,
 	})

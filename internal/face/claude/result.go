@@ -115,6 +115,7 @@ func (t *teller) count(turn *event.Turn) {
 		m.Thinking += a.End.Usage.Reasoning
 		m.CacheRead += u.CacheRead
 		m.CacheWrite += u.CacheWrite
+		m.Window = int(t.window.Load())
 		m.MaxOutput = max(m.MaxOutput, a.Start.MaxTokens)
 		t.usage[a.Start.Model] = m
 	}

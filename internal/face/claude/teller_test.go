@@ -20,7 +20,7 @@ func messages(t *testing.T, partial bool, events ...event.Event) []string {
 	var b bytes.Buffer
 	out := newLines(&b, StreamJSON, func(err error) { t.Error(err) })
 	l := &teller{
-		session: "s", dir: "/w", out: out, partial: partial, told: map[string]*told{}, behind: &atomic.Int64{},
+		session: "s", dir: "/w", out: out, partial: partial, told: map[string]*told{}, behind: &atomic.Int64{}, window: &atomic.Int64{},
 		head: func(model string) initMessage {
 			return initMessage{header: newHeader("s", "system", "init"), Model: model}
 		},
