@@ -208,7 +208,7 @@ func (l *live) gone(ctx context.Context) {
 	l.s.notify(ctx, note{"thread/closed", threadIDNote{l.id()}})
 }
 
-// running returns the turn that runs and is not being interrupted, as it stands.
+// running returns the turn that runs, as it stands, or nil.
 func (l *live) running() *event.Turn {
 	var out *event.Turn
 	l.opened.View(func(state event.State) {
