@@ -4,13 +4,11 @@ package clients
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -20,10 +18,12 @@ import (
 // mcpScript is a script that speaks the older interface: lines of JSON, as
 // many wrote them for Codex's MCP server.
 type mcpScript struct {
-	t   *testing.T
-	in  io.WriteCloser
-	out *bufio.Scanner
-	end func() error
+	t       *testing.T
+	in      io.WriteCloser
+	read    io.Closer
+	out     *bufio.Scanner
+	process *os.Process
+	end     func() error
 }
 
 type mcpLine struct {
@@ -35,28 +35,6 @@ type mcpLine struct {
 	}
 	Result map[string]any
 	Error  *struct{ Message string }
-}
-
-func mcpOlder(t *testing.T, c client) *mcpScript {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), clientTimeout)
-	t.Cleanup(cancel)
-	cmd := c.command(ctx, t)
-	cmd.Stdin, cmd.Stderr = nil, os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	s := &mcpScript{t: t, in: in, out: bufio.NewScanner(out), end: cmd.Wait}
-	t.Cleanup(func() { _ = in.Close() })
-	return s
 }
 
 func (s *mcpScript) send(id any, method string, params any) {
@@ -118,9 +96,7 @@ func TestMCPOlderInterface(t *testing.T) {
 	}
 	s.send(4, "sendUserMessage", say)
 	event("exec_command_begin")
-	for !mcpExists(filepath.Join(c.dir, "running")) {
-		<-time.After(10 * time.Millisecond)
-	}
+	mcpAwait(t, filepath.Join(c.dir, "running"))
 	begin := time.Now()
 	s.send(5, "interruptConversation", about)
 	s.send(6, "interruptConversation", about)
@@ -162,7 +138,7 @@ func TestMCPOlderInterface(t *testing.T) {
 	if took := time.Since(begin); took > 3*time.Second { // 1.5 s, on a machine with nothing else to do
 		t.Errorf("the end took %v", took)
 	}
-	if left := marked(t, strings.TrimPrefix(mcpHome(c), "HOME=")); len(left) > 0 {
+	if left := marked(t, mcpHome(c)); len(left) > 0 {
 		t.Errorf("left running: %v", left)
 	}
 }

@@ -38,6 +38,7 @@ type Face struct {
 	mu      sync.Mutex // guards what follows
 	clients map[sdk.Session]*client
 	claimed map[string]bool // approvals that somebody asks about, by session and id
+	pinned  map[string]bool // sessions that stay open
 }
 
 // New returns a face. The caller closes it, after the sessions.
@@ -45,7 +46,7 @@ func New(o Options) *Face {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	f := &Face{Options: o, clients: map[sdk.Session]*client{}, claimed: map[string]bool{}}
+	f := &Face{Options: o, clients: map[sdk.Session]*client{}, claimed: map[string]bool{}, pinned: map[string]bool{}}
 	f.kept = &kept{dir: f.dataDir}
 	f.server = sdk.NewServer(
 		&sdk.Implementation{Name: "settle", Title: "settle", Version: o.Version},

@@ -172,6 +172,7 @@ func (o *older) close(ctx context.Context) {
 
 // keep takes a session for a conversation of this connection.
 func (o *older) keep(s *agent.Opened, policy *agent.Policy) *talk {
+	o.face.pin(s.ID())
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if t := o.talks[s.ID()]; t != nil && t.opened == s {

@@ -135,6 +135,7 @@ func (f *Face) do(ctx context.Context, req *sdk.CallToolRequest, s *agent.Opened
 	c.add(j)
 	defer c.remove(j)
 	admit(ctx)
+	defer f.retire(ctx)
 	out, err := j.follow(ctx)
 	if err != nil {
 		return nil, &result{Session: s.ID()}, err
