@@ -9,7 +9,7 @@ import (
 // notYet are packages that are being written.
 func notYet() []string {
 	return []string{
-		"clients", "internal/face/acp", "internal/face/appserver", "internal/face/claude", "internal/face/exec", "internal/face/mcp",
+		"clients", "internal/face/acp", "internal/face/appserver", "internal/face/claude", "internal/face/exec",
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
 	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/redact"
 )
 
 // Options say what to serve.
@@ -127,10 +128,19 @@ func (f *Face) open(ctx context.Context, id string) (*agent.Opened, error) {
 func (f *Face) begin(ctx context.Context, id string, w agent.Wish) (*agent.Opened, error) {
 	o, err := f.Hosts.Open(ctx, id, w)
 	if err != nil && !errors.Is(err, agent.ErrOpen) {
-		return nil, err
+		return nil, masked{err}
 	}
 	return o, nil
 }
+
+// masked is an error without the secrets that addresses and headers may have
+// (C15).
+type masked struct{ error }
+
+func (m masked) Error() string { return redact.Diagnostic(m.error.Error()) }
+
+// Unwrap returns the error as it is.
+func (m masked) Unwrap() error { return m.error }
 
 // unknown says that there is no such session, if that is what err says.
 func unknown(id string, err error) error {
