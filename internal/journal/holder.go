@@ -50,3 +50,13 @@ func Holder(dir, session string) (pid int, err error) {
 	defer f.Close()
 	return findHolder(f, f.Name()).host, nil
 }
+
+// Free reports whether nobody holds the session, at this moment.
+func Free(dir, session string) (bool, error) {
+	f, _, err := openToRead(dir, session)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close() // gives the lock back
+	return TryLock(f)
+}

@@ -60,14 +60,20 @@ func (d *disk) close() error {
 // load returns the state of a session, or a [journal.MissingError]. Of a
 // damaged log it is what can be read.
 func (d *disk) load(session string) (event.State, error) {
-	if d.dir == "" {
-		return event.State{}, &journal.MissingError{Session: session}
-	}
-	state, err := journal.Load(d.dir, session)
-	if damage := (*journal.DamageError)(nil); errors.As(err, &damage) {
-		return state, nil
-	}
+	state, _, err := d.inspect(session)
 	return state, err
+}
+
+// inspect is load, and reports whether the log is whole.
+func (d *disk) inspect(session string) (state event.State, isWhole bool, err error) {
+	if d.dir == "" {
+		return event.State{}, false, &journal.MissingError{Session: session}
+	}
+	state, err = journal.Load(d.dir, session)
+	if damage := (*journal.DamageError)(nil); errors.As(err, &damage) {
+		return state, false, nil
+	}
+	return state, err == nil, err
 }
 
 // first returns the session's first event: what there is to know without

@@ -30,7 +30,17 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if session == nil {
-		return s.keptEvents(w, r, at.after(""))
+		kept, isWhole, err := s.disk.inspect(r.PathValue("id"))
+		if err != nil {
+			return err
+		}
+		if isWhole && kept.Open { // of a damaged one, nothing is cut before somebody wants to go on with it
+			session = s.revived(r)
+		}
+		if session == nil {
+			s.keptEvents(w, r, at.after(""), kept.Seq)
+			return nil
+		}
 	}
 	var last uint64
 	var opening string
@@ -111,42 +121,47 @@ func (s *Server) follow(ctx context.Context, out *stream, session *settle.Sessio
 	}
 }
 
+// revived opens a session whose host died, so that who comes back to it sees
+// how that ended; it returns nil if that is not so, or cannot be done. One that
+// another process holds is left alone.
+func (s *Server) revived(r *http.Request) *settle.Session {
+	id := r.PathValue("id")
+	if free, err := journal.Free(s.DataDir, id); !free || err != nil {
+		return nil // also where --take would end the holder: nobody asked for that
+	}
+	ctx, cancel := s.bounded(r)
+	defer cancel()
+	session, err := s.session(ctx, id)
+	if err != nil {
+		s.Logger.Debug("cannot open a session whose host died", "session", id, "error", s.mask(err.Error()))
+		return nil
+	}
+	return session
+}
+
 // keptEvents sends the events of a session that is not open here, as far as
 // they are written. The client comes again if it wants to know of more.
-func (s *Server) keptEvents(w http.ResponseWriter, r *http.Request, after uint64) error {
-	id := r.PathValue("id")
-	if _, err := s.disk.first(r.Context(), id); err != nil {
-		return err
-	}
-	if after != 0 {
-		state, err := s.disk.load(id)
-		if err != nil {
-			return err
-		}
-		if after > state.Seq {
-			out, _ := s.newStream(w, r, "")
-			defer out.end()
-			out.say("resync", position{state.Seq})
-			return nil
-		}
-	}
+func (s *Server) keptEvents(w http.ResponseWriter, r *http.Request, after, last uint64) {
 	out, ctx := s.newStream(w, r, "")
 	defer out.end()
+	if after > last {
+		out.say("resync", position{last})
+		return
+	}
 	at := after
-	for e, err := range journal.Read(ctx, s.DataDir, id, after) {
+	for e, err := range journal.Read(ctx, s.DataDir, r.PathValue("id"), after) {
 		if err != nil {
 			out.fail(s, err)
-			return nil
+			return
 		}
 		at = e.Seq
 		if !out.event(e, false) {
-			return nil
+			return
 		}
 	}
 	if ctx.Err() == nil {
 		out.say("closed", position{at})
 	}
-	return nil
 }
 
 // export sends all events up to now.

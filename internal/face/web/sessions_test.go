@@ -1,12 +1,14 @@
 package web_test
 
 import (
+	"context"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/model/script"
@@ -194,4 +196,45 @@ func TestBadSessionIDs(t *testing.T) {
 	for _, id := range []string{".hidden", "-x", "a b", "ä", strings.Repeat("x", 129), "a/b", "..\\x", "a\x00b"} {
 		ask[object](b, "POST", "/api/sessions", object{"id": id}, http.StatusBadRequest)
 	}
+}
+
+// A session whose host died is opened by whoever comes back to watch it: what
+// was cut has ended, and is seen to have (C1, C2). One that somebody holds is not.
+func TestWatchingEndsWhatADeadHostLeft(t *testing.T) {
+	dir, work := t.TempDir(), t.TempDir()
+	left := func(id string) *journal.Log {
+		log, _, err := journal.Open(t.Context(), journal.Options{Dir: dir, Session: id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := log.Update(func(event.State) []event.Event {
+			return []event.Event{
+				{By: "host", Data: event.SessionOpened{Dir: work, PID: os.Getpid()}},
+				{By: "api", Data: event.InputAccepted{Input: "n000001", Text: "hello"}},
+				{Turn: "t000001", By: "api", Data: event.TurnStarted{Inputs: []string{"n000001"}}},
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return log
+	}
+	shut := func(log *journal.Log) {
+		if err := log.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}
+	shut(left("dead"))
+	held := left("held")
+	defer shut(held)
+	b := serve(t, setup{dir: dir, config: func(c *settle.Config) { c.WorkDir = work }})
+	e := b.until("/api/sessions/dead", event.Event.Terminal)
+	if d, ok := e.Data.(event.TurnAborted); !ok || d.Reason != event.Crashed {
+		t.Errorf("the turn ends with %+v", e)
+	}
+	b.exported("/api/sessions/dead", unfinished())
+	n := 0
+	for range b.watch(t.Context(), "/api/sessions/held", 0) {
+		n++
+	}
+	b.diff("events of the one that is held", 3, n)
 }
