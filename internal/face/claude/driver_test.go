@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -368,4 +369,99 @@ func TestMessageTwice(t *testing.T) {
 	if code := s.exit(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
+}
+
+// A prompt that waits can be taken back, and gets no result.
+func TestPromptTakenBack(t *testing.T) {
+	s := serve(t, func(c *Config) { c.Partial = true }, script.Turn(script.Text("I think"), script.Stall()))
+	s.say(user("one", uuid1), user("two", uuid2), user("three", uuid3))
+	s.until("stream_event")
+	for id, want := range map[string]bool{uuid2: true, "none": false} {
+		s.say(control("c", fmt.Sprintf(`{"subtype":"cancel_async_message","message_uuid":%q}`, id)))
+		if m := s.next("control_response")["response"].(map[string]any)["response"]; fmt.Sprint(m) != fmt.Sprintf("map[cancelled:%t]", want) {
+			t.Errorf("%s: answered %v", id, m)
+		}
+	}
+	s.say(control("i", `{"subtype":"interrupt","cancel_queued":true}`))
+	_ = s.in.Close()
+	if r := s.next("result"); r["user_message_uuid"] != uuid1 {
+		t.Errorf("result %v", r)
+	}
+	m := s.next("control_response")["response"].(map[string]any)["response"].(map[string]any)
+	if fmt.Sprint(m["cancelled"], m["still_queued"], m["reason"]) != fmt.Sprintf("[%s] []interrupted", uuid3) {
+		t.Errorf("interrupt was answered with %v", m)
+	}
+	if code := s.exit(); code != run.CodeFailed {
+		t.Errorf("exit code %d", code)
+	}
+	for m := range s.said {
+		if m["type"] == "result" {
+			t.Errorf("another result: %v", m)
+		}
+	}
+}
+
+// Settings of the client's change the next turn.
+func TestSettingsWhileItRuns(t *testing.T) {
+	s := serve(t, nil, script.Text("One."), script.Text("Two."))
+	s.say(user("one", uuid1))
+	if m := s.next("system/init"); m["permissionMode"] != "default" {
+		t.Errorf("init %v", m)
+	}
+	s.next("result/success")
+	s.say(control("c", `{"subtype":"apply_flag_settings","settings":{"permissions":{"defaultMode":"plan"},"outputStyle":"x"}}`), user("two", uuid2))
+	_ = s.in.Close()
+	if m := s.next("system/informational"); !strings.Contains(fmt.Sprint(m["content"]), "outputStyle") {
+		t.Errorf("told %v", m)
+	}
+	if m := s.next("system/init"); m["permissionMode"] != "plan" {
+		t.Errorf("init %v", m)
+	}
+	s.next("result/success")
+	s.exit()
+}
+
+// Prompts that an earlier run left behind are said to be taken along.
+func TestPromptsOfAnEarlierRun(t *testing.T) {
+	var dataDir, dir string
+	s := serve(t, func(c *Config) {
+		c.Partial, c.SessionID, dir = true, uuid3, c.Dir
+		dataDir = c.Hosts.Base.Getenv("SETTLE_DATA_DIR")
+	}, script.Text("One."))
+	s.say(user("one", uuid1))
+	_ = s.in.Close()
+	s.next("result/success")
+	s.exit()
+	log, _, err := journal.Open(t.Context(), journal.Options{Dir: dataDir, Session: uuid3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = log.Update(func(event.State) []event.Event {
+		return []event.Event{
+			{By: "host", Data: event.SessionOpened{Settle: "x", Dir: dir}},
+			{By: by, Data: event.InputAccepted{Input: "n1", Text: "left behind"}},
+			{By: "host", Data: event.InputHeld{Input: "n1", Reason: event.Shutdown}},
+			{By: "host", Data: event.SessionClosed{}},
+		}
+	})
+	if err = errors.Join(err, log.Close(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	again := serve(t, func(c *Config) {
+		c.Resume, c.Dir = uuid3, dir
+		base := c.Hosts.Settings
+		c.Hosts.Settings = func(dir string, given map[string]string) (*config.Resolved, error) {
+			given["data_dir"] = dataDir
+			return base(dir, given)
+		}
+	}, script.Text("Both."))
+	again.say(user("two", uuid2))
+	_ = again.in.Close()
+	if m := again.next("system/informational"); !strings.Contains(fmt.Sprint(m["content"]), "not answered in an earlier run: 1") {
+		t.Errorf("told %v", m)
+	}
+	if r := again.next("result/success"); r["user_message_uuid"] != uuid2 || r["session_id"] != uuid3 {
+		t.Errorf("result %v", r)
+	}
+	again.exit()
 }

@@ -193,7 +193,7 @@ func (d *driver) begun() {
 		}
 	}
 	if held > 0 {
-		d.warn(fmt.Sprintf("%d prompts of an earlier run were not answered; the next prompt takes them along", held))
+		d.warn(fmt.Sprintf("prompts that were not answered in an earlier run: %d; the next prompt takes them along", held))
 	}
 	d.window.Store(int64(d.session.Agent.Config.Traits.Window))
 	d.telling = true

@@ -1,0 +1,37 @@
+package claude
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+// Of what several hooks say, the strictest counts; one that fails says nothing,
+// unless it was registered to block then.
+func TestWhatHooksSay(t *testing.T) {
+	decides := func(decision, reason string) string {
+		return `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"` + decision + `","permissionDecisionReason":"` + reason + `"}}`
+	}
+	for name, c := range map[string]struct {
+		answers          []string
+		onFailure        string
+		decision, reason string
+	}{
+		"nothing":             {[]string{`{}`, ``}, "", "", ""},
+		"allow":               {[]string{`{}`, decides("allow", "fine")}, "", "allow", "fine"},
+		"deny beats allow":    {[]string{decides("deny", "no"), decides("allow", "fine")}, "", "deny", "no"},
+		"ask beats allow":     {[]string{decides("allow", "fine"), decides("ask", "who knows")}, "", "ask", "who knows"},
+		"the older words":     {[]string{`{"decision":"approve"}`, `{"decision":"block","reason":"old"}`}, "", "deny", "old"},
+		"stop":                {[]string{decides("deny", "no"), `{"continue":false,"stopReason":"enough"}`}, "", "stop", "enough"},
+		"failure":             {[]string{`[]`}, "", "", ""},
+		"failure that blocks": {[]string{`[]`}, "block", "deny", "a hook failed: its answer could not be understood"},
+		"defer":               {[]string{decides("defer", "later")}, "", "", ""},
+	} {
+		var w word
+		for _, answer := range c.answers {
+			w.hear(matcher{OnFailure: c.onFailure}, json.RawMessage(answer), "")
+		}
+		if w.decision != c.decision || w.reason != c.reason {
+			t.Errorf("%s: %q, %q, want %q, %q", name, w.decision, w.reason, c.decision, c.reason)
+		}
+	}
+}
