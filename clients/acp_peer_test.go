@@ -202,6 +202,13 @@ func (p *acpPeer) until(what string, is func(line string) bool) int {
 	}
 }
 
+// said is everything that it has said.
+func (p *acpPeer) said() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return strings.Join(p.lines, "\n") + p.err.String()
+}
+
 func (p *acpPeer) seen(text string) {
 	p.t.Helper()
 	p.until(text, func(line string) bool { return strings.Contains(line, text) })

@@ -7,6 +7,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/jsonrpc"
+	"github.com/settle-agent/settle/internal/redact"
 )
 
 // Handle implements [jsonrpc.Handler]. What must keep its order, prompts and
@@ -65,12 +66,16 @@ func (s *Server) answer(ctx context.Context, r *jsonrpc.Request, method func(con
 }
 
 // refusal is how an error is answered: that the client cancelled the request,
-// or what is wrong.
+// or what is wrong, without secrets (C15).
 func refusal(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && errors.Is(err, cause) {
 		return cause
 	}
-	return err
+	code := jsonrpc.CodeInternal
+	if refused := (*jsonrpc.Error)(nil); errors.As(err, &refused) {
+		code, err = refused.Code, errors.New(refused.Message)
+	}
+	return jsonrpc.Errorf(code, "%s", redact.Diagnostic(err.Error()))
 }
 
 func (s *Server) initialize(r *jsonrpc.Request) {

@@ -43,10 +43,12 @@ type client struct {
 	data  string     // data directory
 	dir   string     // of sessions
 	in    *io.PipeWriter
+	valve *valve
 	said  []string // to the person who started it
 
 	mu      sync.Mutex // guards what follows
 	lines   []string   // that came, in order
+	part    string     // of the next one
 	arrived chan struct{}
 	answers map[string]func(params json.RawMessage) (any, error) // to the server's requests, by method
 }
@@ -86,10 +88,24 @@ func startIn(t *testing.T, m *script.Model, data, dir string) *client {
 		_ = toClient.Close()
 		_ = fromClient.Close()
 	}()
-	c.conn = jsonrpc.New(jsonrpc.Options{In: io.TeeReader(fromServer, recorder{c}), Out: toServer, Handler: c})
+	c.valve = &valve{from: fromServer}
+	c.conn = jsonrpc.New(jsonrpc.Options{In: io.TeeReader(c.valve, recorder{c}), Out: toServer, Handler: c})
 	c.conn.Start(t.Context())
 	t.Cleanup(c.end)
 	return c
+}
+
+// valve is what the client reads through; while it is shut, it does not.
+type valve struct {
+	from io.Reader
+	shut sync.Mutex
+}
+
+func (v *valve) Read(p []byte) (int, error) {
+	n, err := v.from.Read(p)
+	v.shut.Lock()
+	defer v.shut.Unlock()
+	return n, err
 }
 
 // recorder keeps the lines that came.
@@ -98,8 +114,12 @@ type recorder struct{ c *client }
 func (r recorder) Write(p []byte) (int, error) {
 	r.c.mu.Lock()
 	defer r.c.mu.Unlock()
-	for line := range bytes.Lines(p) { // the server writes whole ones
-		r.c.lines = append(r.c.lines, strings.TrimSpace(string(line)))
+	for line := range bytes.Lines(p) {
+		r.c.part += string(line)
+		if strings.HasSuffix(r.c.part, "\n") {
+			r.c.lines = append(r.c.lines, strings.TrimSpace(r.c.part))
+			r.c.part = ""
+		}
 	}
 	close(r.c.arrived)
 	r.c.arrived = make(chan struct{})

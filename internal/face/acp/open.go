@@ -79,14 +79,16 @@ func (one *session) again(ctx context.Context, in setup) error {
 // resumed tells of a session that was taken up: all that was said in it, if
 // that is wanted, and then what goes on.
 func (one *session) resumed(replay, again bool) (any, error) {
-	state := one.opened.State()
+	cursor := uint64(0)
 	if replay {
+		state := one.opened.State()
 		if err := one.replay(state); err != nil {
 			return nil, err
 		}
+		cursor = state.Seq
 	}
 	if !again {
-		one.begin(state.Seq)
+		one.begin(cursor)
 	}
 	return one.described(), nil
 }
@@ -120,8 +122,8 @@ func (one *session) open(ctx context.Context, in setup) error {
 	return err // else begin closes it
 }
 
-// begin has the session's events followed after the cursor, and lets its
-// prompts in.
+// begin has the session's events followed after the cursor, 0 for those to come,
+// and lets its prompts in.
 func (one *session) begin(cursor uint64) {
 	titled := false
 	one.opened.View(func(s event.State) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -304,6 +305,34 @@ func TestStop(t *testing.T) {
 	c.over <- nil
 	if last := strings.Join(c.sofar(), "\n"); !strings.Contains(last, `"by":"signal:SIGTERM"`) {
 		t.Errorf("it does not say why:\n%s", last)
+	}
+}
+
+// C17: a client that does not read slows no turn down, and then gets everything.
+func TestSlowClient(t *testing.T) {
+	big := strings.Repeat("0123456789abcdef", 64)
+	c := start(t, script.New(script.Text(slices.Repeat([]string{big}, 4000)...)))
+	session := c.open()
+	c.valve.shut.Lock()
+	ended := c.prompt(session, "go")
+	for e, err := range c.hosts.Get(session).Events(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Terminal() {
+			break
+		}
+	}
+	c.valve.shut.Unlock()
+	if got := wait(c, ended); got != "end_turn" {
+		t.Errorf("ended with %q", got)
+	}
+	total := 0
+	for _, line := range c.sofar() {
+		total += strings.Count(line, big)
+	}
+	if total != 4000 {
+		t.Errorf("%d of 4000 pieces came", total)
 	}
 }
 
