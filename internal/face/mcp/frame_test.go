@@ -62,9 +62,18 @@ func TestOrder(t *testing.T) {
 		first, second kind
 		waits         bool
 	}{
-		{starts, starts, false}, {touches, starts, true}, {submits, starts, false}, {ends, starts, false},
-		{starts, submits, true}, {submits, submits, true}, {touches, submits, true}, {ends, submits, true},
-		{starts, touches, true}, {submits, touches, true}, {touches, touches, true}, {ends, touches, false},
+		{starts, starts, false},
+		{touches, starts, true},
+		{submits, starts, false},
+		{ends, starts, false},
+		{starts, submits, true},
+		{submits, submits, true},
+		{touches, submits, true},
+		{ends, submits, true},
+		{starts, touches, true},
+		{submits, touches, true},
+		{touches, touches, true},
+		{ends, touches, false},
 	} {
 		var o order
 		first, second := o.enter(c.first), o.enter(c.second)

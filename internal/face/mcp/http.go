@@ -41,6 +41,8 @@ type Limits struct {
 	// HeaderTimeout bounds a request's headers, BodyTimeout all of it,
 	// IdleTimeout the time between requests, WriteTimeout each write.
 	HeaderTimeout, BodyTimeout, IdleTimeout, WriteTimeout time.Duration
+	// HeartbeatDelay is the time between signs of life on silent streams.
+	HeartbeatDelay time.Duration
 	// SessionTimeout ends a session of the protocol without requests; what it
 	// ran goes on.
 	SessionTimeout time.Duration
@@ -52,6 +54,7 @@ func (l Limits) withDefaults() Limits {
 	l.HeaderBytes, l.BodyBytes = cmp.Or(l.HeaderBytes, 16<<10), cmp.Or(l.BodyBytes, mostLine)
 	l.HeaderTimeout, l.BodyTimeout = cmp.Or(l.HeaderTimeout, 10*time.Second), cmp.Or(l.BodyTimeout, time.Minute)
 	l.IdleTimeout, l.WriteTimeout = cmp.Or(l.IdleTimeout, 2*time.Minute), cmp.Or(l.WriteTimeout, 10*time.Second)
+	l.HeartbeatDelay = cmp.Or(l.HeartbeatDelay, 15*time.Second)
 	l.SessionTimeout = cmp.Or(l.SessionTimeout, time.Hour)
 	return l
 }
@@ -166,7 +169,9 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		e.protocol.ServeHTTP(w, r)
 	default:
-		e.protocol.ServeHTTP(e.writer(w, nil), r)
+		out, end := e.writer(w, nil)
+		defer end()
+		e.protocol.ServeHTTP(out, r)
 	}
 }
 
@@ -218,7 +223,9 @@ func (e *Endpoint) post(w http.ResponseWriter, r *http.Request) {
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	call := e.inbox.take(r.Header.Get(headerSession), body)
-	e.protocol.ServeHTTP(e.writer(w, call), r)
+	out, end := e.writer(w, call)
+	defer end()
+	e.protocol.ServeHTTP(out, r)
 }
 
 // Serve answers requests until a stop comes, then ends everything and returns

@@ -364,3 +364,21 @@ func TestManyCallers(t *testing.T) {
 		t.Errorf("the run was answered %+v; %d interrupts", out, aborted)
 	}
 }
+
+// A stream on which nothing comes shows that the server is there.
+func TestHeartbeat(t *testing.T) {
+	step, begun := waits()
+	s := open(t, mcp.Limits{HeartbeatDelay: 20 * time.Millisecond}, step)
+	session := s.begin()
+	res := s.request("POST", session, runOne, nil)
+	<-begun
+	beats := 0
+	for scan := bufio.NewScanner(res.Body); beats < 3 && scan.Scan(); {
+		if scan.Text() == ":" {
+			beats++
+		}
+	}
+	if beats < 3 {
+		t.Errorf("%d heartbeats", beats)
+	}
+}

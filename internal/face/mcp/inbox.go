@@ -174,18 +174,38 @@ func (s *store) SessionClosed(ctx context.Context, session string) error {
 	return s.EventStore.SessionClosed(ctx, session)
 }
 
-// writer bounds each write, and drops the answer to a request that was
-// cancelled: then the stream ends without one.
+// writer bounds each write, shows on silent streams that the other side is
+// there, and drops the answer to a request that was cancelled: then the stream
+// ends without one.
 type writer struct {
 	http.ResponseWriter
 
 	call    *posted // nil if it is not about one
 	timeout time.Duration
+
+	mu   sync.Mutex // guards what follows, and writes
+	last time.Time  // of the last event; zero if it is no stream
 }
 
-func (e *Endpoint) writer(w http.ResponseWriter, call *posted) http.ResponseWriter {
+// writer returns what a handler writes to; the caller calls end after it.
+func (e *Endpoint) writer(w http.ResponseWriter, call *posted) (*writer, func()) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // the request has been read
-	return &writer{w, call, e.Limits.WriteTimeout}
+	out := &writer{ResponseWriter: w, call: call, timeout: e.Limits.WriteTimeout}
+	stop, ended := make(chan struct{}), make(chan struct{})
+	go func() { // ends with end, which waits for it
+		defer close(ended)
+		beat := time.NewTicker(e.Limits.HeartbeatDelay)
+		defer beat.Stop()
+		for {
+			select {
+			case <-beat.C:
+				out.heartbeat(e.Limits.HeartbeatDelay)
+			case <-stop:
+				return
+			}
+		}
+	}()
+	return out, func() { close(stop); <-ended }
 }
 
 // Unwrap is for [http.ResponseController].
@@ -196,11 +216,40 @@ func (w *writer) Write(p []byte) (int, error) {
 	if w.call != nil && w.call.answers(p) {
 		return len(p), nil
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.Header().Get("Content-Type") == "text/event-stream" {
+		w.last = time.Now()
+	}
+	return w.write(p)
+}
+
+// FlushError is for [http.ResponseController].
+func (w *writer) FlushError() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return http.NewResponseController(w.ResponseWriter).Flush()
+}
+
+// write writes. The caller holds mu.
+func (w *writer) write(p []byte) (int, error) {
 	control := http.NewResponseController(w.ResponseWriter)
 	_ = control.SetWriteDeadline(time.Now().Add(w.timeout)) // where there are none, writes are not bounded
 	n, err := w.ResponseWriter.Write(p)
 	_ = control.SetWriteDeadline(time.Time{}) // a stream may be silent for long
 	return n, err
+}
+
+// heartbeat writes a comment to a stream that has been silent.
+func (w *writer) heartbeat(delay time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.last.IsZero() || time.Since(w.last) < delay/2 {
+		return
+	}
+	if _, err := w.write([]byte(":\n\n")); err == nil {
+		_ = http.NewResponseController(w.ResponseWriter).Flush() // the next write tells
+	}
 }
 
 // answers reports whether an event is the answer to a request that was
