@@ -204,6 +204,22 @@ func TestACPClientGoesAway(t *testing.T) {
 	}
 }
 
+// The program that started the agent dies, and the streams stay open.
+func TestACPParentDies(t *testing.T) {
+	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(shellCall(acpStubborn))))
+	p := acpStartBy(t, []string{"/bin/sh", "-c", `exec 3<&0; "$@" <&3 3<&- & wait`, "sh"}, srv, nil, "--permission", "allow")
+	session := p.open("", nil)
+	id := p.prompt(session, "go")
+	p.until("begun", func(line string) bool {
+		return strings.Contains(line, `begun\n`) && !strings.Contains(line, "rawInput")
+	})
+	p.signal(syscall.SIGKILL)
+	if a := p.stops(id, "cancelled"); !strings.Contains(p.said(), `"by":"parent"`) {
+		t.Errorf("it does not say why: %+v", a)
+	}
+	p.gone(3 * time.Second)
+}
+
 // Faults of the provider: what a retry mends is told and goes on, what none
 // mends is an error that says what happened.
 func TestACPFaults(t *testing.T) {

@@ -48,12 +48,19 @@ const acpKey = "sk-of-the-client-1234567890"
 // earlier peer, whose sessions it shall find, or nil.
 func acpStart(t *testing.T, srv *settletest.Server, env []string, args ...string) *acpPeer {
 	t.Helper()
+	return acpStartBy(t, nil, srv, env, args...)
+}
+
+// acpStartBy is acpStart by another program.
+func acpStartBy(t *testing.T, starter []string, srv *settletest.Server, env []string, args ...string) *acpPeer {
+	t.Helper()
 	p := &acpPeer{t: t, mark: "ACP_MARK=" + filepath.Base(t.TempDir()) + t.Name(), methods: map[string]string{}, arrived: make(chan struct{}), permit: "allow"}
 	if env == nil {
 		env = append(home(t), "OPENAI_API_KEY="+acpKey, "OPENAI_BASE_URL="+srv.OpenAI())
 	}
 	p.env = env
-	c := client{argv: append([]string{settle(t), "acp", "-m", "openai/gpt-test"}, args...), dir: t.TempDir(), env: append(env[:len(env):len(env)], p.mark)}
+	argv := append(append(starter[:len(starter):len(starter)], settle(t), "acp", "-m", "openai/gpt-test"), args...)
+	c := client{argv: argv, dir: t.TempDir(), env: append(env[:len(env):len(env)], p.mark)}
 	p.dir = c.dir
 	p.cmd = c.command(context.Background(), t)
 	p.cmd.Stdin = nil

@@ -103,6 +103,12 @@ func New(o Options) *Conn {
 // with Close.
 func (c *Conn) Start(ctx context.Context) {
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
+	select {
+	case <-c.done: // closed before it began
+		c.cancel(ErrClosed)
+		return
+	default:
+	}
 	go c.read()  // Wait waits for what it has to say; it ends with In, or at the first message after the connection is done
 	go c.write() // Wait waits for it, unless Write does not return; it ends when the connection is done
 	context.AfterFunc(ctx, func() { c.shut(context.Cause(ctx)) })

@@ -1,6 +1,8 @@
 package jsonrpc_test
 
 import (
+	"errors"
+	"io"
 	"testing"
 
 	"github.com/settle-agent/settle/internal/jsonrpc"
@@ -242,6 +244,19 @@ func TestDialectsTakeEachOthersMark(t *testing.T) {
 	play(t, jsonrpc.Bare, jsonrpc.Options{}, `
 		> {"jsonrpc":"2.0","id":1,"method":"echo"}
 		< {"id":1,"result":null}`)
+}
+
+func TestCloseBeforeStart(t *testing.T) {
+	in, w := io.Pipe()
+	c := jsonrpc.New(jsonrpc.Options{In: in, Out: io.Discard})
+	if err := c.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	c.Start(t.Context()) // reads nothing: there is no handler
+	if err := c.Notify(t.Context(), "late", nil); !errors.Is(err, jsonrpc.ErrClosed) {
+		t.Errorf("sent after the end: %v", err)
+	}
+	_ = w.Close()
 }
 
 // Node's readline takes U+2028 for the end of a line.

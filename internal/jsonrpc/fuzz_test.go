@@ -53,6 +53,8 @@ func FuzzFrames(f *testing.F) {
 		"[1]\nnull\n{}\n{\"id\":{}}\n\"\xff\"\n",
 		`{"id":1,"method":"` + strings.Repeat("m", fuzzFrame) + `"}` + "\n" + `{"id":2,"method":"n"}`,
 		`{"result":"` + strings.Repeat("m", fuzzFrame) + `","id":1}` + "\r\n",
+		`{"id":"x","method":"fail"}` + "\r\n\r\n" + `{"jsonrpc":"2.0","id":1.5,"method":"a","method":"b"}` + "\n",
+		"\xef\xbb\xbf{\"id\":null,\"method\":\"echo\"}\n{\"id\":{},\"error\":{\"code\":1}}\n" + `{"id":2,"method":"` + "\\ud800\xff" + `","params":7}`,
 		"{\"id\":1e3,\"method\":\"\u2028\",\"params\":\"\u2029\"}\n{\"id\":-0.0,\"method\":\"m\"}",
 	} {
 		f.Add([]byte(seed), true)
