@@ -16,10 +16,12 @@ export function approvalsView(el, app) {
       const old = cards;
       cards = new Map();
       for (const a of openApprovals(app.state)) cards.set(a.approval, old.get(a.approval) ?? card(a, app));
-      const hadFocus = [...old.values()].some((c) => !cards.has(c.dataset.approval) && c.contains(document.activeElement));
+      const left = [...old.values()].find((c) => !cards.has(c.dataset.approval) && c.contains(document.activeElement));
       arrange(el, [...cards.values()]);
       show(el, cards.size > 0);
-      if (hadFocus) (el.querySelector("button") ?? document.getElementById("box")).focus();
+      // Who has answered goes on with the next card, though not on its button. A
+      // key that was meant for a card that somebody else answered is for none.
+      if (left) ((left.dataset.answered && el.querySelector(".approval")) || document.getElementById("box")).focus();
     },
     focus() {
       const first = el.querySelector(".approval");
@@ -52,6 +54,10 @@ function card(a, app) {
     buttons, denial, said);
 
   el.addEventListener("keydown", (e) => {
+    if (e.repeat && e.target !== words) { // held down since an earlier card, perhaps
+      e.preventDefault();
+      return;
+    }
     if (e.target === words) {
       if (e.key === "Escape") { e.stopPropagation(); closeDenial(); }
       return;
@@ -81,7 +87,9 @@ function card(a, app) {
     for (const b of el.querySelectorAll("button")) b.disabled = true;
     show(said, true);
     text(said, "Answering");
+    el.dataset.answered = verdict;
     const refused = await app.answer(a, verdict, message);
+    if (refused) delete el.dataset.answered;
     text(said, refused ?? "");
     show(said, !!refused);
     for (const b of el.querySelectorAll("button")) b.disabled = false;

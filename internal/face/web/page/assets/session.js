@@ -46,13 +46,19 @@ export function openedSession(id, on) {
     if (until === 0) arrived();
   }
 
-  function attach(after) {
+  function attach(after, lastId) {
     stream?.stop();
     self.ended = false;
-    stream = readEvents(id, after, {
+    stream = readEvents(id, after, lastId, {
       event: take,
       link: (state, at) => { setLink(state, at); if (state === "live") box.flush(); },
       closed: () => { self.ended = true; if (self.next) arrived(); setLink("live", 0); },
+      problem: (why) => {
+        self.ended = true;
+        self.problem = `There is no more to read: ${why}`;
+        if (self.next) arrived();
+        setLink("live", 0);
+      },
       gone: (status) => gone(status),
       resync: () => {
         if (resyncs++ > 3) { gone(0, "The server's log and this page do not agree. Reload the page."); return; }
@@ -125,12 +131,13 @@ export function openedSession(id, on) {
     unsent: () => box.list(),
     flush: () => box.flush(),
     /** Reads on where reading had ended, such as after a session was opened again. */
-    wake() { if (self.ended && !self.missing && !closed) attach(stream.cursor()); },
+    wake() { if (self.ended && !self.missing && !closed) attach(stream.cursor(), stream.lastId()); },
     retry() { stream?.retry(); dim?.(); box.flush(); },
     async interrupt() {
       const t = running(self.state), unsent = box.list().find((i) => i.sending);
-      if (!t && !unsent) return;
-      const what = t ? {} : { input: unsent.id };
+      const begins = self.state.waiting.some((i) => !i.held); // its turn is about to be told of
+      if (!t && !unsent && !begins) return;
+      const what = t || begins ? {} : { input: unsent.id };
       if (self.interrupting) what.hurry = true;
       self.interrupting++;
       on.change([], [], []);
@@ -152,7 +159,8 @@ export function openedSession(id, on) {
         self.wake();
         return null;
       } catch (e) {
-        return e.status === 409 ? `Somebody was first: ${e.problem.verdict ?? e.message}` : e.message;
+        const given = e.status === 409 ? e.problem.verdict : "";
+        return given && given !== "expired" ? `Somebody was first: ${given}` : e.message;
       }
     },
     cancelCall: (item) => attempt("Not cancelled", () => api.cancelCall(id, item)),
@@ -164,6 +172,6 @@ export function openedSession(id, on) {
     isLive: () => !!stream && !self.ended,
     stop() { closed = true; box.stop(); stream?.stop(); dim?.(); },
     rest() { stream?.stop(); self.resting = true; },
-    rouse() { if (self.resting) { self.resting = false; attach(stream.cursor()); } },
+    rouse() { if (self.resting) { self.resting = false; attach(stream.cursor(), stream.lastId()); } },
   });
 }

@@ -17,11 +17,13 @@ const breath = () => globalThis.scheduler?.yield?.() ?? new Promise((r) => { set
 /**
  * Calls on.event(event) for each event after the cursor, on.resync() when the
  * server does not know the cursor, on.closed() when the session is closed,
+ * on.problem(words) when its log cannot be read any further,
  * on.gone(status) when there is nothing to read, and on.link(state, retryAt)
- * with "connecting", "live" or "lost". Returns {stop(), retry(), cursor()}.
+ * with "connecting", "live" or "lost". mark is the id with which the
+ * event after which to read came, if it did. Returns {stop(), retry(), cursor(), lastId()}.
  */
-export function readEvents(id, after, on) {
-  let cursor = after, lastId = String(after), stopped = false, ended = false, abort = null, wake = null, delay = 0;
+export function readEvents(id, after, mark, on) {
+  let cursor = after, lastId = mark ?? String(after), stopped = false, ended = false, abort = null, wake = null, delay = 0;
 
   async function once() {
     abort = new AbortController();
@@ -70,6 +72,7 @@ export function readEvents(id, after, on) {
   function take(e) {
     if (e.event === "resync") { ended = true; on.resync(); return; }
     if (e.event === "closed") { ended = true; on.closed(); return; }
+    if (e.event === "problem") { ended = true; on.problem(JSON.parse(e.data).detail); return; }
     if (e.event !== "event") return;
     const event = JSON.parse(e.data);
     if (event.seq <= cursor) return;
@@ -99,5 +102,6 @@ export function readEvents(id, after, on) {
     /** Does not wait any longer. */
     retry() { if (wake) { delay = 0; wake(); } },
     cursor: () => cursor,
+    lastId: () => lastId,
   };
 }

@@ -476,6 +476,40 @@ test("without the token it says what to do", async () => {
   await context.close();
 });
 
+scene("a log that cannot be read is told, and not asked for over and over", async ({ page, film, row, sent }) => {
+  film.turn("Elsewhere");
+  await row("turn t000001").waitFor();
+  const asked = sent("GET", "/events").length;
+  for (const r of film.readers) r.end(`event: problem\ndata: ${JSON.stringify({ status: 500, detail: "the disk is gone" })}\n\n`);
+  await page.getByText("There is no more to read: the disk is gone").waitFor();
+  await page.evaluate(() => new Promise((r) => { setTimeout(r, 1200); }));
+  assert.equal(sent("GET", "/events").length, asked);
+});
+
+scene("a key that is held down answers one approval and no more", async ({ page, film, sent }) => {
+  film.turn("Edit");
+  film.attempt();
+  for (const title of ["first", "second", "third"]) film.asks(film.ready("edit", { path: title }), { tool: "edit", title });
+  await page.waitForSelector(".approval >> nth=2");
+  const focused = () => page.evaluate(() => document.activeElement.closest(".approval")?.dataset.approval);
+  await page.keyboard.press("Alt+a");
+  await page.keyboard.press("Tab");
+  for (const [key, left, next] of [["Enter", 2, "p000002"], ["a", 1, "p000003"]]) {
+    await page.keyboard.down(key);
+    await until(async () => await page.locator(".approval").count() === left && await focused() === next, `${key}: the next one has the focus`);
+    for (let n = 0; n < 5; n++) await page.keyboard.down(key); // it repeats
+    await page.keyboard.up(key);
+    await page.evaluate(() => fetch("/api/sessions")); // what a repetition would have sent has come
+    assert.equal(sent("POST", "/approvals/").length, 3 - left, key);
+  }
+  // Somebody else answers: the keys do not pass to another card.
+  film.asks(film.ready("edit", { path: "fourth" }), { tool: "edit", title: "fourth" });
+  await page.waitForSelector(".approval >> nth=1");
+  film.answered("p000003", "denied", {}, "api");
+  await until(async () => await page.locator(".approval").count() === 1, "it goes");
+  assert.equal(await focused(), undefined);
+});
+
 scene("by keyboard alone: send, approve, look, interrupt", async ({ page, film, row, sent }) => {
   const begun = begins(film);
   await page.keyboard.press("/");
