@@ -92,6 +92,9 @@ func (f *mcpFlags) serve(cmd *cobra.Command, s *streams) error {
 	}
 	in := s.standIn(cmd, o)
 	defer in.release()
+	if _, err := in.hosts.Settings(dir, nil); err != nil {
+		return err
+	}
 	if a, err := in.hosts.Agent(in.ctx, agent.Wish{Dir: dir}); err != nil {
 		s.say(err) // each run will say so, too: a client may name another model or directory
 	} else {

@@ -351,6 +351,15 @@ func (c *conn) settle(r *jsonrpc.Response) bool {
 	return strings.HasPrefix(id, ownPrefix)
 }
 
+// admitted waits until the requests so far have taken effect, but not for long.
+func (c *conn) admitted() {
+	ctx, cancel := context.WithTimeout(context.Background(), admitTimeout)
+	defer cancel()
+	p := c.order.enter(touches)
+	_ = p.wait(ctx) // what has not taken effect by then is refused
+	p.admit()
+}
+
 // drain waits until all requests are answered, or ctx ends.
 func (c *conn) drain(ctx context.Context) {
 	c.mu.Lock()

@@ -16,6 +16,9 @@ const (
 	// second and a half.
 	closeTimeout = 1100 * time.Millisecond
 	drainTimeout = 200 * time.Millisecond
+	// admitTimeout bounds the wait for what was sent before the input ended to
+	// take effect.
+	admitTimeout = 100 * time.Millisecond
 )
 
 // Stdio serves the client at standard streams until the input ends, nobody
@@ -34,6 +37,7 @@ func (f *Face) Stdio(in io.Reader, out io.Writer, stops <-chan run.Stop) error {
 	case <-c.lost:
 		by = "stdout"
 	case <-c.eof:
+		c.admitted()
 	}
 	ctx, cancel := context.WithTimeoutCause(context.Background(), closeTimeout, fmt.Errorf("it took longer than %v", closeTimeout))
 	defer cancel()
