@@ -96,11 +96,8 @@ func NewApprovals(log *journal.Log, judge Judge, redact *redact.Redactor) *Appro
 // the turn's finalizer then writes that the approval has expired.
 func (a *Approvals) Approve(ctx context.Context, call turn.Approval) error {
 	j := a.judge.Judge(call)
-	switch j.Decision {
-	case Allow:
-		return nil
-	case Deny:
-		return refused(call, j)
+	if asked, err := j.decide(call); !asked {
+		return err
 	}
 	id, answer, err := a.ask(ctx, call, j)
 	if err != nil {
@@ -125,6 +122,18 @@ func (a *Approvals) Approve(ctx context.Context, call turn.Approval) error {
 	return &turn.DeniedError{Message: denial(call, given)}
 }
 
+// decide returns whether somebody is to be asked about the call; if not, err
+// says whether it may run.
+func (j Judgement) decide(call turn.Approval) (asked bool, err error) {
+	switch j.Decision {
+	case Allow:
+		return false, nil
+	case Deny:
+		return false, refused(call, j)
+	}
+	return true, nil
+}
+
 // refused is the refusal of a declared policy, which nobody was asked about.
 func refused(call turn.Approval, j Judgement) error {
 	return &turn.DeniedError{Policy: j.Rule, Message: fmt.Sprintf(
@@ -133,7 +142,7 @@ func refused(call turn.Approval, j Judgement) error {
 
 func denial(call turn.Approval, given Answer) string {
 	if given.Policy != "" {
-		return fmt.Sprintf("%q was not allowed to run: %s. Go on without it, or say what you would have done.", call.Tool.Name, given.Message)
+		return refused(call, Judgement{Why: given.Message}).Error()
 	}
 	s := fmt.Sprintf("The user did not allow this call of %q.", call.Tool.Name)
 	if given.Message != "" {

@@ -24,11 +24,8 @@ const byApprover = "approver"
 // Approve implements [turn.Approver].
 func (a asking) Approve(ctx context.Context, call turn.Approval) error {
 	j := a.judge.Judge(call)
-	switch j.Decision {
-	case Allow:
-		return nil
-	case Deny:
-		return refused(call, j)
+	if asked, err := j.decide(call); !asked {
+		return err
 	}
 	id, _, err := a.ask(ctx, call, j)
 	if err != nil {
