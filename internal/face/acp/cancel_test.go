@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/settle-agent/settle/internal/jsonrpc"
+	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 )
 
@@ -37,6 +38,27 @@ func TestCancelWhileItAnswers(t *testing.T) {
 		t.Errorf("the next one ended with %q", got)
 	}
 	c.tells("session_info_update go", `agent_message_chunk "a"`, "end: cancelled", `agent_message_chunk "b"`, "end: end_turn")
+}
+
+// A turn that ends by itself while it is being cancelled: the protocol wants the
+// same answer, and the truth is beside it.
+func TestCancelThatComesLate(t *testing.T) {
+	for name, step := range map[string]script.Step{
+		"fails": script.Fail(&model.Error{Kind: model.ErrInvalid, Status: 400, Message: "no"}), "completes": script.Text("done"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var c *client
+			var session string
+			c = start(t, script.New(script.Turn(script.Do(func() {
+				c.cancel(session)
+				c.must("initialize", object{"protocolVersion": 1}) // the cancel has been read
+			}), step)))
+			session = c.open()
+			if got := wait(c, c.prompt(session, "go")); got != "cancelled" {
+				t.Errorf("ended with %q", got)
+			}
+		})
+	}
 }
 
 // C19: prompts that wait behind one that is cancelled are answered and do not

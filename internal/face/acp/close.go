@@ -20,13 +20,14 @@ func (s *Server) closing(ctx context.Context, r *jsonrpc.Request) {
 	}
 	one, err := s.find(in.SessionID)
 	if err == nil {
-		s.forget(one)
+		s.leave(one)
 	} else if r.Method == "session/close" {
 		r.Fail(err)
 		return
 	}
 	s.answer(ctx, r, func(ctx context.Context, r *jsonrpc.Request) (any, error) {
 		if one != nil {
+			defer s.left(one)
 			if err := one.close(ctx); err != nil {
 				return nil, err
 			}
@@ -36,6 +37,24 @@ func (s *Server) closing(ctx context.Context, r *jsonrpc.Request) {
 		}
 		return object{}, nil
 	})
+}
+
+// leave takes a session out of its place, to be closed.
+func (s *Server) leave(one *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.sessions, one.id)
+	s.leaving[one.id] = one
+}
+
+// left lets in whoever waits for a session to be closed.
+func (s *Server) left(one *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.leaving[one.id] == one {
+		delete(s.leaving, one.id)
+	}
+	close(one.gone)
 }
 
 // close ends everything of the session, and returns when all of that has been

@@ -190,12 +190,15 @@ func (f *follower) ended(e event.Event, c *event.Cause, took event.Summary) {
 		if p.turn != e.Turn {
 			continue
 		}
-		if c.Outcome == event.Failed {
+		reason := stopReason(c)
+		if f.one.unwanted(p) {
+			reason = "cancelled" // the protocol wants no other answer, also where the turn was faster
+		} else if c.Outcome == event.Failed {
 			f.one.fail(p, failed(e.Turn, c))
 			continue
 		}
 		f.one.answer(p, object{
-			"stopReason": stopReason(c), "usage": usageOf(took.Usage),
+			"stopReason": reason, "usage": usageOf(took.Usage),
 			"_meta": object{"settle": withTurn(ending(c), e.Turn)},
 		})
 	}

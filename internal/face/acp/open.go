@@ -100,7 +100,9 @@ func (s *Server) place(id string) *session {
 }
 
 func (s *Server) placeLocked(id string) *session {
-	return &session{server: s, id: id, can: s.can, ready: make(chan struct{}), followed: make(chan struct{})}
+	return &session{
+		server: s, id: id, can: s.can, ready: make(chan struct{}), followed: make(chan struct{}), before: s.leaving[id], gone: make(chan struct{}),
+	}
 }
 
 // forget takes a session away that is not open, or not any more.
@@ -141,6 +143,13 @@ func (one *session) begin(cursor uint64) {
 // reach opens the session where the client wants it.
 func (one *session) reach(ctx context.Context, in setup) error {
 	s := one.server
+	if one.before != nil {
+		select {
+		case <-one.before.gone:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 	if err := checkDir(in.Cwd); err != nil {
 		return err
 	}

@@ -54,12 +54,13 @@ type Server struct {
 	client   string     // name, for the log
 	can      clientCapabilities
 	sessions map[string]*session // that the client has open
+	leaving  map[string]*session // that are being closed
 	over     bool                // no work begins any more
 }
 
 // New returns a server that Serve starts.
 func New(o Options) *Server {
-	s := &Server{o: o, client: "client", sessions: map[string]*session{}}
+	s := &Server{o: o, client: "client", sessions: map[string]*session{}, leaving: map[string]*session{}}
 	s.conn = jsonrpc.New(jsonrpc.Options{
 		In: o.In, Out: o.Out, Dialect: jsonrpc.V2, Handler: s, Logger: o.Logger,
 		Overloaded: jsonrpc.Errorf(jsonrpc.CodeInternal, "settle is busy: %d requests are open", mostRequests), MaxInFlight: mostRequests,

@@ -24,6 +24,8 @@ type session struct {
 	notes  []string // what the client is to know
 
 	followed chan struct{} // closed when nothing more is said of it
+	before   *session      // with the same id, that was being closed when this one came; or nil
+	gone     chan struct{} // closed when it has been closed
 
 	choosing sync.Mutex // guards chosen; one choice at a time
 	chosen   choices    // of the client
