@@ -68,6 +68,52 @@ func TestAToolThatGivesUpByItself(t *testing.T) {
 }
 
 // TestADeafApprover ignores its context: neither the turn nor the call waits.
+// TestCancelledAsItIsApproved: C5, C16, a call whose end was asked for before it
+// began does not begin, whichever of the two is noticed first.
+func TestCancelledAsItIsApproved(t *testing.T) {
+	for range 20 {
+		inBubble(t, func(t *testing.T) {
+			ran := false
+			tool := fn{"a", func(context.Context, tool.Call) (tool.Result, error) {
+				ran = true
+				return tool.Result{Output: "A"}, nil
+			}}
+			b := newBench(t, script.New(script.Call("a", `{}`), script.Text("ok")), tool)
+			b.config.Calls = &turn.Calls{}
+			b.config.Approver = approver(func(_ context.Context, a turn.Approval) error {
+				b.config.Calls.Cancel(a.Item, event.Abort(event.Interrupted, "user"))
+				return nil
+			})
+			b.run(t.Context())
+			b.want("tool_call aborted none", "message completed: ok")
+			if ran {
+				t.Error("it ran")
+			}
+		})
+	}
+}
+
+// TestACallReportsWithinItsMargin: what a tool tells as it ends is not lost.
+func TestACallReportsWithinItsMargin(t *testing.T) {
+	for after, want := range map[time.Duration]string{
+		400 * time.Millisecond: "tool_call aborted partial: all that it did",
+		500 * time.Millisecond: "tool_call aborted unknown",
+	} {
+		inBubble(t, func(t *testing.T) {
+			slow := fn{"a", func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+				<-ctx.Done()
+				time.Sleep(after)
+				return tool.Result{Aborted: true, Output: "all that it did"}, nil
+			}}
+			b := newBench(t, script.New(script.Call("a", `{}`), script.Text("ok")), slow)
+			b.config.Calls = &turn.Calls{}
+			time.AfterFunc(time.Second, func() { b.config.Calls.Cancel("i000001", event.Abort(event.Interrupted, "user")) })
+			b.run(t.Context())
+			b.want(want, "message completed: ok")
+		})
+	}
+}
+
 func TestADeafApprover(t *testing.T) {
 	over := make(chan struct{})
 	t.Cleanup(func() { close(over) })

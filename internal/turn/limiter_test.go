@@ -29,6 +29,32 @@ func TestOthersAreNotHeldForEver(t *testing.T) {
 	})
 }
 
+// TestWhoIsHeld: others with the same key wait when one is told to, and for no
+// other fault.
+func TestWhoIsHeld(t *testing.T) {
+	for kind, least := range map[model.ErrorKind]time.Duration{model.ErrRateLimit: 30 * time.Second, model.ErrConnection: 0} {
+		synctest.Test(t, func(t *testing.T) {
+			fault := model.NewError(kind, "no")
+			fault.RetryAfter = 30 * time.Second
+			limiter := &turn.Limiter{}
+			first, second := newBench(t, script.New(script.Fail(fault), script.Text("ok"))), newBench(t, script.New(script.Text("ok")))
+			first.config.Limiter, second.config.Limiter = limiter, limiter
+			done := make(chan struct{})
+			go func() { // ends with its turn
+				defer close(done)
+				first.run(t.Context())
+			}()
+			synctest.Wait()
+			begin := time.Now()
+			second.run(t.Context())
+			if took := time.Since(begin); took < least || least == 0 && took > time.Second {
+				t.Errorf("%s: held for %v", kind, took)
+			}
+			<-done
+		})
+	}
+}
+
 // TestHoldsThatGoOnDoNotHoldForEver: each other session is refused in its turn.
 func TestHoldsThatGoOnDoNotHoldForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

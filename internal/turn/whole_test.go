@@ -3,6 +3,7 @@ package turn
 import (
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
@@ -35,5 +36,30 @@ func TestInvalidBytesPassThrough(t *testing.T) {
 		if got := w.Write(text) + w.Flush(); got != text {
 			t.Errorf("%q became %q", text, got)
 		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		time.Second: "1 second", 1500 * time.Millisecond: "1.5 seconds", 59 * time.Second: "59 seconds", time.Minute: "1 minute", 3 * time.Minute: "3 minutes",
+		time.Minute + 999*time.Millisecond: "1 minute", time.Minute + time.Second: "1 minute 1 second", 2*time.Minute + 1900*time.Millisecond: "2 minutes 1 second",
+	} {
+		if got := words(d); got != want {
+			t.Errorf("%v: %q, want %q", d, got, want)
+		}
+	}
+}
+
+func TestBounded(t *testing.T) {
+	fits := strings.Repeat("x", mostOutput)
+	if bounded(fits) != fits {
+		t.Error("what fits was cut")
+	}
+	if got, want := bounded(fits+"end"), fits[:mostOutput/2]+"\n[3 bytes left out]\n"+fits[:mostOutput/2-3]+"end"; got != want {
+		t.Errorf("%d bytes, want %d", len(got), len(want))
+	}
+	odd := "x" + strings.Repeat("é", mostOutput/2) // cut within characters
+	if got := bounded(odd); !utf8.ValidString(got) || !strings.Contains(got, "\n[2 bytes left out]\n") {
+		t.Errorf("it says %q", got[mostOutput/2-4:mostOutput/2+40])
 	}
 }

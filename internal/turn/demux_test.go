@@ -1,0 +1,43 @@
+package turn_test
+
+import (
+	"testing"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/model/script"
+)
+
+// A provider that contradicts itself is malformed, and what it said counts up
+// to there.
+func TestContradictions(t *testing.T) {
+	begins := func(index int, role model.Role) script.Step {
+		return script.Chunk(model.Chunk{Kind: model.ItemStart, Index: index, Role: role})
+	}
+	says := func(index int) script.Step {
+		return script.Chunk(model.Chunk{Kind: model.Delta, Index: index, Text: "x"})
+	}
+	ends := func(index int) script.Step { return script.Chunk(model.Chunk{Kind: model.ItemEnd, Index: index}) }
+	for name, step := range map[string]script.Step{
+		"an item without a type":         begins(1, ""),
+		"an item of an unknown type":     begins(1, "prophecy"),
+		"an item that begins twice":      script.Turn(begins(1, model.Assistant), begins(1, model.Assistant)),
+		"an item that begins again":      script.Turn(begins(1, model.Assistant), says(1), ends(1), begins(1, model.Assistant)),
+		"words of no item":               says(1),
+		"words of an item that is over":  script.Turn(begins(1, model.Assistant), says(1), ends(1), says(1)),
+		"the end of no item":             ends(1),
+		"the end of an item that is not": script.Turn(begins(1, model.Assistant), says(1), ends(1), ends(1)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				b := newBench(t, script.New(step, script.Text("ok")))
+				if c := b.run(t.Context()); c.Outcome != event.Completed {
+					t.Fatal(c)
+				}
+				if f := b.last().Attempts[0].End.Failure; f == nil || f.Kind != string(model.ErrMalformed) {
+					t.Errorf("the attempt ended with %+v", f)
+				}
+			})
+		})
+	}
+}
