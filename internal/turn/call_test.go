@@ -2,6 +2,7 @@ package turn_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
 	"strings"
@@ -68,29 +69,38 @@ func TestAToolThatGivesUpByItself(t *testing.T) {
 }
 
 // TestADeafApprover ignores its context: neither the turn nor the call waits.
-// TestCancelledAsItIsApproved: C5, C16, a call whose end was asked for before it
-// began does not begin, whichever of the two is noticed first.
-func TestCancelledAsItIsApproved(t *testing.T) {
-	for range 20 {
-		inBubble(t, func(t *testing.T) {
-			ran := false
-			tool := fn{"a", func(context.Context, tool.Call) (tool.Result, error) {
+// titled is a tool that is asked for its title just before it begins.
+type titled struct {
+	fn
+	title func()
+}
+
+func (x titled) Title(json.RawMessage) string {
+	x.title()
+	return "title"
+}
+
+// TestCancelledAsItBegins: C5, a call whose end was asked for before its start
+// was written does not begin.
+func TestCancelledAsItBegins(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		ran := false
+		calls := &turn.Calls{}
+		x := titled{
+			fn{"a", func(context.Context, tool.Call) (tool.Result, error) {
 				ran = true
 				return tool.Result{Output: "A"}, nil
-			}}
-			b := newBench(t, script.New(script.Call("a", `{}`), script.Text("ok")), tool)
-			b.config.Calls = &turn.Calls{}
-			b.config.Approver = approver(func(_ context.Context, a turn.Approval) error {
-				b.config.Calls.Cancel(a.Item, event.Abort(event.Interrupted, "user"))
-				return nil
-			})
-			b.run(t.Context())
-			b.want("tool_call aborted none", "message completed: ok")
-			if ran {
-				t.Error("it ran")
-			}
-		})
-	}
+			}},
+			func() { calls.Cancel("i000001", event.Abort(event.Interrupted, "user")) },
+		}
+		b := newBench(t, script.New(script.Call("a", `{}`), script.Text("ok")), x)
+		b.config.Calls = calls
+		b.run(t.Context())
+		b.want("tool_call aborted none", "message completed: ok")
+		if ran {
+			t.Error("it ran")
+		}
+	})
 }
 
 // TestACallReportsWithinItsMargin: what a tool tells as it ends is not lost.
