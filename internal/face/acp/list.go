@@ -2,7 +2,6 @@ package acp
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 	"slices"
 	"time"
@@ -56,17 +55,14 @@ func (s *Server) kept(ctx context.Context, cwd string) ([]sessionInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := catalogue.Open(ctx, data)
-	if err := unlessWarning(err); err != nil {
-		return nil, err
-	}
-	defer func() { _ = unlessWarning(c.Close()) }() // it was only read
+	shelf := catalogue.Shelf{Dir: data}
+	defer func() { _ = shelf.Close() }() // it was only read
 	q := catalogue.Query{}
 	if cwd != "" {
 		q.Dir = dir
 	}
-	entries, err := c.List(ctx, q)
-	if err := unlessWarning(err); err != nil {
+	entries, err := shelf.List(ctx, q)
+	if err != nil {
 		return nil, err
 	}
 	var all []sessionInfo
@@ -76,13 +72,4 @@ func (s *Server) kept(ctx context.Context, cwd string) ([]sessionInfo, error) {
 		}
 	}
 	return all, nil
-}
-
-// unlessWarning drops the error of a catalogue that cannot be used: it is made
-// do without.
-func unlessWarning(err error) error {
-	if warning := (*catalogue.Warning)(nil); errors.As(err, &warning) {
-		return nil
-	}
-	return err
 }

@@ -1,13 +1,11 @@
 package appserver
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/catalogue"
@@ -19,54 +17,12 @@ import (
 // them are archived, and what clients call them, are files of their own beside
 // the sessions.
 type disk struct {
-	dir string
-
-	mu        sync.Mutex // guards catalogue, which is for one at a time
-	catalogue *catalogue.Catalogue
-}
-
-// list returns what is known of the sessions that are kept, those that changed
-// last first.
-func (d *disk) list(ctx context.Context) ([]catalogue.Entry, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.catalogue == nil {
-		c, err := catalogue.Open(ctx, d.dir)
-		if err := unlessWarning(err); err != nil {
-			return nil, err
-		}
-		d.catalogue = c
-	}
-	list, err := d.catalogue.List(ctx, catalogue.Query{})
-	return list, unlessWarning(err)
-}
-
-// unlessWarning drops the error of a catalogue that cannot be used: it is made
-// do without.
-func unlessWarning(err error) error {
-	if warning := (*catalogue.Warning)(nil); errors.As(err, &warning) {
-		return nil
-	}
-	return err
-}
-
-func (d *disk) close() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.catalogue == nil {
-		return nil
-	}
-	err := d.catalogue.Close()
-	d.catalogue = nil
-	return unlessWarning(err)
+	catalogue.Shelf
 }
 
 // load returns the state of a session; of a damaged log, what can be read.
 func (d *disk) load(id string) (event.State, error) {
-	state, err := journal.Load(d.dir, id)
-	if damage := (*journal.DamageError)(nil); errors.As(err, &damage) {
-		return state, nil
-	}
+	state, _, err := d.Load(id)
 	return state, missing(id, err)
 }
 
@@ -90,7 +46,7 @@ func plain(id string) bool {
 	return id != "" && !strings.ContainsAny(id, `/\`) && !strings.HasPrefix(id, ".")
 }
 
-func (d *disk) mark(id string) string { return filepath.Join(d.dir, "archived", id) }
+func (d *disk) mark(id string) string { return filepath.Join(d.Dir, "archived", id) }
 
 // mostName bounds a thread's name in bytes.
 const mostName = 4 << 10
@@ -100,7 +56,7 @@ func (d *disk) name(id string) string {
 	if !plain(id) {
 		return ""
 	}
-	name, _, err := repo.ReadFile(filepath.Join(d.dir, "names", id), mostName)
+	name, _, err := repo.ReadFile(filepath.Join(d.Dir, "names", id), mostName)
 	if err != nil {
 		return ""
 	}
@@ -109,7 +65,7 @@ func (d *disk) name(id string) string {
 
 // rename has the thread be called by the name.
 func (d *disk) rename(id, name string) error {
-	path := filepath.Join(d.dir, "names", id)
+	path := filepath.Join(d.Dir, "names", id)
 	err := os.MkdirAll(filepath.Dir(path), 0o700)
 	if err == nil {
 		err = os.WriteFile(path, []byte(name), 0o600)
@@ -150,9 +106,9 @@ func Forget(dataDir, id string) error {
 	if !plain(id) {
 		return nil
 	}
-	d := &disk{dir: dataDir}
+	d := &disk{catalogue.Shelf{Dir: dataDir}}
 	var errs []error
-	for _, path := range []string{d.mark(id), filepath.Join(d.dir, "names", id)} {
+	for _, path := range []string{d.mark(id), filepath.Join(d.Dir, "names", id)} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			errs = append(errs, fmt.Errorf("cannot forget thread %q: %w", id, err))
 		}
@@ -161,4 +117,4 @@ func Forget(dataDir, id string) error {
 }
 
 // path is where a thread's log is.
-func (d *disk) path(id string) string { return filepath.Join(d.dir, "sessions", id+".log") }
+func (d *disk) path(id string) string { return filepath.Join(d.Dir, "sessions", id+".log") }

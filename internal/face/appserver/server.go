@@ -12,6 +12,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/catalogue"
 	"github.com/settle-agent/settle/internal/face/run"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
@@ -69,7 +70,7 @@ type Server struct {
 // everything, says so, and returns the stop, if there was one. The error is
 // about what did not end.
 func Serve(ctx context.Context, o Options, stops <-chan run.Stop) (*run.Stop, error) {
-	s := &Server{Options: o, disk: disk{dir: o.DataDir}, by: "client", lanes: map[string][]func(){}, threads: map[string]*live{}}
+	s := &Server{Options: o, disk: disk{catalogue.Shelf{Dir: o.DataDir}}, by: "client", lanes: map[string][]func(){}, threads: map[string]*live{}}
 	s.ctx, s.end = context.WithCancelCause(context.WithoutCancel(ctx)) // a stop is for Serve to take
 	defer s.end(nil)
 	s.in = newInput(o.In)
@@ -105,7 +106,7 @@ func (s *Server) shutDown(reason event.Reason, by string) error {
 		err = errors.Join(err, lost)
 	}
 	s.end(errEnded)
-	return errors.Join(err, s.disk.close())
+	return errors.Join(err, s.disk.Close())
 }
 
 var errEnded = errors.New("the server has ended")

@@ -246,7 +246,7 @@ func (s *Server) threadList(ctx context.Context, r *jsonrpc.Request) (any, error
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.disk.list(ctx)
+	all, err := s.disk.List(ctx, catalogue.Query{})
 	if err != nil {
 		return nil, err
 	}

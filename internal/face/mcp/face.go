@@ -13,6 +13,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/catalogue"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/redact"
 )
@@ -34,7 +35,7 @@ type Face struct {
 	Options
 
 	server *sdk.Server
-	kept   *kept
+	kept   *catalogue.Shelf
 
 	mu      sync.Mutex // guards what follows
 	clients map[sdk.Session]*client
@@ -48,7 +49,7 @@ func New(o Options) *Face {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	f := &Face{Options: o, clients: map[sdk.Session]*client{}, claimed: map[string]bool{}, pinned: map[string]bool{}}
-	f.kept = &kept{dir: f.dataDir}
+	f.kept = &catalogue.Shelf{Dir: f.dataDir()}
 	f.server = sdk.NewServer(
 		&sdk.Implementation{Name: "settle", Title: "settle", Version: o.Version},
 		&sdk.ServerOptions{
@@ -70,7 +71,7 @@ const instructions = `settle runs a coding agent. "run" gives it a task in a dir
 	`"status" and "sessions" tell what there is.`
 
 // Close lets go of what the face itself has open.
-func (f *Face) Close() error { return f.kept.close() }
+func (f *Face) Close() error { return f.kept.Close() }
 
 // dataDir is where sessions are that are not open; "" if there is none.
 func (f *Face) dataDir() string {
@@ -113,7 +114,7 @@ func (f *Face) open(ctx context.Context, id string) (*agent.Opened, error) {
 	if o := f.Hosts.Get(id); o != nil {
 		return o, nil
 	}
-	first, err := f.kept.first(ctx, id)
+	first, err := f.kept.First(ctx, id)
 	if err != nil {
 		return nil, unknown(id, err)
 	}

@@ -218,7 +218,7 @@ func (o *older) resume(ctx context.Context, in resumeConversation) (any, error) 
 	if s := o.face.Hosts.Get(id); s != nil {
 		return o.resumed(o.keep(s, nil)), nil
 	}
-	first, err := o.face.kept.first(ctx, id)
+	first, err := o.face.kept.First(ctx, id)
 	if err != nil {
 		return nil, invalid("conversation not found: %v", unknown(id, err))
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/catalogue"
 	"github.com/settle-agent/settle/internal/face/run"
 )
 
@@ -278,7 +279,7 @@ func (o *older) list(ctx context.Context, in listConversations) (any, error) {
 			return nil, invalid("there is no page at the cursor %q", in.Cursor)
 		}
 	}
-	all, err := o.face.kept.list(ctx, nil, 0)
+	all, err := o.face.kept.List(ctx, catalogue.Query{})
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func (f *Face) status(_ context.Context, _ *sdk.CallToolRequest, in statusInput)
 	if s := f.Hosts.Get(in.Session); s != nil {
 		s.View(func(st event.State) { out = statusOf(st) })
 	} else {
-		st, err := f.kept.load(in.Session)
+		st, _, err := f.kept.Load(in.Session)
 		if err != nil {
 			return nil, nil, unknown(in.Session, err)
 		}
@@ -98,7 +98,7 @@ func (f *Face) sessions(ctx context.Context, _ *sdk.CallToolRequest, in sessions
 		isOpen[s.ID()] = true
 		s.View(func(st event.State) { out.Sessions = append(out.Sessions, listedOf(st)) })
 	}
-	others, err := f.kept.list(ctx, func(id string) bool { return isOpen[id] }, most)
+	others, err := f.kept.List(ctx, catalogue.Query{Except: func(id string) bool { return isOpen[id] }, Limit: most})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/catalogue"
 	"github.com/settle-agent/settle/internal/face/guard"
 )
 
@@ -93,7 +94,7 @@ type Server struct {
 	subscribers atomic.Int64
 	watchers    watchers
 	boot        string // tells this server from an earlier one
-	disk        *disk
+	kept        *catalogue.Shelf
 	openAPI     []byte
 }
 
@@ -109,7 +110,7 @@ func New(o Options) (*Server, error) {
 	s := &Server{
 		Options: o, token: guard.DigestOf(o.Token), cookie: guard.DigestOf(cookieValue(o.Token)),
 		rate: guard.NewRate(o.Limits.Rate, o.Limits.Burst, time.Now), large: make(chan struct{}, o.Limits.LargeBodies),
-		disk: &disk{dir: o.DataDir}, boot: rand.Text(),
+		kept: &catalogue.Shelf{Dir: o.DataDir}, boot: rand.Text(),
 	}
 	document, err := describe(routes(), o.Version)
 	if err != nil {
@@ -121,7 +122,7 @@ func New(o Options) (*Server, error) {
 }
 
 // Close lets go of what the server itself has open. The host is the caller's.
-func (s *Server) Close() error { return s.disk.close() }
+func (s *Server) Close() error { return s.kept.Close() }
 
 func (s *Server) mask(text string) string {
 	if s.Mask == nil {

@@ -49,7 +49,7 @@ func (s *Server) session(ctx context.Context, id string) (*settle.Session, error
 	if session != nil || err != nil {
 		return session, err
 	}
-	if err := s.disk.openable(ctx, id, s.WorkDir); err != nil {
+	if err := openable(ctx, s.kept, id, s.WorkDir); err != nil {
 		return nil, err
 	}
 	return s.Host.Session(ctx, id)
@@ -69,7 +69,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 		session.View(func(state event.State) { all = append(all, s.summary(state)) })
 		isOpen[session.ID()] = true
 	}
-	kept, err := s.disk.list(ctx, func(id string) bool { return isOpen[id] })
+	kept, err := s.kept.List(ctx, catalogue.Query{Except: func(id string) bool { return isOpen[id] }})
 	if err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request) error {
 	if session != nil {
 		session.View(func(st event.State) { out = s.snapshotOf(st) })
 	} else {
-		st, err := s.disk.load(id)
+		st, _, err := s.kept.Load(id)
 		if err != nil {
 			return err
 		}
@@ -213,7 +213,7 @@ func (s *Server) closeSession(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if session == nil {
-		_, err = s.disk.first(ctx, id) // closed is what it is to be
+		_, err = s.kept.First(ctx, id) // closed is what it is to be
 	} else {
 		err = session.Close(ctx)
 	}

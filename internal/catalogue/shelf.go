@@ -1,0 +1,86 @@
+package catalogue
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/journal"
+)
+
+// Shelf is the sessions of a data directory, read beside whoever writes them, for
+// several goroutines. The catalogue is opened when it is first asked, and warnings are no errors of its: a list
+// without the database takes longer, and is complete.
+type Shelf struct {
+	// Dir is the data directory; "" has no sessions.
+	Dir string
+
+	mu   sync.Mutex // guards open
+	open *Catalogue
+}
+
+// List is [Catalogue.List].
+func (s *Shelf) List(ctx context.Context, q Query) ([]Entry, error) {
+	if s.Dir == "" {
+		return nil, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open == nil {
+		c, err := Open(ctx, s.Dir)
+		if err := unlessWarning(err); err != nil {
+			return nil, err
+		}
+		s.open = c
+	}
+	list, err := s.open.List(ctx, q)
+	return list, unlessWarning(err)
+}
+
+// Load returns the state of a session, or a [journal.MissingError]. Of a damaged
+// log it is what can be read, and isWhole is false.
+func (s *Shelf) Load(session string) (state event.State, isWhole bool, err error) {
+	if s.Dir == "" {
+		return event.State{}, false, &journal.MissingError{Session: session}
+	}
+	state, err = journal.Load(s.Dir, session)
+	if damage := (*journal.DamageError)(nil); errors.As(err, &damage) {
+		return state, false, nil
+	}
+	return state, err == nil, err
+}
+
+// First returns a session's first event: what there is to know without reading
+// all of it. Of a log without one it is empty.
+func (s *Shelf) First(ctx context.Context, session string) (event.Event, error) {
+	if s.Dir == "" {
+		return event.Event{}, &journal.MissingError{Session: session}
+	}
+	for e, err := range journal.Read(ctx, s.Dir, session, 0) {
+		if damage := (*journal.DamageError)(nil); errors.As(err, &damage) {
+			break
+		}
+		return e, err
+	}
+	return event.Event{}, nil
+}
+
+// Close closes what is open. A shelf may be used after that.
+func (s *Shelf) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open == nil {
+		return nil
+	}
+	err := s.open.Close()
+	s.open = nil
+	return unlessWarning(err)
+}
+
+func unlessWarning(err error) error {
+	if warning := (*Warning)(nil); errors.As(err, &warning) {
+		return nil
+	}
+	return err
+}
