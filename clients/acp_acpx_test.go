@@ -334,8 +334,8 @@ func TestAcpxFaults(t *testing.T) {
 		code  int
 		words []string
 	}{
-		"reset":      {settletest.Say("one two three").With(settletest.Reset(settletest.AfterDelta(2)).First(1)), nil, 0, []string{"three", "Asking again"}},
-		"stall":      {settletest.Say("one two three").With(settletest.Silence(settletest.AfterDelta(2)).First(1)), []string{"--stall-timeout", "400ms"}, 0, []string{"three", "Asking again"}},
+		"reset":      {settletest.Say("one two three").With(settletest.Reset(settletest.AfterDelta(2)).First(1)), nil, 0, []string{"three", "asking again"}},
+		"stall":      {settletest.Say("one two three").With(settletest.Silence(settletest.AfterDelta(2)).First(1)), []string{"--stall-timeout", "400ms"}, 0, []string{"three", "asking again"}},
 		"exhaustion": {settletest.Fail(settletest.Status(500).First(settletest.Always)), []string{"--retries", "1"}, 1, []string{"The turn failed", "500"}},
 		"refused":    {settletest.Fail(settletest.Status(401)), nil, 1, []string{"The turn failed", "401"}},
 	} {

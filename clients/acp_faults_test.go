@@ -241,7 +241,7 @@ func TestACPFaults(t *testing.T) {
 			session := p.open("", nil)
 			a := p.answer(p.prompt(session, "go"))
 			switch {
-			case tt.fails == "" && (a.Error != nil || a.Result["stopReason"] != "end_turn" || !strings.Contains(a.after, "Asking again in")):
+			case tt.fails == "" && (a.Error != nil || a.Result["stopReason"] != "end_turn" || !strings.Contains(a.after, "asking again in")):
 				t.Errorf("answered with %+v", a)
 			case tt.fails != "" && (a.Error == nil || !strings.Contains(a.Error.Message, tt.fails)):
 				t.Errorf("answered with %+v", a)

@@ -30,7 +30,7 @@ type acpPeer struct {
 	dir  string
 	mark string // in the environment of everything that it starts
 	env  []string
-	err  bytes.Buffer
+	err  acpText
 
 	mu       sync.Mutex // guards what follows
 	ids      int
@@ -40,6 +40,24 @@ type acpPeer struct {
 	ended    bool
 	permit   string // option by which requests for permission are answered; "" leaves them open
 	problems []error
+}
+
+// acpText is what a process says, read while it does.
+type acpText struct {
+	mu sync.Mutex // guards b
+	b  bytes.Buffer
+}
+
+func (x *acpText) Write(p []byte) (int, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.b.Write(p)
+}
+
+func (x *acpText) String() string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.b.String()
 }
 
 const acpKey = "sk-of-the-client-1234567890"

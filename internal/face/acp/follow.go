@@ -169,7 +169,7 @@ func (f *follower) attempted(d event.AttemptEnded) {
 		return
 	}
 	wait := (time.Duration(*d.RetryIn) * time.Millisecond).Round(100 * time.Millisecond)
-	f.notice("warning", fmt.Sprintf("The model's response failed: %s. Asking again in %v.", d.Failure.Message, wait))
+	f.notice("warning", fmt.Sprintf("The model's response failed: %s; asking again in %v", d.Failure.Message, wait))
 }
 
 // notice tells the person something that the model did not say.

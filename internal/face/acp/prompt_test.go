@@ -104,7 +104,7 @@ func TestRetryIsShown(t *testing.T) {
 	if got := wait(c, c.prompt(c.open(), "go")); got != "end_turn" {
 		t.Errorf("ended with %q", got)
 	}
-	if story := strings.Join(c.story(), "\n"); !strings.Contains(story, "[settle] The model's response failed: ") || !strings.Contains(story, "Asking again in") {
+	if story := strings.Join(c.story(), "\n"); !strings.Contains(story, "[settle] The model's response failed: ") || !strings.Contains(story, "asking again in") {
 		t.Error(story)
 	}
 }
