@@ -48,7 +48,7 @@ func sessionRoutes() []route {
 		{
 			method: "DELETE", path: "/api/sessions/{id}", name: "closeSession",
 			summary: "Close a session: its turn and all else that it started end. What it was is kept.",
-			status:  http.StatusNoContent, problems: []int{404}, handle: (*Server).closeSession,
+			status:  http.StatusNoContent, problems: []int{404, 409}, handle: (*Server).closeSession,
 		},
 		{
 			method: "GET", path: "/api/sessions/{id}/events", name: "events",

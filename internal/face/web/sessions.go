@@ -213,7 +213,7 @@ func (s *Server) closeSession(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if session == nil {
-		_, err = s.kept.First(ctx, id) // closed is what it is to be
+		err = s.closedElsewhere(ctx, id)
 	} else {
 		err = session.Close(ctx)
 	}
@@ -222,4 +222,20 @@ func (s *Server) closeSession(w http.ResponseWriter, r *http.Request) error {
 	}
 	reply(w, http.StatusNoContent, nil)
 	return nil
+}
+
+// closedElsewhere returns nil if a session that is not open here is what it is
+// to be, and otherwise says who has it.
+func (s *Server) closedElsewhere(ctx context.Context, id string) error {
+	if _, err := s.kept.First(ctx, id); err != nil {
+		return err
+	}
+	if free, err := journal.Free(s.DataDir, id); free || err != nil {
+		return nil //nolint:nilerr // where locks cannot be seen, nothing says that it is open
+	}
+	holder, err := journal.Holder(s.DataDir, id)
+	if err != nil {
+		return err
+	}
+	return &journal.HeldError{Session: id, PID: holder}
 }

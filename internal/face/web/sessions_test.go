@@ -237,4 +237,7 @@ func TestWatchingEndsWhatADeadHostLeft(t *testing.T) {
 		n++
 	}
 	b.diff("events of the one that is held", 3, n)
+	if got := ask[object](b, "DELETE", "/api/sessions/held", nil, http.StatusConflict); got["type"] != "urn:settle:problem:session-held" {
+		t.Errorf("closing it: %v", got)
+	}
 }
