@@ -45,7 +45,7 @@ proof: ## all of docs/proof.md but the breaking and the mutation
 	go test -count=1 -v -timeout 15m ./internal/proof -sessions 20000
 	go test -count=1 ./settletest/... ./event ./internal/scope ./internal/sse ./internal/redact ./internal/history ./internal/turn ./internal/session \
 		./internal/journal ./internal/proc ./tool/shell ./model/transport ./internal/face/run ./cmd/settle
-	$(MAKE) fuzz FUZZTIME=2000x
+	$(MAKE) fuzz FUZZTIME=2s
 
 clients: ## programs from npm, against the built binary (docs/clients.md)
 	go test -count=1 -timeout 30m -tags clients ./clients
