@@ -1,6 +1,8 @@
 package turn_test
 
 import (
+	"context"
+	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -65,6 +67,28 @@ func TestHoldsThatGoOnDoNotHoldForEver(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		if err := l.Wait(t.Context(), 5*time.Minute); err != nil || time.Since(begin) > 6*time.Minute {
+			t.Errorf("%v after %v", err, time.Since(begin))
+		}
+	})
+}
+
+// TestHoldsAreExtended: who waits goes on waiting when the others are told to
+// wait longer, and leaves at once when it is to end.
+func TestHoldsAreExtended(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &turn.Limiter{}
+		begin := time.Now()
+		l.Hold(begin.Add(10 * time.Second))
+		time.AfterFunc(5*time.Second, func() { l.Hold(begin.Add(time.Minute)) })
+		if err := l.Wait(t.Context(), time.Hour); err != nil || time.Since(begin) < time.Minute {
+			t.Errorf("%v after %v", err, time.Since(begin))
+		}
+		l.Hold(time.Now().Add(time.Hour))
+		ctx, cancel := context.WithCancelCause(t.Context())
+		stop := errors.New("stop")
+		begin = time.Now()
+		time.AfterFunc(5*time.Second, func() { cancel(stop) })
+		if err := l.Wait(ctx, 2*time.Hour); !errors.Is(err, stop) || time.Since(begin) != 5*time.Second {
 			t.Errorf("%v after %v", err, time.Since(begin))
 		}
 	})
