@@ -139,7 +139,7 @@ type AttemptStarted struct {
 	Model     string   `json:"model,omitempty"`
 	Inputs    []string `json:"inputs,omitempty"`     // inputs that steer: they join here
 	MaxTokens int      `json:"max_tokens,omitempty"` // clamped output limit that was sent
-	Trimmed   int      `json:"trimmed,omitempty"`    // outputs of old calls that were shortened to fit
+	Trimmed   int      `json:"trimmed,omitempty"`    // outputs of old calls, and old inputs, that were shortened to fit
 }
 
 // AttemptEnded: the response ended, one way or another.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -424,6 +425,32 @@ func TestRoom(t *testing.T) {
 	}
 	if n := len(state.Turns[0].Items[0].Content().Output); n != 10_000 {
 		t.Errorf("trimming changed the log: %d bytes", n)
+	}
+}
+
+// An input that was too long for the model does not stay in the way of what is
+// said after it (C6): it is the latest one that has to fit as it is.
+func TestALongInputIsNoDeadEnd(t *testing.T) {
+	giant := "begin" + strings.Repeat("é", 200_000) + "end"
+	p := newTape(t).turn(giant).attempt()
+	to := target()
+	to.Window, to.MaxOutput = 20_000, 4_000
+	if got := history.Request(p.state, to, "sys", nil); got.Trimmed != 0 || got.Input[0].Text != giant {
+		t.Errorf("the latest input was cut to %d bytes", len(got.Input[0].Text))
+	}
+	p.ends(event.Fail(&event.Failure{Name: "ContextOverflowError", Message: "too long"})).turn("now this").attempt()
+	got := history.Request(p.state, to, "sys", nil)
+	text := got.Input[0].Text
+	if got.Trimmed != 1 || got.Tokens > 16_000 || !utf8.ValidString(text) || !strings.HasPrefix(text, "begin") ||
+		!strings.HasSuffix(text, "end") || !strings.Contains(text, " bytes of this message were left out") {
+		t.Errorf("trimmed %d, %d tokens, %d bytes: %.60q", got.Trimmed, got.Tokens, len(text), text)
+	}
+	if last := got.Input[len(got.Input)-1].Text; !strings.HasSuffix(last, "now this") {
+		t.Errorf("the latest input is %q", last)
+	}
+	to.Window = 0
+	if got := history.Request(p.state, to, "sys", nil); got.Input[0].Text != giant {
+		t.Error("it was cut for a model of unknown size")
 	}
 }
 

@@ -14,14 +14,17 @@ const (
 	// trimStep is how many outputs are trimmed at a time: trimming changes
 	// the beginning of the request, and each change costs the prompt cache.
 	trimStep = 8
-	// trimmedHead is how many bytes of a trimmed output stay.
-	trimmedHead = 400
+	// trimmedHead is how many bytes of a trimmed output stay, and trimmedInput
+	// of each end of an input.
+	trimmedHead, trimmedInput = 400, 4 << 10
 	// leastOutput is the least room for an answer that is worth asking for.
 	leastOutput = 1024
 )
 
-// fit shortens the outputs of the oldest calls until the request leaves room
-// for an answer, and clamps the answer to that room.
+// fit shortens the outputs of the oldest calls, and then the oldest inputs, until
+// the request leaves room for an answer, and clamps the answer to that room. The
+// latest input stays whole: where it alone is too long, that is for the provider
+// to say, once, and not of every later request.
 func (b *Built) fit(target Target) {
 	b.Tokens = estimate(b.Request)
 	if target.Window > 0 {
@@ -30,16 +33,26 @@ func (b *Built) fit(target Target) {
 			if b.Tokens <= room && b.Trimmed%trimStep == 0 {
 				break
 			}
-			before := tokens(b.Input[n])
-			b.Input[n].Text = trim(b.Input[n].Text)
-			b.Tokens -= before - tokens(b.Input[n])
-			b.Trimmed++
+			b.shorten(n, trim(b.Input[n].Text))
+		}
+		for _, n := range long(b.Input) {
+			if b.Tokens <= room {
+				break
+			}
+			b.shorten(n, trimInput(b.Input[n].Text))
 		}
 	}
 	b.MaxTokens = target.MaxOutput
 	if target.Window > 0 && target.MaxOutput > 0 {
 		b.MaxTokens = min(target.MaxOutput, max(target.Window-b.Tokens, leastOutput))
 	}
+}
+
+func (b *Built) shorten(n int, text string) {
+	before := tokens(b.Input[n])
+	b.Input[n].Text = text
+	b.Tokens -= before - tokens(b.Input[n])
+	b.Trimmed++
 }
 
 // answer is how much of the window is kept free for the answer.
@@ -66,6 +79,31 @@ func trimmable(items []model.Item) []int {
 		}
 	}
 	return out
+}
+
+// long returns the places of the inputs that may be shortened, oldest first.
+func long(items []model.Item) []int {
+	var out []int
+	latest := -1
+	for n, i := range items {
+		if i.Role != model.User {
+			continue
+		}
+		if latest >= 0 && len(items[latest].Text) > 3*trimmedInput {
+			out = append(out, latest)
+		}
+		latest = n
+	}
+	return out
+}
+
+func trimInput(text string) string {
+	head := cutAt(text, trimmedInput)
+	tail := text[len(text)-trimmedInput:]
+	for len(tail) > 0 && tail[0]&0xc0 == 0x80 {
+		tail = tail[1:]
+	}
+	return fmt.Sprintf("%s\n[%d bytes of this message were left out here to make room]\n%s", head, len(text)-len(head)-len(tail), tail)
 }
 
 func trim(text string) string {
