@@ -112,7 +112,7 @@ func TestACallReportsWithinItsMargin(t *testing.T) {
 		inBubble(t, func(t *testing.T) {
 			slow := fn{"a", func(ctx context.Context, _ tool.Call) (tool.Result, error) {
 				<-ctx.Done()
-				time.Sleep(after)
+				<-time.After(after)
 				return tool.Result{Aborted: true, Output: "all that it did"}, nil
 			}}
 			b := newBench(t, script.New(script.Call("a", `{}`), script.Text("ok")), slow)
