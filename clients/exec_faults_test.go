@@ -74,7 +74,9 @@ func TestExecAbortRun(t *testing.T) {
 	mark := "EXEC_MARK=" + filepath.Base(t.TempDir()) + t.Name()
 	said := execRun(t, srv, execPlan{Turns: []execTurn{
 		{Input: "go", Abort: map[string]any{"after": 1500}},
-		{Input: "at once"}, {Input: "this fails"}, {Input: "at once"},
+		{Input: "at once"},
+		{Input: "this fails"},
+		{Input: "at once"},
 		{Input: "not even begun", Stream: true, Abort: map[string]any{"event": "before"}},
 	}}, home(t, mark))
 	if e := said[0].Error; e == nil || e.Message != "interrupted" {

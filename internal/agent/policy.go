@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/settle-agent/settle"
@@ -13,6 +15,18 @@ type Mode struct {
 	Permission settle.Permission
 	// Rules come before the user's own: the last one that matches decides.
 	Rules []config.Rule
+}
+
+// Allow is a rule that a client's own words come to; by says which they were.
+func Allow(tool, pattern, by string) config.Rule {
+	return config.Rule{Tool: tool, Pattern: pattern, Decision: string(settle.Allow), Origin: config.Origin{Kind: config.Flag, Where: by}}
+}
+
+// Below is the pattern of all that is below a directory, whose name is taken to
+// the letter.
+func Below(dir string) string {
+	literal := strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]", "{", "[{]", "}", "[}]")
+	return literal.Replace(strings.TrimSuffix(filepath.ToSlash(dir), "/")) + "/**"
 }
 
 // Policy is a mode that a client may change while its sessions run; calls that

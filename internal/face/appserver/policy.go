@@ -26,6 +26,9 @@ const (
 	fullAccess = "danger-full-access"
 )
 
+// byClient is who asked for a rule.
+const byClient = "the client's sandbox"
+
 // rights are what a thread's calls may do. settle has no sandbox: what a mode
 // of it would hold back, is denied or asked about.
 //
@@ -136,7 +139,7 @@ func (r rights) policy(tmpdir string) agent.Mode {
 	if err != nil {
 		name = []byte(r.mode()) // what came from JSON goes back into it
 	}
-	m := agent.Mode{Name: r.asks() + " " + string(name), Permission: settle.Ask, Rules: []config.Rule{allow("read", "/**")}}
+	m := agent.Mode{Name: r.asks() + " " + string(name), Permission: settle.Ask, Rules: []config.Rule{agent.Allow("read", "/**", byClient)}}
 	switch asks, mode := r.asks(), r.mode(); {
 	case asks == untrusted:
 	case mode == fullAccess:
@@ -144,14 +147,10 @@ func (r rights) policy(tmpdir string) agent.Mode {
 	case mode == workspace:
 		m.Rules = append(m.Rules, r.within(tmpdir)...)
 		if asks == never {
-			m.Rules = append(m.Rules, allow("shell", ""), allow("job", ""))
+			m.Rules = append(m.Rules, agent.Allow("shell", "", byClient), agent.Allow("job", "", byClient))
 		}
 	}
 	return m
-}
-
-func allow(tool, pattern string) config.Rule {
-	return config.Rule{Tool: tool, Pattern: pattern, Decision: string(settle.Allow), Origin: config.Origin{Kind: config.Flag, Where: "the client's sandbox"}}
 }
 
 // unasked goes over what judges calls: where a thread's policy is never to ask,
@@ -183,10 +182,9 @@ func (r rights) within(tmpdir string) []config.Rule {
 	if !r.sandbox.ExcludeTmpdirEnvVar && filepath.IsAbs(tmpdir) {
 		roots = append(roots, tmpdir)
 	}
-	rules := []config.Rule{allow("edit", "")}
-	literal := strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]", "{", "[{]", "}", "[}]")
+	rules := []config.Rule{agent.Allow("edit", "", byClient)}
 	for _, root := range roots {
-		rules = append(rules, allow("edit", literal.Replace(strings.TrimSuffix(filepath.ToSlash(root), "/"))+"/**"))
+		rules = append(rules, agent.Allow("edit", agent.Below(root), byClient))
 	}
 	return rules
 }

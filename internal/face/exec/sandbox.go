@@ -3,7 +3,6 @@ package exec
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/agent"
@@ -30,26 +29,25 @@ const (
 // harmless. There is nobody to ask: it is refused.
 const untrusted = "untrusted"
 
+// flag is what a mode is said with.
+const flag = "--sandbox"
+
 // Mode returns the policy that a sandbox mode and an approval policy come to.
 // The directories are absolute.
 func Mode(s Sandbox, approval string, writable []string) agent.Mode {
-	m := agent.Mode{Name: string(s), Permission: settle.Ask, Rules: []config.Rule{allow("read", "/**")}}
+	m := agent.Mode{Name: string(s), Permission: settle.Ask, Rules: []config.Rule{agent.Allow("read", "/**", flag)}}
 	switch {
 	case approval == untrusted:
 		m.Name = untrusted
 	case s == FullAccess:
 		m.Permission, m.Rules = settle.Allow, nil
 	case s == WorkspaceWrite:
-		m.Rules = append(m.Rules, allow("shell", ""), allow("edit", ""))
+		m.Rules = append(m.Rules, agent.Allow("shell", "", flag), agent.Allow("edit", "", flag))
 		for _, dir := range writable {
-			m.Rules = append(m.Rules, allow("edit", filepath.ToSlash(dir)+"/**"))
+			m.Rules = append(m.Rules, agent.Allow("edit", agent.Below(dir), flag))
 		}
 	}
 	return m
-}
-
-func allow(tool, pattern string) config.Rule {
-	return config.Rule{Tool: tool, Pattern: pattern, Decision: string(settle.Allow), Origin: config.Origin{Kind: config.Flag, Where: "--sandbox"}}
 }
 
 // Nobody denies what would have to be asked about (C16), and says to the model

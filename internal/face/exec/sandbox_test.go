@@ -85,3 +85,14 @@ func TestModes(t *testing.T) {
 		t.Errorf("a client that says nothing has mode %q", m.Name)
 	}
 }
+
+// The names of directories are no patterns.
+func TestDirectoriesToTheLetter(t *testing.T) {
+	root := t.TempDir()
+	judge := judged(t, exec.Mode(exec.WorkspaceWrite, "never", []string{filepath.Join(root, "odd [1]*")}), filepath.Join(root, "work"))
+	for dir, want := range map[string]settle.Decision{"odd [1]*": "allow", "odd 1x": "ask"} {
+		if got := judge("write", fmt.Sprintf(`{"path":%q,"content":"x"}`, filepath.Join(root, dir, "f"))); got != want {
+			t.Errorf("write in %q: %s, want %s", dir, got, want)
+		}
+	}
+}
