@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/settle-agent/settle/settletest/leak"
 )
 
 // clientTimeout bounds one run of a client.
@@ -114,7 +116,7 @@ func settle(t *testing.T) string {
 }
 
 func TestMain(m *testing.M) {
-	code := m.Run()
+	code := leak.Run(m)
 	if path, err := built(); err == nil {
 		_ = os.RemoveAll(filepath.Dir(path))
 	}
