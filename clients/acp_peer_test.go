@@ -234,11 +234,6 @@ func (p *acpPeer) said() string {
 	return strings.Join(p.lines, "\n") + p.err.String()
 }
 
-func (p *acpPeer) seen(text string) {
-	p.t.Helper()
-	p.until(text, func(line string) bool { return strings.Contains(line, text) })
-}
-
 func (p *acpPeer) call(method string, params map[string]any) map[string]any {
 	p.t.Helper()
 	a := p.answer(p.send(method, params))
