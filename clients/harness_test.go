@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -116,6 +117,13 @@ func settle(t *testing.T) string {
 }
 
 func TestMain(m *testing.M) {
+	// What is ignored here, as under nohup, would be ignored by all that the tests
+	// start; what is caught here is not.
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
+		if signal.Ignored(sig) {
+			signal.Notify(make(chan os.Signal, 1), sig)
+		}
+	}
 	code := leak.Run(m)
 	if path, err := built(); err == nil {
 		_ = os.RemoveAll(filepath.Dir(path))

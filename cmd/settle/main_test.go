@@ -30,14 +30,16 @@ func TestMain(m *testing.M) {
 	testscript.Main(hearing{m}, map[string]func(){"settle": main, "load-model": loadModel})
 }
 
-// hearing runs the tests so that what they start hears SIGHUP, also where the
-// tests themselves were started with nohup.
+// hearing runs the tests so that what they start hears SIGHUP and SIGINT, also
+// where the tests themselves were started with nohup or by a script's "&".
 type hearing struct{ *testing.M }
 
 func (h hearing) Run() int {
-	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP) // a signal with a handler is at its default in a new program
-	defer signal.Stop(hangups)
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
+		if signal.Ignored(sig) { // what is caught here is at its default in a new program
+			signal.Notify(make(chan os.Signal, 1), sig)
+		}
+	}
 	return leak.Run(h.M)
 }
 
