@@ -76,9 +76,10 @@ func (v view) all() []any {
 	return out
 }
 
-// begunBy reports whether the attempt had begun when the item did.
+// begunBy reports whether the attempt had begun when the item did: items are of
+// the attempt that runs, and the dates of both may be of clocks that jumped.
 func (v view) begunBy(attempt int, i *event.Item) bool {
-	return !v.turn.Attempts[attempt].StartedAt.After(i.BegunAt)
+	return attempt <= slices.IndexFunc(v.turn.Attempts, func(a *event.Attempt) bool { return a.ID == i.Attempt })
 }
 
 // turns returns all turns of a thread.
