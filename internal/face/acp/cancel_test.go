@@ -49,7 +49,9 @@ func TestCancelThatComesLate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var c *client
 			var session string
+			read := make(chan struct{}) // also where the turn does not wait for it
 			c = start(t, script.New(script.Turn(script.Do(func() {
+				defer close(read)
 				c.cancel(session)
 				c.must("initialize", object{"protocolVersion": 1}) // the cancel has been read
 			}), step)))
@@ -57,6 +59,7 @@ func TestCancelThatComesLate(t *testing.T) {
 			if got := wait(c, c.prompt(session, "go")); got != "cancelled" {
 				t.Errorf("ended with %q", got)
 			}
+			<-read
 		})
 	}
 }
