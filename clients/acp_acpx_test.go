@@ -4,7 +4,9 @@ package clients
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,11 +36,18 @@ func useAcpx(t *testing.T, srv *settletest.Server, flags ...string) *acpxUser {
 	u.env = home(t, u.mark, "OPENAI_API_KEY="+acpKey, "OPENAI_BASE_URL="+srv.OpenAI())
 	t.Cleanup(func() {
 		u.retire()
+		_ = os.RemoveAll(u.sockets())
 		if refused := srv.Refusals(); len(refused) > 0 {
 			t.Errorf("the model server refused: %q", refused)
 		}
 	})
 	return u
+}
+
+// sockets is where acpx keeps its sockets, which it leaves behind.
+func (u *acpxUser) sockets() string {
+	home := strings.TrimPrefix(u.env[0], "HOME=")
+	return filepath.Join("/tmp", fmt.Sprintf("acpx-%x", sha256.Sum256([]byte(home)))[:len("acpx-")+10])
 }
 
 // retire ends the process that acpx keeps for a session, and with it the agent.
