@@ -257,7 +257,7 @@ func (v *victim) examine() error {
 		return fmt.Errorf("the log ends with %s", events[len(events)-1].Kind())
 	}
 	for _, file := range []string{"once", "last"} { // C5
-		if text, err := os.ReadFile(filepath.Join(v.dir, file)); err == nil && string(text) != "once\n" {
+		if text, err := os.ReadFile(filepath.Join(v.dir, file)); err == nil && len(text) > len("once\n") { // less: it was killed as it wrote
 			return fmt.Errorf("a call was made more than once: %s is %q", file, text)
 		}
 	}
