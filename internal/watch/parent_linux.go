@@ -10,7 +10,7 @@ import (
 // that happened before the call, nobody can tell it from a program that was
 // started by init, and it is not called. The returned function ends the watch
 // and waits for it.
-func Parent(lost func(error)) (stop func()) {
+func Parent(lost func(error)) func() {
 	parent := os.Getppid()
 	if parent <= 1 {
 		return func() {}
@@ -24,31 +24,13 @@ func Parent(lost func(error)) (stop func()) {
 		lost(ErrParent)
 		return func() {}
 	}
-	wake, waker, err := os.Pipe()
-	if err != nil {
+	stop := wait(fd, unix.POLLIN, func() { lost(ErrParent) })
+	if stop == nil {
 		_ = unix.Close(fd)
 		return poll(parent, lost)
 	}
-	ended := make(chan struct{})
-	go func() { // ends with stop, which waits for it
-		defer close(ended)
-		defer func() { _ = unix.Close(fd) }()
-		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}, {Fd: int32(wake.Fd()), Events: unix.POLLIN}}
-		for {
-			_, err := unix.Poll(fds, -1)
-			switch {
-			case err == unix.EINTR:
-			case err != nil || fds[1].Revents != 0:
-				return
-			case fds[0].Revents != 0:
-				lost(ErrParent)
-				return
-			}
-		}
-	}()
 	return func() {
-		_ = waker.Close() // wakes the poll
-		<-ended
-		_ = wake.Close()
+		stop()
+		_ = unix.Close(fd)
 	}
 }
