@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 )
@@ -32,16 +33,20 @@ func (w *watchers) come(session string) (leave func()) {
 	}
 }
 
-// unwatched reports whether nobody follows the session, nor has since then.
-func (w *watchers) unwatched(session string, since time.Time) bool {
+// watched reports whether somebody follows the session, or has until a while
+// ago; see forget.
+func (w *watchers) watched(session string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	left, known := w.end[session]
-	if w.of[session] > 0 || known && left.After(since) {
-		return false
-	}
-	delete(w.end, session)
-	return true
+	_, lately := w.end[session]
+	return lately || w.of[session] > 0
+}
+
+// forget drops what is known of those who left before then.
+func (w *watchers) forget(before time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	maps.DeleteFunc(w.end, func(_ string, left time.Time) bool { return !left.After(before) })
 }
 
 // closeIdle closes the sessions that nobody has used or watched for a while,
@@ -56,8 +61,12 @@ func (s *Server) closeIdle(ctx context.Context) {
 		case <-tick.C:
 		}
 		since := time.Now().Add(-s.Limits.SessionIdleTimeout)
+		s.watchers.forget(since)
+		if s.DataDir == "" {
+			continue // what is in memory would be lost
+		}
 		for _, session := range s.Host.Sessions() {
-			if !s.watchers.unwatched(session.ID(), since) {
+			if s.watchers.watched(session.ID()) {
 				continue
 			}
 			closing, cancel := context.WithTimeout(ctx, closeTimeout)

@@ -36,9 +36,7 @@ func (s *Server) Serve(l net.Listener, stops <-chan run.Stop) error {
 	go func() { failed <- server.Serve(l) }() // ends with Shutdown or Close; never blocks: room for one
 	serving, over := context.WithCancel(context.Background())
 	defer over()
-	if s.DataDir != "" { // what is in memory would be lost
-		go s.closeIdle(serving) // ends when Serve returns
-	}
+	go s.closeIdle(serving) // ends when Serve returns
 	select {
 	case stop := <-stops:
 		err := s.shutDown(server, stop, stops)
