@@ -211,16 +211,22 @@ func toolOf(req *jsonrpc.Request) string {
 	return params.Name
 }
 
-// cancel notes that nobody wants the answer to a request any more.
-func (c *conn) cancel(raw json.RawMessage) {
+// cancelledID returns the id of the request that a notification cancels.
+func cancelledID(raw json.RawMessage) (id jsonrpc.ID, ok bool) {
 	var params struct {
 		RequestID any `json:"requestId"`
 	}
 	if json.Unmarshal(raw, &params) != nil {
-		return
+		return id, false
 	}
 	id, err := jsonrpc.MakeID(params.RequestID)
-	if err != nil {
+	return id, err == nil
+}
+
+// cancel notes that nobody wants the answer to a request any more.
+func (c *conn) cancel(raw json.RawMessage) {
+	id, ok := cancelledID(raw)
+	if !ok {
 		return
 	}
 	c.mu.Lock()

@@ -68,14 +68,8 @@ func (b *inbox) take(session string, body []byte) *posted {
 
 // cancel notes that nobody wants the answer to a request any more.
 func (b *inbox) cancel(session string, raw json.RawMessage) {
-	var params struct {
-		RequestID any `json:"requestId"`
-	}
-	if json.Unmarshal(raw, &params) != nil {
-		return
-	}
-	id, err := jsonrpc.MakeID(params.RequestID)
-	if err != nil {
+	id, ok := cancelledID(raw)
+	if !ok {
 		return
 	}
 	b.mu.Lock()
