@@ -9,8 +9,6 @@ import (
 	"github.com/settle-agent/settle/internal/agent"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/acp"
-	"github.com/settle-agent/settle/internal/logfile"
-	"github.com/settle-agent/settle/internal/prompt"
 	"github.com/settle-agent/settle/internal/redact"
 )
 
@@ -33,11 +31,9 @@ const acpExamples = `  acpx --agent "settle acp" "fix the failing test"
 
 // acpFlags are the flags of acp that are no settings.
 type acpFlags struct {
-	dir             string
-	take            bool
-	noProjectConfig bool
-	systemFile      string
-	appendFile      string
+	projectFlags
+	dir  string
+	take bool
 }
 
 func newACP(s *streams) *cobra.Command {
@@ -52,9 +48,7 @@ func newACP(s *streams) *cobra.Command {
 	flags.Lookup("permission").Usage = "what calls that change something may do, as `POLICY`: ask, allow or deny"
 	flags.StringVarP(&f.dir, "cwd", "C", ".", "look for settings in `DIR`, where the client names no directory")
 	flags.BoolVar(&f.take, "take", false, "end other processes that hold a session that is opened")
-	flags.BoolVar(&f.noProjectConfig, "no-project-config", false, "leave out the project's own configuration and AGENTS.md")
-	flags.StringVar(&f.systemFile, "system-prompt-file", "", "use the text of `FILE` as the system prompt")
-	flags.StringVar(&f.appendFile, "append-system-prompt-file", "", "add the text of `FILE` to the system prompt")
+	f.projectFlags.define(flags)
 	return cmd
 }
 
@@ -63,12 +57,8 @@ func (f *acpFlags) serve(cmd *cobra.Command, s *streams) error {
 	if err != nil {
 		return err
 	}
-	o := agent.Options{
-		Face: "acp", Permission: settle.Ask, Attended: true, Take: f.take, SystemFile: f.systemFile, AppendFile: f.appendFile,
-	}
-	if f.noProjectConfig {
-		o.Project = prompt.IgnoreProject
-	}
+	o := agent.Options{Face: "acp", Permission: settle.Ask, Attended: true, Take: f.take}
+	f.apply(&o)
 	in := s.standIn(cmd, o)
 	defer in.release()
 	resolved, err := in.hosts.Settings(dir, nil)
@@ -83,8 +73,8 @@ func (f *acpFlags) serve(cmd *cobra.Command, s *streams) error {
 
 // clientLog is where it is written what a client does wrong.
 func clientLog(r *config.Resolved) *slog.Logger {
-	if r.DataDir == "" {
-		return nil
+	if log := agent.Log(r); log != nil {
+		return log(redact.New(r.Secrets()...))
 	}
-	return logfile.New(logfile.Path(r.DataDir), logfile.Level(r.LogLevel), redact.New(r.Secrets()...).Diagnostic)
+	return nil
 }

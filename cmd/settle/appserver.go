@@ -13,7 +13,6 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/appserver"
 	"github.com/settle-agent/settle/internal/face/exec"
-	"github.com/settle-agent/settle/internal/prompt"
 	"github.com/settle-agent/settle/model/catalog"
 )
 
@@ -38,11 +37,12 @@ const appServerExamples = `  CODEX_PATH=$(command -v settle) codex-acp
 
 // appServerFlags are the flags of app-server that are no settings.
 type appServerFlags struct {
+	projectFlags
+
 	dir             string
 	overrides       []string
 	enable, disable []string
 	listen          string
-	noProjectConfig bool
 }
 
 func newAppServer(s *streams) *cobra.Command {
@@ -56,7 +56,7 @@ func newAppServer(s *streams) *cobra.Command {
 	settingFlags(flags)
 	flags.Lookup("permission").Usage = "what calls that change something may do where the client does not say, as `POLICY`: ask, allow or deny"
 	flags.StringVarP(&f.dir, "cwd", "C", ".", "work in `DIR`, unless the client names another")
-	flags.BoolVar(&f.noProjectConfig, "no-project-config", false, "leave out the project's own configuration and AGENTS.md")
+	f.defineIgnore(flags)
 	flags.StringVar(&f.listen, "listen", "stdio://", "only stdio:// is served, as `URL`")
 	flags.StringArrayVarP(&f.overrides, "config", "c", nil, "override `KEY=VALUE` of Codex's configuration; may be repeated; what settle has no word for is left out with a warning")
 	flags.StringArrayVar(&f.enable, "enable", nil, "left out with a warning: a `FEATURE` of Codex's")
@@ -79,10 +79,9 @@ func (f *appServerFlags) serve(cmd *cobra.Command, s *streams) error {
 	if err != nil {
 		return err
 	}
-	o := agent.Options{Face: "app-server", Permission: settle.Ask, Attended: true, Append: wish.Instructions, SystemFile: wish.SystemFile}
-	if f.noProjectConfig {
-		o.Project = prompt.IgnoreProject
-	}
+	o := agent.Options{Face: "app-server", Permission: settle.Ask, Attended: true}
+	f.apply(&o)
+	o.Append, o.SystemFile = wish.Instructions, wish.SystemFile
 	s = s.with(wish.Env, wish.Hidden)
 	in := s.standIn(cmd, o)
 	defer in.release()

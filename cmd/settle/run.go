@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"strings"
 
@@ -16,10 +15,7 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/run"
 	"github.com/settle-agent/settle/internal/face/sessions"
-	"github.com/settle-agent/settle/internal/logfile"
 	"github.com/settle-agent/settle/internal/proc"
-	"github.com/settle-agent/settle/internal/prompt"
-	"github.com/settle-agent/settle/internal/redact"
 )
 
 const runHelp = `Run a prompt to its end and exit.
@@ -54,18 +50,16 @@ const runExamples = `  settle run "fix the failing test"
 
 // runFlags are the flags of run that are no settings.
 type runFlags struct {
-	dir             string
-	json            string
-	output          string
-	session         string
-	last            bool
-	ephemeral       bool
-	take            bool
-	images          []string
-	quiet, verbose  bool
-	noProjectConfig bool
-	systemFile      string
-	appendFile      string
+	projectFlags
+	dir            string
+	json           string
+	output         string
+	session        string
+	last           bool
+	ephemeral      bool
+	take           bool
+	images         []string
+	quiet, verbose bool
 }
 
 func newRun(s *streams) *cobra.Command {
@@ -122,9 +116,7 @@ func (f *runFlags) define(flags *pflag.FlagSet) {
 	flags.StringArrayVarP(&f.images, "image", "i", nil, "show the model the picture in `FILE`; may be repeated")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "say only what is wrong on standard error")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "say what is going on on standard error, everywhere")
-	flags.BoolVar(&f.noProjectConfig, "no-project-config", false, "leave out the project's own configuration and AGENTS.md")
-	flags.StringVar(&f.systemFile, "system-prompt-file", "", "use the text of `FILE` as the system prompt")
-	flags.StringVar(&f.appendFile, "append-system-prompt-file", "", "add the text of `FILE` to the system prompt")
+	f.projectFlags.define(flags)
 }
 
 // given returns the settings that were given as flags.
@@ -182,13 +174,6 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 	return run.Turn(cmd.Context(), options), nil
 }
 
-func (f *runFlags) project() config.ProjectConfig {
-	if f.noProjectConfig {
-		return config.IgnoreProject
-	}
-	return config.UseProject
-}
-
 func (f *runFlags) format(s *streams) (run.Format, error) {
 	switch f.json {
 	case "":
@@ -226,18 +211,12 @@ func (f *runFlags) agent(s *streams, r *config.Resolved, dir string) agent.Optio
 	o := agent.Options{
 		Settings: r, Dir: dir, Environ: s.environ, Getenv: s.getenv, Face: "run", Version: version(),
 		Permission: settle.Allow, Release: "allow", Take: f.take,
-		SystemFile: f.systemFile, AppendFile: f.appendFile,
 	}
+	f.apply(&o)
 	if f.ephemeral {
 		o.Keeping = agent.Ephemeral
-	}
-	if f.noProjectConfig {
-		o.Project = prompt.IgnoreProject
-	}
-	if r.DataDir != "" && !f.ephemeral {
-		o.Logger = func(mask *redact.Redactor) *slog.Logger {
-			return logfile.New(logfile.Path(r.DataDir), logfile.Level(r.LogLevel), mask.Diagnostic)
-		}
+	} else {
+		o.Logger = agent.Log(r)
 	}
 	return o
 }

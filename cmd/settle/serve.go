@@ -16,7 +16,6 @@ import (
 	"github.com/settle-agent/settle/internal/face/web/page"
 	"github.com/settle-agent/settle/internal/logfile"
 	"github.com/settle-agent/settle/internal/proc"
-	"github.com/settle-agent/settle/internal/prompt"
 	"github.com/settle-agent/settle/internal/redact"
 )
 
@@ -45,12 +44,10 @@ const serveExamples = `  settle serve
 // serveFlags are the flags of serve that are no settings.
 type serveFlags struct {
 	listenFlags
+	projectFlags
 
-	dir             string
-	take            bool
-	noProjectConfig bool
-	systemFile      string
-	appendFile      string
+	dir  string
+	take bool
 }
 
 func newServe(s *streams) *cobra.Command {
@@ -67,9 +64,7 @@ func newServe(s *streams) *cobra.Command {
 	flags.StringVar(&f.addr, "addr", "127.0.0.1:0", "listen on `HOST:PORT`; port 0 picks one")
 	f.listenFlags.define(cmd)
 	flags.BoolVar(&f.take, "take", false, "end other processes that hold a session that is opened")
-	flags.BoolVar(&f.noProjectConfig, "no-project-config", false, "leave out the project's own configuration and AGENTS.md")
-	flags.StringVar(&f.systemFile, "system-prompt-file", "", "use the text of `FILE` as the system prompt")
-	flags.StringVar(&f.appendFile, "append-system-prompt-file", "", "add the text of `FILE` to the system prompt")
+	f.projectFlags.define(flags)
 	return cmd
 }
 
@@ -126,11 +121,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, s *streams) error {
 }
 
 func (f *serveFlags) settings(cmd *cobra.Command, s *streams, dir string) (*config.Resolved, error) {
-	project := config.UseProject
-	if f.noProjectConfig {
-		project = config.IgnoreProject
-	}
-	resolved, err := s.settings(dir, given(cmd.Flags()), project)
+	resolved, err := s.settings(dir, given(cmd.Flags()), f.project())
 	if err != nil || resolved.Permission == "" {
 		return resolved, err
 	}
@@ -141,16 +132,11 @@ func (f *serveFlags) settings(cmd *cobra.Command, s *streams, dir string) (*conf
 func (f *serveFlags) agent(s *streams, r *config.Resolved, dir string) agent.Options {
 	o := agent.Options{
 		Settings: r, Dir: dir, Environ: s.environ, Getenv: s.getenv, Face: "serve", Version: version(),
-		Permission: settle.Ask, Attended: true, Take: f.take, SystemFile: f.systemFile, AppendFile: f.appendFile,
+		Permission: settle.Ask, Attended: true, Take: f.take,
 	}
-	if f.noProjectConfig {
-		o.Project = prompt.IgnoreProject
-	}
-	if r.DataDir != "" {
-		o.Logger = func(mask *redact.Redactor) *slog.Logger {
-			log := logfile.New(logfile.Path(r.DataDir), logfile.Level(r.LogLevel), mask.Diagnostic)
-			return logfile.Aloud(log, s.stderr, mask.Diagnostic)
-		}
+	f.apply(&o)
+	if log := agent.Log(r); log != nil {
+		o.Logger = func(mask *redact.Redactor) *slog.Logger { return logfile.Aloud(log(mask), s.stderr, mask.Diagnostic) }
 	}
 	return o
 }

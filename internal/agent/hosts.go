@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/logfile"
-	"github.com/settle-agent/settle/internal/redact"
 )
 
 // Wish is how a client wants a session to work, beside what is configured.
@@ -70,10 +67,8 @@ func (h *Hosts) Agent(ctx context.Context, w Wish) (*Agent, error) {
 	}
 	o := h.Base
 	o.Settings, o.Dir, o.Shared = r, w.Dir, &h.shared
-	if r.DataDir != "" {
-		o.Logger = func(mask *redact.Redactor) *slog.Logger {
-			return logfile.New(logfile.Path(r.DataDir), logfile.Level(r.LogLevel), mask.Diagnostic)
-		}
+	if log := Log(r); log != nil {
+		o.Logger = log
 	}
 	if w.Options != nil {
 		w.Options(&o)

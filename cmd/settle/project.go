@@ -1,0 +1,42 @@
+package main
+
+import (
+	"github.com/spf13/pflag"
+
+	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/prompt"
+)
+
+// projectFlags are the flags that say what sessions know of their project.
+type projectFlags struct {
+	noProjectConfig        bool
+	systemFile, appendFile string
+}
+
+func (f *projectFlags) define(flags *pflag.FlagSet) {
+	f.defineIgnore(flags)
+	flags.StringVar(&f.systemFile, "system-prompt-file", "", "use the text of `FILE` as the system prompt")
+	flags.StringVar(&f.appendFile, "append-system-prompt-file", "", "add the text of `FILE` to the system prompt")
+}
+
+// defineIgnore is define for commands that take no system prompt.
+func (f *projectFlags) defineIgnore(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.noProjectConfig, "no-project-config", false, "leave out the project's own configuration and AGENTS.md")
+}
+
+// project says whether the project's own configuration is read.
+func (f *projectFlags) project() config.ProjectConfig {
+	if f.noProjectConfig {
+		return config.IgnoreProject
+	}
+	return config.UseProject
+}
+
+// apply puts into the options of an agent what the flags say.
+func (f *projectFlags) apply(o *agent.Options) {
+	if f.noProjectConfig {
+		o.Project = prompt.IgnoreProject
+	}
+	o.SystemFile, o.AppendFile = f.systemFile, f.appendFile
+}

@@ -1,0 +1,20 @@
+package agent
+
+import (
+	"log/slog"
+
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/logfile"
+	"github.com/settle-agent/settle/internal/redact"
+)
+
+// Log returns what makes the diagnostic log in the data directory, whose lines go
+// through a redactor; nil where there is no such directory.
+func Log(r *config.Resolved) func(*redact.Redactor) *slog.Logger {
+	if r.DataDir == "" {
+		return nil
+	}
+	return func(mask *redact.Redactor) *slog.Logger {
+		return logfile.New(logfile.Path(r.DataDir), logfile.Level(r.LogLevel), mask.Diagnostic)
+	}
+}
