@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/settle-agent/settle/internal/face/guard"
 	"github.com/settle-agent/settle/internal/face/mcp"
 	"github.com/settle-agent/settle/internal/face/run"
-	"github.com/settle-agent/settle/internal/prompt"
 )
 
 const mcpHelp = `Serve clients of the Model Context Protocol: editors, desktop programs and other
@@ -48,11 +46,9 @@ const mcpExamples = `  settle mcp
 // mcpFlags are the flags of mcp that are no settings.
 type mcpFlags struct {
 	listenFlags
+	projectFlags
 
-	dir             string
-	noProjectConfig bool
-	systemFile      string
-	appendFile      string
+	dir string
 }
 
 func newMCP(s *streams) *cobra.Command {
@@ -68,9 +64,7 @@ func newMCP(s *streams) *cobra.Command {
 	flags.StringVar(&f.addr, "http", "", "serve over HTTP on `HOST:PORT` instead; port 0 picks one")
 	f.listenFlags.define(cmd)
 	flags.StringVarP(&f.dir, "cwd", "C", ".", "work in `DIR`, unless the client names another")
-	flags.BoolVar(&f.noProjectConfig, "no-project-config", false, "leave out the project's own configuration and AGENTS.md")
-	flags.StringVar(&f.systemFile, "system-prompt-file", "", "use the text of `FILE` as the system prompt")
-	flags.StringVar(&f.appendFile, "append-system-prompt-file", "", "add the text of `FILE` to the system prompt")
+	f.projectFlags.define(flags)
 	return cmd
 }
 
@@ -79,10 +73,8 @@ func (f *mcpFlags) serve(cmd *cobra.Command, s *streams) error {
 	if err != nil {
 		return err
 	}
-	o := agent.Options{Face: "mcp", Permission: settle.Ask, Attended: true, SystemFile: f.systemFile, AppendFile: f.appendFile}
-	if f.noProjectConfig {
-		o.Project = prompt.IgnoreProject
-	}
+	o := agent.Options{Face: "mcp", Permission: settle.Ask, Attended: true}
+	f.apply(&o)
 	token := ""
 	if f.addr != "" {
 		if token, err = f.token(); err != nil {
@@ -90,7 +82,7 @@ func (f *mcpFlags) serve(cmd *cobra.Command, s *streams) error {
 		}
 		o.Secrets = []string{token}
 	}
-	in := s.standIn(cmd, o)
+	in := f.open(cmd, s, o)
 	defer in.release()
 	if _, err := in.hosts.Settings(dir, nil); err != nil {
 		return err
@@ -109,6 +101,16 @@ func (f *mcpFlags) serve(cmd *cobra.Command, s *streams) error {
 		err = failed(face.Stdio(s.stdin, s.stdout, in.stops))
 	}
 	return errors.Join(err, failed(face.Close()))
+}
+
+// open sets it up: over HTTP, clients come and go, and whether the program that
+// started it still runs or reads, is nothing to it.
+func (f *mcpFlags) open(cmd *cobra.Command, s *streams, o agent.Options) *standIn {
+	if f.addr == "" {
+		return s.standIn(cmd, o)
+	}
+	in, _ := s.server(cmd, o)
+	return in
 }
 
 // http serves over HTTP. Errors that come before it listens are those of the
@@ -133,29 +135,5 @@ func (f *mcpFlags) http(ctx context.Context, s *streams, face *mcp.Face, token s
 	if _, err := s.stdout.WriteString(lines); err != nil {
 		return failed(errors.Join(fmt.Errorf("cannot print the address: %w", err), place.Close()))
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	return failed(face.HTTP(token, guard.Names{Names: f.names, Exposed: place.Exposed}).Serve(place, signalsOf(ctx, stops)))
-}
-
-// signalsOf passes signals on. Whether the program that started a server still
-// runs or reads, is nothing to it.
-func signalsOf(ctx context.Context, all <-chan run.Stop) <-chan run.Stop {
-	signals := make(chan run.Stop, mostStops)
-	go func() { // ends with ctx
-		for {
-			select {
-			case stop := <-all:
-				if strings.HasPrefix(stop.By, "signal:") {
-					select {
-					case signals <- stop:
-					default: // enough have come already
-					}
-				}
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return signals
+	return failed(face.HTTP(token, guard.Names{Names: f.names, Exposed: place.Exposed}).Serve(place, stops))
 }

@@ -25,23 +25,31 @@ const standIns = "stand-ins"
 type standIn struct {
 	ctx   context.Context //nolint:containedctx // it is the process's, cancelled by the first stop
 	hosts *agent.Hosts
-	// stops bring signals, and that the client is gone: nobody reads standard
-	// output any more, or the parent died.
+	// stops bring signals, and where the client is at the standard streams, that
+	// it is gone: nobody reads standard output any more, or the parent died.
 	stops <-chan run.Stop
 	undo  []func()
 }
 
-// standIn sets a stand-in up. Flags that are settings hold for all sessions,
-// and what a client gives goes over them. The caller releases it.
+// standIn sets a stand-in up for the program at the standard streams: that it is
+// gone counts as a stop. The caller releases it.
 func (s *streams) standIn(cmd *cobra.Command, o agent.Options) *standIn {
+	in, sig := s.server(cmd, o)
+	in.undo = append(in.undo, watch.Closed(s.stdout, func(err error) { sig.lost("stdout", run.CodeStdoutClosed, err) }))
+	if !signal.Ignored(syscall.SIGHUP) { // nohup means it
+		in.undo = append(in.undo, watch.Parent(func(err error) { sig.lost("parent", run.CodeHangup, err) }))
+	}
+	return in
+}
+
+// server sets a stand-in up whose clients come and go. Flags that are settings
+// hold for all sessions, and what a client gives goes over them. The caller
+// releases it.
+func (s *streams) server(cmd *cobra.Command, o agent.Options) (*standIn, *signals) {
 	sig := catch(cmd.Context())
 	in := &standIn{ctx: sig.ctx, stops: sig.stops, undo: []func(){sig.release}}
 	if stop, err := proc.BecomeReaper(); err == nil {
 		in.undo = append(in.undo, stop)
-	}
-	in.undo = append(in.undo, watch.Closed(s.stdout, func(err error) { sig.lost("stdout", run.CodeStdoutClosed, err) }))
-	if !signal.Ignored(syscall.SIGHUP) { // nohup means it
-		in.undo = append(in.undo, watch.Parent(func(err error) { sig.lost("parent", run.CodeHangup, err) }))
 	}
 	flags := given(cmd.Flags())
 	project := config.UseProject
@@ -58,7 +66,7 @@ func (s *streams) standIn(cmd *cobra.Command, o agent.Options) *standIn {
 		}
 		return s.settings(dir, all, project)
 	}}
-	return in
+	return in, sig
 }
 
 func (in *standIn) release() {
