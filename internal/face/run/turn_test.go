@@ -155,7 +155,7 @@ func TestView(t *testing.T) {
 			stops <- run.Stop{Reason: event.Interrupted, By: "signal:SIGINT", Code: 130}
 		}
 		v = &seen{}
-		if code, _, _ = turn(t, script.New(script.Text("…")), run.Options{View: view, Stops: stops}); code == run.CodeCompleted {
+		if code, _, _ = turn(t, script.New(script.Turn(script.Text("…"), script.Stall())), run.Options{View: view, Stops: stops}); code == run.CodeCompleted {
 			t.Errorf("code %d", code)
 		}
 		if ended := len(v.kinds) > 0 && v.kinds[len(v.kinds)-1] == event.KindTurnAborted; ended == (v.why != "") {
