@@ -28,6 +28,7 @@ type flow struct {
 	index   int
 	field   string // that reasoning came in
 	details details
+	altered bool // the details are not what was signed, and cannot go back
 }
 
 // EOF implements transport.Decoder: a finish_reason is an end, for the servers
@@ -165,7 +166,9 @@ func (d *decoder) reason(w wireChoice, emit transport.Emit) error {
 		return nil
 	}
 	d.say(model.Reasoning, w.field, text, emit)
-	d.flow.details = d.flow.details.add(more)
+	var again bool
+	d.flow.details, again = d.flow.details.add(more)
+	d.flow.altered = d.flow.altered || again
 	return nil
 }
 
@@ -176,7 +179,7 @@ func (d *decoder) closeFlow(emit transport.Emit) {
 	end := model.Chunk{Kind: model.ItemEnd, Role: d.flow.role, Index: d.flow.index}
 	if d.flow.role == model.Reasoning {
 		switch {
-		case len(d.flow.details) > 0:
+		case len(d.flow.details) > 0 && !d.flow.altered:
 			end.Seal = &model.Seal{Format: sealDetails, Data: d.flow.details.encode()}
 		case d.flow.field != "":
 			end.Seal = &model.Seal{Format: sealField, Data: d.flow.field}

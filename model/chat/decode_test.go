@@ -183,6 +183,24 @@ func TestReasoning(t *testing.T) {
 			},
 		},
 		{
+			"details, each event twice",
+			wiretest.SSE(
+				delta(`"reasoning":"Hm","reasoning_details":[{"type":"reasoning.text","text":"Hm","index":0}]`),
+				delta(`"reasoning":"Hm","reasoning_details":[{"type":"reasoning.text","text":"Hm","index":0}]`),
+				delta(`"reasoning_details":[{"type":"reasoning.text","text":"","index":0,"signature":"sig"}]`),
+				delta(`"reasoning_details":[{"type":"reasoning.text","text":"","index":0,"signature":"sig"}]`),
+				done),
+			[]wiretest.Item{{Role: model.Reasoning, Text: "HmHm", Seal: field("reasoning")}},
+		},
+		{
+			"encrypted details, each event twice",
+			wiretest.SSE(
+				delta(`"reasoning_details":[{"type":"reasoning.encrypted","data":"xx","index":0}]`),
+				delta(`"reasoning_details":[{"type":"reasoning.encrypted","data":"xx","index":0}]`),
+				delta(`"content":"Hi"`), done),
+			[]wiretest.Item{{Role: model.Reasoning, Seal: field("reasoning")}, {Role: model.Assistant, Text: "Hi"}},
+		},
+		{
 			"details alone", wiretest.SSE(delta(`"reasoning_details":[{"type":"reasoning.summary","summary":"Hm."}]`), done),
 			[]wiretest.Item{{Role: model.Reasoning, Text: "Hm.", Seal: &model.Seal{Format: "details", Data: `[{"summary":"Hm.","type":"reasoning.summary"}]`}}},
 		},

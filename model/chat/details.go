@@ -14,16 +14,25 @@ type details []detail
 type detail map[string]any
 
 // add joins more to d: pieces of text with the same type and index are parts
-// of one, everything else stands for itself.
-func (d details) add(more details) details {
+// of one, everything else stands for itself. It reports whether one was sealed
+// a second time. Then the stream repeats itself, what was joined is not what
+// the provider sealed, and every later request with it would be refused.
+func (d details) add(more details) (_ details, again bool) {
 	for _, piece := range more {
-		if len(d) > 0 && d[len(d)-1].continuedBy(piece) {
-			d[len(d)-1].merge(piece)
-			continue
+		var last detail
+		if len(d) > 0 {
+			last = d[len(d)-1]
 		}
-		d = append(d, piece)
+		switch {
+		case last.continuedBy(piece):
+			again = again || last.signed() && piece.signed()
+			last.merge(piece)
+		default:
+			again = again || last != nil && reflect.DeepEqual(last, piece)
+			d = append(d, piece)
+		}
 	}
-	return d
+	return d, again
 }
 
 // text is what the pieces say in words.
@@ -51,6 +60,11 @@ func (p detail) continuedBy(next detail) bool {
 	kind, _ := p["type"].(string)
 	return (kind == "reasoning.text" || kind == "reasoning.summary") &&
 		next["type"] == kind && reflect.DeepEqual(p["index"], next["index"])
+}
+
+func (p detail) signed() bool {
+	signature, _ := p["signature"].(string)
+	return signature != ""
 }
 
 func (p detail) merge(next detail) {
