@@ -26,7 +26,9 @@ const (
 	ErrInvalid    ErrorKind = "invalid_request"  // other 4xx
 	ErrContext    ErrorKind = "context_overflow" // the request is longer than the window
 	ErrPolicy     ErrorKind = "content_policy"
-	ErrQuota      ErrorKind = "quota" // a 429 or 402 that says that waiting will not help
+	ErrReasoning  ErrorKind = "reasoning_refused" // a 4xx about reasoning that was sent back: not its seal, or not supported
+	ErrImage      ErrorKind = "image_refused"     // a 4xx about an image that it cannot read, or about any
+	ErrQuota      ErrorKind = "quota"             // a 429 or 402 that says that waiting will not help
 )
 
 // Error is a failed request or stream.

@@ -108,7 +108,7 @@ func (s *Server) checkChatMessage(m chatMessage, i int) *apiError {
 			return invalid("Invalid parameter: 'tool_calls' is only allowed for role 'assistant'.").at(at+".tool_calls", "")
 		}
 	case "assistant":
-		if e := checkDetails(m, i); e != nil {
+		if e := s.checkDetails(m, i); e != nil {
 			return e
 		}
 	default:
@@ -159,6 +159,9 @@ func (s *Server) checkChatContent(m chatMessage, at string) *apiError {
 	}
 	for k, raw := range parts {
 		var part struct{ Type, Text string }
+		if !readablePart(raw) {
+			return unsupportedImage(fmt.Sprintf("%s.content[%d]", at, k))
+		}
 		if json.Unmarshal(raw, &part) == nil && part.Type == "text" && blank(part.Text) {
 			return emptyString(fmt.Sprintf("%s.content[%d].text", at, k))
 		}
@@ -167,7 +170,7 @@ func (s *Server) checkChatContent(m chatMessage, at string) *apiError {
 }
 
 // checkDetails wants OpenRouter's reasoning_details as they came.
-func checkDetails(m chatMessage, i int) *apiError {
+func (s *Server) checkDetails(m chatMessage, i int) *apiError {
 	said, signed := map[int]string{}, map[int]string{} // by index
 	for _, d := range m.Details {
 		if d.Type != "reasoning.text" {
@@ -179,7 +182,7 @@ func checkDetails(m chatMessage, i int) *apiError {
 		}
 	}
 	for index, text := range said {
-		if signed[index] != signature(text) {
+		if signed[index] != s.account().signature(text) {
 			return invalid("messages.%d.content.0: Invalid `signature` in `thinking` block", i)
 		}
 	}

@@ -45,6 +45,10 @@ type messagesBlock struct {
 	Input     json.RawMessage `json:"input"`
 	ToolUseID string          `json:"tool_use_id"`
 	Content   json.RawMessage `json:"content"`
+	Source    struct {
+		Type string `json:"type"`
+		Data string `json:"data"`
+	} `json:"source"`
 }
 
 func (s *Server) checkMessages(h http.Header, body []byte) *apiError {
@@ -180,7 +184,7 @@ func (s *Server) checkBlock(m *messagesMessage, i, k int) *apiError {
 	case "thinking":
 		return s.checkThinking(b, at)
 	case "redacted_thinking":
-		if !knownRedacted(b.Data) {
+		if !s.account().knownRedacted(b.Data) {
 			return invalid("%s: Invalid `data` in `redacted_thinking` block", at)
 		}
 	case "tool_use":
@@ -193,7 +197,11 @@ func (s *Server) checkBlock(m *messagesMessage, i, k int) *apiError {
 			return invalid("messages.%d: `tool_result` blocks can only be in `user` messages", i)
 		}
 		return s.checkToolResult(b, at)
-	case "image", "document", "search_result":
+	case "image":
+		if b.Source.Type == "base64" && !readableImage(b.Source.Data) {
+			return invalid("Could not process image")
+		}
+	case "document", "search_result":
 		// their contents are none of our business
 	default:
 		return invalid("%s: Input tag '%s' found using 'type' does not match any of the expected tags: 'document', 'image', 'redacted_thinking', 'search_result', 'text', 'thinking', 'tool_result', 'tool_use'", at, b.Type)
@@ -217,7 +225,7 @@ func (s *Server) checkThinking(b messagesBlock, at string) *apiError {
 	switch {
 	case b.Signature == nil:
 		return invalid("%s.thinking.signature: Field required", at)
-	case *b.Signature == signature(b.Thinking) && b.Thinking != "":
+	case *b.Signature == s.account().signature(b.Thinking) && b.Thinking != "":
 		return nil
 	case s.issued.altered(*b.Signature, b.Thinking):
 		return invalid("%s: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.", at)

@@ -235,6 +235,9 @@ func (s *Server) checkResponsesMessage(it responsesItem, at string) *apiError {
 		if strings.HasSuffix(part.Type, "_text") && blank(part.Text) && !s.rules.AllowEmptyText {
 			return emptyString(param + ".text")
 		}
+		if !readablePart(raw) {
+			return unsupportedImage(param)
+		}
 	}
 	return nil
 }
@@ -323,7 +326,7 @@ func (s *Server) checkReasoning(req *responsesRequest) *apiError {
 func (s *Server) checkEncrypted(req *responsesRequest, it responsesItem) *apiError {
 	stateless := req.Store != nil && !*req.Store
 	switch {
-	case it.Encrypted != nil && knownEncrypted(it.ID, *it.Encrypted):
+	case it.Encrypted != nil && s.account().knownEncrypted(it.ID, *it.Encrypted):
 		return nil
 	case it.Encrypted != nil:
 		return invalid("The encrypted content for item %s could not be verified. Reason: Encrypted content could not be decrypted or parsed.", it.ID).

@@ -36,7 +36,7 @@ func (s *issued) remember(r *rendering) {
 		case it.Reasoning != "":
 			thinking = true
 			text := it.whole(it.Reasoning)
-			s.signed[signature(text)] = text
+			s.signed[r.account.signature(text)] = text
 			s.reasoned[r.id("rs_", i)] = true
 			if i+1 < len(r.Items) && r.dialect == Responses {
 				next := r.follower(i + 1)

@@ -38,6 +38,7 @@ type rendering struct {
 	at      time.Time
 	model   string
 	dialect Dialect
+	account account
 	// What the request asked for.
 	usageWanted bool            // stream_options.include_usage
 	sealWanted  bool            // include: reasoning.encrypted_content

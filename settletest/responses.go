@@ -82,18 +82,18 @@ func (s *stream) responsesReasoning(i int) (object, bool) {
 		}
 		return o
 	}
-	if !s.added(i, reasoning(unfinished(id), []any{}...)) {
+	if !s.added(i, reasoning(s.account.unfinished(id), []any{}...)) {
 		return nil, false
 	}
 	if it.Redacted {
-		end := reasoning(encrypted(id, whole), []any{}...)
+		end := reasoning(s.account.encrypted(id, whole), []any{}...)
 		return end, s.done(i, 0, end)
 	}
 	part := func(text string) object { return object{"type": "summary_text", "text": text} }
 	place := func(key string, value any) object {
 		return object{"item_id": id, "output_index": s.index(i, len(s.Items)), "summary_index": 0, key: value}
 	}
-	end := reasoning(encrypted(id, whole), part(whole))
+	end := reasoning(s.account.encrypted(id, whole), part(whole))
 	return end, s.send(frame{}, "response.reasoning_summary_part.added", place("part", part(""))) &&
 		s.deltas(it, it.Reasoning, s.stencil("response.reasoning_summary_text.delta", place("delta", textMark))) &&
 		s.send(frame{}, "response.reasoning_summary_text.done", place("text", whole)) &&

@@ -9,6 +9,10 @@ type Rules struct {
 	Keys []string `json:"keys,omitempty"`
 	// Models are the known models; any other gets a 404. Empty: every name is known.
 	Models []Model `json:"models,omitempty"`
+	// Account is the provider's account that the server answers for: it refuses
+	// the sealed reasoning of any other, as providers do. See also
+	// [Server.SetAccount].
+	Account string `json:"account,omitempty"`
 	// RequireStoreFalse refuses Responses requests without "store": false, as
 	// a server without storage would.
 	RequireStoreFalse bool `json:"require_store_false,omitempty"`

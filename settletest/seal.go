@@ -13,10 +13,11 @@ import (
 // every other settletest server too, as a provider does after a restart of
 // the client.
 
-const sealKey = "settletest"
+// account is whose seals they are. No account knows another's.
+type account string
 
-func seal(purpose string, parts ...string) string {
-	mac := hmac.New(sha256.New, []byte(sealKey))
+func (a account) seal(purpose string, parts ...string) string {
+	mac := hmac.New(sha256.New, []byte("settletest"+a))
 	mac.Write([]byte(purpose))
 	for _, p := range parts {
 		mac.Write([]byte{0})
@@ -26,36 +27,36 @@ func seal(purpose string, parts ...string) string {
 }
 
 // signature seals the text of a thinking block.
-func signature(text string) string { return "Eu" + seal("thinking", text) }
+func (a account) signature(text string) string { return "Eu" + a.seal("thinking", text) }
 
 // redacted is a thinking block that nobody but the provider can read. It seals
 // itself: the payload is followed by its seal.
-func redacted(text string) string {
+func (a account) redacted(text string) string {
 	payload := base64.StdEncoding.EncodeToString([]byte(text))
-	return payload + "." + seal("redacted", payload)
+	return payload + "." + a.seal("redacted", payload)
 }
 
-func knownRedacted(data string) bool {
+func (a account) knownRedacted(data string) bool {
 	payload, mac, found := strings.Cut(data, ".")
-	return found && mac == seal("redacted", payload)
+	return found && mac == a.seal("redacted", payload)
 }
 
 // encrypted is the encrypted content of the finished reasoning item of that id.
-func encrypted(id, text string) string {
+func (a account) encrypted(id, text string) string {
 	payload := base64.StdEncoding.EncodeToString([]byte(id + "\n" + text))
-	return "gAAAA" + payload + "." + seal("encrypted", payload)
+	return "gAAAA" + payload + "." + a.seal("encrypted", payload)
 }
 
 // unfinished is what a reasoning item has for encrypted content before it is
 // finished. It is never accepted.
-func unfinished(id string) string { return "gAAAA" + seal("unfinished", id) }
+func (a account) unfinished(id string) string { return "gAAAA" + a.seal("unfinished", id) }
 
 // knownEncrypted says whether data is the encrypted content of the item of
 // that id; of any item if id is empty, since requests may leave it out.
-func knownEncrypted(id, data string) bool {
+func (a account) knownEncrypted(id, data string) bool {
 	body, ours := strings.CutPrefix(data, "gAAAA")
 	payload, mac, found := strings.Cut(body, ".")
-	if !ours || !found || mac != seal("encrypted", payload) {
+	if !ours || !found || mac != a.seal("encrypted", payload) {
 		return false
 	}
 	raw, err := base64.StdEncoding.DecodeString(payload)

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -32,6 +33,7 @@ type Server struct {
 	URL string
 
 	rules  Rules
+	seals  atomic.Value // an account: whose reasoning it knows
 	answer func(Request) Turn
 	script script
 	rec    record
@@ -53,10 +55,21 @@ const closeGrace = 5 * time.Second
 
 // New returns a server without a listener, for use through [Server.Handler].
 func New(sc Scenario) *Server {
-	return &Server{
+	s := &Server{
 		rules: sc.Rules, answer: sc.Answer, script: script{turns: sc.Turns, loop: sc.Loop},
 		stop: make(chan struct{}),
 	}
+	s.SetAccount(sc.Rules.Account)
+	return s
+}
+
+// SetAccount changes [Rules.Account] from the next request on: what was sealed
+// before is refused, as when a user takes another key.
+func (s *Server) SetAccount(name string) { s.seals.Store(account(name)) }
+
+func (s *Server) account() account {
+	name, _ := s.seals.Load().(account)
+	return name
 }
 
 // NewServer starts a server on a free port of the loopback interface. With a

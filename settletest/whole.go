@@ -46,7 +46,7 @@ func (r *rendering) wholeMessage() object {
 			block[field] = it.whole(text)
 		}
 		if field == "thinking" {
-			block["signature"] = signature(it.whole(text))
+			block["signature"] = r.account.signature(it.whole(text))
 		}
 		content = append(content, block)
 	}

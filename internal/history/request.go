@@ -40,7 +40,7 @@ type Built struct {
 // Request builds the request that continues the conversation in s, with the
 // inputs that join it now.
 func Request(s event.State, target Target, system string, tools []model.ToolSpec, joining ...event.Input) Built {
-	w := walk{target: target, ids: map[string]bool{}}
+	w := walk{target: target, refused: refusedBy(target, s), ids: map[string]bool{}}
 	for n, t := range s.Turns {
 		w.turn(s, t)
 		w.turnEnd(t, jobsAfter(s, n))
@@ -80,9 +80,10 @@ func schema(s event.State, joining []event.Input) json.RawMessage {
 
 // walk collects the conversation.
 type walk struct {
-	target Target
-	items  []model.Item
-	ids    map[string]bool // call ids in use
+	target  Target
+	refused refusals
+	items   []model.Item
+	ids     map[string]bool // call ids in use
 }
 
 func (w *walk) turn(s event.State, t *event.Turn) {
@@ -128,14 +129,27 @@ func (w *walk) joined(t *event.Turn, at int, upTo string) int {
 func (w *walk) inputs(inputs []event.Input) {
 	for _, in := range inputs {
 		item := model.Item{Role: model.User, Text: in.Text, Images: in.Images}
-		if w.target.NoImages && len(in.Images) > 0 {
+		if why := w.blind(in); why != "" {
 			item.Images = nil
-			item.Text = appendLine(item.Text, noImages(in.Images))
+			item.Text = appendLine(item.Text, noImages(in.Images, why))
 		}
 		if !blank(item.Text) || len(item.Images) > 0 {
 			w.items = append(w.items, item)
 		}
 	}
+}
+
+// blind returns why the model is not shown the input's images, "" if it is or
+// there are none.
+func (w *walk) blind(in event.Input) string {
+	switch {
+	case len(in.Images) == 0:
+	case w.target.NoImages:
+		return "the model cannot see images"
+	case w.refused.inputs[in.ID]:
+		return "the provider refused it"
+	}
+	return ""
 }
 
 func (w *walk) user(text string) {

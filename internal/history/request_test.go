@@ -123,6 +123,9 @@ func show(items []model.Item) string {
 		if i.CallID != "" {
 			fmt.Fprintf(&b, " %s", i.CallID)
 		}
+		if n := len(i.Images); n > 0 {
+			fmt.Fprintf(&b, " with %d image", n)
+		}
 		if i.Failed {
 			b.WriteString(" failed")
 		}

@@ -28,7 +28,7 @@ func (w *walk) response(s event.State, items []*event.Item) {
 		fits := n < lastCall || lastCall < 0 || w.target.TextAfterCalls
 		switch c.Type {
 		case event.Message:
-			said := model.Item{Role: model.Assistant, Text: c.Text, ID: w.ownID(c)}
+			said := model.Item{Role: model.Assistant, Text: c.Text, ID: w.ownID(i)}
 			switch {
 			case !fits:
 			case firstCall < 0 || w.target.TextAfterCalls:
@@ -38,12 +38,12 @@ func (w *walk) response(s event.State, items []*event.Item) {
 				firstCall++
 			}
 		case event.Reasoning:
-			if fits && w.keepsReasoning(items[n:], c) {
-				w.items = append(w.items, model.Item{Role: model.Reasoning, Text: c.Text, ID: w.ownID(c), Seal: c.Seal})
+			if fits && w.keepsReasoning(items[n:]) {
+				w.items = append(w.items, model.Item{Role: model.Reasoning, Text: c.Text, ID: w.ownID(i), Seal: c.Seal})
 			}
 		case event.ToolCall:
 			call := model.Item{
-				Role: model.Call, ID: w.ownID(c), CallID: w.callID(i.ID, c.CallID),
+				Role: model.Call, ID: w.ownID(i), CallID: w.callID(i.ID, c.CallID),
 				Name: toolName(c.Name), Arguments: arguments(c.Arguments),
 			}
 			if firstCall < 0 {
@@ -76,16 +76,18 @@ func sent(i *event.Item) bool {
 	return false
 }
 
-// keepsReasoning: reasoning goes back only to the model that sealed it, and
-// only together with the item that follows it, both of them whole.
-func (w *walk) keepsReasoning(rest []*event.Item, c event.Content) bool {
-	if !w.own(c) || c.Seal == nil && (!w.target.UnsealedReasoning || blank(c.Text)) {
+// keepsReasoning says whether the reasoning that rest begins with goes back:
+// only to the model that sealed it, and only together with the item that
+// follows it, both of them whole.
+func (w *walk) keepsReasoning(rest []*event.Item) bool {
+	c := rest[0].Content()
+	if !w.own(rest[0]) || c.Seal == nil && (!w.target.UnsealedReasoning || blank(c.Text)) {
 		return false
 	}
 	for n, next := range rest[1:] {
 		switch said := next.Content(); {
 		case next.Type() == event.Reasoning && c.Seal != nil:
-			return sent(next) && w.keepsReasoning(rest[n+1:], said) // thoughts in a row stay together
+			return sent(next) && w.keepsReasoning(rest[n+1:]) // thoughts in a row stay together
 		case next.Type() == event.Reasoning, next.Status == event.ItemCompleted && next.Type() == event.Message && blank(said.Text):
 			continue // an empty message is not sent: what follows it is next
 		case next.Type() == event.ToolCall:
@@ -96,16 +98,17 @@ func (w *walk) keepsReasoning(rest []*event.Item, c event.Content) bool {
 	return false
 }
 
-// own reports whether the request's model said it.
-func (w *walk) own(c event.Content) bool {
-	return c.Provider == w.target.Provider && c.Model == w.target.Model
+// own reports whether the request's model said it, and knows it again.
+func (w *walk) own(i *event.Item) bool {
+	c := i.Content()
+	return c.Provider == w.target.Provider && c.Model == w.target.Model && !w.refused.attempts[i.Attempt]
 }
 
-func (w *walk) ownID(c event.Content) string {
-	if !w.own(c) {
+func (w *walk) ownID(i *event.Item) string {
+	if !w.own(i) {
 		return ""
 	}
-	return c.ProviderID
+	return i.Content().ProviderID
 }
 
 // callID returns the provider's id of the call if every provider takes it and

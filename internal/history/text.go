@@ -21,7 +21,7 @@ func appendLine(text, line string) string {
 	return text + "\n" + line
 }
 
-func noImages(images []event.Image) string {
+func noImages(images []event.Image, why string) string {
 	var names []string
 	for n, i := range images {
 		name := i.Name
@@ -30,7 +30,7 @@ func noImages(images []event.Image) string {
 		}
 		names = append(names, name)
 	}
-	return fmt.Sprintf("[%s: left out, since the model cannot see images]", strings.Join(names, ", "))
+	return fmt.Sprintf("[%s: left out, since %s]", strings.Join(names, ", "), why)
 }
 
 // outputText is what the model is told that a call gave: its output, and the

@@ -187,7 +187,7 @@ func (d drawer) move() (m Move) {
 	} else {
 		m.After = d.long()
 	}
-	m.Do = pick(d, "deed", Interrupt, Send, Send, Crash, Cancel, Interrupt, Close, Drop, Hurry, Fill, Ruin, Clock)
+	m.Do = pick(d, "deed", Interrupt, Send, Send, Crash, Cancel, Interrupt, Close, Drop, Hurry, Fill, Ruin, Clock, Account)
 	switch {
 	case m.Do == Clock:
 		m.By = pick(d, "jump", time.Hour, -time.Hour, 400*24*time.Hour, -400*24*time.Hour, -time.Millisecond)

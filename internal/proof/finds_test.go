@@ -51,6 +51,19 @@ model
   call take 1s
 input "a"
 on 7 ruin`,
+		// chat sent the details back with a seal of another text: each request
+		// after that was refused.
+		"each event of sealed reasoning twice": `
+wire chat
+model
+  think "a"
+  call
+  fault repeat
+  fault reasoning_details
+input "a"`,
+		"another account, messages":  anotherAccount("messages", ""),
+		"another account, responses": anotherAccount("responses", ""),
+		"another account, chat":      anotherAccount("chat", "fault reasoning_details"),
 		"killed while it recovers": `
 model paced 1s
   call take 5s
@@ -71,4 +84,27 @@ reader leaves 1 for 1s`,
 			}
 		})
 	}
+}
+
+// anotherAccount: each request after the change was refused, for the seals of
+// what the model had thought before.
+func anotherAccount(wire, fault string) string {
+	return `
+wire ` + wire + `
+model
+  think "a"
+  call take 1s
+  ` + fault + `
+model
+  think "b"
+  say "Done."
+  ` + fault + `
+input "a"
+after 1s account
+after 10s input "b"
+after 20s account
+after 30s input "c"
+ends completed
+ends completed
+ends completed`
 }

@@ -39,6 +39,8 @@ func (w *world) do(p *process, m Move, input string) {
 	case Ruin:
 		w.failing.Store(true)
 		p.mount.become(broken)
+	case Account:
+		w.server.SetAccount(fmt.Sprint("account ", w.accounts.Add(1)))
 	case Clock:
 		w.skew.Add(int64(m.By))
 	}

@@ -163,7 +163,7 @@ func readMove(w *words) Move {
 		return m
 	case Clock:
 		return Move{Do: deed, By: w.jump("how far")}
-	case Hurry, Cancel, Drop, Crash, Close, Fill, Ruin:
+	case Hurry, Cancel, Drop, Crash, Close, Fill, Ruin, Account:
 		return Move{Do: deed}
 	default:
 		w.fail("nobody can %q", deed)

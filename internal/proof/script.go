@@ -107,6 +107,7 @@ const (
 	Close     Deed = "close"     // and open again
 	Fill      Deed = "fill"      // the disk: no space is left but the reserve
 	Ruin      Deed = "ruin"      // the disk: each write fails
+	Account   Deed = "account"   // the provider's is another one: it knows no reasoning from before
 	Clock     Deed = "clock"     // jumps: that by which the events are dated
 )
 

@@ -128,10 +128,15 @@ func (w *world) probe(d *disk, wire Wire) {
 	}
 }
 
-// requests: C6, the provider refused none; C15, none has the secret.
+// requests: C6, the provider refused none, but one each time that it came to
+// be another account; C15, none has the secret.
 func (w *world) requests() {
+	unforeseen := w.accounts.Load()
 	for _, x := range w.server.Exchanges() {
 		if x.Refusal != "" {
+			unforeseen--
+		}
+		if x.Refusal != "" && unforeseen < 0 {
 			w.broke("C6", "request %d (%s) was refused: %s", x.N, x.Dialect, x.Refusal)
 		}
 		if bytes.Contains(x.Body, []byte(Secret)) {

@@ -40,6 +40,7 @@ type world struct {
 	current  atomic.Pointer[process]
 	failing  atomic.Bool  // the disk was filled or ruined
 	skew     atomic.Int64 // by how much the events' clock is wrong, in nanoseconds
+	accounts atomic.Int64 // how often the provider's account changed
 	stuck    bool         // main's: patience was lost, and that did not help
 
 	// life ends when the script is over: deaf calls end with it.

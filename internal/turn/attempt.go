@@ -50,7 +50,7 @@ func (t *turn) attempt(ctx context.Context, step, n int) (model.StopReason, *aga
 	if ctx.Err() != nil {
 		return "", nil, t.cutAttempt(d.end(), interruption(context.Cause(ctx)), context.Cause(ctx))
 	}
-	return t.failAttempt(d, err)
+	return t.failAttempt(d, request, err)
 }
 
 // begin records the attempt, lets waiting inputs join, and builds the request.
@@ -181,14 +181,14 @@ func (t *turn) cutAttempt(end event.AttemptEnded, cause *event.Cause, err error)
 
 // failAttempt ends an attempt that failed and decides whether there is to be
 // another one.
-func (t *turn) failAttempt(d *demux, err error) (model.StopReason, *again, error) {
+func (t *turn) failAttempt(d *demux, request model.Request, err error) (model.StopReason, *again, error) {
 	var fault *model.Error
 	if !errors.As(err, &fault) {
 		if fault = unnamed(err); fault == nil {
 			return "", nil, t.cutAttempt(d.end(), event.Fail(t.failure(err)), err)
 		}
 	}
-	decision := t.budget.decide(fault, time.Now())
+	decision := t.decide(fault, request)
 	if decision.holdOthers && decision.delay <= t.Retry.RetryFor {
 		t.Limiter.Hold(time.Now().Add(decision.delay))
 	}
@@ -206,6 +206,14 @@ func (t *turn) failAttempt(d *demux, err error) (model.StopReason, *again, error
 	}
 	t.cancelEnded()
 	return "", &again{decision.delay}, nil
+}
+
+// decide says what becomes of the attempt whose request failed so.
+func (t *turn) decide(fault *model.Error, request model.Request) decision {
+	if history.Yields(request, fault.Kind, fault.Status) {
+		return t.budget.yield()
+	}
+	return t.budget.decide(fault, time.Now())
 }
 
 // unnamed is an error that a provider did not type: what it says is passed on,

@@ -23,7 +23,10 @@ func (t *turn) describe(e *model.Error, d decision) *event.Failure {
 		URL: t.Redact.Diagnostic(e.URL), Body: clip(t.Redact.Diagnostic(e.Body), mostBody),
 		Message: clip(t.Redact.Diagnostic(e.Error()), 2*mostBody), Attempt: d.attempt, RetryLimit: d.limit,
 	}
-	if !d.retry && retryable(e) {
+	switch {
+	case d.yields:
+		f.Message += "; asking again without what was refused"
+	case !d.retry && retryable(e):
 		f.Name = event.NameRetryExhausted
 		f.Message += "; " + d.why
 	}

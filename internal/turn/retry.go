@@ -50,11 +50,19 @@ func (b *budget) reset() {
 // decision is what becomes of a failed attempt.
 type decision struct {
 	retry      bool
+	yields     bool // the next request is without what the provider refused in this one
 	delay      time.Duration
 	holdOthers bool   // sessions with the same key are to wait as well
 	attempt    int    // which attempt failed, of those that count together
 	limit      int    // how many retries those have; 0 where time bounds them
 	why        string // there is no retry, beyond the error itself
+}
+
+// yield counts the failure of a request that is made again without what was
+// refused of it.
+func (b *budget) yield() decision {
+	b.failures++
+	return b.bounded(decision{retry: true, yields: true, attempt: 1})
 }
 
 // decide counts the failure and says whether to try again, and when.
@@ -74,8 +82,13 @@ func (b *budget) decide(e *model.Error, now time.Time) decision {
 		b.faults++
 		d = b.counted(e, b.faults, faultRetries)
 	}
+	return b.bounded(d)
+}
+
+// bounded is d, or no retry if too much failed in the turn.
+func (b *budget) bounded(d decision) decision {
 	if d.retry && b.failures >= mostFailures {
-		d.retry, d.why = false, fmt.Sprintf("%d attempts of this turn failed", b.failures)
+		d.retry, d.yields, d.why = false, false, fmt.Sprintf("%d attempts of this turn failed", b.failures)
 	}
 	return d
 }

@@ -204,7 +204,7 @@ func TestFaults(t *testing.T) {
 		{"rate limit", &wiretest.Server{Body: wiretest.SSE(created, failed("rate_limit_exceeded", "Please try again in 1.5s."))}, model.ErrRateLimit},
 		{"context", &wiretest.Server{Body: wiretest.SSE(failed("context_length_exceeded", "Your input exceeds the context window"))}, model.ErrContext},
 		{"policy", &wiretest.Server{Body: wiretest.SSE(failed("invalid_prompt", "flagged"))}, model.ErrPolicy},
-		{"image", &wiretest.Server{Body: wiretest.SSE(failed("image_too_large", "big"))}, model.ErrInvalid},
+		{"image", &wiretest.Server{Body: wiretest.SSE(failed("image_too_large", "big"))}, model.ErrImage},
 		{"error event", &wiretest.Server{Body: wiretest.SSE(created, `error|{"type":"error","code":"insufficient_quota","message":"pay"}`)}, model.ErrQuota},
 		{"nested error event", &wiretest.Server{Body: wiretest.SSE(`error|{"type":"error","error":{"type":"invalid_request_error","code":"x","message":"no"}}`)}, model.ErrInvalid},
 	} {

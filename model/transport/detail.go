@@ -2,6 +2,7 @@ package transport
 
 import (
 	"encoding/json"
+	"net/http"
 	"strings"
 
 	"github.com/settle-agent/settle/model"
@@ -110,8 +111,23 @@ func (d Detail) Kind(status int) (kind model.ErrorKind, ok bool) {
 		return model.ErrPolicy, true
 	case quotaMessage(message):
 		return model.ErrQuota, true
+	case !aboutRequest(status):
+		return "", false
+	case reasoningMessage(message):
+		return model.ErrReasoning, true
+	case strings.Contains(message+d.Code, "image"): // each provider has a dozen messages about images that it cannot use
+		return model.ErrImage, true
 	}
 	return "", false
+}
+
+// aboutRequest: the status says that something in the request is wrong.
+func aboutRequest(status int) bool {
+	switch status {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
+		return true
+	}
+	return false
 }
 
 // codeKind knows the codes and types of OpenAI, Azure, Anthropic, llama.cpp
@@ -133,6 +149,8 @@ func codeKind(code string) (model.ErrorKind, bool) {
 		return model.ErrAuth, true
 	case "model_not_found":
 		return model.ErrNotFound, true
+	case "invalid_encrypted_content":
+		return model.ErrReasoning, true
 	}
 	return "", false
 }
@@ -162,8 +180,8 @@ func (d Detail) StreamKind() model.ErrorKind {
 		case "invalid_request_error", "badrequesterror", "bad_request_error", "data_residency_mismatch", "400", "422":
 			return model.ErrInvalid
 		}
-		if strings.Contains(word, "image") { // OpenAI has a dozen codes for images that it cannot use
-			return model.ErrInvalid
+		if strings.Contains(word, "image") {
+			return model.ErrImage
 		}
 	}
 	return model.ErrServer
@@ -192,6 +210,15 @@ func policyMessage(message string) bool {
 	return containsAny(message,
 		"content filtering policy", "content management policy", "usage policy", "usage policies", "content policy",
 		"your input was flagged", "safety system")
+}
+
+// reasoningMessage knows the words with which Anthropic, OpenAI, Vertex and
+// Groq refuse reasoning of another account, server or model, or any.
+func reasoningMessage(message string) bool {
+	return containsAny(message,
+		"`thinking` block", "thinking block", "`redacted_thinking` block", "thinking.signature", "thought signature", "thought_signature",
+		"encrypted content", "encrypted_content", "of type 'reasoning'", "required 'reasoning' item",
+		"property 'reasoning_content' is unsupported", "property 'reasoning' is unsupported")
 }
 
 func quotaMessage(message string) bool {

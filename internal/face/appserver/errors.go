@@ -36,7 +36,7 @@ func errorInfo(f *event.Failure) any {
 		return "contextWindowExceeded"
 	case model.ErrNotFound:
 		return "modelNotFound"
-	case model.ErrInvalid:
+	case model.ErrInvalid, model.ErrReasoning, model.ErrImage:
 		return "badRequest"
 	case model.ErrPolicy:
 		return "cyberPolicy"

@@ -1,0 +1,125 @@
+package history_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/history"
+	"github.com/settle-agent/settle/model"
+)
+
+// shown begins a turn with a picture of that name.
+func (p *tape) shown(name string) *tape {
+	p.t.Helper()
+	in := p.state.NextInput()
+	return p.add(
+		event.Event{Data: event.InputAccepted{Input: in, Images: []event.Image{{MediaType: "image/png", Data: []byte(name), Name: name}}}},
+		event.Event{Turn: p.state.NextTurn(), Data: event.TurnStarted{Inputs: []string{in}}},
+	)
+}
+
+// refused begins an attempt of that model that its provider refuses.
+func (p *tape) refused(by string, kind model.ErrorKind, status int) *tape {
+	p.t.Helper()
+	a := p.state.NextAttempt()
+	return p.add(
+		event.Event{Turn: p.id(), Attempt: a, Data: event.AttemptStarted{Provider: target().Provider, Model: by}},
+		event.Event{Turn: p.id(), Attempt: a, Data: event.AttemptEnded{
+			Outcome: event.Failed, Failure: &event.Failure{Name: event.NameProvider, Kind: string(kind), Status: status, Message: "no"},
+		}},
+	)
+}
+
+// C6: what a provider refused once is left out of every later request.
+func TestRefused(t *testing.T) {
+	own := target().Model
+	said := func(p *tape, thought, text string) { p.attempt().thought(thought, seal).text(text).whole() }
+	done := event.Complete()
+	for name, tt := range map[string]struct {
+		log  func(p *tape)
+		want string
+	}{
+		"reasoning, and not what came after": {
+			func(p *tape) {
+				p.turn("a")
+				said(p, "old", "A")
+				p.ends(done).turn("b").refused(own, model.ErrReasoning, 400)
+				said(p, "new", "B")
+				p.ends(done).turn("c")
+			},
+			"user: a\nassistant: A\nuser: b\nreasoning: new\nassistant: B\nuser: c\n",
+		},
+		"reasoning by another model": {
+			func(p *tape) {
+				p.turn("a")
+				said(p, "old", "A")
+				p.ends(done).turn("b").refused("another", model.ErrReasoning, 400)
+			},
+			"user: a\nreasoning: old\nassistant: A\nuser: b\n",
+		},
+		"something else": {
+			func(p *tape) {
+				p.shown("a.png")
+				said(p, "old", "A")
+				p.ends(done).turn("b").refused(own, model.ErrInvalid, 400)
+			},
+			"user with 1 image\nreasoning: old\nassistant: A\nuser: b\n",
+		},
+		"the picture that is new": {
+			func(p *tape) {
+				p.shown("a.png")
+				said(p, "old", "A")
+				p.ends(done).shown("b.png").refused(own, model.ErrImage, 400)
+			},
+			"user with 1 image\nreasoning: old\nassistant: A\nuser: [b.png: left out, since the provider refused it]\n",
+		},
+		"all pictures, where none is new": {
+			func(p *tape) {
+				p.shown("a.png")
+				said(p, "old", "A")
+				p.ends(done).shown("b.png").refused(own, model.ErrImage, 400).refused(own, model.ErrImage, 400)
+			},
+			"user: [a.png: left out, since the provider refused it]\nreasoning: old\nassistant: A\nuser: [b.png: left out, since the provider refused it]\n",
+		},
+		"a request of too many bytes": {
+			func(p *tape) { p.shown("a.png").refused(own, model.ErrContext, http.StatusRequestEntityTooLarge) },
+			"user: [a.png: left out, since the provider refused it]\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newTape(t)
+			tt.log(p)
+			got := show(history.Request(p.state, target(), "", nil).Input)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestYields(t *testing.T) {
+	thought := model.Request{Input: []model.Item{{Role: model.Reasoning, Seal: seal}}}
+	picture := model.Request{Input: []model.Item{{Role: model.User, Images: []model.Image{{}}}}}
+	for _, tt := range []struct {
+		name   string
+		r      model.Request
+		kind   model.ErrorKind
+		status int
+		want   bool
+	}{
+		{"reasoning", thought, model.ErrReasoning, 400, true},
+		{"no reasoning", picture, model.ErrReasoning, 400, false},
+		{"a picture", picture, model.ErrImage, 400, true},
+		{"no picture", thought, model.ErrImage, 400, false},
+		{"too large", picture, model.ErrContext, http.StatusRequestEntityTooLarge, true},
+		{"too long", picture, model.ErrContext, 400, false},
+		{"anything else", picture, model.ErrInvalid, 400, false},
+	} {
+		if got := history.Yields(tt.r, tt.kind, tt.status); got != tt.want {
+			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+}
