@@ -99,7 +99,7 @@ func (f *execFlags) define(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.oldJSON, "experimental-json", false, "the same")
 	flags.StringVarP(&f.output, "output-last-message", "o", "", "write the final answer to `FILE` as well")
 	flags.StringVar(&f.schema, "output-schema", "", "the answer is to follow the JSON Schema in `FILE`")
-	flags.StringSliceVarP(&f.images, "image", "i", nil, "show the model the picture in `FILE`; may be repeated")
+	flags.StringArrayVarP(&f.images, "image", "i", nil, "show the model the picture in `FILE`; may be repeated")
 	flags.StringArrayVarP(&f.Config, "config", "c", nil, "override `KEY=VALUE` of the other agent's configuration; may be repeated")
 	flags.StringVarP(&f.Sandbox, "sandbox", "s", "", "what calls may do, as `MODE`: read-only, workspace-write, danger-full-access")
 	flags.BoolVar(&f.FullAuto, "full-auto", false, "--sandbox workspace-write")
@@ -278,7 +278,7 @@ func (f *execFlags) options(in *standIn, s *streams, words exec.Arguments) (run.
 	if !f.ephemeral {
 		o.Resume = func(session string) string { return fmt.Sprintf("settle exec resume %s PROMPT", session) }
 	}
-	for _, path := range f.images {
+	for _, path := range strings.FieldsFunc(strings.Join(f.images, ","), func(r rune) bool { return r == ',' }) {
 		image, err := run.Image(path)
 		if err != nil {
 			return o, err

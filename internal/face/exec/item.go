@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"bytes"
 	"encoding/json"
 	"path/filepath"
 	"strings"
@@ -93,10 +94,14 @@ func (i *item) command() string {
 	return in.Command
 }
 
-// arguments returns the arguments as JSON, whatever the model wrote.
+// arguments returns the arguments as JSON, whatever the model wrote. Separators
+// of lines are escaped, as they are in all else: readers take them for the end of
+// one.
 func (i *item) arguments() json.RawMessage {
 	if json.Valid([]byte(i.args)) {
-		return json.RawMessage(i.args)
+		var escaped bytes.Buffer
+		json.HTMLEscape(&escaped, []byte(i.args))
+		return escaped.Bytes()
 	}
 	text, err := json.Marshal(i.args)
 	if err != nil {

@@ -44,6 +44,9 @@ func Read(words []string, last bool, dash int) (Arguments, error) {
 		return a, &UsageError{"exec resume: name a session, or say --last"}
 	}
 	a.Session, a.Prompt = a.Prompt[0], a.Prompt[1:]
+	if a.Session == "" { // a variable that was not set must not mean another's session
+		return a, &UsageError{"exec resume: the session's name is empty; name one, or say --last"}
+	}
 	return a, one(a.Prompt)
 }
 

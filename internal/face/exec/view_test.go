@@ -290,3 +290,16 @@ func TestUpdatesAreBounded(t *testing.T) {
 		}
 	})
 }
+
+// A reader of lines sees each as one, whatever characters the model wrote.
+func TestSeparatorsOfLinesAreEscaped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := script.New(script.Turn(script.Text("a\u2028b"), script.Call("grep", "{\"pattern\":\"a\u2028b\u2029c\"}")), script.Turn(script.Text("ok")))
+		_, got := lines(t, m, run.Options{}, settle.Config{}, fake{"grep", result(tool.Result{Output: "x\u2028y"})})
+		for _, line := range got {
+			if strings.ContainsAny(line, "\u2028\u2029") {
+				t.Errorf("a line that is more than one to some: %q", line)
+			}
+		}
+	})
+}

@@ -254,7 +254,10 @@ func (w *Wish) sandbox(f Flags, all overrides) error {
 
 // own takes the settings of settle's own, which -c settle.NAME=VALUE sets.
 func (w *Wish) own(all overrides) {
-	settings, _ := all["settle"].(map[string]any)
+	settings, ok := all["settle"].(map[string]any)
+	if !ok {
+		return // told with what else means nothing
+	}
 	for name, value := range settings {
 		if list, ok := value.([]any); ok {
 			words := make([]string, len(list))

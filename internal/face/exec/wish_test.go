@@ -89,9 +89,9 @@ func TestUnderstand(t *testing.T) {
 		{"instructions", exec.Flags{Config: []string{`developer_instructions="be brief"`, `model_instructions_file=/f`}}, "", nil, exec.Wish{Settings: settings(), Env: settings(), Instructions: "be brief", SystemFile: "/f"}},
 		{
 			"what means nothing",
-			exec.Flags{Config: []string{`features.web=true`, `mcp_servers."a.b".command="x"`, `web_search="live"`, `sandbox_workspace_write.network_access=false`, `model_verbosity=high`}},
+			exec.Flags{Config: []string{`features.web=true`, `mcp_servers."a.b".command="x"`, `web_search="live"`, `sandbox_workspace_write.network_access=false`, `model_verbosity=high`, `settle=1`}},
 			"", nil,
-			exec.Wish{Settings: settings(), Env: settings(), Ignored: []string{"-c features.web", "-c mcp_servers.a.b", "-c model_verbosity", "-c sandbox_workspace_write.network_access", "-c web_search"}},
+			exec.Wish{Settings: settings(), Env: settings(), Ignored: []string{"-c features.web", "-c mcp_servers.a.b", "-c model_verbosity", "-c sandbox_workspace_write.network_access", "-c settle", "-c web_search"}},
 		},
 		{"what makes no difference", exec.Flags{Config: []string{`web_search="disabled"`, `hide_agent_reasoning=true`, `sandbox_workspace_write={network_access=true}`}}, "", nil, exec.Wish{Settings: settings(), Env: settings()}},
 	} {
@@ -142,12 +142,17 @@ func TestRead(t *testing.T) {
 		{"resume id more", false, -1, exec.Arguments{Resume: true, Session: "id", Prompt: []string{"more"}}, ""},
 		{"resume more", true, -1, exec.Arguments{Resume: true, Prompt: []string{"more"}}, ""},
 		{"resume", false, -1, exec.Arguments{}, "name a session"},
+		{`resume "" more`, false, -1, exec.Arguments{}, "name is empty"},
 		{"resume id more words", false, -1, exec.Arguments{}, "put it into quotes"},
 		{"two words", false, -1, exec.Arguments{}, "put it into quotes"},
 		{"go", true, -1, exec.Arguments{}, "--last belongs to"},
 		{"review", false, -1, exec.Arguments{}, `no "exec review"`},
 	} {
-		got, err := exec.Read(strings.Fields(tt.words), tt.last, tt.dash)
+		words := strings.Fields(tt.words)
+		for n := range words {
+			words[n] = strings.Trim(words[n], `"`)
+		}
+		got, err := exec.Read(words, tt.last, tt.dash)
 		if tt.err != "" {
 			if err == nil || !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("%q: want %q, got %v", tt.words, tt.err, err)
