@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -228,6 +229,20 @@ func TestARefusalWithinACallIsNoTruncation(t *testing.T) {
 				t.Errorf("%s: %d requests, %v", stop, n, c)
 			}
 			b.want("tool_call aborted none")
+		})
+	}
+}
+
+// TestPausesAreBounded: a provider that always wants its response sent back does
+// not keep a turn for ever (C9).
+func TestPausesAreBounded(t *testing.T) {
+	for pauses, want := range map[int]event.Outcome{20: event.Completed, 21: event.Failed} {
+		inBubble(t, func(t *testing.T) {
+			steps := slices.Repeat([]script.Step{script.Turn(script.Text("…"), script.Stop(model.StopPause))}, pauses)
+			b := newBench(t, script.New(append(steps, script.Text("done"))...), says("a", "A", 0))
+			if c := b.run(t.Context()); c.Outcome != want {
+				t.Errorf("after %d pauses: %v, want %s", pauses, c, want)
+			}
 		})
 	}
 }

@@ -103,6 +103,7 @@ type turn struct {
 	budget  budget
 	repeats map[[32]byte]int
 	cuts    int            // responses in a row that were cut at the output limit
+	pauses  int            // responses in a row that the provider paused
 	strays  sync.WaitGroup // pumps and tools that were left behind
 }
 

@@ -9,8 +9,12 @@ import (
 )
 
 // mostCuts is how many responses in a row may be cut at the output limit
-// before the turn gives up.
-const mostCuts = 3
+// before the turn gives up, mostPauses how many the provider may break off to
+// have them sent back: tools of its own may take it long, but not for ever (C9).
+const (
+	mostCuts   = 3
+	mostPauses = 20
+)
 
 // work runs steps until a response asks for no tool. It returns nil when the
 // turn completed, context.Cause(ctx) when it gave way to a cancellation, else
@@ -82,9 +86,16 @@ func (t *turn) after(stop model.StopReason) (bool, error) {
 		}
 		return true, t.note("Your last response was cut at the output limit. Go on where it stopped, in smaller pieces; a tool call that was cut did not run.")
 	case model.StopPause:
+		t.pauses++
+		if t.pauses > mostPauses {
+			return false, event.Fail(&event.Failure{
+				Name: event.NameProvider, Kind: string(stop),
+				Message: fmt.Sprintf("the provider paused the model's answer %d times in a row", t.pauses),
+			})
+		}
 		return true, nil
 	}
-	t.cuts = 0
+	t.cuts, t.pauses = 0, 0
 	return false, nil
 }
 
