@@ -1,6 +1,7 @@
 package jsonrpc_test
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"testing"
@@ -69,6 +70,9 @@ func TestScripts(t *testing.T) {
 			handled
 			> {‹v›"id":6,"method":"echo"}
 			< {‹v›"id":6,"result":null}`},
+		{name: "what is not UTF-8 is not sent back", steps: "> {‹v›\"id\":\"a\xff\",\"method\":\"echo\",\"params\":\"b\xfe\"}\n" + `
+			handled echo "b�" "a�"
+			< {‹v›"id":"a�","result":"b�"}`},
 		{name: "batches are refused as a whole", steps: `
 			> [{‹v›"id":1,"method":"echo"},{‹v›"id":2,"method":"echo"}]
 			< {‹v›"id":null,"error":{"code":-32600,"message":"batches are not supported: send one message on a line"}}
@@ -263,4 +267,38 @@ func TestCloseBeforeStart(t *testing.T) {
 func TestNoLineSeparatorsInLines(t *testing.T) {
 	play(t, jsonrpc.V2, jsonrpc.Options{}, "> {\"id\":1,\"method\":\"echo\",\"params\":\"a\u2028b\u2029\"}\n"+
 		`< {‹v›"id":1,"result":"a\u2028b\u2029"}`)
+}
+
+func TestDecode(t *testing.T) {
+	type part struct {
+		Text string `json:"text"`
+	}
+	type common struct {
+		Cwd string `json:"cwd"`
+	}
+	for params, want := range map[string]string{
+		`{"cwd":5}`:              `"cwd": a string was expected, not a number`,
+		`{"limit":"x"}`:          `"limit": a number was expected, not a string`,
+		`{"limit":1e99}`:         `"limit": a number was expected, not a number 1e99`,
+		`{"all":[]}`:             `"all": a boolean was expected, not an array`,
+		`{"parts":{}}`:           `"parts": an array was expected, not an object`,
+		`{"parts":[true]}`:       `"parts": an object was expected, not a boolean`,
+		`{"parts":[{"text":1}]}`: `"text": a string was expected, not a number`,
+		`[]`:                     `an object was expected, not an array`,
+		`"x"`:                    `an object was expected, not a string`,
+		`{"data":"!"}`:           `illegal base64 data at input byte 0`,
+	} {
+		var into struct {
+			common
+
+			Limit int    `json:"limit"`
+			All   bool   `json:"all"`
+			Parts []part `json:"parts"`
+			Data  []byte `json:"data"`
+		}
+		err := (&jsonrpc.Request{Method: "m", Params: json.RawMessage(params)}).Decode(&into)
+		if want = `cannot read the parameters of "m": ` + want + ` (-32602)`; err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", params, err, want)
+		}
+	}
 }

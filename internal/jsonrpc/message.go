@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"unicode/utf8"
 )
 
 // Dialect is how messages are marked.
@@ -53,6 +54,9 @@ func refuse(id json.RawMessage, code int, format string, a ...any) *refusal {
 // lack the member that says so, but must not say anything else.
 func parse(frame []byte, d Dialect) (*message, error) {
 	frame = bytes.TrimSpace(frame)
+	if !utf8.Valid(frame) { // an id or parameters may be sent back as they are
+		frame = bytes.ToValidUTF8(frame, []byte("\uFFFD"))
+	}
 	if !json.Valid(frame) {
 		return nil, refuse(null(), CodeParse, "cannot parse the message: it is no JSON")
 	}

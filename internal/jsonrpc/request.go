@@ -3,6 +3,10 @@ package jsonrpc
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
 )
 
 // Handler is told what the other side says.
@@ -36,9 +40,49 @@ func (r *Request) Decode(into any) error {
 		params = json.RawMessage("{}")
 	}
 	if err := json.Unmarshal(params, into); err != nil {
-		return Errorf(CodeInvalidParams, "cannot read the parameters of %q: %v", r.Method, err)
+		return Errorf(CodeInvalidParams, "cannot read the parameters of %q: %s", r.Method, unfit(err))
 	}
 	return nil
+}
+
+// unfit says what of a value does not fit, in JSON's words and not in Go's.
+func unfit(err error) string {
+	var e *json.UnmarshalTypeError
+	if !errors.As(err, &e) {
+		return err.Error()
+	}
+	words := fmt.Sprintf("%s was expected, not %s", expected(e.Type), article(e.Value))
+	if e.Field == "" {
+		return words
+	}
+	return fmt.Sprintf("%q: %s", e.Field[strings.LastIndexByte(e.Field, '.')+1:], words)
+}
+
+func expected(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "a boolean"
+	case reflect.Slice, reflect.Array:
+		return "an array"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	default:
+		return "a number"
+	}
+}
+
+// article puts an article before what package json calls a value.
+func article(value string) string {
+	switch value {
+	case "bool":
+		return "a boolean"
+	case "array", "object":
+		return "an " + value
+	default:
+		return "a " + value
+	}
 }
 
 // Reply answers. Only the first answer to a request is sent; one to a
