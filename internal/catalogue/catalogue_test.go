@@ -148,6 +148,30 @@ func TestList(t *testing.T) {
 	}, list)
 }
 
+// A session is listed by what was said in it, also where that was not first.
+func TestTitle(t *testing.T) {
+	said := func(texts ...string) (out []event.Input) {
+		for _, text := range texts {
+			in := event.Input{Text: text}
+			if text == "" {
+				in.Images = []event.Image{{MediaType: "image/png", Data: []byte("x")}}
+			}
+			out = append(out, in)
+		}
+		return out
+	}
+	turn := func(texts ...string) *event.Turn { return &event.Turn{Inputs: said(texts...)} }
+	for want, state := range map[string]event.State{
+		"":           {},
+		"waits":      {Waiting: said("waits")},
+		"one":        {Turns: []*event.Turn{turn(" \n one \ntwo"), turn("three")}, Waiting: said("four")},
+		"what?":      {Turns: []*event.Turn{turn(""), turn("", "what?")}},
+		"(pictures)": {Turns: []*event.Turn{turn(""), turn("")}, Waiting: said("")},
+	} {
+		diff(t, "the title", want, Title(state))
+	}
+}
+
 func TestSearch(t *testing.T) {
 	c := open(t, three(t))
 	for _, q := range []struct {

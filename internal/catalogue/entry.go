@@ -62,17 +62,26 @@ func describe(state event.State) row {
 	return row{Entry: e, words: truncate(strings.ToLower(strings.Join(texts, "\n")), maxWords)}
 }
 
-// Title returns what a session is listed by: the first line of its first input.
+// pictures is the title of a session in which nothing was said but pictures.
+const pictures = "(pictures)"
+
+// Title returns what a session is listed by: the first line that was said in it.
 func Title(state event.State) string {
-	first := state.Waiting
-	if len(state.Turns) > 0 && len(state.Turns[0].Inputs) > 0 {
-		first = state.Turns[0].Inputs
+	var said []event.Input
+	for _, t := range state.Turns {
+		said = append(said, t.Inputs...)
 	}
-	if len(first) == 0 {
-		return ""
+	title := ""
+	for _, in := range append(said, state.Waiting...) {
+		line, _, _ := strings.Cut(strings.TrimSpace(in.Text), "\n")
+		if line = strings.TrimSpace(line); line != "" {
+			return truncate(line, maxTitle)
+		}
+		if len(in.Images) > 0 {
+			title = pictures
+		}
 	}
-	line, _, _ := strings.Cut(strings.TrimSpace(first[0].Text), "\n")
-	return truncate(strings.TrimSpace(line), maxTitle)
+	return title
 }
 
 func appendTexts(texts []string, inputs []event.Input) []string {
