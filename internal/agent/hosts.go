@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
@@ -40,6 +41,9 @@ type Hosts struct {
 	// Settings resolves what is in force in a directory, with what a client
 	// gave over it.
 	Settings func(dir string, given map[string]string) (*config.Resolved, error)
+	// HeldTimeout is how long OpenPatiently waits for another process to let go
+	// of a session; 3 s if 0.
+	HeldTimeout time.Duration
 
 	shared Shared
 

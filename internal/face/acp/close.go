@@ -25,15 +25,17 @@ func (s *Server) closing(ctx context.Context, r *jsonrpc.Request) {
 		r.Fail(err)
 		return
 	}
-	s.answer(ctx, r, func(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	// It is not in its place any more: a client that cancels the request does not
+	// get it back.
+	s.answer(ctx, r, func(_ context.Context, r *jsonrpc.Request) (any, error) {
 		if one != nil {
 			defer s.left(one)
-			if err := one.close(ctx); err != nil {
+			if err := one.close(s.life); err != nil {
 				return nil, err
 			}
 		}
 		if r.Method == "session/delete" {
-			return object{}, s.remove(ctx, one, in.SessionID)
+			return object{}, s.remove(s.life, one, in.SessionID)
 		}
 		return object{}, nil
 	})
@@ -64,6 +66,7 @@ func (one *session) close(ctx context.Context) error {
 		return err
 	}
 	one.cancel(func(*prompt) bool { return true })
+	one.takeBack(ctx)
 	if err := one.server.o.Hosts.Close(ctx, one.id, event.Interrupted, one.server.clientName()); err != nil {
 		return err
 	}
@@ -72,6 +75,19 @@ func (one *session) close(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	}
+}
+
+// takeBack takes back what waits to be run: once the session is closed, that is
+// too late, and it would go along with a later prompt.
+func (one *session) takeBack(ctx context.Context) {
+	for _, p := range one.unanswered() {
+		select {
+		case <-p.submitted:
+		case <-ctx.Done():
+			return
+		}
+		_, _ = one.opened.Drop(p.input, one.server.clientName()) // a journal that fails has it held
 	}
 }
 

@@ -37,11 +37,12 @@ func (one *session) writeFile(ctx context.Context, path, text string) error {
 }
 
 // request asks the client for something, and tells it if it is not needed any
-// more.
+// more. Where the client is gone, that ends the turn, and the turn the call: how
+// it ended is for them to say.
 func (one *session) request(ctx context.Context, method string, params, result any) error {
 	sent, err := one.server.conn.Send(ctx, method, params)
 	if err != nil {
-		return err
+		return outlived(ctx, err)
 	}
 	stop := context.AfterFunc(ctx, func() {
 		if sent.Abandon() {
@@ -49,7 +50,17 @@ func (one *session) request(ctx context.Context, method string, params, result a
 		}
 	})
 	defer stop()
-	return detailed(sent.Wait(context.WithoutCancel(ctx), result))
+	return detailed(outlived(ctx, sent.Wait(context.WithoutCancel(ctx), result)))
+}
+
+// outlived waits for the end of ctx where the connection has ended: Serve ends
+// every turn then.
+func outlived(ctx context.Context, err error) error {
+	if !errors.Is(err, jsonrpc.ErrClosed) {
+		return err
+	}
+	<-ctx.Done()
+	return context.Cause(ctx)
 }
 
 // detailed adds what many clients say of an error beside its message.

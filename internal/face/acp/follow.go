@@ -121,14 +121,13 @@ func (f *follower) held(d event.InputHeld) {
 	if p == nil {
 		return
 	}
-	if d.Reason == event.Shutdown {
-		f.one.drop(p, event.Abort(d.Reason, ""))
-		return
+	if d.Reason != event.Shutdown {
+		// Where it is not dropped, a turn has taken it meanwhile, which will end.
+		if _, err := f.one.opened.Drop(d.Input, f.one.server.clientName()); err == nil {
+			return
+		} // the log is closed, or has failed
 	}
-	// Where it is not dropped, a turn has taken it meanwhile, which will end.
-	if _, err := f.one.opened.Drop(d.Input, f.one.server.clientName()); err != nil {
-		f.one.fail(p, fmt.Errorf("the prompt was not run: %w", err))
-	}
+	f.one.drop(p, event.Abort(d.Reason, ""))
 }
 
 // begin begins a turn.

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 	"github.com/settle-agent/settle/internal/redact"
 )
@@ -72,6 +73,9 @@ func refusal(ctx context.Context, err error) error {
 		return cause
 	}
 	code := jsonrpc.CodeInternal
+	if name := (*journal.NameError)(nil); errors.As(err, &name) {
+		code = jsonrpc.CodeInvalidParams
+	}
 	if refused := (*jsonrpc.Error)(nil); errors.As(err, &refused) {
 		code, err = refused.Code, errors.New(refused.Message)
 	}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
@@ -23,6 +22,7 @@ func (s *Server) newSession(ctx context.Context, r *jsonrpc.Request) (any, error
 	if err := r.Decode(&in); err != nil {
 		return nil, err
 	}
+	in.SessionID = "" // the protocol has none here
 	one := s.place(settle.NewSessionID())
 	if err := one.open(ctx, in); err != nil {
 		return nil, err
@@ -42,6 +42,10 @@ func (s *Server) reopen(ctx context.Context, r *jsonrpc.Request) {
 	var in setup
 	if err := r.Decode(&in); err != nil {
 		r.Fail(err)
+		return
+	}
+	if in.SessionID == "" {
+		r.Fail(jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "sessionId is missing"))
 		return
 	}
 	s.mu.Lock()
@@ -182,36 +186,13 @@ func (one *session) reach(ctx context.Context, in setup) error {
 		}
 		o.Append = strings.TrimSpace(o.Append + "\n\n" + more)
 	}}
-	if one.opened, err = s.patiently(ctx, one.id, wish); err != nil {
+	if one.opened, err = s.o.Hosts.OpenPatiently(ctx, one.id, wish); err != nil {
 		return err
 	}
 	c := one.opened.Agent.Config
 	one.brain = settle.Brain{ProviderName: c.ProviderName, Model: c.Model, Traits: c.Traits, Effort: c.Effort}
 	one.note(in)
 	return nil
-}
-
-// heldTimeout is how long another process may take to let go of a session: a
-// client that starts anew is faster than the end of what it ran before.
-const (
-	heldTimeout = 3 * time.Second
-	heldDelay   = 50 * time.Millisecond
-)
-
-func (s *Server) patiently(ctx context.Context, id string, w agent.Wish) (*agent.Opened, error) {
-	began := time.Now()
-	for {
-		opened, err := s.o.Hosts.Open(ctx, id, w)
-		var held *journal.HeldError
-		if !errors.As(err, &held) || held.Stopped || time.Since(began) > heldTimeout {
-			return opened, err
-		}
-		select {
-		case <-time.After(heldDelay):
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
 }
 
 func checkDir(dir string) error {

@@ -1,6 +1,8 @@
 package acp
 
 import (
+	"slices"
+
 	"github.com/settle-agent/settle/event"
 )
 
@@ -28,21 +30,28 @@ func (one *session) retold(t *event.Turn) (out []any) {
 	for _, in := range t.Inputs {
 		out = append(out, inputOf(in)...)
 	}
-	joined := map[string][]event.Input{}
-	for _, a := range t.Attempts {
-		joined[a.ID] = a.Inputs
-	}
+	untold := t.Attempts
 	for _, i := range t.Items {
-		for _, in := range joined[i.Attempt] {
-			out = append(out, inputOf(in)...)
-		}
-		delete(joined, i.Attempt)
+		until := 1 + slices.IndexFunc(untold, func(a *event.Attempt) bool { return a.ID == i.Attempt })
+		out = append(out, joinedBy(untold[:until])...)
+		untold = untold[until:]
 		if !i.Discarded {
 			out = append(out, one.itemOf(i)...)
 		}
 	}
+	out = append(out, joinedBy(untold)...) // nothing came of these
 	if c := t.Cause; c != nil && c.Outcome != event.Completed {
 		out = append(out, chunk{Update: thoughtChunk, Content: said("[settle] The turn was ended: " + c.Error() + ".\n")})
+	}
+	return out
+}
+
+// joinedBy is what a person said that joined a turn with one of the attempts.
+func joinedBy(attempts []*event.Attempt) (out []any) {
+	for _, a := range attempts {
+		for _, in := range a.Inputs {
+			out = append(out, inputOf(in)...)
+		}
 	}
 	return out
 }

@@ -101,7 +101,8 @@ func (l *live) give(ctx context.Context, a settle.Answer) {
 	}
 }
 
-// resolve takes back a question that is over.
+// resolve takes back a question that is over, also where the client does not
+// listen any more: it was asked.
 func (l *live) resolve(ctx context.Context, e event.Event) {
 	d, ok := e.Data.(event.ApprovalEnded)
 	q := l.asks[d.Approval]
@@ -111,7 +112,7 @@ func (l *live) resolve(ctx context.Context, e event.Event) {
 	delete(l.asks, d.Approval)
 	q.cancel(errResolved)
 	if q.id != 0 {
-		l.say(ctx, note{"serverRequest/resolved", resolvedNote{l.id(), q.id}})
+		l.s.notify(ctx, note{"serverRequest/resolved", resolvedNote{l.id(), q.id}})
 	}
 }
 

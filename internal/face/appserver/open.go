@@ -49,7 +49,7 @@ func (s *Server) open(ctx context.Context, o opening) (*live, error) {
 			a.Keeping = agent.Ephemeral
 		}
 	}}
-	opened, err := s.Hosts.Open(ctx, o.id, wish)
+	opened, err := s.Hosts.OpenPatiently(ctx, o.id, wish)
 	if err != nil {
 		return nil, refusal(o.id, err)
 	}
@@ -224,17 +224,16 @@ func (l *live) think(ctx context.Context, settings map[string]string) error {
 	return nil
 }
 
-// unload closes the thread. It is called in the thread's lane.
+// unload closes the thread. It is called in the thread's lane. A session bounds
+// its end by itself; where the server ends first, shutDown sees to it.
 func (s *Server) unload(l *live, by string) {
-	ctx, cancel := context.WithTimeout(s.ctx, closeTimeout)
-	defer cancel()
-	if err := s.Hosts.Close(ctx, l.id(), event.Shutdown, by); err != nil {
+	if err := s.Hosts.Close(s.ctx, l.id(), event.Shutdown, by); err != nil {
 		s.warn(err.Error())
 	}
 	select {
 	case <-l.done:
-	case <-ctx.Done():
-		return // it goes on ending, and stays listed
+	case <-s.ctx.Done():
+		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

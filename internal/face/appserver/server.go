@@ -2,7 +2,6 @@ package appserver
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -173,8 +172,8 @@ func (s *Server) Handle(_ context.Context, r *jsonrpc.Request) {
 		var about struct {
 			ThreadID string `json:"threadId"`
 		}
-		if err := json.Unmarshal(params(r), &about); err != nil {
-			r.Fail(jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "cannot read the parameters of %q: %v", r.Method, err))
+		if err := r.Decode(&about); err != nil {
+			r.Fail(err)
 			return
 		}
 		lane := about.ThreadID
@@ -185,13 +184,6 @@ func (s *Server) Handle(_ context.Context, r *jsonrpc.Request) {
 			r.Fail(errEnded)
 		}
 	}
-}
-
-func params(r *jsonrpc.Request) json.RawMessage {
-	if r.Params == nil {
-		return json.RawMessage("{}")
-	}
-	return r.Params
 }
 
 // method answers a request: with the result, the error, or later by itself,

@@ -3,6 +3,7 @@ package appserver
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -147,6 +148,7 @@ func TestUnsubscribedWhileAsked(t *testing.T) {
 	c.turn(thread, "go")
 	c.seen("requestApproval", 1)
 	c.must("thread/unsubscribe", map[string]any{"threadId": thread})
+	c.seen("serverRequest/resolved", 1)
 	c.seen("thread/closed", 1)
 	raw, err := json.Marshal(c.must("thread/read", map[string]any{"threadId": thread, "includeTurns": true}))
 	if err != nil {
@@ -195,6 +197,18 @@ func TestSaidMeanwhile(t *testing.T) {
 	}
 	if n := c.count(`"clientId":"mine"`); n != 2 {
 		t.Errorf("%d notifications name the client's id", n)
+	}
+}
+
+// The last line of the input need not end to be answered.
+func TestLastLine(t *testing.T) {
+	for line, answer := range map[string]string{`{"id":77,"method":"thread/loaded/list"}`: `"id":77,"result"`, `{"id":7`: `"id":null,"error"`} {
+		c := serve(t, script.New(), t.TempDir())
+		if _, err := io.WriteString(c.in, `{"id":1,"method":"initialize","params":{"clientInfo":{"name":"t"}}}`+"\n"+line); err != nil {
+			t.Fatal(err)
+		}
+		c.end()
+		c.seen(answer, 1)
 	}
 }
 

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/settle-agent/settle/model/script"
 )
@@ -83,6 +85,27 @@ func TestArchive(t *testing.T) {
 	}
 }
 
+// A client that starts anew is faster than the end of what it ran before.
+func TestResumeAtOnce(t *testing.T) {
+	data := t.TempDir()
+	first := serve(t, script.New(script.Text("one")), data)
+	hello := map[string]any{"clientInfo": map[string]any{"name": "test", "version": "1"}}
+	first.must("initialize", hello)
+	id := first.thread()
+	tried := make(chan struct{})
+	second := serve(t, script.New(script.Text("two")), data)
+	second.must("initialize", hello)
+	second.block = sync.OnceFunc(func() { close(tried) })
+	resumed := second.begin("thread/resume", map[string]any{"threadId": id})
+	<-tried
+	first.end()
+	if err := resumed.Wait(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	second.turn(id, "go")
+	second.seen(`"delta":"two"`, 1)
+}
+
 // A thread that another process has open is told to be, in words that clients
 // know.
 func TestHeldElsewhere(t *testing.T) {
@@ -91,7 +114,7 @@ func TestHeldElsewhere(t *testing.T) {
 	hello := map[string]any{"clientInfo": map[string]any{"name": "test", "version": "1"}}
 	first.must("initialize", hello)
 	id := first.thread()
-	second := serve(t, script.New(), data)
+	second := serve(t, script.New(), data, func(o *Options) { o.Hosts.HeldTimeout = time.Nanosecond })
 	second.must("initialize", hello)
 	second.refused(-32600, "thread "+id+" already has an active writer", "thread/resume", map[string]any{"threadId": id})
 }

@@ -1,0 +1,147 @@
+package acp_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/jsonrpc"
+	"github.com/settle-agent/settle/model/script"
+)
+
+// A close that has begun goes on, whatever becomes of its request: else nobody
+// would have the session any more.
+func TestCancelOfClose(t *testing.T) {
+	for _, method := range []string{"session/close", "session/delete"} {
+		t.Run(method, func(t *testing.T) {
+			release := make(chan struct{})
+			defer close(release)
+			c := start(t, script.New(script.Turn(script.Text("a"), script.Deaf(release)), script.Text("b")))
+			session := c.open()
+			ended := c.prompt(session, "1")
+			c.seen(`"text":"a"`)
+			sent, err := c.conn.Send(t.Context(), method, object{"sessionId": session})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.conn.Notify(t.Context(), "$/cancel_request", object{"requestId": sent.ID}); err != nil {
+				t.Fatal(err)
+			}
+			if err := sent.Wait(t.Context(), nil); err != nil {
+				t.Error(err)
+			}
+			if got := wait(c, ended); got != "cancelled" {
+				t.Errorf("ended with %q", got)
+			}
+			if load := (object{"sessionId": session, "cwd": c.dir}); method == "session/close" {
+				c.must("session/load", load)
+			} else {
+				c.refused(-32002, "session/load", load)
+			}
+		})
+	}
+}
+
+// C19: what waits when a session is closed is answered as cancelled, and does
+// not go along with a later prompt.
+func TestCloseTakesBackWhatWaits(t *testing.T) {
+	c := start(t, script.New().Otherwise(script.Stall()))
+	for range 20 {
+		session := c.open()
+		ended := []<-chan string{c.prompt(session, "1"), c.prompt(session, "2"), c.prompt(session, "3")}
+		c.accepted(session, 3)
+		c.must("session/close", object{"sessionId": session})
+		for n, one := range ended {
+			if got := wait(c, one); got != "cancelled" {
+				t.Errorf("prompt %d ended with %q", n+1, got)
+			}
+		}
+		c.must("session/load", object{"sessionId": session, "cwd": c.dir})
+		if left := c.hosts.Get(session).State().Waiting; len(left) > 0 {
+			t.Errorf("%q still waits", left[0].Text)
+		}
+	}
+}
+
+// A client that cancels and goes is answered as one that cancels, whichever
+// comes first.
+func TestCancelThenEnd(t *testing.T) {
+	for range 10 {
+		c := start(t, script.New().Otherwise(script.Stall()))
+		session := c.open()
+		ended := []<-chan string{c.prompt(session, "1"), c.prompt(session, "2"), c.prompt(session, "3")}
+		c.accepted(session, 3)
+		c.must("session/cancel", object{"sessionId": session}) // as a request, whose answer says that it has come
+		c.end()
+		for n, one := range ended {
+			if got := wait(c, one); got != "cancelled" {
+				t.Errorf("prompt %d ended with %q", n+1, got)
+			}
+		}
+	}
+}
+
+// A session that is not named is none: it is neither opened nor waited for.
+func TestSessionsWithoutID(t *testing.T) {
+	c := start(t, script.New())
+	for _, method := range []string{"session/load", "session/resume"} {
+		for _, params := range []object{{"cwd": c.dir}, {"cwd": c.dir, "sessionId": ""}, {"cwd": c.dir, "sessionId": "../x"}} {
+			c.refused(jsonrpc.CodeInvalidParams, method, params)
+		}
+	}
+	c.refused(-32002, "session/close", object{})
+	c.refused(jsonrpc.CodeInvalidParams, "session/delete", object{})
+	if open := c.hosts.All(); len(open) > 0 {
+		t.Errorf("%d sessions are open", len(open))
+	}
+	c.must("session/new", object{"cwd": c.dir, "sessionId": "mine"}) // which the protocol does not have
+}
+
+// What another face said while a turn ran is told again, also where the model
+// had nothing to say to it.
+func TestLoadTellsWhatJoined(t *testing.T) {
+	begun, hold := make(chan struct{}), make(chan struct{})
+	c := start(t, script.New(script.Turn(script.Do(func() { close(begun) }), script.Wait(hold), script.Call("list", `{}`)), script.Stall()))
+	session := c.open()
+	ended := c.prompt(session, "first")
+	wait(c, begun)
+	if _, err := c.hosts.Get(session).Submit(t.Context(), "joined", settle.WithMode(event.Steer)); err != nil {
+		t.Fatal(err)
+	}
+	close(hold)
+	c.seen("joined")
+	c.cancel(session)
+	wait(c, ended)
+	c.must("session/close", object{"sessionId": session})
+	c.forget()
+	c.must("session/load", object{"sessionId": session, "cwd": c.dir})
+	story := c.story()
+	if len(story) != 4 || story[2] != `user_message_chunk "joined"` || !strings.Contains(story[3], "interrupted") {
+		t.Errorf("%q", story)
+	}
+}
+
+// A client that goes while a file is asked of it ends the turn, and that the
+// call: it is no failure of the call's own.
+func TestEndWhileItReads(t *testing.T) {
+	c := start(t, script.New(script.Call("read", `{"path":"a.txt"}`)))
+	c.must("initialize", object{"protocolVersion": 1, "clientCapabilities": object{"fs": object{"readTextFile": true, "writeTextFile": true}}})
+	c.answer("fs/read_text_file", func(json.RawMessage) (any, error) { return nil, nil }) //nolint:nilnil // it is not answered
+	if err := os.WriteFile(filepath.Join(c.dir, "a.txt"), []byte("saved\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	session := c.open()
+	ended := c.prompt(session, "go")
+	c.seen("fs/read_text_file")
+	c.end()
+	if got := wait(c, ended); got != "cancelled" {
+		t.Errorf("ended with %q", got)
+	}
+	if story := strings.Join(c.story(), "\n"); !strings.Contains(story, "The call was ended: settle was shut down.") {
+		t.Error(story)
+	}
+}
