@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"strings"
 	"testing/synctest"
 	"time"
 
@@ -128,21 +129,24 @@ func (w *world) probe(d *disk, wire Wire) {
 	}
 }
 
-// requests: C6, the provider refused none, but one each time that it came to
-// be another account; C15, none has the secret.
+// requests: C6, the provider refused none; C15, none has the secret. Another
+// account may refuse the seals of the one before, as often as a log is opened in
+// which it has not done so yet: that the turn goes on is for probes to see.
 func (w *world) requests() {
-	unforeseen := w.accounts.Load()
+	another := w.accounts.Load() > 0
 	for _, x := range w.server.Exchanges() {
-		if x.Refusal != "" {
-			unforeseen--
-		}
-		if x.Refusal != "" && unforeseen < 0 {
+		if x.Refusal != "" && !(another && aboutSeals(x.Refusal)) {
 			w.broke("C6", "request %d (%s) was refused: %s", x.N, x.Dialect, x.Refusal)
 		}
 		if bytes.Contains(x.Body, []byte(Secret)) {
 			w.broke("C15", "request %d has the secret in it", x.N)
 		}
 	}
+}
+
+// aboutSeals: it is what settletest says of reasoning that it does not know.
+func aboutSeals(refusal string) bool {
+	return strings.Contains(refusal, "thinking` block") || strings.Contains(refusal, "encrypted content")
 }
 
 // opens opens the session and closes it again, and reports whether that worked.
