@@ -125,6 +125,41 @@ func TestLoadTellsWhatJoined(t *testing.T) {
 	}
 }
 
+// A session that is loaded once more while a turn runs is told exactly, however
+// far the client lags behind.
+func TestLoadWhileItStreams(t *testing.T) {
+	words := strings.Repeat("many words ", 100)
+	streamed, hold := make(chan struct{}), make(chan struct{})
+	c := start(t, script.New(script.Turn(
+		script.Repeat(1500, script.Text(words)), script.Do(func() { close(streamed) }), script.Wait(hold), script.Text("the end"),
+	), script.Text("ok")))
+	session := c.open()
+	c.valve.shut.Lock()
+	ended := c.prompt(session, "go")
+	wait(c, streamed)
+	sent, err := c.conn.Send(t.Context(), "session/load", object{"sessionId": session, "cwd": c.dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := c.prompt(session, "and then")
+	c.accepted(session, 2) // by now the load has begun
+	c.valve.shut.Unlock()
+	if err := sent.Wait(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	close(hold)
+	wait(c, ended)
+	wait(c, second)
+	all := strings.Join(c.sofar(), "\n")
+	_, again, _ := strings.Cut(all, "user_message_chunk")
+	if n := strings.Count(again, "many words "); n != 1500*100 {
+		t.Errorf("%d times", n)
+	}
+	if n := strings.Count(again, "the end"); n != 1 {
+		t.Errorf("the end came %d times", n)
+	}
+}
+
 // A client that goes while a file is asked of it ends the turn, and that the
 // call: it is no failure of the call's own.
 func TestEndWhileItReads(t *testing.T) {

@@ -23,6 +23,8 @@ type follower struct {
 	titled  bool
 	notes   []string    // that were not told yet
 	flusher *time.Timer // runs while output waits to be shown
+	told    uint64      // up to which event everything was told by replay
+	silent  bool        // the event that is taken was told
 }
 
 // item is an open item.
@@ -32,12 +34,16 @@ type item struct {
 	call *call // of a tool call
 }
 
-// follow reads the session's events after the cursor until it is closed.
-func (one *session) follow(cursor uint64, titled bool) {
-	defer close(one.followed)
-	f := &follower{
+func newFollower(one *session, titled bool) *follower {
+	return &follower{
 		one: one, texts: map[string]event.InputAccepted{}, items: map[string]*item{}, asked: map[string]question{}, titled: titled, notes: one.notes,
 	}
+}
+
+// follow reads the session's events after the cursor until it is closed.
+func (f *follower) follow(cursor uint64) {
+	one := f.one
+	defer close(one.followed)
 	defer f.close()
 	var err error
 	for e, problem := range one.opened.Events(one.server.life, cursor) {
@@ -70,8 +76,25 @@ func (f *follower) close() {
 	}
 }
 
-// send sends an update, unless the client is gone. The caller holds mu.
+// replay tells the session from its beginning. The follower may not have come
+// so far yet: what it takes until then was told, and is not told again.
+func (f *follower) replay() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	state := f.one.opened.State()
+	f.told = state.Seq
+	return f.one.replay(state)
+}
+
+// send sends an update, unless the client is gone, or has been told by a replay.
+// The caller holds mu.
 func (f *follower) send(update any) {
+	switch update.(type) {
+	case chunk, toolCall:
+		if f.silent {
+			return
+		}
+	}
 	if f.gone == nil {
 		f.gone = f.one.send(update)
 	}
@@ -81,6 +104,8 @@ func (f *follower) send(update any) {
 func (f *follower) take(e event.Event) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.silent = e.Seq <= f.told
+	defer func() { f.silent = false }()
 	switch d := e.Data.(type) {
 	case event.InputAccepted:
 		f.texts[d.Input] = d

@@ -83,16 +83,20 @@ func (one *session) again(ctx context.Context, in setup) error {
 // resumed tells of a session that was taken up: all that was said in it, if
 // that is wanted, and then what goes on.
 func (one *session) resumed(replay, again bool) (any, error) {
-	cursor := uint64(0)
-	if replay {
+	switch {
+	case again && replay:
+		if err := one.follower.replay(); err != nil {
+			return nil, err
+		}
+	case again:
+	case replay:
 		state := one.opened.State()
 		if err := one.replay(state); err != nil {
 			return nil, err
 		}
-		cursor = state.Seq
-	}
-	if !again {
-		one.begin(cursor)
+		one.begin(state.Seq)
+	default:
+		one.begin(0)
 	}
 	return one.described(), nil
 }
@@ -138,7 +142,8 @@ func (one *session) begin(cursor uint64) {
 			cursor = s.Seq
 		}
 	})
-	if !one.server.start(func() { one.follow(cursor, titled) }) {
+	one.follower = newFollower(one, titled)
+	if !one.server.start(func() { one.follower.follow(cursor) }) {
 		close(one.followed)
 	}
 	close(one.ready)

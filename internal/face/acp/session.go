@@ -23,6 +23,7 @@ type session struct {
 	policy *agent.Policy
 	notes  []string // what the client is to know
 
+	follower *follower     // set when it is ready
 	followed chan struct{} // closed when nothing more is said of it
 	before   *session      // with the same id, that was being closed when this one came; or nil
 	gone     chan struct{} // closed when it has been closed
