@@ -60,8 +60,8 @@ type controlRequest struct {
 // control answers a request of the client's.
 func (d *driver) control(id string, raw json.RawMessage) {
 	var r controlRequest
-	if err := json.Unmarshal(raw, &r); err != nil {
-		d.fail(id, "invalid_request", fmt.Errorf("cannot understand the request: %w", err))
+	if err := decode("the request", raw, &r); err != nil {
+		d.fail(id, "invalid_request", err)
 		return
 	}
 	switch r.Subtype {
@@ -123,8 +123,8 @@ const systemBoundary = "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__"
 // second one changes only the hooks.
 func (d *driver) initialize(id string, raw json.RawMessage) {
 	var r initializeRequest
-	if err := json.Unmarshal(raw, &r); err != nil {
-		d.fail(id, "invalid_request", fmt.Errorf("cannot understand the request: %w", err))
+	if err := decode("the request", raw, &r); err != nil {
+		d.fail(id, "invalid_request", err)
 		return
 	}
 	for _, unused := range d.hooks.set(r.Hooks) {
@@ -241,7 +241,9 @@ func (d *driver) interrupted(id string, receipt map[string]any, o settle.Outcome
 func (d *driver) uuids() []string {
 	out := []string{}
 	for _, q := range d.queue {
-		out = append(out, q.uuid)
+		if q.uuid != "" { // it was a line without one
+			out = append(out, q.uuid)
+		}
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,6 +63,7 @@ type Config struct {
 type queued struct {
 	uuid string // the client's, or made up
 	prompt
+	bad error // why there is no turn for it; results keep the order of the prompts
 }
 
 // mostQueued is how many prompts may wait.
@@ -128,7 +130,7 @@ func Serve(ctx context.Context, c Config) int {
 		go d.read() // ends with standard input or with loop, or with the process
 	} else {
 		d.eof = true
-		d.enqueue(queued{uuid.NewString(), prompt{text: c.Prompt}}, last)
+		d.enqueue(queued{uuid: uuid.NewString(), prompt: prompt{text: c.Prompt}}, last)
 	}
 	d.loop()
 	close(d.gone)
@@ -167,17 +169,12 @@ func (d *driver) loop() {
 			f()
 		case stop := <-d.Stops:
 			d.stopped(stop)
+		case <-d.look():
+			d.unheard()
 		case <-d.give:
 			return
 		}
 	}
-}
-
-// unread is told that nobody takes what is written.
-func (d *driver) unread(err error) {
-	d.post(func() {
-		d.stopped(run.Stop{Reason: event.Shutdown, By: "stdout", Code: run.CodeStdoutClosed, Err: fmt.Errorf("cannot write to standard output: %w", err)})
-	})
 }
 
 // stopped ends everything.
@@ -221,7 +218,7 @@ func (d *driver) leave() int {
 		d.refuse(d.current, errors.New("not answered: "+d.ending()))
 	}
 	for _, q := range d.queue {
-		d.refuse(q.uuid, errors.New("not begun: "+d.ending()))
+		d.refuse(q.uuid, cmp.Or(q.bad, errors.New("not begun: "+d.ending())))
 	}
 	long := patience
 	if len(d.stops) > 0 {
@@ -252,7 +249,7 @@ func (d *driver) ending() string {
 func (d *driver) take(m incoming) {
 	switch {
 	case m.bad != nil:
-		d.refuse(m.UUID, m.bad)
+		d.enqueue(queued{uuid: m.UUID, bad: m.bad}, last)
 	case m.Type == "user":
 		d.message(m)
 	case m.Type == "control_request":
@@ -272,7 +269,7 @@ func (d *driver) take(m incoming) {
 func (d *driver) message(m incoming) {
 	p, err := content(m.Message)
 	if err != nil {
-		d.refuse(m.UUID, err)
+		d.enqueue(queued{uuid: m.UUID, bad: err}, last)
 		return
 	}
 	if m.Query != nil && !*m.Query {
@@ -284,10 +281,7 @@ func (d *driver) message(m incoming) {
 		p.images = append(d.asides[n].images, p.images...)
 	}
 	d.asides = nil
-	q := queued{m.UUID, p}
-	if q.uuid == "" {
-		q.uuid = uuid.NewString()
-	}
+	q := queued{uuid: cmp.Or(m.UUID, uuid.NewString()), prompt: p}
 	if m.Priority != "now" {
 		d.enqueue(q, last)
 		return
@@ -308,8 +302,6 @@ const (
 // enqueue takes a prompt, and begins it if none is under way.
 func (d *driver) enqueue(q queued, where place) {
 	switch {
-	case d.closing:
-		d.refuse(q.uuid, errors.New("not begun: "+d.ending()))
 	case len(d.queue) >= mostQueued:
 		d.refuse(q.uuid, fmt.Errorf("not begun: %d prompts are waiting already", mostQueued))
 	case where == first:
@@ -333,6 +325,9 @@ func (d *driver) next() {
 }
 
 func (d *driver) submit(q queued) error {
+	if q.bad != nil {
+		return q.bad
+	}
 	if err := d.open(); err != nil {
 		return err
 	}

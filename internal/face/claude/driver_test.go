@@ -326,6 +326,50 @@ func TestBadLines(t *testing.T) {
 	}
 }
 
+// What cannot be used has its result when its turn comes: not within the turn of
+// a prompt that came before.
+func TestRefusalsKeepTheOrder(t *testing.T) {
+	s := serve(t, nil, script.Turn(script.Text("I think"), script.Stall()), script.Text("Last."))
+	s.say(user("one", uuid1))
+	s.until("system/init")
+	s.say("nonsense", user(" ", uuid2), `{"type":"user","message":{"content":7}}`, user("three", uuid3), control("c1", `{"subtype":"interrupt"}`))
+	_ = s.in.Close()
+	for _, want := range []string{uuid1 + " interrupted", " nonsense", uuid2 + " empty", " content", uuid3 + " <nil>"} {
+		id, why, _ := strings.Cut(want, " ")
+		r := s.next("result")
+		if got, _ := r["user_message_uuid"].(string); got != id || !strings.Contains(fmt.Sprint(r["errors"]), strings.Replace(why, "nonsense", "invalid character 'o'", 1)) {
+			t.Errorf("result %v, want %q", r, want)
+		}
+	}
+	if code := s.exit(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// What is wrong with a line is said in the words of the protocol.
+func TestErrorsInTheClientsWords(t *testing.T) {
+	for line, want := range map[string]string{
+		`[1]`:                          "a line of standard input: it is of the wrong type (array)",
+		`{"type":"user","uuid":3}`:     `"uuid" is of the wrong type (number)`,
+		`{"type":"user"}`:              "the message is missing",
+		`{"type":"user","message":{}}`: "the message's content is missing",
+		`{"type":"user","message":{"content":3}}`:                                "the message's content: it is of the wrong type (number)",
+		`{"type":"user","message":{"content":[{"type":"text","text":{"a":1}}]}}`: `"text" is of the wrong type (object)`,
+		`{"type":"user"`: "unexpected end of JSON input",
+	} {
+		var got error
+		_ = read(strings.NewReader(line+"\n"), func(m incoming) bool { // the end
+			if got = m.bad; got == nil {
+				_, got = content(m.Message)
+			}
+			return true
+		})
+		if got == nil || !strings.HasSuffix(got.Error(), want) {
+			t.Errorf("%s: %v, want %q", line, got, want)
+		}
+	}
+}
+
 // A session that cannot be opened fails each prompt, and says why.
 func TestSessionThatCannotBeOpened(t *testing.T) {
 	s := serve(t, func(c *Config) { c.Resume = uuid1 })

@@ -44,9 +44,7 @@ func read(r io.Reader, take func(incoming) bool) error {
 		raw, err := line(in)
 		if raw = bytes.TrimSpace(raw); len(raw) > 0 {
 			var msg incoming
-			if bad := json.Unmarshal(raw, &msg); bad != nil {
-				msg.bad = fmt.Errorf("cannot understand a line of standard input: %w", bad)
-			}
+			msg.bad = decode("a line of standard input", raw, &msg)
 			if !take(msg) {
 				return nil
 			}
@@ -96,8 +94,8 @@ func content(raw json.RawMessage) (prompt, error) {
 	var message struct {
 		Content json.RawMessage `json:"content"`
 	}
-	if err := json.Unmarshal(raw, &message); err != nil {
-		return prompt{}, fmt.Errorf("cannot understand the message: %w", err)
+	if err := decode("the message", raw, &message); err != nil {
+		return prompt{}, err
 	}
 	var text string
 	if json.Unmarshal(message.Content, &text) == nil {
@@ -115,8 +113,8 @@ func content(raw json.RawMessage) (prompt, error) {
 			URL       string `json:"url"`
 		} `json:"source"`
 	}
-	if err := json.Unmarshal(message.Content, &blocks); err != nil {
-		return prompt{}, fmt.Errorf("cannot understand the message's content: %w", err)
+	if err := decode("the message's content", message.Content, &blocks); err != nil {
+		return prompt{}, err
 	}
 	var p prompt
 	var texts []string

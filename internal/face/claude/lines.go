@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"slices"
 	"sync"
 	"time"
 )
@@ -30,6 +31,7 @@ type lines struct {
 	closing bool
 	err     error
 	moved   time.Time // when the last write returned
+	began   time.Time // when the one began that did not; zero if there is none
 }
 
 func newLines(w io.Writer, format Format, broken func(error)) *lines {
@@ -109,10 +111,7 @@ func (l *lines) run() {
 				}
 				break
 			}
-			_, err := l.w.Write(data)
-			l.mu.Lock()
-			l.err, l.moved = err, time.Now()
-			l.mu.Unlock()
+			err := l.write(data)
 			token(l.space)
 			if err != nil {
 				l.broken(err)
@@ -120,6 +119,33 @@ func (l *lines) run() {
 			}
 		}
 	}
+}
+
+// piece is how much is written at a time, so that it shows that a slow reader
+// reads.
+const piece = 64 << 10
+
+func (l *lines) write(data []byte) error {
+	for part := range slices.Chunk(data, piece) {
+		l.mu.Lock()
+		l.began = time.Now()
+		l.mu.Unlock()
+		_, err := l.w.Write(part)
+		l.mu.Lock()
+		l.err, l.moved, l.began = err, time.Now(), time.Time{}
+		l.mu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stuck reports whether nobody has read for some time what is written.
+func (l *lines) stuck(patience time.Duration) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.began.IsZero() && time.Since(l.began) > patience
 }
 
 // pollDelay is between two looks at an output that does not move.

@@ -2,7 +2,6 @@ package claude
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -271,9 +270,10 @@ func (o *Options) settings(raw []byte) error {
 		Model string `json:"model"`
 	}
 	var all map[string]json.RawMessage
-	if err := errors.Join(json.Unmarshal(raw, &in), json.Unmarshal(raw, &all)); err != nil {
-		return fmt.Errorf("cannot understand the settings: %w", err)
+	if err := decode("the settings", raw, &in); err != nil {
+		return err
 	}
+	_ = json.Unmarshal(raw, &all) // it is an object, as was just seen
 	o.Allowed = append(o.Allowed, in.Permissions.Allow...)
 	o.Disallowed = append(o.Disallowed, in.Permissions.Deny...)
 	o.AddDirs = append(o.AddDirs, in.Permissions.Directories...)

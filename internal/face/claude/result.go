@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -37,10 +38,18 @@ func (t *teller) ended(turn *event.Turn) {
 		answer := turn.Answer()
 		r.Result = &answer
 		if t.schema && json.Valid([]byte(answer)) {
-			r.Structured = json.RawMessage(answer)
+			r.Structured = escaped(answer)
 		}
 	}
 	t.out.send(r)
+}
+
+// escaped is JSON with separators of lines escaped, as they are in all else that is
+// sent: readers take them for the end of one.
+func escaped(text string) json.RawMessage {
+	var out bytes.Buffer
+	json.HTMLEscape(&out, []byte(text))
+	return out.Bytes()
 }
 
 // subtypeOf says how a turn ended in the protocol's words. It has none for an

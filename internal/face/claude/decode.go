@@ -1,0 +1,26 @@
+package claude
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// decode decodes what the client sent. An error says what is wrong with it in the
+// client's words, not in those of this program.
+func decode(what string, raw []byte, into any) error {
+	if len(raw) == 0 {
+		return fmt.Errorf("%s is missing", what)
+	}
+	err := json.Unmarshal(raw, into)
+	kind := (*json.UnmarshalTypeError)(nil)
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &kind):
+		return fmt.Errorf("cannot understand %s: %w", what, err)
+	case kind.Field == "":
+		return fmt.Errorf("cannot understand %s: it is of the wrong type (%s)", what, kind.Value)
+	}
+	return fmt.Errorf("cannot understand %s: %q is of the wrong type (%s)", what, kind.Field, kind.Value)
+}

@@ -1,0 +1,47 @@
+package claude
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/face/run"
+)
+
+// lookDelay is between two looks at whether somebody reads.
+const lookDelay = time.Second
+
+// unread is told that nobody takes what is written.
+func (d *driver) unread(err error) {
+	d.post(func() {
+		d.stopped(run.Stop{Reason: event.Shutdown, By: "stdout", Code: run.CodeStdoutClosed, Err: fmt.Errorf("cannot write to standard output: %w", err)})
+	})
+}
+
+// look fires now and then once nothing but its reader can keep settle from
+// ending.
+func (d *driver) look() <-chan time.Time {
+	if !d.eof || d.closing {
+		return nil
+	}
+	return time.After(lookDelay)
+}
+
+// unheard gives up on a client that has said all and reads nothing, unless a turn
+// is at work: that a prompt's result is told would be waited for without end.
+func (d *driver) unheard() {
+	works := false
+	if d.session != nil {
+		d.session.View(func(s event.State) {
+			t := s.Running()
+			works = t != nil && !slices.ContainsFunc(t.Approvals, func(a *event.Approval) bool { return a.Ended == nil })
+		})
+	}
+	if !works && d.out.stuck(patience) {
+		d.stopped(run.Stop{
+			Reason: event.Shutdown, By: "stdout", Code: run.CodeFailed,
+			Err: fmt.Errorf("nobody has read standard output for %s; how it ended is in the session", patience),
+		})
+	}
+}
