@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -98,7 +99,7 @@ func (o *output) run() {
 			if spare = data; len(data) == 0 {
 				break
 			}
-			_, err := o.w.Write(data)
+			err := o.put(data)
 			if cap(spare) > keptRoom {
 				spare = nil
 			}
@@ -109,6 +110,22 @@ func (o *output) run() {
 			}
 		}
 	}
+}
+
+// piece is how much is written at a time, so that it shows that a slow reader
+// reads.
+const piece = 64 << 10
+
+func (o *output) put(data []byte) error {
+	for part := range slices.Chunk(data, piece) {
+		if _, err := o.w.Write(part); err != nil {
+			return err
+		}
+		o.mu.Lock()
+		o.moved = time.Now()
+		o.mu.Unlock()
+	}
+	return nil
 }
 
 // take returns what is pending, and false when the output is closed and empty.

@@ -99,6 +99,34 @@ func TestOutputIsNotRead(t *testing.T) {
 	})
 }
 
+// A reader that is slow, and reads, is waited for.
+func TestOutputIsReadSlowly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reader, writer := io.Pipe()
+		o := newOutput(writer, func(err error) { t.Error(err) })
+		read := make(chan int, 1)
+		go func() { // ends with the output
+			buf, all := make([]byte, piece), 0
+			for {
+				n, err := reader.Read(buf)
+				if all += n; err != nil {
+					read <- all
+					return
+				}
+				time.Sleep(patience / 2)
+			}
+		}()
+		o.write(text(strings.Repeat("x", room)))
+		if err := o.close(func() time.Duration { return patience }); err != nil {
+			t.Error(err)
+		}
+		_ = writer.Close()
+		if n := <-read; n != room {
+			t.Errorf("%d bytes came", n)
+		}
+	})
+}
+
 func TestOutputBreaks(t *testing.T) {
 	reader, writer := io.Pipe()
 	broken := make(chan error, 2)
