@@ -61,26 +61,38 @@ func newClaude(s *streams) *cobra.Command {
 	}
 	f.define(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		flags := cmd.Flags()
-		normal, warnings := claude.Arguments(flags, args)
-		if err := flags.Parse(normal); err != nil {
-			return fmt.Errorf("%w; %q explains the flags", err, cmd.CommandPath()+" --help")
+		err := f.run(cmd, s, args)
+		why, exit := err, (*exitError)(nil)
+		if errors.As(err, &exit) {
+			why = exit.err // nil if it has been said
 		}
-		if help, err := flags.GetBool("help"); help && err == nil {
-			return cmd.Help()
-		}
-		f.Warnings = warnings
-		if f.version {
-			_, err := fmt.Fprintf(s.stdout, "%s-settle (settle %s, in the place of Claude Code)\n", claude.Imitated, version())
-			return err
-		}
-		code, err := f.serve(cmd, s, flags.Args())
-		if err == nil && code != run.CodeCompleted {
-			return &exitError{code: code} // it has been said why
+		if why != nil {
+			_, _ = s.stdout.Write(claude.Refusal(claude.Format(f.output), redact.Diagnostic(why.Error()))) // the exit code says it, too
 		}
 		return err
 	}
 	return cmd
+}
+
+func (f *claudeFlags) run(cmd *cobra.Command, s *streams, args []string) error {
+	flags := cmd.Flags()
+	normal, warnings := claude.Arguments(flags, args)
+	if err := flags.Parse(normal); err != nil {
+		return fmt.Errorf("%w; %q explains the flags", err, cmd.CommandPath()+" --help")
+	}
+	if help, err := flags.GetBool("help"); help && err == nil {
+		return cmd.Help()
+	}
+	f.Warnings = warnings
+	if f.version {
+		_, err := fmt.Fprintf(s.stdout, "%s-settle (settle %s, in the place of Claude Code)\n", claude.Imitated, version())
+		return err
+	}
+	code, err := f.serve(cmd, s, flags.Args())
+	if err == nil && code != run.CodeCompleted {
+		return &exitError{code: code} // it has been said why
+	}
+	return err
 }
 
 func (f *claudeFlags) define(flags *pflag.FlagSet) {
@@ -133,16 +145,29 @@ func (f *claudeFlags) serve(cmd *cobra.Command, s *streams, args []string) (int,
 	}
 	in := s.standIn(cmd, o)
 	defer in.release()
-	if f.Input != claude.StreamJSON {
+	switch {
+	case f.Input != claude.StreamJSON:
 		if f.Prompt, err = run.Prompt(in.ctx, args, s.stdin, terminal(s.stdin)); err != nil {
-			return 0, (&signals{ctx: in.ctx}).instead(usage(cmd, err))
+			return 0, in.instead(errors.Join(err, warned(f.Warnings)))
 		}
+	case len(args) > 0:
+		f.Warnings = append(f.Warnings, "the prompt of the command line is left out: with --input-format stream-json prompts come from standard input")
 	}
 	return claude.Serve(in.ctx, claude.Config{
 		Options: f.Options, Hosts: in.hosts, Dir: dir, Stdin: s.stdin, Stdout: s.stdout, Stderr: s.stderr, Stops: in.stops,
 		States:  s.getenv("CLAUDE_CODE_SDK_READS_SESSION_STATE") == "1" && f.Output == claude.StreamJSON,
 		Version: version(), Mask: redact.Diagnostic, Exit: os.Exit,
 	}), nil
+}
+
+// warned are warnings beside an error, since a flag that settle does not know may
+// have taken what was meant as the prompt; nil if there are none.
+func warned(warnings []string) error {
+	var all []error
+	for _, text := range warnings {
+		all = append(all, errors.New("warning: "+text))
+	}
+	return errors.Join(all...)
 }
 
 // options are the flags in the face's terms.
@@ -158,6 +183,8 @@ func (f *claudeFlags) options(flags *pflag.FlagSet, dir string) error {
 		return errors.New("--input-format stream-json requires --output-format stream-json")
 	case f.Fork && f.Resume == "" && !f.Continue:
 		return errors.New("--fork-session needs --resume or --continue")
+	case flags.Changed("resume") && f.Resume == "": // a variable that was not set must not mean a new session
+		return errors.New("--resume: the session's id is empty; name one, or say --continue")
 	}
 	// These are flags of settings, too, with other values.
 	if tools := flags.Lookup("tools"); tools.Changed {

@@ -388,10 +388,7 @@ func (d *driver) refuse(id string, err error) {
 	d.code = run.CodeUsage
 	text := d.mask(err.Error())
 	d.say("%s", text)
-	r := result{
-		header: newHeader(d.id, "result", "error_during_execution"), IsError: true, Usage: usageOf(event.Usage{}),
-		Models: map[string]modelUsage{}, Denials: []denial{}, Errors: []string{text}, Terminal: "turn_setup_failed",
-	}
+	r := refusal(d.id, text)
 	if r.UserUUID = clientUUID(id); r.UserUUID != "" {
 		r.UserUUIDs = []string{r.UserUUID}
 	}

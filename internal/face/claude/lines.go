@@ -41,26 +41,24 @@ func newLines(w io.Writer, format Format, broken func(error)) *lines {
 }
 
 // send queues a message. It never waits.
-func (l *lines) send(message any) {
+func (l *lines) send(message any) { l.text(l.format.render(message)) }
+
+// render is what is written of a message.
+func (f Format) render(message any) string {
 	r, isResult := message.(result)
-	switch l.format {
-	case Text:
-		if isResult && r.Result != nil {
-			l.text(*r.Result + "\n")
-		}
-		return
-	case JSON:
-		if !isResult {
-			return
-		}
+	switch {
+	case f == Text && isResult && r.Result != nil:
+		return *r.Result + "\n"
+	case f == Text, f == JSON && !isResult:
+		return ""
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(message); err != nil {
-		return // there is no such message
+		return "" // there is no such message
 	}
-	l.text(b.String())
+	return b.String()
 }
 
 // text queues a text.

@@ -128,7 +128,7 @@ func Arguments(flags *pflag.FlagSet, args []string) (normal, warnings []string) 
 		if !isLong {
 			if arg == "-r" && n+1 < len(args) && !strings.HasPrefix(args[n+1], "-") {
 				n++
-				arg += args[n]
+				arg = "--resume=" + args[n]
 			}
 			normal = append(normal, arg)
 			continue

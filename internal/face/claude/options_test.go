@@ -31,7 +31,8 @@ func TestArguments(t *testing.T) {
 		{"--tools|Bash|Read|--print", "--tools=Bash,Read|--print", 0},
 		{"--tools=", "--tools=", 0},
 		{"--addDir|/a|--add-dir=/b", "--add-dir=/a|--add-dir=/b", 0},
-		{"-r|abc|hello", "-rabc|hello", 0},
+		{"-r|abc|hello", "--resume=abc|hello", 0},
+		{"-r||hello", "--resume=|hello", 0},
 		{"--fallback-model|x|hello", "hello", 1},
 		{"--max-budget-usd=5|hello", "hello", 1},
 		{"--debug|hello", "", 0}, // as Claude's: what follows is a filter

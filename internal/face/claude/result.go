@@ -44,6 +44,18 @@ func (t *teller) ended(turn *event.Turn) {
 	t.out.send(r)
 }
 
+// refusal is the result where there is no turn.
+func refusal(session, why string) result {
+	return result{
+		header: newHeader(session, "result", "error_during_execution"), IsError: true, Usage: usageOf(event.Usage{}),
+		Models: map[string]modelUsage{}, Denials: []denial{}, Errors: []string{why}, Terminal: "turn_setup_failed",
+	}
+}
+
+// Refusal is what is printed where nothing can be served: a result, unless the
+// format is text. why is without secrets.
+func Refusal(f Format, why string) []byte { return []byte(f.render(refusal("", why))) }
+
 // escaped is JSON with separators of lines escaped, as they are in all else that is
 // sent: readers take them for the end of one.
 func escaped(text string) json.RawMessage {
