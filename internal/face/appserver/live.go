@@ -21,6 +21,9 @@ type live struct {
 	ephemeral bool
 	done      chan struct{} // closed when follow has ended
 
+	telling sync.Mutex  // held while an event is told, and while a resume is answered; guards told
+	told    *translator // what was told so far
+
 	mu         sync.Mutex // guards what follows
 	rights     rights
 	model      string // as PROVIDER/NAME
@@ -50,34 +53,45 @@ func steered(t turn) any { return map[string]string{"turnId": t.ID} }
 func (l *live) id() string { return l.opened.ID() }
 
 // follow says what happens in the session until it is closed.
-func (l *live) follow(ctx context.Context, t *translator) {
+func (l *live) follow(ctx context.Context, cursor uint64) {
 	defer close(l.done)
-	for e, err := range l.opened.Events(ctx, t.state.Seq) {
+	for e, err := range l.opened.Events(ctx, cursor) {
 		if err != nil {
 			break
 		}
-		l.mu.Lock()
-		t.window = l.window
-		l.mu.Unlock()
-		notes, err := t.step(e)
-		if err != nil { // a defect; nothing that could be said would be right
+		if err := l.tell(ctx, e); err != nil { // a defect; nothing that could be said would be right
 			l.s.warn(err.Error())
 			break
 		}
-		l.mu.Lock()
-		l.status = t.status
-		l.mu.Unlock()
-		l.answer(e, t)
-		l.resolve(ctx, e)
-		for _, n := range notes {
-			l.say(ctx, n)
-		}
-		l.ask(ctx, e, t)
 		if e.Terminal() {
 			l.idle()
 		}
 	}
 	l.gone(ctx)
+}
+
+// tell says what the event means.
+func (l *live) tell(ctx context.Context, e event.Event) error {
+	l.telling.Lock()
+	defer l.telling.Unlock()
+	t := l.told
+	l.mu.Lock()
+	t.window = l.window
+	l.mu.Unlock()
+	notes, err := t.step(e)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.status = t.status
+	l.mu.Unlock()
+	l.answer(e, t)
+	l.resolve(ctx, e)
+	for _, n := range notes {
+		l.say(ctx, n)
+	}
+	l.ask(ctx, e, t)
+	return nil
 }
 
 // say sends a notification, if the client wants any of this thread's.

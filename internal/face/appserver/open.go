@@ -56,13 +56,14 @@ func (s *Server) open(ctx context.Context, o opening) (*live, error) {
 	l := &live{
 		s: s, opened: opened, policy: policy, ephemeral: o.ephemeral, done: make(chan struct{}), rights: rights, subscribed: true,
 		status: threadStatus{Type: "idle"}, starts: map[string]sender{}, interrupts: map[string][]*jsonrpc.Request{}, asks: map[string]*question{},
+		told: newTranslator(opened.State()),
 	}
 	l.thinks(opened.Agent)
 	s.mu.Lock()
 	s.threads[o.id] = l
 	s.mu.Unlock()
-	t := newTranslator(opened.State())
-	s.work.Go(func() { l.follow(s.ctx, t) }) // ends when the session is closed; shutDown waits for it
+	cursor := l.told.state.Seq
+	s.work.Go(func() { l.follow(s.ctx, cursor) }) // ends when the session is closed; shutDown waits for it
 	for _, n := range opened.Agent.Notes {
 		s.warn(n)
 	}
@@ -245,12 +246,12 @@ func (s *Server) unload(l *live, by string) {
 // shown returns the thread as clients see it, with its turns if they want them.
 func (l *live) shown(withTurns bool) thread {
 	var t thread
-	l.opened.View(func(state event.State) {
-		t = l.s.kept(state)
-		if withTurns {
-			t.Turns = turns(state)
-		}
-	})
+	l.opened.View(func(state event.State) { t = l.s.read(state, withTurns) })
+	return l.loaded(t)
+}
+
+// loaded adds to a thread of the log what is known of it while it is loaded.
+func (l *live) loaded(t thread) thread {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t.Status, t.Ephemeral = l.status, l.ephemeral
@@ -261,7 +262,16 @@ func (l *live) shown(withTurns bool) thread {
 	return t
 }
 
-// kept returns a thread as its log has it.
+// read returns a thread as its log has it, with its turns if they are wanted.
+func (s *Server) read(state event.State, withTurns bool) thread {
+	t := s.kept(state)
+	if withTurns {
+		t.Turns = turns(state)
+	}
+	return t
+}
+
+// kept returns a thread as its log has it, without its turns.
 func (s *Server) kept(state event.State) thread {
 	t := thread{
 		ID: state.Session, SessionID: state.Session, Preview: catalogue.Title(state), HistoryMode: "legacy", ModelProvider: "unknown",

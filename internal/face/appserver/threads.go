@@ -31,8 +31,7 @@ type begun struct {
 	ReasoningEffort    *string         `json:"reasoningEffort"`
 }
 
-func (l *live) begun(withTurns bool) begun {
-	t := l.shown(withTurns)
+func (l *live) begun(t thread) begun {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return begun{
@@ -55,7 +54,7 @@ func (s *Server) threadStart(ctx context.Context, r *jsonrpc.Request) (any, erro
 	if err != nil {
 		return nil, err
 	}
-	r.Reply(l.begun(false))
+	r.Reply(l.begun(l.shown(false)))
 	s.notify(ctx, note{"thread/started", threadNote{l.shown(false)}})
 	s.refuseServers(ctx, l, p.Config)
 	return nil, nil //nolint:nilnil // it is answered
@@ -73,9 +72,20 @@ func (s *Server) threadResume(ctx context.Context, r *jsonrpc.Request) (any, err
 	if err != nil {
 		return nil, err
 	}
-	r.Reply(l.begun(!p.ExcludeTurns))
-	s.refuseServers(ctx, l, p.Config)
-	return nil, nil //nolint:nilnil // it is answered
+	// Beside the lane: it waits for a client that reads slowly.
+	s.work.Go(func() { // shutDown waits for it; it ends with what is being told
+		l.welcome(r, !p.ExcludeTurns)
+		s.refuseServers(ctx, l, p.Config)
+	})
+	return nil, nil //nolint:nilnil // as above
+}
+
+// welcome answers a client that resumes the thread with what it would know if it
+// had been told everything: what was not told yet, it will be.
+func (l *live) welcome(r *jsonrpc.Request, withTurns bool) {
+	l.telling.Lock()
+	defer l.telling.Unlock()
+	r.Reply(l.begun(l.loaded(l.s.read(l.told.state, withTurns))))
 }
 
 // resumed returns the thread that is to go on; one that is loaded goes on as it
@@ -148,11 +158,8 @@ func (s *Server) threadRead(_ context.Context, r *jsonrpc.Request) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	t := s.kept(state)
+	t := s.read(state, p.IncludeTurns)
 	t.ID, t.SessionID = p.ThreadID, p.ThreadID // also where the log is empty
-	if p.IncludeTurns {
-		t.Turns = turns(state)
-	}
 	return answer{t}, nil
 }
 

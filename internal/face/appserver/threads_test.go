@@ -106,6 +106,37 @@ func TestResumeAtOnce(t *testing.T) {
 	second.seen(`"delta":"two"`, 1)
 }
 
+// A thread that is resumed while a turn runs is told exactly: what the answer has
+// does not come again, and nothing is left out, however far the client lags
+// behind.
+func TestResumeWhileItStreams(t *testing.T) {
+	deltas := make([]string, 1500)
+	for n := range deltas {
+		deltas[n] = strings.Repeat("words,", 200)
+	}
+	streamed, hold := make(chan struct{}), make(chan struct{})
+	c := start(t, script.New(script.Turn(script.Text(deltas...), script.Do(func() { close(streamed) }), script.Wait(hold))))
+	thread := c.thread()
+	c.turn(thread, "go")
+	c.mu.Lock() // the client does not read
+	<-streamed
+	resumed := c.begin("thread/resume", map[string]any{"threadId": thread})
+	c.mu.Unlock()
+	if err := resumed.Wait(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	close(hold)
+	c.seen(`"method":"turn/completed"`, 1)
+	all := strings.Join(c.sofar(), "") // long lines came in pieces
+	_, all, _ = strings.Cut(all, fmt.Sprintf(`{"id":%d,`, resumed.ID))
+	answer, all, _ := strings.Cut(all, `"instructionSources"`)
+	after, _, _ := strings.Cut(all, `"method":"item/completed"`)
+	answered, told := strings.Count(answer, "words,"), strings.Count(after, "words,")
+	if answered == 0 || answered+told != 1500*200 {
+		t.Errorf("the answer has %d, and %d came after it", answered, told)
+	}
+}
+
 // A thread that another process has open is told to be, in words that clients
 // know.
 func TestHeldElsewhere(t *testing.T) {
