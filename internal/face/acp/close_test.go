@@ -85,6 +85,43 @@ func TestCancelThenEnd(t *testing.T) {
 	}
 }
 
+// A prompt that is cancelled while its session is being closed is answered as
+// any other one.
+func TestCancelRequestWhileItCloses(t *testing.T) {
+	holder := start(t, script.New(script.Text("kept")))
+	session := holder.open()
+	wait(holder, holder.prompt(session, "0"))
+	c := startIn(t, script.New(), holder.data, holder.dir)
+	var sent [3]*jsonrpc.Outgoing
+	for n, m := range []struct {
+		method string
+		params object
+	}{
+		{"session/load", object{"sessionId": session, "cwd": c.dir}}, // waits for the holder
+		{"session/prompt", object{"sessionId": session, "prompt": text("1")}},
+		{"session/close", object{"sessionId": session}},
+	} {
+		var err error
+		if sent[n], err = c.conn.Send(t.Context(), m.method, m.params); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ended := c.outcome(sent[1])
+	if err := c.conn.Notify(t.Context(), "$/cancel_request", object{"requestId": sent[1].ID}); err != nil {
+		t.Fatal(err)
+	}
+	c.must("initialize", object{"protocolVersion": 1}) // by now all of it has come
+	holder.end()
+	if got := wait(c, ended); got != "cancelled" {
+		t.Errorf("ended with %q", got)
+	}
+	for _, other := range []*jsonrpc.Outgoing{sent[0], sent[2]} {
+		if err := other.Wait(t.Context(), nil); err != nil {
+			t.Errorf("%s: %v", other.Method, err)
+		}
+	}
+}
+
 // A session that is not named is none: it is neither opened nor waited for.
 func TestSessionsWithoutID(t *testing.T) {
 	c := start(t, script.New())

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/journal"
@@ -127,10 +129,7 @@ func (s *Server) cancelRequest(r *jsonrpc.Request) {
 		return
 	}
 	s.mu.Lock()
-	all := make([]*session, 0, len(s.sessions))
-	for _, one := range s.sessions {
-		all = append(all, one)
-	}
+	all := slices.AppendSeq(slices.Collect(maps.Values(s.sessions)), maps.Values(s.leaving)) // a prompt may still wait in these
 	s.mu.Unlock()
 	for _, one := range all {
 		if one.cancel(func(p *prompt) bool { return string(p.request.ID) == string(in.RequestID) }) {
