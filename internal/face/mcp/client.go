@@ -11,8 +11,9 @@ type client struct {
 	session *sdk.ServerSession
 	order   order // of requests that have no place from their connection
 
-	mu    sync.Mutex // guards doing
+	mu    sync.Mutex // guards what follows
 	doing map[*job]struct{}
+	left  bool // it has ended its session: nobody waits for what it does any more
 }
 
 // client returns who is at the other end of the session.
@@ -52,10 +53,19 @@ func (c *client) asks() bool {
 	return e.Form != nil || e.URL == nil // naming neither means forms
 }
 
-func (c *client) add(j *job) {
+// add notes what a request does, and reports whether somebody waits for it.
+func (c *client) add(j *job) (wanted bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.doing[j] = struct{}{}
+	return !c.left
+}
+
+// leave notes that the client has ended its session.
+func (c *client) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.left = true
 }
 
 func (c *client) remove(j *job) {

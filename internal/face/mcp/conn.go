@@ -110,7 +110,7 @@ func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 			return nil, context.Cause(ctx)
 		}
 		if errors.Is(got.err, errLong) {
-			c.refuse(jsonrpc.CodeInvalidRequest, fmt.Sprintf("the message has more than %d bytes; nothing was done", mostLine))
+			c.refuse(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("the message has more than %d bytes; nothing was done", mostLine))
 			continue
 		}
 		if got.err != nil {
@@ -129,26 +129,33 @@ func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 // decode returns the message in a line, or none. Batches, which one version of
 // the protocol had, are refused.
 func (c *conn) decode(line []byte) []jsonrpc.Message {
-	if !json.Valid(line) {
-		c.refuse(jsonrpc.CodeParseError, "the line is not JSON; nothing was done")
+	id, err := idIn(line)
+	broken := (*json.SyntaxError)(nil)
+	switch {
+	case errors.As(err, &broken):
+		c.refuse(nil, jsonrpc.CodeParseError, "the line is not JSON; nothing was done")
 		return nil
-	}
-	if bytes.HasPrefix(line, []byte("[")) {
-		c.refuse(jsonrpc.CodeInvalidRequest, "batches are not supported; send the requests one by one")
+	case bytes.HasPrefix(line, []byte("[")):
+		c.refuse(nil, jsonrpc.CodeInvalidRequest, "batches are not supported; send the requests one by one")
+		return nil
+	case err != nil:
+		c.refuse(nil, jsonrpc.CodeInvalidRequest, "the message is not a JSON object; nothing was done")
+		return nil
+	case !bears(id):
+		c.refuse(id, jsonrpc.CodeInvalidRequest, notWhole)
 		return nil
 	}
 	msg, err := jsonrpc.DecodeMessage(line)
 	if err != nil {
-		c.refuse(jsonrpc.CodeInvalidRequest, err.Error())
+		c.refuse(id, jsonrpc.CodeInvalidRequest, err.Error())
 		return nil
 	}
 	return []jsonrpc.Message{msg}
 }
 
 // refuse answers what could not be read.
-func (c *conn) refuse(code int, text string) {
-	message, _ := json.Marshal(text) // a string always can be
-	_ = c.print(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":%s}}`, code, message))
+func (c *conn) refuse(id json.RawMessage, code int, text string) {
+	_ = c.print(refusal(id, code, text)) // the connection tells of its end itself
 }
 
 // take notes what a message means here, and reports whether the SDK gets it.
@@ -214,12 +221,13 @@ func toolOf(req *jsonrpc.Request) string {
 // cancelledID returns the id of the request that a notification cancels.
 func cancelledID(raw json.RawMessage) (id jsonrpc.ID, ok bool) {
 	var params struct {
-		RequestID any `json:"requestId"`
+		RequestID json.RawMessage `json:"requestId"`
 	}
-	if json.Unmarshal(raw, &params) != nil {
+	var value any
+	if json.Unmarshal(raw, &params) != nil || !bears(params.RequestID) || json.Unmarshal(params.RequestID, &value) != nil {
 		return id, false
 	}
-	id, err := jsonrpc.MakeID(params.RequestID)
+	id, err := jsonrpc.MakeID(value)
 	return id, err == nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/settle-agent/settle/event"
@@ -93,22 +94,22 @@ func (f *Face) HTTP(token string, names guard.Names) *Endpoint {
 
 // named returns the client with the protocol's session, or nil.
 func (f *Face) named(session string) *client {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for s, c := range f.clients {
+	for s := range f.server.Sessions() {
 		if s.ID() == session {
-			return c
+			return f.client(s)
 		}
 	}
 	return nil
 }
 
-// left interrupts what a client waits for that ends its session.
+// left interrupts what a client waits for that ends its session, also what is
+// only about to begin.
 func (f *Face) left(session string) {
 	c := f.named(session)
 	if c == nil {
 		return
 	}
+	c.leave()
 	var wg sync.WaitGroup
 	for _, j := range c.jobs() {
 		wg.Go(func() { j.giveUp(cancelled()) }) // ends with the turn
@@ -219,6 +220,12 @@ func (e *Endpoint) post(w http.ResponseWriter, r *http.Request) {
 			status = http.StatusRequestEntityTooLarge
 		}
 		http.Error(w, fmt.Sprintf("cannot read the request: %v; nothing was done", err), status)
+		return
+	}
+	if id, err := idIn(body); err == nil && !bears(id) { // the SDK sees to all else that is wrong
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = w.Write(refusal(id, jsonrpc.CodeInvalidRequest, notWhole)) // the status says it, too
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))

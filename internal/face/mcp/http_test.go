@@ -14,6 +14,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/guard"
 	"github.com/settle-agent/settle/internal/face/mcp"
 	"github.com/settle-agent/settle/internal/face/run"
@@ -27,6 +28,7 @@ type site struct {
 	t     *testing.T
 	model *script.Model
 	hosts *agent.Hosts
+	face  *mcp.Face
 	url   string
 	http  *http.Client
 	stops chan run.Stop
@@ -35,20 +37,24 @@ type site struct {
 
 func open(t *testing.T, limits mcp.Limits, steps ...script.Step) *site {
 	t.Helper()
-	s := &site{t: t, model: script.New(steps...), stops: make(chan run.Stop, 4), ended: make(chan error, 1), http: &http.Client{Transport: &http.Transport{}}}
-	dir := t.TempDir()
-	s.hosts = hosts(t, s.model, dir, "")
-	face := mcp.New(mcp.Options{Hosts: s.hosts, Dir: dir, Version: "test"})
+	m, dir := script.New(steps...), t.TempDir()
+	return openOn(t, limits, m, dir, hosts(t, m, dir, ""))
+}
+
+func openOn(t *testing.T, limits mcp.Limits, m *script.Model, dir string, h *agent.Hosts) *site {
+	t.Helper()
+	s := &site{t: t, model: m, hosts: h, stops: make(chan run.Stop, 4), ended: make(chan error, 1), http: &http.Client{Transport: &http.Transport{}}}
+	s.face = mcp.New(mcp.Options{Hosts: s.hosts, Dir: dir, Version: "test"})
 	place, err := guard.Listen(t.Context(), guard.Address{Addr: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.url = place.URL("", mcp.Path).String()
-	endpoint := face.HTTP(token, guard.Names{})
+	endpoint := s.face.HTTP(token, guard.Names{})
 	endpoint.Limits = limits
 	go func() { // ends with the stop of the cleanup, which waits for it
 		err := endpoint.Serve(place, s.stops)
-		_ = face.Close()
+		_ = s.face.Close()
 		s.ended <- err
 	}()
 	t.Cleanup(func() {
@@ -258,6 +264,22 @@ func TestCancelledOverHTTP(t *testing.T) {
 	}
 }
 
+// A request is answered under its own id, or refused.
+func TestIDsOverHTTP(t *testing.T) {
+	s := open(t, mcp.Limits{})
+	session := s.begin()
+	for id, status := range map[string]int{"0.25": 400, "99999999999999999999": 400, "1.0": 200, "-3": 200, `"a"`: 200} {
+		res := s.request("POST", session, `{"jsonrpc":"2.0","id":`+id+`,"method":"ping"}`, nil)
+		body, err := io.ReadAll(res.Body)
+		if err != nil || res.StatusCode != status {
+			t.Errorf("%s: status %d, %v", id, res.StatusCode, err)
+		}
+		if status == http.StatusBadRequest && !strings.Contains(string(body), `"id":`+id) {
+			t.Errorf("%s: %s", id, body)
+		}
+	}
+}
+
 // A disconnect is no interrupt (C17): the client comes back for the rest.
 func TestDisconnect(t *testing.T) {
 	release := make(chan struct{})
@@ -309,6 +331,27 @@ func TestDelete(t *testing.T) {
 	}
 	if res := s.request("POST", session, runOne, nil); res.StatusCode != http.StatusNotFound {
 		t.Errorf("a request after that was answered %d", res.StatusCode)
+	}
+}
+
+// A client may end its session just as its request is about to begin a turn.
+func TestDeleteComesFirst(t *testing.T) {
+	step, _ := waits()
+	m, dir := script.New(step), t.TempDir()
+	h := hosts(t, m, dir, "")
+	settings, leave := h.Settings, make(chan func(), 1)
+	h.Settings = func(dir string, given map[string]string) (*config.Resolved, error) {
+		if given["effort"] != "" { // the request is opening its session
+			(<-leave)()
+		}
+		return settings(dir, given)
+	}
+	s := openOn(t, mcp.Limits{}, m, dir, h)
+	session := s.begin()
+	leave <- func() { s.face.Left(session) }
+	_, all := events(s.request("POST", session, strings.Replace(runOne, `"prompt":"one"`, `"prompt":"one","effort":"low"`, 1), nil))
+	if len(all) == 0 || !strings.Contains(string(all[len(all)-1].Result), `"abortReason":"interrupted"`) {
+		t.Errorf("the request was answered with %+v", all)
 	}
 }
 

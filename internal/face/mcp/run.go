@@ -132,8 +132,11 @@ func (f *Face) do(ctx context.Context, req *sdk.CallToolRequest, s *agent.Opened
 		return nil, nil, err
 	}
 	j := &job{face: f, client: c, opened: s, turn: turn, progress: newProgress(ctx, req)}
-	c.add(j)
+	wanted := c.add(j)
 	defer c.remove(j)
+	if !wanted {
+		j.giveUp(cancelled())
+	}
 	admit(ctx)
 	defer f.retire(ctx)
 	out, err := j.follow(ctx)

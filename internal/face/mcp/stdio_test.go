@@ -285,15 +285,26 @@ func TestEndings(t *testing.T) {
 func TestMalformed(t *testing.T) {
 	b := start(t, "")
 	b.initialize()
-	for line, code := range map[string]int{
-		`{`: -32700, `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`: -32600, `{"id":1,"method":"ping"}`: -32600, `17`: -32600,
-		`{"jsonrpc":"2.0","id":{},"method":"ping"}`: -32600,
+	for _, c := range []struct {
+		line string
+		code int
+		id   any
+	}{
+		{`{`, -32700, nil},
+		{`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, -32600, nil},
+		{`17`, -32600, nil},
+		{`{"jsonrpc":"2.0","id":{},"method":"ping"}`, -32600, nil},
+		{`{"id":1,"method":"ping"}`, -32600, 1.0},
+		{`{"id":"a","method":"ping"}`, -32600, "a"},
+		// The SDK would answer them under another id.
+		{`{"jsonrpc":"2.0","id":0.25,"method":"ping"}`, -32600, 0.25},
+		{`{"jsonrpc":"2.0","id":99999999999999999999,"method":"ping"}`, -32600, 1e20},
 	} {
 		before := len(b.heard())
-		b.line(line)
-		b.find("refusal of "+line, func(message) bool { return len(b.heard()) > before })
-		if m := b.heard()[before]; m.Error == nil || m.Error.Code != code || m.ID != nil {
-			t.Errorf("%s: %+v", line, m)
+		b.line(c.line)
+		b.find("refusal of "+c.line, func(message) bool { return len(b.heard()) > before })
+		if m := b.heard()[before]; m.Error == nil || m.Error.Code != c.code || m.ID != c.id {
+			t.Errorf("%s: %+v", c.line, m)
 		}
 	}
 	b.line("")
