@@ -240,6 +240,9 @@ func (d *driver) leave() int {
 
 func (d *driver) ending() string {
 	if len(d.stops) > 0 {
+		if err := d.stops[0].Err; err != nil {
+			return err.Error()
+		}
 		return "ended by " + strings.TrimPrefix(d.stops[0].By, "signal:")
 	}
 	return "settle has ended"

@@ -100,6 +100,13 @@ func (s *served) Write(p []byte) (int, error) {
 	return s.stderr.Write(p)
 }
 
+// errors is what was said on standard error.
+func (s *served) errors() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stderr.String()
+}
+
 // checkLogs holds every session against the contract.
 func (s *served) checkLogs() {
 	all, err := journal.List(s.data)

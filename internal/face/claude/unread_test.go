@@ -30,6 +30,9 @@ func TestNobodyReads(t *testing.T) {
 				if code := s.exit(); code != run.CodeFailed {
 					t.Errorf("exit code %d", code)
 				}
+				if text := s.errors(); !strings.HasPrefix(text, "settle: not answered: nobody has read standard output for 10s") {
+					t.Errorf("it says %q", text)
+				}
 			})
 		})
 	}
