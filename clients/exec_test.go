@@ -270,7 +270,7 @@ func TestExecStreamed(t *testing.T) {
 func TestExecImages(t *testing.T) {
 	srv := settletest.NewServer(t, settletest.Script(settletest.Say("Two dots."), settletest.Say("Still.")))
 	path := filepath.Join(t.TempDir(), "dots.png")
-	if err := os.WriteFile(path, []byte("\x89PNG\r\n\x1a\nrest"), 0o644); err != nil {
+	if err := os.WriteFile(path, picture, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	input := []any{map[string]string{"type": "text", "text": "What is this?"}, map[string]string{"type": "local_image", "path": path}, map[string]string{"type": "local_image", "path": path}}
