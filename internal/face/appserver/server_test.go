@@ -118,7 +118,9 @@ func TestUnsubscribed(t *testing.T) {
 		script.Turn(script.Do(func() { <-asked }), script.Call("shell", `{"command":"touch made"}`)), script.Text("Nobody?"), script.Text("Here."),
 	))
 	thread := c.thread(map[string]any{"approvalPolicy": "untrusted"})
+	c.seen("thread/started", 1)
 	c.turn(thread, "go")
+	c.seen(`"method":"item/completed"`, 1) // then it is quiet until somebody is asked
 	c.diff("unsubscribed", "unsubscribed", c.must("thread/unsubscribe", map[string]any{"threadId": thread})["status"])
 	c.diff("again", "notSubscribed", c.must("thread/unsubscribe", map[string]any{"threadId": thread})["status"])
 	before := len(c.sofar())

@@ -127,6 +127,7 @@ func TestResumeWhileItStreams(t *testing.T) {
 	}
 	close(hold)
 	c.seen(`"method":"turn/completed"`, 1)
+	c.must("thread/loaded/list", nil)  // by its answer, the rest of that has come as well
 	all := strings.Join(c.sofar(), "") // long lines came in pieces
 	_, all, _ = strings.Cut(all, fmt.Sprintf(`{"id":%d,`, resumed.ID))
 	answer, all, _ := strings.Cut(all, `"instructionSources"`)
