@@ -7,37 +7,44 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// part is what a provider can refuse of a conversation that is otherwise fine.
-type part int
+// Parts is what a provider can refuse of a conversation that is otherwise fine:
+// a set.
+type Parts uint
 
 const (
-	nothing part = iota
-	sealed       // reasoning, which another account or server sealed
-	pictures
+	seals Parts = 1 << iota // reasoning, which another account or server sealed
+	images
 )
 
 // refusedPart returns what the failure is about. Where a request is too large
 // in bytes, it is the images that make it so.
-func refusedPart(kind model.ErrorKind, status int) part {
+func refusedPart(kind model.ErrorKind, status int) Parts {
 	switch {
 	case kind == model.ErrReasoning:
-		return sealed
+		return seals
 	case kind == model.ErrImage, status == http.StatusRequestEntityTooLarge:
-		return pictures
+		return images
 	}
-	return nothing
+	return 0
 }
 
-// Yields reports whether r holds what the provider refused with such a failure:
-// later requests leave that out.
-func Yields(r model.Request, kind model.ErrorKind, status int) bool {
-	refused := refusedPart(kind, status)
+// PartsOf returns what could be refused of r.
+func PartsOf(r model.Request) (p Parts) {
 	for _, i := range r.Input {
-		if refused == sealed && i.Seal != nil || refused == pictures && len(i.Images) > 0 {
-			return true
+		if i.Seal != nil {
+			p |= seals
+		}
+		if len(i.Images) > 0 {
+			p |= images
 		}
 	}
-	return false
+	return p
+}
+
+// Yield reports whether a request with these parts holds what the provider
+// refused with such a failure: later requests leave that out.
+func (p Parts) Yield(kind model.ErrorKind, status int) bool {
+	return p&refusedPart(kind, status) != 0
 }
 
 // refusals is what the target has refused of the conversation so far, and would
@@ -64,11 +71,10 @@ func refusedBy(target Target, s event.State) refusals {
 		show(t.Inputs)
 		for _, a := range t.Attempts {
 			show(a.Inputs)
-			switch f := failureBy(target, a); {
-			case f == nil:
-			case refusedPart(model.ErrorKind(f.Kind), f.Status) == sealed:
+			switch refusedIn(target, a) {
+			case seals:
 				mark(r.attempts, attempts)
-			case refusedPart(model.ErrorKind(f.Kind), f.Status) == pictures:
+			case images:
 				if len(fresh) == 0 {
 					mark(r.inputs, inputs)
 				}
@@ -84,12 +90,12 @@ func refusedBy(target Target, s event.State) refusals {
 	return r
 }
 
-// failureBy returns with what the target failed the attempt, if it did.
-func failureBy(target Target, a *event.Attempt) *event.Failure {
-	if a.End == nil || a.Start.Provider != target.Provider || a.Start.Model != target.Model {
-		return nil
+// refusedIn returns what the target refused of the attempt's request.
+func refusedIn(target Target, a *event.Attempt) Parts {
+	if a.End == nil || a.End.Failure == nil || a.Start.Provider != target.Provider || a.Start.Model != target.Model {
+		return 0
 	}
-	return a.End.Failure
+	return refusedPart(model.ErrorKind(a.End.Failure.Kind), a.End.Failure.Status)
 }
 
 func mark(set map[string]bool, ids []string) {

@@ -100,7 +100,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-func TestYields(t *testing.T) {
+func TestYield(t *testing.T) {
 	thought := model.Request{Input: []model.Item{{Role: model.Reasoning, Seal: seal}}}
 	picture := model.Request{Input: []model.Item{{Role: model.User, Images: []model.Image{{}}}}}
 	for _, tt := range []struct {
@@ -118,7 +118,7 @@ func TestYields(t *testing.T) {
 		{"too long", picture, model.ErrContext, 400, false},
 		{"anything else", picture, model.ErrInvalid, 400, false},
 	} {
-		if got := history.Yields(tt.r, tt.kind, tt.status); got != tt.want {
+		if got := history.PartsOf(tt.r).Yield(tt.kind, tt.status); got != tt.want {
 			t.Errorf("%s: %v", tt.name, got)
 		}
 	}

@@ -38,6 +38,7 @@ func (t *turn) attempt(ctx context.Context, step, n int) (model.StopReason, *aga
 	if err != nil {
 		return "", nil, err
 	}
+	parts := history.PartsOf(*request) // which itself is not held on to
 	err = t.follow(ctx, d, request)
 	if err == nil {
 		err = d.complete()
@@ -50,14 +51,14 @@ func (t *turn) attempt(ctx context.Context, step, n int) (model.StopReason, *aga
 	if ctx.Err() != nil {
 		return "", nil, t.cutAttempt(d.end(), interruption(context.Cause(ctx)), context.Cause(ctx))
 	}
-	return t.failAttempt(d, request, err)
+	return t.failAttempt(d, parts, err)
 }
 
 // begin records the attempt, lets waiting inputs join, and builds the request.
-func (t *turn) begin(ctx context.Context, d *demux, step, n int) (model.Request, error) {
+func (t *turn) begin(ctx context.Context, d *demux, step, n int) (*model.Request, error) {
 	var built history.Built
 	if err := t.Log.Err(); err != nil && ctx.Err() == nil { // else the interrupt came first
-		return built.Request, err
+		return nil, err
 	}
 	err := t.Log.Update(func(s event.State) []event.Event {
 		if ctx.Err() != nil { // C10: nothing starts after the interrupt
@@ -78,7 +79,7 @@ func (t *turn) begin(ctx context.Context, d *demux, step, n int) (model.Request,
 	if d.attempt == "" && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return built.Request, err
+	return &built.Request, err
 }
 
 func specs(set *tool.Set) []model.ToolSpec {
@@ -92,7 +93,7 @@ func specs(set *tool.Set) []model.ToolSpec {
 // follow streams the response into d until its terminal event. The stream is
 // read by a goroutine of its own, so that neither a read that never returns
 // nor a provider that ignores its context can hold up the turn (C9, C12).
-func (t *turn) follow(ctx context.Context, d *demux, request model.Request) error {
+func (t *turn) follow(ctx context.Context, d *demux, request *model.Request) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(errAttemptOver)
 	watch := newWatchdog(t.Bounds)
@@ -108,28 +109,33 @@ func (t *turn) follow(ctx context.Context, d *demux, request model.Request) erro
 			if r.err != nil || r.over {
 				return streamEnd(r.err)
 			}
-			done, err := d.chunk(r.chunk)
+			done, err := d.chunk(&r.chunk)
 			if done || err != nil {
 				return err
 			}
-			watch.saw(r.chunk, d.visible())
+			watch.saw(&r.chunk, d.visible())
 		case <-watch.timer.C:
 			if len(chunks) > 0 { // it is not the provider that is late
 				watch.again()
 				continue
 			}
 			if silent, stalled := watch.check(); stalled {
-				err := model.NewError(model.ErrStalled, "LLM stream stalled: no tokens received for %s", words(silent))
-				if l, ok := t.Provider.(model.Locator); ok {
-					err.URL = l.URL()
-				}
-				t.Logger.Warn(err.Message, "turn", t.id, "attempt", d.attempt, "elapsed", silent)
-				return err
+				return t.stall(d.attempt, silent)
 			}
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// stall is the error of an attempt that was silent for so long.
+func (t *turn) stall(attempt string, silent time.Duration) error {
+	err := model.NewError(model.ErrStalled, "LLM stream stalled: no tokens received for %s", words(silent))
+	if l, ok := t.Provider.(model.Locator); ok {
+		err.URL = l.URL()
+	}
+	t.Logger.Warn(err.Message, "turn", t.id, "attempt", attempt, "elapsed", silent)
+	return err
 }
 
 var errAttemptOver = errors.New("the attempt is over")
@@ -144,8 +150,9 @@ func streamEnd(err error) error {
 }
 
 // pump reads the stream and passes it on until it ends or ctx does.
-func pump(ctx context.Context, p model.Provider, request model.Request, chunks chan<- received) {
-	send := func(r received) bool {
+func pump(ctx context.Context, p model.Provider, request *model.Request, chunks chan<- received) {
+	var r received // one, since a parked stack is as large as its variables
+	send := func() bool {
 		select {
 		case chunks <- r:
 			return true
@@ -153,18 +160,19 @@ func pump(ctx context.Context, p model.Provider, request model.Request, chunks c
 			return false
 		}
 	}
-	err := scope.Guard(func() error {
-		for chunk, err := range p.Stream(ctx, request) {
+	r.err = scope.Guard(func() (err error) {
+		for r.chunk, err = range p.Stream(ctx, *request) {
 			if err != nil {
 				return err
 			}
-			if !send(received{chunk: chunk}) {
+			if !send() {
 				return context.Cause(ctx)
 			}
 		}
 		return nil
 	})
-	send(received{err: err, over: true})
+	r.over = true
+	send()
 }
 
 // cutAttempt ends an attempt before its response was whole, with what it used,
@@ -181,14 +189,14 @@ func (t *turn) cutAttempt(end event.AttemptEnded, cause *event.Cause, err error)
 
 // failAttempt ends an attempt that failed and decides whether there is to be
 // another one.
-func (t *turn) failAttempt(d *demux, request model.Request, err error) (model.StopReason, *again, error) {
+func (t *turn) failAttempt(d *demux, parts history.Parts, err error) (model.StopReason, *again, error) {
 	var fault *model.Error
 	if !errors.As(err, &fault) {
 		if fault = unnamed(err); fault == nil {
 			return "", nil, t.cutAttempt(d.end(), event.Fail(t.failure(err)), err)
 		}
 	}
-	decision := t.decide(fault, request)
+	decision := t.decide(fault, parts)
 	if decision.holdOthers && decision.delay <= t.Retry.RetryFor {
 		t.Limiter.Hold(time.Now().Add(decision.delay))
 	}
@@ -208,9 +216,10 @@ func (t *turn) failAttempt(d *demux, request model.Request, err error) (model.St
 	return "", &again{decision.delay}, nil
 }
 
-// decide says what becomes of the attempt whose request failed so.
-func (t *turn) decide(fault *model.Error, request model.Request) decision {
-	if history.Yields(request, fault.Kind, fault.Status) {
+// decide says what becomes of an attempt that failed so, with these parts in
+// its request.
+func (t *turn) decide(fault *model.Error, parts history.Parts) decision {
+	if parts.Yield(fault.Kind, fault.Status) {
 		return t.budget.yield()
 	}
 	return t.budget.decide(fault, time.Now())

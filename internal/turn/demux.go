@@ -39,16 +39,16 @@ var itemTypes = map[model.Role]event.ItemType{
 }
 
 // chunk takes the next chunk and reports whether it was the terminal one.
-func (d *demux) chunk(c model.Chunk) (done bool, err error) {
+func (d *demux) chunk(c *model.Chunk) (done bool, err error) {
 	switch c.Kind {
 	case model.Start:
 		d.id = c.ID
 	case model.ItemStart:
-		return false, d.startItem(c)
+		return false, d.startItem(*c)
 	case model.Delta:
 		return false, d.delta(c)
 	case model.ItemEnd:
-		return false, d.endItem(c)
+		return false, d.endItem(*c)
 	case model.Ping:
 	case model.UsageReport:
 		if c.Usage != nil {
@@ -91,7 +91,7 @@ func (d *demux) item(index int) (*openItem, error) {
 	return i, nil
 }
 
-func (d *demux) delta(c model.Chunk) error {
+func (d *demux) delta(c *model.Chunk) error {
 	i, err := d.item(c.Index)
 	if err != nil {
 		return err

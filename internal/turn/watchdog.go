@@ -83,7 +83,7 @@ func (w *watchdog) activity() {
 
 // saw notes a chunk. Only deltas are progress: a ping is none, nor is an item
 // that begins and says nothing.
-func (w *watchdog) saw(c model.Chunk, visible bool) {
+func (w *watchdog) saw(c *model.Chunk, visible bool) {
 	w.visible = visible
 	if c.Kind != model.Delta || c.Text == "" {
 		return

@@ -27,7 +27,8 @@ func Window(ctx context.Context, endpoint transport.Endpoint, name string) (int,
 			} `json:"meta"`
 		} `json:"data"`
 	}
-	if err := endpoint.Prepared().Get(ctx, "/models", &list); err != nil {
+	endpoint = endpoint.Prepared()
+	if err := endpoint.Get(ctx, "/models", &list); err != nil {
 		return 0, err
 	}
 	for _, m := range list.Data {

@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"bytes"
 	"compress/gzip"
 	"context"
 	"crypto/tls"
@@ -78,7 +77,7 @@ func sameHost(req *http.Request, via []*http.Request) error {
 }
 
 // Host returns the base URL's host without its port, in lower case.
-func (e Endpoint) Host() string {
+func (e *Endpoint) Host() string {
 	u, err := url.Parse(e.BaseURL)
 	if err != nil {
 		return ""
@@ -103,12 +102,13 @@ type Request struct {
 
 // do sends r and returns the answer, which has status 200 and the right type.
 // Whoever calls it closes the body.
-func (e Endpoint) do(ctx context.Context, r Request) (*http.Response, error) {
-	req, err := e.request(ctx, r)
+func (e *Endpoint) do(ctx context.Context, r *Request) (*http.Response, error) {
+	req, body, err := e.request(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	resp, err := e.Client.Do(req)
+	body.answer()
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -133,20 +133,23 @@ func (e Endpoint) do(ctx context.Context, r Request) (*http.Response, error) {
 	return resp, nil
 }
 
-func (e Endpoint) request(ctx context.Context, r Request) (*http.Request, error) {
+// request makes r a request, with the body that it sends.
+func (e *Endpoint) request(ctx context.Context, r *Request) (*http.Request, *payload, error) {
 	u, err := e.url(r.Path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	method, body := http.MethodGet, io.Reader(nil)
+	method := http.MethodGet
 	if r.Body != nil {
-		method, body = http.MethodPost, bytes.NewReader(r.Body)
+		method = http.MethodPost
 	}
-	req, err := http.NewRequestWithContext(ctx, method, u.String(), body)
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), nil)
 	if err != nil {
-		return nil, invalid(u, "cannot make a request: %w", err)
+		return nil, nil, invalid(u, "cannot make a request: %w", err)
 	}
+	body := &payload{data: r.Body}
 	if r.Body != nil {
+		body.attach(req)
 		req.Header.Set("Content-Type", "application/json")
 	}
 	req.Header.Set("Accept", r.Accept)
@@ -157,11 +160,11 @@ func (e Endpoint) request(ctx context.Context, r Request) (*http.Request, error)
 		key, err := e.Key(ctx)
 		switch {
 		case err != nil && ctx.Err() != nil:
-			return nil, context.Cause(ctx)
+			return nil, nil, context.Cause(ctx)
 		case err != nil:
 			fault := model.NewError(model.ErrAuth, "cannot get the provider's key: %w", err)
 			fault.URL, fault.Hint = publicURL(u), e.AuthHint
-			return nil, fault
+			return nil, nil, fault
 		case key != "" && r.Authorize != nil:
 			r.Authorize(req.Header, key)
 		case key != "":
@@ -171,12 +174,12 @@ func (e Endpoint) request(ctx context.Context, r Request) (*http.Request, error)
 	for name, values := range e.Header {
 		req.Header[http.CanonicalHeaderKey(name)] = slices.Clone(values)
 	}
-	return req, nil
+	return req, body, nil
 }
 
 // URL returns where requests to the path go, without userinfo and query; ""
 // where the base URL is none.
-func (e Endpoint) URL(path string) string {
+func (e *Endpoint) URL(path string) string {
 	u, err := e.url(path)
 	if err != nil {
 		return ""
@@ -184,7 +187,7 @@ func (e Endpoint) URL(path string) string {
 	return publicURL(u)
 }
 
-func (e Endpoint) url(path string) (*url.URL, error) {
+func (e *Endpoint) url(path string) (*url.URL, error) {
 	u, err := url.Parse(e.BaseURL)
 	if err != nil {
 		// The parse error quotes the URL, which may hold a password.
@@ -204,7 +207,7 @@ func (e Endpoint) url(path string) (*url.URL, error) {
 
 // checkType refuses an answer that is not what was asked for: a captive
 // portal, a web page, a server that does not stream.
-func (e Endpoint) checkType(ctx context.Context, u *url.URL, resp *http.Response, want string) error {
+func (e *Endpoint) checkType(ctx context.Context, u *url.URL, resp *http.Response, want string) error {
 	header := resp.Header.Get("Content-Type")
 	got, _, _ := mime.ParseMediaType(header)
 	if got == want || header == "" {
@@ -224,7 +227,7 @@ func (e Endpoint) checkType(ctx context.Context, u *url.URL, resp *http.Response
 	return fault
 }
 
-func (e Endpoint) connectionError(u *url.URL, err error) *model.Error {
+func (e *Endpoint) connectionError(u *url.URL, err error) *model.Error {
 	// The client's error repeats method and URL, with the query.
 	var outer *url.Error
 	if errors.As(err, &outer) {

@@ -29,7 +29,7 @@ func TestStream(t *testing.T) {
 	server := &wiretest.Server{Body: ": hello\n\ndata: a\n\ndata: nothing\n\ndata: end\n\ndata: late\n\n"}
 	e := transport.Endpoint{Client: server.Client(), BaseURL: "http://h/v1"}.Prepared()
 	var got []model.ChunkKind
-	r := transport.Request{Path: "/x", Body: []byte("{}"), Activity: func() { reads++ }}
+	r := &transport.Request{Path: "/x", Body: []byte("{}"), Activity: func() { reads++ }}
 	for c, err := range e.Stream(t.Context(), r, lines{}) {
 		if err != nil {
 			t.Fatal(err)
@@ -84,9 +84,9 @@ func TestConnectionRefused(t *testing.T) {
 
 func TestBaseURL(t *testing.T) {
 	for _, base := range []string{"", "localhost:8000", "ftp://h", "http://", "http://h:port", "://secret"} {
-		e := transport.Endpoint{BaseURL: base}
+		e := (transport.Endpoint{BaseURL: base}).Prepared()
 		_, err := func() (int, error) {
-			for _, err := range e.Prepared().Stream(t.Context(), transport.Request{Path: "/x"}, lines{}) {
+			for _, err := range e.Stream(t.Context(), &transport.Request{Path: "/x"}, lines{}) {
 				return 0, err
 			}
 			return 0, nil

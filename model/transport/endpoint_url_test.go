@@ -8,7 +8,7 @@ func TestURLSaysNoSecrets(t *testing.T) {
 		"http://localhost:8000":                      "http://localhost:8000/responses",
 		"::not a url":                                "",
 	} {
-		if got := (Endpoint{BaseURL: base}).URL("/responses"); got != want {
+		if got := (&Endpoint{BaseURL: base}).URL("/responses"); got != want {
 			t.Errorf("%q: %q, want %q", base, got, want)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 const maxGet = 16 << 20
 
 // Get asks for path and decodes the JSON answer into v.
-func (e Endpoint) Get(ctx context.Context, path string, v any) error {
-	resp, err := e.do(ctx, Request{Path: path, Accept: "application/json"})
+func (e *Endpoint) Get(ctx context.Context, path string, v any) error {
+	resp, err := e.do(ctx, &Request{Path: path, Accept: "application/json"})
 	if err != nil {
 		return err
 	}

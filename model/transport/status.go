@@ -19,7 +19,7 @@ const (
 )
 
 // statusError says what an answer with a status other than 200 means.
-func (e Endpoint) statusError(ctx context.Context, u *url.URL, resp *http.Response) error {
+func (e *Endpoint) statusError(ctx context.Context, u *url.URL, resp *http.Response) error {
 	body := readStart(ctx, resp.Body)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -37,7 +37,7 @@ func (e Endpoint) statusError(ctx context.Context, u *url.URL, resp *http.Respon
 	return fault
 }
 
-func (e Endpoint) hint(fault *model.Error, location string) string {
+func (e *Endpoint) hint(fault *model.Error, location string) string {
 	switch {
 	case fault.Kind == model.ErrAuth:
 		return e.AuthHint

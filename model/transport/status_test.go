@@ -37,7 +37,8 @@ func send(ctx context.Context, e transport.Endpoint) (chunks []model.Chunk, err 
 	if e.BaseURL == "" {
 		e.BaseURL = "https://user:pw@api.example.com/v1?key=1"
 	}
-	for c, err := range e.Prepared().Stream(ctx, transport.Request{Path: "/x", Body: []byte("{}")}, lines{}) {
+	e = e.Prepared()
+	for c, err := range e.Stream(ctx, &transport.Request{Path: "/x", Body: []byte("{}")}, lines{}) {
 		if err != nil {
 			return chunks, err
 		}

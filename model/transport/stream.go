@@ -24,9 +24,9 @@ type Decoder interface {
 // Emit passes a chunk on.
 type Emit func(model.Chunk)
 
-// Stream sends r and yields what dec makes of the answer. It keeps the
-// promises of [model.Provider.Stream].
-func (e Endpoint) Stream(ctx context.Context, r Request, dec Decoder) iter.Seq2[model.Chunk, error] {
+// Stream sends r, which is used up by that, and yields what dec makes of the
+// answer. It keeps the promises of [model.Provider.Stream].
+func (e *Endpoint) Stream(ctx context.Context, r *Request, dec Decoder) iter.Seq2[model.Chunk, error] {
 	return func(yield func(model.Chunk, error) bool) {
 		if ctx.Err() != nil {
 			yield(model.Chunk{}, context.Cause(ctx))
@@ -34,6 +34,7 @@ func (e Endpoint) Stream(ctx context.Context, r Request, dec Decoder) iter.Seq2[
 		}
 		r.Accept = "text/event-stream"
 		resp, err := e.do(ctx, r)
+		r.Body = nil // or it would stay for as long as the answer streams
 		if err != nil {
 			yield(model.Chunk{}, err)
 			return
@@ -78,15 +79,22 @@ func (s *stream) run(ctx context.Context, r *sse.Reader) error {
 			}
 			return readError(err)
 		}
-		s.emitted = false
-		if !event.Comment {
-			if err := s.dec.Event(event.Type, event.Data, emit); err != nil {
-				return err
-			}
+		if err := s.event(event, emit); err != nil {
+			return err
 		}
-		if !s.emitted {
-			s.emit(model.Chunk{Kind: model.Ping})
+	}
+	return nil
+}
+
+func (s *stream) event(event sse.Event, emit Emit) error {
+	s.emitted = false
+	if !event.Comment {
+		if err := s.dec.Event(event.Type, event.Data, emit); err != nil {
+			return err
 		}
+	}
+	if !s.emitted {
+		s.emit(model.Chunk{Kind: model.Ping})
 	}
 	return nil
 }

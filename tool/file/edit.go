@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/settle-agent/settle/tool"
 )
@@ -26,7 +27,10 @@ const editSchema = `{
 type editTool struct{ w *Workspace }
 
 // Spec implements tool.Tool.
-func (editTool) Spec() tool.Spec {
+func (editTool) Spec() tool.Spec { return editSpec() }
+
+// editSpec is one for all sessions.
+var editSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Spec{
 		Name: "edit",
 		Description: "Replaces a text in a file. The text must match exactly, white space included, and occur once: " +
@@ -34,7 +38,7 @@ func (editTool) Spec() tool.Spec {
 			"If it does not match, nothing is changed and the nearest lines are shown.",
 		Schema: json.RawMessage(editSchema),
 	}
-}
+})
 
 type editArgs struct {
 	Path string

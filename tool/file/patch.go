@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/settle-agent/settle/tool"
 )
@@ -62,14 +63,17 @@ Paths are relative to the working directory or absolute. "*** Move to: path" aft
 type patchTool struct{ w *Workspace }
 
 // Spec implements tool.Tool.
-func (patchTool) Spec() tool.Spec {
+func (patchTool) Spec() tool.Spec { return patchSpec() }
+
+// patchSpec is one for all sessions.
+var patchSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Spec{
 		Name:        "apply_patch",
 		Description: patchDescription,
 		Schema:      json.RawMessage(patchSchema),
 		Grammar:     patchGrammar,
 	}
-}
+})
 
 type patchArgs struct{ Input string }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/internal/disk"
@@ -37,7 +38,10 @@ const readSchema = `{
 type readTool struct{ w *Workspace }
 
 // Spec implements tool.Tool.
-func (readTool) Spec() tool.Spec {
+func (readTool) Spec() tool.Spec { return readSpec() }
+
+// readSpec is one for all sessions.
+var readSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Spec{
 		Name: "read",
 		Description: "Reads a text file. Each line comes with its number and a tab, which are not part of the file. " +
@@ -46,7 +50,7 @@ func (readTool) Spec() tool.Spec {
 		Schema:   json.RawMessage(readSchema),
 		ReadOnly: true,
 	}
-}
+})
 
 // readArgs has numbers as float64 since 10.0 is an integer to JSON Schema.
 type readArgs struct {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/settle-agent/settle/tool"
 )
@@ -25,14 +26,17 @@ const writeSchema = `{
 type writeTool struct{ w *Workspace }
 
 // Spec implements tool.Tool.
-func (writeTool) Spec() tool.Spec {
+func (writeTool) Spec() tool.Spec { return writeSpec() }
+
+// writeSpec is one for all sessions.
+var writeSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Spec{
 		Name: "write",
 		Description: "Writes a whole file, creating it if need be. An existing file must have been read first, and is only replaced " +
 			"if it has not changed since; for small changes use edit. Line endings and mode of an existing file are kept.",
 		Schema: json.RawMessage(writeSchema),
 	}
-}
+})
 
 // Title implements tool.Titler.
 func (writeTool) Title(args json.RawMessage) string { return title("write", args) }

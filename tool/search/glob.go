@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -35,7 +36,10 @@ const globSchema = `{
 type globTool struct{}
 
 // Spec implements tool.Tool.
-func (globTool) Spec() tool.Spec {
+func (globTool) Spec() tool.Spec { return globSpec() }
+
+// globSpec is one for all sessions.
+var globSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Spec{
 		Name: "glob",
 		Description: "Finds files by name. Gives paths, most recently changed first, without what .gitignore leaves out. " +
@@ -43,7 +47,7 @@ func (globTool) Spec() tool.Spec {
 		Schema:   json.RawMessage(globSchema),
 		ReadOnly: true,
 	}
-}
+})
 
 type globArgs struct {
 	Pattern, Path string

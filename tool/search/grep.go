@@ -9,6 +9,7 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/settle-agent/settle/tool"
 )
@@ -30,7 +31,10 @@ const grepSchema = `{
 type grepTool struct{ cfg Config }
 
 // Spec implements tool.Tool.
-func (grepTool) Spec() tool.Spec {
+func (grepTool) Spec() tool.Spec { return grepSpec() }
+
+// grepSpec is one for all sessions.
+var grepSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Spec{
 		Name: "grep",
 		Description: "Finds lines by regular expression, file by file: matches as NUMBER:line, context as NUMBER-line. " +
@@ -38,7 +42,7 @@ func (grepTool) Spec() tool.Spec {
 		Schema:   json.RawMessage(grepSchema),
 		ReadOnly: true,
 	}
-}
+})
 
 type grepArgs struct {
 	Pattern, Path, Glob string

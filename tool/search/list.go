@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/internal/disk"
@@ -32,7 +33,10 @@ const listSchema = `{
 type listTool struct{}
 
 // Spec implements tool.Tool.
-func (listTool) Spec() tool.Spec {
+func (listTool) Spec() tool.Spec { return listSpec() }
+
+// listSpec is one for all sessions.
+var listSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Spec{
 		Name: "list",
 		Description: "Shows a directory as a tree, without what .gitignore leaves out. Directories end in a slash; " +
@@ -40,7 +44,7 @@ func (listTool) Spec() tool.Spec {
 		Schema:   json.RawMessage(listSchema),
 		ReadOnly: true,
 	}
-}
+})
 
 type listArgs struct {
 	Path         string

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/settle-agent/settle/event"
@@ -45,7 +46,10 @@ const jobSchema = `{
 }`
 
 // Spec implements tool.Tool.
-func (t *jobTool) Spec() tool.Spec {
+func (*jobTool) Spec() tool.Spec { return jobSpec() }
+
+// jobSpec is one for all sessions.
+var jobSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Spec{
 		Name: "job",
 		Description: "Work with jobs, the processes that shell calls left running: list them, read their output since the last read, " +
@@ -53,7 +57,7 @@ func (t *jobTool) Spec() tool.Spec {
 			"Jobs end with the session.",
 		Schema: json.RawMessage(jobSchema),
 	}
-}
+})
 
 // Title implements tool.Titler.
 func (t *jobTool) Title(raw json.RawMessage) string {

@@ -1,0 +1,44 @@
+package transport
+
+import (
+	"io"
+	"net/http"
+	"testing"
+)
+
+// A body stays for as long as somebody may read it, and no longer.
+func TestPayload(t *testing.T) {
+	p := &payload{data: []byte("hello")}
+	r, err := http.NewRequest(http.MethodPost, "http://x.test", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.attach(r)
+	again, err := r.GetBody() // for a redirect
+	if err != nil || r.ContentLength != 5 {
+		t.Fatalf("%v, %d bytes", err, r.ContentLength)
+	}
+	p.answer() // in the middle of sending
+	for _, body := range []io.ReadCloser{r.Body, again} {
+		if got, err := io.ReadAll(body); string(got) != "hello" || err != nil {
+			t.Errorf("read %q, %v", got, err)
+		}
+		if p.data == nil {
+			t.Error("it is gone before it was sent")
+		}
+		for range 2 { // net/http closes bodies more than once
+			if err := body.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if p.data != nil || p.open != 0 {
+		t.Errorf("it is kept after the answer has begun; %d readers", p.open)
+	}
+	if _, err := r.GetBody(); err == nil {
+		t.Error("it is sent again after the answer has begun")
+	}
+	if n, err := r.Body.Read(make([]byte, 1)); n != 0 || err == nil {
+		t.Error("it is read after it was closed")
+	}
+}
