@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -310,6 +311,18 @@ func TestOlderDatabaseIsMadeAnew(t *testing.T) {
 	dir := three(t)
 	execute(t, dir, "CREATE TABLE session (id TEXT); INSERT INTO session VALUES ('old')")
 	diff(t, "list", "s3 s2 s1", ids(t, open(t, dir), Query{}))
+}
+
+// What an older settle made of a log is not what this one makes of it, such as
+// the title of a session that begins with a picture.
+func TestOlderRowsAreMadeAnew(t *testing.T) {
+	dir := three(t)
+	ids(t, open(t, dir), Query{})
+	execute(t, dir, "UPDATE session SET title = ''; PRAGMA user_version = 2")
+	list, err := open(t, dir).List(t.Context(), Query{})
+	if err != nil || len(list) != 3 || slices.ContainsFunc(list, func(e Entry) bool { return e.Title == "" }) {
+		t.Fatalf("got %+v, %v", list, err)
+	}
 }
 
 func execute(t *testing.T, dir, script string) {

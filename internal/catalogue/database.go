@@ -18,8 +18,9 @@ import (
 )
 
 const (
-	// version is the schema's, kept as the database's user_version.
-	version = 2
+	// version is that of the schema and of what rows are made of, such as titles,
+	// kept as the database's user_version.
+	version = 3
 	// busyTimeout is how long another process's write is waited for.
 	busyTimeout = 5 * time.Second
 	// retryDelay is the time between attempts where SQLite does not wait
