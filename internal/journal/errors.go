@@ -31,7 +31,7 @@ func (e *HeldError) Error() string {
 	if e.Host != 0 {
 		holder += fmt.Sprintf(", which cleans up after pid %d", e.Host)
 	}
-	next := "end it, or take the session over with --take"
+	next := fmt.Sprintf("end it, or take the session over with \"settle run --session %s --take\"", e.Session)
 	if e.Why != "" {
 		next = "it could not be taken over: " + e.Why
 	}
