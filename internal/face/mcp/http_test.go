@@ -259,8 +259,11 @@ func TestCancelledOverHTTP(t *testing.T) {
 	}
 	// Whoever comes back for the rest of the stream finds no answer either.
 	again := s.request("GET", session, "", func(r *http.Request) { r.Header.Set("Last-Event-ID", ids[0]) })
-	if _, all := events(again); len(all) == 0 || all[len(all)-1].Method == "" {
-		t.Errorf("the rest of the stream is %+v", all)
+	_, rest := events(again)
+	for _, m := range rest {
+		if m.Method == "" {
+			t.Errorf("it was answered %+v after all", m)
+		}
 	}
 }
 
