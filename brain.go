@@ -29,7 +29,8 @@ func (c Config) brain() Brain {
 func (b Brain) target(session string) history.Target {
 	return history.Target{
 		Provider: b.ProviderName, Model: b.Model, Window: b.Traits.Window, MaxOutput: b.Traits.MaxOutput, NoImages: b.Traits.NoImages,
-		TextAfterCalls: b.Traits.TextAfterCalls, UnsealedReasoning: b.Traits.UnsealedReasoning, Effort: b.Effort, CacheKey: session,
+		TextAfterCalls: b.Traits.TextAfterCalls, UnsealedReasoning: b.Traits.UnsealedReasoning, RefusalSticks: b.Traits.RefusalSticks,
+		Effort: b.Effort, CacheKey: session,
 	}
 }
 

@@ -123,6 +123,9 @@ type Traits struct {
 	TextAfterCalls bool
 	// UnsealedReasoning: reasoning goes back as plain text.
 	UnsealedReasoning bool
+	// RefusalSticks: after a refusal, the provider refuses every request that
+	// still has what it was about.
+	RefusalSticks bool
 }
 
 // WithID gives an input an id of the client's own: sent again, it is not run

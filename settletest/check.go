@@ -27,6 +27,10 @@ func (s *Server) check(d Dialect, h http.Header, body []byte) *apiError {
 	if e := checkSchema(d, body); e != nil {
 		return e
 	}
+	if d != Messages && s.rules.flag(body) {
+		return invalid("Invalid prompt: your prompt was flagged as potentially violating our usage policy. Please try again with a different prompt: https://platform.openai.com/docs/guides/reasoning#advice-on-prompting").
+			at("", "invalid_prompt")
+	}
 	switch d {
 	case Messages:
 		return s.checkMessages(h, body)

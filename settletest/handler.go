@@ -78,6 +78,9 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request, d Dialect) {
 
 // turn picks the turn for the exchange.
 func (s *Server) turn(x *Exchange) (Turn, []Fault, bool) {
+	if x.Dialect == Messages && s.rules.flag(x.Body) { // the others refused the request
+		return Turn{Response: Response{Stop: StopRefusal}}, nil, true
+	}
 	turn, index, faults := s.script.next(x.Body)
 	if index < 0 && s.answer == nil {
 		return Turn{}, nil, false

@@ -1,5 +1,10 @@
 package settletest
 
+import (
+	"bytes"
+	"slices"
+)
+
 // Rules say which requests a [Server] refuses. The zero Rules are as strict as
 // the strictest provider, any model name is known and no key is asked for.
 type Rules struct {
@@ -13,6 +18,10 @@ type Rules struct {
 	// the sealed reasoning of any other, as providers do. See also
 	// [Server.SetAccount].
 	Account string `json:"account,omitempty"`
+	// Flagged are words that are against the provider's policy: a request that
+	// has one anywhere is refused, by Messages within the response, and plays no
+	// turn.
+	Flagged []string `json:"flagged,omitempty"`
 	// RequireStoreFalse refuses Responses requests without "store": false, as
 	// a server without storage would.
 	RequireStoreFalse bool `json:"require_store_false,omitempty"`
@@ -33,6 +42,11 @@ type Model struct {
 	// Window is served as max_model_len by /v1/models, and longer requests
 	// are refused (a token is taken to be 4 bytes); 0 means none.
 	Window int `json:"window,omitempty"`
+}
+
+// flag says whether a flagged word is in the request.
+func (r Rules) flag(body []byte) bool {
+	return slices.ContainsFunc(r.Flagged, func(word string) bool { return bytes.Contains(body, []byte(word)) })
 }
 
 // model returns the model of that name, and whether the rules know it.

@@ -128,5 +128,7 @@ func traits(wire config.Wire, known catalog.Model, isKnown bool) settle.Traits {
 		Window: known.Window, MaxOutput: known.MaxOutput, NoImages: isKnown && !known.Images,
 		TextAfterCalls:    wire == config.WireOpenAI,
 		UnsealedReasoning: wire == config.WireChat,
+		// platform.claude.com/docs/test-and-evaluate/strengthen-guardrails/handle-streaming-refusals
+		RefusalSticks: wire == config.WireAnthropic,
 	}
 }

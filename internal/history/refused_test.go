@@ -37,7 +37,9 @@ func (p *tape) refused(by string, kind model.ErrorKind, status int) *tape {
 func TestRefused(t *testing.T) {
 	own := target().Model
 	said := func(p *tape, thought, text string) { p.attempt().thought(thought, seal).text(text).whole() }
-	done := event.Complete()
+	const unsaid, noOutput = "[A message of the user was left out here, since the provider refused it.]", "[The output was left out, since the provider refused it.]"
+	done, to := event.Complete(), target()
+	to.RefusalSticks = true
 	for name, tt := range map[string]struct {
 		log  func(p *tape)
 		want string
@@ -84,6 +86,42 @@ func TestRefused(t *testing.T) {
 			},
 			"user: [a.png: left out, since the provider refused it]\nreasoning: old\nassistant: A\nuser: [b.png: left out, since the provider refused it]\n",
 		},
+		"words": {
+			func(p *tape) {
+				p.turn("a")
+				said(p, "old", "A")
+				p.ends(done).turn("bad").refused(own, model.ErrPolicy, 400).ends(done).turn("b")
+			},
+			"user: a\nreasoning: old\nassistant: A\nuser: " + unsaid + "\nuser: b\n",
+		},
+		"what a call gave": {
+			func(p *tape) {
+				p.turn("a").attempt()
+				call := p.call("c", `{}`, "starts")
+				p.whole().gives(call, "bad").refused(own, model.ErrPolicy, 0).ends(event.Fail(&event.Failure{})).turn("b")
+			},
+			"user: a\ncall c: {}\noutput c: " + noOutput + "\nuser: [The turn failed here. Do not resume it unless asked to.]\nuser: b\n",
+		},
+		"words again: the exchange before goes as well": {
+			func(p *tape) {
+				p.turn("a")
+				said(p, "old", "A")
+				p.ends(done).turn("b")
+				said(p, "older", "B")
+				p.ends(done).turn("c").refused(own, model.ErrPolicy, 400).ends(done).turn("d").refused(own, model.ErrPolicy, 400).ends(done).turn("e")
+			},
+			"user: a\nreasoning: old\nassistant: A\nuser: " + unsaid + "\nuser: " + unsaid + "\nuser: " + unsaid + "\nuser: e\n",
+		},
+		"a response that a refusal cut": {
+			func(p *tape) {
+				p.turn("bad")
+				a := p.state.NextAttempt()
+				p.add(event.Event{Turn: p.id(), Attempt: a, Data: event.AttemptStarted{Provider: target().Provider, Model: own}})
+				p.text("half").add(event.Event{Turn: p.id(), Attempt: a, Data: event.AttemptEnded{Outcome: event.Completed, StopReason: string(model.StopRefusal)}})
+				p.ends(done).turn("b")
+			},
+			"user: " + unsaid + "\nuser: b\n",
+		},
 		"a request of too many bytes": {
 			func(p *tape) { p.shown("a.png").refused(own, model.ErrContext, http.StatusRequestEntityTooLarge) },
 			"user: [a.png: left out, since the provider refused it]\n",
@@ -92,7 +130,7 @@ func TestRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newTape(t)
 			tt.log(p)
-			got := show(history.Request(p.state, target(), "", nil).Input)
+			got := show(history.Request(p.state, to, "", nil).Input)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)
 			}

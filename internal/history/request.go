@@ -24,6 +24,9 @@ type Target struct {
 	// UnsealedReasoning says that the wire format takes reasoning back as
 	// plain text.
 	UnsealedReasoning bool
+	// RefusalSticks says that a response that was cut by a refusal is refused
+	// again for as long as what it was about is in the conversation.
+	RefusalSticks bool
 	// Effort and CacheKey go into the request as they are.
 	Effort, CacheKey string
 }
@@ -81,7 +84,7 @@ func schema(s event.State, joining []event.Input) json.RawMessage {
 // walk collects the conversation.
 type walk struct {
 	target  Target
-	refused refusals
+	refused *refusals
 	items   []model.Item
 	ids     map[string]bool // call ids in use
 }
@@ -129,6 +132,10 @@ func (w *walk) joined(t *event.Turn, at int, upTo string) int {
 func (w *walk) inputs(inputs []event.Input) {
 	for _, in := range inputs {
 		item := model.Item{Role: model.User, Text: in.Text, Images: in.Images}
+		if w.refused.unsaid[in.ID] {
+			item = model.Item{Role: model.User, Text: textUnsaid}
+			in.Images = nil
+		}
 		if why := w.blind(in); why != "" {
 			item.Images = nil
 			item.Text = appendLine(item.Text, noImages(in.Images, why))
@@ -146,7 +153,7 @@ func (w *walk) blind(in event.Input) string {
 	case len(in.Images) == 0:
 	case w.target.NoImages:
 		return "the model cannot see images"
-	case w.refused.inputs[in.ID]:
+	case w.refused.unseen[in.ID]:
 		return "the provider refused it"
 	}
 	return ""

@@ -25,7 +25,7 @@ func (w *walk) response(s event.State, items []*event.Item) {
 			continue
 		}
 		c := i.Content()
-		fits := n < lastCall || lastCall < 0 || w.target.TextAfterCalls
+		fits := (n < lastCall || lastCall < 0 || w.target.TextAfterCalls) && !w.refused.answers[i.Attempt]
 		switch c.Type {
 		case event.Message:
 			said := model.Item{Role: model.Assistant, Text: c.Text, ID: w.ownID(i)}
@@ -52,11 +52,19 @@ func (w *walk) response(s event.State, items []*event.Item) {
 			w.items = append(w.items, call)
 			outputs = append(outputs, model.Item{
 				Role: model.Output, CallID: call.CallID, Name: call.Name,
-				Text: outputText(s, i), Failed: i.Status != event.ItemCompleted,
+				Text: w.output(s, i), Failed: i.Status != event.ItemCompleted,
 			})
 		}
 	}
 	w.items = append(w.items, outputs...)
+}
+
+// output is what the model is told that a call gave.
+func (w *walk) output(s event.State, i *event.Item) string {
+	if w.refused.outputs[i.Attempt] {
+		return textNoOutput + jobsText(s, i.Content())
+	}
+	return outputText(s, i)
 }
 
 // sent reports whether the item is part of the conversation. A call whose
@@ -101,7 +109,7 @@ func (w *walk) keepsReasoning(rest []*event.Item) bool {
 // own reports whether the request's model said it, and knows it again.
 func (w *walk) own(i *event.Item) bool {
 	c := i.Content()
-	return c.Provider == w.target.Provider && c.Model == w.target.Model && !w.refused.attempts[i.Attempt]
+	return c.Provider == w.target.Provider && c.Model == w.target.Model && !w.refused.sealed[i.Attempt]
 }
 
 func (w *walk) ownID(i *event.Item) string {

@@ -10,7 +10,11 @@ import (
 
 // The texts that the model is told. They depend on the log alone.
 
-const textContinue = "Continue."
+const (
+	textContinue = "Continue."
+	textUnsaid   = "[A message of the user was left out here, since the provider refused it.]"
+	textNoOutput = "[The output was left out, since the provider refused it.]"
+)
 
 func blank(s string) bool { return strings.TrimSpace(s) == "" }
 

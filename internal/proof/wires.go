@@ -44,7 +44,7 @@ func (w Wire) target(window int) history.Target {
 	case Chat:
 		t.TextAfterCalls, t.UnsealedReasoning = true, true
 	default:
-		t.MaxOutput = 8_000
+		t.MaxOutput, t.RefusalSticks = 8_000, true
 	}
 	return t
 }

@@ -12,6 +12,9 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
+// leftOut is what becomes of words that a provider refuses (C6).
+const leftOut = "what was refused is left out of later requests, so that the session can go on"
+
 // mostBody is how many characters of a provider's answer go into a failure.
 const mostBody = 500
 
@@ -26,6 +29,8 @@ func (t *turn) describe(e *model.Error, d decision) *event.Failure {
 	switch {
 	case d.yields:
 		f.Message += "; asking again without what was refused"
+	case e.Kind == model.ErrPolicy:
+		f.Message += "; " + leftOut
 	case !d.retry && retryable(e):
 		f.Name = event.NameRetryExhausted
 		f.Message += "; " + d.why

@@ -72,10 +72,11 @@ func (t *turn) respond(ctx context.Context, step int) (model.StopReason, []*call
 func (t *turn) after(stop model.StopReason) (bool, error) {
 	switch stop {
 	case model.StopRefusal, model.StopFilter:
-		return false, event.Fail(&event.Failure{
-			Name: event.NameProvider, Kind: string(model.ErrPolicy),
-			Message: fmt.Sprintf("the model stopped with %q: it or its provider refuses to go on", stop),
-		})
+		why := fmt.Sprintf("the model stopped with %q: it or its provider refuses to go on", stop)
+		if t.Target.RefusalSticks {
+			why += "; " + leftOut
+		}
+		return false, event.Fail(&event.Failure{Name: event.NameProvider, Kind: string(model.ErrPolicy), Message: why})
 	case model.StopMaxTokens:
 		t.cuts++
 		if t.cuts > mostCuts {
