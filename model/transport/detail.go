@@ -49,10 +49,32 @@ func ParseDetail(body []byte) Detail {
 	if d, ok := parseObject([]byte(text)); ok {
 		return d
 	}
-	if strings.HasPrefix(text, "<") || len(text) > 300 || strings.HasPrefix(text, "{") {
+	switch {
+	case strings.HasPrefix(text, "{"), strings.HasPrefix(text, "["):
+		return Detail{Message: beginning(text)}
+	case strings.HasPrefix(text, "<"), len(text) > mostMessage:
 		return Detail{}
 	}
 	return Detail{Message: text}
+}
+
+// mostMessage bounds, in bytes, what is taken for a message without more ado.
+const mostMessage = 300
+
+// beginning returns how the message begins in an answer that was too long to
+// be read whole: some servers say back all that they were sent.
+func beginning(text string) string {
+	for _, key := range []string{`"message":`, `"msg":`, `"detail":`} {
+		_, rest, _ := strings.Cut(text, key)
+		rest, quoted := strings.CutPrefix(strings.TrimSpace(rest), `"`)
+		for end := min(len(rest), mostMessage); quoted && end > 0; end-- {
+			var message string
+			if json.Unmarshal([]byte(`"`+rest[:end]+`"`), &message) == nil {
+				return message
+			}
+		}
+	}
+	return ""
 }
 
 func parseObject(data []byte) (Detail, bool) {
@@ -74,7 +96,7 @@ func parseObject(data []byte) (Detail, bool) {
 		d.Code = w.InnerError.Code
 	}
 	if w.Metadata != nil && w.Metadata.Raw != "" {
-		if inner, ok := parseObject([]byte(w.Metadata.Raw)); ok && inner.Message != "" {
+		if inner := ParseDetail([]byte(w.Metadata.Raw)); inner.Message != "" {
 			d.Message = strings.TrimSpace(d.Message + ": " + inner.Message)
 		}
 	}
@@ -104,8 +126,10 @@ func (d Detail) Kind(status int) (kind model.ErrorKind, ok bool) {
 	}
 	switch {
 	case status >= 500:
-		return "", false
-	case contextMessage(message):
+		return model.ErrImage, blindMessage(message)
+	case d.Code == tooLong && strings.Contains(message, "image"):
+		return model.ErrImage, true
+	case d.Code == tooLong, contextMessage(message):
 		return model.ErrContext, true
 	case policyMessage(message):
 		return model.ErrPolicy, true
@@ -115,11 +139,14 @@ func (d Detail) Kind(status int) (kind model.ErrorKind, ok bool) {
 		return "", false
 	case reasoningMessage(message):
 		return model.ErrReasoning, true
-	case strings.Contains(message+d.Code, "image"): // each provider has a dozen messages about images that it cannot use
+	case strings.Contains(d.Code, "image"), imageMessage(message):
 		return model.ErrImage, true
 	}
 	return "", false
 }
+
+// tooLong is OpenAI's code for a text of the request, or an image as text.
+const tooLong = "string_above_max_length"
 
 // aboutRequest: the status says that something in the request is wrong.
 func aboutRequest(status int) bool {
@@ -135,11 +162,13 @@ func aboutRequest(status int) bool {
 func codeKind(code string) (model.ErrorKind, bool) {
 	switch strings.ToLower(code) {
 	case "context_length_exceeded", "context_window_exceeded", "contextwindowexceedederror",
-		"exceed_context_size_error", "request_too_large", "string_above_max_length":
+		"exceed_context_size_error", "request_too_large":
 		return model.ErrContext, true
 	case "content_policy_violation", "content_filter", "responsibleaipolicyviolation", "invalid_prompt",
-		"cyber_policy", "bio_policy", "misalignment_policy_violation", "image_content_policy_violation", "contentpolicyviolationerror":
+		"cyber_policy", "bio_policy", "misalignment_policy_violation", "contentpolicyviolationerror":
 		return model.ErrPolicy, true
+	case "image_content_policy_violation": // without the image, there is nothing against the conversation
+		return model.ErrImage, true
 	case "insufficient_quota", "billing_error", "billing_not_active", "billing_hard_limit_reached",
 		"usage_limit_reached", "insufficient_credits", "credit_balance_too_low":
 		return model.ErrQuota, true
@@ -158,7 +187,7 @@ func codeKind(code string) (model.ErrorKind, bool) {
 // StreamKind is the kind of an error that arrived within a stream, where there
 // is no status to go by.
 func (d Detail) StreamKind() model.ErrorKind {
-	if kind, ok := d.Kind(0); ok {
+	if kind, ok := d.Kind(d.streamStatus()); ok {
 		return kind
 	}
 	for _, word := range []string{d.Code, d.Type} {
@@ -185,6 +214,18 @@ func (d Detail) StreamKind() model.ErrorKind {
 		}
 	}
 	return model.ErrServer
+}
+
+// streamStatus is the status of an error that arrived within a stream, as far
+// as it says that something in the request is wrong.
+func (d Detail) streamStatus() int {
+	for _, word := range []string{d.Code, d.Type} {
+		switch strings.ToLower(word) {
+		case "invalid_request_error", "badrequesterror", "bad_request_error", "400", "404", "422":
+			return http.StatusBadRequest
+		}
+	}
+	return 0
 }
 
 // StreamError is the error for one that arrived within a stream.
@@ -219,6 +260,21 @@ func reasoningMessage(message string) bool {
 		"`thinking` block", "thinking block", "`redacted_thinking` block", "thinking.signature", "thought signature", "thought_signature",
 		"encrypted content", "encrypted_content", "of type 'reasoning'", "required 'reasoning' item",
 		"property 'reasoning_content' is unsupported", "property 'reasoning' is unsupported")
+}
+
+// imageMessage knows the words about images that a provider cannot use, or
+// about any: each has a dozen, and some speak of what an image made of the
+// message, or of what it made of the request.
+func imageMessage(message string) bool {
+	return containsAny(message, "image", "图片", "图像", "multimodal", "multi-modal", "support vision", "payload size exceeds") ||
+		strings.Contains(message, "content") && containsAny(message, "must be a string", "expected a string", "valid string")
+}
+
+// blindMessage knows the words with which llama.cpp and Ollama say that the
+// model cannot see, as a fault of theirs.
+func blindMessage(message string) bool {
+	return strings.Contains(message, "image") && containsAny(message, "not supported", "unsupported", "missing data required") ||
+		strings.Contains(message, "not compiled for multimodal")
 }
 
 func quotaMessage(message string) bool {

@@ -80,8 +80,20 @@ func TestStatus(t *testing.T) {
 		{"reasoning, Groq", 400, nil, openai("", "'messages.2' : for 'role:assistant' the following must be satisfied[('messages.2' : property 'reasoning_content' is unsupported)]"), model.ErrReasoning},
 		{"image, Anthropic", 400, nil, `{"type":"error","error":{"type":"invalid_request_error","message":"Could not process image"}}`, model.ErrImage},
 		{"image, OpenAI", 400, nil, openai("invalid_image_format", "You uploaded an unsupported image."), model.ErrImage},
-		{"image, policy", 400, nil, openai("image_content_policy_violation", "no"), model.ErrPolicy},
+		{"image, policy", 400, nil, openai("image_content_policy_violation", "no"), model.ErrImage},
+		{"image, too long, OpenAI", 400, nil, openai("string_above_max_length", "Invalid 'input[0].content[1].image_url': string too long. Expected a string with maximum length 20971520"), model.ErrImage},
+		{"text, too long, OpenAI", 400, nil, openai("string_above_max_length", "Invalid 'input[0].content': string too long. Expected a string with maximum length 10485760"), model.ErrContext},
+		{"images, too many bytes, Gemini", 400, nil, `[{"error":{"code":400,"message":"Request payload size exceeds the limit: 20971520 bytes.","status":"INVALID_ARGUMENT"}}]`, model.ErrImage},
+		{"image, Mistral by way of OpenRouter", 400, nil, `{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"Image could not be loaded","provider_name":"Mistral"}}}`, model.ErrImage},
+		{"image, Zhipu", 400, nil, `{"error":{"code":"1210","message":"图片输入格式/解析错误"}}`, model.ErrImage},
 		{"any image, OpenRouter", 404, nil, `{"error":{"code":404,"message":"No endpoints found that support image input"}}`, model.ErrImage},
+		{"any image, vLLM", 400, nil, `{"object":"error","message":"Qwen/Qwen3-0.6B is not a multimodal model","type":"BadRequestError","param":null,"code":400}`, model.ErrImage},
+		{"any image, Groq", 400, nil, openai("", "messages[1].content must be a string"), model.ErrImage},
+		{"any image, Groq, older", 400, nil, openai("", "'messages.0' : for 'role:user' the following must be satisfied[('messages.0.content' : value must be a string)]"), model.ErrImage},
+		{"any image, FastAPI", 422, nil, `{"detail":[{"type":"string_type","loc":["body","messages",1,"content"],"msg":"Input should be a valid string","input":[]}]}`, model.ErrImage},
+		{"any image, llama.cpp", 500, nil, `{"error":{"code":500,"message":"image input is not supported - hint: if this is unexpected, you may need to provide the mmproj","type":"server_error"}}`, model.ErrImage},
+		{"any image, llama.cpp, older", 500, nil, `{"error":{"code":500,"message":"Failed to parse messages: Unsupported content part type: \"image_url\"; messages = [\n  {\n    \"role\": \"user\"` + strings.Repeat("QUJD", 2000) + `"}}`, model.ErrImage},
+		{"any image, Ollama", 500, nil, `{"error":{"message":"this model is missing data required for image input","type":"api_error"}}`, model.ErrImage},
 		{"image, of a server that fails", 500, nil, openai("server_error", "image"), model.ErrServer},
 		{"policy, Azure", 400, nil, `{"error":{"code":"content_filter","message":"filtered","innererror":{"code":"ResponsibleAIPolicyViolation"}}}`, model.ErrPolicy},
 		{"policy, Anthropic", 400, nil, `{"error":{"type":"invalid_request_error","message":"Output blocked by content filtering policy"}}`, model.ErrPolicy},
@@ -119,7 +131,7 @@ func TestStatus(t *testing.T) {
 				server.Header = http.Header{}
 			}
 			f := fault(t, transport.Endpoint{Client: server.Client(), AuthHint: "set X_API_KEY"})
-			if f.Kind != tt.kind || f.Status != tt.status || f.Body != tt.body {
+			if f.Kind != tt.kind || f.Status != tt.status || f.Body != tt.body[:min(len(tt.body), 4096)] {
 				t.Errorf("kind %q, want %q; status %d, body %q", f.Kind, tt.kind, f.Status, f.Body)
 			}
 			if f.URL != "https://api.example.com/v1/x" {

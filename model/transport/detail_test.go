@@ -1,0 +1,48 @@
+package transport_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/model/transport"
+)
+
+// What a provider refuses within a stream is what it would have refused before.
+func TestStreamKind(t *testing.T) {
+	for _, tt := range []struct {
+		body string
+		kind model.ErrorKind
+	}{
+		{`{"error":{"code":400,"message":"Provider returned error","metadata":{"raw":"{\"message\":\"messages.7.content.2: Invalid signature in thinking block\"}"}}}`, model.ErrReasoning},
+		{`{"error":{"object":"error","message":"Qwen/Qwen3-0.6B is not a multimodal model","type":"BadRequestError","code":400}}`, model.ErrImage},
+		{`{"type":"error","error":{"type":"invalid_request_error","message":"Could not process image"}}`, model.ErrImage},
+		{`{"error":{"code":"image_parse_error","message":"no"}}`, model.ErrImage},
+		{`{"type":"error","error":{"type":"invalid_request_error","message":"no"}}`, model.ErrInvalid},
+		{`{"type":"error","error":{"type":"api_error","message":"Could not process image"}}`, model.ErrServer},
+		{`{"type":"error","error":{"type":"overloaded_error","message":"image"}}`, model.ErrOverloaded},
+	} {
+		if got := transport.ParseDetail([]byte(tt.body)).StreamKind(); got != tt.kind {
+			t.Errorf("%s is %q, want %q", tt.body, got, tt.kind)
+		}
+	}
+}
+
+// Of an answer that is cut, the message is what there is of it.
+func TestDetailOfABeginning(t *testing.T) {
+	long := strings.Repeat("QUJD", 1000)
+	for _, tt := range []struct{ body, message string }{
+		{`{"error":{"code":500,"message":"no \"image_url\""},"input":"` + long, `no "image_url"`},
+		{`[{"error":{"message": "` + long, long[:300]},
+		{`{"detail":[{"loc":["body"],"msg":"should be é","input":"` + long, "should be é"},
+		{`{"detail":"` + strings.Repeat("é", 1000), strings.Repeat("é", 150)},
+		{`{"message":"` + strings.Repeat("x", 297) + `\u00e9` + long, strings.Repeat("x", 297)},
+		{`{"message":[`, ""},
+		{`{"message":"`, ""},
+		{`{"a`, ""},
+	} {
+		if got := transport.ParseDetail([]byte(tt.body)).Message; got != tt.message {
+			t.Errorf("%.60s…: %q, want %q", tt.body, got, tt.message)
+		}
+	}
+}
