@@ -126,9 +126,7 @@ func (r *runner) run(ctx context.Context) int {
 	r.stop.attach(session)
 	outcome, err := r.wait(showing, turn)
 	if outcome.Cause == nil {
-		r.fail(r.printable(err.Error()))
-		r.say("%v", err)
-		return CodeFailed
+		return r.left(err)
 	}
 	go r.guard(codeOf(outcome.Cause, r.stop.all())) // ends with Turn, or with the process
 	return r.ended(session, outcome)
@@ -152,18 +150,36 @@ func (r *runner) guard(code int) {
 	}
 }
 
-// wait waits for the turn's end, or until a third signal says not to.
+// wait waits for the turn's end. After a third signal it does so for no longer
+// than it takes to record the end where nothing is in its way.
 func (r *runner) wait(ctx context.Context, turn *settle.Turn) (settle.Outcome, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() { // ends with wait
 		select {
 		case <-r.stop.last:
+		case <-ctx.Done():
+			return
+		}
+		timer := time.NewTimer(shortPatience)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
 			cancel(errors.New("left without waiting for the turn's end; it will be recorded when the session is opened again"))
 		case <-ctx.Done():
 		}
 	}()
 	return turn.Wait(ctx)
+}
+
+// left says why the turn's end was not waited for.
+func (r *runner) left(err error) int {
+	r.fail(r.printable(err.Error()))
+	r.say("%v", err)
+	if stops := r.stop.all(); len(stops) > 0 {
+		return stops[0].Code
+	}
+	return CodeFailed
 }
 
 // print shows the session's events up to the end of the turn: from its opening,

@@ -86,8 +86,28 @@ func TestThirdStopGivesUp(t *testing.T) {
 			return "", nil
 		})
 		code, _, stderr := turn(t, script.New(script.Call("deaf", "{}")), run.Options{Stops: stops}, deaf)
-		if code != 130 && code != run.CodeFailed {
+		if code != 130 || !strings.HasPrefix(stderr, "settle: ") {
 			t.Errorf("code %d, stderr %q", code, stderr)
+		}
+	})
+}
+
+// Three signals at once are no reason to keep the end of a turn from those who
+// read, where there is one to tell: process supervisors do send several.
+func TestThirdStopHearsTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stops := make(chan run.Stop, 3)
+		slow := newTool(t, "slow", func(ctx context.Context) (string, error) {
+			for range 3 {
+				stops <- run.Stop{Reason: event.Shutdown, By: "signal:SIGTERM", Code: 143}
+			}
+			<-ctx.Done()
+			time.Sleep(50 * time.Millisecond) // it takes that to be killed
+			return "", nil
+		})
+		code, stdout, stderr := turn(t, script.New(script.Call("slow", "{}")), run.Options{Format: run.JSON, Stops: stops}, slow)
+		if code != 143 || !strings.HasPrefix(stderr, "settle: ended by SIGTERM") || !strings.Contains(lastLine(stdout), `"kind":"turn.aborted"`) {
+			t.Errorf("code %d, stderr %q, last line %s", code, stderr, lastLine(stdout))
 		}
 	})
 }
