@@ -27,10 +27,7 @@ func (l *live) ask(ctx context.Context, e event.Event, t *translator) {
 	if !ok || l.over(d.Approval) {
 		return
 	}
-	l.mu.Lock()
-	wanted := l.subscribed
-	l.mu.Unlock()
-	if !wanted {
+	if !l.heard() {
 		l.deny(ctx, d.Approval)
 		return
 	}

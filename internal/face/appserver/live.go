@@ -21,7 +21,7 @@ type live struct {
 	ephemeral bool
 	done      chan struct{} // closed when follow has ended
 
-	telling sync.Mutex  // held while an event is told, and while a resume is answered; guards told
+	telling sync.Mutex  // held while an event is told, and while answers are given that have their place among what is told; guards told
 	told    *translator // what was told so far
 
 	mu         sync.Mutex // guards what follows
@@ -96,12 +96,25 @@ func (l *live) tell(ctx context.Context, e event.Event) error {
 
 // say sends a notification, if the client wants any of this thread's.
 func (l *live) say(ctx context.Context, n note) {
-	l.mu.Lock()
-	wanted := l.subscribed
-	l.mu.Unlock()
-	if wanted {
+	if l.heard() {
 		l.s.notify(ctx, n)
 	}
+}
+
+// heard reports whether a client subscribes to the thread.
+func (l *live) heard() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.subscribed
+}
+
+// subscribe says whether the client wants to hear of the thread, and returns
+// whether it did.
+func (l *live) subscribe(wanted bool) (did bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	did, l.subscribed = l.subscribed, wanted
+	return did
 }
 
 // answer answers the requests that the event is about, before what it means is
@@ -186,19 +199,14 @@ func (l *live) interrupted(turn string) {
 // idle lets go of a thread that nobody wants to hear of any more: between its
 // turns.
 func (l *live) idle() {
-	l.mu.Lock()
-	wanted := l.subscribed
-	l.mu.Unlock()
-	if !wanted {
-		l.s.lane(l.id(), func() {
-			l.mu.Lock()
-			wanted := l.subscribed
-			l.mu.Unlock()
-			if !wanted && l.running() == nil {
-				l.s.unload(l, "client")
-			}
-		})
+	if l.heard() {
+		return
 	}
+	l.s.lane(l.id(), func() {
+		if !l.heard() && l.running() == nil {
+			l.s.unload(l, "client")
+		}
+	})
 }
 
 // gone answers what is left: the session is closed.

@@ -54,10 +54,18 @@ func (s *Server) threadStart(ctx context.Context, r *jsonrpc.Request) (any, erro
 	if err != nil {
 		return nil, err
 	}
-	r.Reply(l.begun(l.shown(false)))
-	s.notify(ctx, note{"thread/started", threadNote{l.shown(false)}})
+	l.introduce(ctx, r)
 	s.refuseServers(ctx, l, p.Config)
 	return nil, nil //nolint:nilnil // it is answered
+}
+
+// introduce answers a client that starts the thread, before anything else is told
+// of it: what the client asks next goes another way.
+func (l *live) introduce(ctx context.Context, r *jsonrpc.Request) {
+	l.telling.Lock()
+	defer l.telling.Unlock()
+	r.Reply(l.begun(l.shown(false)))
+	l.s.notify(ctx, note{"thread/started", threadNote{l.shown(false)}})
 }
 
 func (s *Server) threadResume(ctx context.Context, r *jsonrpc.Request) (any, error) {
@@ -103,9 +111,7 @@ func (s *Server) resumed(ctx context.Context, p resumeThread) (*live, error) {
 		if err := l.change(ctx, change); err != nil {
 			return nil, err
 		}
-		l.mu.Lock()
-		l.subscribed = true
-		l.mu.Unlock()
+		l.subscribe(true)
 		return l, nil
 	}
 	state, err := s.disk.load(p.ThreadID)
@@ -174,7 +180,7 @@ func (s *Server) threadLoaded(context.Context, *jsonrpc.Request) (any, error) {
 }
 
 // threadUnsubscribe lets a turn that runs run on, unheard, and closes the
-// thread when none does.
+// thread when none does. Nothing is said of the turn after the answer.
 func (s *Server) threadUnsubscribe(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p readThread
 	if err := r.Decode(&p); err != nil {
@@ -184,19 +190,23 @@ func (s *Server) threadUnsubscribe(ctx context.Context, r *jsonrpc.Request) (any
 	if l == nil {
 		return map[string]string{"status": "notLoaded"}, nil
 	}
-	l.mu.Lock()
-	was := l.subscribed
-	l.subscribed = false
-	l.mu.Unlock()
-	if !was {
+	if !l.subscribe(false) {
 		return map[string]string{"status": "notSubscribed"}, nil
 	}
 	if l.running() == nil {
 		s.unload(l, s.client())
-	} else {
-		l.denyAll(ctx)
+		return map[string]string{"status": "unsubscribed"}, nil
 	}
-	return map[string]string{"status": "unsubscribed"}, nil
+	l.denyAll(ctx)
+	s.work.Go(func() { l.farewell(r) }) // as for a resume
+	return nil, nil                     //nolint:nilnil // as above
+}
+
+// farewell answers a client that unsubscribes, after what is being told.
+func (l *live) farewell(r *jsonrpc.Request) {
+	l.telling.Lock()
+	defer l.telling.Unlock()
+	r.Reply(map[string]string{"status": "unsubscribed"})
 }
 
 func (s *Server) threadArchive(ctx context.Context, r *jsonrpc.Request) (any, error) {

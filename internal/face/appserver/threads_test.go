@@ -138,6 +138,41 @@ func TestResumeWhileItStreams(t *testing.T) {
 	}
 }
 
+// Of a turn that a client unsubscribes from nothing is said after the answer, also
+// where the client lags behind.
+func TestNothingIsSaidAfterUnsubscribe(t *testing.T) {
+	deltas := make([]string, 1500)
+	for n := range deltas {
+		deltas[n] = strings.Repeat("words,", 200)
+	}
+	streamed, hold, later := make(chan struct{}), make(chan struct{}), make(chan struct{}, 1)
+	m := script.New(script.Turn(script.Text(deltas...), script.Do(func() { close(streamed) }), script.Wait(hold)))
+	c := start(t, m.Otherwise(script.Text("ok")))
+	thread := c.thread()
+	c.turn(thread, "go")
+	c.mu.Lock() // the client does not read
+	<-streamed
+	c.block = func() {
+		select {
+		case later <- struct{}{}:
+		default:
+		}
+	}
+	left := c.begin("thread/unsubscribe", map[string]any{"threadId": thread})
+	c.begin("turn/start", map[string]any{"threadId": thread, "input": say("and then")})
+	<-later // the first of these has been seen to
+	c.mu.Unlock()
+	if err := left.Wait(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	close(hold)
+	c.seen(`"method":"thread/closed"`, 1)
+	_, after, _ := strings.Cut(strings.Join(c.sofar(), ""), fmt.Sprintf(`{"id":%d,`, left.ID)) // long lines came in pieces
+	if after == "" || strings.Contains(after, "words,") || strings.Contains(after, "turn/completed") {
+		t.Errorf("after the answer came %.1000s", after)
+	}
+}
+
 // A thread that another process has open is told to be, in words that clients
 // know.
 func TestHeldElsewhere(t *testing.T) {
