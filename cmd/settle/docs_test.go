@@ -106,7 +106,7 @@ func explained(t *testing.T, cmd *cobra.Command) {
 
 // The reference and the help of run name the same exit codes.
 func TestReferenceHasTheExitCodes(t *testing.T) {
-	want := []string{"0", "1", "129", "130", "141", "143", "2", "3"}
+	want := []string{"0", "1", "129", "130", "131", "141", "143", "2", "3"}
 	if diff := cmp.Diff(want, cells(sections(t)["Exit codes"], `\b[0-9]+\b`)); diff != "" {
 		t.Errorf("docs/cli.md (-want +got):\n%s", diff)
 	}

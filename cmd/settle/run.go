@@ -37,6 +37,7 @@ Exit codes:
   3    a limit was reached (--max-steps, --max-repeats, --timeout)
   129  ended by SIGHUP, or since the process that started it died
   130  interrupted by SIGINT (Ctrl-C); a second one skips the grace
+  131  ended by SIGQUIT (Ctrl-\)
   141  standard output was closed
   143  ended by SIGTERM
 
@@ -138,6 +139,9 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 	if err != nil {
 		return 0, err
 	}
+	if err := named(cmd.Flags()); err != nil {
+		return 0, err
+	}
 	format, err := f.format(s)
 	if err != nil {
 		return 0, err
@@ -172,6 +176,17 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 		return 0, err
 	}
 	return run.Turn(cmd.Context(), options), nil
+}
+
+// named refuses an empty name: it is a variable that is not set, and no wish
+// for a new session, or for none of the output.
+func named(flags *pflag.FlagSet) error {
+	for _, name := range []string{"session", "output-last-message", "json"} {
+		if flags.Changed(name) && flags.Lookup(name).Value.String() == "" {
+			return fmt.Errorf("--%s: it is empty; say which, or leave the flag out", name)
+		}
+	}
+	return nil
 }
 
 func (f *runFlags) format(s *streams) (run.Format, error) {

@@ -29,6 +29,7 @@ func TestSignals(t *testing.T) {
 		{syscall.SIGINT, "SIGINT", event.Interrupted, 130, "settle: interrupted by SIGINT\n"},
 		{syscall.SIGTERM, "SIGTERM", event.Shutdown, 143, "settle: ended by SIGTERM\n"},
 		{syscall.SIGHUP, "SIGHUP", event.Shutdown, 129, "settle: ended by SIGHUP\n"},
+		{syscall.SIGQUIT, "SIGQUIT", event.Shutdown, 131, "settle: ended by SIGQUIT\n"},
 	} {
 		for _, format := range []string{"--json", "--json=deltas", "-q"} {
 			t.Run(tt.name+format, func(t *testing.T) {

@@ -36,8 +36,10 @@ func catch(ctx context.Context) *signals {
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	released := ctx.Done()
 	want := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGPIPE}
-	if !signal.Ignored(syscall.SIGHUP) { // nohup means it
-		want = append(want, syscall.SIGHUP)
+	for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGQUIT} {
+		if !signal.Ignored(sig) { // nohup means it
+			want = append(want, sig)
+		}
 	}
 	signal.Notify(s.caught, want...)
 	go s.listen(released) // ends with release, or with the process
@@ -106,6 +108,8 @@ func stopFor(sig os.Signal) (stop run.Stop, ends bool) {
 		return run.Stop{Reason: event.Shutdown, By: "signal:SIGTERM", Code: 143}, true
 	case syscall.SIGHUP:
 		return run.Stop{Reason: event.Shutdown, By: "signal:SIGHUP", Code: 129}, true
+	case syscall.SIGQUIT: // which would end us without a word to anybody
+		return run.Stop{Reason: event.Shutdown, By: "signal:SIGQUIT", Code: 131}, true
 	}
 	return run.Stop{}, false
 }
