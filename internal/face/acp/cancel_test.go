@@ -144,3 +144,99 @@ func TestCancelRequestThatIsNone(t *testing.T) {
 	c.refused(-32002, "session/cancel", object{"sessionId": "none"}) // as a request, which some send
 	c.refused(jsonrpc.CodeMethodNotFound, "session/nothing", nil)
 }
+
+// held returns a client that cannot open a session, and what lets go of that.
+func held(t *testing.T, m *script.Model) (c *client, session string, release func()) {
+	t.Helper()
+	holder := start(t, script.New().Otherwise(script.Text("ok")))
+	session = holder.open()
+	if got := wait(holder, holder.prompt(session, "first")); got != "end_turn" {
+		t.Fatalf("ended with %q", got)
+	}
+	c = startIn(t, m, holder.data, holder.dir)
+	c.hosts.HeldTimeout = patience
+	return c, session, holder.end
+}
+
+// load sends a session/load; the channel gets "" or the error.
+func (c *client) load(session string) (*jsonrpc.Outgoing, <-chan string) {
+	c.Helper()
+	sent, err := c.conn.Send(c.Context(), "session/load", object{"sessionId": session, "cwd": c.dir, "mcpServers": []any{}})
+	if err != nil {
+		c.Fatal(err)
+	}
+	return sent, c.outcome(sent)
+}
+
+func (c *client) cancelRequest(sent *jsonrpc.Outgoing) {
+	c.Helper()
+	if err := c.conn.Notify(c.Context(), "$/cancel_request", object{"requestId": sent.ID}); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// Who cancels a load gives up alone: others that want the session get it.
+func TestCancelOneOfTwoLoads(t *testing.T) {
+	c, session, release := held(t, script.New(script.Text("b")))
+	sent, first := c.load(session)
+	_, second := c.load(session)
+	c.cancelRequest(sent)
+	if got := wait(c, first); !strings.Contains(got, "cancelled") {
+		t.Errorf("the first: %q", got)
+	}
+	release()
+	if got := wait(c, second); got != "" {
+		t.Errorf("the second: %q", got)
+	}
+	if got := wait(c, c.prompt(session, "again")); got != "end_turn" {
+		t.Errorf("ended with %q", got)
+	}
+	c.seen(`"text":"first"`)
+}
+
+// A session that nobody wants any more is not opened, and may be wanted again.
+func TestCancelTheOnlyLoad(t *testing.T) {
+	c, session, release := held(t, script.New(script.Text("b")))
+	for range 3 {
+		sent, load := c.load(session)
+		c.cancelRequest(sent)
+		if got := wait(c, load); !strings.Contains(got, "cancelled") {
+			t.Errorf("%q", got)
+		}
+	}
+	release()
+	if _, load := c.load(session); wait(c, load) != "" {
+		t.Error("it cannot be loaded again")
+	}
+	if got := wait(c, c.prompt(session, "again")); got != "end_turn" {
+		t.Errorf("ended with %q", got)
+	}
+}
+
+// Prompts that are cancelled are answered also while their session is still to
+// open, and those behind them keep their order.
+func TestCancelPromptBehindALoad(t *testing.T) {
+	c, session, release := held(t, script.New(script.Text("b")).Otherwise(script.Text("c")))
+	_, load := c.load(session)
+	first := c.prompt(session, "1")
+	sent, err := c.conn.Send(t.Context(), "session/prompt", object{"sessionId": session, "prompt": text("2")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, third := c.outcome(sent), c.prompt(session, "3")
+	c.cancelRequest(sent)
+	if got := wait(c, second); got != "cancelled" {
+		t.Errorf("the second ended with %q", got)
+	}
+	release()
+	if got := wait(c, load); got != "" {
+		t.Fatalf("the load: %q", got)
+	}
+	if a, b := wait(c, first), wait(c, third); a != "end_turn" || b != "end_turn" {
+		t.Errorf("the others ended with %q and %q", a, b)
+	}
+	requests := c.model.Requests()
+	if said := fmt.Sprintf("%+v", requests); len(requests) != 2 || strings.Contains(said, "Text:2") || strings.Contains(fmt.Sprintf("%+v", requests[0]), "Text:3") {
+		t.Errorf("the model was told %s", said)
+	}
+}

@@ -45,12 +45,18 @@ func (s *Server) closing(ctx context.Context, r *jsonrpc.Request) {
 func (s *Server) leave(one *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.leaveLocked(one)
+}
+
+func (s *Server) leaveLocked(one *session) {
 	delete(s.sessions, one.id)
 	s.leaving[one.id] = one
 }
 
-// left lets in whoever waits for a session to be closed.
+// left lets in whoever waits for a session to be closed, and for those that had
+// its place before: it may not have waited for them itself.
 func (s *Server) left(one *session) {
+	_ = one.follows(s.life) // at the end of that, nobody is let in
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.leaving[one.id] == one {
@@ -62,10 +68,10 @@ func (s *Server) left(one *session) {
 // close ends everything of the session, and returns when all of that has been
 // said.
 func (one *session) close(ctx context.Context) error {
+	one.cancel(func(*prompt) bool { return true })
 	if err := one.wait(ctx); err != nil {
 		return err
 	}
-	one.cancel(func(*prompt) bool { return true })
 	one.takeBack(ctx)
 	if err := one.server.o.Hosts.Close(ctx, one.id, event.Interrupted, one.server.clientName()); err != nil {
 		return err

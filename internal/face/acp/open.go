@@ -52,53 +52,91 @@ func (s *Server) reopen(ctx context.Context, r *jsonrpc.Request) {
 	one, again := s.sessions[in.SessionID]
 	if !again {
 		one = s.placeLocked(in.SessionID)
+		one.opening, one.abandon = context.WithCancelCause(s.life)
 		s.sessions[in.SessionID] = one
 	}
+	one.wanted++
 	s.mu.Unlock()
-	s.answer(ctx, r, func(ctx context.Context, r *jsonrpc.Request) (any, error) {
-		var err error
-		if again {
-			err = one.again(ctx, in)
-		} else if err = one.open(ctx, in); err != nil {
-			s.forget(one)
-		}
-		if err != nil {
+	load := r.Method == "session/load"
+	if !again { // for all who ask meanwhile
+		s.start(func() { one.takeUp(ctx, in, load) })
+	}
+	s.answer(ctx, r, func(ctx context.Context, _ *jsonrpc.Request) (any, error) {
+		if err := one.want(ctx); err != nil {
 			return nil, err
 		}
-		return one.resumed(r.Method == "session/load", again)
+		if again {
+			if err := one.again(in, load); err != nil {
+				return nil, err
+			}
+		}
+		return one.described(), nil
 	})
 }
 
-// again has a session that is open, or is being opened, taken up once more.
-func (one *session) again(ctx context.Context, in setup) error {
-	if err := one.wait(ctx); err != nil {
-		return err
+// takeUp opens the session, and tells all that was said in it, if the one who asks
+// first wants that.
+func (one *session) takeUp(asks context.Context, in setup, load bool) {
+	defer one.abandon(nil)
+	if err := one.open(one.opening, in); err != nil {
+		one.server.forget(one)
+		one.fails(err)
+		return
 	}
+	cursor := uint64(0)
+	if load && asks.Err() == nil {
+		state := one.opened.State()
+		if err := one.replay(state); err != nil {
+			one.fails(err)
+			return
+		}
+		cursor = state.Seq
+	}
+	one.begin(cursor)
+}
+
+// want waits until the session is open. Where nobody waits for that any more, it
+// is not opened, or closed again.
+func (one *session) want(ctx context.Context) error {
+	err := one.wait(ctx)
+	s := one.server
+	if s.abandons(one) {
+		one.abandon(err)
+		s.start(func() {
+			defer s.left(one)
+			_ = one.close(s.life) // nobody asked for it
+		})
+	}
+	return err
+}
+
+// abandons takes note that one more does not wait for a session any more, and
+// takes it out of its place where that was the last one, and too early.
+func (s *Server) abandons(one *session) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one.wanted--
+	select {
+	case <-one.ready:
+		return false
+	default:
+	}
+	if one.wanted > 0 || s.sessions[one.id] != one {
+		return false
+	}
+	s.leaveLocked(one)
+	return true
+}
+
+// again has a session that is open taken up once more.
+func (one *session) again(in setup, load bool) error {
 	if err := checkDir(in.Cwd); err != nil {
 		return err
 	}
-	return elsewhere(one.id, one.opened.Wish.Dir, in.Cwd)
-}
-
-// resumed tells of a session that was taken up: all that was said in it, if
-// that is wanted, and then what goes on.
-func (one *session) resumed(replay, again bool) (any, error) {
-	switch {
-	case again && replay:
-		if err := one.follower.replay(); err != nil {
-			return nil, err
-		}
-	case again:
-	case replay:
-		state := one.opened.State()
-		if err := one.replay(state); err != nil {
-			return nil, err
-		}
-		one.begin(state.Seq)
-	default:
-		one.begin(0)
+	if err := elsewhere(one.id, one.opened.Wish.Dir, in.Cwd); err != nil || !load {
+		return err
 	}
-	return one.described(), nil
+	return one.follower.replay()
 }
 
 func (s *Server) place(id string) *session {
@@ -108,9 +146,11 @@ func (s *Server) place(id string) *session {
 }
 
 func (s *Server) placeLocked(id string) *session {
-	return &session{
-		server: s, id: id, can: s.can, ready: make(chan struct{}), followed: make(chan struct{}), before: s.leaving[id], gone: make(chan struct{}),
+	one := &session{server: s, id: id, can: s.can, ready: make(chan struct{}), followed: make(chan struct{}), gone: make(chan struct{})}
+	if before := s.leaving[id]; before != nil {
+		one.before = before.gone
 	}
+	return one
 }
 
 // forget takes a session away that is not open, or not any more.
@@ -122,14 +162,10 @@ func (s *Server) forget(one *session) {
 	}
 }
 
-// open opens the session, and tells those that wait for it.
-func (one *session) open(ctx context.Context, in setup) error {
-	err := one.reach(ctx, in)
-	if err != nil {
-		one.err = err
-		close(one.ready)
-	}
-	return err // else begin closes it
+// fails tells those who wait for the session that it could not be opened.
+func (one *session) fails(err error) {
+	one.err = err
+	close(one.ready)
 }
 
 // begin has the session's events followed after the cursor, 0 for those to come,
@@ -149,15 +185,11 @@ func (one *session) begin(cursor uint64) {
 	close(one.ready)
 }
 
-// reach opens the session where the client wants it.
-func (one *session) reach(ctx context.Context, in setup) error {
+// open opens the session where the client wants it. Then it begins, or fails.
+func (one *session) open(ctx context.Context, in setup) error {
 	s := one.server
-	if one.before != nil {
-		select {
-		case <-one.before.gone:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+	if err := one.follows(ctx); err != nil {
+		return err
 	}
 	if err := checkDir(in.Cwd); err != nil {
 		return err
@@ -198,6 +230,19 @@ func (one *session) reach(ctx context.Context, in setup) error {
 	one.brain = settle.Brain{ProviderName: c.ProviderName, Model: c.Model, Traits: c.Traits, Effort: c.Effort}
 	one.note(in)
 	return nil
+}
+
+// follows waits until the session that had its place before is closed.
+func (one *session) follows(ctx context.Context) error {
+	if one.before == nil {
+		return nil
+	}
+	select {
+	case <-one.before:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 func checkDir(dir string) error {

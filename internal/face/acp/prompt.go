@@ -58,9 +58,9 @@ func (s *Server) prompted(r *jsonrpc.Request) (*session, input, error) {
 func (one *session) submit(p, before *prompt) {
 	defer close(p.submitted)
 	if before != nil {
-		select {
+		select { // also where p has been answered: those behind it wait for both
 		case <-before.submitted:
-		case <-p.ctx.Done():
+		case <-one.server.life.Done():
 		}
 	}
 	err := one.wait(p.ctx)
@@ -121,9 +121,16 @@ func (one *session) unwanted(p *prompt) bool {
 	return p.cancelled
 }
 
+// interrupt ends what has become of a prompt that is cancelled.
 func (one *session) interrupt(p *prompt) {
-	if one.wait(p.ctx) != nil {
+	select {
+	case <-one.ready:
+	default: // nothing has, and submit sees that nothing is to
+		one.drop(p, event.Abort(event.Interrupted, one.server.clientName()))
 		return
+	}
+	if one.err != nil {
+		return // submit says so
 	}
 	// How it ended, the follower sees; ctx ends when it has told it.
 	_, _ = one.opened.InterruptInput(p.ctx, one.server.clientName(), p.input)

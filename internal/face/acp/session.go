@@ -17,16 +17,20 @@ type session struct {
 	id     string
 	can    clientCapabilities
 
+	wanted  int                     // load and resume that wait for it to open; guarded by the server's mu
+	opening context.Context         //nolint:containedctx // of all of these
+	abandon context.CancelCauseFunc // ends it
+
 	ready  chan struct{} // closed when what follows is set
 	err    error         // why it could not be opened
 	opened *agent.Opened
 	policy *agent.Policy
 	notes  []string // what the client is to know
 
-	follower *follower     // set when it is ready
-	followed chan struct{} // closed when nothing more is said of it
-	before   *session      // with the same id, that was being closed when this one came; or nil
-	gone     chan struct{} // closed when it has been closed
+	follower *follower       // set when it is ready
+	followed chan struct{}   // closed when nothing more is said of it
+	before   <-chan struct{} // gone of one with the same id that was being closed when this one came; or nil
+	gone     chan struct{}   // closed when it has been closed
 
 	choosing sync.Mutex // guards chosen; one choice at a time
 	chosen   choices    // of the client
