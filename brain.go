@@ -20,10 +20,13 @@ type Brain struct {
 	Bounds       Bounds
 	// Limiter is that of the provider's key; nil leaves the host's.
 	Limiter *Limiter
+	// Secrets, such as that key, appear in no event from then on.
+	Secrets []string
 }
 
-func (c Config) brain() Brain {
-	return Brain{c.Provider, c.ProviderName, c.Model, c.Traits, c.Effort, c.Bounds, c.Limiter}
+// Brain returns the model of the configuration.
+func (c Config) Brain() Brain {
+	return Brain{c.Provider, c.ProviderName, c.Model, c.Traits, c.Effort, c.Bounds, c.Limiter, c.Secrets}
 }
 
 func (b Brain) target(session string) history.Target {
@@ -40,5 +43,6 @@ func (s *Session) SetBrain(ctx context.Context, b Brain) error {
 	if b.Provider == nil || b.Model == "" {
 		return errors.New("cannot change the model without a provider and a model")
 	}
+	s.host.redact.Add(b.Secrets...) // C15
 	return s.actor.SetBrain(ctx, session.Brain{Provider: b.Provider, Target: b.target(s.id), Bounds: b.Bounds, Limiter: b.Limiter})
 }

@@ -102,7 +102,7 @@ func (h *Host) start(s *Session, log *journal.Log, damage session.Damage) (err e
 		Opened: event.SessionOpened{Settle: c.Version, Dir: c.WorkDir, Face: c.Face, Permission: string(c.Permission), Notes: h.notes()},
 		Turn: turn.Config{
 			Provider: c.Provider, System: c.System, Tools: tools, Dir: c.WorkDir, Approver: approver,
-			Target: c.brain().target(s.id),
+			Target: c.Brain().target(s.id),
 			Retry:  c.Retry, Bounds: c.Bounds, Limits: c.Limits, InterruptGrace: c.InterruptGrace, Limiter: c.Limiter,
 			Redact: h.redact, Logger: c.Logger.With("session", s.id),
 		},

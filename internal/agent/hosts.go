@@ -83,6 +83,15 @@ func (h *Hosts) Agent(ctx context.Context, w Wish) (*Agent, error) {
 	return New(ctx, o)
 }
 
+// Rethink has the session's next turns ask the agent's model.
+func (o *Opened) Rethink(ctx context.Context, a *Agent) error {
+	o.Agent.Redact.Add(a.Config.Secrets...)
+	if err := o.SetBrain(ctx, a.Config.Brain()); err != nil {
+		return fmt.Errorf("cannot change the model: %w", err)
+	}
+	return nil
+}
+
 // Open opens the session with the id, or creates it; "" creates one with an id
 // of its own. One that is open is returned as it is, with ErrOpen. ctx bounds
 // the call.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -102,6 +103,35 @@ func TestHostsOpenASessionOnce(t *testing.T) {
 	wg.Wait()
 	if opened.Load() == 0 || hosts.Get("s") != nil {
 		t.Errorf("it was opened %d times", opened.Load())
+	}
+}
+
+// C15: the key of a provider that comes in later, such as one that a key_command
+// printed, is masked as well.
+func TestRethink(t *testing.T) {
+	const key = "sk-that-nobody-may-see-0123456789"
+	hosts := newHosts(t)
+	s, err := hosts.Open(t.Context(), "", agent.Wish{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := &agent.Agent{Config: settle.Config{Provider: script.New(script.Text("it is " + key)), ProviderName: "p", Model: "other", Secrets: []string{key}}}
+	if err := s.Rethink(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	turn, err := s.Submit(t.Context(), "go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := turn.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	last := s.State().Turns[0]
+	if last.Start.Model != "other" || !strings.HasPrefix(last.Answer(), "it is ") || strings.Contains(last.Answer(), key) {
+		t.Errorf("%s said %q", last.Start.Model, last.Answer())
+	}
+	if said := s.Agent.Redact.Diagnostic("refused: " + key); strings.Contains(said, key) {
+		t.Errorf("diagnostics have it: %s", said)
 	}
 }
 

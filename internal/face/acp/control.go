@@ -3,7 +3,6 @@ package acp
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/settle-agent/settle"
@@ -193,21 +192,13 @@ func (one *session) choose(ctx context.Context, change func(*choices)) error {
 	if err != nil {
 		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "%v", err)
 	}
-	c := a.Config
-	if known := one.opened.Agent.Config.Secrets; slices.ContainsFunc(c.Secrets, func(secret string) bool { return !slices.Contains(known, secret) }) {
-		// C15: the session would not mask the key.
-		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "cannot change to %s/%s: its key was not known when the session was opened; begin a new one with --model", c.ProviderName, c.Model)
-	}
-	brain := settle.Brain{
-		Provider: c.Provider, ProviderName: c.ProviderName, Model: c.Model, Traits: c.Traits, Effort: c.Effort, Bounds: c.Bounds, Limiter: c.Limiter,
-	}
-	if err := one.opened.SetBrain(ctx, brain); err != nil {
-		return fmt.Errorf("cannot change the model: %w", err)
+	if err := one.opened.Rethink(ctx, a); err != nil {
+		return err
 	}
 	one.chosen = next
 	one.mu.Lock()
 	defer one.mu.Unlock()
-	one.brain = brain
+	one.brain = a.Config.Brain()
 	return nil
 }
 

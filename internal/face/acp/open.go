@@ -226,8 +226,7 @@ func (one *session) open(ctx context.Context, in setup) error {
 	if one.opened, err = s.o.Hosts.OpenPatiently(ctx, one.id, wish); err != nil {
 		return err
 	}
-	c := one.opened.Agent.Config
-	one.brain = settle.Brain{ProviderName: c.ProviderName, Model: c.Model, Traits: c.Traits, Effort: c.Effort}
+	one.brain = one.opened.Agent.Config.Brain()
 	one.note(in)
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -211,13 +210,8 @@ func (l *live) think(ctx context.Context, settings map[string]string) error {
 	if err != nil {
 		return invalid("%v", err)
 	}
-	c := a.Config
-	err = l.opened.SetBrain(ctx, settle.Brain{
-		Provider: c.Provider, ProviderName: c.ProviderName, Model: c.Model, Traits: c.Traits,
-		Effort: c.Effort, Bounds: c.Bounds, Limiter: c.Limiter,
-	})
-	if err != nil {
-		return fmt.Errorf("cannot change the model: %w", err)
+	if err := l.opened.Rethink(ctx, a); err != nil {
+		return err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

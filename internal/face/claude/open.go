@@ -209,19 +209,23 @@ func (d *driver) setModel(name string) error {
 	if d.session == nil {
 		return nil // it will be opened with it
 	}
+	a, err := d.agentNow()
+	if err == nil {
+		err = d.session.Rethink(context.WithoutCancel(d.ctx), a)
+	}
+	if err != nil {
+		d.Model = was
+		return err
+	}
+	d.window.Store(int64(a.Config.Traits.Window))
+	return nil
+}
+
+// agentNow is the agent with which the session would be opened now.
+func (d *driver) agentNow() (*agent.Agent, error) {
 	r, err := d.Hosts.Settings(d.Dir, d.settings(nil))
 	if err != nil {
-		d.Model = was
-		return err
+		return nil, err
 	}
-	a, err := d.Hosts.Agent(d.ctx, agent.Wish{Dir: d.Dir, Settings: d.settings(r)})
-	if err != nil {
-		d.Model = was
-		return err
-	}
-	c := a.Config
-	d.window.Store(int64(c.Traits.Window))
-	return d.session.SetBrain(context.WithoutCancel(d.ctx), settle.Brain{
-		Provider: c.Provider, ProviderName: c.ProviderName, Model: c.Model, Traits: c.Traits, Effort: c.Effort, Bounds: c.Bounds, Limiter: c.Limiter,
-	})
+	return d.Hosts.Agent(d.ctx, agent.Wish{Dir: d.Dir, Settings: d.settings(r)})
 }

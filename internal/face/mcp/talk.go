@@ -232,10 +232,7 @@ func (t *talk) change(ctx context.Context, in sendTurn) error {
 	if err != nil {
 		return invalid("%v", err)
 	}
-	n := a.Config
-	return t.opened.SetBrain(ctx, settle.Brain{
-		Provider: n.Provider, ProviderName: n.ProviderName, Model: n.Model, Traits: n.Traits, Effort: n.Effort, Bounds: n.Bounds, Limiter: n.Limiter,
-	})
+	return t.opened.Rethink(ctx, a)
 }
 
 // called is a tool call.
