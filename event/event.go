@@ -69,7 +69,8 @@ func (e Event) Terminal() bool {
 	return false
 }
 
-// AppendJSON appends the event as one line of JSON, without the newline.
+// AppendJSON appends the event as one line of JSON, without the newline, for every
+// reader of lines.
 // Deltas, of which a session has thousands, are written without reflection.
 // With an error nothing is appended.
 func (e Event) AppendJSON(b []byte) ([]byte, error) {
@@ -127,10 +128,10 @@ func appendUnknown(b []byte, d Unknown) ([]byte, error) {
 		return b, errors.New("its data is not JSON")
 	case bytes.ContainsAny(d.Raw, "\r\n"):
 		buf := bytes.NewBuffer(b)
-		err := json.Compact(buf, d.Raw)
+		err := json.Compact(buf, oneLine(d.Raw))
 		return buf.Bytes(), err
 	}
-	return append(b, d.Raw...), nil
+	return append(b, oneLine(d.Raw)...), nil
 }
 
 // MarshalJSON implements [json.Marshaler].

@@ -8,7 +8,8 @@ import (
 )
 
 // marshal is json.Marshal without the escaping of <, > and &, which would
-// only make code unreadable in a log.
+// only make code unreadable in a log. U+2028 and U+2029 are escaped all the same,
+// also in JSON that is handed on.
 func marshal(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -16,7 +17,17 @@ func marshal(v any) ([]byte, error) {
 	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+	return oneLine(bytes.TrimSuffix(buf.Bytes(), []byte("\n"))), nil
+}
+
+// oneLine escapes what some readers of lines take for the end of one (Node's
+// readline does). In JSON it can only be in strings.
+func oneLine(raw []byte) []byte {
+	if !bytes.Contains(raw, []byte("\u2028")) && !bytes.Contains(raw, []byte("\u2029")) {
+		return raw
+	}
+	raw = bytes.ReplaceAll(raw, []byte("\u2028"), []byte(`\u2028`))
+	return bytes.ReplaceAll(raw, []byte("\u2029"), []byte(`\u2029`))
 }
 
 func appendInt(b []byte, n int64) []byte { return strconv.AppendInt(b, n, 10) }

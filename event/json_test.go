@@ -34,6 +34,23 @@ func TestUnknownKindsAreCarried(t *testing.T) {
 	}
 }
 
+// JSON that is handed on, such as a client's schema or a tool's detail, may have
+// what Node's readline takes for the end of a line.
+func TestSeparatorsOfLinesAreEscaped(t *testing.T) {
+	raw := json.RawMessage("{\"a\":\"x\u2028y\u2029\"}")
+	for _, d := range []Data{
+		InputAccepted{Input: "n000001", Text: "\u2028", Mode: Queue, Schema: raw},
+		ItemEnded{Content: Content{Type: ToolCall, Detail: raw}},
+		Unknown{Name: "moon.phase", Raw: raw},
+		Unknown{Name: "moon.phase", Raw: append([]byte("\n"), raw...)},
+	} {
+		line, err := Event{V: 1, Data: d}.AppendJSON(nil)
+		if err != nil || bytes.ContainsAny(line, "\u2028\u2029\n") || !bytes.Contains(line, []byte(`{"a":"x\u2028y\u2029"}`)) {
+			t.Errorf("%T: %s, %v", d, line, err)
+		}
+	}
+}
+
 func TestUnknownDataStaysOnOneLine(t *testing.T) {
 	e := Event{V: 1, Data: Unknown{Name: "moon.phase", Raw: json.RawMessage("{\r\n \"a\": 1\n}")}}
 	got, err := e.AppendJSON(nil)

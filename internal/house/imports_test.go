@@ -26,6 +26,7 @@ func floors() [][]string {
 		{"internal/proc", "internal/sandbox"},
 		{"internal/config", "internal/prompt"},
 		{"event", "internal/scope", "internal/sse", "internal/redact", "internal/repo", "internal/logfile", "internal/watch", "internal/jsonrpc"},
+		{"internal/jsonl"},
 		{"internal/house", "settletest"},
 	}
 }

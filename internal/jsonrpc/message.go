@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"unicode/utf8"
+
+	"github.com/settle-agent/settle/internal/jsonl"
 )
 
 // Dialect is how messages are marked.
@@ -125,23 +127,11 @@ func (m *message) encode(d Dialect) ([]byte, error) {
 	if d == V2 {
 		m.JSONRPC = "2.0"
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(m); err != nil {
+	frame, err := jsonl.Append(nil, m)
+	if err != nil {
 		return nil, fmt.Errorf("cannot encode a message: %w", err)
 	}
-	return escapeSeparators(b.Bytes()), nil
-}
-
-// escapeSeparators escapes U+2028 and U+2029, at which some readers of lines
-// (Node's readline) break them. Within JSON they can stand only in strings.
-func escapeSeparators(frame []byte) []byte {
-	if !bytes.Contains(frame, []byte("\u2028")) && !bytes.Contains(frame, []byte("\u2029")) {
-		return frame
-	}
-	frame = bytes.ReplaceAll(frame, []byte("\u2028"), []byte(`\u2028`))
-	return bytes.ReplaceAll(frame, []byte("\u2029"), []byte(`\u2029`))
+	return frame, nil
 }
 
 // arguments encodes params; nil is none.
@@ -164,11 +154,9 @@ func payload(v any) (json.RawMessage, error) {
 		}
 		return raw, nil
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	raw, err := jsonl.Append(nil, v)
+	if err != nil {
 		return nil, fmt.Errorf("cannot encode a message: %w", err)
 	}
-	return bytes.TrimSpace(b.Bytes()), nil
+	return bytes.TrimSpace(raw), nil
 }

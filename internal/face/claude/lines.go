@@ -1,12 +1,12 @@
 package claude
 
 import (
-	"bytes"
-	"encoding/json"
 	"io"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/settle-agent/settle/internal/jsonl"
 )
 
 // room is how much may wait for its reader before the teller waits as well.
@@ -52,13 +52,8 @@ func (f Format) render(message any) string {
 	case f == Text, f == JSON && !isResult:
 		return ""
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(message); err != nil {
-		return "" // there is no such message
-	}
-	return b.String()
+	line, _ := jsonl.Append(nil, message) // there is no message that is none
+	return string(line)
 }
 
 // text queues a text.

@@ -1,11 +1,12 @@
 package claude
 
 import (
-	"bytes"
 	"encoding/json"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/settle-agent/settle/internal/jsonl"
 )
 
 // alias is a tool of settle's as clients of Claude's know it.
@@ -134,11 +135,6 @@ func object(text string) (map[string]any, bool) {
 // compact is the JSON of a value that came from JSON, with sorted keys: equal
 // values have equal texts.
 func compact(value any) string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(value); err != nil {
-		return "null" // nothing that came from JSON
-	}
-	return strings.TrimSuffix(b.String(), "\n")
+	line, _ := jsonl.Append(nil, value) // what came from JSON can be JSON again
+	return strings.TrimSuffix(string(line), "\n")
 }

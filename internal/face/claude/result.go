@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -38,7 +37,7 @@ func (t *teller) ended(turn *event.Turn) {
 		answer := turn.Answer()
 		r.Result = &answer
 		if t.schema && json.Valid([]byte(answer)) {
-			r.Structured = escaped(answer)
+			r.Structured = json.RawMessage(answer)
 		}
 	}
 	t.out.send(r)
@@ -55,14 +54,6 @@ func refusal(session, why string) result {
 // Refusal is what is printed where nothing can be served: a result, unless the
 // format is text. why is without secrets.
 func Refusal(f Format, why string) []byte { return []byte(f.render(refusal("", why))) }
-
-// escaped is JSON with separators of lines escaped, as they are in all else that is
-// sent: readers take them for the end of one.
-func escaped(text string) json.RawMessage {
-	var out bytes.Buffer
-	json.HTMLEscape(&out, []byte(text))
-	return out.Bytes()
-}
 
 // subtypeOf says how a turn ended in the protocol's words. It has none for an
 // interrupt.

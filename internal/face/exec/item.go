@@ -1,7 +1,6 @@
 package exec
 
 import (
-	"bytes"
 	"encoding/json"
 	"path/filepath"
 	"strings"
@@ -94,14 +93,10 @@ func (i *item) command() string {
 	return in.Command
 }
 
-// arguments returns the arguments as JSON, whatever the model wrote. Separators
-// of lines are escaped, as they are in all else: readers take them for the end of
-// one.
+// arguments returns the arguments as JSON, whatever the model wrote.
 func (i *item) arguments() json.RawMessage {
 	if json.Valid([]byte(i.args)) {
-		var escaped bytes.Buffer
-		json.HTMLEscape(&escaped, []byte(i.args))
-		return escaped.Bytes()
+		return json.RawMessage(i.args)
 	}
 	text, err := json.Marshal(i.args)
 	if err != nil {

@@ -1,10 +1,10 @@
 package exec
 
 import (
-	"bytes"
 	"encoding/json"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/jsonl"
 )
 
 // The lines, as @openai/codex-sdk 0.163.0 declares them and codex 0.169.0
@@ -105,13 +105,8 @@ type toolContent struct {
 
 // appendLine appends the event as a line.
 func appendLine(b []byte, e threadEvent) []byte {
-	var line bytes.Buffer
-	enc := json.NewEncoder(&line)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(e); err != nil {
-		return b // strings, numbers, and JSON that was read as such
-	}
-	return append(b, line.Bytes()...)
+	b, _ = jsonl.Append(b, e) // strings, numbers, and JSON that was read as such
+	return b
 }
 
 // Refusal is what is printed when there is no turn that could end: why, and that

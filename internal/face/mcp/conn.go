@@ -13,6 +13,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/settle-agent/settle/internal/jsonl"
 )
 
 const (
@@ -295,7 +297,7 @@ func (c *conn) write(msg jsonrpc.Message) error {
 func (c *conn) print(line []byte) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	if _, err := c.out.Write(append(line, '\n')); err != nil {
+	if _, err := c.out.Write(append(jsonl.Escape(line), '\n')); err != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if !c.broken {

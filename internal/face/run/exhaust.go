@@ -2,9 +2,9 @@ package run
 
 import (
 	"bytes"
-	"encoding/json"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/jsonl"
 )
 
 // exhaust is the line that says to programs that the retries are exhausted.
@@ -36,11 +36,6 @@ func exhaustLine(session, turn string, f *event.Failure, mask func(string) strin
 		Session: session, Turn: turn, Status: f.Status, URL: mask(f.URL), Body: string(body[:min(len(body), mostBody)]),
 		Attempt: f.Attempt, RetryLimit: f.RetryLimit, Error: f.Name, Message: mask(f.Message),
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(line); err != nil {
-		return "[retry-exhaust] {}" // strings and numbers always encode
-	}
-	return "[retry-exhaust] " + string(bytes.TrimSpace(b.Bytes()))
+	raw, _ := jsonl.Append(nil, line) // strings and numbers always encode
+	return "[retry-exhaust] " + string(bytes.TrimSpace(raw))
 }

@@ -1,0 +1,28 @@
+package jsonl_test
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+
+	"github.com/settle-agent/settle/internal/jsonl"
+	"github.com/settle-agent/settle/settletest/leak"
+)
+
+func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
+
+func TestAppend(t *testing.T) {
+	for want, value := range map[string]any{
+		`{"a":"<b> & \u2028"}`:      map[string]string{"a": "<b> & \u2028"},
+		`["\u2028","\u2029\u202a"]`: json.RawMessage("[\"\u2028\", \"\u2029\\u202a\"]"),
+		`"é\u2027"`:                 json.RawMessage(`"é\u2027"`),
+	} {
+		got, err := jsonl.Append([]byte("before\n"), value)
+		if err != nil || string(got) != "before\n"+want+"\n" {
+			t.Errorf("got %q, %v; want %q", got, err, want)
+		}
+	}
+	if got, err := jsonl.Append([]byte("x"), json.RawMessage("{")); err == nil || string(got) != "x" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
