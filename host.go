@@ -78,7 +78,11 @@ func (h *Host) log(ctx context.Context, id string) (*journal.Log, session.Damage
 		return journal.NewMemory(id), session.Damage{}, nil
 	}
 	log, opened, err := journal.Open(ctx, journal.Options{Dir: h.config.Dir, Session: id, Take: h.config.Take})
-	return log, session.Damage{CutBytes: opened.CutBytes, Kept: opened.Kept, Message: opened.Damage}, err
+	damage := session.Damage{Message: opened.Damage}
+	if opened.Kept != "" { // else it was zeros, which nobody has written
+		damage.CutBytes, damage.Kept = opened.CutBytes, opened.Kept
+	}
+	return log, damage, err
 }
 
 func (h *Host) start(s *Session, log *journal.Log, damage session.Damage) (err error) {

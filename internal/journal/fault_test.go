@@ -247,6 +247,9 @@ func TestDiskTooFullToOpen(t *testing.T) {
 		if !errors.Is(err, syscall.ENOSPC) {
 			t.Fatalf("%s: got %v", name, err)
 		}
+		if all, err := List(dir); err != nil || len(all) > 0 != (name == "torn") {
+			t.Fatalf("%s: there are sessions %v, %v", name, all, err)
+		}
 		l, _, err := Open(t.Context(), Options{Dir: dir, Session: "s1"}) // there is room again
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)

@@ -61,8 +61,15 @@ func Open(ctx context.Context, o Options) (*Log, Opened, error) {
 	if err != nil {
 		return nil, Opened{}, err
 	}
-	store, state, opened, err := load(o, path, f)
+	info, err := f.Stat()
 	if err != nil {
+		return nil, Opened{}, errors.Join(&AccessError{Path: path, Err: err}, f.Close())
+	}
+	store, state, opened, err := load(o, path, f, info.Size())
+	switch {
+	case err != nil && info.Size() == 0: // it never became a log
+		return nil, Opened{}, errors.Join(err, removeLocked(f, path))
+	case err != nil:
 		return nil, Opened{}, errors.Join(err, f.Close())
 	}
 	return New(store, state, WithClock(o.Clock), WithWriteTimeout(o.WriteTimeout)), opened, nil
@@ -154,18 +161,15 @@ func (o Options) openFile(path string) (*os.File, error) {
 	return f, nil
 }
 
-// load reads the locked file, repairs it and returns its store and state.
-func load(o Options, path string, f *os.File) (*fileStore, event.State, Opened, error) {
+// load reads the locked file of that size, repairs it and returns its store and
+// state.
+func load(o Options, path string, f *os.File, size int64) (*fileStore, event.State, Opened, error) {
 	opened := Opened{Path: path}
 	file := o.Wrap(diskFile{f})
 	fail := func(err error) (*fileStore, event.State, Opened, error) {
 		return nil, event.State{}, opened, err
 	}
-	info, err := f.Stat()
-	if err != nil {
-		return fail(&AccessError{Path: path, Err: err})
-	}
-	r := &repair{path: path, file: file, wrap: o.Wrap, size: info.Size(), opened: &opened}
+	r := &repair{path: path, file: file, wrap: o.Wrap, size: size, opened: &opened}
 	if err := r.header(); err != nil {
 		return fail(err)
 	}
