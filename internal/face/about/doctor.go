@@ -72,8 +72,9 @@ func Doctor(ctx context.Context, to io.Writer, m Machine) error {
 
 func (d *doctor) say(f finding, what, format string, args ...any) {
 	d.unwell = d.unwell || f == bad
-	_, err := fmt.Fprintf(d.to, "%-5s %-15s %s\n", f, what, run.Printable(fmt.Sprintf(format, args...)))
-	d.err = errors.Join(d.err, err)
+	if d.err == nil {
+		_, d.err = fmt.Fprintf(d.to, "%-5s %-15s %s\n", f, what, run.Printable(fmt.Sprintf(format, args...)))
+	}
 }
 
 func (d *doctor) configuration() {

@@ -40,8 +40,9 @@ const (
 // demo is one showing.
 type demo struct {
 	Options
-	dir   string // of everything
-	began time.Time
+	dir     string // of everything
+	began   time.Time
+	unshown error // why something could not be shown, if so
 }
 
 // Run shows the demo and returns the exit code. The error is for what kept it
@@ -55,6 +56,12 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	}
 	d := &demo{Options: o, dir: dir, began: time.Now()}
+	defer func() {
+		if code == run.CodeFailed && err == nil { // it has been said to those who watch, if they can
+			d.say("\n")
+			err = d.unshown
+		}
+	}()
 	if err := d.prepare(); err != nil {
 		return run.CodeFailed, err
 	}
@@ -80,7 +87,11 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	return run.CodeCompleted, nil
 }
 
-func (d *demo) say(format string, args ...any) { _, _ = fmt.Fprintf(d.Stdout, format, args...) }
+func (d *demo) say(format string, args ...any) {
+	if _, err := fmt.Fprintf(d.Stdout, format, args...); err != nil && d.unshown == nil {
+		d.unshown = fmt.Errorf("cannot show the demo: %w", err)
+	}
+}
 
 func (d *demo) data() string { return filepath.Join(d.dir, "data") }
 func (d *demo) work() string { return filepath.Join(d.dir, "work") }
