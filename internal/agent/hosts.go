@@ -107,6 +107,19 @@ func (h *Hosts) Open(ctx context.Context, id string, w Wish) (*Opened, error) {
 	if place.session != nil {
 		return place.session, ErrOpen
 	}
+	o, err := h.begin(ctx, id, w)
+	if err != nil {
+		h.forget(id, place)
+		return nil, err
+	}
+	if !h.keep(place, o) {
+		return nil, errors.Join(settle.ErrClosed, o.host.Close(context.WithoutCancel(ctx))) // a session bounds its end by itself
+	}
+	return o, nil
+}
+
+// begin opens a session with a host of its own.
+func (h *Hosts) begin(ctx context.Context, id string, w Wish) (*Opened, error) {
 	a, err := h.Agent(ctx, w)
 	if err != nil {
 		return nil, err
@@ -119,10 +132,7 @@ func (h *Hosts) Open(ctx context.Context, id string, w Wish) (*Opened, error) {
 	if err != nil {
 		return nil, errors.Join(err, host.Close(ctx))
 	}
-	if !h.keep(place, &Opened{Session: s, Agent: a, Wish: w, host: host}) {
-		return nil, errors.Join(settle.ErrClosed, host.Close(ctx))
-	}
-	return place.session, nil
+	return &Opened{Session: s, Agent: a, Wish: w, host: host}, nil
 }
 
 // take waits for the place of a session, and for its token.
@@ -195,6 +205,7 @@ func (h *Hosts) Close(ctx context.Context, id string, reason event.Reason, by st
 	defer func() { place.turn <- struct{}{} }() // never blocks: the token was taken
 	s := place.session
 	if s == nil {
+		h.forget(id, place)
 		return nil
 	}
 	if err := s.host.CloseFor(ctx, reason, by); ctx.Err() != nil {

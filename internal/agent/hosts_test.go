@@ -76,6 +76,19 @@ func TestHosts(t *testing.T) {
 	}
 }
 
+// A client that asks for sessions that cannot be had leaves nothing behind.
+func TestHostsForgetWhatCannotBeOpened(t *testing.T) {
+	hosts := newHosts(t)
+	for _, id := range []string{"", "a", "../b"} {
+		if _, err := hosts.Open(t.Context(), id, agent.Wish{Dir: t.TempDir(), Settings: map[string]string{"max_steps": "many"}}); err == nil {
+			t.Errorf("%q was opened", id)
+		}
+	}
+	if _, err := hosts.Open(t.Context(), "../c", agent.Wish{Dir: t.TempDir()}); err == nil || hosts.Places() != 0 {
+		t.Errorf("%v; %d have a place", err, hosts.Places())
+	}
+}
+
 // However many open and close a session at once, it is open once at a time: its
 // log's lock would refuse a second one.
 func TestHostsOpenASessionOnce(t *testing.T) {
