@@ -173,7 +173,7 @@ func (o Options) model(ctx context.Context, a *Agent) error {
 	}
 	a.Choice = choice
 	c.Provider, c.Limiter = o.Shared.provider(choice, key, func() model.Provider {
-		return limit(provider(choice.Provider.Wire, endpoint, table), choice.Provider.MaxConcurrent)
+		return provider(choice.Provider.Wire, endpoint, table)
 	})
 	c.ProviderName, c.Model = choice.Provider.Name, choice.Model
 	c.Traits = traits(choice.Provider.Wire, known, isKnown)

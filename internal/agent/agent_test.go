@@ -257,7 +257,7 @@ func TestLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
 		m := script.New(script.Turn(script.Wait(gate), script.Text("one")), script.Text("two"))
-		p := limit(m, 1)
+		p := limit(m, make(chan struct{}, 1))
 		drain := func(ctx context.Context) (err error) {
 			for _, e := range p.Stream(ctx, model.Request{}) {
 				err = e

@@ -14,11 +14,13 @@ type limited struct {
 	places chan struct{}
 }
 
-func limit(p model.Provider, most int) model.Provider {
-	if most <= 0 {
+// limit has the provider use the places, which others may use as well; nil is no
+// bound.
+func limit(p model.Provider, places chan struct{}) model.Provider {
+	if places == nil {
 		return p
 	}
-	return &limited{p, make(chan struct{}, most)}
+	return &limited{p, places}
 }
 
 // Stream implements [model.Provider].

@@ -9,39 +9,51 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// Shared is what the agents of one face have in common: one provider for each
-// key at an address, so that connections are used again, bounds on concurrent
-// requests count for all, and a 429 for one holds the others back. The zero
-// value is ready; nil shares nothing.
+// Shared is what the agents of one face have in common for each key at an
+// address: bounds on concurrent requests count for all of them, and a 429 for one
+// holds the others back, whichever models they ask. Those that ask the same model
+// use connections again. The zero value is ready; nil shares nothing.
 type Shared struct {
-	mu    sync.Mutex
-	known map[string]shared
+	mu       sync.Mutex
+	accounts map[string]*account
 }
 
-type shared struct {
-	provider model.Provider
-	limiter  *settle.Limiter
+// account is what is bounded together: a key at an address.
+type account struct {
+	limiter *settle.Limiter
+	places  chan struct{} // nil without a bound
+	models  map[string]model.Provider
+}
+
+func newAccount(c config.Choice) *account {
+	a := &account{limiter: &settle.Limiter{}, models: map[string]model.Provider{}}
+	if most := c.Provider.MaxConcurrent; most > 0 {
+		a.places = make(chan struct{}, most)
+	}
+	return a
 }
 
 // provider returns the provider of the choice and its limiter, made on first
 // use.
 func (s *Shared) provider(c config.Choice, key string, build func() model.Provider) (model.Provider, *settle.Limiter) {
-	if s == nil {
-		return build(), &settle.Limiter{}
-	}
-	name, err := json.Marshal([]any{c.Provider, c.Model, key})
-	if err != nil {
-		return build(), &settle.Limiter{}
+	name, err := json.Marshal([]any{c.Provider, key})
+	if s == nil || err != nil {
+		return newAccount(c).provider(c.Model, build)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if found, ok := s.known[string(name)]; ok {
-		return found.provider, found.limiter
+	if s.accounts == nil {
+		s.accounts = map[string]*account{}
 	}
-	if s.known == nil {
-		s.known = map[string]shared{}
+	if s.accounts[string(name)] == nil {
+		s.accounts[string(name)] = newAccount(c)
 	}
-	made := shared{build(), &settle.Limiter{}}
-	s.known[string(name)] = made
-	return made.provider, made.limiter
+	return s.accounts[string(name)].provider(c.Model, build)
+}
+
+func (a *account) provider(name string, build func() model.Provider) (model.Provider, *settle.Limiter) {
+	if a.models[name] == nil {
+		a.models[name] = limit(build(), a.places)
+	}
+	return a.models[name], a.limiter
 }
