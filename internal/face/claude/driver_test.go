@@ -378,6 +378,39 @@ func TestErrorsInTheClientsWords(t *testing.T) {
 }
 
 // A session that cannot be opened fails each prompt, and says why.
+// A client that starts anew is faster than the end of what it ran before.
+func TestSessionThatIsStillHeld(t *testing.T) {
+	var holder *journal.Log
+	asked := 0
+	s := serve(t, func(c *Config) {
+		c.Resume = uuid3
+		log, _, err := journal.Open(t.Context(), journal.Options{Dir: c.Hosts.Base.Getenv("SETTLE_DATA_DIR"), Session: uuid3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		holder = log
+		err = log.Update(func(event.State) []event.Event {
+			return []event.Event{{By: "host", Data: event.SessionOpened{Settle: "x", Dir: c.Dir}}, {By: "host", Data: event.SessionClosed{}}}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		base := c.Hosts.Settings
+		c.Hosts.Settings = func(dir string, given map[string]string) (*config.Resolved, error) {
+			if asked++; asked == 4 { // for the second attempt, or a later one
+				if err := holder.Close(context.Background()); err != nil {
+					t.Error(err)
+				}
+			}
+			return base(dir, given)
+		}
+	}, script.Text("One."))
+	s.say(user("one", uuid1))
+	_ = s.in.Close()
+	s.next("result/success")
+	s.exit()
+}
+
 func TestSessionThatCannotBeOpened(t *testing.T) {
 	s := serve(t, func(c *Config) { c.Resume = uuid1 })
 	s.say(control("c1", `{"subtype":"initialize"}`), user("hello", uuid2))

@@ -46,7 +46,7 @@ func (d *driver) begin() error {
 	if err := d.place(r); err != nil {
 		return err
 	}
-	d.session, err = d.Hosts.Open(d.ctx, d.id, agent.Wish{Dir: d.Dir, Settings: given, Options: d.change})
+	d.session, err = d.Hosts.OpenPatiently(d.ctx, d.id, agent.Wish{Dir: d.Dir, Settings: given, Options: d.change})
 	if err != nil {
 		return err
 	}
