@@ -14,7 +14,8 @@
 // session's events to notifications; it alone says what is going on. Answers
 // that must stand in order with notifications are given where the event that
 // they are about is reached: turn/start before turn/started, turn/interrupt
-// before the items end that it cut.
+// before the items end that it cut. Those to thread/start, thread/resume and
+// thread/unsubscribe are given between two events.
 //
 // The messages are those that "codex app-server generate-json-schema" of Codex
 // 0.169 describes; the tests in clients hold all that is said against it.
