@@ -23,15 +23,6 @@ type Wish struct {
 	Options func(*Options)
 }
 
-// Opened is a session that a client has open, with a host of its own: clients
-// of one face may want different directories, models and policies.
-type Opened struct {
-	*settle.Session
-	Agent *Agent
-	Wish  Wish
-	host  *settle.Host
-}
-
 // Hosts are the open sessions of a face whose clients choose how each is to
 // work. They share providers.
 type Hosts struct {
@@ -81,15 +72,6 @@ func (h *Hosts) Agent(ctx context.Context, w Wish) (*Agent, error) {
 		return nil, err
 	}
 	return New(ctx, o)
-}
-
-// Rethink has the session's next turns ask the agent's model.
-func (o *Opened) Rethink(ctx context.Context, a *Agent) error {
-	o.Agent.Redact.Add(a.Config.Secrets...)
-	if err := o.SetBrain(ctx, a.Config.Brain()); err != nil {
-		return fmt.Errorf("cannot change the model: %w", err)
-	}
-	return nil
 }
 
 // Open opens the session with the id, or creates it; "" creates one with an id

@@ -33,7 +33,7 @@ func (f *follower) ask(e event.Event, d event.ApprovalRequested) {
 	if i := f.items[e.Item]; i != nil {
 		c = i.call
 	}
-	if c == nil || f.gone != nil || f.decided(d.Approval) {
+	if c == nil || f.gone != nil || !f.one.opened.Pending(d.Approval) {
 		return
 	}
 	if d.Title != "" {
@@ -63,15 +63,6 @@ func (f *follower) ask(e event.Event, d event.ApprovalRequested) {
 type question struct {
 	sent *jsonrpc.Outgoing
 	stop func()
-}
-
-// decided reports whether an approval is over: a policy decides at once.
-func (f *follower) decided(approval string) (over bool) {
-	f.one.opened.View(func(s event.State) {
-		t := s.Running()
-		over = t == nil || t.Approval(approval) == nil || t.Approval(approval).Ended != nil
-	})
-	return over
 }
 
 // asking is a call that waits for somebody's word.

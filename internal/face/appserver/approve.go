@@ -24,7 +24,7 @@ var errResolved = errors.New("the approval has ended")
 // listens, the answer is no (C16).
 func (l *live) ask(ctx context.Context, e event.Event, t *translator) {
 	d, ok := e.Data.(event.ApprovalRequested)
-	if !ok || l.over(d.Approval) {
+	if !ok || !l.opened.Pending(d.Approval) {
 		return
 	}
 	if !l.heard() {
@@ -74,19 +74,6 @@ func (l *live) denyAll(ctx context.Context) {
 	for _, approval := range open {
 		l.deny(ctx, approval)
 	}
-}
-
-// over reports whether the approval has ended already: a policy's has at once.
-func (l *live) over(approval string) (over bool) {
-	l.opened.View(func(state event.State) {
-		t := state.Running()
-		over = t == nil
-		if t != nil {
-			a := t.Approval(approval)
-			over = a == nil || a.Ended != nil
-		}
-	})
-	return over
 }
 
 // give gives the answer. One that comes too late runs nothing.

@@ -55,16 +55,7 @@ type approval struct {
 // requested sees to a call that may not run without somebody's word.
 func (d *driver) requested(a *approval) {
 	was, hooked := d.hooks.judged(a.item)
-	over := false // a declared policy answers at once
-	d.session.View(func(s event.State) {
-		for _, t := range slices.Backward(s.Turns) {
-			if found := t.Approval(a.id); found != nil {
-				over = found.Ended != nil
-				return
-			}
-		}
-	})
-	if over {
+	if !d.session.Pending(a.id) {
 		return
 	}
 	d.pending[a.id] = a

@@ -61,18 +61,6 @@ func (f *Face) answer(ctx context.Context, c *client, s *agent.Opened, a event.A
 	f.record(ctx, s, given)
 }
 
-// pending reports whether an approval waits for an answer. One that a policy
-// has answered does not, and events may be gone through a second time.
-func pending(s *agent.Opened, turn, approval string) (waits bool) {
-	s.View(func(st event.State) {
-		if running := st.Running(); running != nil && running.ID == turn {
-			a := running.Approval(approval)
-			waits = a != nil && a.Ended == nil
-		}
-	})
-	return waits
-}
-
 // record gives the answer. One that comes too late has no effect (C16).
 func (f *Face) record(ctx context.Context, s *agent.Opened, given settle.Answer) {
 	// Not bounded by ctx: "stop" ends the turn, and so ctx.

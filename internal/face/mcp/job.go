@@ -70,7 +70,7 @@ func (j *job) giveUp(ctx context.Context) {
 func (j *job) approvals(ctx context.Context, e event.Event) {
 	switch d := e.Data.(type) {
 	case event.ApprovalRequested:
-		if !pending(j.opened, e.Turn, d.Approval) || !j.face.claim(j.opened.ID(), d.Approval) {
+		if !j.opened.Pending(d.Approval) || !j.face.claim(j.opened.ID(), d.Approval) {
 			return
 		}
 		asking, end := context.WithCancel(ctx)

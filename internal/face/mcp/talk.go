@@ -109,7 +109,7 @@ func (t *talk) tell(e event.Event, v view) {
 func (t *talk) approvals(e event.Event, heard bool) {
 	switch d := e.Data.(type) {
 	case event.ApprovalRequested:
-		if !pending(t.opened, e.Turn, d.Approval) || !t.older.face.claim(t.opened.ID(), d.Approval) {
+		if !t.opened.Pending(d.Approval) || !t.older.face.claim(t.opened.ID(), d.Approval) {
 			return
 		}
 		ctx, end := context.WithCancel(t.older.ctx)
