@@ -27,10 +27,10 @@ func (s *Server) newSession(ctx context.Context, r *jsonrpc.Request) (any, error
 	if err := one.open(ctx, in); err != nil {
 		return nil, err
 	}
+	one.begin(0)
 	s.mu.Lock()
 	s.sessions[one.id] = one
 	s.mu.Unlock()
-	one.begin(0)
 	result := one.described()
 	result["sessionId"] = one.id
 	return result, nil

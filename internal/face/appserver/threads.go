@@ -64,8 +64,9 @@ func (s *Server) threadStart(ctx context.Context, r *jsonrpc.Request) (any, erro
 func (l *live) introduce(ctx context.Context, r *jsonrpc.Request) {
 	l.telling.Lock()
 	defer l.telling.Unlock()
-	r.Reply(l.begun(l.shown(false)))
-	l.s.notify(ctx, note{"thread/started", threadNote{l.shown(false)}})
+	t := l.shown(false)
+	r.Reply(l.begun(t))
+	l.s.notify(ctx, note{"thread/started", threadNote{t}})
 }
 
 func (s *Server) threadResume(ctx context.Context, r *jsonrpc.Request) (any, error) {
