@@ -84,19 +84,56 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// A warden that does nothing is killed, and its work is done by the host.
+// A command can stop its warden. That one goes on for the end.
 func TestStoppedWarden(t *testing.T) {
-	p, out := begin(t, sh("trap '' TERM; (setsid sleep 1000 &); echo ready; sleep 1000"))
+	p, out := begin(t, sh("trap '' TERM; (setsid sleep 1000 &); kill -STOP $PPID; echo ready; sleep 1000"))
 	out.await(t, "ready\n")
-	warden := parentOf(t, p.PID())
-	if err := unix.Kill(warden, unix.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
 	if left := p.End(t.Context(), 0); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
-	if exit := wait(t, p); !exit.Lost {
-		t.Errorf("exit %+v, want lost", exit)
+	if exit := wait(t, p); exit.Lost || exit.Signal != 9 {
+		t.Errorf("exit %+v, want killed", exit)
+	}
+}
+
+// A warden that does nothing is killed, and its work is done by the host.
+func TestWardenThatIsKeptStopped(t *testing.T) {
+	p, out := begin(t, sh("trap '' TERM; (setsid sleep 1000 &); echo ready; sleep 1000"))
+	out.await(t, "ready\n")
+	warden := parentOf(t, p.PID())
+	stopping, stopped := make(chan struct{}), make(chan struct{})
+	go func() { // ends with the process
+		defer close(stopped)
+		for once := true; ; once = false {
+			select {
+			case <-p.Done():
+				return
+			default:
+			}
+			_ = unix.Kill(warden, unix.SIGSTOP)
+			if once {
+				close(stopping)
+			}
+		}
+	}()
+	<-stopping
+	if left := p.End(t.Context(), 0); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	wait(t, p)
+	<-stopped
+}
+
+// C8: a call ends when its command exits, also where that has stopped the warden.
+func TestReaperWakesWardens(t *testing.T) {
+	stop, err := BecomeReaper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	p, _ := begin(t, sh("kill -STOP $PPID; exit 3"))
+	if exit := wait(t, p); exit.Code != 3 {
+		t.Errorf("exit %+v", exit)
 	}
 }
 

@@ -59,12 +59,11 @@ func orphans() []node {
 	defer host.births.Unlock()
 	var living []node
 	for _, pid := range children(os.Getpid()) {
-		if started(pid) {
-			continue
-		}
 		n, ok := look(pid)
 		switch {
 		case !ok:
+		case started(pid):
+			wake(n)
 		case n.zombie():
 			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
 		default:
@@ -72,6 +71,15 @@ func orphans() []node {
 		}
 	}
 	return living
+}
+
+// wake lets a warden go on that somebody has stopped, its command perhaps: else
+// nobody would hear of the command's end (C8). Whatever else was started here
+// may be stopped.
+func wake(n node) {
+	if n.state == 'T' && host.wardens.Load() {
+		_ = unix.Kill(n.pid, unix.SIGCONT)
+	}
 }
 
 func started(pid int) bool {

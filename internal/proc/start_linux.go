@@ -98,9 +98,10 @@ func forkWarden(spec Spec, std *files) (*keptByWarden, error) {
 	cmd := &exec.Cmd{
 		Path: selfExe, Args: []string{wardenName}, Dir: "/",
 		// One thread's worth of work, and a heap that is never worth collecting.
-		Env:         []string{"GOMAXPROCS=1", "GOGC=off", "GOMEMLIMIT=16MiB"},
-		ExtraFiles:  []*os.File{theirs, std.stdin, std.stdout, std.stderr},
-		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+		Env:        []string{"GOMAXPROCS=1", "GOGC=off", "GOMEMLIMIT=16MiB"},
+		ExtraFiles: []*os.File{theirs, std.stdin, std.stdout, std.stderr},
+		// A command may have stopped it, and the host's death has to wake it.
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGCONT},
 	}
 	if spec.Lock != nil {
 		cmd.ExtraFiles = append(cmd.ExtraFiles, spec.Lock)
@@ -279,10 +280,12 @@ func (k *keptByWarden) letGo() {
 	k.answer(nil)
 }
 
-// end asks the warden, and arms the watchdog: a warden that does not do it,
-// because it was stopped or starves, is killed, and watch does its work.
+// end asks the warden, which a command may have stopped, and arms the watchdog:
+// a warden that does not do it, because it starves or is stopped again, is
+// killed, and watch does its work.
 func (k *keptByWarden) end(grace time.Duration) {
 	k.arm(grace + stuckTimeout)
+	_ = k.cmd.Process.Signal(unix.SIGCONT)
 	_ = k.socket.SetWriteDeadline(time.Now().Add(stuckTimeout))
 	_ = k.send(order{End: &endOrder{GraceMS: grace.Milliseconds()}}, nil)
 }

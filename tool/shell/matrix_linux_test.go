@@ -203,6 +203,20 @@ func testWardenKilled(t *testing.T, escape, marker string) {
 	}
 }
 
+// A warden that is stopped, by its command perhaps, is woken by the host's death.
+func TestHostOfAStoppedWardenIsKilled(t *testing.T) {
+	marker := fmt.Sprint("stopped-", os.Getpid())
+	h := startHost(t, "setsid sleep 1000 &"+foreground, marker)
+	h.awaitReady()
+	if err := errors.Join(unix.Kill(h.warden(), unix.SIGSTOP), h.cmd.Process.Kill()); err != nil {
+		t.Fatal(err)
+	}
+	h.awaitUnlocked()
+	if left := marked(marker); len(left) > 0 {
+		t.Errorf("%d processes survive: %v", len(left), left)
+	}
+}
+
 func testBothKilled(t *testing.T, escape, marker string) {
 	h := startHost(t, escape+foreground, marker)
 	h.awaitReady()
