@@ -188,6 +188,7 @@ func TestMistakes(t *testing.T) {
 		{"address with a query", "[providers.x]\nwire='chat'\nbase_url='http://h?k=secret'", "must have no query"},
 		{"name", "[providers.'a/b']\nwire='chat'", "a provider's name is of lower-case letters"},
 		{"variable", "[providers.x]\nwire='chat'\nheaders = {A='${NOT_SET}'}", "providers.x.headers.A: refers to NOT_SET, which is not set"},
+		{"header", "[providers.x]\nwire='chat'\nheaders = {'A B'='c'}", "providers.x.headers.A B: is no name that a header can have"},
 		{"command", "[providers.x]\nwire='chat'\nkey_command = []", "must be a command"},
 		{"model without provider", "[models.x]\nwindow=1", `"x" must be "PROVIDER/NAME"`},
 		{"all at once", "a1 = 1\nb1 = 2", "config.toml:2: b1: unknown setting"},

@@ -140,6 +140,9 @@ func (l *loader) pairs(t *table, key string, p *Provider) map[string]string {
 		if strings.ContainsFunc(name+expanded, unicode.IsControl) {
 			inner.fail(name, fmt.Errorf("must be one line without control characters"))
 		}
+		if key == "headers" && !headerName(name) {
+			inner.fail(name, fmt.Errorf("is no name that a header can have"))
+		}
 		if Credential(name) {
 			p.secrets = append(p.secrets, expanded)
 		}
@@ -147,6 +150,13 @@ func (l *loader) pairs(t *table, key string, p *Provider) map[string]string {
 		all[name] = expanded
 	}
 	return all
+}
+
+// headerName reports whether name is a token of HTTP (RFC 9110, section 5.6.2).
+func headerName(name string) bool {
+	return name != "" && strings.IndexFunc(name, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", r))
+	}) < 0
 }
 
 // expandVars replaces ${NAME}, and nothing else that has a dollar sign.
