@@ -15,12 +15,18 @@ const (
 )
 
 // OpenPatiently opens the session as Open does, and waits for another process to
-// let go of it: a client that starts anew is faster than the end of what it ran
-// before. A process that is stopped is not waited for.
+// let go of it.
 func (h *Hosts) OpenPatiently(ctx context.Context, id string, w Wish) (*Opened, error) {
-	began, patience := time.Now(), cmp.Or(h.HeldTimeout, heldTimeout)
+	return Patiently(ctx, h.HeldTimeout, func() (*Opened, error) { return h.Open(ctx, id, w) })
+}
+
+// Patiently opens a session, and again for as long as another process holds it
+// and patience lasts; 0 means 3 seconds. A client that starts anew is faster
+// than the end of what it ran before. A process that is stopped is not waited for.
+func Patiently[T any](ctx context.Context, patience time.Duration, open func() (T, error)) (T, error) {
+	began, patience := time.Now(), cmp.Or(patience, heldTimeout)
 	for {
-		opened, err := h.Open(ctx, id, w)
+		opened, err := open()
 		var held *journal.HeldError
 		if !errors.As(err, &held) || held.Stopped || time.Since(began) > patience {
 			return opened, err
@@ -28,7 +34,7 @@ func (h *Hosts) OpenPatiently(ctx context.Context, id string, w Wish) (*Opened, 
 		select {
 		case <-time.After(heldDelay):
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return opened, context.Cause(ctx)
 		}
 	}
 }

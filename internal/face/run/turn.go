@@ -11,6 +11,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/agent"
 	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/internal/watch"
 )
@@ -105,7 +106,12 @@ func (r *runner) newView() view {
 
 // run is Turn without its ends.
 func (r *runner) run(ctx context.Context) int {
-	session, err := r.Host.Session(ctx, r.Session)
+	session, err := agent.Patiently(ctx, 0, func() (*settle.Session, error) {
+		if stops := r.stop.all(); len(stops) > 0 {
+			return nil, stopError{stops[0]}
+		}
+		return r.Host.Session(ctx, r.Session)
+	})
 	if err != nil {
 		return r.refused(err)
 	}
