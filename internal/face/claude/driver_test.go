@@ -336,9 +336,9 @@ func TestBadLines(t *testing.T) {
 // What cannot be used has its result when its turn comes: not within the turn of
 // a prompt that came before.
 func TestRefusalsKeepTheOrder(t *testing.T) {
-	s := serve(t, nil, script.Turn(script.Text("I think"), script.Stall()), script.Text("Last."))
+	s := serve(t, func(c *Config) { c.Partial = true }, script.Turn(script.Text("I think"), script.Stall()), script.Text("Last."))
 	s.say(user("one", uuid1))
-	s.until("system/init")
+	s.until("stream_event") // or the second prompt would get this turn's answer
 	s.say("nonsense", user(" ", uuid2), `{"type":"user","message":{"content":7}}`, user("three", uuid3), control("c1", `{"subtype":"interrupt"}`))
 	_ = s.in.Close()
 	for _, want := range []string{uuid1 + " interrupted", " nonsense", uuid2 + " empty", " content", uuid3 + " <nil>"} {
