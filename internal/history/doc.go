@@ -9,5 +9,6 @@
 //
 // What it leaves out: what a later attempt said anew, what was cut before it
 // made sense (a call without its arguments, an unsigned thought), reasoning of
-// another model. What it adds: the truth about what was aborted.
+// another model, and what the provider has refused before. What it adds: the
+// truth about what was aborted, and that something was left out.
 package history

@@ -131,11 +131,11 @@ func (w *walk) joined(t *event.Turn, at int, upTo string) int {
 
 func (w *walk) inputs(inputs []event.Input) {
 	for _, in := range inputs {
-		item := model.Item{Role: model.User, Text: in.Text, Images: in.Images}
 		if w.refused.unsaid[in.ID] {
-			item = model.Item{Role: model.User, Text: textUnsaid}
-			in.Images = nil
+			w.user(textUnsaid)
+			continue
 		}
+		item := model.Item{Role: model.User, Text: in.Text, Images: in.Images}
 		if why := w.blind(in); why != "" {
 			item.Images = nil
 			item.Text = appendLine(item.Text, noImages(in.Images, why))
