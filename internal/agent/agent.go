@@ -13,7 +13,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/permit"
+	"github.com/settle-agent/settle/internal/policy"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/prompt"
 	"github.com/settle-agent/settle/internal/redact"
@@ -201,7 +201,7 @@ func (o Options) bench(names []string, dataDir string) bench {
 		editor: o.Editor,
 	}
 	if o.Policy != nil || o.permission() != settle.Allow {
-		b.private = permit.Secret
+		b.private = policy.Secret
 	}
 	if b.release == "" {
 		b.release = cmp.Or(o.Release, string(settle.Ask))

@@ -6,7 +6,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/permit"
+	"github.com/settle-agent/settle/internal/policy"
 	"github.com/settle-agent/settle/tool/shell"
 )
 
@@ -44,8 +44,8 @@ func over(build func() (settle.Judge, error), policy settle.Permission, wrap fun
 
 // build makes the judge of a mode.
 func (o Options) build(m Mode) (settle.Judge, error) {
-	p, err := permit.New(permit.Config{
-		Default: permit.Decision(m.Permission), Rules: rules(slices.Concat(m.Rules, o.Settings.Rules)), Dir: o.Dir, Home: o.Getenv("HOME"),
+	p, err := policy.New(policy.Config{
+		Default: policy.Decision(m.Permission), Rules: rules(slices.Concat(m.Rules, o.Settings.Rules)), Dir: o.Dir, Home: o.Getenv("HOME"),
 		Opaque: !shell.Judgeable(),
 	})
 	if err != nil {
@@ -54,17 +54,17 @@ func (o Options) build(m Mode) (settle.Judge, error) {
 	return judge{p, o.Dir}, nil
 }
 
-func rules(configured []config.Rule) []permit.Rule {
-	var out []permit.Rule
+func rules(configured []config.Rule) []policy.Rule {
+	var out []policy.Rule
 	for _, r := range configured {
-		out = append(out, permit.Rule{Tool: r.Tool, Pattern: r.Pattern, Decision: permit.Decision(r.Decision), Tightens: r.Tightens})
+		out = append(out, policy.Rule{Tool: r.Tool, Pattern: r.Pattern, Decision: policy.Decision(r.Decision), Tightens: r.Tightens})
 	}
 	return out
 }
 
-// judge is a permit policy as sessions see it.
+// judge is a policy as sessions see it.
 type judge struct {
-	policy *permit.Policy
+	policy *policy.Policy
 	dir    string
 }
 
@@ -77,6 +77,6 @@ func (j judge) Judge(a settle.Approval) settle.Judgement {
 // Remember implements [settle.Judge].
 func (j judge) Remember(a settle.Approval) { j.policy.Remember(j.request(a)) }
 
-func (j judge) request(a settle.Approval) permit.Request {
-	return permit.Request{Tool: a.Tool.Name, ReadOnly: a.Tool.ReadOnly, Arguments: json.RawMessage(a.Arguments), Dir: j.dir}
+func (j judge) request(a settle.Approval) policy.Request {
+	return policy.Request{Tool: a.Tool.Name, ReadOnly: a.Tool.ReadOnly, Arguments: json.RawMessage(a.Arguments), Dir: j.dir}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Rule says whether calls of a tool may run; what a pattern means is told by
-// permit.Rule, which also refuses those that it cannot use.
+// policy.Rule, which also refuses those that it cannot use.
 type Rule struct {
 	Tool     string
 	Pattern  string

@@ -36,7 +36,7 @@ type Settings struct {
 	// LogLevel is debug, info, warn or error.
 	LogLevel string
 	Jobs     Jobs
-	// Rules say which calls may run, in order; see permit.Rule.
+	// Rules say which calls may run, in order; see policy.Rule.
 	Rules []Rule
 	// Providers has the built-in ones and the user's own, by name.
 	Providers map[string]Provider

@@ -21,7 +21,7 @@ func floors() [][]string {
 		{"internal/history"},
 		{"internal/catalogue"},
 		{"internal/journal"},
-		{"internal/permit"},
+		{"internal/policy"},
 		{"model", "tool"},
 		{"internal/proc", "internal/sandbox"},
 		{"internal/config", "internal/prompt"},

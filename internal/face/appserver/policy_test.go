@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/settle-agent/settle"
-	"github.com/settle-agent/settle/internal/permit"
+	"github.com/settle-agent/settle/internal/policy"
 )
 
 // judge says what the rights make of calls: of looking, of a command that does
@@ -15,11 +15,11 @@ import (
 func judge(t *testing.T, r rights) string {
 	t.Helper()
 	mode := r.policy("/var/tmp/mine")
-	var rules []permit.Rule
+	var rules []policy.Rule
 	for _, rule := range mode.Rules {
-		rules = append(rules, permit.Rule{Tool: rule.Tool, Pattern: rule.Pattern, Decision: permit.Decision(rule.Decision)})
+		rules = append(rules, policy.Rule{Tool: rule.Tool, Pattern: rule.Pattern, Decision: policy.Decision(rule.Decision)})
 	}
-	p, err := permit.New(permit.Config{Default: permit.Decision(mode.Permission), Rules: rules, Dir: "/w"})
+	p, err := policy.New(policy.Config{Default: policy.Decision(mode.Permission), Rules: rules, Dir: "/w"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func judge(t *testing.T, r rights) string {
 		{"write", `{"path":"/var/tmp/mine/a"}`},
 		{"write", `{"path":"/roots/[a]/b"}`},
 	} {
-		got := p.Judge(permit.Request{Tool: call[0], Arguments: json.RawMessage(call[1]), Dir: "/w"})
+		got := p.Judge(policy.Request{Tool: call[0], Arguments: json.RawMessage(call[1]), Dir: "/w"})
 		out += string(got.Decision)[:2] + " "
 	}
 	return out[:len(out)-1]

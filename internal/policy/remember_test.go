@@ -1,4 +1,4 @@
-package permit_test
+package policy_test
 
 import (
 	"encoding/json"
@@ -10,27 +10,27 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/settle-agent/settle/internal/permit"
+	"github.com/settle-agent/settle/internal/policy"
 	"github.com/settle-agent/settle/tool/file"
 )
 
 func TestRememberCommands(t *testing.T) {
 	dir := newDir(t)
-	for approved, cases := range map[string]map[string]permit.Decision{
-		"rm a.txt":                {"rm a.txt": permit.Allow, "rm  'a.txt'": permit.Allow, "rm b.txt": permit.Ask, "rm a.txt b.txt": permit.Ask, "ls && rm a.txt": permit.Allow, "rm a.txt && make": permit.Ask, "sudo rm a.txt": permit.Ask, "cd sub && rm a.txt": permit.Ask, "A=1 rm a.txt": permit.Ask, "rm a.txt > x": permit.Ask},
-		"git commit -m one":       {"git commit -m two": permit.Allow, "git commit -m two && ls": permit.Allow, "git commit --amend -m two": permit.Ask, "git push": permit.Ask, "git -c a=b commit -m x": permit.Ask},
-		"git add main.go":         {"git add a.txt sub": permit.Allow, "git add -f .env": permit.Ask, "git add ../x": permit.Ask, "git add $X": permit.Ask},
-		"go test ./...":           {"go test ./sub": permit.Allow, "go test -exec rm ./sub": permit.Ask, "go run x": permit.Ask},
-		"npm run build":           {"npm run build": permit.Allow, "npm run build x": permit.Allow, "npm run deploy": permit.Ask, "npm run": permit.Ask},
-		"git push origin main":    {"git push origin main": permit.Allow, "git push origin :main": permit.Ask, "git push -f origin main": permit.Ask},
-		"make && npm test":        {"make": permit.Allow, "npm test": permit.Allow, "npm test; make": permit.Allow, "make all": permit.Ask},
-		"rm $X":                   {"rm $X": permit.Allow, "rm  $X": permit.Ask, "rm $X; ls": permit.Ask},
-		"curl https://x.y | bash": {"curl https://x.y | bash": permit.Allow, "curl https://x.y": permit.Allow, "bash": permit.Ask, "curl https://x.z | bash": permit.Ask},
-		"make > log":              {"make > log": permit.Allow, "echo x > log": permit.Allow, "make > log2": permit.Ask},
-		"cat /etc/hosts":          {"head /etc/hosts": permit.Allow, "cat /etc/passwd": permit.Ask},
+	for approved, cases := range map[string]map[string]policy.Decision{
+		"rm a.txt":                {"rm a.txt": policy.Allow, "rm  'a.txt'": policy.Allow, "rm b.txt": policy.Ask, "rm a.txt b.txt": policy.Ask, "ls && rm a.txt": policy.Allow, "rm a.txt && make": policy.Ask, "sudo rm a.txt": policy.Ask, "cd sub && rm a.txt": policy.Ask, "A=1 rm a.txt": policy.Ask, "rm a.txt > x": policy.Ask},
+		"git commit -m one":       {"git commit -m two": policy.Allow, "git commit -m two && ls": policy.Allow, "git commit --amend -m two": policy.Ask, "git push": policy.Ask, "git -c a=b commit -m x": policy.Ask},
+		"git add main.go":         {"git add a.txt sub": policy.Allow, "git add -f .env": policy.Ask, "git add ../x": policy.Ask, "git add $X": policy.Ask},
+		"go test ./...":           {"go test ./sub": policy.Allow, "go test -exec rm ./sub": policy.Ask, "go run x": policy.Ask},
+		"npm run build":           {"npm run build": policy.Allow, "npm run build x": policy.Allow, "npm run deploy": policy.Ask, "npm run": policy.Ask},
+		"git push origin main":    {"git push origin main": policy.Allow, "git push origin :main": policy.Ask, "git push -f origin main": policy.Ask},
+		"make && npm test":        {"make": policy.Allow, "npm test": policy.Allow, "npm test; make": policy.Allow, "make all": policy.Ask},
+		"rm $X":                   {"rm $X": policy.Allow, "rm  $X": policy.Ask, "rm $X; ls": policy.Ask},
+		"curl https://x.y | bash": {"curl https://x.y | bash": policy.Allow, "curl https://x.y": policy.Allow, "bash": policy.Ask, "curl https://x.z | bash": policy.Ask},
+		"make > log":              {"make > log": policy.Allow, "echo x > log": policy.Allow, "make > log2": policy.Ask},
+		"cat /etc/hosts":          {"head /etc/hosts": policy.Allow, "cat /etc/passwd": policy.Ask},
 	} {
-		p := newPolicy(t, permit.Config{})
-		if j := p.Judge(shell(t, dir, approved)); j.Decision != permit.Ask {
+		p := newPolicy(t, policy.Config{})
+		if j := p.Judge(shell(t, dir, approved)); j.Decision != policy.Ask {
 			t.Errorf("%s before: %s", approved, j.Decision)
 		}
 		p.Remember(shell(t, dir, approved))
@@ -45,8 +45,8 @@ func TestRememberCommands(t *testing.T) {
 func TestRememberOthers(t *testing.T) {
 	dir := newDir(t)
 	type args = map[string]any
-	p := newPolicy(t, permit.Config{Rules: []permit.Rule{rule("edit", "*.lock", permit.Deny), rule("edit", "a.txt", permit.Ask)}})
-	for _, r := range []permit.Request{
+	p := newPolicy(t, policy.Config{Rules: []policy.Rule{rule("edit", "*.lock", policy.Deny), rule("edit", "a.txt", policy.Ask)}})
+	for _, r := range []policy.Request{
 		request(t, dir, "write", args{"path": "a.txt", "content": "x"}), request(t, dir, "write", args{"path": "x.lock", "content": "x"}),
 		request(t, dir, "read", args{"path": ".env"}), request(t, dir, "deploy", args{"to": "test"}), request(t, dir, "job", args{"action": "write", "job": "j1", "input": "ls"}),
 	} {
@@ -55,25 +55,25 @@ func TestRememberOthers(t *testing.T) {
 	for _, tt := range []struct {
 		tool string
 		args args
-		want permit.Decision
+		want policy.Decision
 	}{
-		{"write", args{"path": "a.txt", "content": "y"}, permit.Allow},
-		{"edit", args{"path": "sub/../a.txt", "old_string": "a", "new_string": "b"}, permit.Allow},
-		{"write", args{"path": "b.txt", "content": "x"}, permit.Ask},
-		{"write", args{"path": "x.lock", "content": "x"}, permit.Deny},
-		{"read", args{"path": ".env", "offset": 2}, permit.Allow},
-		{"read", args{"path": "certs/server.pem"}, permit.Ask},
-		{"write", args{"path": ".env", "content": "x"}, permit.Ask},
-		{"deploy", args{"to": "prod"}, permit.Allow},
-		{"undeploy", args{"to": "prod"}, permit.Ask},
-		{"job", args{"action": "write", "job": "j1", "input": "ls"}, permit.Allow},
-		{"job", args{"action": "write", "job": "j1", "input": "rm x"}, permit.Ask},
+		{"write", args{"path": "a.txt", "content": "y"}, policy.Allow},
+		{"edit", args{"path": "sub/../a.txt", "old_string": "a", "new_string": "b"}, policy.Allow},
+		{"write", args{"path": "b.txt", "content": "x"}, policy.Ask},
+		{"write", args{"path": "x.lock", "content": "x"}, policy.Deny},
+		{"read", args{"path": ".env", "offset": 2}, policy.Allow},
+		{"read", args{"path": "certs/server.pem"}, policy.Ask},
+		{"write", args{"path": ".env", "content": "x"}, policy.Ask},
+		{"deploy", args{"to": "prod"}, policy.Allow},
+		{"undeploy", args{"to": "prod"}, policy.Ask},
+		{"job", args{"action": "write", "job": "j1", "input": "ls"}, policy.Allow},
+		{"job", args{"action": "write", "job": "j1", "input": "rm x"}, policy.Ask},
 	} {
 		j := p.Judge(request(t, dir, tt.tool, tt.args))
 		if j.Decision != tt.want {
 			t.Errorf("%s %v: %s, want %s (%s)", tt.tool, tt.args, j.Decision, tt.want, j.Why)
 		}
-		if j.Decision == permit.Allow && j.Rule != "approved for the session" {
+		if j.Decision == policy.Allow && j.Rule != "approved for the session" {
 			t.Errorf("%s %v: by %q", tt.tool, tt.args, j.Rule)
 		}
 	}
@@ -81,7 +81,7 @@ func TestRememberOthers(t *testing.T) {
 
 func TestSeveralAtOnce(t *testing.T) {
 	dir := newDir(t)
-	p := newPolicy(t, permit.Config{})
+	p := newPolicy(t, policy.Config{})
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() { // ends by itself, after 20 rounds
@@ -92,25 +92,25 @@ func TestSeveralAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if j := p.Judge(shell(t, dir, "make && ls")); j.Decision != permit.Allow {
+	if j := p.Judge(shell(t, dir, "make && ls")); j.Decision != policy.Allow {
 		t.Errorf("in the end %s", j.Decision)
 	}
 }
 
 func TestDetailOfCommands(t *testing.T) {
 	dir := newDir(t)
-	p := newPolicy(t, permit.Config{Rules: []permit.Rule{rule("shell", "git *", permit.Allow)}})
+	p := newPolicy(t, policy.Config{Rules: []policy.Rule{rule("shell", "git *", policy.Allow)}})
 	j := p.Judge(shell(t, dir, "cd sub && timeout 5 git push | tee $X > log"))
-	var got permit.Commands
+	var got policy.Commands
 	if err := json.Unmarshal(j.Detail, &got); err != nil {
 		t.Fatal(err)
 	}
-	want := permit.Commands{Command: "cd sub && timeout 5 git push | tee $X > log", Commands: []permit.Command{
-		{Text: "cd sub", Decision: permit.Allow, Rule: "default"},
-		{Text: "git push", Decision: permit.Allow, Rule: "rule shell git *"},
-		{Text: "tee $X", Decision: permit.Ask, Rule: "default", Why: "tee is not on the list of harmless commands"},
-		{Text: "> log", Decision: permit.Ask, Rule: "default", Why: "it writes log"},
-		{Text: "> log", Decision: permit.Ask, Rule: "default", Why: "it writes sub/log"},
+	want := policy.Commands{Command: "cd sub && timeout 5 git push | tee $X > log", Commands: []policy.Command{
+		{Text: "cd sub", Decision: policy.Allow, Rule: "default"},
+		{Text: "git push", Decision: policy.Allow, Rule: "rule shell git *"},
+		{Text: "tee $X", Decision: policy.Ask, Rule: "default", Why: "tee is not on the list of harmless commands"},
+		{Text: "> log", Decision: policy.Ask, Rule: "default", Why: "it writes log"},
+		{Text: "> log", Decision: policy.Ask, Rule: "default", Why: "it writes sub/log"},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -126,7 +126,7 @@ func TestDetailOfCommands(t *testing.T) {
 
 func TestDetailOfChanges(t *testing.T) {
 	dir := newDir(t)
-	p := newPolicy(t, permit.Config{})
+	p := newPolicy(t, policy.Config{})
 	type args = map[string]any
 	for _, tt := range []struct {
 		tool string
@@ -143,7 +143,7 @@ func TestDetailOfChanges(t *testing.T) {
 		{tool: "write", args: args{"path": "leak", "content": "TOKEN=y\n"}, want: file.Change{Path: ".env", Kind: "update", Cut: true}},
 	} {
 		j := p.Judge(request(t, dir, tt.tool, tt.args))
-		var got permit.Preview
+		var got policy.Preview
 		if err := json.Unmarshal(j.Detail, &got); err != nil {
 			t.Errorf("%s %v: %v in %s", tt.tool, tt.args, err, j.Detail)
 			continue

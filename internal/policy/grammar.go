@@ -1,4 +1,4 @@
-package permit
+package policy
 
 import (
 	"slices"

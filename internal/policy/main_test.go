@@ -1,4 +1,4 @@
-package permit_test
+package policy_test
 
 import (
 	"os"

@@ -1,4 +1,4 @@
-package permit_test
+package policy_test
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 	"pgregory.net/rapid"
 
-	"github.com/settle-agent/settle/internal/permit"
+	"github.com/settle-agent/settle/internal/policy"
 )
 
 // nesting puts a command where a shell runs it.
@@ -47,10 +47,10 @@ func leaf() *rapid.Generator[string] {
 // However deep a command is that a rule denies, it never runs.
 func TestDeniedIsNeverAllowed(t *testing.T) {
 	dir := newDir(t)
-	deny := []permit.Rule{rule("shell", "zap", permit.Deny), rule("*", "", permit.Allow)}
-	policies := []*permit.Policy{
-		newPolicy(t, permit.Config{Default: permit.Allow, Rules: deny[:1]}), newPolicy(t, permit.Config{Default: permit.Ask, Rules: deny}),
-		newPolicy(t, permit.Config{Default: permit.Deny, Rules: deny}),
+	deny := []policy.Rule{rule("shell", "zap", policy.Deny), rule("*", "", policy.Allow)}
+	policies := []*policy.Policy{
+		newPolicy(t, policy.Config{Default: policy.Allow, Rules: deny[:1]}), newPolicy(t, policy.Config{Default: policy.Ask, Rules: deny}),
+		newPolicy(t, policy.Config{Default: policy.Deny, Rules: deny}),
 	}
 	for _, p := range policies {
 		p.Remember(shell(t, dir, "zap"))
@@ -61,7 +61,7 @@ func TestDeniedIsNeverAllowed(t *testing.T) {
 			command = rapid.SampledFrom(nesting()).Draw(rt, "nesting")(rt, command)
 		}
 		for i, p := range policies {
-			if j := p.Judge(shell(t, dir, command)); j.Decision == permit.Allow {
+			if j := p.Judge(shell(t, dir, command)); j.Decision == policy.Allow {
 				rt.Fatalf("policy %d allows %q (%s: %s)", i, command, j.Rule, j.Why)
 			}
 		}
@@ -71,10 +71,10 @@ func TestDeniedIsNeverAllowed(t *testing.T) {
 // A script is judged as its strictest command is, wherever that is.
 func TestStrictestCounts(t *testing.T) {
 	dir := newDir(t)
-	p := newPolicy(t, permit.Config{Rules: []permit.Rule{rule("shell", "make *", permit.Allow), rule("shell", "zap", permit.Deny)}})
+	p := newPolicy(t, policy.Config{Rules: []policy.Rule{rule("shell", "make *", policy.Allow), rule("shell", "zap", policy.Deny)}})
 	command := rapid.SampledFrom([]string{"ls", "make all", "rm x", "zap", "cat main.go", "cat .env", "$X", "echo x > y", "git status", "git push"})
 	rapid.Check(t, func(rt *rapid.T) {
-		order := map[permit.Decision]int{permit.Allow: 0, permit.Ask: 1, permit.Deny: 2}
+		order := map[policy.Decision]int{policy.Allow: 0, policy.Ask: 1, policy.Deny: 2}
 		var strictest int
 		commands := rapid.SliceOfN(command, 1, 5).Draw(rt, "commands")
 		for _, c := range commands {
@@ -90,24 +90,24 @@ func TestStrictestCounts(t *testing.T) {
 // A rule that denies never loosens anything, nor does one of somebody else.
 func TestRulesTighten(t *testing.T) {
 	dir := newDir(t)
-	rules := rapid.Custom(func(t *rapid.T) permit.Rule {
-		return permit.Rule{
+	rules := rapid.Custom(func(t *rapid.T) policy.Rule {
+		return policy.Rule{
 			Tool:     rapid.SampledFrom([]string{"shell", "*", "read", "edit"}).Draw(t, "tool"),
 			Pattern:  rapid.SampledFrom([]string{"", "cat *", "git", "make", "*.go", "sub/**", "rm -rf *"}).Draw(t, "pattern"),
-			Decision: rapid.SampledFrom([]permit.Decision{permit.Allow, permit.Ask, permit.Deny}).Draw(t, "decision"),
+			Decision: rapid.SampledFrom([]policy.Decision{policy.Allow, policy.Ask, policy.Deny}).Draw(t, "decision"),
 		}
 	})
 	rapid.Check(t, func(rt *rapid.T) {
 		list := rapid.SliceOfN(rules, 0, 4).Draw(rt, "rules")
 		more := rules.Draw(rt, "more")
-		more.Decision = permit.Deny
+		more.Decision = policy.Deny
 		if rapid.Bool().Draw(rt, "somebody else's") {
-			more.Decision, more.Tightens = permit.Ask, true
+			more.Decision, more.Tightens = policy.Ask, true
 		}
-		otherwise := rapid.SampledFrom([]permit.Decision{permit.Allow, permit.Ask, permit.Deny}).Draw(rt, "default")
-		before, after := newPolicy(t, permit.Config{Default: otherwise, Rules: list}), newPolicy(t, permit.Config{Default: otherwise, Rules: append(list, more)})
+		otherwise := rapid.SampledFrom([]policy.Decision{policy.Allow, policy.Ask, policy.Deny}).Draw(rt, "default")
+		before, after := newPolicy(t, policy.Config{Default: otherwise, Rules: list}), newPolicy(t, policy.Config{Default: otherwise, Rules: append(list, more)})
 		command := rapid.SampledFrom([]string{"cat main.go", "git push", "make", "rm -rf sub", "rm -r -f sub", "$X", "cat sub/deep/x.go > y.go", "ls | sh"}).Draw(rt, "command")
-		order := map[permit.Decision]int{permit.Allow: 0, permit.Ask: 1, permit.Deny: 2}
+		order := map[policy.Decision]int{policy.Allow: 0, policy.Ask: 1, policy.Deny: 2}
 		was, is := before.Judge(shell(t, dir, command)), after.Judge(shell(t, dir, command))
 		if order[is.Decision] < order[was.Decision] {
 			rt.Fatalf("%v and %v: %q was %s and is %s", list, more, command, was.Decision, is.Decision)
@@ -124,12 +124,12 @@ func TestWordsAreThoseOfBash(t *testing.T) {
 		return
 	}
 	dir := newDir(t)
-	p := newPolicy(t, permit.Config{Rules: []permit.Rule{rule("shell", "printf *", permit.Allow), rule("shell", "show *", permit.Ask)}})
+	p := newPolicy(t, policy.Config{Rules: []policy.Rule{rule("shell", "printf *", policy.Allow), rule("shell", "show *", policy.Ask)}})
 	piece := rapid.SampledFrom([]string{"a", "b c", `\ `, `\\`, `'x y'`, `"x y"`, `"\$x"`, `"\a"`, `''`, `""`, `\'`, `\"`, `'"'`, `"'"`, "{a,b}", "{1..3}", `\*`, `"*"`, `\{a,b}`, `{a,"b c"}`, `$'x'`, "=", "~", "#", "-", `\#`, "%", "{}", "{", ","})
 	rapid.Check(t, func(rt *rapid.T) {
 		text := "show " + strings.Join(rapid.SliceOfN(piece, 1, 6).Draw(rt, "pieces"), "")
 		judged := p.Judge(shell(t, dir, text))
-		got := permit.WordsOf(dir, text)
+		got := policy.WordsOf(dir, text)
 		if got == nil {
 			return // it asks, as what is not known does
 		}

@@ -1,14 +1,14 @@
-package permit_test
+package policy_test
 
 import (
 	"testing"
 
-	"github.com/settle-agent/settle/internal/permit"
+	"github.com/settle-agent/settle/internal/policy"
 )
 
 func BenchmarkJudge(b *testing.B) {
 	dir := newDir(b)
-	p := newPolicy(b, permit.Config{Rules: []permit.Rule{rule("shell", "npm run test*", permit.Allow), rule("shell", "git push", permit.Deny)}})
+	p := newPolicy(b, policy.Config{Rules: []policy.Rule{rule("shell", "npm run test*", policy.Allow), rule("shell", "git push", policy.Deny)}})
 	for name, command := range map[string]string{
 		"Simple": "ls -la", "Nested": "cd sub && timeout 5 bash -c 'for f in a b; do echo \"$f\"; done' && git log --oneline | head -5", "Tree": "grep -rn foo sub",
 	} {

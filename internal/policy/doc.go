@@ -1,4 +1,4 @@
-// Package permit says what may run. A call is taken apart into deeds: each
+// Package policy says what may run. A call is taken apart into deeds: each
 // simple command of a shell script wherever it hides, each file that is read
 // or written. Every one of them must be allowed.
 //
@@ -10,4 +10,4 @@
 // Scripts are read as bash reads them. What cannot be judged, such as a
 // command whose name is a variable, asks. Rules are for people who mean well:
 // what an allowed program does is its own affair. A sandbox is something else.
-package permit
+package policy

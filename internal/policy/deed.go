@@ -1,4 +1,4 @@
-package permit
+package policy
 
 // kind is what a call does, as far as rules tell things apart.
 type kind string

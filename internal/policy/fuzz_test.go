@@ -1,4 +1,4 @@
-package permit_test
+package policy_test
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"github.com/settle-agent/settle/internal/permit"
+	"github.com/settle-agent/settle/internal/policy"
 )
 
 // No text makes it panic, and none in which bash would find the denied command
@@ -24,8 +24,8 @@ func FuzzCommand(f *testing.F) {
 		}
 	}
 	dir := newDir(f)
-	rules := []permit.Rule{rule("shell", "zap", permit.Deny), rule("shell", "", permit.Allow)}
-	policies := []*permit.Policy{newPolicy(f, permit.Config{Default: permit.Allow, Rules: rules[:1]}), newPolicy(f, permit.Config{Rules: rules}), newPolicy(f, permit.Config{})}
+	rules := []policy.Rule{rule("shell", "zap", policy.Deny), rule("shell", "", policy.Allow)}
+	policies := []*policy.Policy{newPolicy(f, policy.Config{Default: policy.Allow, Rules: rules[:1]}), newPolicy(f, policy.Config{Rules: rules}), newPolicy(f, policy.Config{})}
 	f.Fuzz(func(t *testing.T, command string) {
 		names := commandNames(command)
 		for i, p := range policies {
@@ -33,7 +33,7 @@ func FuzzCommand(f *testing.F) {
 			if j.Detail != nil && !json.Valid(j.Detail) {
 				t.Errorf("%q: detail %q", command, j.Detail)
 			}
-			if names["zap"] && j.Decision == permit.Allow {
+			if names["zap"] && j.Decision == policy.Allow {
 				t.Errorf("policy %d allows %q (%s: %s)", i, command, j.Rule, j.Why)
 			}
 		}
@@ -65,9 +65,9 @@ func FuzzArguments(f *testing.F) {
 		f.Add("glob", args)
 	}
 	dir := newDir(f)
-	p := newPolicy(f, permit.Config{Rules: []permit.Rule{rule("edit", "a[bc]/**", permit.Allow), rule("*", "{x,y}/*.go", permit.Deny), rule("job", "w*", permit.Ask)}})
+	p := newPolicy(f, policy.Config{Rules: []policy.Rule{rule("edit", "a[bc]/**", policy.Allow), rule("*", "{x,y}/*.go", policy.Deny), rule("job", "w*", policy.Ask)}})
 	f.Fuzz(func(_ *testing.T, tool, args string) {
-		r := permit.Request{Tool: tool, Arguments: json.RawMessage(args), Dir: dir}
+		r := policy.Request{Tool: tool, Arguments: json.RawMessage(args), Dir: dir}
 		p.Judge(r)
 		p.Remember(r)
 	})

@@ -1,4 +1,4 @@
-package permit
+package policy
 
 // WordsOf returns the words of the only command of a text, nil if they are
 // not known.

@@ -1,4 +1,4 @@
-package permit_test
+package policy_test
 
 import (
 	"encoding/json"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/settle-agent/settle/internal/permit"
+	"github.com/settle-agent/settle/internal/policy"
 )
 
 // newDir makes the directory that testdata/commands.txt describes.
@@ -33,34 +33,34 @@ func newDir(t testing.TB) string {
 	return dir
 }
 
-func newPolicy(t testing.TB, c permit.Config) *permit.Policy {
+func newPolicy(t testing.TB, c policy.Config) *policy.Policy {
 	t.Helper()
 	if c.Home == "" {
 		c.Home = "/home/somebody"
 	}
-	p, err := permit.New(c)
+	p, err := policy.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
-func request(t testing.TB, dir, tool string, args map[string]any) permit.Request {
+func request(t testing.TB, dir, tool string, args map[string]any) policy.Request {
 	t.Helper()
 	raw, err := json.Marshal(args)
 	if err != nil {
 		t.Fatal(err)
 	}
 	readOnly := tool == "read" || tool == "grep" || tool == "glob" || tool == "list"
-	return permit.Request{Tool: tool, Arguments: raw, Dir: dir, ReadOnly: readOnly}
+	return policy.Request{Tool: tool, Arguments: raw, Dir: dir, ReadOnly: readOnly}
 }
 
-func shell(t testing.TB, dir, command string) permit.Request {
+func shell(t testing.TB, dir, command string) policy.Request {
 	return request(t, dir, "shell", map[string]any{"command": command})
 }
 
-func rule(tool, pattern string, d permit.Decision) permit.Rule {
-	return permit.Rule{Tool: tool, Pattern: pattern, Decision: d}
+func rule(tool, pattern string, d policy.Decision) policy.Rule {
+	return policy.Rule{Tool: tool, Pattern: pattern, Decision: d}
 }
 
 func TestCommands(t *testing.T) {
@@ -69,9 +69,9 @@ func TestCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := newDir(t)
-	ask := newPolicy(t, permit.Config{})
-	deny := newPolicy(t, permit.Config{Default: permit.Deny})
-	all := newPolicy(t, permit.Config{Default: permit.Allow})
+	ask := newPolicy(t, policy.Config{})
+	deny := newPolicy(t, policy.Config{Default: policy.Deny})
+	all := newPolicy(t, policy.Config{Default: policy.Allow})
 	for l := range strings.Lines(string(data)) {
 		l = strings.TrimSuffix(l, "\n")
 		want, command, ok := strings.Cut(l, "\t")
@@ -80,16 +80,16 @@ func TestCommands(t *testing.T) {
 		}
 		r := shell(t, dir, command)
 		j := ask.Judge(r)
-		if j.Decision != permit.Decision(want) {
+		if j.Decision != policy.Decision(want) {
 			t.Errorf("%s: %s, want %s (%s: %s)", command, j.Decision, want, j.Rule, j.Why)
 		}
-		if j.Decision == permit.Ask && (j.Why == "" || strings.Contains(j.Why, "\n") || !json.Valid(j.Detail)) {
+		if j.Decision == policy.Ask && (j.Why == "" || strings.Contains(j.Why, "\n") || !json.Valid(j.Detail)) {
 			t.Errorf("%s: why %q, detail %s", command, j.Why, j.Detail)
 		}
-		if got := all.Judge(r); got.Decision != permit.Allow {
+		if got := all.Judge(r); got.Decision != policy.Allow {
 			t.Errorf("%s: %s where all is allowed (%s)", command, got.Decision, got.Why)
 		}
-		if got := deny.Judge(r); got.Decision == permit.Ask || got.Decision == permit.Allow && want == "ask" {
+		if got := deny.Judge(r); got.Decision == policy.Ask || got.Decision == policy.Allow && want == "ask" {
 			t.Errorf("%s: %s where nothing is allowed (%s)", command, got.Decision, got.Why)
 		}
 	}
@@ -97,27 +97,27 @@ func TestCommands(t *testing.T) {
 
 func TestLongCommands(t *testing.T) {
 	dir := newDir(t)
-	p := newPolicy(t, permit.Config{})
+	p := newPolicy(t, policy.Config{})
 	for _, tt := range []struct {
 		name, command string
-		want          permit.Decision
+		want          policy.Decision
 	}{
-		{"a text of several lines", "ls\npwd\n\ncat main.go", permit.Allow},
-		{"a line that goes on", "ls \\\n  -la", permit.Allow},
-		{"a name that goes on", "r\\\nm x", permit.Ask},
-		{"a here-document", "cat <<EOF\n$HOME\nEOF", permit.Allow},
-		{"a command in a here-document", "cat <<EOF\n$(rm x)\nEOF", permit.Ask},
-		{"a quoted here-document", "cat <<'EOF'\n$(rm x)\nEOF", permit.Allow},
-		{"a here-document for a shell", "bash <<EOF\nls\nEOF", permit.Ask},
-		{"a carriage return", "ls\r\nrm x", permit.Ask},
-		{"a zero", "ls\x00rm x", permit.Ask},
-		{"a space that is none to a shell", "ls\u00a0x", permit.Ask},
-		{"text that runs backwards", "ls \u202e x", permit.Ask},
-		{"too long", "echo " + strings.Repeat("a", 70_000), permit.Ask},
-		{"too deep", strings.Repeat("eval ", 20) + "ls", permit.Ask},
-		{"too many", strings.Repeat("ls;", 2000) + "rm x", permit.Ask},
-		{"empty", "", permit.Allow},
-		{"too many braces", "ls {1..1000000}", permit.Ask},
+		{"a text of several lines", "ls\npwd\n\ncat main.go", policy.Allow},
+		{"a line that goes on", "ls \\\n  -la", policy.Allow},
+		{"a name that goes on", "r\\\nm x", policy.Ask},
+		{"a here-document", "cat <<EOF\n$HOME\nEOF", policy.Allow},
+		{"a command in a here-document", "cat <<EOF\n$(rm x)\nEOF", policy.Ask},
+		{"a quoted here-document", "cat <<'EOF'\n$(rm x)\nEOF", policy.Allow},
+		{"a here-document for a shell", "bash <<EOF\nls\nEOF", policy.Ask},
+		{"a carriage return", "ls\r\nrm x", policy.Ask},
+		{"a zero", "ls\x00rm x", policy.Ask},
+		{"a space that is none to a shell", "ls\u00a0x", policy.Ask},
+		{"text that runs backwards", "ls \u202e x", policy.Ask},
+		{"too long", "echo " + strings.Repeat("a", 70_000), policy.Ask},
+		{"too deep", strings.Repeat("eval ", 20) + "ls", policy.Ask},
+		{"too many", strings.Repeat("ls;", 2000) + "rm x", policy.Ask},
+		{"empty", "", policy.Allow},
+		{"too many braces", "ls {1..1000000}", policy.Ask},
 	} {
 		if j := p.Judge(shell(t, dir, tt.command)); j.Decision != tt.want {
 			t.Errorf("%s: %s, want %s (%s)", tt.name, j.Decision, tt.want, j.Why)
