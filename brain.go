@@ -32,7 +32,7 @@ func (c Config) Brain() Brain {
 func (b Brain) target(session string) history.Target {
 	return history.Target{
 		Provider: b.ProviderName, Model: b.Model, Window: b.Traits.Window, MaxOutput: b.Traits.MaxOutput, NoImages: b.Traits.NoImages,
-		TextAfterCalls: b.Traits.TextAfterCalls, UnsealedReasoning: b.Traits.UnsealedReasoning, RefusalSticks: b.Traits.RefusalSticks,
+		TextAfterCalls: b.Traits.TextAfterCalls, ReasoningField: b.Traits.ReasoningField, RefusalSticks: b.Traits.RefusalSticks,
 		Effort: b.Effort, CacheKey: session,
 	}
 }

@@ -46,7 +46,7 @@ var wires = map[string]struct {
 		func(c *http.Client) model.Provider {
 			return chat.New(chat.Options{Endpoint: transport.Endpoint{BaseURL: "http://model.test/v1", Client: c}})
 		},
-		settle.Traits{TextAfterCalls: true, UnsealedReasoning: true},
+		settle.Traits{TextAfterCalls: true, ReasoningField: true},
 	},
 }
 

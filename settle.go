@@ -121,8 +121,8 @@ type Traits struct {
 	NoImages bool
 	// TextAfterCalls: a response may have text after a call.
 	TextAfterCalls bool
-	// UnsealedReasoning: reasoning goes back as plain text.
-	UnsealedReasoning bool
+	// ReasoningField: reasoning is a field of the response, and goes back as one.
+	ReasoningField bool
 	// RefusalSticks: after a refusal, the provider refuses every request that
 	// still has what it was about.
 	RefusalSticks bool

@@ -199,6 +199,7 @@ type CallReady struct {
 	Name      string `json:"name"`
 	CallID    string `json:"call_id,omitempty"`
 	Arguments string `json:"arguments"`
+	Seal      *Seal  `json:"seal,omitempty"` // what the provider attached to the call
 }
 
 // CallStarted is durable before the call's side effects begin (C5).
@@ -228,19 +229,12 @@ const (
 	EffectsUnknown Effects = "unknown" // nobody knows
 )
 
-// Seal is a token by which a provider recognises its own reasoning. It is
-// sent back unaltered, or not at all.
-type Seal struct {
-	Format string `json:"format"` // "signature", "redacted", "encrypted", "details"
-	Data   string `json:"data"`
-}
-
 // Content is all that an item says.
 type Content struct {
 	Type ItemType `json:"type"`
 	Text string   `json:"text,omitempty"` // message, reasoning, note
 
-	// Reasoning, and what else only its provider can read.
+	// Who made it, and what only they can read.
 	Provider   string `json:"provider,omitempty"`
 	Model      string `json:"model,omitempty"`
 	ProviderID string `json:"provider_id,omitempty"`

@@ -88,7 +88,7 @@ func turnSamples() []Event {
 		}),
 		in(ItemStarted{Type: ToolCall, ProviderID: "fc_1", CallID: "call_1", Name: "shell"}),
 		in(ItemDelta{Stream: Arguments, Text: "{\"command\":\"ls <x> \\\\ é\"}\u2029"}),
-		in(CallReady{Name: "shell", CallID: "call_1", Arguments: `{"command":"ls"}`}),
+		in(CallReady{Name: "shell", CallID: "call_1", Arguments: `{"command":"ls"}`, Seal: &Seal{Format: SealMembers, Data: `{"extra_content":{}}`}}),
 		in(ApprovalRequested{
 			Approval: "p000001", Tool: "shell", Title: "ls", Why: "writes outside", Detail: json.RawMessage(`{"a":[1,2]}`),
 		}),

@@ -108,7 +108,7 @@ window = 1234
 images = false
 `
 	a := make1(t, resolve(t, "/", nil, nil, file), nil)
-	want := settle.Traits{Window: 1234, NoImages: true, UnsealedReasoning: true}
+	want := settle.Traits{Window: 1234, NoImages: true, ReasoningField: true}
 	if diff := cmp.Diff(want, a.Config.Traits); diff != "" {
 		t.Errorf("traits (-want +got):\n%s", diff)
 	}

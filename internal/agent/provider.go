@@ -126,8 +126,8 @@ func models(r *config.Resolved, provider string) catalog.Table {
 func traits(wire config.Wire, known catalog.Model, isKnown bool) settle.Traits {
 	return settle.Traits{
 		Window: known.Window, MaxOutput: known.MaxOutput, NoImages: isKnown && !known.Images,
-		TextAfterCalls:    wire == config.WireOpenAI,
-		UnsealedReasoning: wire == config.WireChat,
+		TextAfterCalls: wire == config.WireOpenAI,
+		ReasoningField: wire == config.WireChat,
 		// platform.claude.com/docs/test-and-evaluate/strengthen-guardrails/handle-streaming-refusals
 		RefusalSticks: wire == config.WireAnthropic,
 	}

@@ -21,9 +21,9 @@ type Target struct {
 	// TextAfterCalls says that the wire format lets text follow a call within
 	// one response.
 	TextAfterCalls bool
-	// UnsealedReasoning says that the wire format takes reasoning back as
-	// plain text.
-	UnsealedReasoning bool
+	// ReasoningField says that reasoning is a field of the whole response: it
+	// goes back wherever it stood, sealed or not, with what else goes back.
+	ReasoningField bool
 	// RefusalSticks says that a response that was cut by a refusal is refused
 	// again for as long as what it was about is in the conversation.
 	RefusalSticks bool
@@ -43,7 +43,7 @@ type Built struct {
 // Request builds the request that continues the conversation in s, with the
 // inputs that join it now.
 func Request(s event.State, target Target, system string, tools []model.ToolSpec, joining ...event.Input) Built {
-	w := walk{target: target, refused: refusedBy(target, s), ids: map[string]bool{}}
+	w := walk{target: target, refused: refusedBy(target, s), ids: map[string]bool{}, attempts: map[string]*event.Attempt{}}
 	for n, t := range s.Turns {
 		w.turn(s, t)
 		w.turnEnd(t, jobsAfter(s, n))
@@ -83,14 +83,18 @@ func schema(s event.State, joining []event.Input) json.RawMessage {
 
 // walk collects the conversation.
 type walk struct {
-	target  Target
-	refused *refusals
-	items   []model.Item
-	ids     map[string]bool // call ids in use
+	target   Target
+	refused  *refusals
+	items    []model.Item
+	ids      map[string]bool           // call ids in use
+	attempts map[string]*event.Attempt // so far
 }
 
 func (w *walk) turn(s event.State, t *event.Turn) {
 	w.inputs(t.Inputs)
+	for _, a := range t.Attempts {
+		w.attempts[a.ID] = a
+	}
 	at := 0 // attempts whose inputs were told
 	for n := 0; n < len(t.Items); {
 		i := t.Items[n]

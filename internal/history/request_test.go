@@ -54,7 +54,7 @@ func (p *tape) id() string { return p.state.Running().ID }
 
 func (p *tape) attempt(inputs ...string) *tape {
 	p.t.Helper()
-	return p.add(event.Event{Turn: p.id(), Attempt: p.state.NextAttempt(), Data: event.AttemptStarted{Inputs: inputs}})
+	return p.add(event.Event{Turn: p.id(), Attempt: p.state.NextAttempt(), Data: event.AttemptStarted{Inputs: inputs, Provider: "p", Model: "m"}})
 }
 
 // begin starts an item of the running attempt, and end ends it.
@@ -114,6 +114,29 @@ func (p *tape) ends(c *event.Cause) *tape {
 }
 
 func target() history.Target { return history.Target{Provider: "p", Model: "m"} }
+
+// TestSealsOfItems: what a provider attached to an item goes back to it alone.
+func TestSealsOfItems(t *testing.T) {
+	p := newTape(t).turn("hi").attempt()
+	p.item(event.Content{Type: event.Message, Text: "I look.", Seal: &model.Seal{Format: event.SealPhase, Data: "commentary"}})
+	members := &model.Seal{Format: event.SealMembers, Data: `{"extra_content":{}}`}
+	item := p.begin(event.Content{Type: event.ToolCall})
+	p.add(event.Event{Turn: p.id(), Attempt: p.state.Running().Attempt().ID, Item: item, Data: event.CallReady{Name: "look", CallID: "a", Arguments: "{}", Seal: members}})
+	p.whole() // the call has not even started: what it has is in the log
+	for name, want := range map[string]int{"m": 2, "other": 0} {
+		to := target()
+		to.Model = name
+		n := 0
+		for _, i := range history.Request(p.state, to, "", nil).Input {
+			if i.Seal != nil {
+				n++
+			}
+		}
+		if n != want {
+			t.Errorf("%d items have what their provider attached, for model %q, want %d", n, name, want)
+		}
+	}
+}
 
 // show prints a conversation in short.
 func show(items []model.Item) string {
@@ -270,9 +293,40 @@ func TestRequest(t *testing.T) {
 		"a thought before a call whose id is replaced": {
 			log: func(p *tape) {
 				p.turn("hi").attempt().thought("hm", seal)
-				p.gives(p.call("bad id", `{}`, "starts"), "A").whole()
+				p.gives(p.call("", `{}`, "starts"), "A").whole()
 			},
-			want: "user: hi\ncall call_i000002: {}\noutput call_i000002: A\n",
+			want: "user: hi\ncall x00000002: {}\noutput x00000002: A\n",
+		},
+		"an id of its own making": { // Kimi
+			log: func(p *tape) {
+				p.turn("hi").attempt().thought("hm", seal)
+				p.gives(p.call("functions.weather:0", `{}`, "starts"), "A").whole()
+			},
+			want: "user: hi\nreasoning: hm\ncall functions.weather:0: {}\noutput functions.weather:0: A\n",
+		},
+		"an id of another model's making": {
+			log: func(p *tape) {
+				p.turn("hi").attempt().thought("hm", seal)
+				p.gives(p.call("functions.weather:0", `{}`, "starts"), "A").whole()
+			},
+			target: func(t *history.Target) { t.Model = "other" },
+			want:   "user: hi\ncall x00000002: {}\noutput x00000002: A\n",
+		},
+		"a seal after its call, where it is a field of the response": {
+			log: func(p *tape) {
+				p.turn("hi").attempt()
+				call := p.call("a", `{}`, "starts")
+				p.thought("", &model.Seal{Format: event.SealDetails, Data: "[]"}).gives(call, "A").whole()
+			},
+			target: func(t *history.Target) { t.ReasoningField = true },
+			want:   "user: hi\ncall a: {}\nreasoning\noutput a: A\n",
+		},
+		"a field of a response of which nothing else goes back": {
+			log: func(p *tape) {
+				p.turn("hi").attempt().thought("hm", nil).text(" ").whole().ends(event.Complete()).turn("more").attempt()
+			},
+			target: func(t *history.Target) { t.ReasoningField = true },
+			want:   "user: hi\nuser: more\n",
 		},
 		"a thought before a call that did not happen": {
 			log: func(p *tape) {
@@ -286,7 +340,7 @@ func TestRequest(t *testing.T) {
 			log: func(p *tape) {
 				p.turn("hi").attempt().thought("hm", nil).thought(" ", nil).text(" ").thought("so", nil).text("yes").whole().ends(event.Complete()).turn("more").attempt()
 			},
-			target: func(t *history.Target) { t.UnsealedReasoning = true },
+			target: func(t *history.Target) { t.ReasoningField = true },
 			want:   "user: hi\nreasoning: hm\nreasoning: so\nassistant: yes\nuser: more\n",
 		},
 		"calls without output": {
@@ -328,8 +382,8 @@ func TestRequest(t *testing.T) {
 					return c
 				}()})
 			},
-			want: "user: hi\ncall call_i000001: {\"invalid_arguments\":\"{\\\"x\\\":\"}\ncall same: {}\ncall call_i000003: {}\ncall call_i000004: {\"invalid_arguments\":\"[1]\"}\n" +
-				"output call_i000001 failed: not JSON\noutput same: B\noutput call_i000003: The call gave no output.\noutput call_i000004: D\n",
+			want: "user: hi\ncall x00000001: {\"invalid_arguments\":\"{\\\"x\\\":\"}\ncall same: {}\ncall x00000003: {}\ncall bad id!: {\"invalid_arguments\":\"[1]\"}\n" +
+				"output x00000001 failed: not JSON\noutput same: B\noutput x00000003: The call gave no output.\noutput bad id!: D\n",
 		},
 		"nothing but the model's words": {
 			log:  func(p *tape) { p.turn("hi").attempt().text("yes").whole().attempt() },

@@ -1,6 +1,8 @@
 package history
 
 import (
+	"crypto/sha256"
+	"encoding/base32"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -25,25 +27,26 @@ func (w *walk) response(s event.State, items []*event.Item) {
 			continue
 		}
 		c := i.Content()
-		fits := (n < lastCall || lastCall < 0 || w.target.TextAfterCalls) && !w.refused.answers[i.Attempt]
+		said := !w.refused.answers[i.Attempt]
+		fits := said && (n < lastCall || lastCall < 0 || w.target.TextAfterCalls)
 		switch c.Type {
 		case event.Message:
-			said := model.Item{Role: model.Assistant, Text: c.Text, ID: w.ownID(i)}
+			message := model.Item{Role: model.Assistant, Text: c.Text, ID: w.ownID(i), Seal: w.ownSeal(i)}
 			switch {
 			case !fits:
 			case firstCall < 0 || w.target.TextAfterCalls:
-				w.items = append(w.items, said)
+				w.items = append(w.items, message)
 			default: // what was said between calls stands before them
-				w.items = slices.Insert(w.items, firstCall, said)
+				w.items = slices.Insert(w.items, firstCall, message)
 				firstCall++
 			}
 		case event.Reasoning:
-			if fits && w.keepsReasoning(items[n:]) {
+			if w.target.ReasoningField && said && w.keepsField(i, items) || fits && w.keepsReasoning(items[n:]) {
 				w.items = append(w.items, model.Item{Role: model.Reasoning, Text: c.Text, ID: w.ownID(i), Seal: c.Seal})
 			}
 		case event.ToolCall:
 			call := model.Item{
-				Role: model.Call, ID: w.ownID(i), CallID: w.callID(i.ID, c.CallID),
+				Role: model.Call, ID: w.ownID(i), CallID: w.callID(i), Seal: w.ownSeal(i),
 				Name: toolName(c.Name), Arguments: arguments(c.Arguments),
 			}
 			if firstCall < 0 {
@@ -84,22 +87,31 @@ func sent(i *event.Item) bool {
 	return false
 }
 
+// keepsField says whether reasoning goes back that is a field of its response:
+// if anything else of the response does.
+func (w *walk) keepsField(i *event.Item, response []*event.Item) bool {
+	c := i.Content()
+	return w.own(i) && (c.Seal != nil || !blank(c.Text)) && slices.ContainsFunc(response, func(other *event.Item) bool {
+		return other.Type() != event.Reasoning && sent(other)
+	})
+}
+
 // keepsReasoning says whether the reasoning that rest begins with goes back:
 // only to the model that sealed it, and only together with the item that
 // follows it, both of them whole.
 func (w *walk) keepsReasoning(rest []*event.Item) bool {
 	c := rest[0].Content()
-	if !w.own(rest[0]) || c.Seal == nil && (!w.target.UnsealedReasoning || blank(c.Text)) {
+	if !w.own(rest[0]) || c.Seal == nil {
 		return false
 	}
 	for n, next := range rest[1:] {
-		switch said := next.Content(); {
-		case next.Type() == event.Reasoning && c.Seal != nil:
+		switch {
+		case next.Type() == event.Reasoning:
 			return sent(next) && w.keepsReasoning(rest[n+1:]) // thoughts in a row stay together
-		case next.Type() == event.Reasoning, next.Status == event.ItemCompleted && next.Type() == event.Message && blank(said.Text):
+		case next.Status == event.ItemCompleted && next.Type() == event.Message && blank(next.Content().Text):
 			continue // an empty message is not sent: what follows it is next
 		case next.Type() == event.ToolCall:
-			return sent(next) && w.keepsID(said.CallID)
+			return sent(next) && w.keepsID(next)
 		}
 		return sent(next) && next.Status == event.ItemCompleted
 	}
@@ -109,6 +121,9 @@ func (w *walk) keepsReasoning(rest []*event.Item) bool {
 // own reports whether the request's model said it, and knows it again.
 func (w *walk) own(i *event.Item) bool {
 	c := i.Content()
+	if a := w.attempts[i.Attempt]; c.Provider == "" && c.Model == "" && a != nil { // it did not come to its end
+		c.Provider, c.Model = a.Start.Provider, a.Start.Model
+	}
 	return c.Provider == w.target.Provider && c.Model == w.target.Model && !w.refused.sealed[i.Attempt]
 }
 
@@ -119,17 +134,44 @@ func (w *walk) ownID(i *event.Item) string {
 	return i.Content().ProviderID
 }
 
-// callID returns the provider's id of the call if every provider takes it and
-// no other call has it, else one of ours.
-func (w *walk) callID(item, id string) string {
-	if !w.keepsID(id) {
-		id = "call_" + item
+// ownSeal returns what the provider attached to the item, for itself alone.
+func (w *walk) ownSeal(i *event.Item) *model.Seal {
+	if !w.own(i) {
+		return nil
+	}
+	return i.Content().Seal
+}
+
+// callID returns the call's id. The provider and model that made one get it
+// back as it was, whatever it looks like, if no other call has it. All others
+// get one of ours.
+func (w *walk) callID(i *event.Item) string {
+	id := i.Content().CallID
+	if !w.keepsID(i) {
+		id = nineLetters(i.ID, w.ids)
 	}
 	w.ids[id] = true
 	return id
 }
 
-func (w *walk) keepsID(id string) bool { return validName(id) && !w.ids[id] }
+func (w *walk) keepsID(i *event.Item) bool {
+	id := i.Content().CallID
+	return w.own(i) && id != "" && !w.ids[id]
+}
+
+// nineLetters returns an id that every provider takes, Mistral too, which wants
+// nine letters and digits: the item's, with an "x" and zeros before it.
+func nineLetters(item string, taken map[string]bool) string {
+	for {
+		digits := strings.TrimLeft(item, "i0")
+		id := "x" + strings.Repeat("0", max(0, 8-len(digits))) + digits
+		if len(id) == 9 && !taken[id] {
+			return id
+		}
+		sum := sha256.Sum256([]byte(item))
+		item = strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:8]
+	}
+}
 
 func validName(s string) bool {
 	return s != "" && len(s) <= 64 && strings.IndexFunc(s, func(r rune) bool { return !nameRune(r) }) < 0

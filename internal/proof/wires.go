@@ -42,7 +42,7 @@ func (w Wire) target(window int) history.Target {
 	case Responses:
 		t.TextAfterCalls = true
 	case Chat:
-		t.TextAfterCalls, t.UnsealedReasoning = true, true
+		t.TextAfterCalls, t.ReasoningField = true, true
 	default:
 		t.MaxOutput, t.RefusalSticks = 8_000, true
 	}

@@ -322,7 +322,8 @@ func (c *call) finish(d event.ItemEnded) {
 		if d.Status == event.ItemAborted && d.Output == "" {
 			d.Output = content.Output
 		}
-		d.Type, d.Name, d.CallID, d.Arguments, d.ProviderID = content.Type, content.Name, content.CallID, content.Arguments, content.ProviderID
+		d.Type, d.Name, d.CallID, d.Arguments = content.Type, content.Name, content.CallID, content.Arguments
+		d.ProviderID, d.Seal = content.ProviderID, content.Seal
 		d.Provider, d.Model = c.turn.Target.Provider, c.turn.Target.Model
 		return c.event(d)
 	})

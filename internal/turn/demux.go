@@ -150,14 +150,14 @@ func (d *demux) endItem(c model.Chunk) error {
 	})
 }
 
-// seal adds what only the provider can read. A thought that was masked is no
-// longer what the provider sealed.
+// seal adds what the provider attached. A thought that was masked is no longer
+// what the provider sealed.
 func (d *demux) seal(content *event.Content, c model.Chunk) {
 	content.Provider, content.Model = d.turn.Target.Provider, d.turn.Target.Model
 	if c.ID != "" {
 		content.ProviderID = c.ID
 	}
-	if !d.turn.Redact.Masked(content.Text) {
+	if !c.Seal.Binds() || !d.turn.Redact.Masked(content.Text) {
 		content.Seal = c.Seal
 	}
 }
@@ -169,7 +169,7 @@ func (d *demux) ready(i *openItem, c model.Chunk) error {
 	call.duplicate, d.ids[call.callID] = d.ids[call.callID], true
 	err := d.turn.Log.Update(func(s event.State) []event.Event {
 		call.args = s.Running().Item(i.id).Content().Arguments
-		return d.event(i, event.CallReady{Name: call.name, CallID: call.callID, Arguments: call.args})
+		return d.event(i, event.CallReady{Name: call.name, CallID: call.callID, Arguments: call.args, Seal: c.Seal})
 	})
 	if err != nil {
 		return err
