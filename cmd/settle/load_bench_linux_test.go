@@ -75,7 +75,7 @@ func startLoad(b *testing.B) *load {
 	l.server = exec.Command(build(b), "serve", "-m", "chat/m", "--base-url", l.line(l.model))
 	l.server.Dir = b.TempDir()
 	l.server.Env = []string{"PATH=" + os.Getenv("PATH"), "SETTLE_DATA_DIR=" + b.TempDir()}
-	link, token, _ := strings.Cut(l.line(l.server), "/?token=")
+	link, token, _ := strings.Cut(l.line(l.server), "/#token=")
 	l.base, l.token = link, token
 	for n := range 16 {
 		from := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(n+2))}}

@@ -4,5 +4,5 @@
 // HTTP put these together.
 //
 //	connection ─► Listen: loopback, or TLS; so many at a time
-//	request ─► Names ─► Rate ─► Clean ─► SameOrigin ─► Digest of the token
+//	request ─► Names ─► Clean ─► SameOrigin ─► Door: the token, and a rate
 package guard

@@ -66,11 +66,12 @@ func Listen(ctx context.Context, a Address) (*Place, error) {
 }
 
 // Link returns the address of the page, called by a name if one is given, and
-// with the token if one is given.
+// with the token if one is given. It stands in the fragment, which browsers
+// send to nobody.
 func (p *Place) Link(name, token string) string {
 	u := p.URL(name, "/")
 	if token != "" {
-		u.RawQuery = url.Values{"token": {token}}.Encode()
+		u.Fragment = "token=" + token
 	}
 	return u.String()
 }

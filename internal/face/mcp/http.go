@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -77,8 +76,7 @@ type Endpoint struct {
 	left   func(session string) // a client ends its session
 	ending func(session string) *place
 
-	digest   guard.Digest
-	rate     *guard.Rate
+	door     *guard.Door
 	inbox    *inbox
 	protocol http.Handler
 	once     sync.Once
@@ -136,8 +134,7 @@ func (e *Endpoint) prepare() {
 	if e.Logger == nil {
 		e.Logger = slog.New(slog.DiscardHandler)
 	}
-	e.digest = guard.DigestOf(e.Token)
-	e.rate = guard.NewRate(e.Limits.Rate, e.Limits.Burst, time.Now)
+	e.door = guard.NewDoor(e.Token, e.Limits.Rate, e.Limits.Burst)
 	e.inbox = newInbox(e.ending)
 	e.protocol = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return e.Server }, &sdk.StreamableHTTPOptions{
 		Logger: e.Logger, EventStore: &store{sdk.NewMemoryEventStore(nil), e.inbox}, SessionTimeout: e.Limits.SessionTimeout,
@@ -181,26 +178,21 @@ func (e *Endpoint) admit(r *http.Request) (status int, why string) {
 	switch {
 	case !e.Names.Know(r.Host):
 		return http.StatusForbidden, "this server is not known by the name of the request's Host header; --allow-host makes it known by others"
-	case !e.rate.Take(guard.Caller(r), 1):
-		return http.StatusTooManyRequests, "there are too many requests from your address; nothing was done; try again later"
 	case !guard.Clean(r.URL) || r.URL.Path != Path:
 		return http.StatusNotFound, "there is nothing at this path; clients of the protocol are served at " + Path
 	case !guard.SameOrigin(r, guard.API):
 		return http.StatusForbidden, "the request comes from another site's page; nothing was done"
-	case !e.knows(r):
-		if !e.rate.Take(guard.Caller(r), guard.WrongTokenCost) {
-			return http.StatusTooManyRequests, "there were too many wrong tokens from your address; try again later"
-		}
+	}
+	switch e.door.Admit(r) {
+	case guard.TooMany:
+		return http.StatusTooManyRequests, "there are too many requests from your address; nothing was done; try again later"
+	case guard.Unknown:
 		return http.StatusUnauthorized, `the token is missing or wrong; use the header "Authorization: Bearer TOKEN" with the token that "settle mcp" printed`
-	case r.Method == http.MethodPost && r.Header.Get(headerSession) == "" && e.sessions() >= e.Limits.Sessions:
+	}
+	if r.Method == http.MethodPost && r.Header.Get(headerSession) == "" && e.sessions() >= e.Limits.Sessions {
 		return http.StatusServiceUnavailable, "there are " + strconv.Itoa(e.Limits.Sessions) + " sessions of the protocol already; end one with DELETE"
 	}
 	return 0, ""
-}
-
-func (e *Endpoint) knows(r *http.Request) bool {
-	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
-	return ok && strings.EqualFold(scheme, "Bearer") && e.digest.Matches(strings.TrimSpace(token))
 }
 
 func (e *Endpoint) sessions() (n int) {

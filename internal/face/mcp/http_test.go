@@ -181,6 +181,20 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// Others' guesses do not lock out whoever knows the token.
+func TestGuessesLockOutNobodyElse(t *testing.T) {
+	s := open(t, mcp.Limits{Rate: 1e-9, Burst: 50})
+	for range 45 {
+		s.request("POST", "", hello, func(r *http.Request) { r.Header.Set("Authorization", "Bearer wrong") })
+	}
+	if res := s.request("POST", "", hello, func(r *http.Request) { r.Header.Set("Authorization", "Bearer wrong") }); res.StatusCode != http.StatusTooManyRequests {
+		t.Errorf("guessing goes on: %d", res.StatusCode)
+	}
+	if res := s.request("POST", "", hello, nil); res.StatusCode != http.StatusOK {
+		t.Errorf("the owner: %d", res.StatusCode)
+	}
+}
+
 // client is the SDK's own client.
 func (s *site) client(o *sdk.ClientOptions) *sdk.ClientSession {
 	s.t.Helper()

@@ -20,7 +20,7 @@ func (s *Server) interrupt(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := s.bounded(r)
 	defer cancel()
 	return s.with(ctx, r.PathValue("id"), func(session *settle.Session) error {
-		ended, err := session.End(ctx, settle.Interruption{By: s.client(r), Input: body.Input, Hurry: body.Hurry})
+		ended, err := session.End(ctx, settle.Interruption{By: client(r), Input: body.Input, Hurry: body.Hurry})
 		if err != nil {
 			return s.unended(err, body.Input)
 		}
@@ -62,7 +62,7 @@ func (s *Server) answerApproval(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := s.bounded(r)
 	defer cancel()
-	answer := settle.Answer{Approval: r.PathValue("approval"), Verdict: body.Verdict, Message: body.Message, By: s.client(r)}
+	answer := settle.Answer{Approval: r.PathValue("approval"), Verdict: body.Verdict, Message: body.Message, By: client(r)}
 	return s.with(ctx, r.PathValue("id"), func(session *settle.Session) error {
 		if err := session.Answer(ctx, answer); err != nil {
 			return err
@@ -76,7 +76,7 @@ func (s *Server) cancelCall(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := s.bounded(r)
 	defer cancel()
 	return s.with(ctx, r.PathValue("id"), func(session *settle.Session) error {
-		if !session.CancelCall(r.PathValue("item"), s.client(r)) {
+		if !session.CancelCall(r.PathValue("item"), client(r)) {
 			return newProblem(http.StatusConflict, "not-running", "the call does not run: it has ended, or never was")
 		}
 		reply(w, http.StatusNoContent, nil)

@@ -47,18 +47,14 @@ func (s *Server) admit(r *http.Request, isAPI bool) error {
 	switch {
 	case !guard.Names{Names: s.Names, Exposed: s.Exposed}.Know(r.Host):
 		return newProblem(http.StatusMisdirectedRequest, "host", "this server is not known by the name of the request's Host header; --allow-host makes it known by others")
-	case !s.rate.Take(guard.Caller(r), 1):
-		return errTooMany()
 	case !guard.Clean(r.URL):
 		return newProblem(http.StatusNotFound, "path", "there is nothing at this path")
 	case !guard.SameOrigin(r, target(isAPI)):
 		return newProblem(http.StatusForbidden, "origin", "the request comes from another site's page; nothing was done")
 	case !slices.Contains(methods(isAPI), r.Method):
 		return newProblem(http.StatusMethodNotAllowed, "method", "there are only the methods "+strings.Join(methods(isAPI), ", "))
-	case isAPI && s.client(r) == "":
-		return s.unknown(r)
 	}
-	return nil
+	return s.enter(r, isAPI)
 }
 
 func methods(isAPI bool) []string {
@@ -73,8 +69,4 @@ func target(isAPI bool) guard.Target {
 		return guard.API
 	}
 	return guard.Page
-}
-
-func errTooMany() error {
-	return newProblem(http.StatusTooManyRequests, "rate", "there are too many requests from your address; nothing was done; try again later")
 }

@@ -2,6 +2,9 @@ package web_test
 
 import (
 	"bufio"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -92,8 +95,8 @@ func TestHostileRequests(t *testing.T) {
 		{"another scheme", "GET /api/sessions", []string{"Authorization: Basic " + token}, 401},
 		{"the token in the query of the API", "GET /api/sessions?token=" + token, nil, 401},
 		{"the token as a cookie", "GET /api/sessions", []string{"Cookie: settle_" + port + "=" + token}, 401},
-		{"a wrong token in the link", "GET /?token=x" + token, nil, 401},
-		{"a wrong token beside a good cookie", "GET /api/sessions", []string{"Authorization: Bearer x", "Cookie: " + b.login()}, 401},
+		{"the token in the query of a stream", "GET " + session + "/events?token=" + token + "&access_token=" + token, nil, 401},
+		{"the token in the query, with a cookie of before", "GET /api/sessions?token=" + token, []string{"Cookie: settle_" + port + "=" + cookieOfBefore()}, 401},
 		{"the description without a token", "GET /api/openapi.json", nil, 401},
 
 		{"a name that points here", "GET /api/sessions", []string{bearer, "Host: evil.example:" + port}, 421},
@@ -155,7 +158,8 @@ func TestUnusualRequests(t *testing.T) {
 		{"IPv6 without a port", "GET /api/sessions", []string{bearer, "Host: [::1]"}},
 		{"a name that was allowed", "GET /api/sessions", []string{bearer, "Host: box.example"}},
 		{"our own page", "GET /api/sessions", []string{bearer, "Sec-Fetch-Site: same-origin", "Origin: http://" + self}},
-		{"a cookie", "GET /api/sessions", []string{"Cookie: other=1; " + b.login()}},
+		{"a cookie of somebody else's", "GET /api/sessions", []string{bearer, "Cookie: other=1"}},
+		{"a link of before", "GET /?token=" + token, nil},
 		{"a link to the page", "GET /", []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate"}},
 		{"HEAD for the page", "HEAD /", nil},
 	} {
@@ -166,18 +170,37 @@ func TestUnusualRequests(t *testing.T) {
 	}
 }
 
-// login follows the link and returns the cookie.
-func (b *bench) login() string {
-	b.Helper()
-	a, err := b.raw("GET /?token=" + token)
-	if err != nil || a.status != http.StatusSeeOther || a.header.Get("Location") != "/" {
-		b.Fatalf("%d %v %s, %v", a.status, a.header, a.body, err)
+// cookieOfBefore is what earlier versions gave a browser for the token.
+func cookieOfBefore() string {
+	mac := hmac.New(sha256.New, []byte(token))
+	mac.Write([]byte("settle cookie 1"))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// Browsers send a cookie to every port of a host: a program there would learn
+// what lets it in here. So nothing sets one, and none lets anybody in.
+func TestNoCookie(t *testing.T) {
+	b := serve(t, setup{})
+	_, port, err := net.SplitHostPort(b.place.Addr().String())
+	if err != nil {
+		t.Fatal(err)
 	}
-	cookie, attributes, _ := strings.Cut(a.header.Get("Set-Cookie"), "; ")
-	if attributes != "Path=/; HttpOnly; SameSite=Strict" || strings.Contains(cookie, token) {
-		b.Errorf("the cookie is %q", a.header.Get("Set-Cookie"))
+	for _, path := range []string{"/", "/?token=" + token, "/api/sessions", "/api/sessions?token=" + token} {
+		for _, header := range []string{bearer, "X-None: 1"} {
+			a, err := b.raw("GET "+path, header)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if set := a.header.Values("Set-Cookie"); len(set) > 0 {
+				t.Errorf("%s, %s: it sets %q", path, header, set)
+			}
+		}
 	}
-	return cookie
+	a, err := b.raw("GET /api/sessions", "Cookie: settle_"+port+"="+cookieOfBefore())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.refused("a cookie of before", a, http.StatusUnauthorized)
 }
 
 // Nothing that a browser could be made to do with an answer is left open.
@@ -325,6 +348,16 @@ func TestRateLimit(t *testing.T) {
 	}
 	if !limited {
 		t.Error("guessing goes on for ever")
+	}
+	for range 45 {
+		if a, err := b.raw("GET /api/sessions", "Authorization: Bearer guess"); err != nil || a.status != http.StatusTooManyRequests {
+			t.Fatalf("a guess after the limit: %d, %v", a.status, err)
+		}
+	}
+	for path, header := range map[string]string{"/api/sessions": bearer, "/": "X-None: 1"} {
+		if a, err := b.raw("GET "+path, header); err != nil || a.status != http.StatusOK {
+			t.Errorf("others' guesses lock the owner out of %s: %d %s, %v", path, a.status, a.body, err)
+		}
 	}
 }
 

@@ -16,7 +16,7 @@ func (s *Server) input(w http.ResponseWriter, r *http.Request) error {
 	if err := s.decode(w, r, s.Limits.InputBytes, &in); err != nil {
 		return err
 	}
-	options, err := in.options(s.client(r))
+	options, err := in.options(client(r))
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (s *Server) drop(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := s.bounded(r)
 	defer cancel()
 	return s.with(ctx, r.PathValue("id"), func(session *settle.Session) error {
-		dropped, err := session.Drop(r.PathValue("input"), s.client(r))
+		dropped, err := session.Drop(r.PathValue("input"), client(r))
 		if err != nil {
 			return err
 		}

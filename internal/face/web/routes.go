@@ -111,7 +111,6 @@ func (s *Server) route() {
 	}
 	s.mux.Handle("/api/", s.handler((*Server).nothing))
 	s.mux.Handle("/api", s.handler((*Server).nothing))
-	s.mux.Handle("/{$}", s.handler((*Server).enter))
 	s.mux.Handle("/", s.Page)
 }
 

@@ -46,7 +46,8 @@ type Options struct {
 // Limits bound what clients may use; the zero value of each has a default.
 type Limits struct {
 	// Rate is how many requests a second an address may make on average,
-	// Burst how many at once. A wrong token counts as several.
+	// Burst how many at once. Those who know the token, those who do not, and
+	// readers of the page have one each; a wrong token counts as several.
 	Rate, Burst float64
 	// Connections and Subscribers are the most at a time, LargeBodies those of
 	// requests that are not small.
@@ -87,9 +88,7 @@ type Server struct {
 	Options
 
 	mux         *http.ServeMux
-	token       guard.Digest
-	cookie      guard.Digest
-	rate        *guard.Rate
+	door        *guard.Door
 	large       chan struct{} // holds one token for each large body that is read
 	subscribers atomic.Int64
 	watchers    watchers
@@ -108,8 +107,7 @@ func New(o Options) (*Server, error) {
 		o.Page = http.HandlerFunc(placeholder)
 	}
 	s := &Server{
-		Options: o, token: guard.DigestOf(o.Token), cookie: guard.DigestOf(cookieValue(o.Token)),
-		rate: guard.NewRate(o.Limits.Rate, o.Limits.Burst, time.Now), large: make(chan struct{}, o.Limits.LargeBodies),
+		Options: o, door: guard.NewDoor(o.Token, o.Limits.Rate, o.Limits.Burst), large: make(chan struct{}, o.Limits.LargeBodies),
 		kept: &catalogue.Shelf{Dir: o.DataDir}, boot: rand.Text(),
 	}
 	document, err := describe(routes(), o.Version)

@@ -1,5 +1,7 @@
 // The HTTP API. Every call ends: with its answer, an ApiError, or a time limit.
 
+import * as token from "./token.js";
+
 /** The server's refusal, or that there was none (status 0). */
 export class ApiError extends Error {
   constructor(status, message, problem) {
@@ -31,8 +33,8 @@ async function call(method, path, body, { timeout = CALL_TIMEOUT } = {}) {
   let answer;
   try {
     answer = await fetch(`/api${path}`, {
-      method, cache: "no-store", credentials: "same-origin", signal: AbortSignal.timeout(timeout),
-      headers: body === undefined ? { Accept: "application/json" } : { Accept: "application/json", "Content-Type": "application/json" },
+      method, cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(timeout),
+      headers: { ...token.headers(), Accept: "application/json", ...(body === undefined ? {} : { "Content-Type": "application/json" }) },
       body: body === undefined ? undefined : JSON.stringify(body),
     });
   } catch (e) {
@@ -42,6 +44,7 @@ async function call(method, path, body, { timeout = CALL_TIMEOUT } = {}) {
   const text = await answer.text().catch(() => "");
   let data = null;
   try { data = text ? JSON.parse(text) : null; } catch { /* said below, by the status */ }
+  if (answer.status === 401) token.refused();
   if (!answer.ok) throw new ApiError(answer.status, data?.detail || data?.title || `The server answered ${answer.status}.`, data);
   return data;
 }
@@ -59,4 +62,11 @@ export const answer = (id, approval, verdict, message) => call("POST", at(id, "a
 export const cancelCall = (id, item) => call("POST", at(id, "calls", item, "cancel"));
 export const killJob = (id, job) => call("POST", at(id, "jobs", job, "kill"));
 export const eventsPath = (id, after) => `/api${at(id, "events")}?after=${after}`;
-export const exportPath = (id) => `/api${at(id, "export")}`;
+
+/** The session's events as a file. A link could not carry the token. */
+export async function exported(id) {
+  const answer = await fetch(`/api${at(id, "export")}`, { cache: "no-store", credentials: "omit", headers: token.headers() })
+    .catch(() => { throw new ApiError(0, "The server cannot be reached."); });
+  if (!answer.ok) throw new ApiError(answer.status, `The server answered ${answer.status}.`);
+  return answer.blob().catch(() => { throw new ApiError(0, "The connection broke before all of it had arrived."); });
+}

@@ -182,7 +182,7 @@ export function outbox(id, { changed, arrived, refused }) {
       } catch (e) {
         i.sending = false;
         // No answer, or not now: it is tried again. The id keeps it from running twice.
-        const later = e.status === 0 || e.status === 408 || e.status === 429 || e.status >= 500;
+        const later = e.status === 0 || e.status === 401 || e.status === 408 || e.status === 429 || e.status >= 500;
         if (!later) { remove(i.id); refused(i, e); continue; }
         changed();
         break;

@@ -8,6 +8,8 @@ import { openApprovals, running } from "./fold.js";
 import { jobsView } from "./jobs.js";
 import { openedSession } from "./session.js";
 import { sessionsView } from "./sessions.js";
+import { signInView } from "./signin.js";
+import * as token from "./token.js";
 import { transcriptView } from "./transcript.js";
 import { approvalWords, causeWords, duration, turnWords } from "./words.js";
 import { named } from "./visible.js";
@@ -108,7 +110,6 @@ function drawBar() {
   document.title = `${asks ? "(asks) " : t ? "\u25b8 " : ""}${title.slice(0, 60)}${id ? " \u2013 settle" : ""}`;
   show($("session-tools"), !!session && session.loaded);
   show($("close-session"), !!s.open);
-  if (id) $("export").href = api.exportPath(id);
   drawLink();
 }
 
@@ -127,8 +128,6 @@ function drawLink() {
 function drawEmpty() {
   if (!session) {
     transcript.setEmpty(h("h2", null, "What is to be done?"), h("p", null, "Write it below, and a session begins. Or choose one from the list."));
-  } else if (session.missing === 401 || session.missing === 403) {
-    transcript.setEmpty(h("h2", null, "This page needs its link"), h("p", null, "Open the address that settle serve printed when it started. Sessions go on without this page."));
   } else if (session.missing) {
     transcript.setEmpty(h("h2", null, session.missing === 404 ? "There is no such session" : "This session cannot be shown"), h("p", null, named(session.why ?? "It may have been deleted. Choose another one from the list.")));
   } else if (session.loaded && !session.state.turns.length && !session.state.waiting.length && !session.unsent().length) {
@@ -179,7 +178,7 @@ function choose(id) {
   session = null;
   changedRows = [];
   changedKeys.clear();
-  if (!id) { transcript.reset([]); composer.setDraft(""); draw(); return; }
+  if (!id) { drawnSession = null; transcript.reset([]); composer.setDraft(""); draw(); return; }
   keep("settle.last", id);
   const began = performance.now();
   const mine = openedSession(id, {
@@ -232,7 +231,22 @@ async function create() {
 
 const go = (id) => { history.pushState(null, "", `#/s/${encodeURIComponent(id)}`); };
 
+/** Saves the session's events as a file. */
+async function exportSession() {
+  const { id } = session;
+  try {
+    const file = URL.createObjectURL(await api.exported(id));
+    const link = h("a", { href: file, download: `${id}.jsonl` });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(file), 60_000); // the browser has begun to read it
+  } catch (e) {
+    notice(`Not exported: ${e.message}`);
+  }
+}
+
 function route() {
+  if (token.takeFromAddress()) { enter(); return; }
+  if (!token.known()) return;
   const m = /^#\/s\/(.+)$/.exec(location.hash);
   let id = "";
   try { id = m ? decodeURIComponent(m[1]) : ""; } catch { /* no session has such an id */ }
@@ -242,7 +256,7 @@ function route() {
 let listing = false;
 
 async function listSessions() {
-  if (listing) return;
+  if (listing || !token.known()) return;
   listing = true;
   try {
     const before = sessions.find((s) => s.id === session?.id);
@@ -255,8 +269,8 @@ async function listSessions() {
     drawBar();
     show($("list-problem"), false);
   } catch (e) {
-    text($("list-problem"), e.status === 401 ? "Open the link that settle serve printed." : e.message);
-    show($("list-problem"), true);
+    text($("list-problem"), e.message);
+    show($("list-problem"), e.status !== 401);
   } finally {
     listing = false;
   }
@@ -326,6 +340,7 @@ $("shade").addEventListener("click", closeDrawer);
 $("new").addEventListener("click", create);
 $("skip").addEventListener("click", () => composer.focus());
 $("open-here").addEventListener("click", () => session?.openHere());
+$("export").addEventListener("click", exportSession);
 $("retry").addEventListener("click", () => session?.retry());
 $("help-button").addEventListener("click", () => $("help").showModal());
 $("help-close").addEventListener("click", () => $("help").close());
@@ -367,6 +382,24 @@ setInterval(() => {
   if (session?.isElsewhere()) session.wake();
 }, LIST_DELAY);
 
-if (!location.hash && kept("settle.last")) history.replaceState(null, "", `#/s/${encodeURIComponent(kept("settle.last"))}`);
-route();
-listSessions();
+// Who may see it.
+
+const signIn = signInView($("sign-in"), enter);
+
+token.whenRefused(() => {
+  if (document.body.classList.contains("out")) return;
+  token.keep("");
+  choose("");
+  signIn.show("The server does not accept this tab's token any more. Unless it has a token file, it makes a new one each time it starts.");
+});
+
+function enter() {
+  signIn.hide();
+  if (!location.hash && kept("settle.last")) history.replaceState(null, "", `#/s/${encodeURIComponent(kept("settle.last"))}`);
+  choose("");
+  route();
+  listSessions();
+}
+
+token.takeFromAddress();
+if (token.known()) enter(); else signIn.show("");

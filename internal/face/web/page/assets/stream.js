@@ -5,6 +5,7 @@
 
 import { eventsPath, noteClock } from "./api.js";
 import { sseParser } from "./sse.js";
+import * as token from "./token.js";
 
 const SILENCE = 40_000; // the server says something every 15 s
 const FIRST_DELAY = 250, MOST_DELAY = 8000;
@@ -32,11 +33,12 @@ export function readEvents(id, after, mark, on) {
     alive();
     try {
       const answer = await fetch(eventsPath(id, cursor), {
-        cache: "no-store", credentials: "same-origin", signal: abort.signal,
-        headers: { Accept: "text/event-stream", "Last-Event-ID": lastId },
+        cache: "no-store", credentials: "omit", signal: abort.signal,
+        headers: { ...token.headers(), Accept: "text/event-stream", "Last-Event-ID": lastId },
       });
       noteClock(answer);
-      if ([401, 403, 404, 410].includes(answer.status)) { ended = true; on.gone(answer.status); return; }
+      if (answer.status === 401) { ended = true; token.refused(); return; }
+      if ([403, 404, 410].includes(answer.status)) { ended = true; on.gone(answer.status); return; }
       if (!answer.ok || !answer.body) return;
       on.link("live");
       await read(answer.body, alive);

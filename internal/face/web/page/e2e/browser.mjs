@@ -1,6 +1,7 @@
 // The browser of the tests. SETTLE_CHROMIUM names another one.
 
 import { chromium } from "playwright-core";
+import { token } from "./token.mjs";
 
 export const launch = () => chromium.launch({
   executablePath: process.env.SETTLE_CHROMIUM ?? "/usr/bin/chromium", headless: true,
@@ -8,8 +9,9 @@ export const launch = () => chromium.launch({
 });
 
 /** A page whose errors and broken policies fail the test: check() throws them. */
-export async function open(browser, url, options = {}) {
+export async function open(browser, url, { signedOut, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, reducedMotion: "reduce", ...options });
+  if (!signedOut) await context.addInitScript((t) => { if (location.protocol.startsWith("http") && !sessionStorage.getItem("settle.token")) sessionStorage.setItem("settle.token", t); }, token);
   const page = await context.newPage();
   const wrong = [];
   page.on("pageerror", (e) => wrong.push(e.stack));

@@ -5,6 +5,7 @@
 import { createServer } from "node:http";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { token } from "./token.mjs";
 import { emptyState, fold, openApprovals, running } from "../assets/fold.js";
 
 const root = new URL("../", import.meta.url).pathname;
@@ -115,7 +116,7 @@ export class Film {
 export async function fakeServer() {
   const films = new Map(), requests = [], sockets = new Set();
   let refusing = false, made = 0;
-  const fake = { films, requests, film(id) { const f = new Film(fake, id); films.set(id, f); return f; } };
+  const fake = { films, requests, token, film(id) { const f = new Film(fake, id); films.set(id, f); return f; } };
 
   const server = createServer((req, res) => {
     const path = new URL(req.url, "http://x").pathname;
@@ -146,6 +147,7 @@ export async function fakeServer() {
   const reply = (res, status, data) => { res.writeHead(status, { "Content-Type": status < 400 ? "application/json" : "application/problem+json" }).end(status === 204 ? undefined : JSON.stringify(data)); };
 
   function api(req, res, [, id, what, which, verb], body) {
+    if (req.headers.authorization !== `Bearer ${fake.token}`) return reply(res, 401, { title: "Unauthorized", detail: "the token is missing or wrong" });
     if (!id && req.method === "GET") return reply(res, 200, { sessions: [...films.values()].map((f) => f.summary()).sort((a, b) => b.updated.localeCompare(a.updated)) });
     if (!id) { const f = films.get(body.id) ?? fake.film(body.id ?? `new-${++made}`); f.answer("open"); return reply(res, 201, { id: f.id }); }
     const f = films.get(id);

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
 import { launch, open } from "./browser.mjs";
+import { token } from "./token.mjs";
 import { fakeServer } from "./fake.mjs";
 import { cutShort, detail, harbor, underWay } from "./films.mjs";
 
@@ -468,11 +469,40 @@ test("sessions: the list, a new one, going from one to another, one that is not 
   await context.close();
 });
 
-test("without the token it says what to do", async () => {
-  const { page, context } = await open(browser, "about:blank");
-  await page.route("**/api/**", (route) => route.fulfill({ status: 401, contentType: "application/problem+json", body: "{}" }));
-  await page.goto(`${fake.url}#/s/any`);
-  await page.getByText("This page needs its link").waitFor();
+test("without a token there is a way to sign in: with a link, or a token", async () => {
+  fake.film("sign-in-film").turn("Behind the door");
+  const { page, context, check } = await open(browser, `${fake.url}#/s/sign-in-film`, { signedOut: true });
+  const asked = fake.requests.length;
+  await page.getByRole("heading", { name: "Sign in to settle" }).waitFor();
+  assert.equal(await page.locator("nav").isVisible(), false);
+  const give = async (what) => { await page.fill("#sign-in-token", what); await page.keyboard.press("Enter"); };
+  await give("http://127.0.0.1:1/");
+  await page.getByText("This is neither a link with a token nor a token.").waitFor();
+  assert.equal(fake.requests.length, asked, "nothing is asked for without a token");
+  await give("a wrong one".replaceAll(" ", "-"));
+  await page.getByText("The server does not accept this token.").waitFor();
+  await give(`  ${fake.url}#token=${fake.token}\n`);
+  await page.locator('[data-key="turn t000001"]').getByText("Behind the door").waitFor();
+  assert.match(page.url(), /#\/s\/sign-in-film$/);
+  await page.reload();
+  await page.locator('[data-key="turn t000001"]').getByText("Behind the door").waitFor();
+  // Another tab has to sign in itself.
+  const other = await context.newPage();
+  await other.goto(page.url());
+  await other.getByRole("heading", { name: "Sign in to settle" }).waitFor();
+  await other.fill("#sign-in-token", fake.token);
+  await other.getByRole("button", { name: "Sign in" }).click();
+  await other.locator('[data-key="turn t000001"]').getByText("Behind the door").waitFor();
+  // A server that was started anew has another token; its link works in the same tab.
+  fake.token = "another-token-0123456789";
+  await page.getByText("The server does not accept this tab's token any more.").waitFor();
+  await page.goto(`${fake.url}#token=${fake.token}`);
+  await page.locator('[data-key="turn t000001"]').getByText("Behind the door").waitFor();
+  assert.doesNotMatch(page.url(), /token/);
+  assert.ok(fake.requests.every((r) => !r.path.includes("token") && !r.headers.cookie && !r.headers.referer?.includes("token")), "the token goes into the header only");
+  assert.deepEqual(await context.cookies(), []);
+  fake.token = token;
+  check();
   await context.close();
 });
 
@@ -586,7 +616,7 @@ test("on 360 pixels nothing sticks out, light and dark", async () => {
     await page.locator("#session-list a").first().waitFor();
     await page.keyboard.press("Escape");
     await page.click("#more");
-    await page.getByRole("link", { name: "Export" }).waitFor();
+    await page.getByRole("button", { name: "Export" }).waitFor();
     assert.deepEqual(await out(), []);
     // Contrast of text, as WCAG AA has it.
     const weak = await page.evaluate(contrast);

@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { after, before } from "node:test";
 import { launch, open } from "./browser.mjs";
+import { token } from "./token.mjs";
 
 const bin = process.env.SETTLE_BIN;
 const words = Array.from({ length: 60 }, (_, n) => `word${n}`).join(" ");
@@ -46,7 +47,7 @@ const serve = async (addr) => {
 before(async () => {
   assert.ok(bin, "SETTLE_BIN names the binary");
   writeFileSync(join(dir, "scenario.json"), JSON.stringify(scenario));
-  writeFileSync(join(dir, "token"), "a-token-for-the-tests-of-the-page-0123456789\n", { mode: 0o600 });
+  writeFileSync(join(dir, "token"), `${token}\n`, { mode: 0o600 });
   browser = await launch();
   model = await start("fake-model", "--scenario", join(dir, "scenario.json"));
   model.url = /http:\S+\/v1/.exec(model.said)[0];
@@ -64,7 +65,7 @@ after(async () => {
 
 /** Opens the page with the token, on a session of its own, and asks. */
 async function ask(text) {
-  const opened = await open(browser, `${base}/?token=${readFileSync(join(dir, "token"), "utf8").trim()}`);
+  const opened = await open(browser, `${base}/#token=${token}`, { signedOut: true });
   const { page } = opened;
   assert.ok(!page.url().includes("token"), "the token is not left in the address");
   await page.getByRole("button", { name: "New session" }).click();
@@ -96,6 +97,10 @@ test("a prompt, a retry, approvals, an edit, the end", async () => {
   await page.locator('[data-key="end t000001"]').waitFor();
   assert.equal(readFileSync(join(dir, "hello.txt"), "utf8"), "hello\n");
   const said = await page.locator("#scroller").innerText();
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export" }).click()]);
+  const log = readFileSync(await file.path(), "utf8").trim().split("\n").map((line) => JSON.parse(line));
+  assert.match(file.suggestedFilename(), /\.jsonl$/);
+  assert.deepEqual([log[0].kind, log.at(-1).kind], ["session.opened", "turn.completed"]);
   for (const want of [/Attempt 1 failed: .*529.*Tried again/, /Thought for/, /I write a greeting/, /hello\.txt[\s\S]*\+1/, /from-the-shell/, /approved by web/, /Both are done/, /Completed/]) assert.match(said, want);
   check();
   await context.close();
@@ -129,6 +134,8 @@ test("a reload and a second window in the middle of a stream", async () => {
   await message.getByText("word8 ").waitFor();
   const other = await context.newPage();
   await other.goto(page.url());
+  await other.fill("#sign-in-token", `${base}/#token=${token}`);
+  await other.keyboard.press("Enter");
   await other.locator('[data-key="end t000001"]').waitFor();
   await page.locator('[data-key="end t000001"]').waitFor();
   for (const p of [page, other]) assert.equal((await p.locator("#scroller .message").innerText()).trim(), words);

@@ -1,0 +1,68 @@
+package guard
+
+import (
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Door lets in those who know a token. Callers who do, callers who do not, and
+// readers of what anybody may read have rates of their own, so that guesses of
+// one lock out nobody else who shares the address.
+type Door struct {
+	token                  Digest
+	known, strange, public *Rate
+}
+
+// NewDoor returns a door with so many requests a second on average for each
+// address, and so many at once.
+func NewDoor(token string, perSecond, burst float64) *Door {
+	rate := func() *Rate { return NewRate(perSecond, burst, time.Now) }
+	return &Door{token: DigestOf(token), known: rate(), strange: rate(), public: rate()}
+}
+
+// Entry is what a door says to a request.
+type Entry string
+
+// The entries.
+const (
+	Enter   Entry = "enter"
+	Unknown Entry = "unknown" // the token is missing or wrong
+	TooMany Entry = "too many"
+)
+
+// Admit says whether the request may come in. A wrong token costs more than a
+// missing one: it may be a guess.
+func (d *Door) Admit(r *http.Request) Entry {
+	from := Caller(r)
+	token := Bearer(r)
+	switch {
+	case token != "" && d.token.Matches(token):
+		if !d.known.Take(from, 1) {
+			return TooMany
+		}
+		return Enter
+	case token != "" && !d.strange.Take(from, WrongTokenCost), token == "" && !d.strange.Take(from, 1):
+		return TooMany
+	}
+	return Unknown
+}
+
+// Public says whether the request may read what needs no token.
+func (d *Door) Public(r *http.Request) Entry {
+	if !d.public.Take(Caller(r), 1) {
+		return TooMany
+	}
+	return Enter
+}
+
+// Bearer returns the token in the request's header, or "". Tokens are accepted
+// nowhere else: a query ends up in logs, and browsers send a cookie to every
+// port of a host.
+func Bearer(r *http.Request) string {
+	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
