@@ -14,6 +14,7 @@ func floors() [][]string {
 	return [][]string{
 		{"cmd", "clients"},
 		{"internal/face"},
+		{"internal/client"},
 		{"internal/agent", "internal/proof"},
 		{"."}, // package settle
 		{"internal/session"},

@@ -7,14 +7,24 @@ import (
 	"strings"
 )
 
+// ChangeKind says how a call changes a file.
+type ChangeKind string
+
+// The kinds of changes.
+const (
+	Create ChangeKind = "create"
+	Update ChangeKind = "update"
+	Delete ChangeKind = "delete"
+	Move   ChangeKind = "move"
+)
+
 // Change says what a call did to one file, for people and faces.
 type Change struct {
 	// Path is relative to the session's directory where it lies in it.
 	Path string `json:"path"`
 	// From is where the file was before it was moved.
 	From string `json:"from,omitempty"`
-	// Kind is create, update, delete or move.
-	Kind string `json:"kind"`
+	Kind ChangeKind `json:"kind"`
 	// Diff is a unified diff with its header, at most 32 KiB a call.
 	Diff string `json:"diff,omitempty"`
 	// Cut says that Diff is not the whole.
@@ -36,15 +46,15 @@ const (
 
 // newChange compares two contents of a file; nil stands for no file.
 func newChange(path, from string, before, after []byte, room int) Change {
-	c := Change{Path: path, Kind: "update"}
+	c := Change{Path: path, Kind: Update}
 	oldName, newName := "a/"+path, "b/"+path
 	switch {
 	case before == nil:
-		c.Kind, oldName = "create", "/dev/null"
+		c.Kind, oldName = Create, "/dev/null"
 	case after == nil:
-		c.Kind, newName = "delete", "/dev/null"
+		c.Kind, newName = Delete, "/dev/null"
 	case from != "":
-		c.Kind, c.From, oldName = "move", from, "a/"+from
+		c.Kind, c.From, oldName = Move, from, "a/"+from
 	}
 	if len(before)+len(after) > maxDiffInput || bytes.IndexByte(before, 0) >= 0 || bytes.IndexByte(after, 0) >= 0 {
 		c.Cut = true

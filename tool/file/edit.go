@@ -40,19 +40,12 @@ var editSpec = sync.OnceValue(func() tool.Spec {
 	}
 })
 
-type editArgs struct {
-	Path string
-	Old  string `json:"old_string"`
-	New  string `json:"new_string"`
-	All  bool   `json:"replace_all"`
-}
-
 // Title implements tool.Titler.
 func (editTool) Title(args json.RawMessage) string { return title("edit", args) }
 
 // Run implements tool.Tool.
 func (t editTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
-	in, err := decode[editArgs](call)
+	in, err := decode[EditArguments](call)
 	if err != nil {
 		return tool.Result{}, err
 	}
@@ -72,7 +65,7 @@ func (t editTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) 
 }
 
 // edit changes the file at p, whose lock is held.
-func (w *Workspace) edit(ctx context.Context, p place, in editArgs) (tool.Result, error) {
+func (w *Workspace) edit(ctx context.Context, p place, in EditArguments) (tool.Result, error) {
 	s, err := w.load(ctx, p)
 	if err != nil {
 		return tool.Result{}, err
@@ -98,7 +91,7 @@ func (w *Workspace) edit(ctx context.Context, p place, in editArgs) (tool.Result
 
 // substitute returns the content with the replacement made, and in how many
 // places. Every byte outside of those is as it was.
-func substitute(ctx context.Context, s *snapshot, in editArgs) ([]byte, int, error) {
+func substitute(ctx context.Context, s *snapshot, in EditArguments) ([]byte, int, error) {
 	if in.Old == in.New {
 		return nil, 0, errors.New("old_string and new_string are equal; nothing to change")
 	}
@@ -133,7 +126,7 @@ func replacement(old []byte, text, fileEnding string) string {
 }
 
 // choose returns the places to replace, in order and apart from each other.
-func choose(ctx context.Context, s *snapshot, in editArgs) ([]span, error) {
+func choose(ctx context.Context, s *snapshot, in EditArguments) ([]span, error) {
 	var found []span
 	var starts []int
 	total := 0

@@ -147,7 +147,7 @@ func FuzzEdit(f *testing.F) {
 			return
 		}
 		s := &snapshot{place: place{shown: "x"}, data: data}
-		out, n, err := substitute(context.Background(), s, editArgs{Old: old, New: text, All: all})
+		out, n, err := substitute(context.Background(), s, EditArguments{Old: old, New: text, All: all})
 		if err != nil {
 			return
 		}

@@ -75,11 +75,9 @@ var patchSpec = sync.OnceValue(func() tool.Spec {
 	}
 })
 
-type patchArgs struct{ Input string }
-
 // Title implements tool.Titler. A patch that does not parse has a title too.
 func (patchTool) Title(args json.RawMessage) string {
-	var in patchArgs
+	var in PatchArguments
 	if err := json.Unmarshal(args, &in); err != nil {
 		return "apply_patch"
 	}
@@ -96,7 +94,7 @@ func (patchTool) Title(args json.RawMessage) string {
 
 // Run implements tool.Tool.
 func (t patchTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
-	in, err := decode[patchArgs](call)
+	in, err := decode[PatchArguments](call)
 	if err != nil {
 		return tool.Result{}, err
 	}

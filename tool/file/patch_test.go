@@ -157,7 +157,7 @@ D b.txt (+0 -1)`
 	}
 	kinds := ""
 	for _, c := range f.changes(result) {
-		kinds += c.Kind + " "
+		kinds += string(c.Kind) + " "
 	}
 	if kinds != "create create update move update update delete " {
 		t.Error(kinds)

@@ -17,7 +17,7 @@ func Preview(ctx context.Context, call tool.Call) (json.RawMessage, error) {
 	w := NewWorkspace(Config{})
 	switch call.Name {
 	case "write":
-		in, err := decode[struct{ Path, Content string }](call)
+		in, err := decode[WriteArguments](call)
 		if err != nil {
 			return nil, err
 		}
@@ -26,7 +26,7 @@ func Preview(ctx context.Context, call tool.Call) (json.RawMessage, error) {
 			return content, nil
 		})
 	case "edit":
-		in, err := decode[editArgs](call)
+		in, err := decode[EditArguments](call)
 		if err != nil {
 			return nil, err
 		}
@@ -64,7 +64,7 @@ func (w *Workspace) preview(ctx context.Context, dir, path string, change func(*
 }
 
 func (w *Workspace) previewPatch(ctx context.Context, call tool.Call) (json.RawMessage, error) {
-	in, err := decode[patchArgs](call)
+	in, err := decode[PatchArguments](call)
 	if err != nil {
 		return nil, err
 	}
@@ -84,19 +84,48 @@ func (w *Workspace) previewPatch(ctx context.Context, call tool.Call) (json.RawM
 	return p.report(p.inOrder()).Detail, nil
 }
 
-// PatchPaths returns the paths that a patch works on, those that it moves
-// files to included. What it fails on, apply_patch refuses as a whole.
-func PatchPaths(patch string) ([]string, error) {
+// PatchChanges returns what a patch does to each file that it names, without
+// diffs. What it fails on, apply_patch refuses as a whole.
+func PatchChanges(patch string) ([]Change, error) {
 	ops, err := parsePatch(patch)
 	if err != nil {
 		return nil, err
 	}
+	changes := make([]Change, len(ops))
+	for i, op := range ops {
+		changes[i] = op.change()
+	}
+	return changes, nil
+}
+
+// PatchPaths returns the paths that a patch works on, those that it moves files
+// to included.
+func PatchPaths(patch string) ([]string, error) {
+	changes, err := PatchChanges(patch)
+	if err != nil {
+		return nil, err
+	}
 	var paths []string
-	for _, op := range ops {
-		paths = append(paths, op.path)
-		if op.moveTo != "" {
-			paths = append(paths, op.moveTo)
+	for _, c := range changes {
+		if c.From != "" {
+			paths = append(paths, c.From)
 		}
+		paths = append(paths, c.Path)
 	}
 	return paths, nil
+}
+
+func (op patchOp) change() Change {
+	c := Change{Path: op.path}
+	switch {
+	case op.kind == opAdd:
+		c.Kind = Create
+	case op.kind == opDelete:
+		c.Kind = Delete
+	case op.moveTo != "":
+		c.Kind, c.Path, c.From = Move, op.moveTo, op.path
+	default:
+		c.Kind = Update
+	}
+	return c
 }

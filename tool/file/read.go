@@ -52,15 +52,9 @@ var readSpec = sync.OnceValue(func() tool.Spec {
 	}
 })
 
-// readArgs has numbers as float64 since 10.0 is an integer to JSON Schema.
-type readArgs struct {
-	Path          string
-	Offset, Limit float64
-}
-
 // Title implements tool.Titler.
 func (readTool) Title(args json.RawMessage) string {
-	var in readArgs
+	var in ReadArguments
 	if err := json.Unmarshal(args, &in); err != nil || in.Offset == 0 && in.Limit == 0 {
 		return title("read", args)
 	}
@@ -73,7 +67,7 @@ func (readTool) Title(args json.RawMessage) string {
 
 // Run implements tool.Tool.
 func (t readTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
-	in, err := decode[readArgs](call)
+	in, err := decode[ReadArguments](call)
 	if err != nil {
 		return tool.Result{}, err
 	}
@@ -90,7 +84,7 @@ func (t readTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) 
 }
 
 // read reads from the file at p, whose lock is held.
-func (w *Workspace) read(ctx context.Context, p place, in readArgs) (tool.Result, error) {
+func (w *Workspace) read(ctx context.Context, p place, in ReadArguments) (tool.Result, error) {
 	f, info, err := disk.Open(p.real)
 	if err != nil {
 		return tool.Result{}, explainOpen(p, err)

@@ -43,7 +43,7 @@ func (writeTool) Title(args json.RawMessage) string { return title("write", args
 
 // Run implements tool.Tool.
 func (t writeTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
-	in, err := decode[struct{ Path, Content string }](call)
+	in, err := decode[WriteArguments](call)
 	if err != nil {
 		return tool.Result{}, err
 	}

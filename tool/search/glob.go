@@ -49,14 +49,16 @@ var globSpec = sync.OnceValue(func() tool.Spec {
 	}
 })
 
-type globArgs struct {
-	Pattern, Path string
-	Limit         float64
+// GlobArguments are those of glob.
+type GlobArguments struct {
+	Pattern string  `json:"pattern"`
+	Path    string  `json:"path,omitempty"`
+	Limit   float64 `json:"limit,omitempty"`
 }
 
 // Title implements tool.Titler.
 func (globTool) Title(args json.RawMessage) string {
-	in, err := decode[globArgs](args)
+	in, err := decode[GlobArguments](args)
 	if err != nil {
 		return "glob"
 	}
@@ -65,7 +67,7 @@ func (globTool) Title(args json.RawMessage) string {
 
 // Run implements tool.Tool.
 func (globTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
-	in, err := decode[globArgs](call.Args)
+	in, err := decode[GlobArguments](call.Args)
 	if err != nil {
 		return tool.Result{}, err
 	}

@@ -44,15 +44,19 @@ var grepSpec = sync.OnceValue(func() tool.Spec {
 	}
 })
 
-type grepArgs struct {
-	Pattern, Path, Glob string
-	IgnoreCase          bool `json:"ignore_case"`
-	Context, Limit      float64
+// GrepArguments are those of grep.
+type GrepArguments struct {
+	Pattern    string  `json:"pattern"`
+	Path       string  `json:"path,omitempty"`
+	Glob       string  `json:"glob,omitempty"`
+	IgnoreCase bool    `json:"ignore_case,omitempty"`
+	Context    float64 `json:"context,omitempty"`
+	Limit      float64 `json:"limit,omitempty"`
 }
 
 // Title implements tool.Titler.
 func (grepTool) Title(args json.RawMessage) string {
-	in, err := decode[grepArgs](args)
+	in, err := decode[GrepArguments](args)
 	if err != nil {
 		return "grep"
 	}
@@ -68,7 +72,7 @@ func (grepTool) Title(args json.RawMessage) string {
 
 // Run implements tool.Tool.
 func (t grepTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
-	in, err := decode[grepArgs](call.Args)
+	in, err := decode[GrepArguments](call.Args)
 	if err != nil {
 		return tool.Result{}, err
 	}
@@ -123,7 +127,7 @@ type query struct {
 	c       *collector
 }
 
-func newQuery(dir string, in grepArgs) (q *query, isDir bool, err error) {
+func newQuery(dir string, in GrepArguments) (q *query, isDir bool, err error) {
 	q = &query{pattern: in.Pattern, fold: in.IgnoreCase, glob: in.Glob, context: int(in.Context)}
 	if q.re, q.lines, err = compile(in.Pattern, in.IgnoreCase); err != nil {
 		return nil, false, err

@@ -46,14 +46,16 @@ var listSpec = sync.OnceValue(func() tool.Spec {
 	}
 })
 
-type listArgs struct {
-	Path         string
-	Depth, Limit float64
+// ListArguments are those of list.
+type ListArguments struct {
+	Path  string  `json:"path,omitempty"`
+	Depth float64 `json:"depth,omitempty"`
+	Limit float64 `json:"limit,omitempty"`
 }
 
 // Title implements tool.Titler.
 func (listTool) Title(args json.RawMessage) string {
-	in, err := decode[listArgs](args)
+	in, err := decode[ListArguments](args)
 	if err != nil || in.Path == "" {
 		return "list ."
 	}
@@ -62,7 +64,7 @@ func (listTool) Title(args json.RawMessage) string {
 
 // Run implements tool.Tool.
 func (listTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
-	in, err := decode[listArgs](call.Args)
+	in, err := decode[ListArguments](call.Args)
 	if err != nil {
 		return tool.Result{}, err
 	}

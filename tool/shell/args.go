@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// args are the arguments of the shell tool.
-type args struct {
+// Arguments are those of the shell tool.
+type Arguments struct {
 	Command     string `json:"command"`
-	TimeoutMS   int64  `json:"timeout_ms"`
-	Workdir     string `json:"workdir"`
-	Description string `json:"description"`
-	Background  bool   `json:"background"`
-	Release     bool   `json:"release"`
-	TTY         bool   `json:"tty"`
+	TimeoutMS   int64  `json:"timeout_ms,omitempty"`
+	Workdir     string `json:"workdir,omitempty"`
+	Description string `json:"description,omitempty"`
+	Background  bool   `json:"background,omitempty"`
+	Release     bool   `json:"release,omitempty"`
+	TTY         bool   `json:"tty,omitempty"`
 }
 
 const schema = `{
@@ -55,8 +55,8 @@ func (c Config) describe() string {
 	return b.String()
 }
 
-func parseArgs(raw json.RawMessage) (args, error) {
-	var a args
+func parseArgs(raw json.RawMessage) (Arguments, error) {
+	var a Arguments
 	if err := json.Unmarshal(raw, &a); err != nil {
 		return a, fmt.Errorf("cannot read the arguments: %w", err)
 	}
@@ -70,7 +70,7 @@ func parseArgs(raw json.RawMessage) (args, error) {
 }
 
 // dir is where the command runs.
-func (a args) dir(session string) (string, error) {
+func (a Arguments) dir(session string) (string, error) {
 	dir := a.Workdir
 	if dir == "" {
 		return session, nil
@@ -88,7 +88,7 @@ func (a args) dir(session string) (string, error) {
 	return dir, nil
 }
 
-func (a args) timeout(c Config) time.Duration {
+func (a Arguments) timeout(c Config) time.Duration {
 	if a.TimeoutMS <= 0 {
 		return c.Timeout
 	}

@@ -20,14 +20,15 @@ const waitTimeout = 30 * time.Second
 // jobTool lets the model work with the session's jobs.
 type jobTool struct{ jobs *Jobs }
 
-type jobArgs struct {
+// JobArguments are those of the job tool.
+type JobArguments struct {
 	Action    string `json:"action"`
-	Job       string `json:"job"`
-	Input     string `json:"input"`
-	EOF       bool   `json:"eof"`
-	Pattern   string `json:"pattern"`
-	Port      int    `json:"port"`
-	TimeoutMS int64  `json:"timeout_ms"`
+	Job       string `json:"job,omitempty"`
+	Input     string `json:"input,omitempty"`
+	EOF       bool   `json:"eof,omitempty"`
+	Pattern   string `json:"pattern,omitempty"`
+	Port      int    `json:"port,omitempty"`
+	TimeoutMS int64  `json:"timeout_ms,omitempty"`
 }
 
 const jobSchema = `{
@@ -61,7 +62,7 @@ var jobSpec = sync.OnceValue(func() tool.Spec {
 
 // Title implements tool.Titler.
 func (t *jobTool) Title(raw json.RawMessage) string {
-	var a jobArgs
+	var a JobArguments
 	if err := json.Unmarshal(raw, &a); err != nil {
 		return "job"
 	}
@@ -70,7 +71,7 @@ func (t *jobTool) Title(raw json.RawMessage) string {
 
 // Run implements tool.Tool.
 func (t *jobTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
-	var a jobArgs
+	var a JobArguments
 	if err := json.Unmarshal(call.Args, &a); err != nil {
 		return tool.Result{}, fmt.Errorf("cannot read the arguments: %w", err)
 	}
@@ -121,7 +122,7 @@ func (t *jobTool) state(b *job) string {
 // writeTimeout bounds a write to a job that does not read.
 const writeTimeout = 5 * time.Second
 
-func (t *jobTool) write(ctx context.Context, b *job, a jobArgs) (tool.Result, error) {
+func (t *jobTool) write(ctx context.Context, b *job, a JobArguments) (tool.Result, error) {
 	bounded, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	if err := b.process.Write(bounded, []byte(a.Input)); err != nil {
@@ -135,7 +136,7 @@ func (t *jobTool) write(ctx context.Context, b *job, a jobArgs) (tool.Result, er
 	return tool.Result{Output: fmt.Sprintf("[wrote %d bytes to job %s]", len(a.Input), b.info.ID)}, nil
 }
 
-func (t *jobTool) wait(ctx context.Context, b *job, a jobArgs) (tool.Result, error) {
+func (t *jobTool) wait(ctx context.Context, b *job, a JobArguments) (tool.Result, error) {
 	limit := waitTimeout
 	if a.TimeoutMS > 0 {
 		limit = min(time.Duration(a.TimeoutMS)*time.Millisecond, t.jobs.config.MaxTimeout)
@@ -162,7 +163,7 @@ func (t *jobTool) wait(ctx context.Context, b *job, a jobArgs) (tool.Result, err
 }
 
 // await returns the output meanwhile and, in words, what came true or did not.
-func (t *jobTool) await(ctx context.Context, b *job, a jobArgs) (output, goal string, err error) {
+func (t *jobTool) await(ctx context.Context, b *job, a JobArguments) (output, goal string, err error) {
 	switch {
 	case a.Pattern != "":
 		pattern, err := regexp.Compile(a.Pattern)

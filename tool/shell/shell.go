@@ -48,7 +48,7 @@ func (s *shell) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 // run is one command that has been started for a call.
 type run struct {
 	jobs     *Jobs
-	args     args
+	args     Arguments
 	process  *proc.Process
 	capture  *capture
 	progress *progress
@@ -57,7 +57,7 @@ type run struct {
 }
 
 // launch starts the command. From here on Close waits for it.
-func (j *Jobs) launch(ctx context.Context, call tool.Call, a args) (*run, error) {
+func (j *Jobs) launch(ctx context.Context, call tool.Call, a Arguments) (*run, error) {
 	shell, ok := findShell()
 	if !ok {
 		return nil, errors.New("cannot run a command: there is neither bash nor sh")
@@ -88,7 +88,7 @@ func (j *Jobs) launch(ctx context.Context, call tool.Call, a args) (*run, error)
 	return r, nil
 }
 
-func (c Config) environment(a args) []string {
+func (c Config) environment(a Arguments) []string {
 	if a.TTY {
 		return append(c.Env[:len(c.Env):len(c.Env)], "TERM=xterm-256color")
 	}

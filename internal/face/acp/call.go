@@ -1,21 +1,19 @@
 package acp
 
 import (
-	"encoding/json"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/tool/file"
+	"github.com/settle-agent/settle/internal/client/toolview"
 )
 
 // call is an open tool call, as the client is told of it.
 type call struct {
 	id, name, dir string
 	terminal      bool // its output shows as a terminal's
-	arguments     json.RawMessage
+	arguments     string
 	title         string
 	running       bool
 	output        string // the end of what it has put out
@@ -31,14 +29,14 @@ func newCall(one *session, id, name string) *call {
 
 // kindOf is the protocol's word for what a tool does.
 func kindOf(name string) string {
-	switch name {
-	case "shell", "job":
+	switch toolview.KindOf(name) {
+	case toolview.Command, toolview.Job:
 		return "execute"
-	case "read":
+	case toolview.Read:
 		return "read"
-	case "write", "edit", "apply_patch":
+	case toolview.Edit:
 		return "edit"
-	case "glob", "grep", "list":
+	case toolview.Search, toolview.List:
 		return "search"
 	default:
 		return "other"
@@ -61,24 +59,17 @@ func (c *call) update() toolCall { return toolCall{Update: "tool_call_update", I
 
 // ready tells what the call is called with.
 func (c *call) ready(arguments string) toolCall {
-	if c.arguments = json.RawMessage(arguments); !json.Valid(c.arguments) {
-		c.arguments, _ = json.Marshal(arguments) // a string: it cannot fail
-	}
-	u := c.update()
-	u.RawInput, u.Locations = c.arguments, c.locations()
-	if c.name == "shell" {
-		c.title = oneLine(c.argument("command"), c.title)
+	c.arguments = arguments
+	u, view := c.update(), c.view()
+	u.RawInput, u.Locations = view.Arguments, c.locations()
+	if view.Kind == toolview.Command {
+		c.title = oneLine(view.Command, c.title)
 		u.Title = c.title
 	}
 	return u
 }
 
-func (c *call) argument(name string) string {
-	var in map[string]any
-	_ = json.Unmarshal(c.arguments, &in) // a model may write anything
-	value, _ := in[name].(string)
-	return value
-}
+func (c *call) view() toolview.Call { return toolview.New(c.name, c.arguments, c.dir) }
 
 // mostTitle bounds a title in bytes.
 const mostTitle = 200
@@ -99,31 +90,11 @@ func oneLine(text, otherwise string) string {
 
 // locations are the files that the call works on.
 func (c *call) locations() (out []location) {
-	var in struct {
-		Path   string
-		Patch  string
-		Offset float64
-	}
-	if json.Unmarshal(c.arguments, &in) != nil {
-		return nil
-	}
-	paths := []string{in.Path}
-	if c.name == "apply_patch" {
-		paths, _ = file.PatchPaths(in.Patch) // a patch that cannot be read will be refused
-	}
-	for _, path := range paths {
-		if path != "" && kindOf(c.name) != "execute" {
-			out = append(out, location{Path: c.absolute(path), Line: int(in.Offset)})
-		}
+	view := c.view()
+	for _, path := range view.Paths() {
+		out = append(out, location{Path: path, Line: view.Line})
 	}
 	return out
-}
-
-func (c *call) absolute(path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(c.dir, path)
 }
 
 func (c *call) started(title string) toolCall {
@@ -191,7 +162,7 @@ func fenced(text string) string {
 
 // ended tells how the call ended and what came of it.
 func (c *call) ended(d event.ItemEnded) toolCall {
-	if c.arguments == nil && d.Arguments != "" {
+	if c.arguments == "" && d.Arguments != "" {
 		c.ready(d.Arguments)
 	}
 	u := c.update()
@@ -201,9 +172,11 @@ func (c *call) ended(d event.ItemEnded) toolCall {
 	}
 	u.RawOutput = raw(d)
 	u.Content = c.results(d)
-	for _, change := range changes(d.Detail) {
-		if path := (location{Path: c.absolute(change.Path)}); !slices.Contains(u.Locations, path) {
-			u.Locations = append(u.Locations, path)
+	if len(d.Detail) > 0 {
+		for _, change := range c.view().Changes(d.Detail) {
+			if path := (location{Path: change.Path}); !slices.Contains(u.Locations, path) {
+				u.Locations = append(u.Locations, path)
+			}
 		}
 	}
 	if c.terminal && c.running {

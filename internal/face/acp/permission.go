@@ -67,10 +67,10 @@ type question struct {
 
 // asking is a call that waits for somebody's word.
 func (c *call) asking(d event.ApprovalRequested) toolCall {
-	t := toolCall{ID: c.id, Title: c.title, Kind: kindOf(c.name), Status: "pending", RawInput: c.arguments, Locations: c.locations()}
+	t := toolCall{ID: c.id, Title: c.title, Kind: kindOf(c.name), Status: "pending", RawInput: c.view().Arguments, Locations: c.locations()}
 	t.Content = c.diffs(d.Detail)
 	if c.name == "shell" {
-		t.Content = append(t.Content, block1(fenced(c.argument("command"))))
+		t.Content = append(t.Content, block1(fenced(c.view().Command)))
 	}
 	var preview struct{ Error string }
 	if json.Unmarshal(d.Detail, &preview) == nil && preview.Error != "" {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 	"github.com/settle-agent/settle/model/catalog"
@@ -67,7 +68,7 @@ func (s *Server) configured(r *jsonrpc.Request) (where, *config.Resolved, error)
 	if err := r.Decode(&p); err != nil {
 		return p, nil, err
 	}
-	p.Cwd = absolute(s.Dir, p.Cwd)
+	p.Cwd = toolview.Absolute(s.Dir, p.Cwd)
 	resolved, err := s.Hosts.Settings(p.Cwd, nil)
 	if err != nil {
 		return p, nil, invalid("failed to load configuration: %v", err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/toolview"
 )
 
 // The statuses of items.
@@ -42,10 +43,10 @@ func kindOf(c event.Content) itemKind {
 	default:
 		return hidden
 	}
-	switch c.Name {
-	case "write", "edit", "apply_patch":
+	switch toolview.KindOf(c.Name) {
+	case toolview.Edit:
 		return changes
-	case "shell", "read", "grep", "glob", "list":
+	case toolview.Command, toolview.Read, toolview.Search, toolview.List:
 		return runs
 	default:
 		return callsTool
@@ -119,7 +120,7 @@ func (v view) command(i *event.Item, c event.Content) commandExecution {
 
 func (v view) tool(i *event.Item, c event.Content) dynamicToolCall {
 	out := dynamicToolCall{
-		Type: "dynamicToolCall", ID: i.ID, Tool: cmp.Or(c.Name, "unknown"), Arguments: asJSON(c.Arguments),
+		Type: "dynamicToolCall", ID: i.ID, Tool: cmp.Or(c.Name, "unknown"), Arguments: toolview.New(c.Name, c.Arguments, v.dir).Arguments,
 		Status: v.status(i), DurationMs: took(i),
 	}
 	if out.Status == declined { // which such calls do not know
@@ -130,17 +131,6 @@ func (v view) tool(i *event.Item, c event.Content) dynamicToolCall {
 		out.Success, out.ContentItems = &ok, []contentItem{{"inputText", c.Output}}
 	}
 	return out
-}
-
-func asJSON(arguments string) json.RawMessage {
-	if json.Valid([]byte(arguments)) {
-		return json.RawMessage(arguments)
-	}
-	raw, err := json.Marshal(arguments)
-	if err != nil {
-		return json.RawMessage("null") // a string: it cannot fail
-	}
-	return raw
 }
 
 // took is how long a call ran; nil while it runs, and for one that never did.
@@ -154,42 +144,25 @@ func took(i *event.Item) *int64 {
 
 // describe says what a call does as a command line, where, and what for.
 func describe(c event.Content, dir string) (line, at string, action commandAction) {
-	var in struct {
-		Command, Path, Pattern, Workdir string
-	}
-	_ = json.Unmarshal([]byte(c.Arguments), &in) // arguments that cannot be read are shown as they are
-	place := func() *string {
-		path := absolute(dir, in.Path)
-		return &path
-	}
-	switch c.Name {
-	case "shell":
-		line = cmp.Or(in.Command, c.Arguments)
-		return line, absolute(dir, in.Workdir), commandAction{Type: "unknown", Command: line}
-	case "read":
-		line = strings.TrimSpace("read " + in.Path)
-		return line, dir, commandAction{Type: "read", Command: line, Name: filepath.Base(in.Path), Path: place()}
-	case "grep":
-		line = strings.TrimSpace("grep " + quoted(in.Pattern) + " " + in.Path)
-		return line, dir, commandAction{Type: "search", Command: line, Query: ptr(in.Pattern), Path: ptr(in.Path)}
-	case "glob":
-		line = strings.TrimSpace("glob " + quoted(in.Pattern) + " " + in.Path)
-		return line, dir, commandAction{Type: "search", Command: line, Query: ptr(in.Pattern), Path: ptr(in.Path)}
+	call := toolview.New(c.Name, c.Arguments, dir)
+	switch call.Kind {
+	case toolview.Command:
+		line = cmp.Or(call.Command, c.Arguments)
+		return line, call.Dir, commandAction{Type: "unknown", Command: line}
+	case toolview.Read:
+		line = strings.TrimSpace("read " + call.Path)
+		path := toolview.Absolute(dir, call.Path)
+		return line, dir, commandAction{Type: "read", Command: line, Name: filepath.Base(call.Path), Path: &path}
+	case toolview.Search:
+		line = strings.TrimSpace(c.Name + " " + quoted(call.Pattern) + " " + call.Path)
+		return line, dir, commandAction{Type: "search", Command: line, Query: ptr(call.Pattern), Path: ptr(call.Path)}
 	default:
-		line = strings.TrimSpace("list " + in.Path)
-		return line, dir, commandAction{Type: "listFiles", Command: line, Path: ptr(in.Path)}
+		line = strings.TrimSpace("list " + call.Path)
+		return line, dir, commandAction{Type: "listFiles", Command: line, Path: ptr(call.Path)}
 	}
 }
 
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
-
-// absolute returns the path as seen from the directory.
-func absolute(dir, path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(dir, path)
-}
 
 // heard returns what a user said as an item.
 func heard(in event.Input) userMessage {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/repo"
 )
 
@@ -110,7 +111,7 @@ func read(parts []userInput, dir string) (text string, images []event.Image, err
 			}
 			images = append(images, i)
 		case "localImage":
-			i, err := fromFile(absolute(dir, p.Path))
+			i, err := fromFile(toolview.Absolute(dir, p.Path))
 			if err != nil {
 				return "", nil, invalid("input %d: %v", n+1, err)
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/catalogue"
+	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
@@ -46,7 +47,7 @@ func (s *Server) threadStart(ctx context.Context, r *jsonrpc.Request) (any, erro
 	if err := r.Decode(&p); err != nil {
 		return nil, err
 	}
-	dir, err := directory(absolute(s.Dir, p.Cwd))
+	dir, err := directory(toolview.Absolute(s.Dir, p.Cwd))
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +121,7 @@ func (s *Server) resumed(ctx context.Context, p resumeThread) (*live, error) {
 		return nil, err
 	}
 	o := opening{setup: p.setup, id: p.ThreadID}
-	if o.dir, err = directory(absolute(cmp.Or(state.Host.Dir, s.Dir), p.Cwd)); err != nil {
+	if o.dir, err = directory(toolview.Absolute(cmp.Or(state.Host.Dir, s.Dir), p.Cwd)); err != nil {
 		return nil, err
 	}
 	if t := s.kept(state); t.Model != nil && p.Model == "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
@@ -19,7 +20,7 @@ func (s *Server) turnStart(ctx context.Context, r *jsonrpc.Request) (any, error)
 		return nil, err
 	}
 	dir := l.opened.Wish.Dir
-	if p.Cwd != "" && absolute(dir, p.Cwd) != dir {
+	if p.Cwd != "" && toolview.Absolute(dir, p.Cwd) != dir {
 		return nil, invalid("thread %s works in %q and cannot go to %q: start another thread there", p.ThreadID, dir, p.Cwd)
 	}
 	text, images, err := read(p.Input, dir)

@@ -1,11 +1,11 @@
 package exec
 
 import (
+	"cmp"
 	"encoding/json"
-	"path/filepath"
-	"strings"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/tool/file"
 )
 
@@ -46,13 +46,14 @@ func (i *item) over(d event.ItemEnded, dir string) any {
 }
 
 func (i *item) shown(s status, d event.ItemEnded, dir string) any {
-	switch i.name {
-	case "shell":
+	call := toolview.New(i.name, i.args, dir)
+	switch call.Kind {
+	case toolview.Command:
 		return commandItem{head{i.id, "command_execution"}, i.command(), i.outputOf(d), d.ExitCode, s}
-	case "write", "edit", "apply_patch":
-		return fileItem{head{i.id, "file_change"}, changes(i, d, dir), s}
+	case toolview.Edit:
+		return fileItem{head{i.id, "file_change"}, changes(call, d.Detail), s}
 	}
-	t := toolItem{head: head{i.id, "mcp_tool_call"}, Server: server, Tool: i.name, Arguments: i.arguments(), Status: s}
+	t := toolItem{head: head{i.id, "mcp_tool_call"}, Server: server, Tool: i.name, Arguments: call.Arguments, Status: s}
 	switch s {
 	case completed:
 		t.Result = &toolResult{Content: []toolContent{{"text", d.Output}}}
@@ -82,74 +83,23 @@ func (i *item) outputOf(d event.ItemEnded) string {
 	return d.Output
 }
 
-// command returns the command line.
-func (i *item) command() string {
-	var in struct {
-		Command string `json:"command"`
-	}
-	if json.Unmarshal([]byte(i.args), &in) != nil || in.Command == "" {
-		return i.args
-	}
-	return in.Command
-}
-
-// arguments returns the arguments as JSON, whatever the model wrote.
-func (i *item) arguments() json.RawMessage {
-	if json.Valid([]byte(i.args)) {
-		return json.RawMessage(i.args)
-	}
-	text, err := json.Marshal(i.args)
-	if err != nil {
-		return json.RawMessage("null") // strings always encode
-	}
-	return text
-}
+// command returns the command line; arguments without one are shown as they are.
+func (i *item) command() string { return cmp.Or(toolview.New(i.name, i.args, "").Command, i.args) }
 
 // changes returns which files a call changed, or is about to.
-func changes(i *item, d event.ItemEnded, dir string) []fileChange {
-	var done file.Changes
-	if json.Unmarshal(d.Detail, &done) != nil || len(done.Files) == 0 {
-		return i.intended(dir)
-	}
+func changes(call toolview.Call, detail json.RawMessage) []fileChange {
 	list := []fileChange{}
-	for _, c := range done.Files {
+	for _, c := range call.Changes(detail) {
 		switch c.Kind {
-		case "create":
-			list = append(list, fileChange{within(dir, c.Path), "add"})
-		case "delete":
-			list = append(list, fileChange{within(dir, c.Path), "delete"})
-		case "move":
-			list = append(list, fileChange{within(dir, c.From), "delete"}, fileChange{within(dir, c.Path), "add"})
+		case file.Create:
+			list = append(list, fileChange{c.Path, "add"})
+		case file.Delete:
+			list = append(list, fileChange{c.Path, "delete"})
+		case file.Move:
+			list = append(list, fileChange{c.From, "delete"}, fileChange{c.Path, "add"})
 		default:
-			list = append(list, fileChange{within(dir, c.Path), "update"})
+			list = append(list, fileChange{c.Path, "update"})
 		}
 	}
 	return list
-}
-
-// intended returns the changes that the arguments ask for.
-func (i *item) intended(dir string) []fileChange {
-	var in struct{ Path, Patch string }
-	list := []fileChange{}
-	if json.Unmarshal([]byte(i.args), &in) != nil {
-		return list
-	}
-	if in.Path != "" {
-		list = append(list, fileChange{within(dir, in.Path), "update"})
-	}
-	for line := range strings.Lines(in.Patch) {
-		for prefix, kind := range map[string]string{"*** Add File: ": "add", "*** Update File: ": "update", "*** Delete File: ": "delete"} {
-			if path, ok := strings.CutPrefix(line, prefix); ok {
-				list = append(list, fileChange{within(dir, strings.TrimSpace(path)), kind})
-			}
-		}
-	}
-	return list
-}
-
-func within(dir, path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(dir, path)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -19,6 +20,9 @@ import (
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/tool"
+	"github.com/settle-agent/settle/tool/file"
+	"github.com/settle-agent/settle/tool/search"
+	"github.com/settle-agent/settle/tool/shell"
 )
 
 // fake is a tool that does what it is told to.
@@ -27,8 +31,14 @@ type fake struct {
 	run  func(context.Context, tool.Call) (tool.Result, error)
 }
 
+// Spec is that of the real tool, so that a fake refuses what the tool refuses.
 func (f fake) Spec() tool.Spec {
-	return tool.Spec{Name: f.name, Description: f.name, Schema: json.RawMessage(`{"type":"object"}`)}
+	for _, t := range slices.Concat(shell.NewJobs(shell.Config{}).Tools(), file.NewWorkspace(file.Config{}).Tools(), search.Tools(search.Config{})) {
+		if t.Spec().Name == f.name {
+			return t.Spec()
+		}
+	}
+	panic("there is no tool " + f.name)
 }
 
 func (f fake) Run(ctx context.Context, call tool.Call) (tool.Result, error) { return f.run(ctx, call) }
@@ -123,8 +133,8 @@ func TestLines(t *testing.T) {
 				script.Reasoning("Hm."), script.Text("I ", "<look>."),
 				script.Call("shell", `{"command":"ls"}`), script.Usage(model.Usage{Input: 10, CacheRead: 4, CacheWrite: 1, Output: 5, Reasoning: 2}),
 			),
-			script.Turn(script.Call("apply_patch", `{"patch":"*** Begin Patch\n*** Update File: a\n*** Delete File: /b\n*** End Patch"}`)),
-			script.Turn(script.Call("write", `{"path":"sub/c"}`)),
+			script.Turn(script.Call("apply_patch", `{"input":"*** Begin Patch\n*** Update File: a\n@@\n-x\n+y\n*** Update File: o\n*** Move to: n\n*** Delete File: /b\n*** End Patch"}`)),
+			script.Turn(script.Call("write", `{"path":"sub/c","content":""}`)),
 			script.Turn(script.Call("grep", `{"pattern":"x"}`)),
 			script.Turn(script.Call("nothing", `{}`)),
 			script.Turn(script.Text(""), script.Text("done")),
@@ -146,7 +156,7 @@ func TestLines(t *testing.T) {
 {"type":"item.started","item":{"id":"item_2","type":"command_execution","command":"ls","aggregated_output":"","exit_code":null,"status":"in_progress"}}
 {"type":"item.updated","item":{"id":"item_2","type":"command_execution","command":"ls","aggregated_output":"a\n","exit_code":null,"status":"in_progress"}}
 {"type":"item.completed","item":{"id":"item_2","type":"command_execution","command":"ls","aggregated_output":"a\n","exit_code":3,"status":"failed"}}
-{"type":"item.started","item":{"id":"item_3","type":"file_change","changes":[{"path":"/w/a","kind":"update"},{"path":"/b","kind":"delete"}],"status":"in_progress"}}
+{"type":"item.started","item":{"id":"item_3","type":"file_change","changes":[{"path":"/w/a","kind":"update"},{"path":"/w/o","kind":"delete"},{"path":"/w/n","kind":"add"},{"path":"/b","kind":"delete"}],"status":"in_progress"}}
 {"type":"item.completed","item":{"id":"item_3","type":"file_change","changes":[{"path":"/w/a","kind":"update"},{"path":"/w/o","kind":"delete"},{"path":"/w/n","kind":"add"},{"path":"/b","kind":"delete"}],"status":"completed"}}
 {"type":"item.started","item":{"id":"item_4","type":"file_change","changes":[{"path":"/w/sub/c","kind":"update"}],"status":"in_progress"}}
 {"type":"item.completed","item":{"id":"item_4","type":"file_change","changes":[{"path":"/w/sub/c","kind":"update"}],"status":"failed"}}
@@ -162,7 +172,7 @@ func TestLines(t *testing.T) {
 func TestRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := script.New(
-			script.Turn(script.Text("I look."), script.Call("grep", `{}`), script.Delay(time.Second), script.Text("And th"), script.Cut()),
+			script.Turn(script.Text("I look."), script.Call("grep", `{"pattern":"x"}`), script.Delay(time.Second), script.Text("And th"), script.Cut()),
 			script.Turn(script.Text("half an ans"), script.Fail(model.NewError(model.ErrConnection, "reset"))),
 			script.Turn(script.Text("The answer.")),
 		)
@@ -174,8 +184,8 @@ func TestRetries(t *testing.T) {
 {"type":"thread.started","thread_id":"T"}
 {"type":"turn.started"}
 {"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"I look."}}
-{"type":"item.started","item":{"id":"item_1","type":"mcp_tool_call","server":"settle","tool":"grep","arguments":{},"result":null,"error":null,"status":"in_progress"}}
-{"type":"item.completed","item":{"id":"item_1","type":"mcp_tool_call","server":"settle","tool":"grep","arguments":{},"result":{"content":[{"type":"text","text":"x"}],"structured_content":null},"error":null,"status":"completed"}}
+{"type":"item.started","item":{"id":"item_1","type":"mcp_tool_call","server":"settle","tool":"grep","arguments":{"pattern":"x"},"result":null,"error":null,"status":"in_progress"}}
+{"type":"item.completed","item":{"id":"item_1","type":"mcp_tool_call","server":"settle","tool":"grep","arguments":{"pattern":"x"},"result":{"content":[{"type":"text","text":"x"}],"structured_content":null},"error":null,"status":"completed"}}
 {"type":"item.completed","item":{"id":"item_2","type":"error","message":"Reconnecting... 1/5 (the response ended without its terminal event)"}}
 {"type":"item.completed","item":{"id":"item_3","type":"error","message":"Reconnecting... 2/5 (reset)"}}
 {"type":"item.completed","item":{"id":"item_4","type":"agent_message","text":"The answer."}}

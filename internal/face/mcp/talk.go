@@ -10,6 +10,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/client/toolview"
 )
 
 // talk is a conversation of the older interface. Whoever listens hears each of
@@ -176,7 +177,7 @@ func (t *talk) question(item string, a event.ApprovalRequested) (method string, 
 	params = map[string]any{
 		"conversation_id": t.opened.ID(), "conversationId": t.opened.ID(), "call_id": item, "callId": item, "reason": a.Why,
 	}
-	if changes := changesOf(a.Detail); isEditor(a.Tool) {
+	if changes := changesOf(a.Tool, a.Detail); isEditor(a.Tool) {
 		params["file_changes"], params["fileChanges"] = changes, changes
 		return methodAskPatch, params
 	}
@@ -240,11 +241,8 @@ type called struct{ tool, arguments, dir string }
 
 // command is a call as the words of a command.
 func (c called) command() []string {
-	var args struct {
-		Command string `json:"command"`
-	}
-	if c.tool == toolShell && json.Unmarshal([]byte(c.arguments), &args) == nil && args.Command != "" {
-		return []string{"bash", "-lc", args.Command}
+	if command := toolview.New(c.tool, c.arguments, c.dir).Command; command != "" {
+		return []string{"bash", "-lc", command}
 	}
 	return []string{c.tool, c.arguments}
 }

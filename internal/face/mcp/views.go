@@ -4,12 +4,11 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/tool/file"
 )
 
@@ -17,9 +16,7 @@ import (
 const toolShell = "shell"
 
 // isEditor reports whether a tool changes files, and shows how.
-func isEditor(tool string) bool {
-	return slices.Contains([]string{"write", "edit", "apply_patch"}, tool)
-}
+func isEditor(tool string) bool { return toolview.KindOf(tool) == toolview.Edit }
 
 // view is an event as the older interface has it: an object with its type
 // (openai/codex, codex-rs/protocol/src/protocol.rs, EventMsg).
@@ -127,7 +124,7 @@ func (v *views) delta(e event.Event, d event.ItemDelta) []view {
 
 func (v *views) question(e event.Event, d event.ApprovalRequested) view {
 	if isEditor(d.Tool) {
-		v.changes[e.Item] = changesOf(d.Detail)
+		v.changes[e.Item] = changesOf(d.Tool, d.Detail)
 		return view{"type": "apply_patch_approval_request", "call_id": e.Item, "changes": v.changes[e.Item], "reason": d.Why}
 	}
 	c := called{tool: d.Tool, dir: v.session.Agent.Config.WorkDir}
@@ -194,41 +191,25 @@ func (v *views) ended(e event.Event, d event.ItemEnded) []view {
 }
 
 func (c called) invocation() view {
-	var arguments any
-	_ = json.Unmarshal([]byte(c.arguments), &arguments) // what the model wrote need not be JSON
-	return view{"server": "settle", "tool": c.tool, "arguments": arguments}
+	return view{"server": "settle", "tool": c.tool, "arguments": toolview.New(c.tool, c.arguments, c.dir).Arguments}
 }
 
 // changesOf is what a call would change, by file.
-func changesOf(detail json.RawMessage) view {
-	var preview file.Changes
-	_ = json.Unmarshal(detail, &preview) // where it is not known, nothing is shown
+func changesOf(tool string, detail json.RawMessage) view {
 	out := view{}
-	for _, f := range preview.Files {
+	for _, f := range toolview.New(tool, "", "").Changes(detail) {
 		switch f.Kind {
-		case "create":
-			out[f.Path] = view{"add": view{"content": side(f.Diff, '+')}}
-		case "delete":
-			out[f.Path] = view{"delete": view{"content": side(f.Diff, '-')}}
-		case "move":
+		case file.Create:
+			out[f.Path] = view{"add": view{"content": f.Content()}}
+		case file.Delete:
+			out[f.Path] = view{"delete": view{"content": f.Content()}}
+		case file.Move:
 			out[f.From] = view{"update": view{"unified_diff": f.Diff, "move_path": f.Path}}
 		default:
 			out[f.Path] = view{"update": view{"unified_diff": f.Diff, "move_path": nil}}
 		}
 	}
 	return out
-}
-
-// side is one side of a unified diff.
-func side(diff string, mark byte) string {
-	var b strings.Builder
-	_, hunks, _ := strings.Cut(diff, "\n@@")
-	for line := range strings.Lines(hunks) {
-		if line[0] == mark {
-			b.WriteString(line[1:])
-		}
-	}
-	return b.String()
 }
 
 // history is what was said in a session, for clients that resume it.

@@ -1,0 +1,143 @@
+package toolview
+
+import (
+	"encoding/json"
+	"path/filepath"
+
+	"github.com/settle-agent/settle/tool/file"
+	"github.com/settle-agent/settle/tool/search"
+	"github.com/settle-agent/settle/tool/shell"
+)
+
+// Kind says what a tool does.
+type Kind string
+
+// The kinds of calls.
+const (
+	Command Kind = "command" // runs a command
+	Job     Kind = "job"     // works with a command that runs in the background
+	Read    Kind = "read"    // reads a file
+	Search  Kind = "search"  // searches files or their names
+	List    Kind = "list"    // lists a directory
+	Edit    Kind = "edit"    // changes files
+	Other   Kind = "other"   // anything else
+)
+
+// KindOf returns what the tool does.
+func KindOf(tool string) Kind {
+	switch tool {
+	case "shell":
+		return Command
+	case "job":
+		return Job
+	case "read":
+		return Read
+	case "grep", "glob":
+		return Search
+	case "list":
+		return List
+	case "write", "edit", "apply_patch":
+		return Edit
+	default:
+		return Other
+	}
+}
+
+// Call is a tool call. What its arguments do not say, or say in a way that the
+// tool would refuse, is left empty.
+type Call struct {
+	Tool string
+	Kind Kind
+	// Arguments are what the model wrote: as JSON if they are, else as a JSON
+	// string.
+	Arguments json.RawMessage
+	// Dir is where the call works, absolute.
+	Dir string
+	// Command is the command line of a Command.
+	Command string
+	// Background and Release say how a Command ends.
+	Background, Release bool
+	// Path is the file or directory that the call names, as it names it.
+	Path string
+	// Line is the first line that a Read shows, from 1; 0 is the beginning.
+	Line int
+	// Pattern is what a Search looks for.
+	Pattern string
+
+	patch string
+}
+
+// New reads a call that was made in the directory, which is absolute.
+func New(tool, arguments, dir string) Call {
+	c := Call{Tool: tool, Kind: KindOf(tool), Arguments: asJSON(arguments), Dir: dir}
+	switch tool {
+	case "shell":
+		in := decode[shell.Arguments](arguments)
+		c.Command, c.Background, c.Release = in.Command, in.Background, in.Release
+		c.Dir = Absolute(dir, in.Workdir)
+	case "read":
+		in := decode[file.ReadArguments](arguments)
+		c.Path, c.Line = in.Path, int(in.Offset)
+	case "write":
+		c.Path = decode[file.WriteArguments](arguments).Path
+	case "edit":
+		c.Path = decode[file.EditArguments](arguments).Path
+	case "apply_patch":
+		c.patch = decode[file.PatchArguments](arguments).Input
+	case "grep":
+		in := decode[search.GrepArguments](arguments)
+		c.Path, c.Pattern = in.Path, in.Pattern
+	case "glob":
+		in := decode[search.GlobArguments](arguments)
+		c.Path, c.Pattern = in.Path, in.Pattern
+	case "list":
+		c.Path = decode[search.ListArguments](arguments).Path
+	}
+	return c
+}
+
+// Paths are the files and directories that the call names, absolute.
+func (c Call) Paths() []string {
+	var paths []string
+	if c.Path != "" {
+		paths = append(paths, Absolute(c.Dir, c.Path))
+	}
+	for _, change := range c.named() {
+		if change.From != "" {
+			paths = append(paths, change.From)
+		}
+		if c.patch != "" {
+			paths = append(paths, change.Path)
+		}
+	}
+	return paths
+}
+
+// Absolute returns the path as seen from the directory.
+func Absolute(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// decode reads arguments. Those that cannot be read are none: the tool refuses
+// them.
+func decode[T any](arguments string) T {
+	var in, none T
+	if json.Unmarshal([]byte(arguments), &in) != nil {
+		return none
+	}
+	return in
+}
+
+func asJSON(arguments string) json.RawMessage {
+	if json.Valid([]byte(arguments)) {
+		return json.RawMessage(arguments)
+	}
+	text, err := json.Marshal(arguments)
+	if err != nil {
+		return json.RawMessage("null") // a string: it cannot fail
+	}
+	return text
+}
