@@ -1,4 +1,4 @@
-// Package jsonl writes JSON as lines that all readers of lines take for one each,
+// Package jsonl reads lines of a bounded length, and writes JSON as lines that all readers of lines take for one each,
 // also those that break them at U+2028 and U+2029, as Node's readline does.
 package jsonl
 

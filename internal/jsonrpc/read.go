@@ -5,13 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/settle-agent/settle/internal/jsonl"
 )
 
 // read hands on what comes in, in its order.
 func (c *Conn) read() {
-	in := newFrames(c.o.In, c.o.MaxFrame)
+	in := jsonl.NewReader(c.o.In, c.o.MaxFrame)
 	for {
-		f, err := in.next()
+		line, err := in.Next()
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
 				err = fmt.Errorf("cannot read the next message: %w", err)
@@ -22,11 +24,11 @@ func (c *Conn) read() {
 		if c.ctx.Err() != nil {
 			return // closed, or nobody reads our answers: Close or Wait has said so
 		}
-		if f.long {
-			c.refuse(in.refusal(f.line))
+		if line.Cut {
+			c.refuse(tooLong(line.Text, c.o.MaxFrame))
 			continue
 		}
-		c.take(f.line)
+		c.take(line.Text)
 	}
 }
 

@@ -1,8 +1,6 @@
 package claude
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -11,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/jsonl"
 )
 
 // mostLine bounds a line that comes in: pictures are in it.
@@ -39,49 +38,24 @@ type incoming struct {
 
 // read hands on the client's lines until the input ends, or take says so.
 func read(r io.Reader, take func(incoming) bool) error {
-	in := bufio.NewReaderSize(r, 64<<10)
+	in := jsonl.NewReader(r, mostLine)
 	for {
-		raw, err := line(in)
-		if raw = bytes.TrimSpace(raw); len(raw) > 0 {
-			var msg incoming
-			msg.bad = decode("a line of standard input", raw, &msg)
-			if !take(msg) {
-				return nil
-			}
-		}
-		switch {
-		case errors.Is(err, errTooLong):
-			if !take(incoming{bad: err}) {
-				return nil
-			}
-		case err != nil:
+		line, err := in.Next()
+		if err != nil {
 			return err
+		}
+		msg := incoming{bad: errTooLong}
+		if !line.Cut {
+			msg = incoming{}
+			msg.bad = decode("a line of standard input", line.Text, &msg)
+		}
+		if !take(msg) {
+			return nil
 		}
 	}
 }
 
 var errTooLong = errors.New("a line of standard input has more than 64 MiB; it was left out")
-
-// line reads a line; one that is too long is passed over.
-func line(in *bufio.Reader) ([]byte, error) {
-	var out []byte
-	long := false
-	for {
-		part, err := in.ReadSlice('\n')
-		if long = long || len(out)+len(part) > mostLine; !long {
-			out = append(out, part...)
-		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-		case err != nil:
-			return out, err
-		case long:
-			return nil, errTooLong
-		default:
-			return out, nil
-		}
-	}
-}
 
 // prompt is what a user's message says.
 type prompt struct {

@@ -25,6 +25,9 @@ const (
 	// ownPrefix begins the ids of requests that do not come from the SDK, whose
 	// ids are numbers.
 	ownPrefix = "settle-"
+	// mostLine is the longest message that is read, in bytes: as much as an
+	// input over HTTP.
+	mostLine = 32 << 20
 	// mostCalls is how many requests may wait for an answer at a time.
 	mostCalls = 1024
 
@@ -58,7 +61,7 @@ type conn struct {
 
 // incoming is a line, or why it could not be read.
 type incoming struct {
-	line []byte
+	line jsonl.Line
 	err  error
 }
 
@@ -74,20 +77,20 @@ func (f *Face) newConn(in io.Reader, out io.Writer) *conn {
 		calls: map[jsonrpc.ID]*inbound{}, asked: map[jsonrpc.ID]chan *jsonrpc.Response{},
 	}
 	c.older = newOlder(f, c)
-	go c.receive(newLines(in)) // ends with the input or with finish; a read that blocks ends with the process
+	go c.receive(jsonl.NewReader(in, mostLine)) // ends with the input or with finish; a read that blocks ends with the process
 	return c
 }
 
 // receive reads lines, so that Read does not block where nothing comes.
-func (c *conn) receive(l *lines) {
+func (c *conn) receive(in *jsonl.Reader) {
 	for {
-		line, err := l.next()
+		line, err := in.Next()
 		select {
 		case c.in <- incoming{line, err}:
 		case <-c.stop:
 			return
 		}
-		if err != nil && !errors.Is(err, errLong) {
+		if err != nil {
 			return
 		}
 	}
@@ -111,16 +114,16 @@ func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
-		if errors.Is(got.err, errLong) {
-			c.refuse(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("the message has more than %d bytes; nothing was done", mostLine))
-			continue
-		}
 		if got.err != nil {
 			close(c.eof)
 			<-c.stop // finish closes it, after what the end of input ends has been told
 			return nil, io.EOF
 		}
-		for _, msg := range c.decode(got.line) {
+		if got.line.Cut {
+			c.refuse(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("the message has more than %d bytes; nothing was done", mostLine))
+			continue
+		}
+		for _, msg := range c.decode(got.line.Text) {
 			if c.take(msg) {
 				return msg, nil
 			}

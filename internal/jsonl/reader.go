@@ -1,0 +1,59 @@
+package jsonl
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+)
+
+// Reader reads lines of a bounded length, so that no client can fill the memory.
+type Reader struct {
+	in    *bufio.Reader
+	limit int
+	err   error // of the input, once it has failed or ended
+}
+
+// NewReader returns a reader that keeps at most limit bytes of a line.
+func NewReader(in io.Reader, limit int) *Reader {
+	return &Reader{in: bufio.NewReaderSize(in, 64<<10), limit: limit}
+}
+
+// Line is a line without the white space around it.
+type Line struct {
+	Text []byte
+	// Cut says that the line is longer than the limit: Text is its beginning,
+	// and the rest was skipped.
+	Cut bool
+}
+
+// Next returns the next line that is not blank; the caller may keep it. The last
+// line need not end in a newline. The error is that of the input, [io.EOF] at its
+// end.
+func (r *Reader) Next() (Line, error) {
+	for r.err == nil {
+		var line Line
+		if line, r.err = r.line(); len(line.Text) > 0 || line.Cut {
+			return line, nil
+		}
+	}
+	return Line{}, r.err
+}
+
+// line reads to the end of the line and keeps limit bytes of it.
+func (r *Reader) line() (Line, error) {
+	var line Line
+	for {
+		part, err := r.in.ReadSlice('\n')
+		part = bytes.TrimSuffix(part, []byte{'\n'})
+		if room := r.limit - len(line.Text); len(part) > room {
+			line.Cut = true
+			part = part[:room]
+		}
+		line.Text = append(line.Text, part...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			line.Text = bytes.TrimSpace(line.Text)
+			return line, err
+		}
+	}
+}
