@@ -20,6 +20,8 @@ var host struct {
 	births   sync.RWMutex
 	mu       sync.Mutex
 	children map[int]bool
+	// strangers are the children that were not.
+	strangers strangers
 }
 
 // spawn runs fork, which starts a child and returns its pid, and lists it.

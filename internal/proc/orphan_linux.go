@@ -17,10 +17,11 @@ import (
 
 // BecomeReaper makes orphans of this process's descendants come to it, so
 // that the tree of a warden that was killed can be ended (C7). Only a program
-// that starts no child but through this package may do that; the returned
-// function undoes it.
+// that starts no child but through this package may do that; children that it
+// has already, and what they leave, are not touched (C23). The returned function
+// undoes it.
 func BecomeReaper() (stop func(), err error) {
-	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+	if err := becomeSubreaper(); err != nil {
 		return nil, fmt.Errorf("cannot become the reaper of orphans: %w", err)
 	}
 	host.reaper.Store(true)
@@ -91,32 +92,15 @@ func started(pid int) bool {
 // endOrphans ends what a dead warden left: what came to us as orphans, if we
 // are their reaper, and what still carries the command's marker. The command
 // died with its warden; there is no grace for the rest.
-func endOrphans(marker string) []event.Process {
+func endOrphans(marker string, warden int) []event.Process {
 	_, left := endAll(func() []node {
 		found := marked(func(value string) bool { return value == marker })
 		if host.reaper.Load() {
-			for _, n := range ours(orphans()) {
-				found = append(append(found, n), descendants(n.pid)...)
-			}
+			found = append(found, strays(marker, warden)...)
 		}
 		return found
 	}, 0)
 	return left
-}
-
-// ours leaves out what others start as children of a first process, such as
-// the shells of "docker exec".
-func ours(nodes []node) []node {
-	if os.Getpid() != 1 {
-		return nodes
-	}
-	kept := nodes[:0]
-	for _, n := range nodes {
-		if _, ok := markerOf(n.pid); ok {
-			kept = append(kept, n)
-		}
-	}
-	return kept
 }
 
 // sureLooks is how many times in a row nothing must be found before nothing is

@@ -176,7 +176,7 @@ func (k *keptByWarden) discard() {
 	defer timer.Stop()
 	_ = k.cmd.Wait()
 	forget(k.cmd.Process.Pid)
-	endOrphans(k.marker)
+	endOrphans(k.marker, k.cmd.Process.Pid)
 }
 
 func (k *keptByWarden) send(o order, file *os.File) error {
@@ -252,7 +252,7 @@ func (k *keptByWarden) conclude(gone *goneReport) {
 	if gone != nil {
 		survivors, k.p.asked = gone.Survivors, gone.Asked
 	} else {
-		survivors = endOrphans(k.marker)
+		survivors = endOrphans(k.marker, k.cmd.Process.Pid)
 	}
 	k.disarm()
 	k.p.treeGone(survivors)
@@ -269,8 +269,10 @@ func (k *keptByWarden) answer(err error) {
 
 // letGo leaves the warden to the released processes.
 func (k *keptByWarden) letGo() {
+	gone := releaseCommand(k.marker, k.cmd.Process.Pid)
 	go func() { // ends with the released processes, or with us; nobody waits
 		_ = k.cmd.Wait()
+		gone()
 		forget(k.cmd.Process.Pid)
 	}()
 	_ = k.socket.Close()
