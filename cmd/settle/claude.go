@@ -15,7 +15,6 @@ import (
 	"github.com/settle-agent/settle/internal/agent"
 	"github.com/settle-agent/settle/internal/face/claude"
 	"github.com/settle-agent/settle/internal/face/run"
-	"github.com/settle-agent/settle/internal/prompt"
 	"github.com/settle-agent/settle/internal/redact"
 )
 
@@ -141,7 +140,7 @@ func (f *claudeFlags) serve(cmd *cobra.Command, s *streams, args []string) (int,
 	}
 	o := agent.Options{Face: "claude", Permission: settle.Ask, SystemFile: f.systemFile, AppendFile: f.appendFile}
 	if !slices.Contains(strings.Split(f.sources, ","), "project") {
-		o.Project = prompt.IgnoreProject
+		o.Project = agent.IgnoreProject
 	}
 	in := s.standIn(cmd, o)
 	defer in.release()

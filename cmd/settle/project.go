@@ -5,7 +5,6 @@ import (
 
 	"github.com/settle-agent/settle/internal/agent"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/prompt"
 )
 
 // projectFlags are the flags that say what sessions know of their project.
@@ -36,7 +35,7 @@ func (f *projectFlags) project() config.ProjectConfig {
 // apply puts into the options of an agent what the flags say.
 func (f *projectFlags) apply(o *agent.Options) {
 	if f.noProjectConfig {
-		o.Project = prompt.IgnoreProject
+		o.Project = agent.IgnoreProject
 	}
 	o.SystemFile, o.AppendFile = f.systemFile, f.appendFile
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/run"
 	"github.com/settle-agent/settle/internal/proc"
-	"github.com/settle-agent/settle/internal/prompt"
 	"github.com/settle-agent/settle/internal/watch"
 )
 
@@ -53,7 +52,7 @@ func (s *streams) server(cmd *cobra.Command, o agent.Options) (*standIn, *signal
 	}
 	flags := given(cmd.Flags())
 	project := config.UseProject
-	if o.Project == prompt.IgnoreProject {
+	if o.Project == agent.IgnoreProject {
 		project = config.IgnoreProject
 	}
 	o.Environ, o.Getenv, o.Version = s.environ, s.getenv, version()

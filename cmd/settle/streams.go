@@ -8,9 +8,11 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/settle-agent/settle/internal/agent"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/run"
 	"github.com/settle-agent/settle/internal/redact"
+	"github.com/settle-agent/settle/internal/repo"
 )
 
 // streams is what the command line has of the outside world.
@@ -18,10 +20,12 @@ type streams struct {
 	stdin, stdout, stderr *os.File
 	getenv                func(string) string
 	environ               []string
+	trust                 repo.Trust
 }
 
 func system() *streams {
-	return &streams{os.Stdin, os.Stdout, os.Stderr, os.Getenv, os.Environ()}
+	environ := os.Environ()
+	return &streams{os.Stdin, os.Stdout, os.Stderr, os.Getenv, environ, agent.Trust(environ, os.Getenv)}
 }
 
 // say says on standard error what is wrong.
@@ -50,7 +54,7 @@ func directory(flag string) (string, error) {
 
 // settings resolves what is in force for a directory.
 func (s *streams) settings(dir string, flags map[string]string, project config.ProjectConfig) (*config.Resolved, error) {
-	return config.Load(config.Input{Dir: dir, Getenv: s.getenv, Flags: flags, ProjectConfig: project})
+	return config.Load(config.Input{Dir: dir, Getenv: s.getenv, Flags: flags, ProjectConfig: project, Trust: s.trust})
 }
 
 // version is the program's: of a release, or of the commit.

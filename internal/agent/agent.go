@@ -3,7 +3,6 @@ package agent
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -14,7 +13,6 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/policy"
-	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/prompt"
 	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/internal/repo"
@@ -61,7 +59,7 @@ type Options struct {
 	System *string
 	Append string
 	// Project says whether the project's own files are read.
-	Project prompt.Project
+	Project Project
 	// Logger returns the diagnostic log, whose lines go through the redactor.
 	Logger func(*redact.Redactor) *slog.Logger
 	// Secrets are values beside those of the settings that must never appear.
@@ -81,6 +79,15 @@ type Keeping string
 const (
 	Durable   Keeping = ""
 	Ephemeral Keeping = "ephemeral" // in memory only
+)
+
+// Project says whether the project's own files are read.
+type Project string
+
+// The values; the zero value is ReadProject.
+const (
+	ReadProject   Project = ""
+	IgnoreProject Project = "ignore" // --no-project-config
 )
 
 // Agent is what a face needs.
@@ -131,12 +138,16 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	if o.Judge != nil {
 		c.Judge = over(c.Judge, c.Permission, o.Judge)
 	}
-	system, err := o.prompt(ctx)
+	system, err := o.prompt()
 	if err != nil {
 		return nil, err
 	}
 	c.System = system.Text
-	a.Notes = append(a.Notes, system.Notes...)
+	for _, note := range system.Notes {
+		if !slices.Contains(a.Notes, note) { // the configuration may have said it
+			a.Notes = append(a.Notes, note)
+		}
+	}
 	c.Notes = slices.Clone(a.Notes)
 	if o.Logger != nil {
 		c.Logger = o.Logger(a.Redact)
@@ -159,7 +170,7 @@ func (o Options) model(ctx context.Context, a *Agent) error {
 	if err != nil {
 		return err
 	}
-	key, err := o.Settings.Key(ctx, choice.Provider, runCommand(o.Dir, o.Environ))
+	key, err := o.Settings.Key(ctx, choice.Provider, runCommand(keyDir(o.Settings), o.Environ))
 	if err != nil {
 		return err
 	}
@@ -209,8 +220,11 @@ func (o Options) bench(names []string, dataDir string) bench {
 	return b
 }
 
-func (o Options) prompt(ctx context.Context) (prompt.Prompt, error) {
-	p := prompt.Options{Dir: o.Dir, GOOS: runtime.GOOS, Now: time.Now(), Git: git(o.Environ), Project: o.Project}
+func (o Options) prompt() (prompt.Prompt, error) {
+	p := prompt.Options{Dir: o.Dir, GOOS: runtime.GOOS, Now: time.Now()}
+	if o.Project != IgnoreProject {
+		p.Project = o.Settings.Trust.Project(o.Dir)
+	}
 	if o.SystemFile != "" {
 		text, err := promptFile(o.SystemFile)
 		if err != nil {
@@ -230,7 +244,7 @@ func (o Options) prompt(ctx context.Context) (prompt.Prompt, error) {
 	if o.Append != "" {
 		p.Append = strings.TrimSpace(p.Append + "\n\n" + o.Append)
 	}
-	return prompt.Build(ctx, p), nil
+	return prompt.Build(p), nil
 }
 
 // mostPrompt bounds the files of a system prompt in bytes.
@@ -245,27 +259,6 @@ func promptFile(path string) (string, error) {
 		return "", fmt.Errorf("cannot use %q as a system prompt: it has more than %d bytes", path, mostPrompt)
 	}
 	return string(text), nil
-}
-
-// gitTimeout bounds git: what it has to say of a large repository is not worth
-// waiting for.
-const gitTimeout = 250 * time.Millisecond
-
-// git runs git in custody. It must not ask for anything.
-func git(environ []string) prompt.Git {
-	env := append(slices.Clone(environ), "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")
-	return func(ctx context.Context, dir string, args ...string) (string, error) {
-		ctx, cancel := context.WithTimeout(ctx, gitTimeout)
-		defer cancel()
-		out, err := proc.Run(ctx, proc.Command{Argv: append([]string{"git"}, args...), Dir: dir, Env: env})
-		switch {
-		case err != nil:
-			return "", err
-		case !out.OK():
-			return "", errors.New(firstLine(out.Stderr))
-		}
-		return string(out.Stdout), nil
-	}
 }
 
 // The engine's zero values are defaults; the configuration's are "off".

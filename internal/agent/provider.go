@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
@@ -37,6 +38,15 @@ func runCommand(dir string, environ []string) config.Runner {
 		}
 		return string(out.Stdout), nil
 	}
+}
+
+// keyDir is where a key_command runs: beside the file that names it. The working
+// directory may be somebody else's, and many a program takes orders from there.
+func keyDir(r *config.Resolved) string {
+	if r.UserFile == "" {
+		return Nowhere()
+	}
+	return filepath.Dir(r.UserFile)
 }
 
 func firstLine(text []byte) string {

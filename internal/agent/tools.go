@@ -76,7 +76,7 @@ func (b bench) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
 	all := slices.Concat(
 		jobs.Tools(),
 		file.NewWorkspace(file.Config{Masked: info.Masked, Editor: b.editor}).Tools(),
-		search.Tools(search.Config{Ripgrep: b.ripgrep, Private: b.private, Runner: runner{env: b.env, marker: marker, lock: info.Lock}}),
+		search.Tools(search.Config{Ripgrep: b.ripgrep, Private: b.private, Runner: runner{env: Helper(b.env), marker: marker, lock: info.Lock}}),
 	)
 	set, err := tool.NewSet(all...)
 	if err != nil {

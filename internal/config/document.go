@@ -11,8 +11,6 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
-
-	"github.com/settle-agent/settle/internal/repo"
 )
 
 // maxFile bounds a configuration file in bytes.
@@ -26,8 +24,8 @@ type document struct {
 }
 
 // read returns nil if there is no such file.
-func read(path string) (*document, error) {
-	data, size, err := repo.ReadFile(path, maxFile)
+func read(path string, readFile func(path string, limit int64) ([]byte, int64, error)) (*document, error) {
+	data, size, err := readFile(path, maxFile)
 	if missing(err) {
 		return nil, nil
 	}

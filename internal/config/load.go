@@ -24,6 +24,8 @@ type Input struct {
 	Flags map[string]string
 	// ProjectConfig says whether the project's own files count.
 	ProjectConfig ProjectConfig
+	// Trust decides whether the project's files may be read.
+	Trust repo.Trust
 	// GOOS is the platform; empty is this one.
 	GOOS string
 }
@@ -49,6 +51,8 @@ type Resolved struct {
 	UserFile string
 	// Files are those that were read.
 	Files []string
+	// Trust is the Input's.
+	Trust repo.Trust
 
 	in Input
 }
@@ -64,7 +68,7 @@ func Load(in Input) (*Resolved, error) {
 		in.GOOS = runtime.GOOS
 	}
 	l := &loader{settings: settings(), Resolved: Resolved{
-		Settings: defaults(), Origins: map[string]Origin{}, UserFile: UserFile(in.GOOS, in.Getenv), in: in,
+		Settings: defaults(), Origins: map[string]Origin{}, UserFile: UserFile(in.GOOS, in.Getenv), Trust: in.Trust, in: in,
 	}}
 	l.DataDir = dataDir(in.GOOS, in.Getenv)
 	if err := l.user(); err != nil {
@@ -86,7 +90,7 @@ func (l *loader) user() error {
 	if l.UserFile == "" {
 		return nil
 	}
-	doc, err := read(l.UserFile)
+	doc, err := read(l.UserFile, repo.ReadFile)
 	if doc == nil || err != nil {
 		return err
 	}
@@ -266,10 +270,13 @@ func (l *loader) keyOf(flag string) string {
 
 func flagOf(key string) string { return "--" + strings.ReplaceAll(key, "_", "-") }
 
-// projects reads the project's files, from the repository's root down.
+// projects reads the project's files, from the repository's root down, where
+// they are to be trusted.
 func (l *loader) projects() error {
-	for _, dir := range repo.Path(l.in.Dir) {
-		doc, err := read(filepath.Join(dir, ".settle", "config.toml"))
+	project := l.in.Trust.Project(l.in.Dir)
+	l.Notes = append(l.Notes, project.Notes...)
+	for _, dir := range project.Dirs {
+		doc, err := read(filepath.Join(dir, ".settle", "config.toml"), project.ReadFile)
 		if err == nil && doc != nil {
 			l.Files = append(l.Files, doc.path)
 			err = l.projectFile(doc)

@@ -7,5 +7,6 @@
 //
 // The same directory on the same day gives the same text, so that prompt
 // caches stay warm. A repository's files are somebody else's: they are bounded,
-// made valid UTF-8, and read only from within the repository.
+// made valid UTF-8, and read only from within the repository and where its owner
+// is trusted. No program is run, git neither.
 package prompt

@@ -1,24 +1,16 @@
 package prompt
 
 import (
-	"context"
-	"fmt"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/settle-agent/settle/internal/repo"
 )
 
-// Git runs git with the arguments in a directory and returns what it printed.
-// It ends when ctx does.
-type Git func(ctx context.Context, dir string, args ...string) (stdout string, err error)
-
-const gitTimeout = 2 * time.Second
-
-func environment(ctx context.Context, o Options) string {
+func environment(o Options) string {
 	lines := []string{
 		"# Environment", "",
 		"- Platform: " + o.GOOS,
@@ -31,39 +23,14 @@ func environment(ctx context.Context, o Options) string {
 		if root != filepath.Clean(o.Dir) {
 			lines = append(lines, "- Repository: "+oneLine(root))
 		}
-		lines = append(lines, "- Git, when the session began: "+gitState(ctx, o, root))
+		lines = append(lines, "- Git, when the session began: "+head(root))
 	}
 	lines = append(lines, "- Date, when the session began: "+o.Now.Format("2006-01-02"))
 	return strings.Join(lines, "\n")
 }
 
-// gitState takes the branch from .git, so that it is known without git, and
-// the number of changed files from git, if it says so in time.
-func gitState(ctx context.Context, o Options, root string) string {
-	state := head(root)
-	if o.Git == nil {
-		return state
-	}
-	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
-	defer cancel()
-	// Neither may a look at the state change it (a lock, an index), nor may a
-	// repository's settings run a program.
-	out, err := o.Git(ctx, root, "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false",
-		"status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=all")
-	if err != nil {
-		return state
-	}
-	switch changed := strings.Count(out, "\x00"); changed {
-	case 0:
-		return state + ", clean"
-	case 1:
-		return state + ", 1 changed or new file"
-	default:
-		return fmt.Sprintf("%s, %d changed or new files", state, changed)
-	}
-}
-
-// head reads what HEAD is.
+// head reads what HEAD is, without git, which would do what the repository's
+// configuration says.
 func head(root string) string {
 	const limit = 4096
 	dir := filepath.Join(root, ".git")
@@ -76,14 +43,31 @@ func head(root string) string {
 		dir = target
 	}
 	data, _, err := repo.ReadFile(filepath.Join(dir, "HEAD"), limit)
-	text := strings.TrimSpace(clean(string(data)))
-	if err != nil || text == "" {
-		return "unknown branch"
+	text := strings.TrimSpace(string(data))
+	branch, isBranch := strings.CutPrefix(text, "ref: refs/heads/")
+	switch {
+	case err != nil:
+	case isBranch && branchName(branch):
+		return "branch " + branch
+	case objectName(text):
+		return "detached at " + text[:12]
 	}
-	if branch, ok := strings.CutPrefix(text, "ref: refs/heads/"); ok {
-		return "branch " + oneLine(branch)
-	}
-	return "detached at " + oneLine(text[:min(len(text), 12)])
+	return "unknown branch"
+}
+
+// branchName reports whether git could have made a branch of this name
+// (git-check-ref-format(1)): the file may hold anything else. One that reftable
+// keeps elsewhere is called .invalid.
+func branchName(name string) bool {
+	return name != "" && name != ".invalid" && len(name) < 256 && utf8.ValidString(name) &&
+		!strings.ContainsFunc(name, func(r rune) bool {
+			return !unicode.IsPrint(r) || unicode.IsSpace(r) || strings.ContainsRune(`~^:?*[\`, r)
+		})
+}
+
+// objectName reports whether the text is a commit's, in SHA-1 or SHA-256.
+func objectName(text string) bool {
+	return (len(text) == 40 || len(text) == 64) && strings.Trim(text, "0123456789abcdef") == ""
 }
 
 // oneLine quotes a name that could pass for more than a name.

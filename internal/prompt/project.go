@@ -26,12 +26,11 @@ type instruction struct {
 
 // project returns the section with the project's instructions. The nearest
 // file gets its room first, since it says what matters most here.
-func (p *Prompt) project(dir string) string {
-	path := repo.Path(dir)
+func (p *Prompt) project(from repo.Project) string {
 	room := maxFiles
 	var found []instruction
-	for _, at := range slices.Backward(path) {
-		one, ok := p.instruction(path[0], at)
+	for _, at := range slices.Backward(from.Dirs) {
+		one, ok := p.instruction(from, at)
 		if !ok || slices.ContainsFunc(found, func(other instruction) bool { return other.text == one.text }) {
 			continue
 		}
@@ -59,10 +58,10 @@ func (p *Prompt) project(dir string) string {
 }
 
 // instruction reads AGENTS.md of a directory, or CLAUDE.md if there is none.
-func (p *Prompt) instruction(root, dir string) (instruction, bool) {
+func (p *Prompt) instruction(from repo.Project, dir string) (instruction, bool) {
 	for _, name := range []string{"AGENTS.md", "CLAUDE.md"} {
 		path := filepath.Join(dir, name)
-		one, err := read(root, path)
+		one, err := read(from, path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -77,19 +76,19 @@ func (p *Prompt) instruction(root, dir string) (instruction, bool) {
 
 // read follows links only within the repository: another's repository must
 // not be able to put a private file of the user into a prompt.
-func read(root, path string) (instruction, error) {
+func read(from repo.Project, path string) (instruction, error) {
 	actual, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return instruction{}, err
 	}
-	home, err := filepath.EvalSymlinks(root)
+	home, err := filepath.EvalSymlinks(from.Dirs[0])
 	if err != nil {
 		return instruction{}, err
 	}
 	if inside, err := filepath.Rel(home, actual); err != nil || !filepath.IsLocal(inside) {
 		return instruction{}, fmt.Errorf("it is a link out of the project, to %q", actual)
 	}
-	data, size, err := repo.ReadFile(actual, maxFile+1)
+	data, size, err := from.ReadFile(actual, maxFile+1)
 	if err != nil {
 		return instruction{}, err
 	}

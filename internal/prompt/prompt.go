@@ -1,9 +1,10 @@
 package prompt
 
 import (
-	"context"
 	"strings"
 	"time"
+
+	"github.com/settle-agent/settle/internal/repo"
 )
 
 // Options say what to write.
@@ -14,25 +15,14 @@ type Options struct {
 	GOOS string
 	// Now gives the day, in its own time zone.
 	Now time.Time
-	// Git runs git; nil if there is none.
-	Git Git
-	// Project says whether the project's own files are read.
-	Project Project
+	// Project is what the project may say; the zero value says nothing.
+	Project repo.Project
 	// Replace, if set, stands in the place of settle's own words and of the
 	// environment.
 	Replace *string
 	// Append comes last.
 	Append string
 }
-
-// Project says whether the project's own files are read.
-type Project string
-
-// The values; the zero value is ReadProject.
-const (
-	ReadProject   Project = ""
-	IgnoreProject Project = "ignore" // --no-project-config
-)
 
 // Prompt is a system prompt.
 type Prompt struct {
@@ -44,19 +34,18 @@ type Prompt struct {
 }
 
 // Build writes the system prompt. It does not fail: what cannot be read is
-// left out and noted. It takes no longer than two seconds for git.
-func Build(ctx context.Context, o Options) Prompt {
+// left out and noted. It runs nothing: a repository's configuration may name
+// programs that git would start.
+func Build(o Options) Prompt {
 	var p Prompt
 	var parts []string
 	if o.Replace != nil {
 		parts = append(parts, *o.Replace)
 	} else {
-		parts = append(parts, own, environment(ctx, o))
+		parts = append(parts, own, environment(o))
 	}
-	if o.Project != IgnoreProject {
-		parts = append(parts, p.project(o.Dir))
-	}
-	parts = append(parts, o.Append)
+	p.Notes = append(p.Notes, o.Project.Notes...)
+	parts = append(parts, p.project(o.Project), o.Append)
 	var filled []string
 	for _, part := range parts {
 		if part = strings.TrimSpace(clean(part)); part != "" {

@@ -3,4 +3,5 @@
 // be pipes, devices, links or far too large.
 //
 //	dir ─► parents ─► the first one with a .git ─► Path: root … dir
+//	Path ─► Trust ─► Project: the directories that may speak to settle
 package repo

@@ -1,8 +1,6 @@
 package repo
 
 import (
-	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -43,23 +41,7 @@ func Path(dir string) []string {
 // ReadFile returns the first limit bytes of a regular file, following links,
 // and the file's size. It never waits: what is not a regular file is an error.
 func ReadFile(path string, limit int64) (data []byte, size int64, err error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, 0, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, 0, fmt.Errorf("cannot read %q: it is %s, not a file", path, what(info.Mode()))
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer func() { _ = file.Close() }() // it was only read
-	data, err = io.ReadAll(io.LimitReader(file, limit))
-	if err != nil {
-		return nil, 0, fmt.Errorf("cannot read %q: %w", path, err)
-	}
-	return data, max(info.Size(), int64(len(data))), nil
+	return readFile(path, limit, func(fs.FileInfo) error { return nil })
 }
 
 func what(mode fs.FileMode) string {

@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/settle-agent/settle/internal/agent"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/run"
 	"github.com/settle-agent/settle/internal/journal"
@@ -59,7 +58,7 @@ func Doctor(ctx context.Context, to io.Writer, m Machine) error {
 	d.configuration()
 	d.dataDir(ctx)
 	d.custody(ctx)
-	d.program(ctx, "git", "the prompt does not say what has changed", "--version")
+	d.program(ctx, "git", "a directory of another user is never trusted, whatever safe.directory says", "--version")
 	d.program(ctx, "rg", "settle searches by itself, which is slower", "--version")
 	switch {
 	case d.err != nil:
@@ -149,7 +148,7 @@ func (d *doctor) custody(ctx context.Context) {
 	if runtime.GOOS == "windows" {
 		argv = []string{"cmd.exe", "/c", "exit 0"}
 	}
-	if out, err := proc.Run(ctx, proc.Command{Argv: argv, Env: d.Environ}); err != nil || !out.OK() {
+	if out, err := proc.Run(ctx, proc.Command{Argv: argv, Dir: agent.Nowhere(), Env: agent.Helper(d.Environ)}); err != nil || !out.OK() {
 		d.say(bad, "commands", "cannot run %q: %v (exit code %d)", argv[0], err, out.Code)
 		return
 	}
@@ -163,19 +162,11 @@ func (d *doctor) custody(ctx context.Context) {
 func (d *doctor) program(ctx context.Context, name, without string, args ...string) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	out, err := proc.Run(ctx, proc.Command{Argv: append([]string{name}, args...), Dir: root(), Env: d.Environ})
+	out, err := proc.Run(ctx, proc.Command{Argv: append([]string{name}, args...), Dir: agent.Nowhere(), Env: agent.Helper(d.Environ)})
 	if err != nil || !out.OK() {
 		d.say(note, name, "not found: %s", without)
 		return
 	}
 	line, _, _ := strings.Cut(string(out.Stdout), "\n")
 	d.say(good, name, "%s", line)
-}
-
-func root() string {
-	dir, err := os.Getwd()
-	if err != nil {
-		return string(filepath.Separator)
-	}
-	return dir
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/settle-agent/settle/internal/agent"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/exec"
-	"github.com/settle-agent/settle/internal/prompt"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/tool"
 )
@@ -24,7 +23,7 @@ func judged(t *testing.T, m agent.Mode, dir string) func(tool, arguments string)
 	}
 	a, err := agent.New(t.Context(), agent.Options{
 		Settings: r, Dir: dir, Getenv: getenv, Policy: agent.NewPolicy(m), Approver: exec.Nobody{Mode: m.Name},
-		Keeping: agent.Ephemeral, Project: prompt.IgnoreProject, Provider: script.New(), Model: "m",
+		Keeping: agent.Ephemeral, Project: agent.IgnoreProject, Provider: script.New(), Model: "m",
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,6 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/mcp"
 	"github.com/settle-agent/settle/internal/face/run"
-	"github.com/settle-agent/settle/internal/prompt"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/settletest/leak"
 )
@@ -65,7 +64,7 @@ func hosts(t *testing.T, model *script.Model, dir, policy string) *agent.Hosts {
 	home := t.TempDir()
 	base := agent.Options{
 		Face: "mcp", Version: "test", Permission: settle.Ask, Attended: true, Provider: model, Model: "scripted",
-		Environ: os.Environ(), Getenv: os.Getenv, Project: prompt.IgnoreProject,
+		Environ: os.Environ(), Getenv: os.Getenv, Project: agent.IgnoreProject,
 	}
 	return &agent.Hosts{Base: base, Settings: func(dir string, given map[string]string) (*config.Resolved, error) {
 		all := map[string]string{"data_dir": home}

@@ -1,0 +1,96 @@
+package agent
+
+import (
+	"context"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/repo"
+)
+
+// Trust returns what decides whose directories may speak to settle, by the
+// configuration of git that the system and the user have.
+func Trust(environ []string, getenv func(string) string) repo.Trust {
+	return repo.Trust{SudoUID: getenv("SUDO_UID"), Safe: sync.OnceValue(func() []string { return safeDirectories(environ) })}
+}
+
+// gitTimeout bounds each question to git.
+const gitTimeout = 2 * time.Second
+
+// safeDirectories asks git for safe.directory, the one question that settle has
+// for it. It is asked outside of any repository, of the system's and the user's
+// own configuration only, as git itself does (git-config(1)).
+func safeDirectories(environ []string) []string {
+	var values []string
+	for _, scope := range []string{"--system", "--global"} {
+		ctx, cancel := context.WithTimeout(context.Background(), gitTimeout)
+		out, err := proc.Run(ctx, proc.Command{
+			Argv: []string{"git", "config", scope, "--includes", "--type=path", "--null", "--get-all", "safe.directory"},
+			Dir:  Nowhere(), Env: gitEnvironment(environ),
+		})
+		cancel()
+		if err != nil || !out.OK() { // 1: there is none
+			continue
+		}
+		for value := range strings.SplitSeq(strings.TrimSuffix(string(out.Stdout), "\x00"), "\x00") {
+			values = append(values, value)
+		}
+	}
+	return values
+}
+
+// gitEnvironment has no keys, and nothing by which a caller or a repository
+// could have git run a program, go to a network, or wait for somebody.
+func gitEnvironment(environ []string) []string {
+	env := Helper(environ)
+	for _, entry := range environ {
+		name, _, _ := strings.Cut(entry, "=")
+		if slices.Contains([]string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"}, name) {
+			env = append(env, entry)
+		}
+	}
+	return append(env,
+		"GIT_DIR="+notRepository(), "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_PAGER=cat",
+		"GIT_CONFIG_COUNT=3", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=false",
+		"GIT_CONFIG_KEY_1=core.hooksPath", "GIT_CONFIG_VALUE_1="+notRepository(), "GIT_CONFIG_KEY_2=protocol.allow", "GIT_CONFIG_VALUE_2=never",
+	)
+}
+
+// Helper returns the environment of a program that settle runs for itself: what
+// it needs to be found and to find the user's own files, and no keys.
+func Helper(environ []string) []string {
+	needed := []string{"PATH", "HOME", "USERPROFILE", "XDG_CONFIG_HOME", "TMPDIR", "TMP", "TEMP", "SystemRoot", "LD_LIBRARY_PATH"}
+	env := []string{"LC_ALL=C"}
+	for _, entry := range environ {
+		if name, _, _ := strings.Cut(entry, "="); slices.ContainsFunc(needed, func(n string) bool { return sameVariable(n, name) }) {
+			env = append(env, entry)
+		}
+	}
+	return env
+}
+
+func sameVariable(a, b string) bool {
+	return a == b || runtime.GOOS == "windows" && strings.EqualFold(a, b)
+}
+
+// notRepository is where no repository can be.
+func notRepository() string {
+	if runtime.GOOS == "windows" {
+		return "NUL"
+	}
+	return "/dev/null"
+}
+
+// Nowhere is a directory in which nobody but the system's owner leaves files.
+func Nowhere() string {
+	dir, err := filepath.Abs(string(filepath.Separator)) // with a volume on Windows
+	if err != nil {
+		return string(filepath.Separator)
+	}
+	return dir
+}

@@ -1,0 +1,55 @@
+package repo_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/settle-agent/settle/internal/repo"
+)
+
+// In a directory that all may write, such as /tmp, lies what others put there.
+// Only root can make such files here; for others the system has some.
+func TestFilesOfOthers(t *testing.T) {
+	root, sub := project(t)
+	words := filepath.Join(root, "AGENTS.md")
+	trust := repo.Trust{}
+	if os.Geteuid() != 0 {
+		if p := trust.Project("/etc"); p.Dirs != nil {
+			t.Errorf("root's directories are trusted: %q", p.Dirs)
+		}
+		return
+	}
+	chown := func(path string, uid int) {
+		t.Helper()
+		if err := os.Lchown(path, uid, uid); err != nil {
+			t.Fatal(err)
+		}
+	}
+	chown(words, stranger)
+	if _, _, err := trust.Project(sub).ReadFile(words, 10); err == nil {
+		t.Error("another's file in one's own directory was read")
+	}
+	if data, _, err := trust.As(stranger).Project(root).ReadFile(words, 10); err != nil {
+		t.Errorf("one's own file: %q, %v", data, err)
+	}
+	link := filepath.Join(root, "CLAUDE.md")
+	if err := os.Symlink("/etc/hostname", link); err != nil {
+		t.Fatal(err)
+	}
+	chown(link, stranger)
+	if _, _, err := trust.Project(root).ReadFile(link, 10); err == nil {
+		t.Error("another's link to root's file was followed")
+	}
+	chown(sub, stranger)
+	if p := trust.Project(sub); len(p.Dirs) != 1 || p.Dirs[0] != root {
+		t.Errorf("another's directory in one's own repository: %q", p.Dirs)
+	}
+	chown(filepath.Join(root, ".git"), stranger)
+	if p := trust.Project(sub); p.Dirs != nil {
+		t.Errorf("in another's repository: %q", p.Dirs)
+	}
+	if p := trust.As(stranger).Project(sub); len(p.Dirs) != 1 || p.Dirs[0] != sub {
+		t.Errorf("one's own directory in another's repository: %q", p.Dirs)
+	}
+}
