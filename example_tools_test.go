@@ -81,7 +81,7 @@ func toolbox(dataDir string, info settle.SessionInfo) (settle.Toolbox, error) {
 	return settle.Toolbox{
 		Tools: append(jobs.Tools(), files.Tools()...),
 		Kill:  jobs.Kill,
-		Sweep: func(string) []int { return shell.Sweep(marker) },
+		Sweep: func(released []string) []int { return shell.Sweep(marker, released) },
 		Close: func(ctx context.Context) error {
 			left, err := jobs.Close(ctx)
 			for _, p := range left {

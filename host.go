@@ -140,8 +140,9 @@ type Toolbox struct {
 	// shall not outlive that; without it, jobs do.
 	Interrupted func(context.Context)
 	// Sweep, if set, ends what an earlier host that died left behind, and
-	// returns the pids.
-	Sweep func(session string) []int
+	// returns the pids. Jobs with the marks in released were let go on purpose
+	// and must go on.
+	Sweep func(released []string) []int
 }
 
 func (b Toolbox) close(ctx context.Context) error {

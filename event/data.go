@@ -11,6 +11,17 @@ type SessionOpened struct {
 	Permission string   `json:"permission,omitempty"` // policy in force: allow, ask, deny
 	Parent     string   `json:"parent,omitempty"`     // session that started this one
 	Notes      []string `json:"notes,omitempty"`      // what a person should know, such as weaker custody
+	// Process proves that a process is the host; nil where the system cannot say.
+	Process *Identity `json:"process,omitempty"`
+}
+
+// Identity names a process for good (C23). A process id alone is given to
+// another process in time, and means something else in another container.
+type Identity struct {
+	PID       int    `json:"pid"`
+	Started   uint64 `json:"started"`             // as the system counts it, such as clock ticks since boot
+	Boot      string `json:"boot"`                // id of the machine's boot
+	Namespace string `json:"namespace,omitempty"` // within which the process id holds
 }
 
 // SessionRecovered: the last writer died without closing, or the log's tail
@@ -304,7 +315,10 @@ type JobStarted struct {
 	PID     int    `json:"pid"`
 	Command string `json:"command"`
 	Log     string `json:"log,omitempty"`  // file with its output
-	Mark    string `json:"mark,omitempty"` // SETTLE_CUSTODY in the environment of its processes, by which they are known
+	Mark    string `json:"mark,omitempty"` // SETTLE_CUSTODY in the environment of its processes, by which they are shown
+	// Process is the process, and Keeper its warden: by these it is ended from outside.
+	Process *Identity `json:"process,omitempty"`
+	Keeper  *Identity `json:"keeper,omitempty"`
 }
 
 // JobEnd is how a job ended.

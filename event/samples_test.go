@@ -44,7 +44,8 @@ func sessionSamples() []Event {
 	return []Event{
 		{By: "host", Data: SessionOpened{
 			Settle: "0.1.0", Dir: "/work", Face: "run", PID: 42, Permission: "allow", Parent: "s0",
-			Notes: []string{"no warden: process groups only"},
+			Notes:   []string{"no warden: process groups only"},
+			Process: &Identity{PID: 42, Started: 1234, Boot: "b-1", Namespace: "pid:[4026531836]"},
 		}},
 		{By: "host", Data: SessionRecovered{
 			PID: 41, Ended: 3, CutBytes: 17, Kept: "s1.damaged", Swept: []int{43, 44}, Message: "the host died",
@@ -59,7 +60,7 @@ func sessionSamples() []Event {
 		{By: "user", Data: InputDropped{Input: "n000001"}},
 		{Turn: "t000001", By: "signal:SIGINT", Data: InterruptRequested{Reason: Interrupted, Input: "n000001"}},
 		{Turn: "t000001", Item: "i000001", By: "user", Data: InterruptRequested{Reason: Interrupted}},
-		{Turn: "t000001", Item: "i000001", Data: JobStarted{Job: "j000001", PID: 99, Command: "server", Log: "/tmp/j.log", Mark: "m/s1/r"}},
+		{Turn: "t000001", Item: "i000001", Data: JobStarted{Job: "j000001", PID: 99, Command: "server", Log: "/tmp/j.log", Mark: "m/s1/r", Process: &Identity{PID: 99, Started: 1240, Boot: "b-1"}, Keeper: &Identity{PID: 98, Started: 1239, Boot: "b-1"}}},
 		{By: "user", Data: JobEnded{
 			Job: "j000001", How: JobKilled, ExitCode: new(137), Cause: sampleCause(),
 			Survivors: []Process{{PID: 100, Command: "sudo x", Why: "operation not permitted"}},

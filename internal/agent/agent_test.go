@@ -182,7 +182,7 @@ func TestToolbox(t *testing.T) {
 	if err := box.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if swept := box.Sweep("s"); len(swept) > 0 {
+	if swept := box.Sweep(nil); len(swept) > 0 {
 		t.Errorf("left behind: %v", swept)
 	}
 }

@@ -94,7 +94,7 @@ func (b bench) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
 		Tools: tools,
 		Close: func(ctx context.Context) error { return errors.Join(b.close(ctx, jobs), discard()) },
 		Kill:  jobs.Kill,
-		Sweep: func(string) []int { return shell.Sweep(marker) },
+		Sweep: func(released []string) []int { return shell.Sweep(marker, released) },
 	}
 	if b.onStop == "end" {
 		box.Interrupted = func(ctx context.Context) { _, _ = jobs.KillAll(ctx) } // what is left is named in each job's end

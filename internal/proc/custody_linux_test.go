@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/settle-agent/settle/event"
 )
 
 func TestCustody(t *testing.T) {
@@ -237,6 +240,67 @@ func TestSweep(t *testing.T) {
 	}
 	if _, err := Sweep(""); err == nil {
 		t.Error("an empty marker sweeps everything")
+	}
+}
+
+// What was released is not swept, nor is what carries the marker from before the
+// last boot or from another container, as out of a file that an environment was
+// written to (C23).
+func TestSweepSparesWhatIsNotItsOwn(t *testing.T) {
+	marker := "spare-" + strconv.Itoa(os.Getpid())
+	released, _ := begin(t, withMarker(sh("exec sleep 1000"), marker))
+	mine, _ := begin(t, withMarker(sh("exec sleep 1000"), marker))
+	copied := exec.Command("sleep", "1000")
+	copied.Env = []string{MarkerName + "=" + marker + "/" + strings.Repeat("A", 26) + ".elsewhere"}
+	if err := copied.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = copied.Process.Kill()
+		_ = copied.Wait()
+	}()
+	if pids, err := Sweep(marker, released.Mark()); err != nil || !slices.Equal(pids, []int{mine.PID()}) {
+		t.Errorf("swept %v, %v; want only %d", pids, err, mine.PID())
+	}
+	if len(released.Remains()) == 0 {
+		t.Error("the released command was ended")
+	}
+	if n, ok := look(copied.Process.Pid); !ok || n.zombie() {
+		t.Error("a process with a marker from elsewhere was ended")
+	}
+	done(t, mine)
+}
+
+// A process is known by its number, its start, the boot and the container; what
+// differs in one of them is another, or cannot be told (C23).
+func TestIdentity(t *testing.T) {
+	p, _ := begin(t, sh("sleep 1000"))
+	id := Identify(p.PID())
+	for name, c := range map[string]struct {
+		change func(*event.Identity)
+		want   Presence
+	}{
+		"itself":                  {func(*event.Identity) {}, Present},
+		"another start":           {func(id *event.Identity) { id.Started++ }, Gone},
+		"no such process":         {func(id *event.Identity) { id.PID = 1 << 30 }, Gone},
+		"another boot or machine": {func(id *event.Identity) { id.Boot = "another" }, Unknown},
+		"another container":       {func(id *event.Identity) { id.Namespace = "pid:[1]" }, Unknown},
+		"nothing":                 {func(id *event.Identity) { *id = event.Identity{} }, Unknown},
+	} {
+		changed := *id
+		c.change(&changed)
+		if got := Find(&changed); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+		if err := Signal(&changed, unix.SIGTERM); (err == nil) != (c.want == Present) {
+			t.Errorf("%s: signalled: %v", name, err)
+		}
+	}
+	if exit := wait(t, p); exit.Signal != int(unix.SIGTERM) {
+		t.Errorf("exit %+v", exit)
+	}
+	if Find(id) == Present || Find(nil) != Unknown || Find(Self()) != Present {
+		t.Error("gone, none, or this process")
 	}
 }
 

@@ -2,6 +2,9 @@ package proc
 
 import (
 	"crypto/rand"
+	"hash/fnv"
+	"io"
+	"strconv"
 	"sync"
 	"sync/atomic"
 )
@@ -48,9 +51,11 @@ func forget(pid int) {
 	delete(host.children, pid)
 }
 
-// mark returns the environment with the marker of one command.
+// mark returns the environment with the marker of one command. It holds for
+// this boot and this container alone: environments are copied into files, and
+// read from there by processes that are nobody's.
 func mark(env []string, marker string) (marked []string, full string) {
-	full = marker + "/" + rand.Text()
+	full = marker + "/" + rand.Text() + "." + place()
 	marked = make([]string, 0, len(env)+1)
 	for _, entry := range env {
 		if !isMarker(entry) {
@@ -58,6 +63,13 @@ func mark(env []string, marker string) (marked []string, full string) {
 		}
 	}
 	return append(marked, MarkerName+"="+full), full
+}
+
+// place stands for the boot and the container in markers.
+func place() string {
+	sum := fnv.New32a()
+	_, _ = io.WriteString(sum, bootOf()+namespace()) // a hash takes everything
+	return strconv.FormatUint(uint64(sum.Sum32()), 36)
 }
 
 func isMarker(entry string) bool {

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -137,17 +139,21 @@ func endAll(tree func() []node, grace time.Duration) (seen []node, left []event.
 }
 
 // Sweep ends every process whose environment says that it was started for the
-// marker, and returns their ids: what is left when a host and its wardens were
-// killed together. Its processes may have cleared their environment; those are
-// not found.
-func Sweep(marker string) ([]int, error) {
+// marker, here and since the last boot, and returns their ids: what is left when
+// a host and its wardens were killed together. Commands with the marks in spare,
+// which were released, go on. Its processes may have cleared their environment;
+// those are not found.
+func Sweep(marker string, spare ...string) ([]int, error) {
 	if marker == "" {
 		return nil, errors.New("cannot sweep processes: the marker is empty")
 	}
-	own := ancestors()
+	own, here := ancestors(), place()
+	meant := func(value string) bool {
+		return strings.HasPrefix(value, marker+"/") && strings.HasSuffix(value, "."+here) && !slices.Contains(spare, value)
+	}
 	tree := func() []node {
 		var found []node
-		for _, n := range marked(func(value string) bool { return matches(value, marker) }) {
+		for _, n := range marked(meant) {
 			if !own[n.pid] {
 				found = append(found, n)
 			}
@@ -163,10 +169,6 @@ func Sweep(marker string) ([]int, error) {
 		return swept, fmt.Errorf("cannot end process %d (%s): %s", left[0].PID, left[0].Command, left[0].Why)
 	}
 	return swept, nil
-}
-
-func matches(value, marker string) bool {
-	return value == marker || len(value) > len(marker) && value[:len(marker)+1] == marker+"/"
 }
 
 // ancestors are this process and those above it: a settle that runs within

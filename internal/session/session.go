@@ -10,6 +10,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/turn"
 )
 
@@ -26,8 +27,8 @@ type Config struct {
 	// Damage says what opening the log found broken, if anything.
 	Damage Damage
 	// Sweep, if set, ends what processes a host that died may have left, and
-	// returns their pids.
-	Sweep func(session string) []int
+	// returns their pids. It spares the jobs with the marks in released (C23).
+	Sweep func(released []string) []int
 	// BeforeClose, if set, ends what the tools left running, when no turn runs
 	// any more.
 	BeforeClose func(context.Context) error
@@ -76,7 +77,7 @@ func Open(c Config) (*Session, error) {
 	if err := s.recover(); err != nil {
 		return nil, err
 	}
-	c.Opened.PID = os.Getpid()
+	c.Opened.PID, c.Opened.Process = os.Getpid(), proc.Self()
 	if err := s.log().Update(func(event.State) []event.Event {
 		return []event.Event{{By: "host", Data: c.Opened}}
 	}); err != nil {
@@ -93,7 +94,10 @@ func (s *Session) log() *journal.Log { return s.config.Log }
 func (s *Session) recover() error {
 	var found event.SessionRecovered
 	var died bool
-	s.log().View(func(state event.State) { died, found.PID = state.Open, state.Host.PID })
+	var released []string
+	s.log().View(func(state event.State) {
+		died, found.PID, released = state.Open, state.Host.PID, releasedMarks(state)
+	})
 	damage := s.config.Damage
 	if !died && damage.CutBytes == 0 {
 		return nil
@@ -102,7 +106,7 @@ func (s *Session) recover() error {
 	if !died {
 		found.PID = 0
 	} else if s.config.Sweep != nil {
-		found.Swept = s.config.Sweep(s.ID())
+		found.Swept = s.config.Sweep(released)
 	}
 	cause := event.Abort(event.Crashed, "host")
 	err := s.log().Update(func(state event.State) []event.Event {
@@ -114,6 +118,16 @@ func (s *Session) recover() error {
 		return fmt.Errorf("cannot recover the session: %w", err)
 	}
 	return nil
+}
+
+// releasedMarks are those of the jobs that are not the session's any more.
+func releasedMarks(state event.State) (marks []string) {
+	for _, j := range state.Jobs {
+		if j.Ended != nil && j.Ended.How == event.JobReleased && j.Mark != "" {
+			marks = append(marks, j.Mark)
+		}
+	}
+	return marks
 }
 
 // ID returns the session's id.

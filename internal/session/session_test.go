@@ -84,7 +84,7 @@ func open(t *testing.T, d *disk, state event.State, m *script.Model, tools ...to
 	}
 	s, err := session.Open(session.Config{
 		Log: journal.New(d, state), Opened: event.SessionOpened{Dir: "/work"},
-		Sweep: func(string) []int { return []int{4711} },
+		Sweep: func([]string) []int { return []int{4711} },
 		Turn:  turn.Config{Provider: m, Tools: set, Dir: "/work", Target: history.Target{Provider: "script", Model: "m"}},
 	})
 	if err != nil {

@@ -1,0 +1,10 @@
+//go:build unix && !linux && !darwin
+
+package proc
+
+// startOf does not know.
+func startOf(int) (started uint64, ok bool) { return 0, false }
+
+func bootOf() string { return "" }
+
+func namespace() string { return "" }
