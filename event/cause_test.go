@@ -46,7 +46,7 @@ func TestFailureInACause(t *testing.T) {
 func TestDurable(t *testing.T) {
 	volatile := map[Kind]bool{
 		KindInterruptRequested: true, KindTurnStarted: true, KindAttemptStarted: true, KindAttemptEnded: true,
-		KindItemStarted: true, KindItemDelta: true, KindCallReady: true, KindApprovalRequested: true,
+		KindHistoryChanged: true, KindItemStarted: true, KindItemDelta: true, KindCallReady: true, KindApprovalRequested: true,
 	}
 	for _, e := range samples() {
 		want := !volatile[e.Kind()]

@@ -142,6 +142,45 @@ type TurnFailed struct {
 	Summary
 }
 
+// Change says how the history that a model is sent changes.
+type Change string
+
+// The changes.
+const (
+	ChangeWindow    Change = "window"    // Tokens is what the model is found to hold
+	ChangeShortened Change = "shortened" // what came before is shortened to about Tokens
+	ChangeLeftOut   Change = "left_out"  // LeftOut is left out of what came before
+	ChangeRestored  Change = "restored"  // what was left out on trial comes back, since it did not help
+)
+
+// Part is what can be left out of a history.
+type Part string
+
+// The parts, in the order in which they are left out.
+const (
+	PartRefusedInputs Part = "refused_inputs" // inputs of earlier turns that were refused and never answered
+	PartReasoning     Part = "reasoning"      // with what else only its provider can read
+	PartImages        Part = "images"
+	PartTools         Part = "tools"   // arguments and outputs of calls
+	PartAnswers       Part = "answers" // all that the model said and did
+	PartInputs        Part = "inputs"  // earlier turns as a whole
+)
+
+// HistoryChanged: from the next request on, the model named is sent what came
+// before in another form. It is the one kind of event, beside an attempt that failed as
+// ADR 7 describes, at which requests stop extending the ones before (C6, C21).
+//
+// What is left out is so on trial, in place of what the change before it left
+// out, until a response comes; then it stays so.
+type HistoryChanged struct {
+	Change   Change `json:"change"`
+	Provider string `json:"provider,omitempty"`
+	Model    string `json:"model,omitempty"`
+	Tokens   int    `json:"tokens,omitempty"` // as settle counts them
+	LeftOut  []Part `json:"left_out,omitempty"`
+	Why      string `json:"why"` // for people
+}
+
 // AttemptStarted: one model request is about to be sent.
 type AttemptStarted struct {
 	Step      int      `json:"step"`               // from 1 within the turn

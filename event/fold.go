@@ -106,6 +106,9 @@ func (s *State) inTurn(e Event) string {
 		return fmt.Sprintf("turn %q is not running", e.Turn)
 	}
 	switch d := e.Data.(type) {
+	case HistoryChanged:
+		t.Changes = append(t.Changes, Epoch{d, len(t.Attempts)})
+		return ""
 	case AttemptStarted:
 		return s.attemptStarted(t, e, d)
 	case AttemptEnded:

@@ -20,6 +20,7 @@ const (
 	KindTurnCompleted      Kind = "turn.completed"
 	KindTurnAborted        Kind = "turn.aborted"
 	KindTurnFailed         Kind = "turn.failed"
+	KindHistoryChanged     Kind = "history.changed"
 	KindAttemptStarted     Kind = "attempt.started"
 	KindAttemptEnded       Kind = "attempt.ended"
 	KindItemStarted        Kind = "item.started"
@@ -75,7 +76,7 @@ func Kinds() []Kind {
 		KindSessionOpened, KindSessionRecovered, KindSessionClosed,
 		KindInputAccepted, KindInputHeld, KindInputDropped, KindInterruptRequested,
 		KindTurnStarted, KindTurnCompleted, KindTurnAborted, KindTurnFailed,
-		KindAttemptStarted, KindAttemptEnded,
+		KindHistoryChanged, KindAttemptStarted, KindAttemptEnded,
 		KindItemStarted, KindItemDelta, KindItemEnded, KindCallReady, KindCallStarted,
 		KindApprovalRequested, KindApprovalEnded,
 		KindJobStarted, KindJobEnded, KindChildStarted, KindChildEnded,
@@ -107,6 +108,8 @@ func decodeData(k Kind, raw json.RawMessage) (Data, error) {
 		return decode[TurnAborted](raw)
 	case KindTurnFailed:
 		return decode[TurnFailed](raw)
+	case KindHistoryChanged:
+		return decode[HistoryChanged](raw)
 	case KindAttemptStarted:
 		return decode[AttemptStarted](raw)
 	case KindAttemptEnded:

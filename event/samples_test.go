@@ -80,6 +80,9 @@ func turnSamples() []Event {
 		turn(TurnStarted{
 			Inputs: []string{"n000001"}, Provider: "openai", Model: "gpt", Effort: "high", Permission: "allow",
 		}),
+		attempt(HistoryChanged{
+			Change: ChangeLeftOut, Provider: "openai", Model: "gpt", Tokens: 8192, LeftOut: []Part{PartReasoning}, Why: "Invalid request.",
+		}),
 		attempt(AttemptStarted{
 			Step: 1, N: 2, Provider: "openai", Model: "gpt", Inputs: []string{"n000002"}, MaxTokens: 4096, Trimmed: 1,
 		}),

@@ -13,6 +13,7 @@ func (TurnStarted) Kind() Kind        { return KindTurnStarted }
 func (TurnCompleted) Kind() Kind      { return KindTurnCompleted }
 func (TurnAborted) Kind() Kind        { return KindTurnAborted }
 func (TurnFailed) Kind() Kind         { return KindTurnFailed }
+func (HistoryChanged) Kind() Kind     { return KindHistoryChanged }
 func (AttemptStarted) Kind() Kind     { return KindAttemptStarted }
 func (AttemptEnded) Kind() Kind       { return KindAttemptEnded }
 func (ItemStarted) Kind() Kind        { return KindItemStarted }
@@ -38,6 +39,7 @@ func (TurnStarted) sealed()        {}
 func (TurnCompleted) sealed()      {}
 func (TurnAborted) sealed()        {}
 func (TurnFailed) sealed()         {}
+func (HistoryChanged) sealed()     {}
 func (AttemptStarted) sealed()     {}
 func (AttemptEnded) sealed()       {}
 func (ItemStarted) sealed()        {}

@@ -64,12 +64,19 @@ type Turn struct {
 	Attempts  []*Attempt
 	Items     []*Item // in the order in which they started
 	Approvals []*Approval
+	Changes   []Epoch
 	// Interrupt is the first request to end the turn, if any.
 	Interrupt *InterruptRequested
 	// Cause is how it ended; nil while it runs.
 	Cause *Cause
 	// Summary is set when it has ended.
 	Summary Summary
+}
+
+// Epoch is a change of the history and where in its turn it came.
+type Epoch struct {
+	HistoryChanged
+	Attempts int // how many of the turn's attempts had started
 }
 
 // Attempt is one model request and its response.
@@ -236,6 +243,7 @@ func (t *Turn) clone() *Turn {
 	c := *t
 	c.Attempts = cloneEach(t.Attempts)
 	c.Approvals = cloneEach(t.Approvals)
+	c.Changes = slices.Clone(t.Changes)
 	c.Items = cloneEach(t.Items)
 	for _, i := range c.Items {
 		i.text, i.args, i.out = slices.Clone(i.text), slices.Clone(i.args), slices.Clone(i.out)

@@ -17,6 +17,7 @@ import (
 var facts = map[Kind]string{
 	KindInputHeld:          "the input waits on",
 	KindInterruptRequested: "what it asks for has its own ending",
+	KindHistoryChanged:     "it holds from then on",
 	KindItemDelta:          "between an item's start and end",
 	KindCallReady:          "between an item's start and end",
 }

@@ -79,54 +79,96 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-func TestAnswer(t *testing.T) {
-	for _, tt := range []struct{ window, most, want int }{{4000, 0, 1000}, {4000, 500, 500}, {4000, 2000, 1000}} {
-		if got := answer(Target{Window: tt.window, MaxOutput: tt.most}); got != tt.want {
-			t.Errorf("%+v: %d", tt, got)
+func TestRoomForTheAnswer(t *testing.T) {
+	for _, tt := range []struct{ window, most, tokens, room, answer int }{
+		{0, 0, 10, 0, 0}, {0, 500, 10, 0, 500}, {4000, 0, 10, 3000, 0}, {4000, 500, 10, 3500, 500}, {4000, 2000, 10, 3000, 2000},
+		{4000, 2000, 2500, 3000, 1500}, {8000, 2000, 7500, 6000, 1024}, {800, 2000, 700, 600, 200},
+	} {
+		w := walk{window: tt.window, target: Target{MaxOutput: tt.most}}
+		if room, answer := w.room(), w.answer(tt.tokens); room != tt.room || answer != tt.answer {
+			t.Errorf("%+v: %d for the request, %d for the answer", tt, room, answer)
 		}
 	}
 }
 
-// calls are as many calls with outputs of so many bytes, and one more whose
-// output the model has not seen.
-func calls(n, bytes int) (items []model.Item) {
-	for range n + 1 {
-		items = append(items, model.Item{Role: model.Call}, model.Item{Role: model.Output, Text: strings.Repeat("x", bytes)})
+func TestDivide(t *testing.T) {
+	text := func(n int) string { return strings.Repeat("é", n/2) }
+	for name, tt := range map[string]struct{ sizes, want []int }{
+		"what fits":         {[]int{100, 3000, 2900}, []int{100, 3000, 2900}},
+		"nothing":           {nil, nil},
+		"the longest pays":  {[]int{1000, 90_000}, []int{1000, 5000}},
+		"the longest share": {[]int{1000, 9000, 90_000}, []int{1000, 2500, 2500}},
+		"too many":          {[]int{9000, 9000, 9000, 9000, 9000, 9000, 9000, 9000, 9000, 9000, 9000, 9000, 9000, 9000, 9000, 9000}, []int{400}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var list []model.Item
+			for _, n := range tt.sizes {
+				list = append(list, model.Item{Text: text(n)})
+			}
+			w := walk{}
+			w.divide(list, 6000)
+			for n, i := range list {
+				want := tt.want[min(n, len(tt.want)-1)]
+				if short := len(i.Text) != tt.sizes[n]; len(i.Text) < want-2 || len(i.Text) > want+70 || short != strings.Contains(i.Text, "bytes of this output were left out") {
+					t.Errorf("output %d of %d bytes became %d: %.30q", n, tt.sizes[n], len(i.Text), i.Text)
+				}
+			}
+		})
 	}
-	return items
 }
 
-func TestTrimmable(t *testing.T) {
-	items := append([]model.Item{{Role: model.User, Text: strings.Repeat("x", 5000)}}, calls(2, 801)...)
-	items[2].Text = items[2].Text[:800]
-	if got := trimmable(items); len(got) != 1 || got[0] != 4 {
-		t.Errorf("%v may be trimmed", got)
-	}
-	if got := trimmable([]model.Item{{Role: model.Output, Text: strings.Repeat("x", 5000)}}); len(got) > 0 {
-		t.Errorf("with no call, %v may be trimmed", got)
-	}
-	if got := trim(strings.Repeat("é", 1000)); !strings.HasPrefix(got, strings.Repeat("é", 200)+"\n[1600 more bytes ") {
+func TestTrim(t *testing.T) {
+	if got := trim(strings.Repeat("é", 1000), "output", "; hint"); got != strings.Repeat("é", 200)+"\n[1600 more bytes of this output were left out to make room; hint]" {
 		t.Errorf("trimmed to %q", got)
 	}
+	if got := ends("äbcdefgö", 2, 1, "message"); got != "ä\n[8 bytes of this message were left out here to make room]\n" {
+		t.Errorf("the ends are %q", got)
+	}
 }
 
-// What fits is left as it is, to the token; what does not is trimmed in steps.
-func TestFit(t *testing.T) {
-	b := Built{Request: model.Request{Input: calls(20, 3000)}}
-	all := estimate(b.Request)
-	for _, tt := range []struct{ window, most, trimmed, tokens int }{
-		{0, 0, 0, 0},
-		{0, 7000, 0, 7000},
-		{all * 4 / 3, 0, 0, 0},
-		{all + 4096, 4096, 0, 4096},
-		{all + 4095, 4096, 8, 4096},
-		{all - 8*900 + 4096, 4096, 16, 4096},
-		{5000, 4096, 20, 1024},
+// What a provider says of the numbers, as they say it: each is from its
+// documentation or from a report, with the numbers changed.
+func TestNumbers(t *testing.T) {
+	for _, tt := range []struct {
+		message      string
+		asked, limit int
+	}{
+		{"This model's maximum context length is 131072 tokens. However, you requested 140000 tokens (136000 in the messages, 4000 in the completion). Please reduce the length of the messages or completion.", 140000, 131072},
+		{"This model's maximum context length is 8192 tokens. However, your messages resulted in 20000 tokens.", 20000, 8192},
+		{"prompt is too long: 205000 tokens > 200000 maximum", 205000, 200000},
+		{"input length and `max_tokens` exceed context limit: 190000 + 32000 > 200000, decrease input length or `max_tokens` and try again", 222000, 200000},
+		{"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", 1200000, 1048576},
+		{"This model's maximum prompt length is 131072 but the request contains 140000 tokens.", 140000, 131072},
+		{"the request exceeds the available context size. try increasing the context size or enable context shift", 0, 0},
+		{"request (12345 tokens) exceeds the available context size (8192 tokens), try increasing it", 12345, 8192},
+		{"Prompt contains 40,000 tokens and 0 draft tokens, too large for model with 32,768 maximum context length", 40000, 32768},
+		{"Your input exceeds the context window of this model. Please adjust your input and try again.", 0, 0},
+		{"prompt is too long; max context length: 4096 (request id 20260102030405067)", 0, 4096},
+		{"Input is too long for requested model.", 0, 0},
 	} {
-		b := Built{Request: model.Request{Input: calls(20, 3000)}}
-		b.fit(Target{Window: tt.window, MaxOutput: tt.most})
-		if b.Trimmed != tt.trimmed || b.MaxTokens != tt.tokens || b.Tokens != estimate(b.Request) {
-			t.Errorf("%+v: %d trimmed, %d tokens for the answer, %d for the request, which has %d", tt, b.Trimmed, b.MaxTokens, b.Tokens, estimate(b.Request))
+		if asked, limit := numbers(tt.message, max(tt.asked, 100_000)/2); asked != tt.asked || limit != tt.limit {
+			t.Errorf("%d, %d of %s", asked, limit, tt.message)
+		}
+	}
+}
+
+func TestWindow(t *testing.T) {
+	const names = "prompt is too long: 200000 tokens > 100000 maximum"
+	for name, tt := range map[string]struct {
+		sent    Sent
+		message string
+		want    int
+	}{
+		"half, without numbers":           {Sent{Tokens: 9000}, "too long", 4500},
+		"not more than was sent":          {Sent{Tokens: 9000, Answer: 64000}, "too long", 9000},
+		"in our own count":                {Sent{Tokens: 100_000}, names, 45_000},
+		"the input alone":                 {Sent{Tokens: 100_000, Answer: 64000}, names, 73_800},
+		"with the output":                 {Sent{Tokens: 2_000, Answer: 64000}, "input length and `max_tokens` exceed context limit: 2000 + 64000 > 8192", 7372},
+		"the limit alone":                 {Sent{Tokens: 100_000}, "maximum context length is 8192", 7373},
+		"a limit that says nothing to us": {Sent{Tokens: 6_000}, "maximum context length is 8192", 3000},
+	} {
+		if got := tt.sent.window(tt.message); got != tt.want {
+			t.Errorf("%s: %d, want %d", name, got, tt.want)
 		}
 	}
 }

@@ -2,19 +2,10 @@ package history
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/model"
-)
-
-// Parts is what a provider can refuse of a conversation that is otherwise fine:
-// a set.
-type Parts uint
-
-const (
-	seals  Parts = 1 << iota // reasoning, which another account or server sealed
-	images                   // that it cannot read
-	words                    // of the user, or in what calls gave: against its policy
 )
 
 // refusedPart returns what the failure is about. Where a request is too large
@@ -31,39 +22,40 @@ func refusedPart(kind model.ErrorKind, status int) Parts {
 	return 0
 }
 
-// PartsOf returns what could be refused of r and asked without at once. Words
-// are for the user to choose anew.
-func PartsOf(r model.Request) (p Parts) {
-	for _, i := range r.Input {
-		if i.Seal != nil {
-			p |= seals
-		}
-		if len(i.Images) > 0 {
-			p |= images
-		}
+// unexplained reports whether a refusal can be about anything that was sent.
+// Where it is about the key, the account or the address, no other history helps.
+func unexplained(kind model.ErrorKind, status int) bool {
+	switch kind {
+	case model.ErrInvalid, model.ErrReasoning, model.ErrImage:
+		return status == 0 || status >= 400 && status < 500 && status != http.StatusMethodNotAllowed
 	}
-	return p
-}
-
-// Yield reports whether a request with these parts holds what the provider
-// refused with such a failure: later requests leave that out.
-func (p Parts) Yield(kind model.ErrorKind, status int) bool {
-	return p&refusedPart(kind, status) != 0
+	return false
 }
 
 // refusals is what the target has refused of the conversation so far, and would
-// refuse in every later request too (C6). It is read off how attempts ended.
+// refuse in every later request too (C6). It is read off how attempts ended, and
+// off the changes that the log has of the history.
 type refusals struct {
+	target  Target
 	sealed  map[string]bool // attempts whose reasoning and ids do not go back
 	unseen  map[string]bool // inputs whose images do not
 	unsaid  map[string]bool // inputs whose words do not
 	outputs map[string]bool // attempts whose calls' outputs do not
+	folded  map[string]bool // attempts whose calls' arguments do not
 	answers map[string]bool // attempts whose text does not
+	hidden  map[string]bool // attempts of which nothing does
+	from    int             // the first turn that does
 
-	attempts  []string   // so far
-	exchanges []exchange // so far, but for those that were refused
-	fresh     exchange   // what the next whole response is the first for
-	again     bool       // words were refused, and no whole response came since
+	turn      int            // being read
+	turns     map[string]int // of inputs so far
+	attempts  []string       // so far
+	exchanges []exchange     // so far, but for those that were refused
+	fresh     exchange       // what the next whole response is the first for
+	again     bool           // words were refused, and no whole response came since
+
+	row      int      // refusals without a known reason since the last whole response
+	suspects []string // inputs that were in them, and that no response has come for
+	trial    *trial   // what is left out until a response shows that it helps
 }
 
 // exchange is what came to the conversation between two whole responses.
@@ -75,21 +67,30 @@ type exchange struct {
 
 func refusedBy(target Target, s event.State) *refusals {
 	r := &refusals{
+		target: target, turns: map[string]int{},
 		sealed: map[string]bool{}, unseen: map[string]bool{}, unsaid: map[string]bool{},
-		outputs: map[string]bool{}, answers: map[string]bool{},
+		outputs: map[string]bool{}, folded: map[string]bool{}, answers: map[string]bool{}, hidden: map[string]bool{},
 	}
-	for _, t := range s.Turns {
+	for n, t := range s.Turns {
+		r.turn = n
 		r.come(t.Inputs)
-		for _, a := range t.Attempts {
+		changes := t.Changes
+		for k, a := range t.Attempts {
+			changes = r.change(changes, k)
 			r.come(a.Inputs)
 			r.end(a, target.refused(a))
 		}
+		r.change(changes, len(t.Attempts))
+	}
+	if r.trial != nil {
+		r.omit(*r.trial)
 	}
 	return r
 }
 
 func (r *refusals) come(list []event.Input) {
 	for _, in := range list {
+		r.turns[in.ID] = r.turn
 		r.fresh.inputs = append(r.fresh.inputs, in.ID)
 		if len(in.Images) > 0 {
 			r.fresh.pictures = append(r.fresh.pictures, in.ID)
@@ -110,10 +111,17 @@ func (r *refusals) end(a *event.Attempt, refused Parts) {
 		r.answers[a.ID] = whole
 	}
 	r.attempts = append(r.attempts, a.ID)
+	switch own := r.target.asked(a); {
+	case own && whole:
+		r.settleTrial()
+	case own && a.End != nil && a.End.Failure != nil && unexplained(model.ErrorKind(a.End.Failure.Kind), a.End.Failure.Status):
+		r.row++
+		r.suspects = slices.Clone(r.fresh.inputs)
+	}
 	if whole && refused == 0 {
 		r.fresh.answer = a.ID
 		r.exchanges = append(r.exchanges, r.fresh)
-		r.fresh, r.again = exchange{}, false
+		r.fresh, r.again, r.suspects = exchange{}, false, nil
 	}
 	r.fresh.calls = append(r.fresh.calls, a.ID)
 }
@@ -147,10 +155,15 @@ func (r *refusals) refuse(e exchange) {
 	mark(r.outputs, e.calls)
 }
 
+// asked reports whether the attempt was the target's.
+func (target Target) asked(a *event.Attempt) bool {
+	return a.Start.Provider == target.Provider && a.Start.Model == target.Model
+}
+
 // refused returns what the target refused of the attempt's request.
 func (target Target) refused(a *event.Attempt) Parts {
 	switch {
-	case a.End == nil, a.Start.Provider != target.Provider, a.Start.Model != target.Model:
+	case a.End == nil, !target.asked(a):
 		return 0
 	case a.End.Failure != nil:
 		return refusedPart(model.ErrorKind(a.End.Failure.Kind), a.End.Failure.Status)

@@ -137,27 +137,3 @@ func TestRefused(t *testing.T) {
 		})
 	}
 }
-
-func TestYield(t *testing.T) {
-	thought := model.Request{Input: []model.Item{{Role: model.Reasoning, Seal: seal}}}
-	picture := model.Request{Input: []model.Item{{Role: model.User, Images: []model.Image{{}}}}}
-	for _, tt := range []struct {
-		name   string
-		r      model.Request
-		kind   model.ErrorKind
-		status int
-		want   bool
-	}{
-		{"reasoning", thought, model.ErrReasoning, 400, true},
-		{"no reasoning", picture, model.ErrReasoning, 400, false},
-		{"a picture", picture, model.ErrImage, 400, true},
-		{"no picture", thought, model.ErrImage, 400, false},
-		{"too large", picture, model.ErrContext, http.StatusRequestEntityTooLarge, true},
-		{"too long", picture, model.ErrContext, 400, false},
-		{"anything else", picture, model.ErrInvalid, 400, false},
-	} {
-		if got := history.PartsOf(tt.r).Yield(tt.kind, tt.status); got != tt.want {
-			t.Errorf("%s: %v", tt.name, got)
-		}
-	}
-}

@@ -2,6 +2,8 @@ package history
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/model"
@@ -12,7 +14,8 @@ type Target struct {
 	// Provider and Model name it; reasoning of any other is left out.
 	Provider, Model string
 	// Window is how many tokens the model can hold, output included; 0 if
-	// unknown: nothing is clamped or trimmed then.
+	// unknown: nothing is shortened then until the provider refuses it, but for
+	// what calls gave all at once.
 	Window int
 	// MaxOutput is the most tokens that the model can put out; 0 if unknown.
 	MaxOutput int
@@ -34,27 +37,44 @@ type Target struct {
 // Built is a request and what it took to fit it.
 type Built struct {
 	model.Request
-	// Trimmed is how many outputs of old calls were shortened.
+	Sent
+	// Trimmed is how much of the conversation was shortened.
 	Trimmed int
-	// Tokens is an estimate of the request's length.
-	Tokens int
+	// Change, if set, is to be recorded before the request: the conversation had
+	// to be shortened once more, and stays so.
+	Change *event.HistoryChanged
 }
 
 // Request builds the request that continues the conversation in s, with the
 // inputs that join it now.
-func Request(s event.State, target Target, system string, tools []model.ToolSpec, joining ...event.Input) Built {
-	w := walk{target: target, refused: refusedBy(target, s), ids: map[string]bool{}, attempts: map[string]*event.Attempt{}}
+func Request(s event.State, target Target, system string, specs []model.ToolSpec, joining ...event.Input) Built {
+	request := model.Request{
+		Model: target.Model, System: system, Tools: specs, Schema: schema(s, joining), Effort: target.Effort, CacheKey: target.CacheKey,
+	}
+	w := walk{
+		target: target, refused: refusedBy(target, s), ids: map[string]bool{}, attempts: map[string]*event.Attempt{}, window: target.Window, fixed: estimate(request),
+	}
 	for n, t := range s.Turns {
+		w.at = n
+		if n < w.refused.from {
+			w.epochs(t, len(t.Attempts))
+			continue
+		}
+		if n > 0 && n == w.refused.from {
+			w.user(textEarlier)
+		}
 		w.turn(s, t)
 		w.turnEnd(t, jobsAfter(s, n))
 	}
 	w.inputs(joining)
+	change := w.fit()
 	w.endWithUser()
-	b := Built{Request: model.Request{
-		Model: target.Model, System: system, Tools: tools, Input: w.items,
-		Effort: target.Effort, CacheKey: target.CacheKey, Schema: schema(s, joining),
-	}}
-	b.fit(target)
+	for _, e := range w.entries {
+		request.Input = append(request.Input, e.Item)
+	}
+	b := Built{Request: request, Sent: w.sent(), Trimmed: w.trimmed, Change: change}
+	b.Answer = w.answer(b.Tokens)
+	b.MaxTokens = b.Answer
 	return b
 }
 
@@ -85,12 +105,50 @@ func schema(s event.State, joining []event.Input) json.RawMessage {
 type walk struct {
 	target   Target
 	refused  *refusals
-	items    []model.Item
+	entries  []entry
 	ids      map[string]bool           // call ids in use
 	attempts map[string]*event.Attempt // so far
+	window   int                       // of the target, as far as was known then
+	fixed    int                       // tokens of what is no conversation
+
+	at        int // the turn
+	told      int // of its changes
+	responses int // so far
+	trimmed   int // entries that were shortened
+}
+
+// entry is an item, and what is known of it beside.
+type entry struct {
+	model.Item
+	turn     int
+	response int    // which of the model's responses it belongs to, from 1; 0 for none
+	input    string // id of the input that it is, "" for none
+	kind     entryKind
+}
+
+type entryKind uint8
+
+const (
+	plain   entryKind = iota
+	gap               // it stands for what was left out
+	dropped           // to make room, and a gap is to say so
+	lost              // without a word
+)
+
+func (w *walk) add(i model.Item, input string) {
+	w.entries = append(w.entries, entry{Item: i, turn: w.at, input: input})
+}
+
+// respond adds the items of a response.
+func (w *walk) respond(items []model.Item) {
+	w.responses++
+	for _, i := range items {
+		w.entries = append(w.entries, entry{Item: i, turn: w.at, response: w.responses})
+	}
 }
 
 func (w *walk) turn(s event.State, t *event.Turn) {
+	w.told = 0
 	w.inputs(t.Inputs)
 	for _, a := range t.Attempts {
 		w.attempts[a.ID] = a
@@ -105,10 +163,38 @@ func (w *walk) turn(s event.State, t *event.Turn) {
 		}
 		response := t.Items[n:responseEnd(t, n)]
 		at = w.joined(t, at, i.Attempt)
-		w.response(s, response)
+		if w.refused.hidden[i.Attempt] {
+			w.hide()
+		} else {
+			w.response(s, response)
+		}
 		n += len(response)
 	}
 	w.joined(t, at, "")
+	w.epochs(t, len(t.Attempts))
+}
+
+// hide says once that the model's responses are left out.
+func (w *walk) hide() {
+	if n := len(w.entries); n == 0 || w.entries[n-1].Text != textHidden {
+		w.user(textHidden)
+	}
+}
+
+// epochs applies the turn's changes from before its k-th attempt.
+func (w *walk) epochs(t *event.Turn, k int) {
+	for ; w.told < len(t.Changes) && t.Changes[w.told].Attempts <= k; w.told++ {
+		c := t.Changes[w.told]
+		if !w.target.concerns(c) {
+			continue
+		}
+		switch c.Change {
+		case event.ChangeWindow:
+			w.learn(c.Tokens)
+		case event.ChangeShortened:
+			w.shorten(c.Tokens)
+		}
+	}
 }
 
 // responseEnd returns the place behind the attempt's last item: the items of
@@ -126,6 +212,7 @@ func responseEnd(t *event.Turn, n int) int {
 func (w *walk) joined(t *event.Turn, at int, upTo string) int {
 	for ; at < len(t.Attempts); at++ {
 		w.inputs(t.Attempts[at].Inputs)
+		w.epochs(t, at)
 		if t.Attempts[at].ID == upTo {
 			return at + 1
 		}
@@ -136,7 +223,7 @@ func (w *walk) joined(t *event.Turn, at int, upTo string) int {
 func (w *walk) inputs(inputs []event.Input) {
 	for _, in := range inputs {
 		if w.refused.unsaid[in.ID] {
-			w.user(textUnsaid)
+			w.add(model.Item{Role: model.User, Text: textUnsaid}, in.ID)
 			continue
 		}
 		item := model.Item{Role: model.User, Text: in.Text, Images: in.Images}
@@ -145,7 +232,7 @@ func (w *walk) inputs(inputs []event.Input) {
 			item.Text = appendLine(item.Text, noImages(in.Images, why))
 		}
 		if !blank(item.Text) || len(item.Images) > 0 {
-			w.items = append(w.items, item)
+			w.add(item, in.ID)
 		}
 	}
 }
@@ -165,16 +252,43 @@ func (w *walk) blind(in event.Input) string {
 
 func (w *walk) user(text string) {
 	if !blank(text) {
-		w.items = append(w.items, model.Item{Role: model.User, Text: text})
+		w.add(model.Item{Role: model.User, Text: text}, "")
 	}
 }
 
 // endWithUser: no provider that refuses to be prefilled takes a conversation
 // that ends with the model's own words.
 func (w *walk) endWithUser() {
-	n := len(w.items)
-	if n == 0 || w.items[n-1].Role == model.User || w.items[n-1].Role == model.Output {
+	n := len(w.entries)
+	if n == 0 || w.entries[n-1].Role == model.User || w.entries[n-1].Role == model.Output {
 		return
 	}
 	w.user(textContinue)
+}
+
+// sent is what is kept of the request.
+func (w *walk) sent() Sent {
+	sent := Sent{Tokens: w.tokens(), Least: w.least()}
+	suspects := w.refused.refusedInputs()
+	for _, e := range w.entries {
+		switch {
+		case e.Seal != nil, e.Role == model.Reasoning, e.ID != "":
+			sent.Parts |= seals
+		case e.Role == model.User && len(e.Images) > 0:
+			sent.Parts |= images
+		}
+		if e.response > 0 {
+			sent.Parts |= answers
+			if e.Role == model.Call && e.Arguments != foldedArguments || e.Role == model.Output && !strings.HasPrefix(e.Text, textNoOutput) {
+				sent.Parts |= tools
+			}
+		}
+		if e.turn < w.at && e.Text != textEarlier {
+			sent.Parts |= earlier
+			if e.Text != textUnsaid && slices.Contains(suspects, e.input) {
+				sent.Parts |= refusedEarlier
+			}
+		}
+	}
+	return sent
 }

@@ -20,8 +20,8 @@ func (w *walk) response(s event.State, items []*event.Item) {
 			lastCall = n
 		}
 	}
-	var outputs []model.Item
-	firstCall := -1 // in w.items
+	var list, outputs []model.Item
+	firstCall := -1 // in list
 	for n, i := range items {
 		if !sent(i) {
 			continue
@@ -35,31 +35,39 @@ func (w *walk) response(s event.State, items []*event.Item) {
 			switch {
 			case !fits:
 			case firstCall < 0 || w.target.TextAfterCalls:
-				w.items = append(w.items, message)
+				list = append(list, message)
 			default: // what was said between calls stands before them
-				w.items = slices.Insert(w.items, firstCall, message)
+				list = slices.Insert(list, firstCall, message)
 				firstCall++
 			}
 		case event.Reasoning:
 			if w.target.ReasoningField && said && w.keepsField(i, items) || fits && w.keepsReasoning(items[n:]) {
-				w.items = append(w.items, model.Item{Role: model.Reasoning, Text: c.Text, ID: w.ownID(i), Seal: c.Seal})
+				list = append(list, model.Item{Role: model.Reasoning, Text: c.Text, ID: w.ownID(i), Seal: c.Seal})
 			}
 		case event.ToolCall:
 			call := model.Item{
 				Role: model.Call, ID: w.ownID(i), CallID: w.callID(i), Seal: w.ownSeal(i),
-				Name: toolName(c.Name), Arguments: arguments(c.Arguments),
+				Name: toolName(c.Name), Arguments: w.arguments(i),
 			}
 			if firstCall < 0 {
-				firstCall = len(w.items)
+				firstCall = len(list)
 			}
-			w.items = append(w.items, call)
+			list = append(list, call)
 			outputs = append(outputs, model.Item{
 				Role: model.Output, CallID: call.CallID, Name: call.Name,
 				Text: w.output(s, i), Failed: i.Status != event.ItemCompleted,
 			})
 		}
 	}
-	w.items = append(w.items, outputs...)
+	w.share(outputs)
+	w.respond(append(list, outputs...))
+}
+
+func (w *walk) arguments(i *event.Item) string {
+	if w.refused.folded[i.Attempt] {
+		return foldedArguments
+	}
+	return arguments(i.Content().Arguments)
 }
 
 // output is what the model is told that a call gave.

@@ -2,7 +2,9 @@ package history
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/model"
 )
 
@@ -11,114 +13,134 @@ const (
 	bytesPerToken = 3
 	// tokensPerItem and tokensPerImage are what an entry costs beside its text.
 	tokensPerItem, tokensPerImage = 8, 1600
-	// trimStep is how many outputs are trimmed at a time: trimming changes
-	// the beginning of the request, and each change costs the prompt cache.
-	trimStep = 8
-	// trimmedHead is how many bytes of a trimmed output stay, and trimmedInput
-	// of each end of an input.
+	// tokensPerNote is what a note takes that something was left out.
+	tokensPerNote = 40
+	// trimmedHead is how many bytes of a trimmed text stay, and trimmedInput of
+	// each end of an input.
 	trimmedHead, trimmedInput = 400, 4 << 10
 	// leastOutput is the least room for an answer that is worth asking for.
 	leastOutput = 1024
+	// usualWindow is what the outputs of one response are measured by where the
+	// window is not known.
+	usualWindow = 128_000
 )
 
-// fit shortens the outputs of the oldest calls, and then the oldest inputs, until
-// the request leaves room for an answer, and clamps the answer to that room. The
-// latest input stays whole: where it alone is too long, that is for the provider
-// to say, once, and not of every later request.
-func (b *Built) fit(target Target) {
-	b.Tokens = estimate(b.Request)
-	if target.Window > 0 {
-		room := target.Window - answer(target)
-		for _, n := range trimmable(b.Input) {
-			if b.Tokens <= room && b.Trimmed%trimStep == 0 {
-				break
-			}
-			b.shorten(n, trim(b.Input[n].Text))
+// room is how many tokens the request may have, 0 for any number.
+func (w *walk) room() int {
+	if w.window == 0 {
+		return 0
+	}
+	free := w.window / 4 // for the answer
+	if w.target.MaxOutput > 0 {
+		free = min(free, w.target.MaxOutput)
+	}
+	return w.window - free
+}
+
+// learn notes what the model was found to hold.
+func (w *walk) learn(tokens int) {
+	if w.window == 0 || tokens < w.window {
+		w.window = max(tokens, 1)
+	}
+}
+
+// fit shortens the conversation if the request leaves no room for an answer, and
+// returns the change. It is shortened by more than it would take: each change
+// costs the prompt cache (C21).
+func (w *walk) fit() *event.HistoryChanged {
+	room, tokens := w.room(), w.tokens()
+	if room == 0 || tokens <= max(room, w.enough()) {
+		return nil
+	}
+	to := room - room/4
+	w.shorten(to)
+	return &event.HistoryChanged{
+		Change: event.ChangeShortened, Provider: w.target.Provider, Model: w.target.Model, Tokens: to,
+		Why: fmt.Sprintf("about %d tokens left no room for an answer; the log has all of it", tokens),
+	}
+}
+
+// answer is how many tokens the answer to a request of so many may have.
+func (w *walk) answer(tokens int) int {
+	if w.window == 0 || w.target.MaxOutput == 0 {
+		return w.target.MaxOutput
+	}
+	return min(w.target.MaxOutput, max(w.window-tokens, min(leastOutput, w.window/4), 1))
+}
+
+// share shortens the outputs of one response, the longest ones, if together they
+// take more than a third of the window. They stay so.
+func (w *walk) share(outputs []model.Item) {
+	window := w.window
+	if window == 0 {
+		window = usualWindow
+	}
+	w.divide(outputs, window/3*bytesPerToken)
+}
+
+// divide has the outputs share so many bytes; what one does not need goes to the
+// others.
+func (w *walk) divide(outputs []model.Item, bytes int) {
+	var sizes []int
+	for _, o := range outputs {
+		sizes = append(sizes, len(o.Text))
+	}
+	slices.Sort(sizes)
+	each, left := 0, bytes
+	for n, size := range sizes {
+		each = left / (len(sizes) - n)
+		if size > each {
+			break
 		}
-		for _, n := range long(b.Input) {
-			if b.Tokens <= room {
-				break
-			}
-			b.shorten(n, trimInput(b.Input[n].Text))
+		left -= size
+		if n == len(sizes)-1 {
+			return // they fit
 		}
 	}
-	b.MaxTokens = target.MaxOutput
-	if target.Window > 0 && target.MaxOutput > 0 {
-		b.MaxTokens = min(target.MaxOutput, max(target.Window-b.Tokens, leastOutput))
-	}
-}
-
-func (b *Built) shorten(n int, text string) {
-	before := tokens(b.Input[n])
-	b.Input[n].Text = text
-	b.Tokens -= before - tokens(b.Input[n])
-	b.Trimmed++
-}
-
-// answer is how much of the window is kept free for the answer.
-func answer(target Target) int {
-	free := target.Window / 4
-	if target.MaxOutput > 0 {
-		free = min(free, target.MaxOutput)
-	}
-	return free
-}
-
-// trimmable returns the places of the outputs that may be shortened, oldest
-// first: those that are long, and not of the response that the model has not
-// seen the outputs of yet.
-func trimmable(items []model.Item) []int {
-	end := len(items)
-	for end > 0 && items[end-1].Role != model.Call {
-		end--
-	}
-	var out []int
-	for n, i := range items[:end] {
-		if i.Role == model.Output && len(i.Text) > 2*trimmedHead {
-			out = append(out, n)
+	each = max(each, trimmedHead)
+	for n := range outputs {
+		if len(outputs[n].Text) > each+tokensPerNote*bytesPerToken {
+			outputs[n].Text = ends(outputs[n].Text, each-each/4, each/4, "output")
+			w.trimmed++
 		}
 	}
-	return out
 }
 
-// long returns the places of the inputs that may be shortened, oldest first.
-func long(items []model.Item) []int {
-	var out []int
-	latest := -1
-	for n, i := range items {
-		if i.Role != model.User {
-			continue
+// tokens is an estimate of the request's length.
+func (w *walk) tokens() int {
+	n := w.fixed
+	for k := range w.entries {
+		n += w.entries[k].tokens()
+	}
+	return n
+}
+
+// tokens is what the entry takes of the request.
+func (e *entry) tokens() int {
+	if e.kind == dropped || e.kind == lost {
+		return 0
+	}
+	return tokens(e.Item)
+}
+
+// least is what would be left of the request if all were left out but the
+// inputs of the turn.
+func (w *walk) least() int {
+	n := w.fixed
+	for _, e := range w.entries {
+		if w.kept(e) {
+			n += tokens(e.Item)
 		}
-		if latest >= 0 && len(items[latest].Text) > 3*trimmedInput {
-			out = append(out, latest)
-		}
-		latest = n
 	}
-	return out
+	return n
 }
 
-func trimInput(text string) string {
-	head := cutAt(text, trimmedInput)
-	tail := text[len(text)-trimmedInput:]
-	for len(tail) > 0 && tail[0]&0xc0 == 0x80 {
-		tail = tail[1:]
-	}
-	return fmt.Sprintf("%s\n[%d bytes of this message were left out here to make room]\n%s", head, len(text)-len(head)-len(tail), tail)
-}
+// kept reports whether the entry stays as it is whatever happens.
+func (w *walk) kept(e entry) bool { return e.input != "" && e.turn == w.at }
 
-func trim(text string) string {
-	head := cutAt(text, trimmedHead)
-	return fmt.Sprintf("%s\n[%d more bytes of this output were left out to make room; make the call again if you need them]",
-		head, len(text)-len(head))
-}
-
-// cutAt returns at most n bytes of s, ending with a whole character.
-func cutAt(s string, n int) string {
-	for n > 0 && n < len(s) && s[n]&0xc0 == 0x80 {
-		n--
-	}
-	return s[:min(n, len(s))]
-}
+// enough is what shortening is content with: an instruction that nearly fills
+// the window leaves some room for what comes of it all the same.
+func (w *walk) enough() int { return w.least() + w.window/16 }
 
 func estimate(r model.Request) int {
 	n := (len(r.System) + len(r.Schema)) / bytesPerToken

@@ -14,6 +14,11 @@ const (
 	textContinue = "Continue."
 	textUnsaid   = "[A message of the user was left out here, since the provider refused it.]"
 	textNoOutput = "[The output was left out, since the provider refused it.]"
+	textHidden   = "[What you said and did here was left out, since the provider refused it. Look at what is there before you do it again.]"
+	textEarlier  = "[All that was said before was left out, since the provider refused it.]"
+	textGap      = "[A part of the conversation was left out here to make room.]"
+
+	foldedArguments = `{"left_out":"the provider refused the arguments of this call"}`
 )
 
 func blank(s string) bool { return strings.TrimSpace(s) == "" }
@@ -177,4 +182,26 @@ func runOn(jobs []*event.Job) string {
 		names = append(names, fmt.Sprintf("%s (%s)", j.Job, cut(j.Command, 80)))
 	}
 	return fmt.Sprintf(" Jobs that run on: %s.", strings.Join(names, ", "))
+}
+
+// ends keeps both ends of a text.
+func ends(text string, head, tail int, what string) string {
+	first, last := cutAt(text, head), text[len(text)-min(tail, len(text)):]
+	for len(last) > 0 && last[0]&0xc0 == 0x80 {
+		last = last[1:]
+	}
+	return fmt.Sprintf("%s\n[%d bytes of this %s were left out here to make room]\n%s", first, len(text)-len(first)-len(last), what, last)
+}
+
+func trim(text, what, hint string) string {
+	head := cutAt(text, trimmedHead)
+	return fmt.Sprintf("%s\n[%d more bytes of this %s were left out to make room%s]", head, len(text)-len(head), what, hint)
+}
+
+// cutAt returns at most n bytes of s, ending with a whole character.
+func cutAt(s string, n int) string {
+	for n > 0 && n < len(s) && s[n]&0xc0 == 0x80 {
+		n--
+	}
+	return s[:min(n, len(s))]
 }

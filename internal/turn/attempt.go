@@ -38,7 +38,6 @@ func (t *turn) attempt(ctx context.Context, step, n int) (model.StopReason, *aga
 	if err != nil {
 		return "", nil, err
 	}
-	parts := history.PartsOf(*request) // which itself is not held on to
 	err = t.follow(ctx, d, request)
 	if err == nil {
 		err = d.complete()
@@ -51,7 +50,7 @@ func (t *turn) attempt(ctx context.Context, step, n int) (model.StopReason, *aga
 	if ctx.Err() != nil {
 		return "", nil, t.cutAttempt(d.end(), interruption(context.Cause(ctx)), context.Cause(ctx))
 	}
-	return t.failAttempt(d, parts, err)
+	return t.failAttempt(d, err)
 }
 
 // begin records the attempt, lets waiting inputs join, and builds the request.
@@ -71,10 +70,11 @@ func (t *turn) begin(ctx context.Context, d *demux, step, n int) (*model.Request
 			Step: step, N: n, Provider: t.Target.Provider, Model: t.Target.Model,
 			MaxTokens: built.MaxTokens, Trimmed: built.Trimmed,
 		}
+		d.sent = built.Sent // which is all that is kept of the request
 		for _, i := range joining {
 			started.Inputs = append(started.Inputs, i.ID)
 		}
-		return []event.Event{{Turn: t.id, Attempt: d.attempt, Data: started}}
+		return append(t.changed(built.Change), event.Event{Turn: t.id, Attempt: d.attempt, Data: started})
 	})
 	if d.attempt == "" && ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -88,6 +88,14 @@ func specs(set *tool.Set) []model.ToolSpec {
 		out = append(out, model.ToolSpec{Name: s.Name, Description: s.Description, Schema: s.Schema, Grammar: s.Grammar})
 	}
 	return out
+}
+
+// changed returns the event of a change of the history, if there is one.
+func (t *turn) changed(c *event.HistoryChanged) []event.Event {
+	if c == nil {
+		return nil
+	}
+	return []event.Event{{Turn: t.id, Data: *c}}
 }
 
 // follow streams the response into d until its terminal event. The stream is
@@ -178,9 +186,9 @@ func pump(ctx context.Context, p model.Provider, request *model.Request, chunks 
 // cutAttempt ends an attempt before its response was whole, with what it used,
 // and returns err. An ending that cannot be written is an error of its own,
 // but not where it is the journal that failed and err came before.
-func (t *turn) cutAttempt(end event.AttemptEnded, cause *event.Cause, err error) error {
+func (t *turn) cutAttempt(end event.AttemptEnded, cause *event.Cause, err error, before ...event.Event) error {
 	if failed := t.Log.Update(func(s event.State) []event.Event {
-		return event.AttemptEndings(s, cause, end)
+		return append(before, event.AttemptEndings(s, cause, end)...)
 	}); failed != nil && (err == nil || !errors.As(failed, new(*journal.FailedError))) {
 		return failed
 	}
@@ -189,14 +197,14 @@ func (t *turn) cutAttempt(end event.AttemptEnded, cause *event.Cause, err error)
 
 // failAttempt ends an attempt that failed and decides whether there is to be
 // another one.
-func (t *turn) failAttempt(d *demux, parts history.Parts, err error) (model.StopReason, *again, error) {
+func (t *turn) failAttempt(d *demux, err error) (model.StopReason, *again, error) {
 	var fault *model.Error
 	if !errors.As(err, &fault) {
 		if fault = unnamed(err); fault == nil {
 			return "", nil, t.cutAttempt(d.end(), event.Fail(t.failure(err)), err)
 		}
 	}
-	decision := t.decide(fault, parts)
+	decision := t.decide(fault, d.sent)
 	if decision.holdOthers && decision.delay <= t.Retry.RetryFor {
 		t.Limiter.Hold(time.Now().Add(decision.delay))
 	}
@@ -206,7 +214,7 @@ func (t *turn) failAttempt(d *demux, parts history.Parts, err error) (model.Stop
 		ms := decision.delay.Milliseconds()
 		end.RetryIn = &ms
 	}
-	if failed := t.cutAttempt(end, event.Fail(failure), nil); failed != nil {
+	if failed := t.cutAttempt(end, event.Fail(failure), nil, t.changed(decision.change)...); failed != nil {
 		return "", nil, failed
 	}
 	if !decision.retry {
@@ -216,13 +224,24 @@ func (t *turn) failAttempt(d *demux, parts history.Parts, err error) (model.Stop
 	return "", &again{decision.delay}, nil
 }
 
-// decide says what becomes of an attempt that failed so, with these parts in
-// its request.
-func (t *turn) decide(fault *model.Error, parts history.Parts) decision {
-	if parts.Yield(fault.Kind, fault.Status) {
-		return t.budget.yield()
+// decide says what becomes of an attempt that failed so. C6: a request that was
+// refused for what is in the history is made again with less of it.
+func (t *turn) decide(fault *model.Error, sent history.Sent) decision {
+	var remedy history.Remedy
+	t.Log.View(func(s event.State) { remedy = sent.Remedy(s, t.Target, fault) })
+	if remedy.First {
+		if d := t.budget.repeat(fault); d.retry {
+			return d
+		}
 	}
-	return t.budget.decide(fault, time.Now())
+	var d decision
+	if remedy.Again {
+		d = t.budget.yield()
+	} else {
+		d = t.budget.decide(fault, time.Now())
+	}
+	d.change, d.note = remedy.Change, remedy.Note
+	return d
 }
 
 // unnamed is an error that a provider did not type: what it says is passed on,

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/history"
 	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/model"
 )
@@ -14,6 +15,7 @@ type demux struct {
 	turn    *turn
 	ctx     context.Context // the turn's: calls outlive their attempt
 	attempt string
+	sent    history.Sent // the request
 	open    map[int]*openItem
 	ids     map[string]bool // of the response's calls
 	latest  *openItem       // the item that the last delta was for

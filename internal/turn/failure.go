@@ -27,11 +27,11 @@ func (t *turn) describe(e *model.Error, d decision) *event.Failure {
 		Message: clip(t.Redact.Diagnostic(e.Error()), 2*mostBody), Attempt: d.attempt, RetryLimit: d.limit,
 	}
 	switch {
-	case d.yields:
-		f.Message += "; asking again without what was refused"
+	case d.note != "" && d.why == "":
+		f.Message += "; " + d.note
 	case e.Kind == model.ErrPolicy:
 		f.Message += "; " + leftOut
-	case !d.retry && retryable(e):
+	case d.why != "":
 		f.Name = event.NameRetryExhausted
 		f.Message += "; " + d.why
 	}

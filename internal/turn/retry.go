@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/model"
 )
 
@@ -50,7 +51,9 @@ func (b *budget) reset() {
 // decision is what becomes of a failed attempt.
 type decision struct {
 	retry      bool
-	yields     bool // the next request is without what the provider refused in this one
+	yields     bool                  // the next request is without what the provider refused in this one
+	change     *event.HistoryChanged // of what is sent from then on
+	note       string                // for people: what was done about it, or what to do
 	delay      time.Duration
 	holdOthers bool   // sessions with the same key are to wait as well
 	attempt    int    // which attempt failed, of those that count together
@@ -63,6 +66,18 @@ type decision struct {
 func (b *budget) yield() decision {
 	b.failures++
 	return b.bounded(decision{retry: true, yields: true, attempt: 1})
+}
+
+// repeat counts a refusal that may not come again, as one fault.
+func (b *budget) repeat(e *model.Error) decision {
+	b.failures++
+	b.faults++
+	d := b.bounded(b.counted(e, b.faults, faultRetries))
+	if !d.retry { // it is counted as what it becomes
+		b.failures--
+		b.faults--
+	}
+	return d
 }
 
 // decide counts the failure and says whether to try again, and when.

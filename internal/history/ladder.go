@@ -1,0 +1,137 @@
+package history
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/model"
+)
+
+// Parts is what a provider can refuse of a conversation that is otherwise fine:
+// a set.
+type Parts uint
+
+const (
+	seals          Parts = 1 << iota // reasoning, which another account or server sealed
+	images                           // that it cannot read
+	words                            // of the user, or in what calls gave: against its policy
+	tools                            // arguments and outputs of calls
+	answers                          // all that the model said and did
+	earlier                          // turns
+	refusedEarlier                   // inputs of earlier turns that were refused, and never answered
+)
+
+// Sent is what is kept of a request until it is answered.
+type Sent struct {
+	// Tokens is an estimate of the request's length, and Least of how long it
+	// would be with nothing in it but the turn's own inputs.
+	Tokens, Least int
+	// Answer is how many tokens of output were asked for at most, 0 for no bound.
+	Answer int
+	// Parts is what could be left out of it.
+	Parts Parts
+}
+
+// Remedy is what can be done about a request that was refused.
+type Remedy struct {
+	// Change, if set, is to be recorded before the attempt's end.
+	Change *event.HistoryChanged
+	// Again says that the turn may ask again: with that change, or without what
+	// was refused (ADR 7).
+	Again bool
+	// First says that nobody knows why it was refused, and that it was not
+	// refused so before: it may be worth asking with the same request.
+	First bool
+	// Note tells a person what was done, or what to do.
+	Note string
+}
+
+// rungs are what is left out, one after the other, of a history that is refused
+// for a reason that nobody knows: first what only its provider can read, last
+// what users said. The first rung is by itself: what was refused in every form
+// and never answered is likely to be refused still.
+func rungs() []rung {
+	return []rung{
+		{event.PartRefusedInputs, refusedEarlier, "the messages that it refused before"},
+		{event.PartReasoning, seals, "the model's reasoning"},
+		{event.PartImages, images, "images"},
+		{event.PartTools, tools, "what tool calls were given and gave"},
+		{event.PartAnswers, answers, "all that the model said and did"},
+		{event.PartInputs, earlier, "all that was said before this turn"},
+	}
+}
+
+type rung struct {
+	part event.Part
+	of   Parts
+	name string
+}
+
+// Yield reports whether a request with these parts holds what the provider
+// refused with such a failure: later requests leave that out (ADR 7). Words are
+// for the user to choose anew.
+func (p Parts) Yield(kind model.ErrorKind, status int) bool {
+	return p&refusedPart(kind, status)&(seals|images) != 0
+}
+
+// Remedy says what can be done about the refusal of the request (C6). It is
+// asked before the attempt's end is in the log.
+func (sent Sent) Remedy(s event.State, target Target, fault *model.Error) Remedy {
+	switch {
+	case sent.Parts.Yield(fault.Kind, fault.Status):
+		return Remedy{Again: true, Note: "asking again without what was refused"}
+	case fault.Kind == model.ErrContext:
+		return sent.overflow(target, fault)
+	case unexplained(fault.Kind, fault.Status):
+		return sent.step(refusedBy(target, s), target)
+	}
+	return Remedy{}
+}
+
+// step goes one rung on.
+func (sent Sent) step(r *refusals, target Target) Remedy {
+	change := &event.HistoryChanged{Provider: target.Provider, Model: target.Model}
+	all, left := rungs(), []event.Part(nil)
+	if r.trial != nil {
+		left = r.trial.parts
+	}
+	at := 0
+	if n := len(left); n > 0 {
+		at = 1 + slices.IndexFunc(all, func(x rung) bool { return x.part == left[n-1] })
+	}
+	for ; at < len(all); at++ {
+		if sent.Parts&all[at].of != 0 {
+			change.Change, change.LeftOut = event.ChangeLeftOut, leaveOut(left, all[at].part)
+			names := namesOf(change.LeftOut)
+			change.Why = "the provider refused a request and did not say why; " + names + " left out of what came before"
+			return Remedy{Change: change, Again: true, First: r.row == 0, Note: "asking again without " + names}
+		}
+	}
+	const next = "say it in other words, or check the model's settings; the session goes on"
+	if len(left) == 0 {
+		return Remedy{}
+	}
+	change.Change = event.ChangeRestored
+	change.Why = "leaving out " + namesOf(left) + " did not help"
+	return Remedy{Change: change, Note: change.Why + ", so that the conversation is kept as it was: " + next}
+}
+
+// leaveOut adds the part to those that are left out.
+func leaveOut(left []event.Part, part event.Part) []event.Part {
+	left = slices.DeleteFunc(slices.Clone(left), func(p event.Part) bool { return p == event.PartRefusedInputs })
+	return append(left, part)
+}
+
+func namesOf(parts []event.Part) string {
+	var names []string
+	for _, x := range rungs() {
+		if slices.Contains(parts, x.part) {
+			names = append(names, x.name)
+		}
+	}
+	if n := len(names); n > 1 {
+		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	}
+	return strings.Join(names, "")
+}

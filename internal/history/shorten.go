@@ -1,0 +1,195 @@
+package history
+
+import (
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/model"
+)
+
+// shorten makes the conversation so far shorter until the request has about so
+// many tokens: first what the model has had long ago, last what users said, and
+// never what the turn is for.
+func (w *walk) shorten(to int) {
+	s := shortening{walk: w, to: max(to, w.enough()), total: w.tokens()}
+	for _, stage := range []func(){
+		func() { s.earlierInputs(s.foldHuge) },
+		func() { s.oldResponses(trimOutputs) },
+		func() { s.oldResponses(foldArguments) },
+		func() { s.oldResponses(trimAnswers) },
+		func() { s.earlierInputs(leaveOutImages) },
+		func() { s.earlierInputs(foldInput) },
+		s.divideFresh,
+		func() { s.lastResponse(trimOutputs) },
+		func() { s.lastResponse(foldArguments) },
+		func() { s.lastResponse(trimAnswers) },
+		func() { s.oldResponses(dropAll) },
+		func() { s.earlierInputs(dropAll) },
+		func() { s.lastResponse(dropAll) },
+	} {
+		if s.total > s.to {
+			stage()
+		}
+	}
+	w.closeGaps()
+}
+
+// shortening is under way.
+type shortening struct {
+	*walk
+	to, total int
+}
+
+// earlierInputs does it to what stands between the responses in earlier turns,
+// one after the other, until enough is left out.
+func (s *shortening) earlierInputs(do func([]entry)) {
+	for n, e := range s.entries {
+		if e.response == 0 && e.turn < s.at && s.total > s.to {
+			s.count(s.entries[n:n+1], do)
+		}
+	}
+}
+
+// oldResponses does it to the responses that the model has gone on from.
+func (s *shortening) oldResponses(do func([]entry)) { s.each(1, s.responses-1, do) }
+
+func (s *shortening) lastResponse(do func([]entry)) { s.each(s.responses, s.responses, do) }
+
+func (s *shortening) each(first, last int, do func([]entry)) {
+	for from := 0; from < len(s.entries) && s.total > s.to; {
+		response, to := s.entries[from].response, from+1
+		for to < len(s.entries) && s.entries[to].response == response {
+			to++
+		}
+		if 0 < response && first <= response && response <= last {
+			s.count(s.entries[from:to], do)
+		}
+		from = to
+	}
+}
+
+// count does it and notes what it saves.
+func (s *shortening) count(list []entry, do func([]entry)) {
+	before := sum(list)
+	do(list)
+	if after := sum(list); after < before {
+		s.total -= before - after
+		s.trimmed++
+	}
+}
+
+func sum(list []entry) (n int) {
+	for k := range list {
+		n += list[k].tokens()
+	}
+	return n
+}
+
+// foldHuge: an input that no model could take must not cost all the rest.
+func (s *shortening) foldHuge(list []entry) {
+	if sum(list) > s.to/2 {
+		foldInput(list)
+	}
+}
+
+func foldInput(list []entry) {
+	if e := &list[0]; len(e.Text) > 3*trimmedInput {
+		e.Text = ends(e.Text, trimmedInput, trimmedInput, "message")
+	}
+}
+
+func leaveOutImages(list []entry) {
+	if e := &list[0]; len(e.Images) > 0 {
+		e.Text, e.Images = appendLine(e.Text, noImages(e.Images, "there was no room for it")), nil
+	}
+}
+
+func trimOutputs(list []entry) {
+	for n := range list {
+		if e := &list[n]; e.Role == model.Output && len(e.Text) > 2*trimmedHead {
+			e.Text = trim(e.Text, "output", "; make the call again if you need them")
+		}
+	}
+}
+
+// foldArguments leaves out long arguments. They stay a JSON object.
+func foldArguments(list []entry) {
+	for n := range list {
+		if e := &list[n]; e.Role == model.Call && len(e.Arguments) > 2*trimmedHead {
+			e.Arguments = string(append(event.AppendString([]byte(`{"shortened_arguments":`), cut(e.Arguments, trimmedHead)), '}'))
+			unseal(list)
+		}
+	}
+}
+
+// trimAnswers leaves out reasoning and the rest of long texts.
+func trimAnswers(list []entry) {
+	for n := range list {
+		switch e := &list[n]; {
+		case e.Role == model.Assistant && len(e.Text) > 2*trimmedHead:
+			e.Text = trim(e.Text, "message", "")
+			unseal(list)
+		case e.Role == model.Reasoning:
+			unseal(list)
+		}
+	}
+}
+
+// unseal takes out of a response what holds only for the response as it was:
+// reasoning, what binds to it, and the provider's own ids.
+func unseal(list []entry) {
+	for n := range list {
+		list[n].ID = ""
+		if list[n].Seal.Binds() {
+			list[n].Seal = nil
+		}
+		if list[n].Role == model.Reasoning {
+			list[n].kind = lost
+		}
+	}
+}
+
+// dropAll leaves out a response as a whole, a call with its output, or an input.
+func dropAll(list []entry) {
+	for n := range list {
+		if list[n].kind == plain {
+			list[n].kind = dropped
+		}
+	}
+}
+
+// divideFresh has the outputs of the last response share what room there is.
+func (s *shortening) divideFresh() {
+	s.lastResponse(func(list []entry) {
+		var places []int
+		var outputs []model.Item
+		room := s.to - s.total
+		for n, e := range list {
+			if e.Role == model.Output {
+				places, outputs = append(places, n), append(outputs, e.Item)
+				room += tokens(e.Item) - tokensPerItem - tokensPerNote
+			}
+		}
+		s.divide(outputs, max(room, 0)*bytesPerToken)
+		for n, place := range places {
+			list[place].Item = outputs[n]
+		}
+	})
+}
+
+// closeGaps says where something is missing, once for all that is.
+func (w *walk) closeGaps() {
+	var out []entry
+	for _, e := range w.entries {
+		switch {
+		case e.kind == lost:
+			continue
+		case e.kind != dropped && e.kind != gap:
+		case len(out) > 0 && out[len(out)-1].kind == gap:
+			out[len(out)-1].turn = e.turn
+			continue
+		default:
+			e = entry{Item: model.Item{Role: model.User, Text: textGap}, turn: e.turn, kind: gap}
+		}
+		out = append(out, e)
+	}
+	w.entries = out
+}

@@ -1,0 +1,77 @@
+package history
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// trial is what is left out of all that came before it, for as long as nobody
+// knows whether that helps. The first response shows that it does; then it stays
+// left out, and what comes later is not affected.
+type trial struct {
+	parts    []event.Part
+	attempts []string // so far
+	suspects []string
+	turn     int
+}
+
+// change takes in the changes that came before the turn's k-th attempt, and
+// returns those that are left.
+func (r *refusals) change(changes []event.Epoch, k int) []event.Epoch {
+	for len(changes) > 0 && changes[0].Attempts <= k {
+		if c := changes[0]; r.target.concerns(c) {
+			switch c.Change {
+			case event.ChangeLeftOut:
+				r.trial = &trial{c.LeftOut, r.attempts, r.refusedInputs(), r.turn}
+			case event.ChangeRestored:
+				r.trial = nil
+			}
+		}
+		changes = changes[1:]
+	}
+	return changes
+}
+
+// concerns reports whether the change is one of what the target is sent.
+func (target Target) concerns(c event.Epoch) bool {
+	return c.Provider == target.Provider && c.Model == target.Model
+}
+
+// refusedInputs are those of earlier turns that were refused, and that no
+// response has come for.
+func (r *refusals) refusedInputs() []string {
+	return slices.DeleteFunc(slices.Clone(r.suspects), func(id string) bool { return r.turns[id] >= r.turn })
+}
+
+// settleTrial: a response came.
+func (r *refusals) settleTrial() {
+	r.row = 0
+	if r.trial != nil {
+		r.omit(*r.trial)
+		r.trial = nil
+	}
+}
+
+func (r *refusals) omit(t trial) {
+	for _, p := range t.parts {
+		switch p {
+		case event.PartRefusedInputs:
+			mark(r.unsaid, t.suspects)
+		case event.PartReasoning:
+			mark(r.sealed, t.attempts)
+		case event.PartImages:
+			for _, id := range slices.Collect(maps.Keys(r.turns)) {
+				r.unseen[id] = r.unseen[id] || r.turns[id] <= t.turn
+			}
+		case event.PartTools:
+			mark(r.outputs, t.attempts)
+			mark(r.folded, t.attempts)
+		case event.PartAnswers:
+			mark(r.hidden, t.attempts)
+		case event.PartInputs:
+			r.from = max(r.from, t.turn)
+		}
+	}
+}
