@@ -69,7 +69,7 @@ type Role string
 const (
 	User      Role = "user"      // text and images of a person, or a note of settle
 	Assistant Role = "assistant" // text of the model
-	Reasoning Role = "reasoning" // thinking of the model, with its Seal
+	Reasoning Role = "reasoning" // thinking of the model; also what else only its provider reads: a Seal without text
 	Call      Role = "call"      // a tool call of the model
 	Output    Role = "output"    // what a tool call gave
 )
@@ -81,13 +81,13 @@ type Item struct {
 	Images []Image // user
 	// ID is the provider's id of the item, if this provider made it.
 	ID string
-	// CallID joins a call with its output; unique in a request, and of the
-	// characters [a-zA-Z0-9_-], at most 64.
+	// CallID joins a call with its output; unique in a request. It is as the
+	// request's provider and model made it, else nine letters and digits.
 	CallID    string
 	Name      string // call: the tool
 	Arguments string // call: JSON object
 	Failed    bool   // output: the call failed or was aborted
-	Seal      *Seal  // reasoning
+	Seal      *Seal  // reasoning, assistant, call: what this provider attached
 }
 
 // ToolSpec describes a tool to the model.
@@ -115,6 +115,9 @@ const (
 	Delta
 	// ItemEnd: item Index is complete. ID, CallID, Name and Seal are final.
 	ItemEnd
+	// ItemDrop: item Index, a call, will not be completed, though the response
+	// goes on: it did not happen.
+	ItemDrop
 	// Ping: the wire is alive; no progress.
 	Ping
 	// UsageReport: Usage so far, replacing earlier reports.

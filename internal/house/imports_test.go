@@ -15,7 +15,7 @@ func floors() [][]string {
 		{"cmd", "clients"},
 		{"internal/face"},
 		{"internal/client"},
-		{"internal/agent", "internal/proof"},
+		{"internal/agent", "internal/proof", "internal/replay"},
 		{"."}, // package settle
 		{"internal/session"},
 		{"internal/turn"},

@@ -51,6 +51,8 @@ func (d *demux) chunk(c *model.Chunk) (done bool, err error) {
 		return false, d.delta(c)
 	case model.ItemEnd:
 		return false, d.endItem(*c)
+	case model.ItemDrop:
+		return false, d.drop(c.Index)
 	case model.Ping:
 	case model.UsageReport:
 		if c.Usage != nil {
@@ -149,6 +151,18 @@ func (d *demux) endItem(c model.Chunk) error {
 		content := s.Running().Item(i.id).Content()
 		d.seal(&content, c)
 		return d.event(i, event.ItemEnded{Status: event.ItemCompleted, Content: content})
+	})
+}
+
+// drop ends a call that the provider gave up, and of which it made another.
+func (d *demux) drop(index int) error {
+	i, err := d.item(index)
+	if err != nil {
+		return err
+	}
+	i.ended = true
+	return d.turn.Log.Update(func(s event.State) []event.Event {
+		return []event.Event{d.leftOpen(s.Running().Item(i.id))}
 	})
 }
 

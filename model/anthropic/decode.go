@@ -1,22 +1,20 @@
 package anthropic
 
 import (
+	"bytes"
 	"encoding/json"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/internal/jsonscan"
 	"github.com/settle-agent/settle/model/transport"
 )
 
-// The formats of seals.
-const (
-	sealSignature = "signature"
-	sealRedacted  = "redacted"
-)
-
 // decoder reads the events of one response.
 type decoder struct {
 	started bool
+	id      string
+	whole   []wireBlock // that came with the message's start
 	blocks  []openBlock // by the API's index; the API counts from 0 without gaps
 	items   int         // of ours, begun
 	calls   int
@@ -24,9 +22,12 @@ type decoder struct {
 	stop    string
 }
 
-// openBlock is a content block. Blocks of unknown types have no role.
+// openBlock is a content block. Blocks of unknown types have no role; those that
+// only the API reads are kept raw.
 type openBlock struct {
 	kind      string
+	raw       json.RawMessage
+	more      []byte // that deltas added to a raw block: its input, or its content
 	role      model.Role
 	item      int // our index
 	id, name  string
@@ -52,20 +53,13 @@ type wireEvent struct {
 	Type    string `json:"type"`
 	Index   *int   `json:"index"`
 	Message *struct {
-		ID    string `json:"id"`
-		Usage *usage `json:"usage"`
+		ID         string      `json:"id"`
+		Content    []wireBlock `json:"content"`
+		StopReason string      `json:"stop_reason"`
+		Usage      *usage      `json:"usage"`
 	} `json:"message"`
-	ContentBlock *struct {
-		Type      string          `json:"type"`
-		ID        string          `json:"id"`
-		Name      string          `json:"name"`
-		Text      string          `json:"text"`
-		Thinking  string          `json:"thinking"`
-		Signature string          `json:"signature"`
-		Data      string          `json:"data"`
-		Input     json.RawMessage `json:"input"`
-	} `json:"content_block"`
-	Delta *struct {
+	ContentBlock *wireBlock `json:"content_block"`
+	Delta        *struct {
 		StopReason string `json:"stop_reason"`
 	} `json:"delta"`
 	Usage *usage `json:"usage"`
@@ -104,21 +98,42 @@ func (d *decoder) Event(_, data []byte, emit transport.Emit) error {
 // EOF implements transport.Decoder: only message_stop is an end.
 func (d *decoder) EOF(transport.Emit) {}
 
+// messageStart begins the message. Some gateways say it twice; where another
+// message begins, the first one goes no further.
 func (d *decoder) messageStart(e wireEvent, emit transport.Emit) error {
-	if d.started {
-		return transport.Malformed("a second message begins")
-	}
-	d.started = true
-	start := model.Chunk{Kind: model.Start}
+	id := ""
 	if e.Message != nil {
-		start.ID = e.Message.ID
+		id, d.whole, d.stop = e.Message.ID, e.Message.Content, e.Message.StopReason
 	}
-	emit(start)
+	if d.started && id != d.id {
+		d.abandon(emit)
+	}
+	if !d.started {
+		emit(model.Chunk{Kind: model.Start, ID: id})
+	}
+	d.started, d.id = true, id
 	if e.Message != nil && e.Message.Usage != nil {
 		d.usage.add(e.Message.Usage)
 		emit(model.Chunk{Kind: model.UsageReport, Usage: d.usage.total()})
 	}
 	return nil
+}
+
+// abandon ends the blocks that are open, for the blocks of another message.
+func (d *decoder) abandon(emit transport.Emit) {
+	for i := range d.blocks {
+		b := &d.blocks[i]
+		switch {
+		case b.ended:
+		case b.role == model.Call:
+			d.calls--
+			emit(model.Chunk{Kind: model.ItemDrop, Role: b.role, Index: b.item})
+		default:
+			b.signature = nil // it is not whole
+			d.end(b, emit)
+		}
+	}
+	d.blocks = nil
 }
 
 func (d *decoder) blockStart(e wireEvent, emit transport.Emit) error {
@@ -131,7 +146,12 @@ func (d *decoder) blockStart(e wireEvent, emit transport.Emit) error {
 	if *e.Index != len(d.blocks) {
 		return transport.Malformed("content block %d begins where %d should", *e.Index, len(d.blocks))
 	}
-	c := e.ContentBlock
+	d.begin(e.ContentBlock, emit)
+	return nil
+}
+
+// begin begins a content block.
+func (d *decoder) begin(c *wireBlock, emit transport.Emit) {
 	b := openBlock{kind: c.Type, id: c.ID, name: c.Name, input: c.Input, data: c.Data, item: d.items}
 	first := ""
 	switch c.Type {
@@ -145,10 +165,14 @@ func (d *decoder) blockStart(e wireEvent, emit transport.Emit) error {
 	case "tool_use":
 		b.role = model.Call
 		d.calls++
+	default:
+		if opaque(c.Type) {
+			b.role, b.raw = model.Reasoning, bytes.Clone(c.raw)
+		}
 	}
 	d.blocks = append(d.blocks, b)
 	if b.role == "" {
-		return nil
+		return
 	}
 	d.items++
 	start := model.Chunk{Kind: model.ItemStart, Role: b.role, Index: b.item}
@@ -159,7 +183,6 @@ func (d *decoder) blockStart(e wireEvent, emit transport.Emit) error {
 	if first != "" {
 		emit(model.Chunk{Kind: model.Delta, Role: b.role, Index: b.item, Text: first})
 	}
-	return nil
 }
 
 // block returns the open block with the index.
@@ -181,6 +204,11 @@ func (d *decoder) delta(w wireDelta, emit transport.Emit) error {
 	}
 	switch {
 	case b.role == "":
+		return nil
+	case b.raw != nil:
+		if w.kind == inputDelta {
+			b.more = append(b.more, w.text...)
+		}
 		return nil
 	case w.kind == signatureDelta && b.kind == "thinking":
 		b.signature = append(b.signature, w.text...)
@@ -214,11 +242,12 @@ func (d *decoder) end(b *openBlock, emit transport.Emit) {
 	end := model.Chunk{Kind: model.ItemEnd, Role: b.role, Index: b.item}
 	switch b.kind {
 	case "thinking":
-		if len(b.signature) > 0 {
-			end.Seal = &model.Seal{Format: sealSignature, Data: string(b.signature)}
+		end.Seal = &model.Seal{Format: event.SealSignature, Data: string(b.signature)}
+		if len(b.signature) == 0 { // of a server that signs nothing
+			end.Seal = &model.Seal{Format: event.SealUnsigned}
 		}
 	case "redacted_thinking":
-		end.Seal = &model.Seal{Format: sealRedacted, Data: b.data}
+		end.Seal = &model.Seal{Format: event.SealRedacted, Data: b.data}
 	case "tool_use":
 		end.ID, end.CallID, end.Name = b.id, b.id, b.name
 		if !b.deltas {
@@ -227,7 +256,10 @@ func (d *decoder) end(b *openBlock, emit transport.Emit) {
 		}
 	case "text":
 	default:
-		return
+		if b.raw == nil {
+			return
+		}
+		end.Seal = &model.Seal{Format: event.SealBlock, Data: b.whole()}
 	}
 	emit(end)
 }
@@ -249,6 +281,12 @@ func (d *decoder) messageDelta(e wireEvent, emit transport.Emit) error {
 func (d *decoder) messageStop(emit transport.Emit) error {
 	if !d.started {
 		return transport.Malformed("the message ends before it began")
+	}
+	for i := range d.whole {
+		if len(d.blocks) <= i { // a server that sends everything at once
+			d.begin(&d.whole[i], emit)
+			d.end(&d.blocks[i], emit)
+		}
 	}
 	for i := range d.blocks {
 		b := &d.blocks[i]

@@ -3,6 +3,7 @@ package anthropic
 import (
 	"encoding/json"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/catalog"
 	"github.com/settle-agent/settle/model/internal/jsonschema"
@@ -47,6 +48,8 @@ type block struct {
 	Content      []block         `json:"content,omitempty"`
 	IsError      bool            `json:"is_error,omitempty"`
 	CacheControl *cacheControl   `json:"cache_control,omitempty"`
+
+	raw json.RawMessage // instead of all else
 }
 
 type source struct {
@@ -185,7 +188,7 @@ func budgetOf(effort string) int {
 func messages(items []model.Item) []message {
 	var list []message
 	results := 0 // at the front of the last message
-	for _, item := range items {
+	for _, item := range paired(items) {
 		role := "user"
 		switch item.Role {
 		case model.Assistant, model.Reasoning, model.Call:
@@ -251,9 +254,13 @@ func reasoning(item model.Item) []block {
 		return nil
 	}
 	switch item.Seal.Format {
-	case sealSignature:
+	case event.SealSignature:
 		return []block{{Type: "thinking", Thinking: &item.Text, Signature: item.Seal.Data}}
-	case sealRedacted:
+	case event.SealUnsigned:
+		return []block{{Type: "thinking", Thinking: &item.Text}}
+	case event.SealBlock:
+		return rawBlock(item.Seal.Data)
+	case event.SealRedacted:
 		return []block{{Type: "redacted_thinking", Data: item.Seal.Data}}
 	}
 	return nil

@@ -16,6 +16,7 @@ type call struct {
 	item     int
 	id, name string
 	args     []byte
+	members  members // what the server attached
 	ended    bool
 }
 
@@ -26,6 +27,17 @@ type wireCall struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"` // a string; some servers send the object
 	} `json:"function"`
+
+	members members
+}
+
+// UnmarshalJSON reads a call, and what else the server attached to it.
+func (w *wireCall) UnmarshalJSON(data []byte) error {
+	type plain wireCall
+	if err := json.Unmarshal(data, (*plain)(w)); err != nil {
+		return err
+	}
+	return w.members.scan(data, "index", "id", "type", "function")
 }
 
 func (d *decoder) toolCalls(data []byte, emit transport.Emit) error {
@@ -52,6 +64,11 @@ func (d *decoder) toolCall(w wireCall, another bool, emit transport.Emit) error 
 	}
 	if c.name == "" {
 		c.name = w.Function.Name
+	}
+	if c.ended { // too late for the call's own end
+		d.late.call(c.id, w.members)
+	} else {
+		c.members.add(w.members)
 	}
 	if text == "" {
 		return nil
@@ -143,7 +160,7 @@ func (c *call) end(emit transport.Emit) {
 	if strings.TrimSpace(string(c.args)) == "" {
 		emit(model.Chunk{Kind: model.Delta, Role: model.Call, Index: c.item, Text: "{}"})
 	}
-	emit(model.Chunk{Kind: model.ItemEnd, Role: model.Call, Index: c.item, CallID: c.id, Name: c.name})
+	emit(model.Chunk{Kind: model.ItemEnd, Role: model.Call, Index: c.item, CallID: c.id, Name: c.name, Seal: c.members.seal()})
 }
 
 func argumentsText(raw json.RawMessage) string {

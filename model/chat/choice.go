@@ -17,6 +17,7 @@ type wireChoice struct {
 	reasoning string
 	field     string // that reasoning came in
 	details   []byte
+	extra     []byte // extra_content
 	toolCalls []byte
 }
 
@@ -78,6 +79,8 @@ func (w *wireChoice) scanDelta(data []byte) error {
 			reasoning = value
 		case "reasoning_details":
 			w.details = value
+		case "extra_content":
+			w.extra = value
 		case "tool_calls":
 			w.toolCalls = value
 		}
@@ -94,20 +97,27 @@ func (w *wireChoice) scanDelta(data []byte) error {
 	}
 	// Some servers send the same text in both fields.
 	if w.reasoning == "" {
-		w.field = "reasoning_content"
+		w.field = fieldContent
 		if w.reasoning, err = w.text(reasoningContent); err != nil {
 			return err
 		}
 	}
 	if w.reasoning == "" {
-		w.field = "reasoning"
+		w.field = fieldReasoning
 		w.reasoning, err = w.text(reasoning)
 	}
 	return err
 }
 
+// The fields that servers have reasoning in, and in which they take it back.
+const (
+	fieldContent   = "reasoning_content"
+	fieldReasoning = "reasoning"
+	fieldParts     = "thinking" // parts of the content: Mistral
+)
+
 // text returns a string, or what a list of parts says. Mistral's thinking is
-// such a part.
+// such a part. Of parts that we do not know, nothing is read.
 func (w *wireChoice) text(value []byte) (string, error) {
 	if value == nil {
 		return "", nil
@@ -115,21 +125,39 @@ func (w *wireChoice) text(value []byte) (string, error) {
 	if jsonscan.IsString(value) {
 		return jsonscan.String(value)
 	}
-	var parts []struct {
-		Text     string `json:"text"`
-		Thinking []struct {
-			Text string `json:"text"`
-		} `json:"thinking"`
-	}
+	var parts []map[string]json.RawMessage
 	if err := json.Unmarshal(value, &parts); err != nil {
 		return "", transport.Malformed("a delta that is not text")
 	}
 	var b strings.Builder
-	for _, p := range parts {
-		b.WriteString(p.Text)
-		for _, t := range p.Thinking {
-			w.reasoning += t.Text
+	for _, part := range parts {
+		b.WriteString(word(part["text"]))
+		if thought := thinking(part["thinking"]); thought != "" {
+			w.reasoning += thought
+			w.field = fieldParts
 		}
 	}
 	return b.String(), nil
+}
+
+// thinking returns what a part says, as text or as parts of its own.
+func thinking(value json.RawMessage) string {
+	var parts []map[string]json.RawMessage
+	if json.Unmarshal(value, &parts) != nil {
+		return word(value)
+	}
+	var b strings.Builder
+	for _, part := range parts {
+		b.WriteString(word(part["text"]))
+	}
+	return b.String()
+}
+
+// word returns the text of a JSON string, and "" for all else.
+func word(value json.RawMessage) string {
+	var s string
+	if json.Unmarshal(value, &s) != nil {
+		return ""
+	}
+	return s
 }

@@ -1,8 +1,10 @@
 package chat
 
 import (
+	"bytes"
 	"encoding/json"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/internal/jsonscan"
 	"github.com/settle-agent/settle/model/transport"
@@ -17,6 +19,7 @@ type decoder struct {
 	items   int // begun
 	flow    flow
 	calls   []*call
+	late    attachment
 	finish  string // finish_reason, once there was one
 	refused bool
 	usage   *model.Usage
@@ -126,6 +129,9 @@ func (d *decoder) choice(w wireChoice, emit transport.Emit) error {
 		d.refused = true
 		d.say(model.Assistant, "", w.refusal, emit)
 	}
+	if w.extra != nil {
+		d.late.Message.add(members{"extra_content": bytes.Clone(w.extra)})
+	}
 	if w.toolCalls != nil {
 		if err := d.toolCalls(w.toolCalls, emit); err != nil {
 			return err
@@ -180,9 +186,9 @@ func (d *decoder) closeFlow(emit transport.Emit) {
 	if d.flow.role == model.Reasoning {
 		switch {
 		case len(d.flow.details) > 0 && !d.flow.altered:
-			end.Seal = &model.Seal{Format: sealDetails, Data: d.flow.details.encode()}
+			end.Seal = &model.Seal{Format: event.SealDetails, Data: d.flow.details.encode()}
 		case d.flow.field != "":
-			end.Seal = &model.Seal{Format: sealField, Data: d.flow.field}
+			end.Seal = &model.Seal{Format: event.SealField, Data: d.flow.field}
 		}
 	}
 	emit(end)
@@ -251,6 +257,11 @@ func (d *decoder) end(emit transport.Emit) {
 		if !c.ended && (stop == model.StopToolUse || c.complete()) {
 			c.end(emit)
 		}
+	}
+	if seal := d.late.seal(); seal != nil {
+		emit(model.Chunk{Kind: model.ItemStart, Role: model.Reasoning, Index: d.items})
+		emit(model.Chunk{Kind: model.ItemEnd, Role: model.Reasoning, Index: d.items, Seal: seal})
+		d.items++
 	}
 	emit(model.Chunk{Kind: model.End, Stop: stop, Usage: d.usage})
 }

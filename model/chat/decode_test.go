@@ -167,7 +167,11 @@ func TestReasoning(t *testing.T) {
 		},
 		{
 			"thinking part", wiretest.SSE(delta(`"content":[{"type":"thinking","thinking":[{"type":"text","text":"Hm."}]}]`), delta(`"content":"Hi"`), done),
-			[]wiretest.Item{{Role: model.Reasoning, Text: "Hm."}, {Role: model.Assistant, Text: "Hi"}},
+			[]wiretest.Item{{Role: model.Reasoning, Text: "Hm.", Seal: field("thinking")}, {Role: model.Assistant, Text: "Hi"}},
+		},
+		{
+			"a part that we do not know", wiretest.SSE(delta(`"content":[{"type":"reference","text":{"a":1},"thinking":"Hm."},{"type":"text","text":"Hi"}]`), done),
+			[]wiretest.Item{{Role: model.Reasoning, Text: "Hm.", Seal: field("thinking")}, {Role: model.Assistant, Text: "Hi"}},
 		},
 		{
 			"details",

@@ -67,6 +67,25 @@ func (p detail) signed() bool {
 	return signature != ""
 }
 
+// signature reports whether p is the signature of a text and nothing more.
+func (p detail) signature() bool {
+	text, _ := p["text"].(string)
+	return text == "" && p["type"] == "reasoning.text" && p.signed()
+}
+
+// join returns the details of a message from those of its items. A signature
+// that came after the message had begun belongs to the text before it.
+func (d details) join(more details) details {
+	for _, piece := range more {
+		if n := len(d); n > 0 && piece.signature() && !d[n-1].signed() && d[n-1].continuedBy(piece) {
+			d[n-1].merge(piece)
+			continue
+		}
+		d = append(d, piece)
+	}
+	return d
+}
+
 func (p detail) merge(next detail) {
 	for name, value := range next {
 		old, isText := p[name].(string)

@@ -34,6 +34,9 @@ type Options struct {
 	// NoStreamUsage leaves out stream_options, for servers that refuse it.
 	// Usage is then known only where the server sends it unasked.
 	NoStreamUsage bool
+	// Dialect is one of [Dialects], where the host does not tell: what the server
+	// demands of a conversation beyond OpenAI's API.
+	Dialect string
 	// NoReasoningBack does not send reasoning back, for servers that refuse
 	// the field that they sent it in.
 	NoReasoningBack bool
@@ -84,7 +87,9 @@ func (p *Provider) Stream(ctx context.Context, req model.Request) iter.Seq2[mode
 
 // body returns the request's JSON.
 func (p *Provider) body(req model.Request, known catalog.Model) ([]byte, error) {
-	r := newRequest(req, known, !p.options.NoReasoningBack)
+	d := dialectOf(p.options.Dialect, p.options.Host(), req)
+	d.mute = d.mute || p.options.NoReasoningBack
+	r := newRequest(req, known, d)
 	if !p.options.NoStreamUsage {
 		r.StreamOptions = &streamOptions{IncludeUsage: true}
 	}

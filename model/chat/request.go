@@ -1,9 +1,10 @@
 package chat
 
 import (
-	"bytes"
 	"encoding/json"
+	"slices"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/catalog"
 	"github.com/settle-agent/settle/model/internal/jsonschema"
@@ -51,19 +52,44 @@ type function struct {
 // message is a message of any role. Content is a string, a list of parts, or
 // nil for a message that only calls tools.
 type message struct {
-	Role             string          `json:"role"`
-	Content          any             `json:"content"`
-	ToolCalls        []toolCall      `json:"tool_calls,omitempty"`
-	ToolCallID       string          `json:"tool_call_id,omitempty"`
-	ReasoningContent string          `json:"reasoning_content,omitempty"`
-	Reasoning        string          `json:"reasoning,omitempty"`
-	ReasoningDetails json.RawMessage `json:"reasoning_details,omitempty"`
+	Role             string     `json:"role"`
+	Content          any        `json:"content"`
+	ToolCalls        []toolCall `json:"tool_calls,omitempty"`
+	ToolCallID       string     `json:"tool_call_id,omitempty"`
+	ReasoningContent string     `json:"reasoning_content,omitempty"`
+	Reasoning        string     `json:"reasoning,omitempty"`
+	ReasoningDetails details    `json:"reasoning_details,omitempty"`
+
+	thoughts string // that go into a part of the content
+	members  members
+}
+
+// MarshalJSON adds what the server attached to the message.
+func (m message) MarshalJSON() ([]byte, error) {
+	type plain message
+	data, err := json.Marshal(plain(m))
+	if err != nil {
+		return nil, err
+	}
+	return withMembers(data, m.members)
 }
 
 type toolCall struct {
 	ID       string       `json:"id"`
 	Type     string       `json:"type"`
 	Function functionCall `json:"function"`
+
+	members members
+}
+
+// MarshalJSON adds what the server attached to the call.
+func (c toolCall) MarshalJSON() ([]byte, error) {
+	type plain toolCall
+	data, err := json.Marshal(plain(c))
+	if err != nil {
+		return nil, err
+	}
+	return withMembers(data, c.members)
 }
 
 type functionCall struct {
@@ -72,34 +98,28 @@ type functionCall struct {
 }
 
 type part struct {
-	Type     string    `json:"type"`
-	Text     string    `json:"text,omitempty"`
-	ImageURL *imageURL `json:"image_url,omitempty"`
+	Type         string        `json:"type"`
+	Text         string        `json:"text,omitempty"`
+	ImageURL     *imageURL     `json:"image_url,omitempty"`
+	Thinking     []part        `json:"thinking,omitempty"`
+	CacheControl *cacheControl `json:"cache_control,omitempty"`
 }
 
 type imageURL struct {
 	URL string `json:"url"`
 }
 
-// The formats of our seals.
-const (
-	// sealDetails: Data is OpenRouter's reasoning_details, a JSON array.
-	sealDetails = "details"
-	// sealField: Data is the name of the field that the reasoning came in, and
-	// in which the same server takes it back; some refuse a request without.
-	sealField = "field"
-)
+type cacheControl struct {
+	Type string `json:"type"`
+}
 
-func newRequest(req model.Request, known catalog.Model, reasoningBack bool) request {
+func newRequest(req model.Request, known catalog.Model, d dialect) request {
 	r := request{Model: req.Model, ReasoningEffort: known.Effort(req.Effort), Stream: true}
 	if req.System != "" {
 		r.Messages = append(r.Messages, message{Role: "system", Content: req.System})
 	}
 	for _, item := range req.Input {
-		if item.Role == model.Reasoning && !reasoningBack {
-			continue
-		}
-		r.add(item)
+		r.add(item, d)
 	}
 	if len(req.Schema) > 0 {
 		r.ResponseFormat = &responseFormat{"json_schema", jsonSchema{jsonschema.Name, req.Schema, jsonschema.Strict(req.Schema)}}
@@ -108,19 +128,31 @@ func newRequest(req model.Request, known catalog.Model, reasoningBack bool) requ
 		r.Tools = append(r.Tools, tool{"function", function{t.Name, t.Description, t.Schema}})
 	}
 	// Reasoning that nothing came of is no message.
-	kept := r.Messages[:0]
-	for _, m := range r.Messages {
-		if m.Role != "assistant" || m.Content != nil || len(m.ToolCalls) > 0 {
-			kept = append(kept, m)
-		}
+	r.Messages = slices.DeleteFunc(r.Messages, func(m message) bool {
+		return m.Role == "assistant" && m.Content == nil && len(m.ToolCalls) == 0
+	})
+	for i := range r.Messages {
+		r.Messages[i].place()
 	}
-	r.Messages = kept
+	r.Messages = d.apply(r.Messages)
 	return r
+}
+
+// place puts thoughts that are parts of the content into it.
+func (m *message) place() {
+	if m.thoughts == "" {
+		return
+	}
+	parts := []part{{Type: "thinking", Thinking: []part{{Type: "text", Text: m.thoughts}}}}
+	if text, _ := m.Content.(string); text != "" {
+		parts = append(parts, part{Type: "text", Text: text})
+	}
+	m.Content = parts
 }
 
 // add appends an item. What the model said in one go becomes one message, and
 // so do consecutive inputs: many servers' templates demand it.
-func (r *request) add(item model.Item) {
+func (r *request) add(item model.Item, d dialect) {
 	switch item.Role {
 	case model.User:
 		if item.Text != "" || len(item.Images) > 0 {
@@ -133,12 +165,14 @@ func (r *request) add(item model.Item) {
 			m.Content = text + item.Text
 		}
 	case model.Reasoning:
-		if item.Seal != nil {
-			r.assistant().addReasoning(item)
-		}
+		r.assistant().addReasoning(item, d)
 	case model.Call:
 		m := r.assistant()
-		m.ToolCalls = append(m.ToolCalls, toolCall{item.CallID, "function", functionCall{item.Name, string(transport.Arguments(item.Arguments))}})
+		c := toolCall{ID: item.CallID, Type: "function", Function: functionCall{item.Name, string(transport.Arguments(item.Arguments))}}
+		if item.Seal != nil && item.Seal.Format == event.SealMembers {
+			_ = json.Unmarshal([]byte(item.Seal.Data), &c.members) // what is no object has no members
+		}
+		m.ToolCalls = append(m.ToolCalls, c)
 	case model.Output:
 		r.Messages = append(r.Messages, message{Role: "tool", ToolCallID: item.CallID, Content: item.Text})
 	}
@@ -180,30 +214,28 @@ func (r *request) addUser(item model.Item) {
 	m.Content = parts
 }
 
-// addReasoning puts reasoning where its server had it.
-func (m *message) addReasoning(item model.Item) {
-	switch item.Seal.Format {
-	case sealField:
+// addReasoning puts reasoning where its server had it, or wants it.
+func (m *message) addReasoning(item model.Item, d dialect) {
+	switch {
+	case item.Seal != nil && item.Seal.Format == event.SealAttached:
+		m.attach(item.Seal.Data)
+	case d.mute:
+	case item.Seal == nil && d.thinks:
+		m.ReasoningContent += item.Text
+	case item.Seal == nil:
+	case item.Seal.Format == event.SealDetails:
+		var more details
+		if json.Unmarshal([]byte(item.Seal.Data), &more) == nil {
+			m.ReasoningDetails = m.ReasoningDetails.join(more)
+		}
+	case item.Seal.Format == event.SealField:
 		switch item.Seal.Data {
-		case "reasoning_content":
+		case fieldContent:
 			m.ReasoningContent += item.Text
-		case "reasoning":
+		case fieldReasoning:
 			m.Reasoning += item.Text
-		}
-	case sealDetails:
-		data := bytes.TrimSpace([]byte(item.Seal.Data))
-		if !json.Valid(data) || len(data) < 2 || data[0] != '[' {
-			return
-		}
-		if m.ReasoningDetails == nil {
-			m.ReasoningDetails = data
-			return
-		}
-		var one, two []json.RawMessage
-		if json.Unmarshal(m.ReasoningDetails, &one) == nil && json.Unmarshal(data, &two) == nil {
-			if joined, err := json.Marshal(append(one, two...)); err == nil {
-				m.ReasoningDetails = joined
-			}
+		case fieldParts:
+			m.thoughts += item.Text
 		}
 	}
 }

@@ -8,9 +8,6 @@ import (
 	"github.com/settle-agent/settle/model/transport"
 )
 
-// sealEncrypted is the format of our seals: encrypted_content.
-const sealEncrypted = "encrypted"
-
 // decoder reads the events of one response.
 type decoder struct {
 	custom  map[string]string // property that a custom tool's text becomes, by tool
@@ -21,7 +18,8 @@ type decoder struct {
 	refused bool
 }
 
-// output is an output item. Items of unknown types have no role.
+// output is an output item. Items of unknown types have no role, and are
+// skipped: nothing of them but their type is read.
 type output struct {
 	index    int // the API's
 	item     int // ours
@@ -36,8 +34,10 @@ type output struct {
 	ended    bool
 }
 
-// wireItem has the fields of all output items that we know.
+// wireItem has the fields of all output items that we know. Raw is the item as
+// it came.
 type wireItem struct {
+	raw              []byte
 	Type             string     `json:"type"`
 	ID               string     `json:"id"`
 	CallID           string     `json:"call_id"`
@@ -45,8 +45,29 @@ type wireItem struct {
 	Arguments        string     `json:"arguments"`
 	Input            string     `json:"input"`
 	EncryptedContent string     `json:"encrypted_content"`
+	Phase            string     `json:"phase"`
 	Content          []wirePart `json:"content"`
 	Summary          []wirePart `json:"summary"`
+}
+
+// UnmarshalJSON reads the type of an item that we do not know, and no more:
+// its fields may have the names of ours and be of other types.
+func (w *wireItem) UnmarshalJSON(data []byte) error {
+	var kind struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(data, &kind); err != nil {
+		return err
+	}
+	type plain wireItem
+	switch kind.Type {
+	case "message", "reasoning", "function_call", "custom_tool_call":
+		if err := json.Unmarshal(data, (*plain)(w)); err != nil {
+			return err
+		}
+	}
+	w.Type, w.raw = kind.Type, data // which stays as it is while the event is read
+	return nil
 }
 
 type wirePart struct {
@@ -106,7 +127,8 @@ func (d *decoder) Event(_, data []byte, emit transport.Emit) error {
 	case "error":
 		return transport.ParseDetail(data).StreamError()
 	case "response.created":
-		return d.start(e.Response, emit)
+		d.start(e.Response, emit)
+		return nil
 	case "response.output_item.added":
 		_, err := d.added(e.OutputIndex, e.Item, emit)
 		return err
@@ -130,9 +152,9 @@ func (d *decoder) concerns(event []byte) bool {
 // EOF implements transport.Decoder: only the terminal events are an end.
 func (d *decoder) EOF(transport.Emit) {}
 
-func (d *decoder) start(r *wireResponse, emit transport.Emit) error {
+func (d *decoder) start(r *wireResponse, emit transport.Emit) {
 	if d.started {
-		return transport.Malformed("a second response begins")
+		return // some gateways say it twice
 	}
 	d.started = true
 	start := model.Chunk{Kind: model.Start}
@@ -140,7 +162,6 @@ func (d *decoder) start(r *wireResponse, emit transport.Emit) error {
 		start.ID = r.ID
 	}
 	emit(start)
-	return nil
 }
 
 func (d *decoder) find(index int) *output {
@@ -260,6 +281,11 @@ func (d *decoder) done(index *int, w *wireItem, emit transport.Emit) error {
 	for _, p := range w.Content {
 		d.refused = d.refused || p.Type == "refusal"
 	}
+	if opaque(o.kind) {
+		o.role, o.item = model.Reasoning, d.items
+		d.items++
+		emit(model.Chunk{Kind: model.ItemStart, Role: o.role, Index: o.item, ID: w.ID})
+	}
 	o.end(w, emit)
 	return nil
 }
@@ -276,10 +302,7 @@ func (o *output) end(w *wireItem, emit transport.Emit) {
 	case "message":
 		rest = join(w.Content, "")
 	case "reasoning":
-		rest = join(w.Summary, "\n\n")
-		if w.EncryptedContent != "" {
-			end.Seal = &model.Seal{Format: sealEncrypted, Data: w.EncryptedContent}
-		}
+		rest = join(append(w.Summary, w.Content...), "\n\n")
 	case "function_call":
 		rest = string(transport.Arguments(w.Arguments))
 		if w.Arguments != "" {
@@ -297,6 +320,7 @@ func (o *output) end(w *wireItem, emit transport.Emit) {
 	if o.role == model.Call {
 		end.CallID, end.Name = w.CallID, w.Name
 	}
+	end.Seal = w.seal()
 	emit(end)
 }
 
@@ -316,11 +340,7 @@ func (d *decoder) finish(kind string, r *wireResponse, emit transport.Emit) erro
 	if kind == "response.failed" {
 		return transport.ParseDetail(r.Error).StreamError()
 	}
-	if !d.started {
-		if err := d.start(r, emit); err != nil {
-			return err
-		}
-	}
+	d.start(r, emit)
 	if len(d.outputs) == 0 { // a server that sends everything at once
 		for i := range r.Output {
 			if err := d.done(&i, &r.Output[i], emit); err != nil {

@@ -160,6 +160,14 @@ func TestEnds(t *testing.T) {
 		{"refusal", wiretest.SSE(created, msgOn, refusal, done), "No.", model.StopRefusal},
 		{"max tokens", wiretest.SSE(created, msgOn, hello, incomplete("max_output_tokens")), "Hello\né", model.StopMaxTokens},
 		{"content filter", wiretest.SSE(created, msgOn, hello, incomplete("content_filter")), "Hello\né", model.StopFilter},
+		{"begins twice", wiretest.SSE(created, created, msgOn, hello, msgOff, done), "Hello\né", model.StopEndTurn},
+		{"unknown item with our names", wiretest.SSE(
+			created, `{"type":"response.output_item.done","output_index":1,"item":{"id":"tsc_1","type":"tool_search_call","arguments":{"a":1},"content":"x","name":["y"]}}`,
+			msgOn, hello, msgOff, done,
+		), "Hello\né", model.StopEndTurn},
+		{"unknown item with our names, at once", wiretest.SSE(
+			created, `{"type":"response.completed","response":{"id":"resp_1","output":[{"type":"tool_search_call","arguments":{"a":1}},{"type":"message","content":[{"type":"output_text","text":"Hello\n\u00e9"}]}],`+usage+`}}`,
+		), "Hello\né", model.StopEndTurn},
 		{"unknown item", wiretest.SSE(created, msgOn, hello, `{"type":"response.output_item.added","output_index":1,"item":{"id":"ws_1","type":"web_search_call"}}`, msgOff, done), "Hello\né", model.StopEndTurn},
 	} {
 		got := read(t, &wiretest.Server{Body: tt.body})
@@ -191,7 +199,6 @@ func TestFaults(t *testing.T) {
 		{"bad JSON", &wiretest.Server{Body: wiretest.SSE(created, msgOn, hello[:60])}, model.ErrMalformed},
 		{"bad item", &wiretest.Server{Body: wiretest.SSE(created, `{"type":"response.output_item.added","output_index":"x"}`)}, model.ErrMalformed},
 		{"item before response", &wiretest.Server{Body: wiretest.SSE(msgOn)}, model.ErrMalformed},
-		{"two responses", &wiretest.Server{Body: wiretest.SSE(created, created)}, model.ErrMalformed},
 		{"duplicate index", &wiretest.Server{Body: wiretest.SSE(created, msgOn, msgOn)}, model.ErrMalformed},
 		{"delta without item", &wiretest.Server{Body: wiretest.SSE(created, hello)}, model.ErrMalformed},
 		{"delta without index", &wiretest.Server{Body: wiretest.SSE(created, msgOn, `{"type":"response.output_text.delta","delta":"a"}`)}, model.ErrMalformed},

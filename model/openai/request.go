@@ -2,7 +2,9 @@ package openai
 
 import (
 	"encoding/json"
+	"slices"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/catalog"
 	"github.com/settle-agent/settle/model/internal/jsonschema"
@@ -58,6 +60,31 @@ type item struct {
 	Arguments        string  `json:"arguments,omitempty"`
 	Input            *string `json:"input,omitempty"`
 	Output           *string `json:"output,omitempty"`
+	Phase            string  `json:"phase,omitempty"`
+
+	members json.RawMessage // an object: what the API attached; instead of all else if there is no type
+}
+
+// MarshalJSON adds what the API attached to the item.
+func (it item) MarshalJSON() ([]byte, error) {
+	if it.Type == "" {
+		return it.members, nil
+	}
+	type plain item
+	data, err := json.Marshal(plain(it))
+	if err != nil || len(it.members) == 0 {
+		return data, err
+	}
+	return slices.Concat(data[:len(data)-1], []byte(","), it.members[1:]), nil
+}
+
+// attached returns what the API attached to an item, if it is an object that
+// has the format.
+func attached(it model.Item, format string) json.RawMessage {
+	if it.Seal == nil || it.Seal.Format != format || len(it.Seal.Data) < len(`{"a":1}`) || it.Seal.Data[0] != '{' || !json.Valid([]byte(it.Seal.Data)) {
+		return nil
+	}
+	return json.RawMessage(it.Seal.Data)
 }
 
 type part struct {
@@ -148,20 +175,29 @@ func input(items []model.Item, custom map[string]string) []item {
 			}
 		case model.Assistant:
 			if it.Text != "" {
-				list = append(list, item{Type: "message", Role: "assistant", Content: it.Text})
+				said := item{Type: "message", Role: "assistant", Content: it.Text}
+				if it.Seal != nil && it.Seal.Format == event.SealPhase {
+					said.Phase = it.Seal.Data
+				}
+				list = append(list, said)
 			}
 		case model.Reasoning:
-			if it.Seal != nil && it.Seal.Format == sealEncrypted {
+			if raw := attached(it, event.SealItem); raw != nil {
+				list = append(list, item{members: raw})
+			} else if it.Seal != nil && it.Seal.Format == event.SealEncrypted {
 				list = append(list, reasoningItem(it))
 			}
 		case model.Call:
 			text, ok := unwrap(it.Arguments, custom[it.Name])
 			if ok {
 				free[it.CallID] = true
-				list = append(list, item{Type: "custom_tool_call", CallID: it.CallID, Name: it.Name, Input: &text})
+				list = append(list, item{Type: "custom_tool_call", CallID: it.CallID, Name: it.Name, Input: &text, members: attached(it, event.SealMembers)})
 				continue
 			}
-			list = append(list, item{Type: "function_call", CallID: it.CallID, Name: it.Name, Arguments: string(transport.Arguments(it.Arguments))})
+			list = append(list, item{
+				Type: "function_call", CallID: it.CallID, Name: it.Name, Arguments: string(transport.Arguments(it.Arguments)),
+				members: attached(it, event.SealMembers),
+			})
 		case model.Output:
 			kind := "function_call_output"
 			if free[it.CallID] {

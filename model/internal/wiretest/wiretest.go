@@ -115,6 +115,7 @@ type Item struct {
 	ID, CallID, Name string
 	Seal             *model.Seal
 	Open             bool // it never ended
+	Dropped          bool
 }
 
 // Response is a stream that was read to its end.
@@ -173,7 +174,7 @@ func (r *reader) chunk(c model.Chunk) error {
 			return fmt.Errorf("the index should be %d", len(r.Items))
 		}
 		r.Items = append(r.Items, Item{Role: c.Role, ID: c.ID, CallID: c.CallID, Name: c.Name, Open: true})
-	case model.Delta, model.ItemEnd:
+	case model.Delta, model.ItemEnd, model.ItemDrop:
 		return r.within(c)
 	case model.Ping:
 		r.Pings++
@@ -212,6 +213,10 @@ func (r *reader) within(c model.Chunk) error {
 		return nil
 	}
 	item.Open = false
+	if c.Kind == model.ItemDrop {
+		item.Dropped = true
+		return nil
+	}
 	item.ID, item.CallID, item.Name, item.Seal = c.ID, c.CallID, c.Name, c.Seal
 	return nil
 }

@@ -1,0 +1,109 @@
+package chat
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/model/internal/jsonscan"
+)
+
+// members are what a server attaches to a call besides the API's own, such as
+// Gemini's extra_content with its thought signature
+// (https://ai.google.dev/gemini-api/docs/thought-signatures). They go back as
+// they came: Gemini refuses a call without its signature.
+type members map[string]json.RawMessage
+
+// scan takes the object's members but the known ones and those that are null.
+func (m *members) scan(object []byte, known ...string) error {
+	scan := jsonscan.Members(object)
+next:
+	for scan.Next() {
+		for _, name := range known {
+			if string(scan.Key) == name {
+				continue next
+			}
+		}
+		if !jsonscan.IsNull(scan.Value) {
+			m.add(members{string(scan.Key): bytes.Clone(scan.Value)})
+		}
+	}
+	return scan.Err()
+}
+
+func (m *members) add(more members) {
+	if *m == nil && len(more) > 0 {
+		*m = members{}
+	}
+	for name, value := range more {
+		(*m)[name] = value
+	}
+}
+
+func (m members) seal() *model.Seal {
+	if len(m) == 0 {
+		return nil
+	}
+	data, err := json.Marshal(m)
+	if err != nil {
+		return nil // what was decoded can be encoded
+	}
+	return &model.Seal{Format: event.SealMembers, Data: string(data)}
+}
+
+// attachment is what arrives when that to which it belongs has ended: members
+// of calls that run already, and of the message. It becomes an item of its own,
+// without text.
+type attachment struct {
+	Calls   map[string]members `json:"calls,omitempty"` // by the call's id
+	Message members            `json:"message,omitempty"`
+}
+
+func (a *attachment) call(id string, more members) {
+	if len(more) == 0 {
+		return
+	}
+	if a.Calls == nil {
+		a.Calls = map[string]members{}
+	}
+	m := a.Calls[id]
+	m.add(more)
+	a.Calls[id] = m
+}
+
+func (a attachment) seal() *model.Seal {
+	if len(a.Calls) == 0 && len(a.Message) == 0 {
+		return nil
+	}
+	data, err := json.Marshal(a)
+	if err != nil {
+		return nil // as above
+	}
+	return &model.Seal{Format: event.SealAttached, Data: string(data)}
+}
+
+// attach puts what came late where it belongs.
+func (m *message) attach(seal string) {
+	var a attachment
+	if json.Unmarshal([]byte(seal), &a) != nil {
+		return
+	}
+	m.members.add(a.Message)
+	for i := range m.ToolCalls {
+		m.ToolCalls[i].members.add(a.Calls[m.ToolCalls[i].ID])
+	}
+}
+
+// withMembers returns the object with the members added, in their order.
+func withMembers(object []byte, m members) ([]byte, error) {
+	if len(m) == 0 {
+		return object, nil
+	}
+	more, err := json.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	object = append(bytes.Clone(object[:len(object)-1]), ',')
+	return append(object, more[1:]...), nil
+}

@@ -1,0 +1,177 @@
+package chat
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"slices"
+	"strings"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/model"
+)
+
+// dialect is what a server demands of a conversation beyond OpenAI's API. Each
+// rule has refused somebody's conversation for good; settletest.Dialects names
+// the reports.
+type dialect struct {
+	// nine: call ids have exactly nine letters and digits (Mistral).
+	nine bool
+	// bridge: an assistant message stands between a tool's and a user's (Mistral).
+	bridge bool
+	// thinks: an assistant message that calls has reasoning_content (DeepSeek, Moonshot).
+	thinks bool
+	// mute: no message has reasoning (Groq).
+	mute bool
+	// signed: the first call of a message has a thought signature (Gemini).
+	signed bool
+	// cached: parts have cache_control, without which nothing is cached (Claude behind OpenRouter).
+	cached bool
+}
+
+// Dialects returns the names that [Options].Dialect takes.
+func Dialects() []string {
+	return []string{"openai", "mistral", "deepseek", "moonshot", "gemini", "groq", "openrouter"}
+}
+
+// hosts returns the dialects by the end of the host's name.
+func hosts() map[string]string {
+	return map[string]string{
+		"mistral.ai": "mistral", "deepseek.com": "deepseek", "moonshot.ai": "moonshot", "moonshot.cn": "moonshot", "kimi.com": "moonshot",
+		"generativelanguage.googleapis.com": "gemini", "aiplatform.googleapis.com": "gemini", "groq.com": "groq", "openrouter.ai": "openrouter",
+	}
+}
+
+// dialectOf returns the dialect of a server: as configured, or else by its host;
+// and by what it sent before, and by the family of the model, whose template is
+// the same wherever it runs.
+func dialectOf(name, host string, req model.Request) dialect {
+	if name == "" {
+		for end, of := range hosts() {
+			if host == end || strings.HasSuffix(host, "."+end) {
+				name = of
+			}
+		}
+	}
+	full := strings.ToLower(req.Model)
+	base := full[strings.LastIndexByte(full, '/')+1:]
+	var d dialect
+	switch name {
+	case "openai": // nothing is guessed
+		return d
+	case "mistral":
+		d.nine, d.bridge = true, true
+	case "deepseek":
+		d.thinks = base != "deepseek-chat" // which does not think
+	case "moonshot":
+		d.thinks = true
+	case "gemini":
+		d.signed = true
+	case "groq":
+		d.mute = true
+	case "openrouter":
+		d.cached = strings.HasPrefix(full, "anthropic/")
+	}
+	if slices.ContainsFunc([]string{"mistral", "ministral", "magistral", "devstral", "codestral", "mixtral", "pixtral"}, func(family string) bool {
+		return strings.HasPrefix(base, family)
+	}) {
+		d.nine, d.bridge = true, true
+	}
+	d.learn(base, req.Input)
+	return d
+}
+
+// learn adds what the server showed in its own items.
+func (d *dialect) learn(name string, items []model.Item) {
+	for _, item := range items {
+		switch {
+		case item.Role == model.Call && nineLetters(item.CallID) && !strings.HasPrefix(item.CallID, "x0"): // which are ours
+			d.nine, d.bridge = true, true
+		case item.Seal == nil:
+		case item.Role == model.Call && strings.Contains(item.Seal.Data, `"thought_signature"`):
+			d.signed = true
+		case item.Seal.Format == event.SealField && item.Seal.Data == fieldContent:
+			d.thinks = d.thinks || strings.Contains(name, "deepseek") || strings.Contains(name, "kimi")
+		}
+	}
+}
+
+// The texts that stand where a dialect demands one and there is none.
+const (
+	textBridge    = "Understood."
+	textNotKept   = "(not kept)"
+	noSignature   = `{"google":{"thought_signature":"skip_thought_signature_validator"}}` // https://ai.google.dev/gemini-api/docs/thought-signatures#faqs
+	mostCacheMark = 2
+)
+
+// apply makes the messages what the dialect demands.
+func (d dialect) apply(list []message) []message {
+	var out []message
+	for i, m := range list {
+		if d.bridge && m.Role == "user" && i > 0 && list[i-1].Role == "tool" {
+			out = append(out, message{Role: "assistant", Content: textBridge})
+		}
+		if d.nine {
+			m.ToolCallID = nineOf(m.ToolCallID)
+			for n := range m.ToolCalls {
+				m.ToolCalls[n].ID = nineOf(m.ToolCalls[n].ID)
+			}
+		}
+		if len(m.ToolCalls) > 0 {
+			d.call(&m)
+		}
+		out = append(out, m)
+	}
+	if d.cached {
+		markCache(out)
+	}
+	return out
+}
+
+// call makes a message that calls what the dialect demands.
+func (d dialect) call(m *message) {
+	if d.thinks && m.ReasoningContent == "" {
+		m.ReasoningContent = textNotKept
+	}
+	if first := &m.ToolCalls[0]; d.signed && first.members["extra_content"] == nil {
+		first.members.add(members{"extra_content": []byte(noSignature)})
+	}
+}
+
+// markCache sets breakpoints, of which Claude takes four: at the system prompt
+// and at the last texts of user and model. OpenRouter takes none at a tool's
+// (https://github.com/earendil-works/pi/pull/584).
+func markCache(list []message) {
+	left := mostCacheMark
+	for i := len(list) - 1; i >= 0; i-- {
+		m := &list[i]
+		if m.Role == "tool" || m.Role != "system" && left == 0 {
+			continue
+		}
+		if text, ok := m.Content.(string); ok && strings.TrimSpace(text) != "" {
+			m.Content = []part{{Type: "text", Text: text}}
+		}
+		parts, _ := m.Content.([]part)
+		if n := len(parts); n > 0 {
+			parts = slices.Clone(parts)
+			parts[n-1].CacheControl = &cacheControl{"ephemeral"}
+			m.Content = parts
+			left--
+		}
+	}
+}
+
+func nineLetters(id string) bool {
+	return len(id) == 9 && strings.IndexFunc(id, func(c rune) bool {
+		return !(c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z')
+	}) < 0
+}
+
+// nineOf returns the id if it has nine letters and digits, else one that has
+// and that is the same whenever the id is.
+func nineOf(id string) string {
+	if id == "" || nineLetters(id) {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:9]
+}

@@ -1,0 +1,63 @@
+package openai
+
+import (
+	"encoding/json"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/model"
+)
+
+// opaque reports whether items of the type are kept as they came and sent back:
+// what the API did by itself, such as a search. Reasoning before such an item
+// is refused without it ("provided without its required following item").
+// Items that wait for a client that can do what they ask are not among them.
+func opaque(kind string) bool {
+	switch kind {
+	case "web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call",
+		"mcp_call", "mcp_list_tools", "compaction":
+		return true
+	}
+	return false
+}
+
+// seal returns what the API attached to an item that is complete, or nil.
+func (w *wireItem) seal() *model.Seal {
+	switch {
+	case w.Type == "reasoning" && len(w.Content) > 0: // DeepSeek, LM Studio, Bedrock: the thinking itself
+		return &model.Seal{Format: event.SealItem, Data: without(w.raw, "status")}
+	case w.Type == "reasoning" && w.EncryptedContent != "":
+		return &model.Seal{Format: event.SealEncrypted, Data: w.EncryptedContent}
+	case w.Type == "message" && w.Phase != "":
+		return &model.Seal{Format: event.SealPhase, Data: w.Phase}
+	case w.Type == "function_call", w.Type == "custom_tool_call":
+		// Such as namespace and caller.
+		members := without(w.raw, "type", "id", "call_id", "name", "arguments", "input", "status")
+		if members != "{}" {
+			return &model.Seal{Format: event.SealMembers, Data: members}
+		}
+	case opaque(w.Type):
+		return &model.Seal{Format: event.SealItem, Data: string(w.raw)}
+	}
+	return nil
+}
+
+// without returns the object's members but those named and those that are null.
+func without(object []byte, names ...string) string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(object, &members) != nil {
+		return "{}"
+	}
+	for _, name := range names {
+		delete(members, name)
+	}
+	for name, value := range members {
+		if string(value) == "null" {
+			delete(members, name)
+		}
+	}
+	data, err := json.Marshal(members)
+	if err != nil {
+		return "{}" // what was decoded can be encoded
+	}
+	return string(data)
+}
