@@ -75,16 +75,16 @@ func New(store Store, state event.State, opts ...Option) *Log {
 }
 
 // Update is the only way anything changes. Calls are serialised. f sees
-// everything accepted so far; what it returns gets its version, session,
-// number and time, is folded, queued for the writer, and published when it is
+// everything accepted so far; what it returns is the log's: it gets its version,
+// session, number and time, is folded, queued for the writer, and published when it is
 // written (C4). f must not block, call the log, or keep the state.
 //
 // Update returns at once, or, if one of the events is [event.Event.Durable],
 // when it is on stable storage. Text deltas that arrive faster than they
 // can be written are merged.
 //
-// Where Fold refuses an event, which is a defect of the caller, nothing from
-// that event on is appended and its error is returned. Where the store has
+// Where Fold refuses an event, which is a defect of the caller, nothing of the
+// update is appended, its error is returned, and the log goes on. Where the store has
 // failed, the events are accepted all the same, and the error is a
 // [FailedError]. After Close it is [ErrClosed].
 func (l *Log) Update(f func(event.State) []event.Event) error {
@@ -108,12 +108,12 @@ func (l *Log) accept(f func(event.State) []event.Event) (*receipt, error) {
 		l.queue.seal() // f may have kept the cursor
 		return nil, l.failure()
 	}
+	if err := l.appendAll(events); err != nil {
+		return nil, err
+	}
 	defer l.rouse()
 	patient := true // nobody needs to wait
 	for i := range events {
-		if err := l.append(events[i]); err != nil {
-			return nil, err
-		}
 		patient = patient && !events[i].Durable()
 	}
 	if l.health == volatile {
@@ -133,24 +133,42 @@ func (l *Log) rouse() {
 	}
 }
 
-// append stamps, folds and queues one event.
-func (l *Log) append(e event.Event) error {
-	if d, ok := e.Data.(event.ItemDelta); ok && l.queue.joins(e, d) {
-		return l.merge(e, d)
+// appendAll stamps, folds and queues the events, all or none of them. Fold
+// leaves the state alone where it refuses, so that one event needs no copy.
+func (l *Log) appendAll(events []event.Event) error {
+	if len(events) == 1 {
+		if d, ok := events[0].Data.(event.ItemDelta); ok && l.queue.joins(events[0], d) {
+			return l.merge(events[0], d)
+		}
+		return l.append(events)
 	}
-	e.V, e.Session, e.Seq = event.Version, l.state.Session, l.state.Seq+1
-	e.At = l.now().Round(0).UTC() // without the monotonic reading, as it will be read back
-	e.Volatile = l.health == volatile
-	next, err := event.Fold(l.state, e)
+	before := l.state.Clone()
+	err := l.append(events)
 	if err != nil {
-		return fmt.Errorf("cannot append to the log: %w", err)
+		l.state = before
 	}
-	l.state = next
+	return err
+}
+
+func (l *Log) append(events []event.Event) error {
+	for i := range events {
+		e := &events[i]
+		e.V, e.Session, e.Seq = event.Version, l.state.Session, l.state.Seq+1
+		e.At = l.now().Round(0).UTC() // without the monotonic reading, as it will be read back
+		e.Volatile = l.health == volatile
+		next, err := event.Fold(l.state, *e)
+		if err != nil {
+			return fmt.Errorf("cannot append to the log: %w", err)
+		}
+		l.state = next
+	}
 	if l.health == volatile {
-		l.feed.publish(e)
+		l.feed.publish(events...)
 		return nil
 	}
-	l.queue.add(e)
+	for _, e := range events {
+		l.queue.add(e)
+	}
 	return nil
 }
 

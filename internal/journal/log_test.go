@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -323,18 +324,65 @@ func TestNothingIsPublishedBeforeItIsWritten(t *testing.T) {
 	})
 }
 
-func TestRefusedEventEndsTheUpdate(t *testing.T) {
+func accepted(id string) event.Event {
+	return event.Event{By: "user", Data: event.InputAccepted{Input: id, Text: "go"}}
+}
+
+// An update is a whole: where one of its events is refused, none is in the log,
+// what it began is not begun, and the log goes on.
+func TestRefusedUpdate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewMemory("s1")
+		update(t, l, opened(), accepted("n1"))
+		var before, after event.State
+		l.View(func(s event.State) { before = s.Clone() })
 		err := l.Update(func(event.State) []event.Event {
-			return []event.Event{opened(), {Item: "i9", Data: event.ItemDelta{Text: "lost"}}, opened()}
+			return []event.Event{
+				accepted("n2"),
+				{Turn: "t1", Data: event.TurnStarted{Inputs: []string{"n1"}}},
+				{Turn: "t1", Item: "i9", Data: event.ItemDelta{Text: "lost"}},
+				opened(),
+			}
 		})
 		var order *event.OrderError
-		if !errors.As(err, &order) || order.Seq != 2 {
-			t.Fatalf("got %v, want an order error at event 2", err)
+		if !errors.As(err, &order) || order.Seq != 5 {
+			t.Fatalf("got %v, want an order error at event 5", err)
 		}
-		begun := collectUntil(t, l, 1)
-		diff(t, "kept", []string{"session.opened"}, texts(begun))
+		l.View(func(s event.State) { after = s.Clone() })
+		if !reflect.DeepEqual(before, after) {
+			t.Errorf("the state is\n%+v\nafter a refused update, and was\n%+v", after, before)
+		}
+		update(t, l, accepted("n2"))
+		begun := collectUntil(t, l, 3)
+		diff(t, "kept", []string{"session.opened", "input.accepted", "input.accepted"}, texts(begun))
+		closeLog(t, l)
+	})
+}
+
+// A refused update leaves what waits for the writer as it is, and joins
+// nothing to it.
+func TestRefusedUpdateAfterADelta(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewMemory("s1")
+		update(t, l, opened(), accepted("n1"))
+		begin := func(event.State) []event.Event {
+			return []event.Event{
+				{Turn: "t1", Data: event.TurnStarted{Inputs: []string{"n1"}}},
+				{Turn: "t1", Attempt: "a1", Data: event.AttemptStarted{}},
+				{Turn: "t1", Attempt: "a1", Item: "i1", Data: event.ItemStarted{Type: event.Message}},
+			}
+		}
+		delta := event.Event{Turn: "t1", Attempt: "a1", Item: "i1", Data: event.ItemDelta{Stream: event.Text, Text: "said"}}
+		refused := func(event.State) []event.Event { return []event.Event{delta, delta, opened()} }
+		for _, f := range []func(event.State) []event.Event{begin, func(event.State) []event.Event { return []event.Event{delta} }} {
+			if err := l.Update(f); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := l.Update(refused); err == nil {
+			t.Fatal("accepted")
+		}
+		l.View(func(s event.State) { diff(t, "text", "said", s.Running().Item("i1").Content().Text) })
 		closeLog(t, l)
 	})
 }
