@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -155,8 +156,8 @@ func denial(call turn.Approval, given Answer) string {
 func (a *Approvals) ask(ctx context.Context, call turn.Approval, j Judgement) (string, *scope.Deferred[Answer], error) {
 	var id string
 	answer := scope.NewDeferred[Answer]()
-	err := a.log.Update(func(s event.State) []event.Event {
-		if ctx.Err() != nil {
+	err := update(a.log, func(s event.State) []event.Event {
+		if ctx.Err() != nil || !asks(s, call) {
 			return nil
 		}
 		id = s.NextApproval()
@@ -168,12 +169,28 @@ func (a *Approvals) ask(ctx context.Context, call turn.Approval, j Judgement) (s
 		}}}
 	})
 	if err == nil && id == "" {
-		err = context.Cause(ctx)
+		if err = context.Cause(ctx); err == nil {
+			err = errCallEnded
+		}
 	}
 	if err != nil {
 		a.forget(id)
 	}
 	return id, answer, err
+}
+
+// errCallEnded: nobody is asked about a call that is over, such as one of an
+// attempt that failed meanwhile. Its output is in the log already.
+var errCallEnded = errors.New("the call has ended")
+
+// asks reports whether the call still waits to be run.
+func asks(s event.State, call turn.Approval) bool {
+	t := s.Running()
+	if t == nil || t.ID != call.Turn {
+		return false
+	}
+	i := t.Item(call.Item)
+	return i != nil && i.Status == event.ItemOpen && !i.Started
 }
 
 func (a *Approvals) forget(id string) {
@@ -192,7 +209,7 @@ func (a *Approvals) Answer(given Answer) error {
 		return fmt.Errorf("cannot answer with %q: approved, approved_session, denied and aborted are known", given.Verdict)
 	}
 	var refused error
-	err := a.log.Update(func(s event.State) []event.Event {
+	err := update(a.log, func(s event.State) []event.Event {
 		t, found := find(s, given.Approval)
 		if found == nil {
 			refused = &UnknownApprovalError{given.Approval}

@@ -107,6 +107,9 @@ func (s *Session) finish() {
 	cause := event.Abort(event.Shutdown, "host")
 	left := s.beforeClose()
 	err := s.log().Update(func(state event.State) []event.Event {
+		if !state.Open {
+			return nil
+		}
 		return append(event.Closings(state, cause), event.Event{By: "host", Data: event.SessionClosed{}})
 	})
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)

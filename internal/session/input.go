@@ -152,7 +152,7 @@ func (s *Session) accept(in Input) (Receipt, error) {
 		return Receipt{}, fmt.Errorf("cannot accept the input: %w", err)
 	}
 	var r Receipt
-	err := s.log().Update(func(state event.State) []event.Event {
+	err := update(s.log(), func(state event.State) []event.Event {
 		r = Receipt{Input: in.ID, Seq: state.Seq + 1}
 		if r.Input == "" {
 			r.Input = freshInput(state)
@@ -186,9 +186,10 @@ func freshInput(s event.State) string {
 	return id
 }
 
-// Drop takes an input back that waits, and reports whether it did.
+// Drop takes an input back that waits, and reports whether it did. In a session
+// that is closed it is [ErrClosed].
 func (s *Session) Drop(input, by string) (dropped bool, err error) {
-	err = s.log().Update(func(state event.State) []event.Event {
+	err = update(s.log(), func(state event.State) []event.Event {
 		for _, i := range state.Waiting {
 			if i.ID == input {
 				dropped = true

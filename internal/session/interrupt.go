@@ -118,7 +118,7 @@ func took(t *event.Turn, input string) bool {
 
 // hold holds the inputs that wait and are meant.
 func (s *Session) hold(meant func(event.Input) bool, cause *event.Cause) {
-	_ = s.log().Update(func(state event.State) (out []event.Event) {
+	_ = update(s.log(), func(state event.State) (out []event.Event) {
 		for _, i := range state.Waiting {
 			if !i.Held && meant(i) {
 				out = append(out, event.Event{By: cause.By, Data: event.InputHeld{Input: i.ID, Reason: cause.Reason}})
@@ -142,7 +142,7 @@ func (s *Session) interrupt(w *waiter) {
 // that nothing starts in between; the first cause stays.
 func (s *Session) end(cause *event.Cause, input string) {
 	r := s.running
-	_ = s.log().Update(func(state event.State) []event.Event {
+	_ = update(s.log(), func(state event.State) []event.Event {
 		t := state.Running()
 		if t == nil || t.ID != r.id {
 			return nil

@@ -21,7 +21,7 @@ type Jobs struct {
 // JobStarted records that a call left a process behind, and returns its id.
 func (j Jobs) JobStarted(_ context.Context, job event.JobStarted) (id string, err error) {
 	job.Command = j.Redact.String(job.Command)
-	err = j.Log.Update(func(s event.State) []event.Event {
+	err = update(j.Log, func(s event.State) []event.Event {
 		id = s.NextJob()
 		job.Job = id
 		return []event.Event{{Data: job}}

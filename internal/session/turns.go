@@ -49,7 +49,7 @@ func (s *Session) startNext() {
 	c := s.config.Turn
 	var id string
 	var inputs []string
-	err := s.log().Update(func(state event.State) []event.Event {
+	err := update(s.log(), func(state event.State) []event.Event {
 		inputs = next(state)
 		if len(inputs) == 0 || state.Running() != nil {
 			return nil

@@ -307,6 +307,13 @@ func bounded(output string) string {
 	return fmt.Sprintf("%s\n[%d bytes left out]\n%s", head, len(output)-len(head)-len(tail), tail)
 }
 
+// unanswered ends what the call still has open, such as an approval whose
+// approver panicked (C2).
+func (c *call) unanswered(s event.State) []event.Event {
+	endings := event.CallEndings(s, c.item, event.Abort(event.Shutdown, "host"))
+	return endings[:len(endings)-1] // the last one would be the call's
+}
+
 // finish writes the call's own ending, unless it has one.
 func (c *call) finish(d event.ItemEnded) {
 	d.Output = bounded(c.turn.Redact.String(d.Output))
@@ -325,7 +332,7 @@ func (c *call) finish(d event.ItemEnded) {
 		d.Type, d.Name, d.CallID, d.Arguments = content.Type, content.Name, content.CallID, content.Arguments
 		d.ProviderID, d.Seal = content.ProviderID, content.Seal
 		d.Provider, d.Model = c.turn.Target.Provider, c.turn.Target.Model
-		return c.event(d)
+		return append(c.unanswered(s), c.event(d)...)
 	})
 	if err != nil { // the turn ends by itself where the journal failed
 		c.turn.Logger.Error("cannot write a call's ending", "item", c.item, "error", err)
