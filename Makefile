@@ -4,7 +4,7 @@ FUZZTIME ?= 10s
 N ?= 2000
 PACKAGES ?= event internal/turn internal/history internal/scope internal/sse
 
-.PHONY: check test race fuzz bench crash simulate break mutate proof clients
+.PHONY: check test race fuzz bench crash simulate shake break mutate proof clients
 
 check: ## format, vet, lint, vulnerabilities
 	.ci/run check
@@ -30,6 +30,10 @@ crash: ## kill -9 of the built binary, N times
 
 simulate: ## N sessions, drawn at random (docs/proof.md)
 	go test -count=1 -v -timeout 0 -run 'TestSimulation$$' ./internal/proof -sessions $(N)
+
+shake: ## N sessions, drawn at random, with goroutines that give way at random (docs/proof.md); FLAGS such as -seed=1
+	@dir=$${TMPDIR:-/tmp}/settle-shake-$$(id -u); rm -rf $$dir && go run ./internal/shake/overlay $$dir && \
+	go test -overlay $$dir/overlay.json -count=1 -v -timeout 0 -cpu 1 -run 'TestSimulation$$' ./internal/proof -sessions $(N) $(FLAGS)
 
 break: ## each clause of the contract broken on purpose: the proof must fail
 	go test -count=1 -v -timeout 0 -tags breaking -run 'TestBroken$$' ./internal/proof

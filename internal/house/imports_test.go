@@ -28,7 +28,7 @@ func floors() [][]string {
 		{"internal/config", "internal/prompt"},
 		{"event", "internal/scope", "internal/sse", "internal/redact", "internal/repo", "internal/logfile", "internal/watch", "internal/jsonrpc"},
 		{"internal/jsonl"},
-		{"internal/house", "settletest"},
+		{"internal/house", "internal/shake", "settletest"},
 	}
 }
 

@@ -12,11 +12,15 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/settle-agent/settle/internal/shake"
 )
 
 var (
 	sessions  = flag.Int("sessions", 300, "how many sessions the simulation plays")
 	firstSeed = flag.Int("seed", 0, "seed of the first session, each further one has the next; 0 draws it")
+	schedules = flag.Int("schedules", 1, "under how many schedules each session is played; more than one needs the overlay of internal/shake")
+	schedule  = flag.Int("schedule", 0, "number of the first schedule")
 	shrinkFor = flag.Duration("shrink", 30*time.Second, "how long a failure may take to be made short")
 )
 
@@ -28,24 +32,37 @@ func TestSimulation(t *testing.T) {
 	if seed == 0 {
 		seed = 1 + rand.IntN(1<<40)
 	}
-	t.Logf("%d sessions from -seed=%d on", *sessions, seed)
+	t.Logf("%d sessions from -seed=%d on, shaken: %t", *sessions, seed, shake.On)
 	var next, events atomic.Int64
 	t.Run("shards", func(t *testing.T) {
-		for shard := range runtime.GOMAXPROCS(0) {
+		for shard := range shards() {
 			t.Run(fmt.Sprint(shard), func(t *testing.T) {
 				t.Parallel()
 				for n := next.Add(1); n <= int64(*sessions) && !t.Failed(); n = next.Add(1) {
-					s := scripts.Example(seed + int(n) - 1)
-					r := play(t, s)
-					events.Add(int64(len(r.Events)))
-					if len(r.Problems) > 0 {
-						t.Errorf("-seed=%d -sessions=1\n%s", seed+int(n)-1, explain(t, s, r.Problems))
+					seed := seed + int(n) - 1
+					s := scripts.Example(seed)
+					for k := *schedule; k < *schedule+*schedules && !t.Failed(); k++ {
+						shake.Seed(uint64(seed)<<16 + uint64(k)) //nolint:gosec // any number is a seed
+						r := play(t, s)
+						events.Add(int64(len(r.Events)))
+						if len(r.Problems) > 0 {
+							t.Errorf("-seed=%d -sessions=1 -schedule=%d\n%s", seed, k, explain(t, s, r.Problems))
+						}
 					}
 				}
 			})
 		}
 	})
 	t.Logf("%d events", events.Load())
+}
+
+// shards returns how many sessions are played at a time: a schedule is one
+// session's.
+func shards() int {
+	if shake.On {
+		return 1
+	}
+	return runtime.GOMAXPROCS(0)
 }
 
 // play plays a script in a bubble of its own. What is left running when it is
@@ -57,7 +74,12 @@ func play(t *testing.T, s Script) (r Report) {
 			r.Problems = append(r.Problems, fmt.Sprintf("C9: left running, or panicked: %v", p))
 		}
 	}()
-	synctest.Test(t, func(*testing.T) { r = Play(s) })
+	synctest.Test(t, func(*testing.T) {
+		r = Play(s)
+		if shake.On {
+			time.Sleep(shakeMargin) // who gives way as the last thing it does is done
+		}
+	})
 	return r
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/internal/session"
+	"github.com/settle-agent/settle/internal/shake"
 	"github.com/settle-agent/settle/settletest"
 )
 
@@ -25,6 +26,9 @@ const (
 	// gives what it leaves behind after its terminal event.
 	endMargin   = 250 * time.Millisecond
 	strayMargin = 200 * time.Millisecond
+	// shakeMargin is the virtual time that goroutines spend on giving way where
+	// the schedule is varied, nanoseconds each time.
+	shakeMargin = time.Millisecond
 	// patience is longer than anything that ends by itself may take, all
 	// retries and the longest stall bounds together.
 	patience = 48 * time.Hour
@@ -99,10 +103,14 @@ func closed(err error) bool {
 }
 
 func (w *world) interruptBound() time.Duration {
-	if w.script.Limits.Grace > 0 {
-		return w.script.Limits.Grace + endMargin
+	bound := endMargin
+	if shake.On {
+		bound += shakeMargin
 	}
-	return defaultGrace + endMargin
+	if w.script.Limits.Grace > 0 {
+		return w.script.Limits.Grace + bound
+	}
+	return defaultGrace + bound
 }
 
 // ran: C5, a call runs once, and its start is on the disk before that.

@@ -1,0 +1,10 @@
+package shake
+
+// On says whether this build has points. The overlay replaces this file.
+const On = false
+
+// first is the seed of what nobody seeds.
+const first = 0
+
+// held returns where locks are held.
+func held() []Lines { return nil }
