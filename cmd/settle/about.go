@@ -67,8 +67,12 @@ func newVersion(s *streams) *cobra.Command {
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		Long: "Print the version, the platform, and the version of Go that settle was built with.",
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(s.stdout, "settle %s (%s/%s, %s)\n", version(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+			_, err := fmt.Fprint(s.stdout, versionLine())
 			return failed(err)
 		},
 	}
+}
+
+func versionLine() string {
+	return fmt.Sprintf("settle %s (%s/%s, %s)\n", version(), runtime.GOOS, runtime.GOARCH, runtime.Version())
 }

@@ -72,7 +72,7 @@ func newExec(s *streams) *cobra.Command {
 		},
 	}
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		err = fmt.Errorf("%w; %q explains the flags", err, cmd.CommandPath()+" --help")
+		err = mistakenFlag(cmd, err)
 		if slices.Contains(os.Args, "--json") || slices.Contains(os.Args, "--experimental-json") {
 			refuse(s, err)
 		}

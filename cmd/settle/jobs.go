@@ -19,7 +19,7 @@ func newJobs(s *streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "jobs", Short: "List, show and kill what sessions left running", Long: jobsHelp,
 		Example: "  settle jobs\n  settle jobs show j000001\n  settle jobs kill my-session/j000001",
-		Args:    cobra.NoArgs,
+		Args:    known,
 	}
 	dataDir := cmd.PersistentFlags().String("data-dir", "", "look for sessions in `DIR`")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")

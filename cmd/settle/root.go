@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 )
 
@@ -32,15 +30,18 @@ func newRoot(s *streams) *cobra.Command {
 		Use:           "settle",
 		Short:         "A coding agent whose every turn ends",
 		Long:          rootHelp,
-		Args:          cobra.NoArgs,
+		Args:          known,
+		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return fmt.Errorf("%w; %q explains the flags", err, cmd.CommandPath()+" --help")
+		return mistakenFlag(cmd, err)
 	})
+	root.SetVersionTemplate(versionLine())
+	root.SetHelpCommand(newHelp())
 	root.AddGroup(&cobra.Group{ID: standIns, Title: "Stand-ins for other agents:"})
 	root.AddCommand(newRun(s), newServe(s), newACP(s), newExec(s), newClaude(s), newAppServer(s), newMCP(s), newSessions(s), newJobs(s), newConfig(s), newDoctor(s), newDemo(s), newFakeModel(s), newVersion(s))
 	return root

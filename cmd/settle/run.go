@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -142,6 +143,9 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 	if err := named(cmd.Flags()); err != nil {
 		return 0, err
 	}
+	if err := detached(cmd, args); err != nil {
+		return 0, err
+	}
 	format, err := f.format(s)
 	if err != nil {
 		return 0, err
@@ -189,6 +193,15 @@ func named(flags *pflag.FlagSet) error {
 	return nil
 }
 
+// detached refuses the value of --json where it stands apart, as a word of the
+// prompt: "--json deltas PROMPT". After "--" it is one.
+func detached(cmd *cobra.Command, args []string) error {
+	if !cmd.Flags().Changed("json") || len(args) == 0 || cmd.ArgsLenAtDash() == 0 || !slices.Contains([]string{"events", "deltas"}, args[0]) {
+		return nil
+	}
+	return fmt.Errorf("--json %s: write --json=%s; for a prompt that begins with %q, put -- before it", args[0], args[0], args[0])
+}
+
 func (f *runFlags) format(s *streams) (run.Format, error) {
 	switch f.json {
 	case "":
@@ -201,7 +214,7 @@ func (f *runFlags) format(s *streams) (run.Format, error) {
 	case "deltas":
 		return run.JSONDeltas, nil
 	}
-	return "", fmt.Errorf("--json=%s: only --json and --json=deltas are known", f.json)
+	return "", fmt.Errorf("--json=%s: use --json or --json=deltas", f.json)
 }
 
 // usage adds where to find out more to a mistake in the call.

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/settle-agent/settle/internal/catalogue"
 	"github.com/settle-agent/settle/internal/config"
@@ -14,13 +15,12 @@ const sessionsHelp = `List, show, export, check and delete sessions.
 
 Each run is kept as a session, unless it was given --ephemeral: one log with
 everything that happened, which any later run can go on with
-(settle run --session ID, settle run --last).`
+(settle run --session ID, settle run --last). Without a command, they are listed.`
 
 func newSessions(s *streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "sessions", Short: "List, show, export, check and delete sessions", Long: sessionsHelp,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: known,
 	}
 	dataDir := cmd.PersistentFlags().String("data-dir", "", "keep sessions and logs in `DIR`")
 	settings := func() (*config.Resolved, error) {
@@ -41,39 +41,45 @@ func newSessions(s *streams) *cobra.Command {
 		}
 		return r.NeedDataDir()
 	}
+	cmd.RunE = listSessions(s, where, cmd.Flags())
 	cmd.AddCommand(newList(s, where), newShow(s, where), newExport(s, where), newCheck(s, settings), newDelete(where))
 	return cmd
 }
 
 func newList(s *streams, where func() (string, error)) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "list", Short: "List sessions, the newest first", Args: cobra.NoArgs,
+		Long: "List sessions, the newest first: id, when it changed last, how its last turn ended, model, title.",
+	}
+	cmd.RunE = listSessions(s, where, cmd.Flags())
+	return cmd
+}
+
+// listSessions defines the flags of a list and returns what lists.
+func listSessions(s *streams, where func() (string, error), flags *pflag.FlagSet) func(*cobra.Command, []string) error {
 	var (
 		query        catalogue.Query
 		asJSON, here bool
 	)
-	cmd := &cobra.Command{
-		Use: "list", Short: "List sessions, the newest first", Args: cobra.NoArgs,
-		Long: "List sessions, the newest first: id, when it changed last, how its last turn ended, model, title.",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			dataDir, err := where()
-			if err != nil {
+	flags.StringVar(&query.Text, "search", "", "only those in which `TEXT` was asked for")
+	flags.IntVarP(&query.Limit, "limit", "n", 0, "at most `N`; 0: all")
+	flags.BoolVar(&here, "here", false, "only those of this directory")
+	flags.BoolVar(&asJSON, "json", false, "one JSON object a line")
+	return func(cmd *cobra.Command, _ []string) error {
+		dataDir, err := where()
+		if err != nil {
+			return err
+		}
+		if here {
+			if query.Dir, err = directory("."); err != nil {
 				return err
 			}
-			if here {
-				if query.Dir, err = directory("."); err != nil {
-					return err
-				}
-			}
-			if asJSON {
-				return failed(sessions.ListJSON(cmd.Context(), s.stdout, dataDir, query))
-			}
-			return failed(sessions.List(cmd.Context(), s.stdout, dataDir, query))
-		},
+		}
+		if asJSON {
+			return failed(sessions.ListJSON(cmd.Context(), s.stdout, dataDir, query))
+		}
+		return failed(sessions.List(cmd.Context(), s.stdout, dataDir, query))
 	}
-	cmd.Flags().StringVar(&query.Text, "search", "", "only those in which `TEXT` was asked for")
-	cmd.Flags().IntVarP(&query.Limit, "limit", "n", 0, "at most `N`; 0: all")
-	cmd.Flags().BoolVar(&here, "here", false, "only those of this directory")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
-	return cmd
 }
 
 func newShow(s *streams, where func() (string, error)) *cobra.Command {

@@ -141,21 +141,20 @@ func asCount(value any) (int, error) {
 	return 0, fmt.Errorf("must be a whole number, 0 or more, not %s", described(value))
 }
 
-// asDuration takes a number of milliseconds, or a text such as "90s".
+// asDuration takes a text with a unit, such as "90s", or 0.
 func asDuration(value any) (time.Duration, error) {
-	ms, isNumber := value.(int64)
-	if word, ok := value.(string); ok {
-		word = strings.TrimSpace(word)
-		if n, err := strconv.ParseInt(word, 10, 64); err == nil {
-			ms, isNumber = n, true
-		} else if d, err := time.ParseDuration(word); err == nil && d >= 0 {
-			return d, nil
-		}
+	word, isText := value.(string)
+	if n, ok := value.(int64); ok {
+		word, isText = strconv.FormatInt(n, 10), true
 	}
-	if isNumber && ms >= 0 && ms <= math.MaxInt64/int64(time.Millisecond) {
-		return time.Duration(ms) * time.Millisecond, nil
+	word = strings.TrimSpace(word)
+	if d, err := time.ParseDuration(word); isText && err == nil && d >= 0 {
+		return d, nil
 	}
-	return 0, fmt.Errorf(`must be a duration such as "90s" or "10m", or milliseconds, not %s`, described(value))
+	if n, err := strconv.ParseFloat(word, 64); err == nil && n >= 0 && !math.IsInf(n, 0) {
+		return 0, fmt.Errorf(`%s has no unit; did you mean "%ss" (seconds)? A duration is a text such as "90s", "10m" or "1h30m"`, described(value), word)
+	}
+	return 0, fmt.Errorf(`must be a duration such as "90s" or "10m", not %s`, described(value))
 }
 
 // asNames takes a list, or a text with commas. It is never nil.

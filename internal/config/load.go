@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -181,7 +182,7 @@ func (l *loader) environment() error {
 		if k.env == "" || l.in.Getenv(k.env) == "" {
 			continue
 		}
-		if err := k.set(&l.Settings, l.in.Getenv(k.env)); err != nil {
+		if err := k.set(&l.Settings, withUnit(k.env, l.in.Getenv(k.env))); err != nil {
 			errs = append(errs, &Error{Where: k.env, Message: err.Error()})
 			continue
 		}
@@ -206,6 +207,15 @@ func (l *loader) environment() error {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// withUnit adds the unit that a variable has in its name.
+func withUnit(variable, value string) string {
+	value = strings.TrimSpace(value)
+	if _, err := strconv.ParseUint(value, 10, 64); err == nil && strings.HasSuffix(variable, "_MS") {
+		return value + "ms"
+	}
+	return value
 }
 
 // bearer has a provider send the token of a variable, as gateways want it. A

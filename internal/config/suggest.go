@@ -2,6 +2,10 @@ package config
 
 import "fmt"
 
+// DidYouMean returns `; did you mean "…"?` for the known word that is nearest to
+// word, or nothing if none is near.
+func DidYouMean(word string, known []string) string { return hint(word, known) }
+
 // hint returns `; did you mean "…"?` for the known word that is nearest to
 // word, or nothing if none is near.
 func hint(word string, known []string) string {

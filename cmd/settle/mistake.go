@@ -1,0 +1,72 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/settle-agent/settle/internal/config"
+)
+
+// known refuses arguments of a command that only has subcommands, and says
+// which was probably meant.
+func known(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if !cmd.HasParent() && strings.ContainsAny(args[0], " \t\n") {
+		return fmt.Errorf("there is no command %q; to give settle a task, use: settle run %q", args[0], args[0])
+	}
+	more := fmt.Sprintf("%q lists the commands", cmd.CommandPath()+" --help")
+	if !cmd.HasParent() {
+		more += fmt.Sprintf("; to give settle a task, use: settle run %q", strings.Join(args, " "))
+	}
+	return fmt.Errorf("there is no command %q%s; %s", cmd.CommandPath()+" "+args[0], config.DidYouMean(args[0], commandNames(cmd)), more)
+}
+
+func commandNames(cmd *cobra.Command) []string {
+	var names []string
+	for _, sub := range cmd.Commands() {
+		if !sub.Hidden {
+			names = append(names, sub.Name())
+		}
+	}
+	return names
+}
+
+// mistakenFlag says what is wrong with a flag, and which was probably meant.
+func mistakenFlag(cmd *cobra.Command, err error) error {
+	hint := ""
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+		hint = config.DidYouMean("--"+unknown.GetSpecifiedName(), names)
+	}
+	return fmt.Errorf("%w%s; %q explains the flags", err, hint, cmd.CommandPath()+" --help")
+}
+
+// newHelp is cobra's help command, but an unknown topic is an error.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND]", Short: "Explain a command",
+		Long: "Explain a command of settle, or settle itself: the same as COMMAND --help.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			topic, rest, err := cmd.Root().Find(args)
+			if err == nil && len(rest) == 0 {
+				topic.InitDefaultHelpFlag()
+				return topic.Help()
+			}
+			word := args[len(args)-max(len(rest), 1)]
+			if topic == nil {
+				topic = cmd.Root()
+			}
+			names := commandNames(topic)
+			slices.Sort(names)
+			return fmt.Errorf("there is no help on %q%s; the topics are: %s", strings.Join(args, " "), config.DidYouMean(word, names), strings.Join(names, ", "))
+		},
+	}
+}
