@@ -21,18 +21,20 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/settletest"
 	"github.com/settle-agent/settle/settletest/leak"
+	"github.com/settle-agent/settle/settletest/setsid"
 )
 
 // TestMain makes the test binary the command: a warden if it is executed as
 // one, settle if it is called by that name.
 func TestMain(m *testing.M) {
+	setsid.Command()
 	proc.RunAsWarden()
-	testscript.Main(hearing{m}, map[string]func(){"settle": main, "load-model": loadModel})
+	testscript.Main(hearing{setsid.With(m)}, map[string]func(){"settle": main, "load-model": loadModel})
 }
 
 // hearing runs the tests so that what they start hears SIGHUP and SIGINT, also
 // where the tests themselves were started with nohup or by a script's "&".
-type hearing struct{ *testing.M }
+type hearing struct{ setsid.Tests }
 
 func (h hearing) Run() int {
 	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
@@ -40,7 +42,7 @@ func (h hearing) Run() int {
 			signal.Notify(make(chan os.Signal, 1), sig)
 		}
 	}
-	return leak.Run(h.M)
+	return leak.Run(h.Tests)
 }
 
 func TestScripts(t *testing.T) {
@@ -52,6 +54,7 @@ func TestScripts(t *testing.T) {
 			"model":    model,
 			"fault":    fault,
 			"requests": requests,
+			"asked":    asked,
 			"code":     code,
 			"alone":    alone,
 			"corrupt":  corrupt,
@@ -120,6 +123,17 @@ func requests(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	if refused := server.Refusals(); len(refused) > 0 {
 		ts.Fatalf("the server refused: %s", strings.Join(refused, "; "))
+	}
+}
+
+// asked PATH… checks which paths the requests went to, in order.
+func asked(ts *testscript.TestScript, _ bool, args []string) {
+	var got []string
+	for _, e := range ts.Value(serverKey{}).(*holder).server.Exchanges() {
+		got = append(got, e.Path)
+	}
+	if !slices.Equal(got, args) {
+		ts.Fatalf("requests to %q, want %q", got, args)
 	}
 }
 

@@ -46,6 +46,7 @@ func (s *streams) standIn(cmd *cobra.Command, o agent.Options) *standIn {
 // releases it.
 func (s *streams) server(cmd *cobra.Command, o agent.Options) (*standIn, *signals) {
 	sig := catch(cmd.Context())
+	s = s.inFamily(o.Face)
 	in := &standIn{ctx: sig.ctx, stops: sig.stops, undo: []func(){sig.release}}
 	if stop, err := proc.BecomeReaper(); err == nil {
 		in.undo = append(in.undo, stop)
@@ -66,6 +67,19 @@ func (s *streams) server(cmd *cobra.Command, o agent.Options) (*standIn, *signal
 		return s.settings(dir, all, project)
 	}}
 	return in, sig
+}
+
+// inFamily returns the streams of a way in, which prefers the models of the agent
+// that it stands in for.
+func (s *streams) inFamily(face string) *streams {
+	c := *s
+	switch face {
+	case "exec", "app-server", "mcp":
+		c.family = config.WireOpenAI
+	case "claude":
+		c.family = config.WireAnthropic
+	}
+	return &c
 }
 
 func (in *standIn) release() {

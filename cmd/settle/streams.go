@@ -21,11 +21,15 @@ type streams struct {
 	getenv                func(string) string
 	environ               []string
 	trust                 repo.Trust
+	// family is the wire format of the agent that is stood in for; may be empty.
+	family config.Wire
 }
 
 func system() *streams {
 	environ := os.Environ()
-	return &streams{os.Stdin, os.Stdout, os.Stderr, os.Getenv, environ, agent.Trust(environ, os.Getenv)}
+	return &streams{
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, environ: environ, trust: agent.Trust(environ, os.Getenv),
+	}
 }
 
 // say says on standard error what is wrong.
@@ -54,7 +58,7 @@ func directory(flag string) (string, error) {
 
 // settings resolves what is in force for a directory.
 func (s *streams) settings(dir string, flags map[string]string, project config.ProjectConfig) (*config.Resolved, error) {
-	return config.Load(config.Input{Dir: dir, Getenv: s.getenv, Flags: flags, ProjectConfig: project, Trust: s.trust})
+	return config.Load(config.Input{Dir: dir, Getenv: s.getenv, Flags: flags, ProjectConfig: project, Trust: s.trust, Family: s.family})
 }
 
 // version is the program's: of a release, or of the commit.

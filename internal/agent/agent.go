@@ -183,6 +183,9 @@ func (o Options) model(ctx context.Context, a *Agent) error {
 		known.Window = window(ctx, choice.Provider, endpoint, choice.Model)
 	}
 	a.Choice = choice
+	if choice.Note != "" {
+		a.Notes = append(a.Notes, choice.Note)
+	}
 	c.Provider, c.Limiter = o.Shared.provider(choice, key, func() model.Provider {
 		return provider(choice.Provider.Wire, endpoint, table)
 	})

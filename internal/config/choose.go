@@ -12,11 +12,14 @@ type Choice struct {
 	Provider Provider
 	// Model is the provider's own name for it; it may contain slashes.
 	Model string
+	// Note says why this one, where nobody named a model and there was a choice.
+	Note string
 }
 
-// Choose returns the model that was asked for. Without one, and with exactly
-// one provider that is ready, it is that provider's default. Errors are of
-// type *ModelError or *Error.
+// Choose returns the model that was asked for. Without one, it is the default
+// model of the first provider that is ready: one of the stand-in's family, then
+// the user's own by their names, then anthropic, openai and chat. Errors are of type
+// *ModelError or *Error.
 func (r *Resolved) Choose() (Choice, error) {
 	choice, err := r.pick()
 	if err != nil {
@@ -41,29 +44,49 @@ func (r *Resolved) pick() (Choice, error) {
 		return r.named(r.Model)
 	}
 	var ready []Choice
-	for _, p := range sortedProviders(r.Providers) {
+	for _, p := range r.preferred() {
 		if p.Model != "" && r.ready(p) {
-			ready = append(ready, Choice{p, p.Model})
+			ready = append(ready, Choice{Provider: p, Model: p.Model})
 		}
 	}
-	switch len(ready) {
-	case 1:
-		return ready[0], nil
-	case 0:
+	if len(ready) == 0 {
 		return Choice{}, &ModelError{
 			Message: "no model was named and no provider has a key; set OPENAI_API_KEY or ANTHROPIC_API_KEY, " +
 				"or name a model with --model PROVIDER/NAME, for a local server with --base-url",
 			Choices: r.defaultModels(),
 		}
 	}
-	var names []string
-	for _, c := range ready {
-		names = append(names, c.Provider.Name+"/"+c.Model)
+	first := ready[0]
+	if len(ready) > 1 {
+		var others []string
+		for _, c := range ready[1:] {
+			others = append(others, c.String())
+		}
+		first.Note = fmt.Sprintf("using %s; also ready: %s (choose with --model, SETTLE_MODEL, or model in the configuration)",
+			first, strings.Join(others, ", "))
 	}
-	return Choice{}, &ModelError{
-		Message: "no model was named and several providers have a key; name one with --model, SETTLE_MODEL, or model in the configuration",
-		Choices: names,
+	return first, nil
+}
+
+// String returns the model as PROVIDER/NAME.
+func (c Choice) String() string { return c.Provider.Name + "/" + c.Model }
+
+// preferred returns the providers in the order in which they are chosen.
+func (r *Resolved) preferred() []Provider {
+	order := []string{"anthropic", "openai", "chat"}
+	rank := func(p Provider) int {
+		switch at := slices.Index(order, p.Name); {
+		case r.in.Family != "" && p.Name == string(r.in.Family):
+			return 0
+		case at < 0:
+			return 1
+		default:
+			return 2 + at
+		}
 	}
+	list := sortedProviders(r.Providers)
+	slices.SortStableFunc(list, func(a, b Provider) int { return rank(a) - rank(b) })
+	return list
 }
 
 func (r *Resolved) named(full string) (Choice, error) {
@@ -84,7 +107,7 @@ func (r *Resolved) named(full string) (Choice, error) {
 			Choices: r.defaultModels(),
 		}
 	}
-	return Choice{p, name}, nil
+	return Choice{Provider: p, Model: name}, nil
 }
 
 // guesses are what somebody may have meant who left out the provider.

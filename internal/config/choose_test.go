@@ -28,7 +28,9 @@ func TestChoose(t *testing.T) {
 
 		{"chat without an address", "", nil, map[string]string{"model": "chat/x"}, `--model: provider "chat" has no address; use --base-url http://HOST/v1`},
 		{"no key", "", nil, nil, "no model was named and no provider has a key; set OPENAI_API_KEY or ANTHROPIC_API_KEY"},
-		{"two keys", "", map[string]string{"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"}, nil, "several providers have a key; name one with --model, SETTLE_MODEL, or model in the configuration; choices: anthropic/claude-opus-5-5, openai/gpt-6.1-sol"},
+		{"two keys", "", map[string]string{"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"}, nil, "anthropic claude-opus-5-5 https://api.anthropic.com"},
+		{"own provider and two keys", local, map[string]string{"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"}, nil, "gpu org/qwen http://gpu:8000/v1"},
+		{"configured, and two keys", "model='openai/x'", map[string]string{"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"}, nil, "openai x https://api.openai.com/v1"},
 		{"no provider", "", map[string]string{"SETTLE_MODEL": "gpt-6"}, nil, `SETTLE_MODEL: "gpt-6" must be PROVIDER/NAME; choices: anthropic/gpt-6, chat/gpt-6, openai/gpt-6`},
 		{"only a provider", "", nil, map[string]string{"model": "openai/"}, `"openai/" must be PROVIDER/NAME; choices: openai/gpt-6.1-sol`},
 		{"unknown provider", "", nil, map[string]string{"model": "opnai/x"}, `there is no provider "opnai"; did you mean "openai"?`},
@@ -50,6 +52,31 @@ func TestChoose(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, tt.want)
 			}
 		})
+	}
+}
+
+// A stand-in takes the provider of its family first, and what was chosen among
+// several is said.
+func TestChooseOfTheFamily(t *testing.T) {
+	for _, tt := range []struct {
+		family     config.Wire
+		keys       []string
+		want, note string
+	}{
+		{config.WireOpenAI, []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY"}, "openai/gpt-6.1-sol", "using openai/gpt-6.1-sol; also ready: anthropic/claude-opus-5-5 (choose with --model"},
+		{config.WireAnthropic, []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY"}, "anthropic/claude-opus-5-5", "also ready: openai/gpt-6.1-sol"},
+		{config.WireOpenAI, []string{"ANTHROPIC_API_KEY"}, "anthropic/claude-opus-5-5", ""},
+		{"", []string{"OPENAI_API_KEY"}, "openai/gpt-6.1-sol", ""},
+	} {
+		w := newWorld(t)
+		for _, name := range tt.keys {
+			w.env[name] = "k"
+		}
+		w.in.Family = tt.family
+		c, err := w.load().Choose()
+		if err != nil || c.String() != tt.want || !strings.Contains(c.Note, tt.note) || tt.note == "" && c.Note != "" {
+			t.Errorf("%s, %v: %s, %q, %v", tt.family, tt.keys, c, c.Note, err)
+		}
 	}
 }
 

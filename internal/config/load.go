@@ -27,6 +27,9 @@ type Input struct {
 	ProjectConfig ProjectConfig
 	// Trust decides whether the project's files may be read.
 	Trust repo.Trust
+	// Family, if set, is the wire format of the agent that is stood in for. Its
+	// provider is the first choice where no model is named.
+	Family Wire
 	// GOOS is the platform; empty is this one.
 	GOOS string
 }
