@@ -96,7 +96,7 @@ func TestSignalBeforeTheTurn(t *testing.T) {
 	if err := os.MkdirAll(config+"/settle", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	text := "[providers.own]\nwire = \"chat\"\nbase_url = \"http://127.0.0.1:1/v1\"\nkey_command = \"echo awake > fifo; sleep 83.5\"\n"
+	text := "[providers.own]\nwire = \"chat\"\nbase_url = \"http://127.0.0.1:1/v1\"\nkey_command = \"echo awake > " + p.work + "/fifo; sleep 83.5\"\n"
 	if err := os.WriteFile(config+"/settle/config.toml", []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -11,11 +11,13 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/settletest/leak"
+	"github.com/settle-agent/settle/settletest/setsid"
 )
 
 func TestMain(m *testing.M) {
+	setsid.Command()
 	RunAsWarden()
-	os.Exit(leak.Run(m))
+	os.Exit(leak.Run(setsid.With(m)))
 }
 
 // sink keeps everything, and tells when something has arrived.

@@ -23,6 +23,7 @@ import (
 	"github.com/settle-agent/settle/settletest"
 	"github.com/settle-agent/settle/settletest/contract"
 	"github.com/settle-agent/settle/settletest/leak"
+	"github.com/settle-agent/settle/settletest/setsid"
 )
 
 const (
@@ -40,10 +41,11 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	setsid.Command()
 	if name := os.Getenv(role); name != "" {
 		serve(name)
 	}
-	os.Exit(leak.Run(m))
+	os.Exit(leak.Run(setsid.With(m)))
 }
 
 // serve holds an address that is free again when the process is gone.

@@ -6,9 +6,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/settle-agent/settle/settletest/setsid"
 )
 
-func TestMain(m *testing.M) { os.Exit(Run(m)) }
+func TestMain(m *testing.M) {
+	setsid.Command()
+	os.Exit(Run(setsid.With(m)))
+}
 
 // tests are some that leave something.
 type tests func() int

@@ -48,7 +48,7 @@ func TestOrphanIsLeft(t *testing.T) {
 		pid = strings.TrimSpace(string(out))
 		return 0
 	})
-	if err := exec.Command("kill", "-9", pid).Run(); err != nil {
+	if err := exec.Command("sh", "-c", "kill -9 "+pid).Run(); err != nil {
 		t.Fatal(err)
 	}
 	if code != 1 || !strings.Contains(said, "process "+pid+": ") {

@@ -89,7 +89,14 @@ func playSubreaper() {
 	if err := cmd.Run(); err != nil {
 		panic(err)
 	}
-	select {}
+	pause()
+}
+
+// pause waits to be killed. Without cgo, Go takes "select {}" for a deadlock.
+func pause() {
+	for {
+		_ = unix.Pause()
+	}
 }
 
 // playStranger becomes root for good, as sudo does, and waits to be killed.
@@ -98,7 +105,7 @@ func playStranger() {
 		panic(err)
 	}
 	fmt.Println("ready")
-	select {}
+	pause()
 }
 
 // settleHost is a running playHost.

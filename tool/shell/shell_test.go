@@ -15,13 +15,15 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/settletest/leak"
+	"github.com/settle-agent/settle/settletest/setsid"
 	"github.com/settle-agent/settle/tool"
 )
 
 func TestMain(m *testing.M) {
+	setsid.Command()
 	proc.RunAsWarden()
 	play()
-	os.Exit(leak.Run(m))
+	os.Exit(leak.Run(setsid.With(m)))
 }
 
 // patience is how long a test waits for what must come.

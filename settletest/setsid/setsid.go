@@ -1,0 +1,76 @@
+// Package setsid gives the shell commands of tests setsid(1), also where the
+// machine has none: the test binary stands in for it.
+//
+//	func TestMain(m *testing.M) {
+//		setsid.Command()
+//		os.Exit(leak.Run(setsid.With(m)))
+//	}
+//
+// Without it, a command that is to leave its session fails to, and a test of
+// what becomes of such commands passes without having tried.
+package setsid
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+)
+
+const name = "setsid"
+
+// Tests are the tests of a package; [*testing.M] is that.
+type Tests interface{ Run() int }
+
+// Command makes this process setsid if it was started by that name, and returns
+// if it was not. It is the first thing that TestMain calls.
+func Command() {
+	if filepath.Base(os.Args[0]) != name {
+		return
+	}
+	err := errors.New("no command")
+	if len(os.Args) > 1 {
+		err = become(os.Args[1:])
+	}
+	fmt.Fprintf(os.Stderr, "setsid: %v\n", err)
+	os.Exit(127)
+}
+
+// With returns the tests with setsid in PATH.
+func With(m Tests) Tests { return tests{m} }
+
+type tests struct{ Tests }
+
+func (t tests) Run() int {
+	if _, err := exec.LookPath(name); err == nil || runtime.GOOS == "windows" {
+		return t.Tests.Run()
+	}
+	dir, err := install()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "cannot stand in for setsid: %v\n", err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // a temporary directory
+	return t.Tests.Run()
+}
+
+// install copies this program, since another user may not reach it where it is.
+func install() (dir string, err error) {
+	if dir, err = os.MkdirTemp("", name); err != nil {
+		return "", err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return dir, err
+	}
+	program, err := os.ReadFile(self)
+	if err != nil {
+		return dir, err
+	}
+	return dir, errors.Join(
+		os.Chmod(dir, 0o755), os.WriteFile(filepath.Join(dir, name), program, 0o755),
+		os.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH")),
+	)
+}
