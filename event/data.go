@@ -326,6 +326,10 @@ type ApprovalRequested struct {
 	Title    string          `json:"title,omitempty"`
 	Why      string          `json:"why,omitempty"` // which rule asks
 	Detail   json.RawMessage `json:"detail,omitempty"`
+	// Text is the whole call for a person to read, and Covers what approving
+	// it for the session would cover.
+	Text   string `json:"text,omitempty"`
+	Covers string `json:"covers,omitempty"`
 }
 
 // Verdict is how an approval ended.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/question"
 	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/internal/turn"
@@ -31,6 +33,9 @@ type Judgement struct {
 	// the call would do.
 	Rule, Why string
 	Detail    json.RawMessage
+	// Covers says in one line what remembering the call would allow; empty for
+	// what is shown of it and no more.
+	Covers string
 }
 
 // Judge says which calls may run.
@@ -100,7 +105,11 @@ func (a *Approvals) Approve(ctx context.Context, call turn.Approval) error {
 	if asked, err := j.decide(call); !asked {
 		return err
 	}
-	id, answer, err := a.ask(ctx, call, j)
+	request, err := a.request(call, j)
+	if err != nil {
+		return unshown(call, err)
+	}
+	id, answer, err := a.ask(ctx, call, request)
 	if err != nil {
 		return err
 	}
@@ -152,8 +161,31 @@ func denial(call turn.Approval, given Answer) string {
 	return s
 }
 
+// coversShown is what a judge remembers that says nothing of it.
+const coversShown = "later calls that do no more than what is shown here"
+
+// request is what somebody is asked: the whole call, or nothing.
+func (a *Approvals) request(call turn.Approval, j Judgement) (event.ApprovalRequested, error) {
+	asked := question.Call{Tool: call.Tool.Name, Arguments: call.Arguments, Detail: j.Detail}
+	a.log.View(func(s event.State) { asked.Dir = s.Host.Dir })
+	text, err := question.Text(asked)
+	return event.ApprovalRequested{
+		Tool: call.Tool.Name, Title: question.Line(call.Title), Why: question.Line(a.redact.String(j.Why)), Detail: a.redact.Bytes(j.Detail),
+		Text: a.redact.String(text), Covers: question.Line(a.redact.String(cmp.Or(j.Covers, coversShown))),
+	}, err
+}
+
+// byLength names the policy that refuses what nobody could read whole (C16).
+const byLength = "too long to show"
+
+// unshown is the refusal of a call that cannot be shown.
+func unshown(call turn.Approval, err error) error {
+	return &turn.DeniedError{Policy: byLength, Message: fmt.Sprintf(
+		"%q was not allowed to run: %v. Nothing was done. Split it into calls that are shorter.", call.Tool.Name, err)}
+}
+
 // ask puts the request into the log.
-func (a *Approvals) ask(ctx context.Context, call turn.Approval, j Judgement) (string, *scope.Deferred[Answer], error) {
+func (a *Approvals) ask(ctx context.Context, call turn.Approval, request event.ApprovalRequested) (string, *scope.Deferred[Answer], error) {
 	var id string
 	answer := scope.NewDeferred[Answer]()
 	err := update(a.log, func(s event.State) []event.Event {
@@ -164,9 +196,8 @@ func (a *Approvals) ask(ctx context.Context, call turn.Approval, j Judgement) (s
 		a.mu.Lock()
 		a.waiting[id] = answer
 		a.mu.Unlock()
-		return []event.Event{{Turn: call.Turn, Attempt: call.Attempt, Item: call.Item, Data: event.ApprovalRequested{
-			Approval: id, Tool: call.Tool.Name, Title: call.Title, Why: a.redact.String(j.Why), Detail: a.redact.Bytes(j.Detail),
-		}}}
+		request.Approval = id
+		return []event.Event{{Turn: call.Turn, Attempt: call.Attempt, Item: call.Item, Data: request}}
 	})
 	if err == nil && id == "" {
 		if err = context.Cause(ctx); err == nil {

@@ -27,7 +27,9 @@ func (a asking) Approve(ctx context.Context, call turn.Approval) error {
 	if asked, err := j.decide(call); !asked {
 		return err
 	}
-	id, _, err := a.ask(ctx, call, j)
+	request, _ := a.request(call, j) // a program reads the arguments, however long they are
+	call.Text, call.Covers = request.Text, request.Covers
+	id, _, err := a.ask(ctx, call, request)
 	if err != nil {
 		return err
 	}

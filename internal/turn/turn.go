@@ -67,6 +67,10 @@ type Approval struct {
 	Tool                tool.Spec
 	Title               string
 	Arguments           string
+	// Text is the whole call for a person to read; empty for an Approver that
+	// is asked about one that is too long to be shown, which a person must not
+	// approve. Covers says what approving it for the session would cover.
+	Text, Covers string
 }
 
 // DeniedError refuses a call.

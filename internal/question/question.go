@@ -1,0 +1,185 @@
+package question
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+)
+
+// Most is how many bytes a person is asked to read at most.
+const Most = 64 << 10
+
+// TooLongError says that a call cannot be shown whole, and so not be asked
+// about.
+type TooLongError struct{ Why string }
+
+func (e *TooLongError) Error() string {
+	return "it is too long to be shown whole to the person who would have to approve it: " + e.Why
+}
+
+// Call is what is asked about.
+type Call struct {
+	Tool, Arguments string
+	// Dir is the session's working directory.
+	Dir string
+	// Detail is what the judge says of it: policy.Commands, file.Changes, or
+	// nothing.
+	Detail json.RawMessage
+}
+
+// detail is what is read of a Detail.
+type detail struct {
+	Commands []struct{ Text, Decision, Why string }
+	Cut      bool
+	Files    []struct {
+		Path, From, Kind, Diff string
+		Cut                    bool
+	}
+	Error string
+}
+
+// Text returns the whole call for a person to read: every argument, or the
+// change that it comes to, and what the judge says of its parts.
+func Text(c Call) (string, error) {
+	var d detail
+	_ = json.Unmarshal(c.Detail, &d) // of another shape, it adds nothing to the arguments
+	if d.Cut {
+		return "", &TooLongError{"it does more than can be listed"}
+	}
+	if len(c.Arguments) > Most {
+		return "", tooLong(len(c.Arguments))
+	}
+	var b strings.Builder
+	b.WriteString(Line(c.Tool) + "\n")
+	if d.shows() {
+		d.changes(&b)
+	} else {
+		arguments(&b, c.Arguments)
+	}
+	if c.Tool == "shell" && c.Dir != "" {
+		fmt.Fprintf(&b, "  in: %s\n", Line(directory(c)))
+	}
+	d.effects(&b)
+	if b.Len() > Most {
+		return "", tooLong(b.Len())
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}
+
+func tooLong(size int) error {
+	return &TooLongError{fmt.Sprintf("%d bytes, at most %d", size, Most)}
+}
+
+// directory is where a command runs.
+func directory(c Call) string {
+	var in struct{ Workdir string }
+	_ = json.Unmarshal([]byte(c.Arguments), &in) // it is shown as it is
+	if filepath.IsAbs(in.Workdir) {
+		return filepath.Clean(in.Workdir)
+	}
+	return filepath.Join(c.Dir, in.Workdir)
+}
+
+// arguments writes each of them, as often as it is there.
+func arguments(b *strings.Builder, raw string) {
+	list, err := fields(raw)
+	if err != nil {
+		block(b, "arguments", raw)
+		return
+	}
+	for _, f := range list {
+		var text string
+		if json.Unmarshal(f.value, &text) != nil {
+			text = string(f.value)
+		}
+		if !strings.Contains(text, "\n") && f.name != "command" {
+			fmt.Fprintf(b, "  %s: %s\n", Line(f.name), compact(Line(text)))
+			continue
+		}
+		block(b, f.name, text)
+	}
+}
+
+// block writes text of several lines, further in than anything of ours.
+func block(b *strings.Builder, name, text string) {
+	fmt.Fprintf(b, "  %s:\n", Line(name))
+	text = compact(Visible(strings.TrimSuffix(text, "\n")))
+	for line := range strings.SplitSeq(text, "\n") {
+		b.WriteString(strings.TrimRight("      "+line, " ") + "\n")
+	}
+}
+
+type field struct {
+	name  string
+	value json.RawMessage
+}
+
+// fields are the members of an object in their order.
+func fields(raw string) ([]field, error) {
+	dec := json.NewDecoder(bytes.NewReader([]byte(raw)))
+	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
+		return nil, errors.New("it is no object")
+	}
+	var out []field
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		var f field
+		f.name, _ = name.(string) // names are strings
+		if err := dec.Decode(&f.value); err != nil {
+			return nil, err
+		}
+		out = append(out, f)
+	}
+	if _, err := dec.Token(); err != nil {
+		return nil, err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows it")
+	}
+	return out, nil
+}
+
+// shows reports whether the detail has the whole change.
+func (d detail) shows() bool {
+	for _, f := range d.Files {
+		if f.Cut || f.Diff == "" && f.Kind != "move" {
+			return false
+		}
+	}
+	return len(d.Files) > 0 && d.Error == ""
+}
+
+func (d detail) changes(b *strings.Builder) {
+	for _, f := range d.Files {
+		name := f.Path
+		if f.From != "" {
+			name = f.From + " -> " + f.Path
+		}
+		block(b, f.Kind+" "+name, f.Diff)
+	}
+}
+
+// effects writes what the judge says of the parts of a command.
+func (d detail) effects(b *strings.Builder) {
+	if d.Error != "" {
+		fmt.Fprintf(b, "  this would fail: %s\n", Line(d.Error))
+	}
+	if len(d.Commands) < 2 { // one says no more than the command itself
+		return
+	}
+	b.WriteString("  step by step:\n")
+	for _, c := range d.Commands {
+		fmt.Fprintf(b, "      [%s] %s", Line(c.Decision), compact(Line(c.Text)))
+		if c.Why != "" {
+			fmt.Fprintf(b, "  (%s)", Line(c.Why))
+		}
+		b.WriteString("\n")
+	}
+}

@@ -1,0 +1,98 @@
+package question
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// Visible returns the text with every character that cannot be seen, or that
+// reorders others, spelled out as ⟨U+202E⟩. Line feeds and tabs stay.
+func Visible(text string) string {
+	if !strings.ContainsFunc(text, hidden) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if hidden(r) {
+			fmt.Fprintf(&b, "⟨U+%04X⟩", r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// Line is [Visible] for what has to stay on its line.
+func Line(text string) string {
+	return strings.ReplaceAll(Visible(text), "\n", "⟨U+000A⟩")
+}
+
+// hidden also holds for the bracket that our own spelling begins with.
+func hidden(r rune) bool {
+	switch {
+	case r == '\n', r == '\t':
+		return false
+	case r == '⟨':
+		return true
+	case r == 0x034F, r == 0x115F, r == 0x1160, r == 0x2800, r == 0x3164, r == 0xFFA0: // letters and marks without a shape
+		return true
+	case r >= 0x180B && r <= 0x180F, r >= 0xFE00 && r <= 0xFE0F, r >= 0xE0100 && r <= 0xE01EF: // variation selectors
+		return true
+	}
+	return !unicode.IsPrint(r) // control, format, and spaces that are not ' '
+}
+
+// What is written out of runs of nothing, which would push the rest out of
+// sight.
+const (
+	mostEmpty  = 3  // lines
+	mostSpaces = 80 // in a row
+)
+
+// compact names longer runs of nothing by their length.
+func compact(text string) string {
+	var b strings.Builder
+	empty := 0
+	flush := func() {
+		if empty > mostEmpty {
+			fmt.Fprintf(&b, "⟨%d empty lines⟩\n", empty)
+		} else {
+			b.WriteString(strings.Repeat("\n", empty))
+		}
+		empty = 0
+	}
+	for line := range strings.SplitAfterSeq(text, "\n") {
+		if strings.TrimSpace(line) == "" && strings.HasSuffix(line, "\n") {
+			empty++
+			continue
+		}
+		flush()
+		b.WriteString(narrow(line))
+	}
+	flush()
+	return b.String()
+}
+
+// narrow names long runs of spaces by their length.
+func narrow(line string) string {
+	if len(line) < mostSpaces {
+		return line
+	}
+	var b strings.Builder
+	for line != "" {
+		rest := strings.TrimLeft(line, " \t")
+		if run := len(line) - len(rest); run >= mostSpaces {
+			fmt.Fprintf(&b, "⟨%d spaces⟩", run)
+		} else {
+			b.WriteString(line[:run])
+		}
+		next := strings.IndexAny(rest, " \t")
+		if next < 0 {
+			next = len(rest)
+		}
+		b.WriteString(rest[:next])
+		line = rest[next:]
+	}
+	return b.String()
+}
