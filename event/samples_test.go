@@ -95,6 +95,7 @@ func turnSamples() []Event {
 		in(CallReady{Name: "shell", CallID: "call_1", Arguments: `{"command":"ls"}`, Seal: &Seal{Format: SealMembers, Data: `{"extra_content":{}}`}}),
 		in(ApprovalRequested{
 			Approval: "p000001", Tool: "shell", Title: "ls", Why: "writes outside", Detail: json.RawMessage(`{"a":[1,2]}`),
+			Text: "shell\n  command:\n      ls", Covers: "this command in this directory",
 		}),
 		in(ApprovalEnded{Approval: "p000001", Verdict: Denied, Message: "not now", Policy: "deny"}),
 		in(CallStarted{Title: "ls"}),

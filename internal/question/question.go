@@ -26,6 +26,8 @@ type Call struct {
 	Tool, Arguments string
 	// Dir is the session's working directory.
 	Dir string
+	// Job is the command of the job that the call is about, if it is about one.
+	Job string
 	// Detail is what the judge says of it: policy.Commands, file.Changes, or
 	// nothing.
 	Detail json.RawMessage
@@ -62,6 +64,9 @@ func Text(c Call) (string, error) {
 	}
 	if c.Tool == "shell" && c.Dir != "" {
 		fmt.Fprintf(&b, "  in: %s\n", Line(directory(c)))
+	}
+	if c.Job != "" {
+		block(&b, "the job runs", c.Job)
 	}
 	d.effects(&b)
 	if b.Len() > Most {

@@ -41,6 +41,10 @@ func TestText(t *testing.T) {
 			question.Call{Tool: "job", Arguments: `{"action":"list","action":"kill","id":"j000001"}`},
 			"job\n  action: list\n  action: kill\n  id: j000001",
 		},
+		"the job that it is about": {
+			question.Call{Tool: "job", Arguments: `{"action":"write","job":"j000001","input":"x"}`, Job: "bash\n-i"},
+			"job\n  action: write\n  job: j000001\n  input: x\n  the job runs:\n      bash\n      -i",
+		},
 		"what the judge says": {
 			question.Call{Tool: "shell", Dir: "/w", Arguments: `{"command":"ls && rm x"}`, Detail: json.RawMessage(
 				`{"command":"ls && rm x","commands":[{"text":"ls","decision":"allow"},{"text":"rm x","decision":"ask","why":"it deletes"}]}`)},

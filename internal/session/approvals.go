@@ -167,12 +167,26 @@ const coversShown = "later calls that do no more than what is shown here"
 // request is what somebody is asked: the whole call, or nothing.
 func (a *Approvals) request(call turn.Approval, j Judgement) (event.ApprovalRequested, error) {
 	asked := question.Call{Tool: call.Tool.Name, Arguments: call.Arguments, Detail: j.Detail}
-	a.log.View(func(s event.State) { asked.Dir = s.Host.Dir })
+	a.log.View(func(s event.State) { asked.Dir, asked.Job = s.Host.Dir, jobOf(s, call) })
 	text, err := question.Text(asked)
 	return event.ApprovalRequested{
 		Tool: call.Tool.Name, Title: question.Line(call.Title), Why: question.Line(a.redact.String(j.Why)), Detail: a.redact.Bytes(j.Detail),
 		Text: a.redact.String(text), Covers: question.Line(a.redact.String(cmp.Or(j.Covers, coversShown))),
 	}, err
+}
+
+// jobOf returns the command of the job that a call is about.
+func jobOf(s event.State, call turn.Approval) string {
+	var in struct{ Job string }
+	if call.Tool.Name != "job" || json.Unmarshal([]byte(call.Arguments), &in) != nil {
+		return ""
+	}
+	for _, j := range s.Jobs {
+		if j.Job == in.Job {
+			return j.Command
+		}
+	}
+	return ""
 }
 
 // byLength names the policy that refuses what nobody could read whole (C16).

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/question"
 	"github.com/settle-agent/settle/internal/session"
 	"github.com/settle-agent/settle/internal/turn"
 	"github.com/settle-agent/settle/model/script"
@@ -100,6 +102,32 @@ func TestApprovals(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A person reads the whole call, with what hides spelled out. One that is too
+// long to be shown is refused, and named as such (C16).
+func TestTheWholeCallIsShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		long := `{"a":"` + strings.Repeat("x", question.Most) + `"}`
+		b := attended(t, script.New(script.Turn(script.Call("look", long)), script.Turn(script.Call("look", `{"a":"one\ntwo\u202e"}`)), script.Text("done")))
+		b.submit("a", "")
+		time.Sleep(time.Second)
+		all := b.state().Turns[0].Approvals
+		if len(all) != 2 || all[0].Ended == nil || all[0].Ended.Verdict != event.Denied || all[0].Ended.Policy != "too long to show" {
+			t.Fatalf("approvals: %+v", all)
+		}
+		if out := b.state().Turns[0].Items[0].Content().Output; !strings.Contains(out, "too long to be shown whole") || !strings.Contains(out, "Nothing was done") {
+			t.Errorf("the model is told %q", out)
+		}
+		if want := "look\n  a:\n      one\n      two⟨U+202E⟩"; all[1].Text != want || all[1].Covers == "" {
+			t.Errorf("somebody is asked %q, covering %q", all[1].Text, all[1].Covers)
+		}
+		if err := b.Answer(t.Context(), answer("p000002", event.Denied, "user")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		b.want([]string{"a: completed"})
+	})
 }
 
 // TestALateAnswerRunsNothing: C16.

@@ -2,12 +2,12 @@ package acp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
@@ -65,20 +65,11 @@ type question struct {
 	stop func()
 }
 
-// asking is a call that waits for somebody's word.
+// asking is a call that waits for somebody's word: its changes as the protocol
+// has them, and all of it in words.
 func (c *call) asking(d event.ApprovalRequested) toolCall {
 	t := toolCall{ID: c.id, Title: c.title, Kind: kindOf(c.name), Status: "pending", RawInput: c.view().Arguments, Locations: c.locations()}
-	t.Content = c.diffs(d.Detail)
-	if c.name == "shell" {
-		t.Content = append(t.Content, block1(fenced(c.view().Command)))
-	}
-	var preview struct{ Error string }
-	if json.Unmarshal(d.Detail, &preview) == nil && preview.Error != "" {
-		t.Content = append(t.Content, block1("This would fail: "+preview.Error))
-	}
-	if d.Why != "" {
-		t.Content = append(t.Content, block1("Asked about because "+d.Why+"."))
-	}
+	t.Content = append(c.diffs(d.Detail), block1(fenced(asker.Words(d))))
 	return t
 }
 

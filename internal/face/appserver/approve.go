@@ -8,6 +8,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
@@ -105,16 +106,17 @@ func (l *live) question(e event.Event, d event.ApprovalRequested, t *translator)
 	i := t.item(e)
 	at := e.At.UnixMilli()
 	if t.shown[e.Item] == changes {
-		return "item/fileChange/requestApproval", askChange{l.id(), e.Turn, e.Item, at, ptr(d.Why)}
+		return "item/fileChange/requestApproval", askChange{l.id(), e.Turn, e.Item, at, ptr(asker.Words(d))}
 	}
 	p := askCommand{
-		Kind: "command", ThreadID: l.id(), TurnID: e.Turn, ItemID: e.Item, StartedAtMs: at, Reason: ptr(d.Why),
+		Kind: "command", ThreadID: l.id(), TurnID: e.Turn, ItemID: e.Item, StartedAtMs: at, Reason: ptr(asker.Words(d)),
 		Command: d.Title, Cwd: t.state.Host.Dir,
 		CommandActions: []commandAction{{Type: "unknown", Command: d.Title}},
 	}
 	if i != nil && t.shown[e.Item] == runs {
 		var action commandAction
 		p.Command, p.Cwd, action = describe(i.Content(), t.state.Host.Dir)
+		action.Command, p.Command = asker.Visible(action.Command), asker.Visible(p.Command)
 		p.CommandActions = []commandAction{action}
 	}
 	return "item/commandExecution/requestApproval", p

@@ -48,8 +48,9 @@ func (d *driver) unanswerable(why string) {
 
 // approval is a call that waits for somebody's word.
 type approval struct {
-	id, item, tool, call, arguments, title, why string
-	asks                                        []string // questions about it
+	id, item, tool, call, arguments, why string
+	words                                string   // all of it, for a person
+	asks                                 []string // questions about it
 }
 
 // requested sees to a call that may not run without somebody's word.
@@ -99,7 +100,7 @@ func (d *driver) decide(a *approval, why string) {
 	}
 	question := map[string]any{
 		"subtype": "can_use_tool", "tool_name": known.claude, "input": input, "tool_use_id": a.call,
-		"decision_reason": why, "decision_reason_type": "other", "display_name": known.claude, "description": a.title,
+		"decision_reason": why, "decision_reason_type": "other", "display_name": known.claude, "description": a.words,
 		"permission_suggestions": suggestions(known, input),
 	}
 	a.asks = append(a.asks, d.question(question, func(raw json.RawMessage, failure string) { d.permitted(a, input, raw, failure) }))

@@ -16,6 +16,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/face/run"
 	"github.com/settle-agent/settle/internal/scope"
 )
@@ -456,7 +457,7 @@ func (d *driver) notify(t *teller, e event.Event) {
 	switch data := e.Data.(type) {
 	case event.ApprovalRequested:
 		i := t.state.Turn(e.Turn).Item(e.Item)
-		a := &approval{id: data.Approval, item: e.Item, tool: data.Tool, call: callID(i), arguments: i.Content().Arguments, title: data.Title, why: data.Why}
+		a := &approval{id: data.Approval, item: e.Item, tool: data.Tool, call: callID(i), arguments: i.Content().Arguments, why: data.Why, words: asker.Words(data)}
 		d.post(func() { d.requested(a) })
 	case event.ApprovalEnded:
 		d.post(func() { d.settled(data.Approval) })

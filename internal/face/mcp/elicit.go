@@ -3,13 +3,13 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/client/asker"
 )
 
 // What a client's user can decide.
@@ -27,7 +27,7 @@ const question = `{
 		"decision": {
 			"type": "string", "title": "Decision", "default": "allow",
 			"enum": ["allow", "allow_session", "deny", "stop"],
-			"enumNames": ["Allow", "Allow the like of it for this session", "Deny", "Deny, and stop the turn"]
+			"enumNames": ["Allow", "Allow for this session", "Deny", "Deny, and stop the turn"]
 		},
 		"message": {"type": "string", "title": "Message", "description": "What to tell the agent, if the call is denied"}
 	}
@@ -45,7 +45,7 @@ func (f *Face) answer(ctx context.Context, c *client, s *agent.Opened, a event.A
 	}
 	if c.asks() {
 		res, err := c.session.Elicit(ctx, &sdk.ElicitParams{
-			Mode: "form", Message: ask(a), RequestedSchema: json.RawMessage(question),
+			Mode: "form", Message: "Allow this call?\n\n" + asker.Words(a), RequestedSchema: json.RawMessage(question),
 			Meta: sdk.Meta{"settle/session": s.ID(), "settle/approval": a.Approval, "settle/tool": a.Tool, "settle/detail": a.Detail},
 		})
 		switch {
@@ -67,40 +67,6 @@ func (f *Face) record(ctx context.Context, s *agent.Opened, given settle.Answer)
 	if err := s.Answer(context.WithoutCancel(ctx), given); err != nil {
 		f.Logger.Info("an answer had no effect", "session", s.ID(), "approval", given.Approval, "error", err)
 	}
-}
-
-// ask is the question in words.
-func ask(a event.ApprovalRequested) string {
-	var b strings.Builder
-	b.WriteString("Allow " + a.Tool)
-	if a.Title != "" {
-		b.WriteString(": " + a.Title)
-	}
-	b.WriteString("?")
-	if a.Why != "" {
-		b.WriteString("\n" + a.Why)
-	}
-	if diff := diffOf(a.Detail); diff != "" {
-		b.WriteString("\n\n" + diff)
-	}
-	return b.String()
-}
-
-// diffOf is what a call would change, if that is known.
-func diffOf(detail json.RawMessage) string {
-	var preview struct {
-		Files []struct {
-			Diff string `json:"diff"`
-		} `json:"files"`
-	}
-	if json.Unmarshal(detail, &preview) != nil {
-		return ""
-	}
-	var all []string
-	for _, f := range preview.Files {
-		all = append(all, strings.TrimRight(f.Diff, "\n"))
-	}
-	return strings.TrimSpace(strings.Join(all, "\n"))
 }
 
 // verdictOf is what the client's user said, and their words for the model.

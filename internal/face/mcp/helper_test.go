@@ -67,7 +67,7 @@ func hosts(t *testing.T, model *script.Model, dir, policy string) *agent.Hosts {
 		Environ: os.Environ(), Getenv: os.Getenv, Project: agent.IgnoreProject,
 	}
 	return &agent.Hosts{Base: base, Settings: func(dir string, given map[string]string) (*config.Resolved, error) {
-		all := map[string]string{"data_dir": home}
+		all := map[string]string{"data_dir": home, "tools": "shell,job,read,write,edit,apply_patch,glob,grep,list"}
 		if policy != "" {
 			all["permission"] = policy
 		}

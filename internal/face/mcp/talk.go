@@ -10,6 +10,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/client/toolview"
 )
 
@@ -175,13 +176,13 @@ func decisionOf(raw json.RawMessage) event.Verdict {
 func (t *talk) question(item string, a event.ApprovalRequested) (method string, params map[string]any) {
 	call := t.call(item)
 	params = map[string]any{
-		"conversation_id": t.opened.ID(), "conversationId": t.opened.ID(), "call_id": item, "callId": item, "reason": a.Why,
+		"conversation_id": t.opened.ID(), "conversationId": t.opened.ID(), "call_id": item, "callId": item, "reason": asker.Words(a),
 	}
 	if changes := changesOf(a.Tool, a.Detail); isEditor(a.Tool) {
 		params["file_changes"], params["fileChanges"] = changes, changes
 		return methodAskPatch, params
 	}
-	params["command"], params["cwd"] = call.command(), call.dir
+	params["command"], params["cwd"] = call.asked(), call.workDir()
 	params["parsed_cmd"], params["parsedCmd"] = call.parsed(), call.parsed()
 	return methodAskCommand, params
 }
@@ -247,8 +248,18 @@ func (c called) command() []string {
 	return []string{c.tool, c.arguments}
 }
 
+// asked is the command as a person is to read it.
+func (c called) asked() []string {
+	words := c.command()
+	words[len(words)-1] = asker.Visible(words[len(words)-1])
+	return words
+}
+
+// workDir is the directory in which it runs.
+func (c called) workDir() string { return toolview.New(c.tool, c.arguments, c.dir).Dir }
+
 // parsed is what a client shows of the command.
 func (c called) parsed() []map[string]any {
-	words := c.command()
+	words := c.asked()
 	return []map[string]any{{"type": "unknown", "cmd": strings.Join(words[min(len(words)-1, 2):], " ")}}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/tool/file"
 )
@@ -125,13 +126,13 @@ func (v *views) delta(e event.Event, d event.ItemDelta) []view {
 func (v *views) question(e event.Event, d event.ApprovalRequested) view {
 	if isEditor(d.Tool) {
 		v.changes[e.Item] = changesOf(d.Tool, d.Detail)
-		return view{"type": "apply_patch_approval_request", "call_id": e.Item, "changes": v.changes[e.Item], "reason": d.Why}
+		return view{"type": "apply_patch_approval_request", "call_id": e.Item, "changes": v.changes[e.Item], "reason": asker.Words(d)}
 	}
 	c := called{tool: d.Tool, dir: v.session.Agent.Config.WorkDir}
 	if s := v.calls[e.Item]; s != nil {
 		c = s.called
 	}
-	return view{"type": "exec_approval_request", "call_id": e.Item, "command": c.command(), "cwd": c.dir, "reason": d.Why, "parsed_cmd": c.parsed()}
+	return view{"type": "exec_approval_request", "call_id": e.Item, "command": c.asked(), "cwd": c.workDir(), "reason": asker.Words(d), "parsed_cmd": c.parsed()}
 }
 
 func (v *views) started(e event.Event) []view {
@@ -143,7 +144,7 @@ func (v *views) started(e event.Event) []view {
 	c.at = e.At
 	switch {
 	case c.tool == toolShell:
-		return []view{{"type": "exec_command_begin", "call_id": e.Item, "command": c.command(), "cwd": c.dir, "parsed_cmd": c.parsed()}}
+		return []view{{"type": "exec_command_begin", "call_id": e.Item, "command": c.command(), "cwd": c.workDir(), "parsed_cmd": c.parsed()}}
 	case isEditor(c.tool):
 		changes, asked := v.changes[e.Item]
 		if !asked {

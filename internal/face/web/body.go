@@ -70,6 +70,8 @@ type approval struct {
 	Title    string          `json:"title"`
 	Why      string          `json:"why" jsonschema:"what asks"`
 	Detail   json.RawMessage `json:"detail,omitempty" jsonschema:"what the call would do"`
+	Text     string          `json:"text" jsonschema:"the whole call, for a person to read before answering"`
+	Covers   string          `json:"covers" jsonschema:"what approved_session would cover"`
 }
 
 // job is a process that outlives its call.

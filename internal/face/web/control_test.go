@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/question"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/tool"
 )
@@ -180,6 +181,35 @@ func TestAbortedApproval(t *testing.T) {
 	if d, ok := e.Data.(event.TurnAborted); !ok || d.Reason != event.Interrupted || ran() != 0 {
 		t.Errorf("the turn ended with %v; the call ran %d times", e.Data, ran())
 	}
+}
+
+// What is asked about is there whole, or refused.
+func TestApprovalIsWhole(t *testing.T) {
+	tools := []tool.Tool{act(t, func(context.Context) { t.Error("it ran") })}
+	b := serve(t, setup{tools: tools, model: script.New(
+		script.Call("act", `{"what":"`+strings.Repeat("x", question.Most)+`"}`), script.Call("act", `{"what":"one\ntwo\u202e"}`),
+	).Otherwise(script.Text("done"))})
+	session := b.session("s")
+	b.input(session, "do it")
+	ended := b.until(session, kind(event.KindApprovalEnded)).Data.(event.ApprovalEnded)
+	if ended.Verdict != event.Denied || ended.Policy != "too long to show" {
+		t.Errorf("the approval ended with %+v", ended)
+	}
+	b.until(session, func(e event.Event) bool {
+		d, ok := e.Data.(event.ApprovalRequested)
+		return ok && d.Approval == "p000002"
+	})
+	var snapshot struct {
+		Approvals []struct{ Approval, Text, Covers string }
+	}
+	if err := json.Unmarshal(b.send("GET", session, nil).body, &snapshot); err != nil {
+		t.Fatal(err)
+	}
+	if a := snapshot.Approvals[0]; a.Text != "act\n  what:\n      one\n      two⟨U+202E⟩" || a.Covers == "" {
+		t.Errorf("the approval is %+v", a)
+	}
+	ask[object](b, "POST", session+"/approvals/p000002", object{"verdict": "denied"}, 204)
+	b.until(session, event.Event.Terminal)
 }
 
 func TestApprovedForTheSession(t *testing.T) {

@@ -115,7 +115,7 @@ func approvals(st event.State) []approval {
 	}
 	for _, a := range t.Approvals {
 		if a.Ended == nil {
-			all = append(all, approval{a.Approval, a.Call, a.Tool, a.Title, a.Why, a.Detail})
+			all = append(all, approval{a.Approval, a.Call, a.Tool, a.Title, a.Why, a.Detail, a.Text, a.Covers})
 		}
 	}
 	return all

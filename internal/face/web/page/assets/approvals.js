@@ -6,7 +6,6 @@ import { arrange, h, show, text } from "./dom.js";
 import { changes } from "./diff.js";
 import { openApprovals } from "./fold.js";
 import { fileChange } from "./item.js";
-import { codeBlock } from "./markup.js";
 import { named } from "./visible.js";
 
 export function approvalsView(el, app) {
@@ -31,6 +30,9 @@ export function approvalsView(el, app) {
   };
 }
 
+/** Longer diffs are not drawn whole. */
+const MOST_DRAWN = 40_000;
+
 function card(a, app) {
   const name = named(a.tool ?? "a tool");
   const said = h("p", { class: "card-note", role: "status", hidden: true });
@@ -44,13 +46,16 @@ function card(a, app) {
     button("Deny\u2026", "d", () => openDenial()),
     button("Abort turn", "x", () => give("aborted")));
   const list = changes(a.detail);
-  const detail = list.length ? [...list.map((f) => fileChange(f, true)), ...failure(a.detail)] : deeds(a.detail) ?? detailNodes(a.detail);
-  const command = commandText(a);
+  // The whole call in words, unless its changes say the same, and hide nothing.
+  const drawn = list.length && list.every((f) => f.diff && !f.cut && f.diff.length < MOST_DRAWN) && !a.text?.includes("\u27e8");
+  const detail = drawn || !a.text ? list.map((f) => fileChange(f, true)) : [];
+  const whole = drawn ? named(a.title ?? name) : a.text ?? named(a.title ?? name);
   const el = h("section", { class: "approval", tabindex: "-1", "aria-label": `Approval: ${name}`, data: { approval: a.approval } },
     h("h3", null, h("span", { class: "tool" }, name), " asks to run"),
-    command ? h("pre", { class: "command" }, named(command)) : null,
+    h("pre", { class: "command" }, whole),
     a.why ? h("p", { class: "why" }, named(a.why)) : null,
     detail.length ? h("div", { class: "details" }, detail) : null,
+    a.covers ? h("p", { class: "why" }, `\u201cApprove for session\u201d also allows ${named(a.covers)}.`) : null,
     buttons, denial, said);
 
   el.addEventListener("keydown", (e) => {
@@ -95,35 +100,4 @@ function card(a, app) {
     for (const b of el.querySelectorAll("button")) b.disabled = false;
   }
   return el;
-}
-
-/** What is asked about: a command as it was written, else the call's title. */
-function commandText(a) {
-  const said = a.detail?.command;
-  if (typeof said !== "string" || !said) return a.title;
-  return typeof a.detail.workdir === "string" && a.detail.workdir ? `${said}\nin ${a.detail.workdir}` : said;
-}
-
-/** The parts of a command, each with what the rules say of it; null for a detail of another shape. */
-function deeds(detail) {
-  if (!detail || typeof detail !== "object" || typeof detail.command !== "string") return null;
-  const list = (Array.isArray(detail.commands) ? detail.commands : []).filter((c) => c && typeof c.text === "string");
-  const cut = detail.cut ? [h("p", { class: "faint" }, "There is more than what is shown here.")] : [];
-  // One command says no more than what stands above.
-  if (list.length < 2 && !detail.cut) return [];
-  const words = { ask: "asks", allow: "allowed", deny: "denied" };
-  return [h("ul", { class: "deeds", "aria-label": "What it does, one by one" }, list.map((c) => h("li", { class: words[c.decision] ? c.decision : "ask" },
-    h("span", { class: "decision" }, words[c.decision] ?? "asks"), h("code", null, named(c.text)), c.why ? h("span", { class: "faint" }, named(String(c.why))) : null))), ...cut];
-}
-
-/** Why a change could not be shown. */
-function failure(detail) {
-  return typeof detail?.error === "string" && detail.error ? [h("p", { class: "card-note" }, `The change cannot be shown: ${named(detail.error)}`)] : [];
-}
-
-/** A detail of another shape, as it is. */
-function detailNodes(detail) {
-  if (detail === undefined || detail === null) return [];
-  const said = typeof detail === "string" ? detail : JSON.stringify(detail, null, 2);
-  return said && said !== "{}" ? [codeBlock(said.slice(0, 50_000), "")] : [];
 }

@@ -1,0 +1,2 @@
+// Package asker has what faces share that ask a person about a call.
+package asker

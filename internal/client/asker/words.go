@@ -1,0 +1,26 @@
+package asker
+
+import (
+	"strings"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/question"
+)
+
+// Words is the question about a call for a protocol that shows text: the whole
+// call, why it is asked about, and what an approval for the session covers. A
+// call that cannot be shown whole is refused before any face hears of it.
+func Words(a event.ApprovalRequested) string {
+	var b strings.Builder
+	b.WriteString(a.Text)
+	if a.Why != "" {
+		b.WriteString("\n\nAsked about because: " + a.Why)
+	}
+	if a.Covers != "" {
+		b.WriteString("\n\nAllowing it for the session also allows " + a.Covers + ".")
+	}
+	return b.String()
+}
+
+// Visible spells out what hides or reorders text, in a question's other parts.
+func Visible(text string) string { return question.Visible(text) }

@@ -1,0 +1,37 @@
+package appserver
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/settle-agent/settle/internal/client/asker/askertest"
+	"github.com/settle-agent/settle/model/script"
+)
+
+// What is asked about is shown whole, or refused.
+func TestApprovalIsWhole(t *testing.T) {
+	for _, test := range askertest.Cases() {
+		t.Run(test.Name, func(t *testing.T) {
+			c := start(t, script.New(script.Call(test.Tool, test.Arguments), script.Text("Done.")))
+			askertest.Prepare(t, c.dir)
+			c.answer(func(string) any { return "decline" })
+			c.turn(c.thread(map[string]any{"approvalPolicy": "untrusted"}), "go")
+			c.seen(`"method":"turn/completed"`, 1)
+			asked := 0
+			for _, line := range c.sofar() {
+				var m struct {
+					Method string
+					Params json.RawMessage
+				}
+				if json.Unmarshal([]byte(line), &m) == nil && strings.HasSuffix(m.Method, "/requestApproval") {
+					asked++
+					test.Check(t, m.Params)
+				}
+			}
+			if (asked == 0) != test.Refused {
+				t.Errorf("it was asked %d times", asked)
+			}
+		})
+	}
+}

@@ -1,0 +1,59 @@
+package mcp_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/asker/askertest"
+	"github.com/settle-agent/settle/model/script"
+)
+
+// What is asked about is shown whole, or refused: in elicitations.
+func TestElicitationIsWhole(t *testing.T) {
+	for _, c := range askertest.Cases() {
+		t.Run(c.Name, func(t *testing.T) {
+			b := start(t, "", script.Turn(script.Call(c.Tool, c.Arguments)), script.Text("done"))
+			askertest.Prepare(t, b.dir)
+			b.initialize("elicitation")
+			b.call(1, "run", map[string]any{"prompt": "go"})
+			if !c.Refused {
+				q := b.question()
+				c.Check(t, q.Params)
+				b.send(map[string]any{"id": q.ID, "result": map[string]any{"action": "decline"}})
+			}
+			out := b.outcome(1)
+			wantRefusal(t, c, b.hosts.Get(out.Session).State())
+		})
+	}
+}
+
+// The same in the older interface.
+func TestConversationApprovalIsWhole(t *testing.T) {
+	for _, c := range askertest.Cases() {
+		t.Run(c.Name, func(t *testing.T) {
+			b := start(t, "", script.Turn(script.Call(c.Tool, c.Arguments)), script.Text("done"))
+			askertest.Prepare(t, b.dir)
+			b.initialize()
+			id := converse(b, map[string]any{"approvalPolicy": "untrusted"})
+			say(b, 1, id, "go")
+			if !c.Refused {
+				q := b.find("question", func(m message) bool { return strings.HasSuffix(m.Method, "Approval") })
+				c.Check(t, q.Params)
+				told := b.find("event", func(m message) bool { return strings.HasSuffix(m.Method, "_approval_request") })
+				c.Check(t, told.Params)
+				b.send(map[string]any{"id": q.ID, "result": map[string]any{"decision": "denied"}})
+			}
+			b.event("task_complete")
+			wantRefusal(t, c, b.hosts.Get(id).State())
+		})
+	}
+}
+
+func wantRefusal(t *testing.T, c askertest.Case, st event.State) {
+	t.Helper()
+	ended := st.Turns[0].Approvals[0].Ended
+	if ended == nil || ended.Verdict != event.Denied || c.Refused != (ended.Policy == "too long to show") {
+		t.Errorf("the approval ended with %+v", ended)
+	}
+}
