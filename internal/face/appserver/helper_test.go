@@ -45,6 +45,7 @@ type client struct {
 
 	mu      sync.Mutex // guards what follows
 	lines   []string   // that came, in order
+	part    []byte     // of the next one
 	arrived chan struct{}
 	decide  func(method string) any // answers the server's requests; nil leaves them open
 }
@@ -99,8 +100,13 @@ type recorder struct{ c *client }
 func (r recorder) Write(p []byte) (int, error) {
 	r.c.mu.Lock()
 	defer r.c.mu.Unlock()
-	for line := range bytes.Lines(p) { // the server writes whole ones
-		r.c.lines = append(r.c.lines, strings.TrimSpace(string(line)))
+	r.c.part = append(r.c.part, p...)
+	for {
+		line, rest, whole := bytes.Cut(r.c.part, []byte("\n"))
+		if !whole {
+			break
+		}
+		r.c.lines, r.c.part = append(r.c.lines, strings.TrimSpace(string(line))), rest
 	}
 	close(r.c.arrived)
 	r.c.arrived = make(chan struct{})
