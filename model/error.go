@@ -28,6 +28,7 @@ const (
 	ErrPolicy     ErrorKind = "content_policy"
 	ErrReasoning  ErrorKind = "reasoning_refused" // a 4xx about reasoning that was sent back: not its seal, or not supported
 	ErrImage      ErrorKind = "image_refused"     // a 4xx about an image that it cannot read, or about any
+	ErrToolUse    ErrorKind = "tool_use_failed"   // the model's call was not one, says the provider that checks calls (Groq)
 	ErrQuota      ErrorKind = "quota"             // a 429 or 402 that says that waiting will not help
 )
 
@@ -77,7 +78,7 @@ func (e *Error) Unwrap() error { return e.Err }
 func (e *Error) Retryable() bool {
 	switch e.Kind {
 	case ErrConnection, ErrTruncated, ErrStalled, ErrMalformed, ErrRateLimit, ErrOverloaded,
-		ErrServer, ErrTimeout, ErrConflict, ErrTooEarly:
+		ErrServer, ErrTimeout, ErrConflict, ErrTooEarly, ErrToolUse:
 		return true
 	}
 	return false

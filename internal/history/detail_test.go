@@ -81,8 +81,14 @@ func TestEstimate(t *testing.T) {
 
 func TestRoomForTheAnswer(t *testing.T) {
 	for _, tt := range []struct{ window, most, tokens, room, answer int }{
-		{0, 0, 10, 0, 0}, {0, 500, 10, 0, 500}, {4000, 0, 10, 3000, 0}, {4000, 500, 10, 3500, 500}, {4000, 2000, 10, 3000, 2000},
-		{4000, 2000, 2500, 3000, 1500}, {8000, 2000, 7500, 6000, 1024}, {800, 2000, 700, 600, 200},
+		{0, 0, 10, 0, 0},
+		{0, 500, 10, 0, 500},
+		{4000, 0, 10, 3000, 0},
+		{4000, 500, 10, 3500, 500},
+		{4000, 2000, 10, 3000, 2000},
+		{4000, 2000, 2500, 3000, 1500},
+		{8000, 2000, 7500, 6000, 1024},
+		{800, 2000, 700, 600, 200},
 	} {
 		w := walk{window: tt.window, target: Target{MaxOutput: tt.most}}
 		if room, answer := w.room(), w.answer(tt.tokens); room != tt.room || answer != tt.answer {

@@ -2,6 +2,7 @@ package history
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -171,6 +172,9 @@ func (w *walk) turn(s event.State, t *event.Turn) {
 		n += len(response)
 	}
 	w.joined(t, at, "")
+	if n := len(t.Attempts); n > 0 {
+		w.slip(t.Attempts[n-1])
+	}
 	w.epochs(t, len(t.Attempts))
 }
 
@@ -211,6 +215,9 @@ func responseEnd(t *event.Turn, n int) int {
 // or of all that are left, and returns how many attempts that makes.
 func (w *walk) joined(t *event.Turn, at int, upTo string) int {
 	for ; at < len(t.Attempts); at++ {
+		if at > 0 {
+			w.slip(t.Attempts[at-1])
+		}
 		w.inputs(t.Attempts[at].Inputs)
 		w.epochs(t, at)
 		if t.Attempts[at].ID == upTo {
@@ -218,6 +225,13 @@ func (w *walk) joined(t *event.Turn, at int, upTo string) int {
 		}
 	}
 	return at
+}
+
+// slip tells the model of a call that its provider did not pass on.
+func (w *walk) slip(a *event.Attempt) {
+	if a.End != nil && a.End.Failure != nil && a.End.Failure.Kind == string(model.ErrToolUse) {
+		w.user(fmt.Sprintf("[Your last answer was not passed on: %s. Call one of the tools, with arguments that its schema allows.]", cut(a.End.Failure.Message, 500)))
+	}
 }
 
 func (w *walk) inputs(inputs []event.Input) {

@@ -138,6 +138,8 @@ func TestSealsOfItems(t *testing.T) {
 	}
 }
 
+const slip = "user: [Your last answer was not passed on: no such tool. Call one of the tools, with arguments that its schema allows.]\n"
+
 // show prints a conversation in short.
 func show(items []model.Item) string {
 	var b strings.Builder
@@ -384,6 +386,18 @@ func TestRequest(t *testing.T) {
 			},
 			want: "user: hi\ncall x00000001: {\"invalid_arguments\":\"{\\\"x\\\":\"}\ncall same: {}\ncall x00000003: {}\ncall bad id!: {\"invalid_arguments\":\"[1]\"}\n" +
 				"output x00000001 failed: not JSON\noutput same: B\noutput x00000003: The call gave no output.\noutput bad id!: D\n",
+		},
+		"calls that the provider did not pass on": { // Groq
+			log: func(p *tape) {
+				failed := &event.Failure{Name: event.NameProvider, Kind: "tool_use_failed", Message: "no such tool"}
+				p.turn("hi")
+				for range 2 {
+					p.attempt()
+					p.add(event.AttemptEndings(p.state, event.Fail(failed), event.AttemptEnded{})...)
+				}
+				p.attempt().text("yes").whole().ends(event.Complete()).turn("more").attempt()
+			},
+			want: "user: hi\n" + slip + slip + "assistant: yes\nuser: more\n",
 		},
 		"nothing but the model's words": {
 			log:  func(p *tape) { p.turn("hi").attempt().text("yes").whole().attempt() },

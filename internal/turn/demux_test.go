@@ -1,6 +1,7 @@
 package turn_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/settle-agent/settle/event"
@@ -40,4 +41,42 @@ func TestContradictions(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestDroppedCall: a call that the provider gave up did not happen, and the
+// response goes on.
+func TestDroppedCall(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		chunk := func(kind model.ChunkKind, index int, text string) script.Step {
+			return script.Chunk(model.Chunk{Kind: kind, Index: index, Role: model.Call, CallID: "c", Name: "look", Text: text})
+		}
+		b := newBench(t, script.New(script.Turn(
+			chunk(model.ItemStart, 7, ""), chunk(model.Delta, 7, `{"pa`), chunk(model.ItemDrop, 7, ""), script.Text("ok"),
+		)))
+		if c := b.run(t.Context()); c.Outcome != event.Completed {
+			t.Fatal(c)
+		}
+		if i := b.last().Items[0]; i.Status != event.ItemAborted || i.Effects != event.EffectsNone || i.Ready {
+			t.Errorf("the call ended as %+v", i)
+		}
+		if n := len(b.last().Attempts); n != 1 {
+			t.Errorf("%d attempts, want 1", n)
+		}
+	})
+}
+
+// TestSlip: a provider that checks calls does not pass one on. The model is
+// told, and asked again.
+func TestSlip(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		p := script.New(script.Fail(model.NewError(model.ErrToolUse, "no such tool")), script.Text("ok"))
+		b := newBench(t, p)
+		if c := b.run(t.Context()); c.Outcome != event.Completed {
+			t.Fatal(c)
+		}
+		requests := p.Requests()
+		if last := requests[1].Input[len(requests[1].Input)-1]; !strings.Contains(last.Text, "no such tool") {
+			t.Errorf("the model is told %q", last.Text)
+		}
+	})
 }

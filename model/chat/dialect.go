@@ -24,20 +24,22 @@ type dialect struct {
 	mute bool
 	// signed: the first call of a message has a thought signature (Gemini).
 	signed bool
+	// filled: a message that only calls has empty content, not none (xAI).
+	filled bool
 	// cached: parts have cache_control, without which nothing is cached (Claude behind OpenRouter).
 	cached bool
 }
 
 // Dialects returns the names that [Options].Dialect takes.
 func Dialects() []string {
-	return []string{"openai", "mistral", "deepseek", "moonshot", "gemini", "groq", "openrouter"}
+	return []string{"openai", "mistral", "deepseek", "moonshot", "gemini", "groq", "xai", "openrouter"}
 }
 
 // hosts returns the dialects by the end of the host's name.
 func hosts() map[string]string {
 	return map[string]string{
 		"mistral.ai": "mistral", "deepseek.com": "deepseek", "moonshot.ai": "moonshot", "moonshot.cn": "moonshot", "kimi.com": "moonshot",
-		"generativelanguage.googleapis.com": "gemini", "aiplatform.googleapis.com": "gemini", "groq.com": "groq", "openrouter.ai": "openrouter",
+		"generativelanguage.googleapis.com": "gemini", "aiplatform.googleapis.com": "gemini", "groq.com": "groq", "x.ai": "xai", "openrouter.ai": "openrouter",
 	}
 }
 
@@ -68,6 +70,8 @@ func dialectOf(name, host string, req model.Request) dialect {
 		d.signed = true
 	case "groq":
 		d.mute = true
+	case "xai":
+		d.filled = true
 	case "openrouter":
 		d.cached = strings.HasPrefix(full, "anthropic/")
 	}
@@ -131,6 +135,9 @@ func (d dialect) apply(list []message) []message {
 func (d dialect) call(m *message) {
 	if d.thinks && m.ReasoningContent == "" {
 		m.ReasoningContent = textNotKept
+	}
+	if d.filled && m.Content == nil {
+		m.Content = ""
 	}
 	if first := &m.ToolCalls[0]; d.signed && first.members["extra_content"] == nil {
 		first.members.add(members{"extra_content": []byte(noSignature)})

@@ -76,6 +76,7 @@ func TestDialects(t *testing.T) {
 		"Moonshot":                         {req: called("kimi-k2.5", call("call_1", nil)), url: "https://api.moonshot.cn/v1", want: with(`"reasoning_content":"(not kept)"`)},
 		"a thought elsewhere":              {req: called("m", model.Item{Role: model.Reasoning, Text: "Hm."}, call("call_1", nil)), want: plain},
 		"Groq":                             {req: called("m", thought, call("call_1", nil)), url: "https://api.groq.com/openai/v1", want: plain},
+		"xAI":                              {req: called("grok-4", call("call_1", nil)), url: "https://api.x.ai/v1", want: strings.Replace(plain, `"content":null`, `"content":""`, 1)},
 		"Gemini": {
 			req: called("gemini-3-pro", call("call_1", google)), url: "https://generativelanguage.googleapis.com/v1beta/openai",
 			want: strings.Replace(plain, "F}]", `F,"extra_content":{"google":{"thought_signature":"s"}}}]`, 1),

@@ -137,6 +137,8 @@ func (d Detail) Kind(status int) (kind model.ErrorKind, ok bool) {
 		return model.ErrQuota, true
 	case !aboutRequest(status):
 		return "", false
+	case keyMessage(message):
+		return model.ErrAuth, true
 	case reasoningMessage(message):
 		return model.ErrReasoning, true
 	case strings.Contains(d.Code, "image"), imageMessage(message):
@@ -162,7 +164,7 @@ func aboutRequest(status int) bool {
 func codeKind(code string) (model.ErrorKind, bool) {
 	switch strings.ToLower(code) {
 	case "context_length_exceeded", "context_window_exceeded", "contextwindowexceedederror",
-		"exceed_context_size_error", "request_too_large":
+		"exceed_context_size_error", "request_too_large", "too_many_prompt_tokens":
 		return model.ErrContext, true
 	case "content_policy_violation", "content_filter", "responsibleaipolicyviolation", "invalid_prompt",
 		"cyber_policy", "bio_policy", "misalignment_policy_violation", "contentpolicyviolationerror":
@@ -176,6 +178,8 @@ func codeKind(code string) (model.ErrorKind, bool) {
 		return model.ErrOverloaded, true
 	case "invalid_api_key", "authentication_error", "permission_error":
 		return model.ErrAuth, true
+	case "tool_use_failed":
+		return model.ErrToolUse, true
 	case "model_not_found":
 		return model.ErrNotFound, true
 	case "invalid_encrypted_content":
@@ -241,7 +245,7 @@ func (d Detail) StreamError() *model.Error {
 
 func contextMessage(message string) bool {
 	return containsAny(message,
-		"maximum context length", "context length exceeded", "context_length_exceeded", "context window", "prompt is too long",
+		"maximum context length", "max context length", "prompt too long", "total length of all messages is too long", "context length exceeded", "context_length_exceeded", "context window", "prompt is too long",
 		"exceed context limit", "exceeds the context", "exceeds the available context", "greater than the context length",
 		"input is too long", "maximum prompt length", "reduce the length of the messages",
 		"input token count exceeds", "exceeds the maximum number of tokens", "longer than the model's context")
@@ -253,13 +257,26 @@ func policyMessage(message string) bool {
 		"your input was flagged", "safety system")
 }
 
-// reasoningMessage knows the words with which Anthropic, OpenAI, Vertex and
-// Groq refuse reasoning of another account, server or model, or any.
+// keyMessage knows the words of servers that refuse a key with a 400: xAI, and
+// Gemini ("API key not valid").
+func keyMessage(message string) bool {
+	return containsAny(message, "incorrect api key", "invalid api key", "api key not valid", "api key expired")
+}
+
+// reasoningMessage knows the words with which Anthropic, OpenAI, Vertex, Groq
+// and Cerebras refuse reasoning of another account, server or model, or any.
+// Where reasoning is missing, it is no remedy to leave out more of it: Gemini
+// misses a thought_signature, DeepSeek and Moonshot a reasoning_content.
 func reasoningMessage(message string) bool {
+	if containsAny(message, "missing a `thought_signature`", "missing a thought_signature", "missing `thought_signature`", "missing thought_signature",
+		"missing `reasoning_content`", "reasoning_content is missing", "must be passed back") {
+		return false
+	}
 	return containsAny(message,
 		"`thinking` block", "thinking block", "`redacted_thinking` block", "thinking.signature", "thought signature", "thought_signature",
-		"encrypted content", "encrypted_content", "of type 'reasoning'", "required 'reasoning' item",
-		"property 'reasoning_content' is unsupported", "property 'reasoning' is unsupported")
+		"encrypted content", "encrypted_content", "of type 'reasoning'", "required 'reasoning' item") ||
+		containsAny(message, "reasoning_content", "reasoning_details", "property 'reasoning'", "assistant.reasoning") &&
+			containsAny(message, "is unsupported", "not supported", "not permitted", "unknown", "unrecognized", "unexpected")
 }
 
 // imageMessage knows the words about images that a provider cannot use, or
