@@ -46,7 +46,7 @@ func over(build func() (settle.Judge, error), policy settle.Permission, wrap fun
 func (o Options) build(m Mode) (settle.Judge, error) {
 	p, err := policy.New(policy.Config{
 		Default: policy.Decision(m.Permission), Rules: rules(slices.Concat(m.Rules, o.Settings.Rules)), Dir: o.Dir, Home: o.Getenv("HOME"),
-		Opaque: !shell.Judgeable(),
+		Environ: o.Environ, Opaque: !shell.Judgeable(),
 	})
 	if err != nil {
 		return nil, &config.Error{Where: "rules", Message: err.Error()}

@@ -16,6 +16,9 @@ func newDir(t testing.TB) string {
 	dir := filepath.Join(t.TempDir(), "work")
 	for name, content := range map[string]string{
 		"main.go": "package main\n", "a.txt": "a\n", ".env": "TOKEN=x\n", "certs/server.pem": "key\n", ".ssh/keys/x": "", "sub/deep/x.go": "package deep\n",
+		"../outside/secret.txt": "x\n", "mod/go.mod": "module x\n\ngo 1.99\n", ".aws/credentials": "x\n", "id_rsa": "x\n",
+		"bare/HEAD": "", "bare/refs/x": "", "bare/objects/x": "", "bare/config": "[core]\n\tfsmonitor = evil\n",
+		"nested/.git/HEAD": "", "nested/.git/refs/x": "", "nested/.git/objects/x": "", "nested/.git/config": "[diff]\n\texternal = evil\n",
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -25,7 +28,7 @@ func newDir(t testing.TB) string {
 			t.Fatal(err)
 		}
 	}
-	for name, target := range map[string]string{"out": "..", "in": "sub", "hop": ".ssh/keys", "leak": ".env"} {
+	for name, target := range map[string]string{"out": "..", "in": "sub", "hop": ".ssh/keys", "leak": ".env", "stolen.txt": "../outside/secret.txt", "sub/up": "..", "sub/l": "../.aws"} {
 		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -33,10 +36,51 @@ func newDir(t testing.TB) string {
 	return dir
 }
 
+// newCalmDir makes a directory with an ordinary repository, and no secrets.
+func newCalmDir(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"main.go": "package main\n", "a.txt": "a\n", "sub/deep/x.go": "package deep\n", "go.mod": "module x\n\ngo 1.21\n",
+		".git/HEAD": "ref: refs/heads/main\n", ".git/objects/x": "", ".git/refs/x": "",
+		".git/config": "[core]\n\trepositoryformatversion = 0\n\tbare = false\n[remote \"origin\"]\n\turl = https://example.com/x.git\n[branch \"main\"]\n\tmerge = refs/heads/main\n",
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("sub", filepath.Join(dir, "in")); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// lines are those of a corpus.
+func lines(t testing.TB, name string) (list []string) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("effects", "testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimSuffix(line, "\n"); line != "" && (name != "everyday.txt" && !strings.HasPrefix(line, "# ") || !strings.HasPrefix(line, "# W") && !strings.HasPrefix(line, "# c")) {
+			list = append(list, strings.ReplaceAll(line, "⏎", "\n"))
+		}
+	}
+	return list
+}
+
 func newPolicy(t testing.TB, c policy.Config) *policy.Policy {
 	t.Helper()
 	if c.Home == "" {
 		c.Home = "/home/somebody"
+	}
+	if c.Environ == nil {
+		c.Environ = []string{"PATH=/usr/local/go/bin:/usr/bin:/bin"}
 	}
 	p, err := policy.New(c)
 	if err != nil {
@@ -63,34 +107,28 @@ func rule(tool, pattern string, d policy.Decision) policy.Rule {
 	return policy.Rule{Tool: tool, Pattern: pattern, Decision: d}
 }
 
-func TestCommands(t *testing.T) {
-	data, err := os.ReadFile("testdata/commands.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+// Nothing of the one corpus runs without a question, wherever it is, and all
+// of the other does, in a directory that has nothing strange.
+func TestCorpus(t *testing.T) {
 	dir := newDir(t)
-	ask := newPolicy(t, policy.Config{})
-	deny := newPolicy(t, policy.Config{Default: policy.Deny})
+	ask, deny := newPolicy(t, policy.Config{}), newPolicy(t, policy.Config{Default: policy.Deny})
 	all := newPolicy(t, policy.Config{Default: policy.Allow})
-	for l := range strings.Lines(string(data)) {
-		l = strings.TrimSuffix(l, "\n")
-		want, command, ok := strings.Cut(l, "\t")
-		if !ok {
-			continue
-		}
+	for _, command := range lines(t, "harmful.txt") {
 		r := shell(t, dir, command)
-		j := ask.Judge(r)
-		if j.Decision != policy.Decision(want) {
-			t.Errorf("%s: %s, want %s (%s: %s)", command, j.Decision, want, j.Rule, j.Why)
+		if j := ask.Judge(r); j.Decision != policy.Ask || j.Why == "" || strings.Contains(j.Why, "\n") || !json.Valid(j.Detail) {
+			t.Errorf("%q: %s, why %q, detail %s", command, j.Decision, j.Why, j.Detail)
 		}
-		if j.Decision == policy.Ask && (j.Why == "" || strings.Contains(j.Why, "\n") || !json.Valid(j.Detail)) {
-			t.Errorf("%s: why %q, detail %s", command, j.Why, j.Detail)
+		if j := all.Judge(r); j.Decision != policy.Allow {
+			t.Errorf("%q: %s where all is allowed (%s)", command, j.Decision, j.Why)
 		}
-		if got := all.Judge(r); got.Decision != policy.Allow {
-			t.Errorf("%s: %s where all is allowed (%s)", command, got.Decision, got.Why)
+		if j := deny.Judge(r); j.Decision != policy.Deny {
+			t.Errorf("%q: %s where nothing is allowed (%s)", command, j.Decision, j.Why)
 		}
-		if got := deny.Judge(r); got.Decision == policy.Ask || got.Decision == policy.Allow && want == "ask" {
-			t.Errorf("%s: %s where nothing is allowed (%s)", command, got.Decision, got.Why)
+	}
+	calm := newCalmDir(t)
+	for _, command := range lines(t, "everyday.txt") {
+		if j := ask.Judge(shell(t, calm, command)); j.Decision != policy.Allow {
+			t.Errorf("%q: %s (%s)", command, j.Decision, j.Why)
 		}
 	}
 }
@@ -105,15 +143,16 @@ func TestLongCommands(t *testing.T) {
 		{"a text of several lines", "ls\npwd\n\ncat main.go", policy.Allow},
 		{"a line that goes on", "ls \\\n  -la", policy.Allow},
 		{"a name that goes on", "r\\\nm x", policy.Ask},
-		{"a here-document", "cat <<EOF\n$HOME\nEOF", policy.Allow},
+		{"a here-document", "cat <<EOF\n$HOME\nEOF", policy.Ask},
 		{"a command in a here-document", "cat <<EOF\n$(rm x)\nEOF", policy.Ask},
-		{"a quoted here-document", "cat <<'EOF'\n$(rm x)\nEOF", policy.Allow},
+		{"a quoted here-document", "cat <<'EOF'\n$(rm x)\nEOF", policy.Ask},
 		{"a here-document for a shell", "bash <<EOF\nls\nEOF", policy.Ask},
 		{"a carriage return", "ls\r\nrm x", policy.Ask},
 		{"a zero", "ls\x00rm x", policy.Ask},
 		{"a space that is none to a shell", "ls\u00a0x", policy.Ask},
 		{"text that runs backwards", "ls \u202e x", policy.Ask},
-		{"too long", "echo " + strings.Repeat("a", 70_000), policy.Ask},
+		{"too long", "echo " + strings.Repeat("a", 20_000), policy.Ask},
+		{"too long to be shown", "echo " + strings.Repeat("a", 70_000), policy.Deny},
 		{"too deep", strings.Repeat("eval ", 20) + "ls", policy.Ask},
 		{"too many", strings.Repeat("ls;", 2000) + "rm x", policy.Ask},
 		{"empty", "", policy.Allow},

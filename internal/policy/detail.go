@@ -11,22 +11,34 @@ import (
 	"github.com/settle-agent/settle/tool/file"
 )
 
-// Commands is the Detail of a call of shell.
+// Commands is the Detail of a call of shell, and has all of it. A command that
+// is too long for that is refused.
 type Commands struct {
-	Command string `json:"command"` // the whole text, at most 16 KiB
-	Workdir string `json:"workdir,omitempty"`
-	// Commands are what it does, one by one, at most 50.
+	Command    string `json:"command"` // the whole text
+	Workdir    string `json:"workdir,omitempty"`
+	Background bool   `json:"background,omitempty"`
+	Release    bool   `json:"release,omitempty"`
+	TTY        bool   `json:"tty,omitempty"`
+	// Commands are what it does, one by one.
 	Commands []Command `json:"commands"`
-	// Cut says that something was left out.
-	Cut bool `json:"cut,omitempty"`
 }
 
-// Command is a simple command, a redirection, or what cannot be judged.
+// Command is a simple command, or what cannot be judged.
 type Command struct {
 	Text     string   `json:"text"`
 	Decision Decision `json:"decision"`
 	Rule     string   `json:"rule,omitempty"`
 	Why      string   `json:"why,omitempty"`
+	// Effects are the files that it is known to work on, and what else is to
+	// be said of it.
+	Effects []Effect `json:"effects,omitempty"`
+}
+
+// Effect is one thing that a command does.
+type Effect struct {
+	Kind string `json:"kind"` // "looks", "reads", "writes", or "hidden" for what cannot be known
+	Path string `json:"path"`
+	Why  string `json:"why,omitempty"` // to ask about it
 }
 
 // Preview is the Detail of a call that changes files where the change cannot
@@ -38,24 +50,22 @@ type Preview struct {
 }
 
 const (
-	maxCommand = 16 << 10
-	maxShown   = 50
+	maxCommand = 32 << 10
 	// previewTimeout bounds the work of showing a change.
 	previewTimeout = 2 * time.Second
+	// maxLine bounds what is shown of one reason, in bytes.
+	maxLine = 300
 )
 
 // detail is what a face shows of a call that is asked about.
-func (a act) detail(verdicts []verdict) json.RawMessage {
-	var value any
+func (p *Policy) detail(c call, verdicts []verdict) json.RawMessage {
 	switch {
-	case a.Tool == "shell":
-		value = a.commands(verdicts)
-	case slices.Contains(editors(), a.Tool):
-		return a.preview()
-	default:
-		return nil
+	case c.Tool == "shell":
+		return encoded(c.commands(verdicts))
+	case slices.Contains(editors(), c.Tool):
+		return c.preview()
 	}
-	return encoded(value)
+	return nil
 }
 
 func encoded(value any) json.RawMessage {
@@ -66,42 +76,41 @@ func encoded(value any) json.RawMessage {
 	return raw
 }
 
-func (a act) commands(verdicts []verdict) Commands {
-	c := Commands{Command: a.Command, Workdir: a.Workdir}
-	if len(c.Command) > maxCommand {
-		c.Command, c.Cut = strings.ToValidUTF8(c.Command[:maxCommand], ""), true
-	}
-	for i, d := range a.deeds {
-		if d.starts && verdicts[i].Decision == Allow {
-			continue // what it starts is in the list
-		}
-		if len(c.Commands) == maxShown {
-			c.Cut = true
-			break
-		}
-		one := Command{Text: d.text, Decision: verdicts[i].Decision, Rule: verdicts[i].rule}
+func (c call) commands(verdicts []verdict) Commands {
+	d := Commands{Command: c.Command, Workdir: c.Workdir, Background: c.Background, Release: c.Release, TTY: c.TTY}
+	for i, e := range c.effects {
+		one := Command{Text: e.text, Decision: verdicts[i].Decision, Rule: verdicts[i].rule}
 		if one.Decision != Allow {
 			one.Why = clip(oneLine(verdicts[i].why))
 		}
-		c.Commands = append(c.Commands, one)
+		for _, part := range e.parts {
+			shown := Effect{string(part.kind), part.text, clip(oneLine(part.why))}
+			if part.kind != hidden {
+				shown.Path = part.place.String()
+			}
+			if !slices.Contains(one.Effects, shown) && (part.kind != hidden || part.why != "") {
+				one.Effects = append(one.Effects, shown)
+			}
+		}
+		d.Commands = append(d.Commands, one)
 	}
-	return c
+	return d
 }
 
 // preview shows the change, but not what is in files with secrets.
-func (a act) preview() json.RawMessage {
+func (c call) preview() json.RawMessage {
 	hides := false
 	p := Preview{Files: []file.Change{}}
-	for _, d := range a.deeds {
-		hides = hides || d.kind != writes || d.place.secret()
-		p.Files = append(p.Files, file.Change{Path: d.place.String(), Kind: "update", Cut: true})
+	for _, e := range c.effects {
+		hides = hides || e.kind != writes || e.place.secret()
+		p.Files = append(p.Files, file.Change{Path: e.place.String(), Kind: "update", Cut: true})
 	}
 	if hides {
 		return encoded(p)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), previewTimeout)
 	defer cancel()
-	raw, err := file.Preview(ctx, tool.Call{Name: a.Tool, Args: a.Arguments, Dir: a.ground.dir})
+	raw, err := file.Preview(ctx, tool.Call{Name: c.Tool, Args: c.Arguments, Dir: c.ground.dir})
 	if err != nil {
 		p.Error = clip(err.Error())
 		return encoded(p)
@@ -110,3 +119,10 @@ func (a act) preview() json.RawMessage {
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func clip(s string) string {
+	if len(s) <= maxLine {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxLine], "") + "…"
+}

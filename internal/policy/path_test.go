@@ -73,7 +73,9 @@ func TestTools(t *testing.T) {
 		{"shell", args{"command": "ls", "workdir": "sub"}, policy.Allow},
 		{"shell", args{"command": "ls", "workdir": "/tmp"}, policy.Ask},
 		{"shell", args{"command": "cat ../../x", "workdir": "sub"}, policy.Ask},
-		{"shell", args{"command": "git status", "workdir": "sub"}, policy.Ask},
+		{"shell", args{"command": "git status", "workdir": "sub"}, policy.Allow},
+		{"shell", args{"command": "git status", "workdir": "bare"}, policy.Ask},
+		{"shell", args{"command": "git log", "tty": true}, policy.Ask},
 		{"shell", args{"command": "ls", "background": true, "release": true}, policy.Ask},
 		{"deploy", args{"to": "prod"}, policy.Ask},
 	} {

@@ -2,7 +2,11 @@ package policy
 
 import (
 	"path"
+	"slices"
 	"strings"
+	"unicode"
+
+	"github.com/settle-agent/settle/internal/policy/effects"
 )
 
 // A pattern for commands is words. A "*" alone stands for any number of words,
@@ -10,19 +14,16 @@ import (
 // end of the last word it also stands for all words that follow.
 
 // allowsWords reports whether a command is surely what the pattern says.
-func allowsWords(pattern []string, d deed) bool {
-	list := make([]word, 0, len(d.sets)+len(d.words))
-	for _, text := range d.sets {
-		list = append(list, literal(text))
+func allowsWords(pattern []string, words []effects.Word) bool {
+	if len(words) == 0 {
+		return false
 	}
-	list = append(list, d.words...)
-	if at := len(d.sets); at < len(list) {
-		list[at].text = systemName(list[at].text)
-	}
-	return allowed(pattern, list)
+	words = slices.Clone(words)
+	words[0].Text = systemName(words[0].Text)
+	return allowed(pattern, words)
 }
 
-func allowed(pattern []string, words []word) bool {
+func allowed(pattern []string, words []effects.Word) bool {
 	if len(pattern) == 0 {
 		return len(words) == 0
 	}
@@ -35,7 +36,7 @@ func allowed(pattern []string, words []word) bool {
 		}
 		return last
 	}
-	if len(words) == 0 || !words[0].definite() || !fits(pattern[0], words[0].text) {
+	if len(words) == 0 || indefinite(words[0]) || !fits(pattern[0], words[0].Text) {
 		return false
 	}
 	if last && strings.HasSuffix(pattern[0], "*") {
@@ -43,6 +44,8 @@ func allowed(pattern []string, words []word) bool {
 	}
 	return allowed(pattern[1:], words[1:])
 }
+
+func indefinite(w effects.Word) bool { return w.Glob || w.Unknown }
 
 // systemName is the name alone of a program where the system keeps them.
 func systemName(name string) string {
@@ -54,25 +57,61 @@ func systemName(name string) string {
 	return name
 }
 
-// forbidsWords reports whether a command is, or may be, what the pattern says
-// or begins with that. Options may stand between the words of the pattern:
-// "git push" is also "git -C dir push".
-func forbidsWords(pattern []string, words []word) match {
-	if len(words) == 0 || len(pattern) == 0 {
+// forbidsWords reports whether a command is what the pattern says or begins
+// with that, or may start what does. Options may stand between the words of
+// the pattern: "git push" is also "git -C dir push". Of commands in the table
+// it is known that they start nothing.
+func forbidsWords(pattern []string, words []effects.Word, known bool) match {
+	best := begins(pattern, words)
+	if best != no || known {
+		return best
+	}
+	if pattern[0] == "*" {
 		return no
 	}
-	if !words[0].definite() {
+	name := baseName(pattern[0])
+	for i, w := range words {
+		if i > 0 && (begins(pattern, words[i:]) != no || mentions(w.Text, name)) || startsOther(words[i:]) {
+			return maybe
+		}
+	}
+	return no
+}
+
+func begins(pattern []string, words []effects.Word) match {
+	if indefinite(words[0]) {
 		return maybe
 	}
 	if pattern[0] == "*" {
 		return forbidden(pattern, words)
 	}
-	name := strings.ToLower(pattern[0])
-	if base := baseName(name); !strings.Contains(base, "*") && base == baseName(words[0].text) ||
-		fits(name, strings.ToLower(words[0].text)) || fits(name, baseName(words[0].text)) {
+	name, text := strings.ToLower(pattern[0]), strings.ToLower(words[0].Text)
+	if base := baseName(name); !strings.Contains(base, "*") && base == baseName(text) || fits(name, text) || fits(name, baseName(text)) {
 		return forbidden(pattern[1:], words[1:])
 	}
 	return no
+}
+
+// mentions reports whether a word of a command, which may be a script or a
+// path, has the name in it.
+func mentions(text, name string) bool {
+	return slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.", r)
+	}), func(token string) bool { return fits(name, token) || fits(name, strings.Trim(token, "-.")) })
+}
+
+// startsOther reports whether a command runs a script that is in its words or
+// comes from its input: what that is, is not looked at.
+func startsOther(words []effects.Word) bool {
+	name := strings.TrimRight(baseName(words[0].Text), "0123456789.")
+	switch {
+	case slices.Contains(strings.Fields("eval source trap alias awk gawk mawk nawk ed ex xargs parallel enable"), name), words[0].Text == ".":
+		return true
+	case slices.Contains(strings.Fields("sh bash dash ash ksh mksh rbash zsh fish csh tcsh pwsh python perl ruby node php lua tclsh expect deno bun"), name):
+		return len(words) == 1 || indefinite(words[1]) || strings.ContainsAny(words[1].Text[:min(1, len(words[1].Text))], "-+") ||
+			strings.HasPrefix(words[1].Text, "/dev/") || strings.HasPrefix(words[1].Text, "/proc/")
+	}
+	return name == "env" && len(words) > 1 && strings.HasPrefix(words[1].Text, "-")
 }
 
 // baseName is the name of a program without its directory, and without case,
@@ -83,7 +122,7 @@ func baseName(name string) string {
 
 // forbidden fills a table from the end: what is left of the pattern against
 // what is left of the words.
-func forbidden(pattern []string, words []word) match {
+func forbidden(pattern []string, words []effects.Word) match {
 	below := make([]match, len(words)+1)
 	for i := range below {
 		below[i] = yes // nothing is left of the pattern: a prefix is enough
@@ -103,18 +142,18 @@ func forbidden(pattern []string, words []word) match {
 
 // step is one cell: row are the results for the same word of the pattern from
 // here on, below those for the next one.
-func step(pattern string, words []word, row, below []match) match {
+func step(pattern string, words []effects.Word, row, below []match) match {
 	if pattern == "*" {
 		return max(row[1], below[0])
 	}
-	if !words[0].definite() {
+	if indefinite(words[0]) {
 		return maybe // what is wanted, several words, or none
 	}
 	var best match
-	if fits(strings.ToLower(pattern), strings.ToLower(words[0].text)) {
+	if fits(strings.ToLower(pattern), strings.ToLower(words[0].Text)) {
 		best = below[1]
 	}
-	if strings.HasPrefix(words[0].text, "-") {
+	if strings.HasPrefix(words[0].Text, "-") {
 		best = max(best, row[1])
 		if len(words) > 1 {
 			best = max(best, row[2])

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -68,8 +69,10 @@ type Config struct {
 	Dir string
 	// Home is the user's home directory, what "~" stands for; may be empty.
 	Home string
-	// Opaque says that shell commands are not for a shell like bash: none can
-	// be judged by what it runs.
+	// Environ is the environment of commands, as of [os.Environ].
+	Environ []string
+	// Opaque says that shell commands are not for a shell like bash, or that
+	// it cannot be told which programs it finds: none can be judged.
 	Opaque bool
 }
 
@@ -77,18 +80,18 @@ type Config struct {
 type Policy struct {
 	otherwise Decision
 	rules     []rule
-	dir, home string
+	dir       string
+	environ   []string
 	opaque    bool
 
 	mu       sync.Mutex
-	approved map[string]bool       // guarded by mu; see Remember
-	prefixes map[string][][]string // guarded by mu; options by first words
+	approved map[string]bool // guarded by mu; see Remember
 }
 
 // New returns the policy. The error names each rule that cannot be understood,
 // counting from 1.
 func New(c Config) (*Policy, error) {
-	p := &Policy{otherwise: c.Default, dir: c.Dir, home: c.Home, opaque: c.Opaque, approved: map[string]bool{}, prefixes: map[string][][]string{}}
+	p := &Policy{otherwise: c.Default, dir: c.Dir, environ: c.Environ, opaque: c.Opaque, approved: map[string]bool{}}
 	var errs []error
 	switch c.Default {
 	case "":
@@ -97,11 +100,11 @@ func New(c Config) (*Policy, error) {
 	default:
 		errs = append(errs, fmt.Errorf("cannot use the default %q: it is not one of allow, ask, deny", c.Default))
 	}
-	if !filepath.IsAbs(p.home) {
-		p.home = ""
+	if !filepath.IsAbs(c.Home) {
+		c.Home = ""
 	}
 	for i, r := range c.Rules {
-		understood, err := newRule(r, p.home)
+		understood, err := newRule(r, c.Home)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("cannot use rule %d (%s %s): %w", i+1, r.Tool, r.Pattern, err))
 			continue
@@ -117,11 +120,15 @@ func New(c Config) (*Policy, error) {
 // Judge says whether the call may run. It looks at the file system, and
 // changes and starts nothing.
 func (p *Policy) Judge(r Request) Judgement {
-	a := p.look(r)
-	verdicts := make([]verdict, len(a.deeds))
+	c := p.look(r)
+	approved := p.remembers(c)
+	verdicts := make([]verdict, len(c.effects))
 	worst := 0
-	for i, d := range a.deeds {
-		verdicts[i] = p.verdict(a, d)
+	for i, e := range c.effects {
+		verdicts[i] = p.verdict(c, e)
+		if approved && verdicts[i].Decision != Deny {
+			verdicts[i] = verdict{Allow, "approved for the session", "it was approved for the session"}
+		}
 		if verdicts[i].weight() > verdicts[worst].weight() {
 			worst = i
 		}
@@ -130,9 +137,13 @@ func (p *Policy) Judge(r Request) Judgement {
 	if more := like(verdicts, worst); more > 0 && j.Decision != Allow {
 		j.Why += fmt.Sprintf(" (and %d more)", more)
 	}
-	if j.Decision == Ask {
-		j.Detail = a.detail(verdicts)
+	if j.Decision != Ask {
+		return j
 	}
+	if c.Tool == "shell" && len(c.Command) > maxCommand {
+		return Judgement{Decision: Deny, Rule: byDefault, Why: "it would have to be approved, and is too long to be shown whole"}
+	}
+	j.Detail = p.detail(c, verdicts)
 	return j
 }
 
@@ -145,4 +156,39 @@ func like(verdicts []verdict, worst int) int {
 		}
 	}
 	return n
+}
+
+// Remember is told that a person approved the call for the session. From now
+// on the same call is allowed, unless a rule denies it: the same command to
+// the letter, in the same directory; for reading and editing a file that is
+// neither secret nor guarded, the same file.
+func (p *Policy) Remember(r Request) {
+	c := p.look(r)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.approved[c.key()] = true
+}
+
+func (p *Policy) remembers(c call) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.approved[c.key()]
+}
+
+// key is the same for two calls only if what was shown of one is what the
+// other does.
+func (c call) key() string {
+	if c.Tool == "shell" {
+		return fmt.Sprintf("%s\x00%s\x00%s\x00%s\x00%t%t%t", c.Tool, c.Dir, c.Workdir, c.Command, c.Background, c.Release, c.TTY)
+	}
+	if len(c.effects) == 1 && c.Tool != "grep" && c.Tool != "glob" {
+		if e := c.effects[0]; e.kind == reads || e.kind == writes && !e.place.guarded() {
+			return string(e.kind) + "\x00" + e.place.real
+		}
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, c.Arguments) != nil {
+		b.Write(c.Arguments)
+	}
+	return c.Tool + "\x00" + c.Dir + "\x00" + b.String()
 }

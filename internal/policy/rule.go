@@ -16,7 +16,7 @@ type rule struct {
 	path  string   // a pattern for paths, with slashes; "~" is replaced
 }
 
-// match is whether a rule is about a deed.
+// match is whether a rule is about an effect.
 type match int
 
 const (
@@ -94,47 +94,57 @@ func (r *rule) forPaths(home string) error {
 	return nil
 }
 
-// about reports whether the rule is about deeds of this kind of a call of the
+// about reports whether the rule is about effects of this kind of a call of the
 // tool.
-func (r rule) about(tool string, d deed) bool {
-	paths := d.kind == reads || d.kind == looks || d.kind == writes
+func (r rule) about(tool string, e effect) bool {
+	paths := e.kind == reads || e.kind == looks || e.kind == writes
 	switch {
 	case r.Tool == "*":
-		return r.Pattern == "" || paths || d.kind == does
+		return r.Pattern == "" || paths || e.kind == does
 	case r.Tool == "shell" && tool == "shell":
-		return r.Pattern == "" || d.kind == runs || d.kind == hidden
+		return r.Pattern == "" || e.kind == runs || e.kind == hidden
 	case slices.Contains(editors(), r.Tool):
-		return d.kind == writes
+		return e.kind == writes
 	case r.Tool == "read":
-		return d.kind == reads || d.kind == looks && slices.Contains(readers(), tool)
+		return e.kind == reads || e.kind == looks && slices.Contains(readers(), tool)
 	}
 	return r.Tool == tool
 }
 
-// forbids reports whether a rule that asks or denies is about the deed.
-func (r rule) forbids(tool string, g ground, d deed) match {
-	if !r.about(tool, d) {
+// guards reports whether a script of a tool that is not understood may do
+// what the rule forbids.
+func (r rule) guards(tool string) bool {
+	return r.Decision != Allow && (tool == "shell" || tool == "job")
+}
+
+// forbids reports whether a rule that asks or denies is about the effect.
+func (r rule) forbids(c call, e effect) match {
+	if !r.about(c.Tool, e) {
 		return no
 	}
 	if r.Pattern == "" {
 		return yes
 	}
-	switch d.kind {
+	switch e.kind {
 	case runs:
-		return forbidsWords(r.words, d.words)
+		return forbidsWords(r.words, e.words, c.harmless)
 	case hidden:
 		return maybe
-	case shows:
-		return no
 	case does:
-		if d.place.named == "" {
-			return r.forbidsAction(d)
+		if e.place.named == "" {
+			if e.action != "" && fits(strings.ToLower(r.Pattern), strings.ToLower(e.action)) {
+				return yes
+			}
+			return no
 		}
 	}
-	if slices.ContainsFunc([]string{d.place.rel, filepath.ToSlash(d.place.named), filepath.ToSlash(d.place.real)}, func(path string) bool {
-		return r.covers(g, path)
-	}) {
-		return yes
+	for _, path := range []string{e.place.rel, filepath.ToSlash(e.place.named), filepath.ToSlash(e.place.real)} {
+		if r.covers(c.ground, path) {
+			return yes
+		}
+	}
+	if e.wide {
+		return maybe // it may cover something below
 	}
 	return no
 }
@@ -160,51 +170,44 @@ func parent(path string) string {
 	return path[:at]
 }
 
-func (r rule) forbidsAction(d deed) match {
-	if d.action != "" && fits(strings.ToLower(r.Pattern), strings.ToLower(d.action)) {
-		return yes
-	}
-	return no
-}
-
-// allows reports whether a rule that allows is about the deed. What has a
+// allows reports whether a rule that allows is about the effect. What has a
 // wide pattern does not reach beyond the working directory, nor to files that
 // are secret or guarded: a pattern must name those.
-func (r rule) allows(tool string, g ground, d deed) bool {
-	if !r.about(tool, d) {
+func (r rule) allows(tool string, g ground, e effect) bool {
+	if !r.about(tool, e) {
 		return false
 	}
-	switch d.kind {
+	switch e.kind {
 	case runs:
-		return r.Pattern == "" || allowsWords(r.words, d)
-	case hidden, shows:
+		return r.Pattern == "" || allowsWords(r.words, e.words)
+	case hidden:
 		return r.Pattern == ""
 	case does:
-		if r.Pattern == "" || d.place.named == "" {
-			return r.Pattern == "" || d.action != "" && fits(r.Pattern, d.action)
+		if r.Pattern == "" || e.place.named == "" {
+			return r.Pattern == "" || e.action != "" && fits(r.Pattern, e.action)
 		}
 	}
 	if r.Pattern == "" {
-		return d.place.inside && !d.careful()
+		return e.place.inside && !e.careful()
 	}
-	if d.careful() && !r.namesCareful(d) {
+	if e.careful() && !r.namesCareful(e) {
 		return false
 	}
 	if strings.HasPrefix(r.path, "../") || filepath.IsAbs(filepath.FromSlash(r.path)) {
-		return doublestar.MatchUnvalidated(r.resolved(g), filepath.ToSlash(d.place.real))
+		return doublestar.MatchUnvalidated(r.resolved(g), filepath.ToSlash(e.place.real))
 	}
-	return d.place.inside && matchesPath(r.path, filepath.ToSlash(g.real), d.place.rel)
+	return e.place.inside && matchesPath(r.path, filepath.ToSlash(g.real), e.place.rel)
 }
 
-// careful reports whether a deed is one that wide patterns do not allow.
-func (d deed) careful() bool {
-	return (d.kind == writes || d.kind == does) && d.place.guarded() || d.kind == reads && d.place.secret()
+// careful reports whether an effect is one that wide patterns do not allow.
+func (e effect) careful() bool {
+	return (e.kind == writes || e.kind == does) && e.place.guarded() || e.kind == reads && e.place.secret()
 }
 
 // namesCareful reports whether the pattern itself is the name of such a file.
-func (r rule) namesCareful(d deed) bool {
+func (r rule) namesCareful(e effect) bool {
 	name := strings.ReplaceAll(r.path, "*", "")
-	if d.place.secret() {
+	if e.place.secret() {
 		return secret(name)
 	}
 	return place{rel: name}.guarded()

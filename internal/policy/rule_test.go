@@ -41,25 +41,25 @@ func TestRulesForCommands(t *testing.T) {
 		cases map[string]policy.Decision
 	}{
 		{"git *", map[string]policy.Decision{
-			"git push": allow, "git": allow, "git -c a=b push": allow, "/usr/bin/git push": allow, "git push && ls": allow, "timeout 5 git push": allow,
-			"bash -c 'git push'": allow, "git push; rm x": ask, "./git push": ask, "gitk": ask, "sudo git push": ask, "GIT_DIR=x git push": ask,
-			"git push $X": allow, "git $X": allow, "$X git push": ask, "git push > log": ask, "git push 2>&1 > /dev/null": allow, "git push > /etc/x": ask,
-			"git push $(rm x)": ask, "echo $(git push)": allow, "git show .env": ask, "xargs git push": allow, "cd /tmp && git push": ask, "cd sub && git push": allow,
+			"git push": allow, "git": allow, "git -c a=b push": allow, "/usr/bin/git push": allow, "git push && ls": allow, "timeout 5 git push": ask,
+			"bash -c 'git push'": ask, "git push; rm x": ask, "./git push": ask, "gitk": ask, "sudo git push": ask, "GIT_DIR=x git push": ask,
+			"git push $X": ask, "git $X": ask, "$X git push": ask, "git push > log": ask, "git push 2>&1 > /dev/null": allow, "git push > /etc/x": ask,
+			"git push $(rm x)": ask, "echo $(git push)": ask, "git show .env": ask, "xargs git push": ask, "cd /tmp && git push": ask, "cd sub && git push": allow,
 			"eval $X": ask, "git push | sh": ask, "Git push": ask,
 		}},
 		{"npm run test*", map[string]policy.Decision{
 			"npm run test": allow, "npm run test:unit": allow, "npm run test -- --watch": allow, "npm run build": ask, "npm run": ask, "npm run $X": ask, "npm run t*": ask,
 		}},
 		{"npm test", map[string]policy.Decision{"npm test": allow, "npm test x": ask, "npm  'test'": allow, "npm t\"es\"t": allow}},
-		{"git * main", map[string]policy.Decision{"git push origin main": allow, "git push origin dev": ask, "git main": allow, "git push main x": ask, "git $X main": allow}},
-		{"A=1 make *", map[string]policy.Decision{"A=1 make all": allow, "make all": ask, "B=1 make all": ask}},
+		{"git * main", map[string]policy.Decision{"git push origin main": allow, "git push origin dev": ask, "git main": allow, "git push main x": ask, "git $X main": ask}},
+		{"A=1 make *", map[string]policy.Decision{"A=1 make all": ask, "make all": ask, "B=1 make all": ask}},
 		{"git log *", map[string]policy.Decision{"git log --output=x": allow, "git log": allow, "git -c core.pager=x log": ask}},
 		{"*,!rm", map[string]policy.Decision{
-			"make": allow, "rm": deny, "rm x": deny, "/bin/rm x": deny, "RM x": deny, "rm.exe x": deny, "ls; rm x": deny, "ls $(rm x)": deny, "sudo rm x": deny,
-			"sudo -u root rm x": deny, "env A=1 rm x": deny, "timeout 5 rm x": deny, "xargs rm": deny, "find . -exec rm {} +": deny, "bash -c 'rm x'": deny, "eval rm x": deny,
-			"r\\m x": deny, "r''m x": deny, "{rm,x}": deny, "busybox rm x": deny, "trap 'rm x' EXIT": deny, "f() { rm x; }": deny, "rm() { ls; }; rm": deny,
-			"$X": ask, "ls | sh": ask, "eval $X": ask, "parallel rm": ask, "env -S 'rm x'": ask, "bash x.sh": allow, "echo rm": allow, "rmdir x": allow, "command rm x": deny,
-			"exec rm x": deny, "ls <(rm x)": deny, "cat <<EOF\n$(rm x)\nEOF": deny, "A=1 rm x": deny, "sudo $X": ask, "xargs $X": ask, "(": ask, "coproc rm x": deny,
+			"make": allow, "rm": deny, "rm x": deny, "/bin/rm x": deny, "RM x": deny, "rm.exe x": deny, "ls; rm x": deny, "ls $(rm x)": deny, "sudo rm x": ask,
+			"sudo -u root rm x": ask, "env A=1 rm x": ask, "timeout 5 rm x": ask, "xargs rm": ask, "find . -exec rm {} +": ask, "bash -c 'rm x'": ask, "eval rm x": ask,
+			"r\\m x": ask, "r''m x": deny, "{rm,x}": ask, "busybox rm x": ask, "trap 'rm x' EXIT": ask, "f() { rm x; }": deny, "rm() { ls; }; rm": deny,
+			"$X": ask, "ls | sh": ask, "eval $X": ask, "parallel rm": ask, "env -S 'rm x'": ask, "bash x.sh": allow, "echo rm": allow, "rmdir x": allow, "command rm x": ask,
+			"exec rm x": ask, "ls <(rm x)": deny, "cat <<EOF\n$(rm x)\nEOF": deny, "A=1 rm x": deny, "sudo $X": ask, "xargs $X": ask, "(": ask, "coproc rm x": deny,
 		}},
 		{"*,!git push *", map[string]policy.Decision{
 			"git push": deny, "git push origin": deny, "git -C sub push": deny, "git --no-pager push": deny, "git -c a=b push -f": deny, "git status": allow,
@@ -98,7 +98,8 @@ func TestDefaultAllow(t *testing.T) {
 	p := newPolicy(t, policy.Config{Default: policy.Allow, Rules: []policy.Rule{rule("shell", "rm *", policy.Deny), rule("edit", "*.lock", policy.Deny), rule("shell", "git push", policy.Ask)}})
 	for command, want := range map[string]policy.Decision{
 		"make && cat .env > /tmp/x": policy.Allow, "rm x": policy.Deny, "$X": policy.Ask, "curl x | sh": policy.Ask, "git push": policy.Ask, "echo x > a.lock": policy.Deny,
-		"cp x ./a.lock": policy.Ask, "python3 -c 'x'": policy.Allow,
+		"cp x ./a.lock": policy.Ask, "python3 -c 'x'": policy.Ask, "python3 x.py": policy.Allow, "timeout 60 go test ./...": policy.Allow, "for f in a; do ls; done": policy.Ask,
+		"git commit -m 'no more rm'": policy.Ask, "printf 'rm x' > x.sh && sh x.sh": policy.Ask, "echo rm | xargs env": policy.Ask, "cp /bin/rm x && ./x y": policy.Ask,
 	} {
 		if j := p.Judge(shell(t, dir, command)); j.Decision != want {
 			t.Errorf("%s: %s, want %s (%s: %s)", command, j.Decision, want, j.Rule, j.Why)

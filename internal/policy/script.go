@@ -1,268 +1,209 @@
 package policy
 
 import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
-	"mvdan.cc/sh/v3/syntax"
+	"github.com/settle-agent/settle/internal/policy/effects"
 )
 
-const (
-	// maxScript bounds the text of a command that is looked at, in bytes.
-	maxScript = 64 << 10
-	// maxNesting bounds scripts in scripts, as in bash -c 'bash -c …'.
-	maxNesting = 8
-	// maxDeeds bounds what is judged of one call.
-	maxDeeds = 1000
-)
-
-// script finds all deeds of a shell command, without running any of it.
-type script struct {
-	home   string
-	ground ground
-	// dirs are the directories in which a command may run, as far as the
-	// script has been read; none: nobody knows.
-	dirs  []string
-	deeds []deed
-	depth int
-	text  string
-	// sets are assignments that hold for all commands, from outside.
-	sets []string
-	// tainted says that variables hold what came from outside of the text.
-	tainted bool
-
-	survey
+// script is a call of shell.
+func (p *Policy) script(c *call) {
+	at := c.ground.dir
+	if c.Workdir != "" {
+		c.path(looks, c.Workdir)
+		at = filepath.Clean(absolute(at, c.Workdir))
+	}
+	switch {
+	case p.opaque:
+		c.hide(c.Command, "what it runs cannot be judged on this system")
+		return
+	case c.Release:
+		c.hide(c.Command, "it runs on after the session")
+	case c.TTY:
+		c.hide(c.Command, "with a terminal, programs start others, such as pagers")
+	}
+	s := effects.Parse(c.Command)
+	if s.Why != "" {
+		c.hide(c.Command, s.Why)
+	}
+	danger := hazard(c.ground, p.environ)
+	for _, command := range s.Commands {
+		e := p.command(c.ground, at, command)
+		e.why = cmp.Or(e.why, danger)
+		c.add(e)
+	}
+	if len(c.effects) == 0 { // nothing but comments
+		c.add(effect{kind: runs, text: c.Command, words: []effects.Word{{Text: ":"}}, known: true})
+	}
+	c.harmless = !slices.ContainsFunc(c.effects, func(e effect) bool { return !e.known && e.kind != looks })
 }
 
-// read finds the deeds of a text.
-func (s *script) read(text string) {
-	if why := unreadable(text); why != "" {
-		s.hide(text, why)
-		return
+// command finds out what a simple command comes to in this place.
+func (p *Policy) command(g ground, at string, c effects.Command) effect {
+	e := effect{kind: runs, text: c.Text, why: c.Why, words: c.Words, known: c.Why == ""}
+	for _, dir := range c.Dirs {
+		e.dirs = append(e.dirs, filepath.Clean(absolute(at, dir)))
 	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	for _, dir := range e.dirs {
+		for _, one := range c.Effects {
+			e.parts = append(e.parts, p.part(g, dir, one)...)
+			e.known = e.known && one.Kind != effects.Writes
+		}
+	}
+	return e
+}
+
+// part looks up what an effect comes to in a directory.
+func (p *Policy) part(g ground, dir string, e effects.Effect) []effect {
+	doubt := func(why string) []effect {
+		if why == "" {
+			return nil
+		}
+		return []effect{{kind: hidden, text: e.Path, why: why}}
+	}
+	switch e.Kind {
+	case effects.Starts:
+		return doubt(p.program(g, e.Path))
+	case effects.Toolchain:
+		return doubt(p.toolchain(dir))
+	case effects.Obeys:
+		return doubt(p.obeys(absolute(dir, e.Path)))
+	case effects.Remotes:
+		return doubt(remotes(absolute(dir, e.Path)))
+	case effects.Tracked:
+		return append(doubt(tracked(g, dir, e.Path)), effect{kind: reads, text: e.Path, place: place{named: dir, real: dir, inside: true, rel: "."}, wide: true})
+	}
+	names := []string{e.Path}
+	if e.Glob {
+		var why string
+		if names, why = expand(dir, e.Path); why != "" {
+			return doubt(why)
+		}
+	}
+	var list []effect
+	for _, name := range names {
+		if e.Glob && strings.HasPrefix(name, "-") {
+			return doubt("the file " + name + " would be an option")
+		}
+		list = append(list, p.named(g, dir, name, e)...)
+	}
+	return list
+}
+
+// named are the effects on one path.
+func (p *Policy) named(g ground, dir, name string, e effects.Effect) []effect {
+	as := map[effects.Kind]kind{effects.Looks: looks, effects.Writes: writes}[e.Kind]
+	if as == "" {
+		as = reads
+	}
+	if name == os.DevNull && as == reads {
+		return nil
+	}
+	places, err := g.locateAll(dir, name)
 	if err != nil {
-		s.hide(text, "it is not understood: "+err.Error())
-		return
+		return []effect{{kind: hidden, text: name, why: err.Error()}}
 	}
-	s.text = text
-	s.survey = look(file)
-	s.numeric = s.numeric && !s.tainted && len(s.functions) == 0
-	syntax.Walk(file, s.visit)
-}
-
-// unreadable says what in a text people and parsers may see differently.
-func unreadable(text string) string {
-	if len(text) > maxScript {
-		return "it is too long to look at"
-	}
-	if !utf8.ValidString(text) {
-		return "it is not valid UTF-8"
-	}
-	for _, r := range text {
-		switch {
-		case r == '\n' || r == '\t' || r == ' ':
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.IsSpace(r):
-			return "it has invisible characters"
-		}
-	}
-	return ""
-}
-
-// nested finds the deeds of a text that a command runs as a script.
-func (s *script) nested(text string, sets []string, args []word) {
-	if s.depth >= maxNesting {
-		s.hide(text, "scripts are nested too deeply")
-		return
-	}
-	inner := &script{home: s.home, ground: s.ground, dirs: s.dirs, depth: s.depth + 1, sets: sets}
-	inner.tainted = len(args) > 0 || !s.numeric
-	inner.read(text)
-	s.deeds = append(s.deeds, inner.deeds...)
-	s.dirs = inner.dirs // eval may change it, and for others more is asked
-}
-
-func (s *script) add(d deed) {
-	if len(s.deeds) > maxDeeds {
-		return
-	}
-	if len(s.deeds) == maxDeeds {
-		d = deed{kind: hidden, text: "…", why: "there are too many commands"}
-	}
-	d.text = clip(d.text)
-	if len(s.dirs) == 1 {
-		d.at = s.dirs[0]
-	}
-	s.deeds = append(s.deeds, d)
-}
-
-// hide adds what cannot be judged.
-func (s *script) hide(text, why string) {
-	s.add(deed{kind: hidden, text: text, why: why})
-}
-
-func (s *script) source(n syntax.Node) string {
-	from, to := n.Pos().Offset(), n.End().Offset()
-	if from > to || to > uint(len(s.text)) {
-		return "…"
-	}
-	return s.text[from:to]
-}
-
-// visit looks at one node; Walk comes by all of them, wherever they are.
-func (s *script) visit(n syntax.Node) bool {
-	switch n := n.(type) {
-	case *syntax.CallExpr:
-		s.call(n)
-	case *syntax.Redirect:
-		s.redirect(n)
-	case *syntax.DeclClause:
-		s.declare(n)
-	case *syntax.ArithmCmd, *syntax.ArithmExp, *syntax.LetClause, *syntax.CStyleLoop:
-		s.arithmetic(n)
-	case *syntax.Assign:
-		if n.Index != nil {
-			s.arithmetic(n.Index)
-		}
-	case *syntax.ArrayElem:
-		if n.Index != nil {
-			s.arithmetic(n.Index)
-		}
-	case *syntax.ParamExp:
-		s.parameter(n)
-	case *syntax.WordIter:
-		s.variable(n.Name.Value, s.source(n))
-	case *syntax.BinaryTest:
-		if n.Op >= syntax.TsEql && n.Op <= syntax.TsGtr {
-			s.arithmetic(n)
-		}
-	case *syntax.UnaryTest:
-		if n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar {
-			s.hide(s.source(n), "it looks at a variable by its name")
-		}
-	case *syntax.CoprocClause, *syntax.TestDecl:
-		s.hide(s.source(n), "it is not understood")
-	}
-	return true
-}
-
-// parameter looks at ${…}: some forms run what a variable holds.
-func (s *script) parameter(n *syntax.ParamExp) {
-	if n.Excl || n.Names != 0 || n.NestedParam != nil || n.Flags != nil || len(n.Modifiers) > 0 ||
-		n.Exp != nil && n.Exp.Op == syntax.OtherParamOps {
-		s.hide(s.source(n), "it expands what a variable holds")
-	}
-	if n.Index != nil {
-		if text := s.source(n.Index); text != "@" && text != "*" {
-			s.arithmetic(n.Index)
-		}
-	}
-	if n.Slice != nil {
-		for _, part := range []syntax.ArithmExpr{n.Slice.Offset, n.Slice.Length} {
-			if part != nil {
-				s.arithmetic(part)
-			}
-		}
-	}
-	if n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
-		s.variable(n.Param.Value, s.source(n))
-	}
-}
-
-// arithmetic runs commands that a variable holds, as in 'a[$(date)]'. Where
-// the script gives variables nothing but numbers it is harmless.
-func (s *script) arithmetic(n syntax.Node) {
-	doubtful := false
-	syntax.Walk(n, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case *syntax.CmdSubst, *syntax.SglQuoted:
-			doubtful = true // the text that it gives is computed
-			return false
-		case *syntax.ParamExp:
-			doubtful = doubtful || !s.numeric || n.Exp != nil || n.Repl != nil
-		case *syntax.Lit:
-			doubtful = doubtful || strings.Contains(n.Value, `\`) || !s.numeric && strings.ContainsFunc(n.Value, unicode.IsLetter)
-		}
-		return true
-	})
-	if doubtful {
-		s.hide(s.source(n), "it computes with what is not known to be a number")
-	}
-}
-
-// redirect looks at what is read and written for a command.
-func (s *script) redirect(n *syntax.Redirect) {
-	kind := reads
-	switch n.Op {
-	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
-		if n.Hdoc != nil && !s.plain(n.Hdoc) || n.Op == syntax.WordHdoc && !s.plain(n.Word) {
-			s.add(deed{kind: shows, text: s.source(n), why: "it may show a variable that holds a secret"})
-		}
-		return
-	case syntax.RdrIn:
-	case syntax.DplIn, syntax.DplOut:
-		if text := s.source(n.Word); strings.Trim(text, "0123456789") == "" || text == "-" || strings.Trim(text, "0123456789") == "-" {
-			return
-		}
-		kind = writes
-	default:
-		kind = writes
-	}
-	words := s.word(n.Word)
-	if len(words) != 1 || !words[0].definite() {
-		s.hide(s.source(n), "the name of the file is not known")
-		return
-	}
-	if slices.Contains([]string{"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr"}, words[0].text) {
-		return
-	}
-	for _, d := range s.paths(kind, words[0].text) {
-		d.text = s.source(n)
-		s.add(d)
-	}
-}
-
-// paths returns deeds for a path, one for each directory that it may be
-// relative to.
-func (s *script) paths(kind kind, path string) []deed {
-	dirs := s.dirs
-	if filepath.IsAbs(path) {
-		dirs = []string{s.ground.dir}
-	}
-	if len(dirs) == 0 {
-		return []deed{{kind: hidden, text: path, why: "it is not known in which directory it runs"}}
-	}
-	var list []deed
-	for _, dir := range dirs {
-		places, err := s.ground.locateAll(dir, path)
-		if err != nil {
-			return []deed{{kind: hidden, text: path, why: err.Error()}}
-		}
-		for _, p := range places {
-			list = append(list, pathDeed(kind, p))
+	var list []effect
+	for _, place := range places {
+		one := pathEffect(as, place)
+		one.wide = e.Kind == effects.Walks
+		if list = append(list, one); one.wide && place.inside {
+			list = append(list, below(g, place, e)...)
 		}
 	}
 	return list
 }
 
-// pathDeed says what there is to ask about a path.
-func pathDeed(kind kind, p place) deed {
-	d := deed{kind: kind, text: string(kind) + " " + p.String(), place: p}
-	switch {
-	case !p.inside:
-		d.why = "it " + string(kind) + " " + p.String() + ", which is outside of the working directory"
-		if kind == looks {
-			d.why = "it looks at " + p.String() + ", which is outside of the working directory"
+const (
+	// maxBelow bounds the names that are looked at before a command reads all
+	// of a directory, maxMatches what wildcards may stand for.
+	maxBelow   = 20_000
+	maxMatches = 1000
+)
+
+// below finds secret files in a directory that is read with all that is in it.
+func below(g ground, root place, e effects.Effect) []effect {
+	seen := 0
+	var found *effect
+	err := filepath.WalkDir(root.real, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // the command cannot read it either
 		}
-	case kind == writes:
-		d.why = "it writes " + p.String()
-	case kind == reads && p.secret():
-		d.why = "it reads " + p.String() + ", which by its name holds secrets"
-	default:
-		d.safe = true
+		if seen++; seen > maxBelow {
+			return fs.ErrInvalid
+		}
+		name := entry.Name()
+		link := entry.Type()&fs.ModeSymlink != 0
+		switch {
+		case path != root.real && !e.Hidden && strings.HasPrefix(name, "."):
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case entry.IsDir(), link && !e.Links, len(e.Only) > 0 && !slices.ContainsFunc(e.Only, func(only string) bool { return picks(only, name) }):
+			return nil
+		}
+		p, err := g.locate(g.dir, path)
+		if err != nil || link && !within(root.real, p.real) || p.secret() || credentials(path) {
+			one := pathEffect(reads, p)
+			one.why = "it reads " + filepath.ToSlash(path) + ", which may hold secrets"
+			found = &one
+			return fs.SkipAll
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return []effect{{kind: hidden, text: root.String(), why: "it reads a directory with more files than can be looked at"}}
+	case found != nil:
+		return []effect{*found}
 	}
-	return d
+	return nil
+}
+
+// picks reports whether a pattern may match a name. What is more than "*" is
+// taken to match anything.
+func picks(pattern, name string) bool {
+	return strings.ContainsAny(pattern, `?[\`) || fits(pattern, name)
+}
+
+// expand returns what a shell makes of a pattern, and more: "?" is taken for
+// "*". A pattern without a match stays as it is.
+func expand(dir, pattern string) (names []string, why string) {
+	names = []string{""}
+	if filepath.IsAbs(pattern) {
+		names = []string{"/"}
+	}
+	for _, segment := range strings.Split(strings.Trim(pattern, "/"), "/") {
+		var found []string
+		segment = strings.ReplaceAll(segment, "?", "*")
+		for _, name := range names {
+			if !strings.Contains(segment, "*") {
+				found = append(found, filepath.Join(name, segment))
+				continue
+			}
+			entries, err := os.ReadDir(absolute(dir, filepath.Clean("./"+name)))
+			if filepath.IsAbs(name) {
+				entries, err = os.ReadDir(name)
+			}
+			for _, entry := range entries {
+				if err == nil && fits(segment, entry.Name()) && (entry.Name()[0] != '.' || segment[0] == '.') {
+					found = append(found, filepath.Join(name, entry.Name()))
+				}
+			}
+		}
+		if names = found; len(names) > maxMatches {
+			return nil, fmt.Sprintf("%s matches too many files", pattern)
+		}
+	}
+	if len(names) == 0 {
+		names = []string{pattern}
+	}
+	return names, ""
 }

@@ -1,11 +1,13 @@
 package policy
 
 import (
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
-// verdict is what the policy says of one deed.
+// verdict is what the policy says of one effect.
 type verdict struct {
 	Decision
 	rule, why string
@@ -27,53 +29,47 @@ func (v verdict) weight() int {
 	return 0
 }
 
-// verdict judges a deed:
-//
-//	denied by a rule ─► approved for the session ─► the last other rule ─► the
-//	default; what may be denied by a rule is not allowed by those two
-func (p *Policy) verdict(a act, d deed) verdict {
-	denied := p.denied(a, d)
-	switch {
-	case denied.Decision == Deny:
-		return denied
-	case p.remembers(a, d):
-		return verdict{Allow, "approved for the session", "it was approved for the session"}
-	}
-	v := p.ruled(a, d, p.rules)
-	if denied.Decision == Ask && v.Decision != Deny {
+// verdict judges an effect. What may be denied by a rule is not allowed by
+// another, nor by default.
+func (p *Policy) verdict(c call, e effect) verdict {
+	denied := p.denied(c, e)
+	if denied.Decision == Deny {
 		return denied
 	}
-	return v
+	if v := p.ruled(c, e, p.rules); v.Decision == Deny || denied.Decision != Ask {
+		return v
+	}
+	return denied
 }
 
 // ruled is what the first of the rules, from the last on, says that does not
 // deny, or else the default.
-func (p *Policy) ruled(a act, d deed, rules []rule) verdict {
+func (p *Policy) ruled(c call, e effect, rules []rule) verdict {
 	for i := len(rules) - 1; i >= 0; i-- {
 		r := rules[i]
-		if r.Decision == Allow && r.allows(a.Tool, a.ground, d) {
-			return p.allowed(a, d, r)
+		if r.Decision == Allow && r.allows(c.Tool, c.ground, e) {
+			return p.allowed(c, e, r)
 		}
 		if r.Decision != Ask {
 			continue
 		}
-		found := r.forbids(a.Tool, a.ground, d)
+		found := r.forbids(c, e)
 		if found == no {
 			continue
 		}
 		if found == maybe || r.Tightens {
 			// It does not loosen what would be denied without it.
-			if v := p.ruled(a, d, rules[:i]); v.Decision == Deny {
+			if v := p.ruled(c, e, rules[:i]); v.Decision == Deny {
 				return v
 			}
 		}
-		return verdict{Ask, r.String(), r.String() + " asks about it: " + d.text}
+		return verdict{Ask, r.String(), r.String() + " asks about it: " + e.text}
 	}
-	return p.byDefault(a, d)
+	return p.byDefault(c, e)
 }
 
-// denied says whether a rule denies the deed; Ask if one may.
-func (p *Policy) denied(a act, d deed) verdict {
+// denied says whether a rule denies the effect; Ask if one may.
+func (p *Policy) denied(c call, e effect) verdict {
 	var doubt verdict
 	for _, r := range p.rules {
 		if r.Decision == Allow {
@@ -81,34 +77,34 @@ func (p *Policy) denied(a act, d deed) verdict {
 		}
 		found := no
 		if r.Decision == Deny {
-			found = r.forbids(a.Tool, a.ground, d)
+			found = r.forbids(c, e)
 		}
-		found = max(found, p.touched(a, d, r))
-		switch {
+		switch found = max(found, r.touches(c, e)); {
 		case found == yes && r.Decision == Deny:
-			return verdict{Deny, r.String(), r.String() + " denies it: " + d.text}
+			return verdict{Deny, r.String(), r.String() + " denies it: " + e.text}
 		case found != no && doubt.Decision == "":
-			doubt = verdict{Ask, r.String(), "it may be what " + r.String() + " is about: " + d.text}
+			doubt = verdict{Ask, r.String(), "it may be what " + r.String() + " is about: " + e.text}
 		}
 	}
 	return doubt
 }
 
-// touched holds the paths that a command names against a rule for paths.
-func (p *Policy) touched(a act, d deed, r rule) match {
-	if d.kind != runs || r.path == "" {
+// touches holds the files that a command works on against a rule for paths.
+// Of a command that is not known, each word may be one.
+func (r rule) touches(c call, e effect) match {
+	if e.kind != runs || r.path == "" {
 		return no
 	}
 	best := no
-	for _, t := range d.touches {
-		best = max(best, r.forbids(a.Tool, a.ground, t))
+	for _, part := range e.parts {
+		best = max(best, r.forbids(c, part))
 	}
-	if best != no || d.safe {
+	if best != no || e.known {
 		return best
 	}
-	for _, place := range a.places(d) {
+	for _, place := range c.places(e) {
 		for _, kind := range []kind{reads, writes} {
-			if r.forbids(a.Tool, a.ground, deed{kind: kind, place: place}) != no {
+			if r.forbids(c, effect{kind: kind, place: place}) != no {
 				return maybe
 			}
 		}
@@ -117,24 +113,17 @@ func (p *Policy) touched(a act, d deed, r rule) match {
 }
 
 // places are those that the words of a command may be the paths of.
-func (a act) places(d deed) []place {
-	var list []place
-	at := d.at
-	if at == "" {
-		at = a.ground.dir
-	}
-	for i, w := range d.words {
-		if i == 0 || !w.known {
-			continue
-		}
-		text := w.text
+func (c call) places(e effect) (list []place) {
+	for _, w := range e.words[1:] {
+		text := w.Text
 		if _, value, ok := strings.Cut(text, "="); ok {
 			text = value
 		}
 		if !strings.ContainsAny(text, "/.") || strings.ContainsAny(text, "\x00\n") {
 			continue
 		}
-		if found, err := a.ground.locateAll(at, filepath.FromSlash(text)); err == nil {
+		for _, dir := range append(e.dirs, c.ground.dir) {
+			found, _ := c.ground.locateAll(dir, filepath.FromSlash(text))
 			list = append(list, found...)
 		}
 	}
@@ -142,24 +131,23 @@ func (a act) places(d deed) []place {
 }
 
 // allowed is by a rule. Even so, where one is asked by default, one is asked
-// about files with secrets, unless the rule names them.
-func (p *Policy) allowed(a act, d deed, r rule) verdict {
+// about files with secrets, unless the rule names them, and about what is
+// written.
+func (p *Policy) allowed(c call, e effect, r rule) verdict {
 	v := verdict{Allow, r.String(), r.String() + " allows it"}
-	if d.kind != runs || p.otherwise == Allow {
+	if e.kind != runs || p.otherwise == Allow || r.Pattern == "" && r.Tool == "*" {
 		return v
 	}
-	var named []place
-	for _, t := range d.touches {
-		if t.kind == reads {
-			named = append(named, t.place)
+	for _, place := range c.places(e) {
+		if place.secret() && !strings.Contains(r.Pattern, path.Base(slashed(place.named))) {
+			return p.undecided("it names " + place.String() + ", which by its name holds secrets")
 		}
 	}
-	if !d.safe {
-		named = a.places(d)
-	}
-	for _, place := range named {
-		if place.secret() && !strings.Contains(r.Pattern, filepath.Base(place.named)) {
-			return p.undecided("it names " + place.String() + ", which by its name holds secrets")
+	for _, part := range e.parts {
+		if part.kind == writes {
+			if w := p.verdict(c, part); w.weight() > v.weight() {
+				v = w
+			}
 		}
 	}
 	return v
@@ -174,39 +162,27 @@ func (p *Policy) undecided(why string) verdict {
 }
 
 // byDefault decides where no rule does.
-func (p *Policy) byDefault(a act, d deed) verdict {
+func (p *Policy) byDefault(c call, e effect) verdict {
 	switch {
-	case p.otherwise == Allow && d.kind == hidden:
-		return p.unseen(a, d)
-	case p.otherwise == Deny && !a.ReadOnly:
-		if d.starts { // what it starts is judged
-			return verdict{Allow, byDefault, "it only starts another command"}
-		}
+	case p.otherwise == Allow && e.kind == hidden && slices.ContainsFunc(p.rules, func(r rule) bool { return r.guards(c.Tool) }):
+		return verdict{Ask, "rules", "it cannot be seen whether a rule is about it, since " + e.why}
+	case p.otherwise == Deny && !c.ReadOnly:
 		return verdict{Deny, byDefault, "only tools that change nothing may run"}
-	case d.starts:
-		return verdict{Allow, byDefault, "it only starts another command"}
-	case p.otherwise != Allow && !d.safe:
-		return p.undecided(d.why)
+	case e.why != "":
+		return p.undecided(e.why)
 	}
-	best := verdict{Allow, byDefault, "it is harmless"}
+	best := verdict{Allow, byDefault, "it only reads"}
 	if p.otherwise == Allow {
 		best.why = "the default is to allow"
 	}
-	for _, t := range d.touches {
-		if v := p.verdict(a, t); v.weight() > best.weight() {
+	for _, part := range e.parts {
+		v := p.verdict(c, part)
+		if part.kind == hidden && p.otherwise == Allow {
+			continue // what the command runs is its own affair
+		}
+		if v.weight() > best.weight() {
 			best = v
 		}
 	}
 	return best
-}
-
-// unseen is what cannot be judged where the default is to allow: a rule that
-// forbids commands may be about it.
-func (p *Policy) unseen(a act, d deed) verdict {
-	for _, r := range p.rules {
-		if r.Decision != Allow && (r.Tool == "shell" || r.Tool == "*" && r.Pattern == "") && (a.Tool == "shell" || a.Tool == "job") {
-			return verdict{Ask, r.String(), "it cannot be seen whether " + r.String() + " is about it, since " + d.why}
-		}
-	}
-	return verdict{Allow, byDefault, "the default is to allow"}
 }

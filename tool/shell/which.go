@@ -21,12 +21,10 @@ func findShell() ([]string, bool) {
 	return nil, false
 }
 
-// Judgeable reports whether commands are run by a shell whose language can be
-// taken apart before they run.
-func Judgeable() bool {
-	argv, found := findShell()
-	return !found || argv[0] != "cmd.exe"
-}
+// Judgeable reports whether it can be told before a command runs what its
+// shell makes of it, and which programs that finds. On Windows even bash has a
+// PATH of its own.
+func Judgeable() bool { return runtime.GOOS != "windows" }
 
 // lookUp finds a program in PATH, or where it always is, for a process that
 // was started without one.

@@ -19,7 +19,7 @@ func judge(t *testing.T, r rights) string {
 	for _, rule := range mode.Rules {
 		rules = append(rules, policy.Rule{Tool: rule.Tool, Pattern: rule.Pattern, Decision: policy.Decision(rule.Decision)})
 	}
-	p, err := policy.New(policy.Config{Default: policy.Decision(mode.Permission), Rules: rules, Dir: "/w"})
+	p, err := policy.New(policy.Config{Default: policy.Decision(mode.Permission), Rules: rules, Dir: "/w", Environ: []string{"PATH=/usr/bin:/bin"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func judged(t *testing.T, m agent.Mode, dir string) func(tool, arguments string)
 		t.Fatal(err)
 	}
 	a, err := agent.New(t.Context(), agent.Options{
-		Settings: r, Dir: dir, Getenv: getenv, Policy: agent.NewPolicy(m), Approver: exec.Nobody{Mode: m.Name},
+		Settings: r, Dir: dir, Environ: []string{"PATH=/usr/bin:/bin"}, Getenv: getenv, Policy: agent.NewPolicy(m), Approver: exec.Nobody{Mode: m.Name},
 		Keeping: agent.Ephemeral, Project: agent.IgnoreProject, Provider: script.New(), Model: "m",
 	})
 	if err != nil {

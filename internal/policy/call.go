@@ -1,0 +1,195 @@
+package policy
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/settle-agent/settle/internal/policy/effects"
+	"github.com/settle-agent/settle/tool/file"
+)
+
+// kind is what an effect of a call is, as far as rules tell things apart.
+type kind string
+
+const (
+	runs   kind = "runs"   // a command
+	hidden kind = "hidden" // what cannot be judged
+	looks  kind = "looks"  // at names, sizes and dates
+	reads  kind = "reads"  // the content of a file
+	writes kind = "writes" // a file
+	does   kind = "does"   // whatever another tool does
+)
+
+// effect is one thing that a call would do. A call may run only if each of its
+// effects may.
+type effect struct {
+	kind kind
+	// text is the effect for a person, and why the reason to ask about it
+	// where no rule decides; empty if there is none, but for those of parts.
+	text, why string
+	words     []effects.Word // of a command
+	dirs      []string       // where a command may run, absolute
+	parts     []effect       // of a command: the files that it names, and what it obeys
+	known     bool           // of a command: the table has it
+	place     place          // of a path
+	wide      bool           // all below the place is read
+	action    string         // what a pattern for another tool is matched with
+}
+
+// arguments are those of the tools that are known here; what others take is
+// read where it has the same name.
+type arguments struct {
+	Command    string `json:"command"`
+	Workdir    string `json:"workdir"`
+	Release    bool   `json:"release"`
+	Background bool   `json:"background"`
+	TTY        bool   `json:"tty"`
+	Path       string `json:"path"`
+	Pattern    string `json:"pattern"`
+	Glob       string `json:"glob"`
+	Input      string `json:"input"`
+	Action     string `json:"action"`
+	Job        string `json:"job"`
+}
+
+// call is a request that has been looked at.
+type call struct {
+	Request
+	arguments
+	ground  ground
+	effects []effect
+	// harmless says that each command is in the table, and nothing is written.
+	harmless bool
+}
+
+// look finds out what a call does. What it cannot find out is an effect too.
+func (p *Policy) look(r Request) call {
+	c := call{Request: r}
+	if c.Dir == "" {
+		c.Dir = p.dir
+	}
+	var err error
+	if c.ground, err = newGround(c.Dir); err != nil {
+		c.hide(r.Tool, err.Error())
+		return c
+	}
+	if len(bytes.TrimSpace(r.Arguments)) > 0 {
+		err = json.Unmarshal(r.Arguments, &c.arguments)
+	}
+	switch {
+	case err != nil && slices.Contains(slices.Concat([]string{"shell", "job"}, editors(), readers()), r.Tool):
+		c.hide(r.Tool, "its arguments are not understood")
+	case r.Tool == "shell":
+		p.script(&c)
+	case r.Tool == "job":
+		c.job()
+	case r.Tool == "apply_patch":
+		paths, err := file.PatchPaths(c.Input)
+		if err != nil { // the tool refuses it for the same reason, before it writes
+			c.add(effect{kind: writes, text: c.Tool, place: place{rel: ".", inside: true}})
+		}
+		for _, path := range paths {
+			c.path(writes, path)
+		}
+	case slices.Contains(editors(), r.Tool):
+		c.path(writes, c.Path)
+	case slices.Contains(readers(), r.Tool):
+		c.reader()
+	default:
+		c.other()
+	}
+	return c
+}
+
+func (c *call) add(e effect) { c.effects = append(c.effects, e) }
+
+func (c *call) hide(text, why string) { c.add(effect{kind: hidden, text: text, why: why}) }
+
+// job is what the model does with processes that it has started.
+func (c *call) job() {
+	e := effect{kind: does, text: strings.TrimSpace("job " + c.Action + " " + c.Job), action: c.Action}
+	switch c.Action {
+	case "list", "read", "wait", "kill":
+	case "write":
+		e.why = "it writes to the input of a process, which may do anything with it"
+		c.hide(c.Input, e.why) // a job may be a shell
+	default:
+		e.why = "it lets a process run on after the session"
+	}
+	c.add(e)
+}
+
+func (c *call) path(kind kind, path string) {
+	p, err := c.ground.locate(c.ground.dir, cmp.Or(path, "."))
+	if err != nil {
+		c.hide(path, err.Error())
+		return
+	}
+	c.add(pathEffect(kind, p))
+}
+
+// reader is read, grep, glob or list.
+func (c *call) reader() {
+	switch c.Tool {
+	case "read":
+		c.path(reads, c.Path)
+	case "grep":
+		c.path(reads, c.Path)
+		if c.Glob != "" && secretGlob(c.Glob) {
+			e := c.effects[0]
+			e.why = "it looks into files that by their name hold secrets: " + c.Glob
+			c.add(e)
+		}
+	case "glob":
+		base, _ := doublestar.SplitPattern(path.Clean(slashed(c.Pattern)))
+		if !strings.HasPrefix(base, "/") && c.Path != "" {
+			base = c.Path + "/" + base
+		}
+		c.path(looks, base)
+	default:
+		c.path(looks, c.Path)
+	}
+}
+
+// other is a tool that is not known here. What it calls "path" is one.
+func (c *call) other() {
+	e := effect{kind: does, text: c.Tool}
+	if !c.ReadOnly {
+		e.why = "it is not known what " + c.Tool + " does"
+	}
+	if c.Path == "" {
+		c.add(e)
+		return
+	}
+	p, err := c.ground.locate(c.ground.dir, c.Path)
+	if err != nil {
+		c.hide(c.Path, err.Error())
+		return
+	}
+	e.place = p
+	c.add(e)
+	if c.ReadOnly {
+		c.add(pathEffect(reads, p))
+	}
+}
+
+// pathEffect says why one is asked about a path.
+func pathEffect(kind kind, p place) effect {
+	e := effect{kind: kind, text: fmt.Sprintf("%s %s", kind, p), place: p}
+	switch {
+	case kind == writes:
+		e.why = "it writes " + p.String()
+	case !p.inside:
+		e.why = p.String() + " is outside of the working directory"
+	case kind == reads && p.secret():
+		e.why = p.String() + " by its name holds secrets"
+	}
+	return e
+}

@@ -1,0 +1,66 @@
+package effects
+
+// Script is what a text does when a shell runs it.
+type Script struct {
+	// Why says why the script is not understood; empty if it is. Commands are
+	// then those that can be seen, and there may be others.
+	Why      string
+	Commands []Command
+}
+
+// Command is one simple command.
+type Command struct {
+	Text  string // as it is written, with its redirections
+	Words []Word
+	// Dirs are the directories that it may run in: relative to the one in
+	// which the script starts, or absolute.
+	Dirs    []string
+	Effects []Effect
+	// Why says why the command is not known to be harmless; empty if it does
+	// nothing beyond Effects. Of its Effects, the redirections are then known.
+	Why string
+}
+
+// Word is one word of a command, without its quotes.
+type Word struct {
+	Text string
+	// Glob says that the word has wildcards that the shell expands: any
+	// number of words that match Text.
+	Glob bool
+	// Unknown says that what the command gets is not known. Text is then as
+	// written.
+	Unknown bool
+}
+
+// Kind is what an effect is.
+type Kind string
+
+// The kinds of effects.
+const (
+	Looks  Kind = "looks"  // at names, sizes and dates, at Path or below
+	Reads  Kind = "reads"  // shows the content of the file Path
+	Walks  Kind = "walks"  // shows the content of all files below Path, or of Path
+	Writes Kind = "writes" // to the file Path
+	Starts Kind = "starts" // the program that PATH has for the name Path
+	// Obeys is git following the configuration of the repository around Path.
+	Obeys Kind = "obeys"
+	// Tracked shows the content of files that git tracks in Path or below.
+	Tracked Kind = "tracked"
+	// Remotes shows the addresses of the repository around Path.
+	Remotes Kind = "remotes"
+	// Toolchain is go following what the module around Path demands.
+	Toolchain Kind = "toolchain"
+)
+
+// Effect is one thing that a command does.
+type Effect struct {
+	Kind Kind
+	Path string // relative to each of the command's Dirs, or absolute
+	Glob bool   // Path is a pattern, of which "*" and "?" are not quoted
+	// Hidden and Links say that Walks goes into names that begin with a dot,
+	// and after symbolic links.
+	Hidden, Links bool
+	// Only are patterns of names, of which a file that Walks shows has one;
+	// nil is every file.
+	Only []string
+}

@@ -1,0 +1,254 @@
+package policy_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/settle-agent/settle/internal/policy"
+)
+
+var (
+	commandCount = flag.Int("commands", 0, "how many commands the oracle draws, beside all of the corpus; 0: a share of both")
+	commandSeed  = flag.Uint64("commands-seed", 0, "what the oracle draws them from; 0: the clock")
+)
+
+// judgement says whether a command would run without a question.
+type judgement func(w *world, command string) bool
+
+func real(w *world, command string) bool {
+	return w.policy.Judge(shell(w.t, w.work, command)).Decision == policy.Allow
+}
+
+// The oracle is execution: whatever is allowed runs, in hostile directories,
+// with each shell that is here, and does no harm.
+func TestOracle(t *testing.T) {
+	seed := *commandSeed
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano())
+	}
+	random := rand.New(rand.NewPCG(seed, 1))
+	commands := slices.Concat(lines(t, "everyday.txt"), lines(t, "harmful.txt"), lines(t, "options.txt"))
+	corpus := slices.Clone(commands)
+	drawn := *commandCount
+	if drawn == 0 { // a share, for each day
+		random.Shuffle(len(commands), func(i, j int) { commands[i], commands[j] = commands[j], commands[i] })
+		commands, drawn = commands[:150], 150
+	}
+	g := generator{random: random, corpus: corpus}
+	for range drawn {
+		commands = append(commands, g.command())
+	}
+	var mu sync.Mutex
+	allowed, runs := map[string]bool{}, 0
+	t.Run("worlds", func(t *testing.T) {
+		for _, kind := range worldKinds() {
+			t.Run(kind, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, kind)
+				for _, command := range commands {
+					ran, harm := w.try(real, command)
+					if harm != "" {
+						t.Errorf("seed %d: %q is allowed, and %s", seed, command, harm)
+						w = newWorld(t, kind)
+					}
+					if ran > 0 {
+						mu.Lock()
+						allowed[command], runs = true, runs+ran
+						mu.Unlock()
+					}
+				}
+				if left := w.processes(); left != "" {
+					t.Errorf("a process is left: %s", left)
+				}
+			})
+		}
+	})
+	t.Logf("seed %d: %d commands (%d of the corpus, %d drawn), %d of them allowed, run %d times", seed, len(commands), len(commands)-drawn, drawn, len(allowed), runs)
+	if len(allowed) < len(commands)/10 {
+		t.Error("hardly anything is allowed; the oracle says nothing")
+	}
+}
+
+// The oracle can fail: each hole that is planted is seen.
+func TestOracleFindsHoles(t *testing.T) {
+	for _, hole := range []struct{ hole, as, command, harm string }{
+		{"an option that writes", " -o pwned", "sort a.txt -o pwned", "changed"},
+		{"an option that removes", " -delete", "find sub -name x.go -delete", "changed"},
+		{"an option that runs", " -exec ./ls {} +", "find . -name a.txt -exec ./ls {} +", "ran"},
+		{"a path that is run", "./", "./ls", "ran"},
+		{"a file with secrets", " .env", "cat a.txt .env", "secret"},
+		{"the environment", "| env", "true | env", "secret"},
+		{"a process in the background", " & sleep 60", "true & sleep 60 & true", "left"},
+	} {
+		t.Run(hole.hole, func(t *testing.T) {
+			w := newWorld(t, "plain")
+			planted := func(w *world, command string) bool { return real(w, strings.ReplaceAll(command, hole.as, "")) }
+			if hole.harm == "left" {
+				planted = func(*world, string) bool { return true }
+			}
+			if real(w, hole.command) {
+				t.Fatalf("%q is allowed without a hole", hole.command)
+			}
+			_, harm := w.try(planted, hole.command)
+			if harm == "" {
+				harm = w.processes()
+			}
+			if !strings.Contains(harm, hole.harm) {
+				t.Errorf("%q: the oracle says %q, want %q", hole.command, harm, hole.harm)
+			}
+		})
+	}
+}
+
+const secretText = "CANARY-OF-A-SECRET"
+
+// world is a hostile directory with what is around it.
+type world struct {
+	t               testing.TB
+	root, work, ran string
+	marker          string
+	environ         []string
+	policy          *policy.Policy
+	shells          [][]string
+	before          map[string]string
+}
+
+func worldKinds() []string { return []string{"plain", "repository", "tracked", "evil", "submodule"} }
+
+func newWorld(t testing.TB, kind string) *world {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, root: root, work: filepath.Join(root, "work"), ran: filepath.Join(root, "ran"), marker: "SETTLE_ORACLE=" + root}
+	w.environ = []string{
+		"PATH=/usr/local/go/bin:/usr/local/bin:/usr/bin:/bin", "HOME=" + filepath.Join(root, "home"), "TMPDIR=" + filepath.Join(root, "tmp"),
+		"LANG=C.UTF-8", "SECRET=" + secretText, "GOTOOLCHAIN=auto", "GOPROXY=off", "GOFLAGS=-mod=mod", w.marker,
+	}
+	if w.policy, err = policy.New(policy.Config{Dir: w.work, Home: filepath.Join(root, "home"), Environ: w.environ}); err != nil {
+		t.Fatal(err)
+	}
+	for _, argv := range [][]string{{"bash", "-c"}, {"dash", "-c"}, {"busybox", "sh", "-c"}} {
+		if path, err := exec.LookPath(argv[0]); err == nil {
+			w.shells = append(w.shells, append([]string{path}, argv[1:]...))
+		}
+	}
+	w.fill(kind)
+	w.before = w.snapshot()
+	return w
+}
+
+// try runs a command with each shell if it is allowed, and says what harm it
+// did.
+func (w *world) try(allows judgement, command string) (runs int, harm string) {
+	if !allows(w, command) {
+		return 0, ""
+	}
+	for _, shell := range w.shells {
+		runs++
+		ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Second)
+		cmd := exec.CommandContext(ctx, shell[0], append(shell[1:], command)...)
+		cmd.Dir, cmd.Env = w.work, w.environ
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+		cmd.WaitDelay = 100 * time.Millisecond
+		var out bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &out
+		_ = cmd.Run() // that it fails is no harm
+		if ctx.Err() == nil && cmd.Process != nil {
+			if err := syscall.Kill(-cmd.Process.Pid, 0); err == nil && w.processes() != "" {
+				harm = "a process is left: " + w.processes()
+				_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+			}
+		}
+		cancel()
+		if bytes.Contains(out.Bytes(), []byte(secretText)) {
+			harm = "it shows a secret"
+		}
+		if after := w.snapshot(); harm == "" {
+			harm = difference(w.before, after)
+		}
+		if data, err := os.ReadFile(w.ran); err == nil {
+			harm = "it ran " + strings.TrimSpace(string(data))
+		}
+		if harm != "" {
+			return runs, fmt.Sprintf("with %s %s, in %s", filepath.Base(shell[0]), harm, w.work)
+		}
+	}
+	return runs, ""
+}
+
+// processes names what runs with the marker in its environment.
+func (w *world) processes() (left string) {
+	list, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, path := range list {
+		if data, err := os.ReadFile(path); err == nil && slices.Contains(strings.Split(string(data), "\x00"), w.marker) {
+			name, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
+			left += " left: " + strings.ReplaceAll(string(name), "\x00", " ")
+		}
+	}
+	return left
+}
+
+// snapshot has each file around the work. Two are let off: git notes in its
+// index when it last looked at files, and go counts how often it was called.
+func (w *world) snapshot() map[string]string {
+	files := map[string]string{}
+	err := filepath.WalkDir(w.root, func(path string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		name, _ := filepath.Rel(w.root, path)
+		if name == filepath.Join("home", ".config") {
+			return fs.SkipDir
+		}
+		info, err := entry.Info()
+		if err != nil || path == w.ran {
+			return nil
+		}
+		what := fmt.Sprint(info.Mode())
+		if !entry.IsDir() && filepath.Base(path) != "index" {
+			what += fmt.Sprint(info.Size(), info.ModTime().UnixNano())
+		}
+		files[name] = what
+		return nil
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return files
+}
+
+func difference(before, after map[string]string) string {
+	for name, what := range after {
+		if before[name] != what {
+			return "changed " + name
+		}
+	}
+	for name := range before {
+		if after[name] == "" {
+			return "changed: removed " + name
+		}
+	}
+	return ""
+}
