@@ -29,7 +29,7 @@ import (
 func TestMain(m *testing.M) {
 	setsid.Command()
 	proc.RunAsWarden()
-	testscript.Main(hearing{setsid.With(m)}, map[string]func(){"settle": main, "load-model": loadModel})
+	testscript.Main(hearing{setsid.With(m)}, map[string]func(){"settle": main, "load-model": loadModel, "probe": probe})
 }
 
 // hearing runs the tests so that what they start hears SIGHUP and SIGINT, also

@@ -1,16 +1,19 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 
 	"golang.org/x/term"
 
 	"github.com/settle-agent/settle/internal/agent"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/internal/repo"
 )
@@ -21,14 +24,38 @@ type streams struct {
 	getenv                func(string) string
 	environ               []string
 	trust                 repo.Trust
+	block                 proc.Block
 	// family is the wire format of the agent that is stood in for; may be empty.
 	family config.Wire
 }
 
+// system takes over what the process was started with. From here on other
+// processes see no keys of it (C15).
 func system() *streams {
+	block, _ := proc.FindBlock() // where there is none, nobody else sees it, either
+	_ = proc.Seclude()           // an old kernel at worst; docs/processes.md
+	for i := range os.Args {
+		os.Args[i] = strings.Clone(os.Args[i]) // they lie in the block
+	}
 	environ := os.Environ()
+	blankCredentials(block.Environ)
 	return &streams{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, environ: environ, trust: agent.Trust(environ, os.Getenv),
+		block: block,
+	}
+}
+
+// blankCredentials overwrites the values of the variables that are called like
+// credentials, before it is known which ones settle is to use.
+func blankCredentials(environ []byte) {
+	for entry := range bytes.SplitSeq(environ, []byte{0}) {
+		name, value, _ := bytes.Cut(entry, []byte("="))
+		if !config.Credential(string(name)) {
+			continue
+		}
+		for i := range value {
+			value[i] = '*'
+		}
 	}
 }
 
@@ -56,9 +83,16 @@ func directory(flag string) (string, error) {
 	return dir, nil
 }
 
-// settings resolves what is in force for a directory.
+// settings resolves what is in force for a directory. What is secret of it is
+// no longer shown of the process.
 func (s *streams) settings(dir string, flags map[string]string, project config.ProjectConfig) (*config.Resolved, error) {
-	return config.Load(config.Input{Dir: dir, Getenv: s.getenv, Flags: flags, ProjectConfig: project, Trust: s.trust, Family: s.family})
+	r, err := config.Load(config.Input{Dir: dir, Getenv: s.getenv, Flags: flags, ProjectConfig: project, Trust: s.trust, Family: s.family})
+	if err == nil {
+		secrets := redact.New(r.Secrets()...)
+		secrets.Blank(s.block.Args)
+		secrets.Blank(s.block.Environ)
+	}
+	return r, err
 }
 
 // version is the program's: of a release, or of the commit.

@@ -207,8 +207,9 @@ func (o Options) permission() settle.Permission {
 
 func (o Options) bench(names []string, dataDir string) bench {
 	r := o.Settings
-	secret := r.Withheld()
-	env, withheld := shell.Environment(o.Environ, func(name string) bool { return slices.Contains(secret, name) }, r.PassEnv)
+	byName := r.Withheld()
+	secret := func(name, value string) bool { return slices.Contains(byName, name) || r.Withholds(value) }
+	env, withheld := shell.Environment(o.Environ, secret, r.PassEnv)
 	b := bench{
 		offered: names, env: env, withheld: withheld, dataDir: dataDir,
 		release: r.Jobs.Release, onExit: r.Jobs.OnExit, onStop: r.Jobs.OnInterrupt, ripgrep: ripgrep(o.Getenv("PATH")),

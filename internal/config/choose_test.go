@@ -164,4 +164,14 @@ query = { api-key = "query-0123456789" }
 	if diff := cmp.Diff([]string{"GATEWAY"}, w.load().Withheld()); diff != "" {
 		t.Errorf("withheld with --pass-env (-want +got):\n%s", diff)
 	}
+	// A key is kept back under any name, but not a proxy's password, which
+	// commands need, nor what --pass-env names under another name.
+	for value, want := range map[string]bool{"openai-0123456789": true, "x=gateway-0123456789": true, "proxy-0123456789": false, "": false} {
+		if got := r.Withholds(value); got != want {
+			t.Errorf("%q is withheld: %t", value, got)
+		}
+	}
+	if w.load().Withholds("openai-0123456789") {
+		t.Error("what --pass-env names is withheld under another name")
+	}
 }

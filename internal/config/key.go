@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/settle-agent/settle/internal/redact"
 )
 
 // Runner runs a command and returns what it printed. It is bounded by ctx.
@@ -55,14 +57,7 @@ func checked(p Provider, key, source string) (string, error) {
 // Secrets returns what settle has read that must never be shown (C15), except
 // for what a key_command prints.
 func (r *Resolved) Secrets() []string {
-	var secrets []string
-	for _, p := range sortedProviders(r.Providers) {
-		secrets = append(secrets, p.secretsOf()...)
-		if p.KeyEnv != "" {
-			secrets = append(secrets, r.in.Getenv(p.KeyEnv))
-		}
-	}
-	secrets = append(secrets, Provider{BaseURL: r.BaseURL}.secretsOf()...)
+	secrets := r.providerSecrets()
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"} {
 		if u, err := url.Parse(r.in.Getenv(name)); err == nil {
 			if password, ok := u.User.Password(); ok {
@@ -71,6 +66,29 @@ func (r *Resolved) Secrets() []string {
 		}
 	}
 	return slices.DeleteFunc(secrets, func(secret string) bool { return secret == "" })
+}
+
+// providerSecrets returns what providers are sent.
+func (r *Resolved) providerSecrets() []string {
+	var secrets []string
+	for _, p := range sortedProviders(r.Providers) {
+		secrets = append(secrets, p.secretsOf()...)
+		if p.KeyEnv != "" {
+			secrets = append(secrets, r.in.Getenv(p.KeyEnv))
+		}
+	}
+	return append(secrets, Provider{BaseURL: r.BaseURL}.secretsOf()...)
+}
+
+// Withholds reports whether a variable with the value is kept from tools: it
+// contains what a provider is sent, under whatever name, and --pass-env names
+// no variable with that.
+func (r *Resolved) Withholds(value string) bool {
+	return slices.ContainsFunc(r.providerSecrets(), func(secret string) bool {
+		secret = strings.TrimSpace(secret)
+		return len(secret) >= redact.MinLength && strings.Contains(value, secret) &&
+			!slices.ContainsFunc(r.PassEnv, func(name string) bool { return strings.Contains(r.in.Getenv(name), secret) })
+	})
 }
 
 // Withheld returns the variables that are set, hold a provider's secret, and

@@ -26,11 +26,7 @@ func TestCustody(t *testing.T) {
 // A command gets its three standard files and nothing else: not the session's
 // lock, not the warden's socket, not what settle was given by its own parent.
 func TestDescriptors(t *testing.T) {
-	lock, err := os.Create(filepath.Join(t.TempDir(), "lock"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer lock.Close()
+	lock := locked(t)
 	leaked, err := unix.Open("/dev/null", unix.O_RDONLY, 0) // without O_CLOEXEC, as from a careless parent
 	if err != nil {
 		t.Fatal(err)
@@ -51,25 +47,36 @@ func TestDescriptors(t *testing.T) {
 	if want := []string{"0", "1", "2"}; !slices.Equal(listed, want) {
 		t.Errorf("the command has %v, want %v", listed, want)
 	}
-	if !holds(t, parentOf(t, p.PID()), lock.Name()) {
+	if !held(t, lock) {
 		t.Error("the warden does not hold the lock")
 	}
 }
 
-// holds reports whether a process has a file open.
-func holds(t *testing.T, pid int, name string) bool {
+// locked makes the file that a session's lock is.
+func locked(t *testing.T) *os.File {
 	t.Helper()
-	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
-	entries, err := os.ReadDir(dir)
+	lock, err := os.Create(filepath.Join(t.TempDir(), "lock"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, entry := range entries {
-		if target, _ := os.Readlink(dir + "/" + entry.Name()); target == name {
-			return true
-		}
+	t.Cleanup(func() { _ = lock.Close() })
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
 	}
-	return false
+	return lock
+}
+
+// held lets go of the lock here and reports whether somebody else keeps it. A
+// warden's descriptors cannot be looked at.
+func held(t *testing.T, lock *os.File) bool {
+	t.Helper()
+	_ = lock.Close()
+	other, err := os.Open(lock.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	return unix.Flock(int(other.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil
 }
 
 func TestEnvironment(t *testing.T) {
@@ -177,11 +184,7 @@ func TestRelease(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	lock, err := os.Create(filepath.Join(t.TempDir(), "lock"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer lock.Close()
+	lock := locked(t)
 	spec := sh("echo one; read x <" + gates[0] + "; echo got $x; echo dropped; read x <" + gates[1])
 	spec.Lock, spec.Marker = lock, "release-"+strconv.Itoa(os.Getpid())
 	p, out := begin(t, spec)
@@ -194,7 +197,7 @@ func TestRelease(t *testing.T) {
 	if left := p.End(t.Context(), 0); len(left) > 0 {
 		t.Errorf("the released process is ended: %v", left)
 	}
-	if holds(t, warden, lock.Name()) {
+	if held(t, lock) {
 		t.Error("the released process keeps the session's lock")
 	}
 	for _, gate := range gates { // each lets it go on; who reads the second has written before

@@ -59,6 +59,7 @@ func runWarden() int {
 	runtime.LockOSThread()
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	_ = os.WriteFile("/proc/self/comm", []byte(wardenName), 0) // for people who look at ps
+	_ = Seclude()                                              // what it keeps must not take it over
 	inheritNothing()
 
 	// Handled signals are the default again in what the warden starts; an

@@ -80,6 +80,20 @@ func (r *Redactor) Bytes(data []byte) []byte {
 	return []byte(r.String(string(data)))
 }
 
+// Blank overwrites every secret in data with asterisks, where it is.
+func (r *Redactor) Blank(data []byte) {
+	m := r.current()
+	if m == nil {
+		return
+	}
+	found, _ := scan(m, data, whole)
+	for _, s := range found {
+		for i := s.start; i < s.end; i++ {
+			data[i] = '*'
+		}
+	}
+}
+
 // Masked reports whether the text contains our own mask. Such text must not be
 // written to a file: it would put the mask in the place of the secret.
 func (r *Redactor) Masked(text string) bool {

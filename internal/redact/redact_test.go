@@ -289,3 +289,14 @@ func BenchmarkDelta(b *testing.B) {
 		}
 	})
 }
+
+func TestBlank(t *testing.T) {
+	r := redact.New("0123456789abcdef", "fedcba9876543210!")
+	data := []byte("A=0123456789abcdef\x00B=https://u:fedcba9876543210%21@h\x00C=0123456789abcde\x00")
+	r.Blank(data)
+	want := "A=****************\x00B=https://u:*******************@h\x00C=0123456789abcde\x00"
+	if string(data) != want {
+		t.Errorf("Blank = %q, want %q", data, want)
+	}
+	(*redact.Redactor)(nil).Blank(data)
+}

@@ -6,11 +6,11 @@ import (
 )
 
 // Environment splits an environment into what commands get and the names of
-// what they do not: variables that secret names, unless pass lists them.
-func Environment(environ []string, secret func(name string) bool, pass []string) (env, withheld []string) {
+// what they do not: variables that are secret, unless pass lists them.
+func Environment(environ []string, secret func(name, value string) bool, pass []string) (env, withheld []string) {
 	for _, entry := range environ {
-		name, _, _ := strings.Cut(entry, "=")
-		if name != "" && secret(name) && !slices.Contains(pass, name) {
+		name, value, _ := strings.Cut(entry, "=")
+		if name != "" && secret(name, value) && !slices.Contains(pass, name) {
 			withheld = append(withheld, name)
 			continue
 		}

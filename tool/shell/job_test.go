@@ -205,7 +205,7 @@ func TestHurry(t *testing.T) {
 }
 
 func TestEnvironment(t *testing.T) {
-	secret := func(name string) bool { return strings.HasSuffix(name, "_KEY") }
+	secret := func(name, _ string) bool { return strings.HasSuffix(name, "_KEY") }
 	env, withheld := Environment([]string{"PATH=/bin", "B_KEY=1", "A_KEY=2", "C_KEY=3"}, secret, []string{"C_KEY"})
 	if got := fmt.Sprint(env, withheld); got != "[PATH=/bin C_KEY=3] [A_KEY B_KEY]" {
 		t.Errorf("got %s", got)
