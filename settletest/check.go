@@ -2,6 +2,7 @@ package settletest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -95,7 +96,7 @@ func (s *Server) checkModel(d Dialect, name string) (Model, *apiError) {
 }
 
 // tokens is how many tokens the request is taken to have.
-func tokens(body []byte) int { return len(body) / 4 }
+func (m Model) tokens(body []byte) int { return len(body) / cmp.Or(max(m.TokenBytes, 0), 4) }
 
 // list is the elements of a JSON array; ok is false for anything else.
 func list(raw json.RawMessage) (elements []json.RawMessage, ok bool) {

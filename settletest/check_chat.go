@@ -54,7 +54,7 @@ func (s *Server) checkChat(body []byte) *apiError {
 	if e != nil {
 		return e
 	}
-	if e := req.checkLimits(model, tokens(body)); e != nil {
+	if e := req.checkLimits(model, model.tokens(body)); e != nil {
 		return e
 	}
 	for i, t := range req.Tools {

@@ -63,7 +63,7 @@ func (s *Server) checkMessages(h http.Header, body []byte) *apiError {
 	if len(s.rules.Keys) > 0 && h.Get("Anthropic-Version") == "" {
 		return invalid("anthropic-version: header is required")
 	}
-	if e := req.checkLimits(model, tokens(body)); e != nil {
+	if e := req.checkLimits(model, model.tokens(body)); e != nil {
 		return e
 	}
 	if e := req.checkTools(); e != nil {

@@ -63,7 +63,7 @@ func (s *Server) checkResponses(body []byte) *apiError {
 	if req.PreviousID != "" {
 		return invalid("Previous response with id '%s' not found.", req.PreviousID).at("previous_response_id", "previous_response_not_found")
 	}
-	if e := req.checkLimits(model, tokens(body)); e != nil {
+	if e := req.checkLimits(model, model.tokens(body)); e != nil {
 		return e
 	}
 	if e := req.checkTools(); e != nil {

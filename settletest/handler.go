@@ -52,7 +52,7 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request, d Dialect) {
 		s.rec.end(x, EndedByClient, time.Now())
 		return
 	}
-	if refusal := s.check(d, r.Header, body); refusal != nil {
+	if refusal := s.refusal(d, r.Header, body); refusal != nil {
 		s.rec.update(func() { x.Refusal = refusal.Message })
 		s.refuse(w, x, refusal)
 		s.rec.end(x, EndedSent, time.Now())

@@ -22,6 +22,11 @@ type Rules struct {
 	// has one anywhere is refused, by Messages within the response, and plays no
 	// turn.
 	Flagged []string `json:"flagged,omitempty"`
+	// Rejects are what the server does not take and does not explain. See also
+	// [Server.Reject].
+	Rejects []Rejection `json:"rejects,omitempty"`
+	// Terse leaves the numbers out of what is said of a request that is too long.
+	Terse bool `json:"terse,omitempty"`
 	// RequireStoreFalse refuses Responses requests without "store": false, as
 	// a server without storage would.
 	RequireStoreFalse bool `json:"require_store_false,omitempty"`
@@ -40,8 +45,10 @@ type Model struct {
 	// MaxOutput is the largest max_tokens it takes; 0 means no limit.
 	MaxOutput int `json:"max_output,omitempty"`
 	// Window is served as max_model_len by /v1/models, and longer requests
-	// are refused (a token is taken to be 4 bytes); 0 means none.
+	// are refused; 0 means none.
 	Window int `json:"window,omitempty"`
+	// TokenBytes is how many bytes of a request are a token; 0 means 4.
+	TokenBytes int `json:"token_bytes,omitempty"`
 }
 
 // flag says whether a flagged word is in the request.

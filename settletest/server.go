@@ -32,12 +32,13 @@ type Server struct {
 	// URL is the server's address without a path; "" while it has no listener.
 	URL string
 
-	rules  Rules
-	seals  atomic.Value // an account: whose reasoning it knows
-	answer func(Request) Turn
-	script script
-	rec    record
-	issued issued
+	rules   Rules
+	seals   atomic.Value // an account: whose reasoning it knows
+	rejects atomic.Pointer[[]Rejection]
+	answer  func(Request) Turn
+	script  script
+	rec     record
+	issued  issued
 
 	transport *http.Transport // of Client
 	http      *http.Server    // nil until it serves
@@ -60,6 +61,7 @@ func New(sc Scenario) *Server {
 		stop: make(chan struct{}),
 	}
 	s.SetAccount(sc.Rules.Account)
+	s.Reject(sc.Rules.Rejects...)
 	return s
 }
 

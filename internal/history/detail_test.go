@@ -89,9 +89,10 @@ func TestRoomForTheAnswer(t *testing.T) {
 		{4000, 2000, 2500, 3000, 1500},
 		{8000, 2000, 7500, 6000, 1024},
 		{800, 2000, 700, 600, 200},
+		{40, 2000, 700, 30, 16},
 	} {
 		w := walk{window: tt.window, target: Target{MaxOutput: tt.most}}
-		if room, answer := w.room(), w.answer(tt.tokens); room != tt.room || answer != tt.answer {
+		if room, answer := w.room(), answer(tt.window, tt.most, tt.tokens); room != tt.room || answer != tt.answer {
 			t.Errorf("%+v: %d for the request, %d for the answer", tt, room, answer)
 		}
 	}
@@ -165,13 +166,14 @@ func TestWindow(t *testing.T) {
 		message string
 		want    int
 	}{
-		"half, without numbers":           {Sent{Tokens: 9000}, "too long", 4500},
-		"not more than was sent":          {Sent{Tokens: 9000, Answer: 64000}, "too long", 9000},
-		"in our own count":                {Sent{Tokens: 100_000}, names, 45_000},
-		"the input alone":                 {Sent{Tokens: 100_000, Answer: 64000}, names, 73_800},
-		"with the output":                 {Sent{Tokens: 2_000, Answer: 64000}, "input length and `max_tokens` exceed context limit: 2000 + 64000 > 8192", 7372},
-		"the limit alone":                 {Sent{Tokens: 100_000}, "maximum context length is 8192", 7373},
-		"a limit that says nothing to us": {Sent{Tokens: 6_000}, "maximum context length is 8192", 3000},
+		"half, without numbers":               {Sent{Tokens: 9000}, "too long", 4500},
+		"half of the answer, if it is longer": {Sent{Tokens: 9000, Answer: 64000}, "too long", 41_000},
+		"half of both":                        {Sent{Tokens: 9000, Answer: 8000}, "too long", 8500},
+		"in our own count":                    {Sent{Tokens: 100_000}, names, 45_000},
+		"the input alone":                     {Sent{Tokens: 100_000, Answer: 64000}, names, 73_800},
+		"with the output":                     {Sent{Tokens: 2_000, Answer: 64000}, "input length and `max_tokens` exceed context limit: 2000 + 64000 > 8192", 7372},
+		"the limit alone":                     {Sent{Tokens: 100_000}, "maximum context length is 8192", 7373},
+		"a limit that says nothing to us":     {Sent{Tokens: 6_000}, "maximum context length is 8192", 3000},
 	} {
 		if got := tt.sent.window(tt.message); got != tt.want {
 			t.Errorf("%s: %d, want %d", name, got, tt.want)

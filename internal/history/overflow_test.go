@@ -231,3 +231,27 @@ func TestShorteningKeepsThePrefix(t *testing.T) {
 		t.Errorf("%d changes in 100 requests", changes)
 	}
 }
+
+// Servers count the answer as well: where the model's is larger than the window,
+// less is asked for, and the history stays.
+func TestALongAnswerInASmallWindow(t *testing.T) {
+	for says, words := range map[string]string{
+		"numbers": "input length and `max_tokens` exceed context limit: INPUT + OUTPUT > 8192, decrease input length or `max_tokens` and try again", "none": "too long",
+	} {
+		p := newTape(t).turn("go").calls(1, `{}`, strings.Repeat("word ", 600))
+		to := target()
+		to.MaxOutput = 64_000
+		accepts := func(b history.Built) *model.Error {
+			if b.Tokens+b.MaxTokens <= 8192 {
+				return nil
+			}
+			err := model.NewError(model.ErrContext, "%s", strings.NewReplacer("INPUT", fmt.Sprint(b.Tokens), "OUTPUT", fmt.Sprint(b.MaxTokens)).Replace(words))
+			err.Status = http.StatusBadRequest
+			return err
+		}
+		b, n, r := p.asks(to, accepts)
+		if accepts(b) != nil || b.Trimmed > 0 || b.MaxTokens < 3000 || n > 5 {
+			t.Errorf("%s: %d refusals, %d trimmed, %d tokens for the answer: %+v", says, n, b.Trimmed, b.MaxTokens, r)
+		}
+	}
+}

@@ -74,7 +74,7 @@ func Request(s event.State, target Target, system string, specs []model.ToolSpec
 		request.Input = append(request.Input, e.Item)
 	}
 	b := Built{Request: request, Sent: w.sent(), Trimmed: w.trimmed, Change: change}
-	b.Answer = w.answer(b.Tokens)
+	b.Answer = answer(w.window, target.MaxOutput, b.Tokens)
 	b.MaxTokens = b.Answer
 	return b
 }

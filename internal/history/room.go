@@ -20,6 +20,8 @@ const (
 	trimmedHead, trimmedInput = 400, 4 << 10
 	// leastOutput is the least room for an answer that is worth asking for.
 	leastOutput = 1024
+	// leastAnswer is what servers take for a bound at the least.
+	leastAnswer = 16
 	// usualWindow is what the outputs of one response are measured by where the
 	// window is not known.
 	usualWindow = 128_000
@@ -60,12 +62,13 @@ func (w *walk) fit() *event.HistoryChanged {
 	}
 }
 
-// answer is how many tokens the answer to a request of so many may have.
-func (w *walk) answer(tokens int) int {
-	if w.window == 0 || w.target.MaxOutput == 0 {
-		return w.target.MaxOutput
+// answer is how many tokens the answer to a request of so many may have, where
+// the model has a window and a largest output; 0 means that it is not known.
+func answer(window, most, tokens int) int {
+	if window == 0 || most == 0 {
+		return most
 	}
-	return min(w.target.MaxOutput, max(w.window-tokens, min(leastOutput, w.window/4), 1))
+	return min(most, max(window-tokens, min(leastOutput, window/4), leastAnswer))
 }
 
 // share shortens the outputs of one response, the longest ones, if together they

@@ -18,8 +18,7 @@ func (sent Sent) overflow(target Target, fault *model.Error) Remedy {
 		Change: event.ChangeWindow, Provider: target.Provider, Model: target.Model, Tokens: window,
 		Why: fmt.Sprintf("the provider says that about %d tokens are too many", sent.Tokens),
 	}}
-	long := sent.Tokens > sent.Least+leastGain(sent.Least)
-	if long || sent.Answer > leastOutput && window > sent.Tokens {
+	if sent.Tokens > sent.Least+leastGain(sent.Least) || sent.asksMuch(window) {
 		r.Again, r.Note = true, "asking again with a shorter history"
 		return r
 	}
@@ -31,6 +30,12 @@ func (sent Sent) overflow(target Target, fault *model.Error) Remedy {
 // leastGain is by how much a request must get shorter to be worth another try.
 func leastGain(tokens int) int { return tokens/16 + 2*tokensPerItem }
 
+// asksMuch reports whether it may be the room for the answer that is too much.
+func (sent Sent) asksMuch(window int) bool {
+	next := answer(window, sent.Answer, sent.Tokens)
+	return sent.Answer*8 > sent.Tokens && next < sent.Answer-sent.Answer/16
+}
+
 // window estimates what the model holds, output included, from what it said of
 // the request: in tokens as we count them, which may not be the provider's. Where
 // it names no numbers, it is taken to be half.
@@ -40,8 +45,10 @@ func (sent Sent) window(message string) int {
 	switch {
 	case asked == 0 && 0 < limit && limit < sent.Tokens:
 		return limit - limit/10
+	case asked == 0 && sent.Answer > sent.Tokens: // that may be it
+		return sent.Tokens + sent.Answer/2
 	case asked == 0:
-		return max(min(all/2, sent.Tokens), 1)
+		return max(all/2, 1)
 	}
 	// A tenth is for what differs from text to text.
 	window := max(int(float64(all)*float64(limit)/float64(asked)*0.9), 1)

@@ -47,6 +47,8 @@ func (d doer) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 		case Print:
 			out.WriteString(s.Text)
 			c.Progress(s.Text)
+		case Flood:
+			out.WriteString(strings.Repeat("flood\n", s.Bytes/6+1)[:s.Bytes])
 		case Fail:
 			return tool.Result{}, errors.New(s.Text)
 		case Panic:

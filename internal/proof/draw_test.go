@@ -18,6 +18,9 @@ func draw(t *rapid.T) Script {
 	if d.rarely() {
 		s.Window = pick(d, "window", 600, 2_000, 20_000)
 	}
+	if d.rarely() {
+		s.Holds = d.holds()
+	}
 	if s.Ask = d.rarely(); s.Ask {
 		s.Answers = many(d, "answers", 3, d.answer)
 	}
@@ -57,7 +60,19 @@ func (d drawer) long() time.Duration {
 // text draws what is said: plain, long, in other scripts, or with the secret.
 func (d drawer) text() string {
 	return pick(d, "text", "a", "Let me look at it.", "  spaces \n lines\t", "ünïcödé 漢字 🙂 text", "x"+Secret+"y "+Secret,
-		strings.Repeat("long ", 40), "[The turn was interrupted]", `{"json": ["is", "text"]}`, Secret[:12], "***")
+		strings.Repeat("long ", 40), "[The turn was interrupted]", `{"json": ["is", "text"]}`, Secret[:12], "***", "It is taboo.")
+}
+
+// holds draws a window of some kilobytes.
+func (d drawer) holds() Holds {
+	h := Holds{Bytes: pick(d, "bytes", 4, 2, 1), Terse: d.rarely()}
+	h.Tokens = pick(d, "kilobytes", 6_000, 20_000, 100_000) / h.Bytes
+	return h
+}
+
+func (d drawer) rejection() settletest.Rejection {
+	return pick(d, "rejects", settletest.Rejection{Reasoning: true}, settletest.Rejection{Images: true}, settletest.Rejection{Calls: true},
+		settletest.Rejection{Contains: "taboo"}, settletest.Rejection{Contains: "taboo"}, settletest.Rejection{Items: 4}, settletest.Rejection{Items: 9})
 }
 
 func (d drawer) limits() (l Limits) {
@@ -109,18 +124,22 @@ func (d drawer) item() (i Item) {
 		i.Plan = many(d, "steps", 4, d.step)
 	case Unknown, Invalid, Broken:
 	default:
-		i.Text = d.text()
+		if i.Text = d.text(); d.rarely() && i.Kind != Refuse {
+			i.Text = strings.Repeat("a long answer ", 1000)
+		}
 	}
 	return i
 }
 
 func (d drawer) step() (s Step) {
-	s.Kind = pick(d, "step", Print, Take, Take, Deaf, Fail, Panic, Leave)
+	s.Kind = pick(d, "step", Print, Take, Take, Deaf, Fail, Panic, Leave, Flood)
 	switch s.Kind {
 	case Take, Deaf:
 		s.For = d.long()
 	case Print, Fail:
 		s.Text = d.text()
+	case Flood:
+		s.Bytes = pick(d, "bytes", 700, 10_000, 200_000)
 	}
 	return s
 }
@@ -187,11 +206,14 @@ func (d drawer) move() (m Move) {
 	} else {
 		m.After = d.long()
 	}
-	m.Do = pick(d, "deed", Interrupt, Send, Send, Crash, Cancel, Interrupt, Close, Drop, Hurry, Fill, Ruin, Clock, Account)
+	m.Do = pick(d, "deed", Interrupt, Send, Send, Crash, Cancel, Interrupt, Close, Drop, Hurry, Fill, Ruin, Clock, Account, Reject)
 	switch {
 	case m.Do == Clock:
 		m.By = pick(d, "jump", time.Hour, -time.Hour, 400*24*time.Hour, -400*24*time.Hour, -time.Millisecond)
+	case m.Do == Reject:
+		m.Rejects = d.rejection()
 	case m.Do == Send:
+		m.Image = d.rarely()
 		m.Text, m.Mode = d.text(), pick(d, "mode", "", event.Steer, event.Replace, event.Queue)
 	case m.Do == Interrupt && d.rarely():
 		m.N = d.number("input", 1, 4)

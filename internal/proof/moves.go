@@ -1,9 +1,12 @@
 package proof
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"image"
+	"image/png"
 	"time"
 
 	"github.com/settle-agent/settle/event"
@@ -41,6 +44,8 @@ func (w *world) do(p *process, m Move, input string) {
 		p.mount.become(broken)
 	case Account:
 		w.server.SetAccount(fmt.Sprint("account ", w.accounts.Add(1)))
+	case Reject:
+		w.server.Reject(m.Rejects)
 	case Clock:
 		w.skew.Add(int64(m.By))
 	}
@@ -50,7 +55,11 @@ func inputID(n int) string { return fmt.Sprintf("i%d", n) }
 
 // send: C19, what is accepted is durable.
 func (w *world) send(p *process, m Move, id string) {
-	_, err := p.session.Submit(context.Background(), session.Input{ID: id, Text: m.Text, Mode: m.Mode, By: "user"})
+	in := session.Input{ID: id, Text: m.Text, Mode: m.Mode, By: "user"}
+	if m.Image {
+		in.Images = []event.Image{{MediaType: "image/png", Data: dot(), Name: "dot.png"}}
+	}
+	_, err := p.session.Submit(context.Background(), in)
 	switch {
 	case err == nil:
 		w.mu.Lock()
@@ -136,4 +145,11 @@ func (w *world) answer(p *process, n int, approval string) {
 	if err := give(event.Approved); !errors.As(err, &late) && !p.dead() && !w.failing.Load() && !closed(err) {
 		w.broke("C16", "a second answer was met with: %v", err)
 	}
+}
+
+// dot is a picture of one pixel.
+func dot() []byte {
+	var b bytes.Buffer
+	_ = png.Encode(&b, image.NewGray(image.Rect(0, 0, 1, 1))) // a buffer takes all
+	return b.Bytes()
 }

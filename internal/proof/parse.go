@@ -38,6 +38,8 @@ func (s *Script) statement(w *words) {
 		}
 	case "window":
 		s.Window = w.positive("the window")
+	case "holds":
+		s.Holds = readHolds(w)
 	case "limit", "retries", "stall", "grace":
 		s.Limits.read(w, verb)
 	case "ask":
@@ -144,6 +146,7 @@ func readInput(w *words) Move {
 			m.Mode = mode
 		}
 	}
+	m.Image = w.accept("image")
 	m.Text = w.text()
 	if strings.TrimSpace(m.Text) == "" {
 		w.fail("an input cannot be empty")
@@ -161,6 +164,8 @@ func readMove(w *words) Move {
 			m.N = w.positive("the input")
 		}
 		return m
+	case Reject:
+		return Move{Do: deed, Rejects: readRejection(w)}
 	case Clock:
 		return Move{Do: deed, By: w.jump("how far")}
 	case Hurry, Cancel, Drop, Crash, Close, Fill, Ruin, Account:
@@ -179,6 +184,38 @@ func readReader(w *words) (r Reader) {
 		r.Leaves = w.positive("how many events")
 		w.accept("for")
 		r.For = w.duration("the time")
+	}
+	return r
+}
+
+// readHolds takes TOKENS of BYTES [terse].
+func readHolds(w *words) (h Holds) {
+	h.Tokens = w.positive("how many tokens")
+	if !w.accept("of") {
+		w.fail("it is not said of how many bytes a token is")
+	}
+	h.Bytes = w.positive("the bytes")
+	h.Terse = w.accept("terse")
+	return h
+}
+
+// readRejection takes reasoning, images, calls, items N or text "…".
+func readRejection(w *words) (r settletest.Rejection) {
+	switch what := w.word("what is not taken"); what {
+	case "reasoning":
+		r.Reasoning = true
+	case "images":
+		r.Images = true
+	case "calls":
+		r.Calls = true
+	case "items":
+		r.Items = w.positive("how many")
+	case "text":
+		if r.Contains = w.text(); r.Contains == "" {
+			w.fail("the text is empty")
+		}
+	default:
+		w.fail("nobody rejects %q", what)
 	}
 	return r
 }

@@ -33,6 +33,8 @@ func readPlan(w *words) (p Plan) {
 			s.For = w.duration("the time")
 		case Print, Fail:
 			s.Text = w.text()
+		case Flood:
+			s.Bytes = w.positive("how many bytes")
 		case Leave, Panic:
 		default:
 			w.fail("a call cannot %q", s.Kind)
@@ -55,6 +57,8 @@ func (p Plan) String() string {
 			b.WriteString(" " + s.For.String())
 		case Print, Fail:
 			b.WriteString(" " + strconv.Quote(s.Text))
+		case Flood:
+			b.WriteString(" " + strconv.Itoa(s.Bytes))
 		}
 	}
 	return b.String()

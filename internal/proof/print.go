@@ -2,7 +2,10 @@ package proof
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+
+	"github.com/settle-agent/settle/settletest"
 )
 
 // String returns the script in the turn language, as [Parse] reads it.
@@ -10,6 +13,8 @@ func (s Script) String() string {
 	p := &printer{}
 	p.line(s.Wire != "", "wire %s", s.Wire)
 	p.line(s.Window > 0, "window %d", s.Window)
+	p.line(s.Holds.Tokens > 0 && !s.Holds.Terse, "holds %d of %d", s.Holds.Tokens, s.Holds.Bytes)
+	p.line(s.Holds.Tokens > 0 && s.Holds.Terse, "holds %d of %d terse", s.Holds.Tokens, s.Holds.Bytes)
 	p.limits(s.Limits)
 	p.line(s.Ask, "ask")
 	for _, a := range s.Answers {
@@ -94,10 +99,17 @@ func (p *printer) move(m Move) {
 
 func (m Move) deed() string {
 	switch {
-	case m.Do == Send && m.Mode != "":
-		return fmt.Sprintf("input %s %q", m.Mode, m.Text)
 	case m.Do == Send:
-		return fmt.Sprintf("input %q", m.Text)
+		words := []string{"input"}
+		if m.Mode != "" {
+			words = append(words, string(m.Mode))
+		}
+		if m.Image {
+			words = append(words, "image")
+		}
+		return strings.Join(append(words, strconv.Quote(m.Text)), " ")
+	case m.Do == Reject:
+		return "reject " + rejectionText(m.Rejects)
 	case m.N > 0:
 		return fmt.Sprintf("%s input %d", m.Do, m.N)
 	case m.Do == Clock:
@@ -115,4 +127,18 @@ func (p *printer) reader(r Reader) {
 		head += fmt.Sprintf(" leaves %d for %s", r.Leaves, r.For)
 	}
 	p.line(true, "%s", head)
+}
+
+func rejectionText(r settletest.Rejection) string {
+	switch {
+	case r.Reasoning:
+		return "reasoning"
+	case r.Images:
+		return "images"
+	case r.Calls:
+		return "calls"
+	case r.Items > 0:
+		return fmt.Sprintf("items %d", r.Items)
+	}
+	return fmt.Sprintf("text %q", r.Contains)
 }

@@ -4,6 +4,8 @@ import (
 	"github.com/settle-agent/settle/settletest"
 )
 
+const modelName = "claude-sonnet-4-5"
+
 // probeText is what a probe sends.
 const probeText = "And now, ~probe~?"
 
@@ -16,6 +18,10 @@ func (s Script) scenario() settletest.Scenario {
 		turns = append(turns, r.turn())
 	}
 	out := settletest.Script(turns...)
+	if s.Holds.Tokens > 0 {
+		out.Rules.Models = []settletest.Model{{ID: modelName, Window: s.Holds.Tokens, TokenBytes: s.Holds.Bytes}}
+		out.Rules.Terse = s.Holds.Terse
+	}
 	out.Answer = func(settletest.Request) settletest.Turn { return settletest.Say("That is all.") }
 	return out
 }
@@ -24,7 +30,12 @@ func (r Response) turn() settletest.Turn {
 	t := settletest.Turn{Faults: r.Faults}
 	t.Response.Stop, t.Pace = r.Stop, settletest.Duration(r.Pace)
 	for _, i := range r.Items {
-		t.Items = append(t.Items, i.item())
+		item := i.item()
+		item.ChunkSize = len(i.Text) / 40 // 0 is the usual size
+		if len(i.Text) < 1000 {
+			item.ChunkSize = 0
+		}
+		t.Items = append(t.Items, item)
 	}
 	return t
 }

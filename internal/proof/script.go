@@ -15,6 +15,8 @@ type Script struct {
 	// Window is the model's, in tokens; 0 means unknown.
 	Window int
 	Limits Limits
+	// Holds is how much the provider holds, whatever Window says.
+	Holds Holds
 	// Ask has every call asked about. Answers are given to the requests in
 	// order, the last of them to all that follow.
 	Ask     bool
@@ -38,6 +40,12 @@ type Limits struct {
 	Retried bool
 	Stall   time.Duration
 	Grace   time.Duration
+}
+
+// Holds is a provider's own window; the zero Holds is none.
+type Holds struct {
+	Tokens, Bytes int  // how many, and of how many bytes each
+	Terse         bool // it names no numbers
 }
 
 // Response is one answer of the model, and what goes wrong with it.
@@ -84,13 +92,15 @@ const (
 	Leave StepKind = "job"   // leaves a process running as a job
 	Fail  StepKind = "fail"  // ends with an error
 	Panic StepKind = "panic"
+	Flood StepKind = "flood" // puts out so many bytes
 )
 
 // Step is one step of a call.
 type Step struct {
-	Kind StepKind
-	For  time.Duration
-	Text string
+	Kind  StepKind
+	For   time.Duration
+	Text  string
+	Bytes int
 }
 
 // Deed is what somebody or something does to the session.
@@ -109,6 +119,7 @@ const (
 	Ruin      Deed = "ruin"      // the disk: each write fails
 	Account   Deed = "account"   // the provider's is another one: it knows no reasoning from before
 	Clock     Deed = "clock"     // jumps: that by which the events are dated
+	Reject    Deed = "reject"    // the provider no longer takes something, and does not say why
 )
 
 // Move is a deed at its time: when the log has its event On, or After the
@@ -122,6 +133,10 @@ type Move struct {
 	Text string
 	N    int
 	By   time.Duration // how far a clock jumps; back, if it is less than 0
+	// Image says that the input has a picture.
+	Image bool
+	// Rejects is what is no longer taken.
+	Rejects settletest.Rejection
 }
 
 // Answer is given to a request for approval.

@@ -54,6 +54,7 @@ func smaller(s Script) (out []Script) {
 		add(func(c *Script) { lift(&c.Limits) })
 	}
 	add(func(c *Script) { c.Window = 0 })
+	add(func(c *Script) { c.Holds = Holds{} })
 	for i, r := range s.Responses {
 		for _, smaller := range smallerResponses(r) {
 			add(func(c *Script) {

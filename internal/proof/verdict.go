@@ -94,54 +94,100 @@ func (w *world) probes() {
 			w.probe(w.disk, wire)
 		}
 	}
+	w.settled(own)
 	w.log(contract.Checker{Secrets: []string{Secret}})
 	w.requests()
 }
 
 // probe: C20, the session opens; C6, whatever is in the log, the next request
-// is one that the provider accepts, and the turn completes.
+// is one that the provider accepts, and the turn completes. Where the provider
+// does not take all that people say, held input may spoil the prompt that it comes
+// along with, and no other.
 func (w *world) probe(d *disk, wire Wire) {
+	cause, alone := w.prompt(d, wire)
+	if !alone && w.picky() && failed(cause) {
+		cause, _ = w.prompt(d, wire)
+	}
+	if cause == nil || cause.Outcome != event.Completed {
+		w.broke("C6", "a prompt after event %d, on %s, ends as: %v", d.len(), wire, cause)
+	}
+}
+
+func failed(c *event.Cause) bool { return c != nil && c.Outcome == event.Failed }
+
+// prompt opens the session, prompts it, and returns how that ended, and whether
+// the turn was for the prompt alone.
+func (w *world) prompt(d *disk, wire Wire) (cause *event.Cause, alone bool) {
 	p, err := w.start(d, setting{wire: wire})
 	if err != nil {
 		w.broke("C20", "the session cannot be opened again after event %d: %v", d.len(), err)
-		return
+		return event.Complete(), true // which is not the prompt's fault
 	}
 	if _, err := p.session.Submit(context.Background(), session.Input{Text: probeText, By: "user"}); err != nil {
 		w.broke("C19", "a prompt after event %d was not accepted: %v", d.len(), err)
 	}
-	var cause *event.Cause
 	for deadline := time.Now().Add(patience); cause == nil && time.Now().Before(deadline); {
 		synctest.Wait()
 		p.log.View(func(s event.State) {
 			if n := len(s.Turns); n > 0 {
-				cause = s.Turns[n-1].Cause
+				cause, alone = s.Turns[n-1].Cause, len(s.Turns[n-1].Inputs) == 1
 			}
 		})
 		if cause == nil {
 			<-time.After(time.Second)
 		}
 	}
-	if cause == nil || cause.Outcome != event.Completed {
-		w.broke("C6", "a prompt after event %d, on %s, ends as: %v", d.len(), wire, cause)
-	}
 	if err := p.close(); err != nil {
 		w.broke("C2", "the session was not closed: %v", err)
 	}
+	return cause, alone
+}
+
+// picky: the provider refuses what the rules allow.
+func (w *world) picky() bool {
+	return w.script.Holds.Tokens > 0 || slices.ContainsFunc(w.script.Moves, func(m Move) bool { return m.Do == Reject })
 }
 
 // requests: C6, the provider refused none; C15, none has the secret. Another
 // account may refuse the seals of the one before, as often as a log is opened in
-// which it has not done so yet: that the turn goes on is for probes to see.
+// which it has not done so yet, and a picky provider what it is picky about: that
+// the turn goes on is for probes to see.
 func (w *world) requests() {
 	another := w.accounts.Load() > 0
 	for _, x := range w.server.Exchanges() {
-		if x.Refusal != "" && !(another && aboutSeals(x.Refusal)) {
+		if x.Refusal != "" && !(another && aboutSeals(x.Refusal)) && !(w.picky() && unruly(x.Refusal)) {
 			w.broke("C6", "request %d (%s) was refused: %s", x.N, x.Dialect, x.Refusal)
 		}
 		if bytes.Contains(x.Body, []byte(Secret)) {
 			w.broke("C15", "request %d has the secret in it", x.N)
 		}
 	}
+}
+
+// settled: C6, a refusal costs one request: once a prompt was answered, the
+// next is not refused for the same.
+func (w *world) settled(wire Wire) {
+	counts := slices.ContainsFunc(w.script.Moves, func(m Move) bool { return m.Rejects.Items > 0 })
+	if !w.picky() || counts || w.script.Holds.Tokens > 0 { // there, what is new counts as well
+		return
+	}
+	before := len(w.server.Exchanges())
+	w.probe(w.disk, wire)
+	for _, x := range w.server.Exchanges()[before:] {
+		if x.Refusal != "" {
+			w.broke("C6", "request %d (%s) was refused for what had been refused before: %s", x.N, x.Dialect, x.Refusal)
+		}
+	}
+}
+
+// unruly: it is what settletest says of what a picky provider refuses.
+func unruly(refusal string) bool {
+	for _, words := range []string{"Invalid request.", "too long", "context length", "context window", "context limit"} {
+		if strings.Contains(refusal, words) {
+			return true
+		}
+	}
+	return false
 }
 
 // aboutSeals: it is what settletest says of reasoning that it does not know.

@@ -37,7 +37,7 @@ func (w Wire) provider(client *http.Client) model.Provider {
 
 // target is what history must know of the wire.
 func (w Wire) target(window int) history.Target {
-	t := history.Target{Provider: string(w), Model: "claude-sonnet-4-5", Window: window, CacheKey: "s"}
+	t := history.Target{Provider: string(w), Model: modelName, Window: window, CacheKey: "s"}
 	switch w {
 	case Responses:
 		t.TextAfterCalls = true
