@@ -26,8 +26,9 @@ type Host struct {
 	life context.Context //nolint:containedctx // it is the host's own, no request's
 	end  context.CancelCauseFunc
 
-	mu    sync.Mutex // guards what follows
-	slots map[string]*slot
+	mu       sync.Mutex // guards what follows
+	slots    map[string]*slot
+	releases *journal.Releases // nil until a session is open, and where there is none
 }
 
 // Open returns a Host. The caller closes it.
@@ -78,6 +79,9 @@ func (h *Host) log(ctx context.Context, id string) (*journal.Log, session.Damage
 		return journal.NewMemory(id), session.Damage{}, nil
 	}
 	log, opened, err := journal.Open(ctx, journal.Options{Dir: h.config.Dir, Session: id, Take: h.config.Take})
+	if err == nil {
+		h.listen()
+	}
 	damage := session.Damage{Message: opened.Damage}
 	if opened.Kept != "" { // else it was zeros, which nobody has written
 		damage.CutBytes, damage.Kept = opened.CutBytes, opened.Kept

@@ -169,14 +169,14 @@ func (h *Host) drop(s *Session) {
 }
 
 // closeSession closes one session of the host.
-func (h *Host) closeSession(ctx context.Context, s *Session) error {
+func (h *Host) closeSession(ctx context.Context, s *Session, reason event.Reason, by string) error {
 	h.mu.Lock()
 	p := h.slots[s.id]
 	if p != nil && p.session == s {
 		p.closing = true
 	}
 	h.mu.Unlock()
-	err := s.actor.Close(ctx, event.Shutdown, "host")
+	err := s.actor.Close(ctx, reason, by)
 	select {
 	case <-s.actor.Done():
 	case <-ctx.Done():
@@ -210,6 +210,7 @@ func (h *Host) CloseFor(ctx context.Context, reason event.Reason, by string) err
 	}
 	h.mu.Unlock()
 	wg.Wait()
+	h.deafen()
 	return errors.Join(errs...)
 }
 

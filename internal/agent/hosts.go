@@ -86,8 +86,12 @@ func (h *Hosts) Open(ctx context.Context, id string, w Wish) (*Opened, error) {
 		return nil, err
 	}
 	defer func() { place.turn <- struct{}{} }() // never blocks: the token was taken
-	if place.session != nil {
+	switch {
+	case place.session == nil:
+	case !place.session.Closed():
 		return place.session, ErrOpen
+	default: // another process took it over; nothing of its host is left to end
+		_ = place.session.host.Close(ctx)
 	}
 	o, err := h.begin(ctx, id, w)
 	if err != nil {
@@ -168,7 +172,7 @@ func (h *Hosts) keep(place *opening, o *Opened) bool {
 func (h *Hosts) Get(id string) *Opened {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if place := h.open[id]; place != nil {
+	if place := h.open[id]; place != nil && place.session != nil && !place.session.Closed() { // else another process took it over
 		return place.session
 	}
 	return nil

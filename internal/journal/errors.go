@@ -11,6 +11,9 @@ type HeldError struct {
 	// PID is the process that holds it, or 0 if it cannot be seen, such as
 	// from another container.
 	PID int
+	// Away, if it is not 0, is what the process is called where it runs: in
+	// another container, or on another machine.
+	Away int
 	// Stopped says that the process is stopped, as by Ctrl-Z, and will not
 	// let go by itself.
 	Stopped bool
@@ -24,6 +27,9 @@ func (e *HeldError) Error() string {
 	holder := fmt.Sprintf("pid %d", e.PID)
 	if e.PID == 0 {
 		holder = "a process that cannot be seen from here"
+		if e.Away != 0 {
+			holder = fmt.Sprintf("pid %d in another container or on another machine", e.Away)
+		}
 	}
 	if e.Stopped {
 		holder += ", stopped"

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/settletest/leak"
 )
 
@@ -42,6 +44,16 @@ func play(role string, args []string) int {
 	case "ignore":
 		signal.Ignore(syscall.SIGTERM)
 		err = hold(l)
+	case "serve":
+		err = serve(l, args[0])
+	case "crowd":
+		err = crowd(l, args[0])
+	case "linger":
+		err = linger(l)
+	case "reused":
+		err = pretend(l, func(id *event.Identity) { id.Started++ })
+	case "elsewhere":
+		err = pretend(l, func(id *event.Identity) { id.Namespace += "x" })
 	case "bequeath":
 		err = bequeath(l)
 	case "write":
@@ -57,7 +69,75 @@ func play(role string, args []string) int {
 
 // hold keeps the log open until standard input ends.
 func hold(l *Log) error {
-	if err := l.Update(one(event.Event{Data: event.SessionOpened{PID: os.Getpid()}})); err != nil {
+	if err := identify(l, proc.Self()); err != nil {
+		return err
+	}
+	fmt.Println("held")
+	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+	return l.Close(context.Background())
+}
+
+// identify records who holds the log, as a session does.
+func identify(l *Log, process *event.Identity) error {
+	return l.Update(one(event.Event{Data: event.SessionOpened{PID: os.Getpid(), Process: process}}))
+}
+
+// serve holds another session as well, and releases either when it is asked to.
+func serve(l *Log, dir string) error {
+	other, _, err := Open(context.Background(), Options{Dir: dir, Session: "s2"})
+	if err != nil {
+		return err
+	}
+	if err := identify(other, proc.Self()); err != nil {
+		return err
+	}
+	logs := map[string]*Log{"s1": l, "s2": other}
+	r, err := ListenForReleases(dir, func(ctx context.Context, session string) error {
+		if logs[session] == nil {
+			return ErrNotHeld
+		}
+		return logs[session].Close(ctx)
+	})
+	if err != nil {
+		return err
+	}
+	if err := hold(l); err != nil {
+		return err
+	}
+	return errors.Join(r.Close(), other.Close(context.Background()))
+}
+
+// crowd holds another session as well, and answers nobody.
+func crowd(l *Log, dir string) error {
+	other, _, err := Open(context.Background(), Options{Dir: dir, Session: "s2"})
+	if err != nil {
+		return err
+	}
+	if err := identify(other, proc.Self()); err != nil {
+		return err
+	}
+	return errors.Join(hold(l), other.Close(context.Background()))
+}
+
+// linger ends in good order when it is asked to, once it may.
+func linger(l *Log) error {
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGTERM)
+	if err := identify(l, proc.Self()); err != nil {
+		return err
+	}
+	fmt.Println("held")
+	<-asked
+	fmt.Println("asked")
+	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+	return l.Close(context.Background())
+}
+
+// pretend holds the log, and says of itself what the change makes of it.
+func pretend(l *Log, change func(*event.Identity)) error {
+	id := proc.Self()
+	change(id)
+	if err := identify(l, id); err != nil {
 		return err
 	}
 	fmt.Println("held")

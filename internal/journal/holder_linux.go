@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// findHolder looks through /proc for the descriptors through which the file
+// lockHolder looks through /proc for the descriptors through which the file
 // is locked. /proc/PID/fdinfo shows the locks of each, with the process that
 // took it (proc_pid_fdinfo(5)):
 //
 //	lock:	1: FLOCK  ADVISORY  WRITE 1234 08:02:5513 0 EOF
 //
-// Where they cannot be seen (another user's process), the log says who wrote
-// last.
-func findHolder(f *os.File, path string) holder {
+// Those of another user's process cannot be seen, nor of one that is not
+// dumpable.
+func lockHolder(f *os.File) holder {
 	info, err := f.Stat()
 	if err != nil {
-		return holder{host: recordedHost(path)}
+		return holder{}
 	}
 	var h holder
 	pids, _ := filepath.Glob("/proc/[0-9]*")
@@ -36,11 +36,9 @@ func findHolder(f *os.File, path string) holder {
 	}
 	for _, pid := range h.heirs {
 		if pid == h.dead {
-			return holder{host: pid}
+			h.pid, h.dead = pid, 0
+			break
 		}
-	}
-	if len(h.heirs) == 0 {
-		h.host = recordedHost(path)
 	}
 	return h
 }
@@ -72,7 +70,7 @@ func holds(dir string, file os.FileInfo) (taker int, ok bool) {
 func lockTaker(detail string) (pid int, ok bool) {
 	for line := range strings.Lines(detail) {
 		f := strings.Fields(line)
-		if len(f) >= 6 && f[0] == "lock:" && f[2] == "FLOCK" {
+		if len(f) >= 6 && f[0] == "lock:" && f[2] == "FLOCK" && f[4] == "WRITE" { // READ only asks whether it is free
 			pid, _ = strconv.Atoi(f[5])
 			return pid, true
 		}

@@ -12,9 +12,15 @@ import (
 // TryLock takes the lock on the open file, if it is free. The kernel gives it
 // back when the last descriptor of this opening is closed; it is never
 // unlocked by hand, since that would take it from those that inherited it.
-func TryLock(f *os.File) (free bool, err error) {
+func TryLock(f *os.File) (free bool, err error) { return flock(f, unix.LOCK_EX) }
+
+// tryShare takes the lock for reading, if nobody has it for himself: to see
+// whether it is free.
+func tryShare(f *os.File) (free bool, err error) { return flock(f, unix.LOCK_SH) }
+
+func flock(f *os.File, how int) (free bool, err error) {
 	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
 		switch {
 		case err == nil:
 			return true, nil

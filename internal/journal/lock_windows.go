@@ -14,8 +14,16 @@ const lockOffset = 0x7fffffff
 // TryLock takes the lock on the open file, if it is free. The kernel gives it
 // back when the file is closed.
 func TryLock(f *os.File) (free bool, err error) {
+	return lock(f, windows.LOCKFILE_EXCLUSIVE_LOCK)
+}
+
+// tryShare takes the lock for reading, if nobody has it for himself: to see
+// whether it is free.
+func tryShare(f *os.File) (free bool, err error) { return lock(f, 0) }
+
+func lock(f *os.File, how uint32) (free bool, err error) {
 	at := &windows.Overlapped{OffsetHigh: lockOffset}
-	err = windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, at)
+	err = windows.LockFileEx(windows.Handle(f.Fd()), how|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, at)
 	switch {
 	case err == nil:
 		return true, nil

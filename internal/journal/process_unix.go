@@ -4,16 +4,18 @@ package journal
 
 import (
 	"errors"
-	"os"
 	"syscall"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/proc"
 )
 
 // askToEnd lets the process end in good order, even if it is stopped.
-func askToEnd(p *os.Process) error {
-	return errors.Join(p.Signal(syscall.SIGTERM), p.Signal(syscall.SIGCONT))
+func askToEnd(p *event.Identity) error {
+	return errors.Join(proc.Signal(p, syscall.SIGTERM), proc.Signal(p, syscall.SIGCONT))
 }
 
-func forceToEnd(p *os.Process) error { return p.Kill() }
+func forceToEnd(p *event.Identity) error { return proc.Signal(p, syscall.SIGKILL) }
 
 // isAlive reports whether there is such a process.
 func isAlive(pid int) bool {

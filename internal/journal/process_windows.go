@@ -4,12 +4,15 @@ import (
 	"os"
 
 	"golang.org/x/sys/windows"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/proc"
 )
 
 // askToEnd does nothing: Windows has no way to ask a process without a window.
-func askToEnd(*os.Process) error { return nil }
+func askToEnd(*event.Identity) error { return nil }
 
-func forceToEnd(p *os.Process) error { return p.Kill() }
+func forceToEnd(p *event.Identity) error { return proc.Signal(p, os.Kill) }
 
 // isAlive reports whether there is such a process.
 func isAlive(pid int) bool {

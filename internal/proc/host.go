@@ -2,9 +2,6 @@ package proc
 
 import (
 	"crypto/rand"
-	"hash/fnv"
-	"io"
-	"strconv"
 	"sync"
 	"sync/atomic"
 )
@@ -55,7 +52,7 @@ func forget(pid int) {
 // this boot and this container alone: environments are copied into files, and
 // read from there by processes that are nobody's.
 func mark(env []string, marker string) (marked []string, full string) {
-	full = marker + "/" + rand.Text() + "." + place()
+	full = marker + "/" + rand.Text() + "." + Place(Self())
 	marked = make([]string, 0, len(env)+1)
 	for _, entry := range env {
 		if !isMarker(entry) {
@@ -63,13 +60,6 @@ func mark(env []string, marker string) (marked []string, full string) {
 		}
 	}
 	return append(marked, MarkerName+"="+full), full
-}
-
-// place stands for the boot and the container in markers.
-func place() string {
-	sum := fnv.New32a()
-	_, _ = io.WriteString(sum, bootOf()+namespace()) // a hash takes everything
-	return strconv.FormatUint(uint64(sum.Sum32()), 36)
 }
 
 func isMarker(entry string) bool {

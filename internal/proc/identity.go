@@ -2,7 +2,10 @@ package proc
 
 import (
 	"fmt"
+	"hash/fnv"
+	"io"
 	"os"
+	"strconv"
 
 	"github.com/settle-agent/settle/event"
 )
@@ -34,6 +37,16 @@ func Identify(pid int) *event.Identity {
 		return nil
 	}
 	return id
+}
+
+// Place stands in names for the boot and the container of a process.
+func Place(id *event.Identity) string {
+	if id == nil {
+		return "0"
+	}
+	sum := fnv.New32a()
+	_, _ = io.WriteString(sum, id.Boot+id.Namespace) // a hash takes everything
+	return strconv.FormatUint(uint64(sum.Sum32()), 36)
 }
 
 // Find says what has become of a process.

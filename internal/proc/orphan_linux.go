@@ -147,7 +147,7 @@ func Sweep(marker string, spare ...string) ([]int, error) {
 	if marker == "" {
 		return nil, errors.New("cannot sweep processes: the marker is empty")
 	}
-	own, here := ancestors(), place()
+	own, here := ancestors(), Place(Self())
 	meant := func(value string) bool {
 		return strings.HasPrefix(value, marker+"/") && strings.HasSuffix(value, "."+here) && !slices.Contains(spare, value)
 	}
