@@ -7,9 +7,6 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 )
 
-// takenBy is who ends what runs in a session that another process takes over.
-const takenBy = "take"
-
 // listen lets other processes take single sessions over (--take), while the
 // host goes on with the rest. Where that is not to be had, they have to end
 // the host.
@@ -53,7 +50,7 @@ func (h *Host) release(ctx context.Context, id string) error {
 		return journal.ErrNotHeld
 	}
 	h.config.Logger.Warn("another process takes a session over", "session", id)
-	return h.closeSession(ctx, s, event.Shutdown, takenBy)
+	return h.closeSession(ctx, s, event.Shutdown, event.Taker)
 }
 
 // Closed reports whether the session is closed, also where another process took

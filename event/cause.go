@@ -59,6 +59,9 @@ type Cause struct {
 	Failure *Failure `json:"error,omitempty"`
 }
 
+// Taker is who ends what runs in a session that another process takes over.
+const Taker = "take"
+
 // Complete is the cause of a good ending.
 func Complete() *Cause { return &Cause{Outcome: Completed} }
 
@@ -87,7 +90,11 @@ func (c *Cause) Error() string {
 		}
 		return "failed: " + c.Failure.Message
 	}
-	return joinMessage(c.Reason.words(c.Limit), c.Message)
+	words := c.Reason.words(c.Limit)
+	if c.Reason == Shutdown && c.By == Taker {
+		words = "another process took the session over"
+	}
+	return joinMessage(words, c.Message)
 }
 
 // Unwrap returns the failure, so that errors.As finds it.

@@ -15,6 +15,7 @@ func TestCauseInWords(t *testing.T) {
 		{Abort(Interrupted, "user"), "interrupted"},
 		{Abort(Replaced, "web"), "replaced by a new input"},
 		{Abort(Shutdown, "signal:SIGTERM"), "settle was shut down"},
+		{Abort(Shutdown, Taker), "another process took the session over"},
 		{Abort(Crashed, "host"), "settle was killed"},
 		{Abort(Parent, "t000001"), "the parent was cancelled"},
 		{Abort(TimedOut, "turn"), "timed out"},

@@ -47,7 +47,7 @@ func newACP(s *streams) *cobra.Command {
 	settingFlags(flags)
 	flags.Lookup("permission").Usage = "what calls that change something may do, as `POLICY`: ask, allow or deny"
 	flags.StringVarP(&f.dir, "cwd", "C", ".", "look for settings in `DIR`, where the client names no directory")
-	flags.BoolVar(&f.take, "take", false, "end other processes that hold a session that is opened")
+	flags.BoolVar(&f.take, "take", false, "take sessions over from other processes")
 	f.projectFlags.define(flags)
 	return cmd
 }

@@ -110,7 +110,7 @@ func (f *execFlags) define(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.OSS, "oss", false, "use a model server on this machine")
 	flags.StringVar(&f.LocalProvider, "local-provider", "", "which one, as `NAME`: ollama or lmstudio")
 	flags.BoolVar(&f.ephemeral, "ephemeral", false, "keep nothing of the session")
-	flags.BoolVar(&f.take, "take", false, "end another process that holds the session")
+	flags.BoolVar(&f.take, "take", false, "take the session over from another process")
 	flags.BoolVar(&f.last, "last", false, "resume: the last session of the directory")
 	flags.BoolVar(&f.everywhere, "all", false, "resume --last: of any directory")
 	for _, name := range execIgnored() {

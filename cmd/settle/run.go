@@ -114,7 +114,7 @@ func (f *runFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.session, "session", "", "go on with the session `ID`, or begin it")
 	flags.BoolVar(&f.last, "last", false, "go on with the last session of the directory")
 	flags.BoolVar(&f.ephemeral, "ephemeral", false, "keep nothing of the session")
-	flags.BoolVar(&f.take, "take", false, "end another process that holds the session")
+	flags.BoolVar(&f.take, "take", false, "take the session over from another process")
 	flags.StringArrayVarP(&f.images, "image", "i", nil, "show the model the picture in `FILE`; may be repeated")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "say only what is wrong on standard error")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "say what is going on on standard error, everywhere")

@@ -69,7 +69,7 @@ func newServe(s *streams) *cobra.Command {
 	flags.StringVarP(&f.dir, "cwd", "C", ".", "work in `DIR`")
 	flags.StringVar(&f.addr, "addr", "127.0.0.1:0", "listen on `HOST:PORT`; port 0 picks one")
 	f.listenFlags.define(cmd)
-	flags.BoolVar(&f.take, "take", false, "end other processes that hold a session that is opened")
+	flags.BoolVar(&f.take, "take", false, "take sessions over from other processes")
 	f.projectFlags.define(flags)
 	return cmd
 }

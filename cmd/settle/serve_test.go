@@ -53,8 +53,8 @@ func (p *place) serve(s *settletest.Server, args ...string) *served {
 	if v.link, err = url.Parse(strings.TrimSpace(v.first)); err != nil {
 		p.t.Fatal(err)
 	}
-	v.token = v.link.Query().Get("token")
-	v.link.RawQuery = ""
+	v.token = strings.TrimPrefix(v.link.Fragment, "token=")
+	v.link.Fragment = ""
 	go func() { // ends with the process
 		defer close(v.done)
 		rest, _ := io.ReadAll(in)

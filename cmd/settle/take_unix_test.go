@@ -99,7 +99,7 @@ func TestTakeFromARun(t *testing.T) {
 	if got := strings.Join(turnEnds(p.log("s")), ", "); got != "turn.aborted take, turn.completed" {
 		t.Errorf("its turns ended with %s", got)
 	}
-	if said := stderr(holder); !strings.Contains(said, "take") {
+	if said := stderr(holder); !strings.Contains(said, "another process took the session over") {
 		t.Errorf("it said %s", said)
 	}
 }
