@@ -72,6 +72,7 @@ func toolbox(dataDir string, info settle.SessionInfo) (settle.Toolbox, error) {
 	marker := "example/" + info.ID
 	jobs := shell.NewJobs(shell.Config{
 		Env:      []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}, // all that commands see
+		Mask:     func() shell.Masker { return info.Mask() },                         // of the session's secrets
 		SpoolDir: filepath.Join(dataDir, "output", info.ID),                          // whole outputs, and jobs' logs
 		Marker:   marker,
 		Lock:     info.Lock, // wardens keep the session locked until all is cleaned up

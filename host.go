@@ -92,7 +92,7 @@ func (h *Host) log(ctx context.Context, id string) (*journal.Log, session.Damage
 func (h *Host) start(s *Session, log *journal.Log, damage session.Damage) (err error) {
 	c := h.config
 	if c.Toolbox != nil {
-		info := SessionInfo{ID: s.id, WorkDir: c.WorkDir, Lock: log.LockFile(), Jobs: session.Jobs{Log: log, Redact: h.redact}, Masked: h.redact.Masked}
+		info := SessionInfo{ID: s.id, WorkDir: c.WorkDir, Lock: log.LockFile(), Jobs: session.Jobs{Log: log, Redact: h.redact}, Masked: h.redact.Masked, Mask: func() Masker { return h.redact.Stream() }}
 		if s.box, err = c.Toolbox(info); err != nil {
 			return fmt.Errorf("cannot make the tools of session %s: %w", s.id, err)
 		}
@@ -130,6 +130,16 @@ type SessionInfo struct {
 	// Masked reports whether a text contains the mask that stands for a
 	// secret, and must not be written to a file.
 	Masked func(text string) bool
+	// Mask returns what masks secrets in one text that comes in pieces, such as
+	// the output of a command that is kept in a file (C15).
+	Mask func() Masker
+}
+
+// Masker masks secrets in a text that comes in pieces. It may keep back the
+// beginning of a secret, until more comes or Flush.
+type Masker interface {
+	Write(text string) (masked string)
+	Flush() (masked string)
 }
 
 // Toolbox is the tools of one session.

@@ -71,6 +71,7 @@ func (b bench) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
 	marker := Marker(b.dataDir, info.ID)
 	jobs := shell.NewJobs(shell.Config{
 		Env: b.env, Withheld: b.withheld, SpoolDir: spool, Marker: marker, Lock: info.Lock,
+		Mask:     masker(info),
 		Registry: info.Jobs, Release: b.mayRelease,
 	})
 	all := slices.Concat(
@@ -100,6 +101,14 @@ func (b bench) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
 		box.Interrupted = func(ctx context.Context) { _, _ = jobs.KillAll(ctx) } // what is left is named in each job's end
 	}
 	return box, nil
+}
+
+// masker returns what masks the session's secrets in the output of a command.
+func masker(info settle.SessionInfo) func() shell.Masker {
+	if info.Mask == nil {
+		return nil
+	}
+	return func() shell.Masker { return info.Mask() }
 }
 
 // close ends the session's processes, and names what could not be ended.

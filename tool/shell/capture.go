@@ -10,7 +10,8 @@ import (
 
 // capture takes what a command puts out. Whatever comes, it holds no more in
 // memory than the limit of what the model is told; the whole goes to a file
-// once there is more than that, up to the file's cap.
+// once there is more than that, up to the file's cap. Secrets are masked at the
+// entry, whatever becomes of the text (C15).
 type capture struct {
 	dir      string
 	name     string
@@ -18,20 +19,25 @@ type capture struct {
 	progress *progress
 
 	mu      sync.Mutex
+	mask    Masker // nil masks nothing
 	folder  folder
 	shown   excerpt
 	whole   []byte   // all that came, until there is a file
 	file    *os.File // nil until it is needed
 	path    string
 	failure error // of the file; the command goes on without it
-	raw     int64 // bytes that came
+	raw     int64 // bytes that came, as they are masked
 	stored  int64 // of those, bytes in the file
 	changed chan struct{}
 }
 
 func newCapture(c Config, call string, tty bool, p *progress) *capture {
+	var mask Masker
+	if c.Mask != nil {
+		mask = c.Mask()
+	}
 	return &capture{
-		dir: c.SpoolDir, name: call, capBytes: c.SpoolBytes, progress: p,
+		mask: mask, dir: c.SpoolDir, name: call, capBytes: c.SpoolBytes, progress: p,
 		folder: folder{escapes: tty}, shown: excerpt{limit: c.OutputBytes},
 		changed: make(chan struct{}),
 	}
@@ -41,6 +47,16 @@ func newCapture(c Config, call string, tty bool, p *progress) *capture {
 func (c *capture) Write(data []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.mask == nil {
+		c.add(data)
+	} else {
+		c.add([]byte(c.mask.Write(string(data))))
+	}
+	return len(data), nil
+}
+
+// add takes what has been masked.
+func (c *capture) add(data []byte) {
 	c.raw += int64(len(data))
 	c.store(data)
 	text := c.folder.add(data)
@@ -48,7 +64,16 @@ func (c *capture) Write(data []byte) (int, error) {
 	c.progress.add(text)
 	close(c.changed)
 	c.changed = make(chan struct{})
-	return len(data), nil
+}
+
+// flush takes what may have been the beginning of a secret.
+func (c *capture) flush() {
+	if c.mask == nil {
+		return
+	}
+	if rest := c.mask.Flush(); rest != "" {
+		c.add([]byte(rest))
+	}
 }
 
 func (c *capture) store(data []byte) {
@@ -160,6 +185,7 @@ type account struct {
 func (c *capture) take() account {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.flush()
 	rest := c.folder.end()
 	c.shown.add(rest)
 	c.progress.add(rest)
@@ -176,6 +202,13 @@ func (c *capture) take() account {
 func (c *capture) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.file != nil && c.failure == nil {
+		// A warden may have written to a released job's log since.
+		if stat, err := c.file.Stat(); err == nil {
+			c.stored = max(c.stored, stat.Size())
+		}
+	}
+	c.flush()
 	c.progress.flush()
 	if c.file != nil {
 		_ = c.file.Close()

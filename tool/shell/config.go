@@ -40,6 +40,8 @@ type Config struct {
 	// SpoolDir takes the files with whole outputs, each of at most SpoolBytes.
 	SpoolDir   string
 	SpoolBytes int64
+	// Mask, if set, returns what masks secrets in the output of one command.
+	Mask func() Masker
 	// Marker and Lock are as in proc.Spec.
 	Marker string
 	Lock   *os.File
@@ -48,6 +50,13 @@ type Config struct {
 	// Release decides whether a job may outlive settle; its error is what the
 	// model is told. Nil refuses.
 	Release func(ctx context.Context, command string) error
+}
+
+// Masker masks secrets in a text that comes in pieces. It may keep back the
+// beginning of a secret, until more comes or Flush.
+type Masker interface {
+	Write(text string) (masked string)
+	Flush() (masked string)
 }
 
 // Registry is told of the session's jobs.

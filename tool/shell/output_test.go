@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/settle-agent/settle/internal/redact"
 )
 
 func TestLongOutput(t *testing.T) {
@@ -61,4 +63,47 @@ func TestOutputMemory(t *testing.T) {
 	if grown := cost("200000000"); grown > 16<<20 {
 		t.Errorf("200 MB of output took %d bytes more memory", grown)
 	}
+}
+
+// C15: what settle has read of secrets is in no file either, also where the
+// command writes it in pieces.
+func TestKeptOutputIsMasked(t *testing.T) {
+	const key = "sk-0123456789abcdefghij"
+	masked := func(c *Config) {
+		c.OutputBytes = 1000
+		c.Mask = func() Masker { return redact.New(key).Stream() }
+	}
+	pieces := "seq 1 1000; printf sk-01234; sleep 0.1; printf 56789abc; sleep 0.1; printf 'defghij\\n'; seq 1 1000; printf sk-0123"
+	check := func(t *testing.T, r *room, said, path string) {
+		t.Helper()
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), "56789abc") || !strings.Contains(string(text), "1000\n"+redact.Mask+"\n1\n") {
+			t.Errorf("the file has %q", text[max(len(text)-5000, 0):])
+		}
+		if !strings.HasSuffix(string(text), "1000\nsk-0123") {
+			t.Errorf("the file ends with %q", text[len(text)-20:])
+		}
+		if strings.Contains(said, "56789abc") {
+			t.Errorf("the model is told %q", said)
+		}
+	}
+	t.Run("a call", func(t *testing.T) {
+		r := newRoom(t, masked)
+		got := r.sh(pieces)
+		check(t, r, got.Output, got.OutputFile)
+		stat, err := os.Stat(got.OutputFile)
+		if err != nil || got.OutputBytes != stat.Size() {
+			t.Errorf("%d bytes, the file: %v, %v", got.OutputBytes, stat.Size(), err)
+		}
+	})
+	t.Run("a job", func(t *testing.T) {
+		r := newRoom(t, masked)
+		r.run(t.Context(), "shell", object{"command": "sleep 0.6; " + pieces, "background": true})
+		job := r.jobs.List()[0]
+		got := r.run(t.Context(), "job", object{"action": "wait", "job": job.ID, "timeout_ms": 20000})
+		check(t, r, got.Output, job.Log)
+	})
 }
