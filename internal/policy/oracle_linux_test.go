@@ -46,7 +46,7 @@ func TestOracle(t *testing.T) {
 	drawn := *commandCount
 	if drawn == 0 { // a share, for each day
 		random.Shuffle(len(commands), func(i, j int) { commands[i], commands[j] = commands[j], commands[i] })
-		commands, drawn = commands[:150], 150
+		commands, drawn = commands[:50], 50
 	}
 	g := generator{random: random, corpus: corpus}
 	for range drawn {
@@ -127,7 +127,9 @@ type world struct {
 	before          map[string]string
 }
 
-func worldKinds() []string { return []string{"plain", "repository", "tracked", "evil", "submodule"} }
+func worldKinds() []string {
+	return []string{"plain", "open", "repository", "tracked", "evil", "submodule"}
+}
 
 func newWorld(t testing.TB, kind string) *world {
 	root, err := filepath.EvalSymlinks(t.TempDir())

@@ -81,7 +81,7 @@ func isGitDir(dir string) bool {
 func configKeys() []string {
 	return strings.Fields(`alias.* advice.* author.* branch.* color.* column.* committer.* credential.* fetch.* gc.* http.* https.* init.* lfs.access
 		lfs.locksverify lfs.repositoryformatversion maintenance.* pull.* push.* rebase.* remote.fetch remote.url remote.pushurl remote.tagopt remote.prune remote.mirror remote.push
-		remote.gh-resolved submodule.url submodule.active submodule.branch user.* tag.sort tag.gpgsign commit.gpgsign commit.verbose merge.ff
+		remote.gh-resolved submodule.url submodule.active submodule.branch user.* tag.gpgsign commit.gpgsign commit.verbose merge.ff
 		merge.conflictstyle core.abbrev core.autocrlf core.bare core.compression core.commentchar core.eol core.filemode core.ignorecase
 		core.logallrefupdates core.longpaths core.precomposeunicode core.quotepath core.repositoryformatversion core.safecrlf core.sharedrepository
 		core.symlinks core.untrackedcache core.whitespace diff.algorithm diff.colormoved diff.context diff.mnemonicprefix diff.noprefix
@@ -141,7 +141,7 @@ func strangeConfig(text string) string {
 			continue
 		}
 		m := keyLine.FindStringSubmatch(line)
-		if m == nil || strings.HasSuffix(line, `\`) {
+		if m == nil || strings.HasSuffix(line, `\`) || strings.Contains(m[2], "signature") {
 			return fmt.Sprintf("the line %q", clip(line))
 		}
 		key := section + "." + strings.ToLower(m[1])
@@ -179,7 +179,7 @@ type index struct {
 func tracked(g ground, dir, path string) string {
 	own, _, err := gitDirs(dir)
 	if err != nil || own == "" {
-		return ""
+		return "there is no ordinary repository here"
 	}
 	top := ""
 	for _, at := range upwards(dir) {
@@ -191,6 +191,9 @@ func tracked(g ground, dir, path string) string {
 	within, err := g.locate(dir, path)
 	if err != nil {
 		return err.Error()
+	}
+	if !strings.HasPrefix(within.real+"/", top+"/") {
+		return path + " is outside of the repository"
 	}
 	index, err := readIndex(own)
 	if err != nil {

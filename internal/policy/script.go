@@ -113,6 +113,9 @@ func (p *Policy) named(g ground, dir, name string, e effects.Effect) []effect {
 	for _, place := range places {
 		one := pathEffect(as, place)
 		one.wide = e.Kind == effects.Walks
+		if as == reads && one.why == "" && credentials(place.real) {
+			one.why = place.String() + " has a password or a token"
+		}
 		if list = append(list, one); one.wide && place.inside {
 			list = append(list, below(g, place, e)...)
 		}
@@ -170,31 +173,37 @@ func below(g ground, root place, e effects.Effect) []effect {
 // picks reports whether a pattern may match a name. What is more than "*" is
 // taken to match anything.
 func picks(pattern, name string) bool {
-	return strings.ContainsAny(pattern, `?[\`) || fits(pattern, name)
+	last := pattern[strings.LastIndexByte(pattern, '/')+1:]
+	return last == "" || strings.ContainsAny(last, `?[\{`) || fits(last, name)
 }
 
 // expand returns what a shell makes of a pattern, and more: "?" is taken for
 // "*". A pattern without a match stays as it is.
 func expand(dir, pattern string) (names []string, why string) {
 	names = []string{""}
-	if filepath.IsAbs(pattern) {
-		names = []string{"/"}
-	}
-	for _, segment := range strings.Split(strings.Trim(pattern, "/"), "/") {
+	for i, segment := range strings.Split(pattern, "/") {
 		var found []string
-		segment = strings.ReplaceAll(segment, "?", "*")
+		wild := strings.ReplaceAll(segment, "?", "*")
 		for _, name := range names {
-			if !strings.Contains(segment, "*") {
-				found = append(found, filepath.Join(name, segment))
+			if i > 0 {
+				name += "/"
+			}
+			if !strings.Contains(wild, "*") {
+				found = append(found, name+segment)
 				continue
 			}
-			entries, err := os.ReadDir(absolute(dir, filepath.Clean("./"+name)))
-			if filepath.IsAbs(name) {
-				entries, err = os.ReadDir(name)
+			entries, err := os.ReadDir(absolute(dir, cmp.Or(name, ".")))
+			if err != nil {
+				continue
+			}
+			for _, dot := range []string{".", ".."} { // which older shells find as well
+				if wild[0] == '.' && fits(wild, dot) {
+					found = append(found, name+dot)
+				}
 			}
 			for _, entry := range entries {
-				if err == nil && fits(segment, entry.Name()) && (entry.Name()[0] != '.' || segment[0] == '.') {
-					found = append(found, filepath.Join(name, entry.Name()))
+				if fits(wild, entry.Name()) && (entry.Name()[0] != '.' || wild[0] == '.') {
+					found = append(found, name+entry.Name())
 				}
 			}
 		}
@@ -202,8 +211,5 @@ func expand(dir, pattern string) (names []string, why string) {
 			return nil, fmt.Sprintf("%s matches too many files", pattern)
 		}
 	}
-	if len(names) == 0 {
-		names = []string{pattern}
-	}
-	return names, ""
+	return append(names, pattern), ""
 }

@@ -37,7 +37,9 @@ func (w *world) fill(kind string) {
 		"work/.env": "TOKEN=" + secretText + "\nfoo\n", "work/sub/.env.local": secretText + " foo\n", "work/certs/server.pem": secretText + " foo\n",
 		"work/id_rsa": secretText + " foo\n", "work/.aws/credentials": secretText + " foo\n",
 	} {
-		w.file(name, text, 0o644)
+		if kind != "open" || !strings.HasPrefix(name, "work/") || !strings.Contains(text, secretText) {
+			w.file(name, text, 0o644)
+		}
 	}
 	for name, target := range map[string]string{"out": "..", "leak": ".env", "in": "sub", "stolen.txt": "../outside/secret.txt", "sub/up": "..", "sub/l": "../.aws"} {
 		if err := os.Symlink(target, filepath.Join(w.work, name)); err != nil {

@@ -103,8 +103,8 @@ func search(g given) ([]Effect, string) {
 		paths = paths[1:]
 	}
 	walk := Effect{Kind: Walks, Path: ".", Hidden: true, Links: g.has("R"), Only: only(g)}
-	if strings.Contains(g.long, "hidden") { // rg
-		walk.Hidden = g.has(".", "hidden", "u", "unrestricted")
+	if strings.Contains(g.long, "hidden") { // rg, for which globs outweigh what is hidden
+		walk.Hidden = g.has(".", "hidden", "u", "unrestricted", "g", "glob", "iglob")
 		if g.has("files") {
 			walk.Kind = Looks
 		}
@@ -122,12 +122,13 @@ func search(g given) ([]Effect, string) {
 	return list, ""
 }
 
-// only are the names that --include picks, where nothing else picks any.
+// only are the names that --include or -g picks, where nothing else does.
 func only(g given) []string {
-	if !g.has("include") || g.has("exclude") {
+	list := g.values("include", "g", "glob")
+	if g.has("exclude", "iglob") || slices.ContainsFunc(list, func(glob string) bool { return strings.HasPrefix(glob, "!") }) {
 		return nil
 	}
-	return g.values("include")
+	return list
 }
 
 // find takes its paths and the tests and actions that only look.

@@ -27,7 +27,7 @@ var gitTable = sync.OnceValue(func() map[string]entry {
 	list := func(e entry) entry { e.operands = none; return e }
 	return map[string]entry{
 		"log": logs, "show": logs, "diff": logs,
-		"status": with(entry{operands: revs, more: shown}, "sbvz", "", "", `short branch porcelain? long verbose untracked-files? ignored?
+		"status": with(entry{operands: revs, more: status}, "sbvz", "", "", `short branch porcelain? long verbose untracked-files? ignored?
 			show-stash no-renames column? ahead-behind no-ahead-behind`),
 		"shortlog":   with(names, "sne", "", "", "summary numbered email all since= until= no-merges"),
 		"rev-list":   with(names, "", "n", "", "count max-count= all since= until= no-merges merges reverse first-parent left-right"),
@@ -104,8 +104,8 @@ func git(g given) ([]Effect, string) {
 
 // named is a subcommand that shows names and messages.
 func named(g given) ([]Effect, string) {
-	for _, value := range g.values("format", "pretty") {
-		if matches(`%G|signature`, value) {
+	for _, value := range g.values("format", "pretty", "sort") {
+		if matches(`%[-+ ]*G|signature`, value) {
 			return nil, "git would have a signature verified by a program"
 		}
 	}
@@ -130,19 +130,29 @@ func paths2(text string) []Effect {
 	return list
 }
 
-// shown is a subcommand that may show the content of what git tracks.
+// shown is a subcommand that may show the content of what git tracks. Outside
+// of a repository it would compare any two files.
 func shown(g given) ([]Effect, string) {
 	list, why := named(g)
-	if g.dashes < 0 || g.dashes == len(g.operands) {
-		return append(list, Effect{Kind: Tracked, Path: "."}), why
-	}
-	for _, w := range g.operands[g.dashes:] {
-		if strings.ContainsAny(w.Text, ":*?[\\") {
-			return append(list, Effect{Kind: Tracked, Path: "."}), why
-		}
+	for i, w := range g.operands {
 		list = append(list, Effect{Kind: Tracked, Path: w.Text})
+		if g.dashes >= 0 && i >= g.dashes && !strings.ContainsAny(w.Text, ":*?[\\") {
+			continue
+		}
+		list = append(list, Effect{Kind: Tracked, Path: "."})
+	}
+	if len(g.operands) == 0 || g.dashes == len(g.operands) {
+		list = append(list, Effect{Kind: Tracked, Path: "."})
 	}
 	return list, why
+}
+
+// status shows content only if it is to be verbose.
+func status(g given) ([]Effect, string) {
+	if g.has("v", "verbose") {
+		return shown(g)
+	}
+	return named(g)
 }
 
 // remotes are shown with their addresses.

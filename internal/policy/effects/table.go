@@ -84,7 +84,7 @@ var table = sync.OnceValue(func() map[string]entry {
 		"sleep": {operands: texts, least: 1, fits: digits}, "seq": {operands: texts, least: 1, fits: digits, flags: "w", texts: "s"},
 		"git": {more: git}, "go": {more: goVersion},
 	}
-	for _, name := range []string{"bash", "gcc", "clang", "make", "python3", "node", "java", "ruby"} {
+	for _, name := range []string{"bash", "gcc", "make", "python3", "node"} {
 		all[name] = entry{more: version}
 	}
 	return maps.Clone(all)
