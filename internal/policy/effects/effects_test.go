@@ -1,0 +1,95 @@
+package effects_test
+
+import (
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/settle-agent/settle/internal/policy/effects"
+	"github.com/settle-agent/settle/settletest/leak"
+)
+
+func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
+
+// What is taken for the words of a command are those that each shell makes of
+// it.
+func TestWordsAreThoseOfShells(t *testing.T) {
+	var shells [][]string
+	for _, argv := range [][]string{{"bash", "-c"}, {"dash", "-c"}, {"busybox", "sh", "-c"}} {
+		if path, err := exec.LookPath(argv[0]); err == nil {
+			shells = append(shells, append([]string{path}, argv[1:]...))
+		}
+	}
+	piece := rapid.SampledFrom([]string{
+		"a", " b", "b c", `\ `, `\\`, `'x y'`, `"x y"`, `"\$x"`, `"\a"`, `''`, `""`, `\'`, `\"`, `'"'`, `"'"`, "{a,b}", "{1..3}", `\*`, `"*"`, `\{a,b}`, `$'x'`, `$"x"`, "=",
+		"~", "#", "-", `\#`, "%", "{}", "{", ",", "x=~", "a:~", "!", `"!"`, "^", "@", "[", "]", `"$"`, `"$ "`, `"a$|b"`, `"é"`, `'é\'`, "\t", " \\\n", "\n", "a\\\nb", " # x", `"a\\"`, `"\"`, `'\'`, "+", "HEAD~1",
+		`"` + "\n" + `"`, `\~`, `\!`, `\(`, `\;`, "0", "2", "[a]", "a]", ":",
+	})
+	compared := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		text := "show " + strings.Join(rapid.SliceOfN(piece, 1, 7).Draw(rt, "pieces"), "")
+		s := effects.Parse(text)
+		if s.Why != "" || len(s.Commands) != 1 || slices.ContainsFunc(s.Commands[0].Words, func(w effects.Word) bool { return w.Glob || w.Unknown }) {
+			return // it asks
+		}
+		compared++
+		var want []string
+		for _, w := range s.Commands[0].Words {
+			want = append(want, w.Text)
+		}
+		for _, argv := range shells {
+			cmd := exec.Command(argv[0], append(argv[1:], `show() { printf '%s\0' show "$@"; }; `+text)...)
+			cmd.Env = []string{"HOME=/home/somebody", "PATH=/usr/bin:/bin"}
+			out, err := cmd.Output()
+			if got := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"); err != nil || !slices.Equal(got, want) {
+				rt.Fatalf("%q: %s has %q (%v), settle %q", text, argv[0], got, err, want)
+			}
+		}
+	})
+	if compared == 0 {
+		t.Error("nothing was compared")
+	}
+}
+
+func TestParse(t *testing.T) {
+	s := effects.Parse("cd sub && sort -u f* < in | uniq -c; cat x 2>/dev/null")
+	if s.Why != "" {
+		t.Fatal(s.Why)
+	}
+	var got []string
+	for _, c := range s.Commands {
+		line := c.Text + " in " + strings.Join(c.Dirs, ",") + ":"
+		for _, e := range c.Effects {
+			line += " " + string(e.Kind) + " " + e.Path
+		}
+		got = append(got, line+c.Why)
+	}
+	want := []string{
+		"cd sub in .: looks sub", "sort -u f* < in in sub: reads f* starts sort reads in", "uniq -c in sub: starts uniq",
+		"cat x 2>/dev/null in sub,.: reads x starts cat",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+	s = effects.Parse("for f in a; do rm x; done")
+	if s.Why == "" || len(s.Commands) != 1 || s.Commands[0].Text != "rm x" {
+		t.Errorf("a loop: %+v", s)
+	}
+}
+
+// No text makes it panic, and what is plain has no more than it shows.
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{"ls -la", "a && b || c; d | e", "cd x && cat < y 2>&1", "git -C a log -p -- x", "find . -name '*.go'", "sed -n '1,5p' f", "echo \"a$\" \\; #x"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		s := effects.Parse(text)
+		if s.Why == "" && strings.ContainsAny(text, "`\x00\r") && !strings.ContainsAny(text, "'#\\") {
+			t.Errorf("%q is plain", text)
+		}
+	})
+}

@@ -1,0 +1,91 @@
+package repo_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/settle-agent/settle/internal/repo"
+)
+
+func TestFindGit(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{
+		"a/.git/HEAD", "a/.git/objects/x", "a/.git/refs/x", "a/sub/x", "bare/HEAD", "bare/objects/x", "bare/refs/x", "bare/sub/x", "odd/.git/HEAD",
+	} {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if g, err := repo.FindGit(filepath.Join(root, "a", "sub")); err != nil || g.Top != filepath.Join(root, "a") || g.Own != filepath.Join(root, "a", ".git") {
+		t.Errorf("below a repository: %+v, %v", g, err)
+	}
+	for _, name := range []string{"bare", "bare/sub", "odd"} {
+		if g, err := repo.FindGit(filepath.Join(root, name)); err == nil {
+			t.Errorf("%s is taken for %+v", name, g)
+		}
+	}
+}
+
+// The index is read as git writes it.
+func TestIndex(t *testing.T) {
+	git, err := exec.LookPath("git")
+	if err != nil {
+		return // nothing to compare with
+	}
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(dir string, args ...string) {
+		cmd := exec.Command(git, append([]string{"-c", "user.name=x", "-c", "user.email=x@y"}, args...)...)
+		cmd.Dir, cmd.Env = dir, []string{"HOME=" + root, "PATH=/usr/bin:/bin"}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v: %s", args, err, out)
+		}
+	}
+	var want []string
+	for _, name := range []string{".env", "a", "bb", "ccc", "dddd/eeeee", "ffffff", "ggggggg", "hhhhhhhh"} {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, name)
+	}
+	run(root, "init", "-q")
+	run(root, "add", ".")
+	run(root, "add", "-N", "a")
+	g, err := repo.FindGit(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x, err := g.Index(); err != nil || x.Submodules || !slices.Equal(x.Names, want) {
+		t.Errorf("%+v, %v", x, err)
+	}
+	module := filepath.Join(root, "zz")
+	if err := os.MkdirAll(module, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	run(module, "init", "-q")
+	run(module, "commit", "-q", "--allow-empty", "-m", "x")
+	run(root, "add", "zz")
+	if x, err := g.Index(); err != nil || !x.Submodules || !slices.Equal(x.Names, append(want, "zz")) {
+		t.Errorf("with a submodule: %+v, %v", x, err)
+	}
+	run(root, "update-index", "--index-version", "4")
+	if x, err := g.Index(); err == nil {
+		t.Errorf("version 4: %+v", x)
+	}
+}
