@@ -140,10 +140,10 @@ func TestNumbers(t *testing.T) {
 		message      string
 		asked, limit int
 	}{
-		{"This model's maximum context length is 131072 tokens. However, you requested 140000 tokens (136000 in the messages, 4000 in the completion). Please reduce the length of the messages or completion.", 140000, 131072},
+		{"This model's maximum context length is 131072 tokens. However, you requested 140000 tokens (136000 in the messages, 4000 in the completion). Please reduce the length of the messages or completion.", 136000, 131072},
 		{"This model's maximum context length is 8192 tokens. However, your messages resulted in 20000 tokens.", 20000, 8192},
 		{"prompt is too long: 205000 tokens > 200000 maximum", 205000, 200000},
-		{"input length and `max_tokens` exceed context limit: 190000 + 32000 > 200000, decrease input length or `max_tokens` and try again", 222000, 200000},
+		{"input length and `max_tokens` exceed context limit: 190000 + 32000 > 200000, decrease input length or `max_tokens` and try again", 190000, 200000},
 		{"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", 1200000, 1048576},
 		{"This model's maximum prompt length is 131072 but the request contains 140000 tokens.", 140000, 131072},
 		{"the request exceeds the available context size. try increasing the context size or enable context shift", 0, 0},
@@ -166,14 +166,16 @@ func TestWindow(t *testing.T) {
 		message string
 		want    int
 	}{
-		"half, without numbers":               {Sent{Tokens: 9000}, "too long", 4500},
-		"half of the answer, if it is longer": {Sent{Tokens: 9000, Answer: 64000}, "too long", 41_000},
+		"half, without numbers":               {Sent{Tokens: 90_000}, "too long", 61_000},
+		"half of the answer, if it is longer": {Sent{Tokens: 9000, Answer: 64_000}, "too long", 41_000},
+		"an answer of unknown length":         {Sent{Tokens: 9000}, "too long", 25_000},
 		"half of both":                        {Sent{Tokens: 9000, Answer: 8000}, "too long", 8500},
 		"in our own count":                    {Sent{Tokens: 100_000}, names, 45_000},
-		"the input alone":                     {Sent{Tokens: 100_000, Answer: 64000}, names, 73_800},
-		"with the output":                     {Sent{Tokens: 2_000, Answer: 64000}, "input length and `max_tokens` exceed context limit: 2000 + 64000 > 8192", 7372},
+		"the input alone":                     {Sent{Tokens: 100_000, Answer: 64_000}, names, 45_000},
+		"we count more":                       {Sent{Tokens: 300_000}, names, 90_000},
+		"with the output":                     {Sent{Tokens: 2000, Answer: 64_000}, "input length and `max_tokens` exceed context limit: 2000 + 64000 > 8192", 7372},
 		"the limit alone":                     {Sent{Tokens: 100_000}, "maximum context length is 8192", 7373},
-		"a limit that says nothing to us":     {Sent{Tokens: 6_000}, "maximum context length is 8192", 3000},
+		"a limit that says nothing to us":     {Sent{Tokens: 6000, Answer: 4000}, "maximum context length is 8192", 5000},
 	} {
 		if got := tt.sent.window(tt.message); got != tt.want {
 			t.Errorf("%s: %d, want %d", name, got, tt.want)

@@ -27,6 +27,10 @@ type Sent struct {
 	// Tokens is an estimate of the request's length, and Least of how long it
 	// would be with nothing in it but the turn's own inputs.
 	Tokens, Least int
+	// Fixed is what the instructions and the tools take of that.
+	Fixed int
+	// Window is what the model was taken to hold, 0 if unknown.
+	Window int
 	// Answer is how many tokens of output were asked for at most, 0 for no bound.
 	Answer int
 	// Parts is what could be left out of it.
@@ -104,17 +108,17 @@ func (sent Sent) step(r *refusals, target Target) Remedy {
 		if sent.Parts&all[at].of != 0 {
 			change.Change, change.LeftOut = event.ChangeLeftOut, leaveOut(left, all[at].part)
 			names := namesOf(change.LeftOut)
-			change.Why = "the provider refused a request and did not say why; " + names + " left out of what came before"
+			change.Why = "the provider refused a request and did not say why; left out of what came before: " + names
 			return Remedy{Change: change, Again: true, First: r.row == 0, Note: "asking again without " + names}
 		}
 	}
-	const next = "say it in other words, or check the model's settings; the session goes on"
 	if len(left) == 0 {
 		return Remedy{}
 	}
 	change.Change = event.ChangeRestored
-	change.Why = "leaving out " + namesOf(left) + " did not help"
-	return Remedy{Change: change, Note: change.Why + ", so that the conversation is kept as it was: " + next}
+	change.Why = "the request was refused without " + namesOf(left) + " as well"
+	return Remedy{Change: change, Note: change.Why + ". The conversation is kept as it was. " +
+		"Say it in other words, or check the model's settings; the session goes on"}
 }
 
 // leaveOut adds the part to those that are left out.

@@ -184,13 +184,13 @@ func checkRoles(t *testing.T, items []model.Item) {
 func TestAnInputThatNoModelTakes(t *testing.T) {
 	for _, window := range []int{0, 32_000} {
 		p := newTape(t)
-		p.turn("first").calls(1, `{}`, "kept").attempt().text("fine").whole().ends(event.Complete())
+		p.turn("first").calls(1, `{}`, "kept"+strings.Repeat(" word", 400)).attempt().text("fine").whole().ends(event.Complete())
 		p.turn("begin " + strings.Repeat("word ", 100_000) + " end")
 		to := target()
 		to.Window = window
 		accepts := holds(32_000, 3, "too long")
 		_, n, r := p.asks(to, accepts)
-		if r.Again || !strings.Contains(r.Note, "Send a shorter one") || n > 2 {
+		if r.Again || !strings.Contains(r.Note, "Send a shorter one") || n > 3 {
 			t.Errorf("after %d refusals: %+v", n, r)
 		}
 		p.ends(event.Fail(&event.Failure{Name: event.NameProvider, Kind: string(model.ErrContext), Message: "no"})).turn("the next one")
@@ -199,7 +199,10 @@ func TestAnInputThatNoModelTakes(t *testing.T) {
 		if accepts(b) != nil || n > 1 {
 			t.Errorf("the next turn: %d refusals", n)
 		}
-		for _, want := range []string{"user: first\n", "output c1_0: kept\n", "user: begin word", "bytes of this message were left out here", " end\n"} {
+		if whole := strings.Contains(got, strings.Repeat(" word", 400)); window > 0 && !whole {
+			t.Error("the rest of the history has suffered")
+		}
+		for _, want := range []string{"user: first\n", "output c1_0: kept", "user: begin word", "bytes of this message were left out here", " end\n"} {
 			if !strings.Contains(got, want) {
 				t.Errorf("window %d: it lacks %q:\n%.3000s", window, want, got)
 			}

@@ -74,7 +74,7 @@ func Request(s event.State, target Target, system string, specs []model.ToolSpec
 		request.Input = append(request.Input, e.Item)
 	}
 	b := Built{Request: request, Sent: w.sent(), Trimmed: w.trimmed, Change: change}
-	b.Answer = answer(w.window, target.MaxOutput, b.Tokens)
+	b.Answer = answer(w.window, w.most(), b.Tokens)
 	b.MaxTokens = b.Answer
 	return b
 }
@@ -110,6 +110,7 @@ type walk struct {
 	ids      map[string]bool           // call ids in use
 	attempts map[string]*event.Attempt // so far
 	window   int                       // of the target, as far as was known then
+	learned  bool                      // from a refusal
 	fixed    int                       // tokens of what is no conversation
 
 	at        int // the turn
@@ -282,7 +283,7 @@ func (w *walk) endWithUser() {
 
 // sent is what is kept of the request.
 func (w *walk) sent() Sent {
-	sent := Sent{Tokens: w.tokens(), Least: w.least()}
+	sent := Sent{Tokens: w.tokens(), Least: w.least(), Fixed: w.fixed, Window: w.window}
 	suspects := w.refused.refusedInputs()
 	for _, e := range w.entries {
 		switch {

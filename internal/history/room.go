@@ -25,6 +25,9 @@ const (
 	// usualWindow is what the outputs of one response are measured by where the
 	// window is not known.
 	usualWindow = 128_000
+	// usualOutput is what a model is taken to put out at most, or a wire format to
+	// ask for, where it is not known.
+	usualOutput = 32_000
 )
 
 // room is how many tokens the request may have, 0 for any number.
@@ -41,6 +44,7 @@ func (w *walk) room() int {
 
 // learn notes what the model was found to hold.
 func (w *walk) learn(tokens int) {
+	w.learned = true
 	if w.window == 0 || tokens < w.window {
 		w.window = max(tokens, 1)
 	}
@@ -51,7 +55,7 @@ func (w *walk) learn(tokens int) {
 // costs the prompt cache (C21).
 func (w *walk) fit() *event.HistoryChanged {
 	room, tokens := w.room(), w.tokens()
-	if room == 0 || tokens <= max(room, w.enough()) {
+	if room == 0 || tokens <= max(room, w.enough()) || hopeless(w.least(), w.window) {
 		return nil
 	}
 	to := room - room/4
@@ -60,6 +64,15 @@ func (w *walk) fit() *event.HistoryChanged {
 		Change: event.ChangeShortened, Provider: w.target.Provider, Model: w.target.Model, Tokens: to,
 		Why: fmt.Sprintf("about %d tokens left no room for an answer; the log has all of it", tokens),
 	}
+}
+
+// most is how much output the model can be asked for, 0 if unknown. Once it has
+// refused a request for its length, it is asked for no more than there is room for.
+func (w *walk) most() int {
+	if w.target.MaxOutput == 0 && w.learned {
+		return usualOutput
+	}
+	return w.target.MaxOutput
 }
 
 // answer is how many tokens the answer to a request of so many may have, where
