@@ -19,6 +19,7 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/exec"
 	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/internal/repo"
 )
@@ -349,7 +350,7 @@ func (f *execFlags) announce(s *streams, wish *exec.Wish, o run.Options, a *agen
 		"settle " + version(), "--------", "workdir: " + a.Config.WorkDir, "model: " + a.Config.Model, "provider: " + a.Config.ProviderName,
 		"approval: never", "sandbox: " + sandbox, "reasoning effort: " + cmp.Or(a.Config.Effort, "default"), "session id: " + o.Session, "--------",
 	} {
-		fmt.Fprintln(s.stderr, run.Printable(line))
+		fmt.Fprintln(s.stderr, printable.Text(line))
 	}
 }
 

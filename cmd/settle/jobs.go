@@ -44,7 +44,7 @@ func newJobs(s *streams) *cobra.Command {
 			return err
 		}
 		if asJSON {
-			return failed(jobs.ListJSON(s.stdout, dir))
+			return failed(jobs.ListJSON(s.lines(), dir))
 		}
 		return failed(jobs.List(s.stdout, dir))
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"io"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -76,7 +77,7 @@ func listSessions(s *streams, where func() (string, error), flags *pflag.FlagSet
 			}
 		}
 		if asJSON {
-			return failed(sessions.ListJSON(cmd.Context(), s.stdout, dataDir, query))
+			return failed(sessions.ListJSON(cmd.Context(), s.lines(), dataDir, query))
 		}
 		return failed(sessions.List(cmd.Context(), s.stdout, dataDir, query))
 	}
@@ -105,7 +106,7 @@ func newExport(s *streams, where func() (string, error)) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return failed(sessions.Export(cmd.Context(), s.stdout, dataDir, args[0]))
+			return failed(sessions.Export(cmd.Context(), s.lines(), dataDir, args[0]))
 		},
 	}
 }
@@ -140,7 +141,11 @@ func newCheck(s *streams, settings func() (*config.Resolved, error)) *cobra.Comm
 				return err
 			}
 			i.Sessions, i.Secrets = args, r.Secrets()
-			return failed(i.Check(cmd.Context(), s.stdout))
+			to := io.Writer(s.stdout)
+			if i.JSON {
+				to = s.lines()
+			}
+			return failed(i.Check(cmd.Context(), to))
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "all that there are")

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -12,7 +13,7 @@ import (
 
 	"github.com/settle-agent/settle/internal/agent"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/internal/repo"
@@ -61,7 +62,16 @@ func blankCredentials(environ []byte) {
 
 // say says on standard error what is wrong.
 func (s *streams) say(err error) {
-	fmt.Fprintf(s.stderr, "settle: %s\n", run.Printable(redact.Diagnostic(err.Error())))
+	fmt.Fprintf(s.stderr, "settle: %s\n", printable.Text(redact.Diagnostic(err.Error())))
+}
+
+// lines is where JSON goes: on a terminal, with every character escaped that it
+// might obey.
+func (s *streams) lines() io.Writer {
+	if terminal(s.stdout) {
+		return &printable.JSONWriter{To: s.stdout}
+	}
+	return s.stdout
 }
 
 func terminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

@@ -13,8 +13,8 @@ import (
 
 	"github.com/settle-agent/settle/internal/agent"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/face/run"
 	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/proc"
 )
 
@@ -72,7 +72,7 @@ func Doctor(ctx context.Context, to io.Writer, m Machine) error {
 func (d *doctor) say(f finding, what, format string, args ...any) {
 	d.unwell = d.unwell || f == bad
 	if d.err == nil {
-		_, d.err = fmt.Fprintf(d.to, "%-5s %-15s %s\n", f, what, run.Printable(fmt.Sprintf(format, args...)))
+		_, d.err = fmt.Fprintf(d.to, "%-5s %-15s %s\n", f, what, printable.Text(fmt.Sprintf(format, args...)))
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/printable"
 )
 
 // Settings writes what is in force, with secrets masked, and returns the notes
@@ -20,14 +20,14 @@ func Settings(to io.Writer, r *config.Resolved) error {
 		if value == "" {
 			value = "-"
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", run.Printable(l.Key), run.Printable(value), run.Printable(l.Origin.String()))
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", printable.Text(l.Key), printable.Text(value), printable.Text(l.Origin.String()))
 	}
 	_ = w.Flush() // into memory
 	for _, path := range r.Files {
-		fmt.Fprintf(&table, "# read: %s\n", run.Printable(path))
+		fmt.Fprintf(&table, "# read: %s\n", printable.Text(path))
 	}
 	for _, note := range r.Notes {
-		fmt.Fprintf(&table, "# %s\n", run.Printable(note))
+		fmt.Fprintf(&table, "# %s\n", printable.Text(note))
 	}
 	_, err := to.Write(table.Bytes())
 	return err

@@ -18,6 +18,7 @@ import (
 	"github.com/settle-agent/settle/internal/agent"
 	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/scope"
 )
 
@@ -411,7 +412,7 @@ func (d *driver) mask(text string) string {
 
 // say says one line on standard error.
 func (d *driver) say(format string, a ...any) {
-	d.err.text("settle: " + run.Printable(strings.TrimSpace(d.mask(fmt.Sprintf(format, a...)))) + "\n")
+	d.err.text("settle: " + printable.Text(strings.TrimSpace(d.mask(fmt.Sprintf(format, a...)))) + "\n")
 }
 
 // warn says, on both outputs, that something is not as the client thinks.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/face/run"
 	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/proc"
 )
 
@@ -96,7 +96,7 @@ func names(list []event.Process) string {
 		if i > 0 {
 			text += ", "
 		}
-		text += fmt.Sprintf("process %d (%s)", p.PID, run.Printable(p.Command))
+		text += fmt.Sprintf("process %d (%s)", p.PID, printable.Text(p.Command))
 		if p.Why != "" {
 			text += ": " + p.Why
 		}

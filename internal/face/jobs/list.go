@@ -5,11 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
 	"time"
 
-	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/printable"
 )
 
 // running returns the jobs that are not over.
@@ -46,7 +45,7 @@ func List(to io.Writer, dataDir string) error {
 // cell makes a text fit for a table.
 func cell(text string) string {
 	const most = 80
-	text = strings.Join(strings.Fields(run.Printable(text)), " ")
+	text = printable.Line(text)
 	if r := []rune(text); len(r) > most {
 		return string(r[:most-1]) + "…"
 	}

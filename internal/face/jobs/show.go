@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/printable"
 )
 
 // Form says how an output is shown.
@@ -48,7 +48,7 @@ func showSafe(to io.Writer, from io.Reader) error {
 	lines := bufio.NewReaderSize(from, 64<<10)
 	for {
 		part, err := lines.ReadSlice('\n')
-		if _, failed := io.WriteString(to, run.Printable(string(part))); failed != nil {
+		if _, failed := io.WriteString(to, printable.Text(string(part))); failed != nil {
 			return failed
 		}
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {

@@ -6,19 +6,20 @@ import "github.com/settle-agent/settle/event"
 type lines struct {
 	out    *output
 	deltas bool
+	shown  func(add func([]byte) []byte) func([]byte) []byte
 }
 
 func (l *lines) show(e event.Event) {
 	if _, isDelta := e.Data.(event.ItemDelta); isDelta && !l.deltas {
 		return
 	}
-	l.out.write(func(b []byte) []byte {
+	l.out.write(l.shown(func(b []byte) []byte {
 		line, err := e.AppendJSON(b)
 		if err != nil {
 			return b // it could not have been in the log either
 		}
 		return append(line, '\n')
-	})
+	}))
 }
 
 func (l *lines) finish(string) {}

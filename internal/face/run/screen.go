@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/printable"
 )
 
 // screen shows a turn to a person: the answer on standard output, what is
@@ -90,7 +91,7 @@ func (s *screen) text(item, text string) {
 		s.breakLine()
 		s.last = item
 	}
-	text = Printable(text)
+	text = printable.Text(text)
 	to.write(func(b []byte) []byte { return append(b, text...) })
 	to.flush()
 	if text != "" {

@@ -5,43 +5,13 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/settle-agent/settle/internal/printable"
 )
-
-// Printable makes a text harmless for a terminal: what a model or a tool says
-// must not move the cursor, set a title or answer for the user. Control
-// characters, but for line ends and tabs, become their pictures; a carriage
-// return before a line end is dropped.
-func Printable(text string) string {
-	if strings.IndexFunc(text, isControl) < 0 {
-		return text
-	}
-	var b strings.Builder
-	b.Grow(len(text))
-	for i, r := range text {
-		switch {
-		case !isControl(r):
-			b.WriteRune(r)
-		case r == '\r' && strings.HasPrefix(text[i+1:], "\n"):
-		case r < 0x20:
-			b.WriteRune(0x2400 + r)
-		case r == 0x7f:
-			b.WriteRune(0x2421)
-		default:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		}
-	}
-	return b.String()
-}
-
-// isControl tells control characters from text: C0 but for line ends and tabs,
-// DEL, C1, and bytes that are no UTF-8, which some terminals take for C1.
-func isControl(r rune) bool {
-	return r < 0x20 && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0
-}
 
 // oneLine makes a text one printable line of at most so many characters.
 func oneLine(text string, most int) string {
-	text = strings.Join(strings.Fields(Printable(strings.ToValidUTF8(text, "\uFFFD"))), " ")
+	text = printable.Line(text)
 	if utf8.RuneCountInString(text) <= most {
 		return text
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/internal/watch"
 )
@@ -92,16 +93,28 @@ func Turn(ctx context.Context, o Options) (code int) {
 
 func (r *runner) newView() view {
 	if r.View != nil {
-		return foreign{r.View(func(add func([]byte) []byte) { r.out.write(add) })}
+		return foreign{r.View(func(add func([]byte) []byte) { r.out.write(r.shown(add)) })}
 	}
 	if r.Format == JSON || r.Format == JSONDeltas {
-		return &lines{out: r.out, deltas: r.Format == JSONDeltas}
+		return &lines{out: r.out, deltas: r.Format == JSONDeltas, shown: r.shown}
 	}
 	s := newScreen(r.out, r.err, r.Options)
 	for _, note := range r.Notes {
 		s.notice("note: %s", note)
 	}
 	return s
+}
+
+// shown is what of add a terminal may get: it must not obey what is in it.
+func (r *runner) shown(add func([]byte) []byte) func([]byte) []byte {
+	if kindOf(r.Stdout) != onDevice {
+		return add
+	}
+	return func(b []byte) []byte {
+		had := len(b)
+		b = add(b)
+		return append(b[:had:had], printable.JSON(string(b[had:]))...)
+	}
 }
 
 // run is Turn without its ends.
@@ -379,7 +392,7 @@ func (r *runner) patience() time.Duration {
 	}
 }
 
-func (r *runner) printable(text string) string { return Printable(r.Mask(text)) }
+func (r *runner) printable(text string) string { return printable.Text(r.Mask(text)) }
 
 // say says one line on standard error.
 func (r *runner) say(format string, args ...any) {

@@ -10,8 +10,8 @@ import (
 	"slices"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/face/run"
 	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/settletest/contract"
 )
@@ -164,10 +164,10 @@ func (f finding) describe(b *bytes.Buffer) {
 	fmt.Fprintf(b, "%s: %d events, %d turns: %s\n", f.Session, f.Events, f.Turns, how)
 	for _, v := range f.Violations {
 		said := contract.Violation{Clause: v.Clause, Seq: v.Seq, Kind: v.Kind, What: v.What}
-		fmt.Fprintf(b, "  %s\n", run.Printable(said.Error()))
+		fmt.Fprintf(b, "  %s\n", printable.Text(said.Error()))
 	}
 	if f.Problem != "" {
-		fmt.Fprintf(b, "  %s\n", run.Printable(f.Problem))
+		fmt.Fprintf(b, "  %s\n", printable.Text(f.Problem))
 	}
 	switch {
 	case f.Holder != 0:

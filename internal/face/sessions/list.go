@@ -7,13 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/catalogue"
-	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/printable"
 )
 
 // find asks the catalogue. A catalogue that cannot be used is made do without.
@@ -58,7 +57,7 @@ func List(ctx context.Context, to io.Writer, dataDir string, q catalogue.Query) 
 	var table bytes.Buffer
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	for _, e := range list {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", e.Session, e.Updated.Local().Format(time.DateTime), state(e), cell(e.Model), cell(e.Title))
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", cell(e.Session), e.Updated.Local().Format(time.DateTime), state(e), cell(e.Model), cell(e.Title))
 	}
 	_ = w.Flush() // into memory
 	_, err = to.Write(table.Bytes())
@@ -83,7 +82,7 @@ func state(e catalogue.Entry) string {
 // cell makes a text fit for a table.
 func cell(text string) string {
 	const most = 60
-	text = strings.Join(strings.Fields(run.Printable(text)), " ")
+	text = printable.Line(text)
 	if r := []rune(text); len(r) > most {
 		return string(r[:most-1]) + "…"
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/settle-agent/settle/internal/face/appserver"
 	"github.com/settle-agent/settle/internal/face/run"
 	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/printable"
 )
 
 // Show writes a session for people: what was said, what was called, and how
@@ -26,7 +27,7 @@ func Show(to io.Writer, dataDir, session string) error {
 		return err
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "session %s in %s\n", state.Session, run.Printable(state.Host.Dir))
+	fmt.Fprintf(&b, "session %s in %s\n", state.Session, printable.Text(state.Host.Dir))
 	fmt.Fprintf(&b, "created %s, changed %s\n", local(state.Created), local(state.Updated))
 	for _, t := range state.Turns {
 		showTurn(&b, t)
@@ -43,7 +44,7 @@ func Show(to io.Writer, dataDir, session string) error {
 		if j.Ended != nil {
 			how = string(j.Ended.How)
 		}
-		fmt.Fprintf(&b, "\njob %s (pid %d): %s: %s\n", j.Job, j.PID, run.Printable(j.Command), how)
+		fmt.Fprintf(&b, "\njob %s (pid %d): %s: %s\n", j.Job, j.PID, printable.Text(j.Command), how)
 	}
 	_, writeErr := to.Write(b.Bytes())
 	return errors.Join(writeErr, err)
@@ -53,7 +54,7 @@ func local(at time.Time) string { return at.Local().Format(time.DateTime) }
 
 // quoted makes a text printable, with all lines but the first indented.
 func quoted(text string) string {
-	return strings.ReplaceAll(strings.TrimSpace(run.Printable(text)), "\n", "\n  ")
+	return strings.ReplaceAll(strings.TrimSpace(printable.Text(text)), "\n", "\n  ")
 }
 
 func showTurn(b *bytes.Buffer, t *event.Turn) {
@@ -70,7 +71,7 @@ func showTurn(b *bytes.Buffer, t *event.Turn) {
 		return
 	}
 	s := t.Summary
-	fmt.Fprintf(b, "\n[%s: %s after %s; %d steps, %d calls, %d tokens in, %d out]\n", t.ID, run.Printable(t.Cause.Error()),
+	fmt.Fprintf(b, "\n[%s: %s after %s; %d steps, %d calls, %d tokens in, %d out]\n", t.ID, printable.Text(t.Cause.Error()),
 		run.Duration(t.EndedAt.Sub(t.StartedAt)), s.Steps, s.Calls, s.Usage.Input, s.Usage.Output)
 }
 
@@ -79,11 +80,11 @@ func showItem(b *bytes.Buffer, i *event.Item) {
 	c := i.Content()
 	switch c.Type {
 	case event.Message:
-		fmt.Fprintf(b, "\n%s\n", run.Printable(strings.TrimSpace(c.Text)))
+		fmt.Fprintf(b, "\n%s\n", printable.Text(strings.TrimSpace(c.Text)))
 	case event.Note:
 		fmt.Fprintf(b, "\n(told the model: %s)\n", quoted(c.Text))
 	case event.ToolCall:
-		fmt.Fprintf(b, "\n→ %s %s\n", run.Printable(c.Name), quoted(c.Arguments))
+		fmt.Fprintf(b, "\n→ %s %s\n", printable.Text(c.Name), quoted(c.Arguments))
 		if out := quoted(head(c.Output, mostOutput)); out != "" {
 			fmt.Fprintf(b, "  %s\n", out)
 		}
