@@ -17,11 +17,22 @@ func hazard(g ground, environ []string) string {
 		switch {
 		case value == "":
 		case strings.HasPrefix(name, "BASH_FUNC_"), strings.HasPrefix(value, "() {"),
-			strings.HasPrefix(name, "GIT_") && !slices.Contains(strings.Fields(gitVariables), name),
 			slices.Contains(strings.Fields(shellVariables), name),
 			slices.Contains(strings.Fields(pathVariables), name) && slices.ContainsFunc(filepath.SplitList(value), g.reaches),
 			strings.HasPrefix(name, "LD_") && slices.ContainsFunc(strings.FieldsFunc(value, func(r rune) bool { return r == ':' || r == ' ' }), g.reaches):
 			return "the variable " + name + " of the environment may change what commands do"
+		}
+	}
+	return ""
+}
+
+// gitHazard says which variable may change what git does.
+func (p *Policy) gitHazard() string {
+	for _, entry := range p.environ {
+		name, value, _ := strings.Cut(entry, "=")
+		harmless := slices.ContainsFunc(strings.Fields(gitVariables), func(known string) bool { return fits(known, name) })
+		if strings.HasPrefix(name, "GIT_") && value != "" && !harmless {
+			return "the variable " + name + " of the environment may change what git does"
 		}
 	}
 	return ""
@@ -35,11 +46,10 @@ func (g ground) reaches(path string) bool {
 }
 
 const (
-	gitVariables = `GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_AUTHOR_DATE GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL GIT_COMMITTER_DATE GIT_TERMINAL_PROMPT
-		GIT_ASKPASS GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_PAGER GIT_OPTIONAL_LOCKS GIT_SSH GIT_SSH_COMMAND GIT_CONFIG_NOSYSTEM GIT_NO_LAZY_FETCH
-		GIT_LFS_SKIP_SMUDGE GIT_MERGE_AUTOEDIT`
+	gitVariables = `GIT_AUTHOR_* GIT_COMMITTER_* GIT_TERMINAL_PROMPT GIT_ASKPASS GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_PAGER GIT_OPTIONAL_LOCKS GIT_SSH
+		GIT_SSH_* GIT_SSL_* GIT_HTTP_* GIT_CONFIG_NOSYSTEM GIT_NO_LAZY_FETCH GIT_LFS_* GIT_MERGE_AUTOEDIT GIT_PS1_* GIT_PROMPT_*`
 	shellVariables = `BASH_ENV ENV BASHOPTS SHELLOPTS CDPATH GLOBIGNORE POSIXLY_CORRECT BASH_COMPAT BASH_XTRACEFD GREP_OPTIONS MALLOC_TRACE`
-	pathVariables  = `HOME XDG_CONFIG_HOME RIPGREP_CONFIG_PATH GCONV_PATH LOCPATH NLSPATH TERMINFO MAGIC TMPDIR GOROOT`
+	pathVariables  = `LD_LIBRARY_PATH HOME XDG_CONFIG_HOME RIPGREP_CONFIG_PATH GCONV_PATH LOCPATH NLSPATH TERMINFO MAGIC TMPDIR GOROOT`
 )
 
 // program says why what PATH has for a name is not to be trusted: it comes

@@ -54,6 +54,9 @@ func configKeys() []string {
 // obeys says why the configuration of the repository around a directory may
 // have git run something.
 func (p *Policy) obeys(dir string) string {
+	if why := p.gitHazard(); why != "" {
+		return why
+	}
 	git, err := gitOf(dir)
 	if err != nil {
 		return "git would follow the configuration of what it finds: " + err.Error()
