@@ -55,11 +55,14 @@ func TestOracle(t *testing.T) {
 	var mu sync.Mutex
 	allowed, runs := map[string]bool{}, 0
 	t.Run("worlds", func(t *testing.T) {
-		for _, kind := range worldKinds() {
+		for n, kind := range worldKinds() {
 			t.Run(kind, func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, kind)
-				for _, command := range commands {
+				for i, command := range commands {
+					if i >= len(commands)-drawn && (i+n)%3 != 0 {
+						continue // what is drawn runs in two of the worlds
+					}
 					ran, harm := w.try(real, command)
 					if harm != "" {
 						t.Errorf("seed %d: %q is allowed, and %s", seed, command, harm)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Harmless says what a command of these words does, or why that is not known.
+// check says what a command of these words does, or why that is not known.
 func check(words []Word) ([]Effect, string) {
 	name := words[0].Text
 	e, ok := table()[name]

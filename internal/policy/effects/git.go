@@ -116,13 +116,13 @@ func named(g given) ([]Effect, string) {
 	}
 	var list []Effect
 	for _, w := range g.operands {
-		list = append(list, paths2(w.Text)...)
+		list = append(list, operandPaths(w.Text)...)
 	}
 	return list, ""
 }
 
-// paths2 are the paths that an operand may be: itself, or after a revision.
-func paths2(text string) []Effect {
+// operandPaths are the paths that an operand may be: itself, or after a revision.
+func operandPaths(text string) []Effect {
 	list := []Effect{{Kind: Reads, Path: text}}
 	if _, path, ok := strings.Cut(text, ":"); ok && path != "" {
 		list = append(list, Effect{Kind: Reads, Path: path})
