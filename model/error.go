@@ -46,6 +46,9 @@ type Error struct {
 	// RetryAfter is the wait that the provider asked for; zero or negative
 	// where it asked for none.
 	RetryAfter time.Duration
+	// Unreachable says that nobody answered: no name was found, no connection
+	// was made, or it broke before the response began.
+	Unreachable bool
 	// Hint tells a person what to do, such as which variable to set.
 	Hint string
 	Err  error

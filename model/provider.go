@@ -34,6 +34,14 @@ type (
 	Image = event.Image
 )
 
+// Gate is what a Provider may implement that bounds how many requests are under
+// way. A turn enters before each attempt and leaves when its stream has ended;
+// that wait is no part of the attempt, and no stall. Enter returns
+// context.Cause(ctx) where that ends first.
+type Gate interface {
+	Enter(ctx context.Context) (leave func(), err error)
+}
+
 // Request is one model request, the same for every provider.
 type Request struct {
 	// Model is the provider's own name for the model.

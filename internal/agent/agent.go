@@ -280,7 +280,7 @@ func retry(r *config.Resolved) settle.Retry {
 }
 
 func bounds(w config.Watchdog) settle.Bounds {
-	return settle.Bounds{Header: orOff(w.HeaderTimeout), Stall: orOff(w.StallTimeout), Thinking: orOff(w.ThinkingTimeout)}
+	return settle.Bounds{Header: orOff(w.HeaderTimeout), Stall: orOff(w.StallTimeout), Thinking: orOff(w.ThinkingTimeout), Attempt: orOff(w.AttemptTimeout)}
 }
 
 func orOff[N int | time.Duration](n N) N {

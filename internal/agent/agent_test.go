@@ -259,6 +259,11 @@ func TestLimit(t *testing.T) {
 		m := script.New(script.Turn(script.Wait(gate), script.Text("one")), script.Text("two"))
 		p := limit(m, make(chan struct{}, 1))
 		drain := func(ctx context.Context) (err error) {
+			leave, err := p.(model.Gate).Enter(ctx)
+			if err != nil {
+				return err
+			}
+			defer leave()
 			for _, e := range p.Stream(ctx, model.Request{}) {
 				err = e
 			}

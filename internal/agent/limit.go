@@ -2,13 +2,13 @@ package agent
 
 import (
 	"context"
-	"iter"
 
 	"github.com/settle-agent/settle/model"
 )
 
 // limited is a provider that has at most so many requests under way. Who waits
-// for a place does not wait on a stream: the wait ends with the context.
+// for a place does not wait on a stream: a turn enters before its attempt
+// begins.
 type limited struct {
 	model.Provider
 	places chan struct{}
@@ -23,17 +23,16 @@ func limit(p model.Provider, places chan struct{}) model.Provider {
 	return &limited{p, places}
 }
 
-// Stream implements [model.Provider].
-func (l *limited) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Chunk, error] {
-	return func(yield func(model.Chunk, error) bool) {
-		select {
-		case l.places <- struct{}{}:
-			defer func() { <-l.places }() // it has one: this does not wait
-		case <-ctx.Done():
-			yield(model.Chunk{}, context.Cause(ctx))
-			return
-		}
-		l.Provider.Stream(ctx, req)(yield)
+// Enter implements [model.Gate]. The wait ends with the context.
+func (l *limited) Enter(ctx context.Context) (leave func(), err error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	select {
+	case l.places <- struct{}{}:
+		return func() { <-l.places }, nil // it has one: this does not wait
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
 	}
 }
 

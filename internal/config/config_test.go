@@ -99,6 +99,7 @@ timeout = "1h"
 stall_timeout = "90s"
 header_timeout = "2m"
 thinking_timeout = "0s"
+attempt_timeout = "3h"
 retries = 0
 retry_for = "1m"
 tools = ["shell", "read"]
@@ -132,7 +133,7 @@ thinking = true
 	no, yes := false, true
 	want := config.Settings{
 		Model: "mine/org/name", Effort: "high", Permission: "ask", MaxSteps: 40,
-		Timeout: time.Hour, StallTimeout: 90 * time.Second, HeaderTimeout: 2 * time.Minute,
+		Timeout: time.Hour, StallTimeout: 90 * time.Second, HeaderTimeout: 2 * time.Minute, AttemptTimeout: 3 * time.Hour,
 		RetryFor: time.Minute, Tools: []string{"shell", "read"}, PassEnv: []string{"OPENAI_API_KEY"},
 		DataDir: filepath.Join(w.dir, "home", "data"), LogLevel: "debug",
 		Jobs:   config.Jobs{Release: "deny", OnInterrupt: "end", OnExit: "release"},
@@ -294,14 +295,14 @@ func TestWatchdog(t *testing.T) {
 		name, host, file string
 		want             config.Watchdog
 	}{
-		{"default", "api.example.com", "", config.Watchdog{600 * s, 180 * s, 15 * m}},
-		{"loopback", "127.0.0.1:8000", "", config.Watchdog{30 * m, 30 * m, 15 * m}},
-		{"private", "[fd00::1]:8000", "", config.Watchdog{30 * m, 30 * m, 15 * m}},
-		{"name without dots", "gpu-box", "", config.Watchdog{30 * m, 30 * m, 15 * m}},
-		{"stall bounds the others", "localhost", "stall_timeout='20s'", config.Watchdog{20 * s, 20 * s, 20 * s}},
-		{"unless they are set", "h.example.com", "stall_timeout='20s'\nheader_timeout='1m'\nthinking_timeout='2m'", config.Watchdog{m, 20 * s, 2 * m}},
-		{"a long stall bounds nothing", "h.example.com", "stall_timeout='1h'", config.Watchdog{600 * s, 60 * m, 15 * m}},
-		{"off", "h.example.com", "stall_timeout=0", config.Watchdog{600 * s, 0, 15 * m}},
+		{"default", "api.example.com", "", config.Watchdog{600 * s, 180 * s, 15 * m, time.Hour}},
+		{"loopback", "127.0.0.1:8000", "", config.Watchdog{30 * m, 30 * m, 15 * m, time.Hour}},
+		{"private", "[fd00::1]:8000", "", config.Watchdog{30 * m, 30 * m, 15 * m, time.Hour}},
+		{"name without dots", "gpu-box", "", config.Watchdog{30 * m, 30 * m, 15 * m, time.Hour}},
+		{"stall bounds the others", "localhost", "stall_timeout='20s'", config.Watchdog{20 * s, 20 * s, 20 * s, time.Hour}},
+		{"unless they are set", "h.example.com", "stall_timeout='20s'\nheader_timeout='1m'\nthinking_timeout='2m'", config.Watchdog{m, 20 * s, 2 * m, time.Hour}},
+		{"a long stall bounds nothing", "h.example.com", "stall_timeout='1h'", config.Watchdog{600 * s, 60 * m, 15 * m, time.Hour}},
+		{"off", "h.example.com", "stall_timeout=0", config.Watchdog{600 * s, 0, 15 * m, time.Hour}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

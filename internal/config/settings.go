@@ -23,9 +23,12 @@ type Settings struct {
 	StallTimeout    time.Duration
 	HeaderTimeout   time.Duration
 	ThinkingTimeout time.Duration
+	// AttemptTimeout bounds a whole response; 0 is off.
+	AttemptTimeout time.Duration
 	// Retries replaces the numbers of retries; negative leaves them.
 	Retries int
-	// RetryFor bounds the retries of an overloaded provider.
+	// RetryFor bounds the retries of a provider that is overloaded or cannot be
+	// reached.
 	RetryFor time.Duration
 	// Tools are the names of those to offer; nil is all, empty is none.
 	Tools []string
@@ -65,6 +68,7 @@ func defaults() Settings {
 		StallTimeout:    180 * time.Second,
 		HeaderTimeout:   600 * time.Second,
 		ThinkingTimeout: 15 * time.Minute,
+		AttemptTimeout:  time.Hour,
 		Retries:         -1,
 		RetryFor:        10 * time.Minute,
 		LogLevel:        "info",
@@ -109,6 +113,7 @@ func settings() []setting {
 		duration("header_timeout", func(s *Settings) *time.Duration { return &s.HeaderTimeout }).
 			from("SETTLE_HEADER_TIMEOUT_MS").may(tightens),
 		duration("thinking_timeout", func(s *Settings) *time.Duration { return &s.ThinkingTimeout }).may(tightens),
+		duration("attempt_timeout", func(s *Settings) *time.Duration { return &s.AttemptTimeout }).may(tightens),
 		retries("retries", func(s *Settings) *int { return &s.Retries }).may(tightens),
 		budget("retry_for", func(s *Settings) *time.Duration { return &s.RetryFor }).may(tightens),
 		names("tools", func(s *Settings) *[]string { return &s.Tools }).may(tightens),

@@ -7,14 +7,15 @@ type Watchdog struct {
 	HeaderTimeout   time.Duration // until headers and the first progress
 	StallTimeout    time.Duration // without progress, or silence on the wire
 	ThinkingTimeout time.Duration // keep-alives without progress
+	AttemptTimeout  time.Duration // the whole response
 }
 
 // Watchdog returns the bounds for a provider (DESIGN, section 5): those on
 // this machine and in private networks get more time, and a stall_timeout that
-// is set bounds the others as well, unless they are set too.
+// is set bounds the first two as well, unless they are set too.
 func (r *Resolved) Watchdog(p Provider) Watchdog {
 	const patience = 30 * time.Minute
-	w := Watchdog{r.HeaderTimeout, r.StallTimeout, r.ThinkingTimeout}
+	w := Watchdog{r.HeaderTimeout, r.StallTimeout, r.ThinkingTimeout, r.AttemptTimeout}
 	_, stallSet := r.Origins["stall_timeout"]
 	_, headerSet := r.Origins["header_timeout"]
 	_, thinkingSet := r.Origins["thinking_timeout"]

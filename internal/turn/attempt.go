@@ -33,12 +33,17 @@ type received struct {
 // the stop reason of a whole response, or when to try again, or the error that
 // ends the turn.
 func (t *turn) attempt(ctx context.Context, step, n int) (model.StopReason, *again, error) {
-	d := &demux{turn: t, ctx: ctx, open: map[int]*openItem{}, ids: map[string]bool{}}
-	request, err := t.begin(ctx, d, step, n)
+	leave, err := t.enter(ctx)
 	if err != nil {
 		return "", nil, err
 	}
-	err = t.follow(ctx, d, request)
+	d := &demux{turn: t, ctx: ctx, open: map[int]*openItem{}, ids: map[string]bool{}}
+	request, err := t.begin(ctx, d, step, n)
+	if err != nil {
+		leave()
+		return "", nil, err
+	}
+	err = t.follow(ctx, d, request, leave)
 	if err == nil {
 		err = d.complete()
 	}
@@ -51,6 +56,23 @@ func (t *turn) attempt(ctx context.Context, step, n int) (model.StopReason, *aga
 		return "", nil, t.cutAttempt(d.end(), interruption(context.Cause(ctx)), context.Cause(ctx))
 	}
 	return t.failAttempt(d, err)
+}
+
+// enter waits until a request may be sent: for a place among those that are
+// under way, where the provider bounds them, and for the limiter. Neither is
+// part of the attempt. The place is kept until the stream has ended.
+func (t *turn) enter(ctx context.Context) (leave func(), err error) {
+	leave = func() {}
+	if gate, ok := t.Provider.(model.Gate); ok {
+		if leave, err = gate.Enter(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := t.Limiter.Wait(ctx, t.Retry.RetryFor); err != nil {
+		leave()
+		return nil, err
+	}
+	return leave, nil
 }
 
 // begin records the attempt, lets waiting inputs join, and builds the request.
@@ -101,7 +123,7 @@ func (t *turn) changed(c *event.HistoryChanged) []event.Event {
 // follow streams the response into d until its terminal event. The stream is
 // read by a goroutine of its own, so that neither a read that never returns
 // nor a provider that ignores its context can hold up the turn (C9, C12).
-func (t *turn) follow(ctx context.Context, d *demux, request *model.Request) error {
+func (t *turn) follow(ctx context.Context, d *demux, request *model.Request, leave func()) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(errAttemptOver)
 	watch := newWatchdog(t.Bounds)
@@ -110,7 +132,10 @@ func (t *turn) follow(ctx context.Context, d *demux, request *model.Request) err
 	chunks := make(chan received, pumped)
 	// The pump ends when the stream does or its context is cancelled, and is
 	// waited for, within a bound, when the turn has ended.
-	t.strays.Go(func() { pump(ctx, t.Provider, request, chunks) })
+	t.strays.Go(func() {
+		defer leave()
+		pump(ctx, t.Provider, request, chunks)
+	})
 	for {
 		select {
 		case r := <-chunks:
@@ -127,8 +152,11 @@ func (t *turn) follow(ctx context.Context, d *demux, request *model.Request) err
 				watch.again()
 				continue
 			}
-			if silent, stalled := watch.check(); stalled {
-				return t.stall(d.attempt, silent)
+			switch silent, why := watch.check(); why {
+			case tooSilent:
+				return t.cut(d.attempt, silent, model.NewError(model.ErrStalled, "LLM stream stalled: no tokens received for %s", words(silent)))
+			case tooLong:
+				return t.cut(d.attempt, silent, model.NewError(model.ErrTimeout, "the response was not complete after %s (attempt_timeout)", words(t.Bounds.Attempt)))
 			}
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -136,9 +164,8 @@ func (t *turn) follow(ctx context.Context, d *demux, request *model.Request) err
 	}
 }
 
-// stall is the error of an attempt that was silent for so long.
-func (t *turn) stall(attempt string, silent time.Duration) error {
-	err := model.NewError(model.ErrStalled, "LLM stream stalled: no tokens received for %s", words(silent))
+// cut warns that the watchdog cuts an attempt, which was silent for so long.
+func (t *turn) cut(attempt string, silent time.Duration, err *model.Error) error {
 	if l, ok := t.Provider.(model.Locator); ok {
 		err.URL = l.URL()
 	}

@@ -14,14 +14,14 @@ import (
 type Retry struct {
 	// Retries, if set, is how many retries any kind of fault gets.
 	Retries *int
-	// RetryFor is for how long an overloaded provider is tried again; 0 means
-	// 10 minutes, negative not at all.
+	// RetryFor is for how long a provider is tried again that is overloaded or
+	// cannot be reached; 0 means 10 minutes, negative not at all.
 	RetryFor time.Duration
 }
 
 const (
 	faultRetries, stallRetries      = 5, 2
-	mostFailures                    = 50 // failed attempts in a turn, whatever their kinds
+	mostFailures                    = 50 // failed attempts in a row, whatever their kinds
 	defaultRetryFor                 = 10 * time.Minute
 	faultDelay, faultDelayCap       = 500 * time.Millisecond, 30 * time.Second
 	overloadDelay, overloadDelayCap = 2 * time.Second, 60 * time.Second
@@ -38,14 +38,14 @@ func (r Retry) withDefaults() Retry {
 // retry layer (C13).
 type budget struct {
 	Retry
-	faults, stalls, overloads int
-	since                     time.Time // of the first overload
-	failures                  int       // in the turn
+	faults, stalls, outages int
+	since                   time.Time // of the first outage: overloaded, or not to be reached
+	failures                int       // of all kinds
 }
 
 // reset starts the counts anew: the response came whole.
 func (b *budget) reset() {
-	b.faults, b.stalls, b.overloads = 0, 0, 0
+	b.faults, b.stalls, b.outages, b.failures = 0, 0, 0, 0
 }
 
 // decision is what becomes of a failed attempt.
@@ -56,8 +56,8 @@ type decision struct {
 	note       string                // for people: what was done about it, or what to do
 	delay      time.Duration
 	holdOthers bool   // sessions with the same key are to wait as well
-	attempt    int    // which attempt failed, of those that count together
-	limit      int    // how many retries those have; 0 where time bounds them
+	attempt    int    // which attempt in a row failed, whatever its kind
+	limit      int    // at which retry it ends if all others fail likewise; 0 where time bounds them
 	why        string // there is no retry, beyond the error itself
 }
 
@@ -65,7 +65,7 @@ type decision struct {
 // refused of it.
 func (b *budget) yield() decision {
 	b.failures++
-	return b.bounded(decision{retry: true, yields: true, attempt: 1})
+	return b.bounded(decision{retry: true, yields: true, attempt: b.failures})
 }
 
 // repeat counts a refusal that may not come again, as one fault.
@@ -84,13 +84,13 @@ func (b *budget) repeat(e *model.Error) decision {
 func (b *budget) decide(e *model.Error, now time.Time) decision {
 	b.failures++
 	if !retryable(e) {
-		return decision{attempt: 1}
+		return decision{attempt: b.failures}
 	}
 	var d decision
-	switch e.Kind {
-	case model.ErrRateLimit, model.ErrOverloaded:
-		d = b.overload(e, now)
-	case model.ErrStalled:
+	switch {
+	case e.Kind == model.ErrRateLimit, e.Kind == model.ErrOverloaded, e.Unreachable:
+		d = b.outage(e, now)
+	case e.Kind == model.ErrStalled, e.Kind == model.ErrTimeout && e.Status == 0: // ours
 		b.stalls++
 		d = b.counted(e, b.stalls, stallRetries)
 	default:
@@ -100,10 +100,10 @@ func (b *budget) decide(e *model.Error, now time.Time) decision {
 	return b.bounded(d)
 }
 
-// bounded is d, or no retry if too much failed in the turn.
+// bounded is d, or no retry if too much failed in a row.
 func (b *budget) bounded(d decision) decision {
 	if d.retry && b.failures >= mostFailures {
-		d.retry, d.yields, d.why = false, false, fmt.Sprintf("%d attempts of this turn failed", b.failures)
+		d.retry, d.yields, d.why = false, false, fmt.Sprintf("%d attempts in a row failed", b.failures)
 	}
 	return d
 }
@@ -117,12 +117,12 @@ func retryable(e *model.Error) bool {
 	return e.Retryable()
 }
 
-// counted retries a fault up to a number of times.
+// counted retries a fault up to a number of times; it is the nth of its kind.
 func (b *budget) counted(e *model.Error, n, limit int) decision {
 	if b.Retries != nil {
 		limit = *b.Retries
 	}
-	d := decision{attempt: n, limit: limit, delay: backoff(n, faultDelay, faultDelayCap)}
+	d := decision{attempt: b.failures, limit: b.last(n, limit), delay: backoff(n, faultDelay, faultDelayCap)}
 	if e.RetryAfter > 0 {
 		d.delay = e.RetryAfter
 	}
@@ -137,22 +137,32 @@ func (b *budget) counted(e *model.Error, n, limit int) decision {
 	return d
 }
 
-// overload retries an overloaded provider for a time.
-func (b *budget) overload(e *model.Error, now time.Time) decision {
-	b.overloads++
-	if b.overloads == 1 {
+// last returns which retry in a row is the last one if all that follows is of
+// one kind, of which this was the nth and so many are retried. Attempts of all
+// kinds count on, or people would read "2, 3, 2 of 6".
+func (b *budget) last(n, limit int) int {
+	if limit == 0 {
+		return 0
+	}
+	return b.failures - n + limit
+}
+
+// outage retries a provider for a time that is overloaded or cannot be reached.
+func (b *budget) outage(e *model.Error, now time.Time) decision {
+	b.outages++
+	if b.outages == 1 {
 		b.since = now
 	}
-	d := decision{attempt: b.overloads, holdOthers: true, delay: backoff(b.overloads, overloadDelay, overloadDelayCap)}
+	d := decision{attempt: b.failures, holdOthers: !e.Unreachable, delay: backoff(b.outages, overloadDelay, overloadDelayCap)}
 	if e.RetryAfter > 0 {
 		d.delay = e.RetryAfter
 	}
 	left := b.since.Add(b.RetryFor).Sub(now)
 	if b.Retries != nil {
-		d.limit, left = *b.Retries, b.RetryFor
+		d.limit, left = b.last(b.outages, *b.Retries), b.RetryFor
 	}
 	switch {
-	case b.Retries != nil && b.overloads > *b.Retries:
+	case b.Retries != nil && b.outages > *b.Retries:
 		d.why = "no retry is left"
 	case d.delay > left:
 		d.why = fmt.Sprintf("the wait until %s is longer than what is left of %s", now.Add(d.delay).UTC().Format(time.RFC3339), words(b.RetryFor))

@@ -20,12 +20,16 @@ type Bounds struct {
 	// Thinking bounds the lack of progress while keep-alives arrive and the
 	// model may be thinking unseen: 15 minutes.
 	Thinking time.Duration
+	// Attempt bounds a whole response, also one that gets on: 1 hour. Stall
+	// does not bound it.
+	Attempt time.Duration
 }
 
 const (
 	defaultHeaderTimeout   = 10 * time.Minute
 	defaultStallTimeout    = 3 * time.Minute
 	defaultThinkingTimeout = 15 * time.Minute
+	defaultAttemptTimeout  = time.Hour
 	// off is a bound that does not end anything within a process's life.
 	off = 100 * 365 * 24 * time.Hour
 )
@@ -42,7 +46,12 @@ func (b Bounds) withDefaults() Bounds {
 		}
 		return byDefault
 	}
+	attempt := defaultAttemptTimeout
+	if b.Attempt != 0 {
+		attempt = bound(b.Attempt, 0)
+	}
 	return Bounds{
+		Attempt: attempt,
 		Header: bound(b.Header, defaultHeaderTimeout), Stall: bound(b.Stall, defaultStallTimeout),
 		Thinking: bound(b.Thinking, defaultThinkingTimeout),
 	}
@@ -56,6 +65,7 @@ func (b Bounds) withDefaults() Bounds {
 //	progress ─ Stall without a byte,
 //	           Stall without progress in visible text,
 //	           Thinking without progress else ─► stalled
+//	anything ─ Attempt ─► over
 type watchdog struct {
 	Bounds
 	begun    time.Time
@@ -95,8 +105,11 @@ func (w *watchdog) saw(c *model.Chunk, visible bool) {
 	}
 }
 
-// due returns when the stream has stalled as things stand, since begun.
-func (w *watchdog) due() time.Duration {
+// due returns when the stream is cut as things stand, since begun.
+func (w *watchdog) due() time.Duration { return min(w.stalled(), w.Attempt) }
+
+// stalled returns when the stream has stalled as things stand, since begun.
+func (w *watchdog) stalled() time.Duration {
 	wire := max(time.Duration(w.wire.Load()), w.progress)
 	if !w.moved {
 		if w.reads.Load() <= 1 {
@@ -113,13 +126,25 @@ func (w *watchdog) due() time.Duration {
 // again has the timer fire once more, when what has come was looked at.
 func (w *watchdog) again() { w.timer.Reset(0) }
 
-// check is called when the timer fired. It returns for how long no tokens have
-// come, or sets the timer anew where bytes came meanwhile.
-func (w *watchdog) check() (silent time.Duration, stalled bool) {
+// check is called when the timer fired. It returns why the stream is to be cut
+// and for how long no tokens have come, or sets the timer anew where bytes came
+// meanwhile.
+func (w *watchdog) check() (silent time.Duration, why bite) {
 	now := time.Since(w.begun)
 	if rest := w.due() - now; rest > 0 {
 		w.timer.Reset(rest)
-		return 0, false
+		return 0, ""
 	}
-	return now - w.progress, true
+	if w.stalled() > now {
+		return now - w.progress, tooLong
+	}
+	return now - w.progress, tooSilent
 }
+
+// bite is why a watchdog cuts a stream; empty where it does not.
+type bite string
+
+const (
+	tooSilent bite = "silent" // it has stalled
+	tooLong   bite = "long"   // it gets on, and is not complete in time
+)

@@ -48,9 +48,6 @@ func (t *turn) work(ctx context.Context) error {
 // returns why that stopped and the calls that it made.
 func (t *turn) respond(ctx context.Context, step int) (model.StopReason, []*call, error) {
 	for n := 1; ; n++ {
-		if err := t.Limiter.Wait(ctx, t.Retry.RetryFor); err != nil {
-			return "", nil, err
-		}
 		first := len(t.calls)
 		stop, again, err := t.attempt(ctx, step, n)
 		if err != nil || again == nil {

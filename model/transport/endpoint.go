@@ -237,6 +237,7 @@ func (e *Endpoint) connectionError(u *url.URL, err error) *model.Error {
 	if !errors.As(err, &fault) {
 		fault = model.NewError(model.ErrConnection, "cannot reach %s: %w", u.Host, err)
 		fault.Hint = connectionHint(err)
+		fault.Unreachable = !errors.As(err, new(*tls.CertificateVerificationError))
 	}
 	fault.URL = publicURL(u)
 	return fault

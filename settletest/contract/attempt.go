@@ -57,7 +57,7 @@ func (l *log) counted(t *turn, d event.AttemptStarted) {
 		l.breaks("C13", "it is number %d of step %d, and should be number %d of step %d", d.N, d.Step, n, step)
 	}
 	if t.failures >= maxFailures {
-		l.breaks("C13", "turn %s has %d failed attempts already", t.id, t.failures)
+		l.breaks("C13", "turn %s has %d failed attempts in a row already", t.id, t.failures)
 	}
 }
 
@@ -73,6 +73,7 @@ func (l *log) attemptEnded(t *turn, e event.Event, d event.AttemptEnded) {
 	switch d.Outcome {
 	case event.Completed:
 		t.summary.Steps++
+		t.failures = 0
 	case event.Failed:
 		t.failures++
 		l.failure(d.Failure)

@@ -6,7 +6,8 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// maxFailures is how many failed attempts end a turn, whatever their kinds.
+// maxFailures is how many failed attempts in a row end a turn, whatever their
+// kinds.
 const maxFailures = 50
 
 // turn is one turn.

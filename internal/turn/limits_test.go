@@ -1,0 +1,166 @@
+package turn_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/turn"
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/model/script"
+	"github.com/settle-agent/settle/settletest/contract"
+)
+
+func faulty(kind model.ErrorKind) script.Step {
+	return script.Fail(model.NewError(kind, "no"))
+}
+
+// Failures count in a row: a turn of many steps that each failed once goes on.
+func TestFailuresCountInARow(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		m := script.New()
+		for range 60 {
+			m.Add(faulty(model.ErrServer), script.Turn(script.Call("a", `{}`)))
+		}
+		m.Add(script.Text("done"))
+		b := newBench(t, m, says("a", "A", 0))
+		b.config.Limits.Repeats = -1
+		if c := b.run(t.Context()); c.Outcome != event.Completed {
+			t.Errorf("got %v", c)
+		}
+		if err := contract.Check(b.events()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// 50 failures in a row end a turn, whatever their kinds.
+func TestFiftyFailuresInARow(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		m := script.New().Otherwise(faulty(model.ErrOverloaded))
+		b := newBench(t, m)
+		b.config.Retry.RetryFor = 1000 * time.Hour
+		c := b.run(t.Context())
+		if n := len(m.Requests()); n != 50 || c.Failure == nil || !strings.Contains(c.Failure.Message, "50 attempts in a row failed") {
+			t.Errorf("after %d requests: %v", n, c)
+		}
+	})
+}
+
+func unreachable() script.Step {
+	e := model.NewError(model.ErrConnection, "cannot reach api.example.com: network is unreachable")
+	e.Unreachable = true
+	return script.Fail(e)
+}
+
+// Without a network, a turn waits as long as for an overloaded provider.
+func TestWithoutNetwork(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		began := time.Now()
+		back := script.Answer(func(model.Request) script.Step {
+			if time.Since(began) < 9*time.Minute {
+				return unreachable()
+			}
+			return script.Text("back")
+		})
+		b := newBench(t, script.New().Otherwise(back))
+		if c := b.run(t.Context()); c.Outcome != event.Completed {
+			t.Errorf("after %v: %v", time.Since(began), c)
+		}
+		b = newBench(t, script.New().Otherwise(unreachable()))
+		began = time.Now()
+		c := b.run(t.Context())
+		if took := time.Since(began); took < 8*time.Minute || took > 10*time.Minute || c.Outcome != event.Failed || c.Failure.Name != event.NameRetryExhausted {
+			t.Errorf("after %v: %v", took, c)
+		}
+	})
+}
+
+// What people see of attempts goes up, whatever failed: attempt 2, 3, 4 of 6.
+func TestAttemptsAreNumberedInARow(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		m := script.New(faulty(model.ErrOverloaded), faulty(model.ErrServer), faulty(model.ErrStalled), unreachable(), faulty(model.ErrServer),
+			script.Turn(script.Call("a", `{}`)), faulty(model.ErrServer), script.Text("done"))
+		b := newBench(t, m, says("a", "A", 0))
+		if c := b.run(t.Context()); c.Outcome != event.Completed {
+			t.Errorf("got %v", c)
+		}
+		var got [][2]int
+		for _, e := range b.events() {
+			if d, ok := e.Data.(event.AttemptEnded); ok && d.Failure != nil {
+				got = append(got, [2]int{d.Failure.Attempt, d.Failure.RetryLimit})
+			}
+		}
+		// The limit is what it would be if all that follows failed like this.
+		if diff := cmp.Diff([][2]int{{1, 0}, {2, 6}, {3, 4}, {4, 0}, {5, 8}, {1, 5}}, got); diff != "" {
+			t.Errorf("attempts (-want +got)\n%s", diff)
+		}
+	})
+}
+
+// A response that gets on, and never ends, is cut.
+func TestAnAttemptIsBounded(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		drip := script.Repeat(2000, script.Turn(script.Delay(179*time.Second), script.Text("x")))
+		b := newBench(t, script.New(drip, drip, drip, drip))
+		began := time.Now()
+		c := b.run(t.Context())
+		if took := time.Since(began); took < 3*time.Hour || took > 3*time.Hour+time.Minute {
+			t.Errorf("it took %v", took)
+		}
+		if c.Failure == nil || c.Failure.Kind != string(model.ErrTimeout) || !strings.Contains(c.Failure.Message, "the response was not complete after 60 minutes (attempt_timeout)") {
+			t.Errorf("got %v", c)
+		}
+		b = newBench(t, script.New(drip, script.Text("short")))
+		b.config.Bounds = turn.Bounds{Attempt: 10 * time.Minute}
+		if c := b.run(t.Context()); c.Outcome != event.Completed {
+			t.Errorf("got %v", c)
+		}
+		long := script.Turn(script.Repeat(50, script.Turn(script.Delay(179*time.Second), script.Text("x"))))
+		b = newBench(t, script.New(long))
+		b.config.Bounds = turn.Bounds{Attempt: -1}
+		if c := b.run(t.Context()); c.Outcome != event.Completed {
+			t.Errorf("got %v", c)
+		}
+	})
+}
+
+// gated is a provider that lets requests in after a while.
+type gated struct {
+	model.Provider
+	wait time.Duration
+	in   int
+}
+
+func (g *gated) Enter(ctx context.Context) (func(), error) {
+	select {
+	case <-time.After(g.wait):
+		g.in++
+		return func() { g.in-- }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Waiting for a place is no stall, and no attempt; it ends with the turn.
+func TestWaitingForAPlace(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := &gated{Provider: script.New(script.Text("in")), wait: 5 * time.Hour}
+		b := newBench(t, script.New())
+		b.config.Provider = g
+		if c := b.run(t.Context()); c.Outcome != event.Completed || g.in != 0 {
+			t.Errorf("%v, %d are in", c, g.in)
+		}
+		enough := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Hour, func() { cancel(enough) })
+		if c := b.run(ctx); c.Outcome != event.Aborted || g.in != 0 {
+			t.Errorf("%v, %d are in", c, g.in)
+		}
+	})
+}
