@@ -120,7 +120,7 @@ func retryable(e *model.Error) bool {
 // counted retries a fault up to a number of times; it is the nth of its kind.
 func (b *budget) counted(e *model.Error, n, limit int) decision {
 	if b.Retries != nil {
-		limit = *b.Retries
+		n, limit = b.retried(), *b.Retries
 	}
 	d := decision{attempt: b.failures, limit: b.last(n, limit), delay: backoff(n, faultDelay, faultDelayCap)}
 	if e.RetryAfter > 0 {
@@ -136,6 +136,10 @@ func (b *budget) counted(e *model.Error, n, limit int) decision {
 	}
 	return d
 }
+
+// retried counts what Retries bounds: the failures of all kinds, but for
+// refusals after which another request is made.
+func (b *budget) retried() int { return b.faults + b.stalls + b.outages }
 
 // last returns which retry in a row is the last one if all that follows is of
 // one kind, of which this was the nth and so many are retried. Attempts of all
@@ -159,10 +163,10 @@ func (b *budget) outage(e *model.Error, now time.Time) decision {
 	}
 	left := b.since.Add(b.RetryFor).Sub(now)
 	if b.Retries != nil {
-		d.limit, left = b.last(b.outages, *b.Retries), b.RetryFor
+		d.limit, left = b.last(b.retried(), *b.Retries), b.RetryFor
 	}
 	switch {
-	case b.Retries != nil && b.outages > *b.Retries:
+	case b.Retries != nil && b.retried() > *b.Retries:
 		d.why = "no retry is left"
 	case d.delay > left:
 		d.why = fmt.Sprintf("the wait until %s is longer than what is left of %s", now.Add(d.delay).UTC().Format(time.RFC3339), words(b.RetryFor))

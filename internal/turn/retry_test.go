@@ -46,6 +46,7 @@ func TestDecide(t *testing.T) {
 		"an overload, at the last instant":   {budget{outages: 3}, fault(model.ErrOverloaded, time.Minute), forever - time.Minute, true, time.Minute, time.Minute + spread},
 		"an overload, an instant later":      {budget{outages: 3}, fault(model.ErrOverloaded, time.Minute), forever - time.Minute + 1, false, 0, time.Hour},
 		"an overload, as often as was said":  {budget{outages: 1, Retry: Retry{Retries: &two}}, fault(model.ErrOverloaded, 0), 24 * time.Hour, true, 0, time.Minute},
+		"faults of two kinds, more often":    {budget{faults: 1, stalls: 1, Retry: Retry{Retries: &two}}, fault(model.ErrOverloaded, 0), 0, false, 0, time.Minute},
 		"an overload, more often":            {budget{outages: 2, Retry: Retry{Retries: &two}}, fault(model.ErrOverloaded, 0), 0, false, 0, time.Minute},
 		"the 49th failure":                   {budget{failures: 48}, fault(model.ErrConnection, 0), 0, true, 0, time.Minute},
 		"the 50th failure":                   {budget{failures: 49}, fault(model.ErrConnection, 0), 0, false, 0, time.Minute},

@@ -52,7 +52,7 @@ func (b Bounds) withDefaults() Bounds {
 	}
 	return Bounds{
 		Attempt: attempt,
-		Header: bound(b.Header, defaultHeaderTimeout), Stall: bound(b.Stall, defaultStallTimeout),
+		Header:  bound(b.Header, defaultHeaderTimeout), Stall: bound(b.Stall, defaultStallTimeout),
 		Thinking: bound(b.Thinking, defaultThinkingTimeout),
 	}
 }
