@@ -54,6 +54,8 @@ func (s *stream) chatItem(i int, complete *int) bool {
 	}
 	delta, text := object{"content": textMark}, it.Text
 	switch {
+	case it.Reasoning != "" && (s.provider == "groq" || s.provider == "cerebras"):
+		delta, text = object{"reasoning": textMark}, it.Reasoning
 	case it.Reasoning != "" && s.quirks[FaultReasoningDetails]:
 		return s.chatDetails(i, complete)
 	case it.Reasoning != "" && s.quirks[FaultReasoningField]:
@@ -107,6 +109,9 @@ func (s *stream) chatCall(i int, complete *int) bool {
 		}
 		if first && !s.quirks[FaultNoIDs] {
 			call["id"] = s.callID(i)
+		}
+		if first && s.provider == "gemini" && at == 0 {
+			call["extra_content"] = object{"google": object{"thought_signature": s.account.redacted(s.id("thought-", i))}}
 		}
 		return choice(object{"tool_calls": []any{call}}, nil)
 	}

@@ -28,21 +28,32 @@ type chatMessage struct {
 	Role       string          `json:"role"`
 	Content    json.RawMessage `json:"content"`
 	ToolCallID string          `json:"tool_call_id"`
-	ToolCalls  []struct {
-		ID       string `json:"id"`
-		Type     string `json:"type"`
-		Function struct {
-			Name      string  `json:"name"`
-			Arguments *string `json:"arguments"`
-		} `json:"function"`
-	} `json:"tool_calls"`
-	Refusal string `json:"refusal"`
+	ToolCalls  []chatCall      `json:"tool_calls"`
+	Refusal    string          `json:"refusal"`
+
+	ReasoningContent *string `json:"reasoning_content"`
+	Reasoning        *string `json:"reasoning"`
+
 	Details []struct {
 		Index     int     `json:"index"`
 		Type      string  `json:"type"`
 		Text      string  `json:"text"`
 		Signature *string `json:"signature"`
 	} `json:"reasoning_details"`
+}
+
+type chatCall struct {
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Function struct {
+		Name      string  `json:"name"`
+		Arguments *string `json:"arguments"`
+	} `json:"function"`
+	Extra struct {
+		Google struct {
+			Signature string `json:"thought_signature"`
+		} `json:"google"`
+	} `json:"extra_content"`
 }
 
 func (s *Server) checkChat(body []byte) *apiError {
@@ -55,6 +66,14 @@ func (s *Server) checkChat(body []byte) *apiError {
 		return e
 	}
 	if e := req.checkLimits(model, model.tokens(body)); e != nil {
+		return e
+	}
+	if e := s.checkProvider(func(r ProviderRule) *apiError {
+		if r.chat == nil {
+			return nil
+		}
+		return r.chat(s, &req)
+	}); e != nil {
 		return e
 	}
 	for i, t := range req.Tools {

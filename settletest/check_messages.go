@@ -80,6 +80,14 @@ func (s *Server) checkMessages(h http.Header, body []byte) *apiError {
 			return e
 		}
 	}
+	if e := s.checkProvider(func(r ProviderRule) *apiError {
+		if r.messages == nil {
+			return nil
+		}
+		return r.messages(&req)
+	}); e != nil {
+		return e
+	}
 	if e := req.checkPairs(); e != nil {
 		return e
 	}
@@ -223,6 +231,8 @@ func (s *Server) checkText(said string) *apiError {
 
 func (s *Server) checkThinking(b messagesBlock, at string) *apiError {
 	switch {
+	case s.rules.Provider == "deepseek": // which signs nothing
+		return nil
 	case b.Signature == nil:
 		return invalid("%s.thinking.signature: Field required", at)
 	case *b.Signature == s.account().signature(b.Thinking) && b.Thinking != "":

@@ -72,6 +72,14 @@ func (s *Server) checkResponses(body []byte) *apiError {
 	if e := s.readInput(&req); e != nil {
 		return e
 	}
+	if e := s.checkProvider(func(r ProviderRule) *apiError {
+		if r.responses == nil {
+			return nil
+		}
+		return r.responses(&req)
+	}); e != nil {
+		return e
+	}
 	for i := range req.items {
 		if e := s.checkItem(&req, i); e != nil {
 			return e
@@ -79,6 +87,9 @@ func (s *Server) checkResponses(body []byte) *apiError {
 	}
 	if e := req.checkCalls(); e != nil {
 		return e
+	}
+	if s.rules.Provider == "deepseek" { // which has reasoning wherever it stands
+		return nil
 	}
 	return s.checkReasoning(&req)
 }

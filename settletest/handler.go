@@ -97,7 +97,7 @@ func (s *Server) player(w http.ResponseWriter, r *http.Request, x *Exchange, tur
 	return &player{
 		s: s, x: x, turn: turn, faults: faults,
 		wire: wire{w: w, rc: http.NewResponseController(w), ctx: r.Context(), stop: s.stop},
-		r:    rendering{Response: turn.Response, n: x.N, at: x.At, dialect: x.Dialect, account: s.account(), custom: map[string]bool{}},
+		r:    rendering{Response: turn.Response, n: x.N, at: x.At, dialect: x.Dialect, account: s.account(), provider: s.rules.Provider, custom: map[string]bool{}},
 	}
 }
 

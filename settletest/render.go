@@ -39,6 +39,8 @@ type rendering struct {
 	model   string
 	dialect Dialect
 	account account
+	// provider is whose ids, reasoning and seals the response has; "" for OpenAI's.
+	provider string
 	// What the request asked for.
 	usageWanted bool            // stream_options.include_usage
 	sealWanted  bool            // include: reasoning.encrypted_content
@@ -91,6 +93,11 @@ func (r *rendering) callID(i int) string {
 		return prefix + "same"
 	case it.CallID != "":
 		return it.CallID
+	case r.dialect != Chat:
+	case r.provider == "mistral":
+		return fmt.Sprintf("m%06d%02d", r.n%1_000_000, i%100)
+	case r.provider == "moonshot":
+		return fmt.Sprintf("functions.%s:%d", it.Call, r.n*100+i)
 	}
 	return fmt.Sprintf("%s%06d%02d", prefix, r.n, i)
 }

@@ -18,6 +18,9 @@ type Rules struct {
 	// the sealed reasoning of any other, as providers do. See also
 	// [Server.SetAccount].
 	Account string `json:"account,omitempty"`
+	// Provider, if set, is one whose further rules hold too: see [ProviderRules].
+	// Its answers have the ids, reasoning and seals of that provider's.
+	Provider string `json:"provider,omitempty"`
 	// Flagged are words that are against the provider's policy: a request that
 	// has one anywhere is refused, by Messages within the response, and plays no
 	// turn.

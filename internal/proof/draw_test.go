@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,9 @@ import (
 func draw(t *rapid.T) Script {
 	d := drawer{t}
 	s := Script{Wire: pick(d, "wire", Wires()...)}
+	if d.rarely() {
+		s.Wire = pick(d, "provider", Providers()...)
+	}
 	s.Limits = d.limits()
 	if d.rarely() {
 		s.Window = pick(d, "window", 600, 2_000, 20_000)
@@ -26,6 +30,9 @@ func draw(t *rapid.T) Script {
 	}
 	s.Responses = many(d, "responses", 4, d.response)
 	s.Moves = append([]Move{{Do: Send, Text: d.text()}}, many(d, "moves", 5, d.move)...)
+	if _, provider := s.Wire.split(); provider != "" { // which demands what another might reject
+		s.Moves = slices.DeleteFunc(s.Moves, func(m Move) bool { return m.Do == Reject })
+	}
 	s.Readers = many(d, "readers", 2, d.reader)
 	return s
 }

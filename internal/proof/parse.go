@@ -33,7 +33,7 @@ func (s *Script) statement(w *words) {
 	switch verb := w.word("a word"); verb {
 	case "wire":
 		s.Wire = Wire(w.word("the wire"))
-		if !slices.Contains(Wires(), s.Wire) {
+		if !slices.Contains(Wires(), s.Wire) && !slices.Contains(Providers(), s.Wire) {
 			w.fail("there is no wire %q", s.Wire)
 		}
 	case "window":

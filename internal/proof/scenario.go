@@ -22,6 +22,7 @@ func (s Script) scenario() settletest.Scenario {
 		out.Rules.Models = []settletest.Model{{ID: modelName, Window: s.Holds.Tokens, TokenBytes: s.Holds.Bytes}}
 		out.Rules.Terse = s.Holds.Terse
 	}
+	_, out.Rules.Provider = s.Wire.split()
 	out.Answer = func(settletest.Request) settletest.Turn { return settletest.Say("That is all.") }
 	return out
 }

@@ -89,10 +89,15 @@ func (w *world) probes() {
 		own = Messages
 	}
 	w.probe(w.disk, own)
+	format, provider := own.split()
 	for _, wire := range Wires() {
-		if wire != own {
-			w.probe(w.disk, wire)
+		if wire == format {
+			continue
 		}
+		if provider != "" { // who speaks another format to the same server
+			wire += Wire("/" + provider)
+		}
+		w.probe(w.disk, wire)
 	}
 	w.settled(own)
 	w.log(contract.Checker{Secrets: []string{Secret}})
@@ -192,7 +197,7 @@ func unruly(refusal string) bool {
 
 // aboutSeals: it is what settletest says of reasoning that it does not know.
 func aboutSeals(refusal string) bool {
-	return strings.Contains(refusal, "thinking` block") || strings.Contains(refusal, "encrypted content")
+	return strings.Contains(refusal, "thinking` block") || strings.Contains(refusal, "encrypted content") || strings.Contains(refusal, "Thought signature")
 }
 
 // opens opens the session and closes it again, and reports whether that worked.

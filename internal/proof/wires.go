@@ -2,6 +2,8 @@ package proof
 
 import (
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/settle-agent/settle/internal/history"
 	"github.com/settle-agent/settle/model"
@@ -9,6 +11,7 @@ import (
 	"github.com/settle-agent/settle/model/chat"
 	"github.com/settle-agent/settle/model/openai"
 	"github.com/settle-agent/settle/model/transport"
+	"github.com/settle-agent/settle/settletest"
 )
 
 // Wire is a wire format, with the provider that speaks it.
@@ -21,28 +24,70 @@ const (
 	Chat      Wire = "chat"
 )
 
-// Wires returns all wires.
+// Wires returns the wire formats.
 func Wires() []Wire { return []Wire{Responses, Messages, Chat} }
+
+// Providers returns the providers that demand more of a conversation than the
+// wire format does (settletest.ProviderRules), after their wires: "chat/mistral".
+func Providers() []Wire {
+	var list []Wire
+	for _, rule := range settletest.ProviderRules() {
+		if w := Wire(string(rule.Dialect) + "/" + rule.Provider); !slices.Contains(list, w) {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// split returns the wire format, and the provider, "" for none.
+func (w Wire) split() (format Wire, provider string) {
+	name, provider, _ := strings.Cut(string(w), "/")
+	return Wire(name), provider
+}
+
+// host is where the provider is reached: some are known by it, and what others
+// demand must hold for any server.
+func (w Wire) host() string {
+	switch _, provider := w.split(); provider {
+	case "mistral":
+		return "api.mistral.ai"
+	case "deepseek":
+		return "api.deepseek.com"
+	case "moonshot":
+		return "api.moonshot.ai"
+	case "gemini":
+		return "generativelanguage.googleapis.com"
+	case "groq":
+		return "api.groq.com"
+	case "xai":
+		return "api.x.ai"
+	case "openrouter":
+		return "openrouter.ai"
+	}
+	return "model.test"
+}
 
 // provider speaks the wire to the server in memory.
 func (w Wire) provider(client *http.Client) model.Provider {
-	switch w {
+	endpoint := transport.Endpoint{BaseURL: "http://" + w.host() + "/v1", Client: client}
+	switch format, _ := w.split(); format {
 	case Responses:
-		return openai.New(openai.Options{Endpoint: transport.Endpoint{BaseURL: "http://model.test/v1", Client: client}})
+		return openai.New(openai.Options{Endpoint: endpoint})
 	case Chat:
-		return chat.New(chat.Options{Endpoint: transport.Endpoint{BaseURL: "http://model.test/v1", Client: client}})
+		return chat.New(chat.Options{Endpoint: endpoint})
 	}
-	return anthropic.New(anthropic.Options{Endpoint: transport.Endpoint{BaseURL: "http://model.test", Client: client}})
+	endpoint.BaseURL = strings.TrimSuffix(endpoint.BaseURL, "/v1")
+	return anthropic.New(anthropic.Options{Endpoint: endpoint})
 }
 
 // target is what history must know of the wire.
 func (w Wire) target(window int) history.Target {
 	t := history.Target{Provider: string(w), Model: modelName, Window: window, CacheKey: "s"}
-	switch w {
+	switch format, _ := w.split(); format {
 	case Responses:
 		t.TextAfterCalls = true
 	case Chat:
-		t.TextAfterCalls, t.ReasoningField = true, true
+		t.ReasoningField = true
 	default:
 		t.MaxOutput, t.RefusalSticks = 8_000, true
 	}

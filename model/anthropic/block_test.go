@@ -74,3 +74,17 @@ func TestUnsignedThinking(t *testing.T) {
 		t.Errorf("sent %s", sent)
 	}
 }
+
+// TestFillThinking: DeepSeek refuses a call without thinking.
+func TestFillThinking(t *testing.T) {
+	req := model.Request{Model: "m", Input: []model.Item{
+		{Role: model.User, Text: "hi"}, {Role: model.Call, CallID: "a", Name: "look", Arguments: "{}"}, {Role: model.Output, CallID: "a", Text: "A"},
+	}}
+	const want = `{"type":"thinking","thinking":"(not kept)"},{"type":"tool_use"`
+	if sent := string(sent(t, req, transport.Endpoint{BaseURL: "https://api.deepseek.com/anthropic"}).Body); !strings.Contains(sent, want) {
+		t.Errorf("sent %s", sent)
+	}
+	if sent := string(sent(t, req, transport.Endpoint{}).Body); strings.Contains(sent, "thinking") {
+		t.Errorf("sent %s", sent)
+	}
+}

@@ -67,7 +67,11 @@ func (p *Provider) URL() string { return p.endpoint.URL(path) }
 // Stream implements [model.Provider].
 func (p *Provider) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Chunk, error] {
 	known, _ := p.models.Lookup(req.Model)
-	body, err := transport.Body(newRequest(req, known), p.endpoint.Extra)
+	r := newRequest(req, known)
+	if host := p.endpoint.Host(); host == "deepseek.com" || strings.HasSuffix(host, ".deepseek.com") {
+		r.fillThinking()
+	}
+	body, err := transport.Body(r, p.endpoint.Extra)
 	if err != nil {
 		return func(yield func(model.Chunk, error) bool) { yield(model.Chunk{}, err) }
 	}

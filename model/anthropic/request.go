@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/model"
@@ -106,6 +107,21 @@ func newRequest(req model.Request, known catalog.Model) request {
 		r.OutputConfig.Format = &outputFormat{"json_schema", jsonschema.Closed(req.Schema)}
 	}
 	return r
+}
+
+// fillThinking gives each message that calls without thinking a block of it, for
+// DeepSeek, which refuses the message else, whoever made it.
+func (r *request) fillThinking() {
+	text := "(not kept)"
+	for i, m := range r.Messages {
+		calls, thinks := false, false
+		for _, b := range m.Content {
+			calls, thinks = calls || b.Type == "tool_use", thinks || b.Type == "thinking" || b.Type == "redacted_thinking"
+		}
+		if calls && !thinks {
+			r.Messages[i].Content = slices.Insert(m.Content, 0, block{Type: "thinking", Thinking: &text})
+		}
+	}
 }
 
 // maxTokens is the number that the API demands.

@@ -11,14 +11,14 @@ import (
 )
 
 // dialect is what a server demands of a conversation beyond OpenAI's API. Each
-// rule has refused somebody's conversation for good; settletest.Dialects names
-// the reports.
+// rule has refused somebody's conversation for good; settletest.ProviderRules
+// names the reports.
 type dialect struct {
 	// nine: call ids have exactly nine letters and digits (Mistral).
 	nine bool
 	// bridge: an assistant message stands between a tool's and a user's (Mistral).
 	bridge bool
-	// thinks: an assistant message that calls has reasoning_content (DeepSeek, Moonshot).
+	// thinks: an assistant message has reasoning_content (DeepSeek; Moonshot if it calls).
 	thinks bool
 	// mute: no message has reasoning (Groq).
 	mute bool
@@ -120,6 +120,9 @@ func (d dialect) apply(list []message) []message {
 				m.ToolCalls[n].ID = nineOf(m.ToolCalls[n].ID)
 			}
 		}
+		if d.thinks && m.Role == "assistant" && m.ReasoningContent == "" {
+			m.ReasoningContent = textNotKept
+		}
 		if len(m.ToolCalls) > 0 {
 			d.call(&m)
 		}
@@ -133,9 +136,6 @@ func (d dialect) apply(list []message) []message {
 
 // call makes a message that calls what the dialect demands.
 func (d dialect) call(m *message) {
-	if d.thinks && m.ReasoningContent == "" {
-		m.ReasoningContent = textNotKept
-	}
 	if d.filled && m.Content == nil {
 		m.Content = ""
 	}

@@ -13,6 +13,7 @@ package openai
 import (
 	"context"
 	"iter"
+	"strings"
 
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/catalog"
@@ -59,6 +60,9 @@ func (p *Provider) Stream(ctx context.Context, req model.Request) iter.Seq2[mode
 		known.Thinking = catalog.ByEffort // a new model, most likely
 	}
 	custom := customTools(req.Tools, known)
+	if host := p.endpoint.Host(); host == "deepseek.com" || strings.HasSuffix(host, ".deepseek.com") {
+		req.Input = grouped(req.Input)
+	}
 	body, err := transport.Body(newRequest(req, known, custom), p.endpoint.Extra)
 	if err != nil {
 		return func(yield func(model.Chunk, error) bool) { yield(model.Chunk{}, err) }

@@ -209,6 +209,27 @@ func input(items []model.Item, custom map[string]string) []item {
 	return list
 }
 
+// grouped puts what stands between the calls of a response before them, for
+// DeepSeek, which else says that the first one has no output.
+func grouped(items []model.Item) []model.Item {
+	out := make([]model.Item, 0, len(items))
+	first := -1 // the first call of the response, in out
+	for _, it := range items {
+		switch {
+		case it.Role == model.Call && first < 0:
+			first = len(out)
+		case it.Role == model.User || it.Role == model.Output:
+			first = -1
+		case it.Role != model.Call && first >= 0:
+			out = slices.Insert(out, first, it)
+			first++
+			continue
+		}
+		out = append(out, it)
+	}
+	return out
+}
+
 func userParts(it model.Item) []part {
 	var parts []part
 	if it.Text != "" {

@@ -57,3 +57,49 @@ func TestComesBack(t *testing.T) {
 		})
 	}
 }
+
+// TestGrouped: DeepSeek takes nothing between the calls of a response.
+func TestGrouped(t *testing.T) {
+	call := func(id string) model.Item {
+		return model.Item{Role: model.Call, CallID: id, Name: "shell", Arguments: "{}"}
+	}
+	req := model.Request{Model: "deepseek-v4-flash", Input: []model.Item{
+		{Role: model.User, Text: "hi"},
+		{Role: model.Assistant, Text: "one"},
+		call("a"),
+		{Role: model.Assistant, Text: "two"},
+		call("b"),
+		{Role: model.Output, CallID: "a"},
+		{Role: model.Output, CallID: "b"},
+		{Role: model.Assistant, Text: "three"},
+		{Role: model.User, Text: "more"},
+	}}
+	for url, want := range map[string]string{
+		"https://api.deepseek.com": "hi one two a b a b three more ",
+		"":                         "hi one a two b a b three more ",
+	} {
+		var got struct {
+			Input []struct {
+				CallID  string `json:"call_id"`
+				Content any
+			}
+		}
+		if err := json.Unmarshal(sent(t, req, transport.Endpoint{BaseURL: url}).Body, &got); err != nil {
+			t.Fatal(err)
+		}
+		order := ""
+		for _, it := range got.Input {
+			switch content := it.Content.(type) {
+			case string:
+				order += content + " "
+			case []any:
+				order += content[0].(map[string]any)["text"].(string) + " "
+			default:
+				order += it.CallID + " "
+			}
+		}
+		if order != want {
+			t.Errorf("%s: sent %s, want %s", url, order, want)
+		}
+	}
+}
