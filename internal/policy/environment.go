@@ -95,13 +95,17 @@ func (p *Policy) variable(name string) (value string) {
 // toolchain says why go may run another version of itself than the one that
 // is installed: a module around the directory demands one.
 func (p *Policy) toolchain(dir string) string {
-	local := ""
+	local, found := "", false
 	for _, bin := range filepath.SplitList(p.variable("PATH")) {
 		if real, err := filepath.EvalSymlinks(filepath.Join(bin, "go")); err == nil {
 			text, _ := readFile(filepath.Join(filepath.Dir(filepath.Dir(real)), "VERSION"))
 			local, _, _ = strings.Cut(text, "\n")
+			found = true
 			break
 		}
+	}
+	if !found {
+		return ""
 	}
 	if v := p.variable("GOTOOLCHAIN"); v == "local" {
 		return ""

@@ -152,6 +152,9 @@ func newWorld(t testing.TB, kind string) *world {
 			w.shells = append(w.shells, append([]string{path}, argv[1:]...))
 		}
 	}
+	if len(w.shells) == 0 {
+		w.shells = [][]string{{"/bin/sh", "-c"}}
+	}
 	w.fill(kind)
 	w.before = w.snapshot()
 	return w
