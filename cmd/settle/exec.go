@@ -223,7 +223,7 @@ func (s *streams) with(env map[string]string, hidden []string) *streams {
 // agent says how the session is to work. A sandbox mode that the client names
 // is the policy, and settle's own permission is where it names none.
 func (f *execFlags) agent(cmd *cobra.Command, wish *exec.Wish, dir string, r *config.Resolved) agent.Wish {
-	w := agent.Wish{Dir: dir, Settings: wish.Settings}
+	w := agent.Wish{Dir: dir, Settings: wish.Settings, By: agent.User}
 	mode := exec.Mode(wish.Sandbox, wish.Approval, f.writable(dir, wish.Writable))
 	_, own := w.Settings["permission"]
 	switch {

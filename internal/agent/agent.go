@@ -36,6 +36,9 @@ type Options struct {
 	// Release whether the model may let processes outlive a session then: allow,
 	// ask (also if it is empty) or deny.
 	Permission settle.Permission
+	// Ceiling is the permission that the user configured, where Policy is a
+	// client's: that can only be stricter. Empty if there is none.
+	Ceiling settle.Permission
 	Release    string
 	// Policy, if set, is the policy instead, as a client may change it.
 	Policy *Policy
@@ -197,7 +200,7 @@ func (o Options) model(ctx context.Context, a *Agent) error {
 
 func (o Options) permission() settle.Permission {
 	if o.Policy != nil {
-		return o.Policy.Mode().Permission
+		return Tighten(o.Ceiling, o.Policy.Mode()).Permission
 	}
 	if o.Settings.Permission != "" {
 		return settle.Permission(o.Settings.Permission)

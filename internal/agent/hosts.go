@@ -21,6 +21,8 @@ type Wish struct {
 	Settings map[string]string
 	// Options, if set, changes what the session's agent is put together from.
 	Options func(*Options)
+	// By says who wishes it: what the user configured binds a [Client].
+	By Author
 }
 
 // Hosts are the open sessions of a face whose clients choose how each is to
@@ -62,6 +64,12 @@ func (h *Hosts) Agent(ctx context.Context, w Wish) (*Agent, error) {
 	}
 	o := h.Base
 	o.Settings, o.Dir, o.Shared = r, w.Dir, &h.shared
+	if w.By == Client {
+		if o.Ceiling, err = h.Ceiling(w.Dir); err != nil {
+			return nil, err
+		}
+		r.Permission = string(Stricter(o.Ceiling, settle.Permission(r.Permission)))
+	}
 	if log := Log(r); log != nil {
 		o.Logger = log
 	}
@@ -72,6 +80,16 @@ func (h *Hosts) Agent(ctx context.Context, w Wish) (*Agent, error) {
 		return nil, err
 	}
 	return New(ctx, o)
+}
+
+// Ceiling is the permission that the user configured for a directory, which no
+// client exceeds; empty if none is.
+func (h *Hosts) Ceiling(dir string) (settle.Permission, error) {
+	r, err := h.Settings(dir, map[string]string{})
+	if err != nil {
+		return "", err
+	}
+	return settle.Permission(r.Permission), nil
 }
 
 // Open opens the session with the id, or creates it; "" creates one with an id

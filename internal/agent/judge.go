@@ -44,6 +44,7 @@ func over(build func() (settle.Judge, error), policy settle.Permission, wrap fun
 
 // build makes the judge of a mode.
 func (o Options) build(m Mode) (settle.Judge, error) {
+	m = Tighten(o.Ceiling, m)
 	p, err := policy.New(policy.Config{
 		Default: policy.Decision(m.Permission), Rules: rules(slices.Concat(m.Rules, o.Settings.Rules)), Dir: o.Dir, Home: o.Getenv("HOME"),
 		Environ: o.Environ, Opaque: !shell.Judgeable(),

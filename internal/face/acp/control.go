@@ -41,18 +41,23 @@ func first(p settle.Permission) agent.Mode {
 	return m
 }
 
-func described() []mode {
-	return []mode{
+// described are the modes that the user's configuration leaves to the client.
+func described(user settle.Permission) []mode {
+	all := []mode{
 		{"ask", "Ask", "Asks before calls that could change something"},
 		{"accept-edits", "Accept edits", "Edits files without asking, and asks about everything else that could change something"},
 		{"read-only", "Read only", "Refuses calls that could change something"},
 		{"allow", "Allow everything", "Runs every call without asking"},
 	}
+	return slices.DeleteFunc(all, func(m mode) bool {
+		p, _ := policy(m.ID)
+		return !agent.Within(user, p)
+	})
 }
 
 // modes are those of a session, with the one in force.
 func (one *session) modes() modes {
-	return modes{Current: one.policy.Mode().Name, Available: described()}
+	return modes{Current: one.policy.Mode().Name, Available: described(one.ceiling)}
 }
 
 // choices are what a client chose over the settings; empty is what they say.
@@ -83,7 +88,7 @@ func (one *session) options() []option {
 	brain := one.brain
 	one.mu.Unlock()
 	m := option{ID: "mode", Name: "Mode", Category: "mode", Type: "select", Current: one.policy.Mode().Name}
-	for _, d := range described() {
+	for _, d := range described(one.ceiling) {
 		m.Options = append(m.Options, choice{d.ID, d.Name, d.Description})
 	}
 	name := brain.ProviderName + "/" + brain.Model
@@ -138,6 +143,10 @@ func (one *session) setMode(name string) error {
 	m, ok := policy(name)
 	if !ok {
 		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "there is no mode %q; the modes are ask, accept-edits, read-only and allow", name)
+	}
+	if !agent.Within(one.ceiling, m) {
+		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams,
+			"the mode %q allows more than the user configured (permission %q); nothing was changed; a client can only choose a stricter one", name, one.ceiling)
 	}
 	one.policy.Set(m)
 	return nil

@@ -211,7 +211,7 @@ func (one *session) open(ctx context.Context, in setup) error {
 	if permission == "" {
 		permission = s.o.Hosts.Base.Permission
 	}
-	one.policy = agent.NewPolicy(first(permission))
+	one.policy, one.ceiling = agent.NewPolicy(first(permission)), settle.Permission(r.Permission)
 	system, more, err := in.system()
 	if err != nil {
 		return err

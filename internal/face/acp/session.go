@@ -25,6 +25,8 @@ type session struct {
 	err    error         // why it could not be opened
 	opened *agent.Opened
 	policy *agent.Policy
+	// ceiling is the permission that the user configured; empty if none is.
+	ceiling settle.Permission
 	notes  []string // what the client is to know
 
 	follower *follower       // set when it is ready

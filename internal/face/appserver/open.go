@@ -108,7 +108,7 @@ func (s *Server) rights(o opening) (rights, error) {
 			}
 		}
 	}
-	return out, nil
+	return out.within(settle.Permission(r.Permission)), nil
 }
 
 // preset are the rights of a thread whose client asks for none.
@@ -183,6 +183,11 @@ func (l *live) change(ctx context.Context, p startTurn) error {
 	if p.Effort == "" {
 		p.Effort = cmp.Or(effort, ownEffort)
 	}
+	user, err := l.s.Hosts.Ceiling(l.opened.Wish.Dir)
+	if err != nil {
+		return invalid("%v", err)
+	}
+	rights = rights.within(user)
 	settings, err := l.s.settings(l.opened.Wish.Dir, cmp.Or(p.Model, model), l.provider, p.Effort)
 	if err != nil {
 		return err

@@ -132,6 +132,18 @@ func (r *rights) set(approval json.RawMessage, mode string, policy *sandboxPolic
 	return nil
 }
 
+// within returns the rights as far as the user's configuration leaves them to
+// the client, so that it is told what holds.
+func (r rights) within(user settle.Permission) rights {
+	switch user {
+	case settle.Ask:
+		r.sandbox = sandboxPolicy{Type: "readOnly"}
+	case settle.Deny:
+		return defaults(settle.Deny)
+	}
+	return r
+}
+
 // policy returns the mode by which calls are judged. One that never asks has a
 // name that begins with that.
 func (r rights) policy(tmpdir string) agent.Mode {
@@ -145,7 +157,7 @@ func (r rights) policy(tmpdir string) agent.Mode {
 	case mode == fullAccess:
 		m.Permission, m.Rules = settle.Allow, nil
 	case mode == workspace:
-		m.Rules = append(m.Rules, r.within(tmpdir)...)
+		m.Rules = append(m.Rules, r.roots(tmpdir)...)
 		if asks == never {
 			m.Rules = append(m.Rules, agent.Allow("shell", "", byClient), agent.Allow("job", "", byClient))
 		}
@@ -172,9 +184,9 @@ func (u unasked) Judge(a settle.Approval) settle.Judgement {
 	return j
 }
 
-// within are the rules that let files be changed where the sandbox would. The
+// roots are the rules that let files be changed where the sandbox would. The
 // first one is about the working directory alone.
-func (r rights) within(tmpdir string) []config.Rule {
+func (r rights) roots(tmpdir string) []config.Rule {
 	roots := slices.Clone(r.sandbox.WritableRoots)
 	if !r.sandbox.ExcludeSlashTmp {
 		roots = append(roots, "/tmp")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/agent"
 	"github.com/settle-agent/settle/internal/config"
 )
 
@@ -101,15 +102,18 @@ func (d *driver) decide(a *approval, why string) {
 	question := map[string]any{
 		"subtype": "can_use_tool", "tool_name": known.claude, "input": input, "tool_use_id": a.call,
 		"decision_reason": why, "decision_reason_type": "other", "display_name": known.claude, "description": a.words,
-		"permission_suggestions": suggestions(known, input),
+		"permission_suggestions": d.suggestions(known, input),
 	}
 	a.asks = append(a.asks, d.question(question, func(raw json.RawMessage, failure string) { d.permitted(a, input, raw, failure) }))
 }
 
 // suggestions are what the client may answer to be asked less.
-func suggestions(a alias, input map[string]any) []map[string]any {
+func (d *driver) suggestions(a alias, input map[string]any) []map[string]any {
 	switch a.settle {
 	case "edit", "write", "apply_patch":
+		if !agent.Within(d.policy.ceiling, modes()[modeEdits]) {
+			break
+		}
 		return []map[string]any{{"type": "setMode", "mode": modeEdits, "destination": "session"}}
 	case "shell":
 		if command, ok := input["command"].(string); ok {

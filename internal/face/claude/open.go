@@ -36,9 +36,15 @@ func (d *driver) begin() error {
 		d.warn("the permission mode \"auto\" is not settle's; \"default\" holds")
 		d.Mode = modeDefault
 	}
+	d.policy.ceiling = settle.Permission(r.Permission)
 	d.rules()
 	if err := d.policy.set(cmp.Or(d.Mode, modeFor(r.Permission))); err != nil {
-		return err
+		own := modeFor(r.Permission)
+		if _, known := modes()[d.Mode]; !known || d.policy.set(own) != nil {
+			return err
+		}
+		d.warn(err.Error() + fmt.Sprintf("; %q holds", own))
+		d.Mode = own
 	}
 	if d.Mode == modeBypass {
 		given["permission"] = string(settle.Allow) // the client said so, also for / and $HOME
@@ -81,6 +87,9 @@ func (d *driver) rules() {
 	scoped := func(r config.Rule) bool { return r.Pattern == "" && slices.Contains(denied.whole, r.Tool) }
 	d.policy.given = slices.Concat(allowed.rules, slices.DeleteFunc(denied.rules, scoped)) // what is not offered needs no rule
 	d.policy.dirs = d.AddDirs
+	if c := d.policy.ceiling; len(allowed.rules) > 0 && (c == settle.Ask || c == settle.Deny) {
+		d.warn(fmt.Sprintf("the allowed tools were left out: the user configured the permission %q, and a client can only choose a stricter one", c))
+	}
 	if len(allowed.unknown) > 0 {
 		d.say("warning: allowed tools that settle does not have: %s", strings.Join(allowed.unknown, ", "))
 	}

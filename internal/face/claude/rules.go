@@ -166,6 +166,8 @@ type policy struct {
 	// given came with the command line, later during the session.
 	given, later []config.Rule
 	version      int
+	// ceiling is the permission that the user configured; empty if none is.
+	ceiling settle.Permission
 }
 
 // set puts a mode into force.
@@ -174,12 +176,16 @@ func (p *policy) set(name string) error {
 	if !ok {
 		return fmt.Errorf("there is no permission mode %q in settle; the modes are %s", name, strings.Join(names(modes()), ", "))
 	}
+	if !agent.Within(p.ceiling, m) {
+		return fmt.Errorf("the permission mode %q allows more than the user configured (permission %q); a client can only choose a stricter one", name, p.ceiling)
+	}
 	p.mode = name
 	p.apply(m)
 	return nil
 }
 
 // add puts further rules into force.
+// Those that allow more than the user configured are left out by the agent.
 func (p *policy) add(rules ...config.Rule) {
 	p.later = append(p.later, rules...)
 	p.apply(modes()[p.mode])

@@ -79,7 +79,7 @@ func (f *Face) wish(in runInput) (agent.Wish, error) {
 		return w, err
 	}
 	wanted := settle.Permission(in.Permission)
-	if strictness(wanted) < strictness(configured) {
+	if agent.Stricter(configured, wanted) != wanted {
 		return w, fmt.Errorf("the permission %q is not to be had: the configured policy is %q, and a client can only choose a stricter one (ask, deny); --permission changes it", in.Permission, configured)
 	}
 	w.Settings["permission"] = in.Permission
@@ -96,19 +96,6 @@ func (f *Face) permission(dir string) (settle.Permission, error) {
 		return f.Hosts.Base.Permission, nil
 	}
 	return settle.Permission(r.Permission), nil
-}
-
-// strictness orders the policies; one that there is not is the least.
-func strictness(p settle.Permission) int {
-	switch p {
-	case settle.Allow:
-		return 1
-	case settle.Ask:
-		return 2
-	case settle.Deny:
-		return 3
-	}
-	return 0
 }
 
 // do sends an input and follows its turn to the end. Without a result, the

@@ -1,0 +1,52 @@
+package askertest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Ceiling is what a user configured, and what becomes of a call that changes
+// something when a client wishes that everything may run.
+type Ceiling struct {
+	User string // permission
+	// Asked says that somebody is asked; else the call runs or is refused.
+	Asked bool
+	Runs  bool
+}
+
+// Ceilings are the configurations. Where there is none, the client's wish
+// holds.
+func Ceilings() []Ceiling {
+	return []Ceiling{{"deny", false, false}, {"ask", true, false}, {"allow", false, true}, {"", false, true}}
+}
+
+// Touch is a command that leaves a file, [Made], and arguments of shell.
+const (
+	Touch = `{"command":"touch made"}`
+	Made  = "made"
+)
+
+// Configure writes the user's configuration into a home directory.
+func (c Ceiling) Configure(t *testing.T, home string) {
+	t.Helper()
+	if c.User == "" {
+		return
+	}
+	dir := filepath.Join(home, ".config", "settle")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "config.toml"), []byte("permission = '"+c.User+"'\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Check checks what became of the call.
+func (c Ceiling) Check(t *testing.T, dir string, asked int) {
+	t.Helper()
+	_, err := os.Stat(filepath.Join(dir, Made))
+	if runs := err == nil; runs != c.Runs || (asked > 0) != c.Asked {
+		t.Errorf("the user configured %q, the client wished for everything: asked %d times, ran: %v", c.User, asked, runs)
+	}
+}

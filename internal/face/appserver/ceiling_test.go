@@ -1,0 +1,39 @@
+package appserver
+
+import (
+	"testing"
+
+	"github.com/settle-agent/settle/internal/client/asker/askertest"
+	"github.com/settle-agent/settle/model/script"
+)
+
+// A client can only tighten what the user configured: with a thread, a turn, or
+// words of a configuration.
+func TestRightsWithinTheUsersPermission(t *testing.T) {
+	full := map[string]any{"type": "dangerFullAccess"}
+	for _, test := range askertest.Ceilings() {
+		for name, c := range map[string]struct{ thread, turn map[string]any }{
+			"thread":    {map[string]any{"approvalPolicy": "on-request", "sandbox": "danger-full-access"}, nil},
+			"turn":      {nil, map[string]any{"approvalPolicy": "on-request", "sandboxPolicy": full}},
+			"config":    {map[string]any{"approvalPolicy": nil, "sandbox": nil, "config": map[string]any{"approval_policy": "on-request", "sandbox_mode": "danger-full-access"}}, nil},
+			"profile":   {map[string]any{"approvalPolicy": "on-request", "permissions": ":danger-full-access"}, nil},
+			"both ways": {map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"}, map[string]any{"approvalPolicy": "on-request", "sandboxPolicy": full}},
+		} {
+			t.Run(test.User+" "+name, func(t *testing.T) {
+				client := start(t, script.New(script.Call("shell", askertest.Touch), script.Text("Done.")))
+				test.Configure(t, client.dir)
+				client.answer(func(string) any { return "decline" })
+				client.turn(client.thread(orNone(c.thread)), "go", orNone(c.turn))
+				client.seen(`"method":"turn/completed"`, 1)
+				test.Check(t, client.dir, client.count("/requestApproval"))
+			})
+		}
+	}
+}
+
+func orNone(m map[string]any) map[string]any {
+	if m == nil {
+		return map[string]any{"approvalPolicy": nil}
+	}
+	return m
+}
