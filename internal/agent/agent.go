@@ -39,7 +39,7 @@ type Options struct {
 	// Ceiling is the permission that the user configured, where Policy is a
 	// client's: that can only be stricter. Empty if there is none.
 	Ceiling settle.Permission
-	Release    string
+	Release string
 	// Policy, if set, is the policy instead, as a client may change it.
 	Policy *Policy
 	// Judge, if set, goes over what judges the calls of each session.

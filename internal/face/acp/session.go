@@ -27,7 +27,7 @@ type session struct {
 	policy *agent.Policy
 	// ceiling is the permission that the user configured; empty if none is.
 	ceiling settle.Permission
-	notes  []string // what the client is to know
+	notes   []string // what the client is to know
 
 	follower *follower       // set when it is ready
 	followed chan struct{}   // closed when nothing more is said of it

@@ -62,7 +62,7 @@ func Cases() []Case {
 			Shown: []string{"release", "j000001"},
 		},
 		{
-			Name: "more than can be listed", Tool: "shell", Arguments: arguments(map[string]any{"command": strings.Repeat("touch a\n", 3000)}),
+			Name: "a command that is too long", Tool: "shell", Arguments: arguments(map[string]any{"command": strings.Repeat("touch a\n", 9000)}),
 			Refused: true,
 		},
 		{
