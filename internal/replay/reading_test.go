@@ -205,6 +205,7 @@ func readMessages(all []object) reading {
 			r.Error = str(obj(e["error"])["message"])
 		case "message_start":
 			message := obj(e["message"])
+			r.seals = nil // of a message that was given up
 			r.messageUsage(obj(message["usage"]))
 			for _, block := range list(message["content"]) {
 				r.messageBlock(block, str(block["text"])+str(block["thinking"]))
