@@ -92,7 +92,9 @@ func (s *Session) State() (state event.State) {
 
 // Close ends everything of the session and lets go of its log. If ctx ends
 // first, it says what still runs, and the session goes on ending.
-func (s *Session) Close(ctx context.Context) error { return s.host.closeSession(ctx, s, event.Shutdown, "host") }
+func (s *Session) Close(ctx context.Context) error {
+	return s.host.closeSession(ctx, s, event.Shutdown, "host")
+}
 
 func (s *Session) outcome(id string, cause *event.Cause) Outcome {
 	o := Outcome{Turn: id, Cause: cause}

@@ -65,7 +65,7 @@ func (c *Catalogue) List(ctx context.Context, q Query) ([]Entry, error) {
 	if warning != nil {
 		warning = c.warn(warning)
 	}
-	return q.pick(rows), warning
+	return q.pick(c.dir, rows), warning
 }
 
 // wanted returns the logs that are to be looked at.
@@ -108,14 +108,14 @@ func gone(logs []journal.Entry, known map[string]row) []string {
 }
 
 // pick returns what the query asks for, in its order.
-func (q Query) pick(rows []row) []Entry {
+func (q Query) pick(dir string, rows []row) []Entry {
 	slices.SortFunc(rows, func(a, b row) int {
 		return cmp.Or(b.Updated.Compare(a.Updated), cmp.Compare(a.Session, b.Session))
 	})
 	var out []Entry
 	for _, r := range rows {
 		if q.matches(r) && (q.Limit == 0 || len(out) < q.Limit) {
-			out = append(out, r.Entry)
+			out = append(out, r.alive(dir))
 		}
 	}
 	return out

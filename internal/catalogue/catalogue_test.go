@@ -144,9 +144,42 @@ func TestList(t *testing.T) {
 	at := list[0].Created
 	diff(t, "list", []Entry{
 		{Session: "s3", Dir: "/work/s3", Title: strings.Repeat("é", 100), Model: "script/demo", Outcome: event.Aborted, Reason: event.LimitReached, Created: at, Updated: at, Seq: 4},
-		{Session: "s2", Dir: "/work/s2", Title: "write a poem", Model: "script/demo", Running: true, Created: at, Updated: at, Seq: 3},
+		{Session: "s2", Dir: "/work/s2", Title: "write a poem", Model: "script/demo", Outcome: event.Aborted, Reason: event.Crashed, Created: at, Updated: at, Seq: 3},
 		{Session: "s1", Dir: "/work/s1", Title: "Fix the Über-test", Model: "script/demo", Outcome: event.Aborted, Reason: event.Interrupted, Created: at, Updated: at, Seq: 4},
 	}, list)
+}
+
+// A turn runs while somebody holds its session, and not because nobody has
+// written its end.
+func TestRunningIsAskedOfTheLock(t *testing.T) {
+	dir := three(t)
+	c := open(t, dir)
+	running := func() bool {
+		list, err := c.List(t.Context(), Query{Text: "poem"})
+		if err != nil || len(list) != 1 {
+			t.Fatalf("%v, %v", list, err)
+		}
+		if e := list[0]; e.Running == (e.Reason == event.Crashed) {
+			t.Errorf("it is %+v", e)
+		}
+		return list[0].Running
+	}
+	if running() {
+		t.Error("it runs, and nobody holds it")
+	}
+	l, _, err := journal.Open(t.Context(), journal.Options{Dir: dir, Session: "s2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !running() {
+		t.Error("it is held, and does not run")
+	}
+	if err := l.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if running() {
+		t.Error("it runs again")
+	}
 }
 
 // A session is listed by what was said in it, also where that was not first.

@@ -25,7 +25,7 @@ type Entry struct {
 	// are empty while it runs and where there was none.
 	Outcome          event.Outcome
 	Reason           event.Reason
-	Running          bool // a turn has not ended: it runs, or its host died
+	Running          bool // a turn runs: it has not ended, and a process holds the session
 	Created, Updated time.Time
 	Seq              uint64 // of the last event
 	// Problem says why the log cannot be read, or not wholly.
@@ -118,6 +118,19 @@ func read(dir string, log journal.Entry) row {
 		r.Created, r.Updated = log.Updated, log.Updated
 	}
 	return r
+}
+
+// alive returns the entry as it is at this moment: a turn that has not ended runs
+// only where some process holds the session, which the kernel knows. Else its host
+// died, and whoever opens the session next records that.
+func (e Entry) alive(dir string) Entry {
+	if !e.Running {
+		return e
+	}
+	if free, err := journal.Free(dir, e.Session); free && err == nil {
+		e.Running, e.Outcome, e.Reason = false, event.Aborted, event.Crashed
+	}
+	return e
 }
 
 // matches reports whether the query asks for the row.

@@ -39,6 +39,8 @@ type fileStore struct {
 	lengths []int    // of the records in buf
 	reserve reserve
 	newborn bool // the file's name is not yet on stable storage
+	info    os.FileInfo
+	wrap    func(File) File // as in Options
 
 	mu    sync.Mutex
 	size  int64  // of the whole records
@@ -145,14 +147,26 @@ func (s *fileStore) sync() error {
 	return s.there()
 }
 
-// there returns an error if the file has no name any more: what is written into
-// it would be gone with the process. Where the system cannot say, it is there.
+// there returns an error if the path does not lead to the file any more: what is
+// written into it would be gone with the process. Where the system cannot say, it
+// does. What was written goes beside a file that has taken its place.
 func (s *fileStore) there() error {
-	if _, err := os.Lstat(s.path); errors.Is(err, fs.ErrNotExist) {
+	info, err := os.Stat(s.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("somebody deleted or moved it while it was in use: %w", err)
+	case err != nil || os.SameFile(info, s.info):
+		return nil
 	}
-	return nil
+	kept, err := keepBeside(s.path, s.wrap, s.file, 0, s.size)
+	if err != nil {
+		return fmt.Errorf("%w, and what it had could not be kept beside: %w", ErrReplaced, err)
+	}
+	return fmt.Errorf("%w; all that it had is kept in %q: put that in its place if you want it back", ErrReplaced, kept)
 }
+
+// ErrReplaced says that another file has the log's name.
+var ErrReplaced = errors.New("somebody put another file in its place while it was in use, such as a restored one")
 
 // advance counts the records that were written.
 func (s *fileStore) advance(lengths []int) {

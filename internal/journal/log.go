@@ -153,6 +153,9 @@ func (l *Log) appendAll(events []event.Event) error {
 func (l *Log) append(events []event.Event) error {
 	for i := range events {
 		e := &events[i]
+		if err := encodable(e); err != nil {
+			return fmt.Errorf("cannot append to the log: %w", err)
+		}
 		e.V, e.Session, e.Seq = event.Version, l.state.Session, l.state.Seq+1
 		e.At = l.now().Round(0).UTC() // without the monotonic reading, as it will be read back
 		e.Volatile = l.health == volatile

@@ -183,8 +183,12 @@ func load(o Options, path string, f *os.File, size int64) (*fileStore, event.Sta
 		}
 	}
 	opened.Existing = found.state.Seq > 0
+	info, err := f.Stat()
+	if err != nil {
+		return fail(&AccessError{Path: path, Err: err})
+	}
 	store := &fileStore{
-		path: path, file: file, lock: f, newborn: !opened.Existing,
+		path: path, file: file, lock: f, newborn: !opened.Existing, info: info, wrap: o.Wrap,
 		size: found.end, seq: found.state.Seq, marks: found.marks,
 	}
 	store.reserve.resume(found.state.Running())

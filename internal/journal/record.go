@@ -3,6 +3,7 @@ package journal
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -71,6 +72,29 @@ func appendRecord(b []byte, e event.Event) ([]byte, error) {
 	putHex(b[start+9:], checksum(b[start+sumFrom:]))
 	return append(b, '\n'), nil
 }
+
+// encodable returns an error for an event that no record can have, before it is
+// accepted: later, it would take what comes after it down with it.
+func encodable(e *event.Event) error {
+	var raw json.RawMessage
+	switch d := e.Data.(type) {
+	case event.InputAccepted:
+		raw = d.Schema
+	case event.ItemEnded:
+		raw = d.Detail
+	}
+	if len(raw) > 0 && !json.Valid(raw) {
+		return fmt.Errorf("cannot write a %s event: it has JSON that is not valid", e.Kind())
+	}
+	if weigh(*e)+len(raw) < maxJSON/maxEscape {
+		return nil
+	}
+	_, err := appendRecord(nil, *e)
+	return err
+}
+
+// maxEscape is how much longer a text may become in JSON.
+const maxEscape = 6
 
 func putHex(b []byte, n uint32) {
 	for i := 7; i >= 0; i-- {

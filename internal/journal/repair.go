@@ -76,8 +76,14 @@ func (r *repair) keep(end int64) (string, error) {
 	if zero || err != nil {
 		return "", err
 	}
+	return keepBeside(r.path, r.wrap, r.file, end, r.size)
+}
+
+// keepBeside copies what a log's file has between the offsets to a new file
+// beside it, durably, and returns its path.
+func keepBeside(log string, wrap func(File) File, from File, start, end int64) (string, error) {
 	for n := 1; ; n++ {
-		path := fmt.Sprintf("%s%s%d", r.path, tornSuffix, n)
+		path := fmt.Sprintf("%s%s%d", log, tornSuffix, n)
 		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if errors.Is(err, os.ErrExist) {
 			continue
@@ -85,8 +91,8 @@ func (r *repair) keep(end int64) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		beside := r.wrap(diskFile{f})
-		_, err = io.Copy(io.NewOffsetWriter(beside, 0), io.NewSectionReader(r.file, end, r.size-end))
+		beside := wrap(diskFile{f})
+		_, err = io.Copy(io.NewOffsetWriter(beside, 0), io.NewSectionReader(from, start, end-start))
 		err = errors.Join(err, beside.Sync(), beside.SyncName(), beside.Close())
 		if err != nil {
 			return "", errors.Join(err, os.Remove(path))

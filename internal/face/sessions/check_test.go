@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/journal"
 )
 
 const secret = "sk-a-secret-of-this-test"
@@ -91,6 +92,16 @@ func TestCheck(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			put(t, dir, "s", tt.events)
+			if tt.name == "a turn that goes on" {
+				log, err := os.OpenFile(filepath.Join(dir, "sessions", "s.log"), os.O_RDWR, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer log.Close()
+				if free, err := journal.TryLock(log); err != nil || !free {
+					t.Fatal(free, err)
+				}
+			}
 			var out bytes.Buffer
 			err := Inspection{DataDir: dir, Sessions: []string{"s"}, Secrets: []string{secret, "short"}}.Check(t.Context(), &out)
 			if (err != nil) != tt.broken {

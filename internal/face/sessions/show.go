@@ -29,8 +29,12 @@ func Show(to io.Writer, dataDir, session string) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "session %s in %s\n", state.Session, printable.Text(state.Host.Dir))
 	fmt.Fprintf(&b, "created %s, changed %s\n", local(state.Created), local(state.Updated))
+	now := "runs"
+	if free, err := journal.Free(dataDir, session); free && err == nil {
+		now = "did not end: its process died; opening the session ends it" // as the lock says
+	}
 	for _, t := range state.Turns {
-		showTurn(&b, t)
+		showTurn(&b, t, now)
 	}
 	for _, in := range state.Waiting {
 		waits := "waits"
@@ -40,7 +44,7 @@ func Show(to io.Writer, dataDir, session string) error {
 		fmt.Fprintf(&b, "\n> %s\n  (%s)\n", quoted(in.Text), waits)
 	}
 	for _, j := range state.Jobs {
-		how := "runs"
+		how := now
 		if j.Ended != nil {
 			how = string(j.Ended.How)
 		}
@@ -57,7 +61,8 @@ func quoted(text string) string {
 	return strings.ReplaceAll(strings.TrimSpace(printable.Text(text)), "\n", "\n  ")
 }
 
-func showTurn(b *bytes.Buffer, t *event.Turn) {
+// showTurn writes a turn; now says what one does that has not ended.
+func showTurn(b *bytes.Buffer, t *event.Turn, now string) {
 	for _, in := range t.Inputs {
 		fmt.Fprintf(b, "\n> %s\n", quoted(in.Text))
 	}
@@ -67,7 +72,7 @@ func showTurn(b *bytes.Buffer, t *event.Turn) {
 		}
 	}
 	if t.Cause == nil {
-		fmt.Fprintf(b, "\n[%s runs]\n", t.ID)
+		fmt.Fprintf(b, "\n[%s %s]\n", t.ID, now)
 		return
 	}
 	s := t.Summary
