@@ -171,7 +171,8 @@ const (
 // ADR 7 describes, at which requests stop extending the ones before (C6, C21).
 //
 // What is left out is so on trial, in place of what the change before it left
-// out, until a response comes; then it stays so.
+// out, until a response comes; then it stays so. If the turn ends before, it comes
+// back.
 type HistoryChanged struct {
 	Change   Change `json:"change"`
 	Provider string `json:"provider,omitempty"`

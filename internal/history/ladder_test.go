@@ -137,6 +137,28 @@ func TestARefusedMessage(t *testing.T) {
 	}
 }
 
+// A turn that is interrupted in the middle of its trials leaves nothing of them to
+// the next one, which begins with the message that was not answered.
+func TestTrialsEndWithTheirTurn(t *testing.T) {
+	p := rich(t)
+	p.ends(event.Complete()).turn("poison")
+	poison := dislikes(func(i model.Item) bool { return strings.Contains(i.Text, "poison") })
+	for n := range 6 {
+		b := history.Request(p.state, target(), "sys", nil)
+		if r := b.Remedy(p.state, target(), poison(b)); !r.First {
+			p.changes(r.Change)
+		}
+		p.refused(target().Model, model.ErrInvalid, http.StatusBadRequest)
+		if n == 5 {
+			p.ends(event.Abort(event.Interrupted, "user")).turn("the next one")
+		}
+	}
+	b, n, _ := p.asks(target(), poison)
+	if got := show(b.Input); n != 1 || strings.Contains(got, "poison") || !strings.Contains(got, "bad output") {
+		t.Errorf("after %d refusals:\n%s", n, got)
+	}
+}
+
 // A count of items is nothing that one item has.
 func TestTooManyItems(t *testing.T) {
 	p := newTape(t)

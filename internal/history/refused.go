@@ -72,7 +72,7 @@ func refusedBy(target Target, s event.State) *refusals {
 		outputs: map[string]bool{}, folded: map[string]bool{}, answers: map[string]bool{}, hidden: map[string]bool{},
 	}
 	for n, t := range s.Turns {
-		r.turn = n
+		r.turn, r.trial = n, nil // what was tried in a turn says nothing of the next one's request
 		r.come(t.Inputs)
 		changes := t.Changes
 		for k, a := range t.Attempts {

@@ -9,7 +9,8 @@ import (
 
 // trial is what is left out of all that came before it, for as long as nobody
 // knows whether that helps. The first response shows that it does; then it stays
-// left out, and what comes later is not affected.
+// left out, and what comes later is not affected. A turn that ends without one takes
+// it back.
 type trial struct {
 	parts    []event.Part
 	attempts []string // so far
