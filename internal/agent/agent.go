@@ -190,7 +190,7 @@ func (o Options) model(ctx context.Context, a *Agent) error {
 		a.Notes = append(a.Notes, choice.Note)
 	}
 	c.Provider, c.Limiter = o.Shared.provider(choice, key, func() model.Provider {
-		return provider(choice.Provider.Wire, endpoint, table)
+		return provider(choice.Provider, endpoint, table)
 	})
 	c.ProviderName, c.Model = choice.Provider.Name, choice.Model
 	c.Traits = traits(choice.Provider.Wire, known, isKnown)

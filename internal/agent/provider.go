@@ -71,14 +71,14 @@ func (o Options) endpoint(c config.Choice, key string) transport.Endpoint {
 }
 
 // provider returns what speaks the wire format.
-func provider(wire config.Wire, endpoint transport.Endpoint, models catalog.Table) model.Provider {
-	switch wire {
+func provider(of config.Provider, endpoint transport.Endpoint, models catalog.Table) model.Provider {
+	switch of.Wire {
 	case config.WireAnthropic:
 		return anthropic.New(anthropic.Options{Endpoint: endpoint, Models: models})
 	case config.WireOpenAI:
 		return openai.New(openai.Options{Endpoint: endpoint, Models: models})
 	}
-	return chat.New(chat.Options{Endpoint: endpoint, Models: models})
+	return chat.New(chat.Options{Endpoint: endpoint, Models: models, Dialect: of.Dialect})
 }
 
 func (o Options) transport(p config.Provider) transport.Config {

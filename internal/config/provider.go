@@ -41,6 +41,9 @@ type Provider struct {
 	CAFile string
 	// ExtraBody is merged into each request's body.
 	ExtraBody map[string]any
+	// Dialect is one of Dialects: what a chat server demands of a conversation;
+	// empty if its host and its answers tell.
+	Dialect string
 	// MaxConcurrent bounds the requests that are under way; 0 is no bound.
 	MaxConcurrent int
 	// Origin is where the provider comes from, BaseURLOrigin its BaseURL.
@@ -107,6 +110,7 @@ func (l *loader) provider(t *table, name string) {
 		}
 		return body, nil
 	})
+	get(t, "dialect", &p.Dialect, asDialect)
 	if limits := t.table("limits"); limits != nil {
 		get(limits, "max_concurrent", &p.MaxConcurrent, asCount)
 		limits.done()
@@ -206,6 +210,22 @@ func asWire(value any) (Wire, error) {
 		return "", fmt.Errorf("%q is not one of %s%s", word, strings.Join(wires, ", "), hint(word, wires))
 	}
 	return Wire(word), nil
+}
+
+// Dialects returns the names that a provider's dialect may have.
+func Dialects() []string {
+	return []string{"openai", "mistral", "deepseek", "moonshot", "gemini", "groq", "xai", "openrouter"}
+}
+
+func asDialect(value any) (string, error) {
+	word, err := asText(value)
+	if err != nil {
+		return "", err
+	}
+	if list := Dialects(); !slices.Contains(list, word) {
+		return "", fmt.Errorf("%q is not one of %s%s", word, strings.Join(list, ", "), hint(word, list))
+	}
+	return word, nil
 }
 
 func asURL(value any) (string, error) {

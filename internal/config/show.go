@@ -67,6 +67,7 @@ func (r *Resolved) providerLines(p Provider) []Line {
 	if len(p.ExtraBody) > 0 {
 		add("extra_body", bodyShown(p.ExtraBody), p.Origin)
 	}
+	add("dialect", p.Dialect, p.Origin)
 	add("limits.max_concurrent", shown(p.MaxConcurrent), p.Origin)
 	return lines
 }
