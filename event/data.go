@@ -190,7 +190,7 @@ type AttemptStarted struct {
 	Model     string   `json:"model,omitempty"`
 	Inputs    []string `json:"inputs,omitempty"`     // inputs that steer: they join here
 	MaxTokens int      `json:"max_tokens,omitempty"` // clamped output limit that was sent
-	Trimmed   int      `json:"trimmed,omitempty"`    // outputs of old calls, and old inputs, that were shortened to fit
+	Trimmed   int      `json:"trimmed,omitempty"`    // parts of the conversation that were shortened to fit
 }
 
 // AttemptEnded: the response ended, one way or another.

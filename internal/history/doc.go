@@ -11,4 +11,12 @@
 // made sense (a call without its arguments, an unsigned thought), reasoning of
 // another model, and what the provider has refused before. What it adds: the
 // truth about what was aborted, and that something was left out.
+//
+// What a refusal is answered with is a [Remedy], and what it changes is an event
+// (history.changed), which every later request heeds from there on:
+//
+//	too long          ─► window: less is sent ─► shortened
+//	reason unknown    ─► left_out, part by part, on trial until a response comes
+//	reason known      ─► without what was refused (ADR 7)
+//	not the history's ─► nothing: the turn fails
 package history

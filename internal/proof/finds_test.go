@@ -61,6 +61,18 @@ model
   fault repeat
   fault reasoning_details
 input "a"`,
+		// the next turn went on with the trial of the one that was interrupted.
+		"interrupted while less is tried": `
+wire chat
+model
+model
+  call
+  call
+  fault status first 2 status 422 retry "ms 250"
+input "a"
+after 1ms input steer "a"
+on 20 interrupt
+on 11 reject items 4`,
 		"another account, messages":  anotherAccount("messages", ""),
 		"another account, responses": anotherAccount("responses", ""),
 		"another account, chat":      anotherAccount("chat", "fault reasoning_details"),
