@@ -125,6 +125,8 @@ type Summary struct {
 
 // TurnCompleted: the model finished and asked for no further tool.
 type TurnCompleted struct {
+	// Answer is the text of the last message that the model finished in the turn.
+	Answer string `json:"answer,omitempty"`
 	Summary
 }
 

@@ -38,7 +38,7 @@ func endTurn(s State, c *Cause, holding []Event) []Event {
 		out = append(out, attempt[len(attempt)-1]) // its items have ended above
 	}
 	out = append(out, holding...)
-	return append(out, Event{Turn: t.ID, By: c.By, Data: terminal(c, t.summary())})
+	return append(out, Event{Turn: t.ID, By: c.By, Data: terminal(c, t)})
 }
 
 // honest returns the cause that is true of the turn.
@@ -204,10 +204,11 @@ func held(waiting []Input, c *Cause) []Event {
 	return out
 }
 
-func terminal(c *Cause, sum Summary) Data {
+func terminal(c *Cause, t *Turn) Data {
+	sum := t.summary()
 	switch c.Outcome {
 	case Completed:
-		return TurnCompleted{Summary: sum}
+		return TurnCompleted{Answer: t.Answer(), Summary: sum}
 	case Failed:
 		return TurnFailed{Failure: c.Failure, Summary: sum}
 	}

@@ -103,7 +103,7 @@ func turnSamples() []Event {
 		{Turn: "t000001", Item: "i000002", Volatile: true, Data: ItemEnded{
 			Status: ItemCompleted, Content: Content{Type: Note, Text: "the same call 3 times"},
 		}},
-		turn(TurnCompleted{Summary: sampleSummary()}),
+		turn(TurnCompleted{Answer: "All tests pass.", Summary: sampleSummary()}),
 		turn(TurnAborted{Reason: LimitReached, Limit: LimitTime, Message: "after 30 min", Summary: sampleSummary()}),
 		turn(TurnFailed{Failure: sampleFailure(), Summary: sampleSummary()}),
 	}

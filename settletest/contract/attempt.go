@@ -108,6 +108,9 @@ func (l *log) discard(t *turn, a *attempt, ids []string) {
 		case !i.ended:
 			l.breaks("C5", "item %s is discarded and open", id)
 		}
+		if i != nil {
+			i.discarded = true
+		}
 	}
 }
 

@@ -182,6 +182,7 @@ func TestClauses(t *testing.T) {
 		{"C14", "a failure that says nothing", append(begin(), a1(), failedAttempt(), failed(summary(0, 0))), append(begin(), a1(), failedAttempt(), turn("t1", event.TurnFailed{Summary: summary(0, 0)}))},
 		{"C14", "an abort without a reason", append(begin(), aborted(event.Shutdown, event.Summary{})), append(begin(), aborted("", event.Summary{}))},
 		{"C14", "a limit without its name", append(begin(), turn("t1", event.TurnAborted{Reason: event.LimitReached, Limit: event.LimitSteps})), append(begin(), aborted(event.LimitReached, event.Summary{}))},
+		{"C14", "an answer that is not the last message", finalAnswer("hi"), finalAnswer("ho")},
 		{"C14", "a summary that is wrong", oneTurn(summary(1, 0), plain()...), oneTurn(summary(2, 0), plain()...)},
 		{
 			"C16", "an approval that outlives its call",

@@ -14,13 +14,15 @@ type item struct {
 	ready   bool
 	started bool
 	// volatile says that the start is not durable: the journal failed there.
-	volatile bool
-	torn     bool // the text of a delta is not in the log, which had no room
-	ended    bool
-	status   event.Status
-	text     strings.Builder // from its deltas
-	args     strings.Builder // from its deltas, until it is ready
-	whole    string          // arguments when it was ready
+	volatile  bool
+	torn      bool // the text of a delta is not in the log, which had no room
+	ended     bool
+	status    event.Status
+	discarded bool
+	said      string          // its whole text when it ended
+	text      strings.Builder // from its deltas
+	args      strings.Builder // from its deltas, until it is ready
+	whole     string          // arguments when it was ready
 }
 
 func (l *log) itemStarted(t *turn, e event.Event, d event.ItemStarted) {
@@ -117,7 +119,7 @@ func (l *log) callStarted(t *turn, i *item, e event.Event) {
 }
 
 func (l *log) itemEnded(t *turn, i *item, d event.ItemEnded) {
-	i.ended, i.status = true, d.Status
+	i.ended, i.status, i.said = true, d.Status, d.Text
 	if d.Type != i.kind {
 		l.breaks("C2", "item %s is a %s, not a %s", i.id, i.kind, d.Type)
 	}

@@ -71,6 +71,11 @@ func summary(steps, calls int) event.Summary {
 
 func completed() event.Event { return turn("t1", event.TurnCompleted{Summary: summary(1, 0)}) }
 
+// finalAnswer is a whole session whose turn says "hi" and completes with an answer.
+func finalAnswer(answer string) story {
+	return append(append(begin(), join([]event.Event{a1()}, says("i1", "hi"), []event.Event{ended(event.Completed)})...), turn("t1", event.TurnCompleted{Answer: answer, Summary: summary(1, 0)}), closed())
+}
+
 func aborted(reason event.Reason, sum event.Summary) event.Event {
 	return turn("t1", event.TurnAborted{Reason: reason, Summary: sum})
 }

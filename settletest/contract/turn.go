@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"slices"
 	"time"
 
 	"github.com/settle-agent/settle/event"
@@ -115,7 +116,7 @@ func (l *log) inTurn(e event.Event) {
 	case event.ItemDelta, event.ItemEnded, event.CallReady, event.CallStarted:
 		l.inItem(t, e)
 	case event.TurnCompleted:
-		l.completed(t)
+		l.completed(t, d)
 		l.turnEnded(t, e, d.Summary)
 	case event.TurnAborted:
 		l.aborted(t, d)
@@ -128,7 +129,7 @@ func (l *log) inTurn(e event.Event) {
 
 // completed: C14, only a turn whose last response ended well is completed, and
 // one that an interrupt covered from the start is not (C10).
-func (l *log) completed(t *turn) {
+func (l *log) completed(t *turn, d event.TurnCompleted) {
 	t.goesOn = true
 	if t.latest == nil || t.latest.outcome != event.Completed {
 		l.breaks("C14", "turn %s completed, and its last attempt did not", t.id)
@@ -136,6 +137,19 @@ func (l *log) completed(t *turn) {
 	if t.covered {
 		l.breaks("C10", "turn %s completed, though its input was interrupted before", t.id)
 	}
+	if d.Answer != "" && d.Answer != t.answer() { // older logs have none
+		l.breaks("C14", "the answer of turn %s is not its last message", t.id)
+	}
+}
+
+// answer is the text of the last message that the model finished.
+func (t *turn) answer() string {
+	for _, i := range slices.Backward(t.order) {
+		if i.kind == event.Message && i.status == event.ItemCompleted && !i.discarded {
+			return i.said
+		}
+	}
+	return ""
 }
 
 // aborted: C14, an end has its cause.
