@@ -57,6 +57,8 @@ type runFlags struct {
 	json           string
 	output         string
 	session        string
+	resume         string
+	schema         string
 	last           bool
 	ephemeral      bool
 	take           bool
@@ -81,7 +83,7 @@ func newRun(s *streams) *cobra.Command {
 	}
 	settingFlags(cmd.Flags())
 	f.define(cmd.Flags())
-	cmd.MarkFlagsMutuallyExclusive("session", "last", "ephemeral")
+	cmd.MarkFlagsMutuallyExclusive("session", "resume", "last", "ephemeral")
 	cmd.MarkFlagsMutuallyExclusive("quiet", "verbose")
 	return cmd
 }
@@ -112,7 +114,9 @@ func (f *runFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.json, "json", "", "print one event a line; with `deltas`, those of texts too")
 	flags.Lookup("json").NoOptDefVal = "events"
 	flags.StringVarP(&f.output, "output-last-message", "o", "", "write the final answer to `FILE` as well")
+	flags.StringVar(&f.schema, "output-schema", "", "the final answer is to follow the JSON Schema in `FILE`")
 	flags.StringVar(&f.session, "session", "", "go on with the session `ID`, or begin it")
+	flags.StringVar(&f.resume, "resume", "", "go on with the session `ID`, which must exist; its beginning is enough")
 	flags.BoolVar(&f.last, "last", false, "go on with the last session of the directory")
 	flags.BoolVar(&f.ephemeral, "ephemeral", false, "keep nothing of the session")
 	flags.BoolVar(&f.take, "take", false, "take the session over from another process")
@@ -186,7 +190,7 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 // named refuses an empty name: it is a variable that is not set, and no wish
 // for a new session, or for none of the output.
 func named(flags *pflag.FlagSet) error {
-	for _, name := range []string{"session", "output-last-message", "json"} {
+	for _, name := range []string{"session", "resume", "output-last-message", "output-schema", "json"} {
 		if flags.Changed(name) && flags.Lookup(name).Value.String() == "" {
 			return fmt.Errorf("--%s: it is empty; say which, or leave the flag out", name)
 		}
@@ -268,6 +272,11 @@ func (f *runFlags) options(s *streams, a *agent.Agent, r *config.Resolved) (run.
 		}
 		o.Images = append(o.Images, image)
 	}
+	if f.schema != "" {
+		if err := f.conform(&o); err != nil {
+			return o, err
+		}
+	}
 	if f.output != "" {
 		keep, err := run.AnswerFile(f.output)
 		if err != nil {
@@ -278,7 +287,14 @@ func (f *runFlags) options(s *streams, a *agent.Agent, r *config.Resolved) (run.
 	if f.ephemeral {
 		return o, nil
 	}
-	o.Resume = func(session string) string { return fmt.Sprintf("settle run --session %s PROMPT", session) }
+	o.Resume = func(session string) string { return fmt.Sprintf("settle run --resume %s PROMPT", session) }
+	if f.resume != "" {
+		id, err := sessions.ID(r.DataDir, f.resume)
+		if err != nil {
+			return o, err
+		}
+		o.Session = id
+	}
 	if f.last {
 		last, err := sessions.Last(context.Background(), r.DataDir, a.Config.WorkDir)
 		if err != nil {
@@ -287,4 +303,13 @@ func (f *runFlags) options(s *streams, a *agent.Agent, r *config.Resolved) (run.
 		o.Session = last
 	}
 	return o, nil
+}
+
+// conform has the answer follow the schema.
+func (f *runFlags) conform(o *run.Options) (err error) {
+	if o.Schema, err = readSchema(f.schema); err != nil {
+		return err
+	}
+	o.Check, err = run.Conform(o.Schema)
+	return err
 }

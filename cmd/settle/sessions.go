@@ -16,7 +16,8 @@ const sessionsHelp = `List, show, export, check and delete sessions.
 
 Each run is kept as a session, unless it was given --ephemeral: one log with
 everything that happened, which any later run can go on with
-(settle run --session ID, settle run --last). Without a command, they are listed.`
+(settle run --resume ID, settle run --last). Without a command, they are listed.
+For an ID, its beginning is enough where no other session begins so.`
 
 func newSessions(s *streams) *cobra.Command {
 	cmd := &cobra.Command{
@@ -92,7 +93,11 @@ func newShow(s *streams, where func() (string, error)) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return failed(sessions.Show(s.stdout, dataDir, args[0]))
+			id, err := sessions.ID(dataDir, args[0])
+			if err != nil {
+				return failed(err)
+			}
+			return failed(sessions.Show(s.stdout, dataDir, id))
 		},
 	}
 }
@@ -140,7 +145,13 @@ func newCheck(s *streams, settings func() (*config.Resolved, error)) *cobra.Comm
 			if i.DataDir, err = r.NeedDataDir(); err != nil {
 				return err
 			}
-			i.Sessions, i.Secrets = args, r.Secrets()
+			for _, name := range args {
+				if id, err := sessions.ID(i.DataDir, name); err == nil {
+					name = id // else the check says that there is none
+				}
+				i.Sessions = append(i.Sessions, name)
+			}
+			i.Secrets = r.Secrets()
 			to := io.Writer(s.stdout)
 			if i.JSON {
 				to = s.lines()
@@ -162,7 +173,11 @@ func newDelete(where func() (string, error)) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			for _, session := range args {
+			for _, name := range args {
+				session, err := sessions.ID(dataDir, name)
+				if err != nil {
+					return failed(err)
+				}
 				if err := sessions.Delete(cmd.Context(), dataDir, session); err != nil {
 					return failed(err)
 				}

@@ -109,7 +109,7 @@ func TestTerminalInterrupt(t *testing.T) {
 	signalled(t, cmd, syscall.SIGINT)
 	got := ended(t, cmd, shot, 130)
 	gone(t, "sleep 91.5")
-	for _, part := range []string{"ending the turn …", "interrupted after", "effects: partial", "settle: interrupted by SIGINT", "settle run --session"} {
+	for _, part := range []string{"ending the turn …", "interrupted after", "effects: partial", "settle: interrupted by SIGINT", "settle run --resume"} {
 		if !strings.Contains(got, part) {
 			t.Errorf("the terminal does not show %q:\n%s", part, got)
 		}

@@ -63,6 +63,9 @@ func (a Arguments) Find(ctx context.Context, dataDir, dir string) (string, error
 	if a.Session == "" {
 		return sessions.Last(ctx, dataDir, dir)
 	}
+	if id, err := sessions.ID(dataDir, a.Session); err == nil {
+		a.Session = id
+	}
 	for _, err := range journal.Read(ctx, dataDir, a.Session, 0) {
 		if errors.Is(err, fs.ErrNotExist) {
 			break

@@ -63,6 +63,9 @@ type Options struct {
 	Volume Volume
 	// Schema, if set, is a JSON Schema that the answer is to follow.
 	Schema json.RawMessage
+	// Check, if set, says what is wrong with the final answer. The turn has
+	// completed then, and the run fails all the same.
+	Check func(answer string) error
 	// View, if set, shows the turn on Stdout instead of a format. It writes what
 	// add appends, and waits while the reader is slow.
 	View func(write func(add func([]byte) []byte)) View

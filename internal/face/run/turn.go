@@ -242,6 +242,12 @@ func (r *runner) ended(session *settle.Session, o settle.Outcome) int {
 	case unshown != nil:
 		code = r.unshown(unshown)
 	}
+	if o.Completed() && r.Check != nil {
+		if err := r.Check(answer); err != nil {
+			r.say("%v", err)
+			code = CodeFailed
+		}
+	}
 	if o.Completed() && r.Answer != nil {
 		if err := r.Answer(answer); err != nil {
 			r.say("%v", err)

@@ -1,0 +1,32 @@
+package run
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// Conform returns what checks an answer against a JSON Schema. Providers are
+// asked to keep to it, and not every server does.
+func Conform(schema json.RawMessage) (check func(answer string) error, err error) {
+	var s jsonschema.Schema
+	if err := json.Unmarshal(schema, &s); err != nil {
+		return nil, fmt.Errorf("cannot use the schema: %w", err)
+	}
+	resolved, err := s.Resolve(nil)
+	if err != nil {
+		return nil, fmt.Errorf("cannot use the schema: %w", err)
+	}
+	return func(answer string) error {
+		var value any
+		if err := json.Unmarshal([]byte(answer), &value); err != nil {
+			return fmt.Errorf("the answer is not JSON, as --output-schema asks: %w", err)
+		}
+		if err := resolved.Validate(value); err != nil {
+			return fmt.Errorf("the answer does not follow the schema: %s", strings.TrimPrefix(err.Error(), "validating root: "))
+		}
+		return nil
+	}, nil
+}

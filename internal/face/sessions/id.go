@@ -1,0 +1,45 @@
+package sessions
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/settle-agent/settle/internal/journal"
+)
+
+// mostCandidates is how many ids an error lists.
+const mostCandidates = 5
+
+// ID returns the id of the session that a person means: the id itself, or as
+// much of its beginning as no other session has.
+func ID(dataDir, name string) (string, error) {
+	if name == "" {
+		return "", fmt.Errorf("the session's id is empty; \"settle sessions\" lists the sessions")
+	}
+	list, err := journal.List(dataDir)
+	if err != nil {
+		return "", err
+	}
+	var found []string
+	for _, e := range list {
+		if e.Session == name {
+			return name, nil
+		}
+		if strings.HasPrefix(e.Session, name) {
+			found = append(found, e.Session)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return "", fmt.Errorf("there is no session %q; \"settle sessions\" lists the sessions", name)
+	}
+	slices.Sort(found)
+	more := ""
+	if n := len(found) - mostCandidates; n > 0 {
+		found, more = found[:mostCandidates], fmt.Sprintf(" and %d more", n)
+	}
+	return "", fmt.Errorf("session %q is ambiguous: %s%s; write more of the id", name, strings.Join(found, ", "), more)
+}
