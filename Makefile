@@ -57,5 +57,5 @@ proof: ## all of docs/proof.md but the breaking and the mutation
 		./internal/journal ./internal/proc ./tool/shell ./model/transport ./internal/face/run ./cmd/settle
 	$(MAKE) fuzz FUZZTIME=2s
 
-clients: ## programs from npm, against the built binary (docs/clients.md)
+clients: ## programs from npm, against the built binary (docs/clients/README.md)
 	go test -count=1 -timeout 30m -tags clients ./clients

@@ -27,7 +27,7 @@ A link to settle that is named claude does the same without the word claude.
 With --input-format stream-json it serves until standard input ends and all
 prompts are answered; each prompt gets a result of its own. Without, it answers
 one prompt. What settle does not have, such as MCP servers, is named in a
-warning on standard error. docs/clients.md has the details.
+warning on standard error. docs/clients/claude-sdk.md has the details.
 
 Exit codes are those of the last turn, as of "settle run".`
 

@@ -35,7 +35,7 @@ else it gets the final answer, and standard error tells what is going on.
 
 Without --sandbox and without a --permission the session is read-only: commands
 that only look, and nothing else. settle confines no processes; it judges each
-call before it runs. docs/clients.md says what each mode allows.
+call before it runs. docs/clients/codex-sdk.md says what each mode allows.
 
 Exit codes are those of "settle run".`
 
