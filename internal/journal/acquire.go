@@ -24,14 +24,14 @@ func (o Options) acquire(ctx context.Context, path string) (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		free, err := TryLock(f)
+		c, err := claim(f, path)
 		switch {
 		case err != nil:
 			f.Close()
 			return nil, &AccessError{Path: path, Err: fmt.Errorf("its file system has no locks: %w", err)}
-		case free && same(f, path):
+		case c == claimed:
 			return f, nil
-		case free: // deleted or replaced in between
+		case c == replaced:
 			f.Close()
 			continue
 		}
@@ -44,6 +44,27 @@ func (o Options) acquire(ctx context.Context, path string) (*os.File, error) {
 			return nil, fmt.Errorf("cannot wait for session %q: %w", o.Session, err)
 		}
 	}
+}
+
+// claiming is what became of an attempt to lock a log.
+type claiming string
+
+const (
+	claimed  claiming = "claimed"
+	occupied claiming = "occupied"
+	replaced claiming = "replaced" // deleted, or replaced by another file, before it was locked
+)
+
+// claim locks the open file, if it is free and still the log.
+func claim(f *os.File, path string) (claiming, error) {
+	free, err := TryLock(f)
+	switch {
+	case err != nil || !free:
+		return occupied, err
+	case !same(f, path):
+		return replaced, nil
+	}
+	return claimed, nil
 }
 
 // same reports whether the path still leads to the open file.

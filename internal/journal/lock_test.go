@@ -114,14 +114,14 @@ func TestLockOfADeletedFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if !same(f, path) {
-		t.Fatal("a file is not the same as itself")
+	if c, err := claim(f, path); c != claimed || err != nil {
+		t.Fatalf("it is %s, %v", c, err)
 	}
 	if err := errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if same(f, path) {
-		t.Fatal("the new file counts as the old one")
+	if c, err := claim(f, path); c != replaced || err != nil {
+		t.Fatalf("the new file counts as the old one: %s, %v", c, err)
 	}
 }
 

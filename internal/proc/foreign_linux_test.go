@@ -151,3 +151,50 @@ func TestReleasedOrphansAreNotOursAnyMore(t *testing.T) {
 		}
 	}
 }
+
+// C7: a warden that was killed while its command was being started leaves
+// nothing behind either, wherever that has gone.
+func TestDiscardEndsOrphans(t *testing.T) {
+	stop, err := BecomeReaper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	spec := sh("(setsid sh -c 'echo up; exec sleep 1000' &); exec sleep 1000")
+	std, err := openFiles(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := forkWarden(spec, std)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	env, marker := mark(spec.Env, "discard")
+	k.marker = marker
+	if _, err := k.begin(t.Context(), order{Start: &startOrder{Path: shell, Argv: spec.Argv, Env: env}}); err != nil {
+		t.Fatal(err)
+	}
+	std.closeTheirs()
+	defer std.closeOurs()
+	if _, err := std.out.Read(make([]byte, 3)); err != nil {
+		t.Fatal(err)
+	}
+	kept := descendants(k.cmd.Process.Pid)
+	if len(kept) < 2 {
+		t.Fatalf("only %v", kept)
+	}
+	if err := k.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	k.discard()
+	for _, n := range kept {
+		if now, ok := look(n.pid); ok && now.started == n.started && !now.zombie() {
+			t.Errorf("process %d runs on", n.pid)
+			_ = kill(n, unix.SIGKILL)
+		}
+	}
+}

@@ -38,3 +38,42 @@ func TestAnInterruptCoversWhatFollowsATurnThatJustEnded(t *testing.T) {
 		b.want([]string{"first: aborted interrupted", "next: aborted interrupted"})
 	})
 }
+
+// TestCloseAnswersLateInterrupts: C10. An interrupt that comes after a turn's end,
+// and before the session has let go of the turn, is answered also where the
+// session is closed meanwhile.
+func TestCloseAnswersLateInterrupts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		never := make(chan struct{})
+		defer close(never)
+		b := fresh(t, script.New(script.Turn(script.Headers(), script.Deaf(never))))
+		b.submit("first", "")
+		time.Sleep(time.Second)
+		go func() { _, _ = b.Interrupt(t.Context(), session.Request{By: "user"}) }() // ends with the turn
+		for e, err := range b.Log().Events(t.Context(), 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Terminal() {
+				break
+			}
+		}
+		late := make(chan error, 1)
+		go func() { // ends when it is answered
+			_, err := b.Interrupt(t.Context(), session.Request{By: "second"})
+			late <- err
+		}()
+		synctest.Wait() // it is with the session
+		if err := b.Close(t.Context(), "", "test"); err != nil {
+			t.Error(err)
+		}
+		select {
+		case err := <-late:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(time.Hour):
+			t.Fatal("it is never answered")
+		}
+	})
+}

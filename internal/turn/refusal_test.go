@@ -49,22 +49,34 @@ func TestUnknownRefusal(t *testing.T) {
 			nil, []script.Step{refusal}, event.Failed, []string{"failed"}, "400 invalid_request: Invalid request.",
 		},
 		"a slip": {
-			nil, []script.Step{call, refusal, script.Text("ok")}, event.Completed,
-			[]string{"completed", "failed, again", "completed"}, "",
+			nil,
+			[]script.Step{call, refusal, script.Text("ok")},
+			event.Completed,
+			[]string{"completed", "failed, again", "completed"},
+			"",
 		},
 		"twice": {
-			nil, []script.Step{call, refusal, refusal, script.Text("ok")}, event.Completed,
-			[]string{"completed", "failed, again", "left_out [tools]", "failed, again at once", "completed"}, "",
+			nil,
+			[]script.Step{call, refusal, refusal, script.Text("ok")},
+			event.Completed,
+			[]string{"completed", "failed, again", "left_out [tools]", "failed, again at once", "completed"},
+			"",
 		},
 		"without retries": {
-			&none, []script.Step{call, refusal, script.Text("ok")}, event.Completed,
-			[]string{"completed", "left_out [tools]", "failed, again at once", "completed"}, "",
+			&none,
+			[]script.Step{call, refusal, script.Text("ok")},
+			event.Completed,
+			[]string{"completed", "left_out [tools]", "failed, again at once", "completed"},
+			"",
 		},
 		"always": {
-			nil, []script.Step{call, refusal, refusal, refusal, refusal, refusal}, event.Failed,
+			nil,
+			[]script.Step{call, refusal, refusal, refusal, refusal, refusal},
+			event.Failed,
 			[]string{
 				"completed", "failed, again", "left_out [tools]", "failed, again at once", "left_out [tools answers]", "failed, again at once", "restored []", "failed",
-			}, "The conversation is kept as it was. Say it in other words",
+			},
+			"The conversation is kept as it was. Say it in other words",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

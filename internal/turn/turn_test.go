@@ -526,6 +526,32 @@ func TestOneCallIsCancelledAlone(t *testing.T) {
 	}
 }
 
+// C2, C18: a turn that fails takes its calls with it: they are cancelled, and
+// have stopped before it ends.
+func TestAFailingTurnCancelsItsCalls(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var cancelled bool
+		runs := fn{"a", func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+			select {
+			case <-ctx.Done():
+				cancelled = true
+			case <-time.After(time.Hour):
+			}
+			return tool.Result{Aborted: cancelled}, nil
+		}}
+		refused := script.Fail(model.NewError(model.ErrAuth, "the key was revoked"))
+		b := newBench(t, script.New(script.Turn(script.Call("a", `{}`), script.Delay(time.Second), refused)), runs)
+		began := time.Now()
+		if c := b.run(t.Context()); c.Outcome != event.Failed {
+			t.Error(c)
+		}
+		if took := time.Since(began); !cancelled || took > 2*time.Second {
+			t.Errorf("the call was cancelled: %v; the turn took %v", cancelled, took)
+		}
+		b.want("tool_call aborted partial")
+	})
+}
+
 func TestTruncation(t *testing.T) {
 	for name, step := range map[string]script.Step{
 		"nothing":                         script.Turn(script.Headers(), script.Cut()),

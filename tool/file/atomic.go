@@ -39,7 +39,7 @@ func stage(s *snapshot, content []byte, like fs.FileInfo) (*staged, error) {
 	if s.put != nil && textual(content) {
 		return &staged{snapshot: s, content: content}, nil
 	}
-	temp, err := writeTemp(dir, like, content)
+	temp, err := s.writeTemp(dir, like, content)
 	if err != nil {
 		return nil, fmt.Errorf("cannot write %q: %w; nothing was changed", s.shown, err)
 	}
@@ -48,7 +48,7 @@ func stage(s *snapshot, content []byte, like fs.FileInfo) (*staged, error) {
 
 // writeTemp creates the temporary file with the mode and owner of like, or
 // those of a new file if like is nil, and removes it if anything fails.
-func writeTemp(dir string, like fs.FileInfo, content []byte) (path string, err error) {
+func (s *snapshot) writeTemp(dir string, like fs.FileInfo, content []byte) (path string, err error) {
 	f, err := createTemp(dir, like)
 	if err != nil {
 		return "", err
@@ -63,7 +63,7 @@ func writeTemp(dir string, like fs.FileInfo, content []byte) (path string, err e
 		err = keepMode(f, like)
 	}
 	if err == nil {
-		err = f.Sync()
+		err = s.sync(path, f.Sync)
 	}
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
@@ -110,7 +110,8 @@ func (s *staged) commit() error {
 		return fmt.Errorf("cannot replace %q: %w; it is as it was", s.shown, err)
 	}
 	s.temp = ""
-	if err := syncDir(filepath.Dir(s.real)); err != nil {
+	dir := filepath.Dir(s.real)
+	if err := s.sync(dir, func() error { return syncDir(dir) }); err != nil {
 		return fmt.Errorf("wrote %q, but cannot sync its directory: %w; a power failure could undo it", s.shown, err)
 	}
 	return nil

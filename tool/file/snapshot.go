@@ -22,6 +22,16 @@ type snapshot struct {
 	data []byte
 	// put, if set, has the editor write the file.
 	put func(content []byte) error
+	// syncs, if set, stands between the snapshot and the disk, for tests.
+	syncs func(path string, sync func() error) error
+}
+
+// sync puts the file or directory on stable storage.
+func (s *snapshot) sync(path string, sync func() error) error {
+	if s.syncs != nil {
+		return s.syncs(path, sync)
+	}
+	return sync()
 }
 
 func (s *snapshot) exists() bool { return s.info != nil }

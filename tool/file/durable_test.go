@@ -1,0 +1,46 @@
+package file
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A file that replaces another is on stable storage before it does, and its new
+// name after that.
+func TestReplacingIsDurable(t *testing.T) {
+	dir := t.TempDir()
+	real := filepath.Join(dir, "a.txt")
+	if err := os.WriteFile(real, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := load(t.Context(), place{shown: "a.txt", real: real})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var steps []string
+	s.syncs = func(path string, sync func() error) error {
+		there, err := os.ReadFile(real)
+		if err != nil {
+			t.Fatal(err)
+		}
+		what := "temporary file"
+		if path == dir {
+			what = "directory"
+		} else if !strings.HasPrefix(filepath.Base(path), ".settle-") {
+			what = path
+		}
+		steps = append(steps, what+" while there is "+string(there))
+		return sync()
+	}
+	if err := replace(t.Context(), s, []byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"temporary file while there is old", "directory while there is new"}
+	if diff := cmp.Diff(want, steps); diff != "" {
+		t.Errorf("syncs (-want +got):\n%s", diff)
+	}
+}
