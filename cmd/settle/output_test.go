@@ -145,6 +145,7 @@ func TestHeldSession(t *testing.T) {
 	server := settletest.NewServer(t, settletest.Script(stubborn("fifo", "87.5"), settletest.Say("mine now")))
 	awake := p.fifo("fifo")
 	holder := p.run(server, "--session", "s", "go")
+	holder.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a job of a shell
 	started(t, holder)
 	awake()
 	other := p.run(server, "--session", "s", "me too")
@@ -153,7 +154,7 @@ func TestHeldSession(t *testing.T) {
 	if said := other.Stderr.(*bytes.Buffer).String(); !strings.Contains(said, "held by pid "+strconv.Itoa(holder.Process.Pid)) || !strings.Contains(said, "--take") {
 		t.Errorf("stderr: %s", said)
 	}
-	signalled(t, holder, syscall.SIGSTOP)
+	signalled(t, holder, syscall.SIGTSTP) // as a terminal does
 	awaitStopped(t, holder.Process.Pid)
 	other = p.run(server, "--session", "s", "me too")
 	started(t, other)

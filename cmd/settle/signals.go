@@ -42,6 +42,7 @@ func catch(ctx context.Context) *signals {
 		}
 	}
 	signal.Notify(s.caught, want...)
+	obeyTerminal(released)
 	go s.listen(released) // ends with release, or with the process
 	return s
 }

@@ -137,9 +137,10 @@ func TestStoppedHolder(t *testing.T) {
 	server := settletest.NewServer(t, settletest.Script(stubborn("fifo", "86.5"), settletest.Say("mine now")))
 	awake := p.fifo("fifo")
 	holder := p.run(server, "--session", "s", "go")
+	holder.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a job of a shell
 	started(t, holder)
 	awake()
-	signalled(t, holder, syscall.SIGSTOP)
+	signalled(t, holder, syscall.SIGTSTP) // as a terminal does
 	awaitStopped(t, holder.Process.Pid)
 	for _, args := range [][]string{{"run", "-m", "chat/m", "--base-url", server.OpenAI(), "--session", "s", "me too"}, {"sessions", "delete", "s"}} {
 		other := p.command(args...)

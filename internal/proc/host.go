@@ -14,15 +14,24 @@ var host struct {
 	wardens atomic.Bool
 	// reaper says that orphans come to this process.
 	reaper atomic.Bool
+	// awake says that wardens wake this process, paused that they do not now.
+	awake, paused atomic.Bool
+	// starts is held for reading while a warden starts its command, so that
+	// whoever holds it for writing tells every warden there is.
+	starts sync.RWMutex
 	// children are the children that were started here. Starting one holds
 	// births for reading, so that whoever holds it for writing sees no child
 	// that is not yet listed.
 	births   sync.RWMutex
 	mu       sync.Mutex
 	children map[int]bool
+	keepers  map[pausable]bool // those that hear of pauses
 	// strangers are the children that were not.
 	strangers strangers
 }
+
+// pausable hears that this process is stopped on purpose, or goes on.
+type pausable interface{ tellPaused() }
 
 // spawn runs fork, which starts a child and returns its pid, and lists it.
 func spawn(fork func() (int, error)) error {

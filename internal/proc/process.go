@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/settle-agent/settle/event"
@@ -26,6 +27,8 @@ type Process struct {
 	done      chan struct{}
 	survivors []event.Process
 	asked     bool // somebody else asked the warden to end it
+
+	wakes atomic.Int64 // how often its warden woke this process
 }
 
 // keeper ends the processes of one command; there is one kind for each way of
@@ -97,6 +100,10 @@ func (p *Process) Survivors() []event.Process { return p.survivors }
 // EndedByOthers reports whether somebody outside of this program, such as
 // EndMarked, had it ended; valid once Done is closed.
 func (p *Process) EndedByOthers() bool { return p.asked }
+
+// Wakes is how often this process was stopped while the command ran, by the
+// command perhaps, and was woken; see [KeepAwake].
+func (p *Process) Wakes() int { return int(p.wakes.Load()) }
 
 // Remains names what runs now. It asks the operating system.
 func (p *Process) Remains() []event.Process {

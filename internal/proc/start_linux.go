@@ -66,6 +66,8 @@ func startWarden(ctx context.Context, spec Spec) (*Process, error) {
 		return nil, err
 	}
 	defer std.closeTheirs()
+	host.starts.RLock()
+	defer host.starts.RUnlock()
 	k, err := forkWarden(spec, std)
 	if err != nil {
 		std.closeOurs()
@@ -76,6 +78,7 @@ func startWarden(ctx context.Context, spec Spec) (*Process, error) {
 	pid, err := k.begin(ctx, order{Start: &startOrder{
 		Path: path, Argv: spec.Argv, Dir: spec.Dir, Env: env,
 		Terminal: spec.Terminal != nil, KeepRest: spec.Rest == KeepRest, GraceMS: spec.grace().Milliseconds(),
+		Awake: host.awake.Load(),
 	}})
 	if err != nil {
 		std.closeOurs()
@@ -84,6 +87,7 @@ func startWarden(ctx context.Context, spec Spec) (*Process, error) {
 	k.p = newProcess()
 	k.p.pid, k.p.mark, k.p.keep = pid, k.marker, k
 	std.attach(k.p, spec)
+	enlist(k)
 	go k.watch() // ends with the warden; Done waits for it
 	return k.p, nil
 }
@@ -229,11 +233,14 @@ func (k *keptByWarden) watch() {
 			gone = r.Gone
 		case r.Released != nil:
 			released = true
+		case r.Woke != nil:
+			k.p.wakes.Add(1)
 		}
 		if released || gone != nil {
 			break
 		}
 	}
+	dismiss(k)
 	if released {
 		k.letGo()
 		return

@@ -42,7 +42,10 @@ func isSocket(fd int) bool {
 // thread: the command dies with the thread that started it.
 type warden struct {
 	socket   int
-	lock     int // descriptor of the session's lock, or -1
+	lock     int       // descriptor of the session's lock, or -1
+	host     int       // pid of a host that is to be woken, or 0
+	paused   bool      // the host is stopped on purpose
+	stopped  time.Time // when it was first seen stopped against its will
 	keepRest bool
 	grace    time.Duration
 
@@ -118,6 +121,9 @@ func inheritNothing() {
 
 func (w *warden) start(o *startOrder) error {
 	w.keepRest, w.grace = o.KeepRest, time.Duration(o.GraceMS)*time.Millisecond
+	if o.Awake {
+		w.host = os.Getppid()
+	}
 	attr := &syscall.ProcAttr{
 		Dir: o.Dir, Env: o.Env,
 		Files: []uintptr{wardenStdin, wardenStdout, wardenStderr},
@@ -166,12 +172,17 @@ func (w *warden) watch(died, asked <-chan os.Signal, orders <-chan delivery) {
 		alone := w.reap()
 		wait := w.advance(time.Now(), alone)
 		if w.told && (alone || w.stairs.at == gaveUp) {
+			w.wakeHost() // nobody is left who could stop it again
 			w.tell(report{Gone: &goneReport{Survivors: w.stairs.left, Asked: w.asked}})
 			w.finishLog()
 			return
 		}
 		if wait <= 0 {
 			wait = time.Hour
+		}
+		if w.host != 0 {
+			w.watchHost(time.Now())
+			wait = min(wait, wakeDelay/2)
 		}
 		timer.Reset(wait)
 		select {
@@ -258,6 +269,7 @@ func nameRest(rest []node) []event.Process {
 }
 
 func (w *warden) tellExit(rest []event.Process) {
+	w.wakeHost() // first: it belongs to what the call has to say
 	w.told = true
 	w.exit.Rest = rest
 	w.tell(report{Exited: &w.exit})
@@ -275,6 +287,8 @@ func (w *warden) obey(next delivery) {
 		w.stairs.climb(time.Now(), time.Duration(next.End.GraceMS)*time.Millisecond)
 	case next.Release != nil:
 		w.release(next)
+	case next.Pause != nil:
+		w.paused = next.Pause.Paused
 	}
 }
 

@@ -20,6 +20,7 @@ type order struct {
 	Start   *startOrder   `json:"start,omitempty"`
 	End     *endOrder     `json:"end,omitempty"`
 	Release *releaseOrder `json:"release,omitempty"`
+	Pause   *pauseOrder   `json:"pause,omitempty"`
 }
 
 // startOrder is the first message. The command's standard files and the lock
@@ -32,6 +33,13 @@ type startOrder struct {
 	Terminal bool     `json:"terminal,omitempty"`
 	KeepRest bool     `json:"keep_rest,omitempty"`
 	GraceMS  int64    `json:"grace_ms"`
+	// Awake asks the warden to wake a host that was stopped.
+	Awake bool `json:"awake,omitempty"`
+}
+
+// pauseOrder says whether the host is stopped on purpose from now on.
+type pauseOrder struct {
+	Paused bool `json:"paused"`
 }
 
 type endOrder struct {
@@ -50,6 +58,7 @@ type report struct {
 	Exited   *exitedReport  `json:"exited,omitempty"`
 	Released *struct{}      `json:"released,omitempty"`
 	Gone     *goneReport    `json:"gone,omitempty"`
+	Woke     *struct{}      `json:"woke,omitempty"`
 }
 
 type startedReport struct {

@@ -204,6 +204,9 @@ func (r *run) result() tool.Result {
 	case a.failure != nil:
 		result.Output = paragraph(result.Output, fmt.Sprintf("[of the output's %d bytes the rest could not be kept: %v]", a.bytes, a.failure))
 	}
+	if n := r.process.Wakes(); n > 0 {
+		result.Output = paragraph(result.Output, fmt.Sprintf("[settle was stopped while this ran, perhaps by the command, and was woken again (%d times)]", n))
+	}
 	return result
 }
 

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package proc
+
+// KeepAwake does nothing here: there are no wardens.
+func KeepAwake() {}
+
+// Pause does nothing here: terminals stop processes by themselves.
+func Pause() {}
