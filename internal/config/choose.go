@@ -141,3 +141,44 @@ func (r *Resolved) ready(p Provider) bool {
 	}
 	return p.KeyEnv != "" && r.in.Getenv(p.KeyEnv) != "" || len(p.KeyCommand) > 0 || p.KeyEnv == "" || p.bearer
 }
+
+// Askable returns the providers that can be asked which models they have: the
+// one that is named, or all that are ready; without any, those that need only
+// a key.
+func (r *Resolved) Askable(name ...string) ([]Provider, error) {
+	override := func(p Provider) Provider {
+		if r.BaseURL != "" {
+			p.BaseURL, p.BaseURLOrigin = r.BaseURL, r.Origins["base_url"]
+		}
+		return p
+	}
+	if len(name) == 0 && r.Model != "" && r.BaseURL != "" {
+		of, _, _ := strings.Cut(r.Model, "/")
+		name = []string{of}
+	}
+	if len(name) > 0 {
+		p, known := r.Providers[name[0]]
+		if !known {
+			all := slices.Sorted(maps.Keys(r.Providers))
+			return nil, &ModelError{Message: fmt.Sprintf("there is no provider %q%s (known: %s)", name[0], hint(name[0], all), strings.Join(all, ", "))}
+		}
+		return []Provider{override(p)}, nil
+	}
+	if r.BaseURL != "" {
+		return nil, &Error{Where: "--base-url", Message: "name the provider that it is of, such as \"chat\""}
+	}
+	var ready, all []Provider
+	for _, p := range r.preferred() {
+		if p.BaseURL == "" {
+			continue
+		}
+		all = append(all, p)
+		if r.ready(p) {
+			ready = append(ready, p)
+		}
+	}
+	if len(ready) == 0 {
+		return all, nil
+	}
+	return ready, nil
+}

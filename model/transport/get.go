@@ -13,7 +13,12 @@ const maxGet = 16 << 20
 
 // Get asks for path and decodes the JSON answer into v.
 func (e *Endpoint) Get(ctx context.Context, path string, v any) error {
-	resp, err := e.do(ctx, &Request{Path: path, Accept: "application/json"})
+	return e.get(ctx, Request{Path: path}, v)
+}
+
+func (e *Endpoint) get(ctx context.Context, r Request, v any) error {
+	r.Accept = "application/json"
+	resp, err := e.do(ctx, &r)
 	if err != nil {
 		return err
 	}

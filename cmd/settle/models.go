@@ -1,0 +1,83 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/face/about"
+	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/printable"
+)
+
+const modelsHelp = `List the models that a provider offers, with the size of their windows, and which
+one is the default. Without a PROVIDER, those of all providers that have a key.
+
+Each provider is asked for its list. Of one that cannot be reached, or has no
+key, you see the models that settle knows.
+
+Exit codes: 0 listed; 1 a provider refused, with a wrong key perhaps; 2 wrong
+usage or configuration.`
+
+func newModels(s *streams) *cobra.Command {
+	var asJSON, noProjectConfig bool
+	var dir string
+	cmd := &cobra.Command{
+		Use: "models [flags] [PROVIDER]", Short: "List the models that a provider offers", Long: modelsHelp,
+		Example: "  settle models\n  settle models anthropic --json\n  settle models chat --base-url http://localhost:8000/v1",
+		Args:    cobra.MaximumNArgs(1),
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		at, err := directory(dir)
+		if err != nil {
+			return err
+		}
+		project := config.UseProject
+		if noProjectConfig {
+			project = config.IgnoreProject
+		}
+		r, err := s.settings(at, given(cmd.Flags()), project)
+		if err != nil {
+			return err
+		}
+		providers, err := r.Askable(args...)
+		if err != nil {
+			return err
+		}
+		sig := catch(cmd.Context())
+		defer sig.release()
+		o := agent.Options{Settings: r, Dir: at, Environ: s.environ, Getenv: s.getenv, Version: version()}
+		offers := o.Models(sig.ctx, providers)
+		if sig.ctx.Err() != nil {
+			return sig.instead(sig.ctx.Err())
+		}
+		chosen := ""
+		if c, err := r.Choose(); err == nil {
+			chosen = c.String()
+		}
+		show := about.Models
+		if asJSON {
+			show = about.ModelsJSON
+		}
+		say := func(text string) { fmt.Fprintln(s.stderr, "settle: "+printable.Text(text)) }
+		refused := about.Unanswered(say, offers)
+		if slices.ContainsFunc(offers, func(o agent.Offer) bool { return len(o.Models) > 0 }) {
+			if err := show(s.stdout, offers, chosen); err != nil {
+				return failed(err)
+			}
+		}
+		if errors.Is(refused, about.ErrUnanswered) {
+			return &exitError{code: run.CodeFailed} // it has been said why
+		}
+		return nil
+	}
+	settingFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
+	cmd.Flags().StringVarP(&dir, "cwd", "C", ".", "look for settings in `DIR`")
+	cmd.Flags().BoolVar(&noProjectConfig, "no-project-config", false, "leave out the project's own configuration")
+	return cmd
+}

@@ -1,0 +1,110 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/redact"
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/model/anthropic"
+	"github.com/settle-agent/settle/model/catalog"
+	"github.com/settle-agent/settle/model/chat"
+	"github.com/settle-agent/settle/model/openai"
+	"github.com/settle-agent/settle/model/transport"
+)
+
+// modelsTimeout bounds the question which models a provider has.
+const modelsTimeout = 10 * time.Second
+
+// Offer is what a provider offers.
+type Offer struct {
+	Provider config.Provider
+	// Models are in the order of their names, with what settle knows where the
+	// provider does not say.
+	Models []transport.Listed
+	// Known says that these are the models that settle knows, since the
+	// provider was not or could not be asked; Err says why.
+	Known bool
+	Err   error
+}
+
+// Models returns what the providers offer, each asked at the same time. Of one
+// that cannot be reached it returns the models that settle knows.
+func (o Options) Models(ctx context.Context, providers []config.Provider) []Offer {
+	offers := make([]Offer, len(providers))
+	var wg sync.WaitGroup
+	for i, p := range providers {
+		wg.Go(func() { offers[i] = o.offer(ctx, p) })
+	}
+	wg.Wait()
+	return offers
+}
+
+func (o Options) offer(ctx context.Context, p config.Provider) Offer {
+	ctx, cancel := context.WithTimeoutCause(ctx, modelsTimeout, fmt.Errorf("no answer within %s", modelsTimeout))
+	defer cancel()
+	table := models(o.Settings, p.Name)
+	list, err := o.ask(ctx, p)
+	offer := Offer{Provider: p, Models: list, Err: err}
+	var fault *model.Error
+	var key *config.KeyError
+	if err != nil && (errors.As(err, &key) || !errors.As(err, &fault) || fault.Kind == model.ErrConnection) {
+		offer.Models, offer.Known = known(p.Wire), true
+	}
+	for i, m := range offer.Models {
+		entry, _ := table.Lookup(m.ID)
+		offer.Models[i] = transport.Listed{ID: m.ID, Window: first(entry.Window, m.Window), MaxOutput: first(entry.MaxOutput, m.MaxOutput)}
+	}
+	slices.SortFunc(offer.Models, func(a, b transport.Listed) int { return strings.Compare(a.ID, b.ID) })
+	return offer
+}
+
+func first(a, b int) int {
+	if a > 0 {
+		return a
+	}
+	return b
+}
+
+// ask asks the provider. Its errors are without secrets.
+func (o Options) ask(ctx context.Context, p config.Provider) ([]transport.Listed, error) {
+	if p.BaseURL == "" {
+		return nil, &config.KeyError{Provider: p.Name, Message: "it has no address; use --base-url http://HOST/v1"}
+	}
+	key, err := o.Settings.Key(ctx, p, runCommand(keyDir(o.Settings), o.Environ))
+	if err != nil {
+		return nil, err
+	}
+	endpoint := o.endpoint(config.Choice{Provider: p}, key)
+	ask := map[config.Wire]func(context.Context, transport.Endpoint) ([]transport.Listed, error){
+		config.WireOpenAI: openai.Models, config.WireAnthropic: anthropic.Models, config.WireChat: chat.Models,
+	}[p.Wire]
+	list, err := ask(ctx, endpoint)
+	if err != nil && key != "" {
+		mask := redact.New(append(o.Settings.Secrets(), key)...)
+		var fault *model.Error
+		if errors.As(err, &fault) {
+			fault.Message = mask.Diagnostic(fault.Message)
+		}
+	}
+	return list, err
+}
+
+// known returns the models in settle's table that are of the maker of a wire
+// format; chat has none.
+func known(wire config.Wire) []transport.Listed {
+	var list []transport.Listed
+	for name := range catalog.Builtin() {
+		claude, open := strings.HasPrefix(name, "claude-"), strings.HasPrefix(name, "gpt-oss-")
+		if claude && wire == config.WireAnthropic || !claude && !open && wire == config.WireOpenAI {
+			list = append(list, transport.Listed{ID: name})
+		}
+	}
+	return list
+}

@@ -1,0 +1,79 @@
+package transport
+
+import (
+	"context"
+	"maps"
+	"net/url"
+)
+
+// Listed is a model as a server lists it. Zero numbers are unknown.
+type Listed struct {
+	ID        string
+	Window    int // tokens
+	MaxOutput int // tokens
+}
+
+// mostPages bounds how many pages of a list are read.
+const mostPages = 20
+
+// listPage is a page of /models. Servers say in various ways how much a model
+// takes: Anthropic (max_input_tokens, max_tokens), vLLM (max_model_len),
+// OpenRouter (context_length), Groq (context_window), llama.cpp (meta); OpenAI
+// does not. Only Anthropic has pages.
+type listPage struct {
+	Data []struct {
+		ID             string `json:"id"`
+		Lifecycle      string `json:"lifecycle"`
+		MaxInputTokens int    `json:"max_input_tokens"`
+		MaxTokens      int    `json:"max_tokens"`
+		MaxModelLen    int    `json:"max_model_len"`
+		ContextLength  int    `json:"context_length"`
+		ContextWindow  int    `json:"context_window"`
+		Meta           struct {
+			Context int `json:"n_ctx"`
+			Trained int `json:"n_ctx_train"`
+		} `json:"meta"`
+	} `json:"data"`
+	HasMore bool   `json:"has_more"`
+	LastID  string `json:"last_id"`
+}
+
+func (p listPage) models() []Listed {
+	var list []Listed
+	for _, m := range p.Data {
+		if m.Lifecycle == "retired" {
+			continue
+		}
+		l := Listed{ID: m.ID, MaxOutput: m.MaxTokens}
+		for _, window := range []int{m.MaxInputTokens, m.MaxModelLen, m.ContextLength, m.ContextWindow, m.Meta.Context, m.Meta.Trained} {
+			if l.Window = window; window > 0 {
+				break
+			}
+		}
+		list = append(list, l)
+	}
+	return list
+}
+
+// Models asks for the models that the endpoint lists. The request has the path
+// and what the provider's requests have in their headers.
+func (e Endpoint) Models(ctx context.Context, r Request) ([]Listed, error) {
+	e = e.Prepared()
+	e.Query = maps.Clone(e.Query)
+	if e.Query == nil {
+		e.Query = url.Values{}
+	}
+	var all []Listed
+	for range mostPages {
+		var page listPage
+		if err := e.get(ctx, r, &page); err != nil {
+			return nil, err
+		}
+		all = append(all, page.models()...)
+		if !page.HasMore || page.LastID == "" {
+			break
+		}
+		e.Query.Set("after_id", page.LastID)
+	}
+	return all, nil
+}
