@@ -18,7 +18,7 @@ type mutation struct {
 
 func mutations() []mutation {
 	return []mutation{
-		{"C1", "event/endings.go", "return append(out, Event{Turn: t.ID, By: c.By, Data: terminal(c, t.summary())})", "return out", ""},
+		{"C1", "event/endings.go", "return append(out, Event{Turn: t.ID, By: c.By, Data: terminal(c, t)})", "return out", ""},
 		{"C2", "event/endings.go", "		if i.Status == ItemOpen {\n			out = append(append(out, t.expired(i, c)...), i.ending(c))", "		if i.Status == ItemOpen && i.Type() == ToolCall {\n			out = append(append(out, t.expired(i, c)...), i.ending(c))", ""},
 		{"C3", "event/event.go", "		TurnCompleted, TurnAborted, TurnFailed,\n		SessionOpened", "		SessionOpened", ""},
 		{"C4", "internal/journal/writer.go", "			l.settle(b, l.put(b, h))", "			late := append([]event.Event(nil), b.events...)\n			l.settle(b, nil)\n			_ = l.store.Append(late, Durably)\n			_ = h", ""},
