@@ -49,6 +49,9 @@ type Error struct {
 	// Unreachable says that nobody answered: no name was found, no connection
 	// was made, or it broke before the response began.
 	Unreachable bool
+	// Renewed says that the key was refused and there is another one now, so
+	// that the same request may be made again.
+	Renewed bool
 	// Hint tells a person what to do, such as which variable to set.
 	Hint string
 	Err  error

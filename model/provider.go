@@ -68,6 +68,9 @@ type Request struct {
 	// response's headers, then for every read of its body, from whichever
 	// goroutine reads. It returns at once.
 	Activity func()
+	// Secret, if set, is called with the key that the request is to carry,
+	// before it does: keys change while a program runs.
+	Secret func(key string)
 }
 
 // Role says what an Item of the conversation is.

@@ -173,15 +173,16 @@ func (o Options) model(ctx context.Context, a *Agent) error {
 	if err != nil {
 		return err
 	}
-	key, err := o.Settings.Key(ctx, choice.Provider, runCommand(keyDir(o.Settings), o.Environ))
+	k, err := o.key(ctx, choice.Provider)
 	if err != nil {
 		return err
 	}
-	a.Redact.Add(key)
-	c.Secrets = append(c.Secrets, key)
+	account := o.Shared.account(choice, k)
+	account.key.masked(a.Redact)
+	c.Secrets = append(c.Secrets, k.value)
 	table := models(o.Settings, choice.Provider.Name)
 	known, isKnown := table.Lookup(choice.Model)
-	endpoint := o.endpoint(choice, key)
+	endpoint := o.endpoint(choice, account.key)
 	if known.Window == 0 {
 		known.Window = window(ctx, choice.Provider, endpoint, choice.Model)
 	}
@@ -189,9 +190,8 @@ func (o Options) model(ctx context.Context, a *Agent) error {
 	if choice.Note != "" {
 		a.Notes = append(a.Notes, choice.Note)
 	}
-	c.Provider, c.Limiter = o.Shared.provider(choice, key, func() model.Provider {
-		return provider(choice.Provider, endpoint, table)
-	})
+	c.Limiter = account.limiter
+	c.Provider = account.provider(choice.Model, func() model.Provider { return provider(choice.Provider, endpoint, table) })
 	c.ProviderName, c.Model = choice.Provider.Name, choice.Model
 	c.Traits = traits(choice.Provider.Wire, known, isKnown)
 	c.Bounds = bounds(o.Settings.Watchdog(choice.Provider))

@@ -81,7 +81,7 @@ func (o Options) ask(ctx context.Context, p config.Provider) ([]transport.Listed
 	if err != nil {
 		return nil, err
 	}
-	endpoint := o.endpoint(config.Choice{Provider: p}, key)
+	endpoint := o.endpoint(config.Choice{Provider: p}, newKey(key, nil))
 	ask := map[config.Wire]func(context.Context, transport.Endpoint) ([]transport.Listed, error){
 		config.WireOpenAI: openai.Models, config.WireAnthropic: anthropic.Models, config.WireChat: chat.Models,
 	}[p.Wire]

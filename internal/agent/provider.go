@@ -54,12 +54,30 @@ func firstLine(text []byte) string {
 	return line
 }
 
+// key gets the provider's key, and says how to get another one.
+func (o Options) key(ctx context.Context, p config.Provider) (*key, error) {
+	fetch := func(ctx context.Context) (string, error) {
+		return o.Settings.Key(ctx, p, runCommand(keyDir(o.Settings), o.Environ))
+	}
+	value, err := fetch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !o.Settings.FromCommand(p) {
+		fetch = nil
+	}
+	return newKey(value, fetch), nil
+}
+
 // endpoint is how to reach the chosen provider.
-func (o Options) endpoint(c config.Choice, key string) transport.Endpoint {
+func (o Options) endpoint(c config.Choice, k *key) transport.Endpoint {
 	endpoint := transport.Endpoint{
-		BaseURL: c.Provider.BaseURL, Key: transport.StaticKey(key),
+		BaseURL: c.Provider.BaseURL, Key: k.get,
 		Header: http.Header{}, Query: url.Values{}, Extra: c.Provider.ExtraBody,
 		Client: transport.NewClient(o.transport(c.Provider)), AuthHint: authHint(c.Provider),
+	}
+	if k.fetch != nil {
+		endpoint.Renew = k.renew
 	}
 	for name, value := range c.Provider.Headers {
 		endpoint.Header.Set(name, value)

@@ -20,40 +20,54 @@ type Shared struct {
 
 // account is what is bounded together: a key at an address.
 type account struct {
+	key     *key
 	limiter *settle.Limiter
 	places  chan struct{} // nil without a bound
-	models  map[string]model.Provider
+
+	mu     sync.Mutex // guards models
+	models map[string]model.Provider
 }
 
-func newAccount(c config.Choice) *account {
-	a := &account{limiter: &settle.Limiter{}, models: map[string]model.Provider{}}
+func newAccount(c config.Choice, k *key) *account {
+	a := &account{key: k, limiter: &settle.Limiter{}, models: map[string]model.Provider{}}
 	if most := c.Provider.MaxConcurrent; most > 0 {
 		a.places = make(chan struct{}, most)
 	}
 	return a
 }
 
-// provider returns the provider of the choice and its limiter, made on first
-// use.
-func (s *Shared) provider(c config.Choice, key string, build func() model.Provider) (model.Provider, *settle.Limiter) {
-	name, err := json.Marshal([]any{c.Provider, key})
+// account returns the account of the choice, made on first use. A key that a
+// command printed stands for the command: it changes.
+func (s *Shared) account(c config.Choice, k *key) *account {
+	id := []any{c.Provider, k.value}
+	if k.fetch != nil {
+		id = []any{c.Provider}
+	}
+	name, err := json.Marshal(id)
 	if s == nil || err != nil {
-		return newAccount(c).provider(c.Model, build)
+		return newAccount(c, k)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.accounts == nil {
 		s.accounts = map[string]*account{}
 	}
-	if s.accounts[string(name)] == nil {
-		s.accounts[string(name)] = newAccount(c)
+	a := s.accounts[string(name)]
+	if a == nil {
+		a = newAccount(c, k)
+		s.accounts[string(name)] = a
+	} else if k.fetch != nil {
+		a.key.set(k.value) // it is the newer one
 	}
-	return s.accounts[string(name)].provider(c.Model, build)
+	return a
 }
 
-func (a *account) provider(name string, build func() model.Provider) (model.Provider, *settle.Limiter) {
+// provider returns the provider of a model, made on first use.
+func (a *account) provider(name string, build func() model.Provider) model.Provider {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if a.models[name] == nil {
 		a.models[name] = limit(build(), a.places)
 	}
-	return a.models[name], a.limiter
+	return a.models[name]
 }

@@ -15,8 +15,8 @@ func TestSharedIsByKey(t *testing.T) {
 	made := 0
 	get := func(name, key string) (*limited, any) {
 		c := config.Choice{Provider: config.Provider{Name: "p", BaseURL: "http://localhost:1", MaxConcurrent: 4}, Model: name}
-		p, l := s.provider(c, key, func() model.Provider { made++; return script.New() })
-		return p.(*limited), l
+		a := s.account(c, newKey(key, nil))
+		return a.provider(name, func() model.Provider { made++; return script.New() }).(*limited), a.limiter
 	}
 	one, first := get("one", "k")
 	again, _ := get("one", "k")

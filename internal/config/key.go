@@ -43,6 +43,11 @@ func (r *Resolved) Key(ctx context.Context, p Provider, run Runner) (string, err
 	}
 }
 
+// FromCommand reports whether the provider's key is what its key_command prints.
+func (r *Resolved) FromCommand(p Provider) bool {
+	return len(p.KeyCommand) > 0 && (p.KeyEnv == "" || strings.TrimSpace(r.in.Getenv(p.KeyEnv)) == "")
+}
+
 // checked refuses a key that cannot be in a header; its text is not repeated.
 func checked(p Provider, key, source string) (string, error) {
 	if strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r == 0x7f }) {

@@ -129,6 +129,9 @@ func (t *turn) follow(ctx context.Context, d *demux, request *model.Request, lea
 	watch := newWatchdog(t.Bounds)
 	defer watch.stop()
 	request.Activity = watch.activity
+	if t.Redact != nil {
+		request.Secret = func(key string) { t.Redact.Add(key) } // C15
+	}
 	chunks := make(chan received, pumped)
 	// The pump ends when the stream does or its context is cancelled, and is
 	// waited for, within a bound, when the turn has ended.
@@ -254,6 +257,9 @@ func (t *turn) failAttempt(d *demux, err error) (model.StopReason, *again, error
 // decide says what becomes of an attempt that failed so. C6: a request that was
 // refused for what is in the history is made again with less of it.
 func (t *turn) decide(fault *model.Error, sent history.Sent) decision {
+	if d := t.budget.renewed(fault); d.retry {
+		return d
+	}
 	var remedy history.Remedy
 	t.Log.View(func(s event.State) { remedy = sent.Remedy(s, t.Target, fault) })
 	if remedy.First {

@@ -164,3 +164,29 @@ func TestWaitingForAPlace(t *testing.T) {
 		}
 	})
 }
+
+// A key that has expired costs a request, not the turn; a key that is refused
+// again ends it. Neither is a retry.
+func TestARenewedKey(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		expired := func() script.Step {
+			e := model.NewError(model.ErrAuth, "expired")
+			e.Status, e.Renewed = 401, true
+			return script.Fail(e)
+		}
+		none := 0
+		b := newBench(t, script.New(expired(), script.Turn(script.Call("a", `{}`)), expired(), script.Text("done")), says("a", "A", 0))
+		b.config.Retry.Retries = &none
+		if c := b.run(t.Context()); c.Outcome != event.Completed {
+			t.Errorf("got %v", c)
+		}
+		if err := contract.Check(b.events()); err != nil {
+			t.Error(err)
+		}
+		m := script.New().Otherwise(expired())
+		b = newBench(t, m)
+		if c := b.run(t.Context()); c.Outcome != event.Failed || c.Failure.Kind != string(model.ErrAuth) || len(m.Requests()) != 2 {
+			t.Errorf("after %d requests: %v", len(m.Requests()), c)
+		}
+	})
+}

@@ -39,13 +39,14 @@ func (r Retry) withDefaults() Retry {
 type budget struct {
 	Retry
 	faults, stalls, outages int
+	renewals                int
 	since                   time.Time // of the first outage: overloaded, or not to be reached
 	failures                int       // of all kinds
 }
 
 // reset starts the counts anew: the response came whole.
 func (b *budget) reset() {
-	b.faults, b.stalls, b.outages, b.failures = 0, 0, 0, 0
+	b.faults, b.stalls, b.outages, b.renewals, b.failures = 0, 0, 0, 0, 0
 }
 
 // decision is what becomes of a failed attempt.
@@ -66,6 +67,17 @@ type decision struct {
 func (b *budget) yield() decision {
 	b.failures++
 	return b.bounded(decision{retry: true, yields: true, attempt: b.failures})
+}
+
+// renewed counts the failure of a request whose key had expired, and which is
+// made again at once with another. One that is refused as well ends the turn.
+func (b *budget) renewed(e *model.Error) decision {
+	if !e.Renewed || b.renewals > 0 {
+		return decision{}
+	}
+	b.renewals++
+	b.failures++
+	return b.bounded(decision{retry: true, attempt: b.failures, note: "asking again with a new key"})
 }
 
 // repeat counts a refusal that may not come again, as one fault.

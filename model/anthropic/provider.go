@@ -77,7 +77,7 @@ func (p *Provider) Stream(ctx context.Context, req model.Request) iter.Seq2[mode
 	}
 	return func(yield func(model.Chunk, error) bool) {
 		p.endpoint.Stream(ctx, &transport.Request{
-			Path: path, Body: body, Header: p.header(known), Activity: req.Activity,
+			Path: path, Body: body, Header: p.header(known), Activity: req.Activity, Secret: req.Secret,
 			Authorize: authorize,
 		}, &decoder{})(yield)
 	}

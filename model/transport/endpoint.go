@@ -27,6 +27,9 @@ type Endpoint struct {
 	// Key returns the provider's key, for each request anew; nil or "" sends
 	// none.
 	Key func(context.Context) (string, error)
+	// Renew, if set, is called with a key that was refused (401), and reports
+	// whether Key has another one now.
+	Renew func(ctx context.Context, refused string) (bool, error)
 	// Header and Query are added to each request; a header replaces one that
 	// the provider would set.
 	Header http.Header
@@ -98,12 +101,18 @@ type Request struct {
 	Accept string
 	// Activity is called when the headers arrive and for each read.
 	Activity func()
+	// Secret, if set, is called with the key before it is sent.
+	Secret func(key string)
 }
 
 // do sends r and returns the answer, which has status 200 and the right type.
 // Whoever calls it closes the body.
 func (e *Endpoint) do(ctx context.Context, r *Request) (*http.Response, error) {
-	req, body, err := e.request(ctx, r)
+	key, err := e.key(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	req, body, err := e.request(ctx, r, key)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +130,7 @@ func (e *Endpoint) do(ctx context.Context, r *Request) (*http.Response, error) {
 	resp.Body = activeBody{resp.Body, r.Activity}
 	if resp.StatusCode != http.StatusOK {
 		defer resp.Body.Close()
-		return nil, e.statusError(ctx, req.URL, resp)
+		return nil, e.renew(ctx, key, e.statusError(ctx, req.URL, resp))
 	}
 	if err := e.checkType(ctx, req.URL, resp, r.Accept); err != nil {
 		resp.Body.Close()
@@ -133,8 +142,45 @@ func (e *Endpoint) do(ctx context.Context, r *Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// request makes r a request, with the body that it sends.
-func (e *Endpoint) request(ctx context.Context, r *Request) (*http.Request, *payload, error) {
+// key returns the provider's key, once whoever asked knows that it is secret.
+func (e *Endpoint) key(ctx context.Context, r *Request) (string, error) {
+	if e.Key == nil {
+		return "", nil
+	}
+	key, err := e.Key(ctx)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case err != nil:
+		fault := model.NewError(model.ErrAuth, "cannot get the provider's key: %w", err)
+		fault.URL, fault.Hint = e.URL(r.Path), e.AuthHint
+		return "", fault
+	case key != "" && r.Secret != nil:
+		r.Secret(key) // C15
+	}
+	return key, nil
+}
+
+// renew asks for another key where the error says that this one was refused.
+// Keys that a command prints expire.
+func (e *Endpoint) renew(ctx context.Context, key string, err error) error {
+	var fault *model.Error
+	if e.Renew == nil || key == "" || !errors.As(err, &fault) || fault.Status != http.StatusUnauthorized {
+		return err
+	}
+	renewed, failed := e.Renew(ctx, key)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case failed != nil:
+		fault.Hint = fmt.Sprintf("no other key can be had: %v", failed)
+	}
+	fault.Renewed = renewed && failed == nil
+	return fault
+}
+
+// request makes r a request with the key, and returns the body that it sends.
+func (e *Endpoint) request(ctx context.Context, r *Request, key string) (*http.Request, *payload, error) {
 	u, err := e.url(r.Path)
 	if err != nil {
 		return nil, nil, err
@@ -156,20 +202,11 @@ func (e *Endpoint) request(ctx context.Context, r *Request) (*http.Request, *pay
 	req.Header.Set("Accept-Encoding", "identity")
 	req.Header.Set("User-Agent", "settle")
 	maps.Copy(req.Header, r.Header)
-	if e.Key != nil {
-		key, err := e.Key(ctx)
-		switch {
-		case err != nil && ctx.Err() != nil:
-			return nil, nil, context.Cause(ctx)
-		case err != nil:
-			fault := model.NewError(model.ErrAuth, "cannot get the provider's key: %w", err)
-			fault.URL, fault.Hint = publicURL(u), e.AuthHint
-			return nil, nil, fault
-		case key != "" && r.Authorize != nil:
-			r.Authorize(req.Header, key)
-		case key != "":
-			req.Header.Set("Authorization", "Bearer "+key)
-		}
+	switch {
+	case key != "" && r.Authorize != nil:
+		r.Authorize(req.Header, key)
+	case key != "":
+		req.Header.Set("Authorization", "Bearer "+key)
 	}
 	for name, values := range e.Header {
 		req.Header[http.CanonicalHeaderKey(name)] = slices.Clone(values)

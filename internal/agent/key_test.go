@@ -1,0 +1,134 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/redact"
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/model/chat"
+	"github.com/settle-agent/settle/model/transport"
+)
+
+// When a key has expired, the command is run once, for all whose requests were
+// refused, and what it prints is masked for all of them.
+func TestExpiredKeyIsFetchedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		runs := 0
+		k := newKey("the-first-key-of-all", func(context.Context) (string, error) {
+			<-time.After(time.Second)
+			runs++
+			return fmt.Sprintf("another-key-number-%d", runs), nil
+		})
+		one, two := redact.New(), redact.New()
+		k.masked(one)
+		k.masked(two)
+		var all sync.WaitGroup
+		for range 5 {
+			all.Go(func() {
+				if renewed, err := k.renew(t.Context(), "the-first-key-of-all"); !renewed || err != nil {
+					t.Errorf("%t, %v", renewed, err)
+				}
+			})
+		}
+		all.Wait()
+		if runs != 1 {
+			t.Errorf("the command ran %d times", runs)
+		}
+		for _, r := range []*redact.Redactor{one, two} {
+			if got := r.String("the-first-key-of-all another-key-number-1"); strings.Contains(got, "key") {
+				t.Errorf("masked as %q", got)
+			}
+		}
+		if renewed, err := k.renew(t.Context(), "another-key-number-1"); !renewed || err != nil || runs != 2 {
+			t.Errorf("the next expiry: %t, %v after %d runs", renewed, err, runs)
+		}
+	})
+}
+
+// A command that prints the same key is not run by each session in turn, and
+// one that fails says why. Who waits can be cancelled.
+func TestKeyThatStaysRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		runs, failed := 0, error(nil)
+		k := newKey("a-key-that-is-refused", func(context.Context) (string, error) {
+			runs++
+			return "a-key-that-is-refused", failed
+		})
+		for range 3 {
+			if renewed, err := k.renew(t.Context(), "a-key-that-is-refused"); renewed || err != nil {
+				t.Errorf("%t, %v", renewed, err)
+			}
+		}
+		if runs != 1 {
+			t.Errorf("the command ran %d times", runs)
+		}
+		time.Sleep(2 * renewDelay)
+		failed = errors.New("vault is sealed")
+		if renewed, err := k.renew(t.Context(), "a-key-that-is-refused"); renewed || !errors.Is(err, failed) {
+			t.Errorf("%t, %v", renewed, err)
+		}
+		<-k.token
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := k.renew(ctx, "a-key-that-is-refused"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		k.token <- struct{}{}
+	})
+}
+
+// Sessions that get their keys from one command share an account, however often
+// that prints another.
+func TestSharedIsByCommand(t *testing.T) {
+	var s Shared
+	c := config.Choice{Provider: config.Provider{Name: "p", KeyCommand: []string{"pass"}}, Model: "m"}
+	fetch := func(context.Context) (string, error) { return "", nil }
+	first := s.account(c, newKey("one", fetch))
+	if second := s.account(c, newKey("two", fetch)); first != second || second.key.value != "two" {
+		t.Errorf("the account has key %q", second.key.value)
+	}
+}
+
+// A request that is refused for its key is made again with the next one, and a
+// request says which key it carries before it does.
+func TestRequestsRenewTheKey(t *testing.T) {
+	var refused atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer the-second-key" {
+			refused.Add(1)
+			http.Error(w, `{"error":{"message":"expired"}}`, http.StatusUnauthorized)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, "data: [DONE]\n\n")
+	}))
+	defer server.Close()
+	k := newKey("the-first-key", func(context.Context) (string, error) { return "the-second-key", nil })
+	p := chat.New(chat.Options{Endpoint: transport.Endpoint{BaseURL: server.URL, Key: k.get, Renew: k.renew, Client: server.Client()}})
+	var carried []string
+	attempt := func() (err error) {
+		for _, e := range p.Stream(t.Context(), model.Request{Model: "m", Secret: func(key string) { carried = append(carried, key) }}) {
+			err = e
+		}
+		return err
+	}
+	var fault *model.Error
+	if err := attempt(); !errors.As(err, &fault) || !fault.Renewed || fault.Kind != model.ErrAuth {
+		t.Errorf("got %v", err)
+	}
+	_ = attempt() // how an empty response is taken is not asked here
+	if refused.Load() != 1 || strings.Join(carried, " ") != "the-first-key the-second-key" {
+		t.Errorf("%d were refused; carried %q", refused.Load(), carried)
+	}
+}
