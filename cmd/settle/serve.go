@@ -153,7 +153,7 @@ func (f *serveFlags) agent(s *streams, r *config.Resolved, dir string) agent.Opt
 func (f *serveFlags) options(a *agent.Agent, host *settle.Host, place *guard.Place, encrypted *tls.Config, token string) web.Options {
 	return web.Options{
 		Host: host, DataDir: a.Config.Dir, WorkDir: a.Config.WorkDir, Model: a.Config.ProviderName + "/" + a.Config.Model,
-		Version: version(), Token: token, Names: f.names, Exposed: place.Exposed, TLS: encrypted,
+		Version: version(), Token: token, Names: f.names, Exposed: place.Exposed, TLS: encrypted, Take: f.take,
 		Page: page.Handler(), Mask: a.Redact.Diagnostic, Logger: a.Config.Logger,
 	}
 }

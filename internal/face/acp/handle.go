@@ -81,7 +81,11 @@ func refusal(ctx context.Context, err error) error {
 	if refused := (*jsonrpc.Error)(nil); errors.As(err, &refused) {
 		code, err = refused.Code, errors.New(refused.Message)
 	}
-	return jsonrpc.Errorf(code, "%s", redact.Diagnostic(err.Error()))
+	e := jsonrpc.Errorf(code, "%s", redact.Diagnostic(err.Error()))
+	if raw, failed := encode(object{"details": e.Message}); code == jsonrpc.CodeInternal && failed == nil {
+		e.Data = raw // what clients show that have words of their own for the code
+	}
+	return e
 }
 
 func (s *Server) initialize(r *jsonrpc.Request) {

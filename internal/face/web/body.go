@@ -24,16 +24,19 @@ type sessionList struct {
 
 // summary is a session in the list.
 type summary struct {
-	ID        string    `json:"id"`
-	Title     string    `json:"title" jsonschema:"the first line of the first input"`
-	Dir       string    `json:"dir" jsonschema:"the working directory"`
-	Model     string    `json:"model" jsonschema:"as PROVIDER/NAME"`
-	Created   time.Time `json:"created"`
-	Updated   time.Time `json:"updated"`
-	State     state     `json:"state"`
-	Approvals int       `json:"approvals" jsonschema:"how many calls wait for somebody's word"`
-	Seq       uint64    `json:"seq" jsonschema:"number of the last event; 0 if the session is not open here"`
-	Problem   string    `json:"problem,omitempty" jsonschema:"why the session's log cannot be read, or not wholly"`
+	ID        string        `json:"id"`
+	Title     string        `json:"title" jsonschema:"the first line of the first input"`
+	Dir       string        `json:"dir" jsonschema:"the working directory"`
+	Model     string        `json:"model" jsonschema:"as PROVIDER/NAME"`
+	Created   time.Time     `json:"created"`
+	Updated   time.Time     `json:"updated"`
+	State     state         `json:"state"`
+	Outcome   event.Outcome `json:"outcome,omitempty" jsonschema:"how the last turn ended"`
+	Reason    event.Reason  `json:"reason,omitempty" jsonschema:"why, if it was aborted"`
+	Refuses   string        `json:"refuses,omitempty" jsonschema:"why this server takes no input for the session"`
+	Approvals int           `json:"approvals" jsonschema:"how many calls wait for somebody's word"`
+	Seq       uint64        `json:"seq" jsonschema:"number of the last event; 0 if the session is not open here"`
+	Problem   string        `json:"problem,omitempty" jsonschema:"why the session's log cannot be read, or not wholly"`
 }
 
 // newSession asks for a session.
@@ -49,6 +52,9 @@ type snapshot struct {
 	Seq       uint64         `json:"seq" jsonschema:"number of the last event; events after it continue this"`
 	State     state          `json:"state"`
 	Turn      string         `json:"turn,omitempty" jsonschema:"the turn that runs"`
+	Outcome   event.Outcome  `json:"outcome,omitempty" jsonschema:"how the last turn ended"`
+	Reason    event.Reason   `json:"reason,omitempty" jsonschema:"why, if it was aborted"`
+	Refuses   string         `json:"refuses,omitempty" jsonschema:"why this server takes no input for the session"`
 	Waiting   []waitingInput `json:"waiting"`
 	Approvals []approval     `json:"approvals"`
 	Jobs      []job          `json:"jobs"`

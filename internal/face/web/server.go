@@ -35,6 +35,8 @@ type Options struct {
 	Exposed bool
 	// TLS, if set, is what connections are encrypted with.
 	TLS *tls.Config
+	// Take says that the host ends other processes that have a session.
+	Take bool
 	// Page serves what is not under /api/; nil for a placeholder.
 	Page http.Handler
 	// Mask masks secrets in what goes to clients and logs beside events.

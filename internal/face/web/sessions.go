@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -74,7 +75,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	for _, e := range kept {
-		all = append(all, summaryOf(e))
+		all = append(all, s.summaryOf(e))
 	}
 	slices.SortFunc(all, func(a, b summary) int { return cmp.Or(b.Updated.Compare(a.Updated), strings.Compare(a.ID, b.ID)) })
 	reply(w, http.StatusOK, sessionList{all})
@@ -82,14 +83,25 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) summary(st event.State) summary {
+	outcome, reason := ending(st)
 	return summary{
+		Outcome: outcome, Reason: reason,
 		ID: st.Session, Title: catalogue.Title(st), Dir: st.Host.Dir, Model: s.Model, Created: st.Created, Updated: st.Updated,
 		State: stateOf(st), Approvals: len(approvals(st)), Seq: st.Seq,
 	}
 }
 
-func summaryOf(e catalogue.Entry) summary {
+// ending is how the last turn ended, if it has.
+func ending(st event.State) (event.Outcome, event.Reason) {
+	if n := len(st.Turns); n > 0 && st.Turns[n-1].Cause != nil {
+		return st.Turns[n-1].Cause.Outcome, st.Turns[n-1].Cause.Reason
+	}
+	return "", ""
+}
+
+func (s *Server) summaryOf(e catalogue.Entry) summary {
 	return summary{
+		Outcome: e.Outcome, Reason: e.Reason, Refuses: s.refusesDir(e.Session, e.Dir),
 		ID: e.Session, Title: e.Title, Dir: e.Dir, Model: e.Model, Created: e.Created, Updated: e.Updated,
 		State: closed, Seq: e.Seq, Problem: e.Problem,
 	}
@@ -127,6 +139,7 @@ func (s *Server) snapshotOf(st event.State) snapshot {
 		ID: st.Session, Dir: st.Host.Dir, Model: s.Model, Seq: st.Seq, State: stateOf(st),
 		Waiting: []waitingInput{}, Approvals: approvals(st), Jobs: []job{},
 	}
+	out.Outcome, out.Reason = ending(st)
 	if t := st.Running(); t != nil {
 		out.Turn = t.ID
 	}
@@ -150,7 +163,20 @@ func (s *Server) keptSnapshot(st event.State, id string) snapshot {
 		start := st.Turns[n-1].Start
 		out.Model = strings.Trim(start.Provider+"/"+start.Model, "/")
 	}
+	if out.Refuses = s.refusesDir(id, st.Host.Dir); out.Refuses == "" && !s.Take {
+		if free, err := journal.Free(s.DataDir, id); err == nil && !free {
+			out.Refuses = fmt.Sprintf("another process has session %q open; end it there, or start \"settle serve --take\"", id)
+		}
+	}
 	return out
+}
+
+// refusesDir says why no input is taken for a session of another directory.
+func (s *Server) refusesDir(id, dir string) string {
+	if dir == "" || dir == s.WorkDir {
+		return ""
+	}
+	return fmt.Sprintf("session %q works in %q, and this server in %q; start \"settle serve\" there to go on with it", id, dir, s.WorkDir)
 }
 
 func (s *Server) create(w http.ResponseWriter, r *http.Request) error {

@@ -5,7 +5,7 @@
 import * as api from "./api.js";
 import { running } from "./fold.js";
 import { arrange, h, show, text, toggle } from "./dom.js";
-import { prose } from "./visible.js";
+import { named, prose } from "./visible.js";
 
 const MODES = [
   ["queue", "Queue", "Runs after this turn"],
@@ -80,7 +80,7 @@ export function composerView(form, app) {
 
   function submit() {
     const said = box.value;
-    if (!said.trim() && !images.length) return;
+    if (app.refuses() || !said.trim() && !images.length) return;
     const mode = running(app.state) ? modes.querySelector("input:checked").value : "queue";
     app.submit({ text: said, mode, images });
     images = [];
@@ -143,7 +143,9 @@ export function composerView(form, app) {
       stop.title = app.interrupting() ? "Do not wait for graces any more" : "Esc";
       text(send, t ? { queue: "Queue", steer: "Steer", replace: "Replace" }[modes.querySelector("input:checked").value] : "Send");
       let words = "";
-      if (held) words = held === 1 ? "What is held goes along with your next message" : `${held} held inputs go along with your next message`;
+      send.disabled = !!app.refuses();
+      if (app.refuses()) words = `Not possible here: ${named(app.refuses())}.`;
+      else if (held) words = held === 1 ? "What is held goes along with your next message" : `${held} held inputs go along with your next message`;
       else if (!app.state.open && app.state.seq) words = "Sending opens the session again";
       text(hint, words);
       box.placeholder = t ? "Say more while it runs" : "Ask for something";

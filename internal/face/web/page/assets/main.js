@@ -11,7 +11,7 @@ import { sessionsView } from "./sessions.js";
 import { signInView } from "./signin.js";
 import * as token from "./token.js";
 import { transcriptView } from "./transcript.js";
-import { approvalWords, causeWords, duration, turnWords } from "./words.js";
+import { approvalWords, causeWords, duration, endingWords, turnWords } from "./words.js";
 import { named } from "./visible.js";
 
 const LIST_DELAY = 4000, TICK = 250, REST_DELAY = 60_000;
@@ -34,6 +34,7 @@ const app = {
     change([], [`attempt ${a.id}`, ...(a.end.discarded ?? []).map((id) => `item ${id}`)]);
   },
   notice,
+  refuses: () => session?.refuses ?? "",
   unsent: () => session?.unsent() ?? [],
   interrupting: () => (session?.interrupting ?? 0) > 0,
   saveDraft: (value) => { if (session) keep(`settle.draft.${session.id}`, value); },
@@ -105,8 +106,11 @@ function drawBar() {
   const asks = openApprovals(s).length, t = running(s);
   const elsewhere = !!session?.isElsewhere();
   const state = !session ? "" : elsewhere ? "not open here" : asks ? "asks" : t ? "running" : !session.loaded ? "" : s.open ? "idle" : "closed";
+  const last = s.turns.at(-1)?.cause;
   $("state").dataset.state = state;
-  text($("state"), state);
+  $("state").dataset.outcome = last?.outcome ?? "";
+  text($("state"), state === "closed" || state === "idle" ? endingWords(last?.outcome, last?.reason) || state : state);
+  if (state === "closed") $("state").title = "The session is closed. Sending opens it again."; else $("state").removeAttribute("title");
   document.title = `${asks ? "(asks) " : t ? "\u25b8 " : ""}${title.slice(0, 60)}${id ? " \u2013 settle" : ""}`;
   show($("session-tools"), !!session && session.loaded);
   show($("close-session"), !!s.open);
@@ -122,7 +126,7 @@ function drawLink() {
   }
   show($("elsewhere"), !!session?.isElsewhere());
   show($("problem"), !!session?.problem);
-  text($("problem"), session?.problem ?? "");
+  text($("problem-words"), session?.problem ?? "");
 }
 
 function drawEmpty() {
@@ -264,6 +268,8 @@ async function listSessions() {
     const entry = sessions.find((s) => s.id === session?.id);
     // Somebody else may have gone on with a session that was closed.
     if (entry && before && (entry.state !== "closed" || entry.updated !== before.updated)) session.wake();
+    // What was not there, or could not be read, may be there now.
+    if (session?.missing && entry && entry.updated !== before?.updated) { const { id } = session; choose(""); choose(id); }
     session?.flush();
     drawList();
     drawBar();
@@ -280,7 +286,7 @@ function drawList() {
   // Our own session is known better than by asking.
   const own = session?.loaded ? session.state : null;
   list.update(sessions.map((s) => s.id === session?.id && own ? {
-    ...s, approvals: openApprovals(own).length, state: openApprovals(own).length ? "waiting" : running(own) ? "running" : own.open ? "idle" : "closed",
+    ...s, outcome: own.turns.at(-1)?.cause?.outcome, reason: own.turns.at(-1)?.cause?.reason, approvals: openApprovals(own).length, state: openApprovals(own).length ? "waiting" : running(own) ? "running" : own.open ? "idle" : "closed",
   } : s), session?.id);
 }
 
@@ -341,6 +347,7 @@ $("new").addEventListener("click", create);
 $("skip").addEventListener("click", () => composer.focus());
 $("open-here").addEventListener("click", () => session?.openHere());
 $("export").addEventListener("click", exportSession);
+$("dismiss").addEventListener("click", () => { if (session) session.problem = ""; drawLink(); });
 $("retry").addEventListener("click", () => session?.retry());
 $("help-button").addEventListener("click", () => $("help").showModal());
 $("help-close").addEventListener("click", () => $("help").close());
@@ -379,7 +386,7 @@ setInterval(() => {
 setInterval(() => {
   if (document.hidden) return;
   listSessions();
-  if (session?.isElsewhere()) session.wake();
+  if (session?.isElsewhere() || session?.refuses) session.refresh();
 }, LIST_DELAY);
 
 // Who may see it.

@@ -11,7 +11,7 @@ import { readEvents } from "./stream.js";
 export function openedSession(id, on) {
   const self = {
     id, state: emptyState(), shown: new Set(), loaded: false, link: "connecting", retryAt: 0, total: 0, missing: 0, problem: "",
-    interrupting: 0,
+    interrupting: 0, refuses: "",
   };
   let stream = null, closed = false, until = 0, pending = [], resyncs = 0, dim = null;
   const box = outbox(id, {
@@ -39,6 +39,8 @@ export function openedSession(id, on) {
       }
     }
     until = snap.seq ?? 0;
+    self.refuses = snap.refuses ?? "";
+    self.problem = "";
     self.total = until;
     pending = [];
     self.next = emptyState();
@@ -130,6 +132,12 @@ export function openedSession(id, on) {
     submit: (input) => box.add(input),
     unsent: () => box.list(),
     flush: () => box.flush(),
+    /** Asks whether the server takes inputs by now, and reads on. */
+    async refresh() {
+      try { self.refuses = (await api.snapshot(id)).refuses ?? ""; } catch { /* said by the stream */ }
+      self.wake();
+      on.change([], [], []);
+    },
     /** Reads on where reading had ended, such as after a session was opened again. */
     wake() { if (self.ended && !self.missing && !closed) attach(stream.cursor(), stream.lastId()); },
     retry() { stream?.retry(); dim?.(); box.flush(); },

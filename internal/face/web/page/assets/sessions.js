@@ -2,7 +2,7 @@
 // seen; the session that is open here tells its own state without that.
 
 import { arrange, h, text } from "./dom.js";
-import { ago } from "./words.js";
+import { ago, endingWords } from "./words.js";
 import { named } from "./visible.js";
 
 const words = { idle: "idle", running: "running", waiting: "asks", closed: "closed" };
@@ -20,8 +20,9 @@ export function sessionsView(list, app) {
         if (!rows.has(s.id)) rows.set(s.id, row(s.id));
         const r = rows.get(s.id);
         text(r.title, named(s.title || "New session").slice(0, 200));
-        text(r.state, s.approvals > 1 ? `asks ${s.approvals} times` : words[s.state] ?? String(s.state));
+        text(r.state, s.approvals > 1 ? `asks ${s.approvals} times` : (s.state === "closed" || s.state === "idle" ? endingWords(s.outcome, s.reason) : "") || (words[s.state] ?? String(s.state)));
         r.a.dataset.state = s.state;
+        r.a.dataset.outcome = s.outcome ?? "";
         const dir = String(s.dir ?? "").replace(/\/+$/, "").split("/").pop();
         text(r.where, [named(dir ?? ""), s.updated ? ago(app.now() - Date.parse(s.updated)) : ""].filter(Boolean).join(" \u00b7 "));
         r.a.title = named(`${s.dir ?? ""}\n${s.id}`);

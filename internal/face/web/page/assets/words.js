@@ -88,6 +88,12 @@ export function turnWords(turn) {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
+/** How a session stands of which nothing runs, such as "failed": by how its last turn ended. */
+export function endingWords(outcome, reason) {
+  if (outcome === "aborted") return { interrupted: "interrupted", limit: "limit reached", crashed: "crashed", shutdown: "shut down" }[reason] ?? "aborted";
+  return { completed: "completed", failed: "failed" }[outcome] ?? "";
+}
+
 const verdicts = {
   approved: "approved", approved_session: "approved for the session", denied: "denied", aborted: "aborted", expired: "expired",
 };

@@ -107,6 +107,7 @@ export class Film {
     const t = running(this.state), asks = openApprovals(this.state).length;
     return {
       id: this.id, title: this.state.turns[0]?.inputs[0]?.text.split("\n")[0] ?? "", dir: "/home/ada/harbor", model: "anthropic/claude-x",
+      outcome: this.state.turns.at(-1)?.cause?.outcome, reason: this.state.turns.at(-1)?.cause?.reason, ...(this.refuses ? { refuses: this.refuses } : {}),
       created: this.log[0].at, updated: this.log.at(-1).at, state: !this.state.open ? "closed" : asks ? "waiting" : t ? "running" : "idle", approvals: asks, seq: this.log.length,
     };
   }
@@ -178,6 +179,7 @@ export async function fakeServer() {
   }
 
   function input(res, f, body) {
+    if (f.refuses) return reply(res, 409, { title: "Conflict", detail: f.refuses });
     if (f.state.accepted.has(body.input)) return reply(res, 202, { input: body.input, seq: 0, again: true });
     if (!f.state.open) f.tell("session.opened", { settle: "0.1.0", dir: "/home/ada/harbor", face: "serve" }, { by: "host" });
     f.input(body.text, body.mode === "queue" ? undefined : body.mode, body.input);

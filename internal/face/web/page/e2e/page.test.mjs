@@ -68,7 +68,7 @@ scene("a prompt is sent, streams and completes", async ({ page, film, row, text 
   await row("end t000001").waitFor();
   assert.match(await text("end t000001"), /Completed/);
   assert.ok(await row("end t000001").locator("svg .stream").count() > 0, "the picture shows the model");
-  await until(async () => await page.locator("#state").innerText() === "idle", "idle");
+  await until(async () => await page.locator("#state").innerText() === "completed", "completed");
 });
 
 scene("an empty message is not sent; Shift Enter makes a line", async ({ page, sent }) => {
@@ -503,6 +503,41 @@ test("without a token there is a way to sign in: with a link, or a token", async
   fake.token = token;
   check();
   await context.close();
+});
+
+scene("what goes wrong is told until it is dismissed, or is well again", async ({ page, film }) => {
+  film.turn("Elsewhere");
+  for (const r of film.readers) r.end(`event: problem\ndata: ${JSON.stringify({ status: 500, detail: "the disk is gone" })}\n\n`);
+  await page.getByText("There is no more to read: the disk is gone").waitFor();
+  await page.getByRole("button", { name: "Dismiss" }).click();
+  await page.locator("#problem").waitFor({ state: "hidden" });
+});
+
+scene("a session that takes no input here says why, and does not let one send", async ({ page, film, sent }) => {
+  const send = page.getByRole("button", { name: "Send" });
+  await page.getByText(/Not possible here: it works in .\/elsewhere/).waitFor();
+  assert.ok(await send.isDisabled());
+  await page.fill("#box", "do it");
+  await page.keyboard.press("Enter");
+  film.refuses = "";
+  await until(async () => !await send.isDisabled(), "it can be sent when the reason is gone");
+  assert.equal(sent("POST", "/inputs").length, 0);
+  assert.equal(await page.inputValue("#box"), "do it", "what was written is kept");
+}, { prepare: (film) => { film.refuses = "it works in \"/elsewhere\""; } });
+
+scene("sessions say how they ended", async ({ page, film }) => {
+  const state = () => page.locator("#state").innerText();
+  film.turn("One");
+  film.turnEnds("turn.failed", { error: { name: "X", kind: "status", message: "no" } });
+  await until(async () => await state() === "failed", "failed");
+  film.turn("Two");
+  film.interrupted();
+  await until(async () => await state() === "interrupted", "interrupted");
+  film.turn("Three");
+  film.completes();
+  film.close();
+  await until(async () => await state() === "completed", "completed");
+  await page.locator(`#session-list a[aria-current] .state`, { hasText: "completed" }).waitFor();
 });
 
 scene("a log that cannot be read is told, and not asked for over and over", async ({ page, film, row, sent }) => {
