@@ -73,7 +73,7 @@ func newJobShow(s *streams, where func() (string, error)) *cobra.Command {
 func newJobKill(s *streams, where func() (string, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: "kill ID…", Short: "End jobs with all that they have started", Args: cobra.MinimumNArgs(1),
-		Long: "End jobs with all that they have started: TERM, after 250 ms KILL. Its session\ngoes on and has the end on record. A process that took over a job's number is\nnot touched: a job's processes are known by a mark in their environment.",
+		Long: "End jobs with all that they have started: TERM, after 250 ms KILL. Its session\ngoes on and has the end on record. A process that took over a job's number is\nnot touched: the log has when the job's processes started, and in which boot and\ncontainer.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := where()
 			if err != nil {

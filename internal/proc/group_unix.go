@@ -174,6 +174,16 @@ func (k *keptByGroup) members(why string) []event.Process {
 
 func (k *keptByGroup) remains() []event.Process { return k.members("it is still being ended") }
 
+func (k *keptByGroup) keeper() *event.Identity { return nil }
+
+// identityOf knows the command alone, which is our child.
+func (k *keptByGroup) identityOf(pid int) *event.Identity {
+	if pid != k.p.pid {
+		return nil
+	}
+	return Identify(pid)
+}
+
 func (k *keptByGroup) release(*os.File, Log) error { return ErrCannotRelease }
 
 func exitOf(state *os.ProcessState) Exit {

@@ -6,13 +6,15 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// ErrUnseen says that a mark leads to no process: there is none any more, it
-// cleared its environment, or this system does not show other processes'.
-var ErrUnseen = errors.New("no process is found by its mark")
+// ErrUnseen says that nothing is proved to be the command: it is gone, runs in
+// another container, or this system does not tell processes apart.
+var ErrUnseen = errors.New("no process is proved to be the command")
 
-// Outsider is a process of a command that another program has custody of.
-type Outsider struct {
-	event.Process
-	// Warden is the process that keeps it, or 0.
-	Warden int
+// Recorded is a command that another program has or had custody of, as that one
+// recorded it.
+type Recorded struct {
+	Process, Keeper *event.Identity
+	// Mark is in the environment of its processes: to show them by, since an
+	// environment can be copied.
+	Mark string
 }

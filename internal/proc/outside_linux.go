@@ -3,9 +3,6 @@ package proc
 import (
 	"context"
 	"fmt"
-	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -13,100 +10,95 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// Marked names the processes of the command with the mark, whoever started it:
-// those that carry the mark, and what else their warden keeps.
-func Marked(mark string) []Outsider {
-	var list []Outsider
-	nodes := kept(mark)
-	for i, p := range describe(nodes, noReason) {
-		warden, _ := wardenOf(nodes[i])
-		list = append(list, Outsider{p, warden.pid})
-	}
-	return list
+// Processes names what runs of the command: what is proved to be its, and what
+// carries its mark.
+func (r Recorded) Processes() []event.Process {
+	return describe(append(r.tree(), r.strays()...), noReason)
 }
 
-// EndMarked ends the command with the mark although another program keeps it,
-// which then records the end. A number that was given to another process since
-// is not signalled: a process is known by its mark and by when it started. It
-// returns what it ended and what could not be ended, or [ErrUnseen].
-func EndMarked(ctx context.Context, mark string, grace time.Duration) (ended, left []event.Process, err error) {
-	found := kept(mark)
+// End ends the command although another program keeps it, which then records the
+// end. C23: it signals the command's keeper, the command, and what descends from
+// them; what only carries the mark is named among what is left. With nothing to
+// signal it returns [ErrUnseen].
+func (r Recorded) End(ctx context.Context, grace time.Duration) (ended, left []event.Process, err error) {
+	found := r.tree()
 	if len(found) == 0 {
 		return nil, nil, ErrUnseen
 	}
 	ended = describe(found, noReason)
-	if askWardens(found) {
-		awaitWardens(ctx, mark, grace+stuckTimeout)
+	if Signal(r.Keeper, unix.SIGTERM) == nil { // it ends the command, and reports that it was asked to
+		_ = Signal(r.Keeper, unix.SIGCONT)
+		r.awaitKeeper(ctx, grace+stuckTimeout)
 	}
-	_, left = endAll(func() []node { return kept(mark) }, grace)
+	_, left = endAll(r.tree, grace)
+	left = append(left, describe(r.strays(), func(n node) string {
+		return fmt.Sprintf("it has the command's mark, which does not prove that it is the command's; if you know that it is, end it with \"kill %d\"", n.pid)
+	})...)
 	if len(left) > 0 {
-		return nil, left, fmt.Errorf("cannot end process %d (%s): %s", left[0].PID, left[0].Command, left[0].Why)
+		return ended, left, fmt.Errorf("cannot end process %d (%s): %s", left[0].PID, left[0].Command, left[0].Why)
 	}
 	return ended, nil, nil
 }
 
-// kept finds the living processes of a command.
-func kept(mark string) []node {
-	own := ancestors()
-	known := make(map[node]bool)
-	var found []node
-	add := func(nodes []node) {
-		for _, n := range living(nodes) {
-			if id := n.identity(); !known[id] && !own[n.pid] {
-				known[id] = true
+// tree is what is proved to be the command's, now: what descends from its
+// warden or, where that is gone, from the command, and the command's session.
+func (r Recorded) tree() []node {
+	switch {
+	case Find(r.Keeper) == Present:
+		return others(descendants(r.Keeper.PID))
+	case Find(r.Process) != Present:
+		return nil
+	}
+	command, ok := look(r.Process.PID)
+	if !ok || command.started != r.Process.Started {
+		return nil
+	}
+	found := append([]node{command}, descendants(command.pid)...)
+	if command.session == command.pid {
+		for _, n := range allProcesses() {
+			if n.session == command.pid {
 				found = append(found, n)
 			}
 		}
 	}
-	wardens := make(map[int]bool)
-	for _, n := range marked(func(value string) bool { return value == mark }) {
-		add([]node{n})
-		if w, ok := wardenOf(n); ok && !wardens[w.pid] {
-			wardens[w.pid] = true
-			add(descendants(w.pid))
+	return others(found)
+}
+
+// strays carry the mark and are not in the tree.
+func (r Recorded) strays() []node {
+	if r.Mark == "" {
+		return nil
+	}
+	proved := set(r.tree())
+	var found []node
+	for _, n := range others(marked(func(value string) bool { return value == r.Mark })) {
+		if !proved[n.identity()] {
+			found = append(found, n)
 		}
 	}
 	return found
 }
 
-// wardenOf finds the warden above a process, whose environment is scrubbed.
-func wardenOf(n node) (node, bool) {
-	for seen := 0; n.parent > 1 && seen < 1000; seen++ {
-		parent, ok := look(n.parent)
-		if !ok {
-			return node{}, false
-		}
-		name, err := os.ReadFile("/proc/" + strconv.Itoa(parent.pid) + "/comm")
-		if err == nil && strings.TrimSpace(string(name)) == wardenName {
-			if _, carries := markerOf(parent.pid); !carries {
-				return parent, true
-			}
-		}
-		n = parent
-	}
-	return node{}, false
-}
-
-// askWardens has those who keep the processes end them, so that the end is
-// recorded as one that was asked for.
-func askWardens(nodes []node) (asked bool) {
-	done := make(map[int]bool)
-	for _, n := range nodes {
-		if w, ok := wardenOf(n); ok && !done[w.pid] {
-			done[w.pid] = true
-			asked = kill(w, unix.SIGTERM) == nil || asked
+// others are the living processes, each once, without this one and those above.
+func others(nodes []node) []node {
+	own, known := ancestors(), make(map[node]bool)
+	var found []node
+	for _, n := range living(nodes) {
+		if id := n.identity(); !known[id] && !own[n.pid] {
+			known[id] = true
+			found = append(found, n)
 		}
 	}
-	return asked
+	return found
 }
 
-// awaitWardens waits until the processes are gone, but not for long.
-func awaitWardens(ctx context.Context, mark string, limit time.Duration) {
+// awaitKeeper waits until the processes are gone, but not for long.
+func (r Recorded) awaitKeeper(ctx context.Context, limit time.Duration) {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	tick := time.NewTicker(pollDelay)
 	defer tick.Stop()
-	for len(kept(mark)) > 0 {
+	for len(r.tree()) > 0 {
 		select {
 		case <-tick.C:
 		case <-limited.Done():
@@ -114,3 +106,17 @@ func awaitWardens(ctx context.Context, mark string, limit time.Duration) {
 		}
 	}
 }
+
+// identityOf returns the identity of a process of the command, or nil if it is
+// not proved to be one: its number was another's meanwhile.
+func (k *keptByWarden) identityOf(pid int) *event.Identity {
+	id := Identify(pid)
+	for _, n := range descendants(k.cmd.Process.Pid) { // it is not reaped while its keeper is not done
+		if id != nil && n.pid == pid && n.started == id.Started {
+			return id
+		}
+	}
+	return nil
+}
+
+func (k *keptByWarden) keeper() *event.Identity { return Identify(k.cmd.Process.Pid) }

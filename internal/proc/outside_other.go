@@ -9,10 +9,10 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// Marked finds nothing here: environments of others cannot be read.
-func Marked(string) []Outsider { return nil }
+// Processes finds nothing here: the processes of others cannot be told apart.
+func (Recorded) Processes() []event.Process { return nil }
 
-// EndMarked finds nothing here.
-func EndMarked(context.Context, string, time.Duration) (ended, left []event.Process, err error) {
+// End finds nothing here.
+func (Recorded) End(context.Context, time.Duration) (ended, left []event.Process, err error) {
 	return nil, nil, ErrUnseen
 }

@@ -42,6 +42,10 @@ type keeper interface {
 	release(out *os.File, log Log) error
 	// remains names what is there now.
 	remains() []event.Process
+	// keeper identifies the process that keeps the command, if there is one, and
+	// identityOf one of the command's, if it is proved to be that.
+	keeper() *event.Identity
+	identityOf(pid int) *event.Identity
 }
 
 // Log is the file that a released process goes on writing to.
@@ -76,8 +80,14 @@ func newProcess() *Process {
 func (p *Process) PID() int { return p.pid }
 
 // Mark is the value of MarkerName in the environment of the command and of
-// whatever it starts: [EndMarked] finds them by it.
+// whatever it starts.
 func (p *Process) Mark() string { return p.mark }
+
+// Record returns what others know the command by, where pid is one of its
+// processes.
+func (p *Process) Record(pid int) Recorded {
+	return Recorded{Process: p.keep.identityOf(pid), Keeper: p.keep.keeper(), Mark: p.mark}
+}
 
 // Exited is closed when the command itself is gone.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
@@ -98,7 +108,7 @@ func (p *Process) Rest() []event.Process { return p.rest }
 func (p *Process) Survivors() []event.Process { return p.survivors }
 
 // EndedByOthers reports whether somebody outside of this program, such as
-// EndMarked, had it ended; valid once Done is closed.
+// [Recorded.End], had it ended; valid once Done is closed.
 func (p *Process) EndedByOthers() bool { return p.asked }
 
 // Wakes is how often this process was stopped while the command ran, by the

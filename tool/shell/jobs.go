@@ -87,7 +87,11 @@ func (j *Jobs) adopt(ctx context.Context, r *run, members []event.Process) (Job,
 	} else {
 		b.read = r.capture.size() // the call has told this
 	}
-	started := event.JobStarted{PID: b.info.PID, Command: b.info.Command, Log: log, Mark: r.process.Mark()}
+	record := r.process.Record(b.info.PID)
+	started := event.JobStarted{
+		PID: b.info.PID, Command: b.info.Command, Log: log,
+		Mark: record.Mark, Process: record.Process, Keeper: record.Keeper,
+	}
 	if b.info.ID, err = j.register(ctx, started); err != nil {
 		return Job{}, err
 	}

@@ -29,7 +29,7 @@ type job struct {
 	session   string
 	host      int // the process that holds the session, or 0
 	state     State
-	processes []proc.Outsider
+	processes []event.Process
 }
 
 // name is what a user calls the job by.
@@ -92,9 +92,7 @@ func (j *job) look() {
 	if j.Ended != nil && j.Ended.How != event.JobReleased {
 		return
 	}
-	if j.Mark != "" {
-		j.processes = proc.Marked(j.Mark)
-	}
+	j.processes = j.recorded().Processes()
 	switch {
 	case j.Ended == nil && j.host != 0:
 		j.state = Running
@@ -104,6 +102,11 @@ func (j *job) look() {
 	default:
 		j.state = Released
 	}
+}
+
+// recorded is what its processes are known by.
+func (j *job) recorded() proc.Recorded {
+	return proc.Recorded{Process: j.Process, Keeper: j.Keeper, Mark: j.Mark}
 }
 
 // find returns the job that the user means: by its id, or by SESSION/JOB where

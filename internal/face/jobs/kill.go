@@ -29,7 +29,7 @@ func Kill(ctx context.Context, to io.Writer, dataDir, name string) error {
 	if j.state == Over {
 		return j.errOver()
 	}
-	ended, left, err := proc.EndMarked(ctx, j.Mark, proc.DefaultGrace)
+	ended, left, err := j.recorded().End(ctx, proc.DefaultGrace)
 	switch {
 	case errors.Is(err, proc.ErrUnseen):
 		return j.errUnseen()
