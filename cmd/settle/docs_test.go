@@ -120,7 +120,7 @@ func TestReferenceHasTheExitCodes(t *testing.T) {
 // Every variable that the reference names is read, and every one that is read
 // is named.
 func TestReferenceHasTheVariables(t *testing.T) {
-	read := map[string]bool{"SSL_CERT_FILE": true, "HTTPS_PROXY": true, "HTTP_PROXY": true, "NO_PROXY": true} // by the transport
+	read := map[string]bool{"SSL_CERT_FILE": true, "NO_COLOR": true, "TERM": true, "HTTPS_PROXY": true, "HTTP_PROXY": true, "NO_PROXY": true} // by the transport
 	dir := t.TempDir()
 	r, err := config.Load(config.Input{Dir: dir, Getenv: func(name string) string {
 		read[name] = true

@@ -25,8 +25,10 @@ The prompt comes from the arguments or, without any or with "-", from standard
 input. With both, what is piped in is context for the prompt; a "-" beside the
 prompt waits for it however long it takes.
 
-On a terminal the answer streams to standard output, and what is going on beside
-it is told on standard error. Elsewhere standard output gets the final answer
+On a terminal the answer streams to standard output. Standard error shows what
+goes on: calls, the end of a running command's output, changes of files, and a
+closing line; NO_COLOR and TERM=dumb are honored. --permission ask asks there
+before anything changes. Elsewhere standard output gets the final answer
 alone, and standard error is silent until something is wrong. With --json,
 standard output gets one event a line, and the last one says how the turn ended.
 
@@ -93,7 +95,7 @@ func settingFlags(flags *pflag.FlagSet) {
 	flags.StringP("model", "m", "", "model to use, as `PROVIDER/NAME`")
 	flags.String("base-url", "", "address of the provider's server, as `URL`")
 	flags.String("effort", "", "how much the model thinks, as `LEVEL`: none, minimal, low, medium, high, xhigh, max")
-	flags.String("permission", "", "what calls that change something may do, as `POLICY`: allow or deny")
+	flags.String("permission", "", "what calls that change something may do, as `POLICY`: allow, deny, or ask (at a terminal)")
 	flags.String("max-steps", "", "end the turn after `N` responses of the model; 0: no limit")
 	flags.String("max-repeats", "", "end the turn at the `N`th equal call with an equal result; 0: off")
 	flags.String("timeout", "", "end the turn after `DURATION`, such as 90s or 10m; 0: no limit")
@@ -159,7 +161,7 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 	if err != nil {
 		return 0, err
 	}
-	if err := f.check(s, resolved, dir); err != nil {
+	if err := f.check(s, resolved, dir, format); err != nil {
 		return 0, err
 	}
 	sig := catch(cmd.Context())
@@ -172,7 +174,7 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 	if stop, err := proc.BecomeReaper(); err == nil {
 		defer stop()
 	}
-	a, err := agent.New(sig.ctx, f.agent(s, resolved, dir))
+	a, err := agent.New(sig.ctx, f.agent(s, resolved, dir, format))
 	if err != nil {
 		return 0, sig.instead(err)
 	}
@@ -181,6 +183,10 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 		return 0, err
 	}
 	options.Prompt, options.Format, options.Stops = text, format, sig.stops
+	options.Screen = s.screen()
+	if f.asks(s, format) {
+		options.Answers, options.Forget = s.stdin, func() { discardInput(s.stdin) }
+	}
 	if options.Host, err = settle.Open(cmd.Context(), a.Config); err != nil {
 		return 0, err
 	}
@@ -232,18 +238,23 @@ func usage(cmd *cobra.Command, err error) error {
 }
 
 // check refuses what a run cannot do.
-func (f *runFlags) check(s *streams, r *config.Resolved, dir string) error {
-	if r.Permission == string(settle.Ask) && r.Origins["permission"].Kind == config.Flag {
-		return errors.New("--permission ask: there is nobody to ask in a run; use allow or deny")
+func (f *runFlags) check(s *streams, r *config.Resolved, dir string, format run.Format) error {
+	if r.Permission == string(settle.Ask) && r.Origins["permission"].Kind == config.Flag && !f.asks(s, format) {
+		return errors.New("--permission ask: there is nobody to ask: standard input, output and error are not all a terminal, or --json was given; use allow or deny")
 	}
 	return agent.CheckDirectory(dir, r, s.getenv)
 }
 
+// asks reports whether somebody at the terminal is asked.
+func (f *runFlags) asks(s *streams, format run.Format) bool {
+	return format == run.Terminal && !f.quiet && s.person()
+}
+
 // agent says what to put together.
-func (f *runFlags) agent(s *streams, r *config.Resolved, dir string) agent.Options {
+func (f *runFlags) agent(s *streams, r *config.Resolved, dir string, format run.Format) agent.Options {
 	o := agent.Options{
 		Settings: r, Dir: dir, Environ: s.environ, Getenv: s.getenv, Face: "run", Version: version(),
-		Permission: settle.Allow, Release: "allow", Take: f.take,
+		Permission: settle.Allow, Release: "allow", Take: f.take, Attended: f.asks(s, format),
 	}
 	f.apply(&o)
 	if f.ephemeral {

@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -70,7 +72,7 @@ func TestTerminal(t *testing.T) {
 	cmd := p.run(server, "look")
 	shot := onTerminal(t, cmd)
 	got := ended(t, cmd, shot, 0)
-	want := `Let me ␛]0;owned␇look.
+	want := "chat/m in " + p.work + "; commands run and files change without asking (--permission ask asks)\n" + `Let me ␛]0;owned␇look.
 → echo one; exit 3
   echo one; exit 3: exit code 3 after `
 	if !strings.HasPrefix(got, want) {
@@ -139,5 +141,60 @@ func TestTerminalHangsUp(t *testing.T) {
 	out, err := p.command("sessions", "export", "s").Output()
 	if err != nil || !strings.Contains(string(out), `"kind":"turn.aborted"`) {
 		t.Errorf("%v, export:\n%s", err, out)
+	}
+}
+
+// --permission ask asks at the terminal: what is not y, s or n is no answer, the
+// whole command is shown, and the closing line says what was denied.
+func TestTerminalAsks(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	server := settletest.NewServer(t, settletest.Script(
+		settletest.Reply(settletest.Call("shell", `{"command":"touch first\n# and more"}`)),
+		settletest.Reply(settletest.Call("shell", `{"command":"touch second"}`)),
+		settletest.Say("that was it"),
+	))
+	cmd := p.run(server, "--permission", "ask", "go")
+	cmd.Env = append(cmd.Env, "TERM=xterm", "NO_COLOR=1")
+	shot := &screenshot{done: make(chan struct{})}
+	terminal, err := pty.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = terminal.Close() })
+	asked := make(chan struct{}, 16)
+	go func() { // ends when the terminal is closed
+		defer close(shot.done)
+		buf := make([]byte, 4096)
+		for seen := 0; ; {
+			n, err := terminal.Read(buf)
+			_, _ = shot.Write(buf[:n])
+			for now := strings.Count(shot.String(), "n: no > "); seen < now; seen++ {
+				asked <- struct{}{}
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	for _, line := range []string{"perhaps", "Y", "no"} {
+		<-asked
+		if _, err := terminal.WriteString(line + "\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := ended(t, cmd, shot, 0)
+	for _, part := range []string{"you are asked before anything changes", "touch first", "# and more", "that was it", "completed after", "1 denied", "settle run --resume"} {
+		if !strings.Contains(got, part) {
+			t.Errorf("the terminal does not show %q:\n%s", part, got)
+		}
+	}
+	if strings.Contains(got, "\x1b[3") {
+		t.Errorf("NO_COLOR: %q", got)
+	}
+	for name, want := range map[string]bool{"first": true, "second": false} {
+		if _, err := os.Stat(filepath.Join(p.work, name)); (err == nil) != want {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

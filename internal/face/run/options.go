@@ -71,6 +71,13 @@ type Options struct {
 	View func(write func(add func([]byte) []byte)) View
 	// Stdout is watched for its reader going away if it is an *os.File.
 	Stdout, Stderr io.Writer
+	// Screen, if set, is the terminal at Stderr, for a status, colors and changes;
+	// only the format Terminal draws on it.
+	Screen *Screen
+	// Answers, if set, is where a person at the terminal types answers to what is
+	// asked; sessions are attended then. Forget forgets what was typed before.
+	Answers io.Reader
+	Forget  func()
 	// Stops bring signals. The second one skips the grace of running calls;
 	// the third gives up waiting for anything.
 	Stops <-chan Stop

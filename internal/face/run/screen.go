@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/settle-agent/settle/event"
@@ -13,6 +14,10 @@ import (
 // going on beside it on standard error.
 type screen struct {
 	out, err *output
+	// tty is where it can be drawn; nil if only lines can be written.
+	tty *Screen
+
+	mu sync.Mutex // guards what follows: the status is drawn meanwhile
 	// stream shows the answer as it comes; else it is shown at the end.
 	stream bool
 	volume Volume
@@ -21,6 +26,15 @@ type screen struct {
 	open  int // calls that run
 	mid   bool
 	last  string // item whose text was shown last
+
+	opened event.SessionOpened
+	began  time.Time // of the turn
+	ended  *ending   // nil while it runs
+	status status
+	asking bool // somebody is asked
+	// prompted is the prompt behind which the cursor is, if it is.
+	prompted string
+	over     bool // nothing is drawn any more
 }
 
 // shown is what is known of an item that was shown.
@@ -28,24 +42,39 @@ type shown struct {
 	kind  event.ItemType
 	title string
 	began time.Time
+	// running says that it is a call that has started, tail is the end of its
+	// output.
+	running bool
+	tail    string
 }
 
 func newScreen(out, err *output, o Options) *screen {
-	s := &screen{out: out, err: err, stream: o.Format == Terminal, volume: o.Volume, items: map[string]*shown{}}
-	if !s.stream && s.volume == Normal {
-		s.volume = Quiet // silent until something is wrong
+	s := &screen{out: out, err: err, stream: o.Format == Terminal, volume: o.Volume, tty: o.Screen, items: map[string]*shown{}}
+	if !s.stream {
+		s.tty = nil
+		if s.volume == Normal {
+			s.volume = Quiet // silent until something is wrong
+		}
 	}
 	return s
 }
 
 func (s *screen) show(e event.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.progress(e)
 	switch d := e.Data.(type) {
 	case event.SessionRecovered:
 		s.notice("%s", recovered(d))
 	case event.SessionOpened:
+		s.opened = d
 		s.detail("session %s in %s; permission: %s", e.Session, d.Dir, d.Permission)
 	case event.TurnStarted:
+		s.began = e.At
 		s.detail("model %s/%s", d.Provider, d.Model)
+		if s.stream && s.volume == Normal {
+			s.notice("%s/%s in %s; %s", d.Provider, d.Model, s.opened.Dir, may(s.opened.Permission))
+		}
 	case event.ItemStarted:
 		s.items[e.Item] = &shown{kind: d.Type, title: d.Name, began: e.At}
 	case event.ItemDelta:
@@ -58,14 +87,48 @@ func (s *screen) show(e event.Event) {
 		s.attemptEnded(d)
 	case event.ApprovalEnded:
 		if d.Verdict == event.Denied {
-			s.notice("denied: %s", d.Message)
+			s.notice("%s", strings.TrimSuffix("denied: "+d.Message, ": "))
 		}
 	case event.JobStarted:
 		s.notice("%s runs on as job %s (pid %d)", d.Command, d.Job, d.PID)
 	case event.JobEnded:
 		s.detail("job %s: %s", d.Job, d.How)
 	case event.InterruptRequested:
+		s.leavePrompt()
 		s.notice("ending the turn …")
+	case event.TurnCompleted:
+		s.turnEnded(e, "completed", green, d.Summary)
+	case event.TurnAborted:
+		s.turnEnded(e, string(d.Reason), yellow, d.Summary)
+	case event.TurnFailed:
+		s.turnEnded(e, "failed", red, d.Summary)
+	}
+}
+
+// progress notes what goes on, for the status.
+func (s *screen) progress(e event.Event) {
+	switch d := e.Data.(type) {
+	case event.AttemptStarted:
+		s.does("waiting for the model", e)
+	case event.ItemStarted:
+		switch d.Type {
+		case event.Reasoning:
+			s.does("thinking", e)
+		case event.Message:
+			s.does("answering", e)
+		case event.ToolCall:
+			s.does("preparing "+d.Name, e)
+		}
+	case event.ItemDelta:
+		if i := s.items[e.Item]; i != nil && d.Stream == event.Output {
+			i.tail = appendTail(i.tail, d.Text)
+		}
+	case event.AttemptEnded:
+		if s.status.doing = ""; d.RetryIn != nil {
+			s.does("waiting to try again", e)
+		}
+	case event.InterruptRequested:
+		s.does("ending the turn", e)
 	}
 }
 
@@ -91,6 +154,7 @@ func (s *screen) text(item, text string) {
 		s.breakLine()
 		s.last = item
 	}
+	s.erase()
 	text = printable.Text(text)
 	to.write(func(b []byte) []byte { return append(b, text...) })
 	to.flush()
@@ -141,7 +205,7 @@ func (s *screen) callStarted(e event.Event, d event.CallStarted) {
 	if d.Title != "" {
 		i.title = d.Title
 	}
-	i.began = e.At
+	i.began, i.running = e.At, true
 	s.open++
 	s.notice("→ %s", i.title)
 }
@@ -152,6 +216,7 @@ func (s *screen) callEnded(e event.Event, d event.ItemEnded, i *shown) {
 		s.open--
 	}
 	s.notice("  %s: %s", i.title, callOutcome(d, e.At.Sub(i.began)))
+	s.diff(d.Content)
 }
 
 // recovered says what opening the session found.
@@ -214,8 +279,8 @@ func (s *screen) notice(format string, args ...any) {
 	if strings.HasPrefix(format, " ") {
 		line = "  " + line
 	}
-	s.breakLine()
-	s.err.write(func(b []byte) []byte { return append(append(b, line...), '\n') })
+	line = s.tty.paint(faint, line)
+	s.around(line)
 	if s.stream {
 		s.err.flush() // it may share the terminal with the answer
 	}
@@ -235,6 +300,8 @@ func (s *screen) ending() []byte { return nil }
 
 // finish shows the answer if it was not streamed.
 func (s *screen) finish(answer string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.stream {
 		s.breakLine()
 		return

@@ -74,7 +74,7 @@ server runs on as job j1 (pid 9)
 		{"plain", Plain, Normal, "42\n", ""},
 		{"plain, quiet", Plain, Quiet, "42\n", ""},
 		{"plain, verbose", Plain, Verbose, "42\n", recovery + verbose + notices},
-		{"terminal", Terminal, Normal, "The answer␛[1m is\n", recovery + notices},
+		{"terminal", Terminal, Normal, "The answer␛[1m is\n", recovery + "chat/m in /work; commands run and files change without asking (--permission ask asks)\n" + notices},
 		{"terminal, quiet", Terminal, Quiet, "The answer␛[1m is\n", ""},
 		{"terminal, verbose", Terminal, Verbose, "The answer␛[1m is\n", recovery + verbose + "hmm\n" + notices},
 	} {

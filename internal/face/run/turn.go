@@ -56,6 +56,8 @@ type runner struct {
 	Options
 	out, err *output
 	view     view
+	screen   *screen // the view, if it is one
+	asking   *asking // nil without a person at the terminal
 	stop     *stopper
 	gone     chan struct{}      // closed when Turn returns
 	printed  chan struct{}      // closed when the terminal event was shown, or nothing will be
@@ -99,6 +101,13 @@ func (r *runner) newView() view {
 		return &lines{out: r.out, deltas: r.Format == JSONDeltas, shown: r.shown}
 	}
 	s := newScreen(r.out, r.err, r.Options)
+	r.screen = s
+	if s.tty != nil {
+		go s.animate(r.gone) // ends when Turn returns
+	}
+	if r.Answers != nil {
+		r.asking = newAsking(s, r.Answers, r.Forget)
+	}
 	for _, note := range r.Notes {
 		s.notice("note: %s", note)
 	}
@@ -137,6 +146,9 @@ func (r *runner) run(ctx context.Context) int {
 	defer enough()
 	r.enough = enough
 	go r.print(showing, session, opened) // ends with the turn or with enough
+	if r.asking != nil {
+		go r.asking.run(showing, session) // ends with run
+	}
 	// Nothing but a write to the disk keeps Submit, and the log bounds that.
 	turn, err := session.Submit(context.WithoutCancel(ctx), r.Prompt, settle.WithImages(r.Images...), settle.WithSchema(r.Schema))
 	if err != nil {
@@ -214,6 +226,9 @@ func (r *runner) print(ctx context.Context, session *settle.Session, opened uint
 				continue
 			}
 			r.view.show(e)
+			if r.asking != nil {
+				r.asking.note(e)
+			}
 			if e.Terminal() {
 				return nil
 			}
@@ -255,7 +270,9 @@ func (r *runner) ended(session *settle.Session, o settle.Outcome) int {
 		}
 	}
 	r.nameSurvivors(session, o.Turn)
-	if r.Resume != nil && (code != CodeCompleted || r.Volume == Verbose) {
+	switch {
+	case r.screen != nil && r.screen.closing(r.resume(session.ID())):
+	case r.Resume != nil && (code != CodeCompleted || r.Volume == Verbose):
 		r.say("the session is kept; go on with: %s", r.Resume(session.ID()))
 	}
 	if r.Ended != nil {
@@ -264,6 +281,14 @@ func (r *runner) ended(session *settle.Session, o settle.Outcome) int {
 		r.Ended(session)
 	}
 	return code
+}
+
+// resume is the command that continues the session, "" if it is not kept.
+func (r *runner) resume(session string) string {
+	if r.Resume == nil {
+		return ""
+	}
+	return r.Resume(session)
 }
 
 // nameSurvivors says which processes could not be ended (C7).
@@ -406,5 +431,8 @@ func (r *runner) say(format string, args ...any) {
 }
 
 func (r *runner) line(text string) {
+	if r.screen != nil {
+		r.screen.clear()
+	}
 	r.err.add(text + "\n")
 }

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"runtime"
+
+	"golang.org/x/term"
+
+	"github.com/settle-agent/settle/internal/face/run"
+)
+
+// screen is the terminal at standard error, nil where there is none that can be
+// drawn on. NO_COLOR (https://no-color.org) leaves out the colors.
+func (s *streams) screen() *run.Screen {
+	name := s.getenv("TERM")
+	if !terminal(s.stderr) || name == "dumb" || name == "" && runtime.GOOS != "windows" {
+		return nil
+	}
+	return &run.Screen{Color: s.getenv("NO_COLOR") == "", Width: func() int {
+		width, _, err := term.GetSize(int(s.stderr.Fd()))
+		if err != nil {
+			return 0
+		}
+		return width
+	}}
+}
+
+// person reports whether somebody at the terminal can be asked.
+func (s *streams) person() bool {
+	return terminal(s.stdin) && terminal(s.stdout) && terminal(s.stderr)
+}

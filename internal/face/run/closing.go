@@ -1,0 +1,145 @@
+package run
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/toolview"
+	"github.com/settle-agent/settle/internal/printable"
+)
+
+// may says what a permission lets calls do.
+func may(permission string) string {
+	switch permission {
+	case "allow":
+		return "commands run and files change without asking (--permission ask asks)"
+	case "ask":
+		return "you are asked before anything changes"
+	case "deny":
+		return "it may look, and change nothing"
+	}
+	return "permission: " + permission
+}
+
+// closing writes the last line about a turn: how it ended, what it took, and how
+// to go on. It reports whether there was one to write.
+func (s *screen) closing(resume string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended == nil || !s.stream || s.volume == Quiet {
+		return false
+	}
+	line := s.ended.how + " after " + Duration(s.ended.took) + ": " + took(s.ended.sum)
+	if resume != "" {
+		line += "; to go on: " + resume
+	}
+	s.erase()
+	s.breakLine()
+	line = s.tty.paint(s.ended.paint, printable.Line(line)) + "\n"
+	s.err.write(func(b []byte) []byte { return append(b, line...) })
+	s.err.flush()
+	return true
+}
+
+// clear takes the status back.
+func (s *screen) clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.erase()
+}
+
+// ending is how a turn ended.
+type ending struct {
+	how   string
+	paint paint
+	took  time.Duration
+	sum   event.Summary
+}
+
+// turnEnded keeps how the turn ended, for the closing line.
+func (s *screen) turnEnded(e event.Event, how string, p paint, sum event.Summary) {
+	s.ended = &ending{how, p, e.At.Sub(s.began), sum}
+	s.over = true
+	s.erase()
+}
+
+// took says what a turn took.
+func took(sum event.Summary) string {
+	parts := []string{counted(sum.Attempts, "request")}
+	if sum.Calls > 0 {
+		parts = append(parts, counted(sum.Calls, "call"))
+	}
+	if sum.Denied > 0 {
+		parts = append(parts, fmt.Sprintf("%d denied", sum.Denied))
+	}
+	if in := sum.Usage.Input; in > 0 {
+		cached := ""
+		if read := sum.Usage.CacheRead; read > 0 {
+			cached = fmt.Sprintf(" (%d%% cached)", read*100/max(in, read))
+		}
+		parts = append(parts, short(in)+" tokens in"+cached, short(sum.Usage.Output)+" out")
+	}
+	return strings.Join(parts, ", ")
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// short writes a number of tokens: 950, 12.3k, 1.2M.
+func short(n int64) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprint(n)
+	case n < 1_000_000:
+		return fmt.Sprintf("%.1fk", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.1fM", float64(n)/1e6)
+}
+
+// mostDiff is how many lines of a call's changes are shown.
+const mostDiff = 40
+
+// diff shows what a call changed in files.
+func (s *screen) diff(c event.Content) {
+	var detail json.RawMessage = c.Detail
+	if !s.stream || s.volume == Quiet || toolview.KindOf(c.Name) != toolview.Edit || len(detail) == 0 {
+		return
+	}
+	left := mostDiff
+	for _, change := range toolview.New(c.Name, c.Arguments, "").Changes(detail) {
+		s.put("  " + s.tty.paint(bold, fmt.Sprintf("%s (%s)", printable.Line(change.Path), change.Kind)))
+		for line := range strings.Lines(change.Body()) {
+			if left--; left < 0 {
+				s.put("  … more changes: settle sessions show")
+				return
+			}
+			line = printable.Text(strings.ReplaceAll(strings.TrimRight(line, "\r\n"), "\t", "    "))
+			s.put("  " + s.tty.paint(diffPaint(line), line))
+		}
+	}
+}
+
+func diffPaint(line string) paint {
+	switch {
+	case strings.HasPrefix(line, "+"):
+		return green
+	case strings.HasPrefix(line, "-"):
+		return red
+	case strings.HasPrefix(line, "@@"):
+		return cyan
+	}
+	return faint
+}
+
+// put writes a line that is fit for the terminal.
+func (s *screen) put(line string) {
+	s.around(line)
+	s.err.flush()
+}

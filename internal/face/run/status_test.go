@@ -1,0 +1,88 @@
+package run
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// drawing is a screen that can be drawn on, and what was written to it.
+func drawing(t *testing.T, width int) (s *screen, written func() string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	fatal := func(err error) { t.Error(err) }
+	out, errs := newOutput(&stdout, fatal), newOutput(&stderr, fatal)
+	s = newScreen(out, errs, Options{Format: Terminal, Screen: &Screen{Width: func() int { return width }}})
+	t.Cleanup(func() {
+		if err := out.close(forever); err != nil {
+			t.Error(err)
+		}
+		_ = errs.close(forever)
+	})
+	return s, func() string {
+		out.flush()
+		errs.flush()
+		text := stderr.String()
+		stderr.Reset()
+		return text
+	}
+}
+
+// What runs is shown for how long, with the end of its output, and is taken back
+// before anything else is written.
+func TestStatus(t *testing.T) {
+	s, written := drawing(t, 40)
+	began := time.Unix(100, 0)
+	show := func(item string, d event.Data) { s.show(event.Event{At: began, Item: item, Data: d}) }
+	show("i1", event.ItemStarted{Type: event.ToolCall, Name: "shell"})
+	show("i1", event.CallStarted{Title: "make\x1b[2J all"})
+	show("i1", event.ItemDelta{Stream: event.Output, Text: "one\ntwo\n\nthree\n10%\r20%\r" + strings.Repeat("wide 語 ", 20) + "\nlast\u202e"})
+	if got := written(); got != "→ make␛[2J all\n" {
+		t.Errorf("written: %q", got)
+	}
+	s.draw(began.Add(100 * time.Millisecond))
+	if got := written(); got != "" {
+		t.Errorf("so soon: %q", got)
+	}
+	s.draw(began.Add(12 * time.Second))
+	want := "  │ three\n  │ wide 語 wide 語 wide 語 wide 語 wi…\n  │ last\\u202e\n⠋ make␛[2J all 12 s"
+	if diff := cmp.Diff(want, written()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	code := 2
+	show("i1", event.ItemEnded{Status: event.ItemFailed, Content: event.Content{Type: event.ToolCall, ExitCode: &code}})
+	if got := written(); got != "\r\x1b[A\x1b[A\x1b[A\x1b[J  make␛[2J all: exit code 2 after 0 ms\n" {
+		t.Errorf("written: %q", got)
+	}
+	show("", event.TurnCompleted{Summary: event.Summary{Attempts: 1, Usage: event.Usage{Input: 12_340, CacheRead: 9_872, Output: 12}}})
+	s.draw(began.Add(time.Hour))
+	if got := written(); got != "" {
+		t.Errorf("after the end: %q", got)
+	}
+	s.closing("settle run --resume s PROMPT")
+	if got := written(); !strings.HasSuffix(got, ": 1 request, 12.3k tokens in (80% cached), 12 out; to go on: settle run --resume s PROMPT\n") {
+		t.Errorf("closing: %q", got)
+	}
+}
+
+// No line of the status is wider than the terminal, whatever it shows.
+func TestFit(t *testing.T) {
+	for _, text := range []string{"short", strings.Repeat("x", 200), strings.Repeat("語", 50), "a\tb\n\x1b[31mc", strings.Repeat("👩‍🚀", 30)} {
+		for _, width := range []int{0, 1, 2, 10, 40} {
+			screen := &Screen{Width: func() int { return width }}
+			got := screen.fit(text, 0)
+			used := 0
+			for _, r := range strings.TrimSuffix(got, "…") {
+				used += columns(r)
+			}
+			if most := max(width, 2); width > 0 && used > most || strings.ContainsAny(got, "\n\x1b\t") {
+				t.Errorf("fit(%q) at %d columns: %q", text, width, got)
+			}
+		}
+	}
+}
