@@ -45,10 +45,10 @@ func cells(section, pattern string) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// flagsOf returns the flags of a command and those below it, long and short.
-func flagsOf(cmd *cobra.Command) map[string]bool {
+// namesOf returns the names of flags, long and short.
+func namesOf(flags *pflag.FlagSet) map[string]bool {
 	all := map[string]bool{}
-	add := func(f *pflag.Flag) {
+	flags.VisitAll(func(f *pflag.Flag) {
 		if f.Name == "help" {
 			return
 		}
@@ -56,8 +56,13 @@ func flagsOf(cmd *cobra.Command) map[string]bool {
 		if f.Shorthand != "" {
 			all["-"+f.Shorthand] = true
 		}
-	}
-	cmd.LocalFlags().VisitAll(add)
+	})
+	return all
+}
+
+// flagsOf returns the flags of a command and those below it, long and short.
+func flagsOf(cmd *cobra.Command) map[string]bool {
+	all := namesOf(cmd.LocalFlags())
 	for _, sub := range cmd.Commands() {
 		maps.Copy(all, flagsOf(sub))
 	}
@@ -69,6 +74,7 @@ func TestReferenceHasTheFlags(t *testing.T) {
 	chapters := sections(t)
 	settings := pflag.NewFlagSet("", pflag.ContinueOnError)
 	settingFlags(settings)
+	documented(t, "Setting flags", namesOf(settings), chapters["Setting flags"])
 	for _, cmd := range newRoot(system()).Commands() {
 		if cmd.Hidden || cmd.Name() == "help" || cmd.Name() == "completion" {
 			continue
@@ -79,17 +85,23 @@ func TestReferenceHasTheFlags(t *testing.T) {
 			continue
 		}
 		flags := flagsOf(cmd)
-		if strings.Contains(chapter, "the flags of `settle run` that are settings") {
+		if strings.Contains(chapter, "](#setting-flags)") {
 			settings.VisitAll(func(f *pflag.Flag) {
 				delete(flags, "--"+f.Name)
 				delete(flags, "-"+f.Shorthand)
 			})
 		}
-		want := slices.Sorted(maps.Keys(flags))
-		if diff := cmp.Diff(want, cells(chapter, "--?[a-zA-Z][a-z-]*"), cmp.Transformer("empty", func(s []string) []string { return append([]string{}, s...) })); diff != "" {
-			t.Errorf("%s (-flags +docs/cli.md):\n%s", cmd.CommandPath(), diff)
-		}
+		documented(t, cmd.CommandPath(), flags, chapter)
 		explained(t, cmd)
+	}
+}
+
+// documented checks that a chapter names these flags, and no others.
+func documented(t *testing.T, title string, flags map[string]bool, chapter string) {
+	t.Helper()
+	want := slices.Sorted(maps.Keys(flags))
+	if diff := cmp.Diff(want, cells(chapter, "--?[a-zA-Z][a-z-]*"), cmp.Transformer("empty", func(s []string) []string { return append([]string{}, s...) })); diff != "" {
+		t.Errorf("%s (-flags +docs/cli.md):\n%s", title, diff)
 	}
 }
 
