@@ -9,6 +9,7 @@
 //
 //	sound ──► tight ──► volatile        the store has no room ──► it fails
 //	  └───────────────────▲             (EIO, a write that hangs)
+//	tight, volatile ──► sound           Reopen; what was not written is written first
 //	any ──► closed                      Close; the queue is written first
 //
 // While it is tight, events go into the space that was reserved for endings,

@@ -262,3 +262,54 @@ func TestDiskTooFullToOpen(t *testing.T) {
 		}
 	}
 }
+
+// A disk that fails for a while ends no session: the log is written again when it
+// can be, with all that was shown meanwhile, and nobody sees an event twice.
+func TestReopenAfterAnError(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		writes, syncs error
+	}{
+		{"a write", syscall.EIO, nil},
+		{"a sync", nil, syscall.EIO},
+		{"no room", syscall.ENOSPC, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d, dir := &disk{}, t.TempDir()
+			l, _ := open(t, Options{Dir: dir, Wrap: d.over})
+			seen := make(chan []event.Event, 1)
+			go func() { seen <- collect(t, l.Events(t.Context(), 0)) }() // ends with the log
+			begin(t, l)
+			update(t, l, delta("kept "))
+			collectUntil(t, l, 6)
+			d.breaks(c.writes, c.syncs)
+			wantFailed(t, l, l.Update(endings(event.Abort(event.Interrupted, "user"))), errors.Join(c.writes, c.syncs).(interface{ Unwrap() []error }).Unwrap()[0])
+			failed := l.Failed()
+			if err := l.Reopen(); err == nil || l.Err() == nil {
+				t.Fatalf("it is broken still, and reopened: %v, %v", err, l.Err())
+			}
+			d.breaks(nil, nil)
+			if err := l.Reopen(); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case <-l.Failed():
+				t.Error("it counts as failed")
+			case <-failed: // as it was then
+			}
+			update(t, l, event.Event{By: "user", Data: event.InputAccepted{Input: "n000002", Text: "go on"}})
+			diff(t, "numbers", l.Seq(), uint64(len(stored(t, dir))))
+			closeLog(t, l)
+			for n, e := range <-seen {
+				if e.Seq != uint64(n+1) {
+					t.Fatalf("event %d came as number %d", e.Seq, n+1)
+				}
+			}
+			again, opened := open(t, Options{Dir: dir})
+			if s := stateOf(t, again); opened.Damage != "" || len(s.Turns) != 1 || s.Turns[0].Cause == nil || len(s.Waiting) != 1 {
+				t.Errorf("%+v, %+v", opened, s)
+			}
+			closeLog(t, again)
+		})
+	}
+}

@@ -95,6 +95,17 @@ func (f *feed) keepAll() {
 	f.keep = true
 }
 
+// forgetMore ends keepAll: the store has all that was published.
+func (f *feed) forgetMore() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.keep {
+		f.keep = false
+		f.trim()
+		f.rest()
+	}
+}
+
 // close says that nothing more will be published.
 func (f *feed) close() {
 	f.mu.Lock()

@@ -42,10 +42,11 @@ type fileStore struct {
 	info    os.FileInfo
 	wrap    func(File) File // as in Options
 
-	mu    sync.Mutex
-	size  int64  // of the whole records
-	seq   uint64 // of the last record
-	marks []mark
+	mu     sync.Mutex
+	synced int64  // what is on stable storage; the writer's
+	size   int64  // of the whole records
+	seq    uint64 // of the last record
+	marks  []mark
 }
 
 // Append implements [Store].
@@ -138,6 +139,7 @@ func (s *fileStore) sync() error {
 	if err := s.file.Sync(); err != nil {
 		return err
 	}
+	s.synced = s.size
 	if s.newborn {
 		s.newborn = false
 		if err := s.file.SyncName(); err != nil {

@@ -30,20 +30,26 @@ type Log struct {
 	writeTimeout time.Duration
 	feed         feed
 
-	kick   chan struct{} // holds one token when the queue may have events
-	quit   chan struct{} // closed by Close
-	failed chan struct{} // closed with err
-	ended  chan struct{} // closed by the writer when it has closed the store
+	kick  chan struct{} // holds one token when the queue may have events
+	quit  chan struct{} // closed by Close
+	ended chan struct{} // closed by the writer when it has closed the store
 
-	mu       sync.Mutex
-	state    event.State // what all accepted events fold to
-	queue    *batch      // accepted and not yet taken by the writer
-	writing  *batch      // what the writer has taken, or nil
-	spare    *batch      // an empty one, or nil
-	health   health
-	err      *FailedError // why health is not sound
-	closing  bool
-	closeErr error // of the store; to be read when ended is closed
+	mu      sync.Mutex
+	state   event.State // what all accepted events fold to
+	queue   *batch      // accepted and not yet taken by the writer
+	writing *batch      // what the writer has taken, or nil
+	spare   *batch      // an empty one, or nil
+	health  health
+	err     *FailedError  // why health is not sound
+	failed  chan struct{} // closed with err
+	closing bool
+	busy    bool   // the store is being written or reopened
+	stored  uint64 // the last event that the store has
+	// published is the last event that was, and unwritten those that the store
+	// has missed since it failed.
+	published uint64
+	unwritten []event.Event
+	closeErr  error // of the store; to be read when ended is closed
 }
 
 // Option changes how a log works.
@@ -68,7 +74,7 @@ func New(store Store, state event.State, opts ...Option) *Log {
 	for _, opt := range opts {
 		opt(l)
 	}
-	l.feed.last = state.Seq
+	l.feed.last, l.stored, l.published = state.Seq, state.Seq, state.Seq
 	// Close ends the writer, and waits for it.
 	go l.write()
 	return l
@@ -166,7 +172,7 @@ func (l *Log) append(events []event.Event) error {
 		l.state = next
 	}
 	if l.health == volatile {
-		l.feed.publish(events...)
+		l.lose(events)
 		return nil
 	}
 	for _, e := range events {
@@ -227,8 +233,13 @@ func (l *Log) Seq() uint64 {
 	return seq
 }
 
-// Failed returns a channel that is closed when the store has failed.
-func (l *Log) Failed() <-chan struct{} { return l.failed }
+// Failed returns a channel that is closed when the store has failed. After
+// [Log.Reopen] it is another.
+func (l *Log) Failed() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.failed
+}
 
 // Err returns the [FailedError] with which the store failed, or nil.
 func (l *Log) Err() error {

@@ -189,7 +189,7 @@ func load(o Options, path string, f *os.File, size int64) (*fileStore, event.Sta
 	}
 	store := &fileStore{
 		path: path, file: file, lock: f, newborn: !opened.Existing, info: info, wrap: o.Wrap,
-		size: found.end, seq: found.state.Seq, marks: found.marks,
+		synced: found.end, size: found.end, seq: found.state.Seq, marks: found.marks,
 	}
 	store.reserve.resume(found.state.Running())
 	found.state.Session = o.Session

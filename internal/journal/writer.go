@@ -46,7 +46,7 @@ func (l *Log) take() (*batch, health) {
 	}
 	b := l.queue
 	b.seal()
-	l.writing, l.queue, l.spare = b, l.spare, nil
+	l.writing, l.queue, l.spare, l.busy = b, l.spare, nil, true
 	return b, l.health
 }
 
@@ -70,12 +70,19 @@ func (l *Log) settle(b *batch, err error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.busy = false
+	if err == nil && len(b.events) > 0 {
+		l.stored = b.events[len(b.events)-1].Seq
+	}
 	if l.writing == b { // else fail has published it
-		events := b.events
+		events := l.unpublished(b.events)
 		if l.health == tight {
 			events = markVolatile(events, isDelta)
 		}
-		l.feed.publish(events...)
+		l.publish(events)
+		if l.health == sound {
+			l.feed.forgetMore()
+		}
 		b.settle(l.failure())
 		l.writing = nil
 	}
@@ -105,11 +112,26 @@ func (l *Log) fail(to health, err error) {
 		if b == nil {
 			continue
 		}
-		l.feed.publish(markVolatile(b.events, isAny)...)
+		l.lose(b.events)
 		b.settle(l.err)
 	}
 	l.writing = nil // its events are still the writer's to read
 	l.queue.reset()
+}
+
+// publish hands events to the subscribers.
+func (l *Log) publish(events []event.Event) {
+	if len(events) == 0 {
+		return
+	}
+	l.published = events[len(events)-1].Seq
+	l.feed.publish(events...)
+}
+
+// lose publishes events that are not written, and keeps them for when they can be.
+func (l *Log) lose(events []event.Event) {
+	l.publish(markVolatile(l.unpublished(events), isAny))
+	l.unwritten = append(l.unwritten, events...)
 }
 
 func isAny(event.Event) bool { return true }

@@ -148,7 +148,7 @@ func (s *Session) accept(in Input) (Receipt, error) {
 	if len(s.closing) > 0 {
 		return Receipt{}, ErrClosed
 	}
-	if err := s.log().Err(); err != nil {
+	if err := s.reopen(); err != nil {
 		return Receipt{}, fmt.Errorf("cannot accept the input: %w", err)
 	}
 	var r Receipt
@@ -164,6 +164,7 @@ func (s *Session) accept(in Input) (Receipt, error) {
 		return []event.Event{{By: in.By, Data: event.InputAccepted{Input: r.Input, Text: in.Text, Images: in.Images, Mode: in.Mode, Schema: in.Schema}}}
 	})
 	if err != nil {
+		s.refused = append(s.refused, r.Input)
 		return Receipt{}, fmt.Errorf("cannot accept the input: %w", err)
 	}
 	if r.Again {
@@ -175,6 +176,27 @@ func (s *Session) accept(in Input) (Receipt, error) {
 	s.startNext()
 	s.arrived(r.Input)
 	return r, nil
+}
+
+// reopen has a log that has failed try again, unless a turn still runs that is
+// being ended for it.
+func (s *Session) reopen() error {
+	if err := s.log().Err(); err == nil || s.running != nil {
+		return err
+	}
+	if err := s.log().Reopen(); err != nil {
+		return err
+	}
+	refused := s.refused
+	s.refused = nil
+	return s.log().Update(func(state event.State) (out []event.Event) {
+		for _, i := range state.Waiting { // whoever sent it was told that it was not accepted
+			if slices.Contains(refused, i.ID) {
+				out = append(out, event.Event{By: "host", Data: event.InputDropped{Input: i.ID}})
+			}
+		}
+		return out
+	})
 }
 
 // freshInput returns an id that no client took.

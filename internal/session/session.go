@@ -61,6 +61,7 @@ type Session struct {
 	early   map[string][]*waiter // interrupts that name an input not yet accepted
 	late    []*waiter            // interrupts that came while a turn that was over had not returned
 	closing []chan error
+	refused []string // inputs that the log took and could not write
 	closed  bool
 }
 
@@ -157,9 +158,12 @@ func (s *Session) do(ctx context.Context, f func()) error {
 // loop is the actor. It ends when the session is closed and no turn runs.
 func (s *Session) loop() {
 	defer close(s.done)
-	failed := s.log().Failed()
+	reported := false // that the log failed
 	for !s.closed {
-		var ended <-chan struct{}
+		var ended, failed <-chan struct{}
+		if reported = reported && s.log().Err() != nil; !reported {
+			failed = s.log().Failed()
+		}
 		if s.running != nil {
 			ended = s.running.ended
 		}
@@ -169,8 +173,8 @@ func (s *Session) loop() {
 		case <-ended:
 			s.turnEnded()
 		case <-failed: // C4: somebody has to be told, whether or not a turn runs
-			s.config.Logger.Error("nothing more can be done in a session", "error", s.log().Err())
-			failed = nil
+			s.config.Logger.Error("nothing can be done in a session until its log can be written", "error", s.log().Err())
+			reported = true
 		}
 	}
 }

@@ -1,0 +1,83 @@
+package session_test
+
+import (
+	"errors"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/history"
+	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/session"
+	"github.com/settle-agent/settle/internal/turn"
+	"github.com/settle-agent/settle/model/script"
+	"github.com/settle-agent/settle/tool"
+)
+
+// flaky is a file on a disk that fails for a while.
+type flaky struct {
+	journal.File
+	broken *atomic.Bool
+}
+
+func (f flaky) WriteAt(p []byte, off int64) (int, error) {
+	if f.broken.Load() {
+		return 0, syscall.EIO
+	}
+	return f.File.WriteAt(p, off)
+}
+
+// A disk that fails for a while ends no session: the next input is refused or
+// taken, as the disk is then.
+func TestTheNextInputWritesTheLogAgain(t *testing.T) {
+	var broken atomic.Bool
+	log, _, err := journal.Open(t.Context(), journal.Options{
+		Dir: t.TempDir(), Session: "s", Wrap: func(f journal.File) journal.File { return flaky{f, &broken} },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	none, err := tool.NewSet()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := session.Open(session.Config{
+		Log: log, Opened: event.SessionOpened{Dir: "/work"},
+		Turn: turn.Config{Provider: script.New(script.Text("done")), Tools: none, Dir: "/work", Target: history.Target{Provider: "script", Model: "m"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken.Store(true)
+	for range 2 {
+		failed := (*journal.FailedError)(nil)
+		if _, err := s.Submit(t.Context(), session.Input{Text: "lost?", By: "user"}); !errors.As(err, &failed) {
+			t.Fatalf("got %v", err)
+		}
+	}
+	broken.Store(false)
+	r, err := s.Submit(t.Context(), session.Input{Text: "go", By: "user"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for e, err := range log.Events(t.Context(), r.Seq) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Terminal() {
+			if e.Volatile || e.Kind() != event.KindTurnCompleted {
+				t.Errorf("the turn ended with %s, volatile: %v: %+v", e.Kind(), e.Volatile, e.Data)
+			}
+			break
+		}
+	}
+	log.View(func(state event.State) {
+		if len(state.Turns) != 1 || len(state.Turns[0].Inputs) != 1 || len(state.Waiting) != 0 {
+			t.Errorf("%d turns, %d inputs wait", len(state.Turns), len(state.Waiting))
+		}
+	})
+	if err := s.Close(t.Context(), "", "test"); err != nil {
+		t.Error(err)
+	}
+}
