@@ -58,6 +58,7 @@ type snapshot struct {
 	Waiting   []waitingInput `json:"waiting"`
 	Approvals []approval     `json:"approvals"`
 	Jobs      []job          `json:"jobs"`
+	Tail      *tail          `json:"tail,omitempty" jsonschema:"how to read the last turns alone, if that was asked for"`
 }
 
 // waitingInput is an input that no turn has taken yet.

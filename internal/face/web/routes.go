@@ -43,7 +43,8 @@ func sessionRoutes() []route {
 		},
 		{
 			method: "GET", path: "/api/sessions/{id}", name: "getSession", summary: "A session as it is now. Opens nothing.",
-			status: http.StatusOK, answer: snapshot{}, problems: []int{404}, handle: (*Server).get,
+			query:  map[string]string{"turns": "how many of the last turns a client wants to read; \"tail\" then says from where on"},
+			status: http.StatusOK, answer: snapshot{}, problems: []int{400, 404}, handle: (*Server).get,
 		},
 		{
 			method: "DELETE", path: "/api/sessions/{id}", name: "closeSession",

@@ -216,15 +216,27 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	turns, err := tailTurns(r)
+	if err != nil {
+		return err
+	}
 	var out snapshot
+	view := func(st event.State) {
+		if out = s.snapshotOf(st); session == nil {
+			out = s.keptSnapshot(st, id)
+		}
+		if turns > 0 {
+			out.Tail = tailOf(st, turns)
+		}
+	}
 	if session != nil {
-		session.View(func(st event.State) { out = s.snapshotOf(st) })
+		session.View(view)
 	} else {
 		st, _, err := s.kept.Load(id)
 		if err != nil {
 			return err
 		}
-		out = s.keptSnapshot(st, id)
+		view(st)
 	}
 	reply(w, http.StatusOK, out)
 	return nil

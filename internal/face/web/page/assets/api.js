@@ -53,7 +53,7 @@ const at = (id, ...rest) => ["/sessions", id, ...rest].map((part, n) => n ? enco
 
 export const sessions = () => call("GET", "/sessions").then((r) => r?.sessions ?? []);
 export const openSession = (id) => call("POST", "/sessions", id ? { id } : {});
-export const snapshot = (id) => call("GET", at(id));
+export const snapshot = (id, turns) => call("GET", at(id) + (turns ? `?turns=${turns}` : ""));
 export const closeSession = (id) => call("DELETE", at(id), undefined, { timeout: 60_000 });
 export const send = (id, input) => call("POST", at(id, "inputs"), input);
 export const drop = (id, input) => call("DELETE", at(id, "inputs", input));

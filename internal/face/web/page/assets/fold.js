@@ -23,6 +23,19 @@ export function emptyState() {
   };
 }
 
+/**
+ * The state before the last turns of a session, as far as their events need it.
+ * What began before them may be unknown: its end changes nothing.
+ */
+export function stateBefore(session, tail) {
+  const s = emptyState();
+  if (!tail?.after) return s;
+  Object.assign(s, { session, seq: tail.after, open: true, host: tail.opened ?? {}, created: Date.parse(tail.created), partial: true, earlier: tail.earlier });
+  for (const i of tail.inputs ?? []) s.waiting.push({ id: i.input, text: i.text, images: i.images ?? [], mode: i.mode || "queue", by: i.by, at: Date.parse(i.at), held: i.held });
+  for (const j of tail.jobs ?? []) s.jobs.push({ ...j, at: Date.parse(j.at), ended: null, endedAt: 0 });
+  return s;
+}
+
 /** The turn that has started and not ended, or null. */
 export function running(s) {
   const t = s.turns.at(-1);
@@ -72,6 +85,7 @@ export function fold(s, e) {
 }
 
 const inTurn = new Set([
+  "history.changed",
   "attempt.started", "attempt.ended", "item.started", "item.delta", "item.ended", "call.ready", "call.started",
   "approval.requested", "approval.ended", "turn.completed", "turn.aborted", "turn.failed",
 ]);
@@ -88,10 +102,12 @@ const kinds = {
     check(d.input, "the input has no id");
     check(!s.accepted.has(d.input), `input "${d.input}" was accepted before`);
     s.accepted.add(d.input);
+    if (s.partial) s.waiting = s.waiting.filter((i) => i.id !== d.input); // it was not there before
     s.waiting.push({ id: d.input, text: d.text ?? "", images: d.images ?? [], mode: d.mode || "queue", by: e.by, at, held: false });
   },
   "input.held": ({ s, d, check }) => {
     const input = s.waiting.find((i) => i.id === d.input);
+    if (!input && s.partial) return;
     check(input, `input "${d.input}" does not wait`);
     input.held = true;
     input.heldFor = d.reason;
@@ -108,11 +124,12 @@ const kinds = {
     check(e.turn && !s.turnById.has(e.turn), `"${e.turn ?? ""}" is not a new turn's id`);
     const turn = {
       id: e.turn, start: d, by: e.by, startedAt: at, endedAt: 0, inputs: takeInputs(c, d.inputs ?? []),
-      attempts: [], items: [], approvals: [], interrupt: null, cause: null, summary: null, itemById: new Map(),
+      attempts: [], items: [], approvals: [], changes: [], interrupt: null, cause: null, summary: null, itemById: new Map(),
     };
     s.turns.push(turn);
     s.turnById.set(turn.id, turn);
   },
+  "history.changed": ({ d, at, t }) => { t.changes.push({ ...d, at }); },
   "turn.completed": (c) => turnEnded(c, { outcome: "completed" }),
   "turn.aborted": (c) => turnEnded(c, { outcome: "aborted", reason: c.d.reason, limit: c.d.limit, by: c.e.by, message: c.d.message }),
   "turn.failed": (c) => turnEnded(c, { outcome: "failed", error: c.d.error }),
@@ -189,6 +206,7 @@ const kinds = {
   },
   "job.ended": ({ s, d, at, check }) => {
     const j = s.jobs.find((one) => one.job === d.job && !one.ended);
+    if (!j && s.partial) return;
     check(j, `job "${d.job ?? ""}" is not running`);
     j.ended = d;
     j.endedAt = at;
@@ -203,6 +221,7 @@ const kinds = {
   },
   "child.ended": ({ s, d, at, check }) => {
     const c = s.children.find((one) => one.child === d.child && !one.ended);
+    if (!c && s.partial) return;
     check(c, `child "${d.child ?? ""}" is not running`);
     c.ended = d;
     c.endedAt = at;
@@ -221,6 +240,7 @@ function takeInputs({ s, check }, ids) {
   const taken = [], rest = [...s.waiting];
   for (const id of ids) {
     const at = rest.findIndex((i) => i.id === id);
+    if (at < 0 && s.partial) continue;
     check(at >= 0, `input "${id}" does not wait`);
     taken.push(...rest.splice(at, 1));
   }

@@ -17,7 +17,7 @@ import { named } from "./visible.js";
 const LIST_DELAY = 4000, TICK = 250, REST_DELAY = 60_000;
 const $ = (id) => document.getElementById(id);
 
-let session = null, sessions = [], changedRows = [], changedKeys = new Set(), scheduled = false, drawnSession = null;
+let session = null, sessions = [], changedRows = [], changedKeys = new Set(), scheduled = false, drawnSession = null, reading = false;
 
 const app = {
   get state() { return session?.state ?? blank; },
@@ -39,6 +39,7 @@ const app = {
   interrupting: () => (session?.interrupting ?? 0) > 0,
   saveDraft: (value) => { if (session) keep(`settle.draft.${session.id}`, value); },
   interrupt: () => session?.interrupt(),
+  earlier() { reading = true; session?.earlier(); },
   dropInput: (i) => session.dropInput(i),
   answer: (a, verdict, message) => session.answer(a, verdict, message),
   cancelCall: (id) => session.cancelCall(id),
@@ -191,7 +192,9 @@ function choose(id) {
       changedRows = [];
       changedKeys.clear();
       transcript.setEmpty();
-      transcript.reset(rows);
+      const before = drawnSession === id ? transcript.first() : "";
+      transcript.reset(rows, mine.state.earlier, reading ? before : "");
+      reading = false;
       drawnSession = id;
       draw();
       document.body.dataset.shown = id;

@@ -13,6 +13,7 @@ export function rowView(row, app) {
     item: () => itemView(row.of, app),
     turn: () => turnView(row.of),
     joined: () => joinedView(row.of),
+    change: () => ({ el: h("div", { class: "attempt-row" }, h("p", { class: "ending" }, `From here the model is sent less of the session: ${named(row.of.why ?? row.of.change ?? "")}`)), update() {} }),
     attempt: () => attemptView(row.of, app),
     end: () => endView(row.of, app),
     session: () => sessionView(row.of),

@@ -19,6 +19,9 @@ export function follow(s, e) {
     case "turn.started":
       rows.push({ key: `turn ${t.id}`, kind: "turn", of: t });
       break;
+    case "history.changed":
+      rows.push({ key: `change ${e.seq}`, kind: "change", of: e.data });
+      break;
     case "attempt.started": {
       const before = t.attempts.at(-2);
       if (before) touched.push(`attempt ${before.id}`);

@@ -4,16 +4,19 @@
 
 import * as api from "./api.js";
 import { outbox } from "./composer.js";
-import { emptyState, fold, running } from "./fold.js";
+import { emptyState, fold, running, stateBefore } from "./fold.js";
 import { follow } from "./rows.js";
 import { readEvents } from "./stream.js";
+
+/** How many turns are read at first, and how many times more when earlier ones are wanted. */
+const TURNS = 20, MORE = 4;
 
 export function openedSession(id, on) {
   const self = {
     id, state: emptyState(), shown: new Set(), loaded: false, link: "connecting", retryAt: 0, total: 0, missing: 0, problem: "",
     interrupting: 0, refuses: "",
   };
-  let stream = null, closed = false, until = 0, pending = [], resyncs = 0, dim = null;
+  let stream = null, closed = false, until = 0, pending = [], resyncs = 0, dim = null, turns = TURNS, from = 0;
   const box = outbox(id, {
     changed: () => on.change([], [], []),
     arrived: () => self.wake(), // it opens a session that was closed
@@ -29,7 +32,7 @@ export function openedSession(id, on) {
     for (let delay = 500; ; delay = Math.min(8000, delay * 2)) {
       if (closed) return;
       try {
-        snap = await api.snapshot(id);
+        snap = await api.snapshot(id, turns);
         break;
       } catch (e) {
         if (closed) return;
@@ -43,9 +46,10 @@ export function openedSession(id, on) {
     self.problem = "";
     self.total = until;
     pending = [];
-    self.next = emptyState();
-    attach(0);
-    if (until === 0) arrived();
+    from = snap.tail?.after ?? 0;
+    self.next = stateBefore(id, snap.tail);
+    attach(from);
+    if (until === from) arrived();
   }
 
   function attach(after, lastId) {
@@ -84,7 +88,7 @@ export function openedSession(id, on) {
     if (e.kind === "input.accepted") box.accepted(e.data.input);
     if (self.next) {
       pending.push(...drawn.rows);
-      if (s.seq >= until) arrived(); else on.loading(s.seq, until);
+      if (s.seq >= until) arrived(); else on.loading(s.seq - from, until - from);
       return;
     }
     on.change(drawn.rows, drawn.touched, [e]);
@@ -132,6 +136,12 @@ export function openedSession(id, on) {
     submit: (input) => box.add(input),
     unsent: () => box.list(),
     flush: () => box.flush(),
+    /** Reads more of the earlier turns; what is shown stays until they are here. */
+    async earlier() {
+      if (!self.state.earlier || self.next) return;
+      turns *= MORE;
+      await begin();
+    },
     /** Asks whether the server takes inputs by now, and reads on. */
     async refresh() {
       try { self.refuses = (await api.snapshot(id)).refuses ?? ""; } catch { /* said by the stream */ }

@@ -3,16 +3,17 @@
 // reader looks at stays where it is, whatever is drawn above it; a reader at the
 // end stays at the end.
 
-import { h, show } from "./dom.js";
+import { h, show, text } from "./dom.js";
 import { endView, rowView } from "./row.js";
 
 const BLOCK_ROWS = 24;
 const NEAR = 1200; // pixels around the window within which blocks are drawn
-const GUESS = { item: 64, turn: 90, joined: 80, attempt: 40, end: 120, session: 40 };
+const GUESS = { item: 64, turn: 90, joined: 80, attempt: 40, change: 40, end: 120, session: 40 };
 
 export function transcriptView(scroller, app) {
   const list = h("div", { class: "blocks" }), foot = h("div", { class: "foot" }), empty = h("div", { class: "empty" });
-  const column = h("div", { class: "column" }, empty, list, foot);
+  const earlier = h("button", { type: "button", class: "quiet earlier", hidden: true, on: { click: () => app.earlier() } });
+  const column = h("div", { class: "column" }, empty, earlier, list, foot);
   const latest = h("button", { type: "button", class: "latest", hidden: true, on: { click: () => toEnd() } }, "Latest");
   scroller.replaceChildren(column);
   scroller.after(latest);
@@ -177,6 +178,8 @@ export function transcriptView(scroller, app) {
     return true;
   }
 
+  const viewOf = (key) => blockOf.get(key)?.views?.get(key)?.el;
+
   /** Moves the focus by one row up or down. */
   function step(by) {
     const rows = blocks.flatMap((b) => b.rows);
@@ -189,12 +192,22 @@ export function transcriptView(scroller, app) {
   }
 
   return {
-    /** Shows these rows and nothing else, at their end. */
-    reset(rows) {
+    /**
+     * Shows these rows and nothing else, at their end, or with the row of the
+     * key where it was. Before them are so many turns that were not read.
+     */
+    reset(rows, unread = 0, key = "") {
+      const place = key && viewOf(key)?.getBoundingClientRect().top;
       clear();
+      show(earlier, unread > 0);
+      text(earlier, `Show earlier turns (${unread})`);
       for (const row of rows) add(row);
       toEnd();
+      if (place === "" || place === undefined || !goTo(key, false)) return;
+      scroller.scrollTop += viewOf(key).getBoundingClientRect().top - place;
     },
+    /** The first turn that is shown. */
+    first: () => blocks.flatMap((b) => b.rows).find((r) => r.kind === "turn")?.key ?? "",
     /** Adds rows and draws anew those with the keys. */
     apply(rows, touched) {
       for (const key of touched) dirty.add(key);

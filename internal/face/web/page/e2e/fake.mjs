@@ -103,6 +103,20 @@ export class Film {
   close(reason) { this.tell("session.closed", reason ? { reason } : {}, { by: "host" }); for (const r of this.readers) r.end("event: closed\ndata: {}\n\n"); this.readers.clear(); }
   answer(kind, ...args) { return this.on[kind]?.(...args); }
 
+  /** As tail.go has it. */
+  tail(turns) {
+    const starts = this.log.filter((e) => e.kind === "turn.started");
+    const first = Math.max(0, starts.length - turns);
+    if (!turns || !first) return { after: 0, earlier: 0, inputs: [], jobs: [], created: this.log[0].at };
+    const after = starts[first].seq - 1, s = emptyState();
+    for (const e of this.log.slice(0, after)) fold(s, e);
+    const input = (i) => ({ input: i.id, text: i.text, images: i.images, mode: i.mode, by: i.by, at: new Date(i.at).toISOString(), held: i.held });
+    return {
+      after, earlier: first, created: this.log[0].at, opened: s.host, inputs: [...this.state.waiting, ...this.state.turns.slice(first).flatMap((t) => [...t.inputs, ...t.attempts.flatMap((a) => a.inputs)])].map(input),
+      jobs: s.jobs.filter((j) => !j.ended).map(({ ended, endedAt, ...j }) => ({ ...j, at: new Date(j.at).toISOString() })),
+    };
+  }
+
   summary() {
     const t = running(this.state), asks = openApprovals(this.state).length;
     return {
@@ -155,7 +169,7 @@ export async function fakeServer() {
     if (!f) return reply(res, 404, { title: "missing", detail: `there is no session "${id}"` });
     if (!what) {
       if (req.method === "DELETE") { f.close(); return reply(res, 204); }
-      return reply(res, 200, { ...f.summary(), waiting: f.state.waiting, approvals: [], jobs: [] });
+      return reply(res, 200, { ...f.summary(), waiting: f.state.waiting, approvals: [], jobs: [], tail: f.tail(Number(new URL(req.url, "http://x").searchParams.get("turns"))) });
     }
     if (what === "events") return events(req, res, f);
     if (what === "inputs" && req.method === "POST") return input(res, f, body);

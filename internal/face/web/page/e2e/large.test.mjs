@@ -70,6 +70,11 @@ for (const [shape, turns, items] of shapes) {
       await page.mouse.wheel(0, -2500);
       most = Math.max(most, await elements());
     }
+    const earlier = page.locator(".earlier:not([hidden])");
+    for (let before = ""; await earlier.count(); await page.waitForFunction((words) => { const b = document.querySelector(".earlier"); return b.hidden || b.textContent !== words; }, before, { timeout: 60_000 })) {
+      before = await earlier.textContent();
+      await earlier.evaluate((b) => b.click());
+    }
     await page.evaluate(() => { document.getElementById("scroller").scrollTop = 0; });
     await page.locator('[data-key="turn t000001"]').getByText("Question 0:").waitFor();
     assert.ok(await page.evaluate(() => document.getElementById("scroller").scrollTop) < 400, "the beginning is the beginning");

@@ -525,6 +525,24 @@ scene("a session that takes no input here says why, and does not let one send", 
   assert.equal(await page.inputValue("#box"), "do it", "what was written is kept");
 }, { prepare: (film) => { film.refuses = "it works in \"/elsewhere\""; } });
 
+scene("the last turns are read first, earlier ones when they are wanted, and the place stays", async ({ page, film, row, sent }) => {
+  const read = () => sent("GET", "/events").map((r) => Number(r.headers["last-event-id"]));
+  await row("turn t000100").waitFor();
+  assert.equal(await page.locator('[data-key="turn t000080"]').count(), 0);
+  assert.ok(read()[0] > film.log.length * 0.7, `it reads from ${read()[0]} of ${film.log.length}`);
+  const more = page.getByRole("button", { name: "Show earlier turns (80)" });
+  await more.scrollIntoViewIfNeeded();
+  const top = () => page.locator('[data-key="turn t000081"]').evaluate((el) => el.getBoundingClientRect().top);
+  const before = await top();
+  await more.click();
+  await page.getByRole("button", { name: "Show earlier turns (20)" }).waitFor({ state: "attached" });
+  await until(async () => Math.abs(await top() - before) < 80, "the place stays");
+  film.turn("And now?");
+  film.completes();
+  await page.getByRole("button", { name: "Latest" }).click();
+  await row("end t000101").waitFor();
+}, { prepare: (film) => { for (let n = 0; n < 100; n++) { film.turn(`Question ${n + 1}`); film.attempt(); film.say(`Answer ${n + 1}, at some length. `.repeat(20)); film.attemptEnds(); film.completes(); } } });
+
 scene("sessions say how they ended", async ({ page, film }) => {
   const state = () => page.locator("#state").innerText();
   film.turn("One");

@@ -39,6 +39,16 @@ for (const colorScheme of ["light", "dark"]) {
     await context.close();
   }
 }
+for (const colorScheme of ["light", "dark"]) {
+  for (const [name, viewport] of [["wide", { width: 1280, height: 860 }], ["narrow", { width: 360, height: 740 }]]) {
+    const { page, context } = await open(browser, fake.url, { colorScheme, viewport, signedOut: true });
+    await page.fill("#sign-in-token", "wrong");
+    await page.keyboard.press("Enter");
+    await page.getByText("does not accept").waitFor();
+    await page.screenshot({ path: join(dir, `${name}-${colorScheme}-0-sign-in.png`) });
+    await context.close();
+  }
+}
 underWay(f);
 for (const colorScheme of ["light", "dark"]) {
   for (const [name, viewport] of [["wide", { width: 1280, height: 860 }], ["narrow", { width: 360, height: 740 }]]) {

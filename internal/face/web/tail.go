@@ -1,0 +1,92 @@
+package web
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// tail says how to read the last turns of a session without those before them.
+type tail struct {
+	After   uint64 `json:"after" jsonschema:"the events after this one are those of the turns; 0 for all"`
+	Earlier int    `json:"earlier" jsonschema:"how many turns there are before"`
+	// What the events need that came before them; empty where there is nothing.
+	Opened  json.RawMessage `json:"opened,omitempty" jsonschema:"the data of session.opened"`
+	Created time.Time       `json:"created"`
+	Inputs  []tailInput     `json:"inputs" jsonschema:"inputs that may have been accepted before"`
+	Jobs    []tailJob       `json:"jobs" jsonschema:"jobs that were running then"`
+}
+
+type tailInput struct {
+	Input  string        `json:"input"`
+	Text   string        `json:"text"`
+	Images []event.Image `json:"images,omitempty"`
+	Mode   event.Mode    `json:"mode,omitempty"`
+	By     string        `json:"by,omitempty"`
+	At     time.Time     `json:"at"`
+	Held   bool          `json:"held"`
+}
+
+type tailJob struct {
+	Job     string    `json:"job"`
+	PID     int       `json:"pid"`
+	Command string    `json:"command"`
+	Log     string    `json:"log,omitempty"`
+	Turn    string    `json:"turn"`
+	Call    string    `json:"call"`
+	At      time.Time `json:"at"`
+}
+
+// mostTailEvents bounds the events of a tail. One turn may have more.
+const mostTailEvents = 20_000
+
+// tailTurns is the parameter of that name: how many turns a client wants; 0 if
+// it does not ask.
+func tailTurns(r *http.Request) (int, error) {
+	text := r.URL.Query().Get("turns")
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return 0, newProblem(http.StatusBadRequest, "turns", "turns must be a number from 1")
+	}
+	return n, nil
+}
+
+// tailOf describes the last turns of a session.
+func tailOf(st event.State, turns int) *tail {
+	first := max(0, len(st.Turns)-turns)
+	for first+1 < len(st.Turns) && st.Seq-st.Turns[first].StartSeq > mostTailEvents {
+		first++
+	}
+	out := &tail{Earlier: first, Created: st.Created, Inputs: []tailInput{}, Jobs: []tailJob{}}
+	if first == 0 {
+		return out
+	}
+	begin := st.Turns[first].StartSeq
+	out.After = begin - 1
+	if raw, err := json.Marshal(st.Host); err == nil { // it came from JSON
+		out.Opened = raw
+	}
+	inputs := slices.Clone(st.Waiting)
+	for _, t := range st.Turns[first:] {
+		inputs = append(inputs, t.Inputs...)
+		for _, a := range t.Attempts {
+			inputs = append(inputs, a.Inputs...)
+		}
+	}
+	for _, i := range inputs {
+		out.Inputs = append(out.Inputs, tailInput{i.ID, i.Text, i.Images, i.Mode, i.By, i.At, i.Held})
+	}
+	for _, j := range st.Jobs {
+		if j.StartSeq < begin && (j.EndSeq == 0 || j.EndSeq >= begin) {
+			out.Jobs = append(out.Jobs, tailJob{j.Job, j.PID, j.Command, j.Log, j.Turn, j.Call, j.At})
+		}
+	}
+	return out
+}
