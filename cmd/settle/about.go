@@ -16,8 +16,8 @@ func newConfig(s *streams) *cobra.Command {
 		noProjectConfig bool
 	)
 	cmd := &cobra.Command{
-		Use: "config", Short: "Print what is in force, and where each value comes from", Args: cobra.NoArgs,
-		Long: "Print what is in force in a directory, and where each value comes from. Secrets are masked.",
+		Use: "config", Short: "Print the settings in force and where each comes from", Args: cobra.NoArgs,
+		Long: "Print the settings in force in a directory, and where each value comes from.\nSecrets are masked.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			at, err := directory(dir)
 			if err != nil {
@@ -35,17 +35,17 @@ func newConfig(s *streams) *cobra.Command {
 		},
 	}
 	settingFlags(cmd.Flags())
-	cmd.Flags().StringVarP(&dir, "cwd", "C", ".", "look from `DIR`")
-	cmd.Flags().BoolVar(&noProjectConfig, "no-project-config", false, "leave out the project's own configuration")
+	cmd.Flags().StringVarP(&dir, "cwd", "C", ".", "look for settings in `DIR`")
+	cmd.Flags().BoolVar(&noProjectConfig, "no-project-config", false, "ignore the project's configuration")
 	return cmd
 }
 
 func newDoctor(s *streams) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Check that settle has what it needs here", Args: cobra.NoArgs,
-		Long: `Check that settle has what it needs here: a configuration that can be read, keys,
-a model, a data directory that can be written and locked, commands that can be
-started and ended, git and ripgrep. Nothing is sent to a model.
+		Use: "doctor", Short: "Check that settle can work here", Args: cobra.NoArgs,
+		Long: `Check that settle can work here: that it can read its configuration, has a key and
+a model, can write and lock its data directory, can start and end commands, and
+finds git and ripgrep. It sends nothing to a model.
 
 The exit code is 1 if something does not work.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -65,7 +65,7 @@ The exit code is 1 if something does not work.`,
 func newVersion(s *streams) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
-		Long: "Print the version, the platform, and the version of Go that settle was built with.",
+		Long: "Print the version, the platform, and the Go version that settle was built with.",
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprint(s.stdout, versionLine())
 			return failed(err)

@@ -12,17 +12,16 @@ import (
 	"github.com/settle-agent/settle/internal/redact"
 )
 
-const acpHelp = `Speak the Agent Client Protocol with an editor or another client, which starts this
-command and talks to it over its standard streams.
+const acpHelp = `Serve an editor or another client of the Agent Client Protocol. The client starts
+settle and talks to it over standard input and output.
 
-The client chooses the directory of each session, and may change its mode, model
-and effort. Calls that could change something are asked about, unless --permission,
-SETTLE_PERMISSION or the client's mode says otherwise.
+The client chooses the directory of each session and can change its mode, model
+and effort. settle asks before calls that could change something, unless
+--permission, SETTLE_PERMISSION or the client's mode says otherwise.
 
-It ends when standard input does, when nobody reads standard output any more,
-when the program that started it is gone, or with SIGTERM or Ctrl-C: all turns
-are ended, and within a second and a half nothing of them is left. Sessions are
-kept, and can be taken up again.
+It ends when standard input ends, when nobody reads standard output, when its
+parent process dies, or on SIGTERM or Ctrl-C. All turns and their processes end
+within 1.5 seconds. Sessions are kept and can be resumed.
 
 Exit codes: 0 everything ended, 1 something did not, 2 wrong usage.`
 
@@ -39,14 +38,13 @@ type acpFlags struct {
 func newACP(s *streams) *cobra.Command {
 	var f acpFlags
 	cmd := &cobra.Command{
-		Use: "acp [flags]", Short: "Serve an editor that speaks the Agent Client Protocol", Long: acpHelp, Example: acpExamples,
+		Use: "acp [flags]", Short: "Serve editors that speak the Agent Client Protocol", Long: acpHelp, Example: acpExamples,
 		Args: cobra.NoArgs, GroupID: standIns,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve(cmd, s) },
 	}
 	flags := cmd.Flags()
 	settingFlags(flags)
-	flags.Lookup("permission").Usage = "what calls that change something may do, as `POLICY`: ask, allow or deny"
-	flags.StringVarP(&f.dir, "cwd", "C", ".", "look for settings in `DIR`, where the client names no directory")
+	flags.StringVarP(&f.dir, "cwd", "C", ".", "look for settings in `DIR` if the client names none")
 	flags.BoolVar(&f.take, "take", false, "take sessions over from other processes")
 	f.projectFlags.define(flags)
 	return cmd

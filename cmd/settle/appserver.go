@@ -17,20 +17,21 @@ import (
 )
 
 const appServerHelp = `Serve clients that were written for "codex app-server": JSON lines on standard
-input and output, version 2 of the protocol. codex-acp needs no more than
-CODEX_PATH set to this program; then every editor that it works in drives settle.
+input and output, version 2 of the protocol. For codex-acp, set CODEX_PATH to this
+program; every editor that it works in then uses settle.
 
-Threads are sessions of settle. What a client says of approvals and the sandbox
-holds for its thread: settle has no sandbox, so what one would hold back is asked
-about or denied, before it runs. Where a client says nothing, --permission or
-SETTLE_PERMISSION does, and without either, what changes something is asked about.
+Threads are sessions of settle. The client's approval and sandbox settings apply
+to its thread. settle has no sandbox: it asks about calls that a sandbox would
+restrict, or denies them, before they run. If the client sends no such settings,
+--permission or SETTLE_PERMISSION applies. Without those, settle asks before
+calls that could change something.
 
-It ends when standard input does, when nobody reads standard output any more,
-when the program that started it is gone, or with SIGTERM or Ctrl-C: all turns
-are ended, said to be, and within a second and a half nothing of them is left.
+It ends when standard input ends, when nobody reads standard output, when its
+parent process dies, or on SIGTERM or Ctrl-C. It notifies the client, and all
+turns and their processes end within 1.5 seconds.
 
 Exit codes: 0 everything ended, 1 something did not, 2 wrong usage or
-configuration; 128 and its number after a signal.`
+configuration, 128 plus its number after a signal.`
 
 const appServerExamples = `  CODEX_PATH=$(command -v settle) codex-acp
   settle app-server -m anthropic/claude-sonnet-4-5`
@@ -54,15 +55,15 @@ func newAppServer(s *streams) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	settingFlags(flags)
-	flags.Lookup("permission").Usage = "what calls that change something may do where the client does not say, as `POLICY`: ask, allow or deny"
+	flags.Lookup("permission").Usage = "`POLICY` for calls that change something, if the client sends none: ask, allow or deny"
 	flags.StringVarP(&f.dir, "cwd", "C", ".", "work in `DIR`, unless the client names another")
 	f.defineIgnore(flags)
-	flags.StringVar(&f.listen, "listen", "stdio://", "only stdio:// is served, as `URL`")
-	flags.StringArrayVarP(&f.overrides, "config", "c", nil, "override `KEY=VALUE` of Codex's configuration; may be repeated; what settle has no word for is left out with a warning")
-	flags.StringArrayVar(&f.enable, "enable", nil, "left out with a warning: a `FEATURE` of Codex's")
-	flags.StringArrayVar(&f.disable, "disable", nil, "left out with a warning: a `FEATURE` of Codex's")
+	flags.StringVar(&f.listen, "listen", "stdio://", "listen on `URL`: only stdio:// is supported")
+	flags.StringArrayVarP(&f.overrides, "config", "c", nil, "override a Codex setting, as `KEY=VALUE`; unsupported ones are ignored with a warning; repeatable")
+	flags.StringArrayVar(&f.enable, "enable", nil, "ignored with a warning: a Codex `FEATURE`")
+	flags.StringArrayVar(&f.disable, "disable", nil, "ignored with a warning: a Codex `FEATURE`")
 	for _, name := range []string{"stdio", "strict-config", "analytics-default-enabled"} {
-		flags.Bool(name, false, "nothing changes: it is for clients that give it to Codex")
+		flags.Bool(name, false, "accepted without effect")
 	}
 	return cmd
 }

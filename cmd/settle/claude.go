@@ -18,18 +18,16 @@ import (
 	"github.com/settle-agent/settle/internal/redact"
 )
 
-const claudeHelp = `Stand in for Claude Code where a program drives it: the Claude Agent SDK, or a
-script that calls "claude -p". It takes the arguments that those give, and
-speaks their JSON on standard input and output.
+const claudeHelp = `Replace Claude Code for programs that drive it: the Claude Agent SDK, or scripts
+that call "claude -p". It takes the same arguments and speaks the same JSON on
+standard input and output. A link to settle named claude does the same.
 
-A link to settle that is named claude does the same without the word claude.
+With --input-format stream-json it answers every prompt from standard input, each
+with its own result, and exits at the end of input. Otherwise it answers one
+prompt. A warning on standard error names what settle does not support, such as
+MCP servers. docs/clients/claude-sdk.md has the details.
 
-With --input-format stream-json it serves until standard input ends and all
-prompts are answered; each prompt gets a result of its own. Without, it answers
-one prompt. What settle does not have, such as MCP servers, is named in a
-warning on standard error. docs/clients/claude-sdk.md has the details.
-
-Exit codes are those of the last turn, as of "settle run".`
+The exit code is that of the last turn, as in "settle run".`
 
 const claudeExamples = `  settle claude -p "what does this project do?"
   settle claude -p --output-format json "fix the failing test" --permission-mode acceptEdits
@@ -54,7 +52,7 @@ type claudeFlags struct {
 func newClaude(s *streams) *cobra.Command {
 	var f claudeFlags
 	cmd := &cobra.Command{
-		Use: "claude [flags] [PROMPT]", Short: "Stand in for Claude Code, for programs that use the Claude Agent SDK",
+		Use: "claude [flags] [PROMPT]", Short: "Replace Claude Code, for programs that use the Claude Agent SDK",
 		Long: claudeHelp, Example: claudeExamples, GroupID: standIns,
 		DisableFlagParsing: true, // Claude's flags are not quite ours
 	}
@@ -96,35 +94,35 @@ func (f *claudeFlags) run(cmd *cobra.Command, s *streams, args []string) error {
 
 func (f *claudeFlags) define(flags *pflag.FlagSet) {
 	settingFlags(flags)
-	flags.Lookup("model").Usage = "model to use: a name of Claude's, or `PROVIDER/NAME`"
-	flags.Lookup("tools").Usage = "tools to offer, by Claude's `NAMES`: Bash,Read; \"\": none"
+	flags.Lookup("model").Usage = "the model: a Claude name, or `PROVIDER/NAME`"
+	flags.Lookup("tools").Usage = "Claude's `NAMES` of the tools to offer: Bash,Read; empty: none"
 	flags.BoolVarP(&f.print, "print", "p", false, "answer one prompt and exit")
-	flags.StringVar(&f.input, "input-format", "text", "what comes on standard input, as `FORMAT`: text or stream-json")
-	flags.StringVar(&f.output, "output-format", "text", "what goes to standard output, as `FORMAT`: text, json or stream-json")
-	flags.BoolVar(&f.Partial, "include-partial-messages", false, "send deltas as well")
-	flags.BoolVar(&f.Replay, "replay-user-messages", false, "say prompts back when they are accepted")
-	flags.StringVar(&f.Mode, "permission-mode", "", "what may run, as `MODE`: default, acceptEdits, plan, bypassPermissions or dontAsk")
-	flags.BoolVar(&f.bypass, "dangerously-skip-permissions", false, "let everything run")
-	flags.BoolVar(&f.MayBypass, "allow-dangerously-skip-permissions", false, "the client may choose bypassPermissions later")
-	flags.StringVar(&f.prompter, "permission-prompt-tool", "", "who is asked, as `NAME`: stdio is the client")
-	flags.StringArrayVar(&f.allowed, "allowed-tools", nil, "tools that may run, as `RULES`: Read, \"Bash(git log:*)\"")
-	flags.StringArrayVar(&f.disallowed, "disallowed-tools", nil, "tools that may not run, as `RULES`")
-	flags.StringArrayVar(&f.dirs, "add-dir", nil, "the model may read in `DIR` as well")
-	flags.StringArrayVar(&f.servers, "mcp-config", nil, "MCP servers, as `JSON` or a file: named as failed")
-	flags.StringVar(&f.MaxTurns, "max-turns", "", "as --max-steps: end a turn after `N` responses of the model")
-	flags.StringVar(&f.system, "system-prompt", "", "use `TEXT` as the system prompt")
-	flags.StringVar(&f.appendText, "append-system-prompt", "", "add `TEXT` to the system prompt")
-	flags.StringVar(&f.systemFile, "system-prompt-file", "", "use the text of `FILE` as the system prompt")
-	flags.StringVar(&f.appendFile, "append-system-prompt-file", "", "add the text of `FILE` to the system prompt")
-	flags.StringVarP(&f.Resume, "resume", "r", "", "go on with the session `ID`")
-	flags.BoolVarP(&f.Continue, "continue", "c", false, "go on with the last session of the directory")
-	flags.BoolVar(&f.Fork, "fork-session", false, "with --resume or --continue: go on in a copy of the session")
-	flags.StringVar(&f.SessionID, "session-id", "", "begin a session with this `UUID`")
-	flags.BoolVar(&f.Ephemeral, "no-session-persistence", false, "keep nothing of the session")
-	flags.StringVar(&f.Schema, "json-schema", "", "ask for an answer that follows the `SCHEMA`")
-	flags.StringVar(&f.settings, "settings", "", "take permissions and the model of Claude's settings, as `JSON` or a file")
-	flags.StringVar(&f.sources, "setting-sources", "project", "without project, as `NAMES`, the project's own configuration is left out")
-	flags.StringVar(&f.thinking, "thinking", "", "adaptive, or disabled, as `HOW`")
+	flags.StringVar(&f.input, "input-format", "text", "`FORMAT` of standard input: text or stream-json")
+	flags.StringVar(&f.output, "output-format", "text", "`FORMAT` of standard output: text, json or stream-json")
+	flags.BoolVar(&f.Partial, "include-partial-messages", false, "also send deltas")
+	flags.BoolVar(&f.Replay, "replay-user-messages", false, "repeat prompts when they are accepted")
+	flags.StringVar(&f.Mode, "permission-mode", "", "permission `MODE`: default, acceptEdits, plan, bypassPermissions or dontAsk")
+	flags.BoolVar(&f.bypass, "dangerously-skip-permissions", false, "allow everything; same as --permission-mode bypassPermissions")
+	flags.BoolVar(&f.MayBypass, "allow-dangerously-skip-permissions", false, "let the client choose bypassPermissions later")
+	flags.StringVar(&f.prompter, "permission-prompt-tool", "", "whom to ask for permission, as `NAME`: stdio is the client")
+	flags.StringArrayVar(&f.allowed, "allowed-tools", nil, "calls to allow, as `RULES`: Read, \"Bash(git log:*)\"")
+	flags.StringArrayVar(&f.disallowed, "disallowed-tools", nil, "calls to deny, as `RULES`")
+	flags.StringArrayVar(&f.dirs, "add-dir", nil, "let the model also read `DIR`")
+	flags.StringArrayVar(&f.servers, "mcp-config", nil, "MCP servers, as `JSON` or a file: not supported, reported as failed")
+	flags.StringVar(&f.MaxTurns, "max-turns", "", "same as --max-steps: end a turn after `N` model responses")
+	flags.StringVar(&f.system, "system-prompt", "", "replace the system prompt with `TEXT`")
+	flags.StringVar(&f.appendText, "append-system-prompt", "", "append `TEXT` to the system prompt")
+	flags.StringVar(&f.systemFile, "system-prompt-file", "", "replace the system prompt with the text of `FILE`")
+	flags.StringVar(&f.appendFile, "append-system-prompt-file", "", "append the text of `FILE` to the system prompt")
+	flags.StringVarP(&f.Resume, "resume", "r", "", "continue the session `ID`")
+	flags.BoolVarP(&f.Continue, "continue", "c", false, "continue the last session of this directory")
+	flags.BoolVar(&f.Fork, "fork-session", false, "with --resume or --continue: continue in a copy of the session")
+	flags.StringVar(&f.SessionID, "session-id", "", "create a session with this `UUID`")
+	flags.BoolVar(&f.Ephemeral, "no-session-persistence", false, "do not keep the session")
+	flags.StringVar(&f.Schema, "json-schema", "", "ask for an answer that follows this JSON `SCHEMA`")
+	flags.StringVar(&f.settings, "settings", "", "take permissions and the model from Claude settings, as `JSON` or a file")
+	flags.StringVar(&f.sources, "setting-sources", "project", "`NAMES` of setting sources; without project, ignore the project's configuration")
+	flags.StringVar(&f.thinking, "thinking", "", "thinking `MODE`: adaptive or disabled")
 	flags.StringVarP(&f.dir, "cwd", "C", ".", "work in `DIR`")
 	flags.BoolVarP(&f.version, "version", "v", false, "print the version and exit")
 }

@@ -9,12 +9,12 @@ import (
 )
 
 const demoHelp = `Show what settle does when a turn is interrupted, in less than five seconds,
-without a key and without a network.
+without a key or a network.
 
-The model is a script. The engine, the tools, the processes and the log are the
-real ones, in a temporary directory: the model talks, runs two commands at once,
-and is interrupted in the middle of a third one that ignores the signal to end.
-You see what became of each, then the session goes on and completes.`
+The model is a script. The engine, the tools, the processes and the log are real,
+in a temporary directory. The model talks, runs two commands at once, and is
+interrupted during a third that ignores TERM. You see how each one ended; then
+the session continues and completes.`
 
 func newDemo(s *streams) *cobra.Command {
 	keep := false

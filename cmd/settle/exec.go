@@ -24,18 +24,18 @@ import (
 	"github.com/settle-agent/settle/internal/repo"
 )
 
-const execHelp = `Run a prompt to its end for programs that were written for "codex exec": the same
-arguments, the same lines with --json, for @openai/codex-sdk with its
+const execHelp = `Run one prompt for programs that were written for "codex exec": the same
+arguments, and the same lines with --json. For @openai/codex-sdk, set
 codexPathOverride.
 
-The prompt is the argument or, without one or with "-", comes from standard
-input. With --json, standard output gets a line of JSON for each thing that
-happens, and the last one is turn.completed or turn.failed, whatever happened;
-else it gets the final answer, and standard error tells what is going on.
+The prompt is the argument or, with none or with "-", standard input. With --json,
+standard output gets one JSON object per line, and the last one is always
+turn.completed or turn.failed. Otherwise standard output gets the final answer,
+and standard error shows progress.
 
-Without --sandbox and without a --permission the session is read-only: commands
-that only look, and nothing else. settle confines no processes; it judges each
-call before it runs. docs/clients/codex-sdk.md says what each mode allows.
+Without --sandbox and --permission the session is read-only: only calls that are
+known to be harmless run. settle does not confine processes; it judges each call
+before it runs. docs/clients/codex-sdk.md says what each mode allows.
 
 Exit codes are those of "settle run".`
 
@@ -94,28 +94,28 @@ func refuse(s *streams, err error) {
 }
 
 func (f *execFlags) define(flags *pflag.FlagSet) {
-	flags.Lookup("model").Usage = "model to use, as `NAME` or PROVIDER/NAME"
+	flags.Lookup("model").Usage = "`NAME` or PROVIDER/NAME of the model"
 	flags.StringVarP(&f.dir, "cd", "C", ".", "work in `DIR`")
-	flags.BoolVar(&f.json, "json", false, "print a line of JSON for each thing that happens")
-	flags.BoolVar(&f.oldJSON, "experimental-json", false, "the same")
-	flags.StringVarP(&f.output, "output-last-message", "o", "", "write the final answer to `FILE` as well")
-	flags.StringVar(&f.schema, "output-schema", "", "the answer is to follow the JSON Schema in `FILE`")
-	flags.StringArrayVarP(&f.images, "image", "i", nil, "show the model the picture in `FILE`; may be repeated")
-	flags.StringArrayVarP(&f.Config, "config", "c", nil, "override `KEY=VALUE` of the other agent's configuration; may be repeated")
-	flags.StringVarP(&f.Sandbox, "sandbox", "s", "", "what calls may do, as `MODE`: read-only, workspace-write, danger-full-access")
-	flags.BoolVar(&f.FullAuto, "full-auto", false, "--sandbox workspace-write")
-	flags.BoolVar(&f.FullAuto, "approve-for-me", false, "the same")
-	flags.BoolVar(&f.Bypass, "dangerously-bypass-approvals-and-sandbox", false, "--sandbox danger-full-access")
-	flags.BoolVar(&f.Bypass, "yolo", false, "the same")
-	flags.StringArrayVar(&f.AddDirs, "add-dir", nil, "files in `DIR` may be changed as well; may be repeated")
+	flags.BoolVar(&f.json, "json", false, "print one JSON object per line")
+	flags.BoolVar(&f.oldJSON, "experimental-json", false, "same as --json")
+	flags.StringVarP(&f.output, "output-last-message", "o", "", "also write the final answer to `FILE`")
+	flags.StringVar(&f.schema, "output-schema", "", "ask for an answer that follows the JSON Schema in `FILE`")
+	flags.StringArrayVarP(&f.images, "image", "i", nil, "attach the image in `FILE`; repeatable")
+	flags.StringArrayVarP(&f.Config, "config", "c", nil, "override a Codex setting, as `KEY=VALUE`; repeatable")
+	flags.StringVarP(&f.Sandbox, "sandbox", "s", "", "sandbox `MODE`: read-only, workspace-write, danger-full-access")
+	flags.BoolVar(&f.FullAuto, "full-auto", false, "same as --sandbox workspace-write")
+	flags.BoolVar(&f.FullAuto, "approve-for-me", false, "same as --sandbox workspace-write")
+	flags.BoolVar(&f.Bypass, "dangerously-bypass-approvals-and-sandbox", false, "same as --sandbox danger-full-access")
+	flags.BoolVar(&f.Bypass, "yolo", false, "same as --sandbox danger-full-access")
+	flags.StringArrayVar(&f.AddDirs, "add-dir", nil, "also allow changes to files in `DIR`; repeatable")
 	flags.BoolVar(&f.OSS, "oss", false, "use a model server on this machine")
-	flags.StringVar(&f.LocalProvider, "local-provider", "", "which one, as `NAME`: ollama or lmstudio")
-	flags.BoolVar(&f.ephemeral, "ephemeral", false, "keep nothing of the session")
+	flags.StringVar(&f.LocalProvider, "local-provider", "", "with --oss, the server's `NAME`: ollama or lmstudio")
+	flags.BoolVar(&f.ephemeral, "ephemeral", false, "do not keep the session")
 	flags.BoolVar(&f.take, "take", false, "take the session over from another process")
-	flags.BoolVar(&f.last, "last", false, "resume: the last session of the directory")
-	flags.BoolVar(&f.everywhere, "all", false, "resume --last: of any directory")
+	flags.BoolVar(&f.last, "last", false, "with resume: the last session of this directory")
+	flags.BoolVar(&f.everywhere, "all", false, "with resume --last: the last session of any directory")
 	for _, name := range execIgnored() {
-		flags.Bool(name, false, "changes nothing here")
+		flags.Bool(name, false, "accepted without effect")
 	}
 	for _, name := range execUnfit() {
 		flags.Bool(name, false, "not supported, ignored with a warning")
@@ -123,7 +123,7 @@ func (f *execFlags) define(flags *pflag.FlagSet) {
 	for _, name := range execUnfitValues() {
 		flags.StringArray(name, nil, "not supported, ignored with a warning: `VALUE`")
 	}
-	flags.String("color", "auto", "changes nothing here: `WHEN`")
+	flags.String("color", "auto", "accepted without effect: `WHEN`")
 	flags.StringP("profile", "p", "", "not supported, ignored with a warning: `NAME`")
 }
 

@@ -10,13 +10,13 @@ import (
 	"github.com/settle-agent/settle/settletest"
 )
 
-const fakeModelHelp = `Serve a language model that follows a scenario, for tests of anything that talks
-to one. It speaks OpenAI's Responses, Anthropic's Messages and Chat Completions,
-refuses the requests that the real providers would refuse, and misbehaves as the
-scenario says: errors, waits, cut and silent streams, and more.
+const fakeModelHelp = `Serve a model that follows a scenario, for testing programs that call one. It
+speaks OpenAI's Responses, Anthropic's Messages and Chat Completions, refuses the
+requests that the real providers would refuse, and fails as the scenario says:
+errors, delays, cut and silent streams, and more.
 
-docs/scenarios.md describes the file. The addresses are printed on standard
-output; SIGINT or SIGTERM ends it.`
+docs/scenarios.md describes the file. The URLs are printed on standard output.
+SIGINT or SIGTERM ends it.`
 
 const fakeModelExamples = `  settle fake-model --scenario scenario.json --listen 127.0.0.1:8080
   settle run -m chat/any --base-url http://127.0.0.1:8080/v1 "hello"`
@@ -55,7 +55,7 @@ func newFakeModel(s *streams) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&path, "scenario", "", "play the scenario in `FILE`")
-	cmd.Flags().StringVar(&address, "listen", "127.0.0.1:0", "listen on `HOST:PORT`; port 0 is a free one")
+	cmd.Flags().StringVar(&address, "listen", "127.0.0.1:0", "listen on `HOST:PORT`; port 0 picks a free one")
 	_ = cmd.MarkFlagRequired("scenario") // the flag is there
 	return cmd
 }

@@ -7,22 +7,23 @@ import (
 	"github.com/settle-agent/settle/internal/face/jobs"
 )
 
-const jobsHelp = `List the jobs that run: processes that commands left behind, such as servers.
+const jobsHelp = `List the jobs that are running. A job is a process that a command left running,
+such as a server.
 
-A job belongs to its session: it ends with the process that holds the session,
-and before that where you or the model kill it. A released job outlives its
-session until you kill it. Jobs are called by their id or, where several
-sessions have one of that id, as SESSION/JOB.`
+A job belongs to its session: it ends when the process that uses the session
+ends, or when you or the model kill it. A released job keeps running after its
+session until you kill it. If several sessions have a job with the same ID, use
+SESSION/JOB.`
 
 func newJobs(s *streams) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "jobs", Short: "List, show and kill what sessions left running", Long: jobsHelp,
+		Use: "jobs", Short: "List, show and kill processes that commands left running", Long: jobsHelp,
 		Example: "  settle jobs\n  settle jobs show j000001\n  settle jobs kill my-session/j000001",
 		Args:    known,
 	}
-	dataDir := cmd.PersistentFlags().String("data-dir", "", "look for sessions in `DIR`")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
+	dataDir := cmd.PersistentFlags().String("data-dir", "", "`DIR` for sessions and logs")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line")
 	where := func() (string, error) {
 		flags := map[string]string{}
 		if *dataDir != "" {
@@ -54,8 +55,8 @@ func newJobs(s *streams) *cobra.Command {
 
 func newJobShow(s *streams, where func() (string, error)) *cobra.Command {
 	return &cobra.Command{
-		Use: "show ID", Short: "Show what a job has put out", Args: cobra.ExactArgs(1),
-		Long: "Show what a job has put out so far, also one that has ended. On a terminal,\ncontrol characters are shown, not obeyed.",
+		Use: "show ID", Short: "Print the output of a job", Args: cobra.ExactArgs(1),
+		Long: "Print the output of a job so far, even after it ended. On a terminal, control\ncharacters are shown, not obeyed.",
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir, err := where()
 			if err != nil {
@@ -72,8 +73,8 @@ func newJobShow(s *streams, where func() (string, error)) *cobra.Command {
 
 func newJobKill(s *streams, where func() (string, error)) *cobra.Command {
 	return &cobra.Command{
-		Use: "kill ID…", Short: "End jobs with all that they have started", Args: cobra.MinimumNArgs(1),
-		Long: "End jobs with all that they have started: TERM, after 250 ms KILL. Its session\ngoes on and has the end on record. A process that took over a job's number is\nnot touched: the log has when the job's processes started, and in which boot and\ncontainer.",
+		Use: "kill ID…", Short: "End jobs with everything they started", Args: cobra.MinimumNArgs(1),
+		Long: "End jobs with everything they started: SIGTERM, then SIGKILL after 250 ms. The\nsession continues and records the end. A process that only reuses a job's pid is\nnever touched: the log records when each of the job's processes started, and in\nwhich boot and container.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := where()
 			if err != nil {

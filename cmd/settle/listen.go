@@ -22,11 +22,11 @@ type listenFlags struct {
 
 func (f *listenFlags) define(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.tokenFile, "token-file", "", "take the token from `FILE`; it is then not printed")
-	flags.StringVar(&f.cert, "tls-cert", "", "encrypt with the certificate in `FILE`")
-	flags.StringVar(&f.key, "tls-key", "", "the certificate's key is in `FILE`")
-	flags.BoolVar(&f.insecure, "insecure", false, "listen without TLS where others can reach it")
-	flags.StringArrayVar(&f.names, "allow-host", nil, "clients may call this machine `NAME`; may be repeated")
+	flags.StringVar(&f.tokenFile, "token-file", "", "read the token from `FILE`; it is then not printed")
+	flags.StringVar(&f.cert, "tls-cert", "", "TLS certificate `FILE`")
+	flags.StringVar(&f.key, "tls-key", "", "TLS key `FILE`")
+	flags.BoolVar(&f.insecure, "insecure", false, "listen without TLS on an address that other machines can reach")
+	flags.StringArrayVar(&f.names, "allow-host", nil, "accept the host `NAME` from clients; repeatable")
 	cmd.MarkFlagsRequiredTogether("tls-cert", "tls-key")
 }
 

@@ -14,28 +14,28 @@ import (
 	"github.com/settle-agent/settle/internal/face/run"
 )
 
-const mcpHelp = `Serve clients of the Model Context Protocol: editors, desktop programs and other
-agents, for which settle is then a tool.
+const mcpHelp = `Serve clients of the Model Context Protocol, such as editors, desktop programs and
+other agents. They use settle as a tool.
 
-The tools are run, reply, interrupt, status and sessions. An interrupt is answered
-when the turn has ended and nothing of it runs any more, with the reason; a
-request that the client cancels ends its turn and is not answered, as the
-protocol asks. Beside them, the older requests of Codex's MCP server are
-understood: newConversation, sendUserMessage, addConversationListener,
-interruptConversation and their relatives.
+The tools are run, reply, interrupt, status and sessions. interrupt answers when
+the turn has ended and none of its processes is left, and gives the reason. A
+request that the client cancels ends its turn and gets no answer, as the protocol
+requires. settle also supports the older requests of Codex's MCP server:
+newConversation, sendUserMessage, addConversationListener, interruptConversation
+and others.
 
-Calls that could change something are asked about if the client takes
-elicitations; if it does not, they are not allowed. --permission or
-SETTLE_PERMISSION says otherwise.
+If the client supports elicitation, settle asks it before calls that could change
+something; if not, it denies them. --permission or SETTLE_PERMISSION can change
+that.
 
-It ends when standard input does, when nobody reads standard output any more,
-when the program that started it is gone, or with SIGTERM or Ctrl-C: all turns
-are ended, and within a second and a half nothing of them is left.
+It ends when standard input ends, when nobody reads standard output, when its
+parent process dies, or on SIGTERM or Ctrl-C. All turns and their processes end
+within 1.5 seconds.
 
-With --http it serves over HTTP instead, at the path /mcp, and prints the address
-and the header with the token that clients have to send. Only this machine can
-reach it, unless the address says otherwise, which needs TLS. A client that goes
-away interrupts nothing then; SIGTERM and Ctrl-C end everything.
+With --http it serves over HTTP instead, at the path /mcp, and prints the URL and
+the header with the token that clients must send. By default only this machine
+can reach it; other addresses need TLS. A client that disconnects interrupts
+nothing. SIGTERM and Ctrl-C end everything.
 
 Exit codes: 0 everything ended, 1 something did not, 2 wrong usage.`
 
@@ -60,8 +60,7 @@ func newMCP(s *streams) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	settingFlags(flags)
-	flags.Lookup("permission").Usage = "what calls that change something may do, as `POLICY`: ask, allow or deny"
-	flags.StringVar(&f.addr, "http", "", "serve over HTTP on `HOST:PORT` instead; port 0 picks one")
+	flags.StringVar(&f.addr, "http", "", "serve over HTTP on `HOST:PORT` instead; port 0 picks a free one")
 	f.listenFlags.define(cmd)
 	flags.StringVarP(&f.dir, "cwd", "C", ".", "work in `DIR`, unless the client names another")
 	f.projectFlags.define(flags)

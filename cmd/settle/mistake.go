@@ -53,7 +53,7 @@ func mistakenFlag(cmd *cobra.Command, err error) error {
 func newHelp() *cobra.Command {
 	return &cobra.Command{
 		Use: "help [COMMAND]", Short: "Explain a command",
-		Long: "Explain a command of settle, or settle itself: the same as COMMAND --help.",
+		Long: "Explain a command, or settle itself. \"settle help COMMAND\" is the same as\n\"settle COMMAND --help\".",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			topic, rest, err := cmd.Root().Find(args)
 			if err == nil && len(rest) == 0 {

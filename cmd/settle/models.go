@@ -14,13 +14,13 @@ import (
 	"github.com/settle-agent/settle/internal/printable"
 )
 
-const modelsHelp = `List the models that a provider offers, with the size of their windows, and which
-one is the default. Without a PROVIDER, those of all providers that have a key.
+const modelsHelp = `List the models that a provider offers, with their context windows, and mark the
+default. Without PROVIDER, list the models of all providers with a key.
 
-Each provider is asked for its list. Of one that cannot be reached, or has no
+settle asks each provider for its list. If a provider cannot be reached or has no
 key, you see the models that settle knows.
 
-Exit codes: 0 listed; 1 a provider refused, with a wrong key perhaps; 2 wrong
+Exit codes: 0 listed, 1 a provider refused (for example, a wrong key), 2 wrong
 usage or configuration.`
 
 func newModels(s *streams) *cobra.Command {
@@ -76,8 +76,8 @@ func newModels(s *streams) *cobra.Command {
 		return nil
 	}
 	settingFlags(cmd.Flags())
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line")
 	cmd.Flags().StringVarP(&dir, "cwd", "C", ".", "look for settings in `DIR`")
-	cmd.Flags().BoolVar(&noProjectConfig, "no-project-config", false, "leave out the project's own configuration")
+	cmd.Flags().BoolVar(&noProjectConfig, "no-project-config", false, "ignore the project's configuration")
 	return cmd
 }

@@ -15,13 +15,13 @@ type projectFlags struct {
 
 func (f *projectFlags) define(flags *pflag.FlagSet) {
 	f.defineIgnore(flags)
-	flags.StringVar(&f.systemFile, "system-prompt-file", "", "use the text of `FILE` as the system prompt")
-	flags.StringVar(&f.appendFile, "append-system-prompt-file", "", "add the text of `FILE` to the system prompt")
+	flags.StringVar(&f.systemFile, "system-prompt-file", "", "replace the system prompt with the text of `FILE`")
+	flags.StringVar(&f.appendFile, "append-system-prompt-file", "", "append the text of `FILE` to the system prompt")
 }
 
 // defineIgnore is define for commands that take no system prompt.
 func (f *projectFlags) defineIgnore(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.noProjectConfig, "no-project-config", false, "leave out the project's own configuration and AGENTS.md")
+	flags.BoolVar(&f.noProjectConfig, "no-project-config", false, "ignore the project's configuration and AGENTS.md")
 }
 
 // project says whether the project's own configuration is read.

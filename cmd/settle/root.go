@@ -4,12 +4,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const rootHelp = `settle is a coding agent. You give it a task in a directory, it works there with
-a language model and tools (a shell, reading, writing and searching files), and
-whatever happens to it, everything that it started ends: with one ending, an
-honest cause, and nothing left running.
+const rootHelp = `settle is a coding agent. Give it a task in a directory, and it works there with a
+model and tools: a shell, and tools to read, write and search files. Everything
+that it starts, ends: exactly once, with an honest cause, and nothing left running.
 
-Try it without a key and without a network:
+Try it without a key or a network:
 
   settle demo
 
@@ -17,13 +16,12 @@ Give it a task, with OPENAI_API_KEY or ANTHROPIC_API_KEY set:
 
   settle run "fix the failing test"
 
-or with a server of your own that speaks Chat Completions:
+Or use any server that speaks Chat Completions:
 
   settle run -m chat/qwen3-coder --base-url http://localhost:8000/v1 "fix the failing test"
 
-The exit code says how it ended: 0 completed, 1 failed, 2 wrong usage or
-configuration, 3 a limit was reached, 130 interrupted; "settle help run" has
-them all.`
+The exit code says how the turn ended: 0 completed, 1 failed, 2 wrong usage or
+configuration, 3 limit reached, 130 interrupted. "settle help run" lists all.`
 
 func newRoot(s *streams) *cobra.Command {
 	root := &cobra.Command{

@@ -19,32 +19,32 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 )
 
-const runHelp = `Run a prompt to its end and exit.
+const runHelp = `Run one prompt and exit.
 
-The prompt comes from the arguments or, without any or with "-", from standard
-input. With both, what is piped in is context for the prompt; a "-" beside the
-prompt waits for it however long it takes.
+The prompt is the arguments. With no arguments, or with "-", settle reads it from
+standard input. If there are both, standard input is context for the prompt; add
+"-" to wait for end of input if it is slow to arrive.
 
-On a terminal the answer streams to standard output. Standard error shows what
-goes on: calls, the end of a running command's output, changes of files, and a
-closing line; NO_COLOR and TERM=dumb are honored. --permission ask asks there
-before anything changes. Elsewhere standard output gets the final answer
-alone, and standard error is silent until something is wrong. With --json,
-standard output gets one event a line, and the last one says how the turn ended.
+On a terminal the answer streams to standard output. Standard error shows
+progress: calls, the end of a running command's output, changes to files, and a
+closing line. settle respects NO_COLOR and TERM=dumb. With --permission ask, it
+asks there before anything changes. Elsewhere standard output gets only the final
+answer, and standard error only errors. With --json, standard output gets one
+event per line, and the last one says how the turn ended.
 
 Exit codes:
   0    the turn completed
-  1    it failed: the cause is the first thing on standard error
+  1    it failed; the first line on standard error is the cause
   2    wrong usage or configuration, or the session could not be opened; no
-       model was asked
-  3    a limit was reached (--max-steps, --max-repeats, --timeout)
-  129  ended by SIGHUP, or since the process that started it died
-  130  interrupted by SIGINT (Ctrl-C); a second one skips the grace
+       model was called
+  3    it reached a limit (--max-steps, --max-repeats, --timeout)
+  129  ended by SIGHUP, or because the parent process died
+  130  interrupted by SIGINT (Ctrl-C); a second one skips the grace period
   131  ended by SIGQUIT (Ctrl-\)
   141  standard output was closed
   143  ended by SIGTERM
 
-The session is kept: --last goes on with the last one of this directory.`
+settle keeps the session; --last continues the last one of this directory.`
 
 const runExamples = `  settle run "fix the failing test"
   git diff | settle run "review this"
@@ -72,7 +72,7 @@ func newRun(s *streams) *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:     "run [flags] [PROMPT… | -]",
-		Short:   "Run a prompt to its end",
+		Short:   "Run one prompt and exit",
 		Long:    runHelp,
 		Example: runExamples,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -92,39 +92,39 @@ func newRun(s *streams) *cobra.Command {
 
 // settingFlags defines the flags that are settings; see [config.Settings].
 func settingFlags(flags *pflag.FlagSet) {
-	flags.StringP("model", "m", "", "model to use, as `PROVIDER/NAME`")
-	flags.String("base-url", "", "address of the provider's server, as `URL`")
-	flags.String("effort", "", "how much the model thinks, as `LEVEL`: none, minimal, low, medium, high, xhigh, max")
-	flags.String("permission", "", "what calls that change something may do, as `POLICY`: allow, deny, or ask (at a terminal)")
-	flags.String("max-steps", "", "end the turn after `N` responses of the model; 0: no limit")
-	flags.String("max-repeats", "", "end the turn at the `N`th equal call with an equal result; 0: off")
+	flags.StringP("model", "m", "", "`PROVIDER/NAME` of the model")
+	flags.String("base-url", "", "`URL` of the provider's server")
+	flags.String("effort", "", "reasoning `LEVEL`: none, minimal, low, medium, high, xhigh, max")
+	flags.String("permission", "", "`POLICY` for calls that change something: ask, allow or deny")
+	flags.String("max-steps", "", "end the turn after `N` model responses; 0: no limit")
+	flags.String("max-repeats", "", "end the turn at `N` identical calls with identical results; 0: off")
 	flags.String("timeout", "", "end the turn after `DURATION`, such as 90s or 10m; 0: no limit")
-	flags.String("stall-timeout", "", "cut a response that does not get on for `DURATION`; 0: off")
+	flags.String("stall-timeout", "", "cut a response that makes no progress for `DURATION`; 0: off")
 	flags.String("header-timeout", "", "cut a request whose response does not begin within `DURATION`")
-	flags.String("attempt-timeout", "", "cut a response that is not complete after `DURATION`")
-	flags.String("thinking-timeout", "", "cut a response that shows no progress while the model thinks for `DURATION`")
-	flags.String("retries", "", "try a failed request again `N` times; 0: never")
-	flags.String("retry-for", "", "try again for `DURATION` while the provider is overloaded or cannot be reached")
-	flags.String("tools", "", "tools to offer, as `NAMES` with commas; \"\": none")
-	flags.String("pass-env", "", "variables with providers' keys that commands may see, as `NAMES` with commas")
-	flags.String("data-dir", "", "keep sessions and logs in `DIR`")
-	flags.String("log-level", "", "what the log in the data directory gets, as `LEVEL`: debug, info, warn, error")
+	flags.String("attempt-timeout", "", "cut a response that is not complete after `DURATION`, even if it makes progress; 0: off")
+	flags.String("thinking-timeout", "", "cut a response that shows no progress for `DURATION` while the model thinks")
+	flags.String("retries", "", "retry a failed request `N` times; 0: never")
+	flags.String("retry-for", "", "retry for `DURATION` while the provider is overloaded or unreachable")
+	flags.String("tools", "", "`NAMES` of the tools to offer, separated by commas; empty: none")
+	flags.String("pass-env", "", "`NAMES` of provider key variables that commands may see, separated by commas")
+	flags.String("data-dir", "", "`DIR` for sessions and logs")
+	flags.String("log-level", "", "`LEVEL` of the log in the data directory: debug, info, warn, error")
 }
 
 func (f *runFlags) define(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.dir, "cwd", "C", ".", "work in `DIR`")
-	flags.StringVar(&f.json, "json", "", "print one event a line; with `deltas`, those of texts too")
+	flags.StringVar(&f.json, "json", "", "print one event per line; with `deltas`, also text deltas")
 	flags.Lookup("json").NoOptDefVal = "events"
-	flags.StringVarP(&f.output, "output-last-message", "o", "", "write the final answer to `FILE` as well")
-	flags.StringVar(&f.schema, "output-schema", "", "the final answer is to follow the JSON Schema in `FILE`")
-	flags.StringVar(&f.session, "session", "", "go on with the session `ID`, or begin it")
-	flags.StringVar(&f.resume, "resume", "", "go on with the session `ID`, which must exist; its beginning is enough")
-	flags.BoolVar(&f.last, "last", false, "go on with the last session of the directory")
-	flags.BoolVar(&f.ephemeral, "ephemeral", false, "keep nothing of the session")
+	flags.StringVarP(&f.output, "output-last-message", "o", "", "also write the final answer to `FILE`")
+	flags.StringVar(&f.schema, "output-schema", "", "ask for an answer that follows the JSON Schema in `FILE`, and check it")
+	flags.StringVar(&f.session, "session", "", "continue the session `ID`, or create it")
+	flags.StringVar(&f.resume, "resume", "", "continue the session `ID`, which must exist; a unique prefix is enough")
+	flags.BoolVar(&f.last, "last", false, "continue the last session of this directory")
+	flags.BoolVar(&f.ephemeral, "ephemeral", false, "do not keep the session")
 	flags.BoolVar(&f.take, "take", false, "take the session over from another process")
-	flags.StringArrayVarP(&f.images, "image", "i", nil, "show the model the picture in `FILE`; may be repeated")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "say only what is wrong on standard error")
-	flags.BoolVarP(&f.verbose, "verbose", "v", false, "say what is going on on standard error, everywhere")
+	flags.StringArrayVarP(&f.images, "image", "i", nil, "attach the image in `FILE`; repeatable")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print only errors to standard error")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print progress to standard error even if it is not a terminal")
 	f.projectFlags.define(flags)
 }
 

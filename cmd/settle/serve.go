@@ -22,18 +22,19 @@ import (
 
 const serveHelp = `Serve sessions over HTTP: a page for browsers, and an API for programs.
 
-The first line on standard output is the link to the page, with the token that
-lets you in. Whoever has it can run commands here as you. The sessions work in
-the current directory; many clients may watch and use the same session, and one
-that goes away interrupts nothing.
+The first line on standard output is the link to the page. It contains a token:
+anyone who has it can run commands here as you. Sessions work in the current
+directory. Many clients can use the same session, and a client that disconnects
+interrupts nothing.
 
-Calls that could change something are asked about; answer on the page or over
-the API. The API is described at /api/openapi.json and in docs/serve.md.
+By default settle asks before calls that could change something. You answer on
+the page or over the API, which is described at /api/openapi.json and in
+docs/serve.md.
 
-Only this machine can reach the server, unless --addr says otherwise, which
-needs TLS. SIGTERM and Ctrl-C end all turns, tell the clients and exit within
-ten seconds; a second signal takes the time away that running commands have to
-end by themselves, a third one waits for nothing.
+By default only this machine can reach the server; other addresses (--addr) need
+TLS. SIGTERM and Ctrl-C end all turns, notify the clients and exit within ten
+seconds. A second signal skips the grace period of running commands; a third
+waits for nothing.
 
 Exit codes: 0 everything ended, 1 something did not, 2 wrong usage or
 configuration.`
@@ -65,9 +66,8 @@ func newServe(s *streams) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	settingFlags(flags)
-	flags.Lookup("permission").Usage = "what calls that change something may do, as `POLICY`: ask, allow or deny"
 	flags.StringVarP(&f.dir, "cwd", "C", ".", "work in `DIR`")
-	flags.StringVar(&f.addr, "addr", "127.0.0.1:0", "listen on `HOST:PORT`; port 0 picks one")
+	flags.StringVar(&f.addr, "addr", "127.0.0.1:0", "listen on `HOST:PORT`; port 0 picks a free one")
 	f.listenFlags.define(cmd)
 	flags.BoolVar(&f.take, "take", false, "take sessions over from other processes")
 	f.projectFlags.define(flags)

@@ -14,17 +14,17 @@ import (
 
 const sessionsHelp = `List, show, export, check and delete sessions.
 
-Each run is kept as a session, unless it was given --ephemeral: one log with
-everything that happened, which any later run can go on with
-(settle run --resume ID, settle run --last). Without a command, they are listed.
-For an ID, its beginning is enough where no other session begins so.`
+settle keeps each run as a session, unless you use --ephemeral. A session is one
+log of everything that happened, which a later run can continue
+(settle run --resume ID, settle run --last). Without a command, settle lists
+sessions. A unique prefix of an ID is enough.`
 
 func newSessions(s *streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "sessions", Short: "List, show, export, check and delete sessions", Long: sessionsHelp,
 		Args: known,
 	}
-	dataDir := cmd.PersistentFlags().String("data-dir", "", "keep sessions and logs in `DIR`")
+	dataDir := cmd.PersistentFlags().String("data-dir", "", "`DIR` for sessions and logs")
 	settings := func() (*config.Resolved, error) {
 		flags := map[string]string{}
 		if *dataDir != "" {
@@ -50,8 +50,8 @@ func newSessions(s *streams) *cobra.Command {
 
 func newList(s *streams, where func() (string, error)) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "list", Short: "List sessions, the newest first", Args: cobra.NoArgs,
-		Long: "List sessions, the newest first: id, when it changed last, how its last turn ended, model, title.",
+		Use: "list", Short: "List sessions, newest first", Args: cobra.NoArgs,
+		Long: "List sessions, newest first, with their id, last change, the outcome of the last\nturn, model and title.",
 	}
 	cmd.RunE = listSessions(s, where, cmd.Flags())
 	return cmd
@@ -63,10 +63,10 @@ func listSessions(s *streams, where func() (string, error), flags *pflag.FlagSet
 		query        catalogue.Query
 		asJSON, here bool
 	)
-	flags.StringVar(&query.Text, "search", "", "only those in which `TEXT` was asked for")
-	flags.IntVarP(&query.Limit, "limit", "n", 0, "at most `N`; 0: all")
-	flags.BoolVar(&here, "here", false, "only those of this directory")
-	flags.BoolVar(&asJSON, "json", false, "one JSON object a line")
+	flags.StringVar(&query.Text, "search", "", "only sessions with `TEXT` in a prompt, the title, the directory or the id")
+	flags.IntVarP(&query.Limit, "limit", "n", 0, "at most `N` sessions; 0: all")
+	flags.BoolVar(&here, "here", false, "only sessions of this directory")
+	flags.BoolVar(&asJSON, "json", false, "print one JSON object per line")
 	return func(cmd *cobra.Command, _ []string) error {
 		dataDir, err := where()
 		if err != nil {
@@ -86,8 +86,8 @@ func listSessions(s *streams, where func() (string, error), flags *pflag.FlagSet
 
 func newShow(s *streams, where func() (string, error)) *cobra.Command {
 	return &cobra.Command{
-		Use: "show ID", Short: "Show what was said and done", Args: cobra.ExactArgs(1),
-		Long: "Show what was said and done in a session: the inputs, the answers, the calls with\nthe beginning of their outputs, and how each turn ended.",
+		Use: "show ID", Short: "Print the conversation of a session", Args: cobra.ExactArgs(1),
+		Long: "Print the conversation of a session: prompts, answers, calls with the beginning\nof their output, and how each turn ended.",
 		RunE: func(_ *cobra.Command, args []string) error {
 			dataDir, err := where()
 			if err != nil {
@@ -104,8 +104,8 @@ func newShow(s *streams, where func() (string, error)) *cobra.Command {
 
 func newExport(s *streams, where func() (string, error)) *cobra.Command {
 	return &cobra.Command{
-		Use: "export ID", Short: "Print the session's events, one JSON object a line", Args: cobra.ExactArgs(1),
-		Long: "Print the session's events, one JSON object a line, from the first on. This is all\nthat there is of a session; another process may be writing it meanwhile.",
+		Use: "export ID", Short: "Print the events of a session, one JSON object per line", Args: cobra.ExactArgs(1),
+		Long: "Print all events of a session, one JSON object per line. The session consists of\nnothing else. Another process may be writing to it.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dataDir, err := where()
 			if err != nil {
@@ -116,13 +116,13 @@ func newExport(s *streams, where func() (string, error)) *cobra.Command {
 	}
 }
 
-const checkHelp = `Hold the logs of sessions against the contract (docs/contract.md), and print what
-breaks it: the clause by its number, the event, and what is wrong there. The keys
-that settle finds in the environment and the configuration must not be in a log,
-either (C15). Nothing is changed; another process may be writing meanwhile.
+const checkHelp = `Check sessions against the contract (docs/contract.md). Prints each violation with
+the number of the clause, the event, and what is wrong. It also reports keys that
+it finds in a log (C15), if settle knows them from the environment or the
+configuration. It changes nothing. Another process may be writing to the session.
 
-Exit codes: 0 the contract is kept by all; 1 a clause is broken, or a log is
-damaged or cannot be read; 2 wrong usage or configuration.`
+Exit codes: 0 no violations; 1 a violation, or a log that is damaged or cannot be
+read; 2 wrong usage or configuration.`
 
 func newCheck(s *streams, settings func() (*config.Resolved, error)) *cobra.Command {
 	var (
@@ -130,7 +130,7 @@ func newCheck(s *streams, settings func() (*config.Resolved, error)) *cobra.Comm
 		all bool
 	)
 	cmd := &cobra.Command{
-		Use: "check ID…", Short: "Hold sessions against the contract", Long: checkHelp,
+		Use: "check ID…", Short: "Check sessions against the contract", Long: checkHelp,
 		Args: func(_ *cobra.Command, args []string) error {
 			if all == (len(args) > 0) {
 				return errors.New("say which sessions to check, or --all")
@@ -159,15 +159,15 @@ func newCheck(s *streams, settings func() (*config.Resolved, error)) *cobra.Comm
 			return failed(i.Check(cmd.Context(), to))
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "all that there are")
-	cmd.Flags().BoolVar(&i.JSON, "json", false, "one JSON object a line")
+	cmd.Flags().BoolVar(&all, "all", false, "check all sessions")
+	cmd.Flags().BoolVar(&i.JSON, "json", false, "print one JSON object per line")
 	return cmd
 }
 
 func newDelete(where func() (string, error)) *cobra.Command {
 	return &cobra.Command{
-		Use: "delete ID…", Short: "Delete sessions with all that belongs to them", Args: cobra.MinimumNArgs(1),
-		Long: "Delete sessions with all that belongs to them: their logs and the long outputs of\ntheir commands. A session that is in use is not deleted. There is no way back.",
+		Use: "delete ID…", Short: "Delete sessions and everything that belongs to them", Args: cobra.MinimumNArgs(1),
+		Long: "Delete sessions and everything that belongs to them: their logs and the long\noutputs of their commands. A session in use is not deleted. You cannot undo this.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dataDir, err := where()
 			if err != nil {
