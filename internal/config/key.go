@@ -33,8 +33,7 @@ func (r *Resolved) Key(ctx context.Context, p Provider, run Runner) (string, err
 		}
 		return checked(p, key, "key_command")
 	}
-	// Local servers need no key, unless their owner says so.
-	if p.KeyEnv == "" || p.bearer || !p.keyNamed && (p.Wire == WireChat || p.Private()) {
+	if !r.needsKey(p) {
 		return "", nil
 	}
 	return "", &KeyError{
@@ -46,6 +45,12 @@ func (r *Resolved) Key(ctx context.Context, p Provider, run Runner) (string, err
 // FromCommand reports whether the provider's key is what its key_command prints.
 func (r *Resolved) FromCommand(p Provider) bool {
 	return len(p.KeyCommand) > 0 && (p.KeyEnv == "" || strings.TrimSpace(r.in.Getenv(p.KeyEnv)) == "")
+}
+
+// needsKey reports whether requests without a key are refused. Local servers need
+// none, unless their owner says so.
+func (r *Resolved) needsKey(p Provider) bool {
+	return p.KeyEnv != "" && !p.bearer && (p.keyNamed || p.Wire != WireChat && !p.Private())
 }
 
 // checked refuses a key that cannot be in a header; its text is not repeated.

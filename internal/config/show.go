@@ -25,8 +25,13 @@ func (r *Resolved) Lines() []Line {
 		lines = append(lines, Line{"base_url", r.BaseURL, r.origin("base_url")})
 	}
 	for _, k := range settings() {
-		lines = append(lines, Line{k.key, shown(k.get(&r.Settings)), r.origin(k.key)})
+		value := shown(k.get(&r.Settings))
+		if words := unset(k.key); words != "" && r.origin(k.key).Kind == Default {
+			value = words
+		}
+		lines = append(lines, Line{k.key, value, r.origin(k.key)})
 	}
+	lines = append(lines, r.chosenLines()...)
 	for _, p := range sortedProviders(r.Providers) {
 		lines = append(lines, r.providerLines(p)...)
 	}
@@ -41,6 +46,63 @@ func (r *Resolved) Lines() []Line {
 		lines[i].Value = mask.Diagnostic(lines[i].Value)
 	}
 	return lines
+}
+
+// unset says what holds where a setting that has no default of its own is not
+// set.
+func unset(key string) string {
+	switch key {
+	case "model":
+		return "see chosen.model"
+	case "effort":
+		return "the model's own"
+	case "permission", "jobs.release":
+		return "run: allow; elsewhere: ask"
+	case "retries":
+		return "by kind of fault"
+	case "tools":
+		return "all"
+	case "pass_env":
+		return "none"
+	}
+	return ""
+}
+
+// chosenLines say what a turn would use: the model, its provider, where the key
+// comes from, and the bounds that hold for that server.
+func (r *Resolved) chosenLines() []Line {
+	c, err := r.Choose()
+	if err != nil {
+		return []Line{{"chosen.model", "none: " + err.Error(), r.origin("model")}}
+	}
+	from := r.origin("model")
+	if r.Model == "" {
+		from.Where = "the first provider that is ready"
+	}
+	w := r.Watchdog(c.Provider)
+	return []Line{
+		{"chosen.model", c.String(), from},
+		{"chosen.base_url", c.Provider.BaseURL, c.Provider.BaseURLOrigin},
+		{"chosen.key", r.keySource(c.Provider), c.Provider.Origin},
+		{"chosen.header_timeout", trimmed(w.HeaderTimeout), r.origin("header_timeout")},
+		{"chosen.stall_timeout", trimmed(w.StallTimeout), r.origin("stall_timeout")},
+		{"chosen.thinking_timeout", trimmed(w.ThinkingTimeout), r.origin("thinking_timeout")},
+	}
+}
+
+// keySource says where the provider's key comes from, and never what it is.
+func (r *Resolved) keySource(p Provider) string {
+	switch {
+	case p.KeyEnv != "" && strings.TrimSpace(r.in.Getenv(p.KeyEnv)) != "":
+		return redact.Mask + " from " + p.KeyEnv
+	case len(p.KeyCommand) > 0:
+		return redact.Mask + " from key_command: " + strings.Join(p.KeyCommand, " ")
+	case p.bearer:
+		return redact.Mask + " from the header Authorization"
+	case r.needsKey(p):
+		return "missing: set " + p.KeyEnv
+	}
+	return "none is needed"
 }
 
 func (r *Resolved) providerLines(p Provider) []Line {
