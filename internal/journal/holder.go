@@ -17,6 +17,8 @@ type holder struct {
 	// is pid (C23), and away where it cannot be seen from here.
 	process *event.Identity
 	away    bool
+	// recorded is the host as it recorded itself, proved or not: who is asked.
+	recorded *event.Identity
 	// heirs are those that inherited the lock from dead, the host.
 	heirs []int
 	dead  int
@@ -30,17 +32,18 @@ func findHolder(f *os.File, path string) holder {
 	if opened == nil {
 		return h
 	}
+	h.recorded = opened.Process
 	switch proc.Find(opened.Process) {
 	case proc.Present:
 		if len(h.heirs) == 0 || h.pid == opened.PID { // else it lets us look, and does not hold it
-			return holder{pid: opened.PID, process: opened.Process}
+			return holder{pid: opened.PID, process: opened.Process, recorded: opened.Process}
 		}
 	case proc.Unknown:
 		if len(h.heirs) > 0 {
 			break
 		}
 		if opened.Process != nil {
-			return holder{process: opened.Process, away: true}
+			return holder{process: opened.Process, recorded: opened.Process, away: true}
 		}
 		if isAlive(opened.PID) { // perhaps; an older settle recorded no more
 			return holder{pid: opened.PID}

@@ -48,8 +48,8 @@ func (t *taking) push(ctx context.Context, f *os.File) error {
 		held.Why = "this process holds it itself"
 	case waited > t.options.TakeTimeout:
 		held.Why = fmt.Sprintf("it has not let go for %v", t.options.TakeTimeout)
-	case h.process != nil && !isSame(t.asked, h.process) && !held.Stopped:
-		t.asked = h.process
+	case h.recorded != nil && !isSame(t.asked, h.recorded) && !held.Stopped:
+		t.asked = h.recorded
 		return t.ask(ctx, held)
 	default:
 		return t.end(h, held)

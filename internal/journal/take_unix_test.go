@@ -3,7 +3,9 @@
 package journal
 
 import (
+	"context"
 	"errors"
+	"net"
 	"os"
 	"strconv"
 	"strings"
@@ -63,6 +65,36 @@ func TestTakeSignalsNobodyElse(t *testing.T) {
 			other.lives(t)
 		})
 	}
+}
+
+// A host in another container that answers releases the session.
+func TestTakeFromAnotherContainerThatAnswers(t *testing.T) {
+	dir := t.TempDir()
+	other := start(t, "elsewhere", dir, "s1")
+	other.expect(t, "held")
+	id := proc.Identify(other.Process.Pid)
+	id.Namespace += "x"
+	if err := os.MkdirAll(hostsDir(dir), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var socket net.Listener
+	if err := at(hostsDir(dir), socketPrefix(id)+"1"+socketSuffix, func(path string) (err error) {
+		socket, err = net.Listen("unix", path)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	r := &Releases{listener: socket, path: socket.Addr().String(), release: func(context.Context, string) error {
+		other.lives(t) // it lets go by itself
+		return nil
+	}}
+	socket.(*net.UnixListener).SetUnlinkOnClose(false)
+	r.life, r.end = context.WithCancel(t.Context())
+	r.serving.Add(1)
+	go r.serve() // ends with Close
+	l, _ := open(t, Options{Dir: dir, Take: true, TakeGrace: time.Minute, TakeTimeout: time.Minute})
+	closeLog(t, l)
+	_ = r.Close() // the path of its socket was a passing one
 }
 
 // A host in another container is not looked for among the processes here.
