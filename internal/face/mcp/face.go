@@ -127,7 +127,7 @@ func (f *Face) open(ctx context.Context, id string) (*agent.Opened, error) {
 
 // begin opens a session, or creates it.
 func (f *Face) begin(ctx context.Context, id string, w agent.Wish) (*agent.Opened, error) {
-	o, err := f.Hosts.Open(ctx, id, w)
+	o, err := f.Hosts.OpenPatiently(ctx, id, w)
 	if err != nil && !errors.Is(err, agent.ErrOpen) {
 		return nil, masked{err}
 	}
