@@ -35,9 +35,7 @@ func newRoot(s *streams) *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return mistakenFlag(cmd, err)
-	})
+	root.SetFlagErrorFunc(mistakenFlag)
 	root.SetVersionTemplate(versionLine())
 	root.SetHelpCommand(newHelp())
 	root.AddGroup(&cobra.Group{ID: standIns, Title: "Stand-ins for other agents:"})

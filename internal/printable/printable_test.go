@@ -18,8 +18,8 @@ func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
 
 func TestText(t *testing.T) {
 	for in, want := range map[string]string{
-		"plain\ttext\nand more":                      "plain\ttext\nand more",
-		"größer 世界 🙂 👩‍💻 می‌خواهم":                   "größer 世界 🙂 👩‍💻 می‌خواهم",
+		"plain\ttext\nand more": "plain\ttext\nand more",
+		"größer 世界 🙂 👩\u200d💻 می\u200cخواهم":         "größer 世界 🙂 👩\u200d💻 می\u200cخواهم",
 		"\x1b[2J\x1b]0;title\x07":                    "␛[2J␛]0;title␇",
 		"a\r\nb\rc":                                  "a\nb␍c",
 		"\u009b31m\u0090":                            `\x9b31m\x90`,

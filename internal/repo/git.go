@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -106,7 +107,7 @@ func (g Git) Index() (Index, error) {
 		if rest[60]&0x40 != 0 { // extended flags
 			start += 2
 		}
-		end := strings.IndexByte(string(rest[start:min(len(rest), start+5000)]), 0)
+		end := bytes.IndexByte(rest[start:min(len(rest), start+5000)], 0)
 		if end < 0 {
 			return x, unknown
 		}

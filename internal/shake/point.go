@@ -48,7 +48,7 @@ func (s *Schedule) point() {
 		return
 	}
 	n := s.next()
-	if uint32(n&255) >= rate {
+	if n&255 >= uint64(rate) {
 		return
 	}
 	n >>= 8

@@ -23,7 +23,7 @@ type Change struct {
 	// Path is relative to the session's directory where it lies in it.
 	Path string `json:"path"`
 	// From is where the file was before it was moved.
-	From string `json:"from,omitempty"`
+	From string     `json:"from,omitempty"`
 	Kind ChangeKind `json:"kind"`
 	// Diff is a unified diff with its header, at most 32 KiB a call.
 	Diff string `json:"diff,omitempty"`

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -63,19 +62,6 @@ func (execRunner) Run(ctx context.Context, argv []string, dir string, read func(
 		return 0, err
 	}
 	return cmd.ProcessState.ExitCode(), readErr
-}
-
-// git runs git in a directory.
-func git(t interface{ Fatal(...any) }, dir string, args ...string) string {
-	var out bytes.Buffer
-	_, err := execRunner{}.Run(context.Background(), append([]string{"git"}, args...), dir, func(r io.Reader) error {
-		_, err := out.ReadFrom(r)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out.String()
 }
 
 func put(t interface{ Fatal(...any) }, dir string, files map[string]string) {

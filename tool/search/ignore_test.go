@@ -3,7 +3,9 @@
 package search
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -162,4 +164,17 @@ func FuzzWildmatch(f *testing.F) {
 			t.Fatalf("%q is literal and %q", pattern, text)
 		}
 	})
+}
+
+// git runs git in a directory.
+func git(t interface{ Fatal(...any) }, dir string, args ...string) string {
+	var out bytes.Buffer
+	_, err := execRunner{}.Run(context.Background(), append([]string{"git"}, args...), dir, func(r io.Reader) error {
+		_, err := out.ReadFrom(r)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
 }

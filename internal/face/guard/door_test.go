@@ -1,6 +1,7 @@
 package guard_test
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"testing"
 
@@ -12,7 +13,7 @@ import (
 func TestGuessesLockOutNobodyElse(t *testing.T) {
 	d := guard.NewDoor("the-right-token", 1e-9, 100)
 	ask := func(authorization string) guard.Entry {
-		r := httptest.NewRequest("GET", "/api/sessions", nil)
+		r := httptest.NewRequest(http.MethodGet, "/api/sessions", nil)
 		r.Header.Set("Authorization", authorization)
 		return d.Admit(r)
 	}
@@ -33,7 +34,7 @@ func TestGuessesLockOutNobodyElse(t *testing.T) {
 	if got := ask("Bearer the-right-token"); got != guard.TooMany {
 		t.Errorf("the owner has no limit: %s", got)
 	}
-	if got := d.Public(httptest.NewRequest("GET", "/", nil)); got != guard.Enter {
+	if got := d.Public(httptest.NewRequest(http.MethodGet, "/", nil)); got != guard.Enter {
 		t.Errorf("the page: %s", got)
 	}
 }
@@ -43,7 +44,7 @@ func TestBearer(t *testing.T) {
 	for header, want := range map[string]string{
 		"Bearer x": "x", "bearer  x ": "x", "": "", "Basic x": "", "Bearer": "", "Bearer ": "", "x": "",
 	} {
-		r := httptest.NewRequest("GET", "/?token=q&access_token=q", nil)
+		r := httptest.NewRequest(http.MethodGet, "/?token=q&access_token=q", nil)
 		r.Header.Set("Cookie", "settle_80=c; token=c")
 		r.Header.Set("Authorization", header)
 		if got := guard.Bearer(r); got != want {

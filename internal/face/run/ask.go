@@ -78,8 +78,8 @@ func (a *asking) waits(approval string) bool {
 // run asks until ctx ends.
 func (a *asking) run(ctx context.Context, session *settle.Session) {
 	for {
-		q, any := a.first()
-		if !any {
+		q, waits := a.first()
+		if !waits {
 			select {
 			case <-a.kick:
 			case <-ctx.Done():

@@ -137,7 +137,7 @@ func find(g given) ([]Effect, string) {
 	for len(words) > 0 && slices.Contains([]string{"-H", "-P"}, words[0].Text) {
 		words = words[1:]
 	}
-	at := slices.IndexFunc(words, func(w Word) bool { return w.Text != "" && strings.Contains("-(!", w.Text[:1]) })
+	at := slices.IndexFunc(words, func(w Word) bool { return w.Text != "" && strings.IndexByte("-(!", w.Text[0]) >= 0 })
 	if at < 0 {
 		at = len(words)
 	}
