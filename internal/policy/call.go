@@ -40,6 +40,7 @@ type effect struct {
 	known     bool           // of a command: the table has it
 	place     place          // of a path
 	wide      bool           // all below the place is read
+	sensitive bool           // of a path that is read: it may hold secrets whatever its name is
 	action    string         // what a pattern for another tool is matched with
 }
 

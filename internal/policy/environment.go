@@ -70,7 +70,7 @@ func (p *Policy) program(g ground, name string) string {
 		if err != nil || within(g.real, real) || within(g.dir, path) {
 			return name + " is a program of the working directory"
 		}
-		if !slices.ContainsFunc(systemDirs(), func(system string) bool { return within(system, path) }) {
+		if !among(systemDirs(), path) || !among(installDirs(), real) {
 			return name + " is not where the system keeps programs, but in " + dir
 		}
 		return ""
@@ -80,6 +80,16 @@ func (p *Policy) program(g ground, name string) string {
 
 func systemDirs() []string {
 	return []string{"/bin", "/usr/bin", "/usr/local/bin", "/usr/local/go/bin", "/opt/homebrew/bin", "/opt/local/bin", "/nix/store", "/run/current-system/sw/bin"}
+}
+
+// installDirs are where the links in those directories lead; a shim of a
+// version manager lies in a home directory.
+func installDirs() []string {
+	return []string{"/bin", "/usr", "/opt/homebrew", "/opt/local", "/nix/store", "/etc/alternatives"}
+}
+
+func among(dirs []string, path string) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool { return within(dir, path) })
 }
 
 // variable is one of the commands' environment; the last one counts.
@@ -112,7 +122,7 @@ func (p *Policy) toolchain(dir string) string {
 	} else if v != "" && v != "auto" {
 		return "GOTOOLCHAIN chooses which go runs"
 	}
-	demands := regexp.MustCompile(`(?m)^[ \t]*(go|toolchain)[ \t]+(.*)$`)
+	demands := regexp.MustCompile(`(?m)^[^A-Za-z/\n]*(go|toolchain)[ \t]+(.*)$`)
 	for _, at := range upwards(dir) {
 		for _, name := range []string{"go.mod", "go.work"} {
 			text, err := readFile(filepath.Join(at, name))

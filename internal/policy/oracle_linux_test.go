@@ -42,12 +42,13 @@ func TestOracle(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(seed, 1))
 	commands := slices.Concat(lines(t, "everyday.txt"), lines(t, "harmful.txt"), lines(t, "options.txt"))
-	corpus := slices.Clone(commands)
+	corpus := slices.Concat(commands, lines(t, "traps.txt"))
 	drawn := *commandCount
 	if drawn == 0 { // a share, for each day
 		random.Shuffle(len(commands), func(i, j int) { commands[i], commands[j] = commands[j], commands[i] })
 		commands, drawn = commands[:50], 50
 	}
+	commands = append(commands, lines(t, "traps.txt")...)
 	g := generator{random: random, corpus: corpus}
 	for range drawn {
 		commands = append(commands, g.command())
@@ -147,7 +148,13 @@ func newWorld(t testing.TB, kind string) *world {
 	if w.policy, err = policy.New(policy.Config{Dir: w.work, Home: filepath.Join(root, "home"), Environ: w.environ}); err != nil {
 		t.Fatal(err)
 	}
-	for _, argv := range [][]string{{"bash", "-c"}, {"dash", "-c"}, {"busybox", "sh", "-c"}} {
+	for _, argv := range [][]string{
+		{"bash", "-c"},
+		{"dash", "-c"},
+		{"busybox", "sh", "-c"},
+		// As BSD reads options: none after the first operand.
+		{"env", "POSIXLY_CORRECT=1", "dash", "-c"},
+	} {
 		if path, err := exec.LookPath(argv[0]); err == nil {
 			w.shells = append(w.shells, append([]string{path}, argv[1:]...))
 		}

@@ -1,12 +1,14 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/settle-agent/settle/internal/repo"
 )
@@ -63,6 +65,9 @@ func (p *Policy) obeys(dir string) string {
 	}
 	if git.Top == "" {
 		return ""
+	}
+	if err := git.Check(); err != nil {
+		return "git would follow what it finds: " + err.Error()
 	}
 	own, common := git.Own, git.Common
 	for _, path := range []string{filepath.Join(common, "config"), filepath.Join(own, "config.worktree"), filepath.Join(common, "config.worktree")} {
@@ -124,13 +129,27 @@ func credentials(path string) bool {
 		return false
 	}
 	text, err := readFile(path)
-	found, wrong := regexp.MatchString(`(?i)://[^/\s@]*:[^/\s@]+@|://[^/\s@]{20,}@|extraheader|password|token`, text)
-	return err == nil && (found || wrong != nil)
+	return err == nil && password().MatchString(text)
 }
 
-func remotes(dir string) string {
-	if git, err := gitOf(dir); err != nil || git.Top != "" && credentials(filepath.Join(git.Common, "config")) {
+var password = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)://[^/\s@]*:[^/\s@]+@|://[^/\s@]{20,}@|extraheader|password|token`)
+})
+
+// remotes says why the addresses of a repository may hold a password. The
+// user's own configuration may put one into them (insteadOf).
+func (p *Policy) remotes(dir string) string {
+	git, err := gitOf(dir)
+	if err != nil || git.Top != "" && credentials(filepath.Join(git.Common, "config")) {
 		return "the addresses of the repository may hold a password"
+	}
+	home := p.variable("HOME")
+	own := cmp.Or(p.variable("XDG_CONFIG_HOME"), filepath.Join(home, ".config"))
+	for _, path := range []string{"/etc/gitconfig", filepath.Join(home, ".gitconfig"), filepath.Join(own, "git", "config")} {
+		text, err := readFile(path)
+		if password().MatchString(text) || strings.Contains(text, "[include") || err != nil && !os.IsNotExist(err) {
+			return "the addresses may hold a password: " + filepath.ToSlash(path) + " can change them"
+		}
 	}
 	return ""
 }
@@ -152,8 +171,15 @@ func tracked(g ground, dir, path string) string {
 	if err != nil {
 		return err.Error()
 	}
+	straight := map[string]bool{}
 	for _, name := range index.Names {
 		at := filepath.Join(git.Top, filepath.FromSlash(name))
+		if dir := filepath.Dir(at); !straight[dir] {
+			if real, err := resolve(dir); err != nil || real != dir { // git grep reads through it
+				return "git tracks " + name + ", which is now behind a link"
+			}
+			straight[dir] = true
+		}
 		if secret(name) && (path == "." || strings.HasPrefix(at+"/", within.real+"/")) {
 			return "git tracks " + name + ", which by its name holds secrets"
 		}

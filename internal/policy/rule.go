@@ -201,7 +201,8 @@ func (r rule) allows(tool string, g ground, e effect) bool {
 
 // careful reports whether an effect is one that wide patterns do not allow.
 func (e effect) careful() bool {
-	return (e.kind == writes || e.kind == does) && e.place.guarded() || e.kind == reads && e.place.secret()
+	secret := e.place.secret() || e.sensitive || virtual(e.place.named) || virtual(e.place.real)
+	return (e.kind == writes || e.kind == does) && e.place.guarded() || e.kind == reads && secret
 }
 
 // namesCareful reports whether the pattern itself is the name of such a file.
@@ -209,6 +210,9 @@ func (r rule) namesCareful(e effect) bool {
 	name := strings.ReplaceAll(r.path, "*", "")
 	if e.place.secret() {
 		return secret(name)
+	}
+	if e.kind == reads {
+		return name == r.path
 	}
 	return place{rel: name}.guarded()
 }

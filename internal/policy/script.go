@@ -18,6 +18,9 @@ func (p *Policy) script(c *call) {
 	if c.Workdir != "" {
 		c.path(looks, c.Workdir)
 		at = filepath.Clean(absolute(at, c.Workdir))
+		if real, err := resolve(at); err != nil || filepath.IsLocal(c.Workdir) && real != filepath.Join(c.ground.real, c.Workdir) {
+			c.hide(c.Command, "its directory is named by a link, which shells read differently") // in "cd .."
+		}
 	}
 	switch {
 	case p.opaque:
@@ -67,6 +70,9 @@ func (p *Policy) part(g ground, dir string, e effects.Effect) []effect {
 		}
 		return []effect{{kind: hidden, text: e.Path, why: why}}
 	}
+	if e.In != "" {
+		dir = absolute(dir, e.In)
+	}
 	switch e.Kind {
 	case effects.Starts:
 		return doubt(p.program(g, e.Path))
@@ -75,7 +81,7 @@ func (p *Policy) part(g ground, dir string, e effects.Effect) []effect {
 	case effects.Obeys:
 		return doubt(p.obeys(absolute(dir, e.Path)))
 	case effects.Remotes:
-		return doubt(remotes(absolute(dir, e.Path)))
+		return doubt(p.remotes(absolute(dir, e.Path)))
 	case effects.Tracked:
 		return append(doubt(tracked(g, dir, e.Path)), effect{kind: reads, text: e.Path, place: place{named: dir, real: dir, inside: true, rel: "."}, wide: true})
 	}
@@ -112,11 +118,14 @@ func (p *Policy) named(g ground, dir, name string, e effects.Effect) []effect {
 	var list []effect
 	for _, place := range places {
 		one := pathEffect(as, place)
-		one.wide = e.Kind == effects.Walks
-		if as == reads && one.why == "" && credentials(place.real) {
-			one.why = place.String() + " has a password or a token"
+		if info, err := os.Stat(place.real); as == reads && err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+			one.why, one.sensitive = place.String()+" is not an ordinary file", true
 		}
-		if list = append(list, one); one.wide && place.inside {
+		one.wide = e.Kind == effects.Walks
+		if as == reads && credentials(place.real) {
+			one.why, one.sensitive = place.String()+" has a password or a token", true
+		}
+		if list = append(list, one); one.wide {
 			list = append(list, below(g, place, e)...)
 		}
 	}
@@ -134,6 +143,8 @@ const (
 func below(g ground, root place, e effects.Effect) []effect {
 	seen := 0
 	var found *effect
+	// A line with "!" in such a file has rg show what is hidden.
+	shown := e.Hidden || slices.ContainsFunc(upwards(root.real), unhides)
 	err := filepath.WalkDir(root.real, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return nil // the command cannot read it either
@@ -144,30 +155,44 @@ func below(g ground, root place, e effects.Effect) []effect {
 		name := entry.Name()
 		link := entry.Type()&fs.ModeSymlink != 0
 		switch {
-		case path != root.real && !e.Hidden && strings.HasPrefix(name, "."):
+		case path != root.real && !shown && strings.HasPrefix(name, "."):
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
 			return nil
+		case entry.IsDir() && !shown && unhides(path):
+			e.Hidden = true
+			return fs.SkipAll
 		case entry.IsDir(), link && !e.Links, len(e.Only) > 0 && !slices.ContainsFunc(e.Only, func(only string) bool { return picks(only, name) }):
 			return nil
 		}
 		p, err := g.locate(g.dir, path)
-		if err != nil || link && !within(root.real, p.real) || p.secret() || credentials(path) {
+		if err != nil || link && !within(root.real, p.real) || p.secret() || virtual(path) || credentials(path) {
 			one := pathEffect(reads, p)
-			one.why = "it reads " + filepath.ToSlash(path) + ", which may hold secrets"
+			one.why, one.sensitive = "it reads "+filepath.ToSlash(path)+", which may hold secrets", true
 			found = &one
 			return fs.SkipAll
 		}
 		return nil
 	})
 	switch {
+	case e.Hidden && !shown:
+		return below(g, root, e)
 	case err != nil:
 		return []effect{{kind: hidden, text: root.String(), why: "it reads a directory with more files than can be looked at"}}
 	case found != nil:
 		return []effect{*found}
 	}
 	return nil
+}
+
+// unhides reports whether a directory has a file that names what is not to be
+// ignored.
+func unhides(dir string) bool {
+	return slices.ContainsFunc([]string{".gitignore", ".ignore", ".rgignore", ".git/info/exclude"}, func(name string) bool {
+		text, err := readFile(filepath.Join(dir, name))
+		return err != nil && !os.IsNotExist(err) || strings.Contains("\n"+text, "\n!")
+	})
 }
 
 // picks reports whether a pattern may match a name. What is more than "*" is

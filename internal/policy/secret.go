@@ -22,8 +22,10 @@ func secret(name string) bool {
 			if !strings.HasSuffix(name, ".pub") {
 				return true
 			}
-		case ".docker":
-			return segments[i+1] == "config.json"
+		case ".docker", ".cargo", ".codex", "gh":
+			if slices.Contains([]string{"config.json", "credentials.toml", "auth.json", "hosts.yml"}, segments[i+1]) {
+				return true
+			}
 		}
 	}
 	return secretBase(segments[len(segments)-1])
@@ -38,8 +40,8 @@ func secretBase(base string) bool {
 	}, base) {
 		return true
 	}
-	if rest, ok := strings.CutPrefix(base, ".env."); ok {
-		return !slices.Contains([]string{"example", "sample", "template", "dist", "defaults", "schema"}, rest)
+	if rest, ok := strings.CutPrefix(base, ".env"); ok && strings.Trim(rest[:min(1, len(rest))], "abcdefghijklmnopqrstuvwxyz") != "" {
+		return !slices.Contains([]string{"example", "sample", "template", "dist", "defaults", "schema"}, rest[1:])
 	}
 	for _, prefix := range []string{"id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "kubeconfig."} {
 		if strings.HasPrefix(base, prefix) {

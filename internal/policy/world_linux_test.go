@@ -50,6 +50,7 @@ func (w *world) fill(kind string) {
 	if _, err := exec.LookPath("git"); err == nil && kind != "plain" {
 		w.repository(kind)
 	}
+	w.traps(kind)
 }
 
 func (w *world) file(name, text string, mode os.FileMode) {

@@ -2,11 +2,14 @@ package repo
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 )
 
 // maxIndex bounds what is read of an index.
@@ -21,12 +24,13 @@ type Git struct {
 
 // FindGit returns the repository that git finds from dir, an absolute path
 // without links. It fails on what git might take for one and is not an
-// ordinary one, such as a repository without a work tree.
+// ordinary one: a directory .git, or a work tree as git makes it.
 func FindGit(dir string) (Git, error) {
 	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
 		own := filepath.Join(at, ".git")
-		if _, err := os.Lstat(own); err != nil {
-			if isGitDir(at) {
+		info, err := os.Lstat(own)
+		if err != nil {
+			if exists(at, "HEAD") && (exists(at, "commondir") || exists(at, "objects") && exists(at, "refs")) {
 				return Git{}, fmt.Errorf("%q looks like a repository without a work tree", at)
 			}
 			if at == filepath.Dir(at) {
@@ -34,40 +38,72 @@ func FindGit(dir string) (Git, error) {
 			}
 			continue
 		}
-		if text, err := pointer(own); err == nil { // a work tree's, or a submodule's
-			own = joined(at, strings.TrimPrefix(text, "gitdir:"))
+		g := Git{at, own, own}
+		ordinary := info.IsDir() && !exists(own, "commondir")
+		if info.Mode().IsRegular() {
+			g, ordinary = workTree(at)
 		}
-		common := own
-		if text, err := pointer(filepath.Join(own, "commondir")); err == nil {
-			common = joined(own, text)
-		}
-		if _, err := os.Stat(filepath.Join(own, "HEAD")); err != nil || !isGitDir(common) {
+		// Where HEAD is none, git goes on to look elsewhere.
+		head := content(filepath.Join(g.Own, "HEAD"))
+		if !ordinary || !headLine().MatchString(head) || !exists(g.Common, "objects") || !exists(g.Common, "refs") {
 			return Git{}, fmt.Errorf("%q is not an ordinary repository", at)
 		}
-		return Git{at, own, common}, nil
+		return g, nil
 	}
 }
 
-// pointer reads a file that has the name of a directory.
-func pointer(path string) (string, error) {
-	data, _, err := ReadFile(path, 4<<10)
-	return string(data), err
+var headLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(ref: refs/[!-~]+|[0-9a-f]{40})\n?$`)
+})
+
+// workTree follows the file .git to where "git worktree add" puts it, if that
+// leads back. A file that leads elsewhere would show another repository.
+func workTree(at string) (Git, bool) {
+	own, ok := strings.CutPrefix(strings.TrimSuffix(content(filepath.Join(at, ".git")), "\n"), "gitdir: ")
+	common := filepath.Dir(filepath.Dir(own))
+	back := strings.TrimSuffix(content(filepath.Join(own, "gitdir")), "\n")
+	real, err := filepath.EvalSymlinks(own)
+	return Git{at, own, common}, ok && err == nil && real == own && filepath.IsAbs(own) && filepath.Base(filepath.Dir(own)) == "worktrees" &&
+		content(filepath.Join(own, "commondir")) == "../..\n" && back == filepath.Join(at, ".git")
 }
 
-func joined(dir, path string) string {
-	if path = strings.TrimSpace(path); filepath.IsAbs(path) {
-		return path
+// content is that of a small file; empty if there is none.
+func content(path string) string {
+	data, size, err := ReadFile(path, 4<<10)
+	if err != nil || size > int64(len(data)) {
+		return ""
 	}
-	return filepath.Join(dir, path)
+	return string(data)
 }
 
-func isGitDir(dir string) bool {
-	for _, name := range []string{"HEAD", "objects", "refs"} {
-		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
-			return false
+func exists(dir, name string) bool {
+	_, err := os.Lstat(filepath.Join(dir, name))
+	return err == nil
+}
+
+// maxEntries bounds the names in a repository that are looked at.
+const maxEntries = 50_000
+
+// Check fails on a repository that reaches beyond itself: by links, for git
+// shows what is in some of its own files, and by objects of another one.
+func (g Git) Check() error {
+	if exists(g.Common, "objects/info/alternates") {
+		return fmt.Errorf("%q has objects of another repository", g.Common)
+	}
+	objects, seen := filepath.Join(g.Common, "objects"), 0
+	return filepath.WalkDir(g.Common, func(path string, entry fs.DirEntry, err error) error {
+		if seen++; err != nil || seen > maxEntries {
+			return fmt.Errorf("cannot look through %q", g.Common)
 		}
-	}
-	return true
+		if !entry.IsDir() && !entry.Type().IsRegular() {
+			return fmt.Errorf("%q is no ordinary file", path)
+		}
+		loose := filepath.Dir(path) == objects && len(entry.Name()) == 2 // named by what is in them
+		if entry.IsDir() && (loose || path == filepath.Join(g.Common, "lfs")) {
+			return fs.SkipDir
+		}
+		return nil
+	})
 }
 
 // Index is what is in the index of a work tree.
@@ -80,44 +116,54 @@ type Index struct {
 // (gitformat-index), in versions 2 and 3. Without one it is empty.
 func (g Git) Index() (Index, error) {
 	var x Index
-	file, err := os.Open(filepath.Join(g.Own, "index"))
+	path := filepath.Join(g.Own, "index")
+	data, size, err := ReadFile(path, maxIndex)
 	if os.IsNotExist(err) {
 		return x, nil
 	}
 	if err != nil {
 		return x, err
 	}
-	defer func() { _ = file.Close() }() // it was only read
-	data, err := io.ReadAll(io.LimitReader(file, maxIndex))
-	if err != nil {
-		return x, err
-	}
 	unknown := fmt.Errorf("the index of %q is of a kind that is not known", g.Own)
-	if len(data) < 12 || len(data) == maxIndex || string(data[:4]) != "DIRC" || data[7] != 2 && data[7] != 3 {
+	if len(data) < 12 || size > int64(len(data)) || string(data[:4]) != "DIRC" || binary.BigEndian.Uint32(data[4:])&^1 != 2 {
 		return x, unknown
 	}
-	count := int(data[8])<<24 | int(data[9])<<16 | int(data[10])<<8 | int(data[11])
 	rest := data[12:]
-	for range count {
+	for range binary.BigEndian.Uint32(data[8:]) {
 		if len(rest) < 64 {
 			return x, unknown
 		}
-		x.Submodules = x.Submodules || rest[26] == 0xe0 // mode 160000
+		switch binary.BigEndian.Uint32(rest[24:]) >> 12 { // as git does, which masks the rest of the mode
+		case 0o16: // a submodule
+			x.Submodules = true
+		case 0o10, 0o12: // a file, a link
+		default:
+			return x, unknown
+		}
 		start := 62
 		if rest[60]&0x40 != 0 { // extended flags
 			start += 2
 		}
+		size := int(binary.BigEndian.Uint16(rest[60:]) & 0xfff)
 		end := bytes.IndexByte(rest[start:min(len(rest), start+5000)], 0)
-		if end < 0 {
+		if end < 0 || min(end, 0xfff) != size {
 			return x, unknown
 		}
 		x.Names = append(x.Names, string(rest[start:start+end]))
-		if rest = rest[min(len(rest), (start+end+8)/8*8):]; len(rest) < 20 {
+		if rest = rest[min(len(rest), (start+end+8)/8*8):]; len(rest) < hashSize {
 			return x, unknown
 		}
 	}
-	if strings.HasPrefix(string(rest), "link") { // a part of it is elsewhere
+	for len(rest) > hashSize { // extensions; those that change what is in it are in lower case
+		if len(rest) < 8+hashSize || rest[0] < 'A' || rest[0] > 'Z' {
+			return x, unknown
+		}
+		rest = rest[min(len(rest), 8+int(binary.BigEndian.Uint32(rest[4:]))):]
+	}
+	if len(rest) != hashSize {
 		return x, unknown
 	}
 	return x, nil
 }
+
+const hashSize = 20 // of SHA-1; others are extensions of a repository

@@ -22,7 +22,7 @@ func TestFindGit(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
+		if err := os.WriteFile(path, []byte("ref: refs/heads/main\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -28,6 +28,8 @@ func (e entry) check(name string, args []Word) ([]Effect, string) {
 	switch n := len(g.operands); {
 	case !ok:
 		return nil, "an option of " + name + " is not on the list of those that only read"
+	case e.most > 0 && e.operands != trees && len(g.late) > 0: // uniq FILE -c writes to -c
+		return nil, name + " has options after its operands, which programs read differently"
 	case n < e.least, e.operands == none && n > 0, e.most > 0 && (n > e.most || slices.ContainsFunc(g.operands, isGlob)):
 		return nil, name + " is not known to only read with these operands"
 	}
@@ -68,7 +70,7 @@ func (g given) effects() ([]Effect, string) {
 				return nil, "needs a pattern in quotes"
 			}
 			scripts, list = []string{list[0].Text}, list[1:]
-		} else if g.late {
+		} else if len(g.late) > 0 {
 			return nil, "has options after its operands, which programs read differently"
 		}
 		matched = nil
@@ -83,6 +85,9 @@ func (g given) effects() ([]Effect, string) {
 	}
 	if len(list) == 0 && g.entry.operands == here {
 		list = []Word{{Text: "."}}
+	}
+	if kind != Looks || g.entry.operands != texts {
+		list = append(slices.Clone(list), g.late...)
 	}
 	return touch(kind, list), ""
 }
@@ -102,6 +107,7 @@ func search(g given) ([]Effect, string) {
 	if len(g.values("e", "regexp")) == 0 && !g.has("files") {
 		paths = paths[1:]
 	}
+	paths = append(slices.Clone(paths), g.late...)
 	walk := Effect{Kind: Walks, Path: ".", Hidden: true, Links: g.has("R"), Only: only(g)}
 	if strings.Contains(g.long, "hidden") { // rg, for which globs outweigh what is hidden
 		walk.Hidden = g.has(".", "hidden", "u", "unrestricted", "g", "glob", "iglob")
@@ -125,7 +131,8 @@ func search(g given) ([]Effect, string) {
 // only are the names that --include or -g picks, where nothing else does.
 func only(g given) []string {
 	list := g.values("include", "g", "glob")
-	if g.has("exclude", "iglob") || slices.ContainsFunc(list, func(glob string) bool { return strings.HasPrefix(glob, "!") }) {
+	// A link that -R follows may lead to a directory with such names.
+	if g.has("R", "exclude", "iglob") || slices.ContainsFunc(list, func(glob string) bool { return strings.HasPrefix(glob, "!") }) {
 		return nil
 	}
 	return list
@@ -198,10 +205,14 @@ func bracket(g given) ([]Effect, string) {
 	return test(g)
 }
 
-// change is cd to a directory with a name.
+// change is cd to a directory with a name, or to those above. For DIR/../OTHER, bash takes names away where that leads to a directory,
+// and follows links where it does not.
 func change(g given) ([]Effect, string) {
 	if len(g.operands) != 1 || g.operands[0].Glob || strings.Trim(g.operands[0].Text, "-+") == "" || strings.ContainsAny(g.operands[0].Text[:1], "-+") {
 		return nil, "cd to a directory that is not known"
+	}
+	if to := g.operands[0].Text; strings.Contains(to, "..") && !matches(`^(\.\./)*\.\./?$`, to) {
+		return nil, "cd through .., which shells read differently after a link"
 	}
 	return touch(Looks, g.operands), ""
 }

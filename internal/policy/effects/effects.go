@@ -56,6 +56,7 @@ const (
 type Effect struct {
 	Kind Kind
 	Path string // relative to each of the command's Dirs, or absolute
+	In   string // where Path is relative to, if not empty: a path itself
 	Glob bool   // Path is a pattern, of which "*" and "?" are not quoted
 	// Hidden and Links say that Walks goes into names that begin with a dot,
 	// and after symbolic links.

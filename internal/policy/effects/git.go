@@ -85,7 +85,7 @@ func git(g given) ([]Effect, string) {
 	case e.fits != "" && !matches(e.fits, g.operands[0].Text):
 		return nil, "git " + name + " is only known to be harmless as git " + name + " list"
 	}
-	list := []Effect{{Kind: Obeys, Path: dir}}
+	list := []Effect{{Kind: Obeys, Path: ".", In: dir}}
 	if dir != "." {
 		list = append(list, Effect{Kind: Looks, Path: dir})
 	}
@@ -94,9 +94,7 @@ func git(g given) ([]Effect, string) {
 	}
 	further, why := e.more(g)
 	for _, f := range further {
-		if dir != "." && f.Path != "" && f.Path[0] != '/' {
-			f.Path = dir + "/" + f.Path
-		}
+		f.In = dir
 		list = append(list, f)
 	}
 	return list, why

@@ -51,8 +51,9 @@ type given struct {
 	operands []Word
 	// dashes is the number of operands before "--"; -1 without one.
 	dashes int
-	// late says that an option came after an operand.
-	late bool
+	// late are the words from the first option on that came after an operand,
+	// without the operands: BSD takes them for operands too.
+	late []Word
 }
 
 func (g given) has(names ...string) bool {
@@ -76,6 +77,7 @@ func (e entry) parse(words []Word) (g given, ok bool) {
 		switch {
 		case w.Text == "--" && !w.Glob:
 			g.dashes = len(g.operands)
+			g.lateWords(words[:1])
 			g.operands = append(g.operands, words[1:]...)
 			return g, true
 		case len(w.Text) < 2 || w.Text[0] != '-':
@@ -84,14 +86,20 @@ func (e entry) parse(words []Word) (g given, ok bool) {
 		case w.Glob:
 			return g, false
 		}
-		g.late = g.late || len(g.operands) > 0
 		n := g.option(words)
 		if n == 0 {
 			return g, false
 		}
+		g.lateWords(words[:n])
 		words = words[n:]
 	}
 	return g, true
+}
+
+func (g *given) lateWords(words []Word) {
+	if len(g.operands) > 0 {
+		g.late = append(g.late, words...)
+	}
 }
 
 // option takes one option and says how many words it is; 0 if it is not known.

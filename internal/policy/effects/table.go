@@ -39,7 +39,7 @@ var table = sync.OnceValue(func() map[string]entry {
 		"pwd":    {builtin: true}, "cd": {more: change, builtin: true}, "test": {more: test, builtin: true}, "[": {more: bracket, builtin: true},
 		"command": {more: lookup, builtin: true}, "type": {operands: texts, least: 1, fits: programName, builtin: true},
 		// Names, sizes, dates.
-		"ls": {operands: here, flags: "1aAbBcCdfFgGhHiklLmnNopqQrRsStuUvxXZ", long: `all almost-all color? classify? directory
+		"ls": {operands: here, flags: "1aAbBcCdfFgGhHiklmnNopqQrRsStuUvxXZ", long: `all almost-all color? classify? directory
 			group-directories-first human-readable si inode ignore= hide= format= full-time no-group numeric-uid-gid recursive reverse size sort=
 			time= time-style= indicator-style= file-type literal quote-name`},
 		"tree": {operands: here, flags: "adfiFhDpsugtrv", numbers: "L", texts: "IP", long: "dirsfirst noreport prune filelimit= sort="},

@@ -1,0 +1,52 @@
+//go:build unix
+
+package policy_test
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/settle-agent/settle/internal/policy"
+)
+
+// A pipe among the files makes neither the judge wait nor a command that is
+// not asked about.
+func TestPipesAreNotReadWithoutAQuestion(t *testing.T) {
+	dir := newCalmDir(t)
+	ask := newPolicy(t, policy.Config{})
+	pipe := func(name string) {
+		if err := syscall.Mkfifo(filepath.Join(dir, name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	decides := func(command string, want policy.Decision) {
+		t.Helper()
+		if j := ask.Judge(shell(t, dir, command)); j.Decision != want {
+			t.Errorf("%s: %s, %s", command, j.Decision, j.Why)
+		}
+	}
+	decides("git status", policy.Allow)
+	pipe("pipe")
+	decides("cat pipe", policy.Ask)
+	decides("cat < pipe", policy.Ask)
+	decides("head p*", policy.Ask)
+	decides("ls -l pipe", policy.Allow)
+	for _, name := range []string{".git/index", ".git/HEAD", ".git/config", ".gitignore", "go.mod", ".git/commondir"} {
+		path := filepath.Join(dir, name)
+		kept, err := os.ReadFile(path)
+		_ = os.Remove(path)
+		pipe(name)
+		if name != ".gitignore" && name != "go.mod" {
+			decides("git status", policy.Ask)
+		}
+		decides("go version && rg foo", map[bool]policy.Decision{true: policy.Ask, false: policy.Allow}[name == "go.mod"])
+		_ = os.Remove(path)
+		if err == nil {
+			if err := os.WriteFile(path, kept, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
