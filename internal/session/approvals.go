@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/settle-agent/settle/event"
@@ -129,7 +130,7 @@ func (a *Approvals) Approve(ctx context.Context, call turn.Approval) error {
 		<-ctx.Done()
 		return context.Cause(ctx)
 	}
-	return &turn.DeniedError{Message: denial(call, given)}
+	return &turn.DeniedError{Message: denial(call, given, request.Why)}
 }
 
 // decide returns whether somebody is to be asked about the call; if not, err
@@ -150,9 +151,18 @@ func refused(call turn.Approval, j Judgement) error {
 		"%q was not allowed to run: %s. Go on without it, or say what you would have done.", call.Tool.Name, j.Why)}
 }
 
-func denial(call turn.Approval, given Answer) string {
+// unasked tells the model, beside the policy that answered, why somebody would
+// have been asked: it can then choose another way.
+func unasked(message, why string) string {
+	if why == "" || strings.HasPrefix(message, why) {
+		return message
+	}
+	return message + ": " + why
+}
+
+func denial(call turn.Approval, given Answer, why string) string {
 	if given.Policy != "" {
-		return refused(call, Judgement{Why: given.Message}).Error()
+		return refused(call, Judgement{Why: unasked(given.Message, why)}).Error()
 	}
 	s := fmt.Sprintf("The user did not allow this call of %q.", call.Tool.Name)
 	if given.Message != "" {

@@ -28,7 +28,7 @@ func (a asking) Approve(ctx context.Context, call turn.Approval) error {
 		return err
 	}
 	request, _ := a.request(call, j) // a program reads the arguments, however long they are
-	call.Text, call.Covers = request.Text, request.Covers
+	call.Text, call.Covers, call.Why = request.Text, request.Covers, request.Why
 	id, _, err := a.ask(ctx, call, request)
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func (u unattended) Approve(_ context.Context, call turn.Approval) error {
 	case Allow:
 		return nil
 	case Ask:
-		j.Rule, j.Why = string(Ask), "the policy is ask, and there is nobody to ask"
+		j.Rule, j.Why = string(Ask), unasked("the policy is ask, and there is nobody to ask", j.Why)
 	}
 	return refused(call, j)
 }

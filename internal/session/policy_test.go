@@ -25,7 +25,8 @@ func TestAPolicyMayAnswer(t *testing.T) {
 		if ended := turn.Approvals[0].Ended; ended == nil || ended.Policy != "ask" || ended.Verdict != event.Denied {
 			t.Errorf("the approval ended with %+v", ended)
 		}
-		if out := turn.Items[0].Content().Output; !strings.Contains(out, "there is nobody to ask") || strings.Contains(out, "user") {
+		if out := turn.Items[0].Content().Output; !strings.Contains(out, "there is nobody to ask") || strings.Contains(out, "user") ||
+			!strings.Contains(out, "it could change something") {
 			t.Errorf("the model is told %q", out)
 		}
 	})

@@ -71,6 +71,9 @@ type Approval struct {
 	// is asked about one that is too long to be shown, which a person must not
 	// approve. Covers says what approving it for the session would cover.
 	Text, Covers string
+	// Why says in one line why the call is not simply allowed; empty where
+	// nobody is asked about it.
+	Why string
 }
 
 // DeniedError refuses a call.

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -56,6 +57,7 @@ type Nobody struct{ Mode string }
 
 // Approve implements [settle.Approver].
 func (n Nobody) Approve(_ context.Context, a settle.Approval) error {
+	why := cmp.Or(a.Why, "it would have to be approved")
 	return &settle.DeniedError{Policy: n.Mode, Message: fmt.Sprintf(
-		"%q was not allowed to run: the session is %q, and there is nobody to ask. Go on without it, or say what you would have done.", a.Tool.Name, n.Mode)}
+		"%q was not allowed to run: %s. The session is %q, and there is nobody to ask. Go on without it, or say what you would have done.", a.Tool.Name, why, n.Mode)}
 }

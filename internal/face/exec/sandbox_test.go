@@ -3,6 +3,7 @@ package exec_test
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/settle-agent/settle"
@@ -82,6 +83,15 @@ func TestModes(t *testing.T) {
 	}
 	if m := exec.Mode("", "", nil); m.Name != "" {
 		t.Errorf("a client that says nothing has mode %q", m.Name)
+	}
+}
+
+// The model is told why: it can then choose another way.
+func TestNobodySaysWhy(t *testing.T) {
+	err := exec.Nobody{Mode: "read-only"}.Approve(t.Context(), settle.Approval{Tool: tool.Spec{Name: "shell"}, Why: "go build is not on the list"})
+	want := `"shell" was not allowed to run: go build is not on the list. The session is "read-only", and there is nobody to ask.`
+	if err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("it says %v, want %s …", err, want)
 	}
 }
 

@@ -107,7 +107,6 @@ func search(g given) ([]Effect, string) {
 	if len(g.values("e", "regexp")) == 0 && !g.has("files") {
 		paths = paths[1:]
 	}
-	paths = append(slices.Clone(paths), g.late...)
 	walk := Effect{Kind: Walks, Path: ".", Hidden: true, Links: g.has("R"), Only: only(g)}
 	if strings.Contains(g.long, "hidden") { // rg, for which globs outweigh what is hidden
 		walk.Hidden = g.has(".", "hidden", "u", "unrestricted", "g", "glob", "iglob")
@@ -117,11 +116,11 @@ func search(g given) ([]Effect, string) {
 	} else if !g.has("r", "R", "recursive") {
 		return nil, ""
 	}
-	if len(paths) == 0 {
-		return []Effect{walk}, ""
-	}
 	var list []Effect
-	for _, w := range paths {
+	if len(paths) == 0 {
+		list = append(list, walk)
+	}
+	for _, w := range slices.Concat(paths, g.late) {
 		walk.Path, walk.Glob = w.Text, w.Glob
 		list = append(list, walk)
 	}
