@@ -27,7 +27,7 @@ func TestACPSchema(t *testing.T) {
 		settletest.Reply(settletest.Call("apply_patch", `{"input":"*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n+2\n*** End Patch"}`), settletest.Call("read", `{"path":"a.txt","offset":2}`)),
 		settletest.Reply(shellCall("echo out; echo err >&2; exit 3"), settletest.Call("nothing", `{}`)),
 		settletest.Say("Done.").With(settletest.Reset(settletest.AfterDelta(1)).First(1)),
-		settletest.Fail(settletest.Status(400)),
+		settletest.Fail(settletest.Status(401)), // a 400 would be asked again with less
 		settletest.Say("Again."),
 	))
 	p := acpStart(t, srv, nil)
@@ -42,7 +42,7 @@ func TestACPSchema(t *testing.T) {
 			t.Errorf("it did not say %s", want)
 		}
 	}
-	if failed := p.answer(p.prompt(session, "fail")); failed.Error == nil || !strings.Contains(failed.Error.Message, "400") || failed.Error.Data["turn"] == nil {
+	if failed := p.answer(p.prompt(session, "fail")); failed.Error == nil || !strings.Contains(failed.Error.Message, "401") || failed.Error.Data["turn"] == nil {
 		t.Errorf("a turn that failed was answered with %+v", failed)
 	}
 	p.call("session/set_mode", map[string]any{"sessionId": session, "modeId": "allow"})

@@ -52,7 +52,7 @@ function card(a, app) {
   const whole = drawn ? named(a.title ?? name) : a.text ?? named(a.title ?? name);
   const el = h("section", { class: "approval", tabindex: "-1", "aria-label": `Approval: ${name}`, data: { approval: a.approval } },
     h("h3", null, h("span", { class: "tool" }, name), " asks to run"),
-    h("pre", { class: "command" }, whole),
+    h("pre", { class: "command" }, whole.split("\n").map((line) => h("span", { class: "line" }, `${line}\n`))),
     a.why ? h("p", { class: "why" }, named(a.why)) : null,
     detail.length ? h("div", { class: "details" }, detail) : null,
     a.covers ? h("p", { class: "why" }, `\u201cApprove for session\u201d also allows ${named(a.covers)}.`) : null,

@@ -131,7 +131,7 @@ scene("an approval shows the whole call, and what the session's would cover; odd
   }
   await page.waitForSelector(".approval >> nth=9");
   const said = (n) => page.locator(".approval .command").nth(n).textContent();
-  assert.equal(await said(0), text);
+  assert.equal(await said(0), `${text}\n`);
   await page.getByText("also allows this command in this directory.").waitFor();
   assert.match(await said(1), /content: secret/);
   assert.match(await said(2), /\u27e8U\+202E\u27e9/, "a diff that hides something is shown in words as well");
