@@ -71,11 +71,22 @@ func forbidsWords(pattern []string, words []effects.Word, known bool) match {
 	}
 	name := baseName(pattern[0])
 	for i, w := range words {
-		if i > 0 && (begins(pattern, words[i:]) != no || mentions(w.Text, name)) || startsOther(words[i:]) {
+		if i > 0 && (begins(pattern, words[i:]) != no || disguises(pattern, name, w.Text)) || startsOther(words[i:]) {
 			return maybe
 		}
 	}
 	return no
+}
+
+// disguises reports whether a word may be a script or a setting that comes to
+// what the pattern says: "git -c alias.p=push p".
+func disguises(pattern []string, name, text string) bool {
+	text = strings.NewReplacer(`"`, "", "'", "", `\`, "").Replace(text) // as a shell within it does
+	if strings.ContainsAny(text, "$`") || mentions(text, name) {
+		return true
+	}
+	_, value, ok := strings.Cut(text, "=")
+	return ok && len(pattern) > 1 && pattern[1] != "*" && mentions(value, strings.ToLower(pattern[1]))
 }
 
 func begins(pattern []string, words []effects.Word) match {
@@ -105,7 +116,7 @@ func mentions(text, name string) bool {
 func startsOther(words []effects.Word) bool {
 	name := strings.TrimRight(baseName(words[0].Text), "0123456789.")
 	switch {
-	case slices.Contains(strings.Fields("eval source trap alias awk gawk mawk nawk ed ex xargs parallel enable"), name), words[0].Text == ".":
+	case slices.Contains(strings.Fields("eval source trap alias awk gawk mawk nawk ed ex vi vim nvim emacs gdb lldb m4 osascript xargs parallel enable"), name), words[0].Text == ".":
 		return true
 	case slices.Contains(strings.Fields("sh bash dash ash ksh mksh rbash zsh fish csh tcsh pwsh python perl ruby node php lua tclsh expect deno bun"), name):
 		return len(words) == 1 || indefinite(words[1]) || strings.ContainsAny(words[1].Text[:min(1, len(words[1].Text))], "-+") ||

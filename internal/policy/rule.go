@@ -201,7 +201,8 @@ func (r rule) allows(tool string, g ground, e effect) bool {
 
 // careful reports whether an effect is one that wide patterns do not allow.
 func (e effect) careful() bool {
-	secret := e.place.secret() || e.sensitive || virtual(e.place.named) || virtual(e.place.real)
+	root := filepath.Dir(e.place.real) == e.place.real // with /proc below it
+	secret := e.place.secret() || e.sensitive || root || virtual(e.place.named) || virtual(e.place.real)
 	return (e.kind == writes || e.kind == does) && e.place.guarded() || e.kind == reads && secret
 }
 

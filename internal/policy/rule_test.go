@@ -63,9 +63,14 @@ func TestRulesForCommands(t *testing.T) {
 		}},
 		{"*,!git push *", map[string]policy.Decision{
 			"git push": deny, "git push origin": deny, "git -C sub push": deny, "git --no-pager push": deny, "git -c a=b push -f": deny, "git status": allow,
+			"git -c alias.p=push p": ask, "git -c alias.p='pu\"\"sh' p": ask, "git -c core.pager='git pu\\sh' log": ask,
 			"git $X": ask, "git stash push": allow, "git commit -m push": allow, "echo git push": allow, "git pus?": ask, "git p\"us\"h": deny,
 		}},
 		{"*,!rm -rf *", map[string]policy.Decision{"rm -rf x": deny, "rm -v -rf x": deny, "rm x": allow, "rm $X": ask, "rm -r x": allow}},
+		{"*,!curl *", map[string]policy.Decision{
+			"git -c core.pager=\"cu''rl x\" -p log": ask, "watch 'c\\url x'": ask, "ssh host 'cu$@rl x'": ask, "script -c 'cu`:`rl'": ask, "vim -es -c \"exe '!cu'.'rl'\"": ask,
+			"osascript -e 'do shell script x'": ask, "make": allow, "git commit -m \"don't\"": allow, "npm test": allow, "cargo build --release": allow,
+		}},
 		{"!* --force", map[string]policy.Decision{"git push --force": deny, "make --force x": deny, "make": ask}},
 		// The last rule counts, but one that denies always does.
 		{"git *,?git push *", map[string]policy.Decision{"git fetch": allow, "git push": ask}},

@@ -38,6 +38,9 @@ func TestWideRulesLeaveOutWhatMayBeSecret(t *testing.T) {
 			t.Errorf("%s: %s, want %s: %s", command, j.Decision, want, j.Why)
 		}
 	}
+	if j := wide.Judge(request(t, dir, "grep", map[string]any{"pattern": "KEY", "path": "/", "glob": "**/environ"})); j.Decision != policy.Ask {
+		t.Errorf("grep /: %s", j.Decision)
+	}
 	for _, path := range []string{"/proc/self/environ", "environ", ".docker/.env"} {
 		if j := wide.Judge(request(t, dir, "read", map[string]any{"path": path})); j.Decision != policy.Ask {
 			t.Errorf("read %s: %s", path, j.Decision)
