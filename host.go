@@ -49,7 +49,7 @@ func Open(_ context.Context, c Config) (*Host, error) {
 	}
 	c.WorkDir = dir
 	if c.Face == "" {
-		c.Face = "library"
+		c.Face = event.FaceLibrary
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -79,7 +79,7 @@ func (h *Host) log(ctx context.Context, id string) (*journal.Log, session.Damage
 		return journal.NewMemory(id), session.Damage{}, nil
 	}
 	log, opened, err := journal.Open(ctx, journal.Options{Dir: h.config.Dir, Session: id, Take: h.config.Take})
-	if err == nil {
+	if err == nil && h.config.Releasable {
 		h.listen()
 	}
 	damage := session.Damage{Message: opened.Damage}

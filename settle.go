@@ -104,6 +104,10 @@ type Config struct {
 	Secrets []string
 	// Take ends another process that holds a session that is opened.
 	Take bool
+	// Releasable has the host listen at a socket in Dir, where other processes
+	// may ask it to release a session (--take). Without it, who wants a session
+	// of the host is told to end the program.
+	Releasable bool
 	// Face names the way in, in the log; "" means "library".
 	Face string
 	// Version is that of the program, in the log.

@@ -15,6 +15,9 @@ type SessionOpened struct {
 	Process *Identity `json:"process,omitempty"`
 }
 
+// FaceLibrary is the way in of a program that embeds settle and names no other.
+const FaceLibrary = "library"
+
 // Identity names a process for good (C23). A process id alone is given to
 // another process in time, and means something else in another container.
 type Identity struct {

@@ -118,7 +118,7 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.Dir = dir
+		c.Dir, c.Releasable = dir, true
 	}
 	names, err := offered(r.Tools, c.Model)
 	if err != nil {

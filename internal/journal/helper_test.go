@@ -52,6 +52,12 @@ func play(role string, args []string) int {
 		err = linger(l)
 	case "reused":
 		err = pretend(l, func(id *event.Identity) { id.Started++ })
+	case "embeds":
+		if err = l.Update(one(event.Event{Data: event.SessionOpened{PID: os.Getpid(), Process: proc.Self(), Face: event.FaceLibrary}})); err == nil {
+			fmt.Println("held")
+			_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+			err = l.Close(ctx)
+		}
 	case "elsewhere":
 		err = pretend(l, func(id *event.Identity) { id.Namespace += "x" })
 	case "bequeath":

@@ -19,6 +19,8 @@ type holder struct {
 	away    bool
 	// recorded is the host as it recorded itself, proved or not: who is asked.
 	recorded *event.Identity
+	// embeds says that it is a program that embeds settle: not ours to end.
+	embeds bool
 	// heirs are those that inherited the lock from dead, the host.
 	heirs []int
 	dead  int
@@ -36,7 +38,7 @@ func findHolder(f *os.File, path string) holder {
 	switch proc.Find(opened.Process) {
 	case proc.Present:
 		if len(h.heirs) == 0 || h.pid == opened.PID { // else it lets us look, and does not hold it
-			return holder{pid: opened.PID, process: opened.Process, recorded: opened.Process}
+			return holder{pid: opened.PID, process: opened.Process, recorded: opened.Process, embeds: opened.Face == event.FaceLibrary}
 		}
 	case proc.Unknown:
 		if len(h.heirs) > 0 {

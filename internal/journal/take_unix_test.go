@@ -49,6 +49,7 @@ func TestTakeOneSessionOfAHost(t *testing.T) {
 func TestTakeSignalsNobodyElse(t *testing.T) {
 	for role, want := range map[string]string{
 		"crowd":     `would end with session "s2"; nothing was signalled`,
+		"embeds":    "it is a program that embeds settle, and nothing was signalled",
 		"reused":    "it cannot be proved that pid PID is the settle that holds it, and nothing was signalled",
 		"elsewhere": "it cannot be proved that pid PID is the settle that holds it, and nothing was signalled",
 	} {
