@@ -80,7 +80,7 @@ type plain struct {
 }
 
 func (p *plain) Judge(a Approval) Judgement {
-	j := Judgement{Decision: session.Decision(p.permission), Rule: string(p.permission), Why: "the policy is " + string(p.permission)}
+	j := Judgement{Decision: session.Decision(p.permission), Rule: string(p.permission), Why: "the policy is " + string(p.permission), Covers: "the same call, to the letter"}
 	if _, known := p.remembered.Load(a.Tool.Name + a.Arguments); known || a.Tool.ReadOnly {
 		j.Decision = session.Allow
 	}

@@ -72,7 +72,7 @@ type judge struct {
 // Judge implements [settle.Judge].
 func (j judge) Judge(a settle.Approval) settle.Judgement {
 	got := j.policy.Judge(j.request(a))
-	return settle.Judgement{Decision: settle.Decision(got.Decision), Rule: got.Rule, Why: got.Why, Detail: got.Detail}
+	return settle.Judgement{Decision: settle.Decision(got.Decision), Rule: got.Rule, Why: got.Why, Detail: got.Detail, Covers: got.Covers}
 }
 
 // Remember implements [settle.Judge].

@@ -56,6 +56,9 @@ type Judgement struct {
 	// [Commands] for shell, [file.Changes] for write, edit and apply_patch;
 	// nil for others.
 	Detail json.RawMessage
+	// Covers says what remembering the call would allow, where it is asked
+	// about.
+	Covers string
 }
 
 // Config is what a policy is made of.
@@ -143,7 +146,7 @@ func (p *Policy) Judge(r Request) Judgement {
 	if c.Tool == "shell" && len(c.Command) > maxCommand {
 		return Judgement{Decision: Deny, Rule: byDefault, Why: "it would have to be approved, and is too long to be shown whole"}
 	}
-	j.Detail = p.detail(c, verdicts)
+	j.Detail, j.Covers = p.detail(c, verdicts), c.covers()
 	return j
 }
 
@@ -175,16 +178,36 @@ func (p *Policy) remembers(c call) bool {
 	return p.approved[c.key()]
 }
 
+// covers says what key has in common with other calls.
+func (c call) covers() string {
+	if c.Tool == "shell" {
+		return "the same command, to the letter, in the same directory"
+	}
+	if e, ok := c.one(); ok && e.kind == reads {
+		return "reading " + e.place.String() + " again"
+	} else if ok {
+		return "every later change of " + e.place.String()
+	}
+	return "the same call, to the letter"
+}
+
+// one returns the only effect of a call, if all calls with it are alike.
+func (c call) one() (effect, bool) {
+	if len(c.effects) != 1 || c.Tool == "grep" || c.Tool == "glob" {
+		return effect{}, false
+	}
+	e := c.effects[0]
+	return e, e.kind == reads || e.kind == writes && !e.place.guarded()
+}
+
 // key is the same for two calls only if what was shown of one is what the
 // other does.
 func (c call) key() string {
 	if c.Tool == "shell" {
 		return fmt.Sprintf("%s\x00%s\x00%s\x00%s\x00%t%t%t", c.Tool, c.Dir, c.Workdir, c.Command, c.Background, c.Release, c.TTY)
 	}
-	if len(c.effects) == 1 && c.Tool != "grep" && c.Tool != "glob" {
-		if e := c.effects[0]; e.kind == reads || e.kind == writes && !e.place.guarded() {
-			return string(e.kind) + "\x00" + e.place.real
-		}
+	if e, ok := c.one(); ok {
+		return string(e.kind) + "\x00" + e.place.real
 	}
 	var b bytes.Buffer
 	if json.Compact(&b, c.Arguments) != nil {

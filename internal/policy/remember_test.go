@@ -178,3 +178,29 @@ func TestDetailOfChanges(t *testing.T) {
 		t.Errorf("a.txt is now %q, %v", data, err)
 	}
 }
+
+// What an approval for the session is said to cover is what it covers.
+func TestCovers(t *testing.T) {
+	dir := newDir(t)
+	type args = map[string]any
+	p := newPolicy(t, policy.Config{Dir: dir})
+	for _, c := range []struct {
+		tool    string
+		args    args
+		want    string
+		another args // which that allows
+	}{
+		{"shell", args{"command": "rm x"}, "the same command, to the letter, in the same directory", args{"command": "rm x"}},
+		{"write", args{"path": "a.txt", "content": "1"}, "every later change of a.txt", args{"path": "a.txt", "content": "2"}},
+		{"deploy", args{"to": "test"}, "the same call, to the letter", args{"to": "test"}},
+	} {
+		r := request(t, dir, c.tool, c.args)
+		if got := p.Judge(r); got.Decision != policy.Ask || got.Covers != c.want {
+			t.Errorf("%s: %s, covering %q", c.tool, got.Decision, got.Covers)
+		}
+		p.Remember(r)
+		if got := p.Judge(request(t, dir, c.tool, c.another)); got.Decision != policy.Allow {
+			t.Errorf("%s: it does not cover that: %s", c.tool, got.Why)
+		}
+	}
+}
