@@ -191,7 +191,7 @@ func TestClaudeServersAndAgents(t *testing.T) {
 	if len(got) != 2 || got[0].Status != "failed" || got[1].Status != "failed" {
 		t.Errorf("servers %+v", got)
 	}
-	if !strings.Contains(s.stderr, "MCP servers are left out") || !strings.Contains(s.stderr, "helper") || len(s.of("system/informational")) < 2 {
+	if !strings.Contains(s.stderr, "ignores these MCP servers") || !strings.Contains(s.stderr, "helper") || len(s.of("system/informational")) < 2 {
 		t.Errorf("stderr %q", s.stderr)
 	}
 }

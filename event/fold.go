@@ -160,7 +160,7 @@ func (s *State) inItem(t *Turn, e Event) string {
 
 func (s *State) sessionOpened(e Event, d SessionOpened) string {
 	if s.Open {
-		return "the session is open already"
+		return "the session is already open"
 	}
 	s.Open, s.Host, s.HostSeq = true, d, e.Seq
 	return ""

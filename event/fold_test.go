@@ -80,7 +80,7 @@ func TestFoldRefusesSession(t *testing.T) {
 	child := func(s *session) { s.add(Event{Data: ChildStarted{Child: "c000001"}}) }
 	checkOrder(t, []orderCase{
 		{"nothing", nil, Event{}, "says nothing"},
-		{"open twice", nil, Event{Data: SessionOpened{}}, "open already"},
+		{"open twice", nil, Event{Data: SessionOpened{}}, "already open"},
 		{"close twice", closed, Event{Data: SessionClosed{}}, "not open"},
 		{"input after the close", closed, Event{Data: InputAccepted{Input: "n000001"}}, "not open"},
 		{"turn after the close", closed, inTurn(TurnStarted{}), "not open"},

@@ -129,11 +129,11 @@ func (f *appServerFlags) understand(cmd *cobra.Command, s *streams, dir string) 
 	}
 	for name, value := range wish.Settings {
 		if err := cmd.Flags().Set(strings.ReplaceAll(name, "_", "-"), value); err != nil {
-			return nil, fmt.Errorf("cannot take %s from the client's settings: %w", name, err)
+			return nil, fmt.Errorf("cannot use %s from the client's settings: %w", name, err)
 		}
 	}
 	for _, name := range slices.Concat(wish.Ignored, f.enable, f.disable) {
-		s.say(fmt.Errorf("warning: %s has no meaning here and is left out", name))
+		s.say(fmt.Errorf("warning: %s is not supported and is ignored", name))
 	}
 	return wish, nil
 }

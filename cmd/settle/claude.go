@@ -75,7 +75,7 @@ func (f *claudeFlags) run(cmd *cobra.Command, s *streams, args []string) error {
 	flags := cmd.Flags()
 	normal, warnings := claude.Arguments(flags, args)
 	if err := flags.Parse(normal); err != nil {
-		return fmt.Errorf("%w; %q explains the flags", err, cmd.CommandPath()+" --help")
+		return fmt.Errorf("%w; see %q", err, cmd.CommandPath()+" --help")
 	}
 	if help, err := flags.GetBool("help"); help && err == nil {
 		return cmd.Help()
@@ -148,7 +148,7 @@ func (f *claudeFlags) serve(cmd *cobra.Command, s *streams, args []string) (int,
 			return 0, in.instead(errors.Join(err, warned(f.Warnings)))
 		}
 	case len(args) > 0:
-		f.Warnings = append(f.Warnings, "the prompt of the command line is left out: with --input-format stream-json prompts come from standard input")
+		f.Warnings = append(f.Warnings, "the prompt on the command line is ignored: with --input-format stream-json, prompts come from standard input")
 	}
 	return claude.Serve(in.ctx, claude.Config{
 		Options: f.Options, Hosts: in.hosts, Dir: dir, Stdin: s.stdin, Stdout: s.stdout, Stderr: s.stderr, Stops: in.stops,
@@ -173,15 +173,15 @@ func (f *claudeFlags) options(flags *pflag.FlagSet, dir string) error {
 	formats := []claude.Format{claude.Text, claude.JSON, claude.StreamJSON}
 	switch {
 	case f.Input != claude.Text && f.Input != claude.StreamJSON:
-		return fmt.Errorf("--input-format %s: text and stream-json are known", f.input)
+		return fmt.Errorf("--input-format %s: use text or stream-json", f.input)
 	case !slices.Contains(formats, f.Output):
-		return fmt.Errorf("--output-format %s: text, json and stream-json are known", f.output)
+		return fmt.Errorf("--output-format %s: use text, json or stream-json", f.output)
 	case f.Input == claude.StreamJSON && f.Output != claude.StreamJSON:
 		return errors.New("--input-format stream-json requires --output-format stream-json")
 	case f.Fork && f.Resume == "" && !f.Continue:
 		return errors.New("--fork-session needs --resume or --continue")
 	case flags.Changed("resume") && f.Resume == "": // a variable that was not set must not mean a new session
-		return errors.New("--resume: the session's id is empty; name one, or say --continue")
+		return errors.New("--resume: the session's id is empty; name one, or use --continue")
 	}
 	// These are flags of settings, too, with other values.
 	if tools := flags.Lookup("tools"); tools.Changed {
@@ -213,10 +213,10 @@ func (f *claudeFlags) options(flags *pflag.FlagSet, dir string) error {
 		f.Servers = append(f.Servers, claude.Servers(one)...)
 	}
 	if len(f.Servers) > 0 {
-		f.Warnings = append(f.Warnings, "MCP servers are left out, since settle has no MCP client: "+strings.Join(f.Servers, ", "))
+		f.Warnings = append(f.Warnings, "settle has no MCP client and ignores these MCP servers: "+strings.Join(f.Servers, ", "))
 	}
 	if f.Asks = f.prompter == "stdio"; !f.Asks && f.prompter != "" {
-		f.Warnings = append(f.Warnings, fmt.Sprintf("--permission-prompt-tool %s has no effect: settle asks nobody but stdio, the client", f.prompter))
+		f.Warnings = append(f.Warnings, fmt.Sprintf("--permission-prompt-tool %s has no effect: settle only supports stdio, the client", f.prompter))
 	}
 	if f.settings != "" {
 		return f.Take(f.settings)

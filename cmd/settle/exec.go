@@ -312,7 +312,7 @@ func readSchema(path string) (json.RawMessage, error) {
 	}
 	var schema map[string]any
 	if err := json.Unmarshal(raw, &schema); err != nil || size > mostSchema {
-		return nil, fmt.Errorf("cannot use the schema in %q: it is no JSON object of at most %d bytes", path, mostSchema)
+		return nil, fmt.Errorf("cannot use the schema in %q: it is not a JSON object of at most %d bytes", path, mostSchema)
 	}
 	return raw, nil
 }
@@ -323,7 +323,7 @@ func (f *execFlags) session(ctx context.Context, words exec.Arguments, c settle.
 		return settle.NewSessionID(), nil
 	}
 	if f.ephemeral {
-		return "", errors.New("an ephemeral session cannot be one that goes on")
+		return "", errors.New("--ephemeral cannot continue a session")
 	}
 	dir := c.WorkDir
 	if f.everywhere {

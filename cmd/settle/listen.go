@@ -36,7 +36,7 @@ func (f *listenFlags) token() (string, error) {
 		return guard.NewToken(), nil
 	}
 	if info, err := os.Stat(f.tokenFile); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return "", fmt.Errorf("refusing the token in %q, which other users can read; \"chmod 600 %s\" makes it yours alone, with a new token in it", f.tokenFile, f.tokenFile)
+		return "", fmt.Errorf("refusing the token in %q, which other users can read; put a new token in it and run \"chmod 600 %s\"", f.tokenFile, f.tokenFile)
 	}
 	return guard.ReadToken(f.tokenFile)
 }

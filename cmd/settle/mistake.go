@@ -46,7 +46,7 @@ func mistakenFlag(cmd *cobra.Command, err error) error {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
 		hint = config.DidYouMean("--"+unknown.GetSpecifiedName(), names)
 	}
-	return fmt.Errorf("%w%s; %q explains the flags", err, hint, cmd.CommandPath()+" --help")
+	return fmt.Errorf("%w%s; see %q", err, hint, cmd.CommandPath()+" --help")
 }
 
 // newHelp is cobra's help command, but an unknown topic is an error.

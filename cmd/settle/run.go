@@ -198,7 +198,7 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 func named(flags *pflag.FlagSet) error {
 	for _, name := range []string{"session", "resume", "output-last-message", "output-schema", "json"} {
 		if flags.Changed(name) && flags.Lookup(name).Value.String() == "" {
-			return fmt.Errorf("--%s: it is empty; say which, or leave the flag out", name)
+			return fmt.Errorf("--%s: it is empty; give a value or leave the flag out", name)
 		}
 	}
 	return nil
@@ -232,7 +232,7 @@ func (f *runFlags) format(s *streams) (run.Format, error) {
 func usage(cmd *cobra.Command, err error) error {
 	var mistake *run.UsageError
 	if errors.As(err, &mistake) {
-		return fmt.Errorf("%w\n%s\n%q explains the rest", err, cmd.UseLine(), cmd.CommandPath()+" --help")
+		return fmt.Errorf("%w\n%s\nsee %q", err, cmd.UseLine(), cmd.CommandPath()+" --help")
 	}
 	return err
 }
@@ -240,7 +240,7 @@ func usage(cmd *cobra.Command, err error) error {
 // check refuses what a run cannot do.
 func (f *runFlags) check(s *streams, r *config.Resolved, dir string, format run.Format) error {
 	if r.Permission == string(settle.Ask) && r.Origins["permission"].Kind == config.Flag && !f.asks(s, format) {
-		return errors.New("--permission ask: there is nobody to ask: standard input, output and error are not all a terminal, or --json was given; use allow or deny")
+		return errors.New("--permission ask: there is nobody to ask: standard input, output and error must be a terminal, without --json or --quiet; use allow or deny")
 	}
 	return agent.CheckDirectory(dir, r, s.getenv)
 }

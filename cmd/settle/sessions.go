@@ -133,7 +133,7 @@ func newCheck(s *streams, settings func() (*config.Resolved, error)) *cobra.Comm
 		Use: "check ID…", Short: "Check sessions against the contract", Long: checkHelp,
 		Args: func(_ *cobra.Command, args []string) error {
 			if all == (len(args) > 0) {
-				return errors.New("say which sessions to check, or --all")
+				return errors.New("name the sessions to check, or use --all")
 			}
 			return nil
 		},

@@ -152,7 +152,7 @@ func TestStoppedHolder(t *testing.T) {
 	}
 	// It can be read meanwhile.
 	out, err := p.command("sessions", "check", "s").Output()
-	if err != nil || !strings.Contains(string(out), "a turn runs, in pid "+strconv.Itoa(holder.Process.Pid)) {
+	if err != nil || !strings.Contains(string(out), "a turn is running in pid "+strconv.Itoa(holder.Process.Pid)) {
 		t.Errorf("%v: %s", err, out)
 	}
 	taker := p.run(server, "--take", "--session", "s", "me now")

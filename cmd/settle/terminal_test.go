@@ -72,7 +72,7 @@ func TestTerminal(t *testing.T) {
 	cmd := p.run(server, "look")
 	shot := onTerminal(t, cmd)
 	got := ended(t, cmd, shot, 0)
-	want := "chat/m in " + p.work + "; commands run and files change without asking (--permission ask asks)\n" + `Let me ␛]0;owned␇look.
+	want := "chat/m in " + p.work + "; commands run and files change without asking (use --permission ask to be asked)\n" + `Let me ␛]0;owned␇look.
 → echo one; exit 3
   echo one; exit 3: exit code 3 after `
 	if !strings.HasPrefix(got, want) {

@@ -28,8 +28,8 @@ func CheckDirectory(dir string, r *config.Resolved, getenv func(string) string) 
 	}
 	return &config.Error{
 		Where: "--cwd",
-		Message: fmt.Sprintf("refusing to work in %q, %s, where a mistake could reach everything; "+
-			"go into a project's directory or name one with -C, or say --permission allow if you mean it", dir, what),
+		Message: fmt.Sprintf("refusing to work in %q, %s, where a mistake could affect everything; "+
+			"change to a project directory or name one with -C, or use --permission allow if you mean it", dir, what),
 	}
 }
 

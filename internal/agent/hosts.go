@@ -53,7 +53,7 @@ type opening struct {
 }
 
 // ErrOpen says that a session is open already.
-var ErrOpen = errors.New("the session is open already")
+var ErrOpen = errors.New("the session is already open")
 
 // Agent puts together what a session that works as wished would use, without
 // opening one.
@@ -149,7 +149,7 @@ func (h *Hosts) take(ctx context.Context, id string) (*opening, error) {
 		select {
 		case <-place.turn:
 		case <-ctx.Done():
-			return nil, fmt.Errorf("cannot have session %q: it is being opened or closed: %w", id, context.Cause(ctx))
+			return nil, fmt.Errorf("cannot open session %q: it is being opened or closed: %w", id, context.Cause(ctx))
 		}
 		if again, err := h.place(id); again == place || err != nil {
 			return place, nil // whoever closed the host sees to what is in it

@@ -115,9 +115,9 @@ func (o Options) transport(p config.Provider) transport.Config {
 func authHint(p config.Provider) string {
 	switch {
 	case p.KeyEnv != "":
-		return "set " + p.KeyEnv + " to a key that is valid there"
+		return "set " + p.KeyEnv + " to a valid key"
 	case len(p.KeyCommand) > 0:
-		return "see what the provider's key_command prints"
+		return "check what the provider's key_command prints"
 	}
 	return fmt.Sprintf("name a key with key_env under [providers.%s]", p.Name)
 }

@@ -31,7 +31,7 @@ func (r *releaseJudge) Judge(a settle.Approval) settle.Judgement {
 	if _, known := r.remembered.Load(a.Arguments); known || j.Decision != session.Allow || !releases(a) {
 		return j
 	}
-	j.Decision, j.Rule, j.Why = session.Ask, "jobs.release", "it lets a process run on after settle (jobs.release)"
+	j.Decision, j.Rule, j.Why = session.Ask, "jobs.release", "it lets a process outlive settle (jobs.release)"
 	return j
 }
 

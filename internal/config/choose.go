@@ -165,7 +165,7 @@ func (r *Resolved) Askable(name ...string) ([]Provider, error) {
 		return []Provider{override(p)}, nil
 	}
 	if r.BaseURL != "" {
-		return nil, &Error{Where: "--base-url", Message: "name the provider that it is of, such as \"chat\""}
+		return nil, &Error{Where: "--base-url", Message: "name the provider that it belongs to, such as \"chat\""}
 	}
 	var ready, all []Provider
 	for _, p := range r.preferred() {

@@ -95,7 +95,7 @@ func TestKey(t *testing.T) {
 		{"variable before command", own + "key_command='x'\nkey_env='OWN'", "own/x", "OWN=env", "cmd", "env"},
 		{"command prints nothing", own + "key_command='x'", "own/x", "", " \n", "error: key_command printed nothing"},
 		{"command fails", own + "key_command='x'", "own/x", "", "fail", "error: key_command failed: exit status 1"},
-		{"two lines", own + "key_command='x'", "own/x", "", "abc\ndef", "error: the key from key_command has a line break"},
+		{"two lines", own + "key_command='x'", "own/x", "", "abc\ndef", "error: the key from key_command contains a line break"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

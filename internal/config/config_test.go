@@ -187,11 +187,11 @@ func TestMistakes(t *testing.T) {
 		{"control characters", `model = "a/b\u001b[2J"`, "must be one line without control characters"},
 		{"no wire", "[providers.x]\nbase_url='http://h'", "config.toml:1: providers.x.wire: is missing"},
 		{"unknown wire", "[providers.x]\nwire='caht'", `"caht" is not one of openai, anthropic, chat; did you mean "chat"?`},
-		{"address without scheme", "[providers.x]\nwire='chat'\nbase_url='localhost:1'", "providers.x.base_url: must be an address such as"},
+		{"address without scheme", "[providers.x]\nwire='chat'\nbase_url='localhost:1'", "providers.x.base_url: must be a URL such as"},
 		{"address with a query", "[providers.x]\nwire='chat'\nbase_url='http://h?k=secret'", "must have no query"},
-		{"name", "[providers.'a/b']\nwire='chat'", "a provider's name is of lower-case letters"},
+		{"name", "[providers.'a/b']\nwire='chat'", "a provider name consists of lower-case letters"},
 		{"variable", "[providers.x]\nwire='chat'\nheaders = {A='${NOT_SET}'}", "providers.x.headers.A: refers to NOT_SET, which is not set"},
-		{"header", "[providers.x]\nwire='chat'\nheaders = {'A B'='c'}", "providers.x.headers.A B: is no name that a header can have"},
+		{"header", "[providers.x]\nwire='chat'\nheaders = {'A B'='c'}", "providers.x.headers.A B: is not a valid header name"},
 		{"command", "[providers.x]\nwire='chat'\nkey_command = []", "must be a command"},
 		{"model without provider", "[models.x]\nwindow=1", `"x" must be "PROVIDER/NAME"`},
 		{"all at once", "a1 = 1\nb1 = 2", "config.toml:2: b1: unknown setting"},
@@ -221,7 +221,7 @@ func TestMistakesOutsideFiles(t *testing.T) {
 	w.in.Flags = map[string]string{"max_steps": "x"}
 	_, err := config.Load(w.in)
 	for _, want := range []string{
-		"SETTLE_STALL_TIMEOUT_MS: must be a duration", "OPENAI_BASE_URL: must be an address", "--max-steps: must be a whole number",
+		"SETTLE_STALL_TIMEOUT_MS: must be a duration", "OPENAI_BASE_URL: must be a URL", "--max-steps: must be a whole number",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)

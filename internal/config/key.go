@@ -58,7 +58,7 @@ func checked(p Provider, key, source string) (string, error) {
 	if strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return "", &KeyError{
 			Provider: p.Name, Variable: p.KeyEnv,
-			Message: fmt.Sprintf("the key from %s has a line break or a control character in it", source),
+			Message: fmt.Sprintf("the key from %s contains a line break or a control character", source),
 		}
 	}
 	return key, nil

@@ -295,7 +295,7 @@ func (l *loader) projects() error {
 			err = l.projectFile(doc)
 		}
 		if err != nil {
-			return fmt.Errorf("%w\n(--no-project-config leaves the project's files out)", err)
+			return fmt.Errorf("%w\n(use --no-project-config to ignore the project's files)", err)
 		}
 	}
 	return nil

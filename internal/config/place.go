@@ -47,7 +47,7 @@ func (r *Resolved) NeedDataDir() (string, error) {
 	if r.DataDir == "" {
 		return "", &Error{
 			Where:   "data_dir",
-			Message: "there is no place for sessions: neither data_dir nor HOME says one; set SETTLE_DATA_DIR to a directory, or use --ephemeral",
+			Message: "there is no directory for sessions: neither data_dir nor HOME is set; set SETTLE_DATA_DIR, or use --ephemeral",
 		}
 	}
 	return r.DataDir, nil

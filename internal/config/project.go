@@ -27,7 +27,7 @@ func (l *loader) projectFile(doc *document) error {
 func (l *loader) projectRules(top *table) {
 	for _, r := range rules(top, Origin{Kind: Project}) {
 		if r.Decision == "allow" {
-			l.Notes = append(l.Notes, fmt.Sprintf("%s: the rule %q was ignored: a project may only tighten; to set it for yourself, put it into %s",
+			l.Notes = append(l.Notes, fmt.Sprintf("%s: the rule %q was ignored: a project may only tighten; to set it for yourself, put it in %s",
 				r.Origin, r.String(), l.ownFile()))
 			continue
 		}
@@ -86,7 +86,7 @@ func (l *loader) ignored(t *table, key, why string) {
 	if !nested {
 		last = key
 	}
-	l.Notes = append(l.Notes, fmt.Sprintf("%s: %s was ignored: %s; to set it for yourself, put it into %s%s",
+	l.Notes = append(l.Notes, fmt.Sprintf("%s: %s was ignored: %s; to set it for yourself, put it in %s%s",
 		t.where(last), key, why, l.ownFile(), alternative(key)))
 }
 

@@ -86,7 +86,7 @@ func (l *loader) provider(t *table, name string) {
 	if !validName(name) {
 		*t.errs = append(*t.errs, &Error{
 			Where: p.Origin.Where, Key: "providers." + name,
-			Message: "a provider's name is of lower-case letters, digits, dots, - and _",
+			Message: "a provider name consists of lower-case letters, digits, dots, - and _",
 		})
 	}
 	get(t, "wire", &p.Wire, asWire)
@@ -145,7 +145,7 @@ func (l *loader) pairs(t *table, key string, p *Provider) map[string]string {
 			inner.fail(name, fmt.Errorf("must be one line without control characters"))
 		}
 		if key == "headers" && !headerName(name) {
-			inner.fail(name, fmt.Errorf("is no name that a header can have"))
+			inner.fail(name, fmt.Errorf("is not a valid header name"))
 		}
 		if Credential(name) {
 			p.secrets = append(p.secrets, expanded)
@@ -236,7 +236,7 @@ func asURL(value any) (string, error) {
 	u, err := url.Parse(strings.TrimSpace(word))
 	// The value may contain a password, so no message repeats it.
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", fmt.Errorf("must be an address such as https://host/v1")
+		return "", fmt.Errorf("must be a URL such as https://host/v1")
 	}
 	if u.RawQuery != "" || u.Fragment != "" {
 		return "", fmt.Errorf("must have no query and no fragment; use query = { … } in the provider's table")

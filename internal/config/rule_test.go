@@ -29,7 +29,7 @@ func TestRules(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	notes := w.plain(strings.Join(r.Notes, "\n"))
-	if want := project + `:2: the rule "allow shell make *" was ignored: a project may only tighten; to set it for yourself, put it into ` + user; notes != want {
+	if want := project + `:2: the rule "allow shell make *" was ignored: a project may only tighten; to set it for yourself, put it in ` + user; notes != want {
 		t.Errorf("notes %q, want %q", notes, want)
 	}
 	var shown []string

@@ -70,7 +70,7 @@ func (l *log) session(e event.Event) {
 	switch d := e.Data.(type) {
 	case event.SessionOpened:
 		if l.opened {
-			l.breaks("C2", "the session is open already, and was neither closed nor recovered")
+			l.breaks("C2", "the session is already open, and was neither closed nor recovered")
 		}
 		l.opened = true
 		return

@@ -59,7 +59,7 @@ func Doctor(ctx context.Context, to io.Writer, m Machine) error {
 	d.dataDir(ctx)
 	d.custody(ctx)
 	d.program(ctx, "git", "a directory of another user is never trusted, whatever safe.directory says", "--version")
-	d.program(ctx, "rg", "settle searches by itself, which is slower", "--version")
+	d.program(ctx, "rg", "settle uses its own search, which is slower", "--version")
 	switch {
 	case d.err != nil:
 		return d.err
@@ -152,7 +152,7 @@ func (d *doctor) custody(ctx context.Context) {
 		d.say(bad, "commands", "cannot run %q: %v (exit code %d)", argv[0], err, out.Code)
 		return
 	}
-	d.say(good, "commands", "kept by %s", c.Kind)
+	d.say(good, "commands", "tracked by %s", c.Kind)
 	for _, weaker := range c.Weaker {
 		d.say(note, "commands", "%s", weaker)
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // ErrUnanswered says that a provider refused to say what it has.
-var ErrUnanswered = errors.New("not every provider said which models it has; see above")
+var ErrUnanswered = errors.New("some providers did not list their models; see above")
 
 // modelLine is a model as JSON.
 type modelLine struct {

@@ -166,7 +166,7 @@ func (d *driver) introduced(r initializeRequest, out map[string]any) error {
 	d.Append = strings.TrimSpace(d.Append + "\n\n" + r.Append)
 	d.Servers = append(append(d.Servers, r.SDKServers...), names(r.Servers)...)
 	if len(d.Servers) > 0 {
-		d.warn("MCP servers are left out, since settle has no MCP client: " + strings.Join(d.Servers, ", "))
+		d.warn("settle has no MCP client and ignores these MCP servers: " + strings.Join(d.Servers, ", "))
 	}
 	if len(r.Agents) > 0 {
 		d.warn("agents are left out, since settle has none: " + strings.Join(names(r.Agents), ", "))

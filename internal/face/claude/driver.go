@@ -233,7 +233,7 @@ func (d *driver) leave() int {
 		}
 	}
 	if !d.out.close(long) && d.code == run.CodeCompleted {
-		d.say("not everything could be written to standard output")
+		d.say("cannot write all output to standard output")
 		d.code = run.CodeFailed
 	}
 	d.err.close(shortPatience)

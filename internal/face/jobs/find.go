@@ -143,7 +143,7 @@ func pick(list []job, id, name string) (job, error) {
 	}
 	switch len(same) {
 	case 0:
-		return job{}, fmt.Errorf("there is no job %q; \"settle jobs\" lists those that run", name)
+		return job{}, fmt.Errorf("there is no job %q; \"settle jobs\" lists running jobs", name)
 	case 1:
 		return same[0], nil
 	}
@@ -151,7 +151,7 @@ func pick(list []job, id, name string) (job, error) {
 	for _, j := range same {
 		names = append(names, j.name())
 	}
-	return job{}, fmt.Errorf("several sessions have a job %q: say which: %s", name, strings.Join(names, ", "))
+	return job{}, fmt.Errorf("several sessions have a job %q; use one of: %s", name, strings.Join(names, ", "))
 }
 
 // errOver says why there is nothing to end.
@@ -159,11 +159,11 @@ func (j job) errOver() error {
 	how := "it has ended"
 	switch {
 	case j.Ended == nil:
-		how = "its session's host died, and nothing of it runs any more"
+		how = "its session's host died, and none of its processes is left"
 	case j.Ended.How == event.JobReleased:
-		how = "it was released, and nothing of it runs any more"
+		how = "it was released, and none of its processes is left"
 	case j.Ended.How != "":
 		how = "it has ended: " + string(j.Ended.How)
 	}
-	return errors.New("job " + j.name() + " does not run: " + how)
+	return errors.New("job " + j.name() + " is not running: " + how)
 }

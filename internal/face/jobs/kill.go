@@ -34,7 +34,7 @@ func Kill(ctx context.Context, to io.Writer, dataDir, name string) error {
 	case errors.Is(err, proc.ErrUnseen):
 		return j.errUnseen()
 	case len(left) > 0:
-		return fmt.Errorf("cannot end all of job %s: %s; the rest is ended", j.name(), names(left))
+		return fmt.Errorf("cannot end all processes of job %s: %s; the others ended", j.name(), names(left))
 	case err != nil:
 		return err
 	}
@@ -53,7 +53,7 @@ func (j job) errUnseen() error {
 	if j.host != 0 {
 		next = fmt.Sprintf("end the session, whose host is process %d", j.host)
 	}
-	return fmt.Errorf("cannot end job %s from here: it cannot be made sure that process %d still is it; nothing was signalled; %s, or have the model end it", j.name(), j.PID, next)
+	return fmt.Errorf("cannot end job %s from here: process %d may no longer be the job's; nothing was signalled; %s, or have the model end the job", j.name(), j.PID, next)
 }
 
 // awaitRecord waits until the end is in the session's log. A host that does not

@@ -29,11 +29,11 @@ func Show(to io.Writer, dataDir, name string, form Form) error {
 		return err
 	}
 	if j.Log == "" {
-		return fmt.Errorf("job %s has no log of its output", j.name())
+		return fmt.Errorf("job %s has no output log", j.name())
 	}
 	file, err := os.Open(j.Log)
 	if err != nil {
-		return fmt.Errorf("cannot show what job %s has put out: %w", j.name(), err)
+		return fmt.Errorf("cannot show the output of job %s: %w", j.name(), err)
 	}
 	defer func() { _ = file.Close() }() // it was only read
 	if form == Safe {

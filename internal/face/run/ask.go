@@ -122,7 +122,7 @@ func (a *asking) ask(ctx context.Context, q event.ApprovalRequested) (event.Verd
 			a.screen.prompt(choices)
 		case <-a.kick:
 			if !a.waits(q.Approval) {
-				a.screen.tell("nobody needs to answer any more")
+				a.screen.tell("this approval is no longer needed")
 				return "", false
 			}
 		case <-ctx.Done():
@@ -175,7 +175,7 @@ func (s *screen) question(words string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asking = true
-	s.put(s.tty.paint(yellow, "May this run?"))
+	s.put(s.tty.paint(yellow, "Allow this call?"))
 	for line := range strings.SplitSeq(printable.Text(words), "\n") {
 		s.put("  " + line)
 	}

@@ -15,11 +15,11 @@ import (
 func may(permission string) string {
 	switch permission {
 	case "allow":
-		return "commands run and files change without asking (--permission ask asks)"
+		return "commands run and files change without asking (use --permission ask to be asked)"
 	case "ask":
 		return "you are asked before anything changes"
 	case "deny":
-		return "it may look, and change nothing"
+		return "read-only: nothing may change"
 	}
 	return "permission: " + permission
 }
@@ -34,7 +34,7 @@ func (s *screen) closing(resume string) bool {
 	}
 	line := s.ended.how + " after " + Duration(s.ended.took) + ": " + took(s.ended.sum)
 	if resume != "" {
-		line += "; to go on: " + resume
+		line += "; continue with: " + resume
 	}
 	s.erase()
 	s.breakLine()

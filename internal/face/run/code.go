@@ -9,7 +9,7 @@ const (
 	// CodeUsage: no model request was made.
 	CodeUsage = 2
 	CodeLimit = 3
-	// CodeHangup is what a shell reports for SIGHUP: the terminal went away.
+	// CodeHangup is what a shell reports for SIGHUP: the terminal was closed.
 	CodeHangup = 129
 	// CodeStdoutClosed is what a shell reports for SIGPIPE.
 	CodeStdoutClosed = 141

@@ -50,7 +50,7 @@ func Prompt(ctx context.Context, args []string, stdin *os.File, terminal bool) (
 	}
 	prompt := strings.TrimSpace(strings.Join(words, " "))
 	if terminal && prompt == "" && len(args) == 0 {
-		return "", &UsageError{"there is no prompt: name one, or pipe it in"}
+		return "", &UsageError{"there is no prompt: give one as an argument, or pipe it in"}
 	}
 	if terminal && !wanted {
 		return prompt, nil
@@ -93,7 +93,7 @@ func readInput(ctx context.Context, stdin *os.File, mayIdle bool) (string, error
 				patient.Reset(idleTimeout)
 			}
 			if all.Len() > mostInput {
-				return "", &UsageError{fmt.Sprintf("standard input is longer than %d bytes: put it into a file and name that", mostInput)}
+				return "", &UsageError{fmt.Sprintf("standard input is longer than %d bytes: put it in a file and name that file in the prompt", mostInput)}
 			}
 		case err := <-failed:
 			return inputText(all.Bytes(), err)
@@ -127,7 +127,7 @@ func inputText(raw []byte, err error) (string, error) {
 	case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, syscall.EBADF) && !errors.Is(err, fs.ErrClosed):
 		return "", fmt.Errorf("cannot read standard input: %w", err)
 	case bytes.IndexByte(raw, 0) >= 0:
-		return "", &UsageError{"standard input is not text: put it into a file and name that"}
+		return "", &UsageError{"standard input is not text: put it in a file and name that file in the prompt"}
 	}
 	return strings.TrimSpace(strings.ToValidUTF8(string(raw), "\uFFFD")), nil
 }

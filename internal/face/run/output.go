@@ -225,7 +225,7 @@ func stopFor(err error, kind outputKind) Stop {
 	switch {
 	case kind == onDevice && (closed(err) || hungUp(err)):
 		// SIGHUP may be on its way, and be too late to say so.
-		stop.Code, stop.Err = CodeHangup, errors.New("the terminal went away")
+		stop.Code, stop.Err = CodeHangup, errors.New("the terminal was closed")
 	case closed(err):
 		stop.Code, stop.Err = CodeStdoutClosed, fmt.Errorf("standard output was closed: %w", err)
 	default:

@@ -22,7 +22,7 @@ func Conform(schema json.RawMessage) (check func(answer string) error, err error
 	return func(answer string) error {
 		var value any
 		if err := json.Unmarshal([]byte(answer), &value); err != nil {
-			return fmt.Errorf("the answer is not JSON, as --output-schema asks: %w", err)
+			return fmt.Errorf("the answer is not JSON, which --output-schema requires: %w", err)
 		}
 		if err := resolved.Validate(value); err != nil {
 			return fmt.Errorf("the answer does not follow the schema: %s", strings.TrimPrefix(err.Error(), "validating root: "))

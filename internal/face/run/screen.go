@@ -90,7 +90,7 @@ func (s *screen) show(e event.Event) {
 			s.notice("%s", strings.TrimSuffix("denied: "+d.Message, ": "))
 		}
 	case event.JobStarted:
-		s.notice("%s runs on as job %s (pid %d)", d.Command, d.Job, d.PID)
+		s.notice("%s keeps running as job %s (pid %d)", d.Command, d.Job, d.PID)
 	case event.JobEnded:
 		s.detail("job %s: %s", d.Job, d.How)
 	case event.InterruptRequested:
@@ -125,7 +125,7 @@ func (s *screen) progress(e event.Event) {
 		}
 	case event.AttemptEnded:
 		if s.status.doing = ""; d.RetryIn != nil {
-			s.does("waiting to try again", e)
+			s.does("waiting to retry", e)
 		}
 	case event.InterruptRequested:
 		s.does("ending the turn", e)
@@ -191,7 +191,7 @@ func (s *screen) itemEnded(e event.Event, d event.ItemEnded) {
 			delete(s.items, e.Item)
 		}
 	case event.Note:
-		s.detail("told the model: %s", d.Text)
+		s.detail("message to the model: %s", d.Text)
 	case event.ToolCall:
 		s.callEnded(e, d, i)
 	}
@@ -221,18 +221,18 @@ func (s *screen) callEnded(e event.Event, d event.ItemEnded, i *shown) {
 
 // recovered says what opening the session found.
 func recovered(d event.SessionRecovered) string {
-	words := "the session was left by a settle that was killed"
+	words := "the process that last used this session was killed"
 	if d.PID == 0 {
 		words = "the session's log was damaged"
 	}
 	if d.Ended > 0 {
-		words += fmt.Sprintf("; %d things were still open and are ended now", d.Ended)
+		words += fmt.Sprintf("; %d items were still open and have been ended", d.Ended)
 	}
 	if len(d.Swept) > 0 {
-		words += fmt.Sprintf("; processes %v still ran and were ended", d.Swept)
+		words += fmt.Sprintf("; processes %v were still running and have been ended", d.Swept)
 	}
 	if d.Kept != "" {
-		words += fmt.Sprintf("; the damaged end of its log, %d bytes, is kept in %s", d.CutBytes, d.Kept)
+		words += fmt.Sprintf("; the damaged end of its log (%d bytes) was saved to %s", d.CutBytes, d.Kept)
 	}
 	return words
 }

@@ -56,13 +56,13 @@ func scene() []event.Event {
 }
 
 func TestScreen(t *testing.T) {
-	recovery := "the session was left by a settle that was killed; 2 things were still open and are ended now; processes [8] still ran and were ended; " +
-		"the damaged end of its log, 10 bytes, is kept in /data/torn\n"
+	recovery := "the process that last used this session was killed; 2 items were still open and have been ended; processes [8] were still running and have been ended; " +
+		"the damaged end of its log (10 bytes) was saved to /data/torn\n"
 	notices := `attempt 2 of 6 in 4 s: 529 overloaded
 → go test␇ ./...
   go test␇ ./...: exit code 2 after 2 s
   read: not started
-server runs on as job j1 (pid 9)
+server keeps running as job j1 (pid 9)
 `
 	verbose := "session s in /work; permission: allow\nmodel chat/m\n"
 	for _, tt := range []struct {
@@ -74,7 +74,7 @@ server runs on as job j1 (pid 9)
 		{"plain", Plain, Normal, "42\n", ""},
 		{"plain, quiet", Plain, Quiet, "42\n", ""},
 		{"plain, verbose", Plain, Verbose, "42\n", recovery + verbose + notices},
-		{"terminal", Terminal, Normal, "The answer␛[1m is\n", recovery + "chat/m in /work; commands run and files change without asking (--permission ask asks)\n" + notices},
+		{"terminal", Terminal, Normal, "The answer␛[1m is\n", recovery + "chat/m in /work; commands run and files change without asking (use --permission ask to be asked)\n" + notices},
 		{"terminal, quiet", Terminal, Quiet, "The answer␛[1m is\n", ""},
 		{"terminal, verbose", Terminal, Verbose, "The answer␛[1m is\n", recovery + verbose + "hmm\n" + notices},
 	} {

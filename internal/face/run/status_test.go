@@ -65,7 +65,7 @@ func TestStatus(t *testing.T) {
 		t.Errorf("after the end: %q", got)
 	}
 	s.closing("settle run --resume s PROMPT")
-	if got := written(); !strings.HasSuffix(got, ": 1 request, 12.3k tokens in (80% cached), 12 out; to go on: settle run --resume s PROMPT\n") {
+	if got := written(); !strings.HasSuffix(got, ": 1 request, 12.3k tokens in (80% cached), 12 out; continue with: settle run --resume s PROMPT\n") {
 		t.Errorf("closing: %q", got)
 	}
 }

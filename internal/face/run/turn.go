@@ -196,7 +196,7 @@ func (r *runner) wait(ctx context.Context, turn *settle.Turn) (settle.Outcome, e
 		defer timer.Stop()
 		select {
 		case <-timer.C:
-			cancel(errors.New("left without waiting for the turn's end; it will be recorded when the session is opened again"))
+			cancel(errors.New("exited before the turn ended; its end is recorded when the session is next opened"))
 		case <-ctx.Done():
 		}
 	}()
@@ -273,7 +273,7 @@ func (r *runner) ended(session *settle.Session, o settle.Outcome) int {
 	switch {
 	case r.screen != nil && r.screen.closing(r.resume(session.ID())):
 	case r.Resume != nil && (code != CodeCompleted || r.Volume == Verbose):
-		r.say("the session is kept; go on with: %s", r.Resume(session.ID()))
+		r.say("the session is kept; continue with: %s", r.Resume(session.ID()))
 	}
 	if r.Ended != nil {
 		r.out.drain(r.patience)
@@ -407,7 +407,7 @@ func (r *runner) leave(code int) int {
 
 // unshown is the end of a turn of which not everything could be shown.
 func (r *runner) unshown(err error) int {
-	r.say("not everything could be written to standard output: %v", err)
+	r.say("cannot write all output to standard output: %v", err)
 	if stops := r.stop.all(); len(stops) > 0 {
 		return stops[0].Code
 	}

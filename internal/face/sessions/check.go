@@ -77,7 +77,7 @@ func (i Inspection) Check(ctx context.Context, to io.Writer) error {
 		}
 	}
 	if broken > 0 {
-		return fmt.Errorf("%d of %d sessions are not as the contract promises", broken, checked)
+		return fmt.Errorf("%d of %d sessions violate the contract", broken, checked)
 	}
 	return nil
 }
@@ -132,7 +132,7 @@ func (i Inspection) secrets() []string {
 // problem says why a log cannot be read, and what becomes of it.
 func problem(err error) string {
 	if damage := (*journal.DamageError)(nil); errors.As(err, &damage) {
-		return fmt.Sprintf("%v; what comes before is checked; opening the session cuts the log there, and keeps the rest beside it", err)
+		return fmt.Sprintf("%v; what comes before is checked; opening the session cuts the log there and saves the rest next to it", err)
 	}
 	return err.Error()
 }
@@ -154,12 +154,12 @@ func (i Inspection) write(to io.Writer, f finding) error {
 
 // describe writes a line for the log, and one for each thing wrong with it.
 func (f finding) describe(b *bytes.Buffer) {
-	how := "the contract is kept"
+	how := "no violations"
 	switch n := len(f.Violations); {
 	case n > 0:
-		how = fmt.Sprintf("the contract is broken, %d times", n)
+		how = fmt.Sprintf("violations: %d", n)
 	case f.Problem != "":
-		how = "it cannot be read to its end"
+		how = "cannot be read to the end"
 	}
 	fmt.Fprintf(b, "%s: %d events, %d turns: %s\n", f.Session, f.Events, f.Turns, how)
 	for _, v := range f.Violations {
@@ -171,7 +171,7 @@ func (f finding) describe(b *bytes.Buffer) {
 	}
 	switch {
 	case f.Holder != 0:
-		fmt.Fprintf(b, "  a turn runs, in pid %d\n", f.Holder)
+		fmt.Fprintf(b, "  a turn is running in pid %d\n", f.Holder)
 	case f.Open:
 		fmt.Fprintf(b, "  a turn has not ended; if its process is dead, opening the session ends it\n")
 	}

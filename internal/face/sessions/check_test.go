@@ -79,14 +79,14 @@ func TestCheck(t *testing.T) {
 		want   []string // pieces of the lines, in order
 		broken bool
 	}{
-		{"kept", good(), []string{"s: 11 events, 1 turns: the contract is kept\n"}, false},
-		{"empty", nil, []string{"s: 0 events, 0 turns: the contract is kept\n"}, false},
+		{"kept", good(), []string{"s: 11 events, 1 turns: no violations\n"}, false},
+		{"empty", nil, []string{"s: 0 events, 0 turns: no violations\n"}, false},
 		{"no ending of the call", without(good(), 8), []string{"the contract is broken, 1 times\n", "  C2: event 9 (turn.aborted): item i1 of turn t1 is open\n"}, true},
 		{"no terminal event", without(good(), 9), []string{"broken", "  C2: event 10 (session.closed): turn t1 is running\n"}, true},
 		{"a call that never was durable", without(good(), 6), []string{"broken, 2 times", "  C5: event 8 (item.ended)", "  C14: event 9 (turn.aborted): its summary"}, true},
 		{"a secret", said, []string{"  C15: event 2 (input.accepted): it has a secret of 24 characters in it\n"}, true},
-		{"a turn that was left", good()[:7], []string{"s: 7 events, 1 turns: the contract is kept\n", "  a turn has not ended"}, false},
-		{"a turn that goes on", running[:7], []string{"s: 7 events, 1 turns: the contract is kept\n", fmt.Sprintf("  a turn runs, in pid %d\n", os.Getpid())}, false},
+		{"a turn that was left", good()[:7], []string{"s: 7 events, 1 turns: no violations\n", "  a turn has not ended"}, false},
+		{"a turn that goes on", running[:7], []string{"s: 7 events, 1 turns: no violations\n", fmt.Sprintf("  a turn is running in pid %d\n", os.Getpid())}, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -26,10 +26,10 @@ func Fork(ctx context.Context, dataDir, from, to string) error {
 	}
 	log, opened, err := journal.Open(ctx, journal.Options{Dir: dataDir, Session: to, Clock: clock})
 	if err != nil {
-		return fmt.Errorf("cannot begin a copy of session %q: %w", from, err)
+		return fmt.Errorf("cannot create a copy of session %q: %w", from, err)
 	}
 	if opened.Existing {
-		return errors.Join(fmt.Errorf("cannot copy session %q: there is a session %q", from, to), log.Close(ctx))
+		return errors.Join(fmt.Errorf("cannot copy session %q: session %q already exists", from, to), log.Close(ctx))
 	}
 	err = log.Update(func(event.State) []event.Event { return events })
 	if err == nil {
@@ -72,6 +72,6 @@ func ended(s event.State) []event.Event {
 		return nil
 	}
 	cause := event.Abort(event.Shutdown, "fork")
-	cause.Message = "the session was copied while it was in use; there it goes on"
+	cause.Message = "the session was copied during this turn, which continues in the original"
 	return append(event.Closings(s, cause), event.Event{By: "host", Data: event.SessionClosed{Reason: event.Shutdown, Message: cause.Message}})
 }

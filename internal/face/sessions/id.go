@@ -41,5 +41,5 @@ func ID(dataDir, name string) (string, error) {
 	if n := len(found) - mostCandidates; n > 0 {
 		found, more = found[:mostCandidates], fmt.Sprintf(" and %d more", n)
 	}
-	return "", fmt.Errorf("session %q is ambiguous: %s%s; write more of the id", name, strings.Join(found, ", "), more)
+	return "", fmt.Errorf("session %q is ambiguous: %s%s; use more of the id", name, strings.Join(found, ", "), more)
 }

@@ -45,7 +45,7 @@ func Last(ctx context.Context, dataDir, dir string) (string, error) {
 			return e.Session, nil
 		}
 	}
-	return "", fmt.Errorf("there is no session of %q to go on with; \"settle sessions list\" shows those that there are", dir)
+	return "", fmt.Errorf("there is no session in %q to continue; \"settle sessions\" lists all sessions", dir)
 }
 
 // List writes a table of the sessions that the query asks for.

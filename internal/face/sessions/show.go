@@ -87,7 +87,7 @@ func showItem(b *bytes.Buffer, i *event.Item) {
 	case event.Message:
 		fmt.Fprintf(b, "\n%s\n", printable.Text(strings.TrimSpace(c.Text)))
 	case event.Note:
-		fmt.Fprintf(b, "\n(told the model: %s)\n", quoted(c.Text))
+		fmt.Fprintf(b, "\n(message to the model: %s)\n", quoted(c.Text))
 	case event.ToolCall:
 		fmt.Fprintf(b, "\n→ %s %s\n", printable.Text(c.Name), quoted(c.Arguments))
 		if out := quoted(head(c.Output, mostOutput)); out != "" {

@@ -92,7 +92,7 @@ const inTurn = new Set([
 
 const kinds = {
   "session.opened": ({ s, d, check }) => {
-    check(!s.open, "the session is open already");
+    check(!s.open, "the session is already open");
     s.open = true;
     s.host = d;
   },
