@@ -7,8 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -62,13 +60,6 @@ func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
 // virtually runs a test in virtual time, with a server in memory.
 func virtually(t *testing.T, s setup, test func(*bench, *pipes)) {
-	if s.dir != "" {
-		// Where the socket for those who ask for a session would be: time stands
-		// still while one is listened to.
-		if err := os.WriteFile(filepath.Join(s.dir, "hosts"), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPipes()
