@@ -81,9 +81,9 @@ func TestCheck(t *testing.T) {
 	}{
 		{"kept", good(), []string{"s: 11 events, 1 turns: no violations\n"}, false},
 		{"empty", nil, []string{"s: 0 events, 0 turns: no violations\n"}, false},
-		{"no ending of the call", without(good(), 8), []string{"the contract is broken, 1 times\n", "  C2: event 9 (turn.aborted): item i1 of turn t1 is open\n"}, true},
-		{"no terminal event", without(good(), 9), []string{"broken", "  C2: event 10 (session.closed): turn t1 is running\n"}, true},
-		{"a call that never was durable", without(good(), 6), []string{"broken, 2 times", "  C5: event 8 (item.ended)", "  C14: event 9 (turn.aborted): its summary"}, true},
+		{"no ending of the call", without(good(), 8), []string{"1 turns: violations: 1\n", "  C2: event 9 (turn.aborted): item i1 of turn t1 is open\n"}, true},
+		{"no terminal event", without(good(), 9), []string{"violations: ", "  C2: event 10 (session.closed): turn t1 is running\n"}, true},
+		{"a call that never was durable", without(good(), 6), []string{"violations: 2\n", "  C5: event 8 (item.ended)", "  C14: event 9 (turn.aborted): its summary"}, true},
 		{"a secret", said, []string{"  C15: event 2 (input.accepted): it has a secret of 24 characters in it\n"}, true},
 		{"a turn that was left", good()[:7], []string{"s: 7 events, 1 turns: no violations\n", "  a turn has not ended"}, false},
 		{"a turn that goes on", running[:7], []string{"s: 7 events, 1 turns: no violations\n", fmt.Sprintf("  a turn is running in pid %d\n", os.Getpid())}, false},
@@ -138,10 +138,10 @@ func TestCheckOfADamagedLog(t *testing.T) {
 	}
 	var out bytes.Buffer
 	err = Inspection{DataDir: dir, Sessions: []string{"s"}}.Check(t.Context(), &out)
-	if err == nil || err.Error() != "1 of 1 sessions are not as the contract promises" {
+	if err == nil || err.Error() != "1 of 1 sessions violate the contract" {
 		t.Errorf("the error is %v", err)
 	}
-	for _, want := range []string{"s: 9 events", "  C2: event 9", "  the log is damaged at offset ", "a record's checksum differs", "keeps the rest beside it"} {
+	for _, want := range []string{"s: 9 events", "  C2: event 9", "  the log is damaged at offset ", "a record's checksum differs", "saves the rest next to it"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("it does not say %q:\n%s", want, &out)
 		}
@@ -168,7 +168,7 @@ func TestCheckAsJSON(t *testing.T) {
 	put(t, dir, "c", good()[:7])
 	var out bytes.Buffer
 	err := Inspection{DataDir: dir, JSON: true}.Check(t.Context(), &out)
-	if err == nil || err.Error() != "1 of 3 sessions are not as the contract promises" {
+	if err == nil || err.Error() != "1 of 3 sessions violate the contract" {
 		t.Errorf("the error is %v", err)
 	}
 	var got []finding
