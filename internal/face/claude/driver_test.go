@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -45,6 +46,11 @@ type served struct {
 func serve(t *testing.T, change func(*Config), steps ...script.Step) *served {
 	t.Helper()
 	s := &served{T: t, stops: make(chan run.Stop, 4), code: make(chan int, 1), said: make(chan map[string]any, 1000), data: t.TempDir()}
+	// Where the socket for those who ask for a session would be: virtual time
+	// stands still while one is listened to.
+	if err := os.WriteFile(filepath.Join(s.data, "hosts"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	dir := t.TempDir()
 	env := map[string]string{"HOME": dir, "SETTLE_DATA_DIR": s.data, "PATH": os.Getenv("PATH")}
 	getenv := func(name string) string { return env[name] }
