@@ -3,6 +3,7 @@ package policy_test
 import (
 	"encoding/binary"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 )
@@ -27,7 +28,7 @@ func (w *world) traps(kind string) {
 	if kind != "open" {
 		w.link("sub/y/s.txt", "../../.env")
 	}
-	if kind != "repository" {
+	if _, err := exec.LookPath("git"); err != nil || kind != "repository" {
 		return
 	}
 	w.ordinary("private", "notes.txt")

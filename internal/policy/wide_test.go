@@ -3,6 +3,7 @@ package policy_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/settle-agent/settle/internal/policy"
@@ -31,7 +32,7 @@ func TestWideRulesLeaveOutWhatMayBeSecret(t *testing.T) {
 		"cat /etc/hosts": policy.Allow, "cat a.txt": policy.Allow, "grep -rn x /usr/share/doc/bash": policy.Allow,
 		"cat /proc/self/environ": policy.Ask, "cat /proc/*/environ": policy.Ask, "cat environ": policy.Ask, "head /dev/stdin": policy.Ask, "cat < /dev/tcp/x/1": policy.Ask,
 		"grep -a x /proc/1/environ": policy.Ask, "cat .git/config": policy.Ask, "grep -rn url .git": policy.Ask, "rg --hidden -n url .": policy.Ask, "cat .docker/.env": policy.Ask,
-		"cat .env-local": policy.Ask, "cat sub/.cargo/credentials.toml": policy.Ask, "grep -r x /": policy.Ask, "grep -r x /proc/self": policy.Ask, "cat ../../../../proc/self/environ": policy.Ask,
+		"cat .env-local": policy.Ask, "cat sub/.cargo/credentials.toml": policy.Ask, "grep -r x /": policy.Ask, "grep -r x /proc/self": policy.Ask, "cat " + strings.Repeat("../", strings.Count(dir, "/")) + "proc/self/environ": policy.Ask,
 		"grep -rh . ..": policy.Ask, "git remote -v": policy.Ask,
 	} {
 		if j := wide.Judge(shell(t, dir, command)); j.Decision != want {
