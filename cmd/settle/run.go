@@ -254,7 +254,7 @@ func (f *runFlags) asks(s *streams, format run.Format) bool {
 func (f *runFlags) agent(s *streams, r *config.Resolved, dir string, format run.Format) agent.Options {
 	o := agent.Options{
 		Settings: r, Dir: dir, Environ: s.environ, Getenv: s.getenv, Face: "run", Version: version(),
-		Permission: settle.Allow, Release: "allow", Take: f.take, Attended: f.asks(s, format),
+		Permission: settle.Allow, Release: "allow", Take: f.take, Releasable: true, Attended: f.asks(s, format),
 	}
 	f.apply(&o)
 	if f.ephemeral {

@@ -141,7 +141,7 @@ func (f *serveFlags) settings(cmd *cobra.Command, s *streams, dir string) (*conf
 func (f *serveFlags) agent(s *streams, r *config.Resolved, dir string) agent.Options {
 	o := agent.Options{
 		Settings: r, Dir: dir, Environ: s.environ, Getenv: s.getenv, Face: "serve", Version: version(),
-		Permission: settle.Ask, Attended: true, Take: f.take,
+		Permission: settle.Ask, Attended: true, Take: f.take, Releasable: true,
 	}
 	f.apply(&o)
 	if log := agent.Log(r); log != nil {

@@ -56,7 +56,7 @@ func (s *streams) server(cmd *cobra.Command, o agent.Options) (*standIn, *signal
 	if o.Project == agent.IgnoreProject {
 		project = config.IgnoreProject
 	}
-	o.Environ, o.Getenv, o.Version = s.environ, s.getenv, version()
+	o.Environ, o.Getenv, o.Version, o.Releasable = s.environ, s.getenv, version(), true
 	in.hosts = &agent.Hosts{Base: o, Settings: func(dir string, given map[string]string) (*config.Resolved, error) {
 		all := map[string]string{}
 		for _, some := range []map[string]string{flags, given} {

@@ -53,8 +53,9 @@ type Options struct {
 	Attended bool
 	// Keeping says whether sessions are kept.
 	Keeping Keeping
-	// Take ends another process that holds the session.
-	Take bool
+	// Take takes the session over from another process that holds it, and
+	// Releasable lets others do that with a session of this one.
+	Take, Releasable bool
 	// SystemFile, if set, is a file whose text stands for settle's own prompt;
 	// that of AppendFile is added.
 	SystemFile, AppendFile string
@@ -118,7 +119,7 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.Dir, c.Releasable = dir, true
+		c.Dir, c.Releasable = dir, o.Releasable
 	}
 	names, err := offered(r.Tools, c.Model)
 	if err != nil {
