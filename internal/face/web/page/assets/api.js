@@ -68,5 +68,5 @@ export async function exported(id) {
   const answer = await fetch(`/api${at(id, "export")}`, { cache: "no-store", credentials: "omit", headers: token.headers() })
     .catch(() => { throw new ApiError(0, "The server cannot be reached."); });
   if (!answer.ok) throw new ApiError(answer.status, `The server answered ${answer.status}.`);
-  return answer.blob().catch(() => { throw new ApiError(0, "The connection broke before all of it had arrived."); });
+  return answer.blob().catch(() => { throw new ApiError(0, "The connection was lost during the download."); });
 }

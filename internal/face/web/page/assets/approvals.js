@@ -36,7 +36,7 @@ const MOST_DRAWN = 40_000;
 function card(a, app) {
   const name = named(a.tool ?? "a tool");
   const said = h("p", { class: "card-note", role: "status", hidden: true });
-  const words = h("input", { type: "text", placeholder: "Words for the model (optional)", "aria-label": "Words for the model", autocomplete: "off" });
+  const words = h("input", { type: "text", placeholder: "Message to the model (optional)", "aria-label": "Message to the model", autocomplete: "off" });
   const denial = h("form", { class: "denial", hidden: true, on: { submit: (e) => { e.preventDefault(); give("denied", words.value.trim()); } } },
     words, h("button", { type: "submit" }, "Deny"), h("button", { type: "button", class: "quiet", on: { click: () => closeDenial() } }, "Back"));
   const button = (label, key, f, className) => h("button", { type: "button", class: className, "aria-keyshortcuts": key, on: { click: f } }, label);
@@ -51,7 +51,7 @@ function card(a, app) {
   const detail = drawn || !a.text ? list.map((f) => fileChange(f, true)) : [];
   const whole = drawn ? named(a.title ?? name) : a.text ?? named(a.title ?? name);
   const el = h("section", { class: "approval", tabindex: "-1", "aria-label": `Approval: ${name}`, data: { approval: a.approval } },
-    h("h3", null, h("span", { class: "tool" }, name), " asks to run"),
+    h("h3", null, h("span", { class: "tool" }, name), " asks for approval"),
     h("pre", { class: "command" }, whole.split("\n").map((line) => h("span", { class: "line" }, `${line}\n`))),
     a.why ? h("p", { class: "why" }, named(a.why)) : null,
     detail.length ? h("div", { class: "details" }, detail) : null,

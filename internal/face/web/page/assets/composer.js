@@ -9,15 +9,15 @@ import { named, prose } from "./visible.js";
 
 const MODES = [
   ["queue", "Queue", "Runs after this turn"],
-  ["steer", "Steer", "Joins this turn at the model's next request"],
+  ["steer", "Steer", "Joins this turn with the next model request"],
   ["replace", "Replace", "Ends this turn, then runs"],
 ];
 const TYPES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 const MOST_IMAGE = 5e6;
 
 export function composerView(form, app) {
-  const waiting = h("ul", { class: "waiting", "aria-label": "Inputs that wait", hidden: true });
-  const box = h("textarea", { id: "box", rows: "1", placeholder: "Ask for something", "aria-label": "Message", autocomplete: "off", enterkeyhint: "send", dir: "auto" });
+  const waiting = h("ul", { class: "waiting", "aria-label": "Waiting inputs", hidden: true });
+  const box = h("textarea", { id: "box", rows: "1", placeholder: "Ask settle to do something", "aria-label": "Message", autocomplete: "off", enterkeyhint: "send", dir: "auto" });
   const radios = MODES.map(([value, label, title]) => h("label", { title }, h("input", { type: "radio", name: "mode", value, checked: value === "queue" }), h("span", null, label)));
   const modes = h("div", { class: "modes", role: "radiogroup", "aria-label": "While a turn runs", hidden: true }, radios);
   const send = h("button", { type: "submit", class: "primary" }, "Send");
@@ -25,7 +25,7 @@ export function composerView(form, app) {
   const file = h("input", { type: "file", hidden: true, on: { change: () => { attach([...file.files]); file.value = ""; } } });
   file.accept = TYPES.join(",");
   file.multiple = true;
-  const picture = h("button", { type: "button", class: "quiet picture-button", on: { click: () => file.click() } }, "Picture");
+  const picture = h("button", { type: "button", class: "quiet picture-button", on: { click: () => file.click() } }, "Image");
   const hint = h("span", { class: "hint faint" });
   const pictures = h("div", { class: "pictures", hidden: true });
   form.replaceChildren(waiting, h("div", { class: "entry" }, box, pictures, h("div", { class: "controls" }, picture, file, modes, hint, stop, send)));
@@ -53,7 +53,7 @@ export function composerView(form, app) {
 
   async function attach(files) {
     for (const f of files) {
-      if (!TYPES.includes(f.type)) { app.notice(`${f.name} was not attached: pictures are PNG, JPEG, GIF or WebP.`); continue; }
+      if (!TYPES.includes(f.type)) { app.notice(`${f.name} was not attached: images must be PNG, JPEG, GIF or WebP.`); continue; }
       if (f.size > MOST_IMAGE) { app.notice(`${f.name} was not attached: it is larger than 5 MB.`); continue; }
       const data = await new Promise((done, fail) => {
         const reader = new FileReader();
@@ -71,7 +71,7 @@ export function composerView(form, app) {
       const img = h("img", { alt: image.name ?? "" });
       img.src = `data:${image.media_type};base64,${image.data}`;
       return h("span", { class: "picture-chip" }, img, h("button", {
-        type: "button", class: "quiet", "aria-label": `Remove ${image.name ?? "the picture"}`,
+        type: "button", class: "quiet", "aria-label": `Remove ${image.name ?? "the image"}`,
         on: { click: () => { images.splice(n, 1); drawPictures(); box.focus(); } },
       }, "Remove"));
     }));
@@ -140,15 +140,15 @@ export function composerView(form, app) {
       show(stop, !!t);
       toggle(stop, "asked", app.interrupting());
       text(stop, app.interrupting() ? "Hurry" : "Interrupt");
-      stop.title = app.interrupting() ? "Do not wait for graces any more" : "Esc";
+      stop.title = app.interrupting() ? "Skip the grace period" : "Esc";
       text(send, t ? { queue: "Queue", steer: "Steer", replace: "Replace" }[modes.querySelector("input:checked").value] : "Send");
       let words = "";
       send.disabled = !!app.refuses();
-      if (app.refuses()) words = `Not possible here: ${named(app.refuses())}.`;
-      else if (held) words = held === 1 ? "What is held goes along with your next message" : `${held} held inputs go along with your next message`;
-      else if (!app.state.open && app.state.seq) words = "Sending opens the session again";
+      if (app.refuses()) words = `Not available here: ${named(app.refuses())}.`;
+      else if (held) words = held === 1 ? "1 held input goes with your next message" : `${held} held inputs go with your next message`;
+      else if (!app.state.open && app.state.seq) words = "Sending reopens the session";
       text(hint, words);
-      box.placeholder = t ? "Say more while it runs" : "Ask for something";
+      box.placeholder = t ? "Add a message while the turn runs" : "Ask settle to do something";
     },
     onMode(f) { modes.addEventListener("change", f); },
     focus() { box.focus(); },

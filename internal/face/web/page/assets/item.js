@@ -5,7 +5,7 @@ import { content } from "./fold.js";
 import { h, show, text, toggle } from "./dom.js";
 import { changes } from "./diff.js";
 import { codeBlock, diffBlock, markdownView } from "./markup.js";
-import { approvalWords, bytes, causeWords, duration, effectsWords } from "./words.js";
+import { approvalWords, bytes, causeWords, duration, effectsWords, sentence } from "./words.js";
 import { named, prose, terminal } from "./visible.js";
 
 /** The view of an item; `app` gives {state, now(), cancelCall(id), openSession(id), shown}. */
@@ -26,7 +26,7 @@ function discarded(el, i, app) {
 
 /** What is said below an item that was cut. */
 function cut(i) {
-  return i.status === "aborted" ? `Cut: ${causeWords(i.cause)}` : i.status === "failed" ? `Failed: ${causeWords(i.cause) || "it did not finish"}` : "";
+  return i.status === "aborted" ? sentence(causeWords(i.cause)) : i.status === "failed" ? `Failed: ${causeWords(i.cause) || "it did not finish"}` : "";
 }
 
 function messageView(i, app) {
@@ -159,7 +159,7 @@ function callView(i, app) {
 
   function drawLeft(c) {
     const nodes = [];
-    for (const j of app.jobsOf(i)) nodes.push(h("span", null, `Left job ${j.job} running: ${named(j.command)}`));
+    for (const j of app.jobsOf(i)) nodes.push(h("span", null, `Job ${j.job} is still running: ${named(j.command)}`));
     for (const p of c.survivors ?? []) nodes.push(h("span", null, `Could not end pid ${p.pid}${p.why ? `: ${named(p.why)}` : ""}`));
     for (const child of app.childrenOf(i)) {
       nodes.push(h("a", { href: `#/s/${encodeURIComponent(child.session)}` }, `Child session ${child.session}`),
@@ -182,13 +182,13 @@ function callState(i, app) {
 
 function statusWords(i, state, c) {
   if (state === "failed" && c.exit_code) return `exit code ${c.exit_code}`;
-  return { running: "running", waiting: "waiting", asks: "asks", arguments: "is being written", completed: "", failed: "failed", aborted: "cut" }[state] ?? state;
+  return { running: "running", waiting: "waiting", asks: "asks", arguments: "writing arguments", completed: "", failed: "failed", aborted: "interrupted" }[state] ?? state;
 }
 
 function endingWords(i) {
   if (i.status === "failed") return i.cause ? `Failed: ${causeWords(i.cause)}` : "";
   if (i.status !== "aborted") return "";
-  return `Cut: ${causeWords(i.cause)}; ${effectsWords(i.effects)}`;
+  return `${sentence(causeWords(i.cause))}; ${effectsWords(i.effects)}`;
 }
 
 /** The arguments in one line, for a call without a title. */
@@ -252,7 +252,7 @@ export function fileChange(f, open = false) {
   const long = f.diff.split("\n").length > OPEN_DIFF;
   const d = disclosure(head, (body) => {
     body.append(diffBlock(f.diff));
-    if (f.cut) body.append(h("p", { class: "faint" }, "The diff is longer than what is shown."));
+    if (f.cut) body.append(h("p", { class: "faint" }, "The diff is truncated."));
   }, open || !long);
   return h("div", { class: "file" }, d.button, d.body);
 }

@@ -111,7 +111,7 @@ function drawBar() {
   $("state").dataset.state = state;
   $("state").dataset.outcome = last?.outcome ?? "";
   text($("state"), state === "closed" || state === "idle" ? endingWords(last?.outcome, last?.reason) || state : state);
-  if (state === "closed") $("state").title = "The session is closed. Sending opens it again."; else $("state").removeAttribute("title");
+  if (state === "closed") $("state").title = "The session is closed. Sending a message reopens it."; else $("state").removeAttribute("title");
   document.title = `${asks ? "(asks) " : t ? "\u25b8 " : ""}${title.slice(0, 60)}${id ? " \u2013 settle" : ""}`;
   show($("session-tools"), !!session && session.loaded);
   show($("close-session"), !!s.open);
@@ -123,7 +123,7 @@ function drawLink() {
   show($("link"), !!lost);
   if (lost) {
     const left = Math.max(0, Math.ceil((session.retryAt - Date.now()) / 1000));
-    text($("link-words"), left ? `No connection. Trying again in ${left} s; nothing is lost.` : "No connection. Trying again; nothing is lost.");
+    text($("link-words"), left ? `Not connected. Retrying in ${left} s; nothing is lost.` : "Not connected. Retrying; nothing is lost.");
   }
   show($("elsewhere"), !!session?.isElsewhere());
   show($("problem"), !!session?.problem);
@@ -132,11 +132,11 @@ function drawLink() {
 
 function drawEmpty() {
   if (!session) {
-    transcript.setEmpty(h("h2", null, "What is to be done?"), h("p", null, "Write it below, and a session begins. Or choose one from the list."));
+    transcript.setEmpty(h("h2", null, "Ask settle to do something"), h("p", null, "Write a message below to start a session, or choose one from the list."));
   } else if (session.missing) {
-    transcript.setEmpty(h("h2", null, session.missing === 404 ? "There is no such session" : "This session cannot be shown"), h("p", null, named(session.why ?? "It may have been deleted. Choose another one from the list.")));
+    transcript.setEmpty(h("h2", null, session.missing === 404 ? "Session not found" : "This session cannot be shown"), h("p", null, named(session.why ?? "It may have been deleted. Choose another session from the list.")));
   } else if (session.loaded && !session.state.turns.length && !session.state.waiting.length && !session.unsent().length) {
-    transcript.setEmpty(h("h2", null, "What is to be done?"), h("p", { class: "path" }, named(session.state.host?.dir ?? "")));
+    transcript.setEmpty(h("h2", null, "Ask settle to do something"), h("p", { class: "path" }, named(session.state.host?.dir ?? "")));
   } else if (!session.loaded && session.slow) {
     transcript.setEmpty(h("p", { class: "faint" }, session.slow));
   } else transcript.setEmpty();
@@ -160,11 +160,11 @@ function announce(words) {
 function hear(e) {
   const s = session.state, t = s.turnById.get(e.turn);
   switch (e.kind) {
-    case "turn.started": announce("The turn has begun."); break;
+    case "turn.started": announce("The turn started."); break;
     case "turn.completed":
     case "turn.aborted":
     case "turn.failed": announce(`${turnWords(t)} after ${duration(t.endedAt - t.startedAt)}.`); break;
-    case "approval.requested": announce(`${e.data.tool} asks to run: ${e.data.title ?? ""}. Alt A goes to it.`); break;
+    case "approval.requested": announce(`${e.data.tool} asks for approval: ${e.data.title ?? ""}. Press Alt A to go to it.`); break;
     case "approval.ended": announce(approvalWords(t.approvals.find((a) => a.approval === e.data.approval))); break;
     case "input.held": announce("An input is held."); break;
     case "item.ended": {
@@ -231,7 +231,7 @@ async function create() {
     composer.focus();
     return true;
   } catch (e) {
-    notice(`No session was made: ${e.message}`);
+    notice(`Cannot create a session: ${e.message}`);
     return false;
   }
 }
@@ -247,7 +247,7 @@ async function exportSession() {
     link.click();
     setTimeout(() => URL.revokeObjectURL(file), 60_000); // the browser has begun to read it
   } catch (e) {
-    notice(`Not exported: ${e.message}`);
+    notice(`Cannot export the session: ${e.message}`);
   }
 }
 
@@ -328,7 +328,7 @@ document.addEventListener("keydown", (e) => {
   const done = () => e.preventDefault();
   if (e.key === "Escape" && plain) { done(); escape(); return; }
   if (e.altKey && !e.ctrlKey && !e.metaKey) {
-    if (e.code === "KeyA") { done(); if (!approvals.focus()) notice("Nothing asks."); }
+    if (e.code === "KeyA") { done(); if (!approvals.focus()) notice("No approval is waiting."); }
     else if (e.key === "ArrowUp") { done(); neighbour(-1); }
     else if (e.key === "ArrowDown") { done(); neighbour(1); }
     else if (e.code === "KeyN") { done(); create(); }
@@ -400,7 +400,7 @@ token.whenRefused(() => {
   if (document.body.classList.contains("out")) return;
   token.keep("");
   choose("");
-  signIn.show("The server does not accept this tab's token any more. Unless it has a token file, it makes a new one each time it starts.");
+  signIn.show("The server no longer accepts this tab's token. Unless you use a token file, the server creates a new token each time it starts.");
 });
 
 function enter() {

@@ -13,7 +13,7 @@ export function rowView(row, app) {
     item: () => itemView(row.of, app),
     turn: () => turnView(row.of),
     joined: () => joinedView(row.of),
-    change: () => ({ el: h("div", { class: "attempt-row" }, h("p", { class: "ending" }, `From here the model is sent less of the session: ${named(row.of.why ?? row.of.change ?? "")}`)), update() {} }),
+    change: () => ({ el: h("div", { class: "attempt-row" }, h("p", { class: "ending" }, `From here on, settle sends the model less of the session: ${named(row.of.why ?? row.of.change ?? "")}`)), update() {} }),
     attempt: () => attemptView(row.of, app),
     end: () => endView(row.of, app),
     session: () => sessionView(row.of),
@@ -34,7 +34,7 @@ export function promptView(input, words) {
   const body = h("div", { class: "said", dir: "auto" }, said.length > LONG_PROMPT ? `${said.slice(0, LONG_PROMPT)}\u2026` : said);
   const parts = [body];
   if (said.length > LONG_PROMPT) {
-    const more = h("button", { type: "button", class: "quiet", on: { click: () => { body.textContent = said; more.remove(); } } }, "Show all of it");
+    const more = h("button", { type: "button", class: "quiet", on: { click: () => { body.textContent = said; more.remove(); } } }, "Show all");
     parts.push(more);
   }
   for (const image of input.images ?? []) parts.push(imageElement(image));
@@ -43,8 +43,8 @@ export function promptView(input, words) {
 }
 
 function imageElement(image) {
-  if (!/^image\/(?:png|jpeg|gif|webp)$/.test(image.media_type)) return h("p", { class: "faint" }, `A picture of type ${named(String(image.media_type))}`);
-  const el = h("img", { class: "picture-in", alt: image.name ? named(image.name) : "A picture that was sent" });
+  if (!/^image\/(?:png|jpeg|gif|webp)$/.test(image.media_type)) return h("p", { class: "faint" }, `An image of type ${named(String(image.media_type))}`);
+  const el = h("img", { class: "picture-in", alt: image.name ? named(image.name) : "Attached image" });
   el.src = `data:${image.media_type};base64,${image.data}`;
   return el;
 }
@@ -67,17 +67,17 @@ function attemptView(a, app) {
     el,
     update() {
       const t = app.state.turnById.get(a.turn), next = t.attempts[t.attempts.indexOf(a) + 1];
-      const why = a.end.outcome === "aborted" ? `was cut: ${causeWords({ reason: a.end.reason })}` : `failed: ${named(errorWords(a.end.error))}`;
+      const why = a.end.outcome === "aborted" ? `was interrupted: ${causeWords({ reason: a.end.reason })}` : `failed: ${named(errorWords(a.end.error))}`;
       let then = "";
       if (a.end.retry_in_ms !== undefined) {
         const left = a.endedAt + a.end.retry_in_ms - app.now();
-        if (next) then = ` Tried again after ${duration(next.startedAt - a.endedAt)}.`;
-        else if (!t.cause) then = left > 0 ? ` Trying again in ${Math.ceil(left / 1000)} s.` : " Trying again.";
+        if (next) then = ` Retried after ${duration(next.startedAt - a.endedAt)}.`;
+        else if (!t.cause) then = left > 0 ? ` Retrying in ${Math.ceil(left / 1000)} s.` : " Retrying.";
       }
       text(words, `Attempt ${a.start.n} ${why.replace(/\.$/, "")}.${then}`);
       const n = a.end.discarded?.length ?? 0;
       show(more, n > 0);
-      text(more, app.shown.has(a.id) ? `Hide what it had said` : `Show what it had said (${count(n, "item")})`);
+      text(more, app.shown.has(a.id) ? `Hide its output` : `Show its output (${count(n, "item")})`);
       more.setAttribute("aria-expanded", String(app.shown.has(a.id)));
     },
   };
@@ -116,12 +116,12 @@ export function endView(t, app) {
 function doing(t) {
   const runs = t.items.filter((i) => i.status === "open" && i.started);
   const asks = t.approvals.filter((a) => !a.ended);
-  if (asks.length) return asks.length === 1 ? "waits for your answer" : `waits for ${asks.length} answers`;
-  if (runs.length) return `runs ${runs.map((i) => named(i.content.name ?? "a tool")).slice(0, 3).join(", ")}`;
+  if (asks.length) return asks.length === 1 ? "waiting for your answer" : `waiting for ${asks.length} answers`;
+  if (runs.length) return `running ${runs.map((i) => named(i.content.name ?? "a tool")).slice(0, 3).join(", ")}`;
   const a = t.attempts.at(-1);
   if (!a) return "";
-  if (a.end) return a.end.retry_in_ms !== undefined ? "waits to try again" : "";
-  return a.first ? "the model speaks" : "waits for the model";
+  if (a.end) return a.end.retry_in_ms !== undefined ? "waiting to retry" : "";
+  return a.first ? "the model is responding" : "waiting for the model";
 }
 
 function firstOf(t, attempt) {
@@ -134,7 +134,7 @@ function failureNodes(error) {
   const nodes = [h("p", null, named(errorWords(error)))];
   const rows = [["name", error.name], ["url", error.url], ["attempt", error.attempt && `${error.attempt}, with ${error.retry_limit ?? 0} retries allowed`], ["answer", error.body]];
   nodes.push(h("dl", { class: "arguments" }, rows.filter(([, v]) => v).map(([k, v]) => [h("dt", null, k), h("dd", null, named(String(v)))])));
-  nodes.push(h("p", { class: "faint" }, "What was said and done is kept. Send a new message to go on from here."));
+  nodes.push(h("p", { class: "faint" }, "The conversation is kept. Send a message to continue."));
   return nodes;
 }
 
@@ -144,7 +144,7 @@ function sessionView(e) {
   if (e.kind === "session.opened") {
     words = [`Opened${d.face ? ` by ${d.face}` : ""}`, d.permission && `permission ${d.permission}`].filter(Boolean).join(" \u00b7 ");
   } else if (e.kind === "session.recovered") {
-    words = `Recovered: ${d.message || "the last writer died"}${d.ended ? `; ${count(d.ended, "thing")} had to be ended` : ""}${d.kept ? `; the damaged part is kept in ${d.kept}` : ""}`;
+    words = `Recovered: ${d.message || "the last process died"}${d.ended ? `; ended ${count(d.ended, "open item")}` : ""}${d.kept ? `; the damaged part was saved to ${d.kept}` : ""}`;
   } else {
     words = `Closed${d.reason ? `, ${causeWords({ reason: d.reason, message: d.message })}` : ""}`;
   }

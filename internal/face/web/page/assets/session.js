@@ -21,7 +21,7 @@ export function openedSession(id, on) {
     changed: () => on.change([], [], []),
     arrived: () => self.wake(), // it opens a session that was closed
     refused(input, e) {
-      on.notice(`Not accepted: ${e.message} What you wrote is back in the box.`);
+      on.notice(`Not accepted: ${e.message} Your message is back in the box.`);
       on.giveBack(input);
     },
   });
@@ -61,14 +61,14 @@ export function openedSession(id, on) {
       closed: () => { self.ended = true; if (self.next) arrived(); setLink("live", 0); },
       problem: (why) => {
         self.ended = true;
-        self.problem = `There is no more to read: ${why}`;
+        self.problem = `Cannot read more: ${why}`;
         if (self.next) arrived();
         setLink("live", 0);
       },
       gone: (status) => gone(status),
       resync: () => {
-        if (resyncs++ > 3) { gone(0, "The server's log and this page do not agree. Reload the page."); return; }
-        on.notice("The server lost events that this page had; they are read anew.");
+        if (resyncs++ > 3) { gone(0, "This page does not match the server's log. Reload the page."); return; }
+        on.notice("The server lost events that this page had; reading them again.");
         begin();
       },
     });
@@ -82,7 +82,7 @@ export function openedSession(id, on) {
       drawn = follow(s, e);
     } catch (err) {
       s.seq = e.seq; // what follows is shown none the less
-      self.problem = `Event ${e.seq} could not be followed (${err.message}). The rest is shown.`;
+      self.problem = `Event ${e.seq} could not be shown (${err.message}). The others are shown.`;
       console.error(err);
     }
     if (e.kind === "input.accepted") box.accepted(e.data.input);
@@ -159,7 +159,7 @@ export function openedSession(id, on) {
       if (self.interrupting) what.hurry = true;
       self.interrupting++;
       on.change([], [], []);
-      await attempt("Not interrupted", async () => {
+      await attempt("Cannot interrupt", async () => {
         const ended = await api.interrupt(id, what);
         if (!ended?.turn) on.notice("Nothing was running.");
       });
@@ -168,7 +168,7 @@ export function openedSession(id, on) {
     },
     async dropInput(input) {
       if (box.has(input.id) && !input.sending) { box.remove(input.id); return true; }
-      return attempt("Not taken back", () => api.drop(id, input.id));
+      return attempt("Cannot take the input back", () => api.drop(id, input.id));
     },
     /** Returns why the answer did not count, or null. */
     async answer(a, verdict, message) {
@@ -178,15 +178,15 @@ export function openedSession(id, on) {
         return null;
       } catch (e) {
         const given = e.status === 409 ? e.problem.verdict : "";
-        return given && given !== "expired" ? `Somebody was first: ${given}` : e.message;
+        return given && given !== "expired" ? `Already answered: ${given}` : e.message;
       }
     },
-    cancelCall: (item) => attempt("Not cancelled", () => api.cancelCall(id, item)),
-    killJob: (job) => attempt("Not killed", () => api.killJob(id, job)),
-    closeSession: () => attempt("Not closed", () => api.closeSession(id)),
+    cancelCall: (item) => attempt("Cannot cancel the call", () => api.cancelCall(id, item)),
+    killJob: (job) => attempt("Cannot kill the job", () => api.killJob(id, job)),
+    closeSession: () => attempt("Cannot close the session", () => api.closeSession(id)),
     /** Whether reading ended although the log did not: the host died, or another process has the session. */
     isElsewhere: () => self.loaded && !self.missing && self.ended && self.state.open,
-    openHere: () => attempt("Not opened", () => api.openSession(id)),
+    openHere: () => attempt("Cannot open the session", () => api.openSession(id)),
     isLive: () => !!stream && !self.ended,
     stop() { closed = true; box.stop(); stream?.stop(); dim?.(); },
     rest() { stream?.stop(); self.resting = true; },

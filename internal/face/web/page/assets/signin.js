@@ -12,7 +12,7 @@ export function signInView(form, entered) {
   form.addEventListener("submit", async (e) => {
     e.preventDefault();
     const value = token.tokenIn(box.value);
-    if (!value) { say("This is neither a link with a token nor a token."); return; }
+    if (!value) { say("This is not a link with a token, and not a token."); return; }
     button.disabled = true;
     say("");
     const before = token.value();
@@ -23,7 +23,7 @@ export function signInView(form, entered) {
       entered();
     } catch (err) {
       token.keep(before);
-      say(err.status === 401 ? "The server does not accept this token. Use the link that settle serve printed when it started last." : err.message);
+      say(err.status === 401 ? "The server does not accept this token. Use the link that settle serve printed when it last started." : err.message);
     } finally {
       button.disabled = false;
     }

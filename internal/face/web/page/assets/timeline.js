@@ -44,7 +44,7 @@ export function timelineView(onPick) {
     pic = picture(turn, now);
     spans = [...pic.model, ...pic.calls.flat()].filter((s) => s.kind !== "ready" || s.end);
     spans.sort((a, b) => a.from - b.from);
-    box.setAttribute("aria-label", `Where the time went: ${sumWords(pic)}. Arrow keys go through the parts.`);
+    box.setAttribute("aria-label", `Where the time went: ${sumWords(pic)}. Use the arrow keys to move through the parts.`);
   }
 
   function draw() {
@@ -225,11 +225,11 @@ function spanWords(s, turn) {
   const long = duration(s.to - s.from);
   const i = turn.itemById.get(s.of), a = turn.attempts.find((one) => one.id === s.of);
   if (s.kind === "retry") {
-    return `waited ${long} to try again after: ${errorWords(a?.end?.error) || "a failed attempt"}`;
+    return `waited ${long} to retry after: ${errorWords(a?.end?.error) || "a failed attempt"}`;
   }
   if (a) {
-    const what = { first: "model, before its first word", stream: "model", silent: "model, silent" }[s.kind];
-    const how = { failed: `, failed: ${errorWords(a.end?.error)}`, aborted: `, cut: ${causeWords({ reason: a.end?.reason })}`, completed: "", "": "" }[s.end] ?? "";
+    const what = { first: "model, before its first output", stream: "model", silent: "model, silent" }[s.kind];
+    const how = { failed: `, failed: ${errorWords(a.end?.error)}`, aborted: `, interrupted: ${causeWords({ reason: a.end?.reason })}`, completed: "", "": "" }[s.end] ?? "";
     const n = a.start.n > 1 ? ` (attempt ${a.start.n})` : "";
     return `${what}${n} ${long}${how}`;
   }

@@ -46,21 +46,26 @@ export function ago(ms) {
 
 const reasons = {
   interrupted: "interrupted", replaced: "replaced by a new input", shutdown: "settle was shut down",
-  crashed: "settle died", limit: "a limit was reached", parent: "its parent was cancelled", timeout: "its time ran out",
+  crashed: "settle died", limit: "a limit was reached", parent: "its parent was cancelled", timeout: "it timed out",
 };
 
-const limits = { steps: "the limit of steps", time: "the limit of time", cost: "the limit of cost", repeats: "the limit of repeats" };
+const limits = { steps: "the step limit", time: "the time limit", cost: "the cost limit", repeats: "the repeat limit" };
 
 const effects = {
-  none: "it never started", partial: "it was ended, nothing of it runs on", unknown: "nobody knows what it did",
+  none: "it never started", partial: "no processes are left", unknown: "it is unknown what it did",
 };
 
-/** Why something ended before its time, such as "interrupted by web". */
+/** Words as the start of a sentence. */
+export const sentence = (words) => words.charAt(0).toUpperCase() + words.slice(1);
+
+const byWords = (client) => client === "web" ? "from the web page" : `by ${client}`;
+
+/** Why something ended before its time, such as "interrupted from the web page". */
 export function causeWords(cause) {
   if (!cause) return "";
   let out = cause.error ? errorWords(cause.error) : reasons[cause.reason] ?? cause.reason ?? cause.outcome;
   if (cause.reason === "limit" && cause.limit) out = `${limits[cause.limit] ?? cause.limit} was reached`;
-  if (cause.by && (cause.reason === "interrupted" || cause.reason === "replaced" || cause.reason === "shutdown")) out += ` by ${cause.by}`;
+  if (cause.by && (cause.reason === "interrupted" || cause.reason === "replaced" || cause.reason === "shutdown")) out += ` ${byWords(cause.by)}`;
   if (cause.message) out += `: ${cause.message}`;
   return out;
 }
@@ -84,8 +89,7 @@ export function turnWords(turn) {
   if (!c) return turn.approvals.some((a) => !a.ended) ? "Waiting for you" : "Running";
   if (c.outcome === "completed") return "Completed";
   if (c.outcome === "failed") return "Failed";
-  const words = causeWords(c);
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  return sentence(causeWords(c));
 }
 
 /** How a session stands of which nothing runs, such as "failed": by how its last turn ended. */
@@ -98,12 +102,12 @@ const verdicts = {
   approved: "approved", approved_session: "approved for the session", denied: "denied", aborted: "aborted", expired: "expired",
 };
 
-/** How an approval ended, such as "approved by web after 3.1 s". */
+/** How an approval ended, such as "approved from the web page after 3.1 s". */
 export function approvalWords(a) {
-  if (!a.ended) return "waits for an answer";
+  if (!a.ended) return "waiting for an answer";
   let out = verdicts[a.ended.verdict] ?? a.ended.verdict;
   if (a.ended.policy) out += ` by policy ${a.ended.policy}`;
-  else if (a.endedBy) out += ` by ${a.endedBy}`;
+  else if (a.endedBy) out += ` ${byWords(a.endedBy)}`;
   out += ` after ${duration(a.endedAt - a.at)}`;
   if (a.ended.message) out += `: ${a.ended.message}`;
   return out;
@@ -111,7 +115,7 @@ export function approvalWords(a) {
 
 /** How a job ended. */
 export function jobWords(j) {
-  if (!j.ended) return "runs";
+  if (!j.ended) return "running";
   let out = j.ended.how;
   if (j.ended.exit_code !== undefined) out += `, exit code ${j.ended.exit_code}`;
   if (j.ended.cause) out += `, ${causeWords(j.ended.cause)}`;

@@ -60,7 +60,7 @@ test("hostile text in every field of every event is text", async () => {
   await page.goto(`${fake.url}#/s/evil-1`);
   await page.waitForSelector(".approval");
   // Open all that can be opened.
-  await page.getByRole("button", { name: "Show what it had said" }).click();
+  await page.getByRole("button", { name: "Show its output" }).click();
   await page.evaluate(() => { for (const b of document.querySelectorAll(".disclosure")) if (b.getAttribute("aria-expanded") === "false") b.click(); });
   await page.locator("#jobs-button").click();
   await page.locator(".picture").focus();

@@ -93,7 +93,7 @@ scene("approving, denying with words, and being late", async ({ page, film, row,
   await page.waitForSelector(".approval >> nth=2");
   assert.equal(await page.evaluate(() => document.activeElement.closest(".approval")), null, "a card takes no focus");
   const card = page.locator(`[data-approval="${p1}"]`);
-  assert.match(await card.innerText(), /asks to run[\s\S]*the policy is ask[\s\S]*\+5/);
+  assert.match(await card.innerText(), /asks for approval[\s\S]*the policy is ask[\s\S]*\+5/);
   assert.equal(await card.locator(".diff .add").count(), 5);
   await card.getByRole("button", { name: "Approve", exact: true }).click();
   await card.waitFor({ state: "detached" });
@@ -106,14 +106,14 @@ scene("approving, denying with words, and being late", async ({ page, film, row,
   await until(async () => await page.locator(".approval").count() === 1, "one is left");
   assert.deepEqual(sent("POST", "/approvals/p000002")[0].body, { verdict: "denied", message: "rather not" });
   film.end(two, { status: "failed", output: "denied" });
-  await row(`item ${two}`).getByText("denied by web").waitFor();
+  await row(`item ${two}`).getByText("denied from the web page").waitFor();
 
   // Somebody else answers while this page is about to: it is told so, and nothing runs.
   film.on.approval = () => assert.fail("a late answer counted");
   for (const r of film.readers) r.cork();
   film.answered(p3, "denied", {}, "api");
   await page.locator(".approval").getByRole("button", { name: "Approve for session" }).click();
-  await page.getByText("Somebody was first: denied").waitFor();
+  await page.getByText("Already answered: denied").waitFor();
   for (const r of film.readers) r.uncork();
   await until(async () => await page.locator(".approval").count() === 0, "the card goes");
 });
@@ -147,13 +147,13 @@ scene("an interrupt cuts, holds what waits, and the next message takes it along"
   await page.getByRole("button", { name: "Hurry" }).waitFor();
   answer();
   await row("end t000001").waitFor();
-  assert.match(await text("end t000001"), /Interrupted by web/);
-  assert.match(await text(`item ${run}`), /Cut: interrupted by web; effects partial/);
+  assert.match(await text("end t000001"), /Interrupted from the web page/);
+  assert.match(await text(`item ${run}`), /Interrupted from the web page; effects partial/);
   assert.ok(await row("end t000001").locator("svg .mark.interrupted").count() === 1, "the picture shows when");
   assert.ok(await row("end t000001").locator("svg .aborted").count() >= 1, "the picture shows what was cut");
   assert.equal(await page.locator(".approval").count(), 0, "the approval died with its turn");
   await page.locator(".waiting .held").waitFor();
-  assert.match(await page.locator(".hint").innerText(), /held goes along/);
+  assert.match(await page.locator(".hint").innerText(), /held input goes/);
   assert.equal(sent("POST", "/interrupt").length, 1);
 
   const begun = begins(film);
@@ -198,7 +198,7 @@ scene("an input that has started cannot be taken back, and stays", async ({ page
   film.interrupted();
   film.turn("", ["n000002"]);
   await page.getByRole("button", { name: "Drop: Then" }).click();
-  await page.getByText("Not taken back: the input does not wait").waitFor();
+  await page.getByText("Cannot take the input back: the input does not wait").waitFor();
   for (const r of film.readers) r.uncork();
 });
 
@@ -237,7 +237,7 @@ scene("a session that this server does not have open can be opened", async ({ pa
   // The host died: its log goes on to be read, and ends without an end.
   film.dead = true;
   for (const r of film.readers) r.end("event: closed\ndata: {}\n\n");
-  await page.getByRole("button", { name: "Open it here" }).waitFor();
+  await page.getByRole("button", { name: "Open here" }).waitFor();
   assert.equal(await page.locator("#state").innerText(), "not open here");
   film.on.open = () => {
     film.dead = false;
@@ -245,9 +245,9 @@ scene("a session that this server does not have open can be opened", async ({ pa
     film.tell("session.recovered", { message: "the host died", ended: 1 }, { by: "host" });
     film.tell("session.opened", { settle: "0.1.0", dir: "/home/ada/harbor" }, { by: "host" });
   };
-  await page.getByRole("button", { name: "Open it here" }).click();
+  await page.getByRole("button", { name: "Open here" }).click();
   await row("end t000001").getByText("Settle died").waitFor();
-  await page.getByText("Recovered: the host died; 1 thing had to be ended").waitFor();
+  await page.getByText("Recovered: the host died; ended 1 open item").waitFor();
   await page.locator("#elsewhere").waitFor({ state: "hidden" });
 });
 
@@ -255,11 +255,11 @@ scene("one call is cancelled alone; a job is killed", async ({ page, film, row, 
   const { run } = underWay(film);
   film.on.cancel = (item) => film.end(item, { status: "aborted", effects: "partial", cause: { outcome: "aborted", reason: "interrupted", by: "web" } });
   await row(`item ${run}`).getByRole("button", { name: "Cancel" }).click();
-  await row(`item ${run}`).getByText("Cut: interrupted by web").waitFor();
+  await row(`item ${run}`).getByText("Interrupted from the web page").waitFor();
   assert.equal(sent("POST", `/calls/${run}/cancel`).length, 1);
   await page.getByRole("button", { name: "1 job" }).click();
   await page.getByRole("button", { name: "Kill job j000001" }).click();
-  await page.getByText("killed, interrupted by web").waitFor();
+  await page.getByText("killed, interrupted from the web page").waitFor();
   // Esc closes what lies on top, and does not mean the turn.
   await page.keyboard.press("Escape");
   await page.locator("#jobs").waitFor({ state: "hidden" });
@@ -329,7 +329,7 @@ scene("offline and back: nothing that was written is lost, and it runs once", as
   fake.down();
   await context.setOffline(true);
   await page.locator("#link").waitFor();
-  assert.match(await page.locator("#link").innerText(), /No connection/);
+  assert.match(await page.locator("#link").innerText(), /Not connected/);
   await page.fill("#box", "Written offline");
   await page.keyboard.press("Enter");
   await page.locator(".waiting .unsent").getByText("Not sent").waitFor();
@@ -400,13 +400,13 @@ scene("what a failed attempt had said is hidden, and can be seen", async ({ page
   const n = film.say("The whole answer");
   await row(`item ${n}`).waitFor();
   assert.equal(await row(`item ${m}`).isVisible(), false);
-  assert.match(await text("attempt a000001"), /Attempt 1 failed: truncated: the response was cut. Tried again after/);
-  await page.getByRole("button", { name: "Show what it had said (1 item)" }).click();
+  assert.match(await text("attempt a000001"), /Attempt 1 failed: truncated: the response was cut. Retried after/);
+  await page.getByRole("button", { name: "Show its output (1 item)" }).click();
   await row(`item ${m}`).waitFor({ state: "visible" });
   film.attemptEnds({ outcome: "failed", error: { name: "TerminalRetryExhaustedError", message: "no more", attempt: 2, retry_limit: 1 } });
   film.turnEnds("turn.failed", { error: { name: "TerminalRetryExhaustedError", kind: "truncated", message: "the response was cut", url: "https://api.example.com", body: "<html>", attempt: 2, retry_limit: 1 } });
   await row("end t000001").waitFor();
-  assert.match(await text("end t000001"), /Failed[\s\S]*truncated: the response was cut[\s\S]*TerminalRetryExhaustedError[\s\S]*What was said and done is kept/);
+  assert.match(await text("end t000001"), /Failed[\s\S]*truncated: the response was cut[\s\S]*TerminalRetryExhaustedError[\s\S]*The conversation is kept/);
 });
 
 scene("a reader who scrolled up is not moved while more comes", async ({ page, film, row }) => {
@@ -445,7 +445,7 @@ test("sessions: the list, a new one, going from one to another, one that is not 
   b.at = null;
   b.turn("Second session");
   const { page, context, check } = await open(browser, fake.url);
-  await page.getByText("What is to be done?").waitFor();
+  await page.getByText("Ask settle to do something").waitFor();
   await page.locator("#session-list").getByText("Second session").click();
   await page.locator('[data-key="turn t000001"]').getByText("Second session").waitFor();
   assert.equal(await page.locator("#session-list [aria-current]").innerText().then((s) => s.split("\n")[0]), "Second session");
@@ -455,9 +455,9 @@ test("sessions: the list, a new one, going from one to another, one that is not 
   await page.goBack();
   await page.locator('[data-key="turn t000001"]').getByText("Second session").waitFor();
   await page.getByRole("button", { name: "New session" }).click();
-  await page.getByText("What is to be done?").waitFor();
+  await page.getByText("Ask settle to do something").waitFor();
   await page.goto(`${fake.url}#/s/missing`);
-  await page.getByText("There is no such session").waitFor();
+  await page.getByText("Session not found").waitFor();
   // The last session is shown when the page is opened without one.
   await page.goto(`${fake.url}#/s/list-b`);
   await page.locator('[data-key="turn t000001"]').getByText("Second session").waitFor();
@@ -476,7 +476,7 @@ test("without a token there is a way to sign in: with a link, or a token", async
   assert.equal(await page.locator("nav").isVisible(), false);
   const give = async (what) => { await page.fill("#sign-in-token", what); await page.keyboard.press("Enter"); };
   await give("http://127.0.0.1:1/");
-  await page.getByText("This is neither a link with a token nor a token.").waitFor();
+  await page.getByText("This is not a link with a token, and not a token.").waitFor();
   assert.equal(fake.requests.length, asked, "nothing is asked for without a token");
   await give("a wrong one".replaceAll(" ", "-"));
   await page.getByText("The server does not accept this token.").waitFor();
@@ -494,7 +494,7 @@ test("without a token there is a way to sign in: with a link, or a token", async
   await other.locator('[data-key="turn t000001"]').getByText("Behind the door").waitFor();
   // A server that was started anew has another token; its link works in the same tab.
   fake.token = "another-token-0123456789";
-  await page.getByText("The server does not accept this tab's token any more.").waitFor();
+  await page.getByText("The server no longer accepts this tab's token.").waitFor();
   await page.goto(`${fake.url}#token=${fake.token}`);
   await page.locator('[data-key="turn t000001"]').getByText("Behind the door").waitFor();
   assert.doesNotMatch(page.url(), /token/);
@@ -508,14 +508,14 @@ test("without a token there is a way to sign in: with a link, or a token", async
 scene("what goes wrong is told until it is dismissed, or is well again", async ({ page, film }) => {
   film.turn("Elsewhere");
   for (const r of film.readers) r.end(`event: problem\ndata: ${JSON.stringify({ status: 500, detail: "the disk is gone" })}\n\n`);
-  await page.getByText("There is no more to read: the disk is gone").waitFor();
+  await page.getByText("Cannot read more: the disk is gone").waitFor();
   await page.getByRole("button", { name: "Dismiss" }).click();
   await page.locator("#problem").waitFor({ state: "hidden" });
 });
 
 scene("a session that takes no input here says why, and does not let one send", async ({ page, film, sent }) => {
   const send = page.getByRole("button", { name: "Send" });
-  await page.getByText(/Not possible here: it works in .\/elsewhere/).waitFor();
+  await page.getByText(/Not available here: it works in .\/elsewhere/).waitFor();
   assert.ok(await send.isDisabled());
   await page.fill("#box", "do it");
   await page.keyboard.press("Enter");
@@ -563,7 +563,7 @@ scene("a log that cannot be read is told, and not asked for over and over", asyn
   await row("turn t000001").waitFor();
   const asked = sent("GET", "/events").length;
   for (const r of film.readers) r.end(`event: problem\ndata: ${JSON.stringify({ status: 500, detail: "the disk is gone" })}\n\n`);
-  await page.getByText("There is no more to read: the disk is gone").waitFor();
+  await page.getByText("Cannot read more: the disk is gone").waitFor();
   await page.evaluate(() => new Promise((r) => { setTimeout(r, 1200); }));
   assert.equal(sent("GET", "/events").length, asked);
 });

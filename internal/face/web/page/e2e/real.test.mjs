@@ -101,7 +101,7 @@ test("a prompt, a retry, approvals, an edit, the end", async () => {
   const log = readFileSync(await file.path(), "utf8").trim().split("\n").map((line) => JSON.parse(line));
   assert.match(file.suggestedFilename(), /\.jsonl$/);
   assert.deepEqual([log[0].kind, log.at(-1).kind], ["session.opened", "turn.completed"]);
-  for (const want of [/Attempt 1 failed: .*529.*Tried again/, /Thought for/, /I write a greeting/, /hello\.txt[\s\S]*\+1/, /from-the-shell/, /approved by web/, /Both are done/, /Completed/]) assert.match(said, want);
+  for (const want of [/Attempt 1 failed: .*529.*Retried/, /Thought for/, /I write a greeting/, /hello\.txt[\s\S]*\+1/, /from-the-shell/, /approved from the web page/, /Both are done/, /Completed/]) assert.match(said, want);
   check();
   await context.close();
 });
@@ -114,7 +114,7 @@ test("an interrupt in the middle of a command ends it; the session goes on", asy
   await page.keyboard.press("Enter");
   await page.getByText("Queued", { exact: true }).waitFor();
   await page.keyboard.press("Escape");
-  await page.locator('[data-key="end t000001"]').getByText("Interrupted by web").waitFor();
+  await page.locator('[data-key="end t000001"]').getByText("Interrupted from the web page").waitFor();
   assert.equal(running("4711"), "", "the command is gone");
   await page.locator(".waiting .held").waitFor();
   await page.fill("#box", "go on");

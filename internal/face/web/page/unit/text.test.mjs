@@ -132,8 +132,8 @@ test("diffs", () => {
 test("words", () => {
   assert.deepEqual([0, 40, 949, 950, 12_345, 59_949, 59_951, 125_000, 3_720_000].map(duration), ["0 s", "40 ms", "949 ms", "0.9 s", "12.3 s", "59.9 s", "1 min 00 s", "2 min 05 s", "1 h 02 min"]);
   assert.deepEqual([999, 1200, 99_949, 99_951, 1_250_000].map(short), ["999", "1.2k", "99.9k", "100k", "1.3M"]);
-  assert.equal(causeWords({ outcome: "aborted", reason: "interrupted", by: "web" }), "interrupted by web");
-  assert.equal(causeWords({ outcome: "aborted", reason: "limit", limit: "time", message: "after 30 min" }), "the limit of time was reached: after 30 min");
+  assert.equal(causeWords({ outcome: "aborted", reason: "interrupted", by: "web" }), "interrupted from the web page");
+  assert.equal(causeWords({ outcome: "aborted", reason: "limit", limit: "time", message: "after 30 min" }), "the time limit was reached: after 30 min");
   assert.equal(errorWords({ kind: "overloaded", status: 529, message: "overloaded" }), "529: overloaded");
-  assert.equal(approvalWords({ at: 0, endedAt: 3100, endedBy: "web", ended: { verdict: "denied", message: "not now" } }), "denied by web after 3.1 s: not now");
+  assert.equal(approvalWords({ at: 0, endedAt: 3100, endedBy: "web", ended: { verdict: "denied", message: "not now" } }), "denied from the web page after 3.1 s: not now");
 });
