@@ -25,7 +25,7 @@ func TestJobsWhenTheClockJumps(t *testing.T) {
 		p.turn("go on").attempt()
 		p.at = p.at.Add(-by)
 		p.add(event.Event{Data: event.JobStarted{Job: "j000003", PID: 3, Command: "later"}})
-		const want = "Jobs that run on: j000002 (web).]"
+		const want = "Jobs still running: j000002 (web).]"
 		if got := show(history.Request(p.state, target(), "", nil).Input); !strings.Contains(got, want) {
 			t.Errorf("the clock jumps by %v, and the model is told:\n%s\nwant: %s", by, got, want)
 		}
@@ -47,7 +47,7 @@ func TestJobsAfterAnInterrupt(t *testing.T) {
 	p.turn("look").attempt().text("Looking.")
 	p.add(ends("j000003")).ends(event.Abort(event.Interrupted, "user"))
 	p.add(ends("j000002"))
-	const want = "[The turn was interrupted by the user here. Do not resume it unless asked to. Jobs that run on: j000001 (web).]"
+	const want = "[The turn was interrupted by the user here. Do not resume it unless asked to. Jobs still running: j000001 (web).]"
 	for _, change := range []func(){
 		func() { p.turn("go on").attempt() },
 		func() { p.add(ends("j000001")) },

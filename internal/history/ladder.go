@@ -17,7 +17,7 @@ const (
 	images                           // that it cannot read
 	words                            // of the user, or in what calls gave: against its policy
 	tools                            // arguments and outputs of calls
-	answers                          // all that the model said and did
+	answers                          // everything the model said and did
 	earlier                          // turns
 	refusedEarlier                   // inputs of earlier turns that were refused, and never answered
 )
@@ -60,9 +60,9 @@ func rungs() []rung {
 		{event.PartRefusedInputs, refusedEarlier, "the messages that it refused before"},
 		{event.PartReasoning, seals, "the model's reasoning"},
 		{event.PartImages, images, "images"},
-		{event.PartTools, tools, "what tool calls were given and gave"},
-		{event.PartAnswers, answers, "all that the model said and did"},
-		{event.PartInputs, earlier, "all that was said before this turn"},
+		{event.PartTools, tools, "the arguments and results of tool calls"},
+		{event.PartAnswers, answers, "everything the model said and did"},
+		{event.PartInputs, earlier, "everything said before this turn"},
 	}
 }
 
@@ -108,7 +108,7 @@ func (sent Sent) step(r *refusals, target Target) Remedy {
 		if sent.Parts&all[at].of != 0 {
 			change.Change, change.LeftOut = event.ChangeLeftOut, leaveOut(left, all[at].part)
 			names := namesOf(change.LeftOut)
-			change.Why = "the provider refused a request and did not say why; left out of what came before: " + names
+			change.Why = "the provider refused a request and did not say why; left out of the history: " + names
 			return Remedy{Change: change, Again: true, First: r.row == 0, Note: "asking again without " + names}
 		}
 	}
@@ -118,7 +118,7 @@ func (sent Sent) step(r *refusals, target Target) Remedy {
 	change.Change = event.ChangeRestored
 	change.Why = "the request was refused without " + namesOf(left) + " as well"
 	return Remedy{Change: change, Note: change.Why + ". The conversation is kept as it was. " +
-		"Say it in other words, or check the model's settings; the session goes on"}
+		"Rephrase it, or check the model's settings; you can continue the session"}
 }
 
 // leaveOut adds the part to those that are left out.

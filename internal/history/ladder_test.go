@@ -126,7 +126,7 @@ func TestARefusedMessage(t *testing.T) {
 	p := rich(t)
 	p.ends(event.Complete()).turn("poison")
 	poison := dislikes(func(i model.Item) bool { return strings.Contains(i.Text, "poison") })
-	if _, _, r := p.asks(target(), poison); r.Again || !strings.Contains(r.Note, "in other words") {
+	if _, _, r := p.asks(target(), poison); r.Again || !strings.Contains(r.Note, "Rephrase it") {
 		t.Errorf("it ends with %+v", r)
 	}
 	p.ends(event.Fail(&event.Failure{})).turn("the next one")

@@ -86,7 +86,7 @@ func abortedText(i *event.Item) string {
 	case event.EffectsNone:
 		return how + " before it started; it had no effects."
 	case event.EffectsPartial:
-		return how + "; it was ended where it stood, so that its effects may be partial."
+		return how + "; it was stopped midway, so its effects may be partial."
 	}
 	return how + "; whether it took effect is unknown: look before you do it again."
 }
@@ -181,7 +181,7 @@ func runOn(jobs []*event.Job) string {
 	for _, j := range jobs {
 		names = append(names, fmt.Sprintf("%s (%s)", j.Job, cut(j.Command, 80)))
 	}
-	return fmt.Sprintf(" Jobs that run on: %s.", strings.Join(names, ", "))
+	return fmt.Sprintf(" Jobs still running: %s.", strings.Join(names, ", "))
 }
 
 // ends keeps both ends of a text.

@@ -38,7 +38,7 @@ func (sent Sent) tooLong() string {
 			"choose a model with a larger window, or fewer tools", sent.Fixed)
 	}
 	return fmt.Sprintf("the message is too long for the model, with about %d tokens. It stays in the log; later requests have its beginning and its end. "+
-		"Send a shorter one, or put the text into a file and name that; the session goes on", sent.Least-sent.Fixed)
+		"Send a shorter one, or put the text in a file and name that file; you can continue the session", sent.Least-sent.Fixed)
 }
 
 // leastGain is by how much a request must get shorter to be worth another try.

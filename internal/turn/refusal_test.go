@@ -76,7 +76,7 @@ func TestUnknownRefusal(t *testing.T) {
 			[]string{
 				"completed", "failed, again", "left_out [tools]", "failed, again at once", "left_out [tools answers]", "failed, again at once", "restored []", "failed",
 			},
-			"The conversation is kept as it was. Say it in other words",
+			"The conversation is kept as it was. Rephrase it",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
