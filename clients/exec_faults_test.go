@@ -70,7 +70,7 @@ func TestExecAbort(t *testing.T) {
 
 // A client that does not stream is told by an error.
 func TestExecAbortRun(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(shellCall(stubborn)), settletest.Say("I go on."), settletest.Fail(settletest.Status(400)), settletest.Say("And on.")))
+	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(shellCall(stubborn)), settletest.Say("I go on."), settletest.Fail(settletest.Status(401)), settletest.Say("And on.")))
 	mark := "EXEC_MARK=" + filepath.Base(t.TempDir()) + t.Name()
 	said := execRun(t, srv, execPlan{Turns: []execTurn{
 		{Input: "go", Abort: map[string]any{"after": 1500}},

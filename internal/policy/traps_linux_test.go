@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"os"
 	"os/exec"
@@ -113,7 +114,7 @@ func (w *world) patchIndex(name string) {
 	path := filepath.Join(w.root, name)
 	data, err := os.ReadFile(path)
 	w.must(err)
-	at := strings.Index(string(data), string(binary.BigEndian.AppendUint32(nil, 0o160000)))
+	at := bytes.Index(data, binary.BigEndian.AppendUint32(nil, 0o160000))
 	data[at+2] = 0xe1
 	w.must(os.WriteFile(path, data, 0o644))
 }

@@ -53,7 +53,7 @@ func FindGit(dir string) (Git, error) {
 }
 
 var headLine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(ref: refs/[!-~]+|[0-9a-f]{40})\n?$`)
+	return regexp.MustCompile(`^(ref: refs/[[:graph:]]+|[0-9a-f]{40})\n?$`)
 })
 
 // workTree follows the file .git to where "git worktree add" puts it, if that
