@@ -198,6 +198,14 @@ func (c *capture) take() account {
 	return a
 }
 
+// drain puts out what was held back; the output has ended.
+func (c *capture) drain() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.flush()
+	c.progress.flush()
+}
+
 // close lets go of the file; it stays on disk.
 func (c *capture) close() {
 	c.mu.Lock()

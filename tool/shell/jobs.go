@@ -119,6 +119,7 @@ func (j *Jobs) register(ctx context.Context, started event.JobStarted) (string, 
 
 // conclude tells how a job ended, once.
 func (j *Jobs) conclude(ctx context.Context, b *job) {
+	b.capture.drain() // whoever is told of the end reads all of the log
 	end := j.outcome(b)
 	if j.config.Registry != nil {
 		// A log that cannot be written has its own way to say so.
