@@ -11,23 +11,12 @@ import (
 )
 
 func newConfig(s *streams) *cobra.Command {
-	var (
-		dir             string
-		noProjectConfig bool
-	)
+	var place placeFlags
 	cmd := &cobra.Command{
 		Use: "config", Short: "Print the settings in force and where each comes from", Args: cobra.NoArgs,
 		Long: "Print the settings in force in a directory, and where each value comes from.\nSecrets are masked.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			at, err := directory(dir)
-			if err != nil {
-				return err
-			}
-			project := config.UseProject
-			if noProjectConfig {
-				project = config.IgnoreProject
-			}
-			r, err := s.settings(at, given(cmd.Flags()), project)
+			_, r, err := place.settings(s, cmd.Flags())
 			if err != nil {
 				return err
 			}
@@ -35,8 +24,7 @@ func newConfig(s *streams) *cobra.Command {
 		},
 	}
 	settingFlags(cmd.Flags())
-	cmd.Flags().StringVarP(&dir, "cwd", "C", ".", "look for settings in `DIR`")
-	cmd.Flags().BoolVar(&noProjectConfig, "no-project-config", false, "ignore the project's configuration")
+	place.define(cmd.Flags())
 	return cmd
 }
 

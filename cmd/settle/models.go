@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/settle-agent/settle/internal/agent"
-	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/about"
 	"github.com/settle-agent/settle/internal/face/run"
 	"github.com/settle-agent/settle/internal/printable"
@@ -24,23 +23,15 @@ Exit codes: 0 listed, 1 a provider refused (for example, a wrong key), 2 wrong
 usage or configuration.`
 
 func newModels(s *streams) *cobra.Command {
-	var asJSON, noProjectConfig bool
-	var dir string
+	var asJSON bool
+	var place placeFlags
 	cmd := &cobra.Command{
 		Use: "models [flags] [PROVIDER]", Short: "List the models that a provider offers", Long: modelsHelp,
 		Example: "  settle models\n  settle models anthropic --json\n  settle models chat --base-url http://localhost:8000/v1",
 		Args:    cobra.MaximumNArgs(1),
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		at, err := directory(dir)
-		if err != nil {
-			return err
-		}
-		project := config.UseProject
-		if noProjectConfig {
-			project = config.IgnoreProject
-		}
-		r, err := s.settings(at, given(cmd.Flags()), project)
+		at, r, err := place.settings(s, cmd.Flags())
 		if err != nil {
 			return err
 		}
@@ -77,7 +68,6 @@ func newModels(s *streams) *cobra.Command {
 	}
 	settingFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line")
-	cmd.Flags().StringVarP(&dir, "cwd", "C", ".", "look for settings in `DIR`")
-	cmd.Flags().BoolVar(&noProjectConfig, "no-project-config", false, "ignore the project's configuration")
+	place.define(cmd.Flags())
 	return cmd
 }

@@ -39,3 +39,24 @@ func (f *projectFlags) apply(o *agent.Options) {
 	}
 	o.SystemFile, o.AppendFile = f.systemFile, f.appendFile
 }
+
+// placeFlags say where settings are looked for.
+type placeFlags struct {
+	dir     string
+	project projectFlags
+}
+
+func (f *placeFlags) define(flags *pflag.FlagSet) {
+	flags.StringVarP(&f.dir, "cwd", "C", ".", "look for settings in `DIR`")
+	flags.BoolVar(&f.project.noProjectConfig, "no-project-config", false, "ignore the project's configuration")
+}
+
+// settings returns the directory, absolute, and the settings in force there.
+func (f *placeFlags) settings(s *streams, flags *pflag.FlagSet) (string, *config.Resolved, error) {
+	dir, err := directory(f.dir)
+	if err != nil {
+		return "", nil, err
+	}
+	r, err := s.settings(dir, given(flags), f.project.project())
+	return dir, r, err
+}
