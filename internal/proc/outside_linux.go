@@ -26,11 +26,12 @@ func (r Recorded) End(ctx context.Context, grace time.Duration) (ended, left []e
 		return nil, nil, ErrUnseen
 	}
 	ended = describe(found, noReason)
+	session := r.session()
 	if Signal(r.Keeper, unix.SIGTERM) == nil { // it ends the command, and reports that it was asked to
 		_ = Signal(r.Keeper, unix.SIGCONT)
 		r.awaitKeeper(ctx, grace+stuckTimeout)
 	}
-	_, left = endAll(r.tree, grace)
+	_, left = endAll(func() []node { return others(append(r.tree(), r.members(session)...)) }, grace)
 	left = append(left, describe(r.strays(), func(n node) string {
 		return fmt.Sprintf("it has the command's mark, which does not prove that it is the command's; if you know that it is, end it with \"kill %d\"", n.pid)
 	})...)
@@ -54,14 +55,38 @@ func (r Recorded) tree() []node {
 		return nil
 	}
 	found := append([]node{command}, descendants(command.pid)...)
-	if command.session == command.pid {
-		for _, n := range allProcesses() {
-			if n.session == command.pid {
-				found = append(found, n)
-			}
+	return others(append(found, r.members(r.session())...))
+}
+
+// session is the session that the command leads, while it is proved to lead one;
+// 0 otherwise.
+func (r Recorded) session() int {
+	if Find(r.Process) != Present {
+		return 0
+	}
+	if command, ok := look(r.Process.PID); ok && command.started == r.Process.Started && command.session == command.pid {
+		return command.session
+	}
+	return 0
+}
+
+// members are the processes of a session that was proved to be the command's. It
+// stays the command's after its leader is gone: the kernel gives the number to
+// nobody else while the session has a member.
+func (r Recorded) members(session int) []node {
+	if session == 0 {
+		return nil
+	}
+	var found []node
+	for _, n := range allProcesses() {
+		switch {
+		case n.pid == session && n.started != r.Process.Started:
+			return nil // the number is another's
+		case n.session == session:
+			found = append(found, n)
 		}
 	}
-	return others(found)
+	return found
 }
 
 // strays carry the mark and are not in the tree.

@@ -96,3 +96,20 @@ func TestEndRecordedWithoutWarden(t *testing.T) {
 	}
 	done(t, p)
 }
+
+// What the command starts while it is being ended belongs to it too, although its
+// leader is gone before the next look.
+func TestEndRecordedWhileItForks(t *testing.T) {
+	spec := sh("echo ready; i=0; while [ $i -lt 300 ]; do sleep 1000 & i=$((i+1)); done; wait")
+	out := newSink()
+	spec.Stdout = out
+	p, err := startGroup(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.await(t, "ready")
+	if _, left, err := p.Record(p.PID()).End(t.Context(), time.Second); err != nil || len(left) > 0 {
+		t.Errorf("left %v, %v", left, err)
+	}
+	done(t, p)
+}
