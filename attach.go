@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/session"
 )
 
 // Lookup returns the session with the id if it is open, else nil; it opens
@@ -24,15 +23,6 @@ func (h *Host) Lookup(ctx context.Context, id string) (*Session, error) {
 // View calls f with what the session's events amount to, without copying it. f
 // must not block, change or keep the state.
 func (s *Session) View(f func(event.State)) { s.actor.Log().View(f) }
-
-// Interruption says which turn is to end, and how; the zero value means the
-// one that runs, with grace.
-type Interruption = session.Request
-
-// End is Interrupt with all that can be said about it: see [Interruption].
-func (s *Session) End(ctx context.Context, i Interruption) (Outcome, error) {
-	return s.interrupt(ctx, i)
-}
 
 // Seq returns the number of the event that accepted the input, or 0 if an input
 // with its id had been accepted before.

@@ -208,7 +208,7 @@ func interruptAt(t *testing.T, s *stage, seq uint64) {
 		}
 	}
 	asked := time.Now()
-	o, err := s.session.Interrupt(t.Context(), "user")
+	o, err := s.session.Interrupt(t.Context(), settle.Interruption{By: "user"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -111,7 +111,7 @@ func (h *Host) start(s *Session, log *journal.Log, damage session.Damage) (err e
 		Turn: turn.Config{
 			Provider: c.Provider, System: c.System, Tools: tools, Dir: c.WorkDir, Approver: approver,
 			Target: c.Brain().target(s.id),
-			Retry:  c.Retry, Bounds: c.Bounds, Limits: c.Limits, InterruptGrace: c.InterruptGrace, Limiter: c.Limiter,
+			Retry:  turn.Retry(c.Retry), Bounds: c.Bounds, Limits: turn.Limits(c.Limits), InterruptGrace: c.InterruptGrace, Limiter: c.Limiter,
 			Redact: h.redact, Logger: c.Logger.With("session", s.id),
 		},
 	})
@@ -126,13 +126,23 @@ type SessionInfo struct {
 	// clean up after the host; nil for a log in memory.
 	Lock *os.File
 	// Jobs records jobs in the session's log.
-	Jobs session.Jobs
+	Jobs Jobs
 	// Masked reports whether a text contains the mask that stands for a
 	// secret, and must not be written to a file.
 	Masked func(text string) bool
 	// Mask returns what masks secrets in one text that comes in pieces, such as
 	// the output of a command that is kept in a file (C15).
 	Mask func() Masker
+}
+
+// Jobs records in a session's log what outlives the call that started it. It is
+// safe for concurrent use.
+type Jobs interface {
+	// JobStarted records that a call left a process behind, and returns the
+	// job's id.
+	JobStarted(context.Context, event.JobStarted) (id string, err error)
+	// JobEnded records how a job ended. A second ending becomes nothing.
+	JobEnded(context.Context, event.JobEnded) error
 }
 
 // Masker masks secrets in a text that comes in pieces. It may keep back the

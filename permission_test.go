@@ -59,7 +59,7 @@ func TestAnApproversWordIsInTheLog(t *testing.T) {
 					t.Fatal(err)
 				}
 				time.Sleep(time.Minute)
-				if _, err := s.Interrupt(t.Context(), "user"); err != nil {
+				if _, err := s.Interrupt(t.Context(), settle.Interruption{By: "user"}); err != nil {
 					t.Fatal(err)
 				}
 				if _, err := turn.Wait(t.Context()); err != nil && tt.want.Verdict != event.Expired {

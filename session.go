@@ -24,50 +24,13 @@ func (s *Session) ID() string { return s.id }
 func (s *Session) Submit(ctx context.Context, text string, options ...InputOption) (*Turn, error) {
 	in := session.Input{Text: text, By: "user"}
 	for _, o := range options {
-		o(&in)
+		o.apply(&in)
 	}
 	r, err := s.actor.Submit(ctx, in)
 	if err != nil {
 		return nil, err
 	}
 	return &Turn{session: s, input: r.Input, seq: r.Seq}, nil
-}
-
-// Interrupt ends the running turn and returns how it ended, after its terminal
-// event is durable; by says who asks. If nothing was running, the Outcome is
-// empty and returned at once.
-func (s *Session) Interrupt(ctx context.Context, by string) (Outcome, error) {
-	return s.interrupt(ctx, session.Request{By: by})
-}
-
-// InterruptInput is Interrupt for the turn of one input and no other. An input
-// that has not arrived yet is waited for; one that waits behind another turn is
-// held, with an empty Outcome; of one whose turn is over, the Outcome is returned.
-func (s *Session) InterruptInput(ctx context.Context, by, input string) (Outcome, error) {
-	return s.interrupt(ctx, session.Request{By: by, Input: input})
-}
-
-// Stop is Interrupt for a reason of your own; with hurry, running calls get
-// no grace.
-func (s *Session) Stop(ctx context.Context, reason event.Reason, by string, pace Pace) (Outcome, error) {
-	return s.interrupt(ctx, session.Request{By: by, Reason: reason, Hurry: pace == Hurry})
-}
-
-// Pace says how much grace running calls get.
-type Pace string
-
-// The paces.
-const (
-	Grace Pace = "grace"
-	Hurry Pace = "hurry"
-)
-
-func (s *Session) interrupt(ctx context.Context, r session.Request) (Outcome, error) {
-	o, err := s.actor.Interrupt(ctx, r)
-	if err != nil || o.Cause == nil {
-		return Outcome{}, err
-	}
-	return s.outcome(o.Turn, o.Cause), nil
 }
 
 // CancelCall ends a single call, by the id of its item, and reports whether it

@@ -16,7 +16,6 @@
 package settle
 
 import (
-	"encoding/json"
 	"log/slog"
 	"time"
 
@@ -29,10 +28,6 @@ import (
 
 // Types of the parts that a Config is made of.
 type (
-	// Limits end a turn that goes on for too long.
-	Limits = turn.Limits
-	// Retry says how often a failed request is made again.
-	Retry = turn.Retry
 	// Bounds are how long a stream may go without what it should bring.
 	Bounds = turn.Bounds
 	// Approver decides whether a call may run.
@@ -48,8 +43,6 @@ type (
 	// Limiter holds the requests of several hosts that use one provider key;
 	// the zero value is ready.
 	Limiter = turn.Limiter
-	// InputOption changes how an input is taken.
-	InputOption func(*session.Input)
 )
 
 // ErrClosed is returned for what comes after Close.
@@ -131,24 +124,3 @@ type Traits struct {
 	// still has what it was about.
 	RefusalSticks bool
 }
-
-// WithID gives an input an id of the client's own: sent again, it is not run
-// again.
-func WithID(id string) InputOption { return func(i *session.Input) { i.ID = id } }
-
-// WithMode says what the input does while a turn runs.
-func WithMode(m event.Mode) InputOption { return func(i *session.Input) { i.Mode = m } }
-
-// WithSchema asks for an answer that follows the JSON Schema, an object. How
-// strictly it does, is up to the provider; what comes is not checked.
-func WithSchema(schema json.RawMessage) InputOption {
-	return func(i *session.Input) { i.Schema = schema }
-}
-
-// WithImages adds images.
-func WithImages(images ...event.Image) InputOption {
-	return func(i *session.Input) { i.Images = append(i.Images, images...) }
-}
-
-// From says who sends the input: "user", a client's name.
-func From(by string) InputOption { return func(i *session.Input) { i.By = by } }

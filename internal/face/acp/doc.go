@@ -2,7 +2,7 @@
 // another client over the standard streams.
 //
 //	client ──► jsonrpc ──► Handle ──► session/new, load, prompt, cancel …
-//	                                     │ Submit, InterruptInput, Answer
+//	                                     │ Submit, Interrupt, Answer
 //	                                     ▼
 //	client ◄── updates, answers ◄── follower ◄── the session's events
 //

@@ -133,7 +133,7 @@ func (one *session) interrupt(p *prompt) {
 		return // submit says so
 	}
 	// How it ended, the follower sees; ctx ends when it has told it.
-	_, _ = one.opened.InterruptInput(p.ctx, one.server.clientName(), p.input)
+	_, _ = one.opened.Interrupt(p.ctx, settle.Interruption{By: one.server.clientName(), Input: p.input})
 }
 
 // take takes a prompt away that is being answered now, and reports whether it

@@ -106,7 +106,7 @@ func (s *Server) hurry(ctx context.Context, first run.Stop) {
 		}
 		for _, opened := range s.o.Hosts.All() {
 			go func() { // ends with the turn, or ctx
-				_, _ = opened.Stop(ctx, first.Reason, first.By, settle.Hurry)
+				_, _ = opened.Interrupt(ctx, settle.Interruption{By: first.By, Reason: first.Reason, Hurry: true})
 			}()
 		}
 	}

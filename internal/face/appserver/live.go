@@ -290,7 +290,7 @@ func (l *live) interrupt(r *jsonrpc.Request, turn string) {
 	l.interrupts[turn] = append(l.interrupts[turn], r)
 	l.mu.Unlock()
 	l.s.work.Go(func() { // ends with the turn; shutDown waits for it
-		_, err := l.opened.Interrupt(l.s.ctx, l.s.client())
+		_, err := l.opened.Interrupt(l.s.ctx, settle.Interruption{By: l.s.client()})
 		if err != nil && !errors.Is(err, settle.ErrClosed) {
 			l.s.warn(err.Error())
 		}

@@ -217,7 +217,7 @@ func (d *driver) interrupt(id string, cancelQueued bool) {
 	}
 	d.interrupts++
 	go func() { // ends with the turn
-		o, err := d.session.InterruptInput(context.WithoutCancel(d.ctx), by, target)
+		o, err := d.session.Interrupt(context.WithoutCancel(d.ctx), settle.Interruption{By: by, Input: target})
 		d.post(func() { d.interrupted(id, receipt, o, err) })
 	}()
 }

@@ -184,7 +184,9 @@ func (d *driver) stopped(stop run.Stop) {
 	d.stops = append(d.stops, stop)
 	if len(d.stops) > 1 {
 		if d.session != nil { // ends with the turn
-			go func() { _, _ = d.session.Stop(context.Background(), stop.Reason, stop.By, settle.Hurry) }()
+			go func() {
+				_, _ = d.session.Interrupt(context.Background(), settle.Interruption{By: stop.By, Reason: stop.Reason, Hurry: true})
+			}()
 		}
 		return
 	}
@@ -292,7 +294,9 @@ func (d *driver) message(m incoming) {
 		return
 	}
 	if d.enqueue(q, first); d.current != q.uuid && d.session != nil { // ends with the turn
-		go func() { _, _ = d.session.Stop(context.WithoutCancel(d.ctx), event.Replaced, by, settle.Grace) }()
+		go func() {
+			_, _ = d.session.Interrupt(context.WithoutCancel(d.ctx), settle.Interruption{By: by, Reason: event.Replaced})
+		}()
 	}
 }
 

@@ -113,7 +113,7 @@ func (f *Face) end(ctx context.Context, targets []target, by string) []ended {
 // end ends the turn, and returns how it ended. Where its session is being
 // closed, that ends it.
 func (t target) end(ctx context.Context, by string) (settle.Outcome, error) {
-	o, err := t.session.InterruptInput(ctx, by, t.input)
+	o, err := t.session.Interrupt(ctx, settle.Interruption{By: by, Input: t.input})
 	if err == nil || !isClosed(err) {
 		return o, err
 	}

@@ -63,7 +63,7 @@ func (j *job) giveUp(ctx context.Context) {
 	if dropped, err := j.opened.Drop(j.turn.Input(), j.client.name()); dropped && err == nil {
 		return // no turn had taken it
 	}
-	_, _ = j.opened.InterruptInput(context.WithoutCancel(ctx), j.client.name(), j.turn.Input()) // the turn's ending tells what came of it
+	_, _ = j.opened.Interrupt(context.WithoutCancel(ctx), settle.Interruption{By: j.client.name(), Input: j.turn.Input()}) // the turn's ending tells what came of it
 }
 
 // approvals asks about calls that wait, and ends questions that are answered.

@@ -74,13 +74,10 @@ func (s *stopper) pass() {
 	if s.session == nil {
 		return
 	}
-	pace := settle.Grace
-	if len(s.stops) >= stopsForHurry {
-		pace = settle.Hurry
-	}
 	session, stop := s.session, s.stops[len(s.stops)-1]
+	i := settle.Interruption{By: stop.By, Reason: stop.Reason, Hurry: len(s.stops) >= stopsForHurry}
 	// Ends with the turn, whose end the caller of Turn waits for.
-	go func() { _, _ = session.Stop(context.Background(), stop.Reason, stop.By, pace) }()
+	go func() { _, _ = session.Interrupt(context.Background(), i) }()
 }
 
 func (s *stopper) all() []Stop {

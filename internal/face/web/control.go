@@ -20,7 +20,7 @@ func (s *Server) interrupt(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := s.bounded(r)
 	defer cancel()
 	return s.with(ctx, r.PathValue("id"), func(session *settle.Session) error {
-		ended, err := session.End(ctx, settle.Interruption{By: client(r), Input: body.Input, Hurry: body.Hurry})
+		ended, err := session.Interrupt(ctx, settle.Interruption{By: client(r), Input: body.Input, Hurry: body.Hurry})
 		if err != nil {
 			return s.unended(err, body.Input)
 		}

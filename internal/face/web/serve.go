@@ -80,7 +80,9 @@ func (s *Server) hurry(ctx context.Context, giveUp context.CancelCauseFunc, more
 				return
 			}
 			for _, session := range s.Host.Sessions() {
-				go func() { _, _ = session.Stop(ctx, stop.Reason, stop.By, settle.Hurry) }() // ends with ctx
+				go func() {
+					_, _ = session.Interrupt(ctx, settle.Interruption{By: stop.By, Reason: stop.Reason, Hurry: true})
+				}() // ends with ctx
 			}
 		}
 	}

@@ -1,0 +1,32 @@
+package settle
+
+import (
+	"encoding/json"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/session"
+)
+
+// InputOption changes how an input is taken.
+type InputOption struct{ apply func(*session.Input) }
+
+// WithID gives an input an id of the client's own: sent again, it is not run
+// again.
+func WithID(id string) InputOption { return InputOption{func(i *session.Input) { i.ID = id }} }
+
+// WithMode says what the input does while a turn runs.
+func WithMode(m event.Mode) InputOption { return InputOption{func(i *session.Input) { i.Mode = m }} }
+
+// WithSchema asks for an answer that follows the JSON Schema, an object. How
+// strictly it does, is up to the provider; what comes is not checked.
+func WithSchema(schema json.RawMessage) InputOption {
+	return InputOption{func(i *session.Input) { i.Schema = schema }}
+}
+
+// WithImages adds images.
+func WithImages(images ...event.Image) InputOption {
+	return InputOption{func(i *session.Input) { i.Images = append(i.Images, images...) }}
+}
+
+// From says who sends the input: "user", a client's name.
+func From(by string) InputOption { return InputOption{func(i *session.Input) { i.By = by }} }
