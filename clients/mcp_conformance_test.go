@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/face/guard"
+	"github.com/settle-agent/settle/internal/client/guard"
+	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/face/mcp"
-	"github.com/settle-agent/settle/internal/face/run"
 	"github.com/settle-agent/settle/settletest"
 )
 
@@ -77,10 +77,10 @@ func TestMCPConformance(t *testing.T) {
 	}
 	token := guard.NewToken()
 	endpoint := &mcp.Endpoint{Server: fixture(), Token: token, Close: func(context.Context, event.Reason, string) error { return nil }}
-	stops, ended := make(chan run.Stop, 1), make(chan error, 1)
+	stops, ended := make(chan stdio.Stop, 1), make(chan error, 1)
 	go func() { ended <- endpoint.Serve(place, stops) }() // ends with the stop below
 	t.Cleanup(func() {
-		stops <- run.Stop{Reason: event.Shutdown, By: "test"}
+		stops <- stdio.Stop{Reason: event.Shutdown, By: "test"}
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/face/claude"
 	"github.com/settle-agent/settle/internal/face/run"
 	"github.com/settle-agent/settle/internal/redact"
@@ -86,7 +87,7 @@ func (f *claudeFlags) run(cmd *cobra.Command, s *streams, args []string) error {
 		return err
 	}
 	code, err := f.serve(cmd, s, flags.Args())
-	if err == nil && code != run.CodeCompleted {
+	if err == nil && code != stdio.CodeCompleted {
 		return &exitError{code: code} // it has been said why
 	}
 	return err

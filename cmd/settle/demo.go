@@ -1,8 +1,11 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
+	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/face/demo"
 	"github.com/settle-agent/settle/internal/face/run"
 	"github.com/settle-agent/settle/internal/proc"
@@ -31,11 +34,17 @@ func newDemo(s *streams) *cobra.Command {
 			}
 			code, err := demo.Run(cmd.Context(), demo.Options{
 				Stdout: s.stdout, Environ: s.environ, Stops: sig.stops, Keep: keep, Version: version(),
+				Show: func(ctx context.Context, t demo.Turn) int {
+					return run.Turn(ctx, run.Options{
+						Host: t.Host, Session: t.Session, Prompt: t.Prompt, Format: run.Terminal,
+						Stdout: s.stdout, Stderr: s.stdout, Stops: sig.stops, Ended: t.Ended,
+					})
+				},
 			})
 			switch {
 			case err != nil:
 				return failed(err)
-			case code != run.CodeCompleted:
+			case code != stdio.CodeCompleted:
 				return &exitError{code: code}
 			}
 			return nil

@@ -16,6 +16,8 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/client/image"
+	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/exec"
 	"github.com/settle-agent/settle/internal/face/run"
@@ -66,7 +68,7 @@ func newExec(s *streams) *cobra.Command {
 			if err != nil && (f.json || f.oldJSON) {
 				refuse(s, err)
 			}
-			if err == nil && code != run.CodeCompleted {
+			if err == nil && code != stdio.CodeCompleted {
 				return &exitError{code: code} // it has been said why
 			}
 			return err
@@ -280,11 +282,11 @@ func (f *execFlags) options(in *standIn, s *streams, words exec.Arguments) (run.
 		o.Resume = func(session string) string { return fmt.Sprintf("settle exec resume %s PROMPT", session) }
 	}
 	for _, path := range strings.FieldsFunc(strings.Join(f.images, ","), func(r rune) bool { return r == ',' }) {
-		image, err := run.Image(path)
+		picture, err := image.Read(path)
 		if err != nil {
 			return o, err
 		}
-		o.Images = append(o.Images, image)
+		o.Images = append(o.Images, picture)
 	}
 	var err error
 	if o.Schema, err = readSchema(f.schema); err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/settle-agent/settle/internal/face/guard"
+	"github.com/settle-agent/settle/internal/client/guard"
 )
 
 // listenFlags are the flags of commands that listen for HTTP.

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/proc"
 	_ "github.com/settle-agent/settle/internal/proc/early" // wardens start before all else
 )
@@ -32,7 +32,7 @@ func execute(s *streams) int {
 	var exit *exitError
 	switch {
 	case err == nil:
-		return run.CodeCompleted
+		return stdio.CodeCompleted
 	case errors.As(err, &exit):
 		if exit.err != nil {
 			s.say(exit.err)
@@ -40,7 +40,7 @@ func execute(s *streams) int {
 		return exit.code
 	}
 	s.say(err)
-	return run.CodeUsage
+	return stdio.CodeUsage
 }
 
 // arguments returns the command line: a link that is named claude is settle
@@ -64,5 +64,5 @@ func failed(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &exitError{run.CodeFailed, err}
+	return &exitError{stdio.CodeFailed, err}
 }

@@ -9,9 +9,9 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/agent"
-	"github.com/settle-agent/settle/internal/face/guard"
+	"github.com/settle-agent/settle/internal/client/guard"
+	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/face/mcp"
-	"github.com/settle-agent/settle/internal/face/run"
 )
 
 const mcpHelp = `Serve clients of the Model Context Protocol, such as editors, desktop programs and
@@ -114,7 +114,7 @@ func (f *mcpFlags) open(cmd *cobra.Command, s *streams, o agent.Options) *standI
 
 // http serves over HTTP. Errors that come before it listens are those of the
 // call.
-func (f *mcpFlags) http(ctx context.Context, s *streams, face *mcp.Face, token string, stops <-chan run.Stop) error {
+func (f *mcpFlags) http(ctx context.Context, s *streams, face *mcp.Face, token string, stops <-chan stdio.Stop) error {
 	encrypted, err := f.tls()
 	if err != nil {
 		return err

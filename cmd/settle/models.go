@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/face/about"
-	"github.com/settle-agent/settle/internal/face/run"
 	"github.com/settle-agent/settle/internal/printable"
 )
 
@@ -62,7 +62,7 @@ func newModels(s *streams) *cobra.Command {
 			}
 		}
 		if errors.Is(refused, about.ErrUnanswered) {
-			return &exitError{code: run.CodeFailed} // it has been said why
+			return &exitError{code: stdio.CodeFailed} // it has been said why
 		}
 		return nil
 	}

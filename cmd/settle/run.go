@@ -13,9 +13,11 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/client/image"
+	"github.com/settle-agent/settle/internal/client/stdio"
+	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/run"
-	"github.com/settle-agent/settle/internal/face/sessions"
 	"github.com/settle-agent/settle/internal/proc"
 )
 
@@ -77,7 +79,7 @@ func newRun(s *streams) *cobra.Command {
 		Example: runExamples,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			code, err := f.run(cmd, s, args)
-			if err == nil && code != run.CodeCompleted {
+			if err == nil && code != stdio.CodeCompleted {
 				return &exitError{code: code} // it has been said why
 			}
 			return err
@@ -277,11 +279,11 @@ func (f *runFlags) options(s *streams, a *agent.Agent, r *config.Resolved) (run.
 		o.Volume = run.Verbose
 	}
 	for _, path := range f.images {
-		image, err := run.Image(path)
+		picture, err := image.Read(path)
 		if err != nil {
 			return o, err
 		}
-		o.Images = append(o.Images, image)
+		o.Images = append(o.Images, picture)
 	}
 	if f.schema != "" {
 		if err := f.conform(&o); err != nil {
@@ -300,14 +302,14 @@ func (f *runFlags) options(s *streams, a *agent.Agent, r *config.Resolved) (run.
 	}
 	o.Resume = func(session string) string { return fmt.Sprintf("settle run --resume %s PROMPT", session) }
 	if f.resume != "" {
-		id, err := sessions.ID(r.DataDir, f.resume)
+		id, err := store.Resolve(r.DataDir, f.resume)
 		if err != nil {
 			return o, err
 		}
 		o.Session = id
 	}
 	if f.last {
-		last, err := sessions.Last(context.Background(), r.DataDir, a.Config.WorkDir)
+		last, err := store.Last(context.Background(), r.DataDir, a.Config.WorkDir)
 		if err != nil {
 			return o, err
 		}

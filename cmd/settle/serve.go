@@ -11,8 +11,8 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/client/guard"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/face/guard"
 	"github.com/settle-agent/settle/internal/face/web"
 	"github.com/settle-agent/settle/internal/face/web/page"
 	"github.com/settle-agent/settle/internal/logfile"

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/settle-agent/settle/internal/catalogue"
+	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/sessions"
 )
@@ -93,7 +94,7 @@ func newShow(s *streams, where func() (string, error)) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			id, err := sessions.ID(dataDir, args[0])
+			id, err := store.Resolve(dataDir, args[0])
 			if err != nil {
 				return failed(err)
 			}
@@ -146,7 +147,7 @@ func newCheck(s *streams, settings func() (*config.Resolved, error)) *cobra.Comm
 				return err
 			}
 			for _, name := range args {
-				if id, err := sessions.ID(i.DataDir, name); err == nil {
+				if id, err := store.Resolve(i.DataDir, name); err == nil {
 					name = id // else the check says that there is none
 				}
 				i.Sessions = append(i.Sessions, name)
@@ -174,11 +175,11 @@ func newDelete(where func() (string, error)) *cobra.Command {
 				return err
 			}
 			for _, name := range args {
-				session, err := sessions.ID(dataDir, name)
+				session, err := store.Resolve(dataDir, name)
 				if err != nil {
 					return failed(err)
 				}
-				if err := sessions.Delete(cmd.Context(), dataDir, session); err != nil {
+				if err := store.Delete(cmd.Context(), dataDir, session); err != nil {
 					return failed(err)
 				}
 			}

@@ -10,7 +10,7 @@ import (
 	"syscall"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/watch"
 )
 
@@ -20,7 +20,7 @@ type signals struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	caught chan os.Signal
-	stops  chan run.Stop
+	stops  chan stdio.Stop
 	// alone says that the command is to go on without whoever started it.
 	alone bool
 }
@@ -32,7 +32,7 @@ const mostStops = 16
 // the write that caused it fails and says more. It is not ignored, which
 // commands would inherit.
 func catch(ctx context.Context) *signals {
-	s := &signals{caught: make(chan os.Signal, mostStops), stops: make(chan run.Stop, mostStops), alone: watch.Detached()}
+	s := &signals{caught: make(chan os.Signal, mostStops), stops: make(chan stdio.Stop, mostStops), alone: watch.Detached()}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	released := ctx.Done()
 	want := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGPIPE}
@@ -75,7 +75,7 @@ func (s *signals) watchParent() (stop func()) {
 	if s.alone {
 		return func() {}
 	}
-	return watch.Parent(func(err error) { s.lost("parent", run.CodeHangup, err) })
+	return watch.Parent(func(err error) { s.lost("parent", stdio.CodeHangup, err) })
 }
 
 func (s *signals) release() {
@@ -94,23 +94,23 @@ func (s *signals) instead(err error) error {
 }
 
 // stopped says that a signal ended the command.
-type stopped struct{ run.Stop }
+type stopped struct{ stdio.Stop }
 
 func (s stopped) Error() string {
 	return fmt.Sprintf("stopped by %s before anything was sent to a model", strings.TrimPrefix(s.By, "signal:"))
 }
 
 // stopFor is what a signal asks for. SIGINT is a person's.
-func stopFor(sig os.Signal) (stop run.Stop, ends bool) {
+func stopFor(sig os.Signal) (stop stdio.Stop, ends bool) {
 	switch sig {
 	case os.Interrupt:
-		return run.Stop{Reason: event.Interrupted, By: "signal:SIGINT", Code: 130}, true
+		return stdio.Stop{Reason: event.Interrupted, By: "signal:SIGINT", Code: 130}, true
 	case syscall.SIGTERM:
-		return run.Stop{Reason: event.Shutdown, By: "signal:SIGTERM", Code: 143}, true
+		return stdio.Stop{Reason: event.Shutdown, By: "signal:SIGTERM", Code: 143}, true
 	case syscall.SIGHUP:
-		return run.Stop{Reason: event.Shutdown, By: "signal:SIGHUP", Code: 129}, true
+		return stdio.Stop{Reason: event.Shutdown, By: "signal:SIGHUP", Code: 129}, true
 	case syscall.SIGQUIT: // which would end us without a word to anybody
-		return run.Stop{Reason: event.Shutdown, By: "signal:SIGQUIT", Code: 131}, true
+		return stdio.Stop{Reason: event.Shutdown, By: "signal:SIGQUIT", Code: 131}, true
 	}
-	return run.Stop{}, false
+	return stdio.Stop{}, false
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/face/run"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/watch"
 )
@@ -26,7 +26,7 @@ type standIn struct {
 	hosts *agent.Hosts
 	// stops bring signals, and where the client is at the standard streams, that
 	// it is gone: nobody reads standard output any more, or the parent died.
-	stops <-chan run.Stop
+	stops <-chan stdio.Stop
 	undo  []func()
 }
 
@@ -34,9 +34,9 @@ type standIn struct {
 // gone counts as a stop. The caller releases it.
 func (s *streams) standIn(cmd *cobra.Command, o agent.Options) *standIn {
 	in, sig := s.server(cmd, o)
-	in.undo = append(in.undo, watch.Closed(s.stdout, func(err error) { sig.lost("stdout", run.CodeStdoutClosed, err) }))
+	in.undo = append(in.undo, watch.Closed(s.stdout, func(err error) { sig.lost("stdout", stdio.CodeStdoutClosed, err) }))
 	if !signal.Ignored(syscall.SIGHUP) { // nohup means it
-		in.undo = append(in.undo, watch.Parent(func(err error) { sig.lost("parent", run.CodeHangup, err) }))
+		in.undo = append(in.undo, watch.Parent(func(err error) { sig.lost("parent", stdio.CodeHangup, err) }))
 	}
 	return in
 }
@@ -90,7 +90,7 @@ func (in *standIn) release() {
 
 // lost takes it that the client is gone for a signal.
 func (s *signals) lost(by string, code int, err error) {
-	stop := run.Stop{Reason: event.Shutdown, By: by, Code: code, Err: err}
+	stop := stdio.Stop{Reason: event.Shutdown, By: by, Code: code, Err: err}
 	s.cancel(stopped{stop})
 	select {
 	case s.stops <- stop:

@@ -9,11 +9,12 @@ import (
 
 // floors are the rows of DESIGN.md, section 2, from the top. A package may
 // import what is on a lower floor, and what is in its own room: a room is the
-// folder named here with everything below it.
+// folder named here with everything below it. Of a name that ends in "/", each
+// folder is a room: no face imports another.
 func floors() [][]string {
 	return [][]string{
 		{"cmd", "clients"},
-		{"internal/face"},
+		{"internal/face/"},
 		{"internal/client"},
 		{"internal/agent", "internal/proof", "internal/replay"},
 		{"."}, // package settle
@@ -47,6 +48,10 @@ func closed() map[string][]string {
 func room(dir string) (floor int, name string) {
 	for floor, rooms := range floors() {
 		for _, name := range rooms {
+			if below, ok := strings.CutPrefix(dir, name); ok && strings.HasSuffix(name, "/") {
+				folder, _, _ := strings.Cut(below, "/")
+				return floor, name + folder
+			}
 			if dir == name || name != "." && strings.HasPrefix(dir, name+"/") {
 				return floor, name
 			}

@@ -35,7 +35,7 @@ func mutations() []mutation {
 		{"C12", "internal/turn/watchdog.go", "rest > 0 {", "rest > -1000*time.Hour {\n		rest = time.Hour", ""},
 		{"C13", "internal/turn/attempt.go", "	if decision.retry {\n		ms", "	if decision.retry && decision.attempt > 1 {\n		ms", ""},
 		{"C14", "internal/turn/turn.go", "	case exit == nil:", "	case exit == nil || interrupted == nil:", ""},
-		{"C14", "internal/face/run/code.go", "	case cause.Outcome == event.Failed:\n		return CodeFailed", "	case cause.Outcome == event.Failed:\n		return CodeCompleted", "./internal/face/run ."},
+		{"C14", "internal/client/stdio/stop.go", "	case cause.Outcome == event.Failed:\n		return CodeFailed", "	case cause.Outcome == event.Failed:\n		return CodeCompleted", "./internal/client/stdio ."},
 		{"C15", "internal/turn/demux.go", "return i.mask.Write(i.chars.Write(text))", "return i.chars.Write(text)", ""},
 		{"C16", "internal/session/approvals.go", "		if found.Ended != nil {", "		if found.Ended != nil && found.Ended.Verdict == event.Expired {", ""},
 		{"C17", "internal/journal/feed.go", "	if after < f.last {", "	if after > 6 && after < f.last-1 {\n		after++\n	}\n	if after < f.last {", ""},

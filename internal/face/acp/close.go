@@ -6,7 +6,7 @@ import (
 	"io/fs"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/face/sessions"
+	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
@@ -111,7 +111,7 @@ func (s *Server) remove(ctx context.Context, one *session, id string) error {
 	if err != nil {
 		return err
 	}
-	err = sessions.Delete(ctx, data, id)
+	err = store.Delete(ctx, data, id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return jsonrpc.Errorf(codeNotFound, "%v", err)
 	}

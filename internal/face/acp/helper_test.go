@@ -18,9 +18,9 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/acp"
-	"github.com/settle-agent/settle/internal/face/run"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 	"github.com/settle-agent/settle/model/script"
@@ -38,7 +38,7 @@ type client struct {
 	conn  *jsonrpc.Conn
 	hosts *agent.Hosts
 	model *script.Model
-	stops chan run.Stop
+	stops chan stdio.Stop
 	over  chan error // what Serve returned
 	data  string     // data directory
 	dir   string     // of sessions
@@ -62,7 +62,7 @@ func start(t *testing.T, m *script.Model) *client {
 func startIn(t *testing.T, m *script.Model, data, dir string) *client {
 	t.Helper()
 	c := &client{
-		T: t, model: m, stops: make(chan run.Stop, 4), over: make(chan error, 1), data: data, dir: dir,
+		T: t, model: m, stops: make(chan stdio.Stop, 4), over: make(chan error, 1), data: data, dir: dir,
 		arrived: make(chan struct{}), answers: map[string]func(json.RawMessage) (any, error){},
 	}
 	env := map[string]string{"HOME": dir, "SETTLE_DATA_DIR": data, "PATH": os.Getenv("PATH")}

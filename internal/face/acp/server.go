@@ -10,7 +10,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
-	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
@@ -26,7 +26,7 @@ type Options struct {
 	Version string
 	// Stops end the server. After the first one, each further one takes the time
 	// away that running calls have to end.
-	Stops <-chan run.Stop
+	Stops <-chan stdio.Stop
 	// Say tells the person who started the program something.
 	Say    func(error)
 	Logger *slog.Logger // for what the client does wrong; nil is silent
@@ -76,7 +76,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	defer end()
 	s.life = life
 	s.conn.Start(life)
-	stop := run.Stop{Reason: event.Shutdown, By: "stdin"}
+	stop := stdio.Stop{Reason: event.Shutdown, By: "stdin"}
 	select {
 	case stop = <-s.o.Stops:
 	case <-s.conn.Ended():
@@ -97,7 +97,7 @@ func (s *Server) Serve(ctx context.Context) error {
 }
 
 // hurry takes the grace of running calls away at each further stop.
-func (s *Server) hurry(ctx context.Context, first run.Stop) {
+func (s *Server) hurry(ctx context.Context, first stdio.Stop) {
 	for {
 		select {
 		case <-s.o.Stops:

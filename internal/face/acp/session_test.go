@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 	"github.com/settle-agent/settle/model/script"
 )
@@ -295,7 +295,7 @@ func TestStop(t *testing.T) {
 	c.answer("session/request_permission", func(json.RawMessage) (any, error) { return nil, nil })
 	ended := c.prompt(session, "1")
 	c.seen("session/request_permission")
-	c.stops <- run.Stop{Reason: event.Shutdown, By: "signal:SIGTERM"}
+	c.stops <- stdio.Stop{Reason: event.Shutdown, By: "signal:SIGTERM"}
 	if got := wait(c, ended); got != "cancelled" {
 		t.Errorf("ended with %q", got)
 	}

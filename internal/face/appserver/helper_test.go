@@ -18,8 +18,8 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/face/run"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 	"github.com/settle-agent/settle/model/script"
@@ -36,7 +36,7 @@ type client struct {
 
 	conn  *jsonrpc.Conn
 	model *script.Model
-	stops chan run.Stop
+	stops chan stdio.Stop
 	over  chan error // what Serve returned
 	data  string
 	dir   string
@@ -60,7 +60,7 @@ func start(t *testing.T, m *script.Model, change ...func(*Options)) *client {
 
 func serve(t *testing.T, m *script.Model, data string, change ...func(*Options)) *client {
 	t.Helper()
-	c := &client{T: t, model: m, stops: make(chan run.Stop, 4), over: make(chan error, 1), data: data, dir: t.TempDir(), arrived: make(chan struct{})}
+	c := &client{T: t, model: m, stops: make(chan stdio.Stop, 4), over: make(chan error, 1), data: data, dir: t.TempDir(), arrived: make(chan struct{})}
 	env := map[string]string{"HOME": c.dir, "SETTLE_DATA_DIR": data, "PATH": os.Getenv("PATH")}
 	getenv := func(name string) string { return env[name] }
 	hosts := &agent.Hosts{

@@ -13,6 +13,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
 	"github.com/settle-agent/settle/internal/catalogue"
+	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
@@ -276,7 +277,7 @@ func (s *Server) kept(state event.State) thread {
 		ID: state.Session, SessionID: state.Session, Preview: catalogue.Title(state), HistoryMode: "legacy", ModelProvider: "unknown",
 		CreatedAt: state.Created.Unix(), UpdatedAt: state.Updated.Unix(), RecencyAt: seconds(state.Updated),
 		Status: threadStatus{Type: "notLoaded"}, Path: ptr(s.disk.path(state.Session)), Cwd: state.Host.Dir,
-		CLIVersion: state.Host.Settle, Source: "appServer", Name: ptr(s.disk.name(state.Session)), Turns: []turn{},
+		CLIVersion: state.Host.Settle, Source: "appServer", Name: ptr(store.Name(s.disk.Dir, state.Session)), Turns: []turn{},
 	}
 	for _, last := range slices.Backward(state.Turns) {
 		t.ModelProvider = cmp.Or(last.Start.Provider, t.ModelProvider)

@@ -1,17 +1,15 @@
 package appserver
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/image"
 	"github.com/settle-agent/settle/internal/client/toolview"
-	"github.com/settle-agent/settle/internal/repo"
 )
 
 // setup is what the requests have in common that open a thread.
@@ -93,9 +91,6 @@ type userInput struct {
 	Name string `json:"name"`
 }
 
-// mostImage bounds the file of an image in bytes.
-const mostImage = 32 << 20
-
 // read returns what the user says as a text with images. Local files are as
 // seen from the directory.
 func read(parts []userInput, dir string) (text string, images []event.Image, err error) {
@@ -105,13 +100,13 @@ func read(parts []userInput, dir string) (text string, images []event.Image, err
 		case "text":
 			texts = append(texts, p.Text)
 		case "image":
-			i, err := fromURL(p.URL)
+			i, err := image.Decode(p.URL)
 			if err != nil {
 				return "", nil, invalid("input %d: %v", n+1, err)
 			}
 			images = append(images, i)
 		case "localImage":
-			i, err := fromFile(toolview.Absolute(dir, p.Path))
+			i, err := image.Read(toolview.Absolute(dir, p.Path))
 			if err != nil {
 				return "", nil, invalid("input %d: %v", n+1, err)
 			}
@@ -123,34 +118,6 @@ func read(parts []userInput, dir string) (text string, images []event.Image, err
 		}
 	}
 	return strings.Join(texts, "\n"), images, nil
-}
-
-// fromURL reads an image of a data URL. Others are not fetched.
-func fromURL(url string) (event.Image, error) {
-	head, data, ok := strings.Cut(strings.TrimPrefix(url, "data:"), ",")
-	if !ok || !strings.HasPrefix(url, "data:") {
-		return event.Image{}, fmt.Errorf("cannot fetch the image %.100q: send it as a data URL or a localImage", url)
-	}
-	kind, _, _ := strings.Cut(head, ";")
-	if !strings.HasSuffix(head, ";base64") {
-		return event.Image{}, fmt.Errorf("cannot read the image: its data URL is not base64")
-	}
-	raw, err := base64.StdEncoding.DecodeString(data)
-	if err != nil {
-		return event.Image{}, fmt.Errorf("cannot read the image: %w", err)
-	}
-	return event.Image{MediaType: kind, Data: raw}, nil
-}
-
-func fromFile(path string) (event.Image, error) {
-	raw, size, err := repo.ReadFile(path, mostImage)
-	if err != nil {
-		return event.Image{}, fmt.Errorf("cannot read the image: %w", err)
-	}
-	if size > mostImage {
-		return event.Image{}, fmt.Errorf("cannot read the image %q: it has more than %d bytes", path, mostImage)
-	}
-	return event.Image{MediaType: http.DetectContentType(raw), Data: raw, Name: filepath.Base(path)}, nil
 }
 
 // directory checks a working directory that a client names.

@@ -12,7 +12,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
 	"github.com/settle-agent/settle/internal/catalogue"
-	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
@@ -68,7 +68,7 @@ type Server struct {
 // Serve answers the client until it closes its end or a stop comes, then ends
 // everything, says so, and returns the stop, if there was one. The error is
 // about what did not end.
-func Serve(ctx context.Context, o Options, stops <-chan run.Stop) (*run.Stop, error) {
+func Serve(ctx context.Context, o Options, stops <-chan stdio.Stop) (*stdio.Stop, error) {
 	s := &Server{Options: o, disk: disk{catalogue.Shelf{Dir: o.DataDir}}, by: "client", lanes: map[string][]func(){}, threads: map[string]*live{}}
 	s.ctx, s.end = context.WithCancelCause(context.WithoutCancel(ctx)) // a stop is for Serve to take
 	defer s.end(nil)

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 	"github.com/settle-agent/settle/model/script"
 )
@@ -218,7 +218,7 @@ func TestLastLine(t *testing.T) {
 func TestStops(t *testing.T) {
 	for name, stop := range map[string]func(*client){
 		"input":  func(c *client) { _ = c.in.Close() },
-		"signal": func(c *client) { c.stops <- run.Stop{Reason: event.Shutdown, By: "signal:SIGTERM"} },
+		"signal": func(c *client) { c.stops <- stdio.Stop{Reason: event.Shutdown, By: "signal:SIGTERM"} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := start(t, script.New(script.Turn(script.Text("I was about"), script.Stall())))

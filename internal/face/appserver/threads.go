@@ -13,6 +13,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/catalogue"
+	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
@@ -75,7 +76,7 @@ func (s *Server) threadResume(ctx context.Context, r *jsonrpc.Request) (any, err
 	if err := r.Decode(&p); err != nil {
 		return nil, err
 	}
-	if s.disk.archived(p.ThreadID) {
+	if store.IsArchived(s.disk.Dir, p.ThreadID) {
 		return nil, invalid("session %s is archived; thread/unarchive brings it back", p.ThreadID)
 	}
 	l, err := s.resumed(ctx, p)
@@ -225,7 +226,7 @@ func (s *Server) threadArchive(ctx context.Context, r *jsonrpc.Request) (any, er
 	if _, err := s.disk.load(p.ThreadID); err != nil {
 		return nil, err
 	}
-	if err := s.disk.archive(p.ThreadID); err != nil {
+	if err := store.Archive(s.disk.Dir, p.ThreadID); err != nil {
 		return nil, err
 	}
 	r.Reply(nothing{})
@@ -238,14 +239,14 @@ func (s *Server) threadUnarchive(ctx context.Context, r *jsonrpc.Request) (any, 
 	if err := r.Decode(&p); err != nil {
 		return nil, err
 	}
-	if !s.disk.archived(p.ThreadID) {
+	if !store.IsArchived(s.disk.Dir, p.ThreadID) {
 		return nil, invalid("no archived rollout found for thread id %s", p.ThreadID)
 	}
 	state, err := s.disk.load(p.ThreadID)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.disk.unarchive(p.ThreadID); err != nil {
+	if err := store.Unarchive(s.disk.Dir, p.ThreadID); err != nil {
 		return nil, err
 	}
 	r.Reply(map[string]any{"thread": s.kept(state)})
@@ -270,7 +271,7 @@ func (s *Server) threadList(ctx context.Context, r *jsonrpc.Request) (any, error
 		return nil, err
 	}
 	all = slices.DeleteFunc(all, func(e catalogue.Entry) bool {
-		return e.Title == "" || s.disk.archived(e.Session) != p.Archived || slices.Contains(p.ExcludedThreadIDs, e.Session) ||
+		return e.Title == "" || store.IsArchived(s.disk.Dir, e.Session) != p.Archived || slices.Contains(p.ExcludedThreadIDs, e.Session) ||
 			len(dirs) > 0 && !slices.Contains(dirs, e.Dir) || !strings.Contains(strings.ToLower(e.Title), strings.ToLower(p.SearchTerm))
 	})
 	slices.SortStableFunc(all, func(a, b catalogue.Entry) int {
@@ -314,7 +315,7 @@ func (s *Server) listed(e catalogue.Entry) thread {
 	return thread{
 		ID: e.Session, SessionID: e.Session, Preview: e.Title, HistoryMode: "legacy", ModelProvider: cmp.Or(provider, "unknown"), Model: ptr(e.Model),
 		CreatedAt: e.Created.Unix(), UpdatedAt: e.Updated.Unix(), RecencyAt: seconds(e.Updated), Status: threadStatus{Type: "notLoaded"},
-		Path: ptr(s.disk.path(e.Session)), Cwd: e.Dir, CLIVersion: s.Version, Source: "appServer", Name: ptr(s.disk.name(e.Session)), Turns: []turn{},
+		Path: ptr(s.disk.path(e.Session)), Cwd: e.Dir, CLIVersion: s.Version, Source: "appServer", Name: ptr(store.Name(s.disk.Dir, e.Session)), Turns: []turn{},
 	}
 }
 
@@ -349,10 +350,10 @@ func (s *Server) threadName(ctx context.Context, r *jsonrpc.Request) (any, error
 		}
 	}
 	p.Name = strings.Join(strings.Fields(p.Name), " ")
-	if p.Name == "" || len(p.Name) > mostName {
-		return nil, invalid("thread name must not be empty, nor have more than %d bytes", mostName)
+	if p.Name == "" || len(p.Name) > store.MostName {
+		return nil, invalid("thread name must not be empty, nor have more than %d bytes", store.MostName)
 	}
-	if err := s.disk.rename(p.ThreadID, p.Name); err != nil {
+	if err := store.Rename(s.disk.Dir, p.ThreadID, p.Name); err != nil {
 		return nil, err
 	}
 	r.Reply(nothing{})

@@ -72,11 +72,6 @@ func TestArchive(t *testing.T) {
 	c.diff("its name", "A name", field(c, c.must("thread/unarchive", this), "thread.name"))
 	c.refused(-32600, "no archived rollout found", "thread/unarchive", this)
 	c.diff("its turns", 2, len(field(c, c.must("thread/resume", this), "thread.turns").([]any)))
-	c.must("thread/archive", this)
-	if err := Forget(c.data, id); err != nil {
-		t.Error(err)
-	}
-	c.diff("forgotten", nil, field(c, c.must("thread/resume", this), "thread.name"))
 	for _, wrong := range []string{"missing", "../../etc/passwd", ""} {
 		for _, method := range []string{"thread/read", "thread/archive", "thread/resume", "thread/name/set"} {
 			c.refused(-32600, "no rollout found", method, map[string]any{"threadId": wrong, "name": "x"})

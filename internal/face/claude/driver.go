@@ -17,7 +17,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
 	"github.com/settle-agent/settle/internal/client/asker"
-	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/scope"
 )
@@ -47,7 +47,7 @@ type Config struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	// Stops bring signals, and that the client is gone.
-	Stops <-chan run.Stop
+	Stops <-chan stdio.Stop
 	// States says that the client closes standard input when it is told that
 	// the session is idle.
 	States bool
@@ -103,7 +103,7 @@ type driver struct {
 	later   map[string][]func()
 
 	eof     bool
-	stops   []run.Stop
+	stops   []stdio.Stop
 	closing bool
 	closed  bool
 	telling bool // the teller runs
@@ -180,7 +180,7 @@ func (d *driver) loop() {
 }
 
 // stopped ends everything.
-func (d *driver) stopped(stop run.Stop) {
+func (d *driver) stopped(stop stdio.Stop) {
 	d.stops = append(d.stops, stop)
 	if len(d.stops) > 1 {
 		if d.session != nil { // ends with the turn
@@ -210,7 +210,7 @@ func (d *driver) close(reason event.Reason, by string) {
 		d.post(func() {
 			if d.closed = true; err != nil {
 				d.say("%v", err)
-				d.code = max(d.code, run.CodeFailed)
+				d.code = max(d.code, stdio.CodeFailed)
 			}
 		})
 	}()
@@ -234,9 +234,9 @@ func (d *driver) leave() int {
 			d.say("ended by %s", strings.TrimPrefix(stop.By, "signal:"))
 		}
 	}
-	if !d.out.close(long) && d.code == run.CodeCompleted {
+	if !d.out.close(long) && d.code == stdio.CodeCompleted {
 		d.say("cannot write all output to standard output")
-		d.code = run.CodeFailed
+		d.code = stdio.CodeFailed
 	}
 	d.err.close(shortPatience)
 	return d.code
@@ -362,9 +362,9 @@ func (d *driver) over(turn string, inputs []string, cause *event.Cause) {
 	if slices.Contains(inputs, d.current) {
 		d.current = ""
 	}
-	if d.code = run.Code(cause, d.stops...); d.code != run.CodeCompleted {
+	if d.code = stdio.Code(cause, d.stops...); d.code != stdio.CodeCompleted {
 		if f := cause.Failure; f != nil && f.Name == event.NameRetryExhausted {
-			d.err.text(run.ExhaustLine(d.id, turn, f, d.mask) + "\n")
+			d.err.text(stdio.ExhaustLine(d.id, turn, f, d.mask) + "\n")
 		}
 		d.say("%s", cause.Error())
 	}
@@ -394,7 +394,7 @@ func (d *driver) after(turn string, f func()) {
 
 // refuse is the result of a prompt that never became a turn.
 func (d *driver) refuse(id string, err error) {
-	d.code = run.CodeUsage
+	d.code = stdio.CodeUsage
 	text := d.mask(err.Error())
 	d.say("%s", text)
 	r := refusal(d.id, text)
@@ -443,7 +443,7 @@ func (d *driver) tell(t *teller, after uint64) {
 	d.post(func() {
 		if d.telling = false; err != nil && !errors.Is(err, settle.ErrClosed) {
 			d.say("cannot tell what happens in the session: %v", err)
-			d.code = run.CodeFailed
+			d.code = stdio.CodeFailed
 			if !d.closing {
 				d.close(event.Shutdown, "teller")
 			}

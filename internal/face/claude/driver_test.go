@@ -17,8 +17,8 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/face/run"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
@@ -33,7 +33,7 @@ const longest = time.Minute
 type served struct {
 	*testing.T
 	in    *io.PipeWriter
-	stops chan run.Stop
+	stops chan stdio.Stop
 	code  chan int
 	said  chan map[string]any // each message, in order
 	data  string
@@ -45,7 +45,7 @@ type served struct {
 // serve runs a driver with a model that follows the steps.
 func serve(t *testing.T, change func(*Config), steps ...script.Step) *served {
 	t.Helper()
-	s := &served{T: t, stops: make(chan run.Stop, 4), code: make(chan int, 1), said: make(chan map[string]any, 1000), data: t.TempDir()}
+	s := &served{T: t, stops: make(chan stdio.Stop, 4), code: make(chan int, 1), said: make(chan map[string]any, 1000), data: t.TempDir()}
 	// Where the socket for those who ask for a session would be: virtual time
 	// stands still while one is listened to.
 	if err := os.WriteFile(filepath.Join(s.data, "hosts"), nil, 0o600); err != nil {
@@ -235,7 +235,7 @@ func TestExitCodeOfAFailure(t *testing.T) {
 	if r := s.next("result/error_during_execution"); r["is_error"] != true || r["terminal_reason"] != "api_error" {
 		t.Errorf("result %v", r)
 	}
-	if code := s.exit(); code != run.CodeFailed {
+	if code := s.exit(); code != stdio.CodeFailed {
 		t.Errorf("exit code %d", code)
 	}
 }
@@ -304,7 +304,7 @@ func TestStop(t *testing.T) {
 	s := serve(t, nil, script.Turn(script.Text("I think"), script.Stall()))
 	s.say(user("one", uuid1), user("two", uuid2))
 	s.until("system/init")
-	s.stops <- run.Stop{Reason: event.Shutdown, By: "signal:SIGTERM", Code: 143}
+	s.stops <- stdio.Stop{Reason: event.Shutdown, By: "signal:SIGTERM", Code: 143}
 	if r := s.next("result"); r["user_message_uuid"] != uuid1 || !strings.Contains(fmt.Sprint(r["errors"]), "SIGTERM") {
 		t.Errorf("result %v", r)
 	}
@@ -427,7 +427,7 @@ func TestSessionThatCannotBeOpened(t *testing.T) {
 	if r := s.next("result/error_during_execution"); !strings.Contains(fmt.Sprint(r["errors"]), "no conversation found with session ID: "+uuid1) {
 		t.Errorf("result %v", r)
 	}
-	if code := s.exit(); code != run.CodeUsage {
+	if code := s.exit(); code != stdio.CodeUsage {
 		t.Errorf("exit code %d", code)
 	}
 }
@@ -481,7 +481,7 @@ func TestPromptTakenBack(t *testing.T) {
 	if fmt.Sprint(m["cancelled"], m["still_queued"], m["reason"]) != fmt.Sprintf("[%s] []interrupted", uuid3) {
 		t.Errorf("interrupt was answered with %v", m)
 	}
-	if code := s.exit(); code != run.CodeFailed {
+	if code := s.exit(); code != stdio.CodeFailed {
 		t.Errorf("exit code %d", code)
 	}
 	for m := range s.said {

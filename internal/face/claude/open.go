@@ -12,8 +12,8 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/face/sessions"
 	"github.com/settle-agent/settle/internal/journal"
 )
 
@@ -145,7 +145,7 @@ func (d *driver) place(r *config.Resolved) error {
 	}
 	from := d.Resume
 	if from == "" && d.Continue {
-		if from, err = sessions.Last(d.ctx, dataDir, d.Dir); err != nil {
+		if from, err = store.Last(d.ctx, dataDir, d.Dir); err != nil {
 			return fmt.Errorf("no conversation found to continue: %w", err)
 		}
 	}
@@ -159,7 +159,7 @@ func (d *driver) place(r *config.Resolved) error {
 	case d.Fork && exists(d.ctx, dataDir, d.id):
 		return fmt.Errorf("session ID %s is already in use", d.id)
 	case d.Fork:
-		return sessions.Fork(d.ctx, dataDir, from, d.id)
+		return store.Fork(d.ctx, dataDir, from, d.id)
 	case d.SessionID != "" && d.SessionID != from:
 		return errors.New("--session-id can only be used with --resume or --continue where --fork-session is, too")
 	}

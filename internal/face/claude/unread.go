@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/client/stdio"
 )
 
 // lookDelay is between two looks at whether somebody reads.
@@ -15,7 +15,7 @@ const lookDelay = time.Second
 // unread is told that nobody takes what is written.
 func (d *driver) unread(err error) {
 	d.post(func() {
-		d.stopped(run.Stop{Reason: event.Shutdown, By: "stdout", Code: run.CodeStdoutClosed, Err: fmt.Errorf("cannot write to standard output: %w", err)})
+		d.stopped(stdio.Stop{Reason: event.Shutdown, By: "stdout", Code: stdio.CodeStdoutClosed, Err: fmt.Errorf("cannot write to standard output: %w", err)})
 	})
 }
 
@@ -39,8 +39,8 @@ func (d *driver) unheard() {
 		})
 	}
 	if !works && d.out.stuck(patience) {
-		d.stopped(run.Stop{
-			Reason: event.Shutdown, By: "stdout", Code: run.CodeFailed,
+		d.stopped(stdio.Stop{
+			Reason: event.Shutdown, By: "stdout", Code: stdio.CodeFailed,
 			Err: fmt.Errorf("nobody has read standard output for %s; how it ended is in the session", patience),
 		})
 	}

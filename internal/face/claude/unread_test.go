@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/model/script"
 )
 
@@ -27,7 +27,7 @@ func TestNobodyReads(t *testing.T) {
 				s := serve(t, func(c *Config) { c.Stdout, c.Asks = unread, true }, step, script.Text("not allowed"))
 				s.say(user("one", uuid1))
 				_ = s.in.Close()
-				if code := s.exit(); code != run.CodeFailed {
+				if code := s.exit(); code != stdio.CodeFailed {
 					t.Errorf("exit code %d", code)
 				}
 				if text := s.errors(); !strings.HasPrefix(text, "settle: not answered: nobody has read standard output for 10s") {
@@ -49,7 +49,7 @@ func TestSomebodyReadsSlowly(t *testing.T) {
 		go func() { // ends with the reader
 			read <- trickle(reader)
 		}()
-		if code := s.exit(); code != run.CodeCompleted {
+		if code := s.exit(); code != stdio.CodeCompleted {
 			t.Errorf("exit code %d", code)
 		}
 		_ = slow.Close()

@@ -14,8 +14,9 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/model/script"
 )
@@ -25,10 +26,20 @@ type Options struct {
 	Stdout  io.Writer
 	Environ []string
 	// Stops bring signals.
-	Stops chan run.Stop
+	Stops chan stdio.Stop
+	// Show runs a turn, shows it and returns its exit code, as "settle run" does.
+	Show func(ctx context.Context, t Turn) (code int)
 	// Keep keeps the directory.
 	Keep    bool
 	Version string
+}
+
+// Turn is one that is to be shown.
+type Turn struct {
+	Host            *settle.Host
+	Session, Prompt string
+	// Ended is called when the turn has ended, with the session still open.
+	Ended func(*settle.Session)
 }
 
 const (
@@ -50,20 +61,20 @@ type demo struct {
 func Run(ctx context.Context, o Options) (code int, err error) {
 	dir, err := os.MkdirTemp("", "settle-demo-")
 	if err != nil {
-		return run.CodeFailed, fmt.Errorf("cannot make a directory for the demo: %w", err)
+		return stdio.CodeFailed, fmt.Errorf("cannot make a directory for the demo: %w", err)
 	}
 	if !o.Keep {
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	}
 	d := &demo{Options: o, dir: dir, began: time.Now()}
 	defer func() {
-		if code == run.CodeFailed && err == nil { // it has been said to those who watch, if they can
+		if code == stdio.CodeFailed && err == nil { // it has been said to those who watch, if they can
 			d.say("\n")
 			err = d.unshown
 		}
 	}()
 	if err := d.prepare(); err != nil {
-		return run.CodeFailed, err
+		return stdio.CodeFailed, err
 	}
 	d.say("settle demo: the model is a script; the engine, the tools, the processes and the log are real.\n\n")
 	d.say("> Show me what happens when I interrupt you.\n\n")
@@ -72,19 +83,19 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 		return code, err
 	}
 	if err := d.checkProcesses(); err != nil {
-		return run.CodeFailed, err
+		return stdio.CodeFailed, err
 	}
 	d.say("\nThe session was closed. It is opened again from its log, and goes on:\n\n> Go on.\n\n")
 	code, err = d.play(ctx, second(), "Go on.", nil)
-	if err != nil || code != run.CodeCompleted {
+	if err != nil || code != stdio.CodeCompleted {
 		return code, err
 	}
-	d.say("\nCompleted, %s after the beginning.", run.Duration(time.Since(d.began)))
+	d.say("\nCompleted, %s after the beginning.", printable.Duration(time.Since(d.began)))
 	if o.Keep {
 		d.say(" The log is kept: settle sessions --data-dir %s show %s", d.data(), session)
 	}
 	d.say("\n")
-	return run.CodeCompleted, nil
+	return stdio.CodeCompleted, nil
 }
 
 func (d *demo) say(format string, args ...any) {
@@ -115,32 +126,29 @@ func (d *demo) play(ctx context.Context, m *script.Model, prompt string, watch f
 		Dir: d.work(), Getenv: getenv, Flags: map[string]string{"data_dir": d.data()}, ProjectConfig: config.IgnoreProject,
 	})
 	if err != nil {
-		return run.CodeFailed, err
+		return stdio.CodeFailed, err
 	}
 	a, err := agent.New(ctx, agent.Options{
 		Settings: settings, Dir: d.work(), Environ: d.Environ, Getenv: getenv, Face: "demo", Version: d.Version,
 		Permission: settle.Allow, Provider: m, Model: "script",
 	})
 	if err != nil {
-		return run.CodeFailed, err
+		return stdio.CodeFailed, err
 	}
 	host, err := settle.Open(ctx, a.Config)
 	if err != nil {
-		return run.CodeFailed, err
+		return stdio.CodeFailed, err
 	}
 	if watch != nil {
 		s, err := host.Session(ctx, session)
 		if err != nil {
-			return run.CodeFailed, err
+			return stdio.CodeFailed, err
 		}
 		watching, enough := context.WithCancel(ctx)
 		defer enough()
 		go watch(watching, s) // ends with enough
 	}
-	return run.Turn(ctx, run.Options{
-		Host: host, Session: session, Prompt: prompt, Format: run.Terminal,
-		Stdout: d.Stdout, Stderr: d.Stdout, Stops: d.Stops, Ended: d.table,
-	}), nil
+	return d.Show(ctx, Turn{host, session, prompt, d.table}), nil
 }
 
 // lookUp reads an environment, without what configures settle: the demo is the
@@ -180,7 +188,7 @@ func (d *demo) interrupt(ctx context.Context) {
 		return
 	}
 	select {
-	case d.Stops <- run.Stop{Reason: event.Interrupted, By: "demo", Code: interrupted}:
+	case d.Stops <- stdio.Stop{Reason: event.Interrupted, By: "demo", Code: interrupted}:
 	case <-ctx.Done():
 	}
 }

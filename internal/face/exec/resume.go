@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 
-	"github.com/settle-agent/settle/internal/face/sessions"
+	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/journal"
 )
 
@@ -61,9 +61,9 @@ func one(prompt []string) error {
 // the last one must be of; "" for any.
 func (a Arguments) Find(ctx context.Context, dataDir, dir string) (string, error) {
 	if a.Session == "" {
-		return sessions.Last(ctx, dataDir, dir)
+		return store.Last(ctx, dataDir, dir)
 	}
-	if id, err := sessions.ID(dataDir, a.Session); err == nil {
+	if id, err := store.Resolve(dataDir, a.Session); err == nil {
 		a.Session = id
 	}
 	for _, err := range journal.Read(ctx, dataDir, a.Session, 0) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/face/exec"
 	"github.com/settle-agent/settle/internal/face/run"
 	"github.com/settle-agent/settle/model"
@@ -145,7 +146,7 @@ func TestLines(t *testing.T) {
 			fake{"write", func(context.Context, tool.Call) (tool.Result, error) { return tool.Result{}, fmt.Errorf("disk full") }},
 			fake{"grep", result(tool.Result{Output: "x:1"})},
 		)
-		if code != run.CodeCompleted {
+		if code != stdio.CodeCompleted {
 			t.Errorf("code %d", code)
 		}
 		check(t, `
@@ -177,7 +178,7 @@ func TestRetries(t *testing.T) {
 			script.Turn(script.Text("The answer.")),
 		)
 		code, got := lines(t, m, run.Options{}, settle.Config{}, fake{"grep", result(tool.Result{Output: "x"})})
-		if code != run.CodeCompleted {
+		if code != stdio.CodeCompleted {
 			t.Errorf("code %d", code)
 		}
 		check(t, `
@@ -197,7 +198,7 @@ func TestRetries(t *testing.T) {
 func TestFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		code, got := lines(t, script.New(script.Turn(script.Text("I was"), script.Fail(model.NewError(model.ErrAuth, "bad key")))), run.Options{}, settle.Config{})
-		if code != run.CodeFailed {
+		if code != stdio.CodeFailed {
 			t.Errorf("code %d", code)
 		}
 		check(t, `
@@ -213,16 +214,16 @@ func TestFailure(t *testing.T) {
 // message: that protocol knows no interrupts.
 func TestInterrupts(t *testing.T) {
 	for _, tt := range []struct {
-		stop run.Stop
+		stop stdio.Stop
 		want string
 	}{
-		{run.Stop{Reason: event.Interrupted, By: "signal:SIGINT", Code: 130}, "interrupted"},
-		{run.Stop{Reason: event.Shutdown, By: "signal:SIGTERM", Code: 143}, "interrupted"},
-		{run.Stop{Reason: event.Shutdown, By: "parent", Code: 141}, "settle was shut down"},
-		{run.Stop{Reason: event.Replaced, By: "client", Code: 1}, "replaced by a new input"},
+		{stdio.Stop{Reason: event.Interrupted, By: "signal:SIGINT", Code: 130}, "interrupted"},
+		{stdio.Stop{Reason: event.Shutdown, By: "signal:SIGTERM", Code: 143}, "interrupted"},
+		{stdio.Stop{Reason: event.Shutdown, By: "parent", Code: 141}, "settle was shut down"},
+		{stdio.Stop{Reason: event.Replaced, By: "client", Code: 1}, "replaced by a new input"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			stops := make(chan run.Stop, 1)
+			stops := make(chan stdio.Stop, 1)
 			deaf := make(chan struct{})
 			defer close(deaf)
 			shell := fake{"shell", func(_ context.Context, call tool.Call) (tool.Result, error) {
@@ -251,8 +252,8 @@ func TestInterrupts(t *testing.T) {
 // A stop before the turn began is told, too.
 func TestStopComesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stops := make(chan run.Stop, 1)
-		stops <- run.Stop{Reason: event.Shutdown, By: "signal:SIGTERM", Code: 143}
+		stops := make(chan stdio.Stop, 1)
+		stops <- stdio.Stop{Reason: event.Shutdown, By: "signal:SIGTERM", Code: 143}
 		code, got := lines(t, script.New(script.Turn(script.Text("…"), script.Stall())), run.Options{Stops: stops}, settle.Config{})
 		if code != 143 || !strings.HasPrefix(got[len(got)-1], `{"type":"turn.failed"`) {
 			t.Errorf("code %d, %q", code, got)
@@ -265,7 +266,7 @@ func TestRefusedCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := script.New(script.Turn(script.Call("shell", `{"command":"rm x"}`)), script.Turn(script.Text("Then not.")))
 		code, got := lines(t, m, run.Options{}, settle.Config{Permission: settle.Ask, Approver: exec.Nobody{Mode: "read-only"}}, fake{"shell", result(tool.Result{})})
-		if code != run.CodeCompleted {
+		if code != stdio.CodeCompleted {
 			t.Errorf("code %d", code)
 		}
 		check(t, `

@@ -13,9 +13,9 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/mcp"
-	"github.com/settle-agent/settle/internal/face/run"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/settletest/leak"
 )
@@ -47,7 +47,7 @@ type bench struct {
 	model *script.Model
 	hosts *agent.Hosts
 	dir   string
-	stops chan run.Stop
+	stops chan stdio.Stop
 	in    *io.PipeWriter
 	out   *io.PipeReader
 	ended chan error
@@ -81,7 +81,7 @@ func hosts(t *testing.T, model *script.Model, dir, policy string) *agent.Hosts {
 // start serves a client at standard streams.
 func start(t *testing.T, policy string, steps ...script.Step) *bench {
 	t.Helper()
-	b := &bench{t: t, model: script.New(steps...), dir: t.TempDir(), stops: make(chan run.Stop, 4), ended: make(chan error, 1), more: make(chan struct{})}
+	b := &bench{t: t, model: script.New(steps...), dir: t.TempDir(), stops: make(chan stdio.Stop, 4), ended: make(chan error, 1), more: make(chan struct{})}
 	b.hosts = hosts(t, b.model, b.dir, policy)
 	face := mcp.New(mcp.Options{Hosts: b.hosts, Dir: b.dir, Version: "test"})
 	in, stdin := io.Pipe()

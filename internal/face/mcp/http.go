@@ -18,8 +18,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/face/guard"
-	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/client/guard"
+	"github.com/settle-agent/settle/internal/client/stdio"
 )
 
 // Path is where clients reach an endpoint.
@@ -229,7 +229,7 @@ func (e *Endpoint) post(w http.ResponseWriter, r *http.Request) {
 
 // Serve answers requests until a stop comes, then ends everything and returns
 // what did not end in time.
-func (e *Endpoint) Serve(l net.Listener, stops <-chan run.Stop) error {
+func (e *Endpoint) Serve(l net.Listener, stops <-chan stdio.Stop) error {
 	e.once.Do(e.prepare)
 	server := &http.Server{
 		Handler: e, ErrorLog: slog.NewLogLogger(e.Logger.Handler(), slog.LevelDebug),
@@ -238,7 +238,7 @@ func (e *Endpoint) Serve(l net.Listener, stops <-chan run.Stop) error {
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(l) }() // ends with Close below; never blocks: room for one
-	stop := run.Stop{Reason: event.Shutdown, By: "host"}
+	stop := stdio.Stop{Reason: event.Shutdown, By: "host"}
 	var err error
 	select {
 	case stop = <-stops:

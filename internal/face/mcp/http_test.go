@@ -14,10 +14,10 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/client/guard"
+	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/face/guard"
 	"github.com/settle-agent/settle/internal/face/mcp"
-	"github.com/settle-agent/settle/internal/face/run"
 	"github.com/settle-agent/settle/model/script"
 )
 
@@ -31,7 +31,7 @@ type site struct {
 	face  *mcp.Face
 	url   string
 	http  *http.Client
-	stops chan run.Stop
+	stops chan stdio.Stop
 	ended chan error
 }
 
@@ -43,7 +43,7 @@ func open(t *testing.T, limits mcp.Limits, steps ...script.Step) *site {
 
 func openOn(t *testing.T, limits mcp.Limits, m *script.Model, dir string, h *agent.Hosts) *site {
 	t.Helper()
-	s := &site{t: t, model: m, hosts: h, stops: make(chan run.Stop, 4), ended: make(chan error, 1), http: &http.Client{Transport: &http.Transport{}}}
+	s := &site{t: t, model: m, hosts: h, stops: make(chan stdio.Stop, 4), ended: make(chan error, 1), http: &http.Client{Transport: &http.Transport{}}}
 	s.face = mcp.New(mcp.Options{Hosts: s.hosts, Dir: dir, Version: "test"})
 	place, err := guard.Listen(t.Context(), guard.Address{Addr: "127.0.0.1:0"})
 	if err != nil {
@@ -66,7 +66,7 @@ func openOn(t *testing.T, limits mcp.Limits, m *script.Model, dir string, h *age
 
 func (s *site) stop() {
 	s.t.Helper()
-	s.stops <- run.Stop{Reason: event.Shutdown, By: "signal:SIGTERM"}
+	s.stops <- stdio.Stop{Reason: event.Shutdown, By: "signal:SIGTERM"}
 	select {
 	case err := <-s.ended:
 		if err != nil {

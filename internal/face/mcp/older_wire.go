@@ -3,7 +3,6 @@ package mcp
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -15,7 +14,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
 	"github.com/settle-agent/settle/internal/catalogue"
-	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/client/image"
 )
 
 // newConversation are the parameters of newConversation. What it says of
@@ -228,39 +227,25 @@ func inputOf(items []inputItem) (string, []event.Image, error) {
 	var texts []string
 	var images []event.Image
 	for n, i := range items {
-		var image event.Image
+		var picture event.Image
 		var err error
 		switch i.Type {
 		case "text":
 			texts = append(texts, i.Data.Text)
 			continue
 		case "image":
-			image, err = dataURL(cmp.Or(i.Data.Image, i.Data.Older))
+			picture, err = image.Decode(cmp.Or(i.Data.Image, i.Data.Older))
 		case "localImage", "local_image":
-			image, err = run.Image(i.Data.Path)
+			picture, err = image.Read(i.Data.Path)
 		default:
 			err = fmt.Errorf("its type is %q; text, image and localImage are known", i.Type)
 		}
 		if err != nil {
 			return "", nil, invalid("cannot take item %d: %v", n+1, err)
 		}
-		images = append(images, image)
+		images = append(images, picture)
 	}
 	return strings.Join(texts, "\n\n"), images, nil
-}
-
-// dataURL decodes a picture in a data: URL.
-func dataURL(url string) (event.Image, error) {
-	head, body, ok := strings.Cut(strings.TrimPrefix(url, "data:"), ",")
-	mediaType, isBase64 := strings.CutSuffix(head, ";base64")
-	if !ok || !isBase64 || !strings.HasPrefix(url, "data:") {
-		return event.Image{}, fmt.Errorf("the image is no data: URL in base64")
-	}
-	data, err := base64.StdEncoding.DecodeString(body)
-	if err != nil {
-		return event.Image{}, fmt.Errorf("cannot decode the image: %w", err)
-	}
-	return event.Image{MediaType: mediaType, Data: data}, nil
 }
 
 // defaultPage is how many conversations are listed if the client does not say.

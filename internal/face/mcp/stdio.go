@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/client/stdio"
 )
 
 const (
@@ -24,7 +24,7 @@ const (
 // Stdio serves the client at standard streams until the input ends, nobody
 // reads the output any more, or a stop comes; then it ends everything, answers
 // what waits for that, and returns what did not end in time.
-func (f *Face) Stdio(in io.Reader, out io.Writer, stops <-chan run.Stop) error {
+func (f *Face) Stdio(in io.Reader, out io.Writer, stops <-chan stdio.Stop) error {
 	c := f.newConn(in, out)
 	session, err := f.server.Connect(context.Background(), c, nil)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 )
@@ -250,7 +250,7 @@ func TestWaitingReplies(t *testing.T) {
 func TestEndings(t *testing.T) {
 	for name, end := range map[string]func(*bench){
 		"stdin":  func(b *bench) { _ = b.in.Close() },
-		"signal": func(b *bench) { b.stops <- run.Stop{Reason: event.Shutdown, By: "signal:SIGTERM"} },
+		"signal": func(b *bench) { b.stops <- stdio.Stop{Reason: event.Shutdown, By: "signal:SIGTERM"} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			step, begun := waits()

@@ -51,7 +51,10 @@ func (a *asking) note(e event.Event) {
 			}
 		}
 	}
-	token(a.kick)
+	select {
+	case a.kick <- struct{}{}:
+	default:
+	}
 }
 
 // first returns what is to be asked now.
@@ -186,8 +189,8 @@ func (s *screen) prompt(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.prompted = s.tty.paint(bold, text)
-	s.err.write(func(b []byte) []byte { return append(b, s.prompted...) })
-	s.err.flush()
+	s.err.Write(func(b []byte) []byte { return append(b, s.prompted...) })
+	s.err.Flush()
 }
 
 // around writes a line, and a prompt that is open once more below it.
@@ -198,7 +201,7 @@ func (s *screen) around(line string) {
 	if s.prompted != "" {
 		text = "\n" + text + s.prompted
 	}
-	s.err.write(func(b []byte) []byte { return append(b, text...) })
+	s.err.Write(func(b []byte) []byte { return append(b, text...) })
 }
 
 // tell ends the line of a prompt that was not answered.

@@ -32,15 +32,15 @@ func (s *screen) closing(resume string) bool {
 	if s.ended == nil || !s.stream || s.volume == Quiet {
 		return false
 	}
-	line := s.ended.how + " after " + Duration(s.ended.took) + ": " + took(s.ended.sum)
+	line := s.ended.how + " after " + printable.Duration(s.ended.took) + ": " + took(s.ended.sum)
 	if resume != "" {
 		line += "; continue with: " + resume
 	}
 	s.erase()
 	s.breakLine()
 	line = s.tty.paint(s.ended.paint, printable.Line(line)) + "\n"
-	s.err.write(func(b []byte) []byte { return append(b, line...) })
-	s.err.flush()
+	s.err.Write(func(b []byte) []byte { return append(b, line...) })
+	s.err.Flush()
 	return true
 }
 
@@ -141,5 +141,5 @@ func diffPaint(line string) paint {
 // put writes a line that is fit for the terminal.
 func (s *screen) put(line string) {
 	s.around(line)
-	s.err.flush()
+	s.err.Flush()
 }

@@ -7,14 +7,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/settle-agent/settle/event"
 )
 
 const (
@@ -26,8 +22,6 @@ const (
 	idleTimeout  = 2 * time.Second
 	// mostInput bounds the input in bytes.
 	mostInput = 8 << 20
-	// mostImage bounds an image in bytes, as providers do.
-	mostImage = 20 << 20
 )
 
 // UsageError is a mistake in how the command was called.
@@ -130,25 +124,4 @@ func inputText(raw []byte, err error) (string, error) {
 		return "", &UsageError{"standard input is not text: put it in a file and name that file in the prompt"}
 	}
 	return strings.TrimSpace(strings.ToValidUTF8(string(raw), "\uFFFD")), nil
-}
-
-// Image reads a picture for the prompt.
-func Image(path string) (event.Image, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return event.Image{}, fmt.Errorf("cannot read image: %w", err)
-	}
-	if !info.Mode().IsRegular() || info.Size() > mostImage {
-		return event.Image{}, fmt.Errorf("cannot read image %q: it is not a file of at most %d bytes", path, mostImage)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return event.Image{}, fmt.Errorf("cannot read image: %w", err)
-	}
-	kind := http.DetectContentType(data)
-	switch kind {
-	case "image/png", "image/jpeg", "image/gif", "image/webp":
-		return event.Image{MediaType: kind, Data: data, Name: filepath.Base(path)}, nil
-	}
-	return event.Image{}, fmt.Errorf("cannot use image %q: it is %s, not PNG, JPEG, GIF or WebP", path, kind)
 }

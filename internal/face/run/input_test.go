@@ -95,26 +95,6 @@ func TestPromptIsBounded(t *testing.T) {
 	}
 }
 
-func TestImage(t *testing.T) {
-	dir := t.TempDir()
-	png := filepath.Join(dir, "picture")
-	text := filepath.Join(dir, "text.png")
-	for path, content := range map[string]string{png: "\x89PNG\x0D\x0A\x1A\x0Aand so on", text: "no picture"} {
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := Image(png)
-	if err != nil || got.MediaType != "image/png" || got.Name != "picture" {
-		t.Errorf("got %+v, %v", got, err)
-	}
-	for _, path := range []string{text, dir, filepath.Join(dir, "missing")} {
-		if _, err := Image(path); err == nil || !strings.Contains(err.Error(), path) {
-			t.Errorf("%s: %v", path, err)
-		}
-	}
-}
-
 func TestAnswerFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "answer")
 	if err := os.WriteFile(path, []byte("a long old answer"), 0o600); err != nil {

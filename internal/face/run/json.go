@@ -1,10 +1,13 @@
 package run
 
-import "github.com/settle-agent/settle/event"
+import (
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/stdio"
+)
 
 // lines shows a turn as JSON, one event a line.
 type lines struct {
-	out    *output
+	out    *stdio.Output
 	deltas bool
 	shown  func(add func([]byte) []byte) func([]byte) []byte
 }
@@ -13,7 +16,7 @@ func (l *lines) show(e event.Event) {
 	if _, isDelta := e.Data.(event.ItemDelta); isDelta && !l.deltas {
 		return
 	}
-	l.out.write(l.shown(func(b []byte) []byte {
+	l.out.Write(l.shown(func(b []byte) []byte {
 		line, err := e.AppendJSON(b)
 		if err != nil {
 			return b // it could not have been in the log either

@@ -6,6 +6,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/stdio"
 )
 
 // Format is how a turn is shown on standard output.
@@ -80,7 +81,7 @@ type Options struct {
 	Forget  func()
 	// Stops bring signals. The second one skips the grace of running calls;
 	// the third gives up waiting for anything.
-	Stops <-chan Stop
+	Stops <-chan stdio.Stop
 
 	// Notes are for a person who looks on.
 	Notes []string

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/printable"
 )
 
 // screen shows a turn to a person: the answer on standard output, what is
 // going on beside it on standard error.
 type screen struct {
-	out, err *output
+	out, err *stdio.Output
 	// tty is where it can be drawn; nil if only lines can be written.
 	tty *Screen
 
@@ -48,7 +49,7 @@ type shown struct {
 	tail    string
 }
 
-func newScreen(out, err *output, o Options) *screen {
+func newScreen(out, err *stdio.Output, o Options) *screen {
 	s := &screen{out: out, err: err, stream: o.Format == Terminal, volume: o.Volume, tty: o.Screen, items: map[string]*shown{}}
 	if !s.stream {
 		s.tty = nil
@@ -156,8 +157,8 @@ func (s *screen) text(item, text string) {
 	}
 	s.erase()
 	text = printable.Text(text)
-	to.write(func(b []byte) []byte { return append(b, text...) })
-	to.flush()
+	to.Write(func(b []byte) []byte { return append(b, text...) })
+	to.Flush()
 	if text != "" {
 		s.mid = !strings.HasSuffix(text, "\n")
 	}
@@ -172,8 +173,8 @@ func (s *screen) breakLine() {
 	if i := s.items[s.last]; i != nil && i.kind == event.Reasoning {
 		to = s.err
 	}
-	to.write(func(b []byte) []byte { return append(b, '\n') })
-	to.flush()
+	to.Write(func(b []byte) []byte { return append(b, '\n') })
+	to.Flush()
 	s.mid = false
 }
 
@@ -239,7 +240,7 @@ func recovered(d event.SessionRecovered) string {
 
 // callOutcome says how a call ended.
 func callOutcome(d event.ItemEnded, took time.Duration) string {
-	after := " after " + Duration(took)
+	after := " after " + printable.Duration(took)
 	switch {
 	case d.Status == event.ItemCompleted:
 		return "done" + after
@@ -267,7 +268,7 @@ func (s *screen) attemptEnded(d event.AttemptEnded) {
 		count += fmt.Sprintf(" of %d", d.Failure.RetryLimit+1)
 	}
 	wait := time.Duration(*d.RetryIn) * time.Millisecond
-	s.notice("%s in %s: %s", count, Duration(wait), d.Failure.Message)
+	s.notice("%s in %s: %s", count, printable.Duration(wait), d.Failure.Message)
 }
 
 // notice says one line beside the answer.
@@ -282,7 +283,7 @@ func (s *screen) notice(format string, args ...any) {
 	line = s.tty.paint(faint, line)
 	s.around(line)
 	if s.stream {
-		s.err.flush() // it may share the terminal with the answer
+		s.err.Flush() // it may share the terminal with the answer
 	}
 }
 
@@ -309,5 +310,5 @@ func (s *screen) finish(answer string) {
 	if answer == "" {
 		return
 	}
-	s.out.add(strings.TrimSuffix(answer, "\n") + "\n")
+	s.out.Add(strings.TrimSuffix(answer, "\n") + "\n")
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/stdio"
 )
 
 func forever() time.Duration { return time.Hour }
@@ -81,16 +82,16 @@ server keeps running as job j1 (pid 9)
 		t.Run(tt.name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
 			fatal := func(err error) { t.Error(err) }
-			out, err := newOutput(&stdout, fatal), newOutput(&stderr, fatal)
+			out, err := stdio.NewOutput(&stdout, fatal), stdio.NewOutput(&stderr, fatal)
 			s := newScreen(out, err, Options{Format: tt.format, Volume: tt.volume})
 			for _, e := range scene() {
 				s.show(e)
 			}
 			s.finish("42")
-			if err := out.close(forever); err != nil {
+			if err := out.Close(forever); err != nil {
 				t.Fatal(err)
 			}
-			if err := err.close(forever); err != nil {
+			if err := err.Close(forever); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tt.stdout, stdout.String()); diff != "" {
@@ -100,37 +101,5 @@ server keeps running as job j1 (pid 9)
 				t.Errorf("stderr (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestCode(t *testing.T) {
-	stops := []Stop{{By: "signal:SIGTERM", Code: 143}, {By: "signal:SIGINT", Code: 130}}
-	for _, tt := range []struct {
-		cause *event.Cause
-		want  int
-	}{
-		{nil, 1},
-		{event.Complete(), 0},
-		{event.Fail(&event.Failure{}), 1},
-		{event.AbortLimit(event.LimitSteps, ""), 3},
-		{event.Abort(event.Shutdown, "signal:SIGTERM"), 143},
-		{event.Abort(event.Interrupted, "signal:SIGINT"), 130},
-		{event.Abort(event.Interrupted, "somebody else"), 1},
-	} {
-		if got := codeOf(tt.cause, stops); got != tt.want {
-			t.Errorf("codeOf(%v) = %d, want %d", tt.cause, got, tt.want)
-		}
-	}
-}
-
-func TestExhaustLine(t *testing.T) {
-	long := string(bytes.Repeat([]byte("é"), 600))
-	got := exhaustLine("s", "t", &event.Failure{
-		Name: event.NameRetryExhausted, Status: 529, URL: "http://h/v1", Body: long, Message: "<over> & out", Attempt: 6, RetryLimit: 5,
-	}, func(text string) string { return text })
-	want := `[retry-exhaust] {"session":"s","turn":"t","status":529,"url":"http://h/v1","body":"` + long[:1000] +
-		`","attempt":6,"retryLimit":5,"error":"TerminalRetryExhaustedError","message":"<over> & out"}`
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

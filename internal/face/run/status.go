@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/printable"
 )
 
 const (
@@ -65,8 +66,8 @@ func (s *screen) draw(now time.Time) {
 	s.status.frame++
 	text := s.takeBack() + strings.Join(lines, "\n")
 	s.status.drawn = len(lines)
-	s.err.write(func(b []byte) []byte { return append(b, text...) })
-	s.err.flush()
+	s.err.Write(func(b []byte) []byte { return append(b, text...) })
+	s.err.Flush()
 }
 
 // erase takes the status back.
@@ -75,8 +76,8 @@ func (s *screen) erase() {
 		return
 	}
 	text := s.takeBack()
-	s.err.write(func(b []byte) []byte { return append(b, text...) })
-	s.err.flush()
+	s.err.Write(func(b []byte) []byte { return append(b, text...) })
+	s.err.Flush()
 }
 
 // takeBack is what clears the lines that are drawn. The cursor is at the end of
@@ -111,9 +112,9 @@ func (s *screen) lines(now time.Time) []string {
 		}
 	}
 	frames := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
-	clock := " " + Duration(took.Truncate(time.Second/10))
+	clock := " " + printable.Duration(took.Truncate(time.Second/10))
 	if took >= 10*time.Second {
-		clock = " " + Duration(took.Truncate(time.Second))
+		clock = " " + printable.Duration(took.Truncate(time.Second))
 	}
 	head := s.tty.paint(cyan, string(frames[s.status.frame%len(frames)])) + " "
 	return append(lines, head+s.tty.fit(what, 2+len(clock))+s.tty.paint(faint, clock))

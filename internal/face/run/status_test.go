@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/stdio"
 )
 
 // drawing is a screen that can be drawn on, and what was written to it.
@@ -16,17 +17,17 @@ func drawing(t *testing.T, width int) (s *screen, written func() string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	fatal := func(err error) { t.Error(err) }
-	out, errs := newOutput(&stdout, fatal), newOutput(&stderr, fatal)
+	out, errs := stdio.NewOutput(&stdout, fatal), stdio.NewOutput(&stderr, fatal)
 	s = newScreen(out, errs, Options{Format: Terminal, Screen: &Screen{Width: func() int { return width }}})
 	t.Cleanup(func() {
-		if err := out.close(forever); err != nil {
+		if err := out.Close(forever); err != nil {
 			t.Error(err)
 		}
-		_ = errs.close(forever)
+		_ = errs.Close(forever)
 	})
 	return s, func() string {
-		out.flush()
-		errs.flush()
+		out.Flush()
+		errs.Flush()
 		text := stderr.String()
 		stderr.Reset()
 		return text

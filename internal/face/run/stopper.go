@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/client/stdio"
 )
 
 // stopper passes stops on to the session. The first ends the turn, the second
@@ -14,7 +15,7 @@ type stopper struct {
 	opening context.CancelCauseFunc // ends what comes before the session
 
 	mu      sync.Mutex
-	stops   []Stop
+	stops   []stdio.Stop
 	session *settle.Session // nil until there is a turn to stop
 	first   chan struct{}   // closed at the first stop
 	last    chan struct{}   // closed at the third stop
@@ -30,7 +31,7 @@ func newStopper(opening context.CancelCauseFunc) *stopper {
 }
 
 // listen takes stops until ctx ends.
-func (s *stopper) listen(ctx context.Context, stops <-chan Stop) {
+func (s *stopper) listen(ctx context.Context, stops <-chan stdio.Stop) {
 	for {
 		select {
 		case stop := <-stops:
@@ -41,7 +42,7 @@ func (s *stopper) listen(ctx context.Context, stops <-chan Stop) {
 	}
 }
 
-func (s *stopper) stop(stop Stop) {
+func (s *stopper) stop(stop stdio.Stop) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, signal := strings.CutPrefix(stop.By, "signal:"); !signal && len(s.stops) > 0 {
@@ -80,13 +81,13 @@ func (s *stopper) pass() {
 	go func() { _, _ = session.Interrupt(context.Background(), i) }()
 }
 
-func (s *stopper) all() []Stop {
+func (s *stopper) all() []stdio.Stop {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.stops[:len(s.stops):len(s.stops)]
 }
 
 // stopError is a stop as the cause of a cancelled context.
-type stopError struct{ Stop }
+type stopError struct{ stdio.Stop }
 
 func (e stopError) Error() string { return "stopped by " + e.By }

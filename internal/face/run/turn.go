@@ -12,6 +12,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/internal/watch"
@@ -54,7 +55,7 @@ func (f foreign) ending() []byte      { return f.Last() }
 // runner is one Turn on its way.
 type runner struct {
 	Options
-	out, err *output
+	out, err *stdio.Output
 	view     view
 	screen   *screen // the view, if it is one
 	asking   *asking // nil without a person at the terminal
@@ -77,10 +78,10 @@ func Turn(ctx context.Context, o Options) (code int) {
 	if r.Mask == nil {
 		r.Mask = func(text string) string { return text }
 	}
-	kind := kindOf(o.Stdout)
-	broken := func(err error) { r.stop.stop(stopFor(err, kind)) }
-	r.out = newOutput(o.Stdout, broken)
-	r.err = newOutput(o.Stderr, func(error) {}) // there is nobody left to tell
+	kind := stdio.KindOf(o.Stdout)
+	broken := func(err error) { r.stop.stop(stdio.StopFor(err, kind)) }
+	r.out = stdio.NewOutput(o.Stdout, broken)
+	r.err = stdio.NewOutput(o.Stderr, func(error) {}) // there is nobody left to tell
 	listening, deaf := context.WithCancel(context.WithoutCancel(ctx))
 	defer deaf()
 	go r.stop.listen(listening, o.Stops) // ends when Turn returns
@@ -95,7 +96,7 @@ func Turn(ctx context.Context, o Options) (code int) {
 
 func (r *runner) newView() view {
 	if r.View != nil {
-		return foreign{r.View(func(add func([]byte) []byte) { r.out.write(r.shown(add)) })}
+		return foreign{r.View(func(add func([]byte) []byte) { r.out.Write(r.shown(add)) })}
 	}
 	if r.Format == JSON || r.Format == JSONDeltas {
 		return &lines{out: r.out, deltas: r.Format == JSONDeltas, shown: r.shown}
@@ -116,7 +117,7 @@ func (r *runner) newView() view {
 
 // shown is what of add a terminal may get: it must not obey what is in it.
 func (r *runner) shown(add func([]byte) []byte) func([]byte) []byte {
-	if kindOf(r.Stdout) != onDevice {
+	if stdio.KindOf(r.Stdout) != stdio.Device {
 		return add
 	}
 	return func(b []byte) []byte {
@@ -159,7 +160,7 @@ func (r *runner) run(ctx context.Context) int {
 	if outcome.Cause == nil {
 		return r.left(err)
 	}
-	go r.guard(codeOf(outcome.Cause, r.stop.all())) // ends with Turn, or with the process
+	go r.guard(stdio.Code(outcome.Cause, r.stop.all()...)) // ends with Turn, or with the process
 	return r.ended(session, outcome)
 }
 
@@ -174,10 +175,10 @@ func (r *runner) guard(code int) {
 		case <-timer.C:
 		}
 		r.last()
-		if r.Exit != nil && (r.patience() != patience || !r.out.busy()) {
+		if r.Exit != nil && (r.patience() != patience || !r.out.Busy()) {
 			r.Exit(code)
 		}
-		timer.Reset(pollDelay)
+		timer.Reset(stdio.PollDelay)
 	}
 }
 
@@ -210,7 +211,7 @@ func (r *runner) left(err error) int {
 	if stops := r.stop.all(); len(stops) > 0 {
 		return stops[0].Code
 	}
-	return CodeFailed
+	return stdio.CodeFailed
 }
 
 // print shows the session's events up to the end of the turn: from its opening,
@@ -236,14 +237,14 @@ func (r *runner) print(ctx context.Context, session *settle.Session, opened uint
 		return nil
 	})
 	if err != nil {
-		r.stop.stop(Stop{Reason: event.Shutdown, By: "printer", Code: CodeFailed, Err: fmt.Errorf("cannot show the turn: %w", err)})
+		r.stop.stop(stdio.Stop{Reason: event.Shutdown, By: "printer", Code: stdio.CodeFailed, Err: fmt.Errorf("cannot show the turn: %w", err)})
 	}
 }
 
 // ended says how the turn ended, the cause first.
 func (r *runner) ended(session *settle.Session, o settle.Outcome) int {
-	code := codeOf(o.Cause, r.stop.all())
-	unshown := r.out.await(r.printed, r.patience)
+	code := stdio.Code(o.Cause, r.stop.all()...)
+	unshown := r.out.Await(r.printed, r.patience)
 	answer := ""
 	if o.Completed() {
 		answer = o.Answer
@@ -260,24 +261,24 @@ func (r *runner) ended(session *settle.Session, o settle.Outcome) int {
 	if o.Completed() && r.Check != nil {
 		if err := r.Check(answer); err != nil {
 			r.say("%v", err)
-			code = CodeFailed
+			code = stdio.CodeFailed
 		}
 	}
 	if o.Completed() && r.Answer != nil {
 		if err := r.Answer(answer); err != nil {
 			r.say("%v", err)
-			code = CodeFailed
+			code = stdio.CodeFailed
 		}
 	}
 	r.nameSurvivors(session, o.Turn)
 	switch {
 	case r.screen != nil && r.screen.closing(r.resume(session.ID())):
-	case r.Resume != nil && (code != CodeCompleted || r.Volume == Verbose):
+	case r.Resume != nil && (code != stdio.CodeCompleted || r.Volume == Verbose):
 		r.say("the session is kept; continue with: %s", r.Resume(session.ID()))
 	}
 	if r.Ended != nil {
-		r.out.drain(r.patience)
-		r.err.drain(r.patience)
+		r.out.Drain(r.patience)
+		r.err.Drain(r.patience)
 		r.Ended(session)
 	}
 	return code
@@ -309,7 +310,7 @@ func (r *runner) explain(session string, o settle.Outcome) {
 	if f := o.Cause.Failure; f != nil {
 		r.failure = f
 		if f.Name == event.NameRetryExhausted && r.Format != Terminal {
-			r.line(exhaustLine(session, o.Turn, f, r.printable))
+			r.line(stdio.ExhaustLine(session, o.Turn, f, r.printable))
 		}
 		r.say("%s", o.Cause.Error())
 		return
@@ -343,7 +344,7 @@ func (r *runner) refused(err error) int {
 	}
 	r.fail(r.printable(err.Error()))
 	r.say("%v", err)
-	return CodeUsage
+	return stdio.CodeUsage
 }
 
 // fail has the view say why nobody will know how the turn ended, when the
@@ -351,7 +352,7 @@ func (r *runner) refused(err error) int {
 func (r *runner) fail(why string) {
 	if r.enough != nil {
 		r.enough()
-		if r.out.await(r.printed, r.patience) != nil {
+		if r.out.Await(r.printed, r.patience) != nil {
 			return // nobody reads what it would say
 		}
 	}
@@ -369,7 +370,7 @@ func (r *runner) last() {
 				return
 			}
 		}
-		r.out.add(string(r.view.ending()))
+		r.out.Add(string(r.view.ending()))
 	})
 }
 
@@ -393,15 +394,15 @@ func (r *runner) leave(code int) int {
 	if r.lost {
 		wait = func() time.Duration { return 0 }
 	}
-	if err := r.out.close(wait); err != nil {
+	if err := r.out.Close(wait); err != nil {
 		switch {
-		case closed(err) && kindOf(r.Stdout) == onFile:
-			code = CodeStdoutClosed
-		case code == CodeCompleted:
+		case stdio.IsClosed(err) && stdio.KindOf(r.Stdout) == stdio.File:
+			code = stdio.CodeStdoutClosed
+		case code == stdio.CodeCompleted:
 			code = r.unshown(err)
 		}
 	}
-	_ = r.err.close(func() time.Duration { return lastPatience })
+	_ = r.err.Close(func() time.Duration { return lastPatience })
 	return code
 }
 
@@ -411,7 +412,7 @@ func (r *runner) unshown(err error) int {
 	if stops := r.stop.all(); len(stops) > 0 {
 		return stops[0].Code
 	}
-	return CodeFailed
+	return stdio.CodeFailed
 }
 
 func (r *runner) patience() time.Duration {
@@ -434,5 +435,5 @@ func (r *runner) line(text string) {
 	if r.screen != nil {
 		r.screen.clear()
 	}
-	r.err.add(text + "\n")
+	r.err.Add(text + "\n")
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/face/run"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/tool"
@@ -49,11 +50,11 @@ func TestPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bad := newTool(t, "bad", func(context.Context) (string, error) { panic("oh") })
 		code, stdout, stderr := turn(t, script.New(script.Call("bad", "{}"), script.Text("I see")), run.Options{Format: run.JSON}, bad)
-		if code != run.CodeCompleted || stderr != "" || !strings.Contains(lastLine(stdout), `"kind":"turn.completed"`) {
+		if code != stdio.CodeCompleted || stderr != "" || !strings.Contains(lastLine(stdout), `"kind":"turn.completed"`) {
 			t.Errorf("tool: code %d, stderr %q, last line %s", code, stderr, lastLine(stdout))
 		}
 		code, stdout, stderr = turn(t, script.New(script.Panic("ah")), run.Options{Format: run.JSON})
-		if code != run.CodeFailed || !strings.HasPrefix(stderr, "settle: failed: ") || !strings.Contains(lastLine(stdout), `"kind":"turn.failed"`) {
+		if code != stdio.CodeFailed || !strings.HasPrefix(stderr, "settle: failed: ") || !strings.Contains(lastLine(stdout), `"kind":"turn.failed"`) {
 			t.Errorf("provider: code %d, stderr %q, last line %s", code, stderr, lastLine(stdout))
 		}
 	})
@@ -62,8 +63,8 @@ func TestPanics(t *testing.T) {
 // A stop that comes before the turn keeps it from beginning.
 func TestStopComesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stops := make(chan run.Stop, 1)
-		stops <- run.Stop{Reason: event.Interrupted, By: "signal:SIGINT", Code: 130}
+		stops := make(chan stdio.Stop, 1)
+		stops <- stdio.Stop{Reason: event.Interrupted, By: "signal:SIGINT", Code: 130}
 		m := script.New(script.Turn(script.Text("…"), script.Stall()))
 		code, _, stderr := turn(t, m, run.Options{Stops: stops})
 		if code != 130 || !strings.HasPrefix(stderr, "settle: ") {
@@ -75,12 +76,12 @@ func TestStopComesFirst(t *testing.T) {
 // Whoever asks three times does not wait for a tool that cannot be ended.
 func TestThirdStopGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stops := make(chan run.Stop, 3)
+		stops := make(chan stdio.Stop, 3)
 		release := make(chan struct{})
 		defer close(release)
 		deaf := newTool(t, "deaf", func(context.Context) (string, error) {
 			for range 3 {
-				stops <- run.Stop{Reason: event.Interrupted, By: "signal:SIGINT", Code: 130}
+				stops <- stdio.Stop{Reason: event.Interrupted, By: "signal:SIGINT", Code: 130}
 			}
 			<-release
 			return "", nil
@@ -96,10 +97,10 @@ func TestThirdStopGivesUp(t *testing.T) {
 // read, where there is one to tell: process supervisors do send several.
 func TestThirdStopHearsTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stops := make(chan run.Stop, 3)
+		stops := make(chan stdio.Stop, 3)
 		slow := newTool(t, "slow", func(ctx context.Context) (string, error) {
 			for range 3 {
-				stops <- run.Stop{Reason: event.Shutdown, By: "signal:SIGTERM", Code: 143}
+				stops <- stdio.Stop{Reason: event.Shutdown, By: "signal:SIGTERM", Code: 143}
 			}
 			<-ctx.Done()
 			time.Sleep(50 * time.Millisecond) // it takes that to be killed
@@ -123,7 +124,7 @@ func TestAnswerIsKept(t *testing.T) {
 			t.Errorf("code %d, kept %q, stdout %q", code, kept, stdout)
 		}
 		code, _, stderr := turn(t, script.New(script.Text("lost")), run.Options{Answer: func(string) error { return errors.New("disk full") }})
-		if code != run.CodeFailed || stderr != "settle: disk full\n" {
+		if code != stdio.CodeFailed || stderr != "settle: disk full\n" {
 			t.Errorf("code %d, stderr %q", code, stderr)
 		}
 	})
@@ -167,15 +168,15 @@ func TestView(t *testing.T) {
 			return v
 		}
 		code, stdout, _ := turn(t, script.New(script.Text("fine")), run.Options{View: view, Schema: []byte(`{}`)})
-		if code != run.CodeCompleted || stdout != "begun\nover\n" || v.why != "" || v.kinds[0] != event.KindSessionOpened || v.kinds[len(v.kinds)-1] != event.KindTurnCompleted {
+		if code != stdio.CodeCompleted || stdout != "begun\nover\n" || v.why != "" || v.kinds[0] != event.KindSessionOpened || v.kinds[len(v.kinds)-1] != event.KindTurnCompleted {
 			t.Errorf("code %d, stdout %q, shown %v, %q", code, stdout, v.kinds, v.why)
 		}
-		stops := make(chan run.Stop, 3)
+		stops := make(chan stdio.Stop, 3)
 		for range 3 { // before there is anything to wait for
-			stops <- run.Stop{Reason: event.Interrupted, By: "signal:SIGINT", Code: 130}
+			stops <- stdio.Stop{Reason: event.Interrupted, By: "signal:SIGINT", Code: 130}
 		}
 		v = &seen{}
-		if code, _, _ = turn(t, script.New(script.Turn(script.Text("…"), script.Stall())), run.Options{View: view, Stops: stops}); code == run.CodeCompleted {
+		if code, _, _ = turn(t, script.New(script.Turn(script.Text("…"), script.Stall())), run.Options{View: view, Stops: stops}); code == stdio.CodeCompleted {
 			t.Errorf("code %d", code)
 		}
 		if ended := len(v.kinds) > 0 && v.kinds[len(v.kinds)-1] == event.KindTurnAborted; ended == (v.why != "") {
@@ -188,17 +189,17 @@ func TestView(t *testing.T) {
 // that takes no grace away.
 func TestLostClientIsNotImpatient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stops := make(chan run.Stop, 3)
+		stops := make(chan stdio.Stop, 3)
 		slow := newTool(t, "slow", func(ctx context.Context) (string, error) {
 			for _, by := range []string{"stdout", "parent", "stdout"} {
-				stops <- run.Stop{Reason: event.Shutdown, By: by, Code: run.CodeStdoutClosed}
+				stops <- stdio.Stop{Reason: event.Shutdown, By: by, Code: stdio.CodeStdoutClosed}
 			}
 			<-ctx.Done()
 			time.Sleep(100 * time.Millisecond) // within the grace
 			return "what it had", nil
 		})
 		code, stdout, _ := turn(t, script.New(script.Call("slow", "{}")), run.Options{Format: run.JSON, Stops: stops}, slow)
-		if code != run.CodeStdoutClosed || !strings.Contains(stdout, "what it had") || !strings.Contains(lastLine(stdout), `"kind":"turn.aborted"`) {
+		if code != stdio.CodeStdoutClosed || !strings.Contains(stdout, "what it had") || !strings.Contains(lastLine(stdout), `"kind":"turn.aborted"`) {
 			t.Errorf("code %d, stdout %s", code, stdout)
 		}
 	})

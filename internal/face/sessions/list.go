@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -12,45 +11,13 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/catalogue"
+	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/printable"
 )
 
-// find asks the catalogue. A catalogue that cannot be used is made do without.
-func find(ctx context.Context, dataDir string, q catalogue.Query) ([]catalogue.Entry, error) {
-	c, err := catalogue.Open(ctx, dataDir)
-	if err := unlessWarning(err); err != nil {
-		return nil, err
-	}
-	defer func() { _ = c.Close() }() // it can be made anew at any time
-	list, err := c.List(ctx, q)
-	return list, unlessWarning(err)
-}
-
-func unlessWarning(err error) error {
-	var warning *catalogue.Warning
-	if errors.As(err, &warning) {
-		return nil
-	}
-	return err
-}
-
-// Last returns the session of the working directory that changed last.
-func Last(ctx context.Context, dataDir, dir string) (string, error) {
-	list, err := find(ctx, dataDir, catalogue.Query{Dir: dir})
-	if err != nil {
-		return "", err
-	}
-	for _, e := range list {
-		if e.Problem == "" {
-			return e.Session, nil
-		}
-	}
-	return "", fmt.Errorf("there is no session in %q to continue; \"settle sessions\" lists all sessions", dir)
-}
-
 // List writes a table of the sessions that the query asks for.
 func List(ctx context.Context, to io.Writer, dataDir string, q catalogue.Query) error {
-	list, err := find(ctx, dataDir, q)
+	list, err := store.List(ctx, dataDir, q)
 	if err != nil {
 		return err
 	}
@@ -105,7 +72,7 @@ type line struct {
 
 // ListJSON writes the sessions as JSON, one a line.
 func ListJSON(ctx context.Context, to io.Writer, dataDir string, q catalogue.Query) error {
-	list, err := find(ctx, dataDir, q)
+	list, err := store.List(ctx, dataDir, q)
 	if err != nil {
 		return err
 	}

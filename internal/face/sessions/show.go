@@ -7,14 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/agent"
-	"github.com/settle-agent/settle/internal/face/appserver"
-	"github.com/settle-agent/settle/internal/face/run"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/printable"
 )
@@ -77,7 +73,7 @@ func showTurn(b *bytes.Buffer, t *event.Turn, now string) {
 	}
 	s := t.Summary
 	fmt.Fprintf(b, "\n[%s: %s after %s; %d steps, %d calls, %d tokens in, %d out]\n", t.ID, printable.Text(t.Cause.Error()),
-		run.Duration(t.EndedAt.Sub(t.StartedAt)), s.Steps, s.Calls, s.Usage.Input, s.Usage.Output)
+		printable.Duration(t.EndedAt.Sub(t.StartedAt)), s.Steps, s.Calls, s.Usage.Input, s.Usage.Output)
 }
 
 func showItem(b *bytes.Buffer, i *event.Item) {
@@ -128,15 +124,4 @@ func Export(ctx context.Context, to io.Writer, dataDir, session string) error {
 		}
 	}
 	return w.Flush()
-}
-
-// Delete removes a session with all that belongs to it.
-func Delete(ctx context.Context, dataDir, session string) error {
-	if err := journal.Delete(ctx, dataDir, session); err != nil {
-		return err
-	}
-	if err := os.RemoveAll(agent.OutputDir(dataDir, session)); err != nil {
-		return fmt.Errorf("session %q is deleted, but not the outputs of its commands: %w", session, err)
-	}
-	return appserver.Forget(dataDir, session)
 }

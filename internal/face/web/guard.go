@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/settle-agent/settle/internal/face/guard"
+	"github.com/settle-agent/settle/internal/client/guard"
 )
 
 // ServeHTTP implements [http.Handler]: it lets in what may come in.

@@ -19,8 +19,8 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/face/guard"
-	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/client/guard"
+	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/face/web"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/settletest/contract"
@@ -40,7 +40,7 @@ type bench struct {
 	host  *settle.Host
 	web   *web.Server
 	place *guard.Place
-	stops chan run.Stop
+	stops chan stdio.Stop
 	over  chan error // what Serve returned
 	api   document
 	http  *http.Client
@@ -62,7 +62,7 @@ type setup struct {
 
 func serve(t *testing.T, s setup) *bench {
 	t.Helper()
-	b := &bench{T: t, stops: make(chan run.Stop, 4), over: make(chan error, 1)}
+	b := &bench{T: t, stops: make(chan stdio.Stop, 4), over: make(chan error, 1)}
 	b.open(s)
 	listener, client := net.Listener(nil), &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}
 	if s.listen != nil {
@@ -118,7 +118,7 @@ func (b *bench) stop() {
 	if b.stops == nil {
 		return
 	}
-	b.stops <- run.Stop{Reason: event.Shutdown, By: "signal:SIGTERM"}
+	b.stops <- stdio.Stop{Reason: event.Shutdown, By: "signal:SIGTERM"}
 	if err := <-b.over; err != nil {
 		b.Error(err)
 	}

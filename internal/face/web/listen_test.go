@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/settle-agent/settle/internal/face/guard"
+	"github.com/settle-agent/settle/internal/client/guard"
 )
 
 // Streams live on over HTTP/2, where a deadline that has passed would end them

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle"
-	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/client/stdio"
 )
 
 const (
@@ -30,7 +30,7 @@ const (
 // and returns what did not end in time: the turns settle, subscribers are told,
 // requests that wait for an outcome get it. A second stop takes the grace of
 // running calls away, a third one waits for nothing.
-func (s *Server) Serve(l net.Listener, stops <-chan run.Stop) error {
+func (s *Server) Serve(l net.Listener, stops <-chan stdio.Stop) error {
 	server := s.httpServer()
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(l) }() // ends with Shutdown or Close; never blocks: room for one
@@ -53,7 +53,7 @@ func (s *Server) Serve(l net.Listener, stops <-chan run.Stop) error {
 	}
 }
 
-func (s *Server) shutDown(server *http.Server, stop run.Stop, more <-chan run.Stop) error {
+func (s *Server) shutDown(server *http.Server, stop stdio.Stop, more <-chan stdio.Stop) error {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), closeTimeout, fmt.Errorf("it took longer than %v", closeTimeout))
 	defer cancel()
 	ctx, giveUp := context.WithCancelCause(ctx)
@@ -69,7 +69,7 @@ func (s *Server) shutDown(server *http.Server, stop run.Stop, more <-chan run.St
 }
 
 // hurry takes further stops.
-func (s *Server) hurry(ctx context.Context, giveUp context.CancelCauseFunc, more <-chan run.Stop) {
+func (s *Server) hurry(ctx context.Context, giveUp context.CancelCauseFunc, more <-chan stdio.Stop) {
 	for n := stopsForHurry; ; n++ {
 		select {
 		case <-ctx.Done():

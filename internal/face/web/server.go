@@ -11,7 +11,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/catalogue"
-	"github.com/settle-agent/settle/internal/face/guard"
+	"github.com/settle-agent/settle/internal/client/guard"
 )
 
 // Options say what to serve.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/tool"
 )
@@ -257,7 +257,7 @@ func TestStops(t *testing.T) {
 			b.input(session, "hello")
 			b.until(session, kind(event.KindCallStarted))
 			begin := time.Now()
-			b.stops <- run.Stop{Reason: event.Shutdown, By: "signal:SIGTERM"}
+			b.stops <- stdio.Stop{Reason: event.Shutdown, By: "signal:SIGTERM"}
 			b.until(session, kind(event.KindInterruptRequested))
 			told := make(chan answer, 1)
 			go func() { // ends with the turn
@@ -266,7 +266,7 @@ func TestStops(t *testing.T) {
 			}()
 			if stops == 2 {
 				<-time.After(time.Second)
-				b.stops <- run.Stop{Reason: event.Shutdown, By: "signal:SIGTERM"}
+				b.stops <- stdio.Stop{Reason: event.Shutdown, By: "signal:SIGTERM"}
 			}
 			if err := <-b.over; err != nil {
 				b.Error(err)
@@ -301,7 +301,7 @@ func TestStopsThatAreNotHeard(t *testing.T) {
 			b.session("stuck")
 			begin := time.Now()
 			for range stops {
-				b.stops <- run.Stop{Reason: event.Shutdown, By: "signal:SIGTERM"}
+				b.stops <- stdio.Stop{Reason: event.Shutdown, By: "signal:SIGTERM"}
 			}
 			err := <-b.over
 			if took := time.Since(begin); took > within || err == nil || !strings.Contains(err.Error(), "stuck") {

@@ -3,7 +3,7 @@ package web
 import (
 	"net/http"
 
-	"github.com/settle-agent/settle/internal/face/guard"
+	"github.com/settle-agent/settle/internal/client/guard"
 )
 
 // Who says, in events, what kind of client asked.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/settle-agent/settle/internal/face/guard"
+	"github.com/settle-agent/settle/internal/client/guard"
 )
 
 // What others can reach needs TLS, or a word that it is meant.

@@ -1,4 +1,4 @@
-package run
+package stdio
 
 import (
 	"bytes"
@@ -24,13 +24,8 @@ type exhaust struct {
 const mostBody = 500
 
 // ExhaustLine is the line that tells programs, on standard error, that the
-// retries of a turn are exhausted.
+// retries of a turn are exhausted; without its end.
 func ExhaustLine(session, turn string, f *event.Failure, mask func(string) string) string {
-	return exhaustLine(session, turn, f, mask)
-}
-
-// exhaustLine returns the line for a failure, without its end.
-func exhaustLine(session, turn string, f *event.Failure, mask func(string) string) string {
 	body := []rune(mask(f.Body))
 	line := exhaust{
 		Session: session, Turn: turn, Status: f.Status, URL: mask(f.URL), Body: string(body[:min(len(body), mostBody)]),

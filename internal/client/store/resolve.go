@@ -1,4 +1,4 @@
-package sessions
+package store
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 // mostCandidates is how many ids an error lists.
 const mostCandidates = 5
 
-// ID returns the id of the session that a person means: the id itself, or as
+// Resolve returns the id of the session that a person means: the id itself, or as
 // much of its beginning as no other session has.
-func ID(dataDir, name string) (string, error) {
+func Resolve(dataDir, name string) (string, error) {
 	if name == "" {
 		return "", fmt.Errorf("the session's id is empty; \"settle sessions\" lists the sessions")
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package run
+package stdio
 
 import (
 	"bytes"
@@ -17,28 +17,32 @@ import (
 	"github.com/settle-agent/settle/internal/watch"
 )
 
+const patience = 10 * time.Second
+
+func forever() time.Duration { return time.Hour }
+
 func text(s string) func([]byte) []byte { return func(b []byte) []byte { return append(b, s...) } }
 
 func TestOutputWritesEverythingInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got bytes.Buffer
-		o := newOutput(&got, func(err error) { t.Error(err) })
+		o := NewOutput(&got, func(err error) { t.Error(err) })
 		var want strings.Builder
 		for i := range 5000 {
 			line := strings.Repeat("x", i%700) + "\n"
 			want.WriteString(line)
-			o.write(text(line))
+			o.Write(text(line))
 			if i%1000 == 0 {
-				o.flush()
+				o.Flush()
 			}
 		}
-		if err := o.close(forever); err != nil {
+		if err := o.Close(forever); err != nil {
 			t.Fatal(err)
 		}
 		if got.String() != want.String() {
 			t.Errorf("got %d bytes, want %d", got.Len(), want.Len())
 		}
-		if o.write(text("late")) {
+		if o.Write(text("late")) {
 			t.Error("a closed output takes more")
 		}
 	})
@@ -64,12 +68,12 @@ func (s *stuck) Write(data []byte) (int, error) {
 func TestOutputIsNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stuck{gate: make(chan struct{})}
-		o := newOutput(s, func(err error) { t.Error(err) })
+		o := NewOutput(s, func(err error) { t.Error(err) })
 		printed := make(chan struct{})
 		go func() {
 			defer close(printed)
 			for range 100 {
-				o.write(text(strings.Repeat("x", 64<<10)))
+				o.Write(text(strings.Repeat("x", 64<<10)))
 			}
 		}()
 		synctest.Wait()
@@ -80,17 +84,17 @@ func TestOutputIsNotRead(t *testing.T) {
 			t.Errorf("%d bytes wait", pending)
 		}
 		began := time.Now()
-		if err := o.await(printed, func() time.Duration { return time.Second }); !errors.Is(err, errUnread) {
-			t.Errorf("got %v, want %v", err, errUnread)
+		if err := o.Await(printed, func() time.Duration { return time.Second }); !errors.Is(err, ErrUnread) {
+			t.Errorf("got %v, want %v", err, ErrUnread)
 		}
 		if took := time.Since(began); took > 2*time.Second {
 			t.Errorf("gave up after %v", took)
 		}
 		close(s.gate) // and now it reads
-		if err := o.await(printed, forever); err != nil {
+		if err := o.Await(printed, forever); err != nil {
 			t.Error(err)
 		}
-		if err := o.close(forever); err != nil {
+		if err := o.Close(forever); err != nil {
 			t.Error(err)
 		}
 		if s.got != 100*64<<10 {
@@ -103,7 +107,7 @@ func TestOutputIsNotRead(t *testing.T) {
 func TestOutputIsReadSlowly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reader, writer := io.Pipe()
-		o := newOutput(writer, func(err error) { t.Error(err) })
+		o := NewOutput(writer, func(err error) { t.Error(err) })
 		read := make(chan int, 1)
 		go func() { // ends with the output
 			buf, all := make([]byte, piece), 0
@@ -116,8 +120,8 @@ func TestOutputIsReadSlowly(t *testing.T) {
 				time.Sleep(patience / 2)
 			}
 		}()
-		o.write(text(strings.Repeat("x", room)))
-		if err := o.close(func() time.Duration { return patience }); err != nil {
+		o.Write(text(strings.Repeat("x", room)))
+		if err := o.Close(func() time.Duration { return patience }); err != nil {
 			t.Error(err)
 		}
 		_ = writer.Close()
@@ -130,24 +134,24 @@ func TestOutputIsReadSlowly(t *testing.T) {
 func TestOutputBreaks(t *testing.T) {
 	reader, writer := io.Pipe()
 	broken := make(chan error, 2)
-	o := newOutput(writer, func(err error) { broken <- err })
+	o := NewOutput(writer, func(err error) { broken <- err })
 	_ = reader.CloseWithError(syscall.EPIPE)
-	o.write(text("x"))
-	stop := stopFor(<-broken, onFile)
+	o.Write(text("x"))
+	stop := StopFor(<-broken, File)
 	if stop.Code != CodeStdoutClosed {
 		t.Errorf("code %d", stop.Code)
 	}
-	o.flush()
-	if o.write(text("more")) {
+	o.Flush()
+	if o.Write(text("more")) {
 		t.Error("a broken output takes more")
 	}
-	if err := o.close(forever); !errors.Is(err, syscall.EPIPE) {
+	if err := o.Close(forever); !errors.Is(err, syscall.EPIPE) {
 		t.Errorf("got %v", err)
 	}
-	if stop := stopFor(syscall.ENOSPC, onDevice); stop.Code != CodeFailed || !strings.Contains(stop.Err.Error(), "cannot write to standard output") {
+	if stop := StopFor(syscall.ENOSPC, Device); stop.Code != CodeFailed || !strings.Contains(stop.Err.Error(), "cannot write to standard output") {
 		t.Errorf("full disk: %+v", stop)
 	}
-	if stop := stopFor(syscall.EIO, onDevice); stop.Code != CodeHangup {
+	if stop := StopFor(syscall.EIO, Device); stop.Code != CodeHangup {
 		t.Errorf("hangup: %+v", stop)
 	}
 }
@@ -166,7 +170,7 @@ func TestWatchClosed(t *testing.T) {
 	if err := reader.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-lost; !closed(err) {
+	if err := <-lost; !IsClosed(err) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,6 +1,10 @@
-package run
+package stdio
 
-import "github.com/settle-agent/settle/event"
+import (
+	"strings"
+
+	"github.com/settle-agent/settle/event"
+)
 
 // The exit codes (C14). A turn that a signal ended has 128 plus its number.
 const (
@@ -15,7 +19,7 @@ const (
 	CodeStdoutClosed = 141
 )
 
-// Stop asks for the end of the turn.
+// Stop asks for the end of what runs.
 type Stop struct {
 	Reason event.Reason
 	// By says who asks, as the log keeps it: "signal:SIGTERM", "stdout".
@@ -26,12 +30,15 @@ type Stop struct {
 	Err error
 }
 
-// Code is the exit code for how a turn ended, which the stops may have done.
-func Code(cause *event.Cause, stops ...Stop) int { return codeOf(cause, stops) }
+// Signal returns the name of the signal that the stop is.
+func (s Stop) Signal() (name string, isSignal bool) { return strings.CutPrefix(s.By, "signal:") }
 
-// codeOf is the exit code for how a turn ended. Only a turn that completed
-// has 0.
-func codeOf(cause *event.Cause, stops []Stop) int {
+// Who is who asks, for a person.
+func (s Stop) Who() string { return strings.TrimPrefix(s.By, "signal:") }
+
+// Code is the exit code for how a turn ended, which the stops may have done.
+// Only a turn that completed has 0.
+func Code(cause *event.Cause, stops ...Stop) int {
 	switch {
 	case cause == nil:
 		return CodeFailed

@@ -1,15 +1,14 @@
-package run
+package stdio
 
 import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/printable"
 )
 
 const (
@@ -20,10 +19,10 @@ const (
 	keptRoom = 64 << 10
 )
 
-// output is standard output: a buffer and a goroutine that writes it, so that
-// a reader that is slow or gone holds nothing up but the printing. What comes
-// while a write runs goes out with the next one.
-type output struct {
+// Output is an output of the process: a buffer and a goroutine that writes it,
+// so that a reader that is slow or gone holds up nothing but the printing. What
+// comes while a write runs goes out with the next one.
+type Output struct {
 	w      io.Writer
 	broken func(error) // called once, by the writer
 
@@ -39,8 +38,10 @@ type output struct {
 	moved   time.Time // when the last write returned
 }
 
-func newOutput(w io.Writer, broken func(error)) *output {
-	o := &output{
+// NewOutput returns an output that writes to w. broken is called once, by the
+// writer, if something cannot be written.
+func NewOutput(w io.Writer, broken func(error)) *Output {
+	o := &Output{
 		w: w, broken: broken, moved: time.Now(),
 		kick: make(chan struct{}, 1), space: make(chan struct{}, 1), done: make(chan struct{}),
 	}
@@ -48,9 +49,9 @@ func newOutput(w io.Writer, broken func(error)) *output {
 	return o
 }
 
-// write appends what add makes, and waits while there is no room. It returns
+// Write appends what add makes, and waits while there is no room. It returns
 // false when nothing will be written any more.
-func (o *output) write(add func([]byte) []byte) bool {
+func (o *Output) Write(add func([]byte) []byte) bool {
 	for {
 		o.mu.Lock()
 		if o.err != nil || o.closing {
@@ -71,8 +72,8 @@ func (o *output) write(add func([]byte) []byte) bool {
 	}
 }
 
-// add appends the last words, whatever room there is.
-func (o *output) add(text string) {
+// Add appends the last words, whatever room there is.
+func (o *Output) Add(text string) {
 	o.mu.Lock()
 	o.pending = append(o.pending, text...)
 	o.mu.Unlock()
@@ -87,7 +88,7 @@ func token(ch chan struct{}) {
 }
 
 // run writes until the output is closed and everything is out, or broken.
-func (o *output) run() {
+func (o *Output) run() {
 	defer close(o.done)
 	var spare []byte
 	for range o.kick {
@@ -116,7 +117,7 @@ func (o *output) run() {
 // reads.
 const piece = 64 << 10
 
-func (o *output) put(data []byte) error {
+func (o *Output) put(data []byte) error {
 	for part := range slices.Chunk(data, piece) {
 		if _, err := o.w.Write(part); err != nil {
 			return err
@@ -129,7 +130,7 @@ func (o *output) put(data []byte) error {
 }
 
 // take returns what is pending, and false when the output is closed and empty.
-func (o *output) take(spare []byte) (data []byte, more bool) {
+func (o *Output) take(spare []byte) (data []byte, more bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	data = o.pending
@@ -137,22 +138,22 @@ func (o *output) take(spare []byte) (data []byte, more bool) {
 	return data, len(data) > 0 || !o.closing
 }
 
-func (o *output) wrote(err error) {
+func (o *Output) wrote(err error) {
 	o.mu.Lock()
 	o.err, o.moved, o.writing = err, time.Now(), false
 	o.mu.Unlock()
 	token(o.space)
 }
 
-// errUnread says that nobody reads the output.
-var errUnread = errors.New("nobody reads it")
+// ErrUnread says that nobody reads the output.
+var ErrUnread = errors.New("nobody reads it")
 
-// pollDelay is between two looks at an output that does not move.
-const pollDelay = 20 * time.Millisecond
+// PollDelay is between two looks at an output that does not move.
+const PollDelay = 20 * time.Millisecond
 
-// flush waits until what is pending is out, or never will be.
-func (o *output) flush() {
-	for o.busy() {
+// Flush waits until what is pending is out, or never will be.
+func (o *Output) Flush() {
+	for o.Busy() {
 		select {
 		case <-o.space:
 		case <-o.done:
@@ -160,16 +161,17 @@ func (o *output) flush() {
 	}
 }
 
-func (o *output) busy() bool {
+// Busy reports whether something is not out yet, and still may be.
+func (o *Output) Busy() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.err == nil && (o.writing || len(o.pending) > 0)
 }
 
-// await waits for a channel that is closed when the output has moved on. It
+// Await waits for a channel that is closed when the output has moved on. It
 // gives up when nothing has moved for as long as patience says.
-func (o *output) await(ch <-chan struct{}, patience func() time.Duration) error {
-	tick := time.NewTicker(pollDelay) // patience may shrink meanwhile
+func (o *Output) Await(ch <-chan struct{}, patience func() time.Duration) error {
+	tick := time.NewTicker(PollDelay) // patience may shrink meanwhile
 	defer tick.Stop()
 	began := time.Now()
 	for {
@@ -178,31 +180,31 @@ func (o *output) await(ch <-chan struct{}, patience func() time.Duration) error 
 			return nil
 		case <-tick.C:
 			if bound := patience(); time.Since(o.lastMove(began)) > bound {
-				return fmt.Errorf("%w: nothing was read for %s", errUnread, Duration(bound))
+				return fmt.Errorf("%w: nothing was read for %s", ErrUnread, printable.Duration(bound))
 			}
 		}
 	}
 }
 
-// drain waits until what is pending is out, or until nothing has moved for as
+// Drain waits until what is pending is out, or until nothing has moved for as
 // long as patience says.
-func (o *output) drain(patience func() time.Duration) {
+func (o *Output) Drain(patience func() time.Duration) {
 	drained := make(chan struct{})
 	go func() { // ends when the output has moved or is broken, else with the process
-		o.flush()
+		o.Flush()
 		close(drained)
 	}()
-	_ = o.await(drained, patience) // whoever closes it says what is wrong
+	_ = o.Await(drained, patience) // whoever closes it says what is wrong
 }
 
-// close lets what is pending go out, and says what is wrong with the output,
+// Close lets what is pending go out, and says what is wrong with the output,
 // if anything.
-func (o *output) close(patience func() time.Duration) error {
+func (o *Output) Close(patience func() time.Duration) error {
 	o.mu.Lock()
 	o.closing = true
 	o.mu.Unlock()
 	token(o.kick)
-	if err := o.await(o.done, patience); err != nil {
+	if err := o.Await(o.done, patience); err != nil {
 		return err
 	}
 	o.mu.Lock()
@@ -210,45 +212,11 @@ func (o *output) close(patience func() time.Duration) error {
 	return o.err
 }
 
-func (o *output) lastMove(began time.Time) time.Time {
+func (o *Output) lastMove(began time.Time) time.Time {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.moved.After(began) {
 		return o.moved
 	}
 	return began
-}
-
-// stopFor is what a broken standard output means for the turn.
-func stopFor(err error, kind outputKind) Stop {
-	stop := Stop{Reason: event.Shutdown, By: "stdout", Code: CodeFailed}
-	switch {
-	case kind == onDevice && (closed(err) || hungUp(err)):
-		// SIGHUP may be on its way, and be too late to say so.
-		stop.Code, stop.Err = CodeHangup, errors.New("the terminal was closed")
-	case closed(err):
-		stop.Code, stop.Err = CodeStdoutClosed, fmt.Errorf("standard output was closed: %w", err)
-	default:
-		stop.Err = fmt.Errorf("cannot write to standard output: %w", err)
-	}
-	return stop
-}
-
-// outputKind says what standard output is.
-type outputKind string
-
-const (
-	onFile   outputKind = "file"   // or a pipe, or memory
-	onDevice outputKind = "device" // a terminal, mostly
-)
-
-func kindOf(w io.Writer) outputKind {
-	f, ok := w.(*os.File)
-	if !ok {
-		return onFile
-	}
-	if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-		return onDevice
-	}
-	return onFile
 }

@@ -5,7 +5,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"github.com/settle-agent/settle/internal/face/guard"
+	"github.com/settle-agent/settle/internal/client/guard"
 )
 
 // However often others guess from the same address, whoever knows the token

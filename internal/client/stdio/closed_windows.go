@@ -1,4 +1,4 @@
-package run
+package stdio
 
 import (
 	"errors"
@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// closed reports whether a write failed since nobody can read what is written.
-func closed(err error) bool {
+// IsClosed reports whether a write failed since nobody can read what is written.
+func IsClosed(err error) bool {
 	const noData = syscall.Errno(232) // ERROR_NO_DATA: the pipe is being closed
 	return errors.Is(err, syscall.ERROR_BROKEN_PIPE) || errors.Is(err, noData) || errors.Is(err, os.ErrClosed)
 }

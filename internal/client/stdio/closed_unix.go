@@ -1,6 +1,6 @@
 //go:build unix
 
-package run
+package stdio
 
 import (
 	"errors"
@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// closed reports whether a write failed since nobody can read what is written.
-func closed(err error) bool {
+// IsClosed reports whether a write failed since nobody can read what is written.
+func IsClosed(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.EBADF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, os.ErrClosed)
 }
 

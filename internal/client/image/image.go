@@ -1,0 +1,57 @@
+// Package image takes pictures that come with a prompt: files of this machine,
+// and data URLs. Nothing is fetched.
+package image
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// most bounds a picture in bytes, as providers do.
+const most = 20 << 20
+
+// Read reads the picture in a file.
+func Read(path string) (event.Image, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return event.Image{}, fmt.Errorf("cannot read the image: %w", err)
+	}
+	if !info.Mode().IsRegular() || info.Size() > most {
+		return event.Image{}, fmt.Errorf("cannot read the image %q: it is not a file of at most %d bytes", path, most)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return event.Image{}, fmt.Errorf("cannot read the image: %w", err)
+	}
+	kind := http.DetectContentType(data)
+	switch kind {
+	case "image/png", "image/jpeg", "image/gif", "image/webp":
+		return event.Image{MediaType: kind, Data: data, Name: filepath.Base(path)}, nil
+	}
+	return event.Image{}, fmt.Errorf("cannot use the image %q: it is %s, not PNG, JPEG, GIF or WebP", path, kind)
+}
+
+// Decode decodes the picture in a data URL.
+func Decode(url string) (event.Image, error) {
+	head, body, ok := strings.Cut(strings.TrimPrefix(url, "data:"), ",")
+	if !ok || !strings.HasPrefix(url, "data:") {
+		return event.Image{}, fmt.Errorf("cannot fetch the image %.100q: send it as a data URL or a file", url)
+	}
+	kind, isBase64 := strings.CutSuffix(head, ";base64")
+	if !isBase64 {
+		return event.Image{}, errors.New("cannot read the image: its data URL is not base64")
+	}
+	kind, _, _ = strings.Cut(kind, ";")
+	data, err := base64.StdEncoding.DecodeString(body)
+	if err != nil {
+		return event.Image{}, fmt.Errorf("cannot read the image: %w", err)
+	}
+	return event.Image{MediaType: kind, Data: data}, nil
+}

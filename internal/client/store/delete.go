@@ -1,0 +1,28 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/journal"
+)
+
+// Delete removes a session with all that belongs to it.
+func Delete(ctx context.Context, dataDir, session string) error {
+	if err := journal.Delete(ctx, dataDir, session); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(agent.OutputDir(dataDir, session)); err != nil {
+		return fmt.Errorf("session %q is deleted, but not the outputs of its commands: %w", session, err)
+	}
+	var errs []error
+	for _, path := range []string{mark(dataDir, session), label(dataDir, session)} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, fmt.Errorf("session %q is deleted, but not its name: %w", session, err))
+		}
+	}
+	return errors.Join(errs...)
+}
