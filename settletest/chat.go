@@ -82,7 +82,7 @@ func (s *stream) chatItem(i int, complete *int) bool {
 func (s *stream) chatDetails(i int, complete *int) bool {
 	it := s.Items[i]
 	detail := func(text string) object {
-		return object{"type": "reasoning.text", "text": text, "format": "unknown", "index": i}
+		return object{"type": "reasoning.text", "text": text, "format": "anthropic-claude-v1", "index": i}
 	}
 	for k, chunk := range it.chunks(it.Reasoning) {
 		f := frame{delta: true, start: k == 0, call: *complete}

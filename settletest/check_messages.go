@@ -192,7 +192,7 @@ func (s *Server) checkBlock(m *messagesMessage, i, k int) *apiError {
 	case "thinking":
 		return s.checkThinking(b, at)
 	case "redacted_thinking":
-		if !s.account().knownRedacted(b.Data) {
+		if !s.account().knownRedacted(b.Data) && !s.issued.played(b.Data) {
 			return invalid("%s: Invalid `data` in `redacted_thinking` block", at)
 		}
 	case "tool_use":
@@ -236,6 +236,8 @@ func (s *Server) checkThinking(b messagesBlock, at string) *apiError {
 	case b.Signature == nil:
 		return invalid("%s.thinking.signature: Field required", at)
 	case *b.Signature == s.account().signature(b.Thinking) && b.Thinking != "":
+		return nil
+	case s.issued.played(*b.Signature) && b.Thinking != "":
 		return nil
 	case s.issued.altered(*b.Signature, b.Thinking):
 		return invalid("%s: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.", at)

@@ -22,6 +22,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("POST /v1/messages", func(w http.ResponseWriter, r *http.Request) { s.handle(w, r, Messages) })
 	mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) { s.handle(w, r, Chat) })
 	mux.HandleFunc("GET /v1/models", s.models)
+	s.control(mux)
 	mux.HandleFunc("/", s.lost)
 	return mux
 }

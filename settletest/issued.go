@@ -16,6 +16,8 @@ type issued struct {
 	needs    map[string]string
 	// reasoned has the ids of all reasoning items.
 	reasoned map[string]bool
+	// recorded has the seals and ids in the recordings that were played.
+	recorded map[string]bool
 }
 
 // follower is the item after a reasoning item.
@@ -27,6 +29,10 @@ func (s *issued) remember(r *rendering) {
 	if s.signed == nil {
 		s.signed, s.thought = map[string]string{}, map[string]bool{}
 		s.followed, s.needs, s.reasoned = map[string]follower{}, map[string]string{}, map[string]bool{}
+		s.recorded = map[string]bool{}
+	}
+	for _, seal := range seals(r.Stream) {
+		s.recorded[seal] = true
 	}
 	thinking := false
 	for i, it := range r.Items {
@@ -95,5 +101,12 @@ func (s *issued) before(item string) string {
 func (s *issued) knows(reasoning string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.reasoned[reasoning]
+	return s.reasoned[reasoning] || s.recorded[reasoning]
+}
+
+// played says whether the seal is one of a recording that was played.
+func (s *issued) played(seal string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.recorded[seal]
 }

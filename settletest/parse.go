@@ -48,6 +48,9 @@ func placed(raw []byte, err error) error {
 }
 
 func (t Turn) check() error {
+	if t.Recording != "" && (len(t.Items) > 0 || t.Usage != nil || t.Response.Stop != "") {
+		return errors.New(`a "recording" says all: it has no "items", "usage" or "stop" beside it`)
+	}
 	for i, it := range t.Items {
 		if it.Text == "" && it.Reasoning == "" && it.Refusal == "" && it.Call == "" {
 			return fmt.Errorf(`item %d has none of "say", "think", "call" and "refuse"`, i+1)

@@ -193,7 +193,7 @@ func geminiSigns(_ *Server, req *chatRequest) *apiError {
 
 func geminiOwns(s *Server, req *chatRequest) *apiError {
 	return req.eachCall(func(_ int, c chatCall) *apiError {
-		if sign := c.Extra.Google.Signature; sign != "" && sign != noSignature && !s.account().knownRedacted(sign) {
+		if sign := c.Extra.Google.Signature; sign != "" && sign != noSignature && !s.account().knownRedacted(sign) && !s.issued.played(sign) {
 			return invalid("Thought signature is not valid.")
 		}
 		return nil

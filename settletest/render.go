@@ -22,13 +22,14 @@ const (
 type frame struct {
 	event string // name for the event: line; "" for none
 	data  []byte
-	start bool // an item begins
-	delta bool // text, reasoning or arguments
-	half  int  // the arguments of this call, from 1, are half sent
-	call  int  // this call, from 1, is complete
-	items bool // the next frame belongs to no item any more
-	end   bool // this frame ends the response
-	burst bool // need not leave at once: many more follow
+	raw   []byte // if set, sent instead of event and data, as it is
+	start bool   // an item begins
+	delta bool   // text, reasoning or arguments
+	half  int    // the arguments of this call, from 1, are half sent
+	call  int    // this call, from 1, is complete
+	items bool   // the next frame belongs to no item any more
+	end   bool   // this frame ends the response
+	burst bool   // need not leave at once: many more follow
 }
 
 // rendering is one response about to be sent.
@@ -51,6 +52,9 @@ type rendering struct {
 }
 
 func (r *rendering) frames() iter.Seq[frame] {
+	if r.Stream != nil {
+		return r.recorded
+	}
 	switch r.dialect {
 	case Messages:
 		return r.messages

@@ -33,6 +33,9 @@ type Turn struct {
 	// it; other requests pass the turn over. A substring of the JSON body as
 	// it was sent, so choose plain words.
 	When string `json:"when,omitempty"`
+	// Recording, in a scenario file, is the path of a recorded response, relative
+	// to the scenario's folder: see [Response].Stream and [Scenario.Load].
+	Recording string `json:"recording,omitempty"`
 	Response
 	// Faults strike this response; see [Fault.First] for how often.
 	Faults []Fault `json:"faults,omitempty"`
@@ -78,6 +81,11 @@ type Response struct {
 	Stop StopReason `json:"stop,omitempty"`
 	// Pace is the wait before each delta; 0 sends them as fast as they are read.
 	Pace Duration `json:"pace,omitempty"`
+	// Stream, if set, is sent instead of all that: the body of a response that a
+	// real server streamed, event by event and byte for byte. Each event counts
+	// as a delta, the last one is the end. A request in another dialect gets it
+	// too, and cannot read it.
+	Stream []byte `json:"-"`
 }
 
 // StopReason is why the model stopped, in the words of the Messages API.
@@ -150,6 +158,10 @@ func Reply(items ...Item) Turn { return Turn{Response: Response{Items: items}} }
 
 // Say is a turn that only says s.
 func Say(s string) Turn { return Reply(Text(s)) }
+
+// Recorded is a turn that plays the body of a recorded response, a stream of
+// server-sent events.
+func Recorded(stream []byte) Turn { return Turn{Response: Response{Stream: stream}} }
 
 // Fail is a turn that is nothing but faults, such as a refusal by status.
 func Fail(faults ...Fault) Turn { return Turn{Faults: faults} }

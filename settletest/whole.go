@@ -11,6 +11,10 @@ func (p *player) whole() error {
 	if err := p.strikeRest(); err != nil {
 		return err
 	}
+	if p.r.Stream != nil {
+		p.s.refuse(p.wire.w, p.x, invalid("settletest: the turn is a recorded stream, and the request asks for none"))
+		return nil
+	}
 	body := p.r.whole()
 	p.s.rec.update(func() { p.x.Status = http.StatusOK })
 	if err := p.wire.header(http.StatusOK, "application/json"); err != nil {

@@ -47,6 +47,9 @@ func (w *wire) frame(f frame) error {
 	b = append(append(append(b, "data: "...), f.data...), w.eol...)
 	b = append(b, w.eol...)
 	w.buf = b
+	if f.raw != nil {
+		b = f.raw
+	}
 	if f.burst && !w.drip {
 		return w.write(b)
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -39,6 +41,9 @@ func newFakeModel(s *streams) *cobra.Command {
 			}
 			scenario, err := settletest.ParseScenario(raw)
 			if err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+			if err := scenario.Load(os.DirFS(filepath.Dir(path))); err != nil {
 				return fmt.Errorf("%s: %w", path, err)
 			}
 			sig := catch(cmd.Context())

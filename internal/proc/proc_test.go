@@ -93,6 +93,9 @@ func wait(t *testing.T, p *Process) Exit {
 	if err != nil {
 		t.Fatalf("Wait: %v", err)
 	}
+	if ctx.Err() != nil {
+		t.Fatalf("the command has exited, and Wait did not return within %v", patience)
+	}
 	return exit
 }
 
