@@ -1,0 +1,247 @@
+package asker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+)
+
+// answerTimeout bounds an answer that is written down, and with one that ends
+// the turn, the turn's end (C9).
+const answerTimeout = 5 * time.Second
+
+// Session is what is asked for.
+type Session interface {
+	ID() string
+	View(func(event.State))
+	Answer(ctx context.Context, a settle.Answer) error
+}
+
+// Question is about a call that waits for somebody's word.
+type Question struct {
+	event.ApprovalRequested
+	// Turn and Item are the call's, At is when it began to wait.
+	Turn, Item string
+	At         time.Time
+}
+
+// Answer is the client's word: the verdict and a message for the model. Policy
+// names the policy that answers where nobody was asked.
+type Answer struct {
+	Verdict event.Verdict
+	Message string
+	Policy  string
+}
+
+// Asked is a question that the client has.
+type Asked interface {
+	// Await returns the client's answer. ctx ends with the question. An error
+	// denies the call, with its text for the model, unless it is [ErrGone].
+	Await(ctx context.Context) (Answer, error)
+	// Withdraw is called where the approval has ended, in its place among the
+	// events, also if the client has answered.
+	Withdraw()
+}
+
+// ErrGone says that the client cannot answer any more, and that this ends the
+// turn: nothing is answered.
+var ErrGone = errors.New("the client is gone")
+
+// Await is an [Asked] that there is nothing to withdraw of.
+type Await func(ctx context.Context) (Answer, error)
+
+// Await implements [Asked].
+func (f Await) Await(ctx context.Context) (Answer, error) { return f(ctx) }
+
+// Withdraw implements [Asked].
+func (Await) Withdraw() {}
+
+// Nobody is the answer of a policy where nobody can be asked. why is for the
+// model.
+func Nobody(policy, why string) Asked {
+	return Await(func(context.Context) (Answer, error) {
+		return Answer{Verdict: event.Denied, Policy: policy, Message: why}, nil
+	})
+}
+
+// Options say how to ask.
+type Options struct {
+	Session Session
+	// Ask puts a question to the client. It does not wait for the answer. nil
+	// leaves the question to others.
+	Ask func(ctx context.Context, q Question) Asked
+	// By says who answers, for the log.
+	By func() string
+	// Claims, if set, is shared by those that may follow one turn.
+	Claims *Claims
+	// Failed, if set, is told of an answer that could not be given.
+	Failed func(error)
+}
+
+// Asker asks about the calls of a session. Its methods are for the goroutine
+// that follows the events, except Deny.
+type Asker struct {
+	Options
+
+	life context.Context //nolint:containedctx // of questions
+	end  context.CancelFunc
+	busy sync.WaitGroup
+
+	mu   sync.Mutex // guards what follows
+	open map[string]asking
+}
+
+// asking is a question that has not ended.
+type asking struct {
+	asked Asked
+	end   context.CancelFunc
+}
+
+// New returns an asker. The caller closes it.
+func New(o Options) *Asker {
+	a := &Asker{Options: o, open: map[string]asking{}}
+	a.life, a.end = context.WithCancel(context.Background())
+	return a
+}
+
+// Take asks about what the event is about, or ends the question.
+func (a *Asker) Take(e event.Event) {
+	switch d := e.Data.(type) {
+	case event.ApprovalRequested:
+		a.ask(Question{d, e.Turn, e.Item, e.At})
+	case event.ApprovalEnded:
+		a.Claims.drop(a.Session.ID(), d.Approval)
+		a.mu.Lock()
+		q, ok := a.open[d.Approval]
+		delete(a.open, d.Approval)
+		a.mu.Unlock()
+		if ok {
+			q.asked.Withdraw()
+			q.end()
+		}
+	}
+}
+
+// ask puts the question, unless it has been answered: by a policy, or since the
+// events are gone through a second time.
+func (a *Asker) ask(q Question) {
+	if !isOpen(a.Session, q.Approval) || !a.Claims.take(a.Session.ID(), q.Approval) {
+		return
+	}
+	ctx, end := context.WithCancel(a.life)
+	asked := a.Ask(ctx, q)
+	if asked == nil {
+		a.Claims.drop(a.Session.ID(), q.Approval)
+		end()
+		return
+	}
+	a.mu.Lock()
+	a.open[q.Approval] = asking{asked, end}
+	a.mu.Unlock()
+	a.busy.Go(func() { // Close ends it, and waits for it
+		defer end()
+		answer, err := asked.Await(ctx)
+		switch {
+		case ctx.Err() != nil, errors.Is(err, ErrGone):
+			return
+		case err != nil:
+			answer = Answer{Verdict: event.Denied, Message: fmt.Sprintf("The client could not ask: %v", err)}
+		}
+		a.give(q.Approval, answer)
+	})
+}
+
+// give gives the answer. One that comes too late runs nothing.
+func (a *Asker) give(approval string, answer Answer) {
+	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
+	defer cancel()
+	err := a.Session.Answer(ctx, settle.Answer{
+		Approval: approval, Verdict: answer.Verdict, Message: answer.Message, Policy: answer.Policy, By: a.By(),
+	})
+	var late *settle.AnsweredError
+	if err != nil && !errors.As(err, &late) && !errors.Is(err, settle.ErrClosed) && a.Failed != nil {
+		a.Failed(err)
+	}
+}
+
+// Deny has a policy answer all questions that are open: nobody will.
+func (a *Asker) Deny(policy, why string) {
+	a.mu.Lock()
+	var open []string
+	for approval := range a.open {
+		open = append(open, approval)
+	}
+	a.mu.Unlock()
+	for _, approval := range open {
+		a.give(approval, Answer{Verdict: event.Denied, Policy: policy, Message: why})
+	}
+}
+
+// Close ends all questions, and returns when nobody waits for an answer.
+func (a *Asker) Close() {
+	a.end()
+	a.busy.Wait()
+}
+
+// Open returns what the session's running turn waits for somebody's word about,
+// in the order in which it was asked.
+func Open(s event.State) []*event.Approval {
+	t := s.Running()
+	if t == nil {
+		return nil
+	}
+	var open []*event.Approval
+	for _, a := range t.Approvals {
+		if a.Ended == nil {
+			open = append(open, a)
+		}
+	}
+	return open
+}
+
+func isOpen(s Session, approval string) (open bool) {
+	s.View(func(state event.State) {
+		for _, a := range Open(state) {
+			open = open || a.Approval == approval
+		}
+	})
+	return open
+}
+
+// Claims are the questions that somebody asks. The zero value is ready, and nil
+// leaves all to whoever comes.
+type Claims struct {
+	mu  sync.Mutex // guards who
+	who map[string]struct{}
+}
+
+func (c *Claims) take(session, approval string) bool {
+	if c == nil {
+		return true
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := session + " " + approval
+	if _, claimed := c.who[key]; claimed {
+		return false
+	}
+	if c.who == nil {
+		c.who = map[string]struct{}{}
+	}
+	c.who[key] = struct{}{}
+	return true
+}
+
+func (c *Claims) drop(session, approval string) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.who, session+" "+approval)
+}
