@@ -1,0 +1,89 @@
+package transcript
+
+import (
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/toolview"
+)
+
+// Thing is what changes.
+type Thing string
+
+// The things.
+const (
+	Session  Thing = "session"
+	Input    Thing = "input"
+	Turn     Thing = "turn"
+	Attempt  Thing = "attempt"
+	Item     Thing = "item"
+	Approval Thing = "approval"
+	Job      Thing = "job"
+	Child    Thing = "child"
+)
+
+// What is what happens to it.
+type What string
+
+// What happens. Everything starts and ends once. Only items grow, and only calls
+// are ready and run. Each item whose attempt has ended is committed or discarded,
+// once.
+const (
+	Started What = "started"
+	// Grew: Text of the Stream was added to the item.
+	Grew What = "grew"
+	// Ready: the arguments of a call are complete.
+	Ready What = "ready"
+	// Running: a call begins to have effects.
+	Running What = "running"
+	// Updated: an input is held, somebody asks for the end of a turn or a call,
+	// or the history of a turn changes. The event says which. Of a session, it is
+	// any other event.
+	Updated What = "updated"
+	// Ended: for an input, that a turn takes it, or, without a Turn, that it was
+	// dropped; for a session, that its host has released it.
+	Ended What = "ended"
+	// Committed: no later attempt will say the item anew.
+	Committed What = "committed"
+	// Discarded: a later attempt will say the item anew; take it back.
+	Discarded What = "discarded"
+)
+
+// Change is one thing that started, grew, was updated or ended.
+//
+// What it points to is the session at the time of the change, and changes with
+// the next one.
+type Change struct {
+	Thing Thing
+	What  What
+	// Event is what changed it. A change that was held has its own event, not
+	// the one that released it.
+	Event event.Event
+	// State is the session after the last event. It must not be changed.
+	State *event.State
+
+	// Turn is nil outside turns; Attempt and Item, where the event belongs to
+	// none. The others are set for a change of such a thing.
+	Turn     *event.Turn
+	Attempt  *event.Attempt
+	Item     *event.Item
+	Input    *event.Input
+	Approval *event.Approval
+	Job      *event.Job
+	Child    *event.Child
+
+	// Stream and Text are what was added to an item that grew.
+	Stream event.Stream
+	Text   string
+}
+
+// Call is the item as a tool call.
+func (c Change) Call() toolview.Call { return CallOf(c.Item, c.State.Host.Dir) }
+
+// CallOf is an item as a tool call in the session's directory. An item that is
+// none is a call of nothing.
+func CallOf(i *event.Item, dir string) toolview.Call {
+	if i == nil || i.Type() != event.ToolCall {
+		return toolview.New("", "", dir)
+	}
+	content := i.Content()
+	return toolview.New(content.Name, content.Arguments, dir)
+}

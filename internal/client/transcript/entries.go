@@ -1,0 +1,50 @@
+package transcript
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// Entry is something that was said or done in a turn: an input or an item.
+type Entry struct {
+	Input *event.Input
+	Item  *event.Item
+}
+
+// Entries yields what was said and done in a turn, in order, without what was
+// discarded. An input that joined the turn stands before what the model said to
+// it.
+func Entries(t *event.Turn) iter.Seq[Entry] {
+	return func(yield func(Entry) bool) {
+		if !yieldInputs(t.Inputs, yield) {
+			return
+		}
+		attempts := t.Attempts
+		join := func(n int) bool {
+			joined := attempts[:n]
+			attempts = attempts[n:]
+			return !slices.ContainsFunc(joined, func(a *event.Attempt) bool { return !yieldInputs(a.Inputs, yield) })
+		}
+		for _, i := range t.Items {
+			// Items are of the attempt that runs. Dates would not do: clocks jump.
+			if !join(1 + slices.IndexFunc(attempts, func(a *event.Attempt) bool { return a.ID == i.Attempt })) {
+				return
+			}
+			if !i.Discarded && !yield(Entry{Item: i}) {
+				return
+			}
+		}
+		join(len(attempts))
+	}
+}
+
+func yieldInputs(inputs []event.Input, yield func(Entry) bool) bool {
+	for n := range inputs {
+		if !yield(Entry{Input: &inputs[n]}) {
+			return false
+		}
+	}
+	return true
+}

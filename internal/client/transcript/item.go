@@ -1,0 +1,135 @@
+package transcript
+
+import (
+	"slices"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// itemChanged tells what happens to an item. rest is the text that it has and
+// that no delta brought.
+func (t *Transcript) itemChanged(c Change, rest string) {
+	p := t.pending(c)
+	switch c.Event.Data.(type) {
+	case event.CallStarted: // C5: it cannot be taken back, and what came before it neither
+		t.commitBefore(p)
+		t.tell(c, Item, Running)
+		return
+	case event.ItemEnded:
+		if p != nil {
+			p.ended = true
+		}
+	}
+	if p != nil && t.mode != Live {
+		if _, grew := c.Event.Data.(event.ItemDelta); !grew { // what it says is in the item
+			p.held = append(p.held, c.Event)
+		}
+	} else {
+		t.tellItem(c, rest)
+	}
+	if p != nil && p.ended && p.item.Attempt == "" { // no attempt says it
+		t.end(p, Committed)
+	}
+}
+
+// tellItem tells an event of an item.
+func (t *Transcript) tellItem(c Change, rest string) {
+	switch d := c.Event.Data.(type) {
+	case event.ItemStarted:
+		t.tell(c, Item, Started)
+	case event.ItemDelta:
+		c.Stream, c.Text = d.Stream, d.Text
+		t.tell(c, Item, Grew)
+	case event.CallReady:
+		t.tell(c, Item, Ready)
+	case event.ItemEnded:
+		if rest != "" {
+			grown := c
+			grown.Stream, grown.Text = event.Text, rest
+			t.tell(grown, Item, Grew)
+		}
+		t.tell(c, Item, Ended)
+	}
+}
+
+// pending returns what is known of the item while it may be discarded, else nil.
+func (t *Transcript) pending(c Change) *pending {
+	if _, starts := c.Event.Data.(event.ItemStarted); starts {
+		t.open = append(t.open, &pending{item: c.Item, turn: c.Turn})
+	}
+	for _, p := range slices.Backward(t.open) {
+		if p.item == c.Item {
+			return p
+		}
+	}
+	return nil
+}
+
+// commitBefore commits a call that starts, after what was said before it.
+func (t *Transcript) commitBefore(call *pending) {
+	if call == nil {
+		return // it was committed with its attempt
+	}
+	for _, p := range slices.Clone(t.open) {
+		if p == call {
+			break
+		}
+		if p.ended && p.item.Attempt == call.item.Attempt {
+			t.end(p, Committed)
+		}
+	}
+	t.end(call, Committed)
+}
+
+// settle says of all that an attempt said whether it stays. What the turn's last
+// attempt said does, though no request has it: nobody says it anew.
+func (t *Transcript) settle(c Change, d event.AttemptEnded) {
+	for _, p := range slices.Clone(t.open) {
+		switch {
+		case p.item.Attempt != c.Event.Attempt:
+		case d.RetryIn != nil && slices.Contains(d.Discarded, p.item.ID):
+			t.end(p, Discarded)
+		default:
+			t.end(p, Committed)
+		}
+	}
+}
+
+// end says that the item is committed or discarded, after what was held of it.
+func (t *Transcript) end(p *pending, what What) {
+	t.open = slices.DeleteFunc(t.open, func(other *pending) bool { return other == p })
+	c := Change{State: &t.state, Turn: p.turn, Item: p.item}
+	for _, a := range p.turn.Attempts {
+		if a.ID == p.item.Attempt {
+			c.Attempt = a
+		}
+	}
+	c.Event = event.Event{Session: t.state.Session, Seq: t.state.Seq, At: t.state.Updated, Turn: p.turn.ID, Attempt: p.item.Attempt, Item: p.item.ID}
+	if what == Discarded && t.mode == Final {
+		return
+	}
+	for _, e := range p.held {
+		held := c
+		held.Event = e
+		t.tellItem(held, p.item.Content().Text)
+	}
+	t.tell(c, Item, what)
+}
+
+// eventsOf are events that an item may have had until now, but for those of its
+// text. They have no numbers.
+func eventsOf(i *event.Item) []event.Event {
+	content := i.Content()
+	e := event.Event{V: event.Version, At: i.BegunAt, Turn: i.Turn, Attempt: i.Attempt, Item: i.ID}
+	e.Data = event.ItemStarted{Type: i.Type(), ProviderID: content.ProviderID, CallID: content.CallID, Name: content.Name}
+	out := []event.Event{e}
+	if i.Ready {
+		e.Data = event.CallReady{Name: content.Name, CallID: content.CallID, Arguments: content.Arguments, Seal: content.Seal}
+		out = append(out, e)
+	}
+	if i.Status != event.ItemOpen {
+		e.At, e.Data = i.EndedAt, event.ItemEnded{Status: i.Status, Effects: i.Effects, Cause: i.Cause, Content: content}
+		out = append(out, e)
+	}
+	return out
+}

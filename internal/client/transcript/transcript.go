@@ -1,0 +1,257 @@
+package transcript
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// Mode says when the items of an attempt are told.
+type Mode string
+
+// The modes.
+const (
+	// Live tells everything as it comes.
+	Live Mode = "live"
+	// Final tells an item when it is committed, from its start on: what was
+	// discarded is never told. The text comes as one piece.
+	Final Mode = "final"
+	// Complete is Final with what was discarded: from its start to its end, and
+	// that it is discarded.
+	Complete Mode = "complete"
+)
+
+// Transcript turns the events of a session, in order, into changes. It belongs
+// to one goroutine at a time. In the mode Live, every event is a change.
+type Transcript struct {
+	mode  Mode
+	state event.State
+	// open are the items that were neither committed nor discarded, in the
+	// order in which they started.
+	open    []*pending
+	changes []Change // of the last event
+}
+
+// pending is an item that may yet be discarded.
+type pending struct {
+	item  *event.Item
+	turn  *event.Turn
+	held  []event.Event // that were not told; nil in the mode Live
+	ended bool
+}
+
+// New returns a transcript that goes on from the state, which it takes over as
+// [event.Fold] does. The zero state is the beginning of a session.
+func New(state event.State, mode Mode) *Transcript {
+	t := &Transcript{mode: mode, state: state}
+	if turn := state.Running(); turn != nil {
+		t.resume(turn)
+	}
+	return t
+}
+
+// resume notes which items of a turn that runs may yet be discarded. Of these,
+// nothing was told where they are held.
+func (t *Transcript) resume(turn *event.Turn) {
+	a := turn.Attempt()
+	for n, i := range turn.Items {
+		running := a != nil && i.Attempt == a.ID
+		called := slices.ContainsFunc(turn.Items[n:], func(later *event.Item) bool { return later.Attempt == i.Attempt && later.Started })
+		if running && !called || i.Attempt == "" && i.Status == event.ItemOpen {
+			p := &pending{item: i, turn: turn, ended: i.Status != event.ItemOpen}
+			if t.mode != Live {
+				p.held = eventsOf(i)
+			}
+			t.open = append(t.open, p)
+		}
+	}
+}
+
+// State is the session after the last event that was taken. It is valid until
+// the next one; [event.State.Clone] makes a copy to keep.
+func (t *Transcript) State() event.State { return t.state }
+
+// Take takes the next event and returns what it changes. The changes are valid
+// until the next event. An error says that the event cannot follow.
+func (t *Transcript) Take(e event.Event) ([]Change, error) {
+	clear(t.changes)
+	t.changes = t.changes[:0]
+	rest, dropped := t.before(e)
+	state, err := event.Fold(t.state, e)
+	if err != nil {
+		return nil, fmt.Errorf("cannot follow the session: %w", err)
+	}
+	t.state = state
+	base := t.change(e)
+	switch d := e.Data.(type) {
+	case event.ItemStarted, event.ItemDelta, event.CallReady, event.CallStarted, event.ItemEnded:
+		t.itemChanged(base, rest)
+	case event.AttemptEnded:
+		t.settle(base, d)
+		t.tell(base, Attempt, Ended)
+	case event.InputDropped:
+		base.Input = dropped
+		t.tell(base, Input, Ended)
+	default:
+		t.other(base)
+	}
+	return t.changes, nil
+}
+
+// before notes what the event is about to remove from the state: the text that
+// an item has and its deltas did not bring, and an input that is dropped.
+func (t *Transcript) before(e event.Event) (rest string, dropped *event.Input) {
+	switch d := e.Data.(type) {
+	case event.ItemEnded:
+		if turn := t.state.Turn(e.Turn); turn != nil && d.Text != "" {
+			if i := turn.Item(e.Item); i != nil {
+				if text, ok := strings.CutPrefix(d.Text, i.Content().Text); ok {
+					return text, nil
+				}
+			}
+		}
+	case event.InputDropped:
+		for _, in := range t.state.Waiting {
+			if in.ID == d.Input {
+				return "", &in
+			}
+		}
+	}
+	return "", nil
+}
+
+// change is the change of an event, so far as its envelope says.
+func (t *Transcript) change(e event.Event) Change {
+	c := Change{Event: e, State: &t.state}
+	if e.Turn == "" {
+		return c
+	}
+	if c.Turn = t.state.Turn(e.Turn); c.Turn == nil {
+		return c
+	}
+	if e.Attempt != "" {
+		for _, a := range slices.Backward(c.Turn.Attempts) {
+			if a.ID == e.Attempt {
+				c.Attempt = a
+				break
+			}
+		}
+	}
+	if e.Item != "" {
+		c.Item = c.Turn.Item(e.Item)
+	}
+	return c
+}
+
+func (t *Transcript) tell(c Change, thing Thing, what What) {
+	c.Thing, c.What = thing, what
+	t.changes = append(t.changes, c)
+}
+
+// other tells the changes of everything but items.
+func (t *Transcript) other(c Change) {
+	switch d := c.Event.Data.(type) {
+	case event.SessionOpened:
+		t.tell(c, Session, Started)
+	case event.SessionRecovered, event.SessionClosed:
+		t.tell(c, Session, Ended)
+	case event.InputAccepted:
+		t.input(c, d.Input, Started)
+	case event.InputHeld:
+		t.input(c, d.Input, Updated)
+	case event.InterruptRequested:
+		t.interrupted(c, d)
+	case event.TurnStarted:
+		t.tell(c, Turn, Started)
+		t.taken(c, c.Turn.Inputs)
+	case event.HistoryChanged:
+		t.tell(c, Turn, Updated)
+	case event.AttemptStarted:
+		t.tell(c, Attempt, Started)
+		t.taken(c, c.Attempt.Inputs)
+	case event.ApprovalRequested:
+		c.Approval = c.Turn.Approval(d.Approval)
+		t.tell(c, Approval, Started)
+	case event.ApprovalEnded:
+		c.Approval = c.Turn.Approval(d.Approval)
+		t.tell(c, Approval, Ended)
+	case event.TurnCompleted, event.TurnAborted, event.TurnFailed:
+		t.open = nil
+		t.tell(c, Turn, Ended)
+	default:
+		t.background(c)
+	}
+}
+
+// background tells the changes of what a session may own beside its turns.
+func (t *Transcript) background(c Change) {
+	switch d := c.Event.Data.(type) {
+	case event.JobStarted:
+		c.Job = t.job(d.Job)
+		t.tell(c, Job, Started)
+	case event.JobEnded:
+		c.Job = t.job(d.Job)
+		t.tell(c, Job, Ended)
+	case event.ChildStarted:
+		c.Child = t.child(d.Child)
+		t.tell(c, Child, Started)
+	case event.ChildEnded:
+		c.Child = t.child(d.Child)
+		t.tell(c, Child, Ended)
+	default: // of a newer settle
+		t.tell(c, Session, Updated)
+	}
+}
+
+// interrupted tells that somebody asks for an end: of a call, of a turn, or of
+// an input that waits.
+func (t *Transcript) interrupted(c Change, d event.InterruptRequested) {
+	switch {
+	case c.Item != nil:
+		t.tell(c, Item, Updated)
+	case c.Turn != nil:
+		t.tell(c, Turn, Updated)
+	default:
+		t.input(c, d.Input, Updated)
+	}
+}
+
+// input tells a change of an input that waits, or, if it does not, of the session.
+func (t *Transcript) input(c Change, id string, what What) {
+	for n := range t.state.Waiting {
+		if t.state.Waiting[n].ID == id {
+			c.Input = &t.state.Waiting[n]
+			t.tell(c, Input, what)
+			return
+		}
+	}
+	t.tell(c, Session, Updated)
+}
+
+// taken tells that a turn takes inputs.
+func (t *Transcript) taken(c Change, inputs []event.Input) {
+	for n := range inputs {
+		c.Input = &inputs[n]
+		t.tell(c, Input, Ended)
+	}
+}
+
+func (t *Transcript) job(id string) *event.Job {
+	for _, j := range slices.Backward(t.state.Jobs) {
+		if j.Job == id {
+			return j
+		}
+	}
+	return nil
+}
+
+func (t *Transcript) child(id string) *event.Child {
+	for _, c := range slices.Backward(t.state.Children) {
+		if c.Child == id {
+			return c
+		}
+	}
+	return nil
+}

@@ -1,0 +1,389 @@
+package transcript_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/transcript"
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/model/script"
+	"github.com/settle-agent/settle/tool"
+	"github.com/settle-agent/settle/tool/shell"
+)
+
+// echo is a tool that says its argument.
+func echo(t *testing.T) tool.Tool {
+	t.Helper()
+	made, err := tool.New("echo", "says it", func(_ context.Context, in struct {
+		Text string `json:"text"`
+	},
+	) (string, error) {
+		if in.Text == "fail" {
+			return "", fmt.Errorf("no echo")
+		}
+		return in.Text, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// open opens a session whose model follows the script.
+func open(t *testing.T, m *script.Model) *settle.Session {
+	t.Helper()
+	host, err := settle.Open(t.Context(), settle.Config{Provider: m, Model: "m", WorkDir: "/w", Permission: settle.Allow, Tools: []tool.Tool{echo(t)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := host.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	s, err := host.Session(t.Context(), "S")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// ran is a session that has run one turn for each input, and its log.
+func ran(t *testing.T, m *script.Model, inputs ...string) (*settle.Session, []event.Event) {
+	t.Helper()
+	s := open(t, m)
+	for _, text := range inputs {
+		turn, err := s.Submit(t.Context(), text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o, err := turn.Wait(t.Context()); o.Cause == nil {
+			t.Fatal(err)
+		}
+	}
+	return s, eventsOf(t, s)
+}
+
+func eventsOf(t *testing.T, s *settle.Session) []event.Event {
+	t.Helper()
+	var log []event.Event
+	for e, err := range s.Events(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if log = append(log, e); e.Seq == s.State().Seq {
+			break
+		}
+	}
+	return log
+}
+
+func each(log []event.Event) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		for _, e := range log {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// line is a change in words.
+func line(c transcript.Change) string {
+	words := []string{string(c.Thing), string(c.What)}
+	switch c.Thing {
+	case transcript.Item:
+		words = append(words, c.Item.ID, string(c.Item.Type()))
+		if c.What == transcript.Grew {
+			words = append(words, string(c.Stream), fmt.Sprintf("%q", c.Text))
+		}
+		if c.What == transcript.Ready {
+			words = append(words, string(c.Call().Arguments))
+		}
+	case transcript.Input:
+		words = append(words, c.Input.Text)
+	}
+	return strings.Join(words, " ")
+}
+
+// lines are all changes of a log.
+func lines(t *testing.T, log []event.Event, mode transcript.Mode) (out []string) {
+	t.Helper()
+	for c, err := range transcript.Replay(each(log), mode) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, line(c))
+	}
+	return out
+}
+
+// troubled is a model that is cut off twice: after a call has started, and before.
+func troubled() *script.Model {
+	return script.New(
+		script.Turn(script.Reasoning("Hm."), script.Text("I ", "look."), script.Call("echo", `{"text":"hi"}`), script.Delay(time.Second), script.Text("And th"), script.Cut()),
+		script.Turn(script.Text("half an ans"), script.Fail(model.NewError(model.ErrConnection, "reset"))),
+		script.Turn(script.Call("echo", `{"text":"fail"}`), script.Call("echo", `{"text":"more"}`)),
+		script.Turn(script.Text("Done.")),
+	)
+}
+
+func TestLive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, log := ran(t, troubled(), "go")
+		want := strings.Split(strings.TrimSpace(`
+session started
+input started go
+turn started
+input ended go
+attempt started
+item started i000001 reasoning
+item grew i000001 reasoning text "Hm."
+item ended i000001 reasoning
+item started i000002 message
+item grew i000002 message text "I look."
+item ended i000002 message
+item started i000003 tool_call
+item grew i000003 tool_call arguments "{\"text\":\"hi\"}"
+item ready i000003 tool_call {"text":"hi"}
+item committed i000001 reasoning
+item committed i000002 message
+item committed i000003 tool_call
+item running i000003 tool_call
+item ended i000003 tool_call
+item started i000004 message
+item grew i000004 message text "And th"
+item ended i000004 message
+item discarded i000004 message
+attempt ended
+attempt started
+item started i000005 message
+item grew i000005 message text "half an ans"
+item ended i000005 message
+item discarded i000005 message
+attempt ended
+attempt started`), "\n")
+		got := lines(t, log, transcript.Live)
+		if diff := cmp.Diff(want, got[:min(len(want), len(got))]); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// C13: what is said anew is told once, and each item when it is sure to stay.
+func TestFinal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, log := ran(t, troubled(), "go")
+		live, final, complete := lines(t, log, transcript.Live), lines(t, log, transcript.Final), lines(t, log, transcript.Complete)
+		for _, text := range []string{"And th", "half an ans"} {
+			if strings.Contains(strings.Join(final, "\n"), text) {
+				t.Errorf("%q was discarded, and told: %q", text, final)
+			}
+			if !strings.Contains(strings.Join(complete, "\n"), text) {
+				t.Errorf("%q is not told: %q", text, complete)
+			}
+		}
+		at := slices.Index(final, "attempt started")
+		if diff := cmp.Diff([]string{
+			"attempt started",
+			"item started i000001 reasoning", `item grew i000001 reasoning text "Hm."`, "item ended i000001 reasoning", "item committed i000001 reasoning",
+			"item started i000002 message", `item grew i000002 message text "I look."`, "item ended i000002 message", "item committed i000002 message",
+			"item started i000003 tool_call", `item ready i000003 tool_call {"text":"hi"}`, "item committed i000003 tool_call", "item running i000003 tool_call",
+		}, final[at:at+13]); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		for _, line := range final {
+			if !slices.Contains(live, line) && !strings.Contains(line, " grew ") {
+				t.Errorf("%s: only the mode Final tells it", line)
+			}
+		}
+	})
+}
+
+// Each item starts, ends, and is committed or discarded once; what it grew by is
+// what it says.
+func TestEachItemIsToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, log := ran(t, troubled(), "go", "on")
+		for _, mode := range []transcript.Mode{transcript.Live, transcript.Final, transcript.Complete} {
+			count, text := map[string]int{}, map[string]string{}
+			for c, err := range transcript.Replay(each(log), mode) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if c.Thing != transcript.Item {
+					continue
+				}
+				what := c.What
+				if what == transcript.Discarded {
+					what = transcript.Committed
+				}
+				count[c.Item.ID+" "+string(what)]++
+				if c.Stream == event.Text {
+					text[c.Item.ID] += c.Text
+				}
+				if c.What == transcript.Ended && text[c.Item.ID] != c.Item.Content().Text {
+					t.Errorf("%s: %s grew to %q, and says %q", mode, c.Item.ID, text[c.Item.ID], c.Item.Content().Text)
+				}
+			}
+			for key, n := range count {
+				if n != 1 && !strings.HasSuffix(key, string(transcript.Grew)) {
+					t.Errorf("%s: %s %d times", mode, key, n)
+				}
+				id, _, _ := strings.Cut(key, " ")
+				if count[id+" committed"] != 1 || count[id+" started"] != 1 || count[id+" ended"] != 1 {
+					t.Errorf("%s: %s is not told from its start to its end: %v", mode, id, count)
+				}
+			}
+		}
+	})
+}
+
+// C17: from any cursor, and from any state, what is told is the rest.
+func TestFromAnyCursor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, log := ran(t, troubled(), "go", "on")
+		for _, mode := range []transcript.Mode{transcript.Live, transcript.Final} {
+			state := event.State{}
+			for cursor := range len(log) {
+				want := after(t, log, uint64(cursor), mode)
+				if diff := cmp.Diff(want, followed(t, s, uint64(cursor), uint64(len(log)), mode)); diff != "" {
+					t.Fatalf("%s from %d (-want +got):\n%s", mode, cursor, diff)
+				}
+				tr, got := transcript.New(state.Clone(), mode), []string{}
+				for _, e := range log[cursor:] {
+					changes, err := tr.Take(e)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, c := range changes {
+						got = append(got, line(c))
+					}
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Fatalf("%s from the state at %d (-want +got):\n%s", mode, cursor, diff)
+				}
+				var err error
+				if state, err = event.Fold(state, log[cursor]); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	})
+}
+
+// after is what the events after the cursor change, in a log that is told whole.
+func after(t *testing.T, log []event.Event, cursor uint64, mode transcript.Mode) []string {
+	t.Helper()
+	tr, out := transcript.New(event.State{}, mode), []string{}
+	for _, e := range log {
+		changes, err := tr.Take(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range changes {
+			if e.Seq > cursor {
+				out = append(out, line(c))
+			}
+		}
+	}
+	return out
+}
+
+func followed(t *testing.T, s transcript.Source, cursor, last uint64, mode transcript.Mode) []string {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	out := []string{}
+	for c, err := range transcript.Follow(ctx, s, cursor, mode) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, line(c))
+		if c.State.Seq == last {
+			cancel()
+		}
+	}
+	return out
+}
+
+// The state from which a session is followed since its opening is that of the log
+// read from its beginning.
+func TestFromTheOpening(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		again := func() *settle.Session {
+			host, err := settle.Open(t.Context(), settle.Config{Dir: dir, Provider: script.New(script.Text("a"), script.Text("b")), Model: "m", WorkDir: dir})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = host.Close(context.Background()) })
+			s, err := host.Session(t.Context(), "S")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		s := again()
+		turn, err := s.Submit(t.Context(), "first")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := turn.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s = again()
+		opened := s.State().Seq
+		changes := []iter.Seq2[transcript.Change, error]{
+			transcript.Follow(t.Context(), s, opened-2, transcript.Live), transcript.Follow(t.Context(), s, opened-1, transcript.Live),
+		}
+		if turn, err = s.Submit(t.Context(), "second"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := turn.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		log := eventsOf(t, s)
+		for n, seq := range changes {
+			got := []string{}
+			for c, err := range seq {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got = append(got, line(c)); len(c.State.Turns) < 1 {
+					t.Errorf("%s: the turn before is not known", line(c))
+				}
+				if c.State.Seq == uint64(len(log)) {
+					break
+				}
+			}
+			if diff := cmp.Diff(after(t, log, opened-2+uint64(n), transcript.Live), got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		}
+	})
+}
+
+// fakeShell is the tool that runs commands, with another Run.
+type fakeShell struct {
+	run func(context.Context, tool.Call) (tool.Result, error)
+}
+
+func (fakeShell) Spec() tool.Spec { return shell.NewJobs(shell.Config{}).Tools()[0].Spec() }
+
+func (f fakeShell) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
+	return f.run(ctx, call)
+}
