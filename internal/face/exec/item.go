@@ -13,22 +13,19 @@ import (
 // that protocol has no other item for tools than those of MCP servers.
 const server = "settle"
 
-// item is one of the turn's items.
+// item is a call that is shown.
 type item struct {
-	n    int    // counts the turn's items, from 0
-	id   string // in lines; empty until it is shown
-	name string // of the tool
-	args string
-	// ready says that args is whole, started that the call was shown.
-	ready, started bool
+	id        string // in lines
+	view      toolview.Call
+	arguments string // as the model wrote them
 
 	output  []byte // so far
 	updated int    // how much of it was shown
 }
 
-// begun returns the item of a call that begins.
-func (i *item) begun(dir string) any {
-	return i.shown(inProgress, event.ItemEnded{Content: event.Content{Arguments: i.args}}, dir)
+// started returns the item of a call that begins.
+func (i *item) started() any {
+	return i.shown(inProgress, event.Content{}, nil)
 }
 
 // progress returns the item of a call that has put out more.
@@ -36,55 +33,53 @@ func (i *item) progress() any {
 	return commandItem{head{i.id, "command_execution"}, i.command(), string(i.output), nil, inProgress}
 }
 
-// over returns the item of a call that has ended.
-func (i *item) over(d event.ItemEnded, dir string) any {
-	how := completed
-	if d.Status != event.ItemCompleted {
-		how = failed
+// ended returns the item of a call that has ended.
+func (i *item) ended(how event.Status, c event.Content, cause *event.Cause) any {
+	if how == event.ItemCompleted {
+		return i.shown(completed, c, cause)
 	}
-	return i.shown(how, d, dir)
+	return i.shown(failed, c, cause)
 }
 
-func (i *item) shown(s status, d event.ItemEnded, dir string) any {
-	call := toolview.New(i.name, i.args, dir)
-	switch call.Kind {
+func (i *item) shown(s status, c event.Content, cause *event.Cause) any {
+	switch i.view.Kind {
 	case toolview.Command:
-		return commandItem{head{i.id, "command_execution"}, i.command(), i.outputOf(d), d.ExitCode, s}
+		return commandItem{head{i.id, "command_execution"}, i.command(), i.outputOf(c), c.ExitCode, s}
 	case toolview.Edit:
-		return fileItem{head{i.id, "file_change"}, changes(call, d.Detail), s}
+		return fileItem{head{i.id, "file_change"}, changes(i.view, c.Detail), s}
 	}
-	t := toolItem{head: head{i.id, "mcp_tool_call"}, Server: server, Tool: i.name, Arguments: call.Arguments, Status: s}
+	t := toolItem{head: head{i.id, "mcp_tool_call"}, Server: server, Tool: i.view.Tool, Arguments: i.view.Arguments, Status: s}
 	switch s {
 	case completed:
-		t.Result = &toolResult{Content: []toolContent{{"text", d.Output}}}
+		t.Result = &toolResult{Content: []toolContent{{"text", c.Output}}}
 	case failed:
-		t.Error = &threadError{why(d)}
+		t.Error = &threadError{reason(c, cause)}
 	}
 	return t
 }
 
-// why says why a call failed.
-func why(d event.ItemEnded) string {
+// reason says why a call failed.
+func reason(c event.Content, cause *event.Cause) string {
 	switch {
-	case d.Output != "":
-		return d.Output
-	case d.Cause != nil:
-		return d.Cause.Error()
+	case c.Output != "":
+		return c.Output
+	case cause != nil:
+		return cause.Error()
 	}
 	return "it failed without saying why"
 }
 
 // outputOf returns what a command put out: to the byte where it exited and all
 // of it was seen, else what the model is told of it.
-func (i *item) outputOf(d event.ItemEnded) string {
-	if d.ExitCode != nil && int64(len(i.output)) == d.OutputBytes {
+func (i *item) outputOf(c event.Content) string {
+	if c.ExitCode != nil && int64(len(i.output)) == c.OutputBytes {
 		return string(i.output)
 	}
-	return d.Output
+	return c.Output
 }
 
 // command returns the command line; arguments without one are shown as they are.
-func (i *item) command() string { return cmp.Or(toolview.New(i.name, i.args, "").Command, i.args) }
+func (i *item) command() string { return cmp.Or(i.view.Command, i.arguments) }
 
 // changes returns which files a call changed, or is about to.
 func changes(call toolview.Call, detail json.RawMessage) []fileChange {

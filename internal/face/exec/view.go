@@ -2,67 +2,46 @@ package exec
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/transcript"
 )
 
-// View shows a turn as lines of JSON.
+// View shows a turn as lines of JSON. It takes changes of the mode
+// [transcript.Final].
 type View struct {
 	write func(add func([]byte) []byte)
 
-	thread  string // id of the session, once it was shown
-	dir     string
-	attempt string // that runs
-	items   map[string]*item
-	shown   int // items that have an id in lines
-	held    []held
-	// notices wait for the thread to be shown.
-	notices []string
-	last    []byte // how the turn ended
-}
-
-// held is the end of an item of an attempt that runs: if the attempt fails, the
-// item may be said anew by the next one (C13).
-type held struct {
-	item string
-	n    int
-	line func(id string) any
+	thread  string           // id of the session, once it was shown
+	running map[string]*item // calls that were shown
+	shown   int              // items that have an id in lines
+	notices []string         // that wait for the thread to be shown
+	last    []byte           // how the turn ended
 }
 
 // NewView returns a view that writes what it shows.
 func NewView(write func(add func([]byte) []byte)) *View {
-	return &View{write: write, items: map[string]*item{}}
+	return &View{write: write, running: map[string]*item{}}
 }
 
-// Show shows an event of the session.
-func (v *View) Show(e event.Event) {
-	switch d := e.Data.(type) {
-	case event.SessionRecovered:
-		v.notice("the session was left by a process that was killed; what it had open is ended now")
-	case event.SessionOpened:
-		v.opened(e.Session, d)
-	case event.TurnStarted:
+// Show shows a change of the session.
+func (v *View) Show(c transcript.Change) {
+	switch {
+	case c.Thing == transcript.Item:
+		v.itemChanged(c)
+	case c.Thing == transcript.Turn && c.What == transcript.Started:
 		v.print(threadEvent{Type: "turn.started"})
-	case event.AttemptStarted:
-		v.attempt = e.Attempt
-	case event.ItemStarted:
-		v.items[e.Item] = &item{n: len(v.items), name: d.Name}
-	case event.ItemDelta:
-		v.delta(e.Item, d)
-	case event.CallReady:
-		if i := v.items[e.Item]; i != nil {
-			i.ready, i.args = true, d.Arguments
+	case c.Thing == transcript.Turn && c.What == transcript.Ended:
+		v.turnEnded(c.Turn)
+	case c.Thing == transcript.Attempt && c.What == transcript.Ended:
+		if end := c.Attempt.End; end.RetryIn != nil && end.Failure != nil {
+			v.notice(reconnecting(end.Failure))
 		}
-	case event.CallStarted:
-		v.callStarted(e.Item)
-	case event.ItemEnded:
-		v.itemEnded(e, d)
-	case event.AttemptEnded:
-		v.attemptEnded(d)
-	case event.TurnCompleted, event.TurnAborted, event.TurnFailed:
-		v.ended(e)
+	case c.Thing == transcript.Session && c.What == transcript.Started:
+		v.opened(c.Event.Session)
+	case c.Event.Kind() == event.KindSessionRecovered:
+		v.notice("the session was left by a process that was killed; what it had open is ended now")
 	}
 }
 
@@ -80,8 +59,10 @@ func (v *View) print(e threadEvent) {
 	v.write(func(b []byte) []byte { return appendLine(b, e) })
 }
 
-func (v *View) opened(session string, d event.SessionOpened) {
-	v.thread, v.dir = session, d.Dir
+func (v *View) completed(item any) { v.print(threadEvent{Type: "item.completed", Item: item}) }
+
+func (v *View) opened(session string) {
+	v.thread = session
 	v.print(threadEvent{Type: "thread.started", ThreadID: session})
 	for _, notice := range v.notices {
 		v.notice(notice)
@@ -95,24 +76,32 @@ func (v *View) notice(message string) {
 		v.notices = append(v.notices, message)
 		return
 	}
-	v.print(threadEvent{Type: "item.completed", Item: errorItem{head{v.nextID(), "error"}, message}})
+	v.completed(errorItem{v.head("error"), message})
 }
 
-func (v *View) nextID() string {
+// head is that of the next item.
+func (v *View) head(kind string) head {
 	v.shown++
-	return fmt.Sprintf("item_%d", v.shown-1)
+	return head{fmt.Sprintf("item_%d", v.shown-1), kind}
 }
 
-// callStarted shows a call that runs, and what was said before it: that will
-// not be said anew.
-func (v *View) callStarted(id string) {
-	i := v.items[id]
-	if i == nil {
-		return
+func (v *View) itemChanged(c transcript.Change) {
+	switch c.What {
+	case transcript.Running:
+		i := v.newItem(c)
+		v.running[c.Item.ID] = i
+		v.print(threadEvent{Type: "item.started", Item: i.started()})
+	case transcript.Grew:
+		if i := v.running[c.Item.ID]; i != nil && c.Stream == event.Output {
+			v.grew(i, c)
+		}
+	case transcript.Ended:
+		v.itemEnded(c)
 	}
-	v.release(func(h held) bool { return h.n < i.n })
-	i.started, i.id = true, v.nextID()
-	v.print(threadEvent{Type: "item.started", Item: i.begun(v.dir)})
+}
+
+func (v *View) newItem(c transcript.Change) *item {
+	return &item{id: v.head("").ID, view: c.Call(), arguments: c.Item.Content().Arguments}
 }
 
 // leastUpdate is by how many bytes the output of a command must at least have
@@ -120,69 +109,26 @@ func (v *View) callStarted(id string) {
 // grown by a quarter: all updates together are at most five times the output.
 const leastUpdate = 256
 
-func (v *View) delta(id string, d event.ItemDelta) {
-	i := v.items[id]
-	if i == nil || d.Stream != event.Output {
-		return
-	}
-	i.output = append(i.output, d.Text...)
-	if i.started && i.name == "shell" && (i.updated == 0 || len(i.output) >= i.updated+max(i.updated/4, leastUpdate)) {
+func (v *View) grew(i *item, c transcript.Change) {
+	i.output = append(i.output, c.Text...)
+	if i.view.Tool == "shell" && (i.updated == 0 || len(i.output) >= i.updated+max(i.updated/4, leastUpdate)) {
 		i.updated = len(i.output)
 		v.print(threadEvent{Type: "item.updated", Item: i.progress()})
 	}
 }
 
-func (v *View) itemEnded(e event.Event, d event.ItemEnded) {
-	i := v.items[e.Item]
-	if i == nil {
-		return
-	}
-	h := held{item: e.Item, n: i.n}
+func (v *View) itemEnded(c transcript.Change) {
+	content, running := c.Item.Content(), v.running[c.Item.ID]
 	switch {
-	case d.Type == event.ToolCall && i.started:
-		v.print(threadEvent{Type: "item.completed", Item: i.over(d, v.dir)})
-		i.started, i.output = false, nil
-		return
-	case d.Type == event.ToolCall && i.ready && d.Status == event.ItemFailed: // it was refused
-		h.line = func(id string) any {
-			i.id = id
-			return i.over(d, v.dir)
-		}
-	case d.Type == event.Message && d.Text != "":
-		h.line = func(id string) any { return textItem{head{id, "agent_message"}, d.Text} }
-	case d.Type == event.Reasoning && d.Text != "":
-		h.line = func(id string) any { return textItem{head{id, "reasoning"}, d.Text} }
-	default:
-		return
-	}
-	v.held = append(v.held, h)
-	if v.attempt != e.Attempt { // it is over, and the item is sure to stay
-		v.release(func(h held) bool { return h.item == e.Item })
-	}
-}
-
-// release shows the held items that are wanted, in their order.
-func (v *View) release(want func(held) bool) {
-	slices.SortStableFunc(v.held, func(a, b held) int { return a.n - b.n })
-	rest := v.held[:0]
-	for _, h := range v.held {
-		if !want(h) {
-			rest = append(rest, h)
-			continue
-		}
-		v.print(threadEvent{Type: "item.completed", Item: h.line(v.nextID())})
-	}
-	v.held = rest
-}
-
-func (v *View) attemptEnded(d event.AttemptEnded) {
-	if d.RetryIn != nil {
-		v.held = slices.DeleteFunc(v.held, func(h held) bool { return slices.Contains(d.Discarded, h.item) })
-	}
-	v.attempt = ""
-	v.release(func(held) bool { return true })
-	if d.RetryIn != nil && d.Failure != nil {
-		v.notice(reconnecting(d.Failure))
+	case running != nil:
+		delete(v.running, c.Item.ID)
+		v.completed(running.ended(c.Item.Status, content, c.Item.Cause))
+	case content.Type == event.ToolCall && c.Item.Ready && c.Item.Status == event.ItemFailed: // it was refused
+		v.completed(v.newItem(c).ended(c.Item.Status, content, c.Item.Cause))
+	case content.Type == event.Message && content.Text != "":
+		v.completed(textItem{v.head("agent_message"), content.Text})
+	case content.Type == event.Reasoning && content.Text != "":
+		v.completed(textItem{v.head("reasoning"), content.Text})
 	}
 }
 
@@ -196,44 +142,38 @@ func reconnecting(f *event.Failure) string {
 	return fmt.Sprintf("Reconnecting... %s (%s)", count, f.Error())
 }
 
-func (v *View) ended(e event.Event) {
-	v.release(func(held) bool { return true })
-	switch d := e.Data.(type) {
-	case event.TurnCompleted:
-		v.complete("")
-		v.last = appendLine(nil, threadEvent{Type: "turn.completed", Usage: usageOf(d.Usage)})
-	case event.TurnAborted:
-		why := Aborted(e.By, d)
-		v.complete(why)
+func (v *View) turnEnded(t *event.Turn) {
+	why := "failed"
+	switch t.Cause.Outcome {
+	case event.Completed:
+		v.last = appendLine(nil, threadEvent{Type: "turn.completed", Usage: usageOf(t.Summary.Usage)})
+		return
+	case event.Aborted:
+		why = abortReason(t.Cause)
 		v.last = appendLine(nil, threadEvent{Type: "turn.failed", Error: &threadError{why}})
-	case event.TurnFailed:
-		why := "failed"
-		if d.Failure != nil {
-			why = d.Failure.Error()
+	default:
+		if t.Cause.Failure != nil {
+			why = t.Cause.Failure.Error()
 		}
-		v.complete(why)
 		v.last = Refusal(why)
 	}
+	v.complete(why)
 }
 
 // complete shows the end of what is shown as running. The log has an end for
 // each item (C2), so this is for a log that could not be read to its end.
 func (v *View) complete(why string) {
-	for _, i := range v.items {
-		if i.started {
-			i.started = false
-			v.print(threadEvent{Type: "item.completed", Item: i.over(event.ItemEnded{
-				Status: event.ItemAborted, Content: event.Content{Output: strings.TrimSpace(string(i.output) + "\n" + why)},
-			}, v.dir)})
-		}
+	for _, i := range v.running {
+		v.completed(i.ended(event.ItemAborted, event.Content{Output: strings.TrimSpace(string(i.output) + "\n" + why)}, nil))
 	}
+	clear(v.running)
 }
 
-// Aborted says why a turn was ended. A signal is how a client of this protocol
+// abortReason says why a turn was ended. A signal is how a client of this protocol
 // interrupts.
-func Aborted(by string, d event.TurnAborted) string {
-	if d.Reason == event.Shutdown && strings.HasPrefix(by, "signal:") {
+func abortReason(c *event.Cause) string {
+	if c.Reason == event.Shutdown && strings.HasPrefix(c.By, "signal:") {
 		return string(event.Interrupted)
 	}
-	return (&event.Cause{Outcome: event.Aborted, Reason: d.Reason, Limit: d.Limit, By: by, Message: d.Message}).Error()
+	return c.Error()
 }

@@ -1,6 +1,9 @@
 package run
 
 import (
+	"context"
+
+	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/stdio"
 )
@@ -10,6 +13,10 @@ type lines struct {
 	out    *stdio.Output
 	deltas bool
 	shown  func(add func([]byte) []byte) func([]byte) []byte
+}
+
+func (l *lines) follow(ctx context.Context, session *settle.Session, cursor uint64) func() error {
+	return followEvents(ctx, session, cursor, l.show)
 }
 
 func (l *lines) show(e event.Event) {

@@ -7,6 +7,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/stdio"
+	"github.com/settle-agent/settle/internal/client/transcript"
 )
 
 // Format is how a turn is shown on standard output.
@@ -40,8 +41,8 @@ const (
 
 // View shows a turn in another agent's words.
 type View interface {
-	// Show shows an event of the session.
-	Show(event.Event)
+	// Show shows a change of the session, of the mode [transcript.Final].
+	Show(transcript.Change)
 	// Fail says why it will never be shown how the turn ended: it did not
 	// begin, or nobody waited for its end.
 	Fail(message string)

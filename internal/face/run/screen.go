@@ -1,11 +1,13 @@
 package run
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/printable"
@@ -17,6 +19,8 @@ type screen struct {
 	out, err *stdio.Output
 	// tty is where it can be drawn; nil if only lines can be written.
 	tty *Screen
+	// asker asks the person about calls; nil without one.
+	asker *asking
 
 	mu sync.Mutex // guards what follows: the status is drawn meanwhile
 	// stream shows the answer as it comes; else it is shown at the end.
@@ -58,6 +62,15 @@ func newScreen(out, err *stdio.Output, o Options) *screen {
 		}
 	}
 	return s
+}
+
+func (s *screen) follow(ctx context.Context, session *settle.Session, cursor uint64) func() error {
+	return followEvents(ctx, session, cursor, func(e event.Event) {
+		s.show(e)
+		if s.asker != nil {
+			s.asker.note(e)
+		}
+	})
 }
 
 func (s *screen) show(e event.Event) {

@@ -13,6 +13,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
 	"github.com/settle-agent/settle/internal/client/stdio"
+	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/internal/watch"
@@ -33,9 +34,11 @@ const (
 	exitTimeout = 1900 * time.Millisecond
 )
 
-// view shows events.
+// view shows a turn.
 type view interface {
-	show(event.Event)
+	// follow returns what shows the session from the cursor on, up to the end of
+	// its next turn. What is to be known of the session before is read at once.
+	follow(ctx context.Context, session *settle.Session, cursor uint64) (show func() error)
 	// finish shows the final answer, "" if there is none.
 	finish(answer string)
 	// fail says why nobody will know how the turn ended.
@@ -47,7 +50,41 @@ type view interface {
 // foreign is a View.
 type foreign struct{ View }
 
-func (f foreign) show(e event.Event)  { f.Show(e) }
+func (f foreign) follow(ctx context.Context, session *settle.Session, cursor uint64) func() error {
+	changes := transcript.Follow(ctx, session, cursor, transcript.Final)
+	return func() error {
+		for c, err := range changes {
+			if err != nil {
+				return err
+			}
+			f.Show(c)
+			if c.Thing == transcript.Turn && c.What == transcript.Ended {
+				return nil
+			}
+		}
+		return nil
+	}
+}
+
+// followEvents returns what shows the session's events up to the end of its next
+// turn.
+func followEvents(ctx context.Context, session *settle.Session, cursor uint64, show func(event.Event)) func() error {
+	return func() error {
+		for e, err := range session.Events(ctx, cursor) {
+			if err != nil {
+				return err
+			}
+			if e.Seq == cursor+1 && e.Kind() == event.KindSessionClosed {
+				continue // by an earlier host
+			}
+			if show(e); e.Terminal() {
+				return nil
+			}
+		}
+		return nil
+	}
+}
+
 func (f foreign) finish(string)       {}
 func (f foreign) fail(message string) { f.Fail(message) }
 func (f foreign) ending() []byte      { return f.Last() }
@@ -108,6 +145,7 @@ func (r *runner) newView() view {
 	}
 	if r.Answers != nil {
 		r.asking = newAsking(s, r.Answers, r.Forget)
+		s.asker = r.asking
 	}
 	for _, note := range r.Notes {
 		s.notice("note: %s", note)
@@ -139,14 +177,15 @@ func (r *runner) run(ctx context.Context) int {
 		return r.refused(err)
 	}
 	defer r.close()
-	opened := session.State().Seq // of session.opened
 	if stops := r.stop.all(); len(stops) > 0 {
 		return r.refused(stopError{stops[0]})
 	}
 	showing, enough := context.WithCancel(context.WithoutCancel(ctx))
 	defer enough()
 	r.enough = enough
-	go r.print(showing, session, opened) // ends with the turn or with enough
+	// From its opening, and from its recovery just before.
+	show := r.view.follow(showing, session, max(session.State().HostSeq, 2)-2)
+	go r.print(show) // ends with the turn or with enough
 	if r.asking != nil {
 		go r.asking.run(showing, session) // ends with run
 	}
@@ -214,29 +253,10 @@ func (r *runner) left(err error) int {
 	return stdio.CodeFailed
 }
 
-// print shows the session's events up to the end of the turn: from its opening,
-// or from its recovery just before.
-func (r *runner) print(ctx context.Context, session *settle.Session, opened uint64) {
+// print shows the turn.
+func (r *runner) print(show func() error) {
 	defer close(r.printed)
-	err := scope.Guard(func() error {
-		for e, err := range session.Events(ctx, max(opened, 2)-2) {
-			if err != nil {
-				return err
-			}
-			if e.Seq < opened && e.Kind() != event.KindSessionRecovered {
-				continue
-			}
-			r.view.show(e)
-			if r.asking != nil {
-				r.asking.note(e)
-			}
-			if e.Terminal() {
-				return nil
-			}
-		}
-		return nil
-	})
-	if err != nil {
+	if err := scope.Guard(show); err != nil {
 		r.stop.stop(stdio.Stop{Reason: event.Shutdown, By: "printer", Code: stdio.CodeFailed, Err: fmt.Errorf("cannot show the turn: %w", err)})
 	}
 }

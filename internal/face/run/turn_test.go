@@ -12,6 +12,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/stdio"
+	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/face/run"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/tool"
@@ -155,9 +156,9 @@ type seen struct {
 	why   string
 }
 
-func (s *seen) Show(e event.Event) { s.kinds = append(s.kinds, e.Kind()) }
-func (s *seen) Fail(why string)    { s.why = why }
-func (s *seen) Last() []byte       { return []byte("over\n") }
+func (s *seen) Show(c transcript.Change) { s.kinds = append(s.kinds, c.Event.Kind()) }
+func (s *seen) Fail(why string)          { s.why = why }
+func (s *seen) Last() []byte             { return []byte("over\n") }
 
 // A view is shown everything up to the terminal event, or why there will be none.
 func TestView(t *testing.T) {
