@@ -1,0 +1,18 @@
+// Package endings checks the log of any agent for one promise: everything that
+// starts ends, exactly once, with a cause, and nothing outlives what it belongs
+// to. It imports nothing of settle, so that any harness can be held to it.
+//
+// A log is a list of [Record]s, in JSON one on each line:
+//
+//	{"start":"t1","kind":"turn"}
+//	{"start":"c1","kind":"call","in":"t1"}
+//	{"interrupt":"t1","at":"2026-01-01T10:00:00Z"}
+//	{"end":"c1","cause":"interrupted"}
+//	{"end":"t1","cause":"interrupted","at":"2026-01-01T10:00:00.2Z"}
+//
+// [Read] takes that, and through a [Format] what settle, Codex and Claude Code
+// write; [Checker] finds what is wrong:
+//
+//	start ─► open ─► end, once, with a cause
+//	           └► what it belongs to must be open, and stays open until it has ended
+package endings

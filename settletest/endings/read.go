@@ -1,0 +1,107 @@
+package endings
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Format is what a log is written in.
+type Format string
+
+// The formats.
+const (
+	// Records is the package's own: a [Record] on each line.
+	Records Format = "records"
+	// Settle is what `settle sessions export` and `settle run --json` write.
+	Settle Format = "settle"
+	// Codex is what `codex exec --json` writes.
+	Codex Format = "codex"
+	// Claude is what `claude --print --verbose --output-format stream-json` writes.
+	Claude Format = "claude"
+)
+
+// reader makes records of a line; it has the state that its format needs.
+type reader interface {
+	read(line []byte) ([]Record, error)
+}
+
+// readers makes the reader of each format.
+var readers = map[Format]func() reader{
+	Records: func() reader { return ownReader{} },
+	Settle:  func() reader { return settleReader{} },
+	Codex:   func() reader { return &codexReader{open: map[string]bool{}} },
+	Claude:  func() reader { return &claudeReader{} },
+}
+
+// Formats returns the names of the formats, sorted.
+func Formats() []string {
+	var names []string
+	for f := range maps.Keys(readers) {
+		names = append(names, string(f))
+	}
+	slices.Sort(names)
+	return names
+}
+
+// maxLine is the longest line of a log, in bytes.
+const maxLine = 256 << 20
+
+// Read reads a whole log. Empty lines are skipped; a line that is not JSON, or
+// not of the format, is an error that says which.
+func Read(r io.Reader, format Format) ([]Record, error) {
+	begin, known := readers[format]
+	if !known {
+		return nil, fmt.Errorf("there is no format %q; there are %s", format, strings.Join(Formats(), ", "))
+	}
+	source := begin()
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxLine)
+	var all []Record
+	n := 0
+	for lines.Scan() {
+		n++
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			continue
+		}
+		records, err := source.read(lines.Bytes())
+		if err != nil {
+			return nil, fmt.Errorf("cannot read line %d: %w", n, err)
+		}
+		for _, r := range records {
+			r.Line = n
+			all = append(all, r)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("cannot read line %d: %w", n+1, err)
+	}
+	return all, nil
+}
+
+type ownReader struct{}
+
+func (ownReader) read(line []byte) ([]Record, error) {
+	var r Record
+	dec := json.NewDecoder(bytes.NewReader(line))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&r); err != nil {
+		return nil, err
+	}
+	set := 0
+	for _, id := range []string{r.Start, r.End, r.Interrupt} {
+		if id != "" {
+			set++
+		}
+	}
+	if set != 1 {
+		return nil, errors.New(`it needs exactly one of "start", "end" and "interrupt"`)
+	}
+	return []Record{r}, nil
+}
