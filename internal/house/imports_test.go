@@ -40,6 +40,7 @@ func closed() map[string][]string {
 		"settletest":          {},
 		"settletest/contract": {"event"},
 		"settletest/crash":    {},
+		"settletest/endings":  {},
 		"settletest/leak":     {},
 	}
 }
