@@ -46,6 +46,13 @@ func TestOrphanIsLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 		pid = strings.TrimSpace(string(out))
+		for line := ""; !strings.HasPrefix(line, "sleep"); { // until then it has no environment to show
+			raw, err := os.ReadFile("/proc/" + pid + "/cmdline")
+			if err != nil {
+				t.Fatal(err)
+			}
+			line = string(raw)
+		}
 		return 0
 	})
 	if err := exec.Command("sh", "-c", "kill -9 "+pid).Run(); err != nil {
