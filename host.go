@@ -107,7 +107,7 @@ func (h *Host) start(s *Session, log *journal.Log, damage session.Damage) (err e
 	}
 	s.actor, err = session.Open(session.Config{
 		Log: log, Approvals: approvals, Damage: damage, Sweep: s.box.Sweep, Interrupted: s.box.Interrupted, Logger: c.Logger.With("session", s.id), BeforeClose: s.box.close,
-		Opened: event.SessionOpened{Settle: c.Version, Dir: c.WorkDir, Face: c.Face, Permission: string(c.Permission), Notes: h.notes()},
+		Opened: event.SessionOpened{Settle: c.Version, Dir: c.WorkDir, Face: c.Face, Permission: c.Permission, Notes: h.notes()},
 		Turn: turn.Config{
 			Provider: c.Provider, System: c.System, Tools: tools, Dir: c.WorkDir, Approver: approver,
 			Target: c.Brain().target(s.id),

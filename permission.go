@@ -5,36 +5,31 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/session"
 )
 
-// Permission is what happens to a call that could change something.
-type Permission string
+// Permission is what happens to a call that could change something, and what a
+// Judge says of one.
+type Permission = event.Permission
 
 // The permissions.
 const (
 	// Allow lets every call run.
-	Allow Permission = "allow"
+	Allow = event.Allow
 	// Ask asks Config.Approver, or whoever answers with Session.Answer; where
 	// there is nobody, it denies. It is the default.
-	Ask Permission = "ask"
+	Ask = event.Ask
 	// Deny lets only calls run that change nothing.
-	Deny Permission = "deny"
+	Deny = event.Deny
 )
-
-// Judge returns what judges the calls of a host that has the permission and no
-// Judge of its own: by that alone, and calls that were allowed for the session
-// to the letter.
-func (p Permission) Judge() Judge { return &plain{permission: p} }
 
 // Types that decide about calls.
 type (
 	// Judge says which calls may run, which are to be asked about and which
 	// are denied.
 	Judge = session.Judge
-	// Decision is "allow", "ask" or "deny", as a Permission is.
-	Decision = session.Decision
 	// Judgement is what a Judge says of a call.
 	Judgement = session.Judgement
 	// Answer is somebody's word about a call that waits.
@@ -54,7 +49,7 @@ func (s *Session) Answer(ctx context.Context, a Answer) error { return s.actor.A
 // approvals if somebody may answer them.
 func (h *Host) approver(log *journal.Log) (Approver, *session.Approvals, error) {
 	c := h.config
-	judge := c.Permission.Judge()
+	var judge Judge = &plain{permission: c.Permission}
 	if c.Judge != nil {
 		var err error
 		if judge, err = c.Judge(); err != nil {
@@ -80,9 +75,9 @@ type plain struct {
 }
 
 func (p *plain) Judge(a Approval) Judgement {
-	j := Judgement{Decision: session.Decision(p.permission), Rule: string(p.permission), Why: "the policy is " + string(p.permission), Covers: "the same call, to the letter"}
+	j := Judgement{Decision: p.permission, Rule: string(p.permission), Why: "the policy is " + string(p.permission), Covers: "the same call, to the letter"}
 	if _, known := p.remembered.Load(a.Tool.Name + a.Arguments); known || a.Tool.ReadOnly {
-		j.Decision = session.Allow
+		j.Decision = Allow
 	}
 	return j
 }

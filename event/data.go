@@ -4,13 +4,13 @@ import "encoding/json"
 
 // SessionOpened: a process holds the session and may write to it.
 type SessionOpened struct {
-	Settle     string   `json:"settle"`               // version of the binary
-	Dir        string   `json:"dir"`                  // working directory, absolute
-	Face       string   `json:"face,omitempty"`       // way in: "run", "serve", "library", …
-	PID        int      `json:"pid,omitempty"`        // process id of the host
-	Permission string   `json:"permission,omitempty"` // policy in force: allow, ask, deny
-	Parent     string   `json:"parent,omitempty"`     // session that started this one
-	Notes      []string `json:"notes,omitempty"`      // what a person should know, such as weaker custody
+	Settle     string     `json:"settle"`               // version of the binary
+	Dir        string     `json:"dir"`                  // working directory, absolute
+	Face       string     `json:"face,omitempty"`       // way in: "run", "serve", "library", …
+	PID        int        `json:"pid,omitempty"`        // process id of the host
+	Permission Permission `json:"permission,omitempty"` // policy in force
+	Parent     string     `json:"parent,omitempty"`     // session that started this one
+	Notes      []string   `json:"notes,omitempty"`      // what a person should know, such as weaker custody
 	// Process proves that a process is the host; nil where the system cannot say.
 	Process *Identity `json:"process,omitempty"`
 }
@@ -92,11 +92,11 @@ type InterruptRequested struct {
 
 // TurnStarted: the inputs named are being worked on.
 type TurnStarted struct {
-	Inputs     []string `json:"inputs"`
-	Provider   string   `json:"provider,omitempty"`
-	Model      string   `json:"model,omitempty"`
-	Effort     string   `json:"effort,omitempty"`
-	Permission string   `json:"permission,omitempty"`
+	Inputs     []string   `json:"inputs"`
+	Provider   string     `json:"provider,omitempty"`
+	Model      string     `json:"model,omitempty"`
+	Effort     string     `json:"effort,omitempty"`
+	Permission Permission `json:"permission,omitempty"`
 }
 
 // Usage counts tokens. Input includes what was read from and written to the

@@ -16,6 +16,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/client/codex"
 	"github.com/settle-agent/settle/internal/client/image"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/config"
@@ -232,7 +233,7 @@ func (f *execFlags) agent(cmd *cobra.Command, wish *exec.Wish, dir string, r *co
 	case own || cmd.Flags().Changed("permission"):
 		mode = agent.Mode{} // settle's own word
 	case mode.Name == "" && r.Permission == "":
-		mode = exec.Mode(exec.ReadOnly, "", nil)
+		mode = exec.Mode(codex.ReadOnly, "", nil)
 	case mode.Permission == settle.Allow:
 		w.Settings["permission"] = string(settle.Allow) // it was asked for by name
 	}
@@ -246,7 +247,7 @@ func (f *execFlags) agent(cmd *cobra.Command, wish *exec.Wish, dir string, r *co
 		}
 		o.Policy, o.Approver = agent.NewPolicy(mode), exec.Nobody{Mode: mode.Name}
 		if mode.Permission == settle.Allow {
-			o.Release = string(settle.Allow)
+			o.Release = settle.Allow
 		}
 	}
 	return w

@@ -33,17 +33,17 @@ type Options struct {
 	// Face names the way in, Version the program's, for the log.
 	Face, Version string
 	// Permission is the policy of the way in where none is configured, and
-	// Release whether the model may let processes outlive a session then: allow,
-	// ask (also if it is empty) or deny.
+	// Release whether the model may let processes outlive a session then; empty
+	// is Ask.
 	Permission settle.Permission
 	// Ceiling is the permission that the user configured, where Policy is a
 	// client's: that can only be stricter. Empty if there is none.
 	Ceiling settle.Permission
-	Release string
+	Release settle.Permission
 	// Policy, if set, is the policy instead, as a client may change it.
 	Policy *Policy
-	// Judge, if set, goes over what judges the calls of each session.
-	Judge func(settle.Judge) settle.Judge
+	// Reviewed, if set, has the last word about each call.
+	Reviewed func(settle.Approval, settle.Judgement) settle.Judgement
 	// Offers, if set, says which of the tools models get.
 	Offers func(tool string) bool
 	// Editor, if set, may have files open in the client.
@@ -130,17 +130,11 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	}
 	c.WorkDir, c.Effort, c.Face, c.Version, c.Take = o.Dir, r.Effort, o.Face, o.Version, o.Take
 	c.Permission, c.Approver, c.Attended = o.permission(), o.Approver, o.Attended
-	if c.Judge, err = o.judge(c.Permission); err != nil {
-		return nil, err
-	}
 	c.Limits, c.Retry = limits(r), retry(r)
 	bench := o.bench(names, c.Dir)
 	c.Toolbox = bench.toolbox
-	if bench.release == string(settle.Ask) {
-		c.Judge = askToRelease(c.Judge, c.Permission)
-	}
-	if o.Judge != nil {
-		c.Judge = over(c.Judge, c.Permission, o.Judge)
+	if c.Judge, err = o.judge(c.Permission, bench.release); err != nil {
+		return nil, err
 	}
 	system, err := o.prompt()
 	if err != nil {
@@ -204,7 +198,7 @@ func (o Options) permission() settle.Permission {
 		return Tighten(o.Ceiling, o.Policy.Mode()).Permission
 	}
 	if o.Settings.Permission != "" {
-		return settle.Permission(o.Settings.Permission)
+		return o.Settings.Permission
 	}
 	return o.Permission
 }
@@ -223,7 +217,7 @@ func (o Options) bench(names []string, dataDir string) bench {
 		b.private = policy.Secret
 	}
 	if b.release == "" {
-		b.release = cmp.Or(o.Release, string(settle.Ask))
+		b.release = cmp.Or(o.Release, settle.Ask)
 	}
 	return b
 }

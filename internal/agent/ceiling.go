@@ -23,9 +23,9 @@ const (
 // wishes. Where the user configured nothing, the client's wish holds. Every
 // face's modes, sandboxes and rules go through it (DESIGN.md, section 9).
 func Tighten(user settle.Permission, wish Mode) Mode {
-	wish.Permission = Stricter(user, wish.Permission)
+	wish.Permission = user.Stricter(wish.Permission)
 	wish.Rules = slices.DeleteFunc(slices.Clone(wish.Rules), func(r config.Rule) bool {
-		return strictness(settle.Permission(r.Decision)) < strictness(user)
+		return r.Decision.Strictness() < user.Strictness()
 	})
 	return wish
 }
@@ -34,17 +34,4 @@ func Tighten(user settle.Permission, wish Mode) Mode {
 func Within(user settle.Permission, wish Mode) bool {
 	got := Tighten(user, wish)
 	return got.Permission == wish.Permission && len(got.Rules) == len(wish.Rules)
-}
-
-// Stricter returns the stricter of two permissions; an empty one says nothing.
-func Stricter(a, b settle.Permission) settle.Permission {
-	if strictness(a) >= strictness(b) {
-		return a
-	}
-	return b
-}
-
-// strictness orders the permissions.
-func strictness(p settle.Permission) int {
-	return slices.Index([]settle.Permission{settle.Allow, settle.Ask, settle.Deny}, p)
 }

@@ -11,7 +11,7 @@ import (
 
 // A client can only tighten what the user configured.
 func TestTighten(t *testing.T) {
-	rule := func(decision string) config.Rule { return config.Rule{Tool: "edit", Decision: decision} }
+	rule := func(decision settle.Permission) config.Rule { return config.Rule{Tool: "edit", Decision: decision} }
 	all := []config.Rule{rule("allow"), rule("ask"), rule("deny")}
 	for _, c := range []struct {
 		user, wish, want settle.Permission

@@ -6,20 +6,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/settle-agent/settle"
-	"github.com/settle-agent/settle/internal/session"
 	"github.com/settle-agent/settle/internal/turn"
 	"github.com/settle-agent/settle/tool"
 )
 
-// suspicious asks about everything that the judge below it allows.
-type suspicious struct{ inner settle.Judge }
-
-func (s suspicious) Remember(a settle.Approval) { s.inner.Remember(a) }
-
-func (s suspicious) Judge(a settle.Approval) settle.Judgement {
-	j := s.inner.Judge(a)
-	if j.Decision == session.Allow {
-		j.Decision, j.Rule = session.Ask, "suspicious"
+// suspicious asks about everything that the policy allows.
+func suspicious(_ settle.Approval, j settle.Judgement) settle.Judgement {
+	if j.Decision == settle.Allow {
+		j.Decision, j.Rule = settle.Ask, "suspicious"
 	}
 	return j
 }
@@ -28,7 +22,7 @@ func TestClientsChooseToolsAndJudges(t *testing.T) {
 	r := resolve(t, t.TempDir(), map[string]string{"model": "chat/x", "base_url": "http://localhost:1/v1"}, nil, "")
 	a := make1(t, r, func(o *Options) {
 		o.Offers = func(tool string) bool { return tool == "read" || tool == "shell" }
-		o.Judge = func(j settle.Judge) settle.Judge { return suspicious{j} }
+		o.Reviewed = suspicious
 	})
 	box, err := a.Config.Toolbox(settle.SessionInfo{ID: "s"})
 	if err != nil {

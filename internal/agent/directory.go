@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/config"
 )
 
@@ -13,7 +14,7 @@ import (
 // working directory of an agent that may change what it likes, outside of a
 // container, unless --permission allow says that it is meant (DESIGN, section 9).
 func CheckDirectory(dir string, r *config.Resolved, getenv func(string) string) error {
-	allowed := r.Permission == "" || r.Permission == "allow"
+	allowed := r.Permission == "" || r.Permission == event.Allow
 	if !allowed || r.Origins["permission"].Kind == config.Flag || inContainer(getenv) {
 		return nil
 	}

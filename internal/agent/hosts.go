@@ -68,7 +68,7 @@ func (h *Hosts) Agent(ctx context.Context, w Wish) (*Agent, error) {
 		if o.Ceiling, err = h.Ceiling(w.Dir); err != nil {
 			return nil, err
 		}
-		r.Permission = string(Stricter(o.Ceiling, settle.Permission(r.Permission)))
+		r.Permission = o.Ceiling.Stricter(r.Permission)
 	}
 	if log := Log(r); log != nil {
 		o.Logger = log
@@ -89,7 +89,7 @@ func (h *Hosts) Ceiling(dir string) (settle.Permission, error) {
 	if err != nil {
 		return "", err
 	}
-	return settle.Permission(r.Permission), nil
+	return r.Permission, nil
 }
 
 // Open opens the session with the id, or creates it; "" creates one with an id

@@ -162,7 +162,7 @@ func TestPolicyChanges(t *testing.T) {
 	}
 	call := settle.Approval{Arguments: `{"command":"touch x"}`}
 	call.Tool.Name = "shell"
-	decide := func(want settle.Decision) {
+	decide := func(want settle.Permission) {
 		t.Helper()
 		if got := judge.Judge(call); got.Decision != want {
 			t.Errorf("in mode %q: %s, want %s", p.Mode().Name, got.Decision, want)

@@ -57,7 +57,7 @@ type bench struct {
 	env      []string // of commands
 	withheld []string
 	dataDir  string // "" keeps nothing
-	release  string
+	release  settle.Permission
 	onExit   string
 	onStop   string // what an interrupt does to jobs
 	ripgrep  string
@@ -154,7 +154,7 @@ func Marker(dataDir, session string) string {
 // mayRelease decides whether the model may let a process outlive settle. Where
 // it is to be asked about, that was done before the call started.
 func (b bench) mayRelease(_ context.Context, _ string) error {
-	if b.release != string(settle.Deny) {
+	if b.release != settle.Deny {
 		return nil
 	}
 	return errors.New("the policy (jobs.release) does not let processes outlive the session")

@@ -25,7 +25,7 @@ func text(key string, field func(*Settings) *string) setting {
 }
 
 // choice takes its options in order, the loosest first.
-func choice(key string, field func(*Settings) *string, options ...string) setting {
+func choice[T ~string](key string, field func(*Settings) *T, options ...string) setting {
 	return setting{
 		key: key,
 		set: func(s *Settings, value any) error {
@@ -36,17 +36,17 @@ func choice(key string, field func(*Settings) *string, options ...string) settin
 			if !slices.Contains(options, word) {
 				return fmt.Errorf("%q is not one of %s%s", word, strings.Join(options, ", "), hint(word, options))
 			}
-			*field(s) = word
+			*field(s) = T(word)
 			return nil
 		},
-		get: func(s *Settings) any { return *field(s) },
+		get: func(s *Settings) any { return string(*field(s)) },
 		looseness: func(s *Settings) float64 {
 			if *field(s) == "" {
 				// The way in decides. Only its loosest choice is surely no
 				// tighter than that.
 				return -0.5
 			}
-			return -float64(slices.Index(options, *field(s)))
+			return -float64(slices.Index(options, string(*field(s))))
 		},
 	}
 }

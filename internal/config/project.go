@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/settle-agent/settle/event"
 )
 
 // projectFile takes what a project's own file may say. What it may not say is
@@ -26,7 +28,7 @@ func (l *loader) projectFile(doc *document) error {
 // projectRules takes those that ask or deny.
 func (l *loader) projectRules(top *table) {
 	for _, r := range rules(top, Origin{Kind: Project}) {
-		if r.Decision == "allow" {
+		if r.Decision == event.Allow {
 			l.Notes = append(l.Notes, fmt.Sprintf("%s: the rule %q was ignored: a project may only tighten; to set it for yourself, put it in %s",
 				r.Origin, r.String(), l.ownFile()))
 			continue

@@ -5,21 +5,30 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/settle-agent/settle/event"
 )
 
-// Rule says whether calls of a tool may run; what a pattern means is told by
-// policy.Rule, which also refuses those that it cannot use.
+// Rule decides about the calls that it matches. Package policy, which applies
+// rules, refuses those that it cannot use.
 type Rule struct {
-	Tool     string
+	// Tool is the name of a tool, or "*" for all. A rule for one of edit,
+	// write and apply_patch is for all that changes files, and one for read is
+	// for all that reads them, by shell commands too where that can be seen.
+	Tool string
+	// Pattern is of what the call does: for shell, the words of one command;
+	// for job, its action; for others, a path. Empty matches every call.
 	Pattern  string
-	Decision string // allow, ask or deny
-	// Tightens says that it is a project's.
+	Decision event.Permission
+	// Tightens says that the rule is somebody else's, a repository's: it may
+	// forbid and ask, but where it asks it does not undo a default of Deny,
+	// and it may not allow.
 	Tightens bool
 	Origin   Origin
 }
 
 func (r Rule) String() string {
-	return strings.TrimSpace(r.Decision + " " + r.Tool + " " + r.Pattern)
+	return strings.TrimSpace(string(r.Decision) + " " + r.Tool + " " + r.Pattern)
 }
 
 // rules reads [[rules]].
@@ -56,14 +65,22 @@ func rules(top *table, origin Origin) []Rule {
 	return all
 }
 
-func asDecision(value any) (string, error) {
+func asDecision(value any) (event.Permission, error) {
 	word, err := asText(value)
 	if err != nil {
 		return "", err
 	}
-	options := []string{"allow", "ask", "deny"}
+	options := permissions()
 	if !slices.Contains(options, word) {
 		return "", fmt.Errorf("%q is not one of %s%s", word, strings.Join(options, ", "), hint(word, options))
 	}
-	return word, nil
+	return event.Permission(word), nil
+}
+
+// permissions are the words for them, from the loosest to the strictest.
+func permissions() (words []string) {
+	for _, p := range event.Permissions() {
+		words = append(words, string(p))
+	}
+	return words
 }

@@ -1,6 +1,10 @@
 package config
 
-import "time"
+import (
+	"time"
+
+	"github.com/settle-agent/settle/event"
+)
 
 // Settings are the values that are in force.
 type Settings struct {
@@ -10,8 +14,9 @@ type Settings struct {
 	BaseURL string
 	// Effort is one of model.Request's; empty is the model's default.
 	Effort string
-	// Permission is allow, ask or deny; empty is the default of the way in.
-	Permission string
+	// Permission is that of calls that no rule decides about; empty is the
+	// default of the way in.
+	Permission event.Permission
 	// MaxSteps bounds the model's responses in a turn; 0 is no bound.
 	MaxSteps int
 	// MaxRepeats ends a turn at so many equal calls with equal results; 0 is off.
@@ -39,7 +44,7 @@ type Settings struct {
 	// LogLevel is debug, info, warn or error.
 	LogLevel string
 	Jobs     Jobs
-	// Rules say which calls may run, in order; see policy.Rule.
+	// Rules say which calls may run, in order.
 	Rules []Rule
 	// Providers has the built-in ones and the user's own, by name.
 	Providers map[string]Provider
@@ -49,9 +54,9 @@ type Settings struct {
 
 // Jobs is what happens to processes that calls leave running.
 type Jobs struct {
-	Release     string // allow, ask or deny; empty is the default of the way in
-	OnInterrupt string // keep or end
-	OnExit      string // end or release
+	Release     event.Permission // empty is the default of the way in
+	OnInterrupt string           // keep or end
+	OnExit      string           // end or release
 }
 
 // Model is what the user knows about a model; zero and nil: nothing.
@@ -103,7 +108,7 @@ func settings() []setting {
 		text("model", func(s *Settings) *string { return &s.Model }).from("SETTLE_MODEL").may(fills),
 		choice("effort", func(s *Settings) *string { return &s.Effort },
 			"max", "xhigh", "high", "medium", "low", "minimal", "none").may(fills),
-		choice("permission", func(s *Settings) *string { return &s.Permission }, "allow", "ask", "deny").
+		choice("permission", func(s *Settings) *event.Permission { return &s.Permission }, permissions()...).
 			from("SETTLE_PERMISSION").may(tightens),
 		count("max_steps", func(s *Settings) *int { return &s.MaxSteps }).may(tightens),
 		count("max_repeats", func(s *Settings) *int { return &s.MaxRepeats }).may(tightens),
@@ -120,7 +125,7 @@ func settings() []setting {
 		names("pass_env", func(s *Settings) *[]string { return &s.PassEnv }).may(refused),
 		text("data_dir", func(s *Settings) *string { return &s.DataDir }).from("SETTLE_DATA_DIR").may(refused),
 		choice("log_level", func(s *Settings) *string { return &s.LogLevel }, "debug", "info", "warn", "error").may(refused),
-		choice("jobs.release", func(s *Settings) *string { return &s.Jobs.Release }, "allow", "ask", "deny").may(tightens),
+		choice("jobs.release", func(s *Settings) *event.Permission { return &s.Jobs.Release }, permissions()...).may(tightens),
 		choice("jobs.on_interrupt", func(s *Settings) *string { return &s.Jobs.OnInterrupt }, "keep", "end").may(tightens),
 		choice("jobs.on_exit", func(s *Settings) *string { return &s.Jobs.OnExit }, "release", "end").may(tightens),
 	}

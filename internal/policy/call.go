@@ -11,6 +11,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/policy/effects"
 	"github.com/settle-agent/settle/tool/file"
 )
@@ -62,7 +63,9 @@ type arguments struct {
 
 // call is a request that has been looked at.
 type call struct {
-	Request
+	tool     string
+	readOnly bool
+	raw      json.RawMessage
 	arguments
 	ground  ground
 	effects []effect
@@ -71,37 +74,34 @@ type call struct {
 }
 
 // look finds out what a call does. What it cannot find out is an effect too.
-func (p *Policy) look(r Request) call {
-	c := call{Request: r}
-	if c.Dir == "" {
-		c.Dir = p.dir
-	}
+func (p *Policy) look(a settle.Approval) call {
+	c := call{tool: a.Tool.Name, readOnly: a.Tool.ReadOnly, raw: json.RawMessage(a.Arguments)}
 	var err error
-	if c.ground, err = newGround(c.Dir); err != nil {
-		c.hide(r.Tool, err.Error())
+	if c.ground, err = newGround(p.config.Dir); err != nil {
+		c.hide(c.tool, err.Error())
 		return c
 	}
-	if len(bytes.TrimSpace(r.Arguments)) > 0 {
-		err = json.Unmarshal(r.Arguments, &c.arguments)
+	if len(bytes.TrimSpace(c.raw)) > 0 {
+		err = json.Unmarshal(c.raw, &c.arguments)
 	}
 	switch {
-	case err != nil && slices.Contains(slices.Concat([]string{"shell", "job"}, editors(), readers()), r.Tool):
-		c.hide(r.Tool, "its arguments are not understood")
-	case r.Tool == "shell":
+	case err != nil && slices.Contains(slices.Concat([]string{"shell", "job"}, editors(), readers()), c.tool):
+		c.hide(c.tool, "its arguments are not understood")
+	case c.tool == "shell":
 		p.script(&c)
-	case r.Tool == "job":
+	case c.tool == "job":
 		c.job()
-	case r.Tool == "apply_patch":
+	case c.tool == "apply_patch":
 		paths, err := file.PatchPaths(c.Input)
 		if err != nil { // the tool refuses it for the same reason, before it writes
-			c.add(effect{kind: writes, text: c.Tool, place: place{rel: ".", inside: true}})
+			c.add(effect{kind: writes, text: c.tool, place: place{rel: ".", inside: true}})
 		}
 		for _, path := range paths {
 			c.path(writes, path)
 		}
-	case slices.Contains(editors(), r.Tool):
+	case slices.Contains(editors(), c.tool):
 		c.path(writes, c.Path)
-	case slices.Contains(readers(), r.Tool):
+	case slices.Contains(readers(), c.tool):
 		c.reader()
 	default:
 		c.other()
@@ -138,7 +138,7 @@ func (c *call) path(kind kind, path string) {
 
 // reader is read, grep, glob or list.
 func (c *call) reader() {
-	switch c.Tool {
+	switch c.tool {
 	case "read":
 		c.path(reads, c.Path)
 	case "grep":
@@ -161,9 +161,9 @@ func (c *call) reader() {
 
 // other is a tool that is not known here. What it calls "path" is one.
 func (c *call) other() {
-	e := effect{kind: does, text: c.Tool}
-	if !c.ReadOnly {
-		e.why = "it is not known what " + c.Tool + " does"
+	e := effect{kind: does, text: c.tool}
+	if !c.readOnly {
+		e.why = "it is not known what " + c.tool + " does"
 	}
 	if c.Path == "" {
 		c.add(e)
@@ -176,7 +176,7 @@ func (c *call) other() {
 	}
 	e.place = p
 	c.add(e)
-	if c.ReadOnly {
+	if c.readOnly {
 		c.add(pathEffect(reads, p))
 	}
 }

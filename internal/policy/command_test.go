@@ -4,10 +4,15 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/policy"
+	"github.com/settle-agent/settle/tool"
 )
 
 // newDir makes the directory that testdata/commands.txt describes.
@@ -74,8 +79,17 @@ func lines(t testing.TB, name string) (list []string) {
 	return list
 }
 
-func newPolicy(t testing.TB, c policy.Config) *policy.Policy {
+// mode is one with a permission and no rules.
+func mode(p event.Permission) func() policy.Mode {
+	return func() policy.Mode { return policy.Mode{Permission: p} }
+}
+
+func newPolicy(t testing.TB, dir string, c policy.Config) *policy.Policy {
 	t.Helper()
+	c.Dir = dir
+	if c.Mode == nil {
+		c.Mode = mode(event.Ask)
+	}
 	if c.Home == "" {
 		c.Home = "/home/somebody"
 	}
@@ -89,45 +103,48 @@ func newPolicy(t testing.TB, c policy.Config) *policy.Policy {
 	return p
 }
 
-func request(t testing.TB, dir, tool string, args map[string]any) policy.Request {
+func request(t testing.TB, name string, args map[string]any) settle.Approval {
 	t.Helper()
 	raw, err := json.Marshal(args)
 	if err != nil {
 		t.Fatal(err)
 	}
-	readOnly := tool == "read" || tool == "grep" || tool == "glob" || tool == "list"
-	return policy.Request{Tool: tool, Arguments: raw, Dir: dir, ReadOnly: readOnly}
+	return settle.Approval{Tool: spec(name), Arguments: string(raw)}
 }
 
-func shell(t testing.TB, dir, command string) policy.Request {
-	return request(t, dir, "shell", map[string]any{"command": command})
+func shell(t testing.TB, command string) settle.Approval {
+	return request(t, "shell", map[string]any{"command": command})
 }
 
-func rule(tool, pattern string, d policy.Decision) policy.Rule {
-	return policy.Rule{Tool: tool, Pattern: pattern, Decision: d}
+func spec(name string) tool.Spec {
+	return tool.Spec{Name: name, ReadOnly: slices.Contains([]string{"read", "grep", "glob", "list", "weather", "peek"}, name)}
+}
+
+func rule(tool, pattern string, d event.Permission) config.Rule {
+	return config.Rule{Tool: tool, Pattern: pattern, Decision: d}
 }
 
 // Nothing of the one corpus runs without a question, wherever it is, and all
 // of the other does, in a directory that has nothing strange.
 func TestCorpus(t *testing.T) {
 	dir := newDir(t)
-	ask, deny := newPolicy(t, policy.Config{}), newPolicy(t, policy.Config{Default: policy.Deny})
-	all := newPolicy(t, policy.Config{Default: policy.Allow})
+	ask, deny := newPolicy(t, dir, policy.Config{}), newPolicy(t, dir, policy.Config{Mode: mode(event.Deny)})
+	all := newPolicy(t, dir, policy.Config{Mode: mode(event.Allow)})
 	for _, command := range lines(t, "harmful.txt") {
-		r := shell(t, dir, command)
-		if j := ask.Judge(r); j.Decision != policy.Ask || j.Why == "" || strings.Contains(j.Why, "\n") || !json.Valid(j.Detail) {
+		r := shell(t, command)
+		if j := ask.Judge(r); j.Decision != event.Ask || j.Why == "" || strings.Contains(j.Why, "\n") || !json.Valid(j.Detail) {
 			t.Errorf("%q: %s, why %q, detail %s", command, j.Decision, j.Why, j.Detail)
 		}
-		if j := all.Judge(r); j.Decision != policy.Allow {
+		if j := all.Judge(r); j.Decision != event.Allow {
 			t.Errorf("%q: %s where all is allowed (%s)", command, j.Decision, j.Why)
 		}
-		if j := deny.Judge(r); j.Decision != policy.Deny {
+		if j := deny.Judge(r); j.Decision != event.Deny {
 			t.Errorf("%q: %s where nothing is allowed (%s)", command, j.Decision, j.Why)
 		}
 	}
-	calm := newCalmDir(t)
+	inCalm := newPolicy(t, newCalmDir(t), policy.Config{})
 	for _, command := range lines(t, "everyday.txt") {
-		if j := ask.Judge(shell(t, calm, command)); j.Decision != policy.Allow {
+		if j := inCalm.Judge(shell(t, command)); j.Decision != event.Allow {
 			t.Errorf("%q: %s (%s)", command, j.Decision, j.Why)
 		}
 	}
@@ -135,30 +152,30 @@ func TestCorpus(t *testing.T) {
 
 func TestLongCommands(t *testing.T) {
 	dir := newDir(t)
-	p := newPolicy(t, policy.Config{})
+	p := newPolicy(t, dir, policy.Config{})
 	for _, tt := range []struct {
 		name, command string
-		want          policy.Decision
+		want          event.Permission
 	}{
-		{"a text of several lines", "ls\npwd\n\ncat main.go", policy.Allow},
-		{"a line that goes on", "ls \\\n  -la", policy.Allow},
-		{"a name that goes on", "r\\\nm x", policy.Ask},
-		{"a here-document", "cat <<EOF\n$HOME\nEOF", policy.Ask},
-		{"a command in a here-document", "cat <<EOF\n$(rm x)\nEOF", policy.Ask},
-		{"a quoted here-document", "cat <<'EOF'\n$(rm x)\nEOF", policy.Ask},
-		{"a here-document for a shell", "bash <<EOF\nls\nEOF", policy.Ask},
-		{"a carriage return", "ls\r\nrm x", policy.Ask},
-		{"a zero", "ls\x00rm x", policy.Ask},
-		{"a space that is none to a shell", "ls\u00a0x", policy.Ask},
-		{"text that runs backwards", "ls \u202e x", policy.Ask},
-		{"too long", "echo " + strings.Repeat("a", 20_000), policy.Ask},
-		{"too long to be shown", "echo " + strings.Repeat("a", 70_000), policy.Deny},
-		{"too deep", strings.Repeat("eval ", 20) + "ls", policy.Ask},
-		{"too many", strings.Repeat("ls;", 2000) + "rm x", policy.Ask},
-		{"empty", "", policy.Allow},
-		{"too many braces", "ls {1..1000000}", policy.Ask},
+		{"a text of several lines", "ls\npwd\n\ncat main.go", event.Allow},
+		{"a line that goes on", "ls \\\n  -la", event.Allow},
+		{"a name that goes on", "r\\\nm x", event.Ask},
+		{"a here-document", "cat <<EOF\n$HOME\nEOF", event.Ask},
+		{"a command in a here-document", "cat <<EOF\n$(rm x)\nEOF", event.Ask},
+		{"a quoted here-document", "cat <<'EOF'\n$(rm x)\nEOF", event.Ask},
+		{"a here-document for a shell", "bash <<EOF\nls\nEOF", event.Ask},
+		{"a carriage return", "ls\r\nrm x", event.Ask},
+		{"a zero", "ls\x00rm x", event.Ask},
+		{"a space that is none to a shell", "ls\u00a0x", event.Ask},
+		{"text that runs backwards", "ls \u202e x", event.Ask},
+		{"too long", "echo " + strings.Repeat("a", 20_000), event.Ask},
+		{"too long to be shown", "echo " + strings.Repeat("a", 70_000), event.Deny},
+		{"too deep", strings.Repeat("eval ", 20) + "ls", event.Ask},
+		{"too many", strings.Repeat("ls;", 2000) + "rm x", event.Ask},
+		{"empty", "", event.Allow},
+		{"too many braces", "ls {1..1000000}", event.Ask},
 	} {
-		if j := p.Judge(shell(t, dir, tt.command)); j.Decision != tt.want {
+		if j := p.Judge(shell(t, tt.command)); j.Decision != tt.want {
 			t.Errorf("%s: %s, want %s (%s)", tt.name, j.Decision, tt.want, j.Why)
 		}
 	}

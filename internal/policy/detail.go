@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/file"
 )
@@ -25,10 +26,10 @@ type Commands struct {
 
 // Command is a simple command, or what cannot be judged.
 type Command struct {
-	Text     string   `json:"text"`
-	Decision Decision `json:"decision"`
-	Rule     string   `json:"rule,omitempty"`
-	Why      string   `json:"why,omitempty"`
+	Text     string           `json:"text"`
+	Decision event.Permission `json:"decision"`
+	Rule     string           `json:"rule,omitempty"`
+	Why      string           `json:"why,omitempty"`
 	// Effects are the files that it is known to work on, and what else is to
 	// be said of it.
 	Effects []Effect `json:"effects,omitempty"`
@@ -58,11 +59,11 @@ const (
 )
 
 // detail is what a face shows of a call that is asked about.
-func (p *Policy) detail(c call, verdicts []verdict) json.RawMessage {
+func (c call) detail(verdicts []verdict) json.RawMessage {
 	switch {
-	case c.Tool == "shell":
+	case c.tool == "shell":
 		return encoded(c.commands(verdicts))
-	case slices.Contains(editors(), c.Tool):
+	case slices.Contains(editors(), c.tool):
 		return c.preview()
 	}
 	return nil
@@ -79,8 +80,8 @@ func encoded(value any) json.RawMessage {
 func (c call) commands(verdicts []verdict) Commands {
 	d := Commands{Command: c.Command, Workdir: c.Workdir, Background: c.Background, Release: c.Release, TTY: c.TTY}
 	for i, e := range c.effects {
-		one := Command{Text: e.text, Decision: verdicts[i].Decision, Rule: verdicts[i].rule}
-		if one.Decision != Allow {
+		one := Command{Text: e.text, Decision: verdicts[i].Permission, Rule: verdicts[i].rule}
+		if one.Decision != event.Allow {
 			one.Why = clip(oneLine(verdicts[i].why))
 		}
 		for _, part := range e.parts {
@@ -110,7 +111,7 @@ func (c call) preview() json.RawMessage {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), previewTimeout)
 	defer cancel()
-	raw, err := file.Preview(ctx, tool.Call{Name: c.Tool, Args: c.Arguments, Dir: c.ground.dir})
+	raw, err := file.Preview(ctx, tool.Call{Name: c.tool, Args: c.raw, Dir: c.ground.dir})
 	if err != nil {
 		p.Error = clip(err.Error())
 		return encoded(p)

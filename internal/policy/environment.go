@@ -28,7 +28,7 @@ func hazard(g ground, environ []string) string {
 
 // gitHazard says which variable may change what git does.
 func (p *Policy) gitHazard() string {
-	for _, entry := range p.environ {
+	for _, entry := range p.config.Environ {
 		name, value, _ := strings.Cut(entry, "=")
 		harmless := slices.ContainsFunc(strings.Fields(gitVariables), func(known string) bool { return fits(known, name) })
 		if strings.HasPrefix(name, "GIT_") && value != "" && !harmless {
@@ -94,7 +94,7 @@ func among(dirs []string, path string) bool {
 
 // variable is one of the commands' environment; the last one counts.
 func (p *Policy) variable(name string) (value string) {
-	for _, entry := range p.environ {
+	for _, entry := range p.config.Environ {
 		if rest, ok := strings.CutPrefix(entry, name+"="); ok {
 			value = rest
 		}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/policy"
 )
 
@@ -18,37 +19,37 @@ func TestEnvironment(t *testing.T) {
 	for _, tt := range []struct {
 		command string
 		environ []string
-		want    policy.Decision
+		want    event.Permission
 	}{
-		{"ls", []string{path}, policy.Allow},
-		{"ls", []string{path, "LANG=C", "GIT_DIR=x", "GIT_SSL_CAINFO=x", "LD_LIBRARY_PATH=/opt/lib", "BASH_ENV="}, policy.Allow},
-		{"ls", nil, policy.Ask},
-		{"ls", []string{"PATH="}, policy.Ask},
-		{"ls", []string{"PATH=.:/bin"}, policy.Ask},
-		{"ls", []string{"PATH=:/bin"}, policy.Ask},
-		{"ls", []string{"PATH=sub:/bin"}, policy.Ask},
-		{"ls", []string{"PATH=" + dir + ":/bin"}, policy.Ask},
-		{"ls", []string{"PATH=" + dir + "/sub:/usr/bin:/bin"}, policy.Allow},
-		{"ls", []string{path, "BASH_ENV=x"}, policy.Ask},
-		{"ls", []string{path, "BASH_FUNC_ls%%=() { evil; }"}, policy.Ask},
-		{"ls", []string{path, "ls=() { evil; }"}, policy.Ask},
-		{"ls", []string{path, "BASHOPTS=dotglob"}, policy.Ask},
-		{"cd sub && ls", []string{path, "CDPATH=/"}, policy.Ask},
-		{"ls", []string{path, "LD_PRELOAD=./x.so"}, policy.Ask},
-		{"ls", []string{path, "LD_LIBRARY_PATH=/opt/lib:"}, policy.Ask},
-		{"ls", []string{path, "LD_LIBRARY_PATH=lib"}, policy.Ask},
-		{"rg x", []string{path, "RIPGREP_CONFIG_PATH=" + dir + "/.ripgreprc"}, policy.Ask},
-		{"git status", []string{path, "GIT_SSL_CAINFO=x", "GIT_AUTHOR_NAME=x"}, policy.Allow},
-		{"git status", []string{path, "GIT_DIR=x"}, policy.Ask},
-		{"git diff", []string{path, "GIT_EXTERNAL_DIFF=x"}, policy.Ask},
-		{"git diff", []string{path, "GIT_CONFIG_COUNT=1"}, policy.Ask},
-		{"git status", []string{path, "HOME=" + dir + "/sub"}, policy.Ask},
+		{"ls", []string{path}, event.Allow},
+		{"ls", []string{path, "LANG=C", "GIT_DIR=x", "GIT_SSL_CAINFO=x", "LD_LIBRARY_PATH=/opt/lib", "BASH_ENV="}, event.Allow},
+		{"ls", nil, event.Ask},
+		{"ls", []string{"PATH="}, event.Ask},
+		{"ls", []string{"PATH=.:/bin"}, event.Ask},
+		{"ls", []string{"PATH=:/bin"}, event.Ask},
+		{"ls", []string{"PATH=sub:/bin"}, event.Ask},
+		{"ls", []string{"PATH=" + dir + ":/bin"}, event.Ask},
+		{"ls", []string{"PATH=" + dir + "/sub:/usr/bin:/bin"}, event.Allow},
+		{"ls", []string{path, "BASH_ENV=x"}, event.Ask},
+		{"ls", []string{path, "BASH_FUNC_ls%%=() { evil; }"}, event.Ask},
+		{"ls", []string{path, "ls=() { evil; }"}, event.Ask},
+		{"ls", []string{path, "BASHOPTS=dotglob"}, event.Ask},
+		{"cd sub && ls", []string{path, "CDPATH=/"}, event.Ask},
+		{"ls", []string{path, "LD_PRELOAD=./x.so"}, event.Ask},
+		{"ls", []string{path, "LD_LIBRARY_PATH=/opt/lib:"}, event.Ask},
+		{"ls", []string{path, "LD_LIBRARY_PATH=lib"}, event.Ask},
+		{"rg x", []string{path, "RIPGREP_CONFIG_PATH=" + dir + "/.ripgreprc"}, event.Ask},
+		{"git status", []string{path, "GIT_SSL_CAINFO=x", "GIT_AUTHOR_NAME=x"}, event.Allow},
+		{"git status", []string{path, "GIT_DIR=x"}, event.Ask},
+		{"git diff", []string{path, "GIT_EXTERNAL_DIFF=x"}, event.Ask},
+		{"git diff", []string{path, "GIT_CONFIG_COUNT=1"}, event.Ask},
+		{"git status", []string{path, "HOME=" + dir + "/sub"}, event.Ask},
 	} {
 		c := policy.Config{Environ: tt.environ}
 		if tt.environ == nil {
 			c.Environ = []string{"X=y"}
 		}
-		if j := newPolicy(t, c).Judge(shell(t, dir, tt.command)); j.Decision != tt.want {
+		if j := newPolicy(t, dir, c).Judge(shell(t, tt.command)); j.Decision != tt.want {
 			t.Errorf("%s with %q: %s, want %s (%s)", tt.command, tt.environ, j.Decision, tt.want, j.Why)
 		}
 	}

@@ -7,6 +7,9 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/policy"
 )
 
@@ -17,20 +20,20 @@ func FuzzCommand(f *testing.F) {
 		f.Add(strings.ReplaceAll(command, "rm x", "zap x"))
 	}
 	dir := newDir(f)
-	rules := []policy.Rule{rule("shell", "zap", policy.Deny), rule("shell", "", policy.Allow)}
-	policies := []*policy.Policy{newPolicy(f, policy.Config{Default: policy.Allow, Rules: rules[:1]}), newPolicy(f, policy.Config{Rules: rules}), newPolicy(f, policy.Config{})}
+	rules := []config.Rule{rule("shell", "zap", event.Deny), rule("shell", "", event.Allow)}
+	policies := []*policy.Policy{newPolicy(f, dir, policy.Config{Mode: mode(event.Allow), Rules: rules[:1]}), newPolicy(f, dir, policy.Config{Rules: rules}), newPolicy(f, dir, policy.Config{})}
 	f.Fuzz(func(t *testing.T, command string) {
 		names := commandNames(command)
 		for i, p := range policies {
-			j := p.Judge(shell(t, dir, command))
+			j := p.Judge(shell(t, command))
 			if j.Detail != nil && !json.Valid(j.Detail) {
 				t.Errorf("%q: detail %q", command, j.Detail)
 			}
-			if names["zap"] && j.Decision == policy.Allow {
+			if names["zap"] && j.Decision == event.Allow {
 				t.Errorf("policy %d allows %q (%s: %s)", i, command, j.Rule, j.Why)
 			}
 		}
-		policies[0].Remember(shell(t, dir, command)) // a rule that denies beats it
+		policies[0].Remember(shell(t, command)) // a rule that denies beats it
 	})
 }
 
@@ -58,9 +61,9 @@ func FuzzArguments(f *testing.F) {
 		f.Add("glob", args)
 	}
 	dir := newDir(f)
-	p := newPolicy(f, policy.Config{Rules: []policy.Rule{rule("edit", "a[bc]/**", policy.Allow), rule("*", "{x,y}/*.go", policy.Deny), rule("job", "w*", policy.Ask)}})
+	p := newPolicy(f, dir, policy.Config{Rules: []config.Rule{rule("edit", "a[bc]/**", event.Allow), rule("*", "{x,y}/*.go", event.Deny), rule("job", "w*", event.Ask)}})
 	f.Fuzz(func(_ *testing.T, tool, args string) {
-		r := policy.Request{Tool: tool, Arguments: json.RawMessage(args), Dir: dir}
+		r := settle.Approval{Tool: spec(tool), Arguments: args}
 		p.Judge(r)
 		p.Remember(r)
 	})

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/policy"
 )
 
@@ -30,7 +31,7 @@ var (
 type judgement func(w *world, command string) bool
 
 func real(w *world, command string) bool {
-	return w.policy.Judge(shell(w.t, w.work, command)).Decision == policy.Allow
+	return w.policy.Judge(shell(w.t, command)).Decision == event.Allow
 }
 
 // The oracle is execution: whatever is allowed runs, in hostile directories,
@@ -145,7 +146,7 @@ func newWorld(t testing.TB, kind string) *world {
 		"PATH=/usr/local/go/bin:/usr/local/bin:/usr/bin:/bin", "HOME=" + filepath.Join(root, "home"), "TMPDIR=" + filepath.Join(root, "tmp"),
 		"LANG=C.UTF-8", "SECRET=" + secretText, "GOTOOLCHAIN=auto", "GOPROXY=off", "GOFLAGS=-mod=mod", w.marker,
 	}
-	if w.policy, err = policy.New(policy.Config{Dir: w.work, Home: filepath.Join(root, "home"), Environ: w.environ}); err != nil {
+	if w.policy, err = policy.New(policy.Config{Mode: mode(event.Ask), Dir: w.work, Home: filepath.Join(root, "home"), Environ: w.environ}); err != nil {
 		t.Fatal(err)
 	}
 	for _, argv := range [][]string{

@@ -1,11 +1,13 @@
 package policy_test
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/policy"
 )
 
@@ -18,89 +20,94 @@ func TestTools(t *testing.T) {
 	if err := os.Symlink("loop", filepath.Join(dir, "loop")); err != nil {
 		t.Fatal(err)
 	}
-	p := newPolicy(t, policy.Config{})
+	p := newPolicy(t, dir, policy.Config{})
 	type args = map[string]any
 	for _, tt := range []struct {
 		tool string
 		args args
-		want policy.Decision
+		want event.Permission
 	}{
-		{"read", args{"path": "main.go"}, policy.Allow},
-		{"read", args{"path": filepath.Join(dir, "main.go")}, policy.Allow},
-		{"read", args{"path": "sub/../main.go"}, policy.Allow},
-		{"read", args{"path": "in/deep/x.go"}, policy.Allow},
-		{"read", args{"path": "missing/x"}, policy.Allow},
-		{"read", args{"path": "../x"}, policy.Ask},
-		{"read", args{"path": "/etc/passwd"}, policy.Ask},
-		{"read", args{"path": "out/x"}, policy.Ask},
-		{"read", args{"path": "out/missing/x"}, policy.Ask},
-		{"read", args{"path": "in/../../x"}, policy.Ask},
-		{"read", args{"path": "loop"}, policy.Ask},
-		{"read", args{"path": ".env"}, policy.Ask},
-		{"read", args{"path": "leak"}, policy.Ask},
-		{"read", args{"path": "sub/.env.local"}, policy.Ask},
-		{"read", args{"path": ".env.example"}, policy.Allow},
-		{"read", args{"path": "CERTS/SERVER.PEM"}, policy.Ask},
-		{"read", args{"path": ".ssh/config"}, policy.Ask},
-		{"read", args{"path": ".aws/credentials"}, policy.Ask},
-		{"read", args{"path": "x/id_ed25519"}, policy.Ask},
-		{"read", args{"path": "x/id_ed25519.pub"}, policy.Allow},
-		{"read", args{"path": ".npmrc"}, policy.Ask},
-		{"read", args{"path": 7}, policy.Ask},
-		{"grep", args{"pattern": "x"}, policy.Allow},
-		{"grep", args{"pattern": "x", "path": "sub"}, policy.Allow},
-		{"grep", args{"pattern": "x", "path": ".env"}, policy.Ask},
-		{"grep", args{"pattern": "x", "path": ".."}, policy.Ask},
-		{"grep", args{"pattern": "x", "glob": "*.go"}, policy.Allow},
-		{"grep", args{"pattern": "x", "glob": ".env*"}, policy.Ask},
-		{"grep", args{"pattern": "x", "glob": "**/*.{pem,key}"}, policy.Ask},
-		{"glob", args{"pattern": "**/*.go"}, policy.Allow},
-		{"glob", args{"pattern": "../*"}, policy.Ask},
-		{"glob", args{"pattern": "/etc/*"}, policy.Ask},
-		{"glob", args{"pattern": "*", "path": "/etc"}, policy.Ask},
-		{"glob", args{"pattern": "../*", "path": "sub"}, policy.Allow},
-		{"glob", args{"pattern": "*/../../*"}, policy.Ask},
-		{"list", args{}, policy.Allow},
-		{"list", args{"path": ".."}, policy.Ask},
-		{"write", args{"path": "main.go", "content": "x"}, policy.Ask},
-		{"edit", args{"path": "main.go", "old_string": "a", "new_string": "b"}, policy.Ask},
-		{"apply_patch", patch("new.go"), policy.Ask},
-		{"apply_patch", args{"input": "no patch at all"}, policy.Allow}, // The tool refuses it.
-		{"job", args{"action": "list"}, policy.Allow},
-		{"job", args{"action": "kill", "job": "j1"}, policy.Allow},
-		{"job", args{"action": "write", "job": "j1", "input": "rm x\n"}, policy.Ask},
-		{"job", args{"action": "release", "job": "j1"}, policy.Ask},
-		{"shell", args{"command": "ls", "workdir": "sub"}, policy.Allow},
-		{"shell", args{"command": "ls", "workdir": "/tmp"}, policy.Ask},
-		{"shell", args{"command": "cat ../../x", "workdir": "sub"}, policy.Ask},
-		{"shell", args{"command": "git status", "workdir": "sub"}, policy.Allow},
-		{"shell", args{"command": "git status", "workdir": "bare"}, policy.Ask},
-		{"shell", args{"command": "git log", "tty": true}, policy.Ask},
-		{"shell", args{"command": "ls", "background": true, "release": true}, policy.Ask},
-		{"deploy", args{"to": "prod"}, policy.Ask},
+		{"read", args{"path": "main.go"}, event.Allow},
+		{"read", args{"path": filepath.Join(dir, "main.go")}, event.Allow},
+		{"read", args{"path": "sub/../main.go"}, event.Allow},
+		{"read", args{"path": "in/deep/x.go"}, event.Allow},
+		{"read", args{"path": "missing/x"}, event.Allow},
+		{"read", args{"path": "../x"}, event.Ask},
+		{"read", args{"path": "/etc/passwd"}, event.Ask},
+		{"read", args{"path": "out/x"}, event.Ask},
+		{"read", args{"path": "out/missing/x"}, event.Ask},
+		{"read", args{"path": "in/../../x"}, event.Ask},
+		{"read", args{"path": "loop"}, event.Ask},
+		{"read", args{"path": ".env"}, event.Ask},
+		{"read", args{"path": "leak"}, event.Ask},
+		{"read", args{"path": "sub/.env.local"}, event.Ask},
+		{"read", args{"path": ".env.example"}, event.Allow},
+		{"read", args{"path": "CERTS/SERVER.PEM"}, event.Ask},
+		{"read", args{"path": ".ssh/config"}, event.Ask},
+		{"read", args{"path": ".aws/credentials"}, event.Ask},
+		{"read", args{"path": "x/id_ed25519"}, event.Ask},
+		{"read", args{"path": "x/id_ed25519.pub"}, event.Allow},
+		{"read", args{"path": ".npmrc"}, event.Ask},
+		{"read", args{"path": 7}, event.Ask},
+		{"grep", args{"pattern": "x"}, event.Allow},
+		{"grep", args{"pattern": "x", "path": "sub"}, event.Allow},
+		{"grep", args{"pattern": "x", "path": ".env"}, event.Ask},
+		{"grep", args{"pattern": "x", "path": ".."}, event.Ask},
+		{"grep", args{"pattern": "x", "glob": "*.go"}, event.Allow},
+		{"grep", args{"pattern": "x", "glob": ".env*"}, event.Ask},
+		{"grep", args{"pattern": "x", "glob": "**/*.{pem,key}"}, event.Ask},
+		{"glob", args{"pattern": "**/*.go"}, event.Allow},
+		{"glob", args{"pattern": "../*"}, event.Ask},
+		{"glob", args{"pattern": "/etc/*"}, event.Ask},
+		{"glob", args{"pattern": "*", "path": "/etc"}, event.Ask},
+		{"glob", args{"pattern": "../*", "path": "sub"}, event.Allow},
+		{"glob", args{"pattern": "*/../../*"}, event.Ask},
+		{"list", args{}, event.Allow},
+		{"list", args{"path": ".."}, event.Ask},
+		{"write", args{"path": "main.go", "content": "x"}, event.Ask},
+		{"edit", args{"path": "main.go", "old_string": "a", "new_string": "b"}, event.Ask},
+		{"apply_patch", patch("new.go"), event.Ask},
+		{"apply_patch", args{"input": "no patch at all"}, event.Allow}, // The tool refuses it.
+		{"job", args{"action": "list"}, event.Allow},
+		{"job", args{"action": "kill", "job": "j1"}, event.Allow},
+		{"job", args{"action": "write", "job": "j1", "input": "rm x\n"}, event.Ask},
+		{"job", args{"action": "release", "job": "j1"}, event.Ask},
+		{"shell", args{"command": "ls", "workdir": "sub"}, event.Allow},
+		{"shell", args{"command": "ls", "workdir": "/tmp"}, event.Ask},
+		{"shell", args{"command": "cat ../../x", "workdir": "sub"}, event.Ask},
+		{"shell", args{"command": "git status", "workdir": "sub"}, event.Allow},
+		{"shell", args{"command": "git status", "workdir": "bare"}, event.Ask},
+		{"shell", args{"command": "git log", "tty": true}, event.Ask},
+		{"shell", args{"command": "ls", "background": true, "release": true}, event.Ask},
+		{"deploy", args{"to": "prod"}, event.Ask},
 	} {
-		j := p.Judge(request(t, dir, tt.tool, tt.args))
+		j := p.Judge(request(t, tt.tool, tt.args))
 		if j.Decision != tt.want {
 			t.Errorf("%s %v: %s, want %s (%s)", tt.tool, tt.args, j.Decision, tt.want, j.Why)
 		}
 	}
-	for _, r := range []policy.Request{
-		{Tool: "weather", ReadOnly: true, Dir: dir},
-		{Tool: "weather", ReadOnly: true, Dir: dir, Arguments: json.RawMessage(`[1]`)},
-		{Tool: "peek", ReadOnly: true, Dir: dir, Arguments: json.RawMessage(`{"path":"main.go"}`)},
+	for _, r := range []settle.Approval{
+		{Tool: spec("weather")},
+		{Tool: spec("weather"), Arguments: `[1]`},
+		{Tool: spec("peek"), Arguments: `{"path":"main.go"}`},
 	} {
-		if j := p.Judge(r); j.Decision != policy.Allow {
-			t.Errorf("%s %s: %s (%s)", r.Tool, r.Arguments, j.Decision, j.Why)
+		if j := p.Judge(r); j.Decision != event.Allow {
+			t.Errorf("%s %s: %s (%s)", r.Tool.Name, r.Arguments, j.Decision, j.Why)
 		}
 	}
-	for _, r := range []policy.Request{
-		{Tool: "peek", ReadOnly: true, Dir: dir, Arguments: json.RawMessage(`{"path":"../x"}`)},
-		{Tool: "read", ReadOnly: true, Dir: dir, Arguments: json.RawMessage(`{"path":`)},
-		{Tool: "read", ReadOnly: true, Dir: "relative", Arguments: json.RawMessage(`{"path":"x"}`)},
+	for _, r := range []settle.Approval{
+		{Tool: spec("peek"), Arguments: `{"path":"../x"}`},
+		{Tool: spec("read"), Arguments: `{"path":`},
 	} {
-		if j := p.Judge(r); j.Decision != policy.Ask {
-			t.Errorf("%s %s: %s (%s)", r.Tool, r.Arguments, j.Decision, j.Why)
+		if j := p.Judge(r); j.Decision != event.Ask {
+			t.Errorf("%s %s: %s (%s)", r.Tool.Name, r.Arguments, j.Decision, j.Why)
 		}
+	}
+}
+
+func TestRelativeDirectory(t *testing.T) {
+	if j := newPolicy(t, "relative", policy.Config{}).Judge(request(t, "read", map[string]any{"path": "x"})); j.Decision != event.Ask {
+		t.Errorf("%s (%s)", j.Decision, j.Why)
 	}
 }
 
@@ -111,23 +118,23 @@ func TestLinkedDirectory(t *testing.T) {
 	if err := os.Symlink(dir, linked); err != nil {
 		t.Fatal(err)
 	}
-	p := newPolicy(t, policy.Config{Rules: []policy.Rule{rule("write", linked+"/build/**", policy.Allow)}})
+	p := newPolicy(t, linked, policy.Config{Rules: []config.Rule{rule("write", linked+"/build/**", event.Allow)}})
 	for _, path := range []string{"main.go", filepath.Join(linked, "main.go"), filepath.Join(dir, "main.go")} {
-		if j := p.Judge(request(t, linked, "read", map[string]any{"path": path})); j.Decision != policy.Allow {
+		if j := p.Judge(request(t, "read", map[string]any{"path": path})); j.Decision != event.Allow {
 			t.Errorf("%s: %s (%s)", path, j.Decision, j.Why)
 		}
 	}
-	if j := p.Judge(request(t, linked, "write", map[string]any{"path": "build/a"})); j.Decision != policy.Allow {
+	if j := p.Judge(request(t, "write", map[string]any{"path": "build/a"})); j.Decision != event.Allow {
 		t.Errorf("by the name with the link: %s (%s)", j.Decision, j.Why)
 	}
 }
 
 func TestRulesForPaths(t *testing.T) {
-	const allow, ask, deny = policy.Allow, policy.Ask, policy.Deny
+	const allow, ask, deny = event.Allow, event.Ask, event.Deny
 	dir := newDir(t)
-	type cases map[string]policy.Decision
+	type cases map[string]event.Permission
 	for _, group := range []struct {
-		rule policy.Rule
+		rule config.Rule
 		tool string
 		cases
 	}{
@@ -152,10 +159,10 @@ func TestRulesForPaths(t *testing.T) {
 		{rule("read", "a.txt", ask), "read", cases{"a.txt": ask, "main.go": allow}},
 		{rule("read", "/", deny), "read", cases{"a.txt": deny, "/etc/x": deny}},
 	} {
-		p := newPolicy(t, policy.Config{Rules: []policy.Rule{group.rule}})
+		p := newPolicy(t, dir, policy.Config{Rules: []config.Rule{group.rule}})
 		for path, want := range group.cases {
 			args := map[string]any{"path": path, "content": "x", "old_string": "a", "new_string": "b", "pattern": "x"}
-			if j := p.Judge(request(t, dir, group.tool, args)); j.Decision != want {
+			if j := p.Judge(request(t, group.tool, args)); j.Decision != want {
 				t.Errorf("%v: %s %s: %s, want %s (%s: %s)", group.rule, group.tool, path, j.Decision, want, j.Rule, j.Why)
 			}
 		}
@@ -165,17 +172,17 @@ func TestRulesForPaths(t *testing.T) {
 // Rules for paths hold for commands too, where one can see what they touch.
 func TestRulesForPathsOfCommands(t *testing.T) {
 	dir := newDir(t)
-	p := newPolicy(t, policy.Config{Rules: []policy.Rule{
-		rule("shell", "cat *", policy.Allow), rule("shell", "python3 *", policy.Allow), rule("shell", "make", policy.Allow),
-		rule("write", "build/**", policy.Allow), rule("read", "sub/**", policy.Deny), rule("edit", "vendor/**", policy.Deny),
+	p := newPolicy(t, dir, policy.Config{Rules: []config.Rule{
+		rule("shell", "cat *", event.Allow), rule("shell", "python3 *", event.Allow), rule("shell", "make", event.Allow),
+		rule("write", "build/**", event.Allow), rule("read", "sub/**", event.Deny), rule("edit", "vendor/**", event.Deny),
 	}})
-	for command, want := range map[string]policy.Decision{
-		"cat main.go": policy.Allow, "cat /etc/passwd": policy.Allow, "cat .env": policy.Ask, "cat sub/deep/x.go": policy.Deny, "cat in/deep/x.go": policy.Deny,
-		"head sub/deep/x.go": policy.Deny, "cat < sub/deep/x.go": policy.Deny, "python3 sub/x.py": policy.Ask, "python3 x.py": policy.Allow, "python3 --file=sub/x.py": policy.Ask,
-		"make > build/log": policy.Allow, "make > log": policy.Ask, "make > vendor/log": policy.Deny, "make 2>> vendor/a/b": policy.Deny, "python3 --env-file .env": policy.Ask,
-		"cd sub && cat deep/x.go": policy.Deny, "ls sub": policy.Allow,
+	for command, want := range map[string]event.Permission{
+		"cat main.go": event.Allow, "cat /etc/passwd": event.Allow, "cat .env": event.Ask, "cat sub/deep/x.go": event.Deny, "cat in/deep/x.go": event.Deny,
+		"head sub/deep/x.go": event.Deny, "cat < sub/deep/x.go": event.Deny, "python3 sub/x.py": event.Ask, "python3 x.py": event.Allow, "python3 --file=sub/x.py": event.Ask,
+		"make > build/log": event.Allow, "make > log": event.Ask, "make > vendor/log": event.Deny, "make 2>> vendor/a/b": event.Deny, "python3 --env-file .env": event.Ask,
+		"cd sub && cat deep/x.go": event.Deny, "ls sub": event.Allow,
 	} {
-		if j := p.Judge(shell(t, dir, command)); j.Decision != want {
+		if j := p.Judge(shell(t, command)); j.Decision != want {
 			t.Errorf("%s: %s, want %s (%s: %s)", command, j.Decision, want, j.Rule, j.Why)
 		}
 	}
@@ -183,30 +190,30 @@ func TestRulesForPathsOfCommands(t *testing.T) {
 
 func TestRulesForOtherTools(t *testing.T) {
 	dir := newDir(t)
-	p := newPolicy(t, policy.Config{Rules: []policy.Rule{
-		rule("deploy", "", policy.Allow), rule("weather", "", policy.Deny), rule("job", "kill", policy.Deny), rule("upload", "docs/**", policy.Allow),
+	p := newPolicy(t, dir, policy.Config{Rules: []config.Rule{
+		rule("deploy", "", event.Allow), rule("weather", "", event.Deny), rule("job", "kill", event.Deny), rule("upload", "docs/**", event.Allow),
 	}})
 	for _, tt := range []struct {
 		tool string
 		args map[string]any
-		want policy.Decision
+		want event.Permission
 	}{
-		{"deploy", nil, policy.Allow},
-		{"weather", nil, policy.Deny},
-		{"job", map[string]any{"action": "kill"}, policy.Deny},
-		{"job", map[string]any{"action": "list"}, policy.Allow},
-		{"upload", map[string]any{"path": "docs/a"}, policy.Allow},
-		{"upload", map[string]any{"path": "a.txt"}, policy.Ask},
-		{"upload", map[string]any{"path": "docs/../a.txt"}, policy.Ask},
-		{"upload", map[string]any{"path": "docs/.env"}, policy.Ask},
-		{"upload", nil, policy.Ask},
+		{"deploy", nil, event.Allow},
+		{"weather", nil, event.Deny},
+		{"job", map[string]any{"action": "kill"}, event.Deny},
+		{"job", map[string]any{"action": "list"}, event.Allow},
+		{"upload", map[string]any{"path": "docs/a"}, event.Allow},
+		{"upload", map[string]any{"path": "a.txt"}, event.Ask},
+		{"upload", map[string]any{"path": "docs/../a.txt"}, event.Ask},
+		{"upload", map[string]any{"path": "docs/.env"}, event.Ask},
+		{"upload", nil, event.Ask},
 	} {
-		if j := p.Judge(request(t, dir, tt.tool, tt.args)); j.Decision != tt.want {
+		if j := p.Judge(request(t, tt.tool, tt.args)); j.Decision != tt.want {
 			t.Errorf("%s %v: %s, want %s (%s)", tt.tool, tt.args, j.Decision, tt.want, j.Why)
 		}
 	}
-	none := newPolicy(t, policy.Config{Rules: []policy.Rule{rule("*", "", policy.Deny), rule("*", "", policy.Allow)}})
-	if j := none.Judge(request(t, dir, "list", nil)); j.Decision != policy.Deny {
+	none := newPolicy(t, dir, policy.Config{Rules: []config.Rule{rule("*", "", event.Deny), rule("*", "", event.Allow)}})
+	if j := none.Judge(request(t, "list", nil)); j.Decision != event.Deny {
 		t.Errorf("all denied: %s", j.Decision)
 	}
 }

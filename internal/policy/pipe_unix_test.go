@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/policy"
 )
 
@@ -15,33 +16,33 @@ import (
 // not asked about.
 func TestPipesAreNotReadWithoutAQuestion(t *testing.T) {
 	dir := newCalmDir(t)
-	ask := newPolicy(t, policy.Config{})
+	ask := newPolicy(t, dir, policy.Config{})
 	pipe := func(name string) {
 		if err := syscall.Mkfifo(filepath.Join(dir, name), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	decides := func(command string, want policy.Decision) {
+	decides := func(command string, want event.Permission) {
 		t.Helper()
-		if j := ask.Judge(shell(t, dir, command)); j.Decision != want {
+		if j := ask.Judge(shell(t, command)); j.Decision != want {
 			t.Errorf("%s: %s, %s", command, j.Decision, j.Why)
 		}
 	}
-	decides("git status", policy.Allow)
+	decides("git status", event.Allow)
 	pipe("pipe")
-	decides("cat pipe", policy.Ask)
-	decides("cat < pipe", policy.Ask)
-	decides("head p*", policy.Ask)
-	decides("ls -l pipe", policy.Allow)
+	decides("cat pipe", event.Ask)
+	decides("cat < pipe", event.Ask)
+	decides("head p*", event.Ask)
+	decides("ls -l pipe", event.Allow)
 	for _, name := range []string{".git/index", ".git/HEAD", ".git/config", ".gitignore", "go.mod", ".git/commondir"} {
 		path := filepath.Join(dir, name)
 		kept, err := os.ReadFile(path)
 		_ = os.Remove(path)
 		pipe(name)
 		if name != ".gitignore" && name != "go.mod" {
-			decides("git status", policy.Ask)
+			decides("git status", event.Ask)
 		}
-		decides("go version && rg foo", map[bool]policy.Decision{true: policy.Ask, false: policy.Allow}[name == "go.mod"])
+		decides("go version && rg foo", map[bool]event.Permission{true: event.Ask, false: event.Allow}[name == "go.mod"])
 		_ = os.Remove(path)
 		if err == nil {
 			if err := os.WriteFile(path, kept, 0o600); err != nil {

@@ -2,73 +2,44 @@ package policy
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/config"
 )
 
-// Decision is what a rule, or a policy, says of a call.
-type Decision string
-
-// The decisions.
-const (
-	Allow Decision = "allow"
-	Ask   Decision = "ask"
-	Deny  Decision = "deny"
-)
-
-// Rule decides about the calls that it matches.
-type Rule struct {
-	// Tool is the name of a tool, or "*" for all. A rule for one of edit,
-	// write and apply_patch is for all that changes files, and one for read is
-	// for all that reads them, by shell commands too where that can be seen.
-	Tool string
-	// Pattern is of what the call does: for shell, the words of one command;
-	// for job, its action; for others, a path. Empty matches every call.
-	Pattern  string
-	Decision Decision
-	// Tightens says that the rule is somebody else's, a repository's: it may
-	// forbid and ask, but where it asks it does not undo a default of Deny,
-	// and it may not allow.
-	Tightens bool
-}
-
-// Request is a call that wants to run.
-type Request struct {
-	Tool      string
-	ReadOnly  bool
-	Arguments json.RawMessage
-	// Dir is the session's working directory, absolute.
-	Dir string
-}
-
-// Judgement is what a policy says of a call.
-type Judgement struct {
-	Decision Decision
-	// Rule names what decided: "rule shell git *", "default" or "approved for
-	// the session".
-	Rule string
-	// Why is one line for a person.
-	Why string
-	// Detail is what a face shows of a call that is asked about: of type
-	// [Commands] for shell, [file.Changes] for write, edit and apply_patch;
-	// nil for others.
-	Detail json.RawMessage
-	// Covers says what remembering the call would allow, where it is asked
-	// about.
-	Covers string
+// Mode is what calls may do where nothing more is said, by a name that a
+// protocol has for it, such as "plan".
+type Mode struct {
+	Name       string
+	Permission event.Permission // empty is Ask
+	// Rules come before the user's own: the last one that matches decides.
+	Rules []config.Rule
+	// Unasked, if set, says that what would have to be asked about is denied,
+	// and names what declares that (C16).
+	Unasked string
 }
 
 // Config is what a policy is made of.
 type Config struct {
-	// Default decides where no rule does; empty is Ask.
-	Default Decision
+	// Mode returns the mode in force; two with the same name are the same.
+	Mode func() Mode
 	// Rules in the order of their files. One that denies always wins; of the
 	// others the last one that matches.
-	Rules []Rule
-	// Dir is the working directory where a request names none, absolute.
+	Rules []config.Rule
+	// Release says of calls that let a process outlive settle whether they are
+	// asked about, whatever else allows them.
+	Release event.Permission
+	// Reviewed, if set, has the last word about each call.
+	Reviewed func(settle.Approval, settle.Judgement) settle.Judgement
+	// Dir is the working directory, absolute.
 	Dir string
 	// Home is the user's home directory, what "~" stands for; may be empty.
 	Home string
@@ -79,82 +50,123 @@ type Config struct {
 	Opaque bool
 }
 
-// Policy judges calls. It is safe for concurrent use.
+// Policy judges the calls of a session. It is safe for concurrent use, and
+// implements [settle.Judge].
 type Policy struct {
-	otherwise Decision
-	rules     []rule
-	dir       string
-	environ   []string
-	opaque    bool
+	config Config
 
-	mu       sync.Mutex
-	approved map[string]bool // guarded by mu; see Remember
+	mu       sync.Mutex // guards what follows
+	mode     layer      // the one in force
+	approved map[string]bool
+}
+
+// layer is a mode whose rules have been understood.
+type layer struct {
+	Mode
+	rules []rule
+	err   error
 }
 
 // New returns the policy. The error names each rule that cannot be understood,
 // counting from 1.
 func New(c Config) (*Policy, error) {
-	p := &Policy{otherwise: c.Default, dir: c.Dir, environ: c.Environ, opaque: c.Opaque, approved: map[string]bool{}}
-	var errs []error
-	switch c.Default {
-	case "":
-		p.otherwise = Ask
-	case Allow, Ask, Deny:
-	default:
-		errs = append(errs, fmt.Errorf("cannot use the default %q: it is not one of allow, ask, deny", c.Default))
-	}
 	if !filepath.IsAbs(c.Home) {
 		c.Home = ""
 	}
-	for i, r := range c.Rules {
-		understood, err := newRule(r, c.Home)
+	p := &Policy{config: c, approved: map[string]bool{}}
+	p.mode = p.understand(c.Mode())
+	return p, p.mode.err
+}
+
+// understand reads the rules of a mode.
+func (p *Policy) understand(m Mode) layer {
+	m.Permission = cmp.Or(m.Permission, event.Ask)
+	l := layer{Mode: m}
+	var errs []error
+	if m.Permission.Strictness() < 0 {
+		errs = append(errs, fmt.Errorf("cannot use the permission %q: it is not one of allow, ask, deny", m.Permission))
+	}
+	for i, r := range slices.Concat(m.Rules, p.config.Rules) {
+		understood, err := newRule(r, p.config.Home)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("cannot use rule %d (%s %s): %w", i+1, r.Tool, r.Pattern, err))
 			continue
 		}
-		p.rules = append(p.rules, understood)
+		l.rules = append(l.rules, understood)
 	}
-	if len(errs) > 0 {
-		return nil, errors.Join(errs...)
+	l.err = errors.Join(errs...)
+	return l
+}
+
+// inForce returns the mode in force.
+func (p *Policy) inForce() layer {
+	m := p.config.Mode()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if m.Name != p.mode.Name {
+		p.mode = p.understand(m)
 	}
-	return p, nil
+	return p.mode
 }
 
 // Judge says whether the call may run. It looks at the file system, and
 // changes and starts nothing.
-func (p *Policy) Judge(r Request) Judgement {
-	c := p.look(r)
+func (p *Policy) Judge(a settle.Approval) settle.Judgement {
+	l := p.inForce()
+	j := settle.Judgement{Decision: event.Deny, Rule: "rules"}
+	if l.err != nil {
+		j.Why = l.err.Error()
+	} else {
+		j = p.judge(l, p.look(a))
+	}
+	if j.Decision == event.Ask && l.Unasked != "" {
+		j.Decision, j.Rule, j.Detail = event.Deny, l.Unasked, nil
+	}
+	if p.config.Reviewed != nil {
+		j = p.config.Reviewed(a, j)
+	}
+	return j
+}
+
+func (p *Policy) judge(l layer, c call) settle.Judgement {
 	approved := p.remembers(c)
 	verdicts := make([]verdict, len(c.effects))
 	worst := 0
 	for i, e := range c.effects {
-		verdicts[i] = p.verdict(c, e)
-		if approved && verdicts[i].Decision != Deny {
-			verdicts[i] = verdict{Allow, "approved for the session", "it was approved for the session"}
+		verdicts[i] = l.verdict(c, e)
+		if approved && verdicts[i].Permission != event.Deny {
+			verdicts[i] = verdict{event.Allow, "approved for the session", "it was approved for the session"}
 		}
 		if verdicts[i].weight() > verdicts[worst].weight() {
 			worst = i
 		}
 	}
-	j := Judgement{Decision: verdicts[worst].Decision, Rule: verdicts[worst].rule, Why: clip(oneLine(verdicts[worst].why))}
-	if more := like(verdicts, worst); more > 0 && j.Decision != Allow {
+	j := settle.Judgement{Decision: verdicts[worst].Permission, Rule: verdicts[worst].rule, Why: clip(oneLine(verdicts[worst].why))}
+	if j.Decision == event.Allow && p.config.Release == event.Ask && c.releases() && !approved {
+		j = settle.Judgement{Decision: event.Ask, Rule: "jobs.release", Why: "it lets a process outlive settle (jobs.release)"}
+	} else if more := like(verdicts, worst); more > 0 && j.Decision != event.Allow {
 		j.Why += fmt.Sprintf(" (and %d more)", more)
 	}
-	if j.Decision != Ask {
+	if j.Decision != event.Ask {
 		return j
 	}
-	if c.Tool == "shell" && len(c.Command) > maxCommand {
-		return Judgement{Decision: Deny, Rule: byDefault, Why: "it would have to be approved, and is too long to be shown whole"}
+	if c.tool == "shell" && len(c.Command) > maxCommand {
+		return settle.Judgement{Decision: event.Deny, Rule: byDefault, Why: "it would have to be approved, and is too long to be shown whole"}
 	}
-	j.Detail, j.Covers = p.detail(c, verdicts), c.covers()
+	j.Detail, j.Covers = c.detail(verdicts), c.covers()
 	return j
+}
+
+// releases reports whether a call would let a process outlive settle.
+func (c call) releases() bool {
+	return c.tool == "shell" && c.Release || c.tool == "job" && c.Action == "release"
 }
 
 // like counts what else has the decision.
 func like(verdicts []verdict, worst int) int {
 	n := -1
 	for _, v := range verdicts {
-		if v.Decision == verdicts[worst].Decision {
+		if v.Permission == verdicts[worst].Permission {
 			n++
 		}
 	}
@@ -165,8 +177,8 @@ func like(verdicts []verdict, worst int) int {
 // on the same call is allowed, unless a rule denies it: the same command to
 // the letter, in the same directory; for reading and editing a file that is
 // neither secret nor guarded, the same file.
-func (p *Policy) Remember(r Request) {
-	c := p.look(r)
+func (p *Policy) Remember(a settle.Approval) {
+	c := p.look(a)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.approved[c.key()] = true
@@ -180,7 +192,7 @@ func (p *Policy) remembers(c call) bool {
 
 // covers says what key has in common with other calls.
 func (c call) covers() string {
-	if c.Tool == "shell" {
+	if c.tool == "shell" {
 		return "the same command, to the letter, in the same directory"
 	}
 	if e, ok := c.one(); ok && e.kind == reads {
@@ -193,7 +205,7 @@ func (c call) covers() string {
 
 // one returns the only effect of a call, if all calls with it are alike.
 func (c call) one() (effect, bool) {
-	if len(c.effects) != 1 || c.Tool == "grep" || c.Tool == "glob" {
+	if len(c.effects) != 1 || c.tool == "grep" || c.tool == "glob" {
 		return effect{}, false
 	}
 	e := c.effects[0]
@@ -203,15 +215,15 @@ func (c call) one() (effect, bool) {
 // key is the same for two calls only if what was shown of one is what the
 // other does.
 func (c call) key() string {
-	if c.Tool == "shell" {
-		return fmt.Sprintf("%s\x00%s\x00%s\x00%s\x00%t%t%t", c.Tool, c.Dir, c.Workdir, c.Command, c.Background, c.Release, c.TTY)
+	if c.tool == "shell" {
+		return fmt.Sprintf("%s\x00%s\x00%s\x00%t%t%t", c.tool, c.Workdir, c.Command, c.Background, c.Release, c.TTY)
 	}
 	if e, ok := c.one(); ok {
 		return string(e.kind) + "\x00" + e.place.real
 	}
 	var b bytes.Buffer
-	if json.Compact(&b, c.Arguments) != nil {
-		b.Write(c.Arguments)
+	if json.Compact(&b, c.raw) != nil {
+		b.Write(c.raw)
 	}
-	return c.Tool + "\x00" + c.Dir + "\x00" + b.String()
+	return c.tool + "\x00" + b.String()
 }

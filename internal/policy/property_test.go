@@ -8,6 +8,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 	"pgregory.net/rapid"
 
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/policy"
 )
 
@@ -46,13 +48,13 @@ func leaf() *rapid.Generator[string] {
 // However deep a command is that a rule denies, it never runs.
 func TestDeniedIsNeverAllowed(t *testing.T) {
 	dir := newDir(t)
-	deny := []policy.Rule{rule("shell", "zap", policy.Deny), rule("*", "", policy.Allow)}
+	deny := []config.Rule{rule("shell", "zap", event.Deny), rule("*", "", event.Allow)}
 	policies := []*policy.Policy{
-		newPolicy(t, policy.Config{Default: policy.Allow, Rules: deny[:1]}), newPolicy(t, policy.Config{Default: policy.Ask, Rules: deny}),
-		newPolicy(t, policy.Config{Default: policy.Deny, Rules: deny}),
+		newPolicy(t, dir, policy.Config{Mode: mode(event.Allow), Rules: deny[:1]}), newPolicy(t, dir, policy.Config{Mode: mode(event.Ask), Rules: deny}),
+		newPolicy(t, dir, policy.Config{Mode: mode(event.Deny), Rules: deny}),
 	}
 	for _, p := range policies {
-		p.Remember(shell(t, dir, "zap"))
+		p.Remember(shell(t, "zap"))
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		command := leaf().Draw(rt, "leaf")
@@ -60,7 +62,7 @@ func TestDeniedIsNeverAllowed(t *testing.T) {
 			command = rapid.SampledFrom(nesting()).Draw(rt, "nesting")(rt, command)
 		}
 		for i, p := range policies {
-			if j := p.Judge(shell(t, dir, command)); j.Decision == policy.Allow {
+			if j := p.Judge(shell(t, command)); j.Decision == event.Allow {
 				rt.Fatalf("policy %d allows %q (%s: %s)", i, command, j.Rule, j.Why)
 			}
 		}
@@ -70,17 +72,17 @@ func TestDeniedIsNeverAllowed(t *testing.T) {
 // A script is judged as its strictest command is, wherever that is.
 func TestStrictestCounts(t *testing.T) {
 	dir := newDir(t)
-	p := newPolicy(t, policy.Config{Rules: []policy.Rule{rule("shell", "make *", policy.Allow), rule("shell", "zap", policy.Deny)}})
+	p := newPolicy(t, dir, policy.Config{Rules: []config.Rule{rule("shell", "make *", event.Allow), rule("shell", "zap", event.Deny)}})
 	command := rapid.SampledFrom([]string{"ls", "make all", "rm x", "zap", "cat main.go", "cat .env", "$X", "echo x > y", "git status", "git push"})
 	rapid.Check(t, func(rt *rapid.T) {
-		order := map[policy.Decision]int{policy.Allow: 0, policy.Ask: 1, policy.Deny: 2}
+		order := map[event.Permission]int{event.Allow: 0, event.Ask: 1, event.Deny: 2}
 		var strictest int
 		commands := rapid.SliceOfN(command, 1, 5).Draw(rt, "commands")
 		for _, c := range commands {
-			strictest = max(strictest, order[p.Judge(shell(t, dir, c)).Decision])
+			strictest = max(strictest, order[p.Judge(shell(t, c)).Decision])
 		}
 		joined := strings.Join(commands, rapid.SampledFrom([]string{" && ", "; ", " | ", "\n", " || "}).Draw(rt, "operator"))
-		if j := p.Judge(shell(t, dir, joined)); order[j.Decision] != strictest {
+		if j := p.Judge(shell(t, joined)); order[j.Decision] != strictest {
 			rt.Fatalf("%q: %s (%s: %s)", joined, j.Decision, j.Rule, j.Why)
 		}
 	})
@@ -89,25 +91,25 @@ func TestStrictestCounts(t *testing.T) {
 // A rule that denies never loosens anything, nor does one of somebody else.
 func TestRulesTighten(t *testing.T) {
 	dir := newDir(t)
-	rules := rapid.Custom(func(t *rapid.T) policy.Rule {
-		return policy.Rule{
+	rules := rapid.Custom(func(t *rapid.T) config.Rule {
+		return config.Rule{
 			Tool:     rapid.SampledFrom([]string{"shell", "*", "read", "edit"}).Draw(t, "tool"),
 			Pattern:  rapid.SampledFrom([]string{"", "cat *", "git", "make", "*.go", "sub/**", "rm -rf *"}).Draw(t, "pattern"),
-			Decision: rapid.SampledFrom([]policy.Decision{policy.Allow, policy.Ask, policy.Deny}).Draw(t, "decision"),
+			Decision: rapid.SampledFrom([]event.Permission{event.Allow, event.Ask, event.Deny}).Draw(t, "decision"),
 		}
 	})
 	rapid.Check(t, func(rt *rapid.T) {
 		list := rapid.SliceOfN(rules, 0, 4).Draw(rt, "rules")
 		more := rules.Draw(rt, "more")
-		more.Decision = policy.Deny
+		more.Decision = event.Deny
 		if rapid.Bool().Draw(rt, "somebody else's") {
-			more.Decision, more.Tightens = policy.Ask, true
+			more.Decision, more.Tightens = event.Ask, true
 		}
-		otherwise := rapid.SampledFrom([]policy.Decision{policy.Allow, policy.Ask, policy.Deny}).Draw(rt, "default")
-		before, after := newPolicy(t, policy.Config{Default: otherwise, Rules: list}), newPolicy(t, policy.Config{Default: otherwise, Rules: append(list, more)})
+		otherwise := rapid.SampledFrom([]event.Permission{event.Allow, event.Ask, event.Deny}).Draw(rt, "default")
+		before, after := newPolicy(t, dir, policy.Config{Mode: mode(otherwise), Rules: list}), newPolicy(t, dir, policy.Config{Mode: mode(otherwise), Rules: append(list, more)})
 		command := rapid.SampledFrom([]string{"cat main.go", "git push", "make", "rm -rf sub", "rm -r -f sub", "$X", "cat sub/deep/x.go > y.go", "ls | sh"}).Draw(rt, "command")
-		order := map[policy.Decision]int{policy.Allow: 0, policy.Ask: 1, policy.Deny: 2}
-		was, is := before.Judge(shell(t, dir, command)), after.Judge(shell(t, dir, command))
+		order := map[event.Permission]int{event.Allow: 0, event.Ask: 1, event.Deny: 2}
+		was, is := before.Judge(shell(t, command)), after.Judge(shell(t, command))
 		if order[is.Decision] < order[was.Decision] {
 			rt.Fatalf("%v and %v: %q was %s and is %s", list, more, command, was.Decision, is.Decision)
 		}

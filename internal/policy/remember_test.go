@@ -10,6 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/policy"
 	"github.com/settle-agent/settle/tool/file"
 )
@@ -31,22 +34,22 @@ func TestRememberCommands(t *testing.T) {
 		"cat /etc/hosts":             {"cat /etc/passwd", "head /etc/hosts"},
 		"sh -c 'echo $((1+1))' make": {"sh -c 'echo $((1+1))' maker"},
 	} {
-		p := newPolicy(t, policy.Config{})
-		if j := p.Judge(shell(t, dir, approved)); j.Decision != policy.Ask {
+		p := newPolicy(t, dir, policy.Config{})
+		if j := p.Judge(shell(t, approved)); j.Decision != event.Ask {
 			t.Errorf("%s before: %s", approved, j.Decision)
 		}
-		p.Remember(shell(t, dir, approved))
-		if j := p.Judge(shell(t, dir, approved)); j.Decision != policy.Allow {
+		p.Remember(shell(t, approved))
+		if j := p.Judge(shell(t, approved)); j.Decision != event.Allow {
 			t.Errorf("%s after: %s (%s)", approved, j.Decision, j.Why)
 		}
 		for _, command := range others {
-			if j := p.Judge(shell(t, dir, command)); j.Decision != policy.Ask {
+			if j := p.Judge(shell(t, command)); j.Decision != event.Ask {
 				t.Errorf("after %s: %s: %s (%s)", approved, command, j.Decision, j.Why)
 			}
 		}
 		for _, args := range []map[string]any{{"workdir": "sub"}, {"background": true}, {"background": true, "release": true}, {"tty": true}} {
 			args["command"] = approved
-			if j := p.Judge(request(t, dir, "shell", args)); j.Decision != policy.Ask {
+			if j := p.Judge(request(t, "shell", args)); j.Decision != event.Ask {
 				t.Errorf("after %s: with %v: %s (%s)", approved, args, j.Decision, j.Why)
 			}
 		}
@@ -56,36 +59,36 @@ func TestRememberCommands(t *testing.T) {
 func TestRememberOthers(t *testing.T) {
 	dir := newDir(t)
 	type args = map[string]any
-	p := newPolicy(t, policy.Config{Rules: []policy.Rule{rule("edit", "*.lock", policy.Deny), rule("edit", "a.txt", policy.Ask)}})
-	for _, r := range []policy.Request{
-		request(t, dir, "write", args{"path": "a.txt", "content": "x"}), request(t, dir, "write", args{"path": "x.lock", "content": "x"}),
-		request(t, dir, "read", args{"path": ".env"}), request(t, dir, "deploy", args{"to": "test"}), request(t, dir, "job", args{"action": "write", "job": "j1", "input": "ls"}),
+	p := newPolicy(t, dir, policy.Config{Rules: []config.Rule{rule("edit", "*.lock", event.Deny), rule("edit", "a.txt", event.Ask)}})
+	for _, r := range []settle.Approval{
+		request(t, "write", args{"path": "a.txt", "content": "x"}), request(t, "write", args{"path": "x.lock", "content": "x"}),
+		request(t, "read", args{"path": ".env"}), request(t, "deploy", args{"to": "test"}), request(t, "job", args{"action": "write", "job": "j1", "input": "ls"}),
 	} {
 		p.Remember(r)
 	}
 	for _, tt := range []struct {
 		tool string
 		args args
-		want policy.Decision
+		want event.Permission
 	}{
-		{"write", args{"path": "a.txt", "content": "y"}, policy.Allow},
-		{"edit", args{"path": "sub/../a.txt", "old_string": "a", "new_string": "b"}, policy.Allow},
-		{"write", args{"path": "b.txt", "content": "x"}, policy.Ask},
-		{"write", args{"path": "x.lock", "content": "x"}, policy.Deny},
-		{"read", args{"path": ".env", "offset": 2}, policy.Allow},
-		{"read", args{"path": "certs/server.pem"}, policy.Ask},
-		{"write", args{"path": ".env", "content": "x"}, policy.Ask},
-		{"deploy", args{"to": "test"}, policy.Allow},
-		{"deploy", args{"to": "prod"}, policy.Ask},
-		{"undeploy", args{"to": "prod"}, policy.Ask},
-		{"job", args{"action": "write", "job": "j1", "input": "ls"}, policy.Allow},
-		{"job", args{"action": "write", "job": "j1", "input": "rm x"}, policy.Ask},
+		{"write", args{"path": "a.txt", "content": "y"}, event.Allow},
+		{"edit", args{"path": "sub/../a.txt", "old_string": "a", "new_string": "b"}, event.Allow},
+		{"write", args{"path": "b.txt", "content": "x"}, event.Ask},
+		{"write", args{"path": "x.lock", "content": "x"}, event.Deny},
+		{"read", args{"path": ".env", "offset": 2}, event.Allow},
+		{"read", args{"path": "certs/server.pem"}, event.Ask},
+		{"write", args{"path": ".env", "content": "x"}, event.Ask},
+		{"deploy", args{"to": "test"}, event.Allow},
+		{"deploy", args{"to": "prod"}, event.Ask},
+		{"undeploy", args{"to": "prod"}, event.Ask},
+		{"job", args{"action": "write", "job": "j1", "input": "ls"}, event.Allow},
+		{"job", args{"action": "write", "job": "j1", "input": "rm x"}, event.Ask},
 	} {
-		j := p.Judge(request(t, dir, tt.tool, tt.args))
+		j := p.Judge(request(t, tt.tool, tt.args))
 		if j.Decision != tt.want {
 			t.Errorf("%s %v: %s, want %s (%s)", tt.tool, tt.args, j.Decision, tt.want, j.Why)
 		}
-		if j.Decision == policy.Allow && j.Rule != "approved for the session" {
+		if j.Decision == event.Allow && j.Rule != "approved for the session" {
 			t.Errorf("%s %v: by %q", tt.tool, tt.args, j.Rule)
 		}
 	}
@@ -93,34 +96,34 @@ func TestRememberOthers(t *testing.T) {
 
 func TestSeveralAtOnce(t *testing.T) {
 	dir := newDir(t)
-	p := newPolicy(t, policy.Config{})
+	p := newPolicy(t, dir, policy.Config{})
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() { // ends by itself, after 20 rounds
 			for range 20 {
-				p.Judge(shell(t, dir, "make && ls"))
-				p.Remember(shell(t, dir, "make && ls"))
+				p.Judge(shell(t, "make && ls"))
+				p.Remember(shell(t, "make && ls"))
 			}
 		})
 	}
 	all.Wait()
-	if j := p.Judge(shell(t, dir, "make && ls")); j.Decision != policy.Allow {
+	if j := p.Judge(shell(t, "make && ls")); j.Decision != event.Allow {
 		t.Errorf("in the end %s", j.Decision)
 	}
 }
 
 func TestDetailOfCommands(t *testing.T) {
 	dir := newDir(t)
-	p := newPolicy(t, policy.Config{Rules: []policy.Rule{rule("shell", "git *", policy.Allow)}})
-	j := p.Judge(shell(t, dir, "cd sub && git push | tee log > out.txt"))
+	p := newPolicy(t, dir, policy.Config{Rules: []config.Rule{rule("shell", "git *", event.Allow)}})
+	j := p.Judge(shell(t, "cd sub && git push | tee log > out.txt"))
 	var got policy.Commands
 	if err := json.Unmarshal(j.Detail, &got); err != nil {
 		t.Fatal(err)
 	}
 	want := policy.Commands{Command: "cd sub && git push | tee log > out.txt", Commands: []policy.Command{
-		{Text: "cd sub", Decision: policy.Allow, Rule: "default", Effects: []policy.Effect{{Kind: "looks", Path: "sub"}}},
-		{Text: "git push", Decision: policy.Allow, Rule: "rule shell git *"},
-		{Text: "tee log > out.txt", Decision: policy.Ask, Rule: "default", Why: "tee is not on the list of commands that only read", Effects: []policy.Effect{
+		{Text: "cd sub", Decision: event.Allow, Rule: "default", Effects: []policy.Effect{{Kind: "looks", Path: "sub"}}},
+		{Text: "git push", Decision: event.Allow, Rule: "rule shell git *"},
+		{Text: "tee log > out.txt", Decision: event.Ask, Rule: "default", Why: "tee is not on the list of commands that only read", Effects: []policy.Effect{
 			{Kind: "writes", Path: "sub/out.txt", Why: "it writes sub/out.txt"},
 		}},
 	}}
@@ -131,21 +134,21 @@ func TestDetailOfCommands(t *testing.T) {
 		t.Errorf("why %q, want %q", j.Why, want)
 	}
 	command := strings.Repeat("make "+strings.Repeat("x", 300)+";", 90) + "rm last"
-	long := p.Judge(shell(t, dir, command))
+	long := p.Judge(shell(t, command))
 	if err := json.Unmarshal(long.Detail, &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Command != command || long.Decision != policy.Ask || len(long.Why) > 400 {
+	if got.Command != command || long.Decision != event.Ask || len(long.Why) > 400 {
 		t.Errorf("a long command is not shown whole: %s, %d bytes, the reason %d", long.Decision, len(got.Command), len(long.Why))
 	}
-	if j := p.Judge(shell(t, dir, "make "+strings.Repeat("x", 40<<10))); j.Decision != policy.Deny {
+	if j := p.Judge(shell(t, "make "+strings.Repeat("x", 40<<10))); j.Decision != event.Deny {
 		t.Errorf("one that is too long to be shown: %s", j.Decision)
 	}
 }
 
 func TestDetailOfChanges(t *testing.T) {
 	dir := newDir(t)
-	p := newPolicy(t, policy.Config{})
+	p := newPolicy(t, dir, policy.Config{})
 	type args = map[string]any
 	for _, tt := range []struct {
 		tool string
@@ -161,7 +164,7 @@ func TestDetailOfChanges(t *testing.T) {
 		{tool: "write", args: args{"path": ".env", "content": "TOKEN=y\n"}, want: file.Change{Path: ".env", Kind: "update", Cut: true}},
 		{tool: "write", args: args{"path": "leak", "content": "TOKEN=y\n"}, want: file.Change{Path: ".env", Kind: "update", Cut: true}},
 	} {
-		j := p.Judge(request(t, dir, tt.tool, tt.args))
+		j := p.Judge(request(t, tt.tool, tt.args))
 		var got policy.Preview
 		if err := json.Unmarshal(j.Detail, &got); err != nil {
 			t.Errorf("%s %v: %v in %s", tt.tool, tt.args, err, j.Detail)
@@ -183,7 +186,7 @@ func TestDetailOfChanges(t *testing.T) {
 func TestCovers(t *testing.T) {
 	dir := newDir(t)
 	type args = map[string]any
-	p := newPolicy(t, policy.Config{Dir: dir})
+	p := newPolicy(t, dir, policy.Config{})
 	for _, c := range []struct {
 		tool    string
 		args    args
@@ -194,12 +197,12 @@ func TestCovers(t *testing.T) {
 		{"write", args{"path": "a.txt", "content": "1"}, "every later change of a.txt", args{"path": "a.txt", "content": "2"}},
 		{"deploy", args{"to": "test"}, "the same call, to the letter", args{"to": "test"}},
 	} {
-		r := request(t, dir, c.tool, c.args)
-		if got := p.Judge(r); got.Decision != policy.Ask || got.Covers != c.want {
+		r := request(t, c.tool, c.args)
+		if got := p.Judge(r); got.Decision != event.Ask || got.Covers != c.want {
 			t.Errorf("%s: %s, covering %q", c.tool, got.Decision, got.Covers)
 		}
 		p.Remember(r)
-		if got := p.Judge(request(t, dir, c.tool, c.another)); got.Decision != policy.Allow {
+		if got := p.Judge(request(t, c.tool, c.another)); got.Decision != event.Allow {
 			t.Errorf("%s: it does not cover that: %s", c.tool, got.Why)
 		}
 	}

@@ -7,11 +7,14 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/config"
 )
 
 // rule is a rule that has been understood.
 type rule struct {
-	Rule
+	config.Rule
 	words []string // of a pattern for commands
 	path  string   // a pattern for paths, with slashes; "~" is replaced
 }
@@ -36,14 +39,12 @@ func editors() []string { return []string{"edit", "write", "apply_patch"} }
 // readers are what a rule for "read" is about.
 func readers() []string { return []string{"read", "grep", "glob", "list"} }
 
-func newRule(r Rule, home string) (rule, error) {
+func newRule(r config.Rule, home string) (rule, error) {
 	c := rule{Rule: r}
-	switch r.Decision {
-	case Allow, Ask, Deny:
-	default:
+	if r.Decision.Strictness() < 0 {
 		return c, fmt.Errorf("the decision %q is not one of allow, ask, deny", r.Decision)
 	}
-	if r.Tightens && r.Decision == Allow {
+	if r.Tightens && r.Decision == event.Allow {
 		return c, fmt.Errorf("a project's rule may ask or deny, not allow")
 	}
 	if r.Tool == "" {
@@ -114,12 +115,12 @@ func (r rule) about(tool string, e effect) bool {
 // guards reports whether a script of a tool that is not understood may do
 // what the rule forbids.
 func (r rule) guards(tool string) bool {
-	return r.Decision != Allow && (tool == "shell" || tool == "job")
+	return r.Decision != event.Allow && (tool == "shell" || tool == "job")
 }
 
 // forbids reports whether a rule that asks or denies is about the effect.
 func (r rule) forbids(c call, e effect) match {
-	if !r.about(c.Tool, e) {
+	if !r.about(c.tool, e) {
 		return no
 	}
 	if r.Pattern == "" {

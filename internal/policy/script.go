@@ -23,7 +23,7 @@ func (p *Policy) script(c *call) {
 		}
 	}
 	switch {
-	case p.opaque:
+	case p.config.Opaque:
 		c.hide(c.Command, "what it runs cannot be judged on this system")
 		return
 	case c.Release:
@@ -35,7 +35,7 @@ func (p *Policy) script(c *call) {
 	if s.Why != "" {
 		c.hide(c.Command, s.Why)
 	}
-	danger := hazard(c.ground, p.environ)
+	danger := hazard(c.ground, p.config.Environ)
 	for _, command := range s.Commands {
 		e := p.command(c.ground, at, command)
 		e.why = cmp.Or(e.why, danger)

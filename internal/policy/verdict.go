@@ -5,11 +5,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/settle-agent/settle/event"
 )
 
 // verdict is what the policy says of one effect.
 type verdict struct {
-	Decision
+	event.Permission
 	rule, why string
 }
 
@@ -19,9 +21,9 @@ const byDefault = "default"
 // by a rule says more.
 func (v verdict) weight() int {
 	switch {
-	case v.Decision == Deny:
+	case v.Permission == event.Deny:
 		return 3
-	case v.Decision == Ask:
+	case v.Permission == event.Ask:
 		return 2
 	case v.rule != byDefault:
 		return 1
@@ -31,12 +33,12 @@ func (v verdict) weight() int {
 
 // verdict judges an effect. What may be denied by a rule is not allowed by
 // another, nor by default.
-func (p *Policy) verdict(c call, e effect) verdict {
-	denied := p.denied(c, e)
-	if denied.Decision == Deny {
+func (l layer) verdict(c call, e effect) verdict {
+	denied := l.denied(c, e)
+	if denied.Permission == event.Deny {
 		return denied
 	}
-	if v := p.ruled(c, e, p.rules); v.Decision == Deny || denied.Decision != Ask {
+	if v := l.ruled(c, e, l.rules); v.Permission == event.Deny || denied.Permission != event.Ask {
 		return v
 	}
 	return denied
@@ -44,13 +46,13 @@ func (p *Policy) verdict(c call, e effect) verdict {
 
 // ruled is what the first of the rules, from the last on, says that does not
 // deny, or else the default.
-func (p *Policy) ruled(c call, e effect, rules []rule) verdict {
+func (l layer) ruled(c call, e effect, rules []rule) verdict {
 	for i := len(rules) - 1; i >= 0; i-- {
 		r := rules[i]
-		if r.Decision == Allow && r.allows(c.Tool, c.ground, e) {
-			return p.allowed(c, e, r)
+		if r.Decision == event.Allow && r.allows(c.tool, c.ground, e) {
+			return l.allowed(c, e, r)
 		}
-		if r.Decision != Ask {
+		if r.Decision != event.Ask {
 			continue
 		}
 		found := r.forbids(c, e)
@@ -59,31 +61,31 @@ func (p *Policy) ruled(c call, e effect, rules []rule) verdict {
 		}
 		if found == maybe || r.Tightens {
 			// It does not loosen what would be denied without it.
-			if v := p.ruled(c, e, rules[:i]); v.Decision == Deny {
+			if v := l.ruled(c, e, rules[:i]); v.Permission == event.Deny {
 				return v
 			}
 		}
-		return verdict{Ask, r.String(), r.String() + " asks about it: " + e.text}
+		return verdict{event.Ask, r.String(), r.String() + " asks about it: " + e.text}
 	}
-	return p.byDefault(c, e)
+	return l.byDefault(c, e)
 }
 
 // denied says whether a rule denies the effect; Ask if one may.
-func (p *Policy) denied(c call, e effect) verdict {
+func (l layer) denied(c call, e effect) verdict {
 	var doubt verdict
-	for _, r := range p.rules {
-		if r.Decision == Allow {
+	for _, r := range l.rules {
+		if r.Decision == event.Allow {
 			continue
 		}
 		found := no
-		if r.Decision == Deny {
+		if r.Decision == event.Deny {
 			found = r.forbids(c, e)
 		}
 		switch found = max(found, r.touches(c, e)); {
-		case found == yes && r.Decision == Deny:
-			return verdict{Deny, r.String(), r.String() + " denies it: " + e.text}
-		case found != no && doubt.Decision == "":
-			doubt = verdict{Ask, r.String(), "it may be what " + r.String() + " is about: " + e.text}
+		case found == yes && r.Decision == event.Deny:
+			return verdict{event.Deny, r.String(), r.String() + " denies it: " + e.text}
+		case found != no && doubt.Permission == "":
+			doubt = verdict{event.Ask, r.String(), "it may be what " + r.String() + " is about: " + e.text}
 		}
 	}
 	return doubt
@@ -133,19 +135,19 @@ func (c call) places(e effect) (list []place) {
 // allowed is by a rule. Even so, where one is asked by default, one is asked
 // about files with secrets, unless the rule names them, and about what is
 // written.
-func (p *Policy) allowed(c call, e effect, r rule) verdict {
-	v := verdict{Allow, r.String(), r.String() + " allows it"}
-	if e.kind != runs || p.otherwise == Allow || r.Pattern == "" && r.Tool == "*" {
+func (l layer) allowed(c call, e effect, r rule) verdict {
+	v := verdict{event.Allow, r.String(), r.String() + " allows it"}
+	if e.kind != runs || l.Mode.Permission == event.Allow || r.Pattern == "" && r.Tool == "*" {
 		return v
 	}
 	for _, place := range c.places(e) {
 		if place.secret() && !strings.Contains(r.Pattern, path.Base(slashed(place.named))) {
-			return p.undecided("it names " + place.String() + ", which by its name holds secrets")
+			return l.undecided("it names " + place.String() + ", which by its name holds secrets")
 		}
 	}
 	for _, part := range e.parts {
 		if part.kind == writes {
-			if w := p.verdict(c, part); w.weight() > v.weight() {
+			if w := l.verdict(c, part); w.weight() > v.weight() {
 				v = w
 			}
 		}
@@ -154,30 +156,30 @@ func (p *Policy) allowed(c call, e effect, r rule) verdict {
 }
 
 // undecided is what no rule allows.
-func (p *Policy) undecided(why string) verdict {
-	if p.otherwise == Allow {
-		return verdict{Allow, byDefault, "the default is to allow"}
+func (l layer) undecided(why string) verdict {
+	if l.Mode.Permission == event.Allow {
+		return verdict{event.Allow, byDefault, "the default is to allow"}
 	}
-	return verdict{p.otherwise, byDefault, why}
+	return verdict{l.Mode.Permission, byDefault, why}
 }
 
 // byDefault decides where no rule does.
-func (p *Policy) byDefault(c call, e effect) verdict {
+func (l layer) byDefault(c call, e effect) verdict {
 	switch {
-	case p.otherwise == Allow && e.kind == hidden && slices.ContainsFunc(p.rules, func(r rule) bool { return r.guards(c.Tool) }):
-		return verdict{Ask, "rules", "it cannot be seen whether a rule is about it, since " + e.why}
-	case p.otherwise == Deny && !c.ReadOnly:
-		return verdict{Deny, byDefault, "only tools that change nothing may run"}
+	case l.Mode.Permission == event.Allow && e.kind == hidden && slices.ContainsFunc(l.rules, func(r rule) bool { return r.guards(c.tool) }):
+		return verdict{event.Ask, "rules", "it cannot be seen whether a rule is about it, since " + e.why}
+	case l.Mode.Permission == event.Deny && !c.readOnly:
+		return verdict{event.Deny, byDefault, "only tools that change nothing may run"}
 	case e.why != "":
-		return p.undecided(e.why)
+		return l.undecided(e.why)
 	}
-	best := verdict{Allow, byDefault, "it only reads"}
-	if p.otherwise == Allow {
+	best := verdict{event.Allow, byDefault, "it only reads"}
+	if l.Mode.Permission == event.Allow {
 		best.why = "the default is to allow"
 	}
 	for _, part := range e.parts {
-		v := p.verdict(c, part)
-		if part.kind == hidden && p.otherwise == Allow {
+		v := l.verdict(c, part)
+		if part.kind == hidden && l.Mode.Permission == event.Allow {
 			continue // what the command runs is its own affair
 		}
 		if v.weight() > best.weight() {

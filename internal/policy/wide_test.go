@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/policy"
 )
 
@@ -27,23 +29,23 @@ func TestWideRulesLeaveOutWhatMayBeSecret(t *testing.T) {
 	if err := os.Symlink("/proc/self/environ", filepath.Join(dir, "environ")); err != nil {
 		t.Fatal(err)
 	}
-	wide := newPolicy(t, policy.Config{Rules: []policy.Rule{rule("read", "/**", policy.Allow)}})
-	for command, want := range map[string]policy.Decision{
-		"cat /etc/hosts": policy.Allow, "cat a.txt": policy.Allow, "grep -rn x /usr/share/doc/bash": policy.Allow,
-		"cat /proc/self/environ": policy.Ask, "cat /proc/*/environ": policy.Ask, "cat environ": policy.Ask, "head /dev/stdin": policy.Ask, "cat < /dev/tcp/x/1": policy.Ask,
-		"grep -a x /proc/1/environ": policy.Ask, "cat .git/config": policy.Ask, "grep -rn url .git": policy.Ask, "rg --hidden -n url .": policy.Ask, "cat .docker/.env": policy.Ask,
-		"cat .env-local": policy.Ask, "cat sub/.cargo/credentials.toml": policy.Ask, "grep -r x /": policy.Ask, "grep -r x /proc/self": policy.Ask, "cat " + strings.Repeat("../", strings.Count(dir, "/")) + "proc/self/environ": policy.Ask,
-		"grep -rh . ..": policy.Ask, "git remote -v": policy.Ask,
+	wide := newPolicy(t, dir, policy.Config{Rules: []config.Rule{rule("read", "/**", event.Allow)}})
+	for command, want := range map[string]event.Permission{
+		"cat /etc/hosts": event.Allow, "cat a.txt": event.Allow, "grep -rn x /usr/share/doc/bash": event.Allow,
+		"cat /proc/self/environ": event.Ask, "cat /proc/*/environ": event.Ask, "cat environ": event.Ask, "head /dev/stdin": event.Ask, "cat < /dev/tcp/x/1": event.Ask,
+		"grep -a x /proc/1/environ": event.Ask, "cat .git/config": event.Ask, "grep -rn url .git": event.Ask, "rg --hidden -n url .": event.Ask, "cat .docker/.env": event.Ask,
+		"cat .env-local": event.Ask, "cat sub/.cargo/credentials.toml": event.Ask, "grep -r x /": event.Ask, "grep -r x /proc/self": event.Ask, "cat " + strings.Repeat("../", strings.Count(dir, "/")) + "proc/self/environ": event.Ask,
+		"grep -rh . ..": event.Ask, "git remote -v": event.Ask,
 	} {
-		if j := wide.Judge(shell(t, dir, command)); j.Decision != want {
+		if j := wide.Judge(shell(t, command)); j.Decision != want {
 			t.Errorf("%s: %s, want %s: %s", command, j.Decision, want, j.Why)
 		}
 	}
-	if j := wide.Judge(request(t, dir, "grep", map[string]any{"pattern": "KEY", "path": "/", "glob": "**/environ"})); j.Decision != policy.Ask {
+	if j := wide.Judge(request(t, "grep", map[string]any{"pattern": "KEY", "path": "/", "glob": "**/environ"})); j.Decision != event.Ask {
 		t.Errorf("grep /: %s", j.Decision)
 	}
 	for _, path := range []string{"/proc/self/environ", "environ", ".docker/.env"} {
-		if j := wide.Judge(request(t, dir, "read", map[string]any{"path": path})); j.Decision != policy.Ask {
+		if j := wide.Judge(request(t, "read", map[string]any{"path": path})); j.Decision != event.Ask {
 			t.Errorf("read %s: %s", path, j.Decision)
 		}
 	}

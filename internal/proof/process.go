@@ -94,7 +94,7 @@ type asks struct{}
 
 // Judge implements [session.Judge].
 func (asks) Judge(turn.Approval) session.Judgement {
-	return session.Judgement{Decision: session.Ask, Rule: "ask", Why: "every call is asked about: " + Secret}
+	return session.Judgement{Decision: event.Ask, Rule: "ask", Why: "every call is asked about: " + Secret}
 }
 
 // Remember implements [session.Judge]; it asks again all the same.

@@ -17,19 +17,9 @@ import (
 	"github.com/settle-agent/settle/internal/turn"
 )
 
-// Decision is what a [Judge] says of a call.
-type Decision string
-
-// The decisions.
-const (
-	Allow Decision = "allow"
-	Ask   Decision = "ask"
-	Deny  Decision = "deny"
-)
-
 // Judgement is a decision and what a person should know of it.
 type Judgement struct {
-	Decision Decision
+	Decision event.Permission
 	// Rule names what decided, Why says it in one line, and Detail shows what
 	// the call would do.
 	Rule, Why string
@@ -137,9 +127,9 @@ func (a *Approvals) Approve(ctx context.Context, call turn.Approval) error {
 // says whether it may run.
 func (j Judgement) decide(call turn.Approval) (asked bool, err error) {
 	switch j.Decision {
-	case Allow:
+	case event.Allow:
 		return false, nil
-	case Deny:
+	case event.Deny:
 		return false, refused(call, j)
 	}
 	return true, nil

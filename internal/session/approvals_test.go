@@ -29,9 +29,9 @@ func (a *asks) Judge(call turn.Approval) session.Judgement {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.remembered[call.Arguments] {
-		return session.Judgement{Decision: session.Allow}
+		return session.Judgement{Decision: event.Allow}
 	}
-	return session.Judgement{Decision: session.Ask, Why: "it could change something"}
+	return session.Judgement{Decision: event.Ask, Why: "it could change something"}
 }
 
 func (a *asks) Remember(call turn.Approval) {

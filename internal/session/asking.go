@@ -63,10 +63,10 @@ type unattended struct{ judge Judge }
 func (u unattended) Approve(_ context.Context, call turn.Approval) error {
 	j := u.judge.Judge(call)
 	switch j.Decision {
-	case Allow:
+	case event.Allow:
 		return nil
-	case Ask:
-		j.Rule, j.Why = string(Ask), unasked("the policy is ask, and there is nobody to ask", j.Why)
+	case event.Ask:
+		j.Rule, j.Why = string(event.Ask), unasked("the policy is ask, and there is nobody to ask", j.Why)
 	}
 	return refused(call, j)
 }

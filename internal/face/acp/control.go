@@ -15,7 +15,7 @@ import (
 func policies() []agent.Mode {
 	var edits []config.Rule
 	for _, tool := range []string{"write", "edit", "apply_patch"} {
-		edits = append(edits, config.Rule{Tool: tool, Decision: "allow"})
+		edits = append(edits, config.Rule{Tool: tool, Decision: settle.Allow})
 	}
 	return []agent.Mode{
 		{Name: "ask", Permission: settle.Ask},

@@ -207,11 +207,11 @@ func (one *session) open(ctx context.Context, in setup) error {
 			return err
 		}
 	}
-	permission := settle.Permission(r.Permission)
+	permission := r.Permission
 	if permission == "" {
 		permission = s.o.Hosts.Base.Permission
 	}
-	one.policy, one.ceiling = agent.NewPolicy(first(permission)), settle.Permission(r.Permission)
+	one.policy, one.ceiling = agent.NewPolicy(first(permission)), r.Permission
 	system, more, err := in.system()
 	if err != nil {
 		return err

@@ -82,7 +82,7 @@ func (s *Server) configRead(_ context.Context, r *jsonrpc.Request) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	rights, err := s.preset(settle.Permission(cmp.Or(resolved.Permission, string(settle.Ask))))
+	rights, err := s.preset(cmp.Or(resolved.Permission, settle.Ask))
 	if err != nil {
 		return nil, err
 	}

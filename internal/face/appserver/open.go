@@ -44,7 +44,6 @@ func (s *Server) open(ctx context.Context, o opening) (*live, error) {
 	}
 	wish := agent.Wish{Dir: o.dir, Settings: settings, Options: func(a *agent.Options) {
 		a.Policy, a.System, a.Append = policy, o.BaseInstructions, cmp.Or(o.DeveloperInstructions, text(o.Config, "developer_instructions"))
-		a.Judge = func(j settle.Judge) settle.Judge { return unasked{j, policy} }
 		if o.ephemeral {
 			a.Keeping = agent.Ephemeral
 		}
@@ -90,7 +89,7 @@ func (s *Server) rights(o opening) (rights, error) {
 	if err != nil {
 		return rights{}, invalid("%v", err)
 	}
-	out, err := s.preset(settle.Permission(cmp.Or(r.Permission, string(settle.Ask))))
+	out, err := s.preset(cmp.Or(r.Permission, settle.Ask))
 	if err != nil {
 		return rights{}, err
 	}
@@ -109,7 +108,7 @@ func (s *Server) rights(o opening) (rights, error) {
 			}
 		}
 	}
-	return out.within(settle.Permission(r.Permission)), nil
+	return out.within(r.Permission), nil
 }
 
 // preset are the rights of a thread whose client asks for none.

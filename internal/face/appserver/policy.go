@@ -6,38 +6,29 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/agent"
-	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/client/codex"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
 // The policies of approval and the modes of the sandbox, as the protocol names
 // them.
 const (
-	never     = "never"
-	onRequest = "on-request"
-	untrusted = "untrusted"
+	never     = string(codex.Never)
+	onRequest = string(codex.OnRequest)
+	untrusted = string(codex.Untrusted)
 
-	readOnly   = "read-only"
-	workspace  = "workspace-write"
-	fullAccess = "danger-full-access"
+	readOnly   = string(codex.ReadOnly)
+	workspace  = string(codex.WorkspaceWrite)
+	fullAccess = string(codex.FullAccess)
 )
 
 // byClient is who asked for a rule.
 const byClient = "the client's sandbox"
 
-// rights are what a thread's calls may do. settle has no sandbox: what a mode
-// of it would hold back, is denied or asked about.
-//
-//	             never                          on-request               untrusted
-//	read-only    what only looks                the same, else ask       ask
-//	workspace    files within, and commands     files within, else ask   ask
-//	full access  all                            all                      ask
-//
-// What only looks is never asked about.
+// rights are what a thread's calls may do; see [codex.Mode].
 type rights struct {
 	approval json.RawMessage // as it was given
 	sandbox  sandboxPolicy
@@ -144,49 +135,22 @@ func (r rights) within(user settle.Permission) rights {
 	return r
 }
 
-// policy returns the mode by which calls are judged. One that never asks has a
-// name that begins with that.
+// policy returns the mode by which calls are judged.
 func (r rights) policy(tmpdir string) agent.Mode {
 	name, err := json.Marshal(r.sandbox)
 	if err != nil {
 		name = []byte(r.mode()) // what came from JSON goes back into it
 	}
-	m := agent.Mode{Name: r.asks() + " " + string(name), Permission: settle.Ask, Rules: []config.Rule{agent.Allow("read", "/**", byClient)}}
-	switch asks, mode := r.asks(), r.mode(); {
-	case asks == untrusted:
-	case mode == fullAccess:
-		m.Permission, m.Rules = settle.Allow, nil
-	case mode == workspace:
-		m.Rules = append(m.Rules, r.roots(tmpdir)...)
-		if asks == never {
-			m.Rules = append(m.Rules, agent.Allow("shell", "", byClient), agent.Allow("job", "", byClient))
-		}
+	m := codex.Mode(codex.Sandbox(r.mode()), codex.Approval(r.asks()), r.roots(tmpdir), byClient)
+	if m.Name = r.asks() + " " + string(name); r.asks() == never {
+		m.Unasked = "approval policy never"
 	}
 	return m
 }
 
-// unasked goes over what judges calls: where a thread's policy is never to ask,
-// what would be asked about is denied.
-type unasked struct {
-	over   settle.Judge
-	policy *agent.Policy
-}
-
-// Remember implements [settle.Judge].
-func (u unasked) Remember(a settle.Approval) { u.over.Remember(a) }
-
-// Judge implements [settle.Judge].
-func (u unasked) Judge(a settle.Approval) settle.Judgement {
-	j := u.over.Judge(a)
-	if j.Decision == settle.Decision(settle.Ask) && strings.HasPrefix(u.policy.Mode().Name, never+" ") {
-		j.Decision, j.Rule, j.Detail = settle.Decision(settle.Deny), "approval policy never", nil
-	}
-	return j
-}
-
-// roots are the rules that let files be changed where the sandbox would. The
-// first one is about the working directory alone.
-func (r rights) roots(tmpdir string) []config.Rule {
+// roots are the directories beside the working directory where the sandbox
+// would let files be changed.
+func (r rights) roots(tmpdir string) []string {
 	roots := slices.Clone(r.sandbox.WritableRoots)
 	if !r.sandbox.ExcludeSlashTmp {
 		roots = append(roots, "/tmp")
@@ -194,11 +158,7 @@ func (r rights) roots(tmpdir string) []config.Rule {
 	if !r.sandbox.ExcludeTmpdirEnvVar && filepath.IsAbs(tmpdir) {
 		roots = append(roots, tmpdir)
 	}
-	rules := []config.Rule{agent.Allow("edit", "", byClient)}
-	for _, root := range roots {
-		rules = append(rules, agent.Allow("edit", agent.Below(root), byClient))
-	}
-	return rules
+	return roots
 }
 
 // told returns the sandbox's policy with all that its type has.

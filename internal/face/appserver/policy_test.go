@@ -8,6 +8,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/policy"
+	"github.com/settle-agent/settle/tool"
 )
 
 // judge says what the rights make of calls: of looking, of a command that does
@@ -15,11 +16,7 @@ import (
 func judge(t *testing.T, r rights) string {
 	t.Helper()
 	mode := r.policy("/var/tmp/mine")
-	var rules []policy.Rule
-	for _, rule := range mode.Rules {
-		rules = append(rules, policy.Rule{Tool: rule.Tool, Pattern: rule.Pattern, Decision: policy.Decision(rule.Decision)})
-	}
-	p, err := policy.New(policy.Config{Default: policy.Decision(mode.Permission), Rules: rules, Dir: "/w", Environ: []string{"PATH=/usr/bin:/bin"}})
+	p, err := policy.New(policy.Config{Mode: func() policy.Mode { return mode }, Dir: "/w", Environ: []string{"PATH=/usr/bin:/bin"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +29,7 @@ func judge(t *testing.T, r rights) string {
 		{"write", `{"path":"/var/tmp/mine/a"}`},
 		{"write", `{"path":"/roots/[a]/b"}`},
 	} {
-		got := p.Judge(policy.Request{Tool: call[0], Arguments: json.RawMessage(call[1]), Dir: "/w"})
+		got := p.Judge(settle.Approval{Tool: tool.Spec{Name: call[0]}, Arguments: call[1]})
 		out += string(got.Decision)[:2] + " "
 	}
 	return out[:len(out)-1]
@@ -47,8 +44,8 @@ func TestRights(t *testing.T) {
 		{`"on-request"`, `{"type":"workspaceWrite","excludeTmpdirEnvVar":true}`, "al as al as as as"},
 		{`{"granular":{"rules":true}}`, `{"type":"workspaceWrite"}`, "al as al as al as"},
 		{`"on-request"`, `{"type":"dangerFullAccess"}`, "al al al al al al"},
-		{`"never"`, `{"type":"readOnly"}`, "al as as as as as"}, // and what asks is denied, see TestNeverAsks
-		{`"never"`, `{"type":"workspaceWrite"}`, "al al al as al as"},
+		{`"never"`, `{"type":"readOnly"}`, "al de de de de de"},
+		{`"never"`, `{"type":"workspaceWrite"}`, "al al al de al de"},
 		{`"never"`, `{"type":"externalSandbox"}`, "al al al al al al"},
 		{`"on-failure"`, `{"type":"dangerFullAccess"}`, "al al al al al al"},
 	} {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -231,11 +230,12 @@ func (d *driver) updated(a *approval, asked map[string]any, updates []update) ev
 
 // known are the rules for tools that settle has.
 func (d *driver) known(behavior string, list []string) []config.Rule {
-	if !slices.Contains([]string{"allow", "ask", "deny"}, behavior) {
+	decision := settle.Permission(behavior)
+	if decision.Strictness() < 0 {
 		d.warn(fmt.Sprintf("rules of behavior %q were left out: settle does not have it", behavior))
 		return nil
 	}
-	return rulesFor(behavior, list).rules
+	return rulesFor(decision, list).rules
 }
 
 func (d *driver) deny(a *approval, policy, why string) {

@@ -294,8 +294,8 @@ func (d *driver) applySettings(id string, raw json.RawMessage) {
 	for _, warning := range o.Warnings {
 		d.warn(warning)
 	}
-	d.policy.add(rulesFor("allow", specs(o.Allowed...)).rules...)
-	d.policy.add(rulesFor("deny", specs(o.Disallowed...)).rules...)
+	d.policy.add(rulesFor(settle.Allow, specs(o.Allowed...)).rules...)
+	d.policy.add(rulesFor(settle.Deny, specs(o.Disallowed...)).rules...)
 	if o.Model != "" {
 		if err := d.setModel(o.Model); err != nil {
 			d.fail(id, "", err)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/session"
 )
 
 // The hooks that settle calls.
@@ -98,35 +97,23 @@ func (h *hooks) judged(item string) (settle.Judgement, bool) {
 	return j, ok
 }
 
-// over has the hooks asked about what the judge does not deny.
-func (h *hooks) over(j settle.Judge) settle.Judge { return hookJudge{h, j} }
-
-type hookJudge struct {
-	hooks *hooks
-	inner settle.Judge
-}
-
-// Judge implements [settle.Judge].
-func (h hookJudge) Judge(a settle.Approval) settle.Judgement {
-	j := h.inner.Judge(a)
-	if j.Decision == session.Deny || len(h.hooks.about(beforeUse, a.Tool.Name)) == 0 {
+// reviewed has the hooks asked about what the policy does not deny.
+func (h *hooks) reviewed(a settle.Approval, j settle.Judgement) settle.Judgement {
+	if j.Decision == settle.Deny || len(h.about(beforeUse, a.Tool.Name)) == 0 {
 		return j
 	}
-	h.hooks.mu.Lock()
-	defer h.hooks.mu.Unlock()
-	if h.hooks.verdicts == nil {
-		h.hooks.verdicts = map[string]settle.Judgement{}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.verdicts == nil {
+		h.verdicts = map[string]settle.Judgement{}
 	}
-	h.hooks.verdicts[a.Item] = j
-	j.Decision = session.Ask
+	h.verdicts[a.Item] = j
+	j.Decision = settle.Ask
 	if j.Why == "" {
 		j.Why = "a hook of the client's is asked"
 	}
 	return j
 }
-
-// Remember implements [settle.Judge].
-func (h hookJudge) Remember(a settle.Approval) { h.inner.Remember(a) }
 
 // hookAnswer is what a hook says.
 type hookAnswer struct {
@@ -230,7 +217,7 @@ func (d *driver) hooked(a *approval, was settle.Judgement, w *word, input map[st
 		d.answerWith(a, settle.Answer{Verdict: event.Denied, Message: w.reason})
 	case w.input != nil && !same(w.input, input) && !d.agreed[aliasOf(a.tool).claude+compact(input)]:
 		d.again(a, w.input)
-	case w.decision == "allow", w.decision == "" && was.Decision == session.Allow:
+	case w.decision == "allow", w.decision == "" && was.Decision == settle.Allow:
 		d.answerWith(a, settle.Answer{Verdict: event.Approved})
 	default:
 		d.decide(a, w.reason)

@@ -36,7 +36,7 @@ func (d *driver) begin() error {
 		d.warn("the permission mode \"auto\" is not settle's; \"default\" holds")
 		d.Mode = modeDefault
 	}
-	d.policy.ceiling = settle.Permission(r.Permission)
+	d.policy.ceiling = r.Permission
 	d.rules()
 	if err := d.policy.set(cmp.Or(d.Mode, modeFor(r.Permission))); err != nil {
 		own := modeFor(r.Permission)
@@ -83,7 +83,7 @@ func (d *driver) settings(r *config.Resolved) map[string]string {
 
 // rules brings the client's lists of tools into the policy.
 func (d *driver) rules() {
-	allowed, denied := rulesFor("allow", specs(d.Allowed...)), rulesFor("deny", specs(d.Disallowed...))
+	allowed, denied := rulesFor(settle.Allow, specs(d.Allowed...)), rulesFor(settle.Deny, specs(d.Disallowed...))
 	scoped := func(r config.Rule) bool { return r.Pattern == "" && slices.Contains(denied.whole, r.Tool) }
 	d.policy.given = slices.Concat(allowed.rules, slices.DeleteFunc(denied.rules, scoped)) // what is not offered needs no rule
 	d.policy.dirs = d.AddDirs
@@ -97,7 +97,7 @@ func (d *driver) rules() {
 
 // offers returns what decides which tools the model gets, and notes them.
 func (d *driver) offers(note func(string)) func(string) bool {
-	denied := rulesFor("deny", specs(d.Disallowed...)).whole
+	denied := rulesFor(settle.Deny, specs(d.Disallowed...)).whole
 	var chosen []string
 	for _, name := range specs(d.Tools...) {
 		chosen = append(chosen, toolsNamed(name)...)
@@ -118,7 +118,7 @@ func (d *driver) offers(note func(string)) func(string) bool {
 func (d *driver) change(o *agent.Options) {
 	d.tools = []string{}
 	o.Offers = d.offers(func(name string) { d.tools = append(d.tools, name) })
-	o.Policy, o.Attended, o.Judge = d.policy.inForce, true, d.hooks.over
+	o.Policy, o.Attended, o.Reviewed = d.policy.inForce, true, d.hooks.reviewed
 	o.Append = strings.TrimSpace(o.Append + "\n\n" + d.Append)
 	if d.System != nil {
 		o.System = d.System
@@ -127,7 +127,7 @@ func (d *driver) change(o *agent.Options) {
 		o.Keeping = agent.Ephemeral
 	}
 	if d.Mode == modeBypass {
-		o.Release = string(settle.Allow)
+		o.Release = settle.Allow
 	}
 }
 

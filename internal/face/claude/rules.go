@@ -23,7 +23,7 @@ const (
 func modes() map[string]agent.Mode {
 	return map[string]agent.Mode{
 		modeDefault: {Permission: settle.Ask},
-		modeEdits:   {Permission: settle.Ask, Rules: []config.Rule{{Tool: "edit", Pattern: "**", Decision: "allow"}}},
+		modeEdits:   {Permission: settle.Ask, Rules: []config.Rule{{Tool: "edit", Pattern: "**", Decision: settle.Allow}}},
 		modePlan:    {Permission: settle.Deny},
 		modeBypass:  {Permission: settle.Allow},
 		modeDont:    {Permission: settle.Ask}, // the driver answers instead of the client
@@ -31,8 +31,8 @@ func modes() map[string]agent.Mode {
 }
 
 // modeFor is the mode that says what a configured permission does.
-func modeFor(permission string) string {
-	switch settle.Permission(permission) {
+func modeFor(permission settle.Permission) string {
+	switch permission {
 	case settle.Allow:
 		return modeBypass
 	case settle.Deny:
@@ -75,7 +75,7 @@ type ruleSet struct {
 
 // rulesFor returns the rules for tools as Claude's clients name them:
 // "Bash(git log:*)", "Edit(src/**)", "Read".
-func rulesFor(decision string, list []string) ruleSet {
+func rulesFor(decision settle.Permission, list []string) ruleSet {
 	var out ruleSet
 	for _, spec := range list {
 		name, content, scoped := strings.Cut(spec, "(")
@@ -127,9 +127,9 @@ func directoryRules(mode string, dirs []string) []config.Rule {
 	var out []config.Rule
 	for _, dir := range dirs {
 		pattern := strings.TrimSuffix(dir, "/") + "/**"
-		out = append(out, config.Rule{Tool: "read", Pattern: pattern, Decision: "allow"})
+		out = append(out, config.Rule{Tool: "read", Pattern: pattern, Decision: settle.Allow})
 		if mode == modeEdits {
-			out = append(out, config.Rule{Tool: "edit", Pattern: pattern, Decision: "allow"})
+			out = append(out, config.Rule{Tool: "edit", Pattern: pattern, Decision: settle.Allow})
 		}
 	}
 	return out

@@ -8,6 +8,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/client/codex"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/exec"
 	"github.com/settle-agent/settle/model/script"
@@ -15,7 +16,7 @@ import (
 )
 
 // judged returns what a mode says of calls in a directory.
-func judged(t *testing.T, m agent.Mode, dir string) func(tool, arguments string) settle.Decision {
+func judged(t *testing.T, m agent.Mode, dir string) func(tool, arguments string) settle.Permission {
 	t.Helper()
 	getenv := func(string) string { return "" }
 	r, err := config.Load(config.Input{Dir: dir, Getenv: getenv})
@@ -34,7 +35,7 @@ func judged(t *testing.T, m agent.Mode, dir string) func(tool, arguments string)
 		t.Fatal(err)
 	}
 	readOnly := map[string]bool{"read": true, "grep": true, "glob": true, "list": true}
-	return func(name, arguments string) settle.Decision {
+	return func(name, arguments string) settle.Permission {
 		return judge.Judge(settle.Approval{Tool: tool.Spec{Name: name, ReadOnly: readOnly[name]}, Arguments: arguments}).Decision
 	}
 }
@@ -54,7 +55,7 @@ func TestModes(t *testing.T) {
 		"redirect":   shell("echo x > f"), "redirect added": shell("echo x > " + added + "/f"), "redirect outside": shell("echo x > " + outside + "/f"),
 		"secret": {"read", `{"path":".env"}`},
 	}
-	looks := map[string]bool{"look": true, "read": true, "read outside": true}
+	looks := map[string]bool{"look": true, "read": true}
 	works := map[string]bool{
 		"look": true, "read": true, "read outside": true, "build": true, "write": true, "write added": true,
 		"redirect": true, "redirect added": true,
@@ -64,15 +65,15 @@ func TestModes(t *testing.T) {
 		everything[name] = true
 	}
 	for _, tt := range []struct {
-		sandbox  exec.Sandbox
+		sandbox  codex.Sandbox
 		approval string
 		want     map[string]bool
 	}{
-		{exec.ReadOnly, "", looks},
-		{exec.WorkspaceWrite, "on-request", works},
-		{exec.FullAccess, "never", everything},
-		{exec.FullAccess, "untrusted", looks},
-		{exec.WorkspaceWrite, "untrusted", looks},
+		{codex.ReadOnly, "", looks},
+		{codex.WorkspaceWrite, "on-request", works},
+		{codex.FullAccess, "never", everything},
+		{codex.FullAccess, "untrusted", looks},
+		{codex.WorkspaceWrite, "untrusted", looks},
 	} {
 		judge := judged(t, exec.Mode(tt.sandbox, tt.approval, []string{added}), dir)
 		for name, call := range all {
@@ -98,8 +99,8 @@ func TestNobodySaysWhy(t *testing.T) {
 // The names of directories are no patterns.
 func TestDirectoriesToTheLetter(t *testing.T) {
 	root := t.TempDir()
-	judge := judged(t, exec.Mode(exec.WorkspaceWrite, "never", []string{filepath.Join(root, "odd [1]*")}), filepath.Join(root, "work"))
-	for dir, want := range map[string]settle.Decision{"odd [1]*": "allow", "odd 1x": "ask"} {
+	judge := judged(t, exec.Mode(codex.WorkspaceWrite, "never", []string{filepath.Join(root, "odd [1]*")}), filepath.Join(root, "work"))
+	for dir, want := range map[string]settle.Permission{"odd [1]*": "allow", "odd 1x": "ask"} {
 		if got := judge("write", fmt.Sprintf(`{"path":%q,"content":"x"}`, filepath.Join(root, dir, "f"))); got != want {
 			t.Errorf("write in %q: %s, want %s", dir, got, want)
 		}

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/settle-agent/settle/internal/client/codex"
 )
 
 // UsageError is a mistake in how the command was called.
@@ -52,7 +54,7 @@ type Wish struct {
 	Env    map[string]string
 	Hidden []string
 	// Sandbox is empty if the client said nothing of it.
-	Sandbox  Sandbox
+	Sandbox  codex.Sandbox
 	Approval string
 	// Writable are directories beside the working directory, as they were named.
 	Writable []string
@@ -228,18 +230,18 @@ func (w *Wish) effort(level string) {
 func (w *Wish) sandbox(f Flags, all overrides) error {
 	mode := all.text("sandbox_mode")
 	if f.FullAuto {
-		mode = string(WorkspaceWrite)
+		mode = string(codex.WorkspaceWrite)
 	}
 	mode = cmp.Or(f.Sandbox, mode)
 	w.Approval = all.text("approval_policy")
 	if f.Bypass {
-		mode, w.Approval = string(FullAccess), "never"
+		mode, w.Approval = string(codex.FullAccess), "never"
 	}
-	w.Sandbox = Sandbox(mode)
-	if w.Sandbox != "" && !slices.Contains([]Sandbox{ReadOnly, WorkspaceWrite, FullAccess}, w.Sandbox) {
+	w.Sandbox = codex.Sandbox(mode)
+	if w.Sandbox != "" && !slices.Contains([]codex.Sandbox{codex.ReadOnly, codex.WorkspaceWrite, codex.FullAccess}, w.Sandbox) {
 		return &UsageError{fmt.Sprintf("there is no sandbox mode %q: read-only, workspace-write and danger-full-access are known", mode)}
 	}
-	if approvals := []string{"", "never", "on-request", "on-failure", untrusted}; !slices.Contains(approvals, w.Approval) {
+	if approvals := []string{"", "never", "on-request", "on-failure", string(codex.Untrusted)}; !slices.Contains(approvals, w.Approval) {
 		return &UsageError{fmt.Sprintf("there is no approval policy %q: untrusted, on-failure, on-request and never are known", w.Approval)}
 	}
 	w.Writable = slices.Clone(f.AddDirs)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/settle-agent/settle/internal/client/codex"
 	"github.com/settle-agent/settle/internal/face/exec"
 )
 
@@ -76,10 +77,10 @@ func TestUnderstand(t *testing.T) {
 			"modes",
 			exec.Flags{Sandbox: "read-only", FullAuto: true, AddDirs: []string{"a"}, Config: []string{`sandbox_mode="danger-full-access"`, `approval_policy="untrusted"`, `sandbox_workspace_write.writable_roots=["/b"]`, `sandbox_workspace_write.network_access=true`}},
 			"", nil,
-			exec.Wish{Settings: settings(), Env: settings(), Sandbox: exec.ReadOnly, Approval: "untrusted", Writable: []string{"a", "/b"}},
+			exec.Wish{Settings: settings(), Env: settings(), Sandbox: codex.ReadOnly, Approval: "untrusted", Writable: []string{"a", "/b"}},
 		},
-		{"automatic", exec.Flags{FullAuto: true, Config: []string{`sandbox_mode="read-only"`}}, "", nil, exec.Wish{Settings: settings(), Env: settings(), Sandbox: exec.WorkspaceWrite}},
-		{"no sandbox", exec.Flags{Bypass: true, Sandbox: "danger-full-access"}, "", nil, exec.Wish{Settings: settings(), Env: settings(), Sandbox: exec.FullAccess, Approval: "never"}},
+		{"automatic", exec.Flags{FullAuto: true, Config: []string{`sandbox_mode="read-only"`}}, "", nil, exec.Wish{Settings: settings(), Env: settings(), Sandbox: codex.WorkspaceWrite}},
+		{"no sandbox", exec.Flags{Bypass: true, Sandbox: "danger-full-access"}, "", nil, exec.Wish{Settings: settings(), Env: settings(), Sandbox: codex.FullAccess, Approval: "never"}},
 		{
 			"settle's own settings",
 			exec.Flags{Config: []string{`settle.retries=1`, `settle.stall_timeout="2s"`, `settle.tools=["read","list"]`}},

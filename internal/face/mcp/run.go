@@ -79,7 +79,7 @@ func (f *Face) wish(in runInput) (agent.Wish, error) {
 		return w, err
 	}
 	wanted := settle.Permission(in.Permission)
-	if agent.Stricter(configured, wanted) != wanted {
+	if wanted.Strictness() < configured.Strictness() {
 		return w, fmt.Errorf("the permission %q is not to be had: the configured policy is %q, and a client can only choose a stricter one (ask, deny); --permission changes it", in.Permission, configured)
 	}
 	w.Settings["permission"] = in.Permission
@@ -95,7 +95,7 @@ func (f *Face) permission(dir string) (settle.Permission, error) {
 	if r.Permission == "" {
 		return f.Hosts.Base.Permission, nil
 	}
-	return settle.Permission(r.Permission), nil
+	return r.Permission, nil
 }
 
 // do sends an input and follows its turn to the end. Without a result, the

@@ -12,16 +12,16 @@ import (
 )
 
 // may says what a permission lets calls do.
-func may(permission string) string {
+func may(permission event.Permission) string {
 	switch permission {
-	case "allow":
+	case event.Allow:
 		return "commands run and files change without asking (use --permission ask to be asked)"
-	case "ask":
+	case event.Ask:
 		return "you are asked before anything changes"
-	case "deny":
+	case event.Deny:
 		return "read-only: nothing may change"
 	}
-	return "permission: " + permission
+	return "permission: " + string(permission)
 }
 
 // closing writes the last line about a turn: how it ended, what it took, and how

@@ -1,0 +1,59 @@
+package codex
+
+import (
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/config"
+)
+
+// Sandbox is one of Codex's sandbox modes. settle confines no processes: it
+// judges each call before it runs, by what can be seen of it.
+type Sandbox string
+
+// The sandbox modes.
+const (
+	ReadOnly       Sandbox = "read-only"
+	WorkspaceWrite Sandbox = "workspace-write"
+	FullAccess     Sandbox = "danger-full-access"
+)
+
+// Approval is one of Codex's approval policies.
+type Approval string
+
+// The approval policies.
+const (
+	Never     Approval = "never"
+	OnRequest Approval = "on-request"
+	Untrusted Approval = "untrusted"
+)
+
+// Mode returns what may run by a sandbox mode and an approval policy; the
+// directories are absolute, and by names what set the mode. The caller names
+// it, and says what becomes of what would be asked about.
+//
+//	                     never                       on-request      untrusted
+//	read-only            harmless                    harmless        harmless
+//	workspace-write      also files within, and all  also files      harmless
+//	                     commands and reading        within
+//	danger-full-access   all                         all             harmless
+//
+// Harmless calls read within the working directory, as everywhere in settle.
+// Codex itself lets read-only commands read the whole disk, and thereby each
+// key on it that has not the name of one.
+func Mode(s Sandbox, a Approval, writable []string, by string) agent.Mode {
+	m := agent.Mode{Permission: event.Ask}
+	switch {
+	case a == Untrusted || s == ReadOnly:
+	case s == FullAccess:
+		m.Permission = event.Allow
+	case s == WorkspaceWrite:
+		m.Rules = []config.Rule{agent.Allow("edit", "", by)} // within the working directory
+		for _, dir := range writable {
+			m.Rules = append(m.Rules, agent.Allow("edit", agent.Below(dir), by))
+		}
+		if a == Never {
+			m.Rules = append(m.Rules, agent.Allow("shell", "", by), agent.Allow("job", "", by), agent.Allow("read", "/**", by))
+		}
+	}
+	return m
+}
