@@ -1,0 +1,79 @@
+package terminal
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"golang.org/x/term"
+)
+
+// Device is a terminal that is read key by key. Whoever opens one restores it.
+type Device struct {
+	in, out *os.File
+
+	mu    sync.Mutex // guards state
+	state *term.State
+}
+
+// Modes of the terminal while it is open: pastes are marked, and keys are told
+// apart that look alike (the keyboard protocol of kitty; others ignore it).
+const (
+	modesOn  = "\x1b[?2004h\x1b[>1u"
+	modesOff = "\x1b[<u\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[0m"
+)
+
+// Open takes the terminal over.
+func Open(in, out *os.File) (*Device, error) {
+	d := &Device{in: in, out: out}
+	if err := d.Take(); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// Take takes the terminal over again after Restore.
+func (d *Device) Take() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.state != nil {
+		return nil
+	}
+	state, err := term.MakeRaw(int(d.in.Fd()))
+	if err != nil {
+		return fmt.Errorf("cannot use the terminal: %w", err)
+	}
+	d.state = state
+	_, err = io.WriteString(d.out, modesOn)
+	return err
+}
+
+// Restore gives the terminal back as it was. It may be called at any time, from
+// anywhere, and more than once.
+func (d *Device) Restore() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.state == nil {
+		return
+	}
+	_, _ = io.WriteString(d.out, modesOff) // a terminal that is gone needs none of this
+	_ = term.Restore(int(d.in.Fd()), d.state)
+	d.state = nil
+}
+
+// Size returns the columns and rows of the terminal; 80 and 24 where it does not
+// say.
+func (d *Device) Size() (width, height int) {
+	width, height, err := term.GetSize(int(d.out.Fd()))
+	if err != nil || width <= 0 || height <= 0 {
+		return 80, 24
+	}
+	return width, height
+}
+
+// Write implements [io.Writer].
+func (d *Device) Write(data []byte) (int, error) { return d.out.Write(data) }
+
+// Read implements [io.Reader].
+func (d *Device) Read(data []byte) (int, error) { return d.in.Read(data) }

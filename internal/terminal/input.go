@@ -1,0 +1,188 @@
+package terminal
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	uv "github.com/charmbracelet/ultraviolet"
+)
+
+// Event is something that a person did: a [Key] or a [Paste].
+type Event interface{ event() }
+
+// Key is a key press.
+type Key struct {
+	// Name is the key with its modifiers, such as "ctrl+c", "alt+enter", "up"
+	// or "a".
+	Name string
+	// Text is what it types; empty for keys that type nothing.
+	Text string
+}
+
+// Paste is text that came in one piece.
+type Paste struct{ Text string }
+
+func (Key) event()   {}
+func (Paste) event() {}
+
+const (
+	// escapeDelay is how long an escape waits for the rest of a sequence. A
+	// terminal sends sequences whole; a person is slower.
+	escapeDelay = 30 * time.Millisecond
+	// mostPaste bounds a paste in bytes.
+	mostPaste = 16 << 20
+
+	pasteBegin = "\x1b[200~"
+	pasteEnd   = "\x1b[201~"
+)
+
+// Read calls found with what comes from the terminal, until that ends or stop is
+// closed. One goroutine stays in the read of a terminal that says nothing any
+// more; it ends with the next byte, or with the process.
+func Read(r io.Reader, stop <-chan struct{}, found func([]Event)) {
+	chunks := make(chan []byte)
+	go func() {
+		defer close(chunks)
+		for {
+			buf := make([]byte, 32<<10)
+			n, err := r.Read(buf)
+			if n > 0 {
+				select {
+				case chunks <- buf[:n]:
+				case <-stop:
+					return
+				}
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	var d decoder
+	var expired <-chan time.Time
+	for {
+		var events []Event
+		select {
+		case chunk, more := <-chunks:
+			if !more {
+				return
+			}
+			events = d.feed(chunk)
+		case <-expired:
+			events = d.expire()
+		case <-stop:
+			return
+		}
+		if expired = nil; len(d.rest) > 0 && !d.pasting {
+			expired = time.After(escapeDelay)
+		}
+		if len(events) > 0 {
+			found(events)
+		}
+	}
+}
+
+// decoder makes events of bytes that come in pieces of any size.
+type decoder struct {
+	uv      uv.EventDecoder
+	rest    []byte // not decoded yet
+	pasting bool
+	paste   bytes.Buffer
+}
+
+func (d *decoder) feed(data []byte) []Event {
+	d.rest = append(d.rest, data...)
+	return d.decode(false)
+}
+
+// expire takes what is there for all that will come.
+func (d *decoder) expire() []Event { return d.decode(true) }
+
+func (d *decoder) decode(expired bool) (events []Event) {
+	for len(d.rest) > 0 {
+		if d.pasting {
+			if !d.takePaste(&events) {
+				return events
+			}
+			continue
+		}
+		if bytes.HasPrefix(d.rest, []byte(pasteBegin)) {
+			d.rest, d.pasting = d.rest[len(pasteBegin):], true
+			continue
+		}
+		if !expired && partial(d.rest) {
+			return events
+		}
+		n, e := d.uv.Decode(d.rest)
+		if _, unknown := e.(uv.UnknownEvent); unknown && !expired {
+			return events
+		}
+		if n <= 0 {
+			n = 1
+		}
+		d.rest = d.rest[n:]
+		if k, ok := e.(uv.KeyPressEvent); ok {
+			events = append(events, keysOf(k)...)
+		}
+	}
+	d.rest = nil
+	return events
+}
+
+// takePaste moves what is there of a paste, and reports whether it is over.
+func (d *decoder) takePaste(events *[]Event) bool {
+	end := bytes.Index(d.rest, []byte(pasteEnd))
+	take := end
+	if end < 0 { // the end of it may have come in part
+		take = max(len(d.rest)-len(pasteEnd)+1, 0)
+	}
+	if room := mostPaste - d.paste.Len(); room > 0 {
+		d.paste.Write(d.rest[:min(take, room)])
+	}
+	if end < 0 {
+		d.rest = append([]byte(nil), d.rest[take:]...)
+		return false
+	}
+	d.rest, d.pasting = d.rest[end+len(pasteEnd):], false
+	text := strings.ToValidUTF8(d.paste.String(), "\uFFFD")
+	d.paste = bytes.Buffer{}
+	*events = append(*events, Paste{strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)})
+	return true
+}
+
+// partial reports whether data begins with what may be the beginning of
+// something longer.
+func partial(data []byte) bool {
+	if data[0] != 0x1b {
+		return !utf8.FullRune(data)
+	}
+	if len(data) == 1 {
+		return true
+	}
+	if strings.IndexByte("[O]P_^X", data[1]) < 0 {
+		return data[1] == 0x1b && len(data) == 2 || !utf8.FullRune(data[1:])
+	}
+	if data[1] != '[' {
+		return len(data) == 2
+	}
+	for _, b := range data[2:] { // ECMA-48: parameters and intermediates, then the end
+		if b >= 0x40 && b <= 0x7e {
+			return false
+		}
+	}
+	return true
+}
+
+func keysOf(k uv.KeyPressEvent) []Event {
+	key := Key{Name: k.Keystroke(), Text: k.Text}
+	if k.Mod&^(uv.ModShift|uv.ModCapsLock|uv.ModNumLock) != 0 {
+		key.Text = ""
+	}
+	if key.Name == "alt+esc" { // twice, and so fast that they came together
+		return []Event{Key{Name: "esc"}, Key{Name: "esc"}}
+	}
+	return []Event{key}
+}

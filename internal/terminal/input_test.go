@@ -1,0 +1,87 @@
+package terminal
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Keys are the same however the bytes come in.
+func TestKeys(t *testing.T) {
+	for in, want := range map[string][]Event{
+		"a":                       {Key{"a", "a"}},
+		"ß日":                      {Key{"ß", "ß"}, Key{"日", "日"}},
+		"\r":                      {Key{"enter", ""}},
+		"\t":                      {Key{"tab", ""}},
+		"\x1b[Z":                  {Key{"shift+tab", ""}},
+		"\n":                      {Key{"ctrl+j", ""}},
+		"\x03":                    {Key{"ctrl+c", ""}},
+		"\x7f":                    {Key{"backspace", ""}},
+		"\x1b[A\x1b[B":            {Key{"up", ""}, Key{"down", ""}},
+		"\x1b\r":                  {Key{"alt+enter", ""}},
+		"\x1bb":                   {Key{"alt+b", ""}},
+		"\x1b[27u":                {Key{"esc", ""}},
+		"\x1b[13;2u":              {Key{"shift+enter", ""}},
+		"\x1b[99;5u":              {Key{"ctrl+c", ""}},
+		"\x1b[1;5D":               {Key{"ctrl+left", ""}},
+		"\x1b[200~a\rb\x1b[201~c": {Paste{"a\nb"}, Key{"c", "c"}},
+		"\x1b[?1u":                nil, // an answer of the terminal
+	} {
+		var whole decoder
+		if diff := cmp.Diff(want, append(whole.feed([]byte(in)), whole.expire()...)); diff != "" {
+			t.Errorf("%q: %s", in, diff)
+		}
+		var pieces decoder
+		var got []Event
+		for i := range len(in) {
+			got = append(got, pieces.feed([]byte{in[i]})...)
+		}
+		if diff := cmp.Diff(want, append(got, pieces.expire()...)); diff != "" {
+			t.Errorf("%q, byte by byte: %s", in, diff)
+		}
+	}
+}
+
+// A lone escape is a key as soon as nothing follows it.
+func TestEscape(t *testing.T) {
+	var d decoder
+	if got := d.feed([]byte("\x1b")); got != nil {
+		t.Errorf("before its time: %v", got)
+	}
+	if diff := cmp.Diff([]Event{Key{"esc", ""}}, d.expire()); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]Event{Key{"esc", ""}, Key{"esc", ""}}, append(d.feed([]byte("\x1b\x1b")), d.expire()...)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A long paste is one event, and what looks like keys in it is text.
+func TestLongPaste(t *testing.T) {
+	text := strings.Repeat("line \x1b[A\x03 of text\n", 60_000)
+	var d decoder
+	var got []Event
+	for rest := pasteBegin + text + pasteEnd; rest != ""; {
+		n := min(len(rest), 4093)
+		got = append(got, d.feed([]byte(rest[:n]))...)
+		rest = rest[n:]
+	}
+	if len(got) != 1 || got[0] != (Paste{text}) {
+		t.Errorf("got %d events", len(got))
+	}
+}
+
+func FuzzDecoder(f *testing.F) {
+	f.Add([]byte("\x1b[200~x\x1b[201~\x1b[A\x1b"), 3)
+	f.Fuzz(func(t *testing.T, data []byte, at int) {
+		var d decoder
+		at = max(min(at, len(data)), 0)
+		d.feed(data[:at])
+		d.feed(data[at:])
+		d.expire()
+		if !d.pasting && len(d.rest) > 0 {
+			t.Errorf("%q is left of %q", d.rest, data)
+		}
+	})
+}

@@ -1,0 +1,200 @@
+package markdown_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/markdown"
+)
+
+const sample = `# Title
+Some *text* with **bold**, ` + "`code`" + ` and a [link](https://example.org/x).
+It goes on &amp; on.
+
+1. one
+2. two
+   - nested
+
+     ` + "```go" + `
+     x := 1
+
+     ` + "```" + `
+
+3. three
+
+- [x] done
+- [ ] open
+
+> quoted
+
+| Name | N |
+|------|--:|
+| a    | 1 |
+| long name | 22 |
+
+` + "```python" + `
+def f(): # comment
+    """doc
+
+    more"""
+    return "x" + 1
+` + "```" + `
+<b>html</b>
+
+---
+end`
+
+func rows(text string, width int) (out []string) {
+	var s markdown.Splitter
+	r := markdown.NewRenderer()
+	for i, b := range append(s.Write(text), s.Close()...) {
+		if b.First && i > 0 {
+			out = append(out, "")
+		}
+		for _, row := range r.Rows(b, width) {
+			out = append(out, row.Text())
+		}
+	}
+	return out
+}
+
+func TestRows(t *testing.T) {
+	want := `Title
+
+Some text with bold, code and a link
+(https://example.org/x). It goes on & on.
+
+1. one
+2. two
+   • nested
+
+     x := 1
+
+
+3. three
+
+• [x] done
+• [ ] open
+
+│ quoted
+
+Name      │  N
+──────────┼───
+a         │  1
+long name │ 22
+
+def f(): # comment
+    """doc
+
+    more"""
+    return "x" + 1
+
+<b>html</b>
+
+──────────────────────────────────────────
+
+end`
+	if diff := cmp.Diff(want, strings.Join(trimmed(rows(sample, 42)), "\n")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestNarrowTable(t *testing.T) {
+	text := "| Name | What it is |\n|--|--|\n| alpha beta | some longer words |\n"
+	want := "Name    │ What it\n        │ is\n────────┼────────\nalpha   │ some\nbeta    │ longer\n        │ words"
+	if diff := cmp.Diff(want, strings.Join(trimmed(rows(text, 17)), "\n")); diff != "" {
+		t.Error(diff)
+	}
+	want = "Name:\nalpha beta\nWhat it\nis: some\nlonger\nwords"
+	if diff := cmp.Diff(want, strings.Join(trimmed(rows(text, 10)), "\n")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func trimmed(rows []string) []string {
+	for i := range rows {
+		rows[i] = strings.TrimRight(rows[i], " ")
+	}
+	return rows
+}
+
+// The blocks of a text are the same however it came in, and a block that is
+// finished does not change.
+func TestSplitterTakesPieces(t *testing.T) {
+	var whole markdown.Splitter
+	want := append(whole.Write(sample), whole.Close()...)
+	for size := 1; size < 12; size++ {
+		var s markdown.Splitter
+		var got []markdown.Block
+		for rest := sample; rest != ""; {
+			n := min(size, len(rest))
+			got = append(got, s.Write(rest[:n])...)
+			rest = rest[n:]
+			_ = s.Open()
+		}
+		if diff := cmp.Diff(want, append(got, s.Close()...)); diff != "" {
+			t.Fatalf("in pieces of %d: %s", size, diff)
+		}
+	}
+}
+
+func TestHighlight(t *testing.T) {
+	line, inside := markdown.Highlight("go", "", `x := "s" // if`)
+	want := terminal.Line{{Text: "x"}, {Text: " "}, {Text: ":"}, {Text: "="}, {Text: " "}, {Text: `"s"`, Style: terminal.Style{Color: terminal.Green}}, {Text: " "}, {Text: "// if", Style: terminal.Style{Attr: terminal.Faint}}}
+	if diff := cmp.Diff(want, line); diff != "" || inside != "" {
+		t.Error(diff, inside)
+	}
+	if _, inside = markdown.Highlight("go", "", "a /* b"); inside != "*/" {
+		t.Errorf("inside is %q", inside)
+	}
+	if line, inside = markdown.Highlight("go", inside, "c */ if"); inside != "" || line[len(line)-1].Style.Color != terminal.Magenta {
+		t.Errorf("%q: %+v", inside, line)
+	}
+}
+
+// Whatever a text is, its rows fit, and it makes no difference how it came in.
+func TestDrawnTexts(t *testing.T) {
+	parts := []string{
+		"|a|b|\n", "|-|-|\n", "- x\n", "\n", "  y\n", "```\n", "```go\n", "\x1b", "*", "**", "_", "`", "[a](b)", "> ", "#", "1. ", "\t", "日本",
+		"<b>", "\\", "&amp;", "~~", "---\n", "\u202e", "word ", "    ", "[", "]", "!",
+	}
+	for seed := range uint64(2000) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		var b strings.Builder
+		for range r.IntN(40) {
+			b.WriteString(parts[r.IntN(len(parts))])
+		}
+		checkRows(t, b.String(), 4+r.IntN(60), r.IntN(b.Len()+1))
+	}
+}
+
+func checkRows(t *testing.T, text string, width, cut int) {
+	t.Helper()
+	var whole, pieces markdown.Splitter
+	want := append(whole.Write(text), whole.Close()...)
+	got := append(pieces.Write(text[:cut]), pieces.Write(text[cut:])...)
+	if diff := cmp.Diff(want, append(got, pieces.Close()...)); diff != "" {
+		t.Fatal(diff)
+	}
+	r := markdown.NewRenderer()
+	for _, b := range want {
+		for _, row := range r.Rows(b, width) {
+			if row.Width() > width {
+				t.Errorf("%q has %d columns, at most %d: %+v", row.Text(), row.Width(), width, b)
+			}
+		}
+	}
+}
+
+func FuzzRows(f *testing.F) {
+	f.Add(sample, 30, 7)
+	f.Add("- a\n\n  b\n```\n\x1b[2J\n", 12, 1)
+	f.Add("|a|b|\n|-|-|\n|日本語|\u202e|", 9, 3)
+	f.Fuzz(func(t *testing.T, text string, width, cut int) {
+		checkRows(t, text, min(max(width, 4), 200), min(max(cut, 0), len(text)))
+	})
+}

@@ -1,0 +1,131 @@
+package terminal
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/settle-agent/settle/internal/printable"
+)
+
+// Color is one of the terminal's own colors, which the person has chosen to be
+// readable on their background.
+type Color uint8
+
+// The colors; the values are the parameters of SGR (ECMA-48).
+const (
+	Default Color = 0
+	Red     Color = 31
+	Green   Color = 32
+	Yellow  Color = 33
+	Blue    Color = 34
+	Magenta Color = 35
+	Cyan    Color = 36
+)
+
+// Attribute is how text stands out beside its color.
+type Attribute uint8
+
+// The attributes.
+const (
+	Bold Attribute = 1 << iota
+	Faint
+	Italic
+	Underline
+	Strike
+	Reverse
+)
+
+// Style is how a span looks. The zero value is plain text.
+type Style struct {
+	Color Color
+	Attr  Attribute // any of them, together
+}
+
+// With returns the style with more attributes.
+func (s Style) With(a Attribute) Style {
+	s.Attr |= a
+	return s
+}
+
+// Span is text in one style.
+type Span struct {
+	Text  string
+	Style Style
+}
+
+// Line is one line of spans. It has no line ends; [Wrap] makes rows of it.
+type Line []Span
+
+// Plain returns a line in one style.
+func Plain(text string, style Style) Line { return Line{{text, style}} }
+
+// Text returns the line's text, as it is shown.
+func (l Line) Text() string {
+	var b strings.Builder
+	for _, s := range l {
+		b.WriteString(clean(s.Text))
+	}
+	return b.String()
+}
+
+// Width returns how many columns the line takes.
+func (l Line) Width() int {
+	n := 0
+	for _, s := range l {
+		n += textWidth(clean(s.Text))
+	}
+	return n
+}
+
+// tab is what a tab is shown as.
+const tab = "    "
+
+// clean makes foreign text harmless: it is the one way of text to the terminal.
+func clean(text string) string {
+	text = printable.Text(text)
+	if !strings.ContainsAny(text, "\t\n") {
+		return text
+	}
+	return strings.NewReplacer("\t", tab, "\n", " ").Replace(text)
+}
+
+// Palette says which styles a terminal can show.
+type Palette struct {
+	// Color allows colors; Attributes, the rest. NO_COLOR leaves only these.
+	Color, Attributes bool
+}
+
+// append appends the line for the terminal.
+func (p Palette) append(b []byte, l Line) []byte {
+	styled := false
+	for _, s := range l {
+		code := p.code(s.Style)
+		if code != "" || styled {
+			b = append(b, "\x1b[0"...)
+			b = append(b, code...)
+			b = append(b, 'm')
+		}
+		styled = code != ""
+		b = append(b, clean(s.Text)...)
+	}
+	if styled {
+		b = append(b, "\x1b[0m"...)
+	}
+	return b
+}
+
+// code returns the parameters of SGR for the style, each after a semicolon.
+func (p Palette) code(s Style) string {
+	var b strings.Builder
+	if p.Attributes {
+		for n, code := range []string{"1", "2", "3", "4", "9", "7"} {
+			if s.Attr&(1<<n) != 0 {
+				b.WriteString(";" + code)
+			}
+		}
+	}
+	if p.Color && s.Color != Default {
+		b.WriteString(";" + strconv.Itoa(int(s.Color)))
+	}
+	return b.String()
+}

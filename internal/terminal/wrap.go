@@ -1,0 +1,153 @@
+package terminal
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// cell is one grapheme.
+type cell struct {
+	text  string
+	width int
+	style Style
+}
+
+func (c cell) space() bool { return c.text == " " }
+
+// TextWidth returns how many columns the text takes, once it is harmless.
+func TextWidth(text string) int { return textWidth(clean(text)) }
+
+func textWidth(text string) int {
+	for i := range len(text) {
+		if text[i] >= 0x80 {
+			return ansi.StringWidth(text)
+		}
+	}
+	return len(text)
+}
+
+// cells splits a line into graphemes.
+func cells(l Line) []cell {
+	var out []cell
+	for _, s := range l {
+		text := clean(s.Text)
+		for text != "" {
+			if text[0] < 0x80 && (len(text) == 1 || text[1] < 0x80) {
+				out = append(out, cell{text[:1], 1, s.Style})
+				text = text[1:]
+				continue
+			}
+			cluster, width := ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
+			if cluster == "" {
+				break
+			}
+			out = append(out, cell{cluster, width, s.Style})
+			text = text[len(cluster):]
+		}
+	}
+	return out
+}
+
+func lineOf(list []cell) Line {
+	var l Line
+	for start := 0; start < len(list); {
+		end := start
+		var b strings.Builder
+		for ; end < len(list) && list[end].style == list[start].style; end++ {
+			b.WriteString(list[end].text)
+		}
+		l = append(l, Span{b.String(), list[start].style})
+		start = end
+	}
+	return l
+}
+
+// Indent is what stands before the rows of a wrapped line.
+type Indent struct{ First, Rest Line }
+
+// Wrap breaks a line into rows of at most width columns, between words where
+// that is possible. There is always one row at least.
+func Wrap(l Line, width int, indent Indent) []Line {
+	return wrapCells(cells(l), width, indent, true)
+}
+
+// Break is Wrap that breaks anywhere, and keeps every space: for code and the
+// output of commands.
+func Break(l Line, width int, indent Indent) []Line {
+	return wrapCells(cells(l), width, indent, false)
+}
+
+func wrapCells(list []cell, width int, indent Indent, words bool) []Line {
+	var rows []Line
+	prefix := indent.First
+	for {
+		room := width - prefix.Width()
+		if room < 2 { // a terminal of next to no columns: the text matters more
+			prefix, room = nil, max(width, 1)
+		}
+		end, next := cut(list, room, words)
+		rows = append(rows, append(prefix[:len(prefix):len(prefix)], lineOf(list[:end])...))
+		if list = list[next:]; len(list) == 0 {
+			return rows
+		}
+		prefix = indent.Rest
+	}
+}
+
+// cut returns where the first row ends, and where the next one begins.
+func cut(list []cell, room int, words bool) (end, next int) {
+	used, gap := 0, -1
+	for i, c := range list {
+		if used+c.width > room {
+			switch {
+			case words && c.space():
+				return trimmed(list, i)
+			case words && gap > 0:
+				return trimmed(list, gap)
+			case i == 0: // wider than the terminal
+				return 1, 1
+			}
+			return i, i
+		}
+		if used += c.width; words && c.space() && i > 0 && !list[i-1].space() {
+			gap = i
+		}
+	}
+	return len(list), len(list)
+}
+
+// trimmed drops the spaces around a break.
+func trimmed(list []cell, at int) (end, next int) {
+	for next = at; next < len(list) && list[next].space(); next++ {
+	}
+	return at, next
+}
+
+// Clip cuts a line that is too wide, and says so.
+func Clip(l Line, width int) Line {
+	if l.Width() <= width {
+		return l
+	}
+	used := 0
+	list := cells(l)
+	for i, c := range list {
+		if used += c.width; used > width-1 {
+			return append(lineOf(list[:i]), Span{"…", Style{Attr: Faint}})
+		}
+	}
+	return l
+}
+
+// wrapped returns how many rows a row takes once the terminal has wrapped it at
+// another width.
+func wrapped(list []cell, width int) int {
+	rows, used := 1, 0
+	for _, c := range list {
+		if used+c.width > width {
+			rows, used = rows+1, 0
+		}
+		used += c.width
+	}
+	return rows
+}
