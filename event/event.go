@@ -156,25 +156,11 @@ type envelope struct {
 // not know becomes [Unknown]; a version newer than ours is an error, since its
 // known kinds may mean something else.
 func (e *Event) UnmarshalJSON(raw []byte) error {
-	var w envelope
-	err := json.Unmarshal(raw, &w)
-	if w.V > Version { // first, since a newer envelope need not decode
-		return fmt.Errorf("cannot decode event %d: %w", w.Seq, &NewerVersionError{Version: w.V})
-	}
+	got, err := new(Decoder).Decode(raw)
 	if err != nil {
-		return fmt.Errorf("cannot decode an event: %w", err)
+		return err
 	}
-	if w.V < 1 || w.Kind == "" {
-		return errors.New("cannot decode an event: it has no version or no kind")
-	}
-	data, err := decodeData(w.Kind, w.Data)
-	if err != nil {
-		return fmt.Errorf("cannot decode event %d (%s): %w", w.Seq, w.Kind, err)
-	}
-	*e = Event{
-		V: w.V, Session: w.Session, Seq: w.Seq, At: w.At.UTC(), Turn: w.Turn, Attempt: w.Attempt,
-		Item: w.Item, By: w.By, Volatile: w.Durable != nil && !*w.Durable, Data: data,
-	}
+	*e = got
 	return nil
 }
 

@@ -153,7 +153,7 @@ func (s *State) inItem(t *Turn, e Event) string {
 		if what := s.openInCall(t, i); what != "" {
 			return what
 		}
-		return i.ended(e, d)
+		return t.itemEnded(i, e, d)
 	}
 	return fmt.Sprintf("nothing folds a %s", e.Kind())
 }
@@ -279,4 +279,29 @@ func (s *State) childEnded(d ChildEnded) string {
 		}
 	}
 	return fmt.Sprintf("child %q is not running", d.Child)
+}
+
+// Recall applies a delta that a reader has passed over to the item of the running
+// turn that it belongs to, where that is still open, and returns the state. Deltas
+// of one item come in order. What the item's ending or the call's readiness says
+// again is left alone.
+func Recall(s State, e Event) (State, error) {
+	d, ok := e.Data.(ItemDelta)
+	t := s.Running()
+	if !ok || t == nil || t.ID != e.Turn || e.Session != s.Session {
+		return s, &OrderError{e.Seq, e.Kind(), "it is no delta of the running turn"}
+	}
+	i := t.Item(e.Item)
+	if i == nil {
+		return s, &OrderError{e.Seq, e.Kind(), fmt.Sprintf("item %q did not start", e.Item)}
+	}
+	if i.Status == ItemOpen && !(i.Ready && d.Stream == Arguments) {
+		if what := i.delta(d); what != "" {
+			return s, &OrderError{e.Seq, e.Kind(), what}
+		}
+	}
+	if e.Seq == s.Seq {
+		s.Updated = e.At
+	}
+	return s, nil
 }

@@ -5,12 +5,25 @@ import (
 	"slices"
 )
 
+// Ids count up as a rule, but a client may choose those of inputs, and nothing
+// says that another writer counts. An id that is greater than all before it is new
+// without a look at them, so that a fold costs the same however long the log is.
+
+func isNew(id, last string) bool { return len(id) > len(last) || len(id) == len(last) && id > last }
+
+func greater(a, b string) string {
+	if isNew(b, a) {
+		return b
+	}
+	return a
+}
+
 // turnStarted: C3, a turn starts only after the one before it has ended.
 func (s *State) turnStarted(e Event, d TurnStarted) string {
 	if t := s.Running(); t != nil {
 		return fmt.Sprintf("turn %q is running", t.ID)
 	}
-	if e.Turn == "" || s.Turn(e.Turn) != nil {
+	if e.Turn == "" || !isNew(e.Turn, s.lastTurn) && s.Turn(e.Turn) != nil {
 		return fmt.Sprintf("%q is not a new turn's id", e.Turn)
 	}
 	taken, what := s.takeInputs(d.Inputs)
@@ -18,6 +31,7 @@ func (s *State) turnStarted(e Event, d TurnStarted) string {
 		return what
 	}
 	s.count.turns++
+	s.lastTurn = greater(s.lastTurn, e.Turn)
 	s.Turns = append(s.Turns, &Turn{ID: e.Turn, Start: d, By: e.By, StartSeq: e.Seq, StartedAt: e.At, Inputs: taken})
 	return ""
 }
@@ -37,10 +51,8 @@ func (s *State) openInTurn(t *Turn) string {
 	if a := t.Attempt(); a != nil {
 		return fmt.Sprintf("attempt %q is running", a.ID)
 	}
-	for _, i := range t.Items {
-		if i.Status == ItemOpen {
-			return fmt.Sprintf("item %q is open", i.ID)
-		}
+	for i := range t.openItems() {
+		return fmt.Sprintf("item %q is open", i.ID)
 	}
 	for _, child := range s.Children {
 		if child.Turn == t.ID && child.Ended == nil {
@@ -74,19 +86,18 @@ func (s *State) attemptStarted(t *Turn, e Event, d AttemptStarted) string {
 	if a := t.Attempt(); a != nil {
 		return fmt.Sprintf("attempt %q is running", a.ID)
 	}
-	if e.Attempt == "" || slices.ContainsFunc(t.Attempts, func(a *Attempt) bool { return a.ID == e.Attempt }) {
+	if e.Attempt == "" || !isNew(e.Attempt, t.lastAttempt) && slices.ContainsFunc(t.Attempts, func(a *Attempt) bool { return a.ID == e.Attempt }) {
 		return fmt.Sprintf("%q is not a new attempt's id", e.Attempt)
 	}
-	for _, i := range t.Items {
-		if i.Status == ItemOpen {
-			return fmt.Sprintf("item %q is open", i.ID)
-		}
+	for i := range t.openItems() {
+		return fmt.Sprintf("item %q is open", i.ID)
 	}
 	taken, what := s.takeInputs(d.Inputs)
 	if what != "" {
 		return what
 	}
 	s.count.attempts++
+	t.lastAttempt = greater(t.lastAttempt, e.Attempt)
 	t.Attempts = append(t.Attempts, &Attempt{ID: e.Attempt, Start: d, StartedAt: e.At, Inputs: taken})
 	return ""
 }
@@ -101,8 +112,8 @@ func (t *Turn) attemptEnded(e Event, d AttemptEnded) string {
 	if d.Outcome != Completed && d.Outcome != Aborted && d.Outcome != Failed {
 		return fmt.Sprintf("%q is not an attempt's outcome", d.Outcome)
 	}
-	for _, i := range t.Items {
-		if i.Attempt == a.ID && i.Status == ItemOpen && !i.Ready {
+	for i := range t.openItems() {
+		if i.Attempt == a.ID && !i.Ready {
 			return fmt.Sprintf("item %q is open", i.ID)
 		}
 	}
@@ -120,7 +131,7 @@ func (t *Turn) attemptEnded(e Event, d AttemptEnded) string {
 }
 
 func (s *State) itemStarted(t *Turn, e Event, d ItemStarted) string {
-	if e.Item == "" || t.Item(e.Item) != nil {
+	if e.Item == "" || !isNew(e.Item, t.lastItem) && t.Item(e.Item) != nil {
 		return fmt.Sprintf("%q is not a new item's id", e.Item)
 	}
 	if e.Attempt != "" {
@@ -129,8 +140,10 @@ func (s *State) itemStarted(t *Turn, e Event, d ItemStarted) string {
 		}
 	}
 	s.count.items++
+	t.open++
+	t.lastItem = greater(t.lastItem, e.Item)
 	t.Items = append(t.Items, &Item{
-		ID: e.Item, Turn: t.ID, Attempt: e.Attempt, Status: ItemOpen, BegunAt: e.At,
+		ID: e.Item, Turn: t.ID, Attempt: e.Attempt, Attempts: len(t.Attempts), Status: ItemOpen, BegunAt: e.At,
 		content: Content{Type: d.Type, ProviderID: d.ProviderID, CallID: d.CallID, Name: d.Name},
 	})
 	return ""
@@ -179,7 +192,7 @@ func (t *Turn) callStarted(i *Item, e Event) string {
 	return ""
 }
 
-func (i *Item) ended(e Event, d ItemEnded) string {
+func (t *Turn) itemEnded(i *Item, e Event, d ItemEnded) string {
 	isCall := i.Type() == ToolCall
 	switch {
 	case d.Type != i.Type():
@@ -197,6 +210,7 @@ func (i *Item) ended(e Event, d ItemEnded) string {
 	}
 	i.Status, i.Effects, i.Cause, i.EndedAt = d.Status, d.Effects, d.Cause, e.At
 	i.content = d.Content
+	t.open--
 	i.text, i.args, i.out = nil, nil, nil
 	return ""
 }

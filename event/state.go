@@ -2,6 +2,7 @@ package event
 
 import (
 	"encoding/json"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -32,8 +33,9 @@ type State struct {
 	Jobs     []*Job
 	Children []*Child
 
-	count  counters
-	inputs map[string]struct{}
+	count    counters
+	inputs   map[string]struct{}
+	lastTurn string // greatest id, see isNew
 }
 
 // Input is an accepted input.
@@ -71,6 +73,9 @@ type Turn struct {
 	Cause *Cause
 	// Summary is set when it has ended.
 	Summary Summary
+
+	open                  int    // items that have not ended
+	lastAttempt, lastItem string // greatest ids, see isNew
 }
 
 // Epoch is a change of the history and where in its turn it came.
@@ -94,7 +99,9 @@ type Item struct {
 	ID      string
 	Turn    string
 	Attempt string // empty for a note
-	Status  Status
+	// Attempts is how many of the turn's attempts had started when it began.
+	Attempts int
+	Status   Status
 	// Ready says that a call's arguments are complete, Started that the call
 	// may have had side effects.
 	Ready, Started bool
@@ -187,6 +194,22 @@ func (t *Turn) Item(id string) *Item {
 		}
 	}
 	return nil
+}
+
+// openItems returns the items that have not ended, the newest first. They are
+// among the newest: it does not look further.
+func (t *Turn) openItems() iter.Seq[*Item] {
+	return func(yield func(*Item) bool) {
+		left := t.open
+		for n := len(t.Items) - 1; n >= 0 && left > 0; n-- {
+			if i := t.Items[n]; i.Status == ItemOpen {
+				left--
+				if !yield(i) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Attempt returns the attempt that is running, or nil.

@@ -26,7 +26,7 @@ func floors() [][]string {
 		{"internal/journal"},
 		{"model", "tool"},
 		{"internal/proc", "internal/sandbox"},
-		{"internal/config", "internal/prompt", "internal/terminal"},
+		{"internal/config", "internal/prompt", "internal/longlog", "internal/terminal"},
 		{"event", "internal/scope", "internal/sse", "internal/redact", "internal/repo", "internal/logfile", "internal/watch", "internal/jsonrpc", "internal/printable", "internal/question"},
 		{"internal/jsonl"},
 		{"internal/house", "internal/shake", "settletest"},

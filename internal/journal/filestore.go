@@ -228,6 +228,7 @@ func (s *fileStore) find(after uint64) (mark, int64) {
 // of the event before the scanner's first. An error ends it.
 func decodeFrom(ctx context.Context, s *scanner, seq, after uint64) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
+		var decoder event.Decoder
 		for ctx.Err() == nil {
 			r, err := s.next()
 			if errors.Is(err, io.EOF) {
@@ -240,7 +241,7 @@ func decodeFrom(ctx context.Context, s *scanner, seq, after uint64) iter.Seq2[ev
 			if seq++; seq <= after {
 				continue
 			}
-			e, err := r.decode()
+			e, err := decoder.Decode(r.json)
 			if !yield(e, err) || err != nil {
 				return
 			}

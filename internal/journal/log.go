@@ -148,10 +148,10 @@ func (l *Log) appendAll(events []event.Event) error {
 		}
 		return l.append(events)
 	}
-	before := l.state.Clone()
+	undo := l.state.Undo(events)
 	err := l.append(events)
 	if err != nil {
-		l.state = before
+		l.state = undo()
 	}
 	return err
 }

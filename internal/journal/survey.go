@@ -19,93 +19,127 @@ type surveyed struct {
 // survey reads the log. Its errors are those of reading, [NewerError] and
 // [ForeignError]; damage is not an error.
 func survey(session, path string, r io.ReaderAt, size int64) (surveyed, error) {
-	x, err := measure(r, size)
-	if err != nil {
-		return surveyed{}, &AccessError{Path: path, Err: err}
-	}
-	state, at, err := replay(r, x)
+	x := reading{surveyed: surveyed{end: int64(len(header(formatVersion)))}}
+	found, err := x.read(r, size)
 	var newer *event.NewerVersionError
 	switch {
 	case errors.As(err, &newer):
 		return surveyed{}, &NewerError{Path: path, Version: newer.Version}
-	case err != nil && at < 0:
-		return surveyed{}, &AccessError{Path: path, Err: err}
 	case err != nil:
-		// A whole record that makes no sense: the log ends before it. Another
-		// turn is open there, so the deltas to be read are others.
-		found, again := survey(session, path, r, at)
-		found.damage = &DamageError{Offset: at, Why: fmt.Sprintf("a record does not follow those before it: %v", err)}
-		return found, again
-	case state.Session != "" && state.Session != session:
-		return surveyed{}, &ForeignError{Path: path, What: fmt.Sprintf("the log of session %q", state.Session)}
+		return surveyed{}, &AccessError{Path: path, Err: err}
+	case found.state.Session != "" && found.state.Session != session:
+		return surveyed{}, &ForeignError{Path: path, What: fmt.Sprintf("the log of session %q", found.state.Session)}
 	}
-	return surveyed{state, x.end, x.marks, x.damage}, nil
+	return found, nil
 }
 
-// extent is what can be told of a log without decoding its events.
-type extent struct {
-	end    int64 // of the good records
-	marks  []mark
-	turn   int64 // where the turn begins that is still open at the end, or end
-	damage error
+// reading is a survey under way.
+type reading struct {
+	surveyed
+	decoder event.Decoder
+	turn    mark // before the event that started the last turn
 }
 
-// measure checks every record.
-func measure(r io.ReaderAt, size int64) (extent, error) {
-	start := int64(len(header(formatVersion)))
-	s := scan(r, start, size, scanBuffer)
-	x := extent{turn: -1}
-	for seq := uint64(1); ; seq++ {
+// read goes over the records from end to size, once, and then over those of a
+// turn that is still open. Deltas are only counted the first time: what they say, the
+// endings of their items say again.
+func (x *reading) read(r io.ReaderAt, size int64) (surveyed, error) {
+	s := scan(r, x.end, size, scanBuffer)
+	for x.damage == nil {
 		record, err := s.next()
-		if damage := (*DamageError)(nil); errors.As(err, &damage) {
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		damage := (*DamageError)(nil)
+		switch {
+		case errors.As(err, &damage):
 			x.damage = damage
-			break
+		case err != nil:
+			return surveyed{}, err
+		default:
+			if err := x.take(record, s.off); err != nil {
+				return surveyed{}, err
+			}
 		}
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return extent{}, err
-		}
-		switch record.class {
-		case classTurnStart:
-			x.turn = record.off
-		case classTurnEnd:
-			x.turn = -1
-		}
-		x.marks = addMark(x.marks, seq, s.off)
 	}
-	x.end = s.off
-	if x.turn < 0 {
-		x.turn = x.end
+	if x.state.Running() == nil {
+		return x.surveyed, nil
 	}
-	return x, nil
+	return x.recall(r)
 }
 
-// replay folds the records. It passes over the deltas of ended turns: what
-// they say, the endings say again. With an error, it returns where the
-// record is that cannot be folded, or -1 if it could not be read.
-func replay(r io.ReaderAt, x extent) (event.State, int64, error) {
-	var state event.State
-	s := scan(r, int64(len(header(formatVersion))), x.end, scanBuffer)
-	for {
+// take folds the record, which ends at the offset.
+func (x *reading) take(r record, end int64) error {
+	if r.class == classDelta {
+		x.state.Seq++
+	} else {
+		if r.class == classTurnStart {
+			x.turn = mark{x.state.Seq, r.off}
+		}
+		next, err := x.fold(r)
+		if newer := (*event.NewerVersionError)(nil); errors.As(err, &newer) {
+			return err
+		}
+		if err != nil { // a whole record that makes no sense: the log ends before it
+			x.damage = misplaced(r.off, err)
+			return nil
+		}
+		x.state = next
+	}
+	x.end = end
+	x.marks = addMark(x.marks, x.state.Seq, end)
+	return nil
+}
+
+func (x *reading) fold(r record) (event.State, error) {
+	e, err := x.decoder.Decode(r.json)
+	if err != nil {
+		return x.state, err
+	}
+	return event.Fold(x.state, e)
+}
+
+// recall reads the deltas of what is open in a turn that is.
+func (x *reading) recall(r io.ReaderAt) (surveyed, error) {
+	s := scan(r, x.turn.off, x.end, scanBuffer)
+	for seq := x.turn.seq + 1; ; seq++ {
 		record, err := s.next()
 		if errors.Is(err, io.EOF) {
-			return state, -1, nil
+			return x.surveyed, nil
 		}
 		if err != nil {
-			return state, -1, err
+			return surveyed{}, err
 		}
-		if record.class == classDelta && record.off < x.turn {
-			state.Seq++
+		if record.class != classDelta {
 			continue
 		}
-		e, err := record.decode()
-		if err == nil {
-			state, err = event.Fold(state, e)
+		err = x.apply(record, seq)
+		if newer := (*event.NewerVersionError)(nil); errors.As(err, &newer) {
+			return surveyed{}, err
 		}
-		if err != nil {
-			return state, record.off, err
+		if err != nil { // then other items are open where the log ends
+			before := reading{surveyed: surveyed{end: int64(len(header(formatVersion)))}}
+			found, failed := before.read(r, record.off)
+			if found.damage == nil {
+				found.damage = misplaced(record.off, err)
+			}
+			return found, failed
 		}
 	}
+}
+
+func (x *reading) apply(r record, seq uint64) error {
+	e, err := x.decoder.Decode(r.json)
+	if err != nil {
+		return err
+	}
+	if e.Seq != seq {
+		return fmt.Errorf("it has event %d where event %d should be", e.Seq, seq)
+	}
+	x.state, err = event.Recall(x.state, e)
+	return err
+}
+
+func misplaced(off int64, err error) *DamageError {
+	return &DamageError{Offset: off, Why: fmt.Sprintf("a record does not follow those before it: %v", err)}
 }

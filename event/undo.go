@@ -1,0 +1,91 @@
+package event
+
+import "slices"
+
+// Undo returns a function that takes the events back: it returns the state s as
+// it was, however many of them [Fold] has applied to it since. It costs what the events
+// touch, where [State.Clone] costs what the session has.
+func (s State) Undo(events []Event) func() State {
+	u := undo{state: s}
+	u.state.Waiting = slices.Clone(s.Waiting)
+	if t := s.Running(); t != nil {
+		keep(&u, t)
+	}
+	for _, e := range events {
+		u.note(e)
+	}
+	return func() State {
+		for _, restore := range u.restore {
+			restore()
+		}
+		for _, id := range u.inputs {
+			delete(s.inputs, id)
+		}
+		return u.state
+	}
+}
+
+// undo is what Undo keeps of a state.
+type undo struct {
+	state   State
+	restore []func()
+	inputs  []string // that were not accepted before
+}
+
+// keep has the thing restored.
+func keep[T any](u *undo, thing *T) {
+	before := *thing
+	u.restore = append(u.restore, func() { *thing = before })
+}
+
+// note keeps what the event may change, beside the running turn itself.
+func (u *undo) note(e Event) {
+	s := &u.state
+	switch d := e.Data.(type) {
+	case InputAccepted:
+		if !s.Accepted(d.Input) {
+			u.inputs = append(u.inputs, d.Input)
+		}
+	case JobEnded:
+		for _, j := range s.Jobs {
+			if j.Job == d.Job {
+				keep(u, j)
+			}
+		}
+	case ChildEnded:
+		for _, c := range s.Children {
+			if c.Child == d.Child {
+				keep(u, c)
+			}
+		}
+	}
+	if t := s.Running(); t != nil && e.Turn == t.ID {
+		u.noteIn(t, e)
+	}
+}
+
+func (u *undo) noteIn(t *Turn, e Event) {
+	switch d := e.Data.(type) {
+	case AttemptEnded:
+		if a := t.Attempt(); a != nil {
+			keep(u, a)
+		}
+		for _, id := range d.Discarded {
+			u.keepItem(t, id)
+		}
+	case ApprovalEnded:
+		if a := t.Approval(d.Approval); a != nil {
+			keep(u, a)
+		}
+	}
+	u.keepItem(t, e.Item)
+}
+
+func (u *undo) keepItem(t *Turn, id string) {
+	if id == "" {
+		return
+	}
+	if i := t.Item(id); i != nil {
+		keep(u, i)
+	}
+}
