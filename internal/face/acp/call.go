@@ -7,25 +7,25 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/toolview"
+	"github.com/settle-agent/settle/internal/client/transcript"
 )
 
-// call is an open tool call, as the client is told of it.
+// call is a tool call, as the client is told of it.
 type call struct {
-	id, name, dir string
-	terminal      bool // its output shows as a terminal's
-	arguments     string
-	title         string
-	running       bool
-	output        string // the end of what it has put out
-	dirty         bool   // output has grown since it was shown
+	item     *event.Item
+	dir      string // of the session
+	terminal bool   // its output shows as a terminal's
+	title    string
+	output   string // the end of what it has put out
+	dirty    bool   // output has grown since it was shown
 }
 
-func newCall(one *session, id, name string) *call {
-	return &call{
-		id: id, name: name, dir: one.opened.Wish.Dir, title: name,
-		terminal: name == "shell" && one.can.Meta.TerminalOutput,
-	}
+func newCall(one *session, item *event.Item) *call {
+	name := item.Content().Name
+	return &call{item: item, dir: one.opened.Wish.Dir, title: name, terminal: name == "shell" && one.can.Meta.TerminalOutput}
 }
+
+func (c *call) view() toolview.Call { return transcript.CallOf(c.item, c.dir) }
 
 // kindOf is the protocol's word for what a tool does.
 func kindOf(name string) string {
@@ -45,31 +45,29 @@ func kindOf(name string) string {
 
 // begin tells of the call as soon as the model names it.
 func (c *call) begin() toolCall {
-	t := toolCall{Update: "tool_call", ID: c.id, Title: c.name, Kind: kindOf(c.name), Status: "pending"}
+	name := c.item.Content().Name
+	t := toolCall{Update: "tool_call", ID: c.item.ID, Title: name, Kind: kindOf(name), Status: "pending"}
 	if c.terminal {
 		t.Content = []object{c.screen()}
-		t.Meta = object{"terminal_info": object{"terminal_id": c.id, "cwd": c.dir}}
+		t.Meta = object{"terminal_info": object{"terminal_id": c.item.ID, "cwd": c.dir}}
 	}
 	return t
 }
 
-func (c *call) screen() object { return object{"type": "terminal", "terminalId": c.id} }
+func (c *call) screen() object { return object{"type": "terminal", "terminalId": c.item.ID} }
 
-func (c *call) update() toolCall { return toolCall{Update: "tool_call_update", ID: c.id} }
+func (c *call) update() toolCall { return toolCall{Update: "tool_call_update", ID: c.item.ID} }
 
 // ready tells what the call is called with.
-func (c *call) ready(arguments string) toolCall {
-	c.arguments = arguments
+func (c *call) ready() toolCall {
 	u, view := c.update(), c.view()
-	u.RawInput, u.Locations = view.Arguments, c.locations()
+	u.RawInput, u.Locations = view.Arguments, locations(view)
 	if view.Kind == toolview.Command {
 		c.title = oneLine(view.Command, c.title)
 		u.Title = c.title
 	}
 	return u
 }
-
-func (c *call) view() toolview.Call { return toolview.New(c.name, c.arguments, c.dir) }
 
 // mostTitle bounds a title in bytes.
 const mostTitle = 200
@@ -89,8 +87,7 @@ func oneLine(text, otherwise string) string {
 }
 
 // locations are the files that the call works on.
-func (c *call) locations() (out []location) {
-	view := c.view()
+func locations(view toolview.Call) (out []location) {
 	for _, path := range view.Paths() {
 		out = append(out, location{Path: path, Line: view.Line})
 	}
@@ -99,7 +96,7 @@ func (c *call) locations() (out []location) {
 
 func (c *call) started(title string) toolCall {
 	u := c.update()
-	u.Status, c.running = "in_progress", true
+	u.Status = "in_progress"
 	if title != "" {
 		c.title = title
 		u.Title = title
@@ -117,7 +114,7 @@ const (
 func (f *follower) output(c *call, text string) {
 	if c.terminal {
 		u := c.update()
-		u.Meta = object{"terminal_output": object{"terminal_id": c.id, "data": text}}
+		u.Meta = object{"terminal_output": object{"terminal_id": c.item.ID, "data": text}}
 		f.send(u)
 		return
 	}
@@ -138,11 +135,11 @@ func (f *follower) flush() {
 		return // closed
 	}
 	f.flusher = nil
-	for _, i := range f.items {
-		if i.call != nil && i.call.dirty {
-			i.call.dirty = false
-			u := i.call.update()
-			u.Content = []object{block1(fenced(i.call.output))}
+	for _, c := range f.calls {
+		if c.dirty {
+			c.dirty = false
+			u := c.update()
+			u.Content = []object{block1(fenced(c.output))}
 			f.send(u)
 		}
 	}
@@ -161,73 +158,70 @@ func fenced(text string) string {
 }
 
 // ended tells how the call ended and what came of it.
-func (c *call) ended(d event.ItemEnded) toolCall {
-	if c.arguments == "" && d.Arguments != "" {
-		c.ready(d.Arguments)
-	}
-	u := c.update()
+func (c *call) ended() toolCall {
+	u, content := c.update(), c.item.Content()
 	u.Status = "completed"
-	if d.Status != event.ItemCompleted {
+	if c.item.Status != event.ItemCompleted {
 		u.Status = "failed"
 	}
-	u.RawOutput = raw(d)
-	u.Content = c.results(d)
-	if len(d.Detail) > 0 {
-		for _, change := range c.view().Changes(d.Detail) {
+	u.RawOutput = raw(c.item, content)
+	u.Content = c.results(content)
+	if len(content.Detail) > 0 {
+		for _, change := range c.view().Changes(content.Detail) {
 			if path := (location{Path: change.Path}); !slices.Contains(u.Locations, path) {
 				u.Locations = append(u.Locations, path)
 			}
 		}
 	}
-	if c.terminal && c.running {
-		exit := object{"terminal_id": c.id, "exit_code": d.ExitCode, "signal": nil}
+	if c.terminal && c.item.Started {
+		exit := object{"terminal_id": c.item.ID, "exit_code": content.ExitCode, "signal": nil}
 		u.Meta = object{"terminal_exit": exit}
 	}
 	return u
 }
 
 // results is what the person sees of how a call ended.
-func (c *call) results(d event.ItemEnded) (out []object) {
-	if diffs := c.diffs(d.Detail); len(diffs) > 0 {
+func (c *call) results(content event.Content) (out []object) {
+	if diffs := diffs(c.view(), content.Detail); len(diffs) > 0 {
 		out = diffs
-	} else if c.terminal && c.running {
+	} else if c.terminal && c.item.Started {
 		out = []object{c.screen()}
-	} else if d.Output != "" {
-		out = []object{block1(fenced(d.Output))}
+	} else if content.Output != "" {
+		out = []object{block1(fenced(content.Output))}
 	}
-	if d.Status == event.ItemAborted && d.Cause != nil {
-		words := "The call was ended: " + d.Cause.Error() + "."
-		if d.Effects == event.EffectsUnknown {
+	if c.item.Status == event.ItemAborted && c.item.Cause != nil {
+		words := "The call was ended: " + c.item.Cause.Error() + "."
+		if c.item.Effects == event.EffectsUnknown {
 			words += " What it has done is not known."
 		}
 		out = append(out, block1(words))
 	}
-	for _, p := range d.Survivors {
+	for _, p := range content.Survivors {
 		out = append(out, block1("Process "+p.Command+" could not be ended: "+p.Why))
 	}
 	return out
 }
 
 // raw is what came of a call, for programs.
-func raw(d event.ItemEnded) any {
+func raw(i *event.Item, c event.Content) any {
 	o := object{}
-	if d.ExitCode != nil && *d.ExitCode != 0 {
-		o["exit_code"] = *d.ExitCode
+	if c.ExitCode != nil && *c.ExitCode != 0 {
+		o["exit_code"] = *c.ExitCode
 	}
-	if d.OutputFile != "" {
-		o["output_file"], o["output_bytes"] = d.OutputFile, d.OutputBytes
+	if c.OutputFile != "" {
+		o["output_file"], o["output_bytes"] = c.OutputFile, c.OutputBytes
 	}
-	if d.Effects != "" {
-		o["effects"] = d.Effects
+	if i.Effects != "" {
+		o["effects"] = i.Effects
 	}
-	if d.Cause != nil {
-		o["cause"] = d.Cause
+	if i.Cause != nil {
+		o["cause"] = i.Cause
 	}
-	if len(d.Jobs) > 0 {
-		o["jobs"] = d.Jobs
+	if len(c.Jobs) > 0 {
+		o["jobs"] = c.Jobs
 	}
-	if len(d.Survivors) > 0 {
-		o["survivors"] = d.Survivors
+	if len(c.Survivors) > 0 {
+		o["survivors"] = c.Survivors
 	}
 	if len(o) == 0 {
 		return nil

@@ -10,11 +10,11 @@ import (
 
 // diffs are changes as the protocol has them: for each place that changed, the
 // text before and after, with the lines around it.
-func (c *call) diffs(detail json.RawMessage) (out []object) {
+func diffs(call toolview.Call, detail json.RawMessage) (out []object) {
 	if len(detail) == 0 {
 		return nil
 	}
-	for _, change := range c.view().Changes(detail) {
+	for _, change := range call.Changes(detail) {
 		found := change.Hunks()
 		for _, h := range found {
 			diff := object{"type": "diff", "path": change.Path, "oldText": h.Before, "newText": h.After}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/catalogue"
+	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
@@ -15,38 +16,31 @@ type follower struct {
 	one *session
 
 	mu      sync.Mutex // guards what follows; events come one by one, output also with a timer
-	gone    error      // the client does not read any more
-	texts   map[string]event.InputAccepted
-	items   map[string]*item    // that are open
+	log     *transcript.Transcript
+	gone    error               // the client does not read any more
+	calls   map[string]*call    // that are open, by item
 	asked   map[string]question // to the client, by approval
-	usage   event.Usage
+	heard   map[string]bool     // inputs that a replay has told, and that wait
 	titled  bool
 	notes   []string    // that were not told yet
 	flusher *time.Timer // runs while output waits to be shown
-	told    uint64      // up to which event everything was told by replay
-	silent  bool        // the event that is taken was told
 }
 
-// item is an open item.
-type item struct {
-	kind event.ItemType
-	sent int   // bytes of its text
-	call *call // of a tool call
-}
-
-func newFollower(one *session, titled bool) *follower {
+// newFollower returns one that goes on from the state.
+func newFollower(one *session, state event.State) *follower {
 	return &follower{
-		one: one, texts: map[string]event.InputAccepted{}, items: map[string]*item{}, asked: map[string]question{}, titled: titled, notes: one.notes,
+		one: one, log: transcript.New(state, transcript.Live), titled: len(state.Turns) > 0, notes: one.notes,
+		calls: map[string]*call{}, asked: map[string]question{}, heard: map[string]bool{},
 	}
 }
 
-// follow reads the session's events after the cursor until it is closed.
-func (f *follower) follow(cursor uint64) {
+// follow reads the session's events until it is closed.
+func (f *follower) follow() {
 	one := f.one
 	defer close(one.followed)
 	defer f.close()
 	var err error
-	for e, problem := range one.opened.Events(one.server.life, cursor) {
+	for e, problem := range one.opened.Events(one.server.life, f.log.State().Seq) {
 		if err = problem; err != nil {
 			break
 		}
@@ -76,76 +70,78 @@ func (f *follower) close() {
 	}
 }
 
-// replay tells the session from its beginning. The follower may not have come
-// so far yet: what it takes until then was told, and is not told again.
+// replay tells the session from its beginning, as far as it was followed.
 func (f *follower) replay() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	state := f.one.opened.State()
-	f.told = state.Seq
+	state := f.log.State()
+	for _, in := range state.Waiting {
+		f.heard[in.ID] = true
+	}
 	return f.one.replay(state)
 }
 
-// send sends an update, unless the client is gone, or has been told by a replay.
-// The caller holds mu.
+// send sends an update, unless the client is gone. The caller holds mu.
 func (f *follower) send(update any) {
-	switch update.(type) {
-	case chunk, toolCall:
-		if f.silent {
-			return
-		}
-	}
 	if f.gone == nil {
 		f.gone = f.one.send(update)
 	}
 }
 
-// take says what one event means. Its error is that the client is gone.
+// take says what one event means. Its error is that the client is gone, or that
+// the event cannot follow.
 func (f *follower) take(e event.Event) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.silent = e.Seq <= f.told
-	defer func() { f.silent = false }()
-	switch d := e.Data.(type) {
-	case event.InputAccepted:
-		f.texts[d.Input] = d
-	case event.InputHeld:
-		f.held(d)
-	case event.InputDropped:
-		if p := f.one.prompt(d.Input); p != nil {
-			f.one.drop(p, event.Abort(event.Interrupted, e.By))
+	changes, err := f.log.Take(e)
+	if err != nil {
+		return err
+	}
+	for _, c := range changes {
+		switch c.Thing {
+		case transcript.Input:
+			f.inputChanged(c)
+		case transcript.Turn:
+			f.turnChanged(c)
+		case transcript.Attempt:
+			if c.What == transcript.Ended {
+				f.attemptEnded(c.Attempt.End)
+			}
+		case transcript.Item:
+			f.itemChanged(c)
+		case transcript.Approval:
+			f.approvalChanged(c)
 		}
-		delete(f.texts, d.Input)
-	case event.TurnStarted:
-		f.begin(e)
-		f.taken(e.Turn, d.Inputs)
-	case event.AttemptStarted:
-		f.taken(e.Turn, d.Inputs)
-	case event.AttemptEnded:
-		f.attempted(d)
-	case event.ItemStarted, event.ItemDelta, event.CallReady, event.CallStarted, event.ItemEnded:
-		f.item(e)
-	case event.ApprovalRequested:
-		f.ask(e, d)
-	case event.ApprovalEnded:
-		f.answered(d.Approval)
-	case event.TurnCompleted:
-		f.ended(e, event.Complete(), d.Summary)
-	case event.TurnAborted:
-		f.ended(e, &event.Cause{Outcome: event.Aborted, Reason: d.Reason, Limit: d.Limit, By: e.By, Message: d.Message}, d.Summary)
-	case event.TurnFailed:
-		f.ended(e, event.Fail(d.Failure), d.Summary)
 	}
 	return f.gone
 }
 
-// held takes back a prompt that will not run by itself: the protocol cannot
-// show it (C19). Where settle is being shut down, it stays in the log.
-func (f *follower) held(d event.InputHeld) {
-	p := f.one.prompt(d.Input)
-	if p == nil {
+// inputChanged notes which turn runs a prompt. An input that this client did not
+// send on this connection, such as one that a crash left waiting, is shown.
+func (f *follower) inputChanged(c transcript.Change) {
+	p := f.one.prompt(c.Input.ID)
+	if d, held := c.Event.Data.(event.InputHeld); held && p != nil {
+		f.held(p, d)
+	}
+	if c.What != transcript.Ended {
 		return
 	}
+	heard := f.heard[c.Input.ID]
+	delete(f.heard, c.Input.ID)
+	switch {
+	case c.Turn == nil && p != nil:
+		f.one.drop(p, event.Abort(event.Interrupted, c.Event.By))
+	case c.Turn == nil || heard:
+	case p != nil:
+		p.turn = c.Turn.ID
+	default:
+		f.send(chunk{Update: userChunk, Content: said(c.Input.Text), MessageID: c.Input.ID})
+	}
+}
+
+// held takes back a prompt that will not run by itself: the protocol cannot
+// show it (C19). Where settle is being shut down, it stays in the log.
+func (f *follower) held(p *prompt, d event.InputHeld) {
 	if d.Reason != event.Shutdown {
 		// Where it is not dropped, a turn has taken it meanwhile, which will end.
 		if _, err := f.one.opened.Drop(d.Input, f.one.server.clientName()); err == nil {
@@ -155,8 +151,16 @@ func (f *follower) held(d event.InputHeld) {
 	f.one.drop(p, event.Abort(d.Reason, ""))
 }
 
-// begin begins a turn.
-func (f *follower) begin(e event.Event) {
+func (f *follower) turnChanged(c transcript.Change) {
+	switch c.What {
+	case transcript.Started:
+		f.turnStarted(c)
+	case transcript.Ended:
+		f.turnEnded(c.Turn)
+	}
+}
+
+func (f *follower) turnStarted(c transcript.Change) {
 	for _, note := range f.notes {
 		f.notice("warning", note)
 	}
@@ -164,28 +168,13 @@ func (f *follower) begin(e event.Event) {
 	if f.titled {
 		return
 	}
-	var title string
-	f.one.opened.View(func(s event.State) { title = catalogue.Title(s) })
+	title := catalogue.Title(*c.State)
 	f.titled = title != ""
-	f.send(object{"sessionUpdate": "session_info_update", "title": title, "updatedAt": e.At.Format(time.RFC3339)})
+	f.send(object{"sessionUpdate": "session_info_update", "title": title, "updatedAt": c.Event.At.Format(time.RFC3339)})
 }
 
-// taken notes which turn runs the inputs. One that this client did not send on
-// this connection, such as one that a crash left waiting, is shown.
-func (f *follower) taken(turn string, inputs []string) {
-	for _, id := range inputs {
-		if p := f.one.prompt(id); p != nil {
-			p.turn = turn
-		} else if in, ok := f.texts[id]; ok {
-			f.send(chunk{Update: userChunk, Content: said(in.Text), MessageID: id})
-		}
-		delete(f.texts, id)
-	}
-}
-
-// attempted says what a model request took, and that it will be made again.
-func (f *follower) attempted(d event.AttemptEnded) {
-	f.usage = f.usage.Add(d.Usage)
+// attemptEnded says what a model request took, and that it will be made again.
+func (f *follower) attemptEnded(d *event.AttemptEnded) {
 	if window := f.one.window(); window > 0 && d.Usage.Input > 0 {
 		f.send(object{"sessionUpdate": "usage_update", "used": d.Usage.Input + d.Usage.Output, "size": window})
 	}
@@ -205,25 +194,26 @@ func (f *follower) notice(severity, text string) {
 	f.send(chunk{Update: thoughtChunk, Content: said("[settle] " + text + "\n")})
 }
 
-// ended answers the prompts that the turn took.
-func (f *follower) ended(e event.Event, c *event.Cause, took event.Summary) {
+// turnEnded answers the prompts that the turn took.
+func (f *follower) turnEnded(t *event.Turn) {
+	c := t.Cause
 	if c.Reason == event.LimitReached {
 		f.notice("warning", "The turn was stopped: "+c.Error()+".")
 	}
 	for _, p := range f.one.unanswered() {
-		if p.turn != e.Turn {
+		if p.turn != t.ID {
 			continue
 		}
 		reason := stopReason(c)
 		if f.one.unwanted(p) {
 			reason = "cancelled" // the protocol wants no other answer, also where the turn was faster
 		} else if c.Outcome == event.Failed {
-			f.one.fail(p, failed(e.Turn, c))
+			f.one.fail(p, failed(t.ID, c))
 			continue
 		}
 		f.one.answer(p, object{
-			"stopReason": reason, "usage": usageOf(took.Usage),
-			"_meta": object{"settle": withTurn(ending(c), e.Turn)},
+			"stopReason": reason, "usage": usageOf(t.Summary.Usage),
+			"_meta": object{"settle": withTurn(ending(c), t.ID)},
 		})
 	}
 }

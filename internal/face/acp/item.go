@@ -4,43 +4,41 @@ import (
 	"encoding/json"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/transcript"
 )
 
-// item says what happens to an item. The caller holds mu.
-func (f *follower) item(e event.Event) {
-	i := f.items[e.Item]
-	switch d := e.Data.(type) {
-	case event.ItemStarted:
-		i = &item{kind: d.Type}
-		f.items[e.Item] = i
-		if d.Type == event.ToolCall {
-			i.call = newCall(f.one, e.Item, d.Name)
-			f.send(i.call.begin())
-		}
-	case event.ItemDelta:
-		f.delta(e.Item, i, d)
-	case event.CallReady:
-		if i != nil && i.call != nil {
-			f.send(i.call.ready(d.Arguments))
-		}
-	case event.CallStarted:
-		if i != nil && i.call != nil {
-			f.send(i.call.started(d.Title))
-		}
-	case event.ItemEnded:
-		delete(f.items, e.Item)
-		f.itemEnded(e.Item, i, d)
+// itemChanged says what happens to an item. The caller holds mu.
+func (f *follower) itemChanged(c transcript.Change) {
+	if c.Item.Type() == event.ToolCall {
+		f.callChanged(c)
+	} else if c.What == transcript.Grew {
+		f.send(text(c.Item.Type(), c.Item.ID, c.Text))
 	}
 }
 
-func (f *follower) delta(id string, i *item, d event.ItemDelta) {
-	switch {
-	case i == nil:
-	case d.Stream == event.Text && i.call == nil:
-		i.sent += len(d.Text)
-		f.send(text(i.kind, id, d.Text))
-	case d.Stream == event.Output && i.call != nil:
-		f.output(i.call, d.Text)
+func (f *follower) callChanged(c transcript.Change) {
+	if c.What == transcript.Committed || c.What == transcript.Discarded {
+		return // what was sent cannot be taken back
+	}
+	known := f.calls[c.Item.ID]
+	if known == nil { // it began just now, or before it was followed
+		known = newCall(f.one, c.Item)
+		f.calls[c.Item.ID] = known
+		f.send(known.begin())
+	}
+	switch c.What {
+	case transcript.Ready:
+		f.send(known.ready())
+	case transcript.Running:
+		d, _ := c.Event.Data.(event.CallStarted)
+		f.send(known.started(d.Title))
+	case transcript.Grew:
+		if c.Stream == event.Output {
+			f.output(known, c.Text)
+		}
+	case transcript.Ended:
+		delete(f.calls, c.Item.ID)
+		f.send(known.ended())
 	}
 }
 
@@ -51,28 +49,6 @@ func text(kind event.ItemType, id, piece string) chunk {
 		update = thoughtChunk
 	}
 	return chunk{Update: update, Content: said(piece), MessageID: id}
-}
-
-func (f *follower) itemEnded(id string, i *item, d event.ItemEnded) {
-	if d.Type == event.ToolCall {
-		c := (*call)(nil)
-		if i != nil {
-			c = i.call
-		}
-		if c == nil {
-			c = newCall(f.one, id, d.Name)
-			f.send(c.begin())
-		}
-		f.send(c.ended(d))
-		return
-	}
-	sent := 0
-	if i != nil {
-		sent = i.sent
-	}
-	if sent < len(d.Text) { // not all of it came in deltas
-		f.send(text(d.Type, id, d.Text[sent:]))
-	}
 }
 
 func encode(v any) (json.RawMessage, error) { return json.Marshal(v) }

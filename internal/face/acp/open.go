@@ -27,7 +27,8 @@ func (s *Server) newSession(ctx context.Context, r *jsonrpc.Request) (any, error
 	if err := one.open(ctx, in); err != nil {
 		return nil, err
 	}
-	one.begin(0)
+	one.follower = newFollower(one, one.opened.State())
+	one.begin()
 	s.mu.Lock()
 	s.sessions[one.id] = one
 	s.mu.Unlock()
@@ -83,16 +84,14 @@ func (one *session) takeUp(asks context.Context, in setup, load bool) {
 		one.fails(err)
 		return
 	}
-	cursor := uint64(0)
+	one.follower = newFollower(one, one.opened.State())
 	if load && asks.Err() == nil {
-		state := one.opened.State()
-		if err := one.replay(state); err != nil {
+		if err := one.follower.replay(); err != nil {
 			one.fails(err)
 			return
 		}
-		cursor = state.Seq
 	}
-	one.begin(cursor)
+	one.begin()
 }
 
 // want waits until the session is open. Where nobody waits for that any more, it
@@ -168,18 +167,9 @@ func (one *session) fails(err error) {
 	close(one.ready)
 }
 
-// begin has the session's events followed after the cursor, 0 for those to come,
-// and lets its prompts in.
-func (one *session) begin(cursor uint64) {
-	titled := false
-	one.opened.View(func(s event.State) {
-		titled = len(s.Turns) > 0
-		if cursor == 0 {
-			cursor = s.Seq
-		}
-	})
-	one.follower = newFollower(one, titled)
-	if !one.server.start(func() { one.follower.follow(cursor) }) {
+// begin has the session followed, and lets its prompts in.
+func (one *session) begin() {
+	if !one.server.start(one.follower.follow) {
 		close(one.followed)
 	}
 	close(one.ready)

@@ -8,6 +8,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/asker"
+	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
@@ -26,13 +27,17 @@ func permissionOptions() []permissionOption {
 	}
 }
 
+func (f *follower) approvalChanged(c transcript.Change) {
+	if c.What == transcript.Started {
+		f.ask(f.calls[c.Item.ID], c.Approval.ApprovalRequested)
+	} else {
+		f.answered(c.Approval.Approval)
+	}
+}
+
 // ask asks the client about a call. The request goes out in its place among the
 // updates; its answer is waited for beside them. The caller holds mu.
-func (f *follower) ask(e event.Event, d event.ApprovalRequested) {
-	c := (*call)(nil)
-	if i := f.items[e.Item]; i != nil {
-		c = i.call
-	}
+func (f *follower) ask(c *call, d event.ApprovalRequested) {
 	if c == nil || f.gone != nil || !f.one.opened.Pending(d.Approval) {
 		return
 	}
@@ -68,8 +73,9 @@ type question struct {
 // asking is a call that waits for somebody's word: its changes as the protocol
 // has them, and all of it in words.
 func (c *call) asking(d event.ApprovalRequested) toolCall {
-	t := toolCall{ID: c.id, Title: c.title, Kind: kindOf(c.name), Status: "pending", RawInput: c.view().Arguments, Locations: c.locations()}
-	t.Content = append(c.diffs(d.Detail), block1(fenced(asker.Words(d))))
+	view := c.view()
+	t := toolCall{ID: c.item.ID, Title: c.title, Kind: kindOf(view.Tool), Status: "pending", RawInput: view.Arguments, Locations: locations(view)}
+	t.Content = append(diffs(view, d.Detail), block1(fenced(asker.Words(d))))
 	return t
 }
 

@@ -1,59 +1,34 @@
 package acp
 
 import (
-	"slices"
-
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/transcript"
 )
 
 // replay tells all that was said in a session so far.
 func (one *session) replay(s event.State) error {
+	var all []any
 	for _, t := range s.Turns {
-		for _, update := range one.retold(t) {
-			if err := one.send(update); err != nil {
-				return err
+		for e := range transcript.Entries(t) {
+			if e.Input != nil {
+				all = append(all, inputOf(*e.Input)...)
+			} else {
+				all = append(all, one.itemOf(e.Item)...)
 			}
+		}
+		if c := t.Cause; c != nil && c.Outcome != event.Completed {
+			all = append(all, chunk{Update: thoughtChunk, Content: said("[settle] The turn was ended: " + c.Error() + ".\n")})
 		}
 	}
 	for _, in := range s.Waiting {
-		for _, update := range inputOf(in) {
-			if err := one.send(update); err != nil {
-				return err
-			}
+		all = append(all, inputOf(in)...)
+	}
+	for _, update := range all {
+		if err := one.send(update); err != nil {
+			return err
 		}
 	}
 	return nil
-}
-
-// retold is a turn as it was seen.
-func (one *session) retold(t *event.Turn) (out []any) {
-	for _, in := range t.Inputs {
-		out = append(out, inputOf(in)...)
-	}
-	untold := t.Attempts
-	for _, i := range t.Items {
-		until := 1 + slices.IndexFunc(untold, func(a *event.Attempt) bool { return a.ID == i.Attempt })
-		out = append(out, joinedBy(untold[:until])...)
-		untold = untold[until:]
-		if !i.Discarded {
-			out = append(out, one.itemOf(i)...)
-		}
-	}
-	out = append(out, joinedBy(untold)...) // nothing came of these
-	if c := t.Cause; c != nil && c.Outcome != event.Completed {
-		out = append(out, chunk{Update: thoughtChunk, Content: said("[settle] The turn was ended: " + c.Error() + ".\n")})
-	}
-	return out
-}
-
-// joinedBy is what a person said that joined a turn with one of the attempts.
-func joinedBy(attempts []*event.Attempt) (out []any) {
-	for _, a := range attempts {
-		for _, in := range a.Inputs {
-			out = append(out, inputOf(in)...)
-		}
-	}
-	return out
 }
 
 // inputOf is what a person said.
@@ -68,22 +43,20 @@ func inputOf(in event.Input) (out []any) {
 }
 
 func (one *session) itemOf(i *event.Item) []any {
-	content := i.Content()
 	if i.Type() == event.ToolCall {
-		return []any{one.callOf(i, content)}
+		return []any{one.callOf(i)}
 	}
-	if content.Text == "" {
-		return nil
+	if content := i.Content(); content.Text != "" {
+		return []any{text(i.Type(), i.ID, content.Text)}
 	}
-	return []any{text(i.Type(), i.ID, content.Text)}
+	return nil
 }
 
 // callOf is a call with all that became of it.
-func (one *session) callOf(i *event.Item, content event.Content) toolCall {
-	c := newCall(one, i.ID, content.Name)
+func (one *session) callOf(i *event.Item) toolCall {
+	c := newCall(one, i)
 	c.terminal = false // its terminal is gone
-	t := c.begin()
-	known := c.ready(content.Arguments)
+	t, known := c.begin(), c.ready()
 	t.Title, t.RawInput, t.Locations = c.title, known.RawInput, known.Locations
 	if i.Status == event.ItemOpen {
 		if i.Started {
@@ -91,7 +64,7 @@ func (one *session) callOf(i *event.Item, content event.Content) toolCall {
 		}
 		return t
 	}
-	end := c.ended(event.ItemEnded{Status: i.Status, Effects: i.Effects, Cause: i.Cause, Content: content})
+	end := c.ended()
 	t.Status, t.Content, t.RawOutput = end.Status, end.Content, end.RawOutput
 	return t
 }
