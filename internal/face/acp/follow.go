@@ -7,6 +7,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/catalogue"
+	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
@@ -17,10 +18,10 @@ type follower struct {
 
 	mu      sync.Mutex // guards what follows; events come one by one, output also with a timer
 	log     *transcript.Transcript
-	gone    error               // the client does not read any more
-	calls   map[string]*call    // that are open, by item
-	asked   map[string]question // to the client, by approval
-	heard   map[string]bool     // inputs that a replay has told, and that wait
+	gone    error            // the client does not read any more
+	calls   map[string]*call // that are open, by item
+	asker   *asker.Asker
+	heard   map[string]bool // inputs that a replay has told, and that wait
 	titled  bool
 	notes   []string    // that were not told yet
 	flusher *time.Timer // runs while output waits to be shown
@@ -28,10 +29,12 @@ type follower struct {
 
 // newFollower returns one that goes on from the state.
 func newFollower(one *session, state event.State) *follower {
-	return &follower{
+	f := &follower{
 		one: one, log: transcript.New(state, transcript.Live), titled: len(state.Turns) > 0, notes: one.notes,
-		calls: map[string]*call{}, asked: map[string]question{}, heard: map[string]bool{},
+		calls: map[string]*call{}, heard: map[string]bool{},
 	}
+	f.asker = asker.New(asker.Options{Session: one.opened, Ask: f.ask, By: one.server.clientName})
+	return f
 }
 
 // follow reads the session's events until it is closed.
@@ -59,11 +62,9 @@ func (f *follower) follow() {
 
 // close ends what still waits for the client.
 func (f *follower) close() {
+	f.asker.Close()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, q := range f.asked {
-		q.stop()
-	}
 	if f.flusher != nil {
 		f.flusher.Stop()
 		f.flusher = nil
@@ -110,7 +111,7 @@ func (f *follower) take(e event.Event) error {
 		case transcript.Item:
 			f.itemChanged(c)
 		case transcript.Approval:
-			f.approvalChanged(c)
+			f.asker.Take(e)
 		}
 	}
 	return f.gone

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/asker"
-	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
@@ -27,47 +25,49 @@ func permissionOptions() []permissionOption {
 	}
 }
 
-func (f *follower) approvalChanged(c transcript.Change) {
-	if c.What == transcript.Started {
-		f.ask(f.calls[c.Item.ID], c.Approval.ApprovalRequested)
-	} else {
-		f.answered(c.Approval.Approval)
-	}
+// question is a request for permission that the client has.
+type question struct {
+	server *Server
+	sent   *jsonrpc.Outgoing
 }
 
 // ask asks the client about a call. The request goes out in its place among the
 // updates; its answer is waited for beside them. The caller holds mu.
-func (f *follower) ask(c *call, d event.ApprovalRequested) {
-	if c == nil || f.gone != nil || !f.one.opened.Pending(d.Approval) {
-		return
+func (f *follower) ask(ctx context.Context, q asker.Question) asker.Asked {
+	c := f.calls[q.Item]
+	if c == nil || f.gone != nil {
+		return nil
 	}
-	if d.Title != "" {
-		c.title = d.Title
+	if q.Title != "" {
+		c.title = q.Title
 	}
-	ctx, cancel := context.WithCancel(f.one.server.life)
-	request := permissionParams{SessionID: f.one.id, ToolCall: c.asking(d), Options: permissionOptions()}
+	request := permissionParams{SessionID: f.one.id, ToolCall: c.asking(q.ApprovalRequested), Options: permissionOptions()}
 	sent, err := f.one.server.conn.Send(ctx, "session/request_permission", request)
 	if err != nil {
-		cancel()
 		if !errors.Is(err, jsonrpc.ErrClosed) { // the end of the input ends the turn, and with it the approval (C16)
 			f.gone = err
 		}
-		return
+		return nil
 	}
-	f.asked[d.Approval] = question{sent, cancel}
-	begun := f.one.server.start(func() {
-		defer cancel()
-		f.one.decide(ctx, sent, d.Approval)
-	})
-	if !begun {
-		cancel()
-	}
+	return question{f.one.server, sent}
 }
 
-// question is a request for permission that the client has.
-type question struct {
-	sent *jsonrpc.Outgoing
-	stop func()
+// Await implements [asker.Asked].
+func (q question) Await(ctx context.Context) (asker.Answer, error) {
+	var got permissionResult
+	err := q.sent.Wait(ctx, &got)
+	if errors.Is(err, jsonrpc.ErrClosed) || errors.Is(err, jsonrpc.ErrCancelled) {
+		return asker.Answer{}, asker.ErrGone
+	}
+	return verdict(got, err)
+}
+
+// Withdraw takes the question away from the client, unless it was the client that
+// answered.
+func (q question) Withdraw() {
+	if q.sent.Abandon() {
+		q.server.withdraw(q.sent)
+	}
 }
 
 // asking is a call that waits for somebody's word: its changes as the protocol
@@ -79,51 +79,24 @@ func (c *call) asking(d event.ApprovalRequested) toolCall {
 	return t
 }
 
-// answered takes the question about a call that is over, or was answered, away
-// from the client, unless it was the client that answered. The caller holds mu.
-func (f *follower) answered(approval string) {
-	q, ok := f.asked[approval]
-	if !ok {
-		return
-	}
-	delete(f.asked, approval)
-	if q.sent.Abandon() {
-		f.one.server.withdraw(q.sent)
-	}
-	q.stop()
-}
-
-// decide waits for the client's word and passes it on.
-func (one *session) decide(ctx context.Context, sent *jsonrpc.Outgoing, approval string) {
-	var got permissionResult
-	err := sent.Wait(ctx, &got)
-	if ctx.Err() != nil || errors.Is(err, jsonrpc.ErrClosed) || errors.Is(err, jsonrpc.ErrCancelled) {
-		return // the call is over, or the turn is being ended
-	}
-	answer := verdict(got, err)
-	answer.Approval, answer.By = approval, one.server.clientName()
-	// One that comes too late runs nothing (C16), and there is nobody to tell.
-	_ = one.opened.Answer(one.server.life, answer)
-}
-
 // verdict is what the client's answer means. Clients answer what they cancelled
 // with the outcome "cancelled", or with the error of a request that was.
-func verdict(got permissionResult, err error) settle.Answer {
+func verdict(got permissionResult, err error) (asker.Answer, error) {
 	var refused *jsonrpc.Error
 	switch {
 	case errors.As(err, &refused) && refused.Code == jsonrpc.CodeCancelled:
-		return settle.Answer{Verdict: event.ApprovalAborted}
+		return asker.Answer{Verdict: event.ApprovalAborted}, nil
 	case err != nil:
-		return settle.Answer{Verdict: event.Denied, Message: fmt.Sprintf("The client could not ask: %v", err)}
+		return asker.Answer{}, err
 	case got.Outcome.Outcome == "cancelled":
-		return settle.Answer{Verdict: event.ApprovalAborted}
+		return asker.Answer{Verdict: event.ApprovalAborted}, nil
 	case got.Outcome.OptionID == allowOnce:
-		return settle.Answer{Verdict: event.Approved}
+		return asker.Answer{Verdict: event.Approved}, nil
 	case got.Outcome.OptionID == allowAlways:
-		return settle.Answer{Verdict: event.ApprovedSession}
+		return asker.Answer{Verdict: event.ApprovedSession}, nil
 	case got.Outcome.OptionID == rejectOnce:
-		return settle.Answer{Verdict: event.Denied}
+		return asker.Answer{Verdict: event.Denied}, nil
 	default:
-		return settle.Answer{Verdict: event.Denied, Message: fmt.Sprintf("The client answered with something that it was not offered: %q.", got.Outcome.OptionID)}
+		return asker.Answer{Verdict: event.Denied, Message: fmt.Sprintf("The client answered with something that it was not offered: %q.", got.Outcome.OptionID)}, nil
 	}
 }
