@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/jsonrpc"
@@ -14,108 +13,61 @@ import (
 
 // question is a request to the client for its word about a call.
 type question struct {
-	id     int64 // of the request; 0 if it could not be sent
-	cancel context.CancelCauseFunc
+	thread *live
+	sent   *jsonrpc.Outgoing
 }
-
-// errResolved says that a question need not be answered any more.
-var errResolved = errors.New("the approval has ended")
 
 // ask asks the client where the session waits for somebody's word. Where nobody
 // listens, the answer is no (C16).
-func (l *live) ask(ctx context.Context, e event.Event, t *translator) {
-	d, ok := e.Data.(event.ApprovalRequested)
-	if !ok || !l.opened.Pending(d.Approval) {
-		return
+func (l *live) ask(ctx context.Context, q asker.Question) asker.Asked {
+	if !l.isSubscribed() {
+		return asker.Nobody(unheard())
 	}
-	if !l.heard() {
-		l.deny(ctx, d.Approval)
-		return
-	}
-	asking, cancel := context.WithCancelCause(ctx)
-	method, params := l.question(e, d, t)
-	sent, err := l.s.conn.Send(asking, method, params)
-	q := &question{cancel: cancel}
-	l.asks[d.Approval] = q
+	method, params := l.question(q)
+	sent, err := l.s.conn.Send(ctx, method, params)
 	if err != nil {
-		return // the connection is at its end, and with it the turn
+		return nil // the connection is at its end, and with it the turn
 	}
-	q.id = sent.ID
-	l.s.work.Go(func() { // ends with the answer or with the approval; shutDown waits for it
-		var answer struct {
-			Decision json.RawMessage `json:"decision"`
-		}
-		err := sent.Wait(asking, &answer)
-		if asking.Err() == nil && !errors.Is(err, jsonrpc.ErrClosed) {
-			l.give(ctx, verdict(d.Approval, answer.Decision, err))
-		}
-	})
+	return question{l, sent}
 }
 
-// deny answers where nobody listens.
-func (l *live) deny(ctx context.Context, approval string) {
-	l.give(ctx, settle.Answer{
-		Approval: approval, Verdict: event.Denied, Policy: "nobody subscribes",
-		Message: "Nobody could be asked: no client follows this thread.",
-	})
+// unheard is the policy that answers where nobody listens, and why.
+func unheard() (policy, why string) {
+	return "nobody subscribes", "Nobody could be asked: no client follows this thread."
 }
 
-// denyAll does so for all that was asked and not answered.
-func (l *live) denyAll(ctx context.Context) {
-	var open []string
-	l.opened.View(func(state event.State) {
-		if t := state.Running(); t != nil {
-			for _, a := range t.Approvals {
-				if a.Ended == nil {
-					open = append(open, a.Approval)
-				}
-			}
-		}
-	})
-	for _, approval := range open {
-		l.deny(ctx, approval)
+// Await implements [asker.Asked].
+func (q question) Await(ctx context.Context) (asker.Answer, error) {
+	var answer struct {
+		Decision json.RawMessage `json:"decision"`
 	}
+	err := q.sent.Wait(ctx, &answer)
+	if errors.Is(err, jsonrpc.ErrClosed) {
+		return asker.Answer{}, asker.ErrGone
+	}
+	return verdict(answer.Decision, err), nil
 }
 
-// give gives the answer. One that comes too late runs nothing.
-func (l *live) give(ctx context.Context, a settle.Answer) {
-	a.By = l.s.client()
-	var late *settle.AnsweredError
-	if err := l.opened.Answer(ctx, a); err != nil && !errors.As(err, &late) && !errors.Is(err, settle.ErrClosed) {
-		l.s.warn(err.Error())
-	}
-}
-
-// resolve takes back a question that is over, also where the client does not
-// listen any more: it was asked.
-func (l *live) resolve(ctx context.Context, e event.Event) {
-	d, ok := e.Data.(event.ApprovalEnded)
-	q := l.asks[d.Approval]
-	if !ok || q == nil {
-		return
-	}
-	delete(l.asks, d.Approval)
-	q.cancel(errResolved)
-	if q.id != 0 {
-		l.s.notify(ctx, note{"serverRequest/resolved", resolvedNote{l.id(), q.id}})
-	}
+// Withdraw takes the question back, also where the client does not listen any
+// more: it was asked.
+func (q question) Withdraw() {
+	q.thread.s.notify(q.thread.s.ctx, note{"serverRequest/resolved", resolvedNote{q.thread.id(), q.sent.ID}})
 }
 
 // question returns the request about a call.
-func (l *live) question(e event.Event, d event.ApprovalRequested, t *translator) (method string, params any) {
-	i := t.item(e)
-	at := e.At.UnixMilli()
-	if t.shown[e.Item] == changes {
-		return "item/fileChange/requestApproval", askChange{l.id(), e.Turn, e.Item, at, ptr(asker.Words(d))}
+func (l *live) question(q asker.Question) (method string, params any) {
+	t, at := l.translator, q.At.UnixMilli()
+	dir, kind := t.state().Host.Dir, t.shown[q.Item]
+	if kind == changes {
+		return "item/fileChange/requestApproval", askChange{l.id(), q.Turn, q.Item, at, ptr(asker.Words(q.ApprovalRequested))}
 	}
 	p := askCommand{
-		Kind: "command", ThreadID: l.id(), TurnID: e.Turn, ItemID: e.Item, StartedAtMs: at, Reason: ptr(asker.Words(d)),
-		Command: d.Title, Cwd: t.state.Host.Dir,
-		CommandActions: []commandAction{{Type: "unknown", Command: d.Title}},
+		Kind: "command", ThreadID: l.id(), TurnID: q.Turn, ItemID: q.Item, StartedAtMs: at, Reason: ptr(asker.Words(q.ApprovalRequested)),
+		Command: q.Title, Cwd: dir, CommandActions: []commandAction{{Type: "unknown", Command: q.Title}},
 	}
-	if i != nil && t.shown[e.Item] == runs {
+	if kind == runs {
 		var action commandAction
-		p.Command, p.Cwd, action = describe(i.Content(), t.state.Host.Dir)
+		p.Command, p.Cwd, action = describe(t.state().Turn(q.Turn).Item(q.Item).Content(), dir)
 		action.Command, p.Command = asker.Visible(action.Command), asker.Visible(p.Command)
 		p.CommandActions = []commandAction{action}
 	}
@@ -123,8 +75,8 @@ func (l *live) question(e event.Event, d event.ApprovalRequested, t *translator)
 }
 
 // verdict is what the client's decision means.
-func verdict(approval string, decision json.RawMessage, err error) settle.Answer {
-	a := settle.Answer{Approval: approval, Verdict: event.Denied}
+func verdict(decision json.RawMessage, err error) asker.Answer {
+	a := asker.Answer{Verdict: event.Denied}
 	var refused *jsonrpc.Error
 	switch {
 	case errors.As(err, &refused):

@@ -4,9 +4,10 @@ import (
 	"slices"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/transcript"
 )
 
-// itemsView is how much of a turn is told.
+// itemsView is how much of a turn is shown.
 type itemsView string
 
 const (
@@ -15,8 +16,8 @@ const (
 	full      itemsView = "full"
 )
 
-// told returns the view's turn, with its items as far as is asked for.
-func (v view) told(items itemsView) turn {
+// turnOf returns the view's turn, with its items as far as is asked for.
+func (v view) turnOf(items itemsView) turn {
 	t := v.turn
 	status, err := ended(t.Cause)
 	out := turn{
@@ -49,44 +50,28 @@ func (v view) answer() []any {
 	return []any{}
 }
 
-// all returns what was said and done in the turn, in order, without what a
-// later attempt said anew.
+// all returns what was said and done in the turn.
 func (v view) all() []any {
 	out := []any{}
-	for _, in := range v.turn.Inputs {
-		out = append(out, heard(in))
-	}
-	joined := 0
-	for _, i := range v.turn.Items {
-		for joined < len(v.turn.Attempts) && v.begunBy(joined, i) {
-			for _, in := range v.turn.Attempts[joined].Inputs {
-				out = append(out, heard(in))
+	for e := range transcript.Entries(v.turn) {
+		switch {
+		case e.Input != nil:
+			out = append(out, messageOf(*e.Input))
+		case e.Item.Type() == event.ToolCall && !e.Item.Ready: // clients never saw it
+		default:
+			if item := v.item(e.Item, nil); item != nil {
+				out = append(out, item)
 			}
-			joined++
-		}
-		if item := v.item(i, nil); item != nil && !i.Discarded && (i.Type() != event.ToolCall || i.Ready) {
-			out = append(out, item)
-		}
-	}
-	for _, a := range v.turn.Attempts[joined:] {
-		for _, in := range a.Inputs {
-			out = append(out, heard(in))
 		}
 	}
 	return out
-}
-
-// begunBy reports whether the attempt had begun when the item did: items are of
-// the attempt that runs, and the dates of both may be of clocks that jumped.
-func (v view) begunBy(attempt int, i *event.Item) bool {
-	return attempt <= slices.IndexFunc(v.turn.Attempts, func(a *event.Attempt) bool { return a.ID == i.Attempt })
 }
 
 // turns returns all turns of a thread.
 func turns(state event.State) []turn {
 	out := []turn{}
 	for _, t := range state.Turns {
-		out = append(out, view{state.Host.Dir, t}.told(full))
+		out = append(out, view{state.Host.Dir, t}.turnOf(full))
 	}
 	return out
 }

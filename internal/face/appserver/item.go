@@ -164,8 +164,8 @@ func describe(c event.Content, dir string) (line, at string, action commandActio
 
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// heard returns what a user said as an item.
-func heard(in event.Input) userMessage {
+// messageOf returns what a user said as an item.
+func messageOf(in event.Input) userMessage {
 	m := userMessage{Type: "userMessage", ID: in.ID, Content: []said{}}
 	if !ownInput().MatchString(in.ID) {
 		m.ClientID = &in.ID

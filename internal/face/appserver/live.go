@@ -9,6 +9,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
@@ -21,8 +22,9 @@ type live struct {
 	ephemeral bool
 	done      chan struct{} // closed when follow has ended
 
-	telling sync.Mutex  // held while an event is told, and while answers are given that have their place among what is told; guards told
-	told    *translator // what was told so far
+	order      sync.Mutex  // held while an event is told, and while answers are given that have their place among what is told
+	translator *translator // has what was told so far; guarded by order
+	asker      *asker.Asker
 
 	mu         sync.Mutex // guards what follows
 	rights     rights
@@ -34,7 +36,6 @@ type live struct {
 	subscribed bool
 	starts     map[string]sender             // turn/start and turn/steer, by input
 	interrupts map[string][]*jsonrpc.Request // turn/interrupt, by turn
-	asks       map[string]*question          // by approval; follow's alone
 }
 
 // sender is a request that sent an input, and how it is answered with the turn
@@ -72,9 +73,9 @@ func (l *live) follow(ctx context.Context, cursor uint64) {
 
 // tell says what the event means.
 func (l *live) tell(ctx context.Context, e event.Event) error {
-	l.telling.Lock()
-	defer l.telling.Unlock()
-	t := l.told
+	l.order.Lock()
+	defer l.order.Unlock()
+	t := l.translator
 	l.mu.Lock()
 	t.window = l.window
 	l.mu.Unlock()
@@ -86,23 +87,22 @@ func (l *live) tell(ctx context.Context, e event.Event) error {
 	l.status = t.status
 	l.mu.Unlock()
 	l.answer(e, t)
-	l.resolve(ctx, e)
-	for _, n := range notes {
-		l.say(ctx, n)
+	if e.Kind() == event.KindApprovalEnded {
+		l.asker.Take(e)
 	}
-	l.ask(ctx, e, t)
+	for _, n := range notes {
+		if l.isSubscribed() {
+			l.s.notify(ctx, n)
+		}
+	}
+	if e.Kind() == event.KindApprovalRequested {
+		l.asker.Take(e)
+	}
 	return nil
 }
 
-// say sends a notification, if the client wants any of this thread's.
-func (l *live) say(ctx context.Context, n note) {
-	if l.heard() {
-		l.s.notify(ctx, n)
-	}
-}
-
-// heard reports whether a client subscribes to the thread.
-func (l *live) heard() bool {
+// isSubscribed reports whether a client wants to hear of the thread.
+func (l *live) isSubscribed() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.subscribed
@@ -199,11 +199,11 @@ func (l *live) interrupted(turn string) {
 // idle lets go of a thread that nobody wants to hear of any more: between its
 // turns.
 func (l *live) idle() {
-	if l.heard() {
+	if l.isSubscribed() {
 		return
 	}
 	l.s.lane(l.id(), func() {
-		if !l.heard() && l.running() == nil {
+		if !l.isSubscribed() && l.running() == nil {
 			l.s.unload(l, "client")
 		}
 	})
@@ -223,9 +223,7 @@ func (l *live) gone(ctx context.Context) {
 			r.Reply(nothing{})
 		}
 	}
-	for _, q := range l.asks {
-		q.cancel(settle.ErrClosed)
-	}
+	l.asker.Close()
 	l.s.notify(ctx, note{"thread/status/changed", statusNote{l.id(), threadStatus{Type: "notLoaded"}}})
 	l.s.notify(ctx, note{"thread/closed", threadIDNote{l.id()}})
 }
@@ -273,7 +271,7 @@ func (l *live) steer(ctx context.Context, t *event.Turn, r sender, clientID, tex
 		return err
 	}
 	if now := l.running(); now != nil && now.ID == t.ID && now.Interrupt == nil {
-		l.began([]string{input}, view{l.opened.Wish.Dir, t}.told(notLoaded))
+		l.began([]string{input}, view{l.opened.Wish.Dir, t}.turnOf(notLoaded))
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
 	"github.com/settle-agent/settle/internal/catalogue"
+	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
@@ -54,14 +55,15 @@ func (s *Server) open(ctx context.Context, o opening) (*live, error) {
 	}
 	l := &live{
 		s: s, opened: opened, policy: policy, ephemeral: o.ephemeral, done: make(chan struct{}), rights: rights, subscribed: true,
-		status: threadStatus{Type: "idle"}, starts: map[string]sender{}, interrupts: map[string][]*jsonrpc.Request{}, asks: map[string]*question{},
-		told: newTranslator(opened.State()),
+		status: threadStatus{Type: "idle"}, starts: map[string]sender{}, interrupts: map[string][]*jsonrpc.Request{},
+		translator: newTranslator(opened.State()),
 	}
+	l.asker = asker.New(asker.Options{Session: opened, Ask: l.ask, By: s.client, Failed: func(err error) { s.warn(err.Error()) }})
 	l.thinks(opened.Agent)
 	s.mu.Lock()
 	s.threads[o.id] = l
 	s.mu.Unlock()
-	cursor := l.told.state.Seq
+	cursor := l.translator.state().Seq
 	s.work.Go(func() { l.follow(s.ctx, cursor) }) // ends when the session is closed; shutDown waits for it
 	for _, n := range opened.Agent.Notes {
 		s.warn(n)

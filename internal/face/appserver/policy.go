@@ -161,8 +161,8 @@ func (r rights) roots(tmpdir string) []string {
 	return roots
 }
 
-// told returns the sandbox's policy with all that its type has.
-func (p sandboxPolicy) told() map[string]any {
+// object returns the sandbox's policy with all that its type has.
+func (p sandboxPolicy) object() map[string]any {
 	out := map[string]any{"type": p.Type}
 	network := p.NetworkAccess
 	switch p.Type {

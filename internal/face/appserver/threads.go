@@ -39,7 +39,7 @@ func (l *live) begun(t thread) begun {
 	return begun{
 		Thread: t, Model: l.model, ModelProvider: l.provider, DisabledPluginIDs: []string{}, Cwd: l.opened.Wish.Dir,
 		InstructionSources: []string{}, ApprovalPolicy: l.rights.approval, ApprovalsReviewer: "user",
-		Sandbox: l.rights.sandbox.told(), ReasoningEffort: ptr(l.effort),
+		Sandbox: l.rights.sandbox.object(), ReasoningEffort: ptr(l.effort),
 	}
 }
 
@@ -64,8 +64,8 @@ func (s *Server) threadStart(ctx context.Context, r *jsonrpc.Request) (any, erro
 // introduce answers a client that starts the thread, before anything else is told
 // of it: what the client asks next goes another way.
 func (l *live) introduce(ctx context.Context, r *jsonrpc.Request) {
-	l.telling.Lock()
-	defer l.telling.Unlock()
+	l.order.Lock()
+	defer l.order.Unlock()
 	t := l.shown(false)
 	r.Reply(l.begun(t))
 	l.s.notify(ctx, note{"thread/started", threadNote{t}})
@@ -94,9 +94,9 @@ func (s *Server) threadResume(ctx context.Context, r *jsonrpc.Request) (any, err
 // welcome answers a client that resumes the thread with what it would know if it
 // had been told everything: what was not told yet, it will be.
 func (l *live) welcome(r *jsonrpc.Request, withTurns bool) {
-	l.telling.Lock()
-	defer l.telling.Unlock()
-	r.Reply(l.begun(l.loaded(l.s.read(l.told.state, withTurns))))
+	l.order.Lock()
+	defer l.order.Unlock()
+	r.Reply(l.begun(l.loaded(l.s.read(l.translator.state(), withTurns))))
 }
 
 // resumed returns the thread that is to go on; one that is loaded goes on as it
@@ -200,15 +200,15 @@ func (s *Server) threadUnsubscribe(ctx context.Context, r *jsonrpc.Request) (any
 		s.unload(l, s.client())
 		return map[string]string{"status": "unsubscribed"}, nil
 	}
-	l.denyAll(ctx)
+	l.asker.Deny(unheard())
 	s.work.Go(func() { l.farewell(r) }) // as for a resume
 	return nil, nil                     //nolint:nilnil // as above
 }
 
 // farewell answers a client that unsubscribes, after what is being told.
 func (l *live) farewell(r *jsonrpc.Request) {
-	l.telling.Lock()
-	defer l.telling.Unlock()
+	l.order.Lock()
+	defer l.order.Unlock()
 	r.Reply(map[string]string{"status": "unsubscribed"})
 }
 

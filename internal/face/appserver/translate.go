@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/transcript"
 )
 
 // translator turns the events of a session, in order, into notifications. It
@@ -21,7 +22,7 @@ import (
 type translator struct {
 	thread string
 	window int // of the model, in tokens; 0 if unknown
-	state  event.State
+	log    *transcript.Transcript
 	status threadStatus
 
 	// shown are the items of the running turn that clients know, and begun
@@ -32,55 +33,70 @@ type translator struct {
 
 // newTranslator begins with a session that does nothing.
 func newTranslator(state event.State) *translator {
-	return &translator{thread: state.Session, state: state, status: threadStatus{Type: "idle"}, shown: map[string]itemKind{}, begun: map[string]bool{}}
+	return &translator{
+		thread: state.Session, log: transcript.New(state, transcript.Live), status: threadStatus{Type: "idle"},
+		shown: map[string]itemKind{}, begun: map[string]bool{},
+	}
 }
 
 // step takes the next event, and returns what there is to say about it.
 func (t *translator) step(e event.Event) ([]note, error) {
-	state, err := event.Fold(t.state, e)
+	changes, err := t.log.Take(e)
 	if err != nil {
-		return nil, fmt.Errorf("cannot follow the session: %w", err)
+		return nil, err
 	}
-	t.state = state
-	switch d := e.Data.(type) {
-	case event.TurnStarted:
-		return t.started(e), nil
-	case event.AttemptStarted:
-		return t.joined(e, d.Inputs), nil
-	case event.AttemptEnded:
-		return t.attempted(e, d), nil
-	case event.ItemStarted:
-		if i := t.item(e); i != nil && d.Type != event.ToolCall {
-			return t.show(e, i, nil), nil
-		}
-	case event.CallReady:
-		if i := t.item(e); i != nil && kindOf(i.Content()) != changes {
-			return t.show(e, i, nil), nil
-		}
-	case event.ItemDelta:
-		return t.delta(e, d), nil
-	case event.InputHeld:
-		return []note{{"warning", warningNote{&t.thread, "What was said last waits: it will be taken along by the next turn."}}}, nil
-	case event.ApprovalRequested:
-		return t.asked(e, d), nil
-	case event.ApprovalEnded:
-		return t.active(), nil
-	case event.ItemEnded:
-		return t.itemEnded(e, d), nil
-	case event.TurnCompleted, event.TurnAborted, event.TurnFailed:
-		return t.turnEnded(e), nil
+	var out []note
+	for _, c := range changes {
+		out = append(out, t.notes(c)...)
 	}
-	return nil, nil
+	return out, nil
 }
 
-func (t *translator) item(e event.Event) *event.Item {
-	if turn := t.state.Turn(e.Turn); turn != nil {
-		return turn.Item(e.Item)
+// notes says what a change means.
+func (t *translator) notes(c transcript.Change) []note {
+	switch {
+	case c.Thing == transcript.Item:
+		return t.itemChanged(c)
+	case c.Thing == transcript.Turn && c.What == transcript.Started:
+		return append(t.active(), note{"turn/started", turnNote{t.thread, t.turn(c.Turn.ID, notLoaded)}})
+	case c.Thing == transcript.Turn && c.What == transcript.Ended:
+		return t.turnEnded(c)
+	case c.Thing == transcript.Input && c.What == transcript.Ended && c.Turn != nil:
+		m := messageOf(*c.Input)
+		return []note{t.begins(c, m), t.ends(c, m)}
+	case c.Event.Kind() == event.KindInputHeld:
+		return []note{{"warning", warningNote{&t.thread, "What was said last waits: it will be taken along by the next turn."}}}
+	case c.Thing == transcript.Attempt && c.What == transcript.Ended:
+		return t.attemptEnded(c)
+	case c.Thing == transcript.Approval && c.What == transcript.Started:
+		return append(t.show(c, c.Approval.Detail), t.active()...)
+	case c.Thing == transcript.Approval:
+		return t.active()
 	}
 	return nil
 }
 
-func (t *translator) view(turn string) view { return view{t.state.Host.Dir, t.state.Turn(turn)} }
+func (t *translator) itemChanged(c transcript.Change) []note {
+	switch c.What {
+	case transcript.Started:
+		if c.Item.Type() != event.ToolCall {
+			return t.show(c, nil)
+		}
+	case transcript.Ready:
+		if kindOf(c.Item.Content()) != changes {
+			return t.show(c, nil)
+		}
+	case transcript.Grew:
+		return t.grew(c)
+	case transcript.Ended:
+		return t.itemEnded(c)
+	}
+	return nil
+}
+
+func (t *translator) state() event.State { return t.log.State() }
+
+func (t *translator) view(turn string) view { return view{t.state().Host.Dir, t.state().Turn(turn)} }
 
 // became says the thread's status, if it is another one.
 func (t *translator) became(s threadStatus) []note {
@@ -96,68 +112,38 @@ func (t *translator) became(s threadStatus) []note {
 // active says that a turn runs, and whether it waits for somebody.
 func (t *translator) active() []note {
 	flags := []string{}
-	if r := t.state.Running(); r != nil && slices.ContainsFunc(r.Approvals, func(a *event.Approval) bool { return a.Ended == nil }) {
+	if r := t.state().Running(); r != nil && slices.ContainsFunc(r.Approvals, func(a *event.Approval) bool { return a.Ended == nil }) {
 		flags = append(flags, "waitingOnApproval")
 	}
 	return t.became(threadStatus{Type: "active", ActiveFlags: &flags})
 }
 
-func (t *translator) started(e event.Event) []note {
-	out := append(t.active(), note{"turn/started", turnNote{t.thread, t.turn(e.Turn, notLoaded)}})
-	for _, in := range t.state.Turn(e.Turn).Inputs {
-		out = append(out, t.message(e, in)...)
-	}
-	return out
+func (t *translator) begins(c transcript.Change, item any) note {
+	return note{"item/started", itemNote{ThreadID: t.thread, TurnID: c.Turn.ID, Item: item, StartedAtMs: milliseconds(c.Event.At)}}
 }
 
-// joined shows the inputs that steer the turn from here on.
-func (t *translator) joined(e event.Event, inputs []string) []note {
-	turn := t.state.Turn(e.Turn)
-	if turn == nil || len(inputs) == 0 {
-		return nil
-	}
-	var out []note
-	for _, a := range turn.Attempts {
-		if a.ID == e.Attempt {
-			for _, in := range a.Inputs {
-				out = append(out, t.message(e, in)...)
-			}
-		}
-	}
-	return out
-}
-
-func (t *translator) message(e event.Event, in event.Input) []note {
-	m := heard(in)
-	return []note{t.begins(e.Turn, e.At, m), t.ends(e.Turn, e.At, m)}
-}
-
-func (t *translator) begins(turn string, at time.Time, item any) note {
-	return note{"item/started", itemNote{ThreadID: t.thread, TurnID: turn, Item: item, StartedAtMs: milliseconds(at)}}
-}
-
-func (t *translator) ends(turn string, at time.Time, item any) note {
-	return note{"item/completed", itemNote{ThreadID: t.thread, TurnID: turn, Item: item, CompletedAtMs: milliseconds(at)}}
+func (t *translator) ends(c transcript.Change, item any) note {
+	return note{"item/completed", itemNote{ThreadID: t.thread, TurnID: c.Turn.ID, Item: item, CompletedAtMs: milliseconds(c.Event.At)}}
 }
 
 // show shows an item that clients do not know yet.
-func (t *translator) show(e event.Event, i *event.Item, details json.RawMessage) []note {
-	item := t.view(e.Turn).item(i, details)
-	if item == nil || t.shown[i.ID] != hidden {
+func (t *translator) show(c transcript.Change, details json.RawMessage) []note {
+	item := t.view(c.Turn.ID).item(c.Item, details)
+	if item == nil || t.shown[c.Item.ID] != hidden {
 		return nil
 	}
-	t.shown[i.ID] = kindOf(i.Content())
-	return []note{t.begins(e.Turn, e.At, item)}
+	t.shown[c.Item.ID] = kindOf(c.Item.Content())
+	return []note{t.begins(c, item)}
 }
 
-func (t *translator) delta(e event.Event, d event.ItemDelta) []note {
-	delta := deltaNote{ThreadID: t.thread, TurnID: e.Turn, ItemID: e.Item, Delta: d.Text}
-	switch kind := t.shown[e.Item]; {
-	case d.Stream == event.Text && kind == says:
+func (t *translator) grew(c transcript.Change) []note {
+	delta := deltaNote{ThreadID: t.thread, TurnID: c.Turn.ID, ItemID: c.Item.ID, Delta: c.Text}
+	switch kind := t.shown[c.Item.ID]; {
+	case c.Stream == event.Text && kind == says:
 		return []note{{"item/agentMessage/delta", delta}}
-	case d.Stream == event.Text && kind == thinks:
+	case c.Stream == event.Text && kind == thinks:
 		return t.thought(delta)
-	case d.Stream == event.Output && kind == runs:
+	case c.Stream == event.Output && kind == runs:
 		return []note{{"item/commandExecution/outputDelta", delta}}
 	}
 	return nil
@@ -173,52 +159,43 @@ func (t *translator) thought(d deltaNote) []note {
 	return append(out, note{"item/reasoning/summaryTextDelta", d})
 }
 
-// asked shows what somebody is asked about; the asking itself is the thread's.
-func (t *translator) asked(e event.Event, d event.ApprovalRequested) []note {
-	var out []note
-	if i := t.item(e); i != nil {
-		out = t.show(e, i, d.Detail)
-	}
-	return append(out, t.active()...)
-}
-
-func (t *translator) itemEnded(e event.Event, d event.ItemEnded) []note {
-	i := t.item(e)
-	if i == nil || d.Type == event.ToolCall && !i.Ready {
+func (t *translator) itemEnded(c transcript.Change) []note {
+	if c.Item.Type() == event.ToolCall && !c.Item.Ready {
 		return nil // clients never saw it
 	}
-	item := t.view(e.Turn).item(i, nil)
+	item := t.view(c.Turn.ID).item(c.Item, nil)
 	if item == nil {
 		return nil
 	}
 	var out []note
-	switch c, isChange := item.(fileChange); {
-	case isChange && t.shown[i.ID] == hidden:
-		c.Status = inProgress
-		out = append(out, t.begins(e.Turn, e.At, c))
+	switch change, isChange := item.(fileChange); {
+	case isChange && t.shown[c.Item.ID] == hidden:
+		change.Status = inProgress
+		out = append(out, t.begins(c, change))
 	case isChange:
-		out = append(out, note{"item/fileChange/patchUpdated", patchNote{t.thread, e.Turn, i.ID, c.Changes}})
+		out = append(out, note{"item/fileChange/patchUpdated", patchNote{t.thread, c.Turn.ID, c.Item.ID, change.Changes}})
 	}
-	return append(out, t.ends(e.Turn, e.At, item))
+	return append(out, t.ends(c, item))
 }
 
-func (t *translator) attempted(e event.Event, d event.AttemptEnded) []note {
+func (t *translator) attemptEnded(c transcript.Change) []note {
+	d := c.Attempt.End
 	var out []note
 	if d.Usage != (event.Usage{}) {
-		out = append(out, note{"thread/tokenUsage/updated", usageNote{t.thread, e.Turn, usage{t.spent(), counted(d.Usage), ptr(t.window)}}})
+		out = append(out, note{"thread/tokenUsage/updated", usageNote{t.thread, c.Turn.ID, usage{spent(*c.State), counted(d.Usage), ptr(t.window)}}})
 	}
 	if d.Failure != nil && d.RetryIn != nil {
 		err := failed(d.Failure)
 		err.Message = fmt.Sprintf("%s; trying again in %s", err.Message, (time.Duration(*d.RetryIn) * time.Millisecond).Round(100*time.Millisecond))
-		out = append(out, note{"error", errorNote{t.thread, e.Turn, *err, true}})
+		out = append(out, note{"error", errorNote{t.thread, c.Turn.ID, *err, true}})
 	}
 	return out
 }
 
 // spent is what all attempts of the thread took together.
-func (t *translator) spent() tokens {
+func spent(state event.State) tokens {
 	var sum event.Usage
-	for _, turn := range t.state.Turns {
+	for _, turn := range state.Turns {
 		for _, a := range turn.Attempts {
 			if a.End != nil {
 				sum = sum.Add(a.End.Usage)
@@ -232,20 +209,20 @@ func counted(u event.Usage) tokens {
 	return tokens{u.Input + u.Output, u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Reasoning}
 }
 
-func (t *translator) turnEnded(e event.Event) []note {
+func (t *translator) turnEnded(c transcript.Change) []note {
 	clear(t.shown)
 	clear(t.begun)
-	turn := t.turn(e.Turn, summary)
+	turn := t.turn(c.Turn.ID, summary)
 	if turn.Status != "failed" {
 		return append(t.became(threadStatus{Type: "idle"}), note{"turn/completed", turnNote{t.thread, turn}})
 	}
 	out := t.became(threadStatus{Type: "systemError"})
 	if turn.Error != nil {
-		out = append(out, note{"error", errorNote{t.thread, e.Turn, *turn.Error, false}})
+		out = append(out, note{"error", errorNote{t.thread, turn.ID, *turn.Error, false}})
 	}
 	return append(out, note{"turn/completed", turnNote{t.thread, turn}})
 }
 
 func (t *translator) turn(id string, items itemsView) turn {
-	return t.view(id).told(items)
+	return t.view(id).turnOf(items)
 }
