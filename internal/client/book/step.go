@@ -1,0 +1,87 @@
+package book
+
+import (
+	"slices"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// How is what became of an input.
+type How string
+
+// What becomes of an input.
+const (
+	Taken   How = "taken" // by a turn
+	Held    How = "held"
+	Dropped How = "dropped"
+	Ended   How = "ended" // the turn that took it
+)
+
+// Move is what an event means for a request whose key is an input. The request
+// stays in the book until it is answered.
+type Move[R any] struct {
+	*Entry[R]
+	How How
+	// Turn is that of Taken and Ended.
+	Turn string
+	// Cause is how the turn ended, or why the input is held.
+	Cause *event.Cause
+}
+
+// Step returns what an event means for the requests in the book, in their order.
+func (b *Book[R]) Step(e event.Event) []Move[R] {
+	switch d := e.Data.(type) {
+	case event.TurnStarted:
+		return b.taken(e.Turn, d.Inputs)
+	case event.AttemptStarted:
+		return b.taken(e.Turn, d.Inputs)
+	case event.InputHeld:
+		return b.about(d.Input, Move[R]{How: Held, Cause: event.Abort(d.Reason, e.By)})
+	case event.InputDropped:
+		return b.about(d.Input, Move[R]{How: Dropped, Cause: event.Abort(event.Interrupted, e.By)})
+	}
+	if !e.Terminal() {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var all []Move[R]
+	for _, one := range b.open {
+		if one.turn == e.Turn {
+			all = append(all, Move[R]{one, Ended, e.Turn, causeOf(e)})
+		}
+	}
+	return all
+}
+
+// taken notes which turn has taken inputs.
+func (b *Book[R]) taken(turn string, inputs []string) []Move[R] {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var all []Move[R]
+	for _, one := range b.open {
+		if slices.Contains(inputs, one.Key) {
+			one.turn = turn
+			all = append(all, Move[R]{one, Taken, turn, nil})
+		}
+	}
+	return all
+}
+
+func (b *Book[R]) about(input string, m Move[R]) []Move[R] {
+	if m.Entry = b.Find(input); m.Entry == nil {
+		return nil
+	}
+	return []Move[R]{m}
+}
+
+// causeOf is how a turn ended, as its last event has it.
+func causeOf(e event.Event) *event.Cause {
+	switch d := e.Data.(type) {
+	case event.TurnAborted:
+		return &event.Cause{Outcome: event.Aborted, Reason: d.Reason, Limit: d.Limit, By: e.By, Message: d.Message}
+	case event.TurnFailed:
+		return event.Fail(d.Failure)
+	}
+	return event.Complete()
+}
