@@ -20,9 +20,7 @@ other agents. They use settle as a tool.
 The tools are run, reply, interrupt, status and sessions. interrupt answers when
 the turn has ended and none of its processes is left, and gives the reason. A
 request that the client cancels ends its turn and gets no answer, as the protocol
-requires. settle also supports the older requests of Codex's MCP server:
-newConversation, sendUserMessage, addConversationListener, interruptConversation
-and others.
+requires.
 
 If the client supports elicitation, settle asks it before calls that could change
 something; if not, it denies them. --permission or SETTLE_PERMISSION can change

@@ -102,10 +102,10 @@ type asking struct {
 	end   context.CancelFunc
 }
 
-// New returns an asker. The caller closes it.
-func New(o Options) *Asker {
+// New returns an asker, whose questions end with ctx. The caller closes it.
+func New(ctx context.Context, o Options) *Asker {
 	a := &Asker{Options: o, open: map[string]asking{}}
-	a.life, a.end = context.WithCancel(context.Background())
+	a.life, a.end = context.WithCancel(ctx)
 	return a
 }
 
@@ -158,7 +158,8 @@ func (a *Asker) ask(q Question) {
 
 // give gives the answer. One that comes too late runs nothing.
 func (a *Asker) give(approval string, answer Answer) {
-	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
+	// Not bounded by the question: an answer that ends the turn ends that, too.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.life), answerTimeout)
 	defer cancel()
 	err := a.Session.Answer(ctx, settle.Answer{
 		Approval: approval, Verdict: answer.Verdict, Message: answer.Message, Policy: answer.Policy, By: a.By(),

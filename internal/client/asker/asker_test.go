@@ -68,7 +68,7 @@ func turn(t *testing.T, made func(*asker.Asker), askers ...asker.Options) (appro
 	for n, o := range askers {
 		o.Session, o.By = s, func() string { return fmt.Sprint("client", n) }
 		o.Failed = func(err error) { t.Error(err) }
-		a := asker.New(o)
+		a := asker.New(context.WithoutCancel(t.Context()), o)
 		if made != nil {
 			made(a)
 		}

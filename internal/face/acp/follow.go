@@ -33,7 +33,7 @@ func newFollower(one *session, state event.State) *follower {
 		one: one, log: transcript.New(state, transcript.Live), titled: len(state.Turns) > 0, notes: one.notes,
 		calls: map[string]*call{}, heard: map[string]bool{},
 	}
-	f.asker = asker.New(asker.Options{Session: one.opened, Ask: f.ask, By: one.server.clientName})
+	f.asker = asker.New(one.server.life, asker.Options{Session: one.opened, Ask: f.ask, By: one.server.clientName})
 	return f
 }
 

@@ -58,7 +58,7 @@ func (s *Server) open(ctx context.Context, o opening) (*live, error) {
 		status: threadStatus{Type: "idle"}, starts: map[string]sender{}, interrupts: map[string][]*jsonrpc.Request{},
 		translator: newTranslator(opened.State()),
 	}
-	l.asker = asker.New(asker.Options{Session: opened, Ask: l.ask, By: s.client, Failed: func(err error) { s.warn(err.Error()) }})
+	l.asker = asker.New(s.ctx, asker.Options{Session: opened, Ask: l.ask, By: s.client, Failed: func(err error) { s.warn(err.Error()) }})
 	l.thinks(opened.Agent)
 	s.mu.Lock()
 	s.threads[o.id] = l

@@ -1,11 +1,9 @@
 // Package mcp is the way in for clients of the Model Context Protocol, over
-// standard streams and over HTTP: five tools that run turns, and, on standard
-// streams, the older requests of Codex's MCP server beside them. It translates
-// to and from the official SDK, and owns nothing of a turn: what a client is
-// told is read from a session's log.
+// standard streams and over HTTP: five tools that run turns. It translates to and
+// from the official SDK, and owns nothing of a turn: what a client is told is read
+// from a session's log.
 //
-//	stdin ─► frame ─► conn ──┬─► SDK ─► ordered ─► tool ─► session
-//	                 │       └─► older interface ────────►
+//	stdin ─► frame ─► conn ──► SDK ─► ordered ─► tool ─► session
 //	                 ├ a cancelled request is not answered
 //	                 └ each request has its place in order: what was asked for
 //	                   first is admitted first (C10)

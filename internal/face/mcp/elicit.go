@@ -8,7 +8,6 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/agent"
 	"github.com/settle-agent/settle/internal/client/asker"
 )
 
@@ -16,12 +15,11 @@ import (
 const (
 	decideAllow   = "allow"
 	decideSession = "allow_session"
-	decideDeny    = "deny"
 	decideStop    = "stop"
 )
 
-// question is the form. Its default is what accepting it says.
-const question = `{
+// form is what the client's user fills in. Its default is what accepting it says.
+const form = `{
 	"type": "object",
 	"properties": {
 		"decision": {
@@ -36,56 +34,42 @@ const question = `{
 // policyAsk names the policy that answers where nobody can be asked (C16).
 const policyAsk = string(settle.Ask)
 
-// answer has the client asked about a call, or the policy answer. It returns
-// when that is done, or when ctx ends: then the approval has ended.
-func (f *Face) answer(ctx context.Context, c *client, s *agent.Opened, a event.ApprovalRequested) {
-	given := settle.Answer{
-		Approval: a.Approval, Verdict: event.Denied, By: c.name(), Policy: policyAsk,
-		Message: "the policy is ask, and there is nobody to ask: the client takes no elicitations",
+// ask has the client's user asked about a call, by elicitation.
+func (j *job) ask(_ context.Context, q asker.Question) asker.Asked {
+	if !j.client.asks() {
+		return asker.Nobody(policyAsk, "the policy is ask, and there is nobody to ask: the client takes no elicitations")
 	}
-	if c.asks() {
-		res, err := c.session.Elicit(ctx, &sdk.ElicitParams{
-			Mode: "form", Message: "Allow this call?\n\n" + asker.Words(a), RequestedSchema: json.RawMessage(question),
-			Meta: sdk.Meta{"settle/session": s.ID(), "settle/approval": a.Approval, "settle/tool": a.Tool, "settle/detail": a.Detail},
+	return asker.Await(func(ctx context.Context) (asker.Answer, error) {
+		res, err := j.client.session.Elicit(ctx, &sdk.ElicitParams{
+			Mode: "form", Message: "Allow this call?\n\n" + asker.Words(q.ApprovalRequested), RequestedSchema: json.RawMessage(form),
+			Meta: sdk.Meta{"settle/session": j.opened.ID(), "settle/approval": q.Approval, "settle/tool": q.Tool, "settle/detail": q.Detail},
 		})
-		switch {
-		case ctx.Err() != nil:
-			return
-		case err != nil:
-			given.Message = "the policy is ask, and the client could not be asked: " + err.Error()
-		default:
-			given.Policy = ""
-			given.Verdict, given.Message = verdictOf(res)
+		if err != nil {
+			return asker.Answer{
+				Verdict: event.Denied, Policy: policyAsk, Message: "the policy is ask, and the client could not be asked: " + err.Error(),
+			}, context.Cause(ctx)
 		}
-	}
-	f.record(ctx, s, given)
+		return answerOf(res), nil
+	})
 }
 
-// record gives the answer. One that comes too late has no effect (C16).
-func (f *Face) record(ctx context.Context, s *agent.Opened, given settle.Answer) {
-	// Not bounded by ctx: "stop" ends the turn, and so ctx.
-	if err := s.Answer(context.WithoutCancel(ctx), given); err != nil {
-		f.Logger.Info("an answer had no effect", "session", s.ID(), "approval", given.Approval, "error", err)
-	}
-}
-
-// verdictOf is what the client's user said, and their words for the model.
-func verdictOf(res *sdk.ElicitResult) (event.Verdict, string) {
-	words, _ := res.Content["message"].(string)
+// answerOf is what the client's user said.
+func answerOf(res *sdk.ElicitResult) asker.Answer {
+	message, _ := res.Content["message"].(string)
 	switch res.Action {
 	case "accept":
 	case "cancel":
-		return event.Denied, "(they closed the question without an answer)"
+		return asker.Answer{Verdict: event.Denied, Message: "(they closed the question without an answer)"}
 	default:
-		return event.Denied, words
+		return asker.Answer{Verdict: event.Denied, Message: message}
 	}
 	switch res.Content["decision"] {
 	case nil, decideAllow:
-		return event.Approved, words
+		return asker.Answer{Verdict: event.Approved, Message: message}
 	case decideSession:
-		return event.ApprovedSession, words
+		return asker.Answer{Verdict: event.ApprovedSession, Message: message}
 	case decideStop:
-		return event.ApprovalAborted, words
+		return asker.Answer{Verdict: event.ApprovalAborted, Message: message}
 	}
-	return event.Denied, words
+	return asker.Answer{Verdict: event.Denied, Message: message}
 }

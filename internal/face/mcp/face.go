@@ -14,6 +14,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
 	"github.com/settle-agent/settle/internal/catalogue"
+	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/redact"
 )
@@ -36,11 +37,10 @@ type Face struct {
 
 	server *sdk.Server
 	kept   *catalogue.Shelf
+	claims asker.Claims // requests of several clients may follow one turn
 
 	mu      sync.Mutex // guards what follows
 	clients map[sdk.Session]*client
-	claimed map[string]bool // approvals that somebody asks about, by session and id
-	pinned  map[string]bool // sessions that stay open
 }
 
 // New returns a face. The caller closes it, after the sessions.
@@ -48,7 +48,7 @@ func New(o Options) *Face {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	f := &Face{Options: o, clients: map[sdk.Session]*client{}, claimed: map[string]bool{}, pinned: map[string]bool{}}
+	f := &Face{Options: o, clients: map[sdk.Session]*client{}}
 	f.kept = &catalogue.Shelf{Dir: f.dataDir()}
 	f.server = sdk.NewServer(
 		&sdk.Implementation{Name: "settle", Title: "settle", Version: o.Version},
@@ -67,8 +67,8 @@ func New(o Options) *Face {
 func versions() []string { return []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"} }
 
 const instructions = `settle runs a coding agent. "run" gives it a task in a directory and answers when the turn has ended, with the session's id; ` +
-	`"reply" goes on in that session. "interrupt" ends what runs and answers when it has ended; cancelling a request of "run" or "reply" does the same. ` +
-	`"status" and "sessions" tell what there is.`
+	`"reply" continues that session. "interrupt" ends a running turn and answers when it has ended; cancelling a "run" or "reply" request does the same. ` +
+	`"status" and "sessions" say what exists and what is running.`
 
 // Close lets go of what the face itself has open.
 func (f *Face) Close() error { return f.kept.Close() }
@@ -100,13 +100,15 @@ func (f *Face) ordered(next sdk.MethodHandler) sdk.MethodHandler {
 
 // places are those that a call has from its connection. Over HTTP, where each
 // request has its own connection, they are the next ones of the client's.
-func (f *Face) places(call *sdk.CallToolRequest) places {
+func (f *Face) places(call *sdk.CallToolRequest) *places {
 	if x := call.Extra; x != nil && x.TokenInfo != nil {
-		if p, ok := x.TokenInfo.Extra[placeName].(places); ok {
+		if p, ok := x.TokenInfo.Extra[placeName].(*places); ok {
 			return p
 		}
 	}
-	return f.client(call.Session).order.enterTool(call.Params.Name)
+	p := &places{}
+	f.client(call.Session).order.enterTool(call.Params.Name, p)
+	return p
 }
 
 // open returns the session with the id, opened if need be. It must exist.
@@ -128,11 +130,17 @@ func (f *Face) open(ctx context.Context, id string) (*agent.Opened, error) {
 // begin opens a session, or creates it.
 func (f *Face) begin(ctx context.Context, id string, w agent.Wish) (*agent.Opened, error) {
 	o, err := f.Hosts.OpenPatiently(ctx, id, w)
-	if err != nil && !errors.Is(err, agent.ErrOpen) {
-		return nil, masked{err}
+	switch {
+	case err == nil, errors.Is(err, agent.ErrOpen):
+		return o, nil
+	case isClosed(err):
+		return nil, errEnding
 	}
-	return o, nil
+	return nil, masked{err}
 }
+
+// errEnding says what came of a request that the end of everything overtook.
+var errEnding = errors.New("settle is ending; nothing was started")
 
 // masked is an error without the secrets that addresses and headers may have
 // (C15).
@@ -147,7 +155,7 @@ func (m masked) Unwrap() error { return m.error }
 func unknown(id string, err error) error {
 	missing, name := (*journal.MissingError)(nil), (*journal.NameError)(nil)
 	if errors.As(err, &missing) || errors.As(err, &name) {
-		return fmt.Errorf("there is no session %q; %q lists those that there are", id, toolSessions)
+		return fmt.Errorf("there is no session %q; %q lists the sessions", id, toolSessions)
 	}
 	return err
 }
@@ -155,23 +163,4 @@ func unknown(id string, err error) error {
 // isClosed reports whether something came after a session was closed.
 func isClosed(err error) bool {
 	return errors.Is(err, settle.ErrClosed) || errors.Is(err, journal.ErrClosed)
-}
-
-// claim reports whether the caller is the one to ask about an approval, and
-// not another who follows the same turn.
-func (f *Face) claim(session, approval string) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	key := session + " " + approval
-	if f.claimed[key] {
-		return false
-	}
-	f.claimed[key] = true
-	return true
-}
-
-func (f *Face) unclaim(session, approval string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.claimed, session+" "+approval)
 }

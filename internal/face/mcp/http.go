@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"strconv"
@@ -75,9 +76,10 @@ type Endpoint struct {
 	// hooks of a face, nil for none
 	left   func(session string) // a client ends its session
 	ending func(session string) *place
+	hurry  func(ctx context.Context, stop stdio.Stop)
 
 	door     *guard.Door
-	inbox    *inbox
+	calls    calls
 	protocol http.Handler
 	once     sync.Once
 }
@@ -86,7 +88,7 @@ type Endpoint struct {
 func (f *Face) HTTP(token string, names guard.Names) *Endpoint {
 	return &Endpoint{
 		Server: f.server, Token: token, Names: names, Close: f.Hosts.CloseAll, Logger: f.Logger,
-		left: f.left, ending: f.ending,
+		left: f.left, ending: f.ending, hurry: stdio.Hurry(f.Hosts.All),
 	}
 }
 
@@ -107,18 +109,11 @@ func (f *Face) left(session string) {
 	if c == nil {
 		return
 	}
-	c.leave()
 	var wg sync.WaitGroup
-	for _, j := range c.jobs() {
-		wg.Go(func() { j.giveUp(cancelled()) }) // ends with the turn
+	for _, e := range c.jobs.Close() {
+		wg.Go(func() { e.Request.end(context.Background()) }) // ends with the turn
 	}
 	wg.Wait()
-}
-
-func cancelled() context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	return ctx
 }
 
 // ending takes the place of what a client has cancelled.
@@ -134,10 +129,12 @@ func (e *Endpoint) prepare() {
 	if e.Logger == nil {
 		e.Logger = slog.New(slog.DiscardHandler)
 	}
+	if e.hurry == nil {
+		e.hurry = func(context.Context, stdio.Stop) {}
+	}
 	e.door = guard.NewDoor(e.Token, e.Limits.Rate, e.Limits.Burst)
-	e.inbox = newInbox(e.ending)
 	e.protocol = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return e.Server }, &sdk.StreamableHTTPOptions{
-		Logger: e.Logger, EventStore: &store{sdk.NewMemoryEventStore(nil), e.inbox}, SessionTimeout: e.Limits.SessionTimeout,
+		Logger: e.Logger, EventStore: &store{sdk.NewMemoryEventStore(nil), &e.calls}, SessionTimeout: e.Limits.SessionTimeout,
 		MaxRequestBodyBytes: e.Limits.BodyBytes, DisableLocalhostProtection: true, // Names does that
 	})
 }
@@ -221,10 +218,33 @@ func (e *Endpoint) post(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	call := e.inbox.take(r.Header.Get(headerSession), body)
-	out, end := e.writer(w, call)
+	out, end := e.writer(w, e.take(r.Header.Get(headerSession), body))
 	defer end()
 	e.protocol.ServeHTTP(out, r)
+}
+
+// take notes what a body means, and returns its request, if it is one.
+func (e *Endpoint) take(session string, body []byte) *call {
+	msg, err := jsonrpc.DecodeMessage(body)
+	req, ok := msg.(*jsonrpc.Request)
+	if err != nil || !ok || session == "" {
+		return nil // the SDK sees to what is wrong
+	}
+	if req.IsCall() {
+		if one, fresh := e.calls.begin(session, req.ID, math.MaxInt); fresh { // else the SDK refuses it
+			return one
+		}
+		return nil
+	}
+	if req.Method == methodCancelled {
+		e.calls.cancel(session, req.Params, func() *place {
+			if e.ending == nil {
+				return nil
+			}
+			return e.ending(session)
+		})
+	}
+	return nil
 }
 
 // Serve answers requests until a stop comes, then ends everything and returns
@@ -245,12 +265,10 @@ func (e *Endpoint) Serve(l net.Listener, stops <-chan stdio.Stop) error {
 	case err = <-failed:
 		err = fmt.Errorf("cannot accept connections any more: %w", err)
 	}
-	ctx, cancel := context.WithTimeoutCause(context.Background(), closeTimeout, fmt.Errorf("it took longer than %v", closeTimeout))
-	defer cancel()
-	err = errors.Join(err, e.Close(ctx, stop.Reason, stop.By))
-	draining, enough := context.WithTimeout(context.Background(), drainTimeout)
+	err = errors.Join(err, stdio.Ladder{Close: e.Close, Hurry: e.hurry, Stops: stops}.Descend(stop))
+	draining, enough := context.WithTimeout(context.Background(), stdio.DrainTimeout)
 	defer enough()
-	e.inbox.drain(draining) // the SDK does not answer once it closes
+	e.calls.Drain(draining) // the SDK does not answer once it closes
 	for s := range e.Server.Sessions() {
 		go func() { _ = s.Close() }() // ends when its requests are answered, or with the process
 	}

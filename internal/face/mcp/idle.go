@@ -8,24 +8,12 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/client/stdio"
 )
 
 // mostIdle is how many sessions stay open that do nothing. Each has its log
 // open; one that is closed is opened again when somebody replies.
 const mostIdle = 32
-
-// pin keeps a session open.
-func (f *Face) pin(session string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.pinned[session] = true
-}
-
-func (f *Face) isPinned(session string) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.pinned[session]
-}
 
 // retire closes the sessions that have done nothing for the longest time, if
 // there are too many.
@@ -36,9 +24,6 @@ func (f *Face) retire(ctx context.Context) {
 	}
 	var idle []candidate
 	for _, s := range f.Hosts.All() {
-		if f.isPinned(s.ID()) {
-			continue
-		}
 		s.View(func(st event.State) {
 			fresh := len(st.Turns) == 0 // its first input is on the way
 			if !fresh && st.Running() == nil && len(st.Waiting) == 0 && len(jobsOf(st)) == 0 {
@@ -50,7 +35,7 @@ func (f *Face) retire(ctx context.Context) {
 		return
 	}
 	slices.SortFunc(idle, func(a, b candidate) int { return cmp.Compare(a.since.UnixNano(), b.since.UnixNano()) })
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), stdio.CloseTimeout)
 	defer cancel()
 	for _, c := range idle[:len(idle)-mostIdle] {
 		if err := f.Hosts.Close(closing, c.session.ID(), event.Shutdown, "host"); err != nil {

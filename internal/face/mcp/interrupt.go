@@ -65,8 +65,8 @@ func (f *Face) interrupt(ctx context.Context, req *sdk.CallToolRequest, in inter
 func (f *Face) targets(ctx context.Context, c *client, session string) ([]target, error) {
 	var all []target
 	if session == "" {
-		for _, j := range c.jobs() {
-			t, running := targetIn(j.opened)
+		for _, e := range c.jobs.Open() {
+			t, running := targetIn(e.Request.opened)
 			if running && !slices.ContainsFunc(all, func(other target) bool { return other.input == t.input && other.session.ID() == t.session.ID() }) {
 				all = append(all, t)
 			}

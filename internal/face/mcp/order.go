@@ -97,24 +97,46 @@ func (p *place) admit() {
 }
 
 // places are those of one request: its own, and that of what it ends.
-type places struct{ own, ending *place }
+type places struct {
+	own *place // nil if its order does not matter
+
+	mu     sync.Mutex // guards what follows
+	ending *place
+	gone   bool // the request has been answered
+}
 
 // enterTool takes the places of a call of a tool.
-func (o *order) enterTool(name string) places {
+func (o *order) enterTool(name string, p *places) {
 	switch name {
 	case toolRun:
-		return places{own: o.enter(starts)}
+		p.own = o.enter(starts)
 	case toolReply:
-		return places{own: o.enter(submits)}
+		p.own = o.enter(submits)
 	case toolInterrupt:
-		return places{o.enter(touches), o.enter(ends)}
+		p.own = o.enter(touches)
+		p.wait(o.enter(ends))
+	default:
+		p.own = o.enter(touches)
 	}
-	return places{own: o.enter(touches)}
+}
+
+// wait has what is sent later wait until the request has been answered.
+func (p *places) wait(ending *place) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.gone || p.ending != nil {
+		ending.admit()
+		return
+	}
+	p.ending = ending
 }
 
 // leave lets go of both.
-func (p places) leave() {
+func (p *places) leave() {
 	p.own.admit()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.gone = true
 	p.ending.admit()
 }
 

@@ -49,7 +49,7 @@ func (p *progress) take(e event.Event) {
 	defer p.mu.Unlock()
 	switch d := e.Data.(type) {
 	case event.TurnStarted:
-		p.say(e, fmt.Sprintf("session %s: turn %s has begun with %s", e.Session, e.Turn, strings.Trim(d.Provider+"/"+d.Model, "/")))
+		p.say(e, fmt.Sprintf("session %s: turn %s started with %s", e.Session, e.Turn, strings.Trim(d.Provider+"/"+d.Model, "/")))
 		p.doing = "waiting for the model"
 	case event.AttemptEnded:
 		if d.RetryIn != nil && d.Failure != nil {
@@ -60,13 +60,13 @@ func (p *progress) take(e event.Event) {
 	case event.ItemDelta:
 		if d.Stream == event.Text {
 			p.texts += utf8.RuneCountInString(d.Text)
-			p.doing = fmt.Sprintf("the model writes: %d characters", p.texts)
+			p.doing = fmt.Sprintf("the model is writing: %d characters", p.texts)
 			if time.Since(p.said) >= textDelay {
 				p.say(e, p.doing)
 			}
 		}
 	case event.ApprovalRequested:
-		p.doing = "waiting for somebody's word about: " + d.Title
+		p.doing = "waiting for approval: " + d.Title
 		p.say(e, p.doing)
 	case event.CallStarted:
 		p.calls[e.Item] = d.Title

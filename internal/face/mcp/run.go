@@ -13,6 +13,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/client/stdio"
 )
 
 // run is the tool: a turn in a new session.
@@ -26,8 +27,11 @@ func (f *Face) run(ctx context.Context, req *sdk.CallToolRequest, in runInput) (
 		return nil, nil, err
 	}
 	res, out, err := f.do(ctx, req, s, in.Prompt, in.Schema)
+	if isClosed(err) {
+		err = errEnding
+	}
 	if out == nil {
-		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), stdio.CloseTimeout)
 		defer cancel()
 		err = errors.Join(err, f.Hosts.Close(closing, s.ID(), event.Shutdown, "host")) // it is of no use to anybody
 	}
@@ -39,16 +43,22 @@ func (f *Face) reply(ctx context.Context, req *sdk.CallToolRequest, in replyInpu
 	if in.Mode != "" && !knownMode(event.Mode(in.Mode)) {
 		return nil, nil, fmt.Errorf("cannot send an input of mode %q; queue, steer and replace are known", in.Mode)
 	}
-	for again := false; ; again = true {
-		s, err := f.open(ctx, in.Session)
-		if err != nil {
-			return nil, nil, err
-		}
-		res, out, err := f.do(ctx, req, s, in.Prompt, in.Schema, settle.WithMode(event.Mode(in.Mode)))
-		if out != nil || again || !isClosed(err) { // else it was closed meanwhile
-			return res, out, err
-		}
+	s, err := f.open(ctx, in.Session)
+	if err != nil {
+		return nil, nil, err
 	}
+	mode := settle.WithMode(event.Mode(in.Mode))
+	res, out, err := f.do(ctx, req, s, in.Prompt, in.Schema, mode)
+	if out != nil || !isClosed(err) {
+		return res, out, err
+	}
+	if s, err = f.begin(ctx, in.Session, s.Wish); err != nil { // it was closed since it was idle; this waits for that
+		return nil, nil, err
+	}
+	if res, out, err = f.do(ctx, req, s, in.Prompt, in.Schema, mode); isClosed(err) {
+		err = errEnding
+	}
+	return res, out, err
 }
 
 func knownMode(m event.Mode) bool { return m == event.Queue || m == event.Steer || m == event.Replace }
@@ -80,7 +90,7 @@ func (f *Face) wish(in runInput) (agent.Wish, error) {
 	}
 	wanted := settle.Permission(in.Permission)
 	if wanted.Strictness() < configured.Strictness() {
-		return w, fmt.Errorf("the permission %q is not to be had: the configured policy is %q, and a client can only choose a stricter one (ask, deny); --permission changes it", in.Permission, configured)
+		return w, fmt.Errorf("cannot use the permission %q: the configured policy is %q, and a client can only choose a stricter one (ask, deny); --permission changes it", in.Permission, configured)
 	}
 	w.Settings["permission"] = in.Permission
 	return w, nil
@@ -119,10 +129,10 @@ func (f *Face) do(ctx context.Context, req *sdk.CallToolRequest, s *agent.Opened
 		return nil, nil, err
 	}
 	j := &job{face: f, client: c, opened: s, turn: turn, progress: newProgress(ctx, req)}
-	wanted := c.add(j)
-	defer c.remove(j)
-	if !wanted {
-		j.giveUp(cancelled())
+	if e := c.jobs.Add(turn.Input(), j); e != nil {
+		defer e.Answer()
+	} else { // it has ended its session
+		j.end(ctx)
 	}
 	admit(ctx)
 	defer f.retire(ctx)

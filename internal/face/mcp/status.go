@@ -13,6 +13,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/catalogue"
+	"github.com/settle-agent/settle/internal/client/asker"
 )
 
 // The states of a session.
@@ -61,10 +62,8 @@ func statusOf(st event.State) status {
 		out.Outcome, out.Message = string(t.Cause.Outcome), t.Cause.Error()
 	}
 	out.Seconds = until.Sub(t.StartedAt).Seconds()
-	for _, a := range t.Approvals {
-		if a.Ended == nil {
-			out.Approvals = append(out.Approvals, cmp.Or(a.Title, a.Tool))
-		}
+	for _, a := range asker.Open(st) {
+		out.Approvals = append(out.Approvals, cmp.Or(a.Title, a.Tool))
 	}
 	for _, i := range t.Items {
 		if i.Type() == event.ToolCall && i.Status == event.ItemOpen {
@@ -76,11 +75,10 @@ func statusOf(st event.State) status {
 }
 
 func stateOf(st event.State) string {
-	t := st.Running()
 	switch {
-	case t == nil:
+	case st.Running() == nil:
 		return stateIdle
-	case slices.ContainsFunc(t.Approvals, func(a *event.Approval) bool { return a.Ended == nil }):
+	case len(asker.Open(st)) > 0:
 		return stateWaiting
 	}
 	return stateRunning

@@ -10,41 +10,36 @@ import (
 	"github.com/settle-agent/settle/internal/client/stdio"
 )
 
-const (
-	// closeTimeout bounds the end of all sessions, drainTimeout then that of
-	// the answers about it: together with what the process itself needs, a
-	// second and a half.
-	closeTimeout = 1100 * time.Millisecond
-	drainTimeout = 200 * time.Millisecond
-	// admitTimeout bounds the wait for what was sent before the input ended to
-	// take effect.
-	admitTimeout = 100 * time.Millisecond
-)
+// admitTimeout bounds the wait for what was sent before the input ended to take
+// effect: it is part of the time that the end may take. What has not taken effect
+// by then is refused.
+const admitTimeout = 400 * time.Millisecond
 
 // Stdio serves the client at standard streams until the input ends, nobody
 // reads the output any more, or a stop comes; then it ends everything, answers
 // what waits for that, and returns what did not end in time.
 func (f *Face) Stdio(in io.Reader, out io.Writer, stops <-chan stdio.Stop) error {
-	c := f.newConn(in, out)
+	c := newConn(in, out)
 	session, err := f.server.Connect(context.Background(), c, nil)
 	if err != nil {
 		return fmt.Errorf("cannot serve: %w", err)
 	}
-	reason, by := event.Shutdown, "stdin"
+	ladder := stdio.Ladder{Close: f.Hosts.CloseAll, Hurry: stdio.Hurry(f.Hosts.All), Timeout: stdio.CloseTimeout, Stops: stops}
+	stop := stdio.Stop{Reason: event.Shutdown, By: "stdin"}
 	select {
-	case stop := <-stops:
-		reason, by = stop.Reason, stop.By
+	case stop = <-stops:
 	case <-c.lost:
-		by = "stdout"
+		stop.By = "stdout"
 	case <-c.eof:
-		c.admitted()
 	}
-	ctx, cancel := context.WithTimeoutCause(context.Background(), closeTimeout, fmt.Errorf("it took longer than %v", closeTimeout))
-	defer cancel()
-	err = f.Hosts.CloseAll(ctx, reason, by)
-	draining, enough := context.WithTimeout(context.Background(), drainTimeout)
+	began := time.Now()
+	if stop.By == "stdin" {
+		c.admitted()
+		ladder.Timeout -= time.Since(began)
+	}
+	err = ladder.Descend(stop)
+	draining, enough := context.WithDeadline(context.Background(), began.Add(stdio.CloseTimeout+stdio.DrainTimeout))
 	defer enough()
-	c.older.close(draining)
 	c.drain(draining)
 	c.finish()
 	ended := make(chan struct{})
@@ -57,4 +52,27 @@ func (f *Face) Stdio(in io.Reader, out io.Writer, stops <-chan stdio.Stop) error
 	case <-draining.Done():
 	}
 	return err
+}
+
+// admitted waits until the requests so far have taken effect, but not for long.
+func (c *conn) admitted() {
+	ctx, cancel := context.WithTimeout(context.Background(), admitTimeout)
+	defer cancel()
+	p := c.order.enter(touches)
+	_ = p.wait(ctx)
+	p.admit()
+}
+
+// drain waits until all requests are answered, nobody reads, or ctx ends.
+func (c *conn) drain(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { // ends with drain
+		select {
+		case <-c.lost:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	c.calls.Drain(ctx)
 }

@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/stdio"
+	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 )
@@ -279,6 +282,41 @@ func TestEndings(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// What was sent before the input ended is answered with what came of it, however
+// long it takes to begin; what could not begin in time was not begun.
+func TestInputEndsAtOnce(t *testing.T) {
+	for opening, want := range map[time.Duration]string{0: "aborted", 100 * time.Millisecond: "aborted", 300 * time.Millisecond: "refused"} {
+		synctest.Test(t, func(t *testing.T) {
+			b := start(t, "", script.Stall())
+			settings := b.hosts.Settings
+			b.hosts.Settings = func(dir string, given map[string]string) (*config.Resolved, error) {
+				time.Sleep(opening) // virtual
+				return settings(dir, given)
+			}
+			b.initialize()
+			began := time.Now()
+			b.call(1, "run", map[string]any{"prompt": "one"})
+			_ = b.in.Close()
+			if err := b.leave(); err != nil {
+				t.Error(err)
+			}
+			if took := time.Since(began); took > 1500*time.Millisecond {
+				t.Errorf("opening takes %v: it ended after %v", opening, took)
+			}
+			switch want {
+			case "aborted":
+				if out := b.outcome(1); out.Outcome != want || out.AbortReason != "shutdown" || out.Session == "" {
+					t.Errorf("opening takes %v: the run was answered %+v", opening, out)
+				}
+			case "refused":
+				if out := b.outcome(1); !out.isError || !strings.Contains(out.text, "settle is ending; nothing was started") {
+					t.Errorf("opening takes %v: the run was answered %+v", opening, out)
+				}
+			}
+		})
+	}
 }
 
 // What is no message is refused, and the connection goes on.

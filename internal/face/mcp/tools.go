@@ -22,17 +22,17 @@ type runInput struct {
 	Prompt     string         `json:"prompt" jsonschema:"the task"`
 	Dir        string         `json:"cwd,omitempty" jsonschema:"the directory to work in; relative to the server's, which is the default"`
 	Model      string         `json:"model,omitempty" jsonschema:"the model, as PROVIDER/NAME; the configured one is the default"`
-	Effort     string         `json:"effort,omitempty" jsonschema:"how much the model is to think: none, minimal, low, medium, high, xhigh or max"`
+	Effort     string         `json:"effort,omitempty" jsonschema:"how much the model thinks: none, minimal, low, medium, high, xhigh or max"`
 	Permission string         `json:"permission,omitempty" jsonschema:"ask or deny: a stricter policy than the configured one for calls that could change something"`
-	Schema     map[string]any `json:"schema,omitempty" jsonschema:"a JSON Schema, of type object, that the answer is to follow"`
+	Schema     map[string]any `json:"schema,omitempty" jsonschema:"a JSON Schema of type object for the answer"`
 }
 
 // replyInput is an input for a session.
 type replyInput struct {
 	Session string         `json:"session" jsonschema:"the session's id"`
-	Prompt  string         `json:"prompt" jsonschema:"what to say"`
-	Mode    string         `json:"mode,omitempty" jsonschema:"what it does while a turn runs: queue (wait for its end, the default), steer (join it at its next model request) or replace (take its place)"`
-	Schema  map[string]any `json:"schema,omitempty" jsonschema:"a JSON Schema, of type object, that the answer is to follow"`
+	Prompt  string         `json:"prompt" jsonschema:"the message"`
+	Mode    string         `json:"mode,omitempty" jsonschema:"what happens if a turn is running: queue (wait for its end, the default), steer (join it at its next model request) or replace (take its place)"`
+	Schema  map[string]any `json:"schema,omitempty" jsonschema:"a JSON Schema of type object for the answer"`
 }
 
 // result is how a turn ended.
@@ -42,16 +42,16 @@ type result struct {
 	Outcome string `json:"outcome" jsonschema:"completed, aborted, failed, or held: it waits, and runs with the next input"`
 	// AbortReason is why it was aborted or held.
 	AbortReason event.Reason `json:"abortReason,omitempty" jsonschema:"why it was aborted: interrupted, replaced, shutdown, limit"`
-	Message     string       `json:"message,omitempty" jsonschema:"the ending in words, unless it completed"`
+	Message     string       `json:"message,omitempty" jsonschema:"how it ended, in words, unless it completed"`
 	Error       *failure     `json:"error,omitempty" jsonschema:"why it failed"`
 	Answer      string       `json:"answer" jsonschema:"the model's last message"`
-	Value       any          `json:"value,omitempty" jsonschema:"the answer, if a schema was given and it is JSON"`
+	Value       any          `json:"value,omitempty" jsonschema:"the answer as JSON, if you gave a schema"`
 	Model       string       `json:"model,omitempty" jsonschema:"the model, as PROVIDER/NAME"`
 	Steps       int          `json:"steps" jsonschema:"responses of the model"`
 	Calls       int          `json:"calls" jsonschema:"tool calls that started"`
-	Denied      int          `json:"denied,omitempty" jsonschema:"calls that were not allowed"`
+	Denied      int          `json:"denied,omitempty" jsonschema:"calls that were denied"`
 	Usage       *usage       `json:"usage,omitempty"`
-	Jobs        []background `json:"jobs,omitempty" jsonschema:"processes that the session left running"`
+	Jobs        []background `json:"jobs,omitempty" jsonschema:"background processes of the session"`
 }
 
 // failure is why a turn failed.
@@ -79,7 +79,7 @@ type background struct {
 
 // interruptInput says what to end.
 type interruptInput struct {
-	Session string `json:"session,omitempty" jsonschema:"the session whose turn is to end; without it, all turns that this client's requests wait for"`
+	Session string `json:"session,omitempty" jsonschema:"the session whose turn to end; default: all turns that this client's requests wait for"`
 }
 
 // interrupted is what was ended.
@@ -107,18 +107,18 @@ type statusInput struct {
 // status is a session as it is now.
 type status struct {
 	Session   string       `json:"session"`
-	State     string       `json:"state" jsonschema:"idle, running, waiting (somebody is asked about a call) or closed (not open in this server)"`
+	State     string       `json:"state" jsonschema:"idle, running, waiting (for approval of a call) or closed (not open in this server)"`
 	Dir       string       `json:"cwd,omitempty" jsonschema:"the working directory"`
 	Model     string       `json:"model,omitempty" jsonschema:"of the last turn, as PROVIDER/NAME"`
 	Turn      string       `json:"turn,omitempty" jsonschema:"the turn that runs, or the last one"`
 	Seconds   float64      `json:"seconds,omitempty" jsonschema:"how long that turn has been running, or took"`
 	Outcome   string       `json:"outcome,omitempty" jsonschema:"how the last turn ended, if none runs"`
-	Message   string       `json:"message,omitempty" jsonschema:"that ending in words"`
+	Message   string       `json:"message,omitempty" jsonschema:"how the last turn ended, in words"`
 	Answer    string       `json:"answer,omitempty" jsonschema:"the last message that the model finished in that turn"`
-	Doing     []string     `json:"doing,omitempty" jsonschema:"the calls that run, or wait for somebody's word"`
-	Waiting   []waiting    `json:"waiting,omitempty" jsonschema:"inputs that no turn has taken yet"`
-	Approvals []string     `json:"approvals,omitempty" jsonschema:"calls that wait for somebody's word"`
-	Jobs      []background `json:"jobs,omitempty" jsonschema:"processes that the session left running"`
+	Doing     []string     `json:"doing,omitempty" jsonschema:"the calls that are running or waiting for approval"`
+	Waiting   []waiting    `json:"waiting,omitempty" jsonschema:"inputs that no turn has started with yet"`
+	Approvals []string     `json:"approvals,omitempty" jsonschema:"calls that are waiting for approval"`
+	Jobs      []background `json:"jobs,omitempty" jsonschema:"background processes of the session"`
 }
 
 // waiting is an input that no turn has taken yet.
@@ -129,7 +129,7 @@ type waiting struct {
 
 // sessionsInput says how many.
 type sessionsInput struct {
-	Limit int `json:"limit,omitempty" jsonschema:"at most so many; 50 if it is left out"`
+	Limit int `json:"limit,omitempty" jsonschema:"the most to list; default 50"`
 }
 
 // sessions are those that there are, the last used first.
@@ -145,7 +145,7 @@ type listed struct {
 	State   string    `json:"state" jsonschema:"idle, running, waiting or closed"`
 	Outcome string    `json:"outcome,omitempty" jsonschema:"how the last turn ended"`
 	Updated time.Time `json:"updated"`
-	Problem string    `json:"problem,omitempty" jsonschema:"why the session cannot be read, or not wholly"`
+	Problem string    `json:"problem,omitempty" jsonschema:"why the session cannot be read completely"`
 }
 
 func (f *Face) addTools() {
@@ -154,22 +154,22 @@ func (f *Face) addTools() {
 	looks := &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &no}
 	sdk.AddTool(f.server, &sdk.Tool{
 		Name: toolRun, Title: "Run a task", Annotations: changes,
-		Description: "Give a coding agent a task in a directory, in a new session. Answers when the turn has ended, with how it ended, the agent's answer and the session's id.",
+		Description: "Give a coding agent a task in a directory, in a new session. Answers when the turn has ended: how it ended, the agent's answer and the session's id.",
 	}, f.run)
 	sdk.AddTool(f.server, &sdk.Tool{
 		Name: toolReply, Title: "Reply", Annotations: changes,
-		Description: "Say something in a session, which goes on where it was. Answers as run does.",
+		Description: "Continue a session with another message. Answers like run.",
 	}, f.reply)
 	sdk.AddTool(f.server, &sdk.Tool{
 		Name: toolInterrupt, Title: "Interrupt", Annotations: &sdk.ToolAnnotations{DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no},
-		Description: "End the turn that runs. Answers when it has ended and nothing of it runs any more, with the reason; at once if nothing was running.",
+		Description: "End the running turn. Answers with the reason when the turn has ended and none of its processes is left; at once if nothing was running.",
 	}, f.interrupt)
 	sdk.AddTool(f.server, &sdk.Tool{
 		Name: toolStatus, Title: "Status", Annotations: looks,
-		Description: "Tell what a session does at the moment, and how its last turn ended.",
+		Description: "Say what a session is doing and how its last turn ended.",
 	}, f.status)
 	sdk.AddTool(f.server, &sdk.Tool{
 		Name: toolSessions, Title: "Sessions", Annotations: looks,
-		Description: "List the sessions, the last used first.",
+		Description: "List the sessions, most recently used first.",
 	}, f.sessions)
 }

@@ -28,28 +28,6 @@ func TestElicitationIsWhole(t *testing.T) {
 	}
 }
 
-// The same in the older interface.
-func TestConversationApprovalIsWhole(t *testing.T) {
-	for _, c := range askertest.Cases() {
-		t.Run(c.Name, func(t *testing.T) {
-			b := start(t, "", script.Turn(script.Call(c.Tool, c.Arguments)), script.Text("done"))
-			askertest.Prepare(t, b.dir)
-			b.initialize()
-			id := converse(b, map[string]any{"approvalPolicy": "untrusted"})
-			say(b, 1, id, "go")
-			if !c.Refused {
-				q := b.find("question", func(m message) bool { return strings.HasSuffix(m.Method, "Approval") })
-				c.Check(t, q.Params)
-				told := b.find("event", func(m message) bool { return strings.HasSuffix(m.Method, "_approval_request") })
-				c.Check(t, told.Params)
-				b.send(map[string]any{"id": q.ID, "result": map[string]any{"decision": "denied"}})
-			}
-			b.event("task_complete")
-			wantRefusal(t, c, b.hosts.Get(id).State())
-		})
-	}
-}
-
 func wantRefusal(t *testing.T, c askertest.Case, st event.State) {
 	t.Helper()
 	ended := st.Turns[0].Approvals[0].Ended

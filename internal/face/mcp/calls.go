@@ -1,0 +1,81 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/settle-agent/settle/internal/client/book"
+)
+
+// calls are the requests that are not answered: the answers to those that are
+// cancelled are dropped, since the SDK gives one. Over HTTP they are of many
+// sessions of the protocol; on standard streams there is one, without a name.
+type calls struct{ book.Book[*request] }
+
+// call is a request that is not answered.
+type call = book.Entry[*request]
+
+// request is what there is to know of a call.
+type request struct {
+	places
+
+	session string // of the protocol
+	id      jsonrpc.ID
+}
+
+func keyOf(session string, id jsonrpc.ID) string {
+	return fmt.Sprintf("%s %T %v", session, id.Raw(), id.Raw())
+}
+
+// begin notes a request. fresh is false for an id that is in use, and nil comes
+// back where there is no room.
+func (c *calls) begin(session string, id jsonrpc.ID, most int) (one *call, fresh bool) {
+	return c.AddFirst(keyOf(session, id), &request{session: session, id: id}, most)
+}
+
+// cancel notes that nobody wants the answer to a request any more. Until what it
+// does has ended, what is sent later has to wait in the place that ending takes.
+func (c *calls) cancel(session string, raw json.RawMessage, ending func() *place) {
+	id, ok := cancelledID(raw)
+	if !ok {
+		return
+	}
+	if one := c.Find(keyOf(session, id)); one != nil && one.Cancel() { // else it was answered
+		one.Request.wait(ending())
+	}
+}
+
+// answer lets go of a request, and reports whether its answer is wanted.
+func (c *calls) answer(session string, id jsonrpc.ID) (wanted bool) {
+	one := c.Find(keyOf(session, id))
+	if one == nil {
+		return true
+	}
+	one.Answer()
+	one.Request.leave()
+	return !one.Cancelled()
+}
+
+// forget lets go of the requests of a session of the protocol that has ended.
+func (c *calls) forget(session string) {
+	for _, one := range c.Open() {
+		if one.Request.session == session && one.Answer() {
+			one.Request.leave()
+		}
+	}
+}
+
+// cancelledID returns the id of the request that a notification cancels.
+func cancelledID(raw json.RawMessage) (id jsonrpc.ID, ok bool) {
+	var params struct {
+		RequestID json.RawMessage `json:"requestId"`
+	}
+	var value any
+	if json.Unmarshal(raw, &params) != nil || !bears(params.RequestID) || json.Unmarshal(params.RequestID, &value) != nil {
+		return id, false
+	}
+	id, err := jsonrpc.MakeID(value)
+	return id, err == nil
+}
