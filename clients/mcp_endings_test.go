@@ -27,7 +27,7 @@ func TestMCPEndings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			srv := settletest.NewServer(t, settletest.Script(settletest.Reply(mcpStubborn())))
 			c := client{argv: mcpCommand(t, srv, "--permission", "allow"), dir: t.TempDir(), env: home(t)}
-			s := mcpOlder(t, c)
+			s := mcpRaw(t, c)
 			s.send("init", "initialize", map[string]any{"protocolVersion": "2025-11-25", "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "raw", "version": "1"}})
 			s.answer("init")
 			s.send(1, "tools/call", map[string]any{"name": "run", "arguments": map[string]any{"prompt": "go"}})
@@ -59,7 +59,7 @@ func TestMCPDeadParent(t *testing.T) {
 	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(mcpStubborn())))
 	c := client{argv: []string{"sh", "-c", `exec 3<&0; "$@" <&3 & wait`, "sh"}, dir: t.TempDir(), env: home(t)}
 	c.argv = append(c.argv, mcpCommand(t, srv, "--permission", "allow")...)
-	s := mcpOlder(t, c)
+	s := mcpRaw(t, c)
 	s.send("init", "initialize", map[string]any{"protocolVersion": "2025-11-25", "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "raw", "version": "1"}})
 	s.answer("init")
 	s.send(1, "tools/call", map[string]any{"name": "run", "arguments": map[string]any{"prompt": "go"}})
@@ -101,7 +101,7 @@ func mcpStart(t *testing.T, cmd *exec.Cmd) *mcpScript {
 	return &mcpScript{t: t, in: in, read: out, out: bufio.NewScanner(out), process: cmd.Process, end: cmd.Wait}
 }
 
-func mcpOlder(t *testing.T, c client) *mcpScript {
+func mcpRaw(t *testing.T, c client) *mcpScript {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), clientTimeout)
 	t.Cleanup(cancel)
