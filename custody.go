@@ -29,21 +29,23 @@ type Custody struct {
 	Kind string
 	// Weaker says what is not promised that wardens would promise; empty with
 	// wardens. It is also in the session's log, among the notes of
-	// session.opened, if the host has a Toolbox.
+	// session.opened, if that has a Toolbox.
 	Weaker []string
 }
 
 // Custody says how processes are kept in this program.
-func (h *Host) Custody() Custody {
+func (h *Host) Custody() Custody { return custody() }
+
+func custody() Custody {
 	c := proc.Custody()
 	return Custody{Kind: string(c.Kind), Weaker: c.Weaker}
 }
 
 // notes are what a person should know who looks at the log.
-func (h *Host) notes() []string {
-	notes := slices.Clone(h.config.Notes)
-	if h.config.Toolbox != nil {
-		notes = append(notes, h.Custody().Weaker...)
+func (c SessionConfig) notes() []string {
+	notes := slices.Clone(c.Notes)
+	if c.Toolbox != nil {
+		notes = append(notes, custody().Weaker...)
 	}
 	return notes
 }

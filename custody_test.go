@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	settle "github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 )
 
@@ -18,14 +19,14 @@ func TestCustody(t *testing.T) {
 		nil,
 		func(settle.SessionInfo) (settle.Toolbox, error) { return settle.Toolbox{}, nil },
 	} {
-		host, err := settle.Open(t.Context(), settle.Config{
-			Provider: script.New(), Model: "scripted", Notes: []string{"a note"}, Toolbox: toolbox,
-		})
+		host, err := settle.Open(t.Context(), settle.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = host.Close(context.Background()) }) // the test's context has ended by then
-		session, err := host.Session(t.Context(), "")
+		session, err := host.Session(t.Context(), "", settle.SessionConfig{
+			Model: model.Config{Provider: script.New(), Name: "scripted"}, Notes: []string{"a note"}, Toolbox: toolbox,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +47,7 @@ func TestCustody(t *testing.T) {
 // A program that does not call RunAsWarden has no wardens.
 func TestCustodyWithoutWardens(t *testing.T) {
 	if os.Getenv(withoutWardens) != "" {
-		host, err := settle.Open(t.Context(), settle.Config{Provider: script.New(), Model: "scripted"})
+		host, err := settle.Open(t.Context(), settle.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}

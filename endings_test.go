@@ -28,25 +28,25 @@ import (
 // wires are the real providers, talking to the strict model server.
 var wires = map[string]struct {
 	provider func(client *http.Client) model.Provider
-	traits   settle.Traits
+	traits   model.Traits
 }{
 	"responses": {
 		func(c *http.Client) model.Provider {
 			return openai.New(openai.Options{Endpoint: transport.Endpoint{BaseURL: "http://model.test/v1", Client: c}})
 		},
-		settle.Traits{TextAfterCalls: true},
+		model.Traits{TextAfterCalls: true},
 	},
 	"messages": {
 		func(c *http.Client) model.Provider {
 			return anthropic.New(anthropic.Options{Endpoint: transport.Endpoint{BaseURL: "http://model.test", Client: c}})
 		},
-		settle.Traits{MaxOutput: 8_000},
+		model.Traits{MaxOutput: 8_000},
 	},
 	"chat": {
 		func(c *http.Client) model.Provider {
 			return chat.New(chat.Options{Endpoint: transport.Endpoint{BaseURL: "http://model.test/v1", Client: c}})
 		},
-		settle.Traits{TextAfterCalls: true, ReasoningField: true},
+		model.Traits{TextAfterCalls: true, ReasoningField: true},
 	},
 }
 
@@ -126,12 +126,13 @@ func (s *stage) open(dir string) {
 	s.t.Helper()
 	w := wires[s.wire]
 	var err error
-	if s.host, err = settle.Open(s.t.Context(), settle.Config{
-		Dir: dir, Provider: w.provider(s.server.Client()), ProviderName: s.wire, Model: "claude-sonnet-4-5", Traits: w.traits, Tools: []tool.Tool{look{}},
-	}); err != nil {
+	if s.host, err = settle.Open(s.t.Context(), settle.Config{DataDir: dir}); err != nil {
 		s.t.Fatal(err)
 	}
-	if s.session, err = s.host.Session(s.t.Context(), "s"); err != nil {
+	if s.session, err = s.host.Session(s.t.Context(), "s", settle.SessionConfig{
+		Model: model.Config{Provider: w.provider(s.server.Client()), ProviderName: s.wire, Name: "claude-sonnet-4-5", Traits: w.traits},
+		Tools: []tool.Tool{look{}},
+	}); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -288,7 +289,7 @@ func TestOutcomes(t *testing.T) {
 
 func failsWith(name string, status int) func(error) bool {
 	return func(err error) bool {
-		var f *settle.Failure
+		var f *event.Failure
 		return errors.As(err, &f) && f.Name == name && (status == 0 || f.Status == status)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	settle "github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/tool"
 )
@@ -25,13 +26,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	ctx := context.Background()
-	host, err := settle.Open(ctx, settle.Config{
-		Provider: script.New(
-			script.Turn(script.Text("I look it up."), script.Call("weather", `{"name":"Oslo"}`)),
-			script.Text("Sunny."),
-		),
-		Model: "scripted", ProviderName: "script", Tools: []tool.Tool{weather},
-	})
+	host, err := settle.Open(ctx, settle.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -40,7 +35,13 @@ func Example() {
 			log.Fatal(err) // names what did not stop
 		}
 	}()
-	session, err := host.Session(ctx, "")
+	session, err := host.Session(ctx, "", settle.SessionConfig{
+		Model: model.Config{Name: "scripted", ProviderName: "script", Provider: script.New(
+			script.Turn(script.Text("I look it up."), script.Call("weather", `{"name":"Oslo"}`)),
+			script.Text("Sunny."),
+		)},
+		Tools: []tool.Tool{weather},
+	})
 	if err != nil {
 		log.Fatal(err)
 	}

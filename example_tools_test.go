@@ -10,6 +10,7 @@ import (
 
 	settle "github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/tool/file"
 	"github.com/settle-agent/settle/tool/shell"
@@ -26,22 +27,21 @@ func Example_tools() {
 	}
 	defer os.RemoveAll(work)
 	ctx := context.Background()
-	host, err := settle.Open(ctx, settle.Config{
-		Dir: filepath.Join(work, "data"), WorkDir: work, Permission: settle.Allow,
-		Provider: script.New(
+	host, err := settle.Open(ctx, settle.Config{DataDir: filepath.Join(work, "data")})
+	if err != nil {
+		log.Fatal(err)
+	}
+	session, err := host.Session(ctx, "", settle.SessionConfig{
+		WorkDir: work, Permission: settle.Allow,
+		Model: model.Config{Name: "scripted", ProviderName: "script", Provider: script.New(
 			script.Turn(script.Call("shell", `{"command":"echo hello > greeting; sleep 1000 >/dev/null & echo served"}`)),
 			script.Turn(script.Call("edit", `{"path":"greeting","old_string":"hello","new_string":"good morning"}`)),
 			script.Text("Done."),
-		),
-		Model: "scripted", ProviderName: "script",
+		)},
 		Toolbox: func(info settle.SessionInfo) (settle.Toolbox, error) {
 			return toolbox(filepath.Join(work, "data"), info)
 		},
 	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	session, err := host.Session(ctx, "")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -15,13 +15,19 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-func newHost(t *testing.T, c settle.Config) *settle.Host {
+// testHost is a host whose sessions work alike.
+type testHost struct {
+	*settle.Host
+	config settle.SessionConfig
+}
+
+func newHost(t *testing.T, dataDir string, c settle.SessionConfig) *testHost {
 	t.Helper()
-	if c.Provider == nil {
-		c.Provider = script.New().Otherwise(script.Turn(script.Delay(10*time.Second), script.Text("done")))
+	if c.Model.Provider == nil {
+		c.Model.Provider = script.New().Otherwise(script.Turn(script.Delay(10*time.Second), script.Text("done")))
 	}
-	c.Model, c.ProviderName = "m", "script"
-	host, err := settle.Open(t.Context(), c)
+	c.Model.Name, c.Model.ProviderName = "m", "script"
+	host, err := settle.Open(t.Context(), settle.Config{DataDir: dataDir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,12 +36,12 @@ func newHost(t *testing.T, c settle.Config) *settle.Host {
 			t.Error(err)
 		}
 	})
-	return host
+	return &testHost{host, c}
 }
 
-func newSession(t *testing.T, host *settle.Host, id string) *settle.Session {
+func newSession(t *testing.T, host *testHost, id string) *settle.Session {
 	t.Helper()
-	s, err := host.Session(t.Context(), id)
+	s, err := host.Session(t.Context(), id, host.config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,11 +62,11 @@ func (g gates) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
 func TestASlowOpeningHoldsUpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gates{"slow": make(chan struct{})}
-		host := newHost(t, settle.Config{Toolbox: g.toolbox})
+		host := newHost(t, "", settle.SessionConfig{Toolbox: g.toolbox})
 		var wg sync.WaitGroup
 		var opened [3]*settle.Session
 		for n := range opened {
-			wg.Go(func() { opened[n], _ = host.Session(t.Context(), "slow") })
+			wg.Go(func() { opened[n], _ = host.Session(t.Context(), "slow", host.config) })
 		}
 		synctest.Wait()
 		if s := newSession(t, host, "quick"); s.ID() != "quick" {
@@ -68,7 +74,7 @@ func TestASlowOpeningHoldsUpNobody(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := host.Session(ctx, "slow"); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := host.Session(ctx, "slow", host.config); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("whose context ends: %v", err)
 		}
 		close(g["slow"])
@@ -83,10 +89,10 @@ func TestASlowOpeningHoldsUpNobody(t *testing.T) {
 func TestCloseWaitsForOpenings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gates{"slow": make(chan struct{})}
-		host := newHost(t, settle.Config{Toolbox: g.toolbox})
+		host := newHost(t, "", settle.SessionConfig{Toolbox: g.toolbox})
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if s, err := host.Session(t.Context(), "slow"); !errors.Is(err, settle.ErrClosed) {
+			if s, err := host.Session(t.Context(), "slow", host.config); !errors.Is(err, settle.ErrClosed) {
 				t.Errorf("%v, %v", s, err)
 			}
 		})
@@ -108,7 +114,7 @@ func TestCloseWaitsForOpenings(t *testing.T) {
 func TestEverybodyWhoClosesWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		over := make(chan struct{})
-		host := newHost(t, settle.Config{Toolbox: func(settle.SessionInfo) (settle.Toolbox, error) {
+		host := newHost(t, "", settle.SessionConfig{Toolbox: func(settle.SessionInfo) (settle.Toolbox, error) {
 			return settle.Toolbox{Close: func(context.Context) error { <-over; return nil }}, nil
 		}})
 		newSession(t, host, "s")
@@ -129,7 +135,7 @@ func TestEverybodyWhoClosesWaits(t *testing.T) {
 // TestASessionIsOpenedAgain after its close, also while that goes on.
 func TestASessionIsOpenedAgain(t *testing.T) {
 	over := make(chan struct{})
-	host := newHost(t, settle.Config{Dir: t.TempDir(), Toolbox: func(settle.SessionInfo) (settle.Toolbox, error) {
+	host := newHost(t, t.TempDir(), settle.SessionConfig{Toolbox: func(settle.SessionInfo) (settle.Toolbox, error) {
 		return settle.Toolbox{Close: func(context.Context) error { <-over; return nil }}, nil
 	}})
 	first := newSession(t, host, "s")
@@ -138,7 +144,7 @@ func TestASessionIsOpenedAgain(t *testing.T) {
 	if err := first.Close(ctx); err == nil {
 		t.Fatal("closed while its tools run")
 	}
-	if _, err := host.Session(ctx, "s"); !errors.Is(err, context.Canceled) {
+	if _, err := host.Session(ctx, "s", host.config); !errors.Is(err, context.Canceled) {
 		t.Errorf("opened while it is being closed: %v", err)
 	}
 	close(over)
@@ -151,7 +157,7 @@ func TestASessionIsOpenedAgain(t *testing.T) {
 func TestAnInputSentAgainIsWaitedFor(t *testing.T) {
 	for _, after := range []time.Duration{time.Second, time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
-			s := newSession(t, newHost(t, settle.Config{}), "")
+			s := newSession(t, newHost(t, "", settle.SessionConfig{}), "")
 			if _, err := s.Submit(t.Context(), "go", settle.WithID("mine")); err != nil {
 				t.Fatal(err)
 			}
@@ -188,7 +194,7 @@ const secret = "correct-horse-battery-staple"
 func TestSecretsOfPeopleStayAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := script.New(script.Fail(&model.Error{Kind: model.ErrAuth, Message: "no", RetryAfter: -1}))
-		s := newSession(t, newHost(t, settle.Config{Provider: m, Secrets: []string{secret}}), "")
+		s := newSession(t, newHost(t, "", settle.SessionConfig{Model: model.Config{Provider: m}, Secrets: []string{secret}}), "")
 		turn, err := s.Submit(t.Context(), "my key is "+secret+", is it not?")
 		if err != nil {
 			t.Fatal(err)

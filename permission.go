@@ -18,8 +18,8 @@ type Permission = event.Permission
 const (
 	// Allow lets every call run.
 	Allow = event.Allow
-	// Ask asks Config.Approver, or whoever answers with Session.Answer; where
-	// there is nobody, it denies. It is the default.
+	// Ask asks SessionConfig.Approver, or whoever answers with Session.Answer;
+	// where there is nobody, it denies. It is the default.
 	Ask = event.Ask
 	// Deny lets only calls run that change nothing.
 	Deny = event.Deny
@@ -47,8 +47,7 @@ func (s *Session) Answer(ctx context.Context, a Answer) error { return s.actor.A
 
 // approver is the policy in force as a turn sees it, and the session's
 // approvals if somebody may answer them.
-func (h *Host) approver(log *journal.Log) (Approver, *session.Approvals, error) {
-	c := h.config
+func (s *Session) approver(c SessionConfig, log *journal.Log) (Approver, *session.Approvals, error) {
 	var judge Judge = &plain{permission: c.Permission}
 	if c.Judge != nil {
 		var err error
@@ -60,9 +59,9 @@ func (h *Host) approver(log *journal.Log) (Approver, *session.Approvals, error) 
 	}
 	switch {
 	case c.Approver != nil:
-		return session.NewApprovals(log, judge, h.redact).Asking(c.Approver), nil, nil
+		return session.NewApprovals(log, judge, s.redact).Asking(c.Approver), nil, nil
 	case c.Attended:
-		approvals := session.NewApprovals(log, judge, h.redact)
+		approvals := session.NewApprovals(log, judge, s.redact)
 		return approvals, approvals, nil
 	}
 	return session.Unattended(judge), nil, nil

@@ -11,6 +11,7 @@ import (
 
 	settle "github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/settletest/contract"
 	"github.com/settle-agent/settle/tool"
@@ -44,8 +45,8 @@ func TestAnApproversWordIsInTheLog(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				host := newHost(t, settle.Config{
-					Provider: script.New(script.Call("act", "{}")).Otherwise(script.Text("done")), Tools: []tool.Tool{act},
+				host := newHost(t, "", settle.SessionConfig{
+					Model: model.Config{Provider: script.New(script.Call("act", "{}")).Otherwise(script.Text("done"))}, Tools: []tool.Tool{act},
 					Approver: approver(func(ctx context.Context, _ settle.Approval) error {
 						if errors.Is(tt.says, never) {
 							<-ctx.Done()

@@ -16,7 +16,7 @@ func (h *Host) listen() {
 	if h.releases != nil || h.life.Err() != nil {
 		return
 	}
-	releases, err := journal.ListenForReleases(h.config.Dir, h.release)
+	releases, err := journal.ListenForReleases(h.config.DataDir, h.release)
 	if err != nil {
 		h.config.Logger.Debug("other processes cannot ask for a session", "error", err)
 		return
@@ -41,25 +41,11 @@ func (h *Host) deafen() {
 // release closes a session for another process.
 func (h *Host) release(ctx context.Context, id string) error {
 	h.mu.Lock()
-	var s *Session
-	if p := h.slots[id]; p != nil {
-		s = p.session
-	}
+	p := h.places[id]
 	h.mu.Unlock()
-	if s == nil {
+	if p == nil || p.session == nil {
 		return journal.ErrNotHeld
 	}
 	h.config.Logger.Warn("another process takes a session over", "session", id)
-	return h.closeSession(ctx, s, event.Shutdown, event.Taker)
-}
-
-// Closed reports whether the session is closed, also where another process took
-// it over. It can be opened again like any other.
-func (s *Session) Closed() bool {
-	select {
-	case <-s.actor.Done():
-		return true
-	default:
-		return false
-	}
+	return p.session.CloseFor(ctx, event.Shutdown, event.Taker)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	settle "github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 )
 
@@ -12,7 +13,7 @@ import (
 func TestSchema(t *testing.T) {
 	const schema = `{"type":"object","properties":{}}`
 	provider := script.New(script.Turn(script.Text(`{}`)), script.Turn(script.Text("words")))
-	s := newSession(t, newHost(t, settle.Config{Provider: provider}), "")
+	s := newSession(t, newHost(t, "", settle.SessionConfig{Model: model.Config{Provider: provider}}), "")
 	for _, options := range [][]settle.InputOption{{settle.WithSchema(json.RawMessage(schema))}, nil} {
 		turn, err := s.Submit(t.Context(), "go", options...)
 		if err != nil {

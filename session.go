@@ -2,22 +2,31 @@ package settle
 
 import (
 	"context"
+	"errors"
 	"iter"
+	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/internal/session"
+	"github.com/settle-agent/settle/model"
 )
 
 // Session is an open session.
 type Session struct {
-	host  *Host
-	id    string
-	box   Toolbox
-	actor *session.Session
+	host   *Host
+	id     string
+	value  any
+	box    Toolbox
+	redact *redact.Redactor
+	actor  *session.Session
 }
 
 // ID returns the session's id.
 func (s *Session) ID() string { return s.id }
+
+// Value returns the SessionConfig's Value.
+func (s *Session) Value() any { return s.value }
 
 // Submit sends an input. Without an error the input is durable: it will be run,
 // or held where that can be seen. ctx bounds the call, not the turn.
@@ -53,10 +62,60 @@ func (s *Session) State() (state event.State) {
 	return state
 }
 
+// View calls f with what the session's events amount to, without copying it. f
+// must not block, change or keep the state.
+func (s *Session) View(f func(event.State)) { s.actor.Log().View(f) }
+
+// SetModel has the session's next turns ask another model. One that runs goes
+// on with its own. The tools stay as they are.
+func (s *Session) SetModel(ctx context.Context, m model.Config) error {
+	if m.Provider == nil || m.Name == "" {
+		return errors.New("cannot change the model without a provider and a name")
+	}
+	m.Limiter = s.host.limiter(s.id, m)
+	s.redact.Add(m.Secrets...) // C15
+	return s.actor.SetModel(ctx, m)
+}
+
 // Close ends everything of the session and lets go of its log. If ctx ends
 // first, it says what still runs, and the session goes on ending.
 func (s *Session) Close(ctx context.Context) error {
-	return s.host.closeSession(ctx, s, event.Shutdown, "host")
+	return s.CloseFor(ctx, event.Shutdown, "host")
+}
+
+// CloseFor is Close with the reason that a turn's ending will give, and by whom.
+// However a session is closed, but for idleness, it is by this.
+func (s *Session) CloseFor(ctx context.Context, reason event.Reason, by string) error {
+	s.host.leave(s)
+	err := s.actor.Close(ctx, reason, by)
+	select {
+	case <-s.actor.Done():
+		s.host.drop(s)
+	case <-ctx.Done(): // whoever opens it again empties the place
+	}
+	return err
+}
+
+// CloseIdle closes the session if nothing of it runs or waits to run and nothing
+// has happened in it since then, and reports whether it did. It may be opened
+// again like any other.
+func (s *Session) CloseIdle(ctx context.Context, since time.Time) (bool, error) {
+	closed, err := s.actor.CloseIdle(ctx, since)
+	if closed {
+		s.host.drop(s)
+	}
+	return closed, err
+}
+
+// Closed reports whether the session is closed, also where another process took
+// it over. It can be opened again like any other.
+func (s *Session) Closed() bool {
+	select {
+	case <-s.actor.Done():
+		return true
+	default:
+		return false
+	}
 }
 
 func (s *Session) outcome(id string, cause *event.Cause) Outcome {

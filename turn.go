@@ -22,7 +22,7 @@ type Outcome struct {
 	// Turn is the turn's id; empty if there was none.
 	Turn string
 	// Cause says how it ended; nil if there was none.
-	Cause *Cause
+	Cause *event.Cause
 	// Answer is the last message that the model finished.
 	Answer  string
 	Summary event.Summary
@@ -47,6 +47,10 @@ var ErrDropped = errors.New("the input was dropped")
 
 // Input returns the id of the input.
 func (t *Turn) Input() string { return t.input }
+
+// Seq returns the number of the event that accepted the input, or 0 if an input
+// with its id had been accepted before.
+func (t *Turn) Seq() uint64 { return t.seq }
 
 // Events yields the session's events from the one that accepted the input to
 // the terminal event of the turn that took it. Stopping to read is no
@@ -118,7 +122,7 @@ func (t *Turn) stops(e event.Event) error {
 }
 
 // Wait waits for the turn's end. The error is nil if the turn completed, a
-// [*Cause] if it was aborted or failed (errors.As finds a [*Failure] in it),
+// [*event.Cause] if it was aborted or failed (errors.As finds a [*event.Failure] in it),
 // a [*HeldError] or [ErrDropped] if there will be no turn, else what kept Wait
 // from waiting, such as ctx.
 func (t *Turn) Wait(ctx context.Context) (Outcome, error) {
@@ -129,7 +133,7 @@ func (t *Turn) Wait(ctx context.Context) (Outcome, error) {
 		}
 		last = e
 	}
-	var cause *Cause
+	var cause *event.Cause
 	t.session.actor.Log().View(func(s event.State) {
 		if ended := s.Turn(last.Turn); ended != nil {
 			cause = ended.Cause

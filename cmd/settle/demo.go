@@ -36,7 +36,7 @@ func newDemo(s *streams) *cobra.Command {
 				Stdout: s.stdout, Environ: s.environ, Stops: sig.stops, Keep: keep, Version: version(),
 				Show: func(ctx context.Context, t demo.Turn) int {
 					return run.Turn(ctx, run.Options{
-						Host: t.Host, Session: t.Session, Prompt: t.Prompt, Format: run.Terminal,
+						Host: t.Host, Session: t.Session, Config: t.Config, Prompt: t.Prompt, Format: run.Terminal,
 						Stdout: s.stdout, Stderr: s.stdout, Stops: sig.stops, Ended: t.Ended,
 					})
 				},

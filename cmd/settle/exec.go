@@ -177,11 +177,12 @@ func (f *execFlags) run(cmd *cobra.Command, s *streams, args []string) (int, err
 	if err != nil {
 		return 0, in.instead(err)
 	}
-	if options.Session, err = f.session(in.ctx, words, a.Config); err != nil {
+	if options.Session, err = f.session(in.ctx, words, a); err != nil {
 		return 0, in.instead(err)
 	}
 	options.Mask, options.Notes, options.Stops = a.Redact.Diagnostic, a.Notes, in.stops
-	if options.Host, err = settle.Open(cmd.Context(), a.Config); err != nil {
+	options.Config = a.Session
+	if options.Host, err = settle.Open(cmd.Context(), a.Host); err != nil {
 		return 0, err
 	}
 	f.announce(s, wish, options, a)
@@ -225,8 +226,8 @@ func (s *streams) with(env map[string]string, hidden []string) *streams {
 
 // agent says how the session is to work. A sandbox mode that the client names
 // is the policy, and settle's own permission is where it names none.
-func (f *execFlags) agent(cmd *cobra.Command, wish *exec.Wish, dir string, r *config.Resolved) agent.Wish {
-	w := agent.Wish{Dir: dir, Settings: wish.Settings, By: agent.User}
+func (f *execFlags) agent(cmd *cobra.Command, wish *exec.Wish, dir string, r *config.Resolved) agent.SessionSpec {
+	w := agent.SessionSpec{Dir: dir, Settings: wish.Settings, By: agent.User}
 	mode := exec.Mode(wish.Sandbox, wish.Approval, f.writable(dir, wish.Writable))
 	_, own := w.Settings["permission"]
 	switch {
@@ -321,18 +322,18 @@ func readSchema(path string) (json.RawMessage, error) {
 }
 
 // session returns the id of the session that goes on, or of a new one.
-func (f *execFlags) session(ctx context.Context, words exec.Arguments, c settle.Config) (string, error) {
+func (f *execFlags) session(ctx context.Context, words exec.Arguments, a *agent.Agent) (string, error) {
 	if !words.Resume {
 		return settle.NewSessionID(), nil
 	}
 	if f.ephemeral {
 		return "", errors.New("--ephemeral cannot continue a session")
 	}
-	dir := c.WorkDir
+	dir := a.Session.WorkDir
 	if f.everywhere {
 		dir = ""
 	}
-	return words.Find(ctx, c.Dir, dir)
+	return words.Find(ctx, a.Host.DataDir, dir)
 }
 
 // announce says on standard error what is in force, as the other agent does,
@@ -344,14 +345,14 @@ func (f *execFlags) announce(s *streams, wish *exec.Wish, o run.Options, a *agen
 	if o.View != nil {
 		return
 	}
-	approver, _ := a.Config.Approver.(exec.Nobody)
+	approver, _ := a.Session.Approver.(exec.Nobody)
 	sandbox := approver.Mode
 	if sandbox == "" || sandbox == string(settle.Ask) {
-		sandbox = "none; permission: " + string(a.Config.Permission)
+		sandbox = "none; permission: " + string(a.Session.Permission)
 	}
 	for _, line := range []string{
-		"settle " + version(), "--------", "workdir: " + a.Config.WorkDir, "model: " + a.Config.Model, "provider: " + a.Config.ProviderName,
-		"approval: never", "sandbox: " + sandbox, "reasoning effort: " + cmp.Or(a.Config.Effort, "default"), "session id: " + o.Session, "--------",
+		"settle " + version(), "--------", "workdir: " + a.Session.WorkDir, "model: " + a.Session.Model.Name, "provider: " + a.Session.Model.ProviderName,
+		"approval: never", "sandbox: " + sandbox, "reasoning effort: " + cmp.Or(a.Session.Model.Effort, "default"), "session id: " + o.Session, "--------",
 	} {
 		fmt.Fprintln(s.stderr, printable.Text(line))
 	}

@@ -84,7 +84,7 @@ func (f *mcpFlags) serve(cmd *cobra.Command, s *streams) error {
 	if _, err := in.hosts.Settings(dir, nil); err != nil {
 		return err
 	}
-	if a, err := in.hosts.Agent(in.ctx, agent.Wish{Dir: dir}); err != nil {
+	if a, err := in.hosts.Agent(in.ctx, agent.SessionSpec{Dir: dir}); err != nil {
 		s.say(err) // each run will say so, too: a client may name another model or directory
 	} else {
 		for _, note := range a.Notes {

@@ -184,12 +184,13 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 	if err != nil {
 		return 0, err
 	}
+	options.Config = a.Session
 	options.Prompt, options.Format, options.Stops = text, format, sig.stops
 	options.Screen = s.screen()
 	if f.asks(s, format) {
 		options.Answers, options.Forget = s.stdin, func() { discardInput(s.stdin) }
 	}
-	if options.Host, err = settle.Open(cmd.Context(), a.Config); err != nil {
+	if options.Host, err = settle.Open(cmd.Context(), a.Host); err != nil {
 		return 0, err
 	}
 	return run.Turn(cmd.Context(), options), nil
@@ -309,7 +310,7 @@ func (f *runFlags) options(s *streams, a *agent.Agent, r *config.Resolved) (run.
 		o.Session = id
 	}
 	if f.last {
-		last, err := store.Last(context.Background(), r.DataDir, a.Config.WorkDir)
+		last, err := store.Last(context.Background(), r.DataDir, a.Session.WorkDir)
 		if err != nil {
 			return o, err
 		}

@@ -106,12 +106,13 @@ func (f *serveFlags) serve(cmd *cobra.Command, s *streams) error {
 		return sig.instead(err)
 	}
 	a.Redact.Add(token)
-	a.Config.Secrets = append(a.Config.Secrets, token)
+	a.Host.Secrets = append(a.Host.Secrets, token)
+	a.Session.LockTimeout = 0 // a client can ask again
 	place, err := guard.Listen(sig.ctx, guard.Address{Addr: f.addr, TLS: encrypted, Insecure: f.insecure})
 	if err != nil {
 		return sig.instead(err)
 	}
-	host, err := settle.Open(cmd.Context(), a.Config)
+	host, err := settle.Open(cmd.Context(), a.Host)
 	if err != nil {
 		return errors.Join(err, place.Close())
 	}
@@ -152,9 +153,9 @@ func (f *serveFlags) agent(s *streams, r *config.Resolved, dir string) agent.Opt
 
 func (f *serveFlags) options(a *agent.Agent, host *settle.Host, place *guard.Place, encrypted *tls.Config, token string) web.Options {
 	return web.Options{
-		Host: host, DataDir: a.Config.Dir, WorkDir: a.Config.WorkDir, Model: a.Config.ProviderName + "/" + a.Config.Model,
+		Host: host, Config: a.Session, DataDir: a.Host.DataDir, WorkDir: a.Session.WorkDir, Model: a.Session.Model.ProviderName + "/" + a.Session.Model.Name,
 		Version: version(), Token: token, Names: f.names, Exposed: place.Exposed, TLS: encrypted, Take: f.take,
-		Page: page.Handler(), Mask: a.Redact.Diagnostic, Logger: a.Config.Logger,
+		Page: page.Handler(), Mask: a.Redact.Diagnostic, Logger: a.Host.Logger,
 	}
 }
 

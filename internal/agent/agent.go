@@ -96,7 +96,10 @@ const (
 
 // Agent is what a face needs.
 type Agent struct {
-	Config settle.Config
+	// Host is what its sessions have in common with others, and Session what is
+	// each one's own.
+	Host    settle.Config
+	Session settle.SessionConfig
 	// Choice is the model that was chosen.
 	Choice config.Choice
 	// Notes are for the user.
@@ -110,28 +113,29 @@ type Agent struct {
 func New(ctx context.Context, o Options) (*Agent, error) {
 	r := o.Settings
 	a := &Agent{Notes: slices.Clone(r.Notes), Redact: redact.New(slices.Concat(r.Secrets(), o.Secrets)...)}
-	c := &a.Config
+	a.Host = settle.Config{DataDir: r.DataDir, Releasable: o.Releasable, Face: o.Face, Version: o.Version}
+	c := &a.Session
 	if err := o.model(ctx, a); err != nil {
 		return nil, err
 	}
-	if o.Keeping == Durable {
-		dir, err := r.NeedDataDir()
-		if err != nil {
+	dataDir := ""
+	if c.Ephemeral = o.Keeping == Ephemeral; !c.Ephemeral {
+		var err error
+		if dataDir, err = r.NeedDataDir(); err != nil {
 			return nil, err
 		}
-		c.Dir, c.Releasable = dir, o.Releasable
 	}
-	names, err := offered(r.Tools, c.Model)
+	names, err := offered(r.Tools, c.Model.Name)
 	if err != nil {
 		return nil, err
 	}
 	if o.Offers != nil {
 		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !o.Offers(name) })
 	}
-	c.WorkDir, c.Effort, c.Face, c.Version, c.Take = o.Dir, r.Effort, o.Face, o.Version, o.Take
+	c.WorkDir, c.Model.Effort, c.Take, c.LockTimeout = o.Dir, r.Effort, o.Take, DefaultLockTimeout
 	c.Permission, c.Approver, c.Attended = o.permission(), o.Approver, o.Attended
 	c.Limits, c.Retry = limits(r), retry(r)
-	bench := o.bench(names, c.Dir)
+	bench := o.bench(names, dataDir)
 	c.Toolbox = bench.toolbox
 	if c.Judge, err = o.judge(c.Permission, bench.release); err != nil {
 		return nil, err
@@ -149,6 +153,7 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	c.Notes = slices.Clone(a.Notes)
 	if o.Logger != nil {
 		c.Logger = o.Logger(a.Redact)
+		a.Host.Logger = c.Logger
 		for _, note := range a.Notes {
 			c.Logger.Warn(note)
 		}
@@ -158,10 +163,10 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 
 // model chooses the model and makes its provider.
 func (o Options) model(ctx context.Context, a *Agent) error {
-	c := &a.Config
-	c.Secrets = slices.Concat(o.Settings.Secrets(), o.Secrets)
+	a.Session.Secrets = slices.Concat(o.Settings.Secrets(), o.Secrets)
+	c := &a.Session.Model
 	if o.Provider != nil {
-		c.Provider, c.ProviderName, c.Model = o.Provider, "script", o.Model
+		c.Provider, c.ProviderName, c.Name = o.Provider, "script", o.Model
 		return nil
 	}
 	choice, err := o.Settings.Choose()
@@ -174,7 +179,7 @@ func (o Options) model(ctx context.Context, a *Agent) error {
 	}
 	account := o.Shared.account(choice, k)
 	account.key.masked(a.Redact)
-	c.Secrets = append(c.Secrets, k.value)
+	c.Secrets = []string{k.value}
 	table := models(o.Settings, choice.Provider.Name)
 	known, isKnown := table.Lookup(choice.Model)
 	endpoint := o.endpoint(choice, account.key)
@@ -187,9 +192,9 @@ func (o Options) model(ctx context.Context, a *Agent) error {
 	}
 	c.Limiter = account.limiter
 	c.Provider = account.provider(choice.Model, func() model.Provider { return provider(choice.Provider, endpoint, table) })
-	c.ProviderName, c.Model = choice.Provider.Name, choice.Model
+	c.ProviderName, c.Name = choice.Provider.Name, choice.Model
 	c.Traits = traits(choice.Provider.Wire, known, isKnown)
-	c.Bounds = bounds(o.Settings.Watchdog(choice.Provider))
+	c.Timeouts = timeouts(o.Settings.Watchdog(choice.Provider))
 	return nil
 }
 
@@ -277,8 +282,8 @@ func retry(r *config.Resolved) settle.Retry {
 	return retry
 }
 
-func bounds(w config.Watchdog) settle.Bounds {
-	return settle.Bounds{Header: orOff(w.HeaderTimeout), Stall: orOff(w.StallTimeout), Thinking: orOff(w.ThinkingTimeout), Attempt: orOff(w.AttemptTimeout)}
+func timeouts(w config.Watchdog) model.Timeouts {
+	return model.Timeouts{Header: orOff(w.HeaderTimeout), Stall: orOff(w.StallTimeout), Thinking: orOff(w.ThinkingTimeout), Attempt: orOff(w.AttemptTimeout)}
 }
 
 func orOff[N int | time.Duration](n N) N {

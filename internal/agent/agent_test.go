@@ -69,9 +69,9 @@ func make1(t *testing.T, r *config.Resolved, change func(*Options)) *Agent {
 func TestNew(t *testing.T) {
 	env := map[string]string{"OPENAI_API_KEY": "sk-0123456789abcdefghij"}
 	a := make1(t, resolve(t, "/", map[string]string{"max_steps": "7", "max_repeats": "0", "stall_timeout": "0", "retries": "0", "retry_for": "0"}, env, ""), nil)
-	c := a.Config
-	if c.ProviderName != "openai" || c.Model == "" || c.Permission != settle.Allow {
-		t.Errorf("model %s/%s, permission %s", c.ProviderName, c.Model, c.Permission)
+	c := a.Session
+	if c.Model.ProviderName != "openai" || c.Model.Name == "" || c.Permission != settle.Allow {
+		t.Errorf("model %s/%s, permission %s", c.Model.ProviderName, c.Model.Name, c.Permission)
 	}
 	if diff := cmp.Diff(settle.Limits{Steps: 7, Repeats: -1}, c.Limits); diff != "" {
 		t.Errorf("limits (-want +got):\n%s", diff)
@@ -79,11 +79,11 @@ func TestNew(t *testing.T) {
 	if c.Retry.Retries == nil || *c.Retry.Retries != 0 || c.Retry.RetryFor >= 0 {
 		t.Errorf("retry %+v", c.Retry)
 	}
-	if c.Bounds.Stall >= 0 || c.Bounds.Header != 10*time.Minute {
-		t.Errorf("bounds %+v", c.Bounds)
+	if c.Model.Timeouts.Stall >= 0 || c.Model.Timeouts.Header != 10*time.Minute {
+		t.Errorf("timeouts %+v", c.Model.Timeouts)
 	}
-	if c.Traits.Window == 0 || !c.Traits.TextAfterCalls {
-		t.Errorf("traits %+v", c.Traits)
+	if c.Model.Window == 0 || !c.Model.TextAfterCalls {
+		t.Errorf("traits %+v", c.Model)
 	}
 	if got := a.Redact.String("the key is sk-0123456789abcdefghij"); strings.Contains(got, "0123456789") {
 		t.Errorf("the key is shown: %s", got)
@@ -108,15 +108,15 @@ window = 1234
 images = false
 `
 	a := make1(t, resolve(t, "/", nil, nil, file), nil)
-	want := settle.Traits{Window: 1234, NoImages: true, ReasoningField: true}
-	if diff := cmp.Diff(want, a.Config.Traits); diff != "" {
+	want := model.Traits{Window: 1234, NoImages: true, ReasoningField: true}
+	if diff := cmp.Diff(want, a.Session.Model.Traits); diff != "" {
 		t.Errorf("traits (-want +got):\n%s", diff)
 	}
 	if got := a.Redact.String("key-0123456789-abcdef"); strings.Contains(got, "0123456789") {
 		t.Errorf("what key_command printed is shown: %s", got)
 	}
-	if _, ok := a.Config.Provider.(*limited); !ok {
-		t.Errorf("the provider is not limited: %T", a.Config.Provider)
+	if _, ok := a.Session.Model.Provider.(*limited); !ok {
+		t.Errorf("the provider is not limited: %T", a.Session.Model.Provider)
 	}
 	for _, wrong := range []string{`["false"]`, `["true"]`, `["no-such-program-anywhere"]`} {
 		_, err := New(t.Context(), Options{
@@ -167,7 +167,7 @@ func TestToolbox(t *testing.T) {
 	a := make1(t, r, func(o *Options) {
 		o.Environ = []string{"PATH=" + os.Getenv("PATH"), "SETTLE_API_KEY=secret-0123456789-abcdef", "OTHER=kept"}
 	})
-	box, err := a.Config.Toolbox(settle.SessionInfo{ID: "s", WorkDir: "/"})
+	box, err := a.Session.Toolbox(settle.SessionInfo{ID: "s", WorkDir: "/"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +235,7 @@ func TestPromptFiles(t *testing.T) {
 		return make1(t, r, func(o *Options) {
 			o.Dir = dir
 			change(o)
-		}).Config.System
+		}).Session.System
 	}
 	if got := system(func(*Options) {}); !strings.Contains(got, "use tabs") || !strings.Contains(got, dir) {
 		t.Errorf("system prompt: %s", got)

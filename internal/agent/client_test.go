@@ -24,7 +24,7 @@ func TestClientsChooseToolsAndJudges(t *testing.T) {
 		o.Offers = func(tool string) bool { return tool == "read" || tool == "shell" }
 		o.Reviewed = suspicious
 	})
-	box, err := a.Config.Toolbox(settle.SessionInfo{ID: "s"})
+	box, err := a.Session.Toolbox(settle.SessionInfo{ID: "s"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestClientsChooseToolsAndJudges(t *testing.T) {
 	if diff := cmp.Diff([]string{"shell", "read"}, names); diff != "" {
 		t.Errorf("tools (-want +got):\n%s", diff)
 	}
-	j, err := a.Config.Judge()
+	j, err := a.Session.Judge()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,8 +13,9 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 )
 
-// Wish is how a client wants a session to work, beside what is configured.
-type Wish struct {
+// SessionSpec is how a client wants a session to work, beside what is
+// configured.
+type SessionSpec struct {
 	// Dir is the working directory, absolute.
 	Dir string
 	// Settings are settings by their names (model, base_url, effort, tools …),
@@ -25,8 +27,8 @@ type Wish struct {
 	By Author
 }
 
-// Hosts are the open sessions of a face whose clients choose how each is to
-// work. They share providers.
+// Hosts opens the sessions of a face whose clients choose how each is to work.
+// They are in one [settle.Host], and share providers.
 type Hosts struct {
 	// Base is what all sessions have in common; Settings and Dir are the
 	// session's own.
@@ -34,38 +36,37 @@ type Hosts struct {
 	// Settings resolves what is in force in a directory, with what a client
 	// gave over it.
 	Settings func(dir string, given map[string]string) (*config.Resolved, error)
-	// HeldTimeout is how long OpenPatiently waits for another process to let go
-	// of a session; 3 s if 0.
-	HeldTimeout time.Duration
+	// LockTimeout is how long Open waits for another process to release a
+	// session; 3 s if 0. A client that starts anew is faster than the end of
+	// what it ran before.
+	LockTimeout time.Duration
 
 	shared Shared
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards what follows, and the Session of each Opened
 	closed bool
-	open   map[string]*opening
+	host   *settle.Host // nil until a session is opened
+	dir    string       // its data directory
 }
 
-// opening is the place of a session: it is one at a time that opens or closes
-// a session.
-type opening struct {
-	turn    chan struct{} // holds one token while nobody opens or closes it
-	session *Opened       // nil while it is not open; belongs to who has the token
-}
+// DefaultLockTimeout is how long faces wait for another process to release a
+// session.
+const DefaultLockTimeout = 3 * time.Second
 
 // ErrOpen says that a session is open already.
 var ErrOpen = errors.New("the session is already open")
 
-// Agent puts together what a session that works as wished would use, without
-// opening one.
-func (h *Hosts) Agent(ctx context.Context, w Wish) (*Agent, error) {
-	r, err := h.Settings(w.Dir, w.Settings)
+// Agent puts together what a session with the spec would use, without opening
+// one.
+func (h *Hosts) Agent(ctx context.Context, spec SessionSpec) (*Agent, error) {
+	r, err := h.Settings(spec.Dir, spec.Settings)
 	if err != nil {
 		return nil, err
 	}
 	o := h.Base
-	o.Settings, o.Dir, o.Shared = r, w.Dir, &h.shared
-	if w.By == Client {
-		if o.Ceiling, err = h.Ceiling(w.Dir); err != nil {
+	o.Settings, o.Dir, o.Shared = r, spec.Dir, &h.shared
+	if spec.By == Client {
+		if o.Ceiling, err = h.Ceiling(spec.Dir); err != nil {
 			return nil, err
 		}
 		r.Permission = o.Ceiling.Stricter(r.Permission)
@@ -73,10 +74,10 @@ func (h *Hosts) Agent(ctx context.Context, w Wish) (*Agent, error) {
 	if log := Log(r); log != nil {
 		o.Logger = log
 	}
-	if w.Options != nil {
-		w.Options(&o)
+	if spec.Options != nil {
+		spec.Options(&o)
 	}
-	if err := CheckDirectory(w.Dir, r, o.Getenv); err != nil && o.permission() == settle.Allow {
+	if err := CheckDirectory(spec.Dir, r, o.Getenv); err != nil && o.permission() == settle.Allow {
 		return nil, err
 	}
 	return New(ctx, o)
@@ -95,103 +96,77 @@ func (h *Hosts) Ceiling(dir string) (settle.Permission, error) {
 // Open opens the session with the id, or creates it; "" creates one with an id
 // of its own. One that is open is returned as it is, with ErrOpen. ctx bounds
 // the call.
-func (h *Hosts) Open(ctx context.Context, id string, w Wish) (*Opened, error) {
-	if id == "" {
-		id = settle.NewSessionID()
+func (h *Hosts) Open(ctx context.Context, id string, spec SessionSpec) (*Opened, error) {
+	if o := h.Get(id); o != nil {
+		return o, ErrOpen
 	}
-	place, err := h.take(ctx, id)
+	a, err := h.Agent(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { place.turn <- struct{}{} }() // never blocks: the token was taken
-	switch {
-	case place.session == nil:
-	case !place.session.Closed():
-		return place.session, ErrOpen
-	default: // another process took it over; nothing of its host is left to end
-		_ = place.session.host.Close(ctx)
-	}
-	o, err := h.begin(ctx, id, w)
+	host, err := h.in(ctx, a.Host)
 	if err != nil {
-		h.forget(id, place)
 		return nil, err
 	}
-	if !h.keep(place, o) {
-		return nil, errors.Join(settle.ErrClosed, o.host.Close(context.WithoutCancel(ctx))) // a session bounds its end by itself
+	o := &Opened{Agent: a, Spec: spec}
+	c := a.Session
+	c.Value = o
+	c.LockTimeout = cmp.Or(h.LockTimeout, c.LockTimeout)
+	s, err := host.Session(ctx, id, c)
+	if err != nil {
+		return nil, err
+	}
+	if got := h.opened(s); got != o {
+		return got, ErrOpen
 	}
 	return o, nil
 }
 
-// begin opens a session with a host of its own.
-func (h *Hosts) begin(ctx context.Context, id string, w Wish) (*Opened, error) {
-	a, err := h.Agent(ctx, w)
-	if err != nil {
-		return nil, err
-	}
-	host, err := settle.Open(ctx, a.Config)
-	if err != nil {
-		return nil, err
-	}
-	s, err := host.Session(ctx, id)
-	if err != nil {
-		return nil, errors.Join(err, host.Close(ctx))
-	}
-	return &Opened{Session: s, Agent: a, Wish: w, host: host}, nil
-}
-
-// take waits for the place of a session, and for its token.
-func (h *Hosts) take(ctx context.Context, id string) (*opening, error) {
-	for {
-		place, err := h.place(id)
+// in returns the host, which is opened first if need be.
+func (h *Hosts) in(ctx context.Context, c settle.Config) (*settle.Host, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.closed:
+		return nil, settle.ErrClosed
+	case h.host == nil:
+		host, err := settle.Open(ctx, c)
 		if err != nil {
 			return nil, err
 		}
-		select {
-		case <-place.turn:
-		case <-ctx.Done():
-			return nil, fmt.Errorf("cannot open session %q: it is being opened or closed: %w", id, context.Cause(ctx))
-		}
-		if again, err := h.place(id); again == place || err != nil {
-			return place, nil // whoever closed the host sees to what is in it
-		}
-		place.turn <- struct{}{} // never blocks: the token was taken. The session was closed meanwhile
+		h.host, h.dir = host, c.DataDir
+	case h.dir != c.DataDir:
+		return nil, fmt.Errorf("cannot open a session in the data directory %q: the sessions of this program are in %q", c.DataDir, h.dir)
 	}
+	return h.host, nil
 }
 
-func (h *Hosts) place(id string) (*opening, error) {
+// opened returns what a session was opened with.
+func (h *Hosts) opened(s *settle.Session) *Opened {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed {
-		return nil, settle.ErrClosed
+	o, _ := s.Value().(*Opened) // Open sets no other
+	if o.Session == nil {
+		o.Session = s
 	}
-	place := h.open[id]
-	if place == nil {
-		place = &opening{turn: make(chan struct{}, 1)}
-		place.turn <- struct{}{} // never blocks: there is room for it
-		if h.open == nil {
-			h.open = map[string]*opening{}
-		}
-		h.open[id] = place
-	}
-	return place, nil
+	return o
 }
 
-func (h *Hosts) keep(place *opening, o *Opened) bool {
+// current returns the host; nil while there is none.
+func (h *Hosts) current() *settle.Host {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed {
-		return false
-	}
-	place.session = o
-	return true
+	return h.host
 }
 
 // Get returns the session if it is open, else nil.
 func (h *Hosts) Get(id string) *Opened {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if place := h.open[id]; place != nil && place.session != nil && !place.session.Closed() { // else another process took it over
-		return place.session
+	host := h.current()
+	if host == nil {
+		return nil
+	}
+	if s := host.Get(id); s != nil {
+		return h.opened(s)
 	}
 	return nil
 }
@@ -199,43 +174,27 @@ func (h *Hosts) Get(id string) *Opened {
 // Close ends everything of a session and lets go of its log. Of one that is not
 // open, it does nothing.
 func (h *Hosts) Close(ctx context.Context, id string, reason event.Reason, by string) error {
-	if h.Get(id) == nil {
+	host := h.current()
+	if host == nil {
 		return nil
 	}
-	place, err := h.take(ctx, id)
-	if err != nil {
+	s, err := host.Lookup(ctx, id)
+	if s == nil || err != nil {
 		return err
 	}
-	defer func() { place.turn <- struct{}{} }() // never blocks: the token was taken
-	s := place.session
-	if s == nil {
-		h.forget(id, place)
-		return nil
-	}
-	if err := s.host.CloseFor(ctx, reason, by); ctx.Err() != nil {
-		return err // it goes on ending, and stays listed
-	} else if h.forget(id, place); err != nil {
-		return err
-	}
-	return nil
+	return s.CloseFor(ctx, reason, by)
 }
 
-func (h *Hosts) forget(id string, place *opening) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	place.session = nil
-	delete(h.open, id)
-}
-
-// All returns the sessions that are open, in no order.
+// All returns the sessions that are open, in no order, with those that are being
+// closed.
 func (h *Hosts) All() []*Opened {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	host := h.current()
+	if host == nil {
+		return nil
+	}
 	var out []*Opened
-	for _, place := range h.open {
-		if place.session != nil {
-			out = append(out, place.session)
-		}
+	for _, s := range host.Sessions() {
+		out = append(out, h.opened(s))
 	}
 	return out
 }
@@ -246,12 +205,9 @@ func (h *Hosts) CloseAll(ctx context.Context, reason event.Reason, by string) er
 	h.mu.Lock()
 	h.closed = true
 	h.mu.Unlock()
-	all := h.All()
-	errs := make([]error, len(all))
-	var wg sync.WaitGroup
-	for n, s := range all {
-		wg.Go(func() { errs[n] = s.host.CloseFor(ctx, reason, by) })
+	host := h.current()
+	if host == nil {
+		return nil
 	}
-	wg.Wait()
-	return errors.Join(errs...)
+	return host.CloseFor(ctx, reason, by)
 }

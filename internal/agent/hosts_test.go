@@ -14,6 +14,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 )
 
@@ -42,15 +43,15 @@ func newHosts(t *testing.T) *agent.Hosts {
 
 func TestHosts(t *testing.T) {
 	hosts := newHosts(t)
-	wish := agent.Wish{Dir: t.TempDir(), Settings: map[string]string{"max_steps": "7"}}
-	first, err := hosts.Open(t.Context(), "", wish)
+	spec := agent.SessionSpec{Dir: t.TempDir(), Settings: map[string]string{"max_steps": "7"}}
+	first, err := hosts.Open(t.Context(), "", spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := hosts.Get(first.ID()); got != first || first.Agent.Config.Limits.Steps != 7 || first.Agent.Config.WorkDir != wish.Dir {
-		t.Errorf("%v, %+v", got == first, first.Agent.Config)
+	if got := hosts.Get(first.ID()); got != first || first.Agent.Session.Limits.Steps != 7 || first.Agent.Session.WorkDir != spec.Dir {
+		t.Errorf("%v, %+v", got == first, first.Agent.Session)
 	}
-	if again, err := hosts.Open(t.Context(), first.ID(), wish); again != first || !errors.Is(err, agent.ErrOpen) {
+	if again, err := hosts.Open(t.Context(), first.ID(), spec); again != first || !errors.Is(err, agent.ErrOpen) {
 		t.Errorf("again: %v", err)
 	}
 	if err := hosts.Close(t.Context(), first.ID(), event.Shutdown, "test"); err != nil || hosts.Get(first.ID()) != nil {
@@ -59,19 +60,19 @@ func TestHosts(t *testing.T) {
 	if err := hosts.Close(t.Context(), first.ID(), event.Shutdown, "test"); err != nil {
 		t.Errorf("closed twice: %v", err)
 	}
-	wish.Settings["max_steps"] = "many"
+	spec.Settings["max_steps"] = "many"
 	var wrong *config.Error
-	if _, err := hosts.Open(t.Context(), first.ID(), wish); !errors.As(err, &wrong) {
+	if _, err := hosts.Open(t.Context(), first.ID(), spec); !errors.As(err, &wrong) {
 		t.Errorf("with a wrong setting: %v", err)
 	}
-	wish.Settings = nil
-	if _, err := hosts.Open(t.Context(), first.ID(), wish); err != nil || len(hosts.All()) != 1 {
+	spec.Settings = nil
+	if _, err := hosts.Open(t.Context(), first.ID(), spec); err != nil || len(hosts.All()) != 1 {
 		t.Errorf("opened anew: %v, %d are open", err, len(hosts.All()))
 	}
 	if err := hosts.CloseAll(t.Context(), event.Shutdown, "test"); err != nil {
 		t.Error(err)
 	}
-	if _, err := hosts.Open(t.Context(), "late", wish); !errors.Is(err, settle.ErrClosed) {
+	if _, err := hosts.Open(t.Context(), "late", spec); !errors.Is(err, settle.ErrClosed) {
 		t.Errorf("after all were closed: %v", err)
 	}
 }
@@ -80,12 +81,12 @@ func TestHosts(t *testing.T) {
 func TestHostsForgetWhatCannotBeOpened(t *testing.T) {
 	hosts := newHosts(t)
 	for _, id := range []string{"", "a", "../b"} {
-		if _, err := hosts.Open(t.Context(), id, agent.Wish{Dir: t.TempDir(), Settings: map[string]string{"max_steps": "many"}}); err == nil {
+		if _, err := hosts.Open(t.Context(), id, agent.SessionSpec{Dir: t.TempDir(), Settings: map[string]string{"max_steps": "many"}}); err == nil {
 			t.Errorf("%q was opened", id)
 		}
 	}
-	if _, err := hosts.Open(t.Context(), "../c", agent.Wish{Dir: t.TempDir()}); err == nil || hosts.Places() != 0 {
-		t.Errorf("%v; %d have a place", err, hosts.Places())
+	if _, err := hosts.Open(t.Context(), "../c", agent.SessionSpec{Dir: t.TempDir()}); err == nil || len(hosts.All()) != 0 {
+		t.Errorf("%v; %d are open", err, len(hosts.All()))
 	}
 }
 
@@ -93,13 +94,13 @@ func TestHostsForgetWhatCannotBeOpened(t *testing.T) {
 // log's lock would refuse a second one.
 func TestHostsOpenASessionOnce(t *testing.T) {
 	hosts := newHosts(t)
-	wish := agent.Wish{Dir: t.TempDir()}
+	spec := agent.SessionSpec{Dir: t.TempDir()}
 	var wg sync.WaitGroup
 	var opened atomic.Int32
 	for range 8 {
 		wg.Go(func() {
 			for range 10 {
-				s, err := hosts.Open(t.Context(), "s", wish)
+				s, err := hosts.Open(t.Context(), "s", spec)
 				switch {
 				case err == nil:
 					opened.Add(1)
@@ -121,15 +122,17 @@ func TestHostsOpenASessionOnce(t *testing.T) {
 
 // C15: the key of a provider that comes in later, such as one that a key_command
 // printed, is masked as well.
-func TestRethink(t *testing.T) {
+func TestSetModel(t *testing.T) {
 	const key = "sk-that-nobody-may-see-0123456789"
 	hosts := newHosts(t)
-	s, err := hosts.Open(t.Context(), "", agent.Wish{Dir: t.TempDir()})
+	s, err := hosts.Open(t.Context(), "", agent.SessionSpec{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := &agent.Agent{Config: settle.Config{Provider: script.New(script.Text("it is " + key)), ProviderName: "p", Model: "other", Secrets: []string{key}}}
-	if err := s.Rethink(t.Context(), other); err != nil {
+	other := &agent.Agent{Session: settle.SessionConfig{
+		Model: model.Config{Provider: script.New(script.Text("it is " + key)), ProviderName: "p", Name: "other", Secrets: []string{key}},
+	}}
+	if err := s.SetModel(t.Context(), other); err != nil {
 		t.Fatal(err)
 	}
 	turn, err := s.Submit(t.Context(), "go")
@@ -152,11 +155,11 @@ func TestRethink(t *testing.T) {
 func TestPolicyChanges(t *testing.T) {
 	p := agent.NewPolicy(agent.Mode{Name: "ask", Permission: settle.Ask})
 	hosts := newHosts(t)
-	s, err := hosts.Open(t.Context(), "", agent.Wish{Dir: t.TempDir(), Options: func(o *agent.Options) { o.Policy = p }})
+	s, err := hosts.Open(t.Context(), "", agent.SessionSpec{Dir: t.TempDir(), Options: func(o *agent.Options) { o.Policy = p }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	judge, err := s.Agent.Config.Judge()
+	judge, err := s.Agent.Session.Judge()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,24 +3,26 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 )
 
-// Opened is a session that a client has open, with a host of its own: clients
-// of one face may want different directories, models and policies.
+// Opened is a session that a client has open, with what it was made from. It is
+// the session's Value.
 type Opened struct {
 	*settle.Session
 	Agent *Agent
-	Wish  Wish
-	host  *settle.Host
+	Spec  SessionSpec
 }
 
-// Rethink has the session's next turns ask the agent's model.
-func (o *Opened) Rethink(ctx context.Context, a *Agent) error {
-	o.Agent.Redact.Add(a.Config.Secrets...)
-	if err := o.SetBrain(ctx, a.Config.Brain()); err != nil {
+// SetModel has the session's next turns ask the agent's model.
+func (o *Opened) SetModel(ctx context.Context, a *Agent) error {
+	m := a.Session.Model
+	m.Secrets = slices.Concat(a.Session.Secrets, m.Secrets)
+	o.Agent.Redact.Add(m.Secrets...)
+	if err := o.Session.SetModel(ctx, m); err != nil {
 		return fmt.Errorf("cannot change the model: %w", err)
 	}
 	return nil

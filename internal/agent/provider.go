@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/model"
@@ -151,8 +150,8 @@ func models(r *config.Resolved, provider string) catalog.Table {
 }
 
 // traits are what the engine has to know of the model.
-func traits(wire config.Wire, known catalog.Model, isKnown bool) settle.Traits {
-	return settle.Traits{
+func traits(wire config.Wire, known catalog.Model, isKnown bool) model.Traits {
+	return model.Traits{
 		Window: known.Window, MaxOutput: known.MaxOutput, NoImages: isKnown && !known.Images,
 		TextAfterCalls: wire == config.WireOpenAI,
 		ReasoningField: wire == config.WireChat,

@@ -38,11 +38,11 @@ func TestReleaseIsAsked(t *testing.T) {
 				script.Text("Done."),
 			), "scripted", "", person
 		})
-		host, err := settle.Open(t.Context(), a.Config)
+		host, err := settle.Open(t.Context(), a.Host)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := host.Session(t.Context(), "")
+		s, err := host.Session(t.Context(), "", a.Session)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"sync"
 
-	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/model"
 )
@@ -21,7 +20,7 @@ type Shared struct {
 // account is what is bounded together: a key at an address.
 type account struct {
 	key     *key
-	limiter *settle.Limiter
+	limiter *model.Limiter
 	places  chan struct{} // nil without a bound
 
 	mu     sync.Mutex // guards models
@@ -29,7 +28,7 @@ type account struct {
 }
 
 func newAccount(c config.Choice, k *key) *account {
-	a := &account{key: k, limiter: &settle.Limiter{}, models: map[string]model.Provider{}}
+	a := &account{key: k, limiter: &model.Limiter{}, models: map[string]model.Provider{}}
 	if most := c.Provider.MaxConcurrent; most > 0 {
 		a.places = make(chan struct{}, most)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/history"
 	"github.com/settle-agent/settle/internal/longlog"
+	"github.com/settle-agent/settle/model"
 )
 
 // BenchmarkLongRequest is the building of the next request in a session with a
@@ -16,7 +17,7 @@ func BenchmarkLongRequest(b *testing.B) {
 		for _, window := range []int{0, 200_000} {
 			b.Run(fmt.Sprintf("events=%d/window=%d", events, window), func(b *testing.B) {
 				s := longState(b, events)
-				target := history.Target{Provider: longlog.Provider, Model: longlog.Model, Window: window}
+				target := history.Target{Provider: longlog.Provider, Model: longlog.Model, Traits: model.Traits{Window: window}}
 				b.ReportAllocs()
 				for b.Loop() {
 					history.Request(s, target, "system", nil)

@@ -91,7 +91,7 @@ func TestRoomForTheAnswer(t *testing.T) {
 		{800, 2000, 700, 600, 200},
 		{40, 2000, 700, 30, 16},
 	} {
-		w := walk{window: tt.window, target: Target{MaxOutput: tt.most}}
+		w := walk{window: tt.window, target: Target{Traits: model.Traits{MaxOutput: tt.most}}}
 		if room, answer := w.room(), answer(tt.window, tt.most, tt.tokens); room != tt.room || answer != tt.answer {
 			t.Errorf("%+v: %d for the request, %d for the answer", tt, room, answer)
 		}

@@ -14,23 +14,7 @@ import (
 type Target struct {
 	// Provider and Model name it; reasoning of any other is left out.
 	Provider, Model string
-	// Window is how many tokens the model can hold, output included; 0 if
-	// unknown: nothing is shortened then until the provider refuses it, but for
-	// what calls gave all at once.
-	Window int
-	// MaxOutput is the most tokens that the model can put out; 0 if unknown.
-	MaxOutput int
-	// NoImages says that the model cannot see: images become a line of text.
-	NoImages bool
-	// TextAfterCalls says that the wire format lets text follow a call within
-	// one response.
-	TextAfterCalls bool
-	// ReasoningField says that reasoning is a field of the whole response: it
-	// goes back wherever it stood, sealed or not, with what else goes back.
-	ReasoningField bool
-	// RefusalSticks says that a response that was cut by a refusal is refused
-	// again for as long as what it was about is in the conversation.
-	RefusalSticks bool
+	model.Traits
 	// Effort and CacheKey go into the request as they are.
 	Effort, CacheKey string
 }

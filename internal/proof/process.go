@@ -74,10 +74,9 @@ func (w *world) start(d *disk, set setting) (*process, error) {
 
 func (p *process) turn(set setting, tools *tool.Set) turn.Config {
 	c := turn.Config{
-		Provider: set.wire.provider(p.world.server.Client()), Target: set.wire.target(set.window),
-		System: "Prove it.", Tools: tools, Dir: "/work", Redact: p.world.redactor, Limiter: &turn.Limiter{},
+		Model:  set.wire.model(p.world.server.Client(), set.window, set.limits.Stall),
+		System: "Prove it.", Tools: tools, Dir: "/work", Redact: p.world.redactor,
 		Limits:         turn.Limits{Steps: set.limits.Steps, Time: set.limits.Time, Repeats: set.limits.Repeats},
-		Bounds:         turn.Bounds{Stall: set.limits.Stall},
 		InterruptGrace: set.limits.Grace,
 	}
 	if set.limits.Retried {

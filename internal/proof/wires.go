@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
-	"github.com/settle-agent/settle/internal/history"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/anthropic"
 	"github.com/settle-agent/settle/model/chat"
@@ -80,16 +80,19 @@ func (w Wire) provider(client *http.Client) model.Provider {
 	return anthropic.New(anthropic.Options{Endpoint: endpoint})
 }
 
-// target is what history must know of the wire.
-func (w Wire) target(window int) history.Target {
-	t := history.Target{Provider: string(w), Model: modelName, Window: window, CacheKey: "s"}
+// model is a model behind the wire.
+func (w Wire) model(client *http.Client, window int, stall time.Duration) model.Config {
+	m := model.Config{
+		Provider: w.provider(client), ProviderName: string(w), Name: modelName,
+		Traits: model.Traits{Window: window}, Timeouts: model.Timeouts{Stall: stall}, Limiter: &model.Limiter{},
+	}
 	switch format, _ := w.split(); format {
 	case Responses:
-		t.TextAfterCalls = true
+		m.TextAfterCalls = true
 	case Chat:
-		t.ReasoningField = true
+		m.ReasoningField = true
 	default:
-		t.MaxOutput, t.RefusalSticks = 8_000, true
+		m.MaxOutput, m.RefusalSticks = 8_000, true
 	}
-	return t
+	return m
 }

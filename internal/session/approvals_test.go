@@ -15,6 +15,7 @@ import (
 	"github.com/settle-agent/settle/internal/question"
 	"github.com/settle-agent/settle/internal/session"
 	"github.com/settle-agent/settle/internal/turn"
+	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/tool"
 )
@@ -51,7 +52,7 @@ func attended(t *testing.T, m *script.Model) *bench {
 	approvals := session.NewApprovals(log, &asks{remembered: map[string]bool{}}, nil)
 	s, err := session.Open(session.Config{
 		Log: log, Opened: event.SessionOpened{Dir: "/work"}, Approvals: approvals,
-		Turn: turn.Config{Provider: m, Tools: set, Dir: "/work", Approver: approvals},
+		Turn: turn.Config{Model: model.Config{Provider: m}, Tools: set, Dir: "/work", Approver: approvals},
 	})
 	if err != nil {
 		t.Fatal(err)

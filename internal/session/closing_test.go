@@ -10,6 +10,7 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/session"
 	"github.com/settle-agent/settle/internal/turn"
+	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/tool"
 )
@@ -93,7 +94,7 @@ func TestApproverPanics(t *testing.T) {
 		approver := session.NewApprovals(log, &asks{remembered: map[string]bool{}}, nil).Asking(exploding{})
 		s, err := session.Open(session.Config{
 			Log: log, Opened: event.SessionOpened{Dir: "/work"},
-			Turn: turn.Config{Provider: m, Tools: set, Dir: "/work", Approver: approver},
+			Turn: turn.Config{Model: model.Config{Provider: m}, Tools: set, Dir: "/work", Approver: approver},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/session"
 	"github.com/settle-agent/settle/internal/turn"
+	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/tool"
 )
@@ -142,7 +143,7 @@ func TestTheContextBoundsACall(t *testing.T) {
 		}
 		h := &hung{gate: make(chan struct{})}
 		s, err := session.Open(session.Config{
-			Log: journal.New(h, event.State{Session: "s"}), Turn: turn.Config{Provider: slow("1"), Tools: set},
+			Log: journal.New(h, event.State{Session: "s"}), Turn: turn.Config{Model: model.Config{Provider: slow("1")}, Tools: set},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -182,7 +183,7 @@ func TestABrokenCloserKeepsNothingOpen(t *testing.T) {
 			s, err := session.Open(session.Config{
 				Log:         journal.NewMemory("s"),
 				BeforeClose: func(context.Context) error { return closer(release) },
-				Turn:        turn.Config{Provider: slow("1"), Tools: set},
+				Turn:        turn.Config{Model: model.Config{Provider: slow("1")}, Tools: set},
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/history"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/session"
 	"github.com/settle-agent/settle/internal/turn"
+	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/tool"
 )
@@ -44,7 +44,7 @@ func TestTheNextInputWritesTheLogAgain(t *testing.T) {
 	}
 	s, err := session.Open(session.Config{
 		Log: log, Opened: event.SessionOpened{Dir: "/work"},
-		Turn: turn.Config{Provider: script.New(script.Text("done")), Tools: none, Dir: "/work", Target: history.Target{Provider: "script", Model: "m"}},
+		Turn: turn.Config{Model: model.Config{Provider: script.New(script.Text("done")), ProviderName: "script", Name: "m"}, Tools: none, Dir: "/work"},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/history"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/session"
 	"github.com/settle-agent/settle/internal/turn"
+	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/tool"
 )
@@ -85,7 +85,7 @@ func open(t *testing.T, d *disk, state event.State, m *script.Model, tools ...to
 	s, err := session.Open(session.Config{
 		Log: journal.New(d, state), Opened: event.SessionOpened{Dir: "/work"},
 		Sweep: func([]string) []int { return []int{4711} },
-		Turn:  turn.Config{Provider: m, Tools: set, Dir: "/work", Target: history.Target{Provider: "script", Model: "m"}},
+		Turn:  turn.Config{Model: model.Config{Provider: m, ProviderName: "script", Name: "m"}, Tools: set, Dir: "/work"},
 	})
 	if err != nil {
 		t.Fatal(err)

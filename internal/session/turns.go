@@ -56,7 +56,7 @@ func (s *Session) startNext() {
 		}
 		id = state.NextTurn()
 		return []event.Event{{Turn: id, By: by(state, inputs), Data: event.TurnStarted{
-			Inputs: inputs, Provider: c.Target.Provider, Model: c.Target.Model, Effort: c.Target.Effort,
+			Inputs: inputs, Provider: c.Model.ProviderName, Model: c.Model.Name, Effort: c.Model.Effort,
 			Permission: s.config.Opened.Permission,
 		}}}
 	})

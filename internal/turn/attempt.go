@@ -63,12 +63,12 @@ func (t *turn) attempt(ctx context.Context, step, n int) (model.StopReason, *aga
 // part of the attempt. The place is kept until the stream has ended.
 func (t *turn) enter(ctx context.Context) (leave func(), err error) {
 	leave = func() {}
-	if gate, ok := t.Provider.(model.Gate); ok {
+	if gate, ok := t.Model.Provider.(model.Gate); ok {
 		if leave, err = gate.Enter(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if err := t.Limiter.Wait(ctx, t.Retry.RetryFor); err != nil {
+	if err := t.Model.Limiter.Wait(ctx, t.Retry.RetryFor); err != nil {
 		leave()
 		return nil, err
 	}
@@ -86,10 +86,10 @@ func (t *turn) begin(ctx context.Context, d *demux, step, n int) (*model.Request
 			return nil
 		}
 		joining := steering(s)
-		built = history.Request(s, t.Target, t.System, specs(t.Tools), joining...)
+		built = history.Request(s, t.target, t.System, specs(t.Tools), joining...)
 		d.attempt = s.NextAttempt()
 		started := event.AttemptStarted{
-			Step: step, N: n, Provider: t.Target.Provider, Model: t.Target.Model,
+			Step: step, N: n, Provider: t.target.Provider, Model: t.target.Model,
 			MaxTokens: built.MaxTokens, Trimmed: built.Trimmed,
 		}
 		d.sent = built.Sent // which is all that is kept of the request
@@ -126,7 +126,7 @@ func (t *turn) changed(c *event.HistoryChanged) []event.Event {
 func (t *turn) follow(ctx context.Context, d *demux, request *model.Request, leave func()) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(errAttemptOver)
-	watch := newWatchdog(t.Bounds)
+	watch := newWatchdog(t.Model.Timeouts)
 	defer watch.stop()
 	request.Activity = watch.activity
 	if t.Redact != nil {
@@ -137,7 +137,7 @@ func (t *turn) follow(ctx context.Context, d *demux, request *model.Request, lea
 	// waited for, within a bound, when the turn has ended.
 	t.strays.Go(func() {
 		defer leave()
-		pump(ctx, t.Provider, request, chunks)
+		pump(ctx, t.Model.Provider, request, chunks)
 	})
 	for {
 		select {
@@ -159,7 +159,7 @@ func (t *turn) follow(ctx context.Context, d *demux, request *model.Request, lea
 			case tooSilent:
 				return t.cut(d.attempt, silent, model.NewError(model.ErrStalled, "LLM stream stalled: no tokens received for %s", words(silent)))
 			case tooLong:
-				return t.cut(d.attempt, silent, model.NewError(model.ErrTimeout, "the response was not complete after %s (attempt_timeout)", words(t.Bounds.Attempt)))
+				return t.cut(d.attempt, silent, model.NewError(model.ErrTimeout, "the response was not complete after %s (attempt_timeout)", words(t.Model.Timeouts.Attempt)))
 			}
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -169,7 +169,7 @@ func (t *turn) follow(ctx context.Context, d *demux, request *model.Request, lea
 
 // cut warns that the watchdog cuts an attempt, which was silent for so long.
 func (t *turn) cut(attempt string, silent time.Duration, err *model.Error) error {
-	if l, ok := t.Provider.(model.Locator); ok {
+	if l, ok := t.Model.Provider.(model.Locator); ok {
 		err.URL = l.URL()
 	}
 	t.Logger.Warn(err.Message, "turn", t.id, "attempt", attempt, "elapsed", silent)
@@ -236,7 +236,7 @@ func (t *turn) failAttempt(d *demux, err error) (model.StopReason, *again, error
 	}
 	decision := t.decide(fault, d.sent)
 	if decision.holdOthers && decision.delay <= t.Retry.RetryFor {
-		t.Limiter.Hold(time.Now().Add(decision.delay))
+		t.Model.Limiter.Hold(time.Now().Add(decision.delay))
 	}
 	failure := t.describe(fault, decision)
 	end := d.end()
@@ -261,7 +261,7 @@ func (t *turn) decide(fault *model.Error, sent history.Sent) decision {
 		return d
 	}
 	var remedy history.Remedy
-	t.Log.View(func(s event.State) { remedy = sent.Remedy(s, t.Target, fault) })
+	t.Log.View(func(s event.State) { remedy = sent.Remedy(s, t.target, fault) })
 	if remedy.First {
 		if d := t.budget.repeat(fault); d.retry {
 			return d

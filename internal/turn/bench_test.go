@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/history"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/turn"
 	"github.com/settle-agent/settle/model"
@@ -77,7 +76,7 @@ func floodTurn(b *testing.B, log *journal.Log, set *tool.Set, deltas int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	cause, err := turn.Run(b.Context(), turn.Config{Log: log, Provider: flood(deltas), Tools: set, Target: history.Target{Model: "m"}}, "t000001")
+	cause, err := turn.Run(b.Context(), turn.Config{Log: log, Model: model.Config{Provider: flood(deltas), Name: "m"}, Tools: set}, "t000001")
 	if err != nil || cause.Outcome != event.Completed {
 		b.Fatal(cause, err)
 	}

@@ -331,7 +331,7 @@ func (c *call) finish(d event.ItemEnded) {
 		}
 		d.Type, d.Name, d.CallID, d.Arguments = content.Type, content.Name, content.CallID, content.Arguments
 		d.ProviderID, d.Seal = content.ProviderID, content.Seal
-		d.Provider, d.Model = c.turn.Target.Provider, c.turn.Target.Model
+		d.Provider, d.Model = c.turn.target.Provider, c.turn.target.Model
 		return append(c.unanswered(s), c.event(d)...)
 	})
 	if err != nil { // the turn ends by itself where the journal failed

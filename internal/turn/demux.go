@@ -169,7 +169,7 @@ func (d *demux) drop(index int) error {
 // seal adds what the provider attached. A thought that was masked is no longer
 // what the provider sealed.
 func (d *demux) seal(content *event.Content, c model.Chunk) {
-	content.Provider, content.Model = d.turn.Target.Provider, d.turn.Target.Model
+	content.Provider, content.Model = d.turn.target.Provider, d.turn.target.Model
 	if c.ID != "" {
 		content.ProviderID = c.ID
 	}

@@ -95,8 +95,8 @@ func strike(t *testing.T, wire string, fault settletest.Fault, interrupt int) {
 		Answer: func(settletest.Request) settletest.Turn { return settletest.Say("fine") },
 	})
 	b := newBenchOn(t, journal.NewMemory("s"), script.New(), says("a", "A", time.Second), says("b", "B", 0))
-	b.config.Provider, b.config.Target.Provider = providers(server)[wire], wire
-	b.config.Target.TextAfterCalls = wire != "messages"
+	b.config.Model.Provider, b.config.Model.ProviderName = providers(server)[wire], wire
+	b.config.Model.TextAfterCalls = wire != "messages"
 
 	ctx, cancel := context.WithCancelCause(t.Context())
 	if interrupt > 0 {

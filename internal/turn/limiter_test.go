@@ -19,9 +19,9 @@ func TestOthersAreNotHeldForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		absurd := model.NewError(model.ErrRateLimit, "come back tomorrow")
 		absurd.RetryAfter = 24 * time.Hour
-		limiter := &turn.Limiter{}
+		limiter := &model.Limiter{}
 		first, second := newBench(t, script.New(script.Fail(absurd))), newBench(t, script.New(script.Text("ok")))
-		first.config.Limiter, second.config.Limiter = limiter, limiter
+		first.config.Model.Limiter, second.config.Model.Limiter = limiter, limiter
 		first.run(t.Context())
 		begin := time.Now()
 		second.run(t.Context())
@@ -38,9 +38,9 @@ func TestWhoIsHeld(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			fault := model.NewError(kind, "no")
 			fault.RetryAfter = 30 * time.Second
-			limiter := &turn.Limiter{}
+			limiter := &model.Limiter{}
 			first, second := newBench(t, script.New(script.Fail(fault), script.Text("ok"))), newBench(t, script.New(script.Text("ok")))
-			first.config.Limiter, second.config.Limiter = limiter, limiter
+			first.config.Model.Limiter, second.config.Model.Limiter = limiter, limiter
 			done := make(chan struct{})
 			go func() { // ends with its turn
 				defer close(done)
@@ -60,7 +60,7 @@ func TestWhoIsHeld(t *testing.T) {
 // TestHoldsThatGoOnDoNotHoldForEver: each other session is refused in its turn.
 func TestHoldsThatGoOnDoNotHoldForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &turn.Limiter{}
+		l := &model.Limiter{}
 		begin := time.Now()
 		for at := time.Duration(0); at < time.Hour; at += 30 * time.Second {
 			time.AfterFunc(at, func() { l.Hold(time.Now().Add(time.Minute)) })
@@ -76,7 +76,7 @@ func TestHoldsThatGoOnDoNotHoldForEver(t *testing.T) {
 // wait longer, and leaves at once when it is to end.
 func TestHoldsAreExtended(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &turn.Limiter{}
+		l := &model.Limiter{}
 		begin := time.Now()
 		l.Hold(begin.Add(10 * time.Second))
 		time.AfterFunc(5*time.Second, func() { l.Hold(begin.Add(time.Minute)) })
@@ -108,7 +108,7 @@ func TestNoBurst(t *testing.T) {
 					defer mu.Unlock()
 					came[d]++
 				}
-				l := &turn.Limiter{}
+				l := &model.Limiter{}
 				begin := time.Now()
 				l.Hold(begin.Add(after))
 				var wg sync.WaitGroup
@@ -129,7 +129,7 @@ func TestNoBurst(t *testing.T) {
 					e := model.NewError(model.ErrRateLimit, "slow down")
 					e.RetryAfter = after
 					b := newBench(t, script.New(script.Fail(e), script.Text("ok")))
-					b.config.Limiter = l
+					b.config.Model.Limiter = l
 					id := b.start()
 					wg.Go(func() {
 						if _, err := turn.Run(t.Context(), b.config, id); err != nil {

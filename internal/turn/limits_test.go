@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/turn"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/settletest/contract"
@@ -117,13 +116,13 @@ func TestAnAttemptIsBounded(t *testing.T) {
 			t.Errorf("got %v", c)
 		}
 		b = newBench(t, script.New(drip, script.Text("short")))
-		b.config.Bounds = turn.Bounds{Attempt: 10 * time.Minute}
+		b.config.Model.Timeouts = model.Timeouts{Attempt: 10 * time.Minute}
 		if c := b.run(t.Context()); c.Outcome != event.Completed {
 			t.Errorf("got %v", c)
 		}
 		long := script.Turn(script.Repeat(50, script.Turn(script.Delay(179*time.Second), script.Text("x"))))
 		b = newBench(t, script.New(long))
-		b.config.Bounds = turn.Bounds{Attempt: -1}
+		b.config.Model.Timeouts = model.Timeouts{Attempt: -1}
 		if c := b.run(t.Context()); c.Outcome != event.Completed {
 			t.Errorf("got %v", c)
 		}
@@ -152,7 +151,7 @@ func TestWaitingForAPlace(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := &gated{Provider: script.New(script.Text("in")), wait: 5 * time.Hour}
 		b := newBench(t, script.New())
-		b.config.Provider = g
+		b.config.Model.Provider = g
 		if c := b.run(t.Context()); c.Outcome != event.Completed || g.in != 0 {
 			t.Errorf("%v, %d are in", c, g.in)
 		}

@@ -191,6 +191,9 @@ func (b *budget) outage(e *model.Error, now time.Time) decision {
 	return d
 }
 
+// spread is over how long sessions that were told to wait come back.
+const spread = 2 * time.Second
+
 // apart is what is added to a wait that a provider asked for, since it asks
 // everybody for the same.
 func apart(d time.Duration) time.Duration {

@@ -16,19 +16,17 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// Config is what a turn needs. Log, Provider and Tools must be set.
+// Config is what a turn needs. Log, Model and Tools must be set.
 type Config struct {
-	Log      *journal.Log
-	Provider model.Provider
-	Target   history.Target
-	System   string
-	Tools    *tool.Set
+	Log    *journal.Log
+	Model  model.Config
+	System string
+	Tools  *tool.Set
 	// Dir is the working directory of the calls, absolute.
 	Dir string
 	// Approver is asked before each call; nil lets every call run.
 	Approver Approver
 	Retry    Retry
-	Bounds   Bounds
 	Limits   Limits
 	// InterruptGrace is how long calls have to stop once the turn is
 	// interrupted or failing, all in parallel; 0 means 250 ms.
@@ -36,9 +34,6 @@ type Config struct {
 	// CallTimeout bounds calls whose tool has no bound of its own; 0 means an
 	// hour.
 	CallTimeout time.Duration
-	// Limiter is shared by the sessions that use the same provider key; nil
-	// for none.
-	Limiter *Limiter
 	// Calls, if set, lets others cancel single calls of the turn.
 	Calls *Calls
 	// Hurry, when closed, ends every grace at once.
@@ -105,6 +100,7 @@ type turn struct {
 	Config
 	id      string
 	session string
+	target  history.Target
 	cancel  context.CancelCauseFunc
 	calls   []*call // of this turn, in order
 	budget  budget
@@ -158,10 +154,11 @@ func newTurn(c Config, id string) *turn {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	c.Bounds = c.Bounds.withDefaults()
+	c.Model.Timeouts = timeouts(c.Model.Timeouts)
 	c.Retry = c.Retry.withDefaults()
 	t := &turn{Config: c, id: id, repeats: map[[32]byte]int{}, budget: budget{Retry: c.Retry}}
 	c.Log.View(func(s event.State) { t.session = s.Session })
+	t.target = history.Target{Provider: c.Model.ProviderName, Model: c.Model.Name, Traits: c.Model.Traits, Effort: c.Model.Effort, CacheKey: t.session}
 	return t
 }
 

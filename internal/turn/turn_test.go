@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/history"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/turn"
 	"github.com/settle-agent/settle/model"
@@ -47,8 +46,8 @@ func newBenchOn(t *testing.T, log *journal.Log, m *script.Model, tools ...tool.T
 	}
 	b := &bench{t: t, log: log, model: m}
 	b.config = turn.Config{
-		Log: b.log, Provider: m, Tools: set, Dir: "/work", System: "You are a test.",
-		Target: history.Target{Provider: "script", Model: "m"},
+		Log: b.log, Tools: set, Dir: "/work", System: "You are a test.",
+		Model: model.Config{Provider: m, ProviderName: "script", Name: "m"},
 	}
 	b.update(event.SessionOpened{Dir: "/work"})
 	t.Cleanup(func() {
@@ -367,7 +366,7 @@ func TestExhaustion(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				b := newBench(t, script.New().Otherwise(script.Fail(tc.err)))
 				b.config.Retry = tc.retry
-				b.config.Limiter = &turn.Limiter{}
+				b.config.Model.Limiter = &model.Limiter{}
 				begin := time.Now()
 				c := b.run(t.Context())
 				if c.Outcome != event.Failed || c.Failure.Name != tc.name {
@@ -397,22 +396,22 @@ func between(least, most time.Duration) func(time.Duration) bool {
 func TestStall(t *testing.T) {
 	type config struct {
 		step   script.Step
-		bounds turn.Bounds
+		bounds model.Timeouts
 		after  time.Duration // of the first attempt's end
 		told   string        // how long there were no tokens
 	}
 	cases := map[string]config{
-		"no headers":        {script.Turn(script.Stall()), turn.Bounds{}, 10 * time.Minute, "10 minutes"},
-		"silent after text": {script.Turn(script.Text("x"), script.Stall()), turn.Bounds{}, 3 * time.Minute, "3 minutes"},
-		"text came late":    {script.Turn(script.Delay(5*time.Minute), script.Text("x"), script.Stall()), turn.Bounds{}, 8 * time.Minute, "3 minutes"},
-		"bounded by stall":  {script.Turn(script.Stall()), turn.Bounds{Stall: time.Minute}, time.Minute, "1 minute"},
-		"header set too":    {script.Turn(script.Stall()), turn.Bounds{Stall: time.Minute, Header: time.Hour}, time.Hour, "60 minutes"},
+		"no headers":        {script.Turn(script.Stall()), model.Timeouts{}, 10 * time.Minute, "10 minutes"},
+		"silent after text": {script.Turn(script.Text("x"), script.Stall()), model.Timeouts{}, 3 * time.Minute, "3 minutes"},
+		"text came late":    {script.Turn(script.Delay(5*time.Minute), script.Text("x"), script.Stall()), model.Timeouts{}, 8 * time.Minute, "3 minutes"},
+		"bounded by stall":  {script.Turn(script.Stall()), model.Timeouts{Stall: time.Minute}, time.Minute, "1 minute"},
+		"header set too":    {script.Turn(script.Stall()), model.Timeouts{Stall: time.Minute, Header: time.Hour}, time.Hour, "60 minutes"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				b := newBench(t, script.New(tc.step, script.Text("ok")))
-				b.config.Bounds = tc.bounds
+				b.config.Model.Timeouts = tc.bounds
 				if c := b.run(t.Context()); c.Outcome != event.Completed {
 					t.Fatal(c)
 				}

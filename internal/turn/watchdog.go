@@ -7,24 +7,6 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// Bounds are how long a stream may go without what it should bring (C12). For
-// each, 0 means the default and a negative duration turns it off. Waiting for
-// a tool or a person is outside all of them: no stream is open then.
-type Bounds struct {
-	// Header bounds the time until headers and the first progress: 10 minutes.
-	Header time.Duration
-	// Stall bounds silence on the wire, and the lack of progress while text
-	// or arguments are coming: 3 minutes. If it is set, it bounds the others
-	// too, unless they are set.
-	Stall time.Duration
-	// Thinking bounds the lack of progress while keep-alives arrive and the
-	// model may be thinking unseen: 15 minutes.
-	Thinking time.Duration
-	// Attempt bounds a whole response, also one that gets on: 1 hour. Stall
-	// does not bound it.
-	Attempt time.Duration
-}
-
 const (
 	defaultHeaderTimeout   = 10 * time.Minute
 	defaultStallTimeout    = 3 * time.Minute
@@ -34,7 +16,8 @@ const (
 	off = 100 * 365 * 24 * time.Hour
 )
 
-func (b Bounds) withDefaults() Bounds {
+// timeouts returns the timeouts that hold.
+func timeouts(b model.Timeouts) model.Timeouts {
 	bound := func(set, byDefault time.Duration) time.Duration {
 		switch {
 		case set < 0:
@@ -50,7 +33,7 @@ func (b Bounds) withDefaults() Bounds {
 	if b.Attempt != 0 {
 		attempt = bound(b.Attempt, 0)
 	}
-	return Bounds{
+	return model.Timeouts{
 		Attempt: attempt,
 		Header:  bound(b.Header, defaultHeaderTimeout), Stall: bound(b.Stall, defaultStallTimeout),
 		Thinking: bound(b.Thinking, defaultThinkingTimeout),
@@ -67,7 +50,7 @@ func (b Bounds) withDefaults() Bounds {
 //	           Thinking without progress else ─► stalled
 //	anything ─ Attempt ─► over
 type watchdog struct {
-	Bounds
+	model.Timeouts
 	begun    time.Time
 	timer    *time.Timer
 	reads    atomic.Int64 // how often bytes came; the first time for the headers
@@ -77,8 +60,8 @@ type watchdog struct {
 	visible  bool // the open item is text for people, or arguments
 }
 
-func newWatchdog(b Bounds) *watchdog {
-	w := &watchdog{Bounds: b, begun: time.Now()}
+func newWatchdog(b model.Timeouts) *watchdog {
+	w := &watchdog{Timeouts: b, begun: time.Now()}
 	w.timer = time.NewTimer(w.due())
 	return w
 }

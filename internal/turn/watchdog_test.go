@@ -10,7 +10,6 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/journal"
-	"github.com/settle-agent/settle/internal/turn"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 )
@@ -46,7 +45,7 @@ func TestALateDiskIsNoStall(t *testing.T) {
 			log := journal.New(&late{delay: 50 * time.Second}, event.State{Session: "s"})
 			m := script.New(script.Turn(script.Text("a", flood), script.Text("b", "c")))
 			b := newBenchOn(t, log, m)
-			b.config.Bounds = turn.Bounds{Stall: 10 * time.Second}
+			b.config.Model.Timeouts = model.Timeouts{Stall: 10 * time.Second}
 			if c := b.run(t.Context()); c.Outcome != event.Completed || len(m.Requests()) != 1 {
 				t.Errorf("%v after %d requests", c, len(m.Requests()))
 			}

@@ -70,7 +70,7 @@ func (t *turn) after(stop model.StopReason) (bool, error) {
 	switch stop {
 	case model.StopRefusal, model.StopFilter:
 		why := fmt.Sprintf("the model stopped with %q: it or its provider refuses to go on", stop)
-		if t.Target.RefusalSticks {
+		if t.target.RefusalSticks {
 			why += "; " + leftOut
 		}
 		return false, event.Fail(&event.Failure{Name: event.NameProvider, Kind: string(model.ErrPolicy), Message: why})

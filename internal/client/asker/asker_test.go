@@ -13,6 +13,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/asker"
+	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/tool"
 )
@@ -53,14 +54,14 @@ func turn(t *testing.T, made func(*asker.Asker), askers ...asker.Options) (appro
 	if err != nil {
 		t.Fatal(err)
 	}
-	host, err := settle.Open(t.Context(), settle.Config{
-		Provider: script.New(script.Call("act", "{}")).Otherwise(script.Text("done")), Model: "m", Tools: []tool.Tool{act},
-		Permission: settle.Ask, Attended: true,
-	})
+	host, err := settle.Open(t.Context(), settle.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := host.Session(t.Context(), "s")
+	s, err := host.Session(t.Context(), "s", settle.SessionConfig{
+		Model: model.Config{Provider: script.New(script.Call("act", "{}")).Otherwise(script.Text("done")), Name: "m"}, Tools: []tool.Tool{act},
+		Permission: settle.Ask, Attended: true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/transcript"
+	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/tool"
 )
@@ -111,11 +112,13 @@ func TestToyFace(t *testing.T) {
 			script.Turn(script.Text("Wrong"), script.Cut()),
 			script.Turn(script.Text("I count."), script.Call("shell", `{"command":"count"}`)),
 		)
-		host, err := settle.Open(t.Context(), settle.Config{Provider: m, Model: "m", WorkDir: "/w", Permission: settle.Ask, Attended: true, Tools: []tool.Tool{shell}})
+		host, err := settle.Open(t.Context(), settle.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		session, err := host.Session(t.Context(), "")
+		session, err := host.Session(t.Context(), "", settle.SessionConfig{
+			Model: model.Config{Provider: m, Name: "m"}, WorkDir: "/w", Permission: settle.Ask, Attended: true, Tools: []tool.Tool{shell},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,7 +42,7 @@ func echo(t *testing.T) tool.Tool {
 // open opens a session whose model follows the script.
 func open(t *testing.T, m *script.Model) *settle.Session {
 	t.Helper()
-	host, err := settle.Open(t.Context(), settle.Config{Provider: m, Model: "m", WorkDir: "/w", Permission: settle.Allow, Tools: []tool.Tool{echo(t)}})
+	host, err := settle.Open(t.Context(), settle.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func open(t *testing.T, m *script.Model) *settle.Session {
 			t.Error(err)
 		}
 	})
-	s, err := host.Session(t.Context(), "S")
+	s, err := host.Session(t.Context(), "S", settle.SessionConfig{Model: model.Config{Provider: m, Name: "m"}, WorkDir: "/w", Permission: settle.Allow, Tools: []tool.Tool{echo(t)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,12 +323,12 @@ func TestFromTheOpening(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		again := func() *settle.Session {
-			host, err := settle.Open(t.Context(), settle.Config{Dir: dir, Provider: script.New(script.Text("a"), script.Text("b")), Model: "m", WorkDir: dir})
+			host, err := settle.Open(t.Context(), settle.Config{DataDir: dir})
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = host.Close(context.Background()) })
-			s, err := host.Session(t.Context(), "S")
+			s, err := host.Session(t.Context(), "S", settle.SessionConfig{Model: model.Config{Provider: script.New(script.Text("a"), script.Text("b")), Name: "m"}, WorkDir: dir})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -22,7 +22,7 @@ type call struct {
 
 func newCall(one *session, item *event.Item) *call {
 	name := item.Content().Name
-	return &call{item: item, dir: one.opened.Wish.Dir, title: name, terminal: name == "shell" && one.can.Meta.TerminalOutput}
+	return &call{item: item, dir: one.opened.Spec.Dir, title: name, terminal: name == "shell" && one.can.Meta.TerminalOutput}
 }
 
 func (c *call) view() toolview.Call { return transcript.CallOf(c.item, c.dir) }

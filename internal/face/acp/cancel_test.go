@@ -154,7 +154,7 @@ func held(t *testing.T, m *script.Model) (c *client, session string, release fun
 		t.Fatalf("ended with %q", got)
 	}
 	c = startIn(t, m, holder.data, holder.dir)
-	c.hosts.HeldTimeout = patience
+	c.hosts.LockTimeout = patience
 	return c, session, holder.end
 }
 

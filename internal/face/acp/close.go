@@ -101,7 +101,7 @@ func (one *session) takeBack(ctx context.Context) {
 func (s *Server) remove(ctx context.Context, one *session, id string) error {
 	dir := s.o.Dir
 	if one != nil {
-		dir = one.opened.Wish.Dir
+		dir = one.opened.Spec.Dir
 	}
 	r, err := s.o.Hosts.Settings(dir, nil)
 	if err != nil {

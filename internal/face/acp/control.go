@@ -85,18 +85,18 @@ const byDefault = "default"
 // options are what the client may choose for a session, as it is now.
 func (one *session) options() []option {
 	one.mu.Lock()
-	brain := one.brain
+	now := one.model
 	one.mu.Unlock()
 	m := option{ID: "mode", Name: "Mode", Category: "mode", Type: "select", Current: one.policy.Mode().Name}
 	for _, d := range described(one.ceiling) {
 		m.Options = append(m.Options, choice{d.ID, d.Name, d.Description})
 	}
-	name := brain.ProviderName + "/" + brain.Model
+	name := now.ProviderName + "/" + now.Name
 	models := option{ID: "model", Name: "Model", Category: "model", Type: "select", Current: name}
 	for _, other := range one.models(name) {
 		models.Options = append(models.Options, choice{Value: other, Name: other})
 	}
-	effort := option{ID: "effort", Name: "Effort", Category: "thought_level", Type: "select", Current: cmp.Or(brain.Effort, byDefault)}
+	effort := option{ID: "effort", Name: "Effort", Category: "thought_level", Type: "select", Current: cmp.Or(now.Effort, byDefault)}
 	for _, e := range append([]string{byDefault}, efforts()...) {
 		effort.Options = append(effort.Options, choice{Value: e, Name: e})
 	}
@@ -108,7 +108,7 @@ func (one *session) options() []option {
 // the address of a server was given for one, it is that server's alone.
 func (one *session) models(now string) []string {
 	all := []string{now}
-	r, err := one.server.o.Hosts.Settings(one.opened.Wish.Dir, nil)
+	r, err := one.server.o.Hosts.Settings(one.opened.Spec.Dir, nil)
 	if err != nil || r.BaseURL != "" {
 		return all
 	}
@@ -195,19 +195,19 @@ func (one *session) choose(ctx context.Context, change func(*choices)) error {
 	defer one.choosing.Unlock()
 	next := one.chosen
 	change(&next)
-	wish := one.opened.Wish
+	wish := one.opened.Spec
 	wish.Settings = next.settings()
 	a, err := one.server.o.Hosts.Agent(ctx, wish)
 	if err != nil {
 		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "%v", err)
 	}
-	if err := one.opened.Rethink(ctx, a); err != nil {
+	if err := one.opened.SetModel(ctx, a); err != nil {
 		return err
 	}
 	one.chosen = next
 	one.mu.Lock()
 	defer one.mu.Unlock()
-	one.brain = a.Config.Brain()
+	one.model = a.Session.Model
 	return nil
 }
 
@@ -215,5 +215,5 @@ func (one *session) choose(ctx context.Context, change func(*choices)) error {
 func (one *session) window() int {
 	one.mu.Lock()
 	defer one.mu.Unlock()
-	return one.brain.Traits.Window
+	return one.model.Window
 }

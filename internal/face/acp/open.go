@@ -132,7 +132,7 @@ func (one *session) again(in setup, load bool) error {
 	if err := checkDir(in.Cwd); err != nil {
 		return err
 	}
-	if err := elsewhere(one.id, one.opened.Wish.Dir, in.Cwd); err != nil || !load {
+	if err := elsewhere(one.id, one.opened.Spec.Dir, in.Cwd); err != nil || !load {
 		return err
 	}
 	return one.follower.replay()
@@ -206,17 +206,17 @@ func (one *session) open(ctx context.Context, in setup) error {
 	if err != nil {
 		return err
 	}
-	wish := agent.Wish{Dir: in.Cwd, Options: func(o *agent.Options) {
+	wish := agent.SessionSpec{Dir: in.Cwd, Options: func(o *agent.Options) {
 		o.Policy, o.Editor = one.policy, one.editor()
 		if system != nil {
 			o.System = system
 		}
 		o.Append = strings.TrimSpace(o.Append + "\n\n" + more)
 	}}
-	if one.opened, err = s.o.Hosts.OpenPatiently(ctx, one.id, wish); err != nil {
+	if one.opened, err = s.o.Hosts.Open(ctx, one.id, wish); err != nil {
 		return err
 	}
-	one.brain = one.opened.Agent.Config.Brain()
+	one.model = one.opened.Agent.Session.Model
 	one.note(in)
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/model"
 )
 
 // session is a session that the client has open, or is opening.
@@ -40,7 +41,7 @@ type session struct {
 	mu      sync.Mutex   // guards what follows
 	prompts []*prompt    // that are not answered, in the order in which they came
 	last    *prompt      // that came
-	brain   settle.Brain // that the next turn asks
+	model   model.Config // that the next turn asks
 }
 
 // wait waits until the session is open.

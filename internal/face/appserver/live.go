@@ -271,7 +271,7 @@ func (l *live) steer(ctx context.Context, t *event.Turn, r sender, clientID, tex
 		return err
 	}
 	if now := l.running(); now != nil && now.ID == t.ID && now.Interrupt == nil {
-		l.began([]string{input}, view{l.opened.Wish.Dir, t}.turnOf(notLoaded))
+		l.began([]string{input}, view{l.opened.Spec.Dir, t}.turnOf(notLoaded))
 	}
 	return nil
 }

@@ -43,13 +43,13 @@ func (s *Server) open(ctx context.Context, o opening) (*live, error) {
 	if policy.Mode().Permission == settle.Allow && o.asksForRights() {
 		settings["permission"] = string(settle.Allow) // it was asked for by name, wherever that is
 	}
-	wish := agent.Wish{Dir: o.dir, Settings: settings, Options: func(a *agent.Options) {
+	wish := agent.SessionSpec{Dir: o.dir, Settings: settings, Options: func(a *agent.Options) {
 		a.Policy, a.System, a.Append = policy, o.BaseInstructions, cmp.Or(o.DeveloperInstructions, text(o.Config, "developer_instructions"))
 		if o.ephemeral {
 			a.Keeping = agent.Ephemeral
 		}
 	}}
-	opened, err := s.Hosts.OpenPatiently(ctx, o.id, wish)
+	opened, err := s.Hosts.Open(ctx, o.id, wish)
 	if err != nil {
 		return nil, refusal(o.id, err)
 	}
@@ -168,9 +168,9 @@ func (s *Server) settings(dir, model, provider, effort string) (map[string]strin
 
 // thinks takes note of the model that the agent asks.
 func (l *live) thinks(a *agent.Agent) {
-	l.provider = a.Config.ProviderName
-	l.model = l.provider + "/" + a.Config.Model
-	l.effort, l.window = a.Config.Effort, a.Config.Traits.Window
+	l.provider = a.Session.Model.ProviderName
+	l.model = l.provider + "/" + a.Session.Model.Name
+	l.effort, l.window = a.Session.Model.Effort, a.Session.Model.Window
 }
 
 // change has the thread's next turns ask another model, and its calls judged by
@@ -185,12 +185,12 @@ func (l *live) change(ctx context.Context, p startTurn) error {
 	if p.Effort == "" {
 		p.Effort = cmp.Or(effort, ownEffort)
 	}
-	user, err := l.s.Hosts.Ceiling(l.opened.Wish.Dir)
+	user, err := l.s.Hosts.Ceiling(l.opened.Spec.Dir)
 	if err != nil {
 		return invalid("%v", err)
 	}
 	rights = rights.within(user)
-	settings, err := l.s.settings(l.opened.Wish.Dir, cmp.Or(p.Model, model), l.provider, p.Effort)
+	settings, err := l.s.settings(l.opened.Spec.Dir, cmp.Or(p.Model, model), l.provider, p.Effort)
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func (l *live) change(ctx context.Context, p startTurn) error {
 
 // think has the next turns ask the model of the settings.
 func (l *live) think(ctx context.Context, settings map[string]string) error {
-	wish := l.opened.Wish
+	wish := l.opened.Spec
 	merged := maps.Clone(wish.Settings)
 	delete(merged, "effort")
 	maps.Copy(merged, settings)
@@ -217,7 +217,7 @@ func (l *live) think(ctx context.Context, settings map[string]string) error {
 	if err != nil {
 		return invalid("%v", err)
 	}
-	if err := l.opened.Rethink(ctx, a); err != nil {
+	if err := l.opened.SetModel(ctx, a); err != nil {
 		return err
 	}
 	l.mu.Lock()

@@ -37,7 +37,7 @@ func (l *live) begun(t thread) begun {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return begun{
-		Thread: t, Model: l.model, ModelProvider: l.provider, DisabledPluginIDs: []string{}, Cwd: l.opened.Wish.Dir,
+		Thread: t, Model: l.model, ModelProvider: l.provider, DisabledPluginIDs: []string{}, Cwd: l.opened.Spec.Dir,
 		InstructionSources: []string{}, ApprovalPolicy: l.rights.approval, ApprovalsReviewer: "user",
 		Sandbox: l.rights.sandbox.object(), ReasoningEffort: ptr(l.effort),
 	}
@@ -385,7 +385,7 @@ func (s *Server) jobList(_ context.Context, r *jsonrpc.Request) (any, error) {
 	}
 	data := []terminal{}
 	for _, j := range l.jobs() {
-		data = append(data, terminal{j.Call, j.JobStarted.Job, j.Command, l.opened.Wish.Dir, ptr(j.PID)})
+		data = append(data, terminal{j.Call, j.JobStarted.Job, j.Command, l.opened.Spec.Dir, ptr(j.PID)})
 	}
 	return map[string]any{"data": data, "nextCursor": nil}, nil
 }

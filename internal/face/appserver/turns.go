@@ -19,7 +19,7 @@ func (s *Server) turnStart(ctx context.Context, r *jsonrpc.Request) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	dir := l.opened.Wish.Dir
+	dir := l.opened.Spec.Dir
 	if p.Cwd != "" && toolview.Absolute(dir, p.Cwd) != dir {
 		return nil, invalid("thread %s works in %q and cannot go to %q: start another thread there", p.ThreadID, dir, p.Cwd)
 	}
@@ -58,7 +58,7 @@ func (s *Server) turnSteer(ctx context.Context, r *jsonrpc.Request) (any, error)
 	case t.ID != p.ExpectedTurnID:
 		return nil, invalid("expected active turn id %s but found %s", p.ExpectedTurnID, t.ID)
 	}
-	text, images, err := read(p.Input, l.opened.Wish.Dir)
+	text, images, err := read(p.Input, l.opened.Spec.Dir)
 	if err != nil {
 		return nil, err
 	}

@@ -192,7 +192,7 @@ func (d *driver) introduced(r initializeRequest, out map[string]any) error {
 func (d *driver) models() []map[string]any {
 	name := d.Model
 	if d.session != nil {
-		name = d.session.Agent.Config.Model
+		name = d.session.Agent.Session.Model.Name
 	}
 	return []map[string]any{{"value": "default", "resolvedModel": name, "displayName": name, "description": "the model that settle is configured with"}}
 }

@@ -52,7 +52,7 @@ func (d *driver) begin() error {
 	if err := d.place(r); err != nil {
 		return err
 	}
-	d.session, err = d.Hosts.OpenPatiently(d.ctx, d.id, agent.Wish{Dir: d.Dir, Settings: given, Options: d.change})
+	d.session, err = d.Hosts.Open(d.ctx, d.id, agent.SessionSpec{Dir: d.Dir, Settings: given, Options: d.change})
 	if err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func (d *driver) begun() {
 	if held > 0 {
 		d.warn(fmt.Sprintf("prompts that were not answered in an earlier run: %d; the next prompt takes them along", held))
 	}
-	d.window.Store(int64(d.session.Agent.Config.Traits.Window))
+	d.window.Store(int64(d.session.Agent.Session.Model.Window))
 	d.telling = true
 	go d.tell(t, t.state.Seq) // ends when the session is closed; loop waits for it
 }
@@ -220,13 +220,13 @@ func (d *driver) setModel(name string) error {
 	}
 	a, err := d.agentNow()
 	if err == nil {
-		err = d.session.Rethink(context.WithoutCancel(d.ctx), a)
+		err = d.session.SetModel(context.WithoutCancel(d.ctx), a)
 	}
 	if err != nil {
 		d.Model = was
 		return err
 	}
-	d.window.Store(int64(a.Config.Traits.Window))
+	d.window.Store(int64(a.Session.Model.Window))
 	return nil
 }
 
@@ -236,5 +236,5 @@ func (d *driver) agentNow() (*agent.Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.Hosts.Agent(d.ctx, agent.Wish{Dir: d.Dir, Settings: d.settings(r)})
+	return d.Hosts.Agent(d.ctx, agent.SessionSpec{Dir: d.Dir, Settings: d.settings(r)})
 }

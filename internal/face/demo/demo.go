@@ -36,8 +36,10 @@ type Options struct {
 
 // Turn is one that is to be shown.
 type Turn struct {
-	Host            *settle.Host
-	Session, Prompt string
+	Host    *settle.Host
+	Session string
+	Config  settle.SessionConfig
+	Prompt  string
 	// Ended is called when the turn has ended, with the session still open.
 	Ended func(*settle.Session)
 }
@@ -135,12 +137,12 @@ func (d *demo) play(ctx context.Context, m *script.Model, prompt string, watch f
 	if err != nil {
 		return stdio.CodeFailed, err
 	}
-	host, err := settle.Open(ctx, a.Config)
+	host, err := settle.Open(ctx, a.Host)
 	if err != nil {
 		return stdio.CodeFailed, err
 	}
 	if watch != nil {
-		s, err := host.Session(ctx, session)
+		s, err := host.Session(ctx, session, a.Session)
 		if err != nil {
 			return stdio.CodeFailed, err
 		}
@@ -148,7 +150,7 @@ func (d *demo) play(ctx context.Context, m *script.Model, prompt string, watch f
 		defer enough()
 		go watch(watching, s) // ends with enough
 	}
-	return d.Show(ctx, Turn{host, session, prompt, d.table}), nil
+	return d.Show(ctx, Turn{host, session, a.Session, prompt, d.table}), nil
 }
 
 // lookUp reads an environment, without what configures settle: the demo is the

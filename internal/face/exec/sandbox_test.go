@@ -30,7 +30,7 @@ func judged(t *testing.T, m agent.Mode, dir string) func(tool, arguments string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	judge, err := a.Config.Judge()
+	judge, err := a.Session.Judge()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -124,12 +124,12 @@ func (f *Face) open(ctx context.Context, id string) (*agent.Opened, error) {
 	if opened, ok := first.Data.(event.SessionOpened); ok {
 		dir = opened.Dir
 	}
-	return f.begin(ctx, id, agent.Wish{Dir: dir})
+	return f.begin(ctx, id, agent.SessionSpec{Dir: dir})
 }
 
 // begin opens a session, or creates it.
-func (f *Face) begin(ctx context.Context, id string, w agent.Wish) (*agent.Opened, error) {
-	o, err := f.Hosts.OpenPatiently(ctx, id, w)
+func (f *Face) begin(ctx context.Context, id string, w agent.SessionSpec) (*agent.Opened, error) {
+	o, err := f.Hosts.Open(ctx, id, w)
 	switch {
 	case err == nil, errors.Is(err, agent.ErrOpen):
 		return o, nil

@@ -52,7 +52,7 @@ func (f *Face) reply(ctx context.Context, req *sdk.CallToolRequest, in replyInpu
 	if out != nil || !isClosed(err) {
 		return res, out, err
 	}
-	if s, err = f.begin(ctx, in.Session, s.Wish); err != nil { // it was closed since it was idle; this waits for that
+	if s, err = f.begin(ctx, in.Session, s.Spec); err != nil { // it was closed since it was idle; this waits for that
 		return nil, nil, err
 	}
 	if res, out, err = f.do(ctx, req, s, in.Prompt, in.Schema, mode); isClosed(err) {
@@ -65,8 +65,8 @@ func knownMode(m event.Mode) bool { return m == event.Queue || m == event.Steer 
 
 // wish says how the session of a task is to work. A client, which may be a
 // model, can make the policy stricter only.
-func (f *Face) wish(in runInput) (agent.Wish, error) {
-	w := agent.Wish{Dir: f.Dir, Settings: map[string]string{}}
+func (f *Face) wish(in runInput) (agent.SessionSpec, error) {
+	w := agent.SessionSpec{Dir: f.Dir, Settings: map[string]string{}}
 	if in.Dir != "" {
 		w.Dir = in.Dir
 		if !filepath.IsAbs(w.Dir) {

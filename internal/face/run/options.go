@@ -56,8 +56,9 @@ type View interface {
 type Options struct {
 	Host *settle.Host
 	// Session is the id of the session, which is created if there is none; ""
-	// makes a new one.
+	// makes a new one. It works by Config.
 	Session string
+	Config  settle.SessionConfig
 	Prompt  string
 	Images  []event.Image
 

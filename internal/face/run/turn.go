@@ -11,7 +11,6 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/agent"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/printable"
@@ -167,12 +166,7 @@ func (r *runner) shown(add func([]byte) []byte) func([]byte) []byte {
 
 // run is Turn without its ends.
 func (r *runner) run(ctx context.Context) int {
-	session, err := agent.Patiently(ctx, 0, func() (*settle.Session, error) {
-		if stops := r.stop.all(); len(stops) > 0 {
-			return nil, stopError{stops[0]}
-		}
-		return r.Host.Session(ctx, r.Session)
-	})
+	session, err := r.Host.Session(ctx, r.Session, r.Config)
 	if err != nil {
 		return r.refused(err)
 	}

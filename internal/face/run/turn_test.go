@@ -14,6 +14,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/tool"
 )
@@ -21,11 +22,12 @@ import (
 // turn runs a script in memory and returns what it said.
 func turn(t *testing.T, m *script.Model, o run.Options, tools ...tool.Tool) (code int, stdout, stderr string) {
 	t.Helper()
-	host, err := settle.Open(t.Context(), settle.Config{Provider: m, Model: "m", WorkDir: t.TempDir(), Permission: settle.Allow, Tools: tools})
+	host, err := settle.Open(t.Context(), settle.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out, errs bytes.Buffer
+	o.Config = settle.SessionConfig{Model: model.Config{Provider: m, Name: "m"}, WorkDir: t.TempDir(), Permission: settle.Allow, Tools: tools}
 	o.Host, o.Prompt, o.Stdout, o.Stderr = host, "hi", &out, &errs
 	code = run.Turn(context.Background(), o)
 	return code, out.String(), errs.String()

@@ -27,7 +27,7 @@ func FuzzBody(f *testing.F) {
 		b := &bench{T: t}
 		b.open(s)
 		defer func() { _ = b.host.Close(t.Context()) }() // what it holds is in memory
-		session, err := b.host.Session(t.Context(), "s")
+		session, err := b.host.Session(t.Context(), "s", b.config)
 		if err != nil {
 			t.Fatal(err)
 		}

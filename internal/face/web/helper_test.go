@@ -22,6 +22,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/guard"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/face/web"
+	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/settletest/contract"
 	"github.com/settle-agent/settle/tool"
@@ -37,14 +38,15 @@ const token = "a-token-that-nobody-can-guess"
 type bench struct {
 	*testing.T
 
-	host  *settle.Host
-	web   *web.Server
-	place *guard.Place
-	stops chan stdio.Stop
-	over  chan error // what Serve returned
-	api   document
-	http  *http.Client
-	base  string
+	host   *settle.Host
+	config settle.SessionConfig
+	web    *web.Server
+	place  *guard.Place
+	stops  chan stdio.Stop
+	over   chan error // what Serve returned
+	api    document
+	http   *http.Client
+	base   string
 }
 
 // setup says what to serve; the zero value of each has a default.
@@ -55,7 +57,7 @@ type setup struct {
 	allow  bool
 	limits web.Limits
 	names  []string
-	config func(*settle.Config)
+	config func(*settle.SessionConfig)
 	listen func() (net.Listener, *http.Client)
 	base   string // of URLs, with listen
 }
@@ -89,24 +91,24 @@ func serve(t *testing.T, s setup) *bench {
 // open makes the host and the server.
 func (b *bench) open(s setup) {
 	b.Helper()
-	c := settle.Config{Model: "m", ProviderName: "script", Tools: s.tools, Dir: s.dir, WorkDir: b.TempDir(), Attended: true, Face: "serve"}
+	c := settle.SessionConfig{Tools: s.tools, WorkDir: b.TempDir(), Attended: true}
 	if s.model == nil {
 		s.model = script.New().Otherwise(script.Text("done"))
 	}
-	c.Provider = s.model
+	c.Model = model.Config{Provider: s.model, ProviderName: "script", Name: "m"}
 	if s.allow {
 		c.Permission = settle.Allow
 	}
 	if s.config != nil {
 		s.config(&c)
 	}
-	host, err := settle.Open(b.Context(), c)
+	host, err := settle.Open(b.Context(), settle.Config{DataDir: s.dir, Face: "serve"})
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.host = host
+	b.host, b.config = host, c
 	b.web, err = web.New(web.Options{
-		Host: host, DataDir: s.dir, WorkDir: c.WorkDir, Model: "script/m", Version: "test", Token: token, Names: s.names, Limits: s.limits,
+		Host: host, Config: c, DataDir: s.dir, WorkDir: c.WorkDir, Model: "script/m", Version: "test", Token: token, Names: s.names, Limits: s.limits,
 	})
 	if err != nil {
 		b.Fatal(err)
@@ -376,8 +378,8 @@ func act(t *testing.T, done func(context.Context)) tool.Tool {
 
 // jobs gives each session a call that leaves a job behind, which ends when it
 // is killed.
-func jobs(t *testing.T, killed chan<- string) func(*settle.Config) {
-	return func(c *settle.Config) {
+func jobs(t *testing.T, killed chan<- string) func(*settle.SessionConfig) {
+	return func(c *settle.SessionConfig) {
 		c.Toolbox = func(info settle.SessionInfo) (settle.Toolbox, error) {
 			return settle.Toolbox{
 				Tools: []tool.Tool{act(t, func(ctx context.Context) {

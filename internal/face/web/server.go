@@ -16,7 +16,9 @@ import (
 
 // Options say what to serve.
 type Options struct {
-	Host *settle.Host
+	// Host has the sessions, and Config is how each of them works.
+	Host   *settle.Host
+	Config settle.SessionConfig
 	// DataDir is where sessions are that are not open; "" if none are kept.
 	DataDir string
 	// WorkDir is the host's working directory, absolute.

@@ -53,7 +53,7 @@ func (s *Server) session(ctx context.Context, id string) (*settle.Session, error
 	if err := openable(ctx, s.kept, id, s.WorkDir); err != nil {
 		return nil, err
 	}
-	return s.Host.Session(ctx, id)
+	return s.Host.Session(ctx, id, s.Config)
 }
 
 // bounded returns a context for what a request waits for.
@@ -199,11 +199,11 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
 // opened returns the session, which need not exist.
 func (s *Server) opened(ctx context.Context, id string) (*settle.Session, error) {
 	if id == "" {
-		return s.Host.Session(ctx, "")
+		return s.Host.Session(ctx, "", s.Config)
 	}
 	session, err := s.session(ctx, id)
 	if missing := (*journal.MissingError)(nil); errors.As(err, &missing) {
-		return s.Host.Session(ctx, id)
+		return s.Host.Session(ctx, id, s.Config)
 	}
 	return session, err
 }

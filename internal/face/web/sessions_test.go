@@ -226,7 +226,7 @@ func TestWatchingEndsWhatADeadHostLeft(t *testing.T) {
 	shut(left("dead"))
 	held := left("held")
 	defer shut(held)
-	b := serve(t, setup{dir: dir, config: func(c *settle.Config) { c.WorkDir = work }})
+	b := serve(t, setup{dir: dir, config: func(c *settle.SessionConfig) { c.WorkDir = work }})
 	e := b.until("/api/sessions/dead", event.Event.Terminal)
 	if d, ok := e.Data.(event.TurnAborted); !ok || d.Reason != event.Crashed {
 		t.Errorf("the turn ends with %+v", e)

@@ -246,7 +246,7 @@ func TestStops(t *testing.T) {
 	s := setup{
 		allow:  true,
 		tools:  []tool.Tool{act(t, func(context.Context) { <-release })},
-		config: func(c *settle.Config) { c.InterruptGrace = 6 * time.Second },
+		config: func(c *settle.SessionConfig) { c.InterruptGrace = 6 * time.Second },
 	}
 	for stops, within := range map[int]time.Duration{1: 7 * time.Second, 2: 2 * time.Second} {
 		s.model = script.New(script.Call("act", `{}`))
@@ -289,7 +289,7 @@ func TestStops(t *testing.T) {
 // stop.
 func TestStopsThatAreNotHeard(t *testing.T) {
 	for stops, within := range map[int]time.Duration{1: 9 * time.Second, 3: time.Second} {
-		s := setup{config: func(c *settle.Config) {
+		s := setup{config: func(c *settle.SessionConfig) {
 			c.Toolbox = func(settle.SessionInfo) (settle.Toolbox, error) {
 				return settle.Toolbox{Close: func(ctx context.Context) error {
 					<-ctx.Done()

@@ -1,4 +1,4 @@
-package agent
+package settle
 
 import (
 	"context"
@@ -12,48 +12,48 @@ import (
 
 // Who ended a process and starts another is not told that the first one is
 // there, unless it stays.
-func TestPatiently(t *testing.T) {
+func TestRetryWhileLocked(t *testing.T) {
 	other := errors.New("no such session")
 	for name, tt := range map[string]struct {
-		fails    []error // then it opens
-		want     error
-		patience time.Duration
-		tries    int
+		fails   []error // then it opens
+		want    error
+		timeout time.Duration
+		tries   int
 	}{
 		"lets go":                  {[]error{&journal.HeldError{}, &journal.HeldError{}}, nil, time.Second, 3},
 		"is stopped":               {[]error{&journal.HeldError{Stopped: true}}, new(journal.HeldError), time.Second, 1},
-		"stays longer":             {[]error{&journal.HeldError{}, &journal.HeldError{}, &journal.HeldError{}}, new(journal.HeldError), heldDelay, 3},
+		"stays longer":             {[]error{&journal.HeldError{}, &journal.HeldError{}, &journal.HeldError{}}, new(journal.HeldError), lockDelay, 3},
 		"cannot be opened anyway":  {[]error{other}, other, time.Second, 1},
 		"a signal comes meanwhile": {[]error{&journal.HeldError{}, context.Canceled}, context.Canceled, time.Second, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				tries := 0
-				got, err := Patiently(t.Context(), tt.patience, func() (int, error) {
+				err := retryWhileLocked(t.Context(), tt.timeout, func() error {
 					tries++
 					if tries <= len(tt.fails) {
-						return 0, tt.fails[tries-1]
+						return tt.fails[tries-1]
 					}
-					return tries, nil
+					return nil
 				})
 				var held *journal.HeldError
 				if errors.As(tt.want, &held) != errors.As(err, &held) || held == nil && !errors.Is(err, tt.want) {
 					t.Errorf("error %v, want %v", err, tt.want)
 				}
-				if tries != tt.tries || err == nil && got != tries {
-					t.Errorf("%d tries, want %d; opened %d", tries, tt.tries, got)
+				if tries != tt.tries {
+					t.Errorf("%d tries, want %d", tries, tt.tries)
 				}
 			})
 		})
 	}
 }
 
-func TestPatienceEndsWithItsContext(t *testing.T) {
+func TestTheWaitForALockEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("enough")
-	_, err := Patiently(ctx, time.Hour, func() (int, error) {
+	err := retryWhileLocked(ctx, time.Hour, func() error {
 		cancel(cause)
-		return 0, &journal.HeldError{}
+		return &journal.HeldError{}
 	})
 	if !errors.Is(err, cause) {
 		t.Errorf("error %v", err)

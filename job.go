@@ -8,26 +8,6 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// Lookup returns the session with the id if it is open, else nil; it opens
-// nothing. One that is being opened or closed is waited for until ctx ends.
-func (h *Host) Lookup(ctx context.Context, id string) (*Session, error) {
-	h.mu.Lock()
-	p := h.slots[id]
-	h.mu.Unlock()
-	if p == nil {
-		return nil, nil //nolint:nilnil // there is none, and that is no error
-	}
-	return h.await(ctx, id, p)
-}
-
-// View calls f with what the session's events amount to, without copying it. f
-// must not block, change or keep the state.
-func (s *Session) View(f func(event.State)) { s.actor.Log().View(f) }
-
-// Seq returns the number of the event that accepted the input, or 0 if an input
-// with its id had been accepted before.
-func (t *Turn) Seq() uint64 { return t.seq }
-
 // NoJobError says that the session has no such job that runs.
 type NoJobError struct{ Job string }
 

@@ -1,4 +1,4 @@
-package turn
+package model
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 )
 
 // Limiter is shared by the sessions that use one provider key: when one of
-// them is told to wait, the others wait as well, and come back spread out. A
-// nil Limiter never waits.
+// them is told to wait, the others wait as well, and come back spread out. The
+// zero value is ready; a nil Limiter never waits.
 type Limiter struct {
 	mu    sync.Mutex
 	until time.Time
@@ -43,8 +43,12 @@ func (l *Limiter) Wait(ctx context.Context, most time.Duration) error {
 			return nil
 		}
 		left += time.Duration(rand.Int64N(int64(spread))) //nolint:gosec // jitter is no secret
-		if err := sleep(ctx, min(left, rest)); err != nil {
-			return err
+		timer := time.NewTimer(min(left, rest))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
 		}
 	}
 }

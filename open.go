@@ -1,0 +1,134 @@
+package settle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/redact"
+	"github.com/settle-agent/settle/internal/session"
+	"github.com/settle-agent/settle/internal/turn"
+	"github.com/settle-agent/settle/tool"
+)
+
+// completed returns the configuration with what it leaves to be filled in.
+func (c SessionConfig) completed(logger *slog.Logger) (SessionConfig, error) {
+	if c.Model.Provider == nil || c.Model.Name == "" {
+		return c, errors.New("cannot open a session without a model: Model.Provider and Model.Name must be set")
+	}
+	switch c.Permission {
+	case "":
+		c.Permission = Ask
+	case Allow, Ask, Deny:
+	default:
+		return c, fmt.Errorf("cannot open a session with permission %q: allow, ask and deny are known", c.Permission)
+	}
+	dir, err := filepath.Abs(c.WorkDir)
+	if err != nil {
+		return c, fmt.Errorf("cannot find the working directory: %w", err)
+	}
+	c.WorkDir = dir
+	if c.Logger == nil {
+		c.Logger = logger
+	}
+	return c, nil
+}
+
+// open opens a session that is not open.
+func (h *Host) open(ctx context.Context, id string, c SessionConfig) (*Session, error) {
+	c, err := c.completed(h.config.Logger)
+	if err != nil {
+		return nil, err
+	}
+	c.Model.Limiter = h.limiter(id, c.Model)
+	log, damage, err := h.log(ctx, id, c)
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{host: h, id: id, value: c.Value, redact: redact.New(slices.Concat(h.config.Secrets, c.Secrets, c.Model.Secrets)...)}
+	if err := s.start(c, log, damage); err != nil {
+		return nil, errors.Join(err, s.box.close(ctx), log.Close(ctx))
+	}
+	return s, nil
+}
+
+func (h *Host) log(ctx context.Context, id string, c SessionConfig) (*journal.Log, session.Damage, error) {
+	if h.config.DataDir == "" || c.Ephemeral {
+		return journal.NewMemory(id), session.Damage{}, nil
+	}
+	var log *journal.Log
+	var opened journal.Opened
+	err := retryWhileLocked(ctx, c.LockTimeout, func() (err error) {
+		log, opened, err = journal.Open(ctx, journal.Options{Dir: h.config.DataDir, Session: id, Take: c.Take})
+		return err
+	})
+	if err == nil && h.config.Releasable {
+		h.listen()
+	}
+	damage := session.Damage{Message: opened.Damage}
+	if opened.Kept != "" { // else it was zeros, which nobody has written
+		damage.CutBytes, damage.Kept = opened.CutBytes, opened.Kept
+	}
+	return log, damage, err
+}
+
+// lockDelay is how often a session is tried to be opened that another process
+// holds.
+const lockDelay = 50 * time.Millisecond
+
+// retryWhileLocked opens a session, and again for as long as another process
+// holds it. A program that starts anew is faster than the end of the one before
+// it. A process that is stopped is not waited for.
+func retryWhileLocked(ctx context.Context, timeout time.Duration, open func() error) error {
+	for began := time.Now(); ; {
+		err := open()
+		var held *journal.HeldError
+		if !errors.As(err, &held) || held.Stopped || timeout <= 0 || time.Since(began) > timeout {
+			return err
+		}
+		select {
+		case <-time.After(lockDelay):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// start makes the session's tools and starts its actor.
+func (s *Session) start(c SessionConfig, log *journal.Log, damage session.Damage) (err error) {
+	host := s.host.config
+	if c.Toolbox != nil {
+		info := SessionInfo{
+			ID: s.id, WorkDir: c.WorkDir, Lock: log.LockFile(), Jobs: session.Jobs{Log: log, Redact: s.redact},
+			Masked: s.redact.Masked, Mask: func() Masker { return s.redact.Stream() },
+		}
+		if s.box, err = c.Toolbox(info); err != nil {
+			return fmt.Errorf("cannot make the tools of session %s: %w", s.id, err)
+		}
+	}
+	tools, err := tool.NewSet(slices.Concat(c.Tools, s.box.Tools)...)
+	if err != nil {
+		return err
+	}
+	approver, approvals, err := s.approver(c, log)
+	if err != nil {
+		return err
+	}
+	logger := c.Logger.With("session", s.id)
+	s.actor, err = session.Open(session.Config{
+		Log: log, Approvals: approvals, Damage: damage, Sweep: s.box.Sweep, Interrupted: s.box.Interrupted, Logger: logger, BeforeClose: s.box.close,
+		Opened: event.SessionOpened{Settle: host.Version, Dir: c.WorkDir, Face: host.Face, Permission: c.Permission, Notes: c.notes()},
+		Turn: turn.Config{
+			Model: c.Model, System: c.System, Tools: tools, Dir: c.WorkDir, Approver: approver,
+			Retry: turn.Retry(c.Retry), Limits: turn.Limits(c.Limits), InterruptGrace: c.InterruptGrace,
+			Redact: s.redact, Logger: logger,
+		},
+	})
+	return err
+}

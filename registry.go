@@ -1,0 +1,186 @@
+package settle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/google/uuid"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/model"
+)
+
+// place is the place of a session in its host:
+//
+//	opening ─► open ─► closing ─► gone
+//	   └─► failed: gone
+//
+// One call at a time opens a session; everybody who closes it waits for the
+// same end.
+type place struct {
+	opened  chan struct{} // closed when the opening is over
+	session *Session      // nil if that failed; set, under Host.mu, before opened is closed
+	closing bool          // guarded by Host.mu
+	// provider is that of the session's model, and a pointer, if the host gave
+	// it its limiter; guarded by Host.mu.
+	provider model.Provider
+	limiter  *model.Limiter
+}
+
+// isOpen reports whether there is a session that has not ended. The caller
+// holds Host.mu.
+func (p *place) isOpen() bool {
+	return p != nil && p.session != nil && !p.session.actor.Left() && !p.session.Closed()
+}
+
+// NewSessionID returns an id for a session; ids sort by the time they were made.
+func NewSessionID() string {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return uuid.NewString() // only where the system has no randomness for v7's
+	}
+	return id.String()
+}
+
+// place returns the session's place; a new one is the caller's to fill.
+func (h *Host) place(id string) (p *place, isNew bool, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.life.Err() != nil {
+		return nil, false, ErrClosed
+	}
+	if p = h.places[id]; p == nil {
+		p, isNew = &place{opened: make(chan struct{})}, true
+		h.places[id] = p
+	}
+	return p, isNew, nil
+}
+
+// fill opens the session. Nothing else of the host waits for that: a log may
+// be long, or held by another process.
+func (h *Host) fill(ctx context.Context, id string, p *place, c SessionConfig) (s *Session, err error) {
+	defer func() { // also where a toolbox panics
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if p.session == nil {
+			h.forget(id, p)
+		}
+		close(p.opened)
+	}()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(h.life, func() { cancel(ErrClosed) })()
+	if s, err = h.open(ctx, id, c); err != nil {
+		return nil, err
+	}
+	if !h.keep(p, s) {
+		return nil, errors.Join(ErrClosed, s.actor.Close(context.WithoutCancel(ctx), event.Shutdown, "host"))
+	}
+	return s, nil
+}
+
+// keep puts the session into its place, unless the host is closed.
+func (h *Host) keep(p *place, s *Session) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.life.Err() != nil {
+		return false
+	}
+	p.session = s
+	return true
+}
+
+// await returns the place's session when it is open, or nothing when the place
+// is gone and another is to be had.
+func (h *Host) await(ctx context.Context, id string, p *place) (*Session, error) {
+	select {
+	case <-p.opened:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("cannot open session %q: it is being opened: %w", id, context.Cause(ctx))
+	}
+	if p.session == nil || !h.leaves(p) {
+		return p.session, nil
+	}
+	select {
+	case <-p.session.actor.Done():
+	case <-ctx.Done():
+		return nil, fmt.Errorf("cannot open session %q: it is being closed: %w", id, context.Cause(ctx))
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.forget(id, p)
+	return nil, nil //nolint:nilnil // the caller looks again
+}
+
+func (h *Host) leaves(p *place) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return p.closing || !p.isOpen()
+}
+
+// forget empties the place. The caller holds mu.
+func (h *Host) forget(id string, p *place) {
+	if h.places[id] == p {
+		delete(h.places, id)
+	}
+}
+
+// close closes the place's session, if it comes to be open.
+func (p *place) close(ctx context.Context, id string, reason event.Reason, by string) error {
+	select {
+	case <-p.opened:
+	case <-ctx.Done():
+		return fmt.Errorf("cannot close session %s in time: it is being opened: %w", id, context.Cause(ctx))
+	}
+	if p.session == nil {
+		return nil
+	}
+	return p.session.CloseFor(ctx, reason, by)
+}
+
+// leave notes that the session is being closed: who asks for it from now on
+// waits for that, and opens it again. Where the whole host is closed, there is
+// no again, and the session can be had until its end.
+func (h *Host) leave(s *Session) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if p := h.places[s.id]; p != nil && p.session == s && h.life.Err() == nil {
+		p.closing = true
+	}
+}
+
+// drop empties the place of a session that has ended.
+func (h *Host) drop(s *Session) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if p := h.places[s.id]; p != nil && p.session == s {
+		h.forget(s.id, p)
+	}
+}
+
+// limiter returns the limiter of a session's model that has none of its own:
+// that of the sessions with the same provider, so that all wait when one of
+// them is told to.
+func (h *Host) limiter(id string, m model.Config) *model.Limiter {
+	if m.Limiter != nil {
+		return m.Limiter
+	}
+	if reflect.TypeOf(m.Provider).Kind() != reflect.Pointer {
+		return &model.Limiter{} // it may have no identity
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	limiter := &model.Limiter{}
+	for _, p := range h.places {
+		if p.provider == m.Provider {
+			limiter = p.limiter
+			break
+		}
+	}
+	if p := h.places[id]; p != nil {
+		p.provider, p.limiter = m.Provider, limiter
+	}
+	return limiter
+}

@@ -1,0 +1,67 @@
+package settle
+
+import (
+	"context"
+	"os"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/tool"
+)
+
+// SessionInfo is what a [SessionConfig.Toolbox] is told of the session.
+type SessionInfo struct {
+	ID      string
+	WorkDir string
+	// Lock is the file that holds the session's lock, for the processes that
+	// clean up after the host; nil for a log in memory.
+	Lock *os.File
+	// Jobs records jobs in the session's log.
+	Jobs Jobs
+	// Masked reports whether a text contains the mask that stands for a
+	// secret, and must not be written to a file.
+	Masked func(text string) bool
+	// Mask returns what masks secrets in one text that comes in pieces, such as
+	// the output of a command that is kept in a file (C15).
+	Mask func() Masker
+}
+
+// Jobs records in a session's log what outlives the call that started it. It is
+// safe for concurrent use.
+type Jobs interface {
+	// JobStarted records that a call left a process behind, and returns the
+	// job's id.
+	JobStarted(context.Context, event.JobStarted) (id string, err error)
+	// JobEnded records how a job ended. A second ending becomes nothing.
+	JobEnded(context.Context, event.JobEnded) error
+}
+
+// Masker masks secrets in a text that comes in pieces. It may keep back the
+// beginning of a secret, until more comes or Flush.
+type Masker interface {
+	Write(text string) (masked string)
+	Flush() (masked string)
+}
+
+// Toolbox is the tools of one session.
+type Toolbox struct {
+	Tools []tool.Tool
+	// Close, if set, ends what the tools left running; it is called when no
+	// turn runs any more, before the session is closed.
+	Close func(context.Context) error
+	// Kill, if set, ends a job and returns what of it could not be ended.
+	Kill func(ctx context.Context, job string) ([]event.Process, error)
+	// Interrupted, if set, is called when a turn was interrupted, to end what
+	// shall not outlive that; without it, jobs do.
+	Interrupted func(context.Context)
+	// Sweep, if set, ends what an earlier host that died left behind, and
+	// returns the pids. Jobs with the marks in released were let go on purpose
+	// and must go on.
+	Sweep func(released []string) []int
+}
+
+func (b Toolbox) close(ctx context.Context) error {
+	if b.Close == nil {
+		return nil
+	}
+	return b.Close(ctx)
+}
