@@ -5,9 +5,7 @@ import (
 	"context"
 	"io"
 	"strings"
-	"sync"
 
-	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/printable"
@@ -16,120 +14,73 @@ import (
 // terminalUser answers at the terminal.
 const terminalUser = "user"
 
-// asking asks the person at the terminal about calls, one after the other.
-//
-//	approval.requested ─► queue ─► shown ─► y, s or n ─► answer
-//	                        └ approval.ended: nobody is asked any more (C16)
-type asking struct {
+// person is who sits at the terminal. They are asked about calls, one after the
+// other.
+type person struct {
 	screen *screen
 	in     io.Reader
 	// forget, if set, forgets what was typed before anybody was asked.
 	forget func()
 
-	mu    sync.Mutex
-	queue []event.ApprovalRequested
-	kick  chan struct{} // one token when the queue may have changed
-	lines chan string   // what was typed; closed at its end; nil until somebody is asked
+	last  *question   // that was asked; for the goroutine that follows the events
+	lines chan string // what was typed; closed at its end; nil until somebody is asked; for who asks
 }
 
-func newAsking(s *screen, in io.Reader, forget func()) *asking {
-	return &asking{screen: s, in: in, forget: forget, kick: make(chan struct{}, 1)}
+// question is asked when those before it have ended.
+type question struct {
+	*person
+	words     string
+	before    *question
+	ended     chan struct{} // closed when nobody is asked
+	withdrawn chan struct{} // closed when the approval has ended
 }
 
-// note takes an event of the session. It does not wait.
-func (a *asking) note(e event.Event) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	switch d := e.Data.(type) {
-	case event.ApprovalRequested:
-		a.queue = append(a.queue, d)
-	case event.ApprovalEnded:
-		for i, q := range a.queue {
-			if q.Approval == d.Approval {
-				a.queue = append(a.queue[:i:i], a.queue[i+1:]...)
-				break
-			}
+// ask puts a question behind the others.
+func (p *person) ask(_ context.Context, q asker.Question) asker.Asked {
+	p.last = &question{p, asker.Words(q.ApprovalRequested), p.last, make(chan struct{}), make(chan struct{})}
+	return p.last
+}
+
+// Withdraw implements [asker.Asked].
+func (q *question) Withdraw() { close(q.withdrawn) }
+
+// Await shows the question and waits for its answer, or for the end of the
+// question.
+func (q *question) Await(ctx context.Context) (asker.Answer, error) {
+	defer close(q.ended)
+	for b := q.before; b != nil; b = b.before {
+		select {
+		case <-b.ended:
+		case <-ctx.Done():
+			return asker.Answer{}, context.Cause(ctx)
 		}
 	}
-	select {
-	case a.kick <- struct{}{}:
-	default:
-	}
-}
-
-// first returns what is to be asked now.
-func (a *asking) first() (event.ApprovalRequested, bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.queue) == 0 {
-		return event.ApprovalRequested{}, false
-	}
-	return a.queue[0], true
-}
-
-func (a *asking) waits(approval string) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, q := range a.queue {
-		if q.Approval == approval {
-			return true
-		}
-	}
-	return false
-}
-
-// run asks until ctx ends.
-func (a *asking) run(ctx context.Context, session *settle.Session) {
-	for {
-		q, waits := a.first()
-		if !waits {
-			select {
-			case <-a.kick:
-			case <-ctx.Done():
-				return
-			}
-			continue
-		}
-		verdict, answered := a.ask(ctx, q)
-		if ctx.Err() != nil {
-			return
-		}
-		if answered {
-			answer := settle.Answer{Approval: q.Approval, Verdict: verdict, By: terminalUser}
-			_ = session.Answer(ctx, answer) // C16: too late, it runs nothing, and the approval's end says so
-		}
-		a.note(event.Event{Data: event.ApprovalEnded{Approval: q.Approval}})
-	}
-}
-
-// ask shows a question and waits for its answer, or for the end of the question.
-func (a *asking) ask(ctx context.Context, q event.ApprovalRequested) (event.Verdict, bool) {
-	a.begin(q)
-	defer a.screen.asked()
+	q.begin()
+	defer q.screen.asked()
 	for {
 		select {
-		case line, more := <-a.lines:
-			a.screen.entered(more)
+		case line, more := <-q.lines:
+			q.screen.entered(more)
 			if !more {
-				a.screen.tell("nobody answers: denied")
-				return event.Denied, true
+				q.screen.tell("nobody answers: denied")
+				return asker.Answer{Verdict: event.Denied}, nil
 			}
 			switch strings.ToLower(strings.TrimSpace(line)) {
 			case "y", "yes":
-				return event.Approved, true
+				return asker.Answer{Verdict: event.Approved}, nil
 			case "s", "session":
-				return event.ApprovedSession, true
+				return asker.Answer{Verdict: event.ApprovedSession}, nil
 			case "n", "no":
-				return event.Denied, true
+				return asker.Answer{Verdict: event.Denied}, nil
 			}
-			a.screen.prompt(choices)
-		case <-a.kick:
-			if !a.waits(q.Approval) {
-				a.screen.tell("this approval is no longer needed")
-				return "", false
-			}
+			q.screen.prompt(choices)
 		case <-ctx.Done():
-			return "", false
+			select {
+			case <-q.withdrawn:
+				q.screen.tell("this approval is no longer needed")
+			default: // nothing is shown any more
+			}
+			return asker.Answer{}, context.Cause(ctx)
 		}
 	}
 }
@@ -137,30 +88,30 @@ func (a *asking) ask(ctx context.Context, q event.ApprovalRequested) (event.Verd
 const choices = "y: yes, once   s: yes, for this session   n: no > "
 
 // begin shows the whole question; what was typed before is no answer to it.
-func (a *asking) begin(q event.ApprovalRequested) {
-	if a.forget != nil {
-		a.forget()
+func (q *question) begin() {
+	if q.forget != nil {
+		q.forget()
 	}
-	if a.lines == nil {
-		a.lines = make(chan string)
-		go a.read() // ends with the input, or with the process: a read of a terminal cannot be ended
+	if q.lines == nil {
+		q.lines = make(chan string)
+		go q.read() // ends with the input, or with the process: a read of a terminal cannot be ended
 	}
 	for stale := true; stale; {
 		select {
-		case _, stale = <-a.lines:
+		case _, stale = <-q.lines:
 		default:
 			stale = false
 		}
 	}
-	a.screen.question(asker.Words(q))
-	a.screen.prompt(choices)
+	q.screen.question(q.words)
+	q.screen.prompt(choices)
 }
 
-func (a *asking) read() {
-	defer close(a.lines)
-	lines := bufio.NewScanner(a.in)
+func (p *person) read() {
+	defer close(p.lines)
+	lines := bufio.NewScanner(p.in)
 	for lines.Scan() {
-		a.lines <- lines.Text() // taken by the next question; else the process ends
+		p.lines <- lines.Text() // taken by the next question; else the process ends
 	}
 }
 

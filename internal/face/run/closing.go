@@ -60,8 +60,14 @@ type ending struct {
 }
 
 // turnEnded keeps how the turn ended, for the closing line.
-func (s *screen) turnEnded(e event.Event, how string, p paint, sum event.Summary) {
-	s.ended = &ending{how, p, e.At.Sub(s.began), sum}
+func (s *screen) turnEnded(t *event.Turn) {
+	s.ended = &ending{how: string(t.Cause.Outcome), paint: green, took: t.EndedAt.Sub(t.StartedAt), sum: t.Summary}
+	switch t.Cause.Outcome {
+	case event.Aborted:
+		s.ended.how, s.ended.paint = string(t.Cause.Reason), yellow
+	case event.Failed:
+		s.ended.paint = red
+	}
 	s.over = true
 	s.erase()
 }

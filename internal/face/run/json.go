@@ -15,8 +15,22 @@ type lines struct {
 	shown  func(add func([]byte) []byte) func([]byte) []byte
 }
 
+// follow shows the events as they are: deriving more from them would only cost.
 func (l *lines) follow(ctx context.Context, session *settle.Session, cursor uint64) func() error {
-	return followEvents(ctx, session, cursor, l.show)
+	return func() error {
+		for e, err := range session.Events(ctx, cursor) {
+			if err != nil {
+				return err
+			}
+			if e.Seq == cursor+1 && e.Kind() == event.KindSessionClosed {
+				continue // by an earlier host
+			}
+			if l.show(e); e.Terminal() {
+				return nil
+			}
+		}
+		return nil
+	}
 }
 
 func (l *lines) show(e event.Event) {

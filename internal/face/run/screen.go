@@ -1,15 +1,19 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/client/stdio"
+	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/printable"
 )
 
@@ -19,42 +23,39 @@ type screen struct {
 	out, err *stdio.Output
 	// tty is where it can be drawn; nil if only lines can be written.
 	tty *Screen
-	// asker asks the person about calls; nil without one.
-	asker *asking
+	// person is asked about calls; nil if there is none.
+	person *person
 
 	mu sync.Mutex // guards what follows: the status is drawn meanwhile
 	// stream shows the answer as it comes; else it is shown at the end.
 	stream bool
 	volume Volume
 
-	items map[string]*shown
-	open  int // calls that run
-	mid   bool
-	last  string // item whose text was shown last
+	calls    []*runningCall
+	mid      bool
+	last     string // item whose text was shown last
+	lastType event.ItemType
 
-	opened event.SessionOpened
-	began  time.Time // of the turn
-	ended  *ending   // nil while it runs
-	status status
-	asking bool // somebody is asked
+	dir        string // of the session
+	permission event.Permission
+	ended      *ending // nil while the turn runs
+	status     status
+	asking     bool // somebody is asked
 	// prompted is the prompt behind which the cursor is, if it is.
 	prompted string
 	over     bool // nothing is drawn any more
 }
 
-// shown is what is known of an item that was shown.
-type shown struct {
-	kind  event.ItemType
+// runningCall is a call that has started.
+type runningCall struct {
+	item  string
 	title string
 	began time.Time
-	// running says that it is a call that has started, tail is the end of its
-	// output.
-	running bool
-	tail    string
+	tail  string // the end of its output
 }
 
 func newScreen(out, err *stdio.Output, o Options) *screen {
-	s := &screen{out: out, err: err, stream: o.Format == Terminal, volume: o.Volume, tty: o.Screen, items: map[string]*shown{}}
+	s := &screen{out: out, err: err, stream: o.Format == Terminal, volume: o.Volume, tty: o.Screen}
 	if !s.stream {
 		s.tty = nil
 		if s.volume == Normal {
@@ -65,40 +66,42 @@ func newScreen(out, err *stdio.Output, o Options) *screen {
 }
 
 func (s *screen) follow(ctx context.Context, session *settle.Session, cursor uint64) func() error {
-	return followEvents(ctx, session, cursor, func(e event.Event) {
-		s.show(e)
-		if s.asker != nil {
-			s.asker.note(e)
+	if s.person == nil {
+		return followChanges(ctx, session, cursor, transcript.Live, s.show)
+	}
+	asks := asker.New(asker.Options{Session: session, Ask: s.person.ask, By: func() string { return terminalUser }})
+	follow := followChanges(ctx, session, cursor, transcript.Live, func(c transcript.Change) {
+		if s.show(c); c.Thing == transcript.Approval {
+			asks.Take(c.Event)
 		}
 	})
+	return func() error {
+		defer asks.Close()
+		return follow()
+	}
 }
 
-func (s *screen) show(e event.Event) {
+func (s *screen) show(c transcript.Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.progress(e)
-	switch d := e.Data.(type) {
+	switch c.Thing {
+	case transcript.Turn:
+		s.turnChanged(c)
+	case transcript.Attempt:
+		s.attemptChanged(c)
+	case transcript.Item:
+		s.itemChanged(c)
+	}
+	switch d := c.Event.Data.(type) {
 	case event.SessionRecovered:
 		s.notice("%s", recovered(d))
 	case event.SessionOpened:
-		s.opened = d
-		s.detail("session %s in %s; permission: %s", e.Session, d.Dir, d.Permission)
-	case event.TurnStarted:
-		s.began = e.At
-		s.detail("model %s/%s", d.Provider, d.Model)
-		if s.stream && s.volume == Normal {
-			s.notice("%s/%s in %s; %s", d.Provider, d.Model, s.opened.Dir, may(s.opened.Permission))
-		}
-	case event.ItemStarted:
-		s.items[e.Item] = &shown{kind: d.Type, title: d.Name, began: e.At}
-	case event.ItemDelta:
-		s.delta(e.Item, d)
-	case event.ItemEnded:
-		s.itemEnded(e, d)
-	case event.CallStarted:
-		s.callStarted(e, d)
-	case event.AttemptEnded:
-		s.attemptEnded(d)
+		s.dir, s.permission = d.Dir, d.Permission
+		s.detail("session %s in %s; permission: %s", c.Event.Session, d.Dir, d.Permission)
+	case event.InterruptRequested:
+		s.does("ending the turn", c.Event.At)
+		s.leavePrompt()
+		s.notice("ending the turn …")
 	case event.ApprovalEnded:
 		if d.Verdict == event.Denied {
 			s.notice("%s", strings.TrimSuffix("denied: "+d.Message, ": "))
@@ -107,69 +110,94 @@ func (s *screen) show(e event.Event) {
 		s.notice("%s keeps running as job %s (pid %d)", d.Command, d.Job, d.PID)
 	case event.JobEnded:
 		s.detail("job %s: %s", d.Job, d.How)
-	case event.InterruptRequested:
-		s.leavePrompt()
-		s.notice("ending the turn …")
-	case event.TurnCompleted:
-		s.turnEnded(e, "completed", green, d.Summary)
-	case event.TurnAborted:
-		s.turnEnded(e, string(d.Reason), yellow, d.Summary)
-	case event.TurnFailed:
-		s.turnEnded(e, "failed", red, d.Summary)
 	}
 }
 
-// progress notes what goes on, for the status.
-func (s *screen) progress(e event.Event) {
-	switch d := e.Data.(type) {
-	case event.AttemptStarted:
-		s.does("waiting for the model", e)
-	case event.ItemStarted:
-		switch d.Type {
-		case event.Reasoning:
-			s.does("thinking", e)
-		case event.Message:
-			s.does("answering", e)
-		case event.ToolCall:
-			s.does("preparing "+d.Name, e)
+func (s *screen) turnChanged(c transcript.Change) {
+	switch c.What {
+	case transcript.Started:
+		model := c.Turn.Start.Provider + "/" + c.Turn.Start.Model
+		s.detail("model %s", model)
+		if s.stream && s.volume == Normal {
+			s.notice("%s in %s; %s", model, s.dir, may(s.permission))
 		}
-	case event.ItemDelta:
-		if i := s.items[e.Item]; i != nil && d.Stream == event.Output {
-			i.tail = appendTail(i.tail, d.Text)
-		}
-	case event.AttemptEnded:
-		if s.status.doing = ""; d.RetryIn != nil {
-			s.does("waiting to retry", e)
-		}
-	case event.InterruptRequested:
-		s.does("ending the turn", e)
+	case transcript.Ended:
+		s.turnEnded(c.Turn)
 	}
 }
 
-func (s *screen) delta(item string, d event.ItemDelta) {
-	i := s.items[item]
-	switch {
-	case i == nil:
-	case i.kind == event.Message && s.stream:
-		s.text(item, d.Text)
-	case i.kind == event.Reasoning && s.volume == Verbose && s.stream:
-		s.text(item, d.Text)
+// attemptChanged says that there will be another attempt, and when.
+func (s *screen) attemptChanged(c transcript.Change) {
+	if c.What == transcript.Started {
+		s.does("waiting for the model", c.Event.At)
+		return
+	}
+	s.status.doing = ""
+	end := c.Attempt.End
+	if end.RetryIn == nil {
+		return
+	}
+	s.does("waiting to retry", c.Event.At)
+	if end.Failure == nil {
+		return
+	}
+	count := fmt.Sprintf("attempt %d", end.Failure.Attempt+1)
+	if end.Failure.RetryLimit > 0 {
+		count += fmt.Sprintf(" of %d", end.Failure.RetryLimit+1)
+	}
+	wait := time.Duration(*end.RetryIn) * time.Millisecond
+	s.notice("%s in %s: %s", count, printable.Duration(wait), end.Failure.Message)
+}
+
+func (s *screen) itemChanged(c transcript.Change) {
+	isCall := c.Item.Type() == event.ToolCall
+	switch c.What {
+	case transcript.Started:
+		s.itemStarted(c)
+	case transcript.Grew:
+		switch {
+		case c.Stream == event.Output:
+			if i := s.call(c.Item.ID); i != nil {
+				i.tail = appendTail(i.tail, c.Text)
+			}
+		case !isCall && s.stream && (c.Item.Type() == event.Message || s.volume == Verbose && c.Item.Type() == event.Reasoning):
+			s.text(c.Item, c.Text)
+		}
+	case transcript.Running:
+		s.callStarted(c)
+	case transcript.Ended:
+		switch {
+		case isCall:
+			s.callEnded(c.Item)
+		case c.Item.Type() == event.Note:
+			s.detail("message to the model: %s", c.Item.Content().Text)
+		case s.last == c.Item.ID:
+			s.breakLine()
+		}
+	}
+}
+
+func (s *screen) itemStarted(c transcript.Change) {
+	switch c.Item.Type() {
+	case event.Reasoning:
+		s.does("thinking", c.Event.At)
+	case event.Message:
+		s.does("answering", c.Event.At)
+	case event.ToolCall:
+		s.does("preparing "+c.Item.Content().Name, c.Event.At)
 	}
 }
 
 // text shows more of an item; the answer is told apart from thinking by where
 // it goes.
-func (s *screen) text(item, text string) {
-	to := s.out
-	if s.items[item].kind == event.Reasoning {
-		to = s.err
-	}
-	if s.last != item {
+func (s *screen) text(item *event.Item, text string) {
+	if s.last != item.ID {
 		s.breakLine()
-		s.last = item
+		s.last, s.lastType = item.ID, item.Type()
 	}
 	s.erase()
 	text = printable.Text(text)
+	to := s.textOutput()
 	to.Write(func(b []byte) []byte { return append(b, text...) })
 	to.Flush()
 	if text != "" {
@@ -177,60 +205,50 @@ func (s *screen) text(item, text string) {
 	}
 }
 
+// textOutput is where the text goes that was shown last.
+func (s *screen) textOutput() *stdio.Output {
+	if s.lastType == event.Reasoning {
+		return s.err
+	}
+	return s.out
+}
+
 // breakLine ends the line that the text of an item has left open.
 func (s *screen) breakLine() {
 	if !s.mid {
 		return
 	}
-	to := s.out
-	if i := s.items[s.last]; i != nil && i.kind == event.Reasoning {
-		to = s.err
-	}
+	to := s.textOutput()
 	to.Write(func(b []byte) []byte { return append(b, '\n') })
 	to.Flush()
 	s.mid = false
 }
 
-func (s *screen) itemEnded(e event.Event, d event.ItemEnded) {
-	i := s.items[e.Item]
-	delete(s.items, e.Item)
-	if i == nil {
-		return
-	}
-	switch d.Type {
-	case event.Message, event.Reasoning:
-		if s.last == e.Item {
-			s.items[e.Item] = i // for the line's end
-			s.breakLine()
-			delete(s.items, e.Item)
+// call returns the call if it runs, else nil.
+func (s *screen) call(item string) *runningCall {
+	for _, i := range s.calls {
+		if i.item == item {
+			return i
 		}
-	case event.Note:
-		s.detail("message to the model: %s", d.Text)
-	case event.ToolCall:
-		s.callEnded(e, d, i)
 	}
+	return nil
 }
 
-func (s *screen) callStarted(e event.Event, d event.CallStarted) {
-	i := s.items[e.Item]
-	if i == nil {
-		return
-	}
-	if d.Title != "" {
-		i.title = d.Title
-	}
-	i.began, i.running = e.At, true
-	s.open++
+func (s *screen) callStarted(c transcript.Change) {
+	d, _ := c.Event.Data.(event.CallStarted)
+	i := &runningCall{item: c.Item.ID, title: cmp.Or(d.Title, c.Item.Content().Name), began: c.Event.At}
+	s.calls = append(s.calls, i)
 	s.notice("→ %s", i.title)
 }
 
-func (s *screen) callEnded(e event.Event, d event.ItemEnded, i *shown) {
-	started := d.Effects != event.EffectsNone
-	if started && s.open > 0 {
-		s.open--
+func (s *screen) callEnded(item *event.Item) {
+	i, content := s.call(item.ID), item.Content()
+	if i == nil {
+		i = &runningCall{title: content.Name, began: item.BegunAt}
 	}
-	s.notice("  %s: %s", i.title, callOutcome(d, e.At.Sub(i.began)))
-	s.diff(d.Content)
+	s.calls = slices.DeleteFunc(s.calls, func(other *runningCall) bool { return other == i })
+	s.notice("  %s: %s", i.title, callOutcome(item, content, item.EndedAt.Sub(i.began)))
+	s.diff(content)
 }
 
 // recovered says what opening the session found.
@@ -252,36 +270,23 @@ func recovered(d event.SessionRecovered) string {
 }
 
 // callOutcome says how a call ended.
-func callOutcome(d event.ItemEnded, took time.Duration) string {
+func callOutcome(item *event.Item, content event.Content, took time.Duration) string {
 	after := " after " + printable.Duration(took)
 	switch {
-	case d.Status == event.ItemCompleted:
+	case item.Status == event.ItemCompleted:
 		return "done" + after
-	case d.Status == event.ItemFailed && d.ExitCode != nil:
-		return fmt.Sprintf("exit code %d", *d.ExitCode) + after
-	case d.Status == event.ItemFailed:
-		return "failed: " + oneLine(d.Output, 120)
-	case d.Effects == event.EffectsNone:
+	case item.Status == event.ItemFailed && content.ExitCode != nil:
+		return fmt.Sprintf("exit code %d", *content.ExitCode) + after
+	case item.Status == event.ItemFailed:
+		return "failed: " + oneLine(content.Output, 120)
+	case item.Effects == event.EffectsNone:
 		return "not started"
 	}
 	why := "cut"
-	if d.Cause != nil {
-		why = d.Cause.Error()
+	if item.Cause != nil {
+		why = item.Cause.Error()
 	}
-	return fmt.Sprintf("%s%s; effects: %s", why, after, d.Effects)
-}
-
-// attemptEnded says that there will be another attempt, and when.
-func (s *screen) attemptEnded(d event.AttemptEnded) {
-	if d.RetryIn == nil || d.Failure == nil {
-		return
-	}
-	count := fmt.Sprintf("attempt %d", d.Failure.Attempt+1)
-	if d.Failure.RetryLimit > 0 {
-		count += fmt.Sprintf(" of %d", d.Failure.RetryLimit+1)
-	}
-	wait := time.Duration(*d.RetryIn) * time.Millisecond
-	s.notice("%s in %s: %s", count, printable.Duration(wait), d.Failure.Message)
+	return fmt.Sprintf("%s%s; effects: %s", why, after, item.Effects)
 }
 
 // notice says one line beside the answer.

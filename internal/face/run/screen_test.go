@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 	"time"
 
@@ -9,51 +10,93 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/stdio"
+	"github.com/settle-agent/settle/internal/client/transcript"
 )
 
 func forever() time.Duration { return time.Hour }
 
-// at returns events a second apart, of one turn.
-func at(data ...event.Data) []event.Event {
-	var out []event.Event
-	item := ""
-	for i, d := range data {
-		switch d.(type) {
-		case event.ItemStarted:
-			item = "i" + string(rune('0'+i))
-		case event.AttemptEnded, event.TurnStarted, event.JobStarted:
-			item = ""
-		}
-		out = append(out, event.Event{Session: "s", Seq: uint64(i + 1), At: time.Unix(int64(i), 0), Turn: "t", Item: item, Data: d})
-	}
-	return out
+// log is what is shown of a turn whose events a test writes, a second apart.
+type log struct {
+	t    *testing.T
+	show func(transcript.Change)
+	tr   *transcript.Transcript
+
+	seq           uint64
+	turn, attempt string
+	item          int
 }
 
-func scene() []event.Event {
+func newLog(t *testing.T, show func(transcript.Change)) *log {
+	t.Helper()
+	return &log{t: t, show: show, tr: transcript.New(event.State{}, transcript.Live)}
+}
+
+// write shows events. An attempt begins where there is none, an item of a call is
+// ready before it starts, and what an item ended with is what it began with.
+func (l *log) write(data ...event.Data) {
+	l.t.Helper()
+	for _, d := range data {
+		e := event.Event{V: event.Version, Session: "s", At: time.Unix(int64(l.seq), 0)}
+		switch d.(type) {
+		case event.TurnStarted:
+			l.turn = "t"
+		case event.ItemStarted:
+			l.item++
+			if l.attempt == "" {
+				l.write(event.AttemptStarted{Step: 1, N: 1})
+			}
+		case event.AttemptStarted:
+			l.attempt = fmt.Sprint("a", l.item)
+		case event.CallStarted:
+			l.write(event.CallReady{Name: "shell"})
+		}
+		e.At, e.Turn = time.Unix(int64(l.seq), 0), l.turn
+		switch d.(type) {
+		case event.ItemStarted, event.ItemDelta, event.ItemEnded, event.CallReady, event.CallStarted:
+			e.Attempt, e.Item = l.attempt, fmt.Sprint("i", l.item)
+		case event.AttemptStarted, event.AttemptEnded:
+			e.Attempt = l.attempt
+		}
+		l.seq++
+		e.Seq, e.Data = l.seq, d
+		if _, ends := d.(event.AttemptEnded); ends {
+			l.attempt = ""
+		}
+		changes, err := l.tr.Take(e)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		for _, c := range changes {
+			l.show(c)
+		}
+	}
+}
+
+func scene() []event.Data {
 	code, wait := 2, int64(4000)
-	return at(
+	return []event.Data{
 		event.SessionRecovered{PID: 3, Ended: 2, Swept: []int{8}, CutBytes: 10, Kept: "/data/torn"},
 		event.SessionOpened{Dir: "/work", Permission: "allow"},
 		event.TurnStarted{Provider: "chat", Model: "m"},
 		event.ItemStarted{Type: event.Reasoning},
 		event.ItemDelta{Stream: event.Text, Text: "hmm"},
-		event.ItemEnded{Content: event.Content{Type: event.Reasoning}},
-		event.AttemptEnded{RetryIn: &wait, Failure: &event.Failure{Message: "529 overloaded", Attempt: 1, RetryLimit: 5}},
+		event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Reasoning, Text: "hmm"}},
+		event.AttemptEnded{Outcome: event.Failed, RetryIn: &wait, Failure: &event.Failure{Message: "529 overloaded", Attempt: 1, RetryLimit: 5}},
 		event.ItemStarted{Type: event.Message},
 		event.ItemDelta{Stream: event.Text, Text: "The ans"},
 		event.ItemDelta{Stream: event.Text, Text: "wer\x1b[1m is"},
-		event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Message}},
+		event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Message, Text: "The answer\x1b[1m is"}},
 		event.ItemStarted{Type: event.ToolCall, Name: "shell"},
 		event.CallStarted{Title: "go test\x07 ./..."},
 		event.ItemDelta{Stream: event.Output, Text: "FAIL"},
-		event.ItemEnded{Status: event.ItemFailed, Content: event.Content{Type: event.ToolCall, ExitCode: &code}},
+		event.ItemEnded{Status: event.ItemFailed, Content: event.Content{Type: event.ToolCall, Name: "shell", ExitCode: &code}},
 		event.ItemStarted{Type: event.ToolCall, Name: "read"},
 		event.ItemEnded{
 			Status: event.ItemAborted, Effects: event.EffectsNone, Cause: event.Abort(event.Interrupted, "user"),
-			Content: event.Content{Type: event.ToolCall, Survivors: []event.Process{{PID: 7, Command: "x", Why: "not permitted"}}},
+			Content: event.Content{Type: event.ToolCall, Name: "read", Survivors: []event.Process{{PID: 7, Command: "x", Why: "not permitted"}}},
 		},
 		event.JobStarted{Job: "j1", PID: 9, Command: "server"},
-	)
+	}
 }
 
 func TestScreen(t *testing.T) {
@@ -84,9 +127,7 @@ server keeps running as job j1 (pid 9)
 			fatal := func(err error) { t.Error(err) }
 			out, err := stdio.NewOutput(&stdout, fatal), stdio.NewOutput(&stderr, fatal)
 			s := newScreen(out, err, Options{Format: tt.format, Volume: tt.volume})
-			for _, e := range scene() {
-				s.show(e)
-			}
+			newLog(t, s.show).write(scene()...)
 			s.finish("42")
 			if err := out.Close(forever); err != nil {
 				t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/printable"
 )
 
@@ -50,8 +49,8 @@ func (s *screen) animate(done <-chan struct{}) {
 }
 
 // does notes what goes on now.
-func (s *screen) does(what string, e event.Event) {
-	s.status.doing, s.status.since = what, e.At
+func (s *screen) does(what string, at time.Time) {
+	s.status.doing, s.status.since = what, at
 }
 
 // draw draws the status, unless a line of text is open or somebody is asked.
@@ -122,15 +121,11 @@ func (s *screen) lines(now time.Time) []string {
 
 // running returns the call that started last of those that run, and how many
 // there are.
-func (s *screen) running() (newest *shown, n int) {
-	for _, i := range s.items {
-		if !i.running {
-			continue
-		}
-		n++
+func (s *screen) running() (newest *runningCall, n int) {
+	for _, i := range s.calls {
 		if newest == nil || i.began.After(newest.began) || i.began.Equal(newest.began) && i.title < newest.title {
 			newest = i
 		}
 	}
-	return newest, n
+	return newest, len(s.calls)
 }

@@ -38,11 +38,13 @@ func drawing(t *testing.T, width int) (s *screen, written func() string) {
 // before anything else is written.
 func TestStatus(t *testing.T) {
 	s, written := drawing(t, 40)
-	began := time.Unix(100, 0)
-	show := func(item string, d event.Data) { s.show(event.Event{At: began, Item: item, Data: d}) }
-	show("i1", event.ItemStarted{Type: event.ToolCall, Name: "shell"})
-	show("i1", event.CallStarted{Title: "make\x1b[2J all"})
-	show("i1", event.ItemDelta{Stream: event.Output, Text: "one\ntwo\n\nthree\n10%\r20%\r" + strings.Repeat("wide 語 ", 20) + "\nlast\u202e"})
+	l := newLog(t, s.show)
+	s.volume = Quiet
+	l.write(event.SessionOpened{}, event.TurnStarted{}, event.ItemStarted{Type: event.ToolCall, Name: "shell"})
+	s.volume = Normal
+	l.write(event.CallStarted{Title: "make\x1b[2J all"})
+	began := time.Unix(int64(l.seq)-1, 0)
+	l.write(event.ItemDelta{Stream: event.Output, Text: "one\ntwo\n\nthree\n10%\r20%\r" + strings.Repeat("wide 語 ", 20) + "\nlast\u202e"})
 	if got := written(); got != "→ make␛[2J all\n" {
 		t.Errorf("written: %q", got)
 	}
@@ -56,11 +58,11 @@ func TestStatus(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	code := 2
-	show("i1", event.ItemEnded{Status: event.ItemFailed, Content: event.Content{Type: event.ToolCall, ExitCode: &code}})
-	if got := written(); got != "\r\x1b[A\x1b[A\x1b[A\x1b[J  make␛[2J all: exit code 2 after 0 ms\n" {
+	l.write(event.ItemEnded{Status: event.ItemFailed, Content: event.Content{Type: event.ToolCall, Name: "shell", ExitCode: &code}})
+	if got := written(); got != "\r\x1b[A\x1b[A\x1b[A\x1b[J  make␛[2J all: exit code 2 after 2 s\n" {
 		t.Errorf("written: %q", got)
 	}
-	show("", event.TurnCompleted{Summary: event.Summary{Attempts: 1, Usage: event.Usage{Input: 12_340, CacheRead: 9_872, Output: 12}}})
+	l.write(event.AttemptEnded{Outcome: event.Completed}, event.TurnCompleted{Summary: event.Summary{Attempts: 1, Usage: event.Usage{Input: 12_340, CacheRead: 9_872, Output: 12}}})
 	s.draw(began.Add(time.Hour))
 	if got := written(); got != "" {
 		t.Errorf("after the end: %q", got)

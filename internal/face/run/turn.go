@@ -50,33 +50,20 @@ type view interface {
 type foreign struct{ View }
 
 func (f foreign) follow(ctx context.Context, session *settle.Session, cursor uint64) func() error {
-	changes := transcript.Follow(ctx, session, cursor, transcript.Final)
+	return followChanges(ctx, session, cursor, transcript.Final, f.Show)
+}
+
+// followChanges returns what shows the session's changes up to the end of its next
+// turn.
+func followChanges(ctx context.Context, session *settle.Session, cursor uint64, mode transcript.Mode, show func(transcript.Change)) func() error {
+	changes := transcript.Follow(ctx, session, cursor, mode)
 	return func() error {
 		for c, err := range changes {
 			if err != nil {
 				return err
 			}
-			f.Show(c)
+			show(c)
 			if c.Thing == transcript.Turn && c.What == transcript.Ended {
-				return nil
-			}
-		}
-		return nil
-	}
-}
-
-// followEvents returns what shows the session's events up to the end of its next
-// turn.
-func followEvents(ctx context.Context, session *settle.Session, cursor uint64, show func(event.Event)) func() error {
-	return func() error {
-		for e, err := range session.Events(ctx, cursor) {
-			if err != nil {
-				return err
-			}
-			if e.Seq == cursor+1 && e.Kind() == event.KindSessionClosed {
-				continue // by an earlier host
-			}
-			if show(e); e.Terminal() {
 				return nil
 			}
 		}
@@ -94,7 +81,6 @@ type runner struct {
 	out, err *stdio.Output
 	view     view
 	screen   *screen // the view, if it is one
-	asking   *asking // nil without a person at the terminal
 	stop     *stopper
 	gone     chan struct{}      // closed when Turn returns
 	printed  chan struct{}      // closed when the terminal event was shown, or nothing will be
@@ -143,8 +129,7 @@ func (r *runner) newView() view {
 		go s.animate(r.gone) // ends when Turn returns
 	}
 	if r.Answers != nil {
-		r.asking = newAsking(s, r.Answers, r.Forget)
-		s.asker = r.asking
+		s.person = &person{screen: s, in: r.Answers, forget: r.Forget}
 	}
 	for _, note := range r.Notes {
 		s.notice("note: %s", note)
@@ -180,9 +165,6 @@ func (r *runner) run(ctx context.Context) int {
 	// From its opening, and from its recovery just before.
 	show := r.view.follow(showing, session, max(session.State().HostSeq, 2)-2)
 	go r.print(show) // ends with the turn or with enough
-	if r.asking != nil {
-		go r.asking.run(showing, session) // ends with run
-	}
 	// Nothing but a write to the disk keeps Submit, and the log bounds that.
 	turn, err := session.Submit(context.WithoutCancel(ctx), r.Prompt, settle.WithImages(r.Images...), settle.WithSchema(r.Schema))
 	if err != nil {
