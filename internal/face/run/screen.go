@@ -69,7 +69,7 @@ func (s *screen) follow(ctx context.Context, session *settle.Session, cursor uin
 	if s.person == nil {
 		return followChanges(ctx, session, cursor, transcript.Live, s.show)
 	}
-	asks := asker.New(asker.Options{Session: session, Ask: s.person.ask, By: func() string { return terminalUser }})
+	asks := asker.New(ctx, asker.Options{Session: session, Ask: s.person.ask, By: func() string { return terminalUser }})
 	follow := followChanges(ctx, session, cursor, transcript.Live, func(c transcript.Change) {
 		if s.show(c); c.Thing == transcript.Approval {
 			asks.Take(c.Event)
