@@ -23,6 +23,13 @@ import (
 // What the packages of a program do before main, they do in each warden, too.
 func RunAsWarden() { proc.RunAsWarden() }
 
+// BecomeReaper has the orphans of this program's descendants come to it, so
+// that also the tree of a warden that was killed can be ended (C7). Only a
+// program that starts no child but through settle's tools may do that; children
+// that it has already, and what they leave, are not touched (C23). The returned
+// function undoes it. On systems other than Linux it does nothing.
+func BecomeReaper() (stop func(), err error) { return proc.BecomeReaper() }
+
 // Custody says how the processes are kept that tools start.
 type Custody struct {
 	// Kind is "warden", "process group" or "job object".

@@ -38,9 +38,7 @@ func Example_tools() {
 			script.Turn(script.Call("edit", `{"path":"greeting","old_string":"hello","new_string":"good morning"}`)),
 			script.Text("Done."),
 		)},
-		Toolbox: func(info settle.SessionInfo) (settle.Toolbox, error) {
-			return toolbox(filepath.Join(work, "data"), info)
-		},
+		Toolbox: toolbox,
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -66,23 +64,20 @@ func Example_tools() {
 
 // toolbox makes a session's tools: "shell" and "job", "read", "write", "edit"
 // and "apply_patch".
-func toolbox(dataDir string, info settle.SessionInfo) (settle.Toolbox, error) {
-	// The marker is in the environment of each command. It must be unique on
-	// the machine: by it, what a killed program left behind is found.
-	marker := "example/" + info.ID
+func toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
 	jobs := shell.NewJobs(shell.Config{
 		Env:      []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}, // all that commands see
 		Mask:     func() shell.Masker { return info.Mask() },                         // of the session's secrets
-		SpoolDir: filepath.Join(dataDir, "output", info.ID),                          // whole outputs, and jobs' logs
-		Marker:   marker,
-		Lock:     info.Lock, // wardens keep the session locked until all is cleaned up
-		Registry: info.Jobs, // jobs are in the session's log
+		SpoolDir: info.OutputDir,                                                     // whole outputs, and jobs' logs
+		Marker:   info.Marker,                                                        // by which what a killed program left behind is found
+		Lock:     info.Lock,                                                          // wardens keep the session locked until all is cleaned up
+		Registry: info.Jobs,                                                          // jobs are in the session's log
 	})
 	files := file.NewWorkspace(file.Config{Masked: info.Masked})
 	return settle.Toolbox{
 		Tools: append(jobs.Tools(), files.Tools()...),
 		Kill:  jobs.Kill,
-		Sweep: func(released []string) []int { return shell.Sweep(marker, released) },
+		Sweep: func(released []string) []int { return shell.Sweep(info.Marker, released) },
 		Close: func(ctx context.Context) error {
 			left, err := jobs.Close(ctx)
 			for _, p := range left {

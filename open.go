@@ -71,6 +71,9 @@ func (h *Host) log(ctx context.Context, id string, c SessionConfig) (*journal.Lo
 	if err == nil && h.config.Releasable {
 		h.listen()
 	}
+	if err != nil {
+		err = typed(id, err)
+	}
 	damage := session.Damage{Message: opened.Damage}
 	if opened.Kept != "" { // else it was zeros, which nobody has written
 		damage.CutBytes, damage.Kept = opened.CutBytes, opened.Kept
@@ -104,9 +107,13 @@ func retryWhileLocked(ctx context.Context, timeout time.Duration, open func() er
 func (s *Session) start(c SessionConfig, log *journal.Log, damage session.Damage) (err error) {
 	host := s.host.config
 	if c.Toolbox != nil {
+		store := Store{Dir: host.DataDir}
 		info := SessionInfo{
-			ID: s.id, WorkDir: c.WorkDir, Lock: log.LockFile(), Jobs: session.Jobs{Log: log, Redact: s.redact},
+			ID: s.id, WorkDir: c.WorkDir, Marker: store.Marker(s.id), Lock: log.LockFile(), Jobs: session.Jobs{Log: log, Redact: s.redact},
 			Masked: s.redact.Masked, Mask: func() Masker { return s.redact.Stream() },
+		}
+		if host.DataDir != "" && !c.Ephemeral {
+			info.OutputDir = store.OutputDir(s.id)
 		}
 		if s.box, err = c.Toolbox(info); err != nil {
 			return fmt.Errorf("cannot make the tools of session %s: %w", s.id, err)

@@ -1,13 +1,13 @@
 package settle
 
 import (
-	"context"
 	"fmt"
 	"sync"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/session"
+	"github.com/settle-agent/settle/internal/turn"
 )
 
 // Permission is what happens to a call that could change something, and what a
@@ -25,29 +25,9 @@ const (
 	Deny = event.Deny
 )
 
-// Types that decide about calls.
-type (
-	// Judge says which calls may run, which are to be asked about and which
-	// are denied.
-	Judge = session.Judge
-	// Judgement is what a Judge says of a call.
-	Judgement = session.Judgement
-	// Answer is somebody's word about a call that waits.
-	Answer = session.Answer
-	// AnsweredError says that an answer came too late or a second time.
-	AnsweredError = session.AnsweredError
-	// UnknownApprovalError says that the session never asked.
-	UnknownApprovalError = session.UnknownApprovalError
-)
-
-// Answer gives somebody's word about a call of the session that waits. The
-// first answer counts: for a later one, or one after the turn's end, it returns
-// an [*AnsweredError], and nothing is run.
-func (s *Session) Answer(ctx context.Context, a Answer) error { return s.actor.Answer(ctx, a) }
-
 // approver is the policy in force as a turn sees it, and the session's
 // approvals if somebody may answer them.
-func (s *Session) approver(c SessionConfig, log *journal.Log) (Approver, *session.Approvals, error) {
+func (s *Session) approver(c SessionConfig, log *journal.Log) (turn.Approver, *session.Approvals, error) {
 	var judge Judge = &plain{permission: c.Permission}
 	if c.Judge != nil {
 		var err error
@@ -57,14 +37,14 @@ func (s *Session) approver(c SessionConfig, log *journal.Log) (Approver, *sessio
 	} else if c.Permission == Allow {
 		return nil, nil, nil
 	}
-	switch {
-	case c.Approver != nil:
-		return session.NewApprovals(log, judge, s.redact).Asking(c.Approver), nil, nil
-	case c.Attended:
-		approvals := session.NewApprovals(log, judge, s.redact)
-		return approvals, approvals, nil
+	if c.Approver == nil && !c.Attended {
+		return session.Unattended(judging{judge}), nil, nil
 	}
-	return session.Unattended(judge), nil, nil
+	approvals := session.NewApprovals(log, judging{judge}, s.redact)
+	if c.Approver != nil {
+		return approvals.Asking(approving{c.Approver}), nil, nil
+	}
+	return approvals, approvals, nil
 }
 
 // plain judges by the permission alone, and remembers calls to the letter.

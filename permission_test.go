@@ -90,3 +90,47 @@ func TestAnApproversWordIsInTheLog(t *testing.T) {
 		})
 	}
 }
+
+// TestDenialsAreInTheOutcome: that a turn completed does not say that its tools
+// ran.
+func TestDenialsAreInTheOutcome(t *testing.T) {
+	deny := approver(func(context.Context, settle.Approval) error { return &settle.DeniedError{Message: "not today"} })
+	for name, tt := range map[string]struct {
+		config settle.SessionConfig
+		want   []settle.Denial
+	}{
+		"by default, nobody being there": {settle.SessionConfig{}, []settle.Denial{{Tool: "act", Title: "act", Policy: "ask"}}},
+		"by the policy":                  {settle.SessionConfig{Permission: settle.Deny}, []settle.Denial{{Tool: "act", Title: "act", Policy: "deny"}}},
+		"by an approver":                 {settle.SessionConfig{Approver: deny}, []settle.Denial{{Tool: "act", Title: "act", By: "approver", Message: "not today"}}},
+		"not at all":                     {settle.SessionConfig{Permission: settle.Allow}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			act, err := tool.New("act", "Acts.", func(context.Context, struct{}) (string, error) { return "acted", nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			tt.config.Tools = []tool.Tool{act}
+			tt.config.Model.Provider = script.New(script.Call("act", "{}"), script.Text("All is done."))
+			turn, err := newSession(t, newHost(t, "", tt.config), "").Submit(t.Context(), "act")
+			if err != nil {
+				t.Fatal(err)
+			}
+			o, err := turn.Wait(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for n := range o.Denied {
+				if o.Denied[n].Item == "" {
+					t.Error("it does not name the call")
+				}
+				o.Denied[n].Item = ""
+				if o.Denied[n].Policy != "" {
+					o.Denied[n].Message = ""
+				}
+			}
+			if diff := cmp.Diff(tt.want, o.Denied); diff != "" || o.Summary.Denied != len(tt.want) {
+				t.Errorf("denied (-want +got), of %d:\n%s", o.Summary.Denied, diff)
+			}
+		})
+	}
+}

@@ -122,8 +122,17 @@ func (s *Session) outcome(id string, cause *event.Cause) Outcome {
 	o := Outcome{Turn: id, Cause: cause}
 	s.actor.Log().View(func(state event.State) {
 		if t := state.Turn(id); t != nil {
-			o.Answer, o.Summary = t.Answer(), t.Summary
+			o.Answer, o.Summary, o.Denied = t.Answer(), t.Summary, denials(t)
 		}
 	})
 	return o
+}
+
+func denials(t *event.Turn) (out []Denial) {
+	for _, a := range t.Approvals {
+		if a.Ended != nil && a.Ended.Verdict == event.Denied {
+			out = append(out, Denial{Item: a.Call, Tool: a.Tool, Title: a.Title, Policy: a.Ended.Policy, By: a.EndedBy, Message: a.Ended.Message})
+		}
+	}
+	return out
 }

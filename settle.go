@@ -15,20 +15,7 @@
 // calls [RunAsWarden] in the first line of its main.
 package settle
 
-import (
-	"github.com/settle-agent/settle/internal/session"
-	"github.com/settle-agent/settle/internal/turn"
-)
-
-// Types of the parts that a Config is made of.
-type (
-	// Approver decides whether a call may run.
-	Approver = turn.Approver
-	// Approval is a call that is ready to run.
-	Approval = turn.Approval
-	// DeniedError is what an Approver returns to refuse a call.
-	DeniedError = turn.DeniedError
-)
+import "github.com/settle-agent/settle/internal/session"
 
 // ErrClosed is returned for what comes after Close.
 var ErrClosed = session.ErrClosed

@@ -26,6 +26,23 @@ type Outcome struct {
 	// Answer is the last message that the model finished.
 	Answer  string
 	Summary event.Summary
+	// Denied are the calls that were not allowed to run, whether by a person, an
+	// Approver or the policy. The turn may have completed all the same: the model
+	// was told, and said something.
+	Denied []Denial
+}
+
+// Denial is a call that was not allowed to run.
+type Denial struct {
+	// Item is the call's id, and Tool what it would have called.
+	Item, Tool string
+	// Title is the call in one line.
+	Title string
+	// Policy names the declared policy that denied it where nobody was asked,
+	// such as "ask" where there is nobody to ask. Else By says who did.
+	Policy, By string
+	// Message is what the model was told.
+	Message string
 }
 
 // Completed reports whether the turn completed.

@@ -118,10 +118,8 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	if err := o.model(ctx, a); err != nil {
 		return nil, err
 	}
-	dataDir := ""
 	if c.Ephemeral = o.Keeping == Ephemeral; !c.Ephemeral {
-		var err error
-		if dataDir, err = r.NeedDataDir(); err != nil {
+		if _, err := r.NeedDataDir(); err != nil {
 			return nil, err
 		}
 	}
@@ -135,7 +133,7 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	c.WorkDir, c.Model.Effort, c.Take, c.LockTimeout = o.Dir, r.Effort, o.Take, DefaultLockTimeout
 	c.Permission, c.Approver, c.Attended = o.permission(), o.Approver, o.Attended
 	c.Limits, c.Retry = limits(r), retry(r)
-	bench := o.bench(names, dataDir)
+	bench := o.bench(names)
 	c.Toolbox = bench.toolbox
 	if c.Judge, err = o.judge(c.Permission, bench.release); err != nil {
 		return nil, err
@@ -208,13 +206,13 @@ func (o Options) permission() settle.Permission {
 	return o.Permission
 }
 
-func (o Options) bench(names []string, dataDir string) bench {
+func (o Options) bench(names []string) bench {
 	r := o.Settings
 	byName := r.Withheld()
 	secret := func(name, value string) bool { return slices.Contains(byName, name) || r.Withholds(value) }
 	env, withheld := shell.Environment(o.Environ, secret, r.PassEnv)
 	b := bench{
-		offered: names, env: env, withheld: withheld, dataDir: dataDir,
+		offered: names, env: env, withheld: withheld,
 		release: r.Jobs.Release, onExit: r.Jobs.OnExit, onStop: r.Jobs.OnInterrupt, ripgrep: ripgrep(o.Getenv("PATH")),
 		editor: o.Editor,
 	}

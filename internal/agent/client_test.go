@@ -6,7 +6,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/settle-agent/settle"
-	"github.com/settle-agent/settle/internal/turn"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -39,7 +38,7 @@ func TestClientsChooseToolsAndJudges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	call := turn.Approval{Tool: tool.Spec{Name: "shell"}, Arguments: `{"command":"ls"}`}
+	call := settle.Approval{Tool: tool.Spec{Name: "shell"}, Arguments: `{"command":"ls"}`}
 	if got := j.Judge(call); got.Rule != "suspicious" {
 		t.Errorf("judged by %q, want the client's judge", got.Rule)
 	}

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -56,7 +55,6 @@ type bench struct {
 	offered  []string
 	env      []string // of commands
 	withheld []string
-	dataDir  string // "" keeps nothing
 	release  settle.Permission
 	onExit   string
 	onStop   string // what an interrupt does to jobs
@@ -67,8 +65,8 @@ type bench struct {
 
 // toolbox makes the tools of one session.
 func (b bench) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
-	spool, discard := b.spool(info.ID)
-	marker := Marker(b.dataDir, info.ID)
+	spool, discard := spool(info.OutputDir)
+	marker := info.Marker
 	jobs := shell.NewJobs(shell.Config{
 		Env: b.env, Withheld: b.withheld, SpoolDir: spool, Marker: marker, Lock: info.Lock,
 		Mask:     masker(info),
@@ -129,26 +127,16 @@ func (b bench) close(ctx context.Context, jobs *shell.Jobs) error {
 
 // spool returns the directory for long outputs of a session's commands, which
 // are kept as long as the session is.
-func (b bench) spool(session string) (dir string, discard func() error) {
+func spool(kept string) (dir string, discard func() error) {
 	keep := func() error { return nil }
-	if b.dataDir != "" {
-		return OutputDir(b.dataDir, session), keep
+	if kept != "" {
+		return kept, keep
 	}
 	dir, err := os.MkdirTemp("", "settle-output-")
 	if err != nil {
 		return "", keep // commands work without; the middle of a long output is lost
 	}
 	return dir, func() error { return os.RemoveAll(dir) }
-}
-
-// OutputDir is where the long outputs of a session's commands are.
-func OutputDir(dataDir, session string) string { return filepath.Join(dataDir, "output", session) }
-
-// Marker names a session's processes on this machine: sessions of different
-// data directories may have the same id.
-func Marker(dataDir, session string) string {
-	place := sha256.Sum256([]byte(dataDir))
-	return fmt.Sprintf("%x/%s", place[:6], session)
 }
 
 // mayRelease decides whether the model may let a process outlive settle. Where

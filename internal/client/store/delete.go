@@ -6,17 +6,13 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/settle-agent/settle/internal/agent"
-	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle"
 )
 
 // Delete removes a session with all that belongs to it.
 func Delete(ctx context.Context, dataDir, session string) error {
-	if err := journal.Delete(ctx, dataDir, session); err != nil {
+	if err := (settle.Store{Dir: dataDir}).Delete(ctx, session); err != nil {
 		return err
-	}
-	if err := os.RemoveAll(agent.OutputDir(dataDir, session)); err != nil {
-		return fmt.Errorf("session %q is deleted, but not the outputs of its commands: %w", session, err)
 	}
 	var errs []error
 	for _, path := range []string{mark(dataDir, session), label(dataDir, session)} {

@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/journal"
 )
 
@@ -15,7 +15,7 @@ func TestDelete(t *testing.T) {
 	if err := written(t, dir, "one", asking("x")...).Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(agent.OutputDir(dir, "one"), 0o700); err != nil {
+	if err := os.MkdirAll(settle.Store{Dir: dir}.OutputDir("one"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(Rename(dir, "one", "A name"), Archive(dir, "one")); err != nil {
@@ -27,7 +27,7 @@ func TestDelete(t *testing.T) {
 	if err := Delete(t.Context(), dir, "one"); err != nil {
 		t.Fatal(err)
 	}
-	_, outputs := os.Stat(agent.OutputDir(dir, "one"))
+	_, outputs := os.Stat(settle.Store{Dir: dir}.OutputDir("one"))
 	_, log := journal.Load(dir, "one")
 	if Name(dir, "one") != "" || IsArchived(dir, "one") || outputs == nil || log == nil {
 		t.Errorf("left: name %q, archived %t, outputs %v, log %v", Name(dir, "one"), IsArchived(dir, "one"), outputs, log)

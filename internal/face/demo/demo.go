@@ -237,7 +237,7 @@ func ending(i *event.Item) string {
 
 // checkProcesses looks for what may have been left behind.
 func (d *demo) checkProcesses() error {
-	left, err := proc.Sweep(agent.Marker(d.data(), session))
+	left, err := proc.Sweep(settle.Store{Dir: d.data()}.Marker(session))
 	if err != nil || len(left) > 0 {
 		return errors.Join(fmt.Errorf("processes were left running: %v", left), err)
 	}

@@ -6,8 +6,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/agent"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/proc"
 )
@@ -44,7 +44,7 @@ func all(dataDir string) ([]job, error) {
 	}
 	var list []job
 	for _, s := range sessions {
-		if _, err := os.Stat(agent.OutputDir(dataDir, s.Session)); err != nil {
+		if _, err := os.Stat((settle.Store{Dir: dataDir}).OutputDir(s.Session)); err != nil {
 			continue
 		}
 		found, err := ofSession(dataDir, s.Session)

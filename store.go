@@ -1,0 +1,87 @@
+package settle
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/journal"
+)
+
+// Store is the sessions that are kept in a data directory, whether or not they
+// are open. Reading one takes no lock: this process or another may be writing.
+type Store struct {
+	// Dir is the data directory, as in [Config].
+	Dir string
+}
+
+// Stored is a session in a [Store].
+type Stored struct {
+	ID      string
+	Size    int64 // of its log, in bytes
+	Updated time.Time
+}
+
+// List returns the sessions that are kept, in the order of their ids. A data
+// directory that does not exist has none.
+func (s Store) List() ([]Stored, error) {
+	entries, err := journal.List(s.Dir)
+	out := make([]Stored, 0, len(entries))
+	for _, e := range entries {
+		out = append(out, Stored{e.Session, e.Size, e.Updated})
+	}
+	return out, err
+}
+
+// Events yields the session's events after the cursor, 0 for all, as far as they
+// are written. The last error may be a [*MissingError], a [*NewerError] or a
+// [*DamagedError].
+func (s Store) Events(ctx context.Context, id string, cursor uint64) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		for e, err := range journal.Read(ctx, s.Dir, id, cursor) {
+			if err != nil {
+				err = typed(id, err)
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// State returns what the session's events amount to, as far as they are written.
+// With a [*DamagedError], it is what comes before the damage.
+func (s Store) State(id string) (event.State, error) {
+	state, err := journal.Load(s.Dir, id)
+	if err != nil {
+		err = typed(id, err)
+	}
+	return state, err
+}
+
+// Delete removes a session with the outputs of its commands. One that is in use
+// is a [*LockedError].
+func (s Store) Delete(ctx context.Context, id string) error {
+	if err := journal.Delete(ctx, s.Dir, id); err != nil {
+		return typed(id, err)
+	}
+	if err := os.RemoveAll(s.OutputDir(id)); err != nil {
+		return fmt.Errorf("session %q is deleted, but not the outputs of its commands: %w", id, err)
+	}
+	return nil
+}
+
+// OutputDir is where the whole outputs of a session's commands are kept.
+func (s Store) OutputDir(id string) string { return filepath.Join(s.Dir, "output", id) }
+
+// Marker names a session's processes on this machine; it is in the environment
+// of each command. Sessions of different data directories may have the same id.
+func (s Store) Marker(id string) string {
+	place := sha256.Sum256([]byte(s.Dir))
+	return fmt.Sprintf("%x/%s", place[:6], id)
+}
