@@ -35,7 +35,7 @@ type Output struct {
 	writing bool // a write is under way
 	closing bool
 	err     error
-	moved   time.Time // when the last write returned
+	moved   time.Time // when the last write began or returned
 }
 
 // NewOutput returns an output that writes to w. broken is called once, by the
@@ -75,7 +75,9 @@ func (o *Output) Write(add func([]byte) []byte) bool {
 // Add appends the last words, whatever room there is.
 func (o *Output) Add(text string) {
 	o.mu.Lock()
-	o.pending = append(o.pending, text...)
+	if o.err == nil {
+		o.pending = append(o.pending, text...)
+	}
 	o.mu.Unlock()
 	token(o.kick)
 }
@@ -85,6 +87,11 @@ func token(ch chan struct{}) {
 	case ch <- struct{}{}:
 	default:
 	}
+}
+
+// Wait waits until there is room, or never will be: whoever adds much waits first.
+func (o *Output) Wait() {
+	o.Write(func(b []byte) []byte { return b })
 }
 
 // run writes until the output is closed and everything is out, or broken.
@@ -135,6 +142,9 @@ func (o *Output) take(spare []byte) (data []byte, more bool) {
 	defer o.mu.Unlock()
 	data = o.pending
 	o.pending, o.writing = spare[:0], len(data) > 0
+	if o.writing {
+		o.moved = time.Now()
+	}
 	return data, len(data) > 0 || !o.closing
 }
 
@@ -166,6 +176,13 @@ func (o *Output) Busy() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.err == nil && (o.writing || len(o.pending) > 0)
+}
+
+// Stuck reports whether nothing of what is written has been read for so long.
+func (o *Output) Stuck(patience time.Duration) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err == nil && o.writing && time.Since(o.moved) > patience
 }
 
 // Await waits for a channel that is closed when the output has moved on. It

@@ -75,10 +75,11 @@ const mostQueued = 10_000
 // loop; others have it do things with post.
 type driver struct {
 	Config
-	ctx      context.Context //nolint:containedctx // it is the client's, and ends with the first stop
-	out, err *lines
-	mail     chan func()
-	gone     chan struct{} // closed when loop has ended
+	ctx  context.Context //nolint:containedctx // it is the client's, and ends with the first stop
+	out  lines
+	err  *stdio.Output
+	mail chan func()
+	gone chan struct{} // closed when loop has ended
 
 	id      string // of the session
 	session *agent.Opened
@@ -120,8 +121,8 @@ func Serve(ctx context.Context, c Config) int {
 		asks: map[string]*ask{}, pending: map[string]*approval{}, agreed: map[string]bool{},
 		results: map[string]bool{}, later: map[string][]func(){},
 	}
-	d.out = newLines(c.Stdout, c.Output, d.unread)
-	d.err = newLines(c.Stderr, StreamJSON, func(error) {}) // there is nobody left to tell
+	d.out = lines{stdio.NewOutput(c.Stdout, d.unread), c.Output}
+	d.err = stdio.NewOutput(c.Stderr, func(error) {}) // there is nobody left to tell
 	if d.id = c.SessionID; d.id == "" {
 		d.id = settle.NewSessionID()
 	}
@@ -234,11 +235,11 @@ func (d *driver) leave() int {
 			d.say("ended by %s", strings.TrimPrefix(stop.By, "signal:"))
 		}
 	}
-	if !d.out.close(long) && d.code == stdio.CodeCompleted {
+	if d.out.Close(func() time.Duration { return long }) != nil && d.code == stdio.CodeCompleted {
 		d.say("cannot write all output to standard output")
 		d.code = stdio.CodeFailed
 	}
-	d.err.close(shortPatience)
+	_ = d.err.Close(func() time.Duration { return shortPatience }) // nobody is left to tell
 	return d.code
 }
 
@@ -364,7 +365,7 @@ func (d *driver) over(turn string, inputs []string, cause *event.Cause) {
 	}
 	if d.code = stdio.Code(cause, d.stops...); d.code != stdio.CodeCompleted {
 		if f := cause.Failure; f != nil && f.Name == event.NameRetryExhausted {
-			d.err.text(stdio.ExhaustLine(d.id, turn, f, d.mask) + "\n")
+			d.err.Add(stdio.ExhaustLine(d.id, turn, f, d.mask) + "\n")
 		}
 		d.say("%s", cause.Error())
 	}
@@ -416,7 +417,7 @@ func (d *driver) mask(text string) string {
 
 // say says one line on standard error.
 func (d *driver) say(format string, a ...any) {
-	d.err.text("settle: " + printable.Text(strings.TrimSpace(d.mask(fmt.Sprintf(format, a...)))) + "\n")
+	d.err.Add("settle: " + printable.Text(strings.TrimSpace(d.mask(fmt.Sprintf(format, a...)))) + "\n")
 }
 
 // warn says, on both outputs, that something is not as the client thinks.
@@ -432,7 +433,7 @@ func (d *driver) tell(t *teller, after uint64) {
 			if err != nil {
 				return err
 			}
-			t.out.wait()
+			t.out.Wait()
 			if err := t.tell(e); err != nil {
 				return err
 			}

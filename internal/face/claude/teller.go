@@ -14,7 +14,7 @@ import (
 // messages. It belongs to the goroutine that reads the events.
 type teller struct {
 	session, dir     string
-	out              *lines
+	out              lines
 	partial, replays bool
 	// states says that the client wants to know when the session runs.
 	states bool

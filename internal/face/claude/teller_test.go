@@ -12,13 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/stdio"
 )
 
 // messages are those that a teller makes of events, in short.
 func messages(t *testing.T, partial bool, events ...event.Event) []string {
 	t.Helper()
 	var b bytes.Buffer
-	out := newLines(&b, StreamJSON, func(err error) { t.Error(err) })
+	out := lines{stdio.NewOutput(&b, func(err error) { t.Error(err) }), StreamJSON}
 	l := &teller{
 		session: "s", dir: "/w", out: out, partial: partial, told: map[string]*told{}, behind: &atomic.Int64{}, window: &atomic.Int64{},
 		head: func(model string) initMessage {
@@ -32,7 +33,7 @@ func messages(t *testing.T, partial bool, events ...event.Event) []string {
 			t.Fatalf("event %d, %s: %v", e.Seq, e.Kind(), err)
 		}
 	}
-	if !out.close(longest) {
+	if out.Close(func() time.Duration { return longest }) != nil {
 		t.Fatal("not everything was written")
 	}
 	var short []string

@@ -38,7 +38,7 @@ func (d *driver) unheard() {
 			works = t != nil && !slices.ContainsFunc(t.Approvals, func(a *event.Approval) bool { return a.Ended == nil })
 		})
 	}
-	if !works && d.out.stuck(patience) {
+	if !works && d.out.Stuck(patience) {
 		d.stopped(stdio.Stop{
 			Reason: event.Shutdown, By: "stdout", Code: stdio.CodeFailed,
 			Err: fmt.Errorf("nobody has read standard output for %s; how it ended is in the session", patience),

@@ -11,6 +11,9 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
+// room is more than waits for a reader.
+const room = 1 << 20
+
 // A client that has closed its input and reads nothing does not keep settle for
 // ever: neither where a turn is over, nor where one waits for a word that can not
 // come any more.
@@ -63,7 +66,7 @@ func TestSomebodyReadsSlowly(t *testing.T) {
 func trickle(r io.Reader) (n int) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	buf := make([]byte, piece)
+	buf := make([]byte, 64<<10)
 	for range tick.C {
 		got, err := r.Read(buf)
 		if n += got; err != nil {
