@@ -1,122 +1,127 @@
 package claude
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
-
-	"github.com/google/uuid"
+	"sync"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/config"
 )
 
-// ask is a question that the client has not answered yet.
-type ask struct {
-	done func(answer json.RawMessage, failure string)
+// toolCall is a call as the client knows it.
+type toolCall struct {
+	alias
+
+	id        string // the provider's, or ours
+	arguments string // as the model wrote them
+	input     map[string]any
 }
 
-// question sends a control request to the client; done is called with the
-// answer. It returns the question's id.
-func (d *driver) question(request map[string]any, done func(json.RawMessage, string)) string {
-	id := uuid.NewString()
-	d.asks[id] = &ask{done}
-	d.out.send(map[string]any{"type": "control_request", "request_id": id, "request": request})
-	return id
+func (d *driver) toolCall(i *event.Item) toolCall {
+	c := i.Content()
+	known := aliasOf(c.Name)
+	return toolCall{known, callID(i), c.Arguments, known.input(c.Arguments, d.Dir)}
 }
 
-// withdraw takes a question back.
-func (d *driver) withdraw(id string) {
-	if d.asks[id] != nil {
-		delete(d.asks, id)
-		d.out.send(map[string]any{"type": "control_cancel_request", "request_id": id})
+// key is equal for calls that do the same.
+func (c toolCall) key() string { return c.claude + compact(c.input) }
+
+// agreements are the calls that the client has changed into what they are.
+type agreements struct {
+	mu   sync.Mutex // guards keys
+	keys map[string]bool
+}
+
+func (a *agreements) add(key string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.keys == nil {
+		a.keys = map[string]bool{}
 	}
+	a.keys[key] = true
 }
 
-// unanswerable answers all questions with a failure: nobody will.
-func (d *driver) unanswerable(why string) {
-	all := d.asks
-	d.asks = map[string]*ask{}
-	for _, a := range all {
-		a.done(nil, why)
-	}
+func (a *agreements) has(key string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.keys[key]
 }
 
-// approval is a call that waits for somebody's word.
-type approval struct {
-	id, item, tool, call, arguments, why string
-	words                                string   // all of it, for a person
-	asks                                 []string // questions about it
+// The policies that answer where nobody can be asked (C16).
+const (
+	policyDont     = "permission mode dontAsk"
+	policyNobody   = "no canUseTool"
+	policyClosed   = "input closed"
+	policyCallback = "the client's callback"
+)
+
+func approved() asker.Answer { return asker.Answer{Verdict: event.Approved} }
+
+func denied(message string) asker.Answer {
+	return asker.Answer{Verdict: event.Denied, Message: message}
 }
 
-// requested sees to a call that may not run without somebody's word.
-func (d *driver) requested(a *approval) {
-	was, hooked := d.hooks.judged(a.item)
-	if !d.session.Pending(a.id) {
-		return
-	}
-	d.pending[a.id] = a
-	if hooked {
-		d.before(a, was)
-		return
-	}
-	d.decide(a, "")
+func deniedBy(policy, message string) asker.Answer {
+	return asker.Answer{Verdict: event.Denied, Policy: policy, Message: message}
 }
 
-// settled is told that an approval has ended, by whatever.
-func (d *driver) settled(id string) {
-	if a := d.pending[id]; a != nil {
-		delete(d.pending, id)
-		for _, question := range a.asks {
-			d.withdraw(question)
+// ask has the client's hooks and then the client asked about a call.
+func (d *driver) ask(i *event.Item, q asker.Question) asker.Asked {
+	c := d.toolCall(i)
+	return asker.Await(func(ctx context.Context) (asker.Answer, error) {
+		if was, hooked := d.hooks.judged(q.Item); hooked {
+			heard := d.before(ctx, c)
+			if answer, decided := d.hooked(c, was, heard); decided {
+				return answer, nil
+			}
+			q.Why = cmp.Or(heard.reason, q.Why)
 		}
-	}
+		return d.decide(ctx, c, q), nil
+	})
 }
 
 // decide asks the client, or says what holds where it cannot be asked (C16).
-func (d *driver) decide(a *approval, why string) {
-	known := aliasOf(a.tool)
-	input := known.input(a.arguments, d.Dir)
-	switch {
-	case d.agreed[known.claude+compact(input)], d.policy.mode == modeBypass:
-		d.answerWith(a, settle.Answer{Verdict: event.Approved})
-		return
-	case d.policy.mode == modeDont:
-		d.deny(a, "permission mode dontAsk", "the permission mode \"dontAsk\" denies what is not allowed beforehand")
-		return
+func (d *driver) decide(ctx context.Context, c toolCall, q asker.Question) asker.Answer {
+	switch mode := d.policy.inForceMode(); {
+	case d.agreed.has(c.key()), mode == modeBypass:
+		return approved()
+	case mode == modeDont:
+		return deniedBy(policyDont, "the permission mode \"dontAsk\" denies what is not allowed beforehand")
 	case !d.Asks:
-		d.deny(a, "no canUseTool", "it needs a permission, and there is nobody to ask")
-		return
-	case d.eof:
-		d.deny(a, "input closed", "it needs a permission, and the client has closed its input")
-		return
+		return deniedBy(policyNobody, "it needs a permission, and there is nobody to ask")
 	}
-	if why == "" {
-		why = a.why
+	raw, err := d.call(ctx, map[string]any{
+		"subtype": "can_use_tool", "tool_name": c.claude, "input": c.input, "tool_use_id": c.id,
+		"decision_reason": q.Why, "decision_reason_type": "other", "display_name": c.claude, "description": asker.Words(q.ApprovalRequested),
+		"permission_suggestions": d.suggestions(c),
+	})
+	switch {
+	case errors.Is(err, errInputClosed):
+		return deniedBy(policyClosed, "it needs a permission, and the client has closed its input")
+	case err != nil:
+		return deniedBy(policyCallback, "the client could not be asked: "+err.Error())
 	}
-	question := map[string]any{
-		"subtype": "can_use_tool", "tool_name": known.claude, "input": input, "tool_use_id": a.call,
-		"decision_reason": why, "decision_reason_type": "other", "display_name": known.claude, "description": a.words,
-		"permission_suggestions": d.suggestions(known, input),
-	}
-	a.asks = append(a.asks, d.question(question, func(raw json.RawMessage, failure string) { d.permitted(a, input, raw, failure) }))
+	return d.permitted(c, raw)
 }
 
 // suggestions are what the client may answer to be asked less.
-func (d *driver) suggestions(a alias, input map[string]any) []map[string]any {
-	switch a.settle {
+func (d *driver) suggestions(c toolCall) []map[string]any {
+	switch c.settle {
 	case "edit", "write", "apply_patch":
 		if !agent.Within(d.policy.ceiling, modes()[modeEdits]) {
 			break
 		}
 		return []map[string]any{{"type": "setMode", "mode": modeEdits, "destination": "session"}}
 	case "shell":
-		if command, ok := input["command"].(string); ok {
-			return []map[string]any{addRule(a.claude, command)}
+		if command, ok := c.input["command"].(string); ok {
+			return []map[string]any{addRule(c.claude, command)}
 		}
 	}
 	return []map[string]any{}
@@ -130,11 +135,11 @@ func addRule(tool, content string) map[string]any {
 
 // permission is the client's answer.
 type permission struct {
-	Behavior  string         `json:"behavior"`
-	Message   string         `json:"message"`
-	Interrupt bool           `json:"interrupt"`
-	Input     map[string]any `json:"-"`
-	Updates   []update       `json:"updatedPermissions"`
+	Behavior  string          `json:"behavior"`
+	Message   string          `json:"message"`
+	Interrupt bool            `json:"interrupt"`
+	Input     json.RawMessage `json:"updatedInput"`
+	Updates   []update        `json:"updatedPermissions"`
 }
 
 // update changes what may run from now on.
@@ -151,47 +156,39 @@ type update struct {
 }
 
 // permitted takes the client's answer.
-func (d *driver) permitted(a *approval, asked map[string]any, raw json.RawMessage, failure string) {
-	if failure != "" {
-		d.deny(a, "the client's callback", "the client could not be asked: "+failure)
-		return
-	}
+func (d *driver) permitted(c toolCall, raw json.RawMessage) asker.Answer {
 	var p permission
 	if err := json.Unmarshal(raw, &p); err != nil {
-		d.deny(a, "the client's callback", "the client's answer could not be understood")
-		return
+		return deniedBy(policyCallback, "the client's answer could not be understood")
 	}
-	var in struct {
-		Input json.RawMessage `json:"updatedInput"`
-	}
-	_ = json.Unmarshal(raw, &in) // it was read above
-	changed, hasInput := object(string(in.Input))
+	changed, hasInput := object(string(p.Input))
 	switch {
 	case p.Behavior == "deny" && p.Interrupt:
-		d.answerWith(a, settle.Answer{Verdict: event.ApprovalAborted, Message: p.Message})
+		return asker.Answer{Verdict: event.ApprovalAborted, Message: p.Message}
 	case p.Behavior != "allow":
-		d.answerWith(a, settle.Answer{Verdict: event.Denied, Message: p.Message})
-	case hasInput && !same(changed, asked):
-		d.again(a, changed)
-	default:
-		d.answerWith(a, settle.Answer{Verdict: d.updated(a, asked, p.Updates)})
+		return denied(p.Message)
+	case hasInput && !same(changed, c.input):
+		return d.revise(c, changed)
 	}
+	answer := approved()
+	d.do(func() { answer.Verdict = d.updated(c, p.Updates) })
+	return answer
 }
 
 // same reports whether the client has left the input as it was.
 func same(a, b map[string]any) bool { return compact(a) == compact(b) }
 
-// again has the model make a call as the client changed it: what runs is what
+// revise has the model make a call as the client changed it: what runs is what
 // the log says that the model asked for.
-func (d *driver) again(a *approval, input map[string]any) {
-	known := aliasOf(a.tool)
-	d.agreed[known.claude+compact(input)] = true
-	d.answerWith(a, settle.Answer{Verdict: event.Denied, Message: "this call may run with other arguments. Make it again with exactly these: " + known.arguments(input)})
+func (d *driver) revise(c toolCall, input map[string]any) asker.Answer {
+	c.input = input
+	d.agreed.add(c.key())
+	return denied("this call may run with other arguments. Make it again with exactly these: " + c.alias.arguments(input))
 }
 
 // updated puts what the client allows beyond this call into force, and returns
 // how the call itself is approved.
-func (d *driver) updated(a *approval, asked map[string]any, updates []update) event.Verdict {
+func (d *driver) updated(c toolCall, updates []update) event.Verdict {
 	verdict := event.Approved
 	for _, u := range updates {
 		if u.Destination != "" && u.Destination != "session" && u.Destination != "cliArg" {
@@ -210,9 +207,9 @@ func (d *driver) updated(a *approval, asked map[string]any, updates []update) ev
 		case "addRules":
 			var list []string
 			for _, r := range u.Rules {
-				command, _ := asked["command"].(string)
+				command, _ := c.input["command"].(string)
 				switch {
-				case u.Behavior == "allow" && a.tool == "shell" && r.Tool == "Bash" && r.Content == command:
+				case u.Behavior == "allow" && c.settle == "shell" && r.Tool == "Bash" && r.Content == command:
 					verdict = event.ApprovedSession // to the letter: a rule would be a pattern
 				case r.Content == "":
 					list = append(list, r.Tool)
@@ -236,26 +233,4 @@ func (d *driver) known(behavior string, list []string) []config.Rule {
 		return nil
 	}
 	return rulesFor(decision, list).rules
-}
-
-func (d *driver) deny(a *approval, policy, why string) {
-	d.answerWith(a, settle.Answer{Verdict: event.Denied, Policy: policy, Message: why})
-}
-
-// answerTimeout bounds an answer that is written down, and with one that ends
-// the turn, the turn's end.
-const answerTimeout = 5 * time.Second
-
-// answerWith gives the client's word.
-func (d *driver) answerWith(a *approval, word settle.Answer) {
-	word.Approval, word.By = a.id, by
-	go func() { // ends within answerTimeout
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(d.ctx), answerTimeout)
-		defer cancel()
-		err := d.session.Answer(ctx, word)
-		var late *settle.AnsweredError
-		if err != nil && !errors.As(err, &late) && !errors.Is(err, settle.ErrClosed) {
-			d.post(func() { d.warn(err.Error()) })
-		}
-	}()
 }

@@ -79,6 +79,7 @@ type driver struct {
 	out  lines
 	err  *stdio.Output
 	mail chan func()
+	deaf chan struct{} // closed when the client says no more
 	gone chan struct{} // closed when loop has ended
 
 	id      string // of the session
@@ -96,9 +97,8 @@ type driver struct {
 	current string
 	// interrupts are those that are not answered yet: nothing begins before.
 	interrupts int
-	asks       map[string]*ask
-	pending    map[string]*approval
-	agreed     map[string]bool // calls that the client changed into what they are
+	calls      calls
+	agreed     agreements
 	// results are the turns whose end was told, and later what waits for that.
 	results map[string]bool
 	later   map[string][]func()
@@ -117,8 +117,7 @@ type driver struct {
 // turn (C14).
 func Serve(ctx context.Context, c Config) int {
 	d := &driver{
-		Config: c, ctx: ctx, mail: make(chan func()), gone: make(chan struct{}),
-		asks: map[string]*ask{}, pending: map[string]*approval{}, agreed: map[string]bool{},
+		Config: c, ctx: ctx, mail: make(chan func()), deaf: make(chan struct{}), gone: make(chan struct{}),
 		results: map[string]bool{}, later: map[string][]func(){},
 	}
 	d.out = lines{stdio.NewOutput(c.Stdout, d.unread), c.Output}
@@ -133,6 +132,7 @@ func Serve(ctx context.Context, c Config) int {
 		go d.read() // ends with standard input or with loop, or with the process
 	} else {
 		d.eof = true
+		d.calls.Close()
 		d.enqueue(queued{uuid: uuid.NewString(), prompt: prompt{text: c.Prompt}}, last)
 	}
 	d.loop()
@@ -147,7 +147,8 @@ func (d *driver) read() {
 		if d.eof = true; err != nil && !errors.Is(err, io.EOF) {
 			d.say("cannot read standard input: %v", err)
 		}
-		d.unanswerable("the client closed its input")
+		d.calls.Close()
+		close(d.deaf)
 	})
 }
 
@@ -158,6 +159,14 @@ func (d *driver) post(f func()) bool {
 		return true
 	case <-d.gone:
 		return false
+	}
+}
+
+// do has loop call f, and waits for that.
+func (d *driver) do(f func()) {
+	done := make(chan struct{})
+	if d.post(func() { f(); close(done) }) {
+		<-done // loop calls what it takes
 	}
 }
 
@@ -263,10 +272,7 @@ func (d *driver) take(m incoming) {
 	case m.Type == "control_request":
 		d.control(m.RequestID, m.Request)
 	case m.Type == "control_response":
-		if a := d.asks[m.Response.RequestID]; a != nil {
-			delete(d.asks, m.Response.RequestID)
-			a.done(m.Response.Response, m.Response.Error)
-		}
+		d.answered(m.Response)
 	case slices.Contains([]string{"keep_alive", "control_cancel_request", "assistant", "system", "update_environment_variables"}, m.Type):
 	default:
 		d.warn(fmt.Sprintf("a line of type %q was left out: settle does not know it", m.Type))
@@ -428,6 +434,13 @@ func (d *driver) warn(text string) {
 
 // tell tells the client what happens in the session, until it is closed.
 func (d *driver) tell(t *teller, after uint64) {
+	asking := asker.New(context.WithoutCancel(d.ctx), asker.Options{
+		Session: d.session, By: func() string { return by },
+		Ask: func(_ context.Context, q asker.Question) asker.Asked {
+			return d.ask(t.state.Turn(q.Turn).Item(q.Item), q)
+		},
+		Failed: func(err error) { d.post(func() { d.warn(err.Error()) }) },
+	})
 	err := scope.Guard(func() error {
 		for e, err := range d.session.Events(context.WithoutCancel(d.ctx), after) {
 			if err != nil {
@@ -437,10 +450,12 @@ func (d *driver) tell(t *teller, after uint64) {
 			if err := t.tell(e); err != nil {
 				return err
 			}
+			asking.Take(e)
 			d.notify(t, e)
 		}
 		return nil
 	})
+	asking.Close()
 	d.post(func() {
 		if d.telling = false; err != nil && !errors.Is(err, settle.ErrClosed) {
 			d.say("cannot tell what happens in the session: %v", err)
@@ -460,16 +475,9 @@ func (d *driver) tell(t *teller, after uint64) {
 
 // notify has loop see to what an event asks of it.
 func (d *driver) notify(t *teller, e event.Event) {
-	switch data := e.Data.(type) {
-	case event.ApprovalRequested:
-		i := t.state.Turn(e.Turn).Item(e.Item)
-		a := &approval{id: data.Approval, item: e.Item, tool: data.Tool, call: callID(i), arguments: i.Content().Arguments, why: data.Why, words: asker.Words(data)}
-		d.post(func() { d.requested(a) })
-	case event.ApprovalEnded:
-		d.post(func() { d.settled(data.Approval) })
-	case event.ItemEnded:
-		if data.Type == event.ToolCall && t.state.Turn(e.Turn).Item(e.Item).Started {
-			d.post(func() { d.used(data) })
+	if _, ended := e.Data.(event.ItemEnded); ended {
+		if i := t.state.Turn(e.Turn).Item(e.Item); i.Type() == event.ToolCall && i.Started {
+			d.used(i)
 		}
 	}
 	if e.Terminal() {

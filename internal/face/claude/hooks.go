@@ -1,7 +1,10 @@
 package claude
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,6 +13,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/asker"
 )
 
 // The hooks that settle calls.
@@ -130,7 +134,6 @@ type hookAnswer struct {
 
 // word is what hooks have said of a call together: the strictest counts.
 type word struct {
-	left     int // hooks that have not answered
 	strict   int
 	decision string
 	reason   string
@@ -149,16 +152,14 @@ func (w *word) add(decision, reason string) {
 }
 
 // hear adds what one hook says.
-func (w *word) hear(m matcher, raw json.RawMessage, failure string) {
+func (w *word) hear(m matcher, raw json.RawMessage, err error) {
 	var a hookAnswer
-	if failure == "" && len(raw) > 0 {
-		if err := json.Unmarshal(raw, &a); err != nil {
-			failure = "its answer could not be understood"
-		}
+	if err == nil && len(raw) > 0 && json.Unmarshal(raw, &a) != nil {
+		err = errors.New("its answer could not be understood")
 	}
-	if failure != "" {
+	if err != nil {
 		if m.OnFailure == "block" {
-			w.add("deny", "a hook failed: "+failure)
+			w.add("deny", "a hook failed: "+err.Error())
 		}
 		return
 	}
@@ -177,98 +178,63 @@ func (w *word) hear(m matcher, raw json.RawMessage, failure string) {
 }
 
 // before asks the hooks about a call that the policy has judged.
-func (d *driver) before(a *approval, was settle.Judgement) {
-	known := aliasOf(a.tool)
-	input := known.input(a.arguments, d.Dir)
-	w := &word{}
-	heard := func() {
-		if w.left--; w.left == 0 && d.pending[a.id] == a {
-			d.hooked(a, was, w, input)
-		}
-	}
-	matchers := d.hooks.about(beforeUse, a.tool)
-	for _, m := range matchers {
-		w.left += len(m.Callbacks)
-	}
-	if w.left == 0 || d.eof {
-		w.left = 1
-		if d.eof && slices.ContainsFunc(matchers, func(m matcher) bool { return m.OnFailure == "block" }) {
-			w.add("deny", "a hook could not be asked: the client has closed its input")
-		}
-		heard()
-		return
-	}
-	for _, m := range matchers {
+func (d *driver) before(ctx context.Context, c toolCall) word {
+	var w word
+	var mu sync.Mutex // guards w
+	var asking sync.WaitGroup
+	for _, m := range d.hooks.about(beforeUse, c.settle) {
 		for _, callback := range m.Callbacks {
-			a.asks = append(a.asks, d.hook(beforeUse, callback, a.call, m.bound(), d.toolInput(beforeUse, known, input, a.call), func(raw json.RawMessage, failure string) {
-				w.hear(m, raw, failure)
-				heard()
-			}))
+			asking.Go(func() { // ends with the answer, or with ctx
+				raw, err := d.hook(ctx, beforeUse, m, callback, c, nil)
+				mu.Lock()
+				defer mu.Unlock()
+				w.hear(m, raw, err)
+			})
 		}
 	}
+	asking.Wait()
+	return w
 }
 
-// hooked decides about a call that the hooks have had their word on.
-func (d *driver) hooked(a *approval, was settle.Judgement, w *word, input map[string]any) {
+// hooked is what the hooks decide about a call, if they do.
+func (d *driver) hooked(c toolCall, was settle.Judgement, w word) (answer asker.Answer, decided bool) {
 	switch {
 	case w.decision == "stop":
-		d.answerWith(a, settle.Answer{Verdict: event.ApprovalAborted, Message: w.reason})
+		return asker.Answer{Verdict: event.ApprovalAborted, Message: w.reason}, true
 	case w.decision == "deny":
-		d.answerWith(a, settle.Answer{Verdict: event.Denied, Message: w.reason})
-	case w.input != nil && !same(w.input, input) && !d.agreed[aliasOf(a.tool).claude+compact(input)]:
-		d.again(a, w.input)
+		return denied(w.reason), true
+	case w.input != nil && !same(w.input, c.input) && !d.agreed.has(c.key()):
+		return d.revise(c, w.input), true
 	case w.decision == "allow", w.decision == "" && was.Decision == settle.Allow:
-		d.answerWith(a, settle.Answer{Verdict: event.Approved})
-	default:
-		d.decide(a, w.reason)
+		return approved(), true
 	}
-}
-
-// toolInput is what a hook is told of a call.
-func (d *driver) toolInput(kind string, known alias, input map[string]any, call string) map[string]any {
-	return map[string]any{
-		"hook_event_name": kind, "session_id": d.id, "transcript_path": "", "cwd": d.Dir, "permission_mode": d.policy.mode,
-		"tool_name": known.claude, "tool_input": input, "tool_use_id": call,
-	}
+	return asker.Answer{}, false
 }
 
 // hook calls a hook, bounded.
-func (d *driver) hook(kind, callback, call string, bound time.Duration, input map[string]any, done func(json.RawMessage, string)) string {
-	var timer *time.Timer
-	id := d.question(map[string]any{"subtype": "hook_callback", "callback_id": callback, "input": input, "tool_use_id": call},
-		func(raw json.RawMessage, failure string) {
-			timer.Stop()
-			done(raw, failure)
-		})
-	timer = time.AfterFunc(bound, func() {
-		d.post(func() {
-			if a := d.asks[id]; a != nil {
-				d.withdraw(id)
-				a.done(nil, kind+" did not answer in time")
-			}
-		})
-	})
-	return id
+func (d *driver) hook(ctx context.Context, kind string, m matcher, callback string, c toolCall, more map[string]any) (json.RawMessage, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, m.bound(), errors.New(kind+" did not answer in time"))
+	defer cancel()
+	input := map[string]any{
+		"hook_event_name": kind, "session_id": d.id, "transcript_path": "", "cwd": d.Dir, "permission_mode": d.policy.inForceMode(),
+		"tool_name": c.claude, "tool_input": c.input, "tool_use_id": c.id,
+	}
+	maps.Copy(input, more)
+	return d.call(ctx, map[string]any{"subtype": "hook_callback", "callback_id": callback, "input": input, "tool_use_id": c.id})
 }
 
 // used tells the hooks of a call that has run. What they answer has no effect.
-func (d *driver) used(e event.ItemEnded) {
-	kind, known := afterUse, aliasOf(e.Name)
-	if e.Status != event.ItemCompleted {
-		kind = afterFail
+func (d *driver) used(i *event.Item) {
+	kind, output := afterUse, map[string]any{"tool_response": i.Content().Output}
+	if i.Status != event.ItemCompleted {
+		kind, output = afterFail, map[string]any{"error": i.Content().Output}
 	}
-	if d.eof || d.closing {
-		return
-	}
-	for _, m := range d.hooks.about(kind, e.Name) {
+	c := d.toolCall(i)
+	for _, m := range d.hooks.about(kind, c.settle) {
 		for _, callback := range m.Callbacks {
-			in := d.toolInput(kind, known, known.input(e.Arguments, d.Dir), e.CallID)
-			if kind == afterUse {
-				in["tool_response"] = e.Output
-			} else {
-				in["error"] = e.Output
-			}
-			d.hook(kind, callback, e.CallID, m.bound(), in, func(json.RawMessage, string) {})
+			go func() { // ends with the answer, in time or with the end of the input, or with the process
+				_, _ = d.hook(context.WithoutCancel(d.ctx), kind, m, callback, c, output)
+			}()
 		}
 	}
 }

@@ -28,7 +28,7 @@ func TestWhatHooksSay(t *testing.T) {
 	} {
 		var w word
 		for _, answer := range c.answers {
-			w.hear(matcher{OnFailure: c.onFailure}, json.RawMessage(answer), "")
+			w.hear(matcher{OnFailure: c.onFailure}, json.RawMessage(answer), nil)
 		}
 		if w.decision != c.decision || w.reason != c.reason {
 			t.Errorf("%s: %q, %q, want %q, %q", name, w.decision, w.reason, c.decision, c.reason)

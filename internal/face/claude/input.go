@@ -25,12 +25,7 @@ type incoming struct {
 	Parent    *string         `json:"parent_tool_use_id"`
 	RequestID string          `json:"request_id"`
 	Request   json.RawMessage `json:"request"`
-	Response  struct {
-		Subtype   string          `json:"subtype"`
-		RequestID string          `json:"request_id"`
-		Response  json.RawMessage `json:"response"`
-		Error     string          `json:"error"`
-	} `json:"response"`
+	Response  clientReply     `json:"response"`
 
 	// bad says that the line is none of the protocol's.
 	bad error

@@ -181,7 +181,7 @@ func (d *driver) begun() {
 		session: d.id, dir: d.Dir, out: d.out, partial: d.Partial, replays: d.Replay, states: d.States,
 		behind: &d.behind, window: &d.window, schema: d.Schema != "", state: d.session.State(), told: map[string]*told{},
 	}
-	policy, head := d.policy.inForce, initMessage{
+	head := initMessage{
 		Version: Imitated + "-settle", APIKeySource: "none", Dir: d.Dir, Tools: d.tools, Servers: serverStates(d.Servers), Commands: []string{},
 		OutputStyle: "default", Skills: []string{}, Plugins: []string{}, Agents: []string{}, Capabilities: capabilities(),
 	}
@@ -192,7 +192,7 @@ func (d *driver) begun() {
 		m := head
 		m.header = newHeader(t.session, "system", "init")
 		m.Model = model
-		m.Mode, _, _ = strings.Cut(policy.Mode().Name, " ")
+		m.Mode = d.policy.inForceMode()
 		return m
 	}
 	held := 0

@@ -170,6 +170,12 @@ type policy struct {
 	ceiling settle.Permission
 }
 
+// inForceMode is the name of the mode in force, for any goroutine.
+func (p *policy) inForceMode() string {
+	name, _, _ := strings.Cut(p.inForce.Mode().Name, " ")
+	return name
+}
+
 // set puts a mode into force.
 func (p *policy) set(name string) error {
 	m, ok := modes()[name]

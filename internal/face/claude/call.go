@@ -1,0 +1,57 @@
+package claude
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/google/uuid"
+
+	"github.com/settle-agent/settle/internal/client/book"
+)
+
+// calls are the control requests that the client has not answered yet.
+type calls = book.Book[chan<- clientReply]
+
+// clientReply is what the client answers to a control request.
+type clientReply struct {
+	Subtype   string          `json:"subtype"`
+	RequestID string          `json:"request_id"`
+	Response  json.RawMessage `json:"response"`
+	Error     string          `json:"error"`
+}
+
+// errInputClosed says that the client cannot answer any more.
+var errInputClosed = errors.New("the client has closed its input")
+
+// call sends a control request to the client and waits for the answer. Where ctx
+// ends first, the request is taken back.
+func (d *driver) call(ctx context.Context, request map[string]any) (json.RawMessage, error) {
+	reply := make(chan clientReply, 1)
+	e := d.calls.Add(uuid.NewString(), reply)
+	if e == nil {
+		return nil, errInputClosed
+	}
+	d.out.send(map[string]any{"type": "control_request", "request_id": e.Key, "request": request})
+	select {
+	case r := <-reply:
+		if r.Error != "" {
+			return nil, errors.New(r.Error)
+		}
+		return r.Response, nil
+	case <-d.deaf:
+		return nil, errInputClosed
+	case <-ctx.Done():
+		if e.Answer() {
+			d.out.send(map[string]any{"type": "control_cancel_request", "request_id": e.Key})
+		}
+		return nil, context.Cause(ctx)
+	}
+}
+
+// answered takes the client's answer to a request that still waits for one.
+func (d *driver) answered(r clientReply) {
+	if e := d.calls.Find(r.RequestID); e != nil && e.Answer() {
+		e.Request <- r // never blocks: there is room for the one answer
+	}
+}
