@@ -91,7 +91,7 @@ type driver struct {
 	// asides are messages that wait for one that is to be answered.
 	asides []prompt
 	queue  []queued
-	behind atomic.Int64 // length of queue, for the teller
+	behind atomic.Int64 // length of queue, for the encoder
 	window atomic.Int64 // what the model can read, in tokens; 0 if unknown
 	// current is the prompt that the session has, by its input's id; "" for none.
 	current string
@@ -107,7 +107,7 @@ type driver struct {
 	stops   []stdio.Stop
 	closing bool
 	closed  bool
-	telling bool // the teller runs
+	telling bool // the encoder runs
 	give    <-chan time.Time
 	code    int
 }
@@ -433,11 +433,11 @@ func (d *driver) warn(text string) {
 }
 
 // tell tells the client what happens in the session, until it is closed.
-func (d *driver) tell(t *teller, after uint64) {
+func (d *driver) tell(t *encoder, after uint64) {
 	asking := asker.New(context.WithoutCancel(d.ctx), asker.Options{
 		Session: d.session, By: func() string { return by },
 		Ask: func(_ context.Context, q asker.Question) asker.Asked {
-			return d.ask(t.state.Turn(q.Turn).Item(q.Item), q)
+			return d.ask(t.log.State().Turn(q.Turn).Item(q.Item), q)
 		},
 		Failed: func(err error) { d.post(func() { d.warn(err.Error()) }) },
 	})
@@ -447,7 +447,7 @@ func (d *driver) tell(t *teller, after uint64) {
 				return err
 			}
 			t.out.Wait()
-			if err := t.tell(e); err != nil {
+			if err := t.take(e); err != nil {
 				return err
 			}
 			asking.Take(e)
@@ -461,7 +461,7 @@ func (d *driver) tell(t *teller, after uint64) {
 			d.say("cannot tell what happens in the session: %v", err)
 			d.code = stdio.CodeFailed
 			if !d.closing {
-				d.close(event.Shutdown, "teller")
+				d.close(event.Shutdown, "encoder")
 			}
 		}
 		for turn, all := range d.later { // they wait for nothing any more
@@ -474,14 +474,14 @@ func (d *driver) tell(t *teller, after uint64) {
 }
 
 // notify has loop see to what an event asks of it.
-func (d *driver) notify(t *teller, e event.Event) {
+func (d *driver) notify(t *encoder, e event.Event) {
 	if _, ended := e.Data.(event.ItemEnded); ended {
-		if i := t.state.Turn(e.Turn).Item(e.Item); i.Type() == event.ToolCall && i.Started {
+		if i := t.log.State().Turn(e.Turn).Item(e.Item); i.Type() == event.ToolCall && i.Started {
 			d.used(i)
 		}
 	}
 	if e.Terminal() {
-		turn := t.state.Turn(e.Turn)
+		turn := t.log.State().Turn(e.Turn)
 		var inputs []string
 		for _, i := range turn.Inputs {
 			inputs = append(inputs, i.ID)

@@ -13,6 +13,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/agent"
 	"github.com/settle-agent/settle/internal/client/store"
+	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/journal"
 )
@@ -177,9 +178,9 @@ func exists(ctx context.Context, dataDir, session string) bool {
 
 // begun has a goroutine tell what happens from now on.
 func (d *driver) begun() {
-	t := &teller{
+	t := &encoder{
 		session: d.id, dir: d.Dir, out: d.out, partial: d.Partial, replays: d.Replay, states: d.States,
-		behind: &d.behind, window: &d.window, schema: d.Schema != "", state: d.session.State(), told: map[string]*told{},
+		behind: &d.behind, window: &d.window, schema: d.Schema != "", log: transcript.New(d.session.State(), transcript.Live),
 	}
 	head := initMessage{
 		Version: Imitated + "-settle", APIKeySource: "none", Dir: d.Dir, Tools: d.tools, Servers: serverStates(d.Servers), Commands: []string{},
@@ -196,7 +197,7 @@ func (d *driver) begun() {
 		return m
 	}
 	held := 0
-	for _, i := range t.state.Waiting {
+	for _, i := range t.log.State().Waiting {
 		if i.Held {
 			held++
 		}
@@ -206,7 +207,7 @@ func (d *driver) begun() {
 	}
 	d.window.Store(int64(d.session.Agent.Session.Model.Window))
 	d.telling = true
-	go d.tell(t, t.state.Seq) // ends when the session is closed; loop waits for it
+	go d.tell(t, t.log.State().Seq) // ends when the session is closed; loop waits for it
 }
 
 func capabilities() []string { return []string{"interrupt_receipt_v1", "interrupt_cancel_queued_v1"} }

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/transcript"
 )
 
 // stream is a response that is told as it comes, in the events of Anthropic's
@@ -19,7 +20,7 @@ type streamEvent struct {
 	Parent *string `json:"parent_tool_use_id"`
 }
 
-func (t *teller) streamEvent(kind string, more map[string]any) {
+func (t *encoder) streamEvent(kind string, more map[string]any) {
 	e := map[string]any{"type": kind}
 	for name, value := range more {
 		e[name] = value
@@ -27,91 +28,92 @@ func (t *teller) streamEvent(kind string, more map[string]any) {
 	t.out.send(streamEvent{header: newHeader(t.session, "stream_event", ""), Event: e})
 }
 
-// streamed tells an event as a part of a response.
-func (t *teller) streamed(e event.Event) {
-	switch d := e.Data.(type) {
-	case event.ItemStarted:
-		t.blockStarted(e, d)
-	case event.ItemDelta:
-		t.blockDelta(e, d)
-	case event.CallReady:
-		t.blockCall(e, d)
-	case event.ItemEnded:
-		t.blockEnded(e, d)
-	case event.AttemptEnded:
-		t.responseEnded(e, d)
+// streamed tells a change as a part of a response.
+func (t *encoder) streamed(c transcript.Change) {
+	switch d, ended := c.Event.Data.(event.AttemptEnded); {
+	case c.Thing == transcript.Attempt && ended:
+		t.responseEnded(c, d)
+	case c.Thing != transcript.Item:
+	case c.What == transcript.Started:
+		t.blockStarted(c)
+	case c.What == transcript.Grew && c.Stream == event.Text: // arguments come whole: they have other names here
+		t.blockDelta(c)
+	case c.What == transcript.Ready:
+		t.blockCall(c)
+	case c.What == transcript.Ended:
+		t.blockEnded(c)
 	}
 }
 
-func (t *teller) blockStarted(e event.Event, d event.ItemStarted) {
-	if e.Attempt == "" {
+func (t *encoder) blockStarted(c transcript.Change) {
+	if c.Item.Attempt == "" {
 		return // a note
 	}
-	if t.stream.attempt != e.Attempt {
-		t.stream = stream{attempt: e.Attempt, index: map[string]int{}, open: map[string]bool{}}
-		m := t.message(t.state.Turn(e.Turn), e.Attempt, block{})
+	if t.stream.attempt != c.Item.Attempt {
+		t.stream = stream{attempt: c.Item.Attempt, index: map[string]int{}, open: map[string]bool{}}
+		m := t.message(c.Turn, c.Item.Attempt, block{})
 		m.Content = []block{}
 		t.streamEvent("message_start", map[string]any{"message": m})
 	}
 	empty := ""
 	var b block
-	switch d.Type {
+	switch c.Item.Type() {
 	case event.Message:
 		b = textBlock("")
 	case event.Reasoning:
 		b = block{Type: "thinking", Thinking: &empty, Signature: &empty}
 	case event.ToolCall:
-		b = block{Type: "tool_use", ID: callID(t.state.Turn(e.Turn).Item(e.Item)), Name: aliasOf(d.Name).claude, Input: map[string]any{}}
+		b = block{Type: "tool_use", ID: callID(c.Item), Name: aliasOf(c.Item.Content().Name).claude, Input: map[string]any{}}
 	default:
 		return
 	}
 	n := len(t.stream.index)
-	t.stream.index[e.Item], t.stream.open[e.Item] = n, true
+	t.stream.index[c.Item.ID], t.stream.open[c.Item.ID] = n, true
 	t.streamEvent("content_block_start", map[string]any{"index": n, "content_block": b})
 }
 
-func (t *teller) delta(item string, delta map[string]any) {
+func (t *encoder) delta(item string, delta map[string]any) {
 	t.streamEvent("content_block_delta", map[string]any{"index": t.stream.index[item], "delta": delta})
 }
 
-func (t *teller) blockDelta(e event.Event, d event.ItemDelta) {
-	if !t.stream.open[e.Item] || d.Stream != event.Text {
-		return // arguments come whole: they have other names here
+func (t *encoder) blockDelta(c transcript.Change) {
+	switch {
+	case !t.stream.open[c.Item.ID]:
+	case c.Item.Type() == event.Reasoning:
+		t.delta(c.Item.ID, map[string]any{"type": "thinking_delta", "thinking": c.Text})
+	default:
+		t.delta(c.Item.ID, map[string]any{"type": "text_delta", "text": c.Text})
 	}
-	if t.state.Turn(e.Turn).Item(e.Item).Type() == event.Reasoning {
-		t.delta(e.Item, map[string]any{"type": "thinking_delta", "thinking": d.Text})
+}
+
+func (t *encoder) blockCall(c transcript.Change) {
+	if t.stream.open[c.Item.ID] {
+		call := c.Item.Content()
+		t.delta(c.Item.ID, map[string]any{"type": "input_json_delta", "partial_json": compact(aliasOf(call.Name).input(call.Arguments, t.dir))})
+		t.blockStop(c.Item.ID)
+	}
+}
+
+func (t *encoder) blockEnded(c transcript.Change) {
+	if !t.stream.open[c.Item.ID] {
 		return
 	}
-	t.delta(e.Item, map[string]any{"type": "text_delta", "text": d.Text})
+	if seal := c.Item.Content().Seal; seal != nil && seal.Format == "signature" {
+		t.delta(c.Item.ID, map[string]any{"type": "signature_delta", "signature": seal.Data})
+	}
+	t.blockStop(c.Item.ID)
 }
 
-func (t *teller) blockCall(e event.Event, d event.CallReady) {
-	if t.stream.open[e.Item] {
-		t.delta(e.Item, map[string]any{"type": "input_json_delta", "partial_json": compact(aliasOf(d.Name).input(d.Arguments, t.dir))})
-		t.blockStop(e.Item)
-	}
-}
-
-func (t *teller) blockEnded(e event.Event, d event.ItemEnded) {
-	if !t.stream.open[e.Item] {
-		return
-	}
-	if d.Seal != nil && d.Seal.Format == "signature" {
-		t.delta(e.Item, map[string]any{"type": "signature_delta", "signature": d.Seal.Data})
-	}
-	t.blockStop(e.Item)
-}
-
-func (t *teller) blockStop(item string) {
+func (t *encoder) blockStop(item string) {
 	delete(t.stream.open, item)
 	t.streamEvent("content_block_stop", map[string]any{"index": t.stream.index[item]})
 }
 
-func (t *teller) responseEnded(e event.Event, d event.AttemptEnded) {
-	if t.stream.attempt != e.Attempt {
+func (t *encoder) responseEnded(c transcript.Change, d event.AttemptEnded) {
+	if t.stream.attempt != c.Event.Attempt {
 		return
 	}
-	for _, i := range t.state.Turn(e.Turn).Items {
+	for _, i := range c.Turn.Items {
 		if t.stream.open[i.ID] {
 			t.blockStop(i.ID)
 		}

@@ -9,7 +9,7 @@ import (
 )
 
 // ended tells how a turn ended.
-func (t *teller) ended(turn *event.Turn) {
+func (t *encoder) ended(turn *event.Turn) {
 	t.count(turn)
 	if f := turn.Cause.Failure; f != nil {
 		t.out.send(t.failed(turn, f))
@@ -113,7 +113,7 @@ func denials(turn *event.Turn, dir string) []denial {
 }
 
 // count adds what a turn took to its model's usage.
-func (t *teller) count(turn *event.Turn) {
+func (t *encoder) count(turn *event.Turn) {
 	if t.usage == nil {
 		t.usage = map[string]modelUsage{}
 	}
@@ -133,7 +133,7 @@ func (t *teller) count(turn *event.Turn) {
 	}
 }
 
-func (t *teller) models() map[string]modelUsage {
+func (t *encoder) models() map[string]modelUsage {
 	out := map[string]modelUsage{}
 	for name, u := range t.usage {
 		out[name] = u
@@ -142,7 +142,7 @@ func (t *teller) models() map[string]modelUsage {
 }
 
 // failed is a failure as clients show it: as if the model had said it.
-func (t *teller) failed(turn *event.Turn, f *event.Failure) spoken {
+func (t *encoder) failed(turn *event.Turn, f *event.Failure) spoken {
 	m := spoken{header: newHeader(t.session, "assistant", ""), Error: faultOf(f)}
 	m.Message = t.message(turn, "", textBlock("API Error: "+f.Message))
 	m.Message.ID, m.Message.Model = "msg_"+m.UUID, "<synthetic>"

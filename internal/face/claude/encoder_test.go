@@ -13,15 +13,16 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/stdio"
+	"github.com/settle-agent/settle/internal/client/transcript"
 )
 
-// messages are those that a teller makes of events, in short.
+// messages are those that a encoder makes of events, in short.
 func messages(t *testing.T, partial bool, events ...event.Event) []string {
 	t.Helper()
 	var b bytes.Buffer
 	out := lines{stdio.NewOutput(&b, func(err error) { t.Error(err) }), StreamJSON}
-	l := &teller{
-		session: "s", dir: "/w", out: out, partial: partial, told: map[string]*told{}, behind: &atomic.Int64{}, window: &atomic.Int64{},
+	l := &encoder{
+		session: "s", dir: "/w", out: out, partial: partial, log: transcript.New(event.State{}, transcript.Live), behind: &atomic.Int64{}, window: &atomic.Int64{},
 		head: func(model string) initMessage {
 			return initMessage{header: newHeader("s", "system", "init"), Model: model}
 		},
@@ -29,7 +30,7 @@ func messages(t *testing.T, partial bool, events ...event.Event) []string {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	for n, e := range events {
 		e.V, e.Session, e.Seq, e.At = event.Version, "s", uint64(n+1), at.Add(time.Duration(n)*time.Second)
-		if err := l.tell(e); err != nil {
+		if err := l.take(e); err != nil {
 			t.Fatalf("event %d, %s: %v", e.Seq, e.Kind(), err)
 		}
 	}

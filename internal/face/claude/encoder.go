@@ -1,18 +1,18 @@
 package claude
 
 import (
-	"slices"
 	"strings"
 	"sync/atomic"
 
 	"github.com/google/uuid"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/transcript"
 )
 
-// teller tells the client what happens in a session: a fold from events to
+// encoder tells the client what happens in a session: a fold from events to
 // messages. It belongs to the goroutine that reads the events.
-type teller struct {
+type encoder struct {
 	session, dir     string
 	out              lines
 	partial, replays bool
@@ -25,75 +25,84 @@ type teller struct {
 	// schema says that answers are to follow one.
 	schema bool
 
-	state   event.State
-	told    map[string]*told // by item, of the running turn
-	dropped []string         // messages that a later one stands for
+	log     *transcript.Transcript
+	sent    map[string]*sentItem // by item, of the running turn
+	dropped []string             // messages that a later one stands for
 	stream  stream
 	usage   map[string]modelUsage
 	results int
 	greeted bool // the turn's first message says which input it answers
 }
 
-// told is what the client has been told of an item.
-type told struct {
+// sentItem is what the client has been sent of an item.
+type sentItem struct {
 	uuids  []string
 	ended  bool // with its result, where it is a call
 	opened bool // as the message that the model sent
 }
 
-// tell tells one event.
-func (t *teller) tell(e event.Event) error {
-	state, err := event.Fold(t.state, e)
+// take sends what an event means.
+func (t *encoder) take(e event.Event) error {
+	changes, err := t.log.Take(e)
 	if err != nil {
 		return err
 	}
-	t.state = state
-	switch d := e.Data.(type) {
-	case event.InputAccepted:
-		t.accepted(d)
-	case event.TurnStarted:
-		t.told, t.dropped, t.greeted = map[string]*told{}, nil, false
-		t.out.send(t.head(d.Model))
-		t.running("running")
-	case event.CallStarted:
-		t.upTo(e)
-	case event.ApprovalRequested:
-		t.upTo(e)
-		t.running("requires_action")
-	case event.ApprovalEnded:
-		t.answered(e, d)
-	case event.AttemptEnded:
-		t.attemptEnded(e, d)
-	case event.ItemEnded:
-		t.itemEnded(e)
-	case event.JobStarted:
-		t.jobStarted(e, d)
-	case event.JobEnded:
-		t.jobEnded(d)
-	}
-	if t.partial {
-		t.streamed(e)
-	}
-	if e.Terminal() {
-		t.ended(t.state.Turn(e.Turn))
+	for _, c := range changes {
+		t.change(c)
+		if t.partial {
+			t.streamed(c)
+		}
 	}
 	return nil
 }
 
-func (t *teller) notice(subtype string, more map[string]any) {
+func (t *encoder) change(c transcript.Change) {
+	switch c.Thing {
+	case transcript.Input:
+		if d, ok := c.Event.Data.(event.InputAccepted); ok {
+			t.accepted(d)
+		}
+	case transcript.Turn:
+		t.turn(c)
+	case transcript.Attempt:
+		if d, ok := c.Event.Data.(event.AttemptEnded); ok {
+			t.retried(d)
+		}
+	case transcript.Item:
+		t.itemChanged(c)
+	case transcript.Approval:
+		t.approval(c)
+	case transcript.Job:
+		t.job(c)
+	}
+}
+
+// turn begins or ends a turn.
+func (t *encoder) turn(c transcript.Change) {
+	switch c.What {
+	case transcript.Started:
+		t.sent, t.dropped, t.greeted = map[string]*sentItem{}, nil, false
+		t.out.send(t.head(c.Turn.Start.Model))
+		t.running("running")
+	case transcript.Ended:
+		t.ended(c.Turn)
+	}
+}
+
+func (t *encoder) notice(subtype string, more map[string]any) {
 	t.out.send(newNotice(t.session, subtype, more))
 }
 
 // running says how the session is to an SDK that closes standard input when it
 // is idle. Its users do not see it.
-func (t *teller) running(state string) {
+func (t *encoder) running(state string) {
 	if t.states {
 		t.notice("session_state_changed", map[string]any{"state": state, "sdk_host_only": true})
 	}
 }
 
 // accepted says an input back.
-func (t *teller) accepted(d event.InputAccepted) {
+func (t *encoder) accepted(d event.InputAccepted) {
 	if !t.replays {
 		return
 	}
@@ -108,36 +117,56 @@ func (t *teller) accepted(d event.InputAccepted) {
 	t.out.send(m)
 }
 
-// upTo tells what the model has said up to a call that is about to run, or that
-// somebody is asked about: before that, a failed attempt may take it back.
-func (t *teller) upTo(e event.Event) {
-	turn := t.state.Turn(e.Turn)
-	for _, i := range turn.Items {
-		if i.Attempt == e.Attempt {
-			t.item(turn, i)
+// itemChanged sends an item when it is certain that it stays, and the result of a
+// call that the client knows of; what is said anew is taken back.
+func (t *encoder) itemChanged(c transcript.Change) {
+	i := c.Item
+	switch known := t.sent[i.ID]; c.What {
+	case transcript.Committed:
+		if !i.Discarded {
+			t.item(c.Turn, i)
 		}
-		if i.ID == e.Item {
-			return
+	case transcript.Discarded:
+		if known != nil {
+			t.dropped = append(t.dropped, known.uuids...)
+		}
+	case transcript.Ended:
+		switch {
+		case i.Type() == event.Note:
+			t.notice("informational", map[string]any{"content": i.Content().Text, "level": "info"})
+		case i.Type() == event.ToolCall && known != nil:
+			t.item(c.Turn, i)
 		}
 	}
 }
 
-// attemptEnded tells the rest of what the attempt said, and takes back what a
-// later one will say anew.
-func (t *teller) attemptEnded(e event.Event, d event.AttemptEnded) {
-	turn := t.state.Turn(e.Turn)
-	for _, i := range turn.Items {
-		if i.Attempt != e.Attempt {
-			continue
+// approval tells what the model has said up to a call that somebody is asked
+// about, though it may still be taken back; or a denial of a policy: nobody was
+// asked.
+func (t *encoder) approval(c transcript.Change) {
+	if c.What == transcript.Started {
+		for _, i := range c.Turn.Items {
+			if i.Attempt == c.Item.Attempt {
+				t.item(c.Turn, i)
+			}
+			if i == c.Item {
+				break
+			}
 		}
-		if !slices.Contains(d.Discarded, i.ID) {
-			t.item(turn, i)
-			continue
-		}
-		if was := t.told[i.ID]; was != nil {
-			t.dropped = append(t.dropped, was.uuids...)
-		}
+		t.running("requires_action")
+		return
 	}
+	t.running("running")
+	if d := c.Approval.Ended; d.Verdict == event.Denied && d.Policy != "" {
+		t.notice("permission_denied", map[string]any{
+			"tool_name": aliasOf(c.Item.Content().Name).claude, "tool_use_id": callID(c.Item),
+			"decision_reason_type": "mode", "decision_reason": d.Policy, "message": d.Message,
+		})
+	}
+}
+
+// retried says that the model is asked again.
+func (t *encoder) retried(d event.AttemptEnded) {
 	if d.RetryIn != nil && d.Failure != nil {
 		t.notice("api_retry", map[string]any{
 			"attempt": d.Failure.Attempt, "max_retries": d.Failure.RetryLimit, "retry_delay_ms": *d.RetryIn,
@@ -146,24 +175,11 @@ func (t *teller) attemptEnded(e event.Event, d event.AttemptEnded) {
 	}
 }
 
-// itemEnded tells the result of a call that the client knows of, and settle's
-// own notes.
-func (t *teller) itemEnded(e event.Event) {
-	turn := t.state.Turn(e.Turn)
-	i := turn.Item(e.Item)
-	switch {
-	case i.Type() == event.Note:
-		t.notice("informational", map[string]any{"content": i.Content().Text, "level": "info"})
-	case i.Type() == event.ToolCall && t.told[i.ID] != nil:
-		t.item(turn, i)
-	}
-}
-
 // item tells what there is of an item, as far as it was not told.
-func (t *teller) item(turn *event.Turn, i *event.Item) {
-	was := t.told[i.ID]
+func (t *encoder) item(turn *event.Turn, i *event.Item) {
+	was := t.sent[i.ID]
 	if was == nil {
-		was = &told{}
+		was = &sentItem{}
 	}
 	over := i.Status != event.ItemOpen
 	if !was.opened {
@@ -171,7 +187,7 @@ func (t *teller) item(turn *event.Turn, i *event.Item) {
 		if !ok {
 			return
 		}
-		t.told[i.ID], was.opened = was, true
+		t.sent[i.ID], was.opened = was, true
 		m := spoken{header: newHeader(t.session, "assistant", ""), Aborted: over && i.Status == event.ItemAborted && i.Type() != event.ToolCall}
 		m.Message = t.message(turn, i.Attempt, b)
 		m.Supersedes, t.dropped = t.dropped, nil
@@ -190,7 +206,7 @@ func (t *teller) item(turn *event.Turn, i *event.Item) {
 }
 
 // block is what the model said, if it is complete enough.
-func (t *teller) block(i *event.Item, over bool) (block, bool) {
+func (t *encoder) block(i *event.Item, over bool) (block, bool) {
 	c := i.Content()
 	switch c.Type {
 	case event.Message:
@@ -224,7 +240,7 @@ func callID(i *event.Item) string {
 }
 
 // message is a response of the model with one of its blocks.
-func (t *teller) message(turn *event.Turn, attempt string, b block) apiMessage {
+func (t *encoder) message(turn *event.Turn, attempt string, b block) apiMessage {
 	m := apiMessage{
 		ID: t.messageID(attempt), Type: "message", Role: "assistant", Model: turn.Start.Model, Content: []block{b}, Usage: usageOf(event.Usage{}),
 	}
@@ -241,12 +257,12 @@ func (t *teller) message(turn *event.Turn, attempt string, b block) apiMessage {
 
 // messageID is the same for all blocks of a response. The provider's comes too
 // late.
-func (t *teller) messageID(attempt string) string {
+func (t *encoder) messageID(attempt string) string {
 	return "msg_" + strings.ReplaceAll(t.session, "-", "") + "_" + attempt
 }
 
 // resultOf is what a call has come to.
-func (t *teller) resultOf(i *event.Item) spoken {
+func (t *encoder) resultOf(i *event.Item) spoken {
 	c := i.Content()
 	output, failed := c.Output, i.Status != event.ItemCompleted
 	if i.Status == event.ItemAborted {
@@ -263,7 +279,7 @@ func (t *teller) resultOf(i *event.Item) spoken {
 
 // detailOf is the result of a call in the shape that Claude's tool has, where
 // clients know one.
-func (t *teller) detailOf(i *event.Item, output string) any {
+func (t *encoder) detailOf(i *event.Item, output string) any {
 	a := aliasOf(i.Content().Name)
 	in := a.input(i.Content().Arguments, t.dir)
 	if i.Status != event.ItemCompleted && a.settle != "shell" {
@@ -283,45 +299,24 @@ func (t *teller) detailOf(i *event.Item, output string) any {
 	return output
 }
 
-// answered tells a denial of a policy: nobody was asked.
-func (t *teller) answered(e event.Event, d event.ApprovalEnded) {
-	t.running("running")
-	if d.Verdict != event.Denied || d.Policy == "" {
+// job tells of a process that outlives its call.
+func (t *encoder) job(c transcript.Change) {
+	if c.What == transcript.Started {
+		more := map[string]any{"task_id": c.Job.Job, "description": c.Job.Command, "task_type": "local_bash"}
+		if c.Item != nil {
+			more["tool_use_id"] = callID(c.Item)
+		}
+		t.notice("task_started", more)
 		return
 	}
-	i := t.state.Turn(e.Turn).Item(e.Item)
-	t.notice("permission_denied", map[string]any{
-		"tool_name": aliasOf(i.Content().Name).claude, "tool_use_id": callID(i),
-		"decision_reason_type": "mode", "decision_reason": d.Policy, "message": d.Message,
-	})
-}
-
-// jobStarted tells of a process that outlives its call.
-func (t *teller) jobStarted(e event.Event, d event.JobStarted) {
-	more := map[string]any{"task_id": d.Job, "description": d.Command, "task_type": "local_bash"}
-	if turn := t.state.Turn(e.Turn); turn != nil {
-		if i := turn.Item(e.Item); i != nil {
-			more["tool_use_id"] = callID(i)
-		}
-	}
-	t.notice("task_started", more)
-}
-
-func (t *teller) jobEnded(d event.JobEnded) {
-	status := "stopped"
+	d, status := c.Job.Ended, "stopped"
 	if d.How == event.JobExited {
 		status = "completed"
 		if d.ExitCode != nil && *d.ExitCode != 0 {
 			status = "failed"
 		}
 	}
-	log := ""
-	for _, j := range t.state.Jobs {
-		if j.Job == d.Job {
-			log = j.Log
-		}
-	}
-	t.notice("task_notification", map[string]any{"task_id": d.Job, "status": status, "output_file": log, "summary": string(d.How)})
+	t.notice("task_notification", map[string]any{"task_id": d.Job, "status": status, "output_file": c.Job.Log, "summary": string(d.How)})
 }
 
 // clientUUID is the client's own id of an input, if it has one.
