@@ -32,9 +32,20 @@ func (b *Book[R]) Add(key string, request R) *Entry[R] {
 	return b.add(key, request)
 }
 
-// AddFirst is [Book.Add] for a key that may be in the book once, of at most so
+// AddAhead is [Book.Add] for a request that comes before all others.
+func (b *Book[R]) AddAhead(key string, request R) *Entry[R] {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e := b.add(key, request)
+	if e != nil {
+		b.open = slices.Insert(b.open[:len(b.open)-1], 0, e)
+	}
+	return e
+}
+
+// AddOnce is [Book.Add] for a key that may be in the book once, of at most so
 // many requests. fresh is false where it is there, and nil where there is no room.
-func (b *Book[R]) AddFirst(key string, request R, most int) (e *Entry[R], fresh bool) {
+func (b *Book[R]) AddOnce(key string, request R, most int) (e *Entry[R], fresh bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if e := b.find(key); e != nil {

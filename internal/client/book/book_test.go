@@ -56,15 +56,15 @@ func TestAnsweredOnce(t *testing.T) {
 
 func TestOrderAndKeys(t *testing.T) {
 	var b book.Book[string]
-	one, fresh := b.AddFirst("a", "one", 2)
+	one, fresh := b.AddOnce("a", "one", 2)
 	if one == nil || !fresh {
 		t.Fatal("there is no room for the first")
 	}
-	if e, fresh := b.AddFirst("a", "again", 2); e != one || fresh {
+	if e, fresh := b.AddOnce("a", "again", 2); e != one || fresh {
 		t.Error("a key is there twice")
 	}
 	b.Add("b", "two")
-	if e, fresh := b.AddFirst("c", "three", 2); e != nil || !fresh {
+	if e, fresh := b.AddOnce("c", "three", 2); e != nil || !fresh {
 		t.Error("there is room for more than was said")
 	}
 	if b.Find("b").Request != "two" || b.Find("c") != nil {
@@ -75,6 +75,10 @@ func TestOrderAndKeys(t *testing.T) {
 	}
 	one.Rekey("b")
 	if diff := cmp.Diff([]string{"b", "b"}, keys(b.Open())); diff != "" {
+		t.Error(diff)
+	}
+	b.AddAhead("a", "four")
+	if diff := cmp.Diff([]string{"a", "b", "b"}, keys(b.Open())); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"b", "b"}, keys(b.AnswerAll("b"))); diff != "" || one.Answer() {

@@ -74,7 +74,7 @@ func (d *driver) control(id string, raw json.RawMessage) {
 	case "set_model":
 		d.done(id, d.setModel(r.Model))
 	case "cancel_async_message":
-		d.cancelMessage(id, r.Message)
+		d.reply(id, map[string]any{"cancelled": r.Message != "" && d.prompts.drop(r.Message)})
 	case "stop_task":
 		d.stopTask(id, r.Task)
 	case "apply_flag_settings":
@@ -204,20 +204,19 @@ func (d *driver) interrupt(id string, cancelQueued bool) {
 		d.reply(id, map[string]any{"still_queued": []string{}})
 		return
 	}
-	target := d.current // also where its turn is over, and the result is not told yet
-	receipt := map[string]any{"still_queued": d.uuids()}
+	receipt := map[string]any{"still_queued": d.prompts.uuids()}
 	if cancelQueued {
-		receipt["still_queued"], receipt["cancelled"] = []string{}, d.uuids()
-		d.queue = nil
-		d.behind.Store(0)
+		receipt["still_queued"], receipt["cancelled"] = []string{}, d.prompts.uuids()
+		d.prompts.drop("")
 	}
-	if target == "" {
+	target := d.prompts.current // also where its turn is over, and the result is not told yet
+	if target == nil {
 		d.reply(id, receipt)
 		return
 	}
 	d.interrupts++
 	go func() { // ends with the turn
-		o, err := d.session.Interrupt(context.WithoutCancel(d.ctx), settle.Interruption{By: by, Input: target})
+		o, err := d.session.Interrupt(context.WithoutCancel(d.ctx), settle.Interruption{By: by, Input: target.Key})
 		d.post(func() { d.interrupted(id, receipt, o, err) })
 	}()
 }
@@ -235,25 +234,6 @@ func (d *driver) interrupted(id string, receipt map[string]any, o settle.Outcome
 		}
 		d.next()
 	})
-}
-
-// uuids are the client's ids of the prompts that wait.
-func (d *driver) uuids() []string {
-	out := []string{}
-	for _, q := range d.queue {
-		if q.uuid != "" { // it was a line without one
-			out = append(out, q.uuid)
-		}
-	}
-	return out
-}
-
-// cancelMessage takes back a prompt that waits; it gets no result.
-func (d *driver) cancelMessage(id, message string) {
-	before := len(d.queue)
-	d.queue = slices.DeleteFunc(d.queue, func(q queued) bool { return q.uuid == message })
-	d.behind.Store(int64(len(d.queue)))
-	d.reply(id, map[string]any{"cancelled": len(d.queue) < before})
 }
 
 func (d *driver) setMode(id, mode string) {

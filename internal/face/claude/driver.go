@@ -17,22 +17,20 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
 	"github.com/settle-agent/settle/internal/client/asker"
+	"github.com/settle-agent/settle/internal/client/book"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/scope"
 )
 
 const (
-	// closeTimeout bounds the end of the session; what is left then is named,
-	// and ended by those who have custody of it.
-	closeTimeout = 1000 * time.Millisecond
-	// exitTimeout is from the first stop to the process's end, whatever is in
-	// the way.
-	exitTimeout = 1400 * time.Millisecond
 	// patience is how long a client may leave standard output unread before
 	// the rest is given up, shortPatience once somebody asked for the end.
 	patience      = 10 * time.Second
-	shortPatience = 200 * time.Millisecond
+	shortPatience = stdio.DrainTimeout
+	// closeTimeout bounds the end of the session; what is left then is named,
+	// and ended by those who have custody of it.
+	closeTimeout = stdio.ExitTimeout - 2*shortPatience
 )
 
 // by is who asks for what the client asks for.
@@ -59,18 +57,6 @@ type Config struct {
 	Exit func(code int)
 }
 
-// queued is a prompt that waits for its turn. The session gets one at a time:
-// of several, the end of one's turn would hold the others, which the client
-// could not see (C19).
-type queued struct {
-	uuid string // the client's, or made up
-	prompt
-	bad error // why there is no turn for it; results keep the order of the prompts
-}
-
-// mostQueued is how many prompts may wait.
-const mostQueued = 10_000
-
 // driver serves one client. All that it has belongs to the goroutine that runs
 // loop; others have it do things with post.
 type driver struct {
@@ -89,22 +75,21 @@ type driver struct {
 	tools   []string // that the model gets, by Claude's names
 	hooks   hooks
 	// asides are messages that wait for one that is to be answered.
-	asides []prompt
-	queue  []queued
-	behind atomic.Int64 // length of queue, for the encoder
-	window atomic.Int64 // what the model can read, in tokens; 0 if unknown
-	// current is the prompt that the session has, by its input's id; "" for none.
-	current string
+	asides  []prompt
+	prompts prompts
+	window  atomic.Int64 // what the model can read, in tokens; 0 if unknown
 	// interrupts are those that are not answered yet: nothing begins before.
 	interrupts int
 	calls      calls
 	agreed     agreements
-	// results are the turns whose end was told, and later what waits for that.
+	// results are the turns whose end was told, and later what waits for that, by
+	// turn.
 	results map[string]bool
-	later   map[string][]func()
+	later   book.Book[func()]
 
 	eof     bool
 	stops   []stdio.Stop
+	hurry   chan stdio.Stop // those that come while everything is being ended
 	closing bool
 	closed  bool
 	telling bool // the encoder runs
@@ -118,7 +103,7 @@ type driver struct {
 func Serve(ctx context.Context, c Config) int {
 	d := &driver{
 		Config: c, ctx: ctx, mail: make(chan func()), deaf: make(chan struct{}), gone: make(chan struct{}),
-		results: map[string]bool{}, later: map[string][]func(){},
+		results: map[string]bool{}, hurry: make(chan stdio.Stop, mostStops),
 	}
 	d.out = lines{stdio.NewOutput(c.Stdout, d.unread), c.Output}
 	d.err = stdio.NewOutput(c.Stderr, func(error) {}) // there is nobody left to tell
@@ -133,7 +118,7 @@ func Serve(ctx context.Context, c Config) int {
 	} else {
 		d.eof = true
 		d.calls.Close()
-		d.enqueue(queued{uuid: uuid.NewString(), prompt: prompt{text: c.Prompt}}, last)
+		d.enqueue(uuid.NewString(), prompt{text: c.Prompt}, last)
 	}
 	d.loop()
 	close(d.gone)
@@ -172,8 +157,8 @@ func (d *driver) do(f func()) {
 
 func (d *driver) loop() {
 	for !d.closed || d.telling {
-		if d.eof && d.current == "" && len(d.queue) == 0 && d.interrupts == 0 && !d.closing {
-			d.close(event.Shutdown, "stdin")
+		if d.eof && d.prompts.Len() == 0 && d.interrupts == 0 && !d.closing {
+			d.close(stdio.Stop{Reason: event.Shutdown, By: "stdin"})
 			continue
 		}
 		select {
@@ -189,34 +174,33 @@ func (d *driver) loop() {
 	}
 }
 
+// mostStops is how many stops may wait to be taken.
+const mostStops = 16
+
 // stopped ends everything.
 func (d *driver) stopped(stop stdio.Stop) {
-	d.stops = append(d.stops, stop)
-	if len(d.stops) > 1 {
-		if d.session != nil { // ends with the turn
-			go func() {
-				_, _ = d.session.Interrupt(context.Background(), settle.Interruption{By: stop.By, Reason: stop.Reason, Hurry: true})
-			}()
+	if d.stops = append(d.stops, stop); len(d.stops) == 1 {
+		d.give = time.After(closeTimeout)
+		if d.Exit != nil {
+			time.AfterFunc(stdio.ExitTimeout, func() { d.Exit(stop.Code) })
 		}
-		return
-	}
-	d.give = time.After(exitTimeout - 2*shortPatience)
-	if d.Exit != nil {
-		code := stop.Code
-		time.AfterFunc(exitTimeout, func() { d.Exit(code) })
 	}
 	if !d.closing {
-		d.close(stop.Reason, stop.By)
+		d.close(stop)
+		return
+	}
+	select {
+	case d.hurry <- stop:
+	default: // enough have come already
 	}
 }
 
 // close ends the session and what it left running.
-func (d *driver) close(reason event.Reason, by string) {
+func (d *driver) close(stop stdio.Stop) {
 	d.closing = true
 	go func() { // ends within closeTimeout
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(d.ctx), closeTimeout)
-		defer cancel()
-		err := d.Hosts.CloseAll(ctx, reason, by)
+		ladder := stdio.Ladder{Close: d.Hosts.CloseAll, Hurry: stdio.Hurry(d.Hosts.All), Timeout: closeTimeout, Stops: d.hurry}
+		err := ladder.Descend(stop)
 		d.post(func() {
 			if d.closed = true; err != nil {
 				d.say("%v", err)
@@ -228,21 +212,25 @@ func (d *driver) close(reason event.Reason, by string) {
 
 // leave answers what has no answer, and lets it go out.
 func (d *driver) leave() int {
-	if d.current != "" {
-		d.refuse(d.current, errors.New("not answered: "+d.ending()))
+	why := "settle has ended"
+	if len(d.stops) > 0 {
+		why = ended(d.stops[0])
 	}
-	for _, q := range d.queue {
-		d.refuse(q.uuid, cmp.Or(q.bad, errors.New("not begun: "+d.ending())))
+	for _, e := range d.prompts.Close() {
+		what := "not begun: "
+		if e == d.prompts.current {
+			what = "not answered: "
+		}
+		d.refuse(e.Key, cmp.Or(e.Request.bad, errors.New(what+why)))
 	}
 	long := patience
 	if len(d.stops) > 0 {
 		long = shortPatience
 		d.code = d.stops[0].Code
-		if stop := d.stops[0]; stop.Err != nil {
-			d.say("ended: %v", stop.Err)
-		} else {
-			d.say("ended by %s", strings.TrimPrefix(stop.By, "signal:"))
+		if d.stops[0].Err != nil {
+			why = "ended: " + why
 		}
+		d.say("%s", why)
 	}
 	if d.out.Close(func() time.Duration { return long }) != nil && d.code == stdio.CodeCompleted {
 		d.say("cannot write all output to standard output")
@@ -252,21 +240,19 @@ func (d *driver) leave() int {
 	return d.code
 }
 
-func (d *driver) ending() string {
-	if len(d.stops) > 0 {
-		if err := d.stops[0].Err; err != nil {
-			return err.Error()
-		}
-		return "ended by " + strings.TrimPrefix(d.stops[0].By, "signal:")
+// ended says what a stop has done.
+func ended(stop stdio.Stop) string {
+	if stop.Err != nil {
+		return stop.Err.Error()
 	}
-	return "settle has ended"
+	return "ended by " + stop.Who()
 }
 
 // take is the client's next line.
 func (d *driver) take(m incoming) {
 	switch {
 	case m.bad != nil:
-		d.enqueue(queued{uuid: m.UUID, bad: m.bad}, last)
+		d.enqueue(m.UUID, prompt{bad: m.bad}, last)
 	case m.Type == "user":
 		d.message(m)
 	case m.Type == "control_request":
@@ -279,124 +265,35 @@ func (d *driver) take(m incoming) {
 	}
 }
 
-// message is a prompt.
-func (d *driver) message(m incoming) {
-	p, err := content(m.Message)
-	if err != nil {
-		d.enqueue(queued{uuid: m.UUID, bad: err}, last)
-		return
-	}
-	if m.Query != nil && !*m.Query {
-		d.asides = append(d.asides, p)
-		return
-	}
-	for n := len(d.asides) - 1; n >= 0; n-- {
-		p.text = strings.TrimSpace(d.asides[n].text + "\n\n" + p.text)
-		p.images = append(d.asides[n].images, p.images...)
-	}
-	d.asides = nil
-	q := queued{uuid: cmp.Or(m.UUID, uuid.NewString()), prompt: p}
-	if m.Priority != "now" {
-		d.enqueue(q, last)
-		return
-	}
-	if d.enqueue(q, first); d.current != q.uuid && d.session != nil { // ends with the turn
-		go func() {
-			_, _ = d.session.Interrupt(context.WithoutCancel(d.ctx), settle.Interruption{By: by, Reason: event.Replaced})
-		}()
-	}
-}
-
-// place is where a prompt comes in the queue.
-type place string
-
-const (
-	first place = "first"
-	last  place = "last"
-)
-
-// enqueue takes a prompt, and begins it if none is under way.
-func (d *driver) enqueue(q queued, where place) {
-	switch {
-	case len(d.queue) >= mostQueued:
-		d.refuse(q.uuid, fmt.Errorf("not begun: %d prompts are waiting already", mostQueued))
-	case where == first:
-		d.queue = slices.Insert(d.queue, 0, q)
-	default:
-		d.queue = append(d.queue, q)
-	}
-	d.next()
-}
-
-// next sends the next prompt to the session when nothing is under way.
-func (d *driver) next() {
-	for d.current == "" && len(d.queue) > 0 && d.interrupts == 0 && !d.closing {
-		q := d.queue[0]
-		d.queue = d.queue[1:]
-		if err := d.submit(q); err != nil {
-			d.refuse(q.uuid, err)
-		}
-	}
-	d.behind.Store(int64(len(d.queue)))
-}
-
-func (d *driver) submit(q queued) error {
-	if q.bad != nil {
-		return q.bad
-	}
-	if err := d.open(); err != nil {
-		return err
-	}
-	options := []settle.InputOption{settle.WithID(q.uuid), settle.WithImages(q.images...), settle.From(by)}
-	if d.Schema != "" {
-		options = append(options, settle.WithSchema([]byte(d.Schema)))
-	}
-	turn, err := d.session.Submit(context.WithoutCancel(d.ctx), q.text, options...) // bounded by the log
-	switch {
-	case err != nil:
-		return err
-	case turn.Seq() == 0:
-		d.warn(fmt.Sprintf("a message with the uuid %q came before; it is not run again", q.uuid))
-	default:
-		d.current = turn.Input()
-	}
-	return nil
-}
-
 // over is told of a turn whose result the client has been told.
 func (d *driver) over(turn string, inputs []string, cause *event.Cause) {
 	d.results[turn] = true
-	if slices.Contains(inputs, d.current) {
-		d.current = ""
-	}
+	d.prompts.ended(inputs)
 	if d.code = stdio.Code(cause, d.stops...); d.code != stdio.CodeCompleted {
 		if f := cause.Failure; f != nil && f.Name == event.NameRetryExhausted {
 			d.err.Add(stdio.ExhaustLine(d.id, turn, f, d.mask) + "\n")
 		}
 		d.say("%s", cause.Error())
 	}
-	for _, f := range d.later[turn] {
-		f()
+	for _, e := range d.later.AnswerAll(turn) {
+		e.Request()
 	}
-	delete(d.later, turn)
 	d.next()
 	d.rest()
 }
 
 // rest says that nothing is under way, if so.
 func (d *driver) rest() {
-	if d.States && d.current == "" && len(d.queue) == 0 {
+	if d.States && d.prompts.Len() == 0 {
 		d.out.send(newNotice(d.id, "session_state_changed", map[string]any{"state": "idle", "sdk_host_only": true}))
 	}
 }
 
 // after calls f when the turn's result is told; at once if there was none.
 func (d *driver) after(turn string, f func()) {
-	if turn == "" || d.results[turn] || !d.telling {
+	if turn == "" || d.results[turn] || d.later.Add(turn, f) == nil {
 		f()
-		return
 	}
-	d.later[turn] = append(d.later[turn], f)
 }
 
 // refuse is the result of a prompt that never became a turn.
@@ -461,14 +358,11 @@ func (d *driver) tell(t *encoder, after uint64) {
 			d.say("cannot tell what happens in the session: %v", err)
 			d.code = stdio.CodeFailed
 			if !d.closing {
-				d.close(event.Shutdown, "encoder")
+				d.close(stdio.Stop{Reason: event.Shutdown, By: "encoder"})
 			}
 		}
-		for turn, all := range d.later { // they wait for nothing any more
-			for _, f := range all {
-				f()
-			}
-			delete(d.later, turn)
+		for _, e := range d.later.Close() { // they wait for nothing any more
+			e.Request()
 		}
 	})
 }

@@ -18,10 +18,11 @@ type encoder struct {
 	partial, replays bool
 	// states says that the client wants to know when the session runs.
 	states bool
-	// head makes the message that begins a turn, behind is how many prompts wait
+	// head makes the message that begins a turn, waiting says how many prompts wait
 	// behind it, and window is how much the model can read.
-	head           func(model string) initMessage
-	behind, window *atomic.Int64
+	head    func(model string) initMessage
+	waiting func() int
+	window  *atomic.Int64
 	// schema says that answers are to follow one.
 	schema bool
 

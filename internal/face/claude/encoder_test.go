@@ -22,7 +22,7 @@ func messages(t *testing.T, partial bool, events ...event.Event) []string {
 	var b bytes.Buffer
 	out := lines{stdio.NewOutput(&b, func(err error) { t.Error(err) }), StreamJSON}
 	l := &encoder{
-		session: "s", dir: "/w", out: out, partial: partial, log: transcript.New(event.State{}, transcript.Live), behind: &atomic.Int64{}, window: &atomic.Int64{},
+		session: "s", dir: "/w", out: out, partial: partial, log: transcript.New(event.State{}, transcript.Live), waiting: func() int { return 0 }, window: &atomic.Int64{},
 		head: func(model string) initMessage {
 			return initMessage{header: newHeader("s", "system", "init"), Model: model}
 		},

@@ -56,6 +56,7 @@ var errTooLong = errors.New("a line of standard input has more than 64 MiB; it w
 type prompt struct {
 	text   string
 	images []event.Image
+	bad    error // why there is no turn for it; results keep the order of the prompts
 }
 
 // content takes a user's message apart: a text, or blocks.

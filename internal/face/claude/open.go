@@ -180,7 +180,7 @@ func exists(ctx context.Context, dataDir, session string) bool {
 func (d *driver) begun() {
 	t := &encoder{
 		session: d.id, dir: d.Dir, out: d.out, partial: d.Partial, replays: d.Replay, states: d.States,
-		behind: &d.behind, window: &d.window, schema: d.Schema != "", log: transcript.New(d.session.State(), transcript.Live),
+		waiting: func() int { return max(0, d.prompts.Len()-1) }, window: &d.window, schema: d.Schema != "", log: transcript.New(d.session.State(), transcript.Live),
 	}
 	head := initMessage{
 		Version: Imitated + "-settle", APIKeySource: "none", Dir: d.Dir, Tools: d.tools, Servers: serverStates(d.Servers), Commands: []string{},

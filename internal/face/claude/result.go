@@ -17,7 +17,7 @@ func (t *encoder) ended(turn *event.Turn) {
 	r := result{
 		header: newHeader(t.session, "result", subtypeOf(turn.Cause)), IsError: turn.Cause.Outcome != event.Completed,
 		Duration: turn.EndedAt.Sub(turn.StartedAt).Milliseconds(), Turns: turn.Summary.Steps, Usage: usageOf(turn.Summary.Usage),
-		Models: t.models(), Denials: denials(turn, t.dir), Terminal: terminalOf(turn), Queued: int(t.behind.Load()), Index: t.results,
+		Models: t.models(), Denials: denials(turn, t.dir), Terminal: terminalOf(turn), Queued: t.waiting(), Index: t.results,
 	}
 	t.results++
 	for _, a := range turn.Attempts {

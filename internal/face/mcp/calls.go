@@ -32,7 +32,7 @@ func keyOf(session string, id jsonrpc.ID) string {
 // begin notes a request. fresh is false for an id that is in use, and nil comes
 // back where there is no room.
 func (c *calls) begin(session string, id jsonrpc.ID, most int) (one *call, fresh bool) {
-	return c.AddFirst(keyOf(session, id), &request{session: session, id: id}, most)
+	return c.AddOnce(keyOf(session, id), &request{session: session, id: id}, most)
 }
 
 // cancel notes that nobody wants the answer to a request any more. Until what it

@@ -1,0 +1,150 @@
+package claude
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/book"
+)
+
+// mostQueued is how many prompts may wait.
+const mostQueued = 10_000
+
+// prompts are those without a result, by the client's uuid or one that was made
+// up. The session gets one at a time: of several, the end of one's turn would
+// hold the others, which the client could not see (C19).
+type prompts struct {
+	book.Book[prompt]
+
+	current *book.Entry[prompt] // that the session has; nil for none
+}
+
+// waiting are the prompts that the session does not have.
+func (p *prompts) waiting() []*book.Entry[prompt] {
+	return slices.DeleteFunc(p.Open(), func(e *book.Entry[prompt]) bool { return e == p.current })
+}
+
+// uuids are the client's ids of the prompts that wait.
+func (p *prompts) uuids() []string {
+	out := []string{}
+	for _, e := range p.waiting() {
+		if e.Key != "" { // it was a line without one
+			out = append(out, e.Key)
+		}
+	}
+	return out
+}
+
+// drop takes back prompts that wait, or the one with the uuid, and reports whether
+// there were any. They get no result.
+func (p *prompts) drop(uuid string) (found bool) {
+	for _, e := range p.waiting() {
+		if uuid == "" || e.Key == uuid {
+			found = e.Answer() || found
+		}
+	}
+	return found
+}
+
+// ended lets go of the prompt that the session had, if it is one of the inputs.
+func (p *prompts) ended(inputs []string) {
+	if p.current != nil && slices.Contains(inputs, p.current.Key) {
+		p.current.Answer()
+		p.current = nil
+	}
+}
+
+// message is a prompt.
+func (d *driver) message(m incoming) {
+	p, err := content(m.Message)
+	if err != nil {
+		d.enqueue(m.UUID, prompt{bad: err}, last)
+		return
+	}
+	if m.Query != nil && !*m.Query {
+		d.asides = append(d.asides, p)
+		return
+	}
+	for n := len(d.asides) - 1; n >= 0; n-- {
+		p.text = strings.TrimSpace(d.asides[n].text + "\n\n" + p.text)
+		p.images = append(d.asides[n].images, p.images...)
+	}
+	d.asides = nil
+	id := cmp.Or(m.UUID, uuid.NewString())
+	if m.Priority != "now" {
+		d.enqueue(id, p, last)
+		return
+	}
+	d.enqueue(id, p, first)
+	if c := d.prompts.current; d.session != nil && (c == nil || c.Key != id) {
+		go func() { // ends with the turn
+			_, _ = d.session.Interrupt(context.WithoutCancel(d.ctx), settle.Interruption{By: by, Reason: event.Replaced})
+		}()
+	}
+}
+
+// place is where a prompt comes in the queue.
+type place string
+
+const (
+	first place = "first"
+	last  place = "last"
+)
+
+// enqueue takes a prompt, and begins it if none is under way.
+func (d *driver) enqueue(id string, p prompt, where place) {
+	switch {
+	case d.prompts.Len() > mostQueued:
+		d.refuse(id, fmt.Errorf("not begun: %d prompts are waiting already", mostQueued))
+	case where == first:
+		d.prompts.AddAhead(id, p)
+	default:
+		d.prompts.Add(id, p)
+	}
+	d.next()
+}
+
+// next sends the next prompt to the session when nothing is under way.
+func (d *driver) next() {
+	for d.prompts.current == nil && d.interrupts == 0 && !d.closing {
+		open := d.prompts.Open()
+		if len(open) == 0 {
+			return
+		}
+		if err := d.submit(open[0]); err != nil && open[0].Answer() {
+			d.refuse(open[0].Key, err)
+		}
+	}
+}
+
+func (d *driver) submit(e *book.Entry[prompt]) error {
+	p := e.Request
+	if p.bad != nil {
+		return p.bad
+	}
+	if err := d.open(); err != nil {
+		return err
+	}
+	options := []settle.InputOption{settle.WithID(e.Key), settle.WithImages(p.images...), settle.From(by)}
+	if d.Schema != "" {
+		options = append(options, settle.WithSchema([]byte(d.Schema)))
+	}
+	turn, err := d.session.Submit(context.WithoutCancel(d.ctx), p.text, options...) // bounded by the log
+	if err != nil {
+		return err
+	}
+	if turn.Seq() == 0 {
+		d.warn(fmt.Sprintf("a message with the uuid %q came before; it is not run again", e.Key))
+		e.Answer()
+		return nil
+	}
+	d.prompts.current = e
+	return nil
+}
