@@ -26,6 +26,8 @@ type Config struct {
 	Version string
 	// Logger takes what no event says; nil discards it.
 	Logger *slog.Logger
+	// Observer is told what starts and ends in turns.
+	Observer Observer
 }
 
 // SessionConfig is how one session works. Model must be set.

@@ -104,6 +104,7 @@ type stage struct {
 	wire    string
 	host    *settle.Host
 	session *settle.Session
+	seen    *ledger
 }
 
 func newStage(t *testing.T, wire string, turns []settletest.Turn) *stage {
@@ -116,7 +117,7 @@ func newStageIn(t *testing.T, dir, wire string, turns []settletest.Turn) *stage 
 	scenario := settletest.Script(turns...)
 	scenario.Answer = func(settletest.Request) settletest.Turn { return settletest.Say("Fine.") }
 	server := settletest.NewMemoryServer(t, scenario)
-	s := &stage{t: t, server: server, wire: wire}
+	s := &stage{t: t, server: server, wire: wire, seen: &ledger{t: t, open: map[string]event.Event{}}}
 	s.open(dir)
 	return s
 }
@@ -126,7 +127,7 @@ func (s *stage) open(dir string) {
 	s.t.Helper()
 	w := wires[s.wire]
 	var err error
-	if s.host, err = settle.Open(s.t.Context(), settle.Config{DataDir: dir}); err != nil {
+	if s.host, err = settle.Open(s.t.Context(), settle.Config{DataDir: dir, Observer: s.seen.observer()}); err != nil {
 		s.t.Fatal(err)
 	}
 	if s.session, err = s.host.Session(s.t.Context(), "s", settle.SessionConfig{
@@ -164,6 +165,7 @@ func (s *stage) check() []event.Event {
 	if err := contract.Check(events); err != nil {
 		s.t.Error(err)
 	}
+	s.seen.check(events)
 	for _, refusal := range s.server.Refusals() {
 		s.t.Errorf("C6: the provider refused a request: %s", refusal)
 	}

@@ -134,7 +134,7 @@ func (s *Session) start(c SessionConfig, log *journal.Log, damage session.Damage
 		Turn: turn.Config{
 			Model: c.Model, System: c.System, Tools: tools, Dir: c.WorkDir, Approver: approver,
 			Retry: turn.Retry(c.Retry), Limits: turn.Limits(c.Limits), InterruptGrace: c.InterruptGrace,
-			Redact: s.redact, Logger: logger,
+			Redact: s.redact, Logger: logger, Observer: turn.Observer(host.Observer),
 		},
 	})
 	return err

@@ -39,11 +39,12 @@ func (t *turn) attempt(ctx context.Context, step, n int) (model.StopReason, *aga
 	}
 	d := &demux{turn: t, ctx: ctx, open: map[int]*openItem{}, ids: map[string]bool{}}
 	request, err := t.begin(ctx, d, step, n)
+	observed := t.observeAttempt(ctx, d.started) // also where the journal failed: it will have an end
 	if err != nil {
 		leave()
 		return "", nil, err
 	}
-	err = t.follow(ctx, d, request, leave)
+	err = t.follow(observed, d, request, leave)
 	if err == nil {
 		err = d.complete()
 	}
@@ -81,7 +82,8 @@ func (t *turn) begin(ctx context.Context, d *demux, step, n int) (*model.Request
 	if err := t.Log.Err(); err != nil && ctx.Err() == nil { // else the interrupt came first
 		return nil, err
 	}
-	err := t.Log.Update(func(s event.State) []event.Event {
+	var events []event.Event
+	err := t.update(func(s event.State) []event.Event {
 		if ctx.Err() != nil { // C10: nothing starts after the interrupt
 			return nil
 		}
@@ -96,10 +98,14 @@ func (t *turn) begin(ctx context.Context, d *demux, step, n int) (*model.Request
 		for _, i := range joining {
 			started.Inputs = append(started.Inputs, i.ID)
 		}
-		return append(t.changed(built.Change), event.Event{Turn: t.id, Attempt: d.attempt, Data: started})
+		events = append(t.changed(built.Change), event.Event{Turn: t.id, Attempt: d.attempt, Data: started})
+		return events
 	})
 	if d.attempt == "" && ctx.Err() != nil {
 		err = context.Cause(ctx)
+	}
+	if len(events) > 0 {
+		d.started = events[len(events)-1]
 	}
 	return &built.Request, err
 }
@@ -217,7 +223,7 @@ func pump(ctx context.Context, p model.Provider, request *model.Request, chunks 
 // and returns err. An ending that cannot be written is an error of its own,
 // but not where it is the journal that failed and err came before.
 func (t *turn) cutAttempt(end event.AttemptEnded, cause *event.Cause, err error, before ...event.Event) error {
-	if failed := t.Log.Update(func(s event.State) []event.Event {
+	if failed := t.update(func(s event.State) []event.Event {
 		return append(before, event.AttemptEndings(s, cause, end)...)
 	}); failed != nil && (err == nil || !errors.As(failed, new(*journal.FailedError))) {
 		return failed

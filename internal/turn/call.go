@@ -76,12 +76,14 @@ func (c *call) run(ctx context.Context) {
 		c.refuse(err)
 		return
 	}
-	if !c.begin(ctx) {
+	started, ok := c.begin(ctx)
+	observed := c.turn.observeCall(ctx, c.name, started)
+	if !ok {
 		c.aborted(ctx)
 		return
 	}
 	c.decided.Settle(struct{}{})
-	ctx, cancel := c.timeout(ctx)
+	ctx, cancel := c.timeout(observed)
 	defer cancel()
 	g, ok := c.await(ctx)
 	if !ok {
@@ -136,15 +138,19 @@ func (c *call) title() string { return c.turn.Tools.Title(c.name, json.RawMessag
 
 // begin makes the start of the call durable (C5) and reports whether it may
 // run now: it may not once its ending is in the log or it was cancelled.
-func (c *call) begin(ctx context.Context) (started bool) {
+func (c *call) begin(ctx context.Context) (started event.Event, ok bool) {
+	var events []event.Event
 	title := c.turn.Redact.String(c.title())
-	err := c.turn.Log.Update(func(s event.State) []event.Event {
-		if started = ctx.Err() == nil && c.open(s); !started {
-			return nil
+	err := c.turn.update(func(s event.State) []event.Event {
+		if ctx.Err() == nil && c.open(s) {
+			events = c.event(event.CallStarted{Title: title})
 		}
-		return c.event(event.CallStarted{Title: title})
+		return events
 	})
-	return started && err == nil
+	if len(events) > 0 {
+		started = events[0]
+	}
+	return started, len(events) > 0 && err == nil
 }
 
 // open reports whether the call's ending is still to be written.
@@ -222,7 +228,7 @@ func (c *call) say(text string) {
 		return
 	}
 	c.said += len(text)
-	_ = c.turn.Log.Update(func(s event.State) []event.Event {
+	_ = c.turn.update(func(s event.State) []event.Event {
 		if !c.open(s) {
 			return nil
 		}
@@ -237,7 +243,7 @@ func (c *call) aborted(ctx context.Context) {
 		return
 	}
 	cause := interruption(context.Cause(ctx))
-	_ = c.turn.Log.Update(func(s event.State) []event.Event {
+	_ = c.turn.update(func(s event.State) []event.Event {
 		if c.whole.Err() != nil || !c.open(s) {
 			return nil
 		}
@@ -250,7 +256,7 @@ func (c *call) aborted(ctx context.Context) {
 func (c *call) refuse(err error) {
 	var denied *DeniedError
 	if errors.As(err, &denied) && denied.Policy != "" {
-		_ = c.turn.Log.Update(func(s event.State) []event.Event {
+		_ = c.turn.update(func(s event.State) []event.Event {
 			if !c.open(s) {
 				return nil
 			}
@@ -320,7 +326,7 @@ func (c *call) finish(d event.ItemEnded) {
 	if d.Detail = c.turn.Redact.Bytes(d.Detail); !json.Valid(d.Detail) {
 		d.Detail = nil // a tool's slip must not keep its ending out of the log
 	}
-	err := c.turn.Log.Update(func(s event.State) []event.Event {
+	err := c.turn.update(func(s event.State) []event.Event {
 		if !c.open(s) {
 			return nil
 		}

@@ -15,6 +15,7 @@ type demux struct {
 	turn    *turn
 	ctx     context.Context // the turn's: calls outlive their attempt
 	attempt string
+	started event.Event  // the attempt; zero where it did not
 	sent    history.Sent // the request
 	open    map[int]*openItem
 	ids     map[string]bool // of the response's calls
@@ -76,7 +77,7 @@ func (d *demux) startItem(c model.Chunk) error {
 	c.CallID, c.Name = d.turn.Redact.String(c.CallID), d.turn.Redact.String(c.Name)
 	i := &openItem{role: c.Role, callID: c.CallID, name: c.Name, mask: d.turn.Redact.Stream()}
 	d.open[c.Index] = i
-	return d.turn.Log.Update(func(s event.State) []event.Event {
+	return d.turn.update(func(s event.State) []event.Event {
 		i.id = s.NextItem(0)
 		return d.event(i, event.ItemStarted{Type: kind, ProviderID: c.ID, CallID: c.CallID, Name: c.Name})
 	})
@@ -124,7 +125,7 @@ func (d *demux) say(i *openItem, text string) error {
 	if i.role == model.Call {
 		stream = event.Arguments
 	}
-	return d.turn.Log.Update(func(event.State) []event.Event {
+	return d.turn.update(func(event.State) []event.Event {
 		return d.event(i, event.ItemDelta{Stream: stream, Text: text})
 	})
 }
@@ -147,7 +148,7 @@ func (d *demux) endItem(c model.Chunk) error {
 	if i.role == model.Call {
 		return d.ready(i, c)
 	}
-	return d.turn.Log.Update(func(s event.State) []event.Event {
+	return d.turn.update(func(s event.State) []event.Event {
 		content := s.Running().Item(i.id).Content()
 		d.seal(&content, c)
 		return d.event(i, event.ItemEnded{Status: event.ItemCompleted, Content: content})
@@ -161,7 +162,7 @@ func (d *demux) drop(index int) error {
 		return err
 	}
 	i.ended = true
-	return d.turn.Log.Update(func(s event.State) []event.Event {
+	return d.turn.update(func(s event.State) []event.Event {
 		return []event.Event{d.leftOpen(s.Running().Item(i.id))}
 	})
 }
@@ -183,7 +184,7 @@ func (d *demux) ready(i *openItem, c model.Chunk) error {
 	c.CallID, c.Name = d.turn.Redact.String(c.CallID), d.turn.Redact.String(c.Name)
 	call := &call{turn: d.turn, attempt: d.attempt, item: i.id, name: or(c.Name, i.name), callID: or(c.CallID, i.callID)}
 	call.duplicate, d.ids[call.callID] = d.ids[call.callID], true
-	err := d.turn.Log.Update(func(s event.State) []event.Event {
+	err := d.turn.update(func(s event.State) []event.Event {
 		call.args = s.Running().Item(i.id).Content().Arguments
 		return d.event(i, event.CallReady{Name: call.name, CallID: call.callID, Arguments: call.args, Seal: c.Seal})
 	})
@@ -208,7 +209,7 @@ func (d *demux) complete() error {
 			return err
 		}
 	}
-	return d.turn.Log.Update(func(s event.State) []event.Event {
+	return d.turn.update(func(s event.State) []event.Event {
 		var out []event.Event
 		for _, item := range s.Running().Items {
 			if item.Attempt == d.attempt && item.Status == event.ItemOpen && !item.Ready {

@@ -41,6 +41,8 @@ type Config struct {
 	// Redact masks secrets in all that a model or a tool says; nil for none.
 	Redact *redact.Redactor
 	Logger *slog.Logger
+	// Observer is told what starts and ends.
+	Observer Observer
 }
 
 // Limits end a turn that goes on for too long.
@@ -108,6 +110,8 @@ type turn struct {
 	cuts    int            // responses in a row that were cut at the output limit
 	pauses  int            // responses in a row that the provider paused
 	strays  sync.WaitGroup // pumps and tools that were left behind
+	// observed is what the observer knows; nil without one.
+	observed *observed
 }
 
 // Run works on the turn with the id, which has started, until it has its
@@ -116,7 +120,7 @@ type turn struct {
 // that failed, a defect in the clean-up; the turn has ended all the same.
 func Run(ctx context.Context, c Config, id string) (*event.Cause, error) {
 	t := newTurn(c, id)
-	ctx, cancel := t.bound(ctx)
+	ctx, cancel := t.bound(t.observe(ctx))
 	t.cancel = cancel
 	defer cancel(nil)
 	var cause, interrupted *event.Cause
@@ -124,7 +128,7 @@ func Run(ctx context.Context, c Config, id string) (*event.Cause, error) {
 	err := scope.Run(ctx, cleanTimeout, func(ctx context.Context, s *scope.Scope) error {
 		s.Ensure(func(_ context.Context, exit error) error {
 			cause = t.causeOf(exit, interrupted)
-			unended = t.Log.Update(func(s event.State) []event.Event {
+			unended = t.update(func(s event.State) []event.Event {
 				if r := s.Running(); r == nil || r.ID != id {
 					return nil
 				}
@@ -141,6 +145,7 @@ func Run(ctx context.Context, c Config, id string) (*event.Cause, error) {
 	})
 	cancel(nil)
 	t.awaitStrays()
+	t.observed.close()
 	return cause, beside(err, cause, unended)
 }
 

@@ -116,7 +116,7 @@ func steering(s event.State) []event.Input {
 
 // note tells the model something that nobody else said.
 func (t *turn) note(text string) error {
-	return t.Log.Update(func(s event.State) []event.Event {
+	return t.update(func(s event.State) []event.Event {
 		id := s.NextItem(0)
 		content := event.Content{Type: event.Note, Text: text}
 		return []event.Event{
