@@ -1,6 +1,7 @@
 package stdio
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,16 +26,19 @@ const (
 // Ladder ends everything that a face has running:
 //
 //	first stop ─► Close: turns are ended, with grace, and sessions are closed
+//	           ─► Drain: what there is to say about it goes out
 //	second ─────► Hurry: running calls have no grace any more
 //	third ──────► nothing is waited for; what did not end is named
-//	Timeout ────► the same
 type Ladder struct {
-	// Close ends everything. ctx bounds it.
+	// Close ends everything. ctx bounds it by Timeout.
 	Close func(ctx context.Context, reason event.Reason, by string) error
 	// Hurry takes the grace of running calls away. It need not wait.
 	Hurry func(ctx context.Context, stop Stop)
-	// Timeout is [CloseTimeout] if it is 0.
-	Timeout time.Duration
+	// Drain, if set, lets out what there is to say. ctx bounds it by DrainTimeout,
+	// and what is left of Timeout.
+	Drain func(ctx context.Context)
+	// Timeout is [CloseTimeout] if it is 0, and DrainTimeout [DrainTimeout].
+	Timeout, DrainTimeout time.Duration
 	// Stops bring the second stop and the third.
 	Stops <-chan Stop
 }
@@ -44,28 +48,51 @@ var errGivenUp = errors.New("it was stopped for the third time")
 // Descend ends everything because of the first stop, and returns what did not
 // end.
 func (l Ladder) Descend(first Stop) error {
-	if l.Timeout == 0 {
-		l.Timeout = CloseTimeout
-	}
-	ctx, cancel := context.WithTimeoutCause(context.Background(), l.Timeout, fmt.Errorf("it took longer than %v", l.Timeout))
+	timeout, drain := cmp.Or(l.Timeout, CloseTimeout), cmp.Or(l.DrainTimeout, DrainTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout+drain)
 	defer cancel()
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
-	go func() { // ends with Descend
-		for hurried := false; ; hurried = true {
-			select {
-			case stop := <-l.Stops:
-				if hurried {
-					giveUp(errGivenUp)
-					return
-				}
-				l.Hurry(ctx, stop)
-			case <-ctx.Done():
+	go l.listen(ctx, giveUp) // ends with Descend
+	closing, closed := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("it took longer than %v", timeout))
+	defer closed()
+	err := l.Close(closing, first.Reason, first.By)
+	if l.Drain != nil {
+		l.Drain(ctx)
+	}
+	return err
+}
+
+// listen takes further stops until ctx ends.
+func (l Ladder) listen(ctx context.Context, giveUp context.CancelCauseFunc) {
+	for hurried := false; ; hurried = true {
+		select {
+		case stop := <-l.Stops:
+			if hurried {
+				giveUp(errGivenUp)
 				return
 			}
+			l.Hurry(ctx, stop)
+		case <-ctx.Done():
+			return
 		}
+	}
+}
+
+// Await waits for what ends by itself, and reports whether it did before ctx
+// ended.
+func Await(ctx context.Context, wait func()) bool {
+	done := make(chan struct{})
+	go func() { // ends with what it waits for, or with the process
+		defer close(done)
+		wait()
 	}()
-	return l.Close(ctx, first.Reason, first.By)
+	select {
+	case <-done:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // Interrupter is a session, or a turn of one.

@@ -2,7 +2,6 @@ package stdio
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,60 +10,91 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// turn is a session whose turn takes its time to end, unless it is hurried.
-type turn struct{ hurried chan settle.Interruption }
+// host is one session whose turn takes its time to end, unless it is hurried.
+type host struct {
+	*testing.T
 
-func (s turn) Interrupt(_ context.Context, i settle.Interruption) (settle.Outcome, error) {
-	s.hurried <- i
+	ends    time.Duration
+	stays   bool // also where it is hurried
+	drains  time.Duration
+	hurried chan settle.Interruption
+	drained bool
+}
+
+func (h *host) Interrupt(_ context.Context, i settle.Interruption) (settle.Outcome, error) {
+	h.hurried <- i
 	return settle.Outcome{}, nil
+}
+
+func (h *host) close(ctx context.Context, reason event.Reason, by string) error {
+	if reason != event.Shutdown || by != "stdin" {
+		h.Errorf("closed by %q: %s", by, reason)
+	}
+	hurried := h.hurried
+	if h.stays {
+		hurried = nil
+	}
+	select {
+	case i := <-hurried:
+		if !i.Hurry || i.By != "signal:SIGTERM" || i.Reason != event.Shutdown {
+			h.Errorf("hurried: %+v", i)
+		}
+		return nil
+	case <-time.After(h.ends):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (h *host) drain(ctx context.Context) {
+	h.drained = Await(ctx, func() {
+		select {
+		case <-time.After(h.drains):
+		case <-ctx.Done(): // what is waited for ends later, in a face
+			time.Sleep(time.Millisecond)
+		}
+	})
 }
 
 func TestLadder(t *testing.T) {
 	const second = time.Second
-	term := Stop{Reason: event.Shutdown, By: "signal:SIGTERM"}
+	const long = time.Hour
 	for name, tt := range map[string]struct {
-		takes   time.Duration   // the end
+		host
 		stops   []time.Duration // after the first one
 		want    time.Duration
-		hurried int
-		fails   error
+		fails   string
+		drained bool
 	}{
-		"in time":     {takes: second, want: second},
-		"not in time": {takes: time.Hour, want: 8 * second, fails: context.DeadlineExceeded},
-		"hurried":     {takes: time.Hour, stops: []time.Duration{2 * second}, want: 2 * second, hurried: 1},
-		"given up":    {takes: time.Hour, stops: []time.Duration{second, 3 * second}, want: 3 * second, hurried: 1, fails: errGivenUp},
+		"in time":             {host: host{ends: second}, want: second, drained: true},
+		"said for long":       {host: host{ends: second, drains: 7 * second}, want: 8 * second, drained: true},
+		"said for too long":   {host: host{ends: second, drains: long}, want: 10 * second},
+		"not in time":         {host: host{ends: long}, want: 8 * second, fails: "it took longer than 8s", drained: true},
+		"hurried":             {host: host{ends: long}, stops: []time.Duration{2 * second}, want: 2 * second, drained: true},
+		"given up":            {host: host{ends: long, stays: true}, stops: []time.Duration{second, 3 * second}, want: 3 * second, fails: errGivenUp.Error()},
+		"given up afterwards": {host: host{ends: second, drains: long}, stops: []time.Duration{2 * second, 3 * second}, want: 3 * second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
+				h := tt.host
+				h.T, h.hurried = t, make(chan settle.Interruption, 1)
 				stops := make(chan Stop, len(tt.stops))
 				for _, at := range tt.stops {
-					time.AfterFunc(at, func() { stops <- term })
+					time.AfterFunc(at, func() { stops <- Stop{Reason: event.Shutdown, By: "signal:SIGTERM"} })
 				}
-				one := turn{make(chan settle.Interruption, 1)}
-				hurried, began := 0, time.Now()
-				err := Ladder{Timeout: 8 * second, Stops: stops, Hurry: Hurry(func() []turn { return []turn{one} }), Close: func(ctx context.Context, reason event.Reason, by string) error {
-					if reason != event.Shutdown || by != "stdin" {
-						t.Errorf("closed by %q: %s", by, reason)
-					}
-					select {
-					case i := <-one.hurried:
-						hurried++
-						if !i.Hurry || i.By != term.By {
-							t.Errorf("hurried: %+v", i)
-						}
-						if len(tt.stops) == 1 {
-							return nil
-						}
-						<-ctx.Done()
-					case <-time.After(tt.takes):
-						return nil
-					case <-ctx.Done():
-					}
-					return errors.Join(ctx.Err(), context.Cause(ctx))
-				}}.Descend(Stop{Reason: event.Shutdown, By: "stdin"})
-				if took := time.Since(began); took != tt.want || hurried != tt.hurried || !errors.Is(err, tt.fails) || (err == nil) != (tt.fails == nil) {
-					t.Errorf("it took %v, hurried %d times: %v", took, hurried, err)
+				began := time.Now()
+				err := Ladder{
+					Close: h.close, Hurry: Hurry(func() []*host { return []*host{&h} }), Drain: h.drain,
+					Timeout: 8 * second, DrainTimeout: 2 * second, Stops: stops,
+				}.Descend(Stop{Reason: event.Shutdown, By: "stdin"})
+				if took := time.Since(began); took != tt.want || h.drained != tt.drained {
+					t.Errorf("it took %v; drained: %t", took, h.drained)
 				}
+				if err == nil && tt.fails != "" || err != nil && err.Error() != tt.fails {
+					t.Errorf("got %v, want %q", err, tt.fails)
+				}
+				time.Sleep(second) // for what nobody waited for
 			})
 		})
 	}

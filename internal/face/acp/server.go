@@ -5,9 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
-	"time"
 
-	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
 	"github.com/settle-agent/settle/internal/client/stdio"
@@ -31,13 +29,6 @@ type Options struct {
 	Say    func(error)
 	Logger *slog.Logger // for what the client does wrong; nil is silent
 }
-
-// The bounds of an end: with what comes before and after, it takes less than
-// the second and a half that clients give an agent.
-const (
-	closeTimeout = 1200 * time.Millisecond
-	flushTimeout = 200 * time.Millisecond
-)
 
 // mostRequests bounds the requests of a client that are open.
 const mostRequests = 256
@@ -81,35 +72,9 @@ func (s *Server) Serve(ctx context.Context) error {
 	case stop = <-s.o.Stops:
 	case <-s.conn.Ended():
 	}
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
-	defer cancel()
-	hurry, enough := context.WithCancel(ending)
-	go s.hurry(hurry, stop) // ends with enough
-	err := s.o.Hosts.CloseAll(ending, stop.Reason, stop.By)
-	enough()
-	s.settled(ending)
-	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
-	defer cancel()
-	if lost := s.conn.Close(flush); lost != nil && s.o.Logger != nil {
-		s.o.Logger.Warn("the client did not hear the end", "error", lost)
-	}
-	return err
-}
-
-// hurry takes the grace of running calls away at each further stop.
-func (s *Server) hurry(ctx context.Context, first stdio.Stop) {
-	for {
-		select {
-		case <-s.o.Stops:
-		case <-ctx.Done():
-			return
-		}
-		for _, opened := range s.o.Hosts.All() {
-			go func() { // ends with the turn, or ctx
-				_, _ = opened.Interrupt(ctx, settle.Interruption{By: first.By, Reason: first.Reason, Hurry: true})
-			}()
-		}
-	}
+	return stdio.Ladder{
+		Close: s.o.Hosts.CloseAll, Hurry: stdio.Hurry(s.o.Hosts.All), Drain: s.drain, Stops: s.o.Stops,
+	}.Descend(stop)
 }
 
 // start has work done beside the reading of requests, and reports whether it
@@ -120,23 +85,18 @@ func (s *Server) start(work func()) bool {
 	if s.over {
 		return false
 	}
-	s.work.Go(work) // settled waits for it; it ends with its session or its request
+	s.work.Go(work) // drain waits for it; it ends with its session or its request
 	return true
 }
 
-// settled waits for what still has something to say.
-func (s *Server) settled(ctx context.Context) {
+// drain waits for what still has something to say, and lets it out.
+func (s *Server) drain(ctx context.Context) {
 	s.mu.Lock()
 	s.over = true
 	s.mu.Unlock()
-	done := make(chan struct{})
-	go func() { // ends with the followers and requests, which end with their sessions and the connection
-		defer close(done)
-		s.work.Wait()
-	}()
-	select {
-	case <-done:
-	case <-ctx.Done():
+	stdio.Await(ctx, s.work.Wait) // followers and requests, which end with their sessions and the connection
+	if lost := s.conn.Close(ctx); lost != nil && s.o.Logger != nil {
+		s.o.Logger.Warn("the client did not hear the end", "error", lost)
 	}
 }
 

@@ -3,11 +3,9 @@ package appserver
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
@@ -37,12 +35,6 @@ type Options struct {
 }
 
 const (
-	// closeTimeout bounds the end of all threads, drainTimeout then that of what
-	// there is to say about it: together with the start of the end they are
-	// within 1.5 s.
-	closeTimeout = 1100 * time.Millisecond
-	drainTimeout = 200 * time.Millisecond
-
 	codeOverloaded = -32001
 )
 
@@ -78,51 +70,40 @@ func Serve(ctx context.Context, o Options, stops <-chan stdio.Stop) (*stdio.Stop
 		Overloaded: jsonrpc.Errorf(codeOverloaded, "Server overloaded; retry later."),
 	})
 	s.conn.Start(s.ctx)
+	stop := stdio.Stop{Reason: event.Shutdown}
 	select {
-	case stop := <-stops:
-		return &stop, s.shutDown(stop.Reason, stop.By)
+	case stop = <-stops:
+		return &stop, s.shutDown(stop, stops)
 	case <-s.in.gone:
-		return nil, s.shutDown(event.Shutdown, "stdin")
+		stop.By = "stdin"
 	case <-s.conn.Ended(): // nobody reads what is said
-		return nil, s.shutDown(event.Shutdown, "stdout")
+		stop.By = "stdout"
 	}
+	return nil, s.shutDown(stop, stops)
 }
 
 // shutDown ends all threads while what happens is still told, then the
 // connection.
-func (s *Server) shutDown(reason event.Reason, by string) error {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), closeTimeout, fmt.Errorf("it took longer than %v", closeTimeout))
-	defer cancel()
+func (s *Server) shutDown(stop stdio.Stop, more <-chan stdio.Stop) error {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
-	err := s.Hosts.CloseAll(ctx, reason, by)
-	s.await(ctx)
-	close(s.in.release)
-	draining, enough := context.WithTimeout(context.Background(), drainTimeout)
-	defer enough()
-	if lost := s.conn.Close(draining); lost != nil && by == "stdin" && !errors.Is(lost, io.EOF) {
-		err = errors.Join(err, lost)
+	var lost error
+	drain := func(ctx context.Context) {
+		if !stdio.Await(ctx, s.work.Wait) {
+			s.end(errEnded) // it ends the work
+		}
+		close(s.in.release)
+		if lost = s.conn.Close(ctx); stop.By != "stdin" || errors.Is(lost, io.EOF) {
+			lost = nil
+		}
 	}
+	err := stdio.Ladder{Close: s.Hosts.CloseAll, Hurry: stdio.Hurry(s.Hosts.All), Drain: drain, Stops: more}.Descend(stop)
 	s.end(errEnded)
-	return errors.Join(err, s.disk.Close())
+	return errors.Join(err, lost, s.disk.Close())
 }
 
 var errEnded = errors.New("the server has ended")
-
-// await waits for the work to end, as long as ctx lasts.
-func (s *Server) await(ctx context.Context) {
-	done := make(chan struct{})
-	go func() { // ends with the work, which the end of ctx and of s.ctx ends
-		s.work.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-	case <-ctx.Done():
-		s.end(errEnded)
-	}
-}
 
 // lane runs f after all that was put into the lane before: what is about one
 // thread happens in order. It reports false where nothing more begins.

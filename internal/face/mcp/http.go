@@ -265,15 +265,13 @@ func (e *Endpoint) Serve(l net.Listener, stops <-chan stdio.Stop) error {
 	case err = <-failed:
 		err = fmt.Errorf("cannot accept connections any more: %w", err)
 	}
-	err = errors.Join(err, stdio.Ladder{Close: e.Close, Hurry: e.hurry, Stops: stops}.Descend(stop))
-	draining, enough := context.WithTimeout(context.Background(), stdio.DrainTimeout)
-	defer enough()
-	e.calls.Drain(draining) // the SDK does not answer once it closes
-	for s := range e.Server.Sessions() {
-		go func() { _ = s.Close() }() // ends when its requests are answered, or with the process
-	}
-	if server.Shutdown(draining) != nil { // somebody does not read what they are told
-		_ = server.Close()
-	}
-	return err
+	return errors.Join(err, stdio.Ladder{Close: e.Close, Hurry: e.hurry, Stops: stops, Drain: func(ctx context.Context) {
+		e.calls.Drain(ctx) // the SDK does not answer once it closes
+		for s := range e.Server.Sessions() {
+			go func() { _ = s.Close() }() // ends when its requests are answered, or with the process
+		}
+		if server.Shutdown(ctx) != nil { // somebody does not read what they are told
+			_ = server.Close()
+		}
+	}}.Descend(stop))
 }

@@ -24,7 +24,6 @@ func (f *Face) Stdio(in io.Reader, out io.Writer, stops <-chan stdio.Stop) error
 	if err != nil {
 		return fmt.Errorf("cannot serve: %w", err)
 	}
-	ladder := stdio.Ladder{Close: f.Hosts.CloseAll, Hurry: stdio.Hurry(f.Hosts.All), Timeout: stdio.CloseTimeout, Stops: stops}
 	stop := stdio.Stop{Reason: event.Shutdown, By: "stdin"}
 	select {
 	case stop = <-stops:
@@ -35,23 +34,15 @@ func (f *Face) Stdio(in io.Reader, out io.Writer, stops <-chan stdio.Stop) error
 	began := time.Now()
 	if stop.By == "stdin" {
 		c.admitted()
-		ladder.Timeout -= time.Since(began)
 	}
-	err = ladder.Descend(stop)
-	draining, enough := context.WithDeadline(context.Background(), began.Add(stdio.CloseTimeout+stdio.DrainTimeout))
-	defer enough()
-	c.drain(draining)
-	c.finish()
-	ended := make(chan struct{})
-	go func() { // ends when all requests have been answered, or with the process
-		_ = session.Wait() // why it ended is known
-		close(ended)
-	}()
-	select {
-	case <-ended:
-	case <-draining.Done():
-	}
-	return err
+	return stdio.Ladder{
+		Close: f.Hosts.CloseAll, Hurry: stdio.Hurry(f.Hosts.All), Timeout: stdio.CloseTimeout - time.Since(began), Stops: stops,
+		Drain: func(ctx context.Context) {
+			c.drain(ctx)
+			c.finish()
+			stdio.Await(ctx, func() { _ = session.Wait() }) // why it ended is known
+		},
+	}.Descend(stop)
 }
 
 // admitted waits until the requests so far have taken effect, but not for long.

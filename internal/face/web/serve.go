@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/client/stdio"
 )
 
@@ -18,12 +17,6 @@ const (
 	// containers are killed.
 	closeTimeout = 8 * time.Second
 	drainTimeout = time.Second
-)
-
-// Stops that are more than asking once.
-const (
-	stopsForHurry  = 2
-	stopsForGiveUp = 3
 )
 
 // Serve answers requests until a stop comes, then ends everything of the host
@@ -54,36 +47,14 @@ func (s *Server) Serve(l net.Listener, stops <-chan stdio.Stop) error {
 }
 
 func (s *Server) shutDown(server *http.Server, stop stdio.Stop, more <-chan stdio.Stop) error {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), closeTimeout, fmt.Errorf("it took longer than %v", closeTimeout))
-	defer cancel()
-	ctx, giveUp := context.WithCancelCause(ctx)
-	defer giveUp(nil)
-	go s.hurry(ctx, giveUp, more) // ends with ctx
-	err := s.Host.CloseFor(ctx, stop.Reason, stop.By)
-	draining, enough := context.WithTimeout(ctx, drainTimeout)
-	defer enough()
-	if server.Shutdown(draining) != nil { // somebody does not read what they are told
-		_ = server.Close()
-	}
-	return err
-}
-
-// hurry takes further stops.
-func (s *Server) hurry(ctx context.Context, giveUp context.CancelCauseFunc, more <-chan stdio.Stop) {
-	for n := stopsForHurry; ; n++ {
-		select {
-		case <-ctx.Done():
-			return
-		case stop := <-more:
-			if n >= stopsForGiveUp {
-				giveUp(errors.New("it was not to be waited for"))
-				return
+	return stdio.Ladder{
+		Close: s.Host.CloseFor, Hurry: stdio.Hurry(s.Host.Sessions), Timeout: closeTimeout, DrainTimeout: drainTimeout, Stops: more,
+		Drain: func(ctx context.Context) {
+			ctx, enough := context.WithTimeout(ctx, drainTimeout) // whatever is left of the rest
+			defer enough()
+			if server.Shutdown(ctx) != nil { // somebody does not read what they are told
+				_ = server.Close()
 			}
-			for _, session := range s.Host.Sessions() {
-				go func() {
-					_, _ = session.Interrupt(ctx, settle.Interruption{By: stop.By, Reason: stop.Reason, Hurry: true})
-				}() // ends with ctx
-			}
-		}
-	}
+		},
+	}.Descend(stop)
 }
