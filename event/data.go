@@ -156,6 +156,7 @@ const (
 	ChangeShortened Change = "shortened" // what came before is shortened to about Tokens
 	ChangeLeftOut   Change = "left_out"  // LeftOut is left out of what came before
 	ChangeRestored  Change = "restored"  // what was left out on trial comes back, since it did not help
+	ChangeBasis     Change = "basis"     // the instructions, the tools or the settings of the model are others
 )
 
 // Part is what can be left out of a history.
@@ -196,6 +197,9 @@ type AttemptStarted struct {
 	Inputs    []string `json:"inputs,omitempty"`     // inputs that steer: they join here
 	MaxTokens int      `json:"max_tokens,omitempty"` // clamped output limit that was sent
 	Trimmed   int      `json:"trimmed,omitempty"`    // parts of the conversation that were shortened to fit
+	// Basis names what the request has in common with those before it: a hash of
+	// the instructions, the tools and what settle knows of the model.
+	Basis string `json:"basis,omitempty"`
 }
 
 // AttemptEnded: the response ended, one way or another.

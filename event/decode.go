@@ -10,7 +10,7 @@ import (
 // common, such as the id of their turn, they share. The zero Decoder is ready.
 type Decoder struct {
 	session, turn, attempt, item, by string
-	provider, model, tool            string
+	provider, model, basis, tool     string
 }
 
 // Decode returns the event of a line. It keeps nothing of the line.
@@ -216,6 +216,8 @@ func (d *Decoder) attemptStarted(p *lineScanner) (Data, bool) {
 	p.object("inputs", &a.Inputs)
 	numberField(p, "max_tokens", &a.MaxTokens)
 	numberField(p, "trimmed", &a.Trimmed)
+	p.known("basis", &d.basis)
+	a.Basis = d.basis
 	return a, p.end()
 }
 

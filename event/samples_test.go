@@ -84,7 +84,7 @@ func turnSamples() []Event {
 			Change: ChangeLeftOut, Provider: "openai", Model: "gpt", Tokens: 8192, LeftOut: []Part{PartReasoning}, Why: "Invalid request.",
 		}),
 		attempt(AttemptStarted{
-			Step: 1, N: 2, Provider: "openai", Model: "gpt", Inputs: []string{"n000002"}, MaxTokens: 4096, Trimmed: 1,
+			Step: 1, N: 2, Provider: "openai", Model: "gpt", Inputs: []string{"n000002"}, MaxTokens: 4096, Trimmed: 1, Basis: "0a1b2c3d",
 		}),
 		attempt(AttemptEnded{
 			Outcome: Failed, Reason: Interrupted, StopReason: "end_turn", ResponseID: "resp_1", Usage: sampleUsage(),

@@ -212,6 +212,9 @@ func (t *Turn) openItems() iter.Seq[*Item] {
 	}
 }
 
+// Busy reports whether an item of the turn has not ended.
+func (t *Turn) Busy() bool { return t.open > 0 }
+
 // Attempt returns the attempt that is running, or nil.
 func (t *Turn) Attempt() *Attempt {
 	if n := len(t.Attempts); n > 0 && t.Attempts[n-1].End == nil {

@@ -88,7 +88,7 @@ func (sent Sent) Remedy(s event.State, target Target, fault *model.Error) Remedy
 	case fault.Kind == model.ErrContext:
 		return sent.overflow(target, fault)
 	case unexplained(fault.Kind, fault.Status):
-		return sent.step(refusedBy(target, s), target)
+		return sent.step(refusedBy(target, Look(s)), target)
 	}
 	return Remedy{}
 }

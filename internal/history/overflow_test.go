@@ -36,7 +36,9 @@ func (p *tape) asks(to history.Target, refuses provider) (b history.Built, refus
 	p.t.Helper()
 	for ; refusals < 12; refusals++ {
 		b = history.Request(p.state, to, "sys", nil)
-		p.changes(b.Change)
+		for _, c := range b.Changes {
+			p.changes(&c)
+		}
 		a := p.state.NextAttempt()
 		p.add(event.Event{Turn: p.id(), Attempt: a, Data: event.AttemptStarted{Provider: to.Provider, Model: to.Model}})
 		fault := refuses(b)
@@ -221,7 +223,7 @@ func TestShorteningKeepsThePrefix(t *testing.T) {
 	for range 100 {
 		b, _, _ := p.asks(to, func(history.Built) *model.Error { return nil })
 		got := show(b.Input)
-		if b.Change != nil {
+		if len(b.Changes) > 0 {
 			changes++
 		} else if !strings.HasPrefix(got, before) {
 			t.Fatal("a request does not extend the one before, and no event says why")

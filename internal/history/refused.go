@@ -46,7 +46,13 @@ type refusals struct {
 	hidden  map[string]bool // attempts of which nothing does
 	from    int             // the first turn that does
 
-	turn      int            // being read
+	// marks counts what was added to the sets above.
+	marks int
+
+	// Where it is: the turn, and how many of its attempts and changes are behind it.
+	turn, ended, changes int
+	entered              bool
+
 	turns     map[string]int // of inputs so far
 	attempts  []string       // so far
 	exchanges []exchange     // so far, but for those that were refused
@@ -65,27 +71,41 @@ type exchange struct {
 	answer           string   // the attempt that brought the response
 }
 
-func refusedBy(target Target, s event.State) *refusals {
+// refusedBy reads all of a log; it may be a log that goes on, see follow.
+func refusedBy(target Target, log Log) *refusals {
 	r := &refusals{
 		target: target, turns: map[string]int{},
 		sealed: map[string]bool{}, unseen: map[string]bool{}, unsaid: map[string]bool{},
 		outputs: map[string]bool{}, folded: map[string]bool{}, answers: map[string]bool{}, hidden: map[string]bool{},
 	}
-	for n, t := range s.Turns {
-		r.turn, r.trial = n, nil // what was tried in a turn says nothing of the next one's request
-		r.come(t.Inputs)
-		changes := t.Changes
-		for k, a := range t.Attempts {
-			changes = r.change(changes, k)
-			r.come(a.Inputs)
-			r.end(a, target.refused(a))
-		}
-		r.change(changes, len(t.Attempts))
-	}
+	r.follow(log)
 	if r.trial != nil {
 		r.omit(*r.trial)
 	}
 	return r
+}
+
+// follow goes on to the end of the log.
+func (r *refusals) follow(log Log) {
+	for len(log.turns) > 0 {
+		t := log.turn(r.turn)
+		if !r.entered {
+			r.entered, r.trial = true, nil // what was tried in a turn says nothing of the next one's request
+			r.come(t.Inputs)
+		}
+		for ; r.ended < len(t.Attempts); r.ended++ {
+			a := t.Attempts[r.ended]
+			r.change(t)
+			r.come(a.Inputs)
+			r.end(a, r.target.refused(a))
+		}
+		r.change(t)
+		if r.turn == len(log.turns)-1 {
+			return
+		}
+		r.turn++
+		r.entered, r.ended, r.changes = false, 0, 0
+	}
 }
 
 func (r *refusals) come(list []event.Input) {
@@ -103,12 +123,14 @@ func (r *refusals) end(a *event.Attempt, refused Parts) {
 	whole := a.End != nil && a.End.Outcome == event.Completed
 	switch refused {
 	case seals: // as a whole: a seal says nothing of itself
-		mark(r.sealed, r.attempts)
+		r.mark(r.sealed, r.attempts)
 	case images:
 		r.refuseImages()
 	case words:
 		r.refuseWords()
-		r.answers[a.ID] = whole
+		if whole {
+			r.mark(r.answers, []string{a.ID})
+		}
 	}
 	r.attempts = append(r.attempts, a.ID)
 	switch own := r.target.asked(a); {
@@ -131,10 +153,10 @@ func (r *refusals) end(a *event.Attempt, refused Parts) {
 func (r *refusals) refuseImages() {
 	if len(r.fresh.pictures) == 0 {
 		for _, e := range r.exchanges {
-			mark(r.unseen, e.pictures)
+			r.mark(r.unseen, e.pictures)
 		}
 	}
-	mark(r.unseen, r.fresh.pictures)
+	r.mark(r.unseen, r.fresh.pictures)
 	r.fresh.pictures = nil
 }
 
@@ -144,15 +166,15 @@ func (r *refusals) refuseWords() {
 	r.refuse(r.fresh)
 	if n := len(r.exchanges); r.again && n > 0 {
 		r.refuse(r.exchanges[n-1])
-		r.answers[r.exchanges[n-1].answer] = true
+		r.mark(r.answers, []string{r.exchanges[n-1].answer})
 		r.exchanges = r.exchanges[:n-1]
 	}
 	r.fresh, r.again = exchange{}, true
 }
 
 func (r *refusals) refuse(e exchange) {
-	mark(r.unsaid, e.inputs)
-	mark(r.outputs, e.calls)
+	r.mark(r.unsaid, e.inputs)
+	r.mark(r.outputs, e.calls)
 }
 
 // asked reports whether the attempt was the target's.
@@ -173,8 +195,11 @@ func (target Target) refused(a *event.Attempt) Parts {
 	return 0
 }
 
-func mark(set map[string]bool, ids []string) {
+func (r *refusals) mark(set map[string]bool, ids []string) {
 	for _, id := range ids {
-		set[id] = true
+		if !set[id] {
+			set[id] = true
+			r.marks++
+		}
 	}
 }

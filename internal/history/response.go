@@ -13,7 +13,8 @@ import (
 )
 
 // response adds the items of one response and then the outputs of its calls.
-func (w *walk) response(s event.State, items []*event.Item) {
+func (w *walk) response(log Log, items []*event.Item, a *event.Attempt) {
+	w.asked = a
 	lastCall := -1
 	for n, i := range items {
 		if sent(i) && i.Type() == event.ToolCall {
@@ -55,7 +56,7 @@ func (w *walk) response(s event.State, items []*event.Item) {
 			list = append(list, call)
 			outputs = append(outputs, model.Item{
 				Role: model.Output, CallID: call.CallID, Name: call.Name,
-				Text: w.output(s, i), Failed: i.Status != event.ItemCompleted,
+				Text: w.output(log, i), Failed: i.Status != event.ItemCompleted,
 			})
 		}
 	}
@@ -71,11 +72,11 @@ func (w *walk) arguments(i *event.Item) string {
 }
 
 // output is what the model is told that a call gave.
-func (w *walk) output(s event.State, i *event.Item) string {
+func (w *walk) output(log Log, i *event.Item) string {
 	if w.refused.outputs[i.Attempt] {
-		return textNoOutput + jobsText(s, i.Content())
+		return textNoOutput + jobsText(log.jobs, i.Content())
 	}
-	return outputText(s, i)
+	return outputText(log.jobs, i)
 }
 
 // sent reports whether the item is part of the conversation. A call whose
@@ -129,8 +130,8 @@ func (w *walk) keepsReasoning(rest []*event.Item) bool {
 // own reports whether the request's model said it, and knows it again.
 func (w *walk) own(i *event.Item) bool {
 	c := i.Content()
-	if a := w.attempts[i.Attempt]; c.Provider == "" && c.Model == "" && a != nil { // it did not come to its end
-		c.Provider, c.Model = a.Start.Provider, a.Start.Model
+	if c.Provider == "" && c.Model == "" { // it did not come to its end
+		c.Provider, c.Model = w.asked.Start.Provider, w.asked.Start.Model
 	}
 	return c.Provider == w.target.Provider && c.Model == w.target.Model && !w.refused.sealed[i.Attempt]
 }

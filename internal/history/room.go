@@ -59,7 +59,10 @@ func (w *walk) fit() *event.HistoryChanged {
 		return nil
 	}
 	to := room - room/4
-	w.shorten(to)
+	before := w.total
+	if w.shorten(to); w.total == before {
+		return nil // there is nothing to leave out
+	}
 	return &event.HistoryChanged{
 		Change: event.ChangeShortened, Provider: w.target.Provider, Model: w.target.Model, Tokens: to,
 		Why: fmt.Sprintf("about %d tokens left no room for an answer; the log has all of it", tokens),
@@ -123,13 +126,7 @@ func (w *walk) divide(outputs []model.Item, bytes int) {
 }
 
 // tokens is an estimate of the request's length.
-func (w *walk) tokens() int {
-	n := w.fixed
-	for k := range w.entries {
-		n += w.entries[k].tokens()
-	}
-	return n
-}
+func (w *walk) tokens() int { return w.fixed() + w.total }
 
 // tokens is what the entry takes of the request.
 func (e *entry) tokens() int {
@@ -141,15 +138,7 @@ func (e *entry) tokens() int {
 
 // least is what would be left of the request if all were left out but the
 // inputs of the turn.
-func (w *walk) least() int {
-	n := w.fixed
-	for _, e := range w.entries {
-		if w.kept(e) {
-			n += tokens(e.Item)
-		}
-	}
-	return n
-}
+func (w *walk) least() int { return w.fixed() + w.fresh }
 
 // kept reports whether the entry stays as it is whatever happens.
 func (w *walk) kept(e entry) bool { return e.input != "" && e.turn == w.at }

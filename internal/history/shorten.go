@@ -9,6 +9,20 @@ import (
 // many tokens: first what the model has had long ago, last what users said, and
 // never what the turn is for.
 func (w *walk) shorten(to int) {
+	for range mostRounds {
+		before := w.total
+		w.shortenOnce(to)
+		if w.tokens() <= max(to, w.enough()) || w.total >= before {
+			return
+		}
+	}
+}
+
+// mostRounds is how often a conversation is shortened for one request: to say that
+// something is missing takes room as well.
+const mostRounds = 4
+
+func (w *walk) shortenOnce(to int) {
 	s := shortening{walk: w, to: max(to, w.enough()), total: w.tokens()}
 	for _, stage := range []func(){
 		func() { s.earlierInputs(s.foldHuge) },
@@ -180,7 +194,7 @@ func (w *walk) closeGaps() {
 	var out []entry
 	for _, e := range w.entries {
 		switch {
-		case e.kind == lost:
+		case e.kind == lost, e.kind == prompt && len(out) > 0 && out[len(out)-1].kind == gap:
 			continue
 		case e.kind != dropped && e.kind != gap:
 		case len(out) > 0 && out[len(out)-1].kind == gap:
@@ -192,4 +206,5 @@ func (w *walk) closeGaps() {
 		out = append(out, e)
 	}
 	w.entries = out
+	w.recount()
 }

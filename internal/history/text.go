@@ -44,16 +44,16 @@ func noImages(images []event.Image, why string) string {
 
 // outputText is what the model is told that a call gave: its output, and the
 // truth about how it ended.
-func outputText(s event.State, i *event.Item) string {
+func outputText(jobs []*event.Job, i *event.Item) string {
 	c := i.Content()
 	if i.Status != event.ItemAborted {
 		if blank(c.Output) && i.Status == event.ItemFailed {
-			return "The call failed without output." + jobsText(s, c)
+			return "The call failed without output." + jobsText(jobs, c)
 		}
 		if blank(c.Output) {
-			return "The call gave no output." + jobsText(s, c)
+			return "The call gave no output." + jobsText(jobs, c)
 		}
-		return c.Output + jobsText(s, c)
+		return c.Output + jobsText(jobs, c)
 	}
 	var b strings.Builder
 	b.WriteString(abortedText(i))
@@ -67,7 +67,7 @@ func outputText(s event.State, i *event.Item) string {
 	if len(c.Survivors) > 0 {
 		fmt.Fprintf(&b, "\nProcesses that could not be ended: %s.", survivors(c.Survivors))
 	}
-	b.WriteString(jobsText(s, c))
+	b.WriteString(jobsText(jobs, c))
 	return b.String()
 }
 
@@ -115,10 +115,10 @@ func causeText(c *event.Cause) string {
 	return "aborted"
 }
 
-func jobsText(s event.State, c event.Content) string {
+func jobsText(jobs []*event.Job, c event.Content) string {
 	var b strings.Builder
 	for _, id := range c.Jobs {
-		for _, j := range s.Jobs {
+		for _, j := range jobs {
 			if j.Job == id {
 				fmt.Fprintf(&b, "\n[Left running as job %s: %s]", j.Job, cut(j.Command, 200))
 			}
@@ -158,10 +158,10 @@ func (w *walk) turnEnd(t *event.Turn, jobs []*event.Job) {
 
 // jobsAfter returns the jobs that ran when the turn after the n-th began, which
 // is when the model is first told: what it is told then must not change.
-func jobsAfter(s event.State, n int) (running []*event.Job) {
-	for _, j := range s.Jobs {
-		if n+1 < len(s.Turns) {
-			next := s.Turns[n+1].StartSeq
+func (l Log) jobsAfter(n int) (running []*event.Job) {
+	for _, j := range l.jobs {
+		if n+1 < len(l.turns) {
+			next := l.turns[n+1].StartSeq
 			if j.StartSeq > next || j.Ended != nil && j.EndSeq < next {
 				continue
 			}

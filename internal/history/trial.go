@@ -18,21 +18,20 @@ type trial struct {
 	turn     int
 }
 
-// change takes in the changes that came before the turn's k-th attempt, and
-// returns those that are left.
-func (r *refusals) change(changes []event.Epoch, k int) []event.Epoch {
-	for len(changes) > 0 && changes[0].Attempts <= k {
-		if c := changes[0]; r.target.concerns(c) {
-			switch c.Change {
-			case event.ChangeLeftOut:
-				r.trial = &trial{c.LeftOut, r.attempts, r.refusedInputs(), r.turn}
-			case event.ChangeRestored:
-				r.trial = nil
-			}
+// change takes in the changes that came before the turn's next attempt.
+func (r *refusals) change(t *event.Turn) {
+	for ; r.changes < len(t.Changes) && t.Changes[r.changes].Attempts <= r.ended; r.changes++ {
+		c := t.Changes[r.changes]
+		if !r.target.concerns(c) {
+			continue
 		}
-		changes = changes[1:]
+		switch c.Change {
+		case event.ChangeLeftOut:
+			r.trial = &trial{c.LeftOut, r.attempts, r.refusedInputs(), r.turn}
+		case event.ChangeRestored:
+			r.trial = nil
+		}
 	}
-	return changes
 }
 
 // concerns reports whether the change is one of what the target is sent.
@@ -59,20 +58,25 @@ func (r *refusals) omit(t trial) {
 	for _, p := range t.parts {
 		switch p {
 		case event.PartRefusedInputs:
-			mark(r.unsaid, t.suspects)
+			r.mark(r.unsaid, t.suspects)
 		case event.PartReasoning:
-			mark(r.sealed, t.attempts)
+			r.mark(r.sealed, t.attempts)
 		case event.PartImages:
 			for _, id := range slices.Collect(maps.Keys(r.turns)) {
-				r.unseen[id] = r.unseen[id] || r.turns[id] <= t.turn
+				if r.turns[id] <= t.turn {
+					r.mark(r.unseen, []string{id})
+				}
 			}
 		case event.PartTools:
-			mark(r.outputs, t.attempts)
-			mark(r.folded, t.attempts)
+			r.mark(r.outputs, t.attempts)
+			r.mark(r.folded, t.attempts)
 		case event.PartAnswers:
-			mark(r.hidden, t.attempts)
+			r.mark(r.hidden, t.attempts)
 		case event.PartInputs:
-			r.from = max(r.from, t.turn)
+			if r.from < t.turn {
+				r.from = t.turn
+				r.marks++
+			}
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/history"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/session"
 	"github.com/settle-agent/settle/internal/turn"
@@ -73,9 +74,11 @@ func (w *world) start(d *disk, set setting) (*process, error) {
 }
 
 func (p *process) turn(set setting, tools *tool.Set) turn.Config {
+	asked, system := set.wire.model(p.world.server.Client(), set.window, set.limits.Stall), "Prove it."
+	asked.Provider = witness{asked.Provider, p, history.Target{Provider: asked.ProviderName, Model: asked.Name, Traits: asked.Traits}, system}
 	c := turn.Config{
-		Model:  set.wire.model(p.world.server.Client(), set.window, set.limits.Stall),
-		System: "Prove it.", Tools: tools, Dir: "/work", Redact: p.world.redactor,
+		Model:  asked,
+		System: system, Tools: tools, Dir: "/work", Redact: p.world.redactor,
 		Limits:         turn.Limits{Steps: set.limits.Steps, Time: set.limits.Time, Repeats: set.limits.Repeats},
 		InterruptGrace: set.limits.Grace,
 	}

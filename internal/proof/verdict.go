@@ -66,6 +66,7 @@ func (w *world) log(c contract.Checker) {
 	if w.failing.Load() {
 		events, c.Unfinished = w.seen, w.current.Load().dead()
 	}
+	w.prefixes(events)
 	for _, v := range contract.Violations(c.Check(events)) {
 		w.broke(v.Clause, "event %d (%s): %s", v.Seq, v.Kind, v.What)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/settle-agent/settle/internal/session"
 	"github.com/settle-agent/settle/internal/shake"
 	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/settletest/contract"
 )
 
 // Secret is known to every session, and must not come out of it (C15).
@@ -62,12 +63,14 @@ type world struct {
 	seen     []event.Event  // what the first subscriber was shown
 	fired    []bool         // moves that wait for an event
 	asked    int            // requests for approval
+	// requested is what the models were sent, by the disk that has the log.
+	requested map[*disk][]contract.Request
 }
 
 func newWorld(s Script) *world {
 	w := &world{
 		script: s, disk: newDisk(), redactor: redact.New(Secret), closing: make(chan struct{}, 1),
-		runs: map[string]int{}, fired: make([]bool, len(s.Moves)),
+		runs: map[string]int{}, requested: map[*disk][]contract.Request{}, fired: make([]bool, len(s.Moves)),
 	}
 	w.life, w.end = context.WithCancel(context.Background())
 	n := 0

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/history"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/turn"
@@ -20,7 +21,8 @@ type Config struct {
 	Log *journal.Log
 	// Opened describes the host; its PID is filled in.
 	Opened event.SessionOpened
-	// Turn is what turns are run with. Log, Calls and Hurry are filled in.
+	// Turn is what turns are run with. Log, Calls, Conversation and Hurry are filled
+	// in.
 	Turn turn.Config
 	// Approvals is the turns' Approver where somebody may answer; else nil.
 	Approvals *Approvals
@@ -52,9 +54,11 @@ type Damage struct {
 type Session struct {
 	config Config
 	calls  turn.Calls
-	mail   chan func()
-	done   chan struct{} // closed when the actor has ended
-	left   atomic.Bool   // it was closed for idleness; set by the actor
+	// conversation belongs to the turn that runs.
+	conversation history.Conversation
+	mail         chan func()
+	done         chan struct{} // closed when the actor has ended
+	left         atomic.Bool   // it was closed for idleness; set by the actor
 
 	// The rest belongs to the actor.
 	running *running

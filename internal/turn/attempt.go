@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/settle-agent/settle/event"
@@ -76,38 +77,62 @@ func (t *turn) enter(ctx context.Context) (leave func(), err error) {
 	return leave, nil
 }
 
-// begin records the attempt, lets waiting inputs join, and builds the request.
+// begin builds the request, then records the attempt, with the waiting inputs that
+// join it. It builds beside the log, which goes on meanwhile (C9): where other
+// inputs wait by then, it builds again.
 func (t *turn) begin(ctx context.Context, d *demux, step, n int) (*model.Request, error) {
-	var built history.Built
 	if err := t.Log.Err(); err != nil && ctx.Err() == nil { // else the interrupt came first
 		return nil, err
 	}
-	var events []event.Event
-	err := t.update(func(s event.State) []event.Event {
-		if ctx.Err() != nil { // C10: nothing starts after the interrupt
-			return nil
-		}
-		joining := steering(s)
-		built = history.Request(s, t.target, t.System, specs(t.Tools), joining...)
-		d.attempt = s.NextAttempt()
-		started := event.AttemptStarted{
-			Step: step, N: n, Provider: t.target.Provider, Model: t.target.Model,
-			MaxTokens: built.MaxTokens, Trimmed: built.Trimmed,
-		}
+	for try := 1; ctx.Err() == nil; try++ {
+		built, joining := t.build(try)
+		var events []event.Event
+		err := t.update(func(s event.State) []event.Event {
+			if ctx.Err() != nil || !steersWith(s, joining, try) { // C10: nothing starts after the interrupt
+				return nil
+			}
+			d.attempt = s.NextAttempt()
+			started := event.AttemptStarted{
+				Step: step, N: n, Provider: t.target.Provider, Model: t.target.Model,
+				MaxTokens: built.MaxTokens, Trimmed: built.Trimmed, Basis: built.Basis,
+			}
+			for _, i := range joining {
+				started.Inputs = append(started.Inputs, i.ID)
+			}
+			events = append(t.changed(built.Changes...), event.Event{Turn: t.id, Attempt: d.attempt, Data: started})
+			return events
+		})
 		d.sent = built.Sent // which is all that is kept of the request
-		for _, i := range joining {
-			started.Inputs = append(started.Inputs, i.ID)
+		if len(events) > 0 {
+			d.started = events[len(events)-1] // as the log has it
 		}
-		events = append(t.changed(built.Change), event.Event{Turn: t.id, Attempt: d.attempt, Data: started})
-		return events
+		if d.attempt != "" || err != nil && ctx.Err() == nil {
+			return &built.Request, err
+		}
+	}
+	return nil, context.Cause(ctx)
+}
+
+// mostTries is how often a request is built again since other inputs wait. Then
+// they join the next one.
+const mostTries = 3
+
+// build builds the next request, with the inputs that are to join it.
+func (t *turn) build(try int) (built history.Built, joining []event.Input) {
+	var log history.Log
+	t.Log.View(func(s event.State) {
+		log = history.Look(s)
+		if try <= mostTries {
+			joining = steering(s)
+		}
 	})
-	if d.attempt == "" && ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
-	if len(events) > 0 {
-		d.started = events[len(events)-1]
-	}
-	return &built.Request, err
+	return t.Conversation.Request(log, t.target, t.System, specs(t.Tools), joining...), joining
+}
+
+// steersWith reports whether a request that these inputs join may be sent now.
+func steersWith(s event.State, joining []event.Input, try int) bool {
+	same := func(a, b event.Input) bool { return a.ID == b.ID }
+	return try > mostTries || slices.EqualFunc(steering(s), joining, same)
 }
 
 func specs(set *tool.Set) []model.ToolSpec {
@@ -118,12 +143,12 @@ func specs(set *tool.Set) []model.ToolSpec {
 	return out
 }
 
-// changed returns the event of a change of the history, if there is one.
-func (t *turn) changed(c *event.HistoryChanged) []event.Event {
-	if c == nil {
-		return nil
+// changed returns the events of changes of the history.
+func (t *turn) changed(changes ...event.HistoryChanged) (out []event.Event) {
+	for _, c := range changes {
+		out = append(out, event.Event{Turn: t.id, Data: c})
 	}
-	return []event.Event{{Turn: t.id, Data: *c}}
+	return out
 }
 
 // follow streams the response into d until its terminal event. The stream is
@@ -250,7 +275,11 @@ func (t *turn) failAttempt(d *demux, err error) (model.StopReason, *again, error
 		ms := decision.delay.Milliseconds()
 		end.RetryIn = &ms
 	}
-	if failed := t.cutAttempt(end, event.Fail(failure), nil, t.changed(decision.change)...); failed != nil {
+	var changes []event.Event
+	if decision.change != nil {
+		changes = t.changed(*decision.change)
+	}
+	if failed := t.cutAttempt(end, event.Fail(failure), nil, changes...); failed != nil {
 		return "", nil, failed
 	}
 	if !decision.retry {

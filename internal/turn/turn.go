@@ -18,10 +18,13 @@ import (
 
 // Config is what a turn needs. Log, Model and Tools must be set.
 type Config struct {
-	Log    *journal.Log
-	Model  model.Config
-	System string
-	Tools  *tool.Set
+	Log   *journal.Log
+	Model model.Config
+	// Conversation is the session's, so that a turn's first request goes on from
+	// the last one of the turn before; nil for one of the turn's own.
+	Conversation *history.Conversation
+	System       string
+	Tools        *tool.Set
 	// Dir is the working directory of the calls, absolute.
 	Dir string
 	// Approver is asked before each call; nil lets every call run.
@@ -155,6 +158,9 @@ func newTurn(c Config, id string) *turn {
 	}
 	if c.CallTimeout == 0 {
 		c.CallTimeout = defaultCallTimeout
+	}
+	if c.Conversation == nil {
+		c.Conversation = &history.Conversation{}
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

@@ -1,0 +1,328 @@
+package history
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/model"
+)
+
+// walk collects the conversation. It goes forward only: what it has made of a
+// log's beginning stays as it is when the log goes on, but where an epoch begins.
+type walk struct {
+	target  Target
+	refused *refusals
+	entries []entry
+	ids     map[string]bool // call ids in use
+	window  int             // of the target, as far as was known then
+	learned bool            // from a refusal
+	schema  json.RawMessage // that the answer is to follow, as far as was known then
+	prefix  int             // tokens of the instructions and the tools
+
+	// Where it is: the turn, and how many of its items, attempts and changes are
+	// behind it.
+	at, items, attempts, changes int
+
+	asked     *event.Attempt // whose response is being told
+	entered   bool           // the turn's inputs were told
+	responses int            // so far
+	trimmed   int            // entries that were shortened
+	rewrites  int            // how often entries changed that were there
+
+	total int   // tokens of the entries
+	fresh int   // of those that are inputs of the turn
+	parts Parts // of the entries, but for earlier turns
+	first int   // the first turn that an entry is of, -1 if there is none
+}
+
+// entry is an item, and what is known of it beside.
+type entry struct {
+	model.Item
+	turn     int
+	response int    // which of the model's responses it belongs to, from 1; 0 for none
+	input    string // id of the input that it is, "" for none
+	kind     entryKind
+}
+
+type entryKind uint8
+
+const (
+	plain   entryKind = iota
+	gap               // it stands for what was left out
+	dropped           // to make room, and a gap is to say so
+	lost              // without a word
+	prompt            // it only has the model go on
+)
+
+func newWalk(target Target, refused *refusals, prefix int) *walk {
+	return &walk{target: target, refused: refused, ids: map[string]bool{}, window: target.Window, prefix: prefix, first: -1}
+}
+
+func (w *walk) add(i model.Item, input string) {
+	w.put(entry{Item: i, turn: w.at, input: input})
+}
+
+// respond adds the items of a response.
+func (w *walk) respond(items []model.Item) {
+	w.responses++
+	for _, i := range items {
+		w.put(entry{Item: i, turn: w.at, response: w.responses})
+	}
+}
+
+func (w *walk) put(e entry) {
+	w.entries = append(w.entries, e)
+	w.count(&e)
+}
+
+// count adds the entry to what is known of all.
+func (w *walk) count(e *entry) {
+	n := e.tokens()
+	w.total += n
+	if w.kept(*e) {
+		w.fresh += n
+	}
+	w.parts |= e.parts()
+	if w.first < 0 && e.Text != textEarlier {
+		w.first = e.turn
+	}
+}
+
+// recount is for entries that have changed.
+func (w *walk) recount() {
+	w.rewrites++
+	w.total, w.fresh, w.parts, w.first = 0, 0, 0, -1
+	for n := range w.entries {
+		w.count(&w.entries[n])
+	}
+}
+
+// fixed is what of the request is no conversation, in tokens.
+func (w *walk) fixed() int { return w.prefix + len(w.schema)/bytesPerToken }
+
+// follow goes on to the end of the log. It may go on from there, when the log does.
+func (w *walk) follow(log Log) {
+	for len(log.turns) > 0 {
+		t := log.turn(w.at)
+		if !w.entered {
+			w.enter(t)
+		}
+		if w.at >= w.refused.from {
+			w.steps(log, t)
+		}
+		if w.at == len(log.turns)-1 && t.Cause == nil {
+			return
+		}
+		w.leave(t, log.jobsAfter(w.at))
+		if w.at == len(log.turns)-1 {
+			return
+		}
+		w.at++
+		w.entered, w.items, w.attempts, w.changes, w.fresh = false, 0, 0, 0, 0
+	}
+}
+
+// enter begins a turn.
+func (w *walk) enter(t *event.Turn) {
+	w.entered = true
+	w.schema = nil
+	if n := len(t.Inputs); n > 0 {
+		w.schema = t.Inputs[n-1].Schema
+	}
+	switch {
+	case w.at < w.refused.from:
+		return
+	case w.at > 0 && w.at == w.refused.from:
+		w.user(textEarlier)
+	}
+	w.inputs(t.Inputs)
+}
+
+// steps tells the items and the attempts of a turn, in the order in which they
+// began.
+func (w *walk) steps(log Log, t *event.Turn) {
+	for {
+		if w.items < len(t.Items) {
+			i := t.Items[w.items]
+			switch {
+			case i.Attempt == "" && i.Attempts <= w.attempts:
+				w.user(i.Content().Text)
+				w.items++
+				continue
+			case w.attempts > 0 && i.Attempt == t.Attempts[w.attempts-1].ID:
+				response := t.Items[w.items:responseEnd(t, w.items)]
+				w.items += len(response)
+				if w.refused.hidden[i.Attempt] {
+					w.hide()
+				} else {
+					w.response(log, response, t.Attempts[w.attempts-1])
+				}
+				continue
+			}
+		}
+		if w.attempts == len(t.Attempts) {
+			return
+		}
+		w.begin(t, t.Attempts[w.attempts].Inputs)
+		w.endWithUser()
+		w.attempts++
+	}
+}
+
+// begin tells what comes before the turn's next attempt.
+func (w *walk) begin(t *event.Turn, joining []event.Input) {
+	w.slip(t)
+	w.joins(joining)
+	w.epochs(t)
+}
+
+// leave ends a turn that has ended.
+func (w *walk) leave(t *event.Turn, jobs []*event.Job) {
+	if w.at < w.refused.from {
+		w.attempts = len(t.Attempts)
+		w.epochs(t)
+		return
+	}
+	w.slip(t)
+	w.epochs(t)
+	w.turnEnd(t, jobs)
+}
+
+// joins tells inputs that join the turn.
+func (w *walk) joins(inputs []event.Input) {
+	for _, in := range inputs {
+		if len(in.Schema) > 0 {
+			w.schema = in.Schema
+		}
+	}
+	w.inputs(inputs)
+}
+
+// hide says once that the model's responses are left out.
+func (w *walk) hide() {
+	if n := len(w.entries); n == 0 || w.entries[n-1].Text != textHidden {
+		w.user(textHidden)
+	}
+}
+
+// epochs applies the changes from before the turn's next attempt.
+func (w *walk) epochs(t *event.Turn) {
+	for ; w.changes < len(t.Changes) && t.Changes[w.changes].Attempts <= w.attempts; w.changes++ {
+		c := t.Changes[w.changes]
+		if !w.target.concerns(c) {
+			continue
+		}
+		switch c.Change {
+		case event.ChangeWindow:
+			w.learn(c.Tokens)
+		case event.ChangeShortened:
+			w.shorten(c.Tokens)
+		}
+	}
+}
+
+// responseEnd returns the place behind the attempt's last item: the items of
+// one response are never parted by a note.
+func responseEnd(t *event.Turn, n int) int {
+	attempt := t.Items[n].Attempt
+	for n < len(t.Items) && t.Items[n].Attempt == attempt {
+		n++
+	}
+	return n
+}
+
+// slip tells the model of a call in the last attempt that its provider did not
+// pass on.
+func (w *walk) slip(t *event.Turn) {
+	if w.attempts == 0 {
+		return
+	}
+	a := t.Attempts[w.attempts-1]
+	if a.End != nil && a.End.Failure != nil && a.End.Failure.Kind == string(model.ErrToolUse) {
+		w.user(fmt.Sprintf("[Your last answer was not passed on: %s. Call one of the tools, with arguments that its schema allows.]", cut(a.End.Failure.Message, 500)))
+	}
+}
+
+func (w *walk) inputs(inputs []event.Input) {
+	for _, in := range inputs {
+		if w.refused.unsaid[in.ID] {
+			w.add(model.Item{Role: model.User, Text: textUnsaid}, in.ID)
+			continue
+		}
+		item := model.Item{Role: model.User, Text: in.Text, Images: in.Images}
+		if why := w.blind(in); why != "" {
+			item.Images = nil
+			item.Text = appendLine(item.Text, noImages(in.Images, why))
+		}
+		if !blank(item.Text) || len(item.Images) > 0 {
+			w.add(item, in.ID)
+		}
+	}
+}
+
+// blind returns why the model is not shown the input's images, "" if it is or
+// there are none.
+func (w *walk) blind(in event.Input) string {
+	switch {
+	case len(in.Images) == 0:
+	case w.target.NoImages:
+		return "the model cannot see images"
+	case w.refused.unseen[in.ID]:
+		return "the provider refused it"
+	}
+	return ""
+}
+
+func (w *walk) user(text string) {
+	if !blank(text) {
+		w.add(model.Item{Role: model.User, Text: text}, "")
+	}
+}
+
+// endWithUser: no provider that refuses to be prefilled takes a conversation that
+// ends with the model's own words. What is added stays, as the request had it (C21).
+func (w *walk) endWithUser() {
+	n := len(w.entries)
+	if n == 0 || w.entries[n-1].Role == model.User || w.entries[n-1].Role == model.Output {
+		return
+	}
+	w.put(entry{Item: model.Item{Role: model.User, Text: textContinue}, turn: w.at, kind: prompt})
+}
+
+// sent is what is kept of the request.
+func (w *walk) sent() Sent {
+	sent := Sent{Tokens: w.tokens(), Least: w.least(), Fixed: w.fixed(), Window: w.window, Parts: w.parts}
+	if w.first >= 0 && w.first < w.at {
+		sent.Parts |= earlier
+	}
+	suspects := w.refused.refusedInputs()
+	if len(suspects) == 0 {
+		return sent
+	}
+	for _, e := range w.entries {
+		if e.turn < w.at && e.Text != textUnsaid && slices.Contains(suspects, e.input) {
+			sent.Parts |= refusedEarlier
+		}
+	}
+	return sent
+}
+
+// parts is what could be left out of the entry.
+func (e *entry) parts() (p Parts) {
+	switch {
+	case e.Seal != nil, e.Role == model.Reasoning, e.ID != "":
+		p |= seals
+	case e.Role == model.User && len(e.Images) > 0:
+		p |= images
+	}
+	if e.response > 0 {
+		p |= answers
+		if e.Role == model.Call && e.Arguments != foldedArguments || e.Role == model.Output && !strings.HasPrefix(e.Text, textNoOutput) {
+			p |= tools
+		}
+	}
+	return p
+}

@@ -1,0 +1,114 @@
+package contract
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// Request is what a model was sent, as far as the prefix law speaks of it (C21).
+type Request struct {
+	Attempt string   // for which it was sent
+	Basis   string   // the instructions and the tools, in their order and bytes
+	Items   []string // the conversation
+}
+
+// CheckRequests returns where a request does not extend the one before it to the
+// same model, joined, though nothing in the log between them begins a new epoch. A
+// request whose attempt is not in the log is left out: its writer died first.
+func CheckRequests(events []event.Event, requests []Request) error {
+	sent := map[string]Request{}
+	for _, r := range requests {
+		sent[r.Attempt] = r
+	}
+	p := prefixes{last: map[asked]Request{}, trials: map[asked]bool{}, attempts: map[string]asked{}}
+	l := &log{}
+	for _, e := range events {
+		l.now = e
+		p.read(l, e, sent)
+	}
+	return errors.Join(l.found...)
+}
+
+// asked is the model that a request was for.
+type asked struct{ provider, model string }
+
+type prefixes struct {
+	last     map[asked]Request // of the epoch; none where one begins
+	trials   map[asked]bool    // what is left out may come back
+	attempts map[string]asked
+}
+
+func (p *prefixes) read(l *log, e event.Event, sent map[string]Request) {
+	switch d := e.Data.(type) {
+	case event.HistoryChanged:
+		if d.Change == event.ChangeWindow { // which alone changes nothing
+			return
+		}
+		to := asked{d.Provider, d.Model}
+		delete(p.last, to)
+		p.trials[to] = d.Change == event.ChangeLeftOut
+	case event.AttemptStarted:
+		to := asked{d.Provider, d.Model}
+		p.attempts[e.Attempt] = to
+		r, ok := sent[e.Attempt]
+		if !ok {
+			return
+		}
+		if before, ok := p.last[to]; ok {
+			r.extends(l, before)
+		}
+		p.last[to] = r
+	case event.AttemptEnded:
+		to := p.attempts[e.Attempt]
+		if refuses(d) {
+			delete(p.last, to)
+		}
+		if d.Outcome == event.Completed {
+			p.trials[to] = false
+		}
+	case event.TurnCompleted, event.TurnAborted, event.TurnFailed:
+		for to, trial := range p.trials {
+			if trial {
+				delete(p.last, to)
+			}
+		}
+		clear(p.trials)
+	}
+}
+
+// refuses reports whether the provider refused what the request contained, as the
+// log says why (ADR 7).
+func refuses(d event.AttemptEnded) bool {
+	if f := d.Failure; f != nil {
+		return slices.Contains([]string{"reasoning_refused", "image_refused", "content_policy"}, f.Kind) || f.Status == http.StatusRequestEntityTooLarge
+	}
+	return d.StopReason == "refusal" || d.StopReason == "content_filter"
+}
+
+func (r Request) extends(l *log, before Request) {
+	if r.Basis != before.Basis {
+		l.breaks("C21", "the instructions or the tools are not those of attempt %s", before.Attempt)
+	}
+	for n, item := range before.Items {
+		if n >= len(r.Items) {
+			l.breaks("C21", "the request has %d items, and that of attempt %s had %d", len(r.Items), before.Attempt, len(before.Items))
+			return
+		}
+		if item != r.Items[n] {
+			l.breaks("C21", "item %d of the request is not that of attempt %s:\nbefore: %s\nnow:    %s", n+1, before.Attempt, short(item), short(r.Items[n]))
+			return
+		}
+	}
+}
+
+func short(s string) string {
+	const most = 300
+	if len(s) <= most {
+		return s
+	}
+	return fmt.Sprintf("%s… (%d bytes)", s[:most], len(s))
+}
