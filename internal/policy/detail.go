@@ -12,15 +12,8 @@ import (
 	"github.com/settle-agent/settle/tool/file"
 )
 
-// Commands is the Detail of a call of shell, and has all of it. A command that
-// is too long for that is refused.
+// Commands is the Detail of a call of shell: what it does, one by one.
 type Commands struct {
-	Command    string `json:"command"` // the whole text
-	Workdir    string `json:"workdir,omitempty"`
-	Background bool   `json:"background,omitempty"`
-	Release    bool   `json:"release,omitempty"`
-	TTY        bool   `json:"tty,omitempty"`
-	// Commands are what it does, one by one.
 	Commands []Command `json:"commands"`
 }
 
@@ -29,17 +22,8 @@ type Command struct {
 	Text     string           `json:"text"`
 	Decision event.Permission `json:"decision"`
 	Rule     string           `json:"rule,omitempty"`
-	Why      string           `json:"why,omitempty"`
-	// Effects are the files that it is known to work on, and what else is to
-	// be said of it.
-	Effects []Effect `json:"effects,omitempty"`
-}
-
-// Effect is one thing that a command does.
-type Effect struct {
-	Kind string `json:"kind"` // "looks", "reads", "writes", or "hidden" for what cannot be known
-	Path string `json:"path"`
-	Why  string `json:"why,omitempty"` // to ask about it
+	// Why has the reasons to ask, one after the other.
+	Why string `json:"why,omitempty"`
 }
 
 // Preview is the Detail of a call that changes files where the change cannot
@@ -51,6 +35,7 @@ type Preview struct {
 }
 
 const (
+	// maxCommand is that of a command that is approved, since it is shown whole.
 	maxCommand = 32 << 10
 	// previewTimeout bounds the work of showing a change.
 	previewTimeout = 2 * time.Second
@@ -59,11 +44,11 @@ const (
 )
 
 // detail is what a face shows of a call that is asked about.
-func (c call) detail(verdicts []verdict) json.RawMessage {
+func (c toolCall) detail(verdicts []verdict) json.RawMessage {
 	switch {
 	case c.tool == "shell":
 		return encoded(c.commands(verdicts))
-	case slices.Contains(editors(), c.tool):
+	case isEditor(c.tool):
 		return c.preview()
 	}
 	return nil
@@ -77,21 +62,17 @@ func encoded(value any) json.RawMessage {
 	return raw
 }
 
-func (c call) commands(verdicts []verdict) Commands {
-	d := Commands{Command: c.Command, Workdir: c.Workdir, Background: c.Background, Release: c.Release, TTY: c.TTY}
+func (c toolCall) commands(verdicts []verdict) (d Commands) {
 	for i, e := range c.effects {
 		one := Command{Text: e.text, Decision: verdicts[i].Permission, Rule: verdicts[i].rule}
 		if one.Decision != event.Allow {
-			one.Why = clip(oneLine(verdicts[i].why))
-		}
-		for _, part := range e.parts {
-			shown := Effect{string(part.kind), part.text, clip(oneLine(part.why))}
-			if part.kind != hidden {
-				shown.Path = part.place.String()
+			reasons := []string{verdicts[i].why}
+			for _, part := range e.parts {
+				if part.why != "" && !slices.Contains(reasons, part.why) {
+					reasons = append(reasons, part.why)
+				}
 			}
-			if !slices.Contains(one.Effects, shown) && (part.kind != hidden || part.why != "") {
-				one.Effects = append(one.Effects, shown)
-			}
+			one.Why = clip(strings.Join(reasons, "; "))
 		}
 		d.Commands = append(d.Commands, one)
 	}
@@ -99,7 +80,7 @@ func (c call) commands(verdicts []verdict) Commands {
 }
 
 // preview shows the change, but not what is in files with secrets.
-func (c call) preview() json.RawMessage {
+func (c toolCall) preview() json.RawMessage {
 	hides := false
 	p := Preview{Files: []file.Change{}}
 	for _, e := range c.effects {
@@ -111,7 +92,7 @@ func (c call) preview() json.RawMessage {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), previewTimeout)
 	defer cancel()
-	raw, err := file.Preview(ctx, tool.Call{Name: c.tool, Args: c.raw, Dir: c.ground.dir})
+	raw, err := file.Preview(ctx, tool.Call{Name: c.tool, Args: c.raw, Dir: c.workspace.dir})
 	if err != nil {
 		p.Error = clip(err.Error())
 		return encoded(p)
@@ -119,11 +100,10 @@ func (c call) preview() json.RawMessage {
 	return raw
 }
 
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
-
+// clip returns the beginning of a text, in one line.
 func clip(s string) string {
-	if len(s) <= maxLine {
-		return s
+	if s = strings.Join(strings.Fields(s), " "); len(s) > maxLine {
+		return strings.ToValidUTF8(s[:maxLine], "") + "…"
 	}
-	return strings.ToValidUTF8(s[:maxLine], "") + "…"
+	return s
 }

@@ -22,7 +22,7 @@ func TestEnvironment(t *testing.T) {
 		want    event.Permission
 	}{
 		{"ls", []string{path}, event.Allow},
-		{"ls", []string{path, "LANG=C", "GIT_DIR=x", "GIT_SSL_CAINFO=x", "LD_LIBRARY_PATH=/opt/lib", "BASH_ENV="}, event.Allow},
+		{"ls", []string{path, "LANG=C", "GIT_SSL_CAINFO=x", "LD_LIBRARY_PATH=/opt/lib", "BASH_ENV="}, event.Allow},
 		{"ls", nil, event.Ask},
 		{"ls", []string{"PATH="}, event.Ask},
 		{"ls", []string{"PATH=.:/bin"}, event.Ask},

@@ -2,9 +2,10 @@ package policy
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
-	"unicode"
+	"sync"
 
 	"github.com/settle-agent/settle/internal/policy/effects"
 )
@@ -12,184 +13,149 @@ import (
 // A pattern for commands is words. A "*" alone stands for any number of words,
 // at the end for none too; within a word it stands for any characters; at the
 // end of the last word it also stands for all words that follow.
+//
+// It is matched with the words of a command joined, each with a zero at its
+// end. A word that is only known when the command runs is indefinite.
+const (
+	indefinite = "\x01"
+	anyText    = `[^\x00\x01]*`
+	anyWords   = `(?:[^\x00]*\x00)*`
+	options    = `(?:-[^\x00]*\x00(?:[^\x00]*\x00)?)*` // and their values
+	edge       = `[^\pL\pN_.-]`                        // of a name within a text
+)
 
-// allowsWords reports whether a command is surely what the pattern says.
-func allowsWords(pattern []string, words []effects.Word) bool {
-	if len(words) == 0 {
-		return false
-	}
-	words = slices.Clone(words)
-	words[0].Text = systemName(words[0].Text)
-	return allowed(pattern, words)
+// commandPattern is a pattern for commands that has been understood.
+type commandPattern struct {
+	// whole matches a command that is surely what the pattern says, begin one
+	// that is that or begins with it, wherever the program is and whatever
+	// options come between, and perhaps one that may be that.
+	whole, begin, perhaps *regexp.Regexp
+	// later is begin or perhaps from another word on; mention matches a text
+	// that has the program's name in it or, in a setting, its subcommand's.
+	// Both are nil where the pattern names no program.
+	later, mention *regexp.Regexp
+	// aliases says that it is about a subcommand of git, which may have others.
+	aliases bool
 }
 
-func allowed(pattern []string, words []effects.Word) bool {
-	if len(pattern) == 0 {
-		return len(words) == 0
-	}
-	last := len(pattern) == 1
-	if pattern[0] == "*" {
-		for skip := 0; !last && skip <= len(words); skip++ {
-			if allowed(pattern[1:], words[skip:]) {
-				return true
+func newCommandPattern(words []string) commandPattern {
+	whole, begin, perhaps := "", "", ""
+	wild := func(word string) string { return strings.ReplaceAll(regexp.QuoteMeta(word), `\*`, anyText) }
+	for i, word := range words {
+		exact, last := wild(word), i == len(words)-1
+		if word == "*" {
+			whole += anyWords
+			if !last {
+				begin += anyWords
 			}
+			continue
 		}
-		return last
+		if whole += exact + `\x00`; last && strings.HasSuffix(word, "*") {
+			whole += anyWords
+		}
+		if i > 0 {
+			begin += options
+		} else if base := baseName(word); !strings.Contains(base, "*") {
+			exact += `|(?:[^\x00]*[/\\])?` + wild(base) + `(?:\.exe)?`
+		} else {
+			exact += `|[^\x00]*[/\\]` + exact
+		}
+		perhaps += begin + indefinite + "|"
+		begin += `(?:` + exact + `)\x00`
 	}
-	if len(words) == 0 || indefinite(words[0]) || !fits(pattern[0], words[0].Text) {
-		return false
+	p := commandPattern{
+		whole: regexp.MustCompile(`(?s)^` + whole + `$`), begin: regexp.MustCompile(`(?is)^` + begin),
+		perhaps: regexp.MustCompile(`(?is)^(?:` + perhaps + indefinite + `)`),
 	}
-	if last && strings.HasSuffix(pattern[0], "*") {
-		return true
+	if words[0] == "*" {
+		return p
 	}
-	return allowed(pattern[1:], words[1:])
+	mention := `[$` + "`" + `]|(?:^|` + edge + `)[-.]*` + wild(baseName(words[0])) + `[-.]*(?:` + edge + `|$)`
+	if len(words) > 1 && words[1] != "*" {
+		mention += `|=(?:.*` + edge + `)?[-.]*` + wild(words[1]) + `[-.]*(?:` + edge + `|$)`
+		p.aliases = baseName(words[0]) == "git"
+	}
+	p.later, p.mention = regexp.MustCompile(`(?is)\x00(?:`+perhaps+begin+`)`), regexp.MustCompile(`(?is)`+mention)
+	return p
 }
 
-func indefinite(w effects.Word) bool { return w.Glob || w.Unknown }
-
-// systemName is the name alone of a program where the system keeps them.
-func systemName(name string) string {
-	for _, dir := range []string{"/bin/", "/usr/bin/"} {
-		if base, ok := strings.CutPrefix(name, dir); ok && base != "" && !strings.Contains(base, "/") {
-			return base
+// joined are the words of a command as patterns see them.
+func joined(words []effects.Word) string {
+	text := ""
+	for _, w := range words {
+		if w.Glob {
+			w.Text = indefinite
 		}
+		text += w.Text + "\x00"
 	}
-	return name
+	return text
 }
 
-// forbidsWords reports whether a command is what the pattern says or begins
-// with that, or may start what does. Options may stand between the words of
-// the pattern: "git push" is also "git -C dir push". Of commands in the table
-// it is known that they start nothing.
-func forbidsWords(pattern []string, words []effects.Word, known bool) match {
-	best := begins(pattern, words)
-	if best != no || known {
-		return best
+// allows reports whether a command is surely what the pattern says. What the
+// system keeps programs in need not be said.
+func (p commandPattern) allows(words []effects.Word) bool {
+	text := joined(words)
+	if dir := path.Dir(words[0].Text); dir == "/bin" || dir == "/usr/bin" {
+		text = text[len(dir)+1:]
 	}
-	if pattern[0] == "*" {
+	return p.whole.MatchString(text)
+}
+
+// forbids reports whether a command is what the pattern says or begins with
+// that, or may start what does. Of commands in the table it is known that they
+// start nothing.
+func (p commandPattern) forbids(words []effects.Word, known bool) match {
+	text := joined(words)
+	switch {
+	case p.begin.MatchString(text):
+		return yes
+	case p.perhaps.MatchString(text):
+		return maybe
+	case known || p.later == nil:
 		return no
+	case p.later.MatchString(text), startsOther().MatchString(text), p.aliases && gitAlias(words):
+		return maybe
 	}
-	name := baseName(pattern[0])
-	for i, w := range words {
-		if i > 0 && (begins(pattern, words[i:]) != no || disguises(pattern, name, w.Text)) || startsOther(words[i:]) {
+	for _, w := range words[1:] { // a script or a setting that comes to it: "git -c alias.p=push p"
+		if p.mention.MatchString(strings.NewReplacer(`"`, "", "'", "", `\`, "").Replace(w.Text)) { // as a shell within it does
 			return maybe
 		}
 	}
 	return no
 }
 
-// disguises reports whether a word may be a script or a setting that comes to
-// what the pattern says: "git -c alias.p=push p".
-func disguises(pattern []string, name, text string) bool {
-	text = strings.NewReplacer(`"`, "", "'", "", `\`, "").Replace(text) // as a shell within it does
-	if strings.ContainsAny(text, "$`") || mentions(text, name) {
-		return true
-	}
-	_, value, ok := strings.Cut(text, "=")
-	return ok && len(pattern) > 1 && pattern[1] != "*" && mentions(value, strings.ToLower(pattern[1]))
-}
-
-func begins(pattern []string, words []effects.Word) match {
-	if indefinite(words[0]) {
-		return maybe
-	}
-	if pattern[0] == "*" {
-		return forbidden(pattern, words)
-	}
-	name, text := strings.ToLower(pattern[0]), strings.ToLower(words[0].Text)
-	if base := baseName(name); !strings.Contains(base, "*") && base == baseName(text) || fits(name, text) || fits(name, baseName(text)) {
-		return forbidden(pattern[1:], words[1:])
-	}
-	return no
-}
-
-// mentions reports whether a word of a command, which may be a script or a
-// path, has the name in it.
-func mentions(text, name string) bool {
-	return slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.", r)
-	}), func(token string) bool { return fits(name, token) || fits(name, strings.Trim(token, "-.")) })
-}
-
-// startsOther reports whether a command runs a script that is in its words or
+// startsOther matches a command that runs a script that is in its words or
 // comes from its input: what that is, is not looked at.
-func startsOther(words []effects.Word) bool {
-	name := strings.TrimRight(baseName(words[0].Text), "0123456789.")
-	switch {
-	case slices.Contains(strings.Fields("eval source trap alias awk gawk mawk nawk ed ex vi vim nvim emacs gdb lldb m4 osascript xargs parallel enable"), name), words[0].Text == ".":
-		return true
-	case slices.Contains(strings.Fields("sh bash dash ash ksh mksh rbash zsh fish csh tcsh pwsh python perl ruby node php lua tclsh expect deno bun"), name):
-		return len(words) == 1 || indefinite(words[1]) || strings.ContainsAny(words[1].Text[:min(1, len(words[1].Text))], "-+") ||
-			strings.HasPrefix(words[1].Text, "/dev/") || strings.HasPrefix(words[1].Text, "/proc/")
+var startsOther = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?is)(?:^|\x00)(?:[^\x00]*/)?(?:` +
+		`(?:eval|source|trap|alias|awk|gawk|mawk|nawk|ed|ex|vi|vim|nvim|emacs|gdb|lldb|m4|osascript|xargs|parallel|enable)[0-9.]*\x00|` +
+		`(?:sh|bash|dash|ash|ksh|mksh|rbash|zsh|fish|csh|tcsh|pwsh|python|perl|ruby|node|php|lua|tclsh|expect|deno|bun)[0-9.]*\x00(?:$|[-+\x01]|/dev/|/proc/)|` +
+		`env\x00-)|(?:^|\x00)\.\x00`)
+})
+
+// gitAlias reports whether a command has git run what is no subcommand of its
+// own: by an alias it may be any other.
+func gitAlias(words []effects.Word) bool {
+	at := slices.IndexFunc(words, func(w effects.Word) bool { return baseName(w.Text) == "git" })
+	if at < 0 {
+		return false
 	}
-	return name == "env" && len(words) > 1 && strings.HasPrefix(words[1].Text, "-")
+	for words = words[at+1:]; len(words) > 0 && strings.HasPrefix(words[0].Text, "-"); words = words[1:] {
+		if slices.Contains([]string{"-c", "-C", "--git-dir", "--work-tree", "--namespace", "--config-env"}, words[0].Text) && len(words) > 1 {
+			words = words[1:]
+		}
+	}
+	return len(words) > 0 && !slices.Contains(strings.Fields(gitCommands), words[0].Text)
 }
+
+const gitCommands = `add am annotate apply archive bisect blame branch bundle cat-file check-attr check-ignore checkout checkout-index cherry cherry-pick
+	clean clone commit commit-tree config count-objects describe diff diff-files diff-index diff-tree difftool fetch for-each-ref format-patch fsck
+	gc grep hash-object help init log ls-files ls-remote ls-tree merge merge-base merge-file merge-tree mergetool mv name-rev notes prune pull push
+	range-diff read-tree rebase reflog remote repack replace rerere reset restore rev-list rev-parse revert rm shortlog show show-branch show-ref
+	sparse-checkout stash status submodule switch symbolic-ref tag update-index update-ref var verify-commit verify-tag version worktree write-tree`
 
 // baseName is the name of a program without its directory, and without case,
 // which for many file systems does not count.
 func baseName(name string) string {
 	return strings.TrimSuffix(path.Base(strings.ToLower(slashed(name))), ".exe")
-}
-
-// forbidden fills a table from the end: what is left of the pattern against
-// what is left of the words.
-func forbidden(pattern []string, words []effects.Word) match {
-	below := make([]match, len(words)+1)
-	for i := range below {
-		below[i] = yes // nothing is left of the pattern: a prefix is enough
-	}
-	for p := len(pattern) - 1; p >= 0; p-- {
-		row := make([]match, len(words)+1)
-		if pattern[p] == "*" {
-			row[len(words)] = below[len(words)]
-		}
-		for w := len(words) - 1; w >= 0; w-- {
-			row[w] = step(pattern[p], words[w:], row[w:], below[w:])
-		}
-		below = row
-	}
-	return below[0]
-}
-
-// step is one cell: row are the results for the same word of the pattern from
-// here on, below those for the next one.
-func step(pattern string, words []effects.Word, row, below []match) match {
-	if pattern == "*" {
-		return max(row[1], below[0])
-	}
-	if indefinite(words[0]) {
-		return maybe // what is wanted, several words, or none
-	}
-	var best match
-	if fits(strings.ToLower(pattern), strings.ToLower(words[0].Text)) {
-		best = below[1]
-	}
-	if strings.HasPrefix(words[0].Text, "-") {
-		best = max(best, row[1])
-		if len(words) > 1 {
-			best = max(best, row[2])
-		}
-	}
-	return best
-}
-
-// fits matches a text with a pattern in which "*" is any number of characters.
-func fits(pattern, text string) bool {
-	parts := strings.Split(pattern, "*")
-	if len(parts) == 1 {
-		return pattern == text
-	}
-	rest, ok := strings.CutPrefix(text, parts[0])
-	if !ok {
-		return false
-	}
-	last := parts[len(parts)-1]
-	for _, part := range parts[1 : len(parts)-1] {
-		at := strings.Index(rest, part)
-		if at < 0 {
-			return false
-		}
-		rest = rest[at+len(part):]
-	}
-	return strings.HasSuffix(rest, last)
 }

@@ -9,9 +9,9 @@ import (
 
 // place is where a path leads.
 type place struct {
-	named  string // absolute and clean, as it was named
+	named  string // absolute, as it was named
 	real   string // with links resolved; what it names need not exist
-	rel    string // from the working directory, with slashes; real's where inside
+	rel    string // with slashes; from the working directory if it is inside
 	inside bool   // of the working directory
 }
 
@@ -23,34 +23,31 @@ func (p place) String() string {
 	return filepath.ToSlash(p.named)
 }
 
-// ground is the working directory that paths are inside of, or not.
-type ground struct{ dir, real string }
+// workspace is the working directory that paths are inside of, or not.
+type workspace struct{ dir, real string }
 
-func newGround(dir string) (ground, error) {
+func newWorkspace(dir string) (workspace, error) {
 	if !filepath.IsAbs(dir) {
-		return ground{}, fmt.Errorf("the working directory %q is not absolute", dir)
+		return workspace{}, fmt.Errorf("the working directory %q is not absolute", dir)
 	}
 	real, err := resolve(dir)
-	if err != nil {
-		return ground{}, err
-	}
-	return ground{filepath.Clean(dir), real}, nil
+	return workspace{filepath.Clean(dir), real}, err
 }
 
 // locate returns where a path leads that a tool uses in the directory at:
 // ".." takes a name away.
-func (g ground) locate(at, path string) (place, error) {
-	return g.place(filepath.Clean(absolute(at, path)))
+func (w workspace) locate(at, path string) (place, error) {
+	return w.place(filepath.Clean(absolute(at, path)))
 }
 
 // locateAll returns where a path may lead that a command uses. For the kernel
 // ".." is the parent of where a link leads, for cd it is not.
-func (g ground) locateAll(at, path string) ([]place, error) {
-	clean, err := g.locate(at, path)
+func (w workspace) locateAll(at, path string) ([]place, error) {
+	clean, err := w.locate(at, path)
 	if err != nil {
 		return nil, err
 	}
-	walked, err := g.place(absolute(at, path))
+	walked, err := w.place(absolute(at, path))
 	if err != nil || walked.real == clean.real {
 		return []place{clean}, err
 	}
@@ -65,21 +62,17 @@ func absolute(at, path string) string {
 	return at + string(filepath.Separator) + path
 }
 
-func (g ground) place(named string) (place, error) {
+func (w workspace) place(named string) (place, error) {
 	real, err := resolve(named)
-	if err != nil {
-		return place{}, err
-	}
 	p := place{named: named, real: real, rel: filepath.ToSlash(real)}
 	if virtual(filepath.Clean(named)) {
 		p.rel = filepath.ToSlash(named)
-		return p, nil
+		return p, err
 	}
-	p.inside = within(g.real, real)
-	if rel, err := filepath.Rel(g.real, real); err == nil && p.inside {
-		p.rel = filepath.ToSlash(rel)
+	if rel, relErr := filepath.Rel(w.real, real); relErr == nil && within(w.real, real) {
+		p.inside, p.rel = true, filepath.ToSlash(rel)
 	}
-	return p, nil
+	return p, err
 }
 
 // virtual reports whether a path is of a file system in which names mean
@@ -92,7 +85,7 @@ func virtual(path string) bool {
 // within reports whether path is root or below it; both are clean.
 func within(root, path string) bool {
 	rel, err := filepath.Rel(root, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+	return err == nil && filepath.IsLocal(rel)
 }
 
 const maxLinks = 40 // as Linux has it
@@ -104,27 +97,20 @@ func resolve(path string) (string, error) {
 	for links := 0; len(rest) > 0; {
 		name := rest[0]
 		rest = rest[1:]
-		switch name {
-		case "", ".":
-			continue
-		case "..":
-			at = filepath.Dir(at)
-			continue
+		next := filepath.Join(at, name) // "." and "" change nothing, ".." goes up
+		if name != ".." {
+			if target, err := os.Readlink(next); err == nil {
+				if links++; links > maxLinks {
+					return "", fmt.Errorf("%q: too many symbolic links", path)
+				}
+				root, names := split(target)
+				if next = at; filepath.IsAbs(target) {
+					next = root
+				}
+				rest = append(names, rest...)
+			}
 		}
-		next := filepath.Join(at, name)
-		target, err := os.Readlink(next)
-		if err != nil { // no link, or nothing at all
-			at = next
-			continue
-		}
-		if links++; links > maxLinks {
-			return "", fmt.Errorf("%q: too many symbolic links", path)
-		}
-		root, names := split(target)
-		if filepath.IsAbs(target) {
-			at = root
-		}
-		rest = append(names, rest...)
+		at = next
 	}
 	return at, nil
 }
@@ -132,6 +118,5 @@ func resolve(path string) (string, error) {
 // split returns the root of an absolute path, and the names in any path.
 func split(path string) (root string, names []string) {
 	volume := filepath.VolumeName(path)
-	rest := filepath.ToSlash(path[len(volume):])
-	return volume + string(filepath.Separator), strings.Split(rest, "/")
+	return volume + string(filepath.Separator), strings.Split(filepath.ToSlash(path[len(volume):]), "/")
 }

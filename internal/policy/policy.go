@@ -87,7 +87,7 @@ func (p *Policy) understand(m Mode) layer {
 		errs = append(errs, fmt.Errorf("cannot use the permission %q: it is not one of allow, ask, deny", m.Permission))
 	}
 	for i, r := range slices.Concat(m.Rules, p.config.Rules) {
-		understood, err := newRule(r, p.config.Home)
+		understood, err := newRule(r, p.config.Dir, p.config.Home)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("cannot use rule %d (%s %s): %w", i+1, r.Tool, r.Pattern, err))
 			continue
@@ -128,7 +128,7 @@ func (p *Policy) Judge(a settle.Approval) settle.Judgement {
 	return j
 }
 
-func (p *Policy) judge(l layer, c call) settle.Judgement {
+func (p *Policy) judge(l layer, c toolCall) settle.Judgement {
 	approved := p.remembers(c)
 	verdicts := make([]verdict, len(c.effects))
 	worst := 0
@@ -137,11 +137,11 @@ func (p *Policy) judge(l layer, c call) settle.Judgement {
 		if approved && verdicts[i].Permission != event.Deny {
 			verdicts[i] = verdict{event.Allow, "approved for the session", "it was approved for the session"}
 		}
-		if verdicts[i].weight() > verdicts[worst].weight() {
+		if stricter(verdicts[worst], verdicts[i]) != verdicts[worst] {
 			worst = i
 		}
 	}
-	j := settle.Judgement{Decision: verdicts[worst].Permission, Rule: verdicts[worst].rule, Why: clip(oneLine(verdicts[worst].why))}
+	j := settle.Judgement{Decision: verdicts[worst].Permission, Rule: verdicts[worst].rule, Why: clip(verdicts[worst].why)}
 	if j.Decision == event.Allow && p.config.Release == event.Ask && c.releases() && !approved {
 		j = settle.Judgement{Decision: event.Ask, Rule: "jobs.release", Why: "it lets a process outlive settle (jobs.release)"}
 	} else if more := like(verdicts, worst); more > 0 && j.Decision != event.Allow {
@@ -158,7 +158,7 @@ func (p *Policy) judge(l layer, c call) settle.Judgement {
 }
 
 // releases reports whether a call would let a process outlive settle.
-func (c call) releases() bool {
+func (c toolCall) releases() bool {
 	return c.tool == "shell" && c.Release || c.tool == "job" && c.Action == "release"
 }
 
@@ -184,14 +184,14 @@ func (p *Policy) Remember(a settle.Approval) {
 	p.approved[c.key()] = true
 }
 
-func (p *Policy) remembers(c call) bool {
+func (p *Policy) remembers(c toolCall) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.approved[c.key()]
 }
 
 // covers says what key has in common with other calls.
-func (c call) covers() string {
+func (c toolCall) covers() string {
 	if c.tool == "shell" {
 		return "the same command, to the letter, in the same directory"
 	}
@@ -204,7 +204,7 @@ func (c call) covers() string {
 }
 
 // one returns the only effect of a call, if all calls with it are alike.
-func (c call) one() (effect, bool) {
+func (c toolCall) one() (effect, bool) {
 	if len(c.effects) != 1 || c.tool == "grep" || c.tool == "glob" {
 		return effect{}, false
 	}
@@ -214,7 +214,7 @@ func (c call) one() (effect, bool) {
 
 // key is the same for two calls only if what was shown of one is what the
 // other does.
-func (c call) key() string {
+func (c toolCall) key() string {
 	if c.tool == "shell" {
 		return fmt.Sprintf("%s\x00%s\x00%s\x00%t%t%t", c.tool, c.Workdir, c.Command, c.Background, c.Release, c.TTY)
 	}

@@ -120,12 +120,10 @@ func TestDetailOfCommands(t *testing.T) {
 	if err := json.Unmarshal(j.Detail, &got); err != nil {
 		t.Fatal(err)
 	}
-	want := policy.Commands{Command: "cd sub && git push | tee log > out.txt", Commands: []policy.Command{
-		{Text: "cd sub", Decision: event.Allow, Rule: "default", Effects: []policy.Effect{{Kind: "looks", Path: "sub"}}},
+	want := policy.Commands{Commands: []policy.Command{
+		{Text: "cd sub", Decision: event.Allow, Rule: "default"},
 		{Text: "git push", Decision: event.Allow, Rule: "rule shell git *"},
-		{Text: "tee log > out.txt", Decision: event.Ask, Rule: "default", Why: "tee is not on the list of commands that only read", Effects: []policy.Effect{
-			{Kind: "writes", Path: "sub/out.txt", Why: "it writes sub/out.txt"},
-		}},
+		{Text: "tee log > out.txt", Decision: event.Ask, Rule: "default", Why: "tee is not on the list of commands that only read; it writes sub/out.txt"},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -135,11 +133,8 @@ func TestDetailOfCommands(t *testing.T) {
 	}
 	command := strings.Repeat("make "+strings.Repeat("x", 300)+";", 90) + "rm last"
 	long := p.Judge(shell(t, command))
-	if err := json.Unmarshal(long.Detail, &got); err != nil {
-		t.Fatal(err)
-	}
-	if got.Command != command || long.Decision != event.Ask || len(long.Why) > 400 {
-		t.Errorf("a long command is not shown whole: %s, %d bytes, the reason %d", long.Decision, len(got.Command), len(long.Why))
+	if long.Decision != event.Ask || len(long.Why) > 400 {
+		t.Errorf("a long command: %s, %d bytes of reasons", long.Decision, len(long.Why))
 	}
 	if j := p.Judge(shell(t, "make "+strings.Repeat("x", 40<<10))); j.Decision != event.Deny {
 		t.Errorf("one that is too long to be shown: %s", j.Decision)

@@ -37,87 +37,96 @@ func upwards(dir string) (list []string) {
 	}
 }
 
-// gitOf returns the repository that git finds from dir.
-func gitOf(dir string) (repo.Git, error) { return repo.FindGit(upwards(dir)[0]) }
-
-// configKeys are what the configuration of a repository may set without
-// changing what a command that reads runs; "*" is all of a section.
-func configKeys() []string {
-	return strings.Fields(`alias.* advice.* author.* branch.* color.* column.* committer.* credential.* fetch.* gc.* http.* https.* init.* lfs.access
-		lfs.locksverify lfs.repositoryformatversion maintenance.* pull.* push.* rebase.* remote.fetch remote.url remote.pushurl remote.tagopt remote.prune remote.mirror remote.push
-		remote.gh-resolved submodule.url submodule.active submodule.branch user.* tag.gpgsign commit.gpgsign commit.verbose merge.ff
-		merge.conflictstyle core.abbrev core.autocrlf core.bare core.compression core.commentchar core.eol core.filemode core.ignorecase
-		core.logallrefupdates core.longpaths core.precomposeunicode core.quotepath core.repositoryformatversion core.safecrlf core.sharedrepository
-		core.symlinks core.untrackedcache core.whitespace diff.algorithm diff.colormoved diff.context diff.mnemonicprefix diff.noprefix
-		diff.renamelimit diff.renames extensions.refstorage extensions.worktreeconfig index.version log.abbrevcommit
-		log.date log.decorate log.follow status.branch status.short status.showuntrackedfiles`)
-}
-
-// obeys says why the configuration of the repository around a directory may
-// have git run something.
+// obeys says why git may run something, by the configuration of the repository
+// around a directory or by the user's.
 func (p *Policy) obeys(dir string) string {
-	if why := p.gitHazard(); why != "" {
+	git, err := repo.FindGit(upwards(dir)[0])
+	if err == nil && git.Top != "" {
+		err = git.Check()
+	}
+	if err != nil || git.Top == "" {
+		return because("git would follow what it finds: ", err)
+	}
+	if why := p.relativeHooks(); why != "" {
 		return why
 	}
-	git, err := gitOf(dir)
-	if err != nil {
-		return "git would follow the configuration of what it finds: " + err.Error()
-	}
-	if git.Top == "" {
-		return ""
-	}
-	if err := git.Check(); err != nil {
-		return "git would follow what it finds: " + err.Error()
-	}
-	own, common := git.Own, git.Common
-	for _, path := range []string{filepath.Join(common, "config"), filepath.Join(own, "config.worktree"), filepath.Join(common, "config.worktree")} {
+	for _, path := range []string{filepath.Join(git.Common, "config"), filepath.Join(git.Own, "config.worktree"), filepath.Join(git.Common, "config.worktree")} {
 		text, err := readFile(path)
-		if os.IsNotExist(err) {
-			continue
-		}
-		if err != nil {
+		if err != nil && !os.IsNotExist(err) {
 			return err.Error()
 		}
 		if why := strangeConfig(text); why != "" {
 			return "git may run what its configuration says: " + filepath.ToSlash(path) + " has " + why
 		}
 	}
-	for _, at := range []string{own, common} {
+	for _, at := range []string{git.Own, git.Common} {
 		if _, err := os.Lstat(filepath.Join(at, "hooks", "post-index-change")); err == nil {
 			return "git may run the hook post-index-change"
 		}
 	}
 	index, err := git.Index()
-	if err != nil {
-		return "git may look into submodules: " + err.Error()
-	}
-	if index.Submodules {
+	if err == nil && index.Submodules {
 		return "git looks into submodules, which have configurations of their own"
+	}
+	return because("git may look into submodules: ", err)
+}
+
+func because(what string, err error) string {
+	if err == nil {
+		return ""
+	}
+	return what + err.Error()
+}
+
+// relativeHooks says why the user's own configuration, not what it includes, has
+// git run hooks of whatever repository it is in.
+func (p *Policy) relativeHooks() string {
+	home := p.variable("HOME")
+	own := cmp.Or(p.variable("XDG_CONFIG_HOME"), filepath.Join(home, ".config"))
+	for _, path := range []string{"/etc/gitconfig", filepath.Join(home, ".gitconfig"), filepath.Join(own, "git", "config")} {
+		text, _ := readFile(path) // one that cannot be read is not a repository's
+		for _, found := range hooksPath().FindAllStringSubmatch(text, -1) {
+			if value := strings.Trim(found[1], `" `); !filepath.IsAbs(value) && !strings.HasPrefix(value, "~") {
+				return "git may run hooks of the repository: " + filepath.ToSlash(path) + " has the core.hooksPath " + value
+			}
+		}
 	}
 	return ""
 }
 
-// strangeConfig names what is not on the list.
+var hooksPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?im)\bhookspath[ \t]*=[ \t]*(.*)$`) })
+
+// harmlessKeys are what the configuration of a repository may set without
+// changing what a command that reads runs; "*" is all of a section.
+const harmlessKeys = ` alias.* advice.* author.* branch.* color.* column.* committer.* credential.* fetch.* gc.* http.* https.* init.* lfs.access
+	lfs.locksverify lfs.repositoryformatversion maintenance.* pull.* push.* rebase.* remote.fetch remote.url remote.pushurl remote.tagopt remote.prune remote.mirror remote.push
+	remote.gh-resolved submodule.url submodule.active submodule.branch user.* tag.gpgsign commit.gpgsign commit.verbose merge.ff
+	merge.conflictstyle core.abbrev core.autocrlf core.bare core.compression core.commentchar core.eol core.filemode core.ignorecase
+	core.logallrefupdates core.longpaths core.precomposeunicode core.quotepath core.repositoryformatversion core.safecrlf core.sharedrepository
+	core.symlinks core.untrackedcache core.whitespace diff.algorithm diff.colormoved diff.context diff.mnemonicprefix diff.noprefix
+	diff.renamelimit diff.renames extensions.refstorage extensions.worktreeconfig index.version log.abbrevcommit
+	log.date log.decorate log.follow status.branch status.short status.showuntrackedfiles `
+
+var configLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:|[#;].*|\[([A-Za-z0-9-]+)(?:[ \t]+"(?:[^"\\]|\\.)*")?\]|([A-Za-z][A-Za-z0-9-]*)(?:[ \t]*=[ \t]*(.*))?)$`)
+})
+
+// strangeConfig names what is not among the harmless keys.
 func strangeConfig(text string) string {
-	sectionLine := regexp.MustCompile(`^\[([A-Za-z0-9-]+)(?:[ \t]+"(?:[^"\\]|\\.)*")?\]$`)
-	keyLine := regexp.MustCompile(`^([A-Za-z][A-Za-z0-9-]*)(?:[ \t]*=[ \t]*(.*))?$`)
 	section := ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if line == "" || line[0] == '#' || line[0] == ';' {
-			continue
-		}
-		if m := sectionLine.FindStringSubmatch(line); m != nil {
-			section = strings.ToLower(m[1])
-			continue
-		}
-		m := keyLine.FindStringSubmatch(line)
-		if m == nil || strings.HasSuffix(line, `\`) || strings.Contains(m[2], "signature") {
+		m := configLine().FindStringSubmatch(line)
+		switch {
+		case m == nil || strings.HasSuffix(line, `\`) || strings.Contains(m[3], "signature"):
 			return fmt.Sprintf("the line %q", clip(line))
-		}
-		key := section + "." + strings.ToLower(m[1])
-		if !slices.Contains(configKeys(), key) && !slices.Contains(configKeys(), section+".*") {
-			return key
+		case m[1] != "":
+			section = strings.ToLower(m[1])
+		case m[2] != "":
+			key := section + "." + strings.ToLower(m[2])
+			if keys := strings.Fields(harmlessKeys); !slices.Contains(keys, key) && !slices.Contains(keys, section+".*") {
+				return key
+			}
 		}
 	}
 	return ""
@@ -125,7 +134,7 @@ func strangeConfig(text string) string {
 
 // credentials reports whether a configuration of git has any.
 func credentials(path string) bool {
-	if filepath.Base(path) != "config" && filepath.Base(path) != "config.worktree" {
+	if base := filepath.Base(path); base != "config" && base != "config.worktree" {
 		return false
 	}
 	text, err := readFile(path)
@@ -136,53 +145,25 @@ var password = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)://[^/\s@]*:[^/\s@]+@|://[^/\s@]{20,}@|extraheader|password|token`)
 })
 
-// remotes says why the addresses of a repository may hold a password. The
-// user's own configuration may put one into them (insteadOf).
-func (p *Policy) remotes(dir string) string {
-	git, err := gitOf(dir)
-	if err != nil || git.Top != "" && credentials(filepath.Join(git.Common, "config")) {
-		return "the addresses of the repository may hold a password"
-	}
-	home := p.variable("HOME")
-	own := cmp.Or(p.variable("XDG_CONFIG_HOME"), filepath.Join(home, ".config"))
-	for _, path := range []string{"/etc/gitconfig", filepath.Join(home, ".gitconfig"), filepath.Join(own, "git", "config")} {
-		text, err := readFile(path)
-		if password().MatchString(text) || strings.Contains(text, "[include") || err != nil && !os.IsNotExist(err) {
-			return "the addresses may hold a password: " + filepath.ToSlash(path) + " can change them"
-		}
-	}
-	return ""
-}
-
-// tracked names a secret file that git tracks in a path, relative to dir.
-func tracked(g ground, dir, path string) string {
-	git, err := gitOf(dir)
+// tracked says why git may show secrets of the repository around a directory.
+func tracked(dir string) string {
+	git, err := repo.FindGit(upwards(dir)[0])
 	if err != nil || git.Top == "" {
 		return "there is no ordinary repository here"
 	}
-	within, err := g.locate(dir, path)
-	if err != nil {
-		return err.Error()
-	}
-	if !strings.HasPrefix(within.real+"/", git.Top+"/") {
-		return path + " is outside of the repository"
-	}
 	index, err := git.Index()
-	if err != nil {
-		return err.Error()
-	}
 	straight := map[string]bool{}
 	for _, name := range index.Names {
-		at := filepath.Join(git.Top, filepath.FromSlash(name))
-		if dir := filepath.Dir(at); !straight[dir] {
+		dir := filepath.Dir(filepath.Join(git.Top, filepath.FromSlash(name)))
+		if !straight[dir] {
 			if real, err := resolve(dir); err != nil || real != dir { // git grep reads through it
 				return "git tracks " + name + ", which is now behind a link"
 			}
 			straight[dir] = true
 		}
-		if secret(name) && (path == "." || strings.HasPrefix(at+"/", within.real+"/")) {
+		if secret(name) {
 			return "git tracks " + name + ", which by its name holds secrets"
 		}
 	}
-	return ""
+	return because("", err)
 }

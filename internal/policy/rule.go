@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -15,8 +16,11 @@ import (
 // rule is a rule that has been understood.
 type rule struct {
 	config.Rule
-	words []string // of a pattern for commands
-	path  string   // a pattern for paths, with slashes; "~" is replaced
+	command commandPattern // of shell
+	path    string         // a pattern for paths, with slashes; "~" is replaced
+	// globs are path as absolute patterns: as it is named, and with the links
+	// of the directory that it begins with followed.
+	globs []string
 }
 
 // match is whether a rule is about an effect.
@@ -32,35 +36,33 @@ func (r rule) String() string {
 	return strings.TrimSpace("rule " + r.Tool + " " + r.Pattern)
 }
 
-// editors are one tool to rules: which of them a model is offered depends on
-// the model.
-func editors() []string { return []string{"edit", "write", "apply_patch"} }
+// isEditor reports whether a tool changes files. The editors are one tool to
+// rules: which of them a model is offered depends on the model.
+func isEditor(tool string) bool { return tool == "edit" || tool == "write" || tool == "apply_patch" }
 
-// readers are what a rule for "read" is about.
-func readers() []string { return []string{"read", "grep", "glob", "list"} }
+// isReader reports whether a rule for "read" is about a tool.
+func isReader(tool string) bool {
+	return tool == "read" || tool == "grep" || tool == "glob" || tool == "list"
+}
 
-func newRule(r config.Rule, home string) (rule, error) {
+func newRule(r config.Rule, dir, home string) (rule, error) {
 	c := rule{Rule: r}
-	if r.Decision.Strictness() < 0 {
+	switch {
+	case r.Decision.Strictness() < 0:
 		return c, fmt.Errorf("the decision %q is not one of allow, ask, deny", r.Decision)
-	}
-	if r.Tightens && r.Decision == event.Allow {
-		return c, fmt.Errorf("a project's rule may ask or deny, not allow")
-	}
-	if r.Tool == "" {
-		return c, fmt.Errorf(`it names no tool; "*" is all of them`)
-	}
-	if strings.ContainsAny(r.Tool, " \t\n") || r.Tool != "*" && strings.Contains(r.Tool, "*") {
+	case r.Tightens && r.Decision == event.Allow:
+		return c, errors.New("a project's rule may ask or deny, not allow")
+	case r.Tool == "":
+		return c, errors.New(`it names no tool; "*" is all of them`)
+	case strings.ContainsAny(r.Tool, " \t\n") || r.Tool != "*" && strings.Contains(r.Tool, "*"):
 		return c, fmt.Errorf(`%q is not the name of a tool; a pattern has its own key, and "*" is all tools`, r.Tool)
-	}
-	if r.Pattern == "" || r.Pattern == "*" || r.Pattern == "**" {
+	case r.Pattern == "" || r.Pattern == "*" || r.Pattern == "**":
 		c.Pattern = ""
 		return c, nil
-	}
-	if r.Tool == "shell" {
+	case r.Tool == "shell":
 		return c, c.forCommands()
 	}
-	return c, c.forPaths(home)
+	return c, c.forPaths(dir, home)
 }
 
 func (r *rule) forCommands() error {
@@ -69,14 +71,15 @@ func (r *rule) forCommands() error {
 			return fmt.Errorf("the pattern %q contains %q; a pattern is of one simple command, and each command of a call is judged by itself", r.Pattern, operator)
 		}
 	}
-	r.words = strings.Fields(r.Pattern)
-	if len(r.words) == 0 {
+	words := strings.Fields(r.Pattern)
+	if len(words) == 0 {
 		return fmt.Errorf("the pattern %q is blank", r.Pattern)
 	}
+	r.command = newCommandPattern(words)
 	return nil
 }
 
-func (r *rule) forPaths(home string) error {
+func (r *rule) forPaths(dir, home string) error {
 	pattern := slashed(r.Pattern)
 	if pattern == "~" || strings.HasPrefix(pattern, "~/") {
 		if home == "" {
@@ -87,117 +90,133 @@ func (r *rule) forPaths(home string) error {
 	if strings.HasSuffix(pattern, "/") {
 		pattern += "**"
 	}
-	pattern = strings.TrimPrefix(pattern, "./")
-	if !doublestar.ValidatePattern(pattern) {
+	if r.path = strings.TrimPrefix(pattern, "./"); !doublestar.ValidatePattern(r.path) {
 		return fmt.Errorf("the pattern %q is not a valid glob; is a bracket or brace left open?", r.Pattern)
 	}
-	r.path = pattern
+	if !strings.Contains(r.path, "/") { // at any depth, as in .gitignore
+		r.globs = []string{"**/" + r.path}
+		return nil
+	}
+	base, rest := doublestar.SplitPattern(r.path)
+	named := absolute(dir, filepath.FromSlash(base))
+	real, err := resolve(named)
+	if err != nil {
+		real = named // what is behind a loop of links, nothing can open
+	}
+	for _, base := range []string{filepath.Clean(named), real} {
+		r.globs = append(r.globs, strings.TrimSuffix(Literal(base), "/")+"/"+rest)
+	}
 	return nil
 }
 
-// about reports whether the rule is about effects of this kind of a call of the
-// tool.
-func (r rule) about(tool string, e effect) bool {
-	paths := e.kind == reads || e.kind == looks || e.kind == writes
+// Literal is the pattern of a path that is taken to the letter.
+func Literal(path string) string {
+	return strings.NewReplacer(`\`, `[\\]`, "*", "[*]", "?", "[?]", "[", "[[]", "{", "[{]", "}", "[}]").Replace(filepath.ToSlash(path))
+}
+
+// isInside reports whether the pattern is of paths in the working directory.
+func (r rule) isInside() bool {
+	return !strings.HasPrefix(r.path, "../") && !filepath.IsAbs(filepath.FromSlash(r.path))
+}
+
+// about reports whether the rule is about effects of this kind of a call.
+func (r rule) about(c toolCall, e effect) bool {
+	isPath := e.kind == reads || e.kind == looks || e.kind == writes
 	switch {
 	case r.Tool == "*":
-		return r.Pattern == "" || paths || e.kind == does
-	case r.Tool == "shell" && tool == "shell":
+		return r.Pattern == "" || isPath || e.kind == does
+	case r.Tool == "shell" && c.tool == "shell":
 		return r.Pattern == "" || e.kind == runs || e.kind == hidden
-	case slices.Contains(editors(), r.Tool):
+	case isEditor(r.Tool):
 		return e.kind == writes
 	case r.Tool == "read":
-		return e.kind == reads || e.kind == looks && slices.Contains(readers(), tool)
+		return e.kind == reads || e.kind == looks && isReader(c.tool)
 	}
-	return r.Tool == tool
+	return r.Tool == c.tool
 }
 
-// guards reports whether a script of a tool that is not understood may do
-// what the rule forbids.
-func (r rule) guards(tool string) bool {
-	return r.Decision != event.Allow && (tool == "shell" || tool == "job")
-}
-
-// forbids reports whether a rule that asks or denies is about the effect.
-func (r rule) forbids(c call, e effect) match {
-	if !r.about(c.tool, e) {
-		return no
-	}
-	if r.Pattern == "" {
-		return yes
-	}
-	switch e.kind {
-	case runs:
-		return forbidsWords(r.words, e.words, c.harmless)
-	case hidden:
-		return maybe
-	case does:
-		if e.place.named == "" {
-			if e.action != "" && fits(strings.ToLower(r.Pattern), strings.ToLower(e.action)) {
-				return yes
-			}
-			return no
+// forbids reports whether a rule that asks or denies is about the effect, or
+// about the files that a command works on.
+func (r rule) forbids(c toolCall, e effect) match {
+	best := no
+	for _, part := range e.parts {
+		if r.path != "" {
+			best = max(best, r.forbids(c, part))
 		}
 	}
-	for _, path := range []string{e.place.rel, filepath.ToSlash(e.place.named), filepath.ToSlash(e.place.real)} {
-		if r.covers(c.ground, path) {
+	if !r.about(c, e) {
+		if e.kind == runs && r.path != "" && best == no && !e.known {
+			return r.named(c, e)
+		}
+		return best
+	}
+	switch {
+	case r.Pattern == "":
+		return yes
+	case e.kind == hidden:
+		return maybe
+	case e.kind == runs:
+		return max(best, r.command.forbids(e.words, c.harmless))
+	case e.kind == does && e.place.named == "":
+		if e.action != "" && matches(strings.ToLower(r.Pattern), strings.ToLower(e.action)) {
 			return yes
 		}
-	}
-	if e.wide {
+		return no
+	case r.covers(e.place):
+		return yes
+	case e.wide:
 		return maybe // it may cover something below
+	}
+	return no
+}
+
+// named reports whether each word of a command that is not known may be a path
+// that the rule is about.
+func (r rule) named(c toolCall, e effect) match {
+	for _, place := range c.places(e) {
+		for _, kind := range []kind{reads, writes} {
+			if r.forbids(c, effect{kind: kind, place: place}) != no {
+				return maybe
+			}
+		}
 	}
 	return no
 }
 
 // covers reports whether the pattern matches a path, or a directory that it is
 // in. Case does not count, since for many file systems it does not.
-func (r rule) covers(g ground, path string) bool {
-	pattern := strings.ToLower(r.path)
-	root := strings.ToLower(filepath.ToSlash(g.real))
-	for path = strings.ToLower(path); path != "." && path != "/" && path != ""; path = parent(path) {
-		if matchesPath(pattern, root, path) {
-			return true
+func (r rule) covers(p place) bool {
+	for _, path := range []string{p.real, p.named} {
+		for path = strings.ToLower(filepath.ToSlash(filepath.Clean(path))); strings.Contains(path, "/"); path = path[:strings.LastIndexByte(path, '/')] {
+			if slices.ContainsFunc(r.globs, func(glob string) bool { return matches(strings.ToLower(glob), path) }) {
+				return true
+			}
 		}
 	}
 	return false
 }
 
-func parent(path string) string {
-	at := strings.LastIndexByte(path, '/')
-	if at < 0 {
-		return ""
-	}
-	return path[:at]
-}
+func matches(glob, path string) bool { return doublestar.MatchUnvalidated(glob, path) }
 
 // allows reports whether a rule that allows is about the effect. What has a
 // wide pattern does not reach beyond the working directory, nor to files that
 // are secret or guarded: a pattern must name those.
-func (r rule) allows(tool string, g ground, e effect) bool {
-	if !r.about(tool, e) {
+func (r rule) allows(c toolCall, e effect) bool {
+	switch {
+	case !r.about(c, e):
 		return false
-	}
-	switch e.kind {
-	case runs:
-		return r.Pattern == "" || allowsWords(r.words, e.words)
-	case hidden:
+	case e.kind == runs:
+		return r.Pattern == "" || r.command.allows(e.words)
+	case e.kind == hidden:
 		return r.Pattern == ""
-	case does:
-		if r.Pattern == "" || e.place.named == "" {
-			return r.Pattern == "" || e.action != "" && fits(r.Pattern, e.action)
-		}
-	}
-	if r.Pattern == "" {
+	case e.kind == does && (r.Pattern == "" || e.place.named == ""):
+		return r.Pattern == "" || e.action != "" && matches(r.Pattern, e.action)
+	case r.Pattern == "":
 		return e.place.inside && !e.careful()
-	}
-	if e.careful() && !r.namesCareful(e) {
+	case e.careful() && !r.namesCareful(e):
 		return false
 	}
-	if strings.HasPrefix(r.path, "../") || filepath.IsAbs(filepath.FromSlash(r.path)) {
-		return doublestar.MatchUnvalidated(r.resolved(g), filepath.ToSlash(e.place.real))
-	}
-	return e.place.inside && matchesPath(r.path, filepath.ToSlash(g.real), e.place.rel)
+	return (e.place.inside || !r.isInside()) && slices.ContainsFunc(r.globs, func(glob string) bool { return matches(glob, filepath.ToSlash(e.place.real)) })
 }
 
 // careful reports whether an effect is one that wide patterns do not allow.
@@ -217,46 +236,4 @@ func (r rule) namesCareful(e effect) bool {
 		return name == r.path
 	}
 	return place{rel: name}.guarded()
-}
-
-// resolved is the pattern as an absolute one, with the links of the directory
-// that it begins with followed, as those of a place are.
-func (r rule) resolved(g ground) string {
-	base, rest := doublestar.SplitPattern(r.path)
-	if !filepath.IsAbs(filepath.FromSlash(base)) {
-		base = filepath.ToSlash(g.real) + "/" + base
-	}
-	real, err := resolve(filepath.FromSlash(base))
-	if err != nil {
-		return r.path
-	}
-	return strings.TrimSuffix(filepath.ToSlash(real), "/") + "/" + rest
-}
-
-// matchesPath matches a path that is absolute or relative to root. A pattern
-// without a slash is of names at any depth, as in .gitignore.
-func matchesPath(pattern, root, path string) bool {
-	absolute := strings.HasPrefix(path, "/") || strings.Contains(path, ":/")
-	switch {
-	case strings.HasPrefix(pattern, "/") || strings.Contains(pattern, ":/"):
-		if !absolute {
-			path = strings.TrimSuffix(root, "/") + "/" + path
-		}
-	case strings.HasPrefix(pattern, "../"):
-		if !absolute {
-			return false
-		}
-		pattern = clean(root + "/" + pattern)
-	case !strings.Contains(pattern, "/"):
-		path = path[strings.LastIndexByte(path, '/')+1:]
-	case absolute:
-		return false
-	}
-	return doublestar.MatchUnvalidated(pattern, path)
-}
-
-// clean takes ".." out of a pattern, up to its first wildcard.
-func clean(pattern string) string {
-	base, rest := doublestar.SplitPattern(pattern)
-	return strings.TrimSuffix(filepath.ToSlash(filepath.Clean(filepath.FromSlash(base))), "/") + "/" + rest
 }

@@ -4,8 +4,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/bmatcuk/doublestar/v4"
 )
 
 // Secret reports whether a file is by its path one with secrets: keys, tokens,
@@ -53,26 +51,6 @@ func secretBase(base string) bool {
 		return true
 	}
 	return false
-}
-
-// secretGlob reports whether a filter of files would pick out secret ones.
-func secretGlob(pattern string) bool {
-	matches := func(name string) bool {
-		if !strings.Contains(pattern, "/") {
-			name = path.Base(name)
-		}
-		return doublestar.MatchUnvalidated(strings.TrimPrefix(pattern, "/"), name)
-	}
-	if secret(strings.TrimLeft(pattern, "*/!")) || secret(pattern) {
-		return true
-	}
-	if matches("plain.txt") && matches("plain.go") {
-		return false // it picks out nothing
-	}
-	return slices.ContainsFunc([]string{
-		".env", ".env.local", "prod.env", "server.pem", "server.key", "id_rsa", "id_ed25519", ".netrc", ".npmrc", ".pypirc", "kubeconfig",
-		"credentials", ".ssh/config", ".aws/credentials", ".git-credentials",
-	}, matches)
 }
 
 // secret reports whether the place is that of a file with secrets, by either

@@ -8,88 +8,93 @@ import (
 
 // check says what a command of these words does, or why that is not known.
 func check(words []Word) ([]Effect, string) {
-	name := words[0].Text
+	if words[0].Glob {
+		return nil, "its name has wildcards"
+	}
+	program, name, dir, args := words[0].Text, words[0].Text, "", words[1:]
+	if program == "git" {
+		if dir, args = gitDir(args); len(args) > 0 && !strings.HasPrefix(args[0].Text, "-") && !args[0].Glob {
+			name, args = "git-"+args[0].Text, args[1:]
+		}
+	}
+	shown := strings.Replace(name, "git-", "git ", 1)
 	e, ok := table()[name]
-	if !ok || words[0].Glob {
-		return nil, name + " is not on the list of commands that only read"
+	if !ok || strings.HasPrefix(program, "git-") {
+		return nil, shown + " is not on the list of commands that only read"
 	}
-	list, why := e.check(name, words[1:])
-	if why == "" && !e.builtin {
-		list = append(list, Effect{Kind: Starts, Path: name})
+	list, why := e.check(args, dir)
+	if why != "" {
+		return nil, shown + " " + why
 	}
-	return list, why
+	if name != program {
+		list = append(list, Effect{Kind: Obeys, Path: in(dir, ".")})
+	}
+	if !e.builtin {
+		list = append(list, Effect{Kind: Starts, Path: program})
+	}
+	return list, ""
 }
 
-func (e entry) check(name string, args []Word) ([]Effect, string) {
-	if e.more != nil && e.operands == none {
-		return e.more(given{entry: e, operands: args})
+const unknownOperands = "is not known to only read with these operands"
+
+func (e *entry) check(words []Word, dir string) ([]Effect, string) {
+	if e.forms != nil {
+		return e.form(words)
 	}
-	g, ok := e.parse(args)
-	switch n := len(g.operands); {
+	a, ok := e.arguments(words)
+	switch n := len(a.words); {
 	case !ok:
-		return nil, "an option of " + name + " is not on the list of those that only read"
-	case e.most > 0 && e.operands != trees && len(g.late) > 0: // uniq FILE -c writes to -c
-		return nil, name + " has options after its operands, which programs read differently"
-	case n < e.least, e.operands == none && n > 0, e.most > 0 && (n > e.most || slices.ContainsFunc(g.operands, isGlob)):
-		return nil, name + " is not known to only read with these operands"
+		return nil, "has an option that is not on the list of those that only read"
+	case e.most > 0 && e.operands != "trees" && len(a.late) > 0: // uniq FILE -c writes to -c
+		return nil, "has options after its operands, which programs read differently"
+	case n < e.least, e.most >= 0 && n > e.most, e.most >= 0 && slices.ContainsFunc(a.words, isGlob),
+		e.each != nil && slices.ContainsFunc(a.words, func(w Word) bool { return !e.each.MatchString(w.Text) }):
+		return nil, unknownOperands
 	}
-	list, why := g.effects()
-	if why != "" {
-		return nil, name + " " + why
+	switch e.operands {
+	case "script", "search", "tree":
+		return a.script()
+	case "find":
+		return a.find()
+	case "cd":
+		return a.cd()
+	case "names", "shown":
+		return a.git(dir)
+	case "words", "texts":
+		if e.first != nil && (a.words[0].Glob || !e.first.MatchString(a.words[0].Text)) {
+			return nil, unknownOperands
+		}
+		return touch(Looks, slices.DeleteFunc(a.words, func(w Word) bool { return !w.Glob })), "" // at what wildcards match
+	case "paths":
+		if len(a.words) == 0 {
+			a.words = []Word{{Text: "."}}
+		}
+		return touch(Looks, append(a.words, a.late...)), ""
+	case "trees":
+		return touch(Walks, append(a.words, a.late...)), ""
 	}
-	if e.more == nil {
-		return list, ""
-	}
-	further, why := e.more(g)
-	return append(list, further...), why
+	return touch(Reads, append(a.words, a.late...)), ""
 }
 
 func isGlob(w Word) bool { return w.Glob }
 
-func matches(expression, text string) bool {
-	ok, err := regexp.MatchString(expression, text)
-	return ok && err == nil
-}
-
-// effects are those of the operands.
-func (g given) effects() ([]Effect, string) {
-	list, kind := g.operands, Reads
-	matched := list
-	switch g.entry.operands {
-	case texts:
-		kind = Looks // at what wildcards match
-		list = slices.DeleteFunc(slices.Clone(list), func(w Word) bool { return !w.Glob })
-	case paths, here:
-		kind = Looks
-	case trees:
-		kind = Walks
-	case patterns:
-		scripts := g.values("e", "regexp")
-		if len(scripts) == 0 && !g.has("files") {
-			if len(list) == 0 || list[0].Glob {
-				return nil, "needs a pattern in quotes"
+// form compares the words with the forms that a command may have.
+func (e *entry) form(words []Word) ([]Effect, string) {
+	for _, form := range e.forms {
+		var list []Effect
+		fits := len(form) == len(words) && !slices.ContainsFunc(words, isGlob)
+		for i := 0; fits && i < len(form); i++ {
+			if form[i].String() == whole("FILE").String() {
+				list = append(list, Effect{Kind: Looks, Path: words[i].Text})
+			} else {
+				fits = form[i].MatchString(words[i].Text)
 			}
-			scripts, list = []string{list[0].Text}, list[1:]
-		} else if len(g.late) > 0 {
-			return nil, "has options after its operands, which programs read differently"
 		}
-		matched = nil
-		for _, text := range scripts {
-			matched = append(matched, Word{Text: text})
+		if fits {
+			return list, ""
 		}
-	case revs:
-		return nil, ""
 	}
-	if g.fits != "" && slices.ContainsFunc(matched, func(w Word) bool { return !matches(g.fits, w.Text) }) {
-		return nil, "is not known to only read with these operands"
-	}
-	if len(list) == 0 && g.entry.operands == here {
-		list = []Word{{Text: "."}}
-	}
-	if kind != Looks || g.entry.operands != texts {
-		list = append(slices.Clone(list), g.late...)
-	}
-	return touch(kind, list), ""
+	return nil, "is not known to only read in this form"
 }
 
 func touch(kind Kind, words []Word) (list []Effect) {
@@ -101,141 +106,82 @@ func touch(kind Kind, words []Word) (list []Effect) {
 	return list
 }
 
-// search makes what grep and rg read of their files.
-func search(g given) ([]Effect, string) {
-	paths := g.operands
-	if len(g.values("e", "regexp")) == 0 && !g.has("files") {
-		paths = paths[1:]
-	}
-	walk := Effect{Kind: Walks, Path: ".", Hidden: true, Links: g.has("R"), Only: only(g)}
-	if strings.Contains(g.long, "hidden") { // rg, for which globs outweigh what is hidden
-		walk.Hidden = g.has(".", "hidden", "u", "unrestricted", "g", "glob", "iglob")
-		if g.has("files") {
-			walk.Kind = Looks
+// script has a pattern or script in its first operand, or in options.
+func (a arguments) script() ([]Effect, string) {
+	scripts, paths := a.values("e", "regexp"), a.words
+	switch {
+	case len(scripts) > 0 || a.has("files"):
+		if len(a.late) > 0 { // sed 'w x' -e p
+			return nil, "has options after its operands, which programs read differently"
 		}
-	} else if !g.has("r", "R", "recursive") {
-		return nil, ""
+	case len(paths) == 0 || paths[0].Glob:
+		return nil, "needs a pattern in quotes"
+	default:
+		scripts, paths = []string{paths[0].Text}, paths[1:]
+	}
+	if a.first != nil && slices.ContainsFunc(scripts, func(text string) bool { return !a.first.MatchString(text) }) {
+		return nil, unknownOperands
+	}
+	all := Effect{Kind: Walks, Hidden: true, Links: a.has("R")}
+	switch {
+	case a.operands == "tree": // of rg, for which globs outweigh what is hidden
+		all.Hidden = a.has(".", "hidden", "u", "unrestricted", "g", "glob", "iglob")
+		if a.has("files") {
+			all.Kind = Looks
+		}
+	case !a.has("r", "R", "recursive"):
+		return touch(Reads, slices.Concat(paths, a.late)), ""
+	}
+	if len(paths) == 0 {
+		paths = []Word{{Text: "."}}
 	}
 	var list []Effect
-	if len(paths) == 0 {
-		list = append(list, walk)
-	}
-	for _, w := range slices.Concat(paths, g.late) {
-		walk.Path, walk.Glob = w.Text, w.Glob
-		list = append(list, walk)
+	for _, w := range slices.Concat(paths, a.late) {
+		all.Path, all.Glob = w.Text, w.Glob
+		list = append(list, all)
 	}
 	return list, ""
 }
 
-// only are the names that --include or -g picks, where nothing else does.
-func only(g given) []string {
-	list := g.values("include", "g", "glob")
-	// A link that -R follows may lead to a directory with such names.
-	if g.has("R", "exclude", "iglob") || slices.ContainsFunc(list, func(glob string) bool { return strings.HasPrefix(glob, "!") }) {
-		return nil
-	}
-	return list
-}
-
 // find takes its paths and the tests and actions that only look.
-func find(g given) ([]Effect, string) {
-	words := g.operands
-	for len(words) > 0 && slices.Contains([]string{"-H", "-P"}, words[0].Text) {
+func (a arguments) find() ([]Effect, string) {
+	words := a.words
+	for len(words) > 0 && (words[0].Text == "-H" || words[0].Text == "-P") {
 		words = words[1:]
 	}
 	at := slices.IndexFunc(words, func(w Word) bool { return w.Text != "" && strings.IndexByte("-(!", w.Text[0]) >= 0 })
 	if at < 0 {
 		at = len(words)
 	}
-	starts := words[:at]
 	for i := at; i < len(words); i++ {
-		text := words[i].Text
-		switch {
+		switch text := words[i].Text; {
 		case words[i].Glob:
-			return nil, "find has wildcards without quotes"
-		case slices.Contains(strings.Fields(findTests), text):
-		case slices.Contains(strings.Fields(findValues), text) && i+1 < len(words) && !words[i+1].Glob:
+			return nil, "has wildcards without quotes"
+		case slices.Contains(a.long, text):
+		case slices.Contains(a.long, text+"=") && i+1 < len(words) && !words[i+1].Glob:
 			i++
 		default:
-			return nil, "find " + text + " is not on the list of those that only look"
+			return nil, text + " is not on the list of those that only look"
 		}
 	}
-	if len(starts) == 0 {
-		starts = []Word{{Text: "."}}
+	if at == 0 {
+		return touch(Looks, []Word{{Text: "."}}), ""
 	}
-	return touch(Looks, starts), ""
+	return touch(Looks, words[:at]), ""
 }
 
-const (
-	findTests = `( ) ! -not -a -and -o -or -print -print0 -prune -empty -xdev -mount -ls -quit -true -false -depth
-		-readable -writable -executable`
-	findValues = `-name -iname -path -ipath -wholename -iwholename -type -maxdepth -mindepth -size -mtime -mmin -atime -amin
-		-ctime -cmin -perm -user -group -regex -iregex -regextype -links -newermt`
-)
+var upward = regexp.MustCompile(`^(\.\./)*\.\./?$`)
 
-// say has texts only; what wildcards stand for are names.
-func say(g given) ([]Effect, string) {
-	return touch(Looks, slices.DeleteFunc(slices.Clone(g.operands), func(w Word) bool { return !w.Glob })), ""
-}
-
-// test takes one question about a file or a text.
-func test(g given) ([]Effect, string) {
-	words := g.operands
-	if len(words) > 0 && words[0].Text == "!" {
-		words = words[1:]
-	}
+// cd goes to a directory with a name, or to those above. For DIR/../OTHER, bash
+// takes names away where that leads to a directory, and follows links where it
+// does not.
+func (a arguments) cd() ([]Effect, string) {
+	to := a.words[0].Text
 	switch {
-	case len(words) != 2 || words[1].Glob:
-	case matches(`^-[efdsrwxLh]$`, words[0].Text):
-		return touch(Looks, words[1:]), ""
-	case words[0].Text == "-n" || words[0].Text == "-z":
-		return nil, ""
+	case strings.Trim(to, "-+") == "" || to[0] == '+' || to[0] == '-':
+		return nil, "goes to a directory that is not known"
+	case strings.Contains(to, "..") && !upward.MatchString(to):
+		return nil, "goes through .., which shells read differently after a link"
 	}
-	return nil, "test is only known to be harmless with one question, such as -f FILE"
-}
-
-// bracket is test, up to the bracket that closes it.
-func bracket(g given) ([]Effect, string) {
-	n := len(g.operands)
-	if n == 0 || g.operands[n-1].Text != "]" {
-		return nil, "[ without ]"
-	}
-	g.operands = g.operands[:n-1]
-	return test(g)
-}
-
-// change is cd to a directory with a name, or to those above. For DIR/../OTHER, bash takes names away where that leads to a directory,
-// and follows links where it does not.
-func change(g given) ([]Effect, string) {
-	if len(g.operands) != 1 || g.operands[0].Glob || strings.Trim(g.operands[0].Text, "-+") == "" || strings.ContainsAny(g.operands[0].Text[:1], "-+") {
-		return nil, "cd to a directory that is not known"
-	}
-	if to := g.operands[0].Text; strings.Contains(to, "..") && !matches(`^(\.\./)*\.\./?$`, to) {
-		return nil, "cd through .., which shells read differently after a link"
-	}
-	return touch(Looks, g.operands), ""
-}
-
-// lookup is "command -v NAME".
-func lookup(g given) ([]Effect, string) {
-	if len(g.operands) != 2 || g.operands[0].Text != "-v" || !matches(programName, g.operands[1].Text) {
-		return nil, "command is only known to be harmless as command -v NAME"
-	}
-	return nil, ""
-}
-
-// version is a program that is only asked for its version.
-func version(g given) ([]Effect, string) {
-	if len(g.operands) != 1 || g.operands[0].Text != "--version" {
-		return nil, "only its --version is known to be harmless"
-	}
-	return nil, ""
-}
-
-// goVersion also chooses a toolchain, and may fetch one.
-func goVersion(g given) ([]Effect, string) {
-	if len(g.operands) != 1 || g.operands[0].Text != "version" {
-		return nil, "of go, only go version is known to be harmless"
-	}
-	return []Effect{{Kind: Toolchain, Path: "."}}, ""
+	return touch(Looks, a.words), ""
 }

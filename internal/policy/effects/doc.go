@@ -1,9 +1,9 @@
 // Package effects says what a shell script does, as far as that can be told
 // from its text alone. It looks at no file and interprets nothing.
 //
-//	text ─► parsed as bash and as POSIX sh, with the same result
-//	     ─► plain syntax only: simple commands, | && || ; words, quotes, * and ?
-//	     ─► each command in the table, with options that the table has
+//	text ─► words and operators, where every shell reads the same (words.go)
+//	     ─► simple commands with | && || ; and where each runs (script.go)
+//	     ─► each command in the table, with options that it has (commands.txt)
 //	     ─► effects: what it looks at, reads, starts
 //
 // Whatever is not on these lists has a reason why it is not understood, and

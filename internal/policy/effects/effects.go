@@ -2,8 +2,8 @@ package effects
 
 // Script is what a text does when a shell runs it.
 type Script struct {
-	// Why says why the script is not understood; empty if it is. Commands are
-	// then those that can be seen, and there may be others.
+	// Why says why the script is not understood; empty if it is. There are no
+	// commands then.
 	Why      string
 	Commands []Command
 }
@@ -27,9 +27,6 @@ type Word struct {
 	// Glob says that the word has wildcards that the shell expands: any
 	// number of words that match Text.
 	Glob bool
-	// Unknown says that what the command gets is not known. Text is then as
-	// written.
-	Unknown bool
 }
 
 // Kind is what an effect is.
@@ -44,24 +41,17 @@ const (
 	Starts Kind = "starts" // the program that PATH has for the name Path
 	// Obeys is git following the configuration of the repository around Path.
 	Obeys Kind = "obeys"
-	// Tracked shows the content of files that git tracks in Path or below.
+	// Tracked shows the content of what git tracks in the repository around
+	// Path.
 	Tracked Kind = "tracked"
-	// Remotes shows the addresses of the repository around Path.
-	Remotes Kind = "remotes"
-	// Toolchain is go following what the module around Path demands.
-	Toolchain Kind = "toolchain"
 )
 
 // Effect is one thing that a command does.
 type Effect struct {
 	Kind Kind
 	Path string // relative to each of the command's Dirs, or absolute
-	In   string // where Path is relative to, if not empty: a path itself
 	Glob bool   // Path is a pattern, of which "*" and "?" are not quoted
 	// Hidden and Links say that Walks goes into names that begin with a dot,
 	// and after symbolic links.
 	Hidden, Links bool
-	// Only are patterns of names, of which a file that Walks shows has one;
-	// nil is every file.
-	Only []string
 }

@@ -2,13 +2,8 @@ package effects
 
 import (
 	"path"
-	"reflect"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
-
-	"mvdan.cc/sh/v3/syntax"
 )
 
 const (
@@ -22,105 +17,69 @@ func Parse(text string) Script {
 	if why := strange(text); why != "" {
 		return Script{Why: why}
 	}
-	var plain [2]Script
-	for i, lang := range []syntax.LangVariant{syntax.LangBash, syntax.LangPOSIX} {
-		file, err := syntax.NewParser(syntax.Variant(lang), syntax.KeepComments(true)).Parse(strings.NewReader(text), "")
-		if err != nil {
-			return Script{Why: "it is not understood by every shell", Commands: plain[0].Commands}
-		}
-		r := reader{text: text}
-		r.comments(file)
-		r.list(file.Stmts, []string{"."})
-		plain[i] = Script{Why: r.why, Commands: r.commands}
-		if r.why != "" {
-			plain[i].Commands = r.visible(file)
-		}
+	l := lexer{text: text}
+	p := parser{text: text, rest: l.tokens()}
+	for dirs := []string{"."}; l.why == "" && p.why == "" && p.lines(); {
+		dirs = p.list(dirs)
 	}
-	if plain[0].Why == "" && !reflect.DeepEqual(plain[0], plain[1]) {
-		return Script{Why: "shells differ in how they read it", Commands: plain[0].Commands}
+	if l.why != "" || p.why != "" {
+		return Script{Why: l.why + p.why}
 	}
-	return plain[0]
+	return Script{Commands: p.commands}
 }
 
-// strange finds text that people and shells may read differently.
-func strange(text string) string {
-	switch {
-	case len(text) > maxText:
-		return "it is too long"
-	case !utf8.ValidString(text):
-		return "it is not text"
-	}
-	for i, c := range text {
-		switch {
-		case c == '\\' && strings.HasPrefix(text[i+1:], "\n") && (i == 0 || text[i-1] != ' '):
-			return "a word goes on in another line"
-		case c != '\n' && c != '\t' && !unicode.IsPrint(c):
-			return "it has characters that cannot be seen"
-		}
-	}
-	return ""
-}
-
-// reader goes over the syntax of a script.
-type reader struct {
+// parser finds the commands among the tokens.
+type parser struct {
 	text     string
+	rest     []token
 	why      string
 	commands []Command
 }
 
-func (r *reader) refuse(why string) {
-	if r.why == "" {
-		r.why = why
+func (p *parser) refuse(why string) {
+	if p.why == "" {
+		p.why = why
 	}
+	p.rest = nil
 }
 
-// comments must not go on in the next line for any shell.
-func (r *reader) comments(file *syntax.File) {
-	syntax.Walk(file, func(n syntax.Node) bool {
-		if c, ok := n.(*syntax.Comment); ok && strings.HasSuffix(c.Text, `\`) {
-			r.refuse("a comment ends with a backslash")
-		}
-		return true
-	})
+// operator takes one of these operators, if it is next.
+func (p *parser) operator(any ...string) string {
+	if len(p.rest) == 0 || !slices.Contains(any, p.rest[0].operator) {
+		return ""
+	}
+	next := p.rest[0].operator
+	p.rest = p.rest[1:]
+	return next
 }
 
-// list reads statements that run one after the other, and returns where the
-// next one may run.
-func (r *reader) list(stmts []*syntax.Stmt, dirs []string) []string {
-	for _, s := range stmts {
-		done, failed := r.stmt(s, dirs)
-		dirs = union(done, failed)
+// lines skips the ends of lines, and reports whether something follows.
+func (p *parser) lines() bool {
+	for p.operator("\n") != "" {
 	}
-	return dirs
+	return len(p.rest) > 0
 }
 
-// stmt returns where the shell may be after success and after failure.
-func (r *reader) stmt(s *syntax.Stmt, dirs []string) (done, failed []string) {
-	if s.Negated || s.Background || s.Coprocess || s.Disown {
-		r.refuse("it uses \"!\" or \"&\"")
-	}
-	switch n := s.Cmd.(type) {
-	case *syntax.CallExpr:
-		return r.call(n, s, dirs)
-	case *syntax.BinaryCmd:
-		if len(s.Redirs) > 0 {
-			r.refuse("it redirects more than a simple command")
-		}
-		done, failed = r.stmt(n.X, dirs)
-		switch n.Op {
-		case syntax.AndStmt:
-			yes, no := r.stmt(n.Y, done)
-			return yes, union(failed, no)
-		case syntax.OrStmt:
-			yes, no := r.stmt(n.Y, failed)
-			return union(done, yes), no
-		case syntax.Pipe:
-			r.stmt(n.Y, dirs)
-			return dirs, dirs // each side is a process of its own
+// list reads pipelines with && and ||, and returns where the next list may run.
+func (p *parser) list(dirs []string) []string {
+	done, failed := p.pipeline(dirs)
+	for {
+		switch p.operator("&&", "||") {
+		case "&&":
+			p.lines()
+			yes, no := p.pipeline(done)
+			done, failed = yes, union(failed, no)
+		case "||":
+			p.lines()
+			yes, no := p.pipeline(failed)
+			done, failed = union(done, yes), no
+		default:
+			if len(p.rest) > 0 && p.operator(";", "\n") == "" {
+				p.refuse("it is more than simple commands with |, &&, || and ;")
+			}
+			return union(done, failed)
 		}
 	}
-	r.refuse("it is more than simple commands with |, &&, || and ;")
-	return dirs, dirs
 }
 
 // union of two sets of directories; both in the order of their discovery.
@@ -134,24 +93,49 @@ func union(a, b []string) []string {
 	return all
 }
 
-// call reads one simple command.
-func (r *reader) call(n *syntax.CallExpr, s *syntax.Stmt, dirs []string) (done, failed []string) {
-	c := Command{Text: r.source(s), Dirs: dirs}
-	if len(n.Assigns) > 0 || len(n.Args) == 0 {
-		r.refuse("it sets variables, or is no command")
+// pipeline returns where the shell may be after success and after failure.
+func (p *parser) pipeline(dirs []string) (done, failed []string) {
+	done, failed = p.command(dirs)
+	for p.operator("|") != "" {
+		p.lines()
+		p.command(dirs)
+		done, failed = dirs, dirs // each side is a process of its own
+	}
+	return done, failed
+}
+
+// reserved words begin something else than a simple command.
+const reserved = "if then else elif fi do done case esac while until for in function select time coproc ! [[ ]]"
+
+// command reads one simple command.
+func (p *parser) command(dirs []string) (done, failed []string) {
+	c := Command{Dirs: dirs}
+	var redirections []Effect
+	begin, end := p.rest, 0
+	for len(p.rest) > 0 && !slices.Contains([]string{"\n", ";", "|", "&&", "||"}, p.rest[0].operator) {
+		t := p.rest[0]
+		if t.operator != "" || p.descriptor() {
+			redirections = append(redirections, p.redirection()...)
+		} else {
+			if len(c.Words) == 0 && (strings.Contains(t.Text, "=") || slices.Contains(strings.Fields(reserved), t.Text)) {
+				p.refuse("it has " + t.Text + ", which is no simple command")
+				return dirs, dirs
+			}
+			c.Words = append(c.Words, t.Word)
+			p.rest = p.rest[1:]
+		}
+		if p.why == "" {
+			end = begin[len(begin)-len(p.rest)-1].to
+		}
+	}
+	if len(c.Words) == 0 || len(p.commands) == maxCommands || len(dirs) > maxDirs {
+		p.refuse("it has too many commands, or one without a name")
 		return dirs, dirs
 	}
-	for _, arg := range n.Args {
-		c.Words = append(c.Words, r.word(arg))
-	}
+	c.Text = p.text[begin[0].from:end]
 	c.Effects, c.Why = check(c.Words)
-	for _, rd := range s.Redirs {
-		r.redirect(rd, &c)
-	}
-	if r.commands = append(r.commands, c); len(r.commands) > maxCommands || len(dirs) > maxDirs {
-		r.refuse("it has too many commands")
-		return nil, nil
-	}
+	c.Effects = append(c.Effects, redirections...)
+	p.commands = append(p.commands, c)
 	if c.Words[0].Text != "cd" || c.Why != "" {
 		return dirs, dirs
 	}
@@ -169,48 +153,37 @@ func join(dir, to string) string {
 	return path.Join(dir, to)
 }
 
-// redirect allows /dev/null, descriptors that exist, and files with a name.
-func (r *reader) redirect(rd *syntax.Redirect, c *Command) {
-	w := r.word(rd.Word)
-	standard := func(text string) bool { return text == "0" || text == "1" || text == "2" }
-	switch {
-	case rd.N != nil && !standard(rd.N.Value), rd.Hdoc != nil, w.Glob:
-		r.refuse("a redirection is not understood")
-	case rd.Op == syntax.DplOut && standard(w.Text):
-	case rd.Op == syntax.RdrIn && w.Text != "":
-		c.Effects = append(c.Effects, Effect{Kind: Reads, Path: w.Text})
-	case (rd.Op == syntax.RdrOut || rd.Op == syntax.AppOut) && w.Text != "":
-		if w.Text != "/dev/null" {
-			c.Effects = append(c.Effects, Effect{Kind: Writes, Path: w.Text})
-		}
-	default:
-		r.refuse("a redirection is not understood")
+// descriptor reports whether the next word is the number of one, right before a
+// redirection.
+func (p *parser) descriptor() bool {
+	t := p.rest[0]
+	return t.bare && isNumber(t.Text) && len(p.rest) > 1 && p.rest[1].from == t.to && strings.ContainsAny(p.rest[1].operator, "<>")
+}
+
+// redirection takes one of /dev/null, of descriptors that exist, or of a file
+// with a name.
+func (p *parser) redirection() []Effect {
+	standard := func(t token) bool { return t.bare && (t.Text == "0" || t.Text == "1" || t.Text == "2") }
+	known := true
+	if p.rest[0].operator == "" {
+		known = standard(p.rest[0])
+		p.rest = p.rest[1:]
 	}
-}
-
-func (r *reader) source(n syntax.Node) string {
-	return strings.TrimRight(r.text[n.Pos().Offset():n.End().Offset()], " \t\n;")
-}
-
-// visible lists the commands of a script that is not understood.
-func (r *reader) visible(file *syntax.File) []Command {
-	var list []Command
-	syntax.Walk(file, func(n syntax.Node) bool {
-		call, ok := n.(*syntax.CallExpr)
-		if !ok || len(call.Args) == 0 || len(list) == maxCommands {
-			return true
-		}
-		c := Command{Text: r.source(call), Why: "it is part of a script that is not understood"}
-		for _, arg := range call.Args {
-			one := reader{text: r.text}
-			w := one.word(arg)
-			if one.why != "" {
-				w = Word{Text: r.source(arg), Unknown: true}
-			}
-			c.Words = append(c.Words, w)
-		}
-		list = append(list, c)
-		return true
-	})
-	return list
+	operator := p.rest[0].operator
+	if p.rest = p.rest[1:]; !known || len(p.rest) == 0 || p.rest[0].operator != "" || p.rest[0].Glob || p.rest[0].Text == "" || p.descriptor() {
+		p.refuse("a redirection is not understood")
+		return nil
+	}
+	target := p.rest[0]
+	p.rest = p.rest[1:]
+	switch {
+	case operator == ">&" && standard(target), operator != "<" && operator != ">&" && target.Text == "/dev/null":
+		return nil
+	case operator == ">&":
+		p.refuse("a redirection is not understood")
+		return nil
+	case operator == "<":
+		return []Effect{{Kind: Reads, Path: target.Text}}
+	}
+	return []Effect{{Kind: Writes, Path: target.Text}}
 }

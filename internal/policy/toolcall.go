@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -55,40 +54,39 @@ type arguments struct {
 	TTY        bool   `json:"tty"`
 	Path       string `json:"path"`
 	Pattern    string `json:"pattern"`
-	Glob       string `json:"glob"`
 	Input      string `json:"input"`
 	Action     string `json:"action"`
 	Job        string `json:"job"`
 }
 
-// call is a request that has been looked at.
-type call struct {
+// toolCall is a call of a tool, and what it does.
+type toolCall struct {
 	tool     string
 	readOnly bool
 	raw      json.RawMessage
 	arguments
-	ground  ground
-	effects []effect
+	workspace workspace
+	effects   []effect
 	// harmless says that each command is in the table, and nothing is written.
 	harmless bool
 }
 
 // look finds out what a call does. What it cannot find out is an effect too.
-func (p *Policy) look(a settle.Approval) call {
-	c := call{tool: a.Tool.Name, readOnly: a.Tool.ReadOnly, raw: json.RawMessage(a.Arguments)}
+func (p *Policy) look(a settle.Approval) toolCall {
+	c := toolCall{tool: a.Tool.Name, readOnly: a.Tool.ReadOnly, raw: json.RawMessage(a.Arguments)}
 	var err error
-	if c.ground, err = newGround(p.config.Dir); err != nil {
+	if c.workspace, err = newWorkspace(p.config.Dir); err != nil {
 		c.hide(c.tool, err.Error())
 		return c
 	}
 	if len(bytes.TrimSpace(c.raw)) > 0 {
 		err = json.Unmarshal(c.raw, &c.arguments)
 	}
-	switch {
-	case err != nil && slices.Contains(slices.Concat([]string{"shell", "job"}, editors(), readers()), c.tool):
+	switch ours := c.tool == "shell" || c.tool == "job" || isEditor(c.tool) || isReader(c.tool); {
+	case err != nil && ours:
 		c.hide(c.tool, "its arguments are not understood")
 	case c.tool == "shell":
-		p.script(&c)
+		p.shell(&c)
 	case c.tool == "job":
 		c.job()
 	case c.tool == "apply_patch":
@@ -99,22 +97,30 @@ func (p *Policy) look(a settle.Approval) call {
 		for _, path := range paths {
 			c.path(writes, path)
 		}
-	case slices.Contains(editors(), c.tool):
+	case isEditor(c.tool):
 		c.path(writes, c.Path)
-	case slices.Contains(readers(), c.tool):
-		c.reader()
+	case c.tool == "glob":
+		base, _ := doublestar.SplitPattern(path.Clean(slashed(c.Pattern)))
+		if !strings.HasPrefix(base, "/") && c.Path != "" {
+			base = c.Path + "/" + base
+		}
+		c.path(looks, base)
+	case c.tool == "list":
+		c.path(looks, c.Path)
+	case isReader(c.tool): // grep leaves out what is secret by its name
+		c.path(reads, c.Path)
 	default:
 		c.other()
 	}
 	return c
 }
 
-func (c *call) add(e effect) { c.effects = append(c.effects, e) }
+func (c *toolCall) add(e effect) { c.effects = append(c.effects, e) }
 
-func (c *call) hide(text, why string) { c.add(effect{kind: hidden, text: text, why: why}) }
+func (c *toolCall) hide(text, why string) { c.add(effect{kind: hidden, text: text, why: why}) }
 
 // job is what the model does with processes that it has started.
-func (c *call) job() {
+func (c *toolCall) job() {
 	e := effect{kind: does, text: strings.TrimSpace("job " + c.Action + " " + c.Job), action: c.Action}
 	switch c.Action {
 	case "list", "read", "wait", "kill":
@@ -127,8 +133,8 @@ func (c *call) job() {
 	c.add(e)
 }
 
-func (c *call) path(kind kind, path string) {
-	p, err := c.ground.locate(c.ground.dir, cmp.Or(path, "."))
+func (c *toolCall) path(kind kind, path string) {
+	p, err := c.workspace.locate(c.workspace.dir, cmp.Or(path, "."))
 	if err != nil {
 		c.hide(path, err.Error())
 		return
@@ -136,31 +142,8 @@ func (c *call) path(kind kind, path string) {
 	c.add(pathEffect(kind, p))
 }
 
-// reader is read, grep, glob or list.
-func (c *call) reader() {
-	switch c.tool {
-	case "read":
-		c.path(reads, c.Path)
-	case "grep":
-		c.path(reads, c.Path)
-		if c.Glob != "" && secretGlob(c.Glob) {
-			e := c.effects[0]
-			e.why = "it looks into files that by their name hold secrets: " + c.Glob
-			c.add(e)
-		}
-	case "glob":
-		base, _ := doublestar.SplitPattern(path.Clean(slashed(c.Pattern)))
-		if !strings.HasPrefix(base, "/") && c.Path != "" {
-			base = c.Path + "/" + base
-		}
-		c.path(looks, base)
-	default:
-		c.path(looks, c.Path)
-	}
-}
-
 // other is a tool that is not known here. What it calls "path" is one.
-func (c *call) other() {
+func (c *toolCall) other() {
 	e := effect{kind: does, text: c.tool}
 	if !c.readOnly {
 		e.why = "it is not known what " + c.tool + " does"
@@ -169,15 +152,13 @@ func (c *call) other() {
 		c.add(e)
 		return
 	}
-	p, err := c.ground.locate(c.ground.dir, c.Path)
-	if err != nil {
-		c.hide(c.Path, err.Error())
-		return
-	}
-	e.place = p
-	c.add(e)
-	if c.readOnly {
-		c.add(pathEffect(reads, p))
+	c.path(reads, c.Path)
+	if found := c.effects[0]; found.kind == reads {
+		e.place = found.place
+		if !c.readOnly {
+			c.effects = nil
+		}
+		c.add(e)
 	}
 }
 
