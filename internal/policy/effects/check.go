@@ -1,7 +1,6 @@
 package effects
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -170,8 +169,6 @@ func (a arguments) find() ([]Effect, string) {
 	return touch(Looks, words[:at]), ""
 }
 
-var upward = regexp.MustCompile(`^(\.\./)*\.\./?$`)
-
 // cd goes to a directory with a name, or to those above. For DIR/../OTHER, bash
 // takes names away where that leads to a directory, and follows links where it
 // does not.
@@ -180,7 +177,7 @@ func (a arguments) cd() ([]Effect, string) {
 	switch {
 	case strings.Trim(to, "-+") == "" || to[0] == '+' || to[0] == '-':
 		return nil, "goes to a directory that is not known"
-	case strings.Contains(to, "..") && !upward.MatchString(to):
+	case strings.Contains(to, "..") && !fits(`(\.\./)*\.\./?`, to):
 		return nil, "goes through .., which shells read differently after a link"
 	}
 	return touch(Looks, a.words), ""

@@ -1,7 +1,6 @@
 package effects
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -25,18 +24,13 @@ func in(dir, path string) string {
 	return dir + "/" + path
 }
 
-var (
-	lineRange = whole(`[0-9]+(,\+?[0-9]+)?`)
-	signature = regexp.MustCompile(`%[-+ ]*G|signature`)
-)
-
 // git has a subcommand that shows names and messages, or the content of what
 // git tracks. Outside of a repository, diff would compare any two files.
 func (a arguments) git(dir string) ([]Effect, string) {
 	switch {
-	case slices.ContainsFunc(a.values("format", "pretty", "sort"), signature.MatchString):
+	case slices.ContainsFunc(a.values("format", "pretty", "sort"), func(format string) bool { return fits(`(?s).*(%[-+ ]*G|signature).*`, format) }):
 		return nil, "would have a signature verified by a program"
-	case slices.ContainsFunc(a.values("L"), func(lines string) bool { return !lineRange.MatchString(lines) }):
+	case slices.ContainsFunc(a.values("L"), func(lines string) bool { return !fits(`[0-9]+(,\+?[0-9]+)?`, lines) }):
 		return nil, "is only known to only read with -L FROM,TO"
 	case slices.ContainsFunc(a.words, isGlob):
 		return nil, unknownOperands

@@ -93,7 +93,7 @@ func (a *arguments) option(words []Word) int {
 					return 0
 				}
 			}
-			if kind == "numbers" && !number.MatchString(value) {
+			if kind == "numbers" && !fits(`[+-]?[0-9]+[a-zA-Z]{0,3}`, value) {
 				return 0
 			}
 		}
@@ -102,8 +102,6 @@ func (a *arguments) option(words []Word) int {
 	}
 	return 1
 }
-
-var number = whole(`[+-]?[0-9]+[a-zA-Z]{0,3}`)
 
 func isNumber(text string) bool { return strings.Trim(text, "0123456789") == "" }
 

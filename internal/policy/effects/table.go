@@ -94,6 +94,9 @@ func (e *entry) set(key, rest string) {
 	}
 }
 
+// fits reports whether an expression matches all of a text.
+func fits(expression, text string) bool { return whole(expression).MatchString(text) }
+
 // whole is an expression for all of a text.
 func whole(expression string) *regexp.Regexp {
 	return regexp.MustCompile("^(?:" + expression + ")$")
