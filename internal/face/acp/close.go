@@ -87,13 +87,13 @@ func (one *session) close(ctx context.Context) error {
 // takeBack takes back what waits to be run: once the session is closed, that is
 // too late, and it would go along with a later prompt.
 func (one *session) takeBack(ctx context.Context) {
-	for _, p := range one.unanswered() {
+	for _, e := range one.prompts.Open() {
 		select {
-		case <-p.submitted:
+		case <-e.Request.submitted:
 		case <-ctx.Done():
 			return
 		}
-		_, _ = one.opened.Drop(p.input, one.server.clientName()) // a journal that fails has it held
+		_, _ = one.opened.Drop(e.Key, one.server.clientName()) // a journal that fails has it held
 	}
 }
 

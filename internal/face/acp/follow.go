@@ -8,6 +8,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/catalogue"
 	"github.com/settle-agent/settle/internal/client/asker"
+	"github.com/settle-agent/settle/internal/client/book"
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
@@ -51,7 +52,7 @@ func (f *follower) follow() {
 			break
 		}
 	}
-	for _, p := range one.unanswered() {
+	for _, p := range one.prompts.Open() {
 		if err == nil {
 			one.drop(p, event.Abort(event.Shutdown, ""))
 		} else {
@@ -98,12 +99,17 @@ func (f *follower) take(e event.Event) error {
 	if err != nil {
 		return err
 	}
+	moves := f.one.prompts.Step(e)
 	for _, c := range changes {
 		switch c.Thing {
 		case transcript.Input:
 			f.inputChanged(c)
 		case transcript.Turn:
-			f.turnChanged(c)
+			if c.What == transcript.Started {
+				f.turnStarted(c)
+			} else if c.What == transcript.Ended && c.Turn.Cause.Reason == event.LimitReached {
+				f.notice("warning", "The turn was stopped: "+c.Turn.Cause.Error()+".")
+			}
 		case transcript.Attempt:
 			if c.What == transcript.Ended {
 				f.attemptEnded(c.Attempt.End)
@@ -114,51 +120,46 @@ func (f *follower) take(e event.Event) error {
 			f.asker.Take(e)
 		}
 	}
+	for _, m := range moves {
+		f.promptMoved(m)
+	}
 	return f.gone
 }
 
-// inputChanged notes which turn runs a prompt. An input that this client did not
-// send on this connection, such as one that a crash left waiting, is shown.
+// inputChanged shows an input that this client did not send on this connection,
+// such as one that a crash left waiting, when a turn takes it.
 func (f *follower) inputChanged(c transcript.Change) {
-	p := f.one.prompt(c.Input.ID)
-	if d, held := c.Event.Data.(event.InputHeld); held && p != nil {
-		f.held(p, d)
-	}
 	if c.What != transcript.Ended {
 		return
 	}
 	heard := f.heard[c.Input.ID]
 	delete(f.heard, c.Input.ID)
-	switch {
-	case c.Turn == nil && p != nil:
-		f.one.drop(p, event.Abort(event.Interrupted, c.Event.By))
-	case c.Turn == nil || heard:
-	case p != nil:
-		p.turn = c.Turn.ID
-	default:
+	if c.Turn != nil && !heard && f.one.prompts.Find(c.Input.ID) == nil {
 		f.send(chunk{Update: userChunk, Content: said(c.Input.Text), MessageID: c.Input.ID})
+	}
+}
+
+func (f *follower) promptMoved(m book.Move[*prompt]) {
+	switch m.How {
+	case book.Held:
+		f.held(m)
+	case book.Dropped:
+		f.one.drop(m.Entry, m.Cause)
+	case book.Ended:
+		f.turnEnded(m)
 	}
 }
 
 // held takes back a prompt that will not run by itself: the protocol cannot
 // show it (C19). Where settle is being shut down, it stays in the log.
-func (f *follower) held(p *prompt, d event.InputHeld) {
-	if d.Reason != event.Shutdown {
+func (f *follower) held(m book.Move[*prompt]) {
+	if m.Cause.Reason != event.Shutdown {
 		// Where it is not dropped, a turn has taken it meanwhile, which will end.
-		if _, err := f.one.opened.Drop(d.Input, f.one.server.clientName()); err == nil {
+		if _, err := f.one.opened.Drop(m.Key, f.one.server.clientName()); err == nil {
 			return
 		} // the log is closed, or has failed
 	}
-	f.one.drop(p, event.Abort(d.Reason, ""))
-}
-
-func (f *follower) turnChanged(c transcript.Change) {
-	switch c.What {
-	case transcript.Started:
-		f.turnStarted(c)
-	case transcript.Ended:
-		f.turnEnded(c.Turn)
-	}
+	f.one.drop(m.Entry, event.Abort(m.Cause.Reason, ""))
 }
 
 func (f *follower) turnStarted(c transcript.Change) {
@@ -195,28 +196,19 @@ func (f *follower) notice(severity, text string) {
 	f.send(chunk{Update: thoughtChunk, Content: said("[settle] " + text + "\n")})
 }
 
-// turnEnded answers the prompts that the turn took.
-func (f *follower) turnEnded(t *event.Turn) {
-	c := t.Cause
-	if c.Reason == event.LimitReached {
-		f.notice("warning", "The turn was stopped: "+c.Error()+".")
+// turnEnded answers a prompt that the turn took.
+func (f *follower) turnEnded(m book.Move[*prompt]) {
+	reason := stopReason(m.Cause)
+	if m.Cancelled() {
+		reason = "cancelled" // the protocol wants no other answer, also where the turn was faster
+	} else if m.Cause.Outcome == event.Failed {
+		f.one.fail(m.Entry, failed(m.Turn, m.Cause))
+		return
 	}
-	for _, p := range f.one.unanswered() {
-		if p.turn != t.ID {
-			continue
-		}
-		reason := stopReason(c)
-		if f.one.unwanted(p) {
-			reason = "cancelled" // the protocol wants no other answer, also where the turn was faster
-		} else if c.Outcome == event.Failed {
-			f.one.fail(p, failed(t.ID, c))
-			continue
-		}
-		f.one.answer(p, object{
-			"stopReason": reason, "usage": usageOf(t.Summary.Usage),
-			"_meta": object{"settle": withTurn(ending(c), t.ID)},
-		})
-	}
+	f.one.answer(m.Entry, object{
+		"stopReason": reason, "usage": usageOf(f.log.State().Turn(m.Turn).Summary.Usage),
+		"_meta": object{"settle": withTurn(ending(m.Cause), m.Turn)},
+	})
 }
 
 func withTurn(o object, turn string) object {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/book"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
@@ -16,12 +17,12 @@ import (
 type prompt struct {
 	request   *jsonrpc.Request
 	ctx       context.Context //nolint:containedctx // ends when it is answered, and with the connection
-	input     string          // id
 	said      input
 	submitted chan struct{} // closed when the session has it, or will not
-	turn      string        // that took it; the follower's
-	cancelled bool          // by the client; guarded by the session's mu
 }
+
+// entry is a prompt in the session's book, by the id of its input.
+type entry = book.Entry[*prompt]
 
 // prompt takes a prompt: from here on, a cancel finds it.
 func (s *Server) prompt(ctx context.Context, r *jsonrpc.Request) {
@@ -30,14 +31,12 @@ func (s *Server) prompt(ctx context.Context, r *jsonrpc.Request) {
 		r.Fail(err)
 		return
 	}
-	p := &prompt{request: r, ctx: ctx, input: "acp-" + uuid.NewString(), said: said, submitted: make(chan struct{})}
-	one.mu.Lock()
+	p := &prompt{request: r, ctx: ctx, said: said, submitted: make(chan struct{})}
 	before := one.last
 	one.last = p
-	one.prompts = append(one.prompts, p)
-	one.mu.Unlock()
-	if !s.start(func() { one.submit(p, before) }) {
-		one.fail(p, settle.ErrClosed)
+	e := one.prompts.Add("acp-"+uuid.NewString(), p)
+	if !s.start(func() { one.submit(e, before) }) {
+		one.fail(e, settle.ErrClosed)
 	}
 }
 
@@ -55,7 +54,8 @@ func (s *Server) prompted(r *jsonrpc.Request) (*session, input, error) {
 }
 
 // submit gives the session a prompt, after those that came before it.
-func (one *session) submit(p, before *prompt) {
+func (one *session) submit(e *entry, before *prompt) {
+	p := e.Request
 	defer close(p.submitted)
 	if before != nil {
 		select { // also where p has been answered: those behind it wait for both
@@ -64,19 +64,19 @@ func (one *session) submit(p, before *prompt) {
 		}
 	}
 	err := one.wait(p.ctx)
-	if one.unwanted(p) { // C10: it is covered, and nothing of it is to start
-		one.drop(p, event.Abort(event.Interrupted, one.server.clientName()))
+	if e.Cancelled() { // C10: it is covered, and nothing of it is to start
+		one.drop(e, event.Abort(event.Interrupted, one.server.clientName()))
 		return
 	}
 	if err == nil {
 		_, err = one.opened.Submit(p.ctx, p.said.text,
-			settle.WithID(p.input), settle.WithImages(p.said.images...), settle.From(one.server.clientName()))
+			settle.WithID(e.Key), settle.WithImages(p.said.images...), settle.From(one.server.clientName()))
 	}
 	switch {
 	case errors.Is(err, settle.ErrClosed):
-		one.drop(p, event.Abort(event.Shutdown, ""))
+		one.drop(e, event.Abort(event.Shutdown, ""))
 	case err != nil:
-		one.fail(p, fmt.Errorf("cannot take the prompt: %w", err))
+		one.fail(e, fmt.Errorf("cannot take the prompt: %w", err))
 	}
 }
 
@@ -103,68 +103,46 @@ func (s *Server) cancel(r *jsonrpc.Request) {
 // cancel interrupts what is meant of the prompts that came so far (C10), and
 // reports whether there was any. They are answered when that has ended.
 func (one *session) cancel(meant func(*prompt) bool) (found bool) {
-	one.mu.Lock()
-	defer one.mu.Unlock()
-	for _, p := range one.prompts {
-		if meant(p) {
-			found, p.cancelled = true, true
-			one.server.start(func() { one.interrupt(p) })
+	for _, e := range one.prompts.Open() {
+		if meant(e.Request) {
+			found = true
+			e.Cancel()
+			one.server.start(func() { one.interrupt(e) })
 		}
 	}
 	return found
 }
 
-// unwanted reports whether the client has cancelled a prompt.
-func (one *session) unwanted(p *prompt) bool {
-	one.mu.Lock()
-	defer one.mu.Unlock()
-	return p.cancelled
-}
-
 // interrupt ends what has become of a prompt that is cancelled.
-func (one *session) interrupt(p *prompt) {
+func (one *session) interrupt(e *entry) {
 	select {
 	case <-one.ready:
 	default: // nothing has, and submit sees that nothing is to
-		one.drop(p, event.Abort(event.Interrupted, one.server.clientName()))
+		one.drop(e, event.Abort(event.Interrupted, one.server.clientName()))
 		return
 	}
 	if one.err != nil {
 		return // submit says so
 	}
 	// How it ended, the follower sees; ctx ends when it has told it.
-	_, _ = one.opened.Interrupt(p.ctx, settle.Interruption{By: one.server.clientName(), Input: p.input})
+	_, _ = one.opened.Interrupt(e.Request.ctx, settle.Interruption{By: one.server.clientName(), Input: e.Key})
 }
 
-// take takes a prompt away that is being answered now, and reports whether it
-// was there.
-func (one *session) take(p *prompt) bool {
-	one.mu.Lock()
-	defer one.mu.Unlock()
-	for n, other := range one.prompts {
-		if other == p {
-			one.prompts = append(one.prompts[:n:n], one.prompts[n+1:]...)
-			return true
-		}
-	}
-	return false
-}
-
-func (one *session) fail(p *prompt, err error) {
-	if one.take(p) {
-		p.request.Fail(err)
+func (one *session) fail(e *entry, err error) {
+	if e.Answer() {
+		e.Request.request.Fail(err)
 	}
 }
 
-func (one *session) answer(p *prompt, result any) {
-	if one.take(p) {
-		p.request.Reply(result)
+func (one *session) answer(e *entry, result any) {
+	if e.Answer() {
+		e.Request.request.Reply(result)
 	}
 }
 
 // drop answers a prompt that no turn takes.
-func (one *session) drop(p *prompt, cause *event.Cause) {
-	one.answer(p, object{"stopReason": "cancelled", "_meta": object{"settle": ending(cause)}})
+func (one *session) drop(e *entry, cause *event.Cause) {
+	one.answer(e, object{"stopReason": "cancelled", "_meta": object{"settle": ending(cause)}})
 }
 
 // ending says how a turn ended, for those who want to know more than the

@@ -6,6 +6,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/client/book"
 	"github.com/settle-agent/settle/model"
 )
 
@@ -38,10 +39,11 @@ type session struct {
 	choosing sync.Mutex // guards chosen; one choice at a time
 	chosen   choices    // of the client
 
-	mu      sync.Mutex   // guards what follows
-	prompts []*prompt    // that are not answered, in the order in which they came
-	last    *prompt      // that came
-	model   model.Config // that the next turn asks
+	prompts book.Book[*prompt] // that are not answered
+	last    *prompt            // that came; for the reading of requests
+
+	mu    sync.Mutex   // guards what follows
+	model model.Config // that the next turn asks
 }
 
 // wait waits until the session is open.
@@ -61,23 +63,6 @@ func (s *Server) opened(ctx context.Context, id string) (*session, error) {
 		return nil, err
 	}
 	return one, one.wait(ctx)
-}
-
-// prompt returns the prompt of an input that is not answered, or nil.
-func (one *session) prompt(input string) *prompt {
-	for _, p := range one.unanswered() {
-		if p.input == input {
-			return p
-		}
-	}
-	return nil
-}
-
-// unanswered returns the prompts that are to be answered, in order.
-func (one *session) unanswered() []*prompt {
-	one.mu.Lock()
-	defer one.mu.Unlock()
-	return append([]*prompt(nil), one.prompts...)
 }
 
 // send sends an update. It waits for a client that reads slowly; an error means
