@@ -10,6 +10,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
 	"github.com/settle-agent/settle/internal/client/asker"
+	"github.com/settle-agent/settle/internal/client/book"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
@@ -25,6 +26,9 @@ type live struct {
 	order      sync.Mutex  // held while an event is told, and while answers are given that have their place among what is told
 	translator *translator // has what was told so far; guarded by order
 	asker      *asker.Asker
+	submitting sync.Mutex                  // held from when an input is sent until its request is in starts
+	starts     book.Book[sender]           // turn/start and turn/steer, by input
+	interrupts book.Book[*jsonrpc.Request] // turn/interrupt, by turn
 
 	mu         sync.Mutex // guards what follows
 	rights     rights
@@ -34,8 +38,6 @@ type live struct {
 	window     int
 	status     threadStatus
 	subscribed bool
-	starts     map[string]sender             // turn/start and turn/steer, by input
-	interrupts map[string][]*jsonrpc.Request // turn/interrupt, by turn
 }
 
 // sender is a request that sent an input, and how it is answered with the turn
@@ -120,32 +122,36 @@ func (l *live) subscribe(wanted bool) (did bool) {
 // answer answers the requests that the event is about, before what it means is
 // said.
 func (l *live) answer(e event.Event, t *translator) {
-	switch d := e.Data.(type) {
-	case event.TurnStarted:
-		l.began(d.Inputs, t.turn(e.Turn, notLoaded))
-		l.named(e.Turn)
-	case event.AttemptStarted:
-		if len(d.Inputs) > 0 {
-			l.began(d.Inputs, t.turn(e.Turn, notLoaded))
+	l.submitting.Lock()
+	moves := l.starts.Step(e)
+	l.submitting.Unlock()
+	for _, m := range moves {
+		switch m.How {
+		case book.Taken:
+			l.began(m.Entry, t.turn(m.Turn, notLoaded))
+		case book.Held:
+			l.refused(m.Entry, "the input is held, since the turn before it ended (%s); it will run with the next one", m.Cause.Reason)
+		case book.Dropped:
+			l.refused(m.Entry, "the input was dropped")
 		}
-	case event.InputHeld:
-		l.refused(d.Input, "the input is held, since the turn before it ended (%s); it will run with the next one", d.Reason)
-	case event.InputDropped:
-		l.refused(d.Input, "the input was dropped")
-	case event.InterruptRequested:
-		l.interrupted(e.Turn)
 	}
-	if e.Terminal() {
-		l.interrupted(e.Turn) // those that came too late to be recorded
+	_, asked := e.Data.(event.InterruptRequested)
+	if _, started := e.Data.(event.TurnStarted); started {
+		for _, early := range l.interrupts.Open() { // of a turn that was still to start
+			if early.Key == "" {
+				early.Rekey(e.Turn)
+			}
+		}
+	}
+	if asked || e.Terminal() { // also those that came too late to be recorded
+		l.interrupted(e.Turn)
 	}
 }
 
-// began answers those who sent the inputs with the turn that works on them.
-func (l *live) began(inputs []string, t turn) {
-	for _, id := range inputs {
-		if r, ok := l.take(id); ok {
-			r.Reply(r.answer(t))
-		}
+// began answers who sent an input with the turn that works on it.
+func (l *live) began(e *book.Entry[sender], t turn) {
+	if e.Answer() {
+		e.Request.Reply(e.Request.answer(t))
 	}
 }
 
@@ -153,46 +159,16 @@ type turnStarted struct {
 	Turn turn `json:"turn"`
 }
 
-func (l *live) refused(input, format string, a ...any) {
-	if r, ok := l.take(input); ok {
-		r.Fail(invalid(format, a...))
-	}
-}
-
-// take returns the request that sent the input, if it waits.
-func (l *live) take(input string) (sender, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	r, ok := l.starts[input]
-	delete(l.starts, input)
-	return r, ok
-}
-
-// awaited reports whether somebody waits for a turn to start.
-func (l *live) awaited() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.starts) > 0
-}
-
-// named has those who want the turn to end that was still to start wait for that.
-func (l *live) named(turn string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if early := l.interrupts[""]; len(early) > 0 {
-		l.interrupts[turn] = append(l.interrupts[turn], early...)
-		delete(l.interrupts, "")
+func (l *live) refused(e *book.Entry[sender], format string, a ...any) {
+	if e.Answer() {
+		e.Request.Fail(invalid(format, a...))
 	}
 }
 
 // interrupted answers those who want the turn to end.
 func (l *live) interrupted(turn string) {
-	l.mu.Lock()
-	waiting := l.interrupts[turn]
-	delete(l.interrupts, turn)
-	l.mu.Unlock()
-	for _, r := range waiting {
-		r.Reply(nothing{})
+	for _, e := range l.interrupts.AnswerAll(turn) {
+		e.Request.Reply(nothing{})
 	}
 }
 
@@ -211,17 +187,11 @@ func (l *live) idle() {
 
 // gone answers what is left: the session is closed.
 func (l *live) gone(ctx context.Context) {
-	l.mu.Lock()
-	starts, interrupts := l.starts, l.interrupts
-	l.starts, l.interrupts = nil, nil
-	l.mu.Unlock()
-	for _, r := range starts {
-		r.Fail(invalid("thread %s was closed before the turn began; the input is kept", l.id()))
+	for _, e := range l.starts.Close() {
+		e.Request.Fail(invalid("thread %s was closed before the turn began; the input is kept", l.id()))
 	}
-	for _, all := range interrupts {
-		for _, r := range all {
-			r.Reply(nothing{})
-		}
+	for _, e := range l.interrupts.Close() {
+		e.Request.Reply(nothing{})
 	}
 	l.asker.Close()
 	l.s.notify(ctx, note{"thread/status/changed", statusNote{l.id(), threadStatus{Type: "notLoaded"}}})
@@ -241,7 +211,7 @@ func (l *live) running() *event.Turn {
 }
 
 // submit sends an input. The sender is answered when a turn takes it.
-func (l *live) submit(ctx context.Context, r sender, clientID, text string, o ...settle.InputOption) (input string, err error) {
+func (l *live) submit(ctx context.Context, r sender, clientID, text string, o ...settle.InputOption) (*book.Entry[sender], error) {
 	if clientID != "" {
 		known := false
 		l.opened.View(func(state event.State) { known = state.Accepted(clientID) })
@@ -250,28 +220,28 @@ func (l *live) submit(ctx context.Context, r sender, clientID, text string, o ..
 		}
 	}
 	o = append(o, settle.From(l.s.client()))
-	l.mu.Lock() // until the request is known to follow
-	defer l.mu.Unlock()
+	l.submitting.Lock()
+	defer l.submitting.Unlock()
 	t, err := l.opened.Submit(ctx, text, o...)
 	if err != nil {
-		return "", invalid("%v", err)
+		return nil, invalid("%v", err)
 	}
-	if l.starts == nil { // it was closed meanwhile
-		return "", invalid("thread %s is closed; the input is kept", l.id())
+	entry := l.starts.Add(t.Input(), r)
+	if entry == nil {
+		return nil, invalid("thread %s is closed; the input is kept", l.id())
 	}
-	l.starts[t.Input()] = r
-	return t.Input(), nil
+	return entry, nil
 }
 
 // steer sends an input that joins the turn. The sender is answered at once if
 // that turn still runs then; else, when another one takes the input.
 func (l *live) steer(ctx context.Context, t *event.Turn, r sender, clientID, text string, o ...settle.InputOption) error {
-	input, err := l.submit(ctx, r, clientID, text, append(o, settle.WithMode(event.Steer))...)
+	entry, err := l.submit(ctx, r, clientID, text, append(o, settle.WithMode(event.Steer))...)
 	if err != nil {
 		return err
 	}
 	if now := l.running(); now != nil && now.ID == t.ID && now.Interrupt == nil {
-		l.began([]string{input}, view{l.opened.Spec.Dir, t}.turnOf(notLoaded))
+		l.began(entry, view{l.opened.Spec.Dir, t}.turnOf(notLoaded))
 	}
 	return nil
 }
@@ -279,14 +249,10 @@ func (l *live) steer(ctx context.Context, t *event.Turn, r sender, clientID, tex
 // interrupt asks for the end of the turn, or of one that is still to start, which
 // has no name. The request is answered when that is recorded.
 func (l *live) interrupt(r *jsonrpc.Request, turn string) {
-	l.mu.Lock()
-	if l.interrupts == nil {
-		l.mu.Unlock()
+	if l.interrupts.Add(turn, r) == nil { // the thread is closed
 		r.Reply(nothing{})
 		return
 	}
-	l.interrupts[turn] = append(l.interrupts[turn], r)
-	l.mu.Unlock()
 	l.s.work.Go(func() { // ends with the turn; shutDown waits for it
 		_, err := l.opened.Interrupt(l.s.ctx, settle.Interruption{By: l.s.client()})
 		if err != nil && !errors.Is(err, settle.ErrClosed) {

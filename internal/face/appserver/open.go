@@ -55,7 +55,7 @@ func (s *Server) open(ctx context.Context, o opening) (*live, error) {
 	}
 	l := &live{
 		s: s, opened: opened, policy: policy, ephemeral: o.ephemeral, done: make(chan struct{}), rights: rights, subscribed: true,
-		status: threadStatus{Type: "idle"}, starts: map[string]sender{}, interrupts: map[string][]*jsonrpc.Request{},
+		status:     threadStatus{Type: "idle"},
 		translator: newTranslator(opened.State()),
 	}
 	l.asker = asker.New(s.ctx, asker.Options{Session: opened, Ask: l.ask, By: s.client, Failed: func(err error) { s.warn(err.Error()) }})

@@ -13,17 +13,17 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// book is a log that a test writes.
-type book struct {
+// eventLog is a log that a test writes.
+type eventLog struct {
 	t   *testing.T
 	tr  *translator
 	seq uint64
 	all []string // what was said, in brief
 }
 
-func newBook(t *testing.T) *book {
+func newEventLog(t *testing.T) *eventLog {
 	t.Helper()
-	b := &book{t: t, tr: newTranslator(event.State{})}
+	b := &eventLog{t: t, tr: newTranslator(event.State{})}
 	b.tr.thread = "s"
 	b.write(event.Event{Data: event.SessionOpened{Dir: "/w"}}, event.Event{Data: event.InputAccepted{Input: "n000001", Text: "do it"}},
 		event.Event{Turn: "t000001", Data: event.TurnStarted{Inputs: []string{"n000001"}, Provider: "openai", Model: "m"}})
@@ -32,7 +32,7 @@ func newBook(t *testing.T) *book {
 }
 
 // write appends events and takes down what is said of them.
-func (b *book) write(events ...event.Event) {
+func (b *eventLog) write(events ...event.Event) {
 	b.t.Helper()
 	for _, e := range events {
 		b.seq++
@@ -87,7 +87,7 @@ func brief(t *testing.T, n note) string {
 	return strings.Join(strings.Fields(strings.Join(words, " ")), " ")
 }
 
-func (b *book) want(lines ...string) {
+func (b *eventLog) want(lines ...string) {
 	b.t.Helper()
 	if diff := cmp.Diff(lines, b.all); diff != "" {
 		b.t.Errorf("what was said (-want +got):\n%s", diff)
@@ -99,18 +99,18 @@ func of(item string, d event.Data) event.Event {
 	return event.Event{Turn: "t000001", Attempt: "a000001", Item: item, Data: d}
 }
 
-func (b *book) attempt() {
+func (b *eventLog) attempt() {
 	b.write(of("", event.AttemptStarted{Step: 1, N: 1}))
 }
 
 // call has the model call a tool.
-func (b *book) call(item, tool, arguments string) {
+func (b *eventLog) call(item, tool, arguments string) {
 	b.write(of(item, event.ItemStarted{Type: event.ToolCall, Name: tool, CallID: item}),
 		of(item, event.ItemDelta{Stream: event.Arguments, Text: arguments}),
 		of(item, event.CallReady{Name: tool, CallID: item, Arguments: arguments}))
 }
 
-func (b *book) ended(item, tool, arguments string, status event.Status, output, detail string) {
+func (b *eventLog) ended(item, tool, arguments string, status event.Status, output, detail string) {
 	d := event.ItemEnded{Status: status, Content: event.Content{Type: event.ToolCall, Name: tool, CallID: item, Arguments: arguments, Output: output}}
 	if detail != "" {
 		d.Detail = json.RawMessage(detail)
@@ -119,7 +119,7 @@ func (b *book) ended(item, tool, arguments string, status event.Status, output, 
 }
 
 func TestWhatTheModelSays(t *testing.T) {
-	b := newBook(t)
+	b := newEventLog(t)
 	b.attempt()
 	b.write(
 		of("i000001", event.ItemStarted{Type: event.Reasoning}),
@@ -139,7 +139,7 @@ func TestWhatTheModelSays(t *testing.T) {
 
 // A command is shown when its arguments are complete, and not at all before.
 func TestCommands(t *testing.T) {
-	b := newBook(t)
+	b := newEventLog(t)
 	b.attempt()
 	const args = `{"command":"make"}`
 	b.call("i000001", "shell", args)
@@ -160,7 +160,7 @@ func TestCommands(t *testing.T) {
 func TestChanges(t *testing.T) {
 	const made = `{"files":[{"path":"a.txt","kind":"create","diff":"--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1,2 @@\n+one\n+two\n\\ No newline at end of file\n","added":2,"removed":0}]}`
 	const moved = `{"files":[{"path":"b.txt","from":"a.txt","kind":"move","diff":"--- a/a.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-one\n+two\n","added":1,"removed":1},{"path":"c.txt","kind":"delete","diff":"--- a/c.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-gone\n","added":0,"removed":1}]}`
-	b := newBook(t)
+	b := newEventLog(t)
 	b.attempt()
 	b.call("i000001", "write", `{"path":"a.txt","content":"one\ntwo"}`)
 	b.write(of("i000001", event.ApprovalRequested{Approval: "p000001", Tool: "write", Detail: json.RawMessage(made)}),
@@ -179,7 +179,7 @@ func TestChanges(t *testing.T) {
 
 // What is refused was declined; what never ran for another reason has failed.
 func TestRefusals(t *testing.T) {
-	b := newBook(t)
+	b := newEventLog(t)
 	b.attempt()
 	for n, verdict := range []event.Verdict{event.Denied, event.Expired} {
 		id, p := fmt.Sprintf("i%06d", n+1), fmt.Sprintf("p%06d", n+1)
@@ -202,7 +202,7 @@ func TestRefusals(t *testing.T) {
 // C13: an attempt that failed is told with the wait for the next one; the last
 // one with the turn's end.
 func TestFailures(t *testing.T) {
-	b := newBook(t)
+	b := newEventLog(t)
 	wait := int64(1500)
 	fault := &event.Failure{Name: event.NameProvider, Kind: string(model.ErrOverloaded), Status: 529, Message: "busy"}
 	b.attempt()

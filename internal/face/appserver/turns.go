@@ -77,7 +77,7 @@ func (s *Server) turnInterrupt(_ context.Context, r *jsonrpc.Request) (any, erro
 	}
 	t := l.running()
 	switch {
-	case t == nil && p.TurnID == "" && l.awaited():
+	case t == nil && p.TurnID == "" && l.starts.Len() > 0:
 		l.interrupt(r, "")
 		return nil, nil //nolint:nilnil // as below
 	case t == nil:
