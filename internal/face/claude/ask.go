@@ -93,9 +93,9 @@ func (d *driver) decide(ctx context.Context, c toolCall, q asker.Question) asker
 	case d.agreed.has(c.key()), mode == modeBypass:
 		return approved()
 	case mode == modeDont:
-		return deniedBy(policyDont, "the permission mode \"dontAsk\" denies what is not allowed beforehand")
+		return deniedBy(policyDont, "the permission mode \"dontAsk\" denies calls that no rule allows")
 	case !d.Asks:
-		return deniedBy(policyNobody, "it needs a permission, and there is nobody to ask")
+		return deniedBy(policyNobody, "it needs permission, and there is nobody to ask")
 	}
 	raw, err := d.call(ctx, map[string]any{
 		"subtype": "can_use_tool", "tool_name": c.claude, "input": c.input, "tool_use_id": c.id,
@@ -104,7 +104,7 @@ func (d *driver) decide(ctx context.Context, c toolCall, q asker.Question) asker
 	})
 	switch {
 	case errors.Is(err, errInputClosed):
-		return deniedBy(policyClosed, "it needs a permission, and the client has closed its input")
+		return deniedBy(policyClosed, "it needs permission, and the client has closed its input")
 	case err != nil:
 		return deniedBy(policyCallback, "the client could not be asked: "+err.Error())
 	}
@@ -159,7 +159,7 @@ type update struct {
 func (d *driver) permitted(c toolCall, raw json.RawMessage) asker.Answer {
 	var p permission
 	if err := json.Unmarshal(raw, &p); err != nil {
-		return deniedBy(policyCallback, "the client's answer could not be understood")
+		return deniedBy(policyCallback, "the client's answer could not be read")
 	}
 	changed, hasInput := object(string(p.Input))
 	switch {
@@ -183,7 +183,7 @@ func same(a, b map[string]any) bool { return compact(a) == compact(b) }
 func (d *driver) revise(c toolCall, input map[string]any) asker.Answer {
 	c.input = input
 	d.agreed.add(c.key())
-	return denied("this call may run with other arguments. Make it again with exactly these: " + c.alias.arguments(input))
+	return denied("this call may run with other arguments. Repeat it with exactly these: " + c.alias.arguments(input))
 }
 
 // updated puts what the client allows beyond this call into force, and returns
@@ -192,7 +192,7 @@ func (d *driver) updated(c toolCall, updates []update) event.Verdict {
 	verdict := event.Approved
 	for _, u := range updates {
 		if u.Destination != "" && u.Destination != "session" && u.Destination != "cliArg" {
-			d.say("warning: a permission holds for this session only; settle does not write %s", u.Destination)
+			d.say("warning: the permission applies to this session only; settle does not write %s", u.Destination)
 		}
 		switch u.Type {
 		case "setMode":
@@ -219,7 +219,7 @@ func (d *driver) updated(c toolCall, updates []update) event.Verdict {
 			}
 			d.policy.add(d.known(u.Behavior, list)...)
 		default:
-			d.warn(fmt.Sprintf("a change of permissions of type %q was left out: settle does not have it", u.Type))
+			d.warn(fmt.Sprintf("a permission change of type %q was ignored: settle does not support it", u.Type))
 		}
 	}
 	return verdict
@@ -229,7 +229,7 @@ func (d *driver) updated(c toolCall, updates []update) event.Verdict {
 func (d *driver) known(behavior string, list []string) []config.Rule {
 	decision := settle.Permission(behavior)
 	if decision.Strictness() < 0 {
-		d.warn(fmt.Sprintf("rules of behavior %q were left out: settle does not have it", behavior))
+		d.warn(fmt.Sprintf("rules of behavior %q were ignored: settle does not support them", behavior))
 		return nil
 	}
 	return rulesFor(decision, list).rules

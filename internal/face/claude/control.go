@@ -92,11 +92,11 @@ func (d *driver) control(id string, raw json.RawMessage) {
 	case "list_models":
 		d.reply(id, map[string]any{"models": d.models()})
 	case "rewind_files":
-		d.reply(id, map[string]any{"canRewind": false, "error": "settle keeps no copies of files"})
+		d.reply(id, map[string]any{"canRewind": false, "error": "settle does not keep copies of files"})
 	case "set_has_subscribers", "mcp_message":
 		d.reply(id, nil)
 	default:
-		d.fail(id, "unsupported_request", fmt.Errorf("settle does not have the control request %q", r.Subtype))
+		d.fail(id, "unsupported_request", fmt.Errorf("settle does not support the control request %q", r.Subtype))
 	}
 }
 
@@ -128,7 +128,7 @@ func (d *driver) initialize(id string, raw json.RawMessage) {
 		return
 	}
 	for _, unused := range d.hooks.set(r.Hooks) {
-		d.warn(fmt.Sprintf("hooks for %s are not called: settle has PreToolUse, PostToolUse and PostToolUseFailure", unused))
+		d.warn(fmt.Sprintf("hooks for %s are not called: settle supports PreToolUse, PostToolUse and PostToolUseFailure", unused))
 	}
 	out := map[string]any{
 		"commands": []any{}, "agents": []any{}, "output_style": "default", "available_output_styles": []string{"default"},
@@ -169,10 +169,10 @@ func (d *driver) introduced(r initializeRequest, out map[string]any) error {
 		d.warn("settle has no MCP client and ignores these MCP servers: " + strings.Join(d.Servers, ", "))
 	}
 	if len(r.Agents) > 0 {
-		d.warn("agents are left out, since settle has none: " + strings.Join(names(r.Agents), ", "))
+		d.warn("agents were ignored, because settle has none: " + strings.Join(names(r.Agents), ", "))
 	}
 	if len(r.Plugins) > 0 {
-		d.warn("plugins are left out, since settle has none")
+		d.warn("plugins were ignored, because settle has none")
 		out["plugins_applied"] = false
 	}
 	if len(r.Disallowed) > 0 {
@@ -194,7 +194,7 @@ func (d *driver) models() []map[string]any {
 	if d.session != nil {
 		name = d.session.Agent.Session.Model.Name
 	}
-	return []map[string]any{{"value": "default", "resolvedModel": name, "displayName": name, "description": "the model that settle is configured with"}}
+	return []map[string]any{{"value": "default", "resolvedModel": name, "displayName": name, "description": "the configured model"}}
 }
 
 // interrupt ends the turn that runs, or is about to, and answers when its result

@@ -18,9 +18,9 @@ func decode(what string, raw []byte, into any) error {
 	case err == nil:
 		return nil
 	case !errors.As(err, &kind):
-		return fmt.Errorf("cannot understand %s: %w", what, err)
+		return fmt.Errorf("cannot read %s: %w", what, err)
 	case kind.Field == "":
-		return fmt.Errorf("cannot understand %s: it is of the wrong type (%s)", what, kind.Value)
+		return fmt.Errorf("cannot read %s: it has the wrong type (%s)", what, kind.Value)
 	}
-	return fmt.Errorf("cannot understand %s: %q is of the wrong type (%s)", what, kind.Field, kind.Value)
+	return fmt.Errorf("cannot read %s: %q has the wrong type (%s)", what, kind.Field, kind.Value)
 }

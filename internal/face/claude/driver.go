@@ -217,7 +217,7 @@ func (d *driver) leave() int {
 		why = ended(d.stops[0])
 	}
 	for _, e := range d.prompts.Close() {
-		what := "not begun: "
+		what := "not started: "
 		if e == d.prompts.current {
 			what = "not answered: "
 		}
@@ -261,7 +261,7 @@ func (d *driver) take(m incoming) {
 		d.answered(m.Response)
 	case slices.Contains([]string{"keep_alive", "control_cancel_request", "assistant", "system", "update_environment_variables"}, m.Type):
 	default:
-		d.warn(fmt.Sprintf("a line of type %q was left out: settle does not know it", m.Type))
+		d.warn(fmt.Sprintf("a line of type %q was ignored: settle does not know it", m.Type))
 	}
 }
 
@@ -355,7 +355,7 @@ func (d *driver) tell(t *encoder, after uint64) {
 	asking.Close()
 	d.post(func() {
 		if d.telling = false; err != nil && !errors.Is(err, settle.ErrClosed) {
-			d.say("cannot tell what happens in the session: %v", err)
+			d.say("cannot follow the session: %v", err)
 			d.code = stdio.CodeFailed
 			if !d.closing {
 				d.close(stdio.Stop{Reason: event.Shutdown, By: "encoder"})

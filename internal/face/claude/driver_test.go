@@ -308,7 +308,7 @@ func TestStop(t *testing.T) {
 	if r := s.next("result"); r["user_message_uuid"] != uuid1 || !strings.Contains(fmt.Sprint(r["errors"]), "SIGTERM") {
 		t.Errorf("result %v", r)
 	}
-	if r := s.next("result"); r["user_message_uuid"] != uuid2 || !strings.Contains(fmt.Sprint(r["errors"]), "not begun: ended by SIGTERM") {
+	if r := s.next("result"); r["user_message_uuid"] != uuid2 || !strings.Contains(fmt.Sprint(r["errors"]), "not started: ended by SIGTERM") {
 		t.Errorf("result %v", r)
 	}
 	if code := s.exit(); code != 143 {
@@ -362,12 +362,12 @@ func TestRefusalsKeepTheOrder(t *testing.T) {
 // What is wrong with a line is said in the words of the protocol.
 func TestErrorsInTheClientsWords(t *testing.T) {
 	for line, want := range map[string]string{
-		`[1]`:                          "a line of standard input: it is of the wrong type (array)",
-		`{"type":"user","uuid":3}`:     `"uuid" is of the wrong type (number)`,
+		`[1]`:                          "a line of standard input: it has the wrong type (array)",
+		`{"type":"user","uuid":3}`:     `"uuid" has the wrong type (number)`,
 		`{"type":"user"}`:              "the message is missing",
 		`{"type":"user","message":{}}`: "the message's content is missing",
-		`{"type":"user","message":{"content":3}}`:                                "the message's content: it is of the wrong type (number)",
-		`{"type":"user","message":{"content":[{"type":"text","text":{"a":1}}]}}`: `"text" is of the wrong type (object)`,
+		`{"type":"user","message":{"content":3}}`:                                "the message's content: it has the wrong type (number)",
+		`{"type":"user","message":{"content":[{"type":"text","text":{"a":1}}]}}`: `"text" has the wrong type (object)`,
 		`{"type":"user"`: "unexpected end of JSON input",
 	} {
 		var got error
@@ -541,7 +541,7 @@ func TestPromptsOfAnEarlierRun(t *testing.T) {
 	}, script.Text("Both."))
 	again.say(user("two", uuid2))
 	_ = again.in.Close()
-	if m := again.next("system/informational"); !strings.Contains(fmt.Sprint(m["content"]), "not answered in an earlier run: 1") {
+	if m := again.next("system/informational"); !strings.Contains(fmt.Sprint(m["content"]), "without an answer from an earlier run: 1") {
 		t.Errorf("told %v", m)
 	}
 	if r := again.next("result/success"); r["user_message_uuid"] != uuid2 || r["session_id"] != uuid3 {

@@ -114,7 +114,7 @@ func (h *hooks) reviewed(a settle.Approval, j settle.Judgement) settle.Judgement
 	h.verdicts[a.Item] = j
 	j.Decision = settle.Ask
 	if j.Why == "" {
-		j.Why = "a hook of the client's is asked"
+		j.Why = "one of the client's hooks decides"
 	}
 	return j
 }
@@ -155,7 +155,7 @@ func (w *word) add(decision, reason string) {
 func (w *word) hear(m matcher, raw json.RawMessage, err error) {
 	var a hookAnswer
 	if err == nil && len(raw) > 0 && json.Unmarshal(raw, &a) != nil {
-		err = errors.New("its answer could not be understood")
+		err = errors.New("its answer could not be read")
 	}
 	if err != nil {
 		if m.OnFailure == "block" {

@@ -23,7 +23,7 @@ func TestWhatHooksSay(t *testing.T) {
 		"the older words":     {[]string{`{"decision":"approve"}`, `{"decision":"block","reason":"old"}`}, "", "deny", "old"},
 		"stop":                {[]string{decides("deny", "no"), `{"continue":false,"stopReason":"enough"}`}, "", "stop", "enough"},
 		"failure":             {[]string{`[]`}, "", "", ""},
-		"failure that blocks": {[]string{`[]`}, "block", "deny", "a hook failed: its answer could not be understood"},
+		"failure that blocks": {[]string{`[]`}, "block", "deny", "a hook failed: its answer could not be read"},
 		"defer":               {[]string{decides("defer", "later")}, "", "", ""},
 	} {
 		var w word

@@ -50,7 +50,7 @@ func read(r io.Reader, take func(incoming) bool) error {
 	}
 }
 
-var errTooLong = errors.New("a line of standard input has more than 64 MiB; it was left out")
+var errTooLong = errors.New("a line of standard input has more than 64 MiB and was ignored")
 
 // prompt is what a user's message says.
 type prompt struct {
@@ -95,13 +95,13 @@ func content(raw json.RawMessage) (prompt, error) {
 		case b.Type == "image" && b.Source.Type == "base64":
 			data, err := base64.StdEncoding.DecodeString(b.Source.Data)
 			if err != nil {
-				return prompt{}, fmt.Errorf("cannot read a picture: %w", err)
+				return prompt{}, fmt.Errorf("cannot read an image: %w", err)
 			}
 			p.images = append(p.images, event.Image{MediaType: b.Source.MediaType, Data: data})
 		case b.Type == "document" && b.Source.Type == "text":
 			texts = append(texts, strings.TrimSpace(b.Title+"\n"+b.Source.Data))
 		default:
-			return prompt{}, fmt.Errorf("cannot use a block of type %q with a source of type %q: texts, and pictures as base64, can be sent", b.Type, b.Source.Type)
+			return prompt{}, fmt.Errorf("cannot use a block of type %q with a source of type %q: send text, or images in base64", b.Type, b.Source.Type)
 		}
 	}
 	p.text = strings.Join(texts, "\n\n")

@@ -34,7 +34,7 @@ func (d *driver) begin() error {
 	}
 	given := d.settings(r)
 	if d.Mode == "auto" {
-		d.warn("the permission mode \"auto\" is not settle's; \"default\" holds")
+		d.warn("settle has no permission mode \"auto\"; \"default\" applies")
 		d.Mode = modeDefault
 	}
 	d.policy.ceiling = r.Permission
@@ -44,7 +44,7 @@ func (d *driver) begin() error {
 		if _, known := modes()[d.Mode]; !known || d.policy.set(own) != nil {
 			return err
 		}
-		d.warn(err.Error() + fmt.Sprintf("; %q holds", own))
+		d.warn(err.Error() + fmt.Sprintf("; %q applies", own))
 		d.Mode = own
 	}
 	if d.Mode == modeBypass {
@@ -89,10 +89,10 @@ func (d *driver) rules() {
 	d.policy.given = slices.Concat(allowed.rules, slices.DeleteFunc(denied.rules, scoped)) // what is not offered needs no rule
 	d.policy.dirs = d.AddDirs
 	if c := d.policy.ceiling; len(allowed.rules) > 0 && (c == settle.Ask || c == settle.Deny) {
-		d.warn(fmt.Sprintf("the allowed tools were left out: the user configured the permission %q, and a client can only choose a stricter one", c))
+		d.warn(fmt.Sprintf("the allowed tools were ignored: the user configured the permission %q, and a client can only choose a stricter one", c))
 	}
 	if len(allowed.unknown) > 0 {
-		d.say("warning: allowed tools that settle does not have: %s", strings.Join(allowed.unknown, ", "))
+		d.say("warning: settle does not have these allowed tools: %s", strings.Join(allowed.unknown, ", "))
 	}
 }
 
@@ -135,7 +135,7 @@ func (d *driver) change(o *agent.Options) {
 // place finds the session that the client means.
 func (d *driver) place(r *config.Resolved) error {
 	if d.SessionID != "" && uuid.Validate(d.SessionID) != nil {
-		return fmt.Errorf("cannot use %q as the id of a session: it must be a UUID", d.SessionID)
+		return fmt.Errorf("cannot use %q as a session id: it must be a UUID", d.SessionID)
 	}
 	dataDir, err := r.NeedDataDir()
 	if err != nil {
@@ -152,7 +152,7 @@ func (d *driver) place(r *config.Resolved) error {
 	}
 	switch {
 	case from == "" && d.SessionID != "" && exists(d.ctx, dataDir, d.SessionID):
-		return fmt.Errorf("session ID %s is already in use; resume it, or leave it out", d.SessionID)
+		return fmt.Errorf("session ID %s is already in use; resume it, or omit --session-id", d.SessionID)
 	case from == "":
 		return nil
 	case !exists(d.ctx, dataDir, from):
@@ -162,7 +162,7 @@ func (d *driver) place(r *config.Resolved) error {
 	case d.Fork:
 		return store.Fork(d.ctx, dataDir, from, d.id)
 	case d.SessionID != "" && d.SessionID != from:
-		return errors.New("--session-id can only be used with --resume or --continue where --fork-session is, too")
+		return errors.New("--session-id with --resume or --continue needs --fork-session")
 	}
 	d.id = from
 	return nil
@@ -203,7 +203,7 @@ func (d *driver) begun() {
 		}
 	}
 	if held > 0 {
-		d.warn(fmt.Sprintf("prompts that were not answered in an earlier run: %d; the next prompt takes them along", held))
+		d.warn(fmt.Sprintf("prompts without an answer from an earlier run: %d; they run with the next prompt", held))
 	}
 	d.window.Store(int64(d.session.Agent.Session.Model.Window))
 	d.telling = true

@@ -83,23 +83,23 @@ func unused() map[string]unusedFlag {
 		"await-initialize":               {nothing, ""},
 		"enable-auth-status":             {nothing, ""},
 		"thinking-display":               {one, ""},
-		"max-thinking-tokens":            {one, "settle has no budget for thinking; use --effort"},
+		"max-thinking-tokens":            {one, "settle has no thinking budget; use --effort"},
 		"betas":                          {many, ""},
 		"workload":                       {one, ""},
 		"permission-prompts":             {one, ""},
 		"project-config-root":            {one, ""},
-		"fallback-model":                 {one, "settle does not change models by itself"},
-		"max-budget-usd":                 {one, "settle does not know prices, so that nothing is held to this budget; use --max-turns"},
-		"task-budget":                    {one, "settle does not hold turns to a number of tokens"},
+		"fallback-model":                 {one, "settle does not change models on its own"},
+		"max-budget-usd":                 {one, "settle does not know prices and cannot enforce this budget; use --max-turns"},
+		"task-budget":                    {one, "settle has no token budget for turns"},
 		"agent":                          {one, "settle has no other agents"},
 		"agents":                         {one, "settle has no other agents"},
 		"channels":                       {one, "settle has no channels"},
 		"plugin-dir":                     {one, "settle has no plugins"},
 		"plugin-dir-no-mcp":              {one, "settle has no plugins"},
-		"resume-session-at":              {one, "settle goes on from the end of a session"},
-		"resume-drops-turn":              {one, "settle goes on from the end of a session"},
-		"session-mirror":                 {nothing, "settle keeps its own logs; nothing is mirrored"},
-		"managed-settings":               {one, "settle does not read Claude's settings, only their permissions from --settings"},
+		"resume-session-at":              {one, "settle always continues at the end of a session"},
+		"resume-drops-turn":              {one, "settle always continues at the end of a session"},
+		"session-mirror":                 {nothing, "settle keeps its own logs and mirrors nothing"},
+		"managed-settings":               {one, "settle reads only permissions and the model from --settings"},
 		"managed-settings-in-initialize": {nothing, ""},
 		"initialize-fields":              {one, ""},
 		"disable-slash-commands":         {nothing, ""},
@@ -286,7 +286,7 @@ func (o *Options) settings(raw []byte) error {
 	delete(all, "permissions")
 	delete(all, "model")
 	if len(all) > 0 {
-		o.Warnings = append(o.Warnings, "settle takes permissions and model of Claude's settings, and not: "+strings.Join(names(all), ", "))
+		o.Warnings = append(o.Warnings, "settle reads permissions and model from Claude's settings, and ignores: "+strings.Join(names(all), ", "))
 	}
 	return nil
 }

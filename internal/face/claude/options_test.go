@@ -61,7 +61,7 @@ func TestSettings(t *testing.T) {
 		}
 		want := Options{
 			Allowed: []string{"Read"}, Disallowed: []string{"Bash(rm:*)"}, Mode: "plan", AddDirs: []string{"/x"}, Model: "opus",
-			Warnings: []string{"settle takes permissions and model of Claude's settings, and not: env, hooks"},
+			Warnings: []string{"settle reads permissions and model from Claude's settings, and ignores: env, hooks"},
 		}
 		if diff := cmp.Diff(want, o); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)

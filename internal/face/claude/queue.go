@@ -102,7 +102,7 @@ const (
 func (d *driver) enqueue(id string, p prompt, where place) {
 	switch {
 	case d.prompts.Len() > mostQueued:
-		d.refuse(id, fmt.Errorf("not begun: %d prompts are waiting already", mostQueued))
+		d.refuse(id, fmt.Errorf("not started: %d prompts are already waiting", mostQueued))
 	case where == first:
 		d.prompts.AddAhead(id, p)
 	default:
@@ -141,7 +141,7 @@ func (d *driver) submit(e *book.Entry[prompt]) error {
 		return err
 	}
 	if turn.Seq() == 0 {
-		d.warn(fmt.Sprintf("a message with the uuid %q came before; it is not run again", e.Key))
+		d.warn(fmt.Sprintf("a message with the uuid %q was already accepted; it does not run again", e.Key))
 		e.Answer()
 		return nil
 	}

@@ -180,7 +180,7 @@ func (p *policy) inForceMode() string {
 func (p *policy) set(name string) error {
 	m, ok := modes()[name]
 	if !ok {
-		return fmt.Errorf("there is no permission mode %q in settle; the modes are %s", name, strings.Join(names(modes()), ", "))
+		return fmt.Errorf("settle has no permission mode %q; its modes are %s", name, strings.Join(names(modes()), ", "))
 	}
 	if !agent.Within(p.ceiling, m) {
 		return fmt.Errorf("the permission mode %q allows more than the user configured (permission %q); a client can only choose a stricter one", name, p.ceiling)

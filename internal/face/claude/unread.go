@@ -41,7 +41,7 @@ func (d *driver) unheard() {
 	if !works && d.out.Stuck(patience) {
 		d.stopped(stdio.Stop{
 			Reason: event.Shutdown, By: "stdout", Code: stdio.CodeFailed,
-			Err: fmt.Errorf("nobody has read standard output for %s; how it ended is in the session", patience),
+			Err: fmt.Errorf("nobody has read standard output for %s; the session log says how the turn ended", patience),
 		})
 	}
 }

@@ -34,14 +34,14 @@ type summary struct {
 	Outcome   event.Outcome `json:"outcome,omitempty" jsonschema:"how the last turn ended"`
 	Reason    event.Reason  `json:"reason,omitempty" jsonschema:"why, if it was aborted"`
 	Refuses   string        `json:"refuses,omitempty" jsonschema:"why this server takes no input for the session"`
-	Approvals int           `json:"approvals" jsonschema:"how many calls wait for somebody's word"`
+	Approvals int           `json:"approvals" jsonschema:"how many calls are waiting for approval"`
 	Seq       uint64        `json:"seq" jsonschema:"number of the last event; 0 if the session is not open here"`
-	Problem   string        `json:"problem,omitempty" jsonschema:"why the session's log cannot be read, or not wholly"`
+	Problem   string        `json:"problem,omitempty" jsonschema:"why the session's log cannot be read completely"`
 }
 
 // newSession asks for a session.
 type newSession struct {
-	ID string `json:"id,omitempty" jsonschema:"of the session to open or to create; without it a new one is created"`
+	ID string `json:"id,omitempty" jsonschema:"of the session to open or create; default: a new one"`
 }
 
 // snapshot is a session as it is now. A subscription from Seq on continues it.
@@ -49,16 +49,16 @@ type snapshot struct {
 	ID        string         `json:"id"`
 	Dir       string         `json:"dir" jsonschema:"the working directory"`
 	Model     string         `json:"model" jsonschema:"as PROVIDER/NAME"`
-	Seq       uint64         `json:"seq" jsonschema:"number of the last event; events after it continue this"`
+	Seq       uint64         `json:"seq" jsonschema:"number of the last event; the events after it continue this state"`
 	State     state          `json:"state"`
-	Turn      string         `json:"turn,omitempty" jsonschema:"the turn that runs"`
+	Turn      string         `json:"turn,omitempty" jsonschema:"the running turn"`
 	Outcome   event.Outcome  `json:"outcome,omitempty" jsonschema:"how the last turn ended"`
 	Reason    event.Reason   `json:"reason,omitempty" jsonschema:"why, if it was aborted"`
 	Refuses   string         `json:"refuses,omitempty" jsonschema:"why this server takes no input for the session"`
 	Waiting   []waitingInput `json:"waiting"`
 	Approvals []approval     `json:"approvals"`
 	Jobs      []job          `json:"jobs"`
-	Tail      *tail          `json:"tail,omitempty" jsonschema:"how to read the last turns alone, if that was asked for"`
+	Tail      *tail          `json:"tail,omitempty" jsonschema:"how to read only the last turns, if you asked for that"`
 }
 
 // waitingInput is an input that no turn has taken yet.
@@ -66,7 +66,7 @@ type waitingInput struct {
 	Input string     `json:"input"`
 	Text  string     `json:"text"`
 	Mode  event.Mode `json:"mode"`
-	Held  bool       `json:"held" jsonschema:"it will not run by itself; the next input takes it along"`
+	Held  bool       `json:"held" jsonschema:"it does not start a turn of its own; it runs with the next input"`
 }
 
 // approval is a call that waits for somebody's word.
@@ -75,10 +75,10 @@ type approval struct {
 	Item     string          `json:"item" jsonschema:"the call"`
 	Tool     string          `json:"tool"`
 	Title    string          `json:"title"`
-	Why      string          `json:"why" jsonschema:"what asks"`
+	Why      string          `json:"why" jsonschema:"why settle asks"`
 	Detail   json.RawMessage `json:"detail,omitempty" jsonschema:"what the call would do"`
-	Text     string          `json:"text" jsonschema:"the whole call, for a person to read before answering"`
-	Covers   string          `json:"covers" jsonschema:"what approved_session would cover"`
+	Text     string          `json:"text" jsonschema:"the complete call, for a person to read before they answer"`
+	Covers   string          `json:"covers" jsonschema:"what approved_session covers"`
 }
 
 // job is a process that outlives its call.
@@ -92,8 +92,8 @@ type job struct {
 type newInput struct {
 	Text   string     `json:"text,omitempty"`
 	Images []image    `json:"images,omitempty"`
-	Mode   event.Mode `json:"mode,omitempty" jsonschema:"what it does while a turn runs: wait for its end, join it at its next model request, or take its place"`
-	Input  string     `json:"input,omitempty" jsonschema:"the client's own id for it: sent again, it is not run again"`
+	Mode   event.Mode `json:"mode,omitempty" jsonschema:"what happens if a turn is running: wait for its end, join it at its next model request, or replace it"`
+	Input  string     `json:"input,omitempty" jsonschema:"the client's own id; an input sent twice with one id runs once"`
 }
 
 // image is a picture within an input.
@@ -109,14 +109,14 @@ type mediaType string
 // receipt answers an input that is durable.
 type receipt struct {
 	Input string `json:"input"`
-	Seq   uint64 `json:"seq" jsonschema:"number of the event that accepted it; 0 if it had been accepted before"`
-	Again bool   `json:"again" jsonschema:"an input with this id had been accepted before, and nothing was added"`
+	Seq   uint64 `json:"seq" jsonschema:"number of the event that accepted it; 0 if it was already accepted"`
+	Again bool   `json:"again" jsonschema:"an input with this id was already accepted, and nothing was added"`
 }
 
 // interruption asks for the end of a turn.
 type interruption struct {
-	Input string `json:"input,omitempty" jsonschema:"the input whose turn is meant; one that has not arrived yet is waited for"`
-	Hurry bool   `json:"hurry,omitempty" jsonschema:"running calls get no time to stop by themselves"`
+	Input string `json:"input,omitempty" jsonschema:"the input whose turn to end; if it has not arrived yet, settle waits for it"`
+	Hurry bool   `json:"hurry,omitempty" jsonschema:"give running calls no time to stop"`
 }
 
 // outcome is how a turn ended; it is empty if nothing was running.
@@ -124,12 +124,12 @@ type outcome struct {
 	Turn    string        `json:"turn,omitempty"`
 	Outcome event.Outcome `json:"outcome,omitempty"`
 	Reason  event.Reason  `json:"reason,omitempty"`
-	Message string        `json:"message,omitempty" jsonschema:"the ending in words"`
+	Message string        `json:"message,omitempty" jsonschema:"how it ended, in words"`
 	By      string        `json:"by,omitempty" jsonschema:"who asked for it"`
 }
 
 // verdict is somebody's word about a call.
 type verdict struct {
 	Verdict event.Verdict `json:"verdict"`
-	Message string        `json:"message,omitempty" jsonschema:"words for the model"`
+	Message string        `json:"message,omitempty" jsonschema:"message to the model"`
 }

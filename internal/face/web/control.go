@@ -33,9 +33,9 @@ func (s *Server) unended(err error, input string) error {
 	if !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	detail := fmt.Sprintf("the turn has not ended within %v; it goes on ending", s.Limits.AnswerTimeout)
+	detail := fmt.Sprintf("the turn has not ended within %v; settle is still ending it", s.Limits.AnswerTimeout)
 	if input != "" {
-		detail = fmt.Sprintf("within %v, input %q has not arrived, or its turn has not ended; its turn will not be interrupted if it arrives later", s.Limits.AnswerTimeout, input)
+		detail = fmt.Sprintf("input %[2]q has not arrived within %[1]v, or its turn has not ended; if it arrives later, its turn is not interrupted", s.Limits.AnswerTimeout, input)
 	}
 	return newProblem(http.StatusGatewayTimeout, "timeout", detail)
 }
@@ -77,7 +77,7 @@ func (s *Server) cancelCall(w http.ResponseWriter, r *http.Request) error {
 	defer cancel()
 	return s.with(ctx, r.PathValue("id"), func(session *settle.Session) error {
 		if !session.CancelCall(r.PathValue("item"), client(r)) {
-			return newProblem(http.StatusConflict, "not-running", "the call does not run: it has ended, or never was")
+			return newProblem(http.StatusConflict, "not-running", "the call is not running: it has ended, or never existed")
 		}
 		reply(w, http.StatusNoContent, nil)
 		return nil

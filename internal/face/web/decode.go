@@ -37,7 +37,7 @@ func (s *Server) decode(w http.ResponseWriter, r *http.Request, limit int64, v a
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		if err == nil {
-			err = errors.New("there is something after it")
+			err = errors.New("something follows it")
 		}
 		return badBody(err)
 	}
@@ -52,5 +52,5 @@ func badBody(err error) error {
 	if errors.Is(err, io.EOF) {
 		return nil // no body at all, of unknown length
 	}
-	return newProblem(http.StatusBadRequest, "body", "the body cannot be read as the JSON that is expected: "+err.Error()+"; nothing was done")
+	return newProblem(http.StatusBadRequest, "body", "cannot read the body: "+err.Error()+"; nothing was done")
 }

@@ -133,7 +133,7 @@ func (s *Server) revived(r *http.Request) *settle.Session {
 	defer cancel()
 	session, err := s.session(ctx, id)
 	if err != nil {
-		s.Logger.Debug("cannot open a session whose host died", "session", id, "error", s.mask(err.Error()))
+		s.Logger.Debug("cannot open a session whose process died", "session", id, "error", s.mask(err.Error()))
 		return nil
 	}
 	return session

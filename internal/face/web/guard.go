@@ -52,7 +52,7 @@ func (s *Server) admit(r *http.Request, isAPI bool) error {
 	case !guard.SameOrigin(r, target(isAPI)):
 		return newProblem(http.StatusForbidden, "origin", "the request comes from another site's page; nothing was done")
 	case !slices.Contains(methods(isAPI), r.Method):
-		return newProblem(http.StatusMethodNotAllowed, "method", "there are only the methods "+strings.Join(methods(isAPI), ", "))
+		return newProblem(http.StatusMethodNotAllowed, "method", "use one of the methods "+strings.Join(methods(isAPI), ", "))
 	}
 	return s.enter(r, isAPI)
 }

@@ -86,7 +86,7 @@ func (s *Server) drop(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		if !dropped {
-			return newProblem(http.StatusConflict, "not-waiting", "the input does not wait: it runs, has run, was dropped, or never came")
+			return newProblem(http.StatusConflict, "not-waiting", "the input is not waiting: it is running, has run, was withdrawn, or never arrived")
 		}
 		reply(w, http.StatusNoContent, nil)
 		return nil

@@ -17,7 +17,7 @@ func openable(ctx context.Context, kept *catalogue.Shelf, session, workDir strin
 	}
 	if opened, ok := first.Data.(event.SessionOpened); ok && opened.Dir != workDir {
 		return newProblem(409, "other-directory", fmt.Sprintf(
-			"session %q works in %q, and this server in %q; nothing was done; start \"settle serve\" there to go on with it", session, opened.Dir, workDir))
+			"session %q works in %q, and this server in %q; nothing was done; start \"settle serve\" there to continue it", session, opened.Dir, workDir))
 	}
 	return nil
 }

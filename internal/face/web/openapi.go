@@ -45,7 +45,7 @@ func describe(routes []route, version string) ([]byte, error) {
 		"openapi": "3.1.0",
 		"info": object{
 			"title": "settle", "version": version,
-			"description": "Sessions of a coding agent whose every turn ends. All errors are application/problem+json.",
+			"description": "Sessions of a coding agent. All errors are application/problem+json.",
 		},
 		"paths": paths,
 		"components": object{

@@ -18,10 +18,10 @@ type problem struct {
 	Type   string `json:"type" jsonschema:"stable, for programs"`
 	Title  string `json:"title"`
 	Status int    `json:"status"`
-	Detail string `json:"detail" jsonschema:"what happened and what to do next"`
+	Detail string `json:"detail" jsonschema:"what happened, and what to do next"`
 	// Extensions.
-	Verdict event.Verdict `json:"verdict,omitempty" jsonschema:"how the approval had ended"`
-	By      string        `json:"by,omitempty" jsonschema:"who had ended it"`
+	Verdict event.Verdict `json:"verdict,omitempty" jsonschema:"how the approval ended"`
+	By      string        `json:"by,omitempty" jsonschema:"who ended it"`
 	Holder  *holder       `json:"holder,omitempty" jsonschema:"the process that holds the session"`
 }
 
@@ -74,7 +74,7 @@ func problemOf(err error) *problem {
 	case errors.As(err, &tooLarge):
 		return newProblem(http.StatusRequestEntityTooLarge, "too-large", "the request's body has more than "+strconv.FormatInt(tooLarge.Limit, 10)+" bytes; nothing was done")
 	case isClosed(err):
-		return newProblem(http.StatusServiceUnavailable, "closing", "the session is being closed; try again")
+		return newProblem(http.StatusServiceUnavailable, "closing", "the session is closing; try again")
 	case errors.Is(err, context.DeadlineExceeded):
 		return newProblem(http.StatusGatewayTimeout, "timeout", err.Error())
 	}

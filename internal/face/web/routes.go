@@ -34,7 +34,7 @@ func routes() []route {
 func sessionRoutes() []route {
 	return []route{
 		{
-			method: "GET", path: "/api/sessions", name: "listSessions", summary: "The sessions, those that changed last first.",
+			method: "GET", path: "/api/sessions", name: "listSessions", summary: "List the sessions, most recently changed first.",
 			status: http.StatusOK, answer: sessionList{}, handle: (*Server).list,
 		},
 		{
@@ -42,25 +42,25 @@ func sessionRoutes() []route {
 			body: newSession{}, status: http.StatusCreated, answer: snapshot{}, problems: []int{409}, handle: (*Server).create,
 		},
 		{
-			method: "GET", path: "/api/sessions/{id}", name: "getSession", summary: "A session as it is now. Opens nothing.",
-			query:  map[string]string{"turns": "how many of the last turns a client wants to read; \"tail\" then says from where on"},
+			method: "GET", path: "/api/sessions/{id}", name: "getSession", summary: "Get the current state of a session, without opening it.",
+			query:  map[string]string{"turns": "how many of the last turns you want to read; \"tail\" then says where they begin"},
 			status: http.StatusOK, answer: snapshot{}, problems: []int{400, 404}, handle: (*Server).get,
 		},
 		{
 			method: "DELETE", path: "/api/sessions/{id}", name: "closeSession",
-			summary: "Close a session: its turn and all else that it started end. What it was is kept.",
+			summary: "Close a session: its turn and everything that it started end. The log is kept.",
 			status:  http.StatusNoContent, problems: []int{404, 409}, handle: (*Server).closeSession,
 		},
 		{
 			method: "GET", path: "/api/sessions/{id}/events", name: "events",
 			summary: "The events after a cursor, in order and as they come, as server-sent events: \"event\" has an event (docs/event.md) and its number as id; " +
-				"\"resync\" says that the cursor is unknown: begin anew; \"closed\" says that the session is closed; \"problem\" says why there is no more. The latter three end the stream.",
-			query:   map[string]string{"after": "number of the last event that is known; 0 for all"},
-			headers: map[string]string{"Last-Event-ID": "the same; counts before the parameter"},
+				"\"resync\" says that the cursor is unknown: start again from 0; \"closed\" says that the session is closed; \"problem\" says why the stream ends. Each of these three ends the stream.",
+			query:   map[string]string{"after": "number of the last event that you have; 0 for all"},
+			headers: map[string]string{"Last-Event-ID": "the same; takes precedence over the parameter"},
 			status:  http.StatusOK, media: "text/event-stream", problems: []int{400, 404, 503}, handle: (*Server).events,
 		},
 		{
-			method: "GET", path: "/api/sessions/{id}/export", name: "export", summary: "All events up to now, one a line.",
+			method: "GET", path: "/api/sessions/{id}/export", name: "export", summary: "All events so far, one per line.",
 			status: http.StatusOK, media: "application/jsonl", problems: []int{404}, handle: (*Server).export,
 		},
 	}
@@ -70,11 +70,11 @@ func inputRoutes() []route {
 	return []route{
 		{
 			method: "POST", path: "/api/sessions/{id}/inputs", name: "sendInput",
-			summary: "Send an input. When this answers it is durable: it will be run, or held where that can be seen.",
+			summary: "Send an input. It is durable when this answers: it runs, or is held and shown as held.",
 			body:    newInput{}, must: true, status: http.StatusAccepted, answer: receipt{}, problems: []int{404, 409}, handle: (*Server).input,
 		},
 		{
-			method: "DELETE", path: "/api/sessions/{id}/inputs/{input}", name: "dropInput", summary: "Take back an input that waits.",
+			method: "DELETE", path: "/api/sessions/{id}/inputs/{input}", name: "dropInput", summary: "Withdraw a waiting input.",
 			status: http.StatusNoContent, problems: []int{404, 409}, handle: (*Server).drop,
 		},
 	}
@@ -84,21 +84,21 @@ func controlRoutes() []route {
 	return []route{
 		{
 			method: "POST", path: "/api/sessions/{id}/interrupt", name: "interrupt",
-			summary: "End the turn that runs, or that of one input, and answer how it ended, after it has. Empty if nothing was running.",
+			summary: "End the running turn, or the turn of one input. Answers how it ended, after it has ended; empty if nothing was running.",
 			body:    interruption{}, status: http.StatusOK, answer: outcome{}, problems: []int{404, 409}, handle: (*Server).interrupt,
 		},
 		{
 			method: "POST", path: "/api/sessions/{id}/approvals/{approval}", name: "answerApproval",
-			summary: "Give a word about a call that waits. The first one counts; later ones are told which, and run nothing. \"aborted\" also interrupts the turn.",
+			summary: "Answer for a call that is waiting for approval. The first answer counts; later ones run nothing and get the first. \"aborted\" also interrupts the turn.",
 			body:    verdict{}, must: true, status: http.StatusNoContent, problems: []int{404, 409}, handle: (*Server).answerApproval,
 		},
 		{
 			method: "POST", path: "/api/sessions/{id}/calls/{item}/cancel", name: "cancelCall",
-			summary: "End one call; the turn goes on with what it had put out.",
+			summary: "End one call; the turn continues with its output so far.",
 			status:  http.StatusNoContent, problems: []int{404, 409}, handle: (*Server).cancelCall,
 		},
 		{
-			method: "POST", path: "/api/sessions/{id}/jobs/{job}/kill", name: "killJob", summary: "End a job, and answer when it has ended.",
+			method: "POST", path: "/api/sessions/{id}/jobs/{job}/kill", name: "killJob", summary: "End a job. Answers when it has ended.",
 			status: http.StatusNoContent, problems: []int{404, 409}, handle: (*Server).killJob,
 		},
 	}
@@ -135,7 +135,7 @@ func (s *Server) nothing(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if len(allowed) == 0 {
-		return newProblem(http.StatusNotFound, "path", "there is nothing at this path; /api/openapi.json says what there is")
+		return newProblem(http.StatusNotFound, "path", "there is nothing at this path; /api/openapi.json describes the API")
 	}
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
 	return newProblem(http.StatusMethodNotAllowed, "method", "this path has "+strings.Join(allowed, ", "))

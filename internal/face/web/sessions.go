@@ -165,7 +165,7 @@ func (s *Server) keptSnapshot(st event.State, id string) snapshot {
 	}
 	if out.Refuses = s.refusesDir(id, st.Host.Dir); out.Refuses == "" && !s.Take {
 		if free, err := journal.Free(s.DataDir, id); err == nil && !free {
-			out.Refuses = fmt.Sprintf("another process has session %q open; end it there, or start \"settle serve --take\"", id)
+			out.Refuses = fmt.Sprintf("another process has session %q open; close it there, or start \"settle serve --take\"", id)
 		}
 	}
 	return out
@@ -176,7 +176,7 @@ func (s *Server) refusesDir(id, dir string) string {
 	if dir == "" || dir == s.WorkDir {
 		return ""
 	}
-	return fmt.Sprintf("session %q works in %q, and this server in %q; start \"settle serve\" there to go on with it", id, dir, s.WorkDir)
+	return fmt.Sprintf("session %q works in %q, and this server in %q; start \"settle serve\" there to continue it", id, dir, s.WorkDir)
 }
 
 func (s *Server) create(w http.ResponseWriter, r *http.Request) error {

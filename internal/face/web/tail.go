@@ -12,13 +12,13 @@ import (
 
 // tail says how to read the last turns of a session without those before them.
 type tail struct {
-	After   uint64 `json:"after" jsonschema:"the events after this one are those of the turns; 0 for all"`
-	Earlier int    `json:"earlier" jsonschema:"how many turns there are before"`
+	After   uint64 `json:"after" jsonschema:"the turns are the events after this one; 0 for all"`
+	Earlier int    `json:"earlier" jsonschema:"how many turns come before"`
 	// What the events need that came before them; empty where there is nothing.
 	Opened  json.RawMessage `json:"opened,omitempty" jsonschema:"the data of session.opened"`
 	Created time.Time       `json:"created"`
-	Inputs  []tailInput     `json:"inputs" jsonschema:"inputs that may have been accepted before"`
-	Jobs    []tailJob       `json:"jobs" jsonschema:"jobs that were running then"`
+	Inputs  []tailInput     `json:"inputs" jsonschema:"inputs that were possibly accepted earlier"`
+	Jobs    []tailJob       `json:"jobs" jsonschema:"jobs that were running at that point"`
 }
 
 type tailInput struct {
