@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/settle-agent/settle"
-	"github.com/settle-agent/settle/event"
 )
 
 // Opened is a session that a client has open, with what it was made from. It is
@@ -26,16 +25,4 @@ func (o *Opened) SetModel(ctx context.Context, a *Agent) error {
 		return fmt.Errorf("cannot change the model: %w", err)
 	}
 	return nil
-}
-
-// Pending reports whether an approval waits for an answer. One that a policy has
-// answered does not, and events may be gone through a second time.
-func (o *Opened) Pending(approval string) (waits bool) {
-	o.View(func(s event.State) {
-		if t := s.Running(); t != nil {
-			a := t.Approval(approval)
-			waits = a != nil && a.Ended == nil
-		}
-	})
-	return waits
 }

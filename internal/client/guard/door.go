@@ -31,6 +31,13 @@ const (
 	TooMany Entry = "too many"
 )
 
+// What those are told who may not come in.
+const (
+	WrongHost       = "this server is not known by the name in the Host header; --allow-host makes it known by other names"
+	OtherSite       = "the request comes from another site's page; nothing was done"
+	TooManyRequests = "there are too many requests from your address; nothing was done; try again later"
+)
+
 // Admit says whether the request may come in. A wrong token costs more than a
 // missing one: it may be a guess.
 func (d *Door) Admit(r *http.Request) Entry {

@@ -2,10 +2,10 @@ package claude
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/client/stdio"
 )
 
@@ -34,8 +34,7 @@ func (d *driver) unheard() {
 	works := false
 	if d.session != nil {
 		d.session.View(func(s event.State) {
-			t := s.Running()
-			works = t != nil && !slices.ContainsFunc(t.Approvals, func(a *event.Approval) bool { return a.Ended == nil })
+			works = s.Running() != nil && len(asker.Open(s)) == 0
 		})
 	}
 	if !works && d.out.Stuck(patience) {

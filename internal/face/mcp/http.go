@@ -174,15 +174,15 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (e *Endpoint) admit(r *http.Request) (status int, why string) {
 	switch {
 	case !e.Names.Know(r.Host):
-		return http.StatusForbidden, "this server is not known by the name of the request's Host header; --allow-host makes it known by others"
+		return http.StatusForbidden, guard.WrongHost
 	case !guard.Clean(r.URL) || r.URL.Path != Path:
 		return http.StatusNotFound, "there is nothing at this path; clients of the protocol are served at " + Path
 	case !guard.SameOrigin(r, guard.API):
-		return http.StatusForbidden, "the request comes from another site's page; nothing was done"
+		return http.StatusForbidden, guard.OtherSite
 	}
 	switch e.door.Admit(r) {
 	case guard.TooMany:
-		return http.StatusTooManyRequests, "there are too many requests from your address; nothing was done; try again later"
+		return http.StatusTooManyRequests, guard.TooManyRequests
 	case guard.Unknown:
 		return http.StatusUnauthorized, `the token is missing or wrong; use the header "Authorization: Bearer TOKEN" with the token that "settle mcp" printed`
 	}

@@ -46,11 +46,11 @@ func protect(h http.Header, isAPI bool) {
 func (s *Server) admit(r *http.Request, isAPI bool) error {
 	switch {
 	case !guard.Names{Names: s.Names, Exposed: s.Exposed}.Know(r.Host):
-		return newProblem(http.StatusMisdirectedRequest, "host", "this server is not known by the name of the request's Host header; --allow-host makes it known by others")
+		return newProblem(http.StatusMisdirectedRequest, "host", guard.WrongHost)
 	case !guard.Clean(r.URL):
 		return newProblem(http.StatusNotFound, "path", "there is nothing at this path")
 	case !guard.SameOrigin(r, target(isAPI)):
-		return newProblem(http.StatusForbidden, "origin", "the request comes from another site's page; nothing was done")
+		return newProblem(http.StatusForbidden, "origin", guard.OtherSite)
 	case !slices.Contains(methods(isAPI), r.Method):
 		return newProblem(http.StatusMethodNotAllowed, "method", "use one of the methods "+strings.Join(methods(isAPI), ", "))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/catalogue"
+	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/journal"
 )
 
@@ -121,14 +122,8 @@ func stateOf(st event.State) state {
 // approvals are those that wait for somebody's word.
 func approvals(st event.State) []approval {
 	all := []approval{}
-	t := st.Running()
-	if t == nil {
-		return all
-	}
-	for _, a := range t.Approvals {
-		if a.Ended == nil {
-			all = append(all, approval{a.Approval, a.Call, a.Tool, a.Title, a.Why, a.Detail, a.Text, a.Covers})
-		}
+	for _, a := range asker.Open(st) {
+		all = append(all, approval{a.Approval, a.Call, a.Tool, a.Title, a.Why, a.Detail, a.Text, a.Covers})
 	}
 	return all
 }

@@ -34,7 +34,7 @@ func (s *Server) enter(r *http.Request, isAPI bool) error {
 	case guard.Enter:
 		return nil
 	case guard.TooMany:
-		return newProblem(http.StatusTooManyRequests, "rate", "there are too many requests from your address; nothing was done; try again later")
+		return newProblem(http.StatusTooManyRequests, "rate", guard.TooManyRequests)
 	}
 	return newProblem(http.StatusUnauthorized, "token", "the token is missing or wrong; use the link that \"settle serve\" printed, or the header \"Authorization: Bearer TOKEN\"")
 }
