@@ -42,6 +42,37 @@ func (s *Session) Submit(ctx context.Context, text string, options ...InputOptio
 	return &Turn{session: s, input: r.Input, seq: r.Seq}, nil
 }
 
+// runTimeout bounds how long Run waits for the end of a turn that it has
+// interrupted. It is a backstop: the turn bounds its end by itself (C9).
+const runTimeout = 10 * time.Second
+
+// Run sends an input and waits for the end of its turn. The error is that of
+// [Turn.Wait]. If ctx ends first, the turn is interrupted, and Run returns, after
+// it has ended, how it did; the error is then the cause of ctx as well.
+func (s *Session) Run(ctx context.Context, text string, options ...InputOption) (Outcome, error) {
+	turn, err := s.Submit(ctx, text, options...)
+	if err != nil {
+		return Outcome{}, err
+	}
+	o, err := turn.Wait(ctx)
+	if o.Cause != nil || ctx.Err() == nil {
+		return o, err
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), runTimeout)
+	defer cancel()
+	o, err = s.Interrupt(ending, Interruption{By: byRun, Input: turn.Input()})
+	if o.Completed() {
+		return o, nil
+	}
+	if o.Cause != nil {
+		err = o.Cause
+	}
+	return o, errors.Join(context.Cause(ctx), err)
+}
+
+// byRun is who interrupts a turn since the context of Run has ended.
+const byRun = "context"
+
 // CancelCall ends a single call, by the id of its item, and reports whether it
 // was running. The turn goes on with what the call had put out.
 func (s *Session) CancelCall(item, by string) bool { return s.actor.Cancel(item, by) }

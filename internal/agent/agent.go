@@ -179,11 +179,7 @@ func (o Options) model(ctx context.Context, a *Agent) error {
 	account.key.masked(a.Redact)
 	c.Secrets = []string{k.value}
 	table := models(o.Settings, choice.Provider.Name)
-	known, isKnown := table.Lookup(choice.Model)
 	endpoint := o.endpoint(choice, account.key)
-	if known.Window == 0 {
-		known.Window = window(ctx, choice.Provider, endpoint, choice.Model)
-	}
 	a.Choice = choice
 	if choice.Note != "" {
 		a.Notes = append(a.Notes, choice.Note)
@@ -191,7 +187,9 @@ func (o Options) model(ctx context.Context, a *Agent) error {
 	c.Limiter = account.limiter
 	c.Provider = account.provider(choice.Model, func() model.Provider { return provider(choice.Provider, endpoint, table) })
 	c.ProviderName, c.Name = choice.Provider.Name, choice.Model
-	c.Traits = traits(choice.Provider.Wire, known, isKnown)
+	if c.Traits = traits(choice.Provider.Wire, table, choice.Model); c.Window == 0 {
+		c.Window = window(ctx, choice.Provider, endpoint, choice.Model)
+	}
 	c.Timeouts = timeouts(o.Settings.Watchdog(choice.Provider))
 	return nil
 }
@@ -209,7 +207,9 @@ func (o Options) permission() settle.Permission {
 func (o Options) bench(names []string) bench {
 	r := o.Settings
 	byName := r.Withheld()
-	secret := func(name, value string) bool { return slices.Contains(byName, name) || r.Withholds(value) }
+	secret := func(name, value string) bool {
+		return slices.Contains(byName, name) || r.Withholds(value) || o.hasSecret(value)
+	}
 	env, withheld := shell.Environment(o.Environ, secret, r.PassEnv)
 	b := bench{
 		offered: names, env: env, withheld: withheld,
@@ -223,6 +223,13 @@ func (o Options) bench(names []string) bench {
 		b.release = cmp.Or(o.Release, settle.Ask)
 	}
 	return b
+}
+
+// hasSecret reports whether a variable has one of the Options' secrets.
+func (o Options) hasSecret(value string) bool {
+	return slices.ContainsFunc(o.Secrets, func(secret string) bool {
+		return len(secret) >= redact.MinLength && strings.Contains(value, secret)
+	})
 }
 
 func (o Options) prompt() (prompt.Prompt, error) {

@@ -150,12 +150,12 @@ func models(r *config.Resolved, provider string) catalog.Table {
 }
 
 // traits are what the engine has to know of the model.
-func traits(wire config.Wire, known catalog.Model, isKnown bool) model.Traits {
-	return model.Traits{
-		Window: known.Window, MaxOutput: known.MaxOutput, NoImages: isKnown && !known.Images,
-		TextAfterCalls: wire == config.WireOpenAI,
-		ReasoningField: wire == config.WireChat,
-		// platform.claude.com/docs/test-and-evaluate/strengthen-guardrails/handle-streaming-refusals
-		RefusalSticks: wire == config.WireAnthropic,
+func traits(wire config.Wire, table catalog.Table, name string) model.Traits {
+	switch wire {
+	case config.WireOpenAI:
+		return openai.Traits(table, name)
+	case config.WireAnthropic:
+		return anthropic.Traits(table, name)
 	}
+	return chat.Traits(table, name)
 }

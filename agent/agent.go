@@ -1,0 +1,214 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/tool"
+)
+
+// Config says how the agent is to work. Model must be set.
+type Config struct {
+	// Model is what it asks; the providers in model/… make one.
+	Model model.Config
+	// Dir is the directory that it works in; "" means ".".
+	Dir string
+
+	// Permission is what happens to calls that could change something: Allow,
+	// Ask (also if it is empty) or Deny. With Ask, commands and edits run without
+	// asking that a rule allows, or that are known to change nothing. The others
+	// go to Approver; without one, to whoever answers with Session.Answer if the
+	// agent is Attended; else they are denied, and Outcome.Denied says so.
+	Permission settle.Permission
+	// Rules decide about single calls; one that denies always wins, of the others
+	// the last one that matches.
+	Rules    []Rule
+	Approver settle.Approver
+	Attended bool
+
+	// Tools are the names of settle's tools that the model gets: shell, job, read,
+	// write, edit, apply_patch, glob, grep and list. Nil chooses those that suit
+	// the model; an empty list is none.
+	Tools []string
+	// Extra are tools of the program's own.
+	Extra []tool.Tool
+	// System, if set, stands for settle's own system prompt; Instructions are
+	// added to either, after the project's.
+	System, Instructions string
+	// IgnoreProject leaves out what the project's files say.
+	IgnoreProject bool
+	// Environ is the environment of commands, as "NAME=value"; nil means the
+	// program's. Variables that hold a provider's key are left out.
+	Environ []string
+
+	Limits settle.Limits
+	Retry  settle.Retry
+
+	// DataDir keeps sessions, and ID is the session that New continues, or
+	// creates. Without a DataDir the session is in memory.
+	DataDir, ID string
+	// Observer and Logger are those of the host that New opens.
+	Observer settle.Observer
+	Logger   *slog.Logger
+}
+
+// Rule decides about calls of a tool.
+type Rule struct {
+	// Tool is the name of a tool, or "*" for all.
+	Tool string
+	// Pattern is of what the call does, with "*" for anything: for shell, the
+	// words of one command, such as "go test *"; for others, a path, in which
+	// "**" stands for any number of directories. Empty matches every call.
+	Pattern  string
+	Decision settle.Permission
+}
+
+// Agent is a coding agent with one session.
+type Agent struct {
+	*settle.Session
+	// Notes are what the user should know, such as a file of the project that
+	// was not read, and why.
+	Notes []string
+
+	host *settle.Host
+}
+
+// New opens an agent. The caller closes it.
+func New(ctx context.Context, c Config) (*Agent, error) {
+	made, err := c.make(ctx)
+	if err != nil {
+		return nil, err
+	}
+	host, err := settle.Open(ctx, settle.Config{DataDir: c.DataDir, Observer: c.Observer, Logger: c.Logger})
+	if err != nil {
+		return nil, err
+	}
+	s, err := host.Session(ctx, c.ID, made.Session)
+	if err != nil {
+		return nil, errors.Join(err, host.Close(ctx))
+	}
+	return &Agent{Session: s, Notes: made.Notes, host: host}, nil
+}
+
+// Close ends everything of the agent: what runs, and the processes that its
+// commands left. It returns what did not stop before ctx ended.
+func (a *Agent) Close(ctx context.Context) error { return a.host.Close(ctx) }
+
+// Session returns how a session of such an agent works, for a host of many. The
+// host's DataDir is the Config's.
+func Session(ctx context.Context, c Config) (settle.SessionConfig, error) {
+	made, err := c.make(ctx)
+	if err != nil {
+		return settle.SessionConfig{}, err
+	}
+	return made.Session, nil
+}
+
+func (c Config) make(ctx context.Context) (*agent.Agent, error) {
+	if c.Model.Provider == nil || c.Model.Name == "" {
+		return nil, errors.New("cannot make an agent without a model: Model.Provider and Model.Name must be set")
+	}
+	switch c.Permission {
+	case "", settle.Allow, settle.Ask, settle.Deny:
+	default:
+		return nil, fmt.Errorf("cannot make an agent with permission %q: allow, ask and deny are known", c.Permission)
+	}
+	dir, err := filepath.Abs(c.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("cannot find the working directory: %w", err)
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return nil, fmt.Errorf("cannot work in %q: it is not a directory", dir)
+	}
+	environ := c.Environ
+	if environ == nil {
+		environ = os.Environ()
+	}
+	settings, err := c.settings(dir, environ)
+	if err != nil {
+		return nil, err
+	}
+	o := agent.Options{
+		Settings: settings, Dir: dir, Environ: environ, Getenv: lookup(environ), Permission: settle.Ask,
+		Provider: c.Model.Provider, Model: c.Model.Name, Secrets: c.Model.Secrets,
+		Approver: c.Approver, Attended: c.Attended, Append: c.Instructions,
+	}
+	if c.System != "" {
+		o.System = &c.System
+	}
+	if c.DataDir == "" {
+		o.Keeping = agent.Ephemeral
+	}
+	if c.IgnoreProject {
+		o.Project = agent.IgnoreProject
+	}
+	made, err := agent.New(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	s := &made.Session
+	s.Model, s.Tools, s.Limits, s.Retry = c.Model, c.Extra, c.Limits, c.Retry
+	return made, nil
+}
+
+// settings are settle's own, by which nothing is configured but what the Config
+// says and what the project forbids.
+func (c Config) settings(dir string, environ []string) (*config.Resolved, error) {
+	getenv := lookup(environ)
+	in := config.Input{
+		Dir: dir, Trust: agent.Trust(environ, getenv),
+		Getenv: func(name string) string {
+			if !holdsKey(name) {
+				return "" // else it would configure
+			}
+			return getenv(name)
+		},
+	}
+	if c.IgnoreProject {
+		in.ProjectConfig = config.IgnoreProject
+	}
+	r, err := config.Load(in)
+	if err != nil {
+		return nil, err
+	}
+	r.DataDir = c.DataDir
+	if c.Tools != nil {
+		r.Tools = c.Tools
+	}
+	// A project's own configuration may only be stricter.
+	r.Permission = r.Permission.Stricter(c.Permission)
+	var rules []config.Rule
+	for _, rule := range c.Rules {
+		rules = append(rules, config.Rule{Tool: rule.Tool, Pattern: rule.Pattern, Decision: rule.Decision})
+	}
+	r.Rules = append(rules, r.Rules...) // the project's come last
+	return r, nil
+}
+
+// holdsKey reports whether a variable may hold a provider's key, which commands
+// do not get.
+func holdsKey(name string) bool {
+	return slices.ContainsFunc([]string{"_KEY", "_TOKEN", "_SECRET"}, func(end string) bool { return strings.HasSuffix(name, end) })
+}
+
+// lookup returns what reads an environment; the last entry counts.
+func lookup(environ []string) func(string) string {
+	return func(name string) string {
+		for _, entry := range slices.Backward(environ) {
+			if value, ok := strings.CutPrefix(entry, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+}

@@ -1,0 +1,14 @@
+package agent_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/settletest/leak"
+)
+
+func TestMain(m *testing.M) {
+	settle.RunAsWarden()
+	os.Exit(leak.Run(m))
+}
