@@ -1,0 +1,149 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// leastABI is the version of Landlock that keeps signals within the box
+// (Linux 6.12): with less, a command could end the host.
+const leastABI = 6
+
+// What Landlock refuses unless a rule grants it: everything on files that
+// version 6 knows, since what is not handled is allowed.
+const (
+	readRights = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
+	fileRights = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE |
+		unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	allRights = fileRights | unix.LANDLOCK_ACCESS_FS_READ_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
+		unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK |
+		unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK | unix.LANDLOCK_ACCESS_FS_MAKE_SYM | unix.LANDLOCK_ACCESS_FS_REFER
+)
+
+// sinks may be written to by everybody: nothing is kept of it.
+var sinks = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/tty"}
+
+// Check returns nil if Enter enforces a policy on this machine, or else what is
+// missing. It looks once.
+func Check() error { return check() }
+
+var check = sync.OnceValue(func() error {
+	if filter == nil {
+		return errors.New("there is no sandbox for this processor")
+	}
+	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	switch {
+	case errors.Is(errno, unix.EOPNOTSUPP):
+		return errors.New("the kernel has Landlock, and it is turned off (lsm=landlock,… on its command line turns it on)")
+	case errno != 0:
+		return fmt.Errorf("the kernel has no Landlock, or a container forbids it (Linux 6.12 has what it takes): %w", errno)
+	case abi < leastABI:
+		return fmt.Errorf("the kernel's Landlock (version %d) does not confine signals (Linux 6.12, version %d, does)", abi, leastABI)
+	}
+	if mode, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0); err != nil || mode < 0 {
+		return fmt.Errorf("the kernel has no seccomp: %w", err)
+	}
+	return nil
+})
+
+// Enter confines the calling thread and what it starts from now on; the caller
+// must have locked it, and must never unlock it. After an error the thread may
+// be confined in part, and is of no use.
+func Enter(p Policy) error {
+	if err := Check(); err != nil {
+		return err
+	}
+	rules, err := ruleset(p)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(rules) }()
+	if err := dropCapabilities(); err != nil {
+		return err
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("cannot give up new privileges: %w", err)
+	}
+	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(rules), 0, 0); errno != 0 {
+		return fmt.Errorf("cannot enter the Landlock domain: %w", errno)
+	}
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program))); errno != 0 {
+		return fmt.Errorf("cannot set the system call filter: %w", errno)
+	}
+	return nil
+}
+
+// ruleset makes the policy a Landlock ruleset and returns its descriptor.
+func ruleset(p Policy) (fd int, err error) {
+	attr := unix.LandlockRulesetAttr{
+		Handled_access_fs:  allRights,
+		Handled_access_net: unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP,
+		Scoped:             unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL,
+	}
+	r, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
+	if errno != 0 {
+		return -1, fmt.Errorf("cannot create a Landlock ruleset: %w", errno)
+	}
+	fd = int(r)
+	for _, path := range p.Read {
+		err = errors.Join(err, grant(fd, path, readRights))
+	}
+	for _, path := range sinks {
+		err = errors.Join(err, grant(fd, path, unix.LANDLOCK_ACCESS_FS_READ_FILE|unix.LANDLOCK_ACCESS_FS_WRITE_FILE|unix.LANDLOCK_ACCESS_FS_IOCTL_DEV))
+	}
+	if err != nil {
+		_ = unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+// grant adds a rule, if there is such a path.
+func grant(rules int, path string, rights uint64) error {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP), errors.Is(err, unix.ENXIO):
+		return nil // what cannot be reached needs no grant
+	case err != nil:
+		return fmt.Errorf("cannot open %q: %w", path, err)
+	}
+	defer func() { _ = unix.Close(fd) }()
+	var stat unix.Stat_t
+	if err := unix.Fstat(fd, &stat); err != nil {
+		return fmt.Errorf("cannot look at %q: %w", path, err)
+	}
+	if stat.Mode&unix.S_IFMT != unix.S_IFDIR {
+		rights &= fileRights
+	}
+	attr := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}
+	if _, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(rules), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&attr)), 0, 0, 0); errno != 0 {
+		if errno == unix.EBADFD { // a descriptor of nothing with a path, such as /dev/stdout of a pipe
+			return nil
+		}
+		return fmt.Errorf("cannot grant %q: %w", path, errno)
+	}
+	return nil
+}
+
+// dropCapabilities leaves none, and none to be had: root is nobody special.
+func dropCapabilities() error {
+	for capability := range uintptr(unix.CAP_LAST_CAP + 1) {
+		err := unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0)
+		if err != nil && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EINVAL) { // nobody's to drop; unknown to the kernel
+			return fmt.Errorf("cannot drop capability %d: %w", capability, err)
+		}
+	}
+	_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) // there are none before Linux 4.3
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	if err := unix.Capset(&header, &none[0]); err != nil {
+		return fmt.Errorf("cannot drop the capabilities: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package sandbox
+
+import "golang.org/x/sys/unix"
+
+// The filter refuses with EPERM what Landlock does not know and a program that
+// only reads does not need. What is new in later kernels is not refused: the
+// rest of the box has to hold against it.
+
+// denied are the system calls that are refused whatever their arguments.
+var denied = append([]uint32{
+	// Other processes: their memory, descriptors and handling.
+	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP, unix.SYS_PROCESS_MADVISE,
+	unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES, unix.SYS_PERF_EVENT_OPEN, unix.SYS_SETPRIORITY, unix.SYS_IOPRIO_SET,
+	// Another view of the files.
+	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_FSOPEN, unix.SYS_FSCONFIG,
+	unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_FANOTIFY_INIT,
+	// The kernel.
+	unix.SYS_BPF, unix.SYS_USERFAULTFD, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, unix.SYS_KEYCTL, unix.SYS_ADD_KEY,
+	unix.SYS_REQUEST_KEY, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_REBOOT, unix.SYS_SWAPON,
+	unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_SYSLOG, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME,
+	unix.SYS_ADJTIMEX, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME,
+	// The network, and what listens behind a path (docker, tmux, ssh-agent).
+	// Pairs of sockets are harmless.
+	unix.SYS_SOCKET,
+	// What others on the machine share by a number or a name.
+	unix.SYS_SHMGET, unix.SYS_SEMGET, unix.SYS_MSGGET, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
+	// Files, beside their content.
+	unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT,
+	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR,
+	sysSetxattrat, sysRemovexattrat, sysFileSetattr,
+}, deniedHere...)
+
+// Numbers that are the same everywhere, and newer than the package unix.
+const (
+	sysSetxattrat    = 463 // Linux 6.13
+	sysRemovexattrat = 466
+	sysFileSetattr   = 469 // Linux 6.17
+)
+
+// own are the system calls that are refused if their first argument names
+// another process than the caller, which is 0.
+var own = []uint32{unix.SYS_PRLIMIT64, unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETATTR}
+
+// namespaces are the flags of clone(2) that make another view of the machine.
+const namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS |
+	unix.CLONE_NEWCGROUP | unix.CLONE_NEWTIME
+
+// What a filter answers.
+const (
+	allow   = unix.SECCOMP_RET_ALLOW
+	refuse  = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+	unknown = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
+	kill    = unix.SECCOMP_RET_KILL_PROCESS
+)
+
+// Offsets in struct seccomp_data (seccomp(2)); the machines are little-endian.
+const (
+	atNumber, atArch = 0, 4
+	argument         = 16 // and 8 for each one before it; the low half comes first
+)
+
+// filter is the program; nil where the machine is not known.
+var filter = assemble(auditArch)
+
+func assemble(arch uint32) []unix.SockFilter {
+	if arch == 0 {
+		return nil
+	}
+	load := func(offset uint32) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
+	}
+	answer := func(what uint32) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: what}
+	}
+	// unless skips n instructions unless the comparison holds.
+	unless := func(comparison uint16, k uint32, n uint8) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_JMP | comparison | unix.BPF_K, K: k, Jf: n}
+	}
+	p := []unix.SockFilter{
+		load(atArch), {Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: arch, Jt: 1}, answer(kill),
+		load(atNumber),
+	}
+	if x32 != 0 {
+		p = append(p, unless(unix.BPF_JGE, x32, 1), answer(unknown))
+	}
+	for _, number := range denied {
+		p = append(p, unless(unix.BPF_JEQ, number, 1), answer(refuse))
+	}
+	// clone3 has its flags in memory, where a filter cannot look; everybody
+	// falls back on clone.
+	p = append(p, unless(unix.BPF_JEQ, unix.SYS_CLONE3, 1), answer(unknown))
+	p = append(p, unless(unix.BPF_JEQ, unix.SYS_CLONE, 4), load(argument), unless(unix.BPF_JSET, namespaces, 1), answer(refuse), answer(allow))
+	// What is typed into a terminal is a command of whoever reads it next.
+	p = append(p, unless(unix.BPF_JEQ, unix.SYS_IOCTL, 6), load(argument+8),
+		unless(unix.BPF_JEQ, unix.TIOCSTI, 1), answer(refuse), unless(unix.BPF_JEQ, unix.TIOCLINUX, 1), answer(refuse), answer(allow))
+	for _, number := range own {
+		p = append(p, unless(unix.BPF_JEQ, number, 4), load(argument), unless(unix.BPF_JEQ, 0, 1), answer(allow), answer(refuse))
+	}
+	return append(p, answer(allow))
+}

@@ -1,0 +1,15 @@
+package sandbox
+
+import "golang.org/x/sys/unix"
+
+const (
+	auditArch = unix.AUDIT_ARCH_X86_64
+	// x32 is the first number of another set of system calls on this machine.
+	x32 = 0x40000000
+)
+
+// deniedHere are the older forms that only this machine has.
+var deniedHere = []uint32{
+	unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_IOPL, unix.SYS_IOPERM,
+	unix.SYS_MODIFY_LDT,
+}
