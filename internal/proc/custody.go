@@ -1,5 +1,11 @@
 package proc
 
+import (
+	"errors"
+
+	"github.com/settle-agent/settle/internal/sandbox"
+)
+
 // Keeping is a way of keeping processes.
 type Keeping string
 
@@ -15,4 +21,13 @@ type Custodian struct {
 	Kind Keeping
 	// Weaker says what is not promised that wardens would promise.
 	Weaker []string
+}
+
+// Confines returns nil if a command can be confined here to what [Spec].Box
+// allows, or what is missing.
+func Confines() error {
+	if Custody().Kind != Warden {
+		return errors.New("there are no wardens here, which start confined commands")
+	}
+	return sandbox.Check()
 }

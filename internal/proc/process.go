@@ -65,6 +65,11 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, fmt.Errorf("cannot start %q: %w", spec.Argv[0], err)
 	}
+	if spec.Box != nil {
+		if err := Confines(); err != nil { // C22
+			return nil, fmt.Errorf("cannot confine %q: %w", spec.Argv[0], err)
+		}
+	}
 	p, err := start(ctx, spec)
 	if err != nil {
 		return nil, fmt.Errorf("cannot start %q: %w", spec.Argv[0], err)

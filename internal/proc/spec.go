@@ -4,6 +4,8 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"github.com/settle-agent/settle/internal/sandbox"
 )
 
 // Rest says what becomes of the processes that a command leaves behind when
@@ -67,6 +69,9 @@ type Spec struct {
 	// for Sweep. It should be unique on the machine and say whose command
 	// this is; a slash and a unique part are appended.
 	Marker string
+	// Box, if set, is all that the command and its descendants may do. Where that
+	// cannot be enforced, the command does not start; see [Confines].
+	Box *sandbox.Policy
 }
 
 // MarkerName is the variable that marks the environment of each command.

@@ -78,7 +78,7 @@ func startWarden(ctx context.Context, spec Spec) (*Process, error) {
 	pid, err := k.begin(ctx, order{Start: &startOrder{
 		Path: path, Argv: spec.Argv, Dir: spec.Dir, Env: env,
 		Terminal: spec.Terminal != nil, KeepRest: spec.Rest == KeepRest, GraceMS: spec.grace().Milliseconds(),
-		Awake: host.awake.Load(),
+		Awake: host.awake.Load(), Box: spec.Box,
 	}})
 	if err != nil {
 		std.closeOurs()

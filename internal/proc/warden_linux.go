@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/sandbox"
 )
 
 // settleDelay is how long processes that the command left behind have to go
@@ -132,7 +133,7 @@ func (w *warden) start(o *startOrder) error {
 			Pdeathsig: syscall.SIGKILL,
 		},
 	}
-	pid, err := syscall.ForkExec(o.Path, o.Argv, attr)
+	pid, err := fork(o, attr)
 	if err != nil {
 		return explainStart(o, err)
 	}
@@ -145,6 +146,28 @@ func (w *warden) start(o *startOrder) error {
 	w.command = pid
 	w.tell(report{Started: &startedReport{PID: pid}})
 	return nil
+}
+
+// fork starts the command: in a box, if it has one, on a thread of its own that
+// is confined to it. The command inherits that; the warden stays free. The
+// command dies with the thread that started it, which therefore stays.
+func fork(o *startOrder, attr *syscall.ProcAttr) (pid int, err error) {
+	if o.Box == nil {
+		return syscall.ForkExec(o.Path, o.Argv, attr)
+	}
+	done := make(chan struct{})
+	go func() { // ends with the warden
+		runtime.LockOSThread()
+		if err = sandbox.Enter(*o.Box); err != nil {
+			err = fmt.Errorf("cannot confine the command: %w", err)
+		} else {
+			pid, err = syscall.ForkExec(o.Path, o.Argv, attr)
+		}
+		close(done)
+		select {}
+	}()
+	<-done // the system calls of a start
+	return pid, err
 }
 
 // explainStart finds out whether it was the directory or the program.

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/sandbox"
 )
 
 // Host and warden speak JSON, a message a line, over a socket that each sees
@@ -35,6 +36,8 @@ type startOrder struct {
 	GraceMS  int64    `json:"grace_ms"`
 	// Awake asks the warden to wake a host that was stopped.
 	Awake bool `json:"awake,omitempty"`
+	// Box is what the command is confined to; nil for nothing.
+	Box *sandbox.Policy `json:"box,omitempty"`
 }
 
 // pauseOrder says whether the host is stopped on purpose from now on.
