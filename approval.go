@@ -57,6 +57,9 @@ type Judgement struct {
 	// Covers says in one line what remembering the call would allow; empty for
 	// what is shown of it and no more.
 	Covers string
+	// Confined says that an allowed call may run because it only reads, and is to
+	// be held to that: see [tool.Call].Confined.
+	Confined bool
 }
 
 // Judge says which calls may run, which are to be asked about and which are
@@ -119,12 +122,12 @@ func (s *Session) Answer(ctx context.Context, a Answer) error {
 type approving struct{ Approver }
 
 // Approve implements [turn.Approver].
-func (a approving) Approve(ctx context.Context, call turn.Approval) error {
+func (a approving) Approve(ctx context.Context, call turn.Approval) (turn.Grant, error) {
 	err := a.Approver.Approve(ctx, Approval(call))
 	if denied := (*DeniedError)(nil); errors.As(err, &denied) {
-		return (*turn.DeniedError)(denied)
+		return turn.Grant{}, (*turn.DeniedError)(denied)
 	}
-	return err
+	return turn.Grant{}, err
 }
 
 // judging is a Judge as sessions know it.

@@ -265,6 +265,8 @@ type CallReady struct {
 // CallStarted is durable before the call's side effects begin (C5).
 type CallStarted struct {
 	Title string `json:"title,omitempty"` // the call in one line, for people
+	// Confined: its processes can only read, and have no network.
+	Confined bool `json:"confined,omitempty"`
 }
 
 // Status is how far an item is.

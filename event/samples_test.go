@@ -98,7 +98,7 @@ func turnSamples() []Event {
 			Text: "shell\n  command:\n      ls", Covers: "this command in this directory",
 		}),
 		in(ApprovalEnded{Approval: "p000001", Verdict: Denied, Message: "not now", Policy: "deny"}),
-		in(CallStarted{Title: "ls"}),
+		in(CallStarted{Title: "ls", Confined: true}),
 		in(ItemEnded{Status: ItemAborted, Effects: EffectsPartial, Cause: sampleCause(), Content: sampleContent()}),
 		{Turn: "t000001", Item: "i000002", Volatile: true, Data: ItemEnded{
 			Status: ItemCompleted, Content: Content{Type: Note, Text: "the same call 3 times"},

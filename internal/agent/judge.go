@@ -7,6 +7,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/policy"
+	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/tool/shell"
 )
 
@@ -24,6 +25,7 @@ func (o Options) judge(permission, release event.Permission) (func() (settle.Jud
 		p, err := policy.New(policy.Config{
 			Mode: mode, Rules: slices.Clone(o.Settings.Rules), Release: release, Reviewed: o.Reviewed,
 			Dir: o.Dir, Home: o.Getenv("HOME"), Environ: o.Environ, Opaque: !shell.Judgeable(),
+			Confine: proc.Confines() == nil,
 		})
 		if err != nil {
 			return nil, &config.Error{Where: "rules", Message: err.Error()}

@@ -14,6 +14,8 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/repo"
+	"github.com/settle-agent/settle/internal/sandbox"
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/file"
 	"github.com/settle-agent/settle/tool/search"
@@ -71,6 +73,7 @@ func (b bench) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
 		Env: b.env, Withheld: b.withheld, SpoolDir: spool, Marker: marker, Lock: info.Lock,
 		Mask:     masker(info),
 		Registry: info.Jobs, Release: b.mayRelease,
+		Readable: b.readable,
 	})
 	all := slices.Concat(
 		jobs.Tools(),
@@ -99,6 +102,27 @@ func (b bench) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
 		box.Interrupted = func(ctx context.Context) { _, _ = jobs.KillAll(ctx) } // what is left is named in each job's end
 	}
 	return box, nil
+}
+
+// readable is what a confined command reads: the repository that the directory is
+// in, the system, and the user's tools.
+func (b bench) readable(dir string) []string {
+	folders := []string{dir}
+	if git, err := repo.FindGit(dir); err == nil && git.Top != "" {
+		folders = append(folders, git.Top, git.Own, git.Common)
+	}
+	return sandbox.ReadOnly(variable(b.env, "HOME"), variable(b.env, "PATH"), folders...).Read
+}
+
+// variable is the value of an environment variable; the last one counts.
+func variable(env []string, name string) string {
+	value := ""
+	for _, entry := range env {
+		if v, ok := strings.CutPrefix(entry, name+"="); ok {
+			value = v
+		}
+	}
+	return value
 }
 
 // masker returns what masks the session's secrets in the output of a command.

@@ -48,6 +48,9 @@ type Config struct {
 	// Opaque says that shell commands are not for a shell like bash, or that
 	// it cannot be told which programs it finds: none can be judged.
 	Opaque bool
+	// Confine says that commands can be confined here: those that are allowed
+	// because they only read are held to that.
+	Confine bool
 }
 
 // Policy judges the calls of a session. It is safe for concurrent use, and
@@ -148,6 +151,8 @@ func (p *Policy) judge(l layer, c toolCall) settle.Judgement {
 		j.Why += fmt.Sprintf(" (and %d more)", more)
 	}
 	if j.Decision != event.Ask {
+		// No rule allowed it, and nobody did: it is held to what it seems to do.
+		j.Confined = p.config.Confine && j.Decision == event.Allow && verdicts[worst].rule == byDefault && l.Permission != event.Allow && c.tool == "shell"
 		return j
 	}
 	if c.tool == "shell" && len(c.Command) > maxCommand {

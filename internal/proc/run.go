@@ -7,6 +7,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/settle-agent/settle/internal/sandbox"
 )
 
 // defaultMaxBytes bounds each output of a helper unless its Command says
@@ -24,9 +26,10 @@ type Command struct {
 	// MaxBytes bounds each of both outputs; a command that has more to say on
 	// its standard output is ended. 8 MiB if it is 0.
 	MaxBytes int
-	// Lock and Marker are as in Spec.
+	// Lock, Marker and Box are as in Spec.
 	Lock   *os.File
 	Marker string
+	Box    *sandbox.Policy
 }
 
 // Output is what a helper put out and how it ended.
@@ -47,7 +50,7 @@ func Run(ctx context.Context, c Command) (Output, error) {
 	full, enough := context.WithCancel(ctx)
 	defer enough()
 	stdout, stderr := &bounded{limit: limit, full: enough}, &bounded{limit: limit, full: func() {}}
-	spec := Spec{Argv: c.Argv, Dir: c.Dir, Env: c.Env, Stdout: stdout, Stderr: stderr, Lock: c.Lock, Marker: c.Marker}
+	spec := Spec{Argv: c.Argv, Dir: c.Dir, Env: c.Env, Stdout: stdout, Stderr: stderr, Lock: c.Lock, Marker: c.Marker, Box: c.Box}
 	if c.Stdin != nil {
 		spec.Input = PipeInput
 	}

@@ -33,7 +33,7 @@ var sinks = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/tty"}
 func Check() error { return check() }
 
 var check = sync.OnceValue(func() error {
-	if filter == nil {
+	if filter() == nil {
 		return errors.New("there is no sandbox for this processor")
 	}
 	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
@@ -72,7 +72,8 @@ func Enter(p Policy) error {
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(rules), 0, 0); errno != 0 {
 		return fmt.Errorf("cannot enter the Landlock domain: %w", errno)
 	}
-	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	instructions := filter()
+	program := unix.SockFprog{Len: uint16(len(instructions)), Filter: &instructions[0]}
 	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program))); errno != 0 {
 		return fmt.Errorf("cannot set the system call filter: %w", errno)
 	}

@@ -1,34 +1,41 @@
 package sandbox
 
-import "golang.org/x/sys/unix"
+import (
+	"slices"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
 
 // The filter refuses with EPERM what Landlock does not know and a program that
 // only reads does not need. What is new in later kernels is not refused: the
 // rest of the box has to hold against it.
 
 // denied are the system calls that are refused whatever their arguments.
-var denied = append([]uint32{
-	// Other processes: their memory, descriptors and handling.
-	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP, unix.SYS_PROCESS_MADVISE,
-	unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES, unix.SYS_PERF_EVENT_OPEN, unix.SYS_SETPRIORITY, unix.SYS_IOPRIO_SET,
-	// Another view of the files.
-	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_FSOPEN, unix.SYS_FSCONFIG,
-	unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_FANOTIFY_INIT,
-	// The kernel.
-	unix.SYS_BPF, unix.SYS_USERFAULTFD, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, unix.SYS_KEYCTL, unix.SYS_ADD_KEY,
-	unix.SYS_REQUEST_KEY, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_REBOOT, unix.SYS_SWAPON,
-	unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_SYSLOG, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME,
-	unix.SYS_ADJTIMEX, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME,
-	// The network, and what listens behind a path (docker, tmux, ssh-agent).
-	// Pairs of sockets are harmless.
-	unix.SYS_SOCKET,
-	// What others on the machine share by a number or a name.
-	unix.SYS_SHMGET, unix.SYS_SEMGET, unix.SYS_MSGGET, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
-	// Files, beside their content.
-	unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT,
-	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR,
-	sysSetxattrat, sysRemovexattrat, sysFileSetattr,
-}, deniedHere...)
+func denied() []uint32 {
+	return slices.Concat(deniedHere(), []uint32{
+		// Other processes: their memory, descriptors and handling.
+		unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP, unix.SYS_PROCESS_MADVISE,
+		unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES, unix.SYS_PERF_EVENT_OPEN, unix.SYS_SETPRIORITY, unix.SYS_IOPRIO_SET,
+		// Another view of the files.
+		unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_FSOPEN, unix.SYS_FSCONFIG,
+		unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_FANOTIFY_INIT,
+		// The kernel.
+		unix.SYS_BPF, unix.SYS_USERFAULTFD, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, unix.SYS_KEYCTL, unix.SYS_ADD_KEY,
+		unix.SYS_REQUEST_KEY, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_REBOOT, unix.SYS_SWAPON,
+		unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_SYSLOG, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME,
+		unix.SYS_ADJTIMEX, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME,
+		// The network, and what listens behind a path (docker, tmux, ssh-agent).
+		// Pairs of sockets are harmless.
+		unix.SYS_SOCKET,
+		// What others on the machine share by a number or a name.
+		unix.SYS_SHMGET, unix.SYS_SEMGET, unix.SYS_MSGGET, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
+		// Files, beside their content.
+		unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT,
+		unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR,
+		sysSetxattrat, sysRemovexattrat, sysFileSetattr,
+	})
+}
 
 // Numbers that are the same everywhere, and newer than the package unix.
 const (
@@ -60,7 +67,7 @@ const (
 )
 
 // filter is the program; nil where the machine is not known.
-var filter = assemble(auditArch)
+var filter = sync.OnceValue(func() []unix.SockFilter { return assemble(auditArch) })
 
 func assemble(arch uint32) []unix.SockFilter {
 	if arch == 0 {
@@ -83,7 +90,7 @@ func assemble(arch uint32) []unix.SockFilter {
 	if x32 != 0 {
 		p = append(p, unless(unix.BPF_JGE, x32, 1), answer(unknown))
 	}
-	for _, number := range denied {
+	for _, number := range denied() {
 		p = append(p, unless(unix.BPF_JEQ, number, 1), answer(refuse))
 	}
 	// clone3 has its flags in memory, where a filter cannot look; everybody

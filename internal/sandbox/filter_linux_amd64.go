@@ -9,7 +9,9 @@ const (
 )
 
 // deniedHere are the older forms that only this machine has.
-var deniedHere = []uint32{
-	unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_IOPL, unix.SYS_IOPERM,
-	unix.SYS_MODIFY_LDT,
+func deniedHere() []uint32 {
+	return []uint32{
+		unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_IOPL, unix.SYS_IOPERM,
+		unix.SYS_MODIFY_LDT,
+	}
 }

@@ -7,4 +7,4 @@ const (
 	x32       = 0
 )
 
-var deniedHere []uint32
+func deniedHere() []uint32 { return nil }

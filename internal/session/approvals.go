@@ -27,6 +27,9 @@ type Judgement struct {
 	// Covers says in one line what remembering the call would allow; empty for
 	// what is shown of it and no more.
 	Covers string
+	// Confined says that an allowed call may run because it only reads, and is to
+	// be held to that.
+	Confined bool
 }
 
 // Judge says which calls may run.
@@ -91,11 +94,19 @@ func NewApprovals(log *journal.Log, judge Judge, redact *redact.Redactor) *Appro
 
 // Approve implements [turn.Approver]. It waits for an answer until ctx ends;
 // the turn's finalizer then writes that the approval has expired.
-func (a *Approvals) Approve(ctx context.Context, call turn.Approval) error {
+func (a *Approvals) Approve(ctx context.Context, call turn.Approval) (turn.Grant, error) {
 	j := a.judge.Judge(call)
 	if asked, err := j.decide(call); !asked {
-		return err
+		return j.grant(), err
 	}
+	return turn.Grant{}, a.wait(ctx, call, j)
+}
+
+// grant says how a call may run that nobody is asked about.
+func (j Judgement) grant() turn.Grant { return turn.Grant{Confined: j.Confined} }
+
+// wait asks about the call and returns nil once it may run.
+func (a *Approvals) wait(ctx context.Context, call turn.Approval, j Judgement) error {
 	request, err := a.request(call, j)
 	if err != nil {
 		return unshown(call, err)

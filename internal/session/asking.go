@@ -22,11 +22,16 @@ type asking struct {
 const byApprover = "approver"
 
 // Approve implements [turn.Approver].
-func (a asking) Approve(ctx context.Context, call turn.Approval) error {
+func (a asking) Approve(ctx context.Context, call turn.Approval) (turn.Grant, error) {
 	j := a.judge.Judge(call)
 	if asked, err := j.decide(call); !asked {
-		return err
+		return j.grant(), err
 	}
+	return turn.Grant{}, a.forward(ctx, call, j)
+}
+
+// forward asks the other one and returns nil if the call may run.
+func (a asking) forward(ctx context.Context, call turn.Approval, j Judgement) error {
 	request, _ := a.request(call, j) // a program reads the arguments, however long they are
 	call.Text, call.Covers, call.Why = request.Text, request.Covers, request.Why
 	id, _, err := a.ask(ctx, call, request)
@@ -34,7 +39,7 @@ func (a asking) Approve(ctx context.Context, call turn.Approval) error {
 		return err
 	}
 	defer a.forget(id)
-	said := a.other.Approve(ctx, call)
+	_, said := a.other.Approve(ctx, call)
 	if said != nil && ctx.Err() != nil {
 		return context.Cause(ctx) // the approval expires with its turn
 	}
@@ -60,13 +65,13 @@ func Unattended(judge Judge) turn.Approver { return unattended{judge} }
 type unattended struct{ judge Judge }
 
 // Approve implements [turn.Approver].
-func (u unattended) Approve(_ context.Context, call turn.Approval) error {
+func (u unattended) Approve(_ context.Context, call turn.Approval) (turn.Grant, error) {
 	j := u.judge.Judge(call)
 	switch j.Decision {
 	case event.Allow:
-		return nil
+		return j.grant(), nil
 	case event.Ask:
 		j.Rule, j.Why = string(event.Ask), unasked("the policy is ask, and there is nobody to ask", j.Why)
 	}
-	return refused(call, j)
+	return turn.Grant{}, refused(call, j)
 }

@@ -79,7 +79,7 @@ func TestVerbsAfterClose(t *testing.T) {
 // exploding is an approver of an embedding program that panics.
 type exploding struct{}
 
-func (exploding) Approve(context.Context, turn.Approval) error { panic("no") }
+func (exploding) Approve(context.Context, turn.Approval) (turn.Grant, error) { panic("no") }
 
 // An approval that nobody will answer any more ends with its call, and the turn
 // goes on.

@@ -33,6 +33,7 @@ type call struct {
 	decided *scope.Deferred[struct{}]
 	settled *scope.Deferred[struct{}]
 	took    time.Duration // to run; valid once it is settled
+	grant   Grant         // of the approver
 
 	progress sync.Mutex // guards what follows
 	said     int
@@ -120,15 +121,25 @@ func (c *call) approve(ctx context.Context) error {
 	a := Approval{
 		Turn: t.id, Attempt: c.attempt, Item: c.item, Tool: x.Spec(), Title: t.Redact.String(c.title()), Arguments: c.args,
 	}
-	answers := make(chan error, 1)
+	type answer struct {
+		grant Grant
+		err   error
+	}
+	answers := make(chan answer, 1)
 	// Ends when the approver answers. One that ignores its context is left
 	// behind; what it says then becomes nothing (C16).
 	t.strays.Go(func() {
-		answers <- scope.Guard(func() error { return t.Approver.Approve(ctx, a) }) // never blocks: room for one
+		var said answer
+		said.err = scope.Guard(func() (err error) {
+			said.grant, err = t.Approver.Approve(ctx, a)
+			return err
+		})
+		answers <- said // never blocks: room for one
 	})
 	select {
-	case err := <-answers:
-		return err
+	case said := <-answers:
+		c.grant = said.grant
+		return said.err
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -143,7 +154,7 @@ func (c *call) begin(ctx context.Context) (started event.Event, ok bool) {
 	title := c.turn.Redact.String(c.title())
 	err := c.turn.update(func(s event.State) []event.Event {
 		if ctx.Err() == nil && c.open(s) {
-			events = c.event(event.CallStarted{Title: title})
+			events = c.event(event.CallStarted{Title: title, Confined: c.grant.Confined})
 		}
 		return events
 	})
@@ -191,6 +202,7 @@ func (c *call) await(ctx context.Context) (g gave, ok bool) {
 	t.strays.Go(func() {
 		result, err := t.Tools.Run(tool.WithHurry(ctx, t.Hurry), tool.Call{
 			ID: c.item, Session: t.session, Name: c.name, Args: json.RawMessage(c.args), Dir: t.Dir, Progress: c.say,
+			Confined: c.grant.Confined,
 		})
 		results <- gave{result, err} // never blocks: one result, room for one
 	})

@@ -55,10 +55,16 @@ type Limits struct {
 	Repeats int           // same call, same result; 0 means 10, negative none
 }
 
-// Approver decides whether a call may run. Approve returns nil to let it run,
-// a [*DeniedError] to refuse it, or context.Cause(ctx) when ctx ends first.
+// Approver decides whether a call may run. Approve returns a grant to let it
+// run, a [*DeniedError] to refuse it, or context.Cause(ctx) when ctx ends first.
 type Approver interface {
-	Approve(ctx context.Context, call Approval) error
+	Approve(ctx context.Context, call Approval) (Grant, error)
+}
+
+// Grant says how a call may run. The zero value is without bounds.
+type Grant struct {
+	// Confined: only as what reads; see [tool.Call].Confined.
+	Confined bool
 }
 
 // Approval is a call that is ready to run.

@@ -593,7 +593,9 @@ func TestDenied(t *testing.T) {
 
 type approver func(context.Context, turn.Approval) error
 
-func (a approver) Approve(ctx context.Context, x turn.Approval) error { return a(ctx, x) }
+func (a approver) Approve(ctx context.Context, x turn.Approval) (turn.Grant, error) {
+	return turn.Grant{}, a(ctx, x)
+}
 
 // TestJournalFails: nothing more is started, and the turn ends all the same.
 func TestJournalFails(t *testing.T) {

@@ -50,6 +50,10 @@ type Config struct {
 	// Release decides whether a job may outlive settle; its error is what the
 	// model is told. Nil refuses.
 	Release func(ctx context.Context, command string) error
+	// Readable returns the files and folders, absolute, that a command in that
+	// directory may read and execute whose call is confined; it can do nothing
+	// else. Nil refuses such calls.
+	Readable func(dir string) []string
 }
 
 // Masker masks secrets in a text that comes in pieces. It may keep back the

@@ -9,6 +9,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/sandbox"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -75,6 +76,12 @@ func (j *Jobs) launch(ctx context.Context, call tool.Call, a Arguments) (*run, e
 		Argv: append(shell, a.Command), Dir: dir, Env: j.config.environment(a),
 		Stdout: r.capture, Grace: j.config.Grace, Rest: proc.KeepRest,
 		Lock: j.config.Lock, Marker: j.config.Marker,
+	}
+	if call.Confined {
+		if j.config.Readable == nil {
+			return nil, errors.New("cannot run the command: it would have to be confined, and there is no way here")
+		}
+		spec.Box = &sandbox.Policy{Read: j.config.Readable(dir)}
 	}
 	switch {
 	case a.TTY:

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/sandbox"
 )
 
 // Machine is what the doctor looks at.
@@ -58,6 +61,7 @@ func Doctor(ctx context.Context, to io.Writer, m Machine) error {
 	d.configuration()
 	d.dataDir(ctx)
 	d.custody(ctx)
+	d.box(ctx)
 	d.program(ctx, "git", "a directory of another user is never trusted, whatever safe.directory says", "--version")
 	d.program(ctx, "rg", "settle uses its own search, which is slower", "--version")
 	switch {
@@ -155,6 +159,33 @@ func (d *doctor) custody(ctx context.Context) {
 	d.say(good, "commands", "tracked by %s", c.Kind)
 	for _, weaker := range c.Weaker {
 		d.say(note, "commands", "%s", weaker)
+	}
+}
+
+// box tries out, with a command that tries to write, whether a command is
+// confined that only has to read (C22).
+func (d *doctor) box(ctx context.Context) {
+	const without = "commands that only read run without a sandbox, by the judge's word alone: %v"
+	if err := proc.Confines(); err != nil {
+		d.say(note, "sandbox", without, err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	dir, err := os.MkdirTemp("", "settle-doctor-")
+	if err != nil {
+		d.say(note, "sandbox", "cannot be tried out: %v", err)
+		return
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	policy := sandbox.ReadOnly("", d.Getenv("PATH"), dir)
+	out, err := proc.Run(ctx, proc.Command{Argv: []string{"sh", "-c", "test -r . && (: >written) 2>/dev/null || exit 7"}, Dir: dir, Env: agent.Helper(d.Environ), Box: &policy})
+	_, written := os.Stat(filepath.Join(dir, "written"))
+	switch {
+	case err != nil || written == nil || out.Code != 7:
+		d.say(bad, "sandbox", "it does not confine commands (exit code %d, %v)", out.Code, err)
+	default:
+		d.say(good, "sandbox", "commands that only read can do nothing else (Landlock, seccomp)")
 	}
 }
 
