@@ -139,8 +139,9 @@ func TestOnlyProcStartsProcesses(t *testing.T) {
 // mayReadEnvironment are the files that do, for a reason.
 func mayReadEnvironment() map[string]string {
 	return map[string]string{
-		"tool/shell/which.go": "PATH, to find programs where a command would find them",
-		"agent/agent.go":      "for commands, where the program does not say what they get; its documentation says so",
+		"tool/shell/which.go":                 "PATH, to find programs where a command would find them",
+		"internal/client/clienttest/place.go": "PATH, for tests",
+		"agent/agent.go":                      "for commands, where the program does not say what they get; its documentation says so",
 	}
 }
 

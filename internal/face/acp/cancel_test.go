@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/settle-agent/settle/internal/client/clienttest"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
@@ -53,7 +54,7 @@ func TestCancelThatComesLate(t *testing.T) {
 			c = start(t, script.New(script.Turn(script.Do(func() {
 				defer close(read)
 				c.cancel(session)
-				c.must("initialize", object{"protocolVersion": 1}) // the cancel has been read
+				c.Must("initialize", object{"protocolVersion": 1}) // the cancel has been read
 			}), step)))
 			session = c.open()
 			if got := wait(c, c.prompt(session, "go")); got != "cancelled" {
@@ -111,12 +112,12 @@ func TestCancelRequest(t *testing.T) {
 	session := c.open()
 	first := c.prompt(session, "1")
 	c.seen(`"text":"a"`)
-	sent, err := c.conn.Send(t.Context(), "session/prompt", object{"sessionId": session, "prompt": text("2")})
+	sent, err := c.Conn.Send(t.Context(), "session/prompt", object{"sessionId": session, "prompt": text("2")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	second, third := c.outcome(sent), c.prompt(session, "3")
-	if err := c.conn.Notify(t.Context(), "$/cancel_request", object{"requestId": sent.ID}); err != nil {
+	if err := c.Conn.Notify(t.Context(), "$/cancel_request", object{"requestId": sent.ID}); err != nil {
 		t.Fatal(err)
 	}
 	if got := wait(c, second); got != "cancelled" {
@@ -131,18 +132,18 @@ func TestCancelRequest(t *testing.T) {
 func TestCancelRequestThatIsNone(t *testing.T) {
 	c := start(t, script.New().Otherwise(script.Text("ok")))
 	for _, params := range []object{{"requestId": 77}, {"requestId": nil}, {}, {"requestId": object{}}} {
-		if err := c.conn.Notify(t.Context(), "$/cancel_request", params); err != nil {
+		if err := c.Conn.Notify(t.Context(), "$/cancel_request", params); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := c.conn.Notify(t.Context(), "session/cancel", object{"sessionId": "none"}); err != nil {
+	if err := c.Conn.Notify(t.Context(), "session/cancel", object{"sessionId": "none"}); err != nil {
 		t.Fatal(err)
 	}
 	if got := wait(c, c.prompt(c.open(), "go")); got != "end_turn" {
 		t.Errorf("ended with %q", got)
 	}
-	c.refused(-32002, "session/cancel", object{"sessionId": "none"}) // as a request, which some send
-	c.refused(jsonrpc.CodeMethodNotFound, "session/nothing", nil)
+	c.Refused(-32002, "session/cancel", object{"sessionId": "none"}) // as a request, which some send
+	c.Refused(jsonrpc.CodeMethodNotFound, "session/nothing", nil)
 }
 
 // held returns a client that cannot open a session, and what lets go of that.
@@ -153,15 +154,15 @@ func held(t *testing.T, m *script.Model) (c *client, session string, release fun
 	if got := wait(holder, holder.prompt(session, "first")); got != "end_turn" {
 		t.Fatalf("ended with %q", got)
 	}
-	c = startIn(t, m, holder.data, holder.dir)
-	c.hosts.LockTimeout = patience
-	return c, session, holder.end
+	c = startIn(t, m, holder.Place)
+	c.hosts.LockTimeout = clienttest.Patience
+	return c, session, holder.End
 }
 
 // load sends a session/load; the channel gets "" or the error.
 func (c *client) load(session string) (*jsonrpc.Outgoing, <-chan string) {
 	c.Helper()
-	sent, err := c.conn.Send(c.Context(), "session/load", object{"sessionId": session, "cwd": c.dir, "mcpServers": []any{}})
+	sent, err := c.Conn.Send(c.Context(), "session/load", object{"sessionId": session, "cwd": c.Dir, "mcpServers": []any{}})
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -170,7 +171,7 @@ func (c *client) load(session string) (*jsonrpc.Outgoing, <-chan string) {
 
 func (c *client) cancelRequest(sent *jsonrpc.Outgoing) {
 	c.Helper()
-	if err := c.conn.Notify(c.Context(), "$/cancel_request", object{"requestId": sent.ID}); err != nil {
+	if err := c.Conn.Notify(c.Context(), "$/cancel_request", object{"requestId": sent.ID}); err != nil {
 		c.Fatal(err)
 	}
 }
@@ -219,7 +220,7 @@ func TestCancelPromptBehindALoad(t *testing.T) {
 	c, session, release := held(t, script.New(script.Text("b")).Otherwise(script.Text("c")))
 	_, load := c.load(session)
 	first := c.prompt(session, "1")
-	sent, err := c.conn.Send(t.Context(), "session/prompt", object{"sessionId": session, "prompt": text("2")})
+	sent, err := c.Conn.Send(t.Context(), "session/prompt", object{"sessionId": session, "prompt": text("2")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,25 +15,25 @@ func TestModeWithinTheUsersPermission(t *testing.T) {
 	for _, c := range askertest.Ceilings() {
 		t.Run(c.User, func(t *testing.T) {
 			client := start(t, script.New(script.Call("shell", askertest.Touch), script.Text("done")))
-			c.Configure(t, client.dir)
+			c.Configure(t, client.Dir)
 			asked := 0
-			client.answer("session/request_permission", func(json.RawMessage) (any, error) {
+			client.Answer("session/request_permission", func(json.RawMessage) (any, error) {
 				asked++
 				return object{"outcome": object{"outcome": "selected", "optionId": "reject"}}, nil
 			})
-			made := client.must("session/new", object{"cwd": client.dir, "mcpServers": []any{}})
+			made := client.Must("session/new", object{"cwd": client.Dir, "mcpServers": []any{}})
 			id := made["sessionId"].(string)
 			if offered := strings.Contains(fmt.Sprint(made["modes"]), "Allow everything"); offered != c.Runs {
 				t.Errorf("the modes are %v", made["modes"])
 			}
 			wide := object{"sessionId": id, "modeId": "allow"}
 			if c.Runs {
-				client.must("session/set_mode", wide)
-			} else if said := client.refused(-32602, "session/set_mode", wide); !strings.Contains(said, "stricter") {
+				client.Must("session/set_mode", wide)
+			} else if said := client.Refused(-32602, "session/set_mode", wide); !strings.Contains(said, "stricter") {
 				t.Errorf("it is refused with %q", said)
 			}
 			wait(client, client.prompt(id, "go"))
-			c.Check(t, client.dir, asked)
+			c.Check(t, client.Dir, asked)
 		})
 	}
 }

@@ -24,11 +24,11 @@ func TestCancelOfClose(t *testing.T) {
 			session := c.open()
 			ended := c.prompt(session, "1")
 			c.seen(`"text":"a"`)
-			sent, err := c.conn.Send(t.Context(), method, object{"sessionId": session})
+			sent, err := c.Conn.Send(t.Context(), method, object{"sessionId": session})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := c.conn.Notify(t.Context(), "$/cancel_request", object{"requestId": sent.ID}); err != nil {
+			if err := c.Conn.Notify(t.Context(), "$/cancel_request", object{"requestId": sent.ID}); err != nil {
 				t.Fatal(err)
 			}
 			if err := sent.Wait(t.Context(), nil); err != nil {
@@ -37,10 +37,10 @@ func TestCancelOfClose(t *testing.T) {
 			if got := wait(c, ended); got != "cancelled" {
 				t.Errorf("ended with %q", got)
 			}
-			if load := (object{"sessionId": session, "cwd": c.dir}); method == "session/close" {
-				c.must("session/load", load)
+			if load := (object{"sessionId": session, "cwd": c.Dir}); method == "session/close" {
+				c.Must("session/load", load)
 			} else {
-				c.refused(-32002, "session/load", load)
+				c.Refused(-32002, "session/load", load)
 			}
 		})
 	}
@@ -54,13 +54,13 @@ func TestCloseTakesBackWhatWaits(t *testing.T) {
 		session := c.open()
 		ended := []<-chan string{c.prompt(session, "1"), c.prompt(session, "2"), c.prompt(session, "3")}
 		c.accepted(session, 3)
-		c.must("session/close", object{"sessionId": session})
+		c.Must("session/close", object{"sessionId": session})
 		for n, one := range ended {
 			if got := wait(c, one); got != "cancelled" {
 				t.Errorf("prompt %d ended with %q", n+1, got)
 			}
 		}
-		c.must("session/load", object{"sessionId": session, "cwd": c.dir})
+		c.Must("session/load", object{"sessionId": session, "cwd": c.Dir})
 		if left := c.hosts.Get(session).State().Waiting; len(left) > 0 {
 			t.Errorf("%q still waits", left[0].Text)
 		}
@@ -75,8 +75,8 @@ func TestCancelThenEnd(t *testing.T) {
 		session := c.open()
 		ended := []<-chan string{c.prompt(session, "1"), c.prompt(session, "2"), c.prompt(session, "3")}
 		c.accepted(session, 3)
-		c.must("session/cancel", object{"sessionId": session}) // as a request, whose answer says that it has come
-		c.end()
+		c.Must("session/cancel", object{"sessionId": session}) // as a request, whose answer says that it has come
+		c.End()
 		for n, one := range ended {
 			if got := wait(c, one); got != "cancelled" {
 				t.Errorf("prompt %d ended with %q", n+1, got)
@@ -91,27 +91,27 @@ func TestCancelRequestWhileItCloses(t *testing.T) {
 	holder := start(t, script.New(script.Text("kept")))
 	session := holder.open()
 	wait(holder, holder.prompt(session, "0"))
-	c := startIn(t, script.New(), holder.data, holder.dir)
+	c := startIn(t, script.New(), holder.Place)
 	var sent [3]*jsonrpc.Outgoing
 	for n, m := range []struct {
 		method string
 		params object
 	}{
-		{"session/load", object{"sessionId": session, "cwd": c.dir}}, // waits for the holder
+		{"session/load", object{"sessionId": session, "cwd": c.Dir}}, // waits for the holder
 		{"session/prompt", object{"sessionId": session, "prompt": text("1")}},
 		{"session/close", object{"sessionId": session}},
 	} {
 		var err error
-		if sent[n], err = c.conn.Send(t.Context(), m.method, m.params); err != nil {
+		if sent[n], err = c.Conn.Send(t.Context(), m.method, m.params); err != nil {
 			t.Fatal(err)
 		}
 	}
 	ended := c.outcome(sent[1])
-	if err := c.conn.Notify(t.Context(), "$/cancel_request", object{"requestId": sent[1].ID}); err != nil {
+	if err := c.Conn.Notify(t.Context(), "$/cancel_request", object{"requestId": sent[1].ID}); err != nil {
 		t.Fatal(err)
 	}
-	c.must("initialize", object{"protocolVersion": 1}) // by now all of it has come
-	holder.end()
+	c.Must("initialize", object{"protocolVersion": 1}) // by now all of it has come
+	holder.End()
 	if got := wait(c, ended); got != "cancelled" {
 		t.Errorf("ended with %q", got)
 	}
@@ -126,16 +126,16 @@ func TestCancelRequestWhileItCloses(t *testing.T) {
 func TestSessionsWithoutID(t *testing.T) {
 	c := start(t, script.New())
 	for _, method := range []string{"session/load", "session/resume"} {
-		for _, params := range []object{{"cwd": c.dir}, {"cwd": c.dir, "sessionId": ""}, {"cwd": c.dir, "sessionId": "../x"}} {
-			c.refused(jsonrpc.CodeInvalidParams, method, params)
+		for _, params := range []object{{"cwd": c.Dir}, {"cwd": c.Dir, "sessionId": ""}, {"cwd": c.Dir, "sessionId": "../x"}} {
+			c.Refused(jsonrpc.CodeInvalidParams, method, params)
 		}
 	}
-	c.refused(-32002, "session/close", object{})
-	c.refused(jsonrpc.CodeInvalidParams, "session/delete", object{})
+	c.Refused(-32002, "session/close", object{})
+	c.Refused(jsonrpc.CodeInvalidParams, "session/delete", object{})
 	if open := c.hosts.All(); len(open) > 0 {
 		t.Errorf("%d sessions are open", len(open))
 	}
-	c.must("session/new", object{"cwd": c.dir, "sessionId": "mine"}) // which the protocol does not have
+	c.Must("session/new", object{"cwd": c.Dir, "sessionId": "mine"}) // which the protocol does not have
 }
 
 // What another face said while a turn ran is told again, also where the model
@@ -153,9 +153,9 @@ func TestLoadTellsWhatJoined(t *testing.T) {
 	c.seen("joined")
 	c.cancel(session)
 	wait(c, ended)
-	c.must("session/close", object{"sessionId": session})
-	c.forget()
-	c.must("session/load", object{"sessionId": session, "cwd": c.dir})
+	c.Must("session/close", object{"sessionId": session})
+	c.Forget()
+	c.Must("session/load", object{"sessionId": session, "cwd": c.Dir})
 	story := c.story()
 	if len(story) != 4 || story[2] != `user_message_chunk "joined"` || !strings.Contains(story[3], "interrupted") {
 		t.Errorf("%q", story)
@@ -171,23 +171,23 @@ func TestLoadWhileItStreams(t *testing.T) {
 		script.Repeat(1500, script.Text(words)), script.Do(func() { close(streamed) }), script.Wait(hold), script.Text("the end"),
 	), script.Text("ok")))
 	session := c.open()
-	c.valve.shut.Lock()
+	release := c.Hold()
 	ended := c.prompt(session, "go")
 	wait(c, streamed)
-	sent, err := c.conn.Send(t.Context(), "session/load", object{"sessionId": session, "cwd": c.dir})
+	sent, err := c.Conn.Send(t.Context(), "session/load", object{"sessionId": session, "cwd": c.Dir})
 	if err != nil {
 		t.Fatal(err)
 	}
 	second := c.prompt(session, "and then")
 	c.accepted(session, 2) // by now the load has begun
-	c.valve.shut.Unlock()
+	release()
 	if err := sent.Wait(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	close(hold)
 	wait(c, ended)
 	wait(c, second)
-	all := strings.Join(c.sofar(), "\n")
+	all := strings.Join(c.Lines(), "\n")
 	_, again, _ := strings.Cut(all, "user_message_chunk")
 	if n := strings.Count(again, "many words "); n != 1500*100 {
 		t.Errorf("%d times", n)
@@ -201,15 +201,15 @@ func TestLoadWhileItStreams(t *testing.T) {
 // call: it is no failure of the call's own.
 func TestEndWhileItReads(t *testing.T) {
 	c := start(t, script.New(script.Call("read", `{"path":"a.txt"}`)))
-	c.must("initialize", object{"protocolVersion": 1, "clientCapabilities": object{"fs": object{"readTextFile": true, "writeTextFile": true}}})
-	c.answer("fs/read_text_file", func(json.RawMessage) (any, error) { return nil, nil }) //nolint:nilnil // it is not answered
-	if err := os.WriteFile(filepath.Join(c.dir, "a.txt"), []byte("saved\n"), 0o600); err != nil {
+	c.Must("initialize", object{"protocolVersion": 1, "clientCapabilities": object{"fs": object{"readTextFile": true, "writeTextFile": true}}})
+	c.Answer("fs/read_text_file", func(json.RawMessage) (any, error) { return nil, nil }) //nolint:nilnil // it is not answered
+	if err := os.WriteFile(filepath.Join(c.Dir, "a.txt"), []byte("saved\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	session := c.open()
 	ended := c.prompt(session, "go")
 	c.seen("fs/read_text_file")
-	c.end()
+	c.End()
 	if got := wait(c, ended); got != "cancelled" {
 		t.Errorf("ended with %q", got)
 	}

@@ -31,7 +31,7 @@ func FuzzClient(f *testing.F) {
 		}
 		c := start(t, script.New().Otherwise(script.Turn(script.Text("ok"), script.Call("list", `{}`))))
 		session := c.open()
-		c.forget()
+		c.Forget()
 		said = bytes.ReplaceAll(said, []byte("$S"), []byte(session))
 		want := map[string]bool{}
 		for line := range bytes.Lines(said) {
@@ -40,12 +40,12 @@ func FuzzClient(f *testing.F) {
 				want[string(m["id"])] = m["method"] != nil
 			}
 		}
-		if _, err := c.in.Write(append(said, '\n')); err != nil {
+		if _, err := c.In.Write(append(said, '\n')); err != nil {
 			t.Fatal(err)
 		}
-		c.end()
+		c.End()
 		answered := map[string]int{}
-		for _, line := range c.sofar() {
+		for _, line := range c.Lines() {
 			var m struct {
 				ID     json.RawMessage
 				Method string
@@ -60,7 +60,7 @@ func FuzzClient(f *testing.F) {
 		}
 		for id := range answered {
 			if _, came := want[id]; !came {
-				t.Errorf("there was no request %s:\n%s", id, strings.Join(c.sofar(), "\n"))
+				t.Errorf("there was no request %s:\n%s", id, strings.Join(c.Lines(), "\n"))
 			}
 		}
 		for id, request := range want {

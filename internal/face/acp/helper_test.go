@@ -1,268 +1,61 @@
 package acp_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/client/clienttest"
 	"github.com/settle-agent/settle/internal/client/stdio"
-	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/acp"
-	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 	"github.com/settle-agent/settle/model/script"
-	"github.com/settle-agent/settle/settletest/contract"
 )
-
-// patience is how long a test waits for what must happen. It is never waited
-// out by a test that passes.
-const patience = time.Minute
 
 // client is a client of a server that runs in the test.
 type client struct {
-	*testing.T
-
-	conn  *jsonrpc.Conn
+	*clienttest.Peer
 	hosts *agent.Hosts
 	model *script.Model
 	stops chan stdio.Stop
-	over  chan error // what Serve returned
-	data  string     // data directory
-	dir   string     // of sessions
-	in    *io.PipeWriter
-	valve *valve
 	said  []string // to the person who started it
-
-	mu      sync.Mutex // guards what follows
-	lines   []string   // that came, in order
-	part    string     // of the next one
-	arrived chan struct{}
-	answers map[string]func(params json.RawMessage) (any, error) // to the server's requests, by method
 }
 
 // start runs a server on a new data directory.
 func start(t *testing.T, m *script.Model) *client {
 	t.Helper()
-	return startIn(t, m, t.TempDir(), t.TempDir())
+	return startIn(t, m, clienttest.NewPlace(t))
 }
 
-func startIn(t *testing.T, m *script.Model, data, dir string) *client {
+func startIn(t *testing.T, m *script.Model, p clienttest.Place) *client {
 	t.Helper()
-	c := &client{
-		T: t, model: m, stops: make(chan stdio.Stop, 4), over: make(chan error, 1), data: data, dir: dir,
-		arrived: make(chan struct{}), answers: map[string]func(json.RawMessage) (any, error){},
-	}
-	env := map[string]string{"HOME": dir, "SETTLE_DATA_DIR": data, "PATH": os.Getenv("PATH")}
-	getenv := func(name string) string { return env[name] }
-	c.hosts = &agent.Hosts{
-		Base: agent.Options{
-			Provider: m, Model: "m", Face: "acp", Permission: settle.Ask, Attended: true,
-			Getenv: getenv, Environ: []string{"PATH=" + os.Getenv("PATH")},
-		},
-		Settings: func(dir string, given map[string]string) (*config.Resolved, error) {
-			return config.Load(config.Input{Dir: dir, Flags: given, Getenv: getenv, GOOS: "linux"})
-		},
-	}
-	fromClient, toServer := io.Pipe()
-	fromServer, toClient := io.Pipe()
-	c.in = toServer
-	server := acp.New(acp.Options{
-		In: fromClient, Out: toClient, Hosts: c.hosts, Dir: dir, Version: "test", Stops: c.stops,
-		Say: func(err error) { c.said = append(c.said, err.Error()) },
+	c := &client{model: m, hosts: p.Hosts(m, "acp"), stops: make(chan stdio.Stop, 4)}
+	c.Peer = clienttest.Serve(t, p, jsonrpc.V2, func(in io.Reader, out io.Writer) error {
+		return acp.New(acp.Options{
+			In: in, Out: out, Hosts: c.hosts, Dir: p.Dir, Version: "test", Stops: c.stops,
+			Say: func(err error) { c.said = append(c.said, err.Error()) },
+		}).Serve(context.Background())
 	})
-	go func() { // ends with the stop below
-		c.over <- server.Serve(context.Background())
-		_ = toClient.Close()
-		_ = fromClient.Close()
-	}()
-	c.valve = &valve{from: fromServer}
-	c.conn = jsonrpc.New(jsonrpc.Options{In: io.TeeReader(c.valve, recorder{c}), Out: toServer, Handler: c})
-	c.conn.Start(t.Context())
-	t.Cleanup(c.end)
 	return c
 }
 
-// valve is what the client reads through; while it is shut, it does not.
-type valve struct {
-	from io.Reader
-	shut sync.Mutex
-}
-
-func (v *valve) Read(p []byte) (int, error) {
-	n, err := v.from.Read(p)
-	v.shut.Lock()
-	defer v.shut.Unlock()
-	return n, err
-}
-
-// recorder keeps the lines that came.
-type recorder struct{ c *client }
-
-func (r recorder) Write(p []byte) (int, error) {
-	r.c.mu.Lock()
-	defer r.c.mu.Unlock()
-	for line := range bytes.Lines(p) {
-		r.c.part += string(line)
-		if strings.HasSuffix(r.c.part, "\n") {
-			r.c.lines = append(r.c.lines, strings.TrimSpace(r.c.part))
-			r.c.part = ""
-		}
-	}
-	close(r.c.arrived)
-	r.c.arrived = make(chan struct{})
-	return len(p), nil
-}
-
-// Handle implements [jsonrpc.Handler].
-func (c *client) Handle(_ context.Context, r *jsonrpc.Request) {
-	if r.IsNotification() {
-		return
-	}
-	c.mu.Lock()
-	answer := c.answers[r.Method]
-	c.mu.Unlock()
-	if answer == nil {
-		r.Fail(jsonrpc.MethodNotFound(r.Method))
-		return
-	}
-	go func() { // ends with the test, which waits for what it leads to
-		result, err := answer(r.Params)
-		switch {
-		case err != nil:
-			r.Fail(err)
-		case result != nil:
-			r.Reply(result)
-		}
-	}()
-}
-
-// answer has the server's requests answered; nil and nil is no answer.
-func (c *client) answer(method string, f func(params json.RawMessage) (any, error)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.answers[method] = f
-}
-
-// end closes the client's side, once, and holds every log against the contract.
-func (c *client) end() {
-	if c.in == nil {
-		return
-	}
-	_ = c.in.Close()
-	c.in = nil
-	if err := wait(c, c.over); err != nil {
-		c.Errorf("Serve: %v", err)
-	}
-	wait(c, c.conn.Ended())
-	now, cancel := context.WithCancel(context.Background())
-	cancel()
-	_ = c.conn.Close(now) // what the test did not answer, it does not answer now
-	c.check()
-}
-
-// check holds every log against the contract.
-func (c *client) check() {
+func wait[T any](c *client, ch <-chan T) T {
 	c.Helper()
-	kept, err := journal.List(c.data)
-	if err != nil {
-		c.Fatal(err)
-	}
-	for _, entry := range kept {
-		var all []event.Event
-		for e, err := range journal.Read(context.Background(), c.data, entry.Session, 0) {
-			if err != nil {
-				c.Fatal(err)
-			}
-			all = append(all, e)
-		}
-		if err := contract.Check(all); err != nil {
-			c.Error(err)
-		}
-	}
-}
-
-func wait[T any](c *client, ch <-chan T) (got T) {
-	c.Helper()
-	select {
-	case got = <-ch:
-	case <-time.After(patience):
-		c.Fatalf("nothing came within %v; so far:\n%s", patience, strings.Join(c.sofar(), "\n"))
-	}
-	return got
-}
-
-func (c *client) sofar() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return append([]string(nil), c.lines...)
-}
-
-// until waits until the lines so far are as they should be.
-func (c *client) until(ok func(lines []string) bool) {
-	c.Helper()
-	timeout := time.After(patience)
-	for {
-		c.mu.Lock()
-		arrived := c.arrived
-		c.mu.Unlock()
-		if ok(c.sofar()) {
-			return
-		}
-		select {
-		case <-arrived:
-		case <-timeout:
-			c.Fatalf("nothing came within %v; so far:\n%s", patience, strings.Join(c.sofar(), "\n"))
-		}
-	}
+	return clienttest.Wait(c.Peer, ch)
 }
 
 // seen waits for a line that contains the text.
 func (c *client) seen(text string) {
 	c.Helper()
-	c.until(func(lines []string) bool { return strings.Contains(strings.Join(lines, "\n"), text) })
-}
-
-// call calls a method; what is wrong comes as the error.
-func (c *client) call(method string, params any) (map[string]any, error) {
-	ctx, cancel := context.WithTimeout(c.Context(), patience)
-	defer cancel()
-	var result map[string]any
-	err := c.conn.Call(ctx, method, params, &result)
-	return result, err
-}
-
-// must calls a method that must succeed.
-func (c *client) must(method string, params any) map[string]any {
-	c.Helper()
-	result, err := c.call(method, params)
-	if err != nil {
-		c.Fatalf("%s: %v", method, err)
-	}
-	return result
-}
-
-// refused calls a method that must fail with the code.
-func (c *client) refused(code int, method string, params any) string {
-	c.Helper()
-	result, err := c.call(method, params)
-	refused, ok := err.(*jsonrpc.Error) //nolint:errorlint // it is answered as it is
-	if !ok || refused.Code != code {
-		c.Fatalf("%s: %v, %v; want an error %d", method, result, err, code)
-	}
-	return refused.Message
+	c.Seen(text, 1)
 }
 
 type object = map[string]any
@@ -272,17 +65,13 @@ func text(s string) []object { return []object{{"type": "text", "text": s}} }
 // open makes a session.
 func (c *client) open() string {
 	c.Helper()
-	return c.must("session/new", object{"cwd": c.dir, "mcpServers": []any{}})["sessionId"].(string)
+	return c.Must("session/new", object{"cwd": c.Dir, "mcpServers": []any{}})["sessionId"].(string)
 }
 
 // prompt sends a prompt; the channel gets its stop reason, or the error.
 func (c *client) prompt(session, words string) <-chan string {
 	c.Helper()
-	sent, err := c.conn.Send(c.Context(), "session/prompt", object{"sessionId": session, "prompt": text(words)})
-	if err != nil {
-		c.Fatal(err)
-	}
-	return c.outcome(sent)
+	return c.outcome(c.Send("session/prompt", object{"sessionId": session, "prompt": text(words)}))
 }
 
 func (c *client) outcome(sent *jsonrpc.Outgoing) <-chan string {
@@ -301,7 +90,7 @@ func (c *client) outcome(sent *jsonrpc.Outgoing) <-chan string {
 // accepted waits until the session has so many inputs.
 func (c *client) accepted(session string, n int) {
 	c.Helper()
-	ctx, cancel := context.WithTimeout(c.Context(), patience)
+	ctx, cancel := context.WithTimeout(c.Context(), clienttest.Patience)
 	defer cancel()
 	for e, err := range c.hosts.Get(session).Events(ctx, 0) {
 		if err != nil {
@@ -319,14 +108,12 @@ func (c *client) accepted(session string, n int) {
 
 func (c *client) cancel(session string) {
 	c.Helper()
-	if err := c.conn.Notify(c.Context(), "session/cancel", object{"sessionId": session}); err != nil {
-		c.Fatal(err)
-	}
+	c.Notify("session/cancel", object{"sessionId": session})
 }
 
 // allow answers every request for permission with an option.
 func (c *client) choose(option string) {
-	c.answer("session/request_permission", func(json.RawMessage) (any, error) {
+	c.Answer("session/request_permission", func(json.RawMessage) (any, error) {
 		return object{"outcome": object{"outcome": "selected", "optionId": option}}, nil
 	})
 }
@@ -334,7 +121,7 @@ func (c *client) choose(option string) {
 // story is what the client was told, in short lines.
 func (c *client) story() (out []string) {
 	c.Helper()
-	for _, line := range c.sofar() {
+	for _, line := range c.Lines() {
 		var m struct {
 			ID     *int
 			Method string
@@ -432,11 +219,4 @@ func (c *client) tells(want ...string) {
 	if diff := cmp.Diff(want, c.story()); diff != "" {
 		c.Errorf("(-want +got):\n%s", diff)
 	}
-}
-
-// forget begins a new story.
-func (c *client) forget() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.lines = nil
 }

@@ -17,7 +17,7 @@ func writes(name string) script.Step {
 }
 
 func (c *client) wrote(name string) bool {
-	_, err := os.Stat(filepath.Join(c.dir, name))
+	_, err := os.Stat(filepath.Join(c.Dir, name))
 	return err == nil
 }
 
@@ -45,7 +45,7 @@ func TestPermission(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			c := start(t, script.New(writes("a.txt"), script.Text("done")))
-			c.answer("session/request_permission", func(json.RawMessage) (any, error) { return test.answer, test.err })
+			c.Answer("session/request_permission", func(json.RawMessage) (any, error) { return test.answer, test.err })
 			if got := wait(c, c.prompt(c.open(), "go")); got != test.want {
 				t.Errorf("ended with %q, want %q", got, test.want)
 			}
@@ -63,7 +63,7 @@ func TestPermission(t *testing.T) {
 func TestPermissionForTheSession(t *testing.T) {
 	c := start(t, script.New(writes("a.txt"), writes("a.txt"), script.Text("done")))
 	asked := 0
-	c.answer("session/request_permission", func(json.RawMessage) (any, error) {
+	c.Answer("session/request_permission", func(json.RawMessage) (any, error) {
 		asked++
 		return object{"outcome": object{"outcome": "selected", "optionId": "allow-session"}}, nil
 	})
@@ -79,7 +79,7 @@ func TestCancelWhileItAsks(t *testing.T) {
 		t.Run(order, func(t *testing.T) {
 			c := start(t, script.New(writes("a.txt"), script.Text("done")))
 			session := c.open()
-			c.answer("session/request_permission", func(json.RawMessage) (any, error) {
+			c.Answer("session/request_permission", func(json.RawMessage) (any, error) {
 				if order != "answer, then cancel" {
 					c.cancel(session)
 				}
@@ -113,12 +113,12 @@ func TestModes(t *testing.T) {
 		t.Run(test.mode, func(t *testing.T) {
 			c := start(t, script.New(writes("a.txt"), script.Text("done")))
 			asked := 0
-			c.answer("session/request_permission", func(json.RawMessage) (any, error) {
+			c.Answer("session/request_permission", func(json.RawMessage) (any, error) {
 				asked++
 				return object{"outcome": object{"outcome": "selected", "optionId": "reject"}}, nil
 			})
 			session := c.open()
-			c.must("session/set_mode", object{"sessionId": session, "modeId": test.mode})
+			c.Must("session/set_mode", object{"sessionId": session, "modeId": test.mode})
 			if got := wait(c, c.prompt(session, "go")); got != "end_turn" || asked != test.asked || c.wrote("a.txt") != test.wrote {
 				t.Errorf("ended with %q, asked %d times, written: %v", got, asked, c.wrote("a.txt"))
 			}
@@ -128,7 +128,7 @@ func TestModes(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	c := start(t, script.New(writes("a.txt"), script.Text("done")))
-	opened := c.must("session/new", object{"cwd": c.dir, "mcpServers": []any{}})
+	opened := c.Must("session/new", object{"cwd": c.Dir, "mcpServers": []any{}})
 	session := opened["sessionId"].(string)
 	current := func(result map[string]any, id string) any {
 		for _, option := range list(result["configOptions"]) {
@@ -142,24 +142,24 @@ func TestOptions(t *testing.T) {
 		t.Errorf("at first: %v", opened["configOptions"])
 	}
 	set := func(id string, value any) object { return object{"sessionId": session, "configId": id, "value": value} }
-	if got := c.must("session/set_config_option", set("effort", "high")); current(got, "effort") != "high" {
+	if got := c.Must("session/set_config_option", set("effort", "high")); current(got, "effort") != "high" {
 		t.Errorf("effort: %v", got)
 	}
-	if got := c.must("session/set_config_option", set("mode", "allow")); current(got, "mode") != "allow" {
+	if got := c.Must("session/set_config_option", set("mode", "allow")); current(got, "mode") != "allow" {
 		t.Errorf("mode: %v", got)
 	}
 	c.seen(`"current_mode_update","currentModeId":"allow"`[:20])
 	for _, bad := range []object{set("mode", "none"), set("effort", "very"), set("nothing", "x"), set("mode", true)} {
-		c.refused(jsonrpc.CodeInvalidParams, "session/set_config_option", bad)
+		c.Refused(jsonrpc.CodeInvalidParams, "session/set_config_option", bad)
 	}
-	c.refused(jsonrpc.CodeInvalidParams, "session/set_mode", object{"sessionId": session, "modeId": "none"})
+	c.Refused(jsonrpc.CodeInvalidParams, "session/set_mode", object{"sessionId": session, "modeId": "none"})
 	if got := wait(c, c.prompt(session, "go")); got != "end_turn" || !c.wrote("a.txt") {
 		t.Errorf("ended with %q", got)
 	}
 	if effort := c.model.Requests()[0].Effort; effort != "high" {
 		t.Errorf("the model was asked with effort %q", effort)
 	}
-	if got := c.must("session/set_config_option", set("effort", "default")); current(got, "effort") != "default" || current(got, "mode") != "allow" {
+	if got := c.Must("session/set_config_option", set("effort", "default")); current(got, "effort") != "default" || current(got, "mode") != "allow" {
 		t.Errorf("back: %v", got)
 	}
 }

@@ -22,7 +22,7 @@ func TestPrompt(t *testing.T) {
 	))
 	c.choose("allow")
 	session := c.open()
-	c.forget()
+	c.Forget()
 	if got := wait(c, c.prompt(session, "write")); got != "end_turn" {
 		t.Errorf("ended with %q", got)
 	}
@@ -47,7 +47,7 @@ func TestPrompt(t *testing.T) {
 		`agent_message_chunk "Done."`,
 		"end: end_turn",
 	)
-	if got, err := os.ReadFile(filepath.Join(c.dir, "a.txt")); string(got) != "one\n2\n" {
+	if got, err := os.ReadFile(filepath.Join(c.Dir, "a.txt")); string(got) != "one\n2\n" {
 		t.Errorf("a.txt: %q, %v", got, err)
 	}
 }
@@ -82,7 +82,7 @@ func TestEndsOfTurns(t *testing.T) {
 // The error says more for programs.
 func TestFailureHasData(t *testing.T) {
 	c := start(t, script.New(script.Fail(&model.Error{Kind: model.ErrAuth, Status: 401, Message: "bad key"})))
-	_, err := c.call("session/prompt", object{"sessionId": c.open(), "prompt": text("go")})
+	_, err := c.Call("session/prompt", object{"sessionId": c.open(), "prompt": text("go")})
 	refused, ok := err.(*jsonrpc.Error) //nolint:errorlint // it is answered as it is
 	if !ok {
 		t.Fatal(err)
@@ -113,7 +113,7 @@ func TestBlocks(t *testing.T) {
 	c := start(t, script.New().Otherwise(script.Text("ok")))
 	session := c.open()
 	send := func(blocks ...object) error {
-		_, err := c.call("session/prompt", object{"sessionId": session, "prompt": blocks})
+		_, err := c.Call("session/prompt", object{"sessionId": session, "prompt": blocks})
 		return err
 	}
 	png := object{"type": "image", "mimeType": "image/png", "data": "iVBORw0KGgo="}

@@ -36,7 +36,7 @@ func TestRandomClients(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r, theirs := rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2))
 			c := start(t, script.New().Otherwise(moves(theirs)))
-			c.answer("session/request_permission", func(json.RawMessage) (any, error) {
+			c.Answer("session/request_permission", func(json.RawMessage) (any, error) {
 				return []any{
 					object{"outcome": object{"outcome": "selected", "optionId": "allow"}},
 					object{"outcome": object{"outcome": "selected", "optionId": "reject"}},
@@ -53,7 +53,7 @@ func TestRandomClients(t *testing.T) {
 					c.cancel(session)
 				case 1:
 					if len(sent) > 0 {
-						_ = c.conn.Notify(t.Context(), "$/cancel_request", object{"requestId": sent[r.IntN(len(sent))].ID})
+						_ = c.Conn.Notify(t.Context(), "$/cancel_request", object{"requestId": sent[r.IntN(len(sent))].ID})
 					}
 				case 2:
 					if len(ended) > 0 && r.IntN(2) == 0 {
@@ -62,7 +62,7 @@ func TestRandomClients(t *testing.T) {
 						ended = ended[:len(ended)-1]
 					}
 				default:
-					one, err := c.conn.Send(t.Context(), "session/prompt", object{"sessionId": session, "prompt": text("go")})
+					one, err := c.Conn.Send(t.Context(), "session/prompt", object{"sessionId": session, "prompt": text("go")})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -72,8 +72,8 @@ func TestRandomClients(t *testing.T) {
 			if seed%2 == 0 {
 				c.cancel(session)
 			} else {
-				c.must("initialize", object{"protocolVersion": 1}) // all before it has arrived
-				c.end()
+				c.Must("initialize", object{"protocolVersion": 1}) // all before it has arrived
+				c.End()
 			}
 			for _, one := range ended {
 				wait(c, one)

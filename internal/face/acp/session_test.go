@@ -19,34 +19,34 @@ import (
 
 func TestInitialize(t *testing.T) {
 	c := start(t, script.New())
-	got := c.must("initialize", object{"protocolVersion": 9, "clientCapabilities": object{"terminal": true}, "clientInfo": object{"name": "x", "version": "1"}})
+	got := c.Must("initialize", object{"protocolVersion": 9, "clientCapabilities": object{"terminal": true}, "clientInfo": object{"name": "x", "version": "1"}})
 	if got["protocolVersion"] != 1.0 || got["agentInfo"].(map[string]any)["name"] != "settle" {
 		t.Errorf("%v", got)
 	}
-	c.refused(jsonrpc.CodeInvalidParams, "authenticate", object{"methodId": "x"})
+	c.Refused(jsonrpc.CodeInvalidParams, "authenticate", object{"methodId": "x"})
 }
 
 func TestNewSessionRefusals(t *testing.T) {
 	c := start(t, script.New())
 	for _, params := range []any{
 		object{"cwd": "relative", "mcpServers": []any{}},
-		object{"cwd": filepath.Join(c.dir, "none")},
+		object{"cwd": filepath.Join(c.Dir, "none")},
 		object{"cwd": 7},
 		[]any{},
-		object{"cwd": c.dir, "_meta": object{"systemPrompt": 7}},
+		object{"cwd": c.Dir, "_meta": object{"systemPrompt": 7}},
 	} {
-		c.refused(jsonrpc.CodeInvalidParams, "session/new", params)
+		c.Refused(jsonrpc.CodeInvalidParams, "session/new", params)
 	}
-	c.refused(-32002, "session/prompt", object{"sessionId": "none", "prompt": text("go")})
-	c.refused(-32002, "session/load", object{"sessionId": "none", "cwd": c.dir, "mcpServers": []any{}})
-	c.refused(-32002, "session/close", object{"sessionId": "none"})
+	c.Refused(-32002, "session/prompt", object{"sessionId": "none", "prompt": text("go")})
+	c.Refused(-32002, "session/load", object{"sessionId": "none", "cwd": c.Dir, "mcpServers": []any{}})
+	c.Refused(-32002, "session/close", object{"sessionId": "none"})
 }
 
 // What a session is asked for that cannot be had is told three times: in the
 // answer, to the person who started it, and in the first turn.
 func TestMCPServersAreToldOf(t *testing.T) {
 	c := start(t, script.New(script.Text("ok")))
-	got := c.must("session/new", object{"cwd": c.dir, "mcpServers": []any{object{"name": "files", "command": "x", "args": []any{}, "env": []any{}}}})
+	got := c.Must("session/new", object{"cwd": c.Dir, "mcpServers": []any{object{"name": "files", "command": "x", "args": []any{}, "env": []any{}}}})
 	if said, _ := json.Marshal(got["_meta"]); !strings.Contains(string(said), "(files) are not used") {
 		t.Errorf("the answer says %s", said)
 	}
@@ -62,7 +62,7 @@ func TestMCPServersAreToldOf(t *testing.T) {
 func TestSystemPrompt(t *testing.T) {
 	c := start(t, script.New().Otherwise(script.Text("ok")))
 	for _, meta := range []any{"You are a parrot.", object{"append": "You are a parrot."}} {
-		got := c.must("session/new", object{"cwd": c.dir, "mcpServers": []any{}, "_meta": object{"systemPrompt": meta}})
+		got := c.Must("session/new", object{"cwd": c.Dir, "mcpServers": []any{}, "_meta": object{"systemPrompt": meta}})
 		wait(c, c.prompt(got["sessionId"].(string), "go"))
 	}
 	requests := c.model.Requests()
@@ -85,12 +85,12 @@ func TestLoadAndResume(t *testing.T) {
 	c.seen(`"text":"And"`)
 	c.cancel(session)
 	wait(c, ended)
-	c.must("session/close", object{"sessionId": session})
-	c.refused(-32002, "session/prompt", object{"sessionId": session, "prompt": text("closed")})
+	c.Must("session/close", object{"sessionId": session})
+	c.Refused(-32002, "session/prompt", object{"sessionId": session, "prompt": text("closed")})
 
-	c.forget()
-	load := object{"sessionId": session, "cwd": c.dir, "mcpServers": []any{}}
-	c.must("session/load", load)
+	c.Forget()
+	load := object{"sessionId": session, "cwd": c.Dir, "mcpServers": []any{}}
+	c.Must("session/load", load)
 	replayed := []string{
 		`user_message_chunk "first"`, `agent_thought_chunk "hm"`, `agent_message_chunk "I look."`,
 		`tool_call i000003 edit failed write at a.txt "` + "```\\nThe user did not allow this call of \\\"write\\\".\\n```\"",
@@ -105,15 +105,15 @@ func TestLoadAndResume(t *testing.T) {
 	if diff := cmp.Diff(replayed, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	c.must("session/close", object{"sessionId": session})
+	c.Must("session/close", object{"sessionId": session})
 
-	c.forget()
-	c.must("session/resume", load)
+	c.Forget()
+	c.Must("session/resume", load)
 	if got := wait(c, c.prompt(session, "third")); got != "end_turn" {
 		t.Errorf("ended with %q", got)
 	}
 	c.tells(`agent_message_chunk "later"`, "end: end_turn")
-	c.refused(jsonrpc.CodeInvalidParams, "session/load", object{"sessionId": session, "cwd": "relative", "mcpServers": []any{}})
+	c.Refused(jsonrpc.CodeInvalidParams, "session/load", object{"sessionId": session, "cwd": "relative", "mcpServers": []any{}})
 }
 
 // A prompt may be written before the load of its session is answered, and a
@@ -122,10 +122,10 @@ func TestLoadThenPromptAtOnce(t *testing.T) {
 	c := start(t, script.New(script.Text("one"), script.Text("two")))
 	session := c.open()
 	wait(c, c.prompt(session, "1"))
-	c.must("session/close", object{"sessionId": session})
-	load := object{"sessionId": session, "cwd": c.dir, "mcpServers": []any{}}
+	c.Must("session/close", object{"sessionId": session})
+	load := object{"sessionId": session, "cwd": c.Dir, "mcpServers": []any{}}
 	for _, want := range []string{"end_turn", "cancelled"} {
-		sent, err := c.conn.Send(t.Context(), "session/load", load)
+		sent, err := c.Conn.Send(t.Context(), "session/load", load)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,11 +139,11 @@ func TestLoadThenPromptAtOnce(t *testing.T) {
 		if got := wait(c, ended); got != want {
 			t.Errorf("ended with %q, want %q", got, want)
 		}
-		c.must("session/close", object{"sessionId": session})
+		c.Must("session/close", object{"sessionId": session})
 	}
 	// Of one that cannot be opened, the prompts are answered, too.
-	load["cwd"] = filepath.Join(c.dir, "none")
-	sent, err := c.conn.Send(t.Context(), "session/load", load)
+	load["cwd"] = filepath.Join(c.Dir, "none")
+	sent, err := c.Conn.Send(t.Context(), "session/load", load)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,15 +159,15 @@ func TestOtherDirectory(t *testing.T) {
 	c := start(t, script.New(script.Text("one")))
 	session := c.open()
 	wait(c, c.prompt(session, "1"))
-	c.must("session/close", object{"sessionId": session})
+	c.Must("session/close", object{"sessionId": session})
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(c.dir, link); err != nil {
+	if err := os.Symlink(c.Dir, link); err != nil {
 		t.Fatal(err)
 	}
-	if said := c.refused(jsonrpc.CodeInvalidParams, "session/load", object{"sessionId": session, "cwd": t.TempDir(), "mcpServers": []any{}}); !strings.Contains(said, c.dir) {
+	if said := c.Refused(jsonrpc.CodeInvalidParams, "session/load", object{"sessionId": session, "cwd": t.TempDir(), "mcpServers": []any{}}); !strings.Contains(said, c.Dir) {
 		t.Errorf("said %q", said)
 	}
-	c.must("session/load", object{"sessionId": session, "cwd": link, "mcpServers": []any{}})
+	c.Must("session/load", object{"sessionId": session, "cwd": link, "mcpServers": []any{}})
 }
 
 func TestList(t *testing.T) {
@@ -181,23 +181,23 @@ func TestList(t *testing.T) {
 	}
 	ids := func(result map[string]any) (out []string) {
 		for _, info := range list(result["sessions"]) {
-			if info["cwd"] != c.dir || info["title"] == "" || info["updatedAt"] == "" {
+			if info["cwd"] != c.Dir || info["title"] == "" || info["updatedAt"] == "" {
 				t.Errorf("%v", info)
 			}
 			out = append(out, info["sessionId"].(string))
 		}
 		return out
 	}
-	if diff := cmp.Diff(want, ids(c.must("session/list", object{}))); diff != "" {
+	if diff := cmp.Diff(want, ids(c.Must("session/list", object{}))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := ids(c.must("session/list", object{"cwd": t.TempDir()})); len(got) != 0 {
+	if got := ids(c.Must("session/list", object{"cwd": t.TempDir()})); len(got) != 0 {
 		t.Errorf("elsewhere: %q", got)
 	}
-	if diff := cmp.Diff(want[1:], ids(c.must("session/list", object{"cwd": c.dir, "cursor": want[0]}))); diff != "" {
+	if diff := cmp.Diff(want[1:], ids(c.Must("session/list", object{"cwd": c.Dir, "cursor": want[0]}))); diff != "" {
 		t.Errorf("after the first (-want +got):\n%s", diff)
 	}
-	c.refused(jsonrpc.CodeInvalidParams, "session/list", object{"cursor": "none"})
+	c.Refused(jsonrpc.CodeInvalidParams, "session/list", object{"cursor": "none"})
 }
 
 func TestCloseEndsWhatRuns(t *testing.T) {
@@ -206,7 +206,7 @@ func TestCloseEndsWhatRuns(t *testing.T) {
 	first, second := c.prompt(session, "1"), c.prompt(session, "2")
 	c.seen(`"text":"a"`)
 	c.accepted(session, 2)
-	c.must("session/close", object{"sessionId": session})
+	c.Must("session/close", object{"sessionId": session})
 	if a, b := wait(c, first), wait(c, second); a != "cancelled" || b != "cancelled" {
 		t.Errorf("ended with %q and %q", a, b)
 	}
@@ -218,11 +218,11 @@ func TestCloseThenLoadAtOnce(t *testing.T) {
 	session := c.open()
 	first := c.prompt(session, "1")
 	c.seen(`"text":"a"`)
-	closed, err := c.conn.Send(t.Context(), "session/close", object{"sessionId": session})
+	closed, err := c.Conn.Send(t.Context(), "session/close", object{"sessionId": session})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.must("session/load", object{"sessionId": session, "cwd": c.dir, "mcpServers": []any{}})
+	c.Must("session/load", object{"sessionId": session, "cwd": c.Dir, "mcpServers": []any{}})
 	if err := closed.Wait(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
@@ -237,13 +237,13 @@ func TestDelete(t *testing.T) {
 	for _, session := range []string{first, second} {
 		wait(c, c.prompt(session, "go"))
 	}
-	c.must("session/close", object{"sessionId": second})
+	c.Must("session/close", object{"sessionId": second})
 	for _, session := range []string{first, second} { // open and closed
-		c.must("session/delete", object{"sessionId": session})
-		c.refused(-32002, "session/delete", object{"sessionId": session})
-		c.refused(-32002, "session/load", object{"sessionId": session, "cwd": c.dir, "mcpServers": []any{}})
+		c.Must("session/delete", object{"sessionId": session})
+		c.Refused(-32002, "session/delete", object{"sessionId": session})
+		c.Refused(-32002, "session/load", object{"sessionId": session, "cwd": c.Dir, "mcpServers": []any{}})
 	}
-	if left := list(c.must("session/list", object{})["sessions"]); len(left) != 0 {
+	if left := list(c.Must("session/list", object{})["sessions"]); len(left) != 0 {
 		t.Errorf("left: %v", left)
 	}
 }
@@ -254,16 +254,16 @@ func TestEndOfInput(t *testing.T) {
 	first, second := c.prompt(session, "1"), c.prompt(session, "2")
 	c.seen(`"text":"a"`)
 	c.accepted(session, 2)
-	c.end()
+	c.End()
 	if a, b := wait(c, first), wait(c, second); a != "cancelled" || b != "cancelled" {
 		t.Errorf("ended with %q and %q", a, b)
 	}
-	if last := strings.Join(c.sofar(), "\n"); !strings.Contains(last, `"reason":"shutdown"`) || !strings.Contains(last, `"by":"stdin"`) {
+	if last := strings.Join(c.Lines(), "\n"); !strings.Contains(last, `"reason":"shutdown"`) || !strings.Contains(last, `"by":"stdin"`) {
 		t.Errorf("it does not say why:\n%s", last)
 	}
 	// What waited is kept, and shown to whoever takes the session up (C19).
-	again := startIn(t, script.New(script.Text("done")), c.data, c.dir)
-	again.must("session/load", object{"sessionId": session, "cwd": c.dir, "mcpServers": []any{}})
+	again := startIn(t, script.New(script.Text("done")), c.Place)
+	again.Must("session/load", object{"sessionId": session, "cwd": c.Dir, "mcpServers": []any{}})
 	if story := strings.Join(again.story(), "\n"); !strings.Contains(story, `user_message_chunk "2"`) {
 		t.Error(story)
 	}
@@ -274,13 +274,13 @@ func TestSessionIsStillHeld(t *testing.T) {
 	c := start(t, script.New(script.Text("one")))
 	session := c.open()
 	wait(c, c.prompt(session, "1"))
-	again := startIn(t, script.New(script.Text("two")), c.data, c.dir)
-	sent, err := again.conn.Send(t.Context(), "session/load", object{"sessionId": session, "cwd": c.dir, "mcpServers": []any{}})
+	again := startIn(t, script.New(script.Text("two")), c.Place)
+	sent, err := again.Conn.Send(t.Context(), "session/load", object{"sessionId": session, "cwd": c.Dir, "mcpServers": []any{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	again.must("initialize", object{"protocolVersion": 1}) // by now it tries
-	c.end()
+	again.Must("initialize", object{"protocolVersion": 1}) // by now it tries
+	c.End()
 	if err := sent.Wait(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -292,18 +292,17 @@ func TestSessionIsStillHeld(t *testing.T) {
 func TestStop(t *testing.T) {
 	c := start(t, script.New(writes("a.txt")))
 	session := c.open()
-	c.answer("session/request_permission", func(json.RawMessage) (any, error) { return nil, nil })
+	c.Answer("session/request_permission", func(json.RawMessage) (any, error) { return nil, nil })
 	ended := c.prompt(session, "1")
 	c.seen("session/request_permission")
 	c.stops <- stdio.Stop{Reason: event.Shutdown, By: "signal:SIGTERM"}
 	if got := wait(c, ended); got != "cancelled" {
 		t.Errorf("ended with %q", got)
 	}
-	if err := wait(c, c.over); err != nil {
+	if err := c.Ended(); err != nil {
 		t.Error(err)
 	}
-	c.over <- nil
-	if last := strings.Join(c.sofar(), "\n"); !strings.Contains(last, `"by":"signal:SIGTERM"`) {
+	if last := strings.Join(c.Lines(), "\n"); !strings.Contains(last, `"by":"signal:SIGTERM"`) {
 		t.Errorf("it does not say why:\n%s", last)
 	}
 }
@@ -313,7 +312,7 @@ func TestSlowClient(t *testing.T) {
 	big := strings.Repeat("0123456789abcdef", 64)
 	c := start(t, script.New(script.Text(slices.Repeat([]string{big}, 4000)...)))
 	session := c.open()
-	c.valve.shut.Lock()
+	release := c.Hold()
 	ended := c.prompt(session, "go")
 	for e, err := range c.hosts.Get(session).Events(t.Context(), 0) {
 		if err != nil {
@@ -323,12 +322,12 @@ func TestSlowClient(t *testing.T) {
 			break
 		}
 	}
-	c.valve.shut.Unlock()
+	release()
 	if got := wait(c, ended); got != "end_turn" {
 		t.Errorf("ended with %q", got)
 	}
 	total := 0
-	for _, line := range c.sofar() {
+	for _, line := range c.Lines() {
 		total += strings.Count(line, big)
 	}
 	if total != 4000 {
@@ -340,21 +339,21 @@ func TestEditor(t *testing.T) {
 	c := start(t, script.New(
 		script.Call("read", `{"path":"a.txt"}`), script.Call("edit", `{"path":"a.txt","old_string":"typed","new_string":"edited"}`), script.Text("done"),
 	))
-	if err := os.WriteFile(filepath.Join(c.dir, "a.txt"), []byte("saved\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(c.Dir, "a.txt"), []byte("saved\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	c.must("initialize", object{"protocolVersion": 1, "clientCapabilities": object{"fs": object{"readTextFile": true, "writeTextFile": true}}})
-	c.answer("fs/read_text_file", func(json.RawMessage) (any, error) { return object{"content": "typed\n"}, nil })
-	c.answer("fs/write_text_file", func(json.RawMessage) (any, error) { return object{}, nil })
+	c.Must("initialize", object{"protocolVersion": 1, "clientCapabilities": object{"fs": object{"readTextFile": true, "writeTextFile": true}}})
+	c.Answer("fs/read_text_file", func(json.RawMessage) (any, error) { return object{"content": "typed\n"}, nil })
+	c.Answer("fs/write_text_file", func(json.RawMessage) (any, error) { return object{}, nil })
 	session := c.open()
-	c.must("session/set_mode", object{"sessionId": session, "modeId": "accept-edits"})
-	c.forget()
+	c.Must("session/set_mode", object{"sessionId": session, "modeId": "accept-edits"})
+	c.Forget()
 	wait(c, c.prompt(session, "go"))
 	story := c.story()
 	if all := strings.Join(story, "\n"); !strings.Contains(all, "fs/read_text_file a.txt") || !strings.Contains(all, "fs/write_text_file a.txt edited\n") {
 		t.Error(all)
 	}
-	if got, _ := os.ReadFile(filepath.Join(c.dir, "a.txt")); string(got) != "saved\n" {
+	if got, _ := os.ReadFile(filepath.Join(c.Dir, "a.txt")); string(got) != "saved\n" {
 		t.Errorf("the disk has %q", got)
 	}
 }

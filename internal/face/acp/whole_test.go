@@ -15,9 +15,9 @@ func TestPermissionIsWhole(t *testing.T) {
 	for _, c := range askertest.Cases() {
 		t.Run(c.Name, func(t *testing.T) {
 			client := start(t, script.New(script.Call(c.Tool, c.Arguments), script.Text("done")))
-			askertest.Prepare(t, client.dir)
+			askertest.Prepare(t, client.Dir)
 			asked := 0
-			client.answer("session/request_permission", func(params json.RawMessage) (any, error) {
+			client.Answer("session/request_permission", func(params json.RawMessage) (any, error) {
 				asked++
 				c.Check(t, params)
 				return object{"outcome": object{"outcome": "selected", "optionId": "reject"}}, nil

@@ -21,11 +21,11 @@ func TestRightsWithinTheUsersPermission(t *testing.T) {
 		} {
 			t.Run(test.User+" "+name, func(t *testing.T) {
 				client := start(t, script.New(script.Call("shell", askertest.Touch), script.Text("Done.")))
-				test.Configure(t, client.dir)
-				client.answer(func(string) any { return "decline" })
+				test.Configure(t, client.Dir)
+				client.answer("decline")
 				client.turn(client.thread(orNone(c.thread)), "go", orNone(c.turn))
-				client.seen(`"method":"turn/completed"`, 1)
-				test.Check(t, client.dir, client.count("/requestApproval"))
+				client.Seen(`"method":"turn/completed"`, 1)
+				test.Check(t, client.Dir, client.Count("/requestApproval"))
 			})
 		}
 	}

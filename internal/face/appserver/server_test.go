@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/clienttest"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 	"github.com/settle-agent/settle/model/script"
@@ -18,12 +19,12 @@ func TestGreeting(t *testing.T) {
 	c := serve(t, script.New(), t.TempDir())
 	c.refused(-32600, "Not initialized", "thread/list", nil)
 	hello := map[string]any{"clientInfo": map[string]any{"name": "test", "version": "1"}, "capabilities": map[string]any{"optOutNotificationMethods": []string{"thread/started"}}}
-	c.must("initialize", hello)
+	c.Must("initialize", hello)
 	c.refused(-32600, "Already initialized", "initialize", hello)
 	c.refused(-32601, "no method", "thread/fly", nil)
 	c.refused(-32602, "thread/start", "thread/start", map[string]any{"cwd": 5})
 	c.thread()
-	if n := c.count("thread/started"); n > 0 {
+	if n := c.Count("thread/started"); n > 0 {
 		t.Error("a notification came that was not wanted")
 	}
 }
@@ -34,14 +35,14 @@ func TestInOrder(t *testing.T) {
 	c := start(t, script.New().Otherwise(script.Stall()))
 	thread := c.thread()
 	for n := range 20 {
-		began := c.begin("turn/start", map[string]any{"threadId": thread, "input": say("go")})
-		cut := c.begin("turn/interrupt", map[string]any{"threadId": thread, "turnId": ""})
+		began := c.Send("turn/start", map[string]any{"threadId": thread, "input": say("go")})
+		cut := c.Send("turn/interrupt", map[string]any{"threadId": thread, "turnId": ""})
 		for _, o := range []*jsonrpc.Outgoing{began, cut} {
 			if err := o.Wait(t.Context(), nil); err != nil {
 				t.Fatalf("%s: %v", o.Method, err)
 			}
 		}
-		c.seen(`"status":"interrupted"`, n+1)
+		c.Seen(`"status":"interrupted"`, n+1)
 	}
 	c.refused(-32600, "no active turn to interrupt", "turn/interrupt", map[string]any{"threadId": thread, "turnId": "t000001"})
 }
@@ -52,8 +53,8 @@ func TestAnswersComeFirst(t *testing.T) {
 	thread := c.thread()
 	for n := range 10 {
 		id := c.turn(thread, "go")
-		c.seen(`"method":"turn/completed"`, n+1)
-		for _, line := range c.sofar() {
+		c.Seen(`"method":"turn/completed"`, n+1)
+		for _, line := range c.Lines() {
 			if strings.Contains(line, `"`+id+`"`) {
 				if !strings.Contains(line, `"result":{"turn":{"id":"`+id) {
 					t.Errorf("first of all it was said: %s", line)
@@ -72,15 +73,15 @@ func TestManyInterrupts(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 16 {
 		wg.Go(func() {
-			if _, err := c.call("turn/interrupt", map[string]any{"threadId": thread, "turnId": turn}); err != nil && !strings.Contains(err.Error(), "no active turn") {
+			if _, err := c.Call("turn/interrupt", map[string]any{"threadId": thread, "turnId": turn}); err != nil && !strings.Contains(err.Error(), "no active turn") {
 				t.Error(err)
 			}
 		})
 	}
 	wg.Wait()
-	c.seen(`"method":"turn/completed"`, 1)
+	c.Seen(`"method":"turn/completed"`, 1)
 	first := ""
-	for _, line := range c.sofar() {
+	for _, line := range c.Lines() {
 		if strings.Contains(line, `"result":{}`) || strings.Contains(line, "turn/completed") {
 			first = line
 			break
@@ -98,7 +99,7 @@ func TestOverload(t *testing.T) {
 	c.block = func() { <-release }
 	var waiting []*jsonrpc.Outgoing
 	for range 2 {
-		waiting = append(waiting, c.begin("config/read", nil))
+		waiting = append(waiting, c.Send("config/read", nil))
 	}
 	c.refused(-32001, "overloaded", "config/read", nil)
 	close(release)
@@ -107,7 +108,7 @@ func TestOverload(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	c.must("config/read", nil)
+	c.Must("config/read", nil)
 }
 
 // A turn that nobody follows runs to its end; then the thread is closed. Nobody
@@ -118,18 +119,18 @@ func TestUnsubscribed(t *testing.T) {
 		script.Turn(script.Do(func() { <-asked }), script.Call("shell", `{"command":"touch made"}`)), script.Text("Nobody?"), script.Text("Here."),
 	))
 	thread := c.thread(map[string]any{"approvalPolicy": "untrusted"})
-	c.seen("thread/started", 1)
+	c.Seen("thread/started", 1)
 	c.turn(thread, "go")
-	c.seen(`"method":"item/completed"`, 1) // then it is quiet until somebody is asked
-	c.diff("unsubscribed", "unsubscribed", c.must("thread/unsubscribe", map[string]any{"threadId": thread})["status"])
-	c.diff("again", "notSubscribed", c.must("thread/unsubscribe", map[string]any{"threadId": thread})["status"])
-	before := len(c.sofar())
+	c.Seen(`"method":"item/completed"`, 1) // then it is quiet until somebody is asked
+	c.diff("unsubscribed", "unsubscribed", c.Must("thread/unsubscribe", map[string]any{"threadId": thread})["status"])
+	c.diff("again", "notSubscribed", c.Must("thread/unsubscribe", map[string]any{"threadId": thread})["status"])
+	before := len(c.Lines())
 	close(asked)
-	c.seen("thread/closed", 1)
-	if late := c.sofar()[before:]; len(late) != 2 { // notLoaded, closed
+	c.Seen("thread/closed", 1)
+	if late := c.Lines()[before:]; len(late) != 2 { // notLoaded, closed
 		t.Errorf("it was told:\n%s", strings.Join(late, "\n"))
 	}
-	read := c.must("thread/read", map[string]any{"threadId": thread, "includeTurns": true})
+	read := c.Must("thread/read", map[string]any{"threadId": thread, "includeTurns": true})
 	raw, err := json.Marshal(read)
 	if err != nil {
 		t.Fatal(err)
@@ -137,10 +138,10 @@ func TestUnsubscribed(t *testing.T) {
 	if !strings.Contains(string(raw), `"status":"declined"`) || !strings.Contains(string(raw), "Nobody?") {
 		t.Errorf("the thread is %s", raw)
 	}
-	c.diff("not loaded", "notLoaded", c.must("thread/unsubscribe", map[string]any{"threadId": thread})["status"])
-	c.must("thread/resume", map[string]any{"threadId": thread})
+	c.diff("not loaded", "notLoaded", c.Must("thread/unsubscribe", map[string]any{"threadId": thread})["status"])
+	c.Must("thread/resume", map[string]any{"threadId": thread})
 	c.turn(thread, "and now?")
-	c.seen(`"delta":"Here."`, 1)
+	c.Seen(`"delta":"Here."`, 1)
 }
 
 // What was asked when the client lost interest is not waited for.
@@ -148,11 +149,11 @@ func TestUnsubscribedWhileAsked(t *testing.T) {
 	c := start(t, script.New(script.Call("shell", `{"command":"touch made"}`), script.Text("Well.")))
 	thread := c.thread(map[string]any{"approvalPolicy": "untrusted"})
 	c.turn(thread, "go")
-	c.seen("requestApproval", 1)
-	c.must("thread/unsubscribe", map[string]any{"threadId": thread})
-	c.seen("serverRequest/resolved", 1)
-	c.seen("thread/closed", 1)
-	raw, err := json.Marshal(c.must("thread/read", map[string]any{"threadId": thread, "includeTurns": true}))
+	c.Seen("requestApproval", 1)
+	c.Must("thread/unsubscribe", map[string]any{"threadId": thread})
+	c.Seen("serverRequest/resolved", 1)
+	c.Seen("thread/closed", 1)
+	raw, err := json.Marshal(c.Must("thread/read", map[string]any{"threadId": thread, "includeTurns": true}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,13 +171,13 @@ func TestNeverAsks(t *testing.T) {
 	))
 	thread := c.thread(map[string]any{"sandbox": "read-only"})
 	c.turn(thread, "go")
-	c.seen(`"delta":"No."`, 1)
-	c.diff("declined", 1, c.count(`"method":"item/completed","params":{"threadId":"`+thread+`","turnId":"t000001","item":{"type":"commandExecution","id":"i000001","pluginId":null,"scriptPath":null,"command":"touch made","cwd":"`+c.dir+`","processId":null,"source":"agent","status":"declined"`))
-	c.answer(func(string) any { return "accept" })
-	c.seen(`"method":"turn/completed"`, 1)
+	c.Seen(`"delta":"No."`, 1)
+	c.diff("declined", 1, c.Count(`"method":"item/completed","params":{"threadId":"`+thread+`","turnId":"t000001","item":{"type":"commandExecution","id":"i000001","pluginId":null,"scriptPath":null,"command":"touch made","cwd":"`+c.Dir+`","processId":null,"source":"agent","status":"declined"`))
+	c.answer("accept")
+	c.Seen(`"method":"turn/completed"`, 1)
 	c.turn(thread, "go", map[string]any{"approvalPolicy": "on-request"})
-	c.seen(`"delta":"Yes."`, 1)
-	c.diff("asked", 1, c.count("requestApproval"))
+	c.Seen(`"delta":"Yes."`, 1)
+	c.diff("asked", 1, c.Count("requestApproval"))
 }
 
 // What is said while a turn runs joins it; what is said while it is being
@@ -190,14 +191,14 @@ func TestSaidMeanwhile(t *testing.T) {
 	first := c.turn(thread, "one", map[string]any{"clientUserMessageId": "mine"})
 	c.diff("the turn it joins", first, c.turn(thread, "two", map[string]any{"clientUserMessageId": "mine"}))
 	c.refused(-32600, "expected active turn id x but found "+first, "turn/steer", map[string]any{"threadId": thread, "expectedTurnId": "x", "input": say("three")})
-	c.diff("steered", first, c.must("turn/steer", map[string]any{"threadId": thread, "expectedTurnId": first, "input": say("three")})["turnId"])
+	c.diff("steered", first, c.Must("turn/steer", map[string]any{"threadId": thread, "expectedTurnId": first, "input": say("three")})["turnId"])
 	close(hold)
-	c.seen(`"method":"turn/completed"`, 1)
+	c.Seen(`"method":"turn/completed"`, 1)
 	c.refused(-32600, "no active turn to steer", "turn/steer", map[string]any{"threadId": thread, "expectedTurnId": first, "input": say("four")})
-	if n := c.count(`"type":"userMessage"`); n != 6 { // started and completed
+	if n := c.Count(`"type":"userMessage"`); n != 6 { // started and completed
 		t.Errorf("%d notifications are about what the user said", n)
 	}
-	if n := c.count(`"clientId":"mine"`); n != 2 {
+	if n := c.Count(`"clientId":"mine"`); n != 2 {
 		t.Errorf("%d notifications name the client's id", n)
 	}
 }
@@ -206,32 +207,33 @@ func TestSaidMeanwhile(t *testing.T) {
 func TestLastLine(t *testing.T) {
 	for line, answer := range map[string]string{`{"id":77,"method":"thread/loaded/list"}`: `"id":77,"result"`, `{"id":7`: `"id":null,"error"`} {
 		c := serve(t, script.New(), t.TempDir())
-		if _, err := io.WriteString(c.in, `{"id":1,"method":"initialize","params":{"clientInfo":{"name":"t"}}}`+"\n"+line); err != nil {
+		if _, err := io.WriteString(c.In, `{"id":1,"method":"initialize","params":{"clientInfo":{"name":"t"}}}`+"\n"+line); err != nil {
 			t.Fatal(err)
 		}
-		c.end()
-		c.seen(answer, 1)
+		c.End()
+		c.Seen(answer, 1)
 	}
 }
 
 // Standard input may end, or a signal come: what runs is ended and said to be.
 func TestStops(t *testing.T) {
 	for name, stop := range map[string]func(*client){
-		"input":  func(c *client) { _ = c.in.Close() },
+		"input":  func(c *client) { _ = c.In.Close() },
 		"signal": func(c *client) { c.stops <- stdio.Stop{Reason: event.Shutdown, By: "signal:SIGTERM"} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := start(t, script.New(script.Turn(script.Text("I was about"), script.Stall())))
 			thread := c.thread()
 			c.turn(thread, "go")
-			c.seen(`"delta":"I was about"`, 1)
-			ask := c.begin("turn/interrupt", map[string]any{"threadId": "another", "turnId": "x"})
+			c.Seen(`"delta":"I was about"`, 1)
+			ask := c.Send("turn/interrupt", map[string]any{"threadId": "another", "turnId": "x"})
 			if err := ask.Wait(t.Context(), nil); err == nil {
 				t.Error("a thread that is not there was interrupted")
 			}
 			stop(c)
-			c.ended()
-			c.in = nil
+			if err := c.Ended(); err != nil {
+				t.Error(err)
+			}
 			c.diff("at the end", []string{"item/completed", "turn/completed", "thread/closed"}, c.methods("item/completed", "turn/completed", "thread/closed")[1:])
 		})
 	}
@@ -250,9 +252,9 @@ func FuzzRequests(f *testing.F) {
 		}
 		c := start(t, script.New().Otherwise(script.Text("ok")))
 		thread := c.thread(map[string]any{"ephemeral": true})
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		ctx, cancel := context.WithTimeout(t.Context(), clienttest.Patience)
 		defer cancel()
-		err := c.conn.Call(ctx, name, json.RawMessage(strings.ReplaceAll(params, "THREAD", thread)), nil)
+		err := c.Conn.Call(ctx, name, json.RawMessage(strings.ReplaceAll(params, "THREAD", thread)), nil)
 		if ctx.Err() != nil {
 			t.Errorf("%s %s was not answered: %v", name, params, err)
 		}

@@ -29,14 +29,14 @@ func TestThreadsAreListed(t *testing.T) {
 	for n := range 5 {
 		id := c.thread()
 		c.turn(id, fmt.Sprintf("task %d", n))
-		c.seen(`"method":"turn/completed"`, n+1)
+		c.Seen(`"method":"turn/completed"`, n+1)
 		all = append(all, id)
 	}
 	c.thread() // nothing was said in it, so it is not there yet
 	var paged []string
 	p := map[string]any{"limit": 2, "sortDirection": "asc"}
 	for {
-		page := c.must("thread/list", p)
+		page := c.Must("thread/list", p)
 		paged = append(paged, ids(c, page)...)
 		if page["nextCursor"] == nil {
 			break
@@ -45,11 +45,11 @@ func TestThreadsAreListed(t *testing.T) {
 	}
 	c.diff("in pages", all, paged)
 	c.refused(-32600, "cursor", "thread/list", map[string]any{"cursor": "-1"})
-	c.diff("by a word", all[3:4], ids(c, c.must("thread/list", map[string]any{"searchTerm": "TASK 3"})))
-	c.diff("elsewhere", []string{}, ids(c, c.must("thread/list", map[string]any{"cwd": []string{"/elsewhere"}})))
-	c.diff("here", 5, len(ids(c, c.must("thread/list", map[string]any{"cwd": c.dir}))))
-	c.diff("without some", all[:1], ids(c, c.must("thread/list", map[string]any{"excludedThreadIds": all[1:]})))
-	loaded := c.must("thread/loaded/list", nil)["data"].([]any)
+	c.diff("by a word", all[3:4], ids(c, c.Must("thread/list", map[string]any{"searchTerm": "TASK 3"})))
+	c.diff("elsewhere", []string{}, ids(c, c.Must("thread/list", map[string]any{"cwd": []string{"/elsewhere"}})))
+	c.diff("here", 5, len(ids(c, c.Must("thread/list", map[string]any{"cwd": c.Dir}))))
+	c.diff("without some", all[:1], ids(c, c.Must("thread/list", map[string]any{"excludedThreadIds": all[1:]})))
+	loaded := c.Must("thread/loaded/list", nil)["data"].([]any)
 	c.diff("loaded", 6, len(loaded))
 }
 
@@ -57,21 +57,21 @@ func TestArchive(t *testing.T) {
 	c := start(t, script.New(script.Text("ok")).Otherwise(script.Stall()))
 	id := c.thread()
 	c.turn(id, "go")
-	c.seen(`"method":"turn/completed"`, 1)
+	c.Seen(`"method":"turn/completed"`, 1)
 	c.turn(id, "and on")
 	this := map[string]any{"threadId": id}
-	c.must("thread/name/set", map[string]any{"threadId": id, "name": " A  name "})
+	c.Must("thread/name/set", map[string]any{"threadId": id, "name": " A  name "})
 	c.refused(-32600, "must not be empty", "thread/name/set", map[string]any{"threadId": id, "name": " "})
-	c.must("thread/archive", this)
-	c.seen(`"status":"interrupted"`, 1) // archiving ends what runs
-	c.seen("thread/archived", 1)
-	c.diff("listed", []string{}, ids(c, c.must("thread/list", nil)))
-	c.diff("listed as archived", []string{id}, ids(c, c.must("thread/list", map[string]any{"archived": true})))
+	c.Must("thread/archive", this)
+	c.Seen(`"status":"interrupted"`, 1) // archiving ends what runs
+	c.Seen("thread/archived", 1)
+	c.diff("listed", []string{}, ids(c, c.Must("thread/list", nil)))
+	c.diff("listed as archived", []string{id}, ids(c, c.Must("thread/list", map[string]any{"archived": true})))
 	c.refused(-32600, "is archived", "thread/resume", this)
 	c.refused(-32600, "thread not found", "turn/start", map[string]any{"threadId": id, "input": say("x")})
-	c.diff("its name", "A name", field(c, c.must("thread/unarchive", this), "thread.name"))
+	c.diff("its name", "A name", field(c, c.Must("thread/unarchive", this), "thread.name"))
 	c.refused(-32600, "no archived rollout found", "thread/unarchive", this)
-	c.diff("its turns", 2, len(field(c, c.must("thread/resume", this), "thread.turns").([]any)))
+	c.diff("its turns", 2, len(field(c, c.Must("thread/resume", this), "thread.turns").([]any)))
 	for _, wrong := range []string{"missing", "../../etc/passwd", ""} {
 		for _, method := range []string{"thread/read", "thread/archive", "thread/resume", "thread/name/set"} {
 			c.refused(-32600, "no rollout found", method, map[string]any{"threadId": wrong, "name": "x"})
@@ -85,20 +85,20 @@ func TestResumeAtOnce(t *testing.T) {
 	data := t.TempDir()
 	first := serve(t, script.New(script.Text("one")), data)
 	hello := map[string]any{"clientInfo": map[string]any{"name": "test", "version": "1"}}
-	first.must("initialize", hello)
+	first.Must("initialize", hello)
 	id := first.thread()
 	tried := make(chan struct{})
 	second := serve(t, script.New(script.Text("two")), data)
-	second.must("initialize", hello)
+	second.Must("initialize", hello)
 	second.block = sync.OnceFunc(func() { close(tried) })
-	resumed := second.begin("thread/resume", map[string]any{"threadId": id})
+	resumed := second.Send("thread/resume", map[string]any{"threadId": id})
 	<-tried
-	first.end()
+	first.End()
 	if err := resumed.Wait(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	second.turn(id, "go")
-	second.seen(`"delta":"two"`, 1)
+	second.Seen(`"delta":"two"`, 1)
 }
 
 // A thread that is resumed while a turn runs is told exactly: what the answer has
@@ -113,18 +113,18 @@ func TestResumeWhileItStreams(t *testing.T) {
 	c := start(t, script.New(script.Turn(script.Text(deltas...), script.Do(func() { close(streamed) }), script.Wait(hold))))
 	thread := c.thread()
 	c.turn(thread, "go")
-	c.seen("words,", 1) // else the answer may be ahead of all of them, and rightly
-	c.mu.Lock()         // the client does not read
+	c.Seen("words,", 1) // else the answer may be ahead of all of them, and rightly
+	release := c.Hold() // the client does not read
 	<-streamed
-	resumed := c.begin("thread/resume", map[string]any{"threadId": thread})
-	c.mu.Unlock()
+	resumed := c.Send("thread/resume", map[string]any{"threadId": thread})
+	release()
 	if err := resumed.Wait(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	close(hold)
-	c.seen(`"method":"turn/completed"`, 1)
-	c.must("thread/loaded/list", nil)  // by its answer, the rest of that has come as well
-	all := strings.Join(c.sofar(), "") // long lines came in pieces
+	c.Seen(`"method":"turn/completed"`, 1)
+	c.Must("thread/loaded/list", nil)  // by its answer, the rest of that has come as well
+	all := strings.Join(c.Lines(), "") // long lines came in pieces
 	_, all, _ = strings.Cut(all, fmt.Sprintf(`{"id":%d,`, resumed.ID))
 	answer, all, _ := strings.Cut(all, `"instructionSources"`)
 	after, _, _ := strings.Cut(all, `"method":"turn/completed"`) // where the item ended before the answer
@@ -147,7 +147,7 @@ func TestNothingIsSaidAfterUnsubscribe(t *testing.T) {
 	c := start(t, m.Otherwise(script.Text("ok")))
 	thread := c.thread()
 	c.turn(thread, "go")
-	c.mu.Lock() // the client does not read
+	release := c.Hold() // the client does not read
 	<-streamed
 	c.block = func() {
 		select {
@@ -155,16 +155,16 @@ func TestNothingIsSaidAfterUnsubscribe(t *testing.T) {
 		default:
 		}
 	}
-	left := c.begin("thread/unsubscribe", map[string]any{"threadId": thread})
-	c.begin("turn/start", map[string]any{"threadId": thread, "input": say("and then")})
+	left := c.Send("thread/unsubscribe", map[string]any{"threadId": thread})
+	c.Send("turn/start", map[string]any{"threadId": thread, "input": say("and then")})
 	<-later // the first of these has been seen to
-	c.mu.Unlock()
+	release()
 	if err := left.Wait(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	close(hold)
-	c.seen(`"method":"thread/closed"`, 1)
-	_, after, _ := strings.Cut(strings.Join(c.sofar(), ""), fmt.Sprintf(`{"id":%d,`, left.ID)) // long lines came in pieces
+	c.Seen(`"method":"thread/closed"`, 1)
+	_, after, _ := strings.Cut(strings.Join(c.Lines(), ""), fmt.Sprintf(`{"id":%d,`, left.ID)) // long lines came in pieces
 	if after == "" || strings.Contains(after, "words,") || strings.Contains(after, "turn/completed") {
 		t.Errorf("after the answer came %.1000s", after)
 	}
@@ -176,10 +176,10 @@ func TestHeldElsewhere(t *testing.T) {
 	data := t.TempDir()
 	first := serve(t, script.New(), data)
 	hello := map[string]any{"clientInfo": map[string]any{"name": "test", "version": "1"}}
-	first.must("initialize", hello)
+	first.Must("initialize", hello)
 	id := first.thread()
 	second := serve(t, script.New(), data, func(o *Options) { o.Hosts.LockTimeout = time.Nanosecond })
-	second.must("initialize", hello)
+	second.Must("initialize", hello)
 	second.refused(-32600, "thread "+id+" already has an active writer", "thread/resume", map[string]any{"threadId": id})
 }
 
@@ -187,10 +187,10 @@ func TestEphemeral(t *testing.T) {
 	c := start(t, script.New(script.Text("ok")))
 	id := c.thread(map[string]any{"ephemeral": true})
 	c.turn(id, "go")
-	c.seen(`"method":"turn/completed"`, 1)
-	c.diff("while it is loaded", true, field(c, c.must("thread/read", map[string]any{"threadId": id}), "thread.ephemeral"))
-	c.diff("listed", []string{}, ids(c, c.must("thread/list", nil)))
-	c.must("thread/archive", map[string]any{"threadId": id})
+	c.Seen(`"method":"turn/completed"`, 1)
+	c.diff("while it is loaded", true, field(c, c.Must("thread/read", map[string]any{"threadId": id}), "thread.ephemeral"))
+	c.diff("listed", []string{}, ids(c, c.Must("thread/list", nil)))
+	c.Must("thread/archive", map[string]any{"threadId": id})
 	c.refused(-32600, "no rollout found", "thread/read", map[string]any{"threadId": id})
 }
 
@@ -198,10 +198,10 @@ func TestEphemeral(t *testing.T) {
 func TestInstructions(t *testing.T) {
 	c := start(t, script.New().Otherwise(script.Text("ok")))
 	c.turn(c.thread(map[string]any{"baseInstructions": "You are short.", "developerInstructions": "Say less."}), "go")
-	c.seen(`"method":"turn/completed"`, 1)
+	c.Seen(`"method":"turn/completed"`, 1)
 	c.diff("the prompt", "You are short.\n\nSay less.", c.model.Requests()[0].System)
 	c.thread(map[string]any{"config": map[string]any{"mcp_servers": map[string]any{"docs": map[string]any{"command": "docs"}}}})
-	c.seen(`"method":"mcpServer/startupStatus/updated","params":{"error":"settle does not use MCP servers yet`, 1)
+	c.Seen(`"method":"mcpServer/startupStatus/updated","params":{"error":"settle does not use MCP servers yet`, 1)
 }
 
 // A thread works where it was started, and goes on there, unless it is resumed
@@ -211,13 +211,13 @@ func TestDirectories(t *testing.T) {
 	here, there := t.TempDir(), t.TempDir()
 	id := c.thread(map[string]any{"cwd": here})
 	c.turn(id, "go", map[string]any{"cwd": here})
-	c.seen(`"method":"turn/completed"`, 1)
+	c.Seen(`"method":"turn/completed"`, 1)
 	this := map[string]any{"threadId": id}
-	c.must("thread/unsubscribe", this)
-	c.diff("resumed", here, c.must("thread/resume", this)["cwd"])
-	c.must("thread/unsubscribe", this)
-	c.diff("resumed elsewhere", there, c.must("thread/resume", map[string]any{"threadId": id, "cwd": there})["cwd"])
-	c.diff("as it is read", there, field(c, c.must("thread/read", this), "thread.cwd"))
+	c.Must("thread/unsubscribe", this)
+	c.diff("resumed", here, c.Must("thread/resume", this)["cwd"])
+	c.Must("thread/unsubscribe", this)
+	c.diff("resumed elsewhere", there, c.Must("thread/resume", map[string]any{"threadId": id, "cwd": there})["cwd"])
+	c.diff("as it is read", there, field(c, c.Must("thread/read", this), "thread.cwd"))
 }
 
 func TestWhatIsSaid(t *testing.T) {
@@ -230,12 +230,12 @@ func TestWhatIsSaid(t *testing.T) {
 	c.file("p.png", string(raw))
 	id := c.thread()
 	start := func(parts ...any) map[string]any { return map[string]any{"threadId": id, "input": parts} }
-	c.must("turn/start", start(
+	c.Must("turn/start", start(
 		map[string]any{"type": "text", "text": "Look at"}, map[string]any{"type": "mention", "name": "it", "path": "/p"},
 		map[string]any{"type": "image", "url": "data:image/png;base64," + pixel}, map[string]any{"type": "localImage", "path": "p.png"},
 	))
-	c.seen(`"method":"turn/completed"`, 1)
-	raw, err = json.Marshal(c.must("thread/read", map[string]any{"threadId": id, "includeTurns": true}))
+	c.Seen(`"method":"turn/completed"`, 1)
+	raw, err = json.Marshal(c.Must("thread/read", map[string]any{"threadId": id, "includeTurns": true}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,5 +252,5 @@ func TestWhatIsSaid(t *testing.T) {
 		c.refused(-32600, words, "turn/start", start(part))
 	}
 	c.refused(-32600, "start another thread there", "turn/start", map[string]any{"threadId": id, "input": say("x"), "cwd": "/"})
-	c.refused(-32600, "there is no directory", "thread/start", map[string]any{"cwd": filepath.Join(c.dir, "missing")})
+	c.refused(-32600, "there is no directory", "thread/start", map[string]any{"cwd": filepath.Join(c.Dir, "missing")})
 }

@@ -14,12 +14,12 @@ func TestApprovalIsWhole(t *testing.T) {
 	for _, test := range askertest.Cases() {
 		t.Run(test.Name, func(t *testing.T) {
 			c := start(t, script.New(script.Call(test.Tool, test.Arguments), script.Text("Done.")))
-			askertest.Prepare(t, c.dir)
-			c.answer(func(string) any { return "decline" })
+			askertest.Prepare(t, c.Dir)
+			c.answer("decline")
 			c.turn(c.thread(map[string]any{"approvalPolicy": "untrusted"}), "go")
-			c.seen(`"method":"turn/completed"`, 1)
+			c.Seen(`"method":"turn/completed"`, 1)
 			asked := 0
-			for _, line := range c.sofar() {
+			for _, line := range c.Lines() {
 				var m struct {
 					Method string
 					Params json.RawMessage

@@ -1,0 +1,77 @@
+package clienttest
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/settletest/contract"
+)
+
+// Patience is how long a test waits for what must happen. A test that passes never
+// waits it out.
+const Patience = time.Minute
+
+// Place is where the sessions of a test are kept, and where they work: that is
+// the user's home directory as well.
+type Place struct{ Data, Dir string }
+
+// NewPlace makes a place.
+func NewPlace(t *testing.T) Place {
+	t.Helper()
+	return Place{Data: t.TempDir(), Dir: t.TempDir()}
+}
+
+// Getenv reads the environment that there is.
+func (p Place) Getenv(name string) string {
+	switch name {
+	case "HOME":
+		return p.Dir
+	case "SETTLE_DATA_DIR":
+		return p.Data
+	case "PATH":
+		return os.Getenv("PATH")
+	}
+	return ""
+}
+
+// Hosts open the sessions of a face. Calls are asked about.
+func (p Place) Hosts(provider model.Provider, face string) *agent.Hosts {
+	return &agent.Hosts{
+		Base: agent.Options{
+			Provider: provider, Model: "m", Face: face, Permission: settle.Ask, Attended: true,
+			Getenv: p.Getenv, Environ: []string{"PATH=" + os.Getenv("PATH")},
+		},
+		Settings: func(dir string, given map[string]string) (*config.Resolved, error) {
+			return config.Load(config.Input{Dir: dir, Flags: given, Getenv: p.Getenv, GOOS: "linux"})
+		},
+	}
+}
+
+// CheckLogs holds every log against the contract.
+func (p Place) CheckLogs(t *testing.T) {
+	t.Helper()
+	kept, err := journal.List(p.Data)
+	if err != nil {
+		t.Error(err)
+	}
+	for _, entry := range kept {
+		var log []event.Event
+		for e, err := range journal.Read(context.Background(), p.Data, entry.Session, 0) {
+			if err != nil {
+				t.Errorf("session %s: %v", entry.Session, err)
+			}
+			log = append(log, e)
+		}
+		if err := contract.Check(log); err != nil {
+			t.Errorf("session %s: %v", entry.Session, err)
+		}
+	}
+}
