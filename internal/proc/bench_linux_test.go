@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/settle-agent/settle/internal/sandbox"
 )
 
 // BenchmarkBare is what BenchmarkCall is to be held against.
@@ -38,6 +40,30 @@ func BenchmarkCall(b *testing.B) {
 	call := b.Elapsed() / time.Duration(b.N)
 	b.ReportMetric(float64(call)/float64(bare), "x-bare-wall")
 	b.ReportMetric(float64(cpu()-between)/float64(b.N)/(float64(between-before)/paceRuns), "x-bare-cpu")
+}
+
+// BenchmarkBoxedCall is a command in a box, and by how much that is more than
+// one without.
+func BenchmarkBoxedCall(b *testing.B) {
+	if err := Confines(); err != nil {
+		b.Fatal(err)
+	}
+	run := func(box *sandbox.Policy) {
+		spec := sh("true")
+		spec.Box = box
+		p, err := Start(b.Context(), spec)
+		if err != nil {
+			b.Fatal(err)
+		}
+		<-p.Done()
+	}
+	box := sandbox.ReadOnly(os.Getenv("HOME"), os.Getenv("PATH"), b.TempDir())
+	boxless := pace(b, func() { run(nil) })
+	boxed := pace(b, func() { run(&box) })
+	for b.Loop() {
+		run(&box)
+	}
+	b.ReportMetric(float64(boxed-boxless)/float64(time.Millisecond), "ms-more")
 }
 
 const paceRuns = 100
