@@ -8,8 +8,8 @@ import (
 // client is who is at the other end of a session of the protocol.
 type client struct {
 	session *sdk.ServerSession
-	order   order           // of requests that have no place from their connection
-	jobs    book.Book[*job] // what its requests do, by input; closed when it ends its session
+	order   order            // of requests that have no place from their connection
+	tasks   book.Book[*task] // what its requests do, by input; closed when it ends its session
 }
 
 // client returns who is at the other end of the session.

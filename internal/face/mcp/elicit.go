@@ -35,14 +35,14 @@ const form = `{
 const policyAsk = string(settle.Ask)
 
 // ask has the client's user asked about a call, by elicitation.
-func (j *job) ask(_ context.Context, q asker.Question) asker.Asked {
-	if !j.client.asks() {
+func (t *task) ask(_ context.Context, q asker.Question) asker.Asked {
+	if !t.client.asks() {
 		return asker.Nobody(policyAsk, "the policy is ask, and there is nobody to ask: the client takes no elicitations")
 	}
 	return asker.Await(func(ctx context.Context) (asker.Answer, error) {
-		res, err := j.client.session.Elicit(ctx, &sdk.ElicitParams{
+		res, err := t.client.session.Elicit(ctx, &sdk.ElicitParams{
 			Mode: "form", Message: "Allow this call?\n\n" + asker.Words(q.ApprovalRequested), RequestedSchema: json.RawMessage(form),
-			Meta: sdk.Meta{"settle/session": j.opened.ID(), "settle/approval": q.Approval, "settle/tool": q.Tool, "settle/detail": q.Detail},
+			Meta: sdk.Meta{"settle/session": t.opened.ID(), "settle/approval": q.Approval, "settle/tool": q.Tool, "settle/detail": q.Detail},
 		})
 		if err != nil {
 			return asker.Answer{

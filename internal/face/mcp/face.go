@@ -36,7 +36,7 @@ type Face struct {
 	Options
 
 	server *sdk.Server
-	kept   *catalogue.Shelf
+	shelf  *catalogue.Shelf
 	claims asker.Claims // requests of several clients may follow one turn
 
 	mu      sync.Mutex // guards what follows
@@ -49,7 +49,7 @@ func New(o Options) *Face {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	f := &Face{Options: o, clients: map[sdk.Session]*client{}}
-	f.kept = &catalogue.Shelf{Dir: f.dataDir()}
+	f.shelf = &catalogue.Shelf{Dir: f.dataDir()}
 	f.server = sdk.NewServer(
 		&sdk.Implementation{Name: "settle", Title: "settle", Version: o.Version},
 		&sdk.ServerOptions{
@@ -71,7 +71,7 @@ const instructions = `settle runs a coding agent. "run" gives it a task in a dir
 	`"status" and "sessions" say what exists and what is running.`
 
 // Close lets go of what the face itself has open.
-func (f *Face) Close() error { return f.kept.Close() }
+func (f *Face) Close() error { return f.shelf.Close() }
 
 // dataDir is where sessions are that are not open; "" if there is none.
 func (f *Face) dataDir() string {
@@ -116,7 +116,7 @@ func (f *Face) open(ctx context.Context, id string) (*agent.Opened, error) {
 	if o := f.Hosts.Get(id); o != nil {
 		return o, nil
 	}
-	first, err := f.kept.First(ctx, id)
+	first, err := f.shelf.First(ctx, id)
 	if err != nil {
 		return nil, unknown(id, err)
 	}
@@ -136,20 +136,20 @@ func (f *Face) begin(ctx context.Context, id string, w agent.SessionSpec) (*agen
 	case isClosed(err):
 		return nil, errEnding
 	}
-	return nil, masked{err}
+	return nil, maskedError{err}
 }
 
 // errEnding says what came of a request that the end of everything overtook.
 var errEnding = errors.New("settle is ending; nothing was started")
 
-// masked is an error without the secrets that addresses and headers may have
+// maskedError is an error without the secrets that addresses and headers may have
 // (C15).
-type masked struct{ error }
+type maskedError struct{ error }
 
-func (m masked) Error() string { return redact.Diagnostic(m.error.Error()) }
+func (m maskedError) Error() string { return redact.Diagnostic(m.error.Error()) }
 
 // Unwrap returns the error as it is.
-func (m masked) Unwrap() error { return m.error }
+func (m maskedError) Unwrap() error { return m.error }
 
 // unknown says that there is no such session, if that is what err says.
 func unknown(id string, err error) error {

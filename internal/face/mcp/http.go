@@ -74,7 +74,7 @@ type Endpoint struct {
 	Limits Limits
 
 	// hooks of a face, nil for none
-	left   func(session string) // a client ends its session
+	leave  func(session string) // a client ends its session
 	ending func(session string) *place
 	hurry  func(ctx context.Context, stop stdio.Stop)
 
@@ -88,7 +88,7 @@ type Endpoint struct {
 func (f *Face) HTTP(token string, names guard.Names) *Endpoint {
 	return &Endpoint{
 		Server: f.server, Token: token, Names: names, Close: f.Hosts.CloseAll, Logger: f.Logger,
-		left: f.left, ending: f.ending, hurry: stdio.Hurry(f.Hosts.All),
+		leave: f.leave, ending: f.ending, hurry: stdio.Hurry(f.Hosts.All),
 	}
 }
 
@@ -102,15 +102,15 @@ func (f *Face) named(session string) *client {
 	return nil
 }
 
-// left interrupts what a client waits for that ends its session, also what is
+// leave interrupts what a client waits for that ends its session, also what is
 // only about to begin.
-func (f *Face) left(session string) {
+func (f *Face) leave(session string) {
 	c := f.named(session)
 	if c == nil {
 		return
 	}
 	var wg sync.WaitGroup
-	for _, e := range c.jobs.Close() {
+	for _, e := range c.tasks.Close() {
 		wg.Go(func() { e.Request.end(context.Background()) }) // ends with the turn
 	}
 	wg.Wait()
@@ -159,8 +159,8 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case http.MethodPost:
 		e.post(w, r)
 	case http.MethodDelete:
-		if e.left != nil {
-			e.left(r.Header.Get(headerSession))
+		if e.leave != nil {
+			e.leave(r.Header.Get(headerSession))
 		}
 		e.protocol.ServeHTTP(w, r)
 	default:

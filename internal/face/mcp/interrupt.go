@@ -45,14 +45,14 @@ func targetIn(s *agent.Opened) (t target, running bool) {
 
 // interrupt is the tool. It is answered when the turn has ended, or at once if
 // nothing runs.
-func (f *Face) interrupt(ctx context.Context, req *sdk.CallToolRequest, in interruptInput) (*sdk.CallToolResult, *interrupted, error) {
+func (f *Face) interrupt(ctx context.Context, req *sdk.CallToolRequest, in interruptInput) (*sdk.CallToolResult, *interruptResult, error) {
 	c := f.client(req.Session)
 	targets, err := f.targets(ctx, c, in.Session)
 	if err != nil {
 		return nil, nil, err
 	}
 	admit(ctx)
-	out := &interrupted{Outcome: outcomeIdle, Message: "nothing was running", Turns: f.end(ctx, targets, c.name())}
+	out := &interruptResult{Outcome: outcomeIdle, Message: "nothing was running", Turns: f.end(ctx, targets, c.name())}
 	if len(out.Turns) > 0 {
 		first := out.Turns[0]
 		out.Outcome, out.AbortReason, out.Message = string(first.Outcome), first.AbortReason, first.Message
@@ -65,7 +65,7 @@ func (f *Face) interrupt(ctx context.Context, req *sdk.CallToolRequest, in inter
 func (f *Face) targets(ctx context.Context, c *client, session string) ([]target, error) {
 	var all []target
 	if session == "" {
-		for _, e := range c.jobs.Open() {
+		for _, e := range c.tasks.Open() {
 			t, running := targetIn(e.Request.opened)
 			if running && !slices.ContainsFunc(all, func(other target) bool { return other.input == t.input && other.session.ID() == t.session.ID() }) {
 				all = append(all, t)
@@ -75,7 +75,7 @@ func (f *Face) targets(ctx context.Context, c *client, session string) ([]target
 	}
 	s := f.Hosts.Get(session)
 	if s == nil {
-		_, err := f.kept.First(ctx, session) // what is not open here, does not run here
+		_, err := f.shelf.First(ctx, session) // what is not open here, does not run here
 		return nil, unknown(session, err)
 	}
 	if t, running := targetIn(s); running {
@@ -86,10 +86,10 @@ func (f *Face) targets(ctx context.Context, c *client, session string) ([]target
 
 // end ends turns and returns how each ended. Those that wait for the same turn
 // are all answered.
-func (f *Face) end(ctx context.Context, targets []target, by string) []ended {
+func (f *Face) end(ctx context.Context, targets []target, by string) []turnEnd {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
-	all := []ended{}
+	all := []turnEnd{}
 	for _, t := range targets {
 		wg.Go(func() { // ends with the turn, or with ctx
 			o, err := t.end(ctx, by)
@@ -102,11 +102,11 @@ func (f *Face) end(ctx context.Context, targets []target, by string) []ended {
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			all = append(all, ended{t.session.ID(), o.Turn, o.Cause.Outcome, o.Cause.Reason, o.Cause.Error()})
+			all = append(all, turnEnd{t.session.ID(), o.Turn, o.Cause.Outcome, o.Cause.Reason, o.Cause.Error()})
 		})
 	}
 	wg.Wait()
-	slices.SortFunc(all, func(a, b ended) int { return cmp.Compare(a.Session, b.Session) })
+	slices.SortFunc(all, func(a, b turnEnd) int { return cmp.Compare(a.Session, b.Session) })
 	return all
 }
 

@@ -28,12 +28,12 @@ type progress struct {
 	to    *sdk.ServerSession
 	token any // nil if the client does not want to know
 
-	mu    sync.Mutex // guards what follows
-	n     int
-	said  time.Time // when something was said last
-	doing string    // what is going on
-	texts int       // characters of the message so far
-	calls map[string]string
+	mu       sync.Mutex // guards what follows
+	n        int
+	spoke    time.Time // when something was said last
+	activity string    // what is going on
+	texts    int       // characters of the message so far
+	calls    map[string]string
 }
 
 func newProgress(ctx context.Context, req *sdk.CallToolRequest) *progress {
@@ -50,7 +50,7 @@ func (p *progress) take(e event.Event) {
 	switch d := e.Data.(type) {
 	case event.TurnStarted:
 		p.say(e, fmt.Sprintf("session %s: turn %s started with %s", e.Session, e.Turn, strings.Trim(d.Provider+"/"+d.Model, "/")))
-		p.doing = "waiting for the model"
+		p.activity = "waiting for the model"
 	case event.AttemptEnded:
 		if d.RetryIn != nil && d.Failure != nil {
 			p.say(e, fmt.Sprintf("trying again in %v: %s", (time.Duration(*d.RetryIn)*time.Millisecond).Round(time.Millisecond), d.Failure.Message))
@@ -60,18 +60,18 @@ func (p *progress) take(e event.Event) {
 	case event.ItemDelta:
 		if d.Stream == event.Text {
 			p.texts += utf8.RuneCountInString(d.Text)
-			p.doing = fmt.Sprintf("the model is writing: %d characters", p.texts)
-			if time.Since(p.said) >= textDelay {
-				p.say(e, p.doing)
+			p.activity = fmt.Sprintf("the model is writing: %d characters", p.texts)
+			if time.Since(p.spoke) >= textDelay {
+				p.say(e, p.activity)
 			}
 		}
 	case event.ApprovalRequested:
-		p.doing = "waiting for approval: " + d.Title
-		p.say(e, p.doing)
+		p.activity = "waiting for approval: " + d.Title
+		p.say(e, p.activity)
 	case event.CallStarted:
 		p.calls[e.Item] = d.Title
-		p.doing = "running: " + d.Title
-		p.say(e, p.doing)
+		p.activity = "running: " + d.Title
+		p.say(e, p.activity)
 	case event.ItemEnded:
 		p.ended(e, d)
 	}
@@ -87,7 +87,7 @@ func (p *progress) ended(e event.Event, d event.ItemEnded) {
 		if ran {
 			p.say(e, fmt.Sprintf("%s: %s", d.Status, title))
 		}
-		p.doing = "waiting for the model"
+		p.activity = "waiting for the model"
 	}
 }
 
@@ -97,7 +97,7 @@ func (p *progress) say(e event.Event, text string) {
 		return // the client has cancelled the request
 	}
 	p.n++
-	p.said = time.Now()
+	p.spoke = time.Now()
 	params := &sdk.ProgressNotificationParams{ProgressToken: p.token, Progress: float64(p.n), Message: short(text)}
 	if e.Session != "" {
 		params.Meta = sdk.Meta{"settle/session": e.Session, "settle/turn": e.Turn, "settle/seq": e.Seq}
@@ -122,8 +122,8 @@ func (p *progress) beat(ctx context.Context) (stop func()) {
 				return
 			}
 			p.mu.Lock()
-			if p.doing != "" && time.Since(p.said) >= beatDelay {
-				p.say(event.Event{}, p.doing)
+			if p.activity != "" && time.Since(p.spoke) >= beatDelay {
+				p.say(event.Event{}, p.activity)
 			}
 			p.mu.Unlock()
 		}

@@ -128,15 +128,15 @@ func (f *Face) do(ctx context.Context, req *sdk.CallToolRequest, s *agent.Opened
 	if err != nil {
 		return nil, nil, err
 	}
-	j := &job{face: f, client: c, opened: s, turn: turn, progress: newProgress(ctx, req)}
-	if e := c.jobs.Add(turn.Input(), j); e != nil {
+	t := &task{face: f, client: c, opened: s, turn: turn, progress: newProgress(ctx, req)}
+	if e := c.tasks.Add(turn.Input(), t); e != nil {
 		defer e.Answer()
 	} else { // it has ended its session
-		j.end(ctx)
+		t.end(ctx)
 	}
 	admit(ctx)
 	defer f.retire(ctx)
-	out, err := j.follow(ctx)
+	out, err := t.follow(ctx)
 	if err != nil {
 		return nil, &result{Session: s.ID()}, err
 	}

@@ -33,7 +33,7 @@ func (f *Face) status(_ context.Context, _ *sdk.CallToolRequest, in statusInput)
 	if s := f.Hosts.Get(in.Session); s != nil {
 		s.View(func(st event.State) { out = statusOf(st) })
 	} else {
-		st, _, err := f.kept.Load(in.Session)
+		st, _, err := f.shelf.Load(in.Session)
 		if err != nil {
 			return nil, nil, unknown(in.Session, err)
 		}
@@ -48,7 +48,7 @@ func (f *Face) status(_ context.Context, _ *sdk.CallToolRequest, in statusInput)
 func statusOf(st event.State) status {
 	out := status{Session: st.Session, State: stateOf(st), Dir: st.Host.Dir, Jobs: jobsOf(st)}
 	for _, i := range st.Waiting {
-		out.Waiting = append(out.Waiting, waiting{i.Text, i.Held})
+		out.Waiting = append(out.Waiting, waitingInput{i.Text, i.Held})
 	}
 	if len(st.Turns) == 0 {
 		return out
@@ -90,30 +90,30 @@ func (f *Face) sessions(ctx context.Context, _ *sdk.CallToolRequest, in sessions
 		return nil, nil, fmt.Errorf("cannot list %d sessions", in.Limit)
 	}
 	most := cmp.Or(in.Limit, defaultLimit)
-	out := &sessions{Sessions: []listed{}}
+	out := &sessions{Sessions: []sessionEntry{}}
 	isOpen := map[string]bool{}
 	for _, s := range f.Hosts.All() {
 		isOpen[s.ID()] = true
-		s.View(func(st event.State) { out.Sessions = append(out.Sessions, listedOf(st)) })
+		s.View(func(st event.State) { out.Sessions = append(out.Sessions, entryOf(st)) })
 	}
-	others, err := f.kept.List(ctx, catalogue.Query{Except: func(id string) bool { return isOpen[id] }, Limit: most})
+	others, err := f.shelf.List(ctx, catalogue.Query{Except: func(id string) bool { return isOpen[id] }, Limit: most})
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, e := range others {
-		out.Sessions = append(out.Sessions, listed{
+		out.Sessions = append(out.Sessions, sessionEntry{
 			Session: e.Session, Title: e.Title, Dir: e.Dir, State: stateClosed, Outcome: string(e.Outcome), Updated: e.Updated, Problem: e.Problem,
 		})
 	}
-	slices.SortFunc(out.Sessions, func(a, b listed) int {
+	slices.SortFunc(out.Sessions, func(a, b sessionEntry) int {
 		return cmp.Or(b.Updated.Compare(a.Updated), cmp.Compare(a.Session, b.Session))
 	})
 	out.Sessions = out.Sessions[:min(len(out.Sessions), most)]
 	return nil, out, nil
 }
 
-func listedOf(st event.State) listed {
-	out := listed{Session: st.Session, Title: catalogue.Title(st), Dir: st.Host.Dir, State: stateOf(st), Updated: st.Updated}
+func entryOf(st event.State) sessionEntry {
+	out := sessionEntry{Session: st.Session, Title: catalogue.Title(st), Dir: st.Host.Dir, State: stateOf(st), Updated: st.Updated}
 	if n := len(st.Turns); n > 0 && st.Turns[n-1].Cause != nil {
 		out.Outcome = string(st.Turns[n-1].Cause.Outcome)
 	}

@@ -82,16 +82,16 @@ type interruptInput struct {
 	Session string `json:"session,omitempty" jsonschema:"the session whose turn to end; default: all turns that this client's requests wait for"`
 }
 
-// interrupted is what was ended.
-type interrupted struct {
+// interruptResult is what was ended.
+type interruptResult struct {
 	Outcome     string       `json:"outcome" jsonschema:"how the turn ended: aborted, or completed or failed if it did so first; idle if nothing was running"`
 	AbortReason event.Reason `json:"abortReason,omitempty" jsonschema:"why it was aborted: interrupted, or replaced, shutdown, limit if that came first"`
 	Message     string       `json:"message"`
-	Turns       []ended      `json:"turns" jsonschema:"the turns, if there were any"`
+	Turns       []turnEnd    `json:"turns" jsonschema:"the turns, if there were any"`
 }
 
-// ended is a turn that has ended.
-type ended struct {
+// turnEnd is a turn that has ended.
+type turnEnd struct {
 	Session     string        `json:"session"`
 	Turn        string        `json:"turn"`
 	Outcome     event.Outcome `json:"outcome"`
@@ -106,23 +106,23 @@ type statusInput struct {
 
 // status is a session as it is now.
 type status struct {
-	Session   string       `json:"session"`
-	State     string       `json:"state" jsonschema:"idle, running, waiting (for approval of a call) or closed (not open in this server)"`
-	Dir       string       `json:"cwd,omitempty" jsonschema:"the working directory"`
-	Model     string       `json:"model,omitempty" jsonschema:"of the last turn, as PROVIDER/NAME"`
-	Turn      string       `json:"turn,omitempty" jsonschema:"the turn that runs, or the last one"`
-	Seconds   float64      `json:"seconds,omitempty" jsonschema:"how long that turn has been running, or took"`
-	Outcome   string       `json:"outcome,omitempty" jsonschema:"how the last turn ended, if none runs"`
-	Message   string       `json:"message,omitempty" jsonschema:"how the last turn ended, in words"`
-	Answer    string       `json:"answer,omitempty" jsonschema:"the last message that the model finished in that turn"`
-	Doing     []string     `json:"doing,omitempty" jsonschema:"the calls that are running or waiting for approval"`
-	Waiting   []waiting    `json:"waiting,omitempty" jsonschema:"inputs that no turn has started with yet"`
-	Approvals []string     `json:"approvals,omitempty" jsonschema:"calls that are waiting for approval"`
-	Jobs      []background `json:"jobs,omitempty" jsonschema:"background processes of the session"`
+	Session   string         `json:"session"`
+	State     string         `json:"state" jsonschema:"idle, running, waiting (for approval of a call) or closed (not open in this server)"`
+	Dir       string         `json:"cwd,omitempty" jsonschema:"the working directory"`
+	Model     string         `json:"model,omitempty" jsonschema:"of the last turn, as PROVIDER/NAME"`
+	Turn      string         `json:"turn,omitempty" jsonschema:"the turn that runs, or the last one"`
+	Seconds   float64        `json:"seconds,omitempty" jsonschema:"how long that turn has been running, or took"`
+	Outcome   string         `json:"outcome,omitempty" jsonschema:"how the last turn ended, if none runs"`
+	Message   string         `json:"message,omitempty" jsonschema:"how the last turn ended, in words"`
+	Answer    string         `json:"answer,omitempty" jsonschema:"the last message that the model finished in that turn"`
+	Doing     []string       `json:"doing,omitempty" jsonschema:"the calls that are running or waiting for approval"`
+	Waiting   []waitingInput `json:"waiting,omitempty" jsonschema:"inputs that no turn has started with yet"`
+	Approvals []string       `json:"approvals,omitempty" jsonschema:"calls that are waiting for approval"`
+	Jobs      []background   `json:"jobs,omitempty" jsonschema:"background processes of the session"`
 }
 
-// waiting is an input that no turn has taken yet.
-type waiting struct {
+// waitingInput is an input that no turn has taken yet.
+type waitingInput struct {
 	Text string `json:"text"`
 	Held bool   `json:"held,omitempty" jsonschema:"it runs with the next input"`
 }
@@ -134,11 +134,11 @@ type sessionsInput struct {
 
 // sessions are those that there are, the last used first.
 type sessions struct {
-	Sessions []listed `json:"sessions"`
+	Sessions []sessionEntry `json:"sessions"`
 }
 
-// listed is a session in a list.
-type listed struct {
+// sessionEntry is a session in a list.
+type sessionEntry struct {
 	Session string    `json:"session"`
 	Title   string    `json:"title" jsonschema:"the first line of the first input"`
 	Dir     string    `json:"cwd" jsonschema:"the working directory"`

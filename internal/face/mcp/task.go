@@ -10,8 +10,8 @@ import (
 	"github.com/settle-agent/settle/internal/client/asker"
 )
 
-// job is what a request has under way: an input, and the turn that takes it.
-type job struct {
+// task is what a request has under way: an input, and the turn that takes it.
+type task struct {
 	face     *Face
 	client   *client
 	opened   *agent.Opened
@@ -21,46 +21,46 @@ type job struct {
 
 // follow tells the client of the turn, has it asked, and returns how it ended.
 // ctx is the request's: if the client cancels it, the turn is interrupted.
-func (j *job) follow(ctx context.Context) (*result, error) {
-	forget := context.AfterFunc(ctx, func() { j.giveUp(ctx) }) // ends with the turn
+func (t *task) follow(ctx context.Context) (*result, error) {
+	forget := context.AfterFunc(ctx, func() { t.giveUp(ctx) }) // ends with the turn
 	defer forget()
-	stop := j.progress.beat(ctx)
+	stop := t.progress.beat(ctx)
 	defer stop()
 	asking := asker.New(ctx, asker.Options{
-		Session: j.opened, Ask: j.ask, By: j.client.name, Claims: &j.face.claims,
-		Failed: func(err error) { j.face.Logger.Info("an answer had no effect", "session", j.opened.ID(), "error", err) },
+		Session: t.opened, Ask: t.ask, By: t.client.name, Claims: &t.face.claims,
+		Failed: func(err error) { t.face.Logger.Info("an answer had no effect", "session", t.opened.ID(), "error", err) },
 	})
 	defer asking.Close()
 	turn := ""
-	for e, err := range j.turn.Events(context.WithoutCancel(ctx)) {
+	for e, err := range t.turn.Events(context.WithoutCancel(ctx)) {
 		if err != nil {
 			if held := (*settle.HeldError)(nil); errors.As(err, &held) || errors.Is(err, settle.ErrDropped) {
-				return heldResult(j.opened.ID(), err), nil
+				return heldResult(t.opened.ID(), err), nil
 			}
 			return nil, err
 		}
 		turn = e.Turn
-		j.progress.take(e)
+		t.progress.take(e)
 		asking.Take(e)
 	}
 	var out *result
-	j.opened.View(func(st event.State) { out = resultOf(j.opened.ID(), st, turn) })
+	t.opened.View(func(st event.State) { out = resultOf(t.opened.ID(), st, turn) })
 	return out, nil
 }
 
 // giveUp ends what a client wants no more. Where the connection ended, the
 // face sees to what runs.
-func (j *job) giveUp(ctx context.Context) {
+func (t *task) giveUp(ctx context.Context) {
 	if errors.Is(context.Cause(ctx), context.Canceled) {
-		j.end(ctx)
+		t.end(ctx)
 	}
 }
 
 // end withdraws the input, or ends the turn that has taken it.
-func (j *job) end(ctx context.Context) {
-	if dropped, err := j.opened.Drop(j.turn.Input(), j.client.name()); dropped && err == nil {
+func (t *task) end(ctx context.Context) {
+	if dropped, err := t.opened.Drop(t.turn.Input(), t.client.name()); dropped && err == nil {
 		return // no turn had taken it
 	}
 	// The turn's ending tells what came of it.
-	_, _ = j.opened.Interrupt(context.WithoutCancel(ctx), settle.Interruption{By: j.client.name(), Input: j.turn.Input()})
+	_, _ = t.opened.Interrupt(context.WithoutCancel(ctx), settle.Interruption{By: t.client.name(), Input: t.turn.Input()})
 }
