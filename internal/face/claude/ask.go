@@ -217,7 +217,7 @@ func (d *driver) updated(c toolCall, updates []update) event.Verdict {
 					list = append(list, fmt.Sprintf("%s(%s)", r.Tool, r.Content))
 				}
 			}
-			d.policy.add(d.known(u.Behavior, list)...)
+			d.policy.add(d.rulesOf(u.Behavior, list)...)
 		default:
 			d.warn(fmt.Sprintf("a permission change of type %q was ignored: settle does not support it", u.Type))
 		}
@@ -225,8 +225,8 @@ func (d *driver) updated(c toolCall, updates []update) event.Verdict {
 	return verdict
 }
 
-// known are the rules for tools that settle has.
-func (d *driver) known(behavior string, list []string) []config.Rule {
+// rulesOf are the rules for tools that settle has.
+func (d *driver) rulesOf(behavior string, list []string) []config.Rule {
 	decision := settle.Permission(behavior)
 	if decision.Strictness() < 0 {
 		d.warn(fmt.Sprintf("rules of behavior %q were ignored: settle does not support them", behavior))

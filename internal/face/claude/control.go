@@ -141,7 +141,7 @@ func (d *driver) initialize(id string, raw json.RawMessage) {
 		out["mcp_servers_applied"] = false
 	}
 	if d.session == nil {
-		if err := d.introduced(r, out); err != nil {
+		if err := d.adopt(r, out); err != nil {
 			d.fail(id, "", err)
 			return
 		}
@@ -154,8 +154,8 @@ func (d *driver) initialize(id string, raw json.RawMessage) {
 	d.reply(id, out)
 }
 
-// introduced takes over what makes the agent.
-func (d *driver) introduced(r initializeRequest, out map[string]any) error {
+// adopt takes over what makes the agent.
+func (d *driver) adopt(r initializeRequest, out map[string]any) error {
 	if len(r.Schema) > 0 && string(r.Schema) != "null" {
 		d.Schema = string(r.Schema)
 	}
@@ -226,7 +226,7 @@ func (d *driver) interrupted(id string, receipt map[string]any, o settle.Outcome
 	if o.Cause != nil {
 		receipt["outcome"], receipt["reason"] = o.Cause.Outcome, o.Cause.Reason
 	}
-	d.after(o.Turn, func() {
+	d.afterResult(o.Turn, func() {
 		if d.interrupts--; err != nil {
 			d.fail(id, "", err)
 		} else {

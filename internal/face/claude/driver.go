@@ -74,27 +74,27 @@ type driver struct {
 	policy  policy
 	tools   []string // that the model gets, by Claude's names
 	hooks   hooks
-	// asides are messages that wait for one that is to be answered.
-	asides  []prompt
-	prompts prompts
-	window  atomic.Int64 // what the model can read, in tokens; 0 if unknown
+	// background are messages that wait for one that is to be answered.
+	background []prompt
+	prompts    prompts
+	window     atomic.Int64 // what the model can read, in tokens; 0 if unknown
 	// interrupts are those that are not answered yet: nothing begins before.
 	interrupts int
 	calls      calls
 	agreed     agreements
-	// results are the turns whose end was told, and later what waits for that, by
+	// results are the turns whose result was sent, and awaiting what waits for that, by
 	// turn.
-	results map[string]bool
-	later   book.Book[func()]
+	results  map[string]bool
+	awaiting book.Book[func()]
 
-	eof     bool
-	stops   []stdio.Stop
-	hurry   chan stdio.Stop // those that come while everything is being ended
-	closing bool
-	closed  bool
-	telling bool // the encoder runs
-	give    <-chan time.Time
-	code    int
+	eof       bool
+	stops     []stdio.Stop
+	hurry     chan stdio.Stop // those that come while everything is being ended
+	closing   bool
+	closed    bool
+	following bool // the encoder runs
+	deadline  <-chan time.Time
+	code      int
 }
 
 // Serve serves the client until it closes standard input and all it asked for
@@ -156,7 +156,7 @@ func (d *driver) do(f func()) {
 }
 
 func (d *driver) loop() {
-	for !d.closed || d.telling {
+	for !d.closed || d.following {
 		if d.eof && d.prompts.Len() == 0 && d.interrupts == 0 && !d.closing {
 			d.close(stdio.Stop{Reason: event.Shutdown, By: "stdin"})
 			continue
@@ -166,9 +166,9 @@ func (d *driver) loop() {
 			f()
 		case stop := <-d.Stops:
 			d.stopped(stop)
-		case <-d.look():
-			d.unheard()
-		case <-d.give:
+		case <-d.stallTick():
+			d.checkReader()
+		case <-d.deadline:
 			return
 		}
 	}
@@ -180,7 +180,7 @@ const mostStops = 16
 // stopped ends everything.
 func (d *driver) stopped(stop stdio.Stop) {
 	if d.stops = append(d.stops, stop); len(d.stops) == 1 {
-		d.give = time.After(closeTimeout)
+		d.deadline = time.After(closeTimeout)
 		if d.Exit != nil {
 			time.AfterFunc(stdio.ExitTimeout, func() { d.Exit(stop.Code) })
 		}
@@ -265,8 +265,8 @@ func (d *driver) take(m incoming) {
 	}
 }
 
-// over is told of a turn whose result the client has been told.
-func (d *driver) over(turn string, inputs []string, cause *event.Cause) {
+// turnEnded is told of a turn whose result the client has been told.
+func (d *driver) turnEnded(turn string, inputs []string, cause *event.Cause) {
 	d.results[turn] = true
 	d.prompts.ended(inputs)
 	if d.code = stdio.Code(cause, d.stops...); d.code != stdio.CodeCompleted {
@@ -275,23 +275,23 @@ func (d *driver) over(turn string, inputs []string, cause *event.Cause) {
 		}
 		d.say("%s", cause.Error())
 	}
-	for _, e := range d.later.AnswerAll(turn) {
+	for _, e := range d.awaiting.AnswerAll(turn) {
 		e.Request()
 	}
 	d.next()
-	d.rest()
+	d.reportIdle()
 }
 
-// rest says that nothing is under way, if so.
-func (d *driver) rest() {
+// reportIdle says that nothing is under way, if so.
+func (d *driver) reportIdle() {
 	if d.States && d.prompts.Len() == 0 {
 		d.out.send(newNotice(d.id, "session_state_changed", map[string]any{"state": "idle", "sdk_host_only": true}))
 	}
 }
 
-// after calls f when the turn's result is told; at once if there was none.
-func (d *driver) after(turn string, f func()) {
-	if turn == "" || d.results[turn] || d.later.Add(turn, f) == nil {
+// afterResult calls f when the turn's result is told; at once if there was none.
+func (d *driver) afterResult(turn string, f func()) {
+	if turn == "" || d.results[turn] || d.awaiting.Add(turn, f) == nil {
 		f()
 	}
 }
@@ -329,8 +329,8 @@ func (d *driver) warn(text string) {
 	d.out.send(newNotice(d.id, "informational", map[string]any{"content": "settle: " + d.mask(text), "level": "warning"}))
 }
 
-// tell tells the client what happens in the session, until it is closed.
-func (d *driver) tell(t *encoder, after uint64) {
+// follow tells the client what happens in the session, until it is closed.
+func (d *driver) follow(t *encoder, after uint64) {
 	asking := asker.New(context.WithoutCancel(d.ctx), asker.Options{
 		Session: d.session, By: func() string { return by },
 		Ask: func(_ context.Context, q asker.Question) asker.Asked {
@@ -354,14 +354,14 @@ func (d *driver) tell(t *encoder, after uint64) {
 	})
 	asking.Close()
 	d.post(func() {
-		if d.telling = false; err != nil && !errors.Is(err, settle.ErrClosed) {
+		if d.following = false; err != nil && !errors.Is(err, settle.ErrClosed) {
 			d.say("cannot follow the session: %v", err)
 			d.code = stdio.CodeFailed
 			if !d.closing {
 				d.close(stdio.Stop{Reason: event.Shutdown, By: "encoder"})
 			}
 		}
-		for _, e := range d.later.Close() { // they wait for nothing any more
+		for _, e := range d.awaiting.Close() { // they wait for nothing any more
 			e.Request()
 		}
 	})
@@ -381,6 +381,6 @@ func (d *driver) notify(t *encoder, e event.Event) {
 			inputs = append(inputs, i.ID)
 		}
 		cause := turn.Cause
-		d.post(func() { d.over(e.Turn, inputs, cause) })
+		d.post(func() { d.turnEnded(e.Turn, inputs, cause) })
 	}
 }

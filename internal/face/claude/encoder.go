@@ -26,13 +26,13 @@ type encoder struct {
 	// schema says that answers are to follow one.
 	schema bool
 
-	log     *transcript.Transcript
-	sent    map[string]*sentItem // by item, of the running turn
-	dropped []string             // messages that a later one stands for
-	stream  stream
-	usage   map[string]modelUsage
-	results int
-	greeted bool // the turn's first message says which input it answers
+	log      *transcript.Transcript
+	sent     map[string]*sentItem // by item, of the running turn
+	dropped  []string             // messages that a later one stands for
+	stream   stream
+	usage    map[string]modelUsage
+	results  int
+	isLinked bool // the turn's first message says which input it answers
 }
 
 // sentItem is what the client has been sent of an item.
@@ -82,7 +82,7 @@ func (t *encoder) change(c transcript.Change) {
 func (t *encoder) turn(c transcript.Change) {
 	switch c.What {
 	case transcript.Started:
-		t.sent, t.dropped, t.greeted = map[string]*sentItem{}, nil, false
+		t.sent, t.dropped, t.isLinked = map[string]*sentItem{}, nil, false
 		t.out.send(t.head(c.Turn.Start.Model))
 		t.running("running")
 	case transcript.Ended:
@@ -192,8 +192,8 @@ func (t *encoder) item(turn *event.Turn, i *event.Item) {
 		m := spoken{header: newHeader(t.session, "assistant", ""), Aborted: over && i.Status == event.ItemAborted && i.Type() != event.ToolCall}
 		m.Message = t.message(turn, i.Attempt, b)
 		m.Supersedes, t.dropped = t.dropped, nil
-		if !t.greeted && len(turn.Inputs) > 0 {
-			m.UserUUID, t.greeted = clientUUID(turn.Inputs[len(turn.Inputs)-1].ID), true
+		if !t.isLinked && len(turn.Inputs) > 0 {
+			m.UserUUID, t.isLinked = clientUUID(turn.Inputs[len(turn.Inputs)-1].ID), true
 		}
 		was.uuids = append(was.uuids, m.UUID)
 		t.out.send(m)

@@ -132,8 +132,8 @@ type hookAnswer struct {
 	} `json:"hookSpecificOutput"`
 }
 
-// word is what hooks have said of a call together: the strictest counts.
-type word struct {
+// verdict is what hooks have said of a call together: the strictest counts.
+type verdict struct {
 	strict   int
 	decision string
 	reason   string
@@ -145,14 +145,14 @@ func strictness(decision string) int {
 	return slices.Index([]string{"", "allow", "ask", "deny", "stop"}, decision)
 }
 
-func (w *word) add(decision, reason string) {
+func (w *verdict) add(decision, reason string) {
 	if s := strictness(decision); s > w.strict {
 		w.strict, w.decision, w.reason = s, decision, reason
 	}
 }
 
 // hear adds what one hook says.
-func (w *word) hear(m matcher, raw json.RawMessage, err error) {
+func (w *verdict) hear(m matcher, raw json.RawMessage, err error) {
 	var a hookAnswer
 	if err == nil && len(raw) > 0 && json.Unmarshal(raw, &a) != nil {
 		err = errors.New("its answer could not be read")
@@ -178,8 +178,8 @@ func (w *word) hear(m matcher, raw json.RawMessage, err error) {
 }
 
 // before asks the hooks about a call that the policy has judged.
-func (d *driver) before(ctx context.Context, c toolCall) word {
-	var w word
+func (d *driver) before(ctx context.Context, c toolCall) verdict {
+	var w verdict
 	var mu sync.Mutex // guards w
 	var asking sync.WaitGroup
 	for _, m := range d.hooks.about(beforeUse, c.settle) {
@@ -197,7 +197,7 @@ func (d *driver) before(ctx context.Context, c toolCall) word {
 }
 
 // hooked is what the hooks decide about a call, if they do.
-func (d *driver) hooked(c toolCall, was settle.Judgement, w word) (answer asker.Answer, decided bool) {
+func (d *driver) hooked(c toolCall, was settle.Judgement, w verdict) (answer asker.Answer, decided bool) {
 	switch {
 	case w.decision == "stop":
 		return asker.Answer{Verdict: event.ApprovalAborted, Message: w.reason}, true

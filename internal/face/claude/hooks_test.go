@@ -26,7 +26,7 @@ func TestWhatHooksSay(t *testing.T) {
 		"failure that blocks": {[]string{`[]`}, "block", "deny", "a hook failed: its answer could not be read"},
 		"defer":               {[]string{decides("defer", "later")}, "", "", ""},
 	} {
-		var w word
+		var w verdict
 		for _, answer := range c.answers {
 			w.hear(matcher{OnFailure: c.onFailure}, json.RawMessage(answer), nil)
 		}

@@ -60,7 +60,7 @@ func (d *driver) begin() error {
 	for _, note := range d.session.Agent.Notes {
 		d.say("note: %s", note)
 	}
-	d.begun()
+	d.startFollowing()
 	return nil
 }
 
@@ -86,7 +86,7 @@ func (d *driver) settings(r *config.Resolved) map[string]string {
 func (d *driver) rules() {
 	allowed, denied := rulesFor(settle.Allow, specs(d.Allowed...)), rulesFor(settle.Deny, specs(d.Disallowed...))
 	scoped := func(r config.Rule) bool { return r.Pattern == "" && slices.Contains(denied.whole, r.Tool) }
-	d.policy.given = slices.Concat(allowed.rules, slices.DeleteFunc(denied.rules, scoped)) // what is not offered needs no rule
+	d.policy.flagRules = slices.Concat(allowed.rules, slices.DeleteFunc(denied.rules, scoped)) // what is not offered needs no rule
 	d.policy.dirs = d.AddDirs
 	if c := d.policy.ceiling; len(allowed.rules) > 0 && (c == settle.Ask || c == settle.Deny) {
 		d.warn(fmt.Sprintf("the allowed tools were ignored: the user configured the permission %q, and a client can only choose a stricter one", c))
@@ -176,8 +176,8 @@ func exists(ctx context.Context, dataDir, session string) bool {
 	return false
 }
 
-// begun has a goroutine tell what happens from now on.
-func (d *driver) begun() {
+// startFollowing has a goroutine tell what happens from now on.
+func (d *driver) startFollowing() {
 	t := &encoder{
 		session: d.id, dir: d.Dir, out: d.out, partial: d.Partial, replays: d.Replay, states: d.States,
 		waiting: func() int { return max(0, d.prompts.Len()-1) }, window: &d.window, schema: d.Schema != "", log: transcript.New(d.session.State(), transcript.Live),
@@ -206,8 +206,8 @@ func (d *driver) begun() {
 		d.warn(fmt.Sprintf("prompts without an answer from an earlier run: %d; they run with the next prompt", held))
 	}
 	d.window.Store(int64(d.session.Agent.Session.Model.Window))
-	d.telling = true
-	go d.tell(t, t.log.State().Seq) // ends when the session is closed; loop waits for it
+	d.following = true
+	go d.follow(t, t.log.State().Seq) // ends when the session is closed; loop waits for it
 }
 
 func capabilities() []string { return []string{"interrupt_receipt_v1", "interrupt_cancel_queued_v1"} }

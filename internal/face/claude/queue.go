@@ -69,14 +69,14 @@ func (d *driver) message(m incoming) {
 		return
 	}
 	if m.Query != nil && !*m.Query {
-		d.asides = append(d.asides, p)
+		d.background = append(d.background, p)
 		return
 	}
-	for n := len(d.asides) - 1; n >= 0; n-- {
-		p.text = strings.TrimSpace(d.asides[n].text + "\n\n" + p.text)
-		p.images = append(d.asides[n].images, p.images...)
+	for n := len(d.background) - 1; n >= 0; n-- {
+		p.text = strings.TrimSpace(d.background[n].text + "\n\n" + p.text)
+		p.images = append(d.background[n].images, p.images...)
 	}
-	d.asides = nil
+	d.background = nil
 	id := cmp.Or(m.UUID, uuid.NewString())
 	if m.Priority != "now" {
 		d.enqueue(id, p, last)

@@ -163,9 +163,9 @@ type policy struct {
 	inForce *agent.Policy
 	mode    string
 	dirs    []string
-	// given came with the command line, later during the session.
-	given, later []config.Rule
-	version      int
+	// flagRules came with the command line, clientRules during the session.
+	flagRules, clientRules []config.Rule
+	version                int
 	// ceiling is the permission that the user configured; empty if none is.
 	ceiling settle.Permission
 }
@@ -193,14 +193,14 @@ func (p *policy) set(name string) error {
 // add puts further rules into force.
 // Those that allow more than the user configured are left out by the agent.
 func (p *policy) add(rules ...config.Rule) {
-	p.later = append(p.later, rules...)
+	p.clientRules = append(p.clientRules, rules...)
 	p.apply(modes()[p.mode])
 }
 
 func (p *policy) apply(m agent.Mode) {
 	p.version++
 	m.Name = fmt.Sprintf("%s %d", p.mode, p.version) // judges are kept by the name
-	m.Rules = slices.Concat(m.Rules, directoryRules(p.mode, p.dirs), p.given, p.later)
+	m.Rules = slices.Concat(m.Rules, directoryRules(p.mode, p.dirs), p.flagRules, p.clientRules)
 	if p.inForce == nil {
 		p.inForce = agent.NewPolicy(m)
 		return

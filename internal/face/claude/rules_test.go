@@ -50,7 +50,7 @@ func TestModelNames(t *testing.T) {
 
 // The policy of a session follows the client's modes and rules.
 func TestPolicy(t *testing.T) {
-	p := policy{given: rulesFor("allow", []string{"Bash(go test:*)"}).rules, dirs: []string{"/more"}}
+	p := policy{flagRules: rulesFor("allow", []string{"Bash(go test:*)"}).rules, dirs: []string{"/more"}}
 	if err := p.set("default"); err != nil {
 		t.Fatal(err)
 	}

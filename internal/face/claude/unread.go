@@ -9,8 +9,8 @@ import (
 	"github.com/settle-agent/settle/internal/client/stdio"
 )
 
-// lookDelay is between two looks at whether somebody reads.
-const lookDelay = time.Second
+// stallDelay is between two looks at whether somebody reads.
+const stallDelay = time.Second
 
 // unread is told that nobody takes what is written.
 func (d *driver) unread(err error) {
@@ -19,18 +19,18 @@ func (d *driver) unread(err error) {
 	})
 }
 
-// look fires now and then once nothing but its reader can keep settle from
+// stallTick fires now and then once nothing but its reader can keep settle from
 // ending.
-func (d *driver) look() <-chan time.Time {
+func (d *driver) stallTick() <-chan time.Time {
 	if !d.eof || d.closing {
 		return nil
 	}
-	return time.After(lookDelay)
+	return time.After(stallDelay)
 }
 
-// unheard gives up on a client that has said all and reads nothing, unless a turn
+// checkReader gives up on a client that has said all and reads nothing, unless a turn
 // is at work: that a prompt's result is told would be waited for without end.
-func (d *driver) unheard() {
+func (d *driver) checkReader() {
 	works := false
 	if d.session != nil {
 		d.session.View(func(s event.State) {
