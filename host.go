@@ -2,12 +2,15 @@ package settle
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"log/slog"
 	"sync"
+	"weak"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/redact"
 )
 
 // Host holds the sessions of a program. They may ask different models, work in
@@ -22,7 +25,8 @@ type Host struct {
 
 	mu       sync.Mutex // guards what follows
 	places   map[string]*place
-	releases *journal.Releases // nil until a session is open, and where there is none
+	masks    map[[sha256.Size]byte]weak.Pointer[redact.Redactor] // of sessions, by what they began with
+	releases *journal.Releases                                   // nil until a session is open, and where there is none
 }
 
 // Open returns a Host. The caller closes it.
@@ -33,7 +37,7 @@ func Open(_ context.Context, c Config) (*Host, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	h := &Host{config: c, places: map[string]*place{}}
+	h := &Host{config: c, places: map[string]*place{}, masks: map[[sha256.Size]byte]weak.Pointer[redact.Redactor]{}}
 	h.life, h.end = context.WithCancelCause(context.Background())
 	return h, nil
 }

@@ -2,12 +2,16 @@ package settle
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
+	"weak"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/journal"
@@ -51,11 +55,28 @@ func (h *Host) open(ctx context.Context, id string, c SessionConfig) (*Session, 
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{host: h, id: id, value: c.Value, redact: redact.New(slices.Concat(h.config.Secrets, c.Secrets, c.Model.Secrets)...)}
+	s := &Session{host: h, id: id, value: c.Value, redact: h.redactor(slices.Concat(h.config.Secrets, c.Secrets, c.Model.Secrets))}
 	if err := s.start(c, log, damage); err != nil {
 		return nil, errors.Join(err, s.box.close(ctx), log.Close(ctx))
 	}
 	return s, nil
+}
+
+// redactor returns what masks the secrets of a session. Sessions that begin with
+// the same ones share it: it takes some kilobytes, and what one of them comes to
+// know, such as a renewed key, is a secret of the others as well (C15).
+func (h *Host) redactor(secrets []string) *redact.Redactor {
+	slices.Sort(secrets)
+	key := sha256.Sum256([]byte(strings.Join(slices.Compact(secrets), "\x00")))
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if r := h.masks[key].Value(); r != nil {
+		return r
+	}
+	maps.DeleteFunc(h.masks, func(_ [sha256.Size]byte, p weak.Pointer[redact.Redactor]) bool { return p.Value() == nil })
+	r := redact.New(secrets...)
+	h.masks[key] = weak.Make(r)
+	return r
 }
 
 func (h *Host) log(ctx context.Context, id string, c SessionConfig) (*journal.Log, session.Damage, error) {
