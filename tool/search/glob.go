@@ -33,7 +33,7 @@ const globSchema = `{
 	"additionalProperties": false
 }`
 
-type globTool struct{}
+type globTool struct{ cfg Config }
 
 // Spec implements tool.Tool.
 func (globTool) Spec() tool.Spec { return globSpec() }
@@ -66,7 +66,7 @@ func (globTool) Title(args json.RawMessage) string {
 }
 
 // Run implements tool.Tool.
-func (globTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
+func (t globTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	in, err := decode[GlobArguments](call.Args)
 	if err != nil {
 		return tool.Result{}, err
@@ -85,7 +85,9 @@ func (globTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 		}
 	}
 	newest := &newestFiles{limit: orDefault(in.Limit, defaultFiles)}
-	err = walk(ctx, root, func(e entry) error {
+	bounded, cancel := t.cfg.bound(ctx)
+	defer cancel()
+	err = walk(bounded, root, func(e entry) error {
 		if e.IsDir() {
 			return g.enter(e)
 		}
@@ -94,10 +96,10 @@ func (globTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 		}
 		return nil
 	})
-	if err != nil {
-		return tool.Result{}, err
+	if output, stopped := slow(bounded, newest.render(call.Dir)); stopped || err == nil {
+		return tool.Result{Output: output}, nil
 	}
-	return tool.Result{Output: newest.render(call.Dir)}, nil
+	return tool.Result{}, err
 }
 
 // glob is a pattern, split into the directory that it begins with and what is

@@ -84,21 +84,24 @@ func (t grepTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) 
 	if isDir { // a file that was named was judged by its name
 		q.c.private = t.cfg.Private
 	}
+	bounded, cancel := t.cfg.bound(ctx)
+	defer cancel()
 	switch {
 	case !isDir:
-		err = q.scanNamed(ctx)
+		err = q.scanNamed(bounded)
 	case t.cfg.Ripgrep != "" && q.lines != nil: // To rg, \A is the beginning of a file.
-		err = t.ripgrepOrScan(ctx, q)
+		err = t.ripgrepOrScan(bounded, q)
 	default:
-		err = q.scan(ctx)
+		err = q.scan(bounded)
 	}
 	if ctx.Err() != nil { // What was found until then is true and of use.
 		return tool.Result{Output: q.c.render(), Aborted: true}, nil
 	}
-	if err != nil && !errors.Is(err, errEnough) {
+	output, stopped := slow(bounded, q.c.render())
+	if !stopped && err != nil && !errors.Is(err, errEnough) {
 		return tool.Result{}, fmt.Errorf("cannot search %q: %w", q.root, err)
 	}
-	return tool.Result{Output: q.c.render()}, nil
+	return tool.Result{Output: output}, nil
 }
 
 // ripgrepOrScan lets ripgrep search, and searches itself if that fails before

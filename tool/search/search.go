@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
+	"time"
 
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/internal/disk"
@@ -33,6 +36,32 @@ type Config struct {
 	// Private, if set, reports which files may hold secrets, by their paths: a
 	// search of a directory does not show their lines.
 	Private func(path string) bool
+	// Timeout bounds a search, such as one of all of a disk; 0 means 30 s.
+	Timeout time.Duration
+}
+
+const defaultTimeout = 30 * time.Second
+
+// slowError ends a search that takes too long.
+type slowError struct{ after time.Duration }
+
+func (e slowError) Error() string {
+	return fmt.Sprintf("(stopped after %s, and not everything was searched: name a smaller directory in path)\n", e.after)
+}
+
+// bound returns ctx with the bound of a search, whose cause is a slowError.
+func (c Config) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	after := cmp.Or(c.Timeout, defaultTimeout)
+	return context.WithTimeoutCause(ctx, after, slowError{after})
+}
+
+// slow adds to the output of a search that its bound stopped it, if it did.
+func slow(ctx context.Context, output string) (said string, stopped bool) {
+	var e slowError
+	if !errors.As(context.Cause(ctx), &e) {
+		return output, false
+	}
+	return strings.TrimSuffix(output, "\n") + "\n" + e.Error(), true
 }
 
 // Tools returns glob, grep and list.
@@ -40,7 +69,7 @@ func Tools(cfg Config) []tool.Tool {
 	if cfg.Runner == nil {
 		cfg.Ripgrep = ""
 	}
-	return []tool.Tool{globTool{}, grepTool{cfg}, listTool{}}
+	return []tool.Tool{globTool{cfg}, grepTool{cfg}, listTool{}}
 }
 
 // decode reads arguments that are valid by the tool's schema.

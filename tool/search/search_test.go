@@ -477,3 +477,20 @@ func TestGrepKeepsPrivateLines(t *testing.T) {
 		}
 	}
 }
+
+// A search that takes too long ends, and says that there may be more.
+func TestSearchesAreBounded(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, map[string]string{"a.txt": "x\n"})
+	for name, in := range map[string]args{"grep": {"pattern": "x"}, "glob": {"pattern": "**/*.txt"}} {
+		for _, runner := range []Config{{Timeout: 1}, {Timeout: 1, Ripgrep: "/bin/rg", Runner: execRunner{}}} {
+			got, err := run(t, runner, dir, name, in)
+			if err != nil || !strings.Contains(got.Output, "(stopped after 1ns, and not everything was searched: name a smaller directory in path)") {
+				t.Errorf("%s: %q, %v", name, got.Output, err)
+			}
+		}
+		if got, err := run(t, Config{}, dir, name, in); err != nil || strings.Contains(got.Output, "stopped") || !strings.Contains(got.Output, "a.txt") {
+			t.Errorf("%s, not bounded: %q, %v", name, got.Output, err)
+		}
+	}
+}
