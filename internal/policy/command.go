@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle/internal/policy/effects"
+	"github.com/settle-agent/settle/internal/repo"
 )
 
 // shell is a call of shell.
@@ -17,7 +18,7 @@ func (p *Policy) shell(c *toolCall) {
 	if c.Workdir != "" {
 		c.path(looks, c.Workdir)
 		at = filepath.Clean(absolute(at, c.Workdir))
-		if real, err := resolve(at); err != nil || filepath.IsLocal(c.Workdir) && real != filepath.Join(c.workspace.real, c.Workdir) {
+		if real, err := repo.Resolve(at); err != nil || filepath.IsLocal(c.Workdir) && real != filepath.Join(c.workspace.real, c.Workdir) {
 			c.hide(c.Command, "its directory is named by a link, which shells read differently") // in "cd .."
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/settle-agent/settle/internal/repo"
 )
 
 // hazard says which variable of the environment may change what harmless
@@ -30,7 +32,7 @@ func (p *Policy) hazard(w workspace) string {
 // reaches reports whether a path of the environment may lead into the working
 // directory.
 func (w workspace) reaches(path string) bool {
-	real, err := resolve(path)
+	real, err := repo.Resolve(path)
 	return !filepath.IsAbs(path) || err != nil || real != w.real && within(w.real, real)
 }
 
@@ -55,7 +57,7 @@ func (p *Policy) program(w workspace, name string) string {
 		if err != nil || info.IsDir() || info.Mode()&0o111 == 0 {
 			continue
 		}
-		real, err := resolve(path)
+		real, err := repo.Resolve(path)
 		if err != nil || within(w.real, real) || within(w.dir, path) {
 			return name + " is a program of the working directory"
 		}

@@ -2,9 +2,10 @@ package policy
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/settle-agent/settle/internal/repo"
 )
 
 // place is where a path leads.
@@ -30,7 +31,7 @@ func newWorkspace(dir string) (workspace, error) {
 	if !filepath.IsAbs(dir) {
 		return workspace{}, fmt.Errorf("the working directory %q is not absolute", dir)
 	}
-	real, err := resolve(dir)
+	real, err := repo.Resolve(dir)
 	return workspace{filepath.Clean(dir), real}, err
 }
 
@@ -63,7 +64,7 @@ func absolute(at, path string) string {
 }
 
 func (w workspace) place(named string) (place, error) {
-	real, err := resolve(named)
+	real, err := repo.Resolve(named)
 	p := place{named: named, real: real, rel: filepath.ToSlash(real)}
 	if virtual(filepath.Clean(named)) {
 		p.rel = filepath.ToSlash(named)
@@ -86,37 +87,4 @@ func virtual(path string) bool {
 func within(root, path string) bool {
 	rel, err := filepath.Rel(root, path)
 	return err == nil && filepath.IsLocal(rel)
-}
-
-const maxLinks = 40 // as Linux has it
-
-// resolve follows all links of an absolute path, name by name as the kernel
-// does. From the first name that does not exist on, it is as it is written.
-func resolve(path string) (string, error) {
-	at, rest := split(path)
-	for links := 0; len(rest) > 0; {
-		name := rest[0]
-		rest = rest[1:]
-		next := filepath.Join(at, name) // "." and "" change nothing, ".." goes up
-		if name != ".." {
-			if target, err := os.Readlink(next); err == nil {
-				if links++; links > maxLinks {
-					return "", fmt.Errorf("%q: too many symbolic links", path)
-				}
-				root, names := split(target)
-				if next = at; filepath.IsAbs(target) {
-					next = root
-				}
-				rest = append(names, rest...)
-			}
-		}
-		at = next
-	}
-	return at, nil
-}
-
-// split returns the root of an absolute path, and the names in any path.
-func split(path string) (root string, names []string) {
-	volume := filepath.VolumeName(path)
-	return volume + string(filepath.Separator), strings.Split(filepath.ToSlash(path[len(volume):]), "/")
 }

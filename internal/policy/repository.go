@@ -27,7 +27,7 @@ func readFile(path string) (string, error) {
 
 // upwards are a directory and those above it.
 func upwards(dir string) (list []string) {
-	if real, err := resolve(dir); err == nil {
+	if real, err := repo.Resolve(dir); err == nil {
 		dir = real
 	}
 	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
@@ -156,7 +156,7 @@ func tracked(dir string) string {
 	for _, name := range index.Names {
 		dir := filepath.Dir(filepath.Join(git.Top, filepath.FromSlash(name)))
 		if !straight[dir] {
-			if real, err := resolve(dir); err != nil || real != dir { // git grep reads through it
+			if real, err := repo.Resolve(dir); err != nil || real != dir { // git grep reads through it
 				return "git tracks " + name + ", which is now behind a link"
 			}
 			straight[dir] = true

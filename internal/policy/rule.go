@@ -11,6 +11,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/repo"
 )
 
 // rule is a rule that has been understood.
@@ -99,7 +100,7 @@ func (r *rule) forPaths(dir, home string) error {
 	}
 	base, rest := doublestar.SplitPattern(r.path)
 	named := absolute(dir, filepath.FromSlash(base))
-	real, err := resolve(named)
+	real, err := repo.Resolve(named)
 	if err != nil {
 		real = named // what is behind a loop of links, nothing can open
 	}

@@ -3,12 +3,11 @@ package file
 import (
 	"crypto/sha256"
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
 
+	"github.com/settle-agent/settle/internal/repo"
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/internal/disk"
 )
@@ -115,7 +114,7 @@ func (w *Workspace) locate(dir, path string) (place, error) {
 	if err != nil {
 		return place{}, err
 	}
-	real, err := realPath(named)
+	real, err := repo.Resolve(named)
 	if err != nil {
 		return place{}, fmt.Errorf("cannot find %q: %w", path, err)
 	}
@@ -129,44 +128,4 @@ func keyOf(real string) string {
 		return strings.ToLower(real)
 	}
 	return real
-}
-
-const maxLinks = 40 // as Linux has it
-
-// realPath resolves links, the last one too, of a path that need not exist: a
-// write to a dangling link creates what it points to.
-func realPath(path string) (string, error) {
-	for range maxLinks {
-		parent, err := realDir(filepath.Dir(path))
-		if err != nil {
-			return "", err
-		}
-		path = filepath.Join(parent, filepath.Base(path))
-		info, err := os.Lstat(path)
-		if err != nil || info.Mode()&os.ModeSymlink == 0 {
-			return path, nil // What is wrong with it, the open will say.
-		}
-		target, err := os.Readlink(path)
-		if err != nil {
-			return "", err
-		}
-		if !filepath.IsAbs(target) {
-			target = filepath.Join(parent, target)
-		}
-		path = target
-	}
-	return "", fmt.Errorf("%q: too many symbolic links", path)
-}
-
-// realDir resolves the part of dir that exists.
-func realDir(dir string) (string, error) {
-	real, err := filepath.EvalSymlinks(dir)
-	if err == nil || !os.IsNotExist(err) || filepath.Dir(dir) == dir {
-		return real, err
-	}
-	parent, err := realDir(filepath.Dir(dir))
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(parent, filepath.Base(dir)), nil
 }

@@ -114,18 +114,22 @@ func (p *parser) command(dirs []string) (done, failed []string) {
 	begin, end := p.rest, 0
 	for len(p.rest) > 0 && !slices.Contains([]string{"\n", ";", "|", "&&", "||"}, p.rest[0].operator) {
 		t := p.rest[0]
-		if t.operator != "" || p.descriptor() {
-			redirections = append(redirections, p.redirection()...)
-		} else {
-			if len(c.Words) == 0 && (strings.Contains(t.Text, "=") || slices.Contains(strings.Fields(reserved), t.Text)) {
-				p.refuse("it has " + t.Text + ", which is no simple command")
-				return dirs, dirs
+		p.rest, end = p.rest[1:], t.to
+		switch {
+		case t.operator == ">&": // with both descriptors
+		case t.operator != "" && (len(p.rest) == 0 || p.rest[0].operator != "" || p.rest[0].Glob || p.rest[0].Text == ""):
+			p.refuse("a redirection is not understood")
+		case t.operator != "":
+			if target := p.rest[0].Text; t.operator == "<" {
+				redirections = append(redirections, Effect{Kind: Reads, Path: target})
+			} else if target != "/dev/null" {
+				redirections = append(redirections, Effect{Kind: Writes, Path: target})
 			}
+			p.rest, end = p.rest[1:], p.rest[0].to
+		case len(c.Words) == 0 && (strings.Contains(t.Text, "=") || slices.Contains(strings.Fields(reserved), t.Text)):
+			p.refuse("it has " + t.Text + ", which is no simple command")
+		default:
 			c.Words = append(c.Words, t.Word)
-			p.rest = p.rest[1:]
-		}
-		if p.why == "" {
-			end = begin[len(begin)-len(p.rest)-1].to
 		}
 	}
 	if len(c.Words) == 0 || len(p.commands) == maxCommands || len(dirs) > maxDirs {
@@ -151,39 +155,4 @@ func join(dir, to string) string {
 		return path.Clean(to)
 	}
 	return path.Join(dir, to)
-}
-
-// descriptor reports whether the next word is the number of one, right before a
-// redirection.
-func (p *parser) descriptor() bool {
-	t := p.rest[0]
-	return t.bare && isNumber(t.Text) && len(p.rest) > 1 && p.rest[1].from == t.to && strings.ContainsAny(p.rest[1].operator, "<>")
-}
-
-// redirection takes one of /dev/null, of descriptors that exist, or of a file
-// with a name.
-func (p *parser) redirection() []Effect {
-	standard := func(t token) bool { return t.bare && (t.Text == "0" || t.Text == "1" || t.Text == "2") }
-	known := true
-	if p.rest[0].operator == "" {
-		known = standard(p.rest[0])
-		p.rest = p.rest[1:]
-	}
-	operator := p.rest[0].operator
-	if p.rest = p.rest[1:]; !known || len(p.rest) == 0 || p.rest[0].operator != "" || p.rest[0].Glob || p.rest[0].Text == "" || p.descriptor() {
-		p.refuse("a redirection is not understood")
-		return nil
-	}
-	target := p.rest[0]
-	p.rest = p.rest[1:]
-	switch {
-	case operator == ">&" && standard(target), operator != "<" && operator != ">&" && target.Text == "/dev/null":
-		return nil
-	case operator == ">&":
-		p.refuse("a redirection is not understood")
-		return nil
-	case operator == "<":
-		return []Effect{{Kind: Reads, Path: target.Text}}
-	}
-	return []Effect{{Kind: Writes, Path: target.Text}}
 }

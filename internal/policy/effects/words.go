@@ -1,8 +1,11 @@
 package effects
 
 import (
+	"cmp"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -10,8 +13,7 @@ import (
 // token is a word, or an operator.
 type token struct {
 	Word
-	operator string // empty for a word
-	bare     bool   // the word has no quotes
+	operator string // empty for a word; ">&" has its descriptors
 	from, to int    // in the text
 }
 
@@ -48,7 +50,16 @@ func strange(text string) string {
 	return ""
 }
 
-const operatorBytes = ";|&<>"
+const (
+	controls = ";|&"
+	ends     = " \t\n" + controls + "<>" // of a word
+)
+
+// redirection is one of a descriptor that exists: to another one, or what
+// stands before the name of a file.
+var redirection = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([012]?(>>|>|<))[^;|&<>]|^([012]?>&[012])(?:[ \t\n;|&]|$)`)
+})
 
 // tokens returns all of them, with "\n" as an operator.
 func (l *lexer) tokens() (list []token) {
@@ -67,13 +78,21 @@ func (l *lexer) tokens() (list []token) {
 		case c == '\n':
 			list = append(list, token{operator: "\n"})
 			l.at++
-		case strings.IndexByte(operatorBytes, c) >= 0:
-			operator := rest[:len(rest)-len(strings.TrimLeft(rest, operatorBytes))]
-			if !slices.Contains([]string{";", "|", "&&", "||", "<", ">", ">>", ">&"}, operator) {
+		case strings.IndexByte(controls, c) >= 0:
+			operator := rest[:len(rest)-len(strings.TrimLeft(rest, controls))]
+			if !slices.Contains([]string{";", "|", "&&", "||"}, operator) {
 				l.refuse("it uses " + operator)
 			}
-			list = append(list, token{operator: operator, from: l.at, to: l.at + len(operator)})
+			list = append(list, token{operator: operator})
 			l.at += len(operator)
+		case strings.IndexAny(rest, "<>") == len(rest)-len(strings.TrimLeft(rest, "0123456789")):
+			m := redirection().FindStringSubmatch(rest)
+			if m == nil {
+				l.refuse("a redirection is not understood")
+				return nil
+			}
+			list = append(list, token{operator: cmp.Or(m[2], ">&"), from: l.at, to: l.at + len(m[1]+m[3])})
+			l.at += len(m[1] + m[3])
 		default:
 			list = append(list, l.word())
 		}
@@ -91,13 +110,12 @@ func isName(c byte) bool {
 
 // word reads a word and takes its quotes away.
 func (l *lexer) word() token {
-	t, special := token{bare: true, from: l.at}, false
+	t, special := token{from: l.at}, false
 	add := func(text string) {
 		t.Text += text
 		special = special || strings.ContainsAny(text, `*?[\`)
-		t.bare = false
 	}
-	for ; l.at < len(l.text) && strings.IndexByte(" \t\n"+operatorBytes, l.text[l.at]) < 0; l.at++ {
+	for ; l.at < len(l.text) && strings.IndexByte(ends, l.text[l.at]) < 0; l.at++ {
 		rest := l.text[l.at+1:]
 		before := byte('=')
 		if t.Text != "" {
@@ -119,7 +137,7 @@ func (l *lexer) word() token {
 			t.Glob = true
 			t.Text += string(c)
 		case isName(c), strings.IndexByte(unquoted, c) >= 0, c == '~' && before != '=' && before != ':', c == '#' && t.Text != "",
-			strings.IndexByte("[]!", c) >= 0 && t.from == l.at && (rest == "" || strings.IndexByte(" \t\n"+operatorBytes, rest[0]) >= 0): // alone
+			strings.IndexByte("[]!", c) >= 0 && t.from == l.at && (rest == "" || strings.IndexByte(ends, rest[0]) >= 0): // alone
 			t.Text += string(c)
 		default:
 			l.refuse("a word has " + string(rune(c)) + " without quotes")
