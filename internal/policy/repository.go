@@ -161,7 +161,7 @@ func tracked(dir string) string {
 			}
 			straight[dir] = true
 		}
-		if secret(name) {
+		if Secret(name) {
 			return "git tracks " + name + ", which by its name holds secrets"
 		}
 	}

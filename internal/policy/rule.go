@@ -231,7 +231,7 @@ func (e effect) careful() bool {
 func (r rule) namesCareful(e effect) bool {
 	name := strings.ReplaceAll(r.path, "*", "")
 	if e.place.secret() {
-		return secret(name)
+		return Secret(name)
 	}
 	if e.kind == reads {
 		return name == r.path

@@ -107,9 +107,9 @@ func touch(kind Kind, words []Word) (list []Effect) {
 
 // script has a pattern or script in its first operand, or in options.
 func (a arguments) script() ([]Effect, string) {
-	scripts, paths := a.values("e", "regexp"), a.words
+	scripts, paths := a.values("-e", "--regexp"), a.words
 	switch {
-	case len(scripts) > 0 || a.has("files"):
+	case len(scripts) > 0 || a.has("--files"):
 		if len(a.late) > 0 { // sed 'w x' -e p
 			return nil, "has options after its operands, which programs read differently"
 		}
@@ -121,14 +121,14 @@ func (a arguments) script() ([]Effect, string) {
 	if a.first != nil && slices.ContainsFunc(scripts, func(text string) bool { return !a.first.MatchString(text) }) {
 		return nil, unknownOperands
 	}
-	all := Effect{Kind: Walks, Hidden: true, Links: a.has("R")}
+	all := Effect{Kind: Walks, Hidden: true, Links: a.has("-R")}
 	switch {
 	case a.operands == "tree": // of rg, for which globs outweigh what is hidden
-		all.Hidden = a.has(".", "hidden", "u", "unrestricted", "g", "glob", "iglob")
-		if a.has("files") {
+		all.Hidden = a.has("-.", "--hidden", "-u", "--unrestricted", "-g", "--glob", "--iglob")
+		if a.has("--files") {
 			all.Kind = Looks
 		}
-	case !a.has("r", "R", "recursive"):
+	case !a.has("-r", "-R", "--recursive"):
 		return touch(Reads, slices.Concat(paths, a.late)), ""
 	}
 	if len(paths) == 0 {
@@ -156,8 +156,8 @@ func (a arguments) find() ([]Effect, string) {
 		switch text := words[i].Text; {
 		case words[i].Glob:
 			return nil, "has wildcards without quotes"
-		case slices.Contains(a.long, text):
-		case slices.Contains(a.long, text+"=") && i+1 < len(words) && !words[i+1].Glob:
+		case a.options[text] == flag:
+		case a.options[text] == withValue && i+1 < len(words) && !words[i+1].Glob:
 			i++
 		default:
 			return nil, text + " is not on the list of those that only look"

@@ -28,9 +28,9 @@ func in(dir, path string) string {
 // git tracks. Outside of a repository, diff would compare any two files.
 func (a arguments) git(dir string) ([]Effect, string) {
 	switch {
-	case slices.ContainsFunc(a.values("format", "pretty", "sort"), func(format string) bool { return fits(`(?s).*(%[-+ ]*G|signature).*`, format) }):
+	case slices.ContainsFunc(a.values("--format", "--pretty", "--sort"), func(format string) bool { return fits(`(?s).*(%[-+ ]*G|signature).*`, format) }):
 		return nil, "would have a signature verified by a program"
-	case slices.ContainsFunc(a.values("L"), func(lines string) bool { return !fits(`[0-9]+(,\+?[0-9]+)?`, lines) }):
+	case slices.ContainsFunc(a.values("-L"), func(lines string) bool { return !fits(`[0-9]+(,\+?[0-9]+)?`, lines) }):
 		return nil, "is only known to only read with -L FROM,TO"
 	case slices.ContainsFunc(a.words, isGlob):
 		return nil, unknownOperands

@@ -5,25 +5,35 @@ import (
 	"strings"
 )
 
-// option is one that was given, without its dashes.
+// kind is what an option has for a value.
+type kind string
+
+const (
+	flag       kind = "flag"     // none
+	withValue  kind = "value"    // attached to it, or the next word
+	withNumber kind = "number"   // the same
+	optional   kind = "attached" // only attached to it
+)
+
+// option is one that was given.
 type option struct{ name, value string }
 
 // arguments are what a command was given.
 type arguments struct {
 	*entry
-	options []option
-	words   []Word // the operands
+	given []option
+	words []Word // the operands
 	// late are the words from the first option on that came after an operand,
 	// without the operands: BSD takes them for operands too.
 	late []Word
 }
 
 func (a arguments) has(names ...string) bool {
-	return slices.ContainsFunc(a.options, func(o option) bool { return slices.Contains(names, o.name) })
+	return slices.ContainsFunc(a.given, func(o option) bool { return slices.Contains(names, o.name) })
 }
 
 func (a arguments) values(names ...string) (list []string) {
-	for _, o := range a.options {
+	for _, o := range a.given {
 		if slices.Contains(names, o.name) {
 			list = append(list, o.value)
 		}
@@ -71,61 +81,36 @@ func (a *arguments) option(words []Word) int {
 		return 1
 	}
 	if strings.HasPrefix(text, "--") {
-		return a.longOption(text[2:], words)
+		name, value, attached := strings.Cut(text, "=")
+		return a.take(name, value, attached, words)
 	}
 	for i := 1; i < len(text); i++ {
-		letter, value, n := text[i:i+1], text[i+1:], 1
-		kind := ""
-		for each, letters := range a.letters {
-			if strings.Contains(letters, letter) {
-				kind = each
-			}
+		name := "-" + text[i:i+1]
+		if a.options[name] != flag {
+			return a.take(name, text[i+1:], text[i+1:] != "", words)
 		}
-		switch kind {
-		case "":
-			return 0
-		case "flags":
-			a.options = append(a.options, option{name: letter})
-			continue
-		case "values", "numbers":
-			if value == "" {
-				if value, n = next(words); n == 0 {
-					return 0
-				}
-			}
-			if kind == "numbers" && !fits(`[+-]?[0-9]+[a-zA-Z]{0,3}`, value) {
-				return 0
-			}
-		}
-		a.options = append(a.options, option{letter, value})
-		return n
+		a.given = append(a.given, option{name: name})
 	}
 	return 1
 }
 
-func isNumber(text string) bool { return strings.Trim(text, "0123456789") == "" }
-
-func (a *arguments) longOption(text string, words []Word) int {
-	name, value, attached := strings.Cut(text, "=")
-	n := 1
+// take takes an option whose value may be attached, or the next word.
+func (a *arguments) take(name, value string, attached bool, words []Word) int {
+	kind, n := a.options[name], 1
 	switch {
-	case attached && (slices.Contains(a.long, name+"=") || slices.Contains(a.long, name+"?")):
-	case !attached && (slices.Contains(a.long, name) || slices.Contains(a.long, name+"?")):
-	case !attached && slices.Contains(a.long, name+"="):
-		if value, n = next(words); n == 0 {
+	case kind == "", kind == flag && attached:
+		return 0
+	case (kind == withValue || kind == withNumber) && !attached:
+		if len(words) < 2 || words[1].Glob {
 			return 0
 		}
-	default:
+		value, n = words[1].Text, 2
+	}
+	if kind == withNumber && !fits(`[+-]?[0-9]+[a-zA-Z]{0,3}`, value) {
 		return 0
 	}
-	a.options = append(a.options, option{name, value})
+	a.given = append(a.given, option{name, value})
 	return n
 }
 
-// next takes the word after an option as its value.
-func next(words []Word) (string, int) {
-	if len(words) < 2 || words[1].Glob {
-		return "", 0
-	}
-	return words[1].Text, 2
-}
+func isNumber(text string) bool { return strings.Trim(text, "0123456789") == "" }

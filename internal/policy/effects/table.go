@@ -1,6 +1,7 @@
 package effects
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"regexp"
@@ -15,11 +16,9 @@ var commands string
 type entry struct {
 	operands    string
 	least, most int // how many operands; most is -1 where there is no bound
-	// letters are those of options, by kind, and long the other options.
-	letters map[string]string
-	long    []string
-	digits  bool
-	builtin bool
+	options     map[string]kind
+	digits      bool
+	builtin     bool
 	// first and each are what operands must match, where they are set.
 	first, each *regexp.Regexp
 	forms       [][]*regexp.Regexp
@@ -42,7 +41,7 @@ var table = sync.OnceValue(func() map[string]*entry {
 				e.set(key, rest)
 			}
 		default:
-			e, lets = &entry{letters: map[string]string{}}, nil
+			e, lets = &entry{options: map[string]kind{}}, nil
 			at := strings.LastIndex(line, ": ")
 			var bounds string
 			e.operands, bounds, _ = strings.Cut(line[at+2:], " ")
@@ -72,9 +71,17 @@ func (e *entry) bound(text string) {
 func (e *entry) set(key, rest string) {
 	switch key {
 	case "flags", "values", "numbers", "attached":
-		e.letters[key] = rest
-	case "long":
-		e.long = append(e.long, strings.Fields(rest)...)
+		for _, letter := range rest {
+			e.options["-"+string(letter)] = kind(strings.TrimSuffix(key, "s"))
+		}
+	case "long", "tests":
+		for name := range strings.FieldsSeq(rest) {
+			if key == "long" {
+				name = "--" + name
+			}
+			kinds := map[byte]kind{'=': withValue, '?': optional}
+			e.options[strings.TrimRight(name, "=?")] = cmp.Or(kinds[name[len(name)-1]], flag)
+		}
 	case "digits":
 		e.digits = true
 	case "builtin":
