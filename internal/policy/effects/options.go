@@ -45,7 +45,7 @@ func (a arguments) values(names ...string) (list []string) {
 func (e *entry) arguments(words []Word) (a arguments, ok bool) {
 	a = arguments{entry: e}
 	for len(words) > 0 {
-		w, n := words[0], 1
+		w := words[0]
 		switch {
 		case e.operands == "words" || e.operands == "find" || e.operands == "cd", len(w.Text) < 2, w.Text[0] != '-':
 			a.words, words = append(a.words, w), words[1:]
@@ -57,7 +57,8 @@ func (e *entry) arguments(words []Word) (a arguments, ok bool) {
 			a.words = append(a.words, words[1:]...)
 			return a, true
 		}
-		if n = a.option(words); n == 0 {
+		n := a.option(words)
+		if n == 0 {
 			return a, false
 		}
 		a.late = a.after(words[:n])

@@ -44,8 +44,8 @@ func (p *parser) refuse(why string) {
 }
 
 // operator takes one of these operators, if it is next.
-func (p *parser) operator(any ...string) string {
-	if len(p.rest) == 0 || !slices.Contains(any, p.rest[0].operator) {
+func (p *parser) operator(wanted ...string) string {
+	if len(p.rest) == 0 || !slices.Contains(wanted, p.rest[0].operator) {
 		return ""
 	}
 	next := p.rest[0].operator
