@@ -1,6 +1,9 @@
 package main
 
 import (
+	"context"
+	"strings"
+
 	"github.com/spf13/cobra"
 )
 
@@ -24,21 +27,33 @@ The exit code says how the turn ended: 0 completed, 1 failed, 2 wrong usage or
 configuration, 3 limit reached, 130 interrupted. "settle help run" lists all.`
 
 func newRoot(s *streams) *cobra.Command {
+	var f tuiFlags
 	root := &cobra.Command{
-		Use:           "settle",
-		Short:         "A coding agent whose every turn ends",
-		Long:          rootHelp,
-		Args:          known,
+		Use:   "settle [flags] [\"PROMPT\"]",
+		Short: "A coding agent whose every turn ends",
+		Long:  rootHelp,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if s.person() && len(args) == 1 && strings.ContainsAny(args[0], " \t\n") {
+				return nil // a prompt
+			}
+			return known(cmd, args)
+		},
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !s.person() {
+				return cmd.Help()
+			}
+			return f.open(cmd, s, func(context.Context, *conversations) (string, error) { return "", nil }, strings.Join(args, ""))
+		},
 	}
+	f.define(root.Flags())
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(mistakenFlag)
 	root.SetVersionTemplate(versionLine())
 	root.SetHelpCommand(newHelp())
 	root.AddGroup(&cobra.Group{ID: standIns, Title: "Stand-ins for other agents:"})
-	root.AddCommand(newRun(s), newServe(s), newACP(s), newExec(s), newClaude(s), newAppServer(s), newMCP(s), newSessions(s), newJobs(s), newModels(s), newConfig(s), newDoctor(s), newDemo(s), newFakeModel(s), newCheckEndings(s), newVersion(s))
+	root.AddCommand(newRun(s), newResume(s), newServe(s), newACP(s), newExec(s), newClaude(s), newAppServer(s), newMCP(s), newSessions(s), newJobs(s), newModels(s), newConfig(s), newDoctor(s), newDemo(s), newFakeModel(s), newCheckEndings(s), newVersion(s))
 	return root
 }

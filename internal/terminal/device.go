@@ -64,8 +64,12 @@ func (d *Device) Restore() {
 
 // Size returns the columns and rows of the terminal; 80 and 24 where it does not
 // say.
-func (d *Device) Size() (width, height int) {
-	width, height, err := term.GetSize(int(d.out.Fd()))
+func (d *Device) Size() (width, height int) { return Size(d.out) }
+
+// Size returns the columns and rows of a terminal; 80 and 24 where it does not
+// say.
+func Size(f *os.File) (width, height int) {
+	width, height, err := term.GetSize(int(f.Fd()))
 	if err != nil || width <= 0 || height <= 0 {
 		return 80, 24
 	}

@@ -120,7 +120,7 @@ func (s *Screen) fit(f *Frame) []drawnRow {
 	next := make([]drawnRow, len(rows))
 	for i, row := range rows {
 		row = Clip(row, s.width)
-		next[i] = drawnRow{string(s.palette.append(nil, row)), cells(row)}
+		next[i] = drawnRow{string(s.palette.Append(nil, row)), cells(row)}
 	}
 	return next
 }
@@ -185,7 +185,7 @@ func (s *Screen) renew(committed []Line, next []drawnRow, f Frame) {
 	}
 	for _, row := range committed {
 		begin()
-		s.buf = s.palette.append(s.buf, row)
+		s.buf = s.palette.Append(s.buf, row)
 	}
 	s.add(wrapOff)
 	for _, row := range next {

@@ -95,8 +95,8 @@ type Palette struct {
 	Color, Attributes bool
 }
 
-// append appends the line for the terminal.
-func (p Palette) append(b []byte, l Line) []byte {
+// Append appends the line for the terminal.
+func (p Palette) Append(b []byte, l Line) []byte {
 	styled := false
 	for _, s := range l {
 		code := p.code(s.Style)

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/catalogue"
+	"github.com/settle-agent/settle/internal/client/stdio"
+	"github.com/settle-agent/settle/internal/client/store"
+	"github.com/settle-agent/settle/internal/face/about"
+	"github.com/settle-agent/settle/internal/face/tui"
+	"github.com/settle-agent/settle/internal/proc"
+	screen "github.com/settle-agent/settle/internal/terminal"
+)
+
+const resumeHelp = `Open a session in the terminal again: by its id, the beginning of its id, or, with
+--last or without an id, the last session of this directory.
+
+docs/terminal.md describes the terminal. "settle sessions" lists sessions.`
+
+// tuiFlags are the flags of the terminal that are no settings.
+type tuiFlags struct {
+	projectFlags
+	dir   string
+	take  bool
+	plain bool
+}
+
+func (f *tuiFlags) define(flags *pflag.FlagSet) {
+	settingFlags(flags)
+	flags.StringVarP(&f.dir, "cwd", "C", ".", "work in `DIR`")
+	flags.BoolVar(&f.take, "take", false, "take the session over from another process")
+	flags.BoolVar(&f.plain, "plain", false, "write labelled lines and redraw nothing, for screen readers")
+	f.projectFlags.define(flags)
+}
+
+func newResume(s *streams) *cobra.Command {
+	var f tuiFlags
+	last := false
+	cmd := &cobra.Command{
+		Use: "resume [flags] [ID]", Short: "Open a session in the terminal again", Long: resumeHelp,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if last && len(args) > 0 {
+				return errors.New("--last and an ID: give one of them")
+			}
+			return f.open(cmd, s, func(ctx context.Context, c *conversations) (string, error) {
+				return c.Resolve(ctx, strings.Join(args, ""))
+			}, "")
+		},
+	}
+	f.define(cmd.Flags())
+	cmd.Flags().BoolVar(&last, "last", false, "open the last session of this directory")
+	return cmd
+}
+
+// open opens the terminal: with the session that choose returns, or a new one.
+func (f *tuiFlags) open(cmd *cobra.Command, s *streams, choose func(context.Context, *conversations) (string, error), prompt string) error {
+	if !s.person() {
+		return errors.New("the terminal needs one: standard input, output and error must be a terminal; use \"settle run\" elsewhere")
+	}
+	dir, err := directory(f.dir)
+	if err != nil {
+		return err
+	}
+	o := agent.Options{Face: "terminal", Permission: settle.Ask, Attended: true, Take: f.take}
+	f.apply(&o)
+	in, sig := s.server(cmd, o)
+	defer in.release()
+	defer sig.watchParent()()
+	resolved, err := in.hosts.Settings(dir, nil)
+	if err != nil {
+		return err
+	}
+	sessions := &conversations{hosts: in.hosts, dir: dir, dataDir: resolved.DataDir}
+	session, err := choose(sig.ctx, sessions)
+	if err != nil {
+		return sig.instead(err)
+	}
+	code, err := f.run(cmd.Context(), s, tui.Options{
+		Palette: s.palette(), Reflow: screen.ReflowOf(s.getenv), Sessions: sessions,
+		Session: session, Prompt: prompt, Place: s.place(dir), DataDir: resolved.DataDir,
+		Stops: in.stops, Suspend: proc.Pause, Mask: sessions.mask,
+		Resume: func(id string) string { return "settle resume " + id },
+		Doctor: func(ctx context.Context, out io.Writer) {
+			m := about.Machine{Environ: s.environ, Getenv: s.getenv, Version: version(), Settings: resolved}
+			_ = about.Doctor(ctx, out, m) // it has said what is wrong
+		},
+	})
+	switch {
+	case code == stdio.CodeUsage: // nothing was opened
+		return sig.instead(err)
+	case err != nil:
+		return failed(err)
+	case code != stdio.CodeCompleted:
+		return &exitError{code: code}
+	}
+	return nil
+}
+
+// run shows the terminal, or where it cannot be drawn on, lines.
+func (f *tuiFlags) run(ctx context.Context, s *streams, o tui.Options) (int, error) {
+	if f.plain || s.getenv("ACCESSIBLE") == "1" || s.screen() == nil {
+		width, _ := screen.Size(s.stdout)
+		return tui.RunPlain(ctx, s.stdin, s.stdout, width, o)
+	}
+	device, err := screen.Open(s.stdin, s.stdout)
+	if err != nil {
+		return stdio.CodeUsage, err
+	}
+	defer device.Restore()
+	resized, stop := resizes()
+	defer stop()
+	o.Terminal, o.Resized = device, resized
+	return tui.Run(ctx, o)
+}
+
+// palette is what the terminal may show. NO_COLOR (https://no-color.org) leaves out
+// the colors.
+func (s *streams) palette() screen.Palette {
+	return screen.Palette{Color: s.getenv("NO_COLOR") == "", Attributes: true}
+}
+
+// place is a directory as a person knows it: their own is "~".
+func (s *streams) place(dir string) string {
+	home := s.getenv("HOME")
+	if home == "" || home == "/" {
+		return dir
+	}
+	if rest, err := filepath.Rel(home, dir); err == nil && filepath.IsLocal(rest) {
+		return filepath.Join("~", rest)
+	}
+	return dir
+}
+
+// conversations are the sessions of the terminal.
+type conversations struct {
+	hosts        *agent.Hosts
+	dir, dataDir string
+
+	mu   sync.Mutex // guards last
+	last *agent.Agent
+}
+
+// Open implements [tui.Sessions].
+func (c *conversations) Open(ctx context.Context, id string) (tui.Conversation, error) {
+	opened, err := c.hosts.OpenPatiently(ctx, id, agent.Wish{Dir: c.dir, Settings: map[string]string{}})
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = opened.Agent
+	return &conversation{Opened: opened, hosts: c.hosts, agent: opened.Agent}, nil
+}
+
+// Close implements [tui.Sessions].
+func (c *conversations) Close(ctx context.Context, one tui.Conversation, reason event.Reason, by string) error {
+	return c.hosts.Close(ctx, one.ID(), reason, by)
+}
+
+// Resolve implements [tui.Sessions].
+func (c *conversations) Resolve(ctx context.Context, name string) (string, error) {
+	if name == "" {
+		return store.Last(ctx, c.dataDir, c.dir)
+	}
+	return store.Resolve(c.dataDir, name)
+}
+
+// mostListed is how many sessions are listed.
+const mostListed = 200
+
+// List implements [tui.Sessions].
+func (c *conversations) List(ctx context.Context) ([]tui.Listed, error) {
+	list, err := store.List(ctx, c.dataDir, catalogue.Query{Dir: c.dir, Limit: mostListed})
+	var out []tui.Listed
+	for _, e := range list {
+		out = append(out, tui.Listed{ID: e.Session, Title: e.Title, Updated: e.Updated})
+	}
+	if len(out) > 0 { // a catalogue that cannot be used does not matter then
+		return out, nil
+	}
+	return out, err
+}
+
+// mask masks what settle has read of secrets.
+func (c *conversations) mask(text string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.last == nil {
+		return text
+	}
+	return c.last.Redact.String(text)
+}
+
+// conversation is a session of the terminal.
+type conversation struct {
+	*agent.Opened
+	hosts *agent.Hosts
+
+	mu    sync.Mutex // guards agent
+	agent *agent.Agent
+}
+
+func (c *conversation) current() *agent.Agent {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.agent
+}
+
+// Model implements [tui.Conversation].
+func (c *conversation) Model() string {
+	config := c.current().Config
+	return config.ProviderName + "/" + config.Model
+}
+
+// Window implements [tui.Conversation].
+func (c *conversation) Window() int { return c.current().Config.Traits.Window }
+
+// SetModel implements [tui.Conversation].
+func (c *conversation) SetModel(ctx context.Context, name string) error {
+	a, err := c.hosts.Agent(ctx, agent.Wish{Dir: c.Wish.Dir, Settings: map[string]string{"model": name}})
+	if err != nil {
+		return err
+	}
+	if err := c.Rethink(ctx, a); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.agent = a
+	return nil
+}

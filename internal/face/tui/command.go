@@ -1,0 +1,284 @@
+package tui
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/toolview"
+	"github.com/settle-agent/settle/internal/client/transcript"
+	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/terminal"
+)
+
+// slash is a command that begins with a slash.
+type slash struct {
+	name, argument, help string
+	run                  func(f *Face, argument string)
+}
+
+func slashes() []slash {
+	return []slash{
+		{"copy", "", "copy the last answer to the clipboard", (*Face).copyAnswer},
+		{"diff", "", "show every change to files in this session", (*Face).showDiff},
+		{"doctor", "", "check the installation and the configuration", (*Face).checkUp},
+		{"export", "[FILE]", "write the transcript to a file", (*Face).export},
+		{"help", "", "show keys and commands", (*Face).help},
+		{"jobs", "", "list the commands that run in the background", (*Face).listJobs},
+		{"kill", "JOB", "end a job", (*Face).killJob},
+		{"model", "[NAME]", "show the model, or use another one from the next turn on", (*Face).model},
+		{"new", "", "begin a new session", func(f *Face, _ string) { f.replace("") }},
+		{"quit", "", "end everything and leave", func(f *Face, _ string) { f.leave(event.Shutdown, user) }},
+		{"resume", "[ID]", "open another session of this directory; without an ID, list them", (*Face).resume},
+		{"transcript", "", "show the whole session, with what is folded (Ctrl-T)", func(f *Face, _ string) {
+			f.openPager("Transcript", transcriptRows(f.out.renderer, f.state()))
+		}},
+	}
+}
+
+// commandOf reads a command: a slash and a word of letters. Anything else with a
+// slash, such as a path, is a prompt.
+func commandOf(text string) (name, argument string, ok bool) {
+	text, ok = strings.CutPrefix(strings.TrimRight(text, " \n"), "/")
+	if !ok || strings.Contains(text, "\n") {
+		return "", "", false
+	}
+	name, argument, _ = strings.Cut(text, " ")
+	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz") != "" {
+		return "", "", false
+	}
+	return name, strings.TrimSpace(argument), true
+}
+
+// command runs a command, and reports whether there is one of the name.
+func (f *Face) command(name, argument string) bool {
+	for _, s := range slashes() {
+		if s.name == name {
+			s.run(f, argument)
+			return true
+		}
+	}
+	f.say("there is no command /%s; /help lists them; a space before the slash sends it as it is", name)
+	return false
+}
+
+func (f *Face) help(string) {
+	var b strings.Builder
+	b.WriteString("# Keys\n\n| Key | What it does |\n|---|---|\n")
+	for _, k := range keyHelp() {
+		fmt.Fprintf(&b, "| %s | %s |\n", k[0], k[1])
+	}
+	b.WriteString("\n# Commands\n\n| Command | What it does |\n|---|---|\n")
+	for _, s := range slashes() {
+		fmt.Fprintf(&b, "| %s | %s |\n", strings.TrimSpace("/"+s.name+" "+s.argument), s.help)
+	}
+	f.openPager("Help", markdownRows(f, b.String()))
+}
+
+// keyHelp is a table; docs/terminal.md has the same.
+func keyHelp() [][2]string {
+	return [][2]string{
+		{"Enter", "send; while a turn runs, queue the input behind it"},
+		{"Tab", "while a turn runs: send to it, with its next request"},
+		{"Shift-Enter, Alt-Enter, Ctrl-J", "begin a new line; so does Enter after a backslash"},
+		{"Esc", "interrupt the turn"},
+		{"Ctrl-C", "clear the editor; else interrupt; else, twice, quit"},
+		{"Ctrl-D", "quit, if the editor is empty"},
+		{"↑ ↓", "move between lines; beyond them, earlier prompts"},
+		{"Ctrl-R", "search earlier prompts; again for an older one"},
+		{"Alt-↑", "take the last input that waits back into the editor"},
+		{"Ctrl-T", "show the whole transcript"},
+		{"Ctrl-A, Ctrl-E, Alt-B, Alt-F", "move to the line's start or end, by words"},
+		{"Ctrl-W, Ctrl-U, Ctrl-K, Ctrl-Y", "cut a word, to the line's start, to its end; paste what was cut"},
+		{"Ctrl-L", "draw the screen anew"},
+		{"Ctrl-Z", "suspend settle"},
+		{"y, s, n", "answer a question: once, for the session, no; with Alt while there is text in the editor"},
+	}
+}
+
+func markdownRows(f *Face, text string) func(int) []terminal.Line {
+	return func(width int) []terminal.Line {
+		var out []terminal.Line
+		for n, b := range blocksOf(text) {
+			if b.First && n > 0 {
+				out = append(out, nil)
+			}
+			out = append(out, f.out.renderer.Rows(b, width)...)
+		}
+		return out
+	}
+}
+
+// lines shows lines in the pager.
+func (f *Face) lines(name string, lines []string) {
+	f.openPager(name, func(width int) (rows []terminal.Line) {
+		for _, line := range lines {
+			rows = append(rows, terminal.Wrap(terminal.Plain(line, terminal.Style{}), width, terminal.Indent{Rest: spaces(4)})...)
+		}
+		return rows
+	})
+}
+
+// copyAnswer uses OSC 52, which reaches the clipboard also through ssh.
+func (f *Face) copyAnswer(string) {
+	turns := f.state().Turns
+	for _, t := range slices.Backward(turns) {
+		if text := t.Answer(); text != "" {
+			f.frames.WriteString("\x1b]52;c;" + base64.StdEncoding.EncodeToString([]byte(text)) + "\a")
+			f.say("copied the last answer (%d characters), if the terminal allows it", len([]rune(text)))
+			return
+		}
+	}
+	f.say("there is no answer yet")
+}
+
+func (f *Face) showDiff(string) {
+	s := f.state()
+	var changes []toolview.Change
+	for _, t := range s.Turns {
+		for _, i := range t.Items {
+			if i.Type() == event.ToolCall && i.Status == event.ItemCompleted {
+				if call := transcript.CallOf(i, s.Host.Dir); call.Kind == toolview.Edit {
+					changes = append(changes, call.Changes(i.Content().Detail)...)
+				}
+			}
+		}
+	}
+	if len(changes) == 0 {
+		f.say("no file was changed by the file tools in this session")
+		return
+	}
+	dir := s.Host.Dir
+	f.openPager("Changes", func(width int) []terminal.Line { return changeRows(changes, dir, width, 1<<20) })
+}
+
+func (f *Face) checkUp(string) {
+	if f.Doctor == nil {
+		f.say("not available here")
+		return
+	}
+	f.say("checking")
+	go func() { // ends within the timeout
+		ctx, cancel := context.WithTimeout(f.ctx, actTimeout)
+		defer cancel()
+		var b strings.Builder
+		f.Doctor(ctx, &b)
+		f.send(func() {
+			f.hint = ""
+			f.lines("Doctor", strings.Split(strings.TrimRight(b.String(), "\n"), "\n"))
+			f.dirty = true
+		})
+	}()
+}
+
+func (f *Face) export(name string) {
+	name = cmp.Or(name, "settle-"+f.conversation.ID()+".txt")
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(f.state().Host.Dir, name)
+	}
+	var b strings.Builder
+	for _, row := range transcriptRows(f.out.renderer, f.state())(100) {
+		b.WriteString(strings.TrimRight(row.Text(), " ") + "\n")
+	}
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		f.say("cannot export: %v", err)
+		return
+	}
+	_, err = file.WriteString(b.String())
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		f.say("cannot export: %v", err)
+		return
+	}
+	f.say("wrote %s", name)
+}
+
+func (f *Face) listJobs(string) {
+	var lines []string
+	for _, j := range f.state().Jobs {
+		how := "running"
+		if j.Ended != nil {
+			how = string(j.Ended.How)
+		}
+		lines = append(lines, fmt.Sprintf("%s  %s  pid %d  %s", j.Job, how, j.PID, printable.Line(j.Command)))
+		if j.Log != "" {
+			lines = append(lines, "    "+j.Log)
+		}
+	}
+	if len(lines) == 0 {
+		f.say("this session has started no jobs")
+		return
+	}
+	f.lines("Jobs", lines)
+}
+
+func (f *Face) killJob(job string) {
+	if job == "" {
+		f.say("which one? /jobs lists them")
+		return
+	}
+	c := f.conversation
+	f.do(func(ctx context.Context) error { return c.KillJob(ctx, job) })
+}
+
+func (f *Face) model(name string) {
+	c := f.conversation
+	if name == "" {
+		f.say("the model is %s; /model NAME changes it", c.Model())
+		return
+	}
+	f.do(func(ctx context.Context) error {
+		if err := c.SetModel(ctx, name); err != nil {
+			return err
+		}
+		f.send(func() { f.say("from the next turn on: %s", c.Model()) })
+		return nil
+	})
+}
+
+func (f *Face) resume(name string) {
+	go func() { // ends within the timeout
+		ctx, cancel := context.WithTimeout(f.ctx, actTimeout)
+		defer cancel()
+		if name == "" {
+			f.listSessions(ctx)
+			return
+		}
+		id, err := f.Sessions.Resolve(ctx, name)
+		f.send(func() {
+			switch {
+			case err != nil:
+				f.say("%v", err)
+			case id == f.conversation.ID():
+				f.say("this is that session")
+			default:
+				f.replace(id)
+			}
+		})
+	}()
+}
+
+func (f *Face) listSessions(ctx context.Context) {
+	list, err := f.Sessions.List(ctx)
+	f.send(func() {
+		if err != nil {
+			f.say("%v", err)
+			return
+		}
+		lines := []string{"/resume ID opens one; the beginning of an ID is enough.", ""}
+		for _, s := range list {
+			lines = append(lines, fmt.Sprintf("%s  %s  %s", s.ID, s.Updated.Local().Format("2006-01-02 15:04"), printable.Line(s.Title)))
+		}
+		f.lines("Sessions", lines)
+		f.dirty = true
+	})
+}

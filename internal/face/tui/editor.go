@@ -1,0 +1,255 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/settle-agent/settle/internal/terminal"
+)
+
+const (
+	// foldLines and foldBytes are the sizes from which a paste is folded: it is
+	// shown as one word, and sent whole.
+	foldLines = 6
+	foldBytes = 1000
+)
+
+// part is one grapheme of the text, or a paste that is folded.
+type part struct {
+	text   string
+	folded bool
+}
+
+// shown is what stands for the part on the screen.
+func (p part) shown() string {
+	if !p.folded {
+		return p.text
+	}
+	if lines := strings.Count(p.text, "\n") + 1; lines > 1 {
+		return fmt.Sprintf("[pasted %d lines]", lines)
+	}
+	return fmt.Sprintf("[pasted %d characters]", utf8.RuneCountInString(p.text))
+}
+
+// editor is the text that a person writes, and where the cursor is in it.
+type editor struct {
+	parts []part
+	at    int
+	cut   []part // what was cut last, for ctrl+y
+}
+
+func partsOf(text string) []part {
+	parts := make([]part, 0, len(text))
+	for text != "" {
+		cluster, _ := ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
+		if cluster == "" {
+			break
+		}
+		parts = append(parts, part{text: cluster})
+		text = text[len(cluster):]
+	}
+	return parts
+}
+
+func (e *editor) empty() bool { return len(e.parts) == 0 }
+
+// text is what is sent.
+func (e *editor) text() string {
+	var b strings.Builder
+	for _, p := range e.parts {
+		b.WriteString(p.text)
+	}
+	return b.String()
+}
+
+func (e *editor) set(text string) {
+	e.parts = folded(text)
+	e.at = len(e.parts)
+}
+
+func (e *editor) insert(parts ...part) {
+	rest := append([]part(nil), e.parts[e.at:]...)
+	e.parts = append(append(e.parts[:e.at], parts...), rest...)
+	e.at += len(parts)
+}
+
+func (e *editor) paste(text string) { e.insert(folded(text)...) }
+
+// folded makes one part of a text that is too long to be shown.
+func folded(text string) []part {
+	if strings.Count(text, "\n") >= foldLines || len(text) >= foldBytes {
+		return []part{{text, true}}
+	}
+	return partsOf(text)
+}
+
+// key edits, and reports whether the key is one of the editor's.
+func (e *editor) key(k terminal.Key) bool {
+	if k.Text != "" {
+		e.insert(partsOf(k.Text)...)
+		return true
+	}
+	switch k.Name {
+	case "shift+enter", "alt+enter", "ctrl+j":
+		e.insert(part{text: "\n"})
+	case "left", "ctrl+b":
+		e.at = max(e.at-1, 0)
+	case "right", "ctrl+f":
+		e.at = min(e.at+1, len(e.parts))
+	case "home", "ctrl+a":
+		e.at = e.lineStart(e.at)
+	case "end", "ctrl+e":
+		e.at = e.lineEnd(e.at)
+	case "ctrl+left", "alt+left", "alt+b":
+		e.at = e.wordStart()
+	case "ctrl+right", "alt+right", "alt+f":
+		e.at = e.wordEnd()
+	case "backspace", "shift+backspace", "ctrl+h":
+		e.remove(max(e.at-1, 0), e.at)
+	case "delete":
+		e.remove(e.at, min(e.at+1, len(e.parts)))
+	case "ctrl+w", "alt+backspace", "ctrl+backspace":
+		e.kill(e.wordStart(), e.at)
+	case "alt+d":
+		e.kill(e.at, e.wordEnd())
+	case "ctrl+u":
+		e.kill(e.lineStart(e.at), e.at)
+	case "ctrl+k":
+		end := e.lineEnd(e.at)
+		if end == e.at {
+			end = min(end+1, len(e.parts)) // the line's end itself
+		}
+		e.kill(e.at, end)
+	case "ctrl+y":
+		e.insert(append([]part(nil), e.cut...)...)
+	default:
+		return false
+	}
+	return true
+}
+
+// up and down move between lines, and report whether there is one.
+func (e *editor) up() bool {
+	start := e.lineStart(e.at)
+	if start == 0 {
+		return false
+	}
+	before := e.lineStart(start - 1)
+	e.at = min(before+e.at-start, start-1)
+	return true
+}
+
+func (e *editor) down() bool {
+	end := e.lineEnd(e.at)
+	if end == len(e.parts) {
+		return false
+	}
+	e.at = min(end+1+e.at-e.lineStart(e.at), e.lineEnd(end+1))
+	return true
+}
+
+func (e *editor) remove(from, to int) {
+	e.parts = append(e.parts[:from], e.parts[to:]...)
+	e.at = from
+}
+
+func (e *editor) kill(from, to int) {
+	if from < to {
+		e.cut = append([]part(nil), e.parts[from:to]...)
+		e.remove(from, to)
+	}
+}
+
+func (e *editor) clear() { e.kill(0, len(e.parts)) }
+
+func (e *editor) lineStart(at int) int {
+	for at > 0 && e.parts[at-1].text != "\n" {
+		at--
+	}
+	return at
+}
+
+func (e *editor) lineEnd(at int) int {
+	for at < len(e.parts) && e.parts[at].text != "\n" {
+		at++
+	}
+	return at
+}
+
+func (e *editor) letter(at int) bool {
+	r, _ := utf8.DecodeRuneInString(e.parts[at].text)
+	return e.parts[at].folded || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r)
+}
+
+func (e *editor) wordStart() int {
+	at := e.at
+	for at > 0 && !e.letter(at-1) {
+		at--
+	}
+	for at > 0 && e.letter(at-1) {
+		at--
+	}
+	return at
+}
+
+func (e *editor) wordEnd() int {
+	at := e.at
+	for at < len(e.parts) && !e.letter(at) {
+		at++
+	}
+	for at < len(e.parts) && e.letter(at) {
+		at++
+	}
+	return at
+}
+
+// promptMark stands before the editor's first row.
+const promptMark = "> "
+
+// frame returns the editor's rows, at most height of them around the cursor, and
+// the cell of the cursor. Rows break anywhere, so that the cell is known.
+func (e *editor) frame(width, height int) (rows []terminal.Line, x, y int) {
+	room := max(width-len(promptMark)-1, 1) // the last column is the cursor's
+	row, used := terminal.Line{{Text: promptMark, Style: terminal.Style{Attr: terminal.Bold}}}, 0
+	next := func() {
+		rows = append(rows, row)
+		row, used = terminal.Line{{Text: strings.Repeat(" ", len(promptMark))}}, 0
+	}
+	for i, p := range e.parts {
+		if i == e.at {
+			x, y = len(promptMark)+used, len(rows)
+		}
+		if p.text == "\n" && !p.folded {
+			next()
+			continue
+		}
+		style := terminal.Style{}
+		if p.folded {
+			style.Attr = terminal.Reverse
+		}
+		for _, c := range partsOf(p.shown()) {
+			w := terminal.TextWidth(c.text)
+			if used+w > room {
+				next()
+				if i == e.at && c.text == p.shown() { // it moved to the next row
+					x, y = len(promptMark), len(rows)
+				}
+			}
+			row = append(row, terminal.Span{Text: c.text, Style: style})
+			used += w
+		}
+	}
+	if e.at == len(e.parts) {
+		x, y = len(promptMark)+used, len(rows)
+	}
+	rows = append(rows, row)
+	if over := len(rows) - height; over > 0 {
+		from := min(max(y-height+1, 0), over)
+		rows, y = rows[from:from+height], y-from
+	}
+	return rows, x, y
+}

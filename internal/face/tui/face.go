@@ -1,0 +1,325 @@
+package tui
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/stdio"
+	"github.com/settle-agent/settle/internal/client/transcript"
+	"github.com/settle-agent/settle/internal/scope"
+	"github.com/settle-agent/settle/internal/terminal"
+)
+
+const (
+	// frameDelay is the least time between two frames that no key asked for.
+	frameDelay = 16 * time.Millisecond
+	// quitDelay is how long a first Ctrl-C waits for the second one that quits.
+	quitDelay = time.Second
+	// askDelay is how long a question is on the screen before a key answers it:
+	// what was typed until then was meant for something else.
+	askDelay = 400 * time.Millisecond
+	// closeTimeout bounds the end of a session.
+	closeTimeout = 1500 * time.Millisecond
+	// actTimeout bounds what waits for the session to take something.
+	actTimeout = 10 * time.Second
+	// mostWrite bounds how long the last rows wait for a terminal that does not
+	// take them.
+	mostWrite = 500 * time.Millisecond
+)
+
+// user is who acts at the terminal, as the log has it.
+const user = "user"
+
+// Terminal is the terminal in raw mode.
+type Terminal interface {
+	io.ReadWriter
+	Size() (width, height int)
+	// Restore gives it back as it was, and Take takes it over again.
+	Restore()
+	Take() error
+}
+
+// Options say what to show, and where.
+type Options struct {
+	Terminal Terminal
+	Palette  terminal.Palette
+	Reflow   terminal.Reflow
+	Sessions Sessions
+	// Session is opened first; "" makes a new one. Prompt, if set, is sent to it.
+	Session, Prompt string
+	// Place is the working directory, as it is shown.
+	Place string
+	// DataDir is where prompts are remembered; "" for nowhere.
+	DataDir string
+	// Stops are signals, Resized says that the terminal has another size.
+	Stops   <-chan stdio.Stop
+	Resized <-chan struct{}
+	// Suspend stops the process until somebody continues it; nil where that is
+	// not to be had.
+	Suspend func()
+	// Resume is the command that continues a session.
+	Resume func(session string) string
+	// Mask masks secrets.
+	Mask func(string) string
+	// Doctor, if set, checks the installation.
+	Doctor func(ctx context.Context, out io.Writer)
+}
+
+// Face is a terminal with a session. Everything in it belongs to Run.
+type Face struct {
+	Options
+	ctx    context.Context //nolint:containedctx // Run's own
+	post   chan func()
+	screen *terminal.Screen
+	frames bytes.Buffer // what the screen draws, on its way to the writer
+	writer *writer
+
+	conversation Conversation
+	log          *transcript.Transcript
+	out          *printout
+	feed         *feed
+	unfollow     context.CancelFunc
+
+	commits []terminal.Line // not drawn yet
+	editor  editor
+	past    *past
+	search  *search
+	pager   *pager
+	hint    string
+
+	dirty   bool
+	drawnAt time.Time
+	// Keys mean what was on the screen: shown is the state of the last frame.
+	shown struct {
+		turn, approval string
+		since          time.Time // of the approval
+	}
+	interrupting string // the turn that Esc has ended
+	answered     map[string]bool
+	armed        time.Time // until when Ctrl-C quits
+	leaving      bool
+	code         int
+	done         bool
+	work         chan func() // done one after the other
+}
+
+// Run shows the session until the person quits or a stop comes, ends everything
+// and returns the exit code.
+func Run(ctx context.Context, o Options) (code int, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	f := &Face{
+		Options: o, ctx: ctx, post: make(chan func()), past: openPast(o.DataDir), answered: map[string]bool{}, dirty: true,
+		work: make(chan func(), 64), hint: "Enter sends, /help shows keys and commands",
+	}
+	width, height := o.Terminal.Size()
+	f.screen = terminal.NewScreen(&f.frames, o.Palette, o.Reflow, width, height)
+	if err := f.open(o.Session); err != nil {
+		return stdio.CodeUsage, err
+	}
+	f.writer = newWriter(o.Terminal, f.send)
+	go f.writer.run(ctx)  // ends with ctx
+	go f.workOff(ctx)     // ends with ctx
+	go f.read(ctx.Done()) // ends with ctx, or with the terminal
+	if o.Prompt != "" {
+		f.submit(o.Prompt, event.Queue)
+	}
+	err = scope.Guard(func() error { f.loop(); return nil })
+	f.finish()
+	if err != nil {
+		return stdio.CodeFailed, err
+	}
+	return f.code, nil
+}
+
+// send has the loop call a function. It does not wait for that to happen, but
+// for the loop to take it.
+func (f *Face) send(do func()) {
+	select {
+	case f.post <- do:
+	case <-f.ctx.Done():
+	}
+}
+
+func (f *Face) read(stop <-chan struct{}) {
+	terminal.Read(f.Terminal, stop, func(events []terminal.Event) {
+		f.send(func() {
+			for _, e := range events {
+				f.take(e)
+			}
+			f.draw(time.Now())
+		})
+	})
+	f.send(func() { f.stop(stdio.Stop{Reason: event.Shutdown, By: "terminal", Code: stdio.CodeHangup}) })
+}
+
+// workOff does what must happen in order and may wait for a disk.
+func (f *Face) workOff(ctx context.Context) {
+	for {
+		select {
+		case do := <-f.work:
+			do()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// loop is the one goroutine that everything belongs to.
+func (f *Face) loop() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for !f.done {
+		var fed <-chan struct{}
+		if f.feed != nil {
+			fed = f.feed.kick
+		}
+		select {
+		case do := <-f.post:
+			do()
+		case <-fed:
+			f.follow()
+		case <-f.Resized:
+			f.resized()
+		case stop := <-f.Stops:
+			f.stop(stop)
+		case <-timer.C:
+		case <-f.ctx.Done():
+			return
+		}
+		timer.Reset(f.tick(time.Now()))
+	}
+}
+
+// idleDelay is when the loop wakes up while nothing happens at all: never, as far
+// as anybody notices.
+const idleDelay = 24 * time.Hour
+
+// tick draws what is due and returns when to look again.
+func (f *Face) tick(now time.Time) time.Duration {
+	if f.hint != "" && !f.armed.IsZero() && now.After(f.armed) {
+		f.hint, f.armed, f.dirty = "", time.Time{}, true
+	}
+	next := idleDelay
+	if f.state().Running() != nil || f.leaving { // it has a clock
+		next = time.Second
+		if now.Sub(f.drawnAt) >= time.Second {
+			f.dirty = true
+		}
+	}
+	if !f.armed.IsZero() {
+		next = min(next, f.armed.Sub(now)+time.Millisecond)
+	}
+	if f.dirty && !f.writer.busy {
+		if wait := frameDelay - now.Sub(f.drawnAt); wait > 0 {
+			return min(next, wait)
+		}
+		f.draw(now)
+	}
+	return next
+}
+
+// draw shows a frame, unless the terminal is still busy with the last one: then
+// the next one follows as soon as it is not.
+func (f *Face) draw(now time.Time) {
+	if f.writer.busy || f.done {
+		f.dirty = true
+		return
+	}
+	f.dirty, f.drawnAt = false, now
+	if f.pager != nil {
+		f.pager.draw(&f.frames, f.screen, f.Palette)
+	} else {
+		frame := f.frame(now)
+		if err := f.screen.Draw(f.commits, frame); err != nil {
+			return // it is memory
+		}
+		f.commits = nil
+		f.note(now)
+	}
+	f.flush()
+}
+
+// note keeps what keys will mean.
+func (f *Face) note(now time.Time) {
+	f.shown.turn = ""
+	if t := f.state().Running(); t != nil {
+		f.shown.turn = t.ID
+	}
+	approval := ""
+	if a, _ := f.asked(); a != nil {
+		approval = a.Approval
+	}
+	if approval != f.shown.approval {
+		f.shown.approval, f.shown.since = approval, now
+	}
+}
+
+func (f *Face) flush() {
+	if f.frames.Len() > 0 {
+		f.writer.write(bytes.Clone(f.frames.Bytes()))
+		f.frames.Reset()
+	}
+}
+
+func (f *Face) resized() {
+	f.screen.Resize(f.Terminal.Size())
+	f.dirty = true
+	f.draw(time.Now())
+}
+
+// say shows a hint in the status until the next key.
+func (f *Face) say(format string, args ...any) {
+	f.hint, f.dirty = fmt.Sprintf(format, args...), true
+}
+
+// stop ends everything for a signal.
+func (f *Face) stop(s stdio.Stop) {
+	f.code = s.Code
+	f.leave(s.Reason, s.By)
+}
+
+// leave ends the session, and then the loop.
+func (f *Face) leave(reason event.Reason, by string) {
+	if f.leaving {
+		f.done = true // whoever asks twice does not want to wait
+		return
+	}
+	f.leaving, f.dirty = true, true
+	c, fed := f.conversation, f.feed
+	go func() { // ends within closeTimeout
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(f.ctx), closeTimeout)
+		defer cancel()
+		err := f.Sessions.Close(ctx, c, reason, by)
+		select {
+		case <-fed.done:
+		case <-ctx.Done():
+		}
+		f.send(func() {
+			if err != nil {
+				f.commit(notice(warned(), "%v", err))
+			}
+			f.follow() // what is left of the log
+			f.done = true
+		})
+	}()
+}
+
+// finish gives the terminal back, with what was still to be shown.
+func (f *Face) finish() {
+	f.unfollow()
+	if f.pager != nil {
+		f.frames.WriteString(leavePager)
+		f.pager = nil
+	}
+	if f.Resume != nil && f.conversation != nil && len(f.state().Turns) > 0 {
+		f.commit(entry{group: ofEnding, gap: true, rows: paragraph("", "Continue with:\n"+f.Resume(f.conversation.ID()), faint(), faint())})
+	}
+	_ = f.screen.Leave(f.commits) // it is memory
+	f.writer.last(f.frames.Bytes())
+	f.Terminal.Restore()
+}

@@ -1,0 +1,305 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/terminal"
+)
+
+// search is a look for an earlier prompt.
+type search struct {
+	words, found string
+	nth          int // how many matches were skipped
+}
+
+// take does what a key or a paste means.
+func (f *Face) take(e terminal.Event) {
+	f.dirty = true
+	if f.armed.IsZero() {
+		f.hint = ""
+	}
+	switch e := e.(type) {
+	case terminal.Paste:
+		if f.pager == nil {
+			f.search = nil
+			f.editor.paste(e.Text)
+		}
+	case terminal.Key:
+		switch {
+		case f.pager != nil:
+			f.pagerKey(e)
+		case f.search != nil:
+			f.searchKey(e)
+		case f.answerKey(e):
+		default:
+			f.key(e)
+		}
+	}
+}
+
+// key is one of the editor's, or one that does something.
+func (f *Face) key(k terminal.Key) {
+	if k.Name != "ctrl+c" && !f.armed.IsZero() {
+		f.armed, f.hint = time.Time{}, ""
+	}
+	switch k.Name {
+	case "enter":
+		f.enter(event.Queue)
+	case "tab":
+		if f.state().Running() != nil {
+			f.enter(event.Steer)
+		}
+	case "esc":
+		f.interrupt()
+	case "ctrl+c":
+		f.ctrlC()
+	case "ctrl+d":
+		if f.editor.empty() {
+			f.leave(event.Shutdown, user)
+			return
+		}
+		f.editor.key(terminal.Key{Name: "delete"})
+	case "ctrl+z":
+		f.suspend()
+	case "ctrl+l":
+		f.screen.Resize(f.Terminal.Size()) // draws everything anew
+	case "ctrl+r":
+		f.search = &search{}
+	case "ctrl+t":
+		f.openPager("Transcript", transcriptRows(f.out.renderer, f.state()))
+	case "alt+up":
+		f.withdraw()
+	case "up":
+		if !f.editor.up() {
+			f.recall(1)
+		}
+	case "down":
+		if !f.editor.down() {
+			f.recall(-1)
+		}
+	default:
+		f.editor.key(k)
+	}
+}
+
+// answerKey answers the question on the screen, and reports whether the key did.
+// With text in the editor, letters are text, and answers need Alt.
+func (f *Face) answerKey(k terminal.Key) bool {
+	a, _ := f.asked()
+	if a == nil || a.Approval != f.shown.approval || time.Since(f.shown.since) < askDelay {
+		return false
+	}
+	name, alt := strings.CutPrefix(k.Name, "alt+")
+	if !alt && !f.editor.empty() {
+		return false
+	}
+	verdict, ok := map[string]event.Verdict{"y": event.Approved, "s": event.ApprovedSession, "n": event.Denied}[name]
+	if !ok {
+		return false
+	}
+	f.answered[a.Approval] = true
+	c := f.conversation
+	f.do(func(ctx context.Context) error {
+		err := c.Answer(ctx, settle.Answer{Approval: a.Approval, Verdict: verdict, By: user})
+		var late *settle.AnsweredError
+		if errors.As(err, &late) { // C16: it ran nothing, and the approval's end says why
+			return nil
+		}
+		return err
+	})
+	return true
+}
+
+// do does something that may wait, after what was asked for before it.
+func (f *Face) do(what func(context.Context) error) {
+	job := func() {
+		ctx, cancel := context.WithTimeout(f.ctx, actTimeout)
+		defer cancel()
+		if err := what(ctx); err != nil {
+			f.send(func() { f.say("%v", err) })
+		}
+	}
+	select {
+	case f.work <- job:
+	default:
+		f.say("the session is busy; nothing was done")
+	}
+}
+
+// enter sends what is in the editor.
+func (f *Face) enter(mode event.Mode) {
+	text := f.editor.text()
+	if strings.HasSuffix(text, "\\") && mode == event.Queue { // for terminals that have no other way to type a line's end
+		f.editor.key(terminal.Key{Name: "backspace"})
+		f.editor.key(terminal.Key{Name: "ctrl+j"})
+		return
+	}
+	if strings.TrimSpace(text) == "" || f.leaving {
+		return
+	}
+	if name, argument, isCommand := commandOf(text); isCommand {
+		if f.command(name, argument) {
+			f.past.add(f.masked(text))
+			f.editor.clear()
+		}
+		return
+	}
+	f.editor.clear()
+	f.submit(text, mode)
+}
+
+func (f *Face) masked(text string) string {
+	if f.Mask == nil {
+		return text
+	}
+	return f.Mask(text)
+}
+
+// submit sends an input. One that is not accepted comes back into the editor.
+func (f *Face) submit(text string, mode event.Mode) {
+	f.past.add(f.masked(text))
+	c := f.conversation
+	f.do(func(ctx context.Context) error {
+		_, err := c.Submit(ctx, text, settle.WithMode(mode), settle.From(user))
+		if err != nil {
+			f.send(func() {
+				if f.editor.empty() {
+					f.editor.set(text)
+				}
+			})
+		}
+		return err
+	})
+}
+
+// interrupt ends the turn that is on the screen, and no other: a key that comes
+// late must not end the next one.
+func (f *Face) interrupt() {
+	t := f.state().Turn(f.shown.turn)
+	if f.shown.turn == "" || t == nil || len(t.Inputs) == 0 || f.interrupting == t.ID {
+		return
+	}
+	f.interrupting = t.ID
+	c, input := f.conversation, t.Inputs[0].ID
+	go func() { // ends with the turn, which ends in time (C9)
+		_, err := c.Interrupt(f.ctx, settle.Interruption{By: user, Input: input})
+		if err != nil && f.ctx.Err() == nil {
+			f.send(func() { f.say("cannot interrupt: %v", err) })
+		}
+	}()
+}
+
+// ctrlC clears the editor, else interrupts, else quits at the second time.
+func (f *Face) ctrlC() {
+	now := time.Now()
+	switch {
+	case f.leaving:
+		f.leave(event.Shutdown, user)
+	case !f.editor.empty():
+		f.editor.clear()
+	case f.shown.turn != "" && f.interrupting != f.shown.turn:
+		f.interrupt()
+	case !f.armed.IsZero() && now.Before(f.armed):
+		f.armed = time.Time{}
+		f.leave(event.Shutdown, user)
+	default:
+		f.say("Ctrl-C again quits")
+		f.armed = now.Add(quitDelay)
+	}
+}
+
+// suspend gives the terminal back until the process is continued.
+func (f *Face) suspend() {
+	if f.Suspend == nil {
+		return
+	}
+	_ = f.screen.Leave(f.commits) // it is memory
+	f.commits = nil
+	f.writer.last(f.frames.Bytes())
+	f.frames.Reset()
+	f.Terminal.Restore()
+	f.Suspend()
+	if err := f.Terminal.Take(); err != nil {
+		f.code, f.done = 1, true
+		return
+	}
+	f.screen.Resize(f.Terminal.Size())
+}
+
+// recall steps through earlier prompts.
+func (f *Face) recall(n int) {
+	if text, ok := f.past.step(n, f.editor.text()); ok {
+		f.editor.set(text)
+	}
+}
+
+// withdraw takes the last input that waits back into the editor.
+func (f *Face) withdraw() {
+	waiting := f.state().Waiting
+	if len(waiting) == 0 || !f.editor.empty() {
+		return
+	}
+	in := waiting[len(waiting)-1]
+	if len(in.Images) > 0 {
+		f.say("an input with images cannot be edited here")
+		return
+	}
+	c := f.conversation
+	f.do(func(context.Context) error {
+		dropped, err := c.Drop(in.ID, user)
+		if err == nil && dropped {
+			f.send(func() {
+				if f.editor.empty() {
+					f.editor.set(in.Text)
+				} else { // something was typed meanwhile; nothing is lost
+					f.editor.parts = append(append(partsOf(in.Text), part{text: "\n"}), f.editor.parts...)
+					f.editor.at = len(f.editor.parts)
+				}
+			})
+		}
+		return err
+	})
+}
+
+// searchKey looks for an earlier prompt.
+func (f *Face) searchKey(k terminal.Key) {
+	s := f.search
+	switch k.Name {
+	case "esc", "ctrl+g", "ctrl+c":
+		f.search = nil
+		return
+	case "enter", "tab", "right", "end":
+		f.search = nil
+		if s.found != "" {
+			f.editor.set(s.found)
+		}
+		return
+	case "ctrl+r":
+		s.nth++
+	case "backspace":
+		parts := partsOf(s.words)
+		s.words, s.nth = joinParts(parts[:max(len(parts)-1, 0)]), 0
+	default:
+		if k.Text == "" {
+			return
+		}
+		s.words, s.nth = s.words+k.Text, 0
+	}
+	found, ok := f.past.search(s.words, s.nth)
+	if !ok && s.nth > 0 {
+		s.nth--
+		return
+	}
+	s.found = found
+}
+
+func joinParts(parts []part) string {
+	e := editor{parts: slices.Clone(parts)}
+	return e.text()
+}

@@ -1,0 +1,276 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/markdown"
+)
+
+const (
+	// mostQueue is how many inputs that wait are shown, mostCalls how many calls.
+	mostQueue = 4
+	mostCalls = 6
+	// mostOpen is how many bytes of a block that grows are laid out: of a longer
+	// one, its end.
+	mostOpen = 4 << 10
+)
+
+// frame is the live region: what still changes, what waits, the editor and the
+// status.
+func (f *Face) frame(now time.Time) terminal.Frame {
+	width, _ := f.screen.Size()
+	room := f.screen.Live()
+	editor, x, y := f.editorRows(width, max(min(room/3, 10), 1))
+	status := f.status(width, now)
+	room -= len(editor) + len(status) + 1
+	var queue, ask, live []terminal.Line
+	if room > 3 {
+		ask = f.askRows(width)
+		queue = f.queueRows(width)
+		room -= len(ask) + len(queue)
+	}
+	if room > 0 {
+		live = f.liveRows(width, min(room, max(f.screen.Live()/3, 3)), now)
+	}
+	rows := append(live, ask...)
+	rows = append(append(rows, queue...), nil)
+	y += len(rows)
+	return terminal.Frame{Rows: append(append(rows, editor...), status...), X: x, Y: y}
+}
+
+// liveRows are the end of what grows, and the calls that run: at most room of
+// them.
+func (f *Face) liveRows(width, room int, now time.Time) []terminal.Line {
+	var text, calls []terminal.Line
+	running := 0
+	for _, p := range f.out.pieces {
+		switch {
+		case p.kind == event.ToolCall:
+			if running++; running <= mostCalls {
+				calls = append(calls, p.callRow(width, now))
+			}
+			if lines, _ := lastLines(p.tail, 3); running == 1 && p.runs && !p.done {
+				for _, line := range lines {
+					calls = append(calls, terminal.Clip(terminal.Plain("  │ "+line, faint()), width))
+				}
+			}
+		case p.done:
+		case p.kind == event.Message:
+			text = append(text, openRows(f.out.renderer, p.text.Open(), width)...)
+		case p.kind == event.Reasoning:
+			text = append(text, thinkingRow(p, width))
+		}
+	}
+	if running > mostCalls {
+		calls = append(calls, terminal.Plain(fmt.Sprintf("  and %d more calls", running-mostCalls), faint()))
+	}
+	calls = calls[:min(len(calls), room)]
+	if keep := room - len(calls); len(text) > keep {
+		text = text[len(text)-keep:]
+	}
+	return append(text, calls...)
+}
+
+// openRows are the rows of a block that still grows.
+func openRows(r *markdown.Renderer, b markdown.Block, width int) []terminal.Line {
+	if strings.TrimSpace(b.Text) == "" {
+		return nil
+	}
+	if len(b.Text) > mostOpen {
+		text := strings.ToValidUTF8(b.Text[len(b.Text)-mostOpen:], "")
+		return paragraph("", text, terminal.Style{}, terminal.Style{})(width)
+	}
+	return append([]terminal.Line{nil}, r.Rows(b, width)...)
+}
+
+func thinkingRow(p *piece, width int) terminal.Line {
+	lines, _ := lastLines(p.tail, 1)
+	words := "✻ thinking"
+	if len(lines) > 0 {
+		words += ": " + lines[0]
+	}
+	return terminal.Clip(terminal.Plain(words, faint()), width)
+}
+
+// callRow is a call that has not been committed: it is being written, waits,
+// runs, or has ended before one that began earlier.
+func (p *piece) callRow(width int, now time.Time) terminal.Line {
+	mark, style, how := "○", faint(), ""
+	switch {
+	case p.done:
+		mark, style, how = "●", good(), "ended"
+	case p.runs:
+		mark, style = "●", lively()
+		if took := now.Sub(p.began); took >= time.Second {
+			how = span(took.Truncate(time.Second))
+		}
+	}
+	line := terminal.Line{{Text: mark + " ", Style: style}, {Text: printable.Line(p.title)}}
+	if how == "" {
+		return terminal.Clip(line, width)
+	}
+	return append(terminal.Clip(line, max(width-len(how)-2, 4)), terminal.Span{Text: "  " + how, Style: faint()})
+}
+
+// askRows are the answers to the question that waits; the question itself has
+// been committed, whole.
+func (f *Face) askRows(width int) []terminal.Line {
+	a, more := f.asked()
+	if a == nil {
+		return nil
+	}
+	head := terminal.Line{{Text: "Allow " + printable.Line(a.Title) + "?", Style: warned().With(terminal.Bold)}}
+	if more > 0 {
+		head = append(head, terminal.Span{Text: fmt.Sprintf("  (%d more wait)", more), Style: faint()})
+	}
+	key := ""
+	if !f.editor.empty() {
+		key = "Alt-"
+	}
+	choices := fmt.Sprintf("%sy once  %ss for the session  %sn no  Esc ends the turn", key, key, key)
+	return []terminal.Line{terminal.Clip(head, width), terminal.Clip(terminal.Plain(choices, bold()), width)}
+}
+
+// asked returns the approval that waits longest, and how many wait behind it.
+func (f *Face) asked() (first *event.Approval, more int) {
+	t := f.state().Running()
+	if t == nil {
+		return nil, 0
+	}
+	for _, a := range t.Approvals {
+		switch {
+		case a.Ended != nil || f.answered[a.Approval]:
+		case first == nil:
+			first = a
+		default:
+			more++
+		}
+	}
+	return first, more
+}
+
+// queueRows are the inputs that wait.
+func (f *Face) queueRows(width int) (rows []terminal.Line) {
+	waiting := f.state().Waiting
+	for n, in := range waiting {
+		if n == mostQueue {
+			rows = append(rows, terminal.Plain(fmt.Sprintf("  and %d more", len(waiting)-n), faint()))
+			break
+		}
+		when := "waits for the end"
+		switch {
+		case in.Held:
+			when = "held; goes with the next input"
+		case in.Mode == event.Steer:
+			when = "joins the next request"
+		}
+		rows = append(rows, terminal.Clip(terminal.Line{{Text: "⧗ " + when + ": ", Style: faint()}, {Text: printable.Line(in.Text)}}, width))
+	}
+	if len(rows) > 0 {
+		rows = append(rows, terminal.Clip(terminal.Plain("  Alt-↑ takes the last one back into the editor", faint()), width))
+	}
+	return rows
+}
+
+func (f *Face) editorRows(width, height int) (rows []terminal.Line, x, y int) {
+	if f.search == nil {
+		return f.editor.frame(width, height)
+	}
+	head := "search: " + f.search.words
+	found := terminal.Line{{Text: head}, {Text: "  " + printable.Line(f.search.found), Style: faint()}}
+	return []terminal.Line{terminal.Clip(found, width)}, min(terminal.TextWidth(head), width-1), 0
+}
+
+// status is what goes on, in a row: only while something does it has a clock.
+func (f *Face) status(width int, now time.Time) []terminal.Line {
+	var line terminal.Line
+	add := func(text string, style terminal.Style) {
+		if len(line) > 0 {
+			line = append(line, terminal.Span{Text: " · ", Style: faint()})
+		}
+		line = append(line, terminal.Span{Text: printable.Line(text), Style: style})
+	}
+	if f.hint != "" {
+		add(f.hint, warned())
+	} else if doing, style := f.doing(now); doing != "" {
+		add(doing, style)
+	}
+	for _, part := range f.about() {
+		add(part, faint())
+	}
+	return []terminal.Line{terminal.Clip(line, width)}
+}
+
+// doing says what the running turn does.
+func (f *Face) doing(now time.Time) (string, terminal.Style) {
+	t := f.state().Running()
+	switch {
+	case f.leaving:
+		return "ending everything", warned()
+	case t == nil:
+		return "", faint()
+	case t.Interrupt != nil || f.interrupting == t.ID:
+		return "interrupting", warned()
+	}
+	if n := len(t.Attempts); n > 0 {
+		if a := t.Attempts[n-1]; a.End != nil && a.End.RetryIn != nil {
+			left := a.EndedAt.Add(time.Duration(*a.End.RetryIn) * time.Millisecond).Sub(now)
+			return fmt.Sprintf("retrying in %s (Esc interrupts)", span(max(left.Round(time.Second), 0))), warned()
+		}
+	}
+	if took := now.Sub(t.StartedAt).Truncate(time.Second); took >= time.Second {
+		return "working " + span(took) + " (Esc interrupts)", lively()
+	}
+	return "working (Esc interrupts)", lively()
+}
+
+// about says what the session works with.
+func (f *Face) about() []string {
+	about := []string{f.conversation.Model()}
+	switch f.state().Host.Permission {
+	case "allow":
+		about = append(about, "runs without asking")
+	case "deny":
+		about = append(about, "read-only")
+	default:
+		about = append(about, "asks before changes")
+	}
+	if used := f.used(); used > 0 {
+		if window := f.conversation.Window(); window > 0 {
+			about = append(about, fmt.Sprintf("context %d%%", used*100/int64(window)))
+		} else {
+			about = append(about, tokens(used)+" tokens of context")
+		}
+	}
+	if jobs := f.jobs(); jobs > 0 {
+		about = append(about, counted(jobs, "job"))
+	}
+	return append(about, f.Place)
+}
+
+// used is how many tokens the last response left in the context.
+func (f *Face) used() int64 {
+	turns := f.state().Turns
+	for n := len(turns) - 1; n >= 0; n-- {
+		for m := len(turns[n].Attempts) - 1; m >= 0; m-- {
+			if end := turns[n].Attempts[m].End; end != nil && end.Usage.Input > 0 {
+				return end.Usage.Input + end.Usage.Output
+			}
+		}
+	}
+	return 0
+}
+
+func (f *Face) jobs() (n int) {
+	for _, j := range f.state().Jobs {
+		if j.Ended == nil {
+			n++
+		}
+	}
+	return n
+}

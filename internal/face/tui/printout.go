@@ -1,0 +1,245 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/transcript"
+	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/markdown"
+)
+
+// printout makes entries of the changes of a session, in the order in which
+// things began. What began later waits for what has not ended:
+//
+//	item ─► piece ─► finished entries ─► committed, once all pieces before it are done
+//	           └► live: what still grows
+//
+// A question does not wait, but that it never cuts a message in two. The entries
+// are the same whether a text came in deltas or whole.
+type printout struct {
+	renderer *markdown.Renderer
+	pieces   []*piece
+	asks     []entry // that wait for the end of a message
+	last     group
+	begun    bool // something was committed
+}
+
+// piece is an item, or something else that takes its place among items.
+type piece struct {
+	item    string
+	kind    event.ItemType
+	entries []entry // finished and not committed
+	done    bool
+
+	text  markdown.Splitter // of a message
+	size  int               // of what the model thinks
+	title string            // of a call
+	began time.Time         // of the call, or of the item until then
+	runs  bool
+	tail  string // of a call's output
+}
+
+func newPrintout() *printout { return &printout{renderer: markdown.NewRenderer()} }
+
+// take notes a change.
+func (p *printout) take(c transcript.Change) {
+	switch c.Thing {
+	case transcript.Session:
+		p.session(c)
+	case transcript.Input:
+		if c.What == transcript.Ended && c.Turn != nil {
+			p.add(inputEntry(c.Input))
+		}
+	case transcript.Turn:
+		p.turn(c)
+	case transcript.Attempt:
+		p.attempt(c)
+	case transcript.Item:
+		p.itemChanged(c)
+	case transcript.Approval:
+		if c.What == transcript.Started {
+			p.asks = append(p.asks, askEntry(c.Approval))
+		}
+	case transcript.Job:
+		p.job(c)
+	}
+}
+
+// add takes an entry that is finished.
+func (p *printout) add(e ...entry) { p.pieces = append(p.pieces, &piece{entries: e, done: true}) }
+
+func (p *printout) session(c transcript.Change) {
+	switch d := c.Event.Data.(type) {
+	case event.SessionOpened:
+		for _, note := range d.Notes {
+			p.add(notice(faint(), "%s", note))
+		}
+	case event.SessionRecovered:
+		p.add(notice(warned(), "%s", recovered(d)))
+	case event.SessionClosed:
+		if c.Event.By == event.Taker {
+			p.add(notice(warned(), "another process took the session over"))
+		}
+	}
+}
+
+// recovered says what opening the session found.
+func recovered(d event.SessionRecovered) string {
+	words := "the process that last used this session was killed"
+	if d.PID == 0 {
+		words = "the session's log was damaged"
+	}
+	if d.Ended > 0 {
+		words += fmt.Sprintf("; %d items were still open and have been ended", d.Ended)
+	}
+	if len(d.Swept) > 0 {
+		words += fmt.Sprintf("; processes %v were still running and have been ended", d.Swept)
+	}
+	if d.Kept != "" {
+		words += fmt.Sprintf("; the damaged end of its log (%d bytes) was saved to %s", d.CutBytes, d.Kept)
+	}
+	return words
+}
+
+func (p *printout) turn(c transcript.Change) {
+	switch d := c.Event.Data.(type) {
+	case event.HistoryChanged:
+		p.add(notice(warned(), "%s", d.Why))
+	case event.TurnCompleted, event.TurnAborted, event.TurnFailed:
+		p.add(endEntry(c.Turn))
+	}
+}
+
+// attempt says that there will be another one, and what becomes of what this one
+// said: rows cannot be taken back.
+func (p *printout) attempt(c transcript.Change) {
+	d, ended := c.Event.Data.(event.AttemptEnded)
+	if !ended || d.RetryIn == nil || d.Failure == nil {
+		return
+	}
+	words := fmt.Sprintf("attempt %d failed: %s; next in %s", d.Failure.Attempt, d.Failure.Message, span(time.Duration(*d.RetryIn)*time.Millisecond))
+	said := slices.ContainsFunc(d.Discarded, func(id string) bool {
+		i := c.Turn.Item(id)
+		return i != nil && i.Type() == event.Message && strings.TrimSpace(i.Content().Text) != ""
+	})
+	if said {
+		words += "; the message above is discarded, and will be said anew"
+	}
+	p.add(notice(warned(), "%s", words))
+}
+
+func (p *printout) job(c transcript.Change) {
+	switch d := c.Event.Data.(type) {
+	case event.JobStarted:
+		p.add(notice(faint(), "job %s keeps running (pid %d): %s", d.Job, d.PID, d.Command))
+	case event.JobEnded:
+		p.add(notice(faint(), "job %s: %s", d.Job, d.How))
+	}
+}
+
+func (p *printout) itemChanged(c transcript.Change) {
+	if c.What == transcript.Started {
+		p.pieces = append(p.pieces, &piece{item: c.Event.Item, kind: c.Item.Type(), began: c.Event.At, title: c.Item.Content().Name})
+		return
+	}
+	i := slices.IndexFunc(p.pieces, func(x *piece) bool { return x.item != "" && x.item == c.Event.Item })
+	if i < 0 {
+		return
+	}
+	one := p.pieces[i]
+	switch c.What {
+	case transcript.Grew:
+		p.grew(one, c)
+	case transcript.Ready:
+		one.title = title(c.Call())
+	case transcript.Running:
+		one.began, one.runs = c.Event.At, true
+	case transcript.Ended:
+		p.ended(one, c)
+	}
+}
+
+// mostTail is how many bytes of a running call's output are kept, to show its end.
+const mostTail = 4 << 10
+
+func (p *printout) grew(one *piece, c transcript.Change) {
+	switch {
+	case one.kind == event.Message:
+		p.blocks(one, one.text.Write(c.Text))
+	case one.kind == event.Reasoning:
+		one.size += len(c.Text)
+		one.tail = tailOf(one.tail + c.Text)
+	case c.Stream == event.Output:
+		one.tail = tailOf(one.tail + c.Text)
+	}
+}
+
+func tailOf(text string) string {
+	if len(text) <= mostTail {
+		return text
+	}
+	return strings.ToValidUTF8(text[len(text)-mostTail/2:], "")
+}
+
+func (p *printout) blocks(one *piece, blocks []markdown.Block) {
+	for _, b := range blocks {
+		one.entries = append(one.entries, blockEntry(p.renderer, b))
+	}
+}
+
+func (p *printout) ended(one *piece, c transcript.Change) {
+	one.done, one.tail = true, ""
+	switch i := c.Item; one.kind {
+	case event.Message:
+		p.blocks(one, one.text.Close())
+		if i.Status == event.ItemAborted && i.Content().Text != "" {
+			one.entries = append(one.entries, notice(faint(), "the message was cut here"))
+		}
+	case event.Reasoning:
+		if strings.TrimSpace(i.Content().Text) != "" {
+			one.entries = append(one.entries, thoughtEntry(i))
+		}
+	case event.ToolCall:
+		one.entries = append(one.entries, callEntry(i, c.State.Host.Dir))
+	case event.Note:
+		one.entries = append(one.entries, notice(faint(), "told the model: %s", i.Content().Text))
+	}
+}
+
+// finished returns the entries that are to be committed now. It is to be called
+// after each event.
+func (p *printout) finished() (out []entry) {
+	for len(p.pieces) > 0 {
+		first := p.pieces[0]
+		out = append(out, first.entries...)
+		if first.entries = nil; !first.done {
+			break
+		}
+		p.pieces = p.pieces[1:]
+	}
+	if len(p.pieces) == 0 || p.pieces[0].kind != event.Message {
+		out = append(out, p.asks...)
+		p.asks = nil
+	}
+	return out
+}
+
+// rows are an entry's, with an empty one before it where it needs one.
+func (p *printout) rows(e entry, width int) []terminal.Line {
+	rows := e.rows(width)
+	if p.begun && (e.gap || e.group != p.last) {
+		rows = append([]terminal.Line{nil}, rows...)
+	}
+	p.begun, p.last = true, e.group
+	return rows
+}
+
+// blocksOf are the blocks of a whole text.
+func blocksOf(text string) []markdown.Block {
+	var s markdown.Splitter
+	return append(s.Write(text), s.Close()...)
+}

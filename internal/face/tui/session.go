@@ -1,0 +1,275 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/transcript"
+	"github.com/settle-agent/settle/internal/terminal/markdown"
+)
+
+// Sessions opens and closes sessions.
+type Sessions interface {
+	// Open opens the session, which "" makes.
+	Open(ctx context.Context, id string) (Conversation, error)
+	// Close ends everything of it.
+	Close(ctx context.Context, c Conversation, reason event.Reason, by string) error
+	// Resolve returns the session that a person means by a name: its id, the
+	// beginning of it, or "" for the last one of the directory.
+	Resolve(ctx context.Context, name string) (id string, err error)
+	// List returns the sessions of the directory, the last one first.
+	List(ctx context.Context) ([]Listed, error)
+}
+
+// Listed is a session that could be opened.
+type Listed struct {
+	ID, Title string
+	Updated   time.Time
+}
+
+// Conversation is an open session.
+type Conversation interface {
+	ID() string
+	State() event.State
+	Events(ctx context.Context, cursor uint64) iter.Seq2[event.Event, error]
+	Submit(ctx context.Context, text string, options ...settle.InputOption) (*settle.Turn, error)
+	Interrupt(ctx context.Context, i settle.Interruption) (settle.Outcome, error)
+	Answer(ctx context.Context, a settle.Answer) error
+	Drop(input, by string) (bool, error)
+	KillJob(ctx context.Context, job string) error
+
+	// Model is the model of the next turn, and Window how many tokens it takes,
+	// 0 if that is unknown.
+	Model() string
+	Window() int
+	// SetModel has later turns ask another model.
+	SetModel(ctx context.Context, name string) error
+}
+
+// recentTurns is how many turns of a session are shown when it is opened again.
+const recentTurns = 3
+
+// open opens a session and shows what was said last in it.
+func (f *Face) open(id string) error {
+	ctx, cancel := context.WithTimeout(f.ctx, actTimeout)
+	defer cancel()
+	c, err := f.Sessions.Open(ctx, id)
+	if err != nil {
+		return err
+	}
+	f.attach(c)
+	return nil
+}
+
+func (f *Face) attach(c Conversation) {
+	if f.unfollow != nil {
+		f.unfollow()
+	}
+	state := c.State()
+	f.conversation, f.log, f.out = c, transcript.New(state, transcript.Live), newPrintout()
+	f.interrupting, f.answered, f.dirty = "", map[string]bool{}, true
+	earlier := max(len(state.Turns)-recentTurns, 0)
+	if earlier > 0 {
+		f.commit(notice(faint(), "%s (Ctrl-T shows them)", counted(earlier, "earlier turn")))
+	}
+	for _, t := range state.Turns[earlier:] {
+		for _, e := range turnEntries(f.out.renderer, t, state.Host.Dir) {
+			f.commit(e)
+		}
+	}
+	ctx, cancel := context.WithCancel(f.ctx)
+	f.unfollow = cancel
+	for e, err := range c.Events(ctx, max(state.HostSeq, 2)-2) { // the opening, and a recovery before it
+		if err != nil || e.Seq > state.HostSeq {
+			break
+		}
+		f.out.session(transcript.Change{Event: e})
+		if e.Seq == state.HostSeq {
+			break
+		}
+	}
+	f.commitFinished()
+	f.feed = newFeed()
+	go f.feed.run(ctx, c, state.Seq) // ends with ctx
+}
+
+// turnEntries is a turn that has ended, as it was when it ran.
+func turnEntries(r *markdown.Renderer, t *event.Turn, dir string) (out []entry) {
+	for e := range transcript.Entries(t) {
+		if e.Input != nil {
+			out = append(out, inputEntry(e.Input))
+			continue
+		}
+		switch i := e.Item; i.Type() {
+		case event.Message:
+			for _, b := range blocksOf(i.Content().Text) {
+				out = append(out, blockEntry(r, b))
+			}
+		case event.Reasoning:
+			if i.Content().Text != "" {
+				out = append(out, thoughtEntry(i))
+			}
+		case event.ToolCall:
+			out = append(out, callEntry(i, dir))
+		case event.Note:
+			out = append(out, notice(faint(), "told the model: %s", i.Content().Text))
+		}
+	}
+	if t.Cause != nil {
+		out = append(out, endEntry(t))
+	}
+	return out
+}
+
+func (f *Face) state() event.State { return f.log.State() }
+
+// commit has an entry shown for good.
+func (f *Face) commit(e entry) {
+	width, _ := f.screen.Size()
+	f.commits = append(f.commits, f.out.rows(e, width)...)
+	f.dirty = true
+}
+
+func (f *Face) commitFinished() {
+	for _, e := range f.out.finished() {
+		f.commit(e)
+	}
+}
+
+// follow takes the events that have come.
+func (f *Face) follow() {
+	events, err := f.feed.take()
+	for _, e := range events {
+		changes, err := f.log.Take(e)
+		if err != nil {
+			f.commit(notice(bad(), "%v", err))
+			return
+		}
+		for _, c := range changes {
+			f.out.take(c)
+			f.react(c)
+		}
+		f.commitFinished()
+		f.dirty = true
+	}
+	if err != nil {
+		f.commit(notice(bad(), "cannot read the session any more: %v", err))
+	}
+}
+
+// react does what a change asks for beside being shown.
+func (f *Face) react(c transcript.Change) {
+	if c.Thing == transcript.Turn && c.What == transcript.Ended && c.Turn.Cause.Reason == event.Interrupted && len(c.Turn.Items) == 0 && c.Turn.Interrupt != nil &&
+		f.interrupting == c.Turn.ID && f.editor.empty() && len(c.Turn.Inputs) == 1 && len(c.Turn.Inputs[0].Images) == 0 {
+		f.editor.set(c.Turn.Inputs[0].Text) // nothing came of it: it can be changed and sent anew
+	}
+}
+
+// feed are the events that have come and were not taken.
+type feed struct {
+	kick chan struct{} // one token when there is something
+	done chan struct{} // closed when nothing more will come
+
+	mu     sync.Mutex // guards what follows
+	events []event.Event
+	err    error
+	room   *sync.Cond // for more events
+	over   bool
+}
+
+// mostFed is how many events wait for a loop that is busy.
+const mostFed = 4096
+
+func newFeed() *feed {
+	f := &feed{kick: make(chan struct{}, 1), done: make(chan struct{})}
+	f.room = sync.NewCond(&f.mu)
+	return f
+}
+
+// run reads the session until ctx ends or the session is closed.
+func (f *feed) run(ctx context.Context, c Conversation, cursor uint64) {
+	defer close(f.done)
+	defer context.AfterFunc(ctx, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.over = true
+		f.room.Broadcast()
+	})()
+	for e, err := range c.Events(ctx, cursor) {
+		if ctx.Err() != nil {
+			return
+		}
+		f.mu.Lock()
+		for len(f.events) >= mostFed && !f.over {
+			f.room.Wait() // until take, or the end of ctx
+		}
+		if err != nil {
+			f.err = err
+		} else {
+			f.events = append(f.events, e)
+		}
+		f.mu.Unlock()
+		select {
+		case f.kick <- struct{}{}:
+		default: // there is a token
+		}
+	}
+}
+
+func (f *feed) take() (events []event.Event, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	events, err, f.events, f.err = f.events, f.err, nil, nil
+	f.room.Broadcast()
+	return events, err
+}
+
+// replace closes the session and opens another one.
+func (f *Face) replace(id string) {
+	old := f.conversation
+	f.say("opening the session")
+	go func() { // ends within the timeouts
+		ctx, cancel := context.WithTimeout(f.ctx, closeTimeout)
+		err := f.Sessions.Close(ctx, old, event.Shutdown, user)
+		cancel()
+		ctx, cancel = context.WithTimeout(f.ctx, actTimeout)
+		defer cancel()
+		c, opened := f.Sessions.Open(ctx, id)
+		f.send(func() {
+			f.hint = ""
+			if err != nil {
+				f.commit(notice(warned(), "%v", err))
+			}
+			if opened == nil {
+				f.commit(notice(lively(), "session %s", c.ID()))
+				f.attach(c)
+				return
+			}
+			f.commit(notice(bad(), "%v", fmt.Errorf("cannot open the session; the one before was closed: %w", opened)))
+			f.reopen(old.ID())
+		})
+	}()
+}
+
+// reopen goes back to a session that was closed for another one.
+func (f *Face) reopen(id string) {
+	go func() { // ends within the timeout
+		ctx, cancel := context.WithTimeout(f.ctx, actTimeout)
+		defer cancel()
+		c, err := f.Sessions.Open(ctx, id)
+		f.send(func() {
+			if err != nil {
+				f.code = 1
+				f.commit(notice(bad(), "%v", err))
+				f.done = true
+				return
+			}
+			f.attach(c)
+		})
+	}()
+}
