@@ -154,7 +154,7 @@ type conversations struct {
 
 // Open implements [tui.Sessions].
 func (c *conversations) Open(ctx context.Context, id string) (tui.Conversation, error) {
-	opened, err := c.hosts.OpenPatiently(ctx, id, agent.Wish{Dir: c.dir, Settings: map[string]string{}})
+	opened, err := c.hosts.Open(ctx, id, agent.SessionSpec{Dir: c.dir, Settings: map[string]string{}})
 	if err != nil {
 		return nil, err
 	}
@@ -220,20 +220,20 @@ func (c *conversation) current() *agent.Agent {
 
 // Model implements [tui.Conversation].
 func (c *conversation) Model() string {
-	config := c.current().Config
-	return config.ProviderName + "/" + config.Model
+	m := c.current().Session.Model
+	return m.ProviderName + "/" + m.Name
 }
 
 // Window implements [tui.Conversation].
-func (c *conversation) Window() int { return c.current().Config.Traits.Window }
+func (c *conversation) Window() int { return c.current().Session.Model.Window }
 
 // SetModel implements [tui.Conversation].
 func (c *conversation) SetModel(ctx context.Context, name string) error {
-	a, err := c.hosts.Agent(ctx, agent.Wish{Dir: c.Wish.Dir, Settings: map[string]string{"model": name}})
+	a, err := c.hosts.Agent(ctx, agent.SessionSpec{Dir: c.Spec.Dir, Settings: map[string]string{"model": name}})
 	if err != nil {
 		return err
 	}
-	if err := c.Rethink(ctx, a); err != nil {
+	if err := c.Opened.SetModel(ctx, a); err != nil {
 		return err
 	}
 	c.mu.Lock()

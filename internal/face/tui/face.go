@@ -114,7 +114,7 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	defer cancel()
 	f := &Face{
 		Options: o, ctx: ctx, post: make(chan func()), past: openPast(o.DataDir), answered: map[string]bool{}, dirty: true,
-		work: make(chan func(), 64), hint: "Enter sends, /help shows keys and commands",
+		work: make(chan func(), 64), hint: "/help shows keys and commands",
 	}
 	width, height := o.Terminal.Size()
 	f.screen = terminal.NewScreen(&f.frames, o.Palette, o.Reflow, width, height)
@@ -126,6 +126,7 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	go f.workOff(ctx)     // ends with ctx
 	go f.read(ctx.Done()) // ends with ctx, or with the terminal
 	if o.Prompt != "" {
+		f.hint = ""
 		f.submit(o.Prompt, event.Queue)
 	}
 	err = scope.Guard(func() error { f.loop(); return nil })
@@ -201,7 +202,7 @@ const idleDelay = 24 * time.Hour
 
 // tick draws what is due and returns when to look again.
 func (f *Face) tick(now time.Time) time.Duration {
-	if f.hint != "" && !f.armed.IsZero() && now.After(f.armed) {
+	if !f.armed.IsZero() && now.After(f.armed) {
 		f.hint, f.armed, f.dirty = "", time.Time{}, true
 	}
 	next := idleDelay

@@ -25,7 +25,7 @@ type printout struct {
 	pieces   []*piece
 	asks     []entry // that wait for the end of a message
 	last     group
-	begun    bool // something was committed
+	shown    int // entries that were shown
 }
 
 // piece is an item, or something else that takes its place among items.
@@ -231,10 +231,10 @@ func (p *printout) finished() (out []entry) {
 // rows are an entry's, with an empty one before it where it needs one.
 func (p *printout) rows(e entry, width int) []terminal.Line {
 	rows := e.rows(width)
-	if p.begun && (e.gap || e.group != p.last) {
+	if p.shown > 0 && (e.gap || e.group != p.last) {
 		rows = append([]terminal.Line{nil}, rows...)
 	}
-	p.begun, p.last = true, e.group
+	p.shown, p.last = p.shown+1, e.group
 	return rows
 }
 

@@ -1,0 +1,192 @@
+package tui
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"iter"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/transcript"
+	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/terminaltest"
+)
+
+var sessions = flag.Int("sessions", 150, "how many sessions are drawn")
+
+// mute is a session that takes everything and does nothing.
+type mute struct{ settle.Session }
+
+func (*mute) ID() string         { return "s" }
+func (*mute) State() event.State { return event.State{} }
+func (*mute) Events(context.Context, uint64) iter.Seq2[event.Event, error] {
+	return func(func(event.Event, error) bool) {}
+}
+
+func (*mute) Submit(context.Context, string, ...settle.InputOption) (*settle.Turn, error) {
+	return nil, nil
+}
+
+func (*mute) Interrupt(context.Context, settle.Interruption) (settle.Outcome, error) {
+	return settle.Outcome{}, nil
+}
+func (*mute) Answer(context.Context, settle.Answer) error { return nil }
+func (*mute) Drop(string, string) (bool, error)           { return false, nil }
+func (*mute) KillJob(context.Context, string) error       { return nil }
+func (*mute) Model() string                               { return "chat/m" }
+func (*mute) Window() int                                 { return 1000 }
+func (*mute) SetModel(context.Context, string) error      { return nil }
+
+// stage is a face without its goroutines, on a terminal in memory.
+type stage struct {
+	*Face
+	grid   *terminaltest.Grid
+	widths []int // of the terminal when each entry was committed
+}
+
+func newStage(width, height int) *stage {
+	f := &Face{ctx: context.Background(), past: openPast(""), answered: map[string]bool{}, work: make(chan func(), 1000)}
+	f.screen = terminal.NewScreen(&f.frames, terminal.Palette{Color: true, Attributes: true}, terminal.ReflowAll, width, height)
+	f.writer = newWriter(nil, nil)
+	f.conversation, f.log, f.out, f.feed = &mute{}, transcript.New(event.State{}, transcript.Live), newPrintout(), newFeed()
+	f.Terminal = sized{f.screen}
+	return &stage{Face: f, grid: terminaltest.NewGrid(width, height)}
+}
+
+// sized is a terminal that has a size and nothing else.
+type sized struct{ screen *terminal.Screen }
+
+func (s sized) Size() (int, int)        { return s.screen.Size() }
+func (sized) Read([]byte) (int, error)  { return 0, io.EOF }
+func (sized) Write([]byte) (int, error) { return 0, io.EOF }
+func (sized) Restore()                  {}
+func (sized) Take() error               { return nil }
+
+// take has events come.
+func (s *stage) take(events []event.Event) {
+	s.feed.events = events
+	s.follow()
+	width, _ := s.screen.Size()
+	for len(s.widths) < s.out.shown {
+		s.widths = append(s.widths, width)
+	}
+}
+
+// show draws a frame, and writes it: later, if the terminal is slow.
+func (s *stage) show() {
+	s.draw(time.Now())
+	s.written()
+}
+
+func (s *stage) written() {
+	select {
+	case frame := <-s.writer.frames:
+		_, _ = s.grid.Write(frame)
+		s.writer.busy = false
+	default:
+	}
+}
+
+// The law: what is above the live region is the rendering of the log, row for
+// row, at the widths at which it was committed; whatever came in which pieces,
+// however the terminal was resized, whatever was typed meanwhile.
+func TestTerminalEqualsLog(t *testing.T) {
+	rows := 0
+	for seed := range uint64(*sessions) {
+		log := drawLog(t, seed)
+		r := rand.New(rand.NewPCG(seed, 2))
+		width, height := 50+r.IntN(70), 24+r.IntN(20)
+		s := newStage(width, height)
+		for rest := log; len(rest) > 0; {
+			n := min(1+r.IntN(12), len(rest))
+			s.take(rest[:n])
+			rest = rest[n:]
+			if r.IntN(3) > 0 {
+				s.show()
+			}
+			if r.IntN(5) == 0 {
+				s.take(nil)
+				s.disturb(r)
+			}
+			if r.IntN(15) == 0 {
+				s.show()
+				width, height = 50+r.IntN(70), 24+r.IntN(20)
+				s.grid.Resize(width, height)
+				s.screen.Resize(width, height)
+			}
+		}
+		s.show()
+		rows += s.check(t, fmt.Sprintf("seed %d", seed), log)
+	}
+	t.Logf("%d sessions, %d rows", *sessions, rows)
+}
+
+// disturb has a person type something.
+func (s *stage) disturb(r *rand.Rand) {
+	keys := []terminal.Event{
+		terminal.Key{Name: "a", Text: "a"}, terminal.Key{Name: "日", Text: "日"}, terminal.Key{Name: "shift+enter"}, terminal.Key{Name: "backspace"},
+		terminal.Key{Name: "up"}, terminal.Key{Name: "left"}, terminal.Key{Name: "enter"}, terminal.Key{Name: "esc"}, terminal.Key{Name: "ctrl+l"},
+		terminal.Key{Name: "ctrl+r"}, terminal.Paste{Text: "pasted\ntext"}, terminal.Paste{Text: strings.Repeat("long\n", 50)}, terminal.Key{Name: "y", Text: "y"},
+	}
+	for range 1 + r.IntN(5) {
+		s.Face.take(keys[r.IntN(len(keys))])
+	}
+}
+
+// check compares the terminal with the log, without its deltas: the screen does
+// not know how it came in.
+func (s *stage) check(t *testing.T, name string, log []event.Event) int {
+	t.Helper()
+	if len(s.grid.Mistakes) > 0 {
+		t.Fatalf("%s: %q", name, s.grid.Mistakes)
+	}
+	var want []string
+	whole, out, n := transcript.New(event.State{}, transcript.Live), newPrintout(), 0
+	seq := uint64(0)
+	for _, e := range log {
+		if d, ok := e.Data.(event.ItemDelta); ok && d.Stream != event.Output {
+			continue
+		}
+		seq++
+		e.Seq = seq
+		changes, err := whole.Take(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range changes {
+			out.take(c)
+		}
+		for _, entry := range out.finished() {
+			if n >= len(s.widths) {
+				t.Fatalf("%s: the terminal has %d entries, the log more", name, n)
+			}
+			for _, row := range out.rows(entry, s.widths[n]) {
+				want = append(want, strings.TrimRight(row.Text(), " "))
+			}
+			n++
+		}
+	}
+	if n != len(s.widths) {
+		t.Fatalf("%s: the terminal has %d entries, the log %d", name, len(s.widths), n)
+	}
+	got := s.grid.Rows()
+	live := []string{}
+	for _, row := range s.frame(s.drawnAt).Rows {
+		live = append(live, strings.TrimRight(row.Text(), " "))
+	}
+	for len(got) > len(want)+len(live) && got[len(got)-1] == "" { // a longer live region was there
+		got = got[:len(got)-1]
+	}
+	if diff := cmp.Diff(append(want, live...), got); diff != "" {
+		t.Fatalf("%s: %s", name, diff)
+	}
+	return len(want)
+}
