@@ -15,8 +15,10 @@ Try it without a key or a network:
 
   settle demo
 
-Give it a task, with OPENAI_API_KEY or ANTHROPIC_API_KEY set:
+Work with it in the terminal, with OPENAI_API_KEY or ANTHROPIC_API_KEY set, or give
+it one task in a script:
 
+  settle
   settle run "fix the failing test"
 
 Or use any server that speaks Chat Completions:

@@ -1,0 +1,150 @@
+//go:build unix
+
+package main
+
+import (
+	"io"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"golang.org/x/term"
+
+	"github.com/settle-agent/settle/settletest"
+)
+
+// openTerminal starts settle with a terminal of its own.
+func openTerminal(t *testing.T, p *place, args ...string) (*exec.Cmd, io.Writer, *screenshot, func() *term.State) {
+	t.Helper()
+	cmd := p.command(args...)
+	cmd.Env = append(cmd.Env, "TERM=xterm-256color")
+	ptmx, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pty.Setsize(ptmx, &pty.Winsize{Rows: 24, Cols: 80}); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	shot := &screenshot{done: make(chan struct{})}
+	go func() { // ends when the terminal is closed, by the test's end at the latest
+		defer close(shot.done)
+		_, _ = io.Copy(shot, ptmx)
+	}()
+	t.Cleanup(func() {
+		_ = tty.Close()
+		_ = ptmx.Close()
+		<-shot.done
+	})
+	return cmd, ptmx, shot, func() *term.State {
+		state, err := term.GetState(int(tty.Fd()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return state
+	}
+}
+
+// shows waits until the terminal has been sent a text.
+func (s *screenshot) shows(t *testing.T, text string) {
+	t.Helper()
+	for begin := time.Now(); !strings.Contains(s.String(), text); time.Sleep(5 * time.Millisecond) {
+		if time.Since(begin) > 30*time.Second {
+			t.Fatalf("%q is not on the terminal:\n%q", text, s.String())
+		}
+	}
+}
+
+func typed(t *testing.T, to io.Writer, keys string) {
+	t.Helper()
+	if _, err := io.WriteString(to, keys); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A session at the terminal: a prompt, its answer, the end; then once more, where
+// the session goes on and the prompt is remembered. The terminal is as it was.
+func TestTUI(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	server := settletest.NewServer(t, settletest.Script(settletest.Say("Hello \x1b]0;owned\x07there."), settletest.Say("Again.")))
+	flags := []string{"-m", "chat/m", "--base-url", server.OpenAI()}
+	cmd, keys, shot, state := openTerminal(t, p, append(flags, "say hello")...)
+	shot.shows(t, "Hello ␛]0;owned␇there.")
+	shot.shows(t, "✓ ")
+	typed(t, keys, "\x04")
+	exited(t, cmd, 0)
+	shot.shows(t, "settle resume ")
+	if got := shot.String(); strings.Contains(got, "\x1b]0;") || strings.Contains(got, "\x1b[3J") || strings.Contains(got, "\x1b[?1049h") {
+		t.Errorf("the terminal was sent what it must not be sent: %q", got)
+	}
+	want := state()
+
+	cmd, keys, shot, state = openTerminal(t, p, append([]string{"resume", "--last"}, flags...)...)
+	shot.shows(t, "Hello ␛]0;owned␇there.")
+	typed(t, keys, "\x1b[A") // the prompt of before
+	shot.shows(t, "> \x1b[0msay hello")
+	typed(t, keys, "\r")
+	shot.shows(t, "Again.")
+	typed(t, keys, "\x03\x03")
+	exited(t, cmd, 0)
+	if got := state(); *got != *want {
+		t.Errorf("the terminal is %+v, before %+v", got, want)
+	}
+}
+
+// Signals end what runs, and give the terminal back.
+func TestTUISignals(t *testing.T) {
+	for sig, want := range map[syscall.Signal]int{syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			server := settletest.NewServer(t, settletest.Script(stubborn("fifo", "93.5")))
+			awake := p.fifo("fifo")
+			cmd, keys, shot, state := openTerminal(t, p, "-m", "chat/m", "--base-url", server.OpenAI())
+			shot.shows(t, "/help shows keys")
+			raw := state()
+			typed(t, keys, "go on\r")
+			shot.shows(t, "y once")
+			time.Sleep(500 * time.Millisecond) // a question takes no answer at once
+			typed(t, keys, "y")
+			awake()
+			if err := cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			exited(t, cmd, want)
+			gone(t, "sleep 93.5")
+			shot.shows(t, "settle was shut down")
+			if got := state(); *got == *raw {
+				t.Error("the terminal is still in raw mode")
+			}
+		})
+	}
+}
+
+// Where the terminal cannot be drawn on, there are lines.
+func TestTUIPlain(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	server := settletest.NewServer(t, settletest.Script(
+		settletest.Reply(settletest.Text("I **write**."), settletest.Call("write", `{"path":"a","content":"x\n"}`)), settletest.Say("Done.")))
+	cmd, keys, shot, _ := openTerminal(t, p, "--plain", "-m", "chat/m", "--base-url", server.OpenAI())
+	shot.shows(t, "/help lists commands.")
+	typed(t, keys, "write it\n")
+	shot.shows(t, "1 yes, once.")
+	typed(t, keys, "1\n")
+	shot.shows(t, "Done.")
+	shot.shows(t, "Turn:")
+	typed(t, keys, "/quit\n")
+	exited(t, cmd, 0)
+	if got := shot.String(); strings.Contains(got, "\x1b") || !strings.Contains(got, "Answer:\nI write.\n") || !strings.Contains(got, "Call:\ndone: write a") {
+		t.Errorf("the terminal was sent %q", got)
+	}
+}
