@@ -80,7 +80,9 @@ func (m inMemory) Close(ctx context.Context, c Conversation, reason event.Reason
 // slowShell runs until it is cancelled.
 type slowShell struct{ tool.Tool }
 
-func (slowShell) Spec() tool.Spec { return tool.Spec{Name: "shell", Description: "runs", Schema: []byte(`{"type":"object"}`)} }
+func (slowShell) Spec() tool.Spec {
+	return tool.Spec{Name: "shell", Description: "runs", Schema: []byte(`{"type":"object"}`)}
+}
 
 func (slowShell) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	call.Progress("counting\n")

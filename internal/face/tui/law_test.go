@@ -132,9 +132,19 @@ func TestTerminalEqualsLog(t *testing.T) {
 // disturb has a person type something.
 func (s *stage) disturb(r *rand.Rand) {
 	keys := []terminal.Event{
-		terminal.Key{Name: "a", Text: "a"}, terminal.Key{Name: "日", Text: "日"}, terminal.Key{Name: "shift+enter"}, terminal.Key{Name: "backspace"},
-		terminal.Key{Name: "up"}, terminal.Key{Name: "left"}, terminal.Key{Name: "enter"}, terminal.Key{Name: "esc"}, terminal.Key{Name: "ctrl+l"},
-		terminal.Key{Name: "ctrl+r"}, terminal.Paste{Text: "pasted\ntext"}, terminal.Paste{Text: strings.Repeat("long\n", 50)}, terminal.Key{Name: "y", Text: "y"},
+		terminal.Key{Name: "a", Text: "a"},
+		terminal.Key{Name: "日", Text: "日"},
+		terminal.Key{Name: "shift+enter"},
+		terminal.Key{Name: "backspace"},
+		terminal.Key{Name: "up"},
+		terminal.Key{Name: "left"},
+		terminal.Key{Name: "enter"},
+		terminal.Key{Name: "esc"},
+		terminal.Key{Name: "ctrl+l"},
+		terminal.Key{Name: "ctrl+r"},
+		terminal.Paste{Text: "pasted\ntext"},
+		terminal.Paste{Text: strings.Repeat("long\n", 50)},
+		terminal.Key{Name: "y", Text: "y"},
 	}
 	for range 1 + r.IntN(5) {
 		s.Face.take(keys[r.IntN(len(keys))])
