@@ -107,8 +107,8 @@ func TestClaudeRefusals(t *testing.T) {
 	srv := settletest.NewServer(t, settletest.Script(settletest.Say("Never.")))
 	s := agentSDK(t, srv, "refusals", `{}`).talk(t)
 	want := map[string]string{
-		"bypass": "cannot set permission mode", "nonsense": `no permission mode "nonsense"`, "thinking": "does not have the control request",
-		"context": "does not have the control request", "stop": "there is no job",
+		"bypass": "cannot set permission mode", "nonsense": `no permission mode "nonsense"`, "thinking": "does not support the control request",
+		"context": "does not support the control request", "stop": "there is no job",
 	}
 	for _, m := range s.of("try") {
 		if message := string(m.Message); want[m.Name] != "" && (m.OK || !strings.Contains(message, strings.ReplaceAll(want[m.Name], `"`, `\"`))) || want[m.Name] == "" && !m.OK {

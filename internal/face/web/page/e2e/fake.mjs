@@ -175,7 +175,7 @@ export async function fakeServer() {
     if (what === "inputs" && req.method === "POST") return input(res, f, body);
     if (what === "inputs") {
       const waits = f.state.waiting.some((i) => i.id === which);
-      if (!waits) return reply(res, 409, { title: "not-waiting", detail: "the input does not wait" });
+      if (!waits) return reply(res, 409, { title: "not-waiting", detail: "the input is not waiting" });
       f.tell("input.dropped", { input: which }, { by: "web" });
       return reply(res, 204);
     }

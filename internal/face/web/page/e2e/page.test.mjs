@@ -198,7 +198,7 @@ scene("an input that has started cannot be taken back, and stays", async ({ page
   film.interrupted();
   film.turn("", ["n000002"]);
   await page.getByRole("button", { name: "Drop: Then" }).click();
-  await page.getByText("Cannot take the input back: the input does not wait").waitFor();
+  await page.getByText("Cannot take the input back: the input is not waiting").waitFor();
   for (const r of film.readers) r.uncork();
 });
 
