@@ -2,6 +2,7 @@ package main
 
 import (
 	"log/slog"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -64,7 +65,7 @@ func (f *acpFlags) serve(cmd *cobra.Command, s *streams) error {
 		return err
 	}
 	face := acp.New(acp.Options{
-		In: s.stdin, Out: s.stdout, Hosts: in.hosts, Dir: dir, Version: version(), Stops: in.stops, Say: s.say, Logger: clientLog(resolved),
+		In: s.stdin, Out: s.stdout, Hosts: in.hosts, Dir: dir, Version: version(), Stops: in.stops, Say: s.say, Logger: clientLog(resolved), Exit: os.Exit,
 	})
 	return failed(face.Serve(cmd.Context()))
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -97,7 +98,7 @@ func (f *appServerFlags) serve(cmd *cobra.Command, s *streams) error {
 	stop, err := appserver.Serve(cmd.Context(), appserver.Options{
 		In: s.stdin, Out: s.stdout, Hosts: in.hosts, Dir: dir, DataDir: data, Version: version(), Getenv: s.getenv,
 		Sandbox: string(wish.Sandbox), Approval: wish.Approval,
-		Warn: func(message string) { s.say(errors.New(message)) },
+		Warn: func(message string) { s.say(errors.New(message)) }, Exit: os.Exit,
 	}, in.stops)
 	if stop != nil {
 		return &exitError{stop.Code, err}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -91,7 +92,7 @@ func (f *mcpFlags) serve(cmd *cobra.Command, s *streams) error {
 			s.say(errors.New(note))
 		}
 	}
-	face := mcp.New(mcp.Options{Hosts: in.hosts, Dir: dir, Version: version()})
+	face := mcp.New(mcp.Options{Hosts: in.hosts, Dir: dir, Version: version(), Exit: os.Exit})
 	if f.addr != "" {
 		err = f.http(cmd.Context(), s, face, token, in.stops)
 	} else {

@@ -18,9 +18,11 @@ const (
 	// to say about it.
 	CloseTimeout = 1100 * time.Millisecond
 	DrainTimeout = 200 * time.Millisecond
-	// ExitTimeout is from the first stop to the process's end, whatever is in the
-	// way.
+	// ExitTimeout is from the first stop to the process's end for a face that has
+	// no more to say, whatever is in the way.
 	ExitTimeout = 1400 * time.Millisecond
+	// exitGrace is what a process has to end by itself, after all that.
+	exitGrace = time.Second
 )
 
 // Ladder ends everything that a face has running:
@@ -41,6 +43,9 @@ type Ladder struct {
 	Timeout, DrainTimeout time.Duration
 	// Stops bring the second stop and the third.
 	Stops <-chan Stop
+	// Exit, if set, ends the process where something is in the way, such as a disk
+	// that hangs: a second after everything else has had its time.
+	Exit func(code int)
 }
 
 var errGivenUp = errors.New("it was stopped for the third time")
@@ -49,6 +54,9 @@ var errGivenUp = errors.New("it was stopped for the third time")
 // end.
 func (l Ladder) Descend(first Stop) error {
 	timeout, drain := cmp.Or(l.Timeout, CloseTimeout), cmp.Or(l.DrainTimeout, DrainTimeout)
+	if l.Exit != nil {
+		time.AfterFunc(timeout+drain+exitGrace, func() { l.Exit(cmp.Or(first.Code, CodeFailed)) }) // the process ends before, if it can
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout+drain)
 	defer cancel()
 	ctx, giveUp := context.WithCancelCause(ctx)

@@ -83,10 +83,15 @@ func TestLadder(t *testing.T) {
 				for _, at := range tt.stops {
 					time.AfterFunc(at, func() { stops <- Stop{Reason: event.Shutdown, By: "signal:SIGTERM"} })
 				}
-				began := time.Now()
+				began, exits := time.Now(), make(chan time.Duration, 1)
 				err := Ladder{
 					Close: h.close, Hurry: Hurry(func() []*host { return []*host{&h} }), Drain: h.drain,
-					Timeout: 8 * second, DrainTimeout: 2 * second, Stops: stops,
+					Timeout: 8 * second, DrainTimeout: 2 * second, Stops: stops, Exit: func(code int) {
+						if code != CodeFailed {
+							t.Errorf("exit code %d", code)
+						}
+						exits <- time.Since(began)
+					},
 				}.Descend(Stop{Reason: event.Shutdown, By: "stdin"})
 				if took := time.Since(began); took != tt.want || h.drained != tt.drained {
 					t.Errorf("it took %v; drained: %t", took, h.drained)
@@ -94,7 +99,9 @@ func TestLadder(t *testing.T) {
 				if err == nil && tt.fails != "" || err != nil && err.Error() != tt.fails {
 					t.Errorf("got %v, want %q", err, tt.fails)
 				}
-				time.Sleep(second) // for what nobody waited for
+				if at := <-exits; at != 11*second { // whoever is in the way
+					t.Errorf("the process ends after %v", at)
+				}
 			})
 		})
 	}

@@ -25,6 +25,8 @@ type Options struct {
 	// Stops end the server. After the first one, each further one takes the time
 	// away that running calls have to end.
 	Stops <-chan stdio.Stop
+	// Exit, if set, ends the process where the way out is blocked.
+	Exit func(code int)
 	// Say tells the person who started the program something.
 	Say    func(error)
 	Logger *slog.Logger // for what the client does wrong; nil is silent
@@ -73,7 +75,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	case <-s.conn.Ended():
 	}
 	return stdio.Ladder{
-		Close: s.o.Hosts.CloseAll, Hurry: stdio.Hurry(s.o.Hosts.All), Drain: s.drain, Stops: s.o.Stops,
+		Close: s.o.Hosts.CloseAll, Hurry: stdio.Hurry(s.o.Hosts.All), Drain: s.drain, Stops: s.o.Stops, Exit: s.o.Exit,
 	}.Descend(stop)
 }
 

@@ -30,6 +30,8 @@ type Options struct {
 	Getenv func(string) string
 	// Warn says what the user should know, on standard error.
 	Warn func(message string)
+	// Exit, if set, ends the process where the way out is blocked.
+	Exit func(code int)
 	// MostRequests bounds the requests that are open; 0 means 256.
 	MostRequests int
 }
@@ -98,7 +100,7 @@ func (s *Server) shutDown(stop stdio.Stop, more <-chan stdio.Stop) error {
 			lost = nil
 		}
 	}
-	err := stdio.Ladder{Close: s.Hosts.CloseAll, Hurry: stdio.Hurry(s.Hosts.All), Drain: drain, Stops: more}.Descend(stop)
+	err := stdio.Ladder{Close: s.Hosts.CloseAll, Hurry: stdio.Hurry(s.Hosts.All), Drain: drain, Stops: more, Exit: s.Exit}.Descend(stop)
 	s.end(errEnded)
 	return errors.Join(err, lost, s.disk.Close())
 }

@@ -27,6 +27,9 @@ type Options struct {
 	Dir string
 	// Version is the program's.
 	Version string
+	// Exit, if set, ends the process of a client at standard streams where the way
+	// out is blocked.
+	Exit func(code int)
 	// Logger takes what nobody is told otherwise; nil for none.
 	Logger *slog.Logger
 }
