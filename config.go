@@ -16,38 +16,39 @@ type Config struct {
 	// Secrets are values that must never appear in an event of any session;
 	// those shorter than 16 characters are left alone.
 	Secrets []string
-	// Releasable has the host listen at a socket in DataDir, where other
-	// processes may ask it to release a session (--take). Without it, who wants
-	// a session of the host is told to end the program.
+	// Releasable makes the host listen at a socket in DataDir. There, other
+	// processes can ask it to release a session (settle run --take). Otherwise
+	// they can only end the program.
 	Releasable bool
-	// Face names the way in, in the log; "" means "library".
+	// Face names the kind of program in the log; "" means "library".
 	Face string
-	// Version is that of the program, in the log.
+	// Version is the program's version, for the log.
 	Version string
-	// Logger takes what no event says; nil discards it.
+	// Logger gets diagnostics that are not events; nil discards them.
 	Logger *slog.Logger
-	// Observer is told what starts and ends in turns.
+	// Observer is called when turns, attempts and tool calls start and end.
 	Observer Observer
 }
 
 // SessionConfig is how one session works. Model must be set.
 type SessionConfig struct {
-	// Model is what its turns ask, until [Session.SetModel].
+	// Model is the model of its turns. [Session.SetModel] changes it.
 	Model model.Config
 	// WorkDir is the directory that tools work in, absolute; "" means ".".
 	WorkDir string
 	// System is the system prompt.
 	System string
-	// Tools are what the model may call.
+	// Tools are the tools that the model can call.
 	Tools []tool.Tool
-	// Toolbox, if set, makes further tools, which may have processes or files
-	// of their own.
+	// Toolbox, if set, makes more tools for this session, such as tools that
+	// start processes.
 	Toolbox func(SessionInfo) (Toolbox, error)
 
-	// Permission is the policy for calls that could change something, unless
-	// Judge, made when the session is opened, says more. Where a call is to be
-	// asked about, Approver is; without one, [Session.Answer] if the session is
-	// Attended; else it is denied, and [Outcome.Denied] says so.
+	// Permission is the policy for calls that could change something; "" means
+	// Ask. Judge, if set, makes what judges the calls of the session instead.
+	// A call that needs approval goes to Approver. Without an Approver it waits
+	// for [Session.Answer] if the session is Attended. Otherwise it is denied, and
+	// Outcome.Denied lists it.
 	Permission Permission
 	Judge      func() (Judge, error)
 	Approver   Approver
@@ -55,26 +56,30 @@ type SessionConfig struct {
 
 	Limits Limits
 	Retry  Retry
-	// InterruptGrace is how long calls have to stop when their turn is
+	// InterruptGrace is how long running calls have to stop when their turn is
 	// interrupted; 0 means 250 ms.
 	InterruptGrace time.Duration
 
-	// Ephemeral keeps the log in memory, also where the host has a DataDir.
+	// Ephemeral keeps the log in memory even if the host has a DataDir.
 	Ephemeral bool
+	// MustExist opens only a session that exists: otherwise the error is a
+	// [*MissingError].
+	MustExist bool
 	// LockTimeout is how long to wait for another process that holds the
-	// session; 0 does not wait. One that is stopped is not waited for.
+	// session; 0 does not wait. A process that is stopped is not waited for.
 	LockTimeout time.Duration
-	// Take ends the other process that holds the session, unless it releases
-	// the session.
+	// Take takes the session over from the process that holds it: that process is
+	// asked to release it, or ended.
 	Take bool
 
-	// Secrets are values that must never appear in an event of the session,
-	// beside those of the host and of the model.
+	// Secrets are values that must never appear in an event of the session, in
+	// addition to those of the host and the model.
 	Secrets []string
-	// Notes are what a person should know who looks at the log.
+	// Notes go into the log, for people who read it.
 	Notes []string
-	// Logger, if set, stands for the host's.
+	// Logger, if set, replaces the host's.
 	Logger *slog.Logger
-	// Value is the program's own; [Session.Value] returns it.
+	// Value is anything that the program wants to keep with the session;
+	// [Session.Value] returns it.
 	Value any
 }

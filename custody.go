@@ -6,41 +6,42 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 )
 
-// RunAsWarden belongs into the first line of main of a program whose agents
-// run commands:
+// RunAsWarden belongs in the first line of main of a program whose agents run
+// commands:
 //
 //	func main() {
 //		settle.RunAsWarden()
 //		…
 //	}
 //
-// Each command is then kept by a warden, a small process that is this program
-// executed anew: there RunAsWarden ends every descendant of the command and
-// never returns; everywhere else it returns at once. Nothing escapes a warden,
-// also where this program is killed with SIGKILL. Without it, and on systems
-// other than Linux, commands are kept less strictly; [Host.Custody] says how.
+// Each command then runs under a warden, a small process that runs this program
+// again. In that process, RunAsWarden waits for the command, ends all of its
+// descendants and never returns; in any other it returns at once. No process
+// escapes a warden, even if this program is killed with SIGKILL. Without
+// RunAsWarden, and on systems other than Linux, the guarantees are weaker;
+// [Host.Custody] says how.
 //
-// What the packages of a program do before main, they do in each warden, too.
+// Package initialisation of the program also runs in each warden.
 func RunAsWarden() { proc.RunAsWarden() }
 
-// BecomeReaper has the orphans of this program's descendants come to it, so
-// that also the tree of a warden that was killed can be ended (C7). Only a
-// program that starts no child but through settle's tools may do that; children
-// that it has already, and what they leave, are not touched (C23). The returned
-// function undoes it. On systems other than Linux it does nothing.
+// BecomeReaper makes orphaned descendants children of this program, so that settle
+// can end them even if their warden was killed (C7). Call it only if the program
+// starts no child processes except through settle's tools. Children that it already
+// has, and their descendants, are left alone (C23). The returned function undoes
+// it. On systems other than Linux, BecomeReaper does nothing.
 func BecomeReaper() (stop func(), err error) { return proc.BecomeReaper() }
 
-// Custody says how the processes are kept that tools start.
+// Custody says how settle keeps track of the processes that tools start.
 type Custody struct {
 	// Kind is "warden", "process group" or "job object".
 	Kind string
-	// Weaker says what is not promised that wardens would promise; empty with
-	// wardens. It is also in the session's log, among the notes of
-	// session.opened, if that has a Toolbox.
+	// Weaker lists what is not guaranteed without wardens; empty with wardens.
+	// It is also in the log of each session that has a Toolbox, among the notes
+	// of session.opened.
 	Weaker []string
 }
 
-// Custody says how processes are kept in this program.
+// Custody says how settle keeps track of processes in this program.
 func (h *Host) Custody() Custody { return custody() }
 
 func custody() Custody {

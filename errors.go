@@ -7,8 +7,8 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 )
 
-// LockedError says that another process holds the session. See
-// [SessionConfig].LockTimeout and Take.
+// LockedError says that another process holds the session. LockTimeout and Take in
+// [SessionConfig] say what to do about it.
 type LockedError struct {
 	Session string
 	// PID is the process that holds it, or 0 if it cannot be seen, such as
@@ -59,9 +59,8 @@ func (e *NewerError) Error() string { return e.err.Error() }
 // Unwrap returns the cause.
 func (e *NewerError) Unwrap() error { return e.err }
 
-// DamagedError says that a session's log cannot be read, or not beyond what was
-// returned before the error. Opening a session cuts off a damaged end, and keeps
-// what it cut beside the log.
+// DamagedError says that a session's log cannot be read, or only up to the damage.
+// Opening a session cuts off a damaged end and saves it next to the log.
 type DamagedError struct {
 	Session string
 	// Offset is where in the file the damage is; -1 where the whole file is

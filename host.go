@@ -45,8 +45,8 @@ func Open(_ context.Context, c Config) (*Host, error) {
 // Session opens the session with the id, or creates it; "" creates one with an
 // id of its own. A session that is open already is returned as it is, whatever
 // c says; one that is being closed is opened again after that. ctx bounds the
-// call. What keeps a session from being opened are a [*LockedError], a
-// [*NewerError] and a [*DamagedError], beside a wrong c.
+// call. If the session cannot be opened, the error is a [*LockedError], a
+// [*NewerError], a [*DamagedError] or a [*MissingError].
 func (h *Host) Session(ctx context.Context, id string, c SessionConfig) (*Session, error) {
 	if id == "" {
 		id = NewSessionID()
@@ -102,15 +102,15 @@ func (h *Host) Sessions() []*Session {
 	return out
 }
 
-// Close ends everything in every session, in parallel, and returns what did
-// not stop before ctx ended, by name. It may be called again, to wait longer.
-// Nothing can be opened any more.
+// Close ends everything in every session, in parallel. If something does not stop
+// before ctx ends, the error names it; call Close again to wait longer. No session
+// can be opened after that.
 func (h *Host) Close(ctx context.Context) error {
 	return h.CloseFor(ctx, event.Shutdown, "host")
 }
 
-// CloseFor is Close with the reason that the turns' endings will give, and by
-// whom.
+// CloseFor is Close with the reason that the endings of turns give, and who asked
+// for it.
 func (h *Host) CloseFor(ctx context.Context, reason event.Reason, by string) error {
 	h.mu.Lock()
 	h.end(ErrClosed)

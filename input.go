@@ -10,15 +10,16 @@ import (
 // InputOption changes how an input is taken.
 type InputOption struct{ apply func(*session.Input) }
 
-// WithID gives an input an id of the client's own: sent again, it is not run
-// again.
+// WithID gives an input an id that you choose. An input that is sent again with
+// the same id runs only once.
 func WithID(id string) InputOption { return InputOption{func(i *session.Input) { i.ID = id }} }
 
 // WithMode says what the input does while a turn runs.
 func WithMode(m event.Mode) InputOption { return InputOption{func(i *session.Input) { i.Mode = m }} }
 
-// WithSchema asks for an answer that follows the JSON Schema, an object. How
-// strictly it does, is up to the provider; what comes is not checked.
+// WithSchema asks for an answer that follows a JSON Schema of an object. How
+// strictly the model follows it depends on the provider; the answer is not
+// checked.
 func WithSchema(schema json.RawMessage) InputOption {
 	return InputOption{func(i *session.Input) { i.Schema = schema }}
 }

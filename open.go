@@ -81,12 +81,15 @@ func (h *Host) redactor(secrets []string) *redact.Redactor {
 
 func (h *Host) log(ctx context.Context, id string, c SessionConfig) (*journal.Log, session.Damage, error) {
 	if h.config.DataDir == "" || c.Ephemeral {
+		if c.MustExist {
+			return nil, session.Damage{}, typed(id, &journal.MissingError{Session: id, Dir: h.config.DataDir})
+		}
 		return journal.NewMemory(id), session.Damage{}, nil
 	}
 	var log *journal.Log
 	var opened journal.Opened
 	err := retryWhileLocked(ctx, c.LockTimeout, func() (err error) {
-		log, opened, err = journal.Open(ctx, journal.Options{Dir: h.config.DataDir, Session: id, Take: c.Take})
+		log, opened, err = journal.Open(ctx, journal.Options{Dir: h.config.DataDir, Session: id, Take: c.Take, MustExist: c.MustExist})
 		return err
 	})
 	if err == nil && h.config.Releasable {

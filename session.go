@@ -25,7 +25,7 @@ type Session struct {
 // ID returns the session's id.
 func (s *Session) ID() string { return s.id }
 
-// Value returns the SessionConfig's Value.
+// Value returns the Value of the session's [SessionConfig].
 func (s *Session) Value() any { return s.value }
 
 // Submit sends an input. Without an error the input is durable: it will be run,
@@ -73,8 +73,8 @@ func (s *Session) Run(ctx context.Context, text string, options ...InputOption) 
 // byRun is who interrupts a turn since the context of Run has ended.
 const byRun = "context"
 
-// CancelCall ends a single call, by the id of its item, and reports whether it
-// was running. The turn goes on with what the call had put out.
+// CancelCall ends a single call, by the id of its item, and reports whether it was
+// running. The turn goes on with the call's output so far.
 func (s *Session) CancelCall(item, by string) bool { return s.actor.Cancel(item, by) }
 
 // Drop takes back an input that waits, and reports whether it did.
@@ -87,18 +87,18 @@ func (s *Session) Events(ctx context.Context, cursor uint64) iter.Seq2[event.Eve
 	return s.actor.Log().Events(ctx, cursor)
 }
 
-// State returns what the session's events amount to, as a copy.
+// State returns a copy of the session's state.
 func (s *Session) State() (state event.State) {
 	s.actor.Log().View(func(st event.State) { state = st.Clone() })
 	return state
 }
 
-// View calls f with what the session's events amount to, without copying it. f
-// must not block, change or keep the state.
+// View calls f with the session's state, without copying it. f must not block, or
+// change or keep the state.
 func (s *Session) View(f func(event.State)) { s.actor.Log().View(f) }
 
-// SetModel has the session's next turns ask another model. One that runs goes
-// on with its own. The tools stay as they are.
+// SetModel sets the model of the session's next turns. A turn that is running keeps
+// its own. The tools stay the same.
 func (s *Session) SetModel(ctx context.Context, m model.Config) error {
 	if m.Provider == nil || m.Name == "" {
 		return errors.New("cannot change the model without a provider and a name")
@@ -108,14 +108,14 @@ func (s *Session) SetModel(ctx context.Context, m model.Config) error {
 	return s.actor.SetModel(ctx, m)
 }
 
-// Close ends everything of the session and lets go of its log. If ctx ends
-// first, it says what still runs, and the session goes on ending.
+// Close ends everything of the session and releases its log. If ctx ends first, the
+// error names what still runs, and the session goes on ending.
 func (s *Session) Close(ctx context.Context) error {
 	return s.CloseFor(ctx, event.Shutdown, "host")
 }
 
-// CloseFor is Close with the reason that a turn's ending will give, and by whom.
-// However a session is closed, but for idleness, it is by this.
+// CloseFor is Close with the reason that the ending of a turn gives, and who asked
+// for it.
 func (s *Session) CloseFor(ctx context.Context, reason event.Reason, by string) error {
 	s.host.leave(s)
 	err := s.actor.Close(ctx, reason, by)

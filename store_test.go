@@ -153,3 +153,21 @@ func TestWhySessionsCannotBeUsed(t *testing.T) {
 		}
 	})
 }
+
+// A session that must exist is not created.
+func TestMustExist(t *testing.T) {
+	for _, dir := range []string{"", t.TempDir()} {
+		host := newHost(t, dir, settle.SessionConfig{MustExist: true})
+		var missing *settle.MissingError
+		if _, err := host.Session(t.Context(), "s", host.config); !errors.As(err, &missing) || missing.Session != "s" {
+			t.Errorf("%v", err)
+		}
+		if dir == "" {
+			continue
+		}
+		kept(t, dir, "s")
+		if s := newSession(t, host, "s"); len(s.State().Turns) != 1 {
+			t.Errorf("it has %d turns", len(s.State().Turns))
+		}
+	}
+}

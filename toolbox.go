@@ -15,8 +15,8 @@ type SessionInfo struct {
 	// OutputDir is a directory for the whole outputs of commands, which is kept
 	// as long as the session; "" for a session in memory.
 	OutputDir string
-	// Marker is what the environment of each command has, unique on the machine:
-	// by it, what a killed program left behind is found.
+	// Marker is a text, unique on the machine, for the environment of each
+	// command. By it, settle finds what a killed program left behind.
 	Marker string
 	// Lock is the file that holds the session's lock, for the processes that
 	// clean up after the host; nil for a log in memory.

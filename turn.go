@@ -26,9 +26,9 @@ type Outcome struct {
 	// Answer is the last message that the model finished.
 	Answer  string
 	Summary event.Summary
-	// Denied are the calls that were not allowed to run, whether by a person, an
-	// Approver or the policy. The turn may have completed all the same: the model
-	// was told, and said something.
+	// Denied are the calls that did not run because a person, an Approver or the
+	// policy denied them. The turn can complete all the same, since the model was
+	// told and answered: check Denied before you rely on what it was asked to do.
 	Denied []Denial
 }
 
@@ -38,8 +38,8 @@ type Denial struct {
 	Item, Tool string
 	// Title is the call in one line.
 	Title string
-	// Policy names the declared policy that denied it where nobody was asked,
-	// such as "ask" where there is nobody to ask. Else By says who did.
+	// Policy names the policy that denied it without asking anybody, such as "ask"
+	// if there was nobody to ask. Otherwise By says who denied it.
 	Policy, By string
 	// Message is what the model was told.
 	Message string
@@ -48,8 +48,8 @@ type Denial struct {
 // Completed reports whether the turn completed.
 func (o Outcome) Completed() bool { return o.Cause != nil && o.Cause.Outcome == event.Completed }
 
-// HeldError says that an input will not run by itself, since the turn before
-// it was ended; the next one that is sent takes it along.
+// HeldError says that an input is held, because the turn before it was ended. It
+// runs together with the next input.
 type HeldError struct {
 	Input  string
 	Reason event.Reason

@@ -24,14 +24,14 @@ type Config struct {
 	// Dir is the directory that it works in; "" means ".".
 	Dir string
 
-	// Permission is what happens to calls that could change something: Allow,
-	// Ask (also if it is empty) or Deny. With Ask, commands and edits run without
-	// asking that a rule allows, or that are known to change nothing. The others
-	// go to Approver; without one, to whoever answers with Session.Answer if the
-	// agent is Attended; else they are denied, and Outcome.Denied says so.
+	// Permission is the policy for calls that could change something: Allow, Ask
+	// or Deny; "" means Ask. With Ask, a call runs without approval if a rule
+	// allows it or if it is known to change nothing. Other calls go to Approver.
+	// Without an Approver they wait for Session.Answer if the agent is Attended.
+	// Otherwise they are denied, and Outcome.Denied lists them.
 	Permission settle.Permission
-	// Rules decide about single calls; one that denies always wins, of the others
-	// the last one that matches.
+	// Rules decide about single calls. A matching rule that denies always wins;
+	// of the others, the last match wins.
 	Rules    []Rule
 	Approver settle.Approver
 	Attended bool
@@ -40,22 +40,22 @@ type Config struct {
 	// write, edit, apply_patch, glob, grep and list. Nil chooses those that suit
 	// the model; an empty list is none.
 	Tools []string
-	// Extra are tools of the program's own.
+	// Extra are your own tools.
 	Extra []tool.Tool
-	// System, if set, stands for settle's own system prompt; Instructions are
-	// added to either, after the project's.
+	// System, if set, replaces settle's system prompt. Instructions are added to
+	// it, after the project's.
 	System, Instructions string
-	// IgnoreProject leaves out what the project's files say.
+	// IgnoreProject ignores the project's files.
 	IgnoreProject bool
 	// Environ is the environment of commands, as "NAME=value"; nil means the
-	// program's. Variables that hold a provider's key are left out.
+	// program's. Variables that hold a provider's key are removed.
 	Environ []string
 
 	Limits settle.Limits
 	Retry  settle.Retry
 
-	// DataDir keeps sessions, and ID is the session that New continues, or
-	// creates. Without a DataDir the session is in memory.
+	// DataDir is the directory for sessions, absolute; "" keeps the session in
+	// memory. ID is the session that New continues or creates; "" means a new one.
 	DataDir, ID string
 	// Observer and Logger are those of the host that New opens.
 	Observer settle.Observer
@@ -76,8 +76,7 @@ type Rule struct {
 // Agent is a coding agent with one session.
 type Agent struct {
 	*settle.Session
-	// Notes are what the user should know, such as a file of the project that
-	// was not read, and why.
+	// Notes are for the user, such as why a file of the project was ignored.
 	Notes []string
 
 	host *settle.Host
@@ -100,12 +99,13 @@ func New(ctx context.Context, c Config) (*Agent, error) {
 	return &Agent{Session: s, Notes: made.Notes, host: host}, nil
 }
 
-// Close ends everything of the agent: what runs, and the processes that its
-// commands left. It returns what did not stop before ctx ended.
+// Close ends everything of the agent, also the processes that its commands left
+// behind. If something does not stop before ctx ends, the error names it.
 func (a *Agent) Close(ctx context.Context) error { return a.host.Close(ctx) }
 
-// Session returns how a session of such an agent works, for a host of many. The
-// host's DataDir is the Config's.
+// Session returns the configuration of a session that is such an agent, for a host
+// with many sessions. Open the host with the same DataDir. ID, Observer and Logger
+// are not used: they are the host's.
 func Session(ctx context.Context, c Config) (settle.SessionConfig, error) {
 	made, err := c.make(ctx)
 	if err != nil {

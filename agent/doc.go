@@ -6,17 +6,16 @@
 //	defer a.Close(ctx)
 //	outcome, err := a.Run(ctx, "fix the failing test")
 //
-// New is a [settle.Host] with one session. A program with many sessions opens
-// the host itself, and gives it what [Session] returns:
+// New opens a [settle.Host] with one session. A program with many sessions opens
+// the host itself, and passes it what [Session] returns:
 //
 //	Config ─► Session ─► settle.SessionConfig ─► host.Session(ctx, id, …)
 //	      └─► New ─► a host of its own, with that one session
 //
-// Unlike package settle, this one reads files of its own accord: the AGENTS.md or
-// CLAUDE.md and the .settle/config.toml of a project that the user owns, of which
-// the latter can only forbid. It reads none of the user's own configuration. It
-// reads the environment only where Config.Environ is nil, for commands.
+// Unlike package settle, package agent reads files: the AGENTS.md or CLAUDE.md of a
+// project that the user owns, and its .settle/config.toml, which can only forbid.
+// It does not read the user's own configuration. If Config.Environ is nil, commands
+// get the program's environment, without provider keys.
 //
-// A program whose agents run commands calls [settle.RunAsWarden] in the first
-// line of its main.
+// Call [settle.RunAsWarden] in the first line of main.
 package agent
