@@ -211,10 +211,10 @@ func expand(dir, pattern string) (names []string, why string) {
 		return nil, pattern + " matches too many files"
 	}
 	for _, name := range found {
-		switch base := filepath.Base(name); {
-		case base[0] == '-' && !strings.Contains(pattern, "/"):
-			return nil, "the file " + base + " would be an option"
-		case base[0] != '.' || dots:
+		if rel, err := filepath.Rel(dir, name); (err != nil || rel[0] == '-') && full != "" && !strings.HasPrefix(pattern, "./") {
+			return nil, "the file " + filepath.ToSlash(rel) + " would be an option"
+		}
+		if filepath.Base(name)[0] != '.' || dots {
 			names = append(names, name)
 		}
 	}

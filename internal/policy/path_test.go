@@ -104,6 +104,31 @@ func TestTools(t *testing.T) {
 	}
 }
 
+// What a wildcard stands for may be an option: "sort */x" writes to /x where
+// there is -o/x.
+func TestWildcardsMayBeOptions(t *testing.T) {
+	dir := newCalmDir(t)
+	for _, name := range []string{"-o", "plain"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name, "x"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := newPolicy(t, dir, policy.Config{})
+	for command, want := range map[string]event.Permission{
+		"sort */x": event.Ask, "ls *": event.Ask, "sort ./*/x": event.Allow, "sort p*/x": event.Allow, "sort " + dir + "/*/x": event.Allow, "sort */*/*": event.Ask, "ls .*": event.Ask,
+	} {
+		if j := p.Judge(shell(t, command)); j.Decision != want {
+			t.Errorf("%s: %s, want %s (%s)", command, j.Decision, want, j.Why)
+		}
+	}
+	if j := p.Judge(request(t, "apply_patch", map[string]any{"input": "*** Begin Patch\n*** End Patch\n"})); j.Decision == event.Deny {
+		t.Errorf("an empty patch: %s (%s)", j.Decision, j.Why)
+	}
+}
+
 func TestRelativeDirectory(t *testing.T) {
 	if j := newPolicy(t, "relative", policy.Config{}).Judge(request(t, "read", map[string]any{"path": "x"})); j.Decision != event.Ask {
 		t.Errorf("%s (%s)", j.Decision, j.Why)

@@ -136,9 +136,9 @@ var startsOther = sync.OnceValue(func() *regexp.Regexp {
 // gitAlias reports whether a command has git run what is no subcommand of its
 // own: by an alias it may be any other.
 func gitAlias(words []effects.Word) bool {
-	at := slices.IndexFunc(words, func(w effects.Word) bool { return baseName(w.Text) == "git" })
-	if at < 0 {
-		return false
+	at := slices.IndexFunc(words, func(w effects.Word) bool { return strings.HasPrefix(baseName(w.Text), "git") })
+	if at < 0 || baseName(words[at].Text) != "git" {
+		return at >= 0 && strings.HasPrefix(baseName(words[at].Text), "git-") // where git keeps them
 	}
 	for words = words[at+1:]; len(words) > 0 && strings.HasPrefix(words[0].Text, "-"); words = words[1:] {
 		if slices.Contains([]string{"-c", "-C", "--git-dir", "--work-tree", "--namespace", "--config-env"}, words[0].Text) && len(words) > 1 {

@@ -66,7 +66,7 @@ func TestRulesForCommands(t *testing.T) {
 		}},
 		{"*,!git push *", map[string]event.Permission{
 			"git push": deny, "git push origin": deny, "git -C sub push": deny, "git --no-pager push": deny, "git -c a=b push -f": deny, "git status": allow,
-			"git -c alias.p=push p": ask, "git p": ask, "git -C sub p": ask, "sudo git p": ask, "git config alias.p push && git p": ask, "git commit -m x": allow, "git -c alias.p='pu\"\"sh' p": ask, "git -c core.pager='git pu\\sh' log": ask,
+			"git -c alias.p=push p": ask, "git p": ask, "git -C sub p": ask, "sudo git p": ask, "/usr/lib/git-core/git-push origin": ask, "sudo git-push": ask, "git config alias.p push && git p": ask, "git commit -m x": allow, "git -c alias.p='pu\"\"sh' p": ask, "git -c core.pager='git pu\\sh' log": ask,
 			"git $X": ask, "git stash push": allow, "git commit -m push": allow, "echo git push": allow, "git pus?": ask, "git p\"us\"h": deny,
 		}},
 		{"*,!rm -rf *", map[string]event.Permission{"rm -rf x": deny, "rm -v -rf x": deny, "rm x": allow, "rm $X": ask, "rm -r x": allow}},

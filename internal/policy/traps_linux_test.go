@@ -16,7 +16,7 @@ func (w *world) traps(kind string) {
 		"work/.gitignore": "!.env\n!.aws\n!certs\n", "work/.docker/.env": secretText + " foo\n", "work/.env-local": secretText + " foo\n",
 		"work/sub/y/plain.txt": "x\n", "home/.gitconfig": "[url \"https://" + secretText + ":x@example.com/\"]\n\tinsteadOf = https://example.com/\n",
 		"work/t-odd/go.mod": "module x\n\n\fgo 1.99\n", "private/notes.txt": secretText + "\n",
-		"work/t-rg/.ignore": "!.env\n", "work/t-rg/.env": secretText + "\n", "work/t-rg/a.txt": "x\n",
+		"work/-osub/x": "x\n", "work/t-rg/.ignore": "!.env\n", "work/t-rg/.env": secretText + "\n", "work/t-rg/a.txt": "x\n",
 	} {
 		if kind != "open" || !strings.Contains(name, "env") {
 			w.file(name, text, 0o644)
