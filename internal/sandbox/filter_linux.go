@@ -29,7 +29,8 @@ func denied() []uint32 {
 		// Pairs of sockets are harmless.
 		unix.SYS_SOCKET,
 		// What others on the machine share by a number or a name.
-		unix.SYS_SHMGET, unix.SYS_SEMGET, unix.SYS_MSGGET, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
+		unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL, unix.SYS_MSGGET,
+	unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
 		// Files, beside their content.
 		unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT,
 		unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR,
@@ -52,11 +53,16 @@ var own = []uint32{unix.SYS_PRLIMIT64, unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHE
 const namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS |
 	unix.CLONE_NEWCGROUP | unix.CLONE_NEWTIME
 
+// terminals are the numbers of ioctl(2) for terminals, and for all that can be
+// waited for (asm-generic/ioctls.h); the last two digits tell them apart.
+const terminals = 0x5400
+
 // What a filter answers.
 const (
 	allow   = unix.SECCOMP_RET_ALLOW
 	refuse  = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
 	unknown = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
+	useless = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOTTY)
 	kill    = unix.SECCOMP_RET_KILL_PROCESS
 )
 
@@ -97,9 +103,12 @@ func assemble(arch uint32) []unix.SockFilter {
 	// falls back on clone.
 	p = append(p, unless(unix.BPF_JEQ, unix.SYS_CLONE3, 1), answer(unknown))
 	p = append(p, unless(unix.BPF_JEQ, unix.SYS_CLONE, 4), load(argument), unless(unix.BPF_JSET, namespaces, 1), answer(refuse), answer(allow))
-	// What is typed into a terminal is a command of whoever reads it next.
-	p = append(p, unless(unix.BPF_JEQ, unix.SYS_IOCTL, 6), load(argument+8),
-		unless(unix.BPF_JEQ, unix.TIOCSTI, 1), answer(refuse), unless(unix.BPF_JEQ, unix.TIOCLINUX, 1), answer(refuse), answer(allow))
+	// A descriptor for reading is enough for much that file systems do by ioctl
+	// (flags, snapshots, verity). What is left is about terminals and pipes; and
+	// what is typed into a terminal is a command of whoever reads it next.
+	p = append(p, unless(unix.BPF_JEQ, unix.SYS_IOCTL, 9), load(argument+8),
+		unless(unix.BPF_JEQ, unix.TIOCSTI, 1), answer(refuse), unless(unix.BPF_JEQ, unix.TIOCLINUX, 1), answer(refuse),
+		unix.SockFilter{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: 0xffffff00}, unless(unix.BPF_JEQ, terminals, 1), answer(allow), answer(useless))
 	for _, number := range own {
 		p = append(p, unless(unix.BPF_JEQ, number, 4), load(argument), unless(unix.BPF_JEQ, 0, 1), answer(allow), answer(refuse))
 	}

@@ -281,6 +281,15 @@ func attempts() []attempt {
 		{"times", func() error { return unix.Utimes("file", make([]unix.Timeval, 2)) }},
 		{"attributes", func() error { return unix.Setxattr("file", "user.x", []byte("y"), 0) }},
 		number("shared memory", unix.SYS_SHMGET, 1, 4096, 0o600|unix.IPC_CREAT),
+		number("shared memory by its id", unix.SYS_SHMAT, 0),
+		number("semaphores by their id", unix.SYS_SEMOP, 0),
+		{"flags of a file", func() error {
+			fd, err := unix.Open("file", unix.O_RDONLY, 0)
+			if err != nil {
+				return fmt.Errorf("cannot read: %v", err)
+			}
+			return unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, 0x40)
+		}},
 		number("typing into a terminal", unix.SYS_IOCTL, 0, unix.TIOCSTI, uintptr(unsafe.Pointer(&limit))),
 		{"write", func() error { _, err := unix.Open("file", unix.O_WRONLY, 0); return err }},
 		{"truncate", func() error { return unix.Truncate("file", 0) }},
@@ -304,7 +313,7 @@ func attempts() []attempt {
 func trySystemCalls() {
 	for _, a := range attempts() {
 		err := a.try()
-		refused := errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES)
+		refused := errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.ENOTTY) && a.name == "flags of a file"
 		fmt.Printf("%s: %t %v\n", a.name, refused, err)
 	}
 }
