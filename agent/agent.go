@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/tool"
@@ -114,7 +114,7 @@ func Session(ctx context.Context, c Config) (settle.SessionConfig, error) {
 	return made.Session, nil
 }
 
-func (c Config) make(ctx context.Context) (*agent.Agent, error) {
+func (c Config) make(ctx context.Context) (*assemble.Agent, error) {
 	if c.Model.Provider == nil || c.Model.Name == "" {
 		return nil, errors.New("cannot make an agent without a model: Model.Provider and Model.Name must be set")
 	}
@@ -138,7 +138,7 @@ func (c Config) make(ctx context.Context) (*agent.Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := agent.Options{
+	o := assemble.Options{
 		Settings: settings, Dir: dir, Environ: environ, Getenv: lookup(environ), Permission: settle.Ask,
 		Provider: c.Model.Provider, Model: c.Model.Name, Secrets: c.Model.Secrets,
 		Approver: c.Approver, Attended: c.Attended, Append: c.Instructions,
@@ -147,12 +147,12 @@ func (c Config) make(ctx context.Context) (*agent.Agent, error) {
 		o.System = &c.System
 	}
 	if c.DataDir == "" {
-		o.Keeping = agent.Ephemeral
+		o.Keeping = assemble.Ephemeral
 	}
 	if c.IgnoreProject {
-		o.Project = agent.IgnoreProject
+		o.Project = assemble.IgnoreProject
 	}
-	made, err := agent.New(ctx, o)
+	made, err := assemble.New(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func (c Config) make(ctx context.Context) (*agent.Agent, error) {
 func (c Config) settings(dir string, environ []string) (*config.Resolved, error) {
 	getenv := lookup(environ)
 	in := config.Input{
-		Dir: dir, Trust: agent.Trust(environ, getenv),
+		Dir: dir, Trust: assemble.Trust(environ, getenv),
 		Getenv: func(name string) string {
 			if !holdsKey(name) {
 				return "" // else it would configure

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/settle-agent/settle"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/acp"
 	"github.com/settle-agent/settle/internal/redact"
@@ -56,7 +56,7 @@ func (f *acpFlags) serve(cmd *cobra.Command, s *streams) error {
 	if err != nil {
 		return err
 	}
-	o := agent.Options{Face: "acp", Permission: settle.Ask, Attended: true, Take: f.take}
+	o := assemble.Options{Face: "acp", Permission: settle.Ask, Attended: true, Take: f.take}
 	f.apply(&o)
 	in := s.standIn(cmd, o)
 	defer in.release()
@@ -65,14 +65,14 @@ func (f *acpFlags) serve(cmd *cobra.Command, s *streams) error {
 		return err
 	}
 	face := acp.New(acp.Options{
-		In: s.stdin, Out: s.stdout, Hosts: in.hosts, Dir: dir, Version: version(), Stops: in.stops, Say: s.say, Logger: clientLog(resolved), Exit: os.Exit,
+		In: s.stdin, Out: s.stdout, Sessions: in.hosts, Dir: dir, Version: version(), Stops: in.stops, Say: s.say, Logger: clientLog(resolved), Exit: os.Exit,
 	})
 	return failed(face.Serve(cmd.Context()))
 }
 
 // clientLog is where it is written what a client does wrong.
 func clientLog(r *config.Resolved) *slog.Logger {
-	if log := agent.Log(r); log != nil {
+	if log := assemble.Log(r); log != nil {
 		return log(redact.New(r.Secrets()...))
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/settle-agent/settle"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/appserver"
 	"github.com/settle-agent/settle/internal/face/exec"
@@ -81,7 +81,7 @@ func (f *appServerFlags) serve(cmd *cobra.Command, s *streams) error {
 	if err != nil {
 		return err
 	}
-	o := agent.Options{Face: "app-server", Permission: settle.Ask, Attended: true}
+	o := assemble.Options{Face: "app-server", Permission: settle.Ask, Attended: true}
 	f.apply(&o)
 	o.Append, o.SystemFile = wish.Instructions, wish.SystemFile
 	s = s.with(wish.Env, wish.Hidden)
@@ -96,7 +96,7 @@ func (f *appServerFlags) serve(cmd *cobra.Command, s *streams) error {
 		return err
 	}
 	stop, err := appserver.Serve(cmd.Context(), appserver.Options{
-		In: s.stdin, Out: s.stdout, Hosts: in.hosts, Dir: dir, DataDir: data, Version: version(), Getenv: s.getenv,
+		In: s.stdin, Out: s.stdout, Sessions: in.hosts, Dir: dir, DataDir: data, Version: version(), Getenv: s.getenv,
 		Sandbox: string(wish.Sandbox), Approval: wish.Approval,
 		Warn: func(message string) { s.say(errors.New(message)) }, Exit: os.Exit,
 	}, in.stops)

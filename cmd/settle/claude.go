@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/settle-agent/settle"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/face/claude"
 	"github.com/settle-agent/settle/internal/face/run"
@@ -137,9 +137,9 @@ func (f *claudeFlags) serve(cmd *cobra.Command, s *streams, args []string) (int,
 	if err := f.options(cmd.Flags(), dir); err != nil {
 		return 0, err
 	}
-	o := agent.Options{Face: "claude", Permission: settle.Ask, SystemFile: f.systemFile, AppendFile: f.appendFile}
+	o := assemble.Options{Face: "claude", Permission: settle.Ask, SystemFile: f.systemFile, AppendFile: f.appendFile}
 	if !slices.Contains(strings.Split(f.sources, ","), "project") {
-		o.Project = agent.IgnoreProject
+		o.Project = assemble.IgnoreProject
 	}
 	in := s.standIn(cmd, o)
 	defer in.release()
@@ -152,7 +152,7 @@ func (f *claudeFlags) serve(cmd *cobra.Command, s *streams, args []string) (int,
 		f.Warnings = append(f.Warnings, "the prompt on the command line is ignored: with --input-format stream-json, prompts come from standard input")
 	}
 	return claude.Serve(in.ctx, claude.Config{
-		Options: f.Options, Hosts: in.hosts, Dir: dir, Stdin: s.stdin, Stdout: s.stdout, Stderr: s.stderr, Stops: in.stops,
+		Options: f.Options, Sessions: in.hosts, Dir: dir, Stdin: s.stdin, Stdout: s.stdout, Stderr: s.stderr, Stops: in.stops,
 		States:  s.getenv("CLAUDE_CODE_SDK_READS_SESSION_STATE") == "1" && f.Output == claude.StreamJSON,
 		Version: version(), Mask: redact.Diagnostic, Exit: os.Exit,
 	}), nil

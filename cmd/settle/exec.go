@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/settle-agent/settle"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/codex"
 	"github.com/settle-agent/settle/internal/client/image"
 	"github.com/settle-agent/settle/internal/client/stdio"
@@ -167,7 +167,7 @@ func (f *execFlags) run(cmd *cobra.Command, s *streams, args []string) (int, err
 		return 0, err
 	}
 	s = s.with(wish.Env, wish.Hidden)
-	in := s.standIn(cmd, agent.Options{Face: "exec", Permission: settle.Ask, Take: f.take})
+	in := s.standIn(cmd, assemble.Options{Face: "exec", Permission: settle.Ask, Take: f.take})
 	defer in.release()
 	options, err := f.options(in, s, words)
 	if err != nil {
@@ -226,27 +226,27 @@ func (s *streams) with(env map[string]string, hidden []string) *streams {
 
 // agent says how the session is to work. A sandbox mode that the client names
 // is the policy, and settle's own permission is where it names none.
-func (f *execFlags) agent(cmd *cobra.Command, wish *exec.Wish, dir string, r *config.Resolved) agent.SessionSpec {
-	w := agent.SessionSpec{Dir: dir, Settings: wish.Settings, By: agent.User}
+func (f *execFlags) agent(cmd *cobra.Command, wish *exec.Wish, dir string, r *config.Resolved) assemble.SessionSpec {
+	w := assemble.SessionSpec{Dir: dir, Settings: wish.Settings, By: assemble.User}
 	mode := exec.Mode(wish.Sandbox, wish.Approval, f.writable(dir, wish.Writable))
 	_, own := w.Settings["permission"]
 	switch {
 	case own || cmd.Flags().Changed("permission"):
-		mode = agent.Mode{} // settle's own word
+		mode = assemble.Mode{} // settle's own word
 	case mode.Name == "" && r.Permission == "":
 		mode = exec.Mode(codex.ReadOnly, "", nil)
 	case mode.Permission == settle.Allow:
 		w.Settings["permission"] = string(settle.Allow) // it was asked for by name
 	}
-	w.Options = func(o *agent.Options) {
+	w.Options = func(o *assemble.Options) {
 		o.Append, o.SystemFile, o.Approver = wish.Instructions, wish.SystemFile, exec.Nobody{Mode: string(settle.Ask)}
 		if f.ephemeral {
-			o.Keeping = agent.Ephemeral
+			o.Keeping = assemble.Ephemeral
 		}
 		if mode.Name == "" {
 			return
 		}
-		o.Policy, o.Approver = agent.NewPolicy(mode), exec.Nobody{Mode: mode.Name}
+		o.Policy, o.Approver = assemble.NewPolicy(mode), exec.Nobody{Mode: mode.Name}
 		if mode.Permission == settle.Allow {
 			o.Release = settle.Allow
 		}
@@ -322,7 +322,7 @@ func readSchema(path string) (json.RawMessage, error) {
 }
 
 // session returns the id of the session that goes on, or of a new one.
-func (f *execFlags) session(ctx context.Context, words exec.Arguments, a *agent.Agent) (string, error) {
+func (f *execFlags) session(ctx context.Context, words exec.Arguments, a *assemble.Agent) (string, error) {
 	if !words.Resume {
 		return settle.NewSessionID(), nil
 	}
@@ -338,7 +338,7 @@ func (f *execFlags) session(ctx context.Context, words exec.Arguments, a *agent.
 
 // announce says on standard error what is in force, as the other agent does,
 // and what of it is not.
-func (f *execFlags) announce(s *streams, wish *exec.Wish, o run.Options, a *agent.Agent) {
+func (f *execFlags) announce(s *streams, wish *exec.Wish, o run.Options, a *assemble.Agent) {
 	if len(wish.Ignored) > 0 {
 		s.say(fmt.Errorf("warning: not supported, and ignored: %s", strings.Join(wish.Ignored, ", ")))
 	}

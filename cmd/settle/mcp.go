@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/settle-agent/settle"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/guard"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/face/mcp"
@@ -71,7 +71,7 @@ func (f *mcpFlags) serve(cmd *cobra.Command, s *streams) error {
 	if err != nil {
 		return err
 	}
-	o := agent.Options{Face: "mcp", Permission: settle.Ask, Attended: true}
+	o := assemble.Options{Face: "mcp", Permission: settle.Ask, Attended: true}
 	f.apply(&o)
 	token := ""
 	if f.addr != "" {
@@ -85,14 +85,14 @@ func (f *mcpFlags) serve(cmd *cobra.Command, s *streams) error {
 	if _, err := in.hosts.Settings(dir, nil); err != nil {
 		return err
 	}
-	if a, err := in.hosts.Agent(in.ctx, agent.SessionSpec{Dir: dir}); err != nil {
+	if a, err := in.hosts.Agent(in.ctx, assemble.SessionSpec{Dir: dir}); err != nil {
 		s.say(err) // each run will say so, too: a client may name another model or directory
 	} else {
 		for _, note := range a.Notes {
 			s.say(errors.New(note))
 		}
 	}
-	face := mcp.New(mcp.Options{Hosts: in.hosts, Dir: dir, Version: version(), Exit: os.Exit})
+	face := mcp.New(mcp.Options{Sessions: in.hosts, Dir: dir, Version: version(), Exit: os.Exit})
 	if f.addr != "" {
 		err = f.http(cmd.Context(), s, face, token, in.stops)
 	} else {
@@ -103,7 +103,7 @@ func (f *mcpFlags) serve(cmd *cobra.Command, s *streams) error {
 
 // open sets it up: over HTTP, clients come and go, and whether the program that
 // started it still runs or reads, is nothing to it.
-func (f *mcpFlags) open(cmd *cobra.Command, s *streams, o agent.Options) *standIn {
+func (f *mcpFlags) open(cmd *cobra.Command, s *streams, o assemble.Options) *standIn {
 	if f.addr == "" {
 		return s.standIn(cmd, o)
 	}

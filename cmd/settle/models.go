@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/face/about"
 	"github.com/settle-agent/settle/internal/printable"
@@ -41,7 +41,7 @@ func newModels(s *streams) *cobra.Command {
 		}
 		sig := catch(cmd.Context())
 		defer sig.release()
-		o := agent.Options{Settings: r, Dir: at, Environ: s.environ, Getenv: s.getenv, Version: version()}
+		o := assemble.Options{Settings: r, Dir: at, Environ: s.environ, Getenv: s.getenv, Version: version()}
 		offers := o.Models(sig.ctx, providers)
 		if sig.ctx.Err() != nil {
 			return sig.instead(sig.ctx.Err())
@@ -56,7 +56,7 @@ func newModels(s *streams) *cobra.Command {
 		}
 		say := func(text string) { fmt.Fprintln(s.stderr, "settle: "+printable.Text(text)) }
 		refused := about.Unanswered(say, offers)
-		if slices.ContainsFunc(offers, func(o agent.Offer) bool { return len(o.Models) > 0 }) {
+		if slices.ContainsFunc(offers, func(o assemble.Offer) bool { return len(o.Models) > 0 }) {
 			if err := show(s.stdout, offers, chosen); err != nil {
 				return failed(err)
 			}

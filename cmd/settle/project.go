@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/pflag"
 
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/config"
 )
 
@@ -33,9 +33,9 @@ func (f *projectFlags) project() config.ProjectConfig {
 }
 
 // apply puts into the options of an agent what the flags say.
-func (f *projectFlags) apply(o *agent.Options) {
+func (f *projectFlags) apply(o *assemble.Options) {
 	if f.noProjectConfig {
-		o.Project = agent.IgnoreProject
+		o.Project = assemble.IgnoreProject
 	}
 	o.SystemFile, o.AppendFile = f.systemFile, f.appendFile
 }

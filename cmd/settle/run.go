@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/settle-agent/settle"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/image"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/client/store"
@@ -176,7 +176,7 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 	if stop, err := proc.BecomeReaper(); err == nil {
 		defer stop()
 	}
-	a, err := agent.New(sig.ctx, f.agent(s, resolved, dir, format))
+	a, err := assemble.New(sig.ctx, f.agent(s, resolved, dir, format))
 	if err != nil {
 		return 0, sig.instead(err)
 	}
@@ -245,7 +245,7 @@ func (f *runFlags) check(s *streams, r *config.Resolved, dir string, format run.
 	if r.Permission == settle.Ask && r.Origins["permission"].Kind == config.Flag && !f.asks(s, format) {
 		return errors.New("--permission ask: there is nobody to ask: standard input, output and error must be a terminal, without --json or --quiet; use allow or deny")
 	}
-	return agent.CheckDirectory(dir, r, s.getenv)
+	return assemble.CheckDirectory(dir, r, s.getenv)
 }
 
 // asks reports whether somebody at the terminal is asked.
@@ -254,22 +254,22 @@ func (f *runFlags) asks(s *streams, format run.Format) bool {
 }
 
 // agent says what to put together.
-func (f *runFlags) agent(s *streams, r *config.Resolved, dir string, format run.Format) agent.Options {
-	o := agent.Options{
+func (f *runFlags) agent(s *streams, r *config.Resolved, dir string, format run.Format) assemble.Options {
+	o := assemble.Options{
 		Settings: r, Dir: dir, Environ: s.environ, Getenv: s.getenv, Face: "run", Version: version(),
 		Permission: settle.Allow, Release: "allow", Take: f.take, Releasable: true, Attended: f.asks(s, format),
 	}
 	f.apply(&o)
 	if f.ephemeral {
-		o.Keeping = agent.Ephemeral
+		o.Keeping = assemble.Ephemeral
 	} else {
-		o.Logger = agent.Log(r)
+		o.Logger = assemble.Log(r)
 	}
 	return o
 }
 
 // options says how to show it.
-func (f *runFlags) options(s *streams, a *agent.Agent, r *config.Resolved) (run.Options, error) {
+func (f *runFlags) options(s *streams, a *assemble.Agent, r *config.Resolved) (run.Options, error) {
 	o := run.Options{
 		Session: f.session, Stdout: s.stdout, Stderr: s.stderr, Notes: a.Notes, Mask: a.Redact.Diagnostic, Exit: os.Exit,
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/settle-agent/settle"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/guard"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/web"
@@ -101,7 +101,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, s *streams) error {
 	if s.getenv("GOGC") == "" {
 		debug.SetGCPercent(serveGCPercent)
 	}
-	a, err := agent.New(sig.ctx, f.agent(s, resolved, dir))
+	a, err := assemble.New(sig.ctx, f.agent(s, resolved, dir))
 	if err != nil {
 		return sig.instead(err)
 	}
@@ -135,23 +135,23 @@ func (f *serveFlags) settings(cmd *cobra.Command, s *streams, dir string) (*conf
 	if err != nil || resolved.Permission == "" {
 		return resolved, err
 	}
-	return resolved, agent.CheckDirectory(dir, resolved, s.getenv)
+	return resolved, assemble.CheckDirectory(dir, resolved, s.getenv)
 }
 
 // agent says what to put together.
-func (f *serveFlags) agent(s *streams, r *config.Resolved, dir string) agent.Options {
-	o := agent.Options{
+func (f *serveFlags) agent(s *streams, r *config.Resolved, dir string) assemble.Options {
+	o := assemble.Options{
 		Settings: r, Dir: dir, Environ: s.environ, Getenv: s.getenv, Face: "serve", Version: version(),
 		Permission: settle.Ask, Attended: true, Take: f.take, Releasable: true,
 	}
 	f.apply(&o)
-	if log := agent.Log(r); log != nil {
+	if log := assemble.Log(r); log != nil {
 		o.Logger = func(mask *redact.Redactor) *slog.Logger { return logfile.Aloud(log(mask), s.stderr, mask.Diagnostic) }
 	}
 	return o
 }
 
-func (f *serveFlags) options(a *agent.Agent, host *settle.Host, place *guard.Place, encrypted *tls.Config, token string) web.Options {
+func (f *serveFlags) options(a *assemble.Agent, host *settle.Host, place *guard.Place, encrypted *tls.Config, token string) web.Options {
 	return web.Options{
 		Host: host, Config: a.Session, DataDir: a.Host.DataDir, WorkDir: a.Session.WorkDir, Model: a.Session.Model.ProviderName + "/" + a.Session.Model.Name,
 		Version: version(), Token: token, Names: f.names, Exposed: place.Exposed, TLS: encrypted, Take: f.take,

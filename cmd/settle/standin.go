@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/proc"
@@ -23,7 +23,7 @@ const standIns = "stand-ins"
 // standard streams.
 type standIn struct {
 	ctx   context.Context //nolint:containedctx // it is the process's, cancelled by the first stop
-	hosts *agent.Hosts
+	hosts *assemble.Sessions
 	// stops bring signals, and where the client is at the standard streams, that
 	// it is gone: nobody reads standard output any more, or the parent died.
 	stops <-chan stdio.Stop
@@ -32,7 +32,7 @@ type standIn struct {
 
 // standIn sets a stand-in up for the program at the standard streams: that it is
 // gone counts as a stop. The caller releases it.
-func (s *streams) standIn(cmd *cobra.Command, o agent.Options) *standIn {
+func (s *streams) standIn(cmd *cobra.Command, o assemble.Options) *standIn {
 	in, sig := s.server(cmd, o)
 	in.undo = append(in.undo, watch.Closed(s.stdout, func(err error) { sig.lost("stdout", stdio.CodeStdoutClosed, err) }))
 	if !signal.Ignored(syscall.SIGHUP) { // nohup means it
@@ -44,7 +44,7 @@ func (s *streams) standIn(cmd *cobra.Command, o agent.Options) *standIn {
 // server sets a stand-in up whose clients come and go. Flags that are settings
 // hold for all sessions, and what a client gives goes over them. The caller
 // releases it.
-func (s *streams) server(cmd *cobra.Command, o agent.Options) (*standIn, *signals) {
+func (s *streams) server(cmd *cobra.Command, o assemble.Options) (*standIn, *signals) {
 	sig := catch(cmd.Context())
 	s = s.inFamily(o.Face)
 	in := &standIn{ctx: sig.ctx, stops: sig.stops, undo: []func(){sig.release}}
@@ -53,11 +53,11 @@ func (s *streams) server(cmd *cobra.Command, o agent.Options) (*standIn, *signal
 	}
 	flags := given(cmd.Flags())
 	project := config.UseProject
-	if o.Project == agent.IgnoreProject {
+	if o.Project == assemble.IgnoreProject {
 		project = config.IgnoreProject
 	}
 	o.Environ, o.Getenv, o.Version, o.Releasable = s.environ, s.getenv, version(), true
-	in.hosts = &agent.Hosts{Base: o, Settings: func(dir string, given map[string]string) (*config.Resolved, error) {
+	in.hosts = &assemble.Sessions{Base: o, Settings: func(dir string, given map[string]string) (*config.Resolved, error) {
 		all := map[string]string{}
 		for _, some := range []map[string]string{flags, given} {
 			for name, value := range some {

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/proc"
@@ -41,7 +41,7 @@ func system() *streams {
 	environ := os.Environ()
 	blankCredentials(block.Environ)
 	return &streams{
-		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, environ: environ, trust: agent.Trust(environ, os.Getenv),
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, environ: environ, trust: assemble.Trust(environ, os.Getenv),
 		block: block,
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/catalogue"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/client/store"
@@ -73,7 +73,7 @@ func (f *tuiFlags) open(cmd *cobra.Command, s *streams, choose func(context.Cont
 	if err != nil {
 		return err
 	}
-	o := agent.Options{Face: "terminal", Permission: settle.Ask, Attended: true, Take: f.take}
+	o := assemble.Options{Face: "terminal", Permission: settle.Ask, Attended: true, Take: f.take}
 	f.apply(&o)
 	in, sig := s.server(cmd, o)
 	defer in.release()
@@ -145,16 +145,16 @@ func (s *streams) place(dir string) string {
 
 // conversations are the sessions of the terminal.
 type conversations struct {
-	hosts        *agent.Hosts
+	hosts        *assemble.Sessions
 	dir, dataDir string
 
 	mu   sync.Mutex // guards last
-	last *agent.Agent
+	last *assemble.Agent
 }
 
 // Open implements [tui.Sessions].
 func (c *conversations) Open(ctx context.Context, id string) (tui.Conversation, error) {
-	opened, err := c.hosts.Open(ctx, id, agent.SessionSpec{Dir: c.dir, Settings: map[string]string{}})
+	opened, err := c.hosts.Open(ctx, id, assemble.SessionSpec{Dir: c.dir, Settings: map[string]string{}})
 	if err != nil {
 		return nil, err
 	}
@@ -205,14 +205,14 @@ func (c *conversations) mask(text string) string {
 
 // conversation is a session of the terminal.
 type conversation struct {
-	*agent.Opened
-	hosts *agent.Hosts
+	*assemble.Opened
+	hosts *assemble.Sessions
 
 	mu    sync.Mutex // guards agent
-	agent *agent.Agent
+	agent *assemble.Agent
 }
 
-func (c *conversation) current() *agent.Agent {
+func (c *conversation) current() *assemble.Agent {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.agent
@@ -229,7 +229,7 @@ func (c *conversation) Window() int { return c.current().Session.Model.Window }
 
 // SetModel implements [tui.Conversation].
 func (c *conversation) SetModel(ctx context.Context, name string) error {
-	a, err := c.hosts.Agent(ctx, agent.SessionSpec{Dir: c.Spec.Dir, Settings: map[string]string{"model": name}})
+	a, err := c.hosts.Agent(ctx, assemble.SessionSpec{Dir: c.Spec.Dir, Settings: map[string]string{"model": name}})
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ func floors() [][]string {
 		{"internal/face/"},
 		{"internal/client"},
 		{"agent"},
-		{"internal/agent", "internal/proof", "internal/replay"},
+		{"internal/assemble", "internal/proof", "internal/replay"},
 		{"internal/policy"},
 		{"."}, // package settle
 		{"internal/session"},

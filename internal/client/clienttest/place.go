@@ -8,7 +8,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/model"
@@ -42,10 +42,10 @@ func (p Place) Getenv(name string) string {
 	return ""
 }
 
-// Hosts open the sessions of a face. Calls are asked about.
-func (p Place) Hosts(provider model.Provider, face string) *agent.Hosts {
-	return &agent.Hosts{
-		Base: agent.Options{
+// Sessions open the sessions of a face. Calls are asked about.
+func (p Place) Sessions(provider model.Provider, face string) *assemble.Sessions {
+	return &assemble.Sessions{
+		Base: assemble.Options{
 			Provider: provider, Model: "m", Face: face, Permission: settle.Ask, Attended: true,
 			Getenv: p.Getenv, Environ: []string{"PATH=" + os.Getenv("PATH")},
 		},

@@ -2,7 +2,7 @@ package codex
 
 import (
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/config"
 )
 
@@ -40,19 +40,19 @@ const (
 // Harmless calls read within the working directory, as everywhere in settle.
 // Codex itself lets read-only commands read the whole disk, and thereby each
 // key on it that has not the name of one.
-func Mode(s Sandbox, a Approval, writable []string, by string) agent.Mode {
-	m := agent.Mode{Permission: event.Ask}
+func Mode(s Sandbox, a Approval, writable []string, by string) assemble.Mode {
+	m := assemble.Mode{Permission: event.Ask}
 	switch {
 	case a == Untrusted || s == ReadOnly:
 	case s == FullAccess:
 		m.Permission = event.Allow
 	case s == WorkspaceWrite:
-		m.Rules = []config.Rule{agent.Allow("edit", "", by)} // within the working directory
+		m.Rules = []config.Rule{assemble.Allow("edit", "", by)} // within the working directory
 		for _, dir := range writable {
-			m.Rules = append(m.Rules, agent.Allow("edit", agent.Below(dir), by))
+			m.Rules = append(m.Rules, assemble.Allow("edit", assemble.Below(dir), by))
 		}
 		if a == Never {
-			m.Rules = append(m.Rules, agent.Allow("shell", "", by), agent.Allow("job", "", by), agent.Allow("read", "/**", by))
+			m.Rules = append(m.Rules, assemble.Allow("shell", "", by), assemble.Allow("job", "", by), assemble.Allow("read", "/**", by))
 		}
 	}
 	return m

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/printable"
@@ -152,7 +152,7 @@ func (d *doctor) custody(ctx context.Context) {
 	if runtime.GOOS == "windows" {
 		argv = []string{"cmd.exe", "/c", "exit 0"}
 	}
-	if out, err := proc.Run(ctx, proc.Command{Argv: argv, Dir: agent.Nowhere(), Env: agent.Helper(d.Environ)}); err != nil || !out.OK() {
+	if out, err := proc.Run(ctx, proc.Command{Argv: argv, Dir: assemble.Nowhere(), Env: assemble.Helper(d.Environ)}); err != nil || !out.OK() {
 		d.say(bad, "commands", "cannot run %q: %v (exit code %d)", argv[0], err, out.Code)
 		return
 	}
@@ -179,7 +179,7 @@ func (d *doctor) box(ctx context.Context) {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	policy := sandbox.ReadOnly("", d.Getenv("PATH"), dir)
-	out, err := proc.Run(ctx, proc.Command{Argv: []string{"sh", "-c", "test -r . && (: >written) 2>/dev/null || exit 7"}, Dir: dir, Env: agent.Helper(d.Environ), Box: &policy})
+	out, err := proc.Run(ctx, proc.Command{Argv: []string{"sh", "-c", "test -r . && (: >written) 2>/dev/null || exit 7"}, Dir: dir, Env: assemble.Helper(d.Environ), Box: &policy})
 	_, written := os.Stat(filepath.Join(dir, "written"))
 	switch {
 	case err != nil || written == nil || out.Code != 7:
@@ -193,7 +193,7 @@ func (d *doctor) box(ctx context.Context) {
 func (d *doctor) program(ctx context.Context, name, without string, args ...string) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	out, err := proc.Run(ctx, proc.Command{Argv: append([]string{name}, args...), Dir: agent.Nowhere(), Env: agent.Helper(d.Environ)})
+	out, err := proc.Run(ctx, proc.Command{Argv: append([]string{name}, args...), Dir: assemble.Nowhere(), Env: assemble.Helper(d.Environ)})
 	if err != nil || !out.OK() {
 		d.say(note, name, "not found: %s", without)
 		return

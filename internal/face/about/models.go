@@ -9,7 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/printable"
 )
@@ -28,7 +28,7 @@ type modelLine struct {
 
 // ModelsJSON writes the models, one JSON object a line. What could not be asked
 // is said by notes.
-func ModelsJSON(to io.Writer, offers []agent.Offer, chosen string) error {
+func ModelsJSON(to io.Writer, offers []assemble.Offer, chosen string) error {
 	enc := json.NewEncoder(to)
 	enc.SetEscapeHTML(false)
 	for _, o := range offers {
@@ -43,7 +43,7 @@ func ModelsJSON(to io.Writer, offers []agent.Offer, chosen string) error {
 }
 
 // Models writes a table of the models.
-func Models(to io.Writer, offers []agent.Offer, chosen string) error {
+func Models(to io.Writer, offers []assemble.Offer, chosen string) error {
 	var table bytes.Buffer
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "MODEL\tWINDOW\tOUTPUT\t")
@@ -80,7 +80,7 @@ func tokens(n int) string {
 
 // Unanswered says for each provider that did not say what it has why, and what
 // was listed instead. The error is ErrUnanswered where a provider refused.
-func Unanswered(say func(string), offers []agent.Offer) error {
+func Unanswered(say func(string), offers []assemble.Offer) error {
 	var refused error
 	for _, o := range offers {
 		var key *config.KeyError

@@ -73,7 +73,7 @@ func (one *session) close(ctx context.Context) error {
 		return err
 	}
 	one.takeBack(ctx)
-	if err := one.server.o.Hosts.Close(ctx, one.id, event.Interrupted, one.server.clientName()); err != nil {
+	if err := one.server.o.Sessions.Close(ctx, one.id, event.Interrupted, one.server.clientName()); err != nil {
 		return err
 	}
 	select {
@@ -103,7 +103,7 @@ func (s *Server) remove(ctx context.Context, one *session, id string) error {
 	if one != nil {
 		dir = one.opened.Spec.Dir
 	}
-	r, err := s.o.Hosts.Settings(dir, nil)
+	r, err := s.o.Sessions.Settings(dir, nil)
 	if err != nil {
 		return err
 	}

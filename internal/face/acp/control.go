@@ -6,18 +6,18 @@ import (
 	"slices"
 
 	"github.com/settle-agent/settle"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
 // policies are the modes that a client may put a session into.
-func policies() []agent.Mode {
+func policies() []assemble.Mode {
 	var edits []config.Rule
 	for _, tool := range []string{"write", "edit", "apply_patch"} {
 		edits = append(edits, config.Rule{Tool: tool, Decision: settle.Allow})
 	}
-	return []agent.Mode{
+	return []assemble.Mode{
 		{Name: "ask", Permission: settle.Ask},
 		{Name: "accept-edits", Permission: settle.Ask, Rules: edits},
 		{Name: "read-only", Permission: settle.Deny},
@@ -25,17 +25,17 @@ func policies() []agent.Mode {
 	}
 }
 
-func policy(name string) (agent.Mode, bool) {
+func policy(name string) (assemble.Mode, bool) {
 	for _, m := range policies() {
 		if m.Name == name {
 			return m, true
 		}
 	}
-	return agent.Mode{}, false
+	return assemble.Mode{}, false
 }
 
 // first is the mode that a session begins in.
-func first(p settle.Permission) agent.Mode {
+func first(p settle.Permission) assemble.Mode {
 	name := map[settle.Permission]string{settle.Allow: "allow", settle.Deny: "read-only"}[p]
 	m, _ := policy(cmp.Or(name, "ask"))
 	return m
@@ -51,7 +51,7 @@ func described(user settle.Permission) []mode {
 	}
 	return slices.DeleteFunc(all, func(m mode) bool {
 		p, _ := policy(m.ID)
-		return !agent.Within(user, p)
+		return !assemble.Within(user, p)
 	})
 }
 
@@ -108,7 +108,7 @@ func (one *session) options() []option {
 // the address of a server was given for one, it is that server's alone.
 func (one *session) models(now string) []string {
 	all := []string{now}
-	r, err := one.server.o.Hosts.Settings(one.opened.Spec.Dir, nil)
+	r, err := one.server.o.Sessions.Settings(one.opened.Spec.Dir, nil)
 	if err != nil || r.BaseURL != "" {
 		return all
 	}
@@ -116,7 +116,7 @@ func (one *session) models(now string) []string {
 		all = append(all, name)
 	}
 	for name, p := range r.Providers {
-		if p.Model != "" && p.BaseURL != "" && (p.KeyEnv == "" || one.server.o.Hosts.Base.Getenv(p.KeyEnv) != "" || len(p.KeyCommand) > 0) {
+		if p.Model != "" && p.BaseURL != "" && (p.KeyEnv == "" || one.server.o.Sessions.Base.Getenv(p.KeyEnv) != "" || len(p.KeyCommand) > 0) {
 			all = append(all, name+"/"+p.Model)
 		}
 	}
@@ -144,7 +144,7 @@ func (one *session) setMode(name string) error {
 	if !ok {
 		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "there is no mode %q; the modes are ask, accept-edits, read-only and allow", name)
 	}
-	if !agent.Within(one.ceiling, m) {
+	if !assemble.Within(one.ceiling, m) {
 		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams,
 			"the mode %q allows more than the user configured (permission %q); nothing was changed; a client can only choose a stricter one", name, one.ceiling)
 	}
@@ -197,7 +197,7 @@ func (one *session) choose(ctx context.Context, change func(*choices)) error {
 	change(&next)
 	wish := one.opened.Spec
 	wish.Settings = next.settings()
-	a, err := one.server.o.Hosts.Agent(ctx, wish)
+	a, err := one.server.o.Sessions.Agent(ctx, wish)
 	if err != nil {
 		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "%v", err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/clienttest"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/face/acp"
@@ -23,7 +23,7 @@ import (
 // client is a client of a server that runs in the test.
 type client struct {
 	*clienttest.Peer
-	hosts *agent.Hosts
+	hosts *assemble.Sessions
 	model *script.Model
 	stops chan stdio.Stop
 	said  []string // to the person who started it
@@ -37,10 +37,10 @@ func start(t *testing.T, m *script.Model) *client {
 
 func startIn(t *testing.T, m *script.Model, p clienttest.Place) *client {
 	t.Helper()
-	c := &client{model: m, hosts: p.Hosts(m, "acp"), stops: make(chan stdio.Stop, 4)}
+	c := &client{model: m, hosts: p.Sessions(m, "acp"), stops: make(chan stdio.Stop, 4)}
 	c.Peer = clienttest.Serve(t, p, jsonrpc.V2, func(in io.Reader, out io.Writer) error {
 		return acp.New(acp.Options{
-			In: in, Out: out, Hosts: c.hosts, Dir: p.Dir, Version: "test", Stops: c.stops,
+			In: in, Out: out, Sessions: c.hosts, Dir: p.Dir, Version: "test", Stops: c.stops,
 			Say: func(err error) { c.said = append(c.said, err.Error()) },
 		}).Serve(context.Background())
 	})

@@ -47,7 +47,7 @@ func (s *Server) kept(ctx context.Context, cwd string) ([]sessionInfo, error) {
 	if cwd != "" {
 		dir = filepath.Clean(cwd)
 	}
-	r, err := s.o.Hosts.Settings(dir, nil)
+	r, err := s.o.Sessions.Settings(dir, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
@@ -184,7 +184,7 @@ func (one *session) open(ctx context.Context, in setup) error {
 	if err := checkDir(in.Cwd); err != nil {
 		return err
 	}
-	r, err := s.o.Hosts.Settings(in.Cwd, nil)
+	r, err := s.o.Sessions.Settings(in.Cwd, nil)
 	if err != nil {
 		return err
 	}
@@ -199,21 +199,21 @@ func (one *session) open(ctx context.Context, in setup) error {
 	}
 	permission := r.Permission
 	if permission == "" {
-		permission = s.o.Hosts.Base.Permission
+		permission = s.o.Sessions.Base.Permission
 	}
-	one.policy, one.ceiling = agent.NewPolicy(first(permission)), r.Permission
+	one.policy, one.ceiling = assemble.NewPolicy(first(permission)), r.Permission
 	system, more, err := in.system()
 	if err != nil {
 		return err
 	}
-	wish := agent.SessionSpec{Dir: in.Cwd, Options: func(o *agent.Options) {
+	wish := assemble.SessionSpec{Dir: in.Cwd, Options: func(o *assemble.Options) {
 		o.Policy, o.Editor = one.policy, one.editor()
 		if system != nil {
 			o.System = system
 		}
 		o.Append = strings.TrimSpace(o.Append + "\n\n" + more)
 	}}
-	if one.opened, err = s.o.Hosts.Open(ctx, one.id, wish); err != nil {
+	if one.opened, err = s.o.Sessions.Open(ctx, one.id, wish); err != nil {
 		return err
 	}
 	one.model = one.opened.Agent.Session.Model

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
@@ -16,10 +16,10 @@ import (
 type Options struct {
 	In  io.Reader
 	Out io.Writer
-	// Hosts opens sessions, and Dir is where those work that name no directory
+	// Sessions opens sessions, and Dir is where those work that name no directory
 	// and where settings are looked for otherwise.
-	Hosts *agent.Hosts
-	Dir   string
+	Sessions *assemble.Sessions
+	Dir      string
 	// Version is that of the program.
 	Version string
 	// Stops end the server. After the first one, each further one takes the time
@@ -75,7 +75,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	case <-s.conn.Ended():
 	}
 	return stdio.Ladder{
-		Close: s.o.Hosts.CloseAll, Hurry: stdio.Hurry(s.o.Hosts.All), Drain: s.drain, Stops: s.o.Stops, Exit: s.o.Exit,
+		Close: s.o.Sessions.CloseAll, Hurry: stdio.Hurry(s.o.Sessions.All), Drain: s.drain, Stops: s.o.Stops, Exit: s.o.Exit,
 	}.Descend(stop)
 }
 

@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/settle-agent/settle"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/book"
 	"github.com/settle-agent/settle/model"
 )
@@ -25,8 +25,8 @@ type session struct {
 
 	ready  chan struct{} // closed when what follows is set
 	err    error         // why it could not be opened
-	opened *agent.Opened
-	policy *agent.Policy
+	opened *assemble.Opened
+	policy *assemble.Policy
 	// ceiling is the permission that the user configured; empty if none is.
 	ceiling settle.Permission
 	notes   []string // what the client is to know

@@ -69,7 +69,7 @@ func (s *Server) configured(r *jsonrpc.Request) (where, *config.Resolved, error)
 		return p, nil, err
 	}
 	p.Cwd = toolview.Absolute(s.Dir, p.Cwd)
-	resolved, err := s.Hosts.Settings(p.Cwd, nil)
+	resolved, err := s.Sessions.Settings(p.Cwd, nil)
 	if err != nil {
 		return p, nil, invalid("failed to load configuration: %v", err)
 	}

@@ -38,9 +38,9 @@ func serve(t *testing.T, m *script.Model, data string, change ...func(*Options))
 	t.Helper()
 	c := &client{model: m, stops: make(chan stdio.Stop, 4)}
 	p := clienttest.Place{Data: data, Dir: t.TempDir()}
-	o := Options{Hosts: p.Hosts(m, "app-server"), Dir: p.Dir, DataDir: data, Version: "test", Getenv: p.Getenv}
-	settings := o.Hosts.Settings
-	o.Hosts.Settings = func(dir string, given map[string]string) (*config.Resolved, error) {
+	o := Options{Sessions: p.Sessions(m, "app-server"), Dir: p.Dir, DataDir: data, Version: "test", Getenv: p.Getenv}
+	settings := o.Sessions.Settings
+	o.Sessions.Settings = func(dir string, given map[string]string) (*config.Resolved, error) {
 		if c.block != nil {
 			c.block()
 		}

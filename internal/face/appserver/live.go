@@ -8,7 +8,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/client/book"
 	"github.com/settle-agent/settle/internal/jsonrpc"
@@ -18,8 +18,8 @@ import (
 // happens in it. Requests about it come one at a time, in its lane.
 type live struct {
 	s         *Server
-	opened    *agent.Opened
-	policy    *agent.Policy
+	opened    *assemble.Opened
+	policy    *assemble.Policy
 	ephemeral bool
 	done      chan struct{} // closed when follow has ended
 

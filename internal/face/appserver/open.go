@@ -11,7 +11,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/catalogue"
 	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/client/store"
@@ -35,7 +35,7 @@ func (s *Server) open(ctx context.Context, o opening) (*live, error) {
 	if err != nil {
 		return nil, err
 	}
-	policy := agent.NewPolicy(rights.policy(s.Getenv("TMPDIR")))
+	policy := assemble.NewPolicy(rights.policy(s.Getenv("TMPDIR")))
 	settings, err := s.settings(o.dir, cmp.Or(o.Model, text(o.Config, "model"), o.model), o.ModelProvider, cmp.Or(text(o.Config, "model_reasoning_effort"), o.effort))
 	if err != nil {
 		return nil, err
@@ -43,13 +43,13 @@ func (s *Server) open(ctx context.Context, o opening) (*live, error) {
 	if policy.Mode().Permission == settle.Allow && o.asksForRights() {
 		settings["permission"] = string(settle.Allow) // it was asked for by name, wherever that is
 	}
-	wish := agent.SessionSpec{Dir: o.dir, Settings: settings, Options: func(a *agent.Options) {
+	wish := assemble.SessionSpec{Dir: o.dir, Settings: settings, Options: func(a *assemble.Options) {
 		a.Policy, a.System, a.Append = policy, o.BaseInstructions, cmp.Or(o.DeveloperInstructions, text(o.Config, "developer_instructions"))
 		if o.ephemeral {
-			a.Keeping = agent.Ephemeral
+			a.Keeping = assemble.Ephemeral
 		}
 	}}
-	opened, err := s.Hosts.Open(ctx, o.id, wish)
+	opened, err := s.Sessions.Open(ctx, o.id, wish)
 	if err != nil {
 		return nil, refusal(o.id, err)
 	}
@@ -87,7 +87,7 @@ func refusal(id string, err error) error {
 
 // rights are those that a client asks for, over those that are configured.
 func (s *Server) rights(o opening) (rights, error) {
-	r, err := s.Hosts.Settings(o.dir, nil)
+	r, err := s.Sessions.Settings(o.dir, nil)
 	if err != nil {
 		return rights{}, invalid("%v", err)
 	}
@@ -146,7 +146,7 @@ func (s *Server) settings(dir, model, provider, effort string) (map[string]strin
 	if model == "" {
 		return out, nil
 	}
-	r, err := s.Hosts.Settings(dir, nil)
+	r, err := s.Sessions.Settings(dir, nil)
 	if err != nil {
 		return nil, invalid("%v", err)
 	}
@@ -167,7 +167,7 @@ func (s *Server) settings(dir, model, provider, effort string) (map[string]strin
 }
 
 // thinks takes note of the model that the agent asks.
-func (l *live) thinks(a *agent.Agent) {
+func (l *live) thinks(a *assemble.Agent) {
 	l.provider = a.Session.Model.ProviderName
 	l.model = l.provider + "/" + a.Session.Model.Name
 	l.effort, l.window = a.Session.Model.Effort, a.Session.Model.Window
@@ -185,7 +185,7 @@ func (l *live) change(ctx context.Context, p startTurn) error {
 	if p.Effort == "" {
 		p.Effort = cmp.Or(effort, ownEffort)
 	}
-	user, err := l.s.Hosts.Ceiling(l.opened.Spec.Dir)
+	user, err := l.s.Sessions.Ceiling(l.opened.Spec.Dir)
 	if err != nil {
 		return invalid("%v", err)
 	}
@@ -213,7 +213,7 @@ func (l *live) think(ctx context.Context, settings map[string]string) error {
 	delete(merged, "effort")
 	maps.Copy(merged, settings)
 	wish.Settings = merged
-	a, err := l.s.Hosts.Agent(ctx, wish)
+	a, err := l.s.Sessions.Agent(ctx, wish)
 	if err != nil {
 		return invalid("%v", err)
 	}
@@ -229,7 +229,7 @@ func (l *live) think(ctx context.Context, settings map[string]string) error {
 // unload closes the thread. It is called in the thread's lane. A session bounds
 // its end by itself; where the server ends first, shutDown sees to it.
 func (s *Server) unload(l *live, by string) {
-	if err := s.Hosts.Close(s.ctx, l.id(), event.Shutdown, by); err != nil {
+	if err := s.Sessions.Close(s.ctx, l.id(), event.Shutdown, by); err != nil {
 		s.warn(err.Error())
 	}
 	select {

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/settle-agent/settle"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/codex"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
@@ -136,7 +136,7 @@ func (r rights) within(user settle.Permission) rights {
 }
 
 // policy returns the mode by which calls are judged.
-func (r rights) policy(tmpdir string) agent.Mode {
+func (r rights) policy(tmpdir string) assemble.Mode {
 	name, err := json.Marshal(r.sandbox)
 	if err != nil {
 		name = []byte(r.mode()) // what came from JSON goes back into it

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/catalogue"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/jsonrpc"
@@ -16,9 +16,9 @@ import (
 
 // Options are what a server needs.
 type Options struct {
-	In    io.Reader
-	Out   io.Writer
-	Hosts *agent.Hosts
+	In       io.Reader
+	Out      io.Writer
+	Sessions *assemble.Sessions
 	// Dir is the working directory of threads that name none, absolute.
 	Dir     string
 	DataDir string
@@ -100,7 +100,7 @@ func (s *Server) shutDown(stop stdio.Stop, more <-chan stdio.Stop) error {
 			lost = nil
 		}
 	}
-	err := stdio.Ladder{Close: s.Hosts.CloseAll, Hurry: stdio.Hurry(s.Hosts.All), Drain: drain, Stops: more, Exit: s.Exit}.Descend(stop)
+	err := stdio.Ladder{Close: s.Sessions.CloseAll, Hurry: stdio.Hurry(s.Sessions.All), Drain: drain, Stops: more, Exit: s.Exit}.Descend(stop)
 	s.end(errEnded)
 	return errors.Join(err, lost, s.disk.Close())
 }

@@ -178,7 +178,7 @@ func TestHeldElsewhere(t *testing.T) {
 	hello := map[string]any{"clientInfo": map[string]any{"name": "test", "version": "1"}}
 	first.Must("initialize", hello)
 	id := first.thread()
-	second := serve(t, script.New(), data, func(o *Options) { o.Hosts.LockTimeout = time.Nanosecond })
+	second := serve(t, script.New(), data, func(o *Options) { o.Sessions.LockTimeout = time.Nanosecond })
 	second.Must("initialize", hello)
 	second.refused(-32600, "thread "+id+" already has an active writer", "thread/resume", map[string]any{"threadId": id})
 }

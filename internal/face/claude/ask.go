@@ -10,7 +10,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/config"
 )
@@ -115,7 +115,7 @@ func (d *driver) decide(ctx context.Context, c toolCall, q asker.Question) asker
 func (d *driver) suggestions(c toolCall) []map[string]any {
 	switch c.settle {
 	case "edit", "write", "apply_patch":
-		if !agent.Within(d.policy.ceiling, modes()[modeEdits]) {
+		if !assemble.Within(d.policy.ceiling, modes()[modeEdits]) {
 			break
 		}
 		return []map[string]any{{"type": "setMode", "mode": modeEdits, "destination": "session"}}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/client/book"
 	"github.com/settle-agent/settle/internal/client/stdio"
@@ -39,7 +39,7 @@ const by = "client"
 // Config is what a client is served with.
 type Config struct {
 	Options
-	Hosts *agent.Hosts
+	Sessions *assemble.Sessions
 	// Dir is the working directory, absolute.
 	Dir            string
 	Stdin          io.Reader
@@ -69,7 +69,7 @@ type driver struct {
 	gone chan struct{} // closed when loop has ended
 
 	id      string // of the session
-	session *agent.Opened
+	session *assemble.Opened
 	failure error // why there is none
 	policy  policy
 	tools   []string // that the model gets, by Claude's names
@@ -199,7 +199,7 @@ func (d *driver) stopped(stop stdio.Stop) {
 func (d *driver) close(stop stdio.Stop) {
 	d.closing = true
 	go func() { // ends within closeTimeout
-		ladder := stdio.Ladder{Close: d.Hosts.CloseAll, Hurry: stdio.Hurry(d.Hosts.All), Timeout: closeTimeout, Stops: d.hurry}
+		ladder := stdio.Ladder{Close: d.Sessions.CloseAll, Hurry: stdio.Hurry(d.Sessions.All), Timeout: closeTimeout, Stops: d.hurry}
 		err := ladder.Descend(stop)
 		d.post(func() {
 			if d.closed = true; err != nil {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/journal"
@@ -59,8 +59,8 @@ func serve(t *testing.T, change func(*Config), steps ...script.Step) *served {
 	s.in = toServer
 	c := Config{
 		Options: Options{Input: StreamJSON, Output: StreamJSON}, Dir: dir, Stdin: fromClient, Stdout: toClient, Stderr: s, Stops: s.stops, States: true,
-		Hosts: &agent.Hosts{
-			Base: agent.Options{
+		Sessions: &assemble.Sessions{
+			Base: assemble.Options{
 				Provider: script.New(steps...), Model: "m", Face: "claude", Permission: settle.Ask, Getenv: getenv, Environ: []string{"PATH=" + env["PATH"]},
 			},
 			Settings: func(dir string, given map[string]string) (*config.Resolved, error) {
@@ -388,8 +388,8 @@ func TestErrorsInTheClientsWords(t *testing.T) {
 func TestSessionThatIsStillHeld(t *testing.T) {
 	s := serve(t, func(c *Config) {
 		c.Resume = uuid3
-		c.Hosts.LockTimeout = time.Minute
-		log, _, err := journal.Open(t.Context(), journal.Options{Dir: c.Hosts.Base.Getenv("SETTLE_DATA_DIR"), Session: uuid3})
+		c.Sessions.LockTimeout = time.Minute
+		log, _, err := journal.Open(t.Context(), journal.Options{Dir: c.Sessions.Base.Getenv("SETTLE_DATA_DIR"), Session: uuid3})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -510,7 +510,7 @@ func TestPromptsOfAnEarlierRun(t *testing.T) {
 	var dataDir, dir string
 	s := serve(t, func(c *Config) {
 		c.Partial, c.SessionID, dir = true, uuid3, c.Dir
-		dataDir = c.Hosts.Base.Getenv("SETTLE_DATA_DIR")
+		dataDir = c.Sessions.Base.Getenv("SETTLE_DATA_DIR")
 	}, script.Text("One."))
 	s.say(user("one", uuid1))
 	_ = s.in.Close()
@@ -533,8 +533,8 @@ func TestPromptsOfAnEarlierRun(t *testing.T) {
 	}
 	again := serve(t, func(c *Config) {
 		c.Resume, c.Dir = uuid3, dir
-		base := c.Hosts.Settings
-		c.Hosts.Settings = func(dir string, given map[string]string) (*config.Resolved, error) {
+		base := c.Sessions.Settings
+		c.Sessions.Settings = func(dir string, given map[string]string) (*config.Resolved, error) {
 			given["data_dir"] = dataDir
 			return base(dir, given)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/settle-agent/settle"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/config"
@@ -28,7 +28,7 @@ func (d *driver) open() error {
 }
 
 func (d *driver) begin() error {
-	r, err := d.Hosts.Settings(d.Dir, d.settings(nil))
+	r, err := d.Sessions.Settings(d.Dir, d.settings(nil))
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (d *driver) begin() error {
 	if err := d.place(r); err != nil {
 		return err
 	}
-	d.session, err = d.Hosts.Open(d.ctx, d.id, agent.SessionSpec{Dir: d.Dir, Settings: given, Options: d.change})
+	d.session, err = d.Sessions.Open(d.ctx, d.id, assemble.SessionSpec{Dir: d.Dir, Settings: given, Options: d.change})
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (d *driver) offers(note func(string)) func(string) bool {
 }
 
 // change makes the agent as the client wants it.
-func (d *driver) change(o *agent.Options) {
+func (d *driver) change(o *assemble.Options) {
 	d.tools = []string{}
 	o.Offers = d.offers(func(name string) { d.tools = append(d.tools, name) })
 	o.Policy, o.Attended, o.Reviewed = d.policy.inForce, true, d.hooks.reviewed
@@ -125,7 +125,7 @@ func (d *driver) change(o *agent.Options) {
 		o.System = d.System
 	}
 	if d.Ephemeral {
-		o.Keeping = agent.Ephemeral
+		o.Keeping = assemble.Ephemeral
 	}
 	if d.Mode == modeBypass {
 		o.Release = settle.Allow
@@ -232,10 +232,10 @@ func (d *driver) setModel(name string) error {
 }
 
 // agentNow is the agent with which the session would be opened now.
-func (d *driver) agentNow() (*agent.Agent, error) {
-	r, err := d.Hosts.Settings(d.Dir, d.settings(nil))
+func (d *driver) agentNow() (*assemble.Agent, error) {
+	r, err := d.Sessions.Settings(d.Dir, d.settings(nil))
 	if err != nil {
 		return nil, err
 	}
-	return d.Hosts.Agent(d.ctx, agent.SessionSpec{Dir: d.Dir, Settings: d.settings(r)})
+	return d.Sessions.Agent(d.ctx, assemble.SessionSpec{Dir: d.Dir, Settings: d.settings(r)})
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/config"
 )
 
@@ -20,8 +20,8 @@ const (
 )
 
 // modes returns what each permission mode is to settle.
-func modes() map[string]agent.Mode {
-	return map[string]agent.Mode{
+func modes() map[string]assemble.Mode {
+	return map[string]assemble.Mode{
 		modeDefault: {Permission: settle.Ask},
 		modeEdits:   {Permission: settle.Ask, Rules: []config.Rule{{Tool: "edit", Pattern: "**", Decision: settle.Allow}}},
 		modePlan:    {Permission: settle.Deny},
@@ -160,7 +160,7 @@ func modelName(name string, providers map[string]config.Provider) string {
 // policy is the permission mode in force, with the rules that came from the
 // client. It belongs to the driver.
 type policy struct {
-	inForce *agent.Policy
+	inForce *assemble.Policy
 	mode    string
 	dirs    []string
 	// flagRules came with the command line, clientRules during the session.
@@ -182,7 +182,7 @@ func (p *policy) set(name string) error {
 	if !ok {
 		return fmt.Errorf("settle has no permission mode %q; its modes are %s", name, strings.Join(names(modes()), ", "))
 	}
-	if !agent.Within(p.ceiling, m) {
+	if !assemble.Within(p.ceiling, m) {
 		return fmt.Errorf("the permission mode %q allows more than the user configured (permission %q); a client can only choose a stricter one", name, p.ceiling)
 	}
 	p.mode = name
@@ -197,12 +197,12 @@ func (p *policy) add(rules ...config.Rule) {
 	p.apply(modes()[p.mode])
 }
 
-func (p *policy) apply(m agent.Mode) {
+func (p *policy) apply(m assemble.Mode) {
 	p.version++
 	m.Name = fmt.Sprintf("%s %d", p.mode, p.version) // judges are kept by the name
 	m.Rules = slices.Concat(m.Rules, directoryRules(p.mode, p.dirs), p.flagRules, p.clientRules)
 	if p.inForce == nil {
-		p.inForce = agent.NewPolicy(m)
+		p.inForce = assemble.NewPolicy(m)
 		return
 	}
 	p.inForce.Set(m)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/printable"
@@ -130,7 +130,7 @@ func (d *demo) play(ctx context.Context, m *script.Model, prompt string, watch f
 	if err != nil {
 		return stdio.CodeFailed, err
 	}
-	a, err := agent.New(ctx, agent.Options{
+	a, err := assemble.New(ctx, assemble.Options{
 		Settings: settings, Dir: d.work(), Environ: d.Environ, Getenv: getenv, Face: "demo", Version: d.Version,
 		Permission: settle.Allow, Provider: m, Model: "script",
 	})

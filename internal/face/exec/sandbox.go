@@ -6,14 +6,14 @@ import (
 	"fmt"
 
 	"github.com/settle-agent/settle"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/codex"
 )
 
 // Mode returns the mode that a sandbox mode and an approval policy come to. There
 // is nobody to ask: but for "untrusted", each policy is "never". The
 // directories are absolute.
-func Mode(s codex.Sandbox, approval string, writable []string) agent.Mode {
+func Mode(s codex.Sandbox, approval string, writable []string) assemble.Mode {
 	policy := codex.Never
 	if approval == string(codex.Untrusted) {
 		policy = codex.Untrusted

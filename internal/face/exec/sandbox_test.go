@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/settle-agent/settle"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/codex"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/exec"
@@ -16,16 +16,16 @@ import (
 )
 
 // judged returns what a mode says of calls in a directory.
-func judged(t *testing.T, m agent.Mode, dir string) func(tool, arguments string) settle.Permission {
+func judged(t *testing.T, m assemble.Mode, dir string) func(tool, arguments string) settle.Permission {
 	t.Helper()
 	getenv := func(string) string { return "" }
 	r, err := config.Load(config.Input{Dir: dir, Getenv: getenv})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := agent.New(t.Context(), agent.Options{
-		Settings: r, Dir: dir, Environ: []string{"PATH=/usr/bin:/bin"}, Getenv: getenv, Policy: agent.NewPolicy(m), Approver: exec.Nobody{Mode: m.Name},
-		Keeping: agent.Ephemeral, Project: agent.IgnoreProject, Provider: script.New(), Model: "m",
+	a, err := assemble.New(t.Context(), assemble.Options{
+		Settings: r, Dir: dir, Environ: []string{"PATH=/usr/bin:/bin"}, Getenv: getenv, Policy: assemble.NewPolicy(m), Approver: exec.Nobody{Mode: m.Name},
+		Keeping: assemble.Ephemeral, Project: assemble.IgnoreProject, Provider: script.New(), Model: "m",
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/catalogue"
 	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/journal"
@@ -21,7 +21,7 @@ import (
 
 // Options say what to serve.
 type Options struct {
-	Hosts *agent.Hosts
+	Sessions *assemble.Sessions
 	// Dir is the working directory of sessions whose client does not choose
 	// one, absolute.
 	Dir string
@@ -78,7 +78,7 @@ func (f *Face) Close() error { return f.shelf.Close() }
 
 // dataDir is where sessions are that are not open; "" if there is none.
 func (f *Face) dataDir() string {
-	r, err := f.Hosts.Settings(f.Dir, nil)
+	r, err := f.Sessions.Settings(f.Dir, nil)
 	if err != nil {
 		return ""
 	}
@@ -115,8 +115,8 @@ func (f *Face) places(call *sdk.CallToolRequest) *places {
 }
 
 // open returns the session with the id, opened if need be. It must exist.
-func (f *Face) open(ctx context.Context, id string) (*agent.Opened, error) {
-	if o := f.Hosts.Get(id); o != nil {
+func (f *Face) open(ctx context.Context, id string) (*assemble.Opened, error) {
+	if o := f.Sessions.Get(id); o != nil {
 		return o, nil
 	}
 	first, err := f.shelf.First(ctx, id)
@@ -127,14 +127,14 @@ func (f *Face) open(ctx context.Context, id string) (*agent.Opened, error) {
 	if opened, ok := first.Data.(event.SessionOpened); ok {
 		dir = opened.Dir
 	}
-	return f.begin(ctx, id, agent.SessionSpec{Dir: dir})
+	return f.begin(ctx, id, assemble.SessionSpec{Dir: dir})
 }
 
 // begin opens a session, or creates it.
-func (f *Face) begin(ctx context.Context, id string, w agent.SessionSpec) (*agent.Opened, error) {
-	o, err := f.Hosts.Open(ctx, id, w)
+func (f *Face) begin(ctx context.Context, id string, w assemble.SessionSpec) (*assemble.Opened, error) {
+	o, err := f.Sessions.Open(ctx, id, w)
 	switch {
-	case err == nil, errors.Is(err, agent.ErrOpen):
+	case err == nil, errors.Is(err, assemble.ErrOpen):
 		return o, nil
 	case isClosed(err):
 		return nil, errEnding

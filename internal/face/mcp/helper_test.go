@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/mcp"
@@ -45,7 +45,7 @@ type message struct {
 type bench struct {
 	t     *testing.T
 	model *script.Model
-	hosts *agent.Hosts
+	hosts *assemble.Sessions
 	dir   string
 	stops chan stdio.Stop
 	in    *io.PipeWriter
@@ -59,14 +59,14 @@ type bench struct {
 }
 
 // hosts are the sessions of a face whose model follows a script.
-func hosts(t *testing.T, model *script.Model, dir, policy string) *agent.Hosts {
+func hosts(t *testing.T, model *script.Model, dir, policy string) *assemble.Sessions {
 	t.Helper()
 	home := t.TempDir()
-	base := agent.Options{
+	base := assemble.Options{
 		Face: "mcp", Version: "test", Permission: settle.Ask, Attended: true, Provider: model, Model: "scripted",
-		Environ: os.Environ(), Getenv: os.Getenv, Project: agent.IgnoreProject,
+		Environ: os.Environ(), Getenv: os.Getenv, Project: assemble.IgnoreProject,
 	}
-	return &agent.Hosts{Base: base, Settings: func(dir string, given map[string]string) (*config.Resolved, error) {
+	return &assemble.Sessions{Base: base, Settings: func(dir string, given map[string]string) (*config.Resolved, error) {
 		all := map[string]string{"data_dir": home, "tools": "shell,job,read,write,edit,apply_patch,glob,grep,list"}
 		if policy != "" {
 			all["permission"] = policy
@@ -83,7 +83,7 @@ func start(t *testing.T, policy string, steps ...script.Step) *bench {
 	t.Helper()
 	b := &bench{t: t, model: script.New(steps...), dir: t.TempDir(), stops: make(chan stdio.Stop, 4), ended: make(chan error, 1), more: make(chan struct{})}
 	b.hosts = hosts(t, b.model, b.dir, policy)
-	face := mcp.New(mcp.Options{Hosts: b.hosts, Dir: b.dir, Version: "test"})
+	face := mcp.New(mcp.Options{Sessions: b.hosts, Dir: b.dir, Version: "test"})
 	in, stdin := io.Pipe()
 	out, stdout := io.Pipe()
 	b.in, b.out = stdin, out

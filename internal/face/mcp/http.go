@@ -87,8 +87,8 @@ type Endpoint struct {
 // HTTP returns the endpoint of the face.
 func (f *Face) HTTP(token string, names guard.Names) *Endpoint {
 	return &Endpoint{
-		Server: f.server, Token: token, Names: names, Close: f.Hosts.CloseAll, Logger: f.Logger,
-		leave: f.leave, ending: f.ending, hurry: stdio.Hurry(f.Hosts.All),
+		Server: f.server, Token: token, Names: names, Close: f.Sessions.CloseAll, Logger: f.Logger,
+		leave: f.leave, ending: f.ending, hurry: stdio.Hurry(f.Sessions.All),
 	}
 }
 

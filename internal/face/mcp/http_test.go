@@ -13,7 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/guard"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/config"
@@ -27,7 +27,7 @@ const token = "0123456789abcdef0123456789abcdef"
 type site struct {
 	t     *testing.T
 	model *script.Model
-	hosts *agent.Hosts
+	hosts *assemble.Sessions
 	face  *mcp.Face
 	url   string
 	http  *http.Client
@@ -41,10 +41,10 @@ func open(t *testing.T, limits mcp.Limits, steps ...script.Step) *site {
 	return openOn(t, limits, m, dir, hosts(t, m, dir, ""))
 }
 
-func openOn(t *testing.T, limits mcp.Limits, m *script.Model, dir string, h *agent.Hosts) *site {
+func openOn(t *testing.T, limits mcp.Limits, m *script.Model, dir string, h *assemble.Sessions) *site {
 	t.Helper()
 	s := &site{t: t, model: m, hosts: h, stops: make(chan stdio.Stop, 4), ended: make(chan error, 1), http: &http.Client{Transport: &http.Transport{}}}
-	s.face = mcp.New(mcp.Options{Hosts: s.hosts, Dir: dir, Version: "test"})
+	s.face = mcp.New(mcp.Options{Sessions: s.hosts, Dir: dir, Version: "test"})
 	place, err := guard.Listen(t.Context(), guard.Address{Addr: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)

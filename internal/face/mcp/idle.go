@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/stdio"
 )
 
@@ -19,11 +19,11 @@ const mostIdle = 32
 // there are too many.
 func (f *Face) retire(ctx context.Context) {
 	type candidate struct {
-		session *agent.Opened
+		session *assemble.Opened
 		since   time.Time
 	}
 	var idle []candidate
-	for _, s := range f.Hosts.All() {
+	for _, s := range f.Sessions.All() {
 		s.View(func(st event.State) {
 			fresh := len(st.Turns) == 0 // its first input is on the way
 			if !fresh && st.Running() == nil && len(st.Waiting) == 0 && len(jobsOf(st)) == 0 {
@@ -38,7 +38,7 @@ func (f *Face) retire(ctx context.Context) {
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), stdio.CloseTimeout)
 	defer cancel()
 	for _, c := range idle[:len(idle)-mostIdle] {
-		if err := f.Hosts.Close(closing, c.session.ID(), event.Shutdown, "host"); err != nil {
+		if err := f.Sessions.Close(closing, c.session.ID(), event.Shutdown, "host"); err != nil {
 			f.Logger.Warn("cannot close an idle session", "session", c.session.ID(), "error", err)
 		}
 	}

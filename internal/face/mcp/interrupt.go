@@ -11,7 +11,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 )
 
 // outcomeIdle says that nothing was running.
@@ -20,13 +20,13 @@ const outcomeIdle = "idle"
 // target is a turn that is to end, by an input that it takes: what is sent
 // later is another's (C10).
 type target struct {
-	session *agent.Opened
+	session *assemble.Opened
 	input   string
 }
 
 // targetIn returns what runs in a session, or is about to. Inputs that wait
 // behind a turn are held with its end.
-func targetIn(s *agent.Opened) (t target, running bool) {
+func targetIn(s *assemble.Opened) (t target, running bool) {
 	t.session = s
 	s.View(func(st event.State) {
 		if turn := st.Running(); turn != nil && len(turn.Inputs) > 0 {
@@ -73,7 +73,7 @@ func (f *Face) targets(ctx context.Context, c *client, session string) ([]target
 		}
 		return all, nil
 	}
-	s := f.Hosts.Get(session)
+	s := f.Sessions.Get(session)
 	if s == nil {
 		_, err := f.shelf.First(ctx, session) // what is not open here, does not run here
 		return nil, unknown(session, err)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/stdio"
 )
 
@@ -33,7 +33,7 @@ func (f *Face) run(ctx context.Context, req *sdk.CallToolRequest, in runInput) (
 	if out == nil {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), stdio.CloseTimeout)
 		defer cancel()
-		err = errors.Join(err, f.Hosts.Close(closing, s.ID(), event.Shutdown, "host")) // it is of no use to anybody
+		err = errors.Join(err, f.Sessions.Close(closing, s.ID(), event.Shutdown, "host")) // it is of no use to anybody
 	}
 	return res, out, err
 }
@@ -65,8 +65,8 @@ func knownMode(m event.Mode) bool { return m == event.Queue || m == event.Steer 
 
 // wish says how the session of a task is to work. A client, which may be a
 // model, can make the policy stricter only.
-func (f *Face) wish(in runInput) (agent.SessionSpec, error) {
-	w := agent.SessionSpec{Dir: f.Dir, Settings: map[string]string{}}
+func (f *Face) wish(in runInput) (assemble.SessionSpec, error) {
+	w := assemble.SessionSpec{Dir: f.Dir, Settings: map[string]string{}}
 	if in.Dir != "" {
 		w.Dir = in.Dir
 		if !filepath.IsAbs(w.Dir) {
@@ -98,19 +98,19 @@ func (f *Face) wish(in runInput) (agent.SessionSpec, error) {
 
 // permission is the policy that is in force in a directory.
 func (f *Face) permission(dir string) (settle.Permission, error) {
-	r, err := f.Hosts.Settings(dir, nil)
+	r, err := f.Sessions.Settings(dir, nil)
 	if err != nil {
 		return "", err
 	}
 	if r.Permission == "" {
-		return f.Hosts.Base.Permission, nil
+		return f.Sessions.Base.Permission, nil
 	}
 	return r.Permission, nil
 }
 
 // do sends an input and follows its turn to the end. Without a result, the
 // input was not accepted.
-func (f *Face) do(ctx context.Context, req *sdk.CallToolRequest, s *agent.Opened, prompt string, schema map[string]any, more ...settle.InputOption) (*sdk.CallToolResult, *result, error) {
+func (f *Face) do(ctx context.Context, req *sdk.CallToolRequest, s *assemble.Opened, prompt string, schema map[string]any, more ...settle.InputOption) (*sdk.CallToolResult, *result, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, nil, err // cancelled before it began
 	}

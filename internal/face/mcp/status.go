@@ -30,7 +30,7 @@ const defaultLimit = 50
 // status is the tool.
 func (f *Face) status(_ context.Context, _ *sdk.CallToolRequest, in statusInput) (*sdk.CallToolResult, *status, error) {
 	var out status
-	if s := f.Hosts.Get(in.Session); s != nil {
+	if s := f.Sessions.Get(in.Session); s != nil {
 		s.View(func(st event.State) { out = statusOf(st) })
 	} else {
 		st, _, err := f.shelf.Load(in.Session)
@@ -92,7 +92,7 @@ func (f *Face) sessions(ctx context.Context, _ *sdk.CallToolRequest, in sessions
 	most := cmp.Or(in.Limit, defaultLimit)
 	out := &sessions{Sessions: []sessionEntry{}}
 	isOpen := map[string]bool{}
-	for _, s := range f.Hosts.All() {
+	for _, s := range f.Sessions.All() {
 		isOpen[s.ID()] = true
 		s.View(func(st event.State) { out.Sessions = append(out.Sessions, entryOf(st)) })
 	}

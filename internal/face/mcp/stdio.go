@@ -36,7 +36,7 @@ func (f *Face) Stdio(in io.Reader, out io.Writer, stops <-chan stdio.Stop) error
 		c.admitted()
 	}
 	return stdio.Ladder{
-		Close: f.Hosts.CloseAll, Hurry: stdio.Hurry(f.Hosts.All), Timeout: stdio.CloseTimeout - time.Since(began), Stops: stops, Exit: f.Exit,
+		Close: f.Sessions.CloseAll, Hurry: stdio.Hurry(f.Sessions.All), Timeout: stdio.CloseTimeout - time.Since(began), Stops: stops, Exit: f.Exit,
 		Drain: func(ctx context.Context) {
 			c.drain(ctx)
 			c.finish()

@@ -6,7 +6,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/asker"
 )
 
@@ -14,7 +14,7 @@ import (
 type task struct {
 	face     *Face
 	client   *client
-	opened   *agent.Opened
+	opened   *assemble.Opened
 	turn     *settle.Turn
 	progress *progress
 }

@@ -100,7 +100,7 @@ func TestOverlay(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, name := range []string{"host.go", "internal/session/session.go", "internal/turn/call.go", "internal/journal/log.go", "internal/agent/limit.go", "model/transport/stream.go", "internal/shake/lines.go"} {
+	for _, name := range []string{"host.go", "internal/session/session.go", "internal/turn/call.go", "internal/journal/log.go", "internal/assemble/limit.go", "model/transport/stream.go", "internal/shake/lines.go"} {
 		at, err := filepath.Abs(filepath.Join(root, name))
 		if err != nil {
 			t.Fatal(err)

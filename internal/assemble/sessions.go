@@ -1,4 +1,4 @@
-package agent
+package assemble
 
 import (
 	"cmp"
@@ -27,9 +27,9 @@ type SessionSpec struct {
 	By Author
 }
 
-// Hosts opens the sessions of a face whose clients choose how each is to work.
+// Sessions opens the sessions of a face whose clients choose how each is to work.
 // They are in one [settle.Host], and share providers.
-type Hosts struct {
+type Sessions struct {
 	// Base is what all sessions have in common; Settings and Dir are the
 	// session's own.
 	Base Options
@@ -58,7 +58,7 @@ var ErrOpen = errors.New("the session is already open")
 
 // Agent puts together what a session with the spec would use, without opening
 // one.
-func (h *Hosts) Agent(ctx context.Context, spec SessionSpec) (*Agent, error) {
+func (h *Sessions) Agent(ctx context.Context, spec SessionSpec) (*Agent, error) {
 	r, err := h.Settings(spec.Dir, spec.Settings)
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (h *Hosts) Agent(ctx context.Context, spec SessionSpec) (*Agent, error) {
 
 // Ceiling is the permission that the user configured for a directory, which no
 // client exceeds; empty if none is.
-func (h *Hosts) Ceiling(dir string) (settle.Permission, error) {
+func (h *Sessions) Ceiling(dir string) (settle.Permission, error) {
 	r, err := h.Settings(dir, map[string]string{})
 	if err != nil {
 		return "", err
@@ -96,7 +96,7 @@ func (h *Hosts) Ceiling(dir string) (settle.Permission, error) {
 // Open opens the session with the id, or creates it; "" creates one with an id
 // of its own. One that is open is returned as it is, with ErrOpen. ctx bounds
 // the call.
-func (h *Hosts) Open(ctx context.Context, id string, spec SessionSpec) (*Opened, error) {
+func (h *Sessions) Open(ctx context.Context, id string, spec SessionSpec) (*Opened, error) {
 	if o := h.Get(id); o != nil {
 		return o, ErrOpen
 	}
@@ -123,7 +123,7 @@ func (h *Hosts) Open(ctx context.Context, id string, spec SessionSpec) (*Opened,
 }
 
 // in returns the host, which is opened first if need be.
-func (h *Hosts) in(ctx context.Context, c settle.Config) (*settle.Host, error) {
+func (h *Sessions) in(ctx context.Context, c settle.Config) (*settle.Host, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
@@ -142,7 +142,7 @@ func (h *Hosts) in(ctx context.Context, c settle.Config) (*settle.Host, error) {
 }
 
 // opened returns what a session was opened with.
-func (h *Hosts) opened(s *settle.Session) *Opened {
+func (h *Sessions) opened(s *settle.Session) *Opened {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	o, _ := s.Value().(*Opened) // Open sets no other
@@ -153,14 +153,14 @@ func (h *Hosts) opened(s *settle.Session) *Opened {
 }
 
 // current returns the host; nil while there is none.
-func (h *Hosts) current() *settle.Host {
+func (h *Sessions) current() *settle.Host {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.host
 }
 
 // Get returns the session if it is open, else nil.
-func (h *Hosts) Get(id string) *Opened {
+func (h *Sessions) Get(id string) *Opened {
 	host := h.current()
 	if host == nil {
 		return nil
@@ -173,7 +173,7 @@ func (h *Hosts) Get(id string) *Opened {
 
 // Close ends everything of a session and lets go of its log. Of one that is not
 // open, it does nothing.
-func (h *Hosts) Close(ctx context.Context, id string, reason event.Reason, by string) error {
+func (h *Sessions) Close(ctx context.Context, id string, reason event.Reason, by string) error {
 	host := h.current()
 	if host == nil {
 		return nil
@@ -187,7 +187,7 @@ func (h *Hosts) Close(ctx context.Context, id string, reason event.Reason, by st
 
 // All returns the sessions that are open, in no order, with those that are being
 // closed.
-func (h *Hosts) All() []*Opened {
+func (h *Sessions) All() []*Opened {
 	host := h.current()
 	if host == nil {
 		return nil
@@ -201,7 +201,7 @@ func (h *Hosts) All() []*Opened {
 
 // CloseAll ends everything in every session, in parallel, and returns what did
 // not stop before ctx ended. Nothing can be opened any more.
-func (h *Hosts) CloseAll(ctx context.Context, reason event.Reason, by string) error {
+func (h *Sessions) CloseAll(ctx context.Context, reason event.Reason, by string) error {
 	h.mu.Lock()
 	h.closed = true
 	h.mu.Unlock()

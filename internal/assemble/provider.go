@@ -1,4 +1,4 @@
-package agent
+package assemble
 
 import (
 	"context"

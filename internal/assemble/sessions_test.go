@@ -1,4 +1,4 @@
-package agent_test
+package assemble_test
 
 import (
 	"context"
@@ -12,20 +12,20 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/agent"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 )
 
 // newHosts returns hosts whose sessions are kept in a directory of the test's.
-func newHosts(t *testing.T) *agent.Hosts {
+func newHosts(t *testing.T) *assemble.Sessions {
 	t.Helper()
 	home := t.TempDir()
 	env := map[string]string{"HOME": home, "SETTLE_DATA_DIR": filepath.Join(home, "data")}
 	getenv := func(name string) string { return env[name] }
-	hosts := &agent.Hosts{
-		Base: agent.Options{
+	hosts := &assemble.Sessions{
+		Base: assemble.Options{
 			Getenv: getenv, Environ: os.Environ(), Face: "test", Permission: settle.Allow, Model: "m",
 			Provider: script.New().Otherwise(script.Text("done")),
 		},
@@ -43,7 +43,7 @@ func newHosts(t *testing.T) *agent.Hosts {
 
 func TestHosts(t *testing.T) {
 	hosts := newHosts(t)
-	spec := agent.SessionSpec{Dir: t.TempDir(), Settings: map[string]string{"max_steps": "7"}}
+	spec := assemble.SessionSpec{Dir: t.TempDir(), Settings: map[string]string{"max_steps": "7"}}
 	first, err := hosts.Open(t.Context(), "", spec)
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestHosts(t *testing.T) {
 	if got := hosts.Get(first.ID()); got != first || first.Agent.Session.Limits.Steps != 7 || first.Agent.Session.WorkDir != spec.Dir {
 		t.Errorf("%v, %+v", got == first, first.Agent.Session)
 	}
-	if again, err := hosts.Open(t.Context(), first.ID(), spec); again != first || !errors.Is(err, agent.ErrOpen) {
+	if again, err := hosts.Open(t.Context(), first.ID(), spec); again != first || !errors.Is(err, assemble.ErrOpen) {
 		t.Errorf("again: %v", err)
 	}
 	if err := hosts.Close(t.Context(), first.ID(), event.Shutdown, "test"); err != nil || hosts.Get(first.ID()) != nil {
@@ -81,11 +81,11 @@ func TestHosts(t *testing.T) {
 func TestHostsForgetWhatCannotBeOpened(t *testing.T) {
 	hosts := newHosts(t)
 	for _, id := range []string{"", "a", "../b"} {
-		if _, err := hosts.Open(t.Context(), id, agent.SessionSpec{Dir: t.TempDir(), Settings: map[string]string{"max_steps": "many"}}); err == nil {
+		if _, err := hosts.Open(t.Context(), id, assemble.SessionSpec{Dir: t.TempDir(), Settings: map[string]string{"max_steps": "many"}}); err == nil {
 			t.Errorf("%q was opened", id)
 		}
 	}
-	if _, err := hosts.Open(t.Context(), "../c", agent.SessionSpec{Dir: t.TempDir()}); err == nil || len(hosts.All()) != 0 {
+	if _, err := hosts.Open(t.Context(), "../c", assemble.SessionSpec{Dir: t.TempDir()}); err == nil || len(hosts.All()) != 0 {
 		t.Errorf("%v; %d are open", err, len(hosts.All()))
 	}
 }
@@ -94,7 +94,7 @@ func TestHostsForgetWhatCannotBeOpened(t *testing.T) {
 // log's lock would refuse a second one.
 func TestHostsOpenASessionOnce(t *testing.T) {
 	hosts := newHosts(t)
-	spec := agent.SessionSpec{Dir: t.TempDir()}
+	spec := assemble.SessionSpec{Dir: t.TempDir()}
 	var wg sync.WaitGroup
 	var opened atomic.Int32
 	for range 8 {
@@ -104,7 +104,7 @@ func TestHostsOpenASessionOnce(t *testing.T) {
 				switch {
 				case err == nil:
 					opened.Add(1)
-				case !errors.Is(err, agent.ErrOpen):
+				case !errors.Is(err, assemble.ErrOpen):
 					t.Error(err)
 					return
 				}
@@ -125,11 +125,11 @@ func TestHostsOpenASessionOnce(t *testing.T) {
 func TestSetModel(t *testing.T) {
 	const key = "sk-that-nobody-may-see-0123456789"
 	hosts := newHosts(t)
-	s, err := hosts.Open(t.Context(), "", agent.SessionSpec{Dir: t.TempDir()})
+	s, err := hosts.Open(t.Context(), "", assemble.SessionSpec{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := &agent.Agent{Session: settle.SessionConfig{
+	other := &assemble.Agent{Session: settle.SessionConfig{
 		Model: model.Config{Provider: script.New(script.Text("it is " + key)), ProviderName: "p", Name: "other", Secrets: []string{key}},
 	}}
 	if err := s.SetModel(t.Context(), other); err != nil {
@@ -153,9 +153,9 @@ func TestSetModel(t *testing.T) {
 
 // What is approved for the session stays so when the client changes the mode.
 func TestPolicyChanges(t *testing.T) {
-	p := agent.NewPolicy(agent.Mode{Name: "ask", Permission: settle.Ask})
+	p := assemble.NewPolicy(assemble.Mode{Name: "ask", Permission: settle.Ask})
 	hosts := newHosts(t)
-	s, err := hosts.Open(t.Context(), "", agent.SessionSpec{Dir: t.TempDir(), Options: func(o *agent.Options) { o.Policy = p }})
+	s, err := hosts.Open(t.Context(), "", assemble.SessionSpec{Dir: t.TempDir(), Options: func(o *assemble.Options) { o.Policy = p }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,13 +172,13 @@ func TestPolicyChanges(t *testing.T) {
 		}
 	}
 	decide("ask")
-	p.Set(agent.Mode{Name: "all", Permission: settle.Allow})
+	p.Set(assemble.Mode{Name: "all", Permission: settle.Allow})
 	decide("allow")
-	p.Set(agent.Mode{Name: "plan", Permission: settle.Deny})
+	p.Set(assemble.Mode{Name: "plan", Permission: settle.Deny})
 	decide("deny")
-	p.Set(agent.Mode{Name: "ask", Permission: settle.Ask})
+	p.Set(assemble.Mode{Name: "ask", Permission: settle.Ask})
 	judge.Remember(call)
 	decide("allow")
-	p.Set(agent.Mode{Name: "other", Permission: settle.Ask})
+	p.Set(assemble.Mode{Name: "other", Permission: settle.Ask})
 	decide("allow")
 }
