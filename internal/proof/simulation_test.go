@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/settle-agent/settle/internal/client/clienttest"
 	"github.com/settle-agent/settle/internal/shake"
 )
 
@@ -80,6 +81,7 @@ func play(t *testing.T, s Script) (r Report) {
 			time.Sleep(shakeMargin) // who gives way as the last thing it does is done
 		}
 	})
+	r.Problems = append(r.Problems, clienttest.CheckChanges(r.Events)...)
 	return r
 }
 

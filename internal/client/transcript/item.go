@@ -10,26 +10,39 @@ import (
 // that no delta brought.
 func (t *Transcript) itemChanged(c Change, rest string) {
 	p := t.pending(c)
-	switch c.Event.Data.(type) {
-	case event.CallStarted: // C5: it cannot be taken back, and what came before it neither
-		t.commitBefore(p)
-		t.tell(c, Item, Running)
-		return
-	case event.ItemEnded:
-		if p != nil {
-			p.ended = true
-		}
-	}
-	if p != nil && t.mode != Live {
-		if _, grew := c.Event.Data.(event.ItemDelta); !grew { // what it says is in the item
-			p.held = append(p.held, c.Event)
-		}
-	} else {
+	_, runs := c.Event.Data.(event.CallStarted)
+	_, grew := c.Event.Data.(event.ItemDelta)
+	switch {
+	case runs && p != nil:
+		t.running = max(t.running, p.at)
+	case runs:
+	case p == nil || t.mode == Live:
 		t.tellItem(c, rest)
+	case !grew: // what it says is in the item
+		p.held = append(p.held, c.Event)
 	}
-	if p != nil && p.ended && p.item.Attempt == "" { // no attempt says it
-		t.end(p, Committed)
+	if !grew {
+		t.commit()
 	}
+	if runs {
+		t.tell(c, Item, Running)
+	}
+}
+
+// commit commits what stays.
+func (t *Transcript) commit() {
+	for _, p := range slices.Clone(t.open) {
+		if t.stays(p) {
+			t.end(p, Committed)
+		}
+	}
+}
+
+// stays reports whether an item of the attempt that runs stays for sure (C5): a
+// call that runs, and what is complete before one. A note is said by no attempt.
+func (t *Transcript) stays(p *pending) bool {
+	complete := p.item.Ready || p.item.Status != event.ItemOpen
+	return p.item.Started || complete && (p.at < t.running || p.item.Attempt == "")
 }
 
 // tellItem tells an event of an item.
@@ -55,7 +68,7 @@ func (t *Transcript) tellItem(c Change, rest string) {
 // pending returns what is known of the item while it may be discarded, else nil.
 func (t *Transcript) pending(c Change) *pending {
 	if _, starts := c.Event.Data.(event.ItemStarted); starts {
-		t.open = append(t.open, &pending{item: c.Item, turn: c.Turn})
+		t.open = append(t.open, &pending{item: c.Item, turn: c.Turn, at: len(c.Turn.Items) - 1})
 	}
 	for _, p := range slices.Backward(t.open) {
 		if p.item == c.Item {
@@ -65,25 +78,10 @@ func (t *Transcript) pending(c Change) *pending {
 	return nil
 }
 
-// commitBefore commits a call that starts, after what was said before it.
-func (t *Transcript) commitBefore(call *pending) {
-	if call == nil {
-		return // it was committed with its attempt
-	}
-	for _, p := range slices.Clone(t.open) {
-		if p == call {
-			break
-		}
-		if p.ended && p.item.Attempt == call.item.Attempt {
-			t.end(p, Committed)
-		}
-	}
-	t.end(call, Committed)
-}
-
 // settle says of all that an attempt said whether it stays. What the turn's last
 // attempt said does, though no request has it: nobody says it anew.
 func (t *Transcript) settle(c Change, d event.AttemptEnded) {
+	t.running = -1
 	for _, p := range slices.Clone(t.open) {
 		switch {
 		case p.item.Attempt != c.Event.Attempt:

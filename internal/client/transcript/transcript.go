@@ -29,23 +29,25 @@ type Transcript struct {
 	mode  Mode
 	state event.State
 	// open are the items that were neither committed nor discarded, in the
-	// order in which they started.
+	// order in which they started, and running is the last call of the attempt
+	// that has begun to run: its place among the turn's items, -1 if none has.
 	open    []*pending
+	running int
 	changes []Change // of the last event
 }
 
 // pending is an item that may yet be discarded.
 type pending struct {
-	item  *event.Item
-	turn  *event.Turn
-	held  []event.Event // that were not told; nil in the mode Live
-	ended bool
+	item *event.Item
+	turn *event.Turn
+	at   int           // its place among the turn's items
+	held []event.Event // that were not told; nil in the mode Live
 }
 
 // New returns a transcript that goes on from the state, which it takes over as
 // [event.Fold] does. The zero state is the beginning of a session.
 func New(state event.State, mode Mode) *Transcript {
-	t := &Transcript{mode: mode, state: state}
+	t := &Transcript{mode: mode, state: state, running: -1}
 	if turn := state.Running(); turn != nil {
 		t.resume(turn)
 	}
@@ -57,10 +59,13 @@ func New(state event.State, mode Mode) *Transcript {
 func (t *Transcript) resume(turn *event.Turn) {
 	a := turn.Attempt()
 	for n, i := range turn.Items {
-		running := a != nil && i.Attempt == a.ID
-		called := slices.ContainsFunc(turn.Items[n:], func(later *event.Item) bool { return later.Attempt == i.Attempt && later.Started })
-		if running && !called || i.Attempt == "" && i.Status == event.ItemOpen {
-			p := &pending{item: i, turn: turn, ended: i.Status != event.ItemOpen}
+		if a != nil && i.Attempt == a.ID && i.Started {
+			t.running = n
+		}
+	}
+	for n, i := range turn.Items {
+		p := &pending{item: i, turn: turn, at: n}
+		if a != nil && i.Attempt == a.ID && !t.stays(p) || i.Attempt == "" && i.Status == event.ItemOpen {
 			if t.mode != Live {
 				p.held = eventsOf(i)
 			}
@@ -178,7 +183,7 @@ func (t *Transcript) other(c Change) {
 		c.Approval = c.Turn.Approval(d.Approval)
 		t.tell(c, Approval, Ended)
 	case event.TurnCompleted, event.TurnAborted, event.TurnFailed:
-		t.open = nil
+		t.open, t.running = nil, -1
 		t.tell(c, Turn, Ended)
 	default:
 		t.background(c)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/clienttest"
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
@@ -210,72 +211,92 @@ func TestFinal(t *testing.T) {
 	})
 }
 
-// Each item starts, ends, and is committed or discarded once; what it grew by is
-// what it says.
+// interleaved is a log in which a message goes on while a call that came after it
+// runs, and ends before the attempt fails.
+func interleaved() []event.Event {
+	var wait int64
+	of := func(item string, d event.Data) event.Event {
+		return event.Event{Turn: "t", Attempt: "a", Item: item, Data: d}
+	}
+	log := []event.Event{
+		{Data: event.SessionOpened{}},
+		{Data: event.InputAccepted{Input: "n", Text: "go"}},
+		{Turn: "t", Data: event.TurnStarted{Inputs: []string{"n"}}},
+		of("", event.AttemptStarted{Step: 1, N: 1}),
+		of("i1", event.ItemStarted{Type: event.Message}),
+		of("i1", event.ItemDelta{Stream: event.Text, Text: "while it "}),
+		of("i2", event.ItemStarted{Type: event.ToolCall, Name: "shell"}),
+		of("i2", event.CallReady{Name: "shell", Arguments: "{}"}),
+		of("i2", event.CallStarted{}),
+		of("i1", event.ItemDelta{Stream: event.Text, Text: "runs"}),
+		of("i1", event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Message, Text: "while it runs"}}),
+		of("i3", event.ItemStarted{Type: event.Message}),
+		of("i3", event.ItemEnded{Status: event.ItemAborted, Cause: event.Fail(&event.Failure{Message: "cut"}), Content: event.Content{Type: event.Message}}),
+		of("", event.AttemptEnded{Outcome: event.Failed, Failure: &event.Failure{Message: "cut"}, RetryIn: &wait, Discarded: []string{"i3"}}),
+		of("i2", event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.ToolCall, Name: "shell", Arguments: "{}", Output: "ok"}}),
+		{Turn: "t", Data: event.TurnAborted{Reason: event.Interrupted}},
+	}
+	for n := range log {
+		log[n].V, log[n].Session, log[n].Seq = event.Version, "S", uint64(n+1)
+	}
+	return log
+}
+
 func TestEachItemIsToldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, log := ran(t, troubled(), "go", "on")
-		for _, mode := range []transcript.Mode{transcript.Live, transcript.Final, transcript.Complete} {
-			count, text := map[string]int{}, map[string]string{}
-			for c, err := range transcript.Replay(each(log), mode) {
-				if err != nil {
-					t.Fatal(err)
-				}
-				if c.Thing != transcript.Item {
-					continue
-				}
-				what := c.What
-				if what == transcript.Discarded {
-					what = transcript.Committed
-				}
-				count[c.Item.ID+" "+string(what)]++
-				if c.Stream == event.Text {
-					text[c.Item.ID] += c.Text
-				}
-				if c.What == transcript.Ended && text[c.Item.ID] != c.Item.Content().Text {
-					t.Errorf("%s: %s grew to %q, and says %q", mode, c.Item.ID, text[c.Item.ID], c.Item.Content().Text)
-				}
-			}
-			for key, n := range count {
-				if n != 1 && !strings.HasSuffix(key, string(transcript.Grew)) {
-					t.Errorf("%s: %s %d times", mode, key, n)
-				}
-				id, _, _ := strings.Cut(key, " ")
-				if count[id+" committed"] != 1 || count[id+" started"] != 1 || count[id+" ended"] != 1 {
-					t.Errorf("%s: %s is not told from its start to its end: %v", mode, id, count)
-				}
+		for _, log := range [][]event.Event{log, interleaved()} {
+			for _, problem := range clienttest.CheckChanges(log) {
+				t.Error(problem)
 			}
 		}
 	})
 }
 
-// C17: from any cursor, and from any state, what is told is the rest.
+// C17: from any state, what is told is the rest.
+func TestFromAnyState(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, log := ran(t, troubled(), "go", "on")
+		for _, log := range [][]event.Event{log, interleaved()} {
+			for _, mode := range []transcript.Mode{transcript.Live, transcript.Final} {
+				fromAnyState(t, log, mode)
+			}
+		}
+	})
+}
+
+func fromAnyState(t *testing.T, log []event.Event, mode transcript.Mode) {
+	t.Helper()
+	state := event.State{}
+	for cursor := range log {
+		tr, got := transcript.New(state.Clone(), mode), []string{}
+		for _, e := range log[cursor:] {
+			changes, err := tr.Take(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range changes {
+				got = append(got, line(c))
+			}
+		}
+		if diff := cmp.Diff(after(t, log, uint64(cursor), mode), got); diff != "" {
+			t.Fatalf("%s from the state at %d (-want +got):\n%s", mode, cursor, diff)
+		}
+		var err error
+		if state, err = event.Fold(state, log[cursor]); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// C17: from any cursor, what is told is the rest.
 func TestFromAnyCursor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, log := ran(t, troubled(), "go", "on")
 		for _, mode := range []transcript.Mode{transcript.Live, transcript.Final} {
-			state := event.State{}
-			for cursor := range len(log) {
-				want := after(t, log, uint64(cursor), mode)
-				if diff := cmp.Diff(want, followed(t, s, uint64(cursor), uint64(len(log)), mode)); diff != "" {
+			for cursor := range uint64(len(log)) {
+				if diff := cmp.Diff(after(t, log, cursor, mode), followed(t, s, cursor, uint64(len(log)), mode)); diff != "" {
 					t.Fatalf("%s from %d (-want +got):\n%s", mode, cursor, diff)
-				}
-				tr, got := transcript.New(state.Clone(), mode), []string{}
-				for _, e := range log[cursor:] {
-					changes, err := tr.Take(e)
-					if err != nil {
-						t.Fatal(err)
-					}
-					for _, c := range changes {
-						got = append(got, line(c))
-					}
-				}
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Fatalf("%s from the state at %d (-want +got):\n%s", mode, cursor, diff)
-				}
-				var err error
-				if state, err = event.Fold(state, log[cursor]); err != nil {
-					t.Fatal(err)
 				}
 			}
 		}
