@@ -136,7 +136,7 @@ func (f *Face) begin(ctx context.Context, id string, w assemble.SessionSpec) (*a
 	switch {
 	case err == nil, errors.Is(err, assemble.ErrOpen):
 		return o, nil
-	case isClosed(err):
+	case errors.Is(err, settle.ErrClosed):
 		return nil, errEnding
 	}
 	return nil, maskedError{err}
@@ -161,9 +161,4 @@ func unknown(id string, err error) error {
 		return fmt.Errorf("there is no session %q; %q lists the sessions", id, toolSessions)
 	}
 	return err
-}
-
-// isClosed reports whether something came after a session was closed.
-func isClosed(err error) bool {
-	return errors.Is(err, settle.ErrClosed) || errors.Is(err, journal.ErrClosed)
 }

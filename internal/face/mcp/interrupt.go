@@ -114,7 +114,7 @@ func (f *Face) end(ctx context.Context, targets []target, by string) []turnEnd {
 // closed, that ends it.
 func (t target) end(ctx context.Context, by string) (settle.Outcome, error) {
 	o, err := t.session.Interrupt(ctx, settle.Interruption{By: by, Input: t.input})
-	if err == nil || !isClosed(err) {
+	if err == nil || !errors.Is(err, settle.ErrClosed) {
 		return o, err
 	}
 	closed := settle.Outcome{}

@@ -27,7 +27,7 @@ func (f *Face) run(ctx context.Context, req *sdk.CallToolRequest, in runInput) (
 		return nil, nil, err
 	}
 	res, out, err := f.do(ctx, req, s, in.Prompt, in.Schema)
-	if isClosed(err) {
+	if errors.Is(err, settle.ErrClosed) {
 		err = errEnding
 	}
 	if out == nil {
@@ -49,13 +49,13 @@ func (f *Face) reply(ctx context.Context, req *sdk.CallToolRequest, in replyInpu
 	}
 	mode := settle.WithMode(event.Mode(in.Mode))
 	res, out, err := f.do(ctx, req, s, in.Prompt, in.Schema, mode)
-	if out != nil || !isClosed(err) {
+	if out != nil || !errors.Is(err, settle.ErrClosed) {
 		return res, out, err
 	}
 	if s, err = f.begin(ctx, in.Session, s.Spec); err != nil { // it was closed since it was idle; this waits for that
 		return nil, nil, err
 	}
-	if res, out, err = f.do(ctx, req, s, in.Prompt, in.Schema, mode); isClosed(err) {
+	if res, out, err = f.do(ctx, req, s, in.Prompt, in.Schema, mode); errors.Is(err, settle.ErrClosed) {
 		err = errEnding
 	}
 	return res, out, err

@@ -73,17 +73,12 @@ func problemOf(err error) *problem {
 		return newProblem(http.StatusNotFound, "no-job", err.Error())
 	case errors.As(err, &tooLarge):
 		return newProblem(http.StatusRequestEntityTooLarge, "too-large", "the request's body has more than "+strconv.FormatInt(tooLarge.Limit, 10)+" bytes; nothing was done")
-	case isClosed(err):
+	case errors.Is(err, settle.ErrClosed):
 		return newProblem(http.StatusServiceUnavailable, "closing", "the session is closing; try again")
 	case errors.Is(err, context.DeadlineExceeded):
 		return newProblem(http.StatusGatewayTimeout, "timeout", err.Error())
 	}
 	return newProblem(http.StatusInternalServerError, "internal", err.Error())
-}
-
-// isClosed reports whether something came after a session was closed.
-func isClosed(err error) bool {
-	return errors.Is(err, settle.ErrClosed) || errors.Is(err, journal.ErrClosed)
 }
 
 // retryDelay is when a client is told to try again.

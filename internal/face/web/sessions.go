@@ -24,7 +24,7 @@ func (s *Server) with(ctx context.Context, id string, f func(*settle.Session) er
 		if err != nil {
 			return err
 		}
-		if err = f(session); err == nil || again || !isClosed(err) && !isSpent(session, err) {
+		if err = f(session); err == nil || again || !errors.Is(err, settle.ErrClosed) && !isSpent(session, err) {
 			return err
 		}
 		closing := session.Close(ctx)
