@@ -107,7 +107,7 @@ func (t *encoder) accepted(d event.InputAccepted) {
 	if !t.replays {
 		return
 	}
-	m := spoken{header: newHeader(t.session, "user", ""), Replay: true}
+	m := chatMessage{header: newHeader(t.session, "user", ""), Replay: true}
 	if id := clientUUID(d.Input); id != "" {
 		m.UUID = id
 	}
@@ -189,7 +189,7 @@ func (t *encoder) item(turn *event.Turn, i *event.Item) {
 			return
 		}
 		t.sent[i.ID], was.opened = was, true
-		m := spoken{header: newHeader(t.session, "assistant", ""), Aborted: over && i.Status == event.ItemAborted && i.Type() != event.ToolCall}
+		m := chatMessage{header: newHeader(t.session, "assistant", ""), Aborted: over && i.Status == event.ItemAborted && i.Type() != event.ToolCall}
 		m.Message = t.message(turn, i.Attempt, b)
 		m.Supersedes, t.dropped = t.dropped, nil
 		if !t.isLinked && len(turn.Inputs) > 0 {
@@ -263,7 +263,7 @@ func (t *encoder) messageID(attempt string) string {
 }
 
 // resultOf is what a call has come to.
-func (t *encoder) resultOf(i *event.Item) spoken {
+func (t *encoder) resultOf(i *event.Item) chatMessage {
 	c := i.Content()
 	output, failed := c.Output, i.Status != event.ItemCompleted
 	if i.Status == event.ItemAborted {
@@ -273,7 +273,7 @@ func (t *encoder) resultOf(i *event.Item) spoken {
 		}
 		output = strings.TrimSpace(output + "\n" + end + "; effects: " + string(i.Effects))
 	}
-	m := spoken{header: newHeader(t.session, "user", ""), Result: t.detailOf(i, output)}
+	m := chatMessage{header: newHeader(t.session, "user", ""), Result: t.detailOf(i, output)}
 	m.Message = apiMessage{Role: "user", Content: []block{{Type: "tool_result", Call: callID(i), Content: &output, IsError: &failed}}}
 	return m
 }

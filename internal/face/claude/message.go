@@ -59,8 +59,8 @@ func serverStates(servers []string) []serverStatus {
 	return out
 }
 
-// spoken is a message of the model or of its tools.
-type spoken struct {
+// chatMessage is a message of the model or of its tools.
+type chatMessage struct {
 	header
 	Message    apiMessage `json:"message"`
 	Parent     *string    `json:"parent_tool_use_id"`

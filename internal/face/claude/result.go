@@ -142,8 +142,8 @@ func (t *encoder) models() map[string]modelUsage {
 }
 
 // failed is a failure as clients show it: as if the model had said it.
-func (t *encoder) failed(turn *event.Turn, f *event.Failure) spoken {
-	m := spoken{header: newHeader(t.session, "assistant", ""), Error: faultOf(f)}
+func (t *encoder) failed(turn *event.Turn, f *event.Failure) chatMessage {
+	m := chatMessage{header: newHeader(t.session, "assistant", ""), Error: faultOf(f)}
 	m.Message = t.message(turn, "", textBlock("API Error: "+f.Message))
 	m.Message.ID, m.Message.Model = "msg_"+m.UUID, "<synthetic>"
 	return m

@@ -130,8 +130,8 @@ func (c *conn) decode(line []byte) jsonrpc.Message {
 	case err != nil:
 		c.refuse(nil, jsonrpc.CodeInvalidRequest, "the message is not a JSON object; nothing was done")
 		return nil
-	case !bears(id):
-		c.refuse(id, jsonrpc.CodeInvalidRequest, notWhole)
+	case !canAnswer(id):
+		c.refuse(id, jsonrpc.CodeInvalidRequest, invalidID)
 		return nil
 	}
 	msg, err := jsonrpc.DecodeMessage(line)

@@ -16,13 +16,13 @@ func touching() []script.Step {
 	return []script.Step{script.Turn(script.Call("shell", `{"command":"touch made"}`)), script.Text("done")}
 }
 
-func made(b *bench) bool {
+func made(b *peer) bool {
 	_, err := os.Stat(filepath.Join(b.dir, "made"))
 	return err == nil
 }
 
 // question waits for an elicitation.
-func (b *bench) question() message {
+func (b *peer) question() message {
 	b.t.Helper()
 	return b.find("question", func(m message) bool { return m.Method == "elicitation/create" })
 }

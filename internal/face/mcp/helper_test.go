@@ -41,8 +41,8 @@ type message struct {
 	} `json:"error,omitempty"`
 }
 
-// bench is a client at a face's standard streams.
-type bench struct {
+// peer is a client at a face's standard streams.
+type peer struct {
 	t     *testing.T
 	model *script.Model
 	hosts *assemble.Sessions
@@ -79,9 +79,9 @@ func hosts(t *testing.T, model *script.Model, dir, policy string) *assemble.Sess
 }
 
 // start serves a client at standard streams.
-func start(t *testing.T, policy string, steps ...script.Step) *bench {
+func start(t *testing.T, policy string, steps ...script.Step) *peer {
 	t.Helper()
-	b := &bench{t: t, model: script.New(steps...), dir: t.TempDir(), stops: make(chan stdio.Stop, 4), ended: make(chan error, 1), more: make(chan struct{})}
+	b := &peer{t: t, model: script.New(steps...), dir: t.TempDir(), stops: make(chan stdio.Stop, 4), ended: make(chan error, 1), more: make(chan struct{})}
 	b.hosts = hosts(t, b.model, b.dir, policy)
 	face := mcp.New(mcp.Options{Sessions: b.hosts, Dir: b.dir, Version: "test"})
 	in, stdin := io.Pipe()
@@ -102,7 +102,7 @@ func start(t *testing.T, policy string, steps ...script.Step) *bench {
 	return b
 }
 
-func (b *bench) read(out io.Reader) {
+func (b *peer) read(out io.Reader) {
 	scan := bufio.NewScanner(out)
 	scan.Buffer(nil, 64<<20)
 	for scan.Scan() {
@@ -124,7 +124,7 @@ func (b *bench) read(out io.Reader) {
 }
 
 // leave waits until the face has ended.
-func (b *bench) leave() error {
+func (b *peer) leave() error {
 	select {
 	case err := <-b.ended:
 		b.ended <- err
@@ -136,14 +136,14 @@ func (b *bench) leave() error {
 }
 
 // line sends a line as it is.
-func (b *bench) line(text string) {
+func (b *peer) line(text string) {
 	b.t.Helper()
 	if _, err := io.WriteString(b.in, text+"\n"); err != nil {
 		b.t.Fatal(err)
 	}
 }
 
-func (b *bench) send(m map[string]any) {
+func (b *peer) send(m map[string]any) {
 	b.t.Helper()
 	m["jsonrpc"] = "2.0"
 	raw, err := json.Marshal(m)
@@ -153,24 +153,24 @@ func (b *bench) send(m map[string]any) {
 	b.line(string(raw))
 }
 
-func (b *bench) request(id any, method string, params any) {
+func (b *peer) request(id any, method string, params any) {
 	b.t.Helper()
 	b.send(map[string]any{"id": id, "method": method, "params": params})
 }
 
-func (b *bench) notify(method string, params any) {
+func (b *peer) notify(method string, params any) {
 	b.t.Helper()
 	b.send(map[string]any{"method": method, "params": params})
 }
 
 // call calls a tool.
-func (b *bench) call(id any, tool string, arguments map[string]any) {
+func (b *peer) call(id any, tool string, arguments map[string]any) {
 	b.t.Helper()
 	b.request(id, "tools/call", map[string]any{"name": tool, "arguments": arguments, "_meta": map[string]any{"progressToken": fmt.Sprint("p", id)}})
 }
 
 // initialize shakes hands, with capabilities such as elicitation.
-func (b *bench) initialize(capabilities ...string) {
+func (b *peer) initialize(capabilities ...string) {
 	b.t.Helper()
 	all := map[string]any{}
 	for _, name := range capabilities {
@@ -184,7 +184,7 @@ func (b *bench) initialize(capabilities ...string) {
 }
 
 // find waits for the first message that is meant.
-func (b *bench) find(what string, meant func(message) bool) message {
+func (b *peer) find(what string, meant func(message) bool) message {
 	b.t.Helper()
 	late := time.After(patience)
 	for {
@@ -213,20 +213,20 @@ func dump(all []message) string {
 }
 
 // answer waits for the answer to a request.
-func (b *bench) answer(id any) message {
+func (b *peer) answer(id any) message {
 	b.t.Helper()
 	return b.find(fmt.Sprintf("answer to %v", id), func(m message) bool { return m.Method == "" && fmt.Sprint(m.ID) == fmt.Sprint(id) })
 }
 
 // heard returns what has come so far.
-func (b *bench) heard() []message {
+func (b *peer) heard() []message {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.seen)
 }
 
 // silent checks that a request was not answered.
-func (b *bench) silent(id any) {
+func (b *peer) silent(id any) {
 	b.t.Helper()
 	for _, m := range b.heard() {
 		if m.Method == "" && fmt.Sprint(m.ID) == fmt.Sprint(id) {
@@ -257,7 +257,7 @@ type outcome struct {
 }
 
 // outcome waits for the answer to a tool's call.
-func (b *bench) outcome(id any) outcome {
+func (b *peer) outcome(id any) outcome {
 	b.t.Helper()
 	m := b.answer(id)
 	if m.Error != nil {
@@ -280,7 +280,7 @@ func (b *bench) outcome(id any) outcome {
 }
 
 // begun waits until the model was asked n times.
-func (b *bench) begun(ch <-chan struct{}) {
+func (b *peer) begun(ch <-chan struct{}) {
 	b.t.Helper()
 	select {
 	case <-ch:

@@ -211,10 +211,10 @@ func (e *Endpoint) post(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("cannot read the request: %v; nothing was done", err), status)
 		return
 	}
-	if id, err := idIn(body); err == nil && !bears(id) { // the SDK sees to all else that is wrong
+	if id, err := idIn(body); err == nil && !canAnswer(id) { // the SDK sees to all else that is wrong
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusBadRequest)
-		_, _ = w.Write(refusal(id, jsonrpc.CodeInvalidRequest, notWhole)) // the status says it, too
+		_, _ = w.Write(refusal(id, jsonrpc.CodeInvalidRequest, invalidID)) // the status says it, too
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))

@@ -26,9 +26,9 @@ func isNumber(id json.RawMessage) bool {
 	return len(id) > 0 && (id[0] == '-' || id[0] >= '0' && id[0] <= '9')
 }
 
-// bears reports whether an answer can bear the id: of numbers, the SDK keeps only
+// canAnswer reports whether an answer can bear the id: of numbers, the SDK keeps only
 // whole ones.
-func bears(id json.RawMessage) bool {
+func canAnswer(id json.RawMessage) bool {
 	if !isNumber(id) {
 		return true
 	}
@@ -36,8 +36,8 @@ func bears(id json.RawMessage) bool {
 	return err == nil && n == math.Trunc(n) && math.Abs(n) <= mostID
 }
 
-// notWhole says what is wrong with an id that no answer can bear.
-const notWhole = "the id of a request must be a text or a whole number of at most 2^53; nothing was done"
+// invalidID says what is wrong with an id that no answer can bear.
+const invalidID = "the id of a request must be a text or a whole number of at most 2^53; nothing was done"
 
 // refusal answers what could not be taken, under its id if it has one.
 func refusal(id json.RawMessage, code int, text string) []byte {

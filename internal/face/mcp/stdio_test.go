@@ -251,9 +251,9 @@ func TestWaitingReplies(t *testing.T) {
 }
 
 func TestEndings(t *testing.T) {
-	for name, end := range map[string]func(*bench){
-		"stdin":  func(b *bench) { _ = b.in.Close() },
-		"signal": func(b *bench) { b.stops <- stdio.Stop{Reason: event.Shutdown, By: "signal:SIGTERM"} },
+	for name, end := range map[string]func(*peer){
+		"stdin":  func(b *peer) { _ = b.in.Close() },
+		"signal": func(b *peer) { b.stops <- stdio.Stop{Reason: event.Shutdown, By: "signal:SIGTERM"} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			step, begun := waits()

@@ -88,7 +88,7 @@ func TestInterruptBeforeTheInput(t *testing.T) {
 }
 
 // asking returns a server whose model calls act, and counts the calls that run.
-func asking(t *testing.T, more ...script.Step) (b *bench, session string, ran func() int) {
+func asking(t *testing.T, more ...script.Step) (b *harness, session string, ran func() int) {
 	t.Helper()
 	var mu sync.Mutex
 	runs := 0
@@ -109,7 +109,7 @@ func asking(t *testing.T, more ...script.Step) (b *bench, session string, ran fu
 }
 
 // asked waits for an approval that is requested, and returns its id.
-func (b *bench) asked(session string) string {
+func (b *harness) asked(session string) string {
 	b.Helper()
 	e := b.until(session, kind(event.KindApprovalRequested))
 	return e.Data.(event.ApprovalRequested).Approval

@@ -17,7 +17,7 @@ import (
 
 // collect follows a session to its end over connections that drop at random,
 // and returns the lines that came.
-func (b *bench) collect(session string, random *rand.Rand) (lines []string, err error) {
+func (b *harness) collect(session string, random *rand.Rand) (lines []string, err error) {
 	ctx, cancel := context.WithTimeout(b.Context(), patience)
 	defer cancel()
 	for {

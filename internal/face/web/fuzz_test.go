@@ -24,7 +24,7 @@ func FuzzBody(f *testing.F) {
 	f.Fuzz(func(t *testing.T, which uint8, body, media string) {
 		s := setup{model: script.New().Otherwise(script.Text("done"))}
 		s.limits.AnswerTimeout = time.Millisecond
-		b := &bench{T: t}
+		b := &harness{T: t}
 		b.open(s)
 		defer func() { _ = b.host.Close(t.Context()) }() // what it holds is in memory
 		session, err := b.host.Session(t.Context(), "s", b.config)
@@ -81,7 +81,7 @@ func FuzzRequest(f *testing.F) {
 		r.Host, r.RemoteAddr = host, "127.0.0.1:1"
 		r.Header.Set("Origin", origin)
 		r.Header.Set("Authorization", authorization)
-		b := &bench{T: t}
+		b := &harness{T: t}
 		b.open(setup{})
 		defer func() { _ = b.host.Close(t.Context()) }() // nothing is open in it
 		w := httptest.NewRecorder()

@@ -34,8 +34,8 @@ const patience = time.Minute
 
 const token = "a-token-that-nobody-can-guess"
 
-// bench is a server with clients.
-type bench struct {
+// harness is a server with clients.
+type harness struct {
 	*testing.T
 
 	host   *settle.Host
@@ -62,9 +62,9 @@ type setup struct {
 	base   string // of URLs, with listen
 }
 
-func serve(t *testing.T, s setup) *bench {
+func serve(t *testing.T, s setup) *harness {
 	t.Helper()
-	b := &bench{T: t, stops: make(chan stdio.Stop, 4), over: make(chan error, 1)}
+	b := &harness{T: t, stops: make(chan stdio.Stop, 4), over: make(chan error, 1)}
 	b.open(s)
 	listener, client := net.Listener(nil), &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}
 	if s.listen != nil {
@@ -89,7 +89,7 @@ func serve(t *testing.T, s setup) *bench {
 }
 
 // open makes the host and the server.
-func (b *bench) open(s setup) {
+func (b *harness) open(s setup) {
 	b.Helper()
 	c := settle.SessionConfig{Tools: s.tools, WorkDir: b.TempDir(), Attended: true}
 	if s.model == nil {
@@ -116,7 +116,7 @@ func (b *bench) open(s setup) {
 }
 
 // stop ends the server, once.
-func (b *bench) stop() {
+func (b *harness) stop() {
 	if b.stops == nil {
 		return
 	}
@@ -130,7 +130,7 @@ func (b *bench) stop() {
 	b.stops = nil
 }
 
-func (b *bench) url(path string) string { return b.base + path }
+func (b *harness) url(path string) string { return b.base + path }
 
 // listenFor listens for a number of connections.
 func listenFor(t *testing.T, most int) (*guard.Place, error) {
@@ -149,7 +149,7 @@ type answer struct {
 
 // send makes a request with the token and checks that the answer is as the
 // description says. A body is JSON, of a string or of what is to be encoded.
-func (b *bench) send(method, path string, body any) answer {
+func (b *harness) send(method, path string, body any) answer {
 	b.Helper()
 	a, err := b.try(method, path, body)
 	if err != nil {
@@ -162,7 +162,7 @@ func (b *bench) send(method, path string, body any) answer {
 }
 
 // try is send for goroutines that a test waits for.
-func (b *bench) try(method, path string, body any) (answer, error) {
+func (b *harness) try(method, path string, body any) (answer, error) {
 	var text []byte
 	switch body := body.(type) {
 	case nil:
@@ -187,7 +187,7 @@ func (b *bench) try(method, path string, body any) (answer, error) {
 	return b.do(r)
 }
 
-func (b *bench) do(r *http.Request) (answer, error) {
+func (b *harness) do(r *http.Request) (answer, error) {
 	res, err := b.http.Do(r)
 	if err != nil {
 		return answer{}, err
@@ -198,7 +198,7 @@ func (b *bench) do(r *http.Request) (answer, error) {
 }
 
 // ask sends, wants the status, and decodes the answer.
-func ask[T any](b *bench, method, path string, body any, status int) (out T) {
+func ask[T any](b *harness, method, path string, body any, status int) (out T) {
 	b.Helper()
 	a := b.send(method, path, body)
 	if a.status != status {
@@ -216,12 +216,12 @@ func ask[T any](b *bench, method, path string, body any, status int) (out T) {
 type object = map[string]any
 
 // session creates a session and returns its path.
-func (b *bench) session(id string) string {
+func (b *harness) session(id string) string {
 	b.Helper()
 	return "/api/sessions/" + ask[object](b, "POST", "/api/sessions", object{"id": id}, 201)["id"].(string)
 }
 
-func (b *bench) input(session, text string) object {
+func (b *harness) input(session, text string) object {
 	b.Helper()
 	return ask[object](b, "POST", session+"/inputs", object{"text": text}, 202)
 }
@@ -236,7 +236,7 @@ func (m message) decode() (e event.Event, err error) {
 
 // connect opens a stream after the cursor; what it returns yields what comes,
 // heartbeats as messages without anything, until the stream ends.
-func (b *bench) connect(ctx context.Context, session string, after uint64) (iter.Seq2[message, error], error) {
+func (b *harness) connect(ctx context.Context, session string, after uint64) (iter.Seq2[message, error], error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, b.url(session+"/events"), nil)
 	if err != nil {
 		return nil, err
@@ -290,7 +290,7 @@ func messages(body io.ReadCloser) iter.Seq2[message, error] {
 }
 
 // watch yields the events of a session from the cursor until the stream ends.
-func (b *bench) watch(ctx context.Context, session string, after uint64) iter.Seq[event.Event] {
+func (b *harness) watch(ctx context.Context, session string, after uint64) iter.Seq[event.Event] {
 	return func(yield func(event.Event) bool) {
 		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
@@ -320,7 +320,7 @@ func (b *bench) watch(ctx context.Context, session string, after uint64) iter.Se
 }
 
 // until waits for the first event of which is says that it is the one.
-func (b *bench) until(session string, is func(event.Event) bool) event.Event {
+func (b *harness) until(session string, is func(event.Event) bool) event.Event {
 	b.Helper()
 	for e := range b.watch(b.Context(), session, 0) {
 		if is(e) {
@@ -336,7 +336,7 @@ func kind(k event.Kind) func(event.Event) bool {
 }
 
 // exported returns the session's log, which must keep the contract.
-func (b *bench) exported(session string, c contract.Checker) []event.Event {
+func (b *harness) exported(session string, c contract.Checker) []event.Event {
 	b.Helper()
 	a := b.send("GET", session+"/export", nil)
 	var all []event.Event
@@ -353,7 +353,7 @@ func (b *bench) exported(session string, c contract.Checker) []event.Event {
 	return all
 }
 
-func (b *bench) diff(what string, want, got any) {
+func (b *harness) diff(what string, want, got any) {
 	b.Helper()
 	if d := cmp.Diff(want, got); d != "" {
 		b.Errorf("%s (-want +got):\n%s", what, d)

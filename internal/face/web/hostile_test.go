@@ -22,7 +22,7 @@ import (
 
 // raw sends a request as it is written and returns the answer. Without Host
 // and Connection headers of its own it gets proper ones.
-func (b *bench) raw(request string, header ...string) (answer, error) {
+func (b *harness) raw(request string, header ...string) (answer, error) {
 	c, err := net.Dial("tcp", b.place.Addr().String())
 	if err != nil {
 		return answer{}, err
@@ -57,7 +57,7 @@ const bearer = "Authorization: Bearer " + token
 
 // refused checks that an answer is a problem with the status, and gives other
 // sites nothing.
-func (b *bench) refused(what string, a answer, status int) {
+func (b *harness) refused(what string, a answer, status int) {
 	b.Helper()
 	var p struct {
 		Type, Title, Detail string

@@ -17,7 +17,7 @@ import (
 func TestIdleSessionsAreClosed(t *testing.T) {
 	s := setup{dir: t.TempDir(), model: script.New().Otherwise(script.Text("done"))}
 	s.limits.SessionIdleTimeout = 10 * time.Minute
-	virtually(t, s, func(b *bench, _ *pipes) {
+	virtually(t, s, func(b *harness, _ *pipes) {
 		idle, watched := b.session("idle"), b.session("watched")
 		ctx, cancel := context.WithCancel(b.Context())
 		all, err := b.connect(ctx, watched, 0)
@@ -54,7 +54,7 @@ func TestIdleSessionsAreClosed(t *testing.T) {
 	})
 }
 
-func open(b *bench) []string {
+func open(b *harness) []string {
 	ids := []string{}
 	for _, s := range b.host.Sessions() {
 		ids = append(ids, s.ID())

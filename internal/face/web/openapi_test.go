@@ -32,7 +32,7 @@ type operation struct {
 
 type content map[string]struct{ Schema *jsonschema.Schema }
 
-func (b *bench) describe() (d document) {
+func (b *harness) describe() (d document) {
 	b.Helper()
 	a, err := b.try("GET", "/api/openapi.json", nil)
 	if err != nil {

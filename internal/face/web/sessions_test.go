@@ -132,7 +132,7 @@ func TestHeldSession(t *testing.T) {
 }
 
 // workDir returns the host's working directory.
-func (b *bench) workDir() string {
+func (b *harness) workDir() string {
 	b.Helper()
 	return ask[object](b, "GET", b.session("where"), nil, 200)["dir"].(string)
 }

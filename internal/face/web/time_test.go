@@ -59,7 +59,7 @@ func (p *pipes) Close() error {
 func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
 // virtually runs a test in virtual time, with a server in memory.
-func virtually(t *testing.T, s setup, test func(*bench, *pipes)) {
+func virtually(t *testing.T, s setup, test func(*harness, *pipes)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPipes()
@@ -75,7 +75,7 @@ func virtually(t *testing.T, s setup, test func(*bench, *pipes)) {
 
 // A stream without events shows that it is alive.
 func TestHeartbeats(t *testing.T) {
-	virtually(t, setup{}, func(b *bench, _ *pipes) {
+	virtually(t, setup{}, func(b *harness, _ *pipes) {
 		session := b.session("s")
 		ctx, cancel := context.WithCancel(b.Context())
 		defer cancel()
@@ -110,7 +110,7 @@ func TestHeartbeats(t *testing.T) {
 // C17: a client that never reads is dropped, and holds nobody up until then.
 func TestReaderThatNeverReads(t *testing.T) {
 	words := strings.Fields(strings.Repeat("many words to fill what there is of buffers ", 2000))
-	virtually(t, setup{dir: t.TempDir(), model: script.New().Otherwise(script.Text(words...))}, func(b *bench, p *pipes) {
+	virtually(t, setup{dir: t.TempDir(), model: script.New().Otherwise(script.Text(words...))}, func(b *harness, p *pipes) {
 		session := b.session("s")
 		deaf, err := p.dial(b.Context())
 		if err != nil {
@@ -158,7 +158,7 @@ func TestReaderThatNeverReadsTCP(t *testing.T) {
 }
 
 // patiently reads a turn to its end, and comes again if it was too slow.
-func (b *bench) patiently(session string) {
+func (b *harness) patiently(session string) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), patience)
 	defer cancel()
@@ -198,7 +198,7 @@ func TestSlowloris(t *testing.T) {
 		{"no further request", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", false, 121 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			virtually(t, setup{}, func(b *bench, p *pipes) {
+			virtually(t, setup{}, func(b *harness, p *pipes) {
 				slow, err := p.dial(b.Context())
 				if err != nil {
 					b.Fatal(err)
@@ -226,7 +226,7 @@ func TestSlowloris(t *testing.T) {
 // What is waited for has a bound: an input that does not come is not waited
 // for for ever, and is not interrupted when it comes later.
 func TestAnswerTimeout(t *testing.T) {
-	virtually(t, setup{}, func(b *bench, _ *pipes) {
+	virtually(t, setup{}, func(b *harness, _ *pipes) {
 		session := b.session("s")
 		begin := time.Now()
 		ask[object](b, "POST", session+"/interrupt", object{"input": "later"}, 504)
@@ -250,7 +250,7 @@ func TestStops(t *testing.T) {
 	}
 	for stops, within := range map[int]time.Duration{1: 7 * time.Second, 2: 2 * time.Second} {
 		s.model = script.New(script.Call("act", `{}`))
-		virtually(t, s, func(b *bench, _ *pipes) {
+		virtually(t, s, func(b *harness, _ *pipes) {
 			release = make(chan struct{}) // of the virtual time
 			defer close(release)
 			session := b.session("s")
@@ -297,7 +297,7 @@ func TestStopsThatAreNotHeard(t *testing.T) {
 				}}, nil
 			}
 		}}
-		virtually(t, s, func(b *bench, _ *pipes) {
+		virtually(t, s, func(b *harness, _ *pipes) {
 			b.session("stuck")
 			begin := time.Now()
 			for range stops {
