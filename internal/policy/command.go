@@ -52,9 +52,9 @@ func (p *Policy) command(w workspace, at string, c effects.Command) effect {
 	for _, dir := range c.Dirs {
 		dir = filepath.Clean(absolute(at, dir))
 		e.dirs = append(e.dirs, dir)
-		for _, one := range c.Effects {
-			e.parts = append(e.parts, p.part(w, dir, one)...)
-			e.known = e.known && one.Kind != effects.Writes
+		for _, part := range c.Effects {
+			e.parts = append(e.parts, p.part(w, dir, part)...)
+			e.known = e.known && part.Kind != effects.Writes
 		}
 	}
 	return e
@@ -105,14 +105,12 @@ func named(w workspace, dir, name string, e effects.Effect) []effect {
 	}
 	var list []effect
 	for _, place := range places {
-		one := pathEffect(as, place)
-		if as == reads {
-			one.wide = e.Kind == effects.Walks
-			if why := odd(place.real); why != "" {
-				one.why, one.sensitive = place.String()+why, true
-			}
+		found := pathEffect(as, place)
+		if why := odd(place.real); why != "" && as == reads {
+			found.why, found.sensitive = place.String()+why, true
 		}
-		if list = append(list, one); one.wide {
+		found.wide = e.Kind == effects.Walks
+		if list = append(list, found); found.wide {
 			list = append(list, below(w, place, e)...)
 		}
 	}
@@ -165,9 +163,7 @@ func below(w workspace, root place, e effects.Effect) []effect {
 		}
 		p, err := w.locate(w.dir, path)
 		if err != nil || link && !within(root.real, p.real) || p.secret() || virtual(path) || credentials(path) {
-			one := pathEffect(reads, p)
-			one.why, one.sensitive = "it reads "+filepath.ToSlash(path)+", which may hold secrets", true
-			found = []effect{one}
+			found = []effect{{kind: reads, text: "reads " + p.String(), place: p, sensitive: true, why: "it reads " + filepath.ToSlash(path) + ", which may hold secrets"}}
 			return fs.SkipAll
 		}
 		return nil

@@ -64,17 +64,17 @@ func encoded(value any) json.RawMessage {
 
 func (c toolCall) commands(verdicts []verdict) (d Commands) {
 	for i, e := range c.effects {
-		one := Command{Text: e.text, Decision: verdicts[i].Permission, Rule: verdicts[i].rule}
-		if one.Decision != event.Allow {
+		shown := Command{Text: e.text, Decision: verdicts[i].Permission, Rule: verdicts[i].rule}
+		if shown.Decision != event.Allow {
 			reasons := []string{verdicts[i].why}
 			for _, part := range e.parts {
 				if part.why != "" && !slices.Contains(reasons, part.why) {
 					reasons = append(reasons, part.why)
 				}
 			}
-			one.Why = clip(strings.Join(reasons, "; "))
+			shown.Why = clip(strings.Join(reasons, "; "))
 		}
-		d.Commands = append(d.Commands, one)
+		d.Commands = append(d.Commands, shown)
 	}
 	return d
 }

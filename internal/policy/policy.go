@@ -147,7 +147,7 @@ func (p *Policy) judge(l layer, c toolCall) settle.Judgement {
 	j := settle.Judgement{Decision: verdicts[worst].Permission, Rule: verdicts[worst].rule, Why: clip(verdicts[worst].why)}
 	if j.Decision == event.Allow && p.config.Release == event.Ask && c.releases() && !approved {
 		j = settle.Judgement{Decision: event.Ask, Rule: "jobs.release", Why: "it lets a process outlive settle (jobs.release)"}
-	} else if more := like(verdicts, worst); more > 0 && j.Decision != event.Allow {
+	} else if more := len(slices.DeleteFunc(slices.Clone(verdicts), func(v verdict) bool { return v.Permission != j.Decision })) - 1; more > 0 && j.Decision != event.Allow {
 		j.Why += fmt.Sprintf(" (and %d more)", more)
 	}
 	if j.Decision != event.Ask {
@@ -165,17 +165,6 @@ func (p *Policy) judge(l layer, c toolCall) settle.Judgement {
 // releases reports whether a call would let a process outlive settle.
 func (c toolCall) releases() bool {
 	return c.tool == "shell" && c.Release || c.tool == "job" && c.Action == "release"
-}
-
-// like counts what else has the decision.
-func like(verdicts []verdict, worst int) int {
-	n := -1
-	for _, v := range verdicts {
-		if v.Permission == verdicts[worst].Permission {
-			n++
-		}
-	}
-	return n
 }
 
 // Remember is told that a person approved the call for the session. From now
@@ -200,7 +189,7 @@ func (c toolCall) covers() string {
 	if c.tool == "shell" {
 		return "the same command, to the letter, in the same directory"
 	}
-	if e, ok := c.one(); ok && e.kind == reads {
+	if e, ok := c.single(); ok && e.kind == reads {
 		return "reading " + e.place.String() + " again"
 	} else if ok {
 		return "every later change of " + e.place.String()
@@ -208,8 +197,8 @@ func (c toolCall) covers() string {
 	return "the same call, to the letter"
 }
 
-// one returns the only effect of a call, if all calls with it are alike.
-func (c toolCall) one() (effect, bool) {
+// single returns the only effect of a call, if all calls with it are alike.
+func (c toolCall) single() (effect, bool) {
 	if len(c.effects) != 1 || c.tool == "grep" || c.tool == "glob" {
 		return effect{}, false
 	}
@@ -223,7 +212,7 @@ func (c toolCall) key() string {
 	if c.tool == "shell" {
 		return fmt.Sprintf("%s\x00%s\x00%s\x00%t%t%t", c.tool, c.Workdir, c.Command, c.Background, c.Release, c.TTY)
 	}
-	if e, ok := c.one(); ok {
+	if e, ok := c.single(); ok {
 		return string(e.kind) + "\x00" + e.place.real
 	}
 	var b bytes.Buffer
