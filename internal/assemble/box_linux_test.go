@@ -93,12 +93,12 @@ func TestWhichCallsAreConfined(t *testing.T) {
 		confined   bool
 	}{
 		{"ask", settle.Ask, "", true},
-		{"by a rule", settle.Ask, "[[rules]]\ntool = \"shell\"\npattern = \"ls\"\ndecision = \"allow\"\n", false},
+		{"by a rule", settle.Ask, "[[rules]]\ntool = \"shell\"\npattern = \"echo hi\"\ndecision = \"allow\"\n", false},
 		{"allow", settle.Allow, "[[rules]]\ntool = \"shell\"\npattern = \"rm *\"\ndecision = \"deny\"\n", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a := make1(t, resolve(t, "/", nil, nil, tt.file), func(o *Options) {
-				o.Permission, o.Provider, o.Model = tt.permission, commands("ls"), "scripted"
+				o.Permission, o.Provider, o.Model = tt.permission, commands("echo hi"), "scripted"
 			})
 			host, err := settle.Open(t.Context(), a.Host)
 			if err != nil {
