@@ -42,6 +42,10 @@ type fileStore struct {
 	info    os.FileInfo
 	wrap    func(File) File // as in Options
 
+	covered                      covered // by the snapshot; the writer's
+	snapshotEvery, snapshotLeast int64   // see the constants
+	failed                       bool    // there is no snapshot to be had
+
 	mu     sync.Mutex
 	synced int64  // what is on stable storage; the writer's
 	size   int64  // of the whole records
@@ -206,6 +210,9 @@ func (s *fileStore) Read(ctx context.Context, after uint64) iter.Seq2[event.Even
 		}
 		defer f.Close()
 		for e, err := range decodeFrom(ctx, scan(f, from.off, end, readBuffer), from.seq, after) {
+			if errors.As(err, new(*DamageError)) {
+				_ = os.Remove(snapshotPath(s.path)) // so that the next opening sees it, cuts it and tells
+			}
 			if !yield(e, err) {
 				return
 			}
@@ -252,6 +259,7 @@ func decodeFrom(ctx context.Context, s *scanner, seq, after uint64) iter.Seq2[ev
 // Close implements [Store]. The lock is free when whoever inherited it has
 // ended as well.
 func (s *fileStore) Close() error {
+	s.snapshotAfter(s.snapshotLeast)
 	s.reserve.turn = false
 	s.reserve.release(s.file, s.size)
 	return s.file.Close()

@@ -111,8 +111,8 @@ func reopen(tb testing.TB, dir string) *Log {
 }
 
 // beginNext begins a turn and an item of it, and returns a delta for that.
-func beginNext(b *testing.B, l *Log) (e event.Event) {
-	b.Helper()
+func beginNext(tb testing.TB, l *Log) (e event.Event) {
+	tb.Helper()
 	err := l.Update(func(s event.State) []event.Event {
 		e = event.Event{Turn: s.NextTurn(), Attempt: s.NextAttempt(), Item: s.NextItem(0)}
 		turn, attempt, item := event.Event{Turn: e.Turn}, event.Event{Turn: e.Turn, Attempt: e.Attempt}, e
@@ -124,7 +124,7 @@ func beginNext(b *testing.B, l *Log) (e event.Event) {
 		return []event.Event{{Data: event.InputAccepted{Input: input, Text: "go"}}, turn, attempt, item}
 	})
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	return e
 }

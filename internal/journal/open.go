@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -29,6 +30,8 @@ type Options struct {
 	Clock func() time.Time
 	// WriteTimeout is as for [WithWriteTimeout].
 	WriteTimeout time.Duration
+	// snapshotEvery and snapshotLeast are the constants of the same names by default.
+	snapshotEvery, snapshotLeast int64
 	// Wrap, if set, stands between the journal and the file. It is for tests.
 	Wrap func(File) File
 }
@@ -91,6 +94,8 @@ func (o Options) withDefaults() Options {
 	if o.WriteTimeout == 0 {
 		o.WriteTimeout = defaultWriteTimeout
 	}
+	o.snapshotEvery = cmp.Or(o.snapshotEvery, snapshotEvery)
+	o.snapshotLeast = cmp.Or(o.snapshotLeast, snapshotLeast)
 	if o.Wrap == nil {
 		o.Wrap = func(f File) File { return f }
 	}
@@ -190,6 +195,7 @@ func load(o Options, path string, f *os.File, size int64) (*fileStore, event.Sta
 	store := &fileStore{
 		path: path, file: file, lock: f, newborn: !opened.Existing, info: info, wrap: o.Wrap,
 		synced: found.end, size: found.end, seq: found.state.Seq, marks: found.marks,
+		covered: found.covered, snapshotEvery: o.snapshotEvery, snapshotLeast: o.snapshotLeast,
 	}
 	store.reserve.resume(found.state.Running())
 	found.state.Session = o.Session

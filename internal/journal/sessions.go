@@ -49,7 +49,7 @@ func List(dir string) ([]Entry, error) {
 	return out, nil
 }
 
-// Delete removes the session's log and what was cut from it. A session that
+// Delete removes the session's log, its snapshot and what was cut from it. A session that
 // is in use is a [HeldError].
 func Delete(ctx context.Context, dir, session string) error {
 	path, err := logPath(dir, session)
@@ -65,6 +65,9 @@ func Delete(ctx context.Context, dir, session string) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("cannot delete session %q: %w", session, err), f.Close())
 	}
+	if snapshot := snapshotPath(path); exists(snapshot) {
+		torn = append(torn, snapshot)
+	}
 	err = removeLocked(f, path)
 	for _, path := range torn {
 		err = errors.Join(err, os.Remove(path))
@@ -73,6 +76,11 @@ func Delete(ctx context.Context, dir, session string) error {
 		return fmt.Errorf("cannot delete session %q: %w", session, err)
 	}
 	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // globEscape makes a path match only itself.

@@ -14,12 +14,15 @@ type surveyed struct {
 	end    int64 // of the good records
 	marks  []mark
 	damage error // why the log does not go on; nil at its end
+
+	covered covered // by the snapshot
 }
 
 // survey reads the log. Its errors are those of reading, [NewerError] and
 // [ForeignError]; damage is not an error.
 func survey(session, path string, r io.ReaderAt, size int64) (surveyed, error) {
-	x := reading{surveyed: surveyed{end: int64(len(header(formatVersion)))}}
+	x, covered := readSnapshot(path, r, size)
+	x.covered = covered
 	found, err := x.read(r, size)
 	var newer *event.NewerVersionError
 	switch {
@@ -38,6 +41,10 @@ type reading struct {
 	surveyed
 	decoder event.Decoder
 	turn    mark // before the event that started the last turn
+}
+
+func newReading() *reading {
+	return &reading{surveyed: surveyed{end: int64(len(header(formatVersion)))}}
 }
 
 // read goes over the records from end to size, once, and then over those of a
@@ -118,8 +125,7 @@ func (x *reading) recall(r io.ReaderAt) (surveyed, error) {
 			return surveyed{}, err
 		}
 		if err != nil { // then other items are open where the log ends
-			before := reading{surveyed: surveyed{end: int64(len(header(formatVersion)))}}
-			found, failed := before.read(r, record.off)
+			found, failed := newReading().read(r, record.off)
 			if found.damage == nil {
 				found.damage = misplaced(record.off, err)
 			}

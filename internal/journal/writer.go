@@ -18,10 +18,35 @@ func (l *Log) write() {
 		if b != nil {
 			l.settle(b, l.put(b, h))
 		}
+		if store, ok := l.store.(quiet); ok && l.beginRest() {
+			store.quietly()
+			l.endRest()
+		}
 	}
 	if err := l.store.Close(); err != nil {
 		l.closeErr = fmt.Errorf("cannot close the session's log: %w", err)
 	}
+}
+
+// quiet is a store that has something to do when nobody waits for it.
+type quiet interface{ quietly() }
+
+// beginRest reports whether nothing waits to be written, and all has been. Then the
+// store is the writer's until endRest.
+func (l *Log) beginRest() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.health != sound || len(l.queue.events) > 0 {
+		return false
+	}
+	l.busy = true
+	return true
+}
+
+func (l *Log) endRest() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.busy = false
 }
 
 // awaitWork waits until there may be events to write, and reports false when
