@@ -54,3 +54,25 @@ func TestEnvironment(t *testing.T) {
 		}
 	}
 }
+
+// A relative core.hooksPath of the user's own has git run the hooks of whatever
+// repository it is in.
+func TestHooksOfTheUser(t *testing.T) {
+	dir, home := newCalmDir(t), t.TempDir()
+	for text, want := range map[string]event.Permission{
+		"":                                       event.Allow,
+		"[core]\n\thooksPath = /opt/hooks\n":     event.Allow,
+		"[core]\n\thooksPath = ~/hooks\n":        event.Allow,
+		"[core]\n\tHooksPath=.hooks\n":           event.Ask,
+		"[core]\n\thookspath = \"my hooks\"\n":   event.Ask,
+		"[alias]\n\tx = y\n[core] hooksPath = h": event.Ask,
+	} {
+		if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p := newPolicy(t, dir, policy.Config{Environ: []string{"PATH=/usr/bin:/bin", "HOME=" + home}})
+		if j := p.Judge(shell(t, "git status")); j.Decision != want {
+			t.Errorf("%q: %s, want %s (%s)", text, j.Decision, want, j.Why)
+		}
+	}
+}
