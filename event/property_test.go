@@ -77,8 +77,8 @@ func checkHeld(t *rapid.T, s *session, turn *Turn, after State, c *Cause) {
 		case InputAccepted:
 			came[d.Input] = e.Seq
 		case InterruptRequested:
-			if e.Turn == turn.ID && e.Item == "" && d.Reason != Replaced {
-				asked = e.Seq
+			if e.Turn != "" && e.Item == "" && d.Reason != Replaced {
+				asked = e.Seq // also of an earlier turn whose end left the input waiting
 			}
 		}
 	}
@@ -93,6 +93,20 @@ func checkHeld(t *rapid.T, s *session, turn *Turn, after State, c *Cause) {
 			t.Fatalf("%v: input %q: held is %v", c, i.ID, i.Held)
 		}
 	}
+}
+
+// An interrupt covers the input that came before it even if its turn ended
+// without a word about that, as only a log that settle did not write says.
+func TestInputOfAnEarlierInterruptIsHeld(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := &session{tb: t}
+		s.add(Event{Data: SessionOpened{}}, Event{Turn: turn1, Data: TurnStarted{}}, Event{Data: InputAccepted{Input: "x1"}},
+			Event{Turn: turn1, Data: InterruptRequested{}}, Event{Turn: turn1, Data: TurnCompleted{}}, Event{Turn: "t000002", Data: TurnStarted{}})
+		for _, c := range causes() {
+			checkEndings(t, s, c)
+			checkClosings(t, s, c)
+		}
+	})
 }
 
 // checkForced: a forced ending keeps what was said, to the byte, and is honest
