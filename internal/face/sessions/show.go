@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/printable"
 )
@@ -59,12 +60,11 @@ func quoted(text string) string {
 
 // showTurn writes a turn; now says what one does that has not ended.
 func showTurn(b *bytes.Buffer, t *event.Turn, now string) {
-	for _, in := range t.Inputs {
-		fmt.Fprintf(b, "\n> %s\n", quoted(in.Text))
-	}
-	for _, i := range t.Items {
-		if !i.Discarded {
-			showItem(b, i)
+	for e := range transcript.Entries(t) {
+		if e.Input != nil {
+			fmt.Fprintf(b, "\n> %s\n", quoted(e.Input.Text))
+		} else {
+			showItem(b, e.Item)
 		}
 	}
 	if t.Cause == nil {

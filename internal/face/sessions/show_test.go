@@ -1,0 +1,37 @@
+package sessions
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// C19: what a person says while a turn runs is shown where it joined the turn.
+func TestShowSteeredInput(t *testing.T) {
+	dir := t.TempDir()
+	log := good()[:9]
+	log = append(log,
+		event.Event{Data: event.InputAccepted{Input: "n2", Text: "and look twice", Mode: event.Steer}},
+		event.Event{Turn: "t1", Attempt: "a2", Data: event.AttemptStarted{Step: 2, N: 1, Inputs: []string{"n2"}}},
+		event.Event{Turn: "t1", Attempt: "a2", Item: "i2", Data: event.ItemStarted{Type: event.Message}},
+		event.Event{Turn: "t1", Attempt: "a2", Item: "i2", Data: event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Message, Text: "Twice it is."}}},
+		event.Event{Turn: "t1", Attempt: "a2", Data: event.AttemptEnded{Outcome: event.Completed}},
+		event.Event{Turn: "t1", Data: event.TurnCompleted{Answer: "Twice it is."}},
+		event.Event{Data: event.SessionClosed{}},
+	)
+	put(t, dir, "s", log)
+	var out bytes.Buffer
+	if err := Show(&out, dir, "s"); err != nil {
+		t.Fatal(err)
+	}
+	rest := out.String()
+	for _, want := range []string{"\n> go\n", "\n→ shell", "\n> and look twice\n", "\nTwice it is.\n"} {
+		_, after, found := strings.Cut(rest, want)
+		if !found {
+			t.Fatalf("%q is not shown in its place:\n%s", want, out.String())
+		}
+		rest = after
+	}
+}
