@@ -139,17 +139,17 @@ func (f *follower) flush() {
 		if c.dirty {
 			c.dirty = false
 			u := c.update()
-			u.Content = []object{block1(fenced(c.output))}
+			u.Content = []object{contentBlock(codeBlock(c.output))}
 			f.send(u)
 		}
 	}
 }
 
-// block1 is text in the content of a call.
-func block1(text string) object { return object{"type": "content", "content": said(text)} }
+// contentBlock is text in the content of a call.
+func contentBlock(text string) object { return object{"type": "content", "content": said(text)} }
 
-// fenced has a client that shows Markdown show text as it is.
-func fenced(text string) string {
+// codeBlock has a client that shows Markdown show text as it is.
+func codeBlock(text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {
 		fence += "`"
@@ -187,17 +187,17 @@ func (c *call) results(content event.Content) (out []object) {
 	} else if c.terminal && c.item.Started {
 		out = []object{c.screen()}
 	} else if content.Output != "" {
-		out = []object{block1(fenced(content.Output))}
+		out = []object{contentBlock(codeBlock(content.Output))}
 	}
 	if c.item.Status == event.ItemAborted && c.item.Cause != nil {
 		words := "The call was ended: " + c.item.Cause.Error() + "."
 		if c.item.Effects == event.EffectsUnknown {
 			words += " What it has done is not known."
 		}
-		out = append(out, block1(words))
+		out = append(out, contentBlock(words))
 	}
 	for _, p := range content.Survivors {
-		out = append(out, block1("Process "+p.Command+" could not be ended: "+p.Why))
+		out = append(out, contentBlock("Process "+p.Command+" could not be ended: "+p.Why))
 	}
 	return out
 }

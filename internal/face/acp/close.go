@@ -29,7 +29,7 @@ func (s *Server) closing(ctx context.Context, r *jsonrpc.Request) {
 	// get it back.
 	s.answer(ctx, r, func(_ context.Context, r *jsonrpc.Request) (any, error) {
 		if one != nil {
-			defer s.left(one)
+			defer s.releasePlace(one)
 			if err := one.close(s.life); err != nil {
 				return nil, err
 			}
@@ -53,10 +53,10 @@ func (s *Server) leaveLocked(one *session) {
 	s.leaving[one.id] = one
 }
 
-// left lets in whoever waits for a session to be closed, and for those that had
+// releasePlace lets in whoever waits for a session to be closed, and for those that had
 // its place before: it may not have waited for them itself.
-func (s *Server) left(one *session) {
-	_ = one.follows(s.life) // at the end of that, nobody is let in
+func (s *Server) releasePlace(one *session) {
+	_ = one.awaitPredecessor(s.life) // at the end of that, nobody is let in
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.leaving[one.id] == one {

@@ -34,8 +34,8 @@ func policy(name string) (assemble.Mode, bool) {
 	return assemble.Mode{}, false
 }
 
-// first is the mode that a session begins in.
-func first(p settle.Permission) assemble.Mode {
+// initialMode is the mode that a session begins in.
+func initialMode(p settle.Permission) assemble.Mode {
 	name := map[settle.Permission]string{settle.Allow: "allow", settle.Deny: "read-only"}[p]
 	m, _ := policy(cmp.Or(name, "ask"))
 	return m

@@ -24,7 +24,7 @@ func diffs(call toolview.Call, detail json.RawMessage) (out []object) {
 			out = append(out, diff)
 		}
 		if len(found) == 0 || change.Cut {
-			out = append(out, block1(summary(change)))
+			out = append(out, contentBlock(summary(change)))
 		}
 	}
 	return out

@@ -42,7 +42,7 @@ func (one *session) writeFile(ctx context.Context, path, text string) error {
 func (one *session) request(ctx context.Context, method string, params, result any) error {
 	sent, err := one.server.conn.Send(ctx, method, params)
 	if err != nil {
-		return outlived(ctx, err)
+		return awaitEnd(ctx, err)
 	}
 	stop := context.AfterFunc(ctx, func() {
 		if sent.Abandon() {
@@ -50,12 +50,12 @@ func (one *session) request(ctx context.Context, method string, params, result a
 		}
 	})
 	defer stop()
-	return detailed(outlived(ctx, sent.Wait(context.WithoutCancel(ctx), result)))
+	return withDetails(awaitEnd(ctx, sent.Wait(context.WithoutCancel(ctx), result)))
 }
 
-// outlived waits for the end of ctx where the connection has ended: Serve ends
+// awaitEnd waits for the end of ctx where the connection has ended: Serve ends
 // every turn then.
-func outlived(ctx context.Context, err error) error {
+func awaitEnd(ctx context.Context, err error) error {
 	if !errors.Is(err, jsonrpc.ErrClosed) {
 		return err
 	}
@@ -63,8 +63,8 @@ func outlived(ctx context.Context, err error) error {
 	return context.Cause(ctx)
 }
 
-// detailed adds what many clients say of an error beside its message.
-func detailed(err error) error {
+// withDetails adds what many clients say of an error beside its message.
+func withDetails(err error) error {
 	var refused *jsonrpc.Error
 	var data struct{ Details string }
 	if errors.As(err, &refused) && json.Unmarshal(refused.Data, &data) == nil && data.Details != "" {

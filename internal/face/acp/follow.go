@@ -202,7 +202,7 @@ func (f *follower) turnEnded(m book.Move[*prompt]) {
 	if m.Cancelled() {
 		reason = "cancelled" // the protocol wants no other answer, also where the turn was faster
 	} else if m.Cause.Outcome == event.Failed {
-		f.one.fail(m.Entry, failed(m.Turn, m.Cause))
+		f.one.fail(m.Entry, turnError(m.Turn, m.Cause))
 		return
 	}
 	f.one.answer(m.Entry, object{
@@ -230,9 +230,9 @@ func stopReason(c *event.Cause) string {
 	}
 }
 
-// failed is the answer to a prompt whose turn failed: an error, which clients
+// turnError is the answer to a prompt whose turn failed: an error, which clients
 // show.
-func failed(turn string, c *event.Cause) error {
+func turnError(turn string, c *event.Cause) error {
 	e := jsonrpc.Errorf(jsonrpc.CodeInternal, "The turn %s", c.Error())
 	if raw, err := encode(object{"turn": turn, "error": c.Failure}); err == nil {
 		e.Data = raw

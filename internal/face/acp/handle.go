@@ -30,12 +30,12 @@ func (s *Server) Handle(ctx context.Context, r *jsonrpc.Request) {
 	case "session/close", "session/delete":
 		s.closing(ctx, r)
 	default:
-		s.later(ctx, r)
+		s.dispatch(ctx, r)
 	}
 }
 
-// later answers requests whose order does not matter.
-func (s *Server) later(ctx context.Context, r *jsonrpc.Request) {
+// dispatch answers requests whose order does not matter.
+func (s *Server) dispatch(ctx context.Context, r *jsonrpc.Request) {
 	methods := map[string]func(context.Context, *jsonrpc.Request) (any, error){
 		"authenticate":              s.authenticate,
 		"session/new":               s.newSession,

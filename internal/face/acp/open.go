@@ -63,11 +63,11 @@ func (s *Server) reopen(ctx context.Context, r *jsonrpc.Request) {
 		s.start(func() { one.takeUp(ctx, in, load) })
 	}
 	s.answer(ctx, r, func(ctx context.Context, _ *jsonrpc.Request) (any, error) {
-		if err := one.want(ctx); err != nil {
+		if err := one.awaitOpen(ctx); err != nil {
 			return nil, err
 		}
 		if again {
-			if err := one.again(in, load); err != nil {
+			if err := one.rejoin(in, load); err != nil {
 				return nil, err
 			}
 		}
@@ -81,37 +81,37 @@ func (one *session) takeUp(asks context.Context, in setup, load bool) {
 	defer one.abandon(nil)
 	if err := one.open(one.opening, in); err != nil {
 		one.server.forget(one)
-		one.fails(err)
+		one.failOpening(err)
 		return
 	}
 	one.follower = newFollower(one, one.opened.State())
 	if load && asks.Err() == nil {
 		if err := one.follower.replay(); err != nil {
-			one.fails(err)
+			one.failOpening(err)
 			return
 		}
 	}
 	one.begin()
 }
 
-// want waits until the session is open. Where nobody waits for that any more, it
+// awaitOpen waits until the session is open. Where nobody waits for that any more, it
 // is not opened, or closed again.
-func (one *session) want(ctx context.Context) error {
+func (one *session) awaitOpen(ctx context.Context) error {
 	err := one.wait(ctx)
 	s := one.server
-	if s.abandons(one) {
+	if s.giveUp(one) {
 		one.abandon(err)
 		s.start(func() {
-			defer s.left(one)
+			defer s.releasePlace(one)
 			_ = one.close(s.life) // nobody asked for it
 		})
 	}
 	return err
 }
 
-// abandons takes note that one more does not wait for a session any more, and
+// giveUp takes note that one more does not wait for a session any more, and
 // takes it out of its place where that was the last one, and too early.
-func (s *Server) abandons(one *session) bool {
+func (s *Server) giveUp(one *session) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	one.wanted--
@@ -127,12 +127,12 @@ func (s *Server) abandons(one *session) bool {
 	return true
 }
 
-// again has a session that is open taken up once more.
-func (one *session) again(in setup, load bool) error {
+// rejoin has a session that is open taken up once more.
+func (one *session) rejoin(in setup, load bool) error {
 	if err := checkDir(in.Cwd); err != nil {
 		return err
 	}
-	if err := elsewhere(one.id, one.opened.Spec.Dir, in.Cwd); err != nil || !load {
+	if err := checkSameDir(one.id, one.opened.Spec.Dir, in.Cwd); err != nil || !load {
 		return err
 	}
 	return one.follower.replay()
@@ -161,8 +161,8 @@ func (s *Server) forget(one *session) {
 	}
 }
 
-// fails tells those who wait for the session that it could not be opened.
-func (one *session) fails(err error) {
+// failOpening tells those who wait for the session that it could not be opened.
+func (one *session) failOpening(err error) {
 	one.err = err
 	close(one.ready)
 }
@@ -178,7 +178,7 @@ func (one *session) begin() {
 // open opens the session where the client wants it. Then it begins, or fails.
 func (one *session) open(ctx context.Context, in setup) error {
 	s := one.server
-	if err := one.follows(ctx); err != nil {
+	if err := one.awaitPredecessor(ctx); err != nil {
 		return err
 	}
 	if err := checkDir(in.Cwd); err != nil {
@@ -201,7 +201,7 @@ func (one *session) open(ctx context.Context, in setup) error {
 	if permission == "" {
 		permission = s.o.Sessions.Base.Permission
 	}
-	one.policy, one.ceiling = assemble.NewPolicy(first(permission)), r.Permission
+	one.policy, one.ceiling = assemble.NewPolicy(initialMode(permission)), r.Permission
 	system, more, err := in.system()
 	if err != nil {
 		return err
@@ -221,8 +221,8 @@ func (one *session) open(ctx context.Context, in setup) error {
 	return nil
 }
 
-// follows waits until the session that had its place before is closed.
-func (one *session) follows(ctx context.Context) error {
+// awaitPredecessor waits until the session that had its place before is closed.
+func (one *session) awaitPredecessor(ctx context.Context) error {
 	if one.before == nil {
 		return nil
 	}
@@ -258,22 +258,22 @@ func openable(ctx context.Context, dataDir, id, cwd string) error {
 			return err
 		}
 		if opened, ok := e.Data.(event.SessionOpened); ok {
-			return elsewhere(id, opened.Dir, cwd)
+			return checkSameDir(id, opened.Dir, cwd)
 		}
 		return nil
 	}
 	return nil
 }
 
-func elsewhere(id, dir, cwd string) error {
-	if same(dir, cwd) {
+func checkSameDir(id, dir, cwd string) error {
+	if sameDir(dir, cwd) {
 		return nil
 	}
 	return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "session %q works in %q, not in %q", id, dir, cwd)
 }
 
-// same reports whether two paths name one directory.
-func same(a, b string) bool {
+// sameDir reports whether two paths name one directory.
+func sameDir(a, b string) bool {
 	if filepath.Clean(a) == filepath.Clean(b) {
 		return true
 	}

@@ -75,7 +75,7 @@ func (q question) Withdraw() {
 func (c *call) asking(d event.ApprovalRequested) toolCall {
 	view := c.view()
 	t := toolCall{ID: c.item.ID, Title: c.title, Kind: kindOf(view.Tool), Status: "pending", RawInput: view.Arguments, Locations: locations(view)}
-	t.Content = append(diffs(view, d.Detail), block1(fenced(asker.Words(d))))
+	t.Content = append(diffs(view, d.Detail), contentBlock(codeBlock(asker.Words(d))))
 	return t
 }
 

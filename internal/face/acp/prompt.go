@@ -26,7 +26,7 @@ type entry = book.Entry[*prompt]
 
 // prompt takes a prompt: from here on, a cancel finds it.
 func (s *Server) prompt(ctx context.Context, r *jsonrpc.Request) {
-	one, said, err := s.prompted(r)
+	one, said, err := s.decodePrompt(r)
 	if err != nil {
 		r.Fail(err)
 		return
@@ -40,7 +40,7 @@ func (s *Server) prompt(ctx context.Context, r *jsonrpc.Request) {
 	}
 }
 
-func (s *Server) prompted(r *jsonrpc.Request) (*session, input, error) {
+func (s *Server) decodePrompt(r *jsonrpc.Request) (*session, input, error) {
 	var in promptParams
 	if err := r.Decode(&in); err != nil {
 		return nil, input{}, err

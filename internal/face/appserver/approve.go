@@ -13,15 +13,15 @@ import (
 
 // question is a request to the client for its word about a call.
 type question struct {
-	thread *live
+	thread *loadedThread
 	sent   *jsonrpc.Outgoing
 }
 
 // ask asks the client where the session waits for somebody's word. Where nobody
 // listens, the answer is no (C16).
-func (l *live) ask(ctx context.Context, q asker.Question) asker.Asked {
+func (l *loadedThread) ask(ctx context.Context, q asker.Question) asker.Asked {
 	if !l.isSubscribed() {
-		return asker.Nobody(unheard())
+		return asker.Nobody(noSubscriber())
 	}
 	method, params := l.question(q)
 	sent, err := l.s.conn.Send(ctx, method, params)
@@ -31,8 +31,8 @@ func (l *live) ask(ctx context.Context, q asker.Question) asker.Asked {
 	return question{l, sent}
 }
 
-// unheard is the policy that answers where nobody listens, and why.
-func unheard() (policy, why string) {
+// noSubscriber is the policy that answers where nobody listens, and why.
+func noSubscriber() (policy, why string) {
 	return "nobody subscribes", "Nobody could be asked: no client follows this thread."
 }
 
@@ -55,7 +55,7 @@ func (q question) Withdraw() {
 }
 
 // question returns the request about a call.
-func (l *live) question(q asker.Question) (method string, params any) {
+func (l *loadedThread) question(q asker.Question) (method string, params any) {
 	t, at := l.translator, q.At.UnixMilli()
 	dir, kind := t.state().Host.Dir, t.shown[q.Item]
 	if kind == changes {

@@ -17,12 +17,12 @@ type disk struct {
 // load returns the state of a session; of a damaged log, what can be read.
 func (d *disk) load(id string) (event.State, error) {
 	state, _, err := d.Load(id)
-	return state, missing(id, err)
+	return state, notFound(id, err)
 }
 
-// missing says in Codex's words, by which clients know it, that there is no
+// notFound says in Codex's words, by which clients know it, that there is no
 // such thread, or that somebody else has it.
-func missing(id string, err error) error {
+func notFound(id string, err error) error {
 	var none *journal.MissingError
 	var name *journal.NameError
 	var held *journal.HeldError

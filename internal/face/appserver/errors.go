@@ -59,8 +59,8 @@ func errorInfo(f *event.Failure) any {
 	}
 }
 
-// ended says how a turn ended: its status, and its error if it has one.
-func ended(c *event.Cause) (status string, err *turnError) {
+// turnStatus says how a turn ended: its status, and its error if it has one.
+func turnStatus(c *event.Cause) (status string, err *turnError) {
 	switch {
 	case c == nil:
 		return "inProgress", nil

@@ -70,8 +70,8 @@ func (c *client) answer(decision any) {
 	}
 }
 
-// refused calls a method that must fail with the code and the words.
-func (c *client) refused(code int, words, method string, params any) {
+// refuse calls a method that must fail with the code and the words.
+func (c *client) refuse(code int, words, method string, params any) {
 	c.Helper()
 	if said := c.Refused(code, method, params); !strings.Contains(said, words) {
 		c.Errorf("%s: %q; want %q", method, said, words)

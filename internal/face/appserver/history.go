@@ -19,7 +19,7 @@ const (
 // turnOf returns the view's turn, with its items as far as is asked for.
 func (v view) turnOf(items itemsView) turn {
 	t := v.turn
-	status, err := ended(t.Cause)
+	status, err := turnStatus(t.Cause)
 	out := turn{
 		ID: t.ID, RootTurnID: t.ID, Items: []any{}, ItemsView: string(items), Status: status, Error: err,
 		StartedAt: seconds(t.StartedAt), CompletedAt: seconds(t.EndedAt),

@@ -110,7 +110,7 @@ func (v view) command(i *event.Item, c event.Content) commandExecution {
 	line, dir, action := describe(c, v.dir)
 	out := commandExecution{
 		Type: "commandExecution", ID: i.ID, Command: line, Cwd: dir, Source: "agent", Status: v.status(i),
-		CommandActions: []commandAction{action}, DurationMs: took(i),
+		CommandActions: []commandAction{action}, DurationMs: durationOf(i),
 	}
 	if i.Status != event.ItemOpen {
 		out.AggregatedOutput, out.ExitCode = &c.Output, c.ExitCode
@@ -121,7 +121,7 @@ func (v view) command(i *event.Item, c event.Content) commandExecution {
 func (v view) tool(i *event.Item, c event.Content) dynamicToolCall {
 	out := dynamicToolCall{
 		Type: "dynamicToolCall", ID: i.ID, Tool: cmp.Or(c.Name, "unknown"), Arguments: toolview.New(c.Name, c.Arguments, v.dir).Arguments,
-		Status: v.status(i), DurationMs: took(i),
+		Status: v.status(i), DurationMs: durationOf(i),
 	}
 	if out.Status == declined { // which such calls do not know
 		out.Status = didFail
@@ -133,8 +133,8 @@ func (v view) tool(i *event.Item, c event.Content) dynamicToolCall {
 	return out
 }
 
-// took is how long a call ran; nil while it runs, and for one that never did.
-func took(i *event.Item) *int64 {
+// durationOf is how long a call ran; nil while it runs, and for one that never did.
+func durationOf(i *event.Item) *int64 {
 	if i.StartedAt.IsZero() || i.EndedAt.IsZero() {
 		return nil
 	}

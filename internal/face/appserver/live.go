@@ -14,9 +14,9 @@ import (
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
-// live is a thread that is loaded: its session is open, and follow says what
+// loadedThread is a thread that is loaded: its session is open, and follow says what
 // happens in it. Requests about it come one at a time, in its lane.
-type live struct {
+type loadedThread struct {
 	s         *Server
 	opened    *assemble.Opened
 	policy    *assemble.Policy
@@ -53,10 +53,10 @@ func started(t turn) any { return turnStarted{t} }
 // steered answers turn/steer.
 func steered(t turn) any { return map[string]string{"turnId": t.ID} }
 
-func (l *live) id() string { return l.opened.ID() }
+func (l *loadedThread) id() string { return l.opened.ID() }
 
 // follow says what happens in the session until it is closed.
-func (l *live) follow(ctx context.Context, cursor uint64) {
+func (l *loadedThread) follow(ctx context.Context, cursor uint64) {
 	defer close(l.done)
 	for e, err := range l.opened.Events(ctx, cursor) {
 		if err != nil {
@@ -70,11 +70,11 @@ func (l *live) follow(ctx context.Context, cursor uint64) {
 			l.idle()
 		}
 	}
-	l.gone(ctx)
+	l.finish(ctx)
 }
 
 // tell says what the event means.
-func (l *live) tell(ctx context.Context, e event.Event) error {
+func (l *loadedThread) tell(ctx context.Context, e event.Event) error {
 	l.order.Lock()
 	defer l.order.Unlock()
 	t := l.translator
@@ -104,7 +104,7 @@ func (l *live) tell(ctx context.Context, e event.Event) error {
 }
 
 // isSubscribed reports whether a client wants to hear of the thread.
-func (l *live) isSubscribed() bool {
+func (l *loadedThread) isSubscribed() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.subscribed
@@ -112,7 +112,7 @@ func (l *live) isSubscribed() bool {
 
 // subscribe says whether the client wants to hear of the thread, and returns
 // whether it did.
-func (l *live) subscribe(wanted bool) (did bool) {
+func (l *loadedThread) subscribe(wanted bool) (did bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	did, l.subscribed = l.subscribed, wanted
@@ -121,18 +121,18 @@ func (l *live) subscribe(wanted bool) (did bool) {
 
 // answer answers the requests that the event is about, before what it means is
 // said.
-func (l *live) answer(e event.Event, t *translator) {
+func (l *loadedThread) answer(e event.Event, t *translator) {
 	l.submitting.Lock()
 	moves := l.starts.Step(e)
 	l.submitting.Unlock()
 	for _, m := range moves {
 		switch m.How {
 		case book.Taken:
-			l.began(m.Entry, t.turn(m.Turn, notLoaded))
+			l.replyTurn(m.Entry, t.turn(m.Turn, notLoaded))
 		case book.Held:
-			l.refused(m.Entry, "the input is held, since the turn before it ended (%s); it will run with the next one", m.Cause.Reason)
+			l.refuse(m.Entry, "the input is held, since the turn before it ended (%s); it will run with the next one", m.Cause.Reason)
 		case book.Dropped:
-			l.refused(m.Entry, "the input was dropped")
+			l.refuse(m.Entry, "the input was dropped")
 		}
 	}
 	_, asked := e.Data.(event.InterruptRequested)
@@ -144,12 +144,12 @@ func (l *live) answer(e event.Event, t *translator) {
 		}
 	}
 	if asked || e.Terminal() { // also those that came too late to be recorded
-		l.interrupted(e.Turn)
+		l.replyInterrupted(e.Turn)
 	}
 }
 
-// began answers who sent an input with the turn that works on it.
-func (l *live) began(e *book.Entry[sender], t turn) {
+// replyTurn answers who sent an input with the turn that works on it.
+func (l *loadedThread) replyTurn(e *book.Entry[sender], t turn) {
 	if e.Answer() {
 		e.Request.Reply(e.Request.answer(t))
 	}
@@ -159,14 +159,14 @@ type turnStarted struct {
 	Turn turn `json:"turn"`
 }
 
-func (l *live) refused(e *book.Entry[sender], format string, a ...any) {
+func (l *loadedThread) refuse(e *book.Entry[sender], format string, a ...any) {
 	if e.Answer() {
 		e.Request.Fail(invalid(format, a...))
 	}
 }
 
-// interrupted answers those who want the turn to end.
-func (l *live) interrupted(turn string) {
+// replyInterrupted answers those who want the turn to end.
+func (l *loadedThread) replyInterrupted(turn string) {
 	for _, e := range l.interrupts.AnswerAll(turn) {
 		e.Request.Reply(nothing{})
 	}
@@ -174,7 +174,7 @@ func (l *live) interrupted(turn string) {
 
 // idle lets go of a thread that nobody wants to hear of any more: between its
 // turns.
-func (l *live) idle() {
+func (l *loadedThread) idle() {
 	if l.isSubscribed() {
 		return
 	}
@@ -185,8 +185,8 @@ func (l *live) idle() {
 	})
 }
 
-// gone answers what is left: the session is closed.
-func (l *live) gone(ctx context.Context) {
+// finish answers what is left: the session is closed.
+func (l *loadedThread) finish(ctx context.Context) {
 	for _, e := range l.starts.Close() {
 		e.Request.Fail(invalid("thread %s was closed before the turn began; the input is kept", l.id()))
 	}
@@ -199,7 +199,7 @@ func (l *live) gone(ctx context.Context) {
 }
 
 // running returns the turn that runs, as it stands, or nil.
-func (l *live) running() *event.Turn {
+func (l *loadedThread) running() *event.Turn {
 	var out *event.Turn
 	l.opened.View(func(state event.State) {
 		if t := state.Running(); t != nil {
@@ -211,7 +211,7 @@ func (l *live) running() *event.Turn {
 }
 
 // submit sends an input. The sender is answered when a turn takes it.
-func (l *live) submit(ctx context.Context, r sender, clientID, text string, o ...settle.InputOption) (*book.Entry[sender], error) {
+func (l *loadedThread) submit(ctx context.Context, r sender, clientID, text string, o ...settle.InputOption) (*book.Entry[sender], error) {
 	if clientID != "" {
 		known := false
 		l.opened.View(func(state event.State) { known = state.Accepted(clientID) })
@@ -235,20 +235,20 @@ func (l *live) submit(ctx context.Context, r sender, clientID, text string, o ..
 
 // steer sends an input that joins the turn. The sender is answered at once if
 // that turn still runs then; else, when another one takes the input.
-func (l *live) steer(ctx context.Context, t *event.Turn, r sender, clientID, text string, o ...settle.InputOption) error {
+func (l *loadedThread) steer(ctx context.Context, t *event.Turn, r sender, clientID, text string, o ...settle.InputOption) error {
 	entry, err := l.submit(ctx, r, clientID, text, append(o, settle.WithMode(event.Steer))...)
 	if err != nil {
 		return err
 	}
 	if now := l.running(); now != nil && now.ID == t.ID && now.Interrupt == nil {
-		l.began(entry, view{l.opened.Spec.Dir, t}.turnOf(notLoaded))
+		l.replyTurn(entry, view{l.opened.Spec.Dir, t}.turnOf(notLoaded))
 	}
 	return nil
 }
 
 // interrupt asks for the end of the turn, or of one that is still to start, which
 // has no name. The request is answered when that is recorded.
-func (l *live) interrupt(r *jsonrpc.Request, turn string) {
+func (l *loadedThread) interrupt(r *jsonrpc.Request, turn string) {
 	if l.interrupts.Add(turn, r) == nil { // the thread is closed
 		r.Reply(nothing{})
 		return
@@ -258,12 +258,12 @@ func (l *live) interrupt(r *jsonrpc.Request, turn string) {
 		if err != nil && !errors.Is(err, settle.ErrClosed) {
 			l.s.warn(err.Error())
 		}
-		l.interrupted(turn) // where nothing was recorded, since it was over
+		l.replyInterrupted(turn) // where nothing was recorded, since it was over
 	})
 }
 
 // jobs are the processes that run on.
-func (l *live) jobs() []*event.Job {
+func (l *loadedThread) jobs() []*event.Job {
 	var out []*event.Job
 	l.opened.View(func(state event.State) {
 		for _, j := range state.Jobs {

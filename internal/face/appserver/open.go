@@ -30,7 +30,7 @@ type opening struct {
 }
 
 // open opens a session and follows it.
-func (s *Server) open(ctx context.Context, o opening) (*live, error) {
+func (s *Server) open(ctx context.Context, o opening) (*loadedThread, error) {
 	rights, err := s.rights(o)
 	if err != nil {
 		return nil, err
@@ -53,13 +53,13 @@ func (s *Server) open(ctx context.Context, o opening) (*live, error) {
 	if err != nil {
 		return nil, refusal(o.id, err)
 	}
-	l := &live{
+	l := &loadedThread{
 		s: s, opened: opened, policy: policy, ephemeral: o.ephemeral, done: make(chan struct{}), rights: rights, subscribed: true,
 		status:     threadStatus{Type: "idle"},
 		translator: newTranslator(opened.State()),
 	}
 	l.asker = asker.New(s.ctx, asker.Options{Session: opened, Ask: l.ask, By: s.client, Failed: func(err error) { s.warn(err.Error()) }})
-	l.thinks(opened.Agent)
+	l.setModel(opened.Agent)
 	s.mu.Lock()
 	s.threads[o.id] = l
 	s.mu.Unlock()
@@ -79,7 +79,7 @@ func (o opening) asksForRights() bool {
 // refusal is why a session cannot be opened, as an answer.
 func refusal(id string, err error) error {
 	var answer *jsonrpc.Error
-	if err = missing(id, err); errors.As(err, &answer) || errors.Is(err, settle.ErrClosed) {
+	if err = notFound(id, err); errors.As(err, &answer) || errors.Is(err, settle.ErrClosed) {
 		return err
 	}
 	return invalid("%v", err)
@@ -95,7 +95,7 @@ func (s *Server) rights(o opening) (rights, error) {
 	if err != nil {
 		return rights{}, err
 	}
-	if policy := text(o.Config, "approval_policy"); policy != "" && !given(o.ApprovalPolicy) {
+	if policy := text(o.Config, "approval_policy"); policy != "" && !isGiven(o.ApprovalPolicy) {
 		o.ApprovalPolicy = quote(policy)
 	}
 	mode := cmp.Or(o.Sandbox, text(o.Config, "sandbox_mode"))
@@ -166,8 +166,8 @@ func (s *Server) settings(dir, model, provider, effort string) (map[string]strin
 	return out, nil
 }
 
-// thinks takes note of the model that the agent asks.
-func (l *live) thinks(a *assemble.Agent) {
+// setModel takes note of the model that the agent asks.
+func (l *loadedThread) setModel(a *assemble.Agent) {
 	l.provider = a.Session.Model.ProviderName
 	l.model = l.provider + "/" + a.Session.Model.Name
 	l.effort, l.window = a.Session.Model.Effort, a.Session.Model.Window
@@ -175,7 +175,7 @@ func (l *live) thinks(a *assemble.Agent) {
 
 // change has the thread's next turns ask another model, and its calls judged by
 // other rights.
-func (l *live) change(ctx context.Context, p startTurn) error {
+func (l *loadedThread) change(ctx context.Context, p startTurn) error {
 	l.mu.Lock()
 	rights, model, effort := l.rights, l.model, l.effort
 	l.mu.Unlock()
@@ -195,7 +195,7 @@ func (l *live) change(ctx context.Context, p startTurn) error {
 		return err
 	}
 	if settings["model"] != model || settings["effort"] != effort {
-		if err := l.think(ctx, settings); err != nil {
+		if err := l.changeModel(ctx, settings); err != nil {
 			return err
 		}
 	}
@@ -206,8 +206,8 @@ func (l *live) change(ctx context.Context, p startTurn) error {
 	return nil
 }
 
-// think has the next turns ask the model of the settings.
-func (l *live) think(ctx context.Context, settings map[string]string) error {
+// changeModel has the next turns ask the model of the settings.
+func (l *loadedThread) changeModel(ctx context.Context, settings map[string]string) error {
 	wish := l.opened.Spec
 	merged := maps.Clone(wish.Settings)
 	delete(merged, "effort")
@@ -222,13 +222,13 @@ func (l *live) think(ctx context.Context, settings map[string]string) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.thinks(a)
+	l.setModel(a)
 	return nil
 }
 
 // unload closes the thread. It is called in the thread's lane. A session bounds
 // its end by itself; where the server ends first, shutDown sees to it.
-func (s *Server) unload(l *live, by string) {
+func (s *Server) unload(l *loadedThread, by string) {
 	if err := s.Sessions.Close(s.ctx, l.id(), event.Shutdown, by); err != nil {
 		s.warn(err.Error())
 	}
@@ -244,15 +244,15 @@ func (s *Server) unload(l *live, by string) {
 	}
 }
 
-// shown returns the thread as clients see it, with its turns if they want them.
-func (l *live) shown(withTurns bool) thread {
+// snapshot returns the thread as clients see it, with its turns if they want them.
+func (l *loadedThread) snapshot(withTurns bool) thread {
 	var t thread
 	l.opened.View(func(state event.State) { t = l.s.read(state, withTurns) })
 	return l.loaded(t)
 }
 
 // loaded adds to a thread of the log what is known of it while it is loaded.
-func (l *live) loaded(t thread) thread {
+func (l *loadedThread) loaded(t thread) thread {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t.Status, t.Ephemeral = l.status, l.ephemeral
@@ -265,15 +265,15 @@ func (l *live) loaded(t thread) thread {
 
 // read returns a thread as its log has it, with its turns if they are wanted.
 func (s *Server) read(state event.State, withTurns bool) thread {
-	t := s.kept(state)
+	t := s.storedThread(state)
 	if withTurns {
 		t.Turns = turns(state)
 	}
 	return t
 }
 
-// kept returns a thread as its log has it, without its turns.
-func (s *Server) kept(state event.State) thread {
+// storedThread returns a thread as its log has it, without its turns.
+func (s *Server) storedThread(state event.State) thread {
 	t := thread{
 		ID: state.Session, SessionID: state.Session, Preview: catalogue.Title(state), HistoryMode: "legacy", ModelProvider: "unknown",
 		CreatedAt: state.Created.Unix(), UpdatedAt: state.Updated.Unix(), RecencyAt: seconds(state.Updated),

@@ -80,7 +80,7 @@ func (r rights) mode() string {
 
 // set changes the rights as a client asks; what it leaves out stays.
 func (r *rights) set(approval json.RawMessage, mode string, policy *sandboxPolicy, profile string) error {
-	if given(approval) {
+	if isGiven(approval) {
 		var name string
 		if json.Unmarshal(approval, &name) == nil {
 			switch name {
@@ -187,8 +187,8 @@ func (p sandboxPolicy) object() map[string]any {
 	return out
 }
 
-// given reports whether a parameter that may be null was given.
-func given(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+// isGiven reports whether a parameter that may be null was given.
+func isGiven(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
 // invalid is the answer to a request that cannot be served as it is. Codex has
 // this code for all of those.

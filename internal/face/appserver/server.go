@@ -56,14 +56,14 @@ type Server struct {
 	by      string     // the client's name
 	unasked []string   // notifications that the client does not want
 	lanes   map[string][]func()
-	threads map[string]*live
+	threads map[string]*loadedThread
 }
 
 // Serve answers the client until it closes its end or a stop comes, then ends
 // everything, says so, and returns the stop, if there was one. The error is
 // about what did not end.
 func Serve(ctx context.Context, o Options, stops <-chan stdio.Stop) (*stdio.Stop, error) {
-	s := &Server{Options: o, disk: disk{catalogue.Shelf{Dir: o.DataDir}}, by: "client", lanes: map[string][]func(){}, threads: map[string]*live{}}
+	s := &Server{Options: o, disk: disk{catalogue.Shelf{Dir: o.DataDir}}, by: "client", lanes: map[string][]func(){}, threads: map[string]*loadedThread{}}
 	s.ctx, s.end = context.WithCancelCause(context.WithoutCancel(ctx)) // a stop is for Serve to take
 	defer s.end(nil)
 	s.in = newInput(o.In)
@@ -239,14 +239,14 @@ func (s *Server) warn(message string) {
 }
 
 // live returns the thread if it is loaded.
-func (s *Server) live(id string) *live {
+func (s *Server) live(id string) *loadedThread {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.threads[id]
 }
 
 // loaded returns the thread, which must be loaded.
-func (s *Server) loaded(id string) (*live, error) {
+func (s *Server) loaded(id string) (*loadedThread, error) {
 	if l := s.live(id); l != nil {
 		return l, nil
 	}

@@ -17,12 +17,12 @@ import (
 
 func TestGreeting(t *testing.T) {
 	c := serve(t, script.New(), t.TempDir())
-	c.refused(-32600, "Not initialized", "thread/list", nil)
+	c.refuse(-32600, "Not initialized", "thread/list", nil)
 	hello := map[string]any{"clientInfo": map[string]any{"name": "test", "version": "1"}, "capabilities": map[string]any{"optOutNotificationMethods": []string{"thread/started"}}}
 	c.Must("initialize", hello)
-	c.refused(-32600, "Already initialized", "initialize", hello)
-	c.refused(-32601, "no method", "thread/fly", nil)
-	c.refused(-32602, "thread/start", "thread/start", map[string]any{"cwd": 5})
+	c.refuse(-32600, "Already initialized", "initialize", hello)
+	c.refuse(-32601, "no method", "thread/fly", nil)
+	c.refuse(-32602, "thread/start", "thread/start", map[string]any{"cwd": 5})
 	c.thread()
 	if n := c.Count("thread/started"); n > 0 {
 		t.Error("a notification came that was not wanted")
@@ -44,7 +44,7 @@ func TestInOrder(t *testing.T) {
 		}
 		c.Seen(`"status":"interrupted"`, n+1)
 	}
-	c.refused(-32600, "no active turn to interrupt", "turn/interrupt", map[string]any{"threadId": thread, "turnId": "t000001"})
+	c.refuse(-32600, "no active turn to interrupt", "turn/interrupt", map[string]any{"threadId": thread, "turnId": "t000001"})
 }
 
 // The answer to turn/start comes before anything is said of the turn.
@@ -101,7 +101,7 @@ func TestOverload(t *testing.T) {
 	for range 2 {
 		waiting = append(waiting, c.Send("config/read", nil))
 	}
-	c.refused(-32001, "overloaded", "config/read", nil)
+	c.refuse(-32001, "overloaded", "config/read", nil)
 	close(release)
 	for _, o := range waiting {
 		if err := o.Wait(t.Context(), nil); err != nil {
@@ -190,11 +190,11 @@ func TestSaidMeanwhile(t *testing.T) {
 	thread := c.thread()
 	first := c.turn(thread, "one", map[string]any{"clientUserMessageId": "mine"})
 	c.diff("the turn it joins", first, c.turn(thread, "two", map[string]any{"clientUserMessageId": "mine"}))
-	c.refused(-32600, "expected active turn id x but found "+first, "turn/steer", map[string]any{"threadId": thread, "expectedTurnId": "x", "input": say("three")})
+	c.refuse(-32600, "expected active turn id x but found "+first, "turn/steer", map[string]any{"threadId": thread, "expectedTurnId": "x", "input": say("three")})
 	c.diff("steered", first, c.Must("turn/steer", map[string]any{"threadId": thread, "expectedTurnId": first, "input": say("three")})["turnId"])
 	close(hold)
 	c.Seen(`"method":"turn/completed"`, 1)
-	c.refused(-32600, "no active turn to steer", "turn/steer", map[string]any{"threadId": thread, "expectedTurnId": first, "input": say("four")})
+	c.refuse(-32600, "no active turn to steer", "turn/steer", map[string]any{"threadId": thread, "expectedTurnId": first, "input": say("four")})
 	if n := c.Count(`"type":"userMessage"`); n != 6 { // started and completed
 		t.Errorf("%d notifications are about what the user said", n)
 	}

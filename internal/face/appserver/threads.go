@@ -18,8 +18,8 @@ import (
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
-// begun answers thread/start and thread/resume.
-type begun struct {
+// threadResult answers thread/start and thread/resume.
+type threadResult struct {
 	Thread             thread          `json:"thread"`
 	Model              string          `json:"model"`
 	ModelProvider      string          `json:"modelProvider"`
@@ -33,10 +33,10 @@ type begun struct {
 	ReasoningEffort    *string         `json:"reasoningEffort"`
 }
 
-func (l *live) begun(t thread) begun {
+func (l *loadedThread) result(t thread) threadResult {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return begun{
+	return threadResult{
 		Thread: t, Model: l.model, ModelProvider: l.provider, DisabledPluginIDs: []string{}, Cwd: l.opened.Spec.Dir,
 		InstructionSources: []string{}, ApprovalPolicy: l.rights.approval, ApprovalsReviewer: "user",
 		Sandbox: l.rights.sandbox.object(), ReasoningEffort: ptr(l.effort),
@@ -63,11 +63,11 @@ func (s *Server) threadStart(ctx context.Context, r *jsonrpc.Request) (any, erro
 
 // introduce answers a client that starts the thread, before anything else is told
 // of it: what the client asks next goes another way.
-func (l *live) introduce(ctx context.Context, r *jsonrpc.Request) {
+func (l *loadedThread) introduce(ctx context.Context, r *jsonrpc.Request) {
 	l.order.Lock()
 	defer l.order.Unlock()
-	t := l.shown(false)
-	r.Reply(l.begun(t))
+	t := l.snapshot(false)
+	r.Reply(l.result(t))
 	l.s.notify(ctx, note{"thread/started", threadNote{t}})
 }
 
@@ -93,15 +93,15 @@ func (s *Server) threadResume(ctx context.Context, r *jsonrpc.Request) (any, err
 
 // welcome answers a client that resumes the thread with what it would know if it
 // had been told everything: what was not told yet, it will be.
-func (l *live) welcome(r *jsonrpc.Request, withTurns bool) {
+func (l *loadedThread) welcome(r *jsonrpc.Request, withTurns bool) {
 	l.order.Lock()
 	defer l.order.Unlock()
-	r.Reply(l.begun(l.loaded(l.s.read(l.translator.state(), withTurns))))
+	r.Reply(l.result(l.loaded(l.s.read(l.translator.state(), withTurns))))
 }
 
 // resumed returns the thread that is to go on; one that is loaded goes on as it
 // is, but for what the client asks.
-func (s *Server) resumed(ctx context.Context, p resumeThread) (*live, error) {
+func (s *Server) resumed(ctx context.Context, p resumeThread) (*loadedThread, error) {
 	if l := s.live(p.ThreadID); l != nil {
 		change := startTurn{ApprovalPolicy: p.ApprovalPolicy, Permissions: p.Permissions, Model: p.Model}
 		if p.Sandbox != "" {
@@ -125,7 +125,7 @@ func (s *Server) resumed(ctx context.Context, p resumeThread) (*live, error) {
 	if o.dir, err = directory(toolview.Absolute(cmp.Or(state.Host.Dir, s.Dir), p.Cwd)); err != nil {
 		return nil, err
 	}
-	if t := s.kept(state); t.Model != nil && p.Model == "" {
+	if t := s.storedThread(state); t.Model != nil && p.Model == "" {
 		o.model = *t.Model
 		if t.ReasoningEffort != nil {
 			o.effort = *t.ReasoningEffort
@@ -143,7 +143,7 @@ func (s *Server) resumed(ctx context.Context, p resumeThread) (*live, error) {
 }
 
 // refuseServers tells that MCP servers which a client configures are not used.
-func (s *Server) refuseServers(ctx context.Context, l *live, config map[string]any) {
+func (s *Server) refuseServers(ctx context.Context, l *loadedThread, config map[string]any) {
 	servers, _ := config["mcp_servers"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
 		s.notify(ctx, note{"mcpServer/startupStatus/updated", map[string]any{
@@ -161,7 +161,7 @@ func (s *Server) threadRead(_ context.Context, r *jsonrpc.Request) (any, error) 
 		Thread thread `json:"thread"`
 	}
 	if l := s.live(p.ThreadID); l != nil {
-		return answer{l.shown(p.IncludeTurns)}, nil
+		return answer{l.snapshot(p.IncludeTurns)}, nil
 	}
 	state, err := s.disk.load(p.ThreadID)
 	if err != nil {
@@ -200,13 +200,13 @@ func (s *Server) threadUnsubscribe(ctx context.Context, r *jsonrpc.Request) (any
 		s.unload(l, s.client())
 		return map[string]string{"status": "unsubscribed"}, nil
 	}
-	l.asker.Deny(unheard())
+	l.asker.Deny(noSubscriber())
 	s.work.Go(func() { l.farewell(r) }) // as for a resume
 	return nil, nil                     //nolint:nilnil // as above
 }
 
 // farewell answers a client that unsubscribes, after what is being told.
-func (l *live) farewell(r *jsonrpc.Request) {
+func (l *loadedThread) farewell(r *jsonrpc.Request) {
 	l.order.Lock()
 	defer l.order.Unlock()
 	r.Reply(map[string]string{"status": "unsubscribed"})
@@ -249,7 +249,7 @@ func (s *Server) threadUnarchive(ctx context.Context, r *jsonrpc.Request) (any, 
 	if err := store.Unarchive(s.disk.Dir, p.ThreadID); err != nil {
 		return nil, err
 	}
-	r.Reply(map[string]any{"thread": s.kept(state)})
+	r.Reply(map[string]any{"thread": s.storedThread(state)})
 	s.notify(ctx, note{"thread/unarchived", threadIDNote{p.ThreadID}})
 	return nil, nil //nolint:nilnil // it is answered
 }
@@ -298,7 +298,7 @@ func (s *Server) threadList(ctx context.Context, r *jsonrpc.Request) (any, error
 		BackwardsCursor *string  `json:"backwardsCursor"`
 	}{Data: []thread{}}
 	for _, e := range all[from:to] {
-		answer.Data = append(answer.Data, s.listed(e))
+		answer.Data = append(answer.Data, s.listedThread(e))
 	}
 	if to < len(all) {
 		answer.NextCursor = ptr(strconv.Itoa(to))
@@ -306,10 +306,10 @@ func (s *Server) threadList(ctx context.Context, r *jsonrpc.Request) (any, error
 	return answer, nil
 }
 
-// listed returns a thread as the catalogue has it.
-func (s *Server) listed(e catalogue.Entry) thread {
+// listedThread returns a thread as the catalogue has it.
+func (s *Server) listedThread(e catalogue.Entry) thread {
 	if l := s.live(e.Session); l != nil {
-		return l.shown(false)
+		return l.snapshot(false)
 	}
 	provider, _, _ := strings.Cut(e.Model, "/")
 	return thread{
@@ -321,7 +321,7 @@ func (s *Server) listed(e catalogue.Entry) thread {
 
 // paths reads a parameter that is a path or several.
 func paths(raw json.RawMessage) ([]string, error) {
-	if !given(raw) {
+	if !isGiven(raw) {
 		return nil, nil
 	}
 	var one string

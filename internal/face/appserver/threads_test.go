@@ -44,7 +44,7 @@ func TestThreadsAreListed(t *testing.T) {
 		p["cursor"] = page["nextCursor"]
 	}
 	c.diff("in pages", all, paged)
-	c.refused(-32600, "cursor", "thread/list", map[string]any{"cursor": "-1"})
+	c.refuse(-32600, "cursor", "thread/list", map[string]any{"cursor": "-1"})
 	c.diff("by a word", all[3:4], ids(c, c.Must("thread/list", map[string]any{"searchTerm": "TASK 3"})))
 	c.diff("elsewhere", []string{}, ids(c, c.Must("thread/list", map[string]any{"cwd": []string{"/elsewhere"}})))
 	c.diff("here", 5, len(ids(c, c.Must("thread/list", map[string]any{"cwd": c.Dir}))))
@@ -61,22 +61,22 @@ func TestArchive(t *testing.T) {
 	c.turn(id, "and on")
 	this := map[string]any{"threadId": id}
 	c.Must("thread/name/set", map[string]any{"threadId": id, "name": " A  name "})
-	c.refused(-32600, "must not be empty", "thread/name/set", map[string]any{"threadId": id, "name": " "})
+	c.refuse(-32600, "must not be empty", "thread/name/set", map[string]any{"threadId": id, "name": " "})
 	c.Must("thread/archive", this)
 	c.Seen(`"status":"interrupted"`, 1) // archiving ends what runs
 	c.Seen("thread/archived", 1)
 	c.diff("listed", []string{}, ids(c, c.Must("thread/list", nil)))
 	c.diff("listed as archived", []string{id}, ids(c, c.Must("thread/list", map[string]any{"archived": true})))
-	c.refused(-32600, "is archived", "thread/resume", this)
-	c.refused(-32600, "thread not found", "turn/start", map[string]any{"threadId": id, "input": say("x")})
+	c.refuse(-32600, "is archived", "thread/resume", this)
+	c.refuse(-32600, "thread not found", "turn/start", map[string]any{"threadId": id, "input": say("x")})
 	c.diff("its name", "A name", field(c, c.Must("thread/unarchive", this), "thread.name"))
-	c.refused(-32600, "no archived rollout found", "thread/unarchive", this)
+	c.refuse(-32600, "no archived rollout found", "thread/unarchive", this)
 	c.diff("its turns", 2, len(field(c, c.Must("thread/resume", this), "thread.turns").([]any)))
 	for _, wrong := range []string{"missing", "../../etc/passwd", ""} {
 		for _, method := range []string{"thread/read", "thread/archive", "thread/resume", "thread/name/set"} {
-			c.refused(-32600, "no rollout found", method, map[string]any{"threadId": wrong, "name": "x"})
+			c.refuse(-32600, "no rollout found", method, map[string]any{"threadId": wrong, "name": "x"})
 		}
-		c.refused(-32600, "no archived rollout found", "thread/unarchive", map[string]any{"threadId": wrong})
+		c.refuse(-32600, "no archived rollout found", "thread/unarchive", map[string]any{"threadId": wrong})
 	}
 }
 
@@ -180,7 +180,7 @@ func TestHeldElsewhere(t *testing.T) {
 	id := first.thread()
 	second := serve(t, script.New(), data, func(o *Options) { o.Sessions.LockTimeout = time.Nanosecond })
 	second.Must("initialize", hello)
-	second.refused(-32600, "thread "+id+" already has an active writer", "thread/resume", map[string]any{"threadId": id})
+	second.refuse(-32600, "thread "+id+" already has an active writer", "thread/resume", map[string]any{"threadId": id})
 }
 
 func TestEphemeral(t *testing.T) {
@@ -191,7 +191,7 @@ func TestEphemeral(t *testing.T) {
 	c.diff("while it is loaded", true, field(c, c.Must("thread/read", map[string]any{"threadId": id}), "thread.ephemeral"))
 	c.diff("listed", []string{}, ids(c, c.Must("thread/list", nil)))
 	c.Must("thread/archive", map[string]any{"threadId": id})
-	c.refused(-32600, "no rollout found", "thread/read", map[string]any{"threadId": id})
+	c.refuse(-32600, "no rollout found", "thread/read", map[string]any{"threadId": id})
 }
 
 // What a client gives with a thread reaches the model.
@@ -249,8 +249,8 @@ func TestWhatIsSaid(t *testing.T) {
 		"does not take":         map[string]any{"type": "audio", "url": "data:audio/wav;base64,AA=="},
 		"empty":                 map[string]any{"type": "text", "text": " "},
 	} {
-		c.refused(-32600, words, "turn/start", start(part))
+		c.refuse(-32600, words, "turn/start", start(part))
 	}
-	c.refused(-32600, "start another thread there", "turn/start", map[string]any{"threadId": id, "input": say("x"), "cwd": "/"})
-	c.refused(-32600, "there is no directory", "thread/start", map[string]any{"cwd": filepath.Join(c.Dir, "missing")})
+	c.refuse(-32600, "start another thread there", "turn/start", map[string]any{"threadId": id, "input": say("x"), "cwd": "/"})
+	c.refuse(-32600, "there is no directory", "thread/start", map[string]any{"cwd": filepath.Join(c.Dir, "missing")})
 }

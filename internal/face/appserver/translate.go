@@ -58,7 +58,7 @@ func (t *translator) notes(c transcript.Change) []note {
 	case c.Thing == transcript.Item:
 		return t.itemChanged(c)
 	case c.Thing == transcript.Turn && c.What == transcript.Started:
-		return append(t.active(), note{"turn/started", turnNote{t.thread, t.turn(c.Turn.ID, notLoaded)}})
+		return append(t.activeNotes(), note{"turn/started", turnNote{t.thread, t.turn(c.Turn.ID, notLoaded)}})
 	case c.Thing == transcript.Turn && c.What == transcript.Ended:
 		return t.turnEnded(c)
 	case c.Thing == transcript.Input && c.What == transcript.Ended && c.Turn != nil:
@@ -69,9 +69,9 @@ func (t *translator) notes(c transcript.Change) []note {
 	case c.Thing == transcript.Attempt && c.What == transcript.Ended:
 		return t.attemptEnded(c)
 	case c.Thing == transcript.Approval && c.What == transcript.Started:
-		return append(t.show(c, c.Approval.Detail), t.active()...)
+		return append(t.show(c, c.Approval.Detail), t.activeNotes()...)
 	case c.Thing == transcript.Approval:
-		return t.active()
+		return t.activeNotes()
 	}
 	return nil
 }
@@ -98,8 +98,8 @@ func (t *translator) state() event.State { return t.log.State() }
 
 func (t *translator) view(turn string) view { return view{t.state().Host.Dir, t.state().Turn(turn)} }
 
-// became says the thread's status, if it is another one.
-func (t *translator) became(s threadStatus) []note {
+// statusNotes says the thread's status, if it is another one.
+func (t *translator) statusNotes(s threadStatus) []note {
 	same := s.Type == t.status.Type && (s.ActiveFlags == nil) == (t.status.ActiveFlags == nil) &&
 		(s.ActiveFlags == nil || slices.Equal(*s.ActiveFlags, *t.status.ActiveFlags))
 	if same {
@@ -109,13 +109,13 @@ func (t *translator) became(s threadStatus) []note {
 	return []note{{"thread/status/changed", statusNote{t.thread, s}}}
 }
 
-// active says that a turn runs, and whether it waits for somebody.
-func (t *translator) active() []note {
+// activeNotes says that a turn runs, and whether it waits for somebody.
+func (t *translator) activeNotes() []note {
 	flags := []string{}
 	if r := t.state().Running(); r != nil && slices.ContainsFunc(r.Approvals, func(a *event.Approval) bool { return a.Ended == nil }) {
 		flags = append(flags, "waitingOnApproval")
 	}
-	return t.became(threadStatus{Type: "active", ActiveFlags: &flags})
+	return t.statusNotes(threadStatus{Type: "active", ActiveFlags: &flags})
 }
 
 func (t *translator) begins(c transcript.Change, item any) note {
@@ -142,14 +142,14 @@ func (t *translator) grew(c transcript.Change) []note {
 	case c.Stream == event.Text && kind == says:
 		return []note{{"item/agentMessage/delta", delta}}
 	case c.Stream == event.Text && kind == thinks:
-		return t.thought(delta)
+		return t.reasoningNotes(delta)
 	case c.Stream == event.Output && kind == runs:
 		return []note{{"item/commandExecution/outputDelta", delta}}
 	}
 	return nil
 }
 
-func (t *translator) thought(d deltaNote) []note {
+func (t *translator) reasoningNotes(d deltaNote) []note {
 	var out []note
 	if !t.begun[d.ItemID] {
 		t.begun[d.ItemID] = true
@@ -182,7 +182,7 @@ func (t *translator) attemptEnded(c transcript.Change) []note {
 	d := c.Attempt.End
 	var out []note
 	if d.Usage != (event.Usage{}) {
-		out = append(out, note{"thread/tokenUsage/updated", usageNote{t.thread, c.Turn.ID, usage{spent(*c.State), counted(d.Usage), ptr(t.window)}}})
+		out = append(out, note{"thread/tokenUsage/updated", usageNote{t.thread, c.Turn.ID, usage{tokensSpent(*c.State), tokensOf(d.Usage), ptr(t.window)}}})
 	}
 	if d.Failure != nil && d.RetryIn != nil {
 		err := failed(d.Failure)
@@ -192,8 +192,8 @@ func (t *translator) attemptEnded(c transcript.Change) []note {
 	return out
 }
 
-// spent is what all attempts of the thread took together.
-func spent(state event.State) tokens {
+// tokensSpent is what all attempts of the thread took together.
+func tokensSpent(state event.State) tokens {
 	var sum event.Usage
 	for _, turn := range state.Turns {
 		for _, a := range turn.Attempts {
@@ -202,10 +202,10 @@ func spent(state event.State) tokens {
 			}
 		}
 	}
-	return counted(sum)
+	return tokensOf(sum)
 }
 
-func counted(u event.Usage) tokens {
+func tokensOf(u event.Usage) tokens {
 	return tokens{u.Input + u.Output, u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Reasoning}
 }
 
@@ -214,9 +214,9 @@ func (t *translator) turnEnded(c transcript.Change) []note {
 	clear(t.begun)
 	turn := t.turn(c.Turn.ID, summary)
 	if turn.Status != "failed" {
-		return append(t.became(threadStatus{Type: "idle"}), note{"turn/completed", turnNote{t.thread, turn}})
+		return append(t.statusNotes(threadStatus{Type: "idle"}), note{"turn/completed", turnNote{t.thread, turn}})
 	}
-	out := t.became(threadStatus{Type: "systemError"})
+	out := t.statusNotes(threadStatus{Type: "systemError"})
 	if turn.Error != nil {
 		out = append(out, note{"error", errorNote{t.thread, turn.ID, *turn.Error, false}})
 	}

@@ -110,7 +110,7 @@ func (b *eventLog) call(item, tool, arguments string) {
 		of(item, event.CallReady{Name: tool, CallID: item, Arguments: arguments}))
 }
 
-func (b *eventLog) ended(item, tool, arguments string, status event.Status, output, detail string) {
+func (b *eventLog) end(item, tool, arguments string, status event.Status, output, detail string) {
 	d := event.ItemEnded{Status: status, Content: event.Content{Type: event.ToolCall, Name: tool, CallID: item, Arguments: arguments, Output: output}}
 	if detail != "" {
 		d.Detail = json.RawMessage(detail)
@@ -144,7 +144,7 @@ func TestCommands(t *testing.T) {
 	const args = `{"command":"make"}`
 	b.call("i000001", "shell", args)
 	b.write(of("i000001", event.CallStarted{Title: "make"}), of("i000001", event.ItemDelta{Stream: event.Output, Text: "ok\n"}))
-	b.ended("i000001", "shell", args, event.ItemCompleted, "ok\n", "")
+	b.end("i000001", "shell", args, event.ItemCompleted, "ok\n", "")
 	b.write(of("i000002", event.ItemStarted{Type: event.ToolCall, Name: "shell"}), of("i000002", event.ItemDelta{Stream: event.Arguments, Text: `{"comm`}))
 	cause := event.Abort(event.Interrupted, "client")
 	b.write(of("i000002", event.ItemEnded{Status: event.ItemAborted, Effects: event.EffectsNone, Cause: cause, Content: event.Content{Type: event.ToolCall, Name: "shell", Arguments: `{"comm`}}),
@@ -165,10 +165,10 @@ func TestChanges(t *testing.T) {
 	b.call("i000001", "write", `{"path":"a.txt","content":"one\ntwo"}`)
 	b.write(of("i000001", event.ApprovalRequested{Approval: "p000001", Tool: "write", Detail: json.RawMessage(made)}),
 		of("i000001", event.ApprovalEnded{Approval: "p000001", Verdict: event.Approved}), of("i000001", event.CallStarted{Title: "write a.txt"}))
-	b.ended("i000001", "write", `{"path":"a.txt","content":"one\ntwo"}`, event.ItemCompleted, "created", made)
+	b.end("i000001", "write", `{"path":"a.txt","content":"one\ntwo"}`, event.ItemCompleted, "created", made)
 	b.call("i000002", "apply_patch", `{"input":"…"}`)
 	b.write(of("i000002", event.CallStarted{Title: "apply_patch"}))
-	b.ended("i000002", "apply_patch", `{"input":"…"}`, event.ItemCompleted, "done", moved)
+	b.end("i000002", "apply_patch", `{"input":"…"}`, event.ItemCompleted, "done", moved)
 	b.want(
 		`item/started i000001 inProgress /w/a.txt "one\ntwo"`, "thread/status/changed active waitingOnApproval", "thread/status/changed active",
 		"item/fileChange/patchUpdated", `item/completed i000001 completed /w/a.txt "one\ntwo"`,
@@ -185,7 +185,7 @@ func TestRefusals(t *testing.T) {
 		id, p := fmt.Sprintf("i%06d", n+1), fmt.Sprintf("p%06d", n+1)
 		b.call(id, "shell", `{"command":"rm x"}`)
 		b.write(of(id, event.ApprovalRequested{Approval: p, Tool: "shell", Title: "rm x"}), of(id, event.ApprovalEnded{Approval: p, Verdict: verdict}))
-		b.ended(id, "shell", `{"command":"rm x"}`, event.ItemFailed, "no", "")
+		b.end(id, "shell", `{"command":"rm x"}`, event.ItemFailed, "no", "")
 	}
 	var ends []string
 	for _, line := range b.all {
@@ -252,7 +252,7 @@ func TestEnds(t *testing.T) {
 		{event.AbortLimit(event.LimitSteps, "12 steps"), "failed", "12 steps"},
 		{event.Fail(&event.Failure{Message: "broken"}), "failed", "broken"},
 	} {
-		status, err := ended(c.cause)
+		status, err := turnStatus(c.cause)
 		if status != c.status || (err != nil) != (c.said != "") || err != nil && !strings.Contains(err.Message, c.said) {
 			t.Errorf("%v: %s, %+v", c.cause, status, err)
 		}

@@ -31,7 +31,7 @@ func (s *Server) turnStart(ctx context.Context, r *jsonrpc.Request) (any, error)
 		return nil, err
 	}
 	o := []settle.InputOption{settle.WithImages(images...)}
-	if given(p.OutputSchema) {
+	if isGiven(p.OutputSchema) {
 		o = append(o, settle.WithSchema(p.OutputSchema))
 	}
 	from := sender{r, started}

@@ -23,8 +23,8 @@ type item struct {
 	updated int    // how much of it was shown
 }
 
-// started returns the item of a call that begins.
-func (i *item) started() any {
+// startedLine returns the item of a call that begins.
+func (i *item) startedLine() any {
 	return i.shown(inProgress, event.Content{}, nil)
 }
 

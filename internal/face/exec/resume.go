@@ -34,11 +34,11 @@ func Read(words []string, last bool, dash int) (Arguments, error) {
 		if last {
 			return Arguments{}, &UsageError{"--last belongs to \"exec resume\""}
 		}
-		return Arguments{Prompt: words}, one(words)
+		return Arguments{Prompt: words}, checkOnePrompt(words)
 	}
 	a := Arguments{Resume: true, Prompt: words[1:]}
 	if last {
-		return a, one(a.Prompt)
+		return a, checkOnePrompt(a.Prompt)
 	}
 	if len(a.Prompt) == 0 {
 		return a, &UsageError{"exec resume: name a session, or say --last"}
@@ -47,10 +47,10 @@ func Read(words []string, last bool, dash int) (Arguments, error) {
 	if a.Session == "" { // a variable that was not set must not mean another's session
 		return a, &UsageError{"exec resume: the session's name is empty; name one, or say --last"}
 	}
-	return a, one(a.Prompt)
+	return a, checkOnePrompt(a.Prompt)
 }
 
-func one(prompt []string) error {
+func checkOnePrompt(prompt []string) error {
 	if len(prompt) > 1 {
 		return &UsageError{fmt.Sprintf("the prompt is one argument, and there are %d; put it into quotes", len(prompt))}
 	}

@@ -90,7 +90,7 @@ func (v *View) itemChanged(c transcript.Change) {
 	case transcript.Running:
 		i := v.newItem(c)
 		v.running[c.Item.ID] = i
-		v.print(threadEvent{Type: "item.started", Item: i.started()})
+		v.print(threadEvent{Type: "item.started", Item: i.startedLine()})
 	case transcript.Grew:
 		if i := v.running[c.Item.ID]; i != nil && c.Stream == event.Output {
 			v.grew(i, c)

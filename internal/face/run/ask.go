@@ -56,11 +56,11 @@ func (q *question) Await(ctx context.Context) (asker.Answer, error) {
 		}
 	}
 	q.begin()
-	defer q.screen.asked()
+	defer q.screen.endQuestion()
 	for {
 		select {
 		case line, more := <-q.lines:
-			q.screen.entered(more)
+			q.screen.endPromptLine(more)
 			if !more {
 				q.screen.tell("nobody answers: denied")
 				return asker.Answer{Verdict: event.Denied}, nil
@@ -115,8 +115,8 @@ func (p *person) read() {
 	}
 }
 
-// entered says that somebody has ended the line of the prompt, or the input.
-func (s *screen) entered(line bool) {
+// endPromptLine says that somebody has ended the line of the prompt, or the input.
+func (s *screen) endPromptLine(line bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if line {
@@ -171,8 +171,8 @@ func (s *screen) leavePrompt() {
 	}
 }
 
-// asked says that the question is over.
-func (s *screen) asked() {
+// endQuestion says that the question is over.
+func (s *screen) endQuestion() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asking, s.prompted = false, ""

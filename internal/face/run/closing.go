@@ -11,8 +11,8 @@ import (
 	"github.com/settle-agent/settle/internal/printable"
 )
 
-// may says what a permission lets calls do.
-func may(permission event.Permission) string {
+// permissionText says what a permission lets calls do.
+func permissionText(permission event.Permission) string {
 	switch permission {
 	case event.Allow:
 		return "commands run and files change without asking (use --permission ask to be asked)"
@@ -32,7 +32,7 @@ func (s *screen) closing(resume string) bool {
 	if s.ended == nil || !s.stream || s.volume == Quiet {
 		return false
 	}
-	line := s.ended.how + " after " + printable.Duration(s.ended.took) + ": " + took(s.ended.sum)
+	line := s.ended.how + " after " + printable.Duration(s.ended.took) + ": " + summaryText(s.ended.sum)
 	if resume != "" {
 		line += "; continue with: " + resume
 	}
@@ -72,11 +72,11 @@ func (s *screen) turnEnded(t *event.Turn) {
 	s.erase()
 }
 
-// took says what a turn took.
-func took(sum event.Summary) string {
-	parts := []string{counted(sum.Attempts, "request")}
+// summaryText says what a turn took.
+func summaryText(sum event.Summary) string {
+	parts := []string{plural(sum.Attempts, "request")}
 	if sum.Calls > 0 {
-		parts = append(parts, counted(sum.Calls, "call"))
+		parts = append(parts, plural(sum.Calls, "call"))
 	}
 	if sum.Denied > 0 {
 		parts = append(parts, fmt.Sprintf("%d denied", sum.Denied))
@@ -86,20 +86,20 @@ func took(sum event.Summary) string {
 		if read := sum.Usage.CacheRead; read > 0 {
 			cached = fmt.Sprintf(" (%d%% cached)", read*100/max(in, read))
 		}
-		parts = append(parts, short(in)+" tokens in"+cached, short(sum.Usage.Output)+" out")
+		parts = append(parts, tokenCount(in)+" tokens in"+cached, tokenCount(sum.Usage.Output)+" out")
 	}
 	return strings.Join(parts, ", ")
 }
 
-func counted(n int, what string) string {
+func plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// short writes a number of tokens: 950, 12.3k, 1.2M.
-func short(n int64) string {
+// tokenCount writes a number of tokens: 950, 12.3k, 1.2M.
+func tokenCount(n int64) string {
 	switch {
 	case n < 1000:
 		return fmt.Sprint(n)

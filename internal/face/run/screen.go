@@ -94,12 +94,12 @@ func (s *screen) show(c transcript.Change) {
 	}
 	switch d := c.Event.Data.(type) {
 	case event.SessionRecovered:
-		s.notice("%s", recovered(d))
+		s.notice("%s", recoveryText(d))
 	case event.SessionOpened:
 		s.dir, s.permission = d.Dir, d.Permission
 		s.detail("session %s in %s; permission: %s", c.Event.Session, d.Dir, d.Permission)
 	case event.InterruptRequested:
-		s.does("ending the turn", c.Event.At)
+		s.setActivity("ending the turn", c.Event.At)
 		s.leavePrompt()
 		s.notice("ending the turn …")
 	case event.ApprovalEnded:
@@ -119,7 +119,7 @@ func (s *screen) turnChanged(c transcript.Change) {
 		model := c.Turn.Start.Provider + "/" + c.Turn.Start.Model
 		s.detail("model %s", model)
 		if s.stream && s.volume == Normal {
-			s.notice("%s in %s; %s", model, s.dir, may(s.permission))
+			s.notice("%s in %s; %s", model, s.dir, permissionText(s.permission))
 		}
 	case transcript.Ended:
 		s.turnEnded(c.Turn)
@@ -129,7 +129,7 @@ func (s *screen) turnChanged(c transcript.Change) {
 // attemptChanged says that there will be another attempt, and when.
 func (s *screen) attemptChanged(c transcript.Change) {
 	if c.What == transcript.Started {
-		s.does("waiting for the model", c.Event.At)
+		s.setActivity("waiting for the model", c.Event.At)
 		return
 	}
 	s.status.doing = ""
@@ -137,7 +137,7 @@ func (s *screen) attemptChanged(c transcript.Change) {
 	if end.RetryIn == nil {
 		return
 	}
-	s.does("waiting to retry", c.Event.At)
+	s.setActivity("waiting to retry", c.Event.At)
 	if end.Failure == nil {
 		return
 	}
@@ -180,11 +180,11 @@ func (s *screen) itemChanged(c transcript.Change) {
 func (s *screen) itemStarted(c transcript.Change) {
 	switch c.Item.Type() {
 	case event.Reasoning:
-		s.does("thinking", c.Event.At)
+		s.setActivity("thinking", c.Event.At)
 	case event.Message:
-		s.does("answering", c.Event.At)
+		s.setActivity("answering", c.Event.At)
 	case event.ToolCall:
-		s.does("preparing "+c.Item.Content().Name, c.Event.At)
+		s.setActivity("preparing "+c.Item.Content().Name, c.Event.At)
 	}
 }
 
@@ -251,8 +251,8 @@ func (s *screen) callEnded(item *event.Item) {
 	s.diff(content)
 }
 
-// recovered says what opening the session found.
-func recovered(d event.SessionRecovered) string {
+// recoveryText says what opening the session found.
+func recoveryText(d event.SessionRecovered) string {
 	words := "the process that last used this session was killed"
 	if d.PID == 0 {
 		words = "the session's log was damaged"

@@ -48,8 +48,8 @@ func (s *screen) animate(done <-chan struct{}) {
 	}
 }
 
-// does notes what goes on now.
-func (s *screen) does(what string, at time.Time) {
+// setActivity notes what goes on now.
+func (s *screen) setActivity(what string, at time.Time) {
 	s.status.doing, s.status.since = what, at
 }
 

@@ -46,10 +46,10 @@ type view interface {
 	ending() []byte
 }
 
-// foreign is a View.
-type foreign struct{ View }
+// customView is a View.
+type customView struct{ View }
 
-func (f foreign) follow(ctx context.Context, session *settle.Session, cursor uint64) func() error {
+func (f customView) follow(ctx context.Context, session *settle.Session, cursor uint64) func() error {
 	return followChanges(ctx, session, cursor, transcript.Final, f.Show)
 }
 
@@ -71,9 +71,9 @@ func followChanges(ctx context.Context, session *settle.Session, cursor uint64, 
 	}
 }
 
-func (f foreign) finish(string)       {}
-func (f foreign) fail(message string) { f.Fail(message) }
-func (f foreign) ending() []byte      { return f.Last() }
+func (f customView) finish(string)       {}
+func (f customView) fail(message string) { f.Fail(message) }
+func (f customView) ending() []byte      { return f.Last() }
 
 // runner is one Turn on its way.
 type runner struct {
@@ -118,7 +118,7 @@ func Turn(ctx context.Context, o Options) (code int) {
 
 func (r *runner) newView() view {
 	if r.View != nil {
-		return foreign{r.View(func(add func([]byte) []byte) { r.out.Write(r.shown(add)) })}
+		return customView{r.View(func(add func([]byte) []byte) { r.out.Write(r.shown(add)) })}
 	}
 	if r.Format == JSON || r.Format == JSONDeltas {
 		return &lines{out: r.out, deltas: r.Format == JSONDeltas, shown: r.shown}
@@ -153,11 +153,11 @@ func (r *runner) shown(add func([]byte) []byte) func([]byte) []byte {
 func (r *runner) run(ctx context.Context) int {
 	session, err := r.Host.Session(ctx, r.Session, r.Config)
 	if err != nil {
-		return r.refused(err)
+		return r.reportRefused(err)
 	}
 	defer r.close()
 	if stops := r.stop.all(); len(stops) > 0 {
-		return r.refused(stopError{stops[0]})
+		return r.reportRefused(stopError{stops[0]})
 	}
 	showing, enough := context.WithCancel(context.WithoutCancel(ctx))
 	defer enough()
@@ -168,7 +168,7 @@ func (r *runner) run(ctx context.Context) int {
 	// Nothing but a write to the disk keeps Submit, and the log bounds that.
 	turn, err := session.Submit(context.WithoutCancel(ctx), r.Prompt, settle.WithImages(r.Images...), settle.WithSchema(r.Schema))
 	if err != nil {
-		return r.refused(err)
+		return r.reportRefused(err)
 	}
 	r.stop.attach(session)
 	outcome, err := r.wait(showing, turn)
@@ -252,7 +252,7 @@ func (r *runner) ended(session *settle.Session, o settle.Outcome) int {
 	case !o.Completed():
 		r.explain(session.ID(), o)
 	case unshown != nil:
-		code = r.unshown(unshown)
+		code = r.reportUnshown(unshown)
 	}
 	if o.Completed() && r.Check != nil {
 		if err := r.Check(answer); err != nil {
@@ -330,8 +330,8 @@ func (r *runner) explain(session string, o settle.Outcome) {
 	r.say("%s", o.Cause.Error())
 }
 
-// refused is the end of what never became a turn.
-func (r *runner) refused(err error) int {
+// reportRefused is the end of what never became a turn.
+func (r *runner) reportRefused(err error) int {
 	if stops := r.stop.all(); len(stops) > 0 {
 		why := fmt.Sprintf("stopped by %s before the turn began; nothing was sent", strings.TrimPrefix(stops[0].By, "signal:"))
 		r.fail(why)
@@ -374,13 +374,13 @@ func (r *runner) last() {
 func (r *runner) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	if err := r.Host.Close(ctx); err != nil && !r.told(err) {
+	if err := r.Host.Close(ctx); err != nil && !r.isReported(err) {
 		r.say("%v", err)
 	}
 }
 
-// told reports whether an error was the turn's already.
-func (r *runner) told(err error) bool {
+// isReported reports whether an error was the turn's already.
+func (r *runner) isReported(err error) bool {
 	return r.failure != nil && r.failure.Name == event.NameJournal && strings.Contains(r.failure.Message, err.Error())
 }
 
@@ -395,15 +395,15 @@ func (r *runner) leave(code int) int {
 		case stdio.IsClosed(err) && stdio.KindOf(r.Stdout) == stdio.File:
 			code = stdio.CodeStdoutClosed
 		case code == stdio.CodeCompleted:
-			code = r.unshown(err)
+			code = r.reportUnshown(err)
 		}
 	}
 	_ = r.err.Close(func() time.Duration { return lastPatience })
 	return code
 }
 
-// unshown is the end of a turn of which not everything could be shown.
-func (r *runner) unshown(err error) int {
+// reportUnshown is the end of a turn of which not everything could be shown.
+func (r *runner) reportUnshown(err error) int {
 	r.say("cannot write all output to standard output: %v", err)
 	if stops := r.stop.all(); len(stops) > 0 {
 		return stops[0].Code
