@@ -43,11 +43,12 @@ func module(t *testing.T) string {
 	return dir
 }
 
-func build(t *testing.T, dir string, args ...string) (string, error) {
+// goTool runs the go command in the module.
+func goTool(t *testing.T, dir string, args ...string) (string, error) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", append([]string{"build", "-o", filepath.Join(dir, "embedder")}, args...)...)
+	cmd := exec.CommandContext(t.Context(), "go", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off")
+	cmd.Env = append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS")+" -mod=mod", "GOPROXY=off", "GOWORK=off")
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
@@ -56,7 +57,7 @@ func build(t *testing.T, dir string, args ...string) (string, error) {
 // and runs it.
 func TestEmbedder(t *testing.T) {
 	dir := module(t)
-	if out, err := build(t, dir, "."); err != nil {
+	if out, err := goTool(t, dir, "build", "-o", "embedder", "."); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "embedder"), t.TempDir(), t.TempDir())
@@ -82,9 +83,28 @@ func TestEmbedder(t *testing.T) {
 	}
 }
 
+// TestTheProgramInTheDocumentation: it compiles, against what is public.
+func TestTheProgramInTheDocumentation(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "embedding.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := regexp.MustCompile("(?s)```go\n(package main\n.*?)```").FindSubmatch(page)
+	if program == nil {
+		t.Fatal("docs/embedding.md has no program")
+	}
+	dir := module(t)
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), program[1], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := goTool(t, dir, "vet", "."); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
 // TestWrongEventTypesDoNotCompile: the data of events are a sealed union.
 func TestWrongEventTypesDoNotCompile(t *testing.T) {
-	out, err := build(t, module(t), "-tags", "wrong", ".")
+	out, err := goTool(t, module(t), "vet", "-tags", "wrong", ".")
 	if err == nil || !strings.Contains(out, "impossible type switch case") {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -77,14 +77,14 @@ func (f *appServerFlags) serve(cmd *cobra.Command, s *streams) error {
 	if f.listen != "stdio://" {
 		return fmt.Errorf("cannot listen on %q: only stdio:// is served", f.listen)
 	}
-	wish, err := f.understand(cmd, s, dir)
+	spec, err := f.understand(cmd, s, dir)
 	if err != nil {
 		return err
 	}
 	o := assemble.Options{Face: "app-server", Permission: settle.Ask, Attended: true}
 	f.apply(&o)
-	o.Append, o.SystemFile = wish.Instructions, wish.SystemFile
-	s = s.with(wish.Env, wish.Hidden)
+	o.Append, o.SystemFile = spec.Instructions, spec.SystemFile
+	s = s.with(spec.Env, spec.Hidden)
 	in := s.standIn(cmd, o)
 	defer in.release()
 	resolved, err := in.hosts.Settings(dir, nil)
@@ -97,7 +97,7 @@ func (f *appServerFlags) serve(cmd *cobra.Command, s *streams) error {
 	}
 	stop, err := appserver.Serve(cmd.Context(), appserver.Options{
 		In: s.stdin, Out: s.stdout, Sessions: in.hosts, Dir: dir, DataDir: data, Version: version(), Getenv: s.getenv,
-		Sandbox: string(wish.Sandbox), Approval: wish.Approval,
+		Sandbox: string(spec.Sandbox), Approval: spec.Approval,
 		Warn: func(message string) { s.say(errors.New(message)) }, Exit: os.Exit,
 	}, in.stops)
 	if stop != nil {
@@ -108,7 +108,7 @@ func (f *appServerFlags) serve(cmd *cobra.Command, s *streams) error {
 
 // understand takes Codex's settings for settle's: those that have a flag are set
 // as one.
-func (f *appServerFlags) understand(cmd *cobra.Command, s *streams, dir string) (*exec.Wish, error) {
+func (f *appServerFlags) understand(cmd *cobra.Command, s *streams, dir string) (*exec.SessionSpec, error) {
 	configured, err := s.settings(dir, nil, config.UseProject)
 	if err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (f *appServerFlags) understand(cmd *cobra.Command, s *streams, dir string) 
 		!slices.ContainsFunc(f.overrides, func(o string) bool { return strings.HasPrefix(o, "model=") }) {
 		said.Model = catalog.Default("openai") // until a thread or a turn names one
 	}
-	wish, err := exec.Understand(said, exec.Known{
+	spec, err := exec.Understand(said, exec.Known{
 		Model: configured.Model, Getenv: s.getenv,
 		Provider: func(name string) (string, bool) {
 			p, ok := configured.Providers[name]
@@ -128,13 +128,13 @@ func (f *appServerFlags) understand(cmd *cobra.Command, s *streams, dir string) 
 	if err != nil {
 		return nil, err
 	}
-	for name, value := range wish.Settings {
+	for name, value := range spec.Settings {
 		if err := cmd.Flags().Set(strings.ReplaceAll(name, "_", "-"), value); err != nil {
 			return nil, fmt.Errorf("cannot use %s from the client's settings: %w", name, err)
 		}
 	}
-	for _, name := range slices.Concat(wish.Ignored, f.enable, f.disable) {
+	for _, name := range slices.Concat(spec.Ignored, f.enable, f.disable) {
 		s.say(fmt.Errorf("warning: %s is not supported and is ignored", name))
 	}
-	return wish, nil
+	return spec, nil
 }

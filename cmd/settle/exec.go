@@ -162,18 +162,18 @@ func (f *execFlags) run(cmd *cobra.Command, s *streams, args []string) (int, err
 	if err != nil {
 		return 0, err
 	}
-	wish, err := f.understand(cmd, s, configured)
+	spec, err := f.understand(cmd, s, configured)
 	if err != nil {
 		return 0, err
 	}
-	s = s.with(wish.Env, wish.Hidden)
+	s = s.with(spec.Env, spec.Hidden)
 	in := s.standIn(cmd, assemble.Options{Face: "exec", Permission: settle.Ask, Take: f.take})
 	defer in.release()
 	options, err := f.options(in, s, words)
 	if err != nil {
 		return 0, in.instead(err)
 	}
-	a, err := in.hosts.Agent(in.ctx, f.agent(cmd, wish, dir, configured))
+	a, err := in.hosts.Agent(in.ctx, f.agent(cmd, spec, dir, configured))
 	if err != nil {
 		return 0, in.instead(err)
 	}
@@ -185,14 +185,14 @@ func (f *execFlags) run(cmd *cobra.Command, s *streams, args []string) (int, err
 	if options.Host, err = settle.Open(cmd.Context(), a.Host); err != nil {
 		return 0, err
 	}
-	f.announce(s, wish, options, a)
+	f.announce(s, spec, options, a)
 	return run.Turn(cmd.Context(), options), nil
 }
 
 // understand reads the flags and overrides of the other agent.
-func (f *execFlags) understand(cmd *cobra.Command, s *streams, r *config.Resolved) (*exec.Wish, error) {
+func (f *execFlags) understand(cmd *cobra.Command, s *streams, r *config.Resolved) (*exec.SessionSpec, error) {
 	f.Model = cmd.Flag("model").Value.String()
-	wish, err := exec.Understand(f.Flags, exec.Known{
+	spec, err := exec.Understand(f.Flags, exec.Known{
 		Model: r.Model, Getenv: s.getenv,
 		Provider: func(name string) (string, bool) { p, ok := r.Providers[name]; return p.Model, ok },
 	})
@@ -201,10 +201,10 @@ func (f *execFlags) understand(cmd *cobra.Command, s *streams, r *config.Resolve
 	}
 	for _, name := range slices.Concat(execUnfit(), execUnfitValues(), []string{"profile"}) {
 		if cmd.Flags().Changed(name) {
-			wish.Ignored = append(wish.Ignored, "--"+name)
+			spec.Ignored = append(spec.Ignored, "--"+name)
 		}
 	}
-	return wish, nil
+	return spec, nil
 }
 
 // with returns the streams with some variables of the environment replaced, and
@@ -226,9 +226,9 @@ func (s *streams) with(env map[string]string, hidden []string) *streams {
 
 // agent says how the session is to work. A sandbox mode that the client names
 // is the policy, and settle's own permission is where it names none.
-func (f *execFlags) agent(cmd *cobra.Command, wish *exec.Wish, dir string, r *config.Resolved) assemble.SessionSpec {
-	w := assemble.SessionSpec{Dir: dir, Settings: wish.Settings, By: assemble.User}
-	mode := exec.Mode(wish.Sandbox, wish.Approval, f.writable(dir, wish.Writable))
+func (f *execFlags) agent(cmd *cobra.Command, spec *exec.SessionSpec, dir string, r *config.Resolved) assemble.SessionSpec {
+	w := assemble.SessionSpec{Dir: dir, Settings: spec.Settings, By: assemble.User}
+	mode := exec.Mode(spec.Sandbox, spec.Approval, f.writable(dir, spec.Writable))
 	_, own := w.Settings["permission"]
 	switch {
 	case own || cmd.Flags().Changed("permission"):
@@ -239,7 +239,7 @@ func (f *execFlags) agent(cmd *cobra.Command, wish *exec.Wish, dir string, r *co
 		w.Settings["permission"] = string(settle.Allow) // it was asked for by name
 	}
 	w.Options = func(o *assemble.Options) {
-		o.Append, o.SystemFile, o.Approver = wish.Instructions, wish.SystemFile, exec.Nobody{Mode: string(settle.Ask)}
+		o.Append, o.SystemFile, o.Approver = spec.Instructions, spec.SystemFile, exec.Nobody{Mode: string(settle.Ask)}
 		if f.ephemeral {
 			o.Keeping = assemble.Ephemeral
 		}
@@ -338,9 +338,9 @@ func (f *execFlags) session(ctx context.Context, words exec.Arguments, a *assemb
 
 // announce says on standard error what is in force, as the other agent does,
 // and what of it is not.
-func (f *execFlags) announce(s *streams, wish *exec.Wish, o run.Options, a *assemble.Agent) {
-	if len(wish.Ignored) > 0 {
-		s.say(fmt.Errorf("warning: not supported, and ignored: %s", strings.Join(wish.Ignored, ", ")))
+func (f *execFlags) announce(s *streams, spec *exec.SessionSpec, o run.Options, a *assemble.Agent) {
+	if len(spec.Ignored) > 0 {
+		s.say(fmt.Errorf("warning: not supported, and ignored: %s", strings.Join(spec.Ignored, ", ")))
 	}
 	if o.View != nil {
 		return

@@ -35,27 +35,27 @@ func TestUnderstand(t *testing.T) {
 		flags exec.Flags
 		model string // settle's own
 		env   map[string]string
-		want  exec.Wish
+		want  exec.SessionSpec
 	}{
-		{"nothing", exec.Flags{}, "", nil, exec.Wish{Settings: settings(), Env: settings()}},
-		{"a name alone is of openai", exec.Flags{Model: "gpt-5"}, "", nil, exec.Wish{Settings: settings("model", "openai/gpt-5"), Env: settings()}},
-		{"or of whom it says", exec.Flags{Model: "claude-x"}, "", nil, exec.Wish{Settings: settings("model", "anthropic/claude-x"), Env: settings()}},
-		{"or of the only one that could be meant", exec.Flags{Model: "qwen"}, "chat/other", nil, exec.Wish{Settings: settings("model", "chat/qwen"), Env: settings()}},
-		{"but not where openai has a key", exec.Flags{Model: "gpt-5"}, "chat/other", key, exec.Wish{Settings: settings("model", "openai/gpt-5"), Env: settings("OPENAI_API_KEY", "ck")}},
-		{"settle's own way to name it", exec.Flags{Model: "mine/a/b"}, "", nil, exec.Wish{Settings: settings("model", "mine/a/b"), Env: settings()}},
-		{"a key and no model", exec.Flags{}, "", key, exec.Wish{Settings: settings("model", "openai/gpt-default"), Env: settings("OPENAI_API_KEY", "ck")}},
-		{"a key, and a model of settle's", exec.Flags{}, "mine/x", key, exec.Wish{Settings: settings(), Env: settings("OPENAI_API_KEY", "ck")}},
-		{"an address and no model", exec.Flags{Config: []string{`openai_base_url="http://h/v1"`}}, "mine/x", nil, exec.Wish{Settings: settings("model", "openai/gpt-default"), Env: settings("OPENAI_BASE_URL", "http://h/v1")}},
-		{"an address, and a model that is configured for it", exec.Flags{Config: []string{`openai_base_url="http://h/v1"`}}, "openai/x", nil, exec.Wish{Settings: settings(), Env: settings("OPENAI_BASE_URL", "http://h/v1")}},
-		{"a provider of settle's", exec.Flags{Config: []string{`model_provider=mine`, `model="o3"`}}, "", nil, exec.Wish{Settings: settings("model", "mine/o3"), Env: settings()}},
-		{"effort", exec.Flags{Config: []string{`model_reasoning_effort="xhigh"`}}, "", nil, exec.Wish{Settings: settings("effort", "xhigh"), Env: settings()}},
-		{"more effort than there is", exec.Flags{Config: []string{`model_reasoning_effort="ultra"`}}, "", nil, exec.Wish{Settings: settings("effort", "max"), Env: settings()}},
-		{"a server of one's own", exec.Flags{OSS: true}, "", nil, exec.Wish{Settings: settings("model", "chat/gpt-oss:20b", "base_url", "http://localhost:11434/v1"), Env: settings()}},
+		{"nothing", exec.Flags{}, "", nil, exec.SessionSpec{Settings: settings(), Env: settings()}},
+		{"a name alone is of openai", exec.Flags{Model: "gpt-5"}, "", nil, exec.SessionSpec{Settings: settings("model", "openai/gpt-5"), Env: settings()}},
+		{"or of whom it says", exec.Flags{Model: "claude-x"}, "", nil, exec.SessionSpec{Settings: settings("model", "anthropic/claude-x"), Env: settings()}},
+		{"or of the only one that could be meant", exec.Flags{Model: "qwen"}, "chat/other", nil, exec.SessionSpec{Settings: settings("model", "chat/qwen"), Env: settings()}},
+		{"but not where openai has a key", exec.Flags{Model: "gpt-5"}, "chat/other", key, exec.SessionSpec{Settings: settings("model", "openai/gpt-5"), Env: settings("OPENAI_API_KEY", "ck")}},
+		{"settle's own way to name it", exec.Flags{Model: "mine/a/b"}, "", nil, exec.SessionSpec{Settings: settings("model", "mine/a/b"), Env: settings()}},
+		{"a key and no model", exec.Flags{}, "", key, exec.SessionSpec{Settings: settings("model", "openai/gpt-default"), Env: settings("OPENAI_API_KEY", "ck")}},
+		{"a key, and a model of settle's", exec.Flags{}, "mine/x", key, exec.SessionSpec{Settings: settings(), Env: settings("OPENAI_API_KEY", "ck")}},
+		{"an address and no model", exec.Flags{Config: []string{`openai_base_url="http://h/v1"`}}, "mine/x", nil, exec.SessionSpec{Settings: settings("model", "openai/gpt-default"), Env: settings("OPENAI_BASE_URL", "http://h/v1")}},
+		{"an address, and a model that is configured for it", exec.Flags{Config: []string{`openai_base_url="http://h/v1"`}}, "openai/x", nil, exec.SessionSpec{Settings: settings(), Env: settings("OPENAI_BASE_URL", "http://h/v1")}},
+		{"a provider of settle's", exec.Flags{Config: []string{`model_provider=mine`, `model="o3"`}}, "", nil, exec.SessionSpec{Settings: settings("model", "mine/o3"), Env: settings()}},
+		{"effort", exec.Flags{Config: []string{`model_reasoning_effort="xhigh"`}}, "", nil, exec.SessionSpec{Settings: settings("effort", "xhigh"), Env: settings()}},
+		{"more effort than there is", exec.Flags{Config: []string{`model_reasoning_effort="ultra"`}}, "", nil, exec.SessionSpec{Settings: settings("effort", "max"), Env: settings()}},
+		{"a server of one's own", exec.Flags{OSS: true}, "", nil, exec.SessionSpec{Settings: settings("model", "chat/gpt-oss:20b", "base_url", "http://localhost:11434/v1"), Env: settings()}},
 		{
 			"a provider of the client's",
 			exec.Flags{Model: "q/w", Config: []string{`model_provider="or"`, `model_providers.or={name="O R",base_url="https://or.example/v1",env_key="OTHER_KEY",wire_api="chat",stream_max_retries=7,request_max_retries=2,stream_idle_timeout_ms=1500,http_headers={a="b"}}`}},
 			"", key,
-			exec.Wish{
+			exec.SessionSpec{
 				Settings: settings("model", "chat/q/w", "base_url", "https://or.example/v1", "retries", "7", "stall_timeout", "1.5s"),
 				Env:      settings("OPENAI_API_KEY", "ck", "SETTLE_API_KEY", "other"), Hidden: []string{"CODEX_API_KEY", "OTHER_KEY"},
 				Ignored: []string{"-c model_providers.or"},
@@ -65,36 +65,36 @@ func TestUnderstand(t *testing.T) {
 			"that gets no key of OpenAI's",
 			exec.Flags{Model: "m", Config: []string{`model_provider="p"`, `model_providers.p.base_url="http://localhost:1/v1"`}},
 			"", key,
-			exec.Wish{Settings: settings("model", "openai/m", "base_url", "http://localhost:1/v1"), Env: settings("OPENAI_API_KEY", "")},
+			exec.SessionSpec{Settings: settings("model", "openai/m", "base_url", "http://localhost:1/v1"), Env: settings("OPENAI_API_KEY", "")},
 		},
 		{
 			"unless it is to",
 			exec.Flags{Model: "m", Config: []string{`model_provider="p"`, `model_providers.p={base_url="http://localhost:1/v1",requires_openai_auth=true}`}},
 			"", key,
-			exec.Wish{Settings: settings("model", "openai/m", "base_url", "http://localhost:1/v1"), Env: settings("OPENAI_API_KEY", "ck")},
+			exec.SessionSpec{Settings: settings("model", "openai/m", "base_url", "http://localhost:1/v1"), Env: settings("OPENAI_API_KEY", "ck")},
 		},
 		{
 			"modes",
 			exec.Flags{Sandbox: "read-only", FullAuto: true, AddDirs: []string{"a"}, Config: []string{`sandbox_mode="danger-full-access"`, `approval_policy="untrusted"`, `sandbox_workspace_write.writable_roots=["/b"]`, `sandbox_workspace_write.network_access=true`}},
 			"", nil,
-			exec.Wish{Settings: settings(), Env: settings(), Sandbox: codex.ReadOnly, Approval: "untrusted", Writable: []string{"a", "/b"}},
+			exec.SessionSpec{Settings: settings(), Env: settings(), Sandbox: codex.ReadOnly, Approval: "untrusted", Writable: []string{"a", "/b"}},
 		},
-		{"automatic", exec.Flags{FullAuto: true, Config: []string{`sandbox_mode="read-only"`}}, "", nil, exec.Wish{Settings: settings(), Env: settings(), Sandbox: codex.WorkspaceWrite}},
-		{"no sandbox", exec.Flags{Bypass: true, Sandbox: "danger-full-access"}, "", nil, exec.Wish{Settings: settings(), Env: settings(), Sandbox: codex.FullAccess, Approval: "never"}},
+		{"automatic", exec.Flags{FullAuto: true, Config: []string{`sandbox_mode="read-only"`}}, "", nil, exec.SessionSpec{Settings: settings(), Env: settings(), Sandbox: codex.WorkspaceWrite}},
+		{"no sandbox", exec.Flags{Bypass: true, Sandbox: "danger-full-access"}, "", nil, exec.SessionSpec{Settings: settings(), Env: settings(), Sandbox: codex.FullAccess, Approval: "never"}},
 		{
 			"settle's own settings",
 			exec.Flags{Config: []string{`settle.retries=1`, `settle.stall_timeout="2s"`, `settle.tools=["read","list"]`}},
 			"", nil,
-			exec.Wish{Settings: settings("retries", "1", "stall_timeout", "2s", "tools", "read,list"), Env: settings()},
+			exec.SessionSpec{Settings: settings("retries", "1", "stall_timeout", "2s", "tools", "read,list"), Env: settings()},
 		},
-		{"instructions", exec.Flags{Config: []string{`developer_instructions="be brief"`, `model_instructions_file=/f`}}, "", nil, exec.Wish{Settings: settings(), Env: settings(), Instructions: "be brief", SystemFile: "/f"}},
+		{"instructions", exec.Flags{Config: []string{`developer_instructions="be brief"`, `model_instructions_file=/f`}}, "", nil, exec.SessionSpec{Settings: settings(), Env: settings(), Instructions: "be brief", SystemFile: "/f"}},
 		{
 			"what means nothing",
 			exec.Flags{Config: []string{`features.web=true`, `mcp_servers."a.b".command="x"`, `web_search="live"`, `sandbox_workspace_write.network_access=false`, `model_verbosity=high`, `settle=1`}},
 			"", nil,
-			exec.Wish{Settings: settings(), Env: settings(), Ignored: []string{"-c features.web", "-c mcp_servers.a.b", "-c model_verbosity", "-c sandbox_workspace_write.network_access", "-c settle", "-c web_search"}},
+			exec.SessionSpec{Settings: settings(), Env: settings(), Ignored: []string{"-c features.web", "-c mcp_servers.a.b", "-c model_verbosity", "-c sandbox_workspace_write.network_access", "-c settle", "-c web_search"}},
 		},
-		{"what makes no difference", exec.Flags{Config: []string{`web_search="disabled"`, `hide_agent_reasoning=true`, `sandbox_workspace_write={network_access=true}`}}, "", nil, exec.Wish{Settings: settings(), Env: settings()}},
+		{"what makes no difference", exec.Flags{Config: []string{`web_search="disabled"`, `hide_agent_reasoning=true`, `sandbox_workspace_write={network_access=true}`}}, "", nil, exec.SessionSpec{Settings: settings(), Env: settings()}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.want.Hidden == nil {

@@ -45,8 +45,8 @@ func (k Known) has(provider string) bool {
 	return ok
 }
 
-// Wish is what that comes to.
-type Wish struct {
+// SessionSpec is what the flags and overrides of the other agent mean here.
+type SessionSpec struct {
 	// Settings are settle's own, by their names.
 	Settings map[string]string
 	// Env are variables that stand for those of the environment; Hidden are
@@ -68,12 +68,12 @@ type Wish struct {
 const keyVariable = "CODEX_API_KEY"
 
 // Understand reads what a client said.
-func Understand(f Flags, known Known) (*Wish, error) {
+func Understand(f Flags, known Known) (*SessionSpec, error) {
 	all, err := parseOverrides(f.Config)
 	if err != nil {
 		return nil, err
 	}
-	w := &Wish{Settings: map[string]string{}, Env: map[string]string{}, Hidden: []string{keyVariable}}
+	w := &SessionSpec{Settings: map[string]string{}, Env: map[string]string{}, Hidden: []string{keyVariable}}
 	if key := known.Getenv(keyVariable); key != "" {
 		w.Env["OPENAI_API_KEY"] = key
 	}
@@ -96,7 +96,7 @@ func Understand(f Flags, known Known) (*Wish, error) {
 }
 
 // model finds the provider for the model, which is named without one.
-func (w *Wish) model(f Flags, all overrides, known Known) error {
+func (w *SessionSpec) model(f Flags, all overrides, known Known) error {
 	model := cmp.Or(f.Model, all.text("model"))
 	name := all.text("model_provider")
 	if f.OSS {
@@ -128,7 +128,7 @@ func (w *Wish) model(f Flags, all overrides, known Known) error {
 // unnamed chooses the provider's own model where the client names a provider, or
 // its address or key, and no model; unless settle's configuration has one of that
 // provider, or the client brought only the key.
-func (w *Wish) unnamed(name string, known Known) {
+func (w *SessionSpec) unnamed(name string, known Known) {
 	if name == "" {
 		if w.Env["OPENAI_BASE_URL"] == "" && (w.Env["OPENAI_API_KEY"] == "" || known.Model != "") {
 			return
@@ -143,7 +143,7 @@ func (w *Wish) unnamed(name string, known Known) {
 
 // providerOf chooses a provider for a model: Anthropic's by its name; else
 // openai, unless only the provider of the configured model could be meant.
-func (w *Wish) providerOf(model string, known Known) string {
+func (w *SessionSpec) providerOf(model string, known Known) string {
 	openai := w.Env["OPENAI_API_KEY"] != "" || w.Env["OPENAI_BASE_URL"] != "" || known.Getenv("OPENAI_API_KEY") != "" || known.Getenv("OPENAI_BASE_URL") != ""
 	configured, _, _ := strings.Cut(known.Model, "/")
 	switch {
@@ -156,7 +156,7 @@ func (w *Wish) providerOf(model string, known Known) string {
 }
 
 // provider uses a provider that the client defines.
-func (w *Wish) provider(name, model string, def overrides, known Known) error {
+func (w *SessionSpec) provider(name, model string, def overrides, known Known) error {
 	address := def.text("base_url")
 	if _, err := url.Parse(address); err != nil || address == "" {
 		return &UsageError{fmt.Sprintf("cannot use the provider %q: -c model_providers.%s.base_url is missing or no address", name, name)}
@@ -196,7 +196,7 @@ func (w *Wish) provider(name, model string, def overrides, known Known) error {
 
 // key finds the key for a provider that the client defines. A key that is meant
 // for OpenAI is not sent elsewhere, unless the definition says so.
-func (w *Wish) key(name, variable string, def overrides, known Known) error {
+func (w *SessionSpec) key(name, variable string, def overrides, known Known) error {
 	env, bearer := def.text("env_key"), def.text("experimental_bearer_token")
 	auth, _ := def.take("requires_openai_auth").(bool)
 	switch {
@@ -217,7 +217,7 @@ func (w *Wish) key(name, variable string, def overrides, known Known) error {
 	return nil
 }
 
-func (w *Wish) effort(level string) {
+func (w *SessionSpec) effort(level string) {
 	switch level {
 	case "":
 		return
@@ -227,7 +227,7 @@ func (w *Wish) effort(level string) {
 	w.Settings["effort"] = level
 }
 
-func (w *Wish) sandbox(f Flags, all overrides) error {
+func (w *SessionSpec) sandbox(f Flags, all overrides) error {
 	mode := all.text("sandbox_mode")
 	if f.FullAuto {
 		mode = string(codex.WorkspaceWrite)
@@ -255,7 +255,7 @@ func (w *Wish) sandbox(f Flags, all overrides) error {
 }
 
 // own takes the settings of settle's own, which -c settle.NAME=VALUE sets.
-func (w *Wish) own(all overrides) {
+func (w *SessionSpec) own(all overrides) {
 	settings, ok := all["settle"].(map[string]any)
 	if !ok {
 		return // told with what else means nothing
@@ -275,7 +275,7 @@ func (w *Wish) own(all overrides) {
 
 // harmless takes what makes no difference here: what settle does in any case, or
 // does not do in any case.
-func (w *Wish) harmless(all overrides) {
+func (w *SessionSpec) harmless(all overrides) {
 	if mode, _ := all["web_search"].(string); mode == "disabled" {
 		all.take("web_search")
 	}
