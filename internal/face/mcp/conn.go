@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/jsonl"
 )
 
@@ -39,14 +40,11 @@ type conn struct {
 	eof   chan struct{} // closed when the client writes no more
 	stop  chan struct{} // closed by finish when nothing is to be read any more
 	lost  chan struct{} // closed when nothing can be written
+	out   *stdio.Output
 	order order
 	calls calls
 
 	finish func()
-
-	writing sync.Mutex // guards what follows
-	out     io.Writer
-	broken  bool
 }
 
 // incoming is a line, or why it could not be read.
@@ -56,7 +54,8 @@ type incoming struct {
 }
 
 func newConn(in io.Reader, out io.Writer) *conn {
-	c := &conn{in: make(chan incoming), eof: make(chan struct{}), stop: make(chan struct{}), lost: make(chan struct{}), out: out}
+	c := &conn{in: make(chan incoming), eof: make(chan struct{}), stop: make(chan struct{}), lost: make(chan struct{})}
+	c.out = stdio.NewOutput(out, func(error) { close(c.lost) })
 	c.finish = sync.OnceFunc(func() { close(c.stop) })
 	go c.receive(jsonl.NewReader(in, mostLine)) // ends with the input or with finish; a read that blocks ends with the process
 	return c
@@ -144,7 +143,7 @@ func (c *conn) decode(line []byte) jsonrpc.Message {
 
 // refuse answers what could not be read.
 func (c *conn) refuse(id json.RawMessage, code int, text string) {
-	_ = c.print(refusal(id, code, text)) // the connection tells of its end itself
+	c.answer(refusal(id, code, text))
 }
 
 // take notes what a message means here, and reports whether the SDK gets it.
@@ -168,7 +167,7 @@ func (c *conn) begin(req *jsonrpc.Request) bool {
 		return true // the SDK drops it: an answer would be taken for that of the first
 	case one == nil:
 		_ = c.write(&jsonrpc.Response{ID: req.ID, Error: &jsonrpc.Error{
-			Code: codeBusy, Message: fmt.Sprintf("%d requests wait for an answer already; nothing was done; try again later", mostCalls),
+			Code: codeBusy, Message: fmt.Sprintf("%d requests are already waiting for an answer; nothing was done; try again later", mostCalls),
 		}})
 		return false
 	case req.Method == methodCall:
@@ -204,23 +203,19 @@ func (c *conn) Write(_ context.Context, msg jsonrpc.Message) error {
 	return nil
 }
 
+// write sends a message. Notifications and requests wait while the client does not
+// read; answers do not.
 func (c *conn) write(msg jsonrpc.Message) error {
 	line, err := jsonrpc.EncodeMessage(msg)
 	if err != nil {
 		return fmt.Errorf("cannot encode a message: %w", err)
 	}
-	return c.print(line)
-}
-
-func (c *conn) print(line []byte) error {
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	if _, err := c.out.Write(append(jsonl.Escape(line), '\n')); err != nil {
-		if !c.broken {
-			c.broken = true
-			close(c.lost)
-		}
-		return fmt.Errorf("cannot write to the client: %w", err)
+	if _, ok := msg.(*jsonrpc.Response); ok {
+		c.answer(line)
+	} else if !c.out.Write(func(b []byte) []byte { return append(append(b, jsonl.Escape(line)...), '\n') }) {
+		return errors.New("cannot write to the client: nobody reads what is written")
 	}
 	return nil
 }
+
+func (c *conn) answer(line []byte) { c.out.Add(string(jsonl.Escape(line)) + "\n") }

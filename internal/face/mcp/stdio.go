@@ -41,6 +41,8 @@ func (f *Face) Stdio(in io.Reader, out io.Writer, stops <-chan stdio.Stop) error
 			c.drain(ctx)
 			c.finish()
 			stdio.Await(ctx, func() { _ = session.Wait() }) // why it ended is known
+			stdio.Await(ctx, func() { c.out.Drain(func() time.Duration { return stdio.DrainTimeout }) })
+			_ = c.out.Close(func() time.Duration { return 0 }) // nobody is left to tell
 		},
 	}.Descend(stop)
 }
