@@ -12,7 +12,8 @@ type Reflow string
 const (
 	// ReflowAll wraps every row, and the cursor goes along: most terminals.
 	ReflowAll Reflow = "all"
-	// ReflowOthers leaves alone the row that the cursor is in: xterm.js.
+	// ReflowOthers leaves alone the row that the cursor is in: xterm.js. It also
+	// moves the cursor for rows below that, so that those had better be short.
 	ReflowOthers Reflow = "others"
 	// ReflowNone cuts rows off: xterm, the Linux console, GNU screen.
 	ReflowNone Reflow = "none"
@@ -119,7 +120,7 @@ func (s *Screen) fit(f *Frame) []drawnRow {
 	f.X = min(max(f.X, 0), s.width-1)
 	next := make([]drawnRow, len(rows))
 	for i, row := range rows {
-		row = Clip(row, s.width)
+		row = trimSpaces(Clip(row, s.width))
 		next[i] = drawnRow{string(s.palette.Append(nil, row)), cells(row)}
 	}
 	return next

@@ -139,6 +139,22 @@ func Clip(l Line, width int) Line {
 	return l
 }
 
+// trimSpaces drops spaces at the end: tmux loses the cursor where it wraps a row
+// between them.
+func trimSpaces(l Line) Line {
+	for len(l) > 0 {
+		last := l[len(l)-1]
+		text := strings.TrimRight(last.Text, " ")
+		if text == last.Text {
+			return l
+		}
+		if l = l[: len(l)-1 : len(l)-1]; text != "" {
+			return append(l, Span{text, last.Style})
+		}
+	}
+	return l
+}
+
 // wrapped returns how many rows a row takes once the terminal has wrapped it at
 // another width.
 func wrapped(list []cell, width int) int {

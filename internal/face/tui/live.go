@@ -20,8 +20,9 @@ const (
 	mostOpen = 4 << 10
 )
 
-// frame is the live region: what still changes, what waits, the editor and the
-// status.
+// frame is the live region: what still changes, what waits, the status and the
+// editor. The editor is last, since the terminals that wrap rows anew agree best
+// about what is above the cursor.
 func (f *Face) frame(now time.Time) terminal.Frame {
 	width, _ := f.screen.Size()
 	room := f.screen.Live()
@@ -38,9 +39,9 @@ func (f *Face) frame(now time.Time) terminal.Frame {
 		live = f.liveRows(width, min(room, max(f.screen.Live()/3, 3)), now)
 	}
 	rows := append(live, ask...)
-	rows = append(append(rows, queue...), nil)
+	rows = append(append(append(rows, queue...), nil), status...)
 	y += len(rows)
-	return terminal.Frame{Rows: append(append(rows, editor...), status...), X: x, Y: y}
+	return terminal.Frame{Rows: append(rows, editor...), X: x, Y: y}
 }
 
 // liveRows are the end of what grows, and the calls that run: at most room of
