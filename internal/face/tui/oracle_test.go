@@ -210,7 +210,7 @@ func TestRealTerminalsEqualLog(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			real, rows := oracle.open(t), 0
-			for seed := range uint64(*sessions) {
+			for seed := range drawn() {
 				r := rand.New(rand.NewPCG(seed, 3))
 				width, height := drawSize(r)
 				real.Reset(width, height)

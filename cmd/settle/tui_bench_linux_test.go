@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+
+	"github.com/settle-agent/settle/settletest"
+)
+
+// watched is a terminal of which somebody waits for bytes.
+type watched struct {
+	mu    sync.Mutex // guards what follows
+	bytes int
+	last  []byte // the end of what came
+	wants []byte
+	found chan time.Time
+}
+
+func (w *watched) Write(data []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.bytes += len(data)
+	w.last = append(w.last, data...)
+	if w.wants != nil && bytes.Contains(w.last, w.wants) {
+		w.wants = nil
+		w.found <- time.Now()
+	}
+	w.last = w.last[max(len(w.last)-4096, 0):]
+	return len(data), nil
+}
+
+// await returns when the text came that what leads to.
+func (w *watched) await(b *testing.B, text string, what func()) time.Time {
+	b.Helper()
+	w.mu.Lock()
+	w.wants, w.last = []byte(text), nil
+	w.mu.Unlock()
+	what()
+	select {
+	case at := <-w.found:
+		return at
+	case <-time.After(patience):
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		b.Fatalf("%q never came; the last bytes are %q", text, w.last)
+		return time.Time{}
+	}
+}
+
+func startTUI(b *testing.B, binary string, args ...string) (*exec.Cmd, *os.File, *watched) {
+	b.Helper()
+	cmd := exec.Command(binary, append([]string{"-m", "chat/m"}, args...)...)
+	cmd.Dir = b.TempDir()
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "SETTLE_DATA_DIR=" + b.TempDir(), "TERM=xterm-256color"}
+	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 120})
+	if err != nil {
+		b.Fatal(err)
+	}
+	w := &watched{found: make(chan time.Time, 1)}
+	read := make(chan struct{})
+	go func() { // ends when the terminal is closed
+		defer close(read)
+		_, _ = io.Copy(w, terminal)
+	}()
+	b.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait()
+		_ = terminal.Close()
+		<-read
+	})
+	return cmd, terminal, w
+}
+
+// BenchmarkTUIKey measures from a key press to its character on the terminal while
+// 2,000 deltas a second stream. Budget: p50 4 ms, p99 16 ms, 4 KB a frame.
+func BenchmarkTUIKey(b *testing.B) {
+	binary := build(b)
+	server := settletest.NewServer(b, settletest.Script(settletest.Reply(settletest.Item{Text: "word and more\n", Times: 400_000}).Paced(500*time.Microsecond)))
+	cmd, terminal, w := startTUI(b, binary, "--base-url", server.OpenAI(), "say much")
+	w.await(b, "word", func() {})
+	var took []time.Duration
+	before := cpu(cmd.Process.Pid)
+	bytes, begun := w.bytes, time.Now()
+	n := 0
+	for b.Loop() {
+		n++
+		key := fmt.Sprintf("%c", 'a'+n%26)
+		pressed := time.Now()
+		at := w.await(b, key+key, func() { _, _ = terminal.WriteString(key + key) })
+		took = append(took, at.Sub(pressed))
+		if n%20 == 0 {
+			_, _ = terminal.WriteString("\x15") // the line again
+		}
+		<-time.After(7 * time.Millisecond)
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1e3, "ms-p50")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1e3, "ms-p99")
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	b.ReportMetric(float64(w.bytes-bytes)/time.Since(begun).Seconds()/1e3, "KB/s-written")
+	b.ReportMetric((cpu(cmd.Process.Pid)-before)/time.Since(begun).Seconds()*100, "%CPU")
+}
+
+// BenchmarkTUIStart measures from the start of the process to the editor on the
+// terminal. Budget: 60 ms.
+func BenchmarkTUIStart(b *testing.B) {
+	binary := build(b)
+	for b.Loop() {
+		_, _, w := startTUI(b, binary, "--base-url", "http://127.0.0.1:1/v1")
+		w.await(b, "/help shows", func() {})
+	}
+}
+
+// BenchmarkTUIIdle counts how often an idle terminal wakes up. Budget: never.
+func BenchmarkTUIIdle(b *testing.B) {
+	binary := build(b)
+	cmd, _, w := startTUI(b, binary, "--base-url", "http://127.0.0.1:1/v1")
+	w.await(b, "/help shows", func() {})
+	<-time.After(2 * time.Second) // the runtime's own beginnings
+	for b.Loop() {
+		before := switches(b, cmd.Process.Pid)
+		<-time.After(5 * time.Second)
+		b.ReportMetric(float64(switches(b, cmd.Process.Pid)-before)/5, "switches/s")
+	}
+}
+
+// switches returns how often the process was scheduled, over all its threads.
+func switches(b *testing.B, pid int) (n int) {
+	b.Helper()
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, thread := range threads {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/status", pid, thread.Name()))
+		if err != nil {
+			continue // it has ended
+		}
+		for line := range strings.Lines(string(status)) {
+			if name, value, _ := strings.Cut(line, ":"); strings.HasSuffix(name, "ctxt_switches") {
+				count, _ := strconv.Atoi(strings.TrimSpace(value))
+				n += count
+			}
+		}
+	}
+	return n
+}
