@@ -31,8 +31,8 @@ const struck = 3
 // strikethrough reads ~~text~~.
 type strikethrough struct{}
 
-func (strikethrough) Trigger() []byte         { return []byte{'~'} }
-func (strikethrough) IsDelimiter(b byte) bool { return b == '~' }
+func (strikethrough) Trigger() []byte                                { return []byte{'~'} }
+func (strikethrough) IsDelimiter(b byte) bool                        { return b == '~' }
 func (strikethrough) CanOpenCloser(open, end *parser.Delimiter) bool { return open.Char == end.Char }
 
 func (strikethrough) OnMatch(int) ast.Node { return ast.NewEmphasis(struck) }
