@@ -20,9 +20,9 @@ type call struct {
 	dirty    bool   // output has grown since it was shown
 }
 
-func newCall(one *session, item *event.Item) *call {
+func newCall(ses *session, item *event.Item) *call {
 	name := item.Content().Name
-	return &call{item: item, dir: one.opened.Spec.Dir, title: name, terminal: name == "shell" && one.can.Meta.TerminalOutput}
+	return &call{item: item, dir: ses.opened.Spec.Dir, title: name, terminal: name == "shell" && ses.can.Meta.TerminalOutput}
 }
 
 func (c *call) view() toolview.Call { return transcript.CallOf(c.item, c.dir) }

@@ -18,9 +18,9 @@ func (s *Server) closing(ctx context.Context, r *jsonrpc.Request) {
 		r.Fail(err)
 		return
 	}
-	one, err := s.find(in.SessionID)
+	ses, err := s.find(in.SessionID)
 	if err == nil {
-		s.leave(one)
+		s.leave(ses)
 	} else if r.Method == "session/close" {
 		r.Fail(err)
 		return
@@ -28,56 +28,56 @@ func (s *Server) closing(ctx context.Context, r *jsonrpc.Request) {
 	// It is not in its place any more: a client that cancels the request does not
 	// get it back.
 	s.answer(ctx, r, func(_ context.Context, r *jsonrpc.Request) (any, error) {
-		if one != nil {
-			defer s.releasePlace(one)
-			if err := one.close(s.life); err != nil {
+		if ses != nil {
+			defer s.releasePlace(ses)
+			if err := ses.close(s.life); err != nil {
 				return nil, err
 			}
 		}
 		if r.Method == "session/delete" {
-			return object{}, s.remove(s.life, one, in.SessionID)
+			return object{}, s.remove(s.life, ses, in.SessionID)
 		}
 		return object{}, nil
 	})
 }
 
 // leave takes a session out of its place, to be closed.
-func (s *Server) leave(one *session) {
+func (s *Server) leave(ses *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.leaveLocked(one)
+	s.leaveLocked(ses)
 }
 
-func (s *Server) leaveLocked(one *session) {
-	delete(s.sessions, one.id)
-	s.leaving[one.id] = one
+func (s *Server) leaveLocked(ses *session) {
+	delete(s.sessions, ses.id)
+	s.leaving[ses.id] = ses
 }
 
 // releasePlace lets in whoever waits for a session to be closed, and for those that had
 // its place before: it may not have waited for them itself.
-func (s *Server) releasePlace(one *session) {
-	_ = one.awaitPredecessor(s.life) // at the end of that, nobody is let in
+func (s *Server) releasePlace(ses *session) {
+	_ = ses.awaitPredecessor(s.life) // at the end of that, nobody is let in
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.leaving[one.id] == one {
-		delete(s.leaving, one.id)
+	if s.leaving[ses.id] == ses {
+		delete(s.leaving, ses.id)
 	}
-	close(one.gone)
+	close(ses.gone)
 }
 
 // close ends everything of the session, and returns when all of that has been
 // said.
-func (one *session) close(ctx context.Context) error {
-	one.cancel(func(*prompt) bool { return true })
-	if err := one.wait(ctx); err != nil {
+func (ses *session) close(ctx context.Context) error {
+	ses.cancel(func(*prompt) bool { return true })
+	if err := ses.wait(ctx); err != nil {
 		return err
 	}
-	one.takeBack(ctx)
-	if err := one.server.o.Sessions.Close(ctx, one.id, event.Interrupted, one.server.clientName()); err != nil {
+	ses.takeBack(ctx)
+	if err := ses.server.o.Sessions.Close(ctx, ses.id, event.Interrupted, ses.server.clientName()); err != nil {
 		return err
 	}
 	select {
-	case <-one.followed:
+	case <-ses.followed:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -86,22 +86,22 @@ func (one *session) close(ctx context.Context) error {
 
 // takeBack takes back what waits to be run: once the session is closed, that is
 // too late, and it would go along with a later prompt.
-func (one *session) takeBack(ctx context.Context) {
-	for _, e := range one.prompts.Open() {
+func (ses *session) takeBack(ctx context.Context) {
+	for _, e := range ses.prompts.Open() {
 		select {
 		case <-e.Request.submitted:
 		case <-ctx.Done():
 			return
 		}
-		_, _ = one.opened.Drop(e.Key, one.server.clientName()) // a journal that fails has it held
+		_, _ = ses.opened.Drop(e.Key, ses.server.clientName()) // a journal that fails has it held
 	}
 }
 
 // remove deletes what is kept of a session that is closed.
-func (s *Server) remove(ctx context.Context, one *session, id string) error {
+func (s *Server) remove(ctx context.Context, ses *session, id string) error {
 	dir := s.o.Dir
-	if one != nil {
-		dir = one.opened.Spec.Dir
+	if ses != nil {
+		dir = ses.opened.Spec.Dir
 	}
 	r, err := s.o.Sessions.Settings(dir, nil)
 	if err != nil {

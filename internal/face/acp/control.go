@@ -56,8 +56,8 @@ func described(user settle.Permission) []mode {
 }
 
 // modes are those of a session, with the one in force.
-func (one *session) modes() modes {
-	return modes{Current: one.policy.Mode().Name, Available: described(one.ceiling)}
+func (ses *session) modes() modes {
+	return modes{Current: ses.policy.Mode().Name, Available: described(ses.ceiling)}
 }
 
 // choices are what a client chose over the settings; empty is what they say.
@@ -83,17 +83,17 @@ func efforts() []string {
 const byDefault = "default"
 
 // options are what the client may choose for a session, as it is now.
-func (one *session) options() []option {
-	one.mu.Lock()
-	now := one.model
-	one.mu.Unlock()
-	m := option{ID: "mode", Name: "Mode", Category: "mode", Type: "select", Current: one.policy.Mode().Name}
-	for _, d := range described(one.ceiling) {
+func (ses *session) options() []option {
+	ses.mu.Lock()
+	now := ses.model
+	ses.mu.Unlock()
+	m := option{ID: "mode", Name: "Mode", Category: "mode", Type: "select", Current: ses.policy.Mode().Name}
+	for _, d := range described(ses.ceiling) {
 		m.Options = append(m.Options, choice{d.ID, d.Name, d.Description})
 	}
 	name := now.ProviderName + "/" + now.Name
 	models := option{ID: "model", Name: "Model", Category: "model", Type: "select", Current: name}
-	for _, other := range one.models(name) {
+	for _, other := range ses.models(name) {
 		models.Options = append(models.Options, choice{Value: other, Name: other})
 	}
 	effort := option{ID: "effort", Name: "Effort", Category: "thought_level", Type: "select", Current: cmp.Or(now.Effort, byDefault)}
@@ -106,9 +106,9 @@ func (one *session) options() []option {
 // models are those that the session may use: the one that it does, those that
 // the configuration names, and the defaults of providers that are ready. Where
 // the address of a server was given for one, it is that server's alone.
-func (one *session) models(now string) []string {
+func (ses *session) models(now string) []string {
 	all := []string{now}
-	r, err := one.server.o.Sessions.Settings(one.opened.Spec.Dir, nil)
+	r, err := ses.server.o.Sessions.Settings(ses.opened.Spec.Dir, nil)
 	if err != nil || r.BaseURL != "" {
 		return all
 	}
@@ -116,7 +116,7 @@ func (one *session) models(now string) []string {
 		all = append(all, name)
 	}
 	for name, p := range r.Providers {
-		if p.Model != "" && p.BaseURL != "" && (p.KeyEnv == "" || one.server.o.Sessions.Base.Getenv(p.KeyEnv) != "" || len(p.KeyCommand) > 0) {
+		if p.Model != "" && p.BaseURL != "" && (p.KeyEnv == "" || ses.server.o.Sessions.Base.Getenv(p.KeyEnv) != "" || len(p.KeyCommand) > 0) {
 			all = append(all, name+"/"+p.Model)
 		}
 	}
@@ -129,26 +129,26 @@ func (s *Server) setMode(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	if err := r.Decode(&in); err != nil {
 		return nil, err
 	}
-	one, err := s.opened(ctx, in.SessionID)
+	ses, err := s.opened(ctx, in.SessionID)
 	if err != nil {
 		return nil, err
 	}
-	if err := one.setMode(in.ModeID); err != nil {
+	if err := ses.setMode(in.ModeID); err != nil {
 		return nil, err
 	}
-	return object{}, one.send(object{"sessionUpdate": "config_option_update", "configOptions": one.options()})
+	return object{}, ses.send(object{"sessionUpdate": "config_option_update", "configOptions": ses.options()})
 }
 
-func (one *session) setMode(name string) error {
+func (ses *session) setMode(name string) error {
 	m, ok := policy(name)
 	if !ok {
 		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "there is no mode %q; the modes are ask, accept-edits, read-only and allow", name)
 	}
-	if !assemble.Within(one.ceiling, m) {
+	if !assemble.Within(ses.ceiling, m) {
 		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams,
-			"the mode %q allows more than the user configured (permission %q); nothing was changed; a client can only choose a stricter one", name, one.ceiling)
+			"the mode %q allows more than the user configured (permission %q); nothing was changed; a client can only choose a stricter one", name, ses.ceiling)
 	}
-	one.policy.Set(m)
+	ses.policy.Set(m)
 	return nil
 }
 
@@ -157,7 +157,7 @@ func (s *Server) setOption(ctx context.Context, r *jsonrpc.Request) (any, error)
 	if err := r.Decode(&in); err != nil {
 		return nil, err
 	}
-	one, err := s.opened(ctx, in.SessionID)
+	ses, err := s.opened(ctx, in.SessionID)
 	if err != nil {
 		return nil, err
 	}
@@ -167,53 +167,53 @@ func (s *Server) setOption(ctx context.Context, r *jsonrpc.Request) (any, error)
 	}
 	switch in.ConfigID {
 	case "mode":
-		if err := one.setMode(value); err != nil {
+		if err := ses.setMode(value); err != nil {
 			return nil, err
 		}
-		if err := one.send(object{"sessionUpdate": "current_mode_update", "currentModeId": value}); err != nil {
+		if err := ses.send(object{"sessionUpdate": "current_mode_update", "currentModeId": value}); err != nil {
 			return nil, err
 		}
 	case "model":
-		err = one.choose(ctx, func(c *choices) { c.model = value })
+		err = ses.choose(ctx, func(c *choices) { c.model = value })
 	case "effort", "reasoning_effort", "thought_level":
 		if value == byDefault {
 			value = ""
 		}
-		err = one.choose(ctx, func(c *choices) { c.effort = value })
+		err = ses.choose(ctx, func(c *choices) { c.effort = value })
 	default:
 		err = jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "there is no option %q; the options are mode, model and effort", in.ConfigID)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return object{"configOptions": one.options()}, nil
+	return object{"configOptions": ses.options()}, nil
 }
 
 // choose has the session's next turns ask another model, or ask otherwise.
-func (one *session) choose(ctx context.Context, change func(*choices)) error {
-	one.choosing.Lock()
-	defer one.choosing.Unlock()
-	next := one.chosen
+func (ses *session) choose(ctx context.Context, change func(*choices)) error {
+	ses.choosing.Lock()
+	defer ses.choosing.Unlock()
+	next := ses.chosen
 	change(&next)
-	wish := one.opened.Spec
+	wish := ses.opened.Spec
 	wish.Settings = next.settings()
-	a, err := one.server.o.Sessions.Agent(ctx, wish)
+	a, err := ses.server.o.Sessions.Agent(ctx, wish)
 	if err != nil {
 		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "%v", err)
 	}
-	if err := one.opened.SetModel(ctx, a); err != nil {
+	if err := ses.opened.SetModel(ctx, a); err != nil {
 		return err
 	}
-	one.chosen = next
-	one.mu.Lock()
-	defer one.mu.Unlock()
-	one.model = a.Session.Model
+	ses.chosen = next
+	ses.mu.Lock()
+	defer ses.mu.Unlock()
+	ses.model = a.Session.Model
 	return nil
 }
 
 // window is how many tokens the session's model takes; 0 if unknown.
-func (one *session) window() int {
-	one.mu.Lock()
-	defer one.mu.Unlock()
-	return one.model.Window
+func (ses *session) window() int {
+	ses.mu.Lock()
+	defer ses.mu.Unlock()
+	return ses.model.Window
 }

@@ -14,39 +14,39 @@ import (
 // editor has the session's file tools see and change files as the client has
 // them, with what is not saved yet. A client that offers only to read is not
 // asked: what it gave might differ from what would be changed on the disk.
-func (one *session) editor() *file.Editor {
-	if !one.can.FS.ReadTextFile || !one.can.FS.WriteTextFile {
+func (ses *session) editor() *file.Editor {
+	if !ses.can.FS.ReadTextFile || !ses.can.FS.WriteTextFile {
 		return nil
 	}
-	return &file.Editor{Read: one.readFile, Write: one.writeFile}
+	return &file.Editor{Read: ses.readFile, Write: ses.writeFile}
 }
 
-func (one *session) readFile(ctx context.Context, path string) (string, error) {
+func (ses *session) readFile(ctx context.Context, path string) (string, error) {
 	var got struct {
 		Content string `json:"content"`
 	}
-	err := one.request(ctx, "fs/read_text_file", object{"sessionId": one.id, "path": path}, &got)
+	err := ses.request(ctx, "fs/read_text_file", object{"sessionId": ses.id, "path": path}, &got)
 	if refused := (*jsonrpc.Error)(nil); errors.As(err, &refused) && (refused.Code == codeNotFound || refused.Code == jsonrpc.CodeMethodNotFound) {
 		return "", fmt.Errorf("%w: %w", fs.ErrNotExist, err)
 	}
 	return got.Content, err
 }
 
-func (one *session) writeFile(ctx context.Context, path, text string) error {
-	return one.request(ctx, "fs/write_text_file", object{"sessionId": one.id, "path": path, "content": text}, nil)
+func (ses *session) writeFile(ctx context.Context, path, text string) error {
+	return ses.request(ctx, "fs/write_text_file", object{"sessionId": ses.id, "path": path, "content": text}, nil)
 }
 
 // request asks the client for something, and tells it if it is not needed any
 // more. Where the client is gone, that ends the turn, and the turn the call: how
 // it ended is for them to say.
-func (one *session) request(ctx context.Context, method string, params, result any) error {
-	sent, err := one.server.conn.Send(ctx, method, params)
+func (ses *session) request(ctx context.Context, method string, params, result any) error {
+	sent, err := ses.server.conn.Send(ctx, method, params)
 	if err != nil {
 		return awaitEnd(ctx, err)
 	}
 	stop := context.AfterFunc(ctx, func() {
 		if sent.Abandon() {
-			one.server.withdraw(sent)
+			ses.server.withdraw(sent)
 		}
 	})
 	defer stop()

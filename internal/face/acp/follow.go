@@ -15,7 +15,7 @@ import (
 
 // follower says what a session's events mean to the client.
 type follower struct {
-	one *session
+	ses *session
 
 	mu      sync.Mutex // guards what follows; events come one by one, output also with a timer
 	log     *transcript.Transcript
@@ -29,22 +29,22 @@ type follower struct {
 }
 
 // newFollower returns one that goes on from the state.
-func newFollower(one *session, state event.State) *follower {
+func newFollower(ses *session, state event.State) *follower {
 	f := &follower{
-		one: one, log: transcript.New(state, transcript.Live), titled: len(state.Turns) > 0, notes: one.notes,
+		ses: ses, log: transcript.New(state, transcript.Live), titled: len(state.Turns) > 0, notes: ses.notes,
 		calls: map[string]*call{}, heard: map[string]bool{},
 	}
-	f.asker = asker.New(one.server.life, asker.Options{Session: one.opened, Ask: f.ask, By: one.server.clientName})
+	f.asker = asker.New(ses.server.life, asker.Options{Session: ses.opened, Ask: f.ask, By: ses.server.clientName})
 	return f
 }
 
 // follow reads the session's events until it is closed.
 func (f *follower) follow() {
-	one := f.one
-	defer close(one.followed)
+	ses := f.ses
+	defer close(ses.followed)
 	defer f.close()
 	var err error
-	for e, problem := range one.opened.Events(one.server.life, f.log.State().Seq) {
+	for e, problem := range ses.opened.Events(ses.server.life, f.log.State().Seq) {
 		if err = problem; err != nil {
 			break
 		}
@@ -52,11 +52,11 @@ func (f *follower) follow() {
 			break
 		}
 	}
-	for _, p := range one.prompts.Open() {
+	for _, p := range ses.prompts.Open() {
 		if err == nil {
-			one.drop(p, event.Abort(event.Shutdown, ""))
+			ses.drop(p, event.Abort(event.Shutdown, ""))
 		} else {
-			one.fail(p, fmt.Errorf("cannot follow the session any more: %w", err))
+			ses.fail(p, fmt.Errorf("cannot follow the session any more: %w", err))
 		}
 	}
 }
@@ -80,13 +80,13 @@ func (f *follower) replay() error {
 	for _, in := range state.Waiting {
 		f.heard[in.ID] = true
 	}
-	return f.one.replay(state)
+	return f.ses.replay(state)
 }
 
 // send sends an update, unless the client is gone. The caller holds mu.
 func (f *follower) send(update any) {
 	if f.gone == nil {
-		f.gone = f.one.send(update)
+		f.gone = f.ses.send(update)
 	}
 }
 
@@ -99,7 +99,7 @@ func (f *follower) take(e event.Event) error {
 	if err != nil {
 		return err
 	}
-	moves := f.one.prompts.Step(e)
+	moves := f.ses.prompts.Step(e)
 	for _, c := range changes {
 		switch c.Thing {
 		case transcript.Input:
@@ -134,7 +134,7 @@ func (f *follower) inputChanged(c transcript.Change) {
 	}
 	heard := f.heard[c.Input.ID]
 	delete(f.heard, c.Input.ID)
-	if c.Turn != nil && !heard && f.one.prompts.Find(c.Input.ID) == nil {
+	if c.Turn != nil && !heard && f.ses.prompts.Find(c.Input.ID) == nil {
 		f.send(chunk{Update: userChunk, Content: said(c.Input.Text), MessageID: c.Input.ID})
 	}
 }
@@ -144,7 +144,7 @@ func (f *follower) promptMoved(m book.Move[*prompt]) {
 	case book.Held:
 		f.held(m)
 	case book.Dropped:
-		f.one.drop(m.Entry, m.Cause)
+		f.ses.drop(m.Entry, m.Cause)
 	case book.Ended:
 		f.turnEnded(m)
 	}
@@ -155,11 +155,11 @@ func (f *follower) promptMoved(m book.Move[*prompt]) {
 func (f *follower) held(m book.Move[*prompt]) {
 	if m.Cause.Reason != event.Shutdown {
 		// Where it is not dropped, a turn has taken it meanwhile, which will end.
-		if _, err := f.one.opened.Drop(m.Key, f.one.server.clientName()); err == nil {
+		if _, err := f.ses.opened.Drop(m.Key, f.ses.server.clientName()); err == nil {
 			return
 		} // the log is closed, or has failed
 	}
-	f.one.drop(m.Entry, event.Abort(m.Cause.Reason, ""))
+	f.ses.drop(m.Entry, event.Abort(m.Cause.Reason, ""))
 }
 
 func (f *follower) turnStarted(c transcript.Change) {
@@ -177,7 +177,7 @@ func (f *follower) turnStarted(c transcript.Change) {
 
 // attemptEnded says what a model request took, and that it will be made again.
 func (f *follower) attemptEnded(d *event.AttemptEnded) {
-	if window := f.one.window(); window > 0 && d.Usage.Input > 0 {
+	if window := f.ses.window(); window > 0 && d.Usage.Input > 0 {
 		f.send(object{"sessionUpdate": "usage_update", "used": d.Usage.Input + d.Usage.Output, "size": window})
 	}
 	if d.Failure == nil || d.RetryIn == nil {
@@ -189,7 +189,7 @@ func (f *follower) attemptEnded(d *event.AttemptEnded) {
 
 // notice tells the person something that the model did not say.
 func (f *follower) notice(severity, text string) {
-	if f.one.can.Session.Notices != nil {
+	if f.ses.can.Session.Notices != nil {
 		f.send(object{"sessionUpdate": "notice", "severity": severity, "title": text})
 		return
 	}
@@ -202,10 +202,10 @@ func (f *follower) turnEnded(m book.Move[*prompt]) {
 	if m.Cancelled() {
 		reason = "cancelled" // the protocol wants no other answer, also where the turn was faster
 	} else if m.Cause.Outcome == event.Failed {
-		f.one.fail(m.Entry, turnError(m.Turn, m.Cause))
+		f.ses.fail(m.Entry, turnError(m.Turn, m.Cause))
 		return
 	}
-	f.one.answer(m.Entry, object{
+	f.ses.answer(m.Entry, object{
 		"stopReason": reason, "usage": usageOf(f.log.State().Turn(m.Turn).Summary.Usage),
 		"_meta": object{"settle": withTurn(ending(m.Cause), m.Turn)},
 	})

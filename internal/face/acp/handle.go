@@ -135,8 +135,8 @@ func (s *Server) cancelRequest(r *jsonrpc.Request) {
 	s.mu.Lock()
 	all := slices.AppendSeq(slices.Collect(maps.Values(s.sessions)), maps.Values(s.leaving)) // a prompt may still wait in these
 	s.mu.Unlock()
-	for _, one := range all {
-		if one.cancel(func(p *prompt) bool { return string(p.request.ID) == string(in.RequestID) }) {
+	for _, ses := range all {
+		if ses.cancel(func(p *prompt) bool { return string(p.request.ID) == string(in.RequestID) }) {
 			return
 		}
 	}

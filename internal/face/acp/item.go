@@ -22,7 +22,7 @@ func (f *follower) callChanged(c transcript.Change) {
 	}
 	known := f.calls[c.Item.ID]
 	if known == nil { // it began just now, or before it was followed
-		known = newCall(f.one, c.Item)
+		known = newCall(f.ses, c.Item)
 		f.calls[c.Item.ID] = known
 		f.send(known.begin())
 	}

@@ -23,17 +23,17 @@ func (s *Server) newSession(ctx context.Context, r *jsonrpc.Request) (any, error
 		return nil, err
 	}
 	in.SessionID = "" // the protocol has none here
-	one := s.place(settle.NewSessionID())
-	if err := one.open(ctx, in); err != nil {
+	ses := s.place(settle.NewSessionID())
+	if err := ses.open(ctx, in); err != nil {
 		return nil, err
 	}
-	one.follower = newFollower(one, one.opened.State())
-	one.begin()
+	ses.follower = newFollower(ses, ses.opened.State())
+	ses.begin()
 	s.mu.Lock()
-	s.sessions[one.id] = one
+	s.sessions[ses.id] = ses
 	s.mu.Unlock()
-	result := one.described()
-	result["sessionId"] = one.id
+	result := ses.described()
+	result["sessionId"] = ses.id
 	return result, nil
 }
 
@@ -50,60 +50,60 @@ func (s *Server) reopen(ctx context.Context, r *jsonrpc.Request) {
 		return
 	}
 	s.mu.Lock()
-	one, again := s.sessions[in.SessionID]
+	ses, again := s.sessions[in.SessionID]
 	if !again {
-		one = s.placeLocked(in.SessionID)
-		one.opening, one.abandon = context.WithCancelCause(s.life)
-		s.sessions[in.SessionID] = one
+		ses = s.placeLocked(in.SessionID)
+		ses.opening, ses.abandon = context.WithCancelCause(s.life)
+		s.sessions[in.SessionID] = ses
 	}
-	one.wanted++
+	ses.wanted++
 	s.mu.Unlock()
 	load := r.Method == "session/load"
 	if !again { // for all who ask meanwhile
-		s.start(func() { one.takeUp(ctx, in, load) })
+		s.start(func() { ses.takeUp(ctx, in, load) })
 	}
 	s.answer(ctx, r, func(ctx context.Context, _ *jsonrpc.Request) (any, error) {
-		if err := one.awaitOpen(ctx); err != nil {
+		if err := ses.awaitOpen(ctx); err != nil {
 			return nil, err
 		}
 		if again {
-			if err := one.rejoin(in, load); err != nil {
+			if err := ses.rejoin(in, load); err != nil {
 				return nil, err
 			}
 		}
-		return one.described(), nil
+		return ses.described(), nil
 	})
 }
 
 // takeUp opens the session, and tells all that was said in it, if the one who asks
 // first wants that.
-func (one *session) takeUp(asks context.Context, in setup, load bool) {
-	defer one.abandon(nil)
-	if err := one.open(one.opening, in); err != nil {
-		one.server.forget(one)
-		one.failOpening(err)
+func (ses *session) takeUp(asks context.Context, in setup, load bool) {
+	defer ses.abandon(nil)
+	if err := ses.open(ses.opening, in); err != nil {
+		ses.server.forget(ses)
+		ses.failOpening(err)
 		return
 	}
-	one.follower = newFollower(one, one.opened.State())
+	ses.follower = newFollower(ses, ses.opened.State())
 	if load && asks.Err() == nil {
-		if err := one.follower.replay(); err != nil {
-			one.failOpening(err)
+		if err := ses.follower.replay(); err != nil {
+			ses.failOpening(err)
 			return
 		}
 	}
-	one.begin()
+	ses.begin()
 }
 
 // awaitOpen waits until the session is open. Where nobody waits for that any more, it
 // is not opened, or closed again.
-func (one *session) awaitOpen(ctx context.Context) error {
-	err := one.wait(ctx)
-	s := one.server
-	if s.giveUp(one) {
-		one.abandon(err)
+func (ses *session) awaitOpen(ctx context.Context) error {
+	err := ses.wait(ctx)
+	s := ses.server
+	if s.giveUp(ses) {
+		ses.abandon(err)
 		s.start(func() {
-			defer s.releasePlace(one)
-			_ = one.close(s.life) // nobody asked for it
+			defer s.releasePlace(ses)
+			_ = ses.close(s.life) // nobody asked for it
 		})
 	}
 	return err
@@ -111,31 +111,31 @@ func (one *session) awaitOpen(ctx context.Context) error {
 
 // giveUp takes note that one more does not wait for a session any more, and
 // takes it out of its place where that was the last one, and too early.
-func (s *Server) giveUp(one *session) bool {
+func (s *Server) giveUp(ses *session) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	one.wanted--
+	ses.wanted--
 	select {
-	case <-one.ready:
+	case <-ses.ready:
 		return false
 	default:
 	}
-	if one.wanted > 0 || s.sessions[one.id] != one {
+	if ses.wanted > 0 || s.sessions[ses.id] != ses {
 		return false
 	}
-	s.leaveLocked(one)
+	s.leaveLocked(ses)
 	return true
 }
 
 // rejoin has a session that is open taken up once more.
-func (one *session) rejoin(in setup, load bool) error {
+func (ses *session) rejoin(in setup, load bool) error {
 	if err := checkDir(in.Cwd); err != nil {
 		return err
 	}
-	if err := checkSameDir(one.id, one.opened.Spec.Dir, in.Cwd); err != nil || !load {
+	if err := checkSameDir(ses.id, ses.opened.Spec.Dir, in.Cwd); err != nil || !load {
 		return err
 	}
-	return one.follower.replay()
+	return ses.follower.replay()
 }
 
 func (s *Server) place(id string) *session {
@@ -145,40 +145,40 @@ func (s *Server) place(id string) *session {
 }
 
 func (s *Server) placeLocked(id string) *session {
-	one := &session{server: s, id: id, can: s.can, ready: make(chan struct{}), followed: make(chan struct{}), gone: make(chan struct{})}
+	ses := &session{server: s, id: id, can: s.can, ready: make(chan struct{}), followed: make(chan struct{}), gone: make(chan struct{})}
 	if before := s.leaving[id]; before != nil {
-		one.before = before.gone
+		ses.before = before.gone
 	}
-	return one
+	return ses
 }
 
 // forget takes a session away that is not open, or not any more.
-func (s *Server) forget(one *session) {
+func (s *Server) forget(ses *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.sessions[one.id] == one {
-		delete(s.sessions, one.id)
+	if s.sessions[ses.id] == ses {
+		delete(s.sessions, ses.id)
 	}
 }
 
 // failOpening tells those who wait for the session that it could not be opened.
-func (one *session) failOpening(err error) {
-	one.err = err
-	close(one.ready)
+func (ses *session) failOpening(err error) {
+	ses.err = err
+	close(ses.ready)
 }
 
 // begin has the session followed, and lets its prompts in.
-func (one *session) begin() {
-	if !one.server.start(one.follower.follow) {
-		close(one.followed)
+func (ses *session) begin() {
+	if !ses.server.start(ses.follower.follow) {
+		close(ses.followed)
 	}
-	close(one.ready)
+	close(ses.ready)
 }
 
 // open opens the session where the client wants it. Then it begins, or fails.
-func (one *session) open(ctx context.Context, in setup) error {
-	s := one.server
-	if err := one.awaitPredecessor(ctx); err != nil {
+func (ses *session) open(ctx context.Context, in setup) error {
+	s := ses.server
+	if err := ses.awaitPredecessor(ctx); err != nil {
 		return err
 	}
 	if err := checkDir(in.Cwd); err != nil {
@@ -201,33 +201,33 @@ func (one *session) open(ctx context.Context, in setup) error {
 	if permission == "" {
 		permission = s.o.Sessions.Base.Permission
 	}
-	one.policy, one.ceiling = assemble.NewPolicy(initialMode(permission)), r.Permission
+	ses.policy, ses.ceiling = assemble.NewPolicy(initialMode(permission)), r.Permission
 	system, more, err := in.system()
 	if err != nil {
 		return err
 	}
 	wish := assemble.SessionSpec{Dir: in.Cwd, Options: func(o *assemble.Options) {
-		o.Policy, o.Editor = one.policy, one.editor()
+		o.Policy, o.Editor = ses.policy, ses.editor()
 		if system != nil {
 			o.System = system
 		}
 		o.Append = strings.TrimSpace(o.Append + "\n\n" + more)
 	}}
-	if one.opened, err = s.o.Sessions.Open(ctx, one.id, wish); err != nil {
+	if ses.opened, err = s.o.Sessions.Open(ctx, ses.id, wish); err != nil {
 		return err
 	}
-	one.model = one.opened.Agent.Session.Model
-	one.note(in)
+	ses.model = ses.opened.Agent.Session.Model
+	ses.note(in)
 	return nil
 }
 
 // awaitPredecessor waits until the session that had its place before is closed.
-func (one *session) awaitPredecessor(ctx context.Context) error {
-	if one.before == nil {
+func (ses *session) awaitPredecessor(ctx context.Context) error {
+	if ses.before == nil {
 		return nil
 	}
 	select {
-	case <-one.before:
+	case <-ses.before:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -304,29 +304,29 @@ func (in setup) system() (instead *string, more string, err error) {
 }
 
 // note notes what the client asked for that cannot be had.
-func (one *session) note(in setup) {
+func (ses *session) note(in setup) {
 	var servers []string
 	for _, m := range in.MCPServers {
 		servers = append(servers, m.Name)
 	}
 	if len(servers) > 0 {
-		one.notes = append(one.notes, fmt.Sprintf(
+		ses.notes = append(ses.notes, fmt.Sprintf(
 			"The MCP servers of this session (%s) are not used: settle cannot use MCP servers yet. Its own tools work as usual.", strings.Join(servers, ", ")))
 	}
 	if len(in.AdditionalDirectories) > 0 {
-		one.notes = append(one.notes, "Additional directories are not supported: the session works in "+in.Cwd+".")
+		ses.notes = append(ses.notes, "Additional directories are not supported: the session works in "+in.Cwd+".")
 	}
-	one.notes = append(one.notes, one.opened.Agent.Notes...)
-	for _, n := range one.notes {
-		one.server.say(errors.New(n))
+	ses.notes = append(ses.notes, ses.opened.Agent.Notes...)
+	for _, n := range ses.notes {
+		ses.server.say(errors.New(n))
 	}
 }
 
 // described is what a client is told of a session that it has opened.
-func (one *session) described() object {
-	o := object{"modes": one.modes(), "configOptions": one.options()}
-	if len(one.notes) > 0 {
-		o["_meta"] = object{"settle": object{"warnings": one.notes}}
+func (ses *session) described() object {
+	o := object{"modes": ses.modes(), "configOptions": ses.options()}
+	if len(ses.notes) > 0 {
+		o["_meta"] = object{"settle": object{"warnings": ses.notes}}
 	}
 	return o
 }

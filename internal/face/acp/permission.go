@@ -41,15 +41,15 @@ func (f *follower) ask(ctx context.Context, q asker.Question) asker.Asked {
 	if q.Title != "" {
 		c.title = q.Title
 	}
-	request := permissionParams{SessionID: f.one.id, ToolCall: c.asking(q.ApprovalRequested), Options: permissionOptions()}
-	sent, err := f.one.server.conn.Send(ctx, "session/request_permission", request)
+	request := permissionParams{SessionID: f.ses.id, ToolCall: c.asking(q.ApprovalRequested), Options: permissionOptions()}
+	sent, err := f.ses.server.conn.Send(ctx, "session/request_permission", request)
 	if err != nil {
 		if !errors.Is(err, jsonrpc.ErrClosed) { // the end of the input ends the turn, and with it the approval (C16)
 			f.gone = err
 		}
 		return nil
 	}
-	return question{f.one.server, sent}
+	return question{f.ses.server, sent}
 }
 
 // Await implements [asker.Asked].

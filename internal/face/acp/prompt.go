@@ -26,17 +26,17 @@ type entry = book.Entry[*prompt]
 
 // prompt takes a prompt: from here on, a cancel finds it.
 func (s *Server) prompt(ctx context.Context, r *jsonrpc.Request) {
-	one, said, err := s.decodePrompt(r)
+	ses, said, err := s.decodePrompt(r)
 	if err != nil {
 		r.Fail(err)
 		return
 	}
 	p := &prompt{request: r, ctx: ctx, said: said, submitted: make(chan struct{})}
-	before := one.last
-	one.last = p
-	e := one.prompts.Add("acp-"+uuid.NewString(), p)
-	if !s.start(func() { one.submit(e, before) }) {
-		one.fail(e, settle.ErrClosed)
+	before := ses.last
+	ses.last = p
+	e := ses.prompts.Add("acp-"+uuid.NewString(), p)
+	if !s.start(func() { ses.submit(e, before) }) {
+		ses.fail(e, settle.ErrClosed)
 	}
 }
 
@@ -45,38 +45,38 @@ func (s *Server) decodePrompt(r *jsonrpc.Request) (*session, input, error) {
 	if err := r.Decode(&in); err != nil {
 		return nil, input{}, err
 	}
-	one, err := s.find(in.SessionID)
+	ses, err := s.find(in.SessionID)
 	if err != nil {
 		return nil, input{}, err
 	}
 	said, err := read(in.Prompt)
-	return one, said, err
+	return ses, said, err
 }
 
 // submit gives the session a prompt, after those that came before it.
-func (one *session) submit(e *entry, before *prompt) {
+func (ses *session) submit(e *entry, before *prompt) {
 	p := e.Request
 	defer close(p.submitted)
 	if before != nil {
 		select { // also where p has been answered: those behind it wait for both
 		case <-before.submitted:
-		case <-one.server.life.Done():
+		case <-ses.server.life.Done():
 		}
 	}
-	err := one.wait(p.ctx)
+	err := ses.wait(p.ctx)
 	if e.Cancelled() { // C10: it is covered, and nothing of it is to start
-		one.drop(e, event.Abort(event.Interrupted, one.server.clientName()))
+		ses.drop(e, event.Abort(event.Interrupted, ses.server.clientName()))
 		return
 	}
 	if err == nil {
-		_, err = one.opened.Submit(p.ctx, p.said.text,
-			settle.WithID(e.Key), settle.WithImages(p.said.images...), settle.From(one.server.clientName()))
+		_, err = ses.opened.Submit(p.ctx, p.said.text,
+			settle.WithID(e.Key), settle.WithImages(p.said.images...), settle.From(ses.server.clientName()))
 	}
 	switch {
 	case errors.Is(err, settle.ErrClosed):
-		one.drop(e, event.Abort(event.Shutdown, ""))
+		ses.drop(e, event.Abort(event.Shutdown, ""))
 	case err != nil:
-		one.fail(e, fmt.Errorf("cannot take the prompt: %w", err))
+		ses.fail(e, fmt.Errorf("cannot take the prompt: %w", err))
 	}
 }
 
@@ -85,9 +85,9 @@ func (s *Server) cancel(r *jsonrpc.Request) {
 	var in sessionParams
 	err := r.Decode(&in)
 	if err == nil {
-		var one *session
-		if one, err = s.find(in.SessionID); err == nil {
-			one.cancel(func(*prompt) bool { return true })
+		var ses *session
+		if ses, err = s.find(in.SessionID); err == nil {
+			ses.cancel(func(*prompt) bool { return true })
 		}
 	}
 	if r.IsNotification() {
@@ -102,47 +102,47 @@ func (s *Server) cancel(r *jsonrpc.Request) {
 
 // cancel interrupts what is meant of the prompts that came so far (C10), and
 // reports whether there was any. They are answered when that has ended.
-func (one *session) cancel(meant func(*prompt) bool) (found bool) {
-	for _, e := range one.prompts.Open() {
+func (ses *session) cancel(meant func(*prompt) bool) (found bool) {
+	for _, e := range ses.prompts.Open() {
 		if meant(e.Request) {
 			found = true
 			e.Cancel()
-			one.server.start(func() { one.interrupt(e) })
+			ses.server.start(func() { ses.interrupt(e) })
 		}
 	}
 	return found
 }
 
 // interrupt ends what has become of a prompt that is cancelled.
-func (one *session) interrupt(e *entry) {
+func (ses *session) interrupt(e *entry) {
 	select {
-	case <-one.ready:
+	case <-ses.ready:
 	default: // nothing has, and submit sees that nothing is to
-		one.drop(e, event.Abort(event.Interrupted, one.server.clientName()))
+		ses.drop(e, event.Abort(event.Interrupted, ses.server.clientName()))
 		return
 	}
-	if one.err != nil {
+	if ses.err != nil {
 		return // submit says so
 	}
 	// How it ended, the follower sees; ctx ends when it has told it.
-	_, _ = one.opened.Interrupt(e.Request.ctx, settle.Interruption{By: one.server.clientName(), Input: e.Key})
+	_, _ = ses.opened.Interrupt(e.Request.ctx, settle.Interruption{By: ses.server.clientName(), Input: e.Key})
 }
 
-func (one *session) fail(e *entry, err error) {
+func (ses *session) fail(e *entry, err error) {
 	if e.Answer() {
 		e.Request.request.Fail(err)
 	}
 }
 
-func (one *session) answer(e *entry, result any) {
+func (ses *session) answer(e *entry, result any) {
 	if e.Answer() {
 		e.Request.request.Reply(result)
 	}
 }
 
 // drop answers a prompt that no turn takes.
-func (one *session) drop(e *entry, cause *event.Cause) {
-	one.answer(e, object{"stopReason": "cancelled", "_meta": object{"settle": ending(cause)}})
+func (ses *session) drop(e *entry, cause *event.Cause) {
+	ses.answer(e, object{"stopReason": "cancelled", "_meta": object{"settle": ending(cause)}})
 }
 
 // ending says how a turn ended, for those who want to know more than the

@@ -6,14 +6,14 @@ import (
 )
 
 // replay tells all that was said in a session so far.
-func (one *session) replay(s event.State) error {
+func (ses *session) replay(s event.State) error {
 	var all []any
 	for _, t := range s.Turns {
 		for e := range transcript.Entries(t) {
 			if e.Input != nil {
 				all = append(all, inputOf(*e.Input)...)
 			} else {
-				all = append(all, one.itemOf(e.Item)...)
+				all = append(all, ses.itemOf(e.Item)...)
 			}
 		}
 		if c := t.Cause; c != nil && c.Outcome != event.Completed {
@@ -24,7 +24,7 @@ func (one *session) replay(s event.State) error {
 		all = append(all, inputOf(in)...)
 	}
 	for _, update := range all {
-		if err := one.send(update); err != nil {
+		if err := ses.send(update); err != nil {
 			return err
 		}
 	}
@@ -42,9 +42,9 @@ func inputOf(in event.Input) (out []any) {
 	return out
 }
 
-func (one *session) itemOf(i *event.Item) []any {
+func (ses *session) itemOf(i *event.Item) []any {
 	if i.Type() == event.ToolCall {
-		return []any{one.callOf(i)}
+		return []any{ses.callOf(i)}
 	}
 	if content := i.Content(); content.Text != "" {
 		return []any{text(i.Type(), i.ID, content.Text)}
@@ -53,8 +53,8 @@ func (one *session) itemOf(i *event.Item) []any {
 }
 
 // callOf is a call with all that became of it.
-func (one *session) callOf(i *event.Item) toolCall {
-	c := newCall(one, i)
+func (ses *session) callOf(i *event.Item) toolCall {
+	c := newCall(ses, i)
 	c.terminal = false // its terminal is gone
 	t, known := c.begin(), c.ready()
 	t.Title, t.RawInput, t.Locations = c.title, known.RawInput, known.Locations

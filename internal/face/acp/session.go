@@ -47,10 +47,10 @@ type session struct {
 }
 
 // wait waits until the session is open.
-func (one *session) wait(ctx context.Context) error {
+func (ses *session) wait(ctx context.Context) error {
 	select {
-	case <-one.ready:
-		return one.err
+	case <-ses.ready:
+		return ses.err
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -58,15 +58,15 @@ func (one *session) wait(ctx context.Context) error {
 
 // opened returns the session when it is open.
 func (s *Server) opened(ctx context.Context, id string) (*session, error) {
-	one, err := s.find(id)
+	ses, err := s.find(id)
 	if err != nil {
 		return nil, err
 	}
-	return one, one.wait(ctx)
+	return ses, ses.wait(ctx)
 }
 
 // send sends an update. It waits for a client that reads slowly; an error means
 // that it does not read any more.
-func (one *session) send(update any) error {
-	return one.server.conn.Notify(one.server.life, "session/update", sessionUpdate{one.id, update})
+func (ses *session) send(update any) error {
+	return ses.server.conn.Notify(ses.server.life, "session/update", sessionUpdate{ses.id, update})
 }
