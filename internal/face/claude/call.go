@@ -21,6 +21,13 @@ type clientReply struct {
 	Error     string          `json:"error"`
 }
 
+func (r clientReply) result() (json.RawMessage, error) {
+	if r.Error != "" {
+		return nil, errors.New(r.Error)
+	}
+	return r.Response, nil
+}
+
 // errInputClosed says that the client cannot answer any more.
 var errInputClosed = errors.New("the client has closed its input")
 
@@ -35,11 +42,15 @@ func (d *driver) call(ctx context.Context, request map[string]any) (json.RawMess
 	d.out.send(map[string]any{"type": "control_request", "request_id": e.Key, "request": request})
 	select {
 	case r := <-reply:
-		if r.Error != "" {
-			return nil, errors.New(r.Error)
-		}
-		return r.Response, nil
+		return r.result()
 	case <-d.deaf:
+		select {
+		case r := <-reply: // it came before the end
+			return r.result()
+		default:
+			return nil, errInputClosed
+		}
+	case <-d.gone:
 		return nil, errInputClosed
 	case <-ctx.Done():
 		if e.Answer() {

@@ -232,7 +232,7 @@ func (d *driver) used(i *event.Item) {
 	c := d.toolCall(i)
 	for _, m := range d.hooks.about(kind, c.settle) {
 		for _, callback := range m.Callbacks {
-			go func() { // ends with the answer, in time or with the end of the input, or with the process
+			go func() { // ends with the answer, in time, or with the end of the input or of loop
 				_, _ = d.hook(context.WithoutCancel(d.ctx), kind, m, callback, c, output)
 			}()
 		}

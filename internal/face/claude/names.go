@@ -2,10 +2,10 @@ package claude
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/jsonl"
 )
 
@@ -81,8 +81,8 @@ func (a alias) input(arguments, dir string) map[string]any {
 	}
 	out := map[string]any{}
 	for name, value := range in {
-		if path, isText := value.(string); isText && name == a.path && path != "" {
-			value = absolute(dir, path)
+		if path, isText := value.(string); isText && name == a.path && path != "" && !strings.HasPrefix(path, "~") {
+			value = toolview.Absolute(dir, path)
 		}
 		if to := a.fields[name]; to != "" {
 			name = to
@@ -112,13 +112,6 @@ func (a alias) arguments(input map[string]any) string {
 		out[name] = value
 	}
 	return compact(out)
-}
-
-func absolute(dir, path string) string {
-	if filepath.IsAbs(path) || strings.HasPrefix(path, "~") {
-		return path
-	}
-	return filepath.Join(dir, path)
 }
 
 // object reads a JSON object and keeps its numbers as they are written.

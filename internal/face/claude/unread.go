@@ -14,9 +14,7 @@ const stallDelay = time.Second
 
 // unread is told that nobody takes what is written.
 func (d *driver) unread(err error) {
-	d.post(func() {
-		d.stopped(stdio.Stop{Reason: event.Shutdown, By: "stdout", Code: stdio.CodeStdoutClosed, Err: fmt.Errorf("cannot write to standard output: %w", err)})
-	})
+	d.post(func() { d.stopped(stdio.StopFor(err, stdio.KindOf(d.Stdout))) })
 }
 
 // stallTick fires now and then once nothing but its reader can keep settle from
