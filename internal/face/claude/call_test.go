@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/settle-agent/settle/internal/client/clienttest"
 	"github.com/settle-agent/settle/internal/client/stdio"
 )
 
@@ -34,7 +35,7 @@ func TestAnswerBeforeTheInputEnds(t *testing.T) {
 		if _, err := d.call(t.Context(), nil); !errors.Is(err, errInputClosed) {
 			t.Fatalf("asked after the end: %v", err)
 		}
-		if err := d.out.Close(func() time.Duration { return longest }); err != nil {
+		if err := d.out.Close(func() time.Duration { return clienttest.Patience }); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -14,20 +14,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/client/clienttest"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
-	"github.com/settle-agent/settle/settletest/contract"
 )
-
-// longest is how long a test waits for what must happen. It is never waited
-// out by a test that passes.
-const longest = time.Minute
 
 // served is a client of a driver that runs in the test.
 type served struct {
@@ -51,22 +45,15 @@ func serve(t *testing.T, change func(*Config), steps ...script.Step) *served {
 	if err := os.WriteFile(filepath.Join(s.data, "hosts"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	env := map[string]string{"HOME": dir, "SETTLE_DATA_DIR": s.data, "PATH": os.Getenv("PATH")}
-	getenv := func(name string) string { return env[name] }
+	p := clienttest.Place{Data: s.data, Dir: t.TempDir()}
+	sessions := p.Sessions(script.New(steps...), "claude")
+	sessions.Base.Attended = false
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
 	s.in = toServer
 	c := Config{
-		Options: Options{Input: StreamJSON, Output: StreamJSON}, Dir: dir, Stdin: fromClient, Stdout: toClient, Stderr: s, Stops: s.stops, States: true,
-		Sessions: &assemble.Sessions{
-			Base: assemble.Options{
-				Provider: script.New(steps...), Model: "m", Face: "claude", Permission: settle.Ask, Getenv: getenv, Environ: []string{"PATH=" + env["PATH"]},
-			},
-			Settings: func(dir string, given map[string]string) (*config.Resolved, error) {
-				return config.Load(config.Input{Dir: dir, Flags: given, Getenv: getenv, GOOS: "linux"})
-			},
-		},
+		Options: Options{Input: StreamJSON, Output: StreamJSON}, Dir: p.Dir, Stdin: fromClient, Stdout: toClient, Stderr: s, Stops: s.stops, States: true,
+		Sessions: sessions,
 	}
 	if change != nil {
 		change(&c)
@@ -94,7 +81,7 @@ func serve(t *testing.T, change func(*Config), steps ...script.Step) *served {
 		cancel()
 		for range s.said { // until the driver has ended
 		}
-		s.checkLogs()
+		p.CheckLogs(t)
 	})
 	return s
 }
@@ -111,26 +98,6 @@ func (s *served) errors() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.stderr.String()
-}
-
-// checkLogs holds every session against the contract.
-func (s *served) checkLogs() {
-	all, err := journal.List(s.data)
-	if err != nil {
-		s.Error(err)
-	}
-	for _, entry := range all {
-		var events []event.Event
-		for e, err := range journal.Read(context.Background(), s.data, entry.Session, 0) {
-			if err != nil {
-				s.Error(err)
-			}
-			events = append(events, e)
-		}
-		if err := contract.Check(events); err != nil {
-			s.Errorf("session %s: %v", entry.Session, err)
-		}
-	}
 }
 
 // say sends lines.
@@ -153,7 +120,7 @@ func control(id, request string) string {
 // subtype: "system/init".
 func (s *served) until(kind string) (out []map[string]any) {
 	s.Helper()
-	timer := time.NewTimer(longest)
+	timer := time.NewTimer(clienttest.Patience)
 	defer timer.Stop()
 	for {
 		select {
@@ -191,7 +158,7 @@ func (s *served) exit() int {
 	select {
 	case code := <-s.code:
 		return code
-	case <-time.After(longest):
+	case <-time.After(clienttest.Patience):
 		s.Fatal("the driver did not end")
 		return 0
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/clienttest"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/client/transcript"
 )
@@ -34,7 +35,7 @@ func messages(t *testing.T, partial bool, events ...event.Event) []string {
 			t.Fatalf("event %d, %s: %v", e.Seq, e.Kind(), err)
 		}
 	}
-	if out.Close(func() time.Duration { return longest }) != nil {
+	if out.Close(func() time.Duration { return clienttest.Patience }) != nil {
 		t.Fatal("not everything was written")
 	}
 	var short []string
