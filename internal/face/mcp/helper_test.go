@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/client/clienttest"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/mcp"
@@ -58,24 +60,24 @@ type peer struct {
 	eof  bool
 }
 
-// hosts are the sessions of a face whose model follows a script.
+// hosts are the sessions of a face whose model follows a script. In the end, their
+// logs are held against the contract.
 func hosts(t *testing.T, model *script.Model, dir, policy string) *assemble.Sessions {
 	t.Helper()
-	home := t.TempDir()
-	base := assemble.Options{
-		Face: "mcp", Version: "test", Permission: settle.Ask, Attended: true, Provider: model, Model: "scripted",
-		Environ: os.Environ(), Getenv: os.Getenv, Project: assemble.IgnoreProject,
-	}
-	return &assemble.Sessions{Base: base, Settings: func(dir string, given map[string]string) (*config.Resolved, error) {
-		all := map[string]string{"data_dir": home, "tools": "shell,job,read,write,edit,apply_patch,glob,grep,list"}
+	p := clienttest.Place{Data: t.TempDir(), Dir: dir}
+	t.Cleanup(func() { p.CheckLogs(t) })
+	s := p.Sessions(model, "mcp")
+	s.Base.Version, s.Base.Model, s.Base.Environ, s.Base.Getenv = "test", "scripted", os.Environ(), os.Getenv
+	settings := s.Settings
+	s.Settings = func(dir string, given map[string]string) (*config.Resolved, error) {
+		all := map[string]string{"tools": "shell,job,read,write,edit,apply_patch,glob,grep,list"}
 		if policy != "" {
 			all["permission"] = policy
 		}
-		for name, value := range given {
-			all[name] = value
-		}
-		return config.Load(config.Input{Dir: dir, Getenv: func(string) string { return "" }, Flags: all, ProjectConfig: config.IgnoreProject})
-	}}
+		maps.Copy(all, given)
+		return settings(dir, all)
+	}
+	return s
 }
 
 // start serves a client at standard streams.
