@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -154,14 +156,21 @@ type conversations struct {
 
 // Open implements [tui.Sessions].
 func (c *conversations) Open(ctx context.Context, id string) (tui.Conversation, error) {
-	opened, err := c.hosts.Open(ctx, id, assemble.SessionSpec{Dir: c.dir, Settings: map[string]string{}})
+	resolved, err := c.hosts.Settings(c.dir, nil)
+	if err != nil {
+		return nil, err
+	}
+	policy := assemble.NewPolicy(assemble.ModeOf(resolved.Permission))
+	opened, err := c.hosts.Open(ctx, id, assemble.SessionSpec{
+		Dir: c.dir, Settings: map[string]string{}, Options: func(o *assemble.Options) { o.Policy = policy },
+	})
 	if err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last = opened.Agent
-	return &conversation{Opened: opened, hosts: c.hosts, agent: opened.Agent}, nil
+	return &conversation{Opened: opened, hosts: c.hosts, policy: policy, agent: opened.Agent, chosen: map[string]string{}}, nil
 }
 
 // Close implements [tui.Sessions].
@@ -206,10 +215,12 @@ func (c *conversations) mask(text string) string {
 // conversation is a session of the terminal.
 type conversation struct {
 	*assemble.Opened
-	hosts *assemble.Sessions
+	hosts  *assemble.Sessions
+	policy *assemble.Policy
 
-	mu    sync.Mutex // guards agent
-	agent *assemble.Agent
+	mu     sync.Mutex // guards what follows
+	agent  *assemble.Agent
+	chosen map[string]string // settings over those of the session
 }
 
 func (c *conversation) current() *assemble.Agent {
@@ -227,17 +238,40 @@ func (c *conversation) Model() string {
 // Window implements [tui.Conversation].
 func (c *conversation) Window() int { return c.current().Session.Model.Window }
 
-// SetModel implements [tui.Conversation].
-func (c *conversation) SetModel(ctx context.Context, name string) error {
-	a, err := c.hosts.Agent(ctx, assemble.SessionSpec{Dir: c.Spec.Dir, Settings: map[string]string{"model": name}})
+// Effort implements [tui.Conversation].
+func (c *conversation) Effort() string { return c.current().Session.Model.Effort }
+
+// Choose implements [tui.Conversation].
+func (c *conversation) Choose(ctx context.Context, setting, value string) error {
+	c.mu.Lock()
+	chosen := maps.Clone(c.chosen)
+	c.mu.Unlock()
+	chosen[setting] = value
+	a, err := c.hosts.Agent(ctx, assemble.SessionSpec{Dir: c.Spec.Dir, Settings: chosen})
 	if err != nil {
 		return err
 	}
-	if err := c.Opened.SetModel(ctx, a); err != nil {
+	if err := c.SetModel(ctx, a); err != nil {
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.agent = a
+	c.agent, c.chosen = a, chosen
 	return nil
+}
+
+// Mode implements [tui.Conversation].
+func (c *conversation) Mode() string { return c.policy.Mode().Name }
+
+// SetMode implements [tui.Conversation].
+func (c *conversation) SetMode(name string) error {
+	var names []string
+	for _, m := range assemble.Modes() {
+		if m.Name == name {
+			c.policy.Set(m)
+			return nil
+		}
+		names = append(names, m.Name)
+	}
+	return fmt.Errorf("there is no mode %q; the modes are %s", name, strings.Join(names, ", "))
 }

@@ -4,7 +4,9 @@ package main
 
 import (
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -147,5 +149,32 @@ func TestTUIPlain(t *testing.T) {
 	exited(t, cmd, 0)
 	if got := shot.String(); strings.Contains(got, "\x1b") || !strings.Contains(got, "Answer:\nI write.\n") || !strings.Contains(got, "Call:\ndone: write a") {
 		t.Errorf("the terminal was sent %q", got)
+	}
+}
+
+// /permissions changes what runs without asking, from the next call on.
+func TestTUIPermissions(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	write := func(path string) settletest.Turn {
+		return settletest.Reply(settletest.Call("write", `{"path":"`+path+`","content":"x\n"}`))
+	}
+	server := settletest.NewServer(t, settletest.Script(write("one"), settletest.Say("First done."), write("two"), settletest.Say("Second done.")))
+	cmd, keys, shot, _ := openTerminal(t, p, "-m", "chat/m", "--base-url", server.OpenAI())
+	shot.shows(t, "asks before changes")
+	typed(t, keys, "/permissions accept-edits\r")
+	shot.shows(t, "edits without asking")
+	typed(t, keys, "write one\r")
+	shot.shows(t, "First done.")
+	typed(t, keys, "\x1b[Z") // Shift-Tab: on to read-only
+	shot.shows(t, "read-only")
+	typed(t, keys, "write two\r")
+	shot.shows(t, "Second done.")
+	typed(t, keys, "\x04")
+	exited(t, cmd, 0)
+	for name, want := range map[string]bool{"one": true, "two": false} {
+		if _, err := os.Stat(filepath.Join(p.work, name)); (err == nil) != want {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

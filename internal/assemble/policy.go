@@ -13,6 +13,30 @@ import (
 // Mode is a policy by a name that a protocol has for it, such as "plan".
 type Mode = policy.Mode
 
+// Modes are the modes that a person may put a session into.
+func Modes() []Mode {
+	var edits []config.Rule
+	for _, tool := range []string{"write", "edit", "apply_patch"} {
+		edits = append(edits, config.Rule{Tool: tool, Decision: event.Allow})
+	}
+	return []Mode{
+		{Name: "ask", Permission: event.Ask},
+		{Name: "accept-edits", Permission: event.Ask, Rules: edits},
+		{Name: "read-only", Permission: event.Deny},
+		{Name: "allow", Permission: event.Allow},
+	}
+}
+
+// ModeOf is the mode that a session with the permission begins in.
+func ModeOf(p event.Permission) Mode {
+	for _, m := range Modes() {
+		if m.Permission == p {
+			return m
+		}
+	}
+	return Modes()[0]
+}
+
 // Allow is a rule that a client's own words come to; by says which they were.
 func Allow(tool, pattern, by string) config.Rule {
 	return config.Rule{Tool: tool, Pattern: pattern, Decision: event.Allow, Origin: config.Origin{Kind: config.Flag, Where: by}}

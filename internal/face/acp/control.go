@@ -7,26 +7,11 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/assemble"
-	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
-// policies are the modes that a client may put a session into.
-func policies() []assemble.Mode {
-	var edits []config.Rule
-	for _, tool := range []string{"write", "edit", "apply_patch"} {
-		edits = append(edits, config.Rule{Tool: tool, Decision: settle.Allow})
-	}
-	return []assemble.Mode{
-		{Name: "ask", Permission: settle.Ask},
-		{Name: "accept-edits", Permission: settle.Ask, Rules: edits},
-		{Name: "read-only", Permission: settle.Deny},
-		{Name: "allow", Permission: settle.Allow},
-	}
-}
-
 func policy(name string) (assemble.Mode, bool) {
-	for _, m := range policies() {
+	for _, m := range assemble.Modes() {
 		if m.Name == name {
 			return m, true
 		}

@@ -27,6 +27,7 @@ func slashes() []slash {
 	return []slash{
 		{"copy", "", "copy the last answer to the clipboard", (*Face).copyAnswer},
 		{"diff", "", "show every change to files in this session", (*Face).showDiff},
+		{"effort", "[LEVEL]", "show how much the model thinks, or change it from the next turn on: none, minimal, low, medium, high, xhigh, max", (*Face).effort},
 		{"doctor", "", "check the installation and the configuration", (*Face).checkUp},
 		{"export", "[FILE]", "write the transcript to a file", (*Face).export},
 		{"help", "", "show keys and commands", (*Face).help},
@@ -34,6 +35,7 @@ func slashes() []slash {
 		{"kill", "JOB", "end a job", (*Face).killJob},
 		{"model", "[NAME]", "show the model, or use another one from the next turn on", (*Face).model},
 		{"new", "", "begin a new session", func(f *Face, _ string) { f.replace("") }},
+		{"permissions", "[MODE]", "show what may run without asking, or change it: ask, accept-edits, read-only, allow (Shift-Tab)", (*Face).permissions},
 		{"quit", "", "end everything and leave", func(f *Face, _ string) { f.leave(event.Shutdown, user) }},
 		{"resume", "[ID]", "open another session of this directory; without an ID, list them", (*Face).resume},
 		{"transcript", "", "show the whole session, with what is folded (Ctrl-T)", func(f *Face, _ string) {
@@ -87,6 +89,7 @@ func keyHelp() [][2]string {
 		{"Enter", "send; while a turn runs, queue the input behind it"},
 		{"Tab", "while a turn runs: send to it, with its next request"},
 		{"Shift-Enter, Alt-Enter, Ctrl-J", "begin a new line; so does Enter after a backslash"},
+		{"Shift-Tab", "change what may run without asking: ask, accept edits, read-only"},
 		{"Esc", "interrupt the turn"},
 		{"Ctrl-C", "clear the editor; else interrupt; else, twice, quit"},
 		{"Ctrl-D", "quit, if the editor is empty"},
@@ -237,12 +240,45 @@ func (f *Face) model(name string) {
 		return
 	}
 	f.do(func(ctx context.Context) error {
-		if err := c.SetModel(ctx, name); err != nil {
+		if err := c.Choose(ctx, "model", name); err != nil {
 			return err
 		}
 		f.send(func() { f.say("from the next turn on: %s", c.Model()) })
 		return nil
 	})
+}
+
+func (f *Face) effort(level string) {
+	c := f.conversation
+	if level == "" {
+		f.say("the effort is %s; /effort LEVEL changes it", cmp.Or(c.Effort(), "the model's own"))
+		return
+	}
+	f.do(func(ctx context.Context) error {
+		if err := c.Choose(ctx, "effort", level); err != nil {
+			return err
+		}
+		f.send(func() { f.say("from the next turn on: %s effort", c.Effort()) })
+		return nil
+	})
+}
+
+func (f *Face) permissions(mode string) {
+	if mode == "" {
+		f.say("%s; /permissions ask, accept-edits, read-only or allow changes that", modes()[f.conversation.Mode()])
+		return
+	}
+	if err := f.conversation.SetMode(mode); err != nil {
+		f.say("%v", err)
+		return
+	}
+	f.say("from the next call on: %s", modes()[mode])
+}
+
+// nextMode goes to the next mode that is safe to come upon by a key.
+func (f *Face) nextMode() {
+	next := map[string]string{"ask": "accept-edits", "accept-edits": "read-only"}[f.conversation.Mode()]
+	f.permissions(cmp.Or(next, "ask"))
 }
 
 func (f *Face) resume(name string) {

@@ -87,11 +87,11 @@ func folded(text string) []part {
 	return partsOf(text)
 }
 
-// key edits, and reports whether the key is one of the editor's.
-func (e *editor) key(k terminal.Key) bool {
+// key edits, if the key is one of the editor's.
+func (e *editor) key(k terminal.Key) {
 	if k.Text != "" {
 		e.insert(partsOf(k.Text)...)
-		return true
+		return
 	}
 	switch k.Name {
 	case "shift+enter", "alt+enter", "ctrl+j":
@@ -126,10 +126,7 @@ func (e *editor) key(k terminal.Key) bool {
 		e.kill(e.at, end)
 	case "ctrl+y":
 		e.insert(append([]part(nil), e.cut...)...)
-	default:
-		return false
 	}
-	return true
 }
 
 // up and down move between lines, and report whether there is one.

@@ -59,7 +59,10 @@ type talk struct{ *settle.Session }
 
 func (talk) Model() string                                { return "script/m" }
 func (talk) Window() int                                  { return 0 }
-func (talk) SetModel(context.Context, string) error       { return nil }
+func (talk) Effort() string                               { return "" }
+func (talk) Choose(context.Context, string, string) error { return nil }
+func (talk) Mode() string                                 { return "ask" }
+func (talk) SetMode(string) error                         { return nil }
 func (m inMemory) List(context.Context) ([]Listed, error) { return nil, nil }
 func (m inMemory) Resolve(context.Context, string) (string, error) {
 	return "", nil

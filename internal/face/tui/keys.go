@@ -55,6 +55,8 @@ func (f *Face) key(k terminal.Key) {
 		if f.state().Running() != nil {
 			f.enter(event.Steer)
 		}
+	case "shift+tab":
+		f.nextMode()
 	case "esc":
 		f.interrupt()
 	case "ctrl+c":

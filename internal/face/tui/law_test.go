@@ -50,12 +50,15 @@ func (*mute) Submit(context.Context, string, ...settle.InputOption) (*settle.Tur
 func (*mute) Interrupt(context.Context, settle.Interruption) (settle.Outcome, error) {
 	return settle.Outcome{}, nil
 }
-func (*mute) Answer(context.Context, settle.Answer) error { return nil }
-func (*mute) Drop(string, string) (bool, error)           { return false, nil }
-func (*mute) KillJob(context.Context, string) error       { return nil }
-func (*mute) Model() string                               { return "chat/m" }
-func (*mute) Window() int                                 { return 1000 }
-func (*mute) SetModel(context.Context, string) error      { return nil }
+func (*mute) Answer(context.Context, settle.Answer) error  { return nil }
+func (*mute) Drop(string, string) (bool, error)            { return false, nil }
+func (*mute) KillJob(context.Context, string) error        { return nil }
+func (*mute) Model() string                                { return "chat/m" }
+func (*mute) Window() int                                  { return 1000 }
+func (*mute) Effort() string                               { return "" }
+func (*mute) Choose(context.Context, string, string) error { return nil }
+func (*mute) Mode() string                                 { return "ask" }
+func (*mute) SetMode(string) error                         { return nil }
 
 // screen is a terminal that a face draws on.
 type screen interface {

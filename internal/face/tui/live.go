@@ -233,14 +233,14 @@ func (f *Face) doing(now time.Time) (string, terminal.Style) {
 // about says what the session works with.
 func (f *Face) about() []string {
 	about := []string{f.conversation.Model()}
-	switch f.state().Host.Permission {
-	case "allow":
-		about = append(about, "runs without asking")
-	case "deny":
-		about = append(about, "read-only")
-	default:
-		about = append(about, "asks before changes")
+	if effort := f.conversation.Effort(); effort != "" {
+		about = append(about, effort+" effort")
 	}
+	mode := f.conversation.Mode()
+	if words, ok := modes()[mode]; ok {
+		mode = words
+	}
+	about = append(about, mode)
 	if used := f.used(); used > 0 {
 		if window := f.conversation.Window(); window > 0 {
 			about = append(about, fmt.Sprintf("context %d%%", used*100/int64(window)))
@@ -252,6 +252,11 @@ func (f *Face) about() []string {
 		about = append(about, counted(jobs, "job"))
 	}
 	return append(about, f.Place)
+}
+
+// modes are what may run without asking, in words.
+func modes() map[string]string {
+	return map[string]string{"ask": "asks before changes", "accept-edits": "edits without asking", "read-only": "read-only", "allow": "runs without asking"}
 }
 
 // used is how many tokens the last response left in the context.

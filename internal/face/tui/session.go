@@ -47,8 +47,14 @@ type Conversation interface {
 	// 0 if that is unknown.
 	Model() string
 	Window() int
-	// SetModel has later turns ask another model.
-	SetModel(ctx context.Context, name string) error
+	// Effort is how much the model is to think; empty leaves that to it.
+	Effort() string
+	// Choose has later turns work with another "model" or "effort".
+	Choose(ctx context.Context, setting, value string) error
+	// Mode is what may run without asking: "ask", "accept-edits", "read-only" or
+	// "allow".
+	Mode() string
+	SetMode(name string) error
 }
 
 // recentTurns is how many turns of a session are shown when it is opened again.

@@ -101,7 +101,8 @@ func (l language) highlight(inside Inside, line string) (terminal.Line, Inside) 
 			out, line = append(out, terminal.Span{Text: line[:end], Style: l.block(stop)}), line[end:]
 			continue
 		}
-		style, n := terminal.Style{}, 0
+		var style terminal.Style
+		var n int
 		switch c, size := utf8.DecodeRuneInString(line); {
 		case strings.ContainsRune(l.quotes, c):
 			style, n = text, quoted(line)

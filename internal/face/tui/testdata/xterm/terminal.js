@@ -1,6 +1,7 @@
 // A terminal without a screen, for oracle_test.go: one JSON object a line in, one
 // JSON list of rows out.
 const { Terminal } = require('@xterm/headless');
+const { Unicode11Addon } = require('@xterm/addon-unicode11');
 const readline = require('readline');
 
 let terminal;
@@ -8,6 +9,8 @@ let terminal;
 function reset([cols, rows]) {
   if (terminal) terminal.dispose();
   terminal = new Terminal({ cols, rows, scrollback: 50000, allowProposedApi: true });
+  terminal.loadAddon(new Unicode11Addon());
+  terminal.unicode.activeVersion = '11'; // as in VS Code
 }
 
 // rows are the scrollback and the screen; rows that were wrapped are one.
