@@ -2,6 +2,7 @@ package transcript_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -108,10 +109,8 @@ func TestToyFace(t *testing.T) {
 			<-ctx.Done()
 			return tool.Result{}, context.Cause(ctx)
 		}}
-		m := script.New(
-			script.Turn(script.Text("Wrong"), script.Cut()),
-			script.Turn(script.Text("I count."), script.Call("shell", `{"command":"count"}`)),
-		)
+		m := script.New(script.Turn(script.Text("Wrong"), script.Cut()),
+			script.Turn(script.Text("I count."), script.Call("shell", `{"command":"count"}`)))
 		host, err := settle.Open(t.Context(), settle.Config{})
 		if err != nil {
 			t.Fatal(err)
@@ -133,10 +132,7 @@ func TestToyFace(t *testing.T) {
 			time.Sleep(time.Minute) // for the retry
 			synctest.Wait()
 		}
-		if err := host.Close(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		if err := <-done; err != nil {
+		if err := errors.Join(host.Close(context.Background()), <-done); err != nil {
 			t.Fatal(err)
 		}
 		want := []string{"> Count!", "! the response ended without its terminal event", "I count.", "$ count", "= aborted: 1\n", "[interrupted]"}
