@@ -19,8 +19,6 @@ const (
 	// pollDelay is the pause between two looks at a group: nobody is told
 	// when a stranger dies.
 	pollDelay = 5 * time.Millisecond
-	// idleDelay is that pause while nothing is being ended.
-	idleDelay = 100 * time.Millisecond
 )
 
 // keptByGroup keeps a command by its process group, and by its marker where
@@ -78,13 +76,21 @@ func (k *keptByGroup) watch() {
 		died <- exitOf(k.cmd.ProcessState)
 	}()
 	exited, killed := false, time.Time{}
+	var member *vigil
+	defer func() { member.end() }()
 	for {
+		if exited && !k.ending() && member == nil {
+			member = k.awaitMember()
+		}
 		select {
 		case exit := <-died:
 			exited = true
 			k.commandGone(exit)
 		case <-k.asked:
-		case <-time.After(k.pause()):
+		case <-member.died():
+			member.end()
+			member = nil
+		case <-k.pause(exited && member == nil):
 		}
 		if exited && !k.alive() {
 			k.p.treeGone(nil)
@@ -130,11 +136,36 @@ func (k *keptByGroup) press(since time.Time) time.Time {
 	return since
 }
 
-func (k *keptByGroup) pause() time.Duration {
-	if k.ending() {
-		return pollDelay
+// pause returns when to look again: soon while something is being ended, after a
+// while if nothing tells when what is left ends, and else never, since the command's
+// own end is told.
+func (k *keptByGroup) pause(untold bool) <-chan time.Time {
+	switch {
+	case k.ending():
+		return time.After(pollDelay)
+	case untold:
+		return time.After(idleDelay)
 	}
-	return idleDelay
+	return nil
+}
+
+// awaitMember begins to wait for the end of one of those that are left: until
+// then the group is not empty, and nobody need look. It returns nil where that cannot be
+// told.
+func (k *keptByGroup) awaitMember() *vigil {
+	for _, m := range k.members("") {
+		v := keepVigil(m.PID)
+		if v == nil {
+			continue
+		}
+		for _, again := range k.members("") {
+			if again.PID == m.PID { // its number had not been given to another
+				return v
+			}
+		}
+		v.end()
+	}
+	return nil
 }
 
 func (k *keptByGroup) ending() bool {
