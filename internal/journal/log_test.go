@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -425,7 +424,7 @@ func TestFailedStore(t *testing.T) {
 		diff(t, "published", []string{
 			"half an answer (volatile)", "item.ended (volatile)", "attempt.ended (volatile)", "turn.failed (volatile)",
 		}, texts(collect(t, l.Events(t.Context(), 5))))
-		diff(t, "stored", 5, len(g.events))
+		diff(t, "stored", 5, len(g.all()))
 	})
 }
 
@@ -520,8 +519,8 @@ func TestTightStore(t *testing.T) {
 		closeLog(t, l)
 		published := collect(t, l.Events(t.Context(), 5))
 		diff(t, "published", []string{"text (volatile)", "item.ended", "attempt.ended", "turn.aborted"}, texts(published))
-		diff(t, "stored", []string{" (volatile)", "item.ended", "attempt.ended", "turn.aborted"}, texts(g.events[5:]))
-		if ended := g.events[6].Data.(event.ItemEnded); ended.Text != "text" {
+		diff(t, "stored", []string{" (volatile)", "item.ended", "attempt.ended", "turn.aborted"}, texts(g.all()[5:]))
+		if ended := g.all()[6].Data.(event.ItemEnded); ended.Text != "text" {
 			t.Fatalf("the ending has text %q", ended.Text)
 		}
 	})
@@ -673,7 +672,7 @@ func TestConcurrentUpdates(t *testing.T) {
 			}
 		}
 		closeLog(t, l)
-		stored := slices.Clone(l.store.(*memory).events)
+		stored := l.store.(*memory).all()
 		length := 0
 		for i, e := range stored {
 			diff(t, "seq", uint64(i+1), e.Seq)
