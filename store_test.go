@@ -126,7 +126,7 @@ func TestWhySessionsCannotBeUsed(t *testing.T) {
 			t.Errorf("state of %d events: %v", state.Seq, err)
 		}
 		var last error
-		for _, last = range store.Events(t.Context(), "s", 0) { //nolint:revive // the last one counts
+		for _, last = range store.Events(t.Context(), "s", 0) { // the last one counts
 		}
 		damaged = nil
 		if !errors.As(last, &damaged) {

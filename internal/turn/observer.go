@@ -119,7 +119,7 @@ func (o *observed) start(ctx context.Context, e event.Event, hook func(context.C
 	ctx = context.WithValue(ctx, lineage{}, o)
 	within := ctx
 	var end func(event.Event)
-	o.guard(func() { within, end = hook(ctx, e) })
+	o.guard(func() { within, end = hook(ctx, e) }) //nolint:fatcontext // it is called once
 	o.mu.Lock()
 	ended, over := o.ended[key(e)]
 	if !over && end != nil {
