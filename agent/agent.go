@@ -140,7 +140,7 @@ func (c Config) make(ctx context.Context) (*assemble.Agent, error) {
 	}
 	o := assemble.Options{
 		Settings: settings, Dir: dir, Environ: environ, Getenv: lookup(environ), Permission: settle.Ask,
-		Provider: c.Model.Provider, Model: c.Model.Name, Secrets: c.Model.Secrets,
+		Model: c.Model, Secrets: c.Model.Secrets,
 		Approver: c.Approver, Attended: c.Attended, Append: c.Instructions,
 	}
 	if c.System != "" {
@@ -157,7 +157,7 @@ func (c Config) make(ctx context.Context) (*assemble.Agent, error) {
 		return nil, err
 	}
 	s := &made.Session
-	s.Model, s.Tools, s.Limits, s.Retry = c.Model, c.Extra, c.Limits, c.Retry
+	s.Tools, s.Limits, s.Retry = c.Extra, c.Limits, c.Retry
 	return made, nil
 }
 

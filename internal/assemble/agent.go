@@ -70,10 +70,9 @@ type Options struct {
 	Secrets []string
 	// Shared, if set, is what the agents of one face have in common.
 	Shared *Shared
-	// Provider, if set, is used instead of a server; its model is asked for
-	// by the name.
-	Provider model.Provider
-	Model    string
+	// Model, if its Provider is set, is used instead of the one that the settings
+	// choose.
+	Model model.Config
 }
 
 // Keeping says whether sessions are kept in the data directory.
@@ -130,7 +129,8 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	if o.Offers != nil {
 		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !o.Offers(name) })
 	}
-	c.WorkDir, c.Model.Effort, c.Take, c.LockTimeout = o.Dir, r.Effort, o.Take, DefaultLockTimeout
+	c.WorkDir, c.Take, c.LockTimeout = o.Dir, o.Take, DefaultLockTimeout
+	c.Model.Effort = cmp.Or(r.Effort, c.Model.Effort)
 	c.Permission, c.Approver, c.Attended = o.permission(), o.Approver, o.Attended
 	c.Limits, c.Retry = limits(r), retry(r)
 	bench := o.bench(names)
@@ -163,8 +163,8 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 func (o Options) model(ctx context.Context, a *Agent) error {
 	a.Session.Secrets = slices.Concat(o.Settings.Secrets(), o.Secrets)
 	c := &a.Session.Model
-	if o.Provider != nil {
-		c.Provider, c.ProviderName, c.Name = o.Provider, "script", o.Model
+	if o.Model.Provider != nil {
+		*c = o.Model
 		return nil
 	}
 	choice, err := o.Settings.Choose()

@@ -329,3 +329,8 @@ func TestRunner(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
+
+// scripted is a model that follows the script.
+func scripted(m *script.Model) model.Config {
+	return model.Config{Provider: m, ProviderName: "script", Name: "scripted"}
+}

@@ -64,7 +64,7 @@ func TestWhatSeemsToReadIsConfined(t *testing.T) {
 	}
 	a := make1(t, resolve(t, "/", nil, nil, ""), func(o *Options) {
 		o.Permission = settle.Ask
-		o.Provider, o.Model = commands("ls && cat known", "echo x >written; echo tried", "cat "+secret, "kill -0 1; echo $?"), "scripted"
+		o.Model = scripted(commands("ls && cat known", "echo x >written; echo tried", "cat "+secret, "kill -0 1; echo $?"))
 		o.Reviewed = func(_ settle.Approval, j settle.Judgement) settle.Judgement { // a judge with holes
 			return settle.Judgement{Decision: settle.Allow, Confined: true}
 		}
@@ -98,7 +98,7 @@ func TestWhichCallsAreConfined(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a := make1(t, resolve(t, "/", nil, nil, tt.file), func(o *Options) {
-				o.Permission, o.Provider, o.Model = tt.permission, commands("echo hi"), "scripted"
+				o.Permission, o.Model = tt.permission, scripted(commands("echo hi"))
 			})
 			host, err := settle.Open(t.Context(), a.Host)
 			if err != nil {

@@ -32,11 +32,11 @@ func TestReleaseIsAsked(t *testing.T) {
 	}{{nil, true}, {errors.New("no"), false}} {
 		person := &asked{answer: tt.answer}
 		a := make1(t, resolve(t, "/", nil, map[string]string{"SETTLE_DATA_DIR": t.TempDir()}, ""), func(o *Options) {
-			o.Provider, o.Model, o.Release, o.Approver = script.New(
+			o.Model, o.Release, o.Approver = scripted(script.New(
 				script.Turn(script.Call("shell", `{"command":"true"}`)),
 				script.Turn(script.Call("shell", `{"command":"sleep 74.5","background":true,"release":true}`)),
 				script.Text("Done."),
-			), "scripted", "", person
+			)), "", person
 		})
 		host, err := settle.Open(t.Context(), a.Host)
 		if err != nil {

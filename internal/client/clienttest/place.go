@@ -46,7 +46,7 @@ func (p Place) Getenv(name string) string {
 func (p Place) Sessions(provider model.Provider, face string) *assemble.Sessions {
 	return &assemble.Sessions{
 		Base: assemble.Options{
-			Provider: provider, Model: "m", Face: face, Permission: settle.Ask, Attended: true,
+			Model: model.Config{Provider: provider, ProviderName: "script", Name: "m"}, Face: face, Permission: settle.Ask, Attended: true,
 			Getenv: p.Getenv, Environ: []string{"PATH=" + os.Getenv("PATH")},
 		},
 		Settings: func(dir string, given map[string]string) (*config.Resolved, error) {

@@ -18,6 +18,7 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 )
 
@@ -132,7 +133,7 @@ func (d *demo) play(ctx context.Context, m *script.Model, prompt string, watch f
 	}
 	a, err := assemble.New(ctx, assemble.Options{
 		Settings: settings, Dir: d.work(), Environ: d.Environ, Getenv: getenv, Face: "demo", Version: d.Version,
-		Permission: settle.Allow, Provider: m, Model: "script",
+		Permission: settle.Allow, Model: model.Config{Provider: m, ProviderName: "script", Name: "script"},
 	})
 	if err != nil {
 		return stdio.CodeFailed, err

@@ -11,6 +11,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/codex"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/exec"
+	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/tool"
 )
@@ -25,7 +26,7 @@ func judged(t *testing.T, m assemble.Mode, dir string) func(tool, arguments stri
 	}
 	a, err := assemble.New(t.Context(), assemble.Options{
 		Settings: r, Dir: dir, Environ: []string{"PATH=/usr/bin:/bin"}, Getenv: getenv, Policy: assemble.NewPolicy(m), Approver: exec.Nobody{Mode: m.Name},
-		Keeping: assemble.Ephemeral, Project: assemble.IgnoreProject, Provider: script.New(), Model: "m",
+		Keeping: assemble.Ephemeral, Project: assemble.IgnoreProject, Model: model.Config{Provider: script.New(), Name: "m"},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -67,7 +67,7 @@ func hosts(t *testing.T, model *script.Model, dir, policy string) *assemble.Sess
 	p := clienttest.Place{Data: t.TempDir(), Dir: dir}
 	t.Cleanup(func() { p.CheckLogs(t) })
 	s := p.Sessions(model, "mcp")
-	s.Base.Version, s.Base.Model, s.Base.Environ, s.Base.Getenv = "test", "scripted", os.Environ(), os.Getenv
+	s.Base.Version, s.Base.Model.Name, s.Base.Environ, s.Base.Getenv = "test", "scripted", os.Environ(), os.Getenv
 	settings := s.Settings
 	s.Settings = func(dir string, given map[string]string) (*config.Resolved, error) {
 		all := map[string]string{"tools": "shell,job,read,write,edit,apply_patch,glob,grep,list"}
