@@ -17,11 +17,12 @@ type Device struct {
 	state *term.State
 }
 
-// Modes of the terminal while it is open: pastes are marked, and keys are told
-// apart that look alike (the keyboard protocol of kitty; others ignore it).
+// Modes of the terminal while it is open: pastes are marked, the window's focus is
+// reported, and keys are told apart that look alike (the keyboard protocol of
+// kitty; others ignore it).
 const (
-	modesOn  = "\x1b[?2004h\x1b[>1u"
-	modesOff = "\x1b[<u\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[0m"
+	modesOn  = "\x1b[?2004h\x1b[?1004h\x1b[>1u"
+	modesOff = "\x1b[<u\x1b[?1004l\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[0m"
 )
 
 // Open takes the terminal over.

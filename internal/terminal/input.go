@@ -10,7 +10,7 @@ import (
 	uv "github.com/charmbracelet/ultraviolet"
 )
 
-// Event is something that a person did: a [Key] or a [Paste].
+// Event is something that a person did: a [Key], a [Paste] or a [Focus].
 type Event interface{ event() }
 
 // Key is a key press.
@@ -25,8 +25,12 @@ type Key struct {
 // Paste is text that came in one piece.
 type Paste struct{ Text string }
 
+// Focus says whether the terminal's window has the person's attention now.
+type Focus bool
+
 func (Key) event()   {}
 func (Paste) event() {}
+func (Focus) event() {}
 
 const (
 	// escapeDelay is how long an escape waits for the rest of a sequence. A
@@ -124,8 +128,13 @@ func (d *decoder) decode(expired bool) (events []Event) {
 			n = 1
 		}
 		d.rest = d.rest[n:]
-		if k, ok := e.(uv.KeyPressEvent); ok {
-			events = append(events, keysOf(k)...)
+		switch e := e.(type) {
+		case uv.KeyPressEvent:
+			events = append(events, keysOf(e)...)
+		case uv.FocusEvent:
+			events = append(events, Focus(true))
+		case uv.BlurEvent:
+			events = append(events, Focus(false))
 		}
 	}
 	d.rest = nil

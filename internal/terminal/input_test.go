@@ -26,6 +26,7 @@ func TestKeys(t *testing.T) {
 		"\x1b[99;5u":              {Key{"ctrl+c", ""}},
 		"\x1b[1;5D":               {Key{"ctrl+left", ""}},
 		"\x1b[200~a\rb\x1b[201~c": {Paste{"a\nb"}, Key{"c", "c"}},
+		"\x1b[I\x1b[O":            {Focus(true), Focus(false)},
 		"\x1b[?1u":                nil, // an answer of the terminal
 	} {
 		var whole decoder

@@ -99,6 +99,7 @@ type Face struct {
 		since          time.Time // of the approval
 	}
 	interrupting string // the turn that Esc has ended
+	away         bool   // the window has not the person's attention
 	answered     map[string]bool
 	armed        time.Time // until when Ctrl-C quits
 	leaving      bool

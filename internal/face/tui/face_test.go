@@ -193,6 +193,25 @@ func TestSession(t *testing.T) {
 	})
 }
 
+// The bell rings for who looks elsewhere: for a question, and at the end.
+func TestBell(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, code := newPerson(t, Options{}, script.Turn(script.Call("shell", `{"command":"count"}`)), script.Turn(script.Text("x")), script.Turn(script.Text("y")))
+		p.types("go\r")
+		if p.tty.grid.Bells > 0 {
+			t.Error("it rings for who is there")
+		}
+		p.types("n")
+		p.types("again\r\x1b[O")
+		p.types("\x1b[I")
+		if p.tty.grid.Bells != 1 {
+			t.Errorf("it rang %d times for the end of a turn", p.tty.grid.Bells)
+		}
+		p.types("\x04")
+		p.left(code, 0)
+	})
+}
+
 // A prompt of which nothing came goes back into the editor.
 func TestInterruptedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

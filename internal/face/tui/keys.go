@@ -20,6 +20,10 @@ type search struct {
 
 // take does what a key or a paste means.
 func (f *Face) take(e terminal.Event) {
+	if focus, ok := e.(terminal.Focus); ok {
+		f.away = !bool(focus)
+		return
+	}
 	f.dirty = true
 	if f.armed.IsZero() {
 		f.hint = ""

@@ -26,6 +26,8 @@ type Grid struct {
 	noWrap        bool
 	rest          []byte
 
+	// Bells is how often the terminal rang.
+	Bells int
 	// Mistakes is what was written that a Screen must not use.
 	Mistakes []string
 }
@@ -61,6 +63,9 @@ func (g *Grid) step(data []byte) int {
 		return 1
 	case b == '\n':
 		g.feed()
+		return 1
+	case b == '\a':
+		g.Bells++
 		return 1
 	case b == 0x1b:
 		return g.escape(string(data))
