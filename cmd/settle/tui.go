@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -29,6 +30,10 @@ const resumeHelp = `Open a session in the terminal again: by its id, the beginni
 --last or without an id, the last session of this directory.
 
 docs/terminal.md describes the terminal. "settle sessions" lists sessions.`
+
+// lastCloseTimeout bounds the end of what the terminal has not closed itself, since
+// it failed, or the person would not wait.
+const lastCloseTimeout = time.Second
 
 // tuiFlags are the flags of the terminal that are no settings.
 type tuiFlags struct {
@@ -99,6 +104,11 @@ func (f *tuiFlags) open(cmd *cobra.Command, s *streams, choose func(context.Cont
 			_ = about.Doctor(ctx, out, m) // it has said what is wrong
 		},
 	})
+	closing, cancel := context.WithTimeout(context.WithoutCancel(cmd.Context()), lastCloseTimeout)
+	defer cancel()
+	if left := in.hosts.CloseAll(closing, event.Shutdown, "terminal"); left != nil { // else it is closed
+		s.say(left)
+	}
 	switch {
 	case code == stdio.CodeUsage: // nothing was opened
 		return sig.instead(err)

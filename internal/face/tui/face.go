@@ -3,6 +3,7 @@ package tui
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -104,6 +105,7 @@ type Face struct {
 	armed        time.Time // until when Ctrl-C quits
 	leaving      bool
 	code         int
+	failure      error
 	done         bool
 	work         chan func() // done one after the other
 }
@@ -123,19 +125,27 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 		return stdio.CodeUsage, err
 	}
 	f.writer = newWriter(o.Terminal, f.send)
-	go f.writer.run(ctx)  // ends with ctx
-	go f.workOff(ctx)     // ends with ctx
-	go f.read(ctx.Done()) // ends with ctx, or with the terminal
+	go f.guarded(func() { f.writer.run(ctx) })  // ends with ctx
+	go f.guarded(func() { f.workOff(ctx) })     // ends with ctx
+	go f.guarded(func() { f.read(ctx.Done()) }) // ends with ctx, or with the terminal
 	if o.Prompt != "" {
 		f.hint = ""
 		f.submit(o.Prompt, event.Queue)
 	}
 	err = scope.Guard(func() error { f.loop(); return nil })
 	f.finish()
-	if err != nil {
+	if err = errors.Join(err, f.failure); err != nil {
 		return stdio.CodeFailed, err
 	}
 	return f.code, nil
+}
+
+// guarded does something beside the loop. A panic ends the loop, so that the
+// terminal is given back, and the error is said.
+func (f *Face) guarded(do func()) {
+	if err := scope.Guard(func() error { do(); return nil }); err != nil {
+		f.send(func() { f.failure, f.done = err, true })
+	}
 }
 
 // send has the loop call a function. It does not wait for that to happen, but

@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"io"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -338,4 +339,48 @@ func TestCommandOf(t *testing.T) {
 			t.Errorf("%q is the command %q, want %q", text, name, want)
 		}
 	}
+}
+
+// broken is a session of which reading the events panics, but for the opening.
+type broken struct {
+	talk
+	looks *int
+}
+
+func (b broken) Events(ctx context.Context, cursor uint64) iter.Seq2[event.Event, error] {
+	if *b.looks++; *b.looks > 1 {
+		panic("broken on purpose")
+	}
+	return b.talk.Events(ctx, cursor)
+}
+
+type brokenSessions struct{ inMemory }
+
+func (b brokenSessions) Open(ctx context.Context, id string) (Conversation, error) {
+	c, err := b.inMemory.Open(ctx, id)
+	return broken{c.(talk), new(int)}, err
+}
+
+// A panic gives the terminal back.
+func TestPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host, err := settle.Open(t.Context(), settle.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, out := io.Pipe()
+		screen := &tty{Reader: in, grid: terminaltest.NewGrid(60, 24)}
+		config := settle.SessionConfig{Model: model.Config{Provider: script.New(), ProviderName: "script", Name: "m"}, WorkDir: "/w"}
+		code, err := Run(context.Background(), Options{Terminal: screen, Sessions: brokenSessions{inMemory{host, config}}})
+		if code != stdio.CodeFailed || err == nil || !strings.Contains(err.Error(), "broken on purpose") {
+			t.Errorf("code %d: %v", code, err)
+		}
+		if screen.restored == 0 {
+			t.Error("the terminal was not given back")
+		}
+		_ = out.Close()
+		if err := host.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -100,8 +100,9 @@ func (f *Face) attach(c Conversation) {
 		}
 	}
 	f.commitFinished()
-	f.feed = newFeed()
-	go f.feed.run(ctx, c, state.Seq) // ends with ctx
+	fed := newFeed()
+	f.feed = fed
+	go f.guarded(func() { fed.run(ctx, c, state.Seq) }) // ends with ctx
 }
 
 // turnEntries is a turn that has ended, as it was when it ran.
