@@ -74,9 +74,9 @@ func (s *screen) turnEnded(t *event.Turn) {
 
 // summaryText says what a turn took.
 func summaryText(sum event.Summary) string {
-	parts := []string{plural(sum.Attempts, "request")}
+	parts := []string{printable.Count(sum.Attempts, "request")}
 	if sum.Calls > 0 {
-		parts = append(parts, plural(sum.Calls, "call"))
+		parts = append(parts, printable.Count(sum.Calls, "call"))
 	}
 	if sum.Denied > 0 {
 		parts = append(parts, fmt.Sprintf("%d denied", sum.Denied))
@@ -86,27 +86,9 @@ func summaryText(sum event.Summary) string {
 		if read := sum.Usage.CacheRead; read > 0 {
 			cached = fmt.Sprintf(" (%d%% cached)", read*100/max(in, read))
 		}
-		parts = append(parts, tokenCount(in)+" tokens in"+cached, tokenCount(sum.Usage.Output)+" out")
+		parts = append(parts, printable.Tokens(in)+" tokens in"+cached, printable.Tokens(sum.Usage.Output)+" out")
 	}
 	return strings.Join(parts, ", ")
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// tokenCount writes a number of tokens: 950, 12.3k, 1.2M.
-func tokenCount(n int64) string {
-	switch {
-	case n < 1000:
-		return fmt.Sprint(n)
-	case n < 1_000_000:
-		return fmt.Sprintf("%.1fk", float64(n)/1e3)
-	}
-	return fmt.Sprintf("%.1fM", float64(n)/1e6)
 }
 
 // mostDiff is how many lines of a call's changes are shown.

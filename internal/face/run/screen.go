@@ -94,7 +94,7 @@ func (s *screen) show(c transcript.Change) {
 	}
 	switch d := c.Event.Data.(type) {
 	case event.SessionRecovered:
-		s.notice("%s", recoveryText(d))
+		s.notice("%s", transcript.RecoveryText(d))
 	case event.SessionOpened:
 		s.dir, s.permission = d.Dir, d.Permission
 		s.detail("session %s in %s; permission: %s", c.Event.Session, d.Dir, d.Permission)
@@ -249,24 +249,6 @@ func (s *screen) callEnded(item *event.Item) {
 	s.calls = slices.DeleteFunc(s.calls, func(other *runningCall) bool { return other == i })
 	s.notice("  %s: %s", i.title, callOutcome(item, content, item.EndedAt.Sub(i.began)))
 	s.diff(content)
-}
-
-// recoveryText says what opening the session found.
-func recoveryText(d event.SessionRecovered) string {
-	words := "the process that last used this session was killed"
-	if d.PID == 0 {
-		words = "the session's log was damaged"
-	}
-	if d.Ended > 0 {
-		words += fmt.Sprintf("; %d items were still open and have been ended", d.Ended)
-	}
-	if len(d.Swept) > 0 {
-		words += fmt.Sprintf("; processes %v were still running and have been ended", d.Swept)
-	}
-	if d.Kept != "" {
-		words += fmt.Sprintf("; the damaged end of its log (%d bytes) was saved to %s", d.CutBytes, d.Kept)
-	}
-	return words
 }
 
 // callOutcome says how a call ended.

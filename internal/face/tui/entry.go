@@ -261,40 +261,22 @@ func endEntry(t *event.Turn) entry {
 		what string
 	}{{sum.Attempts, "request"}, {sum.Calls, "call"}} {
 		if n.n > 0 {
-			words += " · " + counted(n.n, n.what)
+			words += " · " + printable.Count(n.n, n.what)
 		}
 	}
 	if sum.Denied > 0 {
 		words += fmt.Sprintf(" · %d denied", sum.Denied)
 	}
 	if in := sum.Usage.Input; in > 0 {
-		words += " · " + tokens(in) + " in"
+		words += " · " + printable.Tokens(in) + " in"
 		if read := sum.Usage.CacheRead; read > 0 {
 			words += fmt.Sprintf(" (%d%% cached)", read*100/max(in, read))
 		}
-		words += ", " + tokens(sum.Usage.Output) + " out"
+		words += ", " + printable.Tokens(sum.Usage.Output) + " out"
 	}
 	text := faint()
 	if t.Cause.Outcome != event.Completed {
 		text = style
 	}
 	return entry{group: ofEnding, gap: true, rows: paragraph(mark, words, style, text)}
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// tokens writes a number of tokens: 950, 12.3k, 1.2M.
-func tokens(n int64) string {
-	switch {
-	case n < 1000:
-		return fmt.Sprint(n)
-	case n < 1_000_000:
-		return fmt.Sprintf("%.1fk", float64(n)/1e3)
-	}
-	return fmt.Sprintf("%.1fM", float64(n)/1e6)
 }

@@ -245,11 +245,11 @@ func (f *Face) about() []string {
 		if window := f.conversation.Window(); window > 0 {
 			about = append(about, fmt.Sprintf("context %d%%", used*100/int64(window)))
 		} else {
-			about = append(about, tokens(used)+" tokens of context")
+			about = append(about, printable.Tokens(used)+" tokens of context")
 		}
 	}
 	if jobs := f.jobs(); jobs > 0 {
-		about = append(about, counted(jobs, "job"))
+		about = append(about, printable.Count(jobs, "job"))
 	}
 	return append(about, f.Place)
 }

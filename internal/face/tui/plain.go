@@ -11,6 +11,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/client/transcript"
+	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
@@ -50,7 +51,7 @@ func RunPlain(ctx context.Context, in io.Reader, out io.Writer, width int, o Opt
 	go p.feed.run(ctx, p.conversation, state.Seq) // ends with ctx
 	p.say("settle with %s in %s. /help lists commands.", p.conversation.Model(), o.Place)
 	if n := len(state.Turns); n > 0 {
-		p.say("The session has %s. The last answer was:", counted(n, "turn"))
+		p.say("The session has %s. The last answer was:", printable.Count(n, "turn"))
 		p.say("%s", state.Turns[n-1].Answer())
 	}
 	if o.Prompt != "" {

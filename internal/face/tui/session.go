@@ -10,6 +10,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/transcript"
+	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/terminal/markdown"
 )
 
@@ -81,7 +82,7 @@ func (f *Face) attach(c Conversation) {
 	f.interrupting, f.answered, f.dirty = "", map[string]bool{}, true
 	earlier := max(len(state.Turns)-recentTurns, 0)
 	if earlier > 0 {
-		f.commit(notice(faint(), "%s (Ctrl-T shows them)", counted(earlier, "earlier turn")))
+		f.commit(notice(faint(), "%s (Ctrl-T shows them)", printable.Count(earlier, "earlier turn")))
 	}
 	for _, t := range state.Turns[earlier:] {
 		for _, e := range turnEntries(f.out.renderer, t, state.Host.Dir) {

@@ -1,0 +1,20 @@
+package printable_test
+
+import (
+	"testing"
+
+	"github.com/settle-agent/settle/internal/printable"
+)
+
+func TestNumbers(t *testing.T) {
+	for n, want := range map[int]string{0: "0 calls", 1: "1 call", 2: "2 calls"} {
+		if got := printable.Count(n, "call"); got != want {
+			t.Errorf("%d: %q", n, got)
+		}
+	}
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1.0k", 12_345: "12.3k", 1_200_000: "1.2M"} {
+		if got := printable.Tokens(n); got != want {
+			t.Errorf("%d: %q", n, got)
+		}
+	}
+}
