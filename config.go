@@ -11,7 +11,7 @@ import (
 // Config is what the sessions of a [Host] have in common. The zero value is
 // ready.
 type Config struct {
-	// DataDir is the directory for logs, absolute; "" keeps them in memory.
+	// DataDir is the directory for logs; "" keeps them in memory.
 	DataDir string
 	// Secrets are values that must never appear in an event of any session;
 	// those shorter than 16 characters are left alone.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"log/slog"
+	"path/filepath"
 	"sync"
 	"weak"
 
@@ -36,6 +38,13 @@ func Open(_ context.Context, c Config) (*Host, error) {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.DataDir != "" {
+		dir, err := filepath.Abs(c.DataDir) // the program may change its own
+		if err != nil {
+			return nil, fmt.Errorf("cannot find the data directory: %w", err)
+		}
+		c.DataDir = dir
 	}
 	h := &Host{config: c, places: map[string]*place{}, masks: map[[sha256.Size]byte]weak.Pointer[redact.Redactor]{}}
 	h.life, h.end = context.WithCancelCause(context.Background())

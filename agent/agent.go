@@ -54,7 +54,7 @@ type Config struct {
 	Limits settle.Limits
 	Retry  settle.Retry
 
-	// DataDir is the directory for sessions, absolute; "" keeps the session in
+	// DataDir is the directory for sessions; "" keeps the session in
 	// memory. ID is the session that New continues or creates; "" means a new one.
 	DataDir, ID string
 	// Observer and Logger are those of the host that New opens.

@@ -36,7 +36,9 @@ const (
 	KindChildEnded         Kind = "child.ended"
 )
 
-// Data is the closed union of what an event can say.
+// Data is the closed union of what an event can say: the types of this package
+// that have a Kind, as values. A type switch with any other type does not compile.
+// One with a pointer to a member does, and never matches.
 type Data interface {
 	Kind() Kind
 	sealed()
