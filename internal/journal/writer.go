@@ -90,12 +90,12 @@ func (l *Log) put(b *batch, h health) error {
 
 // settle publishes what was written and wakes those that wait for it.
 func (l *Log) settle(b *batch, err error) {
-	if err != nil {
-		l.fail(volatile, err)
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.busy = false
+	l.busy = false // before anybody learns of a failure, who may want to reopen
+	if err != nil {
+		l.noteFailure(volatile, err)
+	}
 	if err == nil && len(b.events) > 0 {
 		l.stored = b.events[len(b.events)-1].Seq
 	}
@@ -120,6 +120,11 @@ func (l *Log) settle(b *batch, err error) {
 func (l *Log) fail(to health, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.noteFailure(to, err)
+}
+
+// noteFailure is fail for who holds the lock.
+func (l *Log) noteFailure(to health, err error) {
 	if l.health == volatile {
 		return
 	}
