@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -196,6 +197,17 @@ func (c *conversations) Resolve(ctx context.Context, name string) (string, error
 	return store.Resolve(c.dataDir, name)
 }
 
+// Fork implements [tui.Sessions].
+func (c *conversations) Fork(ctx context.Context, id string) (string, error) {
+	fork := settle.NewSessionID()
+	return fork, store.Fork(ctx, c.dataDir, id, fork)
+}
+
+// Rename implements [tui.Sessions].
+func (c *conversations) Rename(_ context.Context, id, name string) error {
+	return store.Rename(c.dataDir, id, name)
+}
+
 // mostListed is how many sessions are listed.
 const mostListed = 200
 
@@ -204,7 +216,7 @@ func (c *conversations) List(ctx context.Context) ([]tui.Listed, error) {
 	list, err := store.List(ctx, c.dataDir, catalogue.Query{Dir: c.dir, Limit: mostListed})
 	var out []tui.Listed
 	for _, e := range list {
-		out = append(out, tui.Listed{ID: e.Session, Title: e.Title, Updated: e.Updated})
+		out = append(out, tui.Listed{ID: e.Session, Title: cmp.Or(store.Name(c.dataDir, e.Session), e.Title), Updated: e.Updated})
 	}
 	if len(out) > 0 { // a catalogue that cannot be used does not matter then
 		return out, nil

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -109,10 +110,11 @@ func TestTUI(t *testing.T) {
 // Signals end what runs, and give the terminal back.
 func TestTUISignals(t *testing.T) {
 	for sig, want := range map[syscall.Signal]int{syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
+		seconds := fmt.Sprintf("%d.75", 600+int(sig)) // by which the command is known
 		t.Run(sig.String(), func(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t)
-			server := settletest.NewServer(t, settletest.Script(stubborn("fifo", "93.5")))
+			server := settletest.NewServer(t, settletest.Script(stubborn("fifo", seconds)))
 			awake := p.fifo("fifo")
 			cmd, keys, shot, state := openTerminal(t, p, "-m", "chat/m", "--base-url", server.OpenAI(), "--permission", "allow")
 			shot.shows(t, "/help shows keys")
@@ -123,7 +125,7 @@ func TestTUISignals(t *testing.T) {
 				t.Fatal(err)
 			}
 			exited(t, cmd, want)
-			gone(t, "sleep 93.5")
+			gone(t, "sleep "+seconds)
 			shot.shows(t, "settle was shut down")
 			if got := state(); *got == *raw {
 				t.Error("the terminal is still in raw mode")
@@ -176,5 +178,29 @@ func TestTUIPermissions(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(p.work, name)); (err == nil) != want {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// /fork goes on in a copy, /rename names it, and /resume lists both.
+func TestTUIFork(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	server := settletest.NewServer(t, settletest.Script(settletest.Say("First answer."), settletest.Say("Second answer.")))
+	cmd, keys, shot, _ := openTerminal(t, p, "-m", "chat/m", "--base-url", server.OpenAI(), "say it")
+	shot.shows(t, "First answer.")
+	shot.shows(t, "✓ ")
+	typed(t, keys, "/fork\r")
+	shot.shows(t, "session 0")
+	typed(t, keys, "say more\r")
+	shot.shows(t, "Second answer.")
+	typed(t, keys, "/rename the copy\r")
+	shot.shows(t, "is called the copy")
+	typed(t, keys, "/resume\r")
+	shot.shows(t, "/resume ID opens one")
+	typed(t, keys, "q\x04")
+	exited(t, cmd, 0)
+	list, err := p.command("sessions").Output()
+	if err != nil || strings.Count(string(list), "say it") != 2 {
+		t.Errorf("%v; the sessions are\n%s", err, list)
 	}
 }

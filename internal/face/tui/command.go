@@ -30,6 +30,7 @@ func slashes() []slash {
 		{"effort", "[LEVEL]", "show how much the model thinks, or change it from the next turn on: none, minimal, low, medium, high, xhigh, max", (*Face).effort},
 		{"doctor", "", "check the installation and the configuration", (*Face).checkUp},
 		{"export", "[FILE]", "write the transcript to a file", (*Face).export},
+		{"fork", "", "go on in a copy of this session; the original stays as it is", (*Face).fork},
 		{"help", "", "show keys and commands", (*Face).help},
 		{"jobs", "", "list the commands that run in the background", (*Face).listJobs},
 		{"kill", "JOB", "end a job", (*Face).killJob},
@@ -37,6 +38,7 @@ func slashes() []slash {
 		{"new", "", "begin a new session", func(f *Face, _ string) { f.replace("") }},
 		{"permissions", "[MODE]", "show what may run without asking, or change it: ask, accept-edits, read-only, allow (Shift-Tab)", (*Face).permissions},
 		{"quit", "", "end everything and leave", func(f *Face, _ string) { f.leave(event.Shutdown, user) }},
+		{"rename", "NAME", "name this session", (*Face).rename},
 		{"resume", "[ID]", "open another session of this directory; without an ID, list them", (*Face).resume},
 		{"transcript", "", "show the whole session, with what is folded (Ctrl-T)", func(f *Face, _ string) {
 			f.openPager("Transcript", transcriptRows(f.out.renderer, f.state()))
@@ -301,6 +303,43 @@ func (f *Face) resume(name string) {
 			}
 		})
 	}()
+}
+
+// fork goes on in a copy. A turn that runs is not in it, and would end with its
+// session.
+func (f *Face) fork(string) {
+	if f.state().Running() != nil {
+		f.say("a turn runs; Esc interrupts it")
+		return
+	}
+	id := f.conversation.ID()
+	go func() { // ends within the timeout
+		ctx, cancel := context.WithTimeout(f.ctx, actTimeout)
+		defer cancel()
+		fork, err := f.Sessions.Fork(ctx, id)
+		f.send(func() {
+			if err != nil {
+				f.say("%v", err)
+				return
+			}
+			f.replace(fork)
+		})
+	}()
+}
+
+func (f *Face) rename(name string) {
+	if name == "" {
+		f.say("by which name?")
+		return
+	}
+	id := f.conversation.ID()
+	f.do(func(ctx context.Context) error {
+		if err := f.Sessions.Rename(ctx, id, name); err != nil {
+			return err
+		}
+		f.send(func() { f.say("this session is called %s", name) })
+		return nil
+	})
 }
 
 func (f *Face) listSessions(ctx context.Context) {

@@ -26,23 +26,40 @@ import (
 // tty is a terminal in memory.
 type tty struct {
 	io.Reader
-	mu       sync.Mutex // guards grid
+	mu       sync.Mutex // guards what follows
 	grid     *terminaltest.Grid
 	restored int
 	slow     chan struct{} // if set, a write waits for it
 }
 
+// stall has writes wait, until what it returns is called.
+func (t *tty) stall() (goOn func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	slow := make(chan struct{})
+	t.slow = slow
+	return func() { close(slow) }
+}
+
 func (t *tty) Write(data []byte) (int, error) {
-	if t.slow != nil {
-		<-t.slow
+	t.mu.Lock()
+	slow := t.slow
+	t.mu.Unlock()
+	if slow != nil {
+		<-slow
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.grid.Write(data)
 }
 func (t *tty) Size() (int, int) { return 60, 24 }
-func (t *tty) Restore()         { t.restored++ }
 func (t *tty) Take() error      { return nil }
+
+func (t *tty) Restore() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.restored++
+}
 
 func (t *tty) rows() []string {
 	t.mu.Lock()
@@ -68,6 +85,9 @@ func (m inMemory) List(context.Context) ([]Listed, error) { return nil, nil }
 func (m inMemory) Resolve(context.Context, string) (string, error) {
 	return "", nil
 }
+
+func (m inMemory) Fork(context.Context, string) (string, error) { return "", nil }
+func (m inMemory) Rename(context.Context, string, string) error { return nil }
 
 func (m inMemory) Open(ctx context.Context, id string) (Conversation, error) {
 	s, err := m.host.Session(ctx, id, m.config)
@@ -109,6 +129,12 @@ func (p person) types(keys string) {
 	}
 	time.Sleep(2 * time.Second)
 	synctest.Wait()
+}
+
+func (p person) bells() int {
+	p.tty.mu.Lock()
+	defer p.tty.mu.Unlock()
+	return p.tty.grid.Bells
 }
 
 func (p person) sees(parts ...string) {
@@ -199,14 +225,14 @@ func TestBell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, code := newPerson(t, Options{}, script.Turn(script.Call("shell", `{"command":"count"}`)), script.Turn(script.Text("x")), script.Turn(script.Text("y")))
 		p.types("go\r")
-		if p.tty.grid.Bells > 0 {
+		if p.bells() > 0 {
 			t.Error("it rings for who is there")
 		}
 		p.types("n")
 		p.types("again\r\x1b[O")
 		p.types("\x1b[I")
-		if p.tty.grid.Bells != 1 {
-			t.Errorf("it rang %d times for the end of a turn", p.tty.grid.Bells)
+		if p.bells() != 1 {
+			t.Errorf("it rang %d times for the end of a turn", p.bells())
 		}
 		p.types("\x04")
 		p.left(code, 0)
@@ -233,18 +259,18 @@ func TestInterruptedAtOnce(t *testing.T) {
 func TestSlowTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, code := newPerson(t, Options{}, script.Turn(script.Text("x"), script.Call("shell", `{}`)))
-		p.tty.slow = make(chan struct{})
+		goOn := p.tty.stall()
 		p.types("go\r")
-		close(p.tty.slow)
+		goOn()
 		time.Sleep(time.Second)
 		p.types("y")
-		p.tty.slow = make(chan struct{})
+		goOn = p.tty.stall()
 		if _, err := io.WriteString(p.to, "\x1b"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		close(p.tty.slow)
+		goOn()
 		time.Sleep(time.Second)
 		p.sees("■ interrupted after")
 		p.types("\x04")

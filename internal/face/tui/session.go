@@ -23,6 +23,10 @@ type Sessions interface {
 	// Resolve returns the session that a person means by a name: its id, the
 	// beginning of it, or "" for the last one of the directory.
 	Resolve(ctx context.Context, name string) (id string, err error)
+	// Fork copies what has ended of a session to a new one.
+	Fork(ctx context.Context, id string) (fork string, err error)
+	// Rename has a session be called by a name.
+	Rename(ctx context.Context, id, name string) error
 	// List returns the sessions of the directory, the last one first.
 	List(ctx context.Context) ([]Listed, error)
 }
