@@ -47,7 +47,7 @@ func mutations() []mutation {
 		{"C22", "internal/policy/policy.go", "j.Confined = p.config.Confine &&", "j.Confined = false &&", "./internal/agent TestWhichCallsAreConfined"},
 		{"C21", "internal/history/conversation.go", "	return c.refused.marks == marks && c.refused.trial == nil", "	return marks >= 0", ""},
 		{"C21", "internal/history/walk.go", "turn: w.at, kind: prompt})", "turn: w.at, kind: prompt})\n	w.entries = w.entries[:n]", ""},
-		{"C21", "internal/history/walk.go", "			case i.Attempt == \"\" && i.Attempts <= w.attempts:", "			case i.Attempt == \"\":", ""},
+		{"C21", "internal/history/walk.go", "			case i.Attempt == \"\" && i.Attempts <= w.attempts:", "			case i.Attempt == \"\":", "./internal/history TestRequestsExtendOneAnother"},
 		{"C4", "internal/journal/acquire.go", "\tcase !same(f, path):", "\tcase false:", "./internal/journal TestLockOfADeletedFile"},
 		{"C4", "internal/journal/filestore.go", "\tif s.newborn {", "\tif s.newborn = false; s.newborn {", "./internal/journal TestANewLogIsDurableWithItsName"},
 		{"C4", "internal/journal/filestore.go", "\tcase err != nil || os.SameFile(info, s.info):", "\tcase err != nil || info != nil:", "./internal/journal TestReplacedLog"},
