@@ -19,6 +19,10 @@ import (
 // waits it out.
 const Patience = time.Minute
 
+// CloseTimeout is for faces under test: on a busy machine, what is real of them, such
+// as writes to a disk, takes longer than a client would wait.
+const CloseTimeout = Patience / 2
+
 // Place is where the sessions of a test are kept, and where they work: that is
 // the user's home directory as well.
 type Place struct{ Data, Dir string }

@@ -40,7 +40,7 @@ func startIn(t *testing.T, m *script.Model, p clienttest.Place) *client {
 	c := &client{model: m, hosts: p.Sessions(m, "acp"), stops: make(chan stdio.Stop, 4)}
 	c.Peer = clienttest.Serve(t, p, jsonrpc.V2, func(in io.Reader, out io.Writer) error {
 		return acp.New(acp.Options{
-			In: in, Out: out, Sessions: c.hosts, Dir: p.Dir, Version: "test", Stops: c.stops,
+			In: in, Out: out, Sessions: c.hosts, Dir: p.Dir, Version: "test", Stops: c.stops, CloseTimeout: clienttest.CloseTimeout,
 			Say: func(err error) { c.said = append(c.said, err.Error()) },
 		}).Serve(context.Background())
 	})

@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
@@ -27,6 +28,8 @@ type Options struct {
 	Stops <-chan stdio.Stop
 	// Exit, if set, ends the process where the way out is blocked.
 	Exit func(code int)
+	// CloseTimeout bounds the end of all sessions; 0 means [stdio.CloseTimeout].
+	CloseTimeout time.Duration
 	// Say tells the person who started the program something.
 	Say    func(error)
 	Logger *slog.Logger // for what the client does wrong; nil is silent
@@ -76,6 +79,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	}
 	return stdio.Ladder{
 		Close: s.o.Sessions.CloseAll, Hurry: stdio.Hurry(s.o.Sessions.All), Drain: s.drain, Stops: s.o.Stops, Exit: s.o.Exit,
+		Timeout: s.o.CloseTimeout,
 	}.Descend(stop)
 }
 

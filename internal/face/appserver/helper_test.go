@@ -38,7 +38,7 @@ func serve(t *testing.T, m *script.Model, data string, change ...func(*Options))
 	t.Helper()
 	c := &client{model: m, stops: make(chan stdio.Stop, 4)}
 	p := clienttest.Place{Data: data, Dir: t.TempDir()}
-	o := Options{Sessions: p.Sessions(m, "app-server"), Dir: p.Dir, DataDir: data, Version: "test", Getenv: p.Getenv}
+	o := Options{Sessions: p.Sessions(m, "app-server"), Dir: p.Dir, DataDir: data, Version: "test", Getenv: p.Getenv, CloseTimeout: clienttest.CloseTimeout}
 	settings := o.Sessions.Settings
 	o.Sessions.Settings = func(dir string, given map[string]string) (*config.Resolved, error) {
 		if c.block != nil {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
@@ -32,6 +33,8 @@ type Options struct {
 	Warn func(message string)
 	// Exit, if set, ends the process where the way out is blocked.
 	Exit func(code int)
+	// CloseTimeout bounds the end of all threads; 0 means [stdio.CloseTimeout].
+	CloseTimeout time.Duration
 	// MostRequests bounds the requests that are open; 0 means 256.
 	MostRequests int
 }
@@ -100,7 +103,9 @@ func (s *Server) shutDown(stop stdio.Stop, more <-chan stdio.Stop) error {
 			lost = nil
 		}
 	}
-	err := stdio.Ladder{Close: s.Sessions.CloseAll, Hurry: stdio.Hurry(s.Sessions.All), Drain: drain, Stops: more, Exit: s.Exit}.Descend(stop)
+	err := stdio.Ladder{
+		Timeout: s.CloseTimeout, Close: s.Sessions.CloseAll, Hurry: stdio.Hurry(s.Sessions.All), Drain: drain, Stops: more, Exit: s.Exit,
+	}.Descend(stop)
 	s.end(errEnded)
 	return errors.Join(err, lost, s.disk.Close())
 }
