@@ -134,7 +134,7 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	}
 	err = scope.Guard(func() error { f.loop(); return nil })
 	f.finish()
-	if err = errors.Join(err, f.failure); err != nil {
+	if err := errors.Join(err, f.failure); err != nil {
 		return stdio.CodeFailed, err
 	}
 	return f.code, nil
