@@ -90,7 +90,9 @@ func assemble(arch uint32) []unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_JMP | comparison | unix.BPF_K, K: k, Jf: n}
 	}
 	p := []unix.SockFilter{
-		load(atArch), {Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: arch, Jt: 1}, answer(kill),
+		load(atArch),
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: arch, Jt: 1},
+		answer(kill),
 		load(atNumber),
 	}
 	if x32 != 0 {
