@@ -111,7 +111,7 @@ func (d *Decoder) data(kind, raw []byte) (Data, bool) {
 
 func (p *lineScanner) itemDelta() (Data, bool) {
 	var d ItemDelta
-	stream := Stream("")
+	var stream Stream
 	switch {
 	case p.literal(`"stream":"text"`):
 		stream = Text

@@ -24,7 +24,7 @@ const recordedMessage = "event: message_start\r\ndata: {\"type\":\"message_start
 
 func post(t *testing.T, s *Server, path, body string) (int, string, error) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), "POST", s.URL+path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

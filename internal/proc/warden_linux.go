@@ -155,19 +155,24 @@ func fork(o *startOrder, attr *syscall.ProcAttr) (pid int, err error) {
 	if o.Box == nil {
 		return syscall.ForkExec(o.Path, o.Argv, attr)
 	}
-	done := make(chan struct{})
+	type child struct {
+		pid int
+		err error
+	}
+	started := make(chan child)
 	go func() { // ends with the warden
 		runtime.LockOSThread()
-		if err = sandbox.Enter(*o.Box); err != nil {
-			err = fmt.Errorf("cannot confine the command: %w", err)
+		var c child
+		if err := sandbox.Enter(*o.Box); err != nil {
+			c.err = fmt.Errorf("cannot confine the command: %w", err)
 		} else {
-			pid, err = syscall.ForkExec(o.Path, o.Argv, attr)
+			c.pid, c.err = syscall.ForkExec(o.Path, o.Argv, attr)
 		}
-		close(done)
+		started <- c
 		select {}
 	}()
-	<-done // the system calls of a start
-	return pid, err
+	c := <-started // after the system calls of a start
+	return c.pid, c.err
 }
 
 // explainStart finds out whether it was the directory or the program.
