@@ -29,10 +29,10 @@ bench:
 	go test -run '^$$' -bench . -benchmem ./...
 
 crash: ## kill -9 of the built binary, N times
-	CRASHES=$(N) go test -count=1 -v -timeout 0 ./settletest/crash
+	CRASHES=$(N) go test -count=1 -v -timeout 0 ./internal/test/crash
 
 simulate: ## N sessions, drawn at random (docs/proof.md)
-	go test -count=1 -v -timeout 0 -run 'TestSimulation$$' ./internal/proof -sessions $(N)
+	go test -count=1 -v -timeout 0 -run 'TestSimulation$$' ./internal/test/proof -sessions $(N)
 
 screen: ## N sessions on a terminal: in memory, in tmux and in xterm.js (needs tmux, node and npm); the scrollback must be the log (docs/terminal.md)
 	go test -count=1 -v -timeout 0 -tags machine -run 'EqualLog$$' ./internal/face/tui -sessions $(N)
@@ -41,11 +41,11 @@ judge: ## all of the corpus, and N drawn commands: what is allowed runs, and mus
 	go test -count=1 -v -timeout 0 -run 'TestOracle$$' ./internal/policy -commands $(N)
 
 shake: ## N sessions, drawn at random, with goroutines that give way at random (docs/proof.md); FLAGS such as -seed=1
-	@dir=$${TMPDIR:-/tmp}/settle-shake-$$(id -u); rm -rf $$dir && go run ./internal/shake/overlay $$dir && \
-	go test -overlay $$dir/overlay.json -count=1 -v -timeout 0 -cpu 1 -run 'TestSimulation$$' ./internal/proof -sessions $(N) $(FLAGS)
+	@dir=$${TMPDIR:-/tmp}/settle-shake-$$(id -u); rm -rf $$dir && go run ./internal/test/shake/overlay $$dir && \
+	go test -overlay $$dir/overlay.json -count=1 -v -timeout 0 -cpu 1 -run 'TestSimulation$$' ./internal/test/proof -sessions $(N) $(FLAGS)
 
 break: ## each clause of the contract broken on purpose: the proof must fail
-	go test -count=1 -v -timeout 0 -tags breaking -run 'TestBroken$$' ./internal/proof
+	go test -count=1 -v -timeout 0 -tags breaking -run 'TestBroken$$' ./internal/test/proof
 
 mutate: ## small changes in PACKAGES, one by one, which their tests must notice; takes hours
 	@bin=$${TMPDIR:-/tmp}/settle-mutate-$$(id -u); mkdir -p $$bin && go build -C tools/mutate -o $$bin/ tool && \
@@ -55,8 +55,8 @@ mutate: ## small changes in PACKAGES, one by one, which their tests must notice;
 	done
 
 proof: ## all of docs/proof.md but the breaking and the mutation
-	go test -count=1 -v -timeout 15m ./internal/proof -sessions 20000
-	go test -count=1 ./settletest/... ./event ./internal/scope ./internal/sse ./internal/redact ./internal/history ./internal/turn ./internal/session \
+	go test -count=1 -v -timeout 15m ./internal/test/proof -sessions 20000
+	go test -count=1 ./modeltest/... ./event ./internal/scope ./internal/sse ./internal/redact ./internal/history ./internal/turn ./internal/session \
 		./internal/journal ./internal/proc ./tool/shell ./model/transport ./internal/face/run ./internal/client/stdio ./cmd/settle
 	$(MAKE) fuzz FUZZTIME=2s
 

@@ -15,13 +15,13 @@ import (
 
 	settle "github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/event/contract"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/anthropic"
 	"github.com/settle-agent/settle/model/chat"
 	"github.com/settle-agent/settle/model/openai"
 	"github.com/settle-agent/settle/model/transport"
-	"github.com/settle-agent/settle/settletest"
-	"github.com/settle-agent/settle/settletest/contract"
+	"github.com/settle-agent/settle/modeltest"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -51,29 +51,29 @@ var wires = map[string]struct {
 }
 
 // scripts are turns of the model, each with something that can be cut.
-var scripts = map[string][]settletest.Turn{
-	"text":      {settletest.Say("Here is a longer answer, in several deltas.").Paced(time.Second)},
-	"reasoning": {settletest.Reply(settletest.Think("Let me think about this."), settletest.Text("Yes.")).Paced(time.Second)},
+var scripts = map[string][]modeltest.Turn{
+	"text":      {modeltest.Say("Here is a longer answer, in several deltas.").Paced(time.Second)},
+	"reasoning": {modeltest.Reply(modeltest.Think("Let me think about this."), modeltest.Text("Yes.")).Paced(time.Second)},
 	"calls": {
-		settletest.Reply(settletest.Think("Look at both."), settletest.Text("I look."), settletest.Call("look", `{"at":"a"}`), settletest.Call("look", `{"at":"b"}`)).Paced(time.Second),
-		settletest.Reply(settletest.Think("Again."), settletest.Call("look", `{"at":"c"}`)).Paced(time.Second),
-		settletest.Say("Done."),
+		modeltest.Reply(modeltest.Think("Look at both."), modeltest.Text("I look."), modeltest.Call("look", `{"at":"a"}`), modeltest.Call("look", `{"at":"b"}`)).Paced(time.Second),
+		modeltest.Reply(modeltest.Think("Again."), modeltest.Call("look", `{"at":"c"}`)).Paced(time.Second),
+		modeltest.Say("Done."),
 	},
 	"retried after a call": {
-		settletest.Reply(settletest.Think("Look."), settletest.Call("look", `{"at":"a"}`), settletest.Text("Meanwhile I talk.")).Paced(time.Second).
-			With(settletest.Reset(settletest.AfterCall(1)).First(1)),
-		settletest.Say("Done."),
+		modeltest.Reply(modeltest.Think("Look."), modeltest.Call("look", `{"at":"a"}`), modeltest.Text("Meanwhile I talk.")).Paced(time.Second).
+			With(modeltest.Reset(modeltest.AfterCall(1)).First(1)),
+		modeltest.Say("Done."),
 	},
 	"cut within arguments": {
-		settletest.Reply(settletest.Text("Now."), settletest.Call("look", `{"at":"a"}`)).With(settletest.Cut(settletest.WithinArguments(1)).First(1)),
-		settletest.Say("Done."),
+		modeltest.Reply(modeltest.Text("Now."), modeltest.Call("look", `{"at":"a"}`)).With(modeltest.Cut(modeltest.WithinArguments(1)).First(1)),
+		modeltest.Say("Done."),
 	},
 	"bad calls": {
-		settletest.Reply(settletest.Call("look", `{"at":`), settletest.Call("nope", `{}`), settletest.Call("look", `[]`)),
-		settletest.Say("Done."),
+		modeltest.Reply(modeltest.Call("look", `{"at":`), modeltest.Call("nope", `{}`), modeltest.Call("look", `[]`)),
+		modeltest.Say("Done."),
 	},
 	"overloaded": {
-		settletest.Say("Done.").With(settletest.Status(529).First(2)),
+		modeltest.Say("Done.").With(modeltest.Status(529).First(2)),
 	},
 }
 
@@ -100,23 +100,23 @@ func (look) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 // stage is one session against the strict server, under virtual time.
 type stage struct {
 	t       *testing.T
-	server  *settletest.Server
+	server  *modeltest.Server
 	wire    string
 	host    *settle.Host
 	session *settle.Session
 	seen    *ledger
 }
 
-func newStage(t *testing.T, wire string, turns []settletest.Turn) *stage {
+func newStage(t *testing.T, wire string, turns []modeltest.Turn) *stage {
 	t.Helper()
 	return newStageIn(t, "", wire, turns)
 }
 
-func newStageIn(t *testing.T, dir, wire string, turns []settletest.Turn) *stage {
+func newStageIn(t *testing.T, dir, wire string, turns []modeltest.Turn) *stage {
 	t.Helper()
-	scenario := settletest.Script(turns...)
-	scenario.Answer = func(settletest.Request) settletest.Turn { return settletest.Say("Fine.") }
-	server := settletest.NewMemoryServer(t, scenario)
+	scenario := modeltest.Script(turns...)
+	scenario.Answer = func(modeltest.Request) modeltest.Turn { return modeltest.Say("Fine.") }
+	server := modeltest.NewMemoryServer(t, scenario)
 	s := &stage{t: t, server: server, wire: wire, seen: &ledger{t: t, open: map[string]event.Event{}}}
 	s.open(dir)
 	return s
@@ -269,17 +269,17 @@ func TestKilledAfterEveryEvent(t *testing.T) {
 
 func TestOutcomes(t *testing.T) {
 	cases := map[string]struct {
-		turn settletest.Turn
+		turn modeltest.Turn
 		want func(err error) bool
 	}{
-		"wrong key": {settletest.Fail(settletest.Status(401)), failsWith("ProviderError", 401)},
-		"exhausted": {settletest.Fail(settletest.Status(500).First(settletest.Always)), failsWith("TerminalRetryExhaustedError", 500)},
-		"html":      {settletest.Fail(settletest.HTML().First(settletest.Always)), failsWith("TerminalRetryExhaustedError", 0)},
+		"wrong key": {modeltest.Fail(modeltest.Status(401)), failsWith("ProviderError", 401)},
+		"exhausted": {modeltest.Fail(modeltest.Status(500).First(modeltest.Always)), failsWith("TerminalRetryExhaustedError", 500)},
+		"html":      {modeltest.Fail(modeltest.HTML().First(modeltest.Always)), failsWith("TerminalRetryExhaustedError", 0)},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newStage(t, "messages", []settletest.Turn{tc.turn})
+				s := newStage(t, "messages", []modeltest.Turn{tc.turn})
 				if _, err := s.run("go"); !tc.want(err) {
 					t.Errorf("err = %#v", err)
 				}

@@ -12,7 +12,7 @@ import (
 	"github.com/settle-agent/settle/model/chat"
 	"github.com/settle-agent/settle/model/openai"
 	"github.com/settle-agent/settle/model/transport"
-	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 // OpenAI's Responses API. Without a BaseURL it is api.openai.com; here it is a
@@ -79,7 +79,7 @@ func modelServer() (url string, stop func()) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- settletest.Serve(ctx, settletest.Script(settletest.Say("Hello.")), listener) }() // ends with stop
+	go func() { done <- modeltest.Serve(ctx, modeltest.Script(modeltest.Say("Hello.")), listener) }() // ends with stop
 	return "http://" + listener.Addr().String(), func() {
 		cancel()
 		if err := <-done; err != nil {

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	settle "github.com/settle-agent/settle"
-	"github.com/settle-agent/settle/settletest/leak"
+	"github.com/settle-agent/settle/modeltest/leak"
 )
 
 // withoutWardens makes this a program that does not call RunAsWarden.

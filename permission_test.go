@@ -11,9 +11,9 @@ import (
 
 	settle "github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/event/contract"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
-	"github.com/settle-agent/settle/settletest/contract"
 	"github.com/settle-agent/settle/tool"
 )
 

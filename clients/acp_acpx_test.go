@@ -17,20 +17,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 // acpxUser is somebody who uses acpx in a directory.
 type acpxUser struct {
 	t     *testing.T
-	srv   *settletest.Server
+	srv   *modeltest.Server
 	env   []string
 	dir   string
 	mark  string
 	flags []string // of settle acp
 }
 
-func useAcpx(t *testing.T, srv *settletest.Server, flags ...string) *acpxUser {
+func useAcpx(t *testing.T, srv *modeltest.Server, flags ...string) *acpxUser {
 	t.Helper()
 	u := &acpxUser{t: t, srv: srv, dir: t.TempDir(), mark: "ACPX_MARK=" + filepath.Base(t.TempDir()) + t.Name(), flags: flags}
 	u.env = home(t, u.mark, "OPENAI_API_KEY="+acpKey, "OPENAI_BASE_URL="+srv.OpenAI())
@@ -157,8 +157,8 @@ func (u *acpxUser) end(s started) (r result) {
 	return r
 }
 
-func writeCall(name string) settletest.Turn {
-	return settletest.Reply(settletest.Text("I write."), settletest.Call("write", `{"path":"`+name+`","content":"one\n"}`))
+func writeCall(name string) modeltest.Turn {
+	return modeltest.Reply(modeltest.Text("I write."), modeltest.Call("write", `{"path":"`+name+`","content":"one\n"}`))
 }
 
 // Prompts with each of acpx's policies; files go through acpx, which has the
@@ -176,7 +176,7 @@ func TestAcpxPermissions(t *testing.T) {
 		"nobody to ask": {[]string{"--approve-reads", "--non-interactive-permissions", "fail"}, 5, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			u := useAcpx(t, settletest.NewServer(t, settletest.Script(writeCall("a.txt"), settletest.Say("Done."))))
+			u := useAcpx(t, modeltest.NewServer(t, modeltest.Script(writeCall("a.txt"), modeltest.Say("Done."))))
 			r := u.ends(tt.code, append(tt.flags, "exec", "write a.txt"), "I write.")
 			if u.wrote("a.txt") != tt.wrote {
 				t.Errorf("written: %v\n%s", !tt.wrote, r.stdout)
@@ -188,7 +188,7 @@ func TestAcpxPermissions(t *testing.T) {
 // A session is made, used again by acpx's process and by a new one, and its
 // options change.
 func TestAcpxSession(t *testing.T) {
-	u := useAcpx(t, settletest.NewServer(t, settletest.Script(settletest.Say("One."), settletest.Say("Two."), settletest.Say("Three."), settletest.Reply(shellCall("touch a.txt")), settletest.Say("Four."))))
+	u := useAcpx(t, modeltest.NewServer(t, modeltest.Script(modeltest.Say("One."), modeltest.Say("Two."), modeltest.Say("Three."), modeltest.Reply(shellCall("touch a.txt")), modeltest.Say("Four."))))
 	u.ends(4, []string{"too early"}, "sessions new")
 	id := strings.TrimSpace(u.ok([]string{"sessions", "new"}).stdout)
 	u.ok([]string{"first"}, "One.", "[done] end_turn")
@@ -215,7 +215,7 @@ func TestAcpxSession(t *testing.T) {
 
 // What acpx gets is one ACP message a line; the answer is in it as it is.
 func TestAcpxJSON(t *testing.T) {
-	u := useAcpx(t, settletest.NewServer(t, settletest.Script(settletest.Reply(shellCall("echo out; exit 3")), settletest.Say("Done."))))
+	u := useAcpx(t, modeltest.NewServer(t, modeltest.Script(modeltest.Reply(shellCall("echo out; exit 3")), modeltest.Say("Done."))))
 	r := u.ok([]string{"--approve-all", "--format", "json", "exec", "go"})
 	stop := ""
 	for line := range strings.Lines(r.stdout) {
@@ -242,7 +242,7 @@ func TestAcpxQueue(t *testing.T) {
 	release := make(chan struct{})
 	free := sync.OnceFunc(func() { close(release) })
 	t.Cleanup(free)
-	u := useAcpx(t, settletest.NewServer(t, settletest.Script(settletest.Say("One.").With(settletest.Hold(settletest.BeforeHeaders, release)), settletest.Say("Two."), settletest.Say("Three."))))
+	u := useAcpx(t, modeltest.NewServer(t, modeltest.Script(modeltest.Say("One.").With(modeltest.Hold(modeltest.BeforeHeaders, release)), modeltest.Say("Two."), modeltest.Say("Three."))))
 	u.ok([]string{"sessions", "new"})
 	first := u.start(1, "first")
 	u.ok([]string{"prompt", "--no-wait", "second"})
@@ -263,7 +263,7 @@ func TestAcpxQueue(t *testing.T) {
 func TestAcpxInterrupt(t *testing.T) {
 	for where, turn := range acpxTurns() {
 		t.Run(where, func(t *testing.T) {
-			u := useAcpx(t, settletest.NewServer(t, settletest.Script(turn)), "--permission", "allow")
+			u := useAcpx(t, modeltest.NewServer(t, modeltest.Script(turn)), "--permission", "allow")
 			s := u.start(1, "exec", "go")
 			u.until("command", func() bool { return u.wrote("begun") })
 			s.stop(syscall.SIGINT)
@@ -276,10 +276,10 @@ func TestAcpxInterrupt(t *testing.T) {
 }
 
 // acpxTurns are turns that do not end by themselves.
-func acpxTurns() map[string]settletest.Turn {
-	return map[string]settletest.Turn{
-		"tool":  settletest.Reply(settletest.Text("I wait."), shellCall("touch begun; "+acpStubborn)),
-		"model": settletest.Reply(shellCall("touch begun"), settletest.Text("and then")).With(settletest.Silence(settletest.AfterCall(1))),
+func acpxTurns() map[string]modeltest.Turn {
+	return map[string]modeltest.Turn{
+		"tool":  modeltest.Reply(modeltest.Text("I wait."), shellCall("touch begun; "+acpStubborn)),
+		"model": modeltest.Reply(shellCall("touch begun"), modeltest.Text("and then")).With(modeltest.Silence(modeltest.AfterCall(1))),
 	}
 }
 
@@ -304,7 +304,7 @@ func TestAcpxCancel(t *testing.T) {
 	for name, way := range ways {
 		for where, turn := range acpxTurns() {
 			t.Run(name+"/"+where, func(t *testing.T) {
-				u := useAcpx(t, settletest.NewServer(t, settletest.Script(turn, settletest.Say("I go on."))), "--permission", "allow")
+				u := useAcpx(t, modeltest.NewServer(t, modeltest.Script(turn, modeltest.Say("I go on."))), "--permission", "allow")
 				u.ok([]string{"sessions", "new"})
 				s := u.start(1, append(way.flags, "go")...)
 				u.until("command", func() bool { return u.wrote("begun") })
@@ -327,7 +327,7 @@ func acpCommandsOf(t *testing.T, mark string) []string {
 
 // Cancelling where nothing runs says so.
 func TestAcpxCancelNothing(t *testing.T) {
-	u := useAcpx(t, settletest.NewServer(t, settletest.Script(settletest.Say("One."), settletest.Say("Two."))))
+	u := useAcpx(t, modeltest.NewServer(t, modeltest.Script(modeltest.Say("One."), modeltest.Say("Two."))))
 	u.ok([]string{"sessions", "new"})
 	u.ok([]string{"cancel"}, "nothing to cancel")
 	u.ok([]string{"first"}, "One.")
@@ -338,18 +338,18 @@ func TestAcpxCancelNothing(t *testing.T) {
 // Faults of the provider.
 func TestAcpxFaults(t *testing.T) {
 	for name, tt := range map[string]struct {
-		turn  settletest.Turn
+		turn  modeltest.Turn
 		flags []string
 		code  int
 		words []string
 	}{
-		"reset":      {settletest.Say("one two three").With(settletest.Reset(settletest.AfterDelta(2)).First(1)), nil, 0, []string{"three", "asking again"}},
-		"stall":      {settletest.Say("one two three").With(settletest.Silence(settletest.AfterDelta(2)).First(1)), []string{"--stall-timeout", "400ms"}, 0, []string{"three", "asking again"}},
-		"exhaustion": {settletest.Fail(settletest.Status(500).First(settletest.Always)), []string{"--retries", "1"}, 1, []string{"The turn failed", "500"}},
-		"refused":    {settletest.Fail(settletest.Status(401)), nil, 1, []string{"The turn failed", "401"}},
+		"reset":      {modeltest.Say("one two three").With(modeltest.Reset(modeltest.AfterDelta(2)).First(1)), nil, 0, []string{"three", "asking again"}},
+		"stall":      {modeltest.Say("one two three").With(modeltest.Silence(modeltest.AfterDelta(2)).First(1)), []string{"--stall-timeout", "400ms"}, 0, []string{"three", "asking again"}},
+		"exhaustion": {modeltest.Fail(modeltest.Status(500).First(modeltest.Always)), []string{"--retries", "1"}, 1, []string{"The turn failed", "500"}},
+		"refused":    {modeltest.Fail(modeltest.Status(401)), nil, 1, []string{"The turn failed", "401"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			u := useAcpx(t, settletest.NewServer(t, settletest.Script(tt.turn)), tt.flags...)
+			u := useAcpx(t, modeltest.NewServer(t, modeltest.Script(tt.turn)), tt.flags...)
 			u.ends(tt.code, []string{"exec", "go"}, tt.words...)
 		})
 	}
@@ -357,8 +357,8 @@ func TestAcpxFaults(t *testing.T) {
 
 // Of an acpx that is killed nothing survives, and the session can go on.
 func TestAcpxIsKilled(t *testing.T) {
-	u := useAcpx(t, settletest.NewServer(t, settletest.Script(
-		settletest.Reply(settletest.Text("I wait."), shellCall("touch begun; "+acpStubborn)), settletest.Say("I go on."))), "--permission", "allow")
+	u := useAcpx(t, modeltest.NewServer(t, modeltest.Script(
+		modeltest.Reply(modeltest.Text("I wait."), shellCall("touch begun; "+acpStubborn)), modeltest.Say("I go on."))), "--permission", "allow")
 	s := u.start(1, "exec", "go")
 	u.until("command", func() bool { return u.wrote("begun") })
 	s.stop(syscall.SIGKILL)

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 // acpEnd bounds the end of an agent whose client has gone; clients kill it then.
@@ -22,13 +22,13 @@ const acpStubborn = "trap '' TERM; setsid sleep 1000 & echo begun; sleep 1000"
 
 // Everything that the protocol has, held against its schema.
 func TestACPSchema(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(
-		settletest.Reply(settletest.Think("Hm."), settletest.Text("I write."), settletest.Call("write", `{"path":"a.txt","content":"one\ntwo\n"}`)),
-		settletest.Reply(settletest.Call("apply_patch", `{"input":"*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n+2\n*** End Patch"}`), settletest.Call("read", `{"path":"a.txt","offset":2}`)),
-		settletest.Reply(shellCall("echo out; echo err >&2; exit 3"), settletest.Call("nothing", `{}`)),
-		settletest.Say("Done.").With(settletest.Reset(settletest.AfterDelta(1)).First(1)),
-		settletest.Fail(settletest.Status(401)), // a 400 would be asked again with less
-		settletest.Say("Again."),
+	srv := modeltest.NewServer(t, modeltest.Script(
+		modeltest.Reply(modeltest.Think("Hm."), modeltest.Text("I write."), modeltest.Call("write", `{"path":"a.txt","content":"one\ntwo\n"}`)),
+		modeltest.Reply(modeltest.Call("apply_patch", `{"input":"*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n+2\n*** End Patch"}`), modeltest.Call("read", `{"path":"a.txt","offset":2}`)),
+		modeltest.Reply(shellCall("echo out; echo err >&2; exit 3"), modeltest.Call("nothing", `{}`)),
+		modeltest.Say("Done.").With(modeltest.Reset(modeltest.AfterDelta(1)).First(1)),
+		modeltest.Fail(modeltest.Status(401)), // a 400 would be asked again with less
+		modeltest.Say("Again."),
 	))
 	p := acpStart(t, srv, nil)
 	capabilities := map[string]any{"_meta": map[string]any{"terminal_output": true}, "session": map[string]any{"notices": map[string]any{}}}
@@ -66,7 +66,7 @@ func TestACPSchema(t *testing.T) {
 
 // The client chooses another model, which the next turn asks.
 func TestACPModel(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Say("One."), settletest.Say("Two.")))
+	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Say("One."), modeltest.Say("Two.")))
 	p := acpStart(t, srv, nil)
 	session := p.open("", nil)
 	p.stops(p.prompt(session, "one"), "end_turn")
@@ -97,7 +97,7 @@ func mustJSON(t *testing.T, v any) []byte {
 
 // A cancel in the same write as its prompt is never lost.
 func TestACPCancelInTheSameWrite(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Scenario{Loop: true, Turns: []settletest.Turn{settletest.Say("one two three").With(settletest.Silence(settletest.AfterDelta(1)).First(settletest.Always))}})
+	srv := modeltest.NewServer(t, modeltest.Scenario{Loop: true, Turns: []modeltest.Turn{modeltest.Say("one two three").With(modeltest.Silence(modeltest.AfterDelta(1)).First(modeltest.Always))}})
 	p := acpStart(t, srv, nil)
 	session := p.open("", nil)
 	for range 100 {
@@ -108,16 +108,16 @@ func TestACPCancelInTheSameWrite(t *testing.T) {
 }
 
 func TestACPCancel(t *testing.T) {
-	silent := settletest.Say("one two three").With(settletest.Silence(settletest.AfterDelta(1)))
+	silent := modeltest.Say("one two three").With(modeltest.Silence(modeltest.AfterDelta(1)))
 	for name, tt := range map[string]struct {
-		turn settletest.Turn
+		turn modeltest.Turn
 		seen string
 	}{
-		"in a tool that ignores TERM": {settletest.Reply(shellCall(acpStubborn)), `begun\n`},
+		"in a tool that ignores TERM": {modeltest.Reply(shellCall(acpStubborn)), `begun\n`},
 		"while the model is silent":   {silent, `"agent_message_chunk"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			srv := settletest.NewServer(t, settletest.Script(tt.turn, settletest.Say("I go on.")))
+			srv := modeltest.NewServer(t, modeltest.Script(tt.turn, modeltest.Say("I go on.")))
 			p := acpStart(t, srv, nil, "--permission", "allow")
 			session := p.open("", nil)
 			p.write(sayCancel(session)) // nothing runs
@@ -170,7 +170,7 @@ func TestACPClientGoesAway(t *testing.T) {
 		"kills the agent":       {func(p *acpPeer) { p.signal(syscall.SIGKILL) }, -1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			srv := settletest.NewServer(t, settletest.Script(settletest.Reply(settletest.Text("I wait."), shellCall(acpStubborn)), settletest.Say("I go on.")))
+			srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(modeltest.Text("I wait."), shellCall(acpStubborn)), modeltest.Say("I go on.")))
 			p := acpStart(t, srv, nil, "--permission", "allow")
 			session := p.open("", nil)
 			id := p.prompt(session, "go")
@@ -206,7 +206,7 @@ func TestACPClientGoesAway(t *testing.T) {
 
 // The program that started the agent dies, and the streams stay open.
 func TestACPParentDies(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(shellCall(acpStubborn))))
+	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(shellCall(acpStubborn))))
 	p := acpStartBy(t, []string{"/bin/sh", "-c", `exec 3<&0; "$@" <&3 3<&- & wait`, "sh"}, srv, nil, "--permission", "allow")
 	session := p.open("", nil)
 	id := p.prompt(session, "go")
@@ -224,19 +224,19 @@ func TestACPParentDies(t *testing.T) {
 // mends is an error that says what happened.
 func TestACPFaults(t *testing.T) {
 	for name, tt := range map[string]struct {
-		turn  settletest.Turn
+		turn  modeltest.Turn
 		flags []string
 		fails string
 	}{
-		"reset":            {turn: settletest.Say("one two three").With(settletest.Reset(settletest.AfterDelta(2)).First(1))},
-		"stall":            {turn: settletest.Say("one two three").With(settletest.Silence(settletest.AfterDelta(2)).First(1)), flags: []string{"--stall-timeout", "400ms"}},
-		"overload":         {turn: settletest.Say("one two three").With(settletest.Status(529, settletest.RetryMillis(100)).First(2))},
-		"exhaustion":       {turn: settletest.Fail(settletest.Status(500).First(settletest.Always)), flags: []string{"--retries", "1"}, fails: "500"},
-		"exhausted stalls": {turn: settletest.Say("one two").With(settletest.Silence(settletest.AfterDelta(1)).First(settletest.Always)), flags: []string{"--retries", "1", "--stall-timeout", "400ms"}, fails: "stalled"},
-		"a refused key":    {turn: settletest.Fail(settletest.Status(401)), fails: "401"},
+		"reset":            {turn: modeltest.Say("one two three").With(modeltest.Reset(modeltest.AfterDelta(2)).First(1))},
+		"stall":            {turn: modeltest.Say("one two three").With(modeltest.Silence(modeltest.AfterDelta(2)).First(1)), flags: []string{"--stall-timeout", "400ms"}},
+		"overload":         {turn: modeltest.Say("one two three").With(modeltest.Status(529, modeltest.RetryMillis(100)).First(2))},
+		"exhaustion":       {turn: modeltest.Fail(modeltest.Status(500).First(modeltest.Always)), flags: []string{"--retries", "1"}, fails: "500"},
+		"exhausted stalls": {turn: modeltest.Say("one two").With(modeltest.Silence(modeltest.AfterDelta(1)).First(modeltest.Always)), flags: []string{"--retries", "1", "--stall-timeout", "400ms"}, fails: "stalled"},
+		"a refused key":    {turn: modeltest.Fail(modeltest.Status(401)), fails: "401"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			srv := settletest.NewServer(t, settletest.Script(tt.turn))
+			srv := modeltest.NewServer(t, modeltest.Script(tt.turn))
 			p := acpStart(t, srv, nil, tt.flags...)
 			session := p.open("", nil)
 			a := p.answer(p.prompt(session, "go"))

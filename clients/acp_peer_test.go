@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 // acpPeer is a plain client that talks to the built binary, and holds each
@@ -64,13 +64,13 @@ const acpKey = "sk-of-the-client-1234567890"
 
 // acpStart starts the binary in a directory of the test's. env is that of an
 // earlier peer, whose sessions it shall find, or nil.
-func acpStart(t *testing.T, srv *settletest.Server, env []string, args ...string) *acpPeer {
+func acpStart(t *testing.T, srv *modeltest.Server, env []string, args ...string) *acpPeer {
 	t.Helper()
 	return acpStartBy(t, nil, srv, env, args...)
 }
 
 // acpStartBy is acpStart by another program.
-func acpStartBy(t *testing.T, starter []string, srv *settletest.Server, env []string, args ...string) *acpPeer {
+func acpStartBy(t *testing.T, starter []string, srv *modeltest.Server, env []string, args ...string) *acpPeer {
 	t.Helper()
 	p := &acpPeer{t: t, mark: "ACP_MARK=" + filepath.Base(t.TempDir()) + t.Name(), methods: map[string]string{}, arrived: make(chan struct{}), permit: "allow"}
 	if env == nil {

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 // adapted runs a plan with codex-acp as the other side, which runs settle.
@@ -142,14 +142,14 @@ func (tr appTranscript) calls() map[string]string {
 
 // TestCodexACP: an editor's afternoon through codex-acp.
 func TestCodexACP(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(
-		settletest.Reply(
-			settletest.Think("I look first."), settletest.Text("Let me look. "),
-			settletest.Call("shell", `{"command":"python3 -c 'print(6*7)'; exit 3"}`), settletest.Call("write", `{"path":"a.txt","content":"one\ntwo\n"}`), settletest.Call("read", `{"path":"b.txt"}`),
+	srv := modeltest.NewServer(t, modeltest.Script(
+		modeltest.Reply(
+			modeltest.Think("I look first."), modeltest.Text("Let me look. "),
+			modeltest.Call("shell", `{"command":"python3 -c 'print(6*7)'; exit 3"}`), modeltest.Call("write", `{"path":"a.txt","content":"one\ntwo\n"}`), modeltest.Call("read", `{"path":"b.txt"}`),
 		),
-		settletest.Say("Done. "),
-		settletest.Say(`{"title":"Fix what is broken"}`), // codex-acp asks in a thread of its own
-		settletest.Say("Loaded."),
+		modeltest.Say("Done. "),
+		modeltest.Say(`{"title":"Fix what is broken"}`), // codex-acp asks in a thread of its own
+		modeltest.Say("Loaded."),
 	))
 	s := newAppStage(t, srv)
 	if err := os.WriteFile(filepath.Join(s.dir, "b.txt"), []byte("b\n"), 0o644); err != nil {
@@ -199,7 +199,7 @@ func TestCodexACP(t *testing.T) {
 
 // TestCodexACPCancel: a command that does not want to end, cancelled twice at once.
 func TestCodexACPCancel(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(appStubborn()), settletest.Say("Fine.")))
+	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(appStubborn()), modeltest.Say("Fine.")))
 	s := newAppStage(t, srv)
 	tr := s.adapted(s.at(acpGreet("agent-full-access",
 		acpPrompt("begin", "go"), acpOutput(), acpCancel(), acpCancel(), appStep{"finish"},
@@ -227,9 +227,9 @@ func TestCodexACPCancel(t *testing.T) {
 // TestCodexACPFaults: users see each failure, as an error or in words; clients
 // that take the sessionFailure extension get that.
 func TestCodexACPFaults(t *testing.T) {
-	stall := settletest.Silence(settletest.AfterDelta(1)).First(settletest.Always)
+	stall := modeltest.Silence(modeltest.AfterDelta(1)).First(modeltest.Always)
 	for name, c := range map[string]struct {
-		fault settletest.Fault
+		fault modeltest.Fault
 		env   []string
 		stop  string
 		says  string
@@ -237,15 +237,15 @@ func TestCodexACPFaults(t *testing.T) {
 		category string
 	}{
 		"stall":      {stall, []string{"SETTLE_STALL_TIMEOUT_MS=200"}, "end_turn", "no tokens received", "connection"},
-		"reset":      {settletest.Reset(settletest.AfterDelta(1)).First(1), nil, "end_turn", "several pieces.", ""},
-		"exhaustion": {settletest.Status(500).First(settletest.Always), nil, "end_turn", "500", "connection"},
-		"rate limit": {settletest.Status(429).First(settletest.Always), nil, "-32603", "429", "limit"},
-		"key":        {settletest.Status(401).First(settletest.Always), nil, "-32000", "", ""},
-		"refused":    {settletest.Status(400).First(settletest.Always), nil, "end_turn", "400", "request"},
+		"reset":      {modeltest.Reset(modeltest.AfterDelta(1)).First(1), nil, "end_turn", "several pieces.", ""},
+		"exhaustion": {modeltest.Status(500).First(modeltest.Always), nil, "end_turn", "500", "connection"},
+		"rate limit": {modeltest.Status(429).First(modeltest.Always), nil, "-32603", "429", "limit"},
+		"key":        {modeltest.Status(401).First(modeltest.Always), nil, "-32000", "", ""},
+		"refused":    {modeltest.Status(400).First(modeltest.Always), nil, "end_turn", "400", "request"},
 	} {
 		for _, typed := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, extension %v", name, typed), func(t *testing.T) {
-				srv := settletest.NewServer(t, settletest.Script(settletest.Say("A rather long answer, in several pieces.").With(c.fault)))
+				srv := modeltest.NewServer(t, modeltest.Script(modeltest.Say("A rather long answer, in several pieces.").With(c.fault)))
 				s := newAppStage(t, srv, c.env...)
 				s.limit(1)
 				plan := s.at(acpGreet("agent-full-access", acpPrompt("call", "go")))
@@ -305,7 +305,7 @@ func TestCodexACPKilled(t *testing.T) {
 		"the adapter": {{"signal", "SIGKILL"}, {"exited"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			srv := settletest.NewServer(t, settletest.Script(settletest.Reply(appStubborn()), settletest.Say("Where were we?")))
+			srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(appStubborn()), modeltest.Say("Where were we?")))
 			s := newAppStage(t, srv)
 			dead := s.adapted(append(s.at(acpGreet("agent-full-access", acpPrompt("begin", "go"), acpOutput())), end...)...)
 			s.alone(3 * time.Second)

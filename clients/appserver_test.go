@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 // appStep is a step of a plan of appserver.mjs.
@@ -33,7 +33,7 @@ type appStage struct {
 	flags []string
 }
 
-func newAppStage(t *testing.T, srv *settletest.Server, more ...string) *appStage {
+func newAppStage(t *testing.T, srv *modeltest.Server, more ...string) *appStage {
 	t.Helper()
 	mark := "SETTLE_TEST_MARK=" + filepath.Base(t.TempDir()) + strings.ReplaceAll(t.Name(), "/", "-")
 	env := append(home(t), mark, "OPENAI_API_KEY=sk-test-0123456789abcdef", "OPENAI_BASE_URL="+srv.OpenAI())
@@ -107,13 +107,13 @@ func appInterrupt(how string) appStep {
 }
 
 // appStubborn is a command that does not end when it is asked to.
-func appStubborn() settletest.Item {
-	return settletest.Call("shell", `{"command":"trap '' TERM; echo on it; sleep 1000; sleep 1000"}`)
+func appStubborn() modeltest.Item {
+	return modeltest.Call("shell", `{"command":"trap '' TERM; echo on it; sleep 1000; sleep 1000"}`)
 }
 
 // appPatch calls apply_patch, which models of OpenAI know as a tool of free text.
-func appPatch(text string) settletest.Item {
-	return settletest.Item{Call: "apply_patch", Input: text}
+func appPatch(text string) modeltest.Item {
+	return modeltest.Item{Call: "apply_patch", Input: text}
 }
 
 func appItem(kind string) appParams { return appParams{"item": appParams{"type": kind}} }
@@ -166,15 +166,15 @@ func (tr appTranscript) gone(code int) {
 
 // TestAppServer: what a client does in an afternoon.
 func TestAppServer(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(
-		settletest.Reply(
-			settletest.Think("I look first."), settletest.Text("Let me look."),
-			settletest.Call("shell", `{"command":"python3 -c 'print(6*7)'; exit 3"}`), settletest.Call("write", `{"path":"a.txt","content":"one\ntwo\n"}`),
+	srv := modeltest.NewServer(t, modeltest.Script(
+		modeltest.Reply(
+			modeltest.Think("I look first."), modeltest.Text("Let me look."),
+			modeltest.Call("shell", `{"command":"python3 -c 'print(6*7)'; exit 3"}`), modeltest.Call("write", `{"path":"a.txt","content":"one\ntwo\n"}`),
 		),
-		settletest.Say("Done."),
-		settletest.Reply(appPatch("*** Begin Patch\n*** Update File: a.txt\n@@\n one\n-two\n+three\n*** End Patch"), settletest.Call("shell", `{"command":"sleep 0.5"}`)),
-		settletest.Say("Steered."),
-		settletest.Say("Again."),
+		modeltest.Say("Done."),
+		modeltest.Reply(appPatch("*** Begin Patch\n*** Update File: a.txt\n@@\n one\n-two\n+three\n*** End Patch"), modeltest.Call("shell", `{"command":"sleep 0.5"}`)),
+		modeltest.Say("Steered."),
+		modeltest.Say("Again."),
 	))
 	s := newAppStage(t, srv)
 	tr := s.plain(
@@ -285,7 +285,7 @@ func (tr appTranscript) tour() {
 // TestAppServerInterrupt: a command that does not want to end, two interrupts at
 // once, one more, and then one with nothing running.
 func TestAppServerInterrupt(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(settletest.Text("I try."), appStubborn()), settletest.Say("Fine.")))
+	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(modeltest.Text("I try."), appStubborn()), modeltest.Say("Fine.")))
 	s := newAppStage(t, srv)
 	tr := s.plain(appGreet(
 		appStep{"call", "turn/interrupt", appParams{"threadId": "${thread}", "turnId": ""}},
@@ -330,12 +330,12 @@ func TestAppServerInterrupt(t *testing.T) {
 
 // TestAppServerApprovals: each of the answers, and none.
 func TestAppServerApprovals(t *testing.T) {
-	ask := settletest.Reply(settletest.Call("shell", `{"command":"python3 -c 'print(1)'"}`))
-	srv := settletest.NewServer(t, settletest.Script(
-		ask, settletest.Say("Declined."), // decline
-		ask,                                    // cancel ends the turn
-		ask,                                    // nothing, then an interrupt
-		ask, ask, settletest.Say("Ran twice."), // acceptForSession
+	ask := modeltest.Reply(modeltest.Call("shell", `{"command":"python3 -c 'print(1)'"}`))
+	srv := modeltest.NewServer(t, modeltest.Script(
+		ask, modeltest.Say("Declined."), // decline
+		ask,                                   // cancel ends the turn
+		ask,                                   // nothing, then an interrupt
+		ask, ask, modeltest.Say("Ran twice."), // acceptForSession
 	))
 	s := newAppStage(t, srv)
 	tr := s.plain(appGreet(
@@ -363,9 +363,9 @@ func TestAppServerApprovals(t *testing.T) {
 
 // TestAppServerRights: what is denied where a client says that nobody is asked.
 func TestAppServerRights(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(
-		settletest.Reply(settletest.Call("shell", `{"command":"ls && touch made"}`), settletest.Call("shell", `{"command":"ls"}`)), settletest.Say("1"),
-		settletest.Reply(settletest.Call("shell", `{"command":"python3 -c 'print(1)'"}`), settletest.Call("write", `{"path":"/etc/settle-test","content":"x"}`)), settletest.Say("2"),
+	srv := modeltest.NewServer(t, modeltest.Script(
+		modeltest.Reply(modeltest.Call("shell", `{"command":"ls && touch made"}`), modeltest.Call("shell", `{"command":"ls"}`)), modeltest.Say("1"),
+		modeltest.Reply(modeltest.Call("shell", `{"command":"python3 -c 'print(1)'"}`), modeltest.Call("write", `{"path":"/etc/settle-test","content":"x"}`)), modeltest.Say("2"),
 	))
 	s := newAppStage(t, srv)
 	tr := s.plain(appGreet(
@@ -409,7 +409,7 @@ func TestAppServerRights(t *testing.T) {
 // TestAppServerFlood: whatever comes at once, each request is answered, if only
 // with a refusal, and what is no message does not end the conversation.
 func TestAppServerFlood(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Say("Still here.")))
+	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Say("Still here.")))
 	s := newAppStage(t, srv)
 	tr := s.plain(appGreet(
 		appStep{"line", `{"id":"broken","method":`}, appStep{"line", "[]"},
@@ -433,21 +433,21 @@ func TestAppServerFlood(t *testing.T) {
 // again, and as the error of the turn.
 func TestAppServerFaults(t *testing.T) {
 	for name, c := range map[string]struct {
-		fault settletest.Fault
+		fault modeltest.Fault
 		flags []string
 		ends  string
 		tries int
 	}{
-		"stall":            {settletest.Silence(settletest.AfterDelta(1)).First(settletest.Always), []string{"--stall-timeout", "300ms", "--retries", "1"}, `failed {"responseTooManyFailedAttempts":{"httpStatusCode":null}}`, 1},
-		"stall, then well": {settletest.Silence(settletest.AfterDelta(1)).First(1), []string{"--stall-timeout", "300ms"}, "completed", 1},
-		"reset":            {settletest.Reset(settletest.AfterDelta(1)).First(1), nil, "completed", 1},
-		"exhaustion":       {settletest.Status(500).First(settletest.Always), []string{"--retries", "2"}, `failed {"responseTooManyFailedAttempts":{"httpStatusCode":500}}`, 2},
-		"rate limit":       {settletest.Status(429).First(settletest.Always), []string{"--retries", "0"}, `failed "usageLimitExceeded"`, 0},
-		"key":              {settletest.Status(401).First(settletest.Always), nil, `failed "unauthorized"`, 0},
-		"refused":          {settletest.Status(400).First(settletest.Always), nil, `failed "badRequest"`, 0},
+		"stall":            {modeltest.Silence(modeltest.AfterDelta(1)).First(modeltest.Always), []string{"--stall-timeout", "300ms", "--retries", "1"}, `failed {"responseTooManyFailedAttempts":{"httpStatusCode":null}}`, 1},
+		"stall, then well": {modeltest.Silence(modeltest.AfterDelta(1)).First(1), []string{"--stall-timeout", "300ms"}, "completed", 1},
+		"reset":            {modeltest.Reset(modeltest.AfterDelta(1)).First(1), nil, "completed", 1},
+		"exhaustion":       {modeltest.Status(500).First(modeltest.Always), []string{"--retries", "2"}, `failed {"responseTooManyFailedAttempts":{"httpStatusCode":500}}`, 2},
+		"rate limit":       {modeltest.Status(429).First(modeltest.Always), []string{"--retries", "0"}, `failed "usageLimitExceeded"`, 0},
+		"key":              {modeltest.Status(401).First(modeltest.Always), nil, `failed "unauthorized"`, 0},
+		"refused":          {modeltest.Status(400).First(modeltest.Always), nil, `failed "badRequest"`, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			srv := settletest.NewServer(t, settletest.Script(settletest.Say("A rather long answer, in several pieces.").With(c.fault)))
+			srv := modeltest.NewServer(t, modeltest.Script(modeltest.Say("A rather long answer, in several pieces.").With(c.fault)))
 			s := newAppStage(t, srv)
 			s.flags = c.flags
 			tr := s.plain(appGreet(appTurn("go"), appTurnEnd())...)
@@ -483,7 +483,7 @@ func TestAppServerStops(t *testing.T) {
 		"SIGTERM":             {appStep{"signal", "SIGTERM"}, 143},
 	} {
 		t.Run(name, func(t *testing.T) {
-			srv := settletest.NewServer(t, settletest.Script(settletest.Reply(appStubborn())))
+			srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(appStubborn())))
 			s := newAppStage(t, srv)
 			tr := s.plain(appGreet(appTurn("go"), appStep{"await", "item/commandExecution/outputDelta", nil}, c.stop, appStep{"exited"})...)
 			tr.valid()
@@ -501,7 +501,7 @@ func TestAppServerStops(t *testing.T) {
 // TestAppServerUnheard: a client that does not read any more, but keeps standard
 // input open, is gone.
 func TestAppServerUnheard(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(appStubborn())))
+	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(appStubborn())))
 	s := newAppStage(t, srv)
 	tr := s.plain(appGreet(appTurn("go"), appStep{"await", "item/commandExecution/outputDelta", nil}, appStep{"deafen"}, appStep{"exited"})...)
 	tr.gone(141)
@@ -514,7 +514,7 @@ func TestAppServerUnheard(t *testing.T) {
 // TestAppServerKilled: of a client that is killed nothing is left, and its
 // thread can be resumed.
 func TestAppServerKilled(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(appStubborn()), settletest.Say("Where were we?")))
+	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(appStubborn()), modeltest.Say("Where were we?")))
 	s := newAppStage(t, srv)
 	dead := s.plain(appGreet(appTurn("go"), appStep{"await", "item/commandExecution/outputDelta", nil}, appStep{"kill"})...)
 	s.alone(3 * time.Second)

@@ -11,17 +11,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 // claudeStubborn is a call that ignores what asks it to end, and says that it runs.
-func claudeStubborn() settletest.Item {
-	return settletest.Call("shell", `{"command":"trap '' TERM INT HUP; echo begun; touch running; sleep 1000"}`)
+func claudeStubborn() modeltest.Item {
+	return modeltest.Call("shell", `{"command":"trap '' TERM INT HUP; echo begun; touch running; sleep 1000"}`)
 }
 
 // A denial may end the turn as well.
 func TestClaudeDenyAndInterrupt(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(claudeWrite("a"))))
+	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(claudeWrite("a"))))
 	s := agentSDK(t, srv, "denyAndInterrupt", `{}`).talk(t)
 	r := s.results(t, "error_during_execution")[0]
 	if len(r.Denials) != 1 || !strings.Contains(strings.Join(r.Errors, " "), "interrupted") || claudeExists(filepath.Join(s.dir, "a")) {
@@ -34,7 +34,7 @@ func TestClaudeDenyAndInterrupt(t *testing.T) {
 
 // A question dies with its turn (C16).
 func TestClaudeInterruptWhileAsking(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(claudeWrite("a"))))
+	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(claudeWrite("a"))))
 	s := agentSDK(t, srv, "unanswered", `{}`).talk(t)
 	s.results(t, "error_during_execution")
 	if len(s.of("asked")) != 1 || len(s.of("withdrawn")) != 1 || len(s.of("answer")) != 1 || claudeExists(filepath.Join(s.dir, "a")) {
@@ -59,8 +59,8 @@ func TestClaudeInterrupt(t *testing.T) {
 		{"twice", []string{"error_during_execution", "success"}, "Next.", 3, "", ""},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			srv := settletest.NewServer(t, settletest.Script(
-				settletest.Reply(settletest.Text("I begin."), claudeStubborn()), settletest.Say("Next."), settletest.Say("Last."),
+			srv := modeltest.NewServer(t, modeltest.Script(
+				modeltest.Reply(modeltest.Text("I begin."), claudeStubborn()), modeltest.Say("Next."), modeltest.Say("Last."),
 			))
 			run := agentSDK(t, srv, c.what, claudeBypass)
 			s := run.talk(t)
@@ -107,7 +107,7 @@ func claudeHome(c client) string {
 
 // An interrupt that comes before the first turn has begun is not lost (C10).
 func TestClaudeInterruptEarly(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Say("This takes its time.").With(settletest.Silence(settletest.AfterHeaders))))
+	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Say("This takes its time.").With(modeltest.Silence(modeltest.AfterHeaders))))
 	s := agentSDK(t, srv, "early", `{}`).talk(t)
 	if r := s.results(t, "error_during_execution")[0]; !strings.Contains(strings.Join(r.Errors, " "), "interrupted") {
 		t.Errorf("result %+v", r)
@@ -120,7 +120,7 @@ func TestClaudeInterruptEarly(t *testing.T) {
 // With nothing running an interrupt is answered at once, and what comes later
 // is not covered.
 func TestClaudeInterruptIdle(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Say("Hello.")))
+	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Say("Hello.")))
 	s := agentSDK(t, srv, "idle", `{}`).talk(t)
 	s.results(t, "success")
 	if len(s.of("answer")) != 2 {
@@ -131,7 +131,7 @@ func TestClaudeInterruptIdle(t *testing.T) {
 // An aborted client ends everything within what the SDK waits (2 s) and 1.5 s.
 // It reads nothing any more then: the last words are in the session.
 func TestClaudeAbort(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(claudeStubborn()), settletest.Say("I remember.")))
+	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(claudeStubborn()), modeltest.Say("I remember.")))
 	run := agentSDK(t, srv, "abort", claudeBypass)
 	s := run.talk(t)
 	if thrown := s.of("thrown"); len(thrown) != 1 || !strings.Contains(string(thrown[0].Message), "aborted by user") {
@@ -148,7 +148,7 @@ func TestClaudeAbort(t *testing.T) {
 
 // A client that stops listening leaves nothing behind.
 func TestClaudeLeft(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(claudeStubborn()), settletest.Say("I remember.")))
+	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(claudeStubborn()), modeltest.Say("I remember.")))
 	run := agentSDK(t, srv, "leave", claudeBypass)
 	s := run.talk(t)
 	if len(s.of("took")) != 1 || s.code != 0 {
@@ -178,21 +178,21 @@ func claudeGoesOn(t *testing.T, was client, session, cause string) {
 func TestClaudeFaults(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		turns   []settletest.Turn
+		turns   []modeltest.Turn
 		env     []string
 		subtype string
 		says    string
 		retries int
 	}{
-		{"reset", []settletest.Turn{settletest.Say("It got through.").With(settletest.Reset(settletest.AfterDelta(1)).First(1))}, nil, "success", "It got through.", 1},
-		{"stall", []settletest.Turn{settletest.Say("It got through.").With(settletest.Silence(settletest.AfterDelta(1)).First(1))}, []string{"SETTLE_STALL_TIMEOUT_MS=300"}, "success", "It got through.", 1},
-		{"stalls", []settletest.Turn{settletest.Say("Never.").With(settletest.Silence(settletest.AfterDelta(1)).First(settletest.Always))}, []string{"SETTLE_STALL_TIMEOUT_MS=100"}, "error_during_execution", "stalled", 2},
-		{"exhaustion", []settletest.Turn{settletest.Say("Never.").With(settletest.Status(529, settletest.RetrySeconds(3600)).First(settletest.Always))}, nil, "error_during_execution", "529", 0},
-		{"refused", []settletest.Turn{settletest.Say("Never.").With(settletest.Status(401).First(settletest.Always))}, nil, "error_during_execution", "401", 0},
+		{"reset", []modeltest.Turn{modeltest.Say("It got through.").With(modeltest.Reset(modeltest.AfterDelta(1)).First(1))}, nil, "success", "It got through.", 1},
+		{"stall", []modeltest.Turn{modeltest.Say("It got through.").With(modeltest.Silence(modeltest.AfterDelta(1)).First(1))}, []string{"SETTLE_STALL_TIMEOUT_MS=300"}, "success", "It got through.", 1},
+		{"stalls", []modeltest.Turn{modeltest.Say("Never.").With(modeltest.Silence(modeltest.AfterDelta(1)).First(modeltest.Always))}, []string{"SETTLE_STALL_TIMEOUT_MS=100"}, "error_during_execution", "stalled", 2},
+		{"exhaustion", []modeltest.Turn{modeltest.Say("Never.").With(modeltest.Status(529, modeltest.RetrySeconds(3600)).First(modeltest.Always))}, nil, "error_during_execution", "529", 0},
+		{"refused", []modeltest.Turn{modeltest.Say("Never.").With(modeltest.Status(401).First(modeltest.Always))}, nil, "error_during_execution", "401", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s := agentSDK(t, settletest.NewServer(t, settletest.Script(c.turns...)), "query", `{}`, c.env...).talk(t)
+			s := agentSDK(t, modeltest.NewServer(t, modeltest.Script(c.turns...)), "query", `{}`, c.env...).talk(t)
 			r := s.results(t, c.subtype)[0]
 			if text := r.Result + strings.Join(r.Errors, " "); !strings.Contains(text, c.says) {
 				t.Errorf("ended with %q, want %q", text, c.says)
@@ -212,7 +212,7 @@ func TestClaudeFaults(t *testing.T) {
 
 // A client that is killed leaves nothing, and its session goes on.
 func TestClaudeKilled(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(claudeStubborn()), settletest.Say("I remember.")))
+	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(claudeStubborn()), modeltest.Say("I remember.")))
 	c := agentSDK(t, srv, "hold", claudeBypass)
 	cmd := c.command(t.Context(), t)
 	out, err := cmd.StdoutPipe()

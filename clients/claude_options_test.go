@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 // claudeCommand runs settle itself in the place of a client.
@@ -20,8 +20,8 @@ func claudeCommand(t *testing.T, as client, args ...string) result {
 }
 
 func TestClaudeSessions(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(
-		settletest.Say("One."), settletest.Say("Two."), settletest.Say("Three."), settletest.Say("Four."), settletest.Say("Five."),
+	srv := modeltest.NewServer(t, modeltest.Script(
+		modeltest.Say("One."), modeltest.Say("Two."), modeltest.Say("Three."), modeltest.Say("Four."), modeltest.Say("Five."),
 	))
 	first := agentSDK(t, srv, "query", `{"sessionId":"33333333-3333-4333-8333-333333333333"}`)
 	one := first.talk(t).results(t, "success")[0]
@@ -71,12 +71,12 @@ func TestClaudeSessions(t *testing.T) {
 
 // Permission modes change while the session runs.
 func TestClaudeModes(t *testing.T) {
-	edit := func(name string) settletest.Turn {
-		return settletest.Reply(settletest.Call("write", `{"path":"`+name+`","content":"x"}`))
+	edit := func(name string) modeltest.Turn {
+		return modeltest.Reply(modeltest.Call("write", `{"path":"`+name+`","content":"x"}`))
 	}
-	srv := settletest.NewServer(t, settletest.Script(
-		edit("default"), settletest.Say("1"), edit("acceptEdits"), settletest.Say("2"), edit("plan"), settletest.Say("3"),
-		edit("dontAsk"), settletest.Say("4"), settletest.Reply(claudeWrite("bypass")), settletest.Say("5"),
+	srv := modeltest.NewServer(t, modeltest.Script(
+		edit("default"), modeltest.Say("1"), edit("acceptEdits"), modeltest.Say("2"), edit("plan"), modeltest.Say("3"),
+		edit("dontAsk"), modeltest.Say("4"), modeltest.Reply(claudeWrite("bypass")), modeltest.Say("5"),
 	))
 	s := agentSDK(t, srv, "modes", `{"allowDangerouslySkipPermissions":true}`).talk(t)
 	all := s.results(t, "success", "success", "success", "success", "success")
@@ -104,7 +104,7 @@ func TestClaudeModes(t *testing.T) {
 
 // What settle does not have is answered clearly.
 func TestClaudeRefusals(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Say("Never.")))
+	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Say("Never.")))
 	s := agentSDK(t, srv, "refusals", `{}`).talk(t)
 	want := map[string]string{
 		"bypass": "cannot set permission mode", "nonsense": `no permission mode "nonsense"`, "thinking": "does not support the control request",
@@ -121,7 +121,7 @@ func TestClaudeRefusals(t *testing.T) {
 }
 
 func TestClaudeModelAndPrompt(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Say("1"), settletest.Say("2")))
+	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Say("1"), modeltest.Say("2")))
 	s := agentSDK(t, srv, "model", `{"model":"sonnet","systemPrompt":"You are a pirate.","disallowedTools":["Bash","Edit(src/**)"],"effort":"low"}`).talk(t)
 	s.results(t, "success", "success")
 	all := srv.Exchanges()
@@ -139,7 +139,7 @@ func TestClaudeModelAndPrompt(t *testing.T) {
 }
 
 func TestClaudeLimit(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(settletest.Call("list", `{}`)), settletest.Say("Never.")))
+	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(modeltest.Call("list", `{}`)), modeltest.Say("Never.")))
 	s := agentSDK(t, srv, "query", `{"maxTurns":1,"systemPrompt":{"type":"preset","preset":"claude_code","append":"Be brief."}}`).talk(t)
 	if r := s.results(t, "error_max_turns")[0]; r.Turns != 1 || r.Terminal != "max_turns" {
 		t.Errorf("result %+v", r)
@@ -150,7 +150,7 @@ func TestClaudeLimit(t *testing.T) {
 }
 
 func TestClaudeSchema(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Say(`{"n":1}`)))
+	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Say(`{"n":1}`)))
 	s := agentSDK(t, srv, "query", `{"outputFormat":{"type":"json_schema","schema":{"type":"object","properties":{"n":{"type":"number"}},"required":["n"],"additionalProperties":false}}}`).talk(t)
 	if r := s.results(t, "success")[0]; string(r.Structured) != `{"n":1}` {
 		t.Errorf("structured output %s", r.Structured)
@@ -159,8 +159,8 @@ func TestClaudeSchema(t *testing.T) {
 
 // Hooks decide before the client is asked, and are told of what ran.
 func TestClaudeHooks(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(
-		settletest.Reply(settletest.Call("write", `{"path":"a","content":"x"}`), claudeWrite("b")), settletest.Say("Done."),
+	srv := modeltest.NewServer(t, modeltest.Script(
+		modeltest.Reply(modeltest.Call("write", `{"path":"a","content":"x"}`), claudeWrite("b")), modeltest.Say("Done."),
 	))
 	s := agentSDK(t, srv, "hooks", `{}`).talk(t)
 	r := s.results(t, "success")[0]
@@ -184,7 +184,7 @@ func TestClaudeHooks(t *testing.T) {
 
 // What settle does not have is told, and the rest works.
 func TestClaudeServersAndAgents(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Say("Without.")))
+	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Say("Without.")))
 	s := agentSDK(t, srv, "servers", `{}`).talk(t)
 	s.results(t, "success")
 	got := s.of("system/init")[0].Servers
@@ -202,7 +202,7 @@ func TestClaudeByItsName(t *testing.T) {
 	if err := os.Symlink(settle(t), link); err != nil {
 		t.Fatal(err)
 	}
-	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(claudeWrite("a")), settletest.Say("Done.")))
+	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(claudeWrite("a")), modeltest.Say("Done.")))
 	s := agentSDK(t, srv, "query", claudeBypass, "CLAUDE="+link)
 	s.env = slices.DeleteFunc(s.env, func(e string) bool { return e == "CLAUDE="+settle(t) })
 	r := s.talk(t)
@@ -231,7 +231,7 @@ func TestClaudePrint(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			srv := settletest.NewServer(t, settletest.Script(settletest.Reply(settletest.Call("list", `{}`)), settletest.Say("Done.")))
+			srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(modeltest.Call("list", `{}`)), modeltest.Say("Done.")))
 			as := agentSDK(t, srv, "query", `{}`)
 			as.stdin = c.stdin
 			r := claudeCommand(t, as, append([]string{"claude"}, c.args...)...)
@@ -247,7 +247,7 @@ func TestClaudePrint(t *testing.T) {
 
 // Gateways want a bearer token.
 func TestClaudeBearerToken(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Say("Through the gateway.")))
+	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Say("Through the gateway.")))
 	c := agentSDK(t, srv, "query", `{}`, "ANTHROPIC_AUTH_TOKEN=token-0123456789abcdef")
 	c.env = slices.DeleteFunc(c.env, func(e string) bool { return strings.HasPrefix(e, "ANTHROPIC_API_KEY=") })
 	c.talk(t).results(t, "success")
@@ -258,7 +258,7 @@ func TestClaudeBearerToken(t *testing.T) {
 
 // A process may be started before there is a prompt.
 func TestClaudeStartup(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(claudeWrite("a")), settletest.Say("Done.")))
+	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(claudeWrite("a")), modeltest.Say("Done.")))
 	s := agentSDK(t, srv, "warm", claudeBypass).talk(t)
 	s.results(t, "success")
 	if len(s.of("started")) != 1 || len(s.of("end")) != 1 || s.code != 0 {

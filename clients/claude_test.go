@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 // claudeSaid is a message as the client's user gets it, or a line of claude.mjs.
@@ -101,7 +101,7 @@ type claudeTalk struct {
 }
 
 // agentSDK prepares what is to be done with the SDK, against a model.
-func agentSDK(t *testing.T, srv *settletest.Server, what, options string, env ...string) client {
+func agentSDK(t *testing.T, srv *modeltest.Server, what, options string, env ...string) client {
 	t.Helper()
 	c := node(t, "claude.mjs", what, options)
 	c.env = home(t, append([]string{
@@ -175,16 +175,16 @@ func claudeExists(path string) bool {
 }
 
 // claudeWrite is a call that asks, and makes a file.
-func claudeWrite(name string) settletest.Item {
-	return settletest.Call("shell", `{"command":"echo it > `+name+`; cat `+name+`; true && touch `+name+`.too"}`)
+func claudeWrite(name string) modeltest.Item {
+	return modeltest.Call("shell", `{"command":"echo it > `+name+`; cat `+name+`; true && touch `+name+`.too"}`)
 }
 
 // claudeBypass lets everything run.
 const claudeBypass = `{"permissionMode":"bypassPermissions","allowDangerouslySkipPermissions":true}`
 
 func TestClaudeQuery(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(
-		settletest.Reply(settletest.Think("I look."), settletest.Text("Let me look."), claudeWrite("a")), settletest.Say("Done."),
+	srv := modeltest.NewServer(t, modeltest.Script(
+		modeltest.Reply(modeltest.Think("I look."), modeltest.Text("Let me look."), claudeWrite("a")), modeltest.Say("Done."),
 	))
 	s := agentSDK(t, srv, "query", claudeBypass).talk(t)
 	r := s.results(t, "success")[0]
@@ -211,8 +211,8 @@ func TestClaudeQuery(t *testing.T) {
 }
 
 func TestClaudePartialMessages(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(
-		settletest.Reply(settletest.Text("Let me look around."), claudeWrite("a")), settletest.Say("Done."),
+	srv := modeltest.NewServer(t, modeltest.Script(
+		modeltest.Reply(modeltest.Text("Let me look around."), claudeWrite("a")), modeltest.Say("Done."),
 	))
 	s := agentSDK(t, srv, "query", `{"permissionMode":"bypassPermissions","allowDangerouslySkipPermissions":true,"includePartialMessages":true}`).talk(t)
 	s.results(t, "success")
@@ -239,8 +239,8 @@ func TestClaudePartialMessages(t *testing.T) {
 
 // canUseTool decides, sees Claude's names, and is shown in the result.
 func TestClaudePermissions(t *testing.T) {
-	script := func() settletest.Scenario {
-		return settletest.Script(settletest.Reply(claudeWrite("a")), settletest.Say("Done."))
+	script := func() modeltest.Scenario {
+		return modeltest.Script(modeltest.Reply(claudeWrite("a")), modeltest.Say("Done."))
 	}
 	for _, c := range []struct {
 		what    string
@@ -257,7 +257,7 @@ func TestClaudePermissions(t *testing.T) {
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			t.Parallel()
-			srv := settletest.NewServer(t, script())
+			srv := modeltest.NewServer(t, script())
 			s := agentSDK(t, srv, c.what, `{}`).talk(t)
 			r := s.results(t, "success")[0]
 			asked := s.of("asked")
@@ -283,8 +283,8 @@ func TestClaudePermissions(t *testing.T) {
 
 // A client that changes what is to run gets that, made anew by the model.
 func TestClaudeChangedInput(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(
-		settletest.Reply(claudeWrite("a")), settletest.Reply(settletest.Call("shell", `{"command":"echo changed > changed"}`)), settletest.Say("Done."),
+	srv := modeltest.NewServer(t, modeltest.Script(
+		modeltest.Reply(claudeWrite("a")), modeltest.Reply(modeltest.Call("shell", `{"command":"echo changed > changed"}`)), modeltest.Say("Done."),
 	))
 	s := agentSDK(t, srv, "change", `{}`).talk(t)
 	s.results(t, "success")
@@ -303,8 +303,8 @@ func TestClaudeStreamingInput(t *testing.T) {
 	for _, what := range []string{"several", "batch"} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			srv := settletest.NewServer(t, settletest.Script(
-				settletest.Reply(claudeWrite("a")), settletest.Say("First."), settletest.Reply(claudeWrite("b")), settletest.Say("Second."), settletest.Reply(claudeWrite("c")), settletest.Say("Third."),
+			srv := modeltest.NewServer(t, modeltest.Script(
+				modeltest.Reply(claudeWrite("a")), modeltest.Say("First."), modeltest.Reply(claudeWrite("b")), modeltest.Say("Second."), modeltest.Reply(claudeWrite("c")), modeltest.Say("Third."),
 			))
 			s := agentSDK(t, srv, what, `{}`).talk(t)
 			all := s.results(t, "success", "success", "success")

@@ -3,6 +3,6 @@
 // file beside it. Its tests need npm and are built with the tag "clients"; make
 // clients runs them. docs/clients/README.md has what they found.
 //
-// Each test starts a settletest.Server, points a client at settle, has it do
+// Each test starts a modeltest.Server, points a client at settle, has it do
 // what its users do, and looks at what is left: processes, sessions, endings.
 package clients

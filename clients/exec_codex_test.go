@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 // flagsOf returns the flags that a page of help has, and whether each takes a
@@ -76,11 +76,11 @@ func shape(t *testing.T, lines string) map[string][]string {
 // The lines have the fields of those that the real codex prints, in the same
 // turn against the same server.
 func TestExecLinesAreCodexs(t *testing.T) {
-	turns := func(tool, arguments string) settletest.Scenario {
-		sc := settletest.Script(
-			settletest.Reply(settletest.Think("Hm."), settletest.Text("I look."), settletest.Call(tool, arguments)),
-			settletest.Say("Done."),
-			settletest.Fail(settletest.Status(400).First(settletest.Always)),
+	turns := func(tool, arguments string) modeltest.Scenario {
+		sc := modeltest.Script(
+			modeltest.Reply(modeltest.Think("Hm."), modeltest.Text("I look."), modeltest.Call(tool, arguments)),
+			modeltest.Say("Done."),
+			modeltest.Fail(modeltest.Status(400).First(modeltest.Always)),
 		)
 		sc.Rules.Off = true // what codex sends is not what is tested
 		return sc
@@ -92,14 +92,14 @@ func TestExecLinesAreCodexs(t *testing.T) {
 		}
 		return out
 	}
-	theirsServer := settletest.NewServer(t, turns("exec_command", `{"cmd":"echo a; exit 3"}`))
+	theirsServer := modeltest.NewServer(t, turns("exec_command", `{"cmd":"echo a; exit 3"}`))
 	codex := bin(t, "codex", "exec", "--json", "--skip-git-repo-check", "-s", "danger-full-access", "-m", "gpt-5", "-c", "model_provider=x",
 		"-c", `model_providers.x={name="x",base_url="`+theirsServer.OpenAI()+`",env_key="CODEX_API_KEY",request_max_retries=0,stream_max_retries=0}`)
 	codex.env = home(t, "CODEX_API_KEY=sk-of-the-client-1234567890", "CODEX_HOME="+t.TempDir())
 	codex.stdin = "go"
 	theirs := shape(t, both(codex))
 
-	oursServer := settletest.NewServer(t, turns("shell", `{"command":"echo a; exit 3"}`))
+	oursServer := modeltest.NewServer(t, turns("shell", `{"command":"echo a; exit 3"}`))
 	ours := shape(t, both(execBinary(t, oursServer, home(t), "--json", "--yolo", "-m", "gpt-5")))
 
 	for _, kind := range []string{

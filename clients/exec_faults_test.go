@@ -18,7 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 // stubborn is a command that ignores TERM.
@@ -27,10 +27,10 @@ const stubborn = "trap '' TERM; echo begun; sleep 1000; sleep 1000"
 // A client that aborts gets the items and how the turn ended, soon, and nothing
 // of the turn is left.
 func TestExecAbort(t *testing.T) {
-	silent := settletest.Reply(shellCall("echo begun"), settletest.Text("this is never finished")).With(settletest.Silence(settletest.AfterDelta(3)))
-	tool := settletest.Reply(settletest.Text("I wait."), shellCall(stubborn))
+	silent := modeltest.Reply(shellCall("echo begun"), modeltest.Text("this is never finished")).With(modeltest.Silence(modeltest.AfterDelta(3)))
+	tool := modeltest.Reply(modeltest.Text("I wait."), shellCall(stubborn))
 	for name, tt := range map[string]struct {
-		turn  settletest.Turn
+		turn  modeltest.Turn
 		abort map[string]any
 		want  []string
 	}{
@@ -38,7 +38,7 @@ func TestExecAbort(t *testing.T) {
 		"while the model is silent":   {silent, map[string]any{"event": "item.completed", "item": "command_execution"}, []string{"item.started command_execution"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			srv := settletest.NewServer(t, settletest.Script(tt.turn, settletest.Say("I go on.")))
+			srv := modeltest.NewServer(t, modeltest.Script(tt.turn, modeltest.Say("I go on.")))
 			mark := "EXEC_MARK=" + filepath.Base(t.TempDir()) + filepath.Base(t.TempDir()) + t.Name()
 			env := home(t, mark)
 			said := execRun(t, srv, execPlan{Turns: []execTurn{{Input: "go", Stream: true, Abort: tt.abort}, {Input: "go on"}}}, env)
@@ -70,7 +70,7 @@ func TestExecAbort(t *testing.T) {
 
 // A client that does not stream is told by an error.
 func TestExecAbortRun(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(shellCall(stubborn)), settletest.Say("I go on."), settletest.Fail(settletest.Status(401)), settletest.Say("And on.")))
+	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(shellCall(stubborn)), modeltest.Say("I go on."), modeltest.Fail(modeltest.Status(401)), modeltest.Say("And on.")))
 	mark := "EXEC_MARK=" + filepath.Base(t.TempDir()) + t.Name()
 	said := execRun(t, srv, execPlan{Turns: []execTurn{
 		{Input: "go", Abort: map[string]any{"after": 1500}},
@@ -101,21 +101,21 @@ func TestExecAbortRun(t *testing.T) {
 // the turn, with the cause.
 func TestExecFaults(t *testing.T) {
 	for name, tt := range map[string]struct {
-		turns  []settletest.Turn
+		turns  []modeltest.Turn
 		config map[string]any
 		answer string // of a turn that completes
 		fails  string // what the message of one that does not has
 	}{
-		"reset":            {turns: []settletest.Turn{settletest.Say("one two three").With(settletest.Reset(settletest.AfterDelta(2)).First(1))}, answer: "one two three"},
-		"stall":            {turns: []settletest.Turn{settletest.Say("one two three").With(settletest.Silence(settletest.AfterDelta(2)).First(1))}, config: map[string]any{"stall_timeout": "400ms"}, answer: "one two three"},
-		"overload":         {turns: []settletest.Turn{settletest.Say("one two three").With(settletest.Status(529, settletest.RetryMillis(100)).First(2))}, answer: "one two three"},
-		"exhaustion":       {turns: []settletest.Turn{settletest.Fail(settletest.Status(500).First(settletest.Always))}, config: map[string]any{"retries": 1}, fails: "500"},
-		"exhausted stalls": {turns: []settletest.Turn{settletest.Say("one two").With(settletest.Silence(settletest.AfterDelta(1)).First(settletest.Always))}, config: map[string]any{"retries": 1, "stall_timeout": "400ms"}, fails: "stalled"},
-		"a refused key":    {turns: []settletest.Turn{settletest.Fail(settletest.Status(401))}, fails: "401"},
-		"a limit":          {turns: []settletest.Turn{settletest.Reply(shellCall("echo a")), settletest.Say("more")}, config: map[string]any{"max_steps": 1}, fails: "the limit on steps was reached"},
+		"reset":            {turns: []modeltest.Turn{modeltest.Say("one two three").With(modeltest.Reset(modeltest.AfterDelta(2)).First(1))}, answer: "one two three"},
+		"stall":            {turns: []modeltest.Turn{modeltest.Say("one two three").With(modeltest.Silence(modeltest.AfterDelta(2)).First(1))}, config: map[string]any{"stall_timeout": "400ms"}, answer: "one two three"},
+		"overload":         {turns: []modeltest.Turn{modeltest.Say("one two three").With(modeltest.Status(529, modeltest.RetryMillis(100)).First(2))}, answer: "one two three"},
+		"exhaustion":       {turns: []modeltest.Turn{modeltest.Fail(modeltest.Status(500).First(modeltest.Always))}, config: map[string]any{"retries": 1}, fails: "500"},
+		"exhausted stalls": {turns: []modeltest.Turn{modeltest.Say("one two").With(modeltest.Silence(modeltest.AfterDelta(1)).First(modeltest.Always))}, config: map[string]any{"retries": 1, "stall_timeout": "400ms"}, fails: "stalled"},
+		"a refused key":    {turns: []modeltest.Turn{modeltest.Fail(modeltest.Status(401))}, fails: "401"},
+		"a limit":          {turns: []modeltest.Turn{modeltest.Reply(shellCall("echo a")), modeltest.Say("more")}, config: map[string]any{"max_steps": 1}, fails: "the limit on steps was reached"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			srv := settletest.NewServer(t, settletest.Script(tt.turns...))
+			srv := modeltest.NewServer(t, modeltest.Script(tt.turns...))
 			plan := execPlan{Turns: []execTurn{{Input: "go", Stream: true}}}
 			if tt.config != nil {
 				plan.Codex = map[string]any{"config": map[string]any{"settle": tt.config}}
@@ -185,12 +185,12 @@ func (w *watched) until(text string) string {
 
 // A client that is killed leaves nothing behind, and its session can go on.
 func TestExecClientIsKilled(t *testing.T) {
-	for name, turn := range map[string]settletest.Turn{
-		"in a tool that ignores TERM": settletest.Reply(settletest.Text("I wait."), shellCall(stubborn)),
-		"while the model is silent":   settletest.Reply(shellCall("echo begun"), settletest.Text("and then")).With(settletest.Silence(settletest.AfterDelta(3))),
+	for name, turn := range map[string]modeltest.Turn{
+		"in a tool that ignores TERM": modeltest.Reply(modeltest.Text("I wait."), shellCall(stubborn)),
+		"while the model is silent":   modeltest.Reply(shellCall("echo begun"), modeltest.Text("and then")).With(modeltest.Silence(modeltest.AfterDelta(3))),
 	} {
 		t.Run(name, func(t *testing.T) {
-			srv := settletest.NewServer(t, settletest.Script(turn, settletest.Say("I go on.")))
+			srv := modeltest.NewServer(t, modeltest.Script(turn, modeltest.Say("I go on.")))
 			mark := "EXEC_MARK=" + filepath.Base(t.TempDir()) + t.Name()
 			env := home(t, mark)
 			ctx, cancel := context.WithTimeout(t.Context(), clientTimeout)
@@ -217,7 +217,7 @@ func TestExecClientIsKilled(t *testing.T) {
 }
 
 // execBinary is settle without the SDK, for what the SDK cannot do.
-func execBinary(t *testing.T, srv *settletest.Server, env []string, args ...string) client {
+func execBinary(t *testing.T, srv *modeltest.Server, env []string, args ...string) client {
 	t.Helper()
 	args = append([]string{settle(t), "exec"}, args...)
 	if srv != nil {
@@ -229,8 +229,8 @@ func execBinary(t *testing.T, srv *settletest.Server, env []string, args ...stri
 // A reader of standard output that goes away ends the turn, and so does the
 // death of the parent where standard output is still open.
 func TestExecNobodyIsLeft(t *testing.T) {
-	start := func(t *testing.T) (*settletest.Server, string, client) {
-		srv := settletest.NewServer(t, settletest.Script(settletest.Reply(shellCall(stubborn))))
+	start := func(t *testing.T) (*modeltest.Server, string, client) {
+		srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(shellCall(stubborn))))
 		mark := "EXEC_MARK=" + filepath.Base(t.TempDir()) + t.Name()
 		return srv, mark, execBinary(t, srv, home(t, mark), "--json", "--yolo", "-m", "gpt-5")
 	}
@@ -281,7 +281,7 @@ func TestExecNobodyIsLeft(t *testing.T) {
 
 // Whoever starts it with nohup means it to outlive its parent.
 func TestExecNohup(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(shellCall("echo begun; sleep 2")), settletest.Say("Done.")))
+	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(shellCall("echo begun; sleep 2")), modeltest.Say("Done.")))
 	mark := "EXEC_MARK=" + filepath.Base(t.TempDir()) + t.Name()
 	c := execBinary(t, srv, home(t, mark), "--json", "--yolo", "-m", "gpt-5")
 	out := filepath.Join(c.dir, "out")
@@ -298,7 +298,7 @@ func TestExecNohup(t *testing.T) {
 
 // Two interrupts at once end the turn once.
 func TestExecTwoInterrupts(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(shellCall(stubborn))))
+	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(shellCall(stubborn))))
 	mark := "EXEC_MARK=" + filepath.Base(t.TempDir()) + t.Name()
 	w := watch(t, execBinary(t, srv, home(t, mark), "--json", "--yolo", "-m", "gpt-5").command(t.Context(), t))
 	w.until("begun")
@@ -378,7 +378,7 @@ func TestExecRefuses(t *testing.T) {
 // settle itself is killed: nothing is left, and the session says so when it goes
 // on.
 func TestExecIsKilled(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(shellCall(stubborn)), settletest.Say("I go on.")))
+	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(shellCall(stubborn)), modeltest.Say("I go on.")))
 	mark := "EXEC_MARK=" + filepath.Base(t.TempDir()) + t.Name()
 	env := home(t, mark)
 	w := watch(t, execBinary(t, srv, env, "--json", "--yolo", "-m", "gpt-5").command(t.Context(), t))

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 // execPlan is what exec.mjs does.
@@ -69,7 +69,7 @@ func execThread(more ...any) map[string]any {
 }
 
 // execClient returns a client that carries the plan out against the server.
-func execClient(t *testing.T, srv *settletest.Server, plan execPlan, env []string) client {
+func execClient(t *testing.T, srv *modeltest.Server, plan execPlan, env []string) client {
 	t.Helper()
 	if plan.Codex == nil {
 		plan.Codex = map[string]any{}
@@ -91,7 +91,7 @@ func execClient(t *testing.T, srv *settletest.Server, plan execPlan, env []strin
 }
 
 // execRun carries a plan out and returns what the SDK said.
-func execRun(t *testing.T, srv *settletest.Server, plan execPlan, env []string) []execSaid {
+func execRun(t *testing.T, srv *modeltest.Server, plan execPlan, env []string) []execSaid {
 	t.Helper()
 	r := execClient(t, srv, plan, env).run(t)
 	if r.code != 0 || r.stderr != "" {
@@ -174,25 +174,25 @@ func execGone(t *testing.T, mark string, within time.Duration) {
 }
 
 // execKept fails if the server refused anything.
-func execKept(t *testing.T, srv *settletest.Server) {
+func execKept(t *testing.T, srv *modeltest.Server) {
 	t.Helper()
 	if refused := srv.Refusals(); len(refused) > 0 {
 		t.Errorf("the model server refused: %q", refused)
 	}
 }
 
-func shellCall(command string) settletest.Item {
+func shellCall(command string) modeltest.Item {
 	raw, _ := json.Marshal(map[string]string{"command": command})
-	return settletest.Call("shell", string(raw))
+	return modeltest.Call("shell", string(raw))
 }
 
 // What the client passes takes effect, and it gets items, answer and usage.
 func TestExecRun(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Scenario{
-		Rules: settletest.Rules{Keys: []string{"sk-of-the-client-1234567890"}, RequireStoreFalse: true},
-		Turns: []settletest.Turn{
-			settletest.Reply(settletest.Think("Hm."), settletest.Text("I look."), shellCall("pwd; env; exit 3")),
-			settletest.Say("Done."), settletest.Say("Again."), settletest.Say("And again."),
+	srv := modeltest.NewServer(t, modeltest.Scenario{
+		Rules: modeltest.Rules{Keys: []string{"sk-of-the-client-1234567890"}, RequireStoreFalse: true},
+		Turns: []modeltest.Turn{
+			modeltest.Reply(modeltest.Think("Hm."), modeltest.Text("I look."), shellCall("pwd; env; exit 3")),
+			modeltest.Say("Done."), modeltest.Say("Again."), modeltest.Say("And again."),
 		},
 	})
 	dir := t.TempDir()
@@ -246,9 +246,9 @@ func TestExecRun(t *testing.T) {
 }
 
 func TestExecStreamed(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(
-		settletest.Reply(settletest.Text("I work."), shellCall("echo a; sleep 0.3; echo b"), settletest.Call("write", `{"path":"new","content":"x\n"}`), settletest.Call("list", `{}`)),
-		settletest.Say("Done."),
+	srv := modeltest.NewServer(t, modeltest.Script(
+		modeltest.Reply(modeltest.Text("I work."), shellCall("echo a; sleep 0.3; echo b"), modeltest.Call("write", `{"path":"new","content":"x\n"}`), modeltest.Call("list", `{}`)),
+		modeltest.Say("Done."),
 	))
 	said := execRun(t, srv, execPlan{Turns: []execTurn{{Input: "go", Stream: true}}}, home(t))
 	execClosed(t, said)
@@ -268,7 +268,7 @@ func TestExecStreamed(t *testing.T) {
 }
 
 func TestExecImages(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Say("Two dots."), settletest.Say("Still.")))
+	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Say("Two dots."), modeltest.Say("Still.")))
 	path := filepath.Join(t.TempDir(), "dots.png")
 	if err := os.WriteFile(path, picture, 0o644); err != nil {
 		t.Fatal(err)
@@ -293,12 +293,12 @@ func TestExecSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for dialect, plan := range map[settletest.Dialect]func(*settletest.Server) (execPlan, []string){
-		settletest.Responses: func(*settletest.Server) (execPlan, []string) { return execPlan{}, nil },
-		settletest.Messages: func(srv *settletest.Server) (execPlan, []string) {
+	for dialect, plan := range map[modeltest.Dialect]func(*modeltest.Server) (execPlan, []string){
+		modeltest.Responses: func(*modeltest.Server) (execPlan, []string) { return execPlan{}, nil },
+		modeltest.Messages: func(srv *modeltest.Server) (execPlan, []string) {
 			return execPlan{Thread: execThread("model", "anthropic/claude-opus-5-5")}, []string{"ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL=" + srv.Anthropic()}
 		},
-		settletest.Chat: func(srv *settletest.Server) (execPlan, []string) {
+		modeltest.Chat: func(srv *modeltest.Server) (execPlan, []string) {
 			return execPlan{Codex: map[string]any{"config": map[string]any{
 				"model_provider":  "local",
 				"model_providers": map[string]any{"local": map[string]any{"name": "local", "base_url": srv.OpenAI(), "wire_api": "chat", "env_key": "LOCAL_KEY"}},
@@ -306,7 +306,7 @@ func TestExecSchema(t *testing.T) {
 		},
 	} {
 		t.Run(string(dialect), func(t *testing.T) {
-			srv := settletest.NewServer(t, settletest.Script(settletest.Reply(shellCall("echo 3")), settletest.Say(`{"sum":3}`), settletest.Say("Words.")))
+			srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(shellCall("echo 3")), modeltest.Say(`{"sum":3}`), modeltest.Say("Words.")))
 			p, env := plan(srv)
 			p.Turns = []execTurn{{Input: "1+2?", Schema: schema}, {Input: "and in words"}}
 			said := execRun(t, srv, p, home(t, env...))
@@ -339,9 +339,9 @@ func jsonEqual(t *testing.T, a, b []byte) bool {
 
 // What a sandbox mode allows, as far as a call shows what it does.
 func TestExecSandbox(t *testing.T) {
-	write := func(path string) settletest.Item {
+	write := func(path string) modeltest.Item {
 		raw, _ := json.Marshal(map[string]string{"path": path, "content": "x\n"})
-		return settletest.Call("write", string(raw))
+		return modeltest.Call("write", string(raw))
 	}
 	for mode, want := range map[string]string{
 		"":                   "completed failed failed failed failed failed",
@@ -357,10 +357,10 @@ func TestExecSandbox(t *testing.T) {
 			}
 			t.Cleanup(func() { _ = os.RemoveAll(root) })
 			added, outside := filepath.Join(root, "added"), filepath.Join(root, "outside")
-			srv := settletest.NewServer(t, settletest.Script(
-				settletest.Reply(shellCall("ls")), settletest.Reply(shellCall("touch made")), settletest.Reply(write("inside")), settletest.Reply(write(filepath.Join(added, "f"))),
-				settletest.Reply(write(filepath.Join(outside, "f"))), settletest.Reply(shellCall("mkdir -p x > "+outside)),
-				settletest.Say("Done."),
+			srv := modeltest.NewServer(t, modeltest.Script(
+				modeltest.Reply(shellCall("ls")), modeltest.Reply(shellCall("touch made")), modeltest.Reply(write("inside")), modeltest.Reply(write(filepath.Join(added, "f"))),
+				modeltest.Reply(write(filepath.Join(outside, "f"))), modeltest.Reply(shellCall("mkdir -p x > "+outside)),
+				modeltest.Say("Done."),
 			))
 			thread := execThread("additionalDirectories", []string{added}, "approvalPolicy", "on-request")
 			delete(thread, "sandboxMode")

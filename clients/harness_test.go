@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/settle-agent/settle/settletest/leak"
+	"github.com/settle-agent/settle/modeltest/leak"
 )
 
 // clientTimeout bounds one run of a client.

@@ -18,7 +18,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/guard"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/face/mcp"
-	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 // knocked returns an address that adds the token, which the suite cannot, and
@@ -105,7 +105,7 @@ func TestMCPConformance(t *testing.T) {
 
 // Those that need no tools of the suite's pass with the binary.
 func TestMCPConformanceOfTheBinary(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script())
+	srv := modeltest.NewServer(t, modeltest.Script())
 	address, token := mcpOverHTTP(t, srv)
 	address = knocked(t, address, token)
 	for _, scenario := range []string{"server-initialize", "ping", "tools-list", "dns-rebinding-protection", "server-sse-multiple-streams"} {
@@ -114,7 +114,7 @@ func TestMCPConformanceOfTheBinary(t *testing.T) {
 }
 
 // mcpOverHTTP starts the binary, and returns where it listens and the token.
-func mcpOverHTTP(t *testing.T, srv *settletest.Server, args ...string) (address, token string) {
+func mcpOverHTTP(t *testing.T, srv *modeltest.Server, args ...string) (address, token string) {
 	t.Helper()
 	c := client{argv: append([]string{settle(t), "mcp", "--http", "127.0.0.1:0", "-m", "chat/any", "--base-url", srv.OpenAI()}, args...), dir: t.TempDir(), env: home(t)}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), clientTimeout)

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 // However the client goes, in a command that ignores TERM: soon settle is gone,
@@ -25,7 +25,7 @@ func TestMCPEndings(t *testing.T) {
 		"INT":    func(_ *mcpScript, p *os.Process) { _ = p.Signal(syscall.SIGINT) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			srv := settletest.NewServer(t, settletest.Script(settletest.Reply(mcpStubborn())))
+			srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(mcpStubborn())))
 			c := client{argv: mcpCommand(t, srv, "--permission", "allow"), dir: t.TempDir(), env: home(t)}
 			s := mcpRaw(t, c)
 			s.send("init", "initialize", map[string]any{"protocolVersion": "2025-11-25", "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "raw", "version": "1"}})
@@ -56,7 +56,7 @@ func TestMCPEndings(t *testing.T) {
 // The program that started settle dies, and somebody else has the other ends
 // of its streams.
 func TestMCPDeadParent(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(mcpStubborn())))
+	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(mcpStubborn())))
 	c := client{argv: []string{"sh", "-c", `exec 3<&0; "$@" <&3 & wait`, "sh"}, dir: t.TempDir(), env: home(t)}
 	c.argv = append(c.argv, mcpCommand(t, srv, "--permission", "allow")...)
 	s := mcpRaw(t, c)

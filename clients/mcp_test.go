@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 // mcpSaid is a line of mcp.mjs, or what the Inspector shows of a call.
@@ -35,13 +35,13 @@ type mcpSaid struct {
 }
 
 // mcpCommand is settle as a client starts it.
-func mcpCommand(t *testing.T, srv *settletest.Server, args ...string) []string {
+func mcpCommand(t *testing.T, srv *modeltest.Server, args ...string) []string {
 	t.Helper()
 	return append([]string{settle(t), "mcp", "-m", "chat/any", "--base-url", srv.OpenAI()}, args...)
 }
 
 // mcpSDK runs mcp.mjs.
-func mcpSDK(t *testing.T, srv *settletest.Server, what string, elicit any, env ...string) client {
+func mcpSDK(t *testing.T, srv *modeltest.Server, what string, elicit any, env ...string) client {
 	t.Helper()
 	plan, err := json.Marshal(map[string]any{"what": what, "elicit": elicit, "command": mcpCommand(t, srv, "--retries", "1")})
 	if err != nil {
@@ -70,10 +70,10 @@ func mcpSays(t *testing.T, c client) map[string][]mcpSaid {
 	return all
 }
 
-func mcpTouch() settletest.Item { return settletest.Call("shell", `{"command":"touch made"}`) }
+func mcpTouch() modeltest.Item { return modeltest.Call("shell", `{"command":"touch made"}`) }
 
-func mcpStubborn() settletest.Item {
-	return settletest.Call("shell", `{"command":"trap '' TERM INT HUP; touch running; sleep 1000"}`)
+func mcpStubborn() modeltest.Item {
+	return modeltest.Call("shell", `{"command":"trap '' TERM INT HUP; touch running; sleep 1000"}`)
 }
 
 // mcpGone checks that soon nothing runs that has the text in its environment.
@@ -102,7 +102,7 @@ func mcpHome(c client) string {
 
 // mcpInspect runs the Inspector on settle with the arguments before "--". It
 // hands on what it is told of the environment, and no more.
-func mcpInspect(t *testing.T, srv *settletest.Server, env []string, args ...string) result {
+func mcpInspect(t *testing.T, srv *modeltest.Server, env []string, args ...string) result {
 	t.Helper()
 	at := slices.Index(args, "--")
 	all := append([]string{"--cli"}, mcpCommand(t, srv, args[:at]...)...)
@@ -119,7 +119,7 @@ func mcpInspect(t *testing.T, srv *settletest.Server, env []string, args ...stri
 // The Inspector lists the tools, calls them, and shows what they say, over
 // standard streams and over HTTP.
 func TestMCPInspector(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(mcpTouch()), settletest.Say("Done."), settletest.Say("Again.")))
+	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(mcpTouch()), modeltest.Say("Done."), modeltest.Say("Again.")))
 	env := home(t, "SETTLE_PERMISSION=allow")
 	dir := t.TempDir()
 	inspect := func(args ...string) mcpSaid {
@@ -162,7 +162,7 @@ func TestMCPInspector(t *testing.T) {
 }
 
 func TestMCPInspectorOverHTTP(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Say("Hello.")))
+	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Say("Hello.")))
 	address, token := mcpOverHTTP(t, srv)
 	inspect := func(token string) result {
 		c := bin(t, "mcp-inspector", "--cli", "--server-url", address, "--transport", "http", "--header", "Authorization: Bearer "+token,
@@ -194,7 +194,7 @@ func TestMCPPermission(t *testing.T) {
 		"deny":    {accept, "SETTLE_PERMISSION=deny", 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			srv := settletest.NewServer(t, settletest.Script(settletest.Reply(mcpTouch()), settletest.Say("Done.")))
+			srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(mcpTouch()), modeltest.Say("Done.")))
 			run := mcpSDK(t, srv, "run", c.elicit, c.env)
 			s := mcpSays(t, run)
 			r := s["result"][0]
@@ -209,7 +209,7 @@ func TestMCPPermission(t *testing.T) {
 func TestMCPClientOverHTTP(t *testing.T) {
 	for _, what := range []string{"cancel", "interrupts"} {
 		t.Run(what, func(t *testing.T) {
-			srv := settletest.NewServer(t, settletest.Script(settletest.Reply(mcpStubborn())))
+			srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(mcpStubborn())))
 			address, token := mcpOverHTTP(t, srv, "--permission", "allow")
 			plan, err := json.Marshal(map[string]any{"what": what, "url": address, "token": token})
 			if err != nil {
@@ -248,7 +248,7 @@ func mcpEnds(t *testing.T, s map[string][]mcpSaid, what string) {
 func TestMCPInterrupts(t *testing.T) {
 	for _, what := range []string{"cancel", "interrupts"} {
 		t.Run(what, func(t *testing.T) {
-			srv := settletest.NewServer(t, settletest.Script(settletest.Reply(mcpStubborn())))
+			srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(mcpStubborn())))
 			c := mcpSDK(t, srv, what, nil, "SETTLE_PERMISSION=allow")
 			mcpEnds(t, mcpSays(t, c), what)
 			mcpGone(t, mcpHome(c), 3*time.Second)
@@ -259,24 +259,24 @@ func TestMCPInterrupts(t *testing.T) {
 // What goes wrong with the model is in the result, by name.
 func TestMCPFaults(t *testing.T) {
 	for name, c := range map[string]struct {
-		turns []settletest.Turn
+		turns []modeltest.Turn
 		env   string
 		want  mcpSaid
 	}{
-		"reset": {[]settletest.Turn{settletest.Say("Here it is.").With(settletest.Reset(settletest.AfterDelta(1)).First(1))}, "A=b", mcpSaid{Outcome: "completed", Answer: "Here it is."}},
+		"reset": {[]modeltest.Turn{modeltest.Say("Here it is.").With(modeltest.Reset(modeltest.AfterDelta(1)).First(1))}, "A=b", mcpSaid{Outcome: "completed", Answer: "Here it is."}},
 		"stall": {
-			[]settletest.Turn{settletest.Say("Here it is.").With(settletest.Silence(settletest.AfterDelta(1)).First(1))},
+			[]modeltest.Turn{modeltest.Say("Here it is.").With(modeltest.Silence(modeltest.AfterDelta(1)).First(1))},
 			"SETTLE_STALL_TIMEOUT_MS=500",
 			mcpSaid{Outcome: "completed", Answer: "Here it is."},
 		},
 		"exhaustion": {
-			[]settletest.Turn{settletest.Say("never").With(settletest.Status(500).First(settletest.Always))},
+			[]modeltest.Turn{modeltest.Say("never").With(modeltest.Status(500).First(modeltest.Always))},
 			"A=b",
 			mcpSaid{Outcome: "failed", IsError: true, Error: &struct{ Name string }{"TerminalRetryExhaustedError"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			srv := settletest.NewServer(t, settletest.Script(c.turns...))
+			srv := modeltest.NewServer(t, modeltest.Script(c.turns...))
 			r := mcpSays(t, mcpSDK(t, srv, "run", nil, c.env))["result"][0]
 			if r.Outcome != c.want.Outcome || r.Answer != c.want.Answer || r.IsError != c.want.IsError || (r.Error == nil) != (c.want.Error == nil) || r.Error != nil && r.Error.Name != c.want.Error.Name {
 				t.Errorf("the result: %+v", r)
@@ -287,7 +287,7 @@ func TestMCPFaults(t *testing.T) {
 
 // Of a client that was killed nothing is left, and its session goes on.
 func TestMCPKilledClient(t *testing.T) {
-	srv := settletest.NewServer(t, settletest.Script(settletest.Reply(mcpStubborn()), settletest.Say("I go on.")))
+	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(mcpStubborn()), modeltest.Say("I go on.")))
 	c := mcpSDK(t, srv, "hang", nil, "SETTLE_PERMISSION=allow")
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), clientTimeout)
 	t.Cleanup(cancel)

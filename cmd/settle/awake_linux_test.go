@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 // A command that stops settle does not keep it from ending the call (C9), and
@@ -18,7 +18,7 @@ func TestACommandStopsSettle(t *testing.T) {
 	p := newPlace(t)
 	// The parent of the command is its warden, whose parent is settle.
 	stop := `{"command":"read -r _ _ _ host _ </proc/$PPID/stat; kill -STOP $host; sleep 0.2; echo done"}`
-	server := settletest.NewServer(t, settletest.Script(settletest.Reply(settletest.Call("shell", stop)), settletest.Say("fine")))
+	server := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(modeltest.Call("shell", stop)), modeltest.Say("fine")))
 	cmd := p.run(server, "--session", "s", "go")
 	started(t, cmd)
 	exited(t, cmd, 0)
@@ -33,7 +33,7 @@ func TestACommandStopsSettle(t *testing.T) {
 func TestATerminalStopsSettle(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	server := settletest.NewServer(t, settletest.Script(stubborn("fifo", "84.5"), settletest.Say("fine")))
+	server := modeltest.NewServer(t, modeltest.Script(stubborn("fifo", "84.5"), modeltest.Say("fine")))
 	awake := p.fifo("fifo")
 	cmd := p.run(server, "--session", "s", "go")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a job of a shell

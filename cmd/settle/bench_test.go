@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 // build makes the binary as it is shipped; the test's own is larger.
@@ -97,7 +97,7 @@ func BenchmarkFlood(b *testing.B) {
 	for _, format := range []string{"-q", "--json", "--json=deltas"} {
 		b.Run(format, func(b *testing.B) {
 			binary := build(b)
-			server := settletest.NewServer(nil, settletest.Scenario{Loop: true, Turns: []settletest.Turn{settletest.Reply(settletest.Flood(deltas))}})
+			server := modeltest.NewServer(nil, modeltest.Scenario{Loop: true, Turns: []modeltest.Turn{modeltest.Reply(modeltest.Flood(deltas))}})
 			defer server.Close()
 			var cpu time.Duration
 			var memory int64
@@ -132,7 +132,7 @@ func BenchmarkProcesses(b *testing.B) {
 	for _, side := range []int{1, 16} {
 		b.Run(strconv.Itoa(side), func(b *testing.B) {
 			binary := build(b)
-			server := settletest.NewServer(nil, settletest.Scenario{Loop: true, Turns: []settletest.Turn{settletest.Say("hello")}})
+			server := modeltest.NewServer(nil, modeltest.Scenario{Loop: true, Turns: []modeltest.Turn{modeltest.Say("hello")}})
 			defer server.Close()
 			data := b.TempDir()
 			for b.Loop() {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/settle-agent/settle/settletest/endings"
+	"github.com/settle-agent/settle/modeltest/endings"
 )
 
 const checkEndingsHelp = `Check the log of any agent: everything that starts ends exactly once, with a

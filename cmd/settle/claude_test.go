@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 // claudeLines is settle claude with a prompt whose call ignores TERM, and what it
@@ -29,8 +29,8 @@ func startClaude(t *testing.T) claudeLines {
 	t.Helper()
 	p := newPlace(t)
 	started := p.fifo("started")
-	srv := settletest.NewServer(t, settletest.Script(
-		settletest.Reply(settletest.Call("shell", `{"command":"trap '' TERM INT HUP; echo yes > started; sleep 1000"}`)),
+	srv := modeltest.NewServer(t, modeltest.Script(
+		modeltest.Reply(modeltest.Call("shell", `{"command":"trap '' TERM INT HUP; echo yes > started; sleep 1000"}`)),
 	))
 	cmd := p.command("claude", "--input-format=stream-json", "--output-format=stream-json", "--verbose", "--permission-mode=bypassPermissions",
 		"--model=chat/m", "--base-url="+srv.OpenAI())
@@ -72,7 +72,7 @@ func TestClaudeEndsWithASignal(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		_ = c.Wait() // the code tells
+		_ = c.Wait()                                          // the code tells
 		if took := time.Since(begin); took > 15*time.Second { // the call would take longer
 			t.Errorf("%s: it took %s", signal, took)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/settle-agent/settle/internal/repo"
-	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 const fakeModelHelp = `Serve a model that follows a scenario, for testing programs that call one. It
@@ -39,7 +39,7 @@ func newFakeModel(s *streams) *cobra.Command {
 			if size > mostScenario {
 				return fmt.Errorf("cannot read the scenario: %q has more than %d bytes", path, mostScenario)
 			}
-			scenario, err := settletest.ParseScenario(raw)
+			scenario, err := modeltest.ParseScenario(raw)
 			if err != nil {
 				return fmt.Errorf("%s: %w", path, err)
 			}
@@ -56,7 +56,7 @@ func newFakeModel(s *streams) *cobra.Command {
 			if _, err := fmt.Fprintf(s.stdout, "openai, chat  %s/v1\nanthropic     %s\n", url, url); err != nil {
 				return failed(err)
 			}
-			return failed(settletest.Serve(sig.ctx, scenario, listener))
+			return failed(modeltest.Serve(sig.ctx, scenario, listener))
 		},
 	}
 	cmd.Flags().StringVar(&path, "scenario", "", "play the scenario in `FILE`")

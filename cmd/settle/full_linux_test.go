@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/settletest"
-	"github.com/settle-agent/settle/settletest/contract"
+	"github.com/settle-agent/settle/event/contract"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 // cannotMount is what the script of TestFullDisk exits with where nobody may
@@ -25,9 +25,9 @@ const cannotMount = 77
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	server := settletest.NewServer(t, settletest.Script(
-		settletest.Say(strings.Repeat("an answer that is longer than the disk. ", 40_000)),
-		settletest.Say("there is room again"),
+	server := modeltest.NewServer(t, modeltest.Script(
+		modeltest.Say(strings.Repeat("an answer that is longer than the disk. ", 40_000)),
+		modeltest.Say("there is room again"),
 	))
 	if err := os.Mkdir(p.data, 0o700); err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 // secretKey is what nothing of a repository may come to see.
@@ -138,7 +138,7 @@ func TestHostileRepository(t *testing.T) {
 			p := newPlace(t)
 			seen := p.hostile()
 			p.spied(seen, "git", "rg")
-			server := settletest.NewServer(t, settletest.Scenario{Loop: true, Turns: []settletest.Turn{settletest.Say("hello")}})
+			server := modeltest.NewServer(t, modeltest.Scenario{Loop: true, Turns: []modeltest.Turn{modeltest.Say("hello")}})
 			p.env = append(p.env, "SETTLE_API_KEY="+secretKey, "OPENAI_API_KEY="+secretKey)
 			args := tt.args
 			if name != "config" && name != "doctor" && name != "claude" {
@@ -192,7 +192,7 @@ func TestDirectoryOfAnother(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			server := settletest.NewServer(t, settletest.Script(settletest.Say("hello")))
+			server := modeltest.NewServer(t, modeltest.Script(modeltest.Say("hello")))
 			p.env = append(p.env, "SETTLE_API_KEY="+secretKey)
 			cmd := p.run(server, "-v", "hello")
 			started(t, cmd)

@@ -11,17 +11,17 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/journal"
-	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 // Another process ends a job of a run that goes on, which has it on record.
 func TestKillJobOfAnother(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	server := settletest.NewServer(t, settletest.Script(
-		settletest.Reply(settletest.Call("shell", `{"command":"(trap '' TERM; setsid sh -c 'sleep 96.5; true' >/dev/null 2>&1 &)"}`)),
-		settletest.Reply(settletest.Call("shell", `{"command":"echo awake > fifo; read -r line < answer"}`)),
-		settletest.Say("done"),
+	server := modeltest.NewServer(t, modeltest.Script(
+		modeltest.Reply(modeltest.Call("shell", `{"command":"(trap '' TERM; setsid sh -c 'sleep 96.5; true' >/dev/null 2>&1 &)"}`)),
+		modeltest.Reply(modeltest.Call("shell", `{"command":"echo awake > fifo; read -r line < answer"}`)),
+		modeltest.Say("done"),
 	))
 	awake := p.fifo("fifo")
 	p.fifo("answer")
@@ -72,9 +72,9 @@ func TestJobsOnInterrupt(t *testing.T) {
 		t.Run(tt.setting, func(t *testing.T) {
 			p := newPlace(t)
 			p.configure("[jobs]\non_exit = \"release\"\non_interrupt = \"" + tt.setting + "\"\n")
-			server := settletest.NewServer(t, settletest.Script(
-				settletest.Reply(settletest.Call("shell", `{"command":"sleep `+tt.seconds+` >/dev/null 2>&1 &"}`)),
-				settletest.Reply(settletest.Call("shell", `{"command":"echo awake > fifo; sleep `+tt.seconds+`9"}`)),
+			server := modeltest.NewServer(t, modeltest.Script(
+				modeltest.Reply(modeltest.Call("shell", `{"command":"sleep `+tt.seconds+` >/dev/null 2>&1 &"}`)),
+				modeltest.Reply(modeltest.Call("shell", `{"command":"echo awake > fifo; sleep `+tt.seconds+`9"}`)),
 			))
 			awake := p.fifo("fifo")
 			run := p.run(server, "--session", "s", "go")

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 // A command finds no key in any process of settle's (C15), and the probe finds
@@ -34,10 +34,10 @@ func TestKeysAreOutOfReach(t *testing.T) {
 			p := newPlace(t)
 			key := "sk-" + rand.Text() // nobody else's
 			programs := p.programs(tt.uid)
-			server := settletest.NewServer(t, settletest.Script(
-				settletest.Reply(settletest.Call("shell", fmt.Sprintf(`{"command":"%s/probe %s %s %s"}`,
+			server := modeltest.NewServer(t, modeltest.Script(
+				modeltest.Reply(modeltest.Call("shell", fmt.Sprintf(`{"command":"%s/probe %s %s %s"}`,
 					programs, backwards(key), backwards("gateway-0123456789abcdefghij"), backwards(decoy)))),
-				settletest.Say("done"),
+				modeltest.Say("done"),
 			))
 			p.env = append(p.env, "SETTLE_API_KEY="+key, "COPY="+key, "GATE=gateway-0123456789abcdefghij")
 			p.write(filepath.Join(filepath.Dir(p.work), "home", ".config", "settle", "config.toml"),

@@ -19,9 +19,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/settle-agent/settle/internal/proc"
-	"github.com/settle-agent/settle/settletest"
-	"github.com/settle-agent/settle/settletest/leak"
-	"github.com/settle-agent/settle/settletest/setsid"
+	"github.com/settle-agent/settle/internal/test/setsid"
+	"github.com/settle-agent/settle/modeltest"
+	"github.com/settle-agent/settle/modeltest/leak"
 )
 
 // TestMain makes the test binary the command: a warden if it is executed as
@@ -67,7 +67,7 @@ func TestScripts(t *testing.T) {
 type serverKey struct{}
 
 // holder keeps the script's model server.
-type holder struct{ server *settletest.Server }
+type holder struct{ server *modeltest.Server }
 
 func setUp(env *testscript.Env) error {
 	home := filepath.Join(env.WorkDir, "home")
@@ -83,19 +83,19 @@ func setUp(env *testscript.Env) error {
 	return nil
 }
 
-func serve(ts *testscript.TestScript, sc settletest.Scenario) {
+func serve(ts *testscript.TestScript, sc modeltest.Scenario) {
 	h := ts.Value(serverKey{}).(*holder)
 	if h.server != nil {
 		ts.Check(h.server.Close())
 	}
-	h.server = settletest.NewServer(nil, sc)
+	h.server = modeltest.NewServer(nil, sc)
 	ts.Defer(func() { ts.Check(h.server.Close()) })
 	ts.Setenv("URL", h.server.URL)
 }
 
 // model FILE serves the scenario in the file; $URL is where.
 func model(ts *testscript.TestScript, _ bool, args []string) {
-	var sc settletest.Scenario
+	var sc modeltest.Scenario
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &sc))
 	serve(ts, sc)
 }
@@ -103,14 +103,14 @@ func model(ts *testscript.TestScript, _ bool, args []string) {
 // fault JSON… serves an answer, "hello", with these faults; then a good one,
 // "hello again", for ever.
 func fault(ts *testscript.TestScript, _ bool, args []string) {
-	turn := settletest.Say("hello")
+	turn := modeltest.Say("hello")
 	for _, arg := range args {
-		var f settletest.Fault
+		var f modeltest.Fault
 		ts.Check(json.Unmarshal([]byte(arg), &f))
 		turn = turn.With(f)
 	}
-	sc := settletest.Script(turn)
-	sc.Answer = func(settletest.Request) settletest.Turn { return settletest.Say("hello again") }
+	sc := modeltest.Script(turn)
+	sc.Answer = func(modeltest.Request) modeltest.Turn { return modeltest.Say("hello again") }
 	serve(ts, sc)
 }
 

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 // Whoever reads standard output has gone: the turn ends although it has
@@ -21,7 +21,7 @@ import (
 func TestStdoutIsClosed(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	server := settletest.NewServer(t, settletest.Script(stubborn("fifo", "85.5")))
+	server := modeltest.NewServer(t, modeltest.Script(stubborn("fifo", "85.5")))
 	awake := p.fifo("fifo")
 	cmd := p.run(server, "go")
 	reader, err := cmd.StdoutPipe()
@@ -45,8 +45,8 @@ func TestStdoutIsClosed(t *testing.T) {
 func TestStdoutIsNotRead(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	server := settletest.NewServer(t, settletest.Script(
-		settletest.Reply(settletest.Text(strings.Repeat("word ", 300_000)), settletest.Call("shell", `{"command":"echo awake > fifo; sleep 86.5"}`)),
+	server := modeltest.NewServer(t, modeltest.Script(
+		modeltest.Reply(modeltest.Text(strings.Repeat("word ", 300_000)), modeltest.Call("shell", `{"command":"echo awake > fifo; sleep 86.5"}`)),
 	))
 	awake := p.fifo("fifo")
 	reader, writer, err := os.Pipe()
@@ -72,7 +72,7 @@ func TestStdoutIsFull(t *testing.T) {
 		return
 	}
 	p := newPlace(t)
-	server := settletest.NewServer(t, settletest.Script(settletest.Say("lost")))
+	server := modeltest.NewServer(t, modeltest.Script(modeltest.Say("lost")))
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ func TestIdleInput(t *testing.T) {
 	t.Parallel()
 	for _, words := range []string{"", "some context"} {
 		p := newPlace(t)
-		server := settletest.NewServer(t, settletest.Script(settletest.Say("done").For(words)))
+		server := modeltest.NewServer(t, modeltest.Script(modeltest.Say("done").For(words)))
 		reader, writer, err := os.Pipe()
 		if err != nil {
 			t.Fatal(err)
@@ -115,8 +115,8 @@ func TestIdleInput(t *testing.T) {
 func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	sc := settletest.Scenario{Loop: true, Turns: []settletest.Turn{settletest.Say("hello")}}
-	server := settletest.NewServer(t, sc)
+	sc := modeltest.Scenario{Loop: true, Turns: []modeltest.Turn{modeltest.Say("hello")}}
+	server := modeltest.NewServer(t, sc)
 	var all []*exec.Cmd
 	for range 16 {
 		cmd := p.run(server, "hi")
@@ -142,7 +142,7 @@ func TestManyAtOnce(t *testing.T) {
 func TestHeldSession(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	server := settletest.NewServer(t, settletest.Script(stubborn("fifo", "87.5"), settletest.Say("mine now")))
+	server := modeltest.NewServer(t, modeltest.Script(stubborn("fifo", "87.5"), modeltest.Say("mine now")))
 	awake := p.fifo("fifo")
 	holder := p.run(server, "--session", "s", "go")
 	holder.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a job of a shell
@@ -178,7 +178,7 @@ func TestHeldSession(t *testing.T) {
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	server := settletest.NewServer(t, settletest.Script(stubborn("fifo", "88.5"), settletest.Say("I see")))
+	server := modeltest.NewServer(t, modeltest.Script(stubborn("fifo", "88.5"), modeltest.Say("I see")))
 	awake := p.fifo("fifo")
 	cmd := p.run(server, "--session", "s", "go")
 	started(t, cmd)

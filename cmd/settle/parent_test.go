@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 // family runs settle as the child of a shell script, with standard output in a
 // file, and returns the shell and what ends when all of them have ended.
-func (p *place) family(script string, server *settletest.Server, args ...string) (shell *exec.Cmd, ended *os.File, output string) {
+func (p *place) family(script string, server *modeltest.Server, args ...string) (shell *exec.Cmd, ended *os.File, output string) {
 	p.t.Helper()
 	cmd := p.run(server, args...)
 	shell = exec.CommandContext(p.ctx, "sh", append([]string{"-c", script}, cmd.Args...)...)
@@ -61,7 +61,7 @@ func allEnded(t *testing.T, ended *os.File, output string) string {
 func TestTheParentIsKilled(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	server := settletest.NewServer(t, settletest.Script(stubborn("fifo", "84.5")))
+	server := modeltest.NewServer(t, modeltest.Script(stubborn("fifo", "84.5")))
 	awake := p.fifo("fifo")
 	shell, ended, output := p.family(`"$0" "$@"; :`, server, "--json", "go")
 	awake()
@@ -82,8 +82,8 @@ func TestTheParentIsKilled(t *testing.T) {
 func TestTheParentLeaves(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	server := settletest.NewServer(t, settletest.Script(
-		settletest.Reply(settletest.Call("shell", `{"command":"read go < fifo"}`)), settletest.Reply(settletest.Text("all done"))))
+	server := modeltest.NewServer(t, modeltest.Script(
+		modeltest.Reply(modeltest.Call("shell", `{"command":"read go < fifo"}`)), modeltest.Reply(modeltest.Text("all done"))))
 	path := filepath.Join(p.work, "fifo")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)

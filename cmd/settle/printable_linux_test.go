@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 // What a model, a command or a file says is shown on a terminal and never
@@ -20,8 +20,8 @@ func TestTerminalObeysNobody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	turns := []settletest.Turn{settletest.Reply(settletest.Call("shell", string(call))), settletest.Say(evil)}
-	server := settletest.NewServer(t, settletest.Scenario{Loop: true, Turns: turns})
+	turns := []modeltest.Turn{modeltest.Reply(modeltest.Call("shell", string(call))), modeltest.Say(evil)}
+	server := modeltest.NewServer(t, modeltest.Scenario{Loop: true, Turns: turns})
 	model := []string{"-m", "chat/m", "--base-url", server.OpenAI()}
 	tests := []struct {
 		name string

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 // patience is how long a test waits for what must happen. It is never waited
@@ -53,7 +53,7 @@ func (p *place) command(args ...string) *exec.Cmd {
 }
 
 // run returns settle run with the server and the arguments.
-func (p *place) run(s *settletest.Server, args ...string) *exec.Cmd {
+func (p *place) run(s *modeltest.Server, args ...string) *exec.Cmd {
 	return p.command(append([]string{"run", "-m", "chat/m", "--base-url", s.OpenAI()}, args...)...)
 }
 
@@ -132,8 +132,8 @@ func lastEvent(t *testing.T, output string) event.Event {
 
 // stubborn is a command that tells the fifo that it runs, ignores all that it
 // can, and sleeps for a time by which it is known.
-func stubborn(fifo, seconds string) settletest.Turn {
-	return settletest.Reply(settletest.Call("shell",
+func stubborn(fifo, seconds string) modeltest.Turn {
+	return modeltest.Reply(modeltest.Call("shell",
 		`{"command":"trap '' TERM INT HUP; echo awake > `+fifo+`; sleep `+seconds+`; sleep `+seconds+`"}`))
 }
 

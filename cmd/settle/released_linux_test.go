@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 // C23: a job that was released goes on when its host dies, when the session is
@@ -14,10 +14,10 @@ import (
 func TestReleasedJobOutlivesACrash(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	server := settletest.NewServer(t, settletest.Script(
-		settletest.Reply(settletest.Call("shell", `{"command":"sleep 95.5; true","background":true,"release":true}`)),
-		settletest.Reply(settletest.Call("shell", `{"command":"(setsid sleep 95.6 &); echo awake > fifo; sleep 95.6"}`)),
-		settletest.Say("recovered"),
+	server := modeltest.NewServer(t, modeltest.Script(
+		modeltest.Reply(modeltest.Call("shell", `{"command":"sleep 95.5; true","background":true,"release":true}`)),
+		modeltest.Reply(modeltest.Call("shell", `{"command":"(setsid sleep 95.6 &); echo awake > fifo; sleep 95.6"}`)),
+		modeltest.Say("recovered"),
 	))
 	awake := p.fifo("fifo")
 	run := p.run(server, "--session", "s", "go")

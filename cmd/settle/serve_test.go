@@ -21,8 +21,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/settletest"
-	"github.com/settle-agent/settle/settletest/contract"
+	"github.com/settle-agent/settle/event/contract"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 // served is a settle serve that runs.
@@ -37,7 +37,7 @@ type served struct {
 }
 
 // serve starts settle serve and waits for its link.
-func (p *place) serve(s *settletest.Server, args ...string) *served {
+func (p *place) serve(s *modeltest.Server, args ...string) *served {
 	p.t.Helper()
 	cmd := p.command(append([]string{"serve", "-m", "chat/m", "--base-url", s.OpenAI()}, args...)...)
 	out, err := cmd.StdoutPipe()
@@ -143,7 +143,7 @@ func isKind(kinds ...event.Kind) func(event.Event) bool {
 func TestServe(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	v := p.serve(settletest.NewServer(t, settletest.Script(settletest.Say("Hello!"))))
+	v := p.serve(modeltest.NewServer(t, modeltest.Script(modeltest.Say("Hello!"))))
 	if len(v.token) < 32 || v.link.Hostname() != "127.0.0.1" || v.link.Path != "/" {
 		t.Errorf("the link is %q", v.first)
 	}
@@ -172,7 +172,7 @@ func TestServeIsStopped(t *testing.T) {
 	for _, signals := range []int{1, 2} {
 		p := newPlace(t)
 		awake := p.fifo("awake")
-		v := p.serve(settletest.NewServer(t, settletest.Script(stubborn("awake", "86417"))), "--permission", "allow")
+		v := p.serve(modeltest.NewServer(t, modeltest.Script(stubborn("awake", "86417"))), "--permission", "allow")
 		session := "api/sessions/" + v.call("POST", "api/sessions", "", 201)["id"].(string)
 		v.call("POST", session+"/inputs", `{"text":"hello"}`, 202)
 		awake()
@@ -203,7 +203,7 @@ func TestServeIsKilled(t *testing.T) {
 	if err := os.WriteFile(tokens, []byte("0123456789abcdef0123456789abcdef\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := settletest.NewServer(t, settletest.Script(stubborn("awake", "86418"), settletest.Say("Hello again!")))
+	s := modeltest.NewServer(t, modeltest.Script(stubborn("awake", "86418"), modeltest.Say("Hello again!")))
 	v := p.serve(s, "--permission", "allow", "--token-file", tokens)
 	if v.token != "" {
 		t.Errorf("a token of the user's is printed: %q", v.first)
@@ -247,7 +247,7 @@ func TestServeSaysThatALogFailed(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	awake := p.fifo("awake")
-	s := settletest.NewServer(t, settletest.Script(stubborn("awake", "86419"), settletest.Say("Hello!")))
+	s := modeltest.NewServer(t, modeltest.Script(stubborn("awake", "86419"), modeltest.Say("Hello!")))
 	v := p.serve(s, "--permission", "allow")
 	id := v.call("POST", "api/sessions", "", 201)["id"].(string)
 	session := "api/sessions/" + id
@@ -281,7 +281,7 @@ func TestServeSaysThatALogFailed(t *testing.T) {
 func TestServeHeldSession(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	s := settletest.NewServer(t, settletest.Script(settletest.Say("Hello!")))
+	s := modeltest.NewServer(t, modeltest.Script(modeltest.Say("Hello!")))
 	one, two := p.serve(s), p.serve(s)
 	session := one.call("POST", "api/sessions", "", 201)["id"].(string)
 	held := two.call("POST", "api/sessions/"+session+"/inputs", `{"text":"hello"}`, 409)
@@ -299,7 +299,7 @@ func TestServeHeldSession(t *testing.T) {
 func TestServeRefuses(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	s := settletest.NewServer(t, settletest.Script())
+	s := modeltest.NewServer(t, modeltest.Script())
 	open := filepath.Join(p.work, "open")
 	if err := os.WriteFile(open, []byte("0123456789abcdef0123456789abcdef"), 0o644); err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 // A signal ends the turn by the contract, whatever the tool thinks of it, and
@@ -34,7 +34,7 @@ func TestSignals(t *testing.T) {
 		for _, format := range []string{"--json", "--json=deltas", "-q"} {
 			t.Run(tt.name+format, func(t *testing.T) {
 				p := newPlace(t)
-				server := settletest.NewServer(t, settletest.Script(stubborn("fifo", "81.5"), settletest.Say("I see")))
+				server := modeltest.NewServer(t, modeltest.Script(stubborn("fifo", "81.5"), modeltest.Say("I see")))
 				awake := p.fifo("fifo")
 				cmd := p.run(server, format, "--session", "s", "go")
 				var stdout, stderr bytes.Buffer
@@ -70,7 +70,7 @@ func TestSignals(t *testing.T) {
 func TestSignalTwice(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	server := settletest.NewServer(t, settletest.Script(stubborn("fifo", "82.5")))
+	server := modeltest.NewServer(t, modeltest.Script(stubborn("fifo", "82.5")))
 	awake := p.fifo("fifo")
 	cmd := p.run(server, "--json", "go")
 	var stdout bytes.Buffer
@@ -116,7 +116,7 @@ func TestSignalBeforeTheTurn(t *testing.T) {
 func TestIgnoredHangup(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	server := settletest.NewServer(t, settletest.Script(stubborn("fifo", "84.5")))
+	server := modeltest.NewServer(t, modeltest.Script(stubborn("fifo", "84.5")))
 	awake := p.fifo("fifo")
 	cmd := p.run(server, "--json", "go")
 	cmd.Args = append([]string{"sh", "-c", `trap '' HUP; exec "$0" "$@"`}, cmd.Args...)
@@ -140,20 +140,20 @@ func TestIgnoredHangup(t *testing.T) {
 func TestSignalWhileTheModelIsAwaited(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		turn  settletest.Turn
+		turn  modeltest.Turn
 		until string // the event after which the signal is sent
 		holds string // what the output then has
 	}{
-		"backoff": {settletest.Fail(settletest.Status(529, "60")), `"retry_in_ms":6`, `"kind":"turn.aborted"`},
-		"silence": {settletest.Say("never").With(settletest.Silence(settletest.BeforeHeaders)), `"kind":"attempt.started"`, `"kind":"turn.aborted"`},
+		"backoff": {modeltest.Fail(modeltest.Status(529, "60")), `"retry_in_ms":6`, `"kind":"turn.aborted"`},
+		"silence": {modeltest.Say("never").With(modeltest.Silence(modeltest.BeforeHeaders)), `"kind":"attempt.started"`, `"kind":"turn.aborted"`},
 		"stream": {
-			settletest.Say("the beginning of it").With(settletest.Silence(settletest.AfterDelta(1))), `"kind":"item.delta"`,
+			modeltest.Say("the beginning of it").With(modeltest.Silence(modeltest.AfterDelta(1))), `"kind":"item.delta"`,
 			`"status":"aborted","cause":{"outcome":"aborted","reason":"interrupted","by":"signal:SIGINT"},"type":"message","text":"the beginnin"`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlace(t)
-			server := settletest.NewServer(t, settletest.Script(tt.turn))
+			server := modeltest.NewServer(t, modeltest.Script(tt.turn))
 			cmd := p.run(server, "--json=deltas", "go")
 			lines, err := cmd.StdoutPipe()
 			if err != nil {

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/settletest"
-	"github.com/settle-agent/settle/settletest/contract"
+	"github.com/settle-agent/settle/event/contract"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 // log returns the events of a session, which must be as the contract promises.
@@ -70,30 +70,30 @@ func streaming(t *testing.T, cmd *exec.Cmd) (end func(code int) event.Event) {
 // was streaming is tried again or fails visibly, within its budget.
 func TestStoppedWhileTheConnectionDies(t *testing.T) {
 	const stall = time.Second
-	words := settletest.Say("one two three four five six seven eight nine ten")
+	words := modeltest.Say("one two three four five six seven eight nine ten")
 	tests := map[string]struct {
-		faults    []settletest.Fault // after what the turn is held for
+		faults    []modeltest.Fault // after what the turn is held for
 		flags     []string
-		meanwhile func(s *settletest.Server)
+		meanwhile func(s *modeltest.Server)
 		pause     time.Duration // at least, while it is stopped
 		code      int
 		attempts  []int // how many there may be
 	}{
-		"reset":           {faults: []settletest.Fault{settletest.Reset(settletest.AfterDelta(2))}, attempts: []int{2}},
-		"cut":             {faults: []settletest.Fault{settletest.Cut(settletest.AfterDelta(2))}, attempts: []int{2}},
-		"silent":          {faults: []settletest.Fault{settletest.Silence(settletest.AfterDelta(2))}, flags: []string{"--stall-timeout", stall.String()}, pause: 2 * stall, attempts: []int{2}},
+		"reset":           {faults: []modeltest.Fault{modeltest.Reset(modeltest.AfterDelta(2))}, attempts: []int{2}},
+		"cut":             {faults: []modeltest.Fault{modeltest.Cut(modeltest.AfterDelta(2))}, attempts: []int{2}},
+		"silent":          {faults: []modeltest.Fault{modeltest.Silence(modeltest.AfterDelta(2))}, flags: []string{"--stall-timeout", stall.String()}, pause: 2 * stall, attempts: []int{2}},
 		"answered":        {attempts: []int{1}},
 		"answered, late":  {flags: []string{"--stall-timeout", stall.String()}, pause: 2 * stall, attempts: []int{1, 2}},
-		"server gone":     {flags: []string{"--retries", "1"}, meanwhile: func(s *settletest.Server) { _ = s.Close() }, code: 1, attempts: []int{2}},
-		"interrupted too": {faults: []settletest.Fault{settletest.Reset(settletest.AfterDelta(2))}, code: 130, attempts: []int{1, 2}},
+		"server gone":     {flags: []string{"--retries", "1"}, meanwhile: func(s *modeltest.Server) { _ = s.Close() }, code: 1, attempts: []int{2}},
+		"interrupted too": {faults: []modeltest.Fault{modeltest.Reset(modeltest.AfterDelta(2))}, code: 130, attempts: []int{1, 2}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t)
 			release := make(chan struct{})
-			held := words.With(append([]settletest.Fault{settletest.Hold(settletest.AfterDelta(2), release)}, tt.faults...)...)
-			server := settletest.NewServer(t, settletest.Script(held, words))
+			held := words.With(append([]modeltest.Fault{modeltest.Hold(modeltest.AfterDelta(2), release)}, tt.faults...)...)
+			server := modeltest.NewServer(t, modeltest.Script(held, words))
 			cmd := p.run(server, append([]string{"--session", "s", "--json=deltas", "go"}, tt.flags...)...)
 			end := streaming(t, cmd)
 			signalled(t, cmd, syscall.SIGSTOP)
@@ -134,7 +134,7 @@ func TestStoppedWhileTheConnectionDies(t *testing.T) {
 func TestStoppedHolder(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	server := settletest.NewServer(t, settletest.Script(stubborn("fifo", "86.5"), settletest.Say("mine now")))
+	server := modeltest.NewServer(t, modeltest.Script(stubborn("fifo", "86.5"), modeltest.Say("mine now")))
 	awake := p.fifo("fifo")
 	holder := p.run(server, "--session", "s", "go")
 	holder.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a job of a shell

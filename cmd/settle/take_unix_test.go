@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 // turnEnds are how the turns of a log ended, and by whom.
@@ -27,8 +27,8 @@ func TestTakeOneSessionOfAServer(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	first, second := p.fifo("first"), p.fifo("second")
-	server := settletest.NewServer(t, settletest.Script(
-		stubborn("first", "86422"), stubborn("second", "86423"), settletest.Say("mine now"), settletest.Say("again"),
+	server := modeltest.NewServer(t, modeltest.Script(
+		stubborn("first", "86422"), stubborn("second", "86423"), modeltest.Say("mine now"), modeltest.Say("again"),
 	))
 	v := p.serve(server, "--permission", "allow")
 	var ids []string
@@ -61,14 +61,14 @@ func TestTakeOneSessionOfAServer(t *testing.T) {
 func TestTakeFromAStoppedServer(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	v := p.serve(settletest.NewServer(t, settletest.Script()))
+	v := p.serve(modeltest.NewServer(t, modeltest.Script()))
 	var ids []string
 	for range 2 {
 		ids = append(ids, v.call("POST", "api/sessions", "", 201)["id"].(string))
 	}
 	signalled(t, v.cmd, syscall.SIGSTOP)
 	awaitStopped(t, v.cmd.Process.Pid)
-	taker := p.run(settletest.NewServer(t, settletest.Script()), "--session", ids[0], "--take", "me now")
+	taker := p.run(modeltest.NewServer(t, modeltest.Script()), "--session", ids[0], "--take", "me now")
 	started(t, taker)
 	exited(t, taker, 2)
 	if said := stderr(taker); !strings.Contains(said, `would end with session "`+ids[1]+`"; nothing was signalled`) {
@@ -87,7 +87,7 @@ func TestTakeFromARun(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	awake := p.fifo("awake")
-	server := settletest.NewServer(t, settletest.Script(stubborn("awake", "86424"), settletest.Say("mine now")))
+	server := modeltest.NewServer(t, modeltest.Script(stubborn("awake", "86424"), modeltest.Say("mine now")))
 	holder := p.run(server, "--session", "s", "go")
 	started(t, holder)
 	awake()

@@ -16,7 +16,7 @@ import (
 
 	"github.com/creack/pty"
 
-	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 // screenshot is what a terminal has been sent.
@@ -65,9 +65,9 @@ func ended(t *testing.T, cmd *exec.Cmd, shot *screenshot, want int) string {
 func TestTerminal(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	server := settletest.NewServer(t, settletest.Script(
-		settletest.Reply(settletest.Text("Let me \x1b]0;owned\x07look."), settletest.Call("shell", `{"command":"echo one; exit 3"}`)),
-		settletest.Say("There \x1b[31mit is.").With(settletest.Status(529, "0.001").First(1)),
+	server := modeltest.NewServer(t, modeltest.Script(
+		modeltest.Reply(modeltest.Text("Let me \x1b]0;owned\x07look."), modeltest.Call("shell", `{"command":"echo one; exit 3"}`)),
+		modeltest.Say("There \x1b[31mit is.").With(modeltest.Status(529, "0.001").First(1)),
 	))
 	cmd := p.run(server, "look")
 	shot := onTerminal(t, cmd)
@@ -103,7 +103,7 @@ func TestTerminalWithoutPrompt(t *testing.T) {
 func TestTerminalInterrupt(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	server := settletest.NewServer(t, settletest.Script(stubborn("fifo", "91.5")))
+	server := modeltest.NewServer(t, modeltest.Script(stubborn("fifo", "91.5")))
 	awake := p.fifo("fifo")
 	cmd := p.run(server, "go")
 	shot := onTerminal(t, cmd)
@@ -123,7 +123,7 @@ func TestTerminalInterrupt(t *testing.T) {
 func TestTerminalHangsUp(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	server := settletest.NewServer(t, settletest.Script(stubborn("fifo", "92.5")))
+	server := modeltest.NewServer(t, modeltest.Script(stubborn("fifo", "92.5")))
 	awake := p.fifo("fifo")
 	cmd := p.run(server, "--session", "s", "go")
 	terminal, err := pty.Start(cmd)
@@ -150,10 +150,10 @@ func TestTerminalHangsUp(t *testing.T) {
 func TestTerminalAsks(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	server := settletest.NewServer(t, settletest.Script(
-		settletest.Reply(settletest.Call("shell", `{"command":"touch first\n# and more"}`)),
-		settletest.Reply(settletest.Call("shell", `{"command":"touch second"}`)),
-		settletest.Say("that was it"),
+	server := modeltest.NewServer(t, modeltest.Script(
+		modeltest.Reply(modeltest.Call("shell", `{"command":"touch first\n# and more"}`)),
+		modeltest.Reply(modeltest.Call("shell", `{"command":"touch second"}`)),
+		modeltest.Say("that was it"),
 	))
 	cmd := p.run(server, "--permission", "ask", "go")
 	cmd.Env = append(cmd.Env, "TERM=xterm", "NO_COLOR=1")

@@ -16,7 +16,7 @@ import (
 
 	"github.com/creack/pty"
 
-	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 // watched is a terminal of which somebody waits for bytes.
@@ -87,7 +87,7 @@ func startTUI(b *testing.B, binary string, args ...string) (*exec.Cmd, *os.File,
 // 2,000 deltas a second stream. Budget: p50 4 ms, p99 16 ms, 4 KB a frame.
 func BenchmarkTUIKey(b *testing.B) {
 	binary := build(b)
-	server := settletest.NewServer(b, settletest.Script(settletest.Reply(settletest.Item{Text: "word and more\n", Times: 400_000}).Paced(500*time.Microsecond)))
+	server := modeltest.NewServer(b, modeltest.Script(modeltest.Reply(modeltest.Item{Text: "word and more\n", Times: 400_000}).Paced(500*time.Microsecond)))
 	cmd, terminal, w := startTUI(b, binary, "--base-url", server.OpenAI(), "say much")
 	w.await(b, "word", func() {})
 	var took []time.Duration

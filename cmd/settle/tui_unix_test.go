@@ -16,7 +16,7 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/term"
 
-	"github.com/settle-agent/settle/settletest"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 // openTerminal starts settle with a terminal of its own.
@@ -81,7 +81,7 @@ func typed(t *testing.T, to io.Writer, keys string) {
 func TestTUI(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	server := settletest.NewServer(t, settletest.Script(settletest.Say("Hello \x1b]0;owned\x07there."), settletest.Say("Again.")))
+	server := modeltest.NewServer(t, modeltest.Script(modeltest.Say("Hello \x1b]0;owned\x07there."), modeltest.Say("Again.")))
 	flags := []string{"-m", "chat/m", "--base-url", server.OpenAI()}
 	cmd, keys, shot, state := openTerminal(t, p, append(flags, "say hello")...)
 	shot.shows(t, "Hello ␛]0;owned␇there.")
@@ -114,7 +114,7 @@ func TestTUISignals(t *testing.T) {
 		t.Run(sig.String(), func(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t)
-			server := settletest.NewServer(t, settletest.Script(stubborn("fifo", seconds)))
+			server := modeltest.NewServer(t, modeltest.Script(stubborn("fifo", seconds)))
 			awake := p.fifo("fifo")
 			cmd, keys, shot, state := openTerminal(t, p, "-m", "chat/m", "--base-url", server.OpenAI(), "--permission", "allow")
 			shot.shows(t, "/help shows keys")
@@ -138,8 +138,8 @@ func TestTUISignals(t *testing.T) {
 func TestTUIPlain(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	server := settletest.NewServer(t, settletest.Script(
-		settletest.Reply(settletest.Text("I **write**."), settletest.Call("write", `{"path":"a","content":"x\n"}`)), settletest.Say("Done.")))
+	server := modeltest.NewServer(t, modeltest.Script(
+		modeltest.Reply(modeltest.Text("I **write**."), modeltest.Call("write", `{"path":"a","content":"x\n"}`)), modeltest.Say("Done.")))
 	cmd, keys, shot, _ := openTerminal(t, p, "--plain", "-m", "chat/m", "--base-url", server.OpenAI())
 	shot.shows(t, "/help lists commands.")
 	typed(t, keys, "write it\n")
@@ -158,10 +158,10 @@ func TestTUIPlain(t *testing.T) {
 func TestTUIPermissions(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	write := func(path string) settletest.Turn {
-		return settletest.Reply(settletest.Call("write", `{"path":"`+path+`","content":"x\n"}`))
+	write := func(path string) modeltest.Turn {
+		return modeltest.Reply(modeltest.Call("write", `{"path":"`+path+`","content":"x\n"}`))
 	}
-	server := settletest.NewServer(t, settletest.Script(write("one"), settletest.Say("First done."), write("two"), settletest.Say("Second done.")))
+	server := modeltest.NewServer(t, modeltest.Script(write("one"), modeltest.Say("First done."), write("two"), modeltest.Say("Second done.")))
 	cmd, keys, shot, _ := openTerminal(t, p, "-m", "chat/m", "--base-url", server.OpenAI())
 	shot.shows(t, "asks before changes")
 	typed(t, keys, "/permissions accept-edits\r")
@@ -185,7 +185,7 @@ func TestTUIPermissions(t *testing.T) {
 func TestTUIFork(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	server := settletest.NewServer(t, settletest.Script(settletest.Say("First answer."), settletest.Say("Second answer.")))
+	server := modeltest.NewServer(t, modeltest.Script(modeltest.Say("First answer."), modeltest.Say("Second answer.")))
 	cmd, keys, shot, _ := openTerminal(t, p, "-m", "chat/m", "--base-url", server.OpenAI(), "say it")
 	shot.shows(t, "First answer.")
 	shot.shows(t, "✓ ")

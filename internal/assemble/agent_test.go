@@ -18,8 +18,8 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
-	"github.com/settle-agent/settle/settletest"
-	"github.com/settle-agent/settle/settletest/leak"
+	"github.com/settle-agent/settle/modeltest"
+	"github.com/settle-agent/settle/modeltest/leak"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -131,7 +131,7 @@ images = false
 }
 
 func TestWindowOfALocalServer(t *testing.T) {
-	server := settletest.NewServer(t, settletest.Script())
+	server := modeltest.NewServer(t, modeltest.Script())
 	r := resolve(t, "/", map[string]string{"model": "chat/anything", "base_url": server.OpenAI()}, nil, "")
 	make1(t, r, nil) // asks, and takes no answer for an answer
 	if n := len(server.Exchanges()); n != 0 {

@@ -17,7 +17,7 @@ func floors() [][]string {
 		{"internal/face/"},
 		{"internal/client"},
 		{"agent"},
-		{"internal/assemble", "internal/proof", "internal/replay"},
+		{"internal/assemble", "internal/test/proof", "internal/test/replay"},
 		{"internal/policy"},
 		{"."}, // package settle
 		{"internal/session"},
@@ -31,7 +31,7 @@ func floors() [][]string {
 		{"internal/config", "internal/prompt", "internal/longlog", "internal/terminal"},
 		{"event", "internal/scope", "internal/sse", "internal/redact", "internal/repo", "internal/logfile", "internal/watch", "internal/jsonrpc", "internal/printable", "internal/question"},
 		{"internal/jsonl"},
-		{"internal/house", "internal/shake", "settletest"},
+		{"internal/house", "internal/test/shake", "internal/test/crash", "internal/test/setsid", "modeltest"},
 	}
 }
 
@@ -39,11 +39,11 @@ func floors() [][]string {
 func closed() map[string][]string {
 	return map[string][]string{
 		"event":               {},
-		"settletest":          {},
-		"settletest/contract": {"event"},
-		"settletest/crash":    {},
-		"settletest/endings":  {},
-		"settletest/leak":     {},
+		"modeltest":           {},
+		"event/contract":      {"event"},
+		"internal/test/crash": {},
+		"modeltest/endings":   {},
+		"modeltest/leak":      {},
 	}
 }
 
@@ -87,12 +87,12 @@ func TestImportsPointDownward(t *testing.T) {
 	}
 }
 
-// Users copy what settletest shows, so its tests keep to the rule as well.
-func TestSettletestStandsAlone(t *testing.T) {
+// Users copy what modeltest shows, so its tests keep to the rule as well.
+func TestModeltestStandsAlone(t *testing.T) {
 	for _, s := range sources(t) {
 		ours, _ := s.imports()
 		for _, path := range ours {
-			if s.dir == "settletest" && path != "settletest" && !strings.HasPrefix(path, "settletest/") {
+			if s.dir == "modeltest" && path != "modeltest" && !strings.HasPrefix(path, "modeltest/") {
 				t.Errorf("%s imports %s", s.name, path)
 			}
 		}
@@ -110,7 +110,7 @@ func TestOnlyProcStartsProcesses(t *testing.T) {
 	}
 	for _, s := range sources(t) {
 		_, name := room(s.dir)
-		if s.test || name == "internal/proc" || s.dir == "settletest/setsid" { // which becomes the command
+		if s.test || name == "internal/proc" || s.dir == "internal/test/setsid" { // which becomes the command
 			continue
 		}
 		_, others := s.imports()
@@ -150,7 +150,7 @@ func mayReadEnvironment() map[string]string {
 func TestOnlyMainReadsTheEnvironment(t *testing.T) {
 	for _, s := range sources(t) {
 		_, name := room(s.dir)
-		if _, may := mayReadEnvironment()[s.name]; may || s.test || slices.Contains([]string{"cmd", "internal/proc", "settletest"}, name) {
+		if _, may := mayReadEnvironment()[s.name]; may || s.test || slices.Contains([]string{"cmd", "internal/proc", "internal/test/setsid", "modeltest"}, name) {
 			continue
 		}
 		ast.Inspect(s.file, func(n ast.Node) bool {

@@ -15,7 +15,7 @@ func TestTestsCountLeaks(t *testing.T) {
 		counts[s.dir] = counts[s.dir] || countsLeaks(s)
 	}
 	for dir, ok := range counts {
-		if !ok && dir != "settletest/leak" { // it is in the package that it tests
+		if !ok && dir != "modeltest/leak" { // it is in the package that it tests
 			t.Errorf("%s has tests that count no leaks: func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }", dir)
 		}
 	}

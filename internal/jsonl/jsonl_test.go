@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/settle-agent/settle/internal/jsonl"
-	"github.com/settle-agent/settle/settletest/leak"
+	"github.com/settle-agent/settle/modeltest/leak"
 )
 
 func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/event/contract"
 	"github.com/settle-agent/settle/internal/longlog"
-	"github.com/settle-agent/settle/settletest/contract"
 )
 
 func TestEventsKeepTheContract(t *testing.T) {

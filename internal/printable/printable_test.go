@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/settle-agent/settle/internal/printable"
-	"github.com/settle-agent/settle/settletest/leak"
+	"github.com/settle-agent/settle/modeltest/leak"
 )
 
 func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }

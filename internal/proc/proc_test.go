@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/settle-agent/settle/settletest/leak"
-	"github.com/settle-agent/settle/settletest/setsid"
+	"github.com/settle-agent/settle/internal/test/setsid"
+	"github.com/settle-agent/settle/modeltest/leak"
 )
 
 func TestMain(m *testing.M) {

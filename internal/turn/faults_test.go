@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/event/contract"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/anthropic"
@@ -14,12 +15,11 @@ import (
 	"github.com/settle-agent/settle/model/openai"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/model/transport"
-	"github.com/settle-agent/settle/settletest"
-	"github.com/settle-agent/settle/settletest/contract"
+	"github.com/settle-agent/settle/modeltest"
 )
 
 // providers are the real ones, talking to the server.
-func providers(server *settletest.Server) map[string]model.Provider {
+func providers(server *modeltest.Server) map[string]model.Provider {
 	v1 := transport.Endpoint{BaseURL: server.OpenAI(), Client: server.Client()}
 	return map[string]model.Provider{
 		"responses": openai.New(openai.Options{Endpoint: v1}),
@@ -30,35 +30,35 @@ func providers(server *settletest.Server) map[string]model.Provider {
 
 // everyFault is each kind of fault at each place, and each status with each
 // form of Retry-After.
-func everyFault() []settletest.Fault {
-	var faults []settletest.Fault
-	for _, at := range []settletest.At{
-		settletest.BeforeHeaders, settletest.AfterHeaders, settletest.AfterDelta(1), settletest.AfterDelta(4), settletest.AfterDelta(7),
-		settletest.WithinArguments(1), settletest.AfterCall(1), settletest.WithinArguments(2), settletest.AfterCall(2),
-		settletest.AfterItems, settletest.BeforeEnd, settletest.AfterEnd,
+func everyFault() []modeltest.Fault {
+	var faults []modeltest.Fault
+	for _, at := range []modeltest.At{
+		modeltest.BeforeHeaders, modeltest.AfterHeaders, modeltest.AfterDelta(1), modeltest.AfterDelta(4), modeltest.AfterDelta(7),
+		modeltest.WithinArguments(1), modeltest.AfterCall(1), modeltest.WithinArguments(2), modeltest.AfterCall(2),
+		modeltest.AfterItems, modeltest.BeforeEnd, modeltest.AfterEnd,
 	} {
 		faults = append(faults,
-			settletest.Reset(at), settletest.Cut(at), settletest.Close(at), settletest.Malformed(at), settletest.ErrorEvent(at, "", ""),
-			settletest.Silence(at), settletest.Pings(at, 10*time.Second), settletest.Oversized(at, 40<<20),
-			settletest.Fault{Kind: settletest.FaultUnknown, At: at})
+			modeltest.Reset(at), modeltest.Cut(at), modeltest.Close(at), modeltest.Malformed(at), modeltest.ErrorEvent(at, "", ""),
+			modeltest.Silence(at), modeltest.Pings(at, 10*time.Second), modeltest.Oversized(at, 40<<20),
+			modeltest.Fault{Kind: modeltest.FaultUnknown, At: at})
 	}
 	for _, code := range []int{400, 401, 403, 404, 408, 409, 429, 500, 503, 529} {
-		faults = append(faults, settletest.Status(code))
-		for _, after := range []settletest.RetryAfter{
-			settletest.RetrySeconds(5), settletest.RetrySeconds(99_999_999), settletest.RetrySeconds(-5),
-			settletest.RetryMillis(100), settletest.RetryDate(9 * time.Second), settletest.RetryMessage(3 * time.Second),
+		faults = append(faults, modeltest.Status(code))
+		for _, after := range []modeltest.RetryAfter{
+			modeltest.RetrySeconds(5), modeltest.RetrySeconds(99_999_999), modeltest.RetrySeconds(-5),
+			modeltest.RetryMillis(100), modeltest.RetryDate(9 * time.Second), modeltest.RetryMessage(3 * time.Second),
 		} {
-			faults = append(faults, settletest.Status(code, after))
+			faults = append(faults, modeltest.Status(code, after))
 		}
 	}
-	faults = append(faults, settletest.HTML(), settletest.ContentType("text/plain"), settletest.NoEnd(), settletest.Drip(100*time.Millisecond))
-	for _, quirk := range []settletest.FaultKind{
-		settletest.FaultCRLF, settletest.FaultBareCR, settletest.FaultComments, settletest.FaultUnknowns, settletest.FaultRepeat, settletest.FaultSwap,
-		settletest.FaultSameIndex, settletest.FaultReverseIndex, settletest.FaultNoEventNames, settletest.FaultEmptyIDs, settletest.FaultSameIDs,
-		settletest.FaultNoIDs, settletest.FaultNoIndexes, settletest.FaultNoUsage, settletest.FaultNoDone, settletest.FaultFinishStop,
-		settletest.FaultWholeCalls, settletest.FaultReasoningField, settletest.FaultReasoningDetails,
+	faults = append(faults, modeltest.HTML(), modeltest.ContentType("text/plain"), modeltest.NoEnd(), modeltest.Drip(100*time.Millisecond))
+	for _, quirk := range []modeltest.FaultKind{
+		modeltest.FaultCRLF, modeltest.FaultBareCR, modeltest.FaultComments, modeltest.FaultUnknowns, modeltest.FaultRepeat, modeltest.FaultSwap,
+		modeltest.FaultSameIndex, modeltest.FaultReverseIndex, modeltest.FaultNoEventNames, modeltest.FaultEmptyIDs, modeltest.FaultSameIDs,
+		modeltest.FaultNoIDs, modeltest.FaultNoIndexes, modeltest.FaultNoUsage, modeltest.FaultNoDone, modeltest.FaultFinishStop,
+		modeltest.FaultWholeCalls, modeltest.FaultReasoningField, modeltest.FaultReasoningDetails,
 	} {
-		faults = append(faults, settletest.Quirk(quirk))
+		faults = append(faults, modeltest.Quirk(quirk))
 	}
 	return faults
 }
@@ -81,18 +81,18 @@ func TestEveryFault(t *testing.T) {
 
 // strike runs a turn with the fault, interrupted after that many deltas unless
 // it is 0, and then another one.
-func strike(t *testing.T, wire string, fault settletest.Fault, interrupt int) {
+func strike(t *testing.T, wire string, fault modeltest.Fault, interrupt int) {
 	t.Helper()
 	if fault.Times == 0 {
 		fault = fault.First(1)
 	}
-	whole := settletest.Reply(
-		settletest.Think("I think I must look around."), settletest.Text("Let me look at that."),
-		settletest.Call("a", `{"x":"a long argument"}`), settletest.Call("b", `{"y":"another argument"}`),
+	whole := modeltest.Reply(
+		modeltest.Think("I think I must look around."), modeltest.Text("Let me look at that."),
+		modeltest.Call("a", `{"x":"a long argument"}`), modeltest.Call("b", `{"y":"another argument"}`),
 	)
-	server := settletest.NewMemoryServer(t, settletest.Scenario{
-		Turns:  []settletest.Turn{whole.With(fault)},
-		Answer: func(settletest.Request) settletest.Turn { return settletest.Say("fine") },
+	server := modeltest.NewMemoryServer(t, modeltest.Scenario{
+		Turns:  []modeltest.Turn{whole.With(fault)},
+		Answer: func(modeltest.Request) modeltest.Turn { return modeltest.Say("fine") },
 	})
 	b := newBenchOn(t, journal.NewMemory("s"), script.New(), says("a", "A", time.Second), says("b", "B", 0))
 	b.config.Model.Provider, b.config.Model.ProviderName = providers(server)[wire], wire

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/settle-agent/settle/internal/watch"
-	"github.com/settle-agent/settle/settletest/leak"
+	"github.com/settle-agent/settle/modeltest/leak"
 )
 
 // roleVar makes the test binary, run anew, one of the family.

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/settle-agent/settle/settletest/leak"
+	"github.com/settle-agent/settle/modeltest/leak"
 )
 
 func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }

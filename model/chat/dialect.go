@@ -11,7 +11,7 @@ import (
 )
 
 // dialect is what a server demands of a conversation beyond OpenAI's API. Each
-// rule has refused somebody's conversation for good; settletest.ProviderRules
+// rule has refused somebody's conversation for good; modeltest.ProviderRules
 // names the reports.
 type dialect struct {
 	// nine: call ids have exactly nine letters and digits (Mistral).

@@ -14,8 +14,8 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/proc"
-	"github.com/settle-agent/settle/settletest/leak"
-	"github.com/settle-agent/settle/settletest/setsid"
+	"github.com/settle-agent/settle/internal/test/setsid"
+	"github.com/settle-agent/settle/modeltest/leak"
 	"github.com/settle-agent/settle/tool"
 )
 

@@ -8,11 +8,11 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/event/contract"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/model"
-	"github.com/settle-agent/settle/settletest/contract"
 )
 
 // Patience is how long a test waits for what must happen. A test that passes never

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/event/contract"
 	"github.com/settle-agent/settle/internal/journal"
-	"github.com/settle-agent/settle/settletest/contract"
 )
 
 // written is a log that is closed, or that somebody still holds.

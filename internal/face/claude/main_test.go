@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/settle-agent/settle/internal/proc"
-	"github.com/settle-agent/settle/settletest/leak"
+	"github.com/settle-agent/settle/modeltest/leak"
 )
 
 func TestMain(m *testing.M) {

@@ -19,7 +19,7 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/mcp"
 	"github.com/settle-agent/settle/model/script"
-	"github.com/settle-agent/settle/settletest/leak"
+	"github.com/settle-agent/settle/modeltest/leak"
 )
 
 // TestMain makes the test binary a warden where a call starts a command.

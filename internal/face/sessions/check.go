@@ -10,10 +10,10 @@ import (
 	"slices"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/event/contract"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/redact"
-	"github.com/settle-agent/settle/settletest/contract"
 )
 
 // Inspection says which logs are held against the contract, and how.

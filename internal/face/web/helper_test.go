@@ -19,12 +19,12 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/event/contract"
 	"github.com/settle-agent/settle/internal/client/guard"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/face/web"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
-	"github.com/settle-agent/settle/settletest/contract"
 	"github.com/settle-agent/settle/tool"
 )
 

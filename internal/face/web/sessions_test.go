@@ -10,9 +10,9 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/event/contract"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/model/script"
-	"github.com/settle-agent/settle/settletest/contract"
 )
 
 // A session is created, used, closed, read while it is closed, and opened again

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/settletest/contract"
+	"github.com/settle-agent/settle/event/contract"
 )
 
 // A log that cannot be written makes a session useless, but only until it can

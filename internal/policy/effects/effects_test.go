@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/settle-agent/settle/internal/policy/effects"
-	"github.com/settle-agent/settle/settletest/leak"
+	"github.com/settle-agent/settle/modeltest/leak"
 )
 
 func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }

@@ -23,7 +23,7 @@ type language struct {
 	keywords string
 }
 
-// languages is a table; ADR 11 says why it is no library.
+// languages is a table; ADR 15 says why it is no library.
 func languages() []language {
 	c := [][2]string{{"/*", "*/"}}
 	return []language{

@@ -1,0 +1,388 @@
+package crash
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/event/contract"
+	"github.com/settle-agent/settle/internal/test/setsid"
+	"github.com/settle-agent/settle/modeltest"
+	"github.com/settle-agent/settle/modeltest/leak"
+)
+
+const (
+	// kills is how often is killed unless CRASHES says otherwise.
+	kills = 200
+	// side is how many runs are killed side by side.
+	side = 6
+	// patience is how long what must happen may take. It is no bound that
+	// anything is measured against: what passes never waits it out.
+	patience = 30 * time.Second
+	// mark is the variable by which a run's processes are known.
+	mark = "SETTLE_CRASH_TEST"
+	// role makes this test binary a server that a command starts.
+	role = "SETTLE_CRASH_SERVER"
+)
+
+func TestMain(m *testing.M) {
+	setsid.Command()
+	if name := os.Getenv(role); name != "" {
+		serve(name)
+	}
+	os.Exit(leak.Run(setsid.With(m)))
+}
+
+// serve holds an address that is free again when the process is gone.
+func serve(name string) {
+	l, err := net.Listen("unix", name)
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println("ready")
+	for {
+		if _, err := l.Accept(); err != nil {
+			os.Exit(1)
+		}
+	}
+}
+
+// foregrounds are commands that go on until they are ended, each with another
+// way to get away. "@" stands for an address to serve at.
+func foregrounds() []string {
+	return []string{
+		"sleep 1000",
+		"trap '' TERM INT HUP; sleep 1000; sleep 1000",
+		"setsid sleep 1000 & sleep 1000",
+		"(setsid sh -c '(setsid sleep 1000 &)' &); sleep 1000",
+		"nohup sleep 1000 >/dev/null 2>&1 & sleep 1000",
+		"(trap '' TERM INT HUP; setsid sh -c 'sleep 1000 & sleep 1000' &); wait; sleep 1000",
+		"sleep 1000 & kill -STOP $!; sleep 1000",
+		"sh -c 'exec <&- >&- 2>&-; setsid sleep 1000 & sleep 1000'",
+		role + "=@ $SELF",
+		"setsid env " + role + "=@ $SELF & sleep 1000",
+		"chain() { if [ $1 -gt 0 ]; then chain $(($1-1)) & else sleep 1000; fi; }; chain 40; sleep 1000",
+		"while :; do echo more; done",
+	}
+}
+
+// script is what the model does: short calls, jobs, then calls that go on.
+func script(r *rand.Rand, address string) modeltest.Scenario {
+	n := 0
+	sh := func(command, more string) modeltest.Item {
+		n++
+		command = strings.ReplaceAll(command, "@", address+strconv.Itoa(n))
+		return modeltest.Call("shell", fmt.Sprintf(`{"command":%q%s}`, command, more))
+	}
+	all := foregrounds()
+	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return modeltest.Script(
+		modeltest.Reply(modeltest.Text("I go on.")).For("what happened now"),
+		modeltest.Reply(modeltest.Text("First this."), sh("echo once >> once", ""), sh("echo more; exit 3", "")).Paced(time.Millisecond),
+		modeltest.Reply(sh("setsid sleep 1000 >/dev/null 2>&1 &", ""), sh(role+"=@ $SELF", `,"background":true`)),
+		modeltest.Reply(modeltest.Text("Now the rest."), sh(all[0], ""), sh(all[1], ""), sh(all[2], ""), sh("echo once >> last", "")).Paced(time.Millisecond),
+		modeltest.Say("Done."),
+	)
+}
+
+// settle is the binary that is killed.
+type settle struct{ path string }
+
+func build(t *testing.T) settle {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "settle")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", path, "github.com/settle-agent/settle/cmd/settle")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("cannot build settle: %v\n%s", err, out)
+	}
+	return settle{path}
+}
+
+// running are the processes of the binary, wardens as well.
+func (s settle) running() (pids []string) {
+	files, _ := filepath.Glob("/proc/[0-9]*/exe")
+	for _, file := range files {
+		if target, err := os.Readlink(file); err == nil && target == s.path {
+			pids = append(pids, filepath.Base(filepath.Dir(file)))
+		}
+	}
+	return pids
+}
+
+// victim is one session that is killed.
+type victim struct {
+	settle
+	ctx    context.Context
+	dir    string
+	name   string
+	server *modeltest.Server
+	model  []string
+
+	inFlight int           // processes of commands when it was killed
+	gone     time.Duration // until nothing was left of them
+}
+
+func (v *victim) command(args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(v.ctx, v.path, args...)
+	cmd.Dir = v.dir
+	cmd.WaitDelay = time.Second
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + v.dir, "SETTLE_DATA_DIR=" + filepath.Join(v.dir, "data"), mark + "=" + v.name, "SELF=" + os.Args[0],
+		"OPENAI_API_KEY=key-of-a-test", "ANTHROPIC_API_KEY=key-of-a-test",
+	}
+	return cmd
+}
+
+func (v *victim) run(prompt string) *exec.Cmd {
+	return v.command(append([]string{"run", "--json", "--session", "s", prompt}, v.model...)...)
+}
+
+// strike runs a prompt and kills settle some time after its k-th event, or when
+// the time is over.
+func (v *victim) strike(k int, later, latest time.Duration) error {
+	cmd := v.run("go")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	shown := make(chan struct{})
+	go func() { // ends with the output
+		lines := bufio.NewReader(out)
+		for seen := 0; ; seen++ {
+			if seen == k {
+				close(shown)
+			}
+			if _, err := lines.ReadSlice('\n'); err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+				return
+			}
+		}
+	}()
+	select {
+	case <-shown:
+	case <-time.After(latest): // it may not get that far: its calls go on for ever
+	}
+	<-time.After(later)
+	v.inFlight = len(v.survivors()) - 1 // without settle itself
+	_ = cmd.Process.Kill()
+	_, _ = io.Copy(io.Discard, out)
+	_ = cmd.Wait()
+	return nil
+}
+
+// survivors are the processes that carry the run's mark.
+func (v *victim) survivors() (list []string) {
+	files, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil || !slices.Contains(strings.Split(string(raw), "\x00"), mark+"="+v.name) {
+			continue
+		}
+		line, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
+		list = append(list, filepath.Base(filepath.Dir(file))+" "+strings.ReplaceAll(string(line), "\x00", " "))
+	}
+	return list
+}
+
+// awaitGone waits until nothing is left, and returns how long that took; 0 if
+// nothing was.
+func (v *victim) awaitGone() (time.Duration, error) {
+	from := time.Now()
+	if len(v.survivors()) == 0 {
+		return 0, nil
+	}
+	tick := time.NewTicker(15 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		left := v.survivors()
+		if len(left) == 0 {
+			return time.Since(from), nil
+		}
+		if time.Since(from) > patience {
+			return 0, fmt.Errorf("%d processes survive: %v", len(left), left)
+		}
+		<-tick.C
+	}
+}
+
+// goOn completes the next turn of the session.
+func (v *victim) goOn() error {
+	cmd := v.run("what happened now")
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("the next turn: %w\n%s", err, said.String())
+	}
+	if refused := v.server.Refusals(); len(refused) > 0 {
+		return fmt.Errorf("the server refused: %v", refused)
+	}
+	return nil
+}
+
+// examine reads the log and what the calls did.
+func (v *victim) examine() error {
+	raw, err := v.command("sessions", "export", "s").Output()
+	if err != nil {
+		return fmt.Errorf("cannot export: %w", err)
+	}
+	var events []event.Event
+	for line := range bytes.Lines(raw) {
+		var e event.Event
+		if err := e.UnmarshalJSON(line); err != nil {
+			return err
+		}
+		events = append(events, e)
+	}
+	if err := contract.Check(events); err != nil {
+		return err
+	}
+	if _, closed := events[len(events)-1].Data.(event.SessionClosed); !closed {
+		return fmt.Errorf("the log ends with %s", events[len(events)-1].Kind())
+	}
+	for _, file := range []string{"once", "last"} { // C5
+		if text, err := os.ReadFile(filepath.Join(v.dir, file)); err == nil && len(text) > len("once\n") { // less: it was killed as it wrote
+			return fmt.Errorf("a call was made more than once: %s is %q", file, text)
+		}
+	}
+	return nil
+}
+
+// addressesFree checks that nobody serves any more.
+func addressesFree(address string) error {
+	for n := range 9 {
+		l, err := net.Listen("unix", address+strconv.Itoa(n))
+		if err != nil {
+			return err
+		}
+		_ = l.Close()
+	}
+	return nil
+}
+
+// kill is one round.
+func (s settle) kill(t *testing.T, n int, r *rand.Rand) (v *victim, err error) {
+	ctx, cancel := context.WithTimeout(t.Context(), 4*patience)
+	defer cancel()
+	dir, err := os.MkdirTemp(t.TempDir(), "")
+	if err != nil {
+		return nil, err
+	}
+	name := fmt.Sprintf("%d-%d", os.Getpid(), n)
+	address := "@settle-crash-" + name + "-"
+	server := modeltest.NewServer(nil, script(r, address))
+	defer func() { err = errors.Join(err, server.Close()) }()
+	v = &victim{settle: s, ctx: ctx, dir: dir, name: name, server: server}
+	v.model = [][]string{
+		{"-m", "chat/m", "--base-url", server.OpenAI()},
+		{"-m", "openai/gpt-5", "--base-url", server.OpenAI()},
+		{"-m", "anthropic/claude-opus-5-5", "--base-url", server.Anthropic()},
+	}[r.IntN(3)]
+	micros := func(n int) time.Duration { return time.Duration(r.IntN(n)) * time.Microsecond }
+	if err := v.strike(r.IntN(120), micros(40_000), 50*time.Millisecond+micros(1_100_000)); err != nil {
+		return v, err
+	}
+	if r.IntN(2) == 0 { // else it is opened again at once
+		if v.gone, err = v.awaitGone(); err != nil {
+			return v, err
+		}
+	}
+	if err := v.goOn(); err != nil {
+		return v, err
+	}
+	// Who opens a session has waited for those who clean up after the last host.
+	if left := v.survivors(); len(left) > 0 {
+		return v, fmt.Errorf("the session is open again, and there still are: %v", left)
+	}
+	return v, errors.Join(v.examine(), addressesFree(address), os.RemoveAll(dir))
+}
+
+// tally is what came of all rounds.
+type tally struct {
+	mu                         sync.Mutex
+	kills, withOnes, processes int
+	times                      []time.Duration
+}
+
+func (c *tally) add(v *victim) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.kills++
+	c.processes += v.inFlight
+	if v.inFlight > 0 {
+		c.withOnes++
+	}
+	if v.gone > 0 {
+		c.times = append(c.times, v.gone)
+	}
+}
+
+func (c *tally) String() string {
+	slices.Sort(c.times)
+	text := fmt.Sprintf("%d kills, %d of them with commands in flight, %d processes in all; no survivors", c.kills, c.withOnes, c.processes)
+	if n := len(c.times); n > 0 {
+		text += fmt.Sprintf("; %d waited for: p50 %v, p99 %v", n, c.times[n/2], c.times[n*99/100])
+	}
+	return text
+}
+
+// C7, C5, C20 and C6 against the real binary and kill -9.
+func TestKill9(t *testing.T) {
+	total := kills
+	if text := os.Getenv("CRASHES"); text != "" {
+		var err error
+		if total, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := build(t)
+	seed := uint64(time.Now().UnixNano())
+	if text := os.Getenv("SEED"); text != "" {
+		seed, _ = strconv.ParseUint(text, 10, 64)
+	}
+	t.Logf("SEED=%d", seed)
+	var (
+		all tally
+		wg  sync.WaitGroup
+	)
+	next := make(chan int, total)
+	for n := range total {
+		next <- n
+	}
+	close(next)
+	for range side {
+		wg.Go(func() { // ends with the last round
+			for n := range next {
+				v, err := s.kill(t, n, rand.New(rand.NewPCG(seed, uint64(n))))
+				if err != nil {
+					t.Errorf("round %d: %v", n, err)
+					continue
+				}
+				all.add(v)
+			}
+		})
+	}
+	wg.Wait()
+	t.Log(all.String())
+	if left := s.running(); len(left) > 0 {
+		t.Errorf("still running: %v", left)
+	}
+}

@@ -1,0 +1,91 @@
+package proof
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// mutation breaks one clause of the contract on purpose, and says which test
+// must notice. docs/proof.md lists them; `make break` tries them all.
+type mutation struct {
+	clause   string
+	file     string // below the module's root
+	old, new string // old occurs once
+	test     string // package and -run pattern; "" for the simulation
+}
+
+func mutations() []mutation {
+	return []mutation{
+		{"C1", "event/endings.go", "return append(out, Event{Turn: t.ID, By: c.By, Data: terminal(c, t)})", "return out", ""},
+		{"C2", "event/endings.go", "		if i.Status == ItemOpen {\n			out = append(append(out, t.expired(i, c)...), i.ending(c))", "		if i.Status == ItemOpen && i.Type() == ToolCall {\n			out = append(append(out, t.expired(i, c)...), i.ending(c))", ""},
+		{"C3", "event/event.go", "		TurnCompleted, TurnAborted, TurnFailed,\n		SessionOpened", "		SessionOpened", ""},
+		{"C4", "internal/journal/writer.go", "			l.settle(b, l.put(b, h))", "			late := append([]event.Event(nil), b.events...)\n			l.settle(b, nil)\n			_ = l.store.Append(late, Durably)\n			_ = h", ""},
+		{"C5", "event/event.go", "InputAccepted, InputHeld, InputDropped, CallStarted,", "InputAccepted, InputHeld, InputDropped,", ""},
+		{"C6", "internal/history/response.go", "	w.respond(append(list, outputs...))", "	w.respond(list)", ""},
+		{"C6", "internal/history/ladder.go", "		if sent.Parts&all[at].of != 0 {", "		if sent.Parts&all[at].of != 0 && all[at].part == event.PartReasoning {", ""},
+		{"C6", "internal/history/trial.go", "		r.omit(*r.trial)\n		r.trial = nil", "		r.trial = nil", ""},
+		{"C6", "internal/history/window.go", "		r.Again, r.Note = true,", "		r.Again, r.Note = false,", ""},
+		{"C7", "event/endings.go", "		if j.Ended == nil {", "		if j.Ended == nil && j.PID == 0 {", ""},
+		{"C8", "internal/proc/process.go", "	p.out.drain(ctx)\n", "	select {\n	case <-p.out.ended:\n	case <-time.After(time.Minute):\n	}\n", "./internal/proc TestGrandchildHoldsThePipe"},
+		{"C9", "internal/turn/turn.go", "	settleMargin = 200 * time.Millisecond\n	// clearMargin is what all calls together get beyond the grace (C9).\n	clearMargin = 250 * time.Millisecond", "	settleMargin, clearMargin = 200 * time.Second, 250 * time.Second", ""},
+		{"C10", "internal/session/interrupt.go", "	s.running.waiters = append(s.running.waiters, w)", "	w.answer <- Outcome{Turn: s.running.id, Cause: w.cause}", ""},
+		{"C11", "internal/turn/attempt.go", "event.AttemptEndings(s, cause, end)...)", "event.Endings(s, cause)...)", ""},
+		{"C12", "internal/turn/watchdog.go", "rest > 0 {", "rest > -1000*time.Hour {\n		rest = time.Hour", ""},
+		{"C13", "internal/turn/attempt.go", "	if decision.retry {\n		ms", "	if decision.retry && decision.attempt > 1 {\n		ms", ""},
+		{"C14", "internal/turn/turn.go", "	case exit == nil:", "	case exit == nil || interrupted == nil:", ""},
+		{"C14", "internal/client/stdio/stop.go", "	case cause.Outcome == event.Failed:\n		return CodeFailed", "	case cause.Outcome == event.Failed:\n		return CodeCompleted", "./internal/client/stdio ."},
+		{"C15", "internal/turn/demux.go", "return i.mask.Write(i.chars.Write(text))", "return i.chars.Write(text)", ""},
+		{"C16", "internal/session/approvals.go", "		if found.Ended != nil {", "		if found.Ended != nil && found.Ended.Verdict == event.Expired {", ""},
+		{"C17", "internal/journal/feed.go", "	if after < f.last {", "	if after > 6 && after < f.last-1 {\n		after++\n	}\n	if after < f.last {", ""},
+		{"C18", "event/endings.go", `func(i Input) bool { return i.Stopped == "" })`, "func(Input) bool { return true })", ""},
+		{"C19", "event/endings.go", "		if !i.Held {", "		if !i.Held && i.Mode == Replace {", ""},
+		{"C20", "internal/session/session.go", "	if !died && damage.CutBytes == 0 {", "	if damage.CutBytes == 0 {", ""},
+		{"C22", "internal/sandbox/filter_linux.go", "unless(unix.BPF_JEQ, number, 1), answer(refuse)", "unless(unix.BPF_JEQ, number, 1), answer(allow)", "./internal/sandbox TestSystemCalls"},
+		{"C22", "internal/sandbox/enter_linux.go", "unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL", "unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET", "./internal/sandbox TestSignals"},
+		{"C22", "internal/policy/policy.go", "j.Confined = p.config.Confine &&", "j.Confined = false &&", "./internal/agent TestWhichCallsAreConfined"},
+		{"C21", "internal/history/conversation.go", "	return c.refused.marks == marks && c.refused.trial == nil", "	return marks >= 0", ""},
+		{"C21", "internal/history/walk.go", "turn: w.at, kind: prompt})", "turn: w.at, kind: prompt})\n	w.entries = w.entries[:n]", ""},
+		{"C21", "internal/history/walk.go", "			case i.Attempt == \"\" && i.Attempts <= w.attempts:", "			case i.Attempt == \"\":", "./internal/history TestRequestsExtendOneAnother"},
+		{"C4", "internal/journal/acquire.go", "\tcase !same(f, path):", "\tcase false:", "./internal/journal TestLockOfADeletedFile"},
+		{"C4", "internal/journal/filestore.go", "\tif s.newborn {", "\tif s.newborn = false; s.newborn {", "./internal/journal TestANewLogIsDurableWithItsName"},
+		{"C4", "internal/journal/filestore.go", "\tcase err != nil || os.SameFile(info, s.info):", "\tcase err != nil || info != nil:", "./internal/journal TestReplacedLog"},
+		{"C4", "tool/file/atomic.go", "\t\terr = s.sync(path, f.Sync)", "\t\terr = nil", "./tool/file TestReplacingIsDurable"},
+		{"C4", "tool/file/atomic.go", "\tif err := s.sync(dir, func() error { return syncDir(dir) }); err != nil {", "\tif err := error(nil); err != nil && dir != \"\" {", "./tool/file TestReplacingIsDurable"},
+		{"C7", "internal/session/session.go", "\t} else if s.config.Sweep != nil {", "\t} else if s.config.Sweep != nil && s.log() == nil {", "./internal/session TestRecoverySweepsAllButWhatWasReleased"},
+		{"C7", "internal/proc/start_linux.go", "\tendOrphans(k.marker, k.cmd.Process.Pid)\n}", "}", "./internal/proc TestDiscardEndsOrphans"},
+		{"C10", "internal/session/turns.go", "\tif len(s.closing) > 0 {\n\t\ts.takeLate()\n\t\ts.finish()", "\tif len(s.closing) > 0 {\n\t\ts.finish()", "./internal/session TestCloseAnswersLateInterrupts"},
+		{"C18", "internal/turn/calls.go", "\tt.cancel(t.causeOf(exit, nil))\n", "\t_ = exit\n", "./internal/turn TestAFailingTurnCancelsItsCalls"},
+		{"C20", "internal/journal/repair.go", "beside.Sync(), beside.SyncName(), beside.Close())", "beside.Close())", "./internal/journal TestACutIsDurable"},
+		{"C20", "internal/journal/repair.go", "\tif err := r.file.Sync(); err != nil {", "\tif err := error(nil); err != nil {", "./internal/journal TestACutIsDurable"},
+		{"C20", "internal/catalogue/entry.go", "free && err == nil {", "free && err != nil {", "./internal/catalogue TestRunningIsAskedOfTheLock"},
+		{"C23", "internal/session/session.go", "j.Ended.How == event.JobReleased && ", "j.Ended.How == event.JobLost && ", "./internal/session TestRecoverySweepsAllButWhatWasReleased"},
+		{"C23", "internal/journal/take.go", "> t.options.TakeGrace && !t.killed", "> 0 && !t.killed", "./internal/journal TestTakeGrace"},
+		{"C23", "internal/journal/take.go", "t.options); len(others) > 0 {", "t.options); len(others) > 1000 {", "./internal/journal TestTakeSignalsNobodyElse"},
+		{"C23", "internal/proc/identity.go", "; !ok || started != id.Started {", "; !ok || started == 0 {", "./internal/proc TestIdentity"},
+		{"C23", "internal/proc/orphan_linux.go", " && !slices.Contains(spare, value)", " && !slices.Contains(spare, value+\"x\")", "./internal/proc TestSweepSparesWhatIsNotItsOwn"},
+		{"C23", "internal/proc/stranger_linux.go", "\t\t\thost.strangers.come = true\n", "", "./internal/proc TestChildrenAtTheStartAreNotOurs"},
+		{"C23", "internal/proc/stranger_linux.go", "\tcase s.known[n.identity()]:", "\tcase false:", "./internal/proc TestReleasedOrphansAreNotOursAnyMore"},
+	}
+}
+
+// A mutation that cannot be made any more proves nothing.
+func TestMutationsCanBeMade(t *testing.T) {
+	told, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "proof.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range mutations() {
+		raw, err := os.ReadFile(filepath.Join("..", "..", "..", m.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(raw), m.old); n != 1 {
+			t.Errorf("%s: %s has %d of\n%s", m.clause, m.file, n, m.old)
+		}
+		if !strings.Contains(string(told), "| "+m.clause+" | `"+m.file+"` |") {
+			t.Errorf("docs/proof.md does not tell of %s in %s", m.clause, m.file)
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package proof
+
+import (
+	"github.com/settle-agent/settle/modeltest"
+)
+
+const modelName = "claude-sonnet-4-5"
+
+// probeText is what a probe sends.
+const probeText = "And now, ~probe~?"
+
+// scenario is the script as the model's server plays it. Probes have an answer
+// of their own, so that whatever the script has left is not played to them.
+func (s Script) scenario() modeltest.Scenario {
+	harmless := modeltest.Quirk(modeltest.FaultComments).First(modeltest.Always) // so that it is never used up
+	turns := []modeltest.Turn{modeltest.Say("Fine.").For("~probe~").With(harmless)}
+	for _, r := range s.Responses {
+		turns = append(turns, r.turn())
+	}
+	out := modeltest.Script(turns...)
+	if s.Holds.Tokens > 0 {
+		out.Rules.Models = []modeltest.Model{{ID: modelName, Window: s.Holds.Tokens, TokenBytes: s.Holds.Bytes}}
+		out.Rules.Terse = s.Holds.Terse
+	}
+	_, out.Rules.Provider = s.Wire.split()
+	out.Answer = func(modeltest.Request) modeltest.Turn { return modeltest.Say("That is all.") }
+	return out
+}
+
+func (r Response) turn() modeltest.Turn {
+	t := modeltest.Turn{Faults: r.Faults}
+	t.Response.Stop, t.Pace = r.Stop, modeltest.Duration(r.Pace)
+	for _, i := range r.Items {
+		item := i.item()
+		item.ChunkSize = len(i.Text) / 40 // 0 is the usual size
+		if len(i.Text) < 1000 {
+			item.ChunkSize = 0
+		}
+		t.Items = append(t.Items, item)
+	}
+	return t
+}
+
+func (i Item) item() modeltest.Item {
+	switch i.Kind {
+	case Think:
+		return modeltest.Think(i.Text)
+	case Redacted:
+		return modeltest.Item{Reasoning: i.Text, Redacted: true}
+	case Refuse:
+		return modeltest.Item{Refusal: i.Text}
+	case Call:
+		return modeltest.Call("do", planArguments(i.Plan))
+	case Unknown:
+		return modeltest.Call("nope", `{}`)
+	case Invalid:
+		return modeltest.Call("do", `{"plan":7}`)
+	case Broken:
+		return modeltest.Call("do", `{"plan":`)
+	}
+	return modeltest.Text(i.Text)
+}

@@ -1,0 +1,155 @@
+package proof
+
+import (
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/modeltest"
+)
+
+// Script is a whole session. [Parse] reads it from the turn language, which
+// docs/proof.md describes, and String writes it.
+type Script struct {
+	// Wire is what the model speaks; "" means messages.
+	Wire Wire
+	// Window is the model's, in tokens; 0 means unknown.
+	Window int
+	Limits Limits
+	// Holds is how much the provider holds, whatever Window says.
+	Holds Holds
+	// Ask has every call asked about. Answers are given to the requests in
+	// order, the last of them to all that follow.
+	Ask     bool
+	Answers []Answer
+	// Responses are what the model says, request by request. After the last it
+	// says that it is done.
+	Responses []Response
+	Moves     []Move
+	Readers   []Reader
+	// Ends says how the turns end, in order, if that is known: "completed",
+	// "failed", or the reason of an abort.
+	Ends []string
+}
+
+// Limits are those of each turn; zero values are the product's defaults.
+type Limits struct {
+	Steps, Repeats int
+	Time           time.Duration
+	// Retries, if Retried, replaces the budgets of retries.
+	Retries int
+	Retried bool
+	Stall   time.Duration
+	Grace   time.Duration
+}
+
+// Holds is a provider's own window; the zero Holds is none.
+type Holds struct {
+	Tokens, Bytes int  // how many, and of how many bytes each
+	Terse         bool // it names no numbers
+}
+
+// Response is one answer of the model, and what goes wrong with it.
+type Response struct {
+	Pace   time.Duration // before each delta
+	Stop   modeltest.StopReason
+	Items  []Item
+	Faults []modeltest.Fault
+}
+
+// ItemKind is what the model says.
+type ItemKind string
+
+// The kinds of items. The last three are calls that cannot be run.
+const (
+	Say      ItemKind = "say"
+	Think    ItemKind = "think"
+	Redacted ItemKind = "redacted"
+	Refuse   ItemKind = "refuse"
+	Call     ItemKind = "call"
+	Unknown  ItemKind = "unknown" // a tool that is not there
+	Invalid  ItemKind = "invalid" // arguments of the wrong type
+	Broken   ItemKind = "broken"  // arguments that are not JSON
+)
+
+// Item is one thing that the model says.
+type Item struct {
+	Kind ItemKind
+	Text string // of what is said
+	Plan Plan   // of a call
+}
+
+// Plan is what a call does, step by step; the model sends it as the argument.
+type Plan []Step
+
+// StepKind is what a call does in one step.
+type StepKind string
+
+// The kinds of steps.
+const (
+	Take  StepKind = "take"  // works for a time, and stops when it is cancelled
+	Deaf  StepKind = "deaf"  // works for a time, whatever happens
+	Print StepKind = "print" // puts out text
+	Leave StepKind = "job"   // leaves a process running as a job
+	Fail  StepKind = "fail"  // ends with an error
+	Panic StepKind = "panic"
+	Flood StepKind = "flood" // puts out so many bytes
+)
+
+// Step is one step of a call.
+type Step struct {
+	Kind  StepKind
+	For   time.Duration
+	Text  string
+	Bytes int
+}
+
+// Deed is what somebody or something does to the session.
+type Deed string
+
+// The deeds.
+const (
+	Send      Deed = "input"
+	Interrupt Deed = "interrupt" // the turn that runs; with N, that of the Nth input
+	Hurry     Deed = "hurry"     // an interrupt without grace
+	Cancel    Deed = "cancel"    // of the oldest call that runs, alone
+	Drop      Deed = "drop"      // of the oldest input that waits
+	Crash     Deed = "crash"     // as kill -9
+	Close     Deed = "close"     // and open again
+	Fill      Deed = "fill"      // the disk: no space is left but the reserve
+	Ruin      Deed = "ruin"      // the disk: each write fails
+	Account   Deed = "account"   // the provider's is another one: it knows no reasoning from before
+	Clock     Deed = "clock"     // jumps: that by which the events are dated
+	Reject    Deed = "reject"    // the provider no longer takes something, and does not say why
+)
+
+// Move is a deed at its time: when the log has its event On, or After the
+// start.
+type Move struct {
+	On    int // 0: by time
+	After time.Duration
+	Do    Deed
+	// Mode and Text are of an input. The Nth input of the script has the id iN.
+	Mode event.Mode
+	Text string
+	N    int
+	By   time.Duration // how far a clock jumps; back, if it is less than 0
+	// Image says that the input has a picture.
+	Image bool
+	// Rejects is what is no longer taken.
+	Rejects modeltest.Rejection
+}
+
+// Answer is given to a request for approval.
+type Answer struct {
+	After   time.Duration
+	Verdict event.Verdict // "" for none at all
+}
+
+// Reader is a subscriber.
+type Reader struct {
+	// Slow is how long it takes over each event.
+	Slow time.Duration
+	// Leaves is after how many events it goes away, For how long; 0 for never.
+	Leaves int
+	For    time.Duration
+}

@@ -1,0 +1,98 @@
+package proof
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/model/anthropic"
+	"github.com/settle-agent/settle/model/chat"
+	"github.com/settle-agent/settle/model/openai"
+	"github.com/settle-agent/settle/model/transport"
+	"github.com/settle-agent/settle/modeltest"
+)
+
+// Wire is a wire format, with the provider that speaks it.
+type Wire string
+
+// The wires.
+const (
+	Responses Wire = "responses"
+	Messages  Wire = "messages"
+	Chat      Wire = "chat"
+)
+
+// Wires returns the wire formats.
+func Wires() []Wire { return []Wire{Responses, Messages, Chat} }
+
+// Providers returns the providers that demand more of a conversation than the
+// wire format does (modeltest.ProviderRules), after their wires: "chat/mistral".
+func Providers() []Wire {
+	var list []Wire
+	for _, rule := range modeltest.ProviderRules() {
+		if w := Wire(string(rule.Dialect) + "/" + rule.Provider); !slices.Contains(list, w) {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// split returns the wire format, and the provider, "" for none.
+func (w Wire) split() (format Wire, provider string) {
+	name, provider, _ := strings.Cut(string(w), "/")
+	return Wire(name), provider
+}
+
+// host is where the provider is reached: some are known by it, and what others
+// demand must hold for any server.
+func (w Wire) host() string {
+	switch _, provider := w.split(); provider {
+	case "mistral":
+		return "api.mistral.ai"
+	case "deepseek":
+		return "api.deepseek.com"
+	case "moonshot":
+		return "api.moonshot.ai"
+	case "gemini":
+		return "generativelanguage.googleapis.com"
+	case "groq":
+		return "api.groq.com"
+	case "xai":
+		return "api.x.ai"
+	case "openrouter":
+		return "openrouter.ai"
+	}
+	return "model.test"
+}
+
+// provider speaks the wire to the server in memory.
+func (w Wire) provider(client *http.Client) model.Provider {
+	endpoint := transport.Endpoint{BaseURL: "http://" + w.host() + "/v1", Client: client}
+	switch format, _ := w.split(); format {
+	case Responses:
+		return openai.New(openai.Options{Endpoint: endpoint})
+	case Chat:
+		return chat.New(chat.Options{Endpoint: endpoint})
+	}
+	endpoint.BaseURL = strings.TrimSuffix(endpoint.BaseURL, "/v1")
+	return anthropic.New(anthropic.Options{Endpoint: endpoint})
+}
+
+// model is a model behind the wire.
+func (w Wire) model(client *http.Client, window int, stall time.Duration) model.Config {
+	m := model.Config{
+		Provider: w.provider(client), ProviderName: string(w), Name: modelName,
+		Traits: model.Traits{Window: window}, Timeouts: model.Timeouts{Stall: stall}, Limiter: &model.Limiter{},
+	}
+	switch format, _ := w.split(); format {
+	case Responses:
+		m.TextAfterCalls = true
+	case Chat:
+		m.ReasoningField = true
+	default:
+		m.MaxOutput, m.RefusalSticks = 8_000, true
+	}
+	return m
+}

@@ -1,0 +1,131 @@
+package proof
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/event/contract"
+	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/redact"
+	"github.com/settle-agent/settle/internal/session"
+	"github.com/settle-agent/settle/internal/test/shake"
+	"github.com/settle-agent/settle/modeltest"
+)
+
+// Secret is known to every session, and must not come out of it (C15).
+const Secret = "hunter2-hunter2-hunter2"
+
+const (
+	defaultGrace = 250 * time.Millisecond
+	// endMargin is what C9 gives beyond the grace, strayMargin what a turn
+	// gives what it leaves behind after its terminal event.
+	endMargin   = 250 * time.Millisecond
+	strayMargin = 200 * time.Millisecond
+	// shakeMargin is the virtual time that goroutines spend on giving way where
+	// the schedule is varied, nanoseconds each time.
+	shakeMargin = time.Millisecond
+	// patience is longer than anything that ends by itself may take, all
+	// retries and the longest stall bounds together.
+	patience = 48 * time.Hour
+)
+
+// world is all that a script plays in.
+type world struct {
+	script   Script
+	inputs   []string // by move: the id of what it sends
+	server   *modeltest.Server
+	redactor *redact.Redactor
+	disk     *disk
+	current  atomic.Pointer[process]
+	failing  atomic.Bool  // the disk was filled or ruined
+	skew     atomic.Int64 // by how much the events' clock is wrong, in nanoseconds
+	accounts atomic.Int64 // how often the provider's account changed
+	stuck    bool         // main's: patience was lost, and that did not help
+
+	// life ends when the script is over: deaf calls end with it.
+	life context.Context //nolint:containedctx // it is the world's own
+	end  context.CancelFunc
+
+	acts    sync.WaitGroup // moves that are being made
+	pending atomic.Int64   // timed moves that are still to be made
+	closing chan struct{}  // holds a token when the session is to be closed and opened again
+
+	mu       sync.Mutex // guards what follows
+	problems []string
+	accepted []string       // inputs
+	runs     map[string]int // of calls, by item
+	seen     []event.Event  // what the first subscriber was shown
+	fired    []bool         // moves that wait for an event
+	asked    int            // requests for approval
+	// requested is what the models were sent, by the disk that has the log.
+	requested map[*disk][]contract.Request
+}
+
+func newWorld(s Script) *world {
+	w := &world{
+		script: s, disk: newDisk(), redactor: redact.New(Secret), closing: make(chan struct{}, 1),
+		runs: map[string]int{}, requested: map[*disk][]contract.Request{}, fired: make([]bool, len(s.Moves)),
+	}
+	w.life, w.end = context.WithCancel(context.Background())
+	n := 0
+	for _, m := range s.Moves {
+		input := ""
+		if m.Do == Send {
+			n++
+			input = inputID(n)
+		}
+		w.inputs = append(w.inputs, input)
+	}
+	w.server = modeltest.NewMemoryServer(nil, s.scenario())
+	return w
+}
+
+// now is the clock by which events are dated. It may jump; nothing else reads it.
+func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.skew.Load())) }
+
+// jumps reports whether it does.
+func (w *world) jumps() bool {
+	return slices.ContainsFunc(w.script.Moves, func(m Move) bool { return m.Do == Clock })
+}
+
+// broke notes a violation.
+func (w *world) broke(clause, format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.problems = append(w.problems, clause+": "+fmt.Sprintf(format, args...))
+}
+
+func closed(err error) bool {
+	return errors.Is(err, session.ErrClosed) || errors.Is(err, journal.ErrClosed)
+}
+
+func (w *world) interruptBound() time.Duration {
+	bound := endMargin
+	if shake.On {
+		bound += shakeMargin
+	}
+	if w.script.Limits.Grace > 0 {
+		return w.script.Limits.Grace + bound
+	}
+	return defaultGrace + bound
+}
+
+// ran: C5, a call runs once, and its start is on the disk before that.
+func (w *world) ran(p *process, item string) {
+	if !p.dead() && !p.mount.has(p.mount.started, item) {
+		w.broke("C5", "call %s runs, and its start is not on the disk", item)
+	}
+	w.mu.Lock()
+	w.runs[item]++
+	n := w.runs[item]
+	w.mu.Unlock()
+	if n > 1 {
+		w.broke("C5", "call %s runs for the %dth time", item, n)
+	}
+}

@@ -1,0 +1,12 @@
+//go:build recordings
+
+package replay
+
+import (
+	"os"
+	"testing"
+
+	"github.com/settle-agent/settle/modeltest/leak"
+)
+
+func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }

@@ -1,0 +1,112 @@
+package modeltest
+
+import "sync"
+
+// issued is what the server remembers of its responses, to know them again in
+// later requests. Its zero value is ready.
+type issued struct {
+	mu sync.Mutex
+	// signed has the text of each thinking block by its signature.
+	signed map[string]string
+	// thought has the tool_use ids that came with a thinking block before them.
+	thought map[string]bool
+	// followed has, by the id of a reasoning item, what came after it; needs
+	// has it the other way round. Both are of Responses.
+	followed map[string]follower
+	needs    map[string]string
+	// reasoned has the ids of all reasoning items.
+	reasoned map[string]bool
+	// recorded has the seals and ids in the recordings that were played.
+	recorded map[string]bool
+}
+
+// follower is the item after a reasoning item.
+type follower struct{ id, callID string }
+
+func (s *issued) remember(r *rendering) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.signed == nil {
+		s.signed, s.thought = map[string]string{}, map[string]bool{}
+		s.followed, s.needs, s.reasoned = map[string]follower{}, map[string]string{}, map[string]bool{}
+		s.recorded = map[string]bool{}
+	}
+	for _, seal := range seals(r.Stream) {
+		s.recorded[seal] = true
+	}
+	thinking := false
+	for i, it := range r.Items {
+		switch {
+		case it.Call != "":
+			s.thought[r.callID(i)] = thinking
+		case it.Reasoning != "":
+			thinking = true
+			text := it.whole(it.Reasoning)
+			s.signed[r.account.signature(text)] = text
+			s.reasoned[r.id("rs_", i)] = true
+			if i+1 < len(r.Items) && r.dialect == Responses {
+				next := r.follower(i + 1)
+				s.followed[r.id("rs_", i)] = next
+				s.needs[next.id] = r.id("rs_", i)
+			}
+		}
+	}
+}
+
+// follower is item number i of a Responses stream.
+func (r *rendering) follower(i int) follower {
+	switch it := r.Items[i]; {
+	case it.Call != "" && r.custom[it.Call]:
+		return follower{r.id("ctc_", i), r.callID(i)}
+	case it.Call != "":
+		return follower{r.id("fc_", i), r.callID(i)}
+	case it.Reasoning != "":
+		return follower{id: r.id("rs_", i)}
+	}
+	return follower{id: r.id("msg_", i)}
+}
+
+// altered says whether the signature was issued for another text.
+func (s *issued) altered(sig, text string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was, ok := s.signed[sig]
+	return ok && was != text
+}
+
+// unthought says whether the call is known to have come without thinking.
+func (s *issued) unthought(callID string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	thinking, known := s.thought[callID]
+	return known && !thinking
+}
+
+// after returns what came after the reasoning item, if that is known.
+func (s *issued) after(reasoning string) (follower, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f, ok := s.followed[reasoning]
+	return f, ok
+}
+
+// before returns the reasoning item that the item came after, "" for none.
+func (s *issued) before(item string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.needs[item]
+}
+
+// knows says whether the reasoning item was issued.
+func (s *issued) knows(reasoning string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reasoned[reasoning] || s.recorded[reasoning]
+}
+
+// played says whether the seal is one of a recording that was played.
+func (s *issued) played(seal string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.recorded[seal]
+}

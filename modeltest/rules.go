@@ -1,0 +1,73 @@
+package modeltest
+
+import (
+	"bytes"
+	"slices"
+)
+
+// Rules say which requests a [Server] refuses. The zero Rules are as strict as
+// the strictest provider, any model name is known and no key is asked for.
+type Rules struct {
+	// Off accepts every request that is JSON.
+	Off bool `json:"off,omitempty"`
+	// Keys are the accepted API keys. Empty: none is asked for.
+	Keys []string `json:"keys,omitempty"`
+	// Models are the known models; any other gets a 404. Empty: every name is known.
+	Models []Model `json:"models,omitempty"`
+	// Account is the provider's account that the server answers for: it refuses
+	// the sealed reasoning of any other, as providers do. See also
+	// [Server.SetAccount].
+	Account string `json:"account,omitempty"`
+	// Provider, if set, is one whose further rules hold too: see [ProviderRules].
+	// Its answers have the ids, reasoning and seals of that provider's.
+	Provider string `json:"provider,omitempty"`
+	// Flagged are words that are against the provider's policy: a request that
+	// has one anywhere is refused, by Messages within the response, and plays no
+	// turn.
+	Flagged []string `json:"flagged,omitempty"`
+	// Rejects are what the server does not take and does not explain. See also
+	// [Server.Reject].
+	Rejects []Rejection `json:"rejects,omitempty"`
+	// Terse leaves the numbers out of what is said of a request that is too long.
+	Terse bool `json:"terse,omitempty"`
+	// RequireStoreFalse refuses Responses requests without "store": false, as
+	// a server without storage would.
+	RequireStoreFalse bool `json:"require_store_false,omitempty"`
+	// AllowPrefill accepts a trailing assistant message, as older models do.
+	AllowPrefill bool `json:"allow_prefill,omitempty"`
+	// AllowRepeatedRoles accepts two user or two assistant messages in a row,
+	// as the newest Messages API does, which joins them.
+	AllowRepeatedRoles bool `json:"allow_repeated_roles,omitempty"`
+	// AllowEmptyText accepts empty text where a provider is known to.
+	AllowEmptyText bool `json:"allow_empty_text,omitempty"`
+}
+
+// Model is a model that the server knows.
+type Model struct {
+	ID string `json:"id"`
+	// MaxOutput is the largest max_tokens it takes; 0 means no limit.
+	MaxOutput int `json:"max_output,omitempty"`
+	// Window is served as max_model_len by /v1/models, and longer requests
+	// are refused; 0 means none.
+	Window int `json:"window,omitempty"`
+	// TokenBytes is how many bytes of a request are a token; 0 means 4.
+	TokenBytes int `json:"token_bytes,omitempty"`
+}
+
+// flag says whether a flagged word is in the request.
+func (r Rules) flag(body []byte) bool {
+	return slices.ContainsFunc(r.Flagged, func(word string) bool { return bytes.Contains(body, []byte(word)) })
+}
+
+// model returns the model of that name, and whether the rules know it.
+func (r Rules) model(id string) (Model, bool) {
+	if len(r.Models) == 0 {
+		return Model{ID: id}, true
+	}
+	for _, m := range r.Models {
+		if m.ID == id {
+			return m, true
+		}
+	}
+	return Model{}, false
+}

@@ -1,0 +1,65 @@
+package modeltest
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"strings"
+)
+
+// A seal is what a provider adds to its reasoning to know it again: the
+// signature of a thinking block, the encrypted content of a reasoning item.
+// Ours is computed from what it seals, so that a server knows the seals of
+// every other modeltest server too, as a provider does after a restart of
+// the client.
+
+// account is whose seals they are. No account knows another's.
+type account string
+
+func (a account) seal(purpose string, parts ...string) string {
+	mac := hmac.New(sha256.New, []byte("modeltest"+a))
+	mac.Write([]byte(purpose))
+	for _, p := range parts {
+		mac.Write([]byte{0})
+		mac.Write([]byte(p))
+	}
+	return base64.StdEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// signature seals the text of a thinking block.
+func (a account) signature(text string) string { return "Eu" + a.seal("thinking", text) }
+
+// redacted is a thinking block that nobody but the provider can read. It seals
+// itself: the payload is followed by its seal.
+func (a account) redacted(text string) string {
+	payload := base64.StdEncoding.EncodeToString([]byte(text))
+	return payload + "." + a.seal("redacted", payload)
+}
+
+func (a account) knownRedacted(data string) bool {
+	payload, mac, found := strings.Cut(data, ".")
+	return found && mac == a.seal("redacted", payload)
+}
+
+// encrypted is the encrypted content of the finished reasoning item of that id.
+func (a account) encrypted(id, text string) string {
+	payload := base64.StdEncoding.EncodeToString([]byte(id + "\n" + text))
+	return "gAAAA" + payload + "." + a.seal("encrypted", payload)
+}
+
+// unfinished is what a reasoning item has for encrypted content before it is
+// finished. It is never accepted.
+func (a account) unfinished(id string) string { return "gAAAA" + a.seal("unfinished", id) }
+
+// knownEncrypted says whether data is the encrypted content of the item of
+// that id; of any item if id is empty, since requests may leave it out.
+func (a account) knownEncrypted(id, data string) bool {
+	body, ours := strings.CutPrefix(data, "gAAAA")
+	payload, mac, found := strings.Cut(body, ".")
+	if !ours || !found || mac != a.seal("encrypted", payload) {
+		return false
+	}
+	raw, err := base64.StdEncoding.DecodeString(payload)
+	owner, _, _ := strings.Cut(string(raw), "\n")
+	return err == nil && (id == "" || id == owner)
+}
