@@ -33,7 +33,7 @@ func TestACommandStopsSettle(t *testing.T) {
 func TestATerminalStopsSettle(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	server := modeltest.NewServer(t, modeltest.Script(stubborn("fifo", "84.5"), modeltest.Say("fine")))
+	server := modeltest.NewServer(t, modeltest.Script(stubborn("fifo", "78.5"), modeltest.Say("fine")))
 	awake := p.fifo("fifo")
 	cmd := p.run(server, "--session", "s", "go")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a job of a shell
@@ -53,7 +53,7 @@ func TestATerminalStopsSettle(t *testing.T) {
 	}
 	signalled(t, cmd, syscall.SIGINT)
 	exited(t, cmd, 130)
-	gone(t, "sleep 84.5")
+	gone(t, "sleep 78.5")
 }
 
 func stateOf(t *testing.T, pid int) string {

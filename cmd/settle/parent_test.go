@@ -61,7 +61,7 @@ func allEnded(t *testing.T, ended *os.File, output string) string {
 func TestTheParentIsKilled(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	server := modeltest.NewServer(t, modeltest.Script(stubborn("fifo", "84.5")))
+	server := modeltest.NewServer(t, modeltest.Script(stubborn("fifo", "79.5")))
 	awake := p.fifo("fifo")
 	shell, ended, output := p.family(`"$0" "$@"; :`, server, "--json", "go")
 	awake()
@@ -72,7 +72,7 @@ func TestTheParentIsKilled(t *testing.T) {
 	_ = shell.Wait() // it was killed
 	said := allEnded(t, ended, output)
 	t.Logf("everything had ended after %v", time.Since(begin))
-	gone(t, "sleep 84.5")
+	gone(t, "sleep 79.5")
 	if !strings.Contains(said, `"kind":"turn.aborted"`) || !strings.Contains(said, "the process that started settle is gone") {
 		t.Errorf("it said:\n%s", said)
 	}

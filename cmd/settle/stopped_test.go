@@ -134,7 +134,7 @@ func TestStoppedWhileTheConnectionDies(t *testing.T) {
 func TestStoppedHolder(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	server := modeltest.NewServer(t, modeltest.Script(stubborn("fifo", "86.5"), modeltest.Say("mine now")))
+	server := modeltest.NewServer(t, modeltest.Script(stubborn("fifo", "77.5"), modeltest.Say("mine now")))
 	awake := p.fifo("fifo")
 	holder := p.run(server, "--session", "s", "go")
 	holder.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a job of a shell
@@ -159,7 +159,7 @@ func TestStoppedHolder(t *testing.T) {
 	started(t, taker)
 	exited(t, taker, 0)
 	_ = holder.Wait() // it was ended, by TERM or by KILL
-	gone(t, "sleep 86.5")
+	gone(t, "sleep 77.5")
 	var ends []event.Kind
 	for _, e := range p.log("s") {
 		if e.Terminal() {

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -223,7 +224,11 @@ func awaitGone(t *testing.T, pid int) {
 	}
 	defer unix.Close(fd)
 	poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-	if n, err := unix.Poll(poll, int(patience.Milliseconds())); n != 1 {
+	n, err := unix.Poll(poll, int(patience.Milliseconds()))
+	for errors.Is(err, unix.EINTR) { // by a signal, such as a child's death
+		n, err = unix.Poll(poll, int(patience.Milliseconds()))
+	}
+	if n != 1 {
 		t.Fatalf("process %d does not end: %v", pid, err)
 	}
 }
