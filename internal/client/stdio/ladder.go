@@ -31,6 +31,8 @@ const (
 //	           ─► Drain: what there is to say about it goes out
 //	second ─────► Hurry: running calls have no grace any more
 //	third ──────► nothing is waited for; what did not end is named
+//
+// After the first one, only a stop that [Stop.Insists] counts.
 type Ladder struct {
 	// Close ends everything. ctx bounds it by Timeout.
 	Close func(ctx context.Context, reason event.Reason, by string) error
@@ -73,14 +75,18 @@ func (l Ladder) Descend(first Stop) error {
 
 // listen takes further stops until ctx ends.
 func (l Ladder) listen(ctx context.Context, giveUp context.CancelCauseFunc) {
-	for hurried := false; ; hurried = true {
+	for hurried := false; ; {
 		select {
 		case stop := <-l.Stops:
-			if hurried {
+			switch {
+			case !stop.Insists():
+			case hurried:
 				giveUp(errGivenUp)
 				return
+			default:
+				l.Hurry(ctx, stop)
+				hurried = true
 			}
-			l.Hurry(ctx, stop)
 		case <-ctx.Done():
 			return
 		}

@@ -1,6 +1,7 @@
 package stdio
 
 import (
+	"cmp"
 	"context"
 	"testing"
 	"testing/synctest"
@@ -63,17 +64,20 @@ func TestLadder(t *testing.T) {
 	for name, tt := range map[string]struct {
 		host
 		stops   []time.Duration // after the first one
+		by      string          // who stops, SIGTERM if it is empty
 		want    time.Duration
 		fails   string
 		drained bool
 	}{
-		"in time":             {host: host{ends: second}, want: second, drained: true},
-		"said for long":       {host: host{ends: second, drains: 7 * second}, want: 8 * second, drained: true},
-		"said for too long":   {host: host{ends: second, drains: long}, want: 10 * second},
-		"not in time":         {host: host{ends: long}, want: 8 * second, fails: "it took longer than 8s", drained: true},
-		"hurried":             {host: host{ends: long}, stops: []time.Duration{2 * second}, want: 2 * second, drained: true},
-		"given up":            {host: host{ends: long, stays: true}, stops: []time.Duration{second, 3 * second}, want: 3 * second, fails: errGivenUp.Error()},
-		"given up afterwards": {host: host{ends: second, drains: long}, stops: []time.Duration{2 * second, 3 * second}, want: 3 * second},
+		"in time":              {host: host{ends: second}, want: second, drained: true},
+		"said for long":        {host: host{ends: second, drains: 7 * second}, want: 8 * second, drained: true},
+		"said for too long":    {host: host{ends: second, drains: long}, want: 10 * second},
+		"not in time":          {host: host{ends: long}, want: 8 * second, fails: "it took longer than 8s", drained: true},
+		"hurried":              {host: host{ends: long}, stops: []time.Duration{2 * second}, want: 2 * second, drained: true},
+		"given up":             {host: host{ends: long, stays: true}, stops: []time.Duration{second, 3 * second}, want: 3 * second, fails: errGivenUp.Error()},
+		"the client is gone":   {host: host{ends: long}, stops: []time.Duration{second, 3 * second}, by: "stdout", want: 8 * second, fails: "it took longer than 8s", drained: true},
+		"the terminal is gone": {host: host{ends: long}, stops: []time.Duration{second, 3 * second}, by: "signal:SIGHUP", want: 8 * second, fails: "it took longer than 8s", drained: true},
+		"given up afterwards":  {host: host{ends: second, drains: long}, stops: []time.Duration{2 * second, 3 * second}, want: 3 * second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -81,7 +85,7 @@ func TestLadder(t *testing.T) {
 				h.T, h.hurried = t, make(chan settle.Interruption, 1)
 				stops := make(chan Stop, len(tt.stops))
 				for _, at := range tt.stops {
-					time.AfterFunc(at, func() { stops <- Stop{Reason: event.Shutdown, By: "signal:SIGTERM"} })
+					time.AfterFunc(at, func() { stops <- Stop{Reason: event.Shutdown, By: cmp.Or(tt.by, "signal:SIGTERM")} })
 				}
 				began, exits := time.Now(), make(chan time.Duration, 1)
 				err := Ladder{

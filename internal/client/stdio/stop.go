@@ -33,6 +33,14 @@ type Stop struct {
 // Signal returns the name of the signal that the stop is.
 func (s Stop) Signal() (name string, isSignal bool) { return strings.CutPrefix(s.By, "signal:") }
 
+// Insists reports whether somebody who asks again is impatient. That the client
+// is gone is one thing in however many ways it shows: standard input ends, nobody
+// reads standard output, the parent dies, and the terminal hangs up.
+func (s Stop) Insists() bool {
+	name, isSignal := s.Signal()
+	return isSignal && name != "SIGHUP"
+}
+
 // Who is who asks, for a person.
 func (s Stop) Who() string { return strings.TrimPrefix(s.By, "signal:") }
 

@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"strings"
 	"sync"
 
 	"github.com/settle-agent/settle"
@@ -45,8 +44,8 @@ func (s *stopper) listen(ctx context.Context, stops <-chan stdio.Stop) {
 func (s *stopper) stop(stop stdio.Stop) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, signal := strings.CutPrefix(stop.By, "signal:"); !signal && len(s.stops) > 0 {
-		return // that nobody reads any more is no sign of impatience
+	if len(s.stops) > 0 && !stop.Insists() {
+		return
 	}
 	s.stops = append(s.stops, stop)
 	switch len(s.stops) {

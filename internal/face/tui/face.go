@@ -291,6 +291,9 @@ func (f *Face) say(format string, args ...any) {
 
 // stop ends everything for a signal.
 func (f *Face) stop(s stdio.Stop) {
+	if f.leaving && !s.Insists() {
+		return
+	}
 	f.code = s.Code
 	f.leave(s.Reason, s.By)
 }
