@@ -24,7 +24,7 @@ import (
 	"github.com/settle-agent/settle/internal/face/run"
 	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/redact"
-	"github.com/settle-agent/settle/internal/repo"
+	"github.com/settle-agent/settle/internal/safefile"
 )
 
 const execHelp = `Run one prompt for programs that were written for "codex exec": the same
@@ -310,7 +310,7 @@ func readSchema(path string) (json.RawMessage, error) {
 	if path == "" {
 		return nil, nil
 	}
-	raw, size, err := repo.ReadFile(path, mostSchema)
+	raw, size, err := safefile.Read(path, mostSchema)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the schema: %w", err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/settle-agent/settle/internal/repo"
+	"github.com/settle-agent/settle/internal/safefile"
 	"github.com/settle-agent/settle/modeltest"
 )
 
@@ -32,7 +32,7 @@ func newFakeModel(s *streams) *cobra.Command {
 		Use: "fake-model --scenario FILE", Short: "Serve a model that follows a scenario, for tests",
 		Long: fakeModelHelp, Example: fakeModelExamples, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			raw, size, err := repo.ReadFile(path, mostScenario)
+			raw, size, err := safefile.Read(path, mostScenario)
 			if err != nil {
 				return fmt.Errorf("cannot read the scenario: %w", err)
 			}

@@ -15,7 +15,7 @@ import (
 	"github.com/settle-agent/settle/internal/policy"
 	"github.com/settle-agent/settle/internal/prompt"
 	"github.com/settle-agent/settle/internal/redact"
-	"github.com/settle-agent/settle/internal/repo"
+	"github.com/settle-agent/settle/internal/safefile"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/tool/file"
 	"github.com/settle-agent/settle/tool/shell"
@@ -263,7 +263,7 @@ func (o Options) prompt() (prompt.Prompt, error) {
 const mostPrompt = 1 << 20
 
 func promptFile(path string) (string, error) {
-	text, size, err := repo.ReadFile(path, mostPrompt)
+	text, size, err := safefile.Read(path, mostPrompt)
 	if err != nil {
 		return "", fmt.Errorf("cannot read the system prompt: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"github.com/settle-agent/settle/internal/repo"
+	"github.com/settle-agent/settle/internal/safefile"
 )
 
 // Input is everything that Load looks at.
@@ -94,7 +95,7 @@ func (l *loader) user() error {
 	if l.UserFile == "" {
 		return nil
 	}
-	doc, err := read(l.UserFile, repo.ReadFile)
+	doc, err := read(l.UserFile, safefile.Read)
 	if doc == nil || err != nil {
 		return err
 	}

@@ -29,8 +29,8 @@ func floors() [][]string {
 		{"internal/proc"},
 		{"internal/sandbox"},
 		{"internal/config", "internal/prompt", "internal/longlog", "internal/terminal"},
-		{"event", "internal/scope", "internal/sse", "internal/redact", "internal/repo", "internal/logfile", "internal/watch", "internal/jsonrpc", "internal/printable", "internal/question"},
-		{"internal/jsonl"},
+		{"event", "internal/scope", "internal/sse", "internal/redact", "internal/repo", "internal/logfile", "internal/lifeline", "internal/jsonrpc", "internal/printable", "internal/question"},
+		{"internal/jsonl", "internal/safefile"},
 		{"internal/house", "internal/test/shake", "internal/test/crash", "internal/test/setsid", "modeltest"},
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/settle-agent/settle/internal/repo"
+	"github.com/settle-agent/settle/internal/safefile"
 )
 
 // maxConfig bounds what is read of a configuration.
@@ -18,7 +19,7 @@ const maxConfig = 256 << 10
 
 // readFile returns a regular file, and refuses a long one.
 func readFile(path string) (string, error) {
-	data, size, err := repo.ReadFile(path, maxConfig)
+	data, size, err := safefile.Read(path, maxConfig)
 	if err == nil && size > maxConfig {
 		err = fmt.Errorf("cannot read %q: it has %d bytes", path, size)
 	}

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/settle-agent/settle/internal/safefile"
 )
 
 // maxIndex bounds what is read of an index.
@@ -69,7 +71,7 @@ func workTree(at string) (Git, bool) {
 
 // content is that of a small file; empty if there is none.
 func content(path string) string {
-	data, size, err := ReadFile(path, 4<<10)
+	data, size, err := safefile.Read(path, 4<<10)
 	if err != nil || size > int64(len(data)) {
 		return ""
 	}
@@ -117,7 +119,7 @@ type Index struct {
 func (g Git) Index() (Index, error) {
 	var x Index
 	path := filepath.Join(g.Own, "index")
-	data, size, err := ReadFile(path, maxIndex)
+	data, size, err := safefile.Read(path, maxIndex)
 	if os.IsNotExist(err) {
 		return x, nil
 	}

@@ -4,7 +4,6 @@ package repo
 
 import (
 	"io/fs"
-	"os"
 	"syscall"
 )
 
@@ -15,10 +14,4 @@ func ownerOf(info fs.FileInfo) (uid int, known bool) {
 		return 0, false
 	}
 	return int(stat.Uid), true
-}
-
-// open opens a file without waiting for the other end of a pipe that took the
-// file's place.
-func open(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }

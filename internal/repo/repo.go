@@ -1,7 +1,6 @@
 package repo
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,22 +35,4 @@ func Path(dir string) []string {
 	}
 	slices.Reverse(path)
 	return path
-}
-
-// ReadFile returns the first limit bytes of a regular file, following links,
-// and the file's size. It never waits: what is not a regular file is an error.
-func ReadFile(path string, limit int64) (data []byte, size int64, err error) {
-	return readFile(path, limit, func(fs.FileInfo) error { return nil })
-}
-
-func what(mode fs.FileMode) string {
-	switch {
-	case mode.IsDir():
-		return "a directory"
-	case mode&fs.ModeNamedPipe != 0:
-		return "a pipe"
-	case mode&fs.ModeSocket != 0:
-		return "a socket"
-	}
-	return "a device"
 }

@@ -3,7 +3,6 @@ package repo_test
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,23 +29,5 @@ func TestPath(t *testing.T) {
 	}
 	if got, ok := repo.Root(filepath.Join(deep, "missing")); !ok || got != want[0] {
 		t.Errorf("Root of a missing directory = %q, %v", got, ok)
-	}
-}
-
-func TestReadFile(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "file")
-	if err := os.WriteFile(path, []byte("0123456789"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	data, size, err := repo.ReadFile(path, 4)
-	if string(data) != "0123" || size != 10 || err != nil {
-		t.Errorf("ReadFile = %q, %d, %v", data, size, err)
-	}
-	if _, _, err := repo.ReadFile(dir, 4); err == nil || !strings.Contains(err.Error(), "a directory") {
-		t.Errorf("of a directory: %v", err)
-	}
-	if _, _, err := repo.ReadFile(filepath.Join(dir, "missing"), 4); !os.IsNotExist(err) {
-		t.Errorf("of a missing file: %v", err)
 	}
 }

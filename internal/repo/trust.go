@@ -2,13 +2,14 @@ package repo
 
 import (
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/settle-agent/settle/internal/safefile"
 )
 
 // Trust decides whose directories may speak to settle: the user's own, and
@@ -76,14 +77,14 @@ func refusal(at, subject string) string {
 		"If you trust it: git config --global --add safe.directory %q", at, subject)
 }
 
-// ReadFile is [ReadFile] for a file in one of the project's directories. A file
+// ReadFile is [safefile.Read] for a file in one of the project's directories. A file
 // that somebody else put there, such as into a directory that all may write,
 // is an error.
 func (p Project) ReadFile(path string, limit int64) (data []byte, size int64, err error) {
 	if link, err := os.Lstat(path); err == nil && !p.everybody && !p.trust.harmlessFile(link) {
 		return nil, 0, foreign(path)
 	}
-	return readFile(path, limit, func(info fs.FileInfo) error {
+	return safefile.ReadIf(path, limit, func(info fs.FileInfo) error {
 		if !p.everybody && !p.trust.harmlessFile(info) {
 			return foreign(path)
 		}
@@ -159,35 +160,4 @@ func actual(path string) string {
 		return resolved
 	}
 	return filepath.Clean(path)
-}
-
-// readFile reads a regular file that accept, which sees the open file, does not
-// refuse.
-func readFile(path string, limit int64, accept func(fs.FileInfo) error) (data []byte, size int64, err error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, 0, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, 0, fmt.Errorf("cannot read %q: it is %s, not a file", path, what(info.Mode()))
-	}
-	file, err := open(path)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer func() { _ = file.Close() }() // it was only read
-	if info, err = file.Stat(); err != nil {
-		return nil, 0, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, 0, fmt.Errorf("cannot read %q: it is %s, not a file", path, what(info.Mode()))
-	}
-	if err := accept(info); err != nil {
-		return nil, 0, err
-	}
-	data, err = io.ReadAll(io.LimitReader(file, limit))
-	if err != nil {
-		return nil, 0, fmt.Errorf("cannot read %q: %w", path, err)
-	}
-	return data, max(info.Size(), int64(len(data))), nil
 }

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/settle-agent/settle/internal/repo"
+	"github.com/settle-agent/settle/internal/safefile"
 )
 
 // MostName bounds a session's name in bytes.
@@ -25,7 +25,7 @@ func Name(dataDir, session string) string {
 	if !isPlain(session) {
 		return ""
 	}
-	name, _, err := repo.ReadFile(label(dataDir, session), MostName)
+	name, _, err := safefile.Read(label(dataDir, session), MostName)
 	if err != nil {
 		return ""
 	}

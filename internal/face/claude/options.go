@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/settle-agent/settle/internal/repo"
+	"github.com/settle-agent/settle/internal/safefile"
 )
 
 // Format is a shape of what comes in or goes out.
@@ -218,7 +218,7 @@ func Servers(config string) []string {
 	raw := []byte(config)
 	if !strings.HasPrefix(strings.TrimSpace(config), "{") {
 		var err error
-		if raw, _, err = repo.ReadFile(config, mostSettings); err != nil {
+		if raw, _, err = safefile.Read(config, mostSettings); err != nil {
 			return []string{config}
 		}
 	}
@@ -247,7 +247,7 @@ const mostSettings = 1 << 20
 func (o *Options) Take(settings string) error {
 	raw := []byte(settings)
 	if !strings.HasPrefix(strings.TrimSpace(settings), "{") {
-		text, size, err := repo.ReadFile(settings, mostSettings)
+		text, size, err := safefile.Read(settings, mostSettings)
 		if err != nil {
 			return fmt.Errorf("cannot read the settings: %w", err)
 		}

@@ -13,9 +13,9 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/client/transcript"
+	"github.com/settle-agent/settle/internal/lifeline"
 	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/scope"
-	"github.com/settle-agent/settle/internal/watch"
 )
 
 const (
@@ -108,7 +108,7 @@ func Turn(ctx context.Context, o Options) (code int) {
 	defer deaf()
 	go r.stop.listen(listening, o.Stops) // ends when Turn returns
 	if f, ok := o.Stdout.(*os.File); ok {
-		defer watch.Closed(f, broken)()
+		defer lifeline.Closed(f, broken)()
 	}
 	r.view = r.newView()
 	code = r.run(ctx)

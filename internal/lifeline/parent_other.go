@@ -1,6 +1,6 @@
 //go:build !linux
 
-package watch
+package lifeline
 
 import "os"
 

@@ -1,4 +1,4 @@
-package watch
+package lifeline
 
 // Detached reports whether this process was meant to go on without whoever
 // started it, which nothing tells here.

@@ -1,6 +1,6 @@
 //go:build unix
 
-package repo_test
+package safefile_test
 
 import (
 	"os"
@@ -10,23 +10,23 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/settle-agent/settle/internal/repo"
+	"github.com/settle-agent/settle/internal/safefile"
 )
 
 // A pipe that nobody writes to must not hold up a session.
-func TestReadFileDoesNotWaitForAPipe(t *testing.T) {
+func TestReadDoesNotWaitForAPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	if err := unix.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := repo.ReadFile(path, 4); err == nil || !strings.Contains(err.Error(), "a pipe") {
+	if _, _, err := safefile.Read(path, 4); err == nil || !strings.Contains(err.Error(), "a pipe") {
 		t.Errorf("of a pipe: %v", err)
 	}
 	link := filepath.Join(t.TempDir(), "loop")
 	if err := os.Symlink(link, link); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := repo.ReadFile(link, 4); err == nil {
+	if _, _, err := safefile.Read(link, 4); err == nil {
 		t.Error("a link to itself was read")
 	}
 }

@@ -1,4 +1,4 @@
-// Package watch notices that whoever started this program is gone: that nobody
+// Package lifeline notices that whoever started this program is gone: that nobody
 // can read standard output any more, or that the parent died. A turn may think
 // for minutes without writing anything; a client that was killed would never be
 // missed otherwise.
@@ -7,7 +7,7 @@
 //	Parent()       ─┴► lost(err), once ─► the face ends its turns
 //
 // Standard input that ends is for whoever reads it to notice.
-package watch
+package lifeline
 
 import "errors"
 

@@ -1,6 +1,6 @@
 //go:build unix
 
-package watch_test
+package lifeline_test
 
 import (
 	"bufio"
@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/settle-agent/settle/internal/watch"
+	"github.com/settle-agent/settle/internal/lifeline"
 	"github.com/settle-agent/settle/modeltest/leak"
 )
 
@@ -46,7 +46,7 @@ func parent() int {
 // child says what becomes of its parent.
 func child() int {
 	gone := make(chan error, 1)
-	defer watch.Parent(func(err error) { gone <- err })()
+	defer lifeline.Parent(func(err error) { gone <- err })()
 	fmt.Fprintln(os.Stderr, "watching")
 	fmt.Println(<-gone)
 	return 0
@@ -70,12 +70,12 @@ func TestParent(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.TrimSpace(string(said)); got != watch.ErrParent.Error() {
+	if got := strings.TrimSpace(string(said)); got != lifeline.ErrParent.Error() {
 		t.Errorf("the child said %q", got)
 	}
 }
 
 func TestParentThatLives(t *testing.T) {
-	stop := watch.Parent(func(err error) { t.Error(err) })
+	stop := lifeline.Parent(func(err error) { t.Error(err) })
 	stop()
 }
