@@ -54,19 +54,25 @@ func commandOf(text string) (name, argument string, ok bool) {
 		return "", "", false
 	}
 	name, argument, _ = strings.Cut(text, " ")
-	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz") != "" {
+	if name == "" || !isName(name) {
 		return "", "", false
 	}
 	return name, strings.TrimSpace(argument), true
 }
 
+// isName reports whether a word could be the name of a command, or its beginning.
+func isName(word string) bool {
+	return strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789-_:") == ""
+}
+
+// commands are all that can be called.
+func (f *Face) commands() []slash { return slashes() }
+
 // command runs a command, and reports whether there is one of the name.
 func (f *Face) command(name, argument string) bool {
-	for _, s := range slashes() {
-		if s.name == name {
-			s.run(f, argument)
-			return true
-		}
+	if s, ok := f.commandNamed(name); ok {
+		s.run(f, argument)
+		return true
 	}
 	f.say("there is no command /%s; /help lists them; a space before the slash sends it as it is", name)
 	return false
@@ -79,7 +85,7 @@ func (f *Face) help(string) {
 		fmt.Fprintf(&b, "| %s | %s |\n", k[0], k[1])
 	}
 	b.WriteString("\n# Commands\n\n| Command | What it does |\n|---|---|\n")
-	for _, s := range slashes() {
+	for _, s := range f.commands() {
 		fmt.Fprintf(&b, "| %s | %s |\n", strings.TrimSpace("/"+s.name+" "+s.argument), s.help)
 	}
 	f.openPager("Help", markdownRows(f, b.String()))
@@ -90,6 +96,7 @@ func keyHelp() [][2]string {
 	return [][2]string{
 		{"Enter", "send; while a turn runs, queue the input behind it"},
 		{"Tab", "while a turn runs: send to it, with its next request"},
+		{"@", "offer files: ↑ ↓ select, Tab or Enter takes one, Esc closes the list; so does / for commands"},
 		{"Shift-Enter, Alt-Enter, Ctrl-J", "begin a new line; so does Enter after a backslash"},
 		{"Shift-Tab", "change what may run without asking: ask, accept edits, read-only"},
 		{"Esc", "interrupt the turn"},

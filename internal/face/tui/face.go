@@ -90,7 +90,13 @@ type Face struct {
 	past    *past
 	search  *search
 	pager   *pager
-	hint    string
+	menu    *menu
+
+	completion *completion
+	dismissed  int // one more than the place of a word that is not to be completed
+	files      fileList
+
+	hint string
 
 	dirty   bool
 	drawnAt time.Time

@@ -162,6 +162,12 @@ func (p person) left(code chan int, want int) {
 
 func newPerson(t *testing.T, o Options, steps ...script.Step) (person, chan int) {
 	t.Helper()
+	return newPersonIn(t, "/w", o, steps...)
+}
+
+// newPersonIn is newPerson in a directory.
+func newPersonIn(t *testing.T, dir string, o Options, steps ...script.Step) (person, chan int) {
+	t.Helper()
 	host, err := settle.Open(t.Context(), settle.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -170,7 +176,7 @@ func newPerson(t *testing.T, o Options, steps ...script.Step) (person, chan int)
 	p := person{t, out, &tty{Reader: in, grid: terminaltest.NewGrid(60, 24)}}
 	o.Terminal, o.Palette, o.Place = p.tty, terminal.Palette{Color: true, Attributes: true}, "~/w"
 	o.Sessions = inMemory{host, settle.SessionConfig{
-		Model: model.Config{Provider: script.New(steps...), ProviderName: "script", Name: "m"}, WorkDir: "/w", Permission: settle.Ask, Attended: true, Tools: []tool.Tool{slowShell{}},
+		Model: model.Config{Provider: script.New(steps...), ProviderName: "script", Name: "m"}, WorkDir: dir, Permission: settle.Ask, Attended: true, Tools: []tool.Tool{slowShell{}},
 	}}
 	o.Resume = func(string) string { return "settle resume ID" }
 	code := make(chan int, 1)

@@ -31,13 +31,14 @@ func (f *Face) take(e terminal.Event) {
 	switch e := e.(type) {
 	case terminal.Paste:
 		if f.pager == nil {
-			f.search = nil
-			f.editor.paste(e.Text)
+			f.pasted(e.Text)
 		}
 	case terminal.Key:
 		switch {
 		case f.pager != nil:
 			f.pagerKey(e)
+		case f.menu != nil:
+			f.menuKey(e)
 		case f.search != nil:
 			f.searchKey(e)
 		case f.answerKey(e):
@@ -52,6 +53,10 @@ func (f *Face) key(k terminal.Key) {
 	if k.Name != "ctrl+c" && !f.armed.IsZero() {
 		f.armed, f.hint = time.Time{}, ""
 	}
+	if f.completionKey(k) {
+		return
+	}
+	f.completion = nil
 	switch k.Name {
 	case "enter":
 		f.enter(event.Queue)
@@ -91,7 +96,22 @@ func (f *Face) key(k terminal.Key) {
 		}
 	default:
 		f.editor.key(k)
+		if k.Text != "" || k.Name == "backspace" || k.Name == "ctrl+h" {
+			f.complete()
+		}
 	}
+}
+
+// pasted puts a paste where it belongs.
+func (f *Face) pasted(text string) {
+	if f.menu != nil {
+		line, _, _ := strings.Cut(text, "\n")
+		f.menu.words += line
+		f.menu.narrow()
+		return
+	}
+	f.search, f.completion = nil, nil
+	f.editor.paste(text)
 }
 
 // answerKey answers the question on the screen, and reports whether the key did.

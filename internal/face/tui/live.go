@@ -29,7 +29,14 @@ func (f *Face) frame(now time.Time) terminal.Frame {
 	editor, x, y := f.editorRows(width, max(min(room/3, 10), 1))
 	status := f.status(width, now)
 	room -= len(editor) + len(status) + 1
-	var queue, ask, live []terminal.Line
+	var queue, ask, live, choices []terminal.Line
+	switch {
+	case f.menu != nil:
+		choices = f.menu.rows(width, max(room-4, 1))
+	case f.completion != nil:
+		choices = f.completion.list.rows(width, min(mostShown, room/2))
+	}
+	room -= len(choices)
 	if room > 3 {
 		ask = f.askRows(width)
 		queue = f.queueRows(width)
@@ -39,7 +46,7 @@ func (f *Face) frame(now time.Time) terminal.Frame {
 		live = f.liveRows(width, min(room, max(f.screen.Live()/3, 3)), now)
 	}
 	rows := append(live, ask...)
-	rows = append(append(append(rows, queue...), nil), status...)
+	rows = append(append(append(append(rows, queue...), choices...), nil), status...)
 	y += len(rows)
 	return terminal.Frame{Rows: append(rows, editor...), X: x, Y: y}
 }
@@ -179,6 +186,10 @@ func (f *Face) queueRows(width int) (rows []terminal.Line) {
 }
 
 func (f *Face) editorRows(width, height int) (rows []terminal.Line, x, y int) {
+	if f.menu != nil {
+		row, x := f.menu.line(width)
+		return []terminal.Line{row}, x, 0
+	}
 	if f.search == nil {
 		return f.editor.frame(width, height)
 	}

@@ -1,0 +1,91 @@
+package files
+
+import (
+	"context"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle/internal/repo"
+	"github.com/settle-agent/settle/tool/search"
+)
+
+const (
+	// mostWalked is how many files a walk looks for, and walkTimeout how long.
+	mostWalked  = 50_000
+	walkTimeout = 2 * time.Second
+	// mostPaths bounds what is kept of an index.
+	mostPaths = 300_000
+)
+
+// List is the files and directories below a directory.
+type List struct{ paths []candidate }
+
+type candidate struct {
+	path, folded string // folded has no capitals
+	base         int    // where the last name begins
+}
+
+// Read lists the files below a directory, and their directories.
+func Read(ctx context.Context, dir string) *List {
+	ctx, cancel := context.WithTimeout(ctx, walkTimeout)
+	defer cancel()
+	names := append(tracked(dir), search.Names(ctx, dir, mostWalked)...)
+	return newList(names)
+}
+
+// tracked is what git has below the directory.
+func tracked(dir string) (names []string) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil
+	}
+	git, err := repo.FindGit(real)
+	if err != nil || git.Top == "" {
+		return nil
+	}
+	below, err := filepath.Rel(git.Top, real)
+	if err != nil {
+		return nil
+	}
+	prefix := ""
+	if below != "." {
+		prefix = filepath.ToSlash(below) + "/"
+	}
+	index, err := git.Index()
+	if err != nil { // of a kind that is not known: the walk finds the files
+		return nil
+	}
+	for _, name := range index.Names {
+		if rest, ok := strings.CutPrefix(name, prefix); ok && len(names) < mostPaths {
+			names = append(names, rest)
+		}
+	}
+	return names
+}
+
+// newList makes a list of files, with the directories that they are in.
+func newList(names []string) *List {
+	seen := make(map[string]bool, len(names))
+	l := &List{}
+	add := func(name string) {
+		if seen[name] {
+			return
+		}
+		seen[name] = true
+		l.paths = append(l.paths, candidate{name, strings.ToLower(name), strings.LastIndexByte(strings.TrimSuffix(name, "/"), '/') + 1})
+	}
+	for _, name := range names {
+		if strings.ContainsAny(name, "\n\x00") {
+			continue
+		}
+		add(name)
+		for dir := path.Dir(name); dir != "." && !seen[dir+"/"]; dir = path.Dir(dir) {
+			add(dir + "/")
+		}
+	}
+	slices.SortFunc(l.paths, func(a, b candidate) int { return strings.Compare(a.path, b.path) })
+	return l
+}

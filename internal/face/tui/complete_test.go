@@ -1,0 +1,98 @@
+package tui
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/settle-agent/settle/model/script"
+)
+
+// folder is a directory with empty files.
+func folder(t *testing.T, names ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range names {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// A path after "@" is completed; the model gets the path.
+func TestFileCompletion(t *testing.T) {
+	dir := folder(t, "internal/face/keys.go", "internal/face/face.go", "README.md", "a file.txt")
+	synctest.Test(t, func(t *testing.T) {
+		p, code := newPersonIn(t, dir, Options{}, script.Turn(script.Text("read")))
+		p.types("look at @fc")
+		p.sees("› internal/face/", "  internal/face/face.go")
+		p.types("/k")
+		p.sees("› internal/face/keys.go")
+		p.types("\t")
+		p.sees("> look at @internal/face/keys.go")
+		p.types("and @afile")
+		p.types("\r")
+		p.sees(`> look at @internal/face/keys.go and @"a file.txt"`)
+		p.types("and @READ")
+		p.types("\x1b")
+		p.types("\r") // Esc has closed the list: it is sent as it is
+		p.sees("@\"a file.txt\" and @READ", "✓ ")
+		p.types("\x04")
+		p.left(code, 0)
+	})
+}
+
+// Commands are completed; Enter runs one that needs nothing more.
+func TestCommandCompletion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, code := newPerson(t, Options{})
+		p.types("/re")
+		p.sees("› /rename NAME", "  /resume [ID]")
+		p.types("\x1b[B\t")
+		p.sees("> /resume")
+		p.types("\x15/qu\r")
+		p.left(code, 0)
+	})
+}
+
+// A recalled command does not catch the arrows.
+func TestRecallIsNotCompleted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, code := newPerson(t, Options{}, script.Turn(script.Text("one")))
+		p.types("first\r")
+		p.types("/jobs\r")
+		p.types("\x1b[A\x1b[A")
+		rows := slices.DeleteFunc(p.tty.rows(), func(row string) bool { return strings.TrimSpace(row) == "" })
+		if last := strings.TrimRight(rows[len(rows)-1], " "); last != "> first" {
+			t.Errorf("it is not the prompt of before: %q", last)
+		}
+		p.types("\x03\x04")
+		p.left(code, 0)
+	})
+}
+
+func TestListRows(t *testing.T) {
+	l := list{choices: []choice{{label: "a", group: "One"}, {label: "b", group: "One"}, {label: "c", group: "Two"}, {label: "d", group: "Two"}}, at: 2}
+	for most, want := range map[int]string{
+		6: "One|  a|  b|Two|› c|  d",
+		4: "  b|Two|› c|  d",
+		3: "Two|› c|  d",
+		1: "› c",
+	} {
+		var got []string
+		for _, row := range l.rows(40, most) {
+			got = append(got, strings.TrimRight(row.Text(), " "))
+		}
+		if g := strings.Join(got, "|"); g != want {
+			t.Errorf("%d rows: %q, want %q", most, g, want)
+		}
+	}
+}
