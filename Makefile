@@ -34,8 +34,8 @@ crash: ## kill -9 of the built binary, N times
 simulate: ## N sessions, drawn at random (docs/proof.md)
 	go test -count=1 -v -timeout 0 -run 'TestSimulation$$' ./internal/test/proof -sessions $(N)
 
-screen: ## N sessions on a terminal: in memory, in tmux and in xterm.js (needs tmux, node and npm); the scrollback must be the log (docs/terminal.md)
-	go test -count=1 -v -timeout 0 -tags machine -run 'EqualLog$$' ./internal/face/tui -sessions $(N)
+screen: ## N sessions on a terminal: in memory, in tmux and in xterm.js (needs tmux, node and npm), and keys at every event of the catalogue; the scrollback must be the log (docs/terminal.md)
+	go test -count=1 -v -timeout 0 -tags machine -run 'EqualLog$$|KeyAtEveryEvent$$' ./internal/face/tui -sessions $(N)
 
 judge: ## all of the corpus, and N drawn commands: what is allowed runs, and must do no harm (docs/adr/0008)
 	go test -count=1 -v -timeout 0 -run 'TestOracle$$' ./internal/policy -commands $(N)

@@ -44,7 +44,8 @@ const (
 )
 
 // Read calls found with what comes from the terminal, until that ends or stop is
-// closed. One goroutine stays in the read of a terminal that says nothing any
+// closed; with nothing when something has come of which only time can tell what it
+// is, such as an escape. One goroutine stays in the read of a terminal that says nothing any
 // more; it ends with the next byte, or with the process.
 func Read(r io.Reader, stop <-chan struct{}, found func([]Event)) {
 	chunks := make(chan []byte)
@@ -83,7 +84,7 @@ func Read(r io.Reader, stop <-chan struct{}, found func([]Event)) {
 		if expired = nil; len(d.rest) > 0 && !d.pasting {
 			expired = time.After(escapeDelay)
 		}
-		if len(events) > 0 {
+		if len(events) > 0 || expired != nil {
 			found(events)
 		}
 	}

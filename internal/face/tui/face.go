@@ -100,11 +100,16 @@ type Face struct {
 
 	dirty   bool
 	drawnAt time.Time
-	// Keys mean what was on the screen: shown is the state of the last frame.
-	shown struct {
-		turn, approval string
-		since          time.Time // of the approval
-	}
+	// Keys mean what is on the screen: shown is what the last frame showed that
+	// the terminal took.
+	shown moment
+	since time.Time // when the approval that is shown came on the screen
+	// hasty says that an input was sent while no turn was on the screen, and that
+	// none has been since: a key that interrupts means its turn.
+	hasty bool
+	// pressed is what was on the screen when a key came of which nobody knew yet
+	// what it was: a lone escape is known by the time that passes.
+	pressed      *moment
 	interrupting string // the turn that Esc has ended
 	away         bool   // the window has not the person's attention
 	answered     map[string]bool
@@ -166,9 +171,15 @@ func (f *Face) send(do func()) {
 func (f *Face) read(stop <-chan struct{}) {
 	terminal.Read(f.Terminal, stop, func(events []terminal.Event) {
 		f.send(func() {
+			if len(events) == 0 {
+				m := f.shown
+				f.pressed = &m
+				return
+			}
 			for _, e := range events {
 				f.take(e)
 			}
+			f.pressed = nil
 			f.draw(time.Now())
 		})
 	})
@@ -249,6 +260,7 @@ func (f *Face) draw(now time.Time) {
 		return
 	}
 	f.dirty, f.drawnAt = false, now
+	drawn := f.shown
 	if f.pager != nil {
 		f.pager.draw(&f.frames, f.screen, f.Palette)
 	} else {
@@ -257,31 +269,51 @@ func (f *Face) draw(now time.Time) {
 			return // it is memory
 		}
 		f.commits = nil
-		f.note(now)
+		drawn = f.moment()
 	}
-	f.flush()
+	if f.frames.Len() == 0 {
+		f.note(drawn)
+		return
+	}
+	f.writer.write(bytes.Clone(f.frames.Bytes()), func() { f.note(drawn) })
+	f.frames.Reset()
 }
 
-// note keeps what keys will mean.
-func (f *Face) note(now time.Time) {
-	f.shown.turn = ""
+// moment is what keys may mean.
+type moment struct{ session, turn, approval string }
+
+func (f *Face) moment() moment {
+	m := moment{session: f.conversation.ID()}
 	if t := f.state().Running(); t != nil {
-		f.shown.turn = t.ID
+		m.turn = t.ID
 	}
-	approval := ""
 	if a, _ := f.asked(); a != nil {
-		approval = a.Approval
+		m.approval = a.Approval
 	}
-	if approval != f.shown.approval {
-		f.shown.approval, f.shown.since = approval, now
-	}
+	return m
 }
 
-func (f *Face) flush() {
-	if f.frames.Len() > 0 {
-		f.writer.write(bytes.Clone(f.frames.Bytes()))
-		f.frames.Reset()
+// note keeps what keys mean from now on: what is on the screen.
+func (f *Face) note(m moment) {
+	if m.approval != f.shown.approval || m.session != f.shown.session {
+		f.since = time.Now()
 	}
+	f.shown, f.hasty = m, f.hasty && m.turn == ""
+}
+
+// target is the turn that an interrupt means, nil for none.
+func (f *Face) target() *event.Turn {
+	seen := f.shown
+	if f.pressed != nil {
+		seen = *f.pressed
+	}
+	switch {
+	case f.hasty:
+		return f.state().Running()
+	case seen.session == f.conversation.ID():
+		return f.state().Turn(seen.turn)
+	}
+	return nil
 }
 
 func (f *Face) resized() {

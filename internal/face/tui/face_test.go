@@ -30,6 +30,7 @@ type tty struct {
 	grid     *terminaltest.Grid
 	restored int
 	slow     chan struct{} // if set, a write waits for it
+	delay    time.Duration // how long a write takes
 }
 
 // stall has writes wait, until what it returns is called.
@@ -48,6 +49,7 @@ func (t *tty) Write(data []byte) (int, error) {
 	if slow != nil {
 		<-slow
 	}
+	time.Sleep(t.delay)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.grid.Write(data)

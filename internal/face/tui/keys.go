@@ -118,7 +118,7 @@ func (f *Face) pasted(text string) {
 // With text in the editor, letters are text, and answers need Alt.
 func (f *Face) answerKey(k terminal.Key) bool {
 	a, _ := f.asked()
-	if a == nil || a.Approval != f.shown.approval || time.Since(f.shown.since) < askDelay {
+	if a == nil || a.Approval != f.shown.approval || time.Since(f.since) < askDelay {
 		return false
 	}
 	name, alt := strings.CutPrefix(k.Name, "alt+")
@@ -190,6 +190,7 @@ func (f *Face) masked(text string) string {
 // submit sends an input. One that is not accepted comes back into the editor.
 func (f *Face) submit(text string, mode event.Mode) {
 	f.past.add(f.masked(text))
+	f.hasty = f.hasty || f.shown.turn == ""
 	c := f.conversation
 	f.do(func(ctx context.Context) error {
 		_, err := c.Submit(ctx, text, settle.WithMode(mode), settle.From(user))
@@ -207,8 +208,8 @@ func (f *Face) submit(text string, mode event.Mode) {
 // interrupt ends the turn that is on the screen, and no other: a key that comes
 // late must not end the next one.
 func (f *Face) interrupt() {
-	t := f.state().Turn(f.shown.turn)
-	if f.shown.turn == "" || t == nil || len(t.Inputs) == 0 || f.interrupting == t.ID {
+	t := f.target()
+	if t == nil || len(t.Inputs) == 0 || f.interrupting == t.ID {
 		return
 	}
 	f.interrupting = t.ID
@@ -229,7 +230,7 @@ func (f *Face) ctrlC() {
 		f.leave(event.Shutdown, user)
 	case !f.editor.empty():
 		f.editor.clear()
-	case f.shown.turn != "" && f.interrupting != f.shown.turn:
+	case f.target() != nil && f.interrupting != f.target().ID:
 		f.interrupt()
 	case !f.armed.IsZero() && now.Before(f.armed):
 		f.armed = time.Time{}

@@ -114,7 +114,8 @@ func (s *stage) written() {
 	select {
 	case frame := <-s.writer.frames:
 		_, _ = s.on.Write(frame)
-		s.writer.busy = false
+		s.writer.idle <- struct{}{}
+		s.writer.written()
 	default:
 	}
 }

@@ -83,7 +83,7 @@ func (f *Face) attach(c Conversation) {
 	}
 	state := c.State()
 	f.conversation, f.log, f.out = c, transcript.New(state, transcript.Live), newPrintout()
-	f.interrupting, f.answered, f.dirty = "", map[string]bool{}, true
+	f.interrupting, f.answered, f.hasty, f.dirty = "", map[string]bool{}, false, true
 	earlier := max(len(state.Turns)-recentTurns, 0)
 	if earlier > 0 {
 		f.commit(notice(faint(), "%s (Ctrl-T shows them)", printable.Count(earlier, "earlier turn")))

@@ -12,9 +12,12 @@ type writer struct {
 	to     io.Writer
 	send   func(func())
 	frames chan []byte
-	idle   chan struct{} // holds a token while nothing is being written
+	idle   chan struct{} // holds a token while no frame is under way
 
-	busy bool // belongs to the loop
+	// busy and shown belong to the loop: a frame is under way, and what is to be
+	// done when it is on the terminal.
+	busy  bool
+	shown func()
 }
 
 func newWriter(to io.Writer, send func(func())) *writer {
@@ -23,10 +26,18 @@ func newWriter(to io.Writer, send func(func())) *writer {
 	return w
 }
 
-// write hands a frame over. The loop calls it while the writer is not busy.
-func (w *writer) write(frame []byte) {
-	w.busy = true
-	w.frames <- frame // never blocks: there is room while nothing is under way
+// write hands a frame over, and has shown called in the loop when it is out. The
+// loop calls it while the writer is not busy.
+func (w *writer) write(frame []byte, shown func()) {
+	w.busy, w.shown = true, shown
+	<-w.idle          // there, since nothing is under way
+	w.frames <- frame // never blocks: there is room
+}
+
+// written notes that the frame is out.
+func (w *writer) written() {
+	w.busy = false
+	w.shown()
 }
 
 // run writes until ctx ends.
@@ -34,10 +45,9 @@ func (w *writer) run(ctx context.Context) {
 	for {
 		select {
 		case frame := <-w.frames:
-			<-w.idle                 // there, unless the last rows are being written
 			_, _ = w.to.Write(frame) // a terminal that is gone ends the reading
 			w.idle <- struct{}{}
-			w.send(func() { w.busy = false })
+			w.send(w.written)
 		case <-ctx.Done():
 			return
 		}
@@ -47,20 +57,23 @@ func (w *writer) run(ctx context.Context) {
 // last writes what is still to be said, after the frame that is being written, if
 // the terminal takes it in time.
 func (w *writer) last(rows []byte) {
-	written := make(chan struct{})
+	written := make(chan bool, 1)
 	go func() { // ends when the terminal takes it, or with the process
-		defer close(written)
+		begun := true
 		select {
-		case frame := <-w.frames:
-			rows = append(frame, rows...)
-		default:
+		case frame := <-w.frames: // it was not begun
+			rows, begun = append(frame, rows...), false
+		case <-w.idle:
 		}
-		<-w.idle
 		_, _ = w.to.Write(rows) // nobody is left to tell
 		w.idle <- struct{}{}
+		written <- begun
 	}()
 	select {
-	case <-written:
+	case begun := <-written:
+		if !begun { // it is out now, and run does not say so
+			w.busy = false
+		}
 	case <-time.After(mostWrite):
 	}
 }

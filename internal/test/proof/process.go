@@ -74,7 +74,7 @@ func (w *world) start(d *disk, set setting) (*process, error) {
 }
 
 func (p *process) turn(set setting, tools *tool.Set) turn.Config {
-	asked, system := set.wire.model(p.world.server.Client(), set.window, set.limits.Stall), "Prove it."
+	asked, system := set.wire.Model(p.world.server.Client(), set.window, set.limits.Stall), "Prove it."
 	asked.Provider = witness{asked.Provider, p, history.Target{Provider: asked.ProviderName, Model: asked.Name, Traits: asked.Traits}, system}
 	c := turn.Config{
 		Model:  asked,

@@ -9,9 +9,9 @@ const modelName = "claude-sonnet-4-5"
 // probeText is what a probe sends.
 const probeText = "And now, ~probe~?"
 
-// scenario is the script as the model's server plays it. Probes have an answer
+// Scenario is the script as the model's server plays it. Probes have an answer
 // of their own, so that whatever the script has left is not played to them.
-func (s Script) scenario() modeltest.Scenario {
+func (s Script) Scenario() modeltest.Scenario {
 	harmless := modeltest.Quirk(modeltest.FaultComments).First(modeltest.Always) // so that it is never used up
 	turns := []modeltest.Turn{modeltest.Say("Fine.").For("~probe~").With(harmless)}
 	for _, r := range s.Responses {

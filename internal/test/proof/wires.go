@@ -80,8 +80,8 @@ func (w Wire) provider(client *http.Client) model.Provider {
 	return anthropic.New(anthropic.Options{Endpoint: endpoint})
 }
 
-// model is a model behind the wire.
-func (w Wire) model(client *http.Client, window int, stall time.Duration) model.Config {
+// Model is a model behind the wire.
+func (w Wire) Model(client *http.Client, window int, stall time.Duration) model.Config {
 	m := model.Config{
 		Provider: w.provider(client), ProviderName: string(w), Name: modelName,
 		Traits: model.Traits{Window: window}, Timeouts: model.Timeouts{Stall: stall}, Limiter: &model.Limiter{},

@@ -82,7 +82,7 @@ func newWorld(s Script) *world {
 		}
 		w.inputs = append(w.inputs, input)
 	}
-	w.server = modeltest.NewMemoryServer(nil, s.scenario())
+	w.server = modeltest.NewMemoryServer(nil, s.Scenario())
 	return w
 }
 
