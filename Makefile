@@ -57,7 +57,7 @@ mutate: ## small changes in PACKAGES, one by one, which their tests must notice;
 proof: ## all of docs/proof.md but the breaking and the mutation
 	go test -count=1 -v -timeout 15m ./internal/test/proof -sessions 20000
 	go test -count=1 ./modeltest/... ./internal/test/crash ./event ./event/contract ./internal/scope ./internal/sse ./internal/redact ./internal/history ./internal/turn ./internal/session \
-		./internal/journal ./internal/proc ./tool/shell ./model/transport ./internal/face/run ./internal/client/stdio ./cmd/settle
+		./internal/journal ./internal/proc ./tool/shell ./model/transport ./internal/face/run ./internal/client/oneturn ./internal/client/stdio ./cmd/settle
 	$(MAKE) fuzz FUZZTIME=2s
 
 clients: ## programs from npm, against the built binary (docs/clients/README.md)

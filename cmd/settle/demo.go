@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/settle-agent/settle/internal/client/oneturn"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/face/demo"
 	"github.com/settle-agent/settle/internal/face/run"
@@ -35,10 +36,10 @@ func newDemo(s *streams) *cobra.Command {
 			code, err := demo.Run(cmd.Context(), demo.Options{
 				Stdout: s.stdout, Environ: s.environ, Stops: sig.stops, Keep: keep, Version: version(),
 				Show: func(ctx context.Context, t demo.Turn) int {
-					return run.Turn(ctx, run.Options{
-						Host: t.Host, Session: t.Session, Config: t.Config, Prompt: t.Prompt, Format: run.Terminal,
+					return run.Turn(ctx, run.Options{Format: run.Terminal, Options: oneturn.Options{
+						Host: t.Host, Session: t.Session, Config: t.Config, Prompt: t.Prompt,
 						Stdout: s.stdout, Stderr: s.stdout, Stops: sig.stops, Ended: t.Ended,
-					})
+					}})
 				},
 			})
 			switch {

@@ -18,6 +18,7 @@ import (
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/codex"
 	"github.com/settle-agent/settle/internal/client/image"
+	"github.com/settle-agent/settle/internal/client/oneturn"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/exec"
@@ -66,7 +67,7 @@ func newExec(s *streams) *cobra.Command {
 		Long: execHelp, Example: execExamples, GroupID: standIns, Aliases: []string{"e"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			code, err := f.run(cmd, s, args)
-			if err != nil && (f.json || f.oldJSON) {
+			if err != nil && f.asJSON() {
 				refuse(s, err)
 			}
 			if err == nil && code != stdio.CodeCompleted {
@@ -185,7 +186,13 @@ func (f *execFlags) run(cmd *cobra.Command, s *streams, args []string) (int, err
 	if options.Host, err = settle.Open(cmd.Context(), a.Host); err != nil {
 		return 0, err
 	}
-	f.announce(s, spec, options, a)
+	if len(spec.Ignored) > 0 {
+		s.say(fmt.Errorf("warning: not supported, and ignored: %s", strings.Join(spec.Ignored, ", ")))
+	}
+	if f.asJSON() {
+		return oneturn.Run(cmd.Context(), options.Options, func(stage oneturn.Stage) oneturn.View { return exec.NewView(stage.Write) }), nil
+	}
+	announce(s, options, a)
 	return run.Turn(cmd.Context(), options), nil
 }
 
@@ -272,12 +279,8 @@ func (f *execFlags) writable(dir string, named []string) []string {
 
 // options says what to run and how to show it.
 func (f *execFlags) options(in *standIn, s *streams, words exec.Arguments) (run.Options, error) {
-	o := run.Options{Stdout: s.stdout, Stderr: s.stderr, Exit: os.Exit, Format: run.Plain, Volume: run.Verbose}
-	switch {
-	case f.json || f.oldJSON:
-		o.Volume = run.Quiet
-		o.View = func(write func(add func([]byte) []byte)) run.View { return exec.NewView(write) }
-	case terminal(s.stdout):
+	o := run.Options{Options: oneturn.Options{Stdout: s.stdout, Stderr: s.stderr, Exit: os.Exit}, Format: run.Plain, Volume: run.Verbose}
+	if terminal(s.stdout) {
 		o.Format = run.Terminal
 	}
 	if !f.ephemeral {
@@ -294,11 +297,11 @@ func (f *execFlags) options(in *standIn, s *streams, words exec.Arguments) (run.
 	if o.Schema, err = readSchema(f.schema); err != nil {
 		return o, err
 	}
-	if o.Prompt, err = run.Prompt(in.ctx, words.Prompt, s.stdin, terminal(s.stdin)); err != nil {
+	if o.Prompt, err = oneturn.Prompt(in.ctx, words.Prompt, s.stdin, terminal(s.stdin)); err != nil {
 		return o, err
 	}
 	if f.output != "" {
-		o.Answer, err = run.AnswerFile(f.output)
+		o.Answer, err = oneturn.AnswerFile(f.output)
 	}
 	return o, err
 }
@@ -336,15 +339,11 @@ func (f *execFlags) session(ctx context.Context, words exec.Arguments, a *assemb
 	return words.Find(ctx, a.Host.DataDir, dir)
 }
 
-// announce says on standard error what is in force, as the other agent does,
-// and what of it is not.
-func (f *execFlags) announce(s *streams, spec *exec.SessionSpec, o run.Options, a *assemble.Agent) {
-	if len(spec.Ignored) > 0 {
-		s.say(fmt.Errorf("warning: not supported, and ignored: %s", strings.Join(spec.Ignored, ", ")))
-	}
-	if o.View != nil {
-		return
-	}
+// asJSON reports whether lines of JSON are wanted.
+func (f *execFlags) asJSON() bool { return f.json || f.oldJSON }
+
+// announce says on standard error what is in force, as the other agent does.
+func announce(s *streams, o run.Options, a *assemble.Agent) {
 	approver, _ := a.Session.Approver.(exec.Nobody)
 	sandbox := approver.Mode
 	if sandbox == "" || sandbox == string(settle.Ask) {

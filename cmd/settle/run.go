@@ -14,6 +14,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/image"
+	"github.com/settle-agent/settle/internal/client/oneturn"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/config"
@@ -169,7 +170,7 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 	sig := catch(cmd.Context())
 	defer sig.release()
 	defer sig.watchParent()()
-	text, err := run.Prompt(sig.ctx, args, s.stdin, terminal(s.stdin))
+	text, err := oneturn.Prompt(sig.ctx, args, s.stdin, terminal(s.stdin))
 	if err != nil {
 		return 0, sig.instead(usage(cmd, err))
 	}
@@ -233,7 +234,7 @@ func (f *runFlags) format(s *streams) (run.Format, error) {
 
 // usage adds where to find out more to a mistake in the call.
 func usage(cmd *cobra.Command, err error) error {
-	var mistake *run.UsageError
+	var mistake *oneturn.UsageError
 	if errors.As(err, &mistake) {
 		return fmt.Errorf("%w\n%s\nsee %q", err, cmd.UseLine(), cmd.CommandPath()+" --help")
 	}
@@ -270,9 +271,9 @@ func (f *runFlags) agent(s *streams, r *config.Resolved, dir string, format run.
 
 // options says how to show it.
 func (f *runFlags) options(s *streams, a *assemble.Agent, r *config.Resolved) (run.Options, error) {
-	o := run.Options{
-		Session: f.session, Stdout: s.stdout, Stderr: s.stderr, Notes: a.Notes, Mask: a.Redact.Diagnostic, Exit: os.Exit,
-	}
+	o := run.Options{Notes: a.Notes, Options: oneturn.Options{
+		Session: f.session, Stdout: s.stdout, Stderr: s.stderr, Mask: a.Redact.Diagnostic, Exit: os.Exit,
+	}}
 	switch {
 	case f.quiet:
 		o.Volume = run.Quiet
@@ -292,7 +293,7 @@ func (f *runFlags) options(s *streams, a *assemble.Agent, r *config.Resolved) (r
 		}
 	}
 	if f.output != "" {
-		keep, err := run.AnswerFile(f.output)
+		keep, err := oneturn.AnswerFile(f.output)
 		if err != nil {
 			return o, err
 		}
@@ -324,6 +325,6 @@ func (f *runFlags) conform(o *run.Options) (err error) {
 	if o.Schema, err = readSchema(f.schema); err != nil {
 		return err
 	}
-	o.Check, err = run.Conform(o.Schema)
+	o.Check, err = oneturn.Conform(o.Schema)
 	return err
 }

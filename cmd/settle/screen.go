@@ -9,13 +9,13 @@ import (
 )
 
 // screen is the terminal at standard error, nil where there is none that can be
-// drawn on. NO_COLOR (https://no-color.org) leaves out the colors.
+// drawn on.
 func (s *streams) screen() *run.Screen {
 	name := s.getenv("TERM")
 	if !terminal(s.stderr) || name == "dumb" || name == "" && runtime.GOOS != "windows" {
 		return nil
 	}
-	return &run.Screen{Color: s.getenv("NO_COLOR") == "", Width: func() int {
+	return &run.Screen{Palette: s.palette(), Width: func() int {
 		width, _, err := term.GetSize(int(s.stderr.Fd()))
 		if err != nil {
 			return 0

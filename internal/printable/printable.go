@@ -2,8 +2,8 @@
 // place: what a model, a tool, a file or a provider says must not move the
 // cursor, set a title, answer for the user, or show other words than it has.
 //
-//	Text, Line   for people
-//	JSON         for events on a terminal; as JSON, nothing changes
+//	Text, Line, Short   for people
+//	JSON                for events on a terminal; as JSON, nothing changes
 package printable
 
 import (
@@ -44,6 +44,15 @@ func Text(text string) string {
 
 // Line is Text on one line, with single spaces.
 func Line(text string) string { return strings.Join(strings.Fields(Text(text)), " ") }
+
+// Short is Line in at most so many characters; what is left out shows as "…".
+func Short(text string, most int) string {
+	text = Line(text)
+	if r := []rune(text); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return text
+}
 
 func unsafeRune(r rune) bool { return r == utf8.RuneError || Control(r) }
 

@@ -111,3 +111,20 @@ func FuzzText(f *testing.F) {
 		}
 	})
 }
+
+func TestShort(t *testing.T) {
+	for _, tt := range []struct {
+		in   string
+		most int
+		want string
+	}{
+		{"short", 10, "short"},
+		{"two\n lines\t here", 20, "two lines here"},
+		{"much too long for it", 10, "much too …"},
+		{"äöüäöüäöüäöü", 4, "äöü…"},
+	} {
+		if got := printable.Short(tt.in, tt.most); got != tt.want {
+			t.Errorf("Short(%q, %d) = %q, want %q", tt.in, tt.most, got, tt.want)
+		}
+	}
+}

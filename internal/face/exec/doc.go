@@ -5,7 +5,7 @@
 //	                                  item: started ─► updated* ─► completed
 //	refused before that ────────────► error, turn.failed
 //
-// What runs the turn is face/run; here is what its events are in the other
+// What runs the turn is client/oneturn; here is what its events are in the other
 // agent's words (view.go, item.go), and what that agent's flags, overrides and
 // sandbox modes mean for settle (overrides.go, sandbox.go). There are no words
 // for an interrupt: a turn that somebody ended has failed, and the message says

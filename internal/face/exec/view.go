@@ -1,15 +1,17 @@
 package exec
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
+	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/oneturn"
 	"github.com/settle-agent/settle/internal/client/transcript"
 )
 
-// View shows a turn as lines of JSON. It takes changes of the mode
-// [transcript.Final].
+// View shows a turn as lines of JSON.
 type View struct {
 	write func(add func([]byte) []byte)
 
@@ -25,7 +27,15 @@ func NewView(write func(add func([]byte) []byte)) *View {
 	return &View{write: write, running: map[string]*item{}}
 }
 
-// Show shows a change of the session.
+// Follow implements [oneturn.View].
+func (v *View) Follow(ctx context.Context, session *settle.Session, cursor uint64) func() error {
+	return oneturn.Changes(ctx, session, cursor, transcript.Final, v.Show)
+}
+
+// Finish implements [oneturn.View]. The answer is one of the items.
+func (v *View) Finish(string) {}
+
+// Show shows a change of the session, of the mode [transcript.Final].
 func (v *View) Show(c transcript.Change) {
 	switch {
 	case c.Thing == transcript.Item:

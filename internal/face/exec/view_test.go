@@ -15,9 +15,9 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/oneturn"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/face/exec"
-	"github.com/settle-agent/settle/internal/face/run"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/tool"
@@ -55,7 +55,7 @@ func result(r tool.Result) func(context.Context, tool.Call) (tool.Result, error)
 
 // lines runs the model's turn and returns what is printed, with the thread's id
 // left out.
-func lines(t *testing.T, m *script.Model, o run.Options, c settle.SessionConfig, tools ...tool.Tool) (code int, out []string) {
+func lines(t *testing.T, m *script.Model, o oneturn.Options, c settle.SessionConfig, tools ...tool.Tool) (code int, out []string) {
 	t.Helper()
 	c.Model, c.WorkDir, c.Tools = model.Config{Provider: m, Name: "m"}, "/w", tools
 	if c.Permission == "" {
@@ -66,9 +66,8 @@ func lines(t *testing.T, m *script.Model, o run.Options, c settle.SessionConfig,
 		t.Fatal(err)
 	}
 	var stdout, stderr bytes.Buffer
-	o.Host, o.Config, o.Session, o.Prompt, o.Stdout, o.Stderr, o.Volume = host, c, "T", "hi", &stdout, &stderr, run.Quiet
-	o.View = func(write func(func([]byte) []byte)) run.View { return exec.NewView(write) }
-	code = run.Turn(context.Background(), o)
+	o.Host, o.Config, o.Session, o.Prompt, o.Stdout, o.Stderr = host, c, "T", "hi", &stdout, &stderr
+	code = oneturn.Run(context.Background(), o, func(stage oneturn.Stage) oneturn.View { return exec.NewView(stage.Write) })
 	for line := range strings.Lines(stdout.String()) {
 		out = append(out, strings.TrimSpace(line))
 	}
@@ -140,7 +139,7 @@ func TestLines(t *testing.T) {
 			script.Turn(script.Call("nothing", `{}`)),
 			script.Turn(script.Text(""), script.Text("done")),
 		)
-		code, got := lines(t, m, run.Options{}, settle.SessionConfig{},
+		code, got := lines(t, m, oneturn.Options{}, settle.SessionConfig{},
 			fake{"shell", result(tool.Result{Output: "a\n[exit code 3]", OutputBytes: 2, ExitCode: &three, Failed: true})},
 			fake{"apply_patch", result(tool.Result{Output: "ok", Detail: json.RawMessage(`{"files":[{"path":"a","kind":"update"},{"path":"n","from":"o","kind":"move"},{"path":"/b","kind":"delete"}]}`)})},
 			fake{"write", func(context.Context, tool.Call) (tool.Result, error) { return tool.Result{}, fmt.Errorf("disk full") }},
@@ -177,7 +176,7 @@ func TestRetries(t *testing.T) {
 			script.Turn(script.Text("half an ans"), script.Fail(model.NewError(model.ErrConnection, "reset"))),
 			script.Turn(script.Text("The answer.")),
 		)
-		code, got := lines(t, m, run.Options{}, settle.SessionConfig{}, fake{"grep", result(tool.Result{Output: "x"})})
+		code, got := lines(t, m, oneturn.Options{}, settle.SessionConfig{}, fake{"grep", result(tool.Result{Output: "x"})})
 		if code != stdio.CodeCompleted {
 			t.Errorf("code %d", code)
 		}
@@ -197,7 +196,7 @@ func TestRetries(t *testing.T) {
 // A turn that fails shows what it had said, and why it failed.
 func TestFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		code, got := lines(t, script.New(script.Turn(script.Text("I was"), script.Fail(model.NewError(model.ErrAuth, "bad key")))), run.Options{}, settle.SessionConfig{})
+		code, got := lines(t, script.New(script.Turn(script.Text("I was"), script.Fail(model.NewError(model.ErrAuth, "bad key")))), oneturn.Options{}, settle.SessionConfig{})
 		if code != stdio.CodeFailed {
 			t.Errorf("code %d", code)
 		}
@@ -233,7 +232,7 @@ func TestInterrupts(t *testing.T) {
 				return tool.Result{}, nil
 			}}
 			m := script.New(script.Turn(script.Text("I run."), script.Call("shell", `{"command":"sleep 9"}`)))
-			code, got := lines(t, m, run.Options{Stops: stops}, settle.SessionConfig{}, shell)
+			code, got := lines(t, m, oneturn.Options{Stops: stops}, settle.SessionConfig{}, shell)
 			if code != tt.stop.Code {
 				t.Errorf("code %d, want %d", code, tt.stop.Code)
 			}
@@ -254,7 +253,7 @@ func TestStopComesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stops := make(chan stdio.Stop, 1)
 		stops <- stdio.Stop{Reason: event.Shutdown, By: "signal:SIGTERM", Code: 143}
-		code, got := lines(t, script.New(script.Turn(script.Text("…"), script.Stall())), run.Options{Stops: stops}, settle.SessionConfig{})
+		code, got := lines(t, script.New(script.Turn(script.Text("…"), script.Stall())), oneturn.Options{Stops: stops}, settle.SessionConfig{})
 		if code != 143 || !strings.HasPrefix(got[len(got)-1], `{"type":"turn.failed"`) {
 			t.Errorf("code %d, %q", code, got)
 		}
@@ -265,7 +264,7 @@ func TestStopComesFirst(t *testing.T) {
 func TestRefusedCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := script.New(script.Turn(script.Call("shell", `{"command":"rm x"}`)), script.Turn(script.Text("Then not.")))
-		code, got := lines(t, m, run.Options{}, settle.SessionConfig{Permission: settle.Ask, Approver: exec.Nobody{Mode: "read-only"}}, fake{"shell", result(tool.Result{})})
+		code, got := lines(t, m, oneturn.Options{}, settle.SessionConfig{Permission: settle.Ask, Approver: exec.Nobody{Mode: "read-only"}}, fake{"shell", result(tool.Result{})})
 		if code != stdio.CodeCompleted {
 			t.Errorf("code %d", code)
 		}
@@ -289,7 +288,7 @@ func TestUpdatesAreBounded(t *testing.T) {
 			}
 			return tool.Result{Output: "much"}, nil
 		}}
-		_, got := lines(t, script.New(script.Turn(script.Call("shell", `{"command":"x"}`)), script.Turn(script.Text("ok"))), run.Options{}, settle.SessionConfig{}, shell)
+		_, got := lines(t, script.New(script.Turn(script.Call("shell", `{"command":"x"}`)), script.Turn(script.Text("ok"))), oneturn.Options{}, settle.SessionConfig{}, shell)
 		bytes, updates := 0, 0
 		for _, line := range got {
 			if strings.Contains(line, "item.updated") {
@@ -306,7 +305,7 @@ func TestUpdatesAreBounded(t *testing.T) {
 func TestSeparatorsOfLinesAreEscaped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := script.New(script.Turn(script.Text("a\u2028b"), script.Call("grep", "{\"pattern\":\"a\u2028b\u2029c\"}")), script.Turn(script.Text("ok")))
-		_, got := lines(t, m, run.Options{}, settle.SessionConfig{}, fake{"grep", result(tool.Result{Output: "x\u2028y"})})
+		_, got := lines(t, m, oneturn.Options{}, settle.SessionConfig{}, fake{"grep", result(tool.Result{Output: "x\u2028y"})})
 		for _, line := range got {
 			if strings.ContainsAny(line, "\u2028\u2029") {
 				t.Errorf("a line that is more than one to some: %q", line)

@@ -9,6 +9,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 // terminalUser answers at the terminal.
@@ -129,7 +130,7 @@ func (s *screen) question(words string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asking = true
-	s.put(s.tty.paint(yellow, "Allow this call?"))
+	s.put(s.styled(color(terminal.Yellow), "Allow this call?"))
 	for line := range strings.SplitSeq(printable.Text(words), "\n") {
 		s.put("  " + line)
 	}
@@ -139,20 +140,20 @@ func (s *screen) question(words string) {
 func (s *screen) prompt(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.prompted = s.tty.paint(bold, text)
-	s.err.Write(func(b []byte) []byte { return append(b, s.prompted...) })
-	s.err.Flush()
+	s.prompted = s.styled(bold(), text)
+	s.print(s.err, s.prompted)
 }
 
-// around writes a line, and a prompt that is open once more below it.
-func (s *screen) around(line string) {
+// put writes a line that is fit for the terminal, and a prompt that is open once
+// more below it.
+func (s *screen) put(line string) {
 	s.erase()
 	s.breakLine()
 	text := line + "\n"
 	if s.prompted != "" {
 		text = "\n" + text + s.prompted
 	}
-	s.err.Write(func(b []byte) []byte { return append(b, text...) })
+	s.print(s.err, text)
 }
 
 // tell ends the line of a prompt that was not answered.

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -9,6 +8,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 // permissionText says what a permission lets calls do.
@@ -24,9 +24,9 @@ func permissionText(permission event.Permission) string {
 	return "permission: " + string(permission)
 }
 
-// closing writes the last line about a turn: how it ended, what it took, and how
-// to go on. It reports whether there was one to write.
-func (s *screen) closing(resume string) bool {
+// Close implements [oneturn.Screen]: how the turn ended, what it took, and how to
+// go on, in a line.
+func (s *screen) Close(resume string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended == nil || !s.stream || s.volume == Quiet {
@@ -38,14 +38,12 @@ func (s *screen) closing(resume string) bool {
 	}
 	s.erase()
 	s.breakLine()
-	line = s.tty.paint(s.ended.paint, printable.Line(line)) + "\n"
-	s.err.Write(func(b []byte) []byte { return append(b, line...) })
-	s.err.Flush()
+	s.print(s.err, s.styled(s.ended.style, printable.Line(line))+"\n")
 	return true
 }
 
-// clear takes the status back.
-func (s *screen) clear() {
+// Clear implements [oneturn.Screen].
+func (s *screen) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.erase()
@@ -54,19 +52,19 @@ func (s *screen) clear() {
 // ending is how a turn ended.
 type ending struct {
 	how   string
-	paint paint
+	style terminal.Style
 	took  time.Duration
 	sum   event.Summary
 }
 
 // turnEnded keeps how the turn ended, for the closing line.
 func (s *screen) turnEnded(t *event.Turn) {
-	s.ended = &ending{how: string(t.Cause.Outcome), paint: green, took: t.EndedAt.Sub(t.StartedAt), sum: t.Summary}
+	s.ended = &ending{how: string(t.Cause.Outcome), style: color(terminal.Green), took: t.EndedAt.Sub(t.StartedAt), sum: t.Summary}
 	switch t.Cause.Outcome {
 	case event.Aborted:
-		s.ended.how, s.ended.paint = string(t.Cause.Reason), yellow
+		s.ended.how, s.ended.style = string(t.Cause.Reason), color(terminal.Yellow)
 	case event.Failed:
-		s.ended.paint = red
+		s.ended.style = color(terminal.Red)
 	}
 	s.over = true
 	s.erase()
@@ -96,38 +94,34 @@ const mostDiff = 40
 
 // diff shows what a call changed in files.
 func (s *screen) diff(c event.Content) {
-	var detail json.RawMessage = c.Detail
-	if !s.stream || s.volume == Quiet || toolview.KindOf(c.Name) != toolview.Edit || len(detail) == 0 {
+	if !s.stream || s.volume == Quiet || toolview.KindOf(c.Name) != toolview.Edit || len(c.Detail) == 0 {
 		return
 	}
 	left := mostDiff
-	for _, change := range toolview.New(c.Name, c.Arguments, "").Changes(detail) {
-		s.put("  " + s.tty.paint(bold, fmt.Sprintf("%s (%s)", printable.Line(change.Path), change.Kind)))
+	for _, change := range toolview.New(c.Name, c.Arguments, "").Changes(c.Detail) {
+		s.put("  " + s.styled(bold(), fmt.Sprintf("%s (%s)", printable.Line(change.Path), change.Kind)))
 		for line := range strings.Lines(change.Body()) {
 			if left--; left < 0 {
 				s.put("  … more changes: settle sessions show")
 				return
 			}
-			line = printable.Text(strings.ReplaceAll(strings.TrimRight(line, "\r\n"), "\t", "    "))
-			s.put("  " + s.tty.paint(diffPaint(line), line))
+			s.put("  " + s.styled(diffStyle(line), strings.TrimRight(line, "\r\n")))
 		}
 	}
 }
 
-func diffPaint(line string) paint {
-	switch {
-	case strings.HasPrefix(line, "+"):
-		return green
-	case strings.HasPrefix(line, "-"):
-		return red
-	case strings.HasPrefix(line, "@@"):
-		return cyan
+func diffStyle(line string) terminal.Style {
+	switch line[0] {
+	case '+':
+		return color(terminal.Green)
+	case '-':
+		return color(terminal.Red)
+	case '@':
+		return color(terminal.Cyan)
 	}
-	return faint
+	return faint()
 }
 
-// put writes a line that is fit for the terminal.
-func (s *screen) put(line string) {
-	s.around(line)
-	s.err.Flush()
-}
+func faint() terminal.Style                 { return terminal.Style{Attr: terminal.Faint} }
+func bold() terminal.Style                  { return terminal.Style{Attr: terminal.Bold} }
+func color(c terminal.Color) terminal.Style { return terminal.Style{Color: c} }

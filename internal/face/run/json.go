@@ -5,18 +5,18 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/client/stdio"
+	"github.com/settle-agent/settle/internal/client/oneturn"
 )
 
 // lines shows a turn as JSON, one event a line.
 type lines struct {
-	out    *stdio.Output
+	stage  oneturn.Stage
 	deltas bool
-	shown  func(add func([]byte) []byte) func([]byte) []byte
 }
 
-// follow shows the events as they are: deriving more from them would only cost.
-func (l *lines) follow(ctx context.Context, session *settle.Session, cursor uint64) func() error {
+// Follow implements [oneturn.View]. It shows the events as they are: deriving
+// more from them would only cost.
+func (l *lines) Follow(ctx context.Context, session *settle.Session, cursor uint64) func() error {
 	return func() error {
 		for e, err := range session.Events(ctx, cursor) {
 			if err != nil {
@@ -37,17 +37,20 @@ func (l *lines) show(e event.Event) {
 	if _, isDelta := e.Data.(event.ItemDelta); isDelta && !l.deltas {
 		return
 	}
-	l.out.Write(l.shown(func(b []byte) []byte {
+	l.stage.Write(func(b []byte) []byte {
 		line, err := e.AppendJSON(b)
 		if err != nil {
 			return b // it could not have been in the log either
 		}
 		return append(line, '\n')
-	}))
+	})
 }
 
-func (l *lines) finish(string) {}
+// Finish implements [oneturn.View].
+func (l *lines) Finish(string) {}
 
-func (l *lines) fail(string) {} // there is no event of the session to print
+// Fail implements [oneturn.View]. There is no event of the session to print.
+func (l *lines) Fail(string) {}
 
-func (l *lines) ending() []byte { return nil }
+// Last implements [oneturn.View].
+func (l *lines) Last() []byte { return nil }

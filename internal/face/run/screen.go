@@ -12,17 +12,21 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/asker"
+	"github.com/settle-agent/settle/internal/client/oneturn"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 // screen shows a turn to a person: the answer on standard output, what is
 // going on beside it on standard error.
 type screen struct {
 	out, err *stdio.Output
-	// tty is where it can be drawn; nil if only lines can be written.
-	tty *Screen
+	// tty is where it can be drawn; nil if only lines can be written, which have
+	// no styles then.
+	tty     *Screen
+	palette terminal.Palette
 	// person is asked about calls; nil if there is none.
 	person *person
 
@@ -54,23 +58,41 @@ type runningCall struct {
 	tail  string // the end of its output
 }
 
-func newScreen(out, err *stdio.Output, o Options) *screen {
-	s := &screen{out: out, err: err, stream: o.Format == Terminal, volume: o.Volume, tty: o.Screen}
-	if !s.stream {
-		s.tty = nil
-		if s.volume == Normal {
-			s.volume = Quiet // silent until something is wrong
-		}
+func newScreen(stage oneturn.Stage, o Options) *screen {
+	s := &screen{out: stage.Out, err: stage.Err, stream: o.Format == Terminal, volume: o.Volume}
+	switch {
+	case s.stream && o.Screen != nil:
+		s.tty, s.palette = o.Screen, o.Screen.Palette
+	case !s.stream && s.volume == Normal:
+		s.volume = Quiet // silent until something is wrong
+	}
+	if o.Answers != nil {
+		s.person = &person{screen: s, in: o.Answers, forget: o.Forget}
 	}
 	return s
 }
 
-func (s *screen) follow(ctx context.Context, session *settle.Session, cursor uint64) func() error {
+// print writes to one of the outputs, and where a person looks on waits until it
+// is out: both may be at one terminal.
+func (s *screen) print(to *stdio.Output, text string) {
+	to.Write(func(b []byte) []byte { return append(b, text...) })
+	if s.stream {
+		to.Flush()
+	}
+}
+
+// styled is a text as the terminal shows it.
+func (s *screen) styled(style terminal.Style, text string) string {
+	return string(s.palette.Append(nil, terminal.Plain(text, style)))
+}
+
+// Follow implements [oneturn.View].
+func (s *screen) Follow(ctx context.Context, session *settle.Session, cursor uint64) func() error {
 	if s.person == nil {
-		return followChanges(ctx, session, cursor, transcript.Live, s.show)
+		return oneturn.Changes(ctx, session, cursor, transcript.Live, s.show)
 	}
 	asks := asker.New(ctx, asker.Options{Session: session, Ask: s.person.ask, By: func() string { return terminalUser }})
-	follow := followChanges(ctx, session, cursor, transcript.Live, func(c transcript.Change) {
+	follow := oneturn.Changes(ctx, session, cursor, transcript.Live, func(c transcript.Change) {
 		if s.show(c); c.Thing == transcript.Approval {
 			asks.Take(c.Event)
 		}
@@ -158,7 +180,7 @@ func (s *screen) itemChanged(c transcript.Change) {
 		switch {
 		case c.Stream == event.Output:
 			if i := s.call(c.Item.ID); i != nil {
-				i.tail = appendTail(i.tail, c.Text)
+				i.tail = terminal.Tail(i.tail + c.Text)
 			}
 		case !isCall && s.stream && (c.Item.Type() == event.Message || s.volume == Verbose && c.Item.Type() == event.Reasoning):
 			s.text(c.Item, c.Text)
@@ -197,9 +219,7 @@ func (s *screen) text(item *event.Item, text string) {
 	}
 	s.erase()
 	text = printable.Text(text)
-	to := s.textOutput()
-	to.Write(func(b []byte) []byte { return append(b, text...) })
-	to.Flush()
+	s.print(s.textOutput(), text)
 	if text != "" {
 		s.mid = !strings.HasSuffix(text, "\n")
 	}
@@ -215,13 +235,10 @@ func (s *screen) textOutput() *stdio.Output {
 
 // breakLine ends the line that the text of an item has left open.
 func (s *screen) breakLine() {
-	if !s.mid {
-		return
+	if s.mid {
+		s.print(s.textOutput(), "\n")
+		s.mid = false
 	}
-	to := s.textOutput()
-	to.Write(func(b []byte) []byte { return append(b, '\n') })
-	to.Flush()
-	s.mid = false
 }
 
 // call returns the call if it runs, else nil.
@@ -260,7 +277,7 @@ func callOutcome(item *event.Item, content event.Content, took time.Duration) st
 	case item.Status == event.ItemFailed && content.ExitCode != nil:
 		return fmt.Sprintf("exit code %d", *content.ExitCode) + after
 	case item.Status == event.ItemFailed:
-		return "failed: " + oneLine(content.Output, 120)
+		return "failed: " + printable.Short(content.Output, 120)
 	case item.Effects == event.EffectsNone:
 		return "not started"
 	}
@@ -276,15 +293,11 @@ func (s *screen) notice(format string, args ...any) {
 	if s.volume == Quiet {
 		return
 	}
-	line := oneLine(fmt.Sprintf(format, args...), 300)
+	line := printable.Short(fmt.Sprintf(format, args...), 300)
 	if strings.HasPrefix(format, " ") {
 		line = "  " + line
 	}
-	line = s.tty.paint(faint, line)
-	s.around(line)
-	if s.stream {
-		s.err.Flush() // it may share the terminal with the answer
-	}
+	s.put(s.styled(faint(), line))
 }
 
 // detail is a notice for who wants to know more.
@@ -294,21 +307,20 @@ func (s *screen) detail(format string, args ...any) {
 	}
 }
 
-// fail does nothing: standard error says it.
-func (s *screen) fail(string) {}
+// Fail implements [oneturn.View]. Standard error says it.
+func (s *screen) Fail(string) {}
 
-func (s *screen) ending() []byte { return nil }
+// Last implements [oneturn.View].
+func (s *screen) Last() []byte { return nil }
 
-// finish shows the answer if it was not streamed.
-func (s *screen) finish(answer string) {
+// Finish implements [oneturn.View]: it shows the answer if it was not streamed.
+func (s *screen) Finish(answer string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stream {
+	switch {
+	case s.stream:
 		s.breakLine()
-		return
+	case answer != "":
+		s.out.Add(strings.TrimSuffix(answer, "\n") + "\n")
 	}
-	if answer == "" {
-		return
-	}
-	s.out.Add(strings.TrimSuffix(answer, "\n") + "\n")
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/oneturn"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/client/transcript"
 )
@@ -126,9 +127,9 @@ server keeps running as job j1 (pid 9)
 			var stdout, stderr bytes.Buffer
 			fatal := func(err error) { t.Error(err) }
 			out, err := stdio.NewOutput(&stdout, fatal), stdio.NewOutput(&stderr, fatal)
-			s := newScreen(out, err, Options{Format: tt.format, Volume: tt.volume})
+			s := newScreen(oneturn.Stage{Out: out, Err: err}, Options{Format: tt.format, Volume: tt.volume})
 			newLog(t, s.show).write(scene()...)
-			s.finish("42")
+			s.Finish("42")
 			if err := out.Close(forever); err != nil {
 				t.Fatal(err)
 			}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 const (
@@ -63,20 +64,22 @@ func (s *screen) draw(now time.Time) {
 		return
 	}
 	s.status.frame++
-	text := s.takeBack() + strings.Join(lines, "\n")
+	text := s.takeBack()
+	for n, line := range lines {
+		if n > 0 {
+			text += "\n"
+		}
+		text += string(s.palette.Append(nil, line))
+	}
 	s.status.drawn = len(lines)
-	s.err.Write(func(b []byte) []byte { return append(b, text...) })
-	s.err.Flush()
+	s.print(s.err, text)
 }
 
 // erase takes the status back.
 func (s *screen) erase() {
-	if s.status.drawn == 0 {
-		return
+	if s.status.drawn > 0 {
+		s.print(s.err, s.takeBack())
 	}
-	text := s.takeBack()
-	s.err.Write(func(b []byte) []byte { return append(b, text...) })
-	s.err.Flush()
 }
 
 // takeBack is what clears the lines that are drawn. The cursor is at the end of
@@ -90,8 +93,9 @@ func (s *screen) takeBack() string {
 	return "\r" + strings.Repeat("\x1b[A", n-1) + "\x1b[J"
 }
 
-// lines are those of the status.
-func (s *screen) lines(now time.Time) []string {
+// lines are those of the status. They surely fit: one that wraps could not be
+// taken back.
+func (s *screen) lines(now time.Time) (lines []terminal.Line) {
 	newest, running := s.running()
 	what, since := s.status.doing, s.status.since
 	if newest != nil {
@@ -104,19 +108,34 @@ func (s *screen) lines(now time.Time) []string {
 	if what == "" || took < statusDelay {
 		return nil
 	}
-	var lines []string
+	width := s.tty.width()
 	if newest != nil {
-		for _, line := range lastLines(newest.tail, tailLines) {
-			lines = append(lines, s.tty.paint(faint, "  │ "+s.tty.fit(line, 4)))
+		tail, _ := terminal.LastLines(newest.tail, tailLines)
+		for _, line := range tail {
+			lines = append(lines, terminal.Clip(terminal.Plain("  │ "+line, faint()), width))
 		}
 	}
 	frames := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
-	clock := " " + printable.Duration(took.Truncate(time.Second/10))
+	precision := time.Second / 10
 	if took >= 10*time.Second {
-		clock = " " + printable.Duration(took.Truncate(time.Second))
+		precision = time.Second
 	}
-	head := s.tty.paint(cyan, string(frames[s.status.frame%len(frames)])) + " "
-	return append(lines, head+s.tty.fit(what, 2+len(clock))+s.tty.paint(faint, clock))
+	clock := " " + printable.Duration(took.Truncate(precision))
+	line := terminal.Line{{Text: string(frames[s.status.frame%len(frames)]), Style: terminal.Style{Color: terminal.Cyan}}, {Text: " " + what}}
+	line = append(terminal.Clip(line, width-len(clock)), terminal.Span{Text: clock, Style: faint()})
+	return append(lines, terminal.Clip(line, width))
+}
+
+// fallbackWidth is taken for a terminal that does not say.
+const fallbackWidth = 80
+
+// width is how much of a row is used: in the last column, some terminals wrap.
+func (s *Screen) width() int {
+	width := fallbackWidth
+	if s.Width != nil && s.Width() > 0 {
+		width = s.Width()
+	}
+	return width - 1
 }
 
 // running returns the call that started last of those that run, and how many

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/oneturn"
 	"github.com/settle-agent/settle/internal/client/stdio"
 )
 
@@ -18,7 +19,7 @@ func drawing(t *testing.T, width int) (s *screen, written func() string) {
 	var stdout, stderr bytes.Buffer
 	fatal := func(err error) { t.Error(err) }
 	out, errs := stdio.NewOutput(&stdout, fatal), stdio.NewOutput(&stderr, fatal)
-	s = newScreen(out, errs, Options{Format: Terminal, Screen: &Screen{Width: func() int { return width }}})
+	s = newScreen(oneturn.Stage{Out: out, Err: errs}, Options{Format: Terminal, Screen: &Screen{Width: func() int { return width }}})
 	t.Cleanup(func() {
 		if err := out.Close(forever); err != nil {
 			t.Error(err)
@@ -67,7 +68,7 @@ func TestStatus(t *testing.T) {
 	if got := written(); got != "" {
 		t.Errorf("after the end: %q", got)
 	}
-	s.closing("settle run --resume s PROMPT")
+	s.Close("settle run --resume s PROMPT")
 	if got := written(); !strings.HasSuffix(got, ": 1 request, 12.3k tokens in (80% cached), 12 out; continue with: settle run --resume s PROMPT\n") {
 		t.Errorf("closing: %q", got)
 	}
@@ -76,15 +77,12 @@ func TestStatus(t *testing.T) {
 // No line of the status is wider than the terminal, whatever it shows.
 func TestFit(t *testing.T) {
 	for _, text := range []string{"short", strings.Repeat("x", 200), strings.Repeat("語", 50), "a\tb\n\x1b[31mc", strings.Repeat("👩‍🚀", 30)} {
-		for _, width := range []int{0, 1, 2, 10, 40} {
-			screen := &Screen{Width: func() int { return width }}
-			got := screen.fit(text, 0)
-			used := 0
-			for _, r := range strings.TrimSuffix(got, "…") {
-				used += columns(r)
-			}
-			if most := max(width, 2); width > 0 && used > most || strings.ContainsAny(got, "\n\x1b\t") {
-				t.Errorf("fit(%q) at %d columns: %q", text, width, got)
+		for _, width := range []int{2, 10, 40} {
+			s := &screen{tty: &Screen{Width: func() int { return width }}, calls: []*runningCall{{title: text, tail: text, began: time.Unix(0, 0)}}}
+			for _, line := range s.lines(time.Unix(9, 0)) {
+				if got := line.Text(); line.Width() >= width || strings.ContainsAny(got, "\n\x1b\t") {
+					t.Errorf("%q at %d columns: %q", text, width, got)
+				}
 			}
 		}
 	}

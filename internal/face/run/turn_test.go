@@ -11,8 +11,8 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/oneturn"
 	"github.com/settle-agent/settle/internal/client/stdio"
-	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/face/run"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
@@ -69,7 +69,7 @@ func TestStopComesFirst(t *testing.T) {
 		stops := make(chan stdio.Stop, 1)
 		stops <- stdio.Stop{Reason: event.Interrupted, By: "signal:SIGINT", Code: 130}
 		m := script.New(script.Turn(script.Text("…"), script.Stall()))
-		code, _, stderr := turn(t, m, run.Options{Stops: stops})
+		code, _, stderr := turn(t, m, run.Options{Options: oneturn.Options{Stops: stops}})
 		if code != 130 || !strings.HasPrefix(stderr, "settle: ") {
 			t.Errorf("code %d, stderr %q", code, stderr)
 		}
@@ -89,7 +89,7 @@ func TestThirdStopGivesUp(t *testing.T) {
 			<-release
 			return "", nil
 		})
-		code, _, stderr := turn(t, script.New(script.Call("deaf", "{}")), run.Options{Stops: stops}, deaf)
+		code, _, stderr := turn(t, script.New(script.Call("deaf", "{}")), run.Options{Options: oneturn.Options{Stops: stops}}, deaf)
 		if code != 130 || !strings.HasPrefix(stderr, "settle: ") {
 			t.Errorf("code %d, stderr %q", code, stderr)
 		}
@@ -109,7 +109,7 @@ func TestThirdStopHearsTheEnd(t *testing.T) {
 			time.Sleep(50 * time.Millisecond) // it takes that to be killed
 			return "", nil
 		})
-		code, stdout, stderr := turn(t, script.New(script.Call("slow", "{}")), run.Options{Format: run.JSON, Stops: stops}, slow)
+		code, stdout, stderr := turn(t, script.New(script.Call("slow", "{}")), run.Options{Format: run.JSON, Options: oneturn.Options{Stops: stops}}, slow)
 		if code != 143 || !strings.HasPrefix(stderr, "settle: ended by SIGTERM") || !strings.Contains(lastLine(stdout), `"kind":"turn.aborted"`) {
 			t.Errorf("code %d, stderr %q, last line %s", code, stderr, lastLine(stdout))
 		}
@@ -119,14 +119,14 @@ func TestThirdStopHearsTheEnd(t *testing.T) {
 func TestAnswerIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := ""
-		code, stdout, _ := turn(t, script.New(script.Text("for", "ty-two")), run.Options{Answer: func(text string) error {
+		code, stdout, _ := turn(t, script.New(script.Text("for", "ty-two")), run.Options{Options: oneturn.Options{Answer: func(text string) error {
 			kept = text
 			return nil
-		}})
+		}}})
 		if code != 0 || kept != "forty-two" || stdout != "forty-two\n" {
 			t.Errorf("code %d, kept %q, stdout %q", code, kept, stdout)
 		}
-		code, _, stderr := turn(t, script.New(script.Text("lost")), run.Options{Answer: func(string) error { return errors.New("disk full") }})
+		code, _, stderr := turn(t, script.New(script.Text("lost")), run.Options{Options: oneturn.Options{Answer: func(string) error { return errors.New("disk full") }}})
 		if code != stdio.CodeFailed || stderr != "settle: disk full\n" {
 			t.Errorf("code %d, stderr %q", code, stderr)
 		}
@@ -139,51 +139,15 @@ func TestExitIsNotBlocked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		forced := make(chan int)
 		var got int
-		code, _, _ := turn(t, script.New(script.Text("done")), run.Options{
+		code, _, _ := turn(t, script.New(script.Text("done")), run.Options{Options: oneturn.Options{
 			Answer: func(string) error {
 				got = <-forced
 				return nil
 			},
 			Exit: func(code int) { forced <- code },
-		})
+		}})
 		if code != 0 || got != 0 {
 			t.Errorf("code %d, forced with %d", code, got)
-		}
-	})
-}
-
-// seen is a view that keeps what it is shown.
-type seen struct {
-	kinds []event.Kind
-	why   string
-}
-
-func (s *seen) Show(c transcript.Change) { s.kinds = append(s.kinds, c.Event.Kind()) }
-func (s *seen) Fail(why string)          { s.why = why }
-func (s *seen) Last() []byte             { return []byte("over\n") }
-
-// A view is shown everything up to the terminal event, or why there will be none.
-func TestView(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		v := &seen{}
-		view := func(write func(func([]byte) []byte)) run.View {
-			write(func(b []byte) []byte { return append(b, "begun\n"...) })
-			return v
-		}
-		code, stdout, _ := turn(t, script.New(script.Text("fine")), run.Options{View: view, Schema: []byte(`{}`)})
-		if code != stdio.CodeCompleted || stdout != "begun\nover\n" || v.why != "" || v.kinds[0] != event.KindSessionOpened || v.kinds[len(v.kinds)-1] != event.KindTurnCompleted {
-			t.Errorf("code %d, stdout %q, shown %v, %q", code, stdout, v.kinds, v.why)
-		}
-		stops := make(chan stdio.Stop, 3)
-		for range 3 { // before there is anything to wait for
-			stops <- stdio.Stop{Reason: event.Interrupted, By: "signal:SIGINT", Code: 130}
-		}
-		v = &seen{}
-		if code, _, _ = turn(t, script.New(script.Turn(script.Text("…"), script.Stall())), run.Options{View: view, Stops: stops}); code == stdio.CodeCompleted {
-			t.Errorf("code %d", code)
-		}
-		if ended := len(v.kinds) > 0 && v.kinds[len(v.kinds)-1] == event.KindTurnAborted; ended == (v.why != "") {
-			t.Errorf("shown %v, and %q", v.kinds, v.why)
 		}
 	})
 }
@@ -201,7 +165,7 @@ func TestLostClientIsNotImpatient(t *testing.T) {
 			time.Sleep(100 * time.Millisecond) // within the grace
 			return "what it had", nil
 		})
-		code, stdout, _ := turn(t, script.New(script.Call("slow", "{}")), run.Options{Format: run.JSON, Stops: stops}, slow)
+		code, stdout, _ := turn(t, script.New(script.Call("slow", "{}")), run.Options{Format: run.JSON, Options: oneturn.Options{Stops: stops}}, slow)
 		if code != stdio.CodeStdoutClosed || !strings.Contains(stdout, "what it had") || !strings.Contains(lastLine(stdout), `"kind":"turn.aborted"`) {
 			t.Errorf("code %d, stdout %s", code, stdout)
 		}

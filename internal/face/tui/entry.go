@@ -200,7 +200,7 @@ func outcome(i *event.Item, content event.Content) (mark string, style terminal.
 
 // outputRows are the last lines of an output, each in one row.
 func outputRows(output string, most int) func(int) []terminal.Line {
-	lines, more := lastLines(output, most)
+	lines, more := terminal.LastLines(output, most)
 	return func(width int) (rows []terminal.Line) {
 		for n, line := range lines {
 			mark := "  │ "
@@ -211,21 +211,6 @@ func outputRows(output string, most int) func(int) []terminal.Line {
 		}
 		return rows
 	}
-}
-
-// lastLines returns the last lines of an output that are not empty, and how many
-// came before them. Of a line that a program has written anew, as for a progress
-// bar, it is the last version.
-func lastLines(output string, most int) (lines []string, more int) {
-	for line := range strings.SplitSeq(strings.ReplaceAll(output, "\r\n", "\n"), "\n") {
-		line = strings.TrimRight(line, "\r")
-		line = line[strings.LastIndexByte(line, '\r')+1:]
-		if strings.TrimSpace(line) != "" {
-			lines = append(lines, line)
-		}
-	}
-	more = max(len(lines)-most, 0)
-	return lines[more:], more
 }
 
 // askEntry is a question: the whole call, since nobody can approve what they

@@ -62,7 +62,7 @@ func (f *Face) liveRows(width, room int, now time.Time) []terminal.Line {
 			if running++; running <= mostCalls {
 				calls = append(calls, p.callRow(width, now))
 			}
-			if lines, _ := lastLines(p.tail, 3); running == 1 && p.runs && !p.done {
+			if lines, _ := terminal.LastLines(p.tail, 3); running == 1 && p.runs && !p.done {
 				for _, line := range lines {
 					calls = append(calls, terminal.Clip(terminal.Plain("  │ "+line, faint()), width))
 				}
@@ -97,7 +97,7 @@ func openRows(r *markdown.Renderer, b markdown.Block, width int) []terminal.Line
 }
 
 func thinkingRow(p *piece, width int) terminal.Line {
-	lines, _ := lastLines(p.tail, 1)
+	lines, _ := terminal.LastLines(p.tail, 1)
 	words := "✻ thinking"
 	if len(lines) > 0 {
 		words += ": " + lines[0]

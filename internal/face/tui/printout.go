@@ -145,26 +145,16 @@ func (p *printout) itemChanged(c transcript.Change) {
 	}
 }
 
-// mostTail is how many bytes of a running call's output are kept, to show its end.
-const mostTail = 4 << 10
-
 func (p *printout) grew(one *piece, c transcript.Change) {
 	switch {
 	case one.kind == event.Message:
 		p.blocks(one, one.text.Write(c.Text))
 	case one.kind == event.Reasoning:
 		one.size += len(c.Text)
-		one.tail = tailOf(one.tail + c.Text)
+		one.tail = terminal.Tail(one.tail + c.Text)
 	case c.Stream == event.Output:
-		one.tail = tailOf(one.tail + c.Text)
+		one.tail = terminal.Tail(one.tail + c.Text)
 	}
-}
-
-func tailOf(text string) string {
-	if len(text) <= mostTail {
-		return text
-	}
-	return strings.ToValidUTF8(text[len(text)-mostTail/2:], "")
 }
 
 func (p *printout) blocks(one *piece, blocks []markdown.Block) {

@@ -1,4 +1,4 @@
-package run
+package oneturn
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/stdio"
-	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/lifeline"
 	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/scope"
@@ -33,56 +32,14 @@ const (
 	exitTimeout = 1900 * time.Millisecond
 )
 
-// view shows a turn.
-type view interface {
-	// follow returns what shows the session from the cursor on, up to the end of
-	// its next turn. What is to be known of the session before is read at once.
-	follow(ctx context.Context, session *settle.Session, cursor uint64) (show func() error)
-	// finish shows the final answer, "" if there is none.
-	finish(answer string)
-	// fail says why nobody will know how the turn ended.
-	fail(message string)
-	// last returns what is printed when the session is closed.
-	ending() []byte
-}
-
-// customView is a View.
-type customView struct{ View }
-
-func (f customView) follow(ctx context.Context, session *settle.Session, cursor uint64) func() error {
-	return followChanges(ctx, session, cursor, transcript.Final, f.Show)
-}
-
-// followChanges returns what shows the session's changes up to the end of its next
-// turn.
-func followChanges(ctx context.Context, session *settle.Session, cursor uint64, mode transcript.Mode, show func(transcript.Change)) func() error {
-	changes := transcript.Follow(ctx, session, cursor, mode)
-	return func() error {
-		for c, err := range changes {
-			if err != nil {
-				return err
-			}
-			show(c)
-			if c.Thing == transcript.Turn && c.What == transcript.Ended {
-				return nil
-			}
-		}
-		return nil
-	}
-}
-
-func (f customView) finish(string)       {}
-func (f customView) fail(message string) { f.Fail(message) }
-func (f customView) ending() []byte      { return f.Last() }
-
-// runner is one Turn on its way.
+// runner is one turn on its way.
 type runner struct {
 	Options
 	out, err *stdio.Output
-	view     view
-	screen   *screen // the view, if it is one
+	view     View
+	screen   Screen // the view, if it is one
 	stop     *stopper
-	gone     chan struct{}      // closed when Turn returns
+	gone     chan struct{}      // closed when Run returns
 	printed  chan struct{}      // closed when the terminal event was shown, or nothing will be
 	enough   context.CancelFunc // ends the printer; nil before it began
 	failure  *event.Failure
@@ -90,9 +47,10 @@ type runner struct {
 	lost     bool // nobody reads standard output any more
 }
 
-// Turn runs one turn to its end, shows it, closes the host and returns the exit
-// code. It returns within a bound of the turn's end whoever reads what it says.
-func Turn(ctx context.Context, o Options) (code int) {
+// Run runs one turn to its end, has the view shown that open returns, closes the
+// host and returns the exit code. It returns within a bound of the turn's end
+// whoever reads what it says.
+func Run(ctx context.Context, o Options, open func(Stage) View) (code int) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := &runner{Options: o, stop: newStopper(cancel), printed: make(chan struct{}), gone: make(chan struct{})}
@@ -106,35 +64,15 @@ func Turn(ctx context.Context, o Options) (code int) {
 	r.err = stdio.NewOutput(o.Stderr, func(error) {}) // there is nobody left to tell
 	listening, deaf := context.WithCancel(context.WithoutCancel(ctx))
 	defer deaf()
-	go r.stop.listen(listening, o.Stops) // ends when Turn returns
+	go r.stop.listen(listening, o.Stops) // ends when Run returns
 	if f, ok := o.Stdout.(*os.File); ok {
 		defer lifeline.Closed(f, broken)()
 	}
-	r.view = r.newView()
+	r.view = open(Stage{Out: r.out, Err: r.err, Write: func(add func([]byte) []byte) { r.out.Write(r.shown(add)) }, Done: r.gone})
+	r.screen, _ = r.view.(Screen)
 	code = r.run(ctx)
 	r.last()
 	return r.leave(code)
-}
-
-func (r *runner) newView() view {
-	if r.View != nil {
-		return customView{r.View(func(add func([]byte) []byte) { r.out.Write(r.shown(add)) })}
-	}
-	if r.Format == JSON || r.Format == JSONDeltas {
-		return &lines{out: r.out, deltas: r.Format == JSONDeltas, shown: r.shown}
-	}
-	s := newScreen(r.out, r.err, r.Options)
-	r.screen = s
-	if s.tty != nil {
-		go s.animate(r.gone) // ends when Turn returns
-	}
-	if r.Answers != nil {
-		s.person = &person{screen: s, in: r.Answers, forget: r.Forget}
-	}
-	for _, note := range r.Notes {
-		s.notice("note: %s", note)
-	}
-	return s
 }
 
 // shown is what of add a terminal may get: it must not obey what is in it.
@@ -163,7 +101,7 @@ func (r *runner) run(ctx context.Context) int {
 	defer enough()
 	r.enough = enough
 	// From its opening, and from its recovery just before.
-	show := r.view.follow(showing, session, max(session.State().HostSeq, 2)-2)
+	show := r.view.Follow(showing, session, max(session.State().HostSeq, 2)-2)
 	go r.print(show) // ends with the turn or with enough
 	// Nothing but a write to the disk keeps Submit, and the log bounds that.
 	turn, err := session.Submit(context.WithoutCancel(ctx), r.Prompt, settle.WithImages(r.Images...), settle.WithSchema(r.Schema))
@@ -175,7 +113,7 @@ func (r *runner) run(ctx context.Context) int {
 	if outcome.Cause == nil {
 		return r.left(err)
 	}
-	go r.guard(stdio.Code(outcome.Cause, r.stop.all()...)) // ends with Turn, or with the process
+	go r.guard(stdio.Code(outcome.Cause, r.stop.all()...)) // ends with Run, or with the process
 	return r.ended(session, outcome)
 }
 
@@ -246,7 +184,7 @@ func (r *runner) ended(session *settle.Session, o settle.Outcome) int {
 		answer = o.Answer
 	}
 	if r.lost = unshown != nil; !r.lost {
-		r.view.finish(answer) // the printer is done with it
+		r.view.Finish(answer) // the printer is done with it
 	}
 	switch {
 	case !o.Completed():
@@ -268,8 +206,8 @@ func (r *runner) ended(session *settle.Session, o settle.Outcome) int {
 	}
 	r.nameSurvivors(session, o.Turn)
 	switch {
-	case r.screen != nil && r.screen.closing(r.resume(session.ID())):
-	case r.Resume != nil && (code != stdio.CodeCompleted || r.Volume == Verbose):
+	case r.screen != nil && r.screen.Close(r.resume(session.ID())):
+	case r.Resume != nil && (code != stdio.CodeCompleted || r.Verbose):
 		r.say("the session is kept; continue with: %s", r.Resume(session.ID()))
 	}
 	if r.Ended != nil {
@@ -305,7 +243,7 @@ func (r *runner) nameSurvivors(session *settle.Session, turn string) {
 func (r *runner) explain(session string, o settle.Outcome) {
 	if f := o.Cause.Failure; f != nil {
 		r.failure = f
-		if f.Name == event.NameRetryExhausted && r.Format != Terminal {
+		if f.Name == event.NameRetryExhausted && !r.Attended {
 			r.line(stdio.ExhaustLine(session, o.Turn, f, r.printable))
 		}
 		r.say("%s", o.Cause.Error())
@@ -352,7 +290,7 @@ func (r *runner) fail(why string) {
 			return // nobody reads what it would say
 		}
 	}
-	r.view.fail(why)
+	r.view.Fail(why)
 }
 
 // last prints what the view has kept for the end, unless the printer is stuck at
@@ -366,7 +304,7 @@ func (r *runner) last() {
 				return
 			}
 		}
-		r.out.Add(string(r.view.ending()))
+		r.out.Add(string(r.view.Last()))
 	})
 }
 
@@ -429,7 +367,7 @@ func (r *runner) say(format string, args ...any) {
 
 func (r *runner) line(text string) {
 	if r.screen != nil {
-		r.screen.clear()
+		r.screen.Clear()
 	}
 	r.err.Add(text + "\n")
 }

@@ -1,4 +1,4 @@
-package run
+package oneturn
 
 import (
 	"context"
@@ -76,7 +76,7 @@ func (s *stopper) pass() {
 	}
 	session, stop := s.session, s.stops[len(s.stops)-1]
 	i := settle.Interruption{By: stop.By, Reason: stop.Reason, Hurry: len(s.stops) >= stopsForHurry}
-	// Ends with the turn, whose end the caller of Turn waits for.
+	// Ends with the turn, whose end the caller of Run waits for.
 	go func() { _, _ = session.Interrupt(context.Background(), i) }()
 }
 

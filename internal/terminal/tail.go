@@ -1,0 +1,29 @@
+package terminal
+
+import "strings"
+
+// mostTail is how many bytes are kept of an output to show its end.
+const mostTail = 4 << 10
+
+// Tail returns the end of an output that grows: enough to show [LastLines] of it.
+func Tail(output string) string {
+	if len(output) <= mostTail {
+		return output
+	}
+	return strings.ToValidUTF8(output[len(output)-mostTail/2:], "")
+}
+
+// LastLines returns the last lines of an output that are not empty, and how many
+// came before them. Of a line that a program has written anew, as for a progress
+// bar, it is the last version.
+func LastLines(output string, most int) (lines []string, more int) {
+	for line := range strings.SplitSeq(strings.ReplaceAll(output, "\r\n", "\n"), "\n") {
+		line = strings.TrimRight(line, "\r")
+		line = line[strings.LastIndexByte(line, '\r')+1:]
+		if strings.TrimSpace(line) != "" {
+			lines = append(lines, line)
+		}
+	}
+	more = max(len(lines)-most, 0)
+	return lines[more:], more
+}
