@@ -1,17 +1,14 @@
 package about
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/client/listing"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/printable"
 )
 
 // ErrUnanswered says that a provider refused to say what it has.
@@ -29,40 +26,30 @@ type modelLine struct {
 // ModelsJSON writes the models, one JSON object a line. What could not be asked
 // is said by notes.
 func ModelsJSON(to io.Writer, offers []assemble.Offer, chosen string) error {
-	enc := json.NewEncoder(to)
-	enc.SetEscapeHTML(false)
+	return listing.JSON(to, models(offers, chosen))
+}
+
+func models(offers []assemble.Offer, chosen string) (list []modelLine) {
 	for _, o := range offers {
 		for _, m := range o.Models {
 			name := o.Provider.Name + "/" + m.ID
-			if err := enc.Encode(modelLine{name, m.Window, m.MaxOutput, name == chosen, o.Known}); err != nil {
-				return err
-			}
+			list = append(list, modelLine{name, m.Window, m.MaxOutput, name == chosen, o.Known})
 		}
 	}
-	return nil
+	return list
 }
 
 // Models writes a table of the models.
 func Models(to io.Writer, offers []assemble.Offer, chosen string) error {
-	var table bytes.Buffer
-	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "MODEL\tWINDOW\tOUTPUT\t")
-	for _, o := range offers {
-		for _, m := range o.Models {
-			name, mark := o.Provider.Name+"/"+m.ID, ""
-			if name == chosen {
-				mark = "default"
-			}
-			_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", printable.Text(name), tokens(m.Window), tokens(m.MaxOutput), mark)
+	rows := [][]string{{"MODEL", "WINDOW", "OUTPUT", ""}}
+	for _, m := range models(offers, chosen) {
+		mark := ""
+		if m.Default {
+			mark = "default"
 		}
+		rows = append(rows, []string{m.Model, tokens(m.Window), tokens(m.MaxOutput), mark})
 	}
-	_ = w.Flush() // into memory
-	var out bytes.Buffer
-	for line := range bytes.Lines(table.Bytes()) {
-		out.Write(append(bytes.TrimRight(line, " \n"), '\n'))
-	}
-	_, err := to.Write(out.Bytes())
-	return err
+	return listing.Table(to, rows)
 }
 
 // tokens writes a number of tokens as people do: 200k, 1.05M.

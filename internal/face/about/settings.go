@@ -1,34 +1,32 @@
 package about
 
 import (
-	"bytes"
+	"cmp"
 	"fmt"
 	"io"
-	"text/tabwriter"
 
+	"github.com/settle-agent/settle/internal/client/listing"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/printable"
 )
 
-// Settings writes what is in force, with secrets masked, and returns the notes
-// for people on what is not.
+// Settings writes what is in force, with secrets masked, and the notes for people
+// on what is not.
 func Settings(to io.Writer, r *config.Resolved) error {
-	var table bytes.Buffer
-	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	var rows [][]string
 	for _, l := range r.Lines() {
-		value := l.Value
-		if value == "" {
-			value = "-"
-		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", printable.Text(l.Key), printable.Text(value), printable.Text(l.Origin.String()))
+		rows = append(rows, []string{l.Key, cmp.Or(l.Value, "-"), l.Origin.String()})
 	}
-	_ = w.Flush() // into memory
+	if err := listing.Table(to, rows); err != nil {
+		return err
+	}
+	notes := ""
 	for _, path := range r.Files {
-		fmt.Fprintf(&table, "# read: %s\n", printable.Text(path))
+		notes += "# read: " + path + "\n"
 	}
 	for _, note := range r.Notes {
-		fmt.Fprintf(&table, "# %s\n", printable.Text(note))
+		notes += "# " + note + "\n"
 	}
-	_, err := to.Write(table.Bytes())
+	_, err := fmt.Fprint(to, printable.Text(notes))
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/settle-agent/settle"
@@ -78,12 +79,7 @@ func ofSession(dataDir, session string) ([]job, error) {
 }
 
 func unended(jobs []*event.Job) bool {
-	for _, j := range jobs {
-		if j.Ended == nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(jobs, func(j *event.Job) bool { return j.Ended == nil })
 }
 
 // look says how the job is now.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/settle-agent/settle/event"
@@ -65,7 +67,7 @@ func (j job) awaitRecord(ctx context.Context, dataDir string) {
 	defer tick.Stop()
 	for {
 		state, err := journal.Load(dataDir, j.session)
-		if err != nil || !unended(only(state.Jobs, j.Job.Job)) {
+		if err != nil || !slices.ContainsFunc(state.Jobs, func(other *event.Job) bool { return other.Job == j.Job.Job && other.Ended == nil }) {
 			return
 		}
 		select {
@@ -76,30 +78,22 @@ func (j job) awaitRecord(ctx context.Context, dataDir string) {
 	}
 }
 
-func only(jobs []*event.Job, id string) []*event.Job {
-	for i, j := range jobs {
-		if j.Job == id {
-			return jobs[i : i+1]
-		}
-	}
-	return nil
-}
+// mostNames is how many processes are listed.
+const mostNames = 10
 
 // names lists processes for people.
 func names(list []event.Process) string {
-	const most = 10
-	text := ""
-	for i, p := range list {
-		if i == most {
-			return fmt.Sprintf("%s and %d more", text, len(list)-most)
-		}
-		if i > 0 {
-			text += ", "
-		}
-		text += fmt.Sprintf("process %d (%s)", p.PID, printable.Text(p.Command))
+	var parts []string
+	for _, p := range list[:min(len(list), mostNames)] {
+		text := fmt.Sprintf("process %d (%s)", p.PID, printable.Text(p.Command))
 		if p.Why != "" {
 			text += ": " + p.Why
 		}
+		parts = append(parts, text)
+	}
+	text := strings.Join(parts, ", ")
+	if more := len(list) - mostNames; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
 }

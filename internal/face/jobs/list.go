@@ -1,30 +1,17 @@
 package jobs
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
-	"text/tabwriter"
+	"slices"
 	"time"
 
+	"github.com/settle-agent/settle/internal/client/listing"
 	"github.com/settle-agent/settle/internal/printable"
 )
 
-// running returns the jobs that are not over.
-func running(dataDir string) ([]job, error) {
-	list, err := all(dataDir)
-	if err != nil {
-		return nil, err
-	}
-	kept := list[:0]
-	for _, j := range list {
-		if j.state != Over {
-			kept = append(kept, j)
-		}
-	}
-	return kept, nil
-}
+// mostCommand is how many characters of a command the table shows.
+const mostCommand = 80
 
 // List writes a table of the jobs that run.
 func List(to io.Writer, dataDir string) error {
@@ -32,24 +19,13 @@ func List(to io.Writer, dataDir string) error {
 	if err != nil {
 		return err
 	}
-	var table bytes.Buffer
-	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	var rows [][]string
 	for _, j := range list {
-		_, _ = fmt.Fprintf(w, "%s\t%s\tpid %d\t%s\t%s\n", j.name(), j.state, j.PID, j.At.Local().Format(time.DateTime), cell(j.Command))
+		rows = append(rows, []string{
+			j.name(), string(j.state), fmt.Sprintf("pid %d", j.PID), j.At.Local().Format(time.DateTime), printable.Short(j.Command, mostCommand),
+		})
 	}
-	_ = w.Flush() // into memory
-	_, err = to.Write(table.Bytes())
-	return err
-}
-
-// cell makes a text fit for a table.
-func cell(text string) string {
-	const most = 80
-	text = printable.Line(text)
-	if r := []rune(text); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return text
+	return listing.Table(to, rows)
 }
 
 // line is a job as JSON.
@@ -76,8 +52,7 @@ func ListJSON(to io.Writer, dataDir string) error {
 	if err != nil {
 		return err
 	}
-	enc := json.NewEncoder(to)
-	enc.SetEscapeHTML(false)
+	var lines []line
 	for _, j := range list {
 		l := line{
 			Session: j.session, Job: j.Job.Job, State: j.state, PID: j.PID, Host: j.host,
@@ -86,9 +61,13 @@ func ListJSON(to io.Writer, dataDir string) error {
 		for _, p := range j.processes {
 			l.Processes = append(l.Processes, process{p.PID, p.Command})
 		}
-		if err := enc.Encode(l); err != nil {
-			return err
-		}
+		lines = append(lines, l)
 	}
-	return nil
+	return listing.JSON(to, lines)
+}
+
+// running returns the jobs that are not over.
+func running(dataDir string) ([]job, error) {
+	list, err := all(dataDir)
+	return slices.DeleteFunc(list, func(j job) bool { return j.state == Over }), err
 }

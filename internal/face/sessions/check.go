@@ -3,7 +3,6 @@ package sessions
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/event/contract"
+	"github.com/settle-agent/settle/internal/client/listing"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/redact"
@@ -138,16 +138,11 @@ func problem(err error) string {
 }
 
 func (i Inspection) write(to io.Writer, f finding) error {
-	var b bytes.Buffer
 	if i.JSON {
-		enc := json.NewEncoder(&b)
-		enc.SetEscapeHTML(false)
-		if err := enc.Encode(f); err != nil {
-			return fmt.Errorf("cannot encode what was found in session %q: %w", f.Session, err)
-		}
-	} else {
-		f.describe(&b)
+		return listing.JSON(to, []finding{f})
 	}
+	var b bytes.Buffer
+	f.describe(&b)
 	_, err := to.Write(b.Bytes())
 	return err
 }

@@ -1,16 +1,13 @@
 package sessions
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
 	"io"
-	"text/tabwriter"
 	"time"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/catalogue"
+	"github.com/settle-agent/settle/internal/client/listing"
 	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/printable"
 )
@@ -21,15 +18,17 @@ func List(ctx context.Context, to io.Writer, dataDir string, q catalogue.Query) 
 	if err != nil {
 		return err
 	}
-	var table bytes.Buffer
-	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	var rows [][]string
 	for _, e := range list {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", cell(e.Session), e.Updated.Local().Format(time.DateTime), state(e), cell(e.Model), cell(e.Title))
+		rows = append(rows, []string{
+			e.Session, e.Updated.Local().Format(time.DateTime), state(e), printable.Short(e.Model, mostCell), printable.Short(e.Title, mostCell),
+		})
 	}
-	_ = w.Flush() // into memory
-	_, err = to.Write(table.Bytes())
-	return err
+	return listing.Table(to, rows)
 }
+
+// mostCell is how many characters of a model and of a title the table shows.
+const mostCell = 60
 
 // state says in a word how a session is.
 func state(e catalogue.Entry) string {
@@ -44,16 +43,6 @@ func state(e catalogue.Entry) string {
 		return "empty"
 	}
 	return string(e.Outcome)
-}
-
-// cell makes a text fit for a table.
-func cell(text string) string {
-	const most = 60
-	text = printable.Line(text)
-	if r := []rune(text); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return text
 }
 
 // line is a session as JSON.
@@ -76,13 +65,9 @@ func ListJSON(ctx context.Context, to io.Writer, dataDir string, q catalogue.Que
 	if err != nil {
 		return err
 	}
-	enc := json.NewEncoder(to)
-	enc.SetEscapeHTML(false)
-	for _, e := range list {
-		l := line{e.Session, e.Dir, e.Title, e.Model, e.Outcome, e.Reason, e.Running, e.Created.UTC(), e.Updated.UTC(), e.Problem}
-		if err := enc.Encode(l); err != nil {
-			return err
-		}
+	lines := make([]line, len(list))
+	for n, e := range list {
+		lines[n] = line{e.Session, e.Dir, e.Title, e.Model, e.Outcome, e.Reason, e.Running, e.Created.UTC(), e.Updated.UTC(), e.Problem}
 	}
-	return nil
+	return listing.JSON(to, lines)
 }
