@@ -18,6 +18,7 @@ import (
 	"github.com/settle-agent/settle/internal/sandbox"
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/file"
+	"github.com/settle-agent/settle/tool/plan"
 	"github.com/settle-agent/settle/tool/search"
 	"github.com/settle-agent/settle/tool/shell"
 )
@@ -25,7 +26,7 @@ import (
 // toolNames are all tools that there are, in the order in which models see
 // them.
 func toolNames() []string {
-	return []string{"shell", "job", "read", "write", "edit", "apply_patch", "glob", "grep", "list"}
+	return []string{"shell", "job", "read", "write", "edit", "apply_patch", "glob", "grep", "list", plan.Name}
 }
 
 // offered returns the names of the tools for a model: those that the user
@@ -79,6 +80,7 @@ func (b bench) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
 		jobs.Tools(),
 		file.NewWorkspace(file.Config{Masked: info.Masked, Editor: b.editor}).Tools(),
 		search.Tools(search.Config{Ripgrep: b.ripgrep, Private: b.private, Runner: runner{env: Helper(b.env), marker: marker, lock: info.Lock}}),
+		[]tool.Tool{plan.New()},
 	)
 	set, err := tool.NewSet(all...)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/settle-agent/settle/tool/file"
+	"github.com/settle-agent/settle/tool/plan"
 	"github.com/settle-agent/settle/tool/search"
 	"github.com/settle-agent/settle/tool/shell"
 )
@@ -20,6 +21,7 @@ const (
 	Search  Kind = "search"  // searches files or their names
 	List    Kind = "list"    // lists a directory
 	Edit    Kind = "edit"    // changes files
+	Plan    Kind = "plan"    // says what the model means to do
 	Other   Kind = "other"   // anything else
 )
 
@@ -38,6 +40,8 @@ func KindOf(tool string) Kind {
 		return List
 	case "write", "edit", "apply_patch":
 		return Edit
+	case plan.Name:
+		return Plan
 	default:
 		return Other
 	}
@@ -63,6 +67,8 @@ type Call struct {
 	Line int
 	// Pattern is what a Search looks for.
 	Pattern string
+	// Plan is the whole plan that a Plan sets.
+	Plan plan.Arguments
 
 	patch string
 }
@@ -92,6 +98,8 @@ func New(tool, arguments, dir string) Call {
 		c.Path, c.Pattern = in.Path, in.Pattern
 	case "list":
 		c.Path = decode[search.ListArguments](arguments).Path
+	case plan.Name:
+		c.Plan = decode[plan.Arguments](arguments)
 	}
 	return c
 }

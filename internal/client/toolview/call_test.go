@@ -12,12 +12,13 @@ import (
 	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/file"
+	"github.com/settle-agent/settle/tool/plan"
 	"github.com/settle-agent/settle/tool/search"
 	"github.com/settle-agent/settle/tool/shell"
 )
 
 func tools() []tool.Tool {
-	return slices.Concat(shell.NewJobs(shell.Config{}).Tools(), file.NewWorkspace(file.Config{}).Tools(), search.Tools(search.Config{}))
+	return slices.Concat(shell.NewJobs(shell.Config{}).Tools(), file.NewWorkspace(file.Config{}).Tools(), search.Tools(search.Config{}), []tool.Tool{plan.New()})
 }
 
 // The exported argument types have exactly the arguments of the tools' schemas.
@@ -25,7 +26,7 @@ func TestArgumentTypes(t *testing.T) {
 	types := map[string]any{
 		"shell": shell.Arguments{}, "job": shell.JobArguments{}, "read": file.ReadArguments{}, "write": file.WriteArguments{},
 		"edit": file.EditArguments{}, "apply_patch": file.PatchArguments{}, "glob": search.GlobArguments{},
-		"grep": search.GrepArguments{}, "list": search.ListArguments{},
+		"grep": search.GrepArguments{}, "list": search.ListArguments{}, plan.Name: plan.Arguments{},
 	}
 	for _, one := range tools() {
 		spec := one.Spec()
@@ -44,7 +45,7 @@ func TestArgumentTypes(t *testing.T) {
 			t.Errorf("%s has no type of arguments here", spec.Name)
 			continue
 		}
-		kinds := map[reflect.Kind]string{reflect.String: "string", reflect.Bool: "boolean", reflect.Int: "integer", reflect.Int64: "integer", reflect.Float64: "integer"}
+		kinds := map[reflect.Kind]string{reflect.String: "string", reflect.Bool: "boolean", reflect.Int: "integer", reflect.Int64: "integer", reflect.Float64: "integer", reflect.Slice: "array"}
 		got := map[string]struct{ Type string }{}
 		var required []string
 		for f := range reflect.TypeOf(arguments).Fields() {
@@ -89,7 +90,12 @@ func TestCall(t *testing.T) {
 		"grep":                                  {"grep", `{"pattern":"x","path":"sub"}`, toolview.Call{Kind: toolview.Search, Pattern: "x", Path: "sub"}, []string{"/w/sub"}},
 		"glob":                                  {"glob", `{"pattern":"*.go"}`, toolview.Call{Kind: toolview.Search, Pattern: "*.go"}, nil},
 		"list":                                  {"list", `{"path":"."}`, toolview.Call{Kind: toolview.List, Path: "."}, []string{"/w"}},
-		"somebody else's":                       {"deploy", `{"path":"a"}`, toolview.Call{Kind: toolview.Other}, nil},
+		"plan": {
+			"plan", `{"plan":[{"step":"Look.","status":"pending"}]}`,
+			toolview.Call{Kind: toolview.Plan, Plan: plan.Arguments{Plan: []plan.Step{{Step: "Look.", Status: plan.Pending}}}},
+			nil,
+		},
+		"somebody else's": {"deploy", `{"path":"a"}`, toolview.Call{Kind: toolview.Other}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := toolview.New(tt.tool, tt.arguments, "/w")

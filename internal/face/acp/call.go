@@ -38,6 +38,8 @@ func kindOf(name string) string {
 		return "edit"
 	case toolview.Search, toolview.List:
 		return "search"
+	case toolview.Plan:
+		return "think"
 	default:
 		return "other"
 	}
@@ -67,6 +69,20 @@ func (c *call) ready() toolCall {
 		u.Title = c.title
 	}
 	return u
+}
+
+// plan is the plan that the call set.
+func (c *call) plan() object {
+	entries := []object{}
+	for _, s := range c.view().Plan.Plan {
+		entries = append(entries, object{"content": s.Step, "priority": "medium", "status": s.Status})
+	}
+	return object{"sessionUpdate": "plan", "entries": entries}
+}
+
+// setsPlan reports whether a call has set the plan.
+func setsPlan(i *event.Item) bool {
+	return i.Status == event.ItemCompleted && toolview.KindOf(i.Content().Name) == toolview.Plan
 }
 
 // mostTitle bounds a title in bytes.

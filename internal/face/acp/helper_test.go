@@ -179,6 +179,9 @@ func tell(u map[string]any) string {
 	for _, l := range list(u["locations"]) {
 		words = append(words, "at "+filepath.Base(fmt.Sprint(l["path"])))
 	}
+	for _, e := range list(u["entries"]) {
+		words = append(words, fmt.Sprintf("%v %q", e["status"], e["content"]))
+	}
 	contents := list(u["content"])
 	if one, ok := u["content"].(map[string]any); ok {
 		contents = []map[string]any{one}

@@ -39,6 +39,9 @@ func (f *follower) callChanged(c transcript.Change) {
 	case transcript.Ended:
 		delete(f.calls, c.Item.ID)
 		f.send(known.ended())
+		if setsPlan(c.Item) {
+			f.send(known.plan())
+		}
 	}
 }
 

@@ -44,6 +44,9 @@ func inputOf(in event.Input) (out []any) {
 
 func (ses *session) itemOf(i *event.Item) []any {
 	if i.Type() == event.ToolCall {
+		if setsPlan(i) {
+			return []any{ses.callOf(i), newCall(ses, i).plan()}
+		}
 		return []any{ses.callOf(i)}
 	}
 	if content := i.Content(); content.Text != "" {

@@ -116,6 +116,23 @@ func TestLoadAndResume(t *testing.T) {
 	c.Refused(jsonrpc.CodeInvalidParams, "session/load", object{"sessionId": session, "cwd": "relative", "mcpServers": []any{}})
 }
 
+// A plan is told when it is set, and again to a client that loads the session.
+func TestPlan(t *testing.T) {
+	c := start(t, script.New(script.Call("plan", `{"plan":[{"step":"Look.","status":"completed"},{"step":"Tell.","status":"in_progress"}]}`), script.Text("ok")))
+	session := c.open()
+	wait(c, c.prompt(session, "go"))
+	const want = `plan completed "Look." in_progress "Tell."`
+	if got := c.story(); !slices.Contains(got, want) {
+		t.Errorf("told %q", got)
+	}
+	c.Must("session/close", object{"sessionId": session})
+	c.Forget()
+	c.Must("session/load", object{"sessionId": session, "cwd": c.Dir, "mcpServers": []any{}})
+	if got := c.story(); !slices.Contains(got, want) {
+		t.Errorf("told again: %q", got)
+	}
+}
+
 // A prompt may be written before the load of its session is answered, and a
 // cancel right after that.
 func TestLoadThenPromptAtOnce(t *testing.T) {

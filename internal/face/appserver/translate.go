@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/client/transcript"
 )
 
@@ -168,6 +169,9 @@ func (t *translator) itemEnded(c transcript.Change) []note {
 		return nil
 	}
 	var out []note
+	if call := c.Call(); call.Kind == toolview.Plan && c.Item.Status == event.ItemCompleted {
+		out = append(out, note{"turn/plan/updated", planNoteOf(t.thread, c.Turn.ID, call.Plan)})
+	}
 	switch change, isChange := item.(fileChange); {
 	case isChange && t.shown[c.Item.ID] == hidden:
 		change.Status = inProgress

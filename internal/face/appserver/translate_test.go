@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/model"
 )
 
@@ -135,6 +136,28 @@ func TestWhatTheModelSays(t *testing.T) {
 		"item/started i000002", "item/agentMessage/delta Done.", "item/completed i000002 Done.",
 		"thread/tokenUsage/updated", "thread/status/changed idle", "turn/completed completed",
 	)
+}
+
+// A plan is told when the call that sets it has ended, if it did well.
+func TestPlan(t *testing.T) {
+	const arguments = `{"explanation":"why","plan":[{"step":"Look.","status":"completed"},{"step":"Tell.","status":"in_progress"}]}`
+	b := newEventLog(t)
+	b.attempt()
+	for n, status := range []event.Status{event.ItemFailed, event.ItemCompleted} {
+		item := fmt.Sprintf("i00000%d", n)
+		b.call(item, "plan", arguments)
+		b.write(of(item, event.CallStarted{}))
+		b.end(item, "plan", arguments, status, "ok", "")
+	}
+	b.want(
+		"item/started i000000 inProgress", "item/completed i000000 failed",
+		"item/started i000001 inProgress", "turn/plan/updated", "item/completed i000001 completed",
+	)
+	got, err := json.Marshal(planNoteOf("s", "t", toolview.New("plan", arguments, "/w").Plan))
+	want := `{"threadId":"s","turnId":"t","explanation":"why","plan":[{"step":"Look.","status":"completed"},{"step":"Tell.","status":"inProgress"}]}`
+	if err != nil || string(got) != want {
+		t.Errorf("%s, %v", got, err)
+	}
 }
 
 // A command is shown when its arguments are complete, and not at all before.

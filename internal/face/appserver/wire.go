@@ -1,6 +1,10 @@
 package appserver
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/settle-agent/settle/tool/plan"
+)
 
 // The messages of the protocol, as far as settle has something to say in them.
 // A pointer that is nil is null, as Codex has it; what Codex leaves out is
@@ -211,6 +215,33 @@ type patchNote struct {
 	TurnID   string       `json:"turnId"`
 	ItemID   string       `json:"itemId"`
 	Changes  []fileUpdate `json:"changes"`
+}
+
+type planNote struct {
+	ThreadID    string     `json:"threadId"`
+	TurnID      string     `json:"turnId"`
+	Explanation *string    `json:"explanation"`
+	Plan        []planStep `json:"plan"`
+}
+
+type planStep struct {
+	Step   string `json:"step"`
+	Status string `json:"status"` // pending, inProgress or completed
+}
+
+func planNoteOf(thread, turn string, in plan.Arguments) planNote {
+	n := planNote{ThreadID: thread, TurnID: turn, Plan: []planStep{}}
+	if in.Explanation != "" {
+		n.Explanation = &in.Explanation
+	}
+	for _, s := range in.Plan {
+		status := string(s.Status)
+		if s.Status == plan.InProgress {
+			status = inProgress
+		}
+		n.Plan = append(n.Plan, planStep{s.Step, status})
+	}
+	return n
 }
 
 type errorNote struct {

@@ -2,11 +2,13 @@ package claude
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/jsonl"
+	"github.com/settle-agent/settle/tool/plan"
 )
 
 // alias is a tool of settle's as clients of Claude's know it.
@@ -17,6 +19,9 @@ type alias struct {
 	also []string
 	// fields are Claude's names of arguments where they differ from settle's.
 	fields map[string]string
+	// each are Claude's names of the fields of a list's members, where an argument
+	// is a list. A field that has several is under each of them.
+	each map[string][]string
 	// path is the argument, of settle's, that names a file: Claude's are
 	// absolute.
 	path string
@@ -44,6 +49,7 @@ func aliases() []alias {
 			fixed:  map[string]any{"output_mode": "content"},
 		},
 		{settle: "list", claude: "LS", path: "path"},
+		{settle: plan.Name, claude: "TodoWrite", fields: map[string]string{"plan": "todos"}, each: map[string][]string{"step": {"content", "activeForm"}}},
 	}
 }
 
@@ -87,7 +93,7 @@ func (a alias) input(arguments, dir string) map[string]any {
 		if to := a.fields[name]; to != "" {
 			name = to
 		}
-		out[name] = value
+		out[name] = translated(value, a.member)
 	}
 	for name, value := range a.fixed {
 		out[name] = value
@@ -109,9 +115,55 @@ func (a alias) arguments(input map[string]any) string {
 		if to := back[name]; to != "" {
 			name = to
 		}
-		out[name] = value
+		out[name] = translated(value, a.memberBack)
 	}
 	return compact(out)
+}
+
+// translated returns a list whose members that are objects have other fields;
+// any other value is as it was.
+func translated(value any, translate func(member map[string]any) map[string]any) any {
+	list, isList := value.([]any)
+	if !isList {
+		return value
+	}
+	out := make([]any, len(list))
+	for n, one := range list {
+		out[n] = one
+		if member, isObject := one.(map[string]any); isObject {
+			out[n] = translate(member)
+		}
+	}
+	return out
+}
+
+// member returns a list's member as a client knows it.
+func (a alias) member(in map[string]any) map[string]any {
+	out := map[string]any{}
+	for name, value := range in {
+		names := a.each[name]
+		if names == nil {
+			names = []string{name}
+		}
+		for _, to := range names {
+			out[to] = value
+		}
+	}
+	return out
+}
+
+// memberBack is the inverse of member.
+func (a alias) memberBack(in map[string]any) map[string]any {
+	out := maps.Clone(in)
+	for ours, theirs := range a.each {
+		for _, name := range theirs {
+			delete(out, name)
+		}
+		if value, ok := in[theirs[0]]; ok {
+			out[ours] = value
+		}
+	}
+	return out
 }
 
 // object reads a JSON object and keeps its numbers as they are written.

@@ -17,6 +17,10 @@ func TestNamesOfTools(t *testing.T) {
 		{"glob", `{"pattern":"*.go","path":"sub"}`, "Glob", `{"path":"/w/sub","pattern":"*.go"}`, `{"path":"/w/sub","pattern":"*.go"}`},
 		{"grep", `{"pattern":"x","ignore_case":true,"context":2,"limit":7}`, "Grep", `{"-C":2,"-i":true,"head_limit":7,"output_mode":"content","pattern":"x"}`, `{"context":2,"ignore_case":true,"limit":7,"pattern":"x"}`},
 		{"list", `{}`, "LS", `{}`, `{}`},
+		{
+			"plan", `{"plan":[{"step":"Look.","status":"pending"},7]}`,
+			"TodoWrite", `{"todos":[{"activeForm":"Look.","content":"Look.","status":"pending"},7]}`, `{"plan":[{"status":"pending","step":"Look."},7]}`,
+		},
 		{"job", `{"action":"list"}`, "Job", `{"action":"list"}`, `{"action":"list"}`},
 		{"mine", `{"n":12345678901234567890}`, "mine", `{"n":12345678901234567890}`, `{"n":12345678901234567890}`},
 		{"shell", `{"command":`, "Bash", `{"arguments":"{\"command\":"}`, ""},

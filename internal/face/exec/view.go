@@ -8,6 +8,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/oneturn"
+	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/client/transcript"
 )
 
@@ -17,6 +18,7 @@ type View struct {
 
 	thread  string           // id of the session, once it was shown
 	running map[string]*item // calls that were shown
+	plan    *planItem        // of the turn; nil before there is one
 	shown   int              // items that have an id in lines
 	notices []string         // that wait for the thread to be shown
 	last    []byte           // how the turn ended
@@ -96,6 +98,10 @@ func (v *View) head(kind string) head {
 }
 
 func (v *View) itemChanged(c transcript.Change) {
+	if toolview.KindOf(c.Item.Content().Name) == toolview.Plan && c.Item.Status != event.ItemFailed {
+		v.planChanged(c)
+		return
+	}
 	switch c.What {
 	case transcript.Running:
 		i := v.newItem(c)
@@ -108,6 +114,19 @@ func (v *View) itemChanged(c transcript.Change) {
 	case transcript.Ended:
 		v.itemEnded(c)
 	}
+}
+
+// planChanged shows the plan that a call has set.
+func (v *View) planChanged(c transcript.Change) {
+	if c.What != transcript.Ended || c.Item.Status != event.ItemCompleted {
+		return
+	}
+	what := "item.updated"
+	if v.plan == nil {
+		what, v.plan = "item.started", &planItem{head: v.head("todo_list")}
+	}
+	v.plan = planItemOf(v.plan.ID, c.Call().Plan)
+	v.print(threadEvent{Type: what, Item: v.plan})
 }
 
 func (v *View) newItem(c transcript.Change) *item {
@@ -153,6 +172,7 @@ func reconnecting(f *event.Failure) string {
 }
 
 func (v *View) turnEnded(t *event.Turn) {
+	v.planEnded()
 	why := "failed"
 	switch t.Cause.Outcome {
 	case event.Completed:
@@ -173,10 +193,19 @@ func (v *View) turnEnded(t *event.Turn) {
 // complete shows the end of what is shown as running. The log has an end for
 // each item (C2), so this is for a log that could not be read to its end.
 func (v *View) complete(why string) {
+	v.planEnded()
 	for _, i := range v.running {
 		v.completed(i.ended(event.ItemAborted, event.Content{Output: strings.TrimSpace(string(i.output) + "\n" + why)}, nil))
 	}
 	clear(v.running)
+}
+
+// planEnded leaves the plan as it is: the turn has ended.
+func (v *View) planEnded() {
+	if v.plan != nil {
+		v.completed(v.plan)
+		v.plan = nil
+	}
 }
 
 // abortReason says why a turn was ended. A signal is how a client of this protocol

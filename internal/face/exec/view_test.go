@@ -22,6 +22,7 @@ import (
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/file"
+	"github.com/settle-agent/settle/tool/plan"
 	"github.com/settle-agent/settle/tool/search"
 	"github.com/settle-agent/settle/tool/shell"
 )
@@ -165,6 +166,31 @@ func TestLines(t *testing.T) {
 {"type":"item.completed","item":{"id":"item_6","type":"mcp_tool_call","server":"settle","tool":"nothing","arguments":{},"result":null,"error":{"message":"there is no tool \"nothing\"; the tools are shell, apply_patch, write, grep"},"status":"failed"}}
 {"type":"item.completed","item":{"id":"item_7","type":"agent_message","text":"done"}}
 {"type":"turn.completed","usage":{"input_tokens":10,"cached_input_tokens":4,"cache_write_input_tokens":1,"output_tokens":5,"reasoning_output_tokens":2}}`, got)
+	})
+}
+
+// The plan is one item of a turn, whatever became of the calls that changed it.
+func TestPlan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := script.New(
+			script.Turn(script.Call("plan", `{"plan":[{"step":"Look.","status":"in_progress"},{"step":"Tell.","status":"pending"}]}`)),
+			script.Turn(script.Call("plan", `{"plan":[{"step":" ","status":"pending"}]}`)),
+			script.Turn(script.Call("plan", `{"plan":[{"step":"Look.","status":"completed"},{"step":"Tell.","status":"in_progress"}]}`)),
+			script.Turn(script.Text("done")),
+		)
+		code, got := lines(t, m, run.Options{}, settle.SessionConfig{}, plan.New())
+		if code != stdio.CodeCompleted {
+			t.Errorf("code %d", code)
+		}
+		check(t, `
+{"type":"thread.started","thread_id":"T"}
+{"type":"turn.started"}
+{"type":"item.started","item":{"id":"item_0","type":"todo_list","items":[{"text":"Look.","completed":false},{"text":"Tell.","completed":false}]}}
+{"type":"item.completed","item":{"id":"item_1","type":"mcp_tool_call","server":"settle","tool":"plan","arguments":{"plan":[{"step":" ","status":"pending"}]},"result":null,"error":{"message":"step 1 says nothing"},"status":"failed"}}
+{"type":"item.updated","item":{"id":"item_0","type":"todo_list","items":[{"text":"Look.","completed":true},{"text":"Tell.","completed":false}]}}
+{"type":"item.completed","item":{"id":"item_2","type":"agent_message","text":"done"}}
+{"type":"item.completed","item":{"id":"item_0","type":"todo_list","items":[{"text":"Look.","completed":true},{"text":"Tell.","completed":false}]}}
+{"type":"turn.completed","usage":{"input_tokens":0,"cached_input_tokens":0,"cache_write_input_tokens":0,"output_tokens":0,"reasoning_output_tokens":0}}`, got)
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/jsonl"
+	"github.com/settle-agent/settle/tool/plan"
 )
 
 // The lines, as @openai/codex-sdk 0.163.0 declares them and codex 0.169.0
@@ -91,6 +92,25 @@ type toolItem struct {
 	Result    *toolResult     `json:"result"`
 	Error     *threadError    `json:"error"`
 	Status    status          `json:"status"`
+}
+
+// planItem is the plan, one item from its first call to the turn's end.
+type planItem struct {
+	head
+	Items []planStep `json:"items"`
+}
+
+type planStep struct {
+	Text      string `json:"text"`
+	Completed bool   `json:"completed"`
+}
+
+func planItemOf(id string, in plan.Arguments) *planItem {
+	p := &planItem{head: head{id, "todo_list"}, Items: []planStep{}}
+	for _, s := range in.Plan {
+		p.Items = append(p.Items, planStep{s.Step, s.Status == plan.Completed})
+	}
+	return p
 }
 
 type toolResult struct {

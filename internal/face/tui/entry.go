@@ -10,6 +10,7 @@ import (
 	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/internal/terminal/markdown"
+	"github.com/settle-agent/settle/tool/plan"
 )
 
 // group says which entries stand together: an empty row is between those of
@@ -134,6 +135,8 @@ func title(c toolview.Call) string {
 			names = append(names, relative(c.Dir, change.Path))
 		}
 		return c.Tool + " " + strings.Join(names, ", ")
+	case toolview.Plan:
+		return c.Plan.Title()
 	}
 	return c.Tool + " " + string(c.Arguments)
 }
@@ -160,6 +163,8 @@ func callEntry(i *event.Item, dir string) entry {
 	case call.Kind == toolview.Edit && i.Status == event.ItemCompleted:
 		changes := call.Changes(content.Detail)
 		body = func(width int) []terminal.Line { return changeRows(changes, dir, width, mostDiff) }
+	case call.Kind == toolview.Plan && i.Status == event.ItemCompleted:
+		body = planRows(call.Plan)
 	case i.Status == event.ItemFailed && call.Kind != toolview.Command, call.Kind == toolview.Other:
 		body = outputRows(content.Output, 3)
 	case call.Kind == toolview.Command, call.Kind == toolview.Job:
@@ -173,6 +178,24 @@ func callEntry(i *event.Item, dir string) entry {
 		}
 		return rows
 	}}
+}
+
+// planRows are the steps of a plan.
+func planRows(p plan.Arguments) func(int) []terminal.Line {
+	return func(width int) (rows []terminal.Line) {
+		for _, s := range p.Plan {
+			mark, style := "☐ ", terminal.Style{}
+			switch s.Status {
+			case plan.Completed:
+				mark, style = "☑ ", faint()
+			case plan.InProgress:
+				mark, style = "▸ ", bold()
+			}
+			indent := terminal.Indent{First: terminal.Plain("  "+mark, style), Rest: spaces(4)}
+			rows = append(rows, terminal.Wrap(terminal.Plain(printable.Line(s.Step), style), width, indent)...)
+		}
+		return rows
+	}
 }
 
 // outcome is how a call ended.

@@ -94,6 +94,15 @@ function noteView(i, app) {
   };
 }
 
+/** The steps of a plan; none if the arguments are not understood. */
+function planSteps(args) {
+  try {
+    return JSON.parse(args).plan.map((s) => ({ step: String(s.step), status: String(s.status) }));
+  } catch {
+    return [];
+  }
+}
+
 const PEEK_LINES = 4;
 const MOST_OUTPUT = 200_000;
 
@@ -139,6 +148,7 @@ function callView(i, app) {
 
   /** The diffs of a call that changed files stand in the open. */
   function drawEdits(c) {
+    if (c.name === "plan" && i.status === "completed") return drawPlan(c);
     const list = changes(c.detail).filter((f) => f.diff);
     if (c.detail !== drawnDetail) {
       drawnDetail = c.detail;
@@ -146,6 +156,17 @@ function callView(i, app) {
     }
     show(edits, list.length > 0);
     return list.length > 0;
+  }
+
+  /** So does a plan. */
+  function drawPlan(c) {
+    if (drawnDetail !== c.arguments) {
+      drawnDetail = c.arguments;
+      const steps = h("ul", { class: "plan" }, planSteps(c.arguments).map((s) => h("li", { "data-status": s.status }, named(s.step))));
+      edits.replaceChildren(steps);
+    }
+    show(edits, true);
+    return true;
   }
 
   function drawWhole(c) {

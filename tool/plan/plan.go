@@ -1,0 +1,141 @@
+package plan
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/settle-agent/settle/tool"
+)
+
+// Name is the tool's name.
+const Name = "plan"
+
+// Status says how far a step is.
+type Status string
+
+// The states of a step, as Codex and the Agent Client Protocol name them.
+const (
+	Pending    Status = "pending"
+	InProgress Status = "in_progress"
+	Completed  Status = "completed"
+)
+
+// Step is one step of a plan.
+type Step struct {
+	Step   string `json:"step"`
+	Status Status `json:"status"`
+}
+
+// Arguments are those of the tool.
+type Arguments struct {
+	Explanation string `json:"explanation,omitempty"`
+	Plan        []Step `json:"plan"`
+}
+
+// maxSteps and maxStep, in bytes, bound a plan: every face shows it, and a
+// compaction keeps it.
+const (
+	maxSteps = 100
+	maxStep  = 1000
+)
+
+const schema = `{
+	"type": "object",
+	"properties": {
+		"explanation": {"type": "string", "description": "Why the plan changed, if it did."},
+		"plan": {
+			"type": "array",
+			"description": "All steps, in order.",
+			"items": {
+				"type": "object",
+				"properties": {
+					"step": {"type": "string", "description": "What is done in this step: one short sentence."},
+					"status": {"type": "string", "enum": ["pending", "in_progress", "completed"]}
+				},
+				"required": ["step", "status"],
+				"additionalProperties": false
+			}
+		}
+	},
+	"required": ["plan"],
+	"additionalProperties": false
+}`
+
+// New returns the tool.
+func New() tool.Tool { return planTool{} }
+
+type planTool struct{}
+
+// Spec implements tool.Tool.
+func (planTool) Spec() tool.Spec { return spec() }
+
+// spec is one for all sessions.
+var spec = sync.OnceValue(func() tool.Spec {
+	return tool.Spec{
+		Name: Name,
+		Description: "Shows the user your plan and how far you are. Use it for work of several steps, not for a simple task. " +
+			"Each call replaces the whole plan. At most one step is in_progress; call again when a step is done or the plan changes.",
+		Schema:   json.RawMessage(schema),
+		ReadOnly: true,
+	}
+})
+
+// Title implements tool.Titler.
+func (planTool) Title(args json.RawMessage) string {
+	var in Arguments
+	if json.Unmarshal(args, &in) != nil {
+		return Name
+	}
+	return in.Title()
+}
+
+// Title says in one line how far the plan is.
+func (a Arguments) Title() string {
+	done, current := 0, ""
+	for _, s := range a.Plan {
+		switch s.Status {
+		case Completed:
+			done++
+		case InProgress:
+			current = ": " + s.Step
+		}
+	}
+	return fmt.Sprintf("plan, %d of %d done%s", done, len(a.Plan), current)
+}
+
+// Run implements tool.Tool.
+func (planTool) Run(_ context.Context, call tool.Call) (tool.Result, error) {
+	var in Arguments
+	if err := json.Unmarshal(call.Args, &in); err != nil {
+		return tool.Result{}, fmt.Errorf("cannot read the arguments: %w", err)
+	}
+	if err := in.check(); err != nil {
+		return tool.Result{}, err
+	}
+	return tool.Result{Output: "The plan is shown."}, nil
+}
+
+func (a Arguments) check() error {
+	if len(a.Plan) > maxSteps {
+		return fmt.Errorf("the plan has %d steps; at most %d are possible: join some of them", len(a.Plan), maxSteps)
+	}
+	running := 0
+	for n, s := range a.Plan {
+		switch {
+		case strings.TrimSpace(s.Step) == "":
+			return fmt.Errorf("step %d says nothing", n+1)
+		case len(s.Step) > maxStep:
+			return fmt.Errorf("step %d has %d bytes; at most %d are possible: say it in one sentence", n+1, len(s.Step), maxStep)
+		case s.Status == InProgress:
+			running++
+		}
+	}
+	if running > 1 {
+		return errors.New("several steps are in_progress; at most one can be")
+	}
+	return nil
+}
