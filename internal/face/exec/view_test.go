@@ -178,7 +178,7 @@ func TestPlan(t *testing.T) {
 			script.Turn(script.Call("plan", `{"plan":[{"step":"Look.","status":"completed"},{"step":"Tell.","status":"in_progress"}]}`)),
 			script.Turn(script.Text("done")),
 		)
-		code, got := lines(t, m, run.Options{}, settle.SessionConfig{}, plan.New())
+		code, got := lines(t, m, oneturn.Options{}, settle.SessionConfig{}, plan.New())
 		if code != stdio.CodeCompleted {
 			t.Errorf("code %d", code)
 		}
