@@ -29,5 +29,10 @@ func WithImages(images ...event.Image) InputOption {
 	return InputOption{func(i *session.Input) { i.Images = append(i.Images, images...) }}
 }
 
+// AsCommand has the text run as a command of a person, by the session's tool named
+// shell and without asking anybody. It is recorded as a call of the turn, and the
+// model is shown it with the next request.
+func AsCommand() InputOption { return InputOption{func(i *session.Input) { i.Command = true }} }
+
 // From says who sends the input: "user", a client's name.
 func From(by string) InputOption { return InputOption{func(i *session.Input) { i.By = by }} }

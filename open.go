@@ -3,6 +3,7 @@ package settle
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -158,8 +159,22 @@ func (s *Session) start(c SessionConfig, log *journal.Log, damage session.Damage
 		Turn: turn.Config{
 			Model: c.Model, System: c.System, Tools: tools, Dir: c.WorkDir, Approver: approver,
 			Retry: turn.Retry(c.Retry), Limits: turn.Limits(c.Limits), InterruptGrace: c.InterruptGrace,
-			Redact: s.redact, Logger: logger, Observer: turn.Observer(host.Observer),
+			Redact: s.redact, Logger: logger, Observer: turn.Observer(host.Observer), Command: commandOf(tools),
 		},
 	})
 	return err
+}
+
+// shellTool is the name of the tool that runs what a person enters.
+const shellTool = "shell"
+
+// commandOf makes the calls that commands come to; nil without a tool for them.
+func commandOf(tools *tool.Set) func(string) (string, json.RawMessage) {
+	if _, ok := tools.Lookup(shellTool); !ok {
+		return nil
+	}
+	return func(text string) (string, json.RawMessage) {
+		arguments, _ := json.Marshal(map[string]string{"command": text}) // never fails
+		return shellTool, arguments
+	}
 }

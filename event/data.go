@@ -70,6 +70,10 @@ type InputAccepted struct {
 	Mode   Mode    `json:"mode,omitempty"`
 	// Schema, if set, is a JSON Schema that the turn's answer is to follow.
 	Schema json.RawMessage `json:"schema,omitempty"`
+	// Command says that Text is a command of a person. The turn runs it, without
+	// asking anybody, as a call that is of no attempt and whose CallID is the
+	// input's id; the model is shown it with the next request.
+	Command bool `json:"command,omitempty"`
 }
 
 // InputHeld: the input will not run by itself; the next send takes it along.

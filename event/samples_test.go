@@ -56,6 +56,7 @@ func sessionSamples() []Event {
 			Images: []Image{{MediaType: "image/png", Data: []byte{0x89, 'P', 'N', 'G'}, Name: "a.png"}},
 			Schema: json.RawMessage(`{"type":"object"}`),
 		}},
+		{By: "user", Data: InputAccepted{Input: "n000002", Text: "git status", Command: true}},
 		{By: "host", Data: InputHeld{Input: "n000001", Reason: Crashed}},
 		{By: "user", Data: InputDropped{Input: "n000001"}},
 		{Turn: "t000001", By: "signal:SIGINT", Data: InterruptRequested{Reason: Interrupted, Input: "n000001"}},

@@ -45,6 +45,8 @@ type Input struct {
 	Images []Image
 	Mode   Mode
 	Schema json.RawMessage // that the answer is to follow
+	// Command says that Text is a command, which the turn runs.
+	Command bool
 	By     string
 	At     time.Time
 	Held   bool // it will not run by itself

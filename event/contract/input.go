@@ -1,12 +1,18 @@
 package contract
 
-import "github.com/settle-agent/settle/event"
+import (
+	"slices"
+
+	"github.com/settle-agent/settle/event"
+)
 
 // input is an accepted input.
 type input struct {
 	place int // of its event in the log
 	waits bool
 	held  bool
+	// command says that it is to be run, and ran that it was.
+	command, ran bool
 }
 
 func (l *log) accepted(d event.InputAccepted) {
@@ -14,7 +20,7 @@ func (l *log) accepted(d event.InputAccepted) {
 		l.breaks("C19", "%q is not a new input's id", d.Input)
 		return
 	}
-	l.inputs[d.Input] = &input{place: l.place, waits: true}
+	l.inputs[d.Input] = &input{place: l.place, waits: true, command: d.Command}
 }
 
 func (l *log) held(d event.InputHeld) {
@@ -34,6 +40,37 @@ func (l *log) take(clause, id string) {
 		return
 	}
 	in.waits = false
+}
+
+// commandEntered: C5, a call that is of no attempt is a command that somebody entered, and
+// it is run once.
+func (l *log) commandEntered(t *turn, d event.ItemStarted) {
+	in := l.inputs[d.CallID]
+	switch {
+	case in == nil || !in.command || !slices.Contains(t.inputs, d.CallID):
+		l.breaks("C5", "the call is of no attempt, and %q is no command of turn %s", d.CallID, t.id)
+	case in.ran:
+		l.breaks("C5", "command %s was run before", d.CallID)
+	default:
+		in.ran = true
+	}
+}
+
+// commandsRan: C19, a turn that completes has run what it was given.
+func (l *log) commandsRan(t *turn) {
+	for _, id := range t.inputs {
+		if in := l.inputs[id]; in != nil && in.command && !in.ran {
+			l.breaks("C19", "command %s was not run", id)
+		}
+	}
+}
+
+// onlyCommands reports whether there is nothing for a model to answer.
+func (l *log) onlyCommands(t *turn) bool {
+	return len(t.inputs) > 0 && !slices.ContainsFunc(t.inputs, func(id string) bool {
+		in := l.inputs[id]
+		return in == nil || !in.command
+	})
 }
 
 // interrupted notes what the request covers: its turn, or an input that has not

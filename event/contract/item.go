@@ -35,6 +35,9 @@ func (l *log) itemStarted(t *turn, e event.Event, d event.ItemStarted) {
 	t.order = append(t.order, i)
 	switch {
 	case e.Attempt == "":
+		if d.Type == event.ToolCall {
+			l.commandEntered(t, d)
+		}
 	case t.current == nil || t.current.id != e.Attempt:
 		l.breaks("C2", "attempt %q is not running", e.Attempt)
 	default:

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -69,6 +70,18 @@ func outputText(jobs []*event.Job, i *event.Item) string {
 	}
 	b.WriteString(jobsText(jobs, c))
 	return b.String()
+}
+
+// commandText is what the model is told of a command that the user ran.
+func commandText(jobs []*event.Job, i *event.Item) string {
+	c := i.Content()
+	var args struct {
+		Command string `json:"command"`
+	}
+	if json.Unmarshal([]byte(c.Arguments), &args) != nil || args.Command == "" {
+		args.Command = c.Arguments
+	}
+	return fmt.Sprintf("[The user ran a command. It is for you to know; do not answer it by itself.]\n$ %s\n%s", args.Command, outputText(jobs, i))
 }
 
 // abortedText never says that the user rejected the call: nobody did.
@@ -146,7 +159,7 @@ func seconds(d time.Duration) string {
 // does not wonder why its answer stops in the middle.
 func (w *walk) turnEnd(t *event.Turn, jobs []*event.Job) {
 	c := t.Cause
-	if c == nil || c.Outcome == event.Completed || len(t.Items) == 0 {
+	if c == nil || c.Outcome == event.Completed || len(t.Items) == 0 || len(t.Attempts) == 0 { // commands say it themselves
 		return
 	}
 	text := "failed"

@@ -149,7 +149,11 @@ func (w *walk) steps(log Log, t *event.Turn) {
 			i := t.Items[w.items]
 			switch {
 			case i.Attempt == "" && i.Attempts <= w.attempts:
-				w.user(i.Content().Text)
+				if i.Type() == event.ToolCall {
+					w.command(log, i)
+				} else {
+					w.user(i.Content().Text)
+				}
 				w.items++
 				continue
 			case w.attempts > 0 && i.Attempt == t.Attempts[w.attempts-1].ID:
@@ -248,6 +252,9 @@ func (w *walk) slip(t *event.Turn) {
 
 func (w *walk) inputs(inputs []event.Input) {
 	for _, in := range inputs {
+		if in.Command { // it is told as what it did
+			continue
+		}
 		if w.refused.unsaid[in.ID] {
 			w.add(model.Item{Role: model.User, Text: textUnsaid}, in.ID)
 			continue
@@ -261,6 +268,16 @@ func (w *walk) inputs(inputs []event.Input) {
 			w.add(item, in.ID)
 		}
 	}
+}
+
+// command tells of a command that a person ran. No provider knows the call: it
+// becomes the words of the user, under the id of the input that it was.
+func (w *walk) command(log Log, i *event.Item) {
+	text := textUnsaid
+	if in := i.Content().CallID; !w.refused.unsaid[in] {
+		text = commandText(log.jobs, i)
+	}
+	w.add(model.Item{Role: model.User, Text: text}, i.Content().CallID)
 }
 
 // blind returns why the model is not shown the input's images, "" if it is or

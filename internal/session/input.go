@@ -22,7 +22,9 @@ type Input struct {
 	Mode   event.Mode // "" means queue
 	// Schema, if set, is a JSON Schema that the answer is to follow.
 	Schema json.RawMessage
-	By     string
+	// Command says that Text is a command to run, see [turn.Config].Command.
+	Command bool
+	By      string
 }
 
 // Receipt says where the log has an input.
@@ -33,6 +35,9 @@ type Receipt struct {
 	// Again says that the id was accepted before; nothing was added.
 	Again bool
 }
+
+// ErrNoCommands refuses a command in a session that has nothing to run it with.
+var ErrNoCommands = errors.New("this session has no tool that runs commands")
 
 // ErrEmpty refuses an input that says nothing.
 var ErrEmpty = errors.New("the input is empty")
@@ -49,6 +54,14 @@ func (s *Session) Submit(ctx context.Context, in Input) (Receipt, error) {
 	}
 	if err := in.check(); err != nil {
 		return Receipt{}, err
+	}
+	if in.Command {
+		if s.config.Turn.Command == nil {
+			return Receipt{}, ErrNoCommands
+		}
+		if in.Mode == event.Steer { // a request cannot wait for it
+			in.Mode = event.Queue
+		}
 	}
 	in.Text = s.config.Turn.Redact.String(in.Text) // C15: people paste
 	if len(in.Schema) > 0 {
@@ -88,6 +101,9 @@ func (in Input) check() error {
 		if !slices.Contains(mediaTypes(), i.MediaType) {
 			return &ImageError{Number: n + 1, Name: i.Name, Type: i.MediaType}
 		}
+	}
+	if in.Command && (len(in.Images) > 0 || len(in.Schema) > 0) {
+		return errors.New("cannot accept a command with images or a schema")
 	}
 	if err := checkSchema(in.Schema); err != nil {
 		return err
@@ -161,7 +177,7 @@ func (s *Session) accept(in Input) (Receipt, error) {
 			r.Seq, r.Again = 0, true
 			return nil
 		}
-		return []event.Event{{By: in.By, Data: event.InputAccepted{Input: r.Input, Text: in.Text, Images: in.Images, Mode: in.Mode, Schema: in.Schema}}}
+		return []event.Event{{By: in.By, Data: event.InputAccepted{Input: r.Input, Text: in.Text, Images: in.Images, Mode: in.Mode, Schema: in.Schema, Command: in.Command}}}
 	})
 	if err != nil {
 		s.refused = append(s.refused, r.Input)
@@ -224,20 +240,24 @@ func (s *Session) Drop(input, by string) (dropped bool, err error) {
 }
 
 // next chooses the inputs of the next turn: the first that waits, a replacing
-// one before all others, and with it everything that is held.
+// one before all others, and with it everything that is held. A command runs
+// alone: what is held is for the model.
 func next(state event.State) []string {
 	var held []string
-	first, replaces := "", false
+	first, replaces := event.Input{}, false
 	for _, i := range state.Waiting {
 		switch {
 		case i.Held:
 			held = append(held, i.ID)
-		case first == "" || i.Mode == event.Replace && !replaces:
-			first, replaces = i.ID, i.Mode == event.Replace
+		case first.ID == "" || i.Mode == event.Replace && !replaces:
+			first, replaces = i, i.Mode == event.Replace
 		}
 	}
-	if first == "" {
+	switch {
+	case first.ID == "":
 		return nil
+	case first.Command:
+		return []string{first.ID}
 	}
-	return append(held, first)
+	return append(held, first.ID)
 }

@@ -26,6 +26,7 @@ type call struct {
 	attempt, item      string
 	name, callID, args string
 	duplicate          bool
+	entered            bool // by a person: nobody is asked
 
 	whole  context.Context // the turn's
 	cancel context.CancelCauseFunc
@@ -107,7 +108,7 @@ func (c *call) check(ctx context.Context) error {
 	if err := t.Tools.Check(c.name, json.RawMessage(c.args)); err != nil {
 		return err
 	}
-	if t.Approver == nil {
+	if t.Approver == nil || c.entered {
 		return nil
 	}
 	return c.approve(ctx)

@@ -2,6 +2,7 @@ package turn
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"sync"
@@ -34,6 +35,9 @@ type Config struct {
 	// InterruptGrace is how long calls have to stop once the turn is
 	// interrupted or failing, all in parallel; 0 means 250 ms.
 	InterruptGrace time.Duration
+	// Command makes the call that an input comes to which is a command; nil where
+	// none are accepted.
+	Command func(text string) (tool string, arguments json.RawMessage)
 	// CallTimeout bounds calls whose tool has no bound of its own; 0 means an
 	// hour.
 	CallTimeout time.Duration

@@ -20,6 +20,9 @@ const (
 // turn completed, context.Cause(ctx) when it gave way to a cancellation, else
 // an error that says why it cannot go on.
 func (t *turn) work(ctx context.Context) error {
+	if more, err := t.commands(ctx); err != nil || !more {
+		return err
+	}
 	for step := 1; ; step++ {
 		if t.Limits.Steps > 0 && step > t.Limits.Steps {
 			return event.AbortLimit(event.LimitSteps, fmt.Sprintf("the turn took %d steps", t.Limits.Steps))

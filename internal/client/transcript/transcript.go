@@ -65,7 +65,7 @@ func (t *Transcript) resume(turn *event.Turn) {
 	}
 	for n, i := range turn.Items {
 		p := &pending{item: i, turn: turn, at: n}
-		if a != nil && i.Attempt == a.ID && !t.stays(p) || i.Attempt == "" && i.Status == event.ItemOpen {
+		if !t.stays(p) && (a != nil && i.Attempt == a.ID || i.Attempt == "" && i.Status == event.ItemOpen) {
 			if t.mode != Live {
 				p.held = eventsOf(i)
 			}

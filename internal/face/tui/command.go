@@ -97,6 +97,7 @@ func keyHelp() [][2]string {
 		{"Enter", "send; while a turn runs, queue the input behind it"},
 		{"Tab", "while a turn runs: send to it, with its next request"},
 		{"@", "offer files: ↑ ↓ select, Tab or Enter takes one, Esc closes the list; so does / for commands"},
+		{"! at the start", "run a command; the model sees it with your next prompt"},
 		{"Shift-Enter, Alt-Enter, Ctrl-J", "begin a new line; so does Enter after a backslash"},
 		{"Shift-Tab", "change what may run without asking: ask, accept edits, read-only"},
 		{"Esc", "interrupt the turn"},

@@ -65,7 +65,7 @@ func notice(style terminal.Style, format string, args ...any) entry {
 }
 
 func inputEntry(in *event.Input) entry {
-	text := in.Text
+	text := typed(in)
 	for n, i := range in.Images {
 		text += fmt.Sprintf("\n[image %d: %s, %d bytes]", n+1, i.MediaType, len(i.Data))
 	}
@@ -156,6 +156,9 @@ const mostOutput = 5
 func callEntry(i *event.Item, dir string) entry {
 	content := i.Content()
 	call := toolview.New(content.Name, content.Arguments, dir)
+	if i.Attempt == "" {
+		return enteredEntry(i, content, call)
+	}
 	mark, style, how := outcome(i, content)
 	head := terminal.Line{{Text: printable.Line(title(call)), Style: bold()}, {Text: how, Style: faint()}}
 	var body func(int) []terminal.Line

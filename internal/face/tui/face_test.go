@@ -149,6 +149,16 @@ func (p person) sees(parts ...string) {
 	}
 }
 
+func (p person) misses(parts ...string) {
+	p.t.Helper()
+	all := strings.Join(p.tty.rows(), "\n")
+	for _, part := range parts {
+		if strings.Contains(all, part) {
+			p.t.Errorf("%q is on the terminal:\n%s", part, all)
+		}
+	}
+}
+
 // left waits for the end.
 func (p person) left(code chan int, want int) {
 	p.t.Helper()
@@ -170,6 +180,12 @@ func newPerson(t *testing.T, o Options, steps ...script.Step) (person, chan int)
 // newPersonIn is newPerson in a directory.
 func newPersonIn(t *testing.T, dir string, o Options, steps ...script.Step) (person, chan int) {
 	t.Helper()
+	return newPersonWith(t, dir, slowShell{}, o, steps...)
+}
+
+// newPersonWith is newPersonIn with another tool.
+func newPersonWith(t *testing.T, dir string, shell tool.Tool, o Options, steps ...script.Step) (person, chan int) {
+	t.Helper()
 	host, err := settle.Open(t.Context(), settle.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -178,7 +194,7 @@ func newPersonIn(t *testing.T, dir string, o Options, steps ...script.Step) (per
 	p := person{t, out, &tty{Reader: in, grid: terminaltest.NewGrid(60, 24)}}
 	o.Terminal, o.Palette, o.Place = p.tty, terminal.Palette{Color: true, Attributes: true}, "~/w"
 	o.Sessions = inMemory{host, settle.SessionConfig{
-		Model: model.Config{Provider: script.New(steps...), ProviderName: "script", Name: "m"}, WorkDir: dir, Permission: settle.Ask, Attended: true, Tools: []tool.Tool{slowShell{}},
+		Model: model.Config{Provider: script.New(steps...), ProviderName: "script", Name: "m"}, WorkDir: dir, Permission: settle.Ask, Attended: true, Tools: []tool.Tool{shell},
 	}}
 	o.Resume = func(string) string { return "settle resume ID" }
 	code := make(chan int, 1)

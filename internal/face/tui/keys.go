@@ -180,6 +180,16 @@ func (f *Face) enter(mode event.Mode) {
 	f.submit(text, mode)
 }
 
+// optionsOf are how a text is sent: after an exclamation mark, it is a command to
+// run.
+func optionsOf(text string) (sent string, options []settle.InputOption) {
+	options = []settle.InputOption{settle.From(user)}
+	if command, ok := strings.CutPrefix(text, "!"); ok && strings.TrimSpace(command) != "" {
+		return strings.TrimSpace(command), append(options, settle.AsCommand())
+	}
+	return text, options
+}
+
 func (f *Face) masked(text string) string {
 	if f.Mask == nil {
 		return text
@@ -193,7 +203,8 @@ func (f *Face) submit(text string, mode event.Mode) {
 	f.hasty = f.hasty || f.shown.turn == ""
 	c := f.conversation
 	f.do(func(ctx context.Context) error {
-		_, err := c.Submit(ctx, text, settle.WithMode(mode), settle.From(user))
+		sent, options := optionsOf(text)
+		_, err := c.Submit(ctx, sent, append(options, settle.WithMode(mode))...)
 		if err != nil {
 			f.send(func() {
 				if f.editor.empty() {
@@ -283,9 +294,9 @@ func (f *Face) withdraw() {
 		if err == nil && dropped {
 			f.send(func() {
 				if f.editor.empty() {
-					f.editor.set(in.Text)
+					f.editor.set(typed(&in))
 				} else { // something was typed meanwhile; nothing is lost
-					f.editor.parts = append(append(partsOf(in.Text), part{text: "\n"}), f.editor.parts...)
+					f.editor.parts = append(append(partsOf(typed(&in)), part{text: "\n"}), f.editor.parts...)
 					f.editor.at = len(f.editor.parts)
 				}
 			})

@@ -177,7 +177,7 @@ func (f *Face) queueRows(width int) (rows []terminal.Line) {
 		case in.Mode == event.Steer:
 			when = "joins the next request"
 		}
-		rows = append(rows, terminal.Clip(terminal.Line{{Text: "⧗ " + when + ": ", Style: faint()}, {Text: printable.Line(in.Text)}}, width))
+		rows = append(rows, terminal.Clip(terminal.Line{{Text: "⧗ " + when + ": ", Style: faint()}, {Text: printable.Line(typed(&in))}}, width))
 	}
 	if len(rows) > 0 {
 		rows = append(rows, terminal.Clip(terminal.Plain("  Alt-↑ takes the last one back into the editor", faint()), width))

@@ -143,6 +143,9 @@ func transcriptRows(r *markdown.Renderer, s event.State) func(int) []terminal.Li
 	return func(width int) (rows []terminal.Line) {
 		for _, t := range s.Turns {
 			for e := range transcript.Entries(t) {
+				if e.Input != nil && e.Input.Command {
+					continue
+				}
 				if len(rows) > 0 {
 					rows = append(rows, nil)
 				}
@@ -152,7 +155,7 @@ func transcriptRows(r *markdown.Renderer, s event.State) func(int) []terminal.Li
 					rows = append(rows, wholeItem(r, e.Item, s.Host.Dir, width)...)
 				}
 			}
-			if t.Cause != nil {
+			if t.Cause != nil && !onlyCommands(t) {
 				rows = append(append(rows, nil), endEntry(t).rows(width)...)
 			}
 		}
@@ -187,7 +190,10 @@ func wholeCall(i *event.Item, content event.Content, dir string, width int) (row
 		mark, style, how = "●", lively(), "  running"
 	}
 	name := printable.Line(title(call))
-	if call.Kind == toolview.Command {
+	switch {
+	case i.Attempt == "":
+		name = enteredTitle(call)
+	case call.Kind == toolview.Command:
 		name = "$ " + strings.TrimSpace(call.Command)
 	}
 	rows = paragraph(mark+" ", name+how, style, bold())(width)

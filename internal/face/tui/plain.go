@@ -123,7 +123,7 @@ func (p *plain) line(text string) {
 	case text == "/stop":
 		p.interrupt()
 	case text == "/help":
-		p.say("A line is a prompt; while a turn runs, it waits for its end. /stop interrupts the turn, and so does Ctrl-C. /quit ends everything; so does Ctrl-C while nothing runs.")
+		p.say("A line is a prompt, or after an exclamation mark a command to run; while a turn runs, it waits for its end. /stop interrupts the turn, and so does Ctrl-C. /quit ends everything; so does Ctrl-C while nothing runs.")
 	default:
 		p.submit(text)
 	}
@@ -132,7 +132,8 @@ func (p *plain) line(text string) {
 func (p *plain) submit(text string) {
 	ctx, cancel := context.WithTimeout(p.ctx, actTimeout)
 	defer cancel()
-	if _, err := p.conversation.Submit(ctx, text, settle.From(user)); err != nil {
+	text, options := optionsOf(text)
+	if _, err := p.conversation.Submit(ctx, text, options...); err != nil {
 		p.say("Not sent: %v", err)
 	}
 }

@@ -51,7 +51,7 @@ func (p *printout) take(c transcript.Change) {
 	case transcript.Session:
 		p.session(c)
 	case transcript.Input:
-		if c.What == transcript.Ended && c.Turn != nil {
+		if c.What == transcript.Ended && c.Turn != nil && !c.Input.Command { // a command is shown as what it did
 			p.add(inputEntry(c.Input))
 		}
 	case transcript.Turn:
@@ -92,7 +92,9 @@ func (p *printout) turn(c transcript.Change) {
 	case event.HistoryChanged:
 		p.add(notice(warned(), "%s", d.Why))
 	case event.TurnCompleted, event.TurnAborted, event.TurnFailed:
-		p.add(endEntry(c.Turn))
+		if !onlyCommands(c.Turn) {
+			p.add(endEntry(c.Turn))
+		}
 	}
 }
 
@@ -137,7 +139,9 @@ func (p *printout) itemChanged(c transcript.Change) {
 	case transcript.Grew:
 		p.grew(one, c)
 	case transcript.Ready:
-		one.title = title(c.Call())
+		if one.title = title(c.Call()); c.Item.Attempt == "" {
+			one.title = enteredTitle(c.Call())
+		}
 	case transcript.Running:
 		one.began, one.runs = c.Event.At, true
 	case transcript.Ended:

@@ -114,7 +114,9 @@ func (f *Face) attach(c Conversation) {
 func turnEntries(r *markdown.Renderer, t *event.Turn, dir string) (out []entry) {
 	for e := range transcript.Entries(t) {
 		if e.Input != nil {
-			out = append(out, inputEntry(e.Input))
+			if !e.Input.Command {
+				out = append(out, inputEntry(e.Input))
+			}
 			continue
 		}
 		switch i := e.Item; i.Type() {
@@ -132,7 +134,7 @@ func turnEntries(r *markdown.Renderer, t *event.Turn, dir string) (out []entry) 
 			out = append(out, notice(faint(), "told the model: %s", i.Content().Text))
 		}
 	}
-	if t.Cause != nil {
+	if t.Cause != nil && !onlyCommands(t) {
 		out = append(out, endEntry(t))
 	}
 	return out

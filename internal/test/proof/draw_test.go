@@ -220,6 +220,10 @@ func (d drawer) move() (m Move) {
 	case m.Do == Reject:
 		m.Rejects = d.rejection()
 	case m.Do == Send:
+		if m.Command = d.rarely(); m.Command {
+			m.Text, m.Mode = append(Plan{d.step()}, many(d, "steps", 3, d.step)...).String(), pick(d, "mode", "", event.Steer, event.Replace, event.Queue)
+			break
+		}
 		m.Image = d.rarely()
 		m.Text, m.Mode = d.text(), pick(d, "mode", "", event.Steer, event.Replace, event.Queue)
 	case m.Do == Interrupt && d.rarely():

@@ -55,7 +55,7 @@ func inputID(n int) string { return fmt.Sprintf("i%d", n) }
 
 // send: C19, what is accepted is durable.
 func (w *world) send(p *process, m Move, id string) {
-	in := session.Input{ID: id, Text: m.Text, Mode: m.Mode, By: "user"}
+	in := session.Input{ID: id, Text: m.Text, Mode: m.Mode, By: "user", Command: m.Command}
 	if m.Image {
 		in.Images = []event.Image{{MediaType: "image/png", Data: dot(), Name: "dot.png"}}
 	}

@@ -147,6 +147,10 @@ func readInput(w *words) Move {
 		}
 	}
 	m.Image = w.accept("image")
+	if m.Command = w.accept("command"); m.Command {
+		m.Text = readPlan(w).String()
+		return m
+	}
 	m.Text = w.text()
 	if strings.TrimSpace(m.Text) == "" {
 		w.fail("an input cannot be empty")

@@ -107,6 +107,9 @@ func (m Move) deed() string {
 		if m.Image {
 			words = append(words, "image")
 		}
+		if m.Command {
+			return strings.TrimSpace(strings.Join(append(words, "command", m.Text), " "))
+		}
 		return strings.Join(append(words, strconv.Quote(m.Text)), " ")
 	case m.Do == Reject:
 		return "reject " + rejectionText(m.Rejects)

@@ -2,6 +2,7 @@ package proof
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/settle-agent/settle/event"
@@ -81,6 +82,10 @@ func (p *process) turn(set setting, tools *tool.Set) turn.Config {
 		System: system, Tools: tools, Dir: "/work", Redact: p.world.redactor,
 		Limits:         turn.Limits{Steps: set.limits.Steps, Time: set.limits.Time, Repeats: set.limits.Repeats},
 		InterruptGrace: set.limits.Grace,
+		Command: func(plan string) (string, json.RawMessage) {
+			raw, _ := json.Marshal(map[string]string{"plan": plan}) // never fails
+			return "do", raw
+		},
 	}
 	if set.limits.Retried {
 		c.Retry.Retries = &set.limits.Retries

@@ -135,6 +135,8 @@ type Move struct {
 	By   time.Duration // how far a clock jumps; back, if it is less than 0
 	// Image says that the input has a picture.
 	Image bool
+	// Command says that the input is a command: Text is a plan.
+	Command bool
 	// Rejects is what is no longer taken.
 	Rejects modeltest.Rejection
 }

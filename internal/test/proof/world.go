@@ -58,11 +58,11 @@ type world struct {
 
 	mu       sync.Mutex // guards what follows
 	problems []string
-	accepted []string       // inputs
-	runs     map[string]int // of calls, by item
-	seen     []event.Event  // what the first subscriber was shown
-	fired    []bool         // moves that wait for an event
-	asked    int            // requests for approval
+	accepted []string      // inputs
+	runs     map[run]int   // of calls
+	seen     []event.Event // what the first subscriber was shown
+	fired    []bool        // moves that wait for an event
+	asked    int           // requests for approval
 	// requested is what the models were sent, by the disk that has the log.
 	requested map[*disk][]contract.Request
 }
@@ -70,7 +70,7 @@ type world struct {
 func newWorld(s Script) *world {
 	w := &world{
 		script: s, disk: newDisk(), redactor: redact.New(Secret), closing: make(chan struct{}, 1),
-		runs: map[string]int{}, requested: map[*disk][]contract.Request{}, fired: make([]bool, len(s.Moves)),
+		runs: map[run]int{}, requested: map[*disk][]contract.Request{}, fired: make([]bool, len(s.Moves)),
 	}
 	w.life, w.end = context.WithCancel(context.Background())
 	n := 0
@@ -116,14 +116,20 @@ func (w *world) interruptBound() time.Duration {
 	return defaultGrace + bound
 }
 
+// run is a call of a session: what a crash may have left is another one.
+type run struct {
+	disk *disk
+	item string
+}
+
 // ran: C5, a call runs once, and its start is on the disk before that.
 func (w *world) ran(p *process, item string) {
 	if !p.dead() && !p.mount.has(p.mount.started, item) {
 		w.broke("C5", "call %s runs, and its start is not on the disk", item)
 	}
 	w.mu.Lock()
-	w.runs[item]++
-	n := w.runs[item]
+	w.runs[run{p.mount.disk, item}]++
+	n := w.runs[run{p.mount.disk, item}]
 	w.mu.Unlock()
 	if n > 1 {
 		w.broke("C5", "call %s runs for the %dth time", item, n)

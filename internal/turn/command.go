@@ -1,0 +1,53 @@
+package turn
+
+import (
+	"context"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// commands runs what of the turn's inputs is a command, one after the other, and
+// reports whether the model has something to answer.
+func (t *turn) commands(ctx context.Context) (more bool, err error) {
+	var inputs []event.Input
+	t.Log.View(func(s event.State) {
+		if r := s.Turn(t.id); r != nil {
+			inputs = r.Inputs
+		}
+	})
+	for _, in := range inputs {
+		if !in.Command {
+			more = true
+			continue
+		}
+		if err := context.Cause(ctx); err != nil { // C10: it is not even begun
+			return false, err
+		}
+		c, err := t.entered(in)
+		if err != nil {
+			return false, err
+		}
+		t.start(ctx, c)
+		if err := await(ctx, []*call{c}); err != nil {
+			return false, err
+		}
+	}
+	return more, context.Cause(ctx)
+}
+
+// entered writes down the call that a command is: it is of no attempt, and ready.
+func (t *turn) entered(in event.Input) (*call, error) {
+	c := &call{turn: t, callID: in.ID, entered: true}
+	if t.Command != nil {
+		name, arguments := t.Command(in.Text)
+		c.name, c.args = name, t.Redact.String(string(arguments))
+	}
+	err := t.update(func(s event.State) []event.Event {
+		c.item = s.NextItem(0)
+		return []event.Event{
+			{Turn: t.id, Item: c.item, By: in.By, Data: event.ItemStarted{Type: event.ToolCall, CallID: c.callID, Name: c.name}},
+			{Turn: t.id, Item: c.item, By: in.By, Data: event.CallReady{Name: c.name, CallID: c.callID, Arguments: c.args}},
+		}
+	})
+	return c, err
+}
