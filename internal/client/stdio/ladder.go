@@ -18,9 +18,6 @@ const (
 	// to say about it.
 	CloseTimeout = 1100 * time.Millisecond
 	DrainTimeout = 200 * time.Millisecond
-	// ExitTimeout is from the first stop to the process's end for a face that has
-	// no more to say, whatever is in the way.
-	ExitTimeout = 1400 * time.Millisecond
 	// exitGrace is what a process has to end by itself, after all that.
 	exitGrace = time.Second
 )

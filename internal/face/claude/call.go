@@ -19,10 +19,15 @@ type clientReply struct {
 	RequestID string          `json:"request_id"`
 	Response  json.RawMessage `json:"response"`
 	Error     string          `json:"error"`
+
+	closed bool // there is none: the client has closed its input
 }
 
 func (r clientReply) result() (json.RawMessage, error) {
-	if r.Error != "" {
+	switch {
+	case r.closed:
+		return nil, errInputClosed
+	case r.Error != "":
 		return nil, errors.New(r.Error)
 	}
 	return r.Response, nil
@@ -43,13 +48,6 @@ func (d *driver) call(ctx context.Context, request map[string]any) (json.RawMess
 	select {
 	case r := <-reply:
 		return r.result()
-	case <-d.deaf:
-		select {
-		case r := <-reply: // it came before the end
-			return r.result()
-		default:
-			return nil, errInputClosed
-		}
 	case <-d.gone:
 		return nil, errInputClosed
 	case <-ctx.Done():

@@ -14,7 +14,7 @@ import (
 // An answer counts that came before the end of the input, and none comes after it.
 func TestAnswerBeforeTheInputEnds(t *testing.T) {
 	for range 200 {
-		d := &driver{deaf: make(chan struct{}), out: lines{stdio.NewOutput(io.Discard, func(err error) { t.Error(err) }), StreamJSON}}
+		d := &driver{out: lines{stdio.NewOutput(io.Discard, func(err error) { t.Error(err) }), StreamJSON}}
 		got := make(chan error, 1)
 		go func() { // ends with the answer
 			raw, err := d.call(t.Context(), map[string]any{"subtype": "can_use_tool"})
@@ -28,7 +28,6 @@ func TestAnswerBeforeTheInputEnds(t *testing.T) {
 		}
 		d.answered(clientReply{RequestID: d.calls.Open()[0].Key, Response: json.RawMessage(`"yes"`)})
 		d.calls.Close()
-		close(d.deaf)
 		if err := <-got; err != nil {
 			t.Fatal(err)
 		}

@@ -11,13 +11,13 @@ import (
 	"github.com/settle-agent/settle"
 )
 
-// answer is a control_response.
-type answer struct {
+// controlResponse answers a request.
+type controlResponse struct {
 	Type     string     `json:"type"`
-	Response answerBody `json:"response"`
+	Response responseBody `json:"response"`
 }
 
-type answerBody struct {
+type responseBody struct {
 	Subtype   string `json:"subtype"`
 	RequestID string `json:"request_id"`
 	Response  any    `json:"response,omitempty"`
@@ -25,24 +25,27 @@ type answerBody struct {
 	Code      string `json:"error_code,omitempty"`
 }
 
-func (d *driver) reply(id string, response any) {
-	if response == nil {
-		response = map[string]any{}
-	}
-	d.out.send(answer{"control_response", answerBody{Subtype: "success", RequestID: id, Response: response}})
+// requestError is an error that has a name in the protocol.
+type requestError struct {
+	code string
+	error
 }
 
-func (d *driver) fail(id, code string, err error) {
-	d.out.send(answer{"control_response", answerBody{Subtype: "error", RequestID: id, Error: d.mask(err.Error()), Code: code}})
-}
+// errLater says that a request is answered when what it asks for is done.
+var errLater = errors.New("answered later")
 
-// done answers a request that has no more to say than that it was done.
-func (d *driver) done(id string, err error) {
-	if err != nil {
-		d.fail(id, "", err)
-		return
+// answer answers a request.
+func (d *driver) answer(id string, response any, err error) {
+	body := responseBody{Subtype: "success", RequestID: id, Response: response}
+	switch {
+	case err != nil:
+		var named requestError
+		errors.As(err, &named)
+		body = responseBody{Subtype: "error", RequestID: id, Error: d.mask(err.Error()), Code: named.code}
+	case response == nil:
+		body.Response = map[string]any{}
 	}
-	d.reply(id, nil)
+	d.out.send(controlResponse{"control_response", body})
 }
 
 // controlRequest has what the requests that settle knows are about.
@@ -57,47 +60,53 @@ type controlRequest struct {
 	Servers      map[string]any  `json:"servers"`
 }
 
-// control answers a request of the client's.
+// control does what the client requests.
 func (d *driver) control(id string, raw json.RawMessage) {
 	var r controlRequest
 	if err := decode("the request", raw, &r); err != nil {
-		d.fail(id, "invalid_request", err)
+		d.answer(id, nil, requestError{"invalid_request", err})
 		return
 	}
+	if response, err := d.handle(id, r, raw); !errors.Is(err, errLater) {
+		d.answer(id, response, err)
+	}
+}
+
+// handle returns what is to be answered.
+func (d *driver) handle(id string, r controlRequest, raw json.RawMessage) (response any, err error) {
 	switch r.Subtype {
 	case "initialize":
-		d.initialize(id, raw)
+		return d.initialize(raw)
 	case "interrupt":
-		d.interrupt(id, r.CancelQueued)
+		return d.interrupt(id, r.CancelQueued)
 	case "set_permission_mode":
-		d.setMode(id, r.Mode)
+		return nil, d.setMode(r.Mode)
 	case "set_model":
-		d.done(id, d.setModel(r.Model))
+		return nil, d.setModel(r.Model)
 	case "cancel_async_message":
-		d.reply(id, map[string]any{"cancelled": r.Message != "" && d.prompts.drop(r.Message)})
+		return map[string]any{"cancelled": r.Message != "" && d.prompts.drop(r.Message)}, nil
 	case "stop_task":
-		d.stopTask(id, r.Task)
+		return nil, d.stopTask(id, r.Task)
 	case "apply_flag_settings":
-		d.applySettings(id, r.Settings)
+		return nil, d.applySettings(r.Settings)
 	case "mcp_status":
-		d.reply(id, map[string]any{"mcpServers": serverStates(d.Servers)})
+		return map[string]any{"mcpServers": serverStates(d.Servers)}, nil
 	case "mcp_set_servers":
 		errs := map[string]string{}
-		for _, name := range names(r.Servers) {
+		for name := range r.Servers {
 			errs[name] = "settle has no MCP client"
 		}
-		d.reply(id, map[string]any{"added": []string{}, "removed": []string{}, "errors": errs})
+		return map[string]any{"added": []string{}, "removed": []string{}, "errors": errs}, nil
 	case "get_binary_version":
-		d.reply(id, map[string]any{"version": Imitated + "-settle"})
+		return map[string]any{"version": Imitated + "-settle"}, nil
 	case "list_models":
-		d.reply(id, map[string]any{"models": d.models()})
+		return map[string]any{"models": d.models()}, nil
 	case "rewind_files":
-		d.reply(id, map[string]any{"canRewind": false, "error": "settle does not keep copies of files"})
+		return map[string]any{"canRewind": false, "error": "settle does not keep copies of files"}, nil
 	case "set_has_subscribers", "mcp_message":
-		d.reply(id, nil)
-	default:
-		d.fail(id, "unsupported_request", fmt.Errorf("settle does not support the control request %q", r.Subtype))
+		return nil, nil
 	}
+	return nil, requestError{"unsupported_request", fmt.Errorf("settle does not support the control request %q", r.Subtype)}
 }
 
 // initializeRequest is what the client says about itself.
@@ -121,11 +130,10 @@ const systemBoundary = "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__"
 
 // initialize takes what the client says about itself, and opens the session. A
 // second one changes only the hooks.
-func (d *driver) initialize(id string, raw json.RawMessage) {
+func (d *driver) initialize(raw json.RawMessage) (map[string]any, error) {
 	var r initializeRequest
 	if err := decode("the request", raw, &r); err != nil {
-		d.fail(id, "invalid_request", err)
-		return
+		return nil, requestError{"invalid_request", err}
 	}
 	for _, unused := range d.hooks.set(r.Hooks) {
 		d.warn(fmt.Sprintf("hooks for %s are not called: settle supports PreToolUse, PostToolUse and PostToolUseFailure", unused))
@@ -142,16 +150,14 @@ func (d *driver) initialize(id string, raw json.RawMessage) {
 	}
 	if d.session == nil {
 		if err := d.adopt(r, out); err != nil {
-			d.fail(id, "", err)
-			return
+			return nil, err
 		}
 	}
 	if err := d.open(); err != nil {
-		d.fail(id, "", err)
-		return
+		return nil, err
 	}
 	out["models"] = d.models()
-	d.reply(id, out)
+	return out, nil
 }
 
 // adopt takes over what makes the agent.
@@ -199,26 +205,22 @@ func (d *driver) models() []map[string]any {
 
 // interrupt ends the turn that runs, or is about to, and answers when its result
 // is told (C10). What the client sends later is not covered.
-func (d *driver) interrupt(id string, cancelQueued bool) {
-	if d.session == nil {
-		d.reply(id, map[string]any{"still_queued": []string{}})
-		return
-	}
+func (d *driver) interrupt(id string, cancelQueued bool) (any, error) {
 	receipt := map[string]any{"still_queued": d.prompts.uuids()}
-	if cancelQueued {
+	if cancelQueued && d.session != nil {
 		receipt["still_queued"], receipt["cancelled"] = []string{}, d.prompts.uuids()
 		d.prompts.drop("")
 	}
 	target := d.prompts.current // also where its turn is over, and the result is not told yet
 	if target == nil {
-		d.reply(id, receipt)
-		return
+		return receipt, nil
 	}
 	d.interrupts++
 	go func() { // ends with the turn
 		o, err := d.session.Interrupt(context.WithoutCancel(d.ctx), settle.Interruption{By: by, Input: target.Key})
 		d.post(func() { d.interrupted(id, receipt, o, err) })
 	}()
+	return nil, errLater
 }
 
 // interrupted answers an interrupt when the result of its turn is told.
@@ -227,49 +229,43 @@ func (d *driver) interrupted(id string, receipt map[string]any, o settle.Outcome
 		receipt["outcome"], receipt["reason"] = o.Cause.Outcome, o.Cause.Reason
 	}
 	d.afterResult(o.Turn, func() {
-		if d.interrupts--; err != nil {
-			d.fail(id, "", err)
-		} else {
-			d.reply(id, receipt)
-		}
+		d.interrupts--
+		d.answer(id, receipt, err)
 		d.next()
 	})
 }
 
-func (d *driver) setMode(id, mode string) {
+func (d *driver) setMode(mode string) error {
 	if mode == modeBypass && !d.MayBypass && d.Mode != modeBypass {
-		d.fail(id, "", errors.New("cannot set permission mode to bypassPermissions because the session was not launched with --dangerously-skip-permissions"))
-		return
+		return errors.New("cannot set permission mode to bypassPermissions because the session was not launched with --dangerously-skip-permissions")
 	}
 	err := d.policy.set(mode)
 	if err == nil && d.session == nil {
 		d.Mode = mode // it will be opened with it
 	}
-	d.done(id, err)
+	return err
 }
 
 // stopTask ends a job.
-func (d *driver) stopTask(id, task string) {
+func (d *driver) stopTask(id, task string) error {
 	if d.session == nil {
-		d.fail(id, "", &settle.NoJobError{Job: task})
-		return
+		return &settle.NoJobError{Job: task}
 	}
 	go func() { // ends when the job has, which is bounded
 		err := d.session.KillJob(context.WithoutCancel(d.ctx), task)
-		d.post(func() { d.done(id, err) })
+		d.post(func() { d.answer(id, nil, err) })
 	}()
+	return errLater
 }
 
 // applySettings changes what can be changed while the session runs.
-func (d *driver) applySettings(id string, raw json.RawMessage) {
+func (d *driver) applySettings(raw json.RawMessage) error {
 	if d.session == nil {
-		d.done(id, d.Take(string(raw)))
-		return
+		return d.Take(string(raw))
 	}
 	var o Options
 	if err := o.settings(raw); err != nil {
-		d.fail(id, "", err)
-		return
+		return err
 	}
 	for _, warning := range o.Warnings {
 		d.warn(warning)
@@ -278,13 +274,11 @@ func (d *driver) applySettings(id string, raw json.RawMessage) {
 	d.policy.add(rulesFor(settle.Deny, specs(o.Disallowed...)).rules...)
 	if o.Model != "" {
 		if err := d.setModel(o.Model); err != nil {
-			d.fail(id, "", err)
-			return
+			return err
 		}
 	}
 	if o.Mode != "" {
-		d.setMode(id, o.Mode)
-		return
+		return d.setMode(o.Mode)
 	}
-	d.reply(id, nil)
+	return nil
 }

@@ -28,9 +28,8 @@ const (
 	// the rest is given up, shortPatience once somebody asked for the end.
 	patience      = 10 * time.Second
 	shortPatience = stdio.DrainTimeout
-	// closeTimeout bounds the end of the session; what is left then is named,
-	// and ended by those who have custody of it.
-	closeTimeout = stdio.ExitTimeout - 2*shortPatience
+	// closeTimeout leaves time for what there is to say, on both outputs.
+	closeTimeout = stdio.CloseTimeout - shortPatience
 )
 
 // by is who asks for what the client asks for.
@@ -61,12 +60,14 @@ type Config struct {
 // loop; others have it do things with post.
 type driver struct {
 	Config
-	ctx  context.Context //nolint:containedctx // it is the client's, and ends with the first stop
-	out  lines
-	err  *stdio.Output
-	mail chan func()
-	deaf chan struct{} // closed when the client says no more
-	gone chan struct{} // closed when loop has ended
+	ctx   context.Context //nolint:containedctx // it is the client's, and ends with the first stop
+	out   lines
+	err   *stdio.Output
+	mail  chan func()
+	stops chan stdio.Stop // the first one that loop asks for
+	stop  atomic.Pointer[stdio.Stop]
+	gone  chan struct{} // closed when nothing is waited for any more
+	over  chan struct{} // closed when loop has ended
 
 	id      string // of the session
 	session *assemble.Opened
@@ -88,12 +89,8 @@ type driver struct {
 	awaiting book.Book[func()]
 
 	eof       bool
-	stops     []stdio.Stop
-	hurry     chan stdio.Stop // those that come while everything is being ended
-	closing   bool
-	closed    bool
+	closed    bool // the session is
 	following bool // the encoder runs
-	deadline  <-chan time.Time
 	code      int
 }
 
@@ -102,10 +99,10 @@ type driver struct {
 // turn (C14).
 func Serve(ctx context.Context, c Config) int {
 	d := &driver{
-		Config: c, ctx: ctx, mail: make(chan func()), deaf: make(chan struct{}), gone: make(chan struct{}),
-		results: map[string]bool{}, hurry: make(chan stdio.Stop, mostStops),
+		Config: c, ctx: ctx, mail: make(chan func()), stops: make(chan stdio.Stop, 1), gone: make(chan struct{}), over: make(chan struct{}),
+		results: map[string]bool{},
 	}
-	d.out = lines{stdio.NewOutput(c.Stdout, d.unread), c.Output}
+	d.out = lines{stdio.NewOutput(c.Stdout, func(err error) { d.end(stdio.StopFor(err, stdio.KindOf(c.Stdout))) }), c.Output}
 	d.err = stdio.NewOutput(c.Stderr, func(error) {}) // there is nobody left to tell
 	if d.id = c.SessionID; d.id == "" {
 		d.id = settle.NewSessionID()
@@ -120,9 +117,18 @@ func Serve(ctx context.Context, c Config) int {
 		d.calls.Close()
 		d.enqueue(uuid.NewString(), prompt{text: c.Prompt}, last)
 	}
-	d.loop()
+	go d.loop() // ends below
+	var stop stdio.Stop
+	select {
+	case stop = <-c.Stops:
+	case stop = <-d.stops:
+	}
+	d.stop.Store(&stop)
+	ladder := stdio.Ladder{Close: c.Sessions.CloseAll, Hurry: stdio.Hurry(c.Sessions.All), Drain: d.drain, Timeout: closeTimeout, Stops: c.Stops, Exit: c.Exit}
+	err := ladder.Descend(stop)
 	close(d.gone)
-	return d.leave()
+	<-d.over
+	return d.leave(stop, err)
 }
 
 // read takes what the client says.
@@ -132,8 +138,9 @@ func (d *driver) read() {
 		if d.eof = true; err != nil && !errors.Is(err, io.EOF) {
 			d.say("cannot read standard input: %v", err)
 		}
-		d.calls.Close()
-		close(d.deaf)
+		for _, e := range d.calls.Close() {
+			e.Request <- clientReply{closed: true}
+		}
 	})
 }
 
@@ -155,66 +162,46 @@ func (d *driver) do(f func()) {
 	}
 }
 
+// end has everything ended, unless somebody has asked for that before.
+func (d *driver) end(stop stdio.Stop) {
+	select {
+	case d.stops <- stop:
+	default:
+	}
+}
+
+// loop does what the others post, until the session is closed and its client has
+// been told.
 func (d *driver) loop() {
+	defer close(d.over)
 	for !d.closed || d.following {
-		if d.eof && d.prompts.Len() == 0 && d.interrupts == 0 && !d.closing {
-			d.close(stdio.Stop{Reason: event.Shutdown, By: "stdin"})
-			continue
+		if d.eof && d.prompts.Len() == 0 && d.interrupts == 0 {
+			d.end(stdio.Stop{Reason: event.Shutdown, By: "stdin"})
 		}
 		select {
 		case f := <-d.mail:
 			f()
-		case stop := <-d.Stops:
-			d.stopped(stop)
 		case <-d.stallTick():
 			d.checkReader()
-		case <-d.deadline:
+		case <-d.gone:
 			return
 		}
 	}
 }
 
-// mostStops is how many stops may wait to be taken.
-const mostStops = 16
-
-// stopped ends everything.
-func (d *driver) stopped(stop stdio.Stop) {
-	if d.stops = append(d.stops, stop); len(d.stops) == 1 {
-		d.deadline = time.After(closeTimeout)
-		if d.Exit != nil {
-			time.AfterFunc(stdio.ExitTimeout, func() { d.Exit(stop.Code) })
-		}
-	}
-	if !d.closing {
-		d.close(stop)
-		return
-	}
-	select {
-	case d.hurry <- stop:
-	default: // enough have come already
-	}
+// drain has the client told of the end of its session.
+func (d *driver) drain(ctx context.Context) {
+	stdio.Await(ctx, func() {
+		d.post(func() { d.closed = true })
+		<-d.over
+	})
 }
 
-// close ends the session and what it left running.
-func (d *driver) close(stop stdio.Stop) {
-	d.closing = true
-	go func() { // ends within closeTimeout
-		ladder := stdio.Ladder{Close: d.Sessions.CloseAll, Hurry: stdio.Hurry(d.Sessions.All), Timeout: closeTimeout, Stops: d.hurry}
-		err := ladder.Descend(stop)
-		d.post(func() {
-			if d.closed = true; err != nil {
-				d.say("%v", err)
-				d.code = max(d.code, stdio.CodeFailed)
-			}
-		})
-	}()
-}
-
-// leave answers what has no answer, and lets it go out.
-func (d *driver) leave() int {
-	why := "settle has ended"
-	if len(d.stops) > 0 {
-		why = ended(d.stops[0])
+// leave answers what has no answer, and lets it go out. What did not end is named.
+func (d *driver) leave(stop stdio.Stop, unended error) int {
+	why, long := "settle has ended", patience
+	if stop.Code != stdio.CodeCompleted {
+		why, long = ended(stop), shortPatience
 	}
 	for _, e := range d.prompts.Close() {
 		what := "not started: "
@@ -223,11 +210,12 @@ func (d *driver) leave() int {
 		}
 		d.refuse(e.Key, cmp.Or(e.Request.bad, errors.New(what+why)))
 	}
-	long := patience
-	if len(d.stops) > 0 {
-		long = shortPatience
-		d.code = d.stops[0].Code
-		if d.stops[0].Err != nil {
+	if unended != nil {
+		d.say("%v", unended)
+		d.code = max(d.code, stdio.CodeFailed)
+	}
+	if stop.Code != stdio.CodeCompleted {
+		if d.code = stop.Code; stop.Err != nil {
 			why = "ended: " + why
 		}
 		d.say("%s", why)
@@ -269,7 +257,11 @@ func (d *driver) take(m incoming) {
 func (d *driver) turnEnded(turn string, inputs []string, cause *event.Cause) {
 	d.results[turn] = true
 	d.prompts.ended(inputs)
-	if d.code = stdio.Code(cause, d.stops...); d.code != stdio.CodeCompleted {
+	var stops []stdio.Stop
+	if stop := d.stop.Load(); stop != nil {
+		stops = append(stops, *stop)
+	}
+	if d.code = stdio.Code(cause, stops...); d.code != stdio.CodeCompleted {
 		if f := cause.Failure; f != nil && f.Name == event.NameRetryExhausted {
 			d.err.Add(stdio.ExhaustLine(d.id, turn, f, d.mask) + "\n")
 		}
@@ -355,11 +347,8 @@ func (d *driver) follow(t *encoder, after uint64) {
 	asking.Close()
 	d.post(func() {
 		if d.following = false; err != nil && !errors.Is(err, settle.ErrClosed) {
-			d.say("cannot follow the session: %v", err)
-			d.code = stdio.CodeFailed
-			if !d.closing {
-				d.close(stdio.Stop{Reason: event.Shutdown, By: "encoder"})
-			}
+			err = fmt.Errorf("cannot follow the session: %w", err)
+			d.end(stdio.Stop{Reason: event.Shutdown, By: "encoder", Code: stdio.CodeFailed, Err: err})
 		}
 		for _, e := range d.awaiting.Close() { // they wait for nothing any more
 			e.Request()

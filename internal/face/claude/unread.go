@@ -12,15 +12,10 @@ import (
 // stallDelay is between two looks at whether somebody reads.
 const stallDelay = time.Second
 
-// unread is told that nobody takes what is written.
-func (d *driver) unread(err error) {
-	d.post(func() { d.stopped(stdio.StopFor(err, stdio.KindOf(d.Stdout))) })
-}
-
 // stallTick fires now and then once nothing but its reader can keep settle from
 // ending.
 func (d *driver) stallTick() <-chan time.Time {
-	if !d.eof || d.closing {
+	if !d.eof || d.stop.Load() != nil {
 		return nil
 	}
 	return time.After(stallDelay)
@@ -36,7 +31,7 @@ func (d *driver) checkReader() {
 		})
 	}
 	if !works && d.out.Stuck(patience) {
-		d.stopped(stdio.Stop{
+		d.end(stdio.Stop{
 			Reason: event.Shutdown, By: "stdout", Code: stdio.CodeFailed,
 			Err: fmt.Errorf("nobody has read standard output for %s; the session log says how the turn ended", patience),
 		})
