@@ -11,9 +11,9 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/client/codex"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/appserver"
-	"github.com/settle-agent/settle/internal/face/exec"
 	"github.com/settle-agent/settle/model/catalog"
 )
 
@@ -108,17 +108,17 @@ func (f *appServerFlags) serve(cmd *cobra.Command, s *streams) error {
 
 // understand takes Codex's settings for settle's: those that have a flag are set
 // as one.
-func (f *appServerFlags) understand(cmd *cobra.Command, s *streams, dir string) (*exec.SessionSpec, error) {
+func (f *appServerFlags) understand(cmd *cobra.Command, s *streams, dir string) (*codex.Spec, error) {
 	configured, err := s.settings(dir, nil, config.UseProject)
 	if err != nil {
 		return nil, err
 	}
-	said := exec.Flags{Config: f.overrides, Model: cmd.Flag("model").Value.String()}
+	said := codex.Flags{Config: f.overrides, Model: cmd.Flag("model").Value.String()}
 	if said.Model == "" && slices.ContainsFunc(f.overrides, func(o string) bool { return strings.HasPrefix(o, "model_provider") }) &&
 		!slices.ContainsFunc(f.overrides, func(o string) bool { return strings.HasPrefix(o, "model=") }) {
 		said.Model = catalog.Default("openai") // until a thread or a turn names one
 	}
-	spec, err := exec.Understand(said, exec.Known{
+	spec, err := codex.Understand(said, codex.Known{
 		Model: configured.Model, Getenv: s.getenv,
 		Provider: func(name string) (string, bool) {
 			p, ok := configured.Providers[name]

@@ -49,7 +49,7 @@ const execExamples = `  settle exec --json -s workspace-write "fix the failing t
 
 // execFlags are the flags of exec that are no settings.
 type execFlags struct {
-	exec.Flags
+	codex.Flags
 	dir              string
 	json, oldJSON    bool
 	output           string
@@ -197,9 +197,9 @@ func (f *execFlags) run(cmd *cobra.Command, s *streams, args []string) (int, err
 }
 
 // understand reads the flags and overrides of the other agent.
-func (f *execFlags) understand(cmd *cobra.Command, s *streams, r *config.Resolved) (*exec.SessionSpec, error) {
+func (f *execFlags) understand(cmd *cobra.Command, s *streams, r *config.Resolved) (*codex.Spec, error) {
 	f.Model = cmd.Flag("model").Value.String()
-	spec, err := exec.Understand(f.Flags, exec.Known{
+	spec, err := codex.Understand(f.Flags, codex.Known{
 		Model: r.Model, Getenv: s.getenv,
 		Provider: func(name string) (string, bool) { p, ok := r.Providers[name]; return p.Model, ok },
 	})
@@ -233,7 +233,7 @@ func (s *streams) with(env map[string]string, hidden []string) *streams {
 
 // agent says how the session is to work. A sandbox mode that the client names
 // is the policy, and settle's own permission is where it names none.
-func (f *execFlags) agent(cmd *cobra.Command, spec *exec.SessionSpec, dir string, r *config.Resolved) assemble.SessionSpec {
+func (f *execFlags) agent(cmd *cobra.Command, spec *codex.Spec, dir string, r *config.Resolved) assemble.SessionSpec {
 	w := assemble.SessionSpec{Dir: dir, Settings: spec.Settings, By: assemble.User}
 	mode := exec.Mode(spec.Sandbox, spec.Approval, f.writable(dir, spec.Writable))
 	_, own := w.Settings["permission"]

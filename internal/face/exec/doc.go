@@ -5,10 +5,9 @@
 //	                                  item: started ─► updated* ─► completed
 //	refused before that ────────────► error, turn.failed
 //
-// What runs the turn is client/oneturn; here is what its events are in the other
-// agent's words (view.go, item.go), and what that agent's flags, overrides and
-// sandbox modes mean for settle (overrides.go, sandbox.go). There are no words
-// for an interrupt: a turn that somebody ended has failed, and the message says
-// why. What a failed attempt said is shown once, when it is sure that no later
-// attempt says it anew.
+// client/oneturn runs the turn, and client/codex knows what that agent's flags
+// come to in settle; here is what its events are in the other agent's words.
+// There are no words for an interrupt: a turn that somebody ended has failed, and
+// the message says why. What a failed attempt said is shown once, when it is sure
+// that no later attempt says it anew.
 package exec

@@ -29,10 +29,10 @@ func Read(words []string, last bool, dash int) (Arguments, error) {
 	switch command {
 	case "resume":
 	case "fork", "review":
-		return Arguments{}, &UsageError{fmt.Sprintf("settle has no \"exec %s\"; a prompt that is one word goes behind \"--\"", command)}
+		return Arguments{}, fmt.Errorf("settle has no \"exec %s\"; a prompt that is one word goes behind \"--\"", command)
 	default:
 		if last {
-			return Arguments{}, &UsageError{"--last belongs to \"exec resume\""}
+			return Arguments{}, errors.New("--last belongs to \"exec resume\"")
 		}
 		return Arguments{Prompt: words}, checkOnePrompt(words)
 	}
@@ -41,18 +41,18 @@ func Read(words []string, last bool, dash int) (Arguments, error) {
 		return a, checkOnePrompt(a.Prompt)
 	}
 	if len(a.Prompt) == 0 {
-		return a, &UsageError{"exec resume: name a session, or say --last"}
+		return a, errors.New("exec resume: name a session, or say --last")
 	}
 	a.Session, a.Prompt = a.Prompt[0], a.Prompt[1:]
 	if a.Session == "" { // a variable that was not set must not mean another's session
-		return a, &UsageError{"exec resume: the session's name is empty; name one, or say --last"}
+		return a, errors.New("exec resume: the session's name is empty; name one, or say --last")
 	}
 	return a, checkOnePrompt(a.Prompt)
 }
 
 func checkOnePrompt(prompt []string) error {
 	if len(prompt) > 1 {
-		return &UsageError{fmt.Sprintf("the prompt is one argument, and there are %d; put it into quotes", len(prompt))}
+		return fmt.Errorf("the prompt is one argument, and there are %d; put it into quotes", len(prompt))
 	}
 	return nil
 }

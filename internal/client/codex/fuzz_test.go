@@ -1,10 +1,10 @@
-package exec_test
+package codex_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/settle-agent/settle/internal/face/exec"
+	"github.com/settle-agent/settle/internal/client/codex"
 )
 
 // FuzzUnderstand: whatever a client overrides is understood, told, or refused.
@@ -16,7 +16,7 @@ func FuzzUnderstand(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		w, err := exec.Understand(exec.Flags{Config: strings.Split(text, "\n")}, known("", map[string]string{"K": "v"}))
+		w, err := codex.Understand(codex.Flags{Config: strings.Split(text, "\n")}, known("", map[string]string{"K": "v"}))
 		if (w == nil) == (err == nil) {
 			t.Errorf("%v and %v", w, err)
 		}

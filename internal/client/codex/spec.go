@@ -1,4 +1,4 @@
-package exec
+package codex
 
 import (
 	"cmp"
@@ -9,14 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/settle-agent/settle/internal/client/codex"
 )
-
-// UsageError is a mistake in how the command was called.
-type UsageError struct{ Message string }
-
-func (e *UsageError) Error() string { return e.Message }
 
 // Flags are what a client says with flags that mean something here.
 type Flags struct {
@@ -45,8 +38,8 @@ func (k Known) has(provider string) bool {
 	return ok
 }
 
-// SessionSpec is what the flags and overrides of the other agent mean here.
-type SessionSpec struct {
+// Spec is what the flags and overrides of the other agent mean here.
+type Spec struct {
 	// Settings are settle's own, by their names.
 	Settings map[string]string
 	// Env are variables that stand for those of the environment; Hidden are
@@ -54,7 +47,7 @@ type SessionSpec struct {
 	Env    map[string]string
 	Hidden []string
 	// Sandbox is empty if the client said nothing of it.
-	Sandbox  codex.Sandbox
+	Sandbox  Sandbox
 	Approval string
 	// Writable are directories beside the working directory, as they were named.
 	Writable []string
@@ -68,12 +61,12 @@ type SessionSpec struct {
 const keyVariable = "CODEX_API_KEY"
 
 // Understand reads what a client said.
-func Understand(f Flags, known Known) (*SessionSpec, error) {
+func Understand(f Flags, known Known) (*Spec, error) {
 	all, err := parseOverrides(f.Config)
 	if err != nil {
 		return nil, err
 	}
-	w := &SessionSpec{Settings: map[string]string{}, Env: map[string]string{}, Hidden: []string{keyVariable}}
+	w := &Spec{Settings: map[string]string{}, Env: map[string]string{}, Hidden: []string{keyVariable}}
 	if key := known.Getenv(keyVariable); key != "" {
 		w.Env["OPENAI_API_KEY"] = key
 	}
@@ -96,7 +89,7 @@ func Understand(f Flags, known Known) (*SessionSpec, error) {
 }
 
 // model finds the provider for the model, which is named without one.
-func (w *SessionSpec) model(f Flags, all overrides, known Known) error {
+func (w *Spec) model(f Flags, all overrides, known Known) error {
 	model := cmp.Or(f.Model, all.text("model"))
 	name := all.text("model_provider")
 	if f.OSS {
@@ -111,7 +104,7 @@ func (w *SessionSpec) model(f Flags, all overrides, known Known) error {
 		w.Settings["model"] = "chat/" + cmp.Or(model, "gpt-oss:20b")
 		return nil
 	case name != "" && !known.has(name):
-		return &UsageError{fmt.Sprintf("there is no provider %q: define it with -c model_providers.%s.base_url=URL, or in settle's configuration under [providers.%s]", name, name, name)}
+		return fmt.Errorf("there is no provider %q: define it with -c model_providers.%s.base_url=URL, or in settle's configuration under [providers.%s]", name, name, name)
 	}
 	if model == "" {
 		w.unnamed(name, known)
@@ -128,7 +121,7 @@ func (w *SessionSpec) model(f Flags, all overrides, known Known) error {
 // unnamed chooses the provider's own model where the client names a provider, or
 // its address or key, and no model; unless settle's configuration has one of that
 // provider, or the client brought only the key.
-func (w *SessionSpec) unnamed(name string, known Known) {
+func (w *Spec) unnamed(name string, known Known) {
 	if name == "" {
 		if w.Env["OPENAI_BASE_URL"] == "" && (w.Env["OPENAI_API_KEY"] == "" || known.Model != "") {
 			return
@@ -143,7 +136,7 @@ func (w *SessionSpec) unnamed(name string, known Known) {
 
 // providerOf chooses a provider for a model: Anthropic's by its name; else
 // openai, unless only the provider of the configured model could be meant.
-func (w *SessionSpec) providerOf(model string, known Known) string {
+func (w *Spec) providerOf(model string, known Known) string {
 	openai := w.Env["OPENAI_API_KEY"] != "" || w.Env["OPENAI_BASE_URL"] != "" || known.Getenv("OPENAI_API_KEY") != "" || known.Getenv("OPENAI_BASE_URL") != ""
 	configured, _, _ := strings.Cut(known.Model, "/")
 	switch {
@@ -156,13 +149,13 @@ func (w *SessionSpec) providerOf(model string, known Known) string {
 }
 
 // provider uses a provider that the client defines.
-func (w *SessionSpec) provider(name, model string, def overrides, known Known) error {
+func (w *Spec) provider(name, model string, def overrides, known Known) error {
 	address := def.text("base_url")
 	if _, err := url.Parse(address); err != nil || address == "" {
-		return &UsageError{fmt.Sprintf("cannot use the provider %q: -c model_providers.%s.base_url is missing or no address", name, name)}
+		return fmt.Errorf("cannot use the provider %q: -c model_providers.%s.base_url is missing or no address", name, name)
 	}
 	if model == "" {
-		return &UsageError{fmt.Sprintf("cannot use the provider %q without --model", name)}
+		return fmt.Errorf("cannot use the provider %q without --model", name)
 	}
 	ours, variable := "openai", "OPENAI_API_KEY"
 	switch wire := def.text("wire_api"); wire {
@@ -170,7 +163,7 @@ func (w *SessionSpec) provider(name, model string, def overrides, known Known) e
 	case "chat":
 		ours, variable = "chat", "SETTLE_API_KEY"
 	default:
-		return &UsageError{fmt.Sprintf("cannot use the provider %q: its wire_api is %q; responses and chat are known", name, wire)}
+		return fmt.Errorf("cannot use the provider %q: its wire_api is %q; responses and chat are known", name, wire)
 	}
 	w.Settings["base_url"], w.Settings["model"] = address, ours+"/"+model
 	if err := w.key(name, variable, def, known); err != nil {
@@ -196,14 +189,14 @@ func (w *SessionSpec) provider(name, model string, def overrides, known Known) e
 
 // key finds the key for a provider that the client defines. A key that is meant
 // for OpenAI is not sent elsewhere, unless the definition says so.
-func (w *SessionSpec) key(name, variable string, def overrides, known Known) error {
+func (w *Spec) key(name, variable string, def overrides, known Known) error {
 	env, bearer := def.text("env_key"), def.text("experimental_bearer_token")
 	auth, _ := def.take("requires_openai_auth").(bool)
 	switch {
 	case bearer != "":
 		w.Env[variable] = bearer
 	case env != "" && known.Getenv(env) == "":
-		return &UsageError{fmt.Sprintf("the provider %q needs a key: set %s", name, env)}
+		return fmt.Errorf("the provider %q needs a key: set %s", name, env)
 	case env != "":
 		w.Env[variable] = known.Getenv(env)
 	case auth:
@@ -217,7 +210,7 @@ func (w *SessionSpec) key(name, variable string, def overrides, known Known) err
 	return nil
 }
 
-func (w *SessionSpec) effort(level string) {
+func (w *Spec) effort(level string) {
 	switch level {
 	case "":
 		return
@@ -227,22 +220,22 @@ func (w *SessionSpec) effort(level string) {
 	w.Settings["effort"] = level
 }
 
-func (w *SessionSpec) sandbox(f Flags, all overrides) error {
+func (w *Spec) sandbox(f Flags, all overrides) error {
 	mode := all.text("sandbox_mode")
 	if f.FullAuto {
-		mode = string(codex.WorkspaceWrite)
+		mode = string(WorkspaceWrite)
 	}
 	mode = cmp.Or(f.Sandbox, mode)
 	w.Approval = all.text("approval_policy")
 	if f.Bypass {
-		mode, w.Approval = string(codex.FullAccess), "never"
+		mode, w.Approval = string(FullAccess), "never"
 	}
-	w.Sandbox = codex.Sandbox(mode)
-	if w.Sandbox != "" && !slices.Contains([]codex.Sandbox{codex.ReadOnly, codex.WorkspaceWrite, codex.FullAccess}, w.Sandbox) {
-		return &UsageError{fmt.Sprintf("there is no sandbox mode %q: read-only, workspace-write and danger-full-access are known", mode)}
+	w.Sandbox = Sandbox(mode)
+	if w.Sandbox != "" && !slices.Contains([]Sandbox{ReadOnly, WorkspaceWrite, FullAccess}, w.Sandbox) {
+		return fmt.Errorf("there is no sandbox mode %q: read-only, workspace-write and danger-full-access are known", mode)
 	}
-	if approvals := []string{"", "never", "on-request", "on-failure", string(codex.Untrusted)}; !slices.Contains(approvals, w.Approval) {
-		return &UsageError{fmt.Sprintf("there is no approval policy %q: untrusted, on-failure, on-request and never are known", w.Approval)}
+	if approvals := []string{"", "never", "on-request", "on-failure", string(Untrusted)}; !slices.Contains(approvals, w.Approval) {
+		return fmt.Errorf("there is no approval policy %q: untrusted, on-failure, on-request and never are known", w.Approval)
 	}
 	w.Writable = slices.Clone(f.AddDirs)
 	roots, _ := all.table("sandbox_workspace_write").take("writable_roots").([]any)
@@ -255,7 +248,7 @@ func (w *SessionSpec) sandbox(f Flags, all overrides) error {
 }
 
 // own takes the settings of settle's own, which -c settle.NAME=VALUE sets.
-func (w *SessionSpec) own(all overrides) {
+func (w *Spec) own(all overrides) {
 	settings, ok := all["settle"].(map[string]any)
 	if !ok {
 		return // told with what else means nothing
@@ -275,7 +268,7 @@ func (w *SessionSpec) own(all overrides) {
 
 // harmless takes what makes no difference here: what settle does in any case, or
 // does not do in any case.
-func (w *SessionSpec) harmless(all overrides) {
+func (w *Spec) harmless(all overrides) {
 	if mode, _ := all["web_search"].(string); mode == "disabled" {
 		all.take("web_search")
 	}

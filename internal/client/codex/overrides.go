@@ -1,4 +1,4 @@
-package exec
+package codex
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ func parseOverrides(list []string) (overrides, error) {
 		key, text, ok := strings.Cut(one, "=")
 		key = strings.TrimSpace(key)
 		if !ok || key == "" {
-			return nil, &UsageError{fmt.Sprintf("cannot use the override %q: it is not key=value", one)}
+			return nil, fmt.Errorf("cannot use the override %q: it is not key=value", one)
 		}
 		text = strings.TrimSpace(text)
 		var doc struct{ Value any }
