@@ -16,6 +16,9 @@ import (
 
 	"github.com/creack/pty"
 
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/longlog"
 	"github.com/settle-agent/settle/modeltest"
 )
 
@@ -61,9 +64,15 @@ func (w *watched) await(b *testing.B, text string, what func()) time.Time {
 
 func startTUI(b *testing.B, binary string, args ...string) (*exec.Cmd, *os.File, *watched) {
 	b.Helper()
-	cmd := exec.Command(binary, append([]string{"-m", "chat/m"}, args...)...)
+	return startTUIIn(b, b.TempDir(), binary, append([]string{"-m", "chat/m"}, args...)...)
+}
+
+// startTUIIn starts settle with a data directory.
+func startTUIIn(b *testing.B, data, binary string, args ...string) (*exec.Cmd, *os.File, *watched) {
+	b.Helper()
+	cmd := exec.Command(binary, args...)
 	cmd.Dir = b.TempDir()
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "SETTLE_DATA_DIR=" + b.TempDir(), "TERM=xterm-256color"}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "SETTLE_DATA_DIR=" + data, "TERM=xterm-256color"}
 	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 120})
 	if err != nil {
 		b.Fatal(err)
@@ -157,4 +166,69 @@ func switches(b *testing.B, pid int) (n int) {
 		}
 	}
 	return n
+}
+
+// BenchmarkTUIMemory measures the resident memory after an answer of 5 MB, in
+// 200,000 pieces. Budget: 40 MB.
+func BenchmarkTUIMemory(b *testing.B) {
+	binary := build(b)
+	for b.Loop() {
+		server := modeltest.NewServer(b, modeltest.Script(modeltest.Reply(modeltest.Item{Text: "some words and an end of\n\n", Times: 200_000}, modeltest.Text("\n\nThe very end."))))
+		cmd, _, w := startTUI(b, binary, "--base-url", server.OpenAI(), "say much")
+		w.await(b, "✓ ", func() {})
+		<-time.After(3 * time.Second) // what is free goes back when nothing happens
+		b.ReportMetric(resident(cmd.Process.Pid)/1e6, "MB")
+		b.ReportMetric(status(b, cmd.Process.Pid, "VmHWM")*1024/1e6, "MB-at-most")
+		b.ReportMetric(cpu(cmd.Process.Pid), "s-CPU")
+	}
+}
+
+// BenchmarkTUIResume measures from the start of the process to the last turns of a
+// session of 150,000 events and 100 MB, and the resident memory then. Budget: 300 ms
+// and 80 MB.
+func BenchmarkTUIResume(b *testing.B) {
+	binary, data := build(b), b.TempDir()
+	log, _, err := journal.Open(b.Context(), journal.Options{Dir: data, Session: "long"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for batch := range longlog.Updates(150_000, longlog.Few) {
+		if err := log.Update(func(event.State) []event.Event { return batch }); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := log.Close(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	var memory, most, spent float64
+	for b.Loop() {
+		cmd, terminal, w := startTUIIn(b, data, binary, "resume", "-m", "chat/m", "--base-url", "http://127.0.0.1:1/v1", "long")
+		w.await(b, "/help shows", func() {})
+		b.StopTimer()
+		<-time.After(2 * time.Second) // what is free goes back when nothing happens
+		memory, most, spent = resident(cmd.Process.Pid), status(b, cmd.Process.Pid, "VmHWM")*1024, cpu(cmd.Process.Pid)
+		_, _ = terminal.WriteString("\x04")
+		_ = cmd.Wait()
+		b.StartTimer()
+	}
+	b.ReportMetric(spent, "s-CPU")
+	b.ReportMetric(memory/1e6, "MB")
+	b.ReportMetric(most/1e6, "MB-at-most")
+}
+
+// status returns a number of a process's status.
+func status(b *testing.B, pid int, name string) float64 {
+	b.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if key, value, _ := strings.Cut(line, ":"); key == name {
+			n, _ := strconv.ParseFloat(strings.Fields(value)[0], 64)
+			return n
+		}
+	}
+	b.Fatalf("%s is not there", name)
+	return 0
 }

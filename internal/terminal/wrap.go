@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -32,6 +33,7 @@ func cells(l Line) []cell {
 	var out []cell
 	for _, s := range l {
 		text := clean(s.Text)
+		out = slices.Grow(out, len(text))
 		for text != "" {
 			if text[0] < 0x80 && (len(text) == 1 || text[1] < 0x80) {
 				out = append(out, cell{text[:1], 1, s.Style})
@@ -68,17 +70,17 @@ type Indent struct{ First, Rest Line }
 
 // Wrap breaks a line into rows of at most width columns, between words where
 // that is possible. There is always one row at least.
-func Wrap(l Line, width int, indent Indent) []Line {
-	return wrapCells(cells(l), width, indent, true)
-}
+func Wrap(l Line, width int, indent Indent) []Line { return wrap(l, width, indent, true) }
 
 // Break is Wrap that breaks anywhere, and keeps every space: for code and the
 // output of commands.
-func Break(l Line, width int, indent Indent) []Line {
-	return wrapCells(cells(l), width, indent, false)
-}
+func Break(l Line, width int, indent Indent) []Line { return wrap(l, width, indent, false) }
 
-func wrapCells(list []cell, width int, indent Indent, words bool) []Line {
+func wrap(l Line, width int, indent Indent, words bool) []Line {
+	if indent.First.Width()+l.Width() <= width { // as most lines
+		return []Line{append(indent.First[:len(indent.First):len(indent.First)], l...)}
+	}
+	list := cells(l)
 	var rows []Line
 	prefix := indent.First
 	for {

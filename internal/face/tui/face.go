@@ -27,6 +27,11 @@ const (
 	closeTimeout = 1500 * time.Millisecond
 	// actTimeout bounds what waits for the session to take something.
 	actTimeout = 10 * time.Second
+	// mostCommits is how many rows wait for a terminal that is slow: until it has
+	// taken them, no more of the log is read (C17).
+	mostCommits = 1000
+	// mostFrame is of how many bytes a frame's memory is kept for the next one.
+	mostFrame = 64 << 10
 	// mostWrite bounds how long the last rows wait for a terminal that does not
 	// take them.
 	mostWrite = 500 * time.Millisecond
@@ -66,6 +71,8 @@ type Options struct {
 	Resume func(session string) string
 	// Mask masks secrets.
 	Mask func(string) string
+	// FreeMemory, if set, is called when nothing has run for a time: see [FreeMemory].
+	FreeMemory func()
 	// Doctor, if set, checks the installation.
 	Doctor func(ctx context.Context, out io.Writer)
 }
@@ -118,6 +125,7 @@ type Face struct {
 	code         int
 	failure      error
 	done         bool
+	spare        *time.Timer // until memory is given back
 	work         chan func() // done one after the other
 }
 
@@ -204,7 +212,7 @@ func (f *Face) loop() {
 	defer timer.Stop()
 	for !f.done {
 		var fed <-chan struct{}
-		if f.feed != nil {
+		if f.leaving || !f.writer.busy || len(f.commits) < mostCommits {
 			fed = f.feed.kick
 		}
 		select {
@@ -275,8 +283,14 @@ func (f *Face) draw(now time.Time) {
 		f.note(drawn)
 		return
 	}
-	f.writer.write(bytes.Clone(f.frames.Bytes()), func() { f.note(drawn) })
-	f.frames.Reset()
+	frame := f.frames.Bytes()
+	if len(frame) > mostFrame { // it is the writer's now
+		f.frames = bytes.Buffer{}
+	} else {
+		frame = bytes.Clone(frame)
+		f.frames.Reset()
+	}
+	f.writer.write(frame, func() { f.note(drawn) })
 }
 
 // moment is what keys may mean.
@@ -365,6 +379,9 @@ func (f *Face) leave(reason event.Reason, by string) {
 // finish gives the terminal back, with what was still to be shown.
 func (f *Face) finish() {
 	f.unfollow()
+	if f.spare != nil {
+		f.spare.Stop()
+	}
 	if f.pager != nil {
 		f.frames.WriteString(leavePager)
 		f.pager = nil

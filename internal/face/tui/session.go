@@ -105,6 +105,7 @@ func (f *Face) attach(c Conversation) {
 		}
 	}
 	f.commitFinished()
+	f.giveBack()
 	fed := newFeed()
 	f.feed = fed
 	go f.guarded(func() { fed.run(ctx, c, state.Seq) }) // ends with ctx
@@ -179,10 +180,14 @@ func (f *Face) follow() {
 // react does what a change asks for beside being shown.
 func (f *Face) react(c transcript.Change) {
 	asked := c.Thing == transcript.Approval && c.What == transcript.Started
-	if f.away && (asked || c.Thing == transcript.Turn && c.What == transcript.Ended) {
+	ended := c.Thing == transcript.Turn && c.What == transcript.Ended
+	if f.away && (asked || ended) {
 		f.frames.WriteByte('\a')
 	}
-	if c.Thing == transcript.Turn && c.What == transcript.Ended && c.Turn.Cause.Reason == event.Interrupted && len(c.Turn.Items) == 0 && c.Turn.Interrupt != nil &&
+	if ended {
+		f.giveBack()
+	}
+	if ended && c.Turn.Cause.Reason == event.Interrupted && len(c.Turn.Items) == 0 && c.Turn.Interrupt != nil &&
 		f.interrupting == c.Turn.ID && f.editor.empty() && len(c.Turn.Inputs) == 1 && len(c.Turn.Inputs[0].Images) == 0 {
 		f.editor.set(c.Turn.Inputs[0].Text) // nothing came of it: it can be changed and sent anew
 	}

@@ -198,3 +198,32 @@ func FuzzRows(f *testing.F) {
 		checkRows(t, text, min(max(width, 4), 200), min(max(cut, 0), len(text)))
 	})
 }
+
+// A line without an end is cut, and where does not depend on how it came.
+func TestEndlessLine(t *testing.T) {
+	for _, word := range []string{"word and more ", "日本語", "x"} {
+		text := "Begin\n\n" + strings.Repeat(word, 30_000/len(word)) + "\nend"
+		var whole, parts markdown.Splitter
+		want := append(whole.Write(text), whole.Close()...)
+		var got []markdown.Block
+		for rest := text; rest != ""; {
+			n := min(13, len(rest))
+			got = append(got, parts.Write(rest[:n])...)
+			if open := parts.Open(); len(open.Text) > 20_000 {
+				t.Fatalf("%d bytes are open", len(open.Text))
+			}
+			rest = rest[n:]
+		}
+		got = append(got, parts.Close()...)
+		if diff := cmp.Diff(want, got); diff != "" || len(want) < 4 {
+			t.Errorf("%d blocks: %s", len(want), diff)
+		}
+		joined := ""
+		for _, b := range want {
+			joined += b.Text
+		}
+		if strip := strings.NewReplacer("\n", "", " ", ""); strip.Replace(joined) != strip.Replace(text) {
+			t.Error("something is missing")
+		}
+	}
+}

@@ -1,6 +1,9 @@
 package markdown
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // Kind says what a block is.
 type Kind string
@@ -27,6 +30,10 @@ type Block struct {
 // after a line, so that a text without empty lines cannot keep everything open.
 const mostProse = 8 << 10
 
+// mostLine is how many bytes a line has at most: a longer one is cut, since a line
+// is laid out anew for each frame until it has its end.
+const mostLine = 8 << 10
+
 // Splitter cuts a text into blocks. The zero value is ready.
 type Splitter struct {
 	rest  string   // the line that is not whole yet
@@ -49,7 +56,11 @@ func (s *Splitter) Write(text string) (done []Block) {
 	s.rest += text
 	for {
 		line, rest, whole := strings.Cut(s.rest, "\n")
-		if !whole {
+		switch {
+		case len(line) > mostLine:
+			at := lineEnd(line)
+			line, rest = line[:at], s.rest[at:]
+		case !whole:
 			return done
 		}
 		s.rest = rest
@@ -57,11 +68,22 @@ func (s *Splitter) Write(text string) (done []Block) {
 	}
 }
 
+// lineEnd is where a line is cut that is too long, after a word if there is one.
+func lineEnd(line string) int {
+	if at := strings.LastIndexByte(line[:mostLine], ' '); at > 0 {
+		return at + 1
+	}
+	at := mostLine
+	for at > 1 && !utf8.RuneStart(line[at]) {
+		at--
+	}
+	return at
+}
+
 // Close takes the text for complete.
 func (s *Splitter) Close() (done []Block) {
 	if s.rest != "" {
-		done = s.line(done, s.rest)
-		s.rest = ""
+		done = s.Write("\n")
 	}
 	return s.finish(done)
 }

@@ -1,0 +1,55 @@
+package tui
+
+import (
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+)
+
+const (
+	// spareDelay is how long nothing runs before memory is given back.
+	spareDelay = time.Second
+	// mostSpare is how much memory is kept that nothing needs, in bytes: to give
+	// less back is not worth the time.
+	mostSpare = 4 << 20
+)
+
+// giveBack gives the memory back that a turn, or the opening of a long session,
+// has needed for a time, once nothing runs.
+func (f *Face) giveBack() {
+	if f.spare != nil {
+		f.spare.Stop()
+	}
+	if f.FreeMemory != nil {
+		f.spare = time.AfterFunc(spareDelay, f.FreeMemory)
+	}
+}
+
+// FreeMemory gives memory back that nothing needs, if it is much. Go's own way
+// takes minutes.
+func FreeMemory() {
+	if spare() > mostSpare {
+		debug.FreeOSMemory()
+	}
+}
+
+// spare is how much memory nothing needs, in bytes: what is free, and what the next
+// collection would free.
+func spare() uint64 {
+	samples := []metrics.Sample{
+		{Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/heap/unused:bytes"},
+		{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"},
+	}
+	metrics.Read(samples)
+	value := func(n int) uint64 {
+		if samples[n].Value.Kind() != metrics.KindUint64 {
+			return 0
+		}
+		return samples[n].Value.Uint64()
+	}
+	sum := value(0) + value(1)
+	if objects, live := value(2), value(3); objects > live {
+		sum += objects - live
+	}
+	return sum
+}
