@@ -28,7 +28,7 @@ const (
 	Shutdown Reason = "shutdown"
 	// Crashed: the writer died; found and written when the log was opened.
 	Crashed Reason = "crashed"
-	// LimitReached: steps, time, cost or repeats; Cause.Limit says which.
+	// LimitReached: steps, time, cost, repeats or context; Cause.Limit says which.
 	LimitReached Reason = "limit"
 	// Parent: the parent agent or call was cancelled.
 	Parent Reason = "parent"
@@ -45,6 +45,7 @@ const (
 	LimitTime    Limit = "time"
 	LimitCost    Limit = "cost"
 	LimitRepeats Limit = "repeats"
+	LimitContext Limit = "context" // the model's window is full, and compaction does not help
 )
 
 // Cause is why a turn, or one thing in it, ends. As an error it travels as

@@ -101,7 +101,19 @@ type TurnStarted struct {
 	Model      string     `json:"model,omitempty"`
 	Effort     string     `json:"effort,omitempty"`
 	Permission Permission `json:"permission,omitempty"`
+	// Purpose says what it is for, where that is not to answer inputs; it has none then.
+	Purpose Purpose `json:"purpose,omitempty"`
 }
+
+// Purpose says what a turn or an attempt is for, where that is not the model's answer.
+type Purpose string
+
+// The purposes.
+const (
+	// Compaction: the history is to become shorter. A turn for it does nothing
+	// else; an attempt for it asks for a summary.
+	Compaction Purpose = "compaction"
+)
 
 // Usage counts tokens. Input includes what was read from and written to the
 // provider's cache; Output includes Reasoning.
@@ -123,7 +135,7 @@ func (u Usage) Add(v Usage) Usage {
 
 // Summary is what a finished turn took.
 type Summary struct {
-	Steps    int   `json:"steps"`            // responses that the model finished
+	Steps    int   `json:"steps"`            // responses that the model finished, but for summaries
 	Attempts int   `json:"attempts"`         // requests that were sent
 	Calls    int   `json:"calls"`            // tool calls that started
 	Denied   int   `json:"denied,omitempty"` // approvals that were denied
@@ -161,7 +173,25 @@ const (
 	ChangeLeftOut   Change = "left_out"  // LeftOut is left out of what came before
 	ChangeRestored  Change = "restored"  // what was left out on trial comes back, since it did not help
 	ChangeBasis     Change = "basis"     // the instructions, the tools or the settings of the model are others
+	ChangeCompacted Change = "compacted" // what came before From is replaced by Summary and Ledger, for every model
 )
+
+// Trigger says what a compaction was for.
+type Trigger string
+
+// The triggers.
+const (
+	TriggerFull     Trigger = "full"     // the model's window was nearly full
+	TriggerOverflow Trigger = "overflow" // the provider refused a request as too long
+	TriggerRequest  Trigger = "request"  // somebody asked for it
+)
+
+// Place is a place between the responses of a session.
+type Place struct {
+	Turn string `json:"turn"`
+	// Attempts is how many of the turn's attempts come before it.
+	Attempts int `json:"attempts"`
+}
 
 // Part is what can be left out of a history.
 type Part string
@@ -190,6 +220,15 @@ type HistoryChanged struct {
 	Tokens   int    `json:"tokens,omitempty"` // as settle counts them
 	LeftOut  []Part `json:"left_out,omitempty"`
 	Why      string `json:"why"` // for people
+
+	// Of a compaction. Where more of it is to follow, Piece says so: the history
+	// was too long to be summarised at once.
+	Trigger Trigger `json:"trigger,omitempty"`
+	From    *Place  `json:"from,omitempty"`    // from here on all stays as it is; nil where nothing does
+	Summary string  `json:"summary,omitempty"` // of what came before, by the model
+	Ledger  string  `json:"ledger,omitempty"`  // what settle knows of it
+	Before  int     `json:"before,omitempty"`  // tokens of the request that it replaces; Tokens are those of the next
+	Piece   bool    `json:"piece,omitempty"`
 }
 
 // AttemptStarted: one model request is about to be sent.
@@ -204,6 +243,8 @@ type AttemptStarted struct {
 	// Basis names what the request has in common with those before it: a hash of
 	// the instructions, the tools and what settle knows of the model.
 	Basis string `json:"basis,omitempty"`
+	// Purpose says what the request is for, where that is not the next response.
+	Purpose Purpose `json:"purpose,omitempty"`
 }
 
 // AttemptEnded: the response ended, one way or another.
@@ -232,6 +273,7 @@ const (
 	Reasoning ItemType = "reasoning" // text of the model for itself
 	ToolCall  ItemType = "tool_call" // a tool call with its output
 	Note      ItemType = "note"      // text of settle for the model
+	Digest    ItemType = "summary"   // text of the model about what came before, for a compaction
 )
 
 // ItemStarted: an item begins; its text follows in deltas.
@@ -247,7 +289,7 @@ type Stream string
 
 // The streams.
 const (
-	Text      Stream = "text"      // message, reasoning
+	Text      Stream = "text"      // message, reasoning, summary
 	Arguments Stream = "arguments" // call, until call.ready
 	Output    Stream = "output"    // call, from call.started on
 )
@@ -298,7 +340,7 @@ const (
 // Content is all that an item says.
 type Content struct {
 	Type ItemType `json:"type"`
-	Text string   `json:"text,omitempty"` // message, reasoning, note
+	Text string   `json:"text,omitempty"` // message, reasoning, note, summary
 
 	// Who made it, and what only they can read.
 	Provider   string `json:"provider,omitempty"`

@@ -140,7 +140,7 @@ func (d *Decoder) itemStarted(p *lineScanner) (Data, bool) {
 
 // kind reads the type of an item.
 func (p *lineScanner) kind(to *ItemType) {
-	for _, known := range [...]ItemType{Message, Reasoning, ToolCall, Note} {
+	for _, known := range [...]ItemType{Message, Reasoning, ToolCall, Note, Digest} {
 		at, later := p.at, p.later
 		if p.field("type") && p.literal(`"`+string(known)+`"`) {
 			*to = known
@@ -219,6 +219,7 @@ func (d *Decoder) attemptStarted(p *lineScanner) (Data, bool) {
 	numberField(p, "trimmed", &a.Trimmed)
 	p.known("basis", &d.basis)
 	a.Basis = d.basis
+	textField(p, "purpose", &a.Purpose)
 	return a, p.end()
 }
 

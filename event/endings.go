@@ -222,7 +222,7 @@ func (t *Turn) summary() Summary {
 			continue
 		}
 		sum.Usage = sum.Usage.Add(a.End.Usage)
-		if a.End.Outcome == Completed {
+		if a.End.Outcome == Completed && a.Start.Purpose == "" {
 			sum.Steps++
 		}
 	}

@@ -79,13 +79,14 @@ func turnSamples() []Event {
 	attempt := func(d Data) Event { return Event{Turn: "t000001", Attempt: "a000001", Data: d} }
 	return []Event{
 		turn(TurnStarted{
-			Inputs: []string{"n000001"}, Provider: "openai", Model: "gpt", Effort: "high", Permission: "allow",
+			Inputs: []string{"n000001"}, Provider: "openai", Model: "gpt", Effort: "high", Permission: "allow", Purpose: Compaction,
 		}),
 		attempt(HistoryChanged{
 			Change: ChangeLeftOut, Provider: "openai", Model: "gpt", Tokens: 8192, LeftOut: []Part{PartReasoning}, Why: "Invalid request.",
+			Trigger: TriggerFull, From: &Place{Turn: "t000001", Attempts: 2}, Summary: "goal: …", Ledger: "inputs: …", Before: 9000, Piece: true,
 		}),
 		attempt(AttemptStarted{
-			Step: 1, N: 2, Provider: "openai", Model: "gpt", Inputs: []string{"n000002"}, MaxTokens: 4096, Trimmed: 1, Basis: "0a1b2c3d",
+			Step: 1, N: 2, Provider: "openai", Model: "gpt", Inputs: []string{"n000002"}, MaxTokens: 4096, Trimmed: 1, Basis: "0a1b2c3d", Purpose: Compaction,
 		}),
 		attempt(AttemptEnded{
 			Outcome: Failed, Reason: Interrupted, StopReason: "end_turn", ResponseID: "resp_1", Usage: sampleUsage(),

@@ -62,6 +62,10 @@ type Request struct {
 	// Schema, if set, is a JSON Schema, an object, that the model's text is to
 	// follow, as strictly as the provider can have it.
 	Schema json.RawMessage
+	// NoCalls says that the answer is to be text: the tools are there so that the
+	// request has the prefix of those before it (C21), and none is to be called.
+	// Providers ask for that where it costs nothing; a call may come all the same.
+	NoCalls bool
 	// CacheKey is stable for a session, for providers that route by one.
 	CacheKey string
 	// Activity, if set, is called whenever bytes arrive: first for the

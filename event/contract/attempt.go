@@ -13,6 +13,7 @@ type attempt struct {
 	outcome event.Outcome // "" while it runs
 	retries bool          // it said that another would come
 	items   []*item       // as they started
+	purpose event.Purpose // of a summary
 }
 
 func (l *log) attemptStarted(t *turn, e event.Event, d event.AttemptStarted) {
@@ -22,6 +23,9 @@ func (l *log) attemptStarted(t *turn, e event.Event, d event.AttemptStarted) {
 	if e.Attempt == "" || t.attempts[e.Attempt] != nil {
 		l.breaks("C2", "%q is not a new attempt's id", e.Attempt)
 	}
+	if t.digest != nil && t.digest.outcome == event.Aborted {
+		l.breaks("C11", "attempt %s was aborted, and the turn goes on", t.digest.id)
+	}
 	if t.covered || t.interrupted {
 		l.breaks("C10", "turn %s was interrupted before", t.id)
 	}
@@ -29,17 +33,27 @@ func (l *log) attemptStarted(t *turn, e event.Event, d event.AttemptStarted) {
 	for _, id := range d.Inputs {
 		l.take("C19", id)
 	}
-	a := &attempt{id: e.Attempt, step: d.Step, n: d.N}
+	if t.purpose != "" && d.Purpose == "" {
+		l.breaks("C18", "turn %s is for a %s, and asks the model for more", t.id, t.purpose)
+	}
+	a := &attempt{id: e.Attempt, step: d.Step, n: d.N, purpose: d.Purpose}
 	t.attempts[e.Attempt] = a
 	t.current = a
 	t.summary.Attempts++
 }
 
 // counted: C13, every retry is announced and counted, and failures are
-// bounded; C11, an abort ends the turn and is not tried again.
+// bounded; C11, an abort ends the turn and is not tried again. Requests for a
+// summary are counted by themselves: they come before a step, and the turn goes on
+// without one.
 func (l *log) counted(t *turn, d event.AttemptStarted) {
 	step, n := 1, 1
-	if before := t.latest; before != nil {
+	if d.Purpose != "" {
+		step = d.Step
+		if before := t.digest; before != nil && before.retries {
+			step, n = before.step, before.n+1
+		}
+	} else if before := t.latest; before != nil {
 		switch before.outcome {
 		case event.Completed:
 			step = before.step + 1
@@ -68,11 +82,18 @@ func (l *log) attemptEnded(t *turn, e event.Event, d event.AttemptEnded) {
 		return
 	}
 	a.outcome, a.retries = d.Outcome, d.RetryIn != nil
-	t.current, t.latest = nil, a
+	t.current = nil
+	if a.purpose == "" {
+		t.latest = a
+	} else {
+		t.digest = a
+	}
 	t.summary.Usage = t.summary.Usage.Add(d.Usage)
 	switch d.Outcome {
 	case event.Completed:
-		t.summary.Steps++
+		if a.purpose == "" {
+			t.summary.Steps++
+		}
 		t.failures = 0
 	case event.Failed:
 		t.failures++

@@ -42,6 +42,9 @@ func (l *log) itemStarted(t *turn, e event.Event, d event.ItemStarted) {
 		l.breaks("C2", "attempt %q is not running", e.Attempt)
 	default:
 		t.current.items = append(t.current.items, i)
+		if (t.current.purpose == event.Compaction) != (d.Type == event.Digest) {
+			l.breaks("C21", "item %s is a %s, and attempt %s is for something else", i.id, d.Type, t.current.id)
+		}
 	}
 }
 

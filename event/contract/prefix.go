@@ -45,7 +45,11 @@ type prefixes struct {
 func (p *prefixes) read(l *log, e event.Event, sent map[string]Request) {
 	switch d := e.Data.(type) {
 	case event.HistoryChanged:
-		if d.Change == event.ChangeWindow { // which alone changes nothing
+		switch d.Change {
+		case event.ChangeWindow: // which alone changes nothing
+			return
+		case event.ChangeCompacted:
+			clear(p.last)
 			return
 		}
 		to := asked{d.Provider, d.Model}
@@ -58,7 +62,16 @@ func (p *prefixes) read(l *log, e event.Event, sent map[string]Request) {
 		if !ok {
 			return
 		}
-		if before, ok := p.last[to]; ok {
+		before, ok := p.last[to]
+		if d.Purpose != "" { // the instruction comes last, and is no part of the conversation
+			if n := len(r.Items); ok && n > 0 {
+				r.Items = r.Items[:n-1]
+				before.Items = before.Items[:min(len(before.Items), len(r.Items))]
+				r.extends(l, before)
+			}
+			return
+		}
+		if ok {
 			r.extends(l, before)
 		}
 		p.last[to] = r

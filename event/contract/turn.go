@@ -21,6 +21,8 @@ type turn struct {
 	attempts    map[string]*attempt
 	current     *attempt // running
 	latest      *attempt // that ended last
+	digest      *attempt // for a summary, that ended last
+	purpose     event.Purpose
 	failures    int
 	items       map[string]*item
 	order       []*item // as they started
@@ -44,11 +46,14 @@ func (l *log) turnStarted(e event.Event, d event.TurnStarted) {
 	if e.Turn == "" || l.turns[e.Turn] != nil {
 		l.breaks("C1", "%q is not a new turn's id", e.Turn)
 	}
-	if l.last != nil && l.newest(d.Inputs) < l.last.goesOnFrom() {
+	if l.last != nil && d.Purpose == "" && l.newest(d.Inputs) < l.last.goesOnFrom() {
 		l.breaks("C18", "no input came since turn %s ended or was interrupted", l.last.id)
 	}
 	t := &turn{
-		id: e.Turn, inputs: d.Inputs, attempts: map[string]*attempt{}, items: map[string]*item{}, approvals: map[string]*approval{},
+		id: e.Turn, purpose: d.Purpose, inputs: d.Inputs, attempts: map[string]*attempt{}, items: map[string]*item{}, approvals: map[string]*approval{},
+	}
+	if d.Purpose != "" && len(d.Inputs) > 0 {
+		l.breaks("C19", "turn %s is for a %s, and takes inputs that it does not answer", e.Turn, d.Purpose)
 	}
 	for _, id := range d.Inputs {
 		l.take("C19", id)
@@ -132,6 +137,9 @@ func (l *log) inTurn(e event.Event) {
 // one that an interrupt covered from the start is not (C10).
 func (l *log) completed(t *turn, d event.TurnCompleted) {
 	t.goesOn = true
+	if t.purpose != "" { // it answers nothing
+		return
+	}
 	l.commandsRan(t)
 	asked := t.latest != nil || !l.onlyCommands(t)
 	if asked && (t.latest == nil || t.latest.outcome != event.Completed) {
@@ -187,7 +195,10 @@ func (l *log) turnEnded(t *turn, e event.Event, said event.Summary) {
 		l.breaks("C14", "its summary is %+v, and the events say %+v", said, t.summary)
 	}
 	t.ended, t.volatile, t.endPlace = true, e.Volatile, l.place
-	l.running, l.last = nil, t
+	l.running = nil
+	if t.purpose == "" || !t.goesOn { // what answers nothing changes nothing for the input that waits
+		l.last = t
+	}
 }
 
 // openThings: C2, all that a turn started has ended before it does; C18, its

@@ -63,6 +63,8 @@ type Log struct {
 	turns   []*event.Turn
 	running *event.Turn // the last turn, as it was; nil if that has ended
 	jobs    []*event.Job
+	waiting []event.Input
+	session string
 }
 
 func (l Log) turn(n int) *event.Turn {
@@ -76,7 +78,7 @@ func (l Log) turn(n int) *event.Turn {
 // called where the state may be seen; the request is built elsewhere,
 // while the log goes on, as long as the turn itself does not.
 func Look(s event.State) Log {
-	l := Log{turns: s.Turns}
+	l := Log{turns: s.Turns, waiting: s.Waiting, session: s.Session}
 	if t := s.Running(); t != nil {
 		running := *t
 		l.running = &running
@@ -120,16 +122,19 @@ func (c *Conversation) attempt(log Log, joining []event.Input) {
 	w, t := c.walk, log.running
 	c.sent = nil
 	if t != nil {
+		w.measure(t)
 		w.begin(t, joining)
 	} else { // nobody sends it
 		w.joins(joining)
 	}
+	w.full = w.threshold() > 0 && w.judged() > w.threshold()
 	if t == nil || !fitted(t) {
 		if change := w.fit(); change != nil {
 			c.changes = append(c.changes, *change)
 		}
 	}
 	w.endWithUser()
+	w.usage.sent = w.tokens()
 	if t == nil || !whole(t) || c.refused.trial != nil {
 		return
 	}
@@ -170,7 +175,7 @@ func (p *promise) kept(w *walk, log Log) bool {
 		return false
 	}
 	t := log.turn(w.at)
-	if t.ID != p.turn || len(t.Attempts) <= p.attempts || !slices.EqualFunc(t.Attempts[p.attempts].Inputs, p.inputs, func(in event.Input, id string) bool { return in.ID == id }) {
+	if t.ID != p.turn || len(t.Attempts) <= p.attempts || t.Attempts[p.attempts].Start.Purpose != "" || !slices.EqualFunc(t.Attempts[p.attempts].Inputs, p.inputs, func(in event.Input, id string) bool { return in.ID == id }) {
 		return false
 	}
 	n := w.changes

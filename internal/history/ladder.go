@@ -35,6 +35,19 @@ type Sent struct {
 	Answer int
 	// Parts is what could be left out of it.
 	Parts Parts
+	// Judged is its length by what the provider counted last and an estimate of
+	// what is new.
+	Judged int
+	// Full says that the history should be compacted first: before it was
+	// shortened, it nearly filled the window.
+	Full bool
+	// Summary says that it asks for a summary.
+	Summary bool
+}
+
+// Tight reports whether there is no room for an answer any more.
+func (sent Sent) Tight() bool {
+	return sent.Window > 0 && sent.Judged > sent.Window-min(leastOutput, sent.Window/16)
 }
 
 // Remedy is what can be done about a request that was refused.
@@ -87,6 +100,8 @@ func (sent Sent) Remedy(s event.State, target Target, fault *model.Error) Remedy
 		return Remedy{Again: true, Note: "asking again without what was refused"}
 	case fault.Kind == model.ErrContext:
 		return sent.overflow(target, fault)
+	case sent.Summary: // it may be refused for what it asks: there is another way
+		return Remedy{}
 	case unexplained(fault.Kind, fault.Status):
 		return sent.step(refusedBy(target, Look(s)), target)
 	}

@@ -120,6 +120,15 @@ func (r *refusals) come(list []event.Input) {
 
 // end takes in an attempt and what was refused of its request.
 func (r *refusals) end(a *event.Attempt, refused Parts) {
+	if a.Start.Purpose != "" { // it says nothing of the next request but what cannot be read
+		switch refused {
+		case seals:
+			r.mark(r.sealed, r.attempts)
+		case images:
+			r.refuseImages()
+		}
+		return
+	}
 	whole := a.End != nil && a.End.Outcome == event.Completed
 	switch refused {
 	case seals: // as a whole: a seal says nothing of itself

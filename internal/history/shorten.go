@@ -100,12 +100,19 @@ func sum(list []entry) (n int) {
 // foldHuge: an input that no model could take must not cost all the rest.
 func (s *shortening) foldHuge(list []entry) {
 	if sum(list) > s.to/2 {
-		foldInput(list)
+		foldText(&list[0])
 	}
 }
 
+// foldInput leaves alone what stands for all that was compacted.
 func foldInput(list []entry) {
-	if e := &list[0]; len(e.Text) > 3*trimmedInput {
+	if list[0].kind != compacted {
+		foldText(&list[0])
+	}
+}
+
+func foldText(e *entry) {
+	if len(e.Text) > 3*trimmedInput {
 		e.Text = ends(e.Text, trimmedInput, trimmedInput, "message")
 	}
 }
@@ -198,10 +205,10 @@ func (w *walk) closeGaps() {
 			continue
 		case e.kind != dropped && e.kind != gap:
 		case len(out) > 0 && out[len(out)-1].kind == gap:
-			out[len(out)-1].turn = e.turn
+			out[len(out)-1].turn, out[len(out)-1].attempts = e.turn, e.attempts
 			continue
 		default:
-			e = entry{Item: model.Item{Role: model.User, Text: textGap}, turn: e.turn, kind: gap}
+			e = entry{Item: model.Item{Role: model.User, Text: textGap}, turn: e.turn, attempts: e.attempts, kind: gap}
 		}
 		out = append(out, e)
 	}

@@ -12,12 +12,15 @@ import (
 // The texts that the model is told. They depend on the log alone.
 
 const (
-	textContinue = "Continue."
-	textUnsaid   = "[A message of the user was left out here, since the provider refused it.]"
-	textNoOutput = "[The output was left out, since the provider refused it.]"
-	textHidden   = "[What you said and did here was left out, since the provider refused it. Look at what is there before you do it again.]"
-	textEarlier  = "[All that was said before was left out, since the provider refused it.]"
-	textGap      = "[A part of the conversation was left out here to make room.]"
+	textContinue  = "Continue."
+	textUnsaid    = "[A message of the user was left out here, since the provider refused it.]"
+	textNoOutput  = "[The output was left out, since the provider refused it.]"
+	textHidden    = "[What you said and did here was left out, since the provider refused it. Look at what is there before you do it again.]"
+	textEarlier   = "[All that was said before was left out, since the provider refused it.]"
+	textCompacted = "[The conversation before this point was compacted to make room. Nothing is lost: settle's log keeps all of it. " +
+		"Go on from here; do not begin again.]"
+	textUncompacted = "[The conversation before this point was compacted to make room. What stood for it was left out, since the provider refused it.]"
+	textGap         = "[A part of the conversation was left out here to make room.]"
 
 	foldedArguments = `{"left_out":"the provider refused the arguments of this call"}`
 )
@@ -159,7 +162,7 @@ func seconds(d time.Duration) string {
 // does not wonder why its answer stops in the middle.
 func (w *walk) turnEnd(t *event.Turn, jobs []*event.Job) {
 	c := t.Cause
-	if c == nil || c.Outcome == event.Completed || len(t.Items) == 0 || len(t.Attempts) == 0 { // commands say it themselves
+	if c == nil || c.Outcome == event.Completed || len(t.Items) == 0 || len(t.Attempts) == 0 || t.Start.Purpose != "" { // commands say it themselves
 		return
 	}
 	text := "failed"

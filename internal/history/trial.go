@@ -22,6 +22,12 @@ type trial struct {
 func (r *refusals) change(t *event.Turn) {
 	for ; r.changes < len(t.Changes) && t.Changes[r.changes].Attempts <= r.ended; r.changes++ {
 		c := t.Changes[r.changes]
+		if c.Change == event.ChangeCompacted { // its words may be refused, as an input's
+			id := compactionID(t.ID, r.changes)
+			r.turns[id] = r.turn
+			r.fresh.inputs = append(r.fresh.inputs, id)
+			continue
+		}
 		if !r.target.concerns(c) {
 			continue
 		}

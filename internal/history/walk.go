@@ -14,6 +14,7 @@ import (
 // log's beginning stays as it is when the log goes on, but where an epoch begins.
 type walk struct {
 	target  Target
+	log     Log
 	refused *refusals
 	entries []entry
 	ids     map[string]bool // call ids in use
@@ -31,6 +32,8 @@ type walk struct {
 	responses int            // so far
 	trimmed   int            // entries that were shortened
 	rewrites  int            // how often entries changed that were there
+	usage     usage
+	full      bool // before the last request was shortened
 
 	total int   // tokens of the entries
 	fresh int   // of those that are inputs of the turn
@@ -42,6 +45,7 @@ type walk struct {
 type entry struct {
 	model.Item
 	turn     int
+	attempts int    // of the turn, that came before it
 	response int    // which of the model's responses it belongs to, from 1; 0 for none
 	input    string // id of the input that it is, "" for none
 	kind     entryKind
@@ -50,11 +54,12 @@ type entry struct {
 type entryKind uint8
 
 const (
-	plain   entryKind = iota
-	gap               // it stands for what was left out
-	dropped           // to make room, and a gap is to say so
-	lost              // without a word
-	prompt            // it only has the model go on
+	plain     entryKind = iota
+	gap                 // it stands for what was left out
+	dropped             // to make room, and a gap is to say so
+	lost                // without a word
+	prompt              // it only has the model go on
+	compacted           // it stands for what was compacted
 )
 
 func newWalk(target Target, refused *refusals, prefix int) *walk {
@@ -74,6 +79,7 @@ func (w *walk) respond(items []model.Item) {
 }
 
 func (w *walk) put(e entry) {
+	e.attempts = w.attempts
 	w.entries = append(w.entries, e)
 	w.count(&e)
 }
@@ -94,6 +100,7 @@ func (w *walk) count(e *entry) {
 // recount is for entries that have changed.
 func (w *walk) recount() {
 	w.rewrites++
+	w.usage = usage{} // which was of what there was
 	w.total, w.fresh, w.parts, w.first = 0, 0, 0, -1
 	for n := range w.entries {
 		w.count(&w.entries[n])
@@ -105,6 +112,7 @@ func (w *walk) fixed() int { return w.prefix + len(w.schema)/bytesPerToken }
 
 // follow goes on to the end of the log. It may go on from there, when the log does.
 func (w *walk) follow(log Log) {
+	w.log = log
 	for len(log.turns) > 0 {
 		t := log.turn(w.at)
 		if !w.entered {
@@ -159,6 +167,9 @@ func (w *walk) steps(log Log, t *event.Turn) {
 			case w.attempts > 0 && i.Attempt == t.Attempts[w.attempts-1].ID:
 				response := t.Items[w.items:responseEnd(t, w.items)]
 				w.items += len(response)
+				if t.Attempts[w.attempts-1].Start.Purpose != "" { // a summary is no part of what was said
+					continue
+				}
 				if w.refused.hidden[i.Attempt] {
 					w.hide()
 				} else {
@@ -170,8 +181,12 @@ func (w *walk) steps(log Log, t *event.Turn) {
 		if w.attempts == len(t.Attempts) {
 			return
 		}
-		w.begin(t, t.Attempts[w.attempts].Inputs)
-		w.endWithUser()
+		w.measure(t)
+		if a := t.Attempts[w.attempts]; a.Start.Purpose == "" {
+			w.begin(t, a.Inputs)
+			w.endWithUser()
+			w.usage.sent = w.tokens()
+		}
 		w.attempts++
 	}
 }
@@ -190,6 +205,7 @@ func (w *walk) leave(t *event.Turn, jobs []*event.Job) {
 		w.epochs(t)
 		return
 	}
+	w.measure(t)
 	w.slip(t)
 	w.epochs(t)
 	w.turnEnd(t, jobs)
@@ -216,6 +232,10 @@ func (w *walk) hide() {
 func (w *walk) epochs(t *event.Turn) {
 	for ; w.changes < len(t.Changes) && t.Changes[w.changes].Attempts <= w.attempts; w.changes++ {
 		c := t.Changes[w.changes]
+		if c.Change == event.ChangeCompacted {
+			w.compact(c)
+			continue
+		}
 		if !w.target.concerns(c) {
 			continue
 		}
@@ -245,7 +265,7 @@ func (w *walk) slip(t *event.Turn) {
 		return
 	}
 	a := t.Attempts[w.attempts-1]
-	if a.End != nil && a.End.Failure != nil && a.End.Failure.Kind == string(model.ErrToolUse) {
+	if a.Start.Purpose == "" && a.End != nil && a.End.Failure != nil && a.End.Failure.Kind == string(model.ErrToolUse) {
 		w.user(fmt.Sprintf("[Your last answer was not passed on: %s. Call one of the tools, with arguments that its schema allows.]", cut(a.End.Failure.Message, 500)))
 	}
 }
@@ -311,7 +331,7 @@ func (w *walk) endWithUser() {
 
 // sent is what is kept of the request.
 func (w *walk) sent() Sent {
-	sent := Sent{Tokens: w.tokens(), Least: w.least(), Fixed: w.fixed(), Window: w.window, Parts: w.parts}
+	sent := Sent{Tokens: w.tokens(), Least: w.least(), Fixed: w.fixed(), Window: w.window, Parts: w.parts, Judged: w.judged(), Full: w.full}
 	if w.first >= 0 && w.first < w.at {
 		sent.Parts |= earlier
 	}

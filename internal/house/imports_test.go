@@ -22,7 +22,7 @@ func floors() [][]string {
 		{"."}, // package settle
 		{"internal/session"},
 		{"internal/turn"},
-		{"internal/history"},
+		{"internal/history", "internal/ledger"},
 		{"internal/catalogue"},
 		{"internal/journal"},
 		{"model", "tool"},

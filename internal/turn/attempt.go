@@ -33,13 +33,14 @@ type received struct {
 // attempt sends one request and follows its response to the end. It returns
 // the stop reason of a whole response, or when to try again, or the error that
 // ends the turn.
-func (t *turn) attempt(ctx context.Context, step, n int) (model.StopReason, *again, error) {
+func (t *turn) attempt(ctx context.Context, a *ask) (model.StopReason, *again, error) {
 	leave, err := t.enter(ctx)
 	if err != nil {
 		return "", nil, err
 	}
-	d := &demux{turn: t, ctx: ctx, open: map[int]*openItem{}, ids: map[string]bool{}}
-	request, err := t.begin(ctx, d, step, n)
+	d := &demux{turn: t, ctx: ctx, summary: a.summary != nil, open: map[int]*openItem{}, ids: map[string]bool{}}
+	request, err := t.begin(ctx, d, a)
+	a.attempt = d.attempt
 	observed := t.observeAttempt(ctx, d.started) // also where the journal failed: it will have an end
 	if err != nil {
 		leave()
@@ -58,6 +59,14 @@ func (t *turn) attempt(ctx context.Context, step, n int) (model.StopReason, *aga
 		return "", nil, t.cutAttempt(d.end(), interruption(context.Cause(ctx)), context.Cause(ctx))
 	}
 	return t.failAttempt(d, err)
+}
+
+// ask is what an attempt is for: the nth try at a step's response, or at a
+// summary before it.
+type ask struct {
+	step, n int
+	summary *history.Plan
+	attempt string // its id, once it has one
 }
 
 // enter waits until a request may be sent: for a place among those that are
@@ -80,21 +89,27 @@ func (t *turn) enter(ctx context.Context) (leave func(), err error) {
 // begin builds the request, then records the attempt, with the waiting inputs that
 // join it. It builds beside the log, which goes on meanwhile (C9): where other
 // inputs wait by then, it builds again.
-func (t *turn) begin(ctx context.Context, d *demux, step, n int) (*model.Request, error) {
+func (t *turn) begin(ctx context.Context, d *demux, a *ask) (*model.Request, error) {
 	if err := t.Log.Err(); err != nil && ctx.Err() == nil { // else the interrupt came first
 		return nil, err
 	}
 	for try := 1; ctx.Err() == nil; try++ {
-		built, joining := t.build(try)
+		built, joining := t.build(a, try)
+		if err := t.full(a, &built); err != nil {
+			return nil, err
+		}
 		var events []event.Event
 		err := t.update(func(s event.State) []event.Event {
-			if ctx.Err() != nil || !steersWith(s, joining, try) { // C10: nothing starts after the interrupt
+			if ctx.Err() != nil || a.summary == nil && !steersWith(s, joining, try) { // C10: nothing starts after the interrupt
 				return nil
 			}
 			d.attempt = s.NextAttempt()
 			started := event.AttemptStarted{
-				Step: step, N: n, Provider: t.target.Provider, Model: t.target.Model,
+				Step: a.step, N: a.n, Provider: t.target.Provider, Model: t.target.Model,
 				MaxTokens: built.MaxTokens, Trimmed: built.Trimmed, Basis: built.Basis,
+			}
+			if a.summary != nil {
+				started.Purpose = event.Compaction
 			}
 			for _, i := range joining {
 				started.Inputs = append(started.Inputs, i.ID)
@@ -118,14 +133,17 @@ func (t *turn) begin(ctx context.Context, d *demux, step, n int) (*model.Request
 const mostTries = 3
 
 // build builds the next request, with the inputs that are to join it.
-func (t *turn) build(try int) (built history.Built, joining []event.Input) {
+func (t *turn) build(a *ask, try int) (built history.Built, joining []event.Input) {
 	var log history.Log
 	t.Log.View(func(s event.State) {
 		log = history.Look(s)
-		if try <= mostTries {
+		if try <= mostTries && a.summary == nil {
 			joining = steering(s)
 		}
 	})
+	if a.summary != nil {
+		return history.SummaryRequest(log, t.target, t.System, specs(t.Tools), *a.summary, instruction(a.summary.Summary)), nil
+	}
 	return t.Conversation.Request(log, t.target, t.System, specs(t.Tools), joining...), joining
 }
 

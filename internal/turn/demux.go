@@ -14,6 +14,7 @@ import (
 type demux struct {
 	turn    *turn
 	ctx     context.Context // the turn's: calls outlive their attempt
+	summary bool            // only text is wanted, for a compaction
 	attempt string
 	started event.Event  // the attempt; zero where it did not
 	sent    history.Sent // the request
@@ -33,6 +34,7 @@ type openItem struct {
 	chars        whole
 	mask         *redact.Stream
 	ended        bool
+	unwanted     bool // it has no item in the log
 }
 
 var itemTypes = map[model.Role]event.ItemType{
@@ -77,6 +79,12 @@ func (d *demux) startItem(c model.Chunk) error {
 	c.CallID, c.Name = d.turn.Redact.String(c.CallID), d.turn.Redact.String(c.Name)
 	i := &openItem{role: c.Role, callID: c.CallID, name: c.Name, mask: d.turn.Redact.Stream()}
 	d.open[c.Index] = i
+	if d.summary {
+		if i.unwanted = c.Role != model.Assistant; i.unwanted {
+			return nil
+		}
+		kind = event.Digest
+	}
 	return d.turn.update(func(s event.State) []event.Event {
 		i.id = s.NextItem(0)
 		return d.event(i, event.ItemStarted{Type: kind, ProviderID: c.ID, CallID: c.CallID, Name: c.Name})
@@ -118,7 +126,7 @@ func (i *openItem) rest() string {
 
 // say appends to the item's text.
 func (d *demux) say(i *openItem, text string) error {
-	if text == "" {
+	if text == "" || i.unwanted {
 		return nil
 	}
 	stream := event.Text
@@ -145,6 +153,9 @@ func (d *demux) endItem(c model.Chunk) error {
 		return err
 	}
 	i.ended = true
+	if i.unwanted {
+		return nil
+	}
 	if i.role == model.Call {
 		return d.ready(i, c)
 	}
@@ -162,6 +173,9 @@ func (d *demux) drop(index int) error {
 		return err
 	}
 	i.ended = true
+	if i.unwanted {
+		return nil
+	}
 	return d.turn.update(func(s event.State) []event.Event {
 		return []event.Event{d.leftOpen(s.Running().Item(i.id))}
 	})
@@ -199,7 +213,7 @@ func (d *demux) ready(i *openItem, c model.Chunk) error {
 // left open is taken as it is; a call that it left open did not happen.
 func (d *demux) complete() error {
 	for _, i := range d.open {
-		if i.ended {
+		if i.ended || i.unwanted {
 			continue
 		}
 		if i.role == model.Call && !cutShort(d.stop) {

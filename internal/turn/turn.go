@@ -32,6 +32,9 @@ type Config struct {
 	Approver Approver
 	Retry    Retry
 	Limits   Limits
+	// Compaction says how room is made when the model's window is full; empty
+	// means off.
+	Compaction Compaction
 	// InterruptGrace is how long calls have to stop once the turn is
 	// interrupted or failing, all in parallel; 0 means 250 ms.
 	InterruptGrace time.Duration
@@ -120,8 +123,10 @@ type turn struct {
 	calls   []*call // of this turn, in order
 	budget  budget
 	repeats map[[32]byte]int
-	cuts    int            // responses in a row that were cut at the output limit
-	pauses  int            // responses in a row that the provider paused
+	cuts    int // responses in a row that were cut at the output limit
+	pauses  int // responses in a row that the provider paused
+	purpose event.Purpose
+	room    room
 	strays  sync.WaitGroup // pumps and tools that were left behind
 	// observed is what the observer knows; nil without one.
 	observed *observed
@@ -178,7 +183,12 @@ func newTurn(c Config, id string) *turn {
 	c.Model.Timeouts = timeouts(c.Model.Timeouts)
 	c.Retry = c.Retry.withDefaults()
 	t := &turn{Config: c, id: id, repeats: map[[32]byte]int{}, budget: budget{Retry: c.Retry}}
-	c.Log.View(func(s event.State) { t.session = s.Session })
+	c.Log.View(func(s event.State) {
+		t.session = s.Session
+		if running := s.Turn(id); running != nil {
+			t.purpose = running.Start.Purpose
+		}
+	})
 	t.target = history.Target{Provider: c.Model.ProviderName, Model: c.Model.Name, Traits: c.Model.Traits, Effort: c.Model.Effort, CacheKey: t.session}
 	return t
 }

@@ -2,6 +2,7 @@ package turn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/settle-agent/settle/event"
@@ -20,6 +21,9 @@ const (
 // turn completed, context.Cause(ctx) when it gave way to a cancellation, else
 // an error that says why it cannot go on.
 func (t *turn) work(ctx context.Context) error {
+	if t.purpose == event.Compaction {
+		return t.compact(ctx, 1, event.TriggerRequest)
+	}
 	if more, err := t.commands(ctx); err != nil || !more {
 		return err
 	}
@@ -52,7 +56,14 @@ func (t *turn) work(ctx context.Context) error {
 func (t *turn) respond(ctx context.Context, step int) (model.StopReason, []*call, error) {
 	for n := 1; ; n++ {
 		first := len(t.calls)
-		stop, again, err := t.attempt(ctx, step, n)
+		stop, again, err := t.attempt(ctx, &ask{step: step, n: n})
+		if full := (*fullError)(nil); errors.As(err, &full) { // nothing was sent
+			if err := t.compact(ctx, step, full.trigger); err != nil {
+				return "", nil, err
+			}
+			n--
+			continue
+		}
 		if err != nil || again == nil {
 			return stop, t.calls[first:], err
 		}

@@ -87,6 +87,9 @@ type outputFormat struct {
 
 func ephemeral() *cacheControl { return &cacheControl{"ephemeral"} }
 
+// newRequest leaves tool_choice out, also where no call is wanted: another choice
+// keeps the cache of tools and system, and loses that of the messages
+// (platform.claude.com/docs/en/agents-and-tools/tool-use/tool-use-with-prompt-caching).
 func newRequest(req model.Request, known catalog.Model) request {
 	r := request{Model: req.Model, MaxTokens: maxTokens(req.MaxTokens, known.MaxOutput), Stream: true, Messages: messages(req.Input)}
 	if req.System != "" {

@@ -185,3 +185,13 @@ func TestSchema(t *testing.T) {
 		}
 	}
 }
+
+// TestNoCalls: another tool_choice would cost the cache of the messages.
+func TestNoCalls(t *testing.T) {
+	req := conversation("claude-sonnet-4-5")
+	plain := sent(t, req, transport.Endpoint{}).Body
+	req.NoCalls = true
+	if text := sent(t, req, transport.Endpoint{}).Body; !bytes.Equal(plain, text) {
+		t.Errorf("a request for text differs:\n%s\n%s", plain, text)
+	}
+}

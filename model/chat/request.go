@@ -15,6 +15,7 @@ type request struct {
 	Model           string          `json:"model"`
 	Messages        []message       `json:"messages"`
 	Tools           []tool          `json:"tools,omitempty"`
+	ToolChoice      string          `json:"tool_choice,omitempty"`
 	ReasoningEffort string          `json:"reasoning_effort,omitempty"`
 	PromptCacheKey  string          `json:"prompt_cache_key,omitempty"`
 	ResponseFormat  *responseFormat `json:"response_format,omitempty"`
@@ -126,6 +127,9 @@ func newRequest(req model.Request, known catalog.Model, d dialect) request {
 	}
 	for _, t := range req.Tools {
 		r.Tools = append(r.Tools, tool{"function", function{t.Name, t.Description, t.Schema}})
+	}
+	if req.NoCalls && len(r.Tools) > 0 { // without tools, it is an error to name a choice
+		r.ToolChoice = "none"
 	}
 	// Reasoning that nothing came of is no message.
 	r.Messages = slices.DeleteFunc(r.Messages, func(m message) bool {

@@ -166,3 +166,30 @@ func TestSchema(t *testing.T) {
 		}
 	}
 }
+
+// TestNoCalls: a request for text keeps its tools, so that the provider has its
+// beginning in its cache; without tools, a choice is an error.
+func TestNoCalls(t *testing.T) {
+	choice := func(req model.Request) (choice string, tools int) {
+		var body struct {
+			ToolChoice string            `json:"tool_choice"`
+			Tools      []json.RawMessage `json:"tools"`
+		}
+		if err := json.Unmarshal(sent(t, req, chat.Options{}).Body, &body); err != nil {
+			t.Fatal(err)
+		}
+		return body.ToolChoice, len(body.Tools)
+	}
+	req := conversation()
+	if c, n := choice(req); c != "" || n != 1 {
+		t.Errorf("a usual request has the choice %q and %d tools", c, n)
+	}
+	req.NoCalls = true
+	if c, n := choice(req); c != "none" || n != 1 {
+		t.Errorf("a request for text has the choice %q and %d tools", c, n)
+	}
+	req.Tools = nil
+	if c, n := choice(req); c != "" || n != 0 {
+		t.Errorf("a request without tools has the choice %q and %d tools", c, n)
+	}
+}

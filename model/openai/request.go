@@ -20,6 +20,7 @@ type request struct {
 	Input             []item     `json:"input"`
 	Tools             []tool     `json:"tools,omitempty"`
 	ParallelToolCalls *bool      `json:"parallel_tool_calls,omitempty"`
+	ToolChoice        string     `json:"tool_choice,omitempty"`
 	Reasoning         *reasoning `json:"reasoning,omitempty"`
 	Include           []string   `json:"include,omitempty"`
 	MaxOutputTokens   int        `json:"max_output_tokens,omitempty"`
@@ -132,6 +133,9 @@ func newRequest(req model.Request, known catalog.Model, custom map[string]string
 	}
 	if len(r.Tools) > 0 {
 		r.ParallelToolCalls = new(true)
+		if req.NoCalls { // without tools, it is an error to name a choice
+			r.ToolChoice = "none"
+		}
 	}
 	return r
 }

@@ -134,3 +134,31 @@ func TestSchema(t *testing.T) {
 		}
 	}
 }
+
+// TestNoCalls: a request for text keeps its tools, so that the provider has its
+// beginning in its cache; without tools, a choice is an error.
+func TestNoCalls(t *testing.T) {
+	req := conversation("gpt-5")
+	plain := sent(t, req, transport.Endpoint{})
+	req.NoCalls = true
+	choice := func(s wiretest.Sent) (choice string, tools int) {
+		var body struct {
+			ToolChoice string            `json:"tool_choice"`
+			Tools      []json.RawMessage `json:"tools"`
+		}
+		if err := json.Unmarshal(s.Body, &body); err != nil {
+			t.Fatal(err)
+		}
+		return body.ToolChoice, len(body.Tools)
+	}
+	if c, n := choice(plain); c != "" || n != 2 {
+		t.Errorf("a usual request has the choice %q and %d tools", c, n)
+	}
+	if c, n := choice(sent(t, req, transport.Endpoint{})); c != "none" || n != 2 {
+		t.Errorf("a request for text has the choice %q and %d tools", c, n)
+	}
+	req.Tools = nil
+	if c, n := choice(sent(t, req, transport.Endpoint{})); c != "" || n != 0 {
+		t.Errorf("a request without tools has the choice %q and %d tools", c, n)
+	}
+}

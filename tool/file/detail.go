@@ -2,6 +2,8 @@ package file
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -31,11 +33,25 @@ type Change struct {
 	Cut     bool `json:"cut,omitempty"`
 	Added   int  `json:"added"`
 	Removed int  `json:"removed"`
+	// SHA256 is that of the whole new content, in hex.
+	SHA256 string `json:"sha256,omitempty"`
 }
 
 // Changes is the Detail of a result of write, edit and apply_patch.
 type Changes struct {
 	Files []Change `json:"files"`
+}
+
+// Reading is the Detail of a result of read: what the file was then, where all of
+// it was looked at.
+type Reading struct {
+	Read FileVersion `json:"read"`
+}
+
+// FileVersion is a file with its content.
+type FileVersion struct {
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256,omitempty"`
 }
 
 const (
@@ -47,6 +63,9 @@ const (
 // newChange compares two contents of a file; nil stands for no file.
 func newChange(path, from string, before, after []byte, room int) Change {
 	c := Change{Path: path, Kind: Update}
+	if after != nil {
+		c.SHA256 = hexDigest(sha256.Sum256(after))
+	}
 	oldName, newName := "a/"+path, "b/"+path
 	switch {
 	case before == nil:
@@ -88,6 +107,17 @@ func detail(files ...Change) json.RawMessage {
 	raw, err := json.Marshal(Changes{Files: files})
 	if err != nil {
 		return nil // Strings and numbers: it cannot fail.
+	}
+	return raw
+}
+
+func hexDigest(d digest) string { return hex.EncodeToString(d[:]) }
+
+// reading encodes what was read.
+func reading(path, sum string) json.RawMessage {
+	raw, err := json.Marshal(Reading{FileVersion{Path: path, SHA256: sum}})
+	if err != nil {
+		return nil // Strings: it cannot fail.
 	}
 	return raw
 }

@@ -111,11 +111,13 @@ func (w *Workspace) read(ctx context.Context, p place, in ReadArguments) (tool.R
 	if err := v.scan(contextReader{ctx, content}); err != nil {
 		return tool.Result{}, fmt.Errorf("cannot read %q: %w", p.shown, err)
 	}
+	var sum string
 	if v.ended {
 		w.learn(p, v.digest())
+		sum = hexDigest(v.digest())
 	}
 	output, err := v.render(p.shown)
-	return tool.Result{Output: output}, err
+	return tool.Result{Output: output, Detail: reading(p.shown, sum)}, err
 }
 
 // explainOpen says what else the model could do.
