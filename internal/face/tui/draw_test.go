@@ -23,6 +23,7 @@ type drawnLog struct {
 	n      int // of ids
 
 	turn, attempt string
+	discarded     string   // a message that an attempt may say again
 	calls         []string // that run
 	ready         []string // that have not started
 }
@@ -127,6 +128,14 @@ func (l *drawnLog) message(kind event.ItemType, calls bool) string {
 	e := event.Event{Turn: l.turn, Attempt: l.attempt, Item: item, Data: event.ItemStarted{Type: kind}}
 	l.add(e)
 	text := l.text()
+	if kind == event.Message {
+		if l.discarded != "" && l.r.IntN(2) == 0 {
+			text = l.discarded + text
+		}
+		if l.discarded = ""; !calls {
+			l.discarded = text
+		}
+	}
 	for rest := text; rest != ""; {
 		n := min(1+l.r.IntN(25), len(rest))
 		for n < len(rest) && rest[n]&0xc0 == 0x80 { // deltas are whole characters

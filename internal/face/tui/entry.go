@@ -33,6 +33,7 @@ type entry struct {
 	gap   bool // an empty row before it, also within its group
 	// rows are what is shown of it at a width. It must depend on nothing else.
 	rows func(width int) []terminal.Line
+	text string // of a block of a message
 }
 
 // The styles of what is settle's own, and not a text's.
@@ -72,8 +73,17 @@ func inputEntry(in *event.Input) entry {
 	return entry{group: ofInput, gap: true, rows: paragraph(promptMark, strings.TrimLeft(text, "\n"), lively().With(terminal.Bold), bold())}
 }
 
+// blockEntry is a block of a message. It keeps its rows, since it is shown in each
+// frame while it is held.
 func blockEntry(r *markdown.Renderer, b markdown.Block) entry {
-	return entry{group: ofMessage, gap: b.First, rows: func(width int) []terminal.Line { return r.Rows(b, width) }}
+	var rows []terminal.Line
+	laid := 0
+	return entry{group: ofMessage, gap: b.First, text: b.Text, rows: func(width int) []terminal.Line {
+		if laid != width {
+			rows, laid = r.Rows(b, width), width
+		}
+		return rows
+	}}
 }
 
 // thoughtEntry folds what the model thought: it is in the transcript (Ctrl-T).

@@ -279,6 +279,36 @@ func TestInterruptedAtOnce(t *testing.T) {
 	})
 }
 
+// C13: what is said anew is shown once: what the live region could hold of it
+// disappears, and what it could not hold is not said to be there twice.
+func TestRetried(t *testing.T) {
+	long := "It begins.\n\n" + strings.Repeat("Some lines.\n\n", 30)
+	for name, tt := range map[string]struct {
+		first, second string
+		times         int // how often the first line is there
+		words         string
+	}{
+		"short":            {"It begins.\n\nHalf of", "It begins.\n\nAnother.", 1, "attempt 1 failed: reset by peer; next in"},
+		"long, the same":   {long + "Half", long + "All of it.", 1, "what is above was said again, and stays"},
+		"long, and others": {long + "Half", "It begins.\n\nOther ones.", 2, "said above is discarded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				broken := script.Turn(script.Text(tt.first), script.Delay(time.Minute), script.Fail(model.NewError(model.ErrConnection, "reset by peer")))
+				p, code := newPerson(t, Options{Prompt: "go"}, broken, script.Turn(script.Text(tt.second)))
+				time.Sleep(2 * time.Minute)
+				p.sees(tt.words, "✓ ")
+				all := strings.Join(p.tty.rows(), "\n")
+				if n := strings.Count(all, "It begins."); n != tt.times || strings.Contains(all, "Half") {
+					t.Errorf("it begins %d times:\n%s", n, all)
+				}
+				p.types("\x04")
+				p.left(code, 0)
+			})
+		})
+	}
+}
+
 // C9: a key is obeyed while the terminal takes nothing.
 func TestSlowTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

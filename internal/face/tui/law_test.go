@@ -74,6 +74,9 @@ type stage struct {
 	*Face
 	on     screen
 	widths []int // of the terminal when each entry was committed
+	// cuts are how many entries were committed when an attempt ended: what else it
+	// said and was discarded is not shown.
+	cuts []int
 }
 
 func newStage(on screen, reflow terminal.Reflow, width, height int) *stage {
@@ -96,8 +99,18 @@ func (sized) Take() error               { return nil }
 
 // take has events come.
 func (s *stage) take(events []event.Event) {
-	s.feed.events = events
-	s.follow()
+	for n, e := range events {
+		if _, ended := e.Data.(event.AttemptEnded); ended {
+			s.cuts = append(s.cuts, s.out.shown)
+		}
+		s.feed.events = events[n : n+1]
+		s.follow()
+		s.record()
+	}
+}
+
+// record notes the width at which entries were committed.
+func (s *stage) record() {
 	width, _ := s.screen.Size()
 	for len(s.widths) < s.out.shown {
 		s.widths = append(s.widths, width)
@@ -107,6 +120,7 @@ func (s *stage) take(events []event.Event) {
 // show draws a frame, and writes it: later, if the terminal is slow.
 func (s *stage) show() {
 	s.draw(time.Now())
+	s.record()
 	s.written()
 }
 
@@ -205,11 +219,33 @@ func (s *stage) disturb(r *rand.Rand, reflow terminal.Reflow) {
 func (s *stage) check(t *testing.T, name string, log []event.Event) int {
 	t.Helper()
 	want := slices.Repeat([]string{"$ shell"}, shellRows)
-	whole, out, n := transcript.New(event.State{}, transcript.Live), newPrintout(), 0
+	whole, out, n, cuts := transcript.New(event.State{}, transcript.Live), newPrintout(), 0, s.cuts
 	seq := uint64(0)
+	shows := func(e entry) {
+		if n >= len(s.widths) {
+			t.Fatalf("%s: the terminal has %d entries, the log more", name, n)
+		}
+		for _, row := range out.rows(e, s.widths[n]) {
+			want = append(want, strings.TrimRight(row.Text(), " "))
+		}
+		n++
+	}
+	spill := func(to int) { // what the terminal had no room for
+		for n < to {
+			e, ok := out.spill()
+			if !ok {
+				t.Fatalf("%s: the terminal has more of what was discarded than there is", name)
+			}
+			shows(e)
+		}
+	}
 	for _, e := range log {
 		if d, ok := e.Data.(event.ItemDelta); ok && d.Stream != event.Output {
 			continue
+		}
+		if _, ended := e.Data.(event.AttemptEnded); ended {
+			spill(cuts[0])
+			cuts = cuts[1:]
 		}
 		seq++
 		e.Seq = seq
@@ -220,16 +256,11 @@ func (s *stage) check(t *testing.T, name string, log []event.Event) int {
 		for _, c := range changes {
 			out.take(c)
 		}
-		for _, entry := range out.finished() {
-			if n >= len(s.widths) {
-				t.Fatalf("%s: the terminal has %d entries, the log more", name, n)
-			}
-			for _, row := range out.rows(entry, s.widths[n]) {
-				want = append(want, strings.TrimRight(row.Text(), " "))
-			}
-			n++
+		for _, e := range out.finished() {
+			shows(e)
 		}
 	}
+	spill(len(s.widths))
 	if n != len(s.widths) {
 		t.Fatalf("%s: the terminal has %d entries, the log %d", name, len(s.widths), n)
 	}

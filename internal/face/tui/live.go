@@ -51,37 +51,75 @@ func (f *Face) frame(now time.Time) terminal.Frame {
 	return terminal.Frame{Rows: append(rows, editor...), X: x, Y: y}
 }
 
-// liveRows are the end of what grows, and the calls that run: at most room of
-// them.
+// liveRows are the end of what grows, what is held, and the calls that run: at most
+// room of them. What is held and does not fit is committed.
 func (f *Face) liveRows(width, room int, now time.Time) []terminal.Line {
-	var text, calls []terminal.Line
+	calls := f.callRows(width, now)
+	calls = calls[:min(len(calls), room)]
+	room -= len(calls)
+	text := f.out.textRows(width)
+	for len(text) > room {
+		e, ok := f.out.spill()
+		if !ok {
+			text = text[len(text)-room:]
+			break
+		}
+		f.commit(e)
+		text = f.out.textRows(width)
+	}
+	return append(text, calls...)
+}
+
+// callRows are the calls that have not been committed.
+func (f *Face) callRows(width int, now time.Time) (calls []terminal.Line) {
 	running := 0
 	for _, p := range f.out.pieces {
-		switch {
-		case p.kind == event.ToolCall:
-			if running++; running <= mostCalls {
-				calls = append(calls, p.callRow(width, now))
+		if p.kind != event.ToolCall || p.done && len(p.entries) == 0 {
+			continue
+		}
+		if running++; running <= mostCalls {
+			calls = append(calls, p.callRow(width, now))
+		}
+		if lines, _ := terminal.LastLines(p.tail, 3); running == 1 && p.runs && !p.done {
+			for _, line := range lines {
+				calls = append(calls, terminal.Clip(terminal.Plain("  │ "+line, faint()), width))
 			}
-			if lines, _ := terminal.LastLines(p.tail, 3); running == 1 && p.runs && !p.done {
-				for _, line := range lines {
-					calls = append(calls, terminal.Clip(terminal.Plain("  │ "+line, faint()), width))
-				}
-			}
-		case p.done:
-		case p.kind == event.Message:
-			text = append(text, openRows(f.out.renderer, p.text.Open(), width)...)
-		case p.kind == event.Reasoning:
-			text = append(text, thinkingRow(p, width))
 		}
 	}
 	if running > mostCalls {
 		calls = append(calls, terminal.Plain(fmt.Sprintf("  and %d more calls", running-mostCalls), faint()))
 	}
-	calls = calls[:min(len(calls), room)]
-	if keep := room - len(calls); len(text) > keep {
-		text = text[len(text)-keep:]
+	return calls
+}
+
+// textRows are what is held, and the end of what grows.
+func (p *printout) textRows(width int) (rows []terminal.Line) {
+	last, shown := p.last, p.shown > 0
+	add := func(e entry, more []terminal.Line) {
+		if len(more) == 0 {
+			return
+		}
+		if shown && (e.gap || e.group != last) {
+			rows = append(rows, nil)
+		}
+		rows, last, shown = append(rows, more...), e.group, true
 	}
-	return append(text, calls...)
+	for _, one := range p.pieces {
+		if one.kind != event.ToolCall {
+			for _, e := range one.entries {
+				add(e, e.rows(width))
+			}
+		}
+		switch {
+		case one.done:
+		case one.kind == event.Message:
+			b := one.text.Open()
+			add(entry{group: ofMessage, gap: b.First}, openRows(p.renderer, b, width))
+		case one.kind == event.Reasoning:
+			add(entry{group: ofThought}, []terminal.Line{thinkingRow(one, width)})
+		}
+	}
+	return rows
 }
 
 // openRows are the rows of a block that still grows.
@@ -93,7 +131,7 @@ func openRows(r *markdown.Renderer, b markdown.Block, width int) []terminal.Line
 		text := strings.ToValidUTF8(b.Text[len(b.Text)-mostOpen:], "")
 		return paragraph("", text, terminal.Style{}, terminal.Style{})(width)
 	}
-	return append([]terminal.Line{nil}, r.Rows(b, width)...)
+	return r.Rows(b, width)
 }
 
 func thinkingRow(p *piece, width int) terminal.Line {

@@ -16,14 +16,16 @@ import (
 // things began. What began later waits for what has not ended:
 //
 //	item ─► piece ─► finished entries ─► committed, once all pieces before it are done
-//	           └► live: what still grows
+//	           └► live: what still grows    and what they say will not be said anew
 //
 // A question does not wait, but that it never cuts a message in two. The entries
-// are the same whether a text came in deltas or whole.
+// are the same whether a text came in deltas or whole. See draft for what an
+// attempt says that may fail.
 type printout struct {
 	renderer *markdown.Renderer
 	pieces   []*piece
 	asks     []entry // that wait for the end of a message
+	draft    draft
 	last     group
 	shown    int // entries that were shown
 }
@@ -34,6 +36,8 @@ type piece struct {
 	kind    event.ItemType
 	entries []entry // finished and not committed
 	done    bool
+	held    bool // it may yet be discarded
+	repeats bool // so far, it says what was discarded
 
 	text  markdown.Splitter // of a message
 	size  int               // of what the model thinks
@@ -102,16 +106,15 @@ func (p *printout) turn(c transcript.Change) {
 // said: rows cannot be taken back.
 func (p *printout) attempt(c transcript.Change) {
 	d, ended := c.Event.Data.(event.AttemptEnded)
+	if ended && d.RetryIn == nil {
+		p.draft = draft{}
+	}
 	if !ended || d.RetryIn == nil || d.Failure == nil {
 		return
 	}
 	words := fmt.Sprintf("attempt %d failed: %s; next in %s", d.Failure.Attempt, d.Failure.Message, span(time.Duration(*d.RetryIn)*time.Millisecond))
-	said := slices.ContainsFunc(d.Discarded, func(id string) bool {
-		i := c.Turn.Item(id)
-		return i != nil && i.Type() == event.Message && strings.TrimSpace(i.Content().Text) != ""
-	})
-	if said {
-		words += "; the message above is discarded, and will be said anew"
+	if len(p.draft.discarded) > 0 {
+		words += "; what it said above is discarded"
 	}
 	p.add(notice(warned(), "%s", words))
 }
@@ -127,8 +130,17 @@ func (p *printout) job(c transcript.Change) {
 
 func (p *printout) itemChanged(c transcript.Change) {
 	if c.What == transcript.Started {
-		p.pieces = append(p.pieces, &piece{item: c.Event.Item, kind: c.Item.Type(), began: c.Event.At, title: c.Item.Content().Name})
+		p.pieces = append(p.pieces, &piece{
+			item: c.Event.Item, kind: c.Item.Type(), began: c.Event.At, title: c.Item.Content().Name,
+			held: c.Event.Attempt != "", repeats: c.Item.Type() == event.Message && len(p.draft.discarded) > 0,
+		})
 		return
+	}
+	switch c.What {
+	case transcript.Committed:
+		p.draft.keep(c.Event.Item)
+	case transcript.Discarded:
+		p.draft.discard(c.Event.Item)
 	}
 	i := slices.IndexFunc(p.pieces, func(x *piece) bool { return x.item != "" && x.item == c.Event.Item })
 	if i < 0 {
@@ -136,6 +148,10 @@ func (p *printout) itemChanged(c transcript.Change) {
 	}
 	one := p.pieces[i]
 	switch c.What {
+	case transcript.Committed:
+		one.held = false
+	case transcript.Discarded:
+		one.held, one.entries = false, nil
 	case transcript.Grew:
 		p.grew(one, c)
 	case transcript.Ready:
@@ -165,6 +181,9 @@ func (p *printout) blocks(one *piece, blocks []markdown.Block) {
 	for _, b := range blocks {
 		one.entries = append(one.entries, blockEntry(p.renderer, b))
 	}
+	if one.repeats {
+		p.compare(one)
+	}
 }
 
 func (p *printout) ended(one *piece, c transcript.Change) {
@@ -172,6 +191,7 @@ func (p *printout) ended(one *piece, c transcript.Change) {
 	switch i := c.Item; one.kind {
 	case event.Message:
 		p.blocks(one, one.text.Close())
+		one.repeats = false
 		if i.Status == event.ItemAborted && i.Content().Text != "" {
 			one.entries = append(one.entries, notice(faint(), "the message was cut here"))
 		}
@@ -189,7 +209,7 @@ func (p *printout) ended(one *piece, c transcript.Change) {
 // finished returns the entries that are to be committed now. It is to be called
 // after each event.
 func (p *printout) finished() (out []entry) {
-	for len(p.pieces) > 0 {
+	for len(p.pieces) > 0 && !p.pieces[0].held {
 		first := p.pieces[0]
 		out = append(out, first.entries...)
 		if first.entries = nil; !first.done {
@@ -197,7 +217,13 @@ func (p *printout) finished() (out []entry) {
 		}
 		p.pieces = p.pieces[1:]
 	}
-	if len(p.pieces) == 0 || p.pieces[0].kind != event.Message {
+	if len(p.asks) == 0 {
+		return out
+	}
+	for e, ok := p.spill(); ok; e, ok = p.spill() { // a question is about what was said before it
+		out = append(out, e)
+	}
+	if len(p.pieces) == 0 || p.pieces[0].kind != event.Message || p.pieces[0].done {
 		out = append(out, p.asks...)
 		p.asks = nil
 	}
