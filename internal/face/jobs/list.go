@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/internal/client/listing"
+	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/printable"
 )
 
@@ -22,7 +23,7 @@ func List(to io.Writer, dataDir string) error {
 	var rows [][]string
 	for _, j := range list {
 		rows = append(rows, []string{
-			j.name(), string(j.state), fmt.Sprintf("pid %d", j.PID), j.At.Local().Format(time.DateTime), printable.Short(j.Command, mostCommand),
+			j.Name(), string(j.State), fmt.Sprintf("pid %d", j.PID), j.At.Local().Format(time.DateTime), printable.Short(j.Command, mostCommand),
 		})
 	}
 	return listing.Table(to, rows)
@@ -30,15 +31,15 @@ func List(to io.Writer, dataDir string) error {
 
 // line is a job as JSON.
 type line struct {
-	Session   string    `json:"session"`
-	Job       string    `json:"job"`
-	State     State     `json:"state"`
-	PID       int       `json:"pid"`
-	Host      int       `json:"host,omitempty"` // process that holds the session
-	Started   time.Time `json:"started"`
-	Command   string    `json:"command"`
-	Log       string    `json:"log,omitempty"`
-	Processes []process `json:"processes,omitempty"`
+	Session   string         `json:"session"`
+	Job       string         `json:"job"`
+	State     store.JobState `json:"state"`
+	PID       int            `json:"pid"`
+	Host      int            `json:"host,omitempty"` // process that holds the session
+	Started   time.Time      `json:"started"`
+	Command   string         `json:"command"`
+	Log       string         `json:"log,omitempty"`
+	Processes []process      `json:"processes,omitempty"`
 }
 
 type process struct {
@@ -55,10 +56,10 @@ func ListJSON(to io.Writer, dataDir string) error {
 	var lines []line
 	for _, j := range list {
 		l := line{
-			Session: j.session, Job: j.Job.Job, State: j.state, PID: j.PID, Host: j.host,
+			Session: j.Session, Job: j.Job.Job, State: j.State, PID: j.PID, Host: j.Host,
 			Started: j.At.UTC(), Command: j.Command, Log: j.Log,
 		}
-		for _, p := range j.processes {
+		for _, p := range j.Processes {
 			l.Processes = append(l.Processes, process{p.PID, p.Command})
 		}
 		lines = append(lines, l)
@@ -67,7 +68,7 @@ func ListJSON(to io.Writer, dataDir string) error {
 }
 
 // running returns the jobs that are not over.
-func running(dataDir string) ([]job, error) {
-	list, err := all(dataDir)
-	return slices.DeleteFunc(list, func(j job) bool { return j.state == Over }), err
+func running(dataDir string) ([]store.Job, error) {
+	list, err := store.Jobs(dataDir)
+	return slices.DeleteFunc(list, func(j store.Job) bool { return j.State == store.JobOver }), err
 }

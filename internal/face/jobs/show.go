@@ -2,11 +2,13 @@ package jobs
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 
+	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/printable"
 )
 
@@ -22,18 +24,28 @@ const (
 	Safe Form = "safe"
 )
 
+// Kill ends a job and says what it ended.
+func Kill(ctx context.Context, to io.Writer, dataDir, name string) error {
+	j, ended, err := store.KillJob(ctx, dataDir, name)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(to, "ended job %s: %s\n", j.Name(), store.ProcessNames(ended))
+	return err
+}
+
 // Show writes what the job has put out so far.
 func Show(to io.Writer, dataDir, name string, form Form) error {
-	j, err := find(dataDir, name)
+	j, err := store.FindJob(dataDir, name)
 	if err != nil {
 		return err
 	}
 	if j.Log == "" {
-		return fmt.Errorf("job %s has no output log", j.name())
+		return fmt.Errorf("job %s has no output log", j.Name())
 	}
 	file, err := os.Open(j.Log)
 	if err != nil {
-		return fmt.Errorf("cannot show the output of job %s: %w", j.name(), err)
+		return fmt.Errorf("cannot show the output of job %s: %w", j.Name(), err)
 	}
 	defer func() { _ = file.Close() }() // it was only read
 	if form == Safe {

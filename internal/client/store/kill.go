@@ -1,10 +1,9 @@
-package jobs
+package store
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -21,52 +20,46 @@ const (
 	recordDelay   = 10 * time.Millisecond // between two looks
 )
 
-// Kill ends a job's processes, from outside of its session: TERM, grace, KILL.
-// It says what it ended, and returns when the session's host has recorded it.
-func Kill(ctx context.Context, to io.Writer, dataDir, name string) error {
-	j, err := find(dataDir, name)
-	if err != nil {
-		return err
+// KillJob ends a job's processes, from outside of its session: TERM, grace, KILL.
+// It returns what it ended when the session's host has recorded it. The logs of
+// sessions that others use are only read.
+func KillJob(ctx context.Context, dataDir, name string) (j Job, ended []event.Process, err error) {
+	if j, err = FindJob(dataDir, name); err != nil {
+		return j, nil, err
 	}
-	if j.state == Over {
-		return j.errOver()
+	if j.State == JobOver {
+		return j, nil, j.errOver()
 	}
 	ended, left, err := j.recorded().End(ctx, proc.DefaultGrace)
 	switch {
 	case errors.Is(err, proc.ErrUnseen):
-		return j.errUnseen()
+		return j, nil, j.errUnseen()
 	case len(left) > 0:
-		return fmt.Errorf("cannot end all processes of job %s: %s; the others ended", j.name(), names(left))
-	case err != nil:
-		return err
-	}
-	if _, err := fmt.Fprintf(to, "ended job %s: %s\n", j.name(), names(ended)); err != nil {
-		return err
-	}
-	if j.state == Running {
+		return j, ended, fmt.Errorf("cannot end all processes of job %s: %s; the others ended", j.Name(), ProcessNames(left))
+	case err == nil && j.State == JobRunning:
 		j.awaitRecord(ctx, dataDir)
 	}
-	return nil
+	return j, ended, err
 }
 
 // errUnseen says what to do about processes that cannot be told from others.
-func (j job) errUnseen() error {
+func (j Job) errUnseen() error {
 	next := "end the session"
-	if j.host != 0 {
-		next = fmt.Sprintf("end the session, whose host is process %d", j.host)
+	if j.Host != 0 {
+		next = fmt.Sprintf("end the session, whose host is process %d", j.Host)
 	}
-	return fmt.Errorf("cannot end job %s from here: process %d may no longer be the job's; nothing was signalled; %s, or have the model end the job", j.name(), j.PID, next)
+	return fmt.Errorf("cannot end job %s from here: process %d may no longer be the job's; nothing was signalled; %s, or have the model end the job", j.Name(), j.PID, next)
 }
 
 // awaitRecord waits until the end is in the session's log. A host that does not
 // write it has trouble of its own, which is not told here: the job is ended.
-func (j job) awaitRecord(ctx context.Context, dataDir string) {
+func (j Job) awaitRecord(ctx context.Context, dataDir string) {
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
 	tick := time.NewTicker(recordDelay)
 	defer tick.Stop()
 	for {
-		state, err := journal.Load(dataDir, j.session)
+		state, err := journal.Load(dataDir, j.Session)
 		if err != nil || !slices.ContainsFunc(state.Jobs, func(other *event.Job) bool { return other.Job == j.Job.Job && other.Ended == nil }) {
 			return
 		}
@@ -81,8 +74,8 @@ func (j job) awaitRecord(ctx context.Context, dataDir string) {
 // mostNames is how many processes are listed.
 const mostNames = 10
 
-// names lists processes for people.
-func names(list []event.Process) string {
+// ProcessNames lists processes for people.
+func ProcessNames(list []event.Process) string {
 	var parts []string
 	for _, p := range list[:min(len(list), mostNames)] {
 		text := fmt.Sprintf("process %d (%s)", p.PID, printable.Text(p.Command))

@@ -1,4 +1,4 @@
-package jobs
+package store
 
 import (
 	"errors"
@@ -13,37 +13,45 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 )
 
-// State is how a job is.
-type State string
+// JobState is how a job is.
+type JobState string
 
 // The states.
 const (
-	Running  State = "running"  // its session's host has it
-	Released State = "released" // it outlives its session, on purpose
-	Ending   State = "ending"   // its host died, and it is being ended
-	Over     State = "over"
+	JobRunning  JobState = "running"  // its session's host has it
+	JobReleased JobState = "released" // it outlives its session, on purpose
+	JobEnding   JobState = "ending"   // its host died, and it is being ended
+	JobOver     JobState = "over"
 )
 
-// job is a job as it is now.
-type job struct {
+// Job is a process that a session left running, as it is now:
+//
+//	job.started ─► running ─ job.ended ─► over
+//	                  └───── released ─► outlives, until it is gone
+//
+// What runs is told by the processes themselves: each carries its job's mark in
+// its environment. Where other processes' environments cannot be read, the
+// session's host is taken at its word as long as it lives, and nothing is ended
+// from here.
+type Job struct {
 	event.Job
-	session   string
-	host      int // the process that holds the session, or 0
-	state     State
-	processes []event.Process
+	Session   string
+	Host      int // the process that holds the session, or 0
+	State     JobState
+	Processes []event.Process
 }
 
-// name is what a user calls the job by.
-func (j job) name() string { return j.session + "/" + j.Job.Job }
+// Name is what a user calls the job by.
+func (j Job) Name() string { return j.Session + "/" + j.Job.Job }
 
-// all returns the jobs of the sessions that have had any: those have a
-// directory for outputs.
-func all(dataDir string) ([]job, error) {
+// Jobs returns the jobs of the sessions that have had any: those have a directory
+// for outputs.
+func Jobs(dataDir string) ([]Job, error) {
 	sessions, err := journal.List(dataDir)
 	if err != nil {
 		return nil, err
 	}
-	var list []job
+	var list []Job
 	for _, s := range sessions {
 		if _, err := os.Stat((settle.Store{Dir: dataDir}).OutputDir(s.Session)); err != nil {
 			continue
@@ -58,7 +66,7 @@ func all(dataDir string) ([]job, error) {
 }
 
 // ofSession returns the session's jobs.
-func ofSession(dataDir, session string) ([]job, error) {
+func ofSession(dataDir, session string) ([]Job, error) {
 	state, err := journal.Load(dataDir, session)
 	if err != nil && state.Session == "" {
 		return nil, err
@@ -69,9 +77,9 @@ func ofSession(dataDir, session string) ([]job, error) {
 			return nil, err
 		}
 	}
-	var list []job
+	var list []Job
 	for _, j := range state.Jobs {
-		now := job{Job: *j, session: session, host: host}
+		now := Job{Job: *j, Session: session, Host: host}
 		now.look()
 		list = append(list, now)
 	}
@@ -83,54 +91,54 @@ func unended(jobs []*event.Job) bool {
 }
 
 // look says how the job is now.
-func (j *job) look() {
-	j.state = Over
+func (j *Job) look() {
+	j.State = JobOver
 	if j.Ended != nil && j.Ended.How != event.JobReleased {
 		return
 	}
-	j.processes = j.recorded().Processes()
+	j.Processes = j.recorded().Processes()
 	switch {
-	case j.Ended == nil && j.host != 0:
-		j.state = Running
-	case len(j.processes) == 0:
+	case j.Ended == nil && j.Host != 0:
+		j.State = JobRunning
+	case len(j.Processes) == 0:
 	case j.Ended == nil:
-		j.state = Ending
+		j.State = JobEnding
 	default:
-		j.state = Released
+		j.State = JobReleased
 	}
 }
 
 // recorded is what its processes are known by.
-func (j *job) recorded() proc.Recorded {
+func (j *Job) recorded() proc.Recorded {
 	return proc.Recorded{Process: j.Process, Keeper: j.Keeper, Mark: j.Mark}
 }
 
-// find returns the job that the user means: by its id, or by SESSION/JOB where
+// FindJob returns the job that the user means: by its id, or by SESSION/JOB where
 // several sessions have one of that id.
-func find(dataDir, name string) (job, error) {
+func FindJob(dataDir, name string) (Job, error) {
 	if session, id, whole := strings.Cut(name, "/"); whole {
 		list, err := ofSession(dataDir, session)
 		if err != nil {
-			return job{}, err
+			return Job{}, err
 		}
 		return pick(list, id, name)
 	}
-	list, err := all(dataDir)
+	list, err := Jobs(dataDir)
 	if err != nil {
-		return job{}, err
+		return Job{}, err
 	}
 	return pick(list, name, name)
 }
 
 // pick chooses by the id; of several, the one that is not over.
-func pick(list []job, id, name string) (job, error) {
-	var same, alive []job
+func pick(list []Job, id, name string) (Job, error) {
+	var same, alive []Job
 	for _, j := range list {
 		if j.Job.Job != id {
 			continue
 		}
 		same = append(same, j)
-		if j.state != Over {
+		if j.State != JobOver {
 			alive = append(alive, j)
 		}
 	}
@@ -139,19 +147,19 @@ func pick(list []job, id, name string) (job, error) {
 	}
 	switch len(same) {
 	case 0:
-		return job{}, fmt.Errorf("there is no job %q; \"settle jobs\" lists running jobs", name)
+		return Job{}, fmt.Errorf("there is no job %q; \"settle jobs\" lists running jobs", name)
 	case 1:
 		return same[0], nil
 	}
 	var names []string
 	for _, j := range same {
-		names = append(names, j.name())
+		names = append(names, j.Name())
 	}
-	return job{}, fmt.Errorf("several sessions have a job %q; use one of: %s", name, strings.Join(names, ", "))
+	return Job{}, fmt.Errorf("several sessions have a job %q; use one of: %s", name, strings.Join(names, ", "))
 }
 
 // errOver says why there is nothing to end.
-func (j job) errOver() error {
+func (j Job) errOver() error {
 	how := "it has ended"
 	switch {
 	case j.Ended == nil:
@@ -161,5 +169,5 @@ func (j job) errOver() error {
 	case j.Ended.How != "":
 		how = "it has ended: " + string(j.Ended.How)
 	}
-	return errors.New("job " + j.name() + " is not running: " + how)
+	return errors.New("job " + j.Name() + " is not running: " + how)
 }
