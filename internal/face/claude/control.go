@@ -13,7 +13,7 @@ import (
 
 // controlResponse answers a request.
 type controlResponse struct {
-	Type     string     `json:"type"`
+	Type     string       `json:"type"`
 	Response responseBody `json:"response"`
 }
 

@@ -31,32 +31,19 @@ const headerSession = "Mcp-Session-Id"
 // Limits bound what clients of an endpoint may use; the zero value of each has
 // a default.
 type Limits struct {
-	// Rate is how many requests a second an address may make on average,
-	// Burst how many at once. A wrong token counts as several.
-	Rate, Burst float64
-	// Sessions is the most of the protocol's sessions at a time.
-	Sessions int
-	// HeaderBytes and BodyBytes are the most in a request.
-	HeaderBytes int
-	BodyBytes   int64
-	// HeaderTimeout bounds a request's headers, BodyTimeout all of it,
-	// IdleTimeout the time between requests, WriteTimeout each write.
-	HeaderTimeout, BodyTimeout, IdleTimeout, WriteTimeout time.Duration
-	// HeartbeatDelay is the time between signs of life on silent streams.
-	HeartbeatDelay time.Duration
+	guard.Limits
+	// Sessions is the most of the protocol's sessions at a time, and BodyBytes
+	// the most in a request's body.
+	Sessions  int
+	BodyBytes int64
 	// SessionTimeout ends a session of the protocol without requests; what it
 	// ran goes on.
 	SessionTimeout time.Duration
 }
 
 func (l Limits) withDefaults() Limits {
-	l.Rate, l.Burst = cmp.Or(l.Rate, 100), cmp.Or(l.Burst, 1000)
-	l.Sessions = cmp.Or(l.Sessions, 1024)
-	l.HeaderBytes, l.BodyBytes = cmp.Or(l.HeaderBytes, 16<<10), cmp.Or(l.BodyBytes, mostLine)
-	l.HeaderTimeout, l.BodyTimeout = cmp.Or(l.HeaderTimeout, 10*time.Second), cmp.Or(l.BodyTimeout, time.Minute)
-	l.IdleTimeout, l.WriteTimeout = cmp.Or(l.IdleTimeout, 2*time.Minute), cmp.Or(l.WriteTimeout, 10*time.Second)
-	l.HeartbeatDelay = cmp.Or(l.HeartbeatDelay, 15*time.Second)
-	l.SessionTimeout = cmp.Or(l.SessionTimeout, time.Hour)
+	l.Limits = l.WithDefaults()
+	l.Sessions, l.BodyBytes, l.SessionTimeout = cmp.Or(l.Sessions, 1024), cmp.Or(l.BodyBytes, mostLine), cmp.Or(l.SessionTimeout, time.Hour)
 	return l
 }
 
@@ -251,27 +238,10 @@ func (e *Endpoint) take(session string, body []byte) *call {
 // what did not end in time.
 func (e *Endpoint) Serve(l net.Listener, stops <-chan stdio.Stop) error {
 	e.once.Do(e.prepare)
-	server := &http.Server{
-		Handler: e, ErrorLog: slog.NewLogLogger(e.Logger.Handler(), slog.LevelDebug),
-		ReadHeaderTimeout: e.Limits.HeaderTimeout, ReadTimeout: e.Limits.BodyTimeout, IdleTimeout: e.Limits.IdleTimeout,
-		MaxHeaderBytes: e.Limits.HeaderBytes, // what is written has a deadline each time
-	}
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(l) }() // ends with Close below; never blocks: room for one
-	stop := stdio.Stop{Reason: event.Shutdown, By: "host"}
-	var err error
-	select {
-	case stop = <-stops:
-	case err = <-failed:
-		err = fmt.Errorf("cannot accept connections any more: %w", err)
-	}
-	return errors.Join(err, stdio.Ladder{Close: e.Close, Hurry: e.hurry, Stops: stops, Drain: func(ctx context.Context) {
+	return guard.Serve(l, e.Limits.Server(e, e.Logger), stdio.Ladder{Close: e.Close, Hurry: e.hurry, Stops: stops, Drain: func(ctx context.Context) {
 		e.calls.Drain(ctx) // the SDK does not answer once it closes
 		for s := range e.Server.Sessions() {
 			go func() { _ = s.Close() }() // ends when its requests are answered, or with the process
 		}
-		if server.Shutdown(ctx) != nil { // somebody does not read what they are told
-			_ = server.Close()
-		}
-	}}.Descend(stop))
+	}})
 }

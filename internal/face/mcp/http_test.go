@@ -163,7 +163,7 @@ func TestStrangers(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	s := open(t, mcp.Limits{BodyBytes: 1000, Sessions: 1, Rate: 0.001, Burst: 50})
+	s := open(t, mcp.Limits{BodyBytes: 1000, Sessions: 1, Limits: guard.Limits{Rate: 0.001, Burst: 50}})
 	if res := s.request("POST", "", `"`+strings.Repeat("x", 2000)+`"`, nil); res.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Errorf("a large body: %d", res.StatusCode)
 	}
@@ -183,7 +183,7 @@ func TestLimits(t *testing.T) {
 
 // Others' guesses do not lock out whoever knows the token.
 func TestGuessesLockOutNobodyElse(t *testing.T) {
-	s := open(t, mcp.Limits{Rate: 1e-9, Burst: 50})
+	s := open(t, mcp.Limits{Limits: guard.Limits{Rate: 1e-9, Burst: 50}})
 	for range 45 {
 		s.request("POST", "", hello, func(r *http.Request) { r.Header.Set("Authorization", "Bearer wrong") })
 	}
@@ -428,7 +428,7 @@ func TestManyCallers(t *testing.T) {
 // A stream on which nothing comes shows that the server is there.
 func TestHeartbeat(t *testing.T) {
 	step, begun := waits()
-	s := open(t, mcp.Limits{HeartbeatDelay: 20 * time.Millisecond}, step)
+	s := open(t, mcp.Limits{Limits: guard.Limits{HeartbeatDelay: 20 * time.Millisecond}}, step)
 	session := s.begin()
 	res := s.request("POST", session, runOne, nil)
 	<-begun

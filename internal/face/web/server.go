@@ -49,40 +49,26 @@ type Options struct {
 
 // Limits bound what clients may use; the zero value of each has a default.
 type Limits struct {
-	// Rate is how many requests a second an address may make on average,
-	// Burst how many at once. Those who know the token, those who do not, and
-	// readers of the page have one each; a wrong token counts as several.
-	Rate, Burst float64
+	guard.Limits
 	// Connections and Subscribers are the most at a time, LargeBodies those of
 	// requests that are not small.
 	Connections, Subscribers, LargeBodies int
-	// HeaderBytes, BodyBytes and InputBytes are the most in a request: its
-	// headers, its body, and its body if it is an input.
-	HeaderBytes           int
+	// BodyBytes and InputBytes are the most in a request: its body, and its body
+	// if it is an input.
 	BodyBytes, InputBytes int64
-
-	// HeaderTimeout bounds a request's headers, BodyTimeout all of it,
-	// IdleTimeout the time between requests.
-	HeaderTimeout, BodyTimeout, IdleTimeout time.Duration
 	// AnswerTimeout bounds the wait for what a request asked for, such as a
-	// turn's end, WriteTimeout each write to a client.
-	AnswerTimeout, WriteTimeout time.Duration
-	// HeartbeatDelay is the time between signs of life to subscribers.
-	HeartbeatDelay time.Duration
+	// turn's end.
+	AnswerTimeout time.Duration
 	// SessionIdleTimeout is after what time an open session is closed that
 	// nobody uses or watches, and of which nothing runs.
 	SessionIdleTimeout time.Duration
 }
 
 func (l Limits) withDefaults() Limits {
-	l.Rate, l.Burst = cmp.Or(l.Rate, 100), cmp.Or(l.Burst, 1000)
+	l.Limits = l.WithDefaults()
 	l.Connections, l.Subscribers, l.LargeBodies = cmp.Or(l.Connections, guard.MostConnections), cmp.Or(l.Subscribers, 4096), cmp.Or(l.LargeBodies, 4)
-	l.HeaderBytes = cmp.Or(l.HeaderBytes, 16<<10)
 	l.BodyBytes, l.InputBytes = cmp.Or(l.BodyBytes, 64<<10), cmp.Or(l.InputBytes, 32<<20)
-	l.HeaderTimeout, l.BodyTimeout = cmp.Or(l.HeaderTimeout, 10*time.Second), cmp.Or(l.BodyTimeout, time.Minute)
-	l.IdleTimeout = cmp.Or(l.IdleTimeout, 2*time.Minute)
-	l.AnswerTimeout, l.WriteTimeout = cmp.Or(l.AnswerTimeout, 30*time.Second), cmp.Or(l.WriteTimeout, 10*time.Second)
-	l.HeartbeatDelay = cmp.Or(l.HeartbeatDelay, 15*time.Second)
+	l.AnswerTimeout = cmp.Or(l.AnswerTimeout, 30*time.Second)
 	l.SessionIdleTimeout = cmp.Or(l.SessionIdleTimeout, 10*time.Minute)
 	return l
 }
@@ -136,12 +122,9 @@ func (s *Server) mask(text string) string {
 // httpServer returns what serves connections, with every timeout set. Handlers
 // that take longer move their connection's deadlines.
 func (s *Server) httpServer() *http.Server {
-	l := s.Limits
-	return &http.Server{
-		Handler: s, TLSConfig: s.TLS, ErrorLog: slog.NewLogLogger(s.Logger.Handler(), slog.LevelDebug),
-		ReadHeaderTimeout: l.HeaderTimeout, ReadTimeout: l.BodyTimeout, IdleTimeout: l.IdleTimeout,
-		WriteTimeout: l.BodyTimeout + l.AnswerTimeout + l.WriteTimeout, MaxHeaderBytes: l.HeaderBytes,
-	}
+	server := s.Limits.Server(s, s.Logger)
+	server.TLSConfig, server.WriteTimeout = s.TLS, s.Limits.BodyTimeout+s.Limits.AnswerTimeout+s.Limits.WriteTimeout
+	return server
 }
 
 // placeholder stands where the page would be.

@@ -1,0 +1,76 @@
+package guard
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/stdio"
+)
+
+// Limits bound what clients of a server may use; the zero value of each has a
+// default.
+type Limits struct {
+	// Rate is how many requests a second an address may make on average,
+	// Burst how many at once. Those who know the token, those who do not, and
+	// readers of what needs none have one each; a wrong token counts as several.
+	Rate, Burst float64
+	// HeaderBytes are the most in a request's headers.
+	HeaderBytes int
+	// HeaderTimeout bounds a request's headers, BodyTimeout all of it,
+	// IdleTimeout the time between requests, WriteTimeout each write to a client.
+	HeaderTimeout, BodyTimeout, IdleTimeout, WriteTimeout time.Duration
+	// HeartbeatDelay is the time between signs of life on silent streams.
+	HeartbeatDelay time.Duration
+}
+
+// WithDefaults returns the limits in force.
+func (l Limits) WithDefaults() Limits {
+	l.Rate, l.Burst = cmp.Or(l.Rate, 100), cmp.Or(l.Burst, 1000)
+	l.HeaderBytes = cmp.Or(l.HeaderBytes, 16<<10)
+	l.HeaderTimeout, l.BodyTimeout = cmp.Or(l.HeaderTimeout, 10*time.Second), cmp.Or(l.BodyTimeout, time.Minute)
+	l.IdleTimeout, l.WriteTimeout = cmp.Or(l.IdleTimeout, 2*time.Minute), cmp.Or(l.WriteTimeout, 10*time.Second)
+	l.HeartbeatDelay = cmp.Or(l.HeartbeatDelay, 15*time.Second)
+	return l
+}
+
+// Server returns what serves connections within the limits. What is written has
+// no deadline but those that the handler sets.
+func (l Limits) Server(h http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler: h, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		ReadHeaderTimeout: l.HeaderTimeout, ReadTimeout: l.BodyTimeout, IdleTimeout: l.IdleTimeout, MaxHeaderBytes: l.HeaderBytes,
+	}
+}
+
+// Serve answers requests until a stop comes, then ends everything as the ladder
+// says, and last the connections. It returns what did not end in time.
+func Serve(l net.Listener, server *http.Server, ladder stdio.Ladder) error {
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(l) }() // ends with Shutdown or Close below; never blocks: room for one
+	stop := stdio.Stop{Reason: event.Shutdown, By: "host"}
+	var err error
+	select {
+	case stop = <-ladder.Stops:
+	case err = <-failed:
+		err = fmt.Errorf("cannot accept connections any more: %w", err)
+	}
+	drain := ladder.Drain
+	ladder.Drain = func(ctx context.Context) {
+		if drain != nil {
+			drain(ctx)
+		}
+		ctx, enough := context.WithTimeout(ctx, cmp.Or(ladder.DrainTimeout, stdio.CloseTimeout)) // or what is left of the rest
+		defer enough()
+		if server.Shutdown(ctx) != nil { // somebody does not read what they are told
+			_ = server.Close()
+		}
+	}
+	return errors.Join(err, ladder.Descend(stop))
+}
