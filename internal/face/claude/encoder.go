@@ -20,7 +20,7 @@ type encoder struct {
 	states bool
 	// head makes the message that begins a turn, waiting says how many prompts wait
 	// behind it, and window is how much the model can read.
-	head    func(model string) initMessage
+	head    func(model string) notice
 	waiting func() int
 	window  *atomic.Int64
 	// schema says that answers are to follow one.
@@ -111,10 +111,11 @@ func (t *encoder) accepted(d event.InputAccepted) {
 	if id := clientUUID(d.Input); id != "" {
 		m.UUID = id
 	}
-	m.Message = apiMessage{Role: "user", Content: []block{textBlock(d.Text)}}
+	said := []block{textBlock(d.Text)}
 	for _, i := range d.Images {
-		m.Message.Content = append(m.Message.Content, block{Type: "image", Source: &source{"base64", i.MediaType, i.Data}})
+		said = append(said, block{Type: "image", Source: &source{"base64", i.MediaType, i.Data}})
 	}
+	m.Message = userMessage{"user", said}
 	t.out.send(m)
 }
 
@@ -243,7 +244,7 @@ func callID(i *event.Item) string {
 // message is a response of the model with one of its blocks.
 func (t *encoder) message(turn *event.Turn, attempt string, b block) apiMessage {
 	m := apiMessage{
-		ID: t.messageID(attempt), Type: "message", Role: "assistant", Model: turn.Start.Model, Content: []block{b}, Usage: usageOf(event.Usage{}),
+		userMessage: userMessage{"assistant", []block{b}}, ID: t.messageID(attempt), Type: "message", Model: turn.Start.Model, Usage: usageOf(event.Usage{}),
 	}
 	for _, a := range turn.Attempts {
 		if a.ID == attempt {
@@ -274,7 +275,7 @@ func (t *encoder) resultOf(i *event.Item) chatMessage {
 		output = strings.TrimSpace(output + "\n" + end + "; effects: " + string(i.Effects))
 	}
 	m := chatMessage{header: newHeader(t.session, "user", ""), Result: t.detailOf(i, output)}
-	m.Message = apiMessage{Role: "user", Content: []block{{Type: "tool_result", Call: callID(i), Content: &output, IsError: &failed}}}
+	m.Message = userMessage{"user", []block{{Type: "tool_result", Call: callID(i), Content: &output, IsError: &failed}}}
 	return m
 }
 

@@ -24,8 +24,9 @@ func messages(t *testing.T, partial bool, events ...event.Event) []string {
 	out := lines{stdio.NewOutput(&b, func(err error) { t.Error(err) }), StreamJSON}
 	l := &encoder{
 		session: "s", dir: "/w", out: out, partial: partial, log: transcript.New(event.State{}, transcript.Live), waiting: func() int { return 0 }, window: &atomic.Int64{},
-		head: func(model string) initMessage {
-			return initMessage{header: newHeader("s", "system", "init"), Model: model}
+		usage: map[string]modelUsage{},
+		head: func(model string) notice {
+			return newNotice("s", "init", map[string]any{"model": model})
 		},
 	}
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"encoding/json"
+	"maps"
 
 	"github.com/google/uuid"
 
@@ -26,24 +27,6 @@ func newHeader(session, kind, subtype string) header {
 	return header{Type: kind, Subtype: subtype, Session: session, UUID: uuid.NewString()}
 }
 
-// initMessage begins each turn.
-type initMessage struct {
-	header
-	APIKeySource string         `json:"apiKeySource"`
-	Version      string         `json:"claude_code_version"`
-	Dir          string         `json:"cwd"`
-	Tools        []string       `json:"tools"`
-	Servers      []serverStatus `json:"mcp_servers"`
-	Model        string         `json:"model"`
-	Mode         string         `json:"permissionMode"`
-	Commands     []string       `json:"slash_commands"`
-	OutputStyle  string         `json:"output_style"`
-	Skills       []string       `json:"skills"`
-	Plugins      []string       `json:"plugins"`
-	Agents       []string       `json:"agents"`
-	Capabilities []string       `json:"capabilities"`
-}
-
 // serverStatus is an MCP server that the client asked for.
 type serverStatus struct {
 	Name   string `json:"name"`
@@ -62,41 +45,32 @@ func serverStates(servers []string) []serverStatus {
 // chatMessage is a message of the model or of its tools.
 type chatMessage struct {
 	header
-	Message    apiMessage `json:"message"`
-	Parent     *string    `json:"parent_tool_use_id"`
-	Error      string     `json:"error,omitempty"`
-	Aborted    bool       `json:"aborted,omitempty"`
-	Supersedes []string   `json:"supersedes,omitempty"`
-	UserUUID   string     `json:"user_message_uuid,omitempty"`
-	Result     any        `json:"tool_use_result,omitempty"`
-	Replay     bool       `json:"isReplay,omitempty"`
+	Message    any      `json:"message"`
+	Parent     *string  `json:"parent_tool_use_id"`
+	Error      string   `json:"error,omitempty"`
+	Aborted    bool     `json:"aborted,omitempty"`
+	Supersedes []string `json:"supersedes,omitempty"`
+	UserUUID   string   `json:"user_message_uuid,omitempty"`
+	Result     any      `json:"tool_use_result,omitempty"`
+	Replay     bool     `json:"isReplay,omitempty"`
 }
 
-// apiMessage is a message of Anthropic's Messages API.
-type apiMessage struct {
-	ID         string    `json:"id,omitempty"`
-	Type       string    `json:"type,omitempty"`
-	Role       string    `json:"role"`
-	Model      string    `json:"model,omitempty"`
-	Content    []block   `json:"content"`
-	StopReason *string   `json:"stop_reason"`
-	Sequence   *string   `json:"stop_sequence"`
-	Usage      *apiUsage `json:"usage,omitempty"`
-}
-
-// userMessage is the same without what only the model's have.
+// userMessage is a message of Anthropic's Messages API from the user, with the
+// results of tools.
 type userMessage struct {
 	Role    string  `json:"role"`
 	Content []block `json:"content"`
 }
 
-// MarshalJSON implements [json.Marshaler].
-func (m apiMessage) MarshalJSON() ([]byte, error) {
-	if m.Role == "user" {
-		return json.Marshal(userMessage{m.Role, m.Content})
-	}
-	type plain apiMessage
-	return json.Marshal(plain(m))
+// apiMessage is one from the model.
+type apiMessage struct {
+	userMessage
+	ID         string    `json:"id"`
+	Type       string    `json:"type"`
+	Model      string    `json:"model"`
+	StopReason *string   `json:"stop_reason"`
+	Sequence   *string   `json:"stop_sequence"`
+	Usage      *apiUsage `json:"usage"`
 }
 
 // block is a part of a message.
@@ -192,13 +166,17 @@ type result struct {
 	UserUUIDs   []string              `json:"user_message_uuids,omitempty"`
 }
 
-// notice is a system message with few fields of its own.
+// notice is a message that is told in one place, or has few fields of its own.
 type notice map[string]any
 
+func newMessage(session, kind string, more map[string]any) notice {
+	n := notice{"type": kind, "session_id": session, "uuid": uuid.NewString()}
+	maps.Copy(n, more)
+	return n
+}
+
 func newNotice(session, subtype string, more map[string]any) notice {
-	n := notice{"type": "system", "subtype": subtype, "session_id": session, "uuid": uuid.NewString()}
-	for name, value := range more {
-		n[name] = value
-	}
+	n := newMessage(session, "system", more)
+	n["subtype"] = subtype
 	return n
 }

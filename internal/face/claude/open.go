@@ -180,20 +180,21 @@ func exists(ctx context.Context, dataDir, session string) bool {
 func (d *driver) startFollowing() {
 	t := &encoder{
 		session: d.id, dir: d.Dir, out: d.out, partial: d.Partial, replays: d.Replay, states: d.States,
-		waiting: func() int { return max(0, d.prompts.Len()-1) }, window: &d.window, schema: d.Schema != "", log: transcript.New(d.session.State(), transcript.Live),
+		waiting: func() int { return max(0, d.prompts.Len()-1) }, window: &d.window, schema: d.Schema != "", usage: map[string]modelUsage{}, log: transcript.New(d.session.State(), transcript.Live),
 	}
-	head := initMessage{
-		Version: Imitated + "-settle", APIKeySource: "none", Dir: d.Dir, Tools: d.tools, Servers: serverStates(d.Servers), Commands: []string{},
-		OutputStyle: "default", Skills: []string{}, Plugins: []string{}, Agents: []string{}, Capabilities: capabilities(),
-	}
+	key := "none"
 	if d.session.Agent.Choice.Provider.KeyEnv == "ANTHROPIC_API_KEY" {
-		head.APIKeySource = "ANTHROPIC_API_KEY"
+		key = "ANTHROPIC_API_KEY"
 	}
-	t.head = func(model string) initMessage {
-		m := head
-		m.header = newHeader(t.session, "system", "init")
-		m.Model = model
-		m.Mode = d.policy.inForceMode()
+	none := []string{}
+	head := map[string]any{
+		"apiKeySource": key, "claude_code_version": Imitated + "-settle", "cwd": d.Dir, "tools": d.tools, "mcp_servers": serverStates(d.Servers),
+		"slash_commands": none, "output_style": "default", "skills": none, "plugins": none, "agents": none,
+		"capabilities": []string{"interrupt_receipt_v1", "interrupt_cancel_queued_v1"},
+	}
+	t.head = func(model string) notice {
+		m := newNotice(t.session, "init", head)
+		m["model"], m["permissionMode"] = model, d.policy.inForceMode()
 		return m
 	}
 	held := 0
@@ -209,8 +210,6 @@ func (d *driver) startFollowing() {
 	d.following = true
 	go d.follow(t, t.log.State().Seq) // ends when the session is closed; loop waits for it
 }
-
-func capabilities() []string { return []string{"interrupt_receipt_v1", "interrupt_cancel_queued_v1"} }
 
 // setModel has the next turns ask another model.
 func (d *driver) setModel(name string) error {

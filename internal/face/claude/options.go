@@ -3,6 +3,7 @@ package claude
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -212,15 +213,24 @@ func kebab(name string) string {
 	return b.String()
 }
 
+// document returns what a flag's value says: JSON, or a file with it.
+func document(value string) ([]byte, error) {
+	if strings.HasPrefix(strings.TrimSpace(value), "{") {
+		return []byte(value), nil
+	}
+	text, size, err := safefile.Read(value, mostSettings)
+	if err == nil && size > mostSettings {
+		err = fmt.Errorf("%q has more than %d bytes", value, mostSettings)
+	}
+	return text, err
+}
+
 // Servers returns the names of the MCP servers of --mcp-config: JSON, or a file
 // with it.
 func Servers(config string) []string {
-	raw := []byte(config)
-	if !strings.HasPrefix(strings.TrimSpace(config), "{") {
-		var err error
-		if raw, _, err = safefile.Read(config, mostSettings); err != nil {
-			return []string{config}
-		}
+	raw, err := document(config)
+	if err != nil {
+		return []string{config}
 	}
 	var in struct {
 		Servers map[string]json.RawMessage `json:"mcpServers"`
@@ -231,30 +241,16 @@ func Servers(config string) []string {
 	return names(in.Servers)
 }
 
-func names[V any](m map[string]V) []string {
-	var out []string
-	for name := range m {
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return out
-}
+func names[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // mostSettings bounds a file of settings in bytes.
 const mostSettings = 1 << 20
 
 // Take takes what settle has of Claude's settings: JSON, or a file with it.
 func (o *Options) Take(settings string) error {
-	raw := []byte(settings)
-	if !strings.HasPrefix(strings.TrimSpace(settings), "{") {
-		text, size, err := safefile.Read(settings, mostSettings)
-		if err != nil {
-			return fmt.Errorf("cannot read the settings: %w", err)
-		}
-		if size > mostSettings {
-			return fmt.Errorf("cannot use %q as settings: it has more than %d bytes", settings, mostSettings)
-		}
-		raw = text
+	raw, err := document(settings)
+	if err != nil {
+		return fmt.Errorf("cannot read the settings: %w", err)
 	}
 	return o.settings(raw)
 }

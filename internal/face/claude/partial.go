@@ -1,6 +1,8 @@
 package claude
 
 import (
+	"maps"
+
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/transcript"
 )
@@ -13,19 +15,11 @@ type stream struct {
 	open    map[string]bool // blocks that have not stopped
 }
 
-// streamEvent is a message with one of those events.
-type streamEvent struct {
-	header
-	Event  any     `json:"event"`
-	Parent *string `json:"parent_tool_use_id"`
-}
-
+// streamEvent sends a message with one of those events.
 func (t *encoder) streamEvent(kind string, more map[string]any) {
 	e := map[string]any{"type": kind}
-	for name, value := range more {
-		e[name] = value
-	}
-	t.out.send(streamEvent{header: newHeader(t.session, "stream_event", ""), Event: e})
+	maps.Copy(e, more)
+	t.out.send(newMessage(t.session, "stream_event", map[string]any{"event": e, "parent_tool_use_id": nil}))
 }
 
 // streamed tells a change as a part of a response.

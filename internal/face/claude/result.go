@@ -3,6 +3,7 @@ package claude
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/settle-agent/settle/event"
@@ -17,7 +18,7 @@ func (t *encoder) ended(turn *event.Turn) {
 	r := result{
 		header: newHeader(t.session, "result", subtypeOf(turn.Cause)), IsError: turn.Cause.Outcome != event.Completed,
 		Duration: turn.EndedAt.Sub(turn.StartedAt).Milliseconds(), Turns: turn.Summary.Steps, Usage: usageOf(turn.Summary.Usage),
-		Models: t.models(), Denials: denials(turn, t.dir), Terminal: terminalOf(turn), Queued: t.waiting(), Index: t.results,
+		Models: maps.Clone(t.usage), Denials: denials(turn, t.dir), Terminal: terminalOf(turn), Queued: t.waiting(), Index: t.results,
 	}
 	t.results++
 	for _, a := range turn.Attempts {
@@ -114,9 +115,6 @@ func denials(turn *event.Turn, dir string) []denial {
 
 // count adds what a turn took to its model's usage.
 func (t *encoder) count(turn *event.Turn) {
-	if t.usage == nil {
-		t.usage = map[string]modelUsage{}
-	}
 	for _, a := range turn.Attempts {
 		if a.End == nil {
 			continue
@@ -133,19 +131,12 @@ func (t *encoder) count(turn *event.Turn) {
 	}
 }
 
-func (t *encoder) models() map[string]modelUsage {
-	out := map[string]modelUsage{}
-	for name, u := range t.usage {
-		out[name] = u
-	}
-	return out
-}
-
 // failed is a failure as clients show it: as if the model had said it.
 func (t *encoder) failed(turn *event.Turn, f *event.Failure) chatMessage {
 	m := chatMessage{header: newHeader(t.session, "assistant", ""), Error: faultOf(f)}
-	m.Message = t.message(turn, "", textBlock("API Error: "+f.Message))
-	m.Message.ID, m.Message.Model = "msg_"+m.UUID, "<synthetic>"
+	said := t.message(turn, "", textBlock("API Error: "+f.Message))
+	said.ID, said.Model = "msg_"+m.UUID, "<synthetic>"
+	m.Message = said
 	return m
 }
 
