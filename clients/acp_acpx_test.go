@@ -59,7 +59,7 @@ func (u *acpxUser) retire() {
 			_ = syscall.Kill(n, syscall.SIGTERM) // it may have ended
 		}
 	}
-	acpGone(u.t, u.mark, 5*time.Second)
+	gone(u.t, u.mark, goneTimeout)
 }
 
 func (u *acpxUser) client(args ...string) client {
@@ -270,7 +270,7 @@ func TestAcpxInterrupt(t *testing.T) {
 			if r := u.end(s); r.code != 0 || !strings.Contains(r.stdout, "[done] cancelled") {
 				t.Errorf("acpx ended with code %d\nstdout:\n%s\nstderr:\n%s", r.code, r.stdout, r.stderr)
 			}
-			acpGone(t, u.mark, time.Second)
+			gone(t, u.mark, goneTimeout)
 		})
 	}
 }
@@ -363,12 +363,11 @@ func TestAcpxIsKilled(t *testing.T) {
 	u.until("command", func() bool { return u.wrote("begun") })
 	s.stop(syscall.SIGKILL)
 	u.end(s)
-	acpGone(t, u.mark, 3*time.Second)
-	list := u.ok([]string{"sessions", "list"}).stdout
-	id, _, _ := strings.Cut(list, "\t")
+	gone(t, u.mark, goneTimeout)
+	id := shutDown(t, u.env)
 	p := acpStart(t, u.srv, u.env)
 	p.dir = u.dir
-	p.open(strings.TrimSpace(id), nil)
+	p.open(id, nil)
 	if a := p.stops(p.prompt(id, "go on"), "end_turn"); !strings.Contains(a.after, `"text":"I wait."`) {
 		t.Error("what was said is lost")
 	}

@@ -186,7 +186,7 @@ func TestACPClientGoesAway(t *testing.T) {
 				p.end(acpEnd, tt.code)
 			} else {
 				_ = p.cmd.Wait()
-				p.gone(3 * time.Second)
+				p.gone(goneTimeout)
 			}
 			again := acpStart(t, srv, p.env, "--permission", "allow")
 			again.dir = p.dir
@@ -217,7 +217,7 @@ func TestACPParentDies(t *testing.T) {
 	if a := p.stops(id, "cancelled"); !strings.Contains(p.said(), `"by":"parent"`) {
 		t.Errorf("it does not say why: %+v", a)
 	}
-	p.gone(3 * time.Second)
+	p.gone(goneTimeout)
 }
 
 // Faults of the provider: what a retry mends is told and goes on, what none

@@ -302,22 +302,7 @@ func (p *acpPeer) end(within time.Duration, code int) {
 // gone waits until nothing is left of it.
 func (p *acpPeer) gone(within time.Duration) {
 	p.t.Helper()
-	acpGone(p.t, p.mark, within)
-}
-
-// acpGone waits until no process has the mark.
-func acpGone(t *testing.T, mark string, within time.Duration) {
-	t.Helper()
-	begin := time.Now()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for left := marked(t, mark); len(left) > 0; left = marked(t, mark) {
-		if time.Since(begin) > within {
-			t.Errorf("after %v, these are left: %q", within, left)
-			return
-		}
-		<-tick.C
-	}
+	gone(p.t, p.mark, within)
 }
 
 func (p *acpPeer) signal(sig syscall.Signal) {

@@ -194,7 +194,7 @@ func TestCodexACP(t *testing.T) {
 			}
 		}
 	}
-	s.alone(time.Second)
+	s.alone(goneTimeout)
 }
 
 // TestCodexACPCancel: a command that does not want to end, cancelled twice at once.
@@ -206,7 +206,7 @@ func TestCodexACPCancel(t *testing.T) {
 		acpPrompt("call", "go on"),
 	))...)
 	tr.gone(0)
-	s.alone(time.Second)
+	s.alone(goneTimeout)
 	tr.diff("stops", []string{"cancelled", "end_turn"}, tr.stops())
 	var asked appLine
 	for _, l := range tr.lines {
@@ -308,7 +308,8 @@ func TestCodexACPKilled(t *testing.T) {
 			srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(appStubborn()), modeltest.Say("Where were we?")))
 			s := newAppStage(t, srv)
 			dead := s.adapted(append(s.at(acpGreet("agent-full-access", acpPrompt("begin", "go"), acpOutput())), end...)...)
-			s.alone(3 * time.Second)
+			s.alone(goneTimeout)
+			shutDown(t, s.env)
 			var began struct{ SessionID string }
 			if err := json.Unmarshal(dead.answers("session/new")[0].Msg.Result, &began); err != nil {
 				t.Fatal(err)

@@ -70,17 +70,7 @@ func (s *appStage) play(marked bool, command []string, steps []appStep) appTrans
 // alone waits until nothing runs any more that the client started.
 func (s *appStage) alone(within time.Duration) {
 	s.t.Helper()
-	deadline := time.Now().Add(within)
-	for left := marked(s.t, s.mark); len(left) > 0; left = marked(s.t, s.mark) {
-		if time.Now().After(deadline) {
-			s.t.Fatalf("%q still run after %s", left, within)
-		}
-		select {
-		case <-time.After(20 * time.Millisecond): // the operating system tells nobody
-		case <-s.t.Context().Done():
-			s.t.Fatal(s.t.Context().Err())
-		}
-	}
+	gone(s.t, s.mark, within)
 }
 
 // appGreet initializes and starts a thread with all rights.
@@ -517,7 +507,8 @@ func TestAppServerKilled(t *testing.T) {
 	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(appStubborn()), modeltest.Say("Where were we?")))
 	s := newAppStage(t, srv)
 	dead := s.plain(appGreet(appTurn("go"), appStep{"await", "item/commandExecution/outputDelta", nil}, appStep{"kill"})...)
-	s.alone(3 * time.Second)
+	s.alone(goneTimeout)
+	shutDown(t, s.env)
 	var began struct{ Thread struct{ ID string } }
 	if err := json.Unmarshal(dead.answers("thread/start")[0].Msg.Result, &began); err != nil {
 		t.Fatal(err)

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/settle-agent/settle/modeltest"
 )
@@ -154,7 +153,7 @@ func TestClaudeLeft(t *testing.T) {
 	if len(s.of("took")) != 1 || s.code != 0 {
 		t.Errorf("code %d", s.code)
 	}
-	claudeGone(t, "HOME="+claudeHome(run), time.Now().Add(3*time.Second))
+	gone(t, "HOME="+claudeHome(run), goneTimeout)
 	claudeGoesOn(t, run, s.of("system/init")[0].Session, "was shut down")
 }
 
@@ -235,28 +234,11 @@ func TestClaudeKilled(t *testing.T) {
 		}
 		session = cmp.Or(s.Session, session)
 	}
-	killed := time.Now()
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // it was killed
-	claudeGone(t, "HOME="+claudeHome(c), killed.Add(3*time.Second))
+	gone(t, "HOME="+claudeHome(c), goneTimeout)
+	shutDown(t, c.env)
 	claudeGoesOn(t, c, session, "was shut down")
-}
-
-// claudeGone waits until no process has the text in its environment.
-func claudeGone(t *testing.T, text string, until time.Time) {
-	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		left := marked(t, text)
-		if len(left) == 0 {
-			return
-		}
-		if time.Now().After(until) {
-			t.Fatalf("left running: %v", left)
-		}
-		<-tick.C
-	}
 }

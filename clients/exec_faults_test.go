@@ -62,7 +62,7 @@ func TestExecAbort(t *testing.T) {
 			if next := said[len(said)-2].Result; next == nil || next.FinalResponse != "I go on." {
 				t.Errorf("the next turn: %+v", said[len(said)-2])
 			}
-			execGone(t, mark, time.Second)
+			gone(t, mark, goneTimeout)
 			execKept(t, srv)
 		})
 	}
@@ -91,7 +91,7 @@ func TestExecAbortRun(t *testing.T) {
 	if e := said[len(said)-2].Error; e == nil || e.Name != "AbortError" {
 		t.Errorf("the second turn: %+v", said[len(said)-2])
 	}
-	execGone(t, mark, 3*time.Second)
+	gone(t, mark, goneTimeout)
 	if n := len(srv.Exchanges()); n != 4 {
 		t.Errorf("%d requests", n)
 	}
@@ -206,7 +206,8 @@ func TestExecClientIsKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = w.cmd.Wait() // it was killed
-			execGone(t, mark, 3*time.Second)
+			gone(t, mark, goneTimeout)
+			shutDown(t, env)
 			plan := execPlan{Resume: first.Event.ThreadID, Turns: []execTurn{{Input: "go on"}}}
 			if said := execRun(t, srv, plan, env); said[0].Result == nil || said[0].Result.FinalResponse != "I go on." {
 				t.Errorf("resumed: %+v", said)
@@ -253,7 +254,7 @@ func TestExecNobodyIsLeft(t *testing.T) {
 		if err := cmd.Wait(); err == nil {
 			t.Error("it ended with code 0")
 		}
-		execGone(t, mark, 3*time.Second)
+		gone(t, mark, goneTimeout)
 	})
 	t.Run("parent", func(t *testing.T) {
 		_, mark, c := start(t)
@@ -268,7 +269,7 @@ func TestExecNobodyIsLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = w.cmd.Wait() // it was killed
-		execGone(t, mark, 3*time.Second)
+		gone(t, mark, goneTimeout)
 		raw, err := os.ReadFile(out)
 		if err != nil {
 			t.Fatal(err)
@@ -293,7 +294,7 @@ func TestExecNohup(t *testing.T) {
 		raw, err := os.ReadFile(out)
 		return err == nil && bytes.Contains(raw, []byte(`{"type":"turn.completed"`))
 	})
-	execGone(t, mark, 3*time.Second)
+	gone(t, mark, goneTimeout)
 }
 
 // Two interrupts at once end the turn once.
@@ -316,7 +317,7 @@ func TestExecTwoInterrupts(t *testing.T) {
 	if err := w.cmd.Wait(); w.cmd.ProcessState.ExitCode() != 143 {
 		t.Errorf("%v", err)
 	}
-	execGone(t, mark, time.Second)
+	gone(t, mark, goneTimeout)
 }
 
 // Where there is no turn there is a terminal event all the same.
@@ -393,7 +394,7 @@ func TestExecIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = w.cmd.Wait() // it was killed
-	execGone(t, mark, 3*time.Second)
+	gone(t, mark, goneTimeout)
 	said := execRun(t, srv, execPlan{Resume: thread.ID, Turns: []execTurn{{Input: "go on", Stream: true}}}, env)
 	if got := strings.Join(execEvents(said), ", "); got != "thread.started, item.completed error, turn.started, item.completed agent_message, turn.completed" {
 		t.Errorf("events %s", got)

@@ -167,12 +167,6 @@ func execAwait(t *testing.T, within time.Duration, what string, done func() bool
 	}
 }
 
-// execGone waits until no process has the mark in its environment.
-func execGone(t *testing.T, mark string, within time.Duration) {
-	t.Helper()
-	execAwait(t, within, "end all of its processes", func() bool { return len(marked(t, mark)) == 0 })
-}
-
 // execKept fails if the server refused anything.
 func execKept(t *testing.T, srv *modeltest.Server) {
 	t.Helper()

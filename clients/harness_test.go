@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -212,6 +213,41 @@ func (c client) run(t *testing.T) result {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// goneTimeout bounds the end of what a client had started. How fast that is, other
+// tests measure: this machine may be busy.
+const goneTimeout = 30 * time.Second
+
+// gone waits until nothing runs that has the text in its environment.
+func gone(t *testing.T, text string, within time.Duration) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond) // the operating system tells nobody
+	defer tick.Stop()
+	late := time.After(within)
+	for {
+		left := marked(t, text)
+		if len(left) == 0 {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatalf("left running after %v: %v", within, left)
+		}
+	}
+}
+
+// shutDown returns the only session of a home, and fails the test unless its last
+// turn was ended in good order since its client was gone: nobody found it crashed.
+func shutDown(t *testing.T, env []string) (session string) {
+	t.Helper()
+	list := client{argv: []string{settle(t), "sessions", "list", "--json"}, dir: t.TempDir(), env: env}.run(t)
+	var s struct{ Session, Outcome, Reason string }
+	if err := json.Unmarshal([]byte(strings.TrimSpace(list.stdout)), &s); err != nil || s.Outcome != "aborted" || s.Reason != "shutdown" {
+		t.Errorf("the sessions are %s (%v)", list.stdout, err)
+	}
+	return s.Session
 }
 
 // marked returns the pids whose environment has the text, such as a variable

@@ -67,7 +67,7 @@ func TestMCPDeadParent(t *testing.T) {
 	if err := s.process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	mcpGone(t, mcpHome(c), 3*time.Second)
+	gone(t, mcpHome(c), goneTimeout)
 	_ = s.in.Close()
 	_ = s.end()
 }

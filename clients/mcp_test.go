@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/settle-agent/settle/modeltest"
 )
@@ -74,21 +73,6 @@ func mcpTouch() modeltest.Item { return modeltest.Call("shell", `{"command":"tou
 
 func mcpStubborn() modeltest.Item {
 	return modeltest.Call("shell", `{"command":"trap '' TERM INT HUP; touch running; sleep 1000"}`)
-}
-
-// mcpGone checks that soon nothing runs that has the text in its environment.
-func mcpGone(t *testing.T, text string, within time.Duration) {
-	t.Helper()
-	for late := time.Now().Add(within); ; {
-		left := marked(t, text)
-		if len(left) == 0 {
-			return
-		}
-		if time.Now().After(late) {
-			t.Fatalf("left running: %v", left)
-		}
-		<-time.After(20 * time.Millisecond)
-	}
 }
 
 func mcpHome(c client) string {
@@ -251,7 +235,7 @@ func TestMCPInterrupts(t *testing.T) {
 			srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(mcpStubborn())))
 			c := mcpSDK(t, srv, what, nil, "SETTLE_PERMISSION=allow")
 			mcpEnds(t, mcpSays(t, c), what)
-			mcpGone(t, mcpHome(c), 3*time.Second)
+			gone(t, mcpHome(c), goneTimeout)
 		})
 	}
 }
@@ -308,13 +292,9 @@ func TestMCPKilledClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	mcpGone(t, mcpHome(c), 3*time.Second)
-	list := client{argv: []string{settle(t), "sessions", "list", "--json"}, dir: c.dir, env: c.env}.run(t)
-	var session struct{ Session, Outcome, Reason string }
-	if err := json.Unmarshal([]byte(strings.TrimSpace(list.stdout)), &session); err != nil || session.Outcome != "aborted" || session.Reason != "shutdown" {
-		t.Fatalf("the sessions are %s (%v)", list.stdout, err)
-	}
-	if r := mcpInspect(t, srv, c.env, "--", "--method", "tools/call", "--tool-name", "reply", "--tool-arg", "session="+session.Session, "prompt=more"); !strings.Contains(r.stdout, "I go on.") {
+	gone(t, mcpHome(c), goneTimeout)
+	session := shutDown(t, c.env)
+	if r := mcpInspect(t, srv, c.env, "--", "--method", "tools/call", "--tool-name", "reply", "--tool-arg", "session="+session, "prompt=more"); !strings.Contains(r.stdout, "I go on.") {
 		t.Errorf("the reply: %s\n%s", r.stdout, r.stderr)
 	}
 }
