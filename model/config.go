@@ -29,6 +29,9 @@ type Config struct {
 	Secrets []string
 }
 
+// FullName is the model as settings name it: PROVIDER/NAME.
+func (c Config) FullName() string { return c.ProviderName + "/" + c.Name }
+
 // Traits are what is known of a model and its wire format.
 type Traits struct {
 	// Window is how many tokens the model can hold, output included; 0 if

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/codex"
+	"github.com/settle-agent/settle/internal/client/rpc"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/appserver"
 	"github.com/settle-agent/settle/model/catalog"
@@ -96,10 +96,9 @@ func (f *appServerFlags) serve(cmd *cobra.Command, s *streams) error {
 		return err
 	}
 	stop, err := appserver.Serve(cmd.Context(), appserver.Options{
-		In: s.stdin, Out: s.stdout, Sessions: in.hosts, Dir: dir, DataDir: data, Version: version(), Getenv: s.getenv,
-		Sandbox: string(spec.Sandbox), Approval: spec.Approval,
-		Warn: func(message string) { s.say(errors.New(message)) }, Exit: os.Exit,
-	}, in.stops)
+		Options: rpc.Options{In: s.stdin, Out: s.stdout, Sessions: in.hosts, Dir: dir, Version: version(), Stops: in.stops, Say: s.say, Exit: os.Exit},
+		DataDir: data, Sandbox: string(spec.Sandbox), Approval: spec.Approval,
+	})
 	if stop != nil {
 		return &exitError{stop.Code, err}
 	}

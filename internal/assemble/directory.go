@@ -34,6 +34,17 @@ func CheckDirectory(dir string, r *config.Resolved, getenv func(string) string) 
 	}
 }
 
+// WorkDir is a working directory that a client names: absolute, and there.
+func WorkDir(path string) (string, error) {
+	if !filepath.IsAbs(path) {
+		return "", fmt.Errorf("the working directory %q is not absolute", path)
+	}
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("there is no directory %q to work in", path)
+	}
+	return filepath.Clean(path), nil
+}
+
 func real(path string) string {
 	if resolved, err := filepath.EvalSymlinks(path); err == nil {
 		return resolved

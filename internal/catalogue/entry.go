@@ -39,27 +39,33 @@ type row struct {
 	words          string // what can be searched, in lower case
 }
 
-// describe makes a row of a session's state.
-func describe(state event.State) row {
+// EntryOf is what the catalogue would say of a session in the state.
+func EntryOf(state event.State) Entry {
 	e := Entry{
-		Session: state.Session, Dir: state.Host.Dir,
+		Session: state.Session, Dir: state.Host.Dir, Title: Title(state),
 		Created: state.Created, Updated: state.Updated, Running: state.Running() != nil, Seq: state.Seq,
 	}
+	if n := len(state.Turns); n > 0 {
+		last := state.Turns[n-1]
+		e.Model = strings.Trim(last.Start.Provider+"/"+last.Start.Model, "/")
+		if last.Cause != nil {
+			e.Outcome, e.Reason = last.Cause.Outcome, last.Cause.Reason
+		}
+	}
+	return e
+}
+
+// describe makes a row of a session's state.
+func describe(state event.State) row {
 	var texts []string
 	for _, turn := range state.Turns {
 		texts = appendTexts(texts, turn.Inputs)
 		for _, a := range turn.Attempts {
 			texts = appendTexts(texts, a.Inputs)
 		}
-		e.Model = strings.Trim(turn.Start.Provider+"/"+turn.Start.Model, "/")
-		e.Outcome, e.Reason = "", ""
-		if turn.Cause != nil {
-			e.Outcome, e.Reason = turn.Cause.Outcome, turn.Cause.Reason
-		}
 	}
 	texts = appendTexts(texts, state.Waiting)
-	e.Title = Title(state)
-	return row{Entry: e, words: truncate(strings.ToLower(strings.Join(texts, "\n")), maxWords)}
+	return row{Entry: EntryOf(state), words: truncate(strings.ToLower(strings.Join(texts, "\n")), maxWords)}
 }
 
 // pictures is the title of a session in which nothing was said but pictures.

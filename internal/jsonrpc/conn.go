@@ -28,6 +28,10 @@ type Options struct {
 	// exceed it by 16 times, the connection fails.
 	MaxQueue int
 
+	// Linger keeps the connection open at the end of In, for notifications that are
+	// still to come, until Close.
+	Linger bool
+
 	Logger *slog.Logger // for what the other side does wrong; nil is silent
 }
 
@@ -52,6 +56,7 @@ type state struct {
 	readErr  error // why nothing more comes in; io.EOF for the plain end
 	writeErr error // why nothing more goes out
 	closing  bool  // Close was called, or the context ended
+	lingers  bool  // the end of the input is not the end; never changes
 	done     bool
 
 	open     map[string]*Request // requests to be answered, by id
@@ -70,7 +75,9 @@ func (s *state) idle() bool { return len(s.open) == 0 && len(s.queue) == 0 && s.
 func (s *state) deaf() bool { return s.readErr != nil || s.closing || s.writeErr != nil }
 
 // finished reports whether the connection is done.
-func (s *state) finished() bool { return s.writeErr != nil || s.deaf() && s.idle() }
+func (s *state) finished() bool {
+	return s.writeErr != nil || s.deaf() && s.idle() && (s.closing || !s.lingers)
+}
 
 // New returns a connection that Start starts.
 func New(o Options) *Conn {
@@ -95,7 +102,7 @@ func New(o Options) *Conn {
 	return &Conn{
 		o: o, ctx: context.Background(), cancel: func(error) {},
 		wake: make(chan struct{}, 1), ended: make(chan struct{}), done: make(chan struct{}),
-		s: state{open: map[string]*Request{}, calls: map[int64]*Outgoing{}},
+		s: state{lingers: o.Linger, open: map[string]*Request{}, calls: map[int64]*Outgoing{}},
 	}
 }
 
@@ -157,6 +164,13 @@ func (s *state) why() error {
 // Ended is closed when nothing more comes in. Requests that are open may still
 // be answered.
 func (c *Conn) Ended() <-chan struct{} { return c.ended }
+
+// Unread reports whether nothing more goes out, since it cannot be written or
+// nobody reads it.
+func (c *Conn) Unread() (unread bool) {
+	c.update(func(s *state) { unread = s.writeErr != nil })
+	return unread
+}
 
 // Done is closed when nothing more comes in or goes out.
 func (c *Conn) Done() <-chan struct{} { return c.done }

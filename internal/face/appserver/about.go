@@ -36,22 +36,22 @@ func (s *Server) initialize(r *jsonrpc.Request) {
 	again := s.ready
 	if !again {
 		s.ready, s.unasked = true, p.Capabilities.OptOut
-		s.by = cmp.Or(p.ClientInfo.Name, s.by)
 	}
 	s.mu.Unlock()
 	if again {
 		r.Fail(invalid("Already initialized"))
 		return
 	}
+	s.Greet(p.ClientInfo.Name)
 	family := "unix"
 	if runtime.GOOS == "windows" {
 		family = "windows"
 	}
-	home, err := filepath.Abs(s.DataDir)
+	home, err := filepath.Abs(s.disk.Dir)
 	if err != nil {
-		home = s.DataDir
+		home = s.disk.Dir
 	}
-	r.Reply(map[string]string{
+	r.Reply(object{
 		"userAgent": fmt.Sprintf("settle/%s (%s; %s) (%s; %s)", s.Version, runtime.GOOS, runtime.GOARCH, p.ClientInfo.Name, p.ClientInfo.Version),
 		"codexHome": home, "platformFamily": family, "platformOs": strings.Replace(runtime.GOOS, "darwin", "macos", 1),
 	})
@@ -63,22 +63,17 @@ type where struct {
 	IncludeLayers bool   `json:"includeLayers"`
 }
 
-func (s *Server) configured(r *jsonrpc.Request) (where, *config.Resolved, error) {
-	var p where
-	if err := r.Decode(&p); err != nil {
-		return p, nil, err
-	}
-	p.Cwd = toolview.Absolute(s.Dir, p.Cwd)
-	resolved, err := s.Sessions.Settings(p.Cwd, nil)
+func (s *Server) configured(dir string) (*config.Resolved, error) {
+	resolved, err := s.Sessions.Settings(toolview.Absolute(s.Dir, dir), nil)
 	if err != nil {
-		return p, nil, invalid("failed to load configuration: %v", err)
+		return nil, invalid("failed to load configuration: %v", err)
 	}
-	return p, resolved, nil
+	return resolved, nil
 }
 
 // configRead tells what is in force in Codex's words, as far as it has any.
-func (s *Server) configRead(_ context.Context, r *jsonrpc.Request) (any, error) {
-	p, resolved, err := s.configured(r)
+func (s *Server) configRead(_ context.Context, p where) (any, error) {
+	resolved, err := s.configured(p.Cwd)
 	if err != nil {
 		return nil, err
 	}
@@ -86,91 +81,53 @@ func (s *Server) configRead(_ context.Context, r *jsonrpc.Request) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	out := map[string]any{
-		"model": nil, "model_provider": nil, "model_reasoning_effort": ptr(resolved.Effort),
-		"approval_policy": rights.approval, "sandbox_mode": rights.mode(), "approvals_reviewer": nil,
-		"developer_instructions": nil, "instructions": nil, "profiles": map[string]any{},
+	out := object{
+		"model_reasoning_effort": ptr(resolved.Effort), "approval_policy": rights.approval, "sandbox_mode": rights.mode(), "profiles": object{},
 	}
+	setNull(out, "model", "model_provider", "approvals_reviewer", "developer_instructions", "instructions")
 	if c, err := resolved.Choose(); err == nil {
 		out["model"], out["model_provider"] = c.Provider.Name+"/"+c.Model, c.Provider.Name
 	}
-	var layers *[]any
+	answer := object{"config": out, "origins": object{}, "layers": nil}
 	if p.IncludeLayers {
-		layers = &[]any{}
+		answer["layers"] = []any{}
 	}
-	return map[string]any{"config": out, "origins": map[string]any{}, "layers": layers}, nil
+	return answer, nil
 }
 
-// accountRead says that nobody has to log in: keys come from the environment
-// and the configuration.
-func (s *Server) accountRead(context.Context, *jsonrpc.Request) (any, error) {
-	return map[string]any{"account": nil, "userId": nil, "requiresOpenaiAuth": false}, nil
-}
-
-func (s *Server) profileList(context.Context, *jsonrpc.Request) (any, error) {
-	data := []any{}
+// profileList answers which profiles there are.
+func profileList() object {
+	data := []object{}
 	for _, id := range []string{":read-only", ":workspace", ":danger-full-access"} {
-		data = append(data, map[string]any{"id": id, "description": nil, "allowed": true})
+		data = append(data, object{"id": id, "description": nil, "allowed": true})
 	}
-	return map[string]any{"data": data, "nextCursor": nil}, nil
+	return object{"data": data, "nextCursor": nil}
+}
+
+// skillsParams name directories.
+type skillsParams struct {
+	Cwds []string `json:"cwds"`
 }
 
 // skillsList answers for each directory that there are none.
-func (s *Server) skillsList(_ context.Context, r *jsonrpc.Request) (any, error) {
-	var p struct {
-		Cwds []string `json:"cwds"`
-	}
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
+func (s *Server) skillsList(_ context.Context, p skillsParams) (any, error) {
 	if len(p.Cwds) == 0 {
 		p.Cwds = []string{s.Dir}
 	}
-	data := []any{}
+	data := []object{}
 	for _, dir := range p.Cwds {
-		data = append(data, map[string]any{"cwd": dir, "skills": []any{}, "errors": []any{}})
+		data = append(data, object{"cwd": dir, "skills": []any{}, "errors": []any{}})
 	}
-	return map[string]any{"data": data}, nil
-}
-
-func (s *Server) skillsRoots(context.Context, *jsonrpc.Request) (any, error) { return nothing{}, nil }
-
-// listedModel is a model as clients list them.
-type listedModel struct {
-	ID                    string   `json:"id"`
-	Model                 string   `json:"model"`
-	Upgrade               *string  `json:"upgrade"`
-	UpgradeInfo           *string  `json:"upgradeInfo"`
-	AvailabilityNux       *string  `json:"availabilityNux"`
-	DisplayName           string   `json:"displayName"`
-	Description           string   `json:"description"`
-	ModelSpecialty        *string  `json:"modelSpecialty"`
-	Hidden                bool     `json:"hidden"`
-	Efforts               []effort `json:"supportedReasoningEfforts"`
-	DefaultEffort         string   `json:"defaultReasoningEffort"`
-	Modalities            []string `json:"inputModalities"`
-	SupportsPersonality   bool     `json:"supportsPersonality"`
-	MultiAgentVersion     *string  `json:"multiAgentVersion"`
-	AdditionalSpeedTiers  []string `json:"additionalSpeedTiers"`
-	ServiceTiers          []string `json:"serviceTiers"`
-	DefaultServiceTier    *string  `json:"defaultServiceTier"`
-	AvailableAccessGroups *string  `json:"availableAccessPrograms"`
-	IsDefault             bool     `json:"isDefault"`
-}
-
-type effort struct {
-	Effort      string `json:"reasoningEffort"`
-	Description string `json:"description"`
+	return object{"data": data}, nil
 }
 
 // modelList lists the model that is used where none is named, then what else is
 // known of its provider.
-func (s *Server) modelList(_ context.Context, r *jsonrpc.Request) (any, error) {
-	_, resolved, err := s.configured(r)
+func (s *Server) modelList(_ context.Context, p where) (any, error) {
+	resolved, err := s.configured(p.Cwd)
 	if err != nil {
 		return nil, err
 	}
-	data := []listedModel{}
 	choice, err := resolved.Choose()
 	if err != nil {
 		return nil, invalid("%v", err)
@@ -186,27 +143,32 @@ func (s *Server) modelList(_ context.Context, r *jsonrpc.Request) (any, error) {
 		}
 	}
 	seen := map[string]bool{}
+	data := []object{}
 	for _, name := range names {
 		if !seen[name] {
 			seen[name] = true
 			data = append(data, listModel(name, table, resolved.Effort, name == first))
 		}
 	}
-	return map[string]any{"data": data, "nextCursor": nil}, nil
+	return object{"data": data, "nextCursor": nil}, nil
 }
 
-func listModel(full string, table catalog.Table, own string, isDefault bool) listedModel {
+func listModel(full string, table catalog.Table, own string, isDefault bool) object {
 	_, name, _ := strings.Cut(full, "/")
 	known, isKnown := table.Lookup(name)
-	m := listedModel{
-		ID: full, Model: full, DisplayName: name, Description: "as settle knows it: " + full, Efforts: []effort{{ownEffort, "As much as the model likes"}},
-		DefaultEffort: cmp.Or(own, ownEffort), Modalities: []string{"text"}, AdditionalSpeedTiers: []string{}, ServiceTiers: []string{}, IsDefault: isDefault,
-	}
+	efforts := []object{{"reasoningEffort": ownEffort, "description": "As much as the model likes"}}
 	for _, e := range known.Efforts {
-		m.Efforts = append(m.Efforts, effort{e, ""})
+		efforts = append(efforts, object{"reasoningEffort": e, "description": ""})
 	}
+	modalities := []string{"text"}
 	if known.Images || !isKnown {
-		m.Modalities = append(m.Modalities, "image")
+		modalities = append(modalities, "image")
 	}
-	return m
+	out := object{
+		"id": full, "model": full, "displayName": name, "description": "as settle knows it: " + full, "isDefault": isDefault, "hidden": false,
+		"supportedReasoningEfforts": efforts, "defaultReasoningEffort": cmp.Or(own, ownEffort), "inputModalities": modalities,
+		"supportsPersonality": false, "additionalSpeedTiers": []string{}, "serviceTiers": []string{},
+	}
+	setNull(out, "upgrade", "upgradeInfo", "availabilityNux", "modelSpecialty", "multiAgentVersion", "defaultServiceTier", "availableAccessPrograms")
+	return out
 }

@@ -24,7 +24,7 @@ func (l *loadedThread) ask(ctx context.Context, q asker.Question) asker.Asked {
 		return asker.Nobody(noSubscriber())
 	}
 	method, params := l.question(q)
-	sent, err := l.s.conn.Send(ctx, method, params)
+	sent, err := l.s.Send(ctx, method, params)
 	if err != nil {
 		return nil // the connection is at its end, and with it the turn
 	}
@@ -51,27 +51,27 @@ func (q question) Await(ctx context.Context) (asker.Answer, error) {
 // Withdraw takes the question back, also where the client does not listen any
 // more: it was asked.
 func (q question) Withdraw() {
-	q.thread.s.notify(q.thread.s.ctx, note{"serverRequest/resolved", resolvedNote{q.thread.id(), q.sent.ID}})
+	q.thread.s.notify(note{"serverRequest/resolved", object{"threadId": q.thread.id(), "requestId": q.sent.ID}})
 }
 
 // question returns the request about a call.
-func (l *loadedThread) question(q asker.Question) (method string, params any) {
-	t, at := l.translator, q.At.UnixMilli()
-	dir, kind := t.state().Host.Dir, t.shown[q.Item]
+func (l *loadedThread) question(q asker.Question) (method string, params object) {
+	t := l.translator
+	kind := t.shown[q.Item]
+	params = object{
+		"threadId": l.id(), "turnId": q.Turn, "itemId": q.Item, "startedAtMs": q.At.UnixMilli(), "reason": ptr(asker.Words(q.ApprovalRequested)),
+	}
 	if kind == changes {
-		return "item/fileChange/requestApproval", askChange{l.id(), q.Turn, q.Item, at, ptr(asker.Words(q.ApprovalRequested))}
+		return "item/fileChange/requestApproval", params
 	}
-	p := askCommand{
-		Kind: "command", ThreadID: l.id(), TurnID: q.Turn, ItemID: q.Item, StartedAtMs: at, Reason: ptr(asker.Words(q.ApprovalRequested)),
-		Command: q.Title, Cwd: dir, CommandActions: []commandAction{{Type: "unknown", Command: q.Title}},
-	}
+	line, dir, action := q.Title, t.state().Host.Dir, commandAction{Type: "unknown", Command: q.Title}
 	if kind == runs {
-		var action commandAction
-		p.Command, p.Cwd, action = describe(t.state().Turn(q.Turn).Item(q.Item).Content(), dir)
-		action.Command, p.Command = asker.Visible(action.Command), asker.Visible(p.Command)
-		p.CommandActions = []commandAction{action}
+		line, dir, action = describe(t.state().Turn(q.Turn).Item(q.Item).Content(), dir)
+		line, action.Command = asker.Visible(line), asker.Visible(action.Command)
 	}
-	return "item/commandExecution/requestApproval", p
+	params["kind"], params["environmentId"] = "command", nil
+	params["command"], params["cwd"], params["commandActions"] = line, dir, []commandAction{action}
+	return "item/commandExecution/requestApproval", params
 }
 
 // verdict is what the client's decision means.

@@ -7,6 +7,13 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
+type turnError struct {
+	Message           string  `json:"message"`
+	CodexErrorInfo    any     `json:"codexErrorInfo"` // a kind, or an object with one
+	AdditionalDetails *string `json:"additionalDetails"`
+	Misalignment      *string `json:"misalignment"`
+}
+
 // failed says why a turn failed. Clients show some kinds of errors as errors
 // and others as text only, so a kind is chosen by which users see the failure:
 // codex-acp fails a prompt for usageLimitExceeded and unauthorized, and shows

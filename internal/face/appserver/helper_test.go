@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/settle-agent/settle/internal/client/clienttest"
+	"github.com/settle-agent/settle/internal/client/rpc"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/jsonrpc"
@@ -38,7 +39,9 @@ func serve(t *testing.T, m *script.Model, data string, change ...func(*Options))
 	t.Helper()
 	c := &client{model: m, stops: make(chan stdio.Stop, 4)}
 	p := clienttest.Place{Data: data, Dir: t.TempDir()}
-	o := Options{Sessions: p.Sessions(m, "app-server"), Dir: p.Dir, DataDir: data, Version: "test", Getenv: p.Getenv, CloseTimeout: clienttest.CloseTimeout}
+	o := Options{DataDir: data, Options: rpc.Options{
+		Sessions: p.Sessions(m, "app-server"), Dir: p.Dir, Version: "test", Stops: c.stops, CloseTimeout: clienttest.CloseTimeout,
+	}}
 	settings := o.Sessions.Settings
 	o.Sessions.Settings = func(dir string, given map[string]string) (*config.Resolved, error) {
 		if c.block != nil {
@@ -51,7 +54,7 @@ func serve(t *testing.T, m *script.Model, data string, change ...func(*Options))
 	}
 	c.Peer = clienttest.Serve(t, p, jsonrpc.Bare, func(in io.Reader, out io.Writer) error {
 		o.In, o.Out = in, out
-		_, err := Serve(context.Background(), o, c.stops)
+		_, err := Serve(context.Background(), o)
 		return err
 	})
 	c.answer(nil)

@@ -17,59 +17,52 @@ const (
 )
 
 // turnOf returns the view's turn, with its items as far as is asked for.
-func (v view) turnOf(items itemsView) turn {
+func (v view) turnOf(items itemsView) object {
 	t := v.turn
 	status, err := turnStatus(t.Cause)
-	out := turn{
-		ID: t.ID, RootTurnID: t.ID, Items: []any{}, ItemsView: string(items), Status: status, Error: err,
-		StartedAt: seconds(t.StartedAt), CompletedAt: seconds(t.EndedAt),
+	said := []object{}
+	switch {
+	case items == full:
+		said = v.all()
+	case items == summary && status == completed:
+		said = v.answer()
+	default:
+		items = notLoaded
 	}
-	if !t.EndedAt.IsZero() {
-		ms := t.EndedAt.Sub(t.StartedAt).Milliseconds()
-		out.DurationMs = &ms
+	return object{
+		"id": t.ID, "rootTurnId": t.ID, "items": said, "itemsView": items, "status": status, "error": err,
+		"startedAt": seconds(t.StartedAt), "completedAt": seconds(t.EndedAt), "durationMs": milliseconds(t.StartedAt, t.EndedAt),
 	}
-	switch items {
-	case full:
-		out.Items = v.all()
-	case summary:
-		if status == completed {
-			out.Items = v.answer()
-		} else {
-			out.ItemsView = string(notLoaded)
-		}
-	}
-	return out
 }
 
-func (v view) answer() []any {
+func (v view) answer() []object {
 	for _, i := range slices.Backward(v.turn.Items) {
 		if i.Type() == event.Message && i.Status == event.ItemCompleted && !i.Discarded {
-			return []any{v.item(i, nil)}
+			return []object{v.item(i, nil)}
 		}
 	}
-	return []any{}
+	return []object{}
 }
 
 // all returns what was said and done in the turn.
-func (v view) all() []any {
-	out := []any{}
+func (v view) all() []object {
+	out := []object{}
 	for e := range transcript.Entries(v.turn) {
-		switch {
-		case e.Input != nil:
+		if e.Input != nil {
 			out = append(out, messageOf(*e.Input))
-		case e.Item.Type() == event.ToolCall && !e.Item.Ready: // clients never saw it
-		default:
-			if item := v.item(e.Item, nil); item != nil {
-				out = append(out, item)
-			}
+		} else if item := v.item(e.Item, nil); item != nil && isSeen(e.Item) {
+			out = append(out, item)
 		}
 	}
 	return out
 }
 
+// isSeen reports whether clients see an item: a call, once its arguments are complete.
+func isSeen(i *event.Item) bool { return i.Type() != event.ToolCall || i.Ready }
+
 // turns returns all turns of a thread.
-func turns(state event.State) []turn {
-	out := []turn{}
+func turns(state event.State) []object {
+	out := []object{}
 	for _, t := range state.Turns {
 		out = append(out, view{state.Host.Dir, t}.turnOf(full))
 	}

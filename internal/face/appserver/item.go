@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/toolview"
+	"github.com/settle-agent/settle/tool/file"
 )
 
 // The statuses of items.
@@ -26,11 +26,11 @@ type itemKind string
 
 const (
 	hidden    itemKind = "" // a note for the model
-	says      itemKind = "message"
+	says      itemKind = "agentMessage"
 	thinks    itemKind = "reasoning"
-	runs      itemKind = "command" // a command, or what reads as one
-	changes   itemKind = "change"  // of files
-	callsTool itemKind = "tool"    // any other tool
+	runs      itemKind = "commandExecution" // a command, or what reads as one
+	changes   itemKind = "fileChange"
+	callsTool itemKind = "dynamicToolCall" // any other tool
 )
 
 func kindOf(c event.Content) itemKind {
@@ -62,41 +62,55 @@ type view struct {
 
 // item returns a thread item, or nil for what clients do not see. details are
 // those of a change, where they are known before the item has ended.
-func (v view) item(i *event.Item, details json.RawMessage) any {
+func (v view) item(i *event.Item, details json.RawMessage) object {
 	c := i.Content()
-	switch kindOf(c) {
+	kind := kindOf(c)
+	out := object{"type": kind, "id": i.ID}
+	switch kind {
+	case hidden:
+		return nil
 	case says:
-		return agentMessage{Type: "agentMessage", ID: i.ID, Text: c.Text}
+		out["text"] = c.Text
+		setNull(out, "phase", "memoryCitation", "moderation", "delivery", "questions")
+		return out
 	case thinks:
 		summary := []string{}
 		if c.Text != "" {
 			summary = append(summary, c.Text)
 		}
-		return reasoning{Type: "reasoning", ID: i.ID, Summary: summary, Content: []string{}}
+		out["summary"], out["content"] = summary, []string{}
+		return out
 	case runs:
-		return v.command(i, c)
+		v.describeCommand(out, i, c)
 	case changes:
 		if len(c.Detail) > 0 {
 			details = c.Detail
 		}
-		return fileChange{Type: "fileChange", ID: i.ID, Changes: updates(v.dir, c, details), Status: v.status(i)}
+		out["changes"] = updates(v.dir, c, details)
 	case callsTool:
-		return v.tool(i, c)
-	default:
-		return nil
+		v.describeTool(out, i, c)
+	}
+	out["status"] = v.status(i, kind)
+	return out
+}
+
+// setNull sets what Codex may say and settle does not.
+func setNull(o object, names ...string) {
+	for _, name := range names {
+		o[name] = nil
 	}
 }
 
 // status is that of a call. An interrupt has none of its own: what was cut has
 // failed.
-func (v view) status(i *event.Item) string {
+func (v view) status(i *event.Item, kind itemKind) string {
 	switch i.Status {
 	case event.ItemOpen:
 		return inProgress
 	case event.ItemCompleted:
 		return completed
 	}
-	if !i.Started {
+	if !i.Started && kind != callsTool { // which is never declined
 		for _, a := range v.turn.Approvals {
 			if a.Call == i.ID && a.Ended != nil && (a.Ended.Verdict == event.Denied || a.Ended.Verdict == event.ApprovalAborted) {
 				return declined
@@ -106,40 +120,32 @@ func (v view) status(i *event.Item) string {
 	return didFail
 }
 
-func (v view) command(i *event.Item, c event.Content) commandExecution {
+func (v view) describeCommand(out object, i *event.Item, c event.Content) {
 	line, dir, action := describe(c, v.dir)
-	out := commandExecution{
-		Type: "commandExecution", ID: i.ID, Command: line, Cwd: dir, Source: "agent", Status: v.status(i),
-		CommandActions: []commandAction{action}, DurationMs: durationOf(i),
-	}
+	setNull(out, "pluginId", "scriptPath", "processId", "aggregatedOutput", "exitCode")
+	out["command"], out["cwd"], out["source"], out["commandActions"] = line, dir, "agent", []commandAction{action}
+	out["durationMs"] = milliseconds(i.StartedAt, i.EndedAt)
 	if i.Status != event.ItemOpen {
-		out.AggregatedOutput, out.ExitCode = &c.Output, c.ExitCode
+		out["aggregatedOutput"], out["exitCode"] = c.Output, c.ExitCode
 	}
-	return out
 }
 
-func (v view) tool(i *event.Item, c event.Content) dynamicToolCall {
-	out := dynamicToolCall{
-		Type: "dynamicToolCall", ID: i.ID, Tool: cmp.Or(c.Name, "unknown"), Arguments: toolview.New(c.Name, c.Arguments, v.dir).Arguments,
-		Status: v.status(i), DurationMs: durationOf(i),
-	}
-	if out.Status == declined { // which such calls do not know
-		out.Status = didFail
-	}
+func (v view) describeTool(out object, i *event.Item, c event.Content) {
+	setNull(out, "namespace", "contentItems", "success")
+	out["tool"], out["arguments"] = cmp.Or(c.Name, "unknown"), toolview.New(c.Name, c.Arguments, v.dir).Arguments
+	out["durationMs"] = milliseconds(i.StartedAt, i.EndedAt)
 	if i.Status != event.ItemOpen {
-		ok := i.Status == event.ItemCompleted
-		out.Success, out.ContentItems = &ok, []contentItem{{"inputText", c.Output}}
+		out["success"], out["contentItems"] = i.Status == event.ItemCompleted, []object{{"type": "inputText", "text": c.Output}}
 	}
-	return out
 }
 
-// durationOf is how long a call ran; nil while it runs, and for one that never did.
-func durationOf(i *event.Item) *int64 {
-	if i.StartedAt.IsZero() || i.EndedAt.IsZero() {
-		return nil
-	}
-	ms := i.EndedAt.Sub(i.StartedAt).Milliseconds()
-	return &ms
+// commandAction is what a command is for: read, listFiles, search or unknown.
+type commandAction struct {
+	Type    string  `json:"type"`
+	Command string  `json:"command"`
+	Name    string  `json:"name,omitempty"`
+	Path    *string `json:"path,omitempty"`
+	Query   *string `json:"query,omitempty"`
 }
 
 // describe says what a call does as a command line, where, and what for.
@@ -164,33 +170,46 @@ func describe(c event.Content, dir string) (line, at string, action commandActio
 
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// messageOf returns what a user said as an item.
-func messageOf(in event.Input) userMessage {
-	m := userMessage{Type: "userMessage", ID: in.ID, Content: []said{}}
-	if !ownInput().MatchString(in.ID) {
-		m.ClientID = &in.ID
+// updates returns what a call changes, by the details of its result or of the
+// approval that was asked for; without any, the files that it names.
+func updates(dir string, c event.Content, details json.RawMessage) []object {
+	out := []object{}
+	for _, change := range toolview.New(c.Name, c.Arguments, dir).Changes(details) {
+		out = append(out, update(change))
 	}
+	return out
+}
+
+// update is a change of a file. Its diff is the content of a file that is added or
+// deleted, else the hunks of a unified diff.
+func update(c toolview.Change) object {
+	switch c.Kind {
+	case file.Create:
+		return object{"path": c.Path, "kind": object{"type": "add"}, "diff": c.Content()}
+	case file.Delete:
+		return object{"path": c.Path, "kind": object{"type": "delete"}, "diff": c.Content()}
+	case file.Move:
+		return object{"path": c.From, "kind": object{"type": "update", "move_path": c.Path}, "diff": c.Body()}
+	default:
+		return object{"path": c.Path, "kind": object{"type": "update"}, "diff": c.Body()}
+	}
+}
+
+// messageOf returns what a user said as an item.
+func messageOf(in event.Input) object {
+	content := []object{}
 	if in.Text != "" {
-		m.Content = append(m.Content, said{Type: "text", Text: &in.Text, TextElements: &[]any{}})
+		content = append(content, object{"type": "text", "text": in.Text, "text_elements": []any{}})
 	}
 	for _, i := range in.Images {
-		m.Content = append(m.Content, said{Type: "image", URL: "data:" + i.MediaType + ";base64," + base64.StdEncoding.EncodeToString(i.Data)})
+		content = append(content, object{"type": "image", "url": "data:" + i.MediaType + ";base64," + base64.StdEncoding.EncodeToString(i.Data)})
 	}
-	return m
+	out := object{"type": "userMessage", "id": in.ID, "clientId": nil, "content": content}
+	if !ownInput().MatchString(in.ID) {
+		out["clientId"] = in.ID
+	}
+	return out
 }
 
 // ownInput matches the ids of inputs that no client chose.
 func ownInput() *regexp.Regexp { return regexp.MustCompile(`^n\d{6,}x*$`) }
-
-func seconds(t time.Time) *int64 {
-	if t.IsZero() {
-		return nil
-	}
-	s := t.Unix()
-	return &s
-}
-
-func milliseconds(t time.Time) *int64 {
-	ms := t.UnixMilli()
-	return &ms
-}

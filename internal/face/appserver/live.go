@@ -32,10 +32,6 @@ type loadedThread struct {
 
 	mu         sync.Mutex // guards what follows
 	rights     rights
-	model      string // as PROVIDER/NAME
-	provider   string
-	effort     string
-	window     int
 	status     threadStatus
 	subscribed bool
 }
@@ -44,43 +40,35 @@ type loadedThread struct {
 // that works on it.
 type sender struct {
 	*jsonrpc.Request
-	answer func(turn) any
+	answer func(turn object) any
 }
-
-// started answers turn/start.
-func started(t turn) any { return turnStarted{t} }
-
-// steered answers turn/steer.
-func steered(t turn) any { return map[string]string{"turnId": t.ID} }
 
 func (l *loadedThread) id() string { return l.opened.ID() }
 
 // follow says what happens in the session until it is closed.
-func (l *loadedThread) follow(ctx context.Context, cursor uint64) {
+func (l *loadedThread) follow(cursor uint64) {
 	defer close(l.done)
-	for e, err := range l.opened.Events(ctx, cursor) {
+	for e, err := range l.opened.Events(l.s.Life, cursor) {
 		if err != nil {
 			break
 		}
-		if err := l.tell(ctx, e); err != nil { // a defect; nothing that could be said would be right
-			l.s.warn(err.Error())
+		if err := l.tell(e); err != nil { // a defect; nothing that could be said would be right
+			l.s.Tell(err)
 			break
 		}
 		if e.Terminal() {
 			l.idle()
 		}
 	}
-	l.finish(ctx)
+	l.finish()
 }
 
 // tell says what the event means.
-func (l *loadedThread) tell(ctx context.Context, e event.Event) error {
+func (l *loadedThread) tell(e event.Event) error {
 	l.order.Lock()
 	defer l.order.Unlock()
 	t := l.translator
-	l.mu.Lock()
-	t.window = l.window
-	l.mu.Unlock()
+	t.window = l.opened.Model().Window
 	notes, err := t.step(e)
 	if err != nil {
 		return err
@@ -94,7 +82,7 @@ func (l *loadedThread) tell(ctx context.Context, e event.Event) error {
 	}
 	for _, n := range notes {
 		if l.isSubscribed() {
-			l.s.notify(ctx, n)
+			l.s.notify(n)
 		}
 	}
 	if e.Kind() == event.KindApprovalRequested {
@@ -149,14 +137,10 @@ func (l *loadedThread) answer(e event.Event, t *translator) {
 }
 
 // replyTurn answers who sent an input with the turn that works on it.
-func (l *loadedThread) replyTurn(e *book.Entry[sender], t turn) {
+func (l *loadedThread) replyTurn(e *book.Entry[sender], turn object) {
 	if e.Answer() {
-		e.Request.Reply(e.Request.answer(t))
+		e.Request.Reply(e.Request.answer(turn))
 	}
-}
-
-type turnStarted struct {
-	Turn turn `json:"turn"`
 }
 
 func (l *loadedThread) refuse(e *book.Entry[sender], format string, a ...any) {
@@ -168,7 +152,7 @@ func (l *loadedThread) refuse(e *book.Entry[sender], format string, a ...any) {
 // replyInterrupted answers those who want the turn to end.
 func (l *loadedThread) replyInterrupted(turn string) {
 	for _, e := range l.interrupts.AnswerAll(turn) {
-		e.Request.Reply(nothing{})
+		e.Request.Reply(object{})
 	}
 }
 
@@ -178,7 +162,7 @@ func (l *loadedThread) idle() {
 	if l.isSubscribed() {
 		return
 	}
-	l.s.lane(l.id(), func() {
+	l.s.Lane(l.id(), func() {
 		if !l.isSubscribed() && l.running() == nil {
 			l.s.unload(l, "client")
 		}
@@ -186,16 +170,16 @@ func (l *loadedThread) idle() {
 }
 
 // finish answers what is left: the session is closed.
-func (l *loadedThread) finish(ctx context.Context) {
+func (l *loadedThread) finish() {
 	for _, e := range l.starts.Close() {
 		e.Request.Fail(invalid("thread %s was closed before the turn began; the input is kept", l.id()))
 	}
 	for _, e := range l.interrupts.Close() {
-		e.Request.Reply(nothing{})
+		e.Request.Reply(object{})
 	}
 	l.asker.Close()
-	l.s.notify(ctx, note{"thread/status/changed", statusNote{l.id(), threadStatus{Type: "notLoaded"}}})
-	l.s.notify(ctx, note{"thread/closed", threadIDNote{l.id()}})
+	l.s.notify(statusChanged(l.id(), threadStatus{kind: "notLoaded"}))
+	l.s.notify(note{"thread/closed", object{"threadId": l.id()}})
 }
 
 // running returns the turn that runs, as it stands, or nil.
@@ -219,7 +203,7 @@ func (l *loadedThread) submit(ctx context.Context, r sender, clientID, text stri
 			o = append(o, settle.WithID(clientID))
 		}
 	}
-	o = append(o, settle.From(l.s.client()))
+	o = append(o, settle.From(l.s.Client()))
 	l.submitting.Lock()
 	defer l.submitting.Unlock()
 	t, err := l.opened.Submit(ctx, text, o...)
@@ -250,13 +234,13 @@ func (l *loadedThread) steer(ctx context.Context, t *event.Turn, r sender, clien
 // has no name. The request is answered when that is recorded.
 func (l *loadedThread) interrupt(r *jsonrpc.Request, turn string) {
 	if l.interrupts.Add(turn, r) == nil { // the thread is closed
-		r.Reply(nothing{})
+		r.Reply(object{})
 		return
 	}
-	l.s.work.Go(func() { // ends with the turn; shutDown waits for it
-		_, err := l.opened.Interrupt(l.s.ctx, settle.Interruption{By: l.s.client()})
+	l.s.Go(func() { // ends with the turn
+		_, err := l.opened.Interrupt(l.s.Life, settle.Interruption{By: l.s.Client()})
 		if err != nil && !errors.Is(err, settle.ErrClosed) {
-			l.s.warn(err.Error())
+			l.s.Tell(err)
 		}
 		l.replyInterrupted(turn) // where nothing was recorded, since it was over
 	})

@@ -3,8 +3,6 @@ package appserver
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/settle-agent/settle/event"
@@ -14,39 +12,37 @@ import (
 
 // setup is what the requests have in common that open a thread.
 type setup struct {
-	Model                 string          `json:"model"`
-	ModelProvider         string          `json:"modelProvider"`
-	Cwd                   string          `json:"cwd"`
-	ApprovalPolicy        json.RawMessage `json:"approvalPolicy"`
-	Sandbox               string          `json:"sandbox"`
-	Permissions           string          `json:"permissions"`
-	Config                map[string]any  `json:"config"`
-	BaseInstructions      *string         `json:"baseInstructions"`
-	DeveloperInstructions string          `json:"developerInstructions"`
+	rightsParams
+	ThreadID              string         `json:"threadId"` // that is resumed
+	Model                 string         `json:"model"`
+	ModelProvider         string         `json:"modelProvider"`
+	Cwd                   string         `json:"cwd"`
+	Config                map[string]any `json:"config"`
+	BaseInstructions      *string        `json:"baseInstructions"`
+	DeveloperInstructions string         `json:"developerInstructions"`
+	Ephemeral             bool           `json:"ephemeral"`
+	ExcludeTurns          bool           `json:"excludeTurns"`
+
+	// lastModel and lastEffort are those of the thread's last turn, where the client
+	// names none.
+	lastModel, lastEffort string
 }
 
-type startThread struct {
-	setup
-	Ephemeral bool `json:"ephemeral"`
-}
-
-type resumeThread struct {
-	setup
-	ThreadID     string `json:"threadId"`
-	ExcludeTurns bool   `json:"excludeTurns"`
+// text returns a text of the configuration that a client gives.
+func (p setup) text(key string) string {
+	s, _ := p.Config[key].(string)
+	return s
 }
 
 type startTurn struct {
-	ThreadID       string          `json:"threadId"`
-	ClientID       string          `json:"clientUserMessageId"`
-	Input          []userInput     `json:"input"`
-	Cwd            string          `json:"cwd"`
-	ApprovalPolicy json.RawMessage `json:"approvalPolicy"`
-	SandboxPolicy  *sandboxPolicy  `json:"sandboxPolicy"`
-	Permissions    string          `json:"permissions"`
-	Model          string          `json:"model"`
-	Effort         string          `json:"effort"`
-	OutputSchema   json.RawMessage `json:"outputSchema"`
+	rightsParams
+	ThreadID     string          `json:"threadId"`
+	ClientID     string          `json:"clientUserMessageId"`
+	Input        []userInput     `json:"input"`
+	Cwd          string          `json:"cwd"`
+	Model        string          `json:"model"`
+	Effort       string          `json:"effort"`
+	OutputSchema json.RawMessage `json:"outputSchema"`
 }
 
 type steerTurn struct {
@@ -67,14 +63,32 @@ type readThread struct {
 }
 
 type listThreads struct {
-	Cursor            string          `json:"cursor"`
-	Limit             int             `json:"limit"`
-	ExcludedThreadIDs []string        `json:"excludedThreadIds"`
-	SortKey           string          `json:"sortKey"`
-	SortDirection     string          `json:"sortDirection"`
-	Archived          bool            `json:"archived"`
-	Cwd               json.RawMessage `json:"cwd"` // a path, or several
-	SearchTerm        string          `json:"searchTerm"`
+	Cursor            string   `json:"cursor"`
+	Limit             int      `json:"limit"`
+	ExcludedThreadIDs []string `json:"excludedThreadIds"`
+	SortKey           string   `json:"sortKey"`
+	SortDirection     string   `json:"sortDirection"`
+	Archived          bool     `json:"archived"`
+	Cwd               paths    `json:"cwd"`
+	SearchTerm        string   `json:"searchTerm"`
+}
+
+// paths are a path, or several.
+type paths []string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (p *paths) UnmarshalJSON(raw []byte) error {
+	var one string
+	if json.Unmarshal(raw, &one) == nil && isGiven(raw) {
+		*p = paths{one}
+		return nil
+	}
+	return json.Unmarshal(raw, (*[]string)(p))
+}
+
+type nameThread struct {
+	ThreadID string `json:"threadId"`
+	Name     string `json:"name"`
 }
 
 type terminateJob struct {
@@ -118,15 +132,4 @@ func read(parts []userInput, dir string) (text string, images []event.Image, err
 		}
 	}
 	return strings.Join(texts, "\n"), images, nil
-}
-
-// directory checks a working directory that a client names.
-func directory(path string) (string, error) {
-	if !filepath.IsAbs(path) {
-		return "", invalid("the working directory %q is not absolute", path)
-	}
-	if info, err := os.Stat(path); err != nil || !info.IsDir() {
-		return "", invalid("there is no directory %q to work in", path)
-	}
-	return filepath.Clean(path), nil
 }

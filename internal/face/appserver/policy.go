@@ -2,6 +2,7 @@ package appserver
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -67,59 +68,68 @@ func (r rights) asks() string {
 }
 
 // mode returns the sandbox's mode.
-func (r rights) mode() string {
-	switch r.sandbox.Type {
-	case "dangerFullAccess", "externalSandbox":
-		return fullAccess
-	case "workspaceWrite":
-		return workspace
-	default:
-		return readOnly
-	}
+func (r rights) mode() string { return cmp.Or(modeOf(r.sandbox.Type), readOnly) }
+
+// modeOf is the mode that a type of sandbox comes to; "" if there is none of it.
+func modeOf(kind string) string {
+	return map[string]string{
+		"readOnly": readOnly, "workspaceWrite": workspace, "dangerFullAccess": fullAccess, "externalSandbox": fullAccess,
+	}[kind]
+}
+
+// profiles are the modes of profiles.
+func profiles() map[string]string {
+	return map[string]string{":read-only": readOnly, ":workspace": workspace, ":danger-full-access": fullAccess}
+}
+
+// rightsParams are how a client asks for rights.
+type rightsParams struct {
+	ApprovalPolicy json.RawMessage `json:"approvalPolicy"`
+	Sandbox        string          `json:"sandbox"`       // a mode, of a thread
+	SandboxPolicy  *sandboxPolicy  `json:"sandboxPolicy"` // of a turn
+	Permissions    string          `json:"permissions"`   // a profile
 }
 
 // set changes the rights as a client asks; what it leaves out stays.
-func (r *rights) set(approval json.RawMessage, mode string, policy *sandboxPolicy, profile string) error {
-	if isGiven(approval) {
-		var name string
-		if json.Unmarshal(approval, &name) == nil {
-			switch name {
-			case never, onRequest, untrusted:
-			case "on-failure": // of older clients
-				approval = quote(onRequest)
-			default:
-				return invalid("there is no approval policy %q; there are never, on-request, untrusted", name)
-			}
-		} else if !bytes.Contains(approval, []byte(`"granular"`)) {
-			return invalid("the approval policy %s is not known", approval)
-		}
-		r.approval = approval
-	}
-	if profile != "" {
-		mode = map[string]string{":read-only": readOnly, ":workspace": workspace, ":danger-full-access": fullAccess}[profile]
-		if mode == "" {
-			return invalid("there is no permission profile %q", profile)
+func (r *rights) set(p rightsParams) error {
+	if isGiven(p.ApprovalPolicy) {
+		if err := r.setApproval(p.ApprovalPolicy); err != nil {
+			return err
 		}
 	}
-	switch mode {
-	case "":
-	case readOnly:
-		r.sandbox = sandboxPolicy{Type: "readOnly"}
-	case workspace:
-		r.sandbox = sandboxPolicy{Type: "workspaceWrite"}
-	case fullAccess:
-		r.sandbox = sandboxPolicy{Type: "dangerFullAccess"}
-	default:
-		return invalid("there is no sandbox mode %q; there are read-only, workspace-write, danger-full-access", mode)
-	}
-	if policy != nil {
-		switch policy.Type {
-		case "readOnly", "workspaceWrite", "dangerFullAccess", "externalSandbox":
-			r.sandbox = *policy
-		default:
-			return invalid("there is no sandbox policy of type %q", policy.Type)
+	mode := p.Sandbox
+	if p.Permissions != "" {
+		if mode = profiles()[p.Permissions]; mode == "" {
+			return invalid("there is no permission profile %q", p.Permissions)
 		}
 	}
+	if mode != "" {
+		kind := map[string]string{readOnly: "readOnly", workspace: "workspaceWrite", fullAccess: "dangerFullAccess"}[mode]
+		if kind == "" {
+			return invalid("there is no sandbox mode %q; there are read-only, workspace-write, danger-full-access", mode)
+		}
+		r.sandbox = sandboxPolicy{Type: kind}
+	}
+	if p.SandboxPolicy != nil {
+		if modeOf(p.SandboxPolicy.Type) == "" {
+			return invalid("there is no sandbox policy of type %q", p.SandboxPolicy.Type)
+		}
+		r.sandbox = *p.SandboxPolicy
+	}
+	return nil
+}
+
+func (r *rights) setApproval(raw json.RawMessage) error {
+	var name string
+	switch err := json.Unmarshal(raw, &name); {
+	case err != nil && !bytes.Contains(raw, []byte(`"granular"`)):
+		return invalid("the approval policy %s is not known", raw)
+	case name == "on-failure": // of older clients
+		raw = quote(onRequest)
+	case err == nil && !slices.Contains([]string{never, onRequest, untrusted}, name):
+		return invalid("there is no approval policy %q; there are never, on-request, untrusted", name)
+	}
+	r.approval = raw
 	return nil
 }
 
@@ -162,27 +172,18 @@ func (r rights) roots(tmpdir string) []string {
 }
 
 // object returns the sandbox's policy with all that its type has.
-func (p sandboxPolicy) object() map[string]any {
-	out := map[string]any{"type": p.Type}
-	network := p.NetworkAccess
-	switch p.Type {
-	case "workspaceWrite":
-		roots := p.WritableRoots
-		if roots == nil {
-			roots = []string{}
-		}
-		out["writableRoots"], out["excludeTmpdirEnvVar"], out["excludeSlashTmp"] = roots, p.ExcludeTmpdirEnvVar, p.ExcludeSlashTmp
-		fallthrough
-	case "readOnly":
-		if network == nil {
-			network = true // nothing holds it back
-		}
+func (p sandboxPolicy) object() object {
+	out := object{"type": p.Type}
+	network := map[string]any{"readOnly": true, "workspaceWrite": true, "externalSandbox": "enabled"}[p.Type] // nothing holds it back
+	if p.NetworkAccess != nil && network != nil {
+		network = p.NetworkAccess
+	}
+	if network != nil {
 		out["networkAccess"] = network
-	case "externalSandbox":
-		if network == nil {
-			network = "enabled"
-		}
-		out["networkAccess"] = network
+	}
+	if p.Type == "workspaceWrite" {
+		out["writableRoots"] = append([]string{}, p.WritableRoots...)
+		out["excludeTmpdirEnvVar"], out["excludeSlashTmp"] = p.ExcludeTmpdirEnvVar, p.ExcludeSlashTmp
 	}
 	return out
 }

@@ -54,7 +54,7 @@ func TestRights(t *testing.T) {
 		if err := json.Unmarshal([]byte(c.sandbox), &sandbox); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.set(json.RawMessage(c.approval), "", &sandbox, ""); err != nil {
+		if err := r.set(rightsParams{ApprovalPolicy: json.RawMessage(c.approval), SandboxPolicy: &sandbox}); err != nil {
 			t.Fatal(err)
 		}
 		if got := judge(t, r); got != c.want {
@@ -65,11 +65,11 @@ func TestRights(t *testing.T) {
 
 func TestWrongRights(t *testing.T) {
 	for name, set := range map[string]func(*rights) error{
-		"policy":  func(r *rights) error { return r.set(json.RawMessage(`"sometimes"`), "", nil, "") },
-		"object":  func(r *rights) error { return r.set(json.RawMessage(`{"other":1}`), "", nil, "") },
-		"mode":    func(r *rights) error { return r.set(nil, "write-everything", nil, "") },
-		"sandbox": func(r *rights) error { return r.set(nil, "", &sandboxPolicy{Type: "box"}, "") },
-		"profile": func(r *rights) error { return r.set(nil, "", nil, ":other") },
+		"policy":  func(r *rights) error { return r.set(rightsParams{ApprovalPolicy: json.RawMessage(`"sometimes"`)}) },
+		"object":  func(r *rights) error { return r.set(rightsParams{ApprovalPolicy: json.RawMessage(`{"other":1}`)}) },
+		"mode":    func(r *rights) error { return r.set(rightsParams{Sandbox: "write-everything"}) },
+		"sandbox": func(r *rights) error { return r.set(rightsParams{SandboxPolicy: &sandboxPolicy{Type: "box"}}) },
+		"profile": func(r *rights) error { return r.set(rightsParams{Permissions: ":other"}) },
 	} {
 		var r rights
 		if set(&r) == nil {

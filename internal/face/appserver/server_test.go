@@ -56,7 +56,7 @@ func TestAnswersComeFirst(t *testing.T) {
 		c.Seen(`"method":"turn/completed"`, n+1)
 		for _, line := range c.Lines() {
 			if strings.Contains(line, `"`+id+`"`) {
-				if !strings.Contains(line, `"result":{"turn":{"id":"`+id) {
+				if !strings.Contains(line, `"result":{"turn":{`) {
 					t.Errorf("first of all it was said: %s", line)
 				}
 				break
@@ -172,7 +172,7 @@ func TestNeverAsks(t *testing.T) {
 	thread := c.thread(map[string]any{"sandbox": "read-only"})
 	c.turn(thread, "go")
 	c.Seen(`"delta":"No."`, 1)
-	c.diff("declined", 1, c.Count(`"method":"item/completed","params":{"threadId":"`+thread+`","turnId":"t000001","item":{"type":"commandExecution","id":"i000001","pluginId":null,"scriptPath":null,"command":"touch made","cwd":"`+c.Dir+`","processId":null,"source":"agent","status":"declined"`))
+	c.diff("declined", 1, c.Count(`"status":"declined"`))
 	c.answer("accept")
 	c.Seen(`"method":"turn/completed"`, 1)
 	c.turn(thread, "go", map[string]any{"approvalPolicy": "on-request"})
@@ -242,12 +242,12 @@ func TestStops(t *testing.T) {
 // FuzzRequests: whatever is sent, each request is answered once, and nothing
 // falls over.
 func FuzzRequests(f *testing.F) {
-	for name := range methods() {
+	for name := range (&Server{}).methods() {
 		f.Add(name, `{"threadId":"THREAD","input":[{"type":"image","url":"data:image/png;base64,AA=="}],"cwd":["/x"],"config":{"sandbox_workspace_write":{"writable_roots":[3,"/x"]},"sandbox_mode":"workspace-write"}}`)
 		f.Add(name, `{"threadId":{},"sandboxPolicy":{"type":"workspaceWrite","writableRoots":["["]},"approvalPolicy":{"granular":1},"turnId":null,"expectedTurnId":""}`)
 	}
 	f.Fuzz(func(t *testing.T, name, params string) {
-		if !json.Valid([]byte(params)) || methods()[name] == nil {
+		if !json.Valid([]byte(params)) || (&Server{}).methods()[name] == nil {
 			return
 		}
 		c := start(t, script.New().Otherwise(script.Text("ok")))

@@ -126,9 +126,9 @@ func TestResumeWhileItStreams(t *testing.T) {
 	c.Must("thread/loaded/list", nil)  // by its answer, the rest of that has come as well
 	all := strings.Join(c.Lines(), "") // long lines came in pieces
 	_, all, _ = strings.Cut(all, fmt.Sprintf(`{"id":%d,`, resumed.ID))
-	answer, all, _ := strings.Cut(all, `"instructionSources"`)
-	after, _, _ := strings.Cut(all, `"method":"turn/completed"`) // where the item ended before the answer
-	after, _, _ = strings.Cut(after, `"method":"item/completed"`)
+	answer, all, _ := strings.Cut(all, `{"method":`)
+	after, _, _ := strings.Cut(all, `"turn/completed"`) // where the item ended before the answer
+	after, _, _ = strings.Cut(after, `"item/completed"`)
 	answered, told := strings.Count(answer, "words,"), strings.Count(after, "words,")
 	if answered == 0 || answered+told != 1500*200 {
 		t.Errorf("the answer has %d, and %d came after it", answered, told)

@@ -3,10 +3,11 @@ package appserver
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
+	"maps"
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/client/transcript"
 )
@@ -35,7 +36,7 @@ type translator struct {
 // newTranslator begins with a session that does nothing.
 func newTranslator(state event.State) *translator {
 	return &translator{
-		thread: state.Session, log: transcript.New(state, transcript.Live), status: threadStatus{Type: "idle"},
+		thread: state.Session, log: transcript.New(state, transcript.Live), status: threadStatus{kind: "idle"},
 		shown: map[string]itemKind{}, begun: map[string]bool{},
 	}
 }
@@ -59,14 +60,14 @@ func (t *translator) notes(c transcript.Change) []note {
 	case c.Thing == transcript.Item:
 		return t.itemChanged(c)
 	case c.Thing == transcript.Turn && c.What == transcript.Started:
-		return append(t.activeNotes(), note{"turn/started", turnNote{t.thread, t.turn(c.Turn.ID, notLoaded)}})
+		return append(t.activeNotes(), t.note("turn/started", object{"turn": t.turn(c.Turn.ID, notLoaded)}))
 	case c.Thing == transcript.Turn && c.What == transcript.Ended:
 		return t.turnEnded(c)
 	case c.Thing == transcript.Input && c.What == transcript.Ended && c.Turn != nil:
 		m := messageOf(*c.Input)
 		return []note{t.begins(c, m), t.ends(c, m)}
 	case c.Event.Kind() == event.KindInputHeld:
-		return []note{{"warning", warningNote{&t.thread, "What was said last waits: it will be taken along by the next turn."}}}
+		return []note{t.note("warning", object{"message": "What was said last waits: it will be taken along by the next turn."})}
 	case c.Thing == transcript.Attempt && c.What == transcript.Ended:
 		return t.attemptEnded(c)
 	case c.Thing == transcript.Approval && c.What == transcript.Started:
@@ -101,30 +102,36 @@ func (t *translator) view(turn string) view { return view{t.state().Host.Dir, t.
 
 // statusNotes says the thread's status, if it is another one.
 func (t *translator) statusNotes(s threadStatus) []note {
-	same := s.Type == t.status.Type && (s.ActiveFlags == nil) == (t.status.ActiveFlags == nil) &&
-		(s.ActiveFlags == nil || slices.Equal(*s.ActiveFlags, *t.status.ActiveFlags))
-	if same {
+	if s == t.status {
 		return nil
 	}
 	t.status = s
-	return []note{{"thread/status/changed", statusNote{t.thread, s}}}
+	return []note{statusChanged(t.thread, s)}
 }
 
 // activeNotes says that a turn runs, and whether it waits for somebody.
 func (t *translator) activeNotes() []note {
-	flags := []string{}
-	if r := t.state().Running(); r != nil && slices.ContainsFunc(r.Approvals, func(a *event.Approval) bool { return a.Ended == nil }) {
-		flags = append(flags, "waitingOnApproval")
-	}
-	return t.statusNotes(threadStatus{Type: "active", ActiveFlags: &flags})
+	return t.statusNotes(threadStatus{kind: "active", waits: len(asker.Open(t.state())) > 0})
 }
 
-func (t *translator) begins(c transcript.Change, item any) note {
-	return note{"item/started", itemNote{ThreadID: t.thread, TurnID: c.Turn.ID, Item: item, StartedAtMs: milliseconds(c.Event.At)}}
+// note is a notification about the thread.
+func (t *translator) note(method string, params object) note {
+	params["threadId"] = t.thread
+	return note{method, params}
 }
 
-func (t *translator) ends(c transcript.Change, item any) note {
-	return note{"item/completed", itemNote{ThreadID: t.thread, TurnID: c.Turn.ID, Item: item, CompletedAtMs: milliseconds(c.Event.At)}}
+// ofTurn is a notification about the turn of a change.
+func (t *translator) ofTurn(c transcript.Change, method string, params object) note {
+	params["turnId"] = c.Turn.ID
+	return t.note(method, params)
+}
+
+func (t *translator) begins(c transcript.Change, item object) note {
+	return t.ofTurn(c, "item/started", object{"item": item, "startedAtMs": c.Event.At.UnixMilli()})
+}
+
+func (t *translator) ends(c transcript.Change, item object) note {
+	return t.ofTurn(c, "item/completed", object{"item": item, "completedAtMs": c.Event.At.UnixMilli()})
 }
 
 // show shows an item that clients do not know yet.
@@ -138,46 +145,44 @@ func (t *translator) show(c transcript.Change, details json.RawMessage) []note {
 }
 
 func (t *translator) grew(c transcript.Change) []note {
-	delta := deltaNote{ThreadID: t.thread, TurnID: c.Turn.ID, ItemID: c.Item.ID, Delta: c.Text}
+	d := delta{ThreadID: t.thread, TurnID: c.Turn.ID, ItemID: c.Item.ID, Delta: c.Text}
 	switch kind := t.shown[c.Item.ID]; {
 	case c.Stream == event.Text && kind == says:
-		return []note{{"item/agentMessage/delta", delta}}
+		return []note{{"item/agentMessage/delta", d}}
 	case c.Stream == event.Text && kind == thinks:
-		return t.reasoningNotes(delta)
+		return t.reasoningNotes(c, d)
 	case c.Stream == event.Output && kind == runs:
-		return []note{{"item/commandExecution/outputDelta", delta}}
+		return []note{{"item/commandExecution/outputDelta", d}}
 	}
 	return nil
 }
 
-func (t *translator) reasoningNotes(d deltaNote) []note {
+func (t *translator) reasoningNotes(c transcript.Change, d delta) []note {
 	var out []note
 	if !t.begun[d.ItemID] {
 		t.begun[d.ItemID] = true
-		out = append(out, note{"item/reasoning/summaryPartAdded", summaryPartNote{ThreadID: d.ThreadID, TurnID: d.TurnID, ItemID: d.ItemID}})
+		out = append(out, t.ofTurn(c, "item/reasoning/summaryPartAdded", object{"itemId": d.ItemID, "summaryIndex": 0}))
 	}
 	d.SummaryIndex = new(int)
 	return append(out, note{"item/reasoning/summaryTextDelta", d})
 }
 
 func (t *translator) itemEnded(c transcript.Change) []note {
-	if c.Item.Type() == event.ToolCall && !c.Item.Ready {
-		return nil // clients never saw it
-	}
 	item := t.view(c.Turn.ID).item(c.Item, nil)
-	if item == nil {
+	if item == nil || !isSeen(c.Item) {
 		return nil
 	}
 	var out []note
 	if call := c.Call(); call.Kind == toolview.Plan && c.Item.Status == event.ItemCompleted {
-		out = append(out, note{"turn/plan/updated", planNoteOf(t.thread, c.Turn.ID, call.Plan)})
+		out = append(out, t.ofTurn(c, "turn/plan/updated", planOf(call.Plan)))
 	}
-	switch change, isChange := item.(fileChange); {
+	switch isChange := item["type"] == changes; {
 	case isChange && t.shown[c.Item.ID] == hidden:
-		change.Status = inProgress
-		out = append(out, t.begins(c, change))
+		begun := maps.Clone(item)
+		begun["status"] = inProgress
+		out = append(out, t.begins(c, begun))
 	case isChange:
-		out = append(out, note{"item/fileChange/patchUpdated", patchNote{t.thread, c.Turn.ID, c.Item.ID, change.Changes}})
+		out = append(out, t.ofTurn(c, "item/fileChange/patchUpdated", object{"itemId": c.Item.ID, "changes": item["changes"]}))
 	}
 	return append(out, t.ends(c, item))
 }
@@ -186,19 +191,20 @@ func (t *translator) attemptEnded(c transcript.Change) []note {
 	d := c.Attempt.End
 	var out []note
 	if d.Usage != (event.Usage{}) {
-		out = append(out, note{"thread/tokenUsage/updated", usageNote{t.thread, c.Turn.ID, usage{tokensSpent(*c.State), tokensOf(d.Usage), ptr(t.window)}}})
+		out = append(out, t.ofTurn(c, "thread/tokenUsage/updated", object{
+			"tokenUsage": object{"total": tokensOf(spent(*c.State)), "last": tokensOf(d.Usage), "modelContextWindow": ptr(t.window)},
+		}))
 	}
 	if d.Failure != nil && d.RetryIn != nil {
 		err := failed(d.Failure)
 		err.Message = fmt.Sprintf("%s; trying again in %s", err.Message, (time.Duration(*d.RetryIn) * time.Millisecond).Round(100*time.Millisecond))
-		out = append(out, note{"error", errorNote{t.thread, c.Turn.ID, *err, true}})
+		out = append(out, t.ofTurn(c, "error", object{"error": err, "willRetry": true}))
 	}
 	return out
 }
 
-// tokensSpent is what all attempts of the thread took together.
-func tokensSpent(state event.State) tokens {
-	var sum event.Usage
+// spent is what all attempts of the thread took together.
+func spent(state event.State) (sum event.Usage) {
 	for _, turn := range state.Turns {
 		for _, a := range turn.Attempts {
 			if a.End != nil {
@@ -206,27 +212,18 @@ func tokensSpent(state event.State) tokens {
 			}
 		}
 	}
-	return tokensOf(sum)
-}
-
-func tokensOf(u event.Usage) tokens {
-	return tokens{u.Input + u.Output, u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Reasoning}
+	return sum
 }
 
 func (t *translator) turnEnded(c transcript.Change) []note {
 	clear(t.shown)
 	clear(t.begun)
-	turn := t.turn(c.Turn.ID, summary)
-	if turn.Status != "failed" {
-		return append(t.statusNotes(threadStatus{Type: "idle"}), note{"turn/completed", turnNote{t.thread, turn}})
+	ended := t.note("turn/completed", object{"turn": t.turn(c.Turn.ID, summary)})
+	status, err := turnStatus(c.Turn.Cause)
+	if status != didFail {
+		return append(t.statusNotes(threadStatus{kind: "idle"}), ended)
 	}
-	out := t.statusNotes(threadStatus{Type: "systemError"})
-	if turn.Error != nil {
-		out = append(out, note{"error", errorNote{t.thread, turn.ID, *turn.Error, false}})
-	}
-	return append(out, note{"turn/completed", turnNote{t.thread, turn}})
+	return append(t.statusNotes(threadStatus{kind: "systemError"}), t.ofTurn(c, "error", object{"error": err, "willRetry": false}), ended)
 }
 
-func (t *translator) turn(id string, items itemsView) turn {
-	return t.view(id).turnOf(items)
-}
+func (t *translator) turn(id string, items itemsView) object { return t.view(id).turnOf(items) }

@@ -1,0 +1,150 @@
+package rpc
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/client/stdio"
+	"github.com/settle-agent/settle/internal/jsonrpc"
+)
+
+// Options are what a face needs to serve a client.
+type Options struct {
+	In  io.Reader
+	Out io.Writer
+	// Sessions opens sessions, and Dir, which is absolute, is where those work that
+	// name no directory.
+	Sessions *assemble.Sessions
+	Dir      string
+	// Version is that of the program.
+	Version string
+	// Stops end the server. After the first one, each further one takes the time
+	// away that running calls have to end.
+	Stops <-chan stdio.Stop
+	// Exit, if set, ends the process where the way out is blocked.
+	Exit func(code int)
+	// CloseTimeout bounds the end of all sessions; 0 means [stdio.CloseTimeout].
+	CloseTimeout time.Duration
+	// MostRequests bounds the requests that are open; 0 means 256.
+	MostRequests int
+	// Say, if set, tells the person who started the program something.
+	Say    func(error)
+	Logger *slog.Logger // for what the client does wrong; nil is silent
+}
+
+// Protocol is what a face has of its own.
+type Protocol struct {
+	Dialect jsonrpc.Dialect
+	Handler jsonrpc.Handler
+	// Busy answers a request that is one too many.
+	Busy *jsonrpc.Error
+	// Refusal is how the error of a method is answered; nil answers it as it is.
+	Refusal func(ctx context.Context, err error) error
+}
+
+// mostRequests bounds the requests of a client that are open.
+const mostRequests = 256
+
+var errEnded = errors.New("the server has ended")
+
+// Server serves one client. A face embeds it.
+type Server struct {
+	Options
+	Protocol
+	*jsonrpc.Conn
+	// Life is the context of what is done for the client: it ends after
+	// everything else. Serve sets it.
+	Life context.Context //nolint:containedctx // as it says
+
+	end  context.CancelCauseFunc
+	work sync.WaitGroup // lanes, and what Go has done
+
+	mu     sync.Mutex // guards what follows
+	closed bool       // no lane begins any more
+	client string
+	lanes  map[string][]func() // what waits, by the names of lanes that run
+}
+
+// New returns a server that Serve starts.
+func New(o Options, p Protocol) *Server {
+	if p.Refusal == nil {
+		p.Refusal = func(_ context.Context, err error) error { return err }
+	}
+	return &Server{
+		Options: o, Protocol: p, client: "client", lanes: map[string][]func(){},
+		Conn: jsonrpc.New(jsonrpc.Options{
+			In: o.In, Out: o.Out, Dialect: p.Dialect, Handler: p.Handler, Overloaded: p.Busy, Logger: o.Logger,
+			MaxInFlight: cmp.Or(o.MostRequests, mostRequests), Linger: true,
+		}),
+	}
+}
+
+// Serve answers the client until it closes its end, nobody reads any more, or a stop
+// comes, which is returned. Then it ends everything in every session; what there
+// is to say of that is still said. The error names what did not end.
+func (s *Server) Serve(ctx context.Context) (*stdio.Stop, error) {
+	s.Life, s.end = context.WithCancelCause(context.WithoutCancel(ctx)) // a stop is for Serve to take
+	defer s.end(errEnded)
+	s.Start(s.Life)
+	select {
+	case stop := <-s.Stops:
+		return &stop, s.shutDown(stop)
+	case <-s.Ended():
+	}
+	stop := stdio.Stop{Reason: event.Shutdown, By: "stdin"}
+	if s.Unread() {
+		stop.By = "stdout"
+	}
+	return nil, s.shutDown(stop)
+}
+
+func (s *Server) shutDown(stop stdio.Stop) error {
+	return stdio.Ladder{
+		Close: s.Sessions.CloseAll, Hurry: stdio.Hurry(s.Sessions.All), Drain: s.drain, Stops: s.Stops, Exit: s.Exit, Timeout: s.CloseTimeout,
+	}.Descend(stop)
+}
+
+// drain waits for what still has something to say, and lets it out.
+func (s *Server) drain(ctx context.Context) {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	if !stdio.Await(ctx, s.work.Wait) {
+		s.end(errEnded) // it ends the work
+	}
+	if lost := s.Close(ctx); lost != nil && s.Logger != nil {
+		s.Logger.Warn("the client did not hear the end", "error", lost)
+	}
+}
+
+// Go has work done beside the lanes. It is called by what is itself done in a lane,
+// or by such work. What is done ends with its session, or with Life.
+func (s *Server) Go(work func()) { s.work.Go(work) }
+
+// Tell tells the person who started the program something, if there is anything.
+func (s *Server) Tell(err error) {
+	if err != nil && s.Say != nil {
+		s.Say(err)
+	}
+}
+
+// Client is the client's name, as logs have it.
+func (s *Server) Client() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.client
+}
+
+// Greet takes the client's name, if it says one.
+func (s *Server) Greet(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.client = cmp.Or(name, s.client)
+}
