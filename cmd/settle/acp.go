@@ -8,6 +8,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/client/rpc"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/acp"
 	"github.com/settle-agent/settle/internal/redact"
@@ -64,10 +65,9 @@ func (f *acpFlags) serve(cmd *cobra.Command, s *streams) error {
 	if err != nil {
 		return err
 	}
-	face := acp.New(acp.Options{
+	return failed(acp.Serve(cmd.Context(), rpc.Options{
 		In: s.stdin, Out: s.stdout, Sessions: in.hosts, Dir: dir, Version: version(), Stops: in.stops, Say: s.say, Logger: clientLog(resolved), Exit: os.Exit,
-	})
-	return failed(face.Serve(cmd.Context()))
+	}))
 }
 
 // clientLog is where it is written what a client does wrong.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"path/filepath"
@@ -287,13 +286,9 @@ func (c *conversation) Mode() string { return c.policy.Mode().Name }
 
 // SetMode implements [tui.Conversation].
 func (c *conversation) SetMode(name string) error {
-	var names []string
-	for _, m := range assemble.Modes() {
-		if m.Name == name {
-			c.policy.Set(m)
-			return nil
-		}
-		names = append(names, m.Name)
+	m, err := assemble.ModeNamed(name)
+	if err == nil {
+		c.policy.Set(m)
 	}
-	return fmt.Errorf("there is no mode %q; the modes are %s", name, strings.Join(names, ", "))
+	return err
 }

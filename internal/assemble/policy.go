@@ -1,6 +1,7 @@
 package assemble
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -35,6 +36,18 @@ func ModeOf(p event.Permission) Mode {
 		}
 	}
 	return Modes()[0]
+}
+
+// ModeNamed is the mode with the name, which is one of Modes.
+func ModeNamed(name string) (Mode, error) {
+	var names []string
+	for _, m := range Modes() {
+		if m.Name == name {
+			return m, nil
+		}
+		names = append(names, m.Name)
+	}
+	return Mode{}, fmt.Errorf("there is no mode %q; the modes are %s", name, strings.Join(names, ", "))
 }
 
 // Allow is a rule that a client's own words come to; by says which they were.

@@ -25,6 +25,22 @@ func TestScripts(t *testing.T) {
 			<nothing
 			eof
 			done well`},
+		{name: "a connection that lingers goes on speaking after the end of its input", o: jsonrpc.Options{Linger: true}, steps: `
+			call a ask
+			< {‹v›"id":1,"method":"ask","params":{"n":1}}
+			eof
+			ended
+			not done
+			result a the connection is closed
+			notify b later
+			< {‹v›"method":"later"}
+			close
+			done well`},
+		{name: "one that lingers is done when nobody reads", o: jsonrpc.Options{Linger: true}, steps: `
+			gone
+			notify a lost
+			ended
+			done cannot write a message: nobody reads`},
 		{name: "requests, answered later and in another order", steps: `
 			> {‹v›"id":"a","method":"x"}
 			> {‹v›"id":2,"method":"y","params":null}

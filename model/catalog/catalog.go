@@ -57,11 +57,14 @@ type Model struct {
 	Grammar bool
 }
 
+// Efforts are how much models may be told to think, from the least.
+func Efforts() []string { return []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"} }
+
 // Effort returns the effort that the model knows and that is nearest to what
 // was asked for, the lesser of two. It returns "" if none was asked for, and
 // what was asked for if the model's efforts are unknown.
 func (m Model) Effort(asked string) string {
-	order := []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
+	order := Efforts()
 	want := slices.Index(order, asked)
 	if want < 0 || len(m.Efforts) == 0 || slices.Contains(m.Efforts, asked) {
 		return asked

@@ -20,9 +20,9 @@ type Entry[R any] struct {
 	Key     string
 	Request R
 
-	book      *Book[R]
-	turn      string
-	cancelled bool
+	book          *Book[R]
+	session, turn string // that has taken the input
+	cancelled     bool
 }
 
 // Add notes a request. It is nil where the book is closed.

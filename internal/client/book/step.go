@@ -29,12 +29,13 @@ type Move[R any] struct {
 }
 
 // Step returns what an event means for the requests in the book, in their order.
+// Those of several sessions may be in one book if their inputs have ids of their own.
 func (b *Book[R]) Step(e event.Event) []Move[R] {
 	switch d := e.Data.(type) {
 	case event.TurnStarted:
-		return b.taken(e.Turn, d.Inputs)
+		return b.taken(e, d.Inputs)
 	case event.AttemptStarted:
-		return b.taken(e.Turn, d.Inputs)
+		return b.taken(e, d.Inputs)
 	case event.InputHeld:
 		return b.about(d.Input, Move[R]{How: Held, Cause: event.Abort(d.Reason, e.By)})
 	case event.InputDropped:
@@ -47,7 +48,7 @@ func (b *Book[R]) Step(e event.Event) []Move[R] {
 	defer b.mu.Unlock()
 	var all []Move[R]
 	for _, one := range b.open {
-		if one.turn == e.Turn {
+		if one.turn == e.Turn && one.session == e.Session {
 			all = append(all, Move[R]{one, Ended, e.Turn, causeOf(e)})
 		}
 	}
@@ -55,14 +56,14 @@ func (b *Book[R]) Step(e event.Event) []Move[R] {
 }
 
 // taken notes which turn has taken inputs.
-func (b *Book[R]) taken(turn string, inputs []string) []Move[R] {
+func (b *Book[R]) taken(e event.Event, inputs []string) []Move[R] {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var all []Move[R]
 	for _, one := range b.open {
 		if slices.Contains(inputs, one.Key) {
-			one.turn = turn
-			all = append(all, Move[R]{one, Taken, turn, nil})
+			one.session, one.turn = e.Session, e.Turn
+			all = append(all, Move[R]{one, Taken, e.Turn, nil})
 		}
 	}
 	return all

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/settle-agent/settle/event"
@@ -30,12 +31,22 @@ func Read(path string) (event.Image, error) {
 	if err != nil {
 		return event.Image{}, fmt.Errorf("cannot read the image: %w", err)
 	}
-	kind := http.DetectContentType(data)
-	switch kind {
-	case "image/png", "image/jpeg", "image/gif", "image/webp":
-		return event.Image{MediaType: kind, Data: data, Name: filepath.Base(path)}, nil
+	i, err := New(http.DetectContentType(data), data, filepath.Base(path))
+	if err != nil {
+		return i, fmt.Errorf("cannot use the image %q: %w", path, err)
 	}
-	return event.Image{}, fmt.Errorf("cannot use the image %q: it is %s, not PNG, JPEG, GIF or WebP", path, kind)
+	return i, nil
+}
+
+// New is a picture that came with its media type.
+func New(mediaType string, data []byte, name string) (event.Image, error) {
+	switch {
+	case !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, mediaType):
+		return event.Image{}, fmt.Errorf("it is %s, not PNG, JPEG, GIF or WebP", mediaType)
+	case len(data) == 0:
+		return event.Image{}, errors.New("it is empty")
+	}
+	return event.Image{MediaType: mediaType, Data: data, Name: name}, nil
 }
 
 // Decode decodes the picture in a data URL.
@@ -53,5 +64,9 @@ func Decode(url string) (event.Image, error) {
 	if err != nil {
 		return event.Image{}, fmt.Errorf("cannot read the image: %w", err)
 	}
-	return event.Image{MediaType: kind, Data: data}, nil
+	i, err := New(kind, data, "")
+	if err != nil {
+		return i, fmt.Errorf("cannot use the image: %w", err)
+	}
+	return i, nil
 }

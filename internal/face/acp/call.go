@@ -127,36 +127,36 @@ const (
 )
 
 // output takes more of a call's output. The caller holds mu.
-func (f *follower) output(c *call, text string) {
+func (ses *session) output(c *call, text string) {
 	if c.terminal {
 		u := c.update()
 		u.Meta = object{"terminal_output": object{"terminal_id": c.item.ID, "data": text}}
-		f.send(u)
+		ses.send(u)
 		return
 	}
 	if c.output += text; len(c.output) > mostOutput {
 		c.output = strings.ToValidUTF8(c.output[len(c.output)-mostOutput:], "")
 	}
 	c.dirty = true
-	if f.flusher == nil {
-		f.flusher = time.AfterFunc(outputDelay, f.flush) // stopped by close
+	if ses.flusher == nil {
+		ses.flusher = time.AfterFunc(outputDelay, ses.flush) // stopped by close
 	}
 }
 
 // flush shows what calls have put out since the last time.
-func (f *follower) flush() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.flusher == nil {
+func (ses *session) flush() {
+	ses.mu.Lock()
+	defer ses.mu.Unlock()
+	if ses.flusher == nil {
 		return // closed
 	}
-	f.flusher = nil
-	for _, c := range f.calls {
+	ses.flusher = nil
+	for _, c := range ses.calls {
 		if c.dirty {
 			c.dirty = false
 			u := c.update()
 			u.Content = []object{contentBlock(codeBlock(c.output))}
-			f.send(u)
+			ses.send(u)
 		}
 	}
 }

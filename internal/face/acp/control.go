@@ -5,87 +5,56 @@ import (
 	"context"
 	"slices"
 
-	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/assemble"
-	"github.com/settle-agent/settle/internal/jsonrpc"
+	"github.com/settle-agent/settle/model/catalog"
 )
 
-func policy(name string) (assemble.Mode, bool) {
-	for _, m := range assemble.Modes() {
-		if m.Name == name {
-			return m, true
-		}
-	}
-	return assemble.Mode{}, false
-}
-
-// initialMode is the mode that a session begins in.
-func initialMode(p settle.Permission) assemble.Mode {
-	name := map[settle.Permission]string{settle.Allow: "allow", settle.Deny: "read-only"}[p]
-	m, _ := policy(cmp.Or(name, "ask"))
-	return m
-}
-
-// described are the modes that the user's configuration leaves to the client.
-func described(user settle.Permission) []mode {
-	all := []mode{
+// modeChoices are the modes that the user's configuration leaves to the client.
+func (ses *session) modeChoices() []choice {
+	all := []choice{
 		{"ask", "Ask", "Asks before calls that could change something"},
 		{"accept-edits", "Accept edits", "Edits files without asking, and asks about everything else that could change something"},
 		{"read-only", "Read only", "Refuses calls that could change something"},
 		{"allow", "Allow everything", "Runs every call without asking"},
 	}
-	return slices.DeleteFunc(all, func(m mode) bool {
-		p, _ := policy(m.ID)
-		return !assemble.Within(user, p)
+	return slices.DeleteFunc(all, func(c choice) bool {
+		m, err := assemble.ModeNamed(c.Value)
+		return err != nil || !assemble.Within(ses.ceiling, m)
 	})
 }
 
 // modes are those of a session, with the one in force.
-func (ses *session) modes() modes {
-	return modes{Current: ses.policy.Mode().Name, Available: described(ses.ceiling)}
-}
-
-// choices are what a client chose over the settings; empty is what they say.
-type choices struct{ model, effort string }
-
-func (c choices) settings() map[string]string {
-	given := map[string]string{}
-	if c.model != "" {
-		given["model"] = c.model
+func (ses *session) modes() object {
+	available := []object{}
+	for _, c := range ses.modeChoices() {
+		available = append(available, object{"id": c.Value, "name": c.Name, "description": c.Description})
 	}
-	if c.effort != "" {
-		given["effort"] = c.effort
-	}
-	return given
-}
-
-// efforts are how much a model may be told to think.
-func efforts() []string {
-	return []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
+	return object{"currentModeId": ses.policy.Mode().Name, "availableModes": available}
 }
 
 // byDefault is the choice of what the model does if it is told nothing.
 const byDefault = "default"
 
 // options are what the client may choose for a session, as it is now.
-func (ses *session) options() []option {
-	ses.mu.Lock()
-	now := ses.model
-	ses.mu.Unlock()
-	m := option{ID: "mode", Name: "Mode", Category: "mode", Type: "select", Current: ses.policy.Mode().Name}
-	for _, d := range described(ses.ceiling) {
-		m.Options = append(m.Options, choice{d.ID, d.Name, d.Description})
+func (ses *session) options() []object {
+	now := ses.opened.Model()
+	return []object{
+		option("mode", "Mode", "mode", ses.policy.Mode().Name, ses.modeChoices()),
+		option("model", "Model", "model", now.FullName(), named(ses.models(now.FullName()))),
+		option("effort", "Effort", "thought_level", cmp.Or(now.Effort, byDefault), named(append([]string{byDefault}, catalog.Efforts()...))),
 	}
-	name := now.ProviderName + "/" + now.Name
-	models := option{ID: "model", Name: "Model", Category: "model", Type: "select", Current: name}
-	for _, other := range ses.models(name) {
-		models.Options = append(models.Options, choice{Value: other, Name: other})
+}
+
+func option(id, name, category, current string, choices []choice) object {
+	return object{"id": id, "name": name, "category": category, "type": "select", "currentValue": current, "options": choices}
+}
+
+// named are choices that are called by their values.
+func named(values []string) (out []choice) {
+	for _, v := range values {
+		out = append(out, choice{Value: v, Name: v})
 	}
-	effort := option{ID: "effort", Name: "Effort", Category: "thought_level", Type: "select", Current: cmp.Or(now.Effort, byDefault)}
-	for _, e := range append([]string{byDefault}, efforts()...) {
-		effort.Options = append(effort.Options, choice{Value: e, Name: e})
-	}
-	return []option{m, models, effort}
+	return out
 }
 
 // models are those that the session may use: the one that it does, those that
@@ -93,7 +62,7 @@ func (ses *session) options() []option {
 // the address of a server was given for one, it is that server's alone.
 func (ses *session) models(now string) []string {
 	all := []string{now}
-	r, err := ses.server.o.Sessions.Settings(ses.opened.Spec.Dir, nil)
+	r, err := ses.Sessions.Settings(ses.opened.Spec.Dir, nil)
 	if err != nil || r.BaseURL != "" {
 		return all
 	}
@@ -101,7 +70,7 @@ func (ses *session) models(now string) []string {
 		all = append(all, name)
 	}
 	for name, p := range r.Providers {
-		if p.Model != "" && p.BaseURL != "" && (p.KeyEnv == "" || ses.server.o.Sessions.Base.Getenv(p.KeyEnv) != "" || len(p.KeyCommand) > 0) {
+		if p.Model != "" && p.BaseURL != "" && (p.KeyEnv == "" || ses.Sessions.Base.Getenv(p.KeyEnv) != "" || len(p.KeyCommand) > 0) {
 			all = append(all, name+"/"+p.Model)
 		}
 	}
@@ -109,64 +78,52 @@ func (ses *session) models(now string) []string {
 	return slices.Compact(all)
 }
 
-func (s *Server) setMode(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var in modeParams
-	if err := r.Decode(&in); err != nil {
-		return nil, err
-	}
-	ses, err := s.opened(ctx, in.SessionID)
+func (s *Server) setMode(_ context.Context, in modeParams) (any, error) {
+	ses, err := s.find(in.SessionID)
 	if err != nil {
 		return nil, err
 	}
 	if err := ses.setMode(in.ModeID); err != nil {
 		return nil, err
 	}
-	return object{}, ses.send(object{"sessionUpdate": "config_option_update", "configOptions": ses.options()})
+	return object{}, ses.tell(object{"sessionUpdate": "config_option_update", "configOptions": ses.options()})
 }
 
 func (ses *session) setMode(name string) error {
-	m, ok := policy(name)
-	if !ok {
-		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "there is no mode %q; the modes are ask, accept-edits, read-only and allow", name)
+	m, err := assemble.ModeNamed(name)
+	if err != nil {
+		return invalid("%v", err)
 	}
 	if !assemble.Within(ses.ceiling, m) {
-		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams,
-			"the mode %q allows more than the user configured (permission %q); nothing was changed; a client can only choose a stricter one", name, ses.ceiling)
+		return invalid("the mode %q allows more than the user configured (permission %q); nothing was changed; a client can only choose a stricter one", name, ses.ceiling)
 	}
 	ses.policy.Set(m)
 	return nil
 }
 
-func (s *Server) setOption(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var in optionParams
-	if err := r.Decode(&in); err != nil {
-		return nil, err
-	}
-	ses, err := s.opened(ctx, in.SessionID)
+func (s *Server) setOption(ctx context.Context, in optionParams) (any, error) {
+	ses, err := s.find(in.SessionID)
 	if err != nil {
 		return nil, err
 	}
 	value, ok := in.Value.(string)
 	if !ok {
-		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "the value of %q is a string", in.ConfigID)
+		return nil, invalid("the value of %q is a string", in.ConfigID)
 	}
 	switch in.ConfigID {
 	case "mode":
-		if err := ses.setMode(value); err != nil {
-			return nil, err
-		}
-		if err := ses.send(object{"sessionUpdate": "current_mode_update", "currentModeId": value}); err != nil {
-			return nil, err
+		if err = ses.setMode(value); err == nil {
+			err = ses.tell(object{"sessionUpdate": "current_mode_update", "currentModeId": value})
 		}
 	case "model":
-		err = ses.choose(ctx, func(c *choices) { c.model = value })
+		err = ses.choose(ctx, "model", value)
 	case "effort", "reasoning_effort", "thought_level":
 		if value == byDefault {
 			value = ""
 		}
-		err = ses.choose(ctx, func(c *choices) { c.effort = value })
+		err = ses.choose(ctx, "effort", value)
 	default:
-		err = jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "there is no option %q; the options are mode, model and effort", in.ConfigID)
+		err = invalid("there is no option %q; the options are mode, model and effort", in.ConfigID)
 	}
 	if err != nil {
 		return nil, err
@@ -175,30 +132,9 @@ func (s *Server) setOption(ctx context.Context, r *jsonrpc.Request) (any, error)
 }
 
 // choose has the session's next turns ask another model, or ask otherwise.
-func (ses *session) choose(ctx context.Context, change func(*choices)) error {
-	ses.choosing.Lock()
-	defer ses.choosing.Unlock()
-	next := ses.chosen
-	change(&next)
-	wish := ses.opened.Spec
-	wish.Settings = next.settings()
-	a, err := ses.server.o.Sessions.Agent(ctx, wish)
-	if err != nil {
-		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "%v", err)
+func (ses *session) choose(ctx context.Context, setting, value string) error {
+	if err := ses.Sessions.Choose(ctx, ses.opened, map[string]string{setting: value}); err != nil {
+		return invalid("%v", err)
 	}
-	if err := ses.opened.SetModel(ctx, a); err != nil {
-		return err
-	}
-	ses.chosen = next
-	ses.mu.Lock()
-	defer ses.mu.Unlock()
-	ses.model = a.Session.Model
 	return nil
-}
-
-// window is how many tokens the session's model takes; 0 if unknown.
-func (ses *session) window() int {
-	ses.mu.Lock()
-	defer ses.mu.Unlock()
-	return ses.model.Window
 }

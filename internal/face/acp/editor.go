@@ -40,13 +40,13 @@ func (ses *session) writeFile(ctx context.Context, path, text string) error {
 // more. Where the client is gone, that ends the turn, and the turn the call: how
 // it ended is for them to say.
 func (ses *session) request(ctx context.Context, method string, params, result any) error {
-	sent, err := ses.server.conn.Send(ctx, method, params)
+	sent, err := ses.Send(ctx, method, params)
 	if err != nil {
 		return awaitEnd(ctx, err)
 	}
 	stop := context.AfterFunc(ctx, func() {
 		if sent.Abandon() {
-			ses.server.withdraw(sent)
+			ses.withdraw(sent)
 		}
 	})
 	defer stop()
@@ -76,5 +76,5 @@ func withDetails(err error) error {
 // withdraw tells the client that the answer to a request is not needed any more.
 // https://agentclientprotocol.com/protocol/v1/cancellation
 func (s *Server) withdraw(sent *jsonrpc.Outgoing) {
-	_ = s.conn.Notify(s.life, "$/cancel_request", object{"requestId": sent.ID}) // a client that is gone needs none
+	_ = s.Notify(s.Life, "$/cancel_request", object{"requestId": sent.ID}) // a client that is gone needs none
 }

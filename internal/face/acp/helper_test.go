@@ -14,6 +14,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/clienttest"
+	"github.com/settle-agent/settle/internal/client/rpc"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/face/acp"
 	"github.com/settle-agent/settle/internal/jsonrpc"
@@ -39,10 +40,10 @@ func startIn(t *testing.T, m *script.Model, p clienttest.Place) *client {
 	t.Helper()
 	c := &client{model: m, hosts: p.Sessions(m, "acp"), stops: make(chan stdio.Stop, 4)}
 	c.Peer = clienttest.Serve(t, p, jsonrpc.V2, func(in io.Reader, out io.Writer) error {
-		return acp.New(acp.Options{
+		return acp.Serve(context.Background(), rpc.Options{
 			In: in, Out: out, Sessions: c.hosts, Dir: p.Dir, Version: "test", Stops: c.stops, CloseTimeout: clienttest.CloseTimeout,
 			Say: func(err error) { c.said = append(c.said, err.Error()) },
-		}).Serve(context.Background())
+		})
 	})
 	return c
 }

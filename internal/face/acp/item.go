@@ -1,46 +1,44 @@
 package acp
 
 import (
-	"encoding/json"
-
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/transcript"
 )
 
 // itemChanged says what happens to an item. The caller holds mu.
-func (f *follower) itemChanged(c transcript.Change) {
+func (ses *session) itemChanged(c transcript.Change) {
 	if c.Item.Type() == event.ToolCall {
-		f.callChanged(c)
+		ses.callChanged(c)
 	} else if c.What == transcript.Grew {
-		f.send(text(c.Item.Type(), c.Item.ID, c.Text))
+		ses.send(text(c.Item.Type(), c.Item.ID, c.Text))
 	}
 }
 
-func (f *follower) callChanged(c transcript.Change) {
+func (ses *session) callChanged(c transcript.Change) {
 	if c.What == transcript.Committed || c.What == transcript.Discarded {
 		return // what was sent cannot be taken back
 	}
-	known := f.calls[c.Item.ID]
+	known := ses.calls[c.Item.ID]
 	if known == nil { // it began just now, or before it was followed
-		known = newCall(f.ses, c.Item)
-		f.calls[c.Item.ID] = known
-		f.send(known.begin())
+		known = newCall(ses, c.Item)
+		ses.calls[c.Item.ID] = known
+		ses.send(known.begin())
 	}
 	switch c.What {
 	case transcript.Ready:
-		f.send(known.ready())
+		ses.send(known.ready())
 	case transcript.Running:
 		d, _ := c.Event.Data.(event.CallStarted)
-		f.send(known.started(d.Title))
+		ses.send(known.started(d.Title))
 	case transcript.Grew:
 		if c.Stream == event.Output {
-			f.output(known, c.Text)
+			ses.output(known, c.Text)
 		}
 	case transcript.Ended:
-		delete(f.calls, c.Item.ID)
-		f.send(known.ended())
+		delete(ses.calls, c.Item.ID)
+		ses.send(known.ended())
 		if setsPlan(c.Item) {
-			f.send(known.plan())
+			ses.send(known.plan())
 		}
 	}
 }
@@ -53,5 +51,3 @@ func text(kind event.ItemType, id, piece string) chunk {
 	}
 	return chunk{Update: update, Content: said(piece), MessageID: id}
 }
-
-func encode(v any) (json.RawMessage, error) { return json.Marshal(v) }

@@ -1,12 +1,16 @@
 package acp
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/settle-agent/settle/internal/catalogue"
+	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
@@ -15,61 +19,62 @@ const page = 100
 
 // list lists the sessions that are kept, those that changed last first. The
 // cursor is the last one that the client has.
-func (s *Server) list(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var in listParams
-	if err := r.Decode(&in); err != nil {
-		return nil, err
-	}
+func (s *Server) list(ctx context.Context, in listParams) (any, error) {
 	all, err := s.kept(ctx, in.Cwd)
 	if err != nil {
 		return nil, err
 	}
 	if in.Cursor != "" {
-		at := slices.IndexFunc(all, func(i sessionInfo) bool { return i.SessionID == in.Cursor })
+		at := slices.IndexFunc(all, func(e catalogue.Entry) bool { return e.Session == in.Cursor })
 		if at < 0 {
-			return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "the cursor %q is not one of this list any more; begin anew", in.Cursor)
+			return nil, invalid("the cursor %q is not one of this list any more; begin anew", in.Cursor)
 		}
 		all = all[at+1:]
 	}
 	result := object{}
 	if len(all) > page {
 		all = all[:page]
-		result["nextCursor"] = all[page-1].SessionID
+		result["nextCursor"] = all[page-1].Session
 	}
-	result["sessions"] = append([]sessionInfo{}, all...)
+	listed := []object{}
+	for _, e := range all {
+		listed = append(listed, object{"sessionId": e.Session, "cwd": e.Dir, "title": e.Title, "updatedAt": e.Updated.Format(time.RFC3339)})
+	}
+	result["sessions"] = listed
 	return result, nil
 }
 
 // kept returns what is known of sessions in which something was said, in one
 // directory, if it is named.
-func (s *Server) kept(ctx context.Context, cwd string) ([]sessionInfo, error) {
-	dir := s.o.Dir
-	if cwd != "" {
-		dir = filepath.Clean(cwd)
-	}
-	r, err := s.o.Sessions.Settings(dir, nil)
-	if err != nil {
-		return nil, err
-	}
-	data, err := r.NeedDataDir()
-	if err != nil {
-		return nil, err
-	}
-	shelf := catalogue.Shelf{Dir: data}
-	defer func() { _ = shelf.Close() }() // it was only read
+func (s *Server) kept(ctx context.Context, cwd string) ([]catalogue.Entry, error) {
 	q := catalogue.Query{}
 	if cwd != "" {
-		q.Dir = dir
+		q.Dir = filepath.Clean(cwd)
 	}
-	entries, err := shelf.List(ctx, q)
+	data, err := s.dataDir(cmp.Or(q.Dir, s.Dir))
 	if err != nil {
 		return nil, err
 	}
-	var all []sessionInfo
-	for _, e := range entries {
-		if e.Title != "" && filepath.IsAbs(e.Dir) {
-			all = append(all, sessionInfo{e.Session, e.Dir, e.Title, e.Updated.Format(time.RFC3339)})
+	entries, err := store.List(ctx, data, q)
+	return slices.DeleteFunc(entries, func(e catalogue.Entry) bool { return e.Title == "" || !filepath.IsAbs(e.Dir) }), err
+}
+
+// deleteSession closes a session, if it is open, and deletes what is kept of it.
+func (s *Server) deleteSession(_ context.Context, in sessionParams) (any, error) {
+	dir := s.Dir
+	if ses, err := s.find(in.SessionID); err == nil {
+		dir = ses.opened.Spec.Dir
+		if err := ses.close(); err != nil {
+			return nil, err
 		}
 	}
-	return all, nil
+	data, err := s.dataDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	err = store.Delete(s.Life, data, in.SessionID)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = jsonrpc.Errorf(codeNotFound, "%v", err)
+	}
+	return object{}, err
 }

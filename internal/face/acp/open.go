@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,245 +10,69 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/client/asker"
+	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
-// newSession creates a session.
-func (s *Server) newSession(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var in setup
-	if err := r.Decode(&in); err != nil {
+// open opens a session where the client wants it: a new one, or one that is kept.
+func (s *Server) open(ctx context.Context, id string, in setup, kept bool) (*session, error) {
+	if _, err := assemble.WorkDir(in.Cwd); err != nil {
+		return nil, invalid("%v", err)
+	}
+	r, err := s.Sessions.Settings(in.Cwd, nil)
+	if err != nil {
 		return nil, err
 	}
-	in.SessionID = "" // the protocol has none here
-	ses := s.place(settle.NewSessionID())
-	if err := ses.open(ctx, in); err != nil {
-		return nil, err
-	}
-	ses.follower = newFollower(ses, ses.opened.State())
-	ses.begin()
-	s.mu.Lock()
-	s.sessions[ses.id] = ses
-	s.mu.Unlock()
-	result := ses.described()
-	result["sessionId"] = ses.id
-	return result, nil
-}
-
-// reopen takes up a session that was kept. It is in its place before anything
-// else is read, so that a prompt may follow at once.
-func (s *Server) reopen(ctx context.Context, r *jsonrpc.Request) {
-	var in setup
-	if err := r.Decode(&in); err != nil {
-		r.Fail(err)
-		return
-	}
-	if in.SessionID == "" {
-		r.Fail(jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "sessionId is missing"))
-		return
-	}
-	s.mu.Lock()
-	ses, again := s.sessions[in.SessionID]
-	if !again {
-		ses = s.placeLocked(in.SessionID)
-		ses.opening, ses.abandon = context.WithCancelCause(s.life)
-		s.sessions[in.SessionID] = ses
-	}
-	ses.wanted++
-	s.mu.Unlock()
-	load := r.Method == "session/load"
-	if !again { // for all who ask meanwhile
-		s.start(func() { ses.takeUp(ctx, in, load) })
-	}
-	s.answer(ctx, r, func(ctx context.Context, _ *jsonrpc.Request) (any, error) {
-		if err := ses.awaitOpen(ctx); err != nil {
+	if kept {
+		if err := s.checkKept(ctx, id, in.Cwd); err != nil {
 			return nil, err
 		}
-		if again {
-			if err := ses.rejoin(in, load); err != nil {
-				return nil, err
-			}
-		}
-		return ses.described(), nil
-	})
-}
-
-// takeUp opens the session, and tells all that was said in it, if the one who asks
-// first wants that.
-func (ses *session) takeUp(asks context.Context, in setup, load bool) {
-	defer ses.abandon(nil)
-	if err := ses.open(ses.opening, in); err != nil {
-		ses.server.forget(ses)
-		ses.failOpening(err)
-		return
 	}
-	ses.follower = newFollower(ses, ses.opened.State())
-	if load && asks.Err() == nil {
-		if err := ses.follower.replay(); err != nil {
-			ses.failOpening(err)
-			return
-		}
-	}
-	ses.begin()
-}
-
-// awaitOpen waits until the session is open. Where nobody waits for that any more, it
-// is not opened, or closed again.
-func (ses *session) awaitOpen(ctx context.Context) error {
-	err := ses.wait(ctx)
-	s := ses.server
-	if s.giveUp(ses) {
-		ses.abandon(err)
-		s.start(func() {
-			defer s.releasePlace(ses)
-			_ = ses.close(s.life) // nobody asked for it
-		})
-	}
-	return err
-}
-
-// giveUp takes note that one more does not wait for a session any more, and
-// takes it out of its place where that was the last one, and too early.
-func (s *Server) giveUp(ses *session) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	ses.wanted--
-	select {
-	case <-ses.ready:
-		return false
-	default:
-	}
-	if ses.wanted > 0 || s.sessions[ses.id] != ses {
-		return false
-	}
-	s.leaveLocked(ses)
-	return true
-}
-
-// rejoin has a session that is open taken up once more.
-func (ses *session) rejoin(in setup, load bool) error {
-	if err := checkDir(in.Cwd); err != nil {
-		return err
-	}
-	if err := checkSameDir(ses.id, ses.opened.Spec.Dir, in.Cwd); err != nil || !load {
-		return err
-	}
-	return ses.follower.replay()
-}
-
-func (s *Server) place(id string) *session {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.placeLocked(id)
-}
-
-func (s *Server) placeLocked(id string) *session {
-	ses := &session{server: s, id: id, can: s.can, ready: make(chan struct{}), followed: make(chan struct{}), gone: make(chan struct{})}
-	if before := s.leaving[id]; before != nil {
-		ses.before = before.gone
-	}
-	return ses
-}
-
-// forget takes a session away that is not open, or not any more.
-func (s *Server) forget(ses *session) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.sessions[ses.id] == ses {
-		delete(s.sessions, ses.id)
-	}
-}
-
-// failOpening tells those who wait for the session that it could not be opened.
-func (ses *session) failOpening(err error) {
-	ses.err = err
-	close(ses.ready)
-}
-
-// begin has the session followed, and lets its prompts in.
-func (ses *session) begin() {
-	if !ses.server.start(ses.follower.follow) {
-		close(ses.followed)
-	}
-	close(ses.ready)
-}
-
-// open opens the session where the client wants it. Then it begins, or fails.
-func (ses *session) open(ctx context.Context, in setup) error {
-	s := ses.server
-	if err := ses.awaitPredecessor(ctx); err != nil {
-		return err
-	}
-	if err := checkDir(in.Cwd); err != nil {
-		return err
-	}
-	r, err := s.o.Sessions.Settings(in.Cwd, nil)
-	if err != nil {
-		return err
-	}
-	if in.SessionID != "" {
-		dir, err := r.NeedDataDir()
-		if err != nil {
-			return err
-		}
-		if err := openable(ctx, dir, in.SessionID, in.Cwd); err != nil {
-			return err
-		}
-	}
-	permission := r.Permission
-	if permission == "" {
-		permission = s.o.Sessions.Base.Permission
-	}
-	ses.policy, ses.ceiling = assemble.NewPolicy(initialMode(permission)), r.Permission
 	system, more, err := in.system()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	wish := assemble.SessionSpec{Dir: in.Cwd, Options: func(o *assemble.Options) {
+	ses := &session{
+		Server: s, id: id, can: s.capabilities(), ceiling: r.Permission, followed: make(chan struct{}),
+		policy: assemble.NewPolicy(assemble.ModeOf(cmp.Or(r.Permission, s.Sessions.Base.Permission))),
+		calls:  map[string]*call{}, heard: map[string]bool{},
+	}
+	ses.opened, err = s.Sessions.Open(ctx, id, assemble.SessionSpec{Dir: in.Cwd, Options: func(o *assemble.Options) {
 		o.Policy, o.Editor = ses.policy, ses.editor()
-		if system != nil {
-			o.System = system
-		}
+		o.System = cmp.Or(system, o.System)
 		o.Append = strings.TrimSpace(o.Append + "\n\n" + more)
-	}}
-	if ses.opened, err = s.o.Sessions.Open(ctx, ses.id, wish); err != nil {
+	}})
+	if err != nil {
+		return nil, err
+	}
+	state := ses.opened.State()
+	ses.log, ses.titled = transcript.New(state, transcript.Live), len(state.Turns) > 0
+	ses.asker = asker.New(s.Life, asker.Options{Session: ses.opened, Ask: ses.ask, By: s.Client})
+	ses.note(in)
+	s.mu.Lock()
+	s.sessions[id] = ses
+	s.mu.Unlock()
+	return ses, nil
+}
+
+func (s *Server) capabilities() clientCapabilities {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.can
+}
+
+// checkKept refuses a session that is not there, or that works elsewhere: its
+// tools would work in the wrong place.
+func (s *Server) checkKept(ctx context.Context, id, cwd string) error {
+	data, err := s.dataDir(cwd)
+	if err != nil {
 		return err
 	}
-	ses.model = ses.opened.Agent.Session.Model
-	ses.note(in)
-	return nil
-}
-
-// awaitPredecessor waits until the session that had its place before is closed.
-func (ses *session) awaitPredecessor(ctx context.Context) error {
-	if ses.before == nil {
-		return nil
-	}
-	select {
-	case <-ses.before:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func checkDir(dir string) error {
-	if !filepath.IsAbs(dir) {
-		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "cwd must be an absolute path, not %q", dir)
-	}
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "cwd: there is no directory %q", dir)
-	}
-	return nil
-}
-
-// openable refuses a session that is not there, or that works elsewhere: its
-// tools would work in the wrong place.
-func openable(ctx context.Context, dataDir, id, cwd string) error {
-	for e, err := range journal.Read(ctx, dataDir, id, 0) {
+	for e, err := range journal.Read(ctx, data, id, 0) {
 		if damage := (*journal.DamageError)(nil); errors.As(err, &damage) {
 			return nil // opening it says what can be had
 		}
@@ -265,11 +90,20 @@ func openable(ctx context.Context, dataDir, id, cwd string) error {
 	return nil
 }
 
+// dataDir is where the sessions are that work in a directory.
+func (s *Server) dataDir(dir string) (string, error) {
+	r, err := s.Sessions.Settings(dir, nil)
+	if err != nil {
+		return "", err
+	}
+	return r.NeedDataDir()
+}
+
 func checkSameDir(id, dir, cwd string) error {
 	if sameDir(dir, cwd) {
 		return nil
 	}
-	return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "session %q works in %q, not in %q", id, dir, cwd)
+	return invalid("session %q works in %q, not in %q", id, dir, cwd)
 }
 
 // sameDir reports whether two paths name one directory.
@@ -298,7 +132,7 @@ func (in setup) system() (instead *string, more string, err error) {
 	}
 	var object struct{ Append string }
 	if err := json.Unmarshal(raw, &object); err != nil {
-		return nil, "", jsonrpc.Errorf(jsonrpc.CodeInvalidParams, `_meta.systemPrompt must be a text or {"append": text}`)
+		return nil, "", invalid(`_meta.systemPrompt must be a text or {"append": text}`)
 	}
 	return nil, object.Append, nil
 }
@@ -318,7 +152,7 @@ func (ses *session) note(in setup) {
 	}
 	ses.notes = append(ses.notes, ses.opened.Agent.Notes...)
 	for _, n := range ses.notes {
-		ses.server.say(errors.New(n))
+		ses.Tell(errors.New(n))
 	}
 }
 

@@ -17,11 +17,11 @@ const (
 	rejectOnce  = "reject"
 )
 
-func permissionOptions() []permissionOption {
-	return []permissionOption{
-		{allowOnce, "Allow", "allow_once"},
-		{allowAlways, "Allow for this session", "allow_always"},
-		{rejectOnce, "Reject", "reject_once"},
+func permissionOptions() []object {
+	return []object{
+		{"optionId": allowOnce, "name": "Allow", "kind": "allow_once"},
+		{"optionId": allowAlways, "name": "Allow for this session", "kind": "allow_always"},
+		{"optionId": rejectOnce, "name": "Reject", "kind": "reject_once"},
 	}
 }
 
@@ -33,23 +33,23 @@ type question struct {
 
 // ask asks the client about a call. The request goes out in its place among the
 // updates; its answer is waited for beside them. The caller holds mu.
-func (f *follower) ask(ctx context.Context, q asker.Question) asker.Asked {
-	c := f.calls[q.Item]
-	if c == nil || f.gone != nil {
+func (ses *session) ask(ctx context.Context, q asker.Question) asker.Asked {
+	c := ses.calls[q.Item]
+	if c == nil || ses.gone != nil {
 		return nil
 	}
 	if q.Title != "" {
 		c.title = q.Title
 	}
-	request := permissionParams{SessionID: f.ses.id, ToolCall: c.asking(q.ApprovalRequested), Options: permissionOptions()}
-	sent, err := f.ses.server.conn.Send(ctx, "session/request_permission", request)
+	request := object{"sessionId": ses.id, "toolCall": c.asking(q.ApprovalRequested), "options": permissionOptions()}
+	sent, err := ses.Send(ctx, "session/request_permission", request)
 	if err != nil {
 		if !errors.Is(err, jsonrpc.ErrClosed) { // the end of the input ends the turn, and with it the approval (C16)
-			f.gone = err
+			ses.gone = err
 		}
 		return nil
 	}
-	return question{f.ses.server, sent}
+	return question{ses.Server, sent}
 }
 
 // Await implements [asker.Asked].

@@ -5,54 +5,49 @@ import (
 	"github.com/settle-agent/settle/internal/client/transcript"
 )
 
-// replay tells all that was said in a session so far.
-func (ses *session) replay(s event.State) error {
-	var all []any
+// replay tells the session from its beginning, as far as it was followed.
+func (ses *session) replay() error {
+	ses.mu.Lock()
+	defer ses.mu.Unlock()
+	s := ses.log.State()
 	for _, t := range s.Turns {
 		for e := range transcript.Entries(t) {
 			if e.Input != nil {
-				all = append(all, inputOf(*e.Input)...)
+				ses.replayInput(*e.Input)
 			} else {
-				all = append(all, ses.itemOf(e.Item)...)
+				ses.replayItem(e.Item)
 			}
 		}
 		if c := t.Cause; c != nil && c.Outcome != event.Completed {
-			all = append(all, chunk{Update: thoughtChunk, Content: said("[settle] The turn was ended: " + c.Error() + ".\n")})
+			ses.send(chunk{Update: thoughtChunk, Content: said("[settle] The turn was ended: " + c.Error() + ".\n")})
 		}
 	}
 	for _, in := range s.Waiting {
-		all = append(all, inputOf(in)...)
+		ses.heard[in.ID] = true
+		ses.replayInput(in)
 	}
-	for _, update := range all {
-		if err := ses.send(update); err != nil {
-			return err
-		}
-	}
-	return nil
+	return ses.gone
 }
 
-// inputOf is what a person said.
-func inputOf(in event.Input) (out []any) {
+// replayInput tells what a person said.
+func (ses *session) replayInput(in event.Input) {
 	if in.Text != "" {
-		out = append(out, chunk{Update: userChunk, Content: said(in.Text), MessageID: in.ID})
+		ses.send(chunk{Update: userChunk, Content: said(in.Text), MessageID: in.ID})
 	}
 	for _, i := range in.Images {
-		out = append(out, chunk{Update: userChunk, Content: object{"type": "image", "mimeType": i.MediaType, "data": i.Data}, MessageID: in.ID})
+		ses.send(chunk{Update: userChunk, Content: object{"type": "image", "mimeType": i.MediaType, "data": i.Data}, MessageID: in.ID})
 	}
-	return out
 }
 
-func (ses *session) itemOf(i *event.Item) []any {
+func (ses *session) replayItem(i *event.Item) {
 	if i.Type() == event.ToolCall {
+		ses.send(ses.callOf(i))
 		if setsPlan(i) {
-			return []any{ses.callOf(i), newCall(ses, i).plan()}
+			ses.send(newCall(ses, i).plan())
 		}
-		return []any{ses.callOf(i)}
+	} else if words := i.Content().Text; words != "" {
+		ses.send(text(i.Type(), i.ID, words))
 	}
-	if content := i.Content(); content.Text != "" {
-		return []any{text(i.Type(), i.ID, content.Text)}
-	}
-	return nil
 }
 
 // callOf is a call with all that became of it.

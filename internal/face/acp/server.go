@@ -2,124 +2,127 @@ package acp
 
 import (
 	"context"
-	"io"
-	"log/slog"
+	"encoding/json"
+	"errors"
 	"sync"
-	"time"
 
-	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/assemble"
-	"github.com/settle-agent/settle/internal/client/stdio"
+	"github.com/settle-agent/settle/internal/client/book"
+	"github.com/settle-agent/settle/internal/client/rpc"
+	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/jsonrpc"
+	"github.com/settle-agent/settle/internal/redact"
 )
-
-// Options are what a Server needs.
-type Options struct {
-	In  io.Reader
-	Out io.Writer
-	// Sessions opens sessions, and Dir is where those work that name no directory
-	// and where settings are looked for otherwise.
-	Sessions *assemble.Sessions
-	Dir      string
-	// Version is that of the program.
-	Version string
-	// Stops end the server. After the first one, each further one takes the time
-	// away that running calls have to end.
-	Stops <-chan stdio.Stop
-	// Exit, if set, ends the process where the way out is blocked.
-	Exit func(code int)
-	// CloseTimeout bounds the end of all sessions; 0 means [stdio.CloseTimeout].
-	CloseTimeout time.Duration
-	// Say tells the person who started the program something.
-	Say    func(error)
-	Logger *slog.Logger // for what the client does wrong; nil is silent
-}
-
-// mostRequests bounds the requests of a client that are open.
-const mostRequests = 256
 
 // Server is an agent of one client.
 type Server struct {
-	o    Options
-	conn *jsonrpc.Conn
-	life context.Context //nolint:containedctx // of followers: it ends after everything else
-
-	work sync.WaitGroup // followers, and what answers requests
+	*rpc.Server
+	prompts book.Book[*prompt] // that are not answered
 
 	mu       sync.Mutex // guards what follows
-	client   string     // name, for the log
 	can      clientCapabilities
 	sessions map[string]*session // that the client has open
-	leaving  map[string]*session // that are being closed
-	over     bool                // no work begins any more
-}
-
-// New returns a server that Serve starts.
-func New(o Options) *Server {
-	s := &Server{o: o, client: "client", sessions: map[string]*session{}, leaving: map[string]*session{}}
-	s.conn = jsonrpc.New(jsonrpc.Options{
-		In: o.In, Out: o.Out, Dialect: jsonrpc.V2, Handler: s, Logger: o.Logger,
-		Overloaded: jsonrpc.Errorf(jsonrpc.CodeInternal, "settle is busy: %d requests are open", mostRequests), MaxInFlight: mostRequests,
-	})
-	return s
 }
 
 // Serve answers the client until it closes its end, a stop comes, or nobody
 // reads any more. Then it ends everything in every session; what there is to
 // say of that is still said. The error names what did not end.
-func (s *Server) Serve(ctx context.Context) error {
-	life, end := context.WithCancel(context.WithoutCancel(ctx))
-	defer end()
-	s.life = life
-	s.conn.Start(life)
-	stop := stdio.Stop{Reason: event.Shutdown, By: "stdin"}
-	select {
-	case stop = <-s.o.Stops:
-	case <-s.conn.Ended():
-	}
-	return stdio.Ladder{
-		Close: s.o.Sessions.CloseAll, Hurry: stdio.Hurry(s.o.Sessions.All), Drain: s.drain, Stops: s.o.Stops, Exit: s.o.Exit,
-		Timeout: s.o.CloseTimeout,
-	}.Descend(stop)
+func Serve(ctx context.Context, o rpc.Options) error {
+	s := &Server{sessions: map[string]*session{}}
+	s.Server = rpc.New(o, rpc.Protocol{
+		Dialect: jsonrpc.V2, Handler: s, Refusal: refusal, Busy: jsonrpc.Errorf(jsonrpc.CodeInternal, "settle is busy: too many requests are open"),
+	})
+	_, err := s.Server.Serve(ctx)
+	return err
 }
 
-// start has work done beside the reading of requests, and reports whether it
-// will be: not after the end.
-func (s *Server) start(work func()) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.over {
-		return false
+// Handle implements [jsonrpc.Handler]. What must keep its order, prompts and
+// cancels, is noted here, before anything else is read; the work is done in lanes.
+func (s *Server) Handle(ctx context.Context, r *jsonrpc.Request) {
+	switch r.Method {
+	case "initialize":
+		s.initialize(r)
+	case "session/prompt":
+		s.prompt(ctx, r)
+	case "session/cancel":
+		s.cancel(r)
+	case "$/cancel_request":
+		s.cancelRequest(r)
+	default:
+		if r.Method == "session/close" || r.Method == "session/delete" {
+			_ = s.cancelAll(r) // what is wrong with the request, its method says
+		}
+		s.Dispatch(ctx, r, s.methods())
 	}
-	s.work.Go(work) // drain waits for it; it ends with its session or its request
-	return true
 }
 
-// drain waits for what still has something to say, and lets it out.
-func (s *Server) drain(ctx context.Context) {
+// methods are those whose order matters within a session alone.
+func (s *Server) methods() map[string]rpc.Method {
+	return map[string]rpc.Method{
+		"authenticate":              rpc.Of(s.authenticate),
+		"session/new":               rpc.Of(s.newSession),
+		"session/load":              rpc.Later(s.load),
+		"session/resume":            rpc.Of(s.resume),
+		"session/close":             rpc.Of(s.closeSession),
+		"session/delete":            rpc.Of(s.deleteSession),
+		"session/list":              rpc.Of(s.list),
+		"session/set_mode":          rpc.Of(s.setMode),
+		"session/set_config_option": rpc.Of(s.setOption),
+	}
+}
+
+// refusal is how an error is answered: that the client cancelled the request,
+// or what is wrong, without secrets (C15).
+func refusal(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && errors.Is(err, cause) {
+		return cause
+	}
+	code := jsonrpc.CodeInternal
+	if name := (*journal.NameError)(nil); errors.As(err, &name) {
+		code = jsonrpc.CodeInvalidParams
+	}
+	if refused := (*jsonrpc.Error)(nil); errors.As(err, &refused) {
+		code, err = refused.Code, errors.New(refused.Message)
+	}
+	e := jsonrpc.Errorf(code, "%s", redact.Diagnostic(err.Error()))
+	if raw, failed := json.Marshal(object{"details": e.Message}); code == jsonrpc.CodeInternal && failed == nil {
+		e.Data = raw // what clients show that have words of their own for the code
+	}
+	return e
+}
+
+// invalid is the answer to parameters that cannot be used.
+func invalid(format string, a ...any) error {
+	return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, format, a...)
+}
+
+func (s *Server) initialize(r *jsonrpc.Request) {
+	var in initializeParams
+	if err := r.Decode(&in); err != nil {
+		r.Fail(err)
+		return
+	}
+	s.Greet(in.ClientInfo.Name)
 	s.mu.Lock()
-	s.over = true
+	s.can = in.ClientCapabilities
 	s.mu.Unlock()
-	stdio.Await(ctx, s.work.Wait) // followers and requests, which end with their sessions and the connection
-	if lost := s.conn.Close(ctx); lost != nil && s.o.Logger != nil {
-		s.o.Logger.Warn("the client did not hear the end", "error", lost)
-	}
+	r.Reply(object{
+		"protocolVersion": protocolVersion,
+		"agentInfo":       object{"name": "settle", "title": "settle", "version": s.Version},
+		"agentCapabilities": object{
+			"loadSession":         true,
+			"promptCapabilities":  object{"image": true, "audio": false, "embeddedContext": true},
+			"mcpCapabilities":     object{"http": false, "sse": false},
+			"sessionCapabilities": object{"list": object{}, "resume": object{}, "close": object{}, "delete": object{}},
+		},
+		"authMethods": []object{}, // keys come from the environment and the configuration
+	})
 }
 
-// say tells the person something, if there is anything.
-func (s *Server) say(err error) {
-	if err != nil && s.o.Say != nil {
-		s.o.Say(err)
-	}
+func (s *Server) authenticate(_ context.Context, in authenticateParams) (any, error) {
+	return nil, invalid("there is no way %q to authenticate: settle takes keys from the environment and its configuration", in.MethodID)
 }
 
-func (s *Server) clientName() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.client
-}
-
-// find returns the session, which the client has open or is opening.
+// find returns a session that the client has open.
 func (s *Server) find(id string) (*session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

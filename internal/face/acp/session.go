@@ -3,70 +3,138 @@ package acp
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
-	"github.com/settle-agent/settle/internal/client/book"
-	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/internal/client/asker"
+	"github.com/settle-agent/settle/internal/client/transcript"
+	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
-// session is a session that the client has open, or is opening.
-//
-//	opening ─► open ─► closed
-//	        └► failed
+// session is a session that the client has open. Requests about it come one at a
+// time, in its lane.
 type session struct {
-	server *Server
+	*Server
 	id     string
 	can    clientCapabilities
-
-	wanted  int                     // load and resume that wait for it to open; guarded by the server's mu
-	opening context.Context         //nolint:containedctx // of all of these
-	abandon context.CancelCauseFunc // ends it
-
-	ready  chan struct{} // closed when what follows is set
-	err    error         // why it could not be opened
 	opened *assemble.Opened
 	policy *assemble.Policy
 	// ceiling is the permission that the user configured; empty if none is.
 	ceiling settle.Permission
 	notes   []string // what the client is to know
 
-	follower *follower       // set when it is ready
-	followed chan struct{}   // closed when nothing more is said of it
-	before   <-chan struct{} // gone of one with the same id that was being closed when this one came; or nil
-	gone     chan struct{}   // closed when it has been closed
+	asker    *asker.Asker
+	followed chan struct{} // closed when nothing more is said of it
 
-	choosing sync.Mutex // guards chosen; one choice at a time
-	chosen   choices    // of the client
-
-	prompts book.Book[*prompt] // that are not answered
-	last    *prompt            // that came; for the reading of requests
-
-	mu    sync.Mutex   // guards what follows
-	model model.Config // that the next turn asks
+	mu      sync.Mutex // guards what follows; events come one by one, output also with a timer
+	log     *transcript.Transcript
+	gone    error            // the client does not read any more
+	calls   map[string]*call // that are open, by item
+	heard   map[string]bool  // inputs that a replay has told, and that wait
+	titled  bool
+	noted   int         // how many of the notes were told
+	flusher *time.Timer // runs while output waits to be shown
 }
 
-// wait waits until the session is open.
-func (ses *session) wait(ctx context.Context) error {
-	select {
-	case <-ses.ready:
-		return ses.err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// opened returns the session when it is open.
-func (s *Server) opened(ctx context.Context, id string) (*session, error) {
-	ses, err := s.find(id)
+// newSession creates a session.
+func (s *Server) newSession(ctx context.Context, in setup) (any, error) {
+	ses, err := s.open(ctx, settle.NewSessionID(), in, false)
 	if err != nil {
 		return nil, err
 	}
-	return ses, ses.wait(ctx)
+	s.Go(ses.follow)
+	result := ses.described()
+	result["sessionId"] = ses.id
+	return result, nil
 }
 
-// send sends an update. It waits for a client that reads slowly; an error means
-// that it does not read any more.
-func (ses *session) send(update any) error {
-	return ses.server.conn.Notify(ses.server.life, "session/update", sessionUpdate{ses.id, update})
+// resume takes up a session that was kept, or that is open.
+func (s *Server) resume(ctx context.Context, in setup) (any, error) {
+	ses, isNew, err := s.reopen(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	if isNew {
+		s.Go(ses.follow)
+	}
+	return ses.described(), nil
+}
+
+// load takes up a session as resume does, and tells all that was said in it first.
+func (s *Server) load(ctx context.Context, r *jsonrpc.Request, in setup) error {
+	ses, isNew, err := s.reopen(ctx, in)
+	if err != nil {
+		return err
+	}
+	s.Go(func() { // beside the lane: it waits for a client that reads slowly
+		if err := ses.replay(); err != nil {
+			r.Fail(err)
+		}
+		r.Reply(ses.described())
+		if isNew {
+			ses.follow()
+		}
+	})
+	return nil
+}
+
+func (s *Server) reopen(ctx context.Context, in setup) (ses *session, isNew bool, err error) {
+	if in.SessionID == "" {
+		return nil, false, invalid("sessionId is missing")
+	}
+	if ses, err := s.find(in.SessionID); err == nil {
+		if _, err := assemble.WorkDir(in.Cwd); err != nil {
+			return nil, false, invalid("%v", err)
+		}
+		return ses, false, checkSameDir(ses.id, ses.opened.Spec.Dir, in.Cwd)
+	}
+	ses, err = s.open(ctx, in.SessionID, in, true)
+	return ses, err == nil, err
+}
+
+// closeSession closes a session. It goes on where the client cancels the request,
+// which does not get the session back.
+func (s *Server) closeSession(_ context.Context, in sessionParams) (any, error) {
+	ses, err := s.find(in.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	return object{}, ses.close()
+}
+
+// close ends everything of the session, and returns when all of that has been
+// said. What waits to be run is taken back: it would go along with a later prompt.
+func (ses *session) close() error {
+	defer ses.forget()
+	for _, e := range ses.given() {
+		_, _ = ses.opened.Drop(e.Key, ses.Client()) // a journal that fails has it held
+	}
+	if err := ses.Sessions.Close(ses.Life, ses.id, event.Interrupted, ses.Client()); err != nil {
+		return err
+	}
+	select {
+	case <-ses.followed:
+		return nil
+	case <-ses.Life.Done():
+		return context.Cause(ses.Life)
+	}
+}
+
+func (ses *session) forget() {
+	s := ses.Server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.sessions, ses.id)
+}
+
+// given are the prompts that the session was given and that are not answered.
+func (ses *session) given() (out []*entry) {
+	for _, e := range ses.prompts.Open() {
+		if e.Request.taker.Load() == ses {
+			out = append(out, e)
+		}
+	}
+	return out
 }

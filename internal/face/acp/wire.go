@@ -25,16 +25,15 @@ type clientCapabilities struct {
 	} `json:"_meta"`
 }
 
-type implementation struct {
-	Name    string `json:"name"`
-	Title   string `json:"title,omitempty"`
-	Version string `json:"version"`
+type initializeParams struct {
+	ClientCapabilities clientCapabilities `json:"clientCapabilities"`
+	ClientInfo         struct {
+		Name string `json:"name"`
+	} `json:"clientInfo"`
 }
 
-type initializeParams struct {
-	ProtocolVersion    int                `json:"protocolVersion"`
-	ClientCapabilities clientCapabilities `json:"clientCapabilities"`
-	ClientInfo         *implementation    `json:"clientInfo"`
+type authenticateParams struct {
+	MethodID string `json:"methodId"`
 }
 
 // setup is what session/new, load and resume say.
@@ -97,38 +96,11 @@ type resource struct {
 // said is a piece of text.
 func said(text string) object { return object{"type": "text", "text": text} }
 
-type modes struct {
-	Current   string `json:"currentModeId"`
-	Available []mode `json:"availableModes"`
-}
-
-type mode struct {
-	ID          string `json:"id"`
-	Name        string `json:"name"`
-	Description string `json:"description,omitempty"`
-}
-
-// option is something that the client may choose for a session.
-type option struct {
-	ID       string   `json:"id"`
-	Name     string   `json:"name"`
-	Category string   `json:"category"`
-	Type     string   `json:"type"`
-	Current  string   `json:"currentValue"`
-	Options  []choice `json:"options"`
-}
-
+// choice is something that the client may choose.
 type choice struct {
 	Value       string `json:"value"`
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
-}
-
-type sessionInfo struct {
-	SessionID string `json:"sessionId"`
-	Cwd       string `json:"cwd"`
-	Title     string `json:"title,omitempty"`
-	UpdatedAt string `json:"updatedAt,omitempty"`
 }
 
 // Updates of a session.
@@ -168,18 +140,6 @@ type toolCall struct {
 type location struct {
 	Path string `json:"path"`
 	Line int    `json:"line,omitempty"`
-}
-
-type permissionParams struct {
-	SessionID string             `json:"sessionId"`
-	ToolCall  toolCall           `json:"toolCall"`
-	Options   []permissionOption `json:"options"`
-}
-
-type permissionOption struct {
-	ID   string `json:"optionId"`
-	Name string `json:"name"`
-	Kind string `json:"kind"`
 }
 
 type permissionResult struct {

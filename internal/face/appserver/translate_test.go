@@ -153,8 +153,8 @@ func TestPlan(t *testing.T) {
 		"item/started i000000 inProgress", "item/completed i000000 failed",
 		"item/started i000001 inProgress", "turn/plan/updated", "item/completed i000001 completed",
 	)
-	got, err := json.Marshal(planNoteOf("s", "t", toolview.New("plan", arguments, "/w").Plan))
-	want := `{"threadId":"s","turnId":"t","explanation":"why","plan":[{"step":"Look.","status":"completed"},{"step":"Tell.","status":"inProgress"}]}`
+	got, err := json.Marshal(planOf(toolview.New("plan", arguments, "/w").Plan))
+	want := `{"explanation":"why","plan":[{"status":"completed","step":"Look."},{"status":"inProgress","step":"Tell."}]}`
 	if err != nil || string(got) != want {
 		t.Errorf("%s, %v", got, err)
 	}
