@@ -41,7 +41,7 @@ func slashes() []slash {
 		{"rename", "NAME", "name this session", (*Face).rename},
 		{"resume", "[ID]", "open another session of this directory; without an ID, list them", (*Face).resume},
 		{"transcript", "", "show the whole session, with what is folded (Ctrl-T)", func(f *Face, _ string) {
-			f.openPager("Transcript", transcriptRows(f.out.renderer, f.state()))
+			f.openPager("Transcript", transcriptSheet(f.out.renderer, f.state())...)
 		}},
 	}
 }
@@ -196,8 +196,10 @@ func (f *Face) export(name string) {
 		name = filepath.Join(f.state().Host.Dir, name)
 	}
 	var b strings.Builder
-	for _, row := range transcriptRows(f.out.renderer, f.state())(100) {
-		b.WriteString(strings.TrimRight(row.Text(), " ") + "\n")
+	for _, part := range transcriptSheet(f.out.renderer, f.state()) {
+		for _, row := range part(100) {
+			b.WriteString(strings.TrimRight(row.Text(), " ") + "\n")
+		}
 	}
 	file, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {

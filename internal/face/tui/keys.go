@@ -83,7 +83,7 @@ func (f *Face) key(k terminal.Key) {
 	case "ctrl+r":
 		f.search = &search{}
 	case "ctrl+t":
-		f.openPager("Transcript", transcriptRows(f.out.renderer, f.state()))
+		f.openPager("Transcript", transcriptSheet(f.out.renderer, f.state())...)
 	case "alt+up":
 		f.withdraw()
 	case "up":

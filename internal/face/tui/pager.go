@@ -5,97 +5,186 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/client/toolview"
-	"github.com/settle-agent/settle/internal/client/transcript"
-	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/terminal"
-	"github.com/settle-agent/settle/internal/terminal/markdown"
 )
 
 // pager shows something long on the alternate screen, which leaves the rows of
-// the terminal as they are.
+// the terminal as they are. It lays out only what is looked at.
 type pager struct {
 	title string
-	rows  func(width int) []terminal.Line
+	sheet sheet
 
-	laid      []terminal.Line // at the width
+	laid      map[int][]terminal.Line // the parts that were looked at last, at the width
 	width     int
-	top       int
+	height    int   // of what is shown
+	top       place // of the first row that is shown
 	entered   bool
 	atEnd     bool
 	searching bool
 	words     string
+	hit       *place // of the words, until another key than n and N
 }
+
+// place is a row of a part of a sheet.
+type place struct{ part, row int }
+
+// mostLaid is how many parts are kept laid out.
+const mostLaid = 256
 
 const (
 	enterPager = "\x1b[?1049h"
 	leavePager = "\x1b[?1049l"
 )
 
-func (f *Face) openPager(name string, rows func(width int) []terminal.Line) {
-	f.pager = &pager{title: name, rows: rows, atEnd: name == "Transcript"}
+func (f *Face) openPager(name string, parts ...func(width int) []terminal.Line) {
+	f.pager = &pager{title: name, sheet: parts, atEnd: name == "Transcript"}
+	f.pager.resize(f.screen)
 }
 
-func (p *pager) height(screen *terminal.Screen) int {
-	_, height := screen.Size()
-	return max(height-1, 1)
+// resize has what is shown begin with the same part.
+func (p *pager) resize(screen *terminal.Screen) {
+	width, height := screen.Size()
+	p.height = max(height-1, 1)
+	if p.width != width {
+		p.width, p.laid = width, map[int][]terminal.Line{}
+	}
+}
+
+func (p *pager) part(n int) []terminal.Line {
+	rows, ok := p.laid[n]
+	if !ok {
+		if len(p.laid) >= mostLaid {
+			clear(p.laid)
+		}
+		rows = p.sheet[n](p.width)
+		p.laid[n] = rows
+	}
+	return rows
+}
+
+// next returns the place of the row after one, and whether there is any.
+func (p *pager) next(at place) (place, bool) {
+	if at.row+1 < len(p.part(at.part)) {
+		return place{at.part, at.row + 1}, true
+	}
+	for n := at.part + 1; n < len(p.sheet); n++ {
+		if len(p.part(n)) > 0 {
+			return place{n, 0}, true
+		}
+	}
+	return at, false
+}
+
+// previous returns the place of the row before one, and whether there is any.
+func (p *pager) previous(at place) (place, bool) {
+	if at.row > 0 {
+		return place{at.part, min(at.row, len(p.part(at.part))) - 1}, true
+	}
+	for n := at.part - 1; n >= 0; n-- {
+		if rows := len(p.part(n)); rows > 0 {
+			return place{n, rows - 1}, true
+		}
+	}
+	return at, false
+}
+
+// move goes down so many rows; up, if it is less than 0.
+func (p *pager) move(rows int) {
+	step := p.next
+	if rows < 0 {
+		step, rows = p.previous, -rows
+	}
+	for more := len(p.sheet) > 0; more && rows > 0; rows-- {
+		p.top, more = step(p.top)
+	}
+}
+
+// end goes to where the last row is the last one on the screen.
+func (p *pager) end() {
+	if last := len(p.sheet) - 1; last >= 0 {
+		p.top = place{last, len(p.part(last))} // behind the last row
+		p.move(-p.height)
+	}
+}
+
+// rows are those that are shown.
+func (p *pager) rows() (rows []terminal.Line) {
+	at, more := p.top, len(p.sheet) > 0
+	if more && at.row >= len(p.part(at.part)) { // it was laid out anew, or is empty
+		at.row = max(len(p.part(at.part))-1, 0)
+		if p.top = at; len(p.part(at.part)) == 0 {
+			at, more = p.next(at)
+			p.top = at
+		}
+	}
+	for ; more && len(rows) < p.height; at, more = p.next(at) {
+		rows = append(rows, p.part(at.part)[at.row])
+	}
+	return rows
+}
+
+// where says which part of the whole is shown, in percent.
+func (p *pager) where() int {
+	if len(p.sheet) == 0 {
+		return 100
+	}
+	within := float64(p.top.row) / float64(max(len(p.part(p.top.part)), 1))
+	return int((float64(p.top.part) + within) / float64(len(p.sheet)) * 100)
 }
 
 // draw writes the whole screen: a pager is drawn when a key is pressed.
 func (p *pager) draw(out *bytes.Buffer, screen *terminal.Screen, palette terminal.Palette) {
-	width, _ := screen.Size()
-	height := p.height(screen)
-	if p.width != width {
-		p.laid, p.width = p.rows(width), width
+	p.resize(screen)
+	rows := p.rows()
+	if p.atEnd || len(rows) < p.height { // it does not go on behind its end
+		p.end()
+		p.atEnd, rows = false, p.rows()
 	}
-	last := max(len(p.laid)-height, 0)
-	if p.atEnd {
-		p.top, p.atEnd = last, false
-	}
-	p.top = min(max(p.top, 0), last)
 	if !p.entered {
 		out.WriteString(enterPager)
 		p.entered = true
 	}
 	out.WriteString("\x1b[?2026h\x1b[?25l\x1b[?7l")
-	for n := range height {
+	for n := range p.height {
 		fmt.Fprintf(out, "\x1b[%d;1H\x1b[2K", n+1)
-		if p.top+n < len(p.laid) {
-			out.Write(palette.Append(nil, terminal.Clip(p.laid[p.top+n], width)))
+		if n < len(rows) {
+			out.Write(palette.Append(nil, terminal.Clip(rows[n], p.width)))
 		}
 	}
-	where := fmt.Sprintf("%s  %d-%d of %d  ↑↓ PgUp PgDn g G  / searches  q closes", p.title, min(p.top+1, len(p.laid)), min(p.top+height, len(p.laid)), len(p.laid))
+	where := fmt.Sprintf("%s  %d %%  ↑↓ PgUp PgDn g G  / searches  q closes", p.title, p.where())
 	if p.searching {
 		where = "/" + p.words
 	}
-	fmt.Fprintf(out, "\x1b[%d;1H\x1b[2K", height+1)
-	out.Write(palette.Append(nil, terminal.Clip(terminal.Plain(where, terminal.Style{Attr: terminal.Reverse}), width)))
+	fmt.Fprintf(out, "\x1b[%d;1H\x1b[2K", p.height+1)
+	out.Write(palette.Append(nil, terminal.Clip(terminal.Plain(where, terminal.Style{Attr: terminal.Reverse}), p.width)))
 	out.WriteString("\x1b[?7h\x1b[?2026l")
 }
 
 // pagerKey moves in the pager, or closes it.
 func (f *Face) pagerKey(k terminal.Key) {
 	p := f.pager
-	page := p.height(f.screen)
+	page := p.height
 	if p.searching {
 		p.searchKey(k)
 		return
+	}
+	if !strings.HasSuffix(strings.ToLower(k.Name), "n") {
+		p.hit = nil
 	}
 	switch k.Name {
 	case "q", "esc", "ctrl+c", "ctrl+t":
 		f.pager = nil
 		f.frames.WriteString(leavePager)
 	case "up", "k":
-		p.top--
+		p.move(-1)
 	case "down", "j", "enter":
-		p.top++
+		p.move(1)
 	case "pgup", "b", "ctrl+u":
-		p.top -= page - 1
+		p.move(1 - page)
 	case "pgdown", "space", "f", "ctrl+d":
-		p.top += page - 1
+		p.move(page - 1)
 	case "home", "g":
-		p.top = 0
+		p.top = place{}
 	case "end", "G", "shift+g":
 		p.atEnd = true
 	case "/":
@@ -125,90 +214,21 @@ func (p *pager) searchKey(k terminal.Key) {
 // find goes to the next row with the words, or the one before.
 func (p *pager) find(step int) {
 	words := strings.ToLower(p.words)
-	if words == "" {
+	if words == "" || len(p.sheet) == 0 {
 		return
 	}
-	for n := p.top + step; n >= 0 && n < len(p.laid); n += step {
-		if strings.Contains(strings.ToLower(p.laid[n].Text()), words) {
-			p.top = n
+	move := p.next
+	if step < 0 {
+		move = p.previous
+	}
+	from := p.top
+	if p.hit != nil {
+		from = *p.hit
+	}
+	for at, more := move(from); more; at, more = move(at) {
+		if strings.Contains(strings.ToLower(p.part(at.part)[at.row].Text()), words) {
+			p.top, p.hit = at, &at
 			return
 		}
 	}
-}
-
-// transcriptRows are all of a session, with what the screen folds: thoughts,
-// whole commands and outputs, and whole changes.
-func transcriptRows(r *markdown.Renderer, s event.State) func(int) []terminal.Line {
-	s = s.Clone()
-	return func(width int) (rows []terminal.Line) {
-		for _, t := range s.Turns {
-			for e := range transcript.Entries(t) {
-				if e.Input != nil && e.Input.Command {
-					continue
-				}
-				if len(rows) > 0 {
-					rows = append(rows, nil)
-				}
-				if e.Input != nil {
-					rows = append(rows, inputEntry(e.Input).rows(width)...)
-				} else {
-					rows = append(rows, wholeItem(r, e.Item, s.Host.Dir, width)...)
-				}
-			}
-			if t.Cause != nil && !onlyCommands(t) {
-				rows = append(append(rows, nil), endEntry(t).rows(width)...)
-			}
-		}
-		if len(rows) == 0 {
-			rows = append(rows, terminal.Plain("Nothing has been said yet.", faint()))
-		}
-		return rows
-	}
-}
-
-func wholeItem(r *markdown.Renderer, i *event.Item, dir string, width int) (rows []terminal.Line) {
-	content := i.Content()
-	switch i.Type() {
-	case event.Message:
-		for n, b := range blocksOf(content.Text) {
-			if b.First && n > 0 {
-				rows = append(rows, nil)
-			}
-			rows = append(rows, r.Rows(b, width)...)
-		}
-		return rows
-	case event.ToolCall:
-		return wholeCall(i, content, dir, width)
-	}
-	return paragraph("✻ ", content.Text, faint(), faint())(width)
-}
-
-func wholeCall(i *event.Item, content event.Content, dir string, width int) (rows []terminal.Line) {
-	call := toolview.New(content.Name, content.Arguments, dir)
-	mark, style, how := outcome(i, content)
-	if i.Status == event.ItemOpen {
-		mark, style, how = "●", lively(), "  running"
-	}
-	name := printable.Line(title(call))
-	switch {
-	case i.Attempt == "":
-		name = enteredTitle(call)
-	case call.Kind == toolview.Command:
-		name = "$ " + strings.TrimSpace(call.Command)
-	}
-	rows = paragraph(mark+" ", name+how, style, bold())(width)
-	if call.Kind == toolview.Edit {
-		rows = append(rows, changeRows(call.Changes(content.Detail), dir, width, 1<<20)...)
-		if i.Status == event.ItemCompleted {
-			return rows
-		}
-	}
-	if strings.TrimSpace(content.Output) == "" {
-		return rows
-	}
-	indent := terminal.Indent{First: terminal.Plain("  │ ", faint()), Rest: terminal.Plain("  │ ", faint())}
-	for line := range strings.SplitSeq(strings.TrimRight(content.Output, "\n"), "\n") {
-		rows = append(rows, terminal.Break(terminal.Plain(strings.TrimRight(line, "\r"), terminal.Style{}), width, indent)...)
-	}
-	return rows
 }

@@ -62,8 +62,12 @@ type Conversation interface {
 	SetMode(name string) error
 }
 
-// recentTurns is how many turns of a session are shown when it is opened again.
-const recentTurns = 3
+// recentTurns is how many turns of a session are shown when it is opened again, and
+// recentEntries how many calls, blocks of text and lines of code of these.
+const (
+	recentTurns   = 3
+	recentEntries = 500
+)
 
 // open opens a session and shows what was said last in it.
 func (f *Face) open(id string) error {
@@ -84,15 +88,7 @@ func (f *Face) attach(c Conversation) {
 	state := c.State()
 	f.conversation, f.log, f.out = c, transcript.New(state, transcript.Live), newPrintout()
 	f.interrupting, f.answered, f.hasty, f.dirty = "", map[string]bool{}, false, true
-	earlier := max(len(state.Turns)-recentTurns, 0)
-	if earlier > 0 {
-		f.commit(notice(faint(), "%s (Ctrl-T shows them)", printable.Count(earlier, "earlier turn")))
-	}
-	for _, t := range state.Turns[earlier:] {
-		for _, e := range turnEntries(f.out.renderer, t, state.Host.Dir) {
-			f.commit(e)
-		}
-	}
+	f.commitRecent(state)
 	ctx, cancel := context.WithCancel(f.ctx)
 	f.unfollow = cancel
 	for e, err := range c.Events(ctx, max(state.HostSeq, 2)-2) { // the opening, and a recovery before it
@@ -109,6 +105,25 @@ func (f *Face) attach(c Conversation) {
 	fed := newFeed()
 	f.feed = fed
 	go f.guarded(func() { fed.run(ctx, c, state.Seq) }) // ends with ctx
+}
+
+// commitRecent shows what was said last.
+func (f *Face) commitRecent(state event.State) {
+	earlier := max(len(state.Turns)-recentTurns, 0)
+	if earlier > 0 {
+		f.commit(notice(faint(), "%s (Ctrl-T shows them)", printable.Count(earlier, "earlier turn")))
+	}
+	var entries []entry
+	for _, t := range state.Turns[earlier:] {
+		entries = append(entries, turnEntries(f.out.renderer, t, state.Host.Dir)...)
+	}
+	if cut := len(entries) - recentEntries; cut > 0 {
+		f.commit(notice(faint(), "the beginning of this is left out (Ctrl-T shows it)"))
+		entries = entries[cut:]
+	}
+	for _, e := range entries {
+		f.commit(e)
+	}
 }
 
 // turnEntries is a turn that has ended, as it was when it ran.
