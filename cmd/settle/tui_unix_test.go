@@ -196,8 +196,10 @@ func TestTUIFork(t *testing.T) {
 	typed(t, keys, "/rename the copy\r")
 	shot.shows(t, "is called the copy")
 	typed(t, keys, "/resume\r")
-	shot.shows(t, "/resume ID opens one")
-	typed(t, keys, "q\x04")
+	shot.shows(t, "the copy\x1b[0;2m  this session") // in the list
+	typed(t, keys, "say")
+	shot.shows(t, "│ First answer.") // of the other one
+	typed(t, keys, "\x07\x04")
 	exited(t, cmd, 0)
 	list, err := p.command("sessions").Output()
 	if err != nil || strings.Count(string(list), "say it") != 2 {

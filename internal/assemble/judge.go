@@ -30,6 +30,9 @@ func (o Options) judge(permission, release event.Permission) (func() (settle.Jud
 		if err != nil {
 			return nil, &config.Error{Where: "rules", Message: err.Error()}
 		}
+		if o.Policy != nil {
+			o.Policy.bind(p)
+		}
 		return p, nil
 	}
 	_, err := build()

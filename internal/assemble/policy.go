@@ -64,8 +64,9 @@ func Below(dir string) string {
 // Policy is a mode that a client may change while its sessions run; calls that
 // are judged after that, are judged by the new one.
 type Policy struct {
-	mu   sync.Mutex
-	mode Mode
+	mu    sync.Mutex // guards what follows
+	mode  Mode
+	judge *policy.Policy // the session's; nil before it is opened
 }
 
 // NewPolicy returns a policy that begins with the mode.
@@ -83,4 +84,35 @@ func (p *Policy) Set(m Mode) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.mode = m
+}
+
+// bind notes who judges by the policy: the session that was made last.
+func (p *Policy) bind(judge *policy.Policy) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.judge = judge
+}
+
+func (p *Policy) bound() *policy.Policy {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.judge
+}
+
+// Rule is a rule in force or an approval that is remembered, for people.
+type Rule = policy.Line
+
+// Rules are those in force in the session, and the approvals that it remembers.
+func (p *Policy) Rules() []Rule {
+	if judge := p.bound(); judge != nil {
+		return judge.Lines()
+	}
+	return nil
+}
+
+// Forget takes back an approval that is remembered, by its Key.
+func (p *Policy) Forget(key string) {
+	if judge := p.bound(); judge != nil {
+		judge.Forget(key)
+	}
 }

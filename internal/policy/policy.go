@@ -58,9 +58,9 @@ type Config struct {
 type Policy struct {
 	config Config
 
-	mu       sync.Mutex // guards what follows
-	mode     layer      // the one in force
-	approved map[string]bool
+	mu       sync.Mutex        // guards what follows
+	mode     layer             // the one in force
+	approved map[string]string // calls that were approved for the session, with what they are to a person
 }
 
 // layer is a mode whose rules have been understood.
@@ -76,7 +76,7 @@ func New(c Config) (*Policy, error) {
 	if !filepath.IsAbs(c.Home) {
 		c.Home = ""
 	}
-	p := &Policy{config: c, approved: map[string]bool{}}
+	p := &Policy{config: c, approved: map[string]string{}}
 	p.mode = p.understand(c.Mode())
 	return p, p.mode.err
 }
@@ -175,13 +175,14 @@ func (p *Policy) Remember(a settle.Approval) {
 	c := p.look(a)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.approved[c.key()] = true
+	p.approved[c.key()] = cmp.Or(a.Title, a.Tool.Name)
 }
 
 func (p *Policy) remembers(c toolCall) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.approved[c.key()]
+	_, known := p.approved[c.key()]
+	return known
 }
 
 // covers says what key has in common with other calls.

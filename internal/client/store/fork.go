@@ -13,7 +13,17 @@ import (
 // Fork makes a session that begins as a copy of another, with the times of the
 // original. What is under way there stays there: in the copy it was ended.
 func Fork(ctx context.Context, dataDir, from, to string) error {
-	events, err := copied(ctx, dataDir, from)
+	return fork(ctx, dataDir, from, to, "")
+}
+
+// ForkBefore is Fork of what was there before a turn began. Inputs that waited then
+// are dropped in the copy.
+func ForkBefore(ctx context.Context, dataDir, from, to, turn string) error {
+	return fork(ctx, dataDir, from, to, turn)
+}
+
+func fork(ctx context.Context, dataDir, from, to, turn string) error {
+	events, err := copied(ctx, dataDir, from, turn)
 	if err != nil {
 		return fmt.Errorf("cannot read session %q to copy it: %w", from, err)
 	}
@@ -32,6 +42,9 @@ func Fork(ctx context.Context, dataDir, from, to string) error {
 		return errors.Join(fmt.Errorf("cannot copy session %q: session %q already exists", from, to), log.Close(ctx))
 	}
 	err = log.Update(func(event.State) []event.Event { return events })
+	if err == nil && turn != "" {
+		err = log.Update(dropped)
+	}
 	if err == nil {
 		err = log.Update(ended)
 	}
@@ -41,18 +54,27 @@ func Fork(ctx context.Context, dataDir, from, to string) error {
 	return nil
 }
 
-// copied returns a session's events, without the deltas of what has ended.
-func copied(ctx context.Context, dataDir, from string) ([]event.Event, error) {
+// copied returns a session's events, without the deltas of what has ended: all, or
+// those before the turn.
+func copied(ctx context.Context, dataDir, from, before string) ([]event.Event, error) {
+	found := before == ""
 	var all, out []event.Event
 	var state event.State
 	for e, err := range journal.Read(ctx, dataDir, from, 0) {
 		if err != nil {
 			return nil, err
 		}
+		if _, starts := e.Data.(event.TurnStarted); starts && before != "" && e.Turn == before {
+			found = true
+			break
+		}
 		if state, err = event.Fold(state, e); err != nil {
 			return nil, err
 		}
 		all = append(all, e)
+	}
+	if !found {
+		return nil, fmt.Errorf("it has no turn %q", before)
 	}
 	running := ""
 	if t := state.Running(); t != nil {
@@ -64,6 +86,14 @@ func copied(ctx context.Context, dataDir, from string) ([]event.Event, error) {
 		}
 	}
 	return out, nil
+}
+
+// dropped takes back the inputs that wait.
+func dropped(s event.State) (out []event.Event) {
+	for _, in := range s.Waiting {
+		out = append(out, event.Event{By: "fork", Data: event.InputDropped{Input: in.ID}})
+	}
+	return out
 }
 
 // ended returns the endings of a copy whose original is in use.

@@ -111,3 +111,39 @@ func TestForkOfASessionInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// A copy of what was before a turn has neither its input nor others that waited then.
+func TestForkBeforeATurn(t *testing.T) {
+	dir := t.TempDir()
+	events := append(asking("Hello."),
+		event.Event{By: "user", Data: event.InputAccepted{Input: "n2", Text: "and then"}},
+		event.Event{By: "user", Data: event.InputAccepted{Input: "n3", Text: "and last"}},
+		event.Event{Turn: "t1", Attempt: "a1", Item: "i1", Data: event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Message, Text: "Hello."}}},
+		event.Event{Turn: "t1", Attempt: "a1", Data: event.AttemptEnded{Outcome: event.Completed}},
+		event.Event{Turn: "t1", Data: event.TurnCompleted{Summary: event.Summary{Steps: 1, Attempts: 1}}},
+		event.Event{Turn: "t2", Data: event.TurnStarted{Inputs: []string{"n2"}}},
+	)
+	log := written(t, dir, "one", events...)
+	if err := ForkBefore(t.Context(), dir, "one", "two", "t2"); err != nil {
+		t.Fatal(err)
+	}
+	state, err := journal.Load(dir, "two")
+	if err != nil || state.Open || len(state.Turns) != 1 || len(state.Waiting) > 0 {
+		t.Errorf("the copy has %d turns, %d inputs wait: %v", len(state.Turns), len(state.Waiting), err)
+	}
+	if err := contract.Check(read(t, dir, "two")); err != nil {
+		t.Errorf("the copy breaks the contract: %v", err)
+	}
+	if err := ForkBefore(t.Context(), dir, "one", "three", "t1"); err != nil {
+		t.Fatal(err)
+	}
+	if state, err = journal.Load(dir, "three"); err != nil || len(state.Turns) != 0 || len(state.Waiting) > 0 {
+		t.Errorf("the copy has %d turns: %v", len(state.Turns), err)
+	}
+	if err := ForkBefore(t.Context(), dir, "one", "four", "t9"); err == nil {
+		t.Error("a session was copied before a turn that it does not have")
+	}
+	if err := log.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}

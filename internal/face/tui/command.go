@@ -26,20 +26,24 @@ type slash struct {
 func slashes() []slash {
 	return []slash{
 		{"copy", "", "copy the last answer to the clipboard", (*Face).copyAnswer},
+		{"cost", "", "show the tokens that this session has used, by model", (*Face).showCost},
 		{"diff", "", "show every change to files in this session", (*Face).showDiff},
-		{"effort", "[LEVEL]", "show how much the model thinks, or change it from the next turn on: none, minimal, low, medium, high, xhigh, max", (*Face).effort},
+		{"effort", "[LEVEL]", "choose how much the model thinks from the next turn on: none, minimal, low, medium, high, xhigh, max", (*Face).effort},
 		{"doctor", "", "check the installation and the configuration", (*Face).checkUp},
 		{"export", "[FILE]", "write the transcript to a file", (*Face).export},
 		{"fork", "", "go on in a copy of this session; the original stays as it is", (*Face).fork},
 		{"help", "", "show keys and commands", (*Face).help},
 		{"jobs", "", "list the commands that run in the background", (*Face).listJobs},
 		{"kill", "JOB", "end a job", (*Face).killJob},
-		{"model", "[NAME]", "show the model, or use another one from the next turn on", (*Face).model},
-		{"new", "", "begin a new session", func(f *Face, _ string) { f.replace("") }},
-		{"permissions", "[MODE]", "show what may run without asking, or change it: ask, accept-edits, read-only, allow (Shift-Tab)", (*Face).permissions},
+		{"model", "[NAME]", "choose the model of the next turns", (*Face).model},
+		{"new", "", "begin a new session", func(f *Face, _ string) { f.replace("", "") }},
+		{"permissions", "[MODE]", "choose what may run without asking, see the rules in force, take approvals back (Shift-Tab changes the mode)", (*Face).permissions},
+		{"queue", "", "show the inputs that wait; edit or withdraw them", (*Face).pickQueued},
 		{"quit", "", "end everything and leave", func(f *Face, _ string) { f.leave(event.Shutdown, user) }},
 		{"rename", "NAME", "name this session", (*Face).rename},
-		{"resume", "[ID]", "open another session of this directory; without an ID, list them", (*Face).resume},
+		{"resume", "[ID]", "open another session of this directory", (*Face).resume},
+		{"rewind", "", "go back to before an earlier input, in a copy of this session (Esc twice)", func(f *Face, _ string) { f.pickInput() }},
+		{"timeline", "", "show when each turn, request and call ran, and for how long", (*Face).showTimeline},
 		{"transcript", "", "show the whole session, with what is folded (Ctrl-T)", func(f *Face, _ string) {
 			f.openPager("Transcript", transcriptSheet(f.out.renderer, f.state())...)
 		}},
@@ -100,7 +104,7 @@ func keyHelp() [][2]string {
 		{"! at the start", "run a command; the model sees it with your next prompt"},
 		{"Shift-Enter, Alt-Enter, Ctrl-J", "begin a new line; so does Enter after a backslash"},
 		{"Shift-Tab", "change what may run without asking: ask, accept edits, read-only"},
-		{"Esc", "interrupt the turn"},
+		{"Esc", "interrupt the turn; twice while nothing runs and the editor is empty: go back to before an earlier input"},
 		{"Ctrl-C", "clear the editor; else interrupt; else, twice, quit"},
 		{"Ctrl-D", "quit, if the editor is empty"},
 		{"↑ ↓", "move between lines; beyond them, earlier prompts"},
@@ -248,7 +252,7 @@ func (f *Face) killJob(job string) {
 func (f *Face) model(name string) {
 	c := f.conversation
 	if name == "" {
-		f.say("the model is %s; /model NAME changes it", c.Model())
+		f.pickModel()
 		return
 	}
 	f.do(func(ctx context.Context) error {
@@ -263,7 +267,7 @@ func (f *Face) model(name string) {
 func (f *Face) effort(level string) {
 	c := f.conversation
 	if level == "" {
-		f.say("the effort is %s; /effort LEVEL changes it", cmp.Or(c.Effort(), "the model's own"))
+		f.pickEffort()
 		return
 	}
 	f.do(func(ctx context.Context) error {
@@ -277,7 +281,7 @@ func (f *Face) effort(level string) {
 
 func (f *Face) permissions(mode string) {
 	if mode == "" {
-		f.say("%s; /permissions ask, accept-edits, read-only or allow changes that", modes()[f.conversation.Mode()])
+		f.pickPermission()
 		return
 	}
 	if err := f.conversation.SetMode(mode); err != nil {
@@ -294,13 +298,13 @@ func (f *Face) nextMode() {
 }
 
 func (f *Face) resume(name string) {
+	if name == "" {
+		f.pickSession()
+		return
+	}
 	go func() { // ends within the timeout
 		ctx, cancel := context.WithTimeout(f.ctx, actTimeout)
 		defer cancel()
-		if name == "" {
-			f.listSessions(ctx)
-			return
-		}
 		id, err := f.Sessions.Resolve(ctx, name)
 		f.send(func() {
 			switch {
@@ -309,7 +313,7 @@ func (f *Face) resume(name string) {
 			case id == f.conversation.ID():
 				f.say("this is that session")
 			default:
-				f.replace(id)
+				f.replace(id, "")
 			}
 		})
 	}()
@@ -332,7 +336,7 @@ func (f *Face) fork(string) {
 				f.say("%v", err)
 				return
 			}
-			f.replace(fork)
+			f.replace(fork, "")
 		})
 	}()
 }
@@ -349,21 +353,5 @@ func (f *Face) rename(name string) {
 		}
 		f.send(func() { f.say("this session is called %s", name) })
 		return nil
-	})
-}
-
-func (f *Face) listSessions(ctx context.Context) {
-	list, err := f.Sessions.List(ctx)
-	f.send(func() {
-		if err != nil {
-			f.say("%v", err)
-			return
-		}
-		lines := []string{"/resume ID opens one; the beginning of an ID is enough.", ""}
-		for _, s := range list {
-			lines = append(lines, fmt.Sprintf("%s  %s  %s", s.ID, s.Updated.Local().Format("2006-01-02 15:04"), printable.Line(s.Title)))
-		}
-		f.lines("Sessions", lines)
-		f.dirty = true
 	})
 }

@@ -58,7 +58,7 @@ func TestCommandCompletion(t *testing.T) {
 		p.sees("› /rename NAME", "  /resume [ID]")
 		p.types("\x1b[B\t")
 		p.sees("> /resume")
-		p.types("\x15/qu\r")
+		p.types("\x15/qui\r")
 		p.left(code, 0)
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
@@ -54,6 +55,9 @@ func partsOf(text string) []part {
 	}
 	return parts
 }
+
+// partsOfInput is an input as a person typed it.
+func partsOfInput(in *event.Input) []part { return folded(typed(in)) }
 
 func (e *editor) empty() bool { return len(e.parts) == 0 }
 

@@ -99,6 +99,7 @@ type Face struct {
 	pager   *pager
 	menu    *menu
 
+	backUntil  time.Time // until when Esc goes back to an earlier input
 	completion *completion
 	dismissed  int // one more than the place of a word that is not to be completed
 	files      fileList

@@ -193,9 +193,14 @@ func newPersonWith(t *testing.T, dir string, shell tool.Tool, o Options, steps .
 	in, out := io.Pipe()
 	p := person{t, out, &tty{Reader: in, grid: terminaltest.NewGrid(60, 24)}}
 	o.Terminal, o.Palette, o.Place = p.tty, terminal.Palette{Color: true, Attributes: true}, "~/w"
-	o.Sessions = inMemory{host, settle.SessionConfig{
+	sessions := inMemory{host, settle.SessionConfig{
 		Model: model.Config{Provider: script.New(steps...), ProviderName: "script", Name: "m"}, WorkDir: dir, Permission: settle.Ask, Attended: true, Tools: []tool.Tool{shell},
 	}}
+	if r, ok := o.Sessions.(*rich); ok {
+		r.inMemory = sessions
+	} else {
+		o.Sessions = sessions
+	}
 	o.Resume = func(string) string { return "settle resume ID" }
 	code := make(chan int, 1)
 	go func() { // ends when the person quits

@@ -67,7 +67,7 @@ func (f *Face) key(k terminal.Key) {
 	case "shift+tab":
 		f.nextMode()
 	case "esc":
-		f.interrupt()
+		f.esc()
 	case "ctrl+c":
 		f.ctrlC()
 	case "ctrl+d":
@@ -279,30 +279,35 @@ func (f *Face) recall(n int) {
 
 // withdraw takes the last input that waits back into the editor.
 func (f *Face) withdraw() {
-	waiting := f.state().Waiting
-	if len(waiting) == 0 || !f.editor.empty() {
-		return
+	if waiting := f.state().Waiting; len(waiting) > 0 && f.editor.empty() {
+		f.takeBack(waiting[len(waiting)-1].ID, f.edit)
 	}
-	in := waiting[len(waiting)-1]
-	if len(in.Images) > 0 {
-		f.say("an input with images cannot be edited here")
-		return
+}
+
+// edit puts an input into the editor. What was typed meanwhile stays after it.
+func (f *Face) edit(in *event.Input) {
+	typed := partsOfInput(in)
+	if !f.editor.empty() {
+		typed = append(append(typed, part{text: "\n"}), f.editor.parts...)
 	}
-	c := f.conversation
-	f.do(func(context.Context) error {
-		dropped, err := c.Drop(in.ID, user)
-		if err == nil && dropped {
-			f.send(func() {
-				if f.editor.empty() {
-					f.editor.set(typed(&in))
-				} else { // something was typed meanwhile; nothing is lost
-					f.editor.parts = append(append(partsOf(typed(&in)), part{text: "\n"}), f.editor.parts...)
-					f.editor.at = len(f.editor.parts)
-				}
-			})
-		}
-		return err
-	})
+	f.editor.parts, f.editor.at = typed, len(typed)
+}
+
+// esc interrupts; where there is nothing to interrupt, twice goes back to before an
+// earlier input.
+func (f *Face) esc() {
+	now := time.Now()
+	switch {
+	case f.shown.turn != "" || f.state().Running() != nil:
+		f.interrupt()
+	case !f.editor.empty():
+	case now.Before(f.backUntil):
+		f.backUntil = time.Time{}
+		f.pickInput()
+	default:
+		f.backUntil = now.Add(quitDelay)
+		f.say("Esc again goes back to before an earlier input")
+	}
 }
 
 // searchKey looks for an earlier prompt.

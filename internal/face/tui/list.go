@@ -85,6 +85,25 @@ type menu struct {
 	preview func(choice) []string
 	// note says what keys do beside the usual ones.
 	note string
+	// refresh, if set, returns the choices as they have become.
+	refresh func() []choice
+}
+
+// refreshMenu shows what there is to choose now. A menu of nothing is closed.
+func (f *Face) refreshMenu() {
+	m := f.menu
+	if m == nil || m.refresh == nil {
+		return
+	}
+	if m.all = m.refresh(); len(m.all) == 0 {
+		f.menu = nil
+		return
+	}
+	at := m.list.at
+	m.narrow()
+	if m.list.at == 0 {
+		m.list.at = max(min(at, len(m.list.choices)-1), 0)
+	}
 }
 
 func (f *Face) openMenu(m *menu) {

@@ -208,17 +208,11 @@ func (f *Face) queueRows(width int) (rows []terminal.Line) {
 			rows = append(rows, terminal.Plain(fmt.Sprintf("  and %d more", len(waiting)-n), faint()))
 			break
 		}
-		when := "waits for the end"
-		switch {
-		case in.Held:
-			when = "held; goes with the next input"
-		case in.Mode == event.Steer:
-			when = "joins the next request"
-		}
+		when := waitsFor(&in)
 		rows = append(rows, terminal.Clip(terminal.Line{{Text: "⧗ " + when + ": ", Style: faint()}, {Text: printable.Line(typed(&in))}}, width))
 	}
 	if len(rows) > 0 {
-		rows = append(rows, terminal.Clip(terminal.Plain("  Alt-↑ takes the last one back into the editor", faint()), width))
+		rows = append(rows, terminal.Clip(terminal.Plain("  Alt-↑ takes the last one back into the editor, /queue shows all", faint()), width))
 	}
 	return rows
 }

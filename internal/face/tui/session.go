@@ -185,6 +185,7 @@ func (f *Face) follow() {
 			f.react(c)
 		}
 		f.commitFinished()
+		f.refreshMenu()
 		f.dirty = true
 	}
 	if err != nil {
@@ -267,8 +268,9 @@ func (f *feed) take() (events []event.Event, err error) {
 	return events, err
 }
 
-// replace closes the session and opens another one.
-func (f *Face) replace(id string) {
+// replace closes the session and opens another one, with a text in the editor if
+// there is one.
+func (f *Face) replace(id, draft string) {
 	old := f.conversation
 	f.say("opening the session")
 	go func() { // ends within the timeouts
@@ -286,6 +288,9 @@ func (f *Face) replace(id string) {
 			if opened == nil {
 				f.commit(notice(lively(), "session %s", c.ID()))
 				f.attach(c)
+				if draft != "" {
+					f.editor.set(draft)
+				}
 				return
 			}
 			f.commit(notice(bad(), "%v", fmt.Errorf("cannot open the session; the one before was closed: %w", opened)))

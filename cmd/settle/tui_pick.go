@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/client/store"
+	"github.com/settle-agent/settle/internal/face/tui"
+	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/printable"
+)
+
+// ForkBefore implements [tui.Rewinder].
+func (c *conversations) ForkBefore(ctx context.Context, id, turn string) (string, error) {
+	fork := settle.NewSessionID()
+	return fork, store.ForkBefore(ctx, c.dataDir, id, fork, turn)
+}
+
+// mostPreviewed is how many of the last turns a preview has.
+const mostPreviewed = 3
+
+// Preview implements [tui.Previewer].
+func (c *conversations) Preview(_ context.Context, id string) ([]string, error) {
+	state, err := journal.Load(c.dataDir, id)
+	if err != nil && len(state.Turns) == 0 {
+		return nil, err
+	}
+	lines := []string{printable.Count(len(state.Turns), "turn")}
+	for _, t := range state.Turns[max(len(state.Turns)-mostPreviewed, 0):] {
+		for _, in := range t.Inputs {
+			lines = append(lines, "> "+firstLine(in.Text))
+		}
+		if answer := firstLine(t.Answer()); answer != "" {
+			lines = append(lines, "  "+answer)
+		}
+	}
+	return lines, nil
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return line
+}
+
+// Models implements [tui.Catalog].
+func (c *conversation) Models(ctx context.Context) ([]tui.Offered, error) {
+	settings, err := c.hosts.Settings(c.Spec.Dir, nil)
+	if err != nil {
+		return nil, err
+	}
+	providers, err := settings.Askable()
+	if err != nil {
+		return nil, err
+	}
+	o := c.hosts.Base
+	o.Settings, o.Dir = settings, c.Spec.Dir
+	var out []tui.Offered
+	for _, offer := range o.Models(ctx, providers) {
+		for _, m := range offer.Models {
+			about := ""
+			if m.Window > 0 {
+				about = printable.Tokens(int64(m.Window)) + " tokens"
+			}
+			if offer.Known {
+				about = strings.TrimPrefix(about+", not asked", ", ")
+			}
+			out = append(out, tui.Offered{Name: offer.Provider.Name + "/" + m.ID, About: about})
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("no provider lists its models; /model NAME chooses one")
+	}
+	return out, nil
+}
+
+// Rules implements [tui.Ruled].
+func (c *conversation) Rules() (out []tui.Rule) {
+	for _, r := range c.policy.Rules() {
+		out = append(out, tui.Rule{ID: r.Key, Decision: string(r.Decision), Text: r.Text, Where: r.Where})
+	}
+	return out
+}
+
+// Forget implements [tui.Ruled].
+func (c *conversation) Forget(rule string) { c.policy.Forget(rule) }
+
+var (
+	_ tui.Rewinder  = (*conversations)(nil)
+	_ tui.Previewer = (*conversations)(nil)
+	_ tui.Catalog   = (*conversation)(nil)
+	_ tui.Ruled     = (*conversation)(nil)
+)

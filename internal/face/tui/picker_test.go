@@ -1,0 +1,198 @@
+package tui
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/terminaltest"
+	"github.com/settle-agent/settle/model/script"
+)
+
+// rich are sessions that can do all that some can.
+type rich struct {
+	inMemory
+	listed []Listed
+	forked []string // the turns before which it was forked
+	talk   *richTalk
+}
+
+// richTalk is a conversation that can do all that some can.
+type richTalk struct {
+	talk
+	model, effort, mode string
+	rules               []Rule
+}
+
+func (r *rich) Open(ctx context.Context, id string) (Conversation, error) {
+	c, err := r.inMemory.Open(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	r.talk = &richTalk{talk: c.(talk), model: "a/one", mode: "ask", rules: []Rule{
+		{Decision: "deny", Text: "shell rm", Where: "config.toml:3"}, {ID: "k", Decision: "allow", Text: "make test", Where: "approved"},
+	}}
+	return r.talk, nil
+}
+
+func (r *rich) Close(ctx context.Context, c Conversation, reason event.Reason, by string) error {
+	return r.inMemory.Close(ctx, c.(*richTalk).talk, reason, by)
+}
+func (r *rich) List(context.Context) ([]Listed, error) { return r.listed, nil }
+
+func (r *rich) Preview(_ context.Context, id string) ([]string, error) {
+	return []string{"what was said in " + id}, nil
+}
+
+func (r *rich) ForkBefore(_ context.Context, _, turn string) (string, error) {
+	r.forked = append(r.forked, turn)
+	return "fork", nil
+}
+
+func (r *richTalk) Models(context.Context) ([]Offered, error) {
+	return []Offered{{"a/one", "1k tokens"}, {"a/two", ""}, {"b/three", ""}}, nil
+}
+
+func (r *richTalk) Choose(_ context.Context, setting, value string) error {
+	if setting == "model" {
+		r.model = value
+	} else {
+		r.effort = value
+	}
+	return nil
+}
+func (r *richTalk) Model() string  { return r.model }
+func (r *richTalk) Effort() string { return r.effort }
+func (r *richTalk) Mode() string   { return r.mode }
+func (r *richTalk) Rules() []Rule  { return slices.Clone(r.rules) }
+func (r *richTalk) Forget(id string) {
+	r.rules = slices.DeleteFunc(r.rules, func(rule Rule) bool { return rule.ID == id })
+}
+
+func (r *richTalk) SetMode(name string) error {
+	r.mode = name
+	return nil
+}
+
+func TestPickers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &rich{listed: []Listed{{ID: "other", Title: "fix the parser", Updated: time.Now()}, {ID: "third", Title: "write docs", Updated: time.Now()}}}
+		p, code := newPerson(t, Options{Sessions: r})
+		p.types("/model\r")
+		p.sees("› a/one  1k tokens", "  a/two", "Model: ")
+		p.types("thr")
+		p.misses("a/two")
+		p.types("\r")
+		p.sees("from the next turn on: b/three")
+		p.types("/effort\r")
+		p.types("high\x1b[B\r")
+		if r.talk.model != "b/three" || r.talk.effort != "xhigh" {
+			t.Errorf("model %q, effort %q", r.talk.model, r.talk.effort)
+		}
+		p.types("/permissions\r")
+		p.sees("Mode (Enter changes it)", "› ask", "deny shell rm  config.toml:3", "Approved for this session", "  make test")
+		p.types("make\x04")
+		p.misses("make test  ")
+		p.types("\x15read-only\r")
+		if r.talk.mode != "read-only" || len(r.talk.rules) != 1 {
+			t.Errorf("mode %q, rules %v", r.talk.mode, r.talk.rules)
+		}
+		p.types("/resume\r")
+		p.sees("fix the parser", "write docs", "│ what was said in other")
+		p.types("docs")
+		p.sees("│ what was said in third")
+		p.types("\x1b")
+		p.types("/cost\r")
+		p.sees("no request was made yet")
+		p.types("\x04")
+		p.left(code, 0)
+	})
+}
+
+// Esc twice where there is nothing to interrupt goes back to before an earlier input,
+// which is in the editor then.
+func TestRewind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &rich{}
+		p, code := newPerson(t, Options{Sessions: r}, script.Turn(script.Text("1")), script.Turn(script.Text("2")))
+		p.types("first\r")
+		p.types("second\r")
+		if _, err := p.to.Write([]byte("\x1b")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(100 * time.Millisecond)
+		p.types("\x1b")
+		p.sees("  first", "› second", "Go back to before: ")
+		p.types("\x1b[A\r")
+		if !slices.Equal(r.forked, []string{"t000001"}) {
+			t.Errorf("forked before %q", r.forked)
+		}
+		rows := p.tty.rows()
+		last := slices.IndexFunc(rows, func(row string) bool { return strings.HasPrefix(row, "· session fork") })
+		if last < 0 || !slices.Contains(rows[last:], "> first") {
+			t.Errorf("the input is not in the editor of the copy:\n%s", strings.Join(rows, "\n"))
+		}
+		p.types("\x03\x04")
+		p.left(code, 0)
+	})
+}
+
+// The inputs that wait are shown in their groups; each can be edited or withdrawn.
+func TestQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, code := newPerson(t, Options{}, script.Turn(script.Stall()))
+		p.types("go\r")
+		p.types("one\r")
+		p.types("two\r")
+		p.types("three\t")
+		p.types("/queue\r")
+		p.sees("Joins the next request", "› three", "Waits for the end", "  one", "  two")
+		p.types("\x1b[B\x04")
+		p.sees("Queue: ", "  three", "› two")
+		p.misses("  one")
+		p.types("\r")
+		p.sees("> two", "⧗ joins the next request: three")
+		p.misses("waits for the end: two")
+		p.types("\x03\x1b")
+		p.types("\x03/queue\r") // nothing came of the first one: it is back in the editor
+		p.sees("Held; goes with the next input", "› three")
+		p.types("\x04")
+		p.misses("Queue: ")
+		p.types("\x04")
+		p.left(code, 0)
+	})
+}
+
+// The accounts are read off the log.
+func TestTimelineAndCost(t *testing.T) {
+	for seed := range drawn() {
+		grid := terminaltest.NewGrid(80, 24)
+		s := newStage(grid, terminal.ReflowAll, 80, 24)
+		s.take(drawLog(t, seed))
+		turns, requests := len(s.state().Turns), 0
+		for _, turn := range s.state().Turns {
+			requests += len(turn.Attempts)
+		}
+		s.showTimeline("")
+		text := ""
+		for _, part := range s.pager.sheet {
+			for _, row := range part(200) {
+				text += row.Text() + "\n"
+			}
+		}
+		if n := strings.Count(text, "  do"); n < turns || strings.Count(text, " request ") < requests {
+			t.Errorf("seed %d: %d turns, %d requests:\n%s", seed, turns, requests, text)
+		}
+		s.pager = nil
+		s.showCost("")
+		if requests > 0 && !strings.Contains(s.pager.sheet[0](200)[0].Text(), printable.Count(requests, "request")) {
+			t.Errorf("seed %d: %s", seed, s.pager.sheet[0](200)[0].Text())
+		}
+	}
+}

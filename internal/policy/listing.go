@@ -1,0 +1,45 @@
+package policy
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// Line is a rule in force, or a call that was approved for the session, for people.
+type Line struct {
+	Decision event.Permission
+	// Text is the rule, or the call in one line.
+	Text string
+	// Where says where the rule comes from: a file and its line, a flag.
+	Where string
+	// Key is what Forget takes; empty for a rule, which stays.
+	Key string
+}
+
+// Lines are the rules in force, those of the mode first, and then what was
+// approved for the session.
+func (p *Policy) Lines() (out []Line) {
+	l := p.inForce()
+	for _, r := range l.rules {
+		out = append(out, Line{Decision: r.Decision, Text: strings.TrimPrefix(r.String(), "rule "), Where: cmp.Or(r.Origin.Where, "mode "+l.Name)})
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var approved []Line
+	for key, title := range p.approved {
+		approved = append(approved, Line{Decision: event.Allow, Text: title, Where: "approved for the session", Key: key})
+	}
+	slices.SortFunc(approved, func(a, b Line) int { return cmp.Or(strings.Compare(a.Text, b.Text), strings.Compare(a.Key, b.Key)) })
+	return append(out, approved...)
+}
+
+// Forget takes an approval for the session back: the call is judged like any other
+// again.
+func (p *Policy) Forget(key string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.approved, key)
+}
