@@ -23,6 +23,13 @@ import (
 func openTerminal(t *testing.T, p *place, args ...string) (*exec.Cmd, io.Writer, *screenshot, func() *term.State) {
 	t.Helper()
 	cmd := p.command(args...)
+	keys, shot, state := startTerminal(t, cmd)
+	return cmd, keys, shot, state
+}
+
+// startTerminal starts a command with a terminal of its own.
+func startTerminal(t *testing.T, cmd *exec.Cmd) (io.Writer, *screenshot, func() *term.State) {
+	t.Helper()
 	cmd.Env = append(cmd.Env, "TERM=xterm-256color")
 	ptmx, tty, err := pty.Open()
 	if err != nil {
@@ -46,7 +53,7 @@ func openTerminal(t *testing.T, p *place, args ...string) (*exec.Cmd, io.Writer,
 		_ = ptmx.Close()
 		<-shot.done
 	})
-	return cmd, ptmx, shot, func() *term.State {
+	return ptmx, shot, func() *term.State {
 		state, err := term.GetState(int(tty.Fd()))
 		if err != nil {
 			t.Fatal(err)
@@ -58,13 +65,19 @@ func openTerminal(t *testing.T, p *place, args ...string) (*exec.Cmd, io.Writer,
 // shows waits until the terminal has been sent a text.
 func (s *screenshot) shows(t *testing.T, text string) {
 	t.Helper()
+	s.waits(t, text, func(all string) bool { return strings.Contains(all, text) })
+}
+
+// waits waits until what the terminal has been sent is as it should be.
+func (s *screenshot) waits(t *testing.T, what string, ok func(all string) bool) {
+	t.Helper()
 	look, late := time.NewTicker(5*time.Millisecond), time.After(patience)
 	defer look.Stop()
-	for !strings.Contains(s.String(), text) {
+	for !ok(s.String()) {
 		select {
 		case <-look.C:
 		case <-late:
-			t.Fatalf("%q is not on the terminal:\n%q", text, s.String())
+			t.Fatalf("%q is not on the terminal:\n%q", what, s.String())
 		}
 	}
 }
@@ -73,6 +86,19 @@ func typed(t *testing.T, to io.Writer, keys string) {
 	t.Helper()
 	if _, err := io.WriteString(to, keys); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// givenBack checks that what was switched on at a terminal was switched off again.
+func givenBack(t *testing.T, text string) {
+	t.Helper()
+	for on, off := range map[string]string{
+		"\x1b[?2004h": "\x1b[?2004l", "\x1b[?1004h": "\x1b[?1004l", "\x1b[>1u": "\x1b[<u",
+		"\x1b[?25l": "\x1b[?25h", "\x1b[?7l": "\x1b[?7h", "\x1b[?2026h": "\x1b[?2026l", "\x1b[?1049h": "\x1b[?1049l",
+	} {
+		if strings.LastIndex(text, on) > strings.LastIndex(text, off) {
+			t.Errorf("%q is still on", on)
+		}
 	}
 }
 
@@ -130,6 +156,7 @@ func TestTUISignals(t *testing.T) {
 			if got := state(); *got == *raw {
 				t.Error("the terminal is still in raw mode")
 			}
+			givenBack(t, shot.String())
 		})
 	}
 }
