@@ -8,6 +8,8 @@ type Limits struct {
 	Steps   int           // responses of the model; 0 for no limit
 	Time    time.Duration // 0 for no limit
 	Repeats int           // same call, same result; 0 means 10, negative none
+	Tokens  int64         // input and output of all its requests; 0 for no limit
+	Cost    float64       // of all its requests, in US dollars; 0 for no limit; needs the model's Price
 }
 
 // Retry says how often a failed request is made again. The zero value retries

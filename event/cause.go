@@ -43,6 +43,7 @@ type Limit string
 const (
 	LimitSteps   Limit = "steps"
 	LimitTime    Limit = "time"
+	LimitTokens  Limit = "tokens"
 	LimitCost    Limit = "cost"
 	LimitRepeats Limit = "repeats"
 	LimitContext Limit = "context" // the model's window is full, and compaction does not help

@@ -140,6 +140,28 @@ type Summary struct {
 	Calls    int   `json:"calls"`            // tool calls that started
 	Denied   int   `json:"denied,omitempty"` // approvals that were denied
 	Usage    Usage `json:"usage"`
+	// Cost is what the requests cost whose price was known, in US dollars, and
+	// Unpriced how many took tokens at a price that was not: with any, the cost is
+	// not known.
+	Cost     float64 `json:"cost_usd,omitempty"`
+	Unpriced int     `json:"unpriced,omitempty"`
+}
+
+// CostUSD returns what it all cost in US dollars; known is false where nothing
+// was used, or at a price that is not known.
+func (s Summary) CostUSD() (usd float64, known bool) {
+	return s.Cost, s.Unpriced == 0 && s.Cost > 0
+}
+
+// Add adds what an attempt used.
+func (s *Summary) Add(end AttemptEnded) {
+	s.Usage = s.Usage.Add(end.Usage)
+	switch {
+	case end.Cost != nil:
+		s.Cost += *end.Cost
+	case end.Usage != (Usage{}):
+		s.Unpriced++
+	}
 }
 
 // TurnCompleted: the model finished and asked for no further tool.
@@ -249,12 +271,14 @@ type AttemptStarted struct {
 
 // AttemptEnded: the response ended, one way or another.
 type AttemptEnded struct {
-	Outcome    Outcome  `json:"outcome"`
-	Reason     Reason   `json:"reason,omitempty"`      // if aborted
-	StopReason string   `json:"stop_reason,omitempty"` // provider's, normalised: end_turn, tool_use, max_tokens, refusal, …
-	ResponseID string   `json:"response_id,omitempty"`
-	Usage      Usage    `json:"usage"`
-	Failure    *Failure `json:"error,omitempty"`
+	Outcome    Outcome `json:"outcome"`
+	Reason     Reason  `json:"reason,omitempty"`      // if aborted
+	StopReason string  `json:"stop_reason,omitempty"` // provider's, normalised: end_turn, tool_use, max_tokens, refusal, …
+	ResponseID string  `json:"response_id,omitempty"`
+	Usage      Usage   `json:"usage"`
+	// Cost is what the usage cost, in US dollars; nil if the price is not known.
+	Cost    *float64 `json:"cost_usd,omitempty"`
+	Failure *Failure `json:"error,omitempty"`
 	// RetryIn is the wait before the next attempt in milliseconds; nil if
 	// there will be none.
 	RetryIn *int64 `json:"retry_in_ms,omitempty"`

@@ -230,6 +230,7 @@ func (p *lineScanner) attemptEnded() (Data, bool) {
 	textField(p, "stop_reason", &a.StopReason)
 	textField(p, "response_id", &a.ResponseID)
 	p.object("usage", &a.Usage)
+	p.decimal("cost_usd", &a.Cost)
 	p.object("error", &a.Failure)
 	if p.field("retry_in_ms") {
 		ms := p.int()

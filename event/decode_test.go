@@ -56,6 +56,9 @@ func FuzzDecode(f *testing.F) {
 		`"item.ended","data":{"status":"completed","type":"tool_call","exit_code":-0,"jobs":["a]"],"survivors":[{"pid":1}]}}`,
 		`"item.ended","data":{"status":"completed","type":"message","detail":[1,{"a":"\"}"}]}}`,
 		`"item.started","data":{"type":"message","name":"` + "\xff" + `"}}`,
+		`"attempt.ended","data":{"outcome":"failed","usage":{},"cost_usd":0.5e-3}}`,
+		`"attempt.ended","data":{"outcome":"failed","usage":{},"cost_usd":01}}`,
+		`"attempt.ended","data":{"outcome":"failed","usage":{},"cost_usd":}}`,
 		`"attempt.ended","data":{"outcome":"failed","usage":{"input_tokens":01},"retry_in_ms":1}}`,
 	} {
 		f.Add([]byte(begin + rest))

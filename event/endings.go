@@ -221,7 +221,7 @@ func (t *Turn) summary() Summary {
 		if a.End == nil {
 			continue
 		}
-		sum.Usage = sum.Usage.Add(a.End.Usage)
+		sum.Add(*a.End)
 		if a.End.Outcome == Completed && a.Start.Purpose == "" {
 			sum.Steps++
 		}

@@ -15,17 +15,17 @@ func TestSummary(t *testing.T) {
 		inItem(item2, ApprovalRequested{Approval: "p000001"}),
 		inItem(item2, ApprovalEnded{Approval: "p000001", Verdict: Denied}),
 		inItem(item2, callEnded(ItemFailed)),
-		inAttempt(AttemptEnded{Outcome: Completed, Usage: Usage{Input: 10, CacheRead: 4, CacheWrite: 2, Output: 5, Reasoning: 1}}),
+		inAttempt(AttemptEnded{Outcome: Completed, Usage: Usage{Input: 10, CacheRead: 4, CacheWrite: 2, Output: 5, Reasoning: 1}, Cost: new(0.25)}),
 		inItem(item1, callEnded(ItemCompleted)),
 		Event{Turn: turn1, Attempt: "a000002", Data: AttemptStarted{Step: 2, N: 1}},
 		Event{Turn: turn1, Attempt: "a000002", Data: AttemptEnded{Outcome: Failed, Usage: Usage{Input: 20}}},
 		Event{Turn: turn1, Attempt: "a000003", Data: AttemptStarted{Step: 2, N: 2}},
-		Event{Turn: turn1, Attempt: "a000003", Data: AttemptEnded{Outcome: Completed, Usage: Usage{Input: 20, Output: 6}}},
+		Event{Turn: turn1, Attempt: "a000003", Data: AttemptEnded{Outcome: Completed, Usage: Usage{Input: 20, Output: 6}, Cost: new(0.5)}},
 	)
 	s.add(Endings(s.state, Complete())...)
 	want := Summary{
 		Steps: 2, Attempts: 3, Calls: 1, Denied: 1,
-		Usage: Usage{Input: 50, CacheRead: 4, CacheWrite: 2, Output: 11, Reasoning: 1},
+		Usage: Usage{Input: 50, CacheRead: 4, CacheWrite: 2, Output: 11, Reasoning: 1}, Cost: 0.75, Unpriced: 1,
 	}
 	if diff := cmp.Diff(want, s.state.Turn(turn1).Summary); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

@@ -22,7 +22,7 @@ func sampleFailure() *Failure {
 }
 
 func sampleSummary() Summary {
-	return Summary{Steps: 2, Attempts: 3, Calls: 1, Denied: 1, Usage: sampleUsage()}
+	return Summary{Steps: 2, Attempts: 3, Calls: 1, Denied: 1, Usage: sampleUsage(), Cost: 0.0123, Unpriced: 1}
 }
 
 func sampleUsage() Usage {
@@ -89,7 +89,7 @@ func turnSamples() []Event {
 			Step: 1, N: 2, Provider: "openai", Model: "gpt", Inputs: []string{"n000002"}, MaxTokens: 4096, Trimmed: 1, Basis: "0a1b2c3d", Purpose: Compaction,
 		}),
 		attempt(AttemptEnded{
-			Outcome: Failed, Reason: Interrupted, StopReason: "end_turn", ResponseID: "resp_1", Usage: sampleUsage(),
+			Outcome: Failed, Reason: Interrupted, StopReason: "end_turn", ResponseID: "resp_1", Usage: sampleUsage(), Cost: new(0.0123),
 			Failure: sampleFailure(), RetryIn: new(int64(4000)), Discarded: []string{"i000001"},
 		}),
 		in(ItemStarted{Type: ToolCall, ProviderID: "fc_1", CallID: "call_1", Name: "shell"}),

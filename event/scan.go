@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -110,6 +111,20 @@ func (p *lineScanner) int() int64 {
 	n, err := strconv.ParseInt(string(digits), 10, 64)
 	p.failed = p.failed || err != nil
 	return n
+}
+
+// decimal reads a number that may be missing, as encoding/json does.
+func (p *lineScanner) decimal(name string, to **float64) {
+	if !p.field(name) {
+		return
+	}
+	start := p.at
+	for p.at < len(p.b) && strings.IndexByte("0123456789+-.eE", p.b[p.at]) >= 0 {
+		p.at++
+	}
+	if json.Unmarshal(p.b[start:p.at], to) != nil {
+		p.failed = true
+	}
 }
 
 // flag reads a field that is there only if it is true.

@@ -47,9 +47,9 @@ type Input struct {
 	Schema json.RawMessage // that the answer is to follow
 	// Command says that Text is a command, which the turn runs.
 	Command bool
-	By     string
-	At     time.Time
-	Held   bool // it will not run by itself
+	By      string
+	At      time.Time
+	Held    bool // it will not run by itself
 	// Stopped is why the turn behind which it waits was to end, since it was
 	// accepted; empty if nobody has asked for that, or only to make room for
 	// another input. It is held when the turn has ended.

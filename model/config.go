@@ -16,6 +16,8 @@ type Config struct {
 	Name string
 	// Traits are what is known of the model; the zero value is safe.
 	Traits
+	// Price is what the model costs; nil if it is not known.
+	Price *Price
 	// Effort is how much the model is to think; see [Request].
 	Effort string
 	// Timeouts are how long a stream may go without what it should bring.

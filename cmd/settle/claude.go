@@ -110,6 +110,7 @@ func (f *claudeFlags) define(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.disallowed, "disallowed-tools", nil, "calls to deny, as `RULES`")
 	flags.StringArrayVar(&f.dirs, "add-dir", nil, "let the model also read `DIR`")
 	flags.StringArrayVar(&f.servers, "mcp-config", nil, "MCP servers, as `JSON` or a file: not supported, reported as failed")
+	flags.StringVar(&f.MaxBudget, "max-budget-usd", "", "same as --max-cost: end a turn when it has cost `USD` dollars")
 	flags.StringVar(&f.MaxTurns, "max-turns", "", "same as --max-steps: end a turn after `N` model responses")
 	flags.StringVar(&f.system, "system-prompt", "", "replace the system prompt with `TEXT`")
 	flags.StringVar(&f.appendText, "append-system-prompt", "", "append `TEXT` to the system prompt")

@@ -191,6 +191,9 @@ func (l *log) turnEnded(t *turn, e event.Event, said event.Summary) {
 			l.breaks("C9", "the interrupt took %v, more than %v", took, l.InterruptBound)
 		}
 	}
+	if said.Cost == 0 && said.Unpriced == 0 { // older logs know no costs
+		said.Cost, said.Unpriced = t.summary.Cost, t.summary.Unpriced
+	}
 	if said != t.summary {
 		l.breaks("C14", "its summary is %+v, and the events say %+v", said, t.summary)
 	}

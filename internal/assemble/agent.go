@@ -191,6 +191,10 @@ func (o Options) model(ctx context.Context, a *Agent) error {
 		c.Window = window(ctx, choice.Provider, endpoint, choice.Model)
 	}
 	c.Timeouts = timeouts(o.Settings.Watchdog(choice.Provider))
+	if c.Price = price(o.Settings, choice); c.Price == nil && o.Settings.MaxCost > 0 {
+		return &config.Error{Where: "max_cost", Message: fmt.Sprintf("the price of %[1]s is not known; say it in the configuration: "+
+			"[models.%[1]q] price = { input = 1.25, output = 10 }, in US dollars per million tokens", choice.Provider.Name+"/"+choice.Model)}
+	}
 	return nil
 }
 
@@ -276,7 +280,7 @@ func promptFile(path string) (string, error) {
 // The engine's zero values are defaults; the configuration's are "off".
 
 func limits(r *config.Resolved) settle.Limits {
-	return settle.Limits{Steps: r.MaxSteps, Time: r.Timeout, Repeats: orOff(r.MaxRepeats)}
+	return settle.Limits{Steps: r.MaxSteps, Time: r.Timeout, Repeats: orOff(r.MaxRepeats), Tokens: int64(r.MaxTokens), Cost: r.MaxCost}
 }
 
 func retry(r *config.Resolved) settle.Retry {

@@ -121,6 +121,19 @@ func authHint(p config.Provider) string {
 	return fmt.Sprintf("name a key with key_env under [providers.%s]", p.Name)
 }
 
+// price is what the user says that the model costs, or what settle knows where
+// the provider is its maker: others have their own prices, and so have requests
+// that ask for another service.
+func price(r *config.Resolved, choice config.Choice) *model.Price {
+	if known := r.Models[choice.Provider.Name+"/"+choice.Model].Price; known != nil {
+		return &model.Price{Input: known.Input, CacheRead: known.CacheRead, CacheWrite: known.CacheWrite, Output: known.Output}
+	}
+	if len(choice.Provider.ExtraBody) > 0 || !choice.Provider.Makes() {
+		return nil
+	}
+	return catalog.Price(choice.Model)
+}
+
 // models returns the table of models as the chosen provider names them, with
 // what the user knows better.
 func models(r *config.Resolved, provider string) catalog.Table {

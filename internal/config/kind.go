@@ -64,6 +64,19 @@ func count(key string, field func(*Settings) *int) setting {
 	}
 }
 
+// dollars is an amount in US dollars.
+func dollars(key string, field func(*Settings) *float64) setting {
+	return setting{
+		key: key,
+		set: func(s *Settings, value any) (err error) {
+			*field(s), err = asDollars(value)
+			return err
+		},
+		get:       func(s *Settings) any { return *field(s) },
+		looseness: func(s *Settings) float64 { return orInfinite(*field(s)) },
+	}
+}
+
 // retries is a count of which 0 is the tightest.
 func retries(key string, field func(*Settings) *int) setting {
 	k := count(key, field)
@@ -139,6 +152,25 @@ func asCount(value any) (int, error) {
 		}
 	}
 	return 0, fmt.Errorf("must be a whole number, 0 or more, not %s", described(value))
+}
+
+// asDollars takes an amount, as a number or a text such as "2.50".
+func asDollars(value any) (float64, error) {
+	amount := math.NaN()
+	switch v := value.(type) {
+	case int64:
+		amount = float64(v)
+	case float64:
+		amount = v
+	case string:
+		if n, err := strconv.ParseFloat(strings.TrimPrefix(strings.TrimSpace(v), "$"), 64); err == nil {
+			amount = n
+		}
+	}
+	if !(amount >= 0) || math.IsInf(amount, 0) {
+		return 0, fmt.Errorf("must be an amount in US dollars such as 2.50, not %s", described(value))
+	}
+	return amount, nil
 }
 
 // asDuration takes a text with a unit, such as "90s", or 0.

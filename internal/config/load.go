@@ -162,6 +162,7 @@ func (l *loader) model(t *table, name string) {
 	get(t, "max_output", &m.MaxOutput, asCount)
 	get(t, "images", &m.Images, asSwitch)
 	get(t, "thinking", &m.Thinking, asSwitch)
+	m.Price = price(t)
 	t.done()
 	if !strings.Contains(name, "/") {
 		*t.errs = append(*t.errs, &Error{
@@ -170,6 +171,28 @@ func (l *loader) model(t *table, name string) {
 		})
 	}
 	l.Models[name] = m
+}
+
+// price reads price = { input = …, output = … }; what the cache costs is that of
+// input unless it is given.
+func price(t *table) *Price {
+	inner := t.table("price")
+	if inner == nil {
+		return nil
+	}
+	var p Price
+	for _, key := range []string{"input", "output"} {
+		if _, given := inner.values[key]; !given {
+			inner.fail(key, errors.New("is missing: US dollars per million tokens"))
+		}
+	}
+	get(inner, "input", &p.Input, asDollars)
+	p.CacheRead, p.CacheWrite = p.Input, p.Input
+	get(inner, "cache_read", &p.CacheRead, asDollars)
+	get(inner, "cache_write", &p.CacheWrite, asDollars)
+	get(inner, "output", &p.Output, asDollars)
+	inner.done()
+	return &p
 }
 
 func asSwitch(value any) (*bool, error) {

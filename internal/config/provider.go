@@ -76,6 +76,13 @@ func builtin() map[string]Provider {
 	return all
 }
 
+// Makes reports whether the provider's server is that of the models' maker, which
+// is a built-in one where it is by default.
+func (p Provider) Makes() bool {
+	maker, known := builtin()[p.Name]
+	return known && p.BaseURL != "" && p.BaseURL == maker.BaseURL
+}
+
 // provider reads [providers.NAME] over what is built in under that name.
 func (l *loader) provider(t *table, name string) {
 	p, known := l.Providers[name]

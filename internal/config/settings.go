@@ -23,6 +23,9 @@ type Settings struct {
 	MaxRepeats int
 	// Timeout bounds a turn; 0 is no bound.
 	Timeout time.Duration
+	// MaxTokens and MaxCost, in US dollars, bound what a turn takes; 0 is no bound.
+	MaxTokens int
+	MaxCost   float64
 	// StallTimeout, HeaderTimeout and ThinkingTimeout are as set; see
 	// Resolved.Watchdog for what is in force.
 	StallTimeout    time.Duration
@@ -65,7 +68,11 @@ type Model struct {
 	MaxOutput int // tokens
 	Images    *bool
 	Thinking  *bool
+	Price     *Price
 }
+
+// Price is what a model costs, in US dollars per million tokens.
+type Price struct{ Input, CacheRead, CacheWrite, Output float64 }
 
 func defaults() Settings {
 	return Settings{
@@ -112,6 +119,8 @@ func settings() []setting {
 			from("SETTLE_PERMISSION").may(tightens),
 		count("max_steps", func(s *Settings) *int { return &s.MaxSteps }).may(tightens),
 		count("max_repeats", func(s *Settings) *int { return &s.MaxRepeats }).may(tightens),
+		count("max_tokens", func(s *Settings) *int { return &s.MaxTokens }).may(tightens),
+		dollars("max_cost", func(s *Settings) *float64 { return &s.MaxCost }).may(tightens),
 		duration("timeout", func(s *Settings) *time.Duration { return &s.Timeout }).may(tightens),
 		duration("stall_timeout", func(s *Settings) *time.Duration { return &s.StallTimeout }).
 			from("SETTLE_STALL_TIMEOUT_MS").may(tightens),

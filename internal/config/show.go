@@ -188,6 +188,9 @@ func (m Model) String() string {
 			parts = append(parts, fmt.Sprintf("%s=%d", limit.name, limit.value))
 		}
 	}
+	if p := m.Price; p != nil {
+		parts = append(parts, fmt.Sprintf("price=%g/%g/%g/%g", p.Input, p.CacheRead, p.CacheWrite, p.Output))
+	}
 	for _, able := range []struct {
 		name  string
 		value *bool

@@ -10,6 +10,17 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
+// Dollars writes an amount: $0.0012, $0.35, $12.
+func Dollars(usd float64) string {
+	switch {
+	case usd >= 10:
+		return fmt.Sprintf("$%.0f", usd)
+	case usd >= 0.1:
+		return fmt.Sprintf("$%.2f", usd)
+	}
+	return fmt.Sprintf("$%.4f", usd)
+}
+
 // Tokens writes a number of tokens: 950, 12.3k, 1.2M.
 func Tokens(n int64) string {
 	switch {

@@ -253,7 +253,12 @@ func (d *demux) leftOpen(item *event.Item) event.Event {
 
 // end is what is known of the attempt, whatever its outcome.
 func (d *demux) end() event.AttemptEnded {
-	return event.AttemptEnded{StopReason: string(d.stop), ResponseID: d.id, Usage: d.usage}
+	end := event.AttemptEnded{StopReason: string(d.stop), ResponseID: d.id, Usage: d.usage}
+	if price := d.turn.Model.Price; price != nil && d.usage != (event.Usage{}) {
+		cost := price.Cost(d.usage)
+		end.Cost = &cost
+	}
+	return end
 }
 
 func or(a, b string) string {

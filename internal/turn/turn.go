@@ -55,13 +55,6 @@ type Config struct {
 	Observer Observer
 }
 
-// Limits end a turn that goes on for too long.
-type Limits struct {
-	Steps   int           // responses of the model; 0 for no limit
-	Time    time.Duration // 0 for no limit
-	Repeats int           // same call, same result; 0 means 10, negative none
-}
-
 // Approver decides whether a call may run. Approve returns a grant to let it
 // run, a [*DeniedError] to refuse it, or context.Cause(ctx) when ctx ends first.
 type Approver interface {
@@ -123,8 +116,12 @@ type turn struct {
 	calls   []*call // of this turn, in order
 	budget  budget
 	repeats map[[32]byte]int
-	cuts    int // responses in a row that were cut at the output limit
-	pauses  int // responses in a row that the provider paused
+	began   time.Time
+	spent   event.Summary // by the first attempts, so many
+	counted int
+	warned  map[event.Limit]bool // the model knows that it is near
+	cuts    int                  // responses in a row that were cut at the output limit
+	pauses  int                  // responses in a row that the provider paused
 	purpose event.Purpose
 	room    room
 	strays  sync.WaitGroup // pumps and tools that were left behind
@@ -182,7 +179,7 @@ func newTurn(c Config, id string) *turn {
 	}
 	c.Model.Timeouts = timeouts(c.Model.Timeouts)
 	c.Retry = c.Retry.withDefaults()
-	t := &turn{Config: c, id: id, repeats: map[[32]byte]int{}, budget: budget{Retry: c.Retry}}
+	t := &turn{Config: c, id: id, repeats: map[[32]byte]int{}, warned: map[event.Limit]bool{}, began: time.Now(), budget: budget{Retry: c.Retry}}
 	c.Log.View(func(s event.State) {
 		t.session = s.Session
 		if running := s.Turn(id); running != nil {

@@ -428,7 +428,7 @@ func TestStall(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	again := script.Turn(script.Call("a", `{}`))
+	again := script.Turn(script.Call("a", `{}`), script.Usage(model.Usage{Input: 20, Output: 5}))
 	cases := map[string]struct {
 		limits turn.Limits
 		slow   time.Duration
@@ -438,6 +438,8 @@ func TestLimits(t *testing.T) {
 		"steps":             {turn.Limits{Steps: 2, Repeats: -1}, 0, event.LimitSteps, 2},
 		"time":              {turn.Limits{Time: 10 * time.Second, Repeats: -1}, 3 * time.Second, event.LimitTime, 4},
 		"repeats":           {turn.Limits{}, 0, event.LimitRepeats, 10},
+		"tokens":            {turn.Limits{Tokens: 110, Repeats: -1}, 0, event.LimitTokens, 5},
+		"cost":              {turn.Limits{Cost: 0.000_2, Repeats: -1}, 0, event.LimitCost, 3},
 		"slow is no repeat": {turn.Limits{Steps: 20}, 6 * time.Second, event.LimitSteps, 20},
 	}
 	for name, tc := range cases {
@@ -445,6 +447,7 @@ func TestLimits(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				b := newBench(t, script.New().Otherwise(again), says("a", "A", tc.slow))
 				b.config.Limits = tc.limits
+				b.config.Model.Price = &model.Price{Input: 2, Output: 8} // 80 millionths a response
 				c := b.run(t.Context())
 				if c.Outcome != event.Aborted || c.Reason != event.LimitReached || c.Limit != tc.want {
 					t.Errorf("cause %+v", c)
@@ -457,6 +460,9 @@ func TestLimits(t *testing.T) {
 					if i.Type() == event.Note {
 						notes++
 					}
+				}
+				if (tc.want == event.LimitTokens || tc.want == event.LimitCost || tc.limits.Steps == 20) && !strings.Contains(b.items(), "it is ended at the limit") {
+					t.Errorf("the model was told %q", b.items())
 				}
 				if tc.want == event.LimitRepeats && notes != 2 {
 					t.Errorf("the model was told %d times, want 2", notes)

@@ -28,9 +28,6 @@ func (t *turn) work(ctx context.Context) error {
 		return err
 	}
 	for step := 1; ; step++ {
-		if t.Limits.Steps > 0 && step > t.Limits.Steps {
-			return event.AbortLimit(event.LimitSteps, fmt.Sprintf("the turn took %d steps", t.Limits.Steps))
-		}
 		stop, calls, err := t.respond(ctx, step)
 		if err != nil {
 			return err
@@ -55,6 +52,9 @@ func (t *turn) work(ctx context.Context) error {
 // returns why that stopped and the calls that it made.
 func (t *turn) respond(ctx context.Context, step int) (model.StopReason, []*call, error) {
 	for n := 1; ; n++ {
+		if err := t.guardLimits(step); err != nil {
+			return "", nil, err
+		}
 		first := len(t.calls)
 		stop, again, err := t.attempt(ctx, &ask{step: step, n: n})
 		if full := (*fullError)(nil); errors.As(err, &full) { // nothing was sent

@@ -132,7 +132,7 @@ type modelUsage struct {
 	CacheRead  int64   `json:"cacheReadInputTokens"`
 	CacheWrite int64   `json:"cacheCreationInputTokens"`
 	Searches   int     `json:"webSearchRequests"`
-	Cost       float64 `json:"costUSD"` // always 0: settle does not know prices
+	Cost       float64 `json:"costUSD"` // as far as prices are known
 	Window     int     `json:"contextWindow"`
 	MaxOutput  int     `json:"maxOutputTokens"`
 }
@@ -152,7 +152,7 @@ type result struct {
 	DurationAPI int64                 `json:"duration_api_ms"`
 	Turns       int                   `json:"num_turns"`
 	StopReason  *string               `json:"stop_reason"`
-	Cost        float64               `json:"total_cost_usd"` // always 0: settle does not know prices
+	Cost        float64               `json:"total_cost_usd"` // of this process, as far as prices are known
 	Usage       *apiUsage             `json:"usage"`
 	Models      map[string]modelUsage `json:"modelUsage"`
 	Denials     []denial              `json:"permission_denials"`

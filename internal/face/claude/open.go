@@ -68,6 +68,9 @@ func (d *driver) begin() error {
 // configuration, all but the model.
 func (d *driver) settings(r *config.Resolved) map[string]string {
 	given := map[string]string{}
+	if d.MaxBudget != "" {
+		given["max_cost"] = d.MaxBudget
+	}
 	if d.MaxTurns != "" {
 		given["max_steps"] = d.MaxTurns
 	}

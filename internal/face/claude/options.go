@@ -51,6 +51,8 @@ type Options struct {
 	SessionID                 string
 	// MaxTurns is the number as it was given.
 	MaxTurns string
+	// MaxBudget is the amount as it was given.
+	MaxBudget string
 	// Servers are the names of MCP servers that were asked for.
 	Servers []string
 	// Warnings are what the client should know of what it asked for.
@@ -90,7 +92,6 @@ func unused() map[string]unusedFlag {
 		"permission-prompts":             {one, ""},
 		"project-config-root":            {one, ""},
 		"fallback-model":                 {one, "settle does not change models on its own"},
-		"max-budget-usd":                 {one, "settle does not know prices and cannot enforce this budget; use --max-turns"},
 		"task-budget":                    {one, "settle has no token budget for turns"},
 		"agent":                          {one, "settle has no other agents"},
 		"agents":                         {one, "settle has no other agents"},

@@ -34,7 +34,7 @@ func TestArguments(t *testing.T) {
 		{"-r|abc|hello", "--resume=abc|hello", 0},
 		{"-r||hello", "--resume=|hello", 0},
 		{"--fallback-model|x|hello", "hello", 1},
-		{"--max-budget-usd=5|hello", "hello", 1},
+		{"--task-budget=5|hello", "hello", 1},
 		{"--debug|hello", "", 0}, // as Claude's: what follows is a filter
 		{"--debug|-p|hello", "-p|hello", 0},
 		{"--nonsense|--print|hello", "--print|hello", 1},

@@ -21,6 +21,9 @@ func (t *encoder) ended(turn *event.Turn) {
 		Models: maps.Clone(t.usage), Denials: denials(turn, t.dir), Terminal: terminalOf(turn), Queued: t.waiting(), Index: t.results,
 	}
 	t.results++
+	for _, u := range r.Models {
+		r.Cost += u.Cost
+	}
 	for _, a := range turn.Attempts {
 		r.DurationAPI += a.EndedAt.Sub(a.StartedAt).Milliseconds()
 		if a.End != nil && a.End.StopReason != "" {
@@ -125,6 +128,9 @@ func (t *encoder) count(turn *event.Turn) {
 		m.Thinking += a.End.Usage.Reasoning
 		m.CacheRead += u.CacheRead
 		m.CacheWrite += u.CacheWrite
+		if a.End.Cost != nil {
+			m.Cost += *a.End.Cost
+		}
 		m.Window = int(t.window.Load())
 		m.MaxOutput = max(m.MaxOutput, a.Start.MaxTokens)
 		t.usage[a.Start.Model] = m

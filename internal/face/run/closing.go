@@ -86,6 +86,9 @@ func summaryText(sum event.Summary) string {
 		}
 		parts = append(parts, printable.Tokens(in)+" tokens in"+cached, printable.Tokens(sum.Usage.Output)+" out")
 	}
+	if cost, known := sum.CostUSD(); known {
+		parts = append(parts, printable.Dollars(cost))
+	}
 	return strings.Join(parts, ", ")
 }
 

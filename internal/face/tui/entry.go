@@ -295,6 +295,9 @@ func endEntry(t *event.Turn) entry {
 		}
 		words += ", " + printable.Tokens(sum.Usage.Output) + " out"
 	}
+	if cost, known := sum.CostUSD(); known {
+		words += " · " + printable.Dollars(cost)
+	}
 	text := faint()
 	if t.Cause.Outcome != event.Completed {
 		text = style

@@ -49,7 +49,7 @@ const reasons = {
   crashed: "settle died", limit: "a limit was reached", parent: "its parent was cancelled", timeout: "it timed out",
 };
 
-const limits = { steps: "the step limit", time: "the time limit", cost: "the cost limit", repeats: "the repeat limit" };
+const limits = { steps: "the step limit", time: "the time limit", tokens: "the token limit", cost: "the cost limit", repeats: "the repeat limit" };
 
 const effects = {
   none: "it never started", partial: "no processes are left", unknown: "it is unknown what it did",
