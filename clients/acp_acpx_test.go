@@ -364,7 +364,7 @@ func TestAcpxIsKilled(t *testing.T) {
 	s.stop(syscall.SIGKILL)
 	u.end(s)
 	gone(t, u.mark, goneTimeout)
-	id := shutDown(t, u.env)
+	id := aborted(t, u.env, "shutdown")
 	p := acpStart(t, u.srv, u.env)
 	p.dir = u.dir
 	p.open(id, nil)

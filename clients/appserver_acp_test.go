@@ -309,7 +309,7 @@ func TestCodexACPKilled(t *testing.T) {
 			s := newAppStage(t, srv)
 			dead := s.adapted(append(s.at(acpGreet("agent-full-access", acpPrompt("begin", "go"), acpOutput())), end...)...)
 			s.alone(goneTimeout)
-			shutDown(t, s.env)
+			aborted(t, s.env, "shutdown", "interrupted") // an adapter without an editor interrupts
 			var began struct{ SessionID string }
 			if err := json.Unmarshal(dead.answers("session/new")[0].Msg.Result, &began); err != nil {
 				t.Fatal(err)

@@ -508,7 +508,7 @@ func TestAppServerKilled(t *testing.T) {
 	s := newAppStage(t, srv)
 	dead := s.plain(appGreet(appTurn("go"), appStep{"await", "item/commandExecution/outputDelta", nil}, appStep{"kill"})...)
 	s.alone(goneTimeout)
-	shutDown(t, s.env)
+	aborted(t, s.env, "shutdown")
 	var began struct{ Thread struct{ ID string } }
 	if err := json.Unmarshal(dead.answers("thread/start")[0].Msg.Result, &began); err != nil {
 		t.Fatal(err)

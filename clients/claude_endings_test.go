@@ -239,6 +239,6 @@ func TestClaudeKilled(t *testing.T) {
 	}
 	_ = cmd.Wait() // it was killed
 	gone(t, "HOME="+claudeHome(c), goneTimeout)
-	shutDown(t, c.env)
+	aborted(t, c.env, "shutdown")
 	claudeGoesOn(t, c, session, "was shut down")
 }

@@ -207,7 +207,7 @@ func TestExecClientIsKilled(t *testing.T) {
 			}
 			_ = w.cmd.Wait() // it was killed
 			gone(t, mark, goneTimeout)
-			shutDown(t, env)
+			aborted(t, env, "shutdown")
 			plan := execPlan{Resume: first.Event.ThreadID, Turns: []execTurn{{Input: "go on"}}}
 			if said := execRun(t, srv, plan, env); said[0].Result == nil || said[0].Result.FinalResponse != "I go on." {
 				t.Errorf("resumed: %+v", said)

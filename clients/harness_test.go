@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -238,14 +239,14 @@ func gone(t *testing.T, text string, within time.Duration) {
 	}
 }
 
-// shutDown returns the only session of a home, and fails the test unless its last
-// turn was ended in good order since its client was gone: nobody found it crashed.
-func shutDown(t *testing.T, env []string) (session string) {
+// aborted returns the only session of a home, and fails the test unless its last
+// turn was aborted for one of the reasons: nobody found it crashed.
+func aborted(t *testing.T, env []string, reasons ...string) (session string) {
 	t.Helper()
 	list := client{argv: []string{settle(t), "sessions", "list", "--json"}, dir: t.TempDir(), env: env}.run(t)
 	var s struct{ Session, Outcome, Reason string }
-	if err := json.Unmarshal([]byte(strings.TrimSpace(list.stdout)), &s); err != nil || s.Outcome != "aborted" || s.Reason != "shutdown" {
-		t.Errorf("the sessions are %s (%v)", list.stdout, err)
+	if err := json.Unmarshal([]byte(strings.TrimSpace(list.stdout)), &s); err != nil || s.Outcome != "aborted" || !slices.Contains(reasons, s.Reason) {
+		t.Errorf("the sessions are %s (%v); want aborted: %v", list.stdout, err, reasons)
 	}
 	return s.Session
 }

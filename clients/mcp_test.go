@@ -293,7 +293,7 @@ func TestMCPKilledClient(t *testing.T) {
 	}
 	_ = cmd.Wait()
 	gone(t, mcpHome(c), goneTimeout)
-	session := shutDown(t, c.env)
+	session := aborted(t, c.env, "shutdown")
 	if r := mcpInspect(t, srv, c.env, "--", "--method", "tools/call", "--tool-name", "reply", "--tool-arg", "session="+session, "prompt=more"); !strings.Contains(r.stdout, "I go on.") {
 		t.Errorf("the reply: %s\n%s", r.stdout, r.stderr)
 	}

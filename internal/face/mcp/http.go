@@ -121,7 +121,7 @@ func (e *Endpoint) prepare() {
 	}
 	e.door = guard.NewDoor(e.Token, e.Limits.Rate, e.Limits.Burst)
 	e.protocol = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return e.Server }, &sdk.StreamableHTTPOptions{
-		Logger: e.Logger, EventStore: &store{sdk.NewMemoryEventStore(nil), &e.calls}, SessionTimeout: e.Limits.SessionTimeout,
+		Logger: e.Logger, EventStore: &eventStore{sdk.NewMemoryEventStore(nil), &e.calls}, SessionTimeout: e.Limits.SessionTimeout,
 		MaxRequestBodyBytes: e.Limits.BodyBytes, DisableLocalhostProtection: true, // Names does that
 	})
 }

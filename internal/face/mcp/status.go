@@ -5,23 +5,14 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/catalogue"
 	"github.com/settle-agent/settle/internal/client/asker"
-)
-
-// The states of a session.
-const (
-	stateIdle    = "idle"
-	stateRunning = "running"
-	stateWaiting = "waiting" // somebody is asked about a call
-	stateClosed  = "closed"  // not open in this process
+	"github.com/settle-agent/settle/internal/client/store"
 )
 
 // defaultLimit is how many sessions are listed if the client does not say.
@@ -39,14 +30,14 @@ func (f *Face) status(_ context.Context, _ *sdk.CallToolRequest, in statusInput)
 		}
 		out = statusOf(st)
 		// Whether what its log leaves open still runs, is not known here.
-		out.State, out.Doing, out.Approvals, out.Jobs = stateClosed, nil, nil, nil
+		out.State, out.Doing, out.Approvals, out.Jobs = store.Closed, nil, nil, nil
 	}
 	out.Session = in.Session
 	return nil, &out, nil
 }
 
 func statusOf(st event.State) status {
-	out := status{Session: st.Session, State: stateOf(st), Dir: st.Host.Dir, Jobs: jobsOf(st)}
+	out := status{Session: st.Session, State: store.StateOf(st), Dir: st.Host.Dir, Jobs: jobsOf(st)}
 	for _, i := range st.Waiting {
 		out.Waiting = append(out.Waiting, waitingInput{i.Text, i.Held})
 	}
@@ -74,50 +65,22 @@ func statusOf(st event.State) status {
 	return out
 }
 
-func stateOf(st event.State) string {
-	switch {
-	case st.Running() == nil:
-		return stateIdle
-	case len(asker.Open(st)) > 0:
-		return stateWaiting
-	}
-	return stateRunning
-}
-
 // sessions is the tool.
 func (f *Face) sessions(ctx context.Context, _ *sdk.CallToolRequest, in sessionsInput) (*sdk.CallToolResult, *sessions, error) {
 	if in.Limit < 0 {
 		return nil, nil, fmt.Errorf("cannot list %d sessions", in.Limit)
 	}
-	most := cmp.Or(in.Limit, defaultLimit)
-	out := &sessions{Sessions: []sessionEntry{}}
-	isOpen := map[string]bool{}
-	for _, s := range f.Sessions.All() {
-		isOpen[s.ID()] = true
-		s.View(func(st event.State) { out.Sessions = append(out.Sessions, entryOf(st)) })
-	}
-	others, err := f.shelf.List(ctx, catalogue.Query{Except: func(id string) bool { return isOpen[id] }, Limit: most})
+	list, err := store.Overview(ctx, f.Sessions.All(), f.shelf, cmp.Or(in.Limit, defaultLimit))
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, e := range others {
+	out := &sessions{Sessions: []sessionEntry{}}
+	for _, e := range list {
 		out.Sessions = append(out.Sessions, sessionEntry{
-			Session: e.Session, Title: e.Title, Dir: e.Dir, State: stateClosed, Outcome: string(e.Outcome), Updated: e.Updated, Problem: e.Problem,
+			Session: e.Session, Title: e.Title, Dir: e.Dir, State: e.State, Outcome: string(e.Outcome), Updated: e.Updated, Problem: e.Problem,
 		})
 	}
-	slices.SortFunc(out.Sessions, func(a, b sessionEntry) int {
-		return cmp.Or(b.Updated.Compare(a.Updated), cmp.Compare(a.Session, b.Session))
-	})
-	out.Sessions = out.Sessions[:min(len(out.Sessions), most)]
 	return nil, out, nil
-}
-
-func entryOf(st event.State) sessionEntry {
-	out := sessionEntry{Session: st.Session, Title: catalogue.Title(st), Dir: st.Host.Dir, State: stateOf(st), Updated: st.Updated}
-	if n := len(st.Turns); n > 0 && st.Turns[n-1].Cause != nil {
-		out.Outcome = string(st.Turns[n-1].Cause.Outcome)
-	}
-	return out
 }
 
 // isDirectory refuses what is no directory to work in.

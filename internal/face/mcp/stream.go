@@ -15,9 +15,9 @@ import (
 // errUnwanted says that nobody wants the answer.
 var errUnwanted = errors.New("the request was cancelled")
 
-// store keeps what is sent, for clients that come back, without the answers
+// eventStore keeps what is sent, for clients that come back, without the answers
 // that nobody wants.
-type store struct {
+type eventStore struct {
 	sdk.EventStore
 
 	calls *calls
@@ -25,7 +25,7 @@ type store struct {
 
 // Append implements [sdk.EventStore]. Every message is given to it before it is
 // sent.
-func (s *store) Append(ctx context.Context, session, stream string, data []byte) error {
+func (s *eventStore) Append(ctx context.Context, session, stream string, data []byte) error {
 	if msg, err := jsonrpc.DecodeMessage(data); err == nil {
 		if response, ok := msg.(*jsonrpc.Response); ok && !s.calls.answer(session, response.ID) {
 			return errUnwanted
@@ -35,7 +35,7 @@ func (s *store) Append(ctx context.Context, session, stream string, data []byte)
 }
 
 // SessionClosed implements [sdk.EventStore].
-func (s *store) SessionClosed(ctx context.Context, session string) error {
+func (s *eventStore) SessionClosed(ctx context.Context, session string) error {
 	s.calls.forget(session)
 	return s.EventStore.SessionClosed(ctx, session)
 }

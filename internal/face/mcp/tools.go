@@ -6,6 +6,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/store"
 )
 
 // The tools.
@@ -107,7 +108,7 @@ type statusInput struct {
 // status is a session as it is now.
 type status struct {
 	Session   string         `json:"session"`
-	State     string         `json:"state" jsonschema:"idle, running, waiting (for approval of a call) or closed (not open in this server)"`
+	State     store.State    `json:"state" jsonschema:"idle, running, waiting (for approval of a call) or closed (not open in this server)"`
 	Dir       string         `json:"cwd,omitempty" jsonschema:"the working directory"`
 	Model     string         `json:"model,omitempty" jsonschema:"of the last turn, as PROVIDER/NAME"`
 	Turn      string         `json:"turn,omitempty" jsonschema:"the turn that runs, or the last one"`
@@ -139,13 +140,13 @@ type sessions struct {
 
 // sessionEntry is a session in a list.
 type sessionEntry struct {
-	Session string    `json:"session"`
-	Title   string    `json:"title" jsonschema:"the first line of the first input"`
-	Dir     string    `json:"cwd" jsonschema:"the working directory"`
-	State   string    `json:"state" jsonschema:"idle, running, waiting or closed"`
-	Outcome string    `json:"outcome,omitempty" jsonschema:"how the last turn ended"`
-	Updated time.Time `json:"updated"`
-	Problem string    `json:"problem,omitempty" jsonschema:"why the session cannot be read completely"`
+	Session string      `json:"session"`
+	Title   string      `json:"title" jsonschema:"the first line of the first input"`
+	Dir     string      `json:"cwd" jsonschema:"the working directory"`
+	State   store.State `json:"state" jsonschema:"idle, running, waiting or closed"`
+	Outcome string      `json:"outcome,omitempty" jsonschema:"how the last turn ended"`
+	Updated time.Time   `json:"updated"`
+	Problem string      `json:"problem,omitempty" jsonschema:"why the session cannot be read completely"`
 }
 
 func (f *Face) addTools() {

@@ -5,16 +5,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
-)
-
-// state is how a session is, in a word.
-type state string
-
-const (
-	idle    state = "idle"    // open, and nothing runs
-	running state = "running" // a turn runs
-	waiting state = "waiting" // a turn runs, and somebody is asked about a call of it
-	closed  state = "closed"  // not open in this process
+	"github.com/settle-agent/settle/internal/client/store"
 )
 
 // sessionList answers GET /api/sessions.
@@ -30,7 +21,7 @@ type summary struct {
 	Model     string        `json:"model" jsonschema:"as PROVIDER/NAME"`
 	Created   time.Time     `json:"created"`
 	Updated   time.Time     `json:"updated"`
-	State     state         `json:"state"`
+	State     store.State   `json:"state"`
 	Outcome   event.Outcome `json:"outcome,omitempty" jsonschema:"how the last turn ended"`
 	Reason    event.Reason  `json:"reason,omitempty" jsonschema:"why, if it was aborted"`
 	Refuses   string        `json:"refuses,omitempty" jsonschema:"why this server takes no input for the session"`
@@ -50,7 +41,7 @@ type snapshot struct {
 	Dir       string         `json:"dir" jsonschema:"the working directory"`
 	Model     string         `json:"model" jsonschema:"as PROVIDER/NAME"`
 	Seq       uint64         `json:"seq" jsonschema:"number of the last event; the events after it continue this state"`
-	State     state          `json:"state"`
+	State     store.State    `json:"state"`
 	Turn      string         `json:"turn,omitempty" jsonschema:"the running turn"`
 	Outcome   event.Outcome  `json:"outcome,omitempty" jsonschema:"how the last turn ended"`
 	Reason    event.Reason   `json:"reason,omitempty" jsonschema:"why, if it was aborted"`

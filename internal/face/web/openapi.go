@@ -13,6 +13,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/store"
 )
 
 // object is a JSON object of the description.
@@ -73,7 +74,7 @@ func reference(v any) object { return object{"$ref": "#/components/schemas/" + n
 // requests may not have others.
 func schemaOf(v any) (*jsonschema.Schema, error) {
 	words := map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[state]():           oneOf([]state{idle, running, waiting, closed}),
+		reflect.TypeFor[store.State]():     oneOf([]store.State{store.Idle, store.Running, store.Waiting, store.Closed}),
 		reflect.TypeFor[event.Mode]():      oneOf(modes()),
 		reflect.TypeFor[mediaType]():       oneOf(mediaTypes()),
 		reflect.TypeFor[event.Outcome]():   oneOf([]event.Outcome{event.Completed, event.Aborted, event.Failed}),

@@ -6,13 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/catalogue"
 	"github.com/settle-agent/settle/internal/client/asker"
+	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/journal"
 )
 
@@ -65,31 +64,27 @@ func (s *Server) bounded(r *http.Request) (context.Context, context.CancelFunc) 
 func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := s.bounded(r)
 	defer cancel()
-	all := []summary{}
-	isOpen := map[string]bool{}
-	for _, session := range s.Host.Sessions() {
-		session.View(func(state event.State) { all = append(all, s.summary(state)) })
-		isOpen[session.ID()] = true
-	}
-	kept, err := s.kept.List(ctx, catalogue.Query{Except: func(id string) bool { return isOpen[id] }})
+	list, err := store.Overview(ctx, s.Host.Sessions(), s.kept, 0)
 	if err != nil {
 		return err
 	}
-	for _, e := range kept {
-		all = append(all, s.summaryOf(e))
+	all := []summary{}
+	for _, e := range list {
+		all = append(all, s.summary(e))
 	}
-	slices.SortFunc(all, func(a, b summary) int { return cmp.Or(b.Updated.Compare(a.Updated), strings.Compare(a.ID, b.ID)) })
 	reply(w, http.StatusOK, sessionList{all})
 	return nil
 }
 
-func (s *Server) summary(st event.State) summary {
-	outcome, reason := ending(st)
-	return summary{
-		Outcome: outcome, Reason: reason,
-		ID: st.Session, Title: catalogue.Title(st), Dir: st.Host.Dir, Model: s.Model, Created: st.Created, Updated: st.Updated,
-		State: stateOf(st), Approvals: len(approvals(st)), Seq: st.Seq,
+func (s *Server) summary(e store.Listed) summary {
+	out := summary{
+		Outcome: e.Outcome, Reason: e.Reason, ID: e.Session, Title: e.Title, Dir: e.Dir, Model: s.Model, Created: e.Created, Updated: e.Updated,
+		State: e.State, Approvals: e.Approvals, Seq: e.Seq, Problem: e.Problem,
 	}
+	if e.State == store.Closed {
+		out.Model, out.Refuses = e.Model, s.refusesDir(e.Session, e.Dir)
+	}
+	return out
 }
 
 // ending is how the last turn ended, if it has.
@@ -98,25 +93,6 @@ func ending(st event.State) (event.Outcome, event.Reason) {
 		return st.Turns[n-1].Cause.Outcome, st.Turns[n-1].Cause.Reason
 	}
 	return "", ""
-}
-
-func (s *Server) summaryOf(e catalogue.Entry) summary {
-	return summary{
-		Outcome: e.Outcome, Reason: e.Reason, Refuses: s.refusesDir(e.Session, e.Dir),
-		ID: e.Session, Title: e.Title, Dir: e.Dir, Model: e.Model, Created: e.Created, Updated: e.Updated,
-		State: closed, Seq: e.Seq, Problem: e.Problem,
-	}
-}
-
-// stateOf says how an open session is.
-func stateOf(st event.State) state {
-	switch {
-	case st.Running() == nil:
-		return idle
-	case len(approvals(st)) > 0:
-		return waiting
-	}
-	return running
 }
 
 // approvals are those that wait for somebody's word.
@@ -131,7 +107,7 @@ func approvals(st event.State) []approval {
 // snapshotOf describes an open session.
 func (s *Server) snapshotOf(st event.State) snapshot {
 	out := snapshot{
-		ID: st.Session, Dir: st.Host.Dir, Model: s.Model, Seq: st.Seq, State: stateOf(st),
+		ID: st.Session, Dir: st.Host.Dir, Model: s.Model, Seq: st.Seq, State: store.StateOf(st),
 		Waiting: []waitingInput{}, Approvals: approvals(st), Jobs: []job{},
 	}
 	out.Outcome, out.Reason = ending(st)
@@ -153,7 +129,7 @@ func (s *Server) snapshotOf(st event.State) snapshot {
 // leaves open still runs is not known.
 func (s *Server) keptSnapshot(st event.State, id string) snapshot {
 	out := s.snapshotOf(st)
-	out.ID, out.State, out.Turn, out.Model, out.Approvals, out.Jobs = id, closed, "", "", []approval{}, []job{}
+	out.ID, out.State, out.Turn, out.Model, out.Approvals, out.Jobs = id, store.Closed, "", "", []approval{}, []job{}
 	if n := len(st.Turns); n > 0 {
 		start := st.Turns[n-1].Start
 		out.Model = strings.Trim(start.Provider+"/"+start.Model, "/")
