@@ -216,28 +216,18 @@ func (d *driver) startFollowing() {
 
 // setModel has the next turns ask another model.
 func (d *driver) setModel(name string) error {
-	was := d.Model
-	d.Model = name
 	if d.session == nil {
-		return nil // it will be opened with it
+		d.Model = name // it will be opened with it
+		return nil
 	}
-	a, err := d.agentNow()
+	r, err := d.Sessions.Settings(d.Dir, d.settings(nil))
 	if err == nil {
-		err = d.session.SetModel(context.WithoutCancel(d.ctx), a)
+		err = d.Sessions.Choose(context.WithoutCancel(d.ctx), d.session, map[string]string{"model": modelName(name, r.Providers)})
 	}
 	if err != nil {
-		d.Model = was
 		return err
 	}
-	d.window.Store(int64(a.Session.Model.Window))
+	d.Model = name
+	d.window.Store(int64(d.session.Model().Window))
 	return nil
-}
-
-// agentNow is the agent with which the session would be opened now.
-func (d *driver) agentNow() (*assemble.Agent, error) {
-	r, err := d.Sessions.Settings(d.Dir, d.settings(nil))
-	if err != nil {
-		return nil, err
-	}
-	return d.Sessions.Agent(d.ctx, assemble.SessionSpec{Dir: d.Dir, Settings: d.settings(r)})
 }
