@@ -3,10 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/client/store"
+	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/tui"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/printable"
@@ -85,6 +88,15 @@ func (c *conversation) Rules() (out []tui.Rule) {
 
 // Forget implements [tui.Ruled].
 func (c *conversation) Forget(rule string) { c.policy.Forget(rule) }
+
+// commandDir is where the user's own commands are.
+func commandDir(getenv func(string) string) string {
+	file := config.UserFile(runtime.GOOS, getenv)
+	if file == "" {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(file), "commands")
+}
 
 var (
 	_ tui.Rewinder  = (*conversations)(nil)

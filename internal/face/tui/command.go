@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/commands"
 	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/printable"
@@ -69,8 +70,17 @@ func isName(word string) bool {
 	return strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789-_:") == ""
 }
 
-// commands are all that can be called.
-func (f *Face) commands() []slash { return slashes() }
+// commands are all that can be called: settle's, and the user's own.
+func (f *Face) commands() []slash {
+	all := slashes()
+	own, _ := commands.Read(f.CommandDir) // checkUp says what cannot be used
+	for _, c := range own {
+		if !slices.ContainsFunc(all, func(s slash) bool { return s.name == c.Name }) {
+			all = append(all, slash{c.Name, c.Hint, c.About, func(f *Face, argument string) { f.deliver(partsOf(c.Expand(argument)), event.Queue) }})
+		}
+	}
+	return all
+}
 
 // command runs a command, and reports whether there is one of the name.
 func (f *Face) command(name, argument string) bool {
@@ -100,7 +110,7 @@ func keyHelp() [][2]string {
 	return [][2]string{
 		{"Enter", "send; while a turn runs, queue the input behind it"},
 		{"Tab", "while a turn runs: send to it, with its next request"},
-		{"@", "offer files: ↑ ↓ select, Tab or Enter takes one, Esc closes the list; so does / for commands"},
+		{"@", "offer files: ↑ ↓ select, Tab or Enter takes one, Esc closes the list; so does / for commands. An image is sent along; so is one whose path is pasted"},
 		{"! at the start", "run a command; the model sees it with your next prompt"},
 		{"Shift-Enter, Alt-Enter, Ctrl-J", "begin a new line; so does Enter after a backslash"},
 		{"Shift-Tab", "change what may run without asking: ask, accept edits, read-only"},
@@ -186,6 +196,9 @@ func (f *Face) checkUp(string) {
 		defer cancel()
 		var b strings.Builder
 		f.Doctor(ctx, &b)
+		if _, err := commands.Read(f.CommandDir); err != nil {
+			fmt.Fprintf(&b, "\ncommands  %v\n", err)
+		}
 		f.send(func() {
 			f.hint = ""
 			f.lines("Doctor", strings.Split(strings.TrimRight(b.String(), "\n"), "\n"))

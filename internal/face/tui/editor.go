@@ -23,11 +23,12 @@ const (
 type part struct {
 	text   string
 	folded bool
+	image  *event.Image // that the text stands for
 }
 
 // shown is what stands for the part on the screen.
 func (p part) shown() string {
-	if !p.folded {
+	if !p.folded || p.image != nil {
 		return p.text
 	}
 	if lines := strings.Count(p.text, "\n") + 1; lines > 1 {
@@ -56,9 +57,6 @@ func partsOf(text string) []part {
 	return parts
 }
 
-// partsOfInput is an input as a person typed it.
-func partsOfInput(in *event.Input) []part { return folded(typed(in)) }
-
 func (e *editor) empty() bool { return len(e.parts) == 0 }
 
 // text is what is sent.
@@ -86,7 +84,7 @@ func (e *editor) paste(text string) { e.insert(folded(text)...) }
 // folded makes one part of a text that is too long to be shown.
 func folded(text string) []part {
 	if strings.Count(text, "\n") >= foldLines || len(text) >= foldBytes {
-		return []part{{text, true}}
+		return []part{{text: text, folded: true}}
 	}
 	return partsOf(text)
 }

@@ -61,6 +61,8 @@ type Options struct {
 	Place string
 	// DataDir is where prompts are remembered; "" for nowhere.
 	DataDir string
+	// CommandDir has the user's own commands, as Markdown files; "" for none.
+	CommandDir string
 	// Stops are signals, Resized says that the terminal has another size.
 	Stops   <-chan stdio.Stop
 	Resized <-chan struct{}
@@ -100,6 +102,7 @@ type Face struct {
 	menu    *menu
 
 	backUntil  time.Time // until when Esc goes back to an earlier input
+	sentAt     time.Time // when an input was sent last
 	completion *completion
 	dismissed  int // one more than the place of a word that is not to be completed
 	files      fileList
@@ -150,7 +153,7 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	go f.guarded(func() { f.read(ctx.Done()) }) // ends with ctx, or with the terminal
 	if o.Prompt != "" {
 		f.hint = ""
-		f.submit(o.Prompt, event.Queue)
+		f.submit(partsOf(o.Prompt), event.Queue)
 	}
 	err = scope.Guard(func() error { f.loop(); return nil })
 	f.finish()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/image"
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
@@ -111,7 +112,23 @@ func (f *Face) pasted(text string) {
 		return
 	}
 	f.search, f.completion = nil, nil
-	f.editor.paste(text)
+	path, ok := imagePath(text, f.state().Host.Dir)
+	if !ok {
+		f.editor.paste(text)
+		return
+	}
+	place := &event.Image{}
+	f.editor.insert(part{text: text, folded: true, image: place})
+	go f.guarded(func() { // ends with the read of a file
+		read := folded(text) // which it stays, if it is no image
+		if picture, err := image.Read(path); err == nil {
+			read = []part{pictured(picture)}
+		}
+		f.send(func() {
+			f.dirty = true
+			f.editor.replace(place, read)
+		})
+	})
 }
 
 // answerKey answers the question on the screen, and reports whether the key did.
@@ -176,8 +193,9 @@ func (f *Face) enter(mode event.Mode) {
 		}
 		return
 	}
+	parts := slices.Clone(f.editor.parts)
 	f.editor.clear()
-	f.submit(text, mode)
+	f.submit(parts, mode)
 }
 
 // optionsOf are how a text is sent: after an exclamation mark, it is a command to
@@ -197,18 +215,27 @@ func (f *Face) masked(text string) string {
 	return f.Mask(text)
 }
 
-// submit sends an input. One that is not accepted comes back into the editor.
-func (f *Face) submit(text string, mode event.Mode) {
-	f.past.add(f.masked(text))
-	f.hasty = f.hasty || f.shown.turn == ""
-	c := f.conversation
+// submit sends what was typed, and remembers it.
+func (f *Face) submit(parts []part, mode event.Mode) {
+	f.past.add(f.masked(joinParts(parts)))
+	f.deliver(parts, mode)
+}
+
+// deliver sends an input, with the images that it names. One that is not accepted
+// comes back into the editor.
+func (f *Face) deliver(parts []part, mode event.Mode) {
+	f.hasty, f.sentAt = f.hasty || f.shown.turn == "", time.Now()
+	c, dir := f.conversation, f.state().Host.Dir
 	f.do(func(ctx context.Context) error {
-		sent, options := optionsOf(text)
-		_, err := c.Submit(ctx, sent, append(options, settle.WithMode(mode))...)
+		text, options := optionsOf(joinParts(parts))
+		if images := append(imagesOf(parts), namedImages(dir, text)...); len(images) > 0 {
+			options = append(options, settle.WithImages(images...))
+		}
+		_, err := c.Submit(ctx, text, append(options, settle.WithMode(mode))...)
 		if err != nil {
 			f.send(func() {
 				if f.editor.empty() {
-					f.editor.set(text)
+					f.editor.parts, f.editor.at = parts, len(parts)
 				}
 			})
 		}
@@ -298,9 +325,9 @@ func (f *Face) edit(in *event.Input) {
 func (f *Face) esc() {
 	now := time.Now()
 	switch {
-	case f.shown.turn != "" || f.state().Running() != nil:
+	case f.shown.turn != "" || f.target() != nil || f.state().Running() != nil:
 		f.interrupt()
-	case !f.editor.empty():
+	case !f.editor.empty() || now.Sub(f.sentAt) < quitDelay: // it is for the turn that is about to start
 	case now.Before(f.backUntil):
 		f.backUntil = time.Time{}
 		f.pickInput()

@@ -204,8 +204,8 @@ func (f *Face) react(c transcript.Change) {
 		f.giveBack()
 	}
 	if ended && c.Turn.Cause.Reason == event.Interrupted && len(c.Turn.Items) == 0 && c.Turn.Interrupt != nil &&
-		f.interrupting == c.Turn.ID && f.editor.empty() && len(c.Turn.Inputs) == 1 && len(c.Turn.Inputs[0].Images) == 0 {
-		f.editor.set(c.Turn.Inputs[0].Text) // nothing came of it: it can be changed and sent anew
+		f.interrupting == c.Turn.ID && f.editor.empty() && len(c.Turn.Inputs) == 1 {
+		f.edit(&c.Turn.Inputs[0]) // nothing came of it: it can be changed and sent anew
 	}
 }
 

@@ -1,0 +1,114 @@
+package tui
+
+import (
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/image"
+)
+
+// mostPath bounds a path in bytes.
+const mostPath = 4096
+
+// pictured is the part of a text that stands for an image.
+func pictured(i event.Image) part {
+	return part{text: "[image: " + i.Name + "]", folded: true, image: &i}
+}
+
+// imagesOf are the images that stand in a text.
+func imagesOf(parts []part) (out []event.Image) {
+	for _, p := range parts {
+		if p.image != nil && len(p.image.Data) > 0 { // else it is not read yet
+			out = append(out, *p.image)
+		}
+	}
+	return out
+}
+
+// partsOfInput is an input as a person typed it.
+func partsOfInput(in *event.Input) []part {
+	if len(in.Images) == 0 {
+		return folded(typed(in))
+	}
+	var parts []part
+	rest := in.Text
+	for _, i := range in.Images {
+		p := pictured(i)
+		before, after, found := strings.Cut(rest, p.text)
+		if !found { // it was named in another way, and will be again
+			continue
+		}
+		parts = append(append(parts, folded(before)...), p)
+		rest = after
+	}
+	return append(parts, folded(rest)...)
+}
+
+// replace puts parts where the image stands.
+func (e *editor) replace(image *event.Image, parts []part) {
+	at := slices.IndexFunc(e.parts, func(p part) bool { return p.image == image })
+	if at < 0 {
+		return
+	}
+	e.parts = slices.Replace(slices.Clone(e.parts), at, at+1, parts...)
+	if e.at > at {
+		e.at += len(parts) - 1
+	}
+}
+
+func isImage(path string) bool {
+	return slices.Contains([]string{".png", ".jpg", ".jpeg", ".gif", ".webp"}, strings.ToLower(filepath.Ext(path)))
+}
+
+// imagePath returns the path of an image that a text is, as terminals paste a file
+// that is dropped on them: quoted, with backslashes, or as a URL.
+func imagePath(text, dir string) (string, bool) {
+	text = strings.TrimSpace(text)
+	if text == "" || len(text) > mostPath || strings.Contains(text, "\n") {
+		return "", false
+	}
+	if rest, ok := strings.CutPrefix(text, "file://"); ok {
+		if name, err := url.PathUnescape(rest); err == nil {
+			text = name
+		}
+	} else if quote := text[0]; len(text) > 2 && (quote == '\'' || quote == '"') && text[len(text)-1] == quote {
+		text = text[1 : len(text)-1]
+	} else if filepath.Separator == '/' {
+		text = strings.NewReplacer(`\\`, `\`, `\`, "").Replace(text)
+	}
+	if !isImage(text) {
+		return "", false
+	}
+	if !filepath.IsAbs(text) {
+		text = filepath.Join(dir, text)
+	}
+	return text, true
+}
+
+// mention is a path after "@", as completion leaves it.
+var mention = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:^|\s)@("[^"\n]+"|[^\s"]+)`)
+})
+
+// namedImages are the images that a text names after "@". What cannot be read is
+// left to the model.
+func namedImages(dir, text string) (out []event.Image) {
+	for _, m := range mention().FindAllStringSubmatch(text, -1) {
+		path := filepath.FromSlash(strings.Trim(m[1], `"`))
+		if !isImage(path) {
+			continue
+		}
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		if i, err := image.Read(path); err == nil {
+			out = append(out, i)
+		}
+	}
+	return out
+}
