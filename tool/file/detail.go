@@ -45,11 +45,11 @@ type Changes struct {
 // Reading is the Detail of a result of read: what the file was then, where all of
 // it was looked at.
 type Reading struct {
-	Read FileVersion `json:"read"`
+	Read Version `json:"read"`
 }
 
-// FileVersion is a file with its content.
-type FileVersion struct {
+// Version is a file with its content.
+type Version struct {
 	Path   string `json:"path"`
 	SHA256 string `json:"sha256,omitempty"`
 }
@@ -115,7 +115,7 @@ func hexDigest(d digest) string { return hex.EncodeToString(d[:]) }
 
 // reading encodes what was read.
 func reading(path, sum string) json.RawMessage {
-	raw, err := json.Marshal(Reading{FileVersion{Path: path, SHA256: sum}})
+	raw, err := json.Marshal(Reading{Version{Path: path, SHA256: sum}})
 	if err != nil {
 		return nil // Strings: it cannot fail.
 	}
