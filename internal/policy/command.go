@@ -5,8 +5,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/settle-agent/settle/internal/policy/effects"
 	"github.com/settle-agent/settle/internal/repo"
@@ -39,22 +41,30 @@ func (p *Policy) shell(c *toolCall) {
 	}
 	danger := p.hazard(c.workspace)
 	for _, command := range s.Commands {
-		e := p.command(c.workspace, at, command)
+		e := p.command(c.workspace, filepath.Clean(absolute(at, command.Dir)), command)
 		e.why = cmp.Or(e.why, danger)
 		c.add(e)
 	}
 	c.harmless = !slices.ContainsFunc(c.effects, func(e effect) bool { return !e.known && e.kind != looks })
 }
 
-// command finds out what a simple command comes to in this place.
-func (p *Policy) command(w workspace, at string, c effects.Command) effect {
+// command finds out what a simple command comes to in a directory.
+func (p *Policy) command(w workspace, dir string, c effects.Command) effect {
 	e := effect{kind: runs, text: c.Text, why: c.Why, words: c.Words, known: c.Why == ""}
-	for _, dir := range c.Dirs {
-		dir = filepath.Clean(absolute(at, dir))
-		e.dirs = append(e.dirs, dir)
-		for _, part := range c.Effects {
-			e.parts = append(e.parts, p.part(w, dir, part)...)
-			e.known = e.known && part.Kind != effects.Writes
+	for _, part := range c.Effects {
+		e.parts = append(e.parts, p.part(w, dir, part)...)
+		e.known = e.known && part.Kind != effects.Writes
+	}
+	if c.Why == "" {
+		return e
+	}
+	for _, word := range c.Words[1:] { // which may be paths
+		text := word.Text
+		if _, value, ok := strings.Cut(text, "="); ok {
+			text = value
+		}
+		if place, err := w.locate(absolute(dir, text)); err == nil && strings.ContainsAny(text, "/.") && !strings.Contains(text, "\n") {
+			e.parts = append(e.parts, effect{kind: names, text: "names " + place.String(), place: place})
 		}
 	}
 	return e
@@ -69,99 +79,90 @@ func doubt(text, why string) []effect {
 }
 
 // part looks up what an effect comes to in a directory.
-func (p *Policy) part(w workspace, dir string, e effects.Effect) []effect {
+func (p *Policy) part(w workspace, dir string, e effects.Effect) (list []effect) {
+	path := absolute(dir, e.Path)
 	switch e.Kind {
 	case effects.Starts:
 		return doubt(e.Path, p.program(w, e.Path))
 	case effects.Obeys:
-		return doubt(e.Path, p.obeys(absolute(dir, e.Path)))
+		return doubt(e.Path, p.obeys(path, e.Kind))
 	case effects.Tracked:
-		top := place{named: dir, real: dir, inside: true, rel: "."}
-		return append(doubt(e.Path, tracked(absolute(dir, e.Path))), effect{kind: reads, text: e.Path, place: top, wide: true})
+		return append(doubt(e.Path, p.obeys(path, e.Kind)), effect{kind: reads, text: e.Path, place: place{named: dir, real: dir, inside: true, rel: "."}, wide: true})
+	case effects.Enters:
+		if info, err := os.Stat(path + "/."); err != nil || !info.IsDir() {
+			return doubt(e.Path, "there is no directory "+e.Path)
+		}
 	}
-	names := []string{e.Path}
+	paths := []string{path}
 	if e.Glob {
 		var why string
-		if names, why = expand(dir, e.Path); why != "" {
+		if paths, why = expand(dir, e.Path); why != "" {
 			return doubt(e.Path, why)
 		}
 	}
-	var list []effect
-	for _, name := range names {
-		list = append(list, named(w, dir, name, e)...)
-	}
-	return list
-}
-
-// named are the effects on one path.
-func named(w workspace, dir, name string, e effects.Effect) []effect {
-	as := cmp.Or(map[effects.Kind]kind{effects.Looks: looks, effects.Writes: writes}[e.Kind], reads)
-	if name == os.DevNull && as == reads {
-		return nil
-	}
-	places, err := w.locateAll(dir, name)
-	if err != nil {
-		return doubt(name, err.Error())
-	}
-	var list []effect
-	for _, place := range places {
-		found := pathEffect(as, place)
-		if why := odd(place.real); why != "" && as == reads {
-			found.why, found.sensitive = place.String()+why, true
+	for _, path := range paths {
+		place, err := w.locate(path)
+		if err != nil {
+			return doubt(path, err.Error())
 		}
-		found.wide = e.Kind == effects.Walks
-		if list = append(list, found); found.wide {
-			list = append(list, below(w, place, e)...)
+		if path != os.DevNull || e.Kind == effects.Writes {
+			list = append(list, touch(w, place, e)...)
 		}
 	}
 	return list
 }
 
-// odd says why a file may have secrets whatever its name is.
-func odd(path string) string {
-	info, err := os.Stat(path)
-	switch {
-	case err == nil && !info.IsDir() && !info.Mode().IsRegular():
-		return " is not an ordinary file"
-	case credentials(path):
-		return " has a password or a token"
+// touch is what a command does with a path.
+func touch(w workspace, at place, e effects.Effect) []effect {
+	switch e.Kind {
+	case effects.Writes:
+		return []effect{pathEffect(writes, at)}
+	case effects.Looks, effects.Enters:
+		return []effect{pathEffect(looks, at)}
 	}
-	return ""
+	found := pathEffect(reads, at)
+	if info, err := os.Stat(at.real); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+		found.why, found.sensitive = at.String()+" is not an ordinary file", true
+	} else if credentials(at.real) {
+		found.why, found.sensitive = at.String()+" has a password or a token", true
+	}
+	if e.Kind == effects.Reads {
+		return []effect{found}
+	}
+	found.wide = true
+	return append([]effect{found}, walk(w, at, e)...)
 }
 
 const (
 	// maxBelow bounds the names that are looked at before a command reads all
-	// of a directory, maxMatches what wildcards may stand for, and maxWild how
-	// many names of a path may have some.
+	// of a directory, and maxMatches what wildcards may stand for.
 	maxBelow   = 20_000
 	maxMatches = 1000
-	maxWild    = 2
 )
 
-// below finds secret files in a directory that is read with all that is in it.
-func below(w workspace, root place, e effects.Effect) []effect {
-	seen := 0
-	var found []effect
-	// A line with "!" in such a file has rg show what is hidden.
-	shown := e.Hidden || slices.ContainsFunc(upwards(root.real), unhides)
+// walk finds secret files in a directory that is read with all that is in it.
+func walk(w workspace, root place, e effects.Effect) (found []effect) {
+	seen, shown := 0, e.Hidden
+	for dir := root.real; !shown && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		shown = unhides(dir)
+	}
 	err := filepath.WalkDir(root.real, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return nil // the command cannot read it either
-		}
-		if seen++; seen > maxBelow {
+		link := err == nil && entry.Type()&fs.ModeSymlink != 0
+		hidden := path != root.real && entry != nil && entry.Name()[0] == '.' && !shown
+		switch seen++; {
+		case err != nil: // the command cannot read it either
+			return nil
+		case seen > maxBelow:
 			return fs.ErrInvalid
-		}
-		link := entry.Type()&fs.ModeSymlink != 0
-		switch {
-		case path != root.real && !shown && entry.Name()[0] == '.' && entry.IsDir():
+		case hidden && entry.IsDir():
 			return fs.SkipDir
 		case entry.IsDir() && !shown && unhides(path):
 			e.Hidden = true
 			return fs.SkipAll
-		case entry.IsDir(), link && !e.Links, path != root.real && !shown && entry.Name()[0] == '.':
+		case hidden, entry.IsDir(), link && !e.Links:
 			return nil
 		}
-		p, err := w.locate(w.dir, path)
+		p, err := w.locate(path)
 		if err != nil || link && !within(root.real, p.real) || p.secret() || virtual(path) || credentials(path) {
 			found = []effect{{kind: reads, text: "reads " + p.String(), place: p, sensitive: true, why: "it reads " + filepath.ToSlash(path) + ", which may hold secrets"}}
 			return fs.SkipAll
@@ -170,7 +171,7 @@ func below(w workspace, root place, e effects.Effect) []effect {
 	})
 	switch {
 	case e.Hidden && !shown:
-		return below(w, root, e)
+		return walk(w, root, e)
 	case err != nil:
 		return doubt(root.String(), "it reads a directory with more files than can be looked at")
 	}
@@ -178,7 +179,7 @@ func below(w workspace, root place, e effects.Effect) []effect {
 }
 
 // unhides reports whether a directory has a file that names what is not to be
-// ignored.
+// ignored. A line with "!" in one has rg show what is hidden.
 func unhides(dir string) bool {
 	return slices.ContainsFunc([]string{".gitignore", ".ignore", ".rgignore", ".git/info/exclude"}, func(name string) bool {
 		text, err := readFile(filepath.Join(dir, name))
@@ -186,33 +187,28 @@ func unhides(dir string) bool {
 	})
 }
 
-// expand returns what a shell makes of a pattern, and more: of names that begin
-// with a dot, too. A pattern without a match stays as it is.
-func expand(dir, pattern string) (names []string, why string) {
-	wild, dots := 0, strings.Contains(pattern[strings.LastIndexByte(pattern, '/')+1:], ".") // of the last name
-	for name := range strings.SplitSeq(pattern, "/") {
-		if strings.ContainsAny(name, "*?") {
-			wild++
-		}
-		if wild > maxWild || strings.HasPrefix(name, ".*") || strings.HasPrefix(name, ".?") { // "..", in older shells
-			return nil, pattern + " matches too much"
-		}
+// tooWide matches a pattern that may stand for "..", in older shells, or that
+// has wildcards in more than two names.
+var tooWide = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|/)\.[*?]|[*?].*/.*[*?].*/.*[*?]`) })
+
+// expand returns the paths that a shell makes of a pattern. A pattern without a
+// match stays as it is.
+func expand(dir, pattern string) (paths []string, why string) {
+	if tooWide().MatchString(pattern) {
+		return nil, pattern + " matches too much"
 	}
-	full := Literal(dir) + "/"
-	if filepath.IsAbs(pattern) {
-		full = ""
-	}
-	found, err := filepath.Glob(full + strings.TrimRight(pattern, "/"))
+	found, err := filepath.Glob(absolute(Literal(dir), strings.TrimRight(pattern, "/")))
 	if err != nil || len(found) > maxMatches {
 		return nil, pattern + " matches too many files"
 	}
-	for _, name := range found {
-		if rel, err := filepath.Rel(dir, name); (err != nil || rel[0] == '-') && full != "" && !strings.HasPrefix(pattern, "./") {
+	dots := strings.Contains(pattern[strings.LastIndexByte(pattern, '/')+1:], ".") // of the last name
+	for _, path := range found {
+		if rel, err := filepath.Rel(dir, path); err != nil || rel[0] == '-' && strings.ContainsAny(pattern[:1], "*?") {
 			return nil, "the file " + filepath.ToSlash(rel) + " would be an option"
 		}
-		if filepath.Base(name)[0] != '.' || dots {
-			names = append(names, name)
+		if filepath.Base(path)[0] != '.' || dots {
+			paths = append(paths, path)
 		}
 	}
-	return append(names, pattern), ""
+	return append(paths, absolute(dir, pattern)), ""
 }

@@ -5,8 +5,19 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+)
 
-	"github.com/settle-agent/settle/internal/repo"
+const (
+	// shellVariables change what harmless commands do, as do all of git's but
+	// gitVariables. pathVariables do if they lead into the working directory.
+	shellVariables = `BASH_FUNC_* BASH_ENV ENV BASHOPTS SHELLOPTS CDPATH GLOBIGNORE POSIXLY_CORRECT BASH_COMPAT BASH_XTRACEFD GREP_OPTIONS MALLOC_TRACE`
+	gitVariables   = `GIT_AUTHOR_* GIT_COMMITTER_* GIT_TERMINAL_PROMPT GIT_ASKPASS GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_PAGER GIT_OPTIONAL_LOCKS GIT_SSH
+		GIT_SSH_* GIT_SSL_* GIT_HTTP_* GIT_CONFIG_NOSYSTEM GIT_NO_LAZY_FETCH GIT_LFS_* GIT_MERGE_AUTOEDIT GIT_PS1_* GIT_PROMPT_*`
+	pathVariables = `LD_* HOME XDG_CONFIG_HOME RIPGREP_CONFIG_PATH GCONV_PATH LOCPATH NLSPATH TERMINFO MAGIC TMPDIR`
+	// systemDirs are where the system keeps programs, and installDirs where
+	// links there lead; a shim of a version manager lies in a home directory.
+	systemDirs  = "/bin /usr/bin /usr/local/bin /usr/local/go/bin /opt/homebrew/bin /opt/local/bin /nix/store /run/current-system/sw/bin"
+	installDirs = "/bin /usr /opt/homebrew /opt/local /nix/store /etc/alternatives"
 )
 
 // hazard says which variable of the environment may change what harmless
@@ -19,7 +30,7 @@ func (p *Policy) hazard(w workspace) string {
 		}
 		paths := filepath.SplitList(value)
 		if strings.HasPrefix(name, "LD_") {
-			paths = strings.Split(strings.ReplaceAll(value, " ", ":"), ":")
+			paths = filepath.SplitList(strings.ReplaceAll(value, " ", ":"))
 		}
 		if value != "" && (strings.HasPrefix(value, "() {") || has(shellVariables) || strings.HasPrefix(name, "GIT_") && !has(gitVariables) ||
 			has(pathVariables) && slices.ContainsFunc(paths, w.reaches)) {
@@ -32,49 +43,32 @@ func (p *Policy) hazard(w workspace) string {
 // reaches reports whether a path of the environment may lead into the working
 // directory.
 func (w workspace) reaches(path string) bool {
-	real, err := repo.Resolve(path)
-	return !filepath.IsAbs(path) || err != nil || real != w.real && within(w.real, real)
+	found, err := w.locate(path)
+	return !filepath.IsAbs(path) || err != nil || found.inside && found.real != w.real
 }
-
-const (
-	gitVariables = `GIT_AUTHOR_* GIT_COMMITTER_* GIT_TERMINAL_PROMPT GIT_ASKPASS GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_PAGER GIT_OPTIONAL_LOCKS GIT_SSH
-		GIT_SSH_* GIT_SSL_* GIT_HTTP_* GIT_CONFIG_NOSYSTEM GIT_NO_LAZY_FETCH GIT_LFS_* GIT_MERGE_AUTOEDIT GIT_PS1_* GIT_PROMPT_*`
-	shellVariables = `BASH_FUNC_* BASH_ENV ENV BASHOPTS SHELLOPTS CDPATH GLOBIGNORE POSIXLY_CORRECT BASH_COMPAT BASH_XTRACEFD GREP_OPTIONS MALLOC_TRACE`
-	pathVariables  = `LD_* HOME XDG_CONFIG_HOME RIPGREP_CONFIG_PATH GCONV_PATH LOCPATH NLSPATH TERMINFO MAGIC TMPDIR`
-)
 
 // program says why what PATH has for a name is not to be trusted: it comes
 // from the working directory, or a tool that obeys the directory's files
 // stands in for it.
 func (p *Policy) program(w workspace, name string) string {
-	list := filepath.SplitList(p.variable("PATH"))
-	for _, dir := range append(list, "")[:max(1, len(list))] {
-		if !filepath.IsAbs(dir) {
-			return "PATH is empty, or has a directory that is not absolute"
-		}
+	dirs := filepath.SplitList(p.variable("PATH"))
+	if len(dirs) == 0 || slices.ContainsFunc(dirs, func(dir string) bool { return !filepath.IsAbs(dir) }) {
+		return "PATH is empty, or has a directory that is not absolute"
+	}
+	for _, dir := range dirs {
 		path := filepath.Join(dir, name)
 		info, err := os.Stat(path)
 		if err != nil || info.IsDir() || info.Mode()&0o111 == 0 {
 			continue
 		}
-		real, err := repo.Resolve(path)
-		if err != nil || within(w.real, real) || within(w.dir, path) {
-			return name + " is a program of the working directory"
-		}
-		if !among(systemDirs, path) || !among(installDirs, real) {
+		found, err := w.locate(path)
+		if err != nil || found.inside || within(w.dir, path) || !among(systemDirs, path) || !among(installDirs, found.real) {
 			return name + " is not where the system keeps programs, but in " + dir
 		}
 		return ""
 	}
 	return "" // there is none
 }
-
-// Where the system keeps programs, and where the links there lead; a shim of a
-// version manager lies in a home directory.
-const (
-	systemDirs  = "/bin /usr/bin /usr/local/bin /usr/local/go/bin /opt/homebrew/bin /opt/local/bin /nix/store /run/current-system/sw/bin"
-	installDirs = "/bin /usr /opt/homebrew /opt/local /nix/store /etc/alternatives"
-)
 
 func among(dirs, path string) bool {
 	return slices.ContainsFunc(strings.Fields(dirs), func(dir string) bool { return within(dir, path) })

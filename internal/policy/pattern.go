@@ -15,7 +15,7 @@ import (
 // end of the last word it also stands for all words that follow.
 //
 // It is matched with the words of a command joined, each with a zero at its
-// end. A word that is only known when the command runs is indefinite.
+// end. A word with wildcards is indefinite: it may be any number of others.
 const (
 	indefinite = "\x01"
 	anyText    = `[^\x00\x01]*`
@@ -26,62 +26,51 @@ const (
 
 // commandPattern is a pattern for commands that has been understood.
 type commandPattern struct {
-	// whole matches a command that is surely what the pattern says, begin one
-	// that is that or begins with it, wherever the program is and whatever
-	// options come between, and perhaps one that may be that.
-	whole, begin, perhaps *regexp.Regexp
-	// later is begin or perhaps from another word on; mention matches a text
-	// that has the program's name in it or, in a setting, its subcommand's.
-	// Both are nil where the pattern names no program.
-	later, mention *regexp.Regexp
-	// aliases says that it is about a subcommand of git, which may have others.
-	aliases bool
+	// whole matches a command that is surely what the pattern says; begin what
+	// is that or begins with it, or may be it, from any word on: wherever the
+	// program is, and whatever options come between.
+	whole, begin *regexp.Regexp
+	// mention matches a text that has the program's name in it; nil where the
+	// pattern names none.
+	mention *regexp.Regexp
+	git     bool // it is about a subcommand of git, which may have other names
 }
 
 func newCommandPattern(words []string) commandPattern {
-	whole, begin, perhaps := "", "", ""
+	whole, begin := "", ""
 	wild := func(word string) string { return strings.ReplaceAll(regexp.QuoteMeta(word), `\*`, anyText) }
-	for i, word := range words {
-		exact, last := wild(word), i == len(words)-1
+	name := baseName(words[0])
+	if strings.Contains(name, "*") {
+		name = words[0]
+	}
+	for i, word := range slices.Backward(words) {
+		last := i == len(words)-1
 		if word == "*" {
-			whole += anyWords
-			if !last {
-				begin += anyWords
+			if whole = anyWords + whole; !last {
+				begin = anyWords + begin
 			}
 			continue
 		}
-		if whole += exact + `\x00`; last && strings.HasSuffix(word, "*") {
-			whole += anyWords
+		if last && strings.HasSuffix(word, "*") {
+			whole = anyWords
 		}
-		if i > 0 {
-			begin += options
-		} else if base := baseName(word); !strings.Contains(base, "*") {
-			exact += `|(?:[^\x00]*[/\\])?` + wild(base) + `(?:\.exe)?`
+		whole = wild(word) + `\x00` + whole
+		if i == 0 {
+			begin = `(?:` + indefinite + `|(?:[^\x00]*[/\\])?` + wild(name) + `(?:\.exe)?\x00` + begin + `)`
 		} else {
-			exact += `|[^\x00]*[/\\]` + exact
+			begin = options + `(?:` + indefinite + `|` + wild(word) + `\x00` + begin + `)`
 		}
-		perhaps += begin + indefinite + "|"
-		begin += `(?:` + exact + `)\x00`
 	}
-	p := commandPattern{
-		whole: regexp.MustCompile(`(?s)^` + whole + `$`), begin: regexp.MustCompile(`(?is)^` + begin),
-		perhaps: regexp.MustCompile(`(?is)^(?:` + perhaps + indefinite + `)`),
+	p := commandPattern{whole: regexp.MustCompile(`(?s)^` + whole + `$`), begin: regexp.MustCompile(`(?is)(?:^|\x00)` + begin)}
+	if words[0] != "*" {
+		p.git = len(words) > 1 && words[1] != "*" && name == "git"
+		p.mention = regexp.MustCompile(`(?is)[$` + "`" + `]|(?:^|` + edge + `)[-.]*` + wild(name) + `[-.]*(?:` + edge + `|$)`)
 	}
-	if words[0] == "*" {
-		return p
-	}
-	mention := `[$` + "`" + `]|(?:^|` + edge + `)[-.]*` + wild(baseName(words[0])) + `[-.]*(?:` + edge + `|$)`
-	if len(words) > 1 && words[1] != "*" {
-		mention += `|=(?:.*` + edge + `)?[-.]*` + wild(words[1]) + `[-.]*(?:` + edge + `|$)`
-		p.aliases = baseName(words[0]) == "git"
-	}
-	p.later, p.mention = regexp.MustCompile(`(?is)\x00(?:`+perhaps+begin+`)`), regexp.MustCompile(`(?is)`+mention)
 	return p
 }
 
 // joined are the words of a command as patterns see them.
-func joined(words []effects.Word) string {
-	text := ""
+func joined(words []effects.Word) (text string) {
 	for _, w := range words {
 		if w.Glob {
 			w.Text = indefinite
@@ -106,20 +95,17 @@ func (p commandPattern) allows(words []effects.Word) bool {
 // start nothing.
 func (p commandPattern) forbids(words []effects.Word, known bool) match {
 	text := joined(words)
-	switch {
-	case p.begin.MatchString(text):
+	switch at := p.begin.FindStringIndex(text); {
+	case at != nil && at[0] == 0 && !strings.Contains(text[:at[1]], indefinite):
 		return yes
-	case p.perhaps.MatchString(text):
+	case at != nil && (at[0] == 0 || !known):
 		return maybe
-	case known || p.later == nil:
+	case known || p.mention == nil:
 		return no
-	case p.later.MatchString(text), startsOther().MatchString(text), p.aliases && gitAlias(words):
-		return maybe
 	}
-	for _, w := range words[1:] { // a script or a setting that comes to it: "git -c alias.p=push p"
-		if p.mention.MatchString(strings.NewReplacer(`"`, "", "'", "", `\`, "").Replace(w.Text)) { // as a shell within it does
-			return maybe
-		}
+	arguments := strings.NewReplacer(`"`, "", "'", "", `\`, "").Replace(text[len(words[0].Text)+1:]) // as a shell in them has it
+	if startsOther().MatchString(text) || p.git && hasAlias(text) || p.mention.MatchString(arguments) {
+		return maybe
 	}
 	return no
 }
@@ -133,20 +119,16 @@ var startsOther = sync.OnceValue(func() *regexp.Regexp {
 		`env\x00-)|(?:^|\x00)\.\x00`)
 })
 
-// gitAlias reports whether a command has git run what is no subcommand of its
-// own: by an alias it may be any other.
-func gitAlias(words []effects.Word) bool {
-	at := slices.IndexFunc(words, func(w effects.Word) bool { return strings.HasPrefix(baseName(w.Text), "git") })
-	if at < 0 || baseName(words[at].Text) != "git" {
-		return at >= 0 && strings.HasPrefix(baseName(words[at].Text), "git-") // where git keeps them
-	}
-	for words = words[at+1:]; len(words) > 0 && strings.HasPrefix(words[0].Text, "-"); words = words[1:] {
-		if slices.Contains([]string{"-c", "-C", "--git-dir", "--work-tree", "--namespace", "--config-env"}, words[0].Text) && len(words) > 1 {
-			words = words[1:]
-		}
-	}
-	return len(words) > 0 && !slices.Contains(strings.Fields(gitCommands), words[0].Text)
+// hasAlias reports whether a command has git run what is no subcommand of its
+// own, or a program of its: by an alias it may be any other.
+func hasAlias(text string) bool {
+	m := gitCommand().FindStringSubmatch(text)
+	return m != nil && !slices.Contains(strings.Fields(gitCommands), m[1])
 }
+
+var gitCommand = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?is)(?:^|[\x00/\\])git(?:-|(?:\.exe)?\x00(?:--no-pager\x00)?(?:-C\x00[^\x00]*\x00)?([^\x00]*))`)
+})
 
 const gitCommands = `add am annotate apply archive bisect blame branch bundle cat-file check-attr check-ignore checkout checkout-index cherry cherry-pick
 	clean clone commit commit-tree config count-objects describe diff diff-files diff-index diff-tree difftool fetch for-each-ref format-patch fsck

@@ -35,25 +35,18 @@ func newWorkspace(dir string) (workspace, error) {
 	return workspace{filepath.Clean(dir), real}, err
 }
 
-// locate returns where a path leads that a tool uses in the directory at:
-// ".." takes a name away.
-func (w workspace) locate(at, path string) (place, error) {
-	return w.place(filepath.Clean(absolute(at, path)))
-}
-
-// locateAll returns where a path may lead that a command uses. For the kernel
-// ".." is the parent of where a link leads, for cd it is not.
-func (w workspace) locateAll(at, path string) ([]place, error) {
-	clean, err := w.locate(at, path)
-	if err != nil {
-		return nil, err
+// locate returns where an absolute path leads. To the kernel, ".." is the
+// parent of where a link leads; tools clean their paths first.
+func (w workspace) locate(path string) (place, error) {
+	named := filepath.Clean(path)
+	real, err := repo.Resolve(path)
+	p := place{named: named, real: real, rel: filepath.ToSlash(real)}
+	if virtual(named) {
+		p.rel = filepath.ToSlash(named)
+	} else if rel, relErr := filepath.Rel(w.real, real); relErr == nil && filepath.IsLocal(rel) {
+		p.inside, p.rel = true, filepath.ToSlash(rel)
 	}
-	walked, err := w.place(absolute(at, path))
-	if err != nil || walked.real == clean.real {
-		return []place{clean}, err
-	}
-	walked.named = walked.real
-	return []place{clean, walked}, nil
+	return p, err
 }
 
 func absolute(at, path string) string {
@@ -61,19 +54,6 @@ func absolute(at, path string) string {
 		return path
 	}
 	return at + string(filepath.Separator) + path
-}
-
-func (w workspace) place(named string) (place, error) {
-	real, err := repo.Resolve(named)
-	p := place{named: named, real: real, rel: filepath.ToSlash(real)}
-	if virtual(filepath.Clean(named)) {
-		p.rel = filepath.ToSlash(named)
-		return p, err
-	}
-	if rel, relErr := filepath.Rel(w.real, real); relErr == nil && within(w.real, real) {
-		p.inside, p.rel = true, filepath.ToSlash(rel)
-	}
-	return p, err
 }
 
 // virtual reports whether a path is of a file system in which names mean

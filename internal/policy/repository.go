@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/settle-agent/settle/internal/policy/effects"
 	"github.com/settle-agent/settle/internal/repo"
 	"github.com/settle-agent/settle/internal/safefile"
 )
@@ -26,76 +27,76 @@ func readFile(path string) (string, error) {
 	return string(data), err
 }
 
-// upwards are a directory and those above it.
-func upwards(dir string) (list []string) {
-	if real, err := repo.Resolve(dir); err == nil {
-		dir = real
-	}
-	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
-		if list = append(list, at); at == filepath.Dir(at) {
-			return list
-		}
-	}
-}
-
 // obeys says why git may run something, by the configuration of the repository
-// around a directory or by the user's.
-func (p *Policy) obeys(dir string) string {
-	git, err := repo.FindGit(upwards(dir)[0])
-	if err == nil && git.Top != "" {
-		err = git.Check()
+// around a directory or by the user's; or why it may show secrets, if it shows
+// what is tracked.
+func (p *Policy) obeys(dir string, kind effects.Kind) string {
+	git, index, err := gitAround(dir)
+	switch {
+	case err != nil:
+		return "git would follow what it finds: " + err.Error()
+	case index.Submodules:
+		return "git looks into submodules, which have configurations of their own"
+	case git.Top == "" && kind == effects.Tracked:
+		return "there is no repository here" // so that git compares any files
+	case git.Top == "":
+		return ""
 	}
-	if err != nil || git.Top == "" {
-		return because("git would follow what it finds: ", err)
-	}
-	if why := p.relativeHooks(); why != "" {
-		return why
-	}
+	why := p.hooks(git)
 	for _, path := range []string{filepath.Join(git.Common, "config"), filepath.Join(git.Own, "config.worktree"), filepath.Join(git.Common, "config.worktree")} {
 		text, err := readFile(path)
 		if err != nil && !os.IsNotExist(err) {
 			return err.Error()
 		}
-		if why := strangeConfig(text); why != "" {
-			return "git may run what its configuration says: " + filepath.ToSlash(path) + " has " + why
+		if key := strangeConfig(text); key != "" {
+			return "git may run what its configuration says: " + filepath.ToSlash(path) + " has " + key
 		}
 	}
-	for _, at := range []string{git.Own, git.Common} {
-		if _, err := os.Lstat(filepath.Join(at, "hooks", "post-index-change")); err == nil {
+	if why == "" && kind == effects.Tracked {
+		why = tracked(git, index)
+	}
+	return why
+}
+
+// gitAround returns the repository that git finds from a directory, and what is
+// in its index; zero values if there is none.
+func gitAround(dir string) (git repo.Git, index repo.Index, err error) {
+	real, err := repo.Resolve(dir)
+	if err == nil {
+		git, err = repo.FindGit(real)
+	}
+	if err != nil || git.Top == "" {
+		return git, index, err
+	}
+	if err = git.Check(); err == nil {
+		index, err = git.Index()
+	}
+	return git, index, err
+}
+
+// hooks says why git would run a hook of the repository when it reads.
+func (p *Policy) hooks(git repo.Git) string {
+	for _, dir := range []string{git.Own, git.Common} {
+		if _, err := os.Lstat(filepath.Join(dir, "hooks", "post-index-change")); err == nil {
 			return "git may run the hook post-index-change"
 		}
 	}
-	index, err := git.Index()
-	if err == nil && index.Submodules {
-		return "git looks into submodules, which have configurations of their own"
-	}
-	return because("git may look into submodules: ", err)
-}
-
-func because(what string, err error) string {
-	if err == nil {
-		return ""
-	}
-	return what + err.Error()
-}
-
-// relativeHooks says why the user's own configuration, not what it includes, has
-// git run hooks of whatever repository it is in.
-func (p *Policy) relativeHooks() string {
 	home := p.variable("HOME")
 	own := cmp.Or(p.variable("XDG_CONFIG_HOME"), filepath.Join(home, ".config"))
 	for _, path := range []string{"/etc/gitconfig", filepath.Join(home, ".gitconfig"), filepath.Join(own, "git", "config")} {
 		text, _ := readFile(path) // one that cannot be read is not a repository's
-		for _, found := range hooksPath().FindAllStringSubmatch(text, -1) {
-			if value := strings.Trim(found[1], `" `); !filepath.IsAbs(value) && !strings.HasPrefix(value, "~") {
-				return "git may run hooks of the repository: " + filepath.ToSlash(path) + " has the core.hooksPath " + value
-			}
+		if relativeHooks().MatchString(text) {
+			return "git may run hooks of the repository: " + filepath.ToSlash(path) + " has a core.hooksPath that is not absolute"
 		}
 	}
 	return ""
 }
 
-var hooksPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?im)\bhookspath[ \t]*=[ \t]*(.*)$`) })
+// relativeHooks matches a configuration that has git run hooks of whatever
+// repository it is in.
+var relativeHooks = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?im)\bhookspath[ \t]*=[ \t]*(?:"[ \t]*)?(?:[^/~" \t]|$)`)
+})
 
 // harmlessKeys are what the configuration of a repository may set without
 // changing what a command that reads runs; "*" is all of a section.
@@ -146,25 +147,19 @@ var password = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)://[^/\s@]*:[^/\s@]+@|://[^/\s@]{20,}@|extraheader|password|token`)
 })
 
-// tracked says why git may show secrets of the repository around a directory.
-func tracked(dir string) string {
-	git, err := repo.FindGit(upwards(dir)[0])
-	if err != nil || git.Top == "" {
-		return "there is no ordinary repository here"
-	}
-	index, err := git.Index()
-	straight := map[string]bool{}
+// tracked says why what git tracks may be secret.
+func tracked(git repo.Git, index repo.Index) string {
+	straight := git.Top
 	for _, name := range index.Names {
-		dir := filepath.Dir(filepath.Join(git.Top, filepath.FromSlash(name)))
-		if !straight[dir] {
-			if real, err := repo.Resolve(dir); err != nil || real != dir { // git grep reads through it
-				return "git tracks " + name + ", which is now behind a link"
-			}
-			straight[dir] = true
-		}
 		if Secret(name) {
 			return "git tracks " + name + ", which by its name holds secrets"
 		}
+		if dir := filepath.Dir(filepath.Join(git.Top, filepath.FromSlash(name))); dir != straight {
+			if real, err := repo.Resolve(dir); err != nil || real != dir { // git grep reads through it
+				return "git tracks " + name + ", which is now behind a link"
+			}
+			straight = dir
+		}
 	}
-	return because("", err)
+	return ""
 }

@@ -122,16 +122,16 @@ func (r rule) isInside() bool {
 
 // about reports whether the rule is about effects of this kind of a call.
 func (r rule) about(c toolCall, e effect) bool {
-	isPath := e.kind == reads || e.kind == looks || e.kind == writes
+	isPath := e.place.named != ""
 	switch {
 	case r.Tool == "*":
 		return r.Pattern == "" || isPath || e.kind == does
 	case r.Tool == "shell" && c.tool == "shell":
 		return r.Pattern == "" || e.kind == runs || e.kind == hidden
 	case isEditor(r.Tool):
-		return e.kind == writes
+		return e.kind == writes || e.kind == names
 	case r.Tool == "read":
-		return e.kind == reads || e.kind == looks && isReader(c.tool)
+		return e.kind == reads || e.kind == names || e.kind == looks && isReader(c.tool)
 	}
 	return r.Tool == c.tool
 }
@@ -145,41 +145,24 @@ func (r rule) forbids(c toolCall, e effect) match {
 			best = max(best, r.forbids(c, part))
 		}
 	}
-	if !r.about(c, e) {
-		if e.kind == runs && r.path != "" && best == no && !e.known {
-			return r.named(c, e)
-		}
-		return best
-	}
 	switch {
+	case !r.about(c, e):
+		return best
 	case r.Pattern == "":
 		return yes
 	case e.kind == hidden:
 		return maybe
 	case e.kind == runs:
 		return max(best, r.command.forbids(e.words, c.harmless))
-	case e.kind == does && e.place.named == "":
-		if e.action != "" && matches(strings.ToLower(r.Pattern), strings.ToLower(e.action)) {
-			return yes
+	case e.place.named != "" && r.covers(e.place):
+		if e.kind == names {
+			return maybe
 		}
-		return no
-	case r.covers(e.place):
 		return yes
 	case e.wide:
 		return maybe // it may cover something below
-	}
-	return no
-}
-
-// named reports whether each word of a command that is not known may be a path
-// that the rule is about.
-func (r rule) named(c toolCall, e effect) match {
-	for _, place := range c.places(e) {
-		for _, kind := range []kind{reads, writes} {
-			if r.forbids(c, effect{kind: kind, place: place}) != no {
-				return maybe
-			}
-		}
+	case matches(strings.ToLower(r.Pattern), strings.ToLower(e.action)):
+		return yes
 	}
 	return no
 }
@@ -188,52 +171,46 @@ func (r rule) named(c toolCall, e effect) match {
 // in. Case does not count, since for many file systems it does not.
 func (r rule) covers(p place) bool {
 	for _, path := range []string{p.real, p.named} {
-		for path = strings.ToLower(filepath.ToSlash(filepath.Clean(path))); strings.Contains(path, "/"); path = path[:strings.LastIndexByte(path, '/')] {
-			if slices.ContainsFunc(r.globs, func(glob string) bool { return matches(strings.ToLower(glob), path) }) {
-				return true
-			}
+		path = strings.ToLower(filepath.ToSlash(path))
+		if slices.ContainsFunc(r.globs, func(glob string) bool {
+			glob = strings.ToLower(glob)
+			return matches(glob, path) || matches(glob+"/**", path)
+		}) {
+			return true
 		}
 	}
 	return false
 }
 
-func matches(glob, path string) bool { return doublestar.MatchUnvalidated(glob, path) }
+func matches(glob, text string) bool { return text != "" && doublestar.MatchUnvalidated(glob, text) }
 
 // allows reports whether a rule that allows is about the effect. What has a
 // wide pattern does not reach beyond the working directory, nor to files that
 // are secret or guarded: a pattern must name those.
 func (r rule) allows(c toolCall, e effect) bool {
+	isPath := e.place.named != ""
 	switch {
 	case !r.about(c, e):
 		return false
-	case e.kind == runs:
-		return r.Pattern == "" || r.command.allows(e.words)
-	case e.kind == hidden:
-		return r.Pattern == ""
-	case e.kind == does && (r.Pattern == "" || e.place.named == ""):
-		return r.Pattern == "" || e.action != "" && matches(r.Pattern, e.action)
 	case r.Pattern == "":
-		return e.place.inside && !e.careful()
-	case e.careful() && !r.namesCareful(e):
+		return !isPath || e.kind == does || e.place.inside && !e.sensitive
+	case e.kind == runs:
+		return r.command.allows(e.words)
+	case !isPath:
+		return matches(r.Pattern, e.action)
+	case e.sensitive && !r.names(e) || !e.place.inside && r.isInside():
 		return false
 	}
-	return (e.place.inside || !r.isInside()) && slices.ContainsFunc(r.globs, func(glob string) bool { return matches(glob, filepath.ToSlash(e.place.real)) })
+	return slices.ContainsFunc(r.globs, func(glob string) bool { return matches(glob, filepath.ToSlash(e.place.real)) })
 }
 
-// careful reports whether an effect is one that wide patterns do not allow.
-func (e effect) careful() bool {
-	root := filepath.Dir(e.place.real) == e.place.real // with /proc below it
-	secret := e.place.secret() || e.sensitive || root || virtual(e.place.named) || virtual(e.place.real)
-	return (e.kind == writes || e.kind == does) && e.place.guarded() || e.kind == reads && secret
-}
-
-// namesCareful reports whether the pattern itself is the name of such a file.
-func (r rule) namesCareful(e effect) bool {
+// names reports whether the pattern itself is the name of such a file.
+func (r rule) names(e effect) bool {
 	name := strings.ReplaceAll(r.path, "*", "")
-	if e.place.secret() {
+	switch {
+	case e.place.secret():
 		return Secret(name)
-	}
-	if e.kind == reads {
+	case e.kind == reads:
 		return name == r.path
 	}
 	return place{rel: name}.guarded()

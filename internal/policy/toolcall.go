@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -22,6 +23,7 @@ const (
 	runs   kind = "runs"   // a command
 	hidden kind = "hidden" // what cannot be judged
 	looks  kind = "looks"  // at names, sizes and dates
+	names  kind = "names"  // a path, and does what is not known
 	reads  kind = "reads"  // the content of a file
 	writes kind = "writes" // a file
 	does   kind = "does"   // whatever another tool does
@@ -35,12 +37,11 @@ type effect struct {
 	// where no rule decides; empty if there is none, but for those of parts.
 	text, why string
 	words     []effects.Word // of a command
-	dirs      []string       // where a command may run, absolute
 	parts     []effect       // of a command: the files that it names, and what it obeys
 	known     bool           // of a command: the table has it
 	place     place          // of a path
 	wide      bool           // all below the place is read
-	sensitive bool           // of a path that is read: it may hold secrets whatever its name is
+	sensitive bool           // of a path: only a rule that names it allows it
 	action    string         // what a pattern for another tool is matched with
 }
 
@@ -134,7 +135,7 @@ func (c *toolCall) job() {
 }
 
 func (c *toolCall) path(kind kind, path string) {
-	p, err := c.workspace.locate(c.workspace.dir, cmp.Or(path, "."))
+	p, err := c.workspace.locate(filepath.Clean(absolute(c.workspace.dir, cmp.Or(path, "."))))
 	if err != nil {
 		c.hide(path, err.Error())
 		return
@@ -145,29 +146,29 @@ func (c *toolCall) path(kind kind, path string) {
 // other is a tool that is not known here. What it calls "path" is one.
 func (c *toolCall) other() {
 	e := effect{kind: does, text: c.tool}
+	if c.Path != "" {
+		c.path(reads, c.Path)
+	}
 	if !c.readOnly {
 		e.why = "it is not known what " + c.tool + " does"
-	}
-	if c.Path == "" {
-		c.add(e)
-		return
-	}
-	c.path(reads, c.Path)
-	if found := c.effects[0]; found.kind == reads {
-		e.place = found.place
-		if !c.readOnly {
-			c.effects = nil
+		if len(c.effects) > 0 && c.effects[0].kind == reads {
+			e.place = c.effects[0].place
+			e.sensitive, c.effects = e.place.guarded(), nil
 		}
-		c.add(e)
 	}
+	c.add(e)
 }
 
-// pathEffect says why one is asked about a path.
+// pathEffect says why one is asked about a path, and whether rules must name it.
 func pathEffect(kind kind, p place) effect {
 	e := effect{kind: kind, text: fmt.Sprintf("%s %s", kind, p), place: p}
+	if kind == writes {
+		e.why, e.sensitive = "it writes "+p.String(), p.guarded()
+		return e
+	}
+	root := filepath.Dir(p.real) == p.real // with /proc below it
+	e.sensitive = kind == reads && (p.secret() || root || virtual(p.named) || virtual(p.real))
 	switch {
-	case kind == writes:
-		e.why = "it writes " + p.String()
 	case !p.inside:
 		e.why = p.String() + " is outside of the working directory"
 	case kind == reads && p.secret():

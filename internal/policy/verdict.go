@@ -67,40 +67,20 @@ func (l layer) verdict(c toolCall, e effect) verdict {
 	return stricter(l.byDefault(c, e), doubt)
 }
 
-// places are those that the words of a command may be the paths of.
-func (c toolCall) places(e effect) (list []place) {
-	for _, w := range e.words[1:] {
-		text := w.Text
-		if _, value, ok := strings.Cut(text, "="); ok {
-			text = value
-		}
-		if !strings.ContainsAny(text, "/.") || strings.ContainsAny(text, "\x00\n") {
-			continue
-		}
-		for _, dir := range append(e.dirs, c.workspace.dir) {
-			found, _ := c.workspace.locateAll(dir, text)
-			list = append(list, found...)
-		}
-	}
-	return list
-}
-
 // allowed is by a rule. Even so, where one is asked by default, one is asked
 // about files with secrets, unless the rule names them, and about what is
 // written.
 func (l layer) allowed(c toolCall, e effect, r rule) verdict {
 	v := verdict{event.Allow, r.String(), r.String() + " allows it"}
-	if e.kind != runs || l.Mode.Permission == event.Allow || r.Pattern == "" && r.Tool == "*" {
+	if l.Mode.Permission == event.Allow || r.Pattern == "" && r.Tool == "*" {
 		return v
 	}
-	for _, place := range c.places(e) {
-		if place.secret() && !strings.Contains(r.Pattern, path.Base(slashed(place.named))) {
-			return l.undecided("it names " + place.String() + ", which by its name holds secrets")
-		}
-	}
 	for _, part := range e.parts {
-		if part.kind == writes {
+		switch {
+		case part.kind == writes:
 			v = stricter(v, l.verdict(c, part))
+		case part.place.secret() && !strings.Contains(r.Pattern, path.Base(slashed(part.place.named))):
+			return l.undecided("it names " + part.place.String() + ", which by its name holds secrets")
 		}
 	}
 	return v

@@ -7,178 +7,126 @@ import (
 
 // check says what a command of these words does, or why that is not known.
 func check(words []Word) ([]Effect, string) {
-	if words[0].Glob {
-		return nil, "its name has wildcards"
-	}
-	program, name, dir, args := words[0].Text, words[0].Text, "", words[1:]
+	program, dir := words[0].Text, ""
 	if program == "git" {
-		if dir, args = gitDir(args); len(args) > 0 && !strings.HasPrefix(args[0].Text, "-") && !args[0].Glob {
-			name, args = "git-"+args[0].Text, args[1:]
+		dir, words = gitDir(words)
+	}
+	e, n := find(words)
+	if name := words[0].Text + " "; e == nil {
+		if program == "git" && len(words) > 1 && !strings.HasPrefix(words[1].Text, "-") {
+			name += words[1].Text + " "
 		}
+		return nil, name + "is not on the list of commands that only read"
 	}
-	shown := strings.Replace(name, "git-", "git ", 1)
-	e, ok := table()[name]
-	if !ok || strings.HasPrefix(program, "git-") {
-		return nil, shown + " is not on the list of commands that only read"
-	}
-	list, why := e.check(args, dir)
+	a, ok := e.arguments(words[n:])
+	list, why := e.effects(a, ok, program == "git")
 	if why != "" {
-		return nil, shown + " " + why
+		return nil, strings.TrimSuffix(key(words[:n], " "), " ") + why
 	}
-	if name != program {
-		list = append(list, Effect{Kind: Obeys, Path: in(dir, ".")})
+	if program == "git" {
+		obeys := Obeys
+		if e.is("tracked") {
+			obeys = Tracked
+		}
+		list = below(dir, append(list, Effect{Kind: obeys, Path: "."}))
 	}
-	if !e.builtin {
+	if !e.is("builtin") {
 		list = append(list, Effect{Kind: Starts, Path: program})
 	}
 	return list, ""
 }
 
-const unknownOperands = "is not known to only read with these operands"
+// gitDir takes the options of "git [--no-pager] [-C DIR] SUBCOMMAND …" away.
+func gitDir(words []Word) (dir string, rest []Word) {
+	git, rest := words[0], words[1:]
+	if len(rest) > 0 && rest[0].Text == "--no-pager" {
+		rest = rest[1:]
+	}
+	if len(rest) > 1 && rest[0].Text == "-C" && rest[1].Text != "" && !rest[1].Glob {
+		dir, rest = rest[1].Text, rest[2:]
+	}
+	return dir, append([]Word{git}, rest...)
+}
 
-func (e *entry) check(words []Word, dir string) ([]Effect, string) {
-	if e.forms != nil {
-		return e.form(words)
+// below has git's effects in the directory that it works in.
+func below(dir string, list []Effect) []Effect {
+	if dir == "" {
+		return list
 	}
-	a, ok := e.arguments(words)
-	switch n := len(a.words); {
-	case !ok:
-		return nil, "has an option that is not on the list of those that only read"
-	case e.most > 0 && e.operands != "trees" && len(a.late) > 0: // uniq FILE -c writes to -c
-		return nil, "has options after its operands, which programs read differently"
-	case n < e.least, e.most >= 0 && n > e.most, e.most >= 0 && slices.ContainsFunc(a.words, isGlob),
-		e.each != nil && slices.ContainsFunc(a.words, func(w Word) bool { return !e.each.MatchString(w.Text) }):
-		return nil, unknownOperands
-	}
-	switch e.operands {
-	case "script", "search", "tree":
-		return a.script()
-	case "find":
-		return a.find()
-	case "cd":
-		return a.cd()
-	case "names", "shown":
-		return a.git(dir)
-	case "words", "texts":
-		if e.first != nil && (a.words[0].Glob || !e.first.MatchString(a.words[0].Text)) {
-			return nil, unknownOperands
+	for i, e := range list {
+		if !strings.HasPrefix(e.Path, "/") {
+			list[i].Path = dir + "/" + e.Path
 		}
-		return touch(Looks, slices.DeleteFunc(a.words, func(w Word) bool { return !w.Glob })), "" // at what wildcards match
-	case "paths":
-		if len(a.words) == 0 {
-			a.words = []Word{{Text: "."}}
-		}
-		return touch(Looks, append(a.words, a.late...)), ""
-	case "trees":
-		return touch(Walks, append(a.words, a.late...)), ""
 	}
-	return touch(Reads, append(a.words, a.late...)), ""
+	return append(list, Effect{Kind: Looks, Path: dir})
+}
+
+// find returns the entry of a command, and how many words its name has.
+func find(words []Word) (e *entry, n int) {
+	for n = min(3, len(words)); n > 0; n-- {
+		if e = table()[key(words[:n], "\x00")]; e != nil && !slices.ContainsFunc(words[:n], isGlob) {
+			return e, n
+		}
+	}
+	return nil, 0
+}
+
+func key(words []Word, end string) (text string) {
+	for _, w := range words {
+		text += w.Text + end
+	}
+	return text
 }
 
 func isGlob(w Word) bool { return w.Glob }
 
-// form compares the words with the forms that a command may have.
-func (e *entry) form(words []Word) ([]Effect, string) {
-	for _, form := range e.forms {
-		var list []Effect
-		fits := len(form) == len(words) && !slices.ContainsFunc(words, isGlob)
-		for i := 0; fits && i < len(form); i++ {
-			if form[i].String() == whole("FILE").String() {
-				list = append(list, Effect{Kind: Looks, Path: words[i].Text})
-			} else {
-				fits = form[i].MatchString(words[i].Text)
-			}
-		}
-		if fits {
-			return list, ""
-		}
+const unknownOperands = " is not known to only read with these operands"
+
+// effects are those of a command that was given these arguments.
+func (e *entry) effects(a arguments, ok, git bool) ([]Effect, string) {
+	n, first, each := len(a.operands), e.match["first"], e.match["each"]
+	switch {
+	case !ok:
+		return nil, " has an option that is not on the list of those that only read"
+	case n < e.least, e.most >= 0 && n+len(a.late) > e.most, (e.most >= 0 || git) && slices.ContainsFunc(a.operands, isGlob),
+		each != nil && slices.ContainsFunc(a.operands, func(w Word) bool { return !each.MatchString(w.Text) }):
+		return nil, unknownOperands
 	}
-	return nil, "is not known to only read in this form"
+	operands, scripts := a.operands, a.values(e.marks["script"])
+	if e.is("script") && len(scripts) == 0 {
+		if n == 0 || operands[0].Glob {
+			return nil, " needs a pattern in quotes"
+		}
+		scripts, operands = []string{operands[0].Text}, operands[1:]
+	}
+	if first != nil && (len(a.late) > 0 || slices.ContainsFunc(scripts, func(text string) bool { return !first.MatchString(text) })) {
+		return nil, unknownOperands // with sed 'w x' -e p, "w x" may be the script
+	}
+	return e.touch(a, operands, git), ""
 }
 
-func touch(kind Kind, words []Word) (list []Effect) {
-	for _, w := range words {
-		if w.Text != "-" || kind == Looks {
-			list = append(list, Effect{Kind: kind, Path: w.Text, Glob: w.Glob, Hidden: true, Links: true})
+// touch is what a command does with its operands.
+func (e *entry) touch(a arguments, operands []Word, git bool) (list []Effect) {
+	does := Effect{Kind: e.does, Hidden: !e.is("dots") || a.has(e.marks["dots"]), Links: e.is("links") && (len(e.marks["links"]) == 0 || a.has(e.marks["links"]))}
+	if a.has(e.marks["below"]) {
+		does.Kind = Walks
+	}
+	if len(operands) == 0 && (does.Kind == Looks || does.Kind == Walks) {
+		operands = []Word{{Text: "."}}
+	}
+	if !git {
+		operands = append(slices.Clone(operands), a.late...)
+	}
+	for _, w := range operands {
+		if does.Path, does.Glob = w.Text, w.Glob; e.does == nothing {
+			does.Kind = Looks // at what wildcards match
+		}
+		if (e.does != nothing || w.Glob) && (w.Text != "-" || does.Kind == Looks) {
+			list = append(list, does)
+		}
+		if _, file, ok := strings.Cut(w.Text, ":"); ok && file != "" && git { // after a revision
+			list = append(list, Effect{Kind: Reads, Path: file})
 		}
 	}
 	return list
-}
-
-// script has a pattern or script in its first operand, or in options.
-func (a arguments) script() ([]Effect, string) {
-	scripts, paths := a.values("-e", "--regexp"), a.words
-	switch {
-	case len(scripts) > 0 || a.has("--files"):
-		if len(a.late) > 0 { // sed 'w x' -e p
-			return nil, "has options after its operands, which programs read differently"
-		}
-	case len(paths) == 0 || paths[0].Glob:
-		return nil, "needs a pattern in quotes"
-	default:
-		scripts, paths = []string{paths[0].Text}, paths[1:]
-	}
-	if a.first != nil && slices.ContainsFunc(scripts, func(text string) bool { return !a.first.MatchString(text) }) {
-		return nil, unknownOperands
-	}
-	all := Effect{Kind: Walks, Hidden: true, Links: a.has("-R")}
-	switch {
-	case a.operands == "tree": // of rg, for which globs outweigh what is hidden
-		all.Hidden = a.has("-.", "--hidden", "-u", "--unrestricted", "-g", "--glob", "--iglob")
-		if a.has("--files") {
-			all.Kind = Looks
-		}
-	case !a.has("-r", "-R", "--recursive"):
-		return touch(Reads, slices.Concat(paths, a.late)), ""
-	}
-	if len(paths) == 0 {
-		paths = []Word{{Text: "."}}
-	}
-	var list []Effect
-	for _, w := range slices.Concat(paths, a.late) {
-		all.Path, all.Glob = w.Text, w.Glob
-		list = append(list, all)
-	}
-	return list, ""
-}
-
-// find takes its paths and the tests and actions that only look.
-func (a arguments) find() ([]Effect, string) {
-	words := a.words
-	for len(words) > 0 && (words[0].Text == "-H" || words[0].Text == "-P") {
-		words = words[1:]
-	}
-	at := slices.IndexFunc(words, func(w Word) bool { return w.Text != "" && strings.IndexByte("-(!", w.Text[0]) >= 0 })
-	if at < 0 {
-		at = len(words)
-	}
-	for i := at; i < len(words); i++ {
-		switch text := words[i].Text; {
-		case words[i].Glob:
-			return nil, "has wildcards without quotes"
-		case a.options[text] == flag:
-		case a.options[text] == withValue && i+1 < len(words) && !words[i+1].Glob:
-			i++
-		default:
-			return nil, text + " is not on the list of those that only look"
-		}
-	}
-	if at == 0 {
-		return touch(Looks, []Word{{Text: "."}}), ""
-	}
-	return touch(Looks, words[:at]), ""
-}
-
-// cd goes to a directory with a name, or to those above. For DIR/../OTHER, bash
-// takes names away where that leads to a directory, and follows links where it
-// does not.
-func (a arguments) cd() ([]Effect, string) {
-	to := a.words[0].Text
-	switch {
-	case strings.Trim(to, "-+") == "" || to[0] == '+' || to[0] == '-':
-		return nil, "goes to a directory that is not known"
-	case strings.Contains(to, "..") && !fits(`(\.\./)*\.\./?`, to):
-		return nil, "goes through .., which shells read differently after a link"
-	}
-	return touch(Looks, a.words), ""
 }

@@ -10,11 +10,9 @@ type Script struct {
 
 // Command is one simple command.
 type Command struct {
-	Text  string // as it is written, with its redirections
-	Words []Word
-	// Dirs are the directories that it may run in: relative to the one in
-	// which the script starts, or absolute.
-	Dirs    []string
+	Text    string // as it is written, with its redirections
+	Words   []Word
+	Dir     string // where it runs: from where the script starts, or absolute
 	Effects []Effect
 	// Why says why the command is not known to be harmless; empty if it does
 	// nothing beyond Effects. Of its Effects, the redirections are then known.
@@ -38,18 +36,20 @@ const (
 	Reads  Kind = "reads"  // shows the content of the file Path
 	Walks  Kind = "walks"  // shows the content of all files below Path, or of Path
 	Writes Kind = "writes" // to the file Path
+	Enters Kind = "enters" // has the commands that follow run in Path
 	Starts Kind = "starts" // the program that PATH has for the name Path
 	// Obeys is git following the configuration of the repository around Path.
 	Obeys Kind = "obeys"
-	// Tracked shows the content of what git tracks in the repository around
-	// Path.
+	// Tracked is the same, and git shows the content of what it tracks there.
 	Tracked Kind = "tracked"
+
+	nothing Kind = "nothing" // with its operands
 )
 
 // Effect is one thing that a command does.
 type Effect struct {
 	Kind Kind
-	Path string // relative to each of the command's Dirs, or absolute
+	Path string // from the command's Dir, or absolute
 	Glob bool   // Path is a pattern, of which "*" and "?" are not quoted
 	// Hidden and Links say that Walks goes into names that begin with a dot,
 	// and after symbolic links.

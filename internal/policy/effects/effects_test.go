@@ -63,15 +63,15 @@ func TestParse(t *testing.T) {
 	}
 	var got []string
 	for _, c := range s.Commands {
-		line := c.Text + " in " + strings.Join(c.Dirs, ",") + ":"
+		line := c.Text + " in " + c.Dir + ":"
 		for _, e := range c.Effects {
 			line += " " + string(e.Kind) + " " + e.Path
 		}
 		got = append(got, line+c.Why)
 	}
 	want := []string{
-		"cd sub in .: looks sub", "sort -u f* < in in sub: reads f* starts sort reads in", "uniq -c in sub: starts uniq",
-		"cat x 2>/dev/null in sub,.: reads x starts cat",
+		"cd sub in .: enters sub", "sort -u f* < in in sub: reads f* starts sort reads in", "uniq -c in sub: starts uniq",
+		"cat x 2>/dev/null in sub: reads x starts cat",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q", got)

@@ -1,29 +1,46 @@
 package effects
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
 )
 
 const (
-	maxText     = 16 << 10
 	maxCommands = 100
-	maxDirs     = 8
+	// reserved words begin something else than a simple command.
+	reserved = " if then else elif fi do done case esac while until for in function select time coproc ! [[ ]] "
 )
 
 // Parse says what a script does.
 func Parse(text string) Script {
-	if why := strange(text); why != "" {
+	tokens, why := split(text)
+	if why != "" {
 		return Script{Why: why}
 	}
-	l := lexer{text: text}
-	p := parser{text: text, rest: l.tokens()}
-	for dirs := []string{"."}; l.why == "" && p.why == "" && p.lines(); {
-		dirs = p.list(dirs)
+	p := parser{text: text, dir: "."}
+	p.steady = !slices.ContainsFunc(tokens, func(t token) bool { return t.operator == ";" || t.operator == "||" || t.operator == "\n" })
+	begin, before := 0, "\n"
+	for i, t := range append(tokens, token{operator: "\n"}) {
+		switch t.operator {
+		case "\n", ";", "|", "&&", "||":
+		default:
+			continue // a word or a redirection
+		}
+		if i > begin {
+			p.command(tokens[begin:i], before == "|" || t.operator == "|")
+			before = t.operator
+		} else if t.operator != "\n" {
+			p.refuse("a command is missing before " + t.operator)
+		}
+		begin = i + 1
 	}
-	if l.why != "" || p.why != "" {
-		return Script{Why: l.why + p.why}
+	if strings.ContainsAny(before, "|&") {
+		p.refuse("a command is missing after " + before)
+	}
+	if p.why != "" {
+		return Script{Why: p.why}
 	}
 	return Script{Commands: p.commands}
 }
@@ -31,7 +48,8 @@ func Parse(text string) Script {
 // parser finds the commands among the tokens.
 type parser struct {
 	text     string
-	rest     []token
+	steady   bool   // only && and | join the commands: each runs after all before it
+	dir      string // where the next command runs
 	why      string
 	commands []Command
 }
@@ -40,119 +58,61 @@ func (p *parser) refuse(why string) {
 	if p.why == "" {
 		p.why = why
 	}
-	p.rest = nil
 }
 
-// operator takes one of these operators, if it is next.
-func (p *parser) operator(wanted ...string) string {
-	if len(p.rest) == 0 || !slices.Contains(wanted, p.rest[0].operator) {
-		return ""
-	}
-	next := p.rest[0].operator
-	p.rest = p.rest[1:]
-	return next
-}
-
-// lines skips the ends of lines, and reports whether something follows.
-func (p *parser) lines() bool {
-	for p.operator("\n") != "" {
-	}
-	return len(p.rest) > 0
-}
-
-// list reads pipelines with && and ||, and returns where the next list may run.
-func (p *parser) list(dirs []string) []string {
-	done, failed := p.pipeline(dirs)
-	for {
-		switch p.operator("&&", "||") {
-		case "&&":
-			p.lines()
-			yes, no := p.pipeline(done)
-			done, failed = yes, union(failed, no)
-		case "||":
-			p.lines()
-			yes, no := p.pipeline(failed)
-			done, failed = union(done, yes), no
-		default:
-			if len(p.rest) > 0 && p.operator(";", "\n") == "" {
-				p.refuse("it is more than simple commands with |, &&, || and ;")
-			}
-			return union(done, failed)
-		}
-	}
-}
-
-// union of two sets of directories; both in the order of their discovery.
-func union(a, b []string) []string {
-	all := slices.Clone(a)
-	for _, dir := range b {
-		if !slices.Contains(all, dir) {
-			all = append(all, dir)
-		}
-	}
-	return all
-}
-
-// pipeline returns where the shell may be after success and after failure.
-func (p *parser) pipeline(dirs []string) (done, failed []string) {
-	done, failed = p.command(dirs)
-	for p.operator("|") != "" {
-		p.lines()
-		p.command(dirs)
-		done, failed = dirs, dirs // each side is a process of its own
-	}
-	return done, failed
-}
-
-// reserved words begin something else than a simple command.
-const reserved = "if then else elif fi do done case esac while until for in function select time coproc ! [[ ]]"
-
-// command reads one simple command.
-func (p *parser) command(dirs []string) (done, failed []string) {
-	c := Command{Dirs: dirs}
+// command reads one simple command, which may be a part of a pipeline.
+func (p *parser) command(tokens []token, piped bool) {
+	c := Command{Dir: p.dir, Text: p.text[tokens[0].from:tokens[len(tokens)-1].to]}
 	var redirections []Effect
-	begin, end := p.rest, 0
-	for len(p.rest) > 0 && !slices.Contains([]string{"\n", ";", "|", "&&", "||"}, p.rest[0].operator) {
-		t := p.rest[0]
-		p.rest, end = p.rest[1:], t.to
-		switch {
-		case t.operator == ">&": // with both descriptors
-		case t.operator != "" && (len(p.rest) == 0 || p.rest[0].operator != "" || p.rest[0].Glob || p.rest[0].Text == ""):
-			p.refuse("a redirection is not understood")
-		case t.operator != "":
-			if target := p.rest[0].Text; t.operator == "<" {
-				redirections = append(redirections, Effect{Kind: Reads, Path: target})
-			} else if target != "/dev/null" {
-				redirections = append(redirections, Effect{Kind: Writes, Path: target})
-			}
-			p.rest, end = p.rest[1:], p.rest[0].to
-		case len(c.Words) == 0 && (strings.Contains(t.Text, "=") || slices.Contains(strings.Fields(reserved), t.Text)):
-			p.refuse("it has " + t.Text + ", which is no simple command")
-		default:
+	for len(tokens) > 0 {
+		t := tokens[0]
+		tokens = tokens[1:]
+		switch t.operator {
+		case "":
 			c.Words = append(c.Words, t.Word)
+		case "<", "0<", ">", "1>", "2>", ">>", "1>>", "2>>":
+			if len(tokens) == 0 || tokens[0].operator != "" || tokens[0].Glob || tokens[0].Text == "" {
+				p.refuse("a redirection is not understood")
+				return
+			}
+			e := Effect{Kind: Writes, Path: tokens[0].Text}
+			if strings.HasSuffix(t.operator, "<") {
+				e.Kind = Reads
+			}
+			if e != (Effect{Kind: Writes, Path: "/dev/null"}) {
+				redirections = append(redirections, e)
+			}
+			tokens = tokens[1:]
+		case ">&1", ">&2", "1>&2", "2>&1": // with both descriptors
+		default:
+			p.refuse("it uses " + t.operator)
 		}
 	}
-	if len(c.Words) == 0 || len(p.commands) == maxCommands || len(dirs) > maxDirs {
+	if len(c.Words) == 0 || len(p.commands) == maxCommands {
 		p.refuse("it has too many commands, or one without a name")
-		return dirs, dirs
+		return
 	}
-	c.Text = p.text[begin[0].from:end]
+	if name := c.Words[0].Text; strings.Contains(name, "=") || strings.Contains(reserved, " "+name+" ") {
+		p.refuse(fmt.Sprintf("it has %.40q, which is no simple command", name))
+	}
 	c.Effects, c.Why = check(c.Words)
+	if c.Words[0].Text == "cd" && c.Why == "" {
+		p.enter(&c, piped)
+	}
 	c.Effects = append(c.Effects, redirections...)
 	p.commands = append(p.commands, c)
-	if c.Words[0].Text != "cd" || c.Why != "" {
-		return dirs, dirs
-	}
-	for _, dir := range dirs {
-		done = union(done, []string{join(dir, c.Words[1].Text)})
-	}
-	return done, dirs
 }
 
-// join is how cd goes from one directory to another: by names.
-func join(dir, to string) string {
-	if path.IsAbs(to) {
-		return path.Clean(to)
+// enter has the commands that follow run in another directory. That is the same
+// one however the others end if cd comes first, or if all must succeed.
+func (p *parser) enter(c *Command, piped bool) {
+	first := !slices.ContainsFunc(p.commands, func(c Command) bool { return c.Words[0].Text != "cd" })
+	switch to := c.Words[1].Text; {
+	case piped, !first && !p.steady:
+		c.Why = "cd may not be reached; only && and | may join commands with it"
+	case path.IsAbs(to):
+		p.dir = path.Clean(to)
+	default:
+		p.dir = path.Join(p.dir, to) // by names, as shells do
 	}
-	return path.Join(dir, to)
 }
