@@ -18,7 +18,7 @@ import (
 func (p *Policy) shell(c *toolCall) {
 	at := c.workspace.dir
 	if c.Workdir != "" {
-		c.path(looks, c.Workdir)
+		c.path(effects.Looks, c.Workdir)
 		at = filepath.Clean(absolute(at, c.Workdir))
 		if real, err := repo.Resolve(at); err != nil || filepath.IsLocal(c.Workdir) && real != filepath.Join(c.workspace.real, c.Workdir) {
 			c.hide(c.Command, "its directory is named by a link, which shells read differently") // in "cd .."
@@ -45,7 +45,7 @@ func (p *Policy) shell(c *toolCall) {
 		e.why = cmp.Or(e.why, danger)
 		c.add(e)
 	}
-	c.harmless = !slices.ContainsFunc(c.effects, func(e effect) bool { return !e.known && e.kind != looks })
+	c.harmless = !slices.ContainsFunc(c.effects, func(e effect) bool { return !e.known && e.kind != effects.Looks })
 }
 
 // command finds out what a simple command comes to in a directory.
@@ -84,53 +84,50 @@ func (p *Policy) part(w workspace, dir string, e effects.Effect) (list []effect)
 	switch e.Kind {
 	case effects.Starts:
 		return doubt(e.Path, p.program(w, e.Path))
-	case effects.Obeys:
-		return doubt(e.Path, p.obeys(path, e.Kind))
-	case effects.Tracked:
-		return append(doubt(e.Path, p.obeys(path, e.Kind)), effect{kind: reads, text: e.Path, place: place{named: dir, real: dir, inside: true, rel: "."}, wide: true})
+	case effects.Obeys, effects.Tracked:
+		list = doubt(e.Path, p.obeys(path, e.Kind))
+		if e.Kind == effects.Tracked {
+			list = append(list, effect{kind: effects.Reads, text: e.Path, place: place{named: dir, real: dir, inside: true, rel: "."}, wide: true})
+		}
+		return list
 	case effects.Enters:
 		if info, err := os.Stat(path + "/."); err != nil || !info.IsDir() {
 			return doubt(e.Path, "there is no directory "+e.Path)
 		}
 	}
-	paths := []string{path}
+	paths, why := []string{path}, ""
 	if e.Glob {
-		var why string
-		if paths, why = expand(dir, e.Path); why != "" {
-			return doubt(e.Path, why)
-		}
+		paths, why = expand(dir, e.Path)
 	}
 	for _, path := range paths {
-		place, err := w.locate(path)
-		if err != nil {
+		at, err := w.locate(path)
+		switch {
+		case err != nil:
 			return doubt(path, err.Error())
-		}
-		if path != os.DevNull || e.Kind == effects.Writes {
-			list = append(list, touch(w, place, e)...)
+		case e.Kind == effects.Walks:
+			list = append(list, w.walk(at, e.Links)...)
+		case e.Kind == effects.Reads:
+			list = append(list, w.read(at)...)
+		case e.Kind == effects.Writes:
+			list = append(list, pathEffect(effects.Writes, at))
+		default:
+			list = append(list, pathEffect(effects.Looks, at))
 		}
 	}
-	return list
+	return append(list, doubt(e.Path, why)...)
 }
 
-// touch is what a command does with a path.
-func touch(w workspace, at place, e effects.Effect) []effect {
-	switch e.Kind {
-	case effects.Writes:
-		return []effect{pathEffect(writes, at)}
-	case effects.Looks, effects.Enters:
-		return []effect{pathEffect(looks, at)}
-	}
-	found := pathEffect(reads, at)
-	if info, err := os.Stat(at.real); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
-		found.why, found.sensitive = at.String()+" is not an ordinary file", true
+// read is a file whose content is shown. It may be secret by that.
+func (w workspace) read(at place) []effect {
+	e := pathEffect(effects.Reads, at)
+	if info, err := os.Stat(at.real); at.named == os.DevNull {
+		return nil
+	} else if err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+		e.why, e.sensitive = at.String()+" is not an ordinary file", true
 	} else if credentials(at.real) {
-		found.why, found.sensitive = at.String()+" has a password or a token", true
+		e.why, e.sensitive = at.String()+" has a password or a token", true
 	}
-	if e.Kind == effects.Reads {
-		return []effect{found}
-	}
-	found.wide = true
-	return append([]effect{found}, walk(w, at, e)...)
+	return []effect{e}
 }
 
 const (
@@ -140,51 +137,32 @@ const (
 	maxMatches = 1000
 )
 
-// walk finds secret files in a directory that is read with all that is in it.
-func walk(w workspace, root place, e effects.Effect) (found []effect) {
-	seen, shown := 0, e.Hidden
-	for dir := root.real; !shown && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		shown = unhides(dir)
+// walk is a directory that is read with all that is in it, and the first secret
+// file there. A link is followed if the command does that.
+func (w workspace) walk(root place, links bool) []effect {
+	seen, list := 0, w.read(root)
+	for i := range list {
+		list[i].wide = true
 	}
 	err := filepath.WalkDir(root.real, func(path string, entry fs.DirEntry, err error) error {
 		link := err == nil && entry.Type()&fs.ModeSymlink != 0
-		hidden := path != root.real && entry != nil && entry.Name()[0] == '.' && !shown
 		switch seen++; {
-		case err != nil: // the command cannot read it either
-			return nil
 		case seen > maxBelow:
 			return fs.ErrInvalid
-		case hidden && entry.IsDir():
-			return fs.SkipDir
-		case entry.IsDir() && !shown && unhides(path):
-			e.Hidden = true
-			return fs.SkipAll
-		case hidden, entry.IsDir(), link && !e.Links:
+		case err != nil, entry.IsDir(), link && !links: // the command reads none
 			return nil
 		}
-		p, err := w.locate(path)
-		if err != nil || link && !within(root.real, p.real) || p.secret() || virtual(path) || credentials(path) {
-			found = []effect{{kind: reads, text: "reads " + p.String(), place: p, sensitive: true, why: "it reads " + filepath.ToSlash(path) + ", which may hold secrets"}}
+		at, err := w.locate(path)
+		if err != nil || link && !within(root.real, at.real) || at.secret() || virtual(path) || credentials(path) {
+			list = append(list, effect{kind: effects.Reads, text: "reads " + at.String(), place: at, sensitive: true, why: "it reads " + filepath.ToSlash(path) + ", which may hold secrets"})
 			return fs.SkipAll
 		}
 		return nil
 	})
-	switch {
-	case e.Hidden && !shown:
-		return walk(w, root, e)
-	case err != nil:
-		return doubt(root.String(), "it reads a directory with more files than can be looked at")
+	if err != nil {
+		list = append(list, doubt(root.String(), "it reads a directory with more files than can be looked at")...)
 	}
-	return found
-}
-
-// unhides reports whether a directory has a file that names what is not to be
-// ignored. A line with "!" in one has rg show what is hidden.
-func unhides(dir string) bool {
-	return slices.ContainsFunc([]string{".gitignore", ".ignore", ".rgignore", ".git/info/exclude"}, func(name string) bool {
-		text, err := readFile(filepath.Join(dir, name))
-		return err != nil && !os.IsNotExist(err) || strings.Contains("\n"+text, "\n!")
-	})
+	return list
 }
 
 // tooWide matches a pattern that may stand for "..", in older shells, or that

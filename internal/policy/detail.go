@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/policy/effects"
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/file"
 )
@@ -45,20 +46,16 @@ const (
 
 // detail is what a face shows of a call that is asked about.
 func (c toolCall) detail(verdicts []verdict) json.RawMessage {
+	var shown any
 	switch {
 	case c.tool == "shell":
-		return encoded(c.commands(verdicts))
+		shown = c.commands(verdicts)
 	case isEditor(c.tool):
-		return c.preview()
+		shown = c.preview()
+	default:
+		return nil
 	}
-	return nil
-}
-
-func encoded(value any) json.RawMessage {
-	raw, err := json.Marshal(value)
-	if err != nil {
-		return nil // strings: it cannot fail
-	}
+	raw, _ := json.Marshal(shown) // strings, or JSON: it cannot fail
 	return raw
 }
 
@@ -80,22 +77,21 @@ func (c toolCall) commands(verdicts []verdict) (d Commands) {
 }
 
 // preview shows the change, but not what is in files with secrets.
-func (c toolCall) preview() json.RawMessage {
-	hides := false
-	p := Preview{Files: []file.Change{}}
+func (c toolCall) preview() any {
+	hides, p := false, Preview{Files: []file.Change{}}
 	for _, e := range c.effects {
-		hides = hides || e.kind != writes || e.place.secret()
+		hides = hides || e.kind != effects.Writes || e.place.secret()
 		p.Files = append(p.Files, file.Change{Path: e.place.String(), Kind: "update", Cut: true})
 	}
 	if hides {
-		return encoded(p)
+		return p
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), previewTimeout)
 	defer cancel()
-	raw, err := file.Preview(ctx, tool.Call{Name: c.tool, Args: c.raw, Dir: c.workspace.dir})
+	raw, err := file.Preview(ctx, tool.Call{Name: c.tool, Args: json.RawMessage(c.raw), Dir: c.workspace.dir})
 	if err != nil {
 		p.Error = clip(err.Error())
-		return encoded(p)
+		return p
 	}
 	return raw
 }

@@ -22,7 +22,7 @@ type Line struct {
 // Lines are the rules in force, those of the mode first, and then what was
 // approved for the session.
 func (p *Policy) Lines() (out []Line) {
-	l := p.inForce()
+	l, _ := p.inForce()
 	for _, r := range l.rules {
 		out = append(out, Line{Decision: r.Decision, Text: strings.TrimPrefix(r.String(), "rule "), Where: cmp.Or(r.Origin.Where, "mode "+l.Name)})
 	}

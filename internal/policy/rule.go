@@ -11,6 +11,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/policy/effects"
 	"github.com/settle-agent/settle/internal/repo"
 )
 
@@ -129,9 +130,9 @@ func (r rule) about(c toolCall, e effect) bool {
 	case r.Tool == "shell" && c.tool == "shell":
 		return r.Pattern == "" || e.kind == runs || e.kind == hidden
 	case isEditor(r.Tool):
-		return e.kind == writes || e.kind == names
+		return e.kind == effects.Writes || e.kind == names
 	case r.Tool == "read":
-		return e.kind == reads || e.kind == names || e.kind == looks && isReader(c.tool)
+		return e.kind == effects.Reads || e.kind == names || e.kind == effects.Looks && isReader(c.tool)
 	}
 	return r.Tool == c.tool
 }
@@ -210,7 +211,7 @@ func (r rule) names(e effect) bool {
 	switch {
 	case e.place.secret():
 		return Secret(name)
-	case e.kind == reads:
+	case e.kind == effects.Reads:
 		return name == r.path
 	}
 	return place{rel: name}.guarded()

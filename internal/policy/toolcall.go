@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -16,23 +15,18 @@ import (
 	"github.com/settle-agent/settle/tool/file"
 )
 
-// kind is what an effect of a call is, as far as rules tell things apart.
-type kind string
-
+// The kinds of effects of calls, beside those of commands.
 const (
-	runs   kind = "runs"   // a command
-	hidden kind = "hidden" // what cannot be judged
-	looks  kind = "looks"  // at names, sizes and dates
-	names  kind = "names"  // a path, and does what is not known
-	reads  kind = "reads"  // the content of a file
-	writes kind = "writes" // a file
-	does   kind = "does"   // whatever another tool does
+	runs   effects.Kind = "runs"   // a command
+	hidden effects.Kind = "hidden" // what cannot be judged
+	names  effects.Kind = "names"  // a path, to do what is not known
+	does   effects.Kind = "does"   // whatever another tool does
 )
 
 // effect is one thing that a call would do. A call may run only if each of its
 // effects may.
 type effect struct {
-	kind kind
+	kind effects.Kind
 	// text is the effect for a person, and why the reason to ask about it
 	// where no rule decides; empty if there is none, but for those of parts.
 	text, why string
@@ -64,7 +58,7 @@ type arguments struct {
 type toolCall struct {
 	tool     string
 	readOnly bool
-	raw      json.RawMessage
+	raw      string
 	arguments
 	workspace workspace
 	effects   []effect
@@ -74,14 +68,14 @@ type toolCall struct {
 
 // look finds out what a call does. What it cannot find out is an effect too.
 func (p *Policy) look(a settle.Approval) toolCall {
-	c := toolCall{tool: a.Tool.Name, readOnly: a.Tool.ReadOnly, raw: json.RawMessage(a.Arguments)}
+	c := toolCall{tool: a.Tool.Name, readOnly: a.Tool.ReadOnly, raw: a.Arguments}
 	var err error
 	if c.workspace, err = newWorkspace(p.config.Dir); err != nil {
 		c.hide(c.tool, err.Error())
 		return c
 	}
-	if len(bytes.TrimSpace(c.raw)) > 0 {
-		err = json.Unmarshal(c.raw, &c.arguments)
+	if strings.TrimSpace(c.raw) != "" {
+		err = json.Unmarshal([]byte(c.raw), &c.arguments)
 	}
 	switch ours := c.tool == "shell" || c.tool == "job" || isEditor(c.tool) || isReader(c.tool); {
 	case err != nil && ours:
@@ -92,24 +86,24 @@ func (p *Policy) look(a settle.Approval) toolCall {
 		c.job()
 	case c.tool == "apply_patch":
 		paths, err := file.PatchPaths(c.Input)
-		if err != nil { // the tool refuses it for the same reason, before it writes
-			c.add(effect{kind: writes, text: c.tool, place: place{rel: ".", inside: true}})
+		if err != nil || len(paths) == 0 { // the tool refuses it for the same reason, before it writes
+			c.add(effect{kind: effects.Writes, text: c.tool, place: place{rel: ".", inside: true}})
 		}
 		for _, path := range paths {
-			c.path(writes, path)
+			c.path(effects.Writes, path)
 		}
 	case isEditor(c.tool):
-		c.path(writes, c.Path)
+		c.path(effects.Writes, c.Path)
 	case c.tool == "glob":
 		base, _ := doublestar.SplitPattern(path.Clean(slashed(c.Pattern)))
 		if !strings.HasPrefix(base, "/") && c.Path != "" {
 			base = c.Path + "/" + base
 		}
-		c.path(looks, base)
+		c.path(effects.Looks, base)
 	case c.tool == "list":
-		c.path(looks, c.Path)
+		c.path(effects.Looks, c.Path)
 	case isReader(c.tool): // grep leaves out what is secret by its name
-		c.path(reads, c.Path)
+		c.path(effects.Reads, c.Path)
 	default:
 		c.other()
 	}
@@ -119,6 +113,15 @@ func (p *Policy) look(a settle.Approval) toolCall {
 func (c *toolCall) add(e effect) { c.effects = append(c.effects, e) }
 
 func (c *toolCall) hide(text, why string) { c.add(effect{kind: hidden, text: text, why: why}) }
+
+func (c *toolCall) path(kind effects.Kind, path string) {
+	p, err := c.workspace.locate(filepath.Clean(absolute(c.workspace.dir, cmp.Or(path, "."))))
+	if err != nil {
+		c.hide(path, err.Error())
+		return
+	}
+	c.add(pathEffect(kind, p))
+}
 
 // job is what the model does with processes that it has started.
 func (c *toolCall) job() {
@@ -134,24 +137,15 @@ func (c *toolCall) job() {
 	c.add(e)
 }
 
-func (c *toolCall) path(kind kind, path string) {
-	p, err := c.workspace.locate(filepath.Clean(absolute(c.workspace.dir, cmp.Or(path, "."))))
-	if err != nil {
-		c.hide(path, err.Error())
-		return
-	}
-	c.add(pathEffect(kind, p))
-}
-
 // other is a tool that is not known here. What it calls "path" is one.
 func (c *toolCall) other() {
 	e := effect{kind: does, text: c.tool}
 	if c.Path != "" {
-		c.path(reads, c.Path)
+		c.path(effects.Reads, c.Path)
 	}
 	if !c.readOnly {
 		e.why = "it is not known what " + c.tool + " does"
-		if len(c.effects) > 0 && c.effects[0].kind == reads {
+		if len(c.effects) > 0 && c.effects[0].kind == effects.Reads {
 			e.place = c.effects[0].place
 			e.sensitive, c.effects = e.place.guarded(), nil
 		}
@@ -159,19 +153,41 @@ func (c *toolCall) other() {
 	c.add(e)
 }
 
+// releases reports whether a call would let a process outlive settle.
+func (c toolCall) releases() bool {
+	return c.tool == "shell" && c.Release || c.tool == "job" && c.Action == "release"
+}
+
+// grant is what an approval for the session covers: the same key for two calls
+// only if what was shown of one is what the other does.
+func (c toolCall) grant() (key, covers string) {
+	if c.tool == "shell" {
+		return fmt.Sprintf("shell %#v", c.arguments), "the same command, to the letter, in the same directory"
+	}
+	if len(c.effects) == 1 && c.tool != "grep" && c.tool != "glob" {
+		switch e := c.effects[0]; {
+		case e.kind == effects.Reads:
+			return "reads " + e.place.real, "reading " + e.place.String() + " again"
+		case e.kind == effects.Writes && !e.place.guarded():
+			return "writes " + e.place.real, "every later change of " + e.place.String()
+		}
+	}
+	return c.tool + " " + c.raw, "the same call, to the letter"
+}
+
 // pathEffect says why one is asked about a path, and whether rules must name it.
-func pathEffect(kind kind, p place) effect {
+func pathEffect(kind effects.Kind, p place) effect {
 	e := effect{kind: kind, text: fmt.Sprintf("%s %s", kind, p), place: p}
-	if kind == writes {
+	if kind == effects.Writes {
 		e.why, e.sensitive = "it writes "+p.String(), p.guarded()
 		return e
 	}
 	root := filepath.Dir(p.real) == p.real // with /proc below it
-	e.sensitive = kind == reads && (p.secret() || root || virtual(p.named) || virtual(p.real))
+	e.sensitive = kind == effects.Reads && (p.secret() || root || virtual(p.named) || virtual(p.real))
 	switch {
 	case !p.inside:
 		e.why = p.String() + " is outside of the working directory"
-	case kind == reads && p.secret():
+	case kind == effects.Reads && p.secret():
 		e.why = p.String() + " by its name holds secrets"
 	}
 	return e

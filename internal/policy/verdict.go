@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/policy/effects"
 )
 
 // verdict is what the policy says of one effect.
@@ -26,45 +27,43 @@ func stricter(a, b verdict) verdict {
 }
 
 func (v verdict) weight() int {
-	if v.Permission == event.Allow && v.rule == byDefault {
-		return -1
+	if v.Permission == event.Allow && v.rule != byDefault {
+		return 1
 	}
-	return v.Strictness()
+	return 2 * v.Strictness()
 }
 
 // verdict judges an effect. A rule that denies always wins; of the others the
 // last one that matches. What a rule may be about is not allowed by another,
 // nor by default.
 func (l layer) verdict(c toolCall, e effect) verdict {
-	doubt := verdict{event.Allow, byDefault, ""}
-	for _, r := range l.rules {
-		if r.Decision != event.Deny {
+	var decided, doubt verdict
+	for _, r := range slices.Backward(l.rules) {
+		if r.Decision == event.Allow {
+			if decided.rule == "" && r.allows(c, e) {
+				decided = l.allowed(c, e, r)
+			}
 			continue
 		}
-		switch r.forbids(c, e) {
-		case yes:
+		found := r.forbids(c, e)
+		switch {
+		case found == no:
+		case found == yes && r.Decision == event.Deny:
 			return verdict{event.Deny, r.String(), r.String() + " denies it: " + e.text}
-		case maybe:
+		case r.Decision == event.Deny:
 			doubt = stricter(doubt, verdict{event.Ask, r.String(), "it may be what " + r.String() + " is about: " + e.text})
-		}
-	}
-	for i := len(l.rules) - 1; i >= 0; i-- {
-		switch r := l.rules[i]; {
-		case r.Decision == event.Allow && r.allows(c, e):
-			return stricter(l.allowed(c, e, r), doubt)
-		case r.Decision == event.Ask:
-			found := r.forbids(c, e)
-			if found == no {
-				continue
-			}
+		case decided.rule == "":
 			asked := verdict{event.Ask, r.String(), r.String() + " asks about it: " + e.text}
-			if found == yes && !r.Tightens {
-				return stricter(asked, doubt)
+			if found == yes && !r.Tightens { // else it does not loosen what would be denied without it
+				decided = asked
 			}
-			doubt = stricter(asked, doubt) // it does not loosen what would be denied without it
+			doubt = stricter(doubt, asked)
 		}
 	}
-	return stricter(l.byDefault(c, e), doubt)
+	if decided.rule == "" {
+		decided = l.byDefault(c, e)
+	}
+	return stricter(decided, doubt)
 }
 
 // allowed is by a rule. Even so, where one is asked by default, one is asked
@@ -77,7 +76,7 @@ func (l layer) allowed(c toolCall, e effect, r rule) verdict {
 	}
 	for _, part := range e.parts {
 		switch {
-		case part.kind == writes:
+		case part.kind == effects.Writes:
 			v = stricter(v, l.verdict(c, part))
 		case part.place.secret() && !strings.Contains(r.Pattern, path.Base(slashed(part.place.named))):
 			return l.undecided("it names " + part.place.String() + ", which by its name holds secrets")

@@ -5,60 +5,46 @@ import (
 	"strings"
 )
 
-// check says what a command of these words does, or why that is not known.
-func check(words []Word) ([]Effect, string) {
-	program, dir := words[0].Text, ""
+// check finds out what a command does, or why that is not known.
+func (c *Command) check() {
+	words, program := c.Words, c.Words[0].Text
 	if program == "git" {
-		dir, words = gitDir(words)
+		words = c.enterGit()
 	}
 	e, n := find(words)
-	if name := words[0].Text + " "; e == nil {
+	if e == nil {
+		shown := words[:1]
 		if program == "git" && len(words) > 1 && !strings.HasPrefix(words[1].Text, "-") {
-			name += words[1].Text + " "
+			shown = words[:2]
 		}
-		return nil, name + "is not on the list of commands that only read"
+		c.Effects, c.Why = nil, key(shown, " ")+"is not on the list of commands that only read"
+		return
 	}
-	a, ok := e.arguments(words[n:])
-	list, why := e.effects(a, ok, program == "git")
+	a, known := e.arguments(words[n:])
+	list, why := e.effects(a, known, program == "git")
 	if why != "" {
-		return nil, strings.TrimSuffix(key(words[:n], " "), " ") + why
+		c.Effects, c.Why = nil, key(words[:n], " ")+why
+		return
 	}
-	if program == "git" {
-		obeys := Obeys
-		if e.is("tracked") {
-			obeys = Tracked
-		}
-		list = below(dir, append(list, Effect{Kind: obeys, Path: "."}))
+	if c.Effects = append(c.Effects, list...); program == "git" {
+		c.Effects = append(c.Effects, Effect{Kind: e.obeys(), Path: "."})
 	}
 	if !e.is("builtin") {
-		list = append(list, Effect{Kind: Starts, Path: program})
+		c.Effects = append(c.Effects, Effect{Kind: Starts, Path: program})
 	}
-	return list, ""
 }
 
-// gitDir takes the options of "git [--no-pager] [-C DIR] SUBCOMMAND …" away.
-func gitDir(words []Word) (dir string, rest []Word) {
-	git, rest := words[0], words[1:]
-	if len(rest) > 0 && rest[0].Text == "--no-pager" {
-		rest = rest[1:]
+// enterGit takes the options of "git [--no-pager] [-C DIR] SUBCOMMAND …" away.
+func (c *Command) enterGit() []Word {
+	words := c.Words[1:]
+	if len(words) > 0 && words[0].Text == "--no-pager" {
+		words = words[1:]
 	}
-	if len(rest) > 1 && rest[0].Text == "-C" && rest[1].Text != "" && !rest[1].Glob {
-		dir, rest = rest[1].Text, rest[2:]
+	if len(words) > 1 && words[0].Text == "-C" && words[1].Text != "" && !words[1].Glob && !strings.Contains(words[1].Text, "..") {
+		c.Dir, c.Effects = join(c.Dir, words[1].Text), []Effect{{Kind: Looks, Path: "."}}
+		words = words[2:]
 	}
-	return dir, append([]Word{git}, rest...)
-}
-
-// below has git's effects in the directory that it works in.
-func below(dir string, list []Effect) []Effect {
-	if dir == "" {
-		return list
-	}
-	for i, e := range list {
-		if !strings.HasPrefix(e.Path, "/") {
-			list[i].Path = dir + "/" + e.Path
-		}
-	}
-	return append(list, Effect{Kind: Looks, Path: dir})
+	return append([]Word{{Text: "git"}}, words...)
 }
 
 // find returns the entry of a command, and how many words its name has.
@@ -80,14 +66,14 @@ func key(words []Word, end string) (text string) {
 
 func isGlob(w Word) bool { return w.Glob }
 
-const unknownOperands = " is not known to only read with these operands"
+const unknownOperands = "is not known to only read with these operands"
 
 // effects are those of a command that was given these arguments.
 func (e *entry) effects(a arguments, ok, git bool) ([]Effect, string) {
 	n, first, each := len(a.operands), e.match["first"], e.match["each"]
 	switch {
 	case !ok:
-		return nil, " has an option that is not on the list of those that only read"
+		return nil, "has an option that is not on the list of those that only read"
 	case n < e.least, e.most >= 0 && n+len(a.late) > e.most, (e.most >= 0 || git) && slices.ContainsFunc(a.operands, isGlob),
 		each != nil && slices.ContainsFunc(a.operands, func(w Word) bool { return !each.MatchString(w.Text) }):
 		return nil, unknownOperands
@@ -95,7 +81,7 @@ func (e *entry) effects(a arguments, ok, git bool) ([]Effect, string) {
 	operands, scripts := a.operands, a.values(e.marks["script"])
 	if e.is("script") && len(scripts) == 0 {
 		if n == 0 || operands[0].Glob {
-			return nil, " needs a pattern in quotes"
+			return nil, "needs a pattern in quotes"
 		}
 		scripts, operands = []string{operands[0].Text}, operands[1:]
 	}
@@ -107,7 +93,7 @@ func (e *entry) effects(a arguments, ok, git bool) ([]Effect, string) {
 
 // touch is what a command does with its operands.
 func (e *entry) touch(a arguments, operands []Word, git bool) (list []Effect) {
-	does := Effect{Kind: e.does, Hidden: !e.is("dots") || a.has(e.marks["dots"]), Links: e.is("links") && (len(e.marks["links"]) == 0 || a.has(e.marks["links"]))}
+	does := Effect{Kind: e.does, Links: e.is("links") && (len(e.marks["links"]) == 0 || a.has(e.marks["links"]))}
 	if a.has(e.marks["below"]) {
 		does.Kind = Walks
 	}

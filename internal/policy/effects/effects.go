@@ -51,7 +51,6 @@ type Effect struct {
 	Kind Kind
 	Path string // from the command's Dir, or absolute
 	Glob bool   // Path is a pattern, of which "*" and "?" are not quoted
-	// Hidden and Links say that Walks goes into names that begin with a dot,
-	// and after symbolic links.
-	Hidden, Links bool
+	// Links says that Walks goes after symbolic links, too.
+	Links bool
 }

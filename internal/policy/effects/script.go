@@ -1,7 +1,6 @@
 package effects
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -14,105 +13,78 @@ const (
 )
 
 // Parse says what a script does.
-func Parse(text string) Script {
-	tokens, why := split(text)
-	if why != "" {
+func Parse(script string) Script {
+	if why := strange(script); why != "" {
 		return Script{Why: why}
 	}
-	p := parser{text: text, dir: "."}
-	p.steady = !slices.ContainsFunc(tokens, func(t token) bool { return t.operator == ";" || t.operator == "||" || t.operator == "\n" })
-	begin, before := 0, "\n"
-	for i, t := range append(tokens, token{operator: "\n"}) {
-		switch t.operator {
-		case "\n", ";", "|", "&&", "||":
-		default:
-			continue // a word or a redirection
+	s, dir, text := Script{}, ".", ""
+	for _, m := range splitScript().FindAllStringSubmatch(script+"\n", -1) {
+		switch command, operator := m[1], m[2]; {
+		case command != "":
+			text = command
+		case operator != "" && text != "":
+			c, why := newCommand(text, dir)
+			if len(s.Commands) == maxCommands {
+				why = "it has too many commands"
+			}
+			if why != "" {
+				return Script{Why: why}
+			}
+			if c.Words[0].Text == "cd" && c.Why == "" {
+				dir = c.enter(s.Commands, operator)
+			}
+			s.Commands, text = append(s.Commands, c), ""
 		}
-		if i > begin {
-			p.command(tokens[begin:i], before == "|" || t.operator == "|")
-			before = t.operator
-		} else if t.operator != "\n" {
-			p.refuse("a command is missing before " + t.operator)
-		}
-		begin = i + 1
 	}
-	if strings.ContainsAny(before, "|&") {
-		p.refuse("a command is missing after " + before)
-	}
-	if p.why != "" {
-		return Script{Why: p.why}
-	}
-	return Script{Commands: p.commands}
+	return s
 }
 
-// parser finds the commands among the tokens.
-type parser struct {
-	text     string
-	steady   bool   // only && and | join the commands: each runs after all before it
-	dir      string // where the next command runs
-	why      string
-	commands []Command
-}
-
-func (p *parser) refuse(why string) {
-	if p.why == "" {
-		p.why = why
-	}
-}
-
-// command reads one simple command, which may be a part of a pipeline.
-func (p *parser) command(tokens []token, piped bool) {
-	c := Command{Dir: p.dir, Text: p.text[tokens[0].from:tokens[len(tokens)-1].to]}
+// newCommand reads a simple command, or says why it is none.
+func newCommand(text, dir string) (c Command, why string) {
+	c = Command{Text: text, Dir: dir}
 	var redirections []Effect
-	for len(tokens) > 0 {
-		t := tokens[0]
-		tokens = tokens[1:]
-		switch t.operator {
-		case "":
-			c.Words = append(c.Words, t.Word)
-		case "<", "0<", ">", "1>", "2>", ">>", "1>>", "2>>":
-			if len(tokens) == 0 || tokens[0].operator != "" || tokens[0].Glob || tokens[0].Text == "" {
-				p.refuse("a redirection is not understood")
-				return
-			}
-			e := Effect{Kind: Writes, Path: tokens[0].Text}
-			if strings.HasSuffix(t.operator, "<") {
-				e.Kind = Reads
-			}
-			if e != (Effect{Kind: Writes, Path: "/dev/null"}) {
-				redirections = append(redirections, e)
-			}
-			tokens = tokens[1:]
-		case ">&1", ">&2", "1>&2", "2>&1": // with both descriptors
-		default:
-			p.refuse("it uses " + t.operator)
+	for _, m := range splitCommand().FindAllStringSubmatch(text, -1) {
+		operator := m[1]
+		word, ok := unquote(m[2] + m[3])
+		switch target := word.Text; {
+		case !ok:
+			return c, "it has a word with wildcards and quotes"
+		case strings.HasSuffix(operator, "<"):
+			redirections = append(redirections, Effect{Kind: Reads, Path: target})
+		case operator != "" && target != "/dev/null":
+			redirections = append(redirections, Effect{Kind: Writes, Path: target})
+		case operator == "" && m[3] != "":
+			c.Words = append(c.Words, word)
 		}
 	}
-	if len(c.Words) == 0 || len(p.commands) == maxCommands {
-		p.refuse("it has too many commands, or one without a name")
-		return
+	if len(c.Words) == 0 {
+		return c, "it has a command without a name"
 	}
 	if name := c.Words[0].Text; strings.Contains(name, "=") || strings.Contains(reserved, " "+name+" ") {
-		p.refuse(fmt.Sprintf("it has %.40q, which is no simple command", name))
+		return c, "it has " + name + ", which is no simple command"
 	}
-	c.Effects, c.Why = check(c.Words)
-	if c.Words[0].Text == "cd" && c.Why == "" {
-		p.enter(&c, piped)
+	if c.check(); c.Dir != dir && len(redirections) > 0 {
+		c.Dir, c.Effects, c.Why = dir, nil, "redirects, and works in another directory"
 	}
 	c.Effects = append(c.Effects, redirections...)
-	p.commands = append(p.commands, c)
+	return c, ""
 }
 
-// enter has the commands that follow run in another directory. That is the same
-// one however the others end if cd comes first, or if all must succeed.
-func (p *parser) enter(c *Command, piped bool) {
-	first := !slices.ContainsFunc(p.commands, func(c Command) bool { return c.Words[0].Text != "cd" })
-	switch to := c.Words[1].Text; {
-	case piped, !first && !p.steady:
-		c.Why = "cd may not be reached; only && and | may join commands with it"
-	case path.IsAbs(to):
-		p.dir = path.Clean(to)
-	default:
-		p.dir = path.Join(p.dir, to) // by names, as shells do
+// enter returns where the commands run that follow a cd. It must come first, or
+// after others: else it may not be reached.
+func (c *Command) enter(before []Command, operator string) string {
+	first := !slices.ContainsFunc(before, func(c Command) bool { return c.Words[0].Text != "cd" })
+	if !first || operator == "|" || operator == "||" {
+		c.Why = "cd is only known to be reached at the beginning, and not with | or ||"
+		return c.Dir
 	}
+	return join(c.Dir, c.Words[1].Text)
+}
+
+// join goes from one directory to another by names, as shells do.
+func join(dir, to string) string {
+	if path.IsAbs(to) {
+		return path.Clean(to)
+	}
+	return path.Join(dir, to)
 }

@@ -92,7 +92,7 @@ func (e *entry) set(key, rest string) {
 	case "match":
 		name, expression, _ := strings.Cut(rest, " ")
 		e.match[name] = whole(expression)
-	case "script", "below", "dots", "links", "tracked", "plain", "builtin":
+	case "script", "below", "links", "tracked", "plain", "builtin":
 		e.marks[key] = strings.Fields(rest)
 	default:
 		panic("commands.txt: " + key + " is not known")
@@ -101,6 +101,13 @@ func (e *entry) set(key, rest string) {
 
 // is reports whether a line says so.
 func (e *entry) is(mark string) bool { return e.marks[mark] != nil }
+
+func (e *entry) obeys() Kind {
+	if e.is("tracked") {
+		return Tracked
+	}
+	return Obeys
+}
 
 // whole is an expression for all of a text.
 func whole(expression string) *regexp.Regexp { return regexp.MustCompile("^(?:" + expression + ")$") }
