@@ -1,8 +1,8 @@
 // Package effects says what a shell script does, as far as that can be told
 // from its text alone. It looks at no file and interprets nothing.
 //
-//	text ─► words and operators, where every shell reads the same (words.go)
-//	     ─► simple commands with | && || ; and where each runs (script.go)
+//	text ─► a grammar that every shell reads the same (syntax.go)
+//	     ─► simple commands, and where each runs (script.go)
 //	     ─► each command in the table, with options that it has (commands.txt)
 //	     ─► effects: what it looks at, reads, starts
 //

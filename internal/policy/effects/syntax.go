@@ -33,11 +33,12 @@ const (
 	pieces           = `'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)|[^'"\\]+`
 )
 
-var plain, splitScript, splitCommand, splitWord = expression(script), expression(commandOrControl), expression(redirectOrWord), expression(pieces)
-
-func expression(text string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
-}
+var (
+	plain        = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(script) })
+	splitScript  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(commandOrControl) })
+	splitCommand = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(redirectOrWord) })
+	splitWord    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pieces) })
+)
 
 const maxText = 16 << 10
 
