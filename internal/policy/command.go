@@ -50,7 +50,7 @@ func (p *Policy) shell(c *toolCall) {
 
 // command finds out what a simple command comes to in a directory.
 func (p *Policy) command(w workspace, dir string, c effects.Command) effect {
-	e := effect{kind: runs, text: c.Text, why: c.Why, words: c.Words, known: c.Why == ""}
+	e := effect{kind: runs, text: c.Text, why: c.Why, words: c.Words, known: c.Why == "", alias: c.Name == "" && baseName(c.Words[0].Text) == "git"}
 	for _, part := range c.Effects {
 		e.parts = append(e.parts, p.part(w, dir, part)...)
 		e.known = e.known && part.Kind != effects.Writes

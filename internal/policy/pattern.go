@@ -33,7 +33,7 @@ type commandPattern struct {
 	// mention matches a text that has the program's name in it; nil where the
 	// pattern names none.
 	mention *regexp.Regexp
-	git     bool // it is about a subcommand of git, which may have other names
+	git     bool // it is about a subcommand of git, which may have an alias
 }
 
 func newCommandPattern(words []string) commandPattern {
@@ -93,8 +93,8 @@ func (p commandPattern) allows(words []effects.Word) bool {
 // forbids reports whether a command is what the pattern says or begins with
 // that, or may start what does. Of commands in the table it is known that they
 // start nothing.
-func (p commandPattern) forbids(words []effects.Word, known bool) match {
-	text := joined(words)
+func (p commandPattern) forbids(e effect, known bool) match {
+	text := joined(e.words)
 	switch at := p.begin.FindStringIndex(text); {
 	case at != nil && at[0] == 0 && !strings.Contains(text[:at[1]], indefinite):
 		return yes
@@ -103,8 +103,8 @@ func (p commandPattern) forbids(words []effects.Word, known bool) match {
 	case known || p.mention == nil:
 		return no
 	}
-	arguments := strings.NewReplacer(`"`, "", "'", "", `\`, "").Replace(text[len(words[0].Text)+1:]) // as a shell in them has it
-	if startsOther().MatchString(text) || p.git && hasAlias(text) || p.mention.MatchString(arguments) {
+	arguments := strings.NewReplacer(`"`, "", "'", "", `\`, "").Replace(text[len(e.words[0].Text)+1:]) // as a shell in them has it
+	if startsOther().MatchString(text) || p.git && e.alias || p.mention.MatchString(arguments) {
 		return maybe
 	}
 	return no
@@ -116,25 +116,8 @@ var startsOther = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?is)(?:^|\x00)(?:[^\x00]*/)?(?:` +
 		`(?:eval|source|trap|alias|awk|gawk|mawk|nawk|ed|ex|vi|vim|nvim|emacs|gdb|lldb|m4|osascript|xargs|parallel|enable)[0-9.]*\x00|` +
 		`(?:sh|bash|dash|ash|ksh|mksh|rbash|zsh|fish|csh|tcsh|pwsh|python|perl|ruby|node|php|lua|tclsh|expect|deno|bun)[0-9.]*\x00(?:$|[-+\x01]|/dev/|/proc/)|` +
-		`env\x00-)|(?:^|\x00)\.\x00`)
+		`env\x00-|git-)|(?:^|\x00)\.\x00`)
 })
-
-// hasAlias reports whether a command has git run what is no subcommand of its
-// own, or a program of its: by an alias it may be any other.
-func hasAlias(text string) bool {
-	m := gitCommand().FindStringSubmatch(text)
-	return m != nil && !slices.Contains(strings.Fields(gitCommands), m[1])
-}
-
-var gitCommand = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?is)(?:^|[\x00/\\])git(?:-|(?:\.exe)?\x00(?:--no-pager\x00)?(?:-C\x00[^\x00]*\x00)?([^\x00]*))`)
-})
-
-const gitCommands = `add am annotate apply archive bisect blame branch bundle cat-file check-attr check-ignore checkout checkout-index cherry cherry-pick
-	clean clone commit commit-tree config count-objects describe diff diff-files diff-index diff-tree difftool fetch for-each-ref format-patch fsck
-	gc grep hash-object help init log ls-files ls-remote ls-tree merge merge-base merge-file merge-tree mergetool mv name-rev notes prune pull push
-	range-diff read-tree rebase reflog remote repack replace rerere reset restore rev-list rev-parse revert rm shortlog show show-branch show-ref
-	sparse-checkout stash status submodule switch symbolic-ref tag update-index update-ref var verify-commit verify-tag version worktree write-tree`
 
 // baseName is the name of a program without its directory, and without case,
 // which for many file systems does not count.

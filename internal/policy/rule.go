@@ -154,7 +154,7 @@ func (r rule) forbids(c toolCall, e effect) match {
 	case e.kind == hidden:
 		return maybe
 	case e.kind == runs:
-		return max(best, r.command.forbids(e.words, c.harmless))
+		return max(best, r.command.forbids(e, c.harmless))
 	case e.place.named != "" && r.covers(e.place):
 		if e.kind == names {
 			return maybe

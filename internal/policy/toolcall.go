@@ -33,6 +33,7 @@ type effect struct {
 	words     []effects.Word // of a command
 	parts     []effect       // of a command: the files that it names, and what it obeys
 	known     bool           // of a command: the table has it
+	alias     bool           // of a command: git may know it as another one
 	place     place          // of a path
 	wide      bool           // all below the place is read
 	sensitive bool           // of a path: only a rule that names it allows it

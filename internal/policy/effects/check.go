@@ -11,19 +11,22 @@ func (c *Command) check() {
 	if program == "git" {
 		words = c.enterGit()
 	}
+	name := program
+	if program == "git" && len(words) > 1 {
+		name += " " + words[1].Text
+	}
 	e, n := find(words)
-	if e == nil {
-		shown := words[:1]
-		if program == "git" && len(words) > 1 && !strings.HasPrefix(words[1].Text, "-") {
-			shown = words[:2]
-		}
-		c.Effects, c.Why = nil, key(shown, " ")+"is not on the list of commands that only read"
+	if e != nil {
+		c.Name = name
+	}
+	if e == nil || e.does == changes {
+		c.Effects, c.Why = nil, name+" is not on the list of commands that only read"
 		return
 	}
 	a, known := e.arguments(words[n:])
 	list, why := e.effects(a, known, program == "git")
 	if why != "" {
-		c.Effects, c.Why = nil, key(words[:n], " ")+why
+		c.Effects, c.Why = nil, name+why
 		return
 	}
 	if c.Effects = append(c.Effects, list...); program == "git" {
@@ -49,39 +52,28 @@ func (c *Command) enterGit() []Word {
 
 // find returns the entry of a command, and how many words its name has.
 func find(words []Word) (e *entry, n int) {
-	for n = min(3, len(words)); n > 0; n-- {
-		if e = table()[key(words[:n], "\x00")]; e != nil && !slices.ContainsFunc(words[:n], isGlob) {
-			return e, n
-		}
+	for n = min(3, len(words)); n > 0 && e == nil; n-- {
+		e = table()[joined(words[:n])]
 	}
-	return nil, 0
+	return e, n + 1
 }
 
-func key(words []Word, end string) (text string) {
-	for _, w := range words {
-		text += w.Text + end
-	}
-	return text
-}
-
-func isGlob(w Word) bool { return w.Glob }
-
-const unknownOperands = "is not known to only read with these operands"
+const unknownOperands = " is not known to only read with these operands"
 
 // effects are those of a command that was given these arguments.
 func (e *entry) effects(a arguments, ok, git bool) ([]Effect, string) {
-	n, first, each := len(a.operands), e.match["first"], e.match["each"]
+	n, first, each, isGlob := len(a.operands), e.marks["first"], e.marks["each"], func(w Word) bool { return w.Glob }
 	switch {
 	case !ok:
-		return nil, "has an option that is not on the list of those that only read"
+		return nil, " has an option that is not on the list of those that only read"
 	case n < e.least, e.most >= 0 && n+len(a.late) > e.most, (e.most >= 0 || git) && slices.ContainsFunc(a.operands, isGlob),
 		each != nil && slices.ContainsFunc(a.operands, func(w Word) bool { return !each.MatchString(w.Text) }):
 		return nil, unknownOperands
 	}
-	operands, scripts := a.operands, a.values(e.marks["script"])
+	operands, scripts := a.operands, a.values(e, "script")
 	if e.is("script") && len(scripts) == 0 {
 		if n == 0 || operands[0].Glob {
-			return nil, "needs a pattern in quotes"
+			return nil, " needs a pattern in quotes"
 		}
 		scripts, operands = []string{operands[0].Text}, operands[1:]
 	}
@@ -93,8 +85,8 @@ func (e *entry) effects(a arguments, ok, git bool) ([]Effect, string) {
 
 // touch is what a command does with its operands.
 func (e *entry) touch(a arguments, operands []Word, git bool) (list []Effect) {
-	does := Effect{Kind: e.does, Links: e.is("links") && (len(e.marks["links"]) == 0 || a.has(e.marks["links"]))}
-	if a.has(e.marks["below"]) {
+	does := Effect{Kind: e.does, Links: e.is("links") && (e.marks["links"] == nil || a.values(e, "links") != nil)}
+	if a.values(e, "below") != nil {
 		does.Kind = Walks
 	}
 	if len(operands) == 0 && (does.Kind == Looks || does.Kind == Walks) {

@@ -11,6 +11,7 @@ type Script struct {
 // Command is one simple command.
 type Command struct {
 	Text    string // as it is written, with its redirections
+	Name    string // of one word or more, if it is known, even if it is not harmless
 	Words   []Word
 	Dir     string // where it runs: from where the script starts, or absolute
 	Effects []Effect
@@ -44,6 +45,7 @@ const (
 	Tracked Kind = "tracked"
 
 	nothing Kind = "nothing" // with its operands
+	changes Kind = "changes" // more than the rest
 )
 
 // Effect is one thing that a command does.

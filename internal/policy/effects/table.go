@@ -1,7 +1,6 @@
 package effects
 
 import (
-	"cmp"
 	_ "embed"
 	"fmt"
 	"regexp"
@@ -12,44 +11,43 @@ import (
 //go:embed commands.txt
 var commands string
 
-// entry is how a command may be called, as commands.txt has it.
+// entry is how a command may be called, as commands.txt has it. It is matched
+// with words that have a zero at their end, and \x01 before one with wildcards.
 type entry struct {
 	does        Kind // with its operands
 	least, most int  // how many operands; most is -1 where there is no bound
-	options     map[string]takes
-	match       map[string]*regexp.Regexp // of options, "first" and "each"
-	// marks are what else is said: "script", "below", … with their options.
-	marks map[string][]string
+	flags       string
+	options     []string // expressions for an option with its value
+	option      func() *regexp.Regexp
+	// marks has the other lines, with what must match: "first" and "each"
+	// operands; for the rest, options.
+	marks map[string]*regexp.Regexp
 }
 
-// takes is what an option has for a value.
-type takes string
-
 const (
-	flag     takes = "flag"     // none
-	value    takes = "value"    // attached to it, or the next word
-	attached takes = "attached" // only attached to it
+	valueText = `[^\x00\x01]*`
+	zero      = "\x00"
 )
 
-// table has commands.txt by the words of a command, each with a zero at its
-// end. It panics at a mistake there, which is a part of the program.
+// table has commands.txt by the words of a command. It panics at a mistake
+// there, which is a part of the program.
 var table = sync.OnceValue(func() map[string]*entry {
 	all, lets := map[string]*entry{}, []string{}
 	var e *entry
 	for line := range strings.SplitSeq(commands, "\n") {
 		line = strings.NewReplacer(lets...).Replace(line)
 		key, rest, _ := strings.Cut(strings.TrimPrefix(line, "\t"), " ")
-		name, expression, _ := strings.Cut(rest, " ")
 		switch at := strings.LastIndex(line, ": "); {
 		case line == "" || line[0] == '#':
 		case key == "let":
+			name, expression, _ := strings.Cut(rest, " ")
 			lets = append(lets, "<"+name+">", expression)
 		case line[0] == '\t':
 			e.set(key, rest)
 		default:
 			e = newEntry(line[at+2:])
 			for name := range strings.SplitSeq(line[:at], ", ") {
-				all[strings.ReplaceAll(name, " ", "\x00")+"\x00"] = e
+				all[strings.ReplaceAll(name, " ", zero)+zero] = e
 			}
 		}
 	}
@@ -59,7 +57,8 @@ var table = sync.OnceValue(func() map[string]*entry {
 // newEntry reads what a command does, and with how many operands: "", "1",
 // "0-1", "1-".
 func newEntry(text string) *entry {
-	e := &entry{options: map[string]takes{}, match: map[string]*regexp.Regexp{}, marks: map[string][]string{}, most: -1}
+	e := &entry{marks: map[string]*regexp.Regexp{}, most: -1, options: []string{`[^\s\S]`}}
+	e.option = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:` + strings.Join(e.options, "|") + `)\x00`) })
 	does, bounds, bounded := strings.Cut(text, " ")
 	least, most, isRange := strings.Cut(bounds, "-")
 	_, _ = fmt.Sscan(least, &e.least)
@@ -72,35 +71,50 @@ func newEntry(text string) *entry {
 
 func (e *entry) set(key, rest string) {
 	switch key {
-	case "flags", "values", "numbers", "attached":
-		kind := takes(strings.TrimSuffix(key, "s"))
-		for _, letter := range rest {
-			name := "-" + string(letter)
-			if e.options[name] = kind; key == "numbers" {
-				e.options[name], e.match[name] = value, whole(`[+-]?[0-9]+[a-zA-Z]{0,3}`)
-			}
-		}
+	case "flags":
+		e.flags = `[` + rest + `]*`
+		e.options = append(e.options, `-[`+rest+`]+`)
+	case "values", "numbers", "attached":
+		forms := map[string]string{"values": `(\x00` + valueText + `|[^\x00\x01]+)`, "numbers": `\x00?[+-]?[0-9]+[a-zA-Z]{0,3}`, "attached": valueText}
+		e.options = append(e.options, `-`+e.flags+`[`+rest+`]`+forms[key])
 	case "long", "tests":
-		e.marks[key] = []string{}
+		before := map[string]string{"long": "--"}[key]
 		for name := range strings.FieldsSeq(rest) {
-			if key == "long" {
-				name = "--" + name
+			option := before + regexp.QuoteMeta(strings.TrimRight(name, "=?"))
+			switch name[len(name)-1] {
+			case '=':
+				option += `[=\x00]` + valueText
+			case '?':
+				option += `(=` + valueText + `)?`
 			}
-			kinds := map[byte]takes{'=': value, '?': attached}
-			e.options[strings.TrimRight(name, "=?")] = cmp.Or(kinds[name[len(name)-1]], flag)
+			e.options = append(e.options, option)
 		}
-	case "match":
-		name, expression, _ := strings.Cut(rest, " ")
-		e.match[name] = whole(expression)
-	case "script", "below", "links", "tracked", "plain", "builtin":
-		e.marks[key] = strings.Fields(rest)
+		e.marks[key] = nil
+	case "form":
+		e.options = append(e.options, rest)
+	case "first", "each":
+		e.marks[key] = regexp.MustCompile(`^(?:` + rest + `)$`)
+	case "script", "below", "links":
+		forms := []string{}
+		for name := range strings.FieldsSeq(rest) {
+			if forms = append(forms, name+`[=\x00]?`); name[1] != '-' { // the last letter of flags, or one with a value
+				forms[len(forms)-1] = `-` + e.flags + name[1:] + `\x00?`
+			}
+		}
+		if e.marks[key] = nil; rest != "" {
+			e.marks[key] = regexp.MustCompile(`(?s)^(?:` + strings.Join(forms, "|") + `)(.*)\x00$`)
+		}
+	case "tracked", "plain", "builtin":
+		e.marks[key] = nil
 	default:
 		panic("commands.txt: " + key + " is not known")
 	}
 }
 
-// is reports whether a line says so.
-func (e *entry) is(mark string) bool { return e.marks[mark] != nil }
+func (e *entry) is(mark string) bool {
+	_, ok := e.marks[mark]
+	return ok
+}
 
 func (e *entry) obeys() Kind {
 	if e.is("tracked") {
@@ -108,6 +122,3 @@ func (e *entry) obeys() Kind {
 	}
 	return Obeys
 }
-
-// whole is an expression for all of a text.
-func whole(expression string) *regexp.Regexp { return regexp.MustCompile("^(?:" + expression + ")$") }
