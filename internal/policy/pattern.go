@@ -95,10 +95,10 @@ func (p commandPattern) allows(words []effects.Word) bool {
 // start nothing.
 func (p commandPattern) forbids(e effect, known bool) match {
 	text := joined(e.words)
-	switch at := p.begin.FindStringIndex(text); {
-	case at != nil && at[0] == 0 && !strings.Contains(text[:at[1]], indefinite):
+	switch found := p.begin.FindString(text); { // with a zero before it from a later word on
+	case found != "" && found[0] != 0 && !strings.Contains(found, indefinite):
 		return yes
-	case at != nil && (at[0] == 0 || !known):
+	case found != "" && (found[0] != 0 || !known):
 		return maybe
 	case known || p.mention == nil:
 		return no

@@ -86,9 +86,13 @@ func exists(dir, name string) bool {
 // maxEntries bounds the names in a repository that are looked at.
 const maxEntries = 50_000
 
-// Check fails on a repository that reaches beyond itself: by links, for git
-// shows what is in some of its own files, and by objects of another one.
+// Check fails on a repository by which git may do more than it is asked to: run
+// a program, or reach beyond it, by links (for git shows what is in some of its
+// own files) and by objects of another one.
 func (g Git) Check() error {
+	if err := g.checkConfig(); err != nil {
+		return err
+	}
 	if exists(g.Common, "objects/info/alternates") {
 		return fmt.Errorf("%q has objects of another repository", g.Common)
 	}

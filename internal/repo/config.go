@@ -1,0 +1,72 @@
+package repo
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/settle-agent/settle/internal/safefile"
+)
+
+// maxConfig bounds what is read of a configuration.
+const maxConfig = 256 << 10
+
+// harmlessKeys are what the configuration of a repository may set without
+// changing what a command that reads runs; "*" is all of a section.
+const harmlessKeys = ` alias.* advice.* author.* branch.* color.* column.* committer.* credential.* fetch.* gc.* http.* https.* init.* lfs.access
+	lfs.locksverify lfs.repositoryformatversion maintenance.* pull.* push.* rebase.* remote.fetch remote.url remote.pushurl remote.tagopt remote.prune remote.mirror remote.push
+	remote.gh-resolved submodule.url submodule.active submodule.branch user.* tag.gpgsign commit.gpgsign commit.verbose merge.ff
+	merge.conflictstyle core.abbrev core.autocrlf core.bare core.compression core.commentchar core.eol core.filemode core.ignorecase
+	core.logallrefupdates core.longpaths core.precomposeunicode core.quotepath core.repositoryformatversion core.safecrlf core.sharedrepository
+	core.symlinks core.untrackedcache core.whitespace diff.algorithm diff.colormoved diff.context diff.mnemonicprefix diff.noprefix
+	diff.renamelimit diff.renames extensions.refstorage extensions.worktreeconfig index.version log.abbrevcommit
+	log.date log.decorate log.follow status.branch status.short status.showuntrackedfiles `
+
+var configLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:|[#;].*|\[([A-Za-z0-9-]+)(?:[ \t]+"(?:[^"\\]|\\.)*")?\]|([A-Za-z][A-Za-z0-9-]*)(?:[ \t]*=[ \t]*(.*))?)$`)
+})
+
+// checkConfig fails on a configuration that may have git run a program, and on
+// a hook that git runs when it reads.
+func (g Git) checkConfig() error {
+	for _, path := range []string{filepath.Join(g.Common, "config"), filepath.Join(g.Own, "config.worktree"), filepath.Join(g.Common, "config.worktree")} {
+		data, size, err := safefile.Read(path, maxConfig)
+		if err != nil && !os.IsNotExist(err) {
+			return err
+		}
+		if what := strangeLine(string(data)); what != "" || size > maxConfig {
+			return fmt.Errorf("%q has %s, by which a program may run", path, what)
+		}
+	}
+	for _, dir := range []string{g.Own, g.Common} {
+		if exists(dir, "hooks/post-index-change") {
+			return fmt.Errorf("%q has the hook post-index-change", dir)
+		}
+	}
+	return nil
+}
+
+// strangeLine names what is not among the harmless keys.
+func strangeLine(text string) string {
+	section := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		m := configLine().FindStringSubmatch(line)
+		switch {
+		case m == nil || strings.HasSuffix(line, `\`) || strings.Contains(m[3], "signature"):
+			return fmt.Sprintf("the line %.100q", line)
+		case m[1] != "":
+			section = strings.ToLower(m[1])
+		case m[2] != "":
+			key := section + "." + strings.ToLower(m[2])
+			if keys := strings.Fields(harmlessKeys); !slices.Contains(keys, key) && !slices.Contains(keys, section+".*") {
+				return key
+			}
+		}
+	}
+	return ""
+}
