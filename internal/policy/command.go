@@ -133,7 +133,7 @@ func (w workspace) read(at place) []effect {
 const (
 	// maxBelow bounds the names that are looked at before a command reads all
 	// of a directory, and maxMatches what wildcards may stand for.
-	maxBelow   = 20_000
+	maxBelow   = 50_000
 	maxMatches = 1000
 )
 
