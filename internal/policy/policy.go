@@ -89,6 +89,7 @@ func (p *Policy) inForce() (layer, error) {
 		understood, err := newRule(r, p.config.Dir, p.config.Home)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("cannot use rule %d (%s %s): %w", i+1, r.Tool, r.Pattern, err))
+			continue
 		}
 		l.rules = append(l.rules, understood)
 	}
