@@ -1,7 +1,10 @@
 package settle
 
 import (
+	"context"
+	"encoding/json"
 	"log/slog"
+	"net"
 	"time"
 
 	"github.com/settle-agent/settle/model"
@@ -16,10 +19,15 @@ type Config struct {
 	// Secrets are values that must never appear in an event of any session;
 	// those shorter than 16 characters are left alone.
 	Secrets []string
-	// Releasable makes the host listen at a socket in DataDir. There, other
-	// processes can ask it to release a session (settle run --take). Otherwise
-	// they can only end the program.
+	// Releasable makes the host listen at a socket in DataDir while a session is
+	// open. There, other processes of the same user can ask it to release one (settle run
+	// --take). Otherwise they can only end the program.
 	Releasable bool
+	// Attach, if set, serves a process that asks at that socket to take part in
+	// a session, over a connection of its own, until that ends or ctx does.
+	// request is the line of JSON that it sent, {"join":"SESSION"} with more members;
+	// Attach answers it. It is called by several goroutines.
+	Attach func(ctx context.Context, s *Session, request json.RawMessage, conn net.Conn)
 	// Face names the kind of program in the log; "" means "library".
 	Face string
 	// Version is the program's version, for the log.

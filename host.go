@@ -25,10 +25,11 @@ type Host struct {
 	life context.Context //nolint:containedctx // it is the host's own, no request's
 	end  context.CancelCauseFunc
 
-	mu       sync.Mutex // guards what follows
-	places   map[string]*place
-	masks    map[[sha256.Size]byte]weak.Pointer[redact.Redactor] // of sessions, by what they began with
-	releases *journal.Releases                                   // nil until a session is open, and where there is none
+	door *journal.Door // open while a session is; nil where nobody may ask
+
+	mu     sync.Mutex // guards what follows
+	places map[string]*place
+	masks  map[[sha256.Size]byte]weak.Pointer[redact.Redactor] // of sessions, by what they began with
 }
 
 // Open returns a Host. The caller closes it.
@@ -48,6 +49,7 @@ func Open(_ context.Context, c Config) (*Host, error) {
 	}
 	h := &Host{config: c, places: map[string]*place{}, masks: map[[sha256.Size]byte]weak.Pointer[redact.Redactor]{}}
 	h.life, h.end = context.WithCancelCause(context.Background())
+	h.door = h.newDoor()
 	return h, nil
 }
 

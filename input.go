@@ -7,6 +7,29 @@ import (
 	"github.com/settle-agent/settle/internal/session"
 )
 
+// Input is what a session is sent, with all that options say of it, for programs that
+// hand it on to another process.
+type Input struct {
+	ID     string
+	Text   string
+	Images []event.Image
+	Mode   event.Mode // "" means queue
+	// Schema, if set, is a JSON Schema that the answer is to follow.
+	Schema json.RawMessage
+	// Command says that Text is a command to run; see [AsCommand].
+	Command bool
+	By      string
+}
+
+// NewInput returns the input that [Session.Submit] makes of its arguments.
+func NewInput(text string, options ...InputOption) Input {
+	in := session.Input{Text: text, By: "user"}
+	for _, o := range options {
+		o.apply(&in)
+	}
+	return Input(in)
+}
+
 // InputOption changes how an input is taken.
 type InputOption struct{ apply func(*session.Input) }
 

@@ -57,6 +57,7 @@ func (h *Host) open(ctx context.Context, id string, c SessionConfig) (*Session, 
 		return nil, err
 	}
 	s := &Session{host: h, id: id, value: c.Value, redact: h.redactor(slices.Concat(h.config.Secrets, c.Secrets, c.Model.Secrets))}
+	s.model.Store(&c.Model)
 	if err := s.start(c, log, damage); err != nil {
 		return nil, errors.Join(err, s.box.close(ctx), log.Close(ctx))
 	}
@@ -93,7 +94,7 @@ func (h *Host) log(ctx context.Context, id string, c SessionConfig) (*journal.Lo
 		log, opened, err = journal.Open(ctx, journal.Options{Dir: h.config.DataDir, Session: id, Take: c.Take, MustExist: c.MustExist})
 		return err
 	})
-	if err == nil && h.config.Releasable {
+	if err == nil {
 		h.listen()
 	}
 	if err != nil {

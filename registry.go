@@ -120,10 +120,17 @@ func (h *Host) leaves(p *place) bool {
 	return p.closing || !p.isOpen()
 }
 
-// forget empties the place. The caller holds mu.
+// forget empties the place. The caller holds mu. With the last session, there is
+// nothing left to ask for.
 func (h *Host) forget(id string, p *place) {
 	if h.places[id] == p {
 		delete(h.places, id)
+	}
+	if len(h.places) > 0 || h.door == nil {
+		return
+	}
+	if err := h.door.Shut(); err != nil {
+		h.config.Logger.Debug("cannot stop listening for those who ask for a session", "error", err)
 	}
 }
 

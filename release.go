@@ -2,38 +2,44 @@ package settle
 
 import (
 	"context"
+	"encoding/json"
+	"io"
+	"net"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/journal"
 )
 
-// listen lets other processes take single sessions over (--take), while the
-// host goes on with the rest. Where that is not to be had, they have to end
-// the host.
+// listen lets other processes ask for single sessions while there are any: to
+// take one over (--take), while the host goes on with the rest, or to take part.
+// Where that is not to be had, they have to end the host.
 func (h *Host) listen() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.releases != nil || h.life.Err() != nil {
+	if h.door == nil {
 		return
 	}
-	releases, err := journal.ListenForReleases(h.config.DataDir, h.release)
-	if err != nil {
+	if err := h.door.Open(); err != nil {
 		h.config.Logger.Debug("other processes cannot ask for a session", "error", err)
-		return
 	}
-	h.releases = releases
 }
 
-// deafen ends listen, and waits for what is being answered.
+// newDoor returns where others ask for the sessions of the host; nil if nobody may.
+func (h *Host) newDoor() *journal.Door {
+	if !h.config.Releasable || h.config.DataDir == "" {
+		return nil
+	}
+	service := journal.Service{Release: h.release}
+	if h.config.Attach != nil {
+		service.Join = h.join
+	}
+	return journal.NewDoor(h.config.DataDir, service)
+}
+
+// deafen ends listen, and waits for those who are being served.
 func (h *Host) deafen() {
-	h.mu.Lock()
-	releases := h.releases
-	h.releases = nil
-	h.mu.Unlock()
-	if releases == nil {
+	if h.door == nil {
 		return
 	}
-	if err := releases.Close(); err != nil {
+	if err := h.door.Close(); err != nil {
 		h.config.Logger.Debug("cannot stop listening for those who ask for a session", "error", err)
 	}
 }
@@ -48,4 +54,14 @@ func (h *Host) release(ctx context.Context, id string) error {
 	}
 	h.config.Logger.Warn("another process takes a session over", "session", id)
 	return p.session.CloseFor(ctx, event.Shutdown, event.Taker)
+}
+
+// join lets another process take part in a session.
+func (h *Host) join(ctx context.Context, id string, request json.RawMessage, conn net.Conn) {
+	s := h.Get(id)
+	if s == nil {
+		_, _ = io.WriteString(conn, "{}\n") // who asked may be gone
+		return
+	}
+	h.config.Attach(ctx, s, request, conn)
 }

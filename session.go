@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"sync/atomic"
 	"time"
 
 	"github.com/settle-agent/settle/event"
@@ -20,6 +21,7 @@ type Session struct {
 	box    Toolbox
 	redact *redact.Redactor
 	actor  *session.Session
+	model  atomic.Pointer[model.Config] // of the next turns
 }
 
 // ID returns the session's id.
@@ -31,11 +33,7 @@ func (s *Session) Value() any { return s.value }
 // Submit sends an input. Without an error the input is durable: it will be run,
 // or held where that can be seen. ctx bounds the call, not the turn.
 func (s *Session) Submit(ctx context.Context, text string, options ...InputOption) (*Turn, error) {
-	in := session.Input{Text: text, By: "user"}
-	for _, o := range options {
-		o.apply(&in)
-	}
-	r, err := s.actor.Submit(ctx, in)
+	r, err := s.actor.Submit(ctx, session.Input(NewInput(text, options...)))
 	if err != nil {
 		return nil, err
 	}
@@ -105,8 +103,15 @@ func (s *Session) SetModel(ctx context.Context, m model.Config) error {
 	}
 	m.Limiter = s.host.limiter(s.id, m)
 	s.redact.Add(m.Secrets...) // C15
-	return s.actor.SetModel(ctx, m)
+	if err := s.actor.SetModel(ctx, m); err != nil {
+		return err
+	}
+	s.model.Store(&m)
+	return nil
 }
+
+// Model is the model of the session's next turns.
+func (s *Session) Model() model.Config { return *s.model.Load() }
 
 // Close ends everything of the session and releases its log. If ctx ends first, the
 // error names what still runs, and the session goes on ending.

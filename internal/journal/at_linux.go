@@ -5,13 +5,17 @@ import (
 	"os"
 )
 
-// at calls f with a path of the file in the directory that is short enough for
-// the address of a socket (108 bytes, unix(7)).
-func at(dir, name string, f func(path string) error) error {
+// atDescriptor calls f with a path through a descriptor of the directory, if
+// there is /proc.
+func atDescriptor(dir, name string, f func(path string) error) (known bool, err error) {
 	d, err := os.Open(dir)
 	if err != nil {
-		return err
+		return true, err
 	}
 	defer d.Close()
-	return f(fmt.Sprintf("/proc/self/fd/%d/%s", d.Fd(), name))
+	through := fmt.Sprintf("/proc/self/fd/%d", d.Fd())
+	if _, err := os.Stat(through); err != nil {
+		return false, nil //nolint:nilerr // there is another way
+	}
+	return true, f(through + "/" + name)
 }

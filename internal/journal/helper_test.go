@@ -98,19 +98,19 @@ func serve(l *Log, dir string) error {
 		return err
 	}
 	logs := map[string]*Log{"s1": l, "s2": other}
-	r, err := ListenForReleases(dir, func(ctx context.Context, session string) error {
+	door := NewDoor(dir, Service{Release: func(ctx context.Context, session string) error {
 		if logs[session] == nil {
 			return ErrNotHeld
 		}
 		return logs[session].Close(ctx)
-	})
-	if err != nil {
+	}})
+	if err := door.Open(); err != nil {
 		return err
 	}
 	if err := hold(l); err != nil {
 		return err
 	}
-	return errors.Join(r.Close(), other.Close(context.Background()))
+	return errors.Join(door.Close(), other.Close(context.Background()))
 }
 
 // crowd holds another session as well, and answers nobody.

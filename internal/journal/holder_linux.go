@@ -78,8 +78,8 @@ func lockTaker(detail string) (pid int, ok bool) {
 	return 0, false
 }
 
-// isStopped reports whether the process is stopped, by a signal or a debugger.
-func isStopped(pid int) bool {
+// IsStopped reports whether a process is stopped, by a signal or a debugger.
+func IsStopped(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return false

@@ -26,5 +26,5 @@ func isAlive(pid int) bool {
 	return windows.GetExitCodeProcess(h, &code) == nil && code == stillActive
 }
 
-// isStopped reports false: Windows has no such state.
-func isStopped(int) bool { return false }
+// IsStopped reports false: Windows has no such state.
+func IsStopped(int) bool { return false }

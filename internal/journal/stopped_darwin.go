@@ -2,8 +2,8 @@ package journal
 
 import "golang.org/x/sys/unix"
 
-// isStopped reports whether the process is stopped, by a signal or a debugger.
-func isStopped(pid int) bool {
+// IsStopped reports whether the process is stopped, by a signal or a debugger.
+func IsStopped(pid int) bool {
 	const stop = 4 // SSTOP in <sys/proc.h>
 	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	return err == nil && info.Proc.P_stat == stop

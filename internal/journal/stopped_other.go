@@ -2,5 +2,5 @@
 
 package journal
 
-// isStopped reports false: it is not known here.
-func isStopped(int) bool { return false }
+// IsStopped reports false: it is not known here.
+func IsStopped(int) bool { return false }

@@ -34,7 +34,7 @@ func (t *taking) push(ctx context.Context, f *os.File) error {
 		return nil // somebody looks whether the lock is free, as we do now
 	}
 	h := findHolder(f, t.path)
-	held := &HeldError{Session: t.options.Session, PID: h.pid, Stopped: h.pid != 0 && isStopped(h.pid)}
+	held := &HeldError{Session: t.options.Session, PID: h.pid, Stopped: h.pid != 0 && IsStopped(h.pid)}
 	if h.away {
 		held.Away = h.process.PID
 	}
@@ -143,7 +143,7 @@ func (t *taking) awaitHeirs(h holder, held *HeldError, waited time.Duration) err
 	}
 	if len(h.heirs) > 0 {
 		held.PID, held.Host = h.heirs[0], h.dead
-		held.Stopped = isStopped(held.PID)
+		held.Stopped = IsStopped(held.PID)
 	}
 	held.Why = fmt.Sprintf("it has not let go for %v; wait, or end it", t.options.ReleaseTimeout)
 	return held

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -79,23 +80,26 @@ func TestTakeFromAnotherContainerThatAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	var socket net.Listener
-	if err := at(hostsDir(dir), socketPrefix(id)+"1"+socketSuffix, func(path string) (err error) {
+	path := filepath.Join(hostsDir(dir), socketPrefix(id)+"1"+socketSuffix)
+	if err := at(hostsDir(dir), filepath.Base(path), func(path string) (err error) {
 		socket, err = net.Listen("unix", path)
 		return err
 	}); err != nil {
 		t.Fatal(err)
 	}
-	r := &Releases{listener: socket, path: socket.Addr().String(), release: func(context.Context, string) error {
+	socket.(*net.UnixListener).SetUnlinkOnClose(false) // the path of its socket was a passing one
+	door := NewDoor(dir, Service{Release: func(context.Context, string) error {
 		other.lives(t) // it lets go by itself
 		return nil
-	}}
-	socket.(*net.UnixListener).SetUnlinkOnClose(false)
-	r.life, r.end = context.WithCancel(t.Context())
-	r.serving.Add(1)
-	go r.serve() // ends with Close
+	}})
+	door.listener, door.path = socket, path
+	door.serving.Add(1)
+	go door.serve(socket) // ends with Close
 	l, _ := open(t, Options{Dir: dir, Take: true, TakeGrace: time.Minute, TakeTimeout: time.Minute})
 	closeLog(t, l)
-	_ = r.Close() // the path of its socket was a passing one
+	if err := door.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 // A host in another container is not looked for among the processes here.
@@ -199,14 +203,14 @@ func TestStaleSockets(t *testing.T) {
 	if left, err := os.ReadDir(hostsDir(dir)); err != nil || len(left) != 1 {
 		t.Fatalf("%v, %v", left, err)
 	}
-	r, err := ListenForReleases(dir, nil)
-	if err != nil {
+	door := NewDoor(dir, Service{})
+	if err := door.Open(); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := os.ReadDir(hostsDir(dir)); err != nil || len(left) != 1 {
 		t.Errorf("%v, %v", left, err)
 	}
-	if err := r.Close(); err != nil {
+	if err := door.Close(); err != nil {
 		t.Error(err)
 	}
 }
