@@ -13,6 +13,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/client/attach"
 	"github.com/settle-agent/settle/internal/client/image"
 	"github.com/settle-agent/settle/internal/client/oneturn"
 	"github.com/settle-agent/settle/internal/client/stdio"
@@ -260,7 +261,7 @@ func (f *runFlags) asks(s *streams, format run.Format) bool {
 func (f *runFlags) agent(s *streams, r *config.Resolved, dir string, format run.Format) assemble.Options {
 	o := assemble.Options{
 		Settings: r, Dir: dir, Environ: s.environ, Getenv: s.getenv, Face: "run", Version: version(),
-		Permission: settle.Allow, Release: "allow", Take: f.take, Releasable: true, Attended: f.asks(s, format),
+		Permission: settle.Allow, Release: "allow", Take: f.take, Releasable: true, Attach: attach.Serve, Attended: f.asks(s, format),
 	}
 	f.apply(&o)
 	if f.ephemeral {

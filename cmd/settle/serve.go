@@ -11,6 +11,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/client/attach"
 	"github.com/settle-agent/settle/internal/client/guard"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/web"
@@ -142,7 +143,7 @@ func (f *serveFlags) settings(cmd *cobra.Command, s *streams, dir string) (*conf
 func (f *serveFlags) agent(s *streams, r *config.Resolved, dir string) assemble.Options {
 	o := assemble.Options{
 		Settings: r, Dir: dir, Environ: s.environ, Getenv: s.getenv, Face: "serve", Version: version(),
-		Permission: settle.Ask, Attended: true, Take: f.take, Releasable: true,
+		Permission: settle.Ask, Attended: true, Take: f.take, Releasable: true, Attach: attach.Serve,
 	}
 	f.apply(&o)
 	if log := assemble.Log(r); log != nil {

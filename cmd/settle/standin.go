@@ -9,6 +9,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/client/attach"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/lifeline"
@@ -56,7 +57,7 @@ func (s *streams) server(cmd *cobra.Command, o assemble.Options) (*standIn, *sig
 	if o.Project == assemble.IgnoreProject {
 		project = config.IgnoreProject
 	}
-	o.Environ, o.Getenv, o.Version, o.Releasable = s.environ, s.getenv, version(), true
+	o.Environ, o.Getenv, o.Version, o.Releasable, o.Attach = s.environ, s.getenv, version(), true, attach.Serve
 	in.hosts = &assemble.Sessions{Base: o, Settings: func(dir string, given map[string]string) (*config.Resolved, error) {
 		all := map[string]string{}
 		for _, some := range []map[string]string{flags, given} {

@@ -18,11 +18,13 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/catalogue"
+	"github.com/settle-agent/settle/internal/client/attach"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/face/about"
 	"github.com/settle-agent/settle/internal/face/tui"
 	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/redact"
 	screen "github.com/settle-agent/settle/internal/terminal"
 )
 
@@ -89,7 +91,7 @@ func (f *tuiFlags) open(cmd *cobra.Command, s *streams, choose func(context.Cont
 	if err != nil {
 		return err
 	}
-	sessions := &conversations{hosts: in.hosts, dir: dir, dataDir: resolved.DataDir}
+	sessions := &conversations{hosts: in.hosts, dir: dir, dataDir: resolved.DataDir, take: f.take}
 	session, err := choose(sig.ctx, sessions)
 	if err != nil {
 		return sig.instead(err)
@@ -159,9 +161,10 @@ func (s *streams) place(dir string) string {
 type conversations struct {
 	hosts        *assemble.Sessions
 	dir, dataDir string
+	take         bool // a session that another process hosts, instead of taking part in it
 
 	mu   sync.Mutex // guards last
-	last *assemble.Agent
+	last *redact.Redactor
 }
 
 // Open implements [tui.Sessions].
@@ -170,6 +173,12 @@ func (c *conversations) Open(ctx context.Context, id string) (tui.Conversation, 
 	if err != nil {
 		return nil, err
 	}
+	if id != "" && !c.take {
+		if guest, err := attach.Open(ctx, c.dataDir, id); err == nil {
+			c.masked(redact.New(resolved.Secrets()...))
+			return attached{guest}, nil
+		}
+	}
 	policy := assemble.NewPolicy(assemble.ModeOf(resolved.Permission))
 	opened, err := c.hosts.Open(ctx, id, assemble.SessionSpec{
 		Dir: c.dir, Settings: map[string]string{}, Options: func(o *assemble.Options) { o.Policy = policy },
@@ -177,14 +186,16 @@ func (c *conversations) Open(ctx context.Context, id string) (tui.Conversation, 
 	if err != nil {
 		return nil, err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.last = opened.Agent
+	c.masked(opened.Agent.Redact)
 	return &conversation{Opened: opened, hosts: c.hosts, policy: policy, agent: opened.Agent, chosen: map[string]string{}}, nil
 }
 
 // Close implements [tui.Sessions].
 func (c *conversations) Close(ctx context.Context, one tui.Conversation, reason event.Reason, by string) error {
+	if guest, ok := one.(attached); ok {
+		_ = guest.Close() // it goes on elsewhere
+		return nil
+	}
 	return c.hosts.Close(ctx, one.ID(), reason, by)
 }
 
@@ -230,7 +241,13 @@ func (c *conversations) mask(text string) string {
 	if c.last == nil {
 		return text
 	}
-	return c.last.Redact.String(text)
+	return c.last.String(text)
+}
+
+func (c *conversations) masked(by *redact.Redactor) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = by
 }
 
 // conversation is a session of the terminal.

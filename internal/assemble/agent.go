@@ -3,8 +3,10 @@ package assemble
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net"
 	"runtime"
 	"slices"
 	"strings"
@@ -54,8 +56,10 @@ type Options struct {
 	// Keeping says whether sessions are kept.
 	Keeping Keeping
 	// Take takes the session over from another process that holds it, and
-	// Releasable lets others do that with a session of this one.
+	// Releasable lets others do that with a session of this one. Attach, if set,
+	// serves those who take part in one.
 	Take, Releasable bool
+	Attach           func(ctx context.Context, s *settle.Session, request json.RawMessage, conn net.Conn)
 	// SystemFile, if set, is a file whose text stands for settle's own prompt;
 	// that of AppendFile is added.
 	SystemFile, AppendFile string
@@ -105,14 +109,24 @@ type Agent struct {
 	Notes []string
 	// Redact masks what settle has read of secrets.
 	Redact *redact.Redactor
+
+	policy *Policy // nil where no client changes it
+}
+
+// Mode names what calls may do without being asked about, at this moment.
+func (a *Agent) Mode() string {
+	if a.policy != nil {
+		return a.policy.Mode().Name
+	}
+	return string(a.Session.Permission)
 }
 
 // New puts an agent together. Its errors are those of a configuration that
 // cannot be used.
 func New(ctx context.Context, o Options) (*Agent, error) {
 	r := o.Settings
-	a := &Agent{Notes: slices.Clone(r.Notes), Redact: redact.New(slices.Concat(r.Secrets(), o.Secrets)...)}
-	a.Host = settle.Config{DataDir: r.DataDir, Releasable: o.Releasable, Face: o.Face, Version: o.Version}
+	a := &Agent{policy: o.Policy, Notes: slices.Clone(r.Notes), Redact: redact.New(slices.Concat(r.Secrets(), o.Secrets)...)}
+	a.Host = settle.Config{DataDir: r.DataDir, Releasable: o.Releasable, Attach: o.Attach, Face: o.Face, Version: o.Version}
 	c := &a.Session
 	if err := o.model(ctx, a); err != nil {
 		return nil, err

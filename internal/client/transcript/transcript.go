@@ -74,6 +74,11 @@ func (t *Transcript) resume(turn *event.Turn) {
 	}
 }
 
+// MayBeDiscarded reports whether a later attempt may say the item anew.
+func (t *Transcript) MayBeDiscarded(i *event.Item) bool {
+	return slices.ContainsFunc(t.open, func(p *pending) bool { return p.item == i })
+}
+
 // State is the session after the last event that was taken. It is valid until
 // the next one; [event.State.Clone] makes a copy to keep.
 func (t *Transcript) State() event.State { return t.state }

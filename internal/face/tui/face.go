@@ -126,6 +126,8 @@ type Face struct {
 	answered     map[string]bool
 	armed        time.Time // until when Ctrl-C quits
 	leaving      bool
+	closing      bool // the end of the session is expected
+	gone         bool // it has ended, and nobody here wanted that
 	code         int
 	failure      error
 	done         bool
@@ -224,6 +226,8 @@ func (f *Face) loop() {
 			do()
 		case <-fed:
 			f.follow()
+		case <-f.ended():
+			f.lost()
 		case <-f.Resized:
 			f.resized()
 		case stop := <-f.Stops:
@@ -360,7 +364,7 @@ func (f *Face) leave(reason event.Reason, by string) {
 		f.done = true // whoever asks twice does not want to wait
 		return
 	}
-	f.leaving, f.dirty = true, true
+	f.leaving, f.closing, f.dirty = true, true, true
 	c, fed := f.conversation, f.feed
 	go func() { // ends within closeTimeout
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(f.ctx), closeTimeout)
@@ -389,6 +393,9 @@ func (f *Face) finish() {
 	if f.pager != nil {
 		f.frames.WriteString(leavePager)
 		f.pager = nil
+	}
+	if host := hostOf(f.conversation); host != "" && !f.gone {
+		f.commit(notice(faint(), "the session goes on in %s", host))
 	}
 	if f.Resume != nil && f.conversation != nil && len(f.state().Turns) > 0 {
 		f.commit(entry{group: ofEnding, gap: true, rows: paragraph("", "Continue with:\n"+f.Resume(f.conversation.ID()), faint(), faint())})

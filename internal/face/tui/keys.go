@@ -183,7 +183,7 @@ func (f *Face) enter(mode event.Mode) {
 		f.editor.key(terminal.Key{Name: "ctrl+j"})
 		return
 	}
-	if strings.TrimSpace(text) == "" || f.leaving {
+	if f.leaving || strings.TrimSpace(text) == "" && !f.gone {
 		return
 	}
 	if name, argument, isCommand := commandOf(text); isCommand {
@@ -191,6 +191,10 @@ func (f *Face) enter(mode event.Mode) {
 			f.past.add(f.masked(text))
 			f.editor.clear()
 		}
+		return
+	}
+	if f.gone {
+		f.reclaim()
 		return
 	}
 	parts := slices.Clone(f.editor.parts)

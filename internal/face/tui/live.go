@@ -254,6 +254,8 @@ func (f *Face) status(width int, now time.Time) []terminal.Line {
 func (f *Face) doing(now time.Time) (string, terminal.Style) {
 	t := f.state().Running()
 	switch {
+	case f.leaving && hostOf(f.conversation) != "":
+		return "leaving", warned()
 	case f.leaving:
 		return "ending everything", warned()
 	case t == nil:
@@ -275,7 +277,11 @@ func (f *Face) doing(now time.Time) (string, terminal.Style) {
 
 // about says what the session works with.
 func (f *Face) about() []string {
-	about := []string{f.conversation.Model()}
+	var about []string
+	if host := hostOf(f.conversation); host != "" && !f.gone {
+		about = append(about, "attached to "+host)
+	}
+	about = append(about, f.conversation.Model())
 	if effort := f.conversation.Effort(); effort != "" {
 		about = append(about, effort+" effort")
 	}

@@ -25,6 +25,7 @@ type plain struct {
 	width int
 
 	conversation Conversation
+	host         string // that hosts it elsewhere, or empty
 	log          *transcript.Transcript
 	printout     *printout
 	feed         *feed
@@ -50,7 +51,15 @@ func RunPlain(ctx context.Context, in io.Reader, out io.Writer, width int, o Opt
 	p.log = transcript.New(state, transcript.Live)
 	go p.feed.run(ctx, p.conversation, state.Seq) // ends with ctx
 	p.say("settle with %s in %s. /help lists commands.", p.conversation.Model(), o.Place)
-	if n := len(state.Turns); n > 0 {
+	p.host = hostOf(p.conversation)
+	if p.host != "" {
+		p.say("Attached to %s: what you do here happens there, and /quit ends nothing.", p.host)
+	}
+	if t := state.Running(); t != nil {
+		p.printout.resume(t, p.log)
+		p.showFinished()
+		p.ask()
+	} else if n := len(state.Turns); n > 0 {
 		p.say("The session has %s. The last answer was:", printable.Count(n, "turn"))
 		p.say("%s", state.Turns[n-1].Answer())
 	}
@@ -97,6 +106,10 @@ func (p *plain) loop() {
 			p.line(strings.TrimSpace(line))
 		case <-p.feed.kick:
 			p.follow()
+		case <-p.feed.done:
+			p.follow()
+			p.say("%s.", fate(p.host, p.log.State()))
+			p.done = true
 		case stop := <-p.Stops:
 			p.stop(stop)
 		case <-p.ctx.Done():
@@ -174,9 +187,7 @@ func (p *plain) follow() {
 		for _, c := range changes {
 			p.printout.take(c)
 		}
-		for _, entry := range p.printout.finished() {
-			p.show(entry)
-		}
+		p.showFinished()
 		p.ask()
 	}
 	if err != nil {
@@ -188,6 +199,12 @@ func (p *plain) follow() {
 // labels say what the next lines are.
 func labels() map[group]string {
 	return map[group]string{ofMessage: "Answer:", ofThought: "Thought:", ofCall: "Call:", ofNotice: "Note:", ofAsk: "Question:", ofEnding: "Turn:"}
+}
+
+func (p *plain) showFinished() {
+	for _, entry := range p.printout.finished() {
+		p.show(entry)
+	}
 }
 
 // show writes an entry: what the person has typed is on the screen.

@@ -155,9 +155,7 @@ func (p *printout) itemChanged(c transcript.Change) {
 	case transcript.Grew:
 		p.grew(one, c)
 	case transcript.Ready:
-		if one.title = title(c.Call()); c.Item.Attempt == "" {
-			one.title = enteredTitle(c.Call())
-		}
+		one.title = titleOf(c.Item, c.State.Host.Dir)
 	case transcript.Running:
 		one.began, one.runs = c.Event.At, true
 	case transcript.Ended:

@@ -88,9 +88,26 @@ func (f *Face) attach(c Conversation) {
 	state := c.State()
 	f.conversation, f.log, f.out = c, transcript.New(state, transcript.Live), newPrintout()
 	f.interrupting, f.answered, f.hasty, f.dirty = "", map[string]bool{}, false, true
+	f.closing, f.gone = false, false
+	host := hostOf(c)
+	if host != "" {
+		f.welcome(host)
+	}
 	f.commitRecent(state)
 	ctx, cancel := context.WithCancel(f.ctx)
 	f.unfollow = cancel
+	if host == "" {
+		f.opening(ctx, c, state)
+	}
+	f.commitFinished()
+	f.giveBack()
+	fed := newFeed()
+	f.feed = fed
+	go f.guarded(func() { fed.run(ctx, c, state.Seq) }) // ends with ctx
+}
+
+// opening shows what opening the session has brought.
+func (f *Face) opening(ctx context.Context, c Conversation, state event.State) {
 	for e, err := range c.Events(ctx, max(state.HostSeq, 2)-2) { // the opening, and a recovery before it
 		if err != nil || e.Seq > state.HostSeq {
 			break
@@ -100,11 +117,6 @@ func (f *Face) attach(c Conversation) {
 			break
 		}
 	}
-	f.commitFinished()
-	f.giveBack()
-	fed := newFeed()
-	f.feed = fed
-	go f.guarded(func() { fed.run(ctx, c, state.Seq) }) // ends with ctx
 }
 
 // commitRecent shows what was said last.
@@ -115,6 +127,9 @@ func (f *Face) commitRecent(state event.State) {
 	}
 	var entries []entry
 	for _, t := range state.Turns[earlier:] {
+		if t.Cause == nil {
+			continue
+		}
 		entries = append(entries, turnEntries(f.out.renderer, t, state.Host.Dir)...)
 	}
 	if cut := len(entries) - recentEntries; cut > 0 {
@@ -123,6 +138,10 @@ func (f *Face) commitRecent(state event.State) {
 	}
 	for _, e := range entries {
 		f.commit(e)
+	}
+	if t := state.Running(); t != nil { // of a session that is hosted elsewhere
+		f.out.resume(t, f.log)
+		f.commitFinished()
 	}
 }
 
@@ -135,20 +154,7 @@ func turnEntries(r *markdown.Renderer, t *event.Turn, dir string) (out []entry) 
 			}
 			continue
 		}
-		switch i := e.Item; i.Type() {
-		case event.Message:
-			for _, b := range blocksOf(i.Content().Text) {
-				out = append(out, blockEntry(r, b))
-			}
-		case event.Reasoning:
-			if i.Content().Text != "" {
-				out = append(out, thoughtEntry(i))
-			}
-		case event.ToolCall:
-			out = append(out, callEntry(i, dir))
-		case event.Note:
-			out = append(out, notice(faint(), "told the model: %s", i.Content().Text))
-		}
+		out = append(out, itemEntries(r, e.Item, dir)...)
 	}
 	if t.Cause != nil && !onlyCommands(t) {
 		out = append(out, endEntry(t))
@@ -272,6 +278,7 @@ func (f *feed) take() (events []event.Event, err error) {
 // there is one.
 func (f *Face) replace(id, draft string) {
 	old := f.conversation
+	f.closing = true
 	f.say("opening the session")
 	go func() { // ends within the timeouts
 		ctx, cancel := context.WithTimeout(f.ctx, closeTimeout)

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/client/attach"
+)
+
+// attached is a session of the terminal that another process hosts.
+type attached struct{ *attach.Session }
+
+// Host implements [tui.Guest].
+func (a attached) Host() string { return a.Session.Host().String() }
+
+// Submit implements [tui.Conversation]. What becomes of the input is among the events.
+func (a attached) Submit(ctx context.Context, text string, options ...settle.InputOption) (*settle.Turn, error) {
+	return nil, a.Session.Submit(ctx, settle.NewInput(text, options...))
+}
+
+// Model implements [tui.Conversation].
+func (a attached) Model() string { return a.Settings().Model }
+
+// Window implements [tui.Conversation].
+func (a attached) Window() int { return a.Settings().Window }
+
+// Effort implements [tui.Conversation].
+func (a attached) Effort() string { return a.Settings().Effort }
+
+// Mode implements [tui.Conversation].
+func (a attached) Mode() string { return a.Settings().Mode }
+
+// Choose implements [tui.Conversation].
+func (a attached) Choose(_ context.Context, setting, _ string) error { return a.elsewhere(setting) }
+
+// SetMode implements [tui.Conversation].
+func (a attached) SetMode(string) error { return a.elsewhere("permission") }
+
+func (a attached) elsewhere(setting string) error {
+	return fmt.Errorf("%s hosts this session: change its %s there", a.Host(), setting)
+}

@@ -1,0 +1,104 @@
+package attach
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/jsonrpc"
+)
+
+// handler does what a guest calls for, each call in a goroutine of its own: an
+// interrupt is answered after its turn's end (C10).
+type handler struct {
+	session *settle.Session
+	calls   sync.WaitGroup
+}
+
+// Handle implements [jsonrpc.Handler].
+func (h *handler) Handle(ctx context.Context, r *jsonrpc.Request) {
+	h.calls.Go(func() { // ctx ends with the connection; serveCalls waits for it
+		result, err := h.do(ctx, r)
+		if err != nil {
+			r.Fail(failure(err))
+			return
+		}
+		r.Reply(result)
+	})
+}
+
+func (h *handler) do(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	switch r.Method {
+	case methodSubmit:
+		return call(r, func(p submission) (any, error) { return h.submit(ctx, p) })
+	case methodInterrupt:
+		return call(r, func(p interruption) (any, error) {
+			o, err := h.session.Interrupt(ctx, settle.Interruption{By: p.By, Input: p.Input, Hurry: p.Hurry})
+			return outcome{o.Turn, o.Cause}, err
+		})
+	case methodAnswer:
+		return call(r, func(p verdict) (any, error) {
+			err := h.session.Answer(ctx, settle.Answer{Approval: p.Approval, Verdict: p.Verdict, Message: p.Message, By: p.By})
+			return done{true}, err
+		})
+	case methodDrop:
+		return call(r, func(p dropping) (any, error) {
+			dropped, err := h.session.Drop(p.Input, p.By)
+			return done{dropped}, err
+		})
+	case methodCancel:
+		return call(r, func(p cancelling) (any, error) { return done{h.session.CancelCall(p.Item, p.By)}, nil })
+	case methodKill:
+		return call(r, func(p killing) (any, error) { return done{true}, h.session.KillJob(ctx, p.Job) })
+	}
+	return nil, jsonrpc.MethodNotFound(r.Method)
+}
+
+// call decodes the parameters of a request for what does it.
+func call[P any](r *jsonrpc.Request, do func(P) (any, error)) (any, error) {
+	var params P
+	if err := r.Decode(&params); err != nil {
+		return nil, err
+	}
+	return do(params)
+}
+
+func (h *handler) submit(ctx context.Context, p submission) (any, error) {
+	options := []settle.InputOption{
+		settle.WithID(p.Input), settle.WithMode(p.Mode), settle.WithImages(p.Images...), settle.WithSchema(p.Schema), settle.From(p.By),
+	}
+	if p.Command {
+		options = append(options, settle.AsCommand())
+	}
+	turn, err := h.session.Submit(ctx, p.Text, options...)
+	if err != nil {
+		return nil, err
+	}
+	return receipt{turn.Input(), turn.Seq()}, nil
+}
+
+// failure is an error for the guest.
+func failure(err error) error {
+	late := (*settle.AnsweredError)(nil)
+	if !errors.As(err, &late) {
+		return err
+	}
+	data, _ := json.Marshal(verdict{Approval: late.Approval, Verdict: late.Verdict, By: late.By}) // strings
+	return &jsonrpc.Error{Code: codeAnswered, Message: err.Error(), Data: data}
+}
+
+// refusal is an error of the host for whoever called.
+func refusal(e *jsonrpc.Error) error {
+	var late struct {
+		Approval string
+		Verdict  event.Verdict
+		By       string
+	}
+	if e.Code == codeAnswered && json.Unmarshal(e.Data, &late) == nil {
+		return &settle.AnsweredError{Approval: late.Approval, Verdict: late.Verdict, By: late.By}
+	}
+	return errors.New(e.Message)
+}

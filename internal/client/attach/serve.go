@@ -1,0 +1,138 @@
+package attach
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"os"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/jsonl"
+	"github.com/settle-agent/settle/internal/jsonrpc"
+)
+
+// Serve serves a guest of the session until it leaves, ctx ends, or, if it
+// follows the events, the session is closed. It is a [settle.Config]'s Attach.
+func Serve(ctx context.Context, s *settle.Session, line json.RawMessage, conn net.Conn) {
+	var r request
+	if json.Unmarshal(line, &r) != nil {
+		return
+	}
+	var host event.SessionOpened
+	s.View(func(st event.State) { host = st.Host })
+	now := settingsOf(s, host)
+	hello, err := jsonl.Append(nil, answer{Host: &Host{os.Getpid(), host.Face, host.Settle}, Settings: now})
+	if err != nil {
+		return // there is no such text
+	}
+	if _, err := conn.Write(hello); err != nil {
+		return
+	}
+	if r.Follow == nil {
+		serveCalls(ctx, s, conn)
+		return
+	}
+	f := follower{session: s, host: host, settings: now, conn: conn}
+	f.follow(ctx, *r.Follow)
+}
+
+// settingsOf returns what the next turn of the session works with.
+func settingsOf(s *settle.Session, host event.SessionOpened) Settings {
+	m := s.Model()
+	settings := Settings{Model: m.ProviderName + "/" + m.Name, Window: m.Window, Effort: m.Effort, Mode: string(host.Permission)}
+	if o, ok := s.Value().(*assemble.Opened); ok {
+		settings.Mode = o.Agent.Mode()
+	}
+	return settings
+}
+
+// follower sends a guest the events of a session.
+type follower struct {
+	session  *settle.Session
+	host     event.SessionOpened
+	settings Settings // as the guest knows them
+	conn     net.Conn
+	buf      []byte
+}
+
+// crowd is from how many bytes on events that are not new are sent.
+const crowd = 32 << 10
+
+// follow sends the events after the cursor, and then those that come. A guest that reads
+// slowly waits only for itself (C17).
+func (f *follower) follow(ctx context.Context, after uint64) {
+	ctx, cancel := context.WithCancel(ctx)
+	gone := make(chan struct{})
+	go func() { // ends with the connection, which is closed below
+		defer close(gone)
+		defer cancel()
+		_, _ = io.Copy(io.Discard, f.conn) // its end says that the guest has left
+	}()
+	defer func() {
+		_ = f.conn.Close()
+		<-gone
+		cancel()
+	}()
+	var last uint64
+	f.session.View(func(st event.State) { last = st.Seq })
+	for e, err := range f.session.Events(ctx, after) {
+		if err != nil || f.send(e, last) != nil {
+			return // the guest reads the log itself
+		}
+	}
+	_ = f.flush()
+}
+
+// send sends an event; up to the one that was last, several go together.
+func (f *follower) send(e event.Event, last uint64) (err error) {
+	if now := settingsOf(f.session, f.host); now != f.settings {
+		f.settings = now
+		if f.buf, err = jsonl.Append(f.buf, change{&now}); err != nil {
+			return err
+		}
+	}
+	if f.buf, err = e.AppendJSON(f.buf); err != nil {
+		return err
+	}
+	if f.buf = append(f.buf, '\n'); e.Seq < last && len(f.buf) < crowd {
+		return nil
+	}
+	return f.flush()
+}
+
+func (f *follower) flush() error {
+	_, err := f.conn.Write(f.buf)
+	if f.buf = f.buf[:0]; cap(f.buf) > 2*crowd {
+		f.buf = nil
+	}
+	return err
+}
+
+// serveCalls answers a guest's calls until it leaves.
+func serveCalls(ctx context.Context, s *settle.Session, conn net.Conn) {
+	h := &handler{session: s}
+	c := jsonrpc.New(jsonrpc.Options{In: conn, Out: conn, Handler: h, MaxFrame: maxMessage, MaxInFlight: maxInFlight})
+	ctx, leave := context.WithCancel(ctx)
+	defer leave()
+	c.Start(ctx)
+	<-c.Ended() // at the end of the connection, or of ctx
+	leave()     // who has left needs no answers
+	_ = conn.Close()
+	<-c.Done()
+	h.calls.Wait()
+}
+
+// parse returns a line of the stream: an event, or other settings.
+func parse(line []byte) (e event.Event, settings *Settings, err error) {
+	if bytes.HasPrefix(line, []byte(changePrefix)) {
+		var c change
+		err = json.Unmarshal(line, &c)
+		return event.Event{}, c.Settings, err
+	}
+	err = e.UnmarshalJSON(line)
+	return e, nil, err
+}

@@ -1,0 +1,121 @@
+package attach
+
+import (
+	"encoding/json"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// request is the first line of a guest: it follows the events after a number, or
+// calls methods.
+type request struct {
+	Join   string  `json:"join"`
+	Follow *uint64 `json:"follow,omitempty"`
+}
+
+// answer is the first line of the host; Host is missing where the session is not its.
+type answer struct {
+	Host     *Host    `json:"host,omitempty"`
+	Settings Settings `json:"settings"`
+}
+
+// Host is the process that a session is open in.
+type Host struct {
+	PID     int    `json:"pid"`
+	Face    string `json:"face"`
+	Version string `json:"version,omitempty"`
+}
+
+// Settings are what the next turn of a session works with.
+type Settings struct {
+	Model  string `json:"model"`
+	Window int    `json:"window,omitempty"`
+	Effort string `json:"effort,omitempty"`
+	Mode   string `json:"mode,omitempty"`
+}
+
+// change is a line among the events: the settings are others now.
+type change struct {
+	Settings *Settings `json:"settings"`
+}
+
+// changePrefix tells a change from an event, which begins with its version.
+const changePrefix = `{"settings":`
+
+// The methods, with the bodies that the HTTP API of settle serve has for the
+// same.
+const (
+	methodSubmit    = "submit"
+	methodInterrupt = "interrupt"
+	methodAnswer    = "answer"
+	methodDrop      = "drop"
+	methodCancel    = "cancel"
+	methodKill      = "kill"
+)
+
+type submission struct {
+	Text    string          `json:"text,omitempty"`
+	Images  []event.Image   `json:"images,omitempty"`
+	Mode    event.Mode      `json:"mode,omitempty"`
+	Schema  json.RawMessage `json:"schema,omitempty"`
+	Command bool            `json:"command,omitempty"`
+	Input   string          `json:"input,omitempty"`
+	By      string          `json:"by,omitempty"`
+}
+
+type receipt struct {
+	Input string `json:"input"`
+	Seq   uint64 `json:"seq"`
+}
+
+type interruption struct {
+	Input string `json:"input,omitempty"`
+	Hurry bool   `json:"hurry,omitempty"`
+	By    string `json:"by,omitempty"`
+}
+
+// outcome is how a turn ended; it is empty if nothing was running.
+type outcome struct {
+	Turn  string       `json:"turn,omitempty"`
+	Cause *event.Cause `json:"cause,omitempty"`
+}
+
+type verdict struct {
+	Approval string        `json:"approval"`
+	Verdict  event.Verdict `json:"verdict"`
+	Message  string        `json:"message,omitempty"`
+	By       string        `json:"by,omitempty"`
+}
+
+type dropping struct {
+	Input string `json:"input"`
+	By    string `json:"by,omitempty"`
+}
+
+type cancelling struct {
+	Item string `json:"item"`
+	By   string `json:"by,omitempty"`
+}
+
+type killing struct {
+	Job string `json:"job"`
+}
+
+// done answers what may find nothing to do.
+type done struct {
+	Done bool `json:"done"`
+}
+
+// codeAnswered is the code of an answer that came too late; its data is a verdict.
+const codeAnswered = -32010
+
+const (
+	// maxMessage bounds what a guest sends, such as an input with images, and maxLine
+	// an event, in bytes.
+	maxMessage = 64 << 20
+	maxLine    = 128 << 20
+	// maxInFlight bounds the calls of a guest at once.
+	maxInFlight = 32
+	// maxGreeting bounds the host's first line.
+	maxGreeting = 4 << 10
+)

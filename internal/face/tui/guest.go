@@ -1,0 +1,168 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/transcript"
+	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/markdown"
+)
+
+// Guest is a conversation whose session another process hosts. It goes on there
+// when it is closed here.
+type Guest interface {
+	// Host names that process, such as "pid 4711 (serve)".
+	Host() string
+}
+
+// hostOf names the process that hosts the session, or is empty: this one does.
+func hostOf(c Conversation) string {
+	if g, ok := c.(Guest); ok {
+		return g.Host()
+	}
+	return ""
+}
+
+// welcome says whose session this is.
+func (f *Face) welcome(host string) {
+	f.hint = ""
+	f.commit(notice(lively(), "attached to %s: what you send, answer and interrupt here happens there; leaving ends nothing", host))
+}
+
+// fate says what became of a session that nobody here has closed.
+func fate(host string, s event.State) string {
+	switch {
+	case host == "":
+		return "the session was closed"
+	case s.Open:
+		return host + " has ended without closing the session; what it had written is above"
+	}
+	return host + " has closed the session"
+}
+
+// lost is called when the session is not open any more, and nobody here has
+// closed it.
+func (f *Face) lost() {
+	f.follow() // what is left of the log
+	f.gone, f.interrupting = true, ""
+	f.commit(notice(warned(), "%s", fate(hostOf(f.conversation), f.state())))
+	f.say("Enter opens the session here, Ctrl-D leaves")
+}
+
+// reclaim opens a session that was lost, here or wherever it is now. The editor
+// keeps what is in it.
+func (f *Face) reclaim() {
+	if f.closing {
+		return
+	}
+	f.closing = true
+	f.say("opening the session")
+	old := f.conversation
+	go func() { // ends within the timeout
+		ctx, cancel := context.WithTimeout(f.ctx, actTimeout)
+		defer cancel()
+		err := f.Sessions.Close(ctx, old, event.Shutdown, user)
+		c, opened := f.Sessions.Open(ctx, old.ID())
+		f.send(func() {
+			if f.hint, f.closing = "", false; opened != nil {
+				f.commit(notice(bad(), "%v", errors.Join(err, opened)))
+				return
+			}
+			f.attach(c)
+		})
+	}()
+}
+
+// ended is closed when the session is lost; nil while its end is expected.
+func (f *Face) ended() <-chan struct{} {
+	if f.feed == nil || f.closing || f.gone {
+		return nil
+	}
+	return f.feed.done
+}
+
+// resume takes a turn that runs as it is now; the events that follow go on with
+// it.
+func (p *printout) resume(t *event.Turn, log *transcript.Transcript) {
+	dir := log.State().Host.Dir
+	for e := range transcript.Entries(t) {
+		if e.Input != nil {
+			if !e.Input.Command {
+				p.add(inputEntry(e.Input))
+			}
+			continue
+		}
+		i, content := e.Item, e.Item.Content()
+		one := &piece{item: i.ID, kind: i.Type(), began: i.BegunAt, title: content.Name, runs: i.Started, held: log.MayBeDiscarded(i)}
+		p.pieces = append(p.pieces, one)
+		if i.Status != event.ItemOpen {
+			one.entries, one.done = itemEntries(p.renderer, i, dir), true
+			continue
+		}
+		switch one.kind {
+		case event.Message:
+			p.blocks(one, one.text.Write(content.Text))
+		case event.Reasoning:
+			one.size, one.tail = len(content.Text), terminal.Tail(content.Text)
+		case event.ToolCall:
+			one.tail = terminal.Tail(content.Output)
+			if i.Ready {
+				one.title = titleOf(i, dir)
+			}
+			if i.Started {
+				one.began = i.StartedAt
+			}
+		}
+	}
+	p.shorten()
+	for _, a := range t.Approvals {
+		if a.Ended == nil {
+			p.asks = append(p.asks, askEntry(a))
+		}
+	}
+}
+
+// shorten leaves out the beginning of a long turn.
+func (p *printout) shorten() {
+	done := slices.IndexFunc(p.pieces, func(one *piece) bool { return !one.done })
+	if done < 0 {
+		done = len(p.pieces)
+	}
+	cut := min(len(p.pieces)-recentEntries, done)
+	if cut <= 0 {
+		return
+	}
+	p.pieces = p.pieces[cut-1:]
+	p.pieces[0] = &piece{entries: []entry{notice(faint(), "the beginning of this turn is left out (Ctrl-T shows it)")}, done: true}
+}
+
+// titleOf is the title of a call that is ready.
+func titleOf(i *event.Item, dir string) string {
+	call := transcript.CallOf(i, dir)
+	if i.Attempt == "" { // a person has entered it
+		return enteredTitle(call)
+	}
+	return title(call)
+}
+
+// itemEntries is an item as it is when it has ended.
+func itemEntries(r *markdown.Renderer, i *event.Item, dir string) (out []entry) {
+	switch i.Type() {
+	case event.Message:
+		for _, b := range blocksOf(i.Content().Text) {
+			out = append(out, blockEntry(r, b))
+		}
+	case event.Reasoning:
+		if i.Content().Text != "" {
+			out = append(out, thoughtEntry(i))
+		}
+	case event.ToolCall:
+		out = append(out, callEntry(i, dir))
+	case event.Note:
+		out = append(out, notice(faint(), "told the model: %s", i.Content().Text))
+	}
+	return slices.Clip(out)
+}
