@@ -4,7 +4,7 @@ FUZZTIME ?= 10s
 N ?= 2000
 PACKAGES ?= event internal/turn internal/history internal/scope internal/sse
 
-.PHONY: install check test race fuzz bench crash simulate screen judge shake break mutate proof clients
+.PHONY: install check test race fuzz bench crash simulate screen pictures judge shake break mutate proof clients
 
 install: ## a static and stripped binary, into $(go env GOPATH)/bin
 	CGO_ENABLED=0 go install -trimpath -ldflags "-s -w" ./cmd/settle
@@ -36,6 +36,9 @@ simulate: ## N sessions, drawn at random (docs/proof.md)
 
 screen: ## N sessions on a terminal: in memory, in tmux and in xterm.js (needs tmux, node and npm), and keys at every event of the catalogue; the scrollback must be the log (docs/terminal.md)
 	go test -count=1 -v -timeout 0 -tags machine -run 'EqualLog$$|KeyAtEveryEvent$$' ./internal/face/tui -sessions $(N)
+
+pictures: ## docs/pictures, of the built program in tmux
+	go test -count=1 -tags pictures -run 'TestPictures$$' ./cmd/settle
 
 judge: ## all of the corpus, and N drawn commands: what is allowed runs, and must do no harm (docs/adr/0008)
 	go test -count=1 -v -timeout 0 -run 'TestOracle$$' ./internal/policy -commands $(N)

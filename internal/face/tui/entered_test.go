@@ -46,7 +46,7 @@ func TestEnteredCommand(t *testing.T) {
 		p.sees("> what was that?", "I saw it.", "✓ ")
 		p.types("go\r")
 		p.types("!pwd\r")
-		p.sees("⧗ waits for the end: !pwd")
+		p.sees("↳ waits for the end: !pwd")
 		p.types("\x1b[1;3A")
 		p.sees("> !pwd")
 		p.types("\x03\x1b")

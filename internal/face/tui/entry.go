@@ -259,11 +259,49 @@ func askEntry(a *event.Approval) entry {
 	if a.Covers != "" {
 		words += "\nFor the session would allow: " + a.Covers
 	}
-	body := paragraph("  ", words, terminal.Style{}, terminal.Style{})
 	return entry{group: ofAsk, gap: true, rows: func(width int) []terminal.Line {
-		head := terminal.Wrap(terminal.Plain("? settle asks before this call", warned().With(terminal.Bold)), width, terminal.Indent{})
-		return append(head, body(width)...)
+		rows := terminal.Wrap(terminal.Plain("? settle asks before this call", warned().With(terminal.Bold)), width, terminal.Indent{})
+		var diff diffColors
+		for line := range strings.SplitSeq(words, "\n") {
+			rows = append(rows, terminal.Wrap(terminal.Plain(line, diff.style(line)), width, terminal.Indent{First: spaces(2), Rest: spaces(2)})...)
+		}
+		return rows
 	}}
+}
+
+// diffColors gives the lines of a unified diff within a text their colors, and
+// changes nothing else: what is asked about is shown as it is.
+type diffColors struct {
+	indent string // of the diff; the text before it has none
+	begins bool   // the line that names the old file came
+	within bool
+}
+
+func (d *diffColors) style(line string) terminal.Style {
+	text := strings.TrimLeft(line, " ")
+	indent := line[:len(line)-len(text)]
+	switch {
+	case !d.within && strings.HasPrefix(text, "--- "):
+		d.indent, d.begins = indent, true
+		return faint()
+	case d.begins && indent == d.indent && strings.HasPrefix(text, "+++ "):
+		d.begins, d.within = false, true
+		return faint()
+	}
+	d.begins = false
+	sign, ok := strings.CutPrefix(line, d.indent)
+	if d.within = d.within && ok && sign != ""; !d.within {
+		return terminal.Style{}
+	}
+	switch sign[0] {
+	case '+':
+		return good()
+	case '-':
+		return bad()
+	case '@':
+		return faint()
+	}
+	return terminal.Style{}
 }
 
 // endEntry is how a turn ended, and what it took.

@@ -232,9 +232,9 @@ func TestSession(t *testing.T) {
 		p.types("y")
 		p.sees("● $ count", "│ counting", "working", "(Esc interrupts)")
 		p.types("and then?\r")
-		p.sees("⧗ waits for the end: and then?")
+		p.sees("↳ waits for the end: and then?")
 		p.types("\x1b")
-		p.sees("■ $ count  interrupted", "effects: partial", "■ interrupted after", "⧗ held; goes with the next input: and then?")
+		p.sees("■ $ count  interrupted", "effects: partial", "■ interrupted after", "↳ held; goes with the next input: and then?")
 		p.types("\x1b") // nothing runs: it does nothing
 		p.types("\x1b[1;3A")
 		p.sees("> and then?")

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,6 +56,9 @@ func (f *Face) frame(now time.Time) terminal.Frame {
 // room of them. What is held and does not fit is committed.
 func (f *Face) liveRows(width, room int, now time.Time) []terminal.Line {
 	calls := f.callRows(width, now)
+	if len(calls) > 0 && f.out.gapBeforeCalls() {
+		calls = append([]terminal.Line{nil}, calls...)
+	}
 	calls = calls[:min(len(calls), room)]
 	room -= len(calls)
 	text := f.out.textRows(width)
@@ -68,6 +72,11 @@ func (f *Face) liveRows(width, room int, now time.Time) []terminal.Line {
 		text = f.out.textRows(width)
 	}
 	return append(text, calls...)
+}
+
+// gapBeforeCalls reports whether something else than a call is above them.
+func (p *printout) gapBeforeCalls() bool {
+	return p.shown > 0 && p.last != ofCall || slices.ContainsFunc(p.pieces, func(x *piece) bool { return x.kind != event.ToolCall })
 }
 
 // callRows are the calls that have not been committed.
@@ -179,7 +188,7 @@ func (f *Face) askRows(width int) []terminal.Line {
 		key = "Alt-"
 	}
 	choices := fmt.Sprintf("%sy once  %ss for the session  %sn no  Esc ends the turn", key, key, key)
-	return []terminal.Line{terminal.Clip(head, width), terminal.Clip(terminal.Plain(choices, bold()), width)}
+	return append([]terminal.Line{terminal.Clip(head, width)}, terminal.Wrap(terminal.Plain(choices, bold()), width, terminal.Indent{})...)
 }
 
 // asked returns the approval that waits longest, and how many wait behind it.
@@ -209,7 +218,7 @@ func (f *Face) queueRows(width int) (rows []terminal.Line) {
 			break
 		}
 		when := waitsFor(&in)
-		rows = append(rows, terminal.Clip(terminal.Line{{Text: "⧗ " + when + ": ", Style: faint()}, {Text: printable.Line(typed(&in))}}, width))
+		rows = append(rows, terminal.Clip(terminal.Line{{Text: "↳ " + when + ": ", Style: faint()}, {Text: printable.Line(typed(&in))}}, width))
 	}
 	if len(rows) > 0 {
 		rows = append(rows, terminal.Clip(terminal.Plain("  Alt-↑ takes the last one back into the editor, /queue shows all", faint()), width))

@@ -157,7 +157,7 @@ func TestQueue(t *testing.T) {
 		p.sees("Queue: ", "  three", "› two")
 		p.misses("  one")
 		p.types("\r")
-		p.sees("> two", "⧗ joins the next request: three")
+		p.sees("> two", "↳ joins the next request: three")
 		p.misses("waits for the end: two")
 		p.types("\x03\x1b")
 		p.types("\x03/queue\r") // nothing came of the first one: it is back in the editor
