@@ -97,7 +97,7 @@ func (f *appServerFlags) serve(cmd *cobra.Command, s *streams) error {
 	}
 	stop, err := appserver.Serve(cmd.Context(), appserver.Options{
 		Options: rpc.Options{In: s.stdin, Out: s.stdout, Sessions: in.hosts, Dir: dir, Version: version(), Stops: in.stops, Say: s.say, Exit: os.Exit},
-		DataDir: data, Sandbox: string(spec.Sandbox), Approval: spec.Approval,
+		DataDir: data, Sandbox: spec.Sandbox, Approval: codex.Approval(spec.Approval),
 	})
 	if stop != nil {
 		return &exitError{stop.Code, err}

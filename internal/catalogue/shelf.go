@@ -51,19 +51,20 @@ func (s *Shelf) Load(session string) (state event.State, isWhole bool, err error
 	return state, err == nil, err
 }
 
-// First returns a session's first event: what there is to know without reading
-// all of it. Of a log without one it is empty.
-func (s *Shelf) First(ctx context.Context, session string) (event.Event, error) {
+// WorkDir returns the directory that a session works in, without reading all of its
+// log, or a [journal.MissingError]. Of a log that does not say it, it is empty.
+func (s *Shelf) WorkDir(ctx context.Context, session string) (string, error) {
 	if s.Dir == "" {
-		return event.Event{}, &journal.MissingError{Session: session}
+		return "", &journal.MissingError{Session: session}
 	}
 	for e, err := range journal.Read(ctx, s.Dir, session, 0) {
 		if damage := (*journal.DamageError)(nil); errors.As(err, &damage) {
 			break
 		}
-		return e, err
+		opened, _ := e.Data.(event.SessionOpened)
+		return opened.Dir, err
 	}
-	return event.Event{}, nil
+	return "", nil
 }
 
 // Close closes what is open. A shelf may be used after that.

@@ -230,12 +230,15 @@ func (w *Spec) sandbox(f Flags, all overrides) error {
 	if f.Bypass {
 		mode, w.Approval = string(FullAccess), "never"
 	}
-	w.Sandbox = Sandbox(mode)
-	if w.Sandbox != "" && !slices.Contains([]Sandbox{ReadOnly, WorkspaceWrite, FullAccess}, w.Sandbox) {
-		return fmt.Errorf("there is no sandbox mode %q: read-only, workspace-write and danger-full-access are known", mode)
+	if w.Sandbox = Sandbox(mode); mode != "" {
+		if err := w.Sandbox.check(); err != nil {
+			return err
+		}
 	}
-	if approvals := []string{"", "never", "on-request", "on-failure", string(Untrusted)}; !slices.Contains(approvals, w.Approval) {
-		return fmt.Errorf("there is no approval policy %q: untrusted, on-failure, on-request and never are known", w.Approval)
+	if w.Approval != "" {
+		if err := Approval(w.Approval).check(); err != nil {
+			return err
+		}
 	}
 	w.Writable = slices.Clone(f.AddDirs)
 	roots, _ := all.table("sandbox_workspace_write").take("writable_roots").([]any)

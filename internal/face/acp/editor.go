@@ -44,11 +44,7 @@ func (ses *session) request(ctx context.Context, method string, params, result a
 	if err != nil {
 		return awaitEnd(ctx, err)
 	}
-	stop := context.AfterFunc(ctx, func() {
-		if sent.Abandon() {
-			ses.withdraw(sent)
-		}
-	})
+	stop := context.AfterFunc(ctx, func() { ses.withdraw(sent) })
 	defer stop()
 	return withDetails(awaitEnd(ctx, sent.Wait(context.WithoutCancel(ctx), result)))
 }
@@ -73,8 +69,11 @@ func withDetails(err error) error {
 	return err
 }
 
-// withdraw tells the client that the answer to a request is not needed any more.
+// withdraw tells the client that the answer to a request is not needed any more, unless
+// it has answered.
 // https://agentclientprotocol.com/protocol/v1/cancellation
 func (s *Server) withdraw(sent *jsonrpc.Outgoing) {
-	_ = s.Notify(s.Life, "$/cancel_request", object{"requestId": sent.ID}) // a client that is gone needs none
+	if sent.Abandon() {
+		_ = s.Notify(s.Life, "$/cancel_request", object{"requestId": sent.ID}) // a client that is gone needs none
+	}
 }

@@ -176,13 +176,8 @@ func (ses *session) turnEnded(m book.Move[*prompt]) {
 	}
 	answer(m.Entry, object{
 		"stopReason": reason, "usage": usageOf(ses.log.State().Turn(m.Turn).Summary.Usage),
-		"_meta": object{"settle": withTurn(ending(m.Cause), m.Turn)},
+		"_meta": meta(ending{*m.Cause, m.Turn}),
 	})
-}
-
-func withTurn(o object, turn string) object {
-	o["turn"] = turn
-	return o
 }
 
 // stopReason says how a turn ended that did not fail, in the protocol's words.

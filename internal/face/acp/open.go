@@ -10,11 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/catalogue"
 	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/client/transcript"
-	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
@@ -72,22 +71,14 @@ func (s *Server) checkKept(ctx context.Context, id, cwd string) error {
 	if err != nil {
 		return err
 	}
-	for e, err := range journal.Read(ctx, data, id, 0) {
-		if damage := (*journal.DamageError)(nil); errors.As(err, &damage) {
-			return nil // opening it says what can be had
-		}
-		if errors.Is(err, os.ErrNotExist) {
-			return jsonrpc.Errorf(codeNotFound, "%v", err)
-		}
-		if err != nil {
-			return err
-		}
-		if opened, ok := e.Data.(event.SessionOpened); ok {
-			return checkSameDir(id, opened.Dir, cwd)
-		}
-		return nil
+	dir, err := (&catalogue.Shelf{Dir: data}).WorkDir(ctx, id)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return jsonrpc.Errorf(codeNotFound, "%v", err)
+	case err != nil || dir == "": // opening a damaged one says what can be had
+		return err
 	}
-	return nil
+	return checkSameDir(id, dir, cwd)
 }
 
 // dataDir is where the sessions are that work in a directory.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/asker"
+	"github.com/settle-agent/settle/internal/client/rpc"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
@@ -23,12 +24,6 @@ func permissionOptions() []object {
 		{"optionId": allowAlways, "name": "Allow for this session", "kind": "allow_always"},
 		{"optionId": rejectOnce, "name": "Reject", "kind": "reject_once"},
 	}
-}
-
-// question is a request for permission that the client has.
-type question struct {
-	server *Server
-	sent   *jsonrpc.Outgoing
 }
 
 // ask asks the client about a call. The request goes out in its place among the
@@ -49,25 +44,7 @@ func (ses *session) ask(ctx context.Context, q asker.Question) asker.Asked {
 		}
 		return nil
 	}
-	return question{ses.Server, sent}
-}
-
-// Await implements [asker.Asked].
-func (q question) Await(ctx context.Context) (asker.Answer, error) {
-	var got permissionResult
-	err := q.sent.Wait(ctx, &got)
-	if errors.Is(err, jsonrpc.ErrClosed) || errors.Is(err, jsonrpc.ErrCancelled) {
-		return asker.Answer{}, asker.ErrGone
-	}
-	return verdict(got, err)
-}
-
-// Withdraw takes the question away from the client, unless it was the client that
-// answered.
-func (q question) Withdraw() {
-	if q.sent.Abandon() {
-		q.server.withdraw(q.sent)
-	}
+	return rpc.Question[permissionResult]{Sent: sent, Read: verdict, Back: ses.withdraw}
 }
 
 // asking is a call that waits for somebody's word: its changes as the protocol
@@ -83,20 +60,16 @@ func (c *call) asking(d event.ApprovalRequested) toolCall {
 // with the outcome "cancelled", or with the error of a request that was.
 func verdict(got permissionResult, err error) (asker.Answer, error) {
 	var refused *jsonrpc.Error
-	switch {
-	case errors.As(err, &refused) && refused.Code == jsonrpc.CodeCancelled:
+	isCancelled := errors.As(err, &refused) && refused.Code == jsonrpc.CodeCancelled || got.Outcome.Outcome == "cancelled"
+	verdicts := map[string]event.Verdict{allowOnce: event.Approved, allowAlways: event.ApprovedSession, rejectOnce: event.Denied}
+	switch known := verdicts[got.Outcome.OptionID]; {
+	case isCancelled:
 		return asker.Answer{Verdict: event.ApprovalAborted}, nil
 	case err != nil:
 		return asker.Answer{}, err
-	case got.Outcome.Outcome == "cancelled":
-		return asker.Answer{Verdict: event.ApprovalAborted}, nil
-	case got.Outcome.OptionID == allowOnce:
-		return asker.Answer{Verdict: event.Approved}, nil
-	case got.Outcome.OptionID == allowAlways:
-		return asker.Answer{Verdict: event.ApprovedSession}, nil
-	case got.Outcome.OptionID == rejectOnce:
-		return asker.Answer{Verdict: event.Denied}, nil
-	default:
+	case known == "":
 		return asker.Answer{Verdict: event.Denied, Message: fmt.Sprintf("The client answered with something that it was not offered: %q.", got.Outcome.OptionID)}, nil
+	default:
+		return asker.Answer{Verdict: known}, nil
 	}
 }

@@ -143,25 +143,19 @@ func answer(e *entry, result any) {
 
 // drop answers a prompt that no turn takes.
 func drop(e *entry, cause *event.Cause) {
-	answer(e, object{"stopReason": "cancelled", "_meta": object{"settle": ending(cause)}})
+	answer(e, object{"stopReason": "cancelled", "_meta": meta(ending{Cause: *cause})})
 }
 
 // ending says how a turn ended, for those who want to know more than the
 // protocol can say.
-func ending(c *event.Cause) object {
-	o := object{"outcome": c.Outcome}
-	if c.Outcome == event.Completed {
-		return o
+type ending struct {
+	event.Cause
+	Turn string `json:"turn,omitempty"`
+}
+
+func meta(e ending) object {
+	if e.Outcome != event.Completed {
+		e.Message = e.Error()
 	}
-	o["message"] = c.Error()
-	if c.Reason != "" {
-		o["reason"] = c.Reason
-	}
-	if c.Limit != "" {
-		o["limit"] = c.Limit
-	}
-	if c.By != "" {
-		o["by"] = c.By
-	}
-	return o
+	return object{"settle": e}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/client/codex"
 	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/jsonrpc"
@@ -82,7 +83,7 @@ func (s *Server) configRead(_ context.Context, p where) (any, error) {
 		return nil, err
 	}
 	out := object{
-		"model_reasoning_effort": ptr(resolved.Effort), "approval_policy": rights.approval, "sandbox_mode": rights.mode(), "profiles": object{},
+		"model_reasoning_effort": ptr(resolved.Effort), "approval_policy": rights.Approval, "sandbox_mode": rights.SandboxMode(), "profiles": object{},
 	}
 	setNull(out, "model", "model_provider", "approvals_reviewer", "developer_instructions", "instructions")
 	if c, err := resolved.Choose(); err == nil {
@@ -98,7 +99,7 @@ func (s *Server) configRead(_ context.Context, p where) (any, error) {
 // profileList answers which profiles there are.
 func profileList() object {
 	data := []object{}
-	for _, id := range []string{":read-only", ":workspace", ":danger-full-access"} {
+	for _, id := range codex.Profiles() {
 		data = append(data, object{"id": id, "description": nil, "allowed": true})
 	}
 	return object{"data": data, "nextCursor": nil}
@@ -130,7 +131,7 @@ func (s *Server) modelList(_ context.Context, p where) (any, error) {
 	}
 	choice, err := resolved.Choose()
 	if err != nil {
-		return nil, invalid("%v", err)
+		return nil, err
 	}
 	table := catalog.Builtin()
 	first := choice.Provider.Name + "/" + choice.Model

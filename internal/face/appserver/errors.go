@@ -1,9 +1,13 @@
 package appserver
 
 import (
+	"context"
+	"errors"
 	"net/http"
 
+	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/jsonrpc"
 	"github.com/settle-agent/settle/model"
 )
 
@@ -25,40 +29,24 @@ func failed(f *event.Failure) *turnError {
 	return &turnError{Message: f.Message, CodexErrorInfo: errorInfo(f), AdditionalDetails: ptr(f.Body)}
 }
 
-// withStatus is a kind of error that names an HTTP status.
-type withStatus struct {
-	HTTPStatusCode *int `json:"httpStatusCode"`
-}
-
 func errorInfo(f *event.Failure) any {
-	status := withStatus{ptr(f.Status)}
-	switch model.ErrorKind(f.Kind) {
-	case model.ErrAuth:
-		return "unauthorized"
-	case model.ErrQuota, model.ErrRateLimit:
-		return "usageLimitExceeded"
-	case model.ErrOverloaded:
-		return "serverOverloaded"
-	case model.ErrContext:
-		return "contextWindowExceeded"
-	case model.ErrNotFound:
-		return "modelNotFound"
-	case model.ErrInvalid, model.ErrReasoning, model.ErrImage:
-		return "badRequest"
-	case model.ErrPolicy:
-		return "cyberPolicy"
-	case model.ErrConnection:
-		if f.Status == 0 {
-			return map[string]withStatus{"httpConnectionFailed": status}
-		}
+	kinds := map[model.ErrorKind]string{
+		model.ErrAuth: "unauthorized", model.ErrQuota: "usageLimitExceeded", model.ErrRateLimit: "usageLimitExceeded",
+		model.ErrOverloaded: "serverOverloaded", model.ErrContext: "contextWindowExceeded", model.ErrNotFound: "modelNotFound",
+		model.ErrInvalid: "badRequest", model.ErrReasoning: "badRequest", model.ErrImage: "badRequest", model.ErrPolicy: "cyberPolicy",
 	}
-	switch {
+	withStatus := func(kind string) object { return object{kind: object{"httpStatusCode": ptr(f.Status)}} }
+	switch kind := model.ErrorKind(f.Kind); {
+	case kinds[kind] != "":
+		return kinds[kind]
+	case kind == model.ErrConnection && f.Status == 0:
+		return withStatus("httpConnectionFailed")
 	case f.Status == http.StatusUnauthorized:
 		return "unauthorized"
 	case f.Name == event.NameRetryExhausted:
-		return map[string]withStatus{"responseTooManyFailedAttempts": status}
-	case f.Kind != "":
-		return map[string]withStatus{"responseStreamDisconnected": status}
+		return withStatus("responseTooManyFailedAttempts")
+	case kind != "":
+		return withStatus("responseStreamDisconnected")
 	case f.Name == event.NamePanic || f.Name == event.NameInternal:
 		return "internalServerError"
 	default:
@@ -85,4 +73,17 @@ func turnStatus(c *event.Cause) (status string, err *turnError) {
 	default: // replaced, shutdown, crashed …
 		return "interrupted", &turnError{Message: c.Error(), CodexErrorInfo: "other"}
 	}
+}
+
+// refusal is how an error is answered: as a request that cannot be served as it is.
+// Codex has one code for all of those.
+func refusal(_ context.Context, err error) error {
+	if answer := (*jsonrpc.Error)(nil); errors.As(err, &answer) || errors.Is(err, settle.ErrClosed) {
+		return err
+	}
+	return invalid("%v", err)
+}
+
+func invalid(format string, a ...any) error {
+	return jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, format, a...)
 }

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/client/book"
+	"github.com/settle-agent/settle/internal/client/codex"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
@@ -22,6 +24,8 @@ type loadedThread struct {
 	policy    *assemble.Policy
 	ephemeral bool
 	done      chan struct{} // closed when follow has ended
+	// subscribed says that the client wants to hear of the thread.
+	subscribed atomic.Bool
 
 	order      sync.Mutex  // held while an event is told, and while answers are given that have their place among what is told
 	translator *translator // has what was told so far; guarded by order
@@ -30,10 +34,9 @@ type loadedThread struct {
 	starts     book.Book[sender]           // turn/start and turn/steer, by input
 	interrupts book.Book[*jsonrpc.Request] // turn/interrupt, by turn
 
-	mu         sync.Mutex // guards what follows
-	rights     rights
-	status     threadStatus
-	subscribed bool
+	mu     sync.Mutex // guards what follows
+	rights codex.Rights
+	status threadStatus
 }
 
 // sender is a request that sent an input, and how it is answered with the turn
@@ -81,7 +84,7 @@ func (l *loadedThread) tell(e event.Event) error {
 		l.asker.Take(e)
 	}
 	for _, n := range notes {
-		if l.isSubscribed() {
+		if l.subscribed.Load() {
 			l.s.notify(n)
 		}
 	}
@@ -89,22 +92,6 @@ func (l *loadedThread) tell(e event.Event) error {
 		l.asker.Take(e)
 	}
 	return nil
-}
-
-// isSubscribed reports whether a client wants to hear of the thread.
-func (l *loadedThread) isSubscribed() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.subscribed
-}
-
-// subscribe says whether the client wants to hear of the thread, and returns
-// whether it did.
-func (l *loadedThread) subscribe(wanted bool) (did bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	did, l.subscribed = l.subscribed, wanted
-	return did
 }
 
 // answer answers the requests that the event is about, before what it means is
@@ -159,11 +146,11 @@ func (l *loadedThread) replyInterrupted(turn string) {
 // idle lets go of a thread that nobody wants to hear of any more: between its
 // turns.
 func (l *loadedThread) idle() {
-	if l.isSubscribed() {
+	if l.subscribed.Load() {
 		return
 	}
 	l.s.Lane(l.id(), func() {
-		if !l.isSubscribed() && l.running() == nil {
+		if !l.subscribed.Load() && l.running() == nil {
 			l.s.unload(l, "client")
 		}
 	})
@@ -208,7 +195,7 @@ func (l *loadedThread) submit(ctx context.Context, r sender, clientID, text stri
 	defer l.submitting.Unlock()
 	t, err := l.opened.Submit(ctx, text, o...)
 	if err != nil {
-		return nil, invalid("%v", err)
+		return nil, err
 	}
 	entry := l.starts.Add(t.Input(), r)
 	if entry == nil {

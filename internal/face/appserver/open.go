@@ -12,8 +12,8 @@ import (
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/catalogue"
 	"github.com/settle-agent/settle/internal/client/asker"
+	"github.com/settle-agent/settle/internal/client/codex"
 	"github.com/settle-agent/settle/internal/client/store"
-	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
 // open opens a session as the client asks, in the directory, and follows it.
@@ -22,7 +22,7 @@ func (s *Server) open(ctx context.Context, id, dir string, p setup) (*loadedThre
 	if err != nil {
 		return nil, err
 	}
-	policy := assemble.NewPolicy(rights.policy(s.Sessions.Base.Getenv("TMPDIR")))
+	policy := assemble.NewPolicy(rights.Mode(s.Sessions.Base.Getenv("TMPDIR")))
 	model, effort, err := s.model(dir, cmp.Or(p.Model, p.text("model"), p.lastModel), p.ModelProvider, cmp.Or(p.text("model_reasoning_effort"), p.lastEffort))
 	if err != nil {
 		return nil, err
@@ -40,13 +40,14 @@ func (s *Server) open(ctx context.Context, id, dir string, p setup) (*loadedThre
 	}}
 	opened, err := s.Sessions.Open(ctx, id, spec)
 	if err != nil {
-		return nil, refusal(id, err)
+		return nil, notFound(id, err)
 	}
 	l := &loadedThread{
-		s: s, opened: opened, policy: policy, ephemeral: p.Ephemeral, done: make(chan struct{}), rights: rights, subscribed: true,
+		s: s, opened: opened, policy: policy, ephemeral: p.Ephemeral, done: make(chan struct{}), rights: rights,
 		translator: newTranslator(opened.State()),
 	}
 	l.status = l.translator.status
+	l.subscribed.Store(true)
 	l.asker = asker.New(s.Life, asker.Options{Session: opened, Ask: l.ask, By: s.Client, Failed: s.Tell})
 	s.mu.Lock()
 	s.threads[id] = l
@@ -64,52 +65,42 @@ func (p setup) asksForRights() bool {
 	return p.Sandbox != "" || p.Permissions != "" || p.text("sandbox_mode") != ""
 }
 
-// refusal is why a session cannot be opened, as an answer.
-func refusal(id string, err error) error {
-	var answer *jsonrpc.Error
-	if err = notFound(id, err); errors.As(err, &answer) || errors.Is(err, settle.ErrClosed) {
-		return err
-	}
-	return invalid("%v", err)
-}
-
 // rights are those that a client asks for, over those that are configured.
-func (s *Server) rights(dir string, p setup) (rights, error) {
+func (s *Server) rights(dir string, p setup) (codex.Rights, error) {
 	r, err := s.Sessions.Settings(dir, nil)
 	if err != nil {
-		return rights{}, invalid("%v", err)
+		return codex.Rights{}, err
 	}
 	out, err := s.preset(cmp.Or(r.Permission, settle.Ask))
 	if err != nil {
-		return rights{}, err
+		return codex.Rights{}, err
 	}
-	asked := p.rightsParams
+	asked := p.AskedRights
 	if policy := p.text("approval_policy"); policy != "" && !isGiven(asked.ApprovalPolicy) {
-		asked.ApprovalPolicy = quote(policy)
+		asked.ApprovalPolicy = codex.Approval(policy).JSON()
 	}
-	asked.Sandbox = cmp.Or(asked.Sandbox, p.text("sandbox_mode"))
-	if err := out.set(asked); err != nil {
-		return rights{}, err
+	asked.Sandbox = cmp.Or(asked.Sandbox, codex.Sandbox(p.text("sandbox_mode")))
+	if err := out.Set(asked); err != nil {
+		return codex.Rights{}, err
 	}
-	if given, ok := p.Config["sandbox_workspace_write"].(map[string]any); ok && out.mode() == workspace {
+	if given, ok := p.Config["sandbox_workspace_write"].(map[string]any); ok && out.SandboxMode() == codex.WorkspaceWrite {
 		roots, _ := given["writable_roots"].([]any)
 		for _, root := range roots {
 			if path, ok := root.(string); ok {
-				out.sandbox.WritableRoots = append(out.sandbox.WritableRoots, path)
+				out.Sandbox.WritableRoots = append(out.Sandbox.WritableRoots, path)
 			}
 		}
 	}
-	return out.within(r.Permission), nil
+	return out.Within(r.Permission), nil
 }
 
 // preset are the rights of a thread whose client asks for none.
-func (s *Server) preset(p settle.Permission) (rights, error) {
-	out := defaults(p)
-	asked := rightsParams{Sandbox: s.sandbox}
+func (s *Server) preset(p settle.Permission) (codex.Rights, error) {
+	out, asked := codex.DefaultRights(p), codex.AskedRights{Sandbox: s.sandbox}
 	if s.approval != "" {
-		asked.ApprovalPolicy = quote(s.approval)
+		asked.ApprovalPolicy = s.approval.JSON()
 	}
-	return out, out.set(asked)
+	return out, out.Set(asked)
 }
 
 // ownEffort is what clients are told where a model thinks as much as it likes.
@@ -129,7 +120,7 @@ func (s *Server) model(dir, name, provider, effort string) (string, string, erro
 	}
 	r, err := s.Sessions.Settings(dir, nil)
 	if err != nil {
-		return "", "", invalid("%v", err)
+		return "", "", err
 	}
 	first, _, named := strings.Cut(name, "/")
 	if _, known := r.Providers[first]; known && named {
@@ -149,18 +140,18 @@ func (s *Server) model(dir, name, provider, effort string) (string, string, erro
 
 // change has the thread's next turns ask another model, and its calls judged by
 // other rights.
-func (l *loadedThread) change(ctx context.Context, asked rightsParams, name, effort string) error {
+func (l *loadedThread) change(ctx context.Context, asked codex.AskedRights, name, effort string) error {
 	l.mu.Lock()
 	rights := l.rights
 	l.mu.Unlock()
-	if err := rights.set(asked); err != nil {
+	if err := rights.Set(asked); err != nil {
 		return err
 	}
 	user, err := l.s.Sessions.Ceiling(l.opened.Spec.Dir)
 	if err != nil {
-		return invalid("%v", err)
+		return err
 	}
-	rights = rights.within(user)
+	rights = rights.Within(user)
 	now := l.opened.Model()
 	name, effort, err = l.s.model(l.opened.Spec.Dir, cmp.Or(name, now.FullName()), now.ProviderName, cmp.Or(effort, now.Effort))
 	if err != nil {
@@ -168,10 +159,10 @@ func (l *loadedThread) change(ctx context.Context, asked rightsParams, name, eff
 	}
 	if name != now.FullName() || effort != now.Effort {
 		if err := l.s.Sessions.Choose(ctx, l.opened, map[string]string{"model": name, "effort": effort}); err != nil {
-			return invalid("%v", err)
+			return err
 		}
 	}
-	l.policy.Set(rights.policy(l.s.Sessions.Base.Getenv("TMPDIR")))
+	l.policy.Set(rights.Mode(l.s.Sessions.Base.Getenv("TMPDIR")))
 	l.mu.Lock()
 	l.rights = rights
 	l.mu.Unlock()

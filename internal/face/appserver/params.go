@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/codex"
 	"github.com/settle-agent/settle/internal/client/image"
 	"github.com/settle-agent/settle/internal/client/toolview"
 )
 
 // setup is what the requests have in common that open a thread.
 type setup struct {
-	rightsParams
+	codex.AskedRights
 	ThreadID              string         `json:"threadId"` // that is resumed
 	Model                 string         `json:"model"`
 	ModelProvider         string         `json:"modelProvider"`
@@ -35,7 +36,7 @@ func (p setup) text(key string) string {
 }
 
 type startTurn struct {
-	rightsParams
+	codex.AskedRights
 	ThreadID     string          `json:"threadId"`
 	ClientID     string          `json:"clientUserMessageId"`
 	Input        []userInput     `json:"input"`
@@ -133,3 +134,6 @@ func read(parts []userInput, dir string) (text string, images []event.Image, err
 	}
 	return strings.Join(texts, "\n"), images, nil
 }
+
+// isGiven reports whether a parameter that may be null was given.
+func isGiven(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }

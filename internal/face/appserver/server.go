@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/settle-agent/settle/internal/catalogue"
+	"github.com/settle-agent/settle/internal/client/codex"
 	"github.com/settle-agent/settle/internal/client/rpc"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/jsonrpc"
@@ -18,7 +19,8 @@ type Options struct {
 	DataDir string
 	// Sandbox and Approval are what threads may do where the client does not say,
 	// in its words; empty is what the permission that is configured says.
-	Sandbox, Approval string
+	Sandbox  codex.Sandbox
+	Approval codex.Approval
 }
 
 const codeOverloaded = -32001
@@ -26,8 +28,9 @@ const codeOverloaded = -32001
 // Server serves one client.
 type Server struct {
 	*rpc.Server
-	disk              disk
-	sandbox, approval string // of [Options]
+	disk     disk
+	sandbox  codex.Sandbox  // of [Options]
+	approval codex.Approval // as well
 
 	mu      sync.Mutex // guards what follows
 	ready   bool       // initialize was answered
@@ -41,7 +44,7 @@ type Server struct {
 func Serve(ctx context.Context, o Options) (*stdio.Stop, error) {
 	s := &Server{disk: disk{catalogue.Shelf{Dir: o.DataDir}}, sandbox: o.Sandbox, approval: o.Approval, threads: map[string]*loadedThread{}}
 	s.Server = rpc.New(o.Options, rpc.Protocol{
-		Dialect: jsonrpc.Bare, Handler: s, Busy: jsonrpc.Errorf(codeOverloaded, "Server overloaded; retry later."),
+		Dialect: jsonrpc.Bare, Handler: s, Refusal: refusal, Busy: jsonrpc.Errorf(codeOverloaded, "Server overloaded; retry later."),
 	})
 	stop, err := s.Server.Serve(ctx)
 	return stop, errors.Join(err, s.disk.Close())

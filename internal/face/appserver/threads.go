@@ -25,7 +25,7 @@ func (l *loadedThread) result(t object) object {
 	defer l.mu.Unlock()
 	return object{
 		"thread": t, "model": now.FullName(), "modelProvider": now.ProviderName, "reasoningEffort": ptr(now.Effort), "serviceTier": nil,
-		"cwd": l.opened.Spec.Dir, "approvalPolicy": l.rights.approval, "approvalsReviewer": "user", "sandbox": l.rights.sandbox.object(),
+		"cwd": l.opened.Spec.Dir, "approvalPolicy": l.rights.Approval, "approvalsReviewer": "user", "sandbox": l.rights.Sandbox.Whole(),
 		"disabledPluginIds": []string{}, "instructionSources": []string{},
 	}
 }
@@ -33,7 +33,7 @@ func (l *loadedThread) result(t object) object {
 func (s *Server) threadStart(ctx context.Context, r *jsonrpc.Request, p setup) error {
 	dir, err := assemble.WorkDir(toolview.Absolute(s.Dir, p.Cwd))
 	if err != nil {
-		return invalid("%v", err)
+		return err
 	}
 	l, err := s.open(ctx, settle.NewSessionID(), dir, p)
 	if err != nil {
@@ -81,10 +81,10 @@ func (l *loadedThread) welcome(r *jsonrpc.Request, withTurns bool) {
 // is, but for what the client asks.
 func (s *Server) resumed(ctx context.Context, p setup) (*loadedThread, error) {
 	if l := s.live(p.ThreadID); l != nil {
-		if err := l.change(ctx, p.rightsParams, p.Model, ""); err != nil {
+		if err := l.change(ctx, p.AskedRights, p.Model, ""); err != nil {
 			return nil, err
 		}
-		l.subscribe(true)
+		l.subscribed.Store(true)
 		return l, nil
 	}
 	state, err := s.disk.load(p.ThreadID)
@@ -93,7 +93,7 @@ func (s *Server) resumed(ctx context.Context, p setup) (*loadedThread, error) {
 	}
 	dir, err := assemble.WorkDir(toolview.Absolute(cmp.Or(state.Host.Dir, s.Dir), p.Cwd))
 	if err != nil {
-		return nil, invalid("%v", err)
+		return nil, err
 	}
 	p.Ephemeral = false // it is kept
 	if p.Model == "" {
@@ -148,7 +148,7 @@ func (s *Server) threadUnsubscribe(_ context.Context, r *jsonrpc.Request, p read
 	switch {
 	case l == nil:
 		r.Reply(object{"status": "notLoaded"})
-	case !l.subscribe(false):
+	case !l.subscribed.Swap(false):
 		r.Reply(object{"status": "notSubscribed"})
 	case l.running() == nil:
 		s.unload(l, s.Client())

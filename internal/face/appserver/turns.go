@@ -23,7 +23,7 @@ func (s *Server) turnStart(ctx context.Context, r *jsonrpc.Request, p startTurn)
 	if err != nil {
 		return err
 	}
-	if err := l.change(ctx, p.rightsParams, p.Model, p.Effort); err != nil {
+	if err := l.change(ctx, p.AskedRights, p.Model, p.Effort); err != nil {
 		return err
 	}
 	o := []settle.InputOption{settle.WithImages(images...)}

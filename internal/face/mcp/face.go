@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/settle-agent/settle"
-	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/catalogue"
 	"github.com/settle-agent/settle/internal/client/asker"
@@ -119,15 +119,11 @@ func (f *Face) open(ctx context.Context, id string) (*assemble.Opened, error) {
 	if o := f.Sessions.Get(id); o != nil {
 		return o, nil
 	}
-	first, err := f.shelf.First(ctx, id)
+	dir, err := f.shelf.WorkDir(ctx, id)
 	if err != nil {
 		return nil, unknown(id, err)
 	}
-	dir := f.Dir
-	if opened, ok := first.Data.(event.SessionOpened); ok {
-		dir = opened.Dir
-	}
-	return f.begin(ctx, id, assemble.SessionSpec{Dir: dir})
+	return f.begin(ctx, id, assemble.SessionSpec{Dir: cmp.Or(dir, f.Dir)})
 }
 
 // begin opens a session, or creates it.

@@ -75,7 +75,7 @@ func (f *Face) targets(ctx context.Context, c *client, session string) ([]target
 	}
 	s := f.Sessions.Get(session)
 	if s == nil {
-		_, err := f.shelf.First(ctx, session) // what is not open here, does not run here
+		_, err := f.shelf.WorkDir(ctx, session) // what is not open here, does not run here
 		return nil, unknown(session, err)
 	}
 	if t, running := targetIn(s); running {

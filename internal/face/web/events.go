@@ -181,7 +181,7 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) error {
 		session.View(func(st event.State) { last = st.Seq })
 		all = session.Events(ctx, 0)
 	} else {
-		if _, err := s.kept.First(ctx, id); err != nil {
+		if _, err := s.kept.WorkDir(ctx, id); err != nil {
 			return err
 		}
 		all = journal.Read(ctx, s.DataDir, id, 0)

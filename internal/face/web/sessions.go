@@ -236,7 +236,7 @@ func (s *Server) closeSession(w http.ResponseWriter, r *http.Request) error {
 // closedElsewhere returns nil if a session that is not open here is what it is
 // to be, and otherwise says who has it.
 func (s *Server) closedElsewhere(ctx context.Context, id string) error {
-	if _, err := s.kept.First(ctx, id); err != nil {
+	if _, err := s.kept.WorkDir(ctx, id); err != nil {
 		return err
 	}
 	if free, err := journal.Free(s.DataDir, id); free || err != nil {

@@ -1,4 +1,4 @@
-package appserver
+package codex
 
 import (
 	"encoding/json"
@@ -13,9 +13,9 @@ import (
 
 // judge says what the rights make of calls: of looking, of a command that does
 // something, of changing a file within and outside of the working directory.
-func judge(t *testing.T, r rights) string {
+func judge(t *testing.T, r Rights) string {
 	t.Helper()
-	mode := r.policy("/var/tmp/mine")
+	mode := r.Mode("/var/tmp/mine")
 	p, err := policy.New(policy.Config{Mode: func() policy.Mode { return mode }, Dir: "/w", Environ: []string{"PATH=/usr/bin:/bin"}})
 	if err != nil {
 		t.Fatal(err)
@@ -49,12 +49,12 @@ func TestRights(t *testing.T) {
 		{`"never"`, `{"type":"externalSandbox"}`, "al al al al al al"},
 		{`"on-failure"`, `{"type":"dangerFullAccess"}`, "al al al al al al"},
 	} {
-		var r rights
-		var sandbox sandboxPolicy
+		var r Rights
+		var sandbox SandboxPolicy
 		if err := json.Unmarshal([]byte(c.sandbox), &sandbox); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.set(rightsParams{ApprovalPolicy: json.RawMessage(c.approval), SandboxPolicy: &sandbox}); err != nil {
+		if err := r.Set(AskedRights{ApprovalPolicy: json.RawMessage(c.approval), SandboxPolicy: &sandbox}); err != nil {
 			t.Fatal(err)
 		}
 		if got := judge(t, r); got != c.want {
@@ -64,14 +64,14 @@ func TestRights(t *testing.T) {
 }
 
 func TestWrongRights(t *testing.T) {
-	for name, set := range map[string]func(*rights) error{
-		"policy":  func(r *rights) error { return r.set(rightsParams{ApprovalPolicy: json.RawMessage(`"sometimes"`)}) },
-		"object":  func(r *rights) error { return r.set(rightsParams{ApprovalPolicy: json.RawMessage(`{"other":1}`)}) },
-		"mode":    func(r *rights) error { return r.set(rightsParams{Sandbox: "write-everything"}) },
-		"sandbox": func(r *rights) error { return r.set(rightsParams{SandboxPolicy: &sandboxPolicy{Type: "box"}}) },
-		"profile": func(r *rights) error { return r.set(rightsParams{Permissions: ":other"}) },
+	for name, set := range map[string]func(*Rights) error{
+		"policy":  func(r *Rights) error { return r.Set(AskedRights{ApprovalPolicy: json.RawMessage(`"sometimes"`)}) },
+		"object":  func(r *Rights) error { return r.Set(AskedRights{ApprovalPolicy: json.RawMessage(`{"other":1}`)}) },
+		"mode":    func(r *Rights) error { return r.Set(AskedRights{Sandbox: "write-everything"}) },
+		"sandbox": func(r *Rights) error { return r.Set(AskedRights{SandboxPolicy: &SandboxPolicy{Type: "box"}}) },
+		"profile": func(r *Rights) error { return r.Set(AskedRights{Permissions: ":other"}) },
 	} {
-		var r rights
+		var r Rights
 		if set(&r) == nil {
 			t.Errorf("%s: taken as %+v", name, r)
 		}
@@ -80,14 +80,12 @@ func TestWrongRights(t *testing.T) {
 
 // Where a client says nothing, the configured permission does.
 func TestDefaults(t *testing.T) {
-	got := map[settle.Permission][2]string{}
+	got := map[settle.Permission]string{}
 	for _, p := range []settle.Permission{settle.Allow, settle.Ask, settle.Deny} {
-		r := defaults(p)
-		got[p] = [2]string{r.asks(), r.mode()}
+		r := DefaultRights(p)
+		got[p] = string(r.Asks()) + " " + string(r.SandboxMode())
 	}
-	want := map[settle.Permission][2]string{
-		settle.Allow: {never, fullAccess}, settle.Ask: {untrusted, readOnly}, settle.Deny: {never, readOnly},
-	}
+	want := map[settle.Permission]string{settle.Allow: "never danger-full-access", settle.Ask: "untrusted read-only", settle.Deny: "never read-only"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -1,0 +1,194 @@
+package codex
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/assemble"
+)
+
+// Rights are what calls may do, in the words of the app-server's protocol.
+type Rights struct {
+	// Approval is a policy's name, or an object for one with exceptions.
+	Approval json.RawMessage
+	Sandbox  SandboxPolicy
+}
+
+// SandboxPolicy is a sandbox mode with what belongs to it.
+type SandboxPolicy struct {
+	Type                string   `json:"type"`
+	WritableRoots       []string `json:"writableRoots,omitempty"`
+	NetworkAccess       any      `json:"networkAccess,omitempty"`
+	ExcludeTmpdirEnvVar bool     `json:"excludeTmpdirEnvVar,omitempty"`
+	ExcludeSlashTmp     bool     `json:"excludeSlashTmp,omitempty"`
+}
+
+// AskedRights are rights as a client asks for them.
+type AskedRights struct {
+	ApprovalPolicy json.RawMessage `json:"approvalPolicy"`
+	Sandbox        Sandbox         `json:"sandbox"`       // of a thread
+	SandboxPolicy  *SandboxPolicy  `json:"sandboxPolicy"` // of a turn
+	Permissions    string          `json:"permissions"`   // one of Profiles
+}
+
+// DefaultRights are those of a client that asks for none, by the permission that is
+// configured.
+func DefaultRights(p settle.Permission) Rights {
+	switch p {
+	case settle.Allow:
+		return Rights{Never.JSON(), FullAccess.policy()}
+	case settle.Deny:
+		return Rights{Never.JSON(), ReadOnly.policy()}
+	default:
+		return Rights{Untrusted.JSON(), ReadOnly.policy()}
+	}
+}
+
+// JSON is the policy's name in JSON.
+func (a Approval) JSON() json.RawMessage { return json.RawMessage(`"` + a + `"`) }
+
+// check refuses what is no policy. "on-failure" is one of older clients, which was
+// the same as on-request.
+func (a Approval) check() error {
+	if !slices.Contains([]Approval{Untrusted, "on-failure", OnRequest, Never}, a) {
+		return fmt.Errorf("there is no approval policy %q: untrusted, on-failure, on-request and never are known", a)
+	}
+	return nil
+}
+
+func (s Sandbox) check() error {
+	if !slices.Contains([]Sandbox{ReadOnly, WorkspaceWrite, FullAccess}, s) {
+		return fmt.Errorf("there is no sandbox mode %q: read-only, workspace-write and danger-full-access are known", s)
+	}
+	return nil
+}
+
+// policy is the mode as the protocol has it.
+func (s Sandbox) policy() SandboxPolicy {
+	return SandboxPolicy{Type: map[Sandbox]string{ReadOnly: "readOnly", WorkspaceWrite: "workspaceWrite", FullAccess: "dangerFullAccess"}[s]}
+}
+
+// mode is the mode that the policy comes to; "" if there is none of its type.
+func (p SandboxPolicy) mode() Sandbox {
+	return map[string]Sandbox{
+		"readOnly": ReadOnly, "workspaceWrite": WorkspaceWrite, "dangerFullAccess": FullAccess, "externalSandbox": FullAccess,
+	}[p.Type]
+}
+
+// Profiles are the names of profiles of permissions.
+func Profiles() []string { return []string{":read-only", ":workspace", ":danger-full-access"} }
+
+// Set changes the rights as a client asks; what it leaves out stays.
+func (r *Rights) Set(asked AskedRights) error {
+	if raw := asked.ApprovalPolicy; len(raw) > 0 && string(raw) != "null" {
+		if err := r.setApproval(raw); err != nil {
+			return err
+		}
+	}
+	if asked.Permissions != "" {
+		n := slices.Index(Profiles(), asked.Permissions)
+		if n < 0 {
+			return fmt.Errorf("there is no permission profile %q", asked.Permissions)
+		}
+		asked.Sandbox = []Sandbox{ReadOnly, WorkspaceWrite, FullAccess}[n]
+	}
+	if asked.Sandbox != "" {
+		if err := asked.Sandbox.check(); err != nil {
+			return err
+		}
+		r.Sandbox = asked.Sandbox.policy()
+	}
+	if asked.SandboxPolicy != nil {
+		if asked.SandboxPolicy.mode() == "" {
+			return fmt.Errorf("there is no sandbox policy of type %q", asked.SandboxPolicy.Type)
+		}
+		r.Sandbox = *asked.SandboxPolicy
+	}
+	return nil
+}
+
+func (r *Rights) setApproval(raw json.RawMessage) error {
+	var name Approval
+	if json.Unmarshal(raw, &name) != nil {
+		if !bytes.Contains(raw, []byte(`"granular"`)) {
+			return fmt.Errorf("the approval policy %s is not known", raw)
+		}
+		r.Approval = raw
+		return nil
+	}
+	if err := name.check(); err != nil {
+		return err
+	}
+	if name == "on-failure" {
+		name = OnRequest
+	}
+	r.Approval = name.JSON()
+	return nil
+}
+
+// Within returns the rights as far as the user's configuration leaves them to
+// the client, so that it is told what holds.
+func (r Rights) Within(user settle.Permission) Rights {
+	switch user {
+	case settle.Ask:
+		r.Sandbox = ReadOnly.policy()
+	case settle.Deny:
+		return DefaultRights(settle.Deny)
+	}
+	return r
+}
+
+// Asks is how the policy of approval asks.
+func (r Rights) Asks() Approval {
+	var name Approval
+	if json.Unmarshal(r.Approval, &name) != nil {
+		return OnRequest // with exceptions
+	}
+	return name
+}
+
+// SandboxMode is the sandbox's mode.
+func (r Rights) SandboxMode() Sandbox { return cmp.Or(r.Sandbox.mode(), ReadOnly) }
+
+// Mode returns the mode by which calls are judged. The directory for temporary
+// files counts if it is absolute.
+func (r Rights) Mode(tmpdir string) assemble.Mode {
+	roots := slices.Clone(r.Sandbox.WritableRoots)
+	if !r.Sandbox.ExcludeSlashTmp {
+		roots = append(roots, "/tmp")
+	}
+	if !r.Sandbox.ExcludeTmpdirEnvVar && filepath.IsAbs(tmpdir) {
+		roots = append(roots, tmpdir)
+	}
+	m := Mode(r.SandboxMode(), r.Asks(), roots, "the client's sandbox")
+	name, err := json.Marshal(r.Sandbox)
+	if err != nil {
+		name = []byte(r.SandboxMode()) // what came from JSON goes back into it
+	}
+	if m.Name = string(r.Asks()) + " " + string(name); r.Asks() == Never {
+		m.Unasked = "approval policy never"
+	}
+	return m
+}
+
+// Whole returns the policy with all that its type has.
+func (p SandboxPolicy) Whole() map[string]any {
+	out := map[string]any{"type": p.Type}
+	network := map[string]any{"readOnly": true, "workspaceWrite": true, "externalSandbox": "enabled"}[p.Type] // nothing holds it back
+	if p.NetworkAccess != nil && network != nil {
+		network = p.NetworkAccess
+	}
+	if network != nil {
+		out["networkAccess"] = network
+	}
+	if p.Type == "workspaceWrite" {
+		out["writableRoots"] = append([]string{}, p.WritableRoots...)
+		out["excludeTmpdirEnvVar"], out["excludeSlashTmp"] = p.ExcludeTmpdirEnvVar, p.ExcludeSlashTmp
+	}
+	return out
+}

@@ -1,0 +1,31 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+
+	"github.com/settle-agent/settle/internal/client/asker"
+	"github.com/settle-agent/settle/internal/jsonrpc"
+)
+
+// Question is a question that the client has as a request, which it answers with an A.
+type Question[A any] struct {
+	Sent *jsonrpc.Outgoing
+	// Read says what the answer means, or that there is an error instead.
+	Read func(A, error) (asker.Answer, error)
+	// Back tells the client that no answer is needed any more.
+	Back func(*jsonrpc.Outgoing)
+}
+
+// Await implements [asker.Asked].
+func (q Question[A]) Await(ctx context.Context) (asker.Answer, error) {
+	var answer A
+	err := q.Sent.Wait(ctx, &answer)
+	if errors.Is(err, jsonrpc.ErrClosed) || errors.Is(err, jsonrpc.ErrCancelled) {
+		return asker.Answer{}, asker.ErrGone
+	}
+	return q.Read(answer, err)
+}
+
+// Withdraw implements [asker.Asked].
+func (q Question[A]) Withdraw() { q.Back(q.Sent) }
