@@ -9,32 +9,25 @@ import (
 	"github.com/settle-agent/settle/internal/client/image"
 )
 
-// input is what a prompt says to the model.
-type input struct {
-	text   string
-	images []event.Image
-}
-
 // read puts the blocks of a prompt together. What the model cannot be told is
 // an error, not left out. https://agentclientprotocol.com/protocol/v1/content
-func read(blocks []block) (input, error) {
-	var in input
+func read(blocks []block) (text string, images []event.Image, err error) {
 	var texts []string
 	for n, b := range blocks {
-		text, images, err := b.read()
+		text, more, err := b.read()
 		if err != nil {
-			return input{}, invalid("cannot use block %d of the prompt: %v", n+1, err)
+			return "", nil, invalid("cannot use block %d of the prompt: %v", n+1, err)
 		}
-		in.images = append(in.images, images...)
+		images = append(images, more...)
 		if text != "" {
 			texts = append(texts, text)
 		}
 	}
-	in.text = strings.Join(texts, "\n\n")
-	if strings.TrimSpace(in.text) == "" && len(in.images) == 0 {
-		return input{}, invalid("the prompt is empty")
+	text = strings.Join(texts, "\n\n")
+	if strings.TrimSpace(text) == "" && len(images) == 0 {
+		return "", nil, invalid("the prompt is empty")
 	}
-	return in, nil
+	return text, images, nil
 }
 
 func (b block) read() (text string, images []event.Image, err error) {

@@ -78,7 +78,7 @@ func (ses *session) models(now string) []string {
 	return slices.Compact(all)
 }
 
-func (s *Server) setMode(_ context.Context, in modeParams) (any, error) {
+func (s *Server) setMode(_ context.Context, in about) (any, error) {
 	ses, err := s.find(in.SessionID)
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func (ses *session) setMode(name string) error {
 	return nil
 }
 
-func (s *Server) setOption(ctx context.Context, in optionParams) (any, error) {
+func (s *Server) setOption(ctx context.Context, in about) (any, error) {
 	ses, err := s.find(in.SessionID)
 	if err != nil {
 		return nil, err

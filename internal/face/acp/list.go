@@ -60,7 +60,7 @@ func (s *Server) kept(ctx context.Context, cwd string) ([]catalogue.Entry, error
 }
 
 // deleteSession closes a session, if it is open, and deletes what is kept of it.
-func (s *Server) deleteSession(_ context.Context, in sessionParams) (any, error) {
+func (s *Server) deleteSession(_ context.Context, in about) (any, error) {
 	dir := s.Dir
 	if ses, err := s.find(in.SessionID); err == nil {
 		dir = ses.opened.Spec.Dir

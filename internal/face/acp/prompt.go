@@ -20,7 +20,8 @@ type prompt struct {
 	request *jsonrpc.Request
 	ctx     context.Context //nolint:containedctx // ends when it is answered, and with the connection
 	session string
-	said    input
+	text    string
+	images  []event.Image
 	taker   atomic.Pointer[session] // that it was given to
 }
 
@@ -36,7 +37,7 @@ func (s *Server) prompt(ctx context.Context, r *jsonrpc.Request) {
 		return
 	}
 	p := &prompt{request: r, ctx: ctx, session: in.SessionID}
-	if p.said, err = read(in.Prompt); err != nil {
+	if p.text, p.images, err = read(in.Prompt); err != nil {
 		r.Fail(err)
 		return
 	}
@@ -59,7 +60,7 @@ func (s *Server) submit(e *entry) {
 		drop(e, event.Abort(event.Interrupted, s.Client()))
 		return
 	}
-	_, err = ses.opened.Submit(p.ctx, p.said.text, settle.WithID(e.Key), settle.WithImages(p.said.images...), settle.From(s.Client()))
+	_, err = ses.opened.Submit(p.ctx, p.text, settle.WithID(e.Key), settle.WithImages(p.images...), settle.From(s.Client()))
 	switch {
 	case errors.Is(err, settle.ErrClosed):
 		drop(e, event.Abort(event.Shutdown, ""))
@@ -79,7 +80,7 @@ func (s *Server) cancel(r *jsonrpc.Request) {
 
 // cancelAll interrupts what came so far for the session that a request names.
 func (s *Server) cancelAll(r *jsonrpc.Request) error {
-	var in sessionParams
+	var in about
 	if err := r.Decode(&in); err != nil {
 		return err
 	}

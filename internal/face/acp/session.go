@@ -96,7 +96,7 @@ func (s *Server) reopen(ctx context.Context, in setup) (ses *session, isNew bool
 
 // closeSession closes a session. It goes on where the client cancels the request,
 // which does not get the session back.
-func (s *Server) closeSession(_ context.Context, in sessionParams) (any, error) {
+func (s *Server) closeSession(_ context.Context, in about) (any, error) {
 	ses, err := s.find(in.SessionID)
 	if err != nil {
 		return nil, err

@@ -50,24 +50,17 @@ type setup struct {
 	} `json:"_meta"`
 }
 
-type sessionParams struct {
+// about says what is asked about a session.
+type about struct {
 	SessionID string `json:"sessionId"`
+	ModeID    string `json:"modeId"`
+	ConfigID  string `json:"configId"`
+	Value     any    `json:"value"`
 }
 
 type listParams struct {
 	Cwd    string `json:"cwd"`
 	Cursor string `json:"cursor"`
-}
-
-type modeParams struct {
-	SessionID string `json:"sessionId"`
-	ModeID    string `json:"modeId"`
-}
-
-type optionParams struct {
-	SessionID string `json:"sessionId"`
-	ConfigID  string `json:"configId"`
-	Value     any    `json:"value"`
 }
 
 type promptParams struct {

@@ -35,7 +35,8 @@ func (p setup) text(key string) string {
 	return s
 }
 
-type startTurn struct {
+// inputParams are what the requests say that send an input.
+type inputParams struct {
 	codex.AskedRights
 	ThreadID     string          `json:"threadId"`
 	ClientID     string          `json:"clientUserMessageId"`
@@ -44,23 +45,17 @@ type startTurn struct {
 	Model        string          `json:"model"`
 	Effort       string          `json:"effort"`
 	OutputSchema json.RawMessage `json:"outputSchema"`
+	// ExpectedTurnID is the turn to steer.
+	ExpectedTurnID string `json:"expectedTurnId"`
 }
 
-type steerTurn struct {
-	ThreadID       string      `json:"threadId"`
-	ClientID       string      `json:"clientUserMessageId"`
-	Input          []userInput `json:"input"`
-	ExpectedTurnID string      `json:"expectedTurnId"`
-}
-
-type interruptTurn struct {
-	ThreadID string `json:"threadId"`
-	TurnID   string `json:"turnId"`
-}
-
-type readThread struct {
+// about says what is asked about a thread.
+type about struct {
 	ThreadID     string `json:"threadId"`
 	IncludeTurns bool   `json:"includeTurns"`
+	TurnID       string `json:"turnId"`
+	Name         string `json:"name"`
+	ProcessID    string `json:"processId"`
 }
 
 type listThreads struct {
@@ -85,16 +80,6 @@ func (p *paths) UnmarshalJSON(raw []byte) error {
 		return nil
 	}
 	return json.Unmarshal(raw, (*[]string)(p))
-}
-
-type nameThread struct {
-	ThreadID string `json:"threadId"`
-	Name     string `json:"name"`
-}
-
-type terminateJob struct {
-	ThreadID  string `json:"threadId"`
-	ProcessID string `json:"processId"`
 }
 
 // userInput is a part of what a user says.

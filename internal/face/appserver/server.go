@@ -83,11 +83,11 @@ func (s *Server) methods() map[string]rpc.Method {
 		"thread/unsubscribe":                   rpc.Later(s.threadUnsubscribe),
 		"thread/name/set":                      rpc.Later(s.threadName),
 		"thread/goal/get":                      rpc.Always(object{"goal": nil}), // settle has none
-		"thread/backgroundTerminals/list":      rpc.Of(s.jobList),
-		"thread/backgroundTerminals/terminate": rpc.Of(s.jobTerminate),
-		"turn/start":                           rpc.Later(s.turnStart),
-		"turn/steer":                           rpc.Later(s.turnSteer),
-		"turn/interrupt":                       rpc.Later(s.turnInterrupt),
+		"thread/backgroundTerminals/list":      ofLoaded(s, (*loadedThread).listJobs),
+		"thread/backgroundTerminals/terminate": ofLoaded(s, (*loadedThread).terminateJob),
+		"turn/start":                           ofLoaded(s, (*loadedThread).startTurn),
+		"turn/steer":                           ofLoaded(s, (*loadedThread).steerTurn),
+		"turn/interrupt":                       ofLoaded(s, (*loadedThread).interruptTurn),
 	}
 }
 
@@ -114,10 +114,17 @@ func (s *Server) live(id string) *loadedThread {
 	return s.threads[id]
 }
 
-// loaded returns the thread, which must be loaded.
-func (s *Server) loaded(id string) (*loadedThread, error) {
-	if l := s.live(id); l != nil {
-		return l, nil
-	}
-	return nil, invalid("thread not found: %s", id)
+// ofLoaded is a method of a thread that must be loaded.
+func ofLoaded[P any](s *Server, serve func(*loadedThread, context.Context, *jsonrpc.Request, P) error) rpc.Method {
+	return rpc.Later(func(ctx context.Context, r *jsonrpc.Request, p about) error {
+		l := s.live(p.ThreadID)
+		if l == nil {
+			return invalid("thread not found: %s", p.ThreadID)
+		}
+		var params P
+		if err := r.Decode(&params); err != nil {
+			return err
+		}
+		return serve(l, ctx, r, params)
+	})
 }

@@ -122,7 +122,7 @@ func (s *Server) refuseServers(l *loadedThread, config map[string]any) {
 	}
 }
 
-func (s *Server) threadRead(_ context.Context, p readThread) (any, error) {
+func (s *Server) threadRead(_ context.Context, p about) (any, error) {
 	if l := s.live(p.ThreadID); l != nil {
 		return object{"thread": l.snapshot(p.IncludeTurns)}, nil
 	}
@@ -143,7 +143,7 @@ func (s *Server) threadLoaded(context.Context, struct{}) (any, error) {
 
 // threadUnsubscribe lets a turn that runs run on, unheard, and closes the
 // thread when none does. Nothing is said of the turn after the answer.
-func (s *Server) threadUnsubscribe(_ context.Context, r *jsonrpc.Request, p readThread) error {
+func (s *Server) threadUnsubscribe(_ context.Context, r *jsonrpc.Request, p about) error {
 	l := s.live(p.ThreadID)
 	switch {
 	case l == nil:
@@ -167,7 +167,7 @@ func (l *loadedThread) farewell(r *jsonrpc.Request) {
 	r.Reply(object{"status": "unsubscribed"})
 }
 
-func (s *Server) threadArchive(_ context.Context, r *jsonrpc.Request, p readThread) error {
+func (s *Server) threadArchive(_ context.Context, r *jsonrpc.Request, p about) error {
 	if l := s.live(p.ThreadID); l != nil {
 		s.unload(l, s.Client())
 		if l.ephemeral {
@@ -186,7 +186,7 @@ func (s *Server) threadArchive(_ context.Context, r *jsonrpc.Request, p readThre
 	return nil
 }
 
-func (s *Server) threadUnarchive(_ context.Context, r *jsonrpc.Request, p readThread) error {
+func (s *Server) threadUnarchive(_ context.Context, r *jsonrpc.Request, p about) error {
 	if !store.IsArchived(s.disk.Dir, p.ThreadID) {
 		return invalid("no archived rollout found for thread id %s", p.ThreadID)
 	}
@@ -248,7 +248,7 @@ func (s *Server) threadList(ctx context.Context, p listThreads) (any, error) {
 }
 
 // threadName gives a thread a name, which codex-acp has a model make up.
-func (s *Server) threadName(_ context.Context, r *jsonrpc.Request, p nameThread) error {
+func (s *Server) threadName(_ context.Context, r *jsonrpc.Request, p about) error {
 	if l := s.live(p.ThreadID); l == nil || l.ephemeral {
 		if _, err := s.disk.load(p.ThreadID); err != nil {
 			return err
@@ -266,29 +266,23 @@ func (s *Server) threadName(_ context.Context, r *jsonrpc.Request, p nameThread)
 	return nil
 }
 
-// jobList lists the processes that run on, as Codex lists its terminals.
-func (s *Server) jobList(_ context.Context, p readThread) (any, error) {
-	l, err := s.loaded(p.ThreadID)
-	if err != nil {
-		return nil, err
-	}
+// listJobs lists the processes that run on, as Codex lists its terminals.
+func (l *loadedThread) listJobs(_ context.Context, r *jsonrpc.Request, _ about) error {
 	data := []object{}
 	for _, j := range l.jobs() {
 		data = append(data, object{"itemId": j.Call, "processId": j.JobStarted.Job, "command": j.Command, "cwd": l.opened.Spec.Dir, "osPid": ptr(j.PID)})
 	}
-	return object{"data": data, "nextCursor": nil}, nil
+	r.Reply(object{"data": data, "nextCursor": nil})
+	return nil
 }
 
-func (s *Server) jobTerminate(ctx context.Context, p terminateJob) (any, error) {
-	l, err := s.loaded(p.ThreadID)
-	if err != nil {
-		return nil, err
-	}
+func (l *loadedThread) terminateJob(ctx context.Context, r *jsonrpc.Request, p about) error {
 	running := slices.ContainsFunc(l.jobs(), func(j *event.Job) bool { return j.JobStarted.Job == p.ProcessID })
 	if running {
 		if err := l.opened.KillJob(ctx, p.ProcessID); err != nil {
-			return nil, fmt.Errorf("cannot end %q: %w", p.ProcessID, err)
+			return fmt.Errorf("cannot end %q: %w", p.ProcessID, err)
 		}
 	}
-	return object{"terminated": running}, nil
+	r.Reply(object{"terminated": running})
+	return nil
 }

@@ -8,13 +8,9 @@ import (
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
-// turnStart sends an input. While a turn runs it joins that turn, as in Codex;
+// startTurn sends an input. While a turn runs it joins that turn, as in Codex;
 // one that is being interrupted it does not.
-func (s *Server) turnStart(ctx context.Context, r *jsonrpc.Request, p startTurn) error {
-	l, err := s.loaded(p.ThreadID)
-	if err != nil {
-		return err
-	}
+func (l *loadedThread) startTurn(ctx context.Context, r *jsonrpc.Request, p inputParams) error {
 	dir := l.opened.Spec.Dir
 	if p.Cwd != "" && toolview.Absolute(dir, p.Cwd) != dir {
 		return invalid("thread %s works in %q and cannot go to %q: start another thread there", p.ThreadID, dir, p.Cwd)
@@ -38,11 +34,7 @@ func (s *Server) turnStart(ctx context.Context, r *jsonrpc.Request, p startTurn)
 	return err
 }
 
-func (s *Server) turnSteer(ctx context.Context, r *jsonrpc.Request, p steerTurn) error {
-	l, err := s.loaded(p.ThreadID)
-	if err != nil {
-		return err
-	}
+func (l *loadedThread) steerTurn(ctx context.Context, r *jsonrpc.Request, p inputParams) error {
 	t := l.running()
 	switch {
 	case t == nil || t.Interrupt != nil:
@@ -58,13 +50,9 @@ func (s *Server) turnSteer(ctx context.Context, r *jsonrpc.Request, p steerTurn)
 	return l.steer(ctx, t, sender{r, steered}, p.ClientID, text, settle.WithImages(images...))
 }
 
-// turnInterrupt ends the turn that runs; without an id, whichever it is. The answer
+// interruptTurn ends the turn that runs; without an id, whichever it is. The answer
 // comes when that is recorded.
-func (s *Server) turnInterrupt(_ context.Context, r *jsonrpc.Request, p interruptTurn) error {
-	l, err := s.loaded(p.ThreadID)
-	if err != nil {
-		return err
-	}
+func (l *loadedThread) interruptTurn(_ context.Context, r *jsonrpc.Request, p about) error {
 	t := l.running()
 	switch {
 	case t == nil && p.TurnID == "" && l.starts.Len() > 0:
