@@ -36,7 +36,7 @@ func (s *Server) open(ctx context.Context, id string, in setup, kept bool) (*ses
 		return nil, err
 	}
 	ses := &session{
-		Server: s, id: id, can: s.capabilities(), ceiling: r.Permission, followed: make(chan struct{}),
+		Server: s, id: id, can: *s.can.Load(), ceiling: r.Permission, followed: make(chan struct{}),
 		policy: assemble.NewPolicy(assemble.ModeOf(cmp.Or(r.Permission, s.Sessions.Base.Permission))),
 		calls:  map[string]*call{}, heard: map[string]bool{},
 	}
@@ -52,16 +52,8 @@ func (s *Server) open(ctx context.Context, id string, in setup, kept bool) (*ses
 	ses.log, ses.titled = transcript.New(state, transcript.Live), len(state.Turns) > 0
 	ses.asker = asker.New(s.Life, asker.Options{Session: ses.opened, Ask: ses.ask, By: s.Client})
 	ses.note(in)
-	s.mu.Lock()
-	s.sessions[id] = ses
-	s.mu.Unlock()
+	s.sessions.Put(id, ses)
 	return ses, nil
-}
-
-func (s *Server) capabilities() clientCapabilities {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.can
 }
 
 // checkKept refuses a session that is not there, or that works elsewhere: its

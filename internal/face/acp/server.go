@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"sync"
+	"sync/atomic"
 
 	"github.com/settle-agent/settle/internal/client/book"
 	"github.com/settle-agent/settle/internal/client/rpc"
@@ -16,18 +16,17 @@ import (
 // Server is an agent of one client.
 type Server struct {
 	*rpc.Server
-	prompts book.Book[*prompt] // that are not answered
-
-	mu       sync.Mutex // guards what follows
-	can      clientCapabilities
-	sessions map[string]*session // that the client has open
+	prompts  book.Book[*prompt] // that are not answered
+	sessions rpc.Registry[session]
+	can      atomic.Pointer[clientCapabilities]
 }
 
 // Serve answers the client until it closes its end, a stop comes, or nobody
 // reads any more. Then it ends everything in every session; what there is to
 // say of that is still said. The error names what did not end.
 func Serve(ctx context.Context, o rpc.Options) error {
-	s := &Server{sessions: map[string]*session{}}
+	s := &Server{}
+	s.can.Store(&clientCapabilities{})
 	s.Server = rpc.New(o, rpc.Protocol{
 		Dialect: jsonrpc.V2, Handler: s, Refusal: refusal, Busy: jsonrpc.Errorf(jsonrpc.CodeInternal, "settle is busy: too many requests are open"),
 	})
@@ -102,9 +101,7 @@ func (s *Server) initialize(r *jsonrpc.Request) {
 		return
 	}
 	s.Greet(in.ClientInfo.Name)
-	s.mu.Lock()
-	s.can = in.ClientCapabilities
-	s.mu.Unlock()
+	s.can.Store(&in.ClientCapabilities)
 	r.Reply(object{
 		"protocolVersion": protocolVersion,
 		"agentInfo":       object{"name": "settle", "title": "settle", "version": s.Version},
@@ -124,9 +121,7 @@ func (s *Server) authenticate(_ context.Context, in authenticateParams) (any, er
 
 // find returns a session that the client has open.
 func (s *Server) find(id string) (*session, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if found := s.sessions[id]; found != nil {
+	if found := s.sessions.Get(id); found != nil {
 		return found, nil
 	}
 	return nil, jsonrpc.Errorf(codeNotFound, "there is no open session %q; session/new, session/load and session/resume open one", id)

@@ -107,26 +107,11 @@ func (s *Server) closeSession(_ context.Context, in about) (any, error) {
 // close ends everything of the session, and returns when all of that has been
 // said. What waits to be run is taken back: it would go along with a later prompt.
 func (ses *session) close() error {
-	defer ses.forget()
+	defer ses.sessions.Remove(ses.id)
 	for _, e := range ses.given() {
 		_, _ = ses.opened.Drop(e.Key, ses.Client()) // a journal that fails has it held
 	}
-	if err := ses.Sessions.Close(ses.Life, ses.id, event.Interrupted, ses.Client()); err != nil {
-		return err
-	}
-	select {
-	case <-ses.followed:
-		return nil
-	case <-ses.Life.Done():
-		return context.Cause(ses.Life)
-	}
-}
-
-func (ses *session) forget() {
-	s := ses.Server
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.sessions, ses.id)
+	return ses.CloseSession(ses.id, event.Interrupted, ses.followed)
 }
 
 // given are the prompts that the session was given and that are not answered.

@@ -151,7 +151,7 @@ func (l *loadedThread) idle() {
 	}
 	l.s.Lane(l.id(), func() {
 		if !l.subscribed.Load() && l.running() == nil {
-			l.s.unload(l, "client")
+			l.s.unload(l)
 		}
 	})
 }

@@ -49,9 +49,7 @@ func (s *Server) open(ctx context.Context, id, dir string, p setup) (*loadedThre
 	l.status = l.translator.status
 	l.subscribed.Store(true)
 	l.asker = asker.New(s.Life, asker.Options{Session: opened, Ask: l.ask, By: s.Client, Failed: s.Tell})
-	s.mu.Lock()
-	s.threads[id] = l
-	s.mu.Unlock()
+	s.threads.Put(id, l)
 	cursor := l.translator.state().Seq
 	s.Go(func() { l.follow(cursor) }) // ends when the session is closed
 	for _, n := range opened.Agent.Notes {
@@ -169,19 +167,11 @@ func (l *loadedThread) change(ctx context.Context, asked codex.AskedRights, name
 	return nil
 }
 
-// unload closes the thread. It is called in the thread's lane. A session bounds
-// its end by itself; where the server ends first, Life does.
-func (s *Server) unload(l *loadedThread, by string) {
-	s.Tell(s.Sessions.Close(s.Life, l.id(), event.Shutdown, by))
-	select {
-	case <-l.done:
-	case <-s.Life.Done():
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.threads[l.id()] == l {
-		delete(s.threads, l.id())
+// unload closes the thread. It is called in the thread's lane.
+func (s *Server) unload(l *loadedThread) {
+	defer s.threads.Remove(l.id())
+	if err := s.CloseSession(l.id(), event.Shutdown, l.done); s.Life.Err() == nil {
+		s.Tell(err)
 	}
 }
 

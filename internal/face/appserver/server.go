@@ -31,18 +31,18 @@ type Server struct {
 	disk     disk
 	sandbox  codex.Sandbox  // of [Options]
 	approval codex.Approval // as well
+	threads  rpc.Registry[loadedThread]
 
 	mu      sync.Mutex // guards what follows
 	ready   bool       // initialize was answered
 	unasked []string   // notifications that the client does not want
-	threads map[string]*loadedThread
 }
 
 // Serve answers the client until it closes its end or a stop comes, then ends
 // everything, says so, and returns the stop, if there was one. The error is
 // about what did not end.
 func Serve(ctx context.Context, o Options) (*stdio.Stop, error) {
-	s := &Server{disk: disk{catalogue.Shelf{Dir: o.DataDir}}, sandbox: o.Sandbox, approval: o.Approval, threads: map[string]*loadedThread{}}
+	s := &Server{disk: disk{catalogue.Shelf{Dir: o.DataDir}}, sandbox: o.Sandbox, approval: o.Approval}
 	s.Server = rpc.New(o.Options, rpc.Protocol{
 		Dialect: jsonrpc.Bare, Handler: s, Refusal: refusal, Busy: jsonrpc.Errorf(codeOverloaded, "Server overloaded; retry later."),
 	})
@@ -107,17 +107,10 @@ func (s *Server) notify(n note) {
 	}
 }
 
-// live returns the thread if it is loaded.
-func (s *Server) live(id string) *loadedThread {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.threads[id]
-}
-
 // ofLoaded is a method of a thread that must be loaded.
 func ofLoaded[P any](s *Server, serve func(*loadedThread, context.Context, *jsonrpc.Request, P) error) rpc.Method {
 	return rpc.Later(func(ctx context.Context, r *jsonrpc.Request, p about) error {
-		l := s.live(p.ThreadID)
+		l := s.threads.Get(p.ThreadID)
 		if l == nil {
 			return invalid("thread not found: %s", p.ThreadID)
 		}

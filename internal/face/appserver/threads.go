@@ -80,7 +80,7 @@ func (l *loadedThread) welcome(r *jsonrpc.Request, withTurns bool) {
 // resumed returns the thread that is to go on; one that is loaded goes on as it
 // is, but for what the client asks.
 func (s *Server) resumed(ctx context.Context, p setup) (*loadedThread, error) {
-	if l := s.live(p.ThreadID); l != nil {
+	if l := s.threads.Get(p.ThreadID); l != nil {
 		if err := l.change(ctx, p.AskedRights, p.Model, ""); err != nil {
 			return nil, err
 		}
@@ -123,7 +123,7 @@ func (s *Server) refuseServers(l *loadedThread, config map[string]any) {
 }
 
 func (s *Server) threadRead(_ context.Context, p about) (any, error) {
-	if l := s.live(p.ThreadID); l != nil {
+	if l := s.threads.Get(p.ThreadID); l != nil {
 		return object{"thread": l.snapshot(p.IncludeTurns)}, nil
 	}
 	state, err := s.disk.load(p.ThreadID)
@@ -136,22 +136,20 @@ func (s *Server) threadRead(_ context.Context, p about) (any, error) {
 }
 
 func (s *Server) threadLoaded(context.Context, struct{}) (any, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return object{"data": append([]string{}, slices.Sorted(maps.Keys(s.threads))...), "nextCursor": nil}, nil
+	return object{"data": append([]string{}, s.threads.IDs()...), "nextCursor": nil}, nil
 }
 
 // threadUnsubscribe lets a turn that runs run on, unheard, and closes the
 // thread when none does. Nothing is said of the turn after the answer.
 func (s *Server) threadUnsubscribe(_ context.Context, r *jsonrpc.Request, p about) error {
-	l := s.live(p.ThreadID)
+	l := s.threads.Get(p.ThreadID)
 	switch {
 	case l == nil:
 		r.Reply(object{"status": "notLoaded"})
 	case !l.subscribed.Swap(false):
 		r.Reply(object{"status": "notSubscribed"})
 	case l.running() == nil:
-		s.unload(l, s.Client())
+		s.unload(l)
 		r.Reply(object{"status": "unsubscribed"})
 	default:
 		l.asker.Deny(noSubscriber())
@@ -168,8 +166,8 @@ func (l *loadedThread) farewell(r *jsonrpc.Request) {
 }
 
 func (s *Server) threadArchive(_ context.Context, r *jsonrpc.Request, p about) error {
-	if l := s.live(p.ThreadID); l != nil {
-		s.unload(l, s.Client())
+	if l := s.threads.Get(p.ThreadID); l != nil {
+		s.unload(l)
 		if l.ephemeral {
 			r.Reply(object{})
 			return nil
@@ -234,7 +232,7 @@ func (s *Server) threadList(ctx context.Context, p listThreads) (any, error) {
 	to := min(from+cmp.Or(max(p.Limit, 0), mostListed), len(all))
 	data := []object{}
 	for _, e := range all[from:to] {
-		if l := s.live(e.Session); l != nil {
+		if l := s.threads.Get(e.Session); l != nil {
 			data = append(data, l.snapshot(false))
 		} else {
 			data = append(data, s.listedThread(e))
@@ -249,7 +247,7 @@ func (s *Server) threadList(ctx context.Context, p listThreads) (any, error) {
 
 // threadName gives a thread a name, which codex-acp has a model make up.
 func (s *Server) threadName(_ context.Context, r *jsonrpc.Request, p about) error {
-	if l := s.live(p.ThreadID); l == nil || l.ephemeral {
+	if l := s.threads.Get(p.ThreadID); l == nil || l.ephemeral {
 		if _, err := s.disk.load(p.ThreadID); err != nil {
 			return err
 		}

@@ -1,0 +1,63 @@
+package rpc
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// Registry is what the client has open, by the ids of sessions. The zero value is
+// empty.
+type Registry[T any] struct {
+	mu   sync.Mutex // guards open
+	open map[string]*T
+}
+
+// Get returns what is open by the id, or nil.
+func (r *Registry[T]) Get(id string) *T {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.open[id]
+}
+
+// Put notes what is open by the id.
+func (r *Registry[T]) Put(id string, t *T) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.open == nil {
+		r.open = map[string]*T{}
+	}
+	r.open[id] = t
+}
+
+// Remove notes that nothing is open by the id any more.
+func (r *Registry[T]) Remove(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.open, id)
+}
+
+// IDs are those of what is open, in order.
+func (r *Registry[T]) IDs() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Sorted(maps.Keys(r.open))
+}
+
+// CloseSession ends everything of a session, for the client, and returns when all of
+// that has been said, which closes a channel. A session bounds its end by itself;
+// where the server ends first, Life does.
+func (s *Server) CloseSession(id string, reason event.Reason, said <-chan struct{}) error {
+	if err := s.Sessions.Close(s.Life, id, reason, s.Client()); err != nil {
+		return err
+	}
+	select {
+	case <-said:
+		return nil
+	case <-s.Life.Done():
+		return context.Cause(s.Life)
+	}
+}
