@@ -118,8 +118,8 @@ func (s *Server) interruptAll(meant func(*prompt) bool) (found bool) {
 	return found
 }
 
-// interrupt ends what has become of a prompt that is cancelled. How it ended, the
-// follower sees; the prompt's context ends when it has told it.
+// interrupt ends what has become of a prompt that is cancelled. How it ended, its
+// session's follow sees, and the prompt's context ends when that has told it.
 func (s *Server) interrupt(e *entry) {
 	by := s.Client()
 	ses, err := s.find(e.Request.session)

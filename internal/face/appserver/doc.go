@@ -2,7 +2,7 @@
 // standard input and output: what codex-acp and other clients of that program
 // need to drive settle instead.
 //
-//	client ──► jsonrpc.Conn ──► Server: a lane for each thread, in order
+//	client ──► rpc ──► Server: a lane for each thread, in order
 //	                               │ thread/start, turn/start, turn/interrupt …
 //	                               ▼
 //	                            settle.Session
