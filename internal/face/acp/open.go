@@ -17,19 +17,14 @@ import (
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
-// open opens a session where the client wants it: a new one, or one that is kept.
-func (s *Server) open(ctx context.Context, id string, in setup, kept bool) (*session, error) {
+// open opens a session where the client wants it.
+func (s *Server) open(ctx context.Context, id string, in setup) (*session, error) {
 	if _, err := assemble.WorkDir(in.Cwd); err != nil {
 		return nil, invalid("%v", err)
 	}
 	r, err := s.Sessions.Settings(in.Cwd, nil)
 	if err != nil {
 		return nil, err
-	}
-	if kept {
-		if err := s.checkKept(ctx, id, in.Cwd); err != nil {
-			return nil, err
-		}
 	}
 	system, more, err := in.system()
 	if err != nil {

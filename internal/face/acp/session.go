@@ -40,7 +40,7 @@ type session struct {
 
 // newSession creates a session.
 func (s *Server) newSession(ctx context.Context, in setup) (any, error) {
-	ses, err := s.open(ctx, settle.NewSessionID(), in, false)
+	ses, err := s.open(ctx, settle.NewSessionID(), in)
 	if err != nil {
 		return nil, err
 	}
@@ -80,17 +80,21 @@ func (s *Server) load(ctx context.Context, r *jsonrpc.Request, in setup) error {
 	return nil
 }
 
+// reopen returns a session that was kept, and whether it is opened just now.
 func (s *Server) reopen(ctx context.Context, in setup) (ses *session, isNew bool, err error) {
 	if in.SessionID == "" {
 		return nil, false, invalid("sessionId is missing")
 	}
+	if _, err := assemble.WorkDir(in.Cwd); err != nil {
+		return nil, false, invalid("%v", err)
+	}
 	if ses, err := s.find(in.SessionID); err == nil {
-		if _, err := assemble.WorkDir(in.Cwd); err != nil {
-			return nil, false, invalid("%v", err)
-		}
 		return ses, false, checkSameDir(ses.id, ses.opened.Spec.Dir, in.Cwd)
 	}
-	ses, err = s.open(ctx, in.SessionID, in, true)
+	if err := s.checkKept(ctx, in.SessionID, in.Cwd); err != nil {
+		return nil, false, err
+	}
+	ses, err = s.open(ctx, in.SessionID, in)
 	return ses, err == nil, err
 }
 
