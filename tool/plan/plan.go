@@ -107,6 +107,17 @@ func (a Arguments) Title() string {
 	return fmt.Sprintf("plan, %d of %d done%s", done, len(a.Plan), current)
 }
 
+// Mark is how far the step is, as one character.
+func (s Step) Mark() string {
+	switch s.Status {
+	case Completed:
+		return "☑"
+	case InProgress:
+		return "▸"
+	}
+	return "☐"
+}
+
 // Run implements tool.Tool.
 func (planTool) Run(_ context.Context, call tool.Call) (tool.Result, error) {
 	var in Arguments

@@ -7,6 +7,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/toolview"
+	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/terminal"
 )
@@ -32,7 +33,7 @@ func (s *screen) Close(resume string) bool {
 	if s.ended == nil || !s.stream || s.volume == Quiet {
 		return false
 	}
-	line := s.ended.how + " after " + printable.Duration(s.ended.took) + ": " + summaryText(s.ended.sum)
+	line := s.ended.how + " after " + printable.Duration(s.ended.took) + ": " + strings.Join(transcript.Spent(s.ended.sum), ", ")
 	if resume != "" {
 		line += "; continue with: " + resume
 	}
@@ -70,30 +71,18 @@ func (s *screen) turnEnded(t *event.Turn) {
 	s.erase()
 }
 
-// summaryText says what a turn took.
-func summaryText(sum event.Summary) string {
-	parts := []string{printable.Count(sum.Attempts, "request")}
-	if sum.Calls > 0 {
-		parts = append(parts, printable.Count(sum.Calls, "call"))
-	}
-	if sum.Denied > 0 {
-		parts = append(parts, fmt.Sprintf("%d denied", sum.Denied))
-	}
-	if in := sum.Usage.Input; in > 0 {
-		cached := ""
-		if read := sum.Usage.CacheRead; read > 0 {
-			cached = fmt.Sprintf(" (%d%% cached)", read*100/max(in, read))
-		}
-		parts = append(parts, printable.Tokens(in)+" tokens in"+cached, printable.Tokens(sum.Usage.Output)+" out")
-	}
-	if cost, known := sum.CostUSD(); known {
-		parts = append(parts, printable.Dollars(cost))
-	}
-	return strings.Join(parts, ", ")
-}
-
 // mostDiff is how many lines of a call's changes are shown.
 const mostDiff = 40
+
+// plan shows the plan that a call has set.
+func (s *screen) plan(c event.Content) {
+	if !s.stream || s.volume == Quiet || toolview.KindOf(c.Name) != toolview.Plan {
+		return
+	}
+	for _, step := range toolview.New(c.Name, c.Arguments, "").Plan.Plan {
+		s.put("  " + step.Mark() + " " + printable.Line(step.Step))
+	}
+}
 
 // diff shows what a call changed in files.
 func (s *screen) diff(c event.Content) {

@@ -266,6 +266,9 @@ func (s *screen) callEnded(item *event.Item) {
 	s.calls = slices.DeleteFunc(s.calls, func(other *runningCall) bool { return other == i })
 	s.notice("  %s: %s", i.title, callOutcome(item, content, item.EndedAt.Sub(i.began)))
 	s.diff(content)
+	if item.Status == event.ItemCompleted {
+		s.plan(content)
+	}
 }
 
 // callOutcome says how a call ended.

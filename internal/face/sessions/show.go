@@ -71,9 +71,8 @@ func showTurn(b *bytes.Buffer, t *event.Turn, now string) {
 		fmt.Fprintf(b, "\n[%s %s]\n", t.ID, now)
 		return
 	}
-	s := t.Summary
-	fmt.Fprintf(b, "\n[%s: %s after %s; %d steps, %d calls, %d tokens in, %d out]\n", t.ID, printable.Text(t.Cause.Error()),
-		printable.Duration(t.EndedAt.Sub(t.StartedAt)), s.Steps, s.Calls, s.Usage.Input, s.Usage.Output)
+	fmt.Fprintf(b, "\n[%s: %s after %s]\n", t.ID, printable.Text(t.Cause.Error()),
+		strings.Join(append([]string{printable.Duration(t.EndedAt.Sub(t.StartedAt))}, transcript.Spent(t.Summary)...), "; "))
 }
 
 func showItem(b *bytes.Buffer, i *event.Item) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/toolview"
+	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/internal/terminal/markdown"
@@ -197,14 +198,14 @@ func callEntry(i *event.Item, dir string) entry {
 func planRows(p plan.Arguments) func(int) []terminal.Line {
 	return func(width int) (rows []terminal.Line) {
 		for _, s := range p.Plan {
-			mark, style := "☐ ", terminal.Style{}
+			style := terminal.Style{}
 			switch s.Status {
 			case plan.Completed:
-				mark, style = "☑ ", faint()
+				style = faint()
 			case plan.InProgress:
-				mark, style = "▸ ", bold()
+				style = bold()
 			}
-			indent := terminal.Indent{First: terminal.Plain("  "+mark, style), Rest: spaces(4)}
+			indent := terminal.Indent{First: terminal.Plain("  "+s.Mark()+" ", style), Rest: spaces(4)}
 			rows = append(rows, terminal.Wrap(terminal.Plain(printable.Line(s.Step), style), width, indent)...)
 		}
 		return rows
@@ -314,28 +315,7 @@ func endEntry(t *event.Turn) entry {
 	case t.Cause.Outcome == event.Aborted:
 		words, mark, style = printable.Line(t.Cause.Error())+" after "+took, "■ ", warned()
 	}
-	sum := t.Summary
-	for _, n := range []struct {
-		n    int
-		what string
-	}{{sum.Attempts, "request"}, {sum.Calls, "call"}} {
-		if n.n > 0 {
-			words += " · " + printable.Count(n.n, n.what)
-		}
-	}
-	if sum.Denied > 0 {
-		words += fmt.Sprintf(" · %d denied", sum.Denied)
-	}
-	if in := sum.Usage.Input; in > 0 {
-		words += " · " + printable.Tokens(in) + " in"
-		if read := sum.Usage.CacheRead; read > 0 {
-			words += fmt.Sprintf(" (%d%% cached)", read*100/max(in, read))
-		}
-		words += ", " + printable.Tokens(sum.Usage.Output) + " out"
-	}
-	if cost, known := sum.CostUSD(); known {
-		words += " · " + printable.Dollars(cost)
-	}
+	words = strings.Join(append([]string{words}, transcript.Spent(t.Summary)...), " · ")
 	text := faint()
 	if t.Cause.Outcome != event.Completed {
 		text = style

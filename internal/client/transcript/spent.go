@@ -1,0 +1,35 @@
+package transcript
+
+import (
+	"fmt"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/printable"
+)
+
+// Spent says what a turn took, in parts: "2 requests", "1 call", "12.3k tokens in
+// (80% cached)", "950 out", "$0.02". The cost is left out where it is not known.
+func Spent(sum event.Summary) (parts []string) {
+	for _, n := range []struct {
+		n    int
+		what string
+	}{{sum.Attempts, "request"}, {sum.Calls, "call"}} {
+		if n.n > 0 {
+			parts = append(parts, printable.Count(n.n, n.what))
+		}
+	}
+	if sum.Denied > 0 {
+		parts = append(parts, fmt.Sprintf("%d denied", sum.Denied))
+	}
+	if in := sum.Usage.Input; in > 0 {
+		cached := ""
+		if read := sum.Usage.CacheRead; read > 0 {
+			cached = fmt.Sprintf(" (%d%% cached)", read*100/max(in, read))
+		}
+		parts = append(parts, printable.Tokens(in)+" tokens in"+cached, printable.Tokens(sum.Usage.Output)+" out")
+	}
+	if cost, known := sum.CostUSD(); known {
+		parts = append(parts, printable.Dollars(cost))
+	}
+	return parts
+}
