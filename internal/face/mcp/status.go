@@ -13,6 +13,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/client/store"
+	"github.com/settle-agent/settle/internal/printable"
 )
 
 // defaultLimit is how many sessions are listed if the client does not say.
@@ -59,7 +60,7 @@ func statusOf(st event.State) status {
 	for _, i := range t.Items {
 		if i.Type() == event.ToolCall && i.Status == event.ItemOpen {
 			c := i.Content()
-			out.Doing = append(out.Doing, strings.TrimSpace(c.Name+" "+short(c.Arguments)))
+			out.Doing = append(out.Doing, printable.Short(c.Name+" "+c.Arguments, mostProgress))
 		}
 	}
 	return out
