@@ -205,14 +205,12 @@ func (r rule) allows(c toolCall, e effect) bool {
 	return slices.ContainsFunc(r.globs, func(glob string) bool { return matches(glob, filepath.ToSlash(e.place.real)) })
 }
 
-// names reports whether the pattern itself is the name of such a file.
+// names reports whether the pattern itself is the name of such a file: of a
+// secret one, of one that is read to the letter, or of one that is guarded.
 func (r rule) names(e effect) bool {
 	name := strings.ReplaceAll(r.path, "*", "")
-	switch {
-	case e.place.secret():
+	if e.place.secret() {
 		return Secret(name)
-	case e.kind == effects.Reads:
-		return name == r.path
 	}
-	return place{rel: name}.guarded()
+	return e.kind == effects.Reads && name == r.path || e.kind != effects.Reads && place{rel: name}.guarded()
 }

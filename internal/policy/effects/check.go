@@ -29,8 +29,12 @@ func (c *Command) check() {
 		c.Effects, c.Why = nil, name+why
 		return
 	}
-	if c.Effects = append(c.Effects, list...); program == "git" {
-		c.Effects = append(c.Effects, Effect{Kind: e.obeys(), Path: "."})
+	c.Effects = append(c.Effects, list...)
+	switch {
+	case e.is("tracked"):
+		c.Effects = append(c.Effects, Effect{Kind: Tracked, Path: "."})
+	case program == "git":
+		c.Effects = append(c.Effects, Effect{Kind: Obeys, Path: "."})
 	}
 	if !e.is("builtin") {
 		c.Effects = append(c.Effects, Effect{Kind: Starts, Path: program})

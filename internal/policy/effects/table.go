@@ -115,10 +115,3 @@ func (e *entry) is(mark string) bool {
 	_, ok := e.marks[mark]
 	return ok
 }
-
-func (e *entry) obeys() Kind {
-	if e.is("tracked") {
-		return Tracked
-	}
-	return Obeys
-}
