@@ -201,6 +201,16 @@ func TestAttachedToATerminal(t *testing.T) {
 	cmd, keys, shot, _ := openTerminal(t, p, "resume")
 	shot.shows(t, "First answer.")
 	shot.shows(t, fmt.Sprintf("attached to pid %d (terminal)", host.Process.Pid))
+	where := fmt.Sprintf("open in pid %d (terminal)", host.Process.Pid)
+	if list, err := p.command("sessions").Output(); err != nil || !strings.Contains(string(list), "completed, "+where) {
+		t.Errorf("%v; the sessions are\n%s", err, list)
+	}
+	run := p.run(server, "--last", "me too")
+	started(t, run)
+	exited(t, run, 2)
+	if said := stderr(run); !strings.Contains(said, `attach to it with "settle resume `) {
+		t.Errorf("it said %s", said)
+	}
 	typed(t, keys, "say more\r")
 	hosts.shows(t, "Second answer.")
 	shot.shows(t, "Second answer.")

@@ -226,7 +226,11 @@ func (c *conversations) List(ctx context.Context) ([]tui.Listed, error) {
 	list, err := store.List(ctx, c.dataDir, catalogue.Query{Dir: c.dir, Limit: mostListed})
 	var out []tui.Listed
 	for _, e := range list {
-		out = append(out, tui.Listed{ID: e.Session, Title: cmp.Or(store.Name(c.dataDir, e.Session), e.Title), Updated: e.Updated})
+		one := tui.Listed{ID: e.Session, Title: cmp.Or(store.Name(c.dataDir, e.Session), e.Title), Updated: e.Updated}
+		if host, known := attach.HostOf(c.dataDir, e.Session); known {
+			one.Host = host.String()
+		}
+		out = append(out, one)
 	}
 	if len(out) > 0 { // a catalogue that cannot be used does not matter then
 		return out, nil

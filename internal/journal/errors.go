@@ -19,6 +19,8 @@ type HeldError struct {
 	Stopped bool
 	// Host, if it is not 0, is the dead process that PID is cleaning up after.
 	Host int
+	// Attachable says that the host answers those who ask to take part.
+	Attachable bool
 	// Why says why it could not be taken, if that was asked for.
 	Why string
 }
@@ -38,6 +40,9 @@ func (e *HeldError) Error() string {
 		holder += fmt.Sprintf(", which cleans up after pid %d", e.Host)
 	}
 	next := fmt.Sprintf("end it, or take the session over with \"settle run --session %s --take\"", e.Session)
+	if e.Attachable {
+		next = fmt.Sprintf("attach to it with \"settle resume %s\", ", e.Session) + next
+	}
 	if e.Why != "" {
 		next = "it could not be taken over: " + e.Why
 	}

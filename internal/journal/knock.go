@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -54,6 +55,12 @@ func Knock(ctx context.Context, dir string, host *event.Identity, ask func(conn 
 		return nil, fmt.Errorf("%w: %w", ErrNoAnswer, err)
 	}
 	return nil, ErrNoAnswer
+}
+
+// hasDoor reports whether the host listens.
+func hasDoor(dir string, host *event.Identity) bool {
+	entries, _ := os.ReadDir(hostsDir(dir))
+	return host != nil && slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), socketPrefix(host)) })
 }
 
 // knock asks at one socket.

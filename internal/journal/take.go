@@ -43,6 +43,7 @@ func (t *taking) push(ctx context.Context, f *os.File) error {
 	case h.pid == 0 && !h.away:
 		return t.awaitHeirs(h, held, waited)
 	case !t.options.Take:
+		held.Attachable = !held.Stopped && !h.embeds && hasDoor(t.options.Dir, h.recorded)
 		return held
 	case h.pid == os.Getpid():
 		held.Why = "this process holds it itself"

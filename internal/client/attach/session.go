@@ -13,6 +13,7 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/jsonl"
 	"github.com/settle-agent/settle/internal/jsonrpc"
+	"github.com/settle-agent/settle/internal/proc"
 )
 
 // joinTimeout is how long a host may take to let a guest in.
@@ -58,6 +59,19 @@ func Open(ctx context.Context, dataDir, id string) (*Session, error) {
 	s.calls = jsonrpc.New(jsonrpc.Options{In: s.conn, Out: s.conn, Handler: deaf{}, MaxFrame: maxMessage})
 	s.calls.Start(s.life)
 	return s, nil
+}
+
+// HostOf returns the process that has the session open, if it can be seen. It is quick for
+// sessions that nobody has open.
+func HostOf(dataDir, id string) (host Host, known bool) {
+	if free, err := journal.Free(dataDir, id); free || err != nil {
+		return Host{}, false
+	}
+	state, err := journal.Load(dataDir, id)
+	if err != nil || !state.Open || proc.Find(state.Host.Process) != proc.Present {
+		return Host{}, false
+	}
+	return Host{state.Host.PID, state.Host.Face, state.Host.Settle}, true
 }
 
 // deaf is a [jsonrpc.Handler]: a host asks nothing.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/catalogue"
+	"github.com/settle-agent/settle/internal/client/attach"
 	"github.com/settle-agent/settle/internal/client/listing"
 	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/printable"
@@ -21,7 +22,7 @@ func List(ctx context.Context, to io.Writer, dataDir string, q catalogue.Query) 
 	var rows [][]string
 	for _, e := range list {
 		rows = append(rows, []string{
-			e.Session, e.Updated.Local().Format(time.DateTime), state(e), printable.Short(e.Model, mostCell), printable.Short(e.Title, mostCell),
+			e.Session, e.Updated.Local().Format(time.DateTime), state(e) + where(dataDir, e.Session), printable.Short(e.Model, mostCell), printable.Short(e.Title, mostCell),
 		})
 	}
 	return listing.Table(to, rows)
@@ -45,6 +46,14 @@ func state(e catalogue.Entry) string {
 	return string(e.Outcome)
 }
 
+// where says which process has a session open.
+func where(dataDir, session string) string {
+	if host, known := attach.HostOf(dataDir, session); known {
+		return ", open in " + host.String()
+	}
+	return ""
+}
+
 // line is a session as JSON.
 type line struct {
 	Session string        `json:"session"`
@@ -57,6 +66,7 @@ type line struct {
 	Created time.Time     `json:"created"`
 	Updated time.Time     `json:"updated"`
 	Problem string        `json:"problem,omitempty"`
+	Host    *attach.Host  `json:"host,omitempty"`
 }
 
 // ListJSON writes the sessions as JSON, one a line.
@@ -67,7 +77,10 @@ func ListJSON(ctx context.Context, to io.Writer, dataDir string, q catalogue.Que
 	}
 	lines := make([]line, len(list))
 	for n, e := range list {
-		lines[n] = line{e.Session, e.Dir, e.Title, e.Model, e.Outcome, e.Reason, e.Running, e.Created.UTC(), e.Updated.UTC(), e.Problem}
+		lines[n] = line{e.Session, e.Dir, e.Title, e.Model, e.Outcome, e.Reason, e.Running, e.Created.UTC(), e.Updated.UTC(), e.Problem, nil}
+		if host, known := attach.HostOf(dataDir, e.Session); known {
+			lines[n].Host = &host
+		}
 	}
 	return listing.JSON(to, lines)
 }

@@ -132,8 +132,11 @@ func (f *Face) pickSession() {
 			m.preview = func(one choice) []string { return f.previewOf(one.id, previews) }
 			for _, s := range sessions {
 				one := choice{id: s.ID, label: s.Updated.Local().Format("2006-01-02 15:04") + "  " + cmp.Or(s.Title, "(nothing was said)"), detail: s.ID}
-				if s.ID == f.conversation.ID() {
+				switch {
+				case s.ID == f.conversation.ID():
 					one.detail = "this session"
+				case s.Host != "":
+					one.detail += "  open in " + s.Host
 				}
 				m.all = append(m.all, one)
 			}

@@ -35,6 +35,8 @@ type Sessions interface {
 type Listed struct {
 	ID, Title string
 	Updated   time.Time
+	// Host is another process that has it open, such as "pid 4711 (serve)".
+	Host string
 }
 
 // Conversation is an open session.
