@@ -98,7 +98,7 @@ func (f *tuiFlags) open(cmd *cobra.Command, s *streams, choose func(context.Cont
 	}
 	code, err := f.run(cmd.Context(), s, tui.Options{
 		Palette: s.palette(), Reflow: screen.ReflowOf(s.getenv), Sessions: sessions,
-		Session: session, Prompt: prompt, Place: s.place(dir), DataDir: resolved.DataDir, CommandDir: commandDir(s.getenv),
+		Session: session, Prompt: prompt, Place: s.place(dir), DataDir: resolved.DataDir, CommandDir: commandDir(s.getenv), Edit: s.editor(dir),
 		Stops: in.stops, Suspend: proc.Pause, Mask: sessions.mask, FreeMemory: tui.FreeMemory,
 		Resume: func(id string) string { return "settle resume " + id },
 		Doctor: func(ctx context.Context, out io.Writer) {

@@ -233,3 +233,28 @@ func TestTUIFork(t *testing.T) {
 		t.Errorf("%v; the sessions are\n%s", err, list)
 	}
 }
+
+// Ctrl-G gives the terminal to the person's editor: what is typed then, is the
+// editor's, and the modes of the terminal are as before. Afterwards, settle has it again.
+func TestTUIEditor(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	script := filepath.Join(p.work, "edit.sh")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\necho in the editor\nread line\nstty -a | grep -o -e '[-]*icanon'\nprintf ' %s' \"$line\" >>\"$2\"\n"), 0o700); err != nil { //nolint:gosec // it is run
+		t.Fatal(err)
+	}
+	p.env = append(p.env, "EDITOR="+script+" --flag")
+	server := modeltest.NewServer(t, modeltest.Script(modeltest.Say("Edited.")))
+	cmd, keys, shot, _ := openTerminal(t, p, "-m", "chat/m", "--base-url", server.OpenAI())
+	shot.shows(t, "asks before changes")
+	typed(t, keys, "say\x07")
+	shot.shows(t, "in the editor\n")
+	typed(t, keys, "hello\r")
+	shot.shows(t, "\nicanon\n")
+	shot.shows(t, "say hello")
+	typed(t, keys, "!\r")
+	shot.shows(t, "say hello!")
+	shot.shows(t, "Edited.")
+	typed(t, keys, "\x04")
+	exited(t, cmd, 0)
+}

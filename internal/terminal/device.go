@@ -12,9 +12,12 @@ import (
 // Device is a terminal that is read key by key. Whoever opens one restores it.
 type Device struct {
 	in, out *os.File
+	// wake has who reads look again: the terminal was given back.
+	wake, waker *os.File
 
 	mu    sync.Mutex // guards state
 	state *term.State
+	taken *sync.Cond // it is ours again
 }
 
 // Modes of the terminal while it is open: pastes are marked, the window's focus is
@@ -28,7 +31,13 @@ const (
 // Open takes the terminal over.
 func Open(in, out *os.File) (*Device, error) {
 	d := &Device{in: in, out: out}
+	d.taken = sync.NewCond(&d.mu)
+	var err error
+	if d.wake, d.waker, err = os.Pipe(); err != nil {
+		return nil, fmt.Errorf("cannot use the terminal: %w", err)
+	}
 	if err := d.Take(); err != nil {
+		_, _ = d.wake.Close(), d.waker.Close() // nobody reads
 		return nil, err
 	}
 	return d, nil
@@ -46,6 +55,7 @@ func (d *Device) Take() error {
 		return fmt.Errorf("cannot use the terminal: %w", err)
 	}
 	d.state = state
+	d.taken.Broadcast()
 	_, err = io.WriteString(d.out, modesOn)
 	return err
 }
@@ -61,6 +71,7 @@ func (d *Device) Restore() {
 	_, _ = io.WriteString(d.out, modesOff) // a terminal that is gone needs none of this
 	_ = term.Restore(int(d.in.Fd()), d.state)
 	d.state = nil
+	_, _ = d.waker.Write([]byte{0}) // a pipe has room for as often as anybody restores
 }
 
 // Size returns the columns and rows of the terminal; 80 and 24 where it does not
@@ -80,5 +91,21 @@ func Size(f *os.File) (width, height int) {
 // Write implements [io.Writer].
 func (d *Device) Write(data []byte) (int, error) { return d.out.Write(data) }
 
-// Read implements [io.Reader].
-func (d *Device) Read(data []byte) (int, error) { return d.in.Read(data) }
+// Read implements [io.Reader]. While the terminal is given back, what is typed is
+// for somebody else: Read waits until it is taken again.
+func (d *Device) Read(data []byte) (int, error) {
+	for {
+		d.mu.Lock()
+		for d.state == nil {
+			d.taken.Wait() // until Take, or the end of the process
+		}
+		d.mu.Unlock()
+		ready, err := await(d.in, d.wake)
+		if err != nil {
+			return 0, err
+		}
+		if ready {
+			return d.in.Read(data)
+		}
+	}
+}

@@ -123,6 +123,7 @@ func keyHelp() [][2]string {
 		{"Ctrl-T", "show the whole transcript"},
 		{"Ctrl-A, Ctrl-E, Alt-B, Alt-F", "move to the line's start or end, by words"},
 		{"Ctrl-W, Ctrl-U, Ctrl-K, Ctrl-Y", "cut a word, to the line's start, to its end; paste what was cut"},
+		{"Ctrl-G", "edit the text in $VISUAL or $EDITOR"},
 		{"Ctrl-L", "draw the screen anew"},
 		{"Ctrl-Z", "suspend settle"},
 		{"y, s, n", "answer a question: once, for the session, no; with Alt while there is text in the editor"},

@@ -69,6 +69,9 @@ type Options struct {
 	// Suspend stops the process until somebody continues it; nil where that is
 	// not to be had.
 	Suspend func()
+	// Edit has the person edit a text in a program of their own, which has the
+	// terminal meanwhile; nil where that is not to be had.
+	Edit func(ctx context.Context, text string) (string, error)
 	// Resume is the command that continues a session.
 	Resume func(session string) string
 	// Mask masks secrets.
@@ -103,6 +106,7 @@ type Face struct {
 
 	backUntil  time.Time // until when Esc goes back to an earlier input
 	sentAt     time.Time // when an input was sent last
+	outside    func()    // ends the program that has the terminal; nil for none
 	completion *completion
 	dismissed  int // one more than the place of a word that is not to be completed
 	files      fileList
@@ -218,7 +222,7 @@ func (f *Face) loop() {
 	defer timer.Stop()
 	for !f.done {
 		var fed <-chan struct{}
-		if f.leaving || !f.writer.busy || len(f.commits) < mostCommits {
+		if f.leaving || !f.blocked() || len(f.commits) < mostCommits {
 			fed = f.feed.kick
 		}
 		select {
@@ -259,7 +263,7 @@ func (f *Face) tick(now time.Time) time.Duration {
 	if !f.armed.IsZero() {
 		next = min(next, f.armed.Sub(now)+time.Millisecond)
 	}
-	if f.dirty && !f.writer.busy {
+	if f.dirty && !f.blocked() {
 		if wait := frameDelay - now.Sub(f.drawnAt); wait > 0 {
 			return min(next, wait)
 		}
@@ -271,7 +275,7 @@ func (f *Face) tick(now time.Time) time.Duration {
 // draw shows a frame, unless the terminal is still busy with the last one: then
 // the next one follows as soon as it is not.
 func (f *Face) draw(now time.Time) {
-	if f.writer.busy || f.done {
+	if f.blocked() || f.done {
 		f.dirty = true
 		return
 	}
@@ -354,6 +358,12 @@ func (f *Face) stop(s stdio.Stop) {
 	if f.leaving && !s.Insists() {
 		return
 	}
+	if f.outside != nil {
+		if s.Reason == event.Interrupted { // Ctrl-C is for the program that has the terminal
+			return
+		}
+		f.outside()
+	}
 	f.code = s.Code
 	f.leave(s.Reason, s.By)
 }
@@ -387,6 +397,9 @@ func (f *Face) leave(reason event.Reason, by string) {
 // finish gives the terminal back, with what was still to be shown.
 func (f *Face) finish() {
 	f.unfollow()
+	if f.outside != nil {
+		f.outside()
+	}
 	if f.spare != nil {
 		f.spare.Stop()
 	}

@@ -79,6 +79,8 @@ func (f *Face) key(k terminal.Key) {
 		f.editor.key(terminal.Key{Name: "delete"})
 	case "ctrl+z":
 		f.suspend()
+	case "ctrl+g":
+		f.editOutside()
 	case "ctrl+l":
 		f.screen.Resize(f.Terminal.Size()) // draws everything anew
 	case "ctrl+r":
@@ -288,17 +290,9 @@ func (f *Face) suspend() {
 	if f.Suspend == nil {
 		return
 	}
-	_ = f.screen.Leave(f.commits) // it is memory
-	f.commits = nil
-	f.writer.last(f.frames.Bytes())
-	f.frames.Reset()
-	f.Terminal.Restore()
+	f.yield()
 	f.Suspend()
-	if err := f.Terminal.Take(); err != nil {
-		f.code, f.done = 1, true
-		return
-	}
-	f.screen.Resize(f.Terminal.Size())
+	f.regain()
 }
 
 // recall steps through earlier prompts.

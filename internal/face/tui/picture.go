@@ -35,18 +35,21 @@ func partsOfInput(in *event.Input) []part {
 	if len(in.Images) == 0 {
 		return folded(typed(in))
 	}
-	var parts []part
-	rest := in.Text
-	for _, i := range in.Images {
+	return withImages(in.Text, in.Images, folded)
+}
+
+// withImages is a text in which images stand.
+func withImages(text string, images []event.Image, partsOf func(string) []part) (parts []part) {
+	for _, i := range images {
 		p := pictured(i)
-		before, after, found := strings.Cut(rest, p.text)
-		if !found { // it was named in another way, and will be again
+		before, after, found := strings.Cut(text, p.text)
+		if !found { // it was named in another way, and will be again; or it was taken out
 			continue
 		}
-		parts = append(append(parts, folded(before)...), p)
-		rest = after
+		parts = append(append(parts, partsOf(before)...), p)
+		text = after
 	}
-	return append(parts, folded(rest)...)
+	return append(parts, partsOf(text)...)
 }
 
 // replace puts parts where the image stands.

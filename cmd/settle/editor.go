@@ -1,0 +1,45 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+
+	"github.com/settle-agent/settle/internal/proc"
+)
+
+// editor has the person edit a text in the editor of their own; nil if they have
+// named none.
+func (s *streams) editor(dir string) func(context.Context, string) (string, error) {
+	name := cmp.Or(s.getenv("VISUAL"), s.getenv("EDITOR"))
+	if name == "" || runtime.GOOS == "windows" {
+		return nil
+	}
+	return func(ctx context.Context, text string) (edited string, err error) {
+		file, err := os.CreateTemp("", "settle-*.md")
+		if err != nil {
+			return "", fmt.Errorf("cannot edit: %w", err)
+		}
+		defer func() { _ = os.Remove(file.Name()) }() // it is in the directory for what may be removed
+		_, err = file.WriteString(text)
+		if err = errors.Join(err, file.Close()); err != nil {
+			return "", fmt.Errorf("cannot edit: %w", err)
+		}
+		// As git does: the variable may have arguments.
+		err = proc.Attend(ctx, proc.Attended{
+			Argv: []string{"/bin/sh", "-c", name + ` "$@"`, name, file.Name()}, Dir: dir, Env: s.environ,
+			Stdin: s.stdin, Stdout: s.stdout, Err: s.stderr,
+		})
+		if err != nil {
+			return "", fmt.Errorf("cannot edit with %q: %w; the text is as it was", name, err)
+		}
+		data, err := os.ReadFile(file.Name())
+		if err != nil {
+			return "", fmt.Errorf("cannot read what was edited: %w", err)
+		}
+		return string(data), nil
+	}
+}

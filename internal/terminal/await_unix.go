@@ -1,0 +1,39 @@
+//go:build unix
+
+package terminal
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// mostSelect is how many descriptors select(2) knows.
+const mostSelect = 1024
+
+// await waits until the terminal has something to read, or wake has: then it reports
+// false. Where that cannot be told, the read itself waits.
+func await(in, wake *os.File) (bool, error) {
+	a, b := int(in.Fd()), int(wake.Fd())
+	if max(a, b) >= mostSelect {
+		return true, nil
+	}
+	for {
+		var set unix.FdSet
+		set.Set(a)
+		set.Set(b)
+		_, err := unix.Select(max(a, b)+1, &set, nil, nil, nil)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return true, nil //nolint:nilerr // the read says what is wrong
+		case set.IsSet(b):
+			var one [64]byte
+			_, err := wake.Read(one[:])
+			return false, err
+		default:
+			return true, nil
+		}
+	}
+}
