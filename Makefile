@@ -35,7 +35,7 @@ simulate: ## N sessions, drawn at random (docs/proof.md)
 	go test -count=1 -v -timeout 0 -run 'TestSimulation$$' ./internal/test/proof -sessions $(N)
 
 screen: ## N sessions on a terminal: in memory, in tmux and in xterm.js (needs tmux, node and npm), and keys at every event of the catalogue; the scrollback must be the log (docs/terminal.md)
-	go test -count=1 -v -timeout 0 -tags machine -run 'EqualLog$$|KeyAtEveryEvent$$' ./internal/face/tui -sessions $(N)
+	go test -count=1 -v -timeout 0 -tags machine -run 'Equals?Log$$|KeyAtEveryEvent$$' ./internal/face/tui -sessions $(N)
 
 pictures: ## docs/pictures, of the built program in tmux
 	go test -count=1 -tags pictures -run 'TestPictures$$' ./cmd/settle
