@@ -64,6 +64,10 @@ type SessionConfig struct {
 
 	Limits Limits
 	Retry  Retry
+	// Compaction says how room is made when the model's window is nearly full; ""
+	// means CompactionAuto. The window has to be known: model.Config.Traits has it,
+	// or a provider's refusal.
+	Compaction Compaction
 	// InterruptGrace is how long running calls have to stop when their turn is
 	// interrupted; 0 means 250 ms.
 	InterruptGrace time.Duration

@@ -159,7 +159,7 @@ func (s *Session) start(c SessionConfig, log *journal.Log, damage session.Damage
 		Opened: event.SessionOpened{Settle: host.Version, Dir: c.WorkDir, Face: host.Face, Permission: c.Permission, Notes: c.notes()},
 		Turn: turn.Config{
 			Model: c.Model, System: c.System, Tools: tools, Dir: c.WorkDir, Approver: approver,
-			Retry: turn.Retry(c.Retry), Limits: turn.Limits(c.Limits), InterruptGrace: c.InterruptGrace,
+			Retry: turn.Retry(c.Retry), Limits: turn.Limits(c.Limits), Compaction: c.Compaction.ofTurn(), InterruptGrace: c.InterruptGrace,
 			Redact: s.redact, Logger: logger, Observer: turn.Observer(host.Observer), Command: commandOf(tools),
 		},
 	})

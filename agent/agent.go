@@ -53,6 +53,9 @@ type Config struct {
 
 	Limits settle.Limits
 	Retry  settle.Retry
+	// Compaction says how room is made when the model's window is nearly full; ""
+	// means settle.CompactionAuto.
+	Compaction settle.Compaction
 
 	// DataDir is the directory for sessions; "" keeps the session in
 	// memory. ID is the session that New continues or creates; "" means a new one.
@@ -157,7 +160,7 @@ func (c Config) make(ctx context.Context) (*assemble.Agent, error) {
 		return nil, err
 	}
 	s := &made.Session
-	s.Tools, s.Limits, s.Retry = c.Extra, c.Limits, c.Retry
+	s.Tools, s.Limits, s.Retry, s.Compaction = c.Extra, c.Limits, c.Retry, c.Compaction
 	return made, nil
 }
 

@@ -31,6 +31,11 @@ func (a attached) Effort() string { return a.Settings().Effort }
 // Mode implements [tui.Conversation].
 func (a attached) Mode() string { return a.Settings().Mode }
 
+// Compact implements [tui.Conversation].
+func (a attached) Compact(context.Context, string) (settle.Compacted, error) {
+	return settle.Compacted{}, a.elsewhere("history")
+}
+
 // Choose implements [tui.Conversation].
 func (a attached) Choose(_ context.Context, setting, _ string) error { return a.elsewhere(setting) }
 

@@ -104,6 +104,7 @@ func settingFlags(flags *pflag.FlagSet) {
 	flags.String("max-tokens", "", "end the turn after `N` tokens, input and output; 0: no limit")
 	flags.String("max-cost", "", "end the turn when it has cost `USD` dollars; 0: no limit")
 	flags.String("max-repeats", "", "end the turn at `N` identical calls with identical results; 0: off")
+	flags.String("compact", "", "when the model's window is nearly full: `HOW` to shorten the history: auto, mechanical, off")
 	flags.String("timeout", "", "end the turn after `DURATION`, such as 90s or 10m; 0: no limit")
 	flags.String("stall-timeout", "", "cut a response that makes no progress for `DURATION`; 0: off")
 	flags.String("header-timeout", "", "cut a request whose response does not begin within `DURATION`")

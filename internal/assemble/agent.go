@@ -146,7 +146,7 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	c.WorkDir, c.Take, c.LockTimeout = o.Dir, o.Take, DefaultLockTimeout
 	c.Model.Effort = cmp.Or(r.Effort, c.Model.Effort)
 	c.Permission, c.Approver, c.Attended = o.permission(), o.Approver, o.Attended
-	c.Limits, c.Retry = limits(r), retry(r)
+	c.Limits, c.Retry, c.Compaction = limits(r), retry(r), settle.Compaction(r.Compact)
 	bench := o.bench(names)
 	c.Toolbox = bench.toolbox
 	if c.Judge, err = o.judge(c.Permission, bench.release); err != nil {

@@ -95,6 +95,7 @@ effort = "high"
 permission = "ask"
 max_steps = 40
 max_repeats = 0
+compact = "mechanical"
 timeout = "1h"
 stall_timeout = "90s"
 header_timeout = "2m"
@@ -132,7 +133,7 @@ thinking = true
 	r := w.load()
 	no, yes := false, true
 	want := config.Settings{
-		Model: "mine/org/name", Effort: "high", Permission: "ask", MaxSteps: 40,
+		Model: "mine/org/name", Effort: "high", Permission: "ask", MaxSteps: 40, Compact: "mechanical",
 		Timeout: time.Hour, StallTimeout: 90 * time.Second, HeaderTimeout: 2 * time.Minute, AttemptTimeout: 3 * time.Hour,
 		RetryFor: time.Minute, Tools: []string{"shell", "read"}, PassEnv: []string{"OPENAI_API_KEY"},
 		DataDir: filepath.Join(w.dir, "home", "data"), LogLevel: "debug",
@@ -152,7 +153,7 @@ thinking = true
 		Name: "mine", Wire: config.WireChat, BaseURL: "https://host/v1", KeyEnv: "MINE_KEY", KeyCommand: []string{"pass", "mine"},
 		Headers: map[string]string{"X-Team": "core"}, Query: map[string]string{"api-version": "1"},
 		CAFile:    filepath.Join(filepath.Dir(r.UserFile), "ca.pem"),
-		ExtraBody: map[string]any{"top_k": int64(1)}, MaxConcurrent: 4, Origin: file("24"), BaseURLOrigin: file("26"),
+		ExtraBody: map[string]any{"top_k": int64(1)}, MaxConcurrent: 4, Origin: file("25"), BaseURLOrigin: file("27"),
 	}
 	ignore := cmp.FilterPath(func(p cmp.Path) bool {
 		return strings.Contains("keyNamed secrets vars", strings.TrimPrefix(p.Last().String(), "."))

@@ -21,6 +21,9 @@ type Settings struct {
 	MaxSteps int
 	// MaxRepeats ends a turn at so many equal calls with equal results; 0 is off.
 	MaxRepeats int
+	// Compact says how room is made when the model's window is nearly full: auto,
+	// mechanical or off.
+	Compact string
 	// Timeout bounds a turn; 0 is no bound.
 	Timeout time.Duration
 	// MaxTokens and MaxCost, in US dollars, bound what a turn takes; 0 is no bound.
@@ -77,6 +80,7 @@ type Price struct{ Input, CacheRead, CacheWrite, Output float64 }
 func defaults() Settings {
 	return Settings{
 		MaxRepeats:      10,
+		Compact:         "auto",
 		StallTimeout:    180 * time.Second,
 		HeaderTimeout:   600 * time.Second,
 		ThinkingTimeout: 15 * time.Minute,
@@ -121,6 +125,7 @@ func settings() []setting {
 		count("max_repeats", func(s *Settings) *int { return &s.MaxRepeats }).may(tightens),
 		count("max_tokens", func(s *Settings) *int { return &s.MaxTokens }).may(tightens),
 		dollars("max_cost", func(s *Settings) *float64 { return &s.MaxCost }).may(tightens),
+		choice("compact", func(s *Settings) *string { return &s.Compact }, "auto", "mechanical", "off").may(fills),
 		duration("timeout", func(s *Settings) *time.Duration { return &s.Timeout }).may(tightens),
 		duration("stall_timeout", func(s *Settings) *time.Duration { return &s.StallTimeout }).
 			from("SETTLE_STALL_TIMEOUT_MS").may(tightens),

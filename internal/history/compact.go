@@ -24,14 +24,21 @@ type usage struct {
 	of    int // of the same one, as we do
 }
 
+// leastCount is which part of our own count a provider's must be at the least to be
+// believed: some count only what was not in their cache.
+const leastCount = 4
+
 // measure notes what the provider counted in the turn's last attempt.
 func (w *walk) measure(t *event.Turn) {
 	if w.attempts == 0 {
 		return
 	}
 	a := t.Attempts[w.attempts-1]
-	if a.Start.Purpose == "" && a.End != nil && w.target.asked(a) && a.End.Usage.Input > 0 && w.usage.sent > 0 {
-		w.usage.input, w.usage.of = int(a.End.Usage.Input), w.usage.sent
+	if a.Start.Purpose != "" || a.End == nil || !w.target.asked(a) || w.usage.sent == 0 {
+		return
+	}
+	if input := int(a.End.Usage.Input); input*leastCount > w.usage.sent {
+		w.usage.input, w.usage.of = input, w.usage.sent
 	}
 }
 
@@ -124,8 +131,9 @@ type Plan struct {
 	Window, Fixed, Inputs int
 	// Ledger and Summary are how many tokens each may have.
 	Ledger, Summary int
-	// Piece says that not all that is removed fits one request for a summary.
-	Piece bool
+	// Piece says that not all that should be removed fits one request for a summary;
+	// Part, that the request ends at From, since the whole does not fit.
+	Piece, Part bool
 	// Omit are the inputs that must not be said again: the provider refused them.
 	Omit map[string]bool
 	// First is the first turn that may be spoken of.
@@ -182,8 +190,9 @@ func (w *walk) plan(summary bool) Plan {
 		factor = float64(w.usage.input) / float64(max(w.usage.of, 1))
 	}
 	cut := w.tail(min(mostTail, window/5))
-	if end := w.piece(int(float64(window*3/4) / max(factor, 1))); summary && end < cut {
-		cut, p.Piece = end, true
+	if end := w.piece(int(float64(window*3/4) / max(factor, 1))); summary {
+		p.Piece, p.Part = end < cut, end < len(w.entries)
+		cut = min(cut, end)
 	}
 	p.Kept = p.Fixed
 	for n, e := range w.entries {
@@ -264,7 +273,7 @@ func SummaryRequest(log Log, target Target, system string, specs []model.ToolSpe
 	request := model.Request{Model: target.Model, System: system, Tools: specs, Effort: target.Effort, CacheKey: target.CacheKey, NoCalls: true}
 	end := log.point(p.From)
 	for _, e := range w.entries {
-		if p.Piece && end.reaches(e) {
+		if p.Part && end.reaches(e) {
 			break
 		}
 		request.Input = append(request.Input, e.Item)

@@ -55,7 +55,7 @@ func (w *walk) learn(tokens int) {
 // costs the prompt cache (C21).
 func (w *walk) fit() *event.HistoryChanged {
 	room, tokens := w.room(), w.tokens()
-	if room == 0 || tokens <= max(room, w.enough()) || hopeless(w.least(), w.window) {
+	if room == 0 || tokens <= max(room, w.enough()) || w.judged() <= room || hopeless(w.least(), w.window) {
 		return nil
 	}
 	to := room - room/4

@@ -65,8 +65,10 @@ type Session struct {
 	early   map[string][]*waiter // interrupts that name an input not yet accepted
 	late    []*waiter            // interrupts that came while a turn that was over had not returned
 	closing []chan error
-	refused []string // inputs that the log took and could not write
-	closed  bool
+	// compactions are those who wait for a shorter history.
+	compactions []*compaction
+	refused     []string // inputs that the log took and could not write
+	closed      bool
 }
 
 // ErrClosed is returned for what comes after Close.

@@ -85,7 +85,10 @@ func open(t *testing.T, d *disk, state event.State, m *script.Model, tools ...to
 	s, err := session.Open(session.Config{
 		Log: journal.New(d, state), Opened: event.SessionOpened{Dir: "/work"},
 		Sweep: func([]string) []int { return []int{4711} },
-		Turn:  turn.Config{Model: model.Config{Provider: m, ProviderName: "script", Name: "m"}, Tools: set, Dir: "/work"},
+		Turn: turn.Config{
+			Model: model.Config{Provider: m, ProviderName: "script", Name: "m"}, Tools: set, Dir: "/work",
+			Compaction: turn.CompactionAuto,
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -26,6 +26,8 @@ type running struct {
 	ended   chan struct{} // closed when turn.Run has returned
 	cause   *event.Cause  // how it ended; set before ended is closed
 	waiters []*waiter
+	// compactions are those whom it was started for.
+	compactions []*compaction
 }
 
 // waiter is a caller that waits for a turn's end.
@@ -44,6 +46,9 @@ func (s *Session) startNext() {
 	}
 	if s.log().Err() != nil {
 		s.hold(func(event.Input) bool { return true }, &event.Cause{}) // C19: shown as what it is
+		return
+	}
+	if s.startCompaction() {
 		return
 	}
 	c := s.config.Turn
@@ -131,6 +136,9 @@ func (s *Session) turnEnded() {
 	}
 	for _, w := range r.waiters {
 		w.answer <- Outcome{Turn: r.id, Cause: r.cause}
+	}
+	for _, c := range r.compactions {
+		c.answer <- Outcome{Turn: r.id, Cause: r.cause}
 	}
 	if s.config.Ended != nil {
 		s.log().View(s.config.Ended)

@@ -38,7 +38,7 @@ func (t *turn) attempt(ctx context.Context, a *ask) (model.StopReason, *again, e
 	if err != nil {
 		return "", nil, err
 	}
-	d := &demux{turn: t, ctx: ctx, summary: a.summary != nil, open: map[int]*openItem{}, ids: map[string]bool{}}
+	d := &demux{turn: t, ctx: ctx, summary: a.summary != nil, try: a.n, open: map[int]*openItem{}, ids: map[string]bool{}}
 	request, err := t.begin(ctx, d, a)
 	a.attempt = d.attempt
 	observed := t.observeAttempt(ctx, d.started) // also where the journal failed: it will have an end
@@ -283,7 +283,7 @@ func (t *turn) failAttempt(d *demux, err error) (model.StopReason, *again, error
 			return "", nil, t.cutAttempt(d.end(), event.Fail(t.failure(err)), err)
 		}
 	}
-	decision := t.decide(fault, d.sent)
+	decision := t.decide(fault, d)
 	if decision.holdOthers && decision.delay <= t.Retry.RetryFor {
 		t.Model.Limiter.Hold(time.Now().Add(decision.delay))
 	}
@@ -309,12 +309,15 @@ func (t *turn) failAttempt(d *demux, err error) (model.StopReason, *again, error
 
 // decide says what becomes of an attempt that failed so. C6: a request that was
 // refused for what is in the history is made again with less of it.
-func (t *turn) decide(fault *model.Error, sent history.Sent) decision {
+func (t *turn) decide(fault *model.Error, failed *demux) decision {
 	if d := t.budget.renewed(fault); d.retry {
 		return d
 	}
 	var remedy history.Remedy
-	t.Log.View(func(s event.State) { remedy = sent.Remedy(s, t.target, fault) })
+	t.Log.View(func(s event.State) { remedy = failed.sent.Remedy(s, t.target, fault) })
+	if failed.summary && failed.try >= mostTries { // there is another way
+		remedy.Again = false
+	}
 	if remedy.First {
 		if d := t.budget.repeat(fault); d.retry {
 			return d

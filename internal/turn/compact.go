@@ -110,7 +110,7 @@ func (t *turn) compactOnce(ctx context.Context, step int, trigger event.Trigger,
 			if err != nil {
 				return false, err
 			}
-			if of.Piece || worth(of, whole, trigger) {
+			if worth(of, whole, trigger) {
 				plan, change = of, whole
 			}
 		}
@@ -137,8 +137,12 @@ func (t *turn) compactOnce(ctx context.Context, step int, trigger event.Trigger,
 // worth reports whether the change makes enough room: a quarter of the window, or
 // any where somebody asked for it.
 func worth(p history.Plan, c event.HistoryChanged, trigger event.Trigger) bool {
-	freed := p.Freed(history.Tokens(c.Summary + c.Ledger))
-	if trigger == event.TriggerRequest {
+	tokens := history.Tokens(c.Summary + c.Ledger)
+	freed := p.Freed(tokens)
+	switch {
+	case p.Piece: // so that there are not too many
+		return p.Removed-tokens > p.Window/8
+	case trigger == event.TriggerRequest:
 		return freed > 0
 	}
 	return freed >= p.Window/4
@@ -161,7 +165,7 @@ func (t *turn) change(ctx context.Context, p history.Plan, trigger event.Trigger
 		From: p.From, Summary: digest, Ledger: text, Before: p.Before,
 	}
 	c.Tokens = max(p.Before-p.Freed(history.Tokens(digest+text)), 0)
-	c.Why = fmt.Sprintf("%s: about %d tokens became %d", triggerWords(trigger), c.Before, c.Tokens)
+	c.Why = fmt.Sprintf("the conversation was compacted, since %s: about %d tokens became %d", triggerWords(trigger), c.Before, c.Tokens)
 	return c, nil
 }
 

@@ -15,6 +15,7 @@ type demux struct {
 	turn    *turn
 	ctx     context.Context // the turn's: calls outlive their attempt
 	summary bool            // only text is wanted, for a compaction
+	try     int             // which one it is
 	attempt string
 	started event.Event  // the attempt; zero where it did not
 	sent    history.Sent // the request

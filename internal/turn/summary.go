@@ -29,7 +29,7 @@ func (t *turn) summarise(ctx context.Context, step int) (string, history.Plan, e
 			return text, plan, nil
 		case errors.Is(err, errNoSummary):
 			continue
-		case final(err):
+		case final(err), t.budget.failures >= mostFailures: // C13
 			return "", plan, err
 		}
 		t.Logger.Warn("the history is compacted without a summary", "turn", t.id, "error", err)

@@ -64,6 +64,9 @@ func (t *Transcript) resume(turn *event.Turn) {
 		}
 	}
 	for n, i := range turn.Items {
+		if i.Type() == event.Digest {
+			continue
+		}
 		p := &pending{item: i, turn: turn, at: n}
 		if !t.stays(p) && (a != nil && i.Attempt == a.ID || i.Attempt == "" && i.Status == event.ItemOpen) {
 			if t.mode != Live {
@@ -97,6 +100,10 @@ func (t *Transcript) Take(e event.Event) ([]Change, error) {
 	base := t.change(e)
 	switch d := e.Data.(type) {
 	case event.ItemStarted, event.ItemDelta, event.CallReady, event.CallStarted, event.ItemEnded:
+		if base.Item != nil && base.Item.Type() == event.Digest { // it is no part of the conversation
+			t.tell(base, Turn, Updated)
+			break
+		}
 		t.itemChanged(base, rest)
 	case event.AttemptEnded:
 		t.settle(base, d)

@@ -82,6 +82,7 @@ func (s *Server) methods() map[string]rpc.Method {
 		"thread/unarchive":                     rpc.Later(s.threadUnarchive),
 		"thread/unsubscribe":                   rpc.Later(s.threadUnsubscribe),
 		"thread/name/set":                      rpc.Later(s.threadName),
+		"thread/compact/start":                 ofLoaded(s, (*loadedThread).compact),
 		"thread/goal/get":                      rpc.Always(object{"goal": nil}), // settle has none
 		"thread/backgroundTerminals/list":      ofLoaded(s, (*loadedThread).listJobs),
 		"thread/backgroundTerminals/terminate": ofLoaded(s, (*loadedThread).terminateJob),

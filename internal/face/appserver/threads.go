@@ -274,6 +274,15 @@ func (l *loadedThread) listJobs(_ context.Context, r *jsonrpc.Request, _ about) 
 	return nil
 }
 
+// compact answers at once: what comes of it, the turn's notes say.
+func (l *loadedThread) compact(ctx context.Context, r *jsonrpc.Request, _ about) error {
+	r.Reply(object{})
+	go func() { // ends with the compaction, and that with its session
+		_, _ = l.opened.Compact(context.WithoutCancel(ctx), "app-server")
+	}()
+	return nil
+}
+
 func (l *loadedThread) terminateJob(ctx context.Context, r *jsonrpc.Request, p about) error {
 	running := slices.ContainsFunc(l.jobs(), func(j *event.Job) bool { return j.JobStarted.Job == p.ProcessID })
 	if running {

@@ -63,6 +63,8 @@ func (t *translator) notes(c transcript.Change) []note {
 		return append(t.activeNotes(), t.note("turn/started", object{"turn": t.turn(c.Turn.ID, notLoaded)}))
 	case c.Thing == transcript.Turn && c.What == transcript.Ended:
 		return t.turnEnded(c)
+	case c.Event.Kind() == event.KindHistoryChanged:
+		return t.compacted(c)
 	case c.Thing == transcript.Input && c.What == transcript.Ended && c.Turn != nil:
 		m := messageOf(*c.Input)
 		return []note{t.begins(c, m), t.ends(c, m)}
@@ -76,6 +78,15 @@ func (t *translator) notes(c transcript.Change) []note {
 		return t.activeNotes()
 	}
 	return nil
+}
+
+// compacted says that the history was compacted: clients show a line there.
+func (t *translator) compacted(c transcript.Change) []note {
+	if d, ok := c.Event.Data.(event.HistoryChanged); !ok || d.Change != event.ChangeCompacted {
+		return nil
+	}
+	item := object{"type": "contextCompaction", "id": fmt.Sprintf("compaction-%d", c.Event.Seq)}
+	return []note{t.begins(c, item), t.ends(c, item), {"thread/compacted", map[string]string{"threadId": t.thread, "turnId": c.Turn.ID}}}
 }
 
 func (t *translator) itemChanged(c transcript.Change) []note {

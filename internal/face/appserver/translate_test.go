@@ -281,3 +281,29 @@ func TestEnds(t *testing.T) {
 		}
 	}
 }
+
+// TestCompaction: clients have a place for it, and nothing else is said of it.
+func TestCompaction(t *testing.T) {
+	b := newEventLog(t)
+	at := func(d event.Data) event.Event {
+		return event.Event{Turn: "t000001", Attempt: "a000001", Item: "i000001", Data: d}
+	}
+	b.write(event.Event{Turn: "t000001", Attempt: "a000001", Data: event.AttemptStarted{Step: 1, N: 1, Purpose: event.Compaction}},
+		at(event.ItemStarted{Type: event.Digest}), at(event.ItemDelta{Stream: event.Text, Text: "## Goal"}),
+		at(event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Digest, Text: "## Goal"}}))
+	if len(b.all) > 0 {
+		t.Errorf("of the summary, it says %q", b.all)
+	}
+	b.write(event.Event{Turn: "t000001", Attempt: "a000001", Data: event.AttemptEnded{Outcome: event.Completed}})
+	b.all = nil
+	b.write(event.Event{Turn: "t000001", Data: event.HistoryChanged{Change: event.ChangeShortened}},
+		event.Event{Turn: "t000001", Data: event.HistoryChanged{Change: event.ChangeCompacted, Summary: "## Goal"}})
+	var methods []string
+	for _, line := range b.all {
+		method, _, _ := strings.Cut(line, " ")
+		methods = append(methods, method)
+	}
+	if diff := cmp.Diff([]string{"item/started", "item/completed", "thread/compacted"}, methods); diff != "" {
+		t.Errorf("%s\n%q", diff, b.all)
+	}
+}

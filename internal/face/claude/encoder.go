@@ -87,6 +87,8 @@ func (t *encoder) turn(c transcript.Change) {
 		t.running("running")
 	case transcript.Ended:
 		t.ended(c.Turn)
+	default:
+		t.compacted(c)
 	}
 }
 
@@ -117,6 +119,19 @@ func (t *encoder) accepted(d event.InputAccepted) {
 	}
 	m.Message = userMessage{"user", said}
 	t.out.send(m)
+}
+
+// compacted says where the history was compacted.
+func (t *encoder) compacted(c transcript.Change) {
+	d, ok := c.Event.Data.(event.HistoryChanged)
+	if !ok || d.Change != event.ChangeCompacted {
+		return
+	}
+	trigger := "auto"
+	if d.Trigger == event.TriggerRequest {
+		trigger = "manual"
+	}
+	t.notice("compact_boundary", map[string]any{"compact_metadata": map[string]any{"trigger": trigger, "pre_tokens": d.Before, "post_tokens": d.Tokens}})
 }
 
 // itemChanged sends an item when it is certain that it stays, and the result of a

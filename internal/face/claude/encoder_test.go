@@ -243,3 +243,20 @@ func TestTellPartially(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestCompaction: the SDK has a message for it, and none for the summary.
+func TestCompaction(t *testing.T) {
+	at := func(d event.Data) event.Event { return event.Event{Turn: "t1", Attempt: "a1", Item: "i1", Data: d} }
+	begin := []event.Event{
+		{Data: event.SessionOpened{}}, {Turn: "t1", Data: event.TurnStarted{Purpose: event.Compaction}},
+		{Turn: "t1", Attempt: "a1", Data: event.AttemptStarted{Purpose: event.Compaction}},
+		at(event.ItemStarted{Type: event.Digest}), at(event.ItemDelta{Stream: event.Text, Text: "## Goal"}),
+		at(event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Digest, Text: "## Goal"}}),
+		{Turn: "t1", Attempt: "a1", Data: event.AttemptEnded{Outcome: event.Completed}},
+	}
+	before := messages(t, true, begin...)
+	got := messages(t, true, append(begin, event.Event{Turn: "t1", Data: event.HistoryChanged{Change: event.ChangeCompacted, Trigger: event.TriggerRequest, Before: 9000, Tokens: 1000}})...)
+	if len(before) != 1 || len(got) != 2 || !strings.Contains(got[1], "compact_boundary") {
+		t.Errorf("before: %q\nafter: %q", before, got)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,6 +27,7 @@ type slash struct {
 
 func slashes() []slash {
 	return []slash{
+		{"compact", "", "make the history that the model is sent shorter, once no turn runs", (*Face).compact},
 		{"copy", "", "copy the last answer to the clipboard", (*Face).copyAnswer},
 		{"cost", "", "show the tokens that this session has used, by model", (*Face).showCost},
 		{"diff", "", "show every change to files in this session", (*Face).showDiff},
@@ -352,6 +354,22 @@ func (f *Face) fork(string) {
 			}
 			f.replace(fork, "")
 		})
+	}()
+}
+
+// compact ends as any turn does: the log says what came of it.
+func (f *Face) compact(string) {
+	c := f.conversation
+	go func() { // ends with the compaction, which ends in time when it is interrupted (C9)
+		got, err := c.Compact(f.ctx, user)
+		var ended *event.Cause
+		switch {
+		case f.ctx.Err() != nil, errors.As(err, &ended): // the log says it
+		case err != nil:
+			f.send(func() { f.say("%v", err) })
+		case got.After == 0:
+			f.send(func() { f.say("there is nothing to compact") })
+		}
 	}()
 }
 

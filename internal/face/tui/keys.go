@@ -253,17 +253,25 @@ func (f *Face) deliver(parts []part, mode event.Mode) {
 // late must not end the next one.
 func (f *Face) interrupt() {
 	t := f.target()
-	if t == nil || len(t.Inputs) == 0 || f.interrupting == t.ID {
+	if t == nil || f.interrupting == t.ID {
 		return
 	}
 	f.interrupting = t.ID
-	c, input := f.conversation, t.Inputs[0].ID
+	c, input := f.conversation, firstInput(t)
 	go func() { // ends with the turn, which ends in time (C9)
 		_, err := c.Interrupt(f.ctx, settle.Interruption{By: user, Input: input})
 		if err != nil && f.ctx.Err() == nil {
 			f.send(func() { f.say("cannot interrupt: %v", err) })
 		}
 	}()
+}
+
+// firstInput names the turn for an interrupt; a compaction has none.
+func firstInput(t *event.Turn) string {
+	if len(t.Inputs) == 0 {
+		return ""
+	}
+	return t.Inputs[0].ID
 }
 
 // ctrlC clears the editor, else interrupts, else quits at the second time.

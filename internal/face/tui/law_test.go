@@ -50,9 +50,12 @@ func (*mute) Submit(context.Context, string, ...settle.InputOption) (*settle.Tur
 func (*mute) Interrupt(context.Context, settle.Interruption) (settle.Outcome, error) {
 	return settle.Outcome{}, nil
 }
-func (*mute) Answer(context.Context, settle.Answer) error  { return nil }
-func (*mute) Drop(string, string) (bool, error)            { return false, nil }
-func (*mute) KillJob(context.Context, string) error        { return nil }
+func (*mute) Answer(context.Context, settle.Answer) error { return nil }
+func (*mute) Drop(string, string) (bool, error)           { return false, nil }
+func (*mute) KillJob(context.Context, string) error       { return nil }
+func (*mute) Compact(context.Context, string) (settle.Compacted, error) {
+	return settle.Compacted{}, nil
+}
 func (*mute) Model() string                                { return "chat/m" }
 func (*mute) Window() int                                  { return 1000 }
 func (*mute) Effort() string                               { return "" }

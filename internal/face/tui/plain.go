@@ -164,12 +164,12 @@ func (p *plain) stop(s stdio.Stop) {
 
 func (p *plain) interrupt() {
 	t := p.log.State().Running()
-	if t == nil || len(t.Inputs) == 0 {
+	if t == nil {
 		p.say("Nothing runs.")
 		return
 	}
 	p.say("Interrupting.")
-	c, input := p.conversation, t.Inputs[0].ID
+	c, input := p.conversation, firstInput(t)
 	go func() { // ends with the turn, which ends in time (C9)
 		_, _ = c.Interrupt(p.ctx, settle.Interruption{By: user, Input: input}) // the log says how the turn ended
 	}()

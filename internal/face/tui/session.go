@@ -49,6 +49,7 @@ type Conversation interface {
 	Answer(ctx context.Context, a settle.Answer) error
 	Drop(input, by string) (bool, error)
 	KillJob(ctx context.Context, job string) error
+	Compact(ctx context.Context, by string) (settle.Compacted, error)
 
 	// Model is the model of the next turn, and Window how many tokens it takes,
 	// 0 if that is unknown.

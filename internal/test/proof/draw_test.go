@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/turn"
 	"github.com/settle-agent/settle/modeltest"
 )
 
@@ -24,6 +25,9 @@ func draw(t *rapid.T) Script {
 	}
 	if d.rarely() {
 		s.Holds = d.holds()
+	}
+	if s.Window > 0 || s.Holds.Tokens > 0 || d.rarely() {
+		s.Compact = pick(d, "compact", turn.CompactionAuto, turn.CompactionMechanical, "")
 	}
 	if s.Ask = d.rarely(); s.Ask {
 		s.Answers = many(d, "answers", 3, d.answer)
@@ -213,7 +217,7 @@ func (d drawer) move() (m Move) {
 	} else {
 		m.After = d.long()
 	}
-	m.Do = pick(d, "deed", Interrupt, Send, Send, Crash, Cancel, Interrupt, Close, Drop, Hurry, Fill, Ruin, Clock, Account, Reject)
+	m.Do = pick(d, "deed", Interrupt, Send, Send, Crash, Cancel, Interrupt, Close, Drop, Compact, Hurry, Fill, Ruin, Clock, Account, Reject)
 	switch {
 	case m.Do == Clock:
 		m.By = pick(d, "jump", time.Hour, -time.Hour, 400*24*time.Hour, -400*24*time.Hour, -time.Millisecond)

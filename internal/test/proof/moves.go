@@ -32,6 +32,8 @@ func (w *world) do(p *process, m Move, input string) {
 		}
 	case Drop:
 		w.drop(p)
+	case Compact:
+		w.compact(p)
 	case Crash:
 		p.mount.become(killed)
 	case Close:
@@ -68,6 +70,19 @@ func (w *world) send(p *process, m Move, id string) {
 	case p.dead() || w.failing.Load() || errors.Is(err, session.ErrClosed):
 	default:
 		w.broke("C19", "an input was not accepted: %v", err)
+	}
+}
+
+// compact: C10, it is answered after the terminal event of its turn is written.
+func (w *world) compact(p *process) {
+	ctx, cancel := context.WithCancel(p.life)
+	defer cancel()
+	o, err := p.session.Compact(ctx, "user")
+	if err != nil || o.Cause == nil || p.dead() || w.failing.Load() {
+		return
+	}
+	if !p.mount.has(p.mount.ended, o.Turn) {
+		w.broke("C10", "a compaction was answered before the terminal event of turn %s was written", o.Turn)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/turn"
 	"github.com/settle-agent/settle/modeltest"
 )
 
@@ -38,6 +39,11 @@ func (s *Script) statement(w *words) {
 		}
 	case "window":
 		s.Window = w.positive("the window")
+	case "compact":
+		s.Compact = turn.Compaction(w.word("how"))
+		if !slices.Contains([]turn.Compaction{turn.CompactionOff, turn.CompactionMechanical, turn.CompactionAuto}, s.Compact) {
+			w.fail("nobody compacts %q", s.Compact)
+		}
 	case "holds":
 		s.Holds = readHolds(w)
 	case "limit", "retries", "stall", "grace":
@@ -172,7 +178,7 @@ func readMove(w *words) Move {
 		return Move{Do: deed, Rejects: readRejection(w)}
 	case Clock:
 		return Move{Do: deed, By: w.jump("how far")}
-	case Hurry, Cancel, Drop, Crash, Close, Fill, Ruin, Account:
+	case Hurry, Cancel, Drop, Compact, Crash, Close, Fill, Ruin, Account:
 		return Move{Do: deed}
 	default:
 		w.fail("nobody can %q", deed)

@@ -36,6 +36,7 @@ type setting struct {
 	wire    Wire
 	limits  Limits
 	window  int
+	compact turn.Compaction
 	ask     bool
 	crashAt int
 }
@@ -81,7 +82,7 @@ func (p *process) turn(set setting, tools *tool.Set) turn.Config {
 		Model:  asked,
 		System: system, Tools: tools, Dir: "/work", Redact: p.world.redactor,
 		Limits:         turn.Limits{Steps: set.limits.Steps, Time: set.limits.Time, Repeats: set.limits.Repeats},
-		InterruptGrace: set.limits.Grace,
+		InterruptGrace: set.limits.Grace, Compaction: set.compact,
 		Command: func(plan string) (string, json.RawMessage) {
 			raw, _ := json.Marshal(map[string]string{"plan": plan}) // never fails
 			return "do", raw

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/turn"
 	"github.com/settle-agent/settle/modeltest"
 )
 
@@ -14,7 +15,9 @@ type Script struct {
 	Wire Wire
 	// Window is the model's, in tokens; 0 means unknown.
 	Window int
-	Limits Limits
+	// Compact says how room is made in it; "" means not at all.
+	Compact turn.Compaction
+	Limits  Limits
 	// Holds is how much the provider holds, whatever Window says.
 	Holds Holds
 	// Ask has every call asked about. Answers are given to the requests in
@@ -113,6 +116,7 @@ const (
 	Hurry     Deed = "hurry"     // an interrupt without grace
 	Cancel    Deed = "cancel"    // of the oldest call that runs, alone
 	Drop      Deed = "drop"      // of the oldest input that waits
+	Compact   Deed = "compact"   // of the history, in a turn of its own
 	Crash     Deed = "crash"     // as kill -9
 	Close     Deed = "close"     // and open again
 	Fill      Deed = "fill"      // the disk: no space is left but the reserve

@@ -33,6 +33,7 @@ export function follow(s, e) {
       for (const id of e.data.discarded ?? []) touched.push(`item ${id}`);
       break;
     case "item.started":
+      if (e.data.type === "summary") break; // what came of it is in history.changed
       rows.push({ key: `item ${e.item}`, kind: "item", of: t.itemById.get(e.item) });
       break;
     case "job.ended": {
