@@ -88,7 +88,7 @@ func listSessions(s *streams, where func() (string, error), flags *pflag.FlagSet
 func newShow(s *streams, where func() (string, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: "show ID", Short: "Print the conversation of a session", Args: cobra.ExactArgs(1),
-		Long: "Print the conversation of a session: prompts, answers, calls with the beginning\nof their output, and how each turn ended.",
+		Long: "Print the conversation of a session: prompts, answers, calls with the beginning\nof their output, tokens with the share that came from the provider's cache, and how\neach turn ended.",
 		RunE: func(_ *cobra.Command, args []string) error {
 			dataDir, err := where()
 			if err != nil {

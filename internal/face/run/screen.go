@@ -120,6 +120,10 @@ func (s *screen) show(c transcript.Change) {
 	case event.SessionOpened:
 		s.dir, s.permission = d.Dir, d.Permission
 		s.detail("session %s in %s; permission: %s", c.Event.Session, d.Dir, d.Permission)
+	case event.HistoryChanged:
+		if d.Change == event.ChangeCompacted {
+			s.notice("%s", d.Why)
+		}
 	case event.InterruptRequested:
 		s.setActivity("ending the turn", c.Event.At)
 		s.leavePrompt()

@@ -26,6 +26,9 @@ func Show(to io.Writer, dataDir, session string) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "session %s in %s\n", state.Session, printable.Text(state.Host.Dir))
 	fmt.Fprintf(&b, "created %s, changed %s\n", local(state.Created), local(state.Updated))
+	if u := spent(state); u.Input > 0 {
+		fmt.Fprintf(&b, "%d tokens in%s, %d out\n", u.Input, cached(u), u.Output)
+	}
 	now := "runs"
 	if free, err := journal.Free(dataDir, session); free && err == nil {
 		now = "did not end: its process died; opening the session ends it" // as the lock says
@@ -67,12 +70,37 @@ func showTurn(b *bytes.Buffer, t *event.Turn, now string) {
 			showItem(b, e.Item)
 		}
 	}
+	for _, c := range t.Changes {
+		if c.Change == event.ChangeCompacted {
+			fmt.Fprintf(b, "\n(%s)\n", printable.Text(c.Why))
+		}
+	}
 	if t.Cause == nil {
 		fmt.Fprintf(b, "\n[%s %s]\n", t.ID, now)
 		return
 	}
 	fmt.Fprintf(b, "\n[%s: %s after %s]\n", t.ID, printable.Text(t.Cause.Error()),
 		strings.Join(append([]string{printable.Duration(t.EndedAt.Sub(t.StartedAt))}, transcript.Spent(t.Summary)...), "; "))
+}
+
+// cached is the share of the input that came from the provider's cache.
+func cached(u event.Usage) string {
+	if u.Input == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d %% from the cache)", u.CacheRead*100/u.Input)
+}
+
+// spent is what all turns took.
+func spent(state event.State) (u event.Usage) {
+	for _, t := range state.Turns {
+		for _, a := range t.Attempts {
+			if a.End != nil {
+				u = u.Add(a.End.Usage)
+			}
+		}
+	}
+	return u
 }
 
 func showItem(b *bytes.Buffer, i *event.Item) {

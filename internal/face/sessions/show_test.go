@@ -8,6 +8,28 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
+// TestShowTokens: how much of the input came from the cache, and what was compacted.
+func TestShowTokens(t *testing.T) {
+	dir := t.TempDir()
+	log := good()[:9]
+	log = append(log,
+		event.Event{Turn: "t1", Data: event.HistoryChanged{Change: event.ChangeCompacted, Why: "the conversation was compacted"}},
+		event.Event{Turn: "t1", Attempt: "a2", Data: event.AttemptStarted{Step: 2, N: 1}},
+		event.Event{Turn: "t1", Attempt: "a2", Data: event.AttemptEnded{Outcome: event.Completed, Usage: event.Usage{Input: 1000, CacheRead: 955, Output: 7}}},
+		event.Event{Turn: "t1", Data: event.TurnCompleted{Summary: event.Summary{Usage: event.Usage{Input: 1000, CacheRead: 955, Output: 7}}}},
+	)
+	put(t, dir, "s", log)
+	var out bytes.Buffer
+	if err := Show(&out, dir, "s"); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"\n1000 tokens in (95 % from the cache), 7 out\n", "\n(the conversation was compacted)\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("it does not show %q:\n%s", want, out.String())
+		}
+	}
+}
+
 // C19: what a person says while a turn runs is shown where it joined the turn.
 func TestShowSteeredInput(t *testing.T) {
 	dir := t.TempDir()
