@@ -239,7 +239,9 @@ func (w *walk) tail(tokens int) int {
 		if e.kind == compacted {
 			break
 		}
-		total += e.tokens()
+		if !w.kept(e) { // which stays in any case
+			total += e.tokens()
+		}
 		if total > tokens && (last == 0 || e.response != last) {
 			break
 		}

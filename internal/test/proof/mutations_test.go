@@ -50,7 +50,7 @@ func mutations() []mutation {
 		{"C21", "internal/history/walk.go", "			case i.Attempt == \"\" && i.Attempts <= w.attempts:", "			case i.Attempt == \"\":", "./internal/history TestRequestsExtendOneAnother"},
 		{"C21", "internal/turn/attempt.go", "append(t.changed(built.Changes...), event.Event{", "append(t.changed(), event.Event{", ""},
 		{"C19", "internal/history/compact.go", "(w.kept(e) || cut.reaches(e))", "cut.reaches(e)", "./internal/turn TestCompactionKeepsTurnGoing"},
-		{"C9", "internal/turn/compact.go", "; ok && step-last < leastSteps {", "; ok && step-last < -leastSteps {", "./internal/turn TestAlwaysFull"},
+		{"C9", "internal/turn/compact.go", "; ok && step-last < leastSteps {", "; ok && step-last < -leastSteps {", "./internal/test/proof TestCompaction/full_again"},
 		{"C4", "internal/journal/acquire.go", "\tcase !same(f, path):", "\tcase false:", "./internal/journal TestLockOfADeletedFile"},
 		{"C4", "internal/journal/filestore.go", "\tif s.newborn {", "\tif s.newborn = false; s.newborn {", "./internal/journal TestANewLogIsDurableWithItsName"},
 		{"C4", "internal/journal/filestore.go", "\tcase err != nil || os.SameFile(info, s.info):", "\tcase err != nil || info != nil:", "./internal/journal TestReplacedLog"},
