@@ -240,21 +240,24 @@ func TestTUIEditor(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	script := filepath.Join(p.work, "edit.sh")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\necho in the editor\nread line\nstty -a | grep -o -e '[-]*icanon'\nprintf ' %s' \"$line\" >>\"$2\"\n"), 0o700); err != nil { //nolint:gosec // it is run
+	if err := os.WriteFile(script, []byte("echo in the editor\nread line\nprintf ' %s' \"$line\" >>\"$2\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p.env = append(p.env, "EDITOR="+script+" --flag")
+	p.env = append(p.env, "EDITOR=sh "+script+" --flag")
 	server := modeltest.NewServer(t, modeltest.Script(modeltest.Say("Edited.")))
-	cmd, keys, shot, _ := openTerminal(t, p, "-m", "chat/m", "--base-url", server.OpenAI())
+	cmd, keys, shot, state := openTerminal(t, p, "-m", "chat/m", "--base-url", server.OpenAI())
 	shot.shows(t, "asks before changes")
 	typed(t, keys, "say\x07")
 	shot.shows(t, "in the editor\n")
+	inEditor := state()
 	typed(t, keys, "hello\r")
-	shot.shows(t, "\nicanon\n")
 	shot.shows(t, "say hello")
 	typed(t, keys, "!\r")
 	shot.shows(t, "say hello!")
 	shot.shows(t, "Edited.")
 	typed(t, keys, "\x04")
 	exited(t, cmd, 0)
+	if got := state(); *got != *inEditor {
+		t.Errorf("the terminal is %+v, in the editor it was %+v", got, inEditor)
+	}
 }
