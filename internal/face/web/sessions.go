@@ -78,7 +78,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Server) summary(e store.Listed) summary {
 	out := summary{
-		Outcome: e.Outcome, Reason: e.Reason, ID: e.Session, Title: e.Title, Dir: e.Dir, Model: s.Model, Created: e.Created, Updated: e.Updated,
+		Outcome: e.Outcome, Reason: e.Reason, ID: e.Session, Title: cmp.Or(store.Name(s.DataDir, e.Session), e.Title), Dir: e.Dir, Model: s.Model, Created: e.Created, Updated: e.Updated,
 		State: e.State, Approvals: e.Approvals, Seq: e.Seq, Problem: e.Problem,
 	}
 	if e.State == store.Closed {

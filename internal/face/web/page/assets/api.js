@@ -55,6 +55,9 @@ export const sessions = () => call("GET", "/sessions").then((r) => r?.sessions ?
 export const openSession = (id) => call("POST", "/sessions", id ? { id } : {});
 export const snapshot = (id, turns) => call("GET", at(id) + (turns ? `?turns=${turns}` : ""));
 export const closeSession = (id) => call("DELETE", at(id), undefined, { timeout: 60_000 });
+export const rename = (id, name) => call("POST", at(id, "name"), { name });
+export const fork = (id) => call("POST", at(id, "fork"));
+export const deleteSession = (id) => call("DELETE", at(id, "log"), undefined, { timeout: 60_000 });
 export const send = (id, input) => call("POST", at(id, "inputs"), input);
 export const drop = (id, input) => call("DELETE", at(id, "inputs", input));
 export const interrupt = (id, what) => call("POST", at(id, "interrupt"), what, { timeout: 60_000 });

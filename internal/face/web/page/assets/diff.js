@@ -54,3 +54,8 @@ function one(f) {
   const number = (v) => Number.isFinite(v) ? v : 0;
   return { path: text(f.path), from: text(f.from), kind: text(f.kind), diff: text(f.diff), cut: !!f.cut, added: number(f.added), removed: number(f.removed) };
 }
+
+/** The changes of all calls of a session that were made, in order: those of turns that were read. */
+export function sessionChanges(state) {
+  return state.turns.flatMap((t) => t.items).filter((i) => i.type === "tool_call" && i.status === "completed").flatMap((i) => changes(i.content?.detail));
+}

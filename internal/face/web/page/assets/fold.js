@@ -255,7 +255,7 @@ function turnEnded({ s, d, at, t, check }, cause) {
   check(s.children.every((c) => c.turn !== t.id || c.ended), "a child is running");
   t.cause = cause;
   t.endedAt = at;
-  t.summary = { steps: d.steps ?? 0, attempts: d.attempts ?? 0, calls: d.calls ?? 0, denied: d.denied ?? 0, usage: d.usage ?? {} };
+  t.summary = { steps: d.steps ?? 0, attempts: d.attempts ?? 0, calls: d.calls ?? 0, denied: d.denied ?? 0, usage: d.usage ?? {}, cost: d.cost_usd ?? 0, unpriced: d.unpriced ?? 0 };
 }
 
 function attemptEnded({ e, d, at, t, check }) {

@@ -3,15 +3,18 @@
 import * as api from "./api.js";
 import { approvalsView } from "./approvals.js";
 import { composerView } from "./composer.js";
+import { sessionChanges } from "./diff.js";
 import { h, show, text } from "./dom.js";
 import { openApprovals, running } from "./fold.js";
+import { fileChange } from "./item.js";
 import { jobsView } from "./jobs.js";
 import { openedSession } from "./session.js";
-import { sessionsView } from "./sessions.js";
+import { matching, sessionsView } from "./sessions.js";
 import { signInView } from "./signin.js";
+import { totalWords } from "./timeline.js";
 import * as token from "./token.js";
 import { transcriptView } from "./transcript.js";
-import { approvalWords, causeWords, duration, endingWords, turnWords } from "./words.js";
+import { approvalWords, causeWords, count, duration, endingWords, turnWords } from "./words.js";
 import { named } from "./visible.js";
 
 const LIST_DELAY = 4000, TICK = 250, REST_DELAY = 60_000;
@@ -103,7 +106,7 @@ function drawBar() {
   const entry = sessions.find((one) => one.id === id);
   const title = entry?.title || s.turns[0]?.inputs[0]?.text.split("\n")[0] || (id ? "New session" : "settle");
   text($("title"), named(title).slice(0, 200));
-  text($("where"), named([s.host?.dir ?? entry?.dir, entry?.model].filter(Boolean).join(" \u00b7 ")));
+  text($("where"), named([s.host?.dir ?? entry?.dir, entry?.model, totalWords(s)].filter(Boolean).join(" \u00b7 ")));
   const asks = openApprovals(s).length, t = running(s);
   const elsewhere = !!session?.isElsewhere();
   const state = !session ? "" : elsewhere ? "not open here" : asks ? "asks" : t ? "running" : !session.loaded ? "" : s.open ? "idle" : "closed";
@@ -251,6 +254,63 @@ async function exportSession() {
   }
 }
 
+/** Asks with a button, and with a line of text unless it is null. Returns the text; null for no. */
+function ask(title, words, yes, line) {
+  text($("ask-title"), title);
+  text($("ask-words"), words);
+  text($("ask-yes"), yes);
+  show($("ask-text"), line !== null);
+  $("ask-text").value = line ?? "";
+  $("ask").returnValue = "";
+  $("ask").showModal();
+  return new Promise((done) => {
+    $("ask").addEventListener("close", () => done($("ask").returnValue === "yes" ? $("ask-text").value : null), { once: true });
+  });
+}
+
+/** Does something with the session that is shown, and asks for the list. */
+async function act(what, f) {
+  try {
+    await f(session.id);
+    await listSessions();
+  } catch (e) {
+    notice(`Cannot ${what}: ${e.message}`);
+  }
+}
+
+async function renameSession() {
+  const { id } = session;
+  const name = await ask("Rename this session", "An empty name brings the first words back.", "Rename", $("title").textContent);
+  if (name !== null) await act("rename the session", () => api.rename(id, name.trim()));
+}
+
+const forkSession = () => act("fork the session", async (id) => {
+  const copy = await api.fork(id);
+  go(copy.id);
+  choose(copy.id);
+});
+
+async function deleteSession() {
+  const { id } = session;
+  const yes = await ask("Delete this session?", "This ends its turn and its jobs, and deletes the conversation. It cannot be brought back.", "Delete session", null);
+  if (yes === null) return;
+  await act("delete the session", async () => {
+    await api.deleteSession(id);
+    if (session?.id !== id) return;
+    keep("settle.last", "");
+    history.pushState(null, "", "#/");
+    choose("");
+  });
+}
+
+/** Shows every change that the session's calls made to files. */
+function showChanges() {
+  const all = sessionChanges(session.state).filter((f) => f.diff || f.kind);
+  text($("changes-words"), all.length ? `${count(all.length, "change")}, in the order in which they were made${session.state.earlier ? ", without those of the turns that are not read yet" : ""}.` : "The file tools changed nothing. Commands may have.");
+  $("changes-list").replaceChildren(...all.map((f) => fileChange(f)));
+  $("changes").showModal();
+}
+
 function route() {
   if (token.takeFromAddress()) { enter(); return; }
   if (!token.known()) return;
@@ -288,7 +348,7 @@ async function listSessions() {
 function drawList() {
   // Our own session is known better than by asking.
   const own = session?.loaded ? session.state : null;
-  list.update(sessions.map((s) => s.id === session?.id && own ? {
+  list.update(matching(sessions, $("search").value).map((s) => s.id === session?.id && own ? {
     ...s, outcome: own.turns.at(-1)?.cause?.outcome, reason: own.turns.at(-1)?.cause?.reason, approvals: openApprovals(own).length, state: openApprovals(own).length ? "waiting" : running(own) ? "running" : own.open ? "idle" : "closed",
   } : s), session?.id);
 }
@@ -322,7 +382,7 @@ function neighbour(by) {
 }
 
 document.addEventListener("keydown", (e) => {
-  if (e.defaultPrevented || e.isComposing || $("help").open || $("confirm").open) return;
+  if (e.defaultPrevented || e.isComposing || $("help").open || $("confirm").open || $("changes").open || $("ask").open) return;
   const typing = e.target.closest?.("input, textarea, select");
   const plain = !e.ctrlKey && !e.metaKey && !e.altKey;
   const done = () => e.preventDefault();
@@ -350,6 +410,12 @@ $("new").addEventListener("click", create);
 $("skip").addEventListener("click", () => composer.focus());
 $("open-here").addEventListener("click", () => session?.openHere());
 $("export").addEventListener("click", exportSession);
+$("rename").addEventListener("click", renameSession);
+$("fork").addEventListener("click", forkSession);
+$("delete").addEventListener("click", deleteSession);
+$("search").addEventListener("input", drawList);
+$("changes-button").addEventListener("click", showChanges);
+$("changes-close").addEventListener("click", () => $("changes").close());
 $("dismiss").addEventListener("click", () => { if (session) session.problem = ""; drawLink(); });
 $("retry").addEventListener("click", () => session?.retry());
 $("help-button").addEventListener("click", () => $("help").showModal());

@@ -7,6 +7,12 @@ import { named } from "./visible.js";
 
 const words = { idle: "idle", running: "running", waiting: "asks", closed: "closed" };
 
+/** The sessions whose title, directory or id has each of the words. */
+export function matching(sessions, said) {
+  const wanted = said.toLowerCase().split(/\s+/).filter(Boolean);
+  return sessions.filter((s) => wanted.every((w) => `${s.title ?? ""}\n${s.dir ?? ""}\n${s.id}`.toLowerCase().includes(w)));
+}
+
 export function sessionsView(list, app) {
   const rows = new Map();
   const row = (id) => {

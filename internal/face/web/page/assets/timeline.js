@@ -260,5 +260,24 @@ export function summaryWords(turn) {
   const parts = [count(s.attempts, "request"), count(s.calls, "call")];
   if (s.denied) parts.push(`${s.denied} denied`);
   if (s.usage.input_tokens || s.usage.output_tokens) parts.push(`${short(s.usage.input_tokens ?? 0)} tokens in, ${short(s.usage.output_tokens ?? 0)} out`);
+  if (s.cost) parts.push(costWords(s));
   return parts.join(" \u00b7 ");
+}
+
+/** What turns took together, such as "12.9k tokens · $0.12"; nothing if not all of them are known. */
+export function totalWords(state) {
+  if (state.earlier) return "";
+  const sum = { tokens: 0, cost: 0, unpriced: 0 };
+  for (const t of state.turns) {
+    if (!t.summary) continue;
+    sum.tokens += (t.summary.usage.input_tokens ?? 0) + (t.summary.usage.output_tokens ?? 0);
+    sum.cost += t.summary.cost;
+    sum.unpriced += t.summary.unpriced;
+  }
+  return [sum.tokens && `${short(sum.tokens)} tokens`, sum.cost && costWords(sum)].filter(Boolean).join(" \u00b7 ");
+}
+
+/** Dollars; more than that, if the price of some requests is not known. */
+function costWords(s) {
+  return `${s.unpriced ? "more than " : ""}$${s.cost < 0.1 ? s.cost.toFixed(4) : s.cost.toFixed(2)}`;
 }

@@ -120,7 +120,7 @@ export class Film {
   summary() {
     const t = running(this.state), asks = openApprovals(this.state).length;
     return {
-      id: this.id, title: this.state.turns[0]?.inputs[0]?.text.split("\n")[0] ?? "", dir: "/home/ada/harbor", model: "anthropic/claude-x",
+      id: this.id, title: this.name || (this.state.turns[0]?.inputs[0]?.text.split("\n")[0] ?? ""), dir: "/home/ada/harbor", model: "anthropic/claude-x",
       outcome: this.state.turns.at(-1)?.cause?.outcome, reason: this.state.turns.at(-1)?.cause?.reason, ...(this.refuses ? { refuses: this.refuses } : {}),
       created: this.log[0].at, updated: this.log.at(-1).at, state: !this.state.open ? "closed" : asks ? "waiting" : t ? "running" : "idle", approvals: asks, seq: this.log.length,
     };
@@ -171,6 +171,9 @@ export async function fakeServer() {
       if (req.method === "DELETE") { f.close(); return reply(res, 204); }
       return reply(res, 200, { ...f.summary(), waiting: f.state.waiting, approvals: [], jobs: [], tail: f.tail(Number(new URL(req.url, "http://x").searchParams.get("turns"))) });
     }
+    if (what === "name") { f.name = body.name; return reply(res, 204); }
+    if (what === "fork") { const copy = fake.film(`${id}-copy`); copy.turn("Copied"); return reply(res, 201, { id: copy.id }); }
+    if (what === "log") { f.close(); films.delete(id); return reply(res, 204); }
     if (what === "events") return events(req, res, f);
     if (what === "inputs" && req.method === "POST") return input(res, f, body);
     if (what === "inputs") {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { changes, diffLines, looksLikeDiff } from "../assets/diff.js";
+import { changes, diffLines, looksLikeDiff, sessionChanges } from "../assets/diff.js";
 import { inline, parse, pieces, webAddress } from "../assets/markdown.js";
 import { sseParser } from "../assets/sse.js";
 import { named, prose, terminal } from "../assets/visible.js";
@@ -136,4 +136,10 @@ test("words", () => {
   assert.equal(causeWords({ outcome: "aborted", reason: "limit", limit: "time", message: "after 30 min" }), "the time limit was reached: after 30 min");
   assert.equal(errorWords({ kind: "overloaded", status: 529, message: "overloaded" }), "529: overloaded");
   assert.equal(approvalWords({ at: 0, endedAt: 3100, endedBy: "web", ended: { verdict: "denied", message: "not now" } }), "denied from the web page after 3.1 s: not now");
+});
+
+test("the changes of a session are those of calls that were made, in order", () => {
+  const call = (status, path) => ({ type: "tool_call", status, content: { detail: { files: [{ path, kind: "update", diff: "@@ -1 +1 @@" }] } } });
+  const state = { turns: [{ items: [{ type: "message", status: "completed", content: {} }, call("completed", "a"), call("failed", "b")] }, { items: [call("completed", "c"), call("open", "d")] }] };
+  assert.deepEqual(sessionChanges(state).map((f) => f.path), ["a", "c"]);
 });
