@@ -172,7 +172,7 @@ export async function fakeServer() {
       return reply(res, 200, { ...f.summary(), waiting: f.state.waiting, approvals: [], jobs: [], tail: f.tail(Number(new URL(req.url, "http://x").searchParams.get("turns"))) });
     }
     if (what === "name") { f.name = body.name; return reply(res, 204); }
-    if (what === "fork") { const copy = fake.film(`${id}-copy`); copy.turn("Copied"); return reply(res, 201, { id: copy.id }); }
+    if (what === "fork") { const copy = fake.film(`${id}-copy`); copy.turn("Copied"); copy.interrupted(); return reply(res, 201, { id: copy.id }); }
     if (what === "log") { f.close(); films.delete(id); return reply(res, 204); }
     if (what === "events") return events(req, res, f);
     if (what === "inputs" && req.method === "POST") return input(res, f, body);
