@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/modeltest"
@@ -24,6 +25,20 @@ func (p *place) hosting(s *modeltest.Server, args ...string) (v *served, session
 func (v *served) send(session, text string) {
 	v.t.Helper()
 	v.call("POST", "api/sessions/"+session+"/inputs", `{"text":"`+text+`"}`, 202)
+}
+
+// redraws waits until the terminal has been sent a text twice.
+func (s *screenshot) redraws(t *testing.T, text string) {
+	t.Helper()
+	look, late := time.NewTicker(5*time.Millisecond), time.After(patience)
+	defer look.Stop()
+	for strings.Count(s.String(), text) < 2 {
+		select {
+		case <-look.C:
+		case <-late:
+			t.Fatalf("%q is not drawn again:\n%q", text, s.String())
+		}
+	}
 }
 
 // doors are the sockets in the data directory.
@@ -117,6 +132,7 @@ func TestAttachedInterrupt(t *testing.T) {
 	awake()
 	cmd, keys, shot, _ := openTerminal(t, p, "resume", id)
 	shot.shows(t, "working")
+	shot.redraws(t, "sleep 86431; sleep 86431") // so that the first frame is on the screen, which the key means
 	typed(t, keys, "\x1b")
 	shot.shows(t, "interrupted after")
 	gone(t, "86431")
@@ -177,11 +193,10 @@ func TestAttachedHostIsStopped(t *testing.T) {
 	awaitStopped(t, v.cmd.Process.Pid)
 	typed(t, keys, "wake up\r")
 	shot.shows(t, "is stopped; it does what it was asked for")
-	typed(t, keys, "\r") // it has come back into the editor
 	signalled(t, v.cmd, syscall.SIGCONT)
 	shot.shows(t, "I slept.")
 	shot.shows(t, "✓ ")
-	typed(t, keys, "\x04")
+	typed(t, keys, "\x03\x04") // the input has come back into the editor
 	exited(t, cmd, 0)
 	signalled(t, v.cmd, syscall.SIGTERM)
 	v.exits(0)
