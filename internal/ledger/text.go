@@ -17,8 +17,12 @@ const (
 func (l Ledger) Text(room int) string {
 	var out string
 	for _, share := range []struct{ input, files, commands int }{
-		{16 << 10, mostFiles, mostCommands}, {4 << 10, mostFiles, mostCommands}, {4 << 10, mostFiles / 2, mostCommands / 2},
-		{1 << 10, mostFiles / 4, mostCommands / 4}, {300, mostFiles / 8, mostCommands / 8}, {100, 5, 5},
+		{16 << 10, mostFiles, mostCommands},
+		{4 << 10, mostFiles, mostCommands},
+		{4 << 10, mostFiles / 2, mostCommands / 2},
+		{1 << 10, mostFiles / 4, mostCommands / 4},
+		{300, mostFiles / 8, mostCommands / 8},
+		{100, 5, 5},
 	} {
 		if out = l.text(share.input, len(l.Inputs), share.files, share.commands); len(out) <= room {
 			return out

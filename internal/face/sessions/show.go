@@ -26,8 +26,8 @@ func Show(to io.Writer, dataDir, session string) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "session %s in %s\n", state.Session, printable.Text(state.Host.Dir))
 	fmt.Fprintf(&b, "created %s, changed %s\n", local(state.Created), local(state.Updated))
-	if u := spent(state); u.Input > 0 {
-		fmt.Fprintf(&b, "%d tokens in%s, %d out\n", u.Input, cached(u), u.Output)
+	if parts := transcript.Spent(spent(state)); len(parts) > 0 {
+		fmt.Fprintln(&b, strings.Join(parts, ", "))
 	}
 	now := "runs"
 	if free, err := journal.Free(dataDir, session); free && err == nil {
@@ -83,24 +83,17 @@ func showTurn(b *bytes.Buffer, t *event.Turn, now string) {
 		strings.Join(append([]string{printable.Duration(t.EndedAt.Sub(t.StartedAt))}, transcript.Spent(t.Summary)...), "; "))
 }
 
-// cached is the share of the input that came from the provider's cache.
-func cached(u event.Usage) string {
-	if u.Input == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" (%d %% from the cache)", u.CacheRead*100/u.Input)
-}
-
-// spent is what all turns took.
-func spent(state event.State) (u event.Usage) {
+// spent is what all requests of a session took.
+func spent(state event.State) (sum event.Summary) {
 	for _, t := range state.Turns {
+		sum.Attempts += len(t.Attempts)
 		for _, a := range t.Attempts {
 			if a.End != nil {
-				u = u.Add(a.End.Usage)
+				sum.Add(*a.End)
 			}
 		}
 	}
-	return u
+	return sum
 }
 
 func showItem(b *bytes.Buffer, i *event.Item) {

@@ -23,7 +23,7 @@ func TestShowTokens(t *testing.T) {
 	if err := Show(&out, dir, "s"); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"\n1000 tokens in (95 % from the cache), 7 out\n", "\n(the conversation was compacted)\n"} {
+	for _, want := range []string{"\n2 requests, 1.0k tokens in (95% cached), 7 out\n", "\n(the conversation was compacted)\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("it does not show %q:\n%s", want, out.String())
 		}

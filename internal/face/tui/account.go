@@ -13,7 +13,7 @@ import (
 
 // showCost says what the session has used, by model.
 func (f *Face) showCost(string) {
-	used, requests := map[string]event.Usage{}, map[string]int{}
+	used, requests := map[string]event.Summary{}, map[string]int{}
 	var models []string
 	for _, t := range f.state().Turns {
 		for _, a := range t.Attempts {
@@ -23,7 +23,9 @@ func (f *Face) showCost(string) {
 			}
 			requests[name]++
 			if a.End != nil {
-				used[name] = used[name].Add(a.End.Usage)
+				sum := used[name]
+				sum.Add(*a.End)
+				used[name] = sum
 			}
 		}
 	}
@@ -33,12 +35,16 @@ func (f *Face) showCost(string) {
 	}
 	var lines []string
 	for _, name := range models {
-		u := used[name]
+		u, cost := used[name].Usage, "not known"
+		if usd, known := used[name].CostUSD(); known {
+			cost = printable.Dollars(usd)
+		}
 		lines = append(lines, fmt.Sprintf("%s: %s", name, printable.Count(requests[name], "request")),
 			fmt.Sprintf("    input   %s tokens, of which %s were read from the provider's cache", printable.Tokens(u.Input), printable.Tokens(u.CacheRead)),
-			fmt.Sprintf("    output  %s tokens, of which %s are reasoning", printable.Tokens(u.Output), printable.Tokens(u.Reasoning)))
+			fmt.Sprintf("    output  %s tokens, of which %s are reasoning", printable.Tokens(u.Output), printable.Tokens(u.Reasoning)),
+			"    cost    "+cost)
 	}
-	lines = append(lines, "", "As far as the providers say. What they charge, settle does not know.")
+	lines = append(lines, "", "Tokens as the providers count them, at their list prices or those of your configuration.")
 	f.lines("Cost", lines)
 }
 

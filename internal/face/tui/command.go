@@ -29,7 +29,7 @@ func slashes() []slash {
 	return []slash{
 		{"compact", "", "make the history that the model is sent shorter, once no turn runs", (*Face).compact},
 		{"copy", "", "copy the last answer to the clipboard", (*Face).copyAnswer},
-		{"cost", "", "show the tokens that this session has used, by model", (*Face).showCost},
+		{"cost", "", "show the tokens and the cost of this session, by model", (*Face).showCost},
 		{"diff", "", "show every change to files in this session", (*Face).showDiff},
 		{"effort", "[LEVEL]", "choose how much the model thinks from the next turn on: none, minimal, low, medium, high, xhigh, max", (*Face).effort},
 		{"doctor", "", "check the installation and the configuration", (*Face).checkUp},
