@@ -248,7 +248,8 @@ func TestTellPartially(t *testing.T) {
 func TestCompaction(t *testing.T) {
 	at := func(d event.Data) event.Event { return event.Event{Turn: "t1", Attempt: "a1", Item: "i1", Data: d} }
 	begin := []event.Event{
-		{Data: event.SessionOpened{}}, {Turn: "t1", Data: event.TurnStarted{Purpose: event.Compaction}},
+		{Data: event.SessionOpened{}},
+		{Turn: "t1", Data: event.TurnStarted{Purpose: event.Compaction}},
 		{Turn: "t1", Attempt: "a1", Data: event.AttemptStarted{Purpose: event.Compaction}},
 		at(event.ItemStarted{Type: event.Digest}), at(event.ItemDelta{Stream: event.Text, Text: "## Goal"}),
 		at(event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Digest, Text: "## Goal"}}),
