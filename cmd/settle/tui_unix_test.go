@@ -125,7 +125,10 @@ func TestTUI(t *testing.T) {
 	typed(t, keys, "\x1b[A") // the prompt of before
 	shot.shows(t, "> \x1b[0msay hello")
 	typed(t, keys, "\r")
-	shot.shows(t, "Again.")
+	shot.waits(t, "the end of the turn", func(all string) bool { // until then, Ctrl-C interrupts it
+		_, after, said := strings.Cut(all, "Again.")
+		return said && strings.Contains(after, "✓ ")
+	})
 	typed(t, keys, "\x03\x03")
 	exited(t, cmd, 0)
 	if got := state(); *got != *want {

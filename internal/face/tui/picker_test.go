@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,6 +27,8 @@ type rich struct {
 // richTalk is a conversation that can do all that some can.
 type richTalk struct {
 	talk
+
+	mu                  *sync.Mutex // guards what follows
 	model, effort, mode string
 	rules               []Rule
 }
@@ -35,7 +38,7 @@ func (r *rich) Open(ctx context.Context, id string) (Conversation, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.talk = &richTalk{talk: c.(talk), model: "a/one", mode: "ask", rules: []Rule{
+	r.talk = &richTalk{talk: c.(talk), mu: &sync.Mutex{}, model: "a/one", mode: "ask", rules: []Rule{
 		{Decision: "deny", Text: "shell rm", Where: "config.toml:3"}, {ID: "k", Decision: "allow", Text: "make test", Where: "approved"},
 	}}
 	return r.talk, nil
@@ -60,6 +63,8 @@ func (r *richTalk) Models(context.Context) ([]Offered, error) {
 }
 
 func (r *richTalk) Choose(_ context.Context, setting, value string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if setting == "model" {
 		r.model = value
 	} else {
@@ -67,15 +72,30 @@ func (r *richTalk) Choose(_ context.Context, setting, value string) error {
 	}
 	return nil
 }
-func (r *richTalk) Model() string  { return r.model }
-func (r *richTalk) Effort() string { return r.effort }
-func (r *richTalk) Mode() string   { return r.mode }
-func (r *richTalk) Rules() []Rule  { return slices.Clone(r.rules) }
+
+func (r *richTalk) locked(read func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	read()
+}
+
+func (r *richTalk) Model() (name string)  { r.locked(func() { name = r.model }); return name }
+func (r *richTalk) Effort() (name string) { r.locked(func() { name = r.effort }); return name }
+func (r *richTalk) Mode() (name string)   { r.locked(func() { name = r.mode }); return name }
+func (r *richTalk) Rules() (all []Rule) {
+	r.locked(func() { all = slices.Clone(r.rules) })
+	return all
+}
+
 func (r *richTalk) Forget(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.rules = slices.DeleteFunc(r.rules, func(rule Rule) bool { return rule.ID == id })
 }
 
 func (r *richTalk) SetMode(name string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.mode = name
 	return nil
 }
