@@ -306,6 +306,39 @@ func TestTheHostCloses(t *testing.T) {
 	}
 }
 
+// A host that does not let a guest in for a moment, such as one that is stopped, is
+// not gone: its events come when it does.
+func TestAHostThatIsSlowIsNotGone(t *testing.T) {
+	h := newHosted(t, script.Text("One."))
+	guest := h.join(t)
+	doors, err := os.ReadDir(filepath.Join(h.place.Data, "hosts"))
+	if err != nil || len(doors) != 1 {
+		t.Fatalf("%v, %v", doors, err)
+	}
+	door, away := filepath.Join(h.place.Data, "hosts", doors[0].Name()), filepath.Join(h.place.Dir, "door")
+	if err := os.Rename(door, away); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan []event.Event, 1)
+	go func() { // ends with the turn
+		defer close(ended)
+		ended <- until(t, guest, 0, event.Event.Terminal)
+	}()
+	turn, err := h.Submit(t.Context(), "count")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := turn.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(away, door); err != nil {
+		t.Fatal(err)
+	}
+	if all := <-ended; len(all) < 5 {
+		t.Errorf("%d events", len(all))
+	}
+}
+
 // Who comes and goes leaves nothing: the test's main counts.
 func TestComingAndGoing(t *testing.T) {
 	h := newHosted(t, script.Turn(script.Text("One"), script.Stall()))

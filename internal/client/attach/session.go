@@ -135,7 +135,9 @@ func (s *Session) Events(ctx context.Context, cursor uint64) iter.Seq2[event.Eve
 		defer context.AfterFunc(s.life, cancel)()
 		f := stream{session: s, cursor: cursor, yield: yield}
 		for f.more = true; f.more; {
-			f.follow(ctx)
+			if f.follow(ctx); !f.more && !f.stopped {
+				f.more = s.stays(ctx)
+			}
 		}
 		if f.stopped || ctx.Err() != nil {
 			return
@@ -145,6 +147,25 @@ func (s *Session) Events(ctx context.Context, cursor uint64) iter.Seq2[event.Eve
 				return
 			}
 		}
+	}
+}
+
+// rejoinDelay is how long to wait for a host that did not let the guest in and is
+// still there: one that is stopped, or has too much to do.
+const rejoinDelay = 250 * time.Millisecond
+
+// stays reports whether the host is still there after a while: the connection for
+// calls ends with the session, and with the host.
+func (s *Session) stays(ctx context.Context) bool {
+	delay := time.NewTimer(rejoinDelay)
+	defer delay.Stop()
+	select {
+	case <-s.calls.Ended():
+		return false
+	case <-ctx.Done():
+		return false
+	case <-delay.C:
+		return true
 	}
 }
 
