@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/creack/pty"
+	"golang.org/x/term"
 
 	"github.com/settle-agent/settle/modeltest"
 )
@@ -24,6 +25,8 @@ type screenshot struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 	done chan struct{} // closed when the terminal is
+	// before is how the terminal was when nothing had started, where that is asked.
+	before *term.State
 }
 
 func (s *screenshot) Write(data []byte) (int, error) {

@@ -28,7 +28,7 @@ func TestTUISuspend(t *testing.T) {
 	server := modeltest.NewServer(t, modeltest.Script(modeltest.Say("First answer."), modeltest.Say("Second answer.")))
 	cmd := p.within(`set -m; "$0" "$@"; echo "it is stopped"; read line; fg >/dev/null; echo "it ended with $?"`, "-m", "chat/m", "--base-url", server.OpenAI(), "say it")
 	keys, shot, state := startTerminal(t, cmd)
-	before := state()
+	before := shot.before
 	shot.shows(t, "First answer.")
 	shot.shows(t, "✓ ")
 	typed(t, keys, "half a prompt\x1a")
@@ -63,7 +63,7 @@ func TestTUIParentIsKilled(t *testing.T) {
 	// Another shell leads the session, so that it does not end with the parent.
 	cmd := p.within(`sh -c 'echo $$ > parent; "$0" "$@"; :' "$0" "$@"; read line`, "-m", "chat/m", "--base-url", server.OpenAI(), "--permission", "allow", "go on")
 	keys, shot, state := startTerminal(t, cmd)
-	before := state()
+	before := shot.before
 	awake()
 	typed(t, keys, "\x14")
 	shot.shows(t, "\x1b[?1049h")

@@ -40,10 +40,14 @@ func startTerminal(t *testing.T, cmd *exec.Cmd) (io.Writer, *screenshot, func() 
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	before, err := term.GetState(int(tty.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	shot := &screenshot{done: make(chan struct{})}
+	shot := &screenshot{done: make(chan struct{}), before: before}
 	go func() { // ends when the terminal is closed, by the test's end at the latest
 		defer close(shot.done)
 		_, _ = io.Copy(shot, ptmx)
