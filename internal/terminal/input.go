@@ -121,7 +121,7 @@ func (d *decoder) decode(expired bool) (events []Event) {
 		if !expired && partial(d.rest) {
 			return events
 		}
-		n, e := d.uv.Decode(d.rest)
+		n, e := d.next()
 		if _, unknown := e.(uv.UnknownEvent); unknown && !expired {
 			return events
 		}
@@ -140,6 +140,17 @@ func (d *decoder) decode(expired bool) (events []Event) {
 	}
 	d.rest = nil
 	return events
+}
+
+// next decodes what rest begins with, n bytes of it. What the library panics on is
+// nothing that a person did.
+func (d *decoder) next() (n int, e uv.Event) {
+	defer func() {
+		if recover() != nil {
+			n, e = 1, nil
+		}
+	}()
+	return d.uv.Decode(d.rest)
 }
 
 // takePaste moves what is there of a paste, and reports whether it is over.

@@ -75,6 +75,7 @@ func TestLongPaste(t *testing.T) {
 
 func FuzzDecoder(f *testing.F) {
 	f.Add([]byte("\x1b[200~x\x1b[201~\x1b[A\x1b"), 3)
+	f.Add([]byte("abc\x9bM !!"), 0) // the library panics
 	f.Fuzz(func(t *testing.T, data []byte, at int) {
 		var d decoder
 		at = max(min(at, len(data)), 0)
