@@ -12,8 +12,16 @@ func isOurs(conn net.Conn) bool {
 	if !ok {
 		return false
 	}
-	uid, known := peerOf(socket)
-	return known && isTrusted(uid, os.Geteuid())
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return false
+	}
+	trusted := false
+	err = raw.Control(func(fd uintptr) {
+		uid, known := peerOf(int(fd))
+		trusted = known && isTrusted(uid, os.Geteuid())
+	})
+	return err == nil && trusted
 }
 
 func isTrusted(peer, self int) bool { return peer == self || peer == 0 }

@@ -1,22 +1,13 @@
 package journal
 
-import (
-	"net"
-
-	"golang.org/x/sys/unix"
-)
+import "golang.org/x/sys/unix"
 
 // peerOf returns the user at the other end of a socket, as the kernel has
 // noted it (SO_PEERCRED, unix(7)).
-func peerOf(conn *net.UnixConn) (uid int, known bool) {
-	raw, err := conn.SyscallConn()
+func peerOf(socket int) (uid int, known bool) {
+	peer, err := unix.GetsockoptUcred(socket, unix.SOL_SOCKET, unix.SO_PEERCRED)
 	if err != nil {
 		return 0, false
 	}
-	err = raw.Control(func(fd uintptr) {
-		if peer, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
-			uid, known = int(peer.Uid), true
-		}
-	})
-	return uid, known && err == nil
+	return int(peer.Uid), true
 }
