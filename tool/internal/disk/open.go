@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+
+	"github.com/settle-agent/settle/internal/safefile"
 )
 
 // ErrDirectory says that a path is a directory where a file was wanted.
@@ -15,25 +17,7 @@ var ErrDirectory = errors.New("is a directory")
 // which could wait for ever or never end, without opening them if they were
 // seen in time, and without blocking in any case.
 func Open(path string) (*os.File, fs.FileInfo, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := checkRegular(path, info); err != nil {
-		return nil, nil, err
-	}
-	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	if info, err = f.Stat(); err == nil {
-		err = checkRegular(path, info)
-	}
-	if err != nil {
-		f.Close()
-		return nil, nil, err
-	}
-	return f, info, nil
+	return safefile.Open(path, func(info fs.FileInfo) error { return checkRegular(path, info) })
 }
 
 func checkRegular(path string, info fs.FileInfo) error {

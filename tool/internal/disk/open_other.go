@@ -1,5 +1,0 @@
-//go:build !unix
-
-package disk
-
-const nonblock = 0
