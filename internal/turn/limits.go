@@ -24,8 +24,12 @@ const warnAt = 0.8
 type gauge struct {
 	limit    event.Limit
 	used, of float64
-	words    string // what is used of how much
+	show     func(amount float64) string
+	unit     string
 }
+
+// words says how much is used of how much.
+func (g gauge) words() string { return g.show(g.used) + " of " + g.show(g.of) + g.unit }
 
 // guardLimits ends the turn where a limit is reached, and tells the model once
 // of each that soon will be.
@@ -39,10 +43,10 @@ func (t *turn) guardLimits(step int) error {
 		case g.used >= g.of && g.limit == event.LimitSteps:
 			return event.AbortLimit(g.limit, fmt.Sprintf("the turn took %d steps", t.Limits.Steps))
 		case g.used >= g.of && g.limit != event.LimitTime: // which is the context's
-			return event.AbortLimit(g.limit, "the turn used "+g.words)
+			return event.AbortLimit(g.limit, "the turn used "+g.words())
 		case g.used >= warnAt*g.of && !t.warned[g.limit]:
 			t.warned[g.limit] = true
-			if err := t.note(fmt.Sprintf("This turn has used %s; it is ended at the limit. Finish what is most important, and say what is left to do.", g.words)); err != nil {
+			if err := t.note(fmt.Sprintf("This turn has used %s; it is ended at the limit. Finish what is most important, and say what is left to do.", g.words())); err != nil {
 				return err
 			}
 		}
@@ -52,13 +56,16 @@ func (t *turn) guardLimits(step int) error {
 
 func (t *turn) gauges(step int) []gauge {
 	spent := t.count()
-	took := time.Since(t.began)
+	took := time.Since(t.began).Round(time.Second)
 	tokens := spent.Usage.Input + spent.Usage.Output
+	count := func(n float64) string { return fmt.Sprintf("%.0f", n) }
+	span := func(seconds float64) string { return words(time.Duration(seconds * float64(time.Second))) }
+	dollars := func(usd float64) string { return fmt.Sprintf("$%.4g", usd) }
 	return []gauge{
-		{event.LimitSteps, float64(step - 1), float64(t.Limits.Steps), fmt.Sprintf("%d of %d steps", step-1, t.Limits.Steps)},
-		{event.LimitTime, took.Seconds(), t.Limits.Time.Seconds(), fmt.Sprintf("%s of %s", words(took.Round(time.Second)), words(t.Limits.Time))},
-		{event.LimitTokens, float64(tokens), float64(t.Limits.Tokens), fmt.Sprintf("%d of %d tokens", tokens, t.Limits.Tokens)},
-		{event.LimitCost, spent.Cost, t.Limits.Cost, fmt.Sprintf("$%.4g of $%.4g", spent.Cost, t.Limits.Cost)},
+		{event.LimitSteps, float64(step - 1), float64(t.Limits.Steps), count, " steps"},
+		{event.LimitTime, took.Seconds(), t.Limits.Time.Seconds(), span, ""},
+		{event.LimitTokens, float64(tokens), float64(t.Limits.Tokens), count, " tokens"},
+		{event.LimitCost, spent.Cost, t.Limits.Cost, dollars, ""},
 	}
 }
 
