@@ -3,6 +3,7 @@ package catalog
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/settle-agent/settle/model"
 )
@@ -24,14 +25,16 @@ func Price(name string) *model.Price {
 	return nil
 }
 
-func dated() *regexp.Regexp { return regexp.MustCompile(`-(20\d{6}|20\d\d-\d\d-\d\d)$`) }
-
-func prices() map[string]model.Price {
-	all := map[string]model.Price{}
-	claudePrices(all)
-	gptPrices(all)
-	return all
-}
+// Both are made once, not for each session.
+var (
+	dated  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`-(20\d{6}|20\d\d-\d\d-\d\d)$`) })
+	prices = sync.OnceValue(func() map[string]model.Price {
+		all := map[string]model.Price{}
+		claudePrices(all)
+		gptPrices(all)
+		return all
+	})
+)
 
 func claudePrices(all map[string]model.Price) {
 	add := func(input, output, read float64, names ...string) {
