@@ -7,6 +7,19 @@ import (
 	"github.com/settle-agent/settle/internal/printable"
 )
 
+// Total is what all requests of a session took.
+func Total(s event.State) (sum event.Summary) {
+	for _, t := range s.Turns {
+		sum.Attempts += len(t.Attempts)
+		for _, a := range t.Attempts {
+			if a.End != nil {
+				sum.Add(*a.End)
+			}
+		}
+	}
+	return sum
+}
+
 // Spent says what a turn took, in parts: "2 requests", "1 call", "12.3k tokens in
 // (80% cached)", "950 out", "$0.02". The cost is left out where it is not known.
 func Spent(sum event.Summary) (parts []string) {

@@ -203,7 +203,7 @@ func (t *translator) attemptEnded(c transcript.Change) []note {
 	var out []note
 	if d.Usage != (event.Usage{}) {
 		out = append(out, t.ofTurn(c, "thread/tokenUsage/updated", object{
-			"tokenUsage": object{"total": tokensOf(spent(*c.State)), "last": tokensOf(d.Usage), "modelContextWindow": ptr(t.window)},
+			"tokenUsage": object{"total": tokensOf(transcript.Total(*c.State).Usage), "last": tokensOf(d.Usage), "modelContextWindow": ptr(t.window)},
 		}))
 	}
 	if d.Failure != nil && d.RetryIn != nil {
@@ -212,18 +212,6 @@ func (t *translator) attemptEnded(c transcript.Change) []note {
 		out = append(out, t.ofTurn(c, "error", object{"error": err, "willRetry": true}))
 	}
 	return out
-}
-
-// spent is what all attempts of the thread took together.
-func spent(state event.State) (sum event.Usage) {
-	for _, turn := range state.Turns {
-		for _, a := range turn.Attempts {
-			if a.End != nil {
-				sum = sum.Add(a.End.Usage)
-			}
-		}
-	}
-	return sum
 }
 
 func (t *translator) turnEnded(c transcript.Change) []note {

@@ -26,7 +26,7 @@ func Show(to io.Writer, dataDir, session string) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "session %s in %s\n", state.Session, printable.Text(state.Host.Dir))
 	fmt.Fprintf(&b, "created %s, changed %s\n", local(state.Created), local(state.Updated))
-	if parts := transcript.Spent(spent(state)); len(parts) > 0 {
+	if parts := transcript.Spent(transcript.Total(state)); len(parts) > 0 {
 		fmt.Fprintln(&b, strings.Join(parts, ", "))
 	}
 	now := "runs"
@@ -81,19 +81,6 @@ func showTurn(b *bytes.Buffer, t *event.Turn, now string) {
 	}
 	fmt.Fprintf(b, "\n[%s: %s after %s]\n", t.ID, printable.Text(t.Cause.Error()),
 		strings.Join(append([]string{printable.Duration(t.EndedAt.Sub(t.StartedAt))}, transcript.Spent(t.Summary)...), "; "))
-}
-
-// spent is what all requests of a session took.
-func spent(state event.State) (sum event.Summary) {
-	for _, t := range state.Turns {
-		sum.Attempts += len(t.Attempts)
-		for _, a := range t.Attempts {
-			if a.End != nil {
-				sum.Add(*a.End)
-			}
-		}
-	}
-	return sum
 }
 
 func showItem(b *bytes.Buffer, i *event.Item) {
