@@ -187,7 +187,7 @@ func (c *conversations) Open(ctx context.Context, id string) (tui.Conversation, 
 		return nil, err
 	}
 	c.masked(opened.Agent.Redact)
-	return &conversation{Opened: opened, hosts: c.hosts, policy: policy, agent: opened.Agent, chosen: map[string]string{}}, nil
+	return &conversation{Opened: opened, hosts: c.hosts, policy: policy, chosen: map[string]string{}}, nil
 }
 
 // Close implements [tui.Sessions].
@@ -260,28 +260,20 @@ type conversation struct {
 	hosts  *assemble.Sessions
 	policy *assemble.Policy
 
-	mu     sync.Mutex // guards what follows
-	agent  *assemble.Agent
+	mu     sync.Mutex        // guards what follows
 	chosen map[string]string // settings over those of the session
-}
-
-func (c *conversation) current() *assemble.Agent {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.agent
 }
 
 // Model implements [tui.Conversation].
 func (c *conversation) Model() string {
-	m := c.current().Session.Model
-	return m.ProviderName + "/" + m.Name
+	return c.Opened.Model().FullName()
 }
 
 // Window implements [tui.Conversation].
-func (c *conversation) Window() int { return c.current().Session.Model.Window }
+func (c *conversation) Window() int { return c.Opened.Model().Window }
 
 // Effort implements [tui.Conversation].
-func (c *conversation) Effort() string { return c.current().Session.Model.Effort }
+func (c *conversation) Effort() string { return c.Opened.Model().Effort }
 
 // Choose implements [tui.Conversation].
 func (c *conversation) Choose(ctx context.Context, setting, value string) error {
@@ -298,7 +290,7 @@ func (c *conversation) Choose(ctx context.Context, setting, value string) error 
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.agent, c.chosen = a, chosen
+	c.chosen = chosen
 	return nil
 }
 
