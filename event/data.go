@@ -9,8 +9,14 @@ type SessionOpened struct {
 	Face       string     `json:"face,omitempty"`       // way in: "run", "serve", "library", …
 	PID        int        `json:"pid,omitempty"`        // process id of the host
 	Permission Permission `json:"permission,omitempty"` // policy in force
-	Parent     string     `json:"parent,omitempty"`     // session that started this one
-	Notes      []string   `json:"notes,omitempty"`      // what a person should know, such as weaker custody
+	// Parent is the session that started this one as a child agent, at ParentTurn
+	// and ParentCall; Child is its id there, and Depth how many parents it has.
+	Parent     string   `json:"parent,omitempty"`
+	ParentTurn string   `json:"parent_turn,omitempty"`
+	ParentCall string   `json:"parent_call,omitempty"`
+	Child      string   `json:"child,omitempty"`
+	Depth      int      `json:"depth,omitempty"`
+	Notes      []string `json:"notes,omitempty"` // what a person should know, such as weaker custody
 	// Process proves that a process is the host; nil where the system cannot say.
 	Process *Identity `json:"process,omitempty"`
 }
@@ -162,6 +168,17 @@ func (s *Summary) Add(end AttemptEnded) {
 	case end.Usage != (Usage{}):
 		s.Unpriced++
 	}
+}
+
+// Join adds what other turns took.
+func (s *Summary) Join(other Summary) {
+	s.Steps += other.Steps
+	s.Attempts += other.Attempts
+	s.Calls += other.Calls
+	s.Denied += other.Denied
+	s.Usage = s.Usage.Add(other.Usage)
+	s.Cost += other.Cost
+	s.Unpriced += other.Unpriced
 }
 
 // TurnCompleted: the model finished and asked for no further tool.
@@ -383,6 +400,10 @@ type Content struct {
 	Detail      json.RawMessage `json:"detail,omitempty"` // for people and faces (a diff, …), never sent
 	Jobs        []string        `json:"jobs,omitempty"`   // jobs that the call left behind
 	Survivors   []Process       `json:"survivors,omitempty"`
+
+	// Child is the child agent whose end a note tells the model (C18). Each end is
+	// told once.
+	Child string `json:"child,omitempty"`
 }
 
 // Process is a process that settle could not end (C7).
@@ -401,7 +422,7 @@ type ItemEnded struct {
 }
 
 // ApprovalRequested: a call waits for somebody's word. The event's item is
-// the call.
+// the call, or the one that started the child agent that asks.
 type ApprovalRequested struct {
 	Approval string          `json:"approval"` // id
 	Tool     string          `json:"tool"`
@@ -412,6 +433,8 @@ type ApprovalRequested struct {
 	// it for the session would cover.
 	Text   string `json:"text,omitempty"`
 	Covers string `json:"covers,omitempty"`
+	// Child is the child agent that asks, about a call of its own.
+	Child string `json:"child,omitempty"`
 }
 
 // Verdict is how an approval ended.
@@ -471,11 +494,26 @@ type JobEnded struct {
 type ChildStarted struct {
 	Child   string `json:"child"`   // id
 	Session string `json:"session"` // its session
+	// Call is the call that started it; the item of the event, where it has one.
+	Call     string `json:"call,omitempty"`
+	Title    string `json:"title,omitempty"` // what it is to do, in one line, for people
+	Model    string `json:"model,omitempty"`
+	Worktree string `json:"worktree,omitempty"` // the directory of its own that it works in
 }
 
-// ChildEnded: the child's turn ended.
+// ChildEnded: the child's work ended. A background child's end is news for the
+// model of the parent, which a note tells it (C18); see [Content].Child.
 type ChildEnded struct {
 	Child   string  `json:"child"`
 	Outcome Outcome `json:"outcome"`
 	Cause   *Cause  `json:"cause,omitempty"`
+	// Answer is the last that it said, also where it did not complete; of a long
+	// one, both ends.
+	Answer string `json:"answer,omitempty"`
+	// ElapsedMS is how long it worked, in milliseconds; 0 if nobody knows.
+	ElapsedMS int64 `json:"elapsed_ms,omitempty"`
+	// Spent is what it and its own children took; nil if nobody knows.
+	Spent *Summary `json:"spent,omitempty"`
+	// Kept is the worktree, where it is kept.
+	Kept string `json:"kept,omitempty"`
 }

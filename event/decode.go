@@ -187,6 +187,7 @@ func (d *Decoder) itemEnded(p *lineScanner) (Data, bool) {
 	p.object("detail", &e.Detail)
 	p.object("jobs", &e.Jobs)
 	p.object("survivors", &e.Survivors)
+	textField(p, "child", &e.Child)
 	return e, p.end()
 }
 

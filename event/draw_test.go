@@ -99,7 +99,7 @@ func sessionMoves(s State) []move {
 	}
 	for _, c := range s.Children {
 		if c.Ended == nil {
-			list = append(list, one(Event{Turn: c.Turn, Item: c.Call, Data: ChildEnded{Child: c.Child, Outcome: Completed}}))
+			list = append(list, one(Event{Turn: c.Turn, Item: c.Item, Data: ChildEnded{Child: c.Child, Outcome: Completed}}))
 		}
 	}
 	return list

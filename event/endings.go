@@ -139,7 +139,7 @@ func CallEndings(s State, item string, c *Cause) []Event {
 	if i == nil || i.Status != ItemOpen {
 		return nil
 	}
-	out := childEndings(s, c, func(child *Child) bool { return child.Turn == t.ID && child.Call == item })
+	out := childEndings(s, c, func(child *Child) bool { return child.Turn == t.ID && child.Item == item })
 	return append(append(out, t.expired(i, c)...), i.ending(c))
 }
 
@@ -186,7 +186,7 @@ func childEndings(s State, c *Cause, in func(*Child) bool) []Event {
 	for _, child := range s.Children {
 		if child.Ended == nil && in(child) {
 			out = append(out, Event{
-				Turn: child.Turn, Item: child.Call, By: c.By,
+				Turn: child.Turn, Item: child.Item, By: c.By,
 				Data: ChildEnded{Child: child.Child, Outcome: Aborted, Cause: c},
 			})
 		}

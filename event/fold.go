@@ -89,7 +89,7 @@ func (s *State) apply(e Event) string {
 	case ChildStarted:
 		return s.childStarted(e, d)
 	case ChildEnded:
-		return s.childEnded(d)
+		return s.childEnded(e, d)
 	case TurnStarted:
 		return s.turnStarted(e, d)
 	case Unknown:
@@ -153,7 +153,10 @@ func (s *State) inItem(t *Turn, e Event) string {
 		if what := s.openInCall(t, i); what != "" {
 			return what
 		}
-		return t.itemEnded(i, e, d)
+		if what := s.tells(i, d); what != "" {
+			return what
+		}
+		return s.itemEnded(t, i, e, d)
 	}
 	return fmt.Sprintf("nothing folds a %s", e.Kind())
 }
@@ -267,14 +270,14 @@ func (s *State) childStarted(e Event, d ChildStarted) string {
 		}
 	}
 	s.count.children++
-	s.Children = append(s.Children, &Child{ChildStarted: d, Turn: e.Turn, Call: e.Item})
+	s.Children = append(s.Children, &Child{ChildStarted: d, Turn: e.Turn, Item: e.Item, StartSeq: e.Seq, At: e.At})
 	return ""
 }
 
-func (s *State) childEnded(d ChildEnded) string {
+func (s *State) childEnded(e Event, d ChildEnded) string {
 	for _, c := range s.Children {
 		if c.Child == d.Child && c.Ended == nil {
-			c.Ended = &d
+			c.Ended, c.EndSeq, c.EndedAt = &d, e.Seq, e.At
 			return ""
 		}
 	}

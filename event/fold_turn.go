@@ -74,11 +74,17 @@ func (s *State) openInCall(t *Turn, i *Item) string {
 		}
 	}
 	for _, child := range s.Children {
-		if child.Turn == t.ID && child.Call == i.ID && child.Ended == nil {
+		if child.Turn == t.ID && child.Item == i.ID && child.Ended == nil {
 			return fmt.Sprintf("child %q is running", child.Child)
 		}
 	}
 	return ""
+}
+
+// runsIn reports whether the child is a foreground one that runs in the call.
+func (s *State) runsIn(child, call string) bool {
+	c := s.Child(child)
+	return c != nil && c.Item == call && c.Ended == nil
 }
 
 // attemptStarted: the calls of the step before are awaited.
@@ -192,7 +198,18 @@ func (t *Turn) callStarted(i *Item, e Event) string {
 	return ""
 }
 
-func (t *Turn) itemEnded(i *Item, e Event, d ItemEnded) string {
+// tells: C18, the end of a background child is told once, by a note.
+func (s *State) tells(i *Item, d ItemEnded) string {
+	if d.Child == "" {
+		return ""
+	}
+	if c := s.Child(d.Child); i.Type() != Note || c == nil || !c.News() {
+		return fmt.Sprintf("item %q cannot tell of the end of child %q", i.ID, d.Child)
+	}
+	return ""
+}
+
+func (s *State) itemEnded(t *Turn, i *Item, e Event, d ItemEnded) string {
 	isCall := i.Type() == ToolCall
 	switch {
 	case d.Type != i.Type():
@@ -210,6 +227,9 @@ func (t *Turn) itemEnded(i *Item, e Event, d ItemEnded) string {
 	}
 	i.Status, i.Effects, i.Cause, i.EndedAt = d.Status, d.Effects, d.Cause, e.At
 	i.content = d.Content
+	if d.Child != "" && d.Status == ItemCompleted {
+		s.Child(d.Child).Told = true
+	}
 	t.open--
 	i.text, i.args, i.out = nil, nil, nil
 	return ""
@@ -217,8 +237,11 @@ func (t *Turn) itemEnded(i *Item, e Event, d ItemEnded) string {
 
 func (s *State) approvalRequested(t *Turn, e Event, d ApprovalRequested) string {
 	i := t.Item(e.Item)
-	if i == nil || i.Status != ItemOpen || !i.Ready || i.Started {
+	switch {
+	case i == nil || i.Status != ItemOpen || !i.Ready || i.Started && d.Child == "":
 		return fmt.Sprintf("item %q is not a call that is ready to start", e.Item)
+	case d.Child != "" && !s.runsIn(d.Child, e.Item):
+		return fmt.Sprintf("child %q does not run in call %q", d.Child, e.Item)
 	}
 	if d.Approval == "" || t.Approval(d.Approval) != nil {
 		return fmt.Sprintf("%q is not a new approval's id", d.Approval)

@@ -43,7 +43,8 @@ func samples() []Event {
 func sessionSamples() []Event {
 	return []Event{
 		{By: "host", Data: SessionOpened{
-			Settle: "0.1.0", Dir: "/work", Face: "run", PID: 42, Permission: "allow", Parent: "s0",
+			Settle: "0.1.0", Dir: "/work", Face: "run", PID: 42, Permission: "allow",
+			Parent: "s0", ParentTurn: "t000001", ParentCall: "i000001", Child: "c000001", Depth: 1,
 			Notes:   []string{"no warden: process groups only"},
 			Process: &Identity{PID: 42, Started: 1234, Boot: "b-1", Namespace: "pid:[4026531836]"},
 		}},
@@ -66,8 +67,12 @@ func sessionSamples() []Event {
 			Job: "j000001", How: JobKilled, ExitCode: new(137), Cause: sampleCause(),
 			Survivors: []Process{{PID: 100, Command: "sudo x", Why: "operation not permitted"}},
 		}},
-		{Turn: "t000001", Item: "i000001", Data: ChildStarted{Child: "c000001", Session: "s2"}},
-		{Turn: "t000001", Item: "i000001", Data: ChildEnded{Child: "c000001", Outcome: Aborted, Cause: sampleCause()}},
+		{Turn: "t000001", Item: "i000001", Data: ChildStarted{
+			Child: "c000001", Session: "s2", Call: "i000001", Title: "look for the bug", Model: "gpt", Worktree: "/data/worktrees/s2",
+		}},
+		{Turn: "t000001", Item: "i000001", Data: ChildEnded{
+			Child: "c000001", Outcome: Aborted, Cause: sampleCause(), Answer: "It is in", ElapsedMS: 1500, Spent: new(sampleSummary()), Kept: "/data/worktrees/s2",
+		}},
 	}
 }
 
@@ -97,7 +102,7 @@ func turnSamples() []Event {
 		in(CallReady{Name: "shell", CallID: "call_1", Arguments: `{"command":"ls"}`, Seal: &Seal{Format: SealMembers, Data: `{"extra_content":{}}`}}),
 		in(ApprovalRequested{
 			Approval: "p000001", Tool: "shell", Title: "ls", Why: "writes outside", Detail: json.RawMessage(`{"a":[1,2]}`),
-			Text: "shell\n  command:\n      ls", Covers: "this command in this directory",
+			Text: "shell\n  command:\n      ls", Covers: "this command in this directory", Child: "c000001",
 		}),
 		in(ApprovalEnded{Approval: "p000001", Verdict: Denied, Message: "not now", Policy: "deny"}),
 		in(CallStarted{Title: "ls", Confined: true}),
@@ -116,6 +121,6 @@ func sampleContent() Content {
 		Type: ToolCall, Text: "text", Provider: "openai", Model: "gpt", ProviderID: "fc_1",
 		Seal: &Seal{Format: "encrypted", Data: "gAAA"}, CallID: "call_1", Name: "shell", Arguments: `{"command":"ls"}`,
 		Output: "a.go\n", OutputFile: "/tmp/out", OutputBytes: 5, ExitCode: new(0), Detail: json.RawMessage(`{"diff":"-"}`),
-		Jobs: []string{"j000001"}, Survivors: []Process{{PID: 100, Command: "sudo x", Why: "operation not permitted"}},
+		Jobs: []string{"j000001"}, Survivors: []Process{{PID: 100, Command: "sudo x", Why: "operation not permitted"}}, Child: "c000001",
 	}
 }

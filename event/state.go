@@ -139,11 +139,61 @@ type Job struct {
 	EndedAt    time.Time
 }
 
-// Child is a child agent; Turn is empty for one in the background.
+// Child is a child agent; Turn and Item are empty for one in the background.
 type Child struct {
 	ChildStarted
-	Turn, Call string
+	Turn, Item string
+	StartSeq   uint64
+	At         time.Time
 	Ended      *ChildEnded // nil while it runs
+	EndSeq     uint64      // 0 while it runs
+	EndedAt    time.Time
+	// Told says that a note has told the model of its end.
+	Told bool
+}
+
+// Background reports whether the child is the session's, not a call's.
+func (c *Child) Background() bool { return c.Turn == "" }
+
+// News reports whether the model has not been told of the child's end (C18).
+// That of a foreground child is the output of its call.
+func (c *Child) News() bool { return c.Background() && c.Ended != nil && !c.Told }
+
+// Child returns the child with the id, or nil.
+func (s State) Child(id string) *Child {
+	for _, c := range slices.Backward(s.Children) {
+		if c.Child == id {
+			return c
+		}
+	}
+	return nil
+}
+
+// News are the children whose end the model has not been told, in the order in
+// which they started.
+func (s State) News() []*Child {
+	var out []*Child
+	for _, c := range s.Children {
+		if c.News() {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Spent is what the session's turns took that have ended, with what its children
+// and theirs did.
+func (s State) Spent() Summary {
+	var sum Summary
+	for _, t := range s.Turns {
+		sum.Join(t.Summary)
+	}
+	for _, c := range s.Children {
+		if c.Ended != nil && c.Ended.Spent != nil {
+			sum.Join(*c.Ended.Spent)
+		}
+	}
+	return sum
 }
 
 // Content returns what the item says: all of it if it has ended, else what

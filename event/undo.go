@@ -53,11 +53,9 @@ func (u *undo) note(e Event) {
 			}
 		}
 	case ChildEnded:
-		for _, c := range s.Children {
-			if c.Child == d.Child {
-				keep(u, c)
-			}
-		}
+		u.keepChild(d.Child)
+	case ItemEnded:
+		u.keepChild(d.Child)
 	}
 	if t := s.Running(); t != nil && e.Turn == t.ID {
 		u.noteIn(t, e)
@@ -79,6 +77,14 @@ func (u *undo) noteIn(t *Turn, e Event) {
 		}
 	}
 	u.keepItem(t, e.Item)
+}
+
+func (u *undo) keepChild(id string) {
+	for _, c := range u.state.Children {
+		if id != "" && c.Child == id {
+			keep(u, c)
+		}
+	}
 }
 
 func (u *undo) keepItem(t *Turn, id string) {

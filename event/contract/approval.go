@@ -11,8 +11,13 @@ type approval struct {
 
 func (l *log) approvalRequested(t *turn, e event.Event, d event.ApprovalRequested) {
 	i := t.items[e.Item]
-	if i == nil || i.ended || i.started || i.kind != event.ToolCall {
+	if i == nil || i.ended || i.started && d.Child == "" || i.kind != event.ToolCall {
 		l.breaks("C16", "item %q is not a call that could still start", e.Item)
+	}
+	if d.Child != "" {
+		if c := l.children[d.Child]; c == nil || c.ended || c.call != e.Item {
+			l.breaks("C16", "child %s, which asks, does not run in call %s", d.Child, e.Item)
+		}
 	}
 	if d.Approval == "" || t.approvals[d.Approval] != nil {
 		l.breaks("C16", "%q is not a new approval's id", d.Approval)

@@ -36,6 +36,9 @@ func (l *log) attemptStarted(t *turn, e event.Event, d event.AttemptStarted) {
 	if t.purpose != "" && d.Purpose == "" {
 		l.breaks("C18", "turn %s is for a %s, and asks the model for more", t.id, t.purpose)
 	}
+	if d.Purpose == "" {
+		t.unsent = ""
+	}
 	a := &attempt{id: e.Attempt, step: d.Step, n: d.N, purpose: d.Purpose}
 	t.attempts[e.Attempt] = a
 	t.current = a

@@ -137,6 +137,7 @@ func (l *log) itemEnded(t *turn, i *item, d event.ItemEnded) {
 		l.breaks("C2", "item %s ends as %q", i.id, d.Status)
 	}
 	l.kept(i, d)
+	l.tells(t, i, d)
 	if i.kind == event.ToolCall {
 		l.callEnded(t, i, d)
 	} else if d.Effects != "" {

@@ -9,7 +9,11 @@ type job struct{ ended bool }
 type child struct {
 	turn, call string
 	ended      bool
+	told       bool // a note has told the model of its end
 }
+
+// news reports whether the model has not been told of the end.
+func (c *child) news() bool { return c.turn == "" && c.ended && !c.told }
 
 // jobStarted: C7, a job is listed, with its pid.
 func (l *log) jobStarted(d event.JobStarted) {
@@ -65,5 +69,41 @@ func (l *log) childEnded(d event.ChildEnded) {
 		l.cause(d.Cause, "child "+d.Child)
 	default:
 		l.breaks("C18", "child %s ends as %q", d.Child, d.Outcome)
+	}
+}
+
+// tells: C18, a note tells the model of the end of a background child, once.
+func (l *log) tells(t *turn, i *item, d event.ItemEnded) {
+	if d.Child == "" {
+		return
+	}
+	c := l.children[d.Child]
+	switch {
+	case c == nil || i.kind != event.Note:
+		l.breaks("C18", "item %s tells of child %q, which it cannot", i.id, d.Child)
+	case c.turn != "":
+		l.breaks("C18", "item %s tells of child %s, whose call does", i.id, d.Child)
+	case !c.ended:
+		l.breaks("C18", "item %s tells of the end of child %s, which is running", i.id, d.Child)
+	case c.told:
+		l.breaks("C18", "item %s tells of the end of child %s a second time", i.id, d.Child)
+	case d.Status == event.ItemCompleted:
+		c.told, t.unsent = true, d.Child
+	}
+}
+
+// untold: C18, a turn whose model was asked does not complete as if there were no
+// end that the model has not been told.
+func (l *log) untold(t *turn) {
+	if t.latest == nil {
+		return
+	}
+	if t.unsent != "" {
+		l.breaks("C18", "turn %s completes, and no request told its model that child %s has ended", t.id, t.unsent)
+	}
+	for id, c := range l.children {
+		if c.news() {
+			l.breaks("C18", "turn %s completes, and its model does not know that child %s has ended", t.id, id)
+		}
 	}
 }

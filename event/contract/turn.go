@@ -29,9 +29,10 @@ type turn struct {
 	approvals   map[string]*approval
 	summary     event.Summary // counted
 	ended       bool
-	volatile    bool // its terminal event is not durable
-	goesOn      bool // input that waits runs after it
-	wasStopped  bool // somebody interrupted it
+	volatile    bool   // its terminal event is not durable
+	goesOn      bool   // input that waits runs after it
+	wasStopped  bool   // somebody interrupted it
+	unsent      string // a child whose end a note has told, in no request yet
 	endPlace    int
 	stopPlace   int // of the last request to interrupt it, not to make room for an input; or 0
 }
@@ -141,6 +142,7 @@ func (l *log) completed(t *turn, d event.TurnCompleted) {
 		return
 	}
 	l.commandsRan(t)
+	l.untold(t)
 	asked := t.latest != nil || !l.onlyCommands(t)
 	if asked && (t.latest == nil || t.latest.outcome != event.Completed) {
 		l.breaks("C14", "turn %s completed, and its last attempt did not", t.id)
