@@ -26,6 +26,7 @@ func floors() [][]string {
 		{"internal/catalogue"},
 		{"internal/journal"},
 		{"model", "tool"},
+		{"internal/hands"},
 		{"internal/proc"},
 		{"internal/sandbox"},
 		{"internal/config", "internal/prompt", "internal/longlog", "internal/terminal"},
@@ -139,7 +140,7 @@ func TestOnlyProcStartsProcesses(t *testing.T) {
 // mayReadEnvironment are the files that do, for a reason.
 func mayReadEnvironment() map[string]string {
 	return map[string]string{
-		"tool/shell/which.go":                 "PATH, to find programs where a command would find them",
+		"internal/hands/shell.go":             "PATH, to find programs where a command would find them",
 		"internal/client/clienttest/place.go": "PATH, for tests",
 		"agent/agent.go":                      "for commands, where the program does not say what they get; its documentation says so",
 	}

@@ -1,12 +1,13 @@
 package shell
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/settle-agent/settle/internal/hands"
 )
 
 // Arguments are those of the shell tool.
@@ -39,18 +40,14 @@ func (c Config) schema() json.RawMessage {
 	return json.RawMessage(fmt.Sprintf(schema, c.Timeout.Milliseconds(), c.MaxTimeout.Milliseconds()))
 }
 
-func (c Config) describe() string {
+func describe(m hands.Machine) string {
 	var b strings.Builder
-	name := "sh"
-	if shell, ok := findShell(); ok {
-		name = strings.TrimSuffix(filepath.Base(shell[0]), ".exe")
-	}
 	fmt.Fprintf(&b, "Run a command with %s -c and wait for it to exit. Standard input is empty. "+
 		"Standard output and standard error come back merged; of a long output the beginning and the end, with the file that has the whole. "+
 		"Processes that the command leaves running (\"server &\", or background) become jobs of the session, which the tool job lists, reads, waits for and kills; all else that it started ends with it. "+
-		"Each call is a new shell: directories and variables do not carry over.", name)
-	if len(c.Withheld) > 0 {
-		fmt.Fprintf(&b, " These environment variables are withheld from commands: %s.", strings.Join(c.Withheld, ", "))
+		"Each call is a new shell: directories and variables do not carry over.", cmp.Or(m.Shell, "sh"))
+	if len(m.Withheld) > 0 {
+		fmt.Fprintf(&b, " These environment variables are withheld from commands: %s.", strings.Join(m.Withheld, ", "))
 	}
 	return b.String()
 }
@@ -67,25 +64,6 @@ func parseArgs(raw json.RawMessage) (Arguments, error) {
 		return a, fmt.Errorf("cannot release the command: release needs background")
 	}
 	return a, nil
-}
-
-// dir is where the command runs.
-func (a Arguments) dir(session string) (string, error) {
-	dir := a.Workdir
-	if dir == "" {
-		return session, nil
-	}
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(session, dir)
-	}
-	stat, err := os.Stat(dir)
-	if err != nil {
-		return "", fmt.Errorf("cannot run in %q: %w", a.Workdir, err)
-	}
-	if !stat.IsDir() {
-		return "", fmt.Errorf("cannot run in %q: it is not a directory", a.Workdir)
-	}
-	return dir, nil
 }
 
 func (a Arguments) timeout(c Config) time.Duration {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/hands"
 	"github.com/settle-agent/settle/internal/proc"
 )
 
@@ -54,6 +55,19 @@ type Config struct {
 	// directory may read and execute whose call is confined; it can do nothing
 	// else. Nil refuses such calls.
 	Readable func(dir string) []string
+
+	// machine is where commands run; nil is here. See On.
+	machine machine
+}
+
+// machine is where commands run: other programs than settle run them here.
+type machine = hands.Hands
+
+// On returns the configuration of commands that run on another machine, whose
+// environment, lock and marker are its own.
+func (c Config) On(m machine) Config {
+	c.machine = m
+	return c
 }
 
 // Masker masks secrets in a text that comes in pieces. It may keep back the
@@ -89,6 +103,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.SpoolBytes <= 0 {
 		c.SpoolBytes = DefaultSpoolBytes
+	}
+	if c.machine == nil {
+		c.machine = &hands.Local{Env: c.Env, Withheld: c.Withheld, Marker: c.Marker, Lock: c.Lock, Readable: c.Readable}
 	}
 	return c
 }

@@ -3,12 +3,13 @@ package shell
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"regexp"
 	"strconv"
-	"time"
+
+	"github.com/settle-agent/settle/internal/hands"
 )
 
 // unread returns what a job has put out since it was last read; of much, the
@@ -107,27 +108,17 @@ func match(pattern *regexp.Regexp, text []byte) (line string, rest []byte, found
 	return "", nil, false
 }
 
-// portDelay is the pause between two attempts to connect.
-const portDelay = 100 * time.Millisecond
-
-// awaitPort waits until something on this machine accepts connections.
-func awaitPort(ctx context.Context, b *job, port int) error {
-	dialer := net.Dialer{Timeout: time.Second}
-	tick := time.NewTicker(portDelay)
-	defer tick.Stop()
-	for {
-		for _, host := range []string{"127.0.0.1", "::1"} {
-			conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
-			if err == nil {
-				return conn.Close()
-			}
-		}
+// awaitPort waits until something on the job's machine accepts connections.
+func (j *Jobs) awaitPort(ctx context.Context, b *job, port int) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() { // ends with ctx
 		select {
-		case <-tick.C:
 		case <-b.ended:
-			return errJobEnded
+			cancel(errJobEnded)
 		case <-ctx.Done():
-			return ctx.Err()
 		}
-	}
+	}()
+	_, err := j.config.machine.Call(ctx, hands.Request{Name: hands.Port, Args: json.RawMessage(strconv.Itoa(port))})
+	return err
 }

@@ -176,7 +176,7 @@ func (t *jobTool) await(ctx context.Context, b *job, a JobArguments) (output, go
 		}
 		return t.jobs.unread(b.info.ID), fmt.Sprintf("a line matches: %q", line), nil
 	case a.Port != 0:
-		if err := awaitPort(ctx, b, a.Port); err != nil {
+		if err := t.jobs.awaitPort(ctx, b, a.Port); err != nil {
 			return t.jobs.unread(b.info.ID), fmt.Sprintf("port %d accepts no connections", a.Port), err
 		}
 		return t.jobs.unread(b.info.ID), fmt.Sprintf("port %d accepts connections", a.Port), nil

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/hands"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/tool"
 )
@@ -39,7 +40,7 @@ func (j *Jobs) Tools() []tool.Tool { return []tool.Tool{&shell{jobs: j}, &jobToo
 var ErrClosed = errors.New("the session is closing: nothing is started any more")
 
 // start starts a process and sees to its end.
-func (j *Jobs) start(ctx context.Context, spec proc.Spec, c *capture) (*proc.Process, error) {
+func (j *Jobs) start(ctx context.Context, command hands.Command, c *capture) (*proc.Process, error) {
 	j.mu.Lock()
 	if j.closed {
 		j.mu.Unlock()
@@ -47,7 +48,7 @@ func (j *Jobs) start(ctx context.Context, spec proc.Spec, c *capture) (*proc.Pro
 	}
 	j.tending.Add(1)
 	j.mu.Unlock()
-	p, err := proc.Start(ctx, spec)
+	p, err := j.config.machine.Start(ctx, command)
 	if err != nil {
 		j.tending.Done()
 		return nil, err

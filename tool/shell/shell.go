@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/hands"
 	"github.com/settle-agent/settle/internal/proc"
-	"github.com/settle-agent/settle/internal/sandbox"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -18,7 +18,7 @@ type shell struct{ jobs *Jobs }
 
 // Spec implements tool.Tool.
 func (s *shell) Spec() tool.Spec {
-	return tool.Spec{Name: "shell", Description: s.jobs.config.describe(), Schema: s.jobs.config.schema()}
+	return tool.Spec{Name: "shell", Description: describe(s.jobs.config.machine.Machine()), Schema: s.jobs.config.schema()}
 }
 
 // Title implements tool.Titler.
@@ -59,47 +59,25 @@ type run struct {
 
 // launch starts the command. From here on Close waits for it.
 func (j *Jobs) launch(ctx context.Context, call tool.Call, a Arguments) (*run, error) {
-	shell, ok := findShell()
-	if !ok {
-		return nil, errors.New("cannot run a command: there is neither bash nor sh")
-	}
-	dir, err := a.dir(call.Dir)
-	if err != nil {
-		return nil, err
-	}
 	p := newProgress(call.Progress)
 	r := &run{
 		jobs: j, args: a, progress: p, timeout: a.timeout(j.config), began: time.Now(),
 		capture: newCapture(j.config, call.ID, a.TTY, p),
 	}
-	spec := proc.Spec{
-		Argv: append(shell, a.Command), Dir: dir, Env: j.config.environment(a),
-		Stdout: r.capture, Grace: j.config.Grace, Rest: proc.KeepRest,
-		Lock: j.config.Lock, Marker: j.config.Marker,
-	}
-	if call.Confined {
-		if j.config.Readable == nil {
-			return nil, errors.New("cannot run the command: it would have to be confined, and there is no way here")
-		}
-		spec.Box = &sandbox.Policy{Read: j.config.Readable(dir)}
+	c := hands.Command{
+		Script: a.Command, Dir: call.Dir, Workdir: a.Workdir, Grace: j.config.Grace, Confined: call.Confined, Output: r.capture,
 	}
 	switch {
 	case a.TTY:
-		spec.Terminal = &proc.Size{Rows: 40, Cols: 120}
+		c.Terminal, c.Env = &proc.Size{Rows: 40, Cols: 120}, []string{"TERM=xterm-256color"}
 	case a.Background:
-		spec.Input = proc.PipeInput // an end of input ends many a server
+		c.Input = proc.PipeInput // an end of input ends many a server
 	}
-	if r.process, err = j.start(ctx, spec, r.capture); err != nil {
+	var err error
+	if r.process, err = j.start(ctx, c, r.capture); err != nil {
 		return nil, err
 	}
 	return r, nil
-}
-
-func (c Config) environment(a Arguments) []string {
-	if a.TTY {
-		return append(c.Env[:len(c.Env):len(c.Env)], "TERM=xterm-256color")
-	}
-	return c.Env
 }
 
 // foreground waits for the command's exit, its timeout or the context.

@@ -1,4 +1,4 @@
-package shell
+package hands
 
 import (
 	"os"
@@ -20,11 +20,6 @@ func findShell() ([]string, bool) {
 	}
 	return nil, false
 }
-
-// Judgeable reports whether it can be told before a command runs what its
-// shell makes of it, and which programs that finds. On Windows even bash has a
-// PATH of its own.
-func Judgeable() bool { return runtime.GOOS != "windows" }
 
 // lookUp finds a program in PATH, or where it always is, for a process that
 // was started without one.

@@ -1,0 +1,62 @@
+package hands
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"time"
+
+	"github.com/settle-agent/settle/internal/proc"
+)
+
+// Hands are a machine that tools work on. All methods may be called by several
+// goroutines.
+type Hands interface {
+	// Machine says which machine it is.
+	Machine() Machine
+	// Start starts a command. The context bounds only the start; whoever starts
+	// a command waits for its Done.
+	Start(ctx context.Context, c Command) (*proc.Process, error)
+	// Call does what a tool wants done near to the files or the network of the
+	// machine, and returns what came of it.
+	Call(ctx context.Context, r Request) (json.RawMessage, error)
+}
+
+// Machine is what tools, models and people need to know of a machine.
+type Machine struct {
+	// OS is as in runtime.GOOS.
+	OS string `json:"os"`
+	// Shell is the name of the program that runs commands; empty if there is none.
+	Shell string `json:"shell,omitempty"`
+	// Withheld are the variables that commands do not get.
+	Withheld []string `json:"withheld,omitempty"`
+}
+
+// Command is a command for the shell of a machine.
+type Command struct {
+	Script string
+	// Dir is the directory that tools work in, and Workdir where the command is to
+	// run: relative to it, absolute, or empty.
+	Dir, Workdir string
+	// Env is added to the machine's environment of commands.
+	Env []string
+	// Input says where its standard input comes from, and Terminal, if set, gives
+	// it a terminal instead.
+	Input    proc.Input
+	Terminal *proc.Size
+	// Grace is as in [proc.Spec].
+	Grace time.Duration
+	// Confined says that the command may only read.
+	Confined bool
+	// Output takes what it puts out, as [proc.Spec].Stdout does.
+	Output io.Writer
+}
+
+// Request is something else that a tool wants done.
+type Request struct {
+	// Name says what: one of the calls of this package, or that of a tool.
+	Name string
+	// Call is the id of the tool call, and Dir the directory that tools work in.
+	Call, Dir string
+	Args      json.RawMessage
+}

@@ -1,0 +1,94 @@
+package hands
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/sandbox"
+)
+
+// Local is this machine.
+type Local struct {
+	// Env is the whole environment of commands, and Withheld names what was left
+	// out of it.
+	Env      []string
+	Withheld []string
+	// Marker and Lock are as in [proc.Spec].
+	Marker string
+	Lock   *os.File
+	// Readable returns what a confined command that runs in a directory may read
+	// and execute; nil refuses such commands.
+	Readable func(dir string) []string
+	// Calls are what can be asked for beside [Port], by name.
+	Calls map[string]func(context.Context, Request) (json.RawMessage, error)
+}
+
+// Machine implements Hands.
+func (l *Local) Machine() Machine {
+	m := Machine{OS: runtime.GOOS, Withheld: l.Withheld}
+	if shell, ok := findShell(); ok {
+		m.Shell = strings.TrimSuffix(filepath.Base(shell[0]), ".exe")
+	}
+	return m
+}
+
+// Start implements Hands.
+func (l *Local) Start(ctx context.Context, c Command) (*proc.Process, error) {
+	shell, ok := findShell()
+	if !ok {
+		return nil, errors.New("cannot run a command: there is neither bash nor sh")
+	}
+	dir, err := c.dir()
+	if err != nil {
+		return nil, err
+	}
+	spec := proc.Spec{
+		Argv: append(shell, c.Script), Dir: dir, Env: append(l.Env[:len(l.Env):len(l.Env)], c.Env...),
+		Input: c.Input, Terminal: c.Terminal, Stdout: c.Output, Grace: c.Grace, Rest: proc.KeepRest,
+		Lock: l.Lock, Marker: l.Marker,
+	}
+	if c.Confined {
+		if l.Readable == nil {
+			return nil, errors.New("cannot run the command: it would have to be confined, and there is no way here")
+		}
+		spec.Box = &sandbox.Policy{Read: l.Readable(dir)}
+	}
+	return proc.Start(ctx, spec)
+}
+
+// dir is where the command runs.
+func (c Command) dir() (string, error) {
+	if c.Workdir == "" {
+		return c.Dir, nil
+	}
+	dir := c.Workdir
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(c.Dir, dir)
+	}
+	stat, err := os.Stat(dir)
+	if err != nil {
+		return "", fmt.Errorf("cannot run in %q: %w", c.Workdir, err)
+	}
+	if !stat.IsDir() {
+		return "", fmt.Errorf("cannot run in %q: it is not a directory", c.Workdir)
+	}
+	return dir, nil
+}
+
+// Call implements Hands.
+func (l *Local) Call(ctx context.Context, r Request) (json.RawMessage, error) {
+	if r.Name == Port {
+		return nil, awaitPort(ctx, r.Args)
+	}
+	if call, ok := l.Calls[r.Name]; ok {
+		return call(ctx, r)
+	}
+	return nil, fmt.Errorf("cannot do %q here", r.Name)
+}

@@ -1,0 +1,14 @@
+package hands
+
+import (
+	"os"
+	"testing"
+
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/modeltest/leak"
+)
+
+func TestMain(m *testing.M) {
+	proc.RunAsWarden()
+	os.Exit(leak.Run(m))
+}
