@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -102,11 +104,12 @@ func (f *serveFlags) serve(cmd *cobra.Command, s *streams) error {
 	if s.getenv("GOGC") == "" {
 		debug.SetGCPercent(serveGCPercent)
 	}
-	a, err := assemble.New(sig.ctx, f.agent(s, resolved, dir))
+	base := f.agent(s, resolved, dir)
+	base.Secrets = []string{token}
+	a, err := assemble.New(sig.ctx, base)
 	if err != nil {
 		return sig.instead(err)
 	}
-	a.Redact.Add(token)
 	a.Host.Secrets = append(a.Host.Secrets, token)
 	a.Session.LockTimeout = 0 // a client can ask again
 	place, err := guard.Listen(sig.ctx, guard.Address{Addr: f.addr, TLS: encrypted, Insecure: f.insecure})
@@ -117,7 +120,9 @@ func (f *serveFlags) serve(cmd *cobra.Command, s *streams) error {
 	if err != nil {
 		return errors.Join(err, place.Close())
 	}
-	server, err := web.New(f.options(a, host, place, encrypted, token))
+	sessions := f.sessions(cmd, s, base)
+	sessions.Use(host, a.Host.DataDir)
+	server, err := web.New(f.options(a, sessions, host, place, encrypted, token))
 	if err != nil {
 		return errors.Join(err, place.Close())
 	}
@@ -142,6 +147,7 @@ func (f *serveFlags) settings(cmd *cobra.Command, s *streams, dir string) (*conf
 // agent says what to put together.
 func (f *serveFlags) agent(s *streams, r *config.Resolved, dir string) assemble.Options {
 	o := assemble.Options{
+		Policy:   assemble.NewPolicy(assemble.ModeOf(cmp.Or(r.Permission, settle.Ask))),
 		Settings: r, Dir: dir, Environ: s.environ, Getenv: s.getenv, Face: "serve", Version: version(),
 		Permission: settle.Ask, Attended: true, Take: f.take, Releasable: true, Attach: attach.Serve,
 	}
@@ -152,9 +158,19 @@ func (f *serveFlags) agent(s *streams, r *config.Resolved, dir string) assemble.
 	return o
 }
 
-func (f *serveFlags) options(a *assemble.Agent, host *settle.Host, place *guard.Place, encrypted *tls.Config, token string) web.Options {
+// sessions lets clients choose how each session works.
+func (f *serveFlags) sessions(cmd *cobra.Command, s *streams, base assemble.Options) *assemble.Sessions {
+	base.Policy = nil // each session has its own
+	return &assemble.Sessions{Base: base, Settings: func(dir string, chosen map[string]string) (*config.Resolved, error) {
+		all := given(cmd.Flags())
+		maps.Copy(all, chosen)
+		return s.settings(dir, all, f.project())
+	}}
+}
+
+func (f *serveFlags) options(a *assemble.Agent, sessions *assemble.Sessions, host *settle.Host, place *guard.Place, encrypted *tls.Config, token string) web.Options {
 	return web.Options{
-		Host: host, Config: a.Session, DataDir: a.Host.DataDir, WorkDir: a.Session.WorkDir, Model: a.Session.Model.ProviderName + "/" + a.Session.Model.Name,
+		Host: host, Sessions: sessions, Agent: a, Ceiling: sessions.Base.Settings.Permission, DataDir: a.Host.DataDir, WorkDir: a.Session.WorkDir, Model: a.Session.Model.ProviderName + "/" + a.Session.Model.Name,
 		Version: version(), Token: token, Names: f.names, Exposed: place.Exposed, TLS: encrypted, Take: f.take,
 		Page: page.Handler(), Mask: a.Redact.Diagnostic, Logger: a.Host.Logger,
 	}

@@ -49,28 +49,13 @@ func firstLine(text string) string {
 
 // Models implements [tui.Catalog].
 func (c *conversation) Models(ctx context.Context) ([]tui.Offered, error) {
-	settings, err := c.hosts.Settings(c.Spec.Dir, nil)
+	offered, err := c.hosts.Offered(ctx, c.Spec.Dir)
 	if err != nil {
 		return nil, err
 	}
-	providers, err := settings.Askable()
-	if err != nil {
-		return nil, err
-	}
-	o := c.hosts.Base
-	o.Settings, o.Dir = settings, c.Spec.Dir
 	var out []tui.Offered
-	for _, offer := range o.Models(ctx, providers) {
-		for _, m := range offer.Models {
-			about := ""
-			if m.Window > 0 {
-				about = printable.Tokens(int64(m.Window)) + " tokens"
-			}
-			if offer.Known {
-				about = strings.TrimPrefix(about+", not asked", ", ")
-			}
-			out = append(out, tui.Offered{Name: offer.Provider.Name + "/" + m.ID, About: about})
-		}
+	for _, one := range offered {
+		out = append(out, tui.Offered(one))
 	}
 	if len(out) == 0 {
 		return nil, fmt.Errorf("no provider lists its models; /model NAME chooses one")

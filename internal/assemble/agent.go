@@ -111,6 +111,21 @@ type Agent struct {
 	Redact *redact.Redactor
 
 	policy *Policy // nil where no client changes it
+	from   Options
+}
+
+// Policy is what a client changes while the sessions run; nil if none does.
+func (a *Agent) Policy() *Policy { return a.policy }
+
+// Under returns the agent for one more session, whose calls are judged by a policy
+// of its own. The agent has one itself.
+func (a *Agent) Under(p *Policy) (*Agent, error) {
+	o, b := a.from, *a
+	o.Policy, b.policy = p, p
+	b.Session.Permission = o.permission()
+	var err error
+	b.Session.Judge, err = o.judge(b.Session.Permission, o.release())
+	return &b, err
 }
 
 // Mode names what calls may do without being asked about, at this moment.
@@ -125,7 +140,7 @@ func (a *Agent) Mode() string {
 // cannot be used.
 func New(ctx context.Context, o Options) (*Agent, error) {
 	r := o.Settings
-	a := &Agent{policy: o.Policy, Notes: slices.Clone(r.Notes), Redact: redact.New(slices.Concat(r.Secrets(), o.Secrets)...)}
+	a := &Agent{policy: o.Policy, from: o, Notes: slices.Clone(r.Notes), Redact: redact.New(slices.Concat(r.Secrets(), o.Secrets)...)}
 	a.Host = settle.Config{DataDir: r.DataDir, Releasable: o.Releasable, Attach: o.Attach, Face: o.Face, Version: o.Version}
 	c := &a.Session
 	if err := o.model(ctx, a); err != nil {
@@ -231,16 +246,18 @@ func (o Options) bench(names []string) bench {
 	env, withheld := shell.Environment(o.Environ, secret, r.PassEnv)
 	b := bench{
 		offered: names, env: env, withheld: withheld,
-		release: r.Jobs.Release, onExit: r.Jobs.OnExit, onStop: r.Jobs.OnInterrupt, ripgrep: ripgrep(o.Getenv("PATH")),
+		release: o.release(), onExit: r.Jobs.OnExit, onStop: r.Jobs.OnInterrupt, ripgrep: ripgrep(o.Getenv("PATH")),
 		editor: o.Editor,
 	}
 	if o.Policy != nil || o.permission() != settle.Allow {
 		b.private = policy.Secret
 	}
-	if b.release == "" {
-		b.release = cmp.Or(o.Release, settle.Ask)
-	}
 	return b
+}
+
+// release says whether the model may let processes outlive a session.
+func (o Options) release() settle.Permission {
+	return cmp.Or(o.Settings.Jobs.Release, o.Release, settle.Ask)
 }
 
 // hasSecret reports whether a variable has one of the Options' secrets.

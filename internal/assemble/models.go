@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/anthropic"
@@ -63,6 +64,45 @@ func (o Options) offer(ctx context.Context, p config.Provider) Offer {
 	}
 	slices.SortFunc(offer.Models, func(a, b transport.Listed) int { return strings.Compare(a.ID, b.ID) })
 	return offer
+}
+
+// Offered is a model that a person may choose.
+type Offered struct{ Name, About string }
+
+// Offered returns the models that the sessions of a directory may ask, by the names
+// that choose them. It asks the providers.
+func (h *Sessions) Offered(ctx context.Context, dir string) ([]Offered, error) {
+	settings, err := h.Settings(dir, nil)
+	if err != nil {
+		return nil, err
+	}
+	providers, err := settings.Askable()
+	if err != nil {
+		return nil, err
+	}
+	o := h.Base
+	o.Settings, o.Dir = settings, dir
+	var out []Offered
+	var errs []error
+	for _, offer := range o.Models(ctx, providers) {
+		if offer.Err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", offer.Provider.Name, offer.Err))
+		}
+		for _, m := range offer.Models {
+			about := ""
+			if m.Window > 0 {
+				about = printable.Tokens(int64(m.Window)) + " tokens"
+			}
+			if offer.Known {
+				about = strings.TrimPrefix(about+", not asked", ", ")
+			}
+			out = append(out, Offered{Name: offer.Provider.Name + "/" + m.ID, About: about})
+		}
+	}
+	if len(out) == 0 {
+		return nil, errors.Join(errs...)
+	}
+	return out, nil
 }
 
 func first(a, b int) int {

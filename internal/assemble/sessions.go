@@ -25,6 +25,8 @@ type SessionSpec struct {
 	Options func(*Options)
 	// By says who wishes it: what the user configured binds a [Client].
 	By Author
+	// Agent, if set, is what the session uses: it was put together before.
+	Agent *Agent
 }
 
 // Sessions opens the sessions of a face whose clients choose how each is to work.
@@ -100,7 +102,10 @@ func (h *Sessions) Open(ctx context.Context, id string, spec SessionSpec) (*Open
 	if o := h.Get(id); o != nil {
 		return o, ErrOpen
 	}
-	a, err := h.Agent(ctx, spec)
+	a, err := spec.Agent, error(nil)
+	if a == nil {
+		a, err = h.Agent(ctx, spec)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -120,6 +125,14 @@ func (h *Sessions) Open(ctx context.Context, id string, spec SessionSpec) (*Open
 		return got, ErrOpen
 	}
 	return o, nil
+}
+
+// Use has the sessions be in a host that is open already, and that has its sessions
+// in a data directory. The caller closes it.
+func (h *Sessions) Use(host *settle.Host, dataDir string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.host, h.dir = host, dataDir
 }
 
 // in returns the host, which is opened first if need be.

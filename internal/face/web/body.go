@@ -37,19 +37,22 @@ type newSession struct {
 
 // snapshot is a session as it is now. A subscription from Seq on continues it.
 type snapshot struct {
-	ID        string         `json:"id"`
-	Dir       string         `json:"dir" jsonschema:"the working directory"`
-	Model     string         `json:"model" jsonschema:"as PROVIDER/NAME"`
-	Seq       uint64         `json:"seq" jsonschema:"number of the last event; the events after it continue this state"`
-	State     store.State    `json:"state"`
-	Turn      string         `json:"turn,omitempty" jsonschema:"the running turn"`
-	Outcome   event.Outcome  `json:"outcome,omitempty" jsonschema:"how the last turn ended"`
-	Reason    event.Reason   `json:"reason,omitempty" jsonschema:"why, if it was aborted"`
-	Refuses   string         `json:"refuses,omitempty" jsonschema:"why this server takes no input for the session"`
-	Waiting   []waitingInput `json:"waiting"`
-	Approvals []approval     `json:"approvals"`
-	Jobs      []job          `json:"jobs"`
-	Tail      *tail          `json:"tail,omitempty" jsonschema:"how to read only the last turns, if you asked for that"`
+	ID     string `json:"id"`
+	Dir    string `json:"dir" jsonschema:"the working directory"`
+	Model  string `json:"model" jsonschema:"as PROVIDER/NAME"`
+	Effort string `json:"effort,omitempty" jsonschema:"how much the model thinks"`
+	// Permission is that of an open session.
+	Permission string         `json:"permission,omitempty" jsonschema:"what runs without asking"`
+	Seq        uint64         `json:"seq" jsonschema:"number of the last event; the events after it continue this state"`
+	State      store.State    `json:"state"`
+	Turn       string         `json:"turn,omitempty" jsonschema:"the running turn"`
+	Outcome    event.Outcome  `json:"outcome,omitempty" jsonschema:"how the last turn ended"`
+	Reason     event.Reason   `json:"reason,omitempty" jsonschema:"why, if it was aborted"`
+	Refuses    string         `json:"refuses,omitempty" jsonschema:"why this server takes no input for the session"`
+	Waiting    []waitingInput `json:"waiting"`
+	Approvals  []approval     `json:"approvals"`
+	Jobs       []job          `json:"jobs"`
+	Tail       *tail          `json:"tail,omitempty" jsonschema:"how to read only the last turns, if you asked for that"`
 }
 
 // waitingInput is an input that no turn has taken yet.

@@ -57,7 +57,9 @@ type setup struct {
 	allow  bool
 	limits web.Limits
 	names  []string
+	work   string // working directory; "" for one of the test's
 	config func(*settle.SessionConfig)
+	web    func(*web.Options)
 	listen func() (net.Listener, *http.Client)
 	base   string // of URLs, with listen
 }
@@ -91,7 +93,10 @@ func serve(t *testing.T, s setup) *harness {
 // open makes the host and the server.
 func (b *harness) open(s setup) {
 	b.Helper()
-	c := settle.SessionConfig{Tools: s.tools, WorkDir: b.TempDir(), Attended: true}
+	c := settle.SessionConfig{Tools: s.tools, WorkDir: s.work, Attended: true}
+	if c.WorkDir == "" {
+		c.WorkDir = b.TempDir()
+	}
 	if s.model == nil {
 		s.model = script.New().Otherwise(script.Text("done"))
 	}
@@ -107,9 +112,13 @@ func (b *harness) open(s setup) {
 		b.Fatal(err)
 	}
 	b.host, b.config = host, c
-	b.web, err = web.New(web.Options{
+	o := web.Options{
 		Host: host, Config: c, DataDir: s.dir, WorkDir: c.WorkDir, Model: "script/m", Version: "test", Token: token, Names: s.names, Limits: s.limits,
-	})
+	}
+	if s.web != nil {
+		s.web(&o)
+	}
+	b.web, err = web.New(o)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -90,6 +90,7 @@ func (s *Server) deleteSession(w http.ResponseWriter, r *http.Request) error {
 	}
 	if err == nil {
 		err = store.Delete(ctx, s.DataDir, r.PathValue("id"))
+		s.wishes.forget(r.PathValue("id"))
 	}
 	if err == nil {
 		reply(w, http.StatusNoContent, nil)

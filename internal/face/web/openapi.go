@@ -161,7 +161,11 @@ func (r route) parameters() []object {
 		add("path", match[1], what, "string")
 	}
 	for name, description := range r.query {
-		add("query", name, description, "integer")
+		kind := "integer"
+		if name == "match" {
+			kind = "string"
+		}
+		add("query", name, description, kind)
 	}
 	for name, description := range r.headers {
 		add("header", name, description, "string")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/catalogue"
 	"github.com/settle-agent/settle/internal/client/guard"
 )
@@ -19,6 +20,13 @@ type Options struct {
 	// Host has the sessions, and Config is how each of them works.
 	Host   *settle.Host
 	Config settle.SessionConfig
+	// Sessions and Agent, if set, stand for Config, and let clients change the
+	// settings of each session. They are in the Host.
+	Sessions *assemble.Sessions
+	Agent    *assemble.Agent
+	// Ceiling is the permission that the user configured, which no client exceeds;
+	// empty if there is none.
+	Ceiling settle.Permission
 	// DataDir is where sessions are that are not open; "" if none are kept.
 	DataDir string
 	// WorkDir is the host's working directory, absolute.
@@ -82,6 +90,8 @@ type Server struct {
 	large       chan struct{} // holds one token for each large body that is read
 	subscribers atomic.Int64
 	watchers    watchers
+	wishes      wishes
+	folder      folder
 	boot        string // tells this server from an earlier one
 	kept        *catalogue.Shelf
 	openAPI     []byte

@@ -10,6 +10,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/journal"
@@ -53,7 +54,7 @@ func (s *Server) session(ctx context.Context, id string) (*settle.Session, error
 	if err := openable(ctx, s.kept, id, s.WorkDir); err != nil {
 		return nil, err
 	}
-	return s.Host.Session(ctx, id, s.Config)
+	return s.open(ctx, id)
 }
 
 // bounded returns a context for what a request waits for.
@@ -81,6 +82,9 @@ func (s *Server) summary(e store.Listed) summary {
 		Outcome: e.Outcome, Reason: e.Reason, ID: e.Session, Title: cmp.Or(store.Name(s.DataDir, e.Session), e.Title), Dir: e.Dir, Model: s.Model, Created: e.Created, Updated: e.Updated,
 		State: e.State, Approvals: e.Approvals, Seq: e.Seq, Problem: e.Problem,
 	}
+	if open := s.Host.Get(e.Session); open != nil {
+		out.Model = open.Model().FullName()
+	}
 	if e.State == store.Closed {
 		out.Model, out.Refuses = e.Model, s.refusesDir(e.Session, e.Dir)
 	}
@@ -104,13 +108,21 @@ func approvals(st event.State) []approval {
 	return all
 }
 
-// snapshotOf describes an open session.
-func (s *Server) snapshotOf(st event.State) snapshot {
+// snapshotOf describes an open session. Of one that is not, what only runs in one is
+// not known.
+func (s *Server) snapshotOf(session *settle.Session, st event.State) snapshot {
 	out := snapshot{
 		ID: st.Session, Dir: st.Host.Dir, Model: s.Model, Seq: st.Seq, State: store.StateOf(st),
 		Waiting: []waitingInput{}, Approvals: approvals(st), Jobs: []job{},
 	}
 	out.Outcome, out.Reason = ending(st)
+	if session != nil {
+		now := session.Model()
+		out.Model, out.Effort = now.FullName(), now.Effort
+		if o, ok := session.Value().(*assemble.Opened); ok {
+			out.Permission = o.Agent.Policy().Mode().Name
+		}
+	}
 	if t := st.Running(); t != nil {
 		out.Turn = t.ID
 	}
@@ -128,7 +140,7 @@ func (s *Server) snapshotOf(st event.State) snapshot {
 // keptSnapshot describes a session that is not open here. Whether what its log
 // leaves open still runs is not known.
 func (s *Server) keptSnapshot(st event.State, id string) snapshot {
-	out := s.snapshotOf(st)
+	out := s.snapshotOf(nil, st)
 	out.ID, out.State, out.Turn, out.Model, out.Approvals, out.Jobs = id, store.Closed, "", "", []approval{}, []job{}
 	if n := len(st.Turns); n > 0 {
 		start := st.Turns[n-1].Start
@@ -162,7 +174,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var out snapshot
-	session.View(func(st event.State) { out = s.snapshotOf(st) })
+	session.View(func(st event.State) { out = s.snapshotOf(session, st) })
 	reply(w, http.StatusCreated, out)
 	return nil
 }
@@ -170,11 +182,11 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
 // opened returns the session, which need not exist.
 func (s *Server) opened(ctx context.Context, id string) (*settle.Session, error) {
 	if id == "" {
-		return s.Host.Session(ctx, "", s.Config)
+		return s.open(ctx, "")
 	}
 	session, err := s.session(ctx, id)
 	if missing := (*journal.MissingError)(nil); errors.As(err, &missing) {
-		return s.Host.Session(ctx, id, s.Config)
+		return s.open(ctx, id)
 	}
 	return session, err
 }
@@ -193,7 +205,7 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request) error {
 	}
 	var out snapshot
 	view := func(st event.State) {
-		if out = s.snapshotOf(st); session == nil {
+		if out = s.snapshotOf(session, st); session == nil {
 			out = s.keptSnapshot(st, id)
 		}
 		if turns > 0 {

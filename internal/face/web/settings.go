@@ -1,0 +1,251 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/model/catalog"
+)
+
+// settings are how a session works. Those that a request leaves out stay.
+type settings struct {
+	Model      *string `json:"model,omitempty" jsonschema:"as PROVIDER/NAME; empty is the configured one"`
+	Effort     *string `json:"effort,omitempty" jsonschema:"how much the model thinks; empty leaves that to it"`
+	Permission *string `json:"permission,omitempty" jsonschema:"what runs without asking"`
+}
+
+// inForce are the settings of a session, from its next turn on.
+type inForce struct {
+	Model      string `json:"model" jsonschema:"as PROVIDER/NAME"`
+	Effort     string `json:"effort" jsonschema:"empty leaves it to the model"`
+	Permission string `json:"permission"`
+}
+
+// choices are the settings that a session may have.
+type choices struct {
+	inForce
+	Models      []offered `json:"models" jsonschema:"asked of the providers"`
+	Efforts     []string  `json:"efforts"`
+	Permissions []offered `json:"permissions" jsonschema:"no looser than what the user configured"`
+	Problem     string    `json:"problem,omitempty" jsonschema:"why there are no models to choose from"`
+}
+
+// offered is one choice.
+type offered struct {
+	Name  string `json:"name"`
+	About string `json:"about,omitempty"`
+}
+
+func settingRoutes() []route {
+	return []route{
+		{
+			method: "GET", path: "/api/sessions/{id}/settings", name: "listSettings",
+			summary: "Get the model, the effort and the permission of a session, and what they can be changed to.",
+			status:  http.StatusOK, answer: choices{}, problems: []int{404, 409}, handle: (*Server).listSettings,
+		},
+		{
+			method: "POST", path: "/api/sessions/{id}/settings", name: "changeSettings",
+			summary: "Change the model or the effort from the next turn on, or the permission from the next call on. A client can only choose a permission that is no looser than what the user configured.",
+			body:    settings{}, must: true, status: http.StatusOK, answer: inForce{}, problems: []int{404, 409}, handle: (*Server).changeSettings,
+		},
+	}
+}
+
+// wish is what clients chose for a session. It is kept for as long as the server
+// runs: a session that was closed meanwhile is opened with it again.
+type wish struct {
+	mode     string
+	settings map[string]string
+}
+
+type wishes struct {
+	mu sync.Mutex
+	of map[string]wish
+}
+
+func (w *wishes) get(session string) wish {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.of[session]
+}
+
+func (w *wishes) change(session string, f func(*wish)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.of == nil {
+		w.of = map[string]wish{}
+	}
+	one := w.of[session]
+	f(&one)
+	w.of[session] = one
+}
+
+func (w *wishes) forget(session string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.of, session)
+}
+
+// open opens the session, or creates it.
+func (s *Server) open(ctx context.Context, id string) (*settle.Session, error) {
+	if s.Sessions == nil {
+		return s.Host.Session(ctx, id, s.Config)
+	}
+	mine := s.wishes.get(id)
+	mode, err := assemble.ModeNamed(mine.mode)
+	if err != nil {
+		mode = s.Agent.Policy().Mode()
+	}
+	a, err := s.Agent.Under(assemble.NewPolicy(mode))
+	if err != nil {
+		return nil, err
+	}
+	opened, err := s.Sessions.Open(ctx, id, assemble.SessionSpec{Dir: s.WorkDir, Settings: map[string]string{}, Agent: a})
+	switch {
+	case errors.Is(err, assemble.ErrOpen):
+		return opened.Session, nil
+	case err != nil:
+		return nil, err
+	case len(mine.settings) > 0:
+		if err := s.Sessions.Choose(ctx, opened, mine.settings); err != nil { // it has worked before
+			s.Logger.Warn("cannot use the settings that were chosen for a session", "session", id, "error", s.mask(err.Error()))
+		}
+	}
+	return opened.Session, nil
+}
+
+// adjustable returns what the session was made from.
+func (s *Server) adjustable(session *settle.Session) (*assemble.Opened, error) {
+	if s.Sessions != nil {
+		if o := s.Sessions.Get(session.ID()); o != nil {
+			return o, nil
+		}
+	}
+	return nil, newProblem(http.StatusConflict, "fixed", "the settings of this session cannot be changed here")
+}
+
+func settingsOf(o *assemble.Opened) inForce {
+	now := o.Model()
+	return inForce{Model: now.FullName(), Effort: now.Effort, Permission: o.Agent.Policy().Mode().Name}
+}
+
+func (s *Server) listSettings(w http.ResponseWriter, r *http.Request) error {
+	ctx, cancel := s.bounded(r)
+	defer cancel()
+	return s.with(ctx, r.PathValue("id"), func(session *settle.Session) error {
+		o, err := s.adjustable(session)
+		if err != nil {
+			return err
+		}
+		out := choices{inForce: settingsOf(o), Models: []offered{}, Efforts: catalog.Efforts(), Permissions: s.permissions()}
+		models, err := s.Sessions.Offered(ctx, s.WorkDir)
+		if err != nil {
+			out.Problem = s.mask(err.Error())
+		}
+		for _, m := range models {
+			out.Models = append(out.Models, offered(m))
+		}
+		if !slices.ContainsFunc(out.Models, func(m offered) bool { return m.Name == out.Model }) {
+			out.Models = slices.Insert(out.Models, 0, offered{Name: out.Model})
+		}
+		reply(w, http.StatusOK, out)
+		return nil
+	})
+}
+
+// permissions are the modes that the user's configuration leaves to clients.
+func (s *Server) permissions() (out []offered) {
+	about := map[string]string{
+		"ask":          "asks before calls that could change something",
+		"accept-edits": "edits files without asking, and asks about everything else",
+		"read-only":    "refuses calls that could change something",
+		"allow":        "runs every call without asking",
+	}
+	for _, m := range assemble.Modes() {
+		if assemble.Within(s.Ceiling, m) {
+			out = append(out, offered{m.Name, about[m.Name]})
+		}
+	}
+	return out
+}
+
+func (s *Server) changeSettings(w http.ResponseWriter, r *http.Request) error {
+	var body settings
+	if err := s.decode(w, r, s.Limits.BodyBytes, &body); err != nil {
+		return err
+	}
+	mode, err := s.mode(body.Permission)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := s.bounded(r)
+	defer cancel()
+	return s.with(ctx, r.PathValue("id"), func(session *settle.Session) error {
+		o, err := s.adjustable(session)
+		if err != nil {
+			return err
+		}
+		chosen := map[string]string{}
+		for name, value := range map[string]*string{"model": body.Model, "effort": body.Effort} {
+			if value != nil {
+				chosen[name] = *value
+			}
+		}
+		if err := s.choose(ctx, o, chosen); err != nil {
+			return err
+		}
+		if mode != nil {
+			o.Agent.Policy().Set(*mode)
+			s.wishes.change(session.ID(), func(mine *wish) { mine.mode = mode.Name })
+		}
+		reply(w, http.StatusOK, settingsOf(o))
+		return nil
+	})
+}
+
+// mode is the one that a client wants; nil if it wants none.
+func (s *Server) mode(name *string) (*assemble.Mode, error) {
+	if name == nil {
+		return nil, nil
+	}
+	m, err := assemble.ModeNamed(*name)
+	if err != nil {
+		return nil, newProblem(http.StatusBadRequest, "permission", err.Error()+"; nothing was changed")
+	}
+	if !assemble.Within(s.Ceiling, m) {
+		return nil, newProblem(http.StatusForbidden, "permission", "the permission "+m.Name+" allows more than the user configured ("+string(s.Ceiling)+
+			"); nothing was changed; start \"settle serve --permission "+string(cmp.Or(m.Permission, settle.Ask))+"\" for that")
+	}
+	return &m, nil
+}
+
+func (s *Server) choose(ctx context.Context, o *assemble.Opened, chosen map[string]string) error {
+	if effort := chosen["effort"]; effort != "" && !slices.Contains(catalog.Efforts(), effort) {
+		return newProblem(http.StatusBadRequest, "effort", "there is no effort \""+effort+"\"; nothing was changed")
+	}
+	if len(chosen) == 0 {
+		return nil
+	}
+	if err := s.Sessions.Choose(ctx, o, chosen); err != nil {
+		if errors.Is(err, settle.ErrClosed) || ctx.Err() != nil {
+			return err
+		}
+		return newProblem(http.StatusBadRequest, "model", err.Error()+"; nothing was changed")
+	}
+	s.wishes.change(o.ID(), func(mine *wish) {
+		all := map[string]string{}
+		for _, some := range []map[string]string{mine.settings, chosen} {
+			for name, value := range some {
+				all[name] = value
+			}
+		}
+		mine.settings = all
+	})
+	return nil
+}
