@@ -2,6 +2,7 @@
 
 import { h } from "./dom.js";
 import { diffLines, looksLikeDiff } from "./diff.js";
+import { highlight } from "./highlight.js";
 import { parse, pieces } from "./markdown.js";
 import { named } from "./visible.js";
 
@@ -78,7 +79,12 @@ export function codeBlock(code, lang) {
   const copy = h("button", { type: "button", class: "quiet copy", on: { click: () => copyText(code, copy) } }, "Copy");
   return h("div", { class: "code" },
     h("div", { class: "code-head" }, h("span", null, lang), copy),
-    h("pre", { tabindex: "0", "aria-label": lang ? `Code, ${lang}` : "Code" }, h("code", null, named(code))));
+    h("pre", { tabindex: "0", "aria-label": lang ? `Code, ${lang}` : "Code" }, h("code", null, colored(lang, code))));
+}
+
+/** Code in colors, as text nodes and spans. */
+function colored(lang, code) {
+  return highlight(lang, code).map(([kind, text]) => kind ? h("span", { class: `code-${kind}` }, named(text)) : named(text));
 }
 
 async function copyText(code, button) {
