@@ -58,6 +58,9 @@ export const closeSession = (id) => call("DELETE", at(id), undefined, { timeout:
 export const rename = (id, name) => call("POST", at(id, "name"), { name });
 export const fork = (id) => call("POST", at(id, "fork"));
 export const deleteSession = (id) => call("DELETE", at(id, "log"), undefined, { timeout: 60_000 });
+export const settings = (id) => call("GET", at(id, "settings"));
+export const changeSettings = (id, body) => call("POST", at(id, "settings"), body);
+export const files = (letters) => call("GET", `/files?match=${encodeURIComponent(letters)}`).then((r) => r?.paths ?? []);
 export const send = (id, input) => call("POST", at(id, "inputs"), input);
 export const drop = (id, input) => call("DELETE", at(id, "inputs", input));
 export const interrupt = (id, what) => call("POST", at(id, "interrupt"), what, { timeout: 60_000 });

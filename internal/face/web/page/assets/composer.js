@@ -3,6 +3,7 @@
 // that was written is lost: drafts and unsent inputs survive a reload.
 
 import * as api from "./api.js";
+import { completionView } from "./complete.js";
 import { running } from "./fold.js";
 import { arrange, h, show, text, toggle } from "./dom.js";
 import { named, prose } from "./visible.js";
@@ -28,12 +29,16 @@ export function composerView(form, app) {
   const picture = h("button", { type: "button", class: "quiet picture-button", on: { click: () => file.click() } }, "Image");
   const hint = h("span", { class: "hint faint" });
   const pictures = h("div", { class: "pictures", hidden: true });
-  form.replaceChildren(waiting, h("div", { class: "entry" }, box, pictures, h("div", { class: "controls" }, picture, file, modes, hint, stop, send)));
+  const paths = completionView(box, () => { grow(); app.saveDraft(box.value); });
+  form.replaceChildren(waiting, paths.el, h("div", { class: "entry" }, box, pictures, h("div", { class: "controls" }, picture, file, modes, hint, stop, send)));
   let images = [], shelf = new Map(); // the elements of what waits, by id
 
   form.addEventListener("submit", (e) => { e.preventDefault(); submit(); });
-  box.addEventListener("input", () => { grow(); app.saveDraft(box.value); });
+  box.addEventListener("input", () => { grow(); app.saveDraft(box.value); paths.update(); });
+  box.addEventListener("blur", () => paths.close());
+  box.addEventListener("click", () => paths.update());
   box.addEventListener("keydown", (e) => {
+    if (paths.key(e)) { e.preventDefault(); return; }
     if (e.key === "Enter" && !e.shiftKey && !e.isComposing && e.keyCode !== 229) {
       e.preventDefault();
       submit();
@@ -92,6 +97,7 @@ export function composerView(form, app) {
   function setText(value) {
     box.value = value;
     app.saveDraft(value);
+    paths.close();
     grow();
   }
 
@@ -152,7 +158,7 @@ export function composerView(form, app) {
     },
     onMode(f) { modes.addEventListener("change", f); },
     focus() { box.focus(); },
-    setDraft(value) { box.value = value; grow(); images = []; drawPictures(); },
+    setDraft(value) { box.value = value; paths.close(); grow(); images = []; drawPictures(); },
   };
 }
 

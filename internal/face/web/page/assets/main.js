@@ -10,6 +10,7 @@ import { fileChange } from "./item.js";
 import { jobsView } from "./jobs.js";
 import { openedSession } from "./session.js";
 import { matching, sessionsView } from "./sessions.js";
+import { settingsView } from "./settings.js";
 import { signInView } from "./signin.js";
 import { totalWords } from "./timeline.js";
 import * as token from "./token.js";
@@ -63,6 +64,13 @@ const composer = composerView($("composer"), app);
 const approvals = approvalsView($("approvals"), app);
 const jobs = jobsView($("jobs-button"), $("jobs"), app);
 const list = sessionsView($("session-list"), app);
+const settings = settingsView($("settings"), (id, now) => {
+  if (session?.id !== id) return;
+  session.settings = now;
+  session.wake(); // one that was closed is open now
+  draw();
+  listSessions();
+});
 composer.onMode(() => draw());
 
 /** localStorage may be full or forbidden; then things are kept for as long as the page is. */
@@ -104,9 +112,10 @@ function draw() {
 function drawBar() {
   const s = app.state, id = session?.id;
   const entry = sessions.find((one) => one.id === id);
+  const set = session?.settings;
   const title = entry?.title || s.turns[0]?.inputs[0]?.text.split("\n")[0] || (id ? "New session" : "settle");
   text($("title"), named(title).slice(0, 200));
-  text($("where"), named([s.host?.dir ?? entry?.dir, entry?.model, totalWords(s)].filter(Boolean).join(" \u00b7 ")));
+  text($("where"), named([s.host?.dir ?? entry?.dir, set?.model || entry?.model, set?.effort && `${set.effort} effort`, set?.permission, totalWords(s)].filter(Boolean).join(" \u00b7 ")));
   const asks = openApprovals(s).length, t = running(s);
   const elsewhere = !!session?.isElsewhere();
   const state = !session ? "" : elsewhere ? "not open here" : asks ? "asks" : t ? "running" : !session.loaded ? "" : s.open ? "idle" : "closed";
@@ -382,7 +391,7 @@ function neighbour(by) {
 }
 
 document.addEventListener("keydown", (e) => {
-  if (e.defaultPrevented || e.isComposing || $("help").open || $("confirm").open || $("changes").open || $("ask").open) return;
+  if (e.defaultPrevented || e.isComposing || $("help").open || $("confirm").open || $("changes").open || $("ask").open || $("settings").open) return;
   const typing = e.target.closest?.("input, textarea, select");
   const plain = !e.ctrlKey && !e.metaKey && !e.altKey;
   const done = () => e.preventDefault();
@@ -392,6 +401,7 @@ document.addEventListener("keydown", (e) => {
     else if (e.key === "ArrowUp") { done(); neighbour(-1); }
     else if (e.key === "ArrowDown") { done(); neighbour(1); }
     else if (e.code === "KeyN") { done(); create(); }
+    else if (e.code === "KeyS" && session) { done(); settings.open(session.id); }
     return;
   }
   if (typing || !plain) return;
@@ -409,6 +419,7 @@ $("shade").addEventListener("click", closeDrawer);
 $("new").addEventListener("click", create);
 $("skip").addEventListener("click", () => composer.focus());
 $("open-here").addEventListener("click", () => session?.openHere());
+$("settings-button").addEventListener("click", () => settings.open(session.id));
 $("export").addEventListener("click", exportSession);
 $("rename").addEventListener("click", renameSession);
 $("fork").addEventListener("click", forkSession);

@@ -14,7 +14,7 @@ const TURNS = 20, MORE = 4;
 export function openedSession(id, on) {
   const self = {
     id, state: emptyState(), shown: new Set(), loaded: false, link: "connecting", retryAt: 0, total: 0, missing: 0, problem: "",
-    interrupting: 0, refuses: "",
+    interrupting: 0, refuses: "", settings: null,
   };
   let stream = null, closed = false, until = 0, pending = [], resyncs = 0, dim = null, turns = TURNS, from = 0;
   const box = outbox(id, {
@@ -43,6 +43,7 @@ export function openedSession(id, on) {
     }
     until = snap.seq ?? 0;
     self.refuses = snap.refuses ?? "";
+    self.settings = snap;
     self.problem = "";
     self.total = until;
     pending = [];
@@ -144,7 +145,7 @@ export function openedSession(id, on) {
     },
     /** Asks whether the server takes inputs by now, and reads on. */
     async refresh() {
-      try { self.refuses = (await api.snapshot(id)).refuses ?? ""; } catch { /* said by the stream */ }
+      try { self.settings = await api.snapshot(id); self.refuses = self.settings.refuses ?? ""; } catch { /* said by the stream */ }
       self.wake();
       on.change([], [], []);
     },

@@ -17,7 +17,7 @@ const policy = [.../const policy = ((?:"[^"]*"(?: \+\s*)?)+)/.exec(readFileSync(
 /** A session: its log, and short ways to write what happens. */
 export class Film {
   constructor(server, id) {
-    Object.assign(this, { server, id, log: [], lines: [], state: emptyState(), readers: new Set(), counts: {}, at: null, on: {} });
+    Object.assign(this, { server, id, settings: { model: "anthropic/claude-x", effort: "", permission: "ask" }, log: [], lines: [], state: emptyState(), readers: new Set(), counts: {}, at: null, on: {} });
     this.tell("session.opened", { settle: "0.1.0", dir: "/home/ada/harbor", face: "serve", permission: "ask" }, { by: "host" });
   }
 
@@ -131,7 +131,7 @@ export class Film {
 export async function fakeServer() {
   const films = new Map(), requests = [], sockets = new Set();
   let refusing = false, made = 0;
-  const fake = { films, requests, token, film(id) { const f = new Film(fake, id); films.set(id, f); return f; } };
+  const fake = { films, requests, token, paths: [], film(id) { const f = new Film(fake, id); films.set(id, f); return f; } };
 
   const server = createServer((req, res) => {
     const path = new URL(req.url, "http://x").pathname;
@@ -161,15 +161,25 @@ export async function fakeServer() {
 
   const reply = (res, status, data) => { res.writeHead(status, { "Content-Type": status < 400 ? "application/json" : "application/problem+json" }).end(status === 204 ? undefined : JSON.stringify(data)); };
 
-  function api(req, res, [, id, what, which, verb], body) {
+  function api(req, res, [where, id, what, which, verb], body) {
     if (req.headers.authorization !== `Bearer ${fake.token}`) return reply(res, 401, { title: "Unauthorized", detail: "the token is missing or wrong" });
+    if (where === "files") {
+      const letters = new URL(req.url, "http://x").searchParams.get("match") ?? "";
+      return reply(res, 200, { paths: fake.paths.filter((p) => p.includes(letters)) });
+    }
     if (!id && req.method === "GET") return reply(res, 200, { sessions: [...films.values()].map((f) => f.summary()).sort((a, b) => b.updated.localeCompare(a.updated)) });
     if (!id) { const f = films.get(body.id) ?? fake.film(body.id ?? `new-${++made}`); f.answer("open"); return reply(res, 201, { id: f.id }); }
     const f = films.get(id);
     if (!f) return reply(res, 404, { title: "missing", detail: `there is no session "${id}"` });
     if (!what) {
       if (req.method === "DELETE") { f.close(); return reply(res, 204); }
-      return reply(res, 200, { ...f.summary(), waiting: f.state.waiting, approvals: [], jobs: [], tail: f.tail(Number(new URL(req.url, "http://x").searchParams.get("turns"))) });
+      return reply(res, 200, { ...f.summary(), ...f.settings, waiting: f.state.waiting, approvals: [], jobs: [], tail: f.tail(Number(new URL(req.url, "http://x").searchParams.get("turns"))) });
+    }
+    if (what === "settings" && req.method === "GET") return reply(res, 200, { ...f.settings, models: [{ name: "anthropic/claude-x", about: "200k tokens" }, { name: "anthropic/claude-y" }], efforts: ["low", "high"], permissions: [{ name: "ask", about: "asks" }, { name: "read-only", about: "refuses" }] });
+    if (what === "settings") {
+      if (body.model === "nowhere/x") return reply(res, 400, { title: "Bad Request", detail: "there is no provider \"nowhere\"; nothing was changed" });
+      Object.assign(f.settings, body);
+      return reply(res, 200, f.settings);
     }
     if (what === "name") { f.name = body.name; return reply(res, 204); }
     if (what === "fork") { const copy = fake.film(`${id}-copy`); copy.turn("Copied"); copy.interrupted(); return reply(res, 201, { id: copy.id }); }

@@ -702,6 +702,110 @@ test("on 360 pixels nothing sticks out, light and dark", async () => {
   }
 });
 
+scene("model, effort and permission are switched", async ({ page, film, sent }) => {
+  await until(async () => (await page.locator("#where").innerText()).includes("anthropic/claude-x \u00b7 ask"), "what is in force");
+  await page.getByRole("button", { name: "Settings" }).click();
+  await page.getByLabel("Model", { exact: true }).selectOption("anthropic/claude-y");
+  await page.getByLabel("Effort").selectOption("high");
+  await page.getByLabel("read-only").check();
+  await page.getByRole("button", { name: "Change", exact: true }).click();
+  await until(async () => (await page.locator("#where").innerText()).includes("anthropic/claude-y \u00b7 high effort \u00b7 read-only"), "what is in force then");
+  assert.deepEqual(sent("POST", "/settings")[0].body, { model: "anthropic/claude-y", effort: "high", permission: "read-only" });
+  // A model by its name, and one that there is not; only what changed is sent.
+  await page.keyboard.press("Alt+s");
+  await page.getByLabel("Model", { exact: true }).selectOption({ label: "Another model\u2026" });
+  await page.keyboard.type("nowhere/x");
+  await page.keyboard.press("Enter");
+  await page.getByRole("alert").getByText("nothing was changed").waitFor();
+  assert.deepEqual(sent("POST", "/settings")[1].body, { model: "nowhere/x" });
+  await page.keyboard.press("Escape");
+  await page.locator("#settings").waitFor({ state: "hidden" });
+  assert.equal(film.settings.model, "anthropic/claude-y");
+  assert.equal(sent("POST", "/interrupt").length, 0);
+});
+
+scene("a path after @ is completed", async ({ page, sent }) => {
+  fake.paths = ["docs/", "docs/a file.md", "docs/manual.md", "main.go", "\u202eog.niam"];
+  const shown = () => page.locator("#paths li").allInnerTexts();
+  await page.locator("#box").focus();
+  await page.keyboard.type("mail@x look at @");
+  await until(async () => (await shown()).length === 5, "all are offered");
+  assert.equal((await shown())[4], "\u27e8U+202E\u27e9og.niam");
+  await page.keyboard.type("doc");
+  await until(async () => (await shown()).length === 3, "those of docs");
+  await page.keyboard.press("Enter");
+  assert.equal(await page.inputValue("#box"), "mail@x look at @docs/");
+  await until(async () => (await shown()).length === 3, "what is in the directory");
+  await page.keyboard.press("ArrowDown");
+  assert.equal(await page.locator("#box").getAttribute("aria-activedescendant"), "path-1");
+  await page.keyboard.press("Tab");
+  assert.equal(await page.inputValue("#box"), 'mail@x look at @"docs/a file.md" ');
+  assert.deepEqual(await shown(), []);
+  // Esc closes the list and nothing else; the message is sent as it stands.
+  await page.keyboard.type("and @main");
+  await until(async () => (await shown()).length === 1, "one");
+  await page.keyboard.press("Escape");
+  await until(async () => (await shown()).length === 0, "closed");
+  await page.keyboard.type(".g");
+  assert.deepEqual(await shown(), []);
+  await page.keyboard.type(" @manual");
+  await page.locator("#paths li").getByText("docs/manual.md").click();
+  assert.equal(await page.inputValue("#box"), 'mail@x look at @"docs/a file.md" and @main.g @docs/manual.md ');
+  await page.keyboard.press("Enter");
+  await until(() => sent("POST", "/inputs").length === 1, "sent");
+  assert.equal(sent("POST", "/interrupt").length, 0);
+});
+
+scene("code is in colors, while it grows and after; an unknown language is plain", async ({ page, film, row }) => {
+  film.turn("Show");
+  film.attempt();
+  const m = film.start("message");
+  film.delta(m, "```go\n// Run runs.\nfunc Run() { x := \"<b>\" + 12");
+  await row("item i000001").locator(".code-keyword").getByText("func").waitFor();
+  film.delta(m, " }\n```\n\n```nothing\nfunc x\n```\n");
+  film.end(m);
+  await until(async () => await row("item i000001").locator("pre").count() === 2, "both");
+  const of = (kind) => row("item i000001").locator(`.code-${kind}`).allTextContents();
+  assert.deepEqual([await of("comment"), await of("string"), await of("number"), await of("keyword")], [["// Run runs."], ['"<b>"'], ["12"], ["func"]]);
+  assert.equal(await row("item i000001").locator("pre").first().textContent(), '// Run runs.\nfunc Run() { x := "<b>" + 12 }');
+});
+
+test("on a phone: settings and paths fit, and are in sight", async () => {
+  for (const colorScheme of ["light", "dark"]) {
+    const film = fake.film(`phone-${colorScheme}`);
+    film.turn("Show");
+    film.attempt();
+    film.say("```go\n// c\nfunc Run() { x := \"s\" + 12 }\n```\n");
+    film.attemptEnds();
+    film.completes();
+    const { page, context, check } = await open(browser, `${fake.url}#/s/${film.id}`, { viewport: { width: 360, height: 740 }, colorScheme, hasTouch: true, isMobile: true });
+    fake.paths = ["a/very/long/path/of/a/file/that/does/not/fit/on/a/narrow/screen/at/all.go", ...Array.from({ length: 19 }, (_, n) => `file-${n}.go`)];
+    await page.waitForSelector(".code-number");
+    assert.deepEqual(await page.evaluate(contrast), []);
+    await page.tap("#box");
+    await page.keyboard.type("@");
+    await page.waitForSelector("#paths li >> nth=19");
+    const inSight = async (locator) => {
+      const r = await locator.boundingBox();
+      assert.ok(r && r.x >= 0 && r.x + r.width <= 360.5 && r.y >= 0 && r.y + r.height <= 740, JSON.stringify(r));
+    };
+    await inSight(page.locator("#paths"));
+    await page.locator("#paths li").first().tap();
+    assert.match(await page.inputValue("#box"), /^@a\/very.*all\.go $/);
+    assert.equal(await page.evaluate(() => document.activeElement.id), "box");
+    await page.tap("#more");
+    await page.getByRole("button", { name: "Settings" }).tap();
+    await page.getByLabel("read-only").check();
+    for (const what of ["#settings", "#setting-model", "#setting-effort"]) await inSight(page.locator(what));
+    assert.deepEqual(await page.evaluate(contrast), []);
+    await page.getByRole("button", { name: "Change", exact: true }).tap();
+    await page.locator("#settings").waitFor({ state: "hidden" });
+    assert.equal(film.settings.permission, "read-only");
+    check();
+    await context.close();
+  }
+});
+
 /** Runs in the page: texts with too little contrast. */
 function contrast() {
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { after, before } from "node:test";
@@ -20,6 +20,9 @@ const scenario = { turns: [
   { when: "charlie", items: [{ say: words }], pace: "40ms" },
   { when: "delta", items: [{ say: "Before the end." }, { call: "shell", arguments: { command: "touch two.txt; echo awake; sleep 4712" } }] },
   { when: "delta", items: [{ say: "After the end." }] },
+  { when: "echo", items: [{ say: "I am asked." }] },
+  { when: "foxtrot", items: [{ call: "write", arguments: { path: "refused.txt", content: "no" } }] },
+  { when: "foxtrot", items: [{ say: "That was refused." }] },
 ] };
 
 const dir = mkdtempSync(join(tmpdir(), "settle-page-"));
@@ -139,6 +142,33 @@ test("a reload and a second window in the middle of a stream", async () => {
   await other.locator('[data-key="end t000001"]').waitFor();
   await page.locator('[data-key="end t000001"]').waitFor();
   for (const p of [page, other]) assert.equal((await p.locator("#scroller .message").innerText()).trim(), words);
+  check();
+  await context.close();
+});
+
+test("another model, and a permission that refuses; a path after @", async () => {
+  const { page, context, check } = await ask("echo");
+  await page.locator('[data-key="end t000001"]').waitFor();
+  await page.getByRole("button", { name: "Settings" }).click();
+  await page.getByLabel("Model", { exact: true }).selectOption({ label: "Another model\u2026" });
+  await page.keyboard.type("chat/other");
+  await page.getByLabel("Effort").selectOption("low");
+  await page.getByLabel("read-only").check();
+  await page.getByRole("button", { name: "Change", exact: true }).click();
+  await page.locator("#where").getByText(/chat\/other \u00b7 low effort \u00b7 read-only/).waitFor();
+  writeFileSync(join(dir, "grün.txt"), "");
+  await page.fill("#box", "");
+  await page.keyboard.type("foxtrot @grü");
+  await page.locator("#paths").getByText("grün.txt").waitFor();
+  await page.keyboard.press("Enter");
+  assert.equal(await page.inputValue("#box"), "foxtrot @grün.txt ");
+  await page.keyboard.press("Enter");
+  await page.locator('[data-key="end t000002"]').waitFor();
+  assert.match(await page.locator("#scroller").innerText(), /denied[\s\S]*That was refused/);
+  assert.equal(existsSync(join(dir, "refused.txt")), false);
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export" }).click()]);
+  const log = readFileSync(await file.path(), "utf8").trim().split("\n").map((line) => JSON.parse(line));
+  assert.deepEqual(log.filter((e) => e.kind === "turn.started").map((e) => e.data.model), ["any", "other"]);
   check();
   await context.close();
 });
