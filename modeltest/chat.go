@@ -155,7 +155,7 @@ func (r *rendering) chatUsage() object {
 	u := r.usage()
 	return object{
 		"prompt_tokens": u.Input, "completion_tokens": u.Output, "total_tokens": u.Input + u.Output,
-		"prompt_tokens_details":     object{"cached_tokens": u.CacheRead},
+		"prompt_tokens_details":     cachedTokens(u),
 		"completion_tokens_details": object{"reasoning_tokens": u.Reasoning},
 	}
 }

@@ -70,6 +70,7 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request, d Dialect) {
 	stream := p.streams(body)
 	p.frame()
 	s.issued.remember(&p.r) // as the faults have it
+	p.count(s.use(x))
 	err = p.play(stream)
 	s.finish(x, err)
 	if errors.Is(err, errStop) {

@@ -20,6 +20,7 @@ type player struct {
 	held   *frame // an item's start, swapped with its first delta
 	deltas int
 	begun  bool // the headers have been sent
+	use    *cacheUse
 }
 
 // contentType of a stream.
@@ -85,9 +86,30 @@ func (p *player) begin(contentType string) error {
 		return nil
 	}
 	p.begun = true
+	p.cache()
 	p.s.rec.update(func() { p.x.Status = http.StatusOK })
 	p.wire.w.Header().Set("X-Request-Id", fmt.Sprintf("req_%06d", p.x.N))
 	return p.wire.header(http.StatusOK, contentType)
+}
+
+// count has the response report the use of the caches.
+func (p *player) count(use *cacheUse) {
+	if use == nil {
+		return
+	}
+	p.use = use
+	if p.r.Usage == nil {
+		u := p.r.usage()
+		u.Input, u.CacheRead, u.CacheWrite = use.input, use.read, use.written
+		p.r.Usage = &u
+	}
+}
+
+// cache writes to the caches, as soon as the response begins.
+func (p *player) cache() {
+	if p.use != nil {
+		p.s.caches.write(p.use.writes, p.x.At)
+	}
 }
 
 // send sends a frame, and what strikes before and after it.

@@ -153,7 +153,7 @@ func (r *rendering) responsesObject(status string, output []any) object {
 	}
 	u := r.usage()
 	o["usage"] = object{
-		"input_tokens": u.Input, "input_tokens_details": object{"cached_tokens": u.CacheRead},
+		"input_tokens": u.Input, "input_tokens_details": cachedTokens(u),
 		"output_tokens": u.Output, "output_tokens_details": object{"reasoning_tokens": u.Reasoning},
 		"total_tokens": u.Input + u.Output,
 	}
@@ -162,6 +162,15 @@ func (r *rendering) responsesObject(status string, output []any) object {
 		o["incomplete_details"] = object{"reason": "max_output_tokens"}
 	case StopFilter:
 		o["incomplete_details"] = object{"reason": "content_filter"}
+	}
+	return o
+}
+
+// cachedTokens has the writes only where the model counts them: from GPT-5.6 on.
+func cachedTokens(u Usage) object {
+	o := object{"cached_tokens": u.CacheRead}
+	if u.CacheWrite > 0 {
+		o["cache_write_tokens"] = u.CacheWrite
 	}
 	return o
 }

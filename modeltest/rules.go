@@ -30,6 +30,9 @@ type Rules struct {
 	Rejects []Rejection `json:"rejects,omitempty"`
 	// Terse leaves the numbers out of what is said of a request that is too long.
 	Terse bool `json:"terse,omitempty"`
+	// Caches has responses without a usage of their own report what the prompt
+	// caches of the providers would, by their published rules: see docs/scenarios.md.
+	Caches bool `json:"caches,omitempty"`
 	// RequireStoreFalse refuses Responses requests without "store": false, as
 	// a server without storage would.
 	RequireStoreFalse bool `json:"require_store_false,omitempty"`

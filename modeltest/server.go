@@ -39,6 +39,7 @@ type Server struct {
 	script  script
 	rec     record
 	issued  issued
+	caches  caches
 
 	transport *http.Transport // of Client
 	http      *http.Server    // nil until it serves

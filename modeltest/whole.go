@@ -16,6 +16,7 @@ func (p *player) whole() error {
 		return nil
 	}
 	body := p.r.whole()
+	p.cache()
 	p.s.rec.update(func() { p.x.Status = http.StatusOK })
 	if err := p.wire.header(http.StatusOK, "application/json"); err != nil {
 		return err

@@ -1,0 +1,178 @@
+package modeltest
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"hash"
+	"sync"
+	"time"
+)
+
+// caches are the prompt caches of the providers, by their published rules: see
+// cache_anthropic.go and cache_openai.go. Where a rule leaves room, ours is the
+// stricter reading. Its zero value is ready.
+type caches struct {
+	mu      sync.Mutex
+	entries map[digest]*cacheEntry // guarded by mu
+}
+
+// digest stands for a prompt up to somewhere, and who may read it.
+type digest [sha256.Size]byte
+
+// cacheEntry is a prefix that was written.
+type cacheEntry struct {
+	written, used time.Time
+	idle          time.Duration // it is gone when it was not used for so long
+	most          time.Duration // and so long after it was written; 0 is never
+}
+
+func (e *cacheEntry) alive(at time.Time) bool {
+	return e != nil && at.Sub(e.used) < e.idle && (e.most == 0 || at.Sub(e.written) < e.most)
+}
+
+// read reports whether the prefix is there, and that it was used.
+func (c *caches) read(d digest, at time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.entries[d]
+	if !e.alive(at) {
+		return false
+	}
+	e.used = at
+	return true
+}
+
+// write adds prefixes. Those that are there live on.
+func (c *caches) write(list []cacheWrite, at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.entries == nil {
+		c.entries = map[digest]*cacheEntry{}
+	}
+	for _, w := range list {
+		if e := c.entries[w.digest]; e.alive(at) {
+			e.used, e.idle = at, max(e.idle, w.idle)
+			continue
+		}
+		c.entries[w.digest] = &cacheEntry{written: at, used: at, idle: w.idle, most: w.most}
+	}
+}
+
+// cacheWrite is a prefix that is there as soon as the response begins.
+type cacheWrite struct {
+	digest     digest
+	idle, most time.Duration
+}
+
+// cacheUse is what a request does to the caches.
+type cacheUse struct {
+	input, read, written int64 // tokens
+	writes               []cacheWrite
+}
+
+// use returns what the request does to the provider's cache; nil if the rules
+// leave caches out.
+func (s *Server) use(x *Exchange) *cacheUse {
+	if !s.rules.Caches {
+		return nil
+	}
+	var named struct {
+		Model string `json:"model"`
+	}
+	_ = json.Unmarshal(x.Body, &named)
+	m, _ := s.rules.model(named.Model)
+	p := &prompt{bytesPerToken: cmp.Or(max(m.TokenBytes, 0), 4), sum: sha256.New()}
+	p.note(string(x.Dialect), string(s.account()), named.Model)
+	switch {
+	case x.Dialect == Messages:
+		p.messages(x.Body, thinkingIsStripped(named.Model))
+	case x.Dialect == Chat && bytes.Contains(x.Body, []byte(`"cache_control"`)): // Claude, behind OpenRouter
+		p.chat(x.Body)
+	default:
+		return s.caches.openAI(p, named.Model, x)
+	}
+	return s.caches.anthropic(p, leastOfClaude(named.Model), x.At)
+}
+
+// prompt is a request as a cache sees it: what the model reads, in its order.
+type prompt struct {
+	bytesPerToken int
+	sum           hash.Hash // of all so far
+	rendered      bytes.Buffer
+	pieces        []promptPiece
+}
+
+// promptPiece is a part of the prompt that a cache may end behind.
+type promptPiece struct {
+	digest digest        // of all up to its end
+	tokens int64         // up to its end
+	mark   time.Duration // a breakpoint is here, and what it writes lives for so long
+	latest bool          // a user's or a tool's message
+}
+
+// note adds what is no text of the prompt, and must be the same all the same.
+func (p *prompt) note(parts ...string) {
+	for _, part := range parts {
+		p.sum.Write([]byte(part))
+		p.sum.Write([]byte{0})
+	}
+}
+
+// add adds a piece of the prompt: a JSON object, which may have a breakpoint, that
+// is no part of what the model reads.
+func (p *prompt) add(role string, raw json.RawMessage) *promptPiece {
+	var mark time.Duration
+	var o map[string]json.RawMessage
+	if json.Unmarshal(raw, &o) == nil && o != nil {
+		mark = max(lifeOf(o["cache_control"]), lifeOfGPT(o["prompt_cache_breakpoint"]))
+		delete(o, "cache_control")
+		delete(o, "prompt_cache_breakpoint")
+		raw = encode(o)
+	}
+	p.note(role)
+	p.sum.Write(raw)
+	p.note("")
+	p.rendered.WriteString(role)
+	p.rendered.Write(raw)
+	piece := promptPiece{tokens: p.tokens(), mark: mark}
+	p.sum.Sum(piece.digest[:0])
+	p.pieces = append(p.pieces, piece)
+	return &p.pieces[len(p.pieces)-1]
+}
+
+// tokens is how many there are so far.
+func (p *prompt) tokens() int64 { return int64(p.rendered.Len() / p.bytesPerToken) }
+
+// lifeOf is how long what a breakpoint of Anthropic's writes lives; 0 if it is none.
+func lifeOf(raw json.RawMessage) time.Duration {
+	var mark struct{ Type, TTL string }
+	switch {
+	case raw == nil || json.Unmarshal(raw, &mark) != nil || mark.Type == "":
+		return 0
+	case mark.TTL == "1h":
+		return time.Hour
+	}
+	return 5 * time.Minute
+}
+
+// lifeOfGPT is the same for a breakpoint of OpenAI's.
+func lifeOfGPT(raw json.RawMessage) time.Duration {
+	if !isObject(raw) {
+		return 0
+	}
+	return lifeOfBreak
+}
+
+// contentBlocks are the elements of a content: those of an array, or the text as the one
+// block that it stands for.
+func contentBlocks(content json.RawMessage) []json.RawMessage {
+	if elements, ok := list(content); ok {
+		return elements
+	}
+	if s, ok := text(content); ok {
+		return []json.RawMessage{encode(object{"type": "text", "text": s})}
+	}
+	return nil
+}
