@@ -52,7 +52,7 @@ func (c *caches) write(list []cacheWrite, at time.Time) {
 		c.entries = map[digest]*cacheEntry{}
 	}
 	for _, w := range list {
-		if e := c.entries[w.digest]; e.alive(at) {
+		if e := c.entries[w.digest]; e.alive(at) && !w.anew {
 			e.used, e.idle = at, max(e.idle, w.idle)
 			continue
 		}
@@ -64,6 +64,7 @@ func (c *caches) write(list []cacheWrite, at time.Time) {
 type cacheWrite struct {
 	digest     digest
 	idle, most time.Duration
+	anew       bool // whatever is there
 }
 
 // cacheUse is what a request does to the caches.
@@ -110,6 +111,7 @@ type promptPiece struct {
 	tokens int64         // up to its end
 	mark   time.Duration // a breakpoint is here, and what it writes lives for so long
 	latest bool          // a user's or a tool's message
+	run    string        // it counts as one with its neighbours of the same run
 }
 
 // note adds what is no text of the prompt, and must be the same all the same.

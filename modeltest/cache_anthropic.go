@@ -19,9 +19,10 @@ import (
 //     and no entry for any place before it. At most four; one at the top level of
 //     the request stands behind its last block.
 //   - A read looks for an entry at each breakpoint and at the 19 blocks before it;
-//     then from the breakpoint before that on. Since 2026 the Claude API counts calls
-//     in a row, and their results, as one block; Bedrock and Vertex do not, and
-//     neither do we.
+//     then from the breakpoint before that on. The Claude API counts calls in a row,
+//     and results in a row, as one block; Bedrock and Vertex, to which the same
+//     requests go, do not, and neither do we but for OpenRouter's automatic
+//     breakpoint, with which it asks the Claude API.
 //   - A prefix below the model's minimum is not cached, without a word.
 //   - An entry lives for five minutes, or an hour, after the request that wrote or
 //     last read it. It can be read once the response of that request has begun.
@@ -66,10 +67,13 @@ func (c *caches) anthropic(p *prompt, least int64, at time.Time) *cacheUse {
 		}
 		use.writes = append(use.writes, cacheWrite{digest: piece.digest, idle: piece.mark})
 		use.written = piece.tokens
-		for back := i; back >= 0 && i-back < lookBack; back-- {
+		for back, seen := i, 1; back >= 0 && seen <= lookBack; back-- {
 			if c.read(p.pieces[back].digest, at) {
 				use.read = max(use.read, p.pieces[back].tokens)
 				break
+			}
+			if back > 0 && (p.pieces[back].run == "" || p.pieces[back].run != p.pieces[back-1].run) {
+				seen++
 			}
 		}
 	}
@@ -165,8 +169,13 @@ func (p *prompt) chat(body []byte) {
 		if len(m.Details) > 0 {
 			p.add(m.Role, m.Details)
 		}
-		for _, b := range append(contentBlocks(m.Content), m.ToolCalls...) {
-			p.add(m.Role, b)
+		for _, b := range contentBlocks(m.Content) {
+			if piece := p.add(m.Role, b); m.Role == "tool" {
+				piece.run = "results"
+			}
+		}
+		for _, call := range m.ToolCalls {
+			p.add(m.Role, call).run = "calls"
 		}
 	}
 	p.markEnd(req.CacheControl)

@@ -162,10 +162,11 @@ func (c *caches) steps(p *prompt, scope digest, least int64, write cacheWrite, a
 			continue
 		}
 		sum.Sum(write.digest[:0])
-		use.writes = append(use.writes, write)
 		if missed = missed || !c.read(write.digest, at); !missed {
 			use.read = tokens
 		}
+		write.anew = missed // it was computed again
+		use.writes = append(use.writes, write)
 	}
 	return use
 }

@@ -15,7 +15,9 @@ type chatRequest struct {
 	Messages      []chatMessage `json:"messages"`
 	MaxTokens     *int          `json:"max_tokens"`
 	MaxCompletion *int          `json:"max_completion_tokens"`
-	Tools         []struct {
+	// CacheControl is OpenRouter's, for Claude.
+	CacheControl json.RawMessage `json:"cache_control"`
+	Tools        []struct {
 		Type     string `json:"type"`
 		Function struct {
 			Name       string          `json:"name"`

@@ -303,6 +303,9 @@ func glmUser(_ *Server, req *chatRequest) *apiError {
 
 func openrouterCache(_ *Server, req *chatRequest) *apiError {
 	n := 0
+	if len(req.CacheControl) > 0 { // which takes one of them
+		n++
+	}
 	for _, m := range req.Messages {
 		n += strings.Count(string(m.Content), `"cache_control":{`)
 	}

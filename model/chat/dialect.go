@@ -146,7 +146,9 @@ func (d dialect) call(m *message) {
 
 // markCache sets breakpoints, of which Claude takes four: at the system prompt
 // and at the last texts of user and model. OpenRouter takes none at a tool's
-// (https://github.com/earendil-works/pi/pull/584).
+// (https://github.com/earendil-works/pi/pull/584), so that a chain of calls would
+// be sent anew with each step: the fourth is the request's own, which stands behind
+// its last message (https://openrouter.ai/docs/guides/best-practices/prompt-caching).
 func markCache(list []message) {
 	left := mostCacheMark
 	for i := len(list) - 1; i >= 0; i-- {

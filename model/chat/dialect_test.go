@@ -168,10 +168,10 @@ func TestCacheControl(t *testing.T) {
 	o := chat.Options{Endpoint: transport.Endpoint{BaseURL: "https://openrouter.ai/api/v1"}}
 	body := string(sent(t, req, o).Body)
 	const mark = `"cache_control":{"type":"ephemeral"}`
-	if n := strings.Count(body, mark); n != 3 {
-		t.Errorf("%d breakpoints, want 3: %s", n, body)
+	if n := strings.Count(body, mark); n != 4 {
+		t.Errorf("%d breakpoints, want 4: %s", n, body)
 	}
-	for _, want := range []string{`{"role":"system","content":[{"type":"text","text":"You are settle.",` + mark, `"text":"Go on.\n\nNow.",` + mark, `"text":"I look.",` + mark} {
+	for _, want := range []string{`{` + mark + `,"max_tokens"`, `{"role":"system","content":[{"type":"text","text":"You are settle.",` + mark, `"text":"Go on.\n\nNow.",` + mark, `"text":"I look.",` + mark} {
 		if !strings.Contains(body, want) {
 			t.Errorf("not in the body: %s\n%s", want, body)
 		}

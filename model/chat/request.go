@@ -19,6 +19,7 @@ type request struct {
 	ReasoningEffort string          `json:"reasoning_effort,omitempty"`
 	PromptCacheKey  string          `json:"prompt_cache_key,omitempty"`
 	ResponseFormat  *responseFormat `json:"response_format,omitempty"`
+	CacheControl    *cacheControl   `json:"cache_control,omitempty"`
 	Stream          bool            `json:"stream"`
 	StreamOptions   *streamOptions  `json:"stream_options,omitempty"`
 }
@@ -128,7 +129,7 @@ func newRequest(req model.Request, known catalog.Model, d dialect) request {
 	for _, t := range req.Tools {
 		r.Tools = append(r.Tools, tool{"function", function{t.Name, t.Description, t.Schema}})
 	}
-	if req.NoCalls && len(r.Tools) > 0 { // without tools, it is an error to name a choice
+	if req.NoCalls && len(r.Tools) > 0 && !d.cached { // without tools, it is an error to name a choice; Claude's cache is lost with another
 		r.ToolChoice = "none"
 	}
 	// Reasoning that nothing came of is no message.
@@ -139,6 +140,9 @@ func newRequest(req model.Request, known catalog.Model, d dialect) request {
 		r.Messages[i].place()
 	}
 	r.Messages = d.apply(r.Messages)
+	if d.cached {
+		r.CacheControl = &cacheControl{"ephemeral"}
+	}
 	return r
 }
 

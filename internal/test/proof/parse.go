@@ -44,6 +44,8 @@ func (s *Script) statement(w *words) {
 		if !slices.Contains([]turn.Compaction{turn.CompactionOff, turn.CompactionMechanical, turn.CompactionAuto}, s.Compact) {
 			w.fail("nobody compacts %q", s.Compact)
 		}
+	case "caches":
+		s.Caches = w.word("the model")
 	case "holds":
 		s.Holds = readHolds(w)
 	case "limit", "retries", "stall", "grace":

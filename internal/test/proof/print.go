@@ -13,6 +13,7 @@ func (s Script) String() string {
 	p := &printer{}
 	p.line(s.Wire != "", "wire %s", s.Wire)
 	p.line(s.Window > 0, "window %d", s.Window)
+	p.line(s.Caches != "", "caches %s", s.Caches)
 	p.line(s.Compact != "", "compact %s", s.Compact)
 	p.line(s.Holds.Tokens > 0 && !s.Holds.Terse, "holds %d of %d", s.Holds.Tokens, s.Holds.Bytes)
 	p.line(s.Holds.Tokens > 0 && s.Holds.Terse, "holds %d of %d terse", s.Holds.Tokens, s.Holds.Bytes)

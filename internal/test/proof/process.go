@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/history"
@@ -76,7 +77,7 @@ func (w *world) start(d *disk, set setting) (*process, error) {
 }
 
 func (p *process) turn(set setting, tools *tool.Set) turn.Config {
-	asked, system := set.wire.Model(p.world.server.Client(), set.window, set.limits.Stall), "Prove it."
+	asked, system := set.wire.Model(p.world.server.Client(), p.world.script.model(), set.window, set.limits.Stall), p.world.script.system()
 	asked.Provider = witness{asked.Provider, p, history.Target{Provider: asked.ProviderName, Model: asked.Name, Traits: asked.Traits}, system}
 	c := turn.Config{
 		Model:  asked,
@@ -95,6 +96,14 @@ func (p *process) turn(set setting, tools *tool.Set) turn.Config {
 		c.Approver = p.approvals
 	}
 	return c
+}
+
+// system is the system prompt.
+func (s Script) system() string {
+	if s.Caches == "" {
+		return "Prove it."
+	}
+	return "Prove it." + strings.Repeat(" Do what you were asked for, and say what you have done.", 600)
 }
 
 // asks has every call asked about.

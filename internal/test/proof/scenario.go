@@ -1,10 +1,14 @@
 package proof
 
 import (
+	"cmp"
+
 	"github.com/settle-agent/settle/modeltest"
 )
 
 const modelName = "claude-sonnet-4-5"
+
+func (s Script) model() string { return cmp.Or(s.Caches, modelName) }
 
 // probeText is what a probe sends.
 const probeText = "And now, ~probe~?"
@@ -19,9 +23,10 @@ func (s Script) Scenario() modeltest.Scenario {
 	}
 	out := modeltest.Script(turns...)
 	if s.Holds.Tokens > 0 {
-		out.Rules.Models = []modeltest.Model{{ID: modelName, Window: s.Holds.Tokens, TokenBytes: s.Holds.Bytes}}
+		out.Rules.Models = []modeltest.Model{{ID: s.model(), Window: s.Holds.Tokens, TokenBytes: s.Holds.Bytes}}
 		out.Rules.Terse = s.Holds.Terse
 	}
+	out.Rules.Caches = s.Caches != ""
 	_, out.Rules.Provider = s.Wire.split()
 	out.Answer = func(modeltest.Request) modeltest.Turn { return modeltest.Say("That is all.") }
 	return out

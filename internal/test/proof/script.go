@@ -15,6 +15,9 @@ type Script struct {
 	Wire Wire
 	// Window is the model's, in tokens; 0 means unknown.
 	Window int
+	// Caches is the name of a model whose provider caches prompts; the instructions
+	// are as long as real ones then. "" is one that does not.
+	Caches string
 	// Compact says how room is made in it; "" means not at all.
 	Compact turn.Compaction
 	Limits  Limits

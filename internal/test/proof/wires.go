@@ -80,10 +80,10 @@ func (w Wire) provider(client *http.Client) model.Provider {
 	return anthropic.New(anthropic.Options{Endpoint: endpoint})
 }
 
-// Model is a model behind the wire.
-func (w Wire) Model(client *http.Client, window int, stall time.Duration) model.Config {
+// Model is the model of that name, behind the wire.
+func (w Wire) Model(client *http.Client, name string, window int, stall time.Duration) model.Config {
 	m := model.Config{
-		Provider: w.provider(client), ProviderName: string(w), Name: modelName,
+		Provider: w.provider(client), ProviderName: string(w), Name: name,
 		Traits: model.Traits{Window: window}, Timeouts: model.Timeouts{Stall: stall}, Limiter: &model.Limiter{},
 	}
 	switch format, _ := w.split(); format {
