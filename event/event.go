@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -109,11 +110,43 @@ func appendData(b []byte, d Data) ([]byte, error) {
 		b = append(b, `,"text":`...)
 		b = AppendString(b, d.Text)
 		return append(b, '}'), nil
+	case ItemEnded:
+		if text := d.Text; len(text) >= longText {
+			d.Text = "\x00"
+			return appendLong(b, d, `"text":`, text)
+		}
+	case TurnCompleted:
+		if text := d.Answer; len(text) >= longText {
+			d.Answer = "\x00"
+			return appendLong(b, d, `"answer":`, text)
+		}
 	case Unknown:
 		return appendUnknown(b, d)
 	}
 	raw, err := marshal(d)
 	return append(b, raw...), err
+}
+
+// longText is from how many bytes on a text is written without the copies that the
+// JSON encoder makes of it: those of an answer of megabytes are most of what a turn's end
+// takes in memory.
+const longText = 16 << 10
+
+// appendLong appends data that has a long text: the data with a NUL for it, and the text
+// in the place of that. No string can be taken for the place, since its quotes would be
+// escaped, and what is JSON of others comes after the text.
+func appendLong(b []byte, d Data, key, text string) ([]byte, error) {
+	raw, err := marshal(d)
+	if err != nil {
+		return b, err
+	}
+	before, after, found := bytes.Cut(raw, []byte(key+`"\u0000"`))
+	if !found {
+		return b, errors.New("its text has no place")
+	}
+	b = slices.Grow(b, len(raw)+len(text)+len(text)/16)
+	b = append(append(b, before...), key...)
+	return append(AppendString(b, text), after...), nil
 }
 
 // appendUnknown appends the data as it was written, byte for byte, unless that

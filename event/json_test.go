@@ -188,6 +188,31 @@ func FuzzAppendJSON(f *testing.F) {
 	})
 }
 
+// A long text takes another way, and none shows in what is written.
+func TestLongText(t *testing.T) {
+	decoy := json.RawMessage(`{"text":"\\u0000"}`)
+	for name, end := range map[string]ItemEnded{
+		"plain":   {Status: ItemCompleted, Content: Content{Type: Message, Text: "word "}},
+		"escapes": {Status: ItemCompleted, Content: Content{Type: Message, Text: "\"a\"\n\t\x00\x1b \u2028 \xff <&> é"}},
+		"look-alike": {
+			Status: ItemAborted, Cause: &Cause{Outcome: Aborted, By: `"text":"\u0000"`, Message: "\"text\":\"\x00\""},
+			Content: Content{Type: Reasoning, Text: `"text":"\u0000"`, Model: `"text":"\u0000"`, Detail: decoy, Seal: &Seal{}},
+		},
+	} {
+		end.Text = strings.Repeat(end.Text, longText)
+		for _, data := range []Data{end, TurnCompleted{Answer: end.Text}} {
+			e := Event{V: 1, Session: "s", Seq: 7, Item: "i", Data: data}
+			got, err := e.AppendJSON([]byte("before"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := byReflection(t, e); string(got) != "before"+string(want) {
+				t.Errorf("%s: got %.300q\nwant %.300q", name, got, want)
+			}
+		}
+	}
+}
+
 func byReflection(t *testing.T, e Event) []byte {
 	t.Helper()
 	w := struct {

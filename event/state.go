@@ -5,6 +5,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -209,6 +210,18 @@ func (i *Item) Content() Content {
 		c.Arguments = string(i.args)
 	}
 	return c
+}
+
+// Beyond returns what a text has after the text of the item, and reports whether it
+// begins with that. It copies nothing.
+func (i *Item) Beyond(text string) (rest string, ok bool) {
+	if i.Status != ItemOpen {
+		return strings.CutPrefix(text, i.content.Text)
+	}
+	if n := len(i.text); len(text) >= n && text[:n] == string(i.text) {
+		return text[n:], true
+	}
+	return text, false
 }
 
 // Type returns the item's type.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
@@ -101,9 +100,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, s *streams) error {
 	if stop, err := proc.BecomeReaper(); err == nil {
 		defer stop()
 	}
-	if s.getenv("GOGC") == "" {
-		debug.SetGCPercent(serveGCPercent)
-	}
+	s.keepGarbage(serveGCPercent)
 	base := f.agent(s, resolved, dir)
 	base.Secrets = []string{token}
 	a, err := assemble.New(sig.ctx, base)

@@ -117,3 +117,11 @@ func version() string {
 	}
 	return v
 }
+
+// keepGarbage sets how much garbage the process keeps beside what is in use, unless
+// GOGC says it.
+func (s *streams) keepGarbage(percent int) {
+	if s.getenv("GOGC") == "" {
+		debug.SetGCPercent(percent)
+	}
+}

@@ -37,6 +37,11 @@ docs/terminal.md describes the terminal. "settle sessions" lists sessions.`
 // it failed, or the person would not wait.
 const lastCloseTimeout = time.Second
 
+// tuiGCPercent is how much garbage the terminal keeps beside what is in use: a quarter of
+// Go's default, since an answer of some megabytes is in use several times at its end. It
+// costs CPU that BenchmarkTUIMemory cannot tell from noise.
+const tuiGCPercent = 25
+
 // tuiFlags are the flags of the terminal that are no settings.
 type tuiFlags struct {
 	projectFlags
@@ -84,6 +89,7 @@ func (f *tuiFlags) open(cmd *cobra.Command, s *streams, choose func(context.Cont
 	}
 	o := assemble.Options{Face: "terminal", Permission: settle.Ask, Attended: true, Take: f.take}
 	f.apply(&o)
+	s.keepGarbage(tuiGCPercent)
 	in, sig := s.server(cmd, o)
 	defer in.release()
 	defer sig.watchParent()()

@@ -3,6 +3,7 @@ package journal
 import (
 	"encoding/binary"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/settle-agent/settle/event"
@@ -50,16 +51,19 @@ func (w *compactWriter) add(e event.Event, json []byte) error {
 		d.Arguments, d.Seal = "", nil
 		e.Data = d
 	}
+	w.out = slices.Grow(w.out, len(json)) // it is about as long
 	start, before, read := len(w.out), w.common, w.check
 	if w.event(e) {
 		w.check.text, w.check.at = string(w.out[start:]), 0
-		if got, ok := w.check.event(); ok && reflect.DeepEqual(got, e) {
+		got, ok := w.check.event()
+		if w.check.text = ""; ok && reflect.DeepEqual(got, e) {
 			return nil
 		}
 	}
 	w.out, w.common, w.check = w.out[:start], before, read
 	w.out = append(w.out, formJSON)
-	w.text(string(json))
+	w.uint(uint64(len(json)))
+	w.out = append(w.out, json...)
 	w.seq = e.Seq
 	w.check.seq = e.Seq
 	return nil

@@ -157,7 +157,7 @@ func (c snapshotChunk) fits(log io.ReaderAt, size int64) bool {
 	}
 	s := scan(log, c.last, c.to.off, readBuffer)
 	r, err := s.next()
-	return err == nil && s.off == c.to.off && checksum(append([]byte{byte(r.class), ' '}, r.json...)) == c.sum
+	return err == nil && s.off == c.to.off && bodySum(r.class, r.json) == c.sum
 }
 
 // fold folds the chunk's events.

@@ -94,7 +94,7 @@ func newChunk(from mark) *chunkBuilder {
 // add adds the record, which ends at the offset.
 func (b *chunkBuilder) add(r record, end int64) error {
 	b.to = mark{b.to.seq + 1, end}
-	b.last, b.sum = r.off, checksum(append([]byte{byte(r.class), ' '}, r.json...))
+	b.last, b.sum = r.off, bodySum(r.class, r.json)
 	b.marks = addMark(b.marks, b.to.seq, end)
 	if r.class == classDelta {
 		return nil

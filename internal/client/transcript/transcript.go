@@ -3,7 +3,6 @@ package transcript
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/settle-agent/settle/event"
 )
@@ -124,7 +123,7 @@ func (t *Transcript) before(e event.Event) (rest string, dropped *event.Input) {
 	case event.ItemEnded:
 		if turn := t.state.Turn(e.Turn); turn != nil && d.Text != "" {
 			if i := turn.Item(e.Item); i != nil {
-				if text, ok := strings.CutPrefix(d.Text, i.Content().Text); ok {
+				if text, ok := i.Beyond(d.Text); ok {
 					return text, nil
 				}
 			}

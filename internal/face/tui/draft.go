@@ -1,6 +1,9 @@
 package tui
 
-import "slices"
+import (
+	"hash/maphash"
+	"slices"
+)
 
 // draft is what an attempt has said so far that had to be committed, though the
 // attempt may yet fail and another one say it anew (C13). Rows cannot be taken
@@ -12,13 +15,33 @@ import "slices"
 //
 // Of a message that was spilled and discarded, the next attempt need not repeat
 // what it says in the same words.
+//
+// Of a block, a hash is kept: an answer may be long, and each of its blocks small.
 type draft struct {
+	seed      maphash.Seed
 	spilled   []spilled // it may yet be discarded
-	discarded []spilled // and what is above says so
+	discarded []uint64  // and what is above says so
 }
 
-// spilled is a block of a message, or all of something else, in the scrollback.
-type spilled struct{ item, text string }
+// spilled is what is in the scrollback of an item: the hashes of a message's blocks, or
+// one for each entry of something else.
+type spilled struct {
+	item   string
+	blocks []uint64
+}
+
+func newDraft() draft { return draft{seed: maphash.MakeSeed()} }
+
+func (d *draft) hash(text string) uint64 { return maphash.String(d.seed, text) }
+
+// spill notes that an entry of an item is in the scrollback.
+func (d *draft) spill(item string, hash uint64) {
+	if n := len(d.spilled); n == 0 || d.spilled[n-1].item != item {
+		d.spilled = append(d.spilled, spilled{item: item})
+	}
+	last := &d.spilled[len(d.spilled)-1]
+	last.blocks = append(last.blocks, hash)
+}
 
 // keep: the item will not be said anew.
 func (d *draft) keep(item string) {
@@ -29,7 +52,7 @@ func (d *draft) keep(item string) {
 func (d *draft) discard(item string) {
 	for _, s := range d.spilled {
 		if s.item == item {
-			d.discarded = append(d.discarded, s)
+			d.discarded = append(d.discarded, s.blocks...)
 		}
 	}
 	d.keep(item)
@@ -41,8 +64,9 @@ func (p *printout) spill() (entry, bool) {
 		first := p.pieces[0]
 		if len(first.entries) > 0 && !first.repeats {
 			e := first.entries[0]
+			first.entries[0] = entry{} // its memory goes when it is on the screen
 			if first.entries = first.entries[1:]; first.held {
-				p.draft.spilled = append(p.draft.spilled, spilled{first.item, e.text})
+				p.draft.spill(first.item, p.draft.hash(e.text))
 			}
 			return e, true
 		}
@@ -58,22 +82,19 @@ func (p *printout) spill() (entry, bool) {
 // discarded. If it says all of that, it goes on from there; if it differs, all of it
 // is shown.
 func (p *printout) compare(one *piece) {
-	for n, e := range one.entries {
-		if n == len(p.draft.discarded) {
-			break
-		}
-		if e.text != p.draft.discarded[n].text {
+	said := p.draft.discarded
+	for ; one.compared < min(len(one.entries), len(said)); one.compared++ {
+		if p.draft.hash(one.entries[one.compared].text) != said[one.compared] {
 			one.repeats, p.draft.discarded = false, nil
 			return
 		}
 	}
-	n := len(p.draft.discarded)
-	if len(one.entries) < n {
+	if one.compared < len(said) {
 		return
 	}
-	for _, d := range p.draft.discarded {
-		p.draft.spilled = append(p.draft.spilled, spilled{one.item, d.text})
+	for _, hash := range said {
+		p.draft.spill(one.item, hash)
 	}
 	one.repeats, p.draft.discarded = false, nil
-	one.entries = append([]entry{notice(faint(), "what is above was said again, and stays")}, one.entries[n:]...)
+	one.entries = append([]entry{notice(faint(), "what is above was said again, and stays")}, one.entries[len(said):]...)
 }

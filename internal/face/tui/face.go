@@ -27,8 +27,8 @@ const (
 	closeTimeout = 1500 * time.Millisecond
 	// actTimeout bounds what waits for the session to take something.
 	actTimeout = 10 * time.Second
-	// mostCommits is how many rows wait for a terminal that is slow: until it has
-	// taken them, no more of the log is read (C17).
+	// mostCommits is how many rows and entries wait for the next frame, or for a terminal
+	// that is slow: until it has taken them, no more of the log is read (C17).
 	mostCommits = 1000
 	// mostFrame is of how many bytes a frame's memory is kept for the next one.
 	mostFrame = 64 << 10
@@ -222,7 +222,7 @@ func (f *Face) loop() {
 	defer timer.Stop()
 	for !f.done {
 		var fed <-chan struct{}
-		if f.leaving || !f.blocked() || len(f.commits) < mostCommits {
+		if f.hungry() {
 			fed = f.feed.kick
 		}
 		select {
@@ -242,6 +242,12 @@ func (f *Face) loop() {
 		}
 		timer.Reset(f.tick(time.Now()))
 	}
+}
+
+// hungry reports whether more of the log is to be read. What waits for the next frame
+// is bounded; but what no frame takes, since it is held, holds nothing up.
+func (f *Face) hungry() bool {
+	return f.leaving || f.out.filled() && len(f.commits)+f.out.waiting() < mostCommits || !f.blocked() && !f.dirty
 }
 
 // idleDelay is when the loop wakes up while nothing happens at all: never, as far
@@ -284,11 +290,12 @@ func (f *Face) draw(now time.Time) {
 	if f.pager != nil {
 		f.pager.draw(&f.frames, f.screen, f.Palette)
 	} else {
+		f.refill()
 		frame := f.frame(now)
 		if err := f.screen.Draw(f.commits, frame); err != nil {
 			return // it is memory
 		}
-		f.commits = nil
+		f.commits, f.dirty = nil, !f.out.filled()
 		drawn = f.moment()
 	}
 	if f.frames.Len() == 0 {
@@ -397,6 +404,7 @@ func (f *Face) leave(reason event.Reason, by string) {
 // finish gives the terminal back, with what was still to be shown.
 func (f *Face) finish() {
 	f.unfollow()
+	f.drain()
 	if f.outside != nil {
 		f.outside()
 	}

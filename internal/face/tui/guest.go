@@ -47,6 +47,7 @@ func fate(host string, s event.State) string {
 // closed it.
 func (f *Face) lost() {
 	f.follow() // what is left of the log
+	f.drain()
 	f.gone, f.interrupting = true, ""
 	f.commit(notice(warned(), "%s", fate(hostOf(f.conversation), f.state())))
 	f.say("Enter opens the session here, Ctrl-D leaves")
@@ -104,7 +105,7 @@ func (p *printout) resume(t *event.Turn, log *transcript.Transcript) {
 		}
 		switch one.kind {
 		case event.Message:
-			p.blocks(one, one.text.Write(content.Text))
+			one.rest = []string{content.Text}
 		case event.Reasoning:
 			one.size, one.tail = len(content.Text), terminal.Tail(content.Text)
 		case event.ToolCall:
@@ -118,6 +119,7 @@ func (p *printout) resume(t *event.Turn, log *transcript.Transcript) {
 		}
 	}
 	p.shorten()
+	p.fill()
 	for _, a := range t.Approvals {
 		if a.Ended == nil {
 			p.asks = append(p.asks, askEntry(a))

@@ -61,17 +61,15 @@ func (f *Face) liveRows(width, room int, now time.Time) []terminal.Line {
 	}
 	calls = calls[:min(len(calls), room)]
 	room -= len(calls)
-	text := f.out.textRows(width)
-	for len(text) > room {
+	for len(f.out.textRows(width, room)) > room {
 		e, ok := f.out.spill()
 		if !ok {
-			text = text[len(text)-room:]
 			break
 		}
 		f.commit(e)
-		text = f.out.textRows(width)
 	}
-	return append(text, calls...)
+	text := f.out.textRows(width, everyRow)
+	return append(text[max(len(text)-room, 0):], calls...)
 }
 
 // gapBeforeCalls reports whether something else than a call is above them.
@@ -101,8 +99,12 @@ func (f *Face) callRows(width int, now time.Time) (calls []terminal.Line) {
 	return calls
 }
 
-// textRows are what is held, and the end of what grows.
-func (p *printout) textRows(width int) (rows []terminal.Line) {
+// everyRow is how many rows textRows returns to whom needs all of them.
+const everyRow = 1 << 30
+
+// textRows are what is held, and the end of what grows. Once they are more than most,
+// it leaves the rest out.
+func (p *printout) textRows(width, most int) (rows []terminal.Line) {
 	last, shown := p.last, p.shown > 0
 	add := func(e entry, more []terminal.Line) {
 		if len(more) == 0 {
@@ -116,6 +118,9 @@ func (p *printout) textRows(width int) (rows []terminal.Line) {
 	for _, one := range p.pieces {
 		if one.kind != event.ToolCall {
 			for _, e := range one.entries {
+				if len(rows) > most {
+					return rows
+				}
 				add(e, e.rows(width))
 			}
 		}

@@ -28,6 +28,9 @@ type printout struct {
 	draft    draft
 	last     group
 	shown    int // entries that were shown
+	// budget is how many entries may be made before the next frame: a text may come
+	// whole, and be long.
+	budget int
 }
 
 // piece is an item, or something else that takes its place among items.
@@ -38,8 +41,13 @@ type piece struct {
 	done    bool
 	held    bool // it may yet be discarded
 	repeats bool // so far, it says what was discarded
+	// compared is how many entries say what was discarded.
+	compared int
 
 	text  markdown.Splitter // of a message
+	rest  []string          // of a message, not in text yet
+	ends  bool              // nothing comes after rest
+	cut   bool              // and what comes is not all
 	size  int               // of what the model thinks
 	title string            // of a call
 	began time.Time         // of the call, or of the item until then
@@ -47,7 +55,9 @@ type piece struct {
 	tail  string // of a call's output
 }
 
-func newPrintout() *printout { return &printout{renderer: markdown.NewRenderer()} }
+func newPrintout() *printout {
+	return &printout{renderer: markdown.NewRenderer(), draft: newDraft(), budget: mostEntries}
+}
 
 // take notes a change.
 func (p *printout) take(c transcript.Change) {
@@ -107,7 +117,7 @@ func (p *printout) turn(c transcript.Change) {
 func (p *printout) attempt(c transcript.Change) {
 	d, ended := c.Event.Data.(event.AttemptEnded)
 	if ended && d.RetryIn == nil {
-		p.draft = draft{}
+		p.draft = newDraft()
 	}
 	if !ended || d.RetryIn == nil || d.Failure == nil {
 		return
@@ -151,7 +161,8 @@ func (p *printout) itemChanged(c transcript.Change) {
 	case transcript.Committed:
 		one.held = false
 	case transcript.Discarded:
-		one.held, one.entries = false, nil
+		one.held, one.entries, one.rest = false, nil, nil
+		one.done = one.done || one.ends
 	case transcript.Grew:
 		p.grew(one, c)
 	case transcript.Ready:
@@ -166,7 +177,8 @@ func (p *printout) itemChanged(c transcript.Change) {
 func (p *printout) grew(one *piece, c transcript.Change) {
 	switch {
 	case one.kind == event.Message:
-		p.blocks(one, one.text.Write(c.Text))
+		one.rest = append(one.rest, c.Text)
+		p.fill()
 	case one.kind == event.Reasoning:
 		one.size += len(c.Text)
 		one.tail = terminal.Tail(one.tail + c.Text)
@@ -175,24 +187,12 @@ func (p *printout) grew(one *piece, c transcript.Change) {
 	}
 }
 
-func (p *printout) blocks(one *piece, blocks []markdown.Block) {
-	for _, b := range blocks {
-		one.entries = append(one.entries, blockEntry(p.renderer, b))
-	}
-	if one.repeats {
-		p.compare(one)
-	}
-}
-
 func (p *printout) ended(one *piece, c transcript.Change) {
-	one.done, one.tail = true, ""
+	one.done, one.tail = one.kind != event.Message, ""
 	switch i := c.Item; one.kind {
 	case event.Message:
-		p.blocks(one, one.text.Close())
-		one.repeats = false
-		if i.Status == event.ItemAborted && i.Content().Text != "" {
-			one.entries = append(one.entries, notice(faint(), "the message was cut here"))
-		}
+		one.ends, one.cut = true, i.Status == event.ItemAborted && i.Content().Text != ""
+		p.fill()
 	case event.Reasoning:
 		if strings.TrimSpace(i.Content().Text) != "" {
 			one.entries = append(one.entries, thoughtEntry(i))

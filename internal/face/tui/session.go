@@ -87,6 +87,7 @@ func (f *Face) open(id string) error {
 func (f *Face) attach(c Conversation) {
 	if f.unfollow != nil {
 		f.unfollow()
+		f.drain()
 	}
 	state := c.State()
 	f.conversation, f.log, f.out = c, transcript.New(state, transcript.Live), newPrintout()
@@ -186,6 +187,7 @@ func (f *Face) follow() {
 	for _, e := range events {
 		changes, err := f.log.Take(e)
 		if err != nil {
+			f.drain()
 			f.commit(notice(bad(), "%v", err))
 			return
 		}
@@ -198,6 +200,7 @@ func (f *Face) follow() {
 		f.dirty = true
 	}
 	if err != nil {
+		f.drain()
 		f.commit(notice(bad(), "cannot read the session any more: %v", err))
 	}
 }
@@ -231,7 +234,7 @@ type feed struct {
 }
 
 // mostFed is how many events wait for a loop that is busy.
-const mostFed = 4096
+const mostFed = 1024
 
 func newFeed() *feed {
 	f := &feed{kick: make(chan struct{}, 1), done: make(chan struct{})}

@@ -1,0 +1,94 @@
+package tui
+
+import (
+	"unicode/utf8"
+
+	"github.com/settle-agent/settle/internal/terminal/markdown"
+)
+
+const (
+	// mostEntries is how many blocks of messages are made for a frame: what a message has
+	// beyond, stays text until the next one. An entry takes ten times the memory of its text.
+	mostEntries = 1000
+	// mostFill is how many bytes of a text are taken at once.
+	mostFill = 4 << 10
+)
+
+// fill makes entries of the messages' texts, as far as the budget goes.
+func (p *printout) fill() {
+	for _, one := range p.pieces {
+		for len(one.rest) > 0 && (p.budget > 0 || one.repeats) {
+			p.blocks(one, one.text.Write(one.take()))
+		}
+		if len(one.rest) == 0 && one.ends && !one.done {
+			p.blocks(one, one.text.Close())
+			one.done, one.repeats = true, false
+			if one.cut {
+				one.entries = append(one.entries, notice(faint(), "the message was cut here"))
+			}
+		}
+	}
+}
+
+// take returns what comes next of the text.
+func (one *piece) take() string {
+	next := one.rest[0]
+	if at := mostFill; len(next) > at {
+		for at > mostFill-utf8.UTFMax && !utf8.RuneStart(next[at]) {
+			at--
+		}
+		one.rest[0] = next[at:]
+		return next[:at]
+	}
+	one.rest[0] = ""
+	one.rest = one.rest[1:]
+	return next
+}
+
+func (p *printout) blocks(one *piece, blocks []markdown.Block) {
+	for _, b := range blocks {
+		one.entries = append(one.entries, blockEntry(p.renderer, b))
+	}
+	p.budget -= len(blocks)
+	if one.repeats {
+		p.compare(one)
+	}
+}
+
+// filled reports whether all texts have become entries.
+func (p *printout) filled() bool {
+	for _, one := range p.pieces {
+		if len(one.rest) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// waiting is how many entries wait for what began before them, or for the end of their
+// attempt.
+func (p *printout) waiting() (n int) {
+	for _, one := range p.pieces {
+		n += len(one.entries)
+	}
+	return n
+}
+
+// refill makes more entries for a frame. It does so also where many wait: what releases them
+// may be behind the text.
+func (f *Face) refill() {
+	f.out.budget = mostEntries
+	if !f.out.filled() {
+		f.out.fill()
+		f.commitFinished()
+	}
+}
+
+// drain makes entries of all that has come.
+func (f *Face) drain() {
+	for !f.out.filled() {
+		f.out.budget = mostEntries
+		f.out.fill()
+		f.commitFinished()
+	}
+}
