@@ -185,8 +185,12 @@ func (x *player) config() settle.SessionConfig {
 	if s.Wire == "" {
 		s.Wire = proof.Messages
 	}
+	name := s.Caches
+	if name == "" {
+		name = "claude-sonnet-4-5"
+	}
 	c := settle.SessionConfig{
-		Model: s.Wire.Model(x.server.Client(), s.Window, s.Limits.Stall), WorkDir: "/w", Permission: settle.Allow, Attended: true, Tools: []tool.Tool{planned{}},
+		Model: s.Wire.Model(x.server.Client(), name, s.Window, s.Limits.Stall), WorkDir: "/w", Permission: settle.Allow, Attended: true, Tools: []tool.Tool{planned{}},
 		Limits: settle.Limits{Steps: s.Limits.Steps, Time: s.Limits.Time, Repeats: s.Limits.Repeats}, InterruptGrace: s.Limits.Grace,
 	}
 	if s.Ask {
