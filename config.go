@@ -62,6 +62,9 @@ type SessionConfig struct {
 	Approver   Approver
 	Attended   bool
 
+	// Tasks, if set, lets the model start child agents.
+	Tasks *Tasks
+
 	Limits Limits
 	Retry  Retry
 	// Compaction says how room is made when the model's window is nearly full; ""

@@ -59,6 +59,11 @@ func Open(_ context.Context, c Config) (*Host, error) {
 // call. If the session cannot be opened, the error is a [*LockedError], a
 // [*NewerError], a [*DamagedError] or a [*MissingError].
 func (h *Host) Session(ctx context.Context, id string, c SessionConfig) (*Session, error) {
+	return h.session(ctx, id, c, nil)
+}
+
+// session opens a session, which is a child where it has an origin.
+func (h *Host) session(ctx context.Context, id string, c SessionConfig, from *origin) (*Session, error) {
 	if id == "" {
 		id = NewSessionID()
 	}
@@ -68,7 +73,7 @@ func (h *Host) Session(ctx context.Context, id string, c SessionConfig) (*Sessio
 			return nil, err
 		}
 		if isNew {
-			return h.fill(ctx, id, p, c)
+			return h.fill(ctx, id, p, c, from)
 		}
 		if s, err := h.await(ctx, id, p); s != nil || err != nil {
 			return s, err
@@ -129,6 +134,9 @@ func (h *Host) CloseFor(ctx context.Context, reason event.Reason, by string) err
 	var mu sync.Mutex // guards errs
 	var wg sync.WaitGroup
 	for id, p := range h.places {
+		if p.ofOpen() { // its parent ends it, and says so
+			continue
+		}
 		wg.Go(func() {
 			err := p.close(ctx, id, reason, by)
 			mu.Lock()

@@ -20,6 +20,7 @@ import (
 	"github.com/settle-agent/settle/internal/session"
 	"github.com/settle-agent/settle/internal/turn"
 	"github.com/settle-agent/settle/tool"
+	"github.com/settle-agent/settle/tool/task"
 )
 
 // completed returns the configuration with what it leaves to be filled in.
@@ -38,7 +39,7 @@ func (c SessionConfig) completed(logger *slog.Logger) (SessionConfig, error) {
 	if err != nil {
 		return c, fmt.Errorf("cannot find the working directory: %w", err)
 	}
-	c.WorkDir = dir
+	c.WorkDir, c.Tasks = dir, c.Tasks.completed()
 	if c.Logger == nil {
 		c.Logger = logger
 	}
@@ -46,7 +47,7 @@ func (c SessionConfig) completed(logger *slog.Logger) (SessionConfig, error) {
 }
 
 // open opens a session that is not open.
-func (h *Host) open(ctx context.Context, id string, c SessionConfig) (*Session, error) {
+func (h *Host) open(ctx context.Context, id string, c SessionConfig, from *origin) (*Session, error) {
 	c, err := c.completed(h.config.Logger)
 	if err != nil {
 		return nil, err
@@ -56,7 +57,13 @@ func (h *Host) open(ctx context.Context, id string, c SessionConfig) (*Session, 
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{host: h, id: id, value: c.Value, redact: h.redactor(slices.Concat(h.config.Secrets, c.Secrets, c.Model.Secrets))}
+	s := &Session{host: h, id: id, value: c.Value, from: from}
+	if secrets := slices.Concat(h.config.Secrets, c.Secrets, c.Model.Secrets); from != nil {
+		s.redact = from.parent.redact // C15: what one comes to know is a secret of the other
+		s.redact.Add(secrets...)
+	} else {
+		s.redact = h.redactor(secrets)
+	}
 	s.model.Store(&c.Model)
 	if err := s.start(c, log, damage); err != nil {
 		return nil, errors.Join(err, s.box.close(ctx), log.Close(ctx))
@@ -130,9 +137,50 @@ func retryWhileLocked(ctx context.Context, timeout time.Duration, open func() er
 }
 
 // start makes the session's tools and starts its actor.
-func (s *Session) start(c SessionConfig, log *journal.Log, damage session.Damage) (err error) {
+func (s *Session) start(c SessionConfig, log *journal.Log, damage session.Damage) error {
 	host := s.host.config
+	approver, approvals, err := s.approver(c, log)
+	if err != nil {
+		return err
+	}
+	logger := c.Logger.With("session", s.id)
+	s.logger = logger
+	kin := s.kin(c, log)
+	tools, err := s.tools(c, log, kin)
+	if err != nil {
+		return err
+	}
+	made := session.Config{
+		Log: log, Approvals: approvals, Damage: damage, Sweep: s.box.Sweep, Interrupted: s.box.Interrupted, Logger: logger, BeforeClose: s.box.close,
+		Opened: s.opened(c),
+		Turn: turn.Config{
+			Model: c.Model, System: c.System, Tools: tools, Dir: c.WorkDir, Approver: approver, AwaitChildren: c.Tasks != nil && c.Tasks.AtEnd == AwaitTasks,
+			Retry: turn.Retry(c.Retry), Limits: turn.Limits(c.Limits), Compaction: c.Compaction.ofTurn(), InterruptGrace: c.InterruptGrace,
+			Redact: s.redact, Logger: logger, Observer: turn.Observer(host.Observer), Command: commandOf(tools),
+		},
+	}
+	if kin != nil { // else it would be an interface of nothing
+		made.Kin = kin
+	}
+	s.actor, err = session.Open(made)
+	return err
+}
+
+// opened is what the log is told of the session.
+func (s *Session) opened(c SessionConfig) event.SessionOpened {
+	host := s.host.config
+	opened := event.SessionOpened{Settle: host.Version, Dir: c.WorkDir, Face: host.Face, Permission: c.Permission, Notes: c.notes()}
+	if s.from != nil {
+		b := s.from.birth
+		opened.Parent, opened.ParentTurn, opened.ParentCall, opened.Child, opened.Depth = b.session, b.turn, b.call, b.child, s.from.depth
+	}
+	return opened
+}
+
+// tools are what the model can call.
+func (s *Session) tools(c SessionConfig, log *journal.Log, kin *children) (_ *tool.Set, err error) {
 	if c.Toolbox != nil {
+		host := s.host.config
 		store := Store{Dir: host.DataDir}
 		info := SessionInfo{
 			ID: s.id, WorkDir: c.WorkDir, Marker: store.Marker(s.id), Lock: log.LockFile(), Jobs: session.Jobs{Log: log, Redact: s.redact},
@@ -142,28 +190,18 @@ func (s *Session) start(c SessionConfig, log *journal.Log, damage session.Damage
 			info.OutputDir = store.OutputDir(s.id)
 		}
 		if s.box, err = c.Toolbox(info); err != nil {
-			return fmt.Errorf("cannot make the tools of session %s: %w", s.id, err)
+			return nil, fmt.Errorf("cannot make the tools of session %s: %w", s.id, err)
 		}
 	}
-	tools, err := tool.NewSet(slices.Concat(c.Tools, s.box.Tools)...)
-	if err != nil {
-		return err
+	list := slices.Concat(c.Tools, s.box.Tools)
+	if kin != nil {
+		list = append(list, task.Tools(kin)...)
 	}
-	approver, approvals, err := s.approver(c, log)
-	if err != nil {
-		return err
+	tools, err := tool.NewSet(list...)
+	if err != nil || s.from == nil || s.from.order.Tools == nil {
+		return tools, err
 	}
-	logger := c.Logger.With("session", s.id)
-	s.actor, err = session.Open(session.Config{
-		Log: log, Approvals: approvals, Damage: damage, Sweep: s.box.Sweep, Interrupted: s.box.Interrupted, Logger: logger, BeforeClose: s.box.close,
-		Opened: event.SessionOpened{Settle: host.Version, Dir: c.WorkDir, Face: host.Face, Permission: c.Permission, Notes: c.notes()},
-		Turn: turn.Config{
-			Model: c.Model, System: c.System, Tools: tools, Dir: c.WorkDir, Approver: approver,
-			Retry: turn.Retry(c.Retry), Limits: turn.Limits(c.Limits), Compaction: c.Compaction.ofTurn(), InterruptGrace: c.InterruptGrace,
-			Redact: s.redact, Logger: logger, Observer: turn.Observer(host.Observer), Command: commandOf(tools),
-		},
-	})
-	return err
+	return tools.Only(s.from.order.Tools...)
 }
 
 // shellTool is the name of the tool that runs what a person enters.

@@ -1,6 +1,7 @@
 package settle
 
 import (
+	"context"
 	"fmt"
 	"sync"
 
@@ -28,23 +29,58 @@ const (
 // approver is the policy in force as a turn sees it, and the session's
 // approvals if somebody may answer them.
 func (s *Session) approver(c SessionConfig, log *journal.Log) (turn.Approver, *session.Approvals, error) {
-	var judge Judge = &plain{permission: c.Permission}
-	if c.Judge != nil {
-		var err error
-		if judge, err = c.Judge(); err != nil {
-			return nil, nil, fmt.Errorf("cannot make the rules of the session: %w", err)
-		}
-	} else if c.Permission == Allow {
-		return nil, nil, nil
+	if err := s.judged(c); err != nil || s.judge == nil {
+		return nil, nil, err
 	}
-	if c.Approver == nil && !c.Attended {
-		return session.Unattended(judging{judge}), nil, nil
+	var other turn.Approver
+	switch {
+	case s.from != nil && s.from.parent.asks == nil, s.from == nil && c.Approver == nil && !c.Attended:
+		return session.Unattended(judging{s.judge}), nil, nil
+	case s.from != nil:
+		other = asParent{s.from}
+	case c.Approver != nil:
+		other = approving{c.Approver}
 	}
-	approvals := session.NewApprovals(log, judging{judge}, s.redact)
-	if c.Approver != nil {
-		return approvals.Asking(approving{c.Approver}), nil, nil
+	approvals := session.NewApprovals(log, judging{s.judge}, s.redact)
+	s.asks = func(ctx context.Context, a session.ChildApproval) error { return approvals.AskFor(ctx, a, other) }
+	if other != nil {
+		return approvals.Asking(other), nil, nil
 	}
 	return approvals, approvals, nil
+}
+
+// judged sets what judges the session's calls. A child has its parent's judge, with
+// what that remembers: what it may do is never wider.
+func (s *Session) judged(c SessionConfig) (err error) {
+	switch {
+	case s.from != nil:
+		s.judge = s.from.parent.judge
+	case c.Judge != nil:
+		if s.judge, err = c.Judge(); err != nil {
+			return fmt.Errorf("cannot make the rules of the session: %w", err)
+		}
+	case c.Permission != Allow:
+		s.judge = &plain{permission: c.Permission}
+	}
+	return nil
+}
+
+// asParent asks about the calls of a child in the name of its parent.
+type asParent struct{ from *origin }
+
+// inBackground names the policy that answers for a child in the background, whose
+// parent's call is over: nobody waits for it, and it waits for nobody.
+const inBackground = "background"
+
+// Approve implements [turn.Approver].
+func (a asParent) Approve(ctx context.Context, call turn.Approval) (turn.Grant, error) {
+	if a.from.order.Background {
+		return turn.Grant{}, &turn.DeniedError{Policy: inBackground, Message: fmt.Sprintf(
+			"%q was not allowed to run: it needs approval, and nobody is asked about what an agent in the background does. "+
+				"Go on without it, or say that the task has to be run in the foreground.", call.Tool.Name)}
+	}
+	b := a.from.birth
+	return turn.Grant{}, a.from.parent.asks(ctx, session.ChildApproval{Child: b.child, Item: b.call, Title: a.from.order.Title, Approval: call})
 }
 
 // plain judges by the permission alone, and remembers calls to the letter.

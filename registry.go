@@ -35,6 +35,12 @@ func (p *place) isOpen() bool {
 	return p != nil && p.session != nil && !p.session.actor.Left() && !p.session.Closed()
 }
 
+// ofOpen reports whether the session is the child of one that has not ended. The
+// caller holds Host.mu.
+func (p *place) ofOpen() bool {
+	return p.session != nil && p.session.from != nil && !p.session.from.parent.Closed()
+}
+
 // NewSessionID returns an id for a session; ids sort by the time they were made.
 func NewSessionID() string {
 	id, err := uuid.NewV7()
@@ -60,7 +66,7 @@ func (h *Host) place(id string) (p *place, isNew bool, err error) {
 
 // fill opens the session. Nothing else of the host waits for that: a log may
 // be long, or held by another process.
-func (h *Host) fill(ctx context.Context, id string, p *place, c SessionConfig) (s *Session, err error) {
+func (h *Host) fill(ctx context.Context, id string, p *place, c SessionConfig, from *origin) (s *Session, err error) {
 	defer func() { // also where a toolbox panics
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -72,7 +78,7 @@ func (h *Host) fill(ctx context.Context, id string, p *place, c SessionConfig) (
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(h.life, func() { cancel(ErrClosed) })()
-	if s, err = h.open(ctx, id, c); err != nil {
+	if s, err = h.open(ctx, id, c, from); err != nil {
 		return nil, err
 	}
 	if !h.keep(p, s) {

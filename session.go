@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -21,7 +22,13 @@ type Session struct {
 	box    Toolbox
 	redact *redact.Redactor
 	actor  *session.Session
-	model  atomic.Pointer[model.Config] // of the next turns
+	logger *slog.Logger
+	from   *origin // nil where it is no child
+	judge  Judge   // of its calls, and its children's; nil where all may run
+	// asks asks about a call that one of its children makes, in its own name or as
+	// a child itself; nil where there is nobody to ask.
+	asks  func(context.Context, session.ChildApproval) error
+	model atomic.Pointer[model.Config] // of the next turns
 }
 
 // ID returns the session's id.

@@ -69,6 +69,7 @@ func (s *Session) idle(since time.Time) bool {
 	s.log().View(func(state event.State) {
 		idle = state.Updated.Before(since) && state.Running() == nil &&
 			!slices.ContainsFunc(state.Waiting, func(i event.Input) bool { return !i.Held }) &&
+			!hasChildren(state) &&
 			!slices.ContainsFunc(state.Jobs, func(j *event.Job) bool { return j.Ended == nil })
 	})
 	return idle
@@ -105,7 +106,7 @@ const closeTimeout = 10 * time.Second
 func (s *Session) finish() {
 	s.closed = true
 	cause := event.Abort(event.Shutdown, "host")
-	left := s.beforeClose()
+	left := errors.Join(s.closeChildren(cause), s.beforeClose())
 	err := s.log().Update(func(state event.State) []event.Event {
 		if !state.Open {
 			return nil
@@ -123,6 +124,18 @@ func (s *Session) finish() {
 	for _, c := range s.closing {
 		c <- err
 	}
+}
+
+// closeChildren ends the children that still run, within a bound.
+func (s *Session) closeChildren(cause *event.Cause) error {
+	if s.config.Kin == nil {
+		return nil
+	}
+	s.config.Kin.Cancel(orphaned(cause))
+	if within(closeTimeout, s.config.Kin.Wait) != nil {
+		return fmt.Errorf("cannot end the child agents: they did not stop within %v", closeTimeout)
+	}
+	return nil
 }
 
 // beforeClose ends what the tools left running, within a bound.

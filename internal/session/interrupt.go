@@ -142,6 +142,7 @@ func (s *Session) interrupt(w *waiter) {
 // that nothing starts in between; the first cause stays.
 func (s *Session) end(cause *event.Cause, input string) {
 	r := s.running
+	defer s.endChildren(cause)
 	_ = update(s.log(), func(state event.State) []event.Event {
 		t := state.Running()
 		if t == nil || t.ID != r.id {

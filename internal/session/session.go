@@ -34,6 +34,8 @@ type Config struct {
 	// BeforeClose, if set, ends what the tools left running, when no turn runs
 	// any more.
 	BeforeClose func(context.Context) error
+	// Kin is the session's child agents; nil if it has none.
+	Kin Kin
 	// Interrupted, if set, is called after a turn that somebody interrupted,
 	// before that is answered: it ends what shall not outlive an interrupt. It
 	// has interruptedTimeout for that.

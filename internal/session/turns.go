@@ -128,6 +128,7 @@ func (s *Session) turnEnded() {
 	r := s.running
 	s.running = nil
 	r.cancel(nil)
+	s.awaitChildren(r.cause)
 	if r.cause != nil && r.cause.Reason == event.Interrupted && s.config.Interrupted != nil {
 		_ = within(interruptedTimeout, func(ctx context.Context) error { // what does not end then, ends with the session
 			s.config.Interrupted(ctx)

@@ -44,6 +44,8 @@ type Config struct {
 	// CallTimeout bounds calls whose tool has no bound of its own; 0 means an
 	// hour.
 	CallTimeout time.Duration
+	// AwaitChildren keeps the turn from completing while background children run.
+	AwaitChildren bool
 	// Calls, if set, lets others cancel single calls of the turn.
 	Calls *Calls
 	// Hurry, when closed, ends every grace at once.
@@ -127,6 +129,7 @@ type turn struct {
 	strays  sync.WaitGroup // pumps and tools that were left behind
 	// observed is what the observer knows; nil without one.
 	observed *observed
+	unended  error // why its ending is not durable, or not in the log
 }
 
 // Run works on the turn with the id, which has started, until it has its
@@ -139,17 +142,13 @@ func Run(ctx context.Context, c Config, id string) (*event.Cause, error) {
 	t.cancel = cancel
 	defer cancel(nil)
 	var cause, interrupted *event.Cause
-	var unended error
 	err := scope.Run(ctx, cleanTimeout, func(ctx context.Context, s *scope.Scope) error {
 		s.Ensure(func(_ context.Context, exit error) error {
 			cause = t.causeOf(exit, interrupted)
-			unended = t.update(func(s event.State) []event.Event {
-				if r := s.Running(); r == nil || r.ID != id {
-					return nil
-				}
-				return event.Endings(s, cause)
-			})
-			return unended
+			if err := t.end(cause); err != nil {
+				t.unended = err
+			}
+			return t.unended
 		})
 		s.OnInterrupt(ctx, func(_ context.Context, why error) error {
 			interrupted = interruption(why)
@@ -161,7 +160,17 @@ func Run(ctx context.Context, c Config, id string) (*event.Cause, error) {
 	cancel(nil)
 	t.awaitStrays()
 	t.observed.close()
-	return cause, beside(err, cause, unended)
+	return cause, beside(err, cause, t.unended)
+}
+
+// end ends the turn, if it has not completed.
+func (t *turn) end(cause *event.Cause) error {
+	return t.update(func(s event.State) []event.Event {
+		if r := s.Running(); r == nil || r.ID != t.id {
+			return nil
+		}
+		return event.Endings(s, cause)
+	})
 }
 
 func newTurn(c Config, id string) *turn {

@@ -28,6 +28,9 @@ func (t *turn) work(ctx context.Context) error {
 		return err
 	}
 	for step := 1; ; step++ {
+		if err := t.news(); err != nil {
+			return err
+		}
 		stop, calls, err := t.respond(ctx, step)
 		if err != nil {
 			return err
@@ -42,8 +45,11 @@ func (t *turn) work(ctx context.Context) error {
 		if err := t.guardRepeats(calls); err != nil {
 			return err
 		}
-		if len(calls) == 0 && !again && !t.steered() {
-			return nil
+		if len(calls) > 0 || again {
+			continue
+		}
+		if done, err := t.finish(ctx); done || err != nil {
+			return err
 		}
 	}
 }
@@ -109,12 +115,6 @@ func (t *turn) after(stop model.StopReason) (bool, error) {
 	}
 	t.cuts, t.pauses = 0, 0
 	return false, nil
-}
-
-// steered reports whether input waits that is to join this turn.
-func (t *turn) steered() (waits bool) {
-	t.Log.View(func(s event.State) { waits = len(steering(s)) > 0 })
-	return waits
 }
 
 // steering returns the inputs that join the turn at its next request.

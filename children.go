@@ -1,0 +1,401 @@
+package settle
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/session"
+	"github.com/settle-agent/settle/tool/task"
+)
+
+// children are the child agents of a session. It implements [task.Spawner] and
+// [session.Kin].
+//
+// Locks are taken from the parent's towards the child's, and none while a log is
+// written: a child writes into its parent's log, and waits for nothing else of it.
+type children struct {
+	parent *Session
+	config SessionConfig // of the parent
+	record session.Children
+	depth  int // of the parent
+
+	mu   sync.Mutex // guards what follows
+	live map[string]*child
+}
+
+// child is a child agent that this process started.
+type child struct {
+	keeper  *children
+	order   task.Order
+	started session.Birth
+	at      time.Time
+	cancel  context.CancelCauseFunc
+	done    chan struct{}
+
+	mu      sync.Mutex // guards what follows
+	session *Session   // nil until it is open
+	turns   []*Turn    // of the prompt and of messages
+	closed  bool       // takes no messages any more
+	ended   *event.ChildEnded
+}
+
+// Spawn implements [task.Spawner].
+func (k *children) Spawn(ctx context.Context, o task.Order) (task.Child, error) {
+	c, err := k.configure(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	started := event.ChildStarted{Session: NewSessionID(), Title: o.Title, Model: c.Model.Name}
+	b, err := k.record.ChildStarted(ctx, session.ChildCall{Item: o.Call, Background: o.Background}, started)
+	if err != nil {
+		return nil, err
+	}
+	life := ctx
+	if o.Background {
+		life = context.WithoutCancel(ctx)
+	}
+	life, cancel := context.WithCancelCause(life)
+	x := &child{keeper: k, order: o, started: b, at: time.Now(), cancel: cancel, done: make(chan struct{})}
+	k.mu.Lock()
+	k.live[b.Child] = x
+	k.mu.Unlock()
+	if ctx.Err() != nil { // Cancel may have come before it was there
+		cancel(context.Cause(ctx))
+	}
+	// Ends with the child, which ends soon after life; Wait waits for it.
+	go func() {
+		defer cancel(nil)
+		x.run(life, c)
+	}()
+	return x, nil
+}
+
+// configure returns how the child works: as its parent, and never with more.
+func (k *children) configure(ctx context.Context, o task.Order) (SessionConfig, error) {
+	c := k.config
+	c.Model = k.parent.Model()
+	if o.Model != "" && o.Model != c.Model.Name {
+		if c.Tasks.Model == nil {
+			return c, fmt.Errorf("cannot start an agent with the model %q: only %q is to be had here; leave model out", o.Model, c.Model.Name)
+		}
+		m, err := c.Tasks.Model(ctx, o.Model)
+		if err != nil {
+			return c, fmt.Errorf("cannot start an agent with the model %q: %w", o.Model, err)
+		}
+		c.Model = m
+	}
+	if o.Worktree {
+		return c, errors.New("cannot give an agent a worktree: this is not supported yet; leave worktree out")
+	}
+	if o.Steps > 0 && (c.Limits.Steps == 0 || o.Steps < c.Limits.Steps) {
+		c.Limits.Steps = o.Steps
+	}
+	limit := c.Tasks.Time
+	if o.Time > 0 {
+		limit = min(limit, o.Time)
+	}
+	if c.Limits.Time == 0 || limit < c.Limits.Time {
+		c.Limits.Time = limit
+	}
+	// A child is done before its parent gives it up.
+	c.InterruptGrace = cmp.Or(c.InterruptGrace, 250*time.Millisecond) * 3 / 5
+	tasks := *c.Tasks
+	tasks.AtEnd = AwaitTasks
+	c.Tasks = &tasks
+	c.MustExist, c.Take, c.LockTimeout, c.Value = false, false, 0, nil
+	if c.Tasks.Configure != nil {
+		c = c.Tasks.Configure(c)
+	}
+	return c, nil
+}
+
+// run takes the child from its start to its recorded end.
+func (x *child) run(ctx context.Context, c SessionConfig) {
+	end := event.ChildEnded{Child: x.started.Child}
+	s, err := x.open(ctx, c)
+	if err != nil {
+		end.Outcome, end.Cause = failedChild(ctx, err)
+	} else {
+		x.work(ctx, s, &end)
+	}
+	end.ElapsedMS = max(time.Since(x.at).Milliseconds(), 1)
+	err = x.keeper.record.ChildEnded(end)
+	if err != nil && !errors.Is(err, session.ErrClosed) {
+		x.keeper.parent.logger.Error("the end of a child agent is not recorded", "child", end.Child, "error", err)
+	}
+	x.mu.Lock()
+	x.ended, x.closed, x.session, x.turns = &end, true, nil, nil
+	x.mu.Unlock()
+	close(x.done)
+}
+
+// failedChild is the end of a child that did not come to work.
+func failedChild(ctx context.Context, err error) (event.Outcome, *event.Cause) {
+	var cause *event.Cause
+	if ctx.Err() != nil && errors.As(context.Cause(ctx), &cause) {
+		return event.Aborted, parental(cause)
+	}
+	return event.Failed, event.Fail(&event.Failure{Name: event.NameInternal, Message: fmt.Sprintf("the child agent could not begin: %v", err)})
+}
+
+// parental is the cause of a child that ends since what it belongs to does.
+func parental(cause *event.Cause) *event.Cause {
+	if cause.Reason == event.Parent || cause.By == byModel {
+		return cause
+	}
+	out := event.Abort(event.Parent, cause.By)
+	out.Message = cause.Error()
+	return out
+}
+
+// byModel is who ends a child that the model of its parent cancels.
+const byModel = "model"
+
+// open opens the child's session.
+func (x *child) open(ctx context.Context, c SessionConfig) (*Session, error) {
+	k := x.keeper
+	s, err := k.parent.host.session(ctx, x.started.Session, c, &origin{
+		parent: k.parent, order: x.order, depth: k.depth + 1,
+		birth: birth{child: x.started.Child, session: k.parent.id, turn: x.started.Turn, call: x.order.Call},
+	})
+	if err != nil {
+		return nil, err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.session = s
+	return s, nil
+}
+
+// closeTimeout bounds the end of a child's session, with what its tools left.
+const closeTimeout = 10 * time.Second
+
+// work sends the child its prompt, follows it to its end and closes its session.
+func (x *child) work(ctx context.Context, s *Session, end *event.ChildEnded) {
+	// Ends with the child's turn, or at once.
+	stop := context.AfterFunc(ctx, func() { x.interrupt(context.WithoutCancel(ctx), s, context.Cause(ctx)) })
+	defer stop()
+	err := x.say(context.WithoutCancel(ctx), x.order.Prompt, event.Queue)
+	var cause *event.Cause
+	if err == nil {
+		cause = x.follow()
+	}
+	if cause == nil {
+		if err == nil {
+			err = ErrClosed
+		}
+		end.Outcome, end.Cause = failedChild(ctx, err)
+	} else if end.Outcome = cause.Outcome; cause.Outcome != event.Completed {
+		end.Cause = cause
+	}
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	if err := s.CloseFor(closing, event.Parent, "host"); err != nil {
+		s.logger.Error("the session of a child agent did not close", "error", err)
+	}
+	s.View(func(state event.State) {
+		end.Answer = task.Clip(lastWords(state))
+		spent := state.Spent()
+		end.Spent = &spent
+	})
+}
+
+// lastWords are the last that the child said, also where it was cut. What it was to
+// say anew counts only if there is nothing else.
+func lastWords(s event.State) (discarded string) {
+	for _, t := range slices.Backward(s.Turns) {
+		for _, i := range slices.Backward(t.Items) {
+			text := i.Content().Text
+			switch {
+			case i.Type() != event.Message || text == "":
+			case !i.Discarded:
+				return text
+			case discarded == "":
+				discarded = text
+			}
+		}
+	}
+	return discarded
+}
+
+// say sends the child an input.
+func (x *child) say(ctx context.Context, text string, mode event.Mode) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	switch {
+	case x.closed:
+		return fmt.Errorf("agent %s has ended; start another one", x.started.Child)
+	case x.session == nil:
+		return fmt.Errorf("agent %s is only beginning; try again", x.started.Child)
+	}
+	t, err := x.session.Submit(ctx, text, WithMode(mode), From("parent:"+x.keeper.parent.id))
+	if err == nil {
+		x.turns = append(x.turns, t)
+	}
+	return err
+}
+
+// follow waits for the end of each turn that it was sent something for, and
+// returns how the last one ended. A child ends by its limits, or is interrupted.
+func (x *child) follow() (cause *event.Cause) {
+	for n := 0; ; n++ {
+		x.mu.Lock()
+		if n == len(x.turns) {
+			x.closed = true
+			x.mu.Unlock()
+			return cause
+		}
+		t := x.turns[n]
+		x.mu.Unlock()
+		o, err := t.Wait(context.Background()) //nolint:contextcheck // the session ends it
+		if o.Cause != nil {
+			cause = o.Cause
+		} else if held := (*HeldError)(nil); errors.As(err, &held) && cause == nil {
+			cause = event.Abort(held.Reason, "host")
+		}
+	}
+}
+
+// interrupt ends what the child does. What it was not sent by then, it never is: no
+// further model request comes of it.
+func (x *child) interrupt(ctx context.Context, s *Session, why error) {
+	x.mu.Lock()
+	x.closed = true
+	x.mu.Unlock()
+	cause := event.Abort(event.Shutdown, "host")
+	_ = errors.As(why, &cause)
+	cause = parental(cause)
+	_, _ = s.actor.Interrupt(ctx, session.Request{By: cause.By, Reason: cause.Reason}) // it fails where the session is closed
+}
+
+// Status implements [task.Child].
+func (x *child) Status() task.Status {
+	x.mu.Lock()
+	s, ended := x.session, x.ended
+	x.mu.Unlock()
+	out := task.Status{ChildStarted: x.started.ChildStarted, StartedAt: x.at, Ended: ended, Doing: "it is being opened", DoingSince: x.at}
+	if s != nil {
+		s.View(func(state event.State) { describe(state, &out) })
+	}
+	return out
+}
+
+// describe says what a session does.
+func describe(s event.State, out *task.Status) {
+	out.Progress = s.Updated
+	for _, t := range s.Turns {
+		for _, a := range t.Attempts {
+			if a.End != nil && a.End.Outcome == event.Completed && a.Start.Purpose == "" {
+				out.Steps++
+			}
+		}
+		for _, i := range t.Items {
+			if i.Started {
+				out.Calls++
+			}
+		}
+	}
+	t := s.Running()
+	if t == nil {
+		out.Doing, out.DoingSince = "idle", s.Updated
+		return
+	}
+	out.Doing, out.DoingSince = "waiting for the model", t.StartedAt
+	if a := t.Attempt(); a != nil {
+		out.DoingSince = a.StartedAt
+	}
+	for _, i := range t.Items {
+		if i.Status != event.ItemOpen {
+			continue
+		}
+		switch out.DoingSince = i.BegunAt; {
+		case i.Type() == event.ToolCall && i.Started:
+			out.Doing, out.DoingSince = "running "+i.Content().Name, i.StartedAt
+		case i.Type() == event.ToolCall:
+			out.Doing = "calling " + i.Content().Name
+		default:
+			out.Doing = "writing"
+		}
+	}
+	for _, a := range t.Approvals {
+		if a.Ended == nil {
+			out.Doing, out.DoingSince = "waiting for approval of "+a.Tool, a.At
+		}
+	}
+}
+
+// Done implements [task.Child].
+func (x *child) Done() <-chan struct{} { return x.done }
+
+// Send implements [task.Child].
+func (x *child) Send(ctx context.Context, text string) error { return x.say(ctx, text, event.Steer) }
+
+// Cancel implements [task.Child].
+func (x *child) Cancel(cause *event.Cause) { x.cancel(cause) }
+
+// Children implements [task.Spawner].
+func (k *children) Children() []task.Child {
+	var list []task.Child
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.parent.View(func(s event.State) {
+		for _, c := range s.Children {
+			if x := k.live[c.Child]; x != nil {
+				list = append(list, x)
+			} else {
+				list = append(list, past{task.Status{ChildStarted: c.ChildStarted, StartedAt: c.At, Ended: c.Ended}})
+			}
+		}
+	})
+	return list
+}
+
+// past is a child that another process started: it has ended with that.
+type past struct{ status task.Status }
+
+// Status implements [task.Child].
+func (p past) Status() task.Status { return p.status }
+
+// Done implements [task.Child].
+func (past) Done() <-chan struct{} { c := make(chan struct{}); close(c); return c }
+
+// Send implements [task.Child].
+func (p past) Send(context.Context, string) error {
+	return fmt.Errorf("agent %s has ended; start another one", p.status.Child)
+}
+
+// Cancel implements [task.Child].
+func (past) Cancel(*event.Cause) {}
+
+// Cancel implements [session.Kin].
+func (k *children) Cancel(cause *event.Cause) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, x := range k.live {
+		x.cancel(cause)
+	}
+}
+
+// Wait implements [session.Kin].
+func (k *children) Wait(ctx context.Context) error {
+	k.mu.Lock()
+	var running []*child
+	for _, x := range k.live {
+		running = append(running, x)
+	}
+	k.mu.Unlock()
+	for _, x := range running {
+		select {
+		case <-x.done:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,122 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/scope"
+	"github.com/settle-agent/settle/internal/turn"
+)
+
+// ChildApproval is a call of a foreground child that needs approval.
+type ChildApproval struct {
+	Child, Item string // Item is the parent's call that runs it
+	Title       string // of the child's task
+	turn.Approval
+}
+
+// AskFor asks about a call of a child, in the log of its parent: whoever watches
+// that is asked, and told which child it is. Other, if set, is asked instead, as by
+// Asking. It returns nil if the call may run; the approval ends with ctx.
+func (a *Approvals) AskFor(ctx context.Context, c ChildApproval, other turn.Approver) error {
+	name := c.Child
+	if c.Title != "" {
+		name = fmt.Sprintf("%s (%s)", c.Child, c.Title)
+	}
+	request := event.ApprovalRequested{
+		Tool: c.Tool.Name, Title: a.redact.String("child agent " + name + ": " + c.Approval.Title), Why: c.Why, Covers: c.Covers, Child: c.Child,
+	}
+	if c.Text != "" {
+		request.Text = "Child agent " + name + " asks:\n" + c.Text
+	}
+	if other == nil && c.Text == "" {
+		return &turn.DeniedError{Policy: byLength, Message: fmt.Sprintf("%q was not allowed to run: it is too long to show. Nothing was done.", c.Tool.Name)}
+	}
+	id, answer, err := a.askFor(ctx, c, request)
+	if err != nil {
+		return err
+	}
+	defer a.forget(id)
+	if other != nil {
+		return a.forwardFor(ctx, c, request, id, other)
+	}
+	given, err := answer.Wait(ctx)
+	if err != nil {
+		a.expire(id)
+		return err
+	}
+	switch given.Verdict {
+	case event.Approved:
+		return nil
+	case event.ApprovedSession:
+		a.judge.Remember(c.Approval)
+		return nil
+	case event.ApprovalAborted:
+		<-ctx.Done() // Session.Answer interrupts the turn, and that the child
+		return context.Cause(ctx)
+	}
+	return &turn.DeniedError{Policy: given.Policy, Message: denial(c.Approval, given, c.Why)}
+}
+
+// forwardFor asks the other one, and records the answer.
+func (a *Approvals) forwardFor(ctx context.Context, c ChildApproval, request event.ApprovalRequested, id string, other turn.Approver) error {
+	call := c.Approval
+	call.Title, call.Text = request.Title, request.Text
+	_, said := other.Approve(ctx, call)
+	if said != nil && ctx.Err() != nil {
+		a.expire(id)
+		return context.Cause(ctx)
+	}
+	given := Answer{Approval: id, Verdict: event.Approved, By: byApprover}
+	if said != nil {
+		given.Verdict, given.Message = event.Denied, said.Error()
+		if denied := (*turn.DeniedError)(nil); errors.As(said, &denied) {
+			given.Policy = denied.Policy
+		}
+	}
+	if err := a.Answer(given); err != nil {
+		return err // it came too late: nothing is run
+	}
+	return said
+}
+
+// askFor puts the request into the log, for as long as the child runs.
+func (a *Approvals) askFor(ctx context.Context, c ChildApproval, request event.ApprovalRequested) (string, *scope.Deferred[Answer], error) {
+	var id string
+	answer := scope.NewDeferred[Answer]()
+	err := update(a.log, func(s event.State) []event.Event {
+		child := s.Child(c.Child)
+		t := s.Running()
+		if ctx.Err() != nil || t == nil || child == nil || child.Ended != nil || child.Turn != t.ID {
+			return nil
+		}
+		id = s.NextApproval()
+		a.mu.Lock()
+		a.waiting[id] = answer
+		a.mu.Unlock()
+		request.Approval = id
+		return []event.Event{{Turn: t.ID, Attempt: t.Item(c.Item).Attempt, Item: c.Item, Data: request}}
+	})
+	if err == nil && id == "" {
+		if err = context.Cause(ctx); err == nil {
+			err = errCallEnded
+		}
+	}
+	if err != nil {
+		a.forget(id)
+	}
+	return id, answer, err
+}
+
+// expire ends an approval whose child does not wait for it any more (C16).
+func (a *Approvals) expire(id string) {
+	_ = update(a.log, func(s event.State) []event.Event {
+		t, found := find(s, id)
+		if found == nil || found.Ended != nil || t.Cause != nil {
+			return nil
+		}
+		return []event.Event{{Turn: t.ID, Attempt: t.Item(found.Call).Attempt, Item: found.Call, Data: event.ApprovalEnded{Approval: id, Verdict: event.Expired}}}
+	}) // a journal that fails ends the turn by itself
+}

@@ -1,0 +1,137 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/redact"
+)
+
+// Kin is what the session's tools started as child agents. A parent waits for its
+// children, and never a child for its parent, so that no two sessions wait for each
+// other.
+type Kin interface {
+	// Cancel ends all children with the cause. It does not wait.
+	Cancel(cause *event.Cause)
+	// Wait returns when no child runs, and its end is recorded, or when ctx ends.
+	Wait(ctx context.Context) error
+}
+
+// Children records child agents in their parent's log. A child ends once; a second
+// ending becomes nothing.
+type Children struct {
+	Log *journal.Log
+	// Redact masks secrets in what children say; nil for none.
+	Redact *redact.Redactor
+	// MaxRunning and MaxTotal bound the children of the session.
+	MaxRunning, MaxTotal int
+}
+
+// ChildCall is the call that starts a child.
+type ChildCall struct {
+	Item       string
+	Background bool
+}
+
+// Birth is a child whose start is durable.
+type Birth struct {
+	event.ChildStarted
+	Turn string // of the call
+}
+
+// ChildStarted records that a call starts a child, before it does anything.
+func (c Children) ChildStarted(ctx context.Context, call ChildCall, child event.ChildStarted) (Birth, error) {
+	child.Title, child.Call = c.Redact.String(child.Title), call.Item
+	birth := Birth{}
+	var refused error
+	err := update(c.Log, func(s event.State) []event.Event {
+		t := s.Running()
+		if ctx.Err() != nil || t == nil || t.Interrupt != nil { // nothing starts after the interrupt
+			refused = fmt.Errorf("cannot start a child agent: %w", errCallEnded)
+			return nil
+		}
+		if i := t.Item(call.Item); i == nil || i.Status != event.ItemOpen {
+			refused = fmt.Errorf("cannot start a child agent: %w", errCallEnded)
+			return nil
+		}
+		if refused = c.room(s); refused != nil {
+			return nil
+		}
+		child.Child = s.NextChild()
+		birth = Birth{child, t.ID}
+		e := event.Event{Data: child}
+		if !call.Background {
+			e.Turn, e.Attempt, e.Item = t.ID, t.Item(call.Item).Attempt, call.Item
+		}
+		return []event.Event{e}
+	})
+	if err != nil {
+		return Birth{}, fmt.Errorf("cannot record the child agent: %w", err)
+	}
+	return birth, refused
+}
+
+// room refuses one child more than there may be.
+func (c Children) room(s event.State) error {
+	running := 0
+	for _, child := range s.Children {
+		if child.Ended == nil {
+			running++
+		}
+	}
+	switch {
+	case running >= c.MaxRunning:
+		return fmt.Errorf("cannot start a child agent: %d run already, which is the most at once; wait for one to end, or cancel one", running)
+	case len(s.Children) >= c.MaxTotal:
+		return fmt.Errorf("cannot start a child agent: this session has started %d, which is the most; do the work yourself", len(s.Children))
+	}
+	return nil
+}
+
+// ChildEnded records how a child ended.
+func (c Children) ChildEnded(end event.ChildEnded) error {
+	end.Answer = c.Redact.String(end.Answer)
+	err := c.Log.Update(func(s event.State) []event.Event {
+		child := s.Child(end.Child)
+		if child == nil || child.Ended != nil {
+			return nil
+		}
+		return []event.Event{{Turn: child.Turn, Item: child.Item, Data: end}}
+	})
+	if err != nil {
+		return fmt.Errorf("cannot record the end of child %s: %w", end.Child, err)
+	}
+	return nil
+}
+
+// orphaned is the cause of children whose parent ends so.
+func orphaned(cause *event.Cause) *event.Cause {
+	out := event.Abort(event.Parent, cause.By)
+	out.Message = cause.Error()
+	return out
+}
+
+// endChildren ends all children, since the turn is being aborted: C18, C9.
+func (s *Session) endChildren(cause *event.Cause) {
+	if s.config.Kin != nil && cause.Outcome == event.Aborted {
+		s.config.Kin.Cancel(orphaned(cause))
+	}
+}
+
+// awaitChildren waits for the children of a turn that was aborted, within a bound:
+// what has not ended then, is ended with the session.
+func (s *Session) awaitChildren(cause *event.Cause) {
+	if s.config.Kin == nil || cause == nil || cause.Outcome != event.Aborted {
+		return
+	}
+	s.endChildren(cause) // also where nobody asked for the end, such as at a limit
+	_ = within(interruptedTimeout, s.config.Kin.Wait)
+}
+
+// hasChildren reports whether a child runs.
+func hasChildren(state event.State) bool {
+	return slices.ContainsFunc(state.Children, func(c *event.Child) bool { return c.Ended == nil })
+}

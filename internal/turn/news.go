@@ -1,0 +1,80 @@
+package turn
+
+import (
+	"context"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/tool/task"
+)
+
+// news tells the model of the background children that have ended since it was
+// told last (C18). What it was told is read off the log, so that it is told once,
+// whichever process does it.
+func (t *turn) news() error {
+	return t.update(func(s event.State) (out []event.Event) {
+		for n, c := range s.News() {
+			id := s.NextItem(n)
+			content := event.Content{Type: event.Note, Text: t.Redact.String(task.Report(c.ChildStarted, *c.Ended)), Child: c.Child}
+			out = append(out,
+				event.Event{Turn: t.id, Item: id, Data: event.ItemStarted{Type: event.Note}},
+				event.Event{Turn: t.id, Item: id, Data: event.ItemEnded{Status: event.ItemCompleted, Content: content}})
+		}
+		return out
+	})
+}
+
+// finish completes the turn, unless there is something for the model by now: an
+// input that steers, or the end of a child. Both are decided where the log is
+// written, so that nothing comes in between (C18).
+func (t *turn) finish(ctx context.Context) (done bool, err error) {
+	if t.AwaitChildren {
+		t.awaitChildren(ctx)
+	}
+	err = t.update(func(s event.State) []event.Event {
+		if ctx.Err() != nil || len(steering(s)) > 0 || len(s.News()) > 0 {
+			return nil
+		}
+		done = true
+		return event.Endings(s, event.Complete())
+	})
+	switch {
+	case done: // the log has it, if only in memory
+		t.unended = err
+		return true, nil
+	case err == nil && ctx.Err() != nil:
+		err = context.Cause(ctx)
+	}
+	return false, err
+}
+
+// awaitChildren waits while background children run, until there is something for
+// the model. What ends it is an end of a child, an input, or ctx.
+func (t *turn) awaitChildren(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var seq uint64
+	waits := func() (waits bool) {
+		t.Log.View(func(s event.State) {
+			seq = s.Seq
+			for _, c := range s.Children {
+				waits = waits || c.Background() && c.Ended == nil
+			}
+			waits = waits && len(s.News()) == 0 && len(steering(s)) == 0
+		})
+		return waits
+	}
+	if !waits() {
+		return
+	}
+	for e, err := range t.Log.Events(ctx, seq) {
+		if err != nil {
+			return
+		}
+		switch e.Data.(type) {
+		case event.ChildEnded, event.InputAccepted:
+			if !waits() {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,302 @@
+package task
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/tool"
+)
+
+// Tools are what the model gets: task, check_task, message_task and cancel_task.
+func Tools(s Spawner) []tool.Tool {
+	return []tool.Tool{&taskTool{s}, &checkTool{s}, &messageTool{s}, &cancelTool{s}}
+}
+
+// callTimeout bounds a call that waits for a child. It is a backstop: the child
+// has a limit of its own.
+const callTimeout = 25 * time.Hour
+
+// specs are one for all sessions.
+var specs = sync.OnceValue(func() map[string]tool.Spec {
+	list := []tool.Spec{
+		{
+			Name: Name, Schema: json.RawMessage(schema), Timeout: callTimeout, ReadOnly: true,
+			Description: "Start another agent, which works on a task in a session of its own, with its own context, and answers when it is done. " +
+				"Use it for work that can be described completely and that would fill your context, such as a search through many files, or for parts that can be done at the same time: " +
+				"make several calls in one response. What it may do is bounded by what you may. It ends with your turn if that is interrupted.",
+		},
+		{
+			Name: NameCheck, Schema: json.RawMessage(checkSchema), Timeout: callTimeout, ReadOnly: true,
+			Description: "See what the agents that you started do, for how long, and when they last made progress; with wait_ms, wait for their end.",
+		},
+		{
+			Name: NameMessage, Schema: json.RawMessage(messageSchema), ReadOnly: true,
+			Description: "Send a message to an agent that runs in the background.",
+		},
+		{
+			Name: NameCancel, Schema: json.RawMessage(cancelSchema), ReadOnly: true,
+			Description: "End an agent that runs in the background. You are told what it had.",
+		},
+	}
+	out := map[string]tool.Spec{}
+	for _, s := range list {
+		out[s.Name] = s
+	}
+	return out
+})
+
+type taskTool struct{ spawner Spawner }
+
+// Spec implements tool.Tool.
+func (*taskTool) Spec() tool.Spec { return specs()[Name] }
+
+// Title implements tool.Titler.
+func (*taskTool) Title(raw json.RawMessage) string {
+	var a Arguments
+	if json.Unmarshal(raw, &a) != nil || a.Description == "" {
+		return Name
+	}
+	return "task: " + a.Description
+}
+
+// Run implements tool.Tool.
+func (t *taskTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
+	var a Arguments
+	if err := json.Unmarshal(call.Args, &a); err != nil {
+		return tool.Result{}, fmt.Errorf("cannot read the arguments: %w", err)
+	}
+	if strings.TrimSpace(a.Prompt) == "" {
+		return tool.Result{}, errors.New("cannot start an agent without a prompt")
+	}
+	child, err := t.spawner.Spawn(ctx, Order{
+		Call: call.ID, Title: oneLine(a.Description), Prompt: a.Prompt, Model: a.Model, Tools: a.Tools, Background: a.Background,
+		Steps: a.MaxSteps, Time: time.Duration(a.TimeoutMS) * time.Millisecond, Worktree: a.Worktree,
+	})
+	if err != nil {
+		return tool.Result{}, err
+	}
+	if a.Background {
+		s := child.Status()
+		return tool.Result{Output: fmt.Sprintf("[%s works in the background, in session %s. You are told when it ends; check_task says what it does.]", name(s.ChildStarted), s.Session), Detail: detail(s)}, nil
+	}
+	if !ends(ctx, child) {
+		return tool.Result{Aborted: true}, nil // its end is recorded with that of the turn
+	}
+	s := child.Status()
+	return tool.Result{
+		Output: Report(s.ChildStarted, *s.Ended), Failed: s.Ended.Outcome != event.Completed, Aborted: ctx.Err() != nil, Detail: detail(s),
+	}, nil
+}
+
+// stuckTimeout bounds the wait for a child that was cancelled. The turn has given
+// the call up by then.
+const stuckTimeout = 5 * time.Second
+
+// ends waits for the child's end, which comes by its own limits or soon after ctx,
+// when it is cancelled. It reports whether it came.
+func ends(ctx context.Context, child Child) bool {
+	select {
+	case <-child.Done():
+		return true
+	case <-ctx.Done():
+	}
+	stuck := time.NewTimer(stuckTimeout)
+	defer stuck.Stop()
+	select {
+	case <-child.Done():
+		return true
+	case <-stuck.C:
+		return false
+	}
+}
+
+// Detail is what a face is told of a call of task.
+type Detail struct {
+	Child   string `json:"child"`
+	Session string `json:"session"`
+}
+
+func detail(s Status) json.RawMessage {
+	raw, _ := json.Marshal(Detail{s.Child, s.Session}) // never fails
+	return raw
+}
+
+type checkTool struct{ spawner Spawner }
+
+// Spec implements tool.Tool.
+func (*checkTool) Spec() tool.Spec { return specs()[NameCheck] }
+
+// Title implements tool.Titler.
+func (*checkTool) Title(raw json.RawMessage) string {
+	r, _ := read(raw)
+	return strings.TrimSpace("check task " + r.Task)
+}
+
+// Run implements tool.Tool.
+func (t *checkTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
+	r, err := read(call.Args)
+	if err != nil {
+		return tool.Result{}, fmt.Errorf("cannot read the arguments: %w", err)
+	}
+	children := t.spawner.Children()
+	if r.Task != "" {
+		c, err := find(children, r.Task)
+		if err != nil {
+			return tool.Result{}, err
+		}
+		children = []Child{c}
+	}
+	if r.WaitMS > 0 {
+		bounded, cancel := context.WithTimeout(ctx, time.Duration(r.WaitMS)*time.Millisecond)
+		defer cancel()
+		await(bounded, children)
+	}
+	if len(children) == 0 {
+		return tool.Result{Output: "[no agents]"}, nil
+	}
+	var lines []string
+	for _, c := range children {
+		lines = append(lines, Line(c.Status(), time.Now()))
+	}
+	return tool.Result{Output: strings.Join(lines, "\n"), Aborted: ctx.Err() != nil}, nil
+}
+
+// await waits until one of the children that run has ended, or ctx.
+func await(ctx context.Context, children []Child) {
+	ended := make(chan struct{}, len(children))
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	running := 0
+	for _, c := range children {
+		if c.Status().Ended != nil {
+			continue
+		}
+		running++
+		wg.Go(func() { // ends with the child, or with await
+			select {
+			case <-c.Done():
+				ended <- struct{}{} // never blocks: room for all
+			case <-ctx.Done():
+			}
+		})
+	}
+	if running == 0 {
+		return
+	}
+	select {
+	case <-ended:
+	case <-ctx.Done():
+	}
+}
+
+type messageTool struct{ spawner Spawner }
+
+// Spec implements tool.Tool.
+func (*messageTool) Spec() tool.Spec { return specs()[NameMessage] }
+
+// Title implements tool.Titler.
+func (*messageTool) Title(raw json.RawMessage) string {
+	r, _ := read(raw)
+	return strings.TrimSpace("message to task " + r.Task)
+}
+
+// Run implements tool.Tool.
+func (t *messageTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
+	r, err := read(call.Args)
+	if err != nil {
+		return tool.Result{}, fmt.Errorf("cannot read the arguments: %w", err)
+	}
+	c, err := find(t.spawner.Children(), r.Task)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	if err := c.Send(ctx, r.Message); err != nil {
+		return tool.Result{}, err
+	}
+	return tool.Result{Output: fmt.Sprintf("[agent %s has the message; it reads it before its next step]", r.Task)}, nil
+}
+
+type cancelTool struct{ spawner Spawner }
+
+// Spec implements tool.Tool.
+func (*cancelTool) Spec() tool.Spec { return specs()[NameCancel] }
+
+// Title implements tool.Titler.
+func (*cancelTool) Title(raw json.RawMessage) string {
+	r, _ := read(raw)
+	return strings.TrimSpace("cancel task " + r.Task)
+}
+
+// byModel is who ends a child that its parent's model wants ended.
+const byModel = "model"
+
+// Run implements tool.Tool.
+func (t *cancelTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
+	r, err := read(call.Args)
+	if err != nil {
+		return tool.Result{}, fmt.Errorf("cannot read the arguments: %w", err)
+	}
+	c, err := find(t.spawner.Children(), r.Task)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	c.Cancel(event.Abort(event.Interrupted, byModel))
+	select {
+	case <-c.Done():
+	case <-ctx.Done():
+		return tool.Result{Aborted: true}, nil
+	}
+	return tool.Result{Output: Line(c.Status(), time.Now())}, nil
+}
+
+func find(children []Child, id string) (Child, error) {
+	var ids []string
+	for _, c := range children {
+		s := c.Status()
+		if s.Child == id || s.Session == id {
+			return c, nil
+		}
+		ids = append(ids, s.Child)
+	}
+	if len(ids) == 0 {
+		return nil, fmt.Errorf("there is no agent %q: none was started", id)
+	}
+	return nil, fmt.Errorf("there is no agent %q; there are %s", id, strings.Join(ids, ", "))
+}
+
+// Line says in one line how far a child is, for the model.
+func Line(s Status, now time.Time) string {
+	if s.Ended != nil {
+		line := fmt.Sprintf("%s %s", name(s.ChildStarted), how(*s.Ended))
+		if s.Ended.ElapsedMS > 0 {
+			line += " after " + span(time.Duration(s.Ended.ElapsedMS)*time.Millisecond)
+		}
+		return line
+	}
+	line := fmt.Sprintf("%s runs for %s: %d steps, %d calls", name(s.ChildStarted), span(now.Sub(s.StartedAt)), s.Steps, s.Calls)
+	if s.Doing != "" {
+		line += fmt.Sprintf("; now %s, for %s", s.Doing, span(now.Sub(s.DoingSince)))
+	}
+	if !s.Progress.IsZero() {
+		line += fmt.Sprintf("; last progress %s ago", span(now.Sub(s.Progress)))
+	}
+	return line
+}
+
+const mostTitle = 120
+
+func oneLine(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > mostTitle {
+		text = strings.ToValidUTF8(text[:mostTitle], "") + "…"
+	}
+	return text
+}

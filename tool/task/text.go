@@ -1,0 +1,74 @@
+package task
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// mostAnswer bounds what the parent's model is told of a child's answer, in bytes.
+const mostAnswer = 32 << 10
+
+// Clip returns the text, of a long one both ends.
+func Clip(text string) string {
+	if len(text) <= mostAnswer {
+		return text
+	}
+	head := strings.ToValidUTF8(text[:mostAnswer/2], "")
+	tail := strings.ToValidUTF8(text[len(text)-mostAnswer/2:], "")
+	return fmt.Sprintf("%s\n[%d bytes left out; the child's session has them]\n%s", head, len(text)-len(head)-len(tail), tail)
+}
+
+// Report tells a model how a child ended, and what it said.
+func Report(started event.ChildStarted, ended event.ChildEnded) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "[%s %s", name(started), how(ended))
+	if ended.ElapsedMS > 0 {
+		fmt.Fprintf(&b, " after %s", span(time.Duration(ended.ElapsedMS)*time.Millisecond))
+	}
+	fmt.Fprintf(&b, "; session %s", started.Session)
+	if ended.Kept != "" {
+		fmt.Fprintf(&b, "; its changes are in %s", ended.Kept)
+	}
+	switch {
+	case ended.Answer == "":
+		b.WriteString(". It said nothing.]")
+	case ended.Outcome == event.Completed:
+		fmt.Fprintf(&b, ". Its answer:]\n%s", ended.Answer)
+	default:
+		fmt.Fprintf(&b, ". The last that it said:]\n%s", ended.Answer)
+	}
+	return b.String()
+}
+
+// name is the child in words.
+func name(started event.ChildStarted) string {
+	if started.Title == "" {
+		return "Child agent " + started.Child
+	}
+	return fmt.Sprintf("Child agent %s (%s)", started.Child, started.Title)
+}
+
+// how continues the words "the child …".
+func how(ended event.ChildEnded) string {
+	if ended.Outcome == event.Completed {
+		return "completed"
+	}
+	if ended.Cause == nil {
+		return string(ended.Outcome)
+	}
+	if ended.Outcome == event.Aborted {
+		return "did not finish: " + ended.Cause.Error()
+	}
+	return ended.Cause.Error()
+}
+
+// span says a duration as a person would.
+func span(d time.Duration) string {
+	if d < 10*time.Second {
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	return d.Round(time.Second).String()
+}
