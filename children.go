@@ -96,12 +96,10 @@ func (k *children) configure(ctx context.Context, o task.Order) (SessionConfig, 
 	if o.Steps > 0 && (c.Limits.Steps == 0 || o.Steps < c.Limits.Steps) {
 		c.Limits.Steps = o.Steps
 	}
-	limit := c.Tasks.Time
-	if o.Time > 0 {
-		limit = min(limit, o.Time)
-	}
-	if c.Limits.Time == 0 || limit < c.Limits.Time {
-		c.Limits.Time = limit
+	for _, limit := range []time.Duration{c.Tasks.Time, o.Time} {
+		if limit > 0 && (c.Limits.Time == 0 || limit < c.Limits.Time) {
+			c.Limits.Time = limit
+		}
 	}
 	// A child is done before its parent gives it up.
 	c.InterruptGrace = cmp.Or(c.InterruptGrace, 250*time.Millisecond) * 3 / 5

@@ -19,7 +19,7 @@ type Tasks struct {
 	// children of one session at once, and MaxTotal how many it may start; 0
 	// means 2, 8 and 32.
 	MaxDepth, MaxRunning, MaxTotal int
-	// Time bounds each turn of a child; 0 means an hour.
+	// Time bounds each turn of a child; 0 means an hour, negative no limit.
 	Time time.Duration
 	// AtEnd says what becomes of children in the background when the model of a turn
 	// has finished; "" means KeepTasks.

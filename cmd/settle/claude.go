@@ -138,7 +138,7 @@ func (f *claudeFlags) serve(cmd *cobra.Command, s *streams, args []string) (int,
 	if err := f.options(cmd.Flags(), dir); err != nil {
 		return 0, err
 	}
-	o := assemble.Options{Face: "claude", Permission: settle.Ask, SystemFile: f.systemFile, AppendFile: f.appendFile}
+	o := assemble.Options{Face: "claude", Permission: settle.Ask, AtEnd: settle.AwaitTasks, SystemFile: f.systemFile, AppendFile: f.appendFile}
 	if !slices.Contains(strings.Split(f.sources, ","), "project") {
 		o.Project = assemble.IgnoreProject
 	}

@@ -168,7 +168,7 @@ func (f *execFlags) run(cmd *cobra.Command, s *streams, args []string) (int, err
 		return 0, err
 	}
 	s = s.with(spec.Env, spec.Hidden)
-	in := s.standIn(cmd, assemble.Options{Face: "exec", Permission: settle.Ask, Take: f.take})
+	in := s.standIn(cmd, assemble.Options{Face: "exec", Permission: settle.Ask, Take: f.take, AtEnd: settle.AwaitTasks})
 	defer in.release()
 	options, err := f.options(in, s, words)
 	if err != nil {

@@ -71,7 +71,7 @@ func (f *mcpFlags) serve(cmd *cobra.Command, s *streams) error {
 	if err != nil {
 		return err
 	}
-	o := assemble.Options{Face: "mcp", Permission: settle.Ask, Attended: true}
+	o := assemble.Options{Face: "mcp", Permission: settle.Ask, Attended: true, AtEnd: settle.AwaitTasks}
 	f.apply(&o)
 	token := ""
 	if f.addr != "" {

@@ -74,6 +74,12 @@ type Options struct {
 	Secrets []string
 	// Shared, if set, is what the agents of one face have in common.
 	Shared *Shared
+	// AtEnd says what becomes of child agents in the background at the end of a turn.
+	AtEnd settle.AtEnd
+	// Resolve, if set, finds the settings of a child agent that is to ask another
+	// model, with what was Given for this one.
+	Resolve func(dir string, given map[string]string) (*config.Resolved, error)
+	Given   map[string]string
 	// Model, if its Provider is set, is used instead of the one that the settings
 	// choose.
 	Model model.Config
@@ -162,6 +168,7 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	c.Model.Effort = cmp.Or(r.Effort, c.Model.Effort)
 	c.Permission, c.Approver, c.Attended = o.permission(), o.Approver, o.Attended
 	c.Limits, c.Retry, c.Compaction = limits(r), retry(r), settle.Compaction(r.Compact)
+	c.Tasks = o.tasks(names)
 	bench := o.bench(names)
 	c.Toolbox = bench.toolbox
 	if c.Judge, err = o.judge(c.Permission, bench.release); err != nil {

@@ -66,7 +66,7 @@ func (h *Sessions) Agent(ctx context.Context, spec SessionSpec) (*Agent, error) 
 		return nil, err
 	}
 	o := h.Base
-	o.Settings, o.Dir, o.Shared = r, spec.Dir, &h.shared
+	o.Settings, o.Dir, o.Shared, o.Resolve, o.Given = r, spec.Dir, &h.shared, h.Settings, spec.Settings
 	if spec.By == Client {
 		if o.Ceiling, err = h.Ceiling(spec.Dir); err != nil {
 			return nil, err
@@ -116,6 +116,12 @@ func (h *Sessions) Open(ctx context.Context, id string, spec SessionSpec) (*Open
 	o := &Opened{Agent: a, Spec: spec}
 	c := a.Session
 	c.Value = o
+	if c.Tasks != nil {
+		c.Tasks.Configure = func(child settle.SessionConfig) settle.SessionConfig {
+			child.Value = &Opened{Agent: a, Spec: spec}
+			return child
+		}
+	}
 	c.LockTimeout = cmp.Or(h.LockTimeout, c.LockTimeout)
 	s, err := host.Session(ctx, id, c)
 	if err != nil {

@@ -21,12 +21,13 @@ import (
 	"github.com/settle-agent/settle/tool/plan"
 	"github.com/settle-agent/settle/tool/search"
 	"github.com/settle-agent/settle/tool/shell"
+	"github.com/settle-agent/settle/tool/task"
 )
 
 // toolNames are all tools that there are, in the order in which models see
 // them.
 func toolNames() []string {
-	return []string{"shell", "job", "read", "write", "edit", "apply_patch", "glob", "grep", "list", plan.Name}
+	return []string{"shell", "job", "read", "write", "edit", "apply_patch", "glob", "grep", "list", plan.Name, task.Name}
 }
 
 // offered returns the names of the tools for a model: those that the user
@@ -88,6 +89,9 @@ func (b bench) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
 	}
 	var tools []tool.Tool
 	for _, name := range b.offered {
+		if name == task.Name { // which the session has by itself
+			continue
+		}
 		t, ok := set.Lookup(name)
 		if !ok {
 			return settle.Toolbox{}, fmt.Errorf("there is no tool %q", name)

@@ -129,6 +129,12 @@ window = 1000
 max_output = 100
 images = false
 thinking = true
+
+[tasks]
+depth = 1
+at_once = 2
+per_session = 3
+timeout = "1m"
 `)
 	r := w.load()
 	no, yes := false, true
@@ -138,6 +144,7 @@ thinking = true
 		RetryFor: time.Minute, Tools: []string{"shell", "read"}, PassEnv: []string{"OPENAI_API_KEY"},
 		DataDir: filepath.Join(w.dir, "home", "data"), LogLevel: "debug",
 		Jobs:   config.Jobs{Release: "deny", OnInterrupt: "end", OnExit: "release"},
+		Tasks:  config.Tasks{Depth: 1, AtOnce: 2, PerSession: 3, Timeout: time.Minute},
 		Models: map[string]config.Model{"mine/org/name": {Window: 1000, MaxOutput: 100, Images: &no, Thinking: &yes}},
 	}
 	got := r.Settings

@@ -64,6 +64,13 @@ func count(key string, field func(*Settings) *int) setting {
 	}
 }
 
+// bound is a count of which 0 is the tightest.
+func bound(key string, field func(*Settings) *int) setting {
+	k := count(key, field)
+	k.looseness = func(s *Settings) float64 { return float64(*field(s)) }
+	return k
+}
+
 // dollars is an amount in US dollars.
 func dollars(key string, field func(*Settings) *float64) setting {
 	return setting{

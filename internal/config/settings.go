@@ -50,6 +50,7 @@ type Settings struct {
 	// LogLevel is debug, info, warn or error.
 	LogLevel string
 	Jobs     Jobs
+	Tasks    Tasks
 	// Rules say which calls may run, in order.
 	Rules []Rule
 	// Providers has the built-in ones and the user's own, by name.
@@ -63,6 +64,14 @@ type Jobs struct {
 	Release     event.Permission // empty is the default of the way in
 	OnInterrupt string           // keep or end
 	OnExit      string           // end or release
+}
+
+// Tasks bounds child agents.
+type Tasks struct {
+	Depth      int           // generations; 0 for none
+	AtOnce     int           // of one session
+	PerSession int           // in all
+	Timeout    time.Duration // of each turn of one
 }
 
 // Model is what the user knows about a model; zero and nil: nothing.
@@ -89,6 +98,7 @@ func defaults() Settings {
 		RetryFor:        10 * time.Minute,
 		LogLevel:        "info",
 		Jobs:            Jobs{OnInterrupt: "keep", OnExit: "end"},
+		Tasks:           Tasks{Depth: 2, AtOnce: 8, PerSession: 32, Timeout: time.Hour},
 		Providers:       builtin(),
 		Models:          map[string]Model{},
 	}
@@ -142,6 +152,10 @@ func settings() []setting {
 		choice("jobs.release", func(s *Settings) *event.Permission { return &s.Jobs.Release }, permissions()...).may(tightens),
 		choice("jobs.on_interrupt", func(s *Settings) *string { return &s.Jobs.OnInterrupt }, "keep", "end").may(tightens),
 		choice("jobs.on_exit", func(s *Settings) *string { return &s.Jobs.OnExit }, "release", "end").may(tightens),
+		bound("tasks.depth", func(s *Settings) *int { return &s.Tasks.Depth }).may(tightens),
+		bound("tasks.at_once", func(s *Settings) *int { return &s.Tasks.AtOnce }).may(tightens),
+		bound("tasks.per_session", func(s *Settings) *int { return &s.Tasks.PerSession }).may(tightens),
+		duration("tasks.timeout", func(s *Settings) *time.Duration { return &s.Tasks.Timeout }).may(tightens),
 	}
 }
 

@@ -1,0 +1,45 @@
+package assemble
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/tool/task"
+)
+
+// tasks are the child agents that models may start, by the settings; nil for none.
+func (o Options) tasks(names []string) *settle.Tasks {
+	s := o.Settings.Tasks
+	if !slices.Contains(names, task.Name) || s.Depth == 0 || s.AtOnce == 0 || s.PerSession == 0 {
+		return nil
+	}
+	t := &settle.Tasks{MaxDepth: s.Depth, MaxRunning: s.AtOnce, MaxTotal: s.PerSession, Time: orOff(s.Timeout), AtEnd: o.AtEnd}
+	if o.Resolve != nil {
+		t.Model = o.childModel
+	}
+	return t
+}
+
+// childModel is the model that a call names.
+func (o Options) childModel(ctx context.Context, name string) (model.Config, error) {
+	settings := maps.Clone(o.Given)
+	if settings == nil {
+		settings = map[string]string{}
+	}
+	settings["model"] = name
+	r, err := o.Resolve(o.Dir, settings)
+	if err != nil {
+		return model.Config{}, err
+	}
+	o.Settings, o.Model = r, model.Config{}
+	a, err := New(ctx, o)
+	if err != nil {
+		return model.Config{}, err
+	}
+	m := a.Session.Model
+	m.Secrets = slices.Concat(a.Session.Secrets, m.Secrets)
+	return m, nil
+}
