@@ -181,7 +181,12 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 	if stop, err := proc.BecomeReaper(); err == nil {
 		defer stop()
 	}
-	a, err := assemble.New(sig.ctx, f.agent(s, resolved, dir, format))
+	made := f.agent(s, resolved, dir, format)
+	made.Shared, made.Given = &assemble.Shared{}, given(cmd.Flags())
+	made.Resolve = func(dir string, given map[string]string) (*config.Resolved, error) {
+		return s.settings(dir, given, f.project())
+	}
+	a, err := assemble.New(sig.ctx, made)
 	if err != nil {
 		return 0, sig.instead(err)
 	}
@@ -263,6 +268,7 @@ func (f *runFlags) agent(s *streams, r *config.Resolved, dir string, format run.
 	o := assemble.Options{
 		Settings: r, Dir: dir, Environ: s.environ, Getenv: s.getenv, Face: "run", Version: version(),
 		Permission: settle.Allow, Release: "allow", Take: f.take, Releasable: true, Attach: attach.Serve, Attended: f.asks(s, format),
+		AtEnd: settle.AwaitTasks,
 	}
 	f.apply(&o)
 	if f.ephemeral {

@@ -33,9 +33,11 @@ func (w *Warning) Unwrap() error { return w.Err }
 
 // Query says which sessions to list.
 type Query struct {
-	Text  string // occurs in an input, the title, the directory or the id, in any case
-	Dir   string // working directory, exactly
-	Limit int    // at most so many; 0 is all
+	Text string // occurs in an input, the title, the directory or the id, in any case
+	Dir  string // working directory, exactly
+	// Children has child agents listed as well.
+	Children bool
+	Limit    int // at most so many; 0 is all
 	// Except, if set, leaves out sessions of which the caller knows more. Their
 	// logs are not read.
 	Except func(session string) bool

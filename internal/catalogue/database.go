@@ -20,7 +20,7 @@ import (
 const (
 	// version is that of the schema and of what rows are made of, such as titles,
 	// kept as the database's user_version.
-	version = 3
+	version = 4
 	// busyTimeout is how long another process's write is waited for.
 	busyTimeout = 5 * time.Second
 	// retryDelay is the time between attempts where SQLite does not wait
@@ -43,7 +43,8 @@ CREATE TABLE session (
 	updated INTEGER NOT NULL,
 	seq     INTEGER NOT NULL,
 	problem TEXT NOT NULL,
-	words   TEXT NOT NULL
+	words   TEXT NOT NULL,
+	parent  TEXT NOT NULL
 ) WITHOUT ROWID;
 `
 
@@ -150,7 +151,7 @@ func prepare(ctx context.Context, db *sql.DB) (err error) {
 	case found < version:
 		return errUnfit
 	default:
-		if _, err := tx.ExecContext(ctx, "SELECT id, changed, words FROM session LIMIT 1"); err != nil {
+		if _, err := tx.ExecContext(ctx, "SELECT id, changed, words, parent FROM session LIMIT 1"); err != nil {
 			return errors.Join(errUnfit, err)
 		}
 	}
@@ -214,9 +215,9 @@ func (c *Catalogue) save(ctx context.Context, changed []row, gone []string) (err
 		}
 	}()
 	for _, r := range changed {
-		_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 			r.Session, r.size, r.modified, r.Dir, r.Title, r.Model, string(r.Outcome), string(r.Reason), r.Running,
-			r.Created.UnixNano(), r.Updated.UnixNano(), int64(r.Seq), r.Problem, r.words)
+			r.Created.UnixNano(), r.Updated.UnixNano(), int64(r.Seq), r.Problem, r.words, r.Parent)
 		if err != nil {
 			return err
 		}
@@ -249,7 +250,7 @@ func (c *Catalogue) load(ctx context.Context) (map[string]row, error) {
 // rows reads the table.
 func (c *Catalogue) rows(ctx context.Context) (map[string]row, error) {
 	rows, err := c.db.QueryContext(ctx, `SELECT id, size, changed, dir, title, model, outcome, reason, running,
-		created, updated, seq, problem, words FROM session`)
+		created, updated, seq, problem, words, parent FROM session`)
 	if err != nil {
 		return nil, err
 	}
@@ -260,7 +261,7 @@ func (c *Catalogue) rows(ctx context.Context) (map[string]row, error) {
 		var outcome, reason string
 		var created, updated int64
 		if err := rows.Scan(&r.Session, &r.size, &r.modified, &r.Dir, &r.Title, &r.Model, &outcome, &reason,
-			&r.Running, &created, &updated, &r.Seq, &r.Problem, &r.words); err != nil {
+			&r.Running, &created, &updated, &r.Seq, &r.Problem, &r.words, &r.Parent); err != nil {
 			return nil, err
 		}
 		r.Outcome, r.Reason = event.Outcome(outcome), event.Reason(reason)

@@ -25,7 +25,8 @@ type Entry struct {
 	// are empty while it runs and where there was none.
 	Outcome          event.Outcome
 	Reason           event.Reason
-	Running          bool // a turn runs: it has not ended, and a process holds the session
+	Running          bool   // a turn runs: it has not ended, and a process holds the session
+	Parent           string // the session that has it as a child agent
 	Created, Updated time.Time
 	Seq              uint64 // of the last event
 	// Problem says why the log cannot be read, or not wholly.
@@ -43,7 +44,7 @@ type row struct {
 func EntryOf(state event.State) Entry {
 	e := Entry{
 		Session: state.Session, Dir: state.Host.Dir, Title: Title(state),
-		Created: state.Created, Updated: state.Updated, Running: state.Running() != nil, Seq: state.Seq,
+		Parent: state.Host.Parent, Created: state.Created, Updated: state.Updated, Running: state.Running() != nil, Seq: state.Seq,
 	}
 	if n := len(state.Turns); n > 0 {
 		last := state.Turns[n-1]
@@ -141,7 +142,7 @@ func (e Entry) alive(dir string) Entry {
 
 // matches reports whether the query asks for the row.
 func (q Query) matches(r row) bool {
-	if q.Dir != "" && q.Dir != r.Dir {
+	if q.Dir != "" && q.Dir != r.Dir || r.Parent != "" && !q.Children {
 		return false
 	}
 	text := strings.ToLower(q.Text)

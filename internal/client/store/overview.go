@@ -54,6 +54,9 @@ func Overview[S Session](ctx context.Context, open []S, kept *catalogue.Shelf, m
 	for _, s := range open {
 		isOpen[s.ID()] = true
 		s.View(func(st event.State) {
+			if st.Host.Parent != "" { // it is its parent's
+				return
+			}
 			all = append(all, Listed{catalogue.EntryOf(st), StateOf(st), len(asker.Open(st))})
 		})
 	}

@@ -25,6 +25,9 @@ func Show(to io.Writer, dataDir, session string) error {
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "session %s in %s\n", state.Session, printable.Text(state.Host.Dir))
+	if p := state.Host.Parent; p != "" {
+		fmt.Fprintf(&b, "child agent %s of session %s\n", printable.Text(state.Host.Child), printable.Text(p))
+	}
 	fmt.Fprintf(&b, "created %s, changed %s\n", local(state.Created), local(state.Updated))
 	if parts := transcript.Spent(transcript.Total(state)); len(parts) > 0 {
 		fmt.Fprintln(&b, strings.Join(parts, ", "))
@@ -43,6 +46,9 @@ func Show(to io.Writer, dataDir, session string) error {
 		}
 		fmt.Fprintf(&b, "\n> %s\n  (%s)\n", quoted(in.Text), waits)
 	}
+	for _, c := range state.Children {
+		showChild(&b, c, now)
+	}
 	for _, j := range state.Jobs {
 		how := now
 		if j.Ended != nil {
@@ -52,6 +58,27 @@ func Show(to io.Writer, dataDir, session string) error {
 	}
 	_, writeErr := to.Write(b.Bytes())
 	return errors.Join(writeErr, err)
+}
+
+// showChild writes how far a child agent is.
+func showChild(b *bytes.Buffer, c *event.Child, now string) {
+	how := now
+	if c.Ended != nil {
+		how = string(c.Ended.Outcome)
+		if c.Ended.Cause != nil {
+			how = printable.Text(c.Ended.Cause.Error())
+		}
+		if ms := c.Ended.ElapsedMS; ms > 0 {
+			how += " after " + printable.Duration(time.Duration(ms)*time.Millisecond)
+		}
+		if c.Ended.Spent != nil {
+			how = strings.Join(append([]string{how}, transcript.Spent(*c.Ended.Spent)...), "; ")
+		}
+		if c.News() {
+			how += "; the model is told with the next input"
+		}
+	}
+	fmt.Fprintf(b, "\nchild agent %s, session %s: %s: %s\n", c.Child, c.Session, printable.Text(c.Title), how)
 }
 
 func local(at time.Time) string { return at.Local().Format(time.DateTime) }
