@@ -13,6 +13,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/contents"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/repo"
 	"github.com/settle-agent/settle/internal/sandbox"
@@ -79,7 +80,7 @@ func (b bench) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
 	})
 	all := slices.Concat(
 		jobs.Tools(),
-		file.NewWorkspace(file.Config{Masked: info.Masked, Editor: b.editor}).Tools(),
+		file.NewWorkspace(file.Config{Masked: info.Masked, Keep: keeper(info.OutputDir), Editor: b.editor}).Tools(),
 		search.Tools(search.Config{Ripgrep: b.ripgrep, Private: b.private, Runner: runner{env: Helper(b.env), marker: marker, lock: info.Lock}}),
 		[]tool.Tool{plan.New()},
 	)
@@ -108,6 +109,15 @@ func (b bench) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
 		box.Interrupted = func(ctx context.Context) { _, _ = jobs.KillAll(ctx) } // what is left is named in each job's end
 	}
 	return box, nil
+}
+
+// keeper keeps what files contained beside the outputs of the session, as long as it
+// is kept itself.
+func keeper(outputDir string) func([]byte) error {
+	if outputDir == "" {
+		return nil
+	}
+	return contents.Of(outputDir).Keep
 }
 
 // readable is what a confined command reads: the repository that the directory is

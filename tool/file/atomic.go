@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/settle-agent/settle/internal/safefile"
 )
 
 // tempPattern names temporary files so that people and recovery know them.
@@ -36,6 +38,7 @@ func stage(s *snapshot, content []byte, like fs.FileInfo) (*staged, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("cannot create the directory of %q: %w", s.shown, err)
 	}
+	s.keepData()
 	if s.put != nil && textual(content) {
 		return &staged{snapshot: s, content: content}, nil
 	}
@@ -111,7 +114,7 @@ func (s *staged) commit() error {
 	}
 	s.temp = ""
 	dir := filepath.Dir(s.real)
-	if err := s.sync(dir, func() error { return syncDir(dir) }); err != nil {
+	if err := s.sync(dir, func() error { return safefile.SyncDir(dir) }); err != nil {
 		return fmt.Errorf("wrote %q, but cannot sync its directory: %w; a power failure could undo it", s.shown, err)
 	}
 	return nil

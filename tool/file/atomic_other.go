@@ -8,6 +8,3 @@ import (
 )
 
 func keepOwner(*os.File, fs.FileInfo) bool { return true }
-
-// syncDir does nothing: a directory cannot be synced here.
-func syncDir(string) error { return nil }

@@ -35,6 +35,14 @@ type Change struct {
 	Removed int  `json:"removed"`
 	// SHA256 is that of the whole new content, in hex.
 	SHA256 string `json:"sha256,omitempty"`
+	// Before is what the file was, Moved what the one at From was, in what a call
+	// has done; nil where there was none.
+	Before *Past `json:"before,omitempty"`
+	Moved  *Past `json:"moved,omitempty"`
+	// Real and FromReal are where the files are whose paths lead through symbolic
+	// links.
+	Real     string `json:"real,omitempty"`
+	FromReal string `json:"from_real,omitempty"`
 }
 
 // Changes is the Detail of a result of write, edit and apply_patch.

@@ -82,6 +82,7 @@ func (w *Workspace) edit(ctx context.Context, p place, in EditArguments) (tool.R
 	}
 	w.learnChange(p, s.data, content)
 	c := newChange(p.shown, "", s.data, content, maxDiffBytes)
+	c.record(s)
 	places := "1 place"
 	if n > 1 {
 		places = fmt.Sprintf("%d places", n)

@@ -49,6 +49,9 @@ func (w *Workspace) edited(ctx context.Context, p place) (text string, has bool,
 // it is on the disk.
 func (w *Workspace) load(ctx context.Context, p place) (*snapshot, error) {
 	s, err := load(ctx, p)
+	if err == nil {
+		s.keep = w.keep
+	}
 	if err != nil || !w.covers(p) || !textual(s.data) {
 		return s, err
 	}

@@ -219,7 +219,11 @@ func (p *plan) inOrder() []*planned {
 func (p *plan) stageAll() (map[*planned]*staged, error) {
 	ready := map[*planned]*staged{}
 	for _, f := range p.order {
-		if !f.changed() || f.content == nil {
+		if !f.changed() {
+			continue
+		}
+		if f.content == nil {
+			f.keepData()
 			continue
 		}
 		var like fs.FileInfo
@@ -288,6 +292,10 @@ func (p *plan) report(done []*planned) tool.Result {
 			letter = "D"
 		case !f.exists():
 			letter = "A"
+		}
+		c.record(f.snapshot)
+		if f.moved != nil {
+			c.recordMove(f.moved.snapshot)
 		}
 		room -= len(c.Diff)
 		changes = append(changes, c)

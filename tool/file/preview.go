@@ -60,7 +60,9 @@ func (w *Workspace) preview(ctx context.Context, dir, path string, change func(*
 	if s.exists() {
 		old = append([]byte{}, s.data...)
 	}
-	return detail(newChange(p.shown, "", old, content, maxDiffBytes)), nil
+	c := newChange(p.shown, "", old, content, maxDiffBytes)
+	c.record(s)
+	return detail(c), nil
 }
 
 func (w *Workspace) previewPatch(ctx context.Context, call tool.Call) (json.RawMessage, error) {

@@ -22,6 +22,8 @@ type snapshot struct {
 	data []byte
 	// put, if set, has the editor write the file.
 	put func(content []byte) error
+	// keep, if set, keeps the data.
+	keep func(content []byte) error
 	// syncs, if set, stands between the snapshot and the disk, for tests.
 	syncs func(path string, sync func() error) error
 }

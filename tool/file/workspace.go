@@ -17,6 +17,9 @@ type Config struct {
 	// Masked reports whether a text contains the mask that stands for a
 	// secret; what it says yes to is not written. Nil: nothing is masked.
 	Masked func(text string) bool
+	// Keep, if set, keeps what a file contained, before it is replaced or removed. Its
+	// hash is in the [Change]. What cannot be kept is changed none the less.
+	Keep func(content []byte) error
 	// Editor, if set, may know text that is not saved yet.
 	Editor *Editor
 }
@@ -25,6 +28,7 @@ type Config struct {
 // and what the model knows of each file. It is safe for concurrent use.
 type Workspace struct {
 	masked func(text string) bool
+	keep   func(content []byte) error
 	editor *Editor
 	locks  locks
 
@@ -41,7 +45,7 @@ func NewWorkspace(cfg Config) *Workspace {
 	if masked == nil {
 		masked = func(string) bool { return false }
 	}
-	return &Workspace{masked: masked, editor: cfg.Editor, known: map[string]digest{}}
+	return &Workspace{masked: masked, keep: cfg.Keep, editor: cfg.Editor, known: map[string]digest{}}
 }
 
 // Tools returns read, write, edit and apply_patch. Models are offered either

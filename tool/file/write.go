@@ -88,6 +88,7 @@ func (w *Workspace) write(ctx context.Context, p place, text string) (tool.Resul
 		verb = "created"
 	}
 	c := newChange(p.shown, "", s.data, content, maxDiffBytes)
+	c.record(s)
 	return tool.Result{
 		Output: fmt.Sprintf("%s %s (%s, %s)%s", verb, p.shown, byteCount(int64(len(content))), c.counts(), kept),
 		Detail: detail(c),
