@@ -229,8 +229,14 @@ func TestAttachedToATerminal(t *testing.T) {
 	typed(t, keys, "say more\r")
 	hosts.shows(t, "Second answer.")
 	shot.shows(t, "Second answer.")
+	typed(t, keys, "/permissions allow\r")
+	shot.shows(t, "only the host can choose it")
 	typed(t, keys, "\x1b[Z") // Shift-Tab
-	shot.shows(t, "change its permission there")
+	shot.shows(t, "from the next call on: read-only")
+	typed(t, keys, "/model chat/other\r")
+	shot.shows(t, "from the next turn on: chat/other")
+	typed(t, its, "\x0c") // Ctrl-L
+	hosts.shows(t, "chat/other · read-only")
 	typed(t, its, "\x04")
 	exited(t, host, 0)
 	shot.shows(t, "has closed the session")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/client/attach"
+	"github.com/settle-agent/settle/internal/face/tui"
 )
 
 // attached is a session of the terminal that another process hosts.
@@ -37,10 +38,18 @@ func (a attached) Compact(context.Context, string) (settle.Compacted, error) {
 }
 
 // Choose implements [tui.Conversation].
-func (a attached) Choose(_ context.Context, setting, _ string) error { return a.elsewhere(setting) }
+func (a attached) Choose(ctx context.Context, setting, value string) error {
+	return a.Session.Choose(ctx, map[string]string{setting: value})
+}
 
-// SetMode implements [tui.Conversation].
-func (a attached) SetMode(string) error { return a.elsewhere("permission") }
+// SetMode implements [tui.Conversation]. A guest can only tighten it.
+func (a attached) SetMode(ctx context.Context, name string) error { return a.Tighten(ctx, name) }
+
+// Models implements [tui.Catalog].
+func (a attached) Models(ctx context.Context) ([]tui.Offered, error) {
+	offered, err := a.Offered(ctx)
+	return modelsOf(offered), listed(err, len(offered))
+}
 
 func (a attached) elsewhere(setting string) error {
 	return fmt.Errorf("%s hosts this session: change its %s there", a.Host(), setting)

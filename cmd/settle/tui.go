@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"maps"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -193,7 +192,7 @@ func (c *conversations) Open(ctx context.Context, id string) (tui.Conversation, 
 		return nil, err
 	}
 	c.masked(opened.Agent.Redact)
-	return &conversation{Opened: opened, hosts: c.hosts, policy: policy, chosen: map[string]string{}}, nil
+	return &conversation{Opened: opened, policy: policy}, nil
 }
 
 // Close implements [tui.Sessions].
@@ -263,11 +262,7 @@ func (c *conversations) masked(by *redact.Redactor) {
 // conversation is a session of the terminal.
 type conversation struct {
 	*assemble.Opened
-	hosts  *assemble.Sessions
 	policy *assemble.Policy
-
-	mu     sync.Mutex        // guards what follows
-	chosen map[string]string // settings over those of the session
 }
 
 // Model implements [tui.Conversation].
@@ -283,28 +278,14 @@ func (c *conversation) Effort() string { return c.Opened.Model().Effort }
 
 // Choose implements [tui.Conversation].
 func (c *conversation) Choose(ctx context.Context, setting, value string) error {
-	c.mu.Lock()
-	chosen := maps.Clone(c.chosen)
-	c.mu.Unlock()
-	chosen[setting] = value
-	a, err := c.hosts.Agent(ctx, assemble.SessionSpec{Dir: c.Spec.Dir, Settings: chosen})
-	if err != nil {
-		return err
-	}
-	if err := c.SetModel(ctx, a); err != nil {
-		return err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.chosen = chosen
-	return nil
+	return c.Opened.Choose(ctx, map[string]string{setting: value})
 }
 
 // Mode implements [tui.Conversation].
 func (c *conversation) Mode() string { return c.policy.Mode().Name }
 
 // SetMode implements [tui.Conversation].
-func (c *conversation) SetMode(name string) error {
+func (c *conversation) SetMode(_ context.Context, name string) error {
 	m, err := assemble.ModeNamed(name)
 	if err == nil {
 		c.policy.Set(m)

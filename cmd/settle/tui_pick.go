@@ -2,12 +2,13 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"path/filepath"
 	"runtime"
 	"strings"
 
 	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/tui"
@@ -49,18 +50,23 @@ func firstLine(text string) string {
 
 // Models implements [tui.Catalog].
 func (c *conversation) Models(ctx context.Context) ([]tui.Offered, error) {
-	offered, err := c.hosts.Offered(ctx, c.Spec.Dir)
-	if err != nil {
-		return nil, err
-	}
-	var out []tui.Offered
+	offered, err := c.Offered(ctx)
+	return modelsOf(offered), listed(err, len(offered))
+}
+
+func modelsOf(offered []assemble.Offered) (out []tui.Offered) {
 	for _, one := range offered {
 		out = append(out, tui.Offered(one))
 	}
-	if len(out) == 0 {
-		return nil, fmt.Errorf("no provider lists its models; /model NAME chooses one")
+	return out
+}
+
+// listed says what to do where there is nothing to choose from.
+func listed(err error, n int) error {
+	if err == nil && n == 0 {
+		return errors.New("no provider lists its models; /model NAME chooses one")
 	}
-	return out, nil
+	return err
 }
 
 // Rules implements [tui.Ruled].
@@ -87,5 +93,6 @@ var (
 	_ tui.Rewinder  = (*conversations)(nil)
 	_ tui.Previewer = (*conversations)(nil)
 	_ tui.Catalog   = (*conversation)(nil)
+	_ tui.Catalog   = attached{}
 	_ tui.Ruled     = (*conversation)(nil)
 )

@@ -142,11 +142,16 @@ func (a *Agent) Mode() string {
 	return string(a.Session.Permission)
 }
 
+// newAgent returns an agent that has nothing yet.
+func newAgent(o Options) *Agent {
+	r := o.Settings
+	return &Agent{policy: o.Policy, from: o, Notes: slices.Clone(r.Notes), Redact: redact.New(slices.Concat(r.Secrets(), o.Secrets)...)}
+}
+
 // New puts an agent together. Its errors are those of a configuration that
 // cannot be used.
 func New(ctx context.Context, o Options) (*Agent, error) {
-	r := o.Settings
-	a := &Agent{policy: o.Policy, from: o, Notes: slices.Clone(r.Notes), Redact: redact.New(slices.Concat(r.Secrets(), o.Secrets)...)}
+	r, a := o.Settings, newAgent(o)
 	a.Host = settle.Config{DataDir: r.DataDir, Releasable: o.Releasable, Attach: o.Attach, Face: o.Face, Version: o.Version}
 	c := &a.Session
 	if err := o.model(ctx, a); err != nil {
@@ -165,7 +170,6 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !o.Offers(name) })
 	}
 	c.WorkDir, c.Take, c.LockTimeout = o.Dir, o.Take, DefaultLockTimeout
-	c.Model.Effort = cmp.Or(r.Effort, c.Model.Effort)
 	c.Permission, c.Approver, c.Attended = o.permission(), o.Approver, o.Attended
 	c.Limits, c.Retry, c.Compaction = limits(r), retry(r), settle.Compaction(r.Compact)
 	c.Tasks = o.tasks(names)
@@ -199,6 +203,7 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 func (o Options) model(ctx context.Context, a *Agent) error {
 	a.Session.Secrets = slices.Concat(o.Settings.Secrets(), o.Secrets)
 	c := &a.Session.Model
+	defer func() { c.Effort = cmp.Or(o.Settings.Effort, c.Effort) }()
 	if o.Model.Provider != nil {
 		*c = o.Model
 		return nil

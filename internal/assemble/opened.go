@@ -18,6 +18,7 @@ type Opened struct {
 	Agent *Agent
 	Spec  SessionSpec
 
+	sessions *Sessions  // that it is one of
 	choosing sync.Mutex // one choice at a time
 
 	mu     sync.Mutex        // guards what follows
@@ -49,8 +50,21 @@ func (o *Opened) SetModel(ctx context.Context, a *Agent) error {
 	return nil
 }
 
+// Choose is [Sessions.Choose] of the sessions that it is one of.
+func (o *Opened) Choose(ctx context.Context, settings map[string]string) error {
+	return o.sessions.Choose(ctx, o, settings)
+}
+
+// Offered returns the models that the session could ask, of which the providers are
+// asked.
+func (o *Opened) Offered(ctx context.Context) ([]Offered, error) {
+	return o.sessions.Offered(ctx, o.Spec.Dir)
+}
+
 // Choose has the session's next turns ask the model of the settings, which a client
-// chooses over those that it chose before. An empty one is what is configured.
+// chooses over those that it chose before. An empty one is what is configured. Only
+// the model is put together anew: the session's directory is not chosen again, and its calls are judged
+// as before.
 func (h *Sessions) Choose(ctx context.Context, o *Opened, settings map[string]string) error {
 	o.choosing.Lock()
 	defer o.choosing.Unlock()
@@ -65,8 +79,12 @@ func (h *Sessions) Choose(ctx context.Context, o *Opened, settings map[string]st
 	maps.Copy(next, settings)
 	maps.DeleteFunc(next, func(_, value string) bool { return value == "" })
 	spec.Settings = next
-	a, err := h.Agent(ctx, spec)
+	from, err := h.options(spec)
 	if err != nil {
+		return err
+	}
+	a := newAgent(from)
+	if err := from.model(ctx, a); err != nil {
 		return err
 	}
 	if err := o.SetModel(ctx, a); err != nil {

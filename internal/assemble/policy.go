@@ -3,6 +3,7 @@ package assemble
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -84,6 +85,30 @@ func (p *Policy) Set(m Mode) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.mode = m
+}
+
+// LooserError says that a mode allows more than the one in force.
+type LooserError struct{ Now, Wish string }
+
+func (e *LooserError) Error() string {
+	return fmt.Sprintf("%q permits more than %q", e.Wish, e.Now)
+}
+
+// Tighten puts another mode into force, if it allows nothing that the one in force
+// does not; else the error is a [*LooserError].
+func (p *Policy) Tighten(m Mode) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if m.Permission.Strictness() < p.mode.Permission.Strictness() {
+		return &LooserError{p.mode.Name, m.Name}
+	}
+	for _, r := range m.Rules {
+		if r.Decision.Strictness() < p.mode.Permission.Strictness() && !slices.Contains(p.mode.Rules, r) {
+			return &LooserError{p.mode.Name, m.Name}
+		}
+	}
+	p.mode = m
+	return nil
 }
 
 // bind notes who judges by the policy: the session that was made last.

@@ -61,15 +61,27 @@ var ErrOpen = errors.New("the session is already open")
 // Agent puts together what a session with the spec would use, without opening
 // one.
 func (h *Sessions) Agent(ctx context.Context, spec SessionSpec) (*Agent, error) {
-	r, err := h.Settings(spec.Dir, spec.Settings)
+	o, err := h.options(spec)
 	if err != nil {
 		return nil, err
+	}
+	if err := CheckDirectory(spec.Dir, o.Settings, o.Getenv); err != nil && o.permission() == settle.Allow {
+		return nil, err
+	}
+	return New(ctx, o)
+}
+
+// options are what an agent with the spec is put together from.
+func (h *Sessions) options(spec SessionSpec) (Options, error) {
+	r, err := h.Settings(spec.Dir, spec.Settings)
+	if err != nil {
+		return Options{}, err
 	}
 	o := h.Base
 	o.Settings, o.Dir, o.Shared, o.Resolve, o.Given = r, spec.Dir, &h.shared, h.Settings, spec.Settings
 	if spec.By == Client {
 		if o.Ceiling, err = h.Ceiling(spec.Dir); err != nil {
-			return nil, err
+			return Options{}, err
 		}
 		r.Permission = o.Ceiling.Stricter(r.Permission)
 	}
@@ -79,10 +91,7 @@ func (h *Sessions) Agent(ctx context.Context, spec SessionSpec) (*Agent, error) 
 	if spec.Options != nil {
 		spec.Options(&o)
 	}
-	if err := CheckDirectory(spec.Dir, r, o.Getenv); err != nil && o.permission() == settle.Allow {
-		return nil, err
-	}
-	return New(ctx, o)
+	return o, nil
 }
 
 // Ceiling is the permission that the user configured for a directory, which no
@@ -113,7 +122,7 @@ func (h *Sessions) Open(ctx context.Context, id string, spec SessionSpec) (*Open
 	if err != nil {
 		return nil, err
 	}
-	o := &Opened{Agent: a, Spec: spec}
+	o := &Opened{Agent: a, Spec: spec, sessions: h}
 	c := a.Session
 	c.Value = o
 	if c.Tasks != nil {

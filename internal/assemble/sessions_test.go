@@ -182,3 +182,75 @@ func TestPolicyChanges(t *testing.T) {
 	p.Set(assemble.Mode{Name: "other", Permission: settle.Ask})
 	decide("allow")
 }
+
+// What may be done is not asked again where only the model changes: in the user's home
+// directory, a person who allows everything can still choose a model, and what was
+// approved is still known to the policy.
+func TestChooseLeavesThePolicyAlone(t *testing.T) {
+	p := assemble.NewPolicy(assemble.Modes()[0])
+	hosts := newHosts(t)
+	home := hosts.Base.Getenv("HOME")
+	opened, err := hosts.Open(t.Context(), "", assemble.SessionSpec{Dir: home, Options: func(o *assemble.Options) { o.Policy = p }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	judge, err := opened.Agent.Session.Judge()
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := settle.Approval{Arguments: `{"command":"touch x"}`}
+	call.Tool.Name = "shell"
+	judge.Remember(call)
+	rules := len(p.Rules())
+	allow, err := assemble.ModeNamed("allow")
+	if err != nil || rules == 0 {
+		t.Fatalf("%v; %d rules", err, rules)
+	}
+	p.Set(allow)
+	var wg sync.WaitGroup
+	for _, chosen := range []map[string]string{{"effort": "high"}, {"max_steps": "7"}} { // at once, and both hold
+		wg.Go(func() {
+			if err := opened.Choose(t.Context(), chosen); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if got := opened.Model().Effort; got != "high" {
+		t.Errorf("the effort is %q", got)
+	}
+	if err := opened.Choose(t.Context(), map[string]string{"effort": ""}); err != nil || opened.Model().Effort != "" {
+		t.Errorf("%v; the effort is %q", err, opened.Model().Effort)
+	}
+	if got := len(p.Rules()); got != rules {
+		t.Errorf("of %d rules, the policy knows %d", rules, got)
+	}
+}
+
+func TestTightenPolicy(t *testing.T) {
+	for _, c := range []struct {
+		now, wish string
+		may       bool
+	}{
+		{"allow", "accept-edits", true}, {"allow", "ask", true}, {"allow", "allow", true}, {"accept-edits", "ask", true},
+		{"accept-edits", "accept-edits", true}, {"ask", "read-only", true}, {"accept-edits", "read-only", true},
+		{"ask", "accept-edits", false}, {"ask", "allow", false}, {"accept-edits", "allow", false}, {"read-only", "ask", false}, {"read-only", "accept-edits", false},
+	} {
+		now, err := assemble.ModeNamed(c.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wish, err := assemble.ModeNamed(c.wish)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := assemble.NewPolicy(now)
+		var looser *assemble.LooserError
+		if err := p.Tighten(wish); (err == nil) != c.may || err != nil && !errors.As(err, &looser) {
+			t.Errorf("from %s to %s: %v", c.now, c.wish, err)
+		}
+		if want := map[bool]string{true: c.wish, false: c.now}[c.may]; p.Mode().Name != want {
+			t.Errorf("from %s to %s: it is %s", c.now, c.wish, p.Mode().Name)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
@@ -127,4 +128,30 @@ func (s *Session) CancelCall(ctx context.Context, item, by string) (bool, error)
 // KillJob ends a job.
 func (s *Session) KillJob(ctx context.Context, job string) error {
 	return s.call(ctx, endTimeout, methodKill, killing{job}, nil)
+}
+
+// Choose has the host's next turns use another model or effort. Every setting has a name.
+func (s *Session) Choose(ctx context.Context, settings map[string]string) error {
+	return s.adjust(ctx, methodChoose, choosing{settings})
+}
+
+// Tighten has the host's calls judged by another mode from the next one on. A guest
+// cannot loosen it: who let the host do more was asked there.
+func (s *Session) Tighten(ctx context.Context, mode string) error {
+	return s.adjust(ctx, methodTighten, tightening{mode})
+}
+
+func (s *Session) adjust(ctx context.Context, method string, params any) error {
+	var now Settings
+	if err := s.call(ctx, endTimeout, method, params, &now); err != nil {
+		return err
+	}
+	s.learn(&now)
+	return nil
+}
+
+// Offered returns the models that the host's providers list.
+func (s *Session) Offered(ctx context.Context) (offered []assemble.Offered, err error) {
+	err = s.call(ctx, endTimeout, methodOffered, nil, &offered)
+	return offered, err
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
@@ -53,8 +55,68 @@ func (h *handler) do(ctx context.Context, r *jsonrpc.Request) (any, error) {
 		return call(r, func(p cancelling) (any, error) { return done{h.session.CancelCall(p.Item, p.By)}, nil })
 	case methodKill:
 		return call(r, func(p killing) (any, error) { return done{true}, h.session.KillJob(ctx, p.Job) })
+	case methodChoose:
+		return call(r, func(p choosing) (any, error) { return h.choose(ctx, p) })
+	case methodTighten:
+		return call(r, func(p tightening) (any, error) { return h.tighten(p) })
+	case methodOffered:
+		opened, err := h.opened()
+		if err != nil {
+			return nil, err
+		}
+		return opened.Offered(ctx)
 	}
 	return nil, jsonrpc.MethodNotFound(r.Method)
+}
+
+// opened is what the session was made from.
+func (h *handler) opened() (*assemble.Opened, error) {
+	o, ok := h.session.Value().(*assemble.Opened)
+	if !ok {
+		return nil, errors.New("the host of this session fixes its model, effort and permission; end it and open the session here to choose others")
+	}
+	return o, nil
+}
+
+func (h *handler) settings() Settings {
+	var host event.SessionOpened
+	h.session.View(func(st event.State) { host = st.Host })
+	return settingsOf(h.session, host)
+}
+
+// choose takes what a guest may choose: what a turn thinks with, and not what it may do.
+func (h *handler) choose(ctx context.Context, p choosing) (any, error) {
+	opened, err := h.opened()
+	if err != nil {
+		return nil, err
+	}
+	for name := range p.Settings {
+		if name != "model" && name != "effort" {
+			return nil, fmt.Errorf("%q is the host's to change", name)
+		}
+	}
+	if err := opened.Choose(ctx, p.Settings); err != nil {
+		return nil, err
+	}
+	return h.settings(), nil
+}
+
+func (h *handler) tighten(p tightening) (any, error) {
+	opened, err := h.opened()
+	if err != nil {
+		return nil, err
+	}
+	mode, err := assemble.ModeNamed(p.Mode)
+	switch {
+	case err != nil:
+		return nil, err
+	case opened.Agent.Policy() == nil:
+		return nil, errors.New("the host of this session fixes its permission")
+	}
+	if err := opened.Agent.Policy().Tighten(mode); err != nil {
+		return nil, fmt.Errorf("%w; only the host can choose it", err)
+	}
+	return h.settings(), nil
 }
 
 // call decodes the parameters of a request for what does it.

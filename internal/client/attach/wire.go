@@ -51,6 +51,9 @@ const (
 	methodDrop      = "drop"
 	methodCancel    = "cancel"
 	methodKill      = "kill"
+	methodChoose    = "choose"  // answered with the Settings that came of it
+	methodTighten   = "tighten" // so is it
+	methodOffered   = "models"
 )
 
 type submission struct {
@@ -99,6 +102,16 @@ type cancelling struct {
 
 type killing struct {
 	Job string `json:"job"`
+}
+
+// choosing are settings by name, such as model and effort.
+type choosing struct {
+	Settings map[string]string `json:"settings"`
+}
+
+// tightening is a mode that allows no more than the one in force.
+type tightening struct {
+	Mode string `json:"mode"`
 }
 
 // done answers what may find nothing to do.

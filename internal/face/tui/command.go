@@ -300,17 +300,23 @@ func (f *Face) permissions(mode string) {
 		f.pickPermission()
 		return
 	}
-	if err := f.conversation.SetMode(mode); err != nil {
-		f.say("%v", err)
-		return
-	}
-	f.say("from the next call on: %s", modes()[mode])
+	c := f.conversation
+	f.do(func(ctx context.Context) error {
+		if err := c.SetMode(ctx, mode); err != nil {
+			return err
+		}
+		f.send(func() { f.say("from the next call on: %s", modes()[mode]) })
+		return nil
+	})
 }
 
 // nextMode goes to the next mode that is safe to come upon by a key.
 func (f *Face) nextMode() {
-	next := map[string]string{"ask": "accept-edits", "accept-edits": "read-only"}[f.conversation.Mode()]
-	f.permissions(cmp.Or(next, "ask"))
+	next := map[string]string{"ask": "accept-edits", "accept-edits": "read-only"}
+	if hostOf(f.conversation) != "" { // a guest may only tighten it
+		next = map[string]string{"allow": "accept-edits", "ask": "read-only", "read-only": "accept-edits"}
+	}
+	f.permissions(cmp.Or(next[f.conversation.Mode()], "ask"))
 }
 
 func (f *Face) resume(name string) {

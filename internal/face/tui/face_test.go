@@ -82,7 +82,7 @@ func (talk) Window() int                                  { return 0 }
 func (talk) Effort() string                               { return "" }
 func (talk) Choose(context.Context, string, string) error { return nil }
 func (talk) Mode() string                                 { return "ask" }
-func (talk) SetMode(string) error                         { return nil }
+func (talk) SetMode(context.Context, string) error        { return nil }
 func (m inMemory) List(context.Context) ([]Listed, error) { return nil, nil }
 func (m inMemory) Resolve(context.Context, string) (string, error) {
 	return "", nil

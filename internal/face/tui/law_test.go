@@ -61,7 +61,7 @@ func (*mute) Window() int                                  { return 1000 }
 func (*mute) Effort() string                               { return "" }
 func (*mute) Choose(context.Context, string, string) error { return nil }
 func (*mute) Mode() string                                 { return "ask" }
-func (*mute) SetMode(string) error                         { return nil }
+func (*mute) SetMode(context.Context, string) error        { return nil }
 
 // screen is a terminal that a face draws on.
 type screen interface {

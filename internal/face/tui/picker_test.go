@@ -93,7 +93,7 @@ func (r *richTalk) Forget(id string) {
 	r.rules = slices.DeleteFunc(r.rules, func(rule Rule) bool { return rule.ID == id })
 }
 
-func (r *richTalk) SetMode(name string) error {
+func (r *richTalk) SetMode(_ context.Context, name string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.mode = name

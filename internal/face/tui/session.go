@@ -62,7 +62,7 @@ type Conversation interface {
 	// Mode is what may run without asking: "ask", "accept-edits", "read-only" or
 	// "allow".
 	Mode() string
-	SetMode(name string) error
+	SetMode(ctx context.Context, name string) error
 }
 
 // recentTurns is how many turns of a session are shown when it is opened again, and
