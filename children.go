@@ -11,6 +11,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/session"
+	"github.com/settle-agent/settle/internal/turn"
 	"github.com/settle-agent/settle/tool/task"
 )
 
@@ -159,7 +160,7 @@ const byModel = "model"
 func (x *child) open(ctx context.Context, c SessionConfig) (*Session, error) {
 	k := x.keeper
 	s, err := k.parent.host.session(ctx, x.started.Session, c, &origin{
-		parent: k.parent, order: x.order, depth: k.depth + 1,
+		parent: k.parent, order: x.order, depth: k.depth + 1, meter: turn.MeterOf(ctx),
 		birth: birth{child: x.started.Child, session: k.parent.id, turn: x.started.Turn, call: x.order.Call},
 	})
 	if err != nil {

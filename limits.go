@@ -1,6 +1,10 @@
 package settle
 
-import "time"
+import (
+	"time"
+
+	"github.com/settle-agent/settle/internal/turn"
+)
 
 // Limits end a turn that goes on for too long: it is aborted with the reason
 // "limit", and a new input continues it.
@@ -10,6 +14,22 @@ type Limits struct {
 	Repeats int           // same call, same result; 0 means 10, negative none
 	Tokens  int64         // input and output of all its requests; 0 for no limit
 	Cost    float64       // of all its requests, in US dollars; 0 for no limit; needs the model's Price
+	// Session bounds the session as a whole, also what it took before it was opened
+	// again. A turn that begins when one of these limits is reached ends at once.
+	Session SessionLimits
+}
+
+// SessionLimits bound what a session takes in all. Steps, tokens and cost are those
+// of the session and of its child agents together.
+type SessionLimits struct {
+	Steps  int           // responses of models; 0 for no limit
+	Time   time.Duration // in which the session's own turns run; 0 for no limit
+	Tokens int64         // input and output of all requests; 0 for no limit
+	Cost   float64       // of all requests, in US dollars; 0 for no limit; needs the model's Price
+}
+
+func (l Limits) ofTurn() turn.Limits {
+	return turn.Limits{Steps: l.Steps, Time: l.Time, Repeats: l.Repeats, Tokens: l.Tokens, Cost: l.Cost, Session: turn.SessionLimits(l.Session)}
 }
 
 // Retry says how often a failed request is made again. The zero value retries

@@ -155,9 +155,12 @@ func (s *Session) start(c SessionConfig, log *journal.Log, damage session.Damage
 		Opened: s.opened(c),
 		Turn: turn.Config{
 			Model: c.Model, System: c.System, Tools: tools, Dir: c.WorkDir, Approver: approver, AwaitChildren: c.Tasks != nil && c.Tasks.AtEnd == AwaitTasks,
-			Retry: turn.Retry(c.Retry), Limits: turn.Limits(c.Limits), Compaction: c.Compaction.ofTurn(), InterruptGrace: c.InterruptGrace,
+			Retry: turn.Retry(c.Retry), Limits: c.Limits.ofTurn(), Compaction: c.Compaction.ofTurn(), InterruptGrace: c.InterruptGrace,
 			Redact: s.redact, Logger: logger, Observer: turn.Observer(host.Observer), Command: commandOf(tools),
 		},
+	}
+	if s.from != nil {
+		made.Turn.Meter = s.from.meter
 	}
 	if kin != nil { // else it would be an interface of nothing
 		made.Kin = kin

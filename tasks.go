@@ -6,6 +6,7 @@ import (
 
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/session"
+	"github.com/settle-agent/settle/internal/turn"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/tool/task"
 )
@@ -73,6 +74,7 @@ type origin struct {
 	order  task.Order
 	birth  birth
 	depth  int
+	meter  *turn.Meter // of the turn that started it
 }
 
 // birth is the child as its parent's log names it.

@@ -47,6 +47,11 @@ const (
 	LimitCost    Limit = "cost"
 	LimitRepeats Limit = "repeats"
 	LimitContext Limit = "context" // the model's window is full, and compaction does not help
+	// Those of the session, with its child agents.
+	LimitSessionSteps  Limit = "session_steps"
+	LimitSessionTime   Limit = "session_time"
+	LimitSessionTokens Limit = "session_tokens"
+	LimitSessionCost   Limit = "session_cost"
 )
 
 // Cause is why a turn, or one thing in it, ends. As an error it travels as
@@ -116,6 +121,9 @@ func (r Reason) words(limit Limit) string {
 	case Crashed:
 		return "settle was killed"
 	case LimitReached:
+		if what, ok := strings.CutPrefix(string(limit), "session_"); ok {
+			return fmt.Sprintf("the session's limit on %s was reached", what)
+		}
 		return fmt.Sprintf("the limit on %s was reached", limit)
 	case Parent:
 		return "the parent was cancelled"

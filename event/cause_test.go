@@ -20,6 +20,7 @@ func TestCauseInWords(t *testing.T) {
 		{Abort(Parent, "t000001"), "the parent was cancelled"},
 		{Abort(TimedOut, "turn"), "timed out"},
 		{AbortLimit(LimitSteps, ""), "the limit on steps was reached"},
+		{AbortLimit(LimitSessionCost, ""), "the session's limit on cost was reached"},
 		{AbortLimit(LimitTime, "30 min"), "the limit on time was reached: 30 min"},
 		{Fail(nil), "failed"},
 		{Fail(&Failure{Message: "no route"}), "failed: no route"},

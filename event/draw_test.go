@@ -43,7 +43,7 @@ func causes() []*Cause {
 	for _, r := range []Reason{Interrupted, Replaced, Shutdown, Crashed, Parent} {
 		list = append(list, Abort(r, "user"))
 	}
-	for _, l := range []Limit{LimitSteps, LimitTime, LimitTokens, LimitCost, LimitRepeats, LimitContext} {
+	for _, l := range []Limit{LimitSteps, LimitTime, LimitTokens, LimitCost, LimitRepeats, LimitContext, LimitSessionSteps, LimitSessionTime, LimitSessionTokens, LimitSessionCost} {
 		list = append(list, AbortLimit(l, "too much"))
 	}
 	return list

@@ -41,7 +41,7 @@ Exit codes:
   1    it failed; the first line on standard error is the cause
   2    wrong usage or configuration, or the session could not be opened; no
        model was called
-  3    it reached a limit (--max-steps, --max-repeats, --max-tokens, --max-cost, --timeout)
+  3    it reached a limit (--max-steps, --max-repeats, --max-tokens, --max-cost, --max-session-…, --timeout)
   129  ended by SIGHUP, or because the parent process died
   130  interrupted by SIGINT (Ctrl-C); a second one skips the grace period
   131  ended by SIGQUIT (Ctrl-\)
@@ -103,6 +103,10 @@ func settingFlags(flags *pflag.FlagSet) {
 	flags.String("max-steps", "", "end the turn after `N` model responses; 0: no limit")
 	flags.String("max-tokens", "", "end the turn after `N` tokens, input and output; 0: no limit")
 	flags.String("max-cost", "", "end the turn when it has cost `USD` dollars; 0: no limit")
+	flags.String("max-session-steps", "", "end a turn when the session, with its child agents, has taken `N` model responses; 0: no limit")
+	flags.String("max-session-time", "", "end a turn when the session's turns have run for `DURATION`; 0: no limit")
+	flags.String("max-session-tokens", "", "end a turn when the session, with its child agents, has used `N` tokens; 0: no limit")
+	flags.String("max-session-cost", "", "end a turn when the session, with its child agents, has cost `USD` dollars; 0: no limit")
 	flags.String("max-repeats", "", "end the turn at `N` identical calls with identical results; 0: off")
 	flags.String("compact", "", "when the model's window is nearly full: `HOW` to shorten the history: auto, mechanical, off")
 	flags.String("timeout", "", "end the turn after `DURATION`, such as 90s or 10m; 0: no limit")

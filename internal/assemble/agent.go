@@ -232,8 +232,12 @@ func (o Options) model(ctx context.Context, a *Agent) error {
 		c.Window = window(ctx, choice.Provider, endpoint, choice.Model)
 	}
 	c.Timeouts = timeouts(o.Settings.Watchdog(choice.Provider))
-	if c.Price = price(o.Settings, choice); c.Price == nil && o.Settings.MaxCost > 0 {
-		return &config.Error{Where: "max_cost", Message: fmt.Sprintf("the price of %[1]s is not known; say it in the configuration: "+
+	if c.Price = price(o.Settings, choice); c.Price == nil && (o.Settings.MaxCost > 0 || o.Settings.MaxSessionCost > 0) {
+		where := "max_cost"
+		if o.Settings.MaxCost <= 0 {
+			where = "max_session_cost"
+		}
+		return &config.Error{Where: where, Message: fmt.Sprintf("the price of %[1]s is not known; say it in the configuration: "+
 			"[models.%[1]q] price = { input = 1.25, output = 10 }, in US dollars per million tokens", choice.Provider.Name+"/"+choice.Model)}
 	}
 	return nil
@@ -323,7 +327,10 @@ func promptFile(path string) (string, error) {
 // The engine's zero values are defaults; the configuration's are "off".
 
 func limits(r *config.Resolved) settle.Limits {
-	return settle.Limits{Steps: r.MaxSteps, Time: r.Timeout, Repeats: orOff(r.MaxRepeats), Tokens: int64(r.MaxTokens), Cost: r.MaxCost}
+	return settle.Limits{
+		Steps: r.MaxSteps, Time: r.Timeout, Repeats: orOff(r.MaxRepeats), Tokens: int64(r.MaxTokens), Cost: r.MaxCost,
+		Session: settle.SessionLimits{Steps: r.MaxSessionSteps, Time: r.MaxSessionTime, Tokens: int64(r.MaxSessionTokens), Cost: r.MaxSessionCost},
+	}
 }
 
 func retry(r *config.Resolved) settle.Retry {

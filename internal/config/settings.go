@@ -29,6 +29,11 @@ type Settings struct {
 	// MaxTokens and MaxCost, in US dollars, bound what a turn takes; 0 is no bound.
 	MaxTokens int
 	MaxCost   float64
+	// The same for a session as a whole, with its child agents.
+	MaxSessionSteps  int
+	MaxSessionTime   time.Duration
+	MaxSessionTokens int
+	MaxSessionCost   float64
 	// StallTimeout, HeaderTimeout and ThinkingTimeout are as set; see
 	// Resolved.Watchdog for what is in force.
 	StallTimeout    time.Duration
@@ -135,6 +140,10 @@ func settings() []setting {
 		count("max_repeats", func(s *Settings) *int { return &s.MaxRepeats }).may(tightens),
 		count("max_tokens", func(s *Settings) *int { return &s.MaxTokens }).may(tightens),
 		dollars("max_cost", func(s *Settings) *float64 { return &s.MaxCost }).may(tightens),
+		count("max_session_steps", func(s *Settings) *int { return &s.MaxSessionSteps }).may(tightens),
+		duration("max_session_time", func(s *Settings) *time.Duration { return &s.MaxSessionTime }).may(tightens),
+		count("max_session_tokens", func(s *Settings) *int { return &s.MaxSessionTokens }).may(tightens),
+		dollars("max_session_cost", func(s *Settings) *float64 { return &s.MaxSessionCost }).may(tightens),
 		choice("compact", func(s *Settings) *string { return &s.Compact }, "auto", "mechanical", "off").may(fills),
 		duration("timeout", func(s *Settings) *time.Duration { return &s.Timeout }).may(tightens),
 		duration("stall_timeout", func(s *Settings) *time.Duration { return &s.StallTimeout }).

@@ -22,7 +22,7 @@ type Config struct {
 	// Opened describes the host; its PID is filled in.
 	Opened event.SessionOpened
 	// Turn is what turns are run with. Log, Calls, Conversation and Hurry are filled
-	// in.
+	// in. Meter is what a child agent's session is below; nil for any other.
 	Turn turn.Config
 	// Approvals is the turns' Approver where somebody may answer; else nil.
 	Approvals *Approvals
@@ -58,6 +58,7 @@ type Session struct {
 	calls  turn.Calls
 	// conversation belongs to the turn that runs.
 	conversation history.Conversation
+	meter        *turn.Meter // of what it takes, since its beginning
 	mail         chan func()
 	done         chan struct{} // closed when the actor has ended
 	left         atomic.Bool   // it was closed for idleness; set by the actor
@@ -92,6 +93,7 @@ func Open(c Config) (*Session, error) {
 	}); err != nil {
 		return nil, fmt.Errorf("cannot open the session: %w", err)
 	}
+	s.log().View(func(state event.State) { s.meter = turn.NewMeter(c.Turn.Limits.Session, state.Spent(), c.Turn.Meter) })
 	go s.loop() // ends with Close, which waits for it
 	return s, nil
 }

@@ -101,7 +101,7 @@ func (s *Session) run(c turn.Config, id string, inputs []string) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	r := &running{id: id, cancel: cancel, hurry: make(chan struct{}), ended: make(chan struct{})}
 	s.running = r
-	c.Log, c.Calls, c.Conversation, c.Hurry = s.log(), &s.calls, &s.conversation, r.hurry
+	c.Log, c.Calls, c.Conversation, c.Hurry, c.Meter = s.log(), &s.calls, &s.conversation, r.hurry, s.meter
 	for _, input := range inputs {
 		s.arrived(input) // C10: before the first attempt can start
 	}

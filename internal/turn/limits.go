@@ -8,45 +8,40 @@ import (
 )
 
 // Limits end a turn that goes on for too long. They are looked at before each
-// request, the time at any moment.
+// request, the time at any moment. Tokens and cost are those of the turn with the
+// child agents that it started.
 type Limits struct {
 	Steps   int           // responses of the model; 0 for no limit
 	Time    time.Duration // 0 for no limit
 	Repeats int           // same call, same result; 0 means 10, negative none
 	Tokens  int64         // input and output of all requests; 0 for no limit
 	Cost    float64       // of all requests, in US dollars; 0 for no limit
+	// Session bounds the session as a whole.
+	Session SessionLimits
 }
 
-// warnAt is the share of a limit at which the model is told of it.
+// warnAt is the share of a limit at which user and model are told of it.
 const warnAt = 0.8
 
-// gauge is how much of a limit is used.
-type gauge struct {
-	limit    event.Limit
-	used, of float64
-	show     func(amount float64) string
-	unit     string
-}
-
-// words says how much is used of how much.
-func (g gauge) words() string { return g.show(g.used) + " of " + g.show(g.of) + g.unit }
-
-// guardLimits ends the turn where a limit is reached, and tells the model once
-// of each that soon will be.
+// guardLimits ends the turn where a limit is reached, its own, its session's or
+// that of a parent agent, and tells the model once of each that soon will be.
 func (t *turn) guardLimits(step int) error {
-	if t.Limits.Cost > 0 && t.Model.Price == nil {
-		return event.AbortLimit(event.LimitCost, fmt.Sprintf("the price of %s is not known, so its cost cannot be limited", t.Model.Name))
+	t.count()
+	for m := t.meter; m != nil; m = m.up {
+		if err := t.guardPrice(m); err != nil {
+			return err
+		}
 	}
 	for _, g := range t.gauges(step) {
 		switch {
 		case g.of <= 0:
-		case g.used >= g.of && g.limit == event.LimitSteps:
+		case g.reached() && g.limit == event.LimitSteps:
 			return event.AbortLimit(g.limit, fmt.Sprintf("the turn took %d steps", t.Limits.Steps))
-		case g.used >= g.of && g.limit != event.LimitTime: // which is the context's
-			return event.AbortLimit(g.limit, "the turn used "+g.words())
-		case g.used >= warnAt*g.of && !t.warned[g.limit]:
-			t.warned[g.limit] = true
-			if err := t.note(fmt.Sprintf("This turn has used %s; it is ended at the limit. Finish what is most important, and say what is left to do.", g.words())); err != nil {
+		case g.reached() && g.limit != event.LimitTime: // which is the context's
+			return event.AbortLimit(g.limit, fmt.Sprintf("the %s used %s", g.who, g.words()))
+		case g.used >= warnAt*g.of && !t.warned[g.key]:
+			t.warned[g.key] = true
+			if err := t.note(fmt.Sprintf("The %s has used %s; it is ended at the limit. Finish what is most important, and say what is left to do.", g.who, g.words())); err != nil {
 				return err
 			}
 		}
@@ -54,29 +49,66 @@ func (t *turn) guardLimits(step int) error {
 	return nil
 }
 
-func (t *turn) gauges(step int) []gauge {
-	spent := t.count()
-	took := time.Since(t.began).Round(time.Second)
-	tokens := spent.Usage.Input + spent.Usage.Output
-	count := func(n float64) string { return fmt.Sprintf("%.0f", n) }
-	span := func(seconds float64) string { return words(time.Duration(seconds * float64(time.Second))) }
-	dollars := func(usd float64) string { return fmt.Sprintf("$%.4g", usd) }
-	return []gauge{
-		{event.LimitSteps, float64(step - 1), float64(t.Limits.Steps), count, " steps"},
-		{event.LimitTime, took.Seconds(), t.Limits.Time.Seconds(), span, ""},
-		{event.LimitTokens, float64(tokens), float64(t.Limits.Tokens), count, " tokens"},
-		{event.LimitCost, spent.Cost, t.Limits.Cost, dollars, ""},
+// guardPrice: a cost that is not known cannot be limited.
+func (t *turn) guardPrice(m *Meter) error {
+	if m.limits.Cost <= 0 {
+		return nil
 	}
+	limit := event.LimitCost
+	if m.of == "session" {
+		limit = ofSession(limit)
+	}
+	if t.Model.Price == nil {
+		return event.AbortLimit(limit, fmt.Sprintf("the price of %s is not known, so its cost cannot be limited", t.Model.Name))
+	}
+	if spent, _ := m.total(); spent.Unpriced > 0 {
+		return event.AbortLimit(limit, fmt.Sprintf("what %d earlier requests of the %s cost is not known, so its cost cannot be limited", spent.Unpriced, m.of))
+	}
+	return nil
 }
 
-// count returns what the turn's attempts took that have ended.
-func (t *turn) count() event.Summary {
+// gauges are all that bound the turn.
+func (t *turn) gauges(step int) []gauge {
+	list := []gauge{stepsOf(step-1, t.Limits.Steps), timeOf(time.Since(t.began), t.Limits.Time)}
+	for n := range list {
+		list[n].who, list[n].key = "turn", string(list[n].limit)
+	}
+	session := timeOf(t.worked+time.Since(t.began), t.Limits.Session.Time)
+	session.limit, session.who, session.key = ofSession(session.limit), "session", "session time"
+	list = append(list, session)
+	above := -1
+	for m := t.meter; m != nil; m = m.up {
+		if m.of == "turn" { // below it begins a child agent
+			above++
+		}
+		list = append(list, m.gauges(above)...)
+	}
+	return list
+}
+
+// count adds to the meters what the turn's attempts took that have ended since.
+func (t *turn) count() {
+	var spent event.Summary
 	t.Log.View(func(s event.State) {
-		running := s.Running()
+		running := s.Turn(t.id)
 		for running != nil && t.counted < len(running.Attempts) && running.Attempts[t.counted].End != nil {
-			t.spent.Add(*running.Attempts[t.counted].End)
+			a := running.Attempts[t.counted]
+			spent.Add(*a.End)
+			if a.End.Outcome == event.Completed && a.Start.Purpose == "" {
+				spent.Steps++
+			}
 			t.counted++
 		}
 	})
-	return t.spent
+	t.meter.add(spent)
+}
+
+// worked is how long the session's turns ran that have ended.
+func worked(s event.State) (sum time.Duration) {
+	for _, t := range s.Turns {
+		if t.Cause != nil {
+			sum += max(t.EndedAt.Sub(t.StartedAt), 0)
+		}
+	}
+	return sum
 }

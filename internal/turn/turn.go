@@ -32,6 +32,8 @@ type Config struct {
 	Approver Approver
 	Retry    Retry
 	Limits   Limits
+	// Meter is the session's; nil for one of the turn's own.
+	Meter *Meter
 	// Compaction says how room is made when the model's window is full; empty
 	// means off.
 	Compaction Compaction
@@ -119,11 +121,12 @@ type turn struct {
 	budget  budget
 	repeats map[[32]byte]int
 	began   time.Time
-	spent   event.Summary // by the first attempts, so many
-	counted int
-	warned  map[event.Limit]bool // the model knows that it is near
-	cuts    int                  // responses in a row that were cut at the output limit
-	pauses  int                  // responses in a row that the provider paused
+	meter   *Meter
+	worked  time.Duration   // by the session's turns before
+	counted int             // of the turn's attempts, by the meter
+	warned  map[string]bool // of the limits that the model knows to be near
+	cuts    int             // responses in a row that were cut at the output limit
+	pauses  int             // responses in a row that the provider paused
 	purpose event.Purpose
 	room    room
 	strays  sync.WaitGroup // pumps and tools that were left behind
@@ -141,6 +144,8 @@ func Run(ctx context.Context, c Config, id string) (*event.Cause, error) {
 	ctx, cancel := t.bound(t.observe(ctx))
 	t.cancel = cancel
 	defer cancel(nil)
+	defer t.count()
+	ctx = context.WithValue(ctx, meterKey{}, t.meter)
 	var cause, interrupted *event.Cause
 	err := scope.Run(ctx, cleanTimeout, func(ctx context.Context, s *scope.Scope) error {
 		s.Ensure(func(_ context.Context, exit error) error {
@@ -188,13 +193,20 @@ func newTurn(c Config, id string) *turn {
 	}
 	c.Model.Timeouts = timeouts(c.Model.Timeouts)
 	c.Retry = c.Retry.withDefaults()
-	t := &turn{Config: c, id: id, repeats: map[[32]byte]int{}, warned: map[event.Limit]bool{}, began: time.Now(), budget: budget{Retry: c.Retry}}
+	t := &turn{Config: c, id: id, repeats: map[[32]byte]int{}, warned: map[string]bool{}, began: time.Now(), budget: budget{Retry: c.Retry}}
 	c.Log.View(func(s event.State) {
 		t.session = s.Session
+		if c.Limits.Session.Time > 0 {
+			t.worked = worked(s)
+		}
 		if running := s.Turn(id); running != nil {
 			t.purpose = running.Start.Purpose
 		}
 	})
+	if t.Meter == nil {
+		t.Meter = NewMeter(c.Limits.Session, event.Summary{}, nil)
+	}
+	t.meter = &Meter{of: "turn", limits: SessionLimits{Tokens: c.Limits.Tokens, Cost: c.Limits.Cost}, up: t.Meter}
 	t.target = history.Target{Provider: c.Model.ProviderName, Model: c.Model.Name, Traits: c.Model.Traits, Effort: c.Model.Effort, CacheKey: t.session}
 	return t
 }
@@ -203,11 +215,16 @@ func newTurn(c Config, id string) *turn {
 // when the journal fails, since nothing may start that cannot be recorded.
 func (t *turn) bound(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	var timer *time.Timer
-	if t.Limits.Time > 0 {
-		timer = time.AfterFunc(t.Limits.Time, func() {
-			cancel(event.AbortLimit(event.LimitTime, "the turn ran for "+words(t.Limits.Time)))
-		})
+	var timers []*time.Timer
+	if limit := t.Limits.Time; limit > 0 {
+		timers = append(timers, time.AfterFunc(limit, func() {
+			cancel(event.AbortLimit(event.LimitTime, "the turn ran for "+words(limit)))
+		}))
+	}
+	if limit := t.Limits.Session.Time; limit > t.worked { // else it is reached before the first request
+		timers = append(timers, time.AfterFunc(limit-t.worked, func() {
+			cancel(event.AbortLimit(ofSession(event.LimitTime), "the session's turns ran for "+words(limit)))
+		}))
 	}
 	// Ends with the turn: Run cancels the context when it returns.
 	go func() {
@@ -216,7 +233,7 @@ func (t *turn) bound(ctx context.Context) (context.Context, context.CancelCauseF
 			cancel(event.Fail(journalFailure(t.Log.Err())))
 		case <-ctx.Done():
 		}
-		if timer != nil {
+		for _, timer := range timers {
 			timer.Stop()
 		}
 	}()

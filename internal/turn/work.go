@@ -22,6 +22,11 @@ const (
 // an error that says why it cannot go on.
 func (t *turn) work(ctx context.Context) error {
 	if t.purpose == event.Compaction {
+		if t.Compaction == CompactionAuto {
+			if err := t.guardLimits(1); err != nil {
+				return err
+			}
+		}
 		return t.compact(ctx, 1, event.TriggerRequest)
 	}
 	if more, err := t.commands(ctx); err != nil || !more {
@@ -63,6 +68,7 @@ func (t *turn) respond(ctx context.Context, step int) (model.StopReason, []*call
 		}
 		first := len(t.calls)
 		stop, again, err := t.attempt(ctx, &ask{step: step, n: n})
+		t.count() // before the calls are awaited: child agents share what is left
 		if full := (*fullError)(nil); errors.As(err, &full) { // nothing was sent
 			if err := t.compact(ctx, step, full.trigger); err != nil {
 				return "", nil, err

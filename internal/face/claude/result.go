@@ -67,7 +67,7 @@ func subtypeOf(c *event.Cause) string {
 		return "success"
 	case c.Reason == event.LimitReached && c.Limit == event.LimitSteps:
 		return "error_max_turns"
-	case c.Reason == event.LimitReached && c.Limit == event.LimitCost:
+	case c.Reason == event.LimitReached && (c.Limit == event.LimitCost || c.Limit == event.LimitSessionCost):
 		return "error_max_budget_usd"
 	}
 	return "error_during_execution"

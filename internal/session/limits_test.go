@@ -1,0 +1,213 @@
+package session_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/session"
+	"github.com/settle-agent/settle/internal/turn"
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/model/script"
+	"github.com/settle-agent/settle/tool"
+)
+
+// dear says something for 30 cents: 100 tokens in, 100 out.
+func dear(text string) script.Step {
+	return script.Turn(script.Usage(model.Usage{Input: 100, Output: 100}), script.Text(text))
+}
+
+func cents() *model.Price { return &model.Price{Input: 1000, Output: 2000} }
+
+// limited opens a session with limits.
+func limited(t *testing.T, d *disk, state event.State, m *script.Model, c turn.Config, tools ...tool.Tool) *bench {
+	t.Helper()
+	set, err := tool.NewSet(tools...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Model.Provider, c.Model.ProviderName, c.Model.Name, c.Tools, c.Dir = m, "script", "m", set, "/work"
+	s, err := session.Open(session.Config{Log: journal.New(d, state), Opened: event.SessionOpened{Dir: "/work"}, Turn: c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &bench{t: t, Session: s, disk: d}
+}
+
+func (b *bench) close() {
+	b.t.Helper()
+	if err := b.Close(context.Background(), "", "test"); err != nil {
+		b.t.Error(err)
+	}
+}
+
+// run sends an input, and returns how its turn ended.
+func (b *bench) run(text string) *event.Cause {
+	b.t.Helper()
+	b.submit(text, "")
+	time.Sleep(time.Minute)
+	s := b.state()
+	return s.Turns[len(s.Turns)-1].Cause
+}
+
+// notes are what the model was told beside.
+func (b *bench) notes() (list []string) {
+	for _, t := range b.state().Turns {
+		for _, i := range t.Items {
+			if i.Type() == event.Note {
+				list = append(list, i.Content().Text)
+			}
+		}
+	}
+	return list
+}
+
+func atLimit(t *testing.T, c *event.Cause, limit event.Limit, words string) {
+	t.Helper()
+	if c == nil || c.Reason != event.LimitReached || c.Limit != limit || !strings.Contains(c.Error(), words) {
+		t.Errorf("it ended with %v, want the limit %s: %s", c, limit, words)
+	}
+}
+
+// The limits of a session hold over its turns, and over the processes that have it.
+func TestSessionLimits(t *testing.T) {
+	for name, c := range map[string]struct {
+		limits turn.SessionLimits
+		limit  event.Limit
+		words  string
+	}{
+		"cost":   {turn.SessionLimits{Cost: 1}, event.LimitSessionCost, "the session used $1.2 of $1"},
+		"tokens": {turn.SessionLimits{Tokens: 750}, event.LimitSessionTokens, "the session used 800 of 750 tokens"},
+		"steps":  {turn.SessionLimits{Steps: 4}, event.LimitSessionSteps, "the session used 4 of 4 steps"},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			m := script.New().Otherwise(dear("yes"))
+			config := turn.Config{Limits: turn.Limits{Session: c.limits}, Model: model.Config{Price: cents()}}
+			b := limited(t, &disk{}, event.State{Session: "s"}, m, config)
+			for range 2 {
+				if cause := b.run("go"); cause.Outcome != event.Completed {
+					t.Errorf("got %v", cause)
+				}
+			}
+			b.close()
+			d, state := b.disk.reopen(t) // as another process does
+			b = limited(t, d, state, m, config)
+			for range 2 { // at 80 percent, the model is told
+				if cause := b.run("go"); cause.Outcome != event.Completed {
+					t.Errorf("got %v", cause)
+				}
+			}
+			atLimit(t, b.run("go"), c.limit, c.words)
+			atLimit(t, b.run("go"), c.limit, c.words)
+			b.close()
+			if n := len(m.Requests()); n != 4 {
+				t.Errorf("%d requests", n)
+			}
+			if notes := b.notes(); c.limit == event.LimitSessionCost && (len(notes) != 1 || !strings.HasPrefix(notes[0], "The session has used $0.9 of $1; it is ended at the limit.")) {
+				t.Errorf("notes: %q", notes)
+			}
+			d, state = b.disk.reopen(t)
+			b = limited(t, d, state, m, turn.Config{}) // without limits, it goes on
+			if cause := b.run("go"); cause.Outcome != event.Completed {
+				t.Errorf("got %v", cause)
+			}
+			b.close()
+		})
+	}
+}
+
+// The time is that of the session's turns, not of what is between them.
+func TestSessionTime(t *testing.T) {
+	bubble(t, "time", func(t *testing.T) {
+		config := turn.Config{Limits: turn.Limits{Session: turn.SessionLimits{Time: 25 * time.Second}}}
+		b := limited(t, &disk{}, event.State{Session: "s"}, slow("1", "2", "3", "4"), config)
+		for range 2 {
+			if cause := b.run("go"); cause.Outcome != event.Completed {
+				t.Errorf("got %v", cause)
+			}
+		}
+		atLimit(t, b.run("go"), event.LimitSessionTime, "the session's turns ran for 25 seconds")
+		atLimit(t, b.run("go"), event.LimitSessionTime, "the session used 25 seconds of 25 seconds")
+		if s := b.state(); len(s.Turns[2].Attempts) != 1 || len(s.Turns[3].Attempts) != 0 {
+			t.Errorf("%d and %d attempts", len(s.Turns[2].Attempts), len(s.Turns[3].Attempts))
+		}
+		b.close()
+	})
+}
+
+// nested starts a session below the call's turn, as child agents are.
+type nested struct {
+	tool.Tool
+	run func(ctx context.Context)
+}
+
+func (n nested) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
+	n.run(ctx)
+	return n.Tool.Run(ctx, c)
+}
+
+// Child agents share what is left of their parent's limits, those of its turn and
+// those of its session; they and it end at it.
+func TestChildrenShareLimits(t *testing.T) {
+	for name, c := range map[string]struct {
+		limits        turn.Limits
+		child, parent event.Limit
+		words         string
+	}{
+		"of the session": {
+			turn.Limits{Session: turn.SessionLimits{Cost: 1.5}}, event.LimitSessionCost, event.LimitSessionCost,
+			"the parent agent's session, with its child agents, used $1.5 of $1.5",
+		},
+		"of the turn": {
+			turn.Limits{Tokens: 1000}, event.LimitTokens, event.LimitTokens,
+			"the parent agent's turn, with its child agents, used 1000 of 1000 tokens",
+		},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			var of *event.Cause
+			asked := 0
+			child := nested{call("task", 0), func(ctx context.Context) {
+				m := script.New().Otherwise(script.Turn(script.Usage(model.Usage{Input: 100, Output: 100}), script.Call("look", `{}`)))
+				limits := turn.Limits{Repeats: -1, Session: c.limits.Session}
+				b := limited(t, &disk{}, event.State{Session: "c"}, m, turn.Config{Limits: limits, Model: model.Config{Price: cents()}, Meter: turn.MeterOf(ctx)}, call("look", 0))
+				of, asked = b.run("help"), len(m.Requests())
+				b.close()
+			}}
+			m := script.New(script.Turn(script.Usage(model.Usage{Input: 100, Output: 100}), script.Call("task", `{}`)), dear("done"))
+			b := limited(t, &disk{}, event.State{Session: "s"}, m, turn.Config{Limits: c.limits, Model: model.Config{Price: cents()}}, child)
+			b.submit("go", "")
+			time.Sleep(2 * time.Minute)
+			synctest.Wait()
+			s := b.state()
+			atLimit(t, of, c.child, c.words)
+			atLimit(t, s.Turns[0].Cause, c.parent, strings.TrimPrefix(c.words, "the parent agent's "))
+			if asked != 4 || len(m.Requests()) != 1 { // 30 cents and 200 tokens each
+				t.Errorf("the child asked %d times, the parent %d", asked, len(m.Requests()))
+			}
+			b.close()
+		})
+	}
+}
+
+// A cost that is not known is not zero.
+func TestUnknownCost(t *testing.T) {
+	bubble(t, "now and before", func(t *testing.T) {
+		m := script.New().Otherwise(dear("yes"))
+		limits := turn.Limits{Session: turn.SessionLimits{Cost: 1}}
+		b := limited(t, &disk{}, event.State{Session: "s"}, m, turn.Config{Limits: limits})
+		atLimit(t, b.run("go"), event.LimitSessionCost, "the price of m is not known")
+		b.close()
+		d, state := b.disk.reopen(t)
+		b = limited(t, d, state, m, turn.Config{})
+		b.run("go") // at a price that nobody knows
+		b.close()
+		d, state = b.disk.reopen(t)
+		b = limited(t, d, state, m, turn.Config{Limits: limits, Model: model.Config{Price: cents()}})
+		atLimit(t, b.run("go"), event.LimitSessionCost, "what 1 earlier requests of the session cost is not known")
+		b.close()
+	})
+}
