@@ -57,9 +57,9 @@ type Judgement struct {
 	// Covers says in one line what remembering the call would allow; empty for
 	// what is shown of it and no more.
 	Covers string
-	// Confined says that an allowed call may run because it only reads, and is to
-	// be held to that: see [tool.Call].Confined.
-	Confined bool
+	// Sandbox is what the call may do if it runs, whoever allows it; a tool that
+	// starts processes holds them to it. Empty for whatever the user may.
+	Sandbox event.Sandbox
 }
 
 // Judge says which calls may run, which are to be asked about and which are

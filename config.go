@@ -7,6 +7,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/tool"
 )
@@ -90,6 +91,8 @@ type SessionConfig struct {
 	// Secrets are values that must never appear in an event of the session, in
 	// addition to those of the host and the model.
 	Secrets []string
+	// Confinement, if set, says in the log what the commands of Toolbox may do.
+	Confinement *event.Confinement
 	// Notes go into the log, for people who read it.
 	Notes []string
 	// Logger, if set, replaces the host's.

@@ -172,7 +172,7 @@ func (s *Session) start(c SessionConfig, log *journal.Log, damage session.Damage
 // opened is what the log is told of the session.
 func (s *Session) opened(c SessionConfig) event.SessionOpened {
 	host := s.host.config
-	opened := event.SessionOpened{Settle: host.Version, Dir: c.WorkDir, Face: host.Face, Permission: c.Permission, Notes: c.notes()}
+	opened := event.SessionOpened{Settle: host.Version, Dir: c.WorkDir, Face: host.Face, Permission: c.Permission, Notes: c.notes(), Confinement: c.Confinement}
 	if s.from != nil {
 		b := s.from.birth
 		opened.Parent, opened.ParentTurn, opened.ParentCall, opened.Child, opened.Depth = b.session, b.turn, b.call, b.child, s.from.depth

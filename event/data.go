@@ -19,6 +19,39 @@ type SessionOpened struct {
 	Notes      []string `json:"notes,omitempty"` // what a person should know, such as weaker custody
 	// Process proves that a process is the host; nil where the system cannot say.
 	Process *Identity `json:"process,omitempty"`
+	// Confinement is what commands may do that nobody confines or frees by name;
+	// nil where no commands are run.
+	Confinement *Confinement `json:"sandbox,omitempty"`
+}
+
+// Sandbox is what a command may do, by the kernel's own means.
+type Sandbox string
+
+// The sandboxes.
+const (
+	// NoSandbox leaves a command all that the user may do.
+	NoSandbox Sandbox = "off"
+	// ReadOnly lets it read, and nothing else.
+	ReadOnly Sandbox = "read-only"
+	// Workspace lets it read, and change what is in the working directory.
+	Workspace Sandbox = "workspace"
+)
+
+// On reports whether it confines at all; "" is the same as NoSandbox.
+func (s Sandbox) On() bool { return s != "" && s != NoSandbox }
+
+// Confinement is what a session's commands may do, and what holds them to it (C22).
+type Confinement struct {
+	Mode    Sandbox `json:"mode"`
+	Network string  `json:"network,omitempty"` // off or on
+	// By names what enforces it here; Tried is how many ways around it were tried
+	// out before the session began, none of which led out.
+	By    []string `json:"by,omitempty"`
+	Tried int      `json:"tried,omitempty"`
+	// Missing says why there is less than was asked for, and Gaps what the mode
+	// forbids and cannot be enforced here.
+	Missing string   `json:"missing,omitempty"`
+	Gaps    []string `json:"gaps,omitempty"`
 }
 
 // FaceLibrary is the way in of a program that embeds settle and names no other.
@@ -352,8 +385,8 @@ type CallReady struct {
 // CallStarted is durable before the call's side effects begin (C5).
 type CallStarted struct {
 	Title string `json:"title,omitempty"` // the call in one line, for people
-	// Confined: its processes can only read, and have no network.
-	Confined bool `json:"confined,omitempty"`
+	// Sandbox is what its processes may do; empty for whatever the user may.
+	Sandbox Sandbox `json:"sandbox,omitempty"`
 }
 
 // Status is how far an item is.

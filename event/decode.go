@@ -204,7 +204,7 @@ func (d *Decoder) callReady(p *lineScanner) (Data, bool) {
 func (p *lineScanner) callStarted() (Data, bool) {
 	var c CallStarted
 	textField(p, "title", &c.Title)
-	p.flag("confined", &c.Confined)
+	textField(p, "sandbox", &c.Sandbox)
 	return c, p.end()
 }
 

@@ -47,6 +47,10 @@ func sessionSamples() []Event {
 			Parent: "s0", ParentTurn: "t000001", ParentCall: "i000001", Child: "c000001", Depth: 1,
 			Notes:   []string{"no warden: process groups only"},
 			Process: &Identity{PID: 42, Started: 1234, Boot: "b-1", Namespace: "pid:[4026531836]"},
+			Confinement: &Confinement{
+				Mode: Workspace, Network: "off", By: []string{"landlock", "seccomp"}, Tried: 12,
+				Missing: "no user namespaces", Gaps: []string{"modes of files"},
+			},
 		}},
 		{By: "host", Data: SessionRecovered{
 			PID: 41, Ended: 3, CutBytes: 17, Kept: "s1.damaged", Swept: []int{43, 44}, Message: "the host died",
@@ -105,7 +109,7 @@ func turnSamples() []Event {
 			Text: "shell\n  command:\n      ls", Covers: "this command in this directory", Child: "c000001",
 		}),
 		in(ApprovalEnded{Approval: "p000001", Verdict: Denied, Message: "not now", Policy: "deny"}),
-		in(CallStarted{Title: "ls", Confined: true}),
+		in(CallStarted{Title: "ls", Sandbox: ReadOnly}),
 		in(ItemEnded{Status: ItemAborted, Effects: EffectsPartial, Cause: sampleCause(), Content: sampleContent()}),
 		{Turn: "t000001", Item: "i000002", Volatile: true, Data: ItemEnded{
 			Status: ItemCompleted, Content: Content{Type: Note, Text: "the same call 3 times"},

@@ -50,10 +50,9 @@ type Call struct {
 	// keep; never nil. What it is given need not be line by line, and may be
 	// dropped beyond a bound. It does not block.
 	Progress func(text string)
-	// Confined says that the call may run because it only reads, as far as could
-	// be told by its arguments. A tool that starts processes confines them to
-	// that, or fails; for others it means nothing.
-	Confined bool
+	// Sandbox is what the call may do. A tool that starts processes confines them
+	// to that, or fails; for others it means nothing.
+	Sandbox event.Sandbox
 }
 
 // Titler is implemented by tools that can say in one line, for people, what a

@@ -22,8 +22,9 @@ input and output, version 2 of the protocol. For codex-acp, set CODEX_PATH to th
 program; every editor that it works in then uses settle.
 
 Threads are sessions of settle. The client's approval and sandbox settings apply
-to its thread. settle has no sandbox: it asks about calls that a sandbox would
-restrict, or denies them, before they run. If the client sends no such settings,
+to its thread. On Linux, the kernel holds commands to its sandbox; elsewhere
+settle asks about calls that a sandbox would restrict, or denies them, before they
+run. If the client sends no such settings,
 --permission or SETTLE_PERMISSION applies. Without those, settle asks before
 calls that could change something.
 
@@ -81,7 +82,7 @@ func (f *appServerFlags) serve(cmd *cobra.Command, s *streams) error {
 	if err != nil {
 		return err
 	}
-	o := assemble.Options{Face: "app-server", Permission: settle.Ask, Attended: true}
+	o := assemble.Options{Face: "app-server", Permission: settle.Ask, Sandbox: assemble.SandboxByMode, Attended: true}
 	f.apply(&o)
 	o.Append, o.SystemFile = spec.Instructions, spec.SystemFile
 	s = s.with(spec.Env, spec.Hidden)

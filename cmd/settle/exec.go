@@ -37,8 +37,8 @@ standard output gets one JSON object per line, and the last one is always
 turn.completed or turn.failed. Otherwise standard output gets the final answer,
 and standard error shows progress.
 
-Without --sandbox and --permission the session is read-only: only calls that are
-known to be harmless run. settle does not confine processes; it judges each call
+Without --sandbox and --permission the session is read-only. On Linux, the kernel
+holds commands to the mode (docs/sandbox.md). Elsewhere settle judges each call
 before it runs. docs/clients/codex-sdk.md says what each mode allows.
 
 Exit codes are those of "settle run".`
@@ -83,6 +83,7 @@ func newExec(s *streams) *cobra.Command {
 		}
 		return err
 	})
+	cmd.Flags().StringVarP(&f.Sandbox, "sandbox", "s", "", "sandbox `MODE`: read-only, workspace-write, danger-full-access") // instead of settle's own
 	settingFlags(cmd.Flags())
 	f.define(cmd.Flags())
 	return cmd
@@ -106,7 +107,6 @@ func (f *execFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.schema, "output-schema", "", "ask for an answer that follows the JSON Schema in `FILE`")
 	flags.StringArrayVarP(&f.images, "image", "i", nil, "attach the image in `FILE`; repeatable")
 	flags.StringArrayVarP(&f.Config, "config", "c", nil, "override a Codex setting, as `KEY=VALUE`; repeatable")
-	flags.StringVarP(&f.Sandbox, "sandbox", "s", "", "sandbox `MODE`: read-only, workspace-write, danger-full-access")
 	flags.BoolVar(&f.FullAuto, "full-auto", false, "same as --sandbox workspace-write")
 	flags.BoolVar(&f.FullAuto, "approve-for-me", false, "same as --sandbox workspace-write")
 	flags.BoolVar(&f.Bypass, "dangerously-bypass-approvals-and-sandbox", false, "same as --sandbox danger-full-access")
@@ -168,7 +168,7 @@ func (f *execFlags) run(cmd *cobra.Command, s *streams, args []string) (int, err
 		return 0, err
 	}
 	s = s.with(spec.Env, spec.Hidden)
-	in := s.standIn(cmd, assemble.Options{Face: "exec", Permission: settle.Ask, Take: f.take, AtEnd: settle.AwaitTasks})
+	in := s.standIn(cmd, assemble.Options{Face: "exec", Permission: settle.Ask, Sandbox: assemble.SandboxByMode, Take: f.take, AtEnd: settle.AwaitTasks})
 	defer in.release()
 	options, err := f.options(in, s, words)
 	if err != nil {
@@ -236,6 +236,9 @@ func (s *streams) with(env map[string]string, hidden []string) *streams {
 func (f *execFlags) agent(cmd *cobra.Command, spec *codex.Spec, dir string, r *config.Resolved) assemble.SessionSpec {
 	w := assemble.SessionSpec{Dir: dir, Settings: spec.Settings, By: assemble.User}
 	mode := exec.Mode(spec.Sandbox, spec.Approval, f.writable(dir, spec.Writable))
+	if spec.Network {
+		mode.Extent.Network = "on"
+	}
 	_, own := w.Settings["permission"]
 	switch {
 	case own || cmd.Flags().Changed("permission"):

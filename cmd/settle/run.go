@@ -120,6 +120,9 @@ func settingFlags(flags *pflag.FlagSet) {
 	flags.String("pass-env", "", "`NAMES` of provider key variables that commands may see, separated by commas")
 	flags.String("data-dir", "", "`DIR` for sessions and logs")
 	flags.String("log-level", "", "`LEVEL` of the log in the data directory: debug, info, warn, error")
+	if flags.Lookup("sandbox") == nil { // Codex has one, which means something else
+		sandboxFlags(flags)
+	}
 }
 
 func (f *runFlags) define(flags *pflag.FlagSet) {
@@ -139,14 +142,31 @@ func (f *runFlags) define(flags *pflag.FlagSet) {
 	f.projectFlags.define(flags)
 }
 
+// sandboxFlags defines those that confine commands.
+func sandboxFlags(flags *pflag.FlagSet) {
+	flags.String("sandbox", "", "confine commands: `WHEN`: off, auto (where the system can), required")
+	flags.String("sandbox-mode", "", "what confined commands may do: `MODE`: read-only, workspace")
+	flags.String("sandbox-network", "", "the network of confined commands: `NETWORK`: off, on")
+	for name, key := range map[string]string{"sandbox": "sandbox.use", "sandbox-mode": "sandbox.mode", "sandbox-network": "sandbox.network"} {
+		_ = flags.SetAnnotation(name, settingKey, []string{key}) // it is there
+	}
+}
+
+// settingKey annotates a flag with the key of its setting, where that is not its
+// name.
+const settingKey = "setting"
+
 // given returns the settings that were given as flags.
 func given(flags *pflag.FlagSet) map[string]string {
 	all := map[string]string{}
 	settings := pflag.NewFlagSet("", pflag.ContinueOnError)
 	settingFlags(settings)
-	settings.VisitAll(func(f *pflag.Flag) {
-		if flags.Changed(f.Name) {
-			all[strings.ReplaceAll(f.Name, "-", "_")] = flags.Lookup(f.Name).Value.String()
+	flags.Visit(func(f *pflag.Flag) {
+		switch key := f.Annotations[settingKey]; {
+		case len(key) == 1:
+			all[key[0]] = f.Value.String()
+		case settings.Lookup(f.Name) != nil && settings.Lookup(f.Name).Annotations == nil:
+			all[strings.ReplaceAll(f.Name, "-", "_")] = f.Value.String()
 		}
 	})
 	return all

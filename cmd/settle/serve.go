@@ -146,7 +146,7 @@ func (f *serveFlags) agent(s *streams, r *config.Resolved, dir string) assemble.
 	o := assemble.Options{
 		Policy:   assemble.NewPolicy(assemble.ModeOf(cmp.Or(r.Permission, settle.Ask))),
 		Settings: r, Dir: dir, Environ: s.environ, Getenv: s.getenv, Face: "serve", Version: version(),
-		Permission: settle.Ask, Attended: true, Take: f.take, Releasable: true, Attach: attach.Serve,
+		Permission: settle.Ask, Sandbox: config.SandboxAuto, Attended: true, Take: f.take, Releasable: true, Attach: attach.Serve,
 	}
 	f.apply(&o)
 	if log := assemble.Log(r); log != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/attach"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/client/store"
+	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/about"
 	"github.com/settle-agent/settle/internal/face/tui"
 	"github.com/settle-agent/settle/internal/proc"
@@ -86,7 +87,7 @@ func (f *tuiFlags) open(cmd *cobra.Command, s *streams, choose func(context.Cont
 	if err != nil {
 		return err
 	}
-	o := assemble.Options{Face: "terminal", Permission: settle.Ask, Attended: true, Take: f.take}
+	o := assemble.Options{Face: "terminal", Permission: settle.Ask, Sandbox: config.SandboxAuto, Attended: true, Take: f.take}
 	f.apply(&o)
 	s.keepGarbage(tuiGCPercent)
 	in, sig := s.server(cmd, o)

@@ -38,6 +38,9 @@ type Options struct {
 	// Release whether the model may let processes outlive a session then; empty
 	// is Ask.
 	Permission settle.Permission
+	// Sandbox is how commands are confined where nothing is configured: off, auto or
+	// required, or SandboxByMode; empty is off.
+	Sandbox string
 	// Ceiling is the permission that the user configured, where Policy is a
 	// client's: that can only be stricter. Empty if there is none.
 	Ceiling settle.Permission
@@ -116,8 +119,9 @@ type Agent struct {
 	// Redact masks what settle has read of secrets.
 	Redact *redact.Redactor
 
-	policy *Policy // nil where no client changes it
-	from   Options
+	policy  *Policy // nil where no client changes it
+	from    Options
+	sandbox sandboxing
 }
 
 // Policy is what a client changes while the sessions run; nil if none does.
@@ -130,7 +134,7 @@ func (a *Agent) Under(p *Policy) (*Agent, error) {
 	o.Policy, b.policy = p, p
 	b.Session.Permission = o.permission()
 	var err error
-	b.Session.Judge, err = o.judge(b.Session.Permission, o.release())
+	b.Session.Judge, err = o.judge(b.Session.Permission, o.release(), b.sandbox)
 	return &b, err
 }
 
@@ -147,6 +151,9 @@ func newAgent(o Options) *Agent {
 	r := o.Settings
 	return &Agent{policy: o.Policy, from: o, Notes: slices.Clone(r.Notes), Redact: redact.New(slices.Concat(r.Secrets(), o.Secrets)...)}
 }
+
+// Confines reports whether commands are confined in a mode.
+func (a *Agent) Confines(m Mode) bool { return a.sandbox.of(m).On() }
 
 // New puts an agent together. Its errors are those of a configuration that
 // cannot be used.
@@ -174,8 +181,14 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	c.Limits, c.Retry, c.Compaction = limits(r), retry(r), settle.Compaction(r.Compact)
 	c.Tasks = o.tasks(names)
 	bench := o.bench(names)
+	if bench.sandbox, err = o.sandboxing(); err != nil {
+		return nil, err
+	}
+	a.sandbox = bench.sandbox
+	a.Notes = append(a.Notes, a.sandbox.notes()...)
 	c.Toolbox = bench.toolbox
-	if c.Judge, err = o.judge(c.Permission, bench.release); err != nil {
+	c.Confinement = bench.sandbox.report(o.mode(c.Permission))
+	if c.Judge, err = o.judge(c.Permission, bench.release, bench.sandbox); err != nil {
 		return nil, err
 	}
 	system, err := o.prompt()
@@ -243,6 +256,14 @@ func (o Options) model(ctx context.Context, a *Agent) error {
 	return nil
 }
 
+// mode is the one that sessions begin in.
+func (o Options) mode(p settle.Permission) Mode {
+	if o.Policy != nil {
+		return Tighten(o.Ceiling, o.Policy.Mode())
+	}
+	return Mode{Permission: p}
+}
+
 func (o Options) permission() settle.Permission {
 	if o.Policy != nil {
 		return Tighten(o.Ceiling, o.Policy.Mode()).Permission
@@ -267,6 +288,9 @@ func (o Options) bench(names []string) bench {
 	}
 	if o.Policy != nil || o.permission() != settle.Allow {
 		b.private = policy.Secret
+	}
+	if o.Policy != nil {
+		b.extent = func() policy.Extent { return o.Policy.Mode().Extent }
 	}
 	return b
 }

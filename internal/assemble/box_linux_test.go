@@ -66,7 +66,7 @@ func TestWhatSeemsToReadIsConfined(t *testing.T) {
 		o.Permission = settle.Ask
 		o.Model = scripted(commands("ls && cat known", "echo x >written; echo tried", "cat "+secret, "kill -0 1; echo $?"))
 		o.Reviewed = func(_ settle.Approval, j settle.Judgement) settle.Judgement { // a judge with holes
-			return settle.Judgement{Decision: settle.Allow, Confined: true}
+			return settle.Judgement{Decision: settle.Allow, Sandbox: event.ReadOnly}
 		}
 		if err := os.WriteFile(filepath.Join(o.Dir, "known"), []byte("content"), 0o600); err != nil {
 			t.Fatal(err)
@@ -120,8 +120,8 @@ func TestWhichCallsAreConfined(t *testing.T) {
 				}
 				if started, ok := e.Data.(event.CallStarted); ok {
 					found = true
-					if started.Confined != (tt.confined && can) {
-						t.Errorf("confined: %t", started.Confined)
+					if (started.Sandbox == event.ReadOnly) != (tt.confined && can) {
+						t.Errorf("sandbox: %q", started.Sandbox)
 					}
 				}
 			}

@@ -14,18 +14,18 @@ import (
 // judge returns what makes the judge of each session. It is nil where
 // everything is allowed without rules. A rule that cannot be used is an error
 // at once, not when a session begins.
-func (o Options) judge(permission, release event.Permission) (func() (settle.Judge, error), error) {
+func (o Options) judge(permission, release event.Permission, box sandboxing) (func() (settle.Judge, error), error) {
 	mode := func() Mode { return Mode{Permission: permission} }
 	if o.Policy != nil {
 		mode = func() Mode { return Tighten(o.Ceiling, o.Policy.Mode()) }
-	} else if permission == event.Allow && len(o.Settings.Rules) == 0 && release != event.Ask && o.Reviewed == nil {
+	} else if permission == event.Allow && len(o.Settings.Rules) == 0 && release != event.Ask && o.Reviewed == nil && !box.of(mode()).On() {
 		return nil, nil
 	}
 	build := func() (settle.Judge, error) {
 		p, err := policy.New(policy.Config{
 			Mode: mode, Rules: slices.Clone(o.Settings.Rules), Release: release, Reviewed: o.Reviewed,
 			Dir: o.Dir, Home: o.Getenv("HOME"), Environ: o.Environ, Opaque: !shell.Judgeable(),
-			Confine: proc.Confines() == nil,
+			Confine: proc.Confines() == nil, Sandbox: box.of,
 		})
 		if err != nil {
 			return nil, &config.Error{Where: "rules", Message: err.Error()}

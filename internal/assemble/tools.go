@@ -14,9 +14,8 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/contents"
+	"github.com/settle-agent/settle/internal/policy"
 	"github.com/settle-agent/settle/internal/proc"
-	"github.com/settle-agent/settle/internal/repo"
-	"github.com/settle-agent/settle/internal/sandbox"
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/file"
 	"github.com/settle-agent/settle/tool/plan"
@@ -66,17 +65,20 @@ type bench struct {
 	ripgrep  string
 	editor   *file.Editor           // nil if there is none
 	private  func(path string) bool // files whose lines are not to be come across
+	sandbox  sandboxing
+	extent   func() policy.Extent // of a client's mode; may be nil
 }
 
 // toolbox makes the tools of one session.
 func (b bench) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
 	spool, discard := spool(info.OutputDir)
+	box := &boxes{sandboxing: b.sandbox, bench: b, extent: b.extent}
 	marker := info.Marker
 	jobs := shell.NewJobs(shell.Config{
 		Env: b.env, Withheld: b.withheld, SpoolDir: spool, Marker: marker, Lock: info.Lock,
 		Mask:     masker(info),
 		Registry: info.Jobs, Release: b.mayRelease,
-		Readable: b.readable,
+		Box: box.box, Outside: b.sandbox.Use != config.SandboxOff && b.sandbox.missing == nil,
 	})
 	all := slices.Concat(
 		jobs.Tools(),
@@ -99,16 +101,16 @@ func (b bench) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
 		}
 		tools = append(tools, t)
 	}
-	box := settle.Toolbox{
+	kit := settle.Toolbox{
 		Tools: tools,
-		Close: func(ctx context.Context) error { return errors.Join(b.close(ctx, jobs), discard()) },
+		Close: func(ctx context.Context) error { return errors.Join(b.close(ctx, jobs), box.discard(), discard()) },
 		Kill:  jobs.Kill,
 		Sweep: func(released []string) []int { return shell.Sweep(marker, released) },
 	}
 	if b.onStop == "end" {
-		box.Interrupted = func(ctx context.Context) { _, _ = jobs.KillAll(ctx) } // what is left is named in each job's end
+		kit.Interrupted = func(ctx context.Context) { _, _ = jobs.KillAll(ctx) } // what is left is named in each job's end
 	}
-	return box, nil
+	return kit, nil
 }
 
 // keeper keeps what files contained beside the outputs of the session, as long as it
@@ -118,16 +120,6 @@ func keeper(outputDir string) func([]byte) error {
 		return nil
 	}
 	return contents.Of(outputDir).Keep
-}
-
-// readable is what a confined command reads: the repository that the directory is
-// in, the system, and the user's tools.
-func (b bench) readable(dir string) []string {
-	folders := []string{dir}
-	if git, err := repo.FindGit(dir); err == nil && git.Top != "" {
-		folders = append(folders, git.Top, git.Own, git.Common)
-	}
-	return sandbox.ReadOnly(variable(b.env, "HOME"), variable(b.env, "PATH"), folders...).Read
 }
 
 // variable is the value of an environment variable; the last one counts.

@@ -305,7 +305,12 @@ func (l *loader) keyOf(flag string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(flag, "--"), "-", "_")
 }
 
-func flagOf(key string) string { return "--" + strings.ReplaceAll(key, "_", "-") }
+func flagOf(key string) string {
+	if key == "sandbox.use" {
+		return "--sandbox"
+	}
+	return "--" + strings.NewReplacer("_", "-", ".", "-").Replace(key)
+}
 
 // projects reads the project's files, from the repository's root down, where
 // they are to be trusted.

@@ -20,6 +20,9 @@ type Rule struct {
 	// for job, its action; for others, a path. Empty matches every call.
 	Pattern  string
 	Decision event.Permission
+	// Sandbox is what commands are confined to that the rule allows; empty for what
+	// others are.
+	Sandbox event.Sandbox
 	// Tightens says that the rule is somebody else's, a repository's: it may
 	// forbid and ask, but where it asks it does not undo a default of Deny,
 	// and it may not allow.
@@ -54,6 +57,10 @@ func rules(top *table, origin Origin) []Rule {
 		get(t, "tool", &r.Tool, asText)
 		get(t, "pattern", &r.Pattern, asText)
 		get(t, "decision", &r.Decision, asDecision)
+		get(t, "sandbox", &r.Sandbox, asSandbox)
+		if r.Sandbox != "" && r.Decision != event.Allow {
+			t.fail("sandbox", fmt.Errorf("is only for rules that allow"))
+		}
 		for _, key := range []string{"tool", "decision"} {
 			if _, ok := values[key]; !ok {
 				t.fail(key, fmt.Errorf("is missing"))
@@ -75,6 +82,19 @@ func asDecision(value any) (event.Permission, error) {
 		return "", fmt.Errorf("%q is not one of %s%s", word, strings.Join(options, ", "), hint(word, options))
 	}
 	return event.Permission(word), nil
+}
+
+func asSandbox(value any) (event.Sandbox, error) {
+	word, err := asText(value)
+	if options := sandboxes(); err == nil && !slices.Contains(options, word) {
+		err = fmt.Errorf("%q is not one of %s%s", word, strings.Join(options, ", "), hint(word, options))
+	}
+	return event.Sandbox(word), err
+}
+
+// sandboxes are the words for them, from the loosest to the strictest.
+func sandboxes() []string {
+	return []string{string(event.NoSandbox), string(event.Workspace), string(event.ReadOnly)}
 }
 
 // permissions are the words for them, from the loosest to the strictest.

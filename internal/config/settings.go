@@ -56,6 +56,7 @@ type Settings struct {
 	LogLevel string
 	Jobs     Jobs
 	Tasks    Tasks
+	Sandbox  Sandbox
 	// Rules say which calls may run, in order.
 	Rules []Rule
 	// Providers has the built-in ones and the user's own, by name.
@@ -78,6 +79,23 @@ type Tasks struct {
 	PerSession int           // in all
 	Timeout    time.Duration // of each turn of one
 }
+
+// Sandbox is what commands are confined to, and how strictly.
+type Sandbox struct {
+	Use     string        // off, auto or required; empty is the default of the way in
+	Mode    event.Sandbox // read-only or workspace
+	Network string        // off or on
+	// Read and Write are files and folders beside those of the mode; "~/" is the
+	// home directory.
+	Read, Write []string
+}
+
+// How a sandbox is used.
+const (
+	SandboxOff      = "off"
+	SandboxAuto     = "auto"
+	SandboxRequired = "required"
+)
 
 // Model is what the user knows about a model; zero and nil: nothing.
 type Model struct {
@@ -104,6 +122,7 @@ func defaults() Settings {
 		LogLevel:        "info",
 		Jobs:            Jobs{OnInterrupt: "keep", OnExit: "end"},
 		Tasks:           Tasks{Depth: 2, AtOnce: 8, PerSession: 32, Timeout: time.Hour},
+		Sandbox:         Sandbox{Mode: event.Workspace, Network: "off"},
 		Providers:       builtin(),
 		Models:          map[string]Model{},
 	}
@@ -165,6 +184,12 @@ func settings() []setting {
 		bound("tasks.at_once", func(s *Settings) *int { return &s.Tasks.AtOnce }).may(tightens),
 		bound("tasks.per_session", func(s *Settings) *int { return &s.Tasks.PerSession }).may(tightens),
 		duration("tasks.timeout", func(s *Settings) *time.Duration { return &s.Tasks.Timeout }).may(tightens),
+		choice("sandbox.use", func(s *Settings) *string { return &s.Sandbox.Use }, SandboxOff, SandboxAuto, SandboxRequired).
+			from("SETTLE_SANDBOX").may(tightens),
+		choice("sandbox.mode", func(s *Settings) *event.Sandbox { return &s.Sandbox.Mode }, string(event.Workspace), string(event.ReadOnly)).may(tightens),
+		choice("sandbox.network", func(s *Settings) *string { return &s.Sandbox.Network }, "on", "off").may(tightens),
+		names("sandbox.read", func(s *Settings) *[]string { return &s.Sandbox.Read }).may(refused),
+		names("sandbox.write", func(s *Settings) *[]string { return &s.Sandbox.Write }).may(refused),
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/proc"
 )
 
@@ -46,8 +47,8 @@ type Command struct {
 	Terminal *proc.Size
 	// Grace is as in [proc.Spec].
 	Grace time.Duration
-	// Confined says that the command may only read.
-	Confined bool
+	// Sandbox is what the command may do; empty for whatever the user may.
+	Sandbox event.Sandbox
 	// Output takes what it puts out, as [proc.Spec].Stdout does.
 	Output io.Writer
 }

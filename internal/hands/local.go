@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/sandbox"
 )
@@ -23,9 +24,9 @@ type Local struct {
 	// Marker and Lock are as in [proc.Spec].
 	Marker string
 	Lock   *os.File
-	// Readable returns what a confined command that runs in a directory may read
-	// and execute; nil refuses such commands.
-	Readable func(dir string) []string
+	// Box returns what a command that runs in a directory is held to in a sandbox,
+	// and what its environment has in addition; nil refuses such commands.
+	Box func(s event.Sandbox, dir string) (sandbox.Policy, []string, error)
 	// Calls are what can be asked for beside [Port], by name.
 	Calls map[string]func(context.Context, Request) (json.RawMessage, error)
 }
@@ -54,11 +55,15 @@ func (l *Local) Start(ctx context.Context, c Command) (*proc.Process, error) {
 		Input: c.Input, Terminal: c.Terminal, Stdout: c.Output, Grace: c.Grace, Rest: proc.KeepRest,
 		Lock: l.Lock, Marker: l.Marker,
 	}
-	if c.Confined {
-		if l.Readable == nil {
+	if c.Sandbox.On() {
+		if l.Box == nil {
 			return nil, errors.New("cannot run the command: it would have to be confined, and there is no way here")
 		}
-		spec.Box = &sandbox.Policy{Read: l.Readable(dir)}
+		box, env, err := l.Box(c.Sandbox, dir)
+		if err != nil {
+			return nil, fmt.Errorf("cannot confine the command: %w", err)
+		}
+		spec.Box, spec.Env = &box, append(spec.Env, env...)
 	}
 	return proc.Start(ctx, spec)
 }
@@ -86,6 +91,9 @@ func (c Command) dir() (string, error) {
 func (l *Local) Call(ctx context.Context, r Request) (json.RawMessage, error) {
 	if r.Name == Port {
 		return nil, awaitPort(ctx, r.Args)
+	}
+	if r.Name == Denials {
+		return l.denials(r)
 	}
 	if call, ok := l.Calls[r.Name]; ok {
 		return call(ctx, r)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/proc"
 )
 
@@ -42,7 +43,7 @@ func TestLocalRefuses(t *testing.T) {
 	dir := t.TempDir()
 	for name, c := range map[string]Command{
 		`cannot run in "none"`:         {Script: "true", Dir: dir, Workdir: "none"},
-		"it would have to be confined": {Script: "true", Dir: dir, Confined: true},
+		"it would have to be confined": {Script: "true", Dir: dir, Sandbox: event.ReadOnly},
 	} {
 		p, err := local(t).Start(t.Context(), c)
 		if err == nil {

@@ -23,6 +23,18 @@ type Mode struct {
 	// Unasked, if set, says that what would have to be asked about is denied,
 	// and names what declares that (C16).
 	Unasked string
+	// Sandbox is what the protocol's mode confines commands to; empty leaves it to
+	// what is configured.
+	Sandbox event.Sandbox
+	Extent  Extent
+}
+
+// Extent is what a mode adds to its sandbox.
+type Extent struct {
+	// Write are folders that may be changed as well, absolute.
+	Write []string
+	// Network is on or off; empty is what is configured.
+	Network string
 }
 
 // Config is what a policy is made of.
@@ -49,6 +61,9 @@ type Config struct {
 	// Confine says that commands can be confined here: those that are allowed
 	// because they only read are held to that.
 	Confine bool
+	// Sandbox, if set, returns what other commands are confined to in a mode. Where
+	// it is one that confines, a command in it needs no approval.
+	Sandbox func(Mode) event.Sandbox
 }
 
 // Policy judges the calls of a session. It is safe for concurrent use, and
@@ -123,17 +138,18 @@ func (p *Policy) judge(l layer, c toolCall) settle.Judgement {
 	verdicts, worst := make([]verdict, len(c.effects)), verdict{}
 	for i, e := range c.effects {
 		if verdicts[i] = l.verdict(c, e); approved && verdicts[i].Permission != event.Deny {
-			verdicts[i] = verdict{event.Allow, "approved for the session", "it was approved for the session"}
+			verdicts[i] = because(event.Allow, byApproval, "it was approved for the session")
 		}
 		worst = stricter(worst, verdicts[i])
 	}
 	if worst.Permission == event.Allow && p.config.Release == event.Ask && c.releases() && !approved {
-		worst = verdict{event.Ask, "jobs.release", "it lets a process outlive settle (jobs.release)"}
+		worst = because(event.Ask, "jobs.release", "it lets a process outlive settle (jobs.release)")
 	}
 	j := settle.Judgement{Decision: worst.Permission, Rule: worst.rule, Why: clip(worst.why)}
+	if c.tool == "shell" {
+		p.confine(l, c, verdicts, &j)
+	}
 	switch {
-	case j.Decision == event.Allow: // held to what it seems to do, if no rule allowed it, and nobody did
-		j.Confined = p.config.Confine && c.tool == "shell" && worst.rule == byDefault && l.Permission != event.Allow
 	case j.Decision == event.Ask && c.tool == "shell" && len(c.Command) > maxCommand:
 		return settle.Judgement{Decision: event.Deny, Rule: byDefault, Why: "it would have to be approved, and is too long to be shown whole"}
 	case j.Decision == event.Ask:

@@ -48,6 +48,7 @@ type arguments struct {
 	Release    bool   `json:"release"`
 	Background bool   `json:"background"`
 	TTY        bool   `json:"tty"`
+	Outside    bool   `json:"outside"` // of the sandbox
 	Path       string `json:"path"`
 	Pattern    string `json:"pattern"`
 	Input      string `json:"input"`

@@ -13,6 +13,12 @@ import (
 type verdict struct {
 	event.Permission
 	rule, why string
+	sandbox   event.Sandbox // of a rule that names one
+	doubted   bool          // a rule may be about it that asks or denies
+}
+
+func because(p event.Permission, rule, why string) verdict {
+	return verdict{Permission: p, rule: rule, why: why}
 }
 
 const byDefault = "default"
@@ -20,9 +26,11 @@ const byDefault = "default"
 // stricter returns the verdict that counts: the stricter one, and of two that
 // allow one by a rule, which says more.
 func stricter(a, b verdict) verdict {
+	doubted := a.doubted || b.doubted
 	if b.weight() > a.weight() {
-		return b
+		a = b
 	}
+	a.doubted = doubted
 	return a
 }
 
@@ -49,11 +57,11 @@ func (l layer) verdict(c toolCall, e effect) verdict {
 		switch {
 		case found == no:
 		case found == yes && r.Decision == event.Deny:
-			return verdict{event.Deny, r.String(), r.String() + " denies it: " + e.text}
+			return because(event.Deny, r.String(), r.String()+" denies it: "+e.text)
 		case r.Decision == event.Deny:
-			doubt = stricter(doubt, verdict{event.Ask, r.String(), "it may be what " + r.String() + " is about: " + e.text})
+			doubt = stricter(doubt, because(event.Ask, r.String(), "it may be what "+r.String()+" is about: "+e.text))
 		case decided.rule == "":
-			asked := verdict{event.Ask, r.String(), r.String() + " asks about it: " + e.text}
+			asked := because(event.Ask, r.String(), r.String()+" asks about it: "+e.text)
 			if found == yes && !r.Tightens { // else it does not loosen what would be denied without it
 				decided = asked
 			}
@@ -63,14 +71,17 @@ func (l layer) verdict(c toolCall, e effect) verdict {
 	if decided.rule == "" {
 		decided = l.byDefault(c, e)
 	}
-	return stricter(decided, doubt)
+	v := stricter(decided, doubt)
+	v.doubted = doubt.Permission != ""
+	return v
 }
 
 // allowed is by a rule. Even so, where one is asked by default, one is asked
 // about files with secrets, unless the rule names them, and about what is
 // written.
 func (l layer) allowed(c toolCall, e effect, r rule) verdict {
-	v := verdict{event.Allow, r.String(), r.String() + " allows it"}
+	v := because(event.Allow, r.String(), r.String()+" allows it")
+	v.sandbox = r.Sandbox
 	if l.Mode.Permission == event.Allow || r.Pattern == "" && r.Tool == "*" {
 		return v
 	}
@@ -90,7 +101,7 @@ func (l layer) undecided(why string) verdict {
 	if l.Mode.Permission == event.Allow {
 		why = "the default is to allow"
 	}
-	return verdict{l.Mode.Permission, byDefault, why}
+	return because(l.Mode.Permission, byDefault, why)
 }
 
 // byDefault decides where no rule does.
@@ -98,13 +109,13 @@ func (l layer) byDefault(c toolCall, e effect) verdict {
 	all := l.Mode.Permission == event.Allow
 	switch {
 	case all && e.kind == hidden && (c.tool == "shell" || c.tool == "job") && slices.ContainsFunc(l.rules, func(r rule) bool { return r.Decision != event.Allow }):
-		return verdict{event.Ask, "rules", "it cannot be seen whether a rule is about it, since " + e.why}
+		return because(event.Ask, "rules", "it cannot be seen whether a rule is about it, since "+e.why)
 	case l.Mode.Permission == event.Deny && !c.readOnly:
-		return verdict{event.Deny, byDefault, "only tools that change nothing may run"}
+		return because(event.Deny, byDefault, "only tools that change nothing may run")
 	case e.why != "":
 		return l.undecided(e.why)
 	}
-	best := verdict{event.Allow, byDefault, "it only reads"}
+	best := because(event.Allow, byDefault, "it only reads")
 	for _, part := range e.parts {
 		if part.kind != hidden || !all { // what the command runs is its own affair
 			best = stricter(best, l.verdict(c, part))

@@ -25,6 +25,10 @@ const (
 		unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK | unix.LANDLOCK_ACCESS_FS_MAKE_SYM | unix.LANDLOCK_ACCESS_FS_REFER
 )
 
+// writeRights are those on a folder to work in. No devices: nobody in a box may
+// make one.
+const writeRights = allRights &^ (unix.LANDLOCK_ACCESS_FS_IOCTL_DEV | unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK)
+
 // sinks may be written to by everybody: nothing is kept of it.
 var sinks = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/tty"}
 
@@ -33,7 +37,7 @@ var sinks = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/tty"}
 func Check() error { return check() }
 
 var check = sync.OnceValue(func() error {
-	if filter() == nil {
+	if filter(kind{}) == nil {
 		return errors.New("there is no sandbox for this processor")
 	}
 	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
@@ -50,6 +54,9 @@ var check = sync.OnceValue(func() error {
 	}
 	return nil
 })
+
+// Layers names what enforces a policy here.
+func Layers() []string { return []string{"landlock", "seccomp"} }
 
 // Enter confines the calling thread and what it starts from now on; the caller
 // must have locked it, and must never unlock it. After an error the thread may
@@ -72,7 +79,7 @@ func Enter(p Policy) error {
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(rules), 0, 0); errno != 0 {
 		return fmt.Errorf("cannot enter the Landlock domain: %w", errno)
 	}
-	instructions := filter()
+	instructions := filter(kindOf(p))
 	program := unix.SockFprog{Len: uint16(len(instructions)), Filter: &instructions[0]}
 	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program))); errno != 0 {
 		return fmt.Errorf("cannot set the system call filter: %w", errno)
@@ -83,9 +90,11 @@ func Enter(p Policy) error {
 // ruleset makes the policy a Landlock ruleset and returns its descriptor.
 func ruleset(p Policy) (fd int, err error) {
 	attr := unix.LandlockRulesetAttr{
-		Handled_access_fs:  allRights,
-		Handled_access_net: unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP,
-		Scoped:             unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL,
+		Handled_access_fs: allRights,
+		Scoped:            unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL,
+	}
+	if p.Network != Online {
+		attr.Handled_access_net = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
 	}
 	r, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
 	if errno != 0 {
@@ -94,6 +103,9 @@ func ruleset(p Policy) (fd int, err error) {
 	fd = int(r)
 	for _, path := range p.Read {
 		err = errors.Join(err, grant(fd, path, readRights))
+	}
+	for _, path := range p.Write {
+		err = errors.Join(err, grant(fd, path, writeRights))
 	}
 	for _, path := range sinks {
 		err = errors.Join(err, grant(fd, path, unix.LANDLOCK_ACCESS_FS_READ_FILE|unix.LANDLOCK_ACCESS_FS_WRITE_FILE|unix.LANDLOCK_ACCESS_FS_IOCTL_DEV))

@@ -2,17 +2,42 @@ package sandbox
 
 import (
 	"slices"
-	"sync"
 
 	"golang.org/x/sys/unix"
 )
 
-// The filter refuses with EPERM what Landlock does not know and a program that
-// only reads does not need. What is new in later kernels is not refused: the
-// rest of the box has to hold against it.
+// The filter refuses with EPERM what Landlock does not know and a program in the
+// box does not need. What is new in later kernels is not refused: the rest of the
+// box has to hold against it.
+
+// kind is which filter a box has: by whether it changes files, and whether it has
+// the network.
+type kind struct{ writes, network bool }
+
+func kindOf(p Policy) kind { return kind{writes: len(p.Write) > 0, network: p.Network == Online} }
 
 // denied are the system calls that are refused whatever their arguments.
-func denied() []uint32 {
+func denied(k kind) []uint32 {
+	list := deniedAlways()
+	if !k.writes {
+		list = slices.Concat(list, attributesHere(), attributes)
+	}
+	if !k.network {
+		// With what listens behind a path (docker, tmux, ssh-agent). Pairs of
+		// sockets are harmless.
+		list = append(list, unix.SYS_SOCKET)
+	}
+	return list
+}
+
+// attributes are of files, beside their content, which Landlock does not know.
+var attributes = []uint32{
+	unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT,
+	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR,
+	sysSetxattrat, sysRemovexattrat, sysFileSetattr,
+}
+
+func deniedAlways() []uint32 {
 	return slices.Concat(deniedHere(), []uint32{
 		// Other processes: their memory, descriptors and handling.
 		unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP, unix.SYS_PROCESS_MADVISE,
@@ -25,16 +50,9 @@ func denied() []uint32 {
 		unix.SYS_REQUEST_KEY, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_REBOOT, unix.SYS_SWAPON,
 		unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_SYSLOG, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME,
 		unix.SYS_ADJTIMEX, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME,
-		// The network, and what listens behind a path (docker, tmux, ssh-agent).
-		// Pairs of sockets are harmless.
-		unix.SYS_SOCKET,
 		// What others on the machine share by a number or a name.
 		unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL, unix.SYS_MSGGET,
 		unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
-		// Files, beside their content.
-		unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT,
-		unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR,
-		sysSetxattrat, sysRemovexattrat, sysFileSetattr,
 	})
 }
 
@@ -72,10 +90,10 @@ const (
 	argument         = 16 // and 8 for each one before it; the low half comes first
 )
 
-// filter is the program; nil where the machine is not known.
-var filter = sync.OnceValue(func() []unix.SockFilter { return assemble(auditArch) })
+// filter is the program of a kind; nil where the machine is not known.
+func filter(k kind) []unix.SockFilter { return assemble(auditArch, k) }
 
-func assemble(arch uint32) []unix.SockFilter {
+func assemble(arch uint32, k kind) []unix.SockFilter {
 	if arch == 0 {
 		return nil
 	}
@@ -98,7 +116,7 @@ func assemble(arch uint32) []unix.SockFilter {
 	if x32 != 0 {
 		p = append(p, unless(unix.BPF_JGE, x32, 1), answer(unknown))
 	}
-	for _, number := range denied() {
+	for _, number := range denied(k) {
 		p = append(p, unless(unix.BPF_JEQ, number, 1), answer(refuse))
 	}
 	// clone3 has its flags in memory, where a filter cannot look; everybody

@@ -11,7 +11,11 @@ const (
 // deniedHere are the older forms that only this machine has.
 func deniedHere() []uint32 {
 	return []uint32{
-		unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_IOPL, unix.SYS_IOPERM,
-		unix.SYS_MODIFY_LDT,
+		unix.SYS_KEXEC_FILE_LOAD, unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_MODIFY_LDT,
 	}
+}
+
+// attributesHere are those of the older forms that change attributes.
+func attributesHere() []uint32 {
+	return []uint32{unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT}
 }

@@ -8,3 +8,5 @@ const (
 )
 
 func deniedHere() []uint32 { return nil }
+
+func attributesHere() []uint32 { return nil }

@@ -3,14 +3,28 @@ package sandbox
 import (
 	"path/filepath"
 	"slices"
-	"strings"
 )
 
-// Policy is what a confined command may do. There is no network in it.
+// Network says which network a confined command has.
+type Network string
+
+// The networks.
+const (
+	// Offline is none at all, not even this machine's own. The zero value.
+	Offline Network = ""
+	// Online is whatever the user has.
+	Online Network = "on"
+)
+
+// Policy is what a confined command may do.
 type Policy struct {
 	// Read are files and folders, absolute, that may be read and executed, with
 	// all that is below them. Those that do not exist are left out.
 	Read []string `json:"read"`
+	// Write are folders that may be read and changed, with all that is below
+	// them. A policy with none is of a command that changes nothing.
+	Write   []string `json:"write,omitempty"`
+	Network Network  `json:"network,omitempty"`
 }
 
 // system is what programs need of a machine, without what holds its secrets
@@ -30,9 +44,31 @@ var system = []string{
 // personal are the tools and settings below a home directory that hold no
 // secrets.
 var personal = []string{
-	".asdf/installs", ".asdf/shims", ".bun/bin", ".cargo/bin", ".config/git", ".config/ripgrep", ".deno/bin", ".gitconfig", ".gitignore", ".gitignore_global",
+	".asdf/installs", ".asdf/shims", ".bun/bin", ".cargo/bin", ".config/git/attributes", ".config/git/config", ".config/git/ignore", ".config/go/env", ".config/ripgrep", ".deno/bin", ".gitconfig", ".gitignore", ".gitignore_global",
 	".inputrc", ".local/bin", ".local/lib", ".local/share/mise/installs", ".nix-profile", ".nvm/versions", ".pyenv/shims", ".pyenv/versions", ".ripgreprc",
 	".rustup/toolchains", ".sdkman/candidates", ".terminfo", ".volta/bin", "go/bin", "go/pkg/mod", "sdk",
+}
+
+// caches are what tools below a home directory have fetched or built before.
+var caches = []string{
+	".cache/go-build", ".cache/ms-playwright", ".cache/pip", ".cache/pypoetry", ".cache/uv", ".cargo/config.toml", ".cargo/env", ".cargo/git", ".cargo/registry", ".gradle/caches",
+	".gradle/wrapper", ".local/share/uv", ".local/share/virtualenvs", ".m2/repository", ".npm/_cacache", ".rustup/settings.toml",
+}
+
+// Workspace is the policy of a command that works in folders: it may read what
+// one that only reads may, and the tools' caches, and change what is in the
+// folders.
+func Workspace(home, path string, read, write []string) Policy {
+	p := ReadOnly(home, path, read...)
+	if filepath.IsAbs(home) {
+		for _, name := range caches {
+			p.Read = append(p.Read, filepath.Join(home, name))
+		}
+	}
+	p.Write = slices.Clone(write)
+	slices.Sort(p.Write)
+	p.Write = slices.Compact(p.Write)
+	return p
 }
 
 // ReadOnly is the policy of a command that only reads: the folders, the system,
@@ -45,7 +81,7 @@ func ReadOnly(home, path string, folders ...string) Policy {
 		}
 	}
 	for _, dir := range filepath.SplitList(path) {
-		if filepath.IsAbs(dir) && !above(dir, home) {
+		if filepath.IsAbs(dir) && !Above(dir, home) {
 			p.Read = append(p.Read, filepath.Clean(dir))
 		}
 	}
@@ -54,9 +90,19 @@ func ReadOnly(home, path string, folders ...string) Policy {
 	return p
 }
 
-// above says whether dir is the home directory or one that it lies in: a PATH
-// with such a folder opens nothing.
-func above(dir, home string) bool {
-	rel, err := filepath.Rel(dir, home)
-	return home != "" && err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
+// Above reports whether path is dir or below it; a path of "" is nowhere.
+func Above(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return path != "" && err == nil && filepath.IsLocal(rel)
+}
+
+// MayRead and MayWrite say what the policy has for a path, absolute and without
+// links. There is no other way to a file, and no exception within a folder.
+func (p Policy) MayRead(path string) bool {
+	return slices.ContainsFunc(p.Read, func(dir string) bool { return Above(dir, path) }) || p.MayWrite(path)
+}
+
+// MayWrite is for changing the path.
+func (p Policy) MayWrite(path string) bool {
+	return slices.ContainsFunc(p.Write, func(dir string) bool { return Above(dir, path) })
 }

@@ -27,9 +27,9 @@ type Judgement struct {
 	// Covers says in one line what remembering the call would allow; empty for
 	// what is shown of it and no more.
 	Covers string
-	// Confined says that an allowed call may run because it only reads, and is to
-	// be held to that.
-	Confined bool
+	// Sandbox is what the call may do if it runs, whoever allows it; a tool that
+	// starts processes holds them to it. Empty for whatever the user may.
+	Sandbox event.Sandbox
 }
 
 // Judge says which calls may run.
@@ -99,11 +99,11 @@ func (a *Approvals) Approve(ctx context.Context, call turn.Approval) (turn.Grant
 	if asked, err := j.decide(call); !asked {
 		return j.grant(), err
 	}
-	return turn.Grant{}, a.wait(ctx, call, j)
+	return j.grant(), a.wait(ctx, call, j)
 }
 
-// grant says how a call may run that nobody is asked about.
-func (j Judgement) grant() turn.Grant { return turn.Grant{Confined: j.Confined} }
+// grant says how a call runs that is allowed.
+func (j Judgement) grant() turn.Grant { return turn.Grant{Sandbox: j.Sandbox} }
 
 // wait asks about the call and returns nil once it may run.
 func (a *Approvals) wait(ctx context.Context, call turn.Approval, j Judgement) error {

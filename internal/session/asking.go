@@ -27,7 +27,7 @@ func (a asking) Approve(ctx context.Context, call turn.Approval) (turn.Grant, er
 	if asked, err := j.decide(call); !asked {
 		return j.grant(), err
 	}
-	return turn.Grant{}, a.forward(ctx, call, j)
+	return j.grant(), a.forward(ctx, call, j)
 }
 
 // forward asks the other one and returns nil if the call may run.

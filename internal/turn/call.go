@@ -155,7 +155,7 @@ func (c *call) begin(ctx context.Context) (started event.Event, ok bool) {
 	title := c.turn.Redact.String(c.title())
 	err := c.turn.update(func(s event.State) []event.Event {
 		if ctx.Err() == nil && c.open(s) {
-			events = c.event(event.CallStarted{Title: title, Confined: c.grant.Confined})
+			events = c.event(event.CallStarted{Title: title, Sandbox: c.grant.Sandbox})
 		}
 		return events
 	})
@@ -203,7 +203,7 @@ func (c *call) await(ctx context.Context) (g gave, ok bool) {
 	t.strays.Go(func() {
 		result, err := t.Tools.Run(tool.WithHurry(ctx, t.Hurry), tool.Call{
 			ID: c.item, Session: t.session, Name: c.name, Args: json.RawMessage(c.args), Dir: t.Dir, Progress: c.say,
-			Confined: c.grant.Confined,
+			Sandbox: c.grant.Sandbox,
 		})
 		results <- gave{result, err} // never blocks: one result, room for one
 	})

@@ -67,8 +67,8 @@ type Approver interface {
 
 // Grant says how a call may run. The zero value is without bounds.
 type Grant struct {
-	// Confined: only as what reads; see [tool.Call].Confined.
-	Confined bool
+	// Sandbox: held to that; see [tool.Call].Sandbox.
+	Sandbox event.Sandbox
 }
 
 // Approval is a call that is ready to run.

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/settle-agent/settle/internal/hands"
 )
 
 // Arguments are those of the shell tool.
@@ -19,6 +17,7 @@ type Arguments struct {
 	Background  bool   `json:"background,omitempty"`
 	Release     bool   `json:"release,omitempty"`
 	TTY         bool   `json:"tty,omitempty"`
+	Outside     bool   `json:"outside,omitempty"`
 }
 
 const schema = `{
@@ -30,22 +29,35 @@ const schema = `{
     "description": {"type": "string", "description": "What the command is for, in a few words."},
     "background": {"type": "boolean", "description": "Start it as a job and do not wait for it: servers, watchers. See the tool job."},
     "release": {"type": "boolean", "description": "With background: let it run on after this session ends. Only when that was asked for."},
-    "tty": {"type": "boolean", "description": "Give the command a terminal."}
+    "tty": {"type": "boolean", "description": "Give the command a terminal."}%s
   },
   "required": ["command"],
   "additionalProperties": false
 }`
 
+// outside is the property of those that may ask to leave the sandbox.
+const outside = `,
+    "outside": {"type": "boolean", "description": "Run outside of the sandbox, which a person has to approve. Only for what the sandbox denied."}`
+
 func (c Config) schema() json.RawMessage {
-	return json.RawMessage(fmt.Sprintf(schema, c.Timeout.Milliseconds(), c.MaxTimeout.Milliseconds()))
+	more := ""
+	if c.Outside {
+		more = outside
+	}
+	return json.RawMessage(fmt.Sprintf(schema, c.Timeout.Milliseconds(), c.MaxTimeout.Milliseconds(), more))
 }
 
-func describe(m hands.Machine) string {
+func (c Config) describe() string {
+	m := c.machine.Machine()
 	var b strings.Builder
 	fmt.Fprintf(&b, "Run a command with %s -c and wait for it to exit. Standard input is empty. "+
 		"Standard output and standard error come back merged; of a long output the beginning and the end, with the file that has the whole. "+
 		"Processes that the command leaves running (\"server &\", or background) become jobs of the session, which the tool job lists, reads, waits for and kills; all else that it started ends with it. "+
 		"Each call is a new shell: directories and variables do not carry over.", cmp.Or(m.Shell, "sh"))
+	if c.Outside {
+		b.WriteString(" Commands run in a sandbox, unless the user has turned it off: they may change files in the working directory and in $TMPDIR only, cannot read the rest of the home directory, " +
+			"and may have no network. What it denied is said at the end of the output; then outside asks the user to let the command run without it.")
+	}
 	if len(m.Withheld) > 0 {
 		fmt.Fprintf(&b, " These environment variables are withheld from commands: %s.", strings.Join(m.Withheld, ", "))
 	}

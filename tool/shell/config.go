@@ -8,6 +8,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/hands"
 	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/sandbox"
 )
 
 // Defaults of Config.
@@ -51,11 +52,12 @@ type Config struct {
 	// Release decides whether a job may outlive settle; its error is what the
 	// model is told. Nil refuses.
 	Release func(ctx context.Context, command string) error
-	// Readable returns the files and folders, absolute, that a command in that
-	// directory may read and execute whose call is confined; it can do nothing
-	// else. Nil refuses such calls.
-	Readable func(dir string) []string
-
+	// Box returns what a command in that directory is held to whose call has a
+	// sandbox. Nil refuses such calls.
+	Box func(s event.Sandbox, dir string) (Box, error)
+	// Outside offers calls that ask to run outside of the sandbox. It is not for the
+	// tool to say whether they may.
+	Outside bool
 	// machine is where commands run; nil is here. See On.
 	machine machine
 }
@@ -68,6 +70,16 @@ type machine = hands.Hands
 func (c Config) On(m machine) Config {
 	c.machine = m
 	return c
+}
+
+// Box is what a confined command may do.
+type Box struct {
+	// Read are files and folders that may be read, Write folders that may be
+	// changed, absolute; Online says that the command has the network.
+	Read, Write []string
+	Online      bool
+	// Env is its environment in addition.
+	Env []string
 }
 
 // Masker masks secrets in a text that comes in pieces. It may keep back the
@@ -83,6 +95,21 @@ type Registry interface {
 	JobStarted(ctx context.Context, job event.JobStarted) (id string, err error)
 	// JobEnded is called once for each job that started.
 	JobEnded(ctx context.Context, end event.JobEnded) error
+}
+
+// box is Box as the machine has it.
+func (c Config) box() func(event.Sandbox, string) (sandbox.Policy, []string, error) {
+	if c.Box == nil {
+		return nil
+	}
+	return func(s event.Sandbox, dir string) (sandbox.Policy, []string, error) {
+		box, err := c.Box(s, dir)
+		p := sandbox.Policy{Read: box.Read, Write: box.Write}
+		if box.Online {
+			p.Network = sandbox.Online
+		}
+		return p, box.Env, err
+	}
 }
 
 func (c Config) withDefaults() Config {
@@ -105,7 +132,7 @@ func (c Config) withDefaults() Config {
 		c.SpoolBytes = DefaultSpoolBytes
 	}
 	if c.machine == nil {
-		c.machine = &hands.Local{Env: c.Env, Withheld: c.Withheld, Marker: c.Marker, Lock: c.Lock, Readable: c.Readable}
+		c.machine = &hands.Local{Env: c.Env, Withheld: c.Withheld, Marker: c.Marker, Lock: c.Lock, Box: c.box()}
 	}
 	return c
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/settle-agent/settle/event"
@@ -18,7 +19,7 @@ type shell struct{ jobs *Jobs }
 
 // Spec implements tool.Tool.
 func (s *shell) Spec() tool.Spec {
-	return tool.Spec{Name: "shell", Description: describe(s.jobs.config.machine.Machine()), Schema: s.jobs.config.schema()}
+	return tool.Spec{Name: "shell", Description: s.jobs.config.describe(), Schema: s.jobs.config.schema()}
 }
 
 // Title implements tool.Titler.
@@ -55,6 +56,7 @@ type run struct {
 	progress *progress
 	timeout  time.Duration
 	began    time.Time
+	call     tool.Call
 }
 
 // launch starts the command. From here on Close waits for it.
@@ -62,10 +64,10 @@ func (j *Jobs) launch(ctx context.Context, call tool.Call, a Arguments) (*run, e
 	p := newProgress(call.Progress)
 	r := &run{
 		jobs: j, args: a, progress: p, timeout: a.timeout(j.config), began: time.Now(),
-		capture: newCapture(j.config, call.ID, a.TTY, p),
+		capture: newCapture(j.config, call.ID, a.TTY, p), call: call,
 	}
 	c := hands.Command{
-		Script: a.Command, Dir: call.Dir, Workdir: a.Workdir, Grace: j.config.Grace, Confined: call.Confined, Output: r.capture,
+		Script: a.Command, Dir: call.Dir, Workdir: a.Workdir, Grace: j.config.Grace, Sandbox: call.Sandbox, Output: r.capture,
 	}
 	switch {
 	case a.TTY:
@@ -117,7 +119,11 @@ func (r *run) end(ctx context.Context) []event.Process {
 func (r *run) exited(ctx context.Context, exit proc.Exit) (tool.Result, error) {
 	result := r.result()
 	result.Failed = !exit.OK()
+	denied := r.denied(ctx, result)
 	result.Output = r.withExit(result.Output, exit)
+	if denied != "" {
+		result.Output = paragraph(result.Output, denied)
+	}
 	if exit.Lost {
 		result.Survivors = r.end(ctx) // of what was ended already
 		return result, nil
@@ -137,6 +143,35 @@ func (r *run) exited(ctx context.Context, exit proc.Exit) (tool.Result, error) {
 	result.Jobs = []string{job.ID}
 	result.Output = paragraph(result.Output, fmt.Sprintf("[job %s runs on: %s]", job.ID, names(rest)))
 	return result, nil
+}
+
+// denied says what the sandbox denied the command, as far as its output shows.
+func (r *run) denied(ctx context.Context, result tool.Result) string {
+	if !r.call.Sandbox.On() || !result.Failed {
+		return ""
+	}
+	args, err := json.Marshal(hands.Output{Sandbox: r.call.Sandbox, Workdir: r.args.Workdir, Text: result.Output})
+	if err != nil {
+		return ""
+	}
+	var d hands.Denial
+	answer, err := r.jobs.config.machine.Call(ctx, hands.Request{Name: hands.Denials, Call: r.call.ID, Dir: r.call.Dir, Args: args})
+	if err != nil || json.Unmarshal(answer, &d) != nil {
+		return "" // it is said only as well as can be
+	}
+	var words string
+	switch {
+	case len(d.Named) > 0:
+		words = "the sandbox denied " + strings.Join(d.Named, ", ")
+	case d.Bounds != "":
+		words = "the sandbox may have denied something: " + d.Bounds
+	default:
+		return ""
+	}
+	if r.jobs.config.Outside {
+		words += `; with "outside": true, a person is asked to let it run without`
+	}
+	return "[" + words + "]"
 }
 
 func (r *run) withExit(output string, exit proc.Exit) string {

@@ -1,13 +1,16 @@
 package codex
 
 import (
+	"slices"
+
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/config"
 )
 
-// Sandbox is one of Codex's sandbox modes. settle confines no processes: it
-// judges each call before it runs, by what can be seen of it.
+// Sandbox is one of Codex's sandbox modes. Where commands can be confined, they are
+// held to it; elsewhere, each call is judged before it runs, by what can be seen of
+// it.
 type Sandbox string
 
 // The sandbox modes.
@@ -37,11 +40,20 @@ const (
 //	                     commands and reading        within
 //	danger-full-access   all                         all             harmless
 //
-// Harmless calls read within the working directory, as everywhere in settle.
+// In their sandboxes, all commands run without a question; the table is of what runs
+// where there is none. Harmless calls read within the working directory, as everywhere in settle.
 // Codex itself lets read-only commands read the whole disk, and thereby each
 // key on it that has not the name of one.
 func Mode(s Sandbox, a Approval, writable []string, by string) assemble.Mode {
-	m := assemble.Mode{Permission: event.Ask}
+	m := assemble.Mode{Permission: event.Ask, Sandbox: map[Sandbox]event.Sandbox{
+		ReadOnly: event.ReadOnly, WorkspaceWrite: event.Workspace, FullAccess: event.NoSandbox,
+	}[s]}
+	if a == Untrusted { // all is asked about, and what is approved is free
+		m.Sandbox = event.NoSandbox
+	}
+	if s == WorkspaceWrite {
+		m.Extent.Write = slices.Clone(writable)
+	}
 	switch {
 	case a == Untrusted || s == ReadOnly:
 	case s == FullAccess:

@@ -166,6 +166,9 @@ func (r Rights) Mode(tmpdir string) assemble.Mode {
 		roots = append(roots, tmpdir)
 	}
 	m := Mode(r.SandboxMode(), r.Asks(), roots, "the client's sandbox")
+	if m.Extent.Network = "off"; r.Sandbox.online() {
+		m.Extent.Network = "on"
+	}
 	name, err := json.Marshal(r.Sandbox)
 	if err != nil {
 		name = []byte(r.SandboxMode()) // what came from JSON goes back into it
@@ -176,10 +179,14 @@ func (r Rights) Mode(tmpdir string) assemble.Mode {
 	return m
 }
 
-// Whole returns the policy with all that its type has.
-func (p SandboxPolicy) Whole() map[string]any {
+// online reports whether the policy has the network.
+func (p SandboxPolicy) online() bool { return p.NetworkAccess == true || p.NetworkAccess == "enabled" }
+
+// Whole returns the policy with all that its type has. Where commands are not
+// confined, nothing holds the network back.
+func (p SandboxPolicy) Whole(confined bool) map[string]any {
 	out := map[string]any{"type": p.Type}
-	network := map[string]any{"readOnly": true, "workspaceWrite": true, "externalSandbox": "enabled"}[p.Type] // nothing holds it back
+	network := map[string]any{"readOnly": !confined, "workspaceWrite": !confined, "externalSandbox": "enabled"}[p.Type]
 	if p.NetworkAccess != nil && network != nil {
 		network = p.NetworkAccess
 	}

@@ -51,6 +51,8 @@ type Spec struct {
 	Approval string
 	// Writable are directories beside the working directory, as they were named.
 	Writable []string
+	// Network says that a sandbox to write in has it.
+	Network bool
 	// Instructions are added to the system prompt; SystemFile stands for it.
 	Instructions, SystemFile string
 	// Ignored is what was said and means nothing here.
@@ -241,6 +243,10 @@ func (w *Spec) sandbox(f Flags, all overrides) error {
 		}
 	}
 	w.Writable = slices.Clone(f.AddDirs)
+	if network, isSwitch := all.table("sandbox_workspace_write")["network_access"].(bool); isSwitch {
+		all.table("sandbox_workspace_write").take("network_access")
+		w.Network = network
+	}
 	roots, _ := all.table("sandbox_workspace_write").take("writable_roots").([]any)
 	for _, root := range roots {
 		if dir, ok := root.(string); ok {
@@ -278,10 +284,9 @@ func (w *Spec) harmless(all overrides) {
 	for _, key := range []string{"model_reasoning_summary", "hide_agent_reasoning", "show_raw_agent_reasoning", "check_for_update_on_startup", "disable_response_storage", "history", "analytics", "otel"} {
 		all.take(key)
 	}
-	for _, key := range []string{"network_access", "exclude_slash_tmp", "exclude_tmpdir_env_var"} {
-		network, isSwitch := all.table("sandbox_workspace_write")[key].(bool)
-		if isSwitch && network == (key == "network_access") {
-			all.table("sandbox_workspace_write").take(key) // it has the network in any case
+	for _, key := range []string{"exclude_slash_tmp", "exclude_tmpdir_env_var"} {
+		if excluded, isSwitch := all.table("sandbox_workspace_write")[key].(bool); isSwitch && !excluded {
+			all.table("sandbox_workspace_write").take(key)
 		}
 	}
 }

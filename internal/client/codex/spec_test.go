@@ -76,7 +76,7 @@ func TestUnderstand(t *testing.T) {
 			"modes",
 			codex.Flags{Sandbox: "read-only", FullAuto: true, AddDirs: []string{"a"}, Config: []string{`sandbox_mode="danger-full-access"`, `approval_policy="untrusted"`, `sandbox_workspace_write.writable_roots=["/b"]`, `sandbox_workspace_write.network_access=true`}},
 			"", nil,
-			codex.Spec{Settings: settings(), Env: settings(), Sandbox: codex.ReadOnly, Approval: "untrusted", Writable: []string{"a", "/b"}},
+			codex.Spec{Settings: settings(), Env: settings(), Sandbox: codex.ReadOnly, Approval: "untrusted", Writable: []string{"a", "/b"}, Network: true},
 		},
 		{"automatic", codex.Flags{FullAuto: true, Config: []string{`sandbox_mode="read-only"`}}, "", nil, codex.Spec{Settings: settings(), Env: settings(), Sandbox: codex.WorkspaceWrite}},
 		{"no sandbox", codex.Flags{Bypass: true, Sandbox: "danger-full-access"}, "", nil, codex.Spec{Settings: settings(), Env: settings(), Sandbox: codex.FullAccess, Approval: "never"}},
@@ -91,9 +91,9 @@ func TestUnderstand(t *testing.T) {
 			"what means nothing",
 			codex.Flags{Config: []string{`features.web=true`, `mcp_servers."a.b".command="x"`, `web_search="live"`, `sandbox_workspace_write.network_access=false`, `model_verbosity=high`, `settle=1`}},
 			"", nil,
-			codex.Spec{Settings: settings(), Env: settings(), Ignored: []string{"-c features.web", "-c mcp_servers.a.b", "-c model_verbosity", "-c sandbox_workspace_write.network_access", "-c settle", "-c web_search"}},
+			codex.Spec{Settings: settings(), Env: settings(), Ignored: []string{"-c features.web", "-c mcp_servers.a.b", "-c model_verbosity", "-c settle", "-c web_search"}},
 		},
-		{"what makes no difference", codex.Flags{Config: []string{`web_search="disabled"`, `hide_agent_reasoning=true`, `sandbox_workspace_write={network_access=true}`}}, "", nil, codex.Spec{Settings: settings(), Env: settings()}},
+		{"what makes no difference", codex.Flags{Config: []string{`web_search="disabled"`, `hide_agent_reasoning=true`, `sandbox_workspace_write={network_access=true}`}}, "", nil, codex.Spec{Settings: settings(), Env: settings(), Network: true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.want.Hidden == nil {

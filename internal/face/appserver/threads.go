@@ -25,7 +25,7 @@ func (l *loadedThread) result(t object) object {
 	defer l.mu.Unlock()
 	return object{
 		"thread": t, "model": now.FullName(), "modelProvider": now.ProviderName, "reasoningEffort": ptr(now.Effort), "serviceTier": nil,
-		"cwd": l.opened.Spec.Dir, "approvalPolicy": l.rights.Approval, "approvalsReviewer": "user", "sandbox": l.rights.Sandbox.Whole(),
+		"cwd": l.opened.Spec.Dir, "approvalPolicy": l.rights.Approval, "approvalsReviewer": "user", "sandbox": l.rights.Sandbox.Whole(l.opened.Agent.Confines(l.rights.Mode(""))),
 		"disabledPluginIds": []string{}, "instructionSources": []string{},
 	}
 }

@@ -44,7 +44,7 @@ func mutations() []mutation {
 		{"C20", "internal/session/session.go", "	if !died && damage.CutBytes == 0 {", "	if damage.CutBytes == 0 {", ""},
 		{"C22", "internal/sandbox/filter_linux.go", "unless(unix.BPF_JEQ, number, 1), answer(refuse)", "unless(unix.BPF_JEQ, number, 1), answer(allow)", "./internal/sandbox TestSystemCalls"},
 		{"C22", "internal/sandbox/enter_linux.go", "unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL", "unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET", "./internal/sandbox TestSignals"},
-		{"C22", "internal/policy/policy.go", "j.Confined = p.config.Confine &&", "j.Confined = false &&", "./internal/assemble TestWhichCallsAreConfined"},
+		{"C22", "internal/policy/confine.go", "if p.config.Confine {", "if false {", "./internal/assemble TestWhichCallsAreConfined"},
 		{"C21", "internal/history/conversation.go", "	return c.refused.marks == marks && c.refused.trial == nil", "	return marks >= 0", ""},
 		{"C21", "internal/history/walk.go", "turn: w.at, kind: prompt})", "turn: w.at, kind: prompt})\n	w.entries = w.entries[:n]", ""},
 		{"C21", "internal/history/walk.go", "			case i.Attempt == \"\" && i.Attempts <= w.attempts:", "			case i.Attempt == \"\":", "./internal/history TestRequestsExtendOneAnother"},

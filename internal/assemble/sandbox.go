@@ -1,0 +1,226 @@
+package assemble
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/policy"
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/repo"
+	"github.com/settle-agent/settle/internal/sandbox"
+	"github.com/settle-agent/settle/tool/shell"
+)
+
+// sandboxing is how the commands of an agent's sessions are confined.
+type sandboxing struct {
+	config.Sandbox
+	dir  string // the working directory, without links
+	home string
+	// chosen says that the user has chosen, and not the face.
+	chosen bool
+	// byMode leaves it to the modes of a protocol which of them confine.
+	byMode bool
+	// missing is why commands cannot be confined to a workspace; nil if they can.
+	missing error
+}
+
+// SandboxByMode is, for Options.Sandbox, auto in modes that name a sandbox, and off
+// in others.
+const SandboxByMode = "by mode"
+
+// sandboxing finds out what can be had. It is an error if that is less than what
+// is required (C22).
+func (o Options) sandboxing() (sandboxing, error) {
+	s := sandboxing{Sandbox: o.Settings.Sandbox, dir: o.Dir, home: o.Getenv("HOME"), chosen: o.Settings.Sandbox.Use != ""}
+	s.Use = cmp.Or(s.Use, o.Sandbox, config.SandboxOff)
+	if s.Use == SandboxByMode {
+		s.Use, s.byMode = config.SandboxAuto, true
+	}
+	if real, err := filepath.EvalSymlinks(s.dir); err == nil {
+		s.dir = real
+	}
+	if s.Use == config.SandboxOff {
+		return s, nil
+	}
+	if s.missing = proc.Confines(); s.missing == nil {
+		s.missing = s.place(o.Settings.DataDir)
+	}
+	if s.missing != nil && s.Use == config.SandboxRequired {
+		return s, &config.Error{Where: "sandbox", Message: fmt.Sprintf("it is required, and there is none: %v", s.missing)}
+	}
+	return s, nil
+}
+
+// place refuses a working directory that holds what a sandbox keeps commands from:
+// nothing can be taken out of a folder that they may change.
+func (s sandboxing) place(dataDir string) error {
+	for _, kept := range []struct{ what, path string }{{"your home directory", s.home}, {"settle's data directory", dataDir}} {
+		path := kept.path
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = real
+		}
+		if path != "" && sandbox.Above(s.dir, path) {
+			return fmt.Errorf("the working directory %s contains %s", s.dir, kept.what)
+		}
+	}
+	return nil
+}
+
+// of is what commands are confined to in a mode. What the user has chosen is a
+// bound for what a client wishes; what the face has chosen is not for those who
+// want no questions.
+func (s sandboxing) of(m policy.Mode) event.Sandbox {
+	switch {
+	case s.Use == config.SandboxOff || s.missing != nil:
+		return event.NoSandbox
+	case s.chosen:
+		return policy.Stricter(s.Mode, cmp.Or(m.Sandbox, event.NoSandbox))
+	case m.Sandbox != "":
+		return m.Sandbox
+	case s.byMode, m.Permission == event.Allow:
+		return event.NoSandbox
+	}
+	return s.Mode
+}
+
+// report is what the log says of it.
+func (s sandboxing) report(m policy.Mode) *event.Confinement {
+	c := &event.Confinement{Mode: s.of(m)}
+	if s.missing != nil {
+		c.Missing = s.missing.Error()
+	}
+	if c.Mode.On() {
+		c.Network, c.By = s.Network, sandbox.Layers()
+	}
+	return c
+}
+
+// notes are for the user, where there is less than was asked for.
+func (s sandboxing) notes() []string {
+	if s.missing == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("commands run without a sandbox: %v", s.missing)}
+}
+
+// boxes makes the boxes of a session's commands.
+type boxes struct {
+	sandboxing
+	bench
+	extent func() policy.Extent
+
+	mu      sync.Mutex // guards what follows
+	private string     // directory of the session's own; "" until it is needed
+}
+
+// box is what a command is confined to, with its environment in addition.
+func (b *boxes) box(kind event.Sandbox, dir string) (shell.Box, error) {
+	home, path := variable(b.env, "HOME"), variable(b.env, "PATH")
+	read, write := []string{b.dir}, []string{b.dir}
+	if real, err := filepath.EvalSymlinks(dir); err != nil || !sandbox.Above(b.dir, real) {
+		dir = b.dir // elsewhere, there is nothing to read by being there
+	}
+	if git, err := repo.FindGit(dir); err == nil && git.Top != "" {
+		if read = append(read, git.Own, git.Common); !sandbox.Above(git.Top, b.home) {
+			read = append(read, git.Top)
+		}
+		if sandbox.Above(git.Top, b.dir) { // else it is another one, that the working directory is not in
+			write = append(write, git.Own, git.Common)
+		}
+	}
+	read = append(read, b.paths(b.Read)...)
+	switch kind {
+	case event.ReadOnly:
+		return shell.Box{Read: sandbox.ReadOnly(home, path, read...).Read}, nil
+	case event.Workspace:
+	default:
+		return shell.Box{}, fmt.Errorf("there is no sandbox %q", kind)
+	}
+	private, err := b.own()
+	if err != nil {
+		return shell.Box{}, err
+	}
+	more, network := policy.Extent{}, b.Network
+	if b.extent != nil && !b.chosen { // a client does not loosen what the user has chosen
+		more = b.extent()
+	}
+	write = append(append(write, b.paths(b.Write)...), more.Write...)
+	tmp, cache := filepath.Join(private, "tmp"), b.cache(private)
+	p := sandbox.Workspace(home, path, read, append(write, tmp, cache))
+	return shell.Box{Read: p.Read, Write: p.Write, Online: cmp.Or(more.Network, network) == "on", Env: []string{
+		"TMPDIR=" + tmp, "XDG_CACHE_HOME=" + cache, "GOCACHE=" + filepath.Join(cache, "go-build"), "npm_config_cache=" + filepath.Join(cache, "npm"),
+		"PIP_CACHE_DIR=" + filepath.Join(cache, "pip"),
+	}}, nil
+}
+
+// paths are those that the user has added, absolute.
+func (b *boxes) paths(list []string) []string {
+	var out []string
+	for _, path := range list {
+		if rest, ok := strings.CutPrefix(path, "~/"); ok {
+			path = filepath.Join(b.home, rest)
+		}
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(b.dir, path)
+		}
+		out = append(out, path)
+	}
+	return out
+}
+
+// own returns the session's private directory for temporary files, which is
+// removed with the session.
+func (b *boxes) own() (string, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.private != "" {
+		return b.private, nil
+	}
+	dir, err := os.MkdirTemp("", "settle-box-")
+	if err != nil {
+		return "", fmt.Errorf("cannot make a directory for temporary files: %w", err)
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err == nil {
+		err = os.Mkdir(filepath.Join(dir, "tmp"), 0o700)
+	}
+	if err != nil {
+		return "", errors.Join(err, os.RemoveAll(dir))
+	}
+	b.private = dir
+	return dir, nil
+}
+
+// cache is what boxed commands of the workspace fetch and build: of their own,
+// since what they leave in the user's would be run outside of the box.
+func (b *boxes) cache(private string) string {
+	base := variable(b.env, "XDG_CACHE_HOME")
+	if base == "" && filepath.IsAbs(b.home) {
+		base = filepath.Join(b.home, ".cache")
+	}
+	sum := sha256.Sum256([]byte(b.dir))
+	dir := filepath.Join(base, "settle", "box", hex.EncodeToString(sum[:8]))
+	if !filepath.IsAbs(base) || os.MkdirAll(dir, 0o700) != nil {
+		dir = filepath.Join(private, "cache")
+		_ = os.MkdirAll(dir, 0o700) // a grant that names nothing grants nothing
+	}
+	return dir
+}
+
+// discard removes what is private.
+func (b *boxes) discard() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.private == "" {
+		return nil
+	}
+	return os.RemoveAll(b.private)
+}

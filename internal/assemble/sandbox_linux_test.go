@@ -1,0 +1,181 @@
+package assemble
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/model/script"
+	"github.com/settle-agent/settle/tool"
+)
+
+// home makes a home directory with a secret, and a working directory in it that is
+// a repository.
+func home(t *testing.T) (home, work string) {
+	t.Helper()
+	home = t.TempDir()
+	work = filepath.Join(home, "work")
+	for name, content := range map[string]string{".ssh/id_rsa": "hidden", ".gitconfig": "[user]\nname = n\nemail = e@example.com\n", "work/.env": "hidden", "work/file": "content\n"} {
+		path := filepath.Join(home, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := exec.CommandContext(t.Context(), "git", "init", "-q", work).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return home, work
+}
+
+// inSandbox is an agent at work there, by a file of settings.
+func inSandbox(t *testing.T, permission settle.Permission, file string, change func(*Options), m *script.Model) *Agent {
+	t.Helper()
+	top, work := home(t)
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + top}
+	return make1(t, resolve(t, "/", nil, nil, file), func(o *Options) {
+		o.Dir, o.Environ, o.Getenv = work, env, func(name string) string { return variable(env, name) }
+		o.Permission, o.Sandbox, o.Model = permission, config.SandboxAuto, scripted(m)
+		if change != nil {
+			change(o)
+		}
+	})
+}
+
+func confines(t *testing.T) bool {
+	t.Helper()
+	err := proc.Confines()
+	if err != nil {
+		t.Logf("nothing can be confined here: %v", err)
+	}
+	return err == nil
+}
+
+// In the workspace, a command works without a question, and does nothing beyond.
+func TestWorkspace(t *testing.T) {
+	if !confines(t) {
+		return
+	}
+	list := []struct{ command, want string }{
+		{"echo x >made && cat made file", "x\ncontent"},
+		{"chmod 700 made; mkdir -p d/e && mv made d/e && rm -r d && echo done", "done"},
+		{"git add file && git commit -qm one && git log --format=%s", "one"},
+		{`f=$(mktemp) && echo kept >"$f" && cat "$f"`, "kept"},
+		{"cat ~/.ssh/id_rsa", "[the sandbox denied reading "},
+		{"echo x >~/new", "[the sandbox denied writing "},
+		{"exec 3<>/dev/tcp/127.0.0.1/9", "[the sandbox denied the network"},
+		{"exit 3", "[exit code 3]"},
+	}
+	var commandList []string
+	for _, c := range list {
+		commandList = append(commandList, c.command)
+	}
+	a := inSandbox(t, settle.Ask, "", nil, commands(commandList...))
+	calls := outputs(t, a)
+	for i, c := range list {
+		got := calls[i].Content().Output
+		if !strings.Contains(got, c.want) || strings.Contains(got, "hidden") || c.want == "[exit code 3]" && strings.Contains(got, "sandbox") {
+			t.Errorf("%s: %q, want %q", c.command, got, c.want)
+		}
+	}
+	if c := a.Session.Confinement; c == nil || c.Mode != event.Workspace || c.Network != "off" || len(c.By) < 2 {
+		t.Errorf("it says %+v", c)
+	}
+}
+
+func shellCall(command string, more map[string]any) string {
+	args := map[string]any{"command": command}
+	for k, v := range more {
+		args[k] = v
+	}
+	raw, _ := json.Marshal(args) // of texts
+	return string(raw)
+}
+
+// What is decided of a call, and in which sandbox it runs.
+func TestWhatRunsInWhichSandbox(t *testing.T) {
+	can := confines(t)
+	outside := map[string]any{"outside": true}
+	for _, tt := range []struct {
+		name, file string
+		permission settle.Permission
+		mode       *Mode
+		command    string
+		more       map[string]any
+		want       settle.Permission
+		sandbox    event.Sandbox
+	}{
+		{"reads", "", settle.Ask, nil, "ls", nil, "allow", event.ReadOnly},
+		{"does", "", settle.Ask, nil, "make", nil, "allow", event.Workspace},
+		{"shows a secret", "", settle.Ask, nil, "cat .env", nil, "ask", event.Workspace},
+		{"outside", "", settle.Ask, nil, "make", outside, "ask", ""},
+		{"reads outside", "", settle.Ask, nil, "ls", outside, "ask", ""},
+		{"outlives", "", settle.Ask, nil, "make", map[string]any{"background": true, "release": true}, "ask", event.Workspace},
+		{"a rule asks", "[[rules]]\ntool='shell'\npattern='make'\ndecision='ask'", settle.Ask, nil, "echo $x; make", nil, "ask", event.Workspace},
+		{"a rule denies", "[[rules]]\ntool='shell'\npattern='make'\ndecision='deny'", settle.Ask, nil, "make", nil, "deny", ""},
+		{"a rule allows", "[[rules]]\ntool='shell'\npattern='make'\ndecision='allow'", settle.Ask, nil, "ls && make", nil, "allow", event.Workspace},
+		{"a rule frees", "[[rules]]\ntool='shell'\npattern='make'\ndecision='allow'\nsandbox='off'", settle.Ask, nil, "ls && make", nil, "allow", ""},
+		{"a rule frees one", "[[rules]]\ntool='shell'\npattern='make'\ndecision='allow'\nsandbox='off'", settle.Ask, nil, "make && cc", nil, "allow", event.Workspace},
+		{"turned off", "[sandbox]\nuse='off'", settle.Ask, nil, "make", nil, "ask", ""},
+		{"read-only", "[sandbox]\nuse='auto'\nmode='read-only'", settle.Ask, nil, "make", nil, "allow", event.ReadOnly},
+		{"allow", "", settle.Allow, nil, "make", nil, "allow", ""},
+		{"allow, chosen", "[sandbox]\nuse='auto'", settle.Allow, nil, "make", nil, "allow", event.Workspace},
+		{"allow, chosen, outside", "[sandbox]\nuse='auto'", settle.Allow, nil, "make", outside, "ask", ""},
+		{"deny", "", settle.Deny, nil, "make", nil, "deny", ""},
+		{"a client's", "", settle.Ask, &Mode{Permission: settle.Ask, Sandbox: event.ReadOnly}, "make", nil, "allow", event.ReadOnly},
+		{"a client's none", "", settle.Ask, &Mode{Permission: settle.Allow, Sandbox: event.NoSandbox}, "make", nil, "allow", ""},
+		{"a client's none, chosen", "[sandbox]\nuse='auto'", settle.Ask, &Mode{Permission: settle.Allow, Sandbox: event.NoSandbox}, "make", nil, "allow", event.Workspace},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a := inSandbox(t, tt.permission, tt.file, func(o *Options) {
+				if tt.mode != nil {
+					o.Policy = NewPolicy(*tt.mode)
+				}
+			}, commands())
+			if a.Session.Judge == nil {
+				if tt.want != settle.Allow || tt.sandbox != "" {
+					t.Error("nobody judges")
+				}
+				return
+			}
+			judge, err := a.Session.Judge()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := judge.Judge(settle.Approval{Tool: tool.Spec{Name: "shell"}, Arguments: shellCall(tt.command, tt.more)})
+			if !can {
+				if got.Sandbox.On() {
+					t.Errorf("confined to %q", got.Sandbox)
+				}
+				return
+			}
+			if got.Decision != tt.want || got.Sandbox != tt.sandbox {
+				t.Errorf("%s in %q (%s), want %s in %q", got.Decision, got.Sandbox, got.Why, tt.want, tt.sandbox)
+			}
+		})
+	}
+}
+
+// C22: less than what is required is a refusal.
+func TestRequired(t *testing.T) {
+	top, _ := home(t)
+	r := resolve(t, "/", nil, nil, "[sandbox]\nuse = 'required'")
+	o := Options{Settings: r, Dir: top, Getenv: func(string) string { return top }}
+	if _, err := o.sandboxing(); err == nil || !strings.Contains(err.Error(), "sandbox: it is required, and there is none: ") {
+		t.Errorf("in the home directory: %v", err)
+	}
+	r.Sandbox.Use = config.SandboxAuto
+	s, err := o.sandboxing()
+	if err != nil || len(s.notes()) != 1 || s.report(Mode{}).Missing == "" || s.of(Mode{}).On() {
+		t.Errorf("auto: %v, %+v", err, s)
+	}
+}

@@ -1,0 +1,148 @@
+package hands
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/sandbox"
+)
+
+// maxDenied bounds what is named of what a sandbox denied.
+const maxDenied = 5
+
+// Denials is the name of the call that finds out what a sandbox denied a command,
+// by its output: the kernel tells nobody but the command. Its arguments are an
+// [Output], its answer is a [Denial].
+const Denials = "denials"
+
+// Output is what a confined command put out, and how it was confined.
+type Output struct {
+	Sandbox event.Sandbox `json:"sandbox"`
+	Workdir string        `json:"workdir,omitempty"` // as in [Command]
+	Text    string        `json:"text"`
+}
+
+// Denial is what a sandbox denied. A path is named only if the sandbox does not
+// have it, and the user would have been let.
+type Denial struct {
+	Named []string `json:"named,omitempty"`
+	// Bounds, where none is named and the output speaks of a refusal, says what
+	// the sandbox allows.
+	Bounds string `json:"bounds,omitempty"`
+}
+
+// denials answers Denials.
+func (l *Local) denials(r Request) (json.RawMessage, error) {
+	var out Output
+	if err := json.Unmarshal(r.Args, &out); err != nil {
+		return nil, fmt.Errorf("cannot read the arguments: %w", err)
+	}
+	dir, err := Command{Dir: r.Dir, Workdir: out.Workdir}.dir()
+	if err != nil || l.Box == nil {
+		return json.Marshal(Denial{})
+	}
+	box, _, err := l.Box(out.Sandbox, dir)
+	if err != nil {
+		return nil, err
+	}
+	list, suspect := refusals(box, dir, out.Text)
+	d := Denial{Named: list}
+	if len(list) == 0 && suspect {
+		d.Bounds = bounds(box)
+	}
+	return json.Marshal(d)
+}
+
+// bounds says in one line what a box allows.
+func bounds(p sandbox.Policy) string {
+	words := "commands change nothing"
+	if len(p.Write) > 0 {
+		words = "commands change files only in " + strings.Join(p.Write, ", ")
+	}
+	if p.Network == sandbox.Offline {
+		words += ", and have no network"
+	}
+	return words
+}
+
+// What programs and C libraries say of a refusal.
+var (
+	refusal = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)permission denied|operation not permitted|read-only file system|\bEACCES\b|\bEPERM\b|\bEROFS\b|PermissionError`)
+	})
+	offline = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)could not resolve|temporary failure in name resolution|name or service not known|EAI_AGAIN|ENOTFOUND|network is unreachable|` +
+			`(?:socket|dial|connect|listen|lookup|bind)[^\n]*(?:operation not permitted|permission denied)`)
+	})
+	path = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile("'([^'\n]+)'|‘([^’\n]+)’|\"([^\"\n]+)\"|`([^`'\n]+)'|([^\\s:'\"‘’`\\[\\](),]*/[^\\s:'\"‘’`\\[\\](),]*)|([^\\s:'\"]+): (?i:permission denied)")
+	})
+)
+
+// refusals finds in an output what a box refused. suspect says that something was
+// refused, by whomever.
+func refusals(p sandbox.Policy, dir, output string) (list []string, suspect bool) {
+	for line := range strings.SplitSeq(output, "\n") {
+		if p.Network == sandbox.Offline && offline().MatchString(line) {
+			list = append(list, "the network")
+			continue
+		}
+		if !refusal().MatchString(line) {
+			continue
+		}
+		suspect = true
+		for _, found := range path().FindAllStringSubmatch(line, -1) {
+			name := strings.Join(found[1:], "")
+			if !filepath.IsAbs(name) {
+				name = filepath.Join(dir, name)
+			}
+			if what := refused(p, filepath.Clean(name)); what != "" {
+				list = append(list, what)
+			}
+		}
+	}
+	slices.Sort(list)
+	list = slices.Compact(list)
+	if len(list) > maxDenied {
+		list = append(list[:maxDenied], fmt.Sprintf("and %d more", len(list)-maxDenied))
+	}
+	return list, suspect
+}
+
+// refused says what the policy refuses of a path that the user has; "" if that is
+// nothing.
+func refused(p sandbox.Policy, name string) string {
+	real, err := filepath.EvalSymlinks(name)
+	parent := filepath.Dir(name)
+	if err != nil { // to be made
+		if real, err = filepath.EvalSymlinks(parent); err != nil {
+			return ""
+		}
+		real = filepath.Join(real, filepath.Base(name))
+		if !p.MayWrite(real) && userMay(parent, writing) {
+			return "writing " + name
+		}
+		return ""
+	}
+	switch {
+	case !p.MayRead(real) && userMay(real, reading):
+		return "reading " + name
+	case !p.MayWrite(real) && userMay(real, writing):
+		return "writing " + name
+	}
+	return ""
+}
+
+// access is what somebody does with a file.
+type access int
+
+const (
+	reading access = iota
+	writing
+)

@@ -1,0 +1,103 @@
+package policy
+
+import (
+	"slices"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/policy/effects"
+)
+
+// What decides, beside rules and the default.
+const (
+	byApproval = "approved for the session"
+	bySandbox  = "sandbox"
+)
+
+// confine says what a command is confined to, and lets it run unasked in a
+// sandbox, if it was only asked about because no rule decides. Out of the sandbox
+// leads an approval, or a rule that says so.
+//
+//	allowed, since it only reads ─► read-only
+//	        by a rule            ─► what the rule says, else the sandbox
+//	asked by default             ─► allowed, in the sandbox
+//	asked otherwise              ─► in the sandbox, once it is approved
+//	outside                      ─► none, once it is approved
+func (p *Policy) confine(l layer, c toolCall, verdicts []verdict, j *settle.Judgement) {
+	box := event.NoSandbox
+	if p.config.Sandbox != nil {
+		box = p.config.Sandbox(l.Mode)
+	}
+	named, ruled := freed(verdicts, box)
+	switch {
+	case j.Decision == event.Deny:
+	case c.Outside && box.On() && !(ruled && named == event.NoSandbox):
+		box = event.NoSandbox
+		if j.Decision == event.Allow && j.Rule != byApproval {
+			j.Decision, j.Rule, j.Why = event.Ask, bySandbox, "it is to run outside of the sandbox"
+		}
+	case ruled:
+		box = named
+	case j.Decision == event.Allow && j.Rule == byDefault && l.Permission != event.Allow: // held to what it seems to do
+		if p.config.Confine {
+			box = event.ReadOnly
+		}
+	case j.Decision == event.Ask && box.On() && l.Permission == event.Ask && byDefaultAlone(verdicts, j.Rule) && !c.Release && !c.showsSecret():
+		j.Decision, j.Rule, j.Why = event.Allow, bySandbox, "it runs in the sandbox ("+string(box)+")"
+	}
+	if box.On() && j.Decision != event.Deny {
+		j.Sandbox = box
+	}
+}
+
+// freed returns the strictest sandbox of those that the rules have which allow
+// the call, where each of its commands only reads or is allowed by a rule.
+func freed(verdicts []verdict, box event.Sandbox) (sandbox event.Sandbox, ruled bool) {
+	sandbox = event.NoSandbox
+	for _, v := range verdicts {
+		switch {
+		case v.Permission != event.Allow || v.rule == byApproval:
+			return "", false
+		case v.rule == byDefault:
+			continue
+		case v.sandbox == "":
+			v.sandbox = box
+		}
+		ruled, sandbox = true, Stricter(sandbox, v.sandbox)
+	}
+	return sandbox, ruled
+}
+
+// Stricter returns the sandbox that lets a command do less.
+func Stricter(a, b event.Sandbox) event.Sandbox {
+	for _, s := range []event.Sandbox{event.ReadOnly, event.Workspace} {
+		if a == s || b == s {
+			return s
+		}
+	}
+	return event.NoSandbox
+}
+
+// byDefaultAlone reports whether no rule has anything to do with the question.
+func byDefaultAlone(verdicts []verdict, worst string) bool {
+	for _, v := range verdicts {
+		if v.Permission != event.Allow && (v.rule != byDefault || v.doubted) {
+			return false
+		}
+	}
+	return worst == byDefault
+}
+
+// showsSecret reports whether the call reads a file in the working directory that
+// holds secrets, as far as can be seen: a sandbox would let it.
+func (c toolCall) showsSecret() bool {
+	for _, e := range c.effects {
+		for _, part := range slices.Concat(e.parts, []effect{e}) {
+			reads := part.kind == effects.Reads || part.kind == names
+			if reads && part.place.inside && (part.place.secret() || part.sensitive) {
+				return true
+			}
+		}
+	}
+	return false
+}
