@@ -18,7 +18,7 @@ import (
 )
 
 func tools() []tool.Tool {
-	return slices.Concat(shell.NewJobs(shell.Config{}).Tools(), file.NewWorkspace(file.Config{}).Tools(), search.Tools(search.Config{}), []tool.Tool{plan.New()})
+	return slices.Concat(shell.NewJobs(shell.Config{Outside: true}).Tools(), file.NewWorkspace(file.Config{}).Tools(), search.Tools(search.Config{}), []tool.Tool{plan.New()})
 }
 
 // The exported argument types have exactly the arguments of the tools' schemas.
