@@ -118,7 +118,6 @@ use = "required"
 mode = "read-only"
 network = "on"
 read = ["~/tools"]
-write = ["../other"]
 
 [providers.mine]
 wire = "chat"
@@ -151,7 +150,7 @@ timeout = "1m"
 		RetryFor: time.Minute, Tools: []string{"shell", "read"}, PassEnv: []string{"OPENAI_API_KEY"},
 		DataDir: filepath.Join(w.dir, "home", "data"), LogLevel: "debug",
 		Jobs:    config.Jobs{Release: "deny", OnInterrupt: "end", OnExit: "release"},
-		Sandbox: config.Sandbox{Use: "required", Mode: "read-only", Network: "on", Read: []string{"~/tools"}, Write: []string{"../other"}},
+		Sandbox: config.Sandbox{Use: "required", Mode: "read-only", Network: "on", Read: []string{"~/tools"}},
 		Tasks:   config.Tasks{Depth: 1, AtOnce: 2, PerSession: 3, Timeout: time.Minute},
 		Models:  map[string]config.Model{"mine/org/name": {Window: 1000, MaxOutput: 100, Images: &no, Thinking: &yes}},
 	}
@@ -168,7 +167,7 @@ timeout = "1m"
 		Name: "mine", Wire: config.WireChat, BaseURL: "https://host/v1", KeyEnv: "MINE_KEY", KeyCommand: []string{"pass", "mine"},
 		Headers: map[string]string{"X-Team": "core"}, Query: map[string]string{"api-version": "1"},
 		CAFile:    filepath.Join(filepath.Dir(r.UserFile), "ca.pem"),
-		ExtraBody: map[string]any{"top_k": int64(1)}, MaxConcurrent: 4, Origin: file("32"), BaseURLOrigin: file("34"),
+		ExtraBody: map[string]any{"top_k": int64(1)}, MaxConcurrent: 4, Origin: file("31"), BaseURLOrigin: file("33"),
 	}
 	ignore := cmp.FilterPath(func(p cmp.Path) bool {
 		return strings.Contains("keyNamed secrets vars", strings.TrimPrefix(p.Last().String(), "."))
