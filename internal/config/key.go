@@ -67,7 +67,7 @@ func checked(p Provider, key, source string) (string, error) {
 // Secrets returns what settle has read that must never be shown (C15), except
 // for what a key_command prints.
 func (r *Resolved) Secrets() []string {
-	secrets := r.providerSecrets()
+	secrets := append(r.providerSecrets(), r.serverSecrets()...)
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"} {
 		if u, err := url.Parse(r.in.Getenv(name)); err == nil {
 			if password, ok := u.User.Password(); ok {

@@ -122,6 +122,7 @@ func (l *loader) user() error {
 			}
 		}
 	}
+	l.servers(top)
 	l.Rules = rules(top, Origin{Kind: File})
 	top.done()
 	l.DataDir = expand(l.DataDir, filepath.Dir(doc.path), l.in.Getenv)

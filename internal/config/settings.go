@@ -63,6 +63,8 @@ type Settings struct {
 	Providers map[string]Provider
 	// Models has what the user knows better, by PROVIDER/NAME.
 	Models map[string]Model
+	// Servers are the MCP servers, by name.
+	Servers map[string]Server
 }
 
 // Jobs is what happens to processes that calls leave running.

@@ -38,6 +38,9 @@ func (r *Resolved) Lines() []Line {
 	for _, name := range slices.Sorted(maps.Keys(r.Models)) {
 		lines = append(lines, Line{fmt.Sprintf("models.%q", name), r.Models[name].String(), Origin{Kind: File, Where: r.UserFile}})
 	}
+	for _, s := range r.SortedServers() {
+		lines = append(lines, r.serverLines(s)...)
+	}
 	for i, rule := range r.Rules {
 		lines = append(lines, Line{fmt.Sprintf("rules.%d", i+1), rule.String(), rule.Origin})
 	}

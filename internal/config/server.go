@@ -1,0 +1,262 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/settle-agent/settle/internal/redact"
+)
+
+// Server is an MCP server: a command, or a URL.
+type Server struct {
+	// Name is what the names of its tools begin with.
+	Name string
+	// Command is the program with its arguments, Env what is added to its
+	// environment, and Dir where it runs, absolute; empty is the session's directory.
+	Command []string
+	Env     map[string]string
+	Dir     string
+	// URL is where it is reached by HTTP, and Headers what each request has.
+	URL     string
+	Headers map[string]string
+	// StartTimeout and Timeout bound a start and a call; 0 is the default.
+	StartTimeout, Timeout time.Duration
+	// Enabled says that sessions use it.
+	Enabled bool
+	// Tools are the names of those that are offered; nil is all.
+	Tools  []string
+	Origin Origin
+
+	secrets []string // that Env, Headers and URL contain
+	missing []string // variables that it refers to, and that are not set
+}
+
+// maxServerName bounds the name of a server: its tools' names begin with it.
+const maxServerName = 48
+
+// servers reads [mcp.NAME].
+func (l *loader) servers(top *table) {
+	group := top.table("mcp")
+	if group == nil {
+		return
+	}
+	for _, name := range group.keys() {
+		if t := group.table(name); t != nil {
+			l.server(t, name)
+		}
+	}
+}
+
+// server reads one of them.
+func (l *loader) server(t *table, name string) {
+	s := Server{Name: name, Enabled: true, Origin: Origin{Kind: File, Where: t.doc.where(t.path...)}}
+	if err := checkServerName(name); err != nil {
+		*t.errs = append(*t.errs, &Error{Where: s.Origin.Where, Key: "mcp." + name, Message: err.Error()})
+	}
+	get(t, "command", &s.Command, asProgram)
+	var args []string
+	get(t, "args", &args, asWords)
+	s.Command = append(s.Command, args...)
+	s.Env, s.Headers = stringsOf(t, "env"), stringsOf(t, "headers")
+	if get(t, "cwd", &s.Dir, asText) {
+		s.Dir = expand(s.Dir, filepath.Dir(t.doc.path), l.in.Getenv)
+	}
+	get(t, "url", &s.URL, asText)
+	get(t, "start_timeout", &s.StartTimeout, asDuration)
+	get(t, "timeout", &s.Timeout, asDuration)
+	get(t, "tools", &s.Tools, asNames)
+	enabled := &s.Enabled
+	get(t, "enabled", &enabled, asSwitch)
+	s.Enabled = *enabled
+	t.done()
+	if err := l.complete(&s); err != nil {
+		*t.errs = append(*t.errs, &Error{Where: s.Origin.Where, Key: "mcp." + name, Message: err.Error()})
+	}
+	l.add(s)
+}
+
+// add puts a server into force. One that cannot be used costs nothing but itself.
+func (l *loader) add(s Server) {
+	if len(s.missing) > 0 && s.Enabled {
+		l.Notes = append(l.Notes, fmt.Sprintf("%s: the MCP server %q is not used: it refers to %s, which is not set", s.Origin, s.Name, s.missing[0]))
+		s.Enabled = false
+	}
+	if l.Servers == nil {
+		l.Servers = map[string]Server{}
+	}
+	l.Servers[s.Name] = s
+}
+
+func checkServerName(name string) error {
+	if name == "" || len(name) > maxServerName || strings.ContainsFunc(name, unicode.IsControl) {
+		return fmt.Errorf("the name of a server has 1 to %d characters, none of them a control character", maxServerName)
+	}
+	return nil
+}
+
+// complete replaces the variables in a server's configuration, and says what is
+// wrong with it.
+func (l *loader) complete(s *Server) error {
+	for i, word := range s.Command {
+		s.Command[i] = l.expandIn(s, "", word)
+	}
+	s.URL = l.expandIn(s, "", s.URL)
+	for _, pairs := range []map[string]string{s.Env, s.Headers} {
+		for name, value := range pairs {
+			pairs[name] = l.expandIn(s, name, value)
+		}
+	}
+	switch {
+	case len(s.Command) > 0 == (s.URL != ""):
+		return fmt.Errorf("needs either a command or a url")
+	case len(s.Command) > 0 && s.Command[0] == "":
+		return fmt.Errorf("needs a command that is not empty")
+	case s.URL != "":
+		return s.checkHTTP()
+	}
+	for name := range s.Env {
+		if name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(s.Env[name], "\x00") {
+			return fmt.Errorf("has a variable in env that no environment can have: %q", name)
+		}
+	}
+	return nil
+}
+
+func (s *Server) checkHTTP() error {
+	u, err := url.Parse(s.URL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return fmt.Errorf("needs a url such as https://host/mcp") // it may contain a password
+	}
+	if password, ok := u.User.Password(); ok {
+		s.secrets = append(s.secrets, password)
+	}
+	for name, value := range s.Headers {
+		if !headerName(name) || strings.ContainsFunc(value, unicode.IsControl) {
+			return fmt.Errorf("has a header that is not valid: %q", name)
+		}
+	}
+	return nil
+}
+
+// expandIn replaces ${NAME} and ${NAME:-DEFAULT} in a value of the server's, which
+// is that of a variable or a header with the name, if it has one. Values by the
+// names of credentials are secrets.
+func (l *loader) expandIn(s *Server, name, value string) string {
+	reference := regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`)
+	expanded := reference.ReplaceAllStringFunc(value, func(match string) string {
+		parts := reference.FindStringSubmatch(match)
+		found := l.in.Getenv(parts[1])
+		switch {
+		case found == "" && parts[2] == "":
+			s.missing = append(s.missing, parts[1])
+		case found == "":
+			return parts[3]
+		case Credential(parts[1]):
+			s.secrets = append(s.secrets, found)
+		}
+		return found
+	})
+	if name != "" && Credential(name) {
+		s.secrets = append(s.secrets, expanded, strings.TrimPrefix(expanded, "Bearer "))
+	}
+	return expanded
+}
+
+// asProgram takes a program, or a list with its arguments.
+func asProgram(value any) ([]string, error) {
+	if word, ok := value.(string); ok {
+		return []string{word}, nil
+	}
+	return asWords(value)
+}
+
+// asWords takes a list of strings, each as it is.
+func asWords(value any) ([]string, error) {
+	list, ok := value.([]any)
+	if !ok {
+		return nil, fmt.Errorf("must be a list of strings, not %s", described(value))
+	}
+	words := make([]string, 0, len(list))
+	for _, one := range list {
+		word, ok := one.(string)
+		if !ok {
+			return nil, fmt.Errorf("must be a list of strings; one is %s", described(one))
+		}
+		words = append(words, word)
+	}
+	return words, nil
+}
+
+// stringsOf reads a table of strings.
+func stringsOf(t *table, key string) map[string]string {
+	inner := t.table(key)
+	if inner == nil {
+		return nil
+	}
+	all := map[string]string{}
+	for _, name := range inner.keys() {
+		var value string
+		get(inner, name, &value, func(value any) (string, error) {
+			text, ok := value.(string)
+			if !ok {
+				return "", fmt.Errorf("must be a string, not %s", described(value))
+			}
+			return text, nil
+		})
+		all[name] = value
+	}
+	return all
+}
+
+// serverSecrets are what servers are sent that must not be shown.
+func (r *Resolved) serverSecrets() []string {
+	var secrets []string
+	for _, s := range r.SortedServers() {
+		secrets = append(secrets, s.secrets...)
+	}
+	return secrets
+}
+
+// SortedServers are the MCP servers by their names, also those that are not
+// enabled.
+func (r *Resolved) SortedServers() []Server {
+	var list []Server
+	for _, name := range slices.Sorted(maps.Keys(r.Servers)) {
+		list = append(list, r.Servers[name])
+	}
+	return list
+}
+
+func (r *Resolved) serverLines(s Server) []Line {
+	var lines []Line
+	add := func(key, value string) {
+		if value != "" {
+			lines = append(lines, Line{"mcp." + s.Name + "." + key, value, s.Origin})
+		}
+	}
+	add("command", strings.Join(s.Command, " "))
+	add("env", pairsShown(s.Env))
+	add("cwd", s.Dir)
+	add("url", redact.Diagnostic(s.URL))
+	add("headers", pairsShown(s.Headers))
+	if s.StartTimeout > 0 {
+		add("start_timeout", trimmed(s.StartTimeout))
+	}
+	if s.Timeout > 0 {
+		add("timeout", trimmed(s.Timeout))
+	}
+	if s.Tools != nil {
+		add("tools", shown(s.Tools))
+	}
+	if !s.Enabled {
+		add("enabled", "false")
+	}
+	return lines
+}

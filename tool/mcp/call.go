@@ -1,0 +1,74 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/tool"
+)
+
+// direct is a server's tool that a model is told of.
+type direct struct {
+	servers *Servers
+	entry   entry
+	spec    tool.Spec
+}
+
+// Spec implements tool.Tool.
+func (d *direct) Spec() tool.Spec { return d.spec }
+
+// Title implements tool.Titler.
+func (d *direct) Title(args json.RawMessage) string { return title(d.entry, args) }
+
+// Run implements tool.Tool.
+func (d *direct) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
+	return d.servers.run(ctx, d.entry, call, call.Args)
+}
+
+// title says which server is asked for what.
+func title(e entry, args json.RawMessage) string {
+	return fmt.Sprintf("%s: %s %s", e.server, e.Name, strings.TrimSpace(string(args)))
+}
+
+// timeoutError says that a call was given up.
+type timeoutError struct{ after time.Duration }
+
+func (e *timeoutError) Error() string {
+	return fmt.Sprintf("the call did not end within %s and was cancelled", printable.Duration(e.after))
+}
+
+// run calls a tool of a server, which is started if need be.
+func (s *Servers) run(ctx context.Context, e entry, call tool.Call, args json.RawMessage) (tool.Result, error) {
+	link := s.links[e.server]
+	c, err := link.client(ctx)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	timeout := link.server.callTimeout()
+	bounded, cancel := context.WithTimeoutCause(ctx, timeout, &timeoutError{timeout})
+	defer cancel()
+	result, err := c.call(bounded, e.Name, args, call.Progress)
+	switch _, lost := errors.AsType[*lostError](err); {
+	case err == nil:
+		link.succeeded()
+		return s.rendered(call, result)
+	case ctx.Err() != nil:
+		return tool.Result{Aborted: true, Output: fmt.Sprintf("The MCP server %q was told to cancel the call. What it has done is not known.", e.server)}, nil
+	case bounded.Err() != nil:
+		return tool.Result{}, fmt.Errorf("%w; what the MCP server %q has done by then is not known", err, e.server)
+	case lost:
+		return tool.Result{}, fmt.Errorf("the connection to the MCP server %q ended during the call: %w; what the call has done is not known", e.server, err)
+	}
+	link.succeeded() // it answered
+	if refusal, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		return tool.Result{}, fmt.Errorf("the MCP server %q refused: %s (code %d)", e.server, clip(refusal.Message, maxOutput), refusal.Code)
+	}
+	return tool.Result{}, fmt.Errorf("the answer of the MCP server %q cannot be used: %w", e.server, err)
+}

@@ -1,0 +1,237 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/settle-agent/settle/internal/printable"
+)
+
+// lastInitialize is the last version of the protocol that begins with
+// "initialize"; later ones begin with "server/discover".
+const lastInitialize = "2025-11-25"
+
+// connection is a client's connection to a server, of either kind.
+type connection interface {
+	sdk.Transport
+	// failure is why the connection ended; nil while it has not.
+	failure() error
+	// handled says that a changed list has been noted.
+	handled()
+	// onProgress is called before the session begins, with what takes progress.
+	onProgress(take func(*sdk.ProgressNotificationParams))
+	// end closes the connection and waits until nothing of it runs, or ctx ends.
+	end(ctx context.Context) error
+}
+
+// client is a live connection to a server.
+type client struct {
+	connection connection
+	session    *sdk.ClientSession
+	changed    chan struct{} // the list of tools did; holds one
+	over       chan struct{} // closed when the session has ended
+	dropped    chan struct{} // closed when nothing of it is left
+
+	ended error // valid once over is closed
+
+	tokens atomic.Int64
+
+	mu       sync.Mutex // guards what follows
+	progress map[string]func(text string)
+}
+
+// connect begins a session with a server. When it fails, the connection is of no
+// use any more.
+func connect(ctx context.Context, version, protocol string, connection connection) (_ *client, err error) {
+	defer recovered(&err)
+	c := &client{connection: connection, changed: make(chan struct{}, 1), over: make(chan struct{}), dropped: make(chan struct{}), progress: map[string]func(string){}}
+	connection.onProgress(c.progressed)
+	options := &sdk.ClientOptions{
+		Capabilities: &sdk.ClientCapabilities{}, // no roots, no sampling, no elicitation
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {
+			connection.handled()
+			select {
+			case c.changed <- struct{}{}:
+			default: // it is known
+			}
+		},
+		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
+			c.progressed(r.Params)
+		},
+	}
+	session, err := sdk.NewClient(&sdk.Implementation{Name: "settle", Version: version}, options).
+		Connect(ctx, connection, &sdk.ClientSessionOptions{ProtocolVersion: protocol})
+	if err != nil {
+		if why := connection.failure(); why != nil && ctx.Err() == nil {
+			err = why
+		}
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, err
+	}
+	c.session = session
+	go func() { // ends with the connection; the link waits for it
+		defer close(c.over)
+		c.ended = session.Wait()
+	}()
+	return c, nil
+}
+
+// isOver reports whether nothing can be asked of the server any more.
+func (c *client) isOver() bool {
+	select {
+	case <-c.over:
+		return true
+	default:
+		return c.connection.failure() != nil
+	}
+}
+
+// failure says why the connection ended.
+func (c *client) failure() error {
+	if why := c.connection.failure(); why != nil {
+		return why
+	}
+	select {
+	case <-c.over:
+		if c.ended != nil {
+			return c.ended
+		}
+	default:
+	}
+	return errClosed
+}
+
+// recovered turns a panic of the protocol's implementation, over what a server
+// sent, into an error: it is worth no session.
+func recovered(err *error) {
+	if v := recover(); v != nil {
+		*err = fmt.Errorf("what the server sent cannot be understood: panic: %v\n%s", v, debug.Stack())
+	}
+}
+
+// catalogue asks the server for its tools.
+func (c *client) catalogue(ctx context.Context) (_ Catalogue, err error) {
+	defer recovered(&err)
+	out := Catalogue{At: time.Now().UTC(), Tools: []Tool{}}
+	if hello := c.session.InitializeResult(); hello != nil {
+		out.Protocol = hello.ProtocolVersion
+		if hello.ServerInfo != nil {
+			out.Server, out.Version = printable.Short(hello.ServerInfo.Name, 80), printable.Short(hello.ServerInfo.Version, 40)
+		}
+		if hello.Capabilities != nil && hello.Capabilities.Tools == nil {
+			return out, nil
+		}
+	}
+	size := 0
+	for cursor, pages := "", 0; ; pages++ {
+		page, err := c.session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
+		if err != nil {
+			return out, c.explain(ctx, err)
+		}
+		for _, t := range page.Tools {
+			kept := toolOf(t)
+			size += len(kept.Name) + len(kept.Title) + len(kept.Description) + len(kept.Schema)
+			if len(out.Tools) == maxTools || size > maxCatalogue/2 {
+				out.Omitted++
+				continue
+			}
+			out.Tools = append(out.Tools, kept)
+		}
+		if page.NextCursor == "" || page.NextCursor == cursor || pages == maxTools {
+			return out, nil
+		}
+		cursor = page.NextCursor
+	}
+}
+
+// toolOf is what is kept of a tool, in bounds.
+func toolOf(t *sdk.Tool) Tool {
+	kept := Tool{Name: t.Name, Title: clip(t.Title, maxDescription), Description: clip(t.Description, maxDescription)}
+	if t.Annotations != nil {
+		kept.ReadOnly = t.Annotations.ReadOnlyHint
+		if kept.Title == "" {
+			kept.Title = clip(t.Annotations.Title, maxDescription)
+		}
+	}
+	if raw, err := json.Marshal(t.InputSchema); err == nil && len(raw) <= maxSchema {
+		kept.Schema = raw
+	}
+	return kept
+}
+
+// call calls a tool. The call is sent once; when ctx ends first, the server is told
+// so, and what it answers is dropped.
+func (c *client) call(ctx context.Context, name string, args json.RawMessage, progress func(text string)) (_ *sdk.CallToolResult, err error) {
+	defer recovered(&err)
+	token := strconv.FormatInt(c.tokens.Add(1), 10)
+	c.mu.Lock()
+	c.progress[token] = progress
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.progress, token)
+	}()
+	params := &sdk.CallToolParams{Name: name, Arguments: args}
+	params.SetProgressToken(token)
+	result, err := c.session.CallTool(ctx, params)
+	if err != nil {
+		return nil, c.explain(ctx, err)
+	}
+	return result, nil
+}
+
+// explain says why a request failed: for whose sake its context ended, or the
+// connection.
+func (c *client) explain(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if errors.Is(err, sdk.ErrConnectionClosed) || c.isOver() {
+		if why := c.failure(); !errors.Is(why, errClosed) {
+			err = why
+		}
+		return &lostError{err}
+	}
+	return err
+}
+
+// lostError says that the connection ended before the answer came.
+type lostError struct{ why error }
+
+func (e *lostError) Error() string { return e.why.Error() }
+func (e *lostError) Unwrap() error { return e.why }
+
+// progressed shows what a server says of a call while it runs.
+func (c *client) progressed(p *sdk.ProgressNotificationParams) {
+	token, ok := p.ProgressToken.(string)
+	if !ok {
+		return
+	}
+	c.mu.Lock()
+	show := c.progress[token]
+	c.mu.Unlock()
+	if show == nil {
+		return // the call has ended
+	}
+	text := printable.Short(p.Message, 500)
+	switch {
+	case p.Total > 0:
+		text = strings.TrimSpace(fmt.Sprintf("%g/%g %s", p.Progress, p.Total, text))
+	case text == "":
+		text = fmt.Sprintf("%g", p.Progress)
+	}
+	show(text + "\n")
+}

@@ -1,0 +1,188 @@
+package mcp_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+// fakeMode makes this test binary a server that behaves as its value says.
+const fakeMode = "SETTLE_TEST_MCP"
+
+// fake is a server on its standard streams. It is written by hand, since it is to
+// do what no library does.
+type fake struct {
+	mode string
+	mu   *sync.Mutex
+	more bool // its list of tools has changed
+}
+
+type frame struct {
+	ID     json.RawMessage `json:"id,omitempty"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+}
+
+func (f fake) serve() {
+	f.mu = &sync.Mutex{}
+	switch f.mode {
+	case "dies at start":
+		fmt.Fprintln(os.Stderr, "no such database")
+		os.Exit(3)
+	case "hangs at start":
+		time.Sleep(time.Hour)
+	case "greets":
+		fmt.Println("Listening on stdio!\n\n[not json")
+	case "garbage":
+		for {
+			fmt.Println(strings.Repeat("garbage ", 1000))
+		}
+	case "endless line":
+		for {
+			fmt.Print(strings.Repeat("x", 1<<20))
+		}
+	case "asks and asks":
+		for i := range 1000 {
+			f.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"sampling/createMessage","params":{}}`, 1000+i))
+		}
+		time.Sleep(time.Hour) // nothing is answered any more
+	case "stubborn":
+		child := exec.Command("sh", "-c", "trap '' TERM; exec setsid sleep 1000")
+		child.Env = []string{"PATH=" + os.Getenv("PATH"), "STUBBORN=" + os.Getenv("STUBBORN")}
+		if err := child.Start(); err != nil {
+			panic(err)
+		}
+	}
+	in := bufio.NewReaderSize(os.Stdin, 1<<20)
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			if f.mode == "stubborn" {
+				time.Sleep(time.Hour)
+			}
+			return
+		}
+		var m frame
+		if json.Unmarshal(line, &m) == nil && len(m.ID) > 0 && m.Method != "" {
+			f.answer(m)
+		} else if m.Method == "notifications/cancelled" {
+			fmt.Fprintln(os.Stderr, "cancelled:", string(m.Params))
+			if path := os.Getenv("CANCELLED"); path != "" {
+				_ = os.WriteFile(path, m.Params, 0o600)
+			}
+		}
+	}
+}
+
+func (f *fake) send(line string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	fmt.Println(line)
+}
+
+func (f *fake) reply(m frame, result string) {
+	f.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result))
+}
+
+func (f *fake) answer(m frame) {
+	switch m.Method {
+	case "server/discover":
+		switch f.mode {
+		case "modern":
+			f.reply(m, `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"fake","version":"2"}}}`)
+		case "says nothing to discover":
+		default:
+			f.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`, m.ID))
+		}
+	case "initialize":
+		f.reply(m, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"fake","version":"1"}}`)
+	case "tools/list":
+		f.reply(m, f.tools())
+	case "tools/call":
+		var p struct {
+			Name      string            `json:"name"`
+			Arguments map[string]string `json:"arguments"`
+			Meta      struct {
+				Token json.RawMessage `json:"progressToken"`
+			} `json:"_meta"`
+		}
+		_ = json.Unmarshal(m.Params, &p)
+		f.call(m, p.Name, p.Arguments["text"], string(p.Meta.Token))
+	default:
+		f.reply(m, `{}`)
+	}
+}
+
+func (f *fake) tools() string {
+	names := []string{"echo", "hang", "die", "flood", "big", "image", "change", "ask", "step", "fail", "garble", "env", "link", "structure"}
+	if f.more {
+		names = append(names, "late")
+	}
+	if f.mode == "many" {
+		for i := range 40 {
+			names = append(names, fmt.Sprintf("number%d", i))
+		}
+	}
+	var tools []string
+	for _, name := range names {
+		tools = append(tools, fmt.Sprintf(`{"name":%q,"description":"does %s","inputSchema":{"type":"object","properties":{"text":{"type":"string"}}}}`, name, name))
+	}
+	return `{"tools":[` + strings.Join(tools, ",") + `],"resultType":"complete"}`
+}
+
+func text(s string) string {
+	raw, _ := json.Marshal(s)
+	return `{"content":[{"type":"text","text":` + string(raw) + `}],"resultType":"complete"}`
+}
+
+func (f *fake) call(m frame, name, given, token string) {
+	switch name {
+	case "echo":
+		f.reply(m, text(given))
+	case "env":
+		f.reply(m, text(os.Getenv(given)))
+	case "hang": // others are answered meanwhile
+		fmt.Fprintln(os.Stderr, "hanging")
+		if path := os.Getenv("HANGING"); path != "" {
+			_ = os.WriteFile(path, nil, 0o600)
+		}
+	case "die":
+		fmt.Fprintln(os.Stderr, "out of memory")
+		os.Exit(7)
+	case "flood":
+		for range 1000 {
+			f.send(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"` + strings.Repeat("y", 1000) + `"}}`)
+			f.send(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+		}
+		f.reply(m, text("flooded"))
+	case "big":
+		f.reply(m, text("begin "+strings.Repeat("z", 100_000)+" end"))
+	case "image":
+		f.reply(m, `{"content":[{"type":"text","text":"a picture:"},{"type":"image","mimeType":"image/png","data":"aGVsbG8="}],"resultType":"complete"}`)
+	case "link":
+		f.reply(m, `{"content":[{"type":"resource_link","uri":"file:///x","name":"x","mimeType":"text/plain"},{"type":"resource","resource":{"uri":"file:///y","text":"inside"}}],"resultType":"complete"}`)
+	case "structure":
+		f.reply(m, `{"content":[],"structuredContent":{"a":1},"resultType":"complete"}`)
+	case "change":
+		f.more = true
+		f.send(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+		f.reply(m, text("changed"))
+	case "ask":
+		f.send(`{"jsonrpc":"2.0","id":77,"method":"elicitation/create","params":{"message":"Your password?","requestedSchema":{"type":"object","properties":{}}}}`)
+		f.reply(m, text("asked"))
+	case "step":
+		f.send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + token + `,"progress":1,"total":2,"message":"half"}}`)
+		f.reply(m, text("stepped"))
+	case "fail":
+		f.reply(m, `{"content":[{"type":"text","text":"no such file"}],"isError":true,"resultType":"complete"}`)
+	case "garble":
+		f.reply(m, `{"content":[null,{"type":"unheard of"}],"resultType":"complete"}`)
+	default:
+		f.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"unknown tool %s"}}`, m.ID, name))
+	}
+}

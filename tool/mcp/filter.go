@@ -1,0 +1,140 @@
+package mcp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	// maxIgnored bounds what a server may send between two answers that is not
+	// wanted, in bytes.
+	maxIgnored = 64 << 20
+	// maxGarbage bounds what it may send that is no message, such as a greeting on
+	// its standard output.
+	maxGarbage = 1 << 20
+	// maxAsked bounds the requests of a server that are not answered.
+	maxAsked = 32
+	// maxNotices bounds what waits to be noted of changed lists. What is beyond that
+	// is dropped: it says the same.
+	maxNotices = 4
+)
+
+// filter keeps a server from flooding the client: the protocol's implementation
+// queues without bound what it is given.
+type filter struct {
+	notices atomic.Int64 // that wait to be handled
+	// progress takes what the server says of a call: here, and not in a queue, so
+	// that it comes before the call's result.
+	progress func(*sdk.ProgressNotificationParams)
+
+	mu      sync.Mutex // guards what follows
+	ignored int        // bytes since the last answer
+	garbage int        // bytes
+	asked   int        // requests
+}
+
+// onProgress implements connection.
+func (f *filter) onProgress(take func(*sdk.ProgressNotificationParams)) { f.progress = take }
+
+// admit reports whether a message is handed on. An error says what the server
+// did that ends the connection.
+func (f *filter) admit(m jsonrpc.Message) (bool, error) {
+	if request, ok := m.(*jsonrpc.Request); ok && !request.IsCall() && request.Method == progressMethod {
+		var p sdk.ProgressNotificationParams
+		if json.Unmarshal(request.Params, &p) == nil && f.progress != nil {
+			f.progress(&p)
+		}
+		return false, nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	request, ok := m.(*jsonrpc.Request)
+	if !ok {
+		f.ignored = 0
+		f.notices.Store(0)
+		return true, nil
+	}
+	if request.IsCall() {
+		if f.asked++; f.asked > maxAsked {
+			return false, fmt.Errorf("the server flooded: it asks for more than %d things at once", maxAsked)
+		}
+		return true, nil
+	}
+	switch {
+	case request.Method == changedMethod && f.notices.Load() < maxNotices:
+		f.notices.Add(1)
+		return true, nil
+	case request.Method == "notifications/cancelled" || strings.HasPrefix(request.Method, "notifications/subscriptions/"):
+		return true, nil
+	}
+	if f.ignored += len(request.Params) + len(request.Method); f.ignored > maxIgnored {
+		return false, fmt.Errorf("the server flooded: more than %d bytes of notifications", maxIgnored)
+	}
+	return false, nil
+}
+
+// The notifications that are of interest.
+const (
+	progressMethod = "notifications/progress"
+	changedMethod  = "notifications/tools/list_changed"
+)
+
+// handled says that a changed list has been noted.
+func (f *filter) handled() {
+	if f.notices.Add(-1) < 0 {
+		f.notices.Add(1) // one that did not go through admit
+	}
+}
+
+// skip counts what is no message.
+func (f *filter) skip(line []byte) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.garbage += len(line) + 1; f.garbage > maxGarbage {
+		return fmt.Errorf("the server sent what is no JSON-RPC, such as %q", clip(strings.ToValidUTF8(string(line), "\uFFFD"), 80))
+	}
+	return nil
+}
+
+// sent notes that a request of the server is answered.
+func (f *filter) sent(m jsonrpc.Message) {
+	if _, ok := m.(*jsonrpc.Response); !ok {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked = max(0, f.asked-1)
+}
+
+// decode reads a message, or a batch of them.
+func decode(line []byte) (messages []jsonrpc.Message, err error) {
+	defer func() {
+		if v := recover(); v != nil { // it comes from outside, and is worth no session
+			err = fmt.Errorf("cannot read a message: %v", v)
+		}
+	}()
+	batch := []json.RawMessage{line}
+	if line[0] == '[' {
+		if err := json.Unmarshal(line, &batch); err != nil {
+			return nil, fmt.Errorf("cannot read a batch: %w", err)
+		}
+	}
+	for _, raw := range batch {
+		m, err := jsonrpc.DecodeMessage(raw)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read a message: %w", err)
+		}
+		messages = append(messages, m)
+	}
+	if len(messages) == 0 {
+		return nil, errors.New("cannot read a message: the batch is empty")
+	}
+	return messages, nil
+}

@@ -1,0 +1,151 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"sync"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	// maxBody bounds one answer over HTTP, in bytes.
+	maxBody = 64 << 20
+	// maxEvent bounds one event of a stream, in bytes.
+	maxEvent = maxLine
+	// mostStreamRetries bounds how often a broken stream is taken up again.
+	mostStreamRetries = 2
+)
+
+// remote is the connection to a server by streamable HTTP.
+type remote struct {
+	filter
+	sdk.StreamableClientTransport
+
+	base   http.RoundTripper
+	cancel context.CancelCauseFunc
+	life   context.Context //nolint:containedctx // it is the connection's own, no request's
+
+	mu   sync.Mutex // guards conn
+	conn sdk.Connection
+}
+
+// newRemote prepares the connection.
+func newRemote(s Server, base *http.Client) (*remote, error) {
+	if base == nil {
+		return nil, errors.New("there is no HTTP client for it")
+	}
+	u, err := url.Parse(s.URL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, errors.New("its url is not one of HTTP")
+	}
+	c := &remote{base: base.Transport}
+	if c.base == nil {
+		c.base = http.DefaultTransport
+	}
+	c.life, c.cancel = context.WithCancelCause(context.Background())
+	headers := http.Header{}
+	for name, value := range s.Headers {
+		headers.Set(name, value)
+	}
+	c.StreamableClientTransport = sdk.StreamableClientTransport{
+		Endpoint: u.String(), MaxRetries: mostStreamRetries, MaxEventSize: maxEvent, DisableStandaloneSSE: true,
+		HTTPClient: &http.Client{
+			Transport: sender{c, headers},
+			// A redirect would take the headers along, or leave the server that is trusted.
+			CheckRedirect: func(r *http.Request, _ []*http.Request) error {
+				if r.URL.Scheme != u.Scheme || r.URL.Host != u.Host {
+					return fmt.Errorf("the server redirects to another one (%s), which is not followed", r.URL.Host)
+				}
+				return nil
+			},
+		},
+	}
+	return c, nil
+}
+
+// Connect implements sdk.Transport.
+func (c *remote) Connect(ctx context.Context) (sdk.Connection, error) {
+	conn, err := c.StreamableClientTransport.Connect(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.conn = conn
+	return conn, err
+}
+
+// failure implements connection. A request that failed has its own error.
+func (c *remote) failure() error { return nil }
+
+// end implements connection. The server is told that the session is over, where it
+// has one, for as long as ctx allows.
+func (c *remote) end(ctx context.Context) error {
+	c.mu.Lock()
+	conn := c.conn
+	c.mu.Unlock()
+	ended := make(chan struct{})
+	go func() { // ends with the request, which the cancelled life ends at the latest
+		defer close(ended)
+		if conn != nil {
+			_ = conn.Close()
+		}
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+	}
+	c.cancel(errClosed)
+	<-ended // its request has ended with life
+	return nil
+}
+
+// sender sends requests with the server's headers, and bounds the answers.
+type sender struct {
+	connection *remote
+	headers    http.Header
+}
+
+// RoundTrip implements http.RoundTripper.
+func (s sender) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(r.Context())
+	stop := context.AfterFunc(s.connection.life, func() { cancel(errClosed) })
+	r = r.Clone(ctx)
+	for name, values := range s.headers {
+		r.Header[name] = values
+	}
+	answer, err := s.connection.base.RoundTrip(r)
+	if err != nil {
+		stop()
+		cancel(nil)
+		return nil, err
+	}
+	answer.Body = &body{ReadCloser: answer.Body, left: maxBody, done: func() { stop(); cancel(nil) }}
+	return answer, nil
+}
+
+// body is an answer of a bounded length.
+type body struct {
+	io.ReadCloser
+
+	left int64
+	done func()
+}
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, fmt.Errorf("the server's answer has more than %d bytes", maxBody)
+	}
+	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err
+}
+
+// Close implements io.Closer.
+func (b *body) Close() error {
+	defer b.done()
+	return b.ReadCloser.Close()
+}

@@ -1,0 +1,18 @@
+package mcp_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/modeltest/leak"
+)
+
+func TestMain(m *testing.M) {
+	proc.RunAsWarden()
+	if mode := os.Getenv(fakeMode); mode != "" {
+		fake{mode: mode}.serve()
+		os.Exit(0)
+	}
+	os.Exit(leak.Run(m))
+}

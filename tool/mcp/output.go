@@ -1,0 +1,164 @@
+package mcp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/settle-agent/settle/tool"
+)
+
+const (
+	// maxOutput bounds what a model is told of a result, in bytes.
+	maxOutput = 32 << 10
+	// maxFiles bounds the images and other files that are kept of a result.
+	maxFiles = 16
+)
+
+// rendered is a server's result as text. Pictures and the like are kept in files,
+// and so is the whole of a text that is too long.
+func (s *Servers) rendered(call tool.Call, r *sdk.CallToolResult) (tool.Result, error) {
+	if r == nil {
+		return tool.Result{}, errors.New("the server answered with no result")
+	}
+	w := writer{dir: s.config.SpoolDir, name: call.ID}
+	for _, content := range r.Content {
+		w.content(content)
+	}
+	if len(r.Content) == 0 && r.StructuredContent != nil {
+		raw, err := json.Marshal(r.StructuredContent)
+		if err == nil {
+			w.part(string(raw))
+		}
+	}
+	text := strings.ToValidUTF8(strings.Join(w.parts, "\n"), "\uFFFD")
+	result := tool.Result{Output: text, Failed: r.IsError}
+	if len(text) > maxOutput {
+		result.Output = excerpt(text)
+		result.OutputBytes = int64(len(text))
+		if path, err := s.keepText(call.ID, text); err == nil {
+			result.OutputFile = path
+			result.Output += fmt.Sprintf("\n[The whole result is in %s.]", path)
+		}
+	}
+	return result, nil
+}
+
+// excerpt is the beginning and the end of a text.
+func excerpt(text string) string {
+	head, tail := maxOutput/2, len(text)-maxOutput/2
+	for head > 0 && !utf8.RuneStart(text[head]) {
+		head--
+	}
+	for tail < len(text) && !utf8.RuneStart(text[tail]) {
+		tail++
+	}
+	return fmt.Sprintf("%s\n[… %d bytes are left out here …]\n%s", text[:head], tail-head, text[tail:])
+}
+
+// keepText keeps the whole of a result, with secrets masked (C15).
+func (s *Servers) keepText(name, text string) (string, error) {
+	if s.config.SpoolDir == "" {
+		return "", errors.New("there is no directory for it")
+	}
+	if s.config.Mask != nil {
+		m := s.config.Mask()
+		text = m.Write(text) + m.Flush()
+	}
+	return spooled(s.config.SpoolDir, name+".log", []byte(text))
+}
+
+func spooled(dir, name string, data []byte) (string, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("cannot keep a result: %w", err)
+	}
+	path := filepath.Join(dir, filepath.Base(name))
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		return "", fmt.Errorf("cannot keep a result: %w", err)
+	}
+	return path, nil
+}
+
+// writer puts the parts of a result into words.
+type writer struct {
+	dir, name string
+	files     int
+	parts     []string
+}
+
+func (w *writer) part(text string) { w.parts = append(w.parts, text) }
+
+func (w *writer) content(c sdk.Content) {
+	switch c := c.(type) {
+	case *sdk.TextContent:
+		w.part(c.Text)
+	case *sdk.ImageContent:
+		w.part(w.file("image", c.MIMEType, c.Data))
+	case *sdk.AudioContent:
+		w.part(w.file("audio", c.MIMEType, c.Data))
+	case *sdk.ResourceLink:
+		w.part(joined("[resource link: ", c.Name, c.URI, c.MIMEType, c.Description) + "]")
+	case *sdk.EmbeddedResource:
+		w.resource(c.Resource)
+	default:
+		w.part(fmt.Sprintf("[content of a kind that settle does not know: %T]", c))
+	}
+}
+
+func (w *writer) resource(r *sdk.ResourceContents) {
+	switch {
+	case r == nil:
+	case r.Blob != nil:
+		w.part("[resource: " + r.URI + "] " + w.file("resource", r.MIMEType, r.Blob))
+	default:
+		w.part("[resource: " + r.URI + "]\n" + r.Text)
+	}
+}
+
+// file keeps what is no text, and says where.
+func (w *writer) file(kind, mediaType string, data []byte) string {
+	said := fmt.Sprintf("%s, %s, %d bytes", kind, mediaType, len(data))
+	if w.dir == "" || w.files == maxFiles {
+		return "[" + said + ", not kept]"
+	}
+	w.files++
+	path, err := spooled(w.dir, fmt.Sprintf("%s-%d%s", w.name, w.files, extension(mediaType)), data)
+	if err != nil {
+		return "[" + said + ", not kept: " + err.Error() + "]"
+	}
+	return "[" + said + ", kept in " + path + "]"
+}
+
+// extension is what a file of the media type is called after the dot. The usual
+// ones are not looked for in the system's tables.
+func extension(mediaType string) string {
+	parsed, _, err := mime.ParseMediaType(mediaType)
+	if err != nil {
+		return ".bin"
+	}
+	known := map[string]string{
+		"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp",
+		"audio/wav": ".wav", "audio/mpeg": ".mp3", "application/pdf": ".pdf",
+	}
+	if suffix := known[parsed]; suffix != "" {
+		return suffix
+	}
+	return ".bin"
+}
+
+func joined(first string, parts ...string) string {
+	var there []string
+	for _, part := range parts {
+		if part != "" {
+			there = append(there, part)
+		}
+	}
+	return first + strings.Join(there, ", ")
+}

@@ -1,0 +1,197 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/settle-agent/settle/tool"
+)
+
+// The tools by which a model finds and calls tools that it is not told of.
+const (
+	searchName = "tool_search"
+	callName   = "tool_call"
+)
+
+// maxFound bounds the tools that one search describes.
+const maxFound = 8
+
+// search finds tools of servers.
+type search struct{ servers *Servers }
+
+// Spec implements tool.Tool. It depends on nothing but the offer (C21).
+func (t *search) Spec() tool.Spec {
+	var names []string
+	for _, s := range t.servers.offer.Servers {
+		names = append(names, s.Name)
+	}
+	return tool.Spec{
+		Name: searchName,
+		Description: "Find tools of the connected MCP servers (" + clip(strings.Join(names, ", "), 2<<10) + "). " +
+			"Returns names, descriptions and JSON schemas of the tools that fit best, to be called with " + callName + ". An empty query lists all names.",
+		Schema: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string",` +
+			`"description":"words of the tool's name or description, or a server's name"}},"required":["query"],"additionalProperties":false}`),
+		ReadOnly: true,
+		Timeout:  10 * defaultStartTimeout,
+	}
+}
+
+// Run implements tool.Tool. Servers of which nothing is known are waited for.
+func (t *search) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
+	var in struct {
+		Query string `json:"query"`
+	}
+	if err := json.Unmarshal(call.Args, &in); err != nil {
+		return tool.Result{}, fmt.Errorf("cannot read the arguments: %w", err)
+	}
+	failures := t.servers.await(ctx)
+	if ctx.Err() != nil {
+		return tool.Result{}, context.Cause(ctx)
+	}
+	var b strings.Builder
+	all := t.servers.known()
+	if strings.TrimSpace(in.Query) == "" {
+		listNames(&b, all)
+	} else {
+		describe(&b, all, in.Query)
+	}
+	for _, failure := range failures {
+		fmt.Fprintf(&b, "\n%s", failure)
+	}
+	text := strings.TrimSpace(b.String())
+	if len(text) > maxOutput {
+		text = excerpt(text)
+	}
+	return tool.Result{Output: text}, nil
+}
+
+// await waits for the servers whose tools are not known, and returns what those
+// that failed say.
+func (s *Servers) await(ctx context.Context) []string {
+	failures := make([]string, len(s.offer.pending))
+	var wg sync.WaitGroup
+	for i, name := range s.offer.pending {
+		l := s.links[name]
+		if l.isKnown() {
+			continue
+		}
+		wg.Go(func() { // ends with the start, or with ctx
+			if _, err := l.client(ctx); err != nil {
+				failures[i] = err.Error()
+			}
+		})
+	}
+	wg.Wait()
+	return slices.DeleteFunc(failures, func(text string) bool { return text == "" })
+}
+
+func listNames(b *strings.Builder, all []entry) {
+	for _, e := range all {
+		first, _, _ := strings.Cut(strings.TrimSpace(cmp.Or(e.Title, e.Description)), "\n")
+		fmt.Fprintf(b, "%s: %s\n", e.name, clip(first, 100))
+	}
+	if len(all) == 0 {
+		b.WriteString("No server has any tools.\n")
+	}
+}
+
+// describe tells of the tools that fit the query best.
+func describe(b *strings.Builder, all []entry, query string) {
+	words := strings.Fields(strings.ToLower(query))
+	found := slices.DeleteFunc(slices.Clone(all), func(e entry) bool { return score(e, words) == 0 })
+	slices.SortStableFunc(found, func(x, y entry) int { return score(y, words) - score(x, words) })
+	for _, e := range found[:min(len(found), maxFound)] {
+		spec := e.spec()
+		fmt.Fprintf(b, "## %s\n%s\nArguments: %s\n\n", e.name, spec.Description, spec.Schema)
+	}
+	switch {
+	case len(found) == 0:
+		b.WriteString("No tool fits. All tools:\n")
+		listNames(b, all)
+	case len(found) > maxFound:
+		fmt.Fprintf(b, "%d more tools fit less well:\n", len(found)-maxFound)
+		listNames(b, found[maxFound:])
+	}
+}
+
+// score says how well a tool fits: a word in its name counts more than one in its
+// description.
+func score(e entry, words []string) int {
+	name, text := strings.ToLower(e.name), strings.ToLower(e.Title+" "+e.Description)
+	points := 0
+	for _, word := range words {
+		switch {
+		case name == word:
+			points += 100
+		case strings.Contains(name, word):
+			points += 5
+		case strings.Contains(text, word):
+			points++
+		}
+	}
+	return points
+}
+
+// dispatch calls a tool that was found.
+type dispatch struct{ servers *Servers }
+
+// Dispatched is what a call of tool_call is about.
+type Dispatched struct {
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+// Spec implements tool.Tool.
+func (d *dispatch) Spec() tool.Spec {
+	spec := tool.Spec{
+		Name:        callName,
+		Description: "Call a tool that " + searchName + " has found, with arguments that fit its schema.",
+		Schema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string","description":"the name that ` + searchName + ` gave"},` +
+			`"arguments":{"type":"object","description":"the arguments of the tool"}},"required":["name","arguments"],"additionalProperties":false}`),
+	}
+	for _, l := range d.servers.links {
+		spec.Timeout = max(spec.Timeout, 2*l.server.startTimeout()+l.server.callTimeout()+2*patience)
+	}
+	return spec
+}
+
+// Title implements tool.Titler.
+func (d *dispatch) Title(args json.RawMessage) string {
+	var in Dispatched
+	if json.Unmarshal(args, &in) != nil {
+		return callName
+	}
+	if e, ok := d.find(in.Name); ok {
+		return title(e, in.Arguments)
+	}
+	return in.Name
+}
+
+func (d *dispatch) find(name string) (entry, bool) {
+	all := d.servers.known()
+	if at := slices.IndexFunc(all, func(e entry) bool { return e.name == name }); at >= 0 {
+		return all[at], true
+	}
+	return entry{}, false
+}
+
+// Run implements tool.Tool.
+func (d *dispatch) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
+	var in Dispatched
+	if err := json.Unmarshal(call.Args, &in); err != nil {
+		return tool.Result{}, fmt.Errorf("cannot read the arguments: %w", err)
+	}
+	e, ok := d.find(in.Name)
+	if !ok {
+		d.servers.await(ctx) // a session that was resumed may know it before its server does
+		if e, ok = d.find(in.Name); !ok {
+			return tool.Result{}, fmt.Errorf("there is no tool %q; %s finds the tools that there are", clip(in.Name, maxName), searchName)
+		}
+	}
+	return d.servers.run(ctx, e, call, in.Arguments)
+}

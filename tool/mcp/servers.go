@@ -1,0 +1,161 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/settle-agent/settle/tool"
+)
+
+// Config is what the servers of a session have in common.
+type Config struct {
+	// Env is the environment of servers, but for what is their own.
+	Env []string
+	// Dir is the session's working directory, absolute.
+	Dir string
+	// CacheDir is where catalogues are kept; "" keeps none.
+	CacheDir string
+	// SpoolDir is where outputs are kept whole that are too long for a model, and
+	// images; "" keeps none.
+	SpoolDir string
+	// Marker and Lock are as in [proc.Spec].
+	Marker string
+	Lock   *os.File
+	// Mask masks the session's secrets in what is kept in files; nil masks nothing.
+	Mask func() Masker
+	// Client sends requests to servers over HTTP; nil refuses them.
+	Client *http.Client
+	// Version is settle's, which servers are told.
+	Version string
+	// Logger gets what goes wrong with servers; nil discards it.
+	Logger *slog.Logger
+}
+
+// Masker masks secrets in a text that comes in pieces.
+type Masker interface {
+	Write(text string) (masked string)
+	Flush() (masked string)
+}
+
+// Servers are the servers of one session. Close ends them.
+type Servers struct {
+	config Config
+	offer  *Offer
+	links  map[string]*link
+	end    context.CancelCauseFunc
+	work   sync.WaitGroup
+
+	mu      sync.Mutex // guards what follows
+	entries []entry    // all tools that are known
+	taken   map[string]bool
+	left    []error // what could not be ended
+}
+
+// Open makes ready to reach the servers of the offer. It starts in the background
+// those of which nothing is known, and no other before it is needed.
+func Open(c Config, o *Offer) *Servers {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	life, end := context.WithCancelCause(context.Background())
+	s := &Servers{config: c, offer: o, links: map[string]*link{}, end: end, taken: map[string]bool{}}
+	for name := range o.taken {
+		s.taken[name] = true
+	}
+	s.entries = slices.Concat(o.direct, o.found)
+	for _, server := range o.Servers {
+		pending := slices.Contains(o.pending, server.Name)
+		l := &link{server: server, config: &s.config, life: life, work: &s.work, update: s.update, report: s.report, known: !pending}
+		s.links[server.Name] = l
+		if pending {
+			l.mu.Lock()
+			l.begin(0)
+			l.mu.Unlock()
+		}
+	}
+	return s
+}
+
+// Tools are the tools of the session, the same ones from beginning to end.
+func (s *Servers) Tools() []tool.Tool {
+	var tools []tool.Tool
+	for _, e := range s.offer.direct {
+		tools = append(tools, &direct{servers: s, entry: e, spec: s.specOf(e)})
+	}
+	if s.offer.searches() {
+		tools = append(tools, &search{s}, &dispatch{s})
+	}
+	return tools
+}
+
+// specOf is what a model is told of a tool, with a backstop for a call: it has
+// bounds of its own.
+func (s *Servers) specOf(e entry) tool.Spec {
+	spec := e.spec()
+	server := s.links[e.server].server
+	spec.Timeout = 2*server.startTimeout() + server.callTimeout() + 2*patience
+	return spec
+}
+
+// update takes what a server says of its tools now. Names that models may have
+// read of stay.
+func (s *Servers) update(server Server, c Catalogue) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var kept []entry
+	known := map[string]bool{}
+	for _, e := range s.entries {
+		if e.server != server.Name {
+			kept = append(kept, e)
+			continue
+		}
+		if at := slices.IndexFunc(c.Tools, func(t Tool) bool { return t.Name == e.Name }); at >= 0 {
+			e.Tool = c.Tools[at]
+			kept, known[e.Name] = append(kept, e), true
+		}
+	}
+	added := slices.DeleteFunc(slices.Clone(c.Tools), func(t Tool) bool { return known[t.Name] })
+	entries, notes := entriesOf(server, added, s.taken)
+	for _, note := range notes {
+		s.config.Logger.Warn(note)
+	}
+	s.entries = append(kept, entries...)
+}
+
+func (s *Servers) report(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.left = append(s.left, err)
+}
+
+// known returns the tools that are known now.
+func (s *Servers) known() []entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.entries)
+}
+
+// Close ends all servers, with everything that they have started, in parallel. If
+// ctx ends first, or something cannot be ended, the error says so.
+func (s *Servers) Close(ctx context.Context) error {
+	s.end(errClosed)
+	done := make(chan struct{})
+	go func() { // ends when all has ended, each in a bounded time
+		defer close(done)
+		s.work.Wait()
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		return fmt.Errorf("cannot wait for MCP servers to end: %w", context.Cause(ctx))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return errors.Join(s.left...)
+}
