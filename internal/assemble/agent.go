@@ -20,6 +20,7 @@ import (
 	"github.com/settle-agent/settle/internal/safefile"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/tool/file"
+	"github.com/settle-agent/settle/tool/mcp"
 	"github.com/settle-agent/settle/tool/shell"
 )
 
@@ -83,6 +84,8 @@ type Options struct {
 	// model, with what was Given for this one.
 	Resolve func(dir string, given map[string]string) (*config.Resolved, error)
 	Given   map[string]string
+	// Servers are MCP servers that the client brings along.
+	Servers []mcp.Server
 	// Model, if its Provider is set, is used instead of the one that the settings
 	// choose.
 	Model model.Config
@@ -186,7 +189,6 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	}
 	a.sandbox = bench.sandbox
 	a.Notes = append(a.Notes, a.sandbox.notes()...)
-	c.Toolbox = bench.toolbox
 	c.Confinement = bench.sandbox.report(o.mode(c.Permission))
 	if c.Judge, err = o.judge(c.Permission, bench.release, bench.sandbox); err != nil {
 		return nil, err
@@ -201,6 +203,7 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 			a.Notes = append(a.Notes, note)
 		}
 	}
+	a.Notes = append(a.Notes, mcp.Read(bench.catalogues, bench.servers, names...).Notes...)
 	c.Notes = slices.Clone(a.Notes)
 	if o.Logger != nil {
 		c.Logger = o.Logger(a.Redact)
@@ -209,6 +212,8 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 			c.Logger.Warn(note)
 		}
 	}
+	bench.logger = c.Logger
+	c.Toolbox = bench.toolbox
 	return a, nil
 }
 
@@ -284,8 +289,9 @@ func (o Options) bench(names []string) bench {
 	b := bench{
 		offered: names, env: env, withheld: withheld,
 		release: o.release(), onExit: r.Jobs.OnExit, onStop: r.Jobs.OnInterrupt, ripgrep: ripgrep(o.Getenv("PATH")),
-		editor: o.Editor,
+		editor: o.Editor, servers: o.servers(), catalogues: catalogues(r.DataDir), version: o.Version,
 	}
+	b.client = o.serverClient(b.servers)
 	if o.Policy != nil || o.permission() != settle.Allow {
 		b.private = policy.Secret
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -18,6 +20,7 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/file"
+	"github.com/settle-agent/settle/tool/mcp"
 	"github.com/settle-agent/settle/tool/plan"
 	"github.com/settle-agent/settle/tool/search"
 	"github.com/settle-agent/settle/tool/shell"
@@ -40,9 +43,10 @@ func offered(chosen []string, modelName string) ([]string, error) {
 		}
 		return slices.DeleteFunc(toolNames(), func(name string) bool { return name == unwanted }), nil
 	}
+	chosen = slices.DeleteFunc(slices.Clone(chosen), func(name string) bool { return name == serverTools })
 	for _, name := range chosen {
 		if !slices.Contains(toolNames(), name) {
-			return nil, &config.Error{Where: "tools", Message: fmt.Sprintf("there is no tool %q; the tools are %s", name, strings.Join(toolNames(), ", "))}
+			return nil, &config.Error{Where: "tools", Message: fmt.Sprintf("there is no tool %q; the tools are %s and %s", name, strings.Join(toolNames(), ", "), serverTools)}
 		}
 	}
 	return chosen, nil
@@ -67,6 +71,12 @@ type bench struct {
 	private  func(path string) bool // files whose lines are not to be come across
 	sandbox  sandboxing
 	extent   func() policy.Extent // of a client's mode; may be nil
+
+	servers    []mcp.Server // MCP servers
+	catalogues string       // where their catalogues are
+	client     *http.Client // for those over HTTP
+	version    string       // the program's
+	logger     *slog.Logger // may be nil
 }
 
 // toolbox makes the tools of one session.
@@ -101,9 +111,18 @@ func (b bench) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
 		}
 		tools = append(tools, t)
 	}
+	servers := b.open(info, spool)
+	if servers != nil {
+		tools = append(tools, servers.Tools()...)
+	}
 	kit := settle.Toolbox{
 		Tools: tools,
-		Close: func(ctx context.Context) error { return errors.Join(b.close(ctx, jobs), box.discard(), discard()) },
+		Close: func(ctx context.Context) error {
+			ended := make(chan error, 1)
+			go func() { ended <- servers.Close(ctx) }() // in a bounded time; it is waited for below
+			err := b.close(ctx, jobs)
+			return errors.Join(err, <-ended, box.discard(), discard())
+		},
 		Kill:  jobs.Kill,
 		Sweep: func(released []string) []int { return shell.Sweep(marker, released) },
 	}

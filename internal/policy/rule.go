@@ -13,6 +13,7 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/policy/effects"
 	"github.com/settle-agent/settle/internal/repo"
+	"github.com/settle-agent/settle/tool/mcp"
 )
 
 // rule is a rule that has been understood.
@@ -56,8 +57,8 @@ func newRule(r config.Rule, dir, home string) (rule, error) {
 		return c, errors.New("a project's rule may ask or deny, not allow")
 	case r.Tool == "":
 		return c, errors.New(`it names no tool; "*" is all of them`)
-	case strings.ContainsAny(r.Tool, " \t\n") || r.Tool != "*" && strings.Contains(r.Tool, "*"):
-		return c, fmt.Errorf(`%q is not the name of a tool; a pattern has its own key, and "*" is all tools`, r.Tool)
+	case strings.ContainsAny(r.Tool, " \t\n") || r.Tool != "*" && strings.Contains(strings.TrimSuffix(r.Tool, mcp.Separator+"*"), "*"):
+		return c, fmt.Errorf(`%q is not the name of a tool; a pattern has its own key, "*" is all tools, and "NAME__*" all tools of a server`, r.Tool)
 	case r.Pattern == "" || r.Pattern == "*" || r.Pattern == "**":
 		c.Pattern = ""
 		return c, nil
@@ -133,6 +134,9 @@ func (r rule) about(c toolCall, e effect) bool {
 		return e.kind == effects.Writes || e.kind == names
 	case r.Tool == "read":
 		return e.kind == effects.Reads || e.kind == names || e.kind == effects.Looks && isReader(c.tool)
+	}
+	if server, ok := strings.CutSuffix(r.Tool, "*"); ok {
+		return strings.HasPrefix(c.tool, server)
 	}
 	return r.Tool == c.tool
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/policy/effects"
 	"github.com/settle-agent/settle/tool/file"
+	"github.com/settle-agent/settle/tool/mcp"
 )
 
 // The kinds of effects of calls, beside those of commands.
@@ -71,6 +72,7 @@ type toolCall struct {
 // look finds out what a call does. What it cannot find out is an effect too.
 func (p *Policy) look(a settle.Approval) toolCall {
 	c := toolCall{tool: a.Tool.Name, readOnly: a.Tool.ReadOnly, raw: a.Arguments}
+	c.unwrap()
 	var err error
 	if c.workspace, err = newWorkspace(p.config.Dir); err != nil {
 		c.hide(c.tool, err.Error())
@@ -110,6 +112,18 @@ func (p *Policy) look(a settle.Approval) toolCall {
 		c.other()
 	}
 	return c
+}
+
+// unwrap takes a call that goes through another tool for what it is: one of a
+// server's tools, which rules name.
+func (c *toolCall) unwrap() {
+	if c.tool != mcp.CallName {
+		return
+	}
+	var inner mcp.Dispatched
+	if json.Unmarshal([]byte(c.raw), &inner) == nil && strings.Contains(inner.Name, mcp.Separator) {
+		c.tool, c.raw, c.readOnly = inner.Name, string(inner.Arguments), false
+	}
 }
 
 func (c *toolCall) add(e effect) { c.effects = append(c.effects, e) }

@@ -28,6 +28,13 @@ type frame struct {
 	Params json.RawMessage `json:"params"`
 }
 
+// hang waits to be ended.
+func hang() {
+	for {
+		<-time.After(time.Hour)
+	}
+}
+
 func (f fake) serve() {
 	f.mu = &sync.Mutex{}
 	switch f.mode {
@@ -35,7 +42,7 @@ func (f fake) serve() {
 		fmt.Fprintln(os.Stderr, "no such database")
 		os.Exit(3)
 	case "hangs at start":
-		time.Sleep(time.Hour)
+		hang()
 	case "greets":
 		fmt.Println("Listening on stdio!\n\n[not json")
 	case "garbage":
@@ -50,7 +57,7 @@ func (f fake) serve() {
 		for i := range 1000 {
 			f.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"sampling/createMessage","params":{}}`, 1000+i))
 		}
-		time.Sleep(time.Hour) // nothing is answered any more
+		hang() // nothing is answered any more
 	case "stubborn":
 		child := exec.Command("sh", "-c", "trap '' TERM; exec setsid sleep 1000")
 		child.Env = []string{"PATH=" + os.Getenv("PATH"), "STUBBORN=" + os.Getenv("STUBBORN")}
@@ -63,7 +70,7 @@ func (f fake) serve() {
 		line, err := in.ReadBytes('\n')
 		if err != nil {
 			if f.mode == "stubborn" {
-				time.Sleep(time.Hour)
+				hang()
 			}
 			return
 		}

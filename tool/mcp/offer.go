@@ -35,7 +35,7 @@ type entry struct {
 // Read decides what a session offers of the servers: it reads what is known of
 // each in dir, and asks none. taken are the names of the session's other tools.
 func Read(dir string, servers []Server, taken ...string) *Offer {
-	o := &Offer{Servers: slices.Clone(servers), taken: map[string]bool{searchName: true, callName: true}}
+	o := &Offer{Servers: slices.Clone(servers), taken: map[string]bool{searchName: true, CallName: true}}
 	for _, name := range taken {
 		o.taken[name] = true
 	}
@@ -101,7 +101,7 @@ func (o *Offer) Names() []string {
 		names = append(names, e.name)
 	}
 	if o.searches() {
-		names = append(names, searchName, callName)
+		names = append(names, searchName, CallName)
 	}
 	return names
 }

@@ -15,7 +15,7 @@ import (
 // The tools by which a model finds and calls tools that it is not told of.
 const (
 	searchName = "tool_search"
-	callName   = "tool_call"
+	CallName   = "tool_call"
 )
 
 // maxFound bounds the tools that one search describes.
@@ -33,7 +33,7 @@ func (t *search) Spec() tool.Spec {
 	return tool.Spec{
 		Name: searchName,
 		Description: "Find tools of the connected MCP servers (" + clip(strings.Join(names, ", "), 2<<10) + "). " +
-			"Returns names, descriptions and JSON schemas of the tools that fit best, to be called with " + callName + ". An empty query lists all names.",
+			"Returns names, descriptions and JSON schemas of the tools that fit best, to be called with " + CallName + ". An empty query lists all names.",
 		Schema: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string",` +
 			`"description":"words of the tool's name or description, or a server's name"}},"required":["query"],"additionalProperties":false}`),
 		ReadOnly: true,
@@ -140,7 +140,7 @@ func score(e entry, words []string) int {
 // dispatch calls a tool that was found.
 type dispatch struct{ servers *Servers }
 
-// Dispatched is what a call of tool_call is about.
+// Dispatched is what a call of [CallName] is about.
 type Dispatched struct {
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"`
@@ -149,7 +149,7 @@ type Dispatched struct {
 // Spec implements tool.Tool.
 func (d *dispatch) Spec() tool.Spec {
 	spec := tool.Spec{
-		Name:        callName,
+		Name:        CallName,
 		Description: "Call a tool that " + searchName + " has found, with arguments that fit its schema.",
 		Schema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string","description":"the name that ` + searchName + ` gave"},` +
 			`"arguments":{"type":"object","description":"the arguments of the tool"}},"required":["name","arguments"],"additionalProperties":false}`),
@@ -164,7 +164,7 @@ func (d *dispatch) Spec() tool.Spec {
 func (d *dispatch) Title(args json.RawMessage) string {
 	var in Dispatched
 	if json.Unmarshal(args, &in) != nil {
-		return callName
+		return CallName
 	}
 	if e, ok := d.find(in.Name); ok {
 		return title(e, in.Arguments)

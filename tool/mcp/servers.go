@@ -43,7 +43,7 @@ type Masker interface {
 	Flush() (masked string)
 }
 
-// Servers are the servers of one session. Close ends them.
+// Servers are the servers of one session. Close ends them; a nil one has none.
 type Servers struct {
 	config Config
 	offer  *Offer
@@ -144,6 +144,9 @@ func (s *Servers) known() []entry {
 // Close ends all servers, with everything that they have started, in parallel. If
 // ctx ends first, or something cannot be ended, the error says so.
 func (s *Servers) Close(ctx context.Context) error {
+	if s == nil {
+		return nil
+	}
 	s.end(errClosed)
 	done := make(chan struct{})
 	go func() { // ends when all has ended, each in a bounded time

@@ -1,0 +1,83 @@
+package assemble
+
+import (
+	"cmp"
+	"net/http"
+	"path/filepath"
+	"slices"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/model/transport"
+	"github.com/settle-agent/settle/tool/mcp"
+)
+
+// serverTools is the name, among the tools that are offered, of those of all MCP
+// servers.
+const serverTools = "mcp"
+
+// servers are the MCP servers of a session: the user's, then a client's own, which
+// replace those of the same name.
+func (o Options) servers() []mcp.Server {
+	if o.Settings.Tools != nil && !slices.Contains(o.Settings.Tools, serverTools) {
+		return nil
+	}
+	var all []mcp.Server
+	for _, s := range o.Settings.SortedServers() {
+		own := slices.ContainsFunc(o.Servers, func(other mcp.Server) bool { return other.Name == s.Name })
+		if s.Enabled && !own {
+			all = append(all, ServerOf(s))
+		}
+	}
+	return append(all, o.Servers...)
+}
+
+// ServerOf is a server as it is configured.
+func ServerOf(s config.Server) mcp.Server {
+	return mcp.Server{
+		Name: s.Name, Argv: s.Command, Env: assignments(s.Env), Dir: s.Dir, URL: s.URL, Headers: s.Headers,
+		StartTimeout: s.StartTimeout, CallTimeout: s.Timeout, Tools: s.Tools,
+	}
+}
+
+func assignments(env map[string]string) []string {
+	var list []string
+	for name, value := range env {
+		list = append(list, name+"="+value)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// catalogues is where settle keeps what servers say of themselves; "" if there is
+// no place for it.
+func catalogues(dataDir string) string {
+	if dataDir == "" {
+		return ""
+	}
+	return filepath.Join(dataDir, "mcp")
+}
+
+// serverClient is what asks servers over HTTP; nil where there are none.
+func (o Options) serverClient(servers []mcp.Server) *http.Client {
+	if !slices.ContainsFunc(servers, func(s mcp.Server) bool { return s.URL != "" }) {
+		return nil
+	}
+	return transport.NewClient(o.transport(config.Provider{}))
+}
+
+// open makes ready to reach a session's servers; nil where there are none. What is
+// known of them is read anew for each session.
+func (b bench) open(info settle.SessionInfo, spool string) *mcp.Servers {
+	if len(b.servers) == 0 {
+		return nil
+	}
+	c := mcp.Config{
+		Env: b.env, Dir: info.WorkDir, CacheDir: b.catalogues, SpoolDir: spool, Marker: info.Marker, Lock: info.Lock,
+		Client: b.client, Version: cmp.Or(b.version, "unknown"), Logger: b.logger,
+	}
+	if info.Mask != nil {
+		c.Mask = func() mcp.Masker { return info.Mask() }
+	}
+	return mcp.Open(c, mcp.Read(b.catalogues, b.servers, b.offered...))
+}

@@ -1,0 +1,53 @@
+package policy_test
+
+import (
+	"testing"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/policy"
+)
+
+// What the tools of MCP servers do is not known: they are asked about, one by one
+// or by their server, however they are called.
+func TestToolsOfServers(t *testing.T) {
+	dir := newDir(t)
+	inner := map[string]any{"title": "x", "path": "sub/a"}
+	for _, tt := range []struct {
+		rules []config.Rule
+		tool  string
+		want  event.Permission
+	}{
+		{nil, "github__issue", event.Ask},
+		{[]config.Rule{rule("github__issue", "", event.Allow)}, "github__issue", event.Allow},
+		{[]config.Rule{rule("github__issue", "", event.Allow)}, "github__other", event.Ask},
+		{[]config.Rule{rule("github__*", "", event.Allow)}, "github__issue", event.Allow},
+		{[]config.Rule{rule("github__*", "", event.Allow)}, "github2__issue", event.Ask},
+		{[]config.Rule{rule("*", "", event.Allow), rule("github__*", "", event.Deny)}, "github__issue", event.Deny},
+		{[]config.Rule{rule("tool_call", "", event.Allow)}, "github__issue", event.Ask},
+	} {
+		p := newPolicy(t, dir, policy.Config{Mode: mode(event.Ask), Rules: tt.rules})
+		for through, r := range map[string]map[string]any{
+			tt.tool:     inner,
+			"tool_call": map[string]any{"name": tt.tool, "arguments": inner},
+		} {
+			if j := p.Judge(request(t, through, r)); j.Decision != tt.want {
+				t.Errorf("%v: %s through %s: %s (%s), want %s", tt.rules, tt.tool, through, j.Decision, j.Why, tt.want)
+			}
+		}
+	}
+	p := newPolicy(t, dir, policy.Config{Mode: mode(event.Ask)})
+	p.Remember(request(t, "tool_call", map[string]any{"name": "github__issue", "arguments": inner}))
+	if j := p.Judge(request(t, "github__issue", inner)); j.Decision != event.Allow {
+		t.Errorf("what was approved: %s", j.Decision)
+	}
+	if j := p.Judge(request(t, "github__issue", map[string]any{"title": "y"})); j.Decision != event.Ask {
+		t.Errorf("another call: %s", j.Decision)
+	}
+	// What is not of a server is no more than what it says.
+	for _, args := range []map[string]any{{"name": "read", "arguments": map[string]any{"path": "sub/a"}}, {}, {"name": 1}} {
+		if j := p.Judge(request(t, "tool_call", args)); j.Decision != event.Ask {
+			t.Errorf("%v: %s", args, j.Decision)
+		}
+	}
+}
