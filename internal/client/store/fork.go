@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/contents"
 	"github.com/settle-agent/settle/internal/journal"
 )
 
@@ -48,10 +50,20 @@ func fork(ctx context.Context, dataDir, from, to, turn string) error {
 	if err == nil {
 		err = log.Update(ended)
 	}
+	if err == nil {
+		err = copyContents(dataDir, from, to)
+	}
 	if err = errors.Join(err, log.Close(ctx)); err != nil {
 		return errors.Join(fmt.Errorf("cannot copy session %q: %w", from, err), journal.Delete(ctx, dataDir, to))
 	}
 	return nil
+}
+
+// copyContents has the copy keep what files contained, so that it can go back further
+// than it began, also when the original is deleted.
+func copyContents(dataDir, from, to string) error {
+	all := settle.Store{Dir: dataDir}
+	return contents.Of(all.OutputDir(from)).CopyTo(contents.Of(all.OutputDir(to)))
 }
 
 // copied returns a session's events, without the deltas of what has ended: all, or

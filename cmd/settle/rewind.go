@@ -1,0 +1,201 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/settle-agent/settle/internal/client/rewind"
+	"github.com/settle-agent/settle/internal/client/store"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/printable"
+)
+
+const rewindHelp = `Go back to before an input of a session: in a copy of the session, with the files
+that settle's own tools changed since as they were. INPUT is the id of an input or of
+its turn, or its number; without it, settle takes the last one. A unique prefix of a
+session's id is enough.
+
+settle restores a file only if it is still what settle left. What somebody else
+changed since is kept, and reported. What is there is copied first; --undo takes a
+rewind back by that copy. settle cannot undo what commands and child agents did to
+files, and lists them. It does not touch git's HEAD, index or stash.
+
+settle shows what it would do and asks. --yes does it without asking. The id of the
+copy goes to standard output, everything else to standard error.`
+
+const rewindExamples = `  settle rewind 01a1fc84 --dry-run
+  settle rewind 01a1fc84 n000003
+  settle rewind --undo ~/.local/share/settle/output/01a1fd02…/rewound-20261122-160501-4k2`
+
+// rewindFlags are the flags of rewind that are no settings.
+type rewindFlags struct {
+	dryRun, yes, keep bool
+	undo, dataDir     string
+}
+
+func newRewind(s *streams) *cobra.Command {
+	var f rewindFlags
+	cmd := &cobra.Command{
+		Use: "rewind [flags] SESSION [INPUT]", Short: "Go back to before an input, with the files as they were", Long: rewindHelp, Example: rewindExamples,
+		Args: cobra.MaximumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			sig := catch(cmd.Context())
+			defer sig.release()
+			return sig.instead(f.run(sig.ctx, s, args))
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing")
+	flags.BoolVarP(&f.yes, "yes", "y", false, "do it without asking")
+	flags.BoolVar(&f.keep, "keep-files", false, "copy the session only, and leave the files as they are")
+	flags.StringVar(&f.undo, "undo", "", "take a rewind back, by the `DIR` that has what was there before")
+	flags.StringVar(&f.dataDir, "data-dir", "", "look for the session in `DIR`")
+	cmd.MarkFlagsMutuallyExclusive("dry-run", "yes")
+	cmd.MarkFlagsMutuallyExclusive("undo", "keep-files")
+	return cmd
+}
+
+func (f *rewindFlags) run(ctx context.Context, s *streams, args []string) error {
+	if f.undo != "" {
+		if len(args) > 0 {
+			return errors.New("--undo and a session: give one of them")
+		}
+		return f.takeBack(ctx, s)
+	}
+	if len(args) == 0 {
+		return errors.New("which session? \"settle sessions\" lists them")
+	}
+	dataDir, err := f.data(s)
+	if err != nil {
+		return err
+	}
+	session, err := store.Resolve(dataDir, args[0])
+	if err != nil {
+		return failed(err)
+	}
+	p, err := rewind.Read(ctx, dataDir, session, strings.Join(args[1:], ""))
+	if unknown := (*rewind.InputError)(nil); errors.As(err, &unknown) {
+		return err
+	}
+	if err != nil {
+		return failed(err)
+	}
+	line, _, _ := strings.Cut(p.Input, "\n")
+	head := fmt.Sprintf("Back to before: %s (%s)", printable.Short(printable.Line(line), 60), p.At.Local().Format("2006-01-02 15:04"))
+	if f.keep {
+		p.Files = nil
+	}
+	return f.carryOut(ctx, s, head, p, f.question(p), func() (rewind.Report, error) {
+		if f.keep {
+			return p.Fork(ctx, rewind.LeaveFiles)
+		}
+		return p.Fork(ctx, rewind.RestoreFiles)
+	})
+}
+
+// data is where the sessions are.
+func (f *rewindFlags) data(s *streams) (string, error) {
+	flags := map[string]string{}
+	if f.dataDir != "" {
+		flags["data_dir"] = f.dataDir
+	}
+	dir, err := directory(".")
+	if err != nil {
+		return "", err
+	}
+	r, err := s.settings(dir, flags, config.IgnoreProject)
+	if err != nil {
+		return "", err
+	}
+	return r.NeedDataDir()
+}
+
+func (f *rewindFlags) question(p *rewind.Plan) string {
+	if n := len(p.Changes()); n > 0 {
+		return fmt.Sprintf("Restore %s, and go on in a copy of the session?", printable.Count(n, "file"))
+	}
+	return "Go on in a copy of the session? No file is changed."
+}
+
+// takeBack undoes a rewind.
+func (f *rewindFlags) takeBack(ctx context.Context, s *streams) error {
+	p, err := rewind.ReadSnapshot(ctx, f.undo)
+	if err != nil {
+		return failed(err)
+	}
+	if len(p.Changes()) == 0 && !f.dryRun {
+		f.show(s.stderr, "Nothing to restore:", p)
+		return nil
+	}
+	question := fmt.Sprintf("Restore %s?", printable.Count(len(p.Changes()), "file"))
+	return f.carryOut(ctx, s, "Undo the rewind of "+p.At.Local().Format("2006-01-02 15:04"), p, question, func() (rewind.Report, error) {
+		return p.Undo(ctx, f.undo)
+	})
+}
+
+func (f *rewindFlags) show(out io.Writer, head string, p *rewind.Plan) {
+	fmt.Fprintln(out, head)
+	if f.keep {
+		fmt.Fprintln(out, "  the files stay as they are")
+		return
+	}
+	for _, line := range p.Lines() {
+		fmt.Fprintln(out, line)
+	}
+}
+
+// carryOut shows the plan, asks, and does it.
+func (f *rewindFlags) carryOut(ctx context.Context, s *streams, head string, p *rewind.Plan, question string, do func() (rewind.Report, error)) error {
+	if f.dryRun {
+		f.show(s.stdout, head, p)
+		return nil
+	}
+	f.show(s.stderr, head, p)
+	if !f.yes {
+		if !s.person() {
+			return errors.New("nobody can be asked here; nothing was done; --yes does it, --dry-run only shows it")
+		}
+		fmt.Fprintf(s.stderr, "%s [y/N] ", question)
+		if !isYes(ctx, s.stdin) {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			fmt.Fprintln(s.stderr, "Nothing was done.")
+			return nil
+		}
+	}
+	r, err := do()
+	fmt.Fprintln(s.stderr, r.Line())
+	if r.Snapshot != "" {
+		fmt.Fprintf(s.stderr, "what was there before: %s\nto undo this: settle rewind --undo %[1]s\n", printable.Line(r.Snapshot))
+	}
+	if r.Session != "" {
+		fmt.Fprintf(s.stderr, "to go on: settle resume %s\n", r.Session)
+		if _, err := fmt.Fprintln(s.stdout, r.Session); err != nil {
+			return failed(err)
+		}
+	}
+	return failed(err)
+}
+
+// isYes reads one line, unless it is interrupted.
+func isYes(ctx context.Context, in io.Reader) bool {
+	line := make(chan string, 1)
+	go func() { // ends with the line, or with the process
+		text, _ := bufio.NewReader(in).ReadString('\n')
+		line <- text
+	}()
+	select {
+	case text := <-line:
+		answer := strings.ToLower(strings.TrimSpace(text))
+		return answer == "y" || answer == "yes"
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,136 @@
+package rewind
+
+import (
+	"cmp"
+	"encoding/json"
+	"path"
+	"slices"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/tool/file"
+)
+
+// Action is what is to be done with a file.
+type Action string
+
+// The actions.
+const (
+	Restore  Action = "restore"  // it gets its earlier content back
+	Recreate Action = "recreate" // so it does, and was deleted
+	Remove   Action = "remove"   // it was created
+	Same     Action = "same"     // it is what it was already
+	Keep     Action = "keep"     // it stays as it is; Why says why
+)
+
+// File is one that settle's tools changed.
+type File struct {
+	file.Target
+	// Was is what it was before the first change, and Left what the last one left;
+	// nil where there was no file.
+	Was, Left *file.Past
+	Do        Action
+	Why       string
+	// Between says that somebody else, such as a formatter, changed it between two
+	// changes. That is lost, too.
+	Between bool
+
+	unrecorded bool // by an earlier version, which did not say what it was
+}
+
+// Uncovered is something that may have changed files and cannot be undone.
+type Uncovered struct {
+	Kind UncoveredKind
+	Text string
+}
+
+// UncoveredKind is what it is.
+type UncoveredKind string
+
+// The kinds.
+const (
+	Command UncoveredKind = "command"
+	Call    UncoveredKind = "call" // of a file tool, whose ending nobody knows
+	Child   UncoveredKind = "child"
+)
+
+// collector takes what turns did to files.
+type collector struct {
+	dir       string
+	files     []*File
+	byPath    map[string]*File
+	uncovered []Uncovered
+}
+
+func collect(s event.State, first int) *collector {
+	c := &collector{dir: s.Host.Dir, byPath: map[string]*File{}}
+	for _, t := range s.Turns[first:] {
+		for _, i := range t.Items {
+			if i.Type() == event.ToolCall && i.Started {
+				c.call(i)
+			}
+		}
+	}
+	for _, child := range s.Children {
+		if child.StartSeq >= s.Turns[first].StartSeq {
+			c.uncovered = append(c.uncovered, Uncovered{Child, cmp.Or(child.Title, child.Child)})
+		}
+	}
+	return c
+}
+
+func (c *collector) call(i *event.Item) {
+	content := i.Content()
+	var args struct {
+		Command string `json:"command"`
+	}
+	if json.Unmarshal([]byte(content.Arguments), &args) == nil && args.Command != "" {
+		c.uncovered = append(c.uncovered, Uncovered{Command, args.Command})
+		return
+	}
+	if !slices.Contains([]string{"write", "edit", "apply_patch"}, content.Name) {
+		return
+	}
+	var detail file.Changes
+	if len(content.Detail) > 0 && json.Unmarshal(content.Detail, &detail) == nil {
+		c.changes(detail.Files)
+		return
+	}
+	if i.Status == event.ItemAborted || i.Status == event.ItemOpen {
+		c.uncovered = append(c.uncovered, Uncovered{Call, content.Name + " " + content.Arguments})
+	}
+}
+
+// changes takes those of one call.
+func (c *collector) changes(all []file.Change) {
+	for _, one := range all {
+		if one.From != "" && !slices.ContainsFunc(all, func(other file.Change) bool { return other.Path == one.From }) {
+			c.note(one.From, one.FromReal, one.Moved, nil, one.Moved != nil)
+		}
+		if one.Path == "" {
+			continue
+		}
+		left := &file.Past{SHA256: one.SHA256}
+		if one.Kind == file.Delete {
+			left = nil
+		}
+		c.note(one.Path, one.Real, one.Before, left, one.Before != nil || one.Kind == file.Create || one.Kind == file.Move && one.Moved != nil)
+	}
+}
+
+func (c *collector) note(name, real string, was, left *file.Past, isRecorded bool) {
+	name = path.Clean(name)
+	f := c.byPath[name]
+	if f == nil {
+		f = &File{Target: file.Target{Dir: c.dir, Path: name, Real: real}, Was: was, unrecorded: !isRecorded}
+		c.byPath[name] = f
+		c.files = append(c.files, f)
+	} else if isRecorded && !same(f.Left, was) {
+		f.Between = true
+	}
+	f.Left = left
+}
+
+// same reports whether two files have the same content, or there is neither.
+func same(a, b *file.Past) bool {
+	return a == nil && b == nil || a != nil && b != nil && a.SHA256 == b.SHA256
+}

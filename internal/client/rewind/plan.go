@@ -1,0 +1,180 @@
+package rewind
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/contents"
+	"github.com/settle-agent/settle/internal/journal"
+)
+
+// Plan is what going back would do.
+type Plan struct {
+	// Session is what to go back in, and Turn the one that the input began.
+	Session, Turn string
+	// Input is what was said, and At when.
+	Input string
+	At    time.Time
+	// Files are those that settle's tools changed since, in the order of their first
+	// changes.
+	Files     []File
+	Uncovered []Uncovered
+
+	dir     string
+	dataDir string
+	content func(sum string) ([]byte, error)
+}
+
+// InputError says that there is no such input.
+type InputError struct {
+	Input string
+	// Inputs are those that there are.
+	Inputs []string
+}
+
+func (e *InputError) Error() string {
+	if len(e.Inputs) == 0 {
+		return "nothing was said in this session yet"
+	}
+	return fmt.Sprintf("there is no input %q; the inputs are:\n  %s", e.Input, strings.Join(e.Inputs, "\n  "))
+}
+
+// RunningError says that a turn of the session runs.
+type RunningError struct{ Session string }
+
+func (e *RunningError) Error() string {
+	return fmt.Sprintf("a turn of session %q is running; interrupt it first; nothing was done", e.Session)
+}
+
+// Read makes the plan: to before an input, which is named by its id, that of its
+// turn, or its number; "" is the last one. The files have been looked at.
+func Read(ctx context.Context, dataDir, session, input string) (*Plan, error) {
+	s, err := journal.Load(dataDir, session)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read session %q: %w", session, err)
+	}
+	first, err := find(s, input)
+	if err != nil {
+		return nil, err
+	}
+	if s.Running() != nil {
+		if free, err := journal.Free(dataDir, session); err == nil && !free {
+			return nil, &RunningError{session}
+		}
+	}
+	c := collect(s, first)
+	t := s.Turns[first]
+	p := &Plan{
+		Session: session, Turn: t.ID, Input: said(t), At: t.StartedAt, Uncovered: c.uncovered, dir: s.Host.Dir, dataDir: dataDir,
+		content: contents.Of(settle.Store{Dir: dataDir}.OutputDir(session)).Get,
+	}
+	for _, f := range c.files {
+		p.Files = append(p.Files, *f)
+	}
+	p.Check(ctx)
+	return p, nil
+}
+
+// find returns the index of the turn that the input began.
+func find(s event.State, input string) (int, error) {
+	last, number := -1, 0
+	var all []string
+	for n, t := range s.Turns {
+		if len(t.Inputs) == 0 {
+			continue
+		}
+		last = n
+		number++
+		if input == t.ID || input == strconv.Itoa(number) {
+			return n, nil
+		}
+		for _, in := range t.Inputs {
+			if in.ID == input {
+				return n, nil
+			}
+		}
+		line, _, _ := strings.Cut(said(t), "\n")
+		all = append(all, fmt.Sprintf("%d  %s  %.60s", number, t.Inputs[0].ID, line))
+	}
+	if input == "" && last >= 0 {
+		return last, nil
+	}
+	return 0, &InputError{input, all}
+}
+
+func said(t *event.Turn) string {
+	var texts []string
+	for _, in := range t.Inputs {
+		text := in.Text
+		if in.Command {
+			text = "!" + text
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+// Check looks what the files are now, and decides what is to be done with each.
+func (p *Plan) Check(ctx context.Context) {
+	for n := range p.Files {
+		f := &p.Files[n]
+		f.Do, f.Why = p.check(ctx, f)
+	}
+}
+
+func (p *Plan) check(ctx context.Context, f *File) (Action, string) {
+	now, err := f.Look(ctx)
+	switch {
+	case err != nil:
+		return Keep, err.Error()
+	case f.unrecorded:
+		return Keep, "the log does not say what it was"
+	case same(now.Past, f.Was):
+		return Same, "it is what it was"
+	case !same(now.Past, f.Left) && now.Past == nil:
+		return Keep, "somebody else deleted it since"
+	case !same(now.Past, f.Left) && f.Left == nil:
+		return Keep, "somebody else created it since"
+	case !same(now.Past, f.Left):
+		return Keep, "somebody else changed it since"
+	case f.Was == nil:
+		return Remove, "it was created"
+	}
+	_, err = p.content(f.Was.SHA256)
+	if missing := (*contents.MissingError)(nil); errors.As(err, &missing) {
+		return Keep, "its earlier content is not kept any more"
+	}
+	if err != nil {
+		return Keep, err.Error()
+	}
+	if f.Left == nil {
+		return Recreate, "it was deleted"
+	}
+	return Restore, ""
+}
+
+// Changes are the files to change.
+func (p *Plan) Changes() (out []File) {
+	for _, f := range p.Files {
+		if f.Do == Restore || f.Do == Recreate || f.Do == Remove {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// Kept are the files that stay as they are, and should not.
+func (p *Plan) Kept() (out []File) {
+	for _, f := range p.Files {
+		if f.Do == Keep {
+			out = append(out, f)
+		}
+	}
+	return out
+}

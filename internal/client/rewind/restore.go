@@ -1,0 +1,196 @@
+package rewind
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/client/store"
+	"github.com/settle-agent/settle/internal/contents"
+	"github.com/settle-agent/settle/internal/safefile"
+	"github.com/settle-agent/settle/tool/file"
+)
+
+// Report is what came of going back.
+type Report struct {
+	// Session is the copy that goes on from there; empty if there is none.
+	Session string
+	// Restored are the files that were changed, and Snapshot is where what was there
+	// before is; empty if none was.
+	Restored []File
+	Snapshot string
+}
+
+// snapshot is manifest.json of the directory in which what was there before is.
+type snapshot struct {
+	Session string        `json:"session"`
+	Fork    string        `json:"fork,omitempty"`
+	Input   string        `json:"input,omitempty"`
+	At      time.Time     `json:"at"`
+	Dir     string        `json:"dir"` // that the paths are relative to
+	Files   []copiedEntry `json:"files"`
+}
+
+// copiedEntry is a file as it was before the rewind, and as that left it.
+type copiedEntry struct {
+	Path string     `json:"path"`
+	Real string     `json:"real,omitempty"`
+	Was  *file.Past `json:"was,omitempty"`
+	Left *file.Past `json:"left,omitempty"`
+	Copy string     `json:"copy,omitempty"` // file in this directory; none if there was nothing
+}
+
+const manifest = "manifest.json"
+
+// Fork goes back: it makes the copy of the session, and where files are wanted
+// restores them. The error may say that some were not; the Report is what was done.
+func (p *Plan) Fork(ctx context.Context, files Files) (Report, error) {
+	fork := settle.NewSessionID()
+	if err := store.ForkBefore(ctx, p.dataDir, p.Session, fork, p.Turn); err != nil {
+		return Report{}, err
+	}
+	if files == LeaveFiles {
+		return Report{Session: fork}, nil
+	}
+	r, err := p.restore(ctx, settle.Store{Dir: p.dataDir}.OutputDir(fork), fork)
+	r.Session = fork
+	return r, err
+}
+
+// Files says whether files are restored.
+type Files string
+
+// The values.
+const (
+	RestoreFiles Files = ""
+	LeaveFiles   Files = "leave"
+)
+
+// restore changes the files, after what is there was copied to a directory below
+// the one that is given.
+func (p *Plan) restore(ctx context.Context, below, fork string) (Report, error) {
+	p.Check(ctx)
+	todo := p.Changes()
+	if len(todo) == 0 {
+		return Report{}, nil
+	}
+	at := filepath.Join(below, "rewound-"+time.Now().UTC().Format("20060102-150405-")+strconv.FormatUint(rand.Uint64()>>40, 36))
+	if err := p.copyTo(ctx, at, fork, todo); err != nil {
+		return Report{}, fmt.Errorf("cannot copy the files as they are: %w; no file was changed", err)
+	}
+	r := Report{Snapshot: at}
+	var errs []error
+	for _, f := range todo {
+		var content []byte
+		var err error
+		if f.Was != nil {
+			content, err = p.content(f.Was.SHA256)
+		}
+		if err == nil {
+			err = f.Restore(ctx, f.Left, f.Was, content)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("cannot restore %q: %w", f.Path, err))
+			continue
+		}
+		r.Restored = append(r.Restored, f)
+	}
+	return r, errors.Join(errs...)
+}
+
+// copyTo copies what is there. When it returns nil, that is durable, and the
+// manifest, which comes last, names all of it.
+func (p *Plan) copyTo(ctx context.Context, at, fork string, todo []File) error {
+	if err := os.MkdirAll(at, 0o700); err != nil {
+		return err
+	}
+	m := snapshot{Session: p.Session, Fork: fork, Input: p.Input, At: time.Now().UTC(), Dir: p.dir}
+	for n, f := range todo {
+		now, err := f.Look(ctx)
+		if err != nil {
+			return err
+		}
+		entry := copiedEntry{Path: f.Path, Real: f.Real, Was: now.Past, Left: f.Was}
+		if now.Past != nil {
+			entry.Copy = fmt.Sprintf("%04d-%s", n+1, filepath.Base(filepath.FromSlash(f.Path)))
+			if err := writeSynced(filepath.Join(at, entry.Copy), now.Content); err != nil {
+				return err
+			}
+		}
+		m.Files = append(m.Files, entry)
+	}
+	raw, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := writeSynced(filepath.Join(at, manifest), append(raw, '\n')); err != nil {
+		return err
+	}
+	return errors.Join(safefile.SyncDir(at), safefile.SyncDir(filepath.Dir(at)))
+}
+
+func writeSynced(path string, content []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// mostManifest bounds what is read of a snapshot's manifest, in bytes, and mostCopy
+// a file in it.
+const (
+	mostManifest = 16 << 20
+	mostCopy     = 64 << 20
+)
+
+// ReadSnapshot makes the plan that undoes a rewind, by the directory that has what
+// was there before it. The files have been looked at.
+func ReadSnapshot(ctx context.Context, at string) (*Plan, error) {
+	raw, _, err := safefile.Read(filepath.Join(at, manifest), mostManifest)
+	if err != nil {
+		return nil, fmt.Errorf("cannot undo a rewind by %q: %w", at, err)
+	}
+	var m snapshot
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return nil, fmt.Errorf("cannot undo a rewind by %q: %w", at, err)
+	}
+	copies := map[string]string{}
+	p := &Plan{Session: m.Session, Input: m.Input, At: m.At, dir: m.Dir}
+	for _, e := range m.Files {
+		if e.Was != nil && filepath.IsLocal(e.Copy) {
+			copies[e.Was.SHA256] = filepath.Join(at, e.Copy)
+		}
+		p.Files = append(p.Files, File{Target: file.Target{Dir: m.Dir, Path: e.Path, Real: e.Real}, Was: e.Was, Left: e.Left})
+	}
+	p.content = func(sum string) ([]byte, error) {
+		path, ok := copies[sum]
+		if !ok {
+			return nil, &contents.MissingError{SHA256: sum}
+		}
+		content, _, err := safefile.Read(path, mostCopy)
+		if err == nil && contents.Sum(content) != sum {
+			err = fmt.Errorf("%q is not what was copied", path)
+		}
+		return content, err
+	}
+	p.Check(ctx)
+	return p, nil
+}
+
+// Undo restores the files of a plan of [ReadSnapshot]. What is there then is copied
+// beside the snapshot first.
+func (p *Plan) Undo(ctx context.Context, at string) (Report, error) {
+	return p.restore(ctx, filepath.Dir(at), "")
+}

@@ -1,0 +1,78 @@
+package rewind
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/settle-agent/settle/internal/printable"
+)
+
+const (
+	// mostUncovered is how many commands and children are listed, and widest how
+	// much of each.
+	mostUncovered = 12
+	widest        = 100
+)
+
+// Lines say what the plan would do, for people. Nothing in them can act on a terminal.
+func (p *Plan) Lines() []string {
+	var out []string
+	width := 0
+	for _, f := range p.Files {
+		width = max(width, len(f.Do))
+	}
+	for _, f := range p.Files {
+		line := fmt.Sprintf("  %-*s  %s", width, f.Do, printable.Line(f.Path))
+		if f.Why != "" {
+			line += "  (" + printable.Line(f.Why) + ")"
+		} else if f.Between {
+			line += "  (somebody else changed it in between; that is undone, too)"
+		}
+		out = append(out, line)
+	}
+	if len(p.Files) == 0 {
+		out = append(out, "  settle's tools changed no files since")
+	}
+	if len(p.Uncovered) == 0 {
+		return out
+	}
+	out = append(out, "Not covered, whatever it did to files:")
+	return append(out, uncovered(p.Uncovered)...)
+}
+
+func uncovered(all []Uncovered) (out []string) {
+	seen := map[Uncovered]bool{}
+	all = slices.DeleteFunc(slices.Clone(all), func(u Uncovered) bool {
+		defer func() { seen[u] = true }()
+		return seen[u]
+	})
+	for _, u := range all[:min(len(all), mostUncovered)] {
+		text := printable.Short(printable.Line(u.Text), widest)
+		switch u.Kind {
+		case Command:
+			text = "$ " + text
+		case Child:
+			text = "child agent: " + text
+		case Call:
+			text += " (it was cut; whether it changed the file is not known)"
+		}
+		out = append(out, "  "+text)
+	}
+	if more := len(all) - mostUncovered; more > 0 {
+		out = append(out, fmt.Sprintf("  … and %d more", more))
+	}
+	return out
+}
+
+// Line says what came of it, for people.
+func (r Report) Line() string {
+	if len(r.Restored) == 0 {
+		return "no file was changed"
+	}
+	var names []string
+	for _, f := range r.Restored {
+		names = append(names, printable.Line(f.Path))
+	}
+	return fmt.Sprintf("restored %s: %s", printable.Count(len(r.Restored), "file"), strings.Join(names, ", "))
+}
