@@ -59,6 +59,14 @@ func (d doer) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 				return tool.Result{}, err
 			}
 			result.Jobs = append(result.Jobs, id)
+		case Child, Await:
+			if err := d.p.kin.spawn(ctx, c.ID, s.Kind == Child, s.For); err != nil {
+				return tool.Result{}, err
+			}
+			if ctx.Err() != nil {
+				result.Output, result.Aborted = out.String(), true
+				return result, nil
+			}
 		case Deaf:
 			d.wait(context.WithoutCancel(ctx), s.For)
 		case Take:

@@ -91,7 +91,7 @@ func (w *world) compact(p *process) {
 func (w *world) interrupt(p *process, r session.Request) {
 	known := r.Input == ""
 	p.log.View(func(s event.State) { known = known || s.Accepted(r.Input) })
-	asked := time.Now()
+	asked, running := time.Now(), p.running()
 	o, err := p.session.Interrupt(context.Background(), r)
 	if took := time.Since(asked); known && !p.dead() && took > w.interruptBound()+strayMargin {
 		w.broke("C9", "an interrupt was answered after %v", took)
@@ -104,6 +104,9 @@ func (w *world) interrupt(p *process, r session.Request) {
 	}
 	if !p.mount.has(p.mount.ended, o.Turn) {
 		w.broke("C10", "an interrupt was answered before the terminal event of turn %s was written", o.Turn)
+	}
+	if r.Input == "" && o.Cause.Outcome == event.Aborted { // else the turn may be an old one
+		w.orphans(p, running)
 	}
 }
 

@@ -22,6 +22,7 @@ type process struct {
 	log       *journal.Log
 	session   *session.Session
 	approvals *session.Approvals
+	kin       *kin
 
 	// life ends when the process is killed: what it runs is gone then.
 	life context.Context //nolint:containedctx // it is the process's own
@@ -55,6 +56,7 @@ func (w *world) start(d *disk, set setting) (*process, error) {
 		}
 	}
 	p := &process{world: w, mount: newMount(d, set.crashAt, w.broke), succeeded: make(chan struct{})}
+	p.kin = &kin{p: p}
 	p.life, p.end = context.WithCancel(w.life)
 	p.log = journal.New(p.mount, state, journal.WithClock(w.now))
 	tools, err := tool.NewSet(doer{p})
@@ -66,7 +68,7 @@ func (w *world) start(d *disk, set setting) (*process, error) {
 	}
 	p.session, err = session.Open(session.Config{
 		Log: p.log, Approvals: p.approvals, Opened: event.SessionOpened{Dir: "/work", Face: "proof"},
-		Turn: p.turn(set, tools),
+		Turn: p.turn(set, tools), Kin: p.kin,
 	})
 	if err != nil {
 		p.end()

@@ -96,6 +96,8 @@ const (
 	Deaf  StepKind = "deaf"  // works for a time, whatever happens
 	Print StepKind = "print" // puts out text
 	Leave StepKind = "job"   // leaves a process running as a job
+	Child StepKind = "child" // starts a child agent in the background, which works for a time
+	Await StepKind = "await" // has one work in the foreground
 	Fail  StepKind = "fail"  // ends with an error
 	Panic StepKind = "panic"
 	Flood StepKind = "flood" // puts out so many bytes
