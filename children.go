@@ -91,9 +91,6 @@ func (k *children) configure(ctx context.Context, o task.Order) (SessionConfig, 
 		}
 		c.Model = m
 	}
-	if o.Worktree {
-		return c, errors.New("cannot give an agent a worktree: this is not supported yet; leave worktree out")
-	}
 	if o.Steps > 0 && (c.Limits.Steps == 0 || o.Steps < c.Limits.Steps) {
 		c.Limits.Steps = o.Steps
 	}

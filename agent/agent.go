@@ -37,8 +37,9 @@ type Config struct {
 	Attended bool
 
 	// Tools are the names of settle's tools that the model gets: shell, job, read,
-	// write, edit, apply_patch, glob, grep and list. Nil chooses those that suit
-	// the model; an empty list is none.
+	// write, edit, apply_patch, glob, grep, list, plan and task, which stands for
+	// all that work with child agents. Nil chooses those that suit the model; an empty
+	// list is none.
 	Tools []string
 	// Extra are your own tools.
 	Extra []tool.Tool

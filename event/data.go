@@ -528,10 +528,9 @@ type ChildStarted struct {
 	Child   string `json:"child"`   // id
 	Session string `json:"session"` // its session
 	// Call is the call that started it; the item of the event, where it has one.
-	Call     string `json:"call,omitempty"`
-	Title    string `json:"title,omitempty"` // what it is to do, in one line, for people
-	Model    string `json:"model,omitempty"`
-	Worktree string `json:"worktree,omitempty"` // the directory of its own that it works in
+	Call  string `json:"call,omitempty"`
+	Title string `json:"title,omitempty"` // what it is to do, in one line, for people
+	Model string `json:"model,omitempty"`
 }
 
 // ChildEnded: the child's work ended. A background child's end is news for the
@@ -547,6 +546,4 @@ type ChildEnded struct {
 	ElapsedMS int64 `json:"elapsed_ms,omitempty"`
 	// Spent is what it and its own children took; nil if nobody knows.
 	Spent *Summary `json:"spent,omitempty"`
-	// Kept is the worktree, where it is kept.
-	Kept string `json:"kept,omitempty"`
 }

@@ -72,10 +72,10 @@ func sessionSamples() []Event {
 			Survivors: []Process{{PID: 100, Command: "sudo x", Why: "operation not permitted"}},
 		}},
 		{Turn: "t000001", Item: "i000001", Data: ChildStarted{
-			Child: "c000001", Session: "s2", Call: "i000001", Title: "look for the bug", Model: "gpt", Worktree: "/data/worktrees/s2",
+			Child: "c000001", Session: "s2", Call: "i000001", Title: "look for the bug", Model: "gpt",
 		}},
 		{Turn: "t000001", Item: "i000001", Data: ChildEnded{
-			Child: "c000001", Outcome: Aborted, Cause: sampleCause(), Answer: "It is in", ElapsedMS: 1500, Spent: new(sampleSummary()), Kept: "/data/worktrees/s2",
+			Child: "c000001", Outcome: Aborted, Cause: sampleCause(), Answer: "It is in", ElapsedMS: 1500, Spent: new(sampleSummary()),
 		}},
 	}
 }

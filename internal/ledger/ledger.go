@@ -27,6 +27,7 @@ type Ledger struct {
 	Files     []File // by when they were last touched
 	Commands  []Command
 	Jobs      []*event.Job
+	Children  []*event.Child
 	Approvals []Approval
 }
 
@@ -104,6 +105,10 @@ func Read(s event.State, scope Scope) Ledger {
 			job := *j
 			l.Jobs = append(l.Jobs, &job)
 		}
+	}
+	for _, c := range s.Children {
+		child := *c
+		l.Children = append(l.Children, &child)
 	}
 	for _, i := range s.Waiting {
 		l.Waiting = append(l.Waiting, input(i, scope, ""))

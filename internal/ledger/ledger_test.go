@@ -83,6 +83,8 @@ func TestText(t *testing.T) {
 	cut.Status, cut.Effects, cut.Cause = event.ItemAborted, event.EffectsPartial, event.Abort(event.Interrupted, "user")
 	s.turn("Never touch main.", event.Abort(event.Interrupted, "user"), cut)
 	s.add(event.Event{Data: event.JobStarted{Job: "j1", PID: 7, Command: "server", Log: "/tmp/j1"}},
+		event.Event{Data: event.ChildStarted{Child: "c1", Session: "s2", Title: "look"}}, event.Event{Data: event.ChildStarted{Child: "c2", Session: "s3", Title: "try"}},
+		event.Event{Data: event.ChildEnded{Child: "c1", Outcome: event.Aborted, Cause: event.AbortLimit(event.LimitSteps, "")}},
 		event.Event{Data: event.InputAccepted{Input: "later", Text: "And the docs."}}, event.Event{Data: event.InputHeld{Input: "later"}})
 	l := ledger.Read(s.state, ledger.Scope{})
 	l.Check(t.Context(), dir)
@@ -104,6 +106,10 @@ Commands that ran:
 
 Jobs that run now:
 - job j1, pid 7: server (output in /tmp/j1)
+
+Child agents:
+- c1 (look), session s2: the limit on steps was reached
+- c2 (try), session s3: runs in the background
 `
 	if diff := cmp.Diff(want, l.Text(1<<20)); diff != "" {
 		t.Error(diff)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/settle-agent/settle/event"
 )
 
 const (
@@ -62,6 +64,12 @@ func (l Ledger) text(input, inputs, files, commands int) string {
 				fmt.Fprintf(&b, " (output in %s)", j.Log)
 			}
 			b.WriteString("\n")
+		}
+	}
+	if len(l.Children) > 0 {
+		heading(&b, "Child agents", 0)
+		for _, c := range l.Children {
+			fmt.Fprintf(&b, "- %s (%s), session %s: %s\n", c.Child, oneLine(c.Title), c.Session, fate(c))
 		}
 	}
 	if len(l.Approvals) > 0 {
@@ -183,4 +191,15 @@ func oneLine(s string) string {
 		n--
 	}
 	return s[:n] + "…"
+}
+
+// fate is how far a child agent is.
+func fate(c *event.Child) string {
+	switch {
+	case c.Ended == nil:
+		return "runs in the background"
+	case c.Ended.Cause != nil:
+		return c.Ended.Cause.Error()
+	}
+	return string(c.Ended.Outcome)
 }

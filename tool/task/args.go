@@ -22,7 +22,6 @@ type Arguments struct {
 	Tools       []string `json:"tools,omitempty"`
 	MaxSteps    int      `json:"max_steps,omitempty"`
 	TimeoutMS   int64    `json:"timeout_ms,omitempty"`
-	Worktree    bool     `json:"worktree,omitempty"`
 }
 
 const schema = `{
@@ -34,8 +33,7 @@ const schema = `{
     "model": {"type": "string", "description": "Another model than yours. Leave it out unless the user asks for one."},
     "tools": {"type": "array", "items": {"type": "string"}, "description": "The tools that it gets, of those that you have (default: all)."},
     "max_steps": {"type": "integer", "minimum": 1, "description": "End it after this many steps."},
-    "timeout_ms": {"type": "integer", "minimum": 1, "description": "End it after this many milliseconds (default 3600000)."},
-    "worktree": {"type": "boolean", "description": "Give it a git worktree of its own, so that its changes do not meet yours. It is kept if there are changes or commits."}
+    "timeout_ms": {"type": "integer", "minimum": 1, "description": "End it after this many milliseconds (default 3600000)."}
   },
   "required": ["description", "prompt"],
   "additionalProperties": false

@@ -42,8 +42,6 @@ type Order struct {
 	// Steps and Time bound each of its turns; 0 leaves what the parent has.
 	Steps int
 	Time  time.Duration
-	// Worktree gives it a git worktree of its own.
-	Worktree bool
 }
 
 // Status is how far a child is.

@@ -76,7 +76,7 @@ func (t *taskTool) Run(ctx context.Context, call tool.Call) (tool.Result, error)
 	}
 	child, err := t.spawner.Spawn(ctx, Order{
 		Call: call.ID, Title: oneLine(a.Description), Prompt: a.Prompt, Model: a.Model, Tools: a.Tools, Background: a.Background,
-		Steps: a.MaxSteps, Time: time.Duration(a.TimeoutMS) * time.Millisecond, Worktree: a.Worktree,
+		Steps: a.MaxSteps, Time: time.Duration(a.TimeoutMS) * time.Millisecond,
 	})
 	if err != nil {
 		return tool.Result{}, err

@@ -29,9 +29,6 @@ func Report(started event.ChildStarted, ended event.ChildEnded) string {
 		fmt.Fprintf(&b, " after %s", span(time.Duration(ended.ElapsedMS)*time.Millisecond))
 	}
 	fmt.Fprintf(&b, "; session %s", started.Session)
-	if ended.Kept != "" {
-		fmt.Fprintf(&b, "; its changes are in %s", ended.Kept)
-	}
 	switch {
 	case ended.Answer == "":
 		b.WriteString(". It said nothing.]")

@@ -143,9 +143,9 @@ func (d drawer) item() (i Item) {
 }
 
 func (d drawer) step() (s Step) {
-	s.Kind = pick(d, "step", Print, Take, Take, Deaf, Fail, Panic, Leave, Flood, Child, Child, Await)
+	s.Kind = pick(d, "step", Print, Take, Take, Deaf, Fail, Panic, Leave, Flood)
 	switch s.Kind {
-	case Take, Deaf, Child, Await:
+	case Take, Deaf:
 		s.For = d.long()
 	case Print, Fail:
 		s.Text = d.text()
