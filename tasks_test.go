@@ -451,7 +451,10 @@ func TestApprovalsOfChildren(t *testing.T) {
 					t.Fatal(err)
 				}
 				synctest.Wait()
-				asked := s.State().Running().Approvals
+				var asked []*event.Approval
+				if running := s.State().Running(); running != nil {
+					asked = running.Approvals
+				}
 				if len(asked) != 1 || asked[0].Child != "c000001" || !strings.Contains(asked[0].Text, "Child agent c000001 (do one) asks") || asked[0].Tool != "touch" {
 					t.Fatalf("asked %+v", asked)
 				}
