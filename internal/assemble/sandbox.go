@@ -2,6 +2,7 @@ package assemble
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -31,6 +32,33 @@ type sandboxing struct {
 	byMode bool
 	// missing is why commands cannot be confined to a workspace; nil if they can.
 	missing error
+	tried   int // ways out, none of which led out
+}
+
+// What canaries found out, once in this process: of a box that reads, of one that
+// changes files, and of one that has the network as well.
+var (
+	proveReading  = sync.OnceValues(func() (int, error) { return prove(sandbox.Policy{}) })
+	proveWorking  = sync.OnceValues(func() (int, error) { return prove(sandbox.Policy{Write: []string{"/"}}) })
+	proveReaching = sync.OnceValues(func() (int, error) { return prove(sandbox.Policy{Write: []string{"/"}, Network: sandbox.Online}) })
+)
+
+func prove(p sandbox.Policy) (int, error) { return proc.Prove(context.Background(), p) }
+
+// prove tries out the boxes that sessions rely on (C22).
+func (s sandboxing) prove() (tried int, err error) {
+	list := []func() (int, error){proveReading}
+	if s.Mode == event.Workspace || s.byMode {
+		list = append(list, proveWorking)
+	}
+	if s.Network == "on" || s.byMode {
+		list = append(list, proveReaching)
+	}
+	for _, prove := range list {
+		n, failed := prove()
+		tried, err = tried+n, errors.Join(err, failed)
+	}
+	return tried, err
 }
 
 // SandboxByMode is, for Options.Sandbox, auto in modes that name a sandbox, and off
@@ -51,8 +79,8 @@ func (o Options) sandboxing() (sandboxing, error) {
 	if s.Use == config.SandboxOff {
 		return s, nil
 	}
-	if s.missing = proc.Confines(); s.missing == nil {
-		s.missing = s.place(o.Settings.DataDir)
+	if s.missing = s.place(o.Settings.DataDir); s.missing == nil {
+		s.tried, s.missing = s.prove()
 	}
 	if s.missing != nil && s.Use == config.SandboxRequired {
 		return s, &config.Error{Where: "sandbox", Message: fmt.Sprintf("it is required, and there is none: %v", s.missing)}
@@ -99,7 +127,7 @@ func (s sandboxing) report(m policy.Mode) *event.Confinement {
 		c.Missing = s.missing.Error()
 	}
 	if c.Mode.On() {
-		c.Network, c.By = s.Network, sandbox.Layers()
+		c.Network, c.By, c.Tried = s.Network, sandbox.Layers(), s.tried
 	}
 	return c
 }

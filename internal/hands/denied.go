@@ -97,13 +97,14 @@ func refusals(p sandbox.Policy, dir, output string) (list []string, suspect bool
 			continue
 		}
 		suspect = true
-		for _, found := range path().FindAllStringSubmatch(line, -1) {
+		for _, found := range slices.Backward(path().FindAllStringSubmatch(line, -1)) { // programs name the file last
 			name := strings.Join(found[1:], "")
 			if !filepath.IsAbs(name) {
 				name = filepath.Join(dir, name)
 			}
 			if what := refused(p, filepath.Clean(name)); what != "" {
 				list = append(list, what)
+				break
 			}
 		}
 	}

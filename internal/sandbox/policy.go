@@ -45,7 +45,7 @@ var system = []string{
 // secrets.
 var personal = []string{
 	".asdf/installs", ".asdf/shims", ".bun/bin", ".cargo/bin", ".config/git/attributes", ".config/git/config", ".config/git/ignore", ".config/go/env", ".config/ripgrep", ".deno/bin", ".gitconfig", ".gitignore", ".gitignore_global",
-	".inputrc", ".local/bin", ".local/lib", ".local/share/mise/installs", ".nix-profile", ".nvm/versions", ".pyenv/shims", ".pyenv/versions", ".ripgreprc",
+	".inputrc", ".local/bin", ".local/lib", ".local/share/mise/installs", ".nix-profile", ".nvm/alias", ".nvm/nvm.sh", ".nvm/versions", ".pyenv/bin", ".pyenv/libexec", ".pyenv/plugins", ".pyenv/shims", ".pyenv/version", ".pyenv/versions", ".ripgreprc",
 	".rustup/toolchains", ".sdkman/candidates", ".terminfo", ".volta/bin", "go/bin", "go/pkg/mod", "sdk",
 }
 

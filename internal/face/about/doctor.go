@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
@@ -162,30 +160,24 @@ func (d *doctor) custody(ctx context.Context) {
 	}
 }
 
-// box tries out, with a command that tries to write, whether a command is
-// confined that only has to read (C22).
+// box has canaries try out whether commands are confined (C22).
 func (d *doctor) box(ctx context.Context) {
-	const without = "commands that only read run without a sandbox, by the judge's word alone: %v"
 	if err := proc.Confines(); err != nil {
-		d.say(note, "sandbox", without, err)
+		d.say(note, "sandbox", "commands run without a sandbox, and those that only read by the judge's word alone: %v", err)
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	dir, err := os.MkdirTemp("", "settle-doctor-")
-	if err != nil {
-		d.say(note, "sandbox", "cannot be tried out: %v", err)
-		return
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	policy := sandbox.ReadOnly("", d.Getenv("PATH"), dir)
-	out, err := proc.Run(ctx, proc.Command{Argv: []string{"sh", "-c", "test -r . && (: >written) 2>/dev/null || exit 7"}, Dir: dir, Env: assemble.Helper(d.Environ), Box: &policy})
-	_, written := os.Stat(filepath.Join(dir, "written"))
-	switch {
-	case err != nil || written == nil || out.Code != 7:
-		d.say(bad, "sandbox", "it does not confine commands (exit code %d, %v)", out.Code, err)
-	default:
-		d.say(good, "sandbox", "commands that only read can do nothing else (Landlock, seccomp)")
+	for _, kind := range []struct {
+		name   string
+		policy sandbox.Policy
+	}{{"read-only", sandbox.Policy{}}, {"workspace", sandbox.Policy{Write: []string{"/"}}}, {"workspace with a network", sandbox.Policy{Write: []string{"/"}, Network: sandbox.Online}}} {
+		tried, err := proc.Prove(ctx, kind.policy)
+		if err != nil {
+			d.say(bad, "sandbox", "%s: %v", kind.name, err)
+			continue
+		}
+		d.say(good, "sandbox", "%s is enforced by %s: %d ways out were tried, and none led out", kind.name, strings.Join(sandbox.Layers(), ", "), tried)
 	}
 }
 

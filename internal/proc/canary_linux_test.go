@@ -1,0 +1,60 @@
+package proc
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/settle-agent/settle/internal/sandbox"
+)
+
+// C22: a box that is as it says holds the canary, and one that is not is found out.
+func TestProve(t *testing.T) {
+	if missing := Confines(); missing != nil {
+		t.Log(missing)
+		if _, err := Prove(t.Context(), sandbox.Policy{}); err == nil {
+			t.Error("nothing is confined, and a canary was held")
+		}
+		return
+	}
+	for name, p := range map[string]sandbox.Policy{
+		"read-only": {}, "workspace": {Write: []string{"/"}}, "online": {Write: []string{"/"}, Network: sandbox.Online}, "reading online": {Network: sandbox.Online},
+	} {
+		if tried, err := Prove(t.Context(), p); err != nil || tried < 20 {
+			t.Errorf("%s: %d tried, %v", name, tried, err)
+		}
+	}
+	for want, hole := range map[string]func(*sandbox.Bait, *sandbox.Policy){
+		"reading a file (<nil>)":                    func(b *sandbox.Bait, p *sandbox.Policy) { p.Read = append(p.Read, b.Dir) },
+		"making a file (<nil>)":                     func(b *sandbox.Bait, p *sandbox.Policy) { p.Write = append(p.Write, b.Dir) },
+		"TCP (<nil>)":                               func(_ *sandbox.Bait, p *sandbox.Policy) { p.Network = sandbox.Online },
+		"writing in the folder (<nil>)":             func(b *sandbox.Bait, p *sandbox.Policy) { p.Write = append(p.Write, b.Room) },
+		"the sandbox refuses what it should allow:": func(b *sandbox.Bait, _ *sandbox.Policy) { b.Room += "/none" },
+	} {
+		top := t.TempDir()
+		b := sandbox.Bait{Dir: filepath.Join(top, "out"), Room: filepath.Join(top, "in"), Host: os.Getpid()}
+		for _, path := range []string{filepath.Join(b.Dir, "bait"), filepath.Join(b.Room, "file")} {
+			if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte("bait"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		box := sandbox.ReadOnly("", "", b.Room, selfExe)
+		hole(&b, &box)
+		if _, err := tryOut(t.Context(), b, box); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
+// BenchmarkCanary is what it costs to try out a box.
+func BenchmarkCanary(b *testing.B) {
+	for b.Loop() {
+		if _, err := Prove(b.Context(), sandbox.Policy{Write: []string{"/"}}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,12 @@
+//go:build !linux
+
+package proc
+
+import (
+	"context"
+
+	"github.com/settle-agent/settle/internal/sandbox"
+)
+
+// Prove returns why nothing can be confined here.
+func Prove(context.Context, sandbox.Policy) (int, error) { return 0, Confines() }

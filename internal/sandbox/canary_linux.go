@@ -1,0 +1,162 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// CanaryName is the first argument of a program that is to try to escape; its
+// second is a [Bait].
+const CanaryName = "settle-canary"
+
+// Bait is what a canary tries to get at.
+type Bait struct {
+	// Dir is outside of the box, and has a file "bait"; Host is a process there.
+	Dir  string `json:"dir"`
+	Host int    `json:"host"`
+	// Room is a folder in the box, that may be written to if Writes; Online says
+	// that there is a network.
+	Room   string `json:"room"`
+	Writes bool   `json:"writes"`
+	Online bool   `json:"online"`
+}
+
+// Escapes are what a canary has tried, and which of it was not refused.
+type Escapes struct {
+	Tried int      `json:"tried"`
+	Out   []string `json:"out,omitempty"`
+	// Stuck says that it could not even do what the box allows.
+	Stuck string `json:"stuck,omitempty"`
+}
+
+// RunCanary tries to escape in each way that the box forbids, and prints
+// [Escapes]. Outside of a box it does nothing. It returns the exit code.
+func RunCanary(raw string) int {
+	var b Bait
+	mode, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0)
+	if err != nil || mode != unix.SECCOMP_MODE_FILTER || json.Unmarshal([]byte(raw), &b) != nil {
+		return 2
+	}
+	var e Escapes
+	if err := b.works(); err != nil {
+		e.Stuck = err.Error()
+	}
+	for _, a := range b.attempts() {
+		e.Tried++
+		if err := a.try(); !a.refused(err) {
+			e.Out = append(e.Out, fmt.Sprintf("%s (%v)", a.name, err))
+		}
+	}
+	if json.NewEncoder(os.Stdout).Encode(e) != nil {
+		return 1
+	}
+	return 0
+}
+
+// works does what the box allows.
+func (b Bait) works() error {
+	if _, err := os.ReadFile(filepath.Join(b.Room, "file")); err != nil {
+		return err
+	}
+	if !b.Writes {
+		return nil
+	}
+	return os.WriteFile(filepath.Join(b.Room, "made"), nil, 0o600)
+}
+
+// way is a way out.
+type way struct {
+	name string
+	try  func() error
+}
+
+// refused reports whether the kernel has refused.
+func (w way) refused(err error) bool {
+	return errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.EROFS) || errors.Is(err, unix.EXDEV)
+}
+
+func open(path string, flags int) func() error {
+	return func() error {
+		fd, err := unix.Open(path, flags|unix.O_CLOEXEC, 0o600)
+		if err == nil {
+			_ = unix.Close(fd)
+		}
+		return err
+	}
+}
+
+func socket(family, kind int) func() error {
+	return func() error {
+		fd, err := unix.Socket(family, kind, 0)
+		if err == nil {
+			_ = unix.Close(fd)
+		}
+		return err
+	}
+}
+
+func call(number uintptr, a, b uintptr) func() error {
+	return func() error {
+		if _, _, errno := unix.Syscall(number, a, b, 0); errno != 0 {
+			return errno
+		}
+		return nil
+	}
+}
+
+// attempts are the ways out that are tried.
+func (b Bait) attempts() []way {
+	bait, process := filepath.Join(b.Dir, "bait"), fmt.Sprintf("/proc/%d/", b.Host)
+	list := []way{
+		{"reading a file", open(bait, unix.O_RDONLY)},
+		{"writing a file", open(bait, unix.O_WRONLY)},
+		{"emptying a file", func() error { return unix.Truncate(bait, 0) }},
+		{"making a file", open(filepath.Join(b.Dir, "made"), unix.O_WRONLY|unix.O_CREAT)},
+		{"making a folder", func() error { return unix.Mkdir(filepath.Join(b.Dir, "dir"), 0o700) }},
+		{"removing a file", func() error { return unix.Unlink(bait) }},
+		{"renaming a file", func() error { return unix.Rename(bait, bait+"2") }},
+		{"moving a file in", func() error { return unix.Rename(bait, filepath.Join(b.Room, "moved")) }},
+		{"linking a file", func() error { return unix.Link(bait, filepath.Join(b.Room, "linked")) }},
+		{"listing a folder", open(b.Dir, unix.O_RDONLY|unix.O_DIRECTORY)},
+		{"the root of another process", open(process+"root"+bait, unix.O_RDONLY)},
+		{"the environment of another process", open(process+"environ", unix.O_RDONLY)},
+		{"the memory of another process", open(process+"mem", unix.O_RDWR)},
+		{"a signal", func() error { return unix.Kill(b.Host, 0) }},
+		{"ptrace", func() error { return unix.PtraceSeize(b.Host) }},
+		{"limits of another process", func() error { return unix.Prlimit(b.Host, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 64, Max: 64}, nil) }},
+		{"a user namespace", func() error { return unix.Unshare(unix.CLONE_NEWUSER) }},
+		{"a mount", func() error { return unix.Mount("none", b.Room, "tmpfs", 0, "") }},
+		{"another root", func() error { return unix.Chroot(b.Room) }},
+		{"io_uring", call(unix.SYS_IO_URING_SETUP, 1, 0)},
+		{"a key ring", call(unix.SYS_KEYCTL, 0, 0)},
+		{"bpf", call(unix.SYS_BPF, 0, 0)},
+		{"a privilege", func() error {
+			header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+			data := [2]unix.CapUserData{{Effective: 1 << unix.CAP_KILL, Permitted: 1 << unix.CAP_KILL}}
+			return unix.Capset(&header, &data[0])
+		}},
+	}
+	if !b.Online {
+		list = append(list, way{"TCP", socket(unix.AF_INET, unix.SOCK_STREAM)}, way{"UDP", socket(unix.AF_INET6, unix.SOCK_DGRAM)},
+			way{"a socket with a path", socket(unix.AF_UNIX, unix.SOCK_STREAM)}, way{"netlink", socket(unix.AF_NETLINK, unix.SOCK_RAW)})
+	}
+	if !b.Writes {
+		file := filepath.Join(b.Room, "file")
+		list = append(list, way{"writing in the folder", open(file, unix.O_WRONLY)}, way{"a mode", func() error { return unix.Chmod(file, 0o600) }},
+			way{"a mode outside", func() error { return unix.Chmod(bait, 0o600) }})
+	} else {
+		link := filepath.Join(b.Room, "link")
+		list = append(list, way{"a symbolic link", func() error {
+			if err := os.Symlink(bait, link); err != nil {
+				return fmt.Errorf("cannot make one: %v", err)
+			}
+			return open(link, unix.O_RDWR)()
+		}})
+	}
+	return list
+}
