@@ -7,19 +7,22 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/assemble"
-	"github.com/settle-agent/settle/internal/client/store"
+	"github.com/settle-agent/settle/internal/client/rewind"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/tui"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/printable"
 )
 
-// ForkBefore implements [tui.Rewinder].
-func (c *conversations) ForkBefore(ctx context.Context, id, turn string) (string, error) {
-	fork := settle.NewSessionID()
-	return fork, store.ForkBefore(ctx, c.dataDir, id, fork, turn)
+// Plan implements [tui.Rewinder].
+func (c *conversations) Plan(ctx context.Context, id, turn string) (*rewind.Plan, error) {
+	return rewind.Read(ctx, c.dataDir, id, turn)
+}
+
+// GoBack implements [tui.Rewinder].
+func (c *conversations) GoBack(ctx context.Context, p *rewind.Plan, files rewind.Files) (rewind.Report, error) {
+	return p.Fork(ctx, files)
 }
 
 // mostPreviewed is how many of the last turns a preview has.

@@ -69,7 +69,7 @@ type Files string
 
 // The values.
 const (
-	RestoreFiles Files = ""
+	RestoreFiles Files = "restore"
 	LeaveFiles   Files = "leave"
 )
 

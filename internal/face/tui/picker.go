@@ -26,10 +26,6 @@ type (
 	Previewer interface {
 		Preview(ctx context.Context, id string) ([]string, error)
 	}
-	// Rewinder copies what of a session was there before a turn to a new one.
-	Rewinder interface {
-		ForkBefore(ctx context.Context, id, turn string) (fork string, err error)
-	}
 )
 
 // Offered is a model, and what is known of it.
@@ -167,54 +163,6 @@ func (f *Face) previewOf(id string, known map[string][]string) []string {
 		f.send(func() { known[id], f.dirty = lines, true })
 	})
 	return nil
-}
-
-// pickInput has a person choose an earlier input, to go on from before it in a
-// copy of the session.
-func (f *Face) pickInput() {
-	source, ok := f.Sessions.(Rewinder)
-	if !ok {
-		f.say("not available here")
-		return
-	}
-	m := &menu{title: "Go back to before", pick: func(one choice) { f.rewind(source, one.id) }, note: "the session stays as it is"}
-	for _, t := range f.state().Turns {
-		if len(t.Inputs) > 0 {
-			m.all = append(m.all, choice{id: t.ID, label: textOf(t), detail: t.StartedAt.Local().Format("15:04")})
-		}
-	}
-	if len(m.all) == 0 {
-		f.say("nothing was said yet")
-		return
-	}
-	f.openMenu(m.selectID(m.all[len(m.all)-1].id))
-}
-
-// textOf is what a turn was begun with, as a person typed it.
-func textOf(t *event.Turn) string {
-	var texts []string
-	for _, in := range t.Inputs {
-		texts = append(texts, typed(&in))
-	}
-	return strings.Join(texts, "\n\n")
-}
-
-// rewind goes on in a copy of the session from before a turn, whose input is in the
-// editor. A turn that runs would end with its session.
-func (f *Face) rewind(source Rewinder, turn string) {
-	t := f.state().Turn(turn)
-	switch {
-	case f.state().Running() != nil:
-		f.say("a turn runs; Esc interrupts it")
-		return
-	case t == nil:
-		return
-	}
-	id, text := f.conversation.ID(), textOf(t)
-	f.beside("copying the session", func(ctx context.Context) (func(), error) {
-		fork, err := source.ForkBefore(ctx, id, turn)
-		return func() { f.replace(fork, text) }, err
-	})
 }
 
 // pickQueued shows the inputs that wait, to be edited or withdrawn.

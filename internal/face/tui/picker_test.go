@@ -10,17 +10,20 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/rewind"
 	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/internal/terminal/terminaltest"
 	"github.com/settle-agent/settle/model/script"
+	"github.com/settle-agent/settle/tool/file"
 )
 
 // rich are sessions that can do all that some can.
 type rich struct {
 	inMemory
 	listed []Listed
-	forked []string // the turns before which it was forked
+	forked []string // the turns before which it was forked, and what became of the files
+	files  []rewind.File
 	talk   *richTalk
 }
 
@@ -53,9 +56,17 @@ func (r *rich) Preview(_ context.Context, id string) ([]string, error) {
 	return []string{"what was said in " + id}, nil
 }
 
-func (r *rich) ForkBefore(_ context.Context, _, turn string) (string, error) {
-	r.forked = append(r.forked, turn)
-	return "fork", nil
+func (r *rich) Plan(_ context.Context, _, turn string) (*rewind.Plan, error) {
+	return &rewind.Plan{Turn: turn, Files: r.files, Uncovered: []rewind.Uncovered{{Kind: rewind.Command, Text: "make"}}}, nil
+}
+
+func (r *rich) GoBack(_ context.Context, p *rewind.Plan, files rewind.Files) (rewind.Report, error) {
+	r.forked = append(r.forked, p.Turn+string(files))
+	out := rewind.Report{Session: "fork"}
+	if files == rewind.RestoreFiles {
+		out.Restored, out.Snapshot = p.Changes(), "/data/rewound"
+	}
+	return out, nil
 }
 
 func (r *richTalk) Models(context.Context) ([]Offered, error) {
@@ -150,7 +161,8 @@ func TestRewind(t *testing.T) {
 		p.types("\x1b")
 		p.sees("  first", "› second", "Go back to before: ")
 		p.types("\x1b[A\r")
-		if !slices.Equal(r.forked, []string{"t000001"}) {
+		p.sees("$ make")
+		if !slices.Equal(r.forked, []string{"t000001leave"}) {
 			t.Errorf("forked before %q", r.forked)
 		}
 		rows := p.tty.rows()
@@ -161,6 +173,32 @@ func TestRewind(t *testing.T) {
 		p.types("\x03\x04")
 		p.left(code, 0)
 	})
+}
+
+// What going back would do to files is shown, and asked about.
+func TestRewindFiles(t *testing.T) {
+	for keys, want := range map[string]string{"\r": "t000001restore", "\x1b[B\r": "t000001leave", "\x1b": ""} {
+		synctest.Test(t, func(t *testing.T) {
+			r := &rich{files: []rewind.File{{Target: file.Target{Path: "a.go"}, Do: rewind.Restore}, {Target: file.Target{Path: "b.go"}, Do: rewind.Keep, Why: "changed since"}}}
+			p, code := newPerson(t, Options{Sessions: r}, script.Turn(script.Text("1")))
+			p.types("first\r")
+			p.types("/rewind\r")
+			p.types("\r")
+			p.sees("· restore a.go", "· keep b.go (changed since)", "· $ make", "› and restore 1 file", "  and leave the files as they are")
+			p.types(keys)
+			if got := strings.Join(r.forked, " "); got != want {
+				t.Errorf("%q: forked before %q, want %q", keys, got, want)
+			}
+			if want == "t000001restore" {
+				p.sees("· restored 1 file: a.go; what was there before is in", "/data/rewound; settle rewind --undo")
+			}
+			if want != "" {
+				p.sees("> first")
+			}
+			p.types("\x03\x04")
+			p.left(code, 0)
+		})
+	}
 }
 
 // The inputs that wait are shown in their groups; each can be edited or withdrawn.
