@@ -103,7 +103,8 @@ func (f *tuiFlags) open(cmd *cobra.Command, s *streams, choose func(context.Cont
 		return sig.instead(err)
 	}
 	code, err := f.run(cmd.Context(), s, tui.Options{
-		Palette: s.palette(), Reflow: screen.ReflowOf(s.getenv), Sessions: sessions,
+		Palette: s.palette().With(resolved.Terminal.Theme), Reflow: screen.ReflowOf(s.getenv), Sessions: sessions,
+		Notify: screen.Notification(resolved.Terminal.Notify), Through: screen.PassthroughOf(s.getenv), Keys: tui.Keys(resolved.Terminal.Keys),
 		Session: session, Prompt: prompt, Place: s.place(dir), DataDir: resolved.DataDir, CommandDir: commandDir(s.getenv), Edit: s.editor(dir),
 		Stops: in.stops, Suspend: proc.Pause, Mask: sessions.mask, FreeMemory: tui.FreeMemory,
 		Resume: func(id string) string { return "settle resume " + id },

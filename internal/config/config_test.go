@@ -141,6 +141,11 @@ depth = 1
 at_once = 2
 per_session = 3
 timeout = "1m"
+
+[terminal]
+theme = "dark"
+notify = "osc9"
+keys = "vi"
 `)
 	r := w.load()
 	no, yes := false, true
@@ -149,10 +154,11 @@ timeout = "1m"
 		Timeout: time.Hour, StallTimeout: 90 * time.Second, HeaderTimeout: 2 * time.Minute, AttemptTimeout: 3 * time.Hour,
 		RetryFor: time.Minute, Tools: []string{"shell", "read"}, PassEnv: []string{"OPENAI_API_KEY"},
 		DataDir: filepath.Join(w.dir, "home", "data"), LogLevel: "debug",
-		Jobs:    config.Jobs{Release: "deny", OnInterrupt: "end", OnExit: "release"},
-		Sandbox: config.Sandbox{Use: "required", Mode: "read-only", Network: "on", Read: []string{"~/tools"}},
-		Tasks:   config.Tasks{Depth: 1, AtOnce: 2, PerSession: 3, Timeout: time.Minute},
-		Models:  map[string]config.Model{"mine/org/name": {Window: 1000, MaxOutput: 100, Images: &no, Thinking: &yes}},
+		Jobs:     config.Jobs{Release: "deny", OnInterrupt: "end", OnExit: "release"},
+		Sandbox:  config.Sandbox{Use: "required", Mode: "read-only", Network: "on", Read: []string{"~/tools"}},
+		Tasks:    config.Tasks{Depth: 1, AtOnce: 2, PerSession: 3, Timeout: time.Minute},
+		Terminal: config.Terminal{Theme: "dark", Notify: "osc9", Keys: "vi"},
+		Models:   map[string]config.Model{"mine/org/name": {Window: 1000, MaxOutput: 100, Images: &no, Thinking: &yes}},
 	}
 	got := r.Settings
 	mine := got.Providers["mine"]

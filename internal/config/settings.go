@@ -57,6 +57,7 @@ type Settings struct {
 	Jobs     Jobs
 	Tasks    Tasks
 	Sandbox  Sandbox
+	Terminal Terminal
 	// Rules say which calls may run, in order.
 	Rules []Rule
 	// Providers has the built-in ones and the user's own, by name.
@@ -99,6 +100,13 @@ const (
 	SandboxRequired = "required"
 )
 
+// Terminal is how settle's terminal looks and behaves.
+type Terminal struct {
+	Theme  string // default, light, dark or none
+	Notify string // bell, osc9, osc777 or off
+	Keys   string // default or vi
+}
+
 // Model is what the user knows about a model; zero and nil: nothing.
 type Model struct {
 	Window    int // tokens
@@ -125,6 +133,7 @@ func defaults() Settings {
 		Jobs:            Jobs{OnInterrupt: "keep", OnExit: "end"},
 		Tasks:           Tasks{Depth: 2, AtOnce: 8, PerSession: 32, Timeout: time.Hour},
 		Sandbox:         Sandbox{Mode: event.Workspace, Network: "off"},
+		Terminal:        Terminal{Theme: "default", Notify: "bell", Keys: "default"},
 		Providers:       builtin(),
 		Models:          map[string]Model{},
 	}
@@ -192,6 +201,9 @@ func settings() []setting {
 		choice("sandbox.network", func(s *Settings) *string { return &s.Sandbox.Network }, "on", "off").may(tightens),
 		names("sandbox.read", func(s *Settings) *[]string { return &s.Sandbox.Read }).may(refused),
 		names("sandbox.write", func(s *Settings) *[]string { return &s.Sandbox.Write }).may(refused),
+		choice("terminal.theme", func(s *Settings) *string { return &s.Terminal.Theme }, "default", "light", "dark", "none").may(refused),
+		choice("terminal.notify", func(s *Settings) *string { return &s.Terminal.Notify }, "bell", "osc9", "osc777", "off").may(refused),
+		choice("terminal.keys", func(s *Settings) *string { return &s.Terminal.Keys }, "default", "vi").may(refused),
 	}
 }
 

@@ -1,25 +1,24 @@
 package terminal
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/settle-agent/settle/internal/printable"
 )
 
-// Color is one of the terminal's own colors, which the person has chosen to be
-// readable on their background.
+// Color is one that a [Theme] has a code for. In the default theme, it is the
+// terminal's own, which the person has chosen to be readable on their background.
 type Color uint8
 
-// The colors; the values are the parameters of SGR (ECMA-48).
+// The colors.
 const (
-	Default Color = 0
-	Red     Color = 31
-	Green   Color = 32
-	Yellow  Color = 33
-	Blue    Color = 34
-	Magenta Color = 35
-	Cyan    Color = 36
+	Default Color = iota
+	Red
+	Green
+	Yellow
+	Blue
+	Magenta
+	Cyan
 )
 
 // Attribute is how text stands out beside its color.
@@ -93,6 +92,8 @@ func clean(text string) string {
 type Palette struct {
 	// Color allows colors; Attributes, the rest. NO_COLOR leaves only these.
 	Color, Attributes bool
+	// Theme has the colors; one without a name is the default.
+	Theme Theme
 }
 
 // Append appends the line for the terminal.
@@ -117,6 +118,10 @@ func (p Palette) Append(b []byte, l Line) []byte {
 // code returns the parameters of SGR for the style, each after a semicolon.
 func (p Palette) code(s Style) string {
 	var b strings.Builder
+	color := p.color(s)
+	if s.Color == Default && color != "" { // it stands for the attribute
+		s.Attr &^= Faint
+	}
 	if p.Attributes {
 		for n, code := range []string{"1", "2", "3", "4", "9", "7"} {
 			if s.Attr&(1<<n) != 0 {
@@ -124,8 +129,23 @@ func (p Palette) code(s Style) string {
 			}
 		}
 	}
-	if p.Color && s.Color != Default {
-		b.WriteString(";" + strconv.Itoa(int(s.Color)))
+	if color != "" {
+		b.WriteString(";" + color)
 	}
 	return b.String()
+}
+
+// color returns the parameters for the style's color, empty for none.
+func (p Palette) color(s Style) string {
+	theme := p.Theme
+	if theme.Name == "" {
+		theme = defaultTheme()
+	}
+	switch {
+	case !p.Color:
+		return ""
+	case s.Color == Default && s.Attr&Faint != 0:
+		return theme.Faint
+	}
+	return theme.Codes[s.Color]
 }

@@ -46,10 +46,12 @@ func slashes() []slash {
 		{"rename", "NAME", "name this session", (*Face).rename},
 		{"resume", "[ID]", "open another session of this directory", (*Face).resume},
 		{"rewind", "", "go back to before an earlier input, in a copy of this session (Esc twice)", func(f *Face, _ string) { f.pickInput() }},
+		{"theme", "[NAME]", "choose the colors: default, light, dark, none", (*Face).theme},
 		{"timeline", "", "show when each turn, request and call ran, and for how long", (*Face).showTimeline},
 		{"transcript", "", "show the whole session, with what is folded (Ctrl-T)", func(f *Face, _ string) {
 			f.openPager("Transcript", transcriptSheet(f.out.renderer, f.state())...)
 		}},
+		{"vi", "", "turn vi keys in the editor on or off", (*Face).toggleVi},
 	}
 }
 
@@ -125,6 +127,7 @@ func keyHelp() [][2]string {
 		{"Ctrl-T", "show the whole transcript"},
 		{"Ctrl-A, Ctrl-E, Alt-B, Alt-F", "move to the line's start or end, by words"},
 		{"Ctrl-W, Ctrl-U, Ctrl-K, Ctrl-Y", "cut a word, to the line's start, to its end; paste what was cut"},
+		{"vi keys (/vi)", "in normal mode: h j k l w b e 0 ^ $ gg G f t ; , with counts; d c y x s r p J ~ u Ctrl-R; i a I A o O; / searches earlier prompts"},
 		{"Ctrl-G", "edit the text in $VISUAL or $EDITOR"},
 		{"Ctrl-L", "draw the screen anew"},
 		{"Ctrl-Z", "suspend settle"},

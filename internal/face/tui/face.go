@@ -2,6 +2,7 @@ package tui
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,6 +55,12 @@ type Options struct {
 	Terminal Terminal
 	Palette  terminal.Palette
 	Reflow   terminal.Reflow
+	// Notify is how the person is called while the window has not the focus, and Through
+	// what stands between settle and the terminal.
+	Notify  terminal.Notification
+	Through terminal.Passthrough
+	// Keys are those of the editor at the beginning.
+	Keys     Keys
 	Sessions Sessions
 	// Session is opened first; "" makes a new one. Prompt, if set, is sent to it.
 	Session, Prompt string
@@ -127,6 +134,8 @@ type Face struct {
 	pressed      *moment
 	interrupting string // the turn that Esc has ended
 	away         bool   // the window has not the person's attention
+	calls        string // why the person is called with the next frame; empty if they are not
+	vi           vi
 	answered     map[string]bool
 	armed        time.Time // until when Ctrl-C quits
 	leaving      bool
@@ -149,6 +158,7 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 		work: make(chan func(), 64), hint: "/help shows keys and commands",
 	}
 	width, height := o.Terminal.Size()
+	f.vi.on, f.Notify = o.Keys == ViKeys, cmp.Or(o.Notify, terminal.Bell)
 	f.screen = terminal.NewScreen(&f.frames, o.Palette, o.Reflow, width, height)
 	if err := f.open(o.Session); err != nil {
 		return stdio.CodeUsage, err
@@ -286,6 +296,7 @@ func (f *Face) draw(now time.Time) {
 		return
 	}
 	f.dirty, f.drawnAt = false, now
+	f.call()
 	drawn := f.shown
 	if f.pager != nil {
 		f.pager.draw(&f.frames, f.screen, f.Palette)

@@ -252,17 +252,31 @@ func TestSession(t *testing.T) {
 // The bell rings for who looks elsewhere: for a question, and at the end.
 func TestBell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, code := newPerson(t, Options{}, script.Turn(script.Call("shell", `{"command":"count"}`)), script.Turn(script.Text("x")), script.Turn(script.Text("y")))
+		p, code := newPerson(t, Options{},
+			script.Turn(script.Call("shell", `{"command":"count"}`)), script.Turn(script.Text("x")),
+			script.Turn(script.Call("shell", `{"command":"one"}`), script.Call("shell", `{"command":"two"}`)), script.Turn(script.Text("y")))
+		rang := 0
+		rings := func(times int, what string) {
+			t.Helper()
+			if now := p.bells(); now != rang+times {
+				t.Errorf("it rang %d times for %s, want %d", now-rang, what, times)
+			}
+			rang = p.bells()
+		}
 		p.types("go\r")
-		if p.bells() > 0 {
-			t.Error("it rings for who is there")
-		}
+		rings(0, "a question to who is there")
 		p.types("n")
+		rings(0, "an end that is seen")
 		p.types("again\r\x1b[O")
+		rings(1, "two questions that came together")
 		p.types("\x1b[I")
-		if p.bells() != 1 {
-			t.Errorf("it rang %d times for the end of a turn", p.bells())
-		}
+		p.types("\x1b[O")
+		rings(0, "the same question")
+		p.types("n")
+		p.types("n")
+		rings(1, "the end of the turn")
+		p.types("\x1b[I")
+		rings(0, "who is back")
 		p.types("\x04")
 		p.left(code, 0)
 	})

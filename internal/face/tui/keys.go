@@ -22,7 +22,7 @@ type search struct {
 // take does what a key or a paste means.
 func (f *Face) take(e terminal.Event) {
 	if focus, ok := e.(terminal.Focus); ok {
-		f.away = !bool(focus)
+		f.focused(bool(focus))
 		return
 	}
 	f.dirty = true
@@ -47,6 +47,9 @@ func (f *Face) take(e terminal.Event) {
 			f.key(e)
 		}
 	}
+	if f.vi.normal {
+		f.vi.clamp(&f.editor)
+	}
 }
 
 // key is one of the editor's, or one that does something.
@@ -58,6 +61,9 @@ func (f *Face) key(k terminal.Key) {
 		return
 	}
 	f.completion = nil
+	if f.viKey(k) {
+		return
+	}
 	switch k.Name {
 	case "enter":
 		f.enter(event.Queue)
@@ -192,6 +198,7 @@ func (f *Face) enter(mode event.Mode) {
 		if f.command(name, argument) {
 			f.past.add(f.masked(text))
 			f.editor.clear()
+			f.vi.begin()
 		}
 		return
 	}
@@ -201,6 +208,7 @@ func (f *Face) enter(mode event.Mode) {
 	}
 	parts := slices.Clone(f.editor.parts)
 	f.editor.clear()
+	f.vi.begin()
 	f.submit(parts, mode)
 }
 
@@ -331,7 +339,7 @@ func (f *Face) edit(in *event.Input) {
 func (f *Face) esc() {
 	now := time.Now()
 	switch {
-	case f.shown.turn != "" || f.target() != nil || f.state().Running() != nil:
+	case f.interruptible():
 		f.interrupt()
 	case !f.editor.empty() || now.Sub(f.sentAt) < quitDelay: // it is for the turn that is about to start
 	case now.Before(f.backUntil):

@@ -253,6 +253,9 @@ func (f *Face) status(width int, now time.Time) []terminal.Line {
 		}
 		line = append(line, terminal.Span{Text: printable.Line(text), Style: style})
 	}
+	if mode := f.vi.mode(); mode != "" {
+		add(mode, bold())
+	}
 	if f.hint != "" {
 		add(f.hint, warned())
 	} else if doing, style := f.doing(now); doing != "" {

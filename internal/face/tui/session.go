@@ -207,11 +207,8 @@ func (f *Face) follow() {
 
 // react does what a change asks for beside being shown.
 func (f *Face) react(c transcript.Change) {
-	asked := c.Thing == transcript.Approval && c.What == transcript.Started
+	f.notice(c)
 	ended := c.Thing == transcript.Turn && c.What == transcript.Ended
-	if f.away && (asked || ended) {
-		f.frames.WriteByte('\a')
-	}
 	if ended {
 		f.giveBack()
 	}

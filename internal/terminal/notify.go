@@ -1,0 +1,77 @@
+package terminal
+
+import (
+	"strings"
+
+	"github.com/settle-agent/settle/internal/printable"
+)
+
+// Notification is how a terminal is asked to call the person who looks elsewhere.
+type Notification string
+
+// The ways. Terminals ignore those that they do not know.
+const (
+	Bell   Notification = "bell"
+	OSC9   Notification = "osc9"   // iTerm2, WezTerm, Ghostty, Windows Terminal, kitty
+	OSC777 Notification = "osc777" // rxvt, foot, Ghostty, WezTerm, VTE
+	Silent Notification = "off"
+)
+
+// Passthrough is what stands between a program and the terminal, and hands sequences
+// on that are marked for it.
+type Passthrough string
+
+// The multiplexers. tmux does so with "allow-passthrough on".
+const (
+	Direct Passthrough = ""
+	Tmux   Passthrough = "tmux"
+	GNU    Passthrough = "screen"
+)
+
+// PassthroughOf returns what the environment says of it.
+func PassthroughOf(getenv func(string) string) Passthrough {
+	switch {
+	case getenv("TMUX") != "":
+		return Tmux
+	case getenv("STY") != "":
+		return GNU
+	}
+	return Direct
+}
+
+// mostNotice bounds the text of a notification, in characters.
+const mostNotice = 120
+
+// Append appends what notifies the person. A bell needs no way through: multiplexers
+// ring their own.
+func (n Notification) Append(b []byte, through Passthrough, title, text string) []byte {
+	title, text = noticeText(title), noticeText(text)
+	var sequence string
+	switch n {
+	case Bell:
+		return append(b, '\a')
+	case OSC9:
+		sequence = "\x1b]9;" + title + ": " + text + "\a"
+	case OSC777:
+		sequence = "\x1b]777;notify;" + title + ";" + text + "\a"
+	default:
+		return b
+	}
+	switch through {
+	case Tmux:
+		sequence = "\x1bPtmux;" + strings.ReplaceAll(sequence, "\x1b", "\x1b\x1b") + "\x1b\\"
+	case GNU:
+		sequence = "\x1bP" + sequence + "\x1b\\"
+	}
+	return append(b, sequence...)
+}
+
+// noticeText is a text that cannot end the sequence that it stands in, nor begin a
+// field of it.
+func noticeText(text string) string {
+	text = strings.ReplaceAll(printable.Line(text), ";", ",")
+	if short := []rune(text); len(short) > mostNotice {
+		text = string(short[:mostNotice-1]) + "…"
+	}
+	return text
+}
