@@ -87,6 +87,14 @@ func TestPrecedence(t *testing.T) {
 	check("openai/flag", "--model")
 }
 
+func TestTerminalInAFile(t *testing.T) {
+	w := newWorld(t)
+	w.user("[terminal]\ntheme = \"dark\"\nnotify = \"osc9\"\nkeys = \"vi\"\n")
+	if got, want := w.load().Terminal, (config.Terminal{Theme: "dark", Notify: "osc9", Keys: "vi"}); got != want {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestEverySettingInAFile(t *testing.T) {
 	w := newWorld(t)
 	w.user(`
@@ -141,11 +149,6 @@ depth = 1
 at_once = 2
 per_session = 3
 timeout = "1m"
-
-[terminal]
-theme = "dark"
-notify = "osc9"
-keys = "vi"
 `)
 	r := w.load()
 	no, yes := false, true
@@ -157,7 +160,7 @@ keys = "vi"
 		Jobs:     config.Jobs{Release: "deny", OnInterrupt: "end", OnExit: "release"},
 		Sandbox:  config.Sandbox{Use: "required", Mode: "read-only", Network: "on", Read: []string{"~/tools"}},
 		Tasks:    config.Tasks{Depth: 1, AtOnce: 2, PerSession: 3, Timeout: time.Minute},
-		Terminal: config.Terminal{Theme: "dark", Notify: "osc9", Keys: "vi"},
+		Terminal: config.Terminal{Theme: "default", Notify: "bell", Keys: "default"},
 		Models:   map[string]config.Model{"mine/org/name": {Window: 1000, MaxOutput: 100, Images: &no, Thinking: &yes}},
 	}
 	got := r.Settings
