@@ -20,6 +20,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/settle-agent/settle/internal/face/execserver/execservertest"
+	"github.com/settle-agent/settle/internal/test/setsid"
 	"github.com/settle-agent/settle/modeltest/leak"
 )
 
@@ -119,6 +121,8 @@ func settle(t *testing.T) string {
 }
 
 func TestMain(m *testing.M) {
+	setsid.Command()
+	execservertest.Play()
 	// What is ignored here, as under nohup, would be ignored by all that the tests
 	// start; what is caught here is not.
 	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGHUP} {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/settle-agent/settle/internal/face/execserver/execservertest"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/test/setsid"
 	"github.com/settle-agent/settle/modeltest"
@@ -29,6 +30,7 @@ import (
 func TestMain(m *testing.M) {
 	setsid.Command()
 	proc.RunAsWarden()
+	execservertest.Play()
 	testscript.Main(hearing{setsid.With(m)}, map[string]func(){"settle": main, "load-model": loadModel, "probe": probe})
 }
 

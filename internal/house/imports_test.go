@@ -140,9 +140,11 @@ func TestOnlyProcStartsProcesses(t *testing.T) {
 // mayReadEnvironment are the files that do, for a reason.
 func mayReadEnvironment() map[string]string {
 	return map[string]string{
-		"internal/hands/shell.go":             "PATH, to find programs where a command would find them",
-		"internal/client/clienttest/place.go": "PATH, for tests",
-		"agent/agent.go":                      "for commands, where the program does not say what they get; its documentation says so",
+		"internal/hands/shell.go":                           "PATH, to find programs where a command would find them",
+		"internal/client/clienttest/place.go":               "PATH, for tests",
+		"internal/face/execserver/execservertest/escape.go": "PATH, for tests",
+		"internal/face/execserver/execservertest/matrix.go": "what a test has a client do",
+		"agent/agent.go":                                    "for commands, where the program does not say what they get; its documentation says so",
 	}
 }
 

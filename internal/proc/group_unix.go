@@ -197,6 +197,8 @@ func (k *keptByGroup) signal(sig unix.Signal) {
 	signalMarked(k.marker, k.p.pid, sig)
 }
 
+func (k *keptByGroup) interrupt() { _ = unix.Kill(-k.p.pid, unix.SIGINT) }
+
 func (k *keptByGroup) alive() bool { return len(k.members("")) > 0 }
 
 func (k *keptByGroup) members(why string) []event.Process {

@@ -135,6 +135,11 @@ func (k *keptByJob) end(time.Duration) {
 	})
 }
 
+// interrupt presses Ctrl-Break: a process group of its own does not hear Ctrl-C.
+func (k *keptByJob) interrupt() {
+	_ = windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(k.p.pid))
+}
+
 // pidList is JOBOBJECT_BASIC_PROCESS_ID_LIST with room.
 type pidList struct {
 	assigned, listed uint32

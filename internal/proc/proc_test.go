@@ -249,6 +249,57 @@ func TestInput(t *testing.T) {
 	wait(t, p)
 }
 
+// An interrupt reaches the command and its group, once it listens, and nobody when it
+// is gone.
+func TestInterrupt(t *testing.T) {
+	for _, terminal := range []*Size{nil, {Rows: 24, Cols: 80}} {
+		spec := sh("trap 'echo interrupted; exit 7' INT; echo ready; while :; do sleep 1000 & wait; done")
+		spec.Terminal = terminal
+		p, out := begin(t, spec)
+		out.await(t, "ready")
+		p.Interrupt()
+		if exit := wait(t, p); exit.Code != 7 {
+			t.Errorf("exit %+v", exit)
+		}
+		out.await(t, "interrupted")
+		p.End(t.Context(), 0)
+		done(t, p)
+		p.Interrupt()
+	}
+}
+
+// A process is silent when nobody holds its output, whoever runs on.
+func TestSilent(t *testing.T) {
+	spec := sh("sleep 1000 >/dev/null 2>&1 & echo left")
+	spec.Rest = KeepRest
+	p, out := begin(t, spec)
+	wait(t, p)
+	<-p.Silent()
+	if got := out.String(); got != "left\n" {
+		t.Errorf("output %q", got)
+	}
+	select {
+	case <-p.Done():
+		t.Error("nothing was left")
+	default:
+	}
+	p.End(t.Context(), 0)
+	<-p.Silent()
+
+	spec = sh("sleep 1000 & exit 0")
+	spec.Rest = KeepRest
+	p, _ = begin(t, spec)
+	wait(t, p)
+	silent := p.Silent()
+	select {
+	case <-silent:
+		t.Error("it is silent while somebody holds its output")
+	default:
+	}
+	p.End(t.Context(), 0)
+	<-silent
+}
+
 func TestTerminal(t *testing.T) {
 	spec := sh("test -t 0 && test -t 1 && echo yes; stty size; read line; echo got $line; sleep 1000")
 	spec.Terminal = &Size{Rows: 33, Cols: 111}

@@ -37,6 +37,9 @@ type keeper interface {
 	// end asks for the end of everything and returns at once. When asked
 	// again, the earlier deadline counts.
 	end(grace time.Duration)
+	// interrupt sends an interrupt to the command's process group, if the command
+	// has not exited.
+	interrupt()
 	// release makes the processes outlive the host, and lets what they put
 	// out go from the pipe to the log.
 	release(out *os.File, log Log) error
@@ -164,6 +167,36 @@ func (p *Process) End(ctx context.Context, grace time.Duration) []event.Process 
 		return p.survivors
 	case <-ctx.Done():
 		return p.Remains()
+	}
+}
+
+// Silent is closed when everybody who could put something out is gone, or has closed
+// what it would write to; what they have put out has been delivered then. A process
+// may be silent and run on, and one that has exited may have left somebody who speaks.
+func (p *Process) Silent() <-chan struct{} {
+	silent := make(chan struct{})
+	go func() { // ends with the pipes, at the latest when the process is done
+		defer close(silent)
+		for _, pump := range []*pump{p.out, p.err} {
+			if pump == nil {
+				continue
+			}
+			pump.mu.Lock()
+			ended := pump.ended
+			pump.mu.Unlock()
+			<-ended
+		}
+	}()
+	return silent
+}
+
+// Interrupt does what Ctrl-C does at a terminal: the command and its process group
+// get an interrupt. A command that has exited gets none (C23).
+func (p *Process) Interrupt() {
+	select {
+	case <-p.exited:
+	default:
+		p.keep.interrupt()
 	}
 }
 

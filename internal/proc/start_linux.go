@@ -299,6 +299,12 @@ func (k *keptByWarden) end(grace time.Duration) {
 	_ = k.send(order{End: &endOrder{GraceMS: grace.Milliseconds()}}, nil)
 }
 
+func (k *keptByWarden) interrupt() {
+	_ = k.cmd.Process.Signal(unix.SIGCONT) // a command may have stopped it
+	_ = k.socket.SetWriteDeadline(time.Now().Add(stuckTimeout))
+	_ = k.send(order{Interrupt: &struct{}{}}, nil) // a warden that is gone has no command
+}
+
 func (k *keptByWarden) arm(wait time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

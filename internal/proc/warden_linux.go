@@ -318,6 +318,8 @@ func (w *warden) obey(next delivery) {
 		w.stairs.climb(time.Now(), time.Duration(next.End.GraceMS)*time.Millisecond)
 	case next.Release != nil:
 		w.release(next)
+	case next.Interrupt != nil && w.command != 0: // not reaped: the number is its own
+		_ = unix.Kill(-w.command, unix.SIGINT)
 	case next.Pause != nil:
 		w.paused = next.Pause.Paused
 	}

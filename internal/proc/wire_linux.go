@@ -22,6 +22,8 @@ type order struct {
 	End     *endOrder     `json:"end,omitempty"`
 	Release *releaseOrder `json:"release,omitempty"`
 	Pause   *pauseOrder   `json:"pause,omitempty"`
+	// Interrupt asks for an interrupt of the command's process group.
+	Interrupt *struct{} `json:"interrupt,omitempty"`
 }
 
 // startOrder is the first message. The command's standard files and the lock

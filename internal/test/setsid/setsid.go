@@ -6,6 +6,10 @@
 //		os.Exit(leak.Run(setsid.With(m)))
 //	}
 //
+// By the name [Subreaper] it takes in its descendants' orphans, as a supervisor
+// does, and becomes the command: a way out of custody that no program of a bare
+// machine offers.
+//
 // Without it, a command that is to leave its session fails to, and a test of
 // what becomes of such commands passes without having tried.
 package setsid
@@ -21,20 +25,29 @@ import (
 
 const name = "setsid"
 
+// Subreaper is the name, of a link to the test binary, by which it takes in its
+// descendants' orphans.
+const Subreaper = "subreaper"
+
 // Tests are the tests of a package; [*testing.M] is that.
 type Tests interface{ Run() int }
 
 // Command makes this process setsid if it was started by that name, and returns
 // if it was not. It is the first thing that TestMain calls.
 func Command() {
-	if filepath.Base(os.Args[0]) != name {
+	as := become
+	switch filepath.Base(os.Args[0]) {
+	case name:
+	case Subreaper:
+		as = takeIn
+	default:
 		return
 	}
 	err := errors.New("no command")
 	if len(os.Args) > 1 {
-		err = become(os.Args[1:])
+		err = as(os.Args[1:])
 	}
-	fmt.Fprintf(os.Stderr, "setsid: %v\n", err)
+	fmt.Fprintf(os.Stderr, "%s: %v\n", os.Args[0], err)
 	os.Exit(127)
 }
 

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/settle-agent/settle/internal/face/execserver/execservertest"
+)
+
+// execServer starts settle exec-server and returns it with its address.
+func execServer(t testing.TB, args ...string) (cmd *exec.Cmd, url string) {
+	t.Helper()
+	cmd = exec.CommandContext(t.Context(), "settle", append([]string{"exec-server"}, args...)...)
+	cmd.Dir = "/"
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "SETTLE_DATA_DIR=" + t.TempDir()}
+	cmd.Stderr, cmd.WaitDelay = os.Stderr, time.Second
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cmd, strings.TrimSpace(line)
+}
+
+// C7: whatever a process does to get away, nothing of it is left when its client
+// terminates it, is gone or is killed, or when the server is killed.
+func TestExecServerLeavesNothing(t *testing.T) {
+	matrix := execservertest.Matrix{
+		Server: func(t testing.TB) execservertest.Server {
+			cmd, url := execServer(t, "--resume-timeout", "0")
+			return execservertest.Server{URL: url, Kill: func() { _ = cmd.Process.Kill() }}
+		},
+		KillClient: killClient,
+		Gone: func(t testing.TB, ending, mark string) []string {
+			if ending == "terminate" { // the answer comes after the end
+				return execservertest.Survivors(mark)
+			}
+			return execservertest.AwaitNone(mark, execservertest.Patience)
+		},
+	}
+	for ending, escapes := range matrix.Survivors(t) {
+		if len(escapes) != 14 {
+			t.Errorf("%s: %d escapes", ending, len(escapes))
+		}
+		for escape, left := range escapes {
+			if left > 0 {
+				t.Errorf("%s, %s: %d survive", ending, escape, left)
+			}
+		}
+	}
+}
+
+func killClient(t testing.TB, env ...string) {
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^$")
+	cmd.Env, cmd.Stderr = env, os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	if err := cmd.Start(); err != nil {
+		t.Error(err)
+		return
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || strings.TrimSpace(line) != execservertest.Ready {
+		t.Errorf("the client said %q, %v", line, err)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+}
+
+// What ends the server ends everything, with exit code 0.
+func TestExecServerEnds(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		t.Run(sig.String(), func(t *testing.T) {
+			cmd, url := execServer(t)
+			c := execservertest.Dial(t, url, http.Header{})
+			c.Hello("")
+			mark := fmt.Sprint("end-", int(sig), "-", os.Getpid())
+			c.Call("process/start", execservertest.Start("p", "trap '' TERM; setsid sleep 1000 &"+execservertest.Foreground, t.TempDir(), mark), nil)
+			c.Until("p", "a word", func(d execservertest.Done) bool { return strings.Contains(d.Text, "ready") })
+			if err := cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Wait(); err != nil {
+				t.Error(err)
+			}
+			if left := execservertest.Survivors(mark); len(left) > 0 {
+				t.Errorf("left %v", left)
+			}
+		})
+	}
+}
+
+// The server refuses what would let in others than this user's programs.
+func TestExecServerRefuses(t *testing.T) {
+	p := newPlace(t)
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--listen", "ws://0.0.0.0:0"}, "without TLS"},
+		{[]string{"--listen", "ws://0.0.0.0:0", "--insecure"}, "without a token"},
+		{[]string{"--listen", "http://127.0.0.1:0"}, "write ws://"},
+		{[]string{"--listen", "ws://127.0.0.1"}, "write ws://"},
+		{[]string{"--connect", "http://x"}, "write ws://"},
+		{[]string{"--connect", "ws://x", "--listen", "stdio"}, "listen"},
+		{[]string{"--resume-timeout", "-1s"}, "negative"},
+	} {
+		out, err := p.command(append([]string{"exec-server"}, test.args...)...).CombinedOutput()
+		if exit := new(exec.ExitError); !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(string(out), test.want) {
+			t.Errorf("%v: %v, %s", test.args, err, out)
+		}
+	}
+}
+
+// With --connect, the client is the one that listens; the server comes again when the
+// connection is gone, and its processes are still there.
+func TestExecServerConnects(t *testing.T) {
+	conns := make(chan *websocket.Conn)
+	over := make(chan struct{})
+	l := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer 0123456789abcdef" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		conn, err := websocket.Accept(w, r, nil)
+		if err != nil {
+			return
+		}
+		select {
+		case conns <- conn:
+			<-over
+		case <-over:
+		}
+		_ = conn.CloseNow()
+	}))
+	defer l.Close()
+	defer close(over)
+	p := newPlace(t)
+	token := filepath.Join(p.work, "token")
+	if err := os.WriteFile(token, []byte("0123456789abcdef\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := p.command("exec-server", "--connect", strings.Replace(l.URL, "http", "ws", 1), "--token-file", token)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Wait() }()
+	c := execservertest.New(t, t.Context(), <-conns)
+	session := c.Hello("")
+	c.Call("process/start", execservertest.Start("p", execservertest.Foreground, p.work, "none"), nil)
+	c.Cut()
+	c = execservertest.New(t, t.Context(), <-conns)
+	defer c.Cut()
+	if again := c.Hello(session); again != session {
+		t.Errorf("session %s, want %s", again, session)
+	}
+	var ended struct{ Running bool }
+	c.Call("process/terminate", map[string]any{"processId": "p"}, &ended)
+	if !ended.Running {
+		t.Error("the process is gone")
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+}

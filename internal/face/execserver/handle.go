@@ -1,0 +1,133 @@
+package execserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+)
+
+const (
+	// mostHandles is how many files a connection may have open, handleBytes the
+	// longest id of one, and mostBlock the largest part that is read at once.
+	mostHandles = 256
+	handleBytes = 32
+	mostBlock   = 16 << 20
+)
+
+// handles are the files that a client reads in parts.
+type handles struct {
+	mu   sync.Mutex
+	open map[string]*os.File
+}
+
+func (h *handles) closeAll() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, f := range h.open {
+		_ = f.Close() // it was only read
+	}
+	h.open = nil
+}
+
+type handle struct {
+	ID *string `json:"handleId"`
+}
+
+func (h handle) check() error {
+	switch {
+	case h.ID == nil:
+		return invalidParams("missing field `handleId`")
+	case len(*h.ID) > handleBytes:
+		return invalidRequest("file read handle ID must not exceed %d bytes", handleBytes)
+	}
+	return nil
+}
+
+type openParams struct {
+	handle
+	fileParams
+}
+
+func (c *conn) openFile(_ context.Context, params openParams) (any, error) {
+	if err := params.check(); err != nil {
+		return nil, err
+	}
+	t, err := c.target(params.Path, "path", params.Sandbox, readable)
+	if err != nil {
+		return nil, err
+	}
+	f, err := t.read()
+	if err != nil {
+		return nil, err
+	}
+	c.files.mu.Lock()
+	defer c.files.mu.Unlock()
+	_, used := c.files.open[*params.ID]
+	switch {
+	case used:
+		err = invalidRequest("file handle `%s` is already open", *params.ID)
+	case len(c.files.open) >= mostHandles:
+		err = invalidRequest("%d files are open already; close some", mostHandles)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if c.files.open == nil {
+		c.files.open = map[string]*os.File{}
+	}
+	c.files.open[*params.ID] = f
+	return params.handle, nil
+}
+
+type blockParams struct {
+	handle
+
+	Offset *int64 `json:"offset"`
+	Len    *int   `json:"len"`
+}
+
+type block struct {
+	Chunk []byte `json:"chunk"`
+	EOF   bool   `json:"eof"`
+}
+
+func (c *conn) readBlock(_ context.Context, params blockParams) (any, error) {
+	if err := params.check(); err != nil {
+		return nil, err
+	}
+	if params.Offset == nil || params.Len == nil || *params.Offset < 0 || *params.Len < 0 || *params.Len > mostBlock {
+		return nil, invalidParams("fs/readBlock needs an `offset`, and a `len` of at most %d", mostBlock)
+	}
+	c.files.mu.Lock()
+	f := c.files.open[*params.ID]
+	c.files.mu.Unlock()
+	if f == nil {
+		return nil, &failure{codeNotFound, fmt.Sprintf("unknown file handle `%s`", *params.ID)}
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	data := make([]byte, max(0, min(int64(*params.Len), info.Size()-*params.Offset)))
+	n, err := f.ReadAt(data, *params.Offset)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return block{data[:n], n < *params.Len}, nil
+}
+
+func (c *conn) closeFile(_ context.Context, params handle) (any, error) {
+	if err := params.check(); err != nil {
+		return nil, err
+	}
+	c.files.mu.Lock()
+	defer c.files.mu.Unlock()
+	if f := c.files.open[*params.ID]; f != nil {
+		_ = f.Close() // it was only read
+		delete(c.files.open, *params.ID)
+	}
+	return struct{}{}, nil
+}

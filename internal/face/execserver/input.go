@@ -1,0 +1,116 @@
+package execserver
+
+import (
+	"context"
+	"sync"
+)
+
+// inputs feed a process, in order, without holding up its client.
+type inputs struct {
+	feed func(context.Context, []byte) error
+
+	mu     sync.Mutex
+	line   [][]byte
+	bytes  int
+	known  map[string]bool // ids of writes that were accepted
+	order  []string
+	closed bool
+	more   chan struct{} // has room for one
+	gone   chan struct{} // closed when nothing is taken any more
+	less   chan struct{} // closed and replaced when something was fed
+}
+
+const (
+	// mostInput is how much a process may leave unread before its client waits, and
+	// mostWrites how many ids of writes are remembered.
+	mostInput  = 1 << 20
+	mostWrites = 4096
+)
+
+func newInputs(feed func(context.Context, []byte) error) *inputs {
+	return &inputs{feed: feed, known: map[string]bool{}, more: make(chan struct{}, 1), gone: make(chan struct{}), less: make(chan struct{})}
+}
+
+// add takes input, once for each id, and reports whether the process still reads.
+func (in *inputs) add(id string, data []byte) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if id != "" && in.known[id] {
+		return true
+	}
+	if in.closed {
+		return false
+	}
+	if id != "" {
+		in.known[id] = true
+		in.order = append(in.order, id)
+		if len(in.order) > mostWrites {
+			delete(in.known, in.order[0])
+			in.order = in.order[1:]
+		}
+	}
+	in.line = append(in.line, data)
+	in.bytes += len(data)
+	select {
+	case in.more <- struct{}{}:
+	default:
+	}
+	return true
+}
+
+// room waits until the process has read most of its input, or never will.
+func (in *inputs) room(ctx context.Context) {
+	for {
+		in.mu.Lock()
+		enough, less := in.bytes <= mostInput, in.less
+		in.mu.Unlock()
+		if enough {
+			return
+		}
+		select {
+		case <-less:
+		case <-in.gone:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// run feeds the process until it is closed or reads no more.
+func (in *inputs) run(ctx context.Context) {
+	defer in.close()
+	for {
+		select {
+		case <-in.more:
+		case <-in.gone:
+			return
+		}
+		for {
+			in.mu.Lock()
+			if len(in.line) == 0 {
+				in.mu.Unlock()
+				break
+			}
+			data := in.line[0]
+			in.mu.Unlock()
+			if in.feed(ctx, data) != nil {
+				return // nobody reads
+			}
+			in.mu.Lock()
+			in.line, in.bytes = in.line[1:], in.bytes-len(data)
+			close(in.less)
+			in.less = make(chan struct{})
+			in.mu.Unlock()
+		}
+	}
+}
+
+func (in *inputs) close() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if !in.closed {
+		in.closed, in.line, in.bytes = true, nil, 0
+		close(in.gone)
+	}
+}

@@ -1,0 +1,92 @@
+package execserver
+
+import "slices"
+
+// stream is what an output came from.
+type stream string
+
+const (
+	stdout   stream = "stdout"
+	stderr   stream = "stderr"
+	terminal stream = "pty"
+)
+
+// occasion is what an entry of a log tells.
+type occasion string
+
+const (
+	output occasion = "process/output"
+	exited occasion = "process/exited"
+	closed occasion = "process/closed"
+)
+
+// entry is one numbered thing that a process did.
+type entry struct {
+	seq    uint64
+	what   occasion
+	stream stream
+	data   []byte
+}
+
+// entryCost is what an entry costs beside its data.
+const entryCost = 64
+
+// pieceBytes is how much output one entry has at most, so that no client has to
+// take more at a time.
+const pieceBytes = 32 << 10
+
+// outlog is the numbered output of a process, of limited size. Its session's lock
+// guards it.
+type outlog struct {
+	entries []entry // their numbers follow each other
+	bytes   int
+	last    uint64 // number of the newest entry, 0 for none
+	shown   uint64 // the newest that somebody was given: it does not change any more
+	sent    uint64 // the newest that the client was sent
+	kept    uint64 // the newest that the client is known to have
+}
+
+// append adds output, to the newest entry if nobody has seen that yet.
+func (l *outlog) append(from stream, data []byte) {
+	if n := len(l.entries); n > 0 {
+		newest := &l.entries[n-1]
+		if newest.what == output && newest.stream == from && newest.seq > l.shown && len(newest.data)+len(data) <= pieceBytes {
+			newest.data = append(newest.data, data...)
+			l.bytes += len(data)
+			return
+		}
+	}
+	l.add(entry{what: output, stream: from, data: slices.Clone(data)})
+}
+
+func (l *outlog) add(e entry) {
+	l.last++
+	e.seq = l.last
+	l.entries = append(l.entries, e)
+	l.bytes += len(e.data) + entryCost
+}
+
+// after returns the entries with higher numbers.
+func (l *outlog) after(seq uint64) []entry {
+	if len(l.entries) == 0 || seq >= l.last {
+		return nil
+	}
+	first := l.entries[0].seq
+	if seq < first {
+		return l.entries
+	}
+	return l.entries[seq-first+1:]
+}
+
+// room drops what the client has until so many bytes more are below the limit. It
+// reports whether they are.
+func (l *outlog) room(bytes, limit int) bool {
+	gone := 0
+	for gone < len(l.entries) && l.bytes+bytes+entryCost > limit && l.entries[gone].seq <= l.kept {
+		l.bytes -= len(l.entries[gone].data) + entryCost
+		l.entries[gone].data = nil
+		gone++
+	}
+	l.entries = l.entries[gone:]
+	return l.bytes+bytes+entryCost <= limit
+}

@@ -1,0 +1,334 @@
+package execserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/settle-agent/settle/internal/proc"
+)
+
+// method serves a request. What it returns as later, if anything, is run beside the
+// requests that follow, and answers it then.
+type method func(ctx context.Context, c *conn, raw json.RawMessage) (result any, later func() (any, error), err error)
+
+// of is a method that answers before the next request is looked at.
+func of[P any](do func(c *conn, ctx context.Context, params P) (any, error)) method {
+	return func(ctx context.Context, c *conn, raw json.RawMessage) (any, func() (any, error), error) {
+		params, err := decode[P](raw)
+		if err != nil {
+			return nil, nil, err
+		}
+		result, err := do(c, ctx, params)
+		return result, nil, err
+	}
+}
+
+// beside is a method that may wait: its first part keeps the order of requests, the
+// second does not hold up others.
+func beside[P any](do func(c *conn, ctx context.Context, params P) (func() (any, error), error)) method {
+	return func(ctx context.Context, c *conn, raw json.RawMessage) (any, func() (any, error), error) {
+		params, err := decode[P](raw)
+		if err != nil {
+			return nil, nil, err
+		}
+		later, err := do(c, ctx, params)
+		return nil, later, err
+	}
+}
+
+// methods are those of a client that has said hello.
+func methods() map[string]method {
+	return map[string]method{
+		"environment/info":   of(func(c *conn, _ context.Context, _ struct{}) (any, error) { return c.server.about(), nil }),
+		"environment/status": of(func(*conn, context.Context, struct{}) (any, error) { return status{"ready"}, nil }),
+		"process/start":      of((*conn).start),
+		"process/read":       beside((*conn).readOutput),
+		"process/write":      beside((*conn).writeInput),
+		"process/signal":     of((*conn).signal),
+		"process/terminate":  beside((*conn).terminate),
+		"fs/readFile":        of((*conn).readFile),
+		"fs/writeFile":       of((*conn).writeFile),
+		"fs/open":            of((*conn).openFile),
+		"fs/readBlock":       of((*conn).readBlock),
+		"fs/close":           of((*conn).closeFile),
+		"fs/createDirectory": of((*conn).createDirectory),
+		"fs/getMetadata":     of((*conn).getMetadata),
+		"fs/canonicalize":    of((*conn).canonicalize),
+		"fs/readDirectory":   of((*conn).readDirectory),
+		"fs/walk":            of((*conn).walk),
+		"fs/remove":          of((*conn).remove),
+		"fs/copy":            of((*conn).copy),
+	}
+}
+
+type status struct {
+	Status string `json:"status"`
+}
+
+// dispatch serves a request of so many bytes.
+func (c *conn) dispatch(ctx context.Context, m incoming, bytes int) {
+	result, later, err := c.handle(ctx, m)
+	if later == nil || err != nil {
+		c.reply(m.ID, bytes, result, err)
+		return
+	}
+	c.work.Go(func() { // ends with what it waits for, or with the connection
+		result, err := later()
+		c.reply(m.ID, bytes, result, err)
+	})
+}
+
+func (c *conn) handle(ctx context.Context, m incoming) (any, func() (any, error), error) {
+	if *m.Method == "initialize" {
+		result, err := c.initialize(ctx, m.Params)
+		return result, nil, err
+	}
+	serve := c.server.methods[*m.Method]
+	switch {
+	case serve == nil:
+		return nil, nil, &failure{codeUnknownMethod, fmt.Sprintf("settle's exec-server does not implement %q", *m.Method)}
+	case c.session == nil:
+		return nil, nil, invalidRequest("client must call initialize before %q", *m.Method)
+	case !c.ready:
+		return nil, nil, invalidRequest("client must send initialized before %q", *m.Method)
+	case !c.session.attachedTo(c):
+		return nil, nil, invalidRequest("session has been resumed by another connection")
+	}
+	return serve(ctx, c, m.Params)
+}
+
+// note takes a notification.
+func (c *conn) note(name string) error {
+	switch {
+	case name != "initialized":
+		return fmt.Errorf("the client sent the notification %q, which the protocol does not have", name)
+	case c.session == nil:
+		return fmt.Errorf("the client sent %q before initialize", name)
+	}
+	c.ready = true
+	return nil
+}
+
+type hello struct {
+	Client *string `json:"clientName"`
+	Resume *string `json:"resumeSessionId"`
+}
+
+type welcome struct {
+	Session     string `json:"sessionId"`
+	Environment about  `json:"environmentInfo"`
+}
+
+func (c *conn) initialize(ctx context.Context, raw json.RawMessage) (any, error) {
+	params, err := decode[hello](raw)
+	switch {
+	case err != nil:
+		return nil, err
+	case params.Client == nil:
+		return nil, invalidParams("missing field `clientName`")
+	case c.session != nil:
+		return nil, invalidRequest("initialize may only be sent once per connection")
+	}
+	s, err := c.server.attach(ctx, c, params.Resume)
+	if err != nil {
+		return nil, err
+	}
+	c.session = s
+	c.mu.Lock()
+	c.shown = s
+	c.mu.Unlock()
+	return welcome{s.id, c.server.about()}, nil
+}
+
+func (s *session) attachedTo(c *conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conn == c
+}
+
+type readParams struct {
+	Process *string `json:"processId"`
+	After   *uint64 `json:"afterSeq"`
+	Bytes   *int    `json:"maxBytes"`
+	Wait    *int64  `json:"waitMs"`
+}
+
+type chunk struct {
+	Seq    uint64 `json:"seq"`
+	Stream stream `json:"stream"`
+	Chunk  []byte `json:"chunk"`
+}
+
+type readResult struct {
+	Chunks  []chunk `json:"chunks"`
+	Next    uint64  `json:"nextSeq"`
+	Exited  bool    `json:"exited"`
+	Code    *int    `json:"exitCode"`
+	Closed  bool    `json:"closed"`
+	Failure *string `json:"failure"`
+	Denied  bool    `json:"sandboxDenied"`
+}
+
+// mostWait bounds the wait of a read.
+const mostWait = time.Hour
+
+func (c *conn) readOutput(ctx context.Context, params readParams) (func() (any, error), error) {
+	p, err := c.find(params.Process)
+	if err != nil {
+		return nil, err
+	}
+	if p == nil {
+		return nil, invalidRequest("unknown process id %s", *params.Process)
+	}
+	var after uint64
+	if params.After != nil {
+		after = *params.After
+	}
+	most, wait := logBytes, time.Duration(0)
+	if params.Bytes != nil && *params.Bytes >= 0 {
+		most = min(most, *params.Bytes)
+	}
+	if params.Wait != nil && *params.Wait > 0 {
+		wait = min(time.Duration(min(*params.Wait, mostWait.Milliseconds()))*time.Millisecond, mostWait)
+	}
+	result, changed := p.since(after, most)
+	if changed == nil || wait == 0 {
+		return func() (any, error) { return result, nil }, nil
+	}
+	return func() (any, error) {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		for {
+			select {
+			case <-changed:
+			case <-timer.C:
+				result, _ = p.since(after, most)
+				return result, nil
+			case <-ctx.Done():
+				return nil, errOver()
+			}
+			if result, changed = p.since(after, most); changed == nil {
+				return result, nil
+			}
+		}
+	}, nil
+}
+
+// since returns what a process did after an entry: at most so many bytes, but one
+// entry at least. What tells of a change is nil if there is something.
+func (p *process) since(after uint64, most int) (readResult, <-chan struct{}) {
+	p.session.mu.Lock()
+	defer p.session.mu.Unlock()
+	after = min(after, p.log.last)
+	p.read, p.heldTo = after, time.Now().Add(readerHold)
+	if after > p.log.kept {
+		p.log.kept = after
+		p.tell()
+	}
+	r := readResult{Chunks: []chunk{}, Next: p.log.last + 1, Exited: p.exited, Closed: p.closed, Failure: p.trouble(), Denied: p.refused()}
+	if p.exited {
+		r.Code = &p.code
+	}
+	bytes := 0
+	for _, e := range p.log.after(after) {
+		if e.what != output {
+			continue
+		}
+		if len(r.Chunks) > 0 && bytes+len(e.data) > most {
+			r.Next = e.seq
+			break
+		}
+		bytes += len(e.data)
+		r.Chunks = append(r.Chunks, chunk{e.seq, e.stream, e.data})
+		p.log.shown = max(p.log.shown, e.seq)
+	}
+	if len(r.Chunks) > 0 || p.closed || p.exited && after < p.log.last {
+		return r, nil
+	}
+	return r, p.changed
+}
+
+// find returns a process of the client, or nil.
+func (c *conn) find(id *string) (*process, error) {
+	if id == nil {
+		return nil, invalidParams("missing field `processId`")
+	}
+	c.session.mu.Lock()
+	defer c.session.mu.Unlock()
+	return c.session.find(*id), nil
+}
+
+type writeParams struct {
+	Process *string `json:"processId"`
+	Chunk   []byte  `json:"chunk"`
+	ID      string  `json:"writeId"`
+}
+
+func (c *conn) writeInput(ctx context.Context, params writeParams) (func() (any, error), error) {
+	p, err := c.find(params.Process)
+	said := func(text string) (func() (any, error), error) {
+		return func() (any, error) { return status{text}, nil }, nil
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case p == nil:
+		return said("unknownProcess")
+	case p.input == nil || !p.input.add(params.ID, params.Chunk):
+		return said("stdinClosed")
+	}
+	return func() (any, error) {
+		p.input.room(ctx)
+		return status{"accepted"}, nil
+	}, nil
+}
+
+type signalParams struct {
+	Process *string `json:"processId"`
+	Signal  string  `json:"signal"`
+}
+
+func (c *conn) signal(_ context.Context, params signalParams) (any, error) {
+	p, err := c.find(params.Process)
+	switch {
+	case err != nil:
+		return nil, err
+	case params.Signal != "interrupt":
+		return nil, invalidParams("unknown signal %q, expected \"interrupt\"", params.Signal)
+	case p != nil:
+		p.custody.Interrupt()
+	}
+	return struct{}{}, nil
+}
+
+type terminated struct {
+	Running bool `json:"running"`
+}
+
+// terminate ends a process and all that it has started, whether it has exited or
+// not, and answers when that is done (C7).
+func (c *conn) terminate(_ context.Context, params struct {
+	Process *string `json:"processId"`
+},
+) (func() (any, error), error) {
+	p, err := c.find(params.Process)
+	if err != nil {
+		return nil, err
+	}
+	if p == nil {
+		return func() (any, error) { return terminated{}, nil }, nil
+	}
+	c.session.mu.Lock()
+	running := !p.exited
+	c.session.mu.Unlock()
+	return func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
+		defer cancel()
+		if left := p.end(ctx, proc.DefaultGrace); len(left) > 0 {
+			return nil, fmt.Errorf("cannot end %d processes; the first is %d: %s", len(left), left[0].PID, left[0].Command)
+		}
+		return terminated{running}, nil
+	}, nil
+}

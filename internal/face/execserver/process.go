@@ -1,0 +1,207 @@
+package execserver
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/proc"
+)
+
+const (
+	// logBytes is how much output of a process is kept, and crowdedBytes how much
+	// where all processes together have more than mostBytes.
+	logBytes     = 1 << 20
+	crowdedBytes = 64 << 10
+	mostBytes    = 256 << 20
+	// lastBytes is what a process that is being ended may put out beyond that;
+	// pipes hold less.
+	lastBytes = 4 << 20
+	// lookDelay is the time between two looks whether a command that has exited
+	// still has somebody who waits to put something out.
+	lookDelay = time.Second
+	// readerHold is how long, after a read, nothing is dropped that the next read
+	// would want, whatever else the client has received.
+	readerHold = 5 * time.Second
+)
+
+// process is one that a client has started. The lock of its session guards all
+// that changes.
+type process struct {
+	id      string
+	session *session
+	tty     bool
+	boxed   bool
+	custody *proc.Process // nil while it is started
+	input   *inputs       // nil for none
+
+	log     outlog
+	queued  bool // it stands in the session's line of those with something to send
+	exited  bool
+	closed  bool
+	code    int
+	denied  bool // the sandbox seems to have refused something
+	ending  bool // it has been told to end: no output waits any more
+	dropped int64
+	left    []event.Process // what could not be ended
+	heldTo  time.Time       // until when the newest read holds back what it has not seen
+	read    uint64          // what the newest read had seen
+
+	changed chan struct{} // closed and replaced whenever something above changes
+}
+
+// tell wakes those who wait for a change; the caller has the lock.
+func (p *process) tell() {
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+// sink takes what a process puts out on one stream. It implements [io.Writer]: the
+// process waits while the log is full of what the client does not have.
+type sink struct {
+	p    *process
+	from stream
+}
+
+// Write implements [io.Writer].
+func (s sink) Write(data []byte) (int, error) {
+	for rest := data; len(rest) > 0; {
+		n := min(len(rest), pieceBytes)
+		s.p.put(s.from, rest[:n])
+		rest = rest[n:]
+	}
+	return len(data), nil
+}
+
+// put appends output, or waits until it can.
+func (p *process) put(from stream, data []byte) {
+	p.session.mu.Lock()
+	defer p.session.mu.Unlock()
+	for !p.fits(len(data)) {
+		if p.ending {
+			p.dropped += int64(len(data))
+			return
+		}
+		p.await()
+	}
+	p.denied = p.denied || p.boxed && denial(data)
+	p.record(func() { p.log.append(from, data) })
+}
+
+// record changes the log and tells everybody who wants to know. The caller has the
+// lock.
+func (p *process) record(change func()) {
+	before := p.log.bytes
+	change()
+	p.session.server.held.Add(int64(p.log.bytes - before))
+	if !p.queued {
+		p.queued = true
+		p.session.line = append(p.session.line, p)
+	}
+	if p.session.conn != nil {
+		p.session.conn.wake()
+	}
+	p.tell()
+}
+
+// await waits for a change with the lock released. Once the command has exited, it
+// also looks whether anybody is left who could put something out: what the pipe
+// still holds then is not lost, however full the log is.
+func (p *process) await() {
+	changed, done := p.changed, p.exited
+	p.session.mu.Unlock()
+	timer := time.NewTimer(lookDelay)
+	defer timer.Stop()
+	select {
+	case <-changed:
+		p.session.mu.Lock()
+		return
+	case <-timer.C:
+	}
+	alone := done && len(p.custody.Remains()) == 0
+	p.session.mu.Lock()
+	p.ending = p.ending || alone
+}
+
+// fits reports whether the log has room for output, and makes some of what the
+// client has.
+func (p *process) fits(n int) bool {
+	limit := logBytes
+	switch {
+	case p.ending:
+		limit += lastBytes
+	case p.session.server.held.Load() > mostBytes:
+		limit = crowdedBytes
+	}
+	kept := p.log.kept
+	if time.Now().Before(p.heldTo) {
+		p.log.kept = min(kept, p.read)
+	}
+	before := p.log.bytes
+	ok := p.log.room(n, limit)
+	p.log.kept = kept
+	p.session.server.held.Add(int64(p.log.bytes - before))
+	return ok
+}
+
+// watch follows a process to its end. The session waits for it.
+func (p *process) watch() {
+	exit, _ := p.custody.Wait(context.Background()) // it has no other error than that of its context
+	p.session.mu.Lock()
+	p.exited, p.code = true, exit.Code
+	p.record(func() { p.log.add(entry{what: exited}) })
+	p.session.mu.Unlock()
+	<-p.custody.Silent() // at the latest when it is done
+	p.session.mu.Lock()
+	p.closed = true
+	if p.input != nil {
+		p.input.close()
+	}
+	p.record(func() { p.log.add(entry{what: closed}) })
+	p.session.mu.Unlock()
+	<-p.custody.Done() // what it has left in silence is ended by terminate, or with the session
+	p.session.mu.Lock()
+	defer p.session.mu.Unlock()
+	p.left = p.custody.Survivors()
+	p.session.retire(p)
+}
+
+// end ends a process with all its descendants (C7), and returns what could not be
+// ended within ctx.
+func (p *process) end(ctx context.Context, grace time.Duration) []event.Process {
+	p.session.mu.Lock()
+	p.ending = true
+	p.tell()
+	p.session.mu.Unlock()
+	return p.custody.End(ctx, grace)
+}
+
+// trouble is what a client has to know beside the exit code; nil for nothing.
+func (p *process) trouble() *string {
+	var text string
+	switch {
+	case len(p.left) > 0:
+		text = fmt.Sprintf("%d processes could not be ended, the first is %d: %s", len(p.left), p.left[0].PID, p.left[0].Command)
+	case p.dropped > 0:
+		text = fmt.Sprintf("%d bytes of output were dropped after the process was told to end", p.dropped)
+	default:
+		return nil
+	}
+	return &text
+}
+
+// refused reports whether the sandbox seems to be why the command failed.
+func (p *process) refused() bool { return p.exited && p.denied && p.code != 0 }
+
+// denial reports whether output says that the kernel refused something. It is a
+// guess, which clients ask for: they offer to run the command without a sandbox.
+func denial(data []byte) bool {
+	for _, text := range []string{"ermission denied", "peration not permitted", "ead-only file system"} {
+		if bytes.Contains(data, []byte(text)) {
+			return true
+		}
+	}
+	return false
+}

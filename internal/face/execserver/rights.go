@@ -1,0 +1,271 @@
+package execserver
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/settle-agent/settle/internal/sandbox"
+)
+
+// sandboxContext is what a client allows for one request. Fields that are not here
+// say how another platform would go about it.
+type sandboxContext struct {
+	Permissions struct {
+		Type  string `json:"type"`
+		Files *struct {
+			Type    string        `json:"type"`
+			Entries []sandboxRule `json:"entries"`
+		} `json:"file_system"`
+		Network json.RawMessage `json:"network"`
+	} `json:"permissions"`
+	Dir   place   `json:"cwd"`
+	Roots []place `json:"workspaceRoots"`
+}
+
+type sandboxRule struct {
+	Path struct {
+		Type    string          `json:"type"`
+		Path    json.RawMessage `json:"path"`
+		Pattern string          `json:"pattern"`
+		Value   struct {
+			Kind    string `json:"kind"`
+			Subpath string `json:"subpath"`
+		} `json:"value"`
+	} `json:"path"`
+	Access  string `json:"access"`
+	Missing string `json:"missing_path_behavior"`
+}
+
+// access is what may be done with a path; more is higher.
+type access int
+
+const (
+	denied access = iota
+	readable
+	writable
+)
+
+// grant is the access to a path and what is below it. The longest one counts.
+type grant struct {
+	path   string
+	access access
+}
+
+// rights are what a request may touch. The zero value is everything that the user
+// of the server may.
+type rights struct {
+	confined bool
+	grants   []grant
+	online   bool
+}
+
+// rights reads what a client allows. What cannot be read cannot be enforced (C22).
+func (s *Server) rights(from *sandboxContext) (rights, error) {
+	if from == nil {
+		return rights{}, nil
+	}
+	p := from.Permissions
+	switch p.Type {
+	case "disabled", "external": // nothing is asked of us: the second is somebody else's sandbox
+		return rights{}, nil
+	case "managed":
+	default:
+		return rights{}, unenforced("the permissions %q", p.Type)
+	}
+	r := rights{confined: true}
+	switch strings.Trim(string(p.Network), `"`) {
+	case "restricted":
+	case "enabled":
+		r.online = true
+	default:
+		return r, unenforced("the network %s", p.Network)
+	}
+	switch {
+	case p.Files == nil:
+		return r, unenforced("permissions without a file system")
+	case p.Files.Type == "unrestricted":
+		r.grants = []grant{{string(filepath.Separator), writable}}
+	case p.Files.Type != "restricted":
+		return r, unenforced("the file system %q", p.Files.Type)
+	}
+	for _, rule := range p.Files.Entries {
+		paths, err := s.paths(rule, from)
+		if err != nil {
+			return r, err
+		}
+		level, ok := map[string]access{"none": denied, "deny": denied, "read": readable, "write": writable}[rule.Access]
+		if !ok {
+			return r, unenforced("the access %q", rule.Access)
+		}
+		for _, path := range paths {
+			r.grants = append(r.grants, grant{path, level})
+		}
+	}
+	return r, nil
+}
+
+func unenforced(format string, args ...any) error {
+	return invalidRequest("cannot enforce %s; nothing was done", fmt.Sprintf(format, args...))
+}
+
+// paths are what a rule is about, without links.
+func (s *Server) paths(rule sandboxRule, from *sandboxContext) ([]string, error) {
+	var all []string
+	switch rule.Path.Type {
+	case "path":
+		var at place
+		if json.Unmarshal(rule.Path.Path, &at) != nil || at == "" {
+			var plain string
+			if json.Unmarshal(rule.Path.Path, &plain) != nil || !filepath.IsAbs(plain) {
+				return nil, unenforced("the path %s", rule.Path.Path)
+			}
+			at = place(plain)
+		}
+		all = []string{string(at)}
+	case "special":
+		var err error
+		if all, err = s.special(rule.Path.Value.Kind, from); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, unenforced("a rule for a %q", rule.Path.Type)
+	}
+	if sub := rule.Path.Value.Subpath; sub != "" {
+		if !filepath.IsLocal(sub) {
+			return nil, unenforced("the path %q", sub)
+		}
+		for i := range all {
+			all[i] = filepath.Join(all[i], sub)
+		}
+	}
+	for i, path := range all {
+		resolved, err := locate(path)
+		if err != nil {
+			return nil, unenforced("a rule for %q (%v)", path, err)
+		}
+		all[i] = resolved
+	}
+	return all, nil
+}
+
+// special are the paths that a client means without knowing them.
+func (s *Server) special(kind string, from *sandboxContext) ([]string, error) {
+	switch kind {
+	case "root":
+		return []string{string(filepath.Separator)}, nil
+	case "project_roots", "current_working_directory":
+		var all []string
+		for _, root := range from.Roots {
+			all = append(all, string(root))
+		}
+		if len(all) == 0 && from.Dir != "" {
+			all = []string{string(from.Dir)}
+		}
+		if len(all) == 0 {
+			return nil, unenforced("a workspace without a folder")
+		}
+		return all, nil
+	case "slash_tmp":
+		return []string{"/tmp"}, nil
+	case "tmpdir":
+		return []string{s.options.TempDir}, nil
+	}
+	return nil, unenforced("a rule for %q", kind)
+}
+
+// may returns the access to a path, which has no links.
+func (r rights) may(path string) access {
+	if !r.confined {
+		return writable
+	}
+	best := grant{access: denied}
+	for _, g := range r.grants {
+		if !within(g.path, path) {
+			continue
+		}
+		if longer := cmp.Compare(len(g.path), len(best.path)); longer > 0 || longer == 0 && (best.path == "" || g.access < best.access) {
+			best = g
+		}
+	}
+	return best.access
+}
+
+// mayTree is the least access to a path and whatever a rule names below it.
+func (r rights) mayTree(path string) access {
+	least := r.may(path)
+	for _, g := range r.grants {
+		if within(path, g.path) {
+			least = min(least, r.may(g.path))
+		}
+	}
+	return least
+}
+
+// within reports whether path is dir or below it.
+func within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// box is what custody confines a command to; nil for nothing.
+func (r rights) box() (*sandbox.Policy, error) {
+	if !r.confined || r.online && r.may(string(filepath.Separator)) == writable && r.mayTree(string(filepath.Separator)) == writable {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	if runtime.GOOS != "linux" {
+		return nil, unenforced("a sandbox on this platform")
+	}
+	box := &sandbox.Policy{}
+	for _, g := range r.grants {
+		switch level := r.may(g.path); level {
+		case writable:
+			return nil, unenforced("a sandbox in which a command may write to %q", g.path)
+		case readable:
+			box.Read = append(box.Read, g.path)
+		case denied:
+			if outer := r.outside(g.path); outer != denied && exists(g.path) {
+				return nil, unenforced("a sandbox that hides %q in a folder which may be read", g.path)
+			}
+		}
+	}
+	if r.online {
+		return nil, unenforced("a sandbox with a network")
+	}
+	slices.Sort(box.Read)
+	box.Read = slices.Compact(box.Read)
+	return box, nil
+}
+
+// outside is the access to a path if nothing spoke of it itself.
+func (r rights) outside(path string) access {
+	return rights{confined: true, grants: slices.DeleteFunc(slices.Clone(r.grants), func(g grant) bool { return g.path == path })}.may(path)
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// locate returns a path without links. Its end need not exist.
+func locate(path string) (string, error) {
+	resolved, err := filepath.EvalSymlinks(path)
+	if err == nil {
+		return resolved, nil
+	}
+	parent := filepath.Dir(path)
+	if !os.IsNotExist(err) || parent == path {
+		return "", err
+	}
+	if info, failed := os.Lstat(path); failed == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return "", &fs.PathError{Op: "resolve", Path: path, Err: fs.ErrNotExist} // a link to nothing
+	}
+	parent, err = locate(parent)
+	return filepath.Join(parent, filepath.Base(path)), err
+}

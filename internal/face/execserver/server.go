@@ -1,0 +1,158 @@
+package execserver
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// Options say how a server works. The zero value of a duration is its default.
+type Options struct {
+	Version string
+	// Dir, Home, TempDir and Shell are what clients are told of this machine.
+	Dir, Home, TempDir, Shell string
+	// Env is what processes inherit, if their client says so.
+	Env []string
+	// Marker marks the environment of processes; see [proc.Spec].
+	Marker string
+	// ResumeTimeout is how long a session without a connection lives. Negative
+	// means not at all.
+	ResumeTimeout time.Duration
+	// PingDelay is the time between two signs of life, PingTimeout what a client has
+	// for one, and ProbeTimeout what it has when another connection wants its session.
+	PingDelay, PingTimeout, ProbeTimeout time.Duration
+	Logger                               *slog.Logger
+}
+
+func (o Options) withDefaults() Options {
+	o.ResumeTimeout = max(0, cmp.Or(o.ResumeTimeout, 30*time.Second))
+	o.PingDelay, o.PingTimeout, o.ProbeTimeout = cmp.Or(o.PingDelay, 30*time.Second), cmp.Or(o.PingTimeout, time.Minute), cmp.Or(o.ProbeTimeout, time.Second)
+	o.TempDir = cmp.Or(o.TempDir, "/tmp")
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// Server serves clients over any number of connections.
+type Server struct {
+	options Options
+	methods map[string]method
+	held    atomic.Int64 // bytes of output that are kept
+
+	mu       sync.Mutex // guards the rest
+	sessions map[string]*session
+	live     map[*session]bool // those too that are being ended
+	conns    map[*conn]bool
+	over     bool
+	work     sync.WaitGroup // the connections
+}
+
+// New returns a server.
+func New(o Options) *Server {
+	return &Server{
+		options: o.withDefaults(), methods: methods(),
+		sessions: map[string]*session{}, live: map[*session]bool{}, conns: map[*conn]bool{},
+	}
+}
+
+// enter counts a connection. It reports false if the server has ended.
+func (s *Server) enter(c *conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over {
+		return false
+	}
+	s.conns[c] = true
+	s.work.Add(1)
+	return true
+}
+
+func (s *Server) leave(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, c)
+	s.work.Done()
+}
+
+// forget takes a session out of those that can be resumed.
+func (s *Server) forget(one *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.sessions, one.id)
+}
+
+// ended takes it that nothing of a session runs any more.
+func (s *Server) ended(one *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.live, one)
+}
+
+// Close ends all sessions with everything that runs in them, then all connections,
+// and names what did not end before ctx.
+func (s *Server) Close(ctx context.Context, reason event.Reason, by string) error {
+	s.mu.Lock()
+	s.over = true
+	all := make([]*session, 0, len(s.live))
+	for one := range s.live {
+		all = append(all, one)
+	}
+	s.mu.Unlock()
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var left []event.Process
+	for _, one := range all {
+		wg.Go(func() { // ends with ctx
+			some := one.end(ctx)
+			mu.Lock()
+			left = append(left, some...)
+			mu.Unlock()
+		})
+	}
+	wg.Wait()
+	s.mu.Lock()
+	conns := make([]*conn, 0, len(s.conns))
+	for c := range s.conns {
+		conns = append(conns, c)
+	}
+	s.mu.Unlock()
+	for _, c := range conns {
+		c.stop(fmt.Errorf("the server ended (%s, %s)", reason, by))
+		wg.Go(func() { c.carrier.Close("the server is ending") }) // bounded by the carrier
+	}
+	wg.Wait()
+	var err error
+	for _, p := range left {
+		err = errors.Join(err, fmt.Errorf("process %d (%s) did not end", p.PID, p.Command))
+	}
+	return errors.Join(err, s.wait(ctx, all))
+}
+
+// wait waits for the connections, and for what follows the processes of sessions.
+func (s *Server) wait(ctx context.Context, all []*session) error {
+	done := make(chan struct{})
+	go func() { // ends with the connections and the processes, all of which were told to end
+		defer close(done)
+		s.work.Wait()
+		for _, one := range all {
+			one.work.Wait()
+		}
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return errors.New("a connection did not end in time")
+	}
+}
+
+// Logger is where the server says what concerns no client.
+func (s *Server) Logger() *slog.Logger { return s.options.Logger }

@@ -1,0 +1,312 @@
+package execserver
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/proc"
+)
+
+const (
+	// mostSessions, mostProcesses and mostIDs bound what clients may have: sessions,
+	// and in each of them processes at a time and ids ever.
+	mostSessions  = 256
+	mostProcesses = 4096
+	mostIDs       = 1 << 20
+	// keepTimeout is how long an ended process can still be read.
+	keepTimeout = 30 * time.Second
+	// idBytes is the longest id of a process.
+	idBytes = 512
+)
+
+// session is what a client has here, through however many connections.
+type session struct {
+	id     string
+	server *Server
+
+	mu        sync.Mutex // guards all below, and the processes
+	conn      *conn      // nil while detached
+	expiry    *time.Timer
+	processes map[string]*process
+	used      map[string]struct{} // every id that a process had: none is used twice
+	line      []*process          // those with something to send, in turn
+	over      bool
+	keep      map[*process]*time.Timer
+	work      sync.WaitGroup // the processes and what feeds them
+}
+
+// attach gives a connection its session: a new one, or the one that it names.
+func (s *Server) attach(ctx context.Context, c *conn, resume *string) (*session, error) {
+	if resume != nil {
+		return s.resume(ctx, c, *resume)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.over:
+		return nil, errOver()
+	case len(s.sessions) >= mostSessions:
+		return nil, invalidRequest("there are %d sessions already; end one, or wait for one to expire", mostSessions)
+	}
+	one := &session{
+		id: uuid.NewString(), server: s, conn: c,
+		processes: map[string]*process{}, used: map[string]struct{}{}, keep: map[*process]*time.Timer{},
+	}
+	s.sessions[one.id], s.live[one] = one, true
+	return one, nil
+}
+
+func errOver() error { return invalidRequest("the server is ending") }
+
+// resume gives a connection a session that has lost its own. One that is still
+// there, and answers, keeps it.
+func (s *Server) resume(ctx context.Context, c *conn, id string) (*session, error) {
+	s.mu.Lock()
+	one := s.sessions[id]
+	s.mu.Unlock()
+	if one == nil {
+		return nil, invalidRequest("unknown session id %s", id)
+	}
+	one.mu.Lock()
+	old := one.conn
+	one.mu.Unlock()
+	if old != nil && old != c {
+		ask, enough := context.WithTimeout(ctx, s.options.ProbeTimeout)
+		defer enough()
+		if old.carrier.Ping(ask) == nil {
+			return nil, invalidRequest("session %s is already attached to another connection", id)
+		}
+		old.cut("its session was resumed by another connection")
+	}
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	switch {
+	case one.over:
+		return nil, invalidRequest("unknown session id %s", id)
+	case one.conn != nil && one.conn != old:
+		return nil, invalidRequest("session %s is already attached to another connection", id)
+	}
+	if one.expiry != nil {
+		one.expiry.Stop()
+		one.expiry = nil
+	}
+	one.conn = c
+	return one, nil
+}
+
+// detach is called when a connection is gone. Without another one in time, the
+// session ends.
+func (s *session) detach(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conn != c || s.over {
+		return
+	}
+	s.conn = nil
+	s.expiry = time.AfterFunc(s.server.options.ResumeTimeout, func() {
+		s.mu.Lock()
+		resumed := s.conn != nil
+		s.mu.Unlock()
+		if !resumed {
+			s.end(context.Background())
+		}
+	})
+}
+
+// end ends every process of the session. It is over then: nothing can be started.
+func (s *session) end(ctx context.Context) (left []event.Process) {
+	s.server.forget(s)
+	s.mu.Lock()
+	s.over = true
+	if s.expiry != nil {
+		s.expiry.Stop()
+	}
+	all := make([]*process, 0, len(s.processes))
+	for _, p := range s.processes {
+		if p.custody != nil { // or its start ends it
+			all = append(all, p)
+		}
+	}
+	for p, timer := range s.keep {
+		timer.Stop()
+		s.drop(p)
+	}
+	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, endTimeout)
+	defer cancel()
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	for _, p := range all {
+		wg.Go(func() { // ends with ctx
+			survivors := p.end(ctx, proc.DefaultGrace)
+			mu.Lock()
+			left = append(left, survivors...)
+			mu.Unlock()
+		})
+	}
+	wg.Wait()
+	if len(left) == 0 {
+		s.server.ended(s)
+	}
+	return left
+}
+
+// reserve takes an id for a process.
+func (s *session) reserve(p *process) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, used := s.used[p.id]
+	switch {
+	case s.over:
+		return errOver()
+	case used:
+		return invalidRequest("process %s already exists", p.id)
+	case len(s.used) >= mostIDs:
+		return invalidRequest("the session has started %d processes; begin another one", mostIDs)
+	case len(s.processes) >= mostProcesses:
+		return invalidRequest("the session has %d processes already; end some", mostProcesses)
+	}
+	s.used[p.id], s.processes[p.id] = struct{}{}, p
+	return nil
+}
+
+// abandon gives an id back under which nothing was started.
+func (s *session) abandon(p *process) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.used, p.id)
+	delete(s.processes, p.id)
+}
+
+// adopt takes in a process that has started. It reports false if the session has
+// ended meanwhile.
+func (s *session) adopt(p *process, custody *proc.Process) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.custody = custody
+	s.work.Go(p.watch) // ends with the process
+	if p.input != nil {
+		s.work.Go(func() { p.input.run(context.Background()) }) // ends with the process
+	}
+	return !s.over
+}
+
+// find returns a process, or nil. The caller has the lock.
+func (s *session) find(id string) *process {
+	p := s.processes[id]
+	if p == nil || p.custody == nil {
+		return nil
+	}
+	return p
+}
+
+// retire forgets a process that has ended, after a while. The caller has the lock.
+func (s *session) retire(p *process) {
+	if s.over {
+		s.drop(p)
+		return
+	}
+	s.keep[p] = time.AfterFunc(keepTimeout, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.keep[p] == nil {
+			return
+		}
+		if p.log.sent < p.log.last { // the client is away, or slow
+			s.keep[p].Reset(keepTimeout)
+			return
+		}
+		s.drop(p)
+	})
+}
+
+// drop forgets what a process has put out. The caller has the lock.
+func (s *session) drop(p *process) {
+	delete(s.keep, p)
+	delete(s.processes, p.id)
+	s.server.held.Add(-int64(p.log.bytes))
+	p.log.entries, p.log.bytes = nil, 0
+	p.log.sent = p.log.last
+}
+
+// parcel is what is to be sent next.
+type parcel struct {
+	p    *process
+	seq  uint64
+	data []byte
+	cost int
+}
+
+// take returns what is to be sent next over a connection, a piece of each process in
+// turn. It reports false if there is nothing.
+func (s *session) take(c *conn) (parcel, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conn != c {
+		return parcel{}, false
+	}
+	for len(s.line) > 0 {
+		p := s.line[0]
+		s.line = s.line[1:]
+		p.queued = false
+		next := p.log.after(max(p.log.sent, p.log.kept))
+		if len(next) == 0 {
+			p.log.sent = p.log.last
+			continue
+		}
+		e := next[0]
+		p.log.sent, p.log.shown = e.seq, max(p.log.shown, e.seq)
+		if len(next) > 1 {
+			p.queued = true
+			s.line = append(s.line, p)
+		}
+		return parcel{p, e.seq, p.encode(e), len(e.data) + entryCost}, true
+	}
+	return parcel{}, false
+}
+
+// received takes it that the client has what was sent of some processes.
+func (s *session) received(marks map[*process]uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for p, seq := range marks {
+		if seq > p.log.kept {
+			p.log.kept = seq
+			p.tell()
+		}
+	}
+}
+
+// encode makes the notification of an entry. The caller has the lock.
+func (p *process) encode(e entry) []byte {
+	switch e.what {
+	case output:
+		return notify(string(output), outputNote{p.id, e.seq, e.stream, e.data})
+	case exited:
+		return notify(string(exited), exitNote{p.id, e.seq, p.code, p.refused()})
+	}
+	return notify(string(closed), closedNote{p.id, e.seq})
+}
+
+type (
+	outputNote struct {
+		Process string `json:"processId"`
+		Seq     uint64 `json:"seq"`
+		Stream  stream `json:"stream"`
+		Chunk   []byte `json:"chunk"`
+	}
+	exitNote struct {
+		Process string `json:"processId"`
+		Seq     uint64 `json:"seq"`
+		Code    int    `json:"exitCode"`
+		Denied  bool   `json:"sandboxDenied"`
+	}
+	closedNote struct {
+		Process string `json:"processId"`
+		Seq     uint64 `json:"seq"`
+	}
+)

@@ -1,0 +1,217 @@
+package execserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+type listing struct {
+	Entries []listed `json:"entries"`
+}
+
+type listed struct {
+	Name      string `json:"fileName"`
+	Directory bool   `json:"isDirectory"`
+	File      bool   `json:"isFile"`
+}
+
+// mostEntries is how many names one request lists.
+const mostEntries = 100_000
+
+func (c *conn) readDirectory(_ context.Context, params fileParams) (any, error) {
+	t, err := c.target(params.Path, "path", params.Sandbox, readable)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := t.list(mostEntries + 1)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(entries) > mostEntries:
+		return nil, fmt.Errorf("cannot list %q: it has more than %d entries", t.path, mostEntries)
+	}
+	all := listing{Entries: []listed{}}
+	for _, e := range entries {
+		is := e.Type()
+		if is&fs.ModeSymlink != 0 && !t.rights.confined {
+			if info, err := os.Stat(filepath.Join(t.path, e.Name())); err == nil {
+				is = info.Mode().Type()
+			}
+		}
+		all.Entries = append(all.Entries, listed{e.Name(), is.IsDir(), is.IsRegular()})
+	}
+	return all, nil
+}
+
+// list returns what a folder has, at most so many.
+func (t target) list(most int) ([]fs.DirEntry, error) {
+	open := os.Open
+	if t.rights.confined {
+		open = func(path string) (*os.File, error) { return openPlain(path, os.O_RDONLY, 0) }
+	}
+	if info, err := os.Stat(t.path); err != nil {
+		return nil, err
+	} else if !info.IsDir() {
+		return nil, invalidRequest("path `%s` is not a directory", t.path)
+	}
+	f, err := open(t.path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	entries, err := f.ReadDir(most)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return entries, err
+}
+
+type walkParams struct {
+	fileParams
+
+	Options *walkOptions `json:"options"`
+}
+
+type walkOptions struct {
+	Depth       *int  `json:"maxDepth"`
+	Directories *int  `json:"maxDirectories"`
+	Entries     *int  `json:"maxEntries"`
+	Follow      *bool `json:"followDirectorySymlinks"`
+}
+
+type walked struct {
+	Entries   []walkEntry `json:"entries"`
+	Errors    []walkError `json:"errors"`
+	Truncated bool        `json:"truncated"`
+}
+
+type walkEntry struct {
+	Path place  `json:"path"`
+	Kind string `json:"kind"`
+}
+
+type walkError struct {
+	Path    place  `json:"path"`
+	Message string `json:"message"`
+}
+
+// mostErrors is how many errors a walk tells of.
+const mostErrors = 100
+
+// walk lists the files and folders below a folder, breadth first, by name and within
+// bounds. It follows links to folders if it is asked to, and goes into each folder
+// once.
+func (c *conn) walk(ctx context.Context, params walkParams) (any, error) {
+	o := params.Options
+	switch {
+	case o == nil || o.Depth == nil || o.Directories == nil || o.Entries == nil || o.Follow == nil:
+		return nil, invalidParams("missing field `options`, or `maxDepth`, `maxDirectories`, `maxEntries` or `followDirectorySymlinks` of it")
+	case *o.Depth <= 0 || *o.Directories <= 0 || *o.Entries <= 0:
+		return nil, invalidRequest("filesystem walk limits must be greater than zero")
+	}
+	t, err := c.target(params.Path, "path", params.Sandbox, readable)
+	if err != nil {
+		return nil, err
+	}
+	real, err := filepath.EvalSymlinks(t.path)
+	if err != nil {
+		return nil, err
+	}
+	w := walker{options: o, result: walked{Entries: []walkEntry{}, Errors: []walkError{}}, been: map[string]bool{real: true}}
+	if err := w.walk(ctx, folder{target{real, t.rights}, string(params.Path), 0}); err != nil {
+		return nil, err
+	}
+	return w.result, nil
+}
+
+type walker struct {
+	options *walkOptions
+	result  walked
+	been    map[string]bool // folders, without links
+	seen    int             // entries, also those that are not listed
+}
+
+// folder is one that is walked through: what it is, and what it is called.
+type folder struct {
+	target
+
+	name  string
+	depth int
+}
+
+func (w *walker) walk(ctx context.Context, top folder) error {
+	line := []folder{top}
+	for folders := 0; len(line) > 0; folders++ {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		at := line[0]
+		line = line[1:]
+		if folders >= *w.options.Directories {
+			w.result.Truncated = true
+			return nil
+		}
+		entries, err := at.list(mostEntries)
+		switch {
+		case err != nil && at.depth == 0:
+			return err
+		case err != nil:
+			w.fail(at.name, err)
+			continue
+		}
+		slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+		for _, e := range entries {
+			if w.seen++; w.seen > min(*w.options.Entries, mostEntries) {
+				w.result.Truncated = true
+				return nil
+			}
+			if below, ok := w.visit(at, e); ok {
+				line = append(line, below)
+			}
+		}
+	}
+	return nil
+}
+
+// visit lists one entry, and returns it if it is a folder to go into.
+func (w *walker) visit(at folder, e fs.DirEntry) (folder, bool) {
+	below := folder{target{filepath.Join(at.path, e.Name()), at.rights}, filepath.Join(at.name, e.Name()), at.depth + 1}
+	is := e.Type()
+	if is&fs.ModeSymlink != 0 && *w.options.Follow {
+		real, err := filepath.EvalSymlinks(below.path)
+		if err != nil {
+			return folder{}, false
+		}
+		info, err := os.Lstat(real)
+		if err != nil || !info.IsDir() {
+			return folder{}, false
+		}
+		below.path, is = real, fs.ModeDir
+	}
+	if at.rights.may(below.path) < readable || !is.IsDir() && !is.IsRegular() {
+		return folder{}, false
+	}
+	kind := "file"
+	if is.IsDir() {
+		kind = "directory"
+	}
+	w.result.Entries = append(w.result.Entries, walkEntry{place(below.name), kind})
+	if !is.IsDir() || w.been[below.path] || at.depth >= *w.options.Depth {
+		return folder{}, false
+	}
+	w.been[below.path] = true
+	return below, true
+}
+
+func (w *walker) fail(path string, err error) {
+	if len(w.result.Errors) < mostErrors {
+		w.result.Errors = append(w.result.Errors, walkError{place(path), err.Error()})
+	}
+}

@@ -1,0 +1,175 @@
+package execserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/settle-agent/settle/internal/client/guard"
+)
+
+const (
+	// mostMessage is the largest message that is taken: a file of the largest size,
+	// as text.
+	mostMessage = mostFile/3*4 + 1<<20
+	// closeTimeout bounds the farewell.
+	closeTimeout = 200 * time.Millisecond
+)
+
+// socket carries messages over a WebSocket. It implements carrier.
+type socket struct{ c *websocket.Conn }
+
+var errGone = errors.New("the connection is gone")
+
+// Read implements carrier.
+func (s socket) Read(ctx context.Context) ([]byte, error) {
+	_, data, err := s.c.Read(ctx)
+	switch {
+	case err == nil:
+		return data, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	}
+	return nil, fmt.Errorf("%w: %w", errGone, err)
+}
+
+// Write implements carrier.
+func (s socket) Write(ctx context.Context, message []byte) error {
+	return s.c.Write(ctx, websocket.MessageText, message)
+}
+
+// Ping implements carrier: a client answers in the order in which it takes messages.
+func (s socket) Ping(ctx context.Context) error { return s.c.Ping(ctx) }
+
+// Close implements carrier. It does not wait for a client that does not answer.
+func (s socket) Close(reason string) {
+	status := websocket.StatusNormalClosure
+	if reason != "" {
+		status = websocket.StatusGoingAway
+	}
+	timer := time.AfterFunc(closeTimeout, func() { _ = s.c.CloseNow() }) // ends with this
+	_ = s.c.Close(status, reason)                                        // the connection may be gone
+	timer.Stop()
+}
+
+// Handler serves clients over HTTP: to each WebSocket its connection.
+type Handler struct {
+	*Server
+
+	// Token is what clients must know; empty lets in everybody who can connect.
+	Token string
+	Names guard.Names
+	// ctx ends the connections.
+	ctx  context.Context //nolint:containedctx // a hijacked connection has none of its own
+	door *guard.Door
+}
+
+// Handler returns what serves clients over HTTP.
+func (s *Server) Handler(ctx context.Context, token string, names guard.Names) *Handler {
+	h := &Handler{Server: s, Token: token, Names: names, ctx: ctx}
+	if token != "" {
+		limits := guard.Limits{}.WithDefaults()
+		h.door = guard.NewDoor(token, limits.Rate, limits.Burst)
+	}
+	return h
+}
+
+// ServeHTTP implements [http.Handler].
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if code, why := h.admit(r); code != 0 {
+		if code == http.StatusUnauthorized {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="settle"`)
+		}
+		http.Error(w, why, code)
+		return
+	}
+	c, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
+	if err != nil {
+		return // Accept has answered
+	}
+	c.SetReadLimit(mostMessage)
+	if err := h.serve(h.ctx, socket{c}); err != nil {
+		h.options.Logger.Debug("a connection ended", "client", r.RemoteAddr, "error", err)
+	}
+}
+
+// admit returns the status and the reason of a refusal, or 0. Browsers say where a
+// request comes from, and no browser has anything to do here.
+func (h *Handler) admit(r *http.Request) (code int, why string) {
+	switch {
+	case !h.Names.Know(r.Host):
+		return http.StatusMisdirectedRequest, guard.WrongHost
+	case len(r.Header.Values("Origin")) > 0 || !slices.Contains([]string{"", "none"}, r.Header.Get("Sec-Fetch-Site")):
+		return http.StatusForbidden, guard.OtherSite
+	case h.door == nil:
+		return 0, ""
+	}
+	switch h.door.Admit(r) {
+	case guard.Unknown:
+		return http.StatusUnauthorized, "the token is missing or wrong; clients send it as \"Authorization: Bearer TOKEN\""
+	case guard.TooMany:
+		return http.StatusTooManyRequests, guard.TooManyRequests
+	}
+	return 0, ""
+}
+
+const (
+	// leastDelay and mostDelay bound the pause before another attempt to connect,
+	// which doubles; a connection that lived longer than mostDelay starts anew.
+	leastDelay = 500 * time.Millisecond
+	mostDelay  = 30 * time.Second
+	// dialTimeout bounds one attempt.
+	dialTimeout = 15 * time.Second
+)
+
+// Connect serves whoever is at a ws:// or wss:// address, and connects again when
+// the connection is gone, until ctx ends.
+func (s *Server) Connect(ctx context.Context, address *url.URL, header http.Header, say func(error)) {
+	for delay := leastDelay; ; delay = min(2*delay, mostDelay) {
+		begun := time.Now()
+		err := s.connect(ctx, address, header)
+		if ctx.Err() != nil {
+			return
+		}
+		if time.Since(begun) > mostDelay {
+			delay = leastDelay
+		}
+		if err == nil {
+			err = errors.New("the other side ended the connection")
+		}
+		say(fmt.Errorf("%w; trying again in %v", err, delay))
+		timer := time.NewTimer(delay)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+	}
+}
+
+func (s *Server) connect(ctx context.Context, address *url.URL, header http.Header) error {
+	ask, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	// No proxy and no redirect: the token goes where the user said.
+	client := &http.Client{
+		Transport:     &http.Transport{DialContext: (&net.Dialer{}).DialContext},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	c, answer, err := websocket.Dial(ask, address.String(), &websocket.DialOptions{HTTPClient: client, HTTPHeader: header, CompressionMode: websocket.CompressionDisabled})
+	if answer != nil && answer.Body != nil {
+		_ = answer.Body.Close() // the connection is c's now
+	}
+	if err != nil {
+		return fmt.Errorf("cannot connect to %s: %w", address.Redacted(), err)
+	}
+	c.SetReadLimit(mostMessage)
+	return s.serve(ctx, socket{c})
+}

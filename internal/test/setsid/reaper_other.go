@@ -1,0 +1,7 @@
+//go:build !linux
+
+package setsid
+
+import "errors"
+
+func takeIn([]string) error { return errors.ErrUnsupported }
