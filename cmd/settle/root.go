@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -30,20 +31,24 @@ configuration, 3 limit reached, 130 interrupted. "settle help run" lists all.`
 
 func newRoot(s *streams) *cobra.Command {
 	var f tuiFlags
+	var tell bool
 	root := &cobra.Command{
 		Use:   "settle [flags] [\"PROMPT\"]",
 		Short: "A coding agent whose every turn ends",
 		Long:  rootHelp,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if s.person() && len(args) == 1 && strings.ContainsAny(args[0], " \t\n") {
+			if tell || s.person() && len(args) == 1 && strings.ContainsAny(args[0], " \t\n") {
 				return nil // a prompt
 			}
 			return known(cmd, args)
 		},
-		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if tell {
+				_, err := fmt.Fprint(cmd.OutOrStdout(), versionLine())
+				return failed(err)
+			}
 			if !s.person() {
 				return cmd.Help()
 			}
@@ -51,9 +56,11 @@ func newRoot(s *streams) *cobra.Command {
 		},
 	}
 	f.define(root.Flags())
+	// Not cobra's: its templates alone would make the program a tenth larger, since
+	// what they may call by name cannot be left out.
+	root.Flags().BoolVarP(&tell, "version", "v", false, "version for settle")
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(mistakenFlag)
-	root.SetVersionTemplate(versionLine())
 	root.SetHelpCommand(newHelp())
 	root.AddGroup(&cobra.Group{ID: standIns, Title: "Stand-ins for other agents:"})
 	root.AddCommand(newRun(s), newResume(s), newServe(s), newACP(s), newExec(s), newClaude(s), newAppServer(s), newMCP(s), newExecServer(s), newSessions(s), newCompact(s), newRewind(s), newJobs(s), newModels(s), newMCPServers(s), newConfig(s), newDoctor(s), newDemo(s), newFakeModel(s), newCheckEndings(s), newVersion(s))
