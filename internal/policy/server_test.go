@@ -29,7 +29,7 @@ func TestToolsOfServers(t *testing.T) {
 		p := newPolicy(t, dir, policy.Config{Mode: mode(event.Ask), Rules: tt.rules})
 		for through, r := range map[string]map[string]any{
 			tt.tool:     inner,
-			"tool_call": map[string]any{"name": tt.tool, "arguments": inner},
+			"tool_call": {"name": tt.tool, "arguments": inner},
 		} {
 			if j := p.Judge(request(t, through, r)); j.Decision != tt.want {
 				t.Errorf("%v: %s through %s: %s (%s), want %s", tt.rules, tt.tool, through, j.Decision, j.Why, tt.want)

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/settle-agent/settle/internal/printable"
@@ -41,6 +42,8 @@ type client struct {
 	changed    chan struct{} // the list of tools did; holds one
 	over       chan struct{} // closed when the session has ended
 	dropped    chan struct{} // closed when nothing of it is left
+	useless    chan struct{} // closed, by spoil, when a request has found it so
+	spoil      func()
 
 	ended error // valid once over is closed
 
@@ -53,8 +56,9 @@ type client struct {
 // connect begins a session with a server. When it fails, the connection is of no
 // use any more.
 func connect(ctx context.Context, version, protocol string, connection connection) (_ *client, err error) {
-	defer recovered(&err)
-	c := &client{connection: connection, changed: make(chan struct{}, 1), over: make(chan struct{}), dropped: make(chan struct{}), progress: map[string]func(string){}}
+	defer func() { err = orPanic(err, recover()) }()
+	c := &client{connection: connection, changed: make(chan struct{}, 1), over: make(chan struct{}), dropped: make(chan struct{}), useless: make(chan struct{}), progress: map[string]func(string){}}
+	c.spoil = sync.OnceFunc(func() { close(c.useless) })
 	connection.onProgress(c.progressed)
 	options := &sdk.ClientOptions{
 		Capabilities: &sdk.ClientCapabilities{}, // no roots, no sampling, no elicitation
@@ -93,6 +97,8 @@ func (c *client) isOver() bool {
 	select {
 	case <-c.over:
 		return true
+	case <-c.useless:
+		return true
 	default:
 		return c.connection.failure() != nil
 	}
@@ -113,17 +119,18 @@ func (c *client) failure() error {
 	return errClosed
 }
 
-// recovered turns a panic of the protocol's implementation, over what a server
+// orPanic turns a panic of the protocol's implementation, over what a server
 // sent, into an error: it is worth no session.
-func recovered(err *error) {
-	if v := recover(); v != nil {
-		*err = fmt.Errorf("what the server sent cannot be understood: panic: %v\n%s", v, debug.Stack())
+func orPanic(err error, panicked any) error {
+	if panicked == nil {
+		return err
 	}
+	return fmt.Errorf("what the server sent cannot be understood: panic: %v\n%s", panicked, debug.Stack())
 }
 
 // catalogue asks the server for its tools.
 func (c *client) catalogue(ctx context.Context) (_ Catalogue, err error) {
-	defer recovered(&err)
+	defer func() { err = orPanic(err, recover()) }()
 	out := Catalogue{At: time.Now().UTC(), Tools: []Tool{}}
 	if hello := c.session.InitializeResult(); hello != nil {
 		out.Protocol = hello.ProtocolVersion
@@ -174,7 +181,7 @@ func toolOf(t *sdk.Tool) Tool {
 // call calls a tool. The call is sent once; when ctx ends first, the server is told
 // so, and what it answers is dropped.
 func (c *client) call(ctx context.Context, name string, args json.RawMessage, progress func(text string)) (_ *sdk.CallToolResult, err error) {
-	defer recovered(&err)
+	defer func() { err = orPanic(err, recover()) }()
 	token := strconv.FormatInt(c.tokens.Add(1), 10)
 	c.mu.Lock()
 	c.progress[token] = progress
@@ -199,10 +206,14 @@ func (c *client) explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if errors.Is(err, sdk.ErrConnectionClosed) || c.isOver() {
+	_, refused := errors.AsType[*jsonrpc.Error](err)
+	_, remote := c.connection.(*remote)
+	// What fails over HTTP may be the session's end there: the next call has another.
+	if errors.Is(err, sdk.ErrConnectionClosed) || c.isOver() || remote && !refused {
 		if why := c.failure(); !errors.Is(why, errClosed) {
 			err = why
 		}
+		c.spoil()
 		return &lostError{err}
 	}
 	return err

@@ -46,47 +46,43 @@ type link struct {
 
 // client returns the live connection, which is made if need be.
 func (l *link) client(ctx context.Context) (*client, error) {
-	began := false
-	for {
-		l.mu.Lock()
-		if l.life.Err() != nil {
-			defer l.mu.Unlock()
-			return nil, errors.New("the session is closed")
+	for began := false; ; {
+		c, wait, err := l.look(&began)
+		if c != nil || err != nil {
+			return c, err
 		}
-		if c := l.live; c != nil {
-			l.mu.Unlock()
-			if !c.isOver() {
-				return c, nil
-			}
-			select {
-			case <-c.dropped:
-				continue
-			case <-ctx.Done():
-				return nil, context.Cause(ctx)
-			}
-		}
-		if l.starting == nil && began {
-			defer l.mu.Unlock()
-			return nil, fmt.Errorf("cannot start the MCP server %q: %w", l.server.Name, l.failure)
-		}
-		if l.starting == nil {
-			wait := time.Until(l.retryAt)
-			if wait > patience {
-				defer l.mu.Unlock()
-				return nil, fmt.Errorf("cannot reach the MCP server %q: %w; it is started again in %s at the earliest",
-					l.server.Name, l.failure, wait.Round(time.Second))
-			}
-			l.begin(wait)
-		}
-		began = true
-		starting := l.starting
-		l.mu.Unlock()
 		select {
-		case <-starting:
+		case <-wait:
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// look returns the live connection, or what to wait for before one looks again.
+// began says that this caller has waited for a start, whose failure is its own.
+func (l *link) look(began *bool) (c *client, wait <-chan struct{}, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.life.Err() != nil:
+		return nil, nil, errors.New("the session is closed")
+	case l.live != nil && l.live.isOver():
+		return nil, l.live.dropped, nil
+	case l.live != nil:
+		return l.live, nil, nil
+	case l.starting == nil && *began:
+		return nil, nil, fmt.Errorf("cannot start the MCP server %q: %w", l.server.Name, l.failure)
+	case l.starting == nil:
+		delay := time.Until(l.retryAt)
+		if delay > patience {
+			return nil, nil, fmt.Errorf("cannot reach the MCP server %q: %w; it is started again in %s at the earliest",
+				l.server.Name, l.failure, delay.Round(time.Second))
+		}
+		l.begin(delay)
+	}
+	*began = true
+	return nil, l.starting, nil
 }
 
 // begin starts the server after the wait. The caller has the lock.
@@ -162,11 +158,14 @@ func (l *link) try(timeout time.Duration, protocol string) (*client, error) {
 		return nil, err
 	}
 	c, err := connect(ctx, l.config.Version, protocol, connection)
-	if err == nil && !l.isKnown() {
-		err = l.list(ctx, c)
-	}
 	if err != nil {
 		_ = l.end(connection)
+	} else if !l.isKnown() {
+		if err = l.list(ctx, c); err != nil {
+			_ = l.close(c)
+		}
+	}
+	if err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
@@ -196,13 +195,13 @@ func (l *link) list(ctx context.Context, c *client) error {
 	if err != nil {
 		return err
 	}
-	l.mu.Lock()
-	l.known, l.asked = true, true
-	l.mu.Unlock()
 	if err := keep(l.config.CacheDir, l.server, catalogue); err != nil {
 		l.config.Logger.Warn("an MCP server's tools are not kept", slog.Any("error", err))
 	}
 	l.update(l.server, catalogue)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.known, l.asked = true, true
 	return nil
 }
 
@@ -232,6 +231,9 @@ func (l *link) attend(c *client) {
 		case <-c.over:
 			l.drop(c)
 			return
+		case <-c.useless:
+			l.drop(c)
+			return
 		case <-l.life.Done():
 			l.drop(c)
 			return
@@ -243,15 +245,22 @@ func (l *link) attend(c *client) {
 // only after that.
 func (l *link) drop(c *client) {
 	why := c.failure()
-	if err := l.end(c.connection); err != nil {
+	if err := l.close(c); err != nil {
 		l.report(fmt.Errorf("MCP server %q: %w", l.server.Name, err))
 	}
-	<-c.over // since its connection has ended
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.live = nil
 	l.failed(why)
 	close(c.dropped)
+}
+
+// close ends a client.
+func (l *link) close(c *client) error {
+	err := l.end(c.connection)
+	<-c.over              // since its connection has ended
+	_ = c.session.Close() // which has no connection; it only tidies up
+	return err
 }
 
 // end ends a connection, and waits for that in bounds.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -41,8 +42,11 @@ type session struct {
 func open(t *testing.T, cache string, servers ...mcp.Server) *session {
 	t.Helper()
 	s := &session{t: t, dir: t.TempDir()}
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
 	s.Servers = mcp.Open(mcp.Config{
 		Env: []string{"PATH=" + os.Getenv("PATH")}, Dir: s.dir, CacheDir: cache, SpoolDir: filepath.Join(s.dir, "spool"), Version: "test",
+		Client: &http.Client{Transport: transport},
 	}, mcp.Read(cache, servers))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)

@@ -43,9 +43,8 @@ func Probe(ctx context.Context, c Config, s Server) (r Report) {
 		r.List = time.Since(began)
 		r.Err = keep(c.CacheDir, s, r.Catalogue)
 	}
-	if err := l.end(client.connection); err != nil && r.Err == nil {
+	if err := l.close(client); err != nil && r.Err == nil {
 		r.Err = err
 	}
-	<-client.over // since its connection has ended
 	return r
 }

@@ -5,9 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/settle-agent/settle/internal/assemble"
@@ -30,6 +30,10 @@ func (s *Server) open(ctx context.Context, id string, in setup) (*session, error
 	if err != nil {
 		return nil, err
 	}
+	servers, secrets, err := in.servers()
+	if err != nil {
+		return nil, err
+	}
 	ses := &session{
 		Server: s, id: id, can: *s.can.Load(), ceiling: r.Permission, followed: make(chan struct{}),
 		policy: assemble.NewPolicy(assemble.ModeOf(cmp.Or(r.Permission, s.Sessions.Base.Permission))),
@@ -39,6 +43,7 @@ func (s *Server) open(ctx context.Context, id string, in setup) (*session, error
 		o.Policy, o.Editor = ses.policy, ses.editor()
 		o.System = cmp.Or(system, o.System)
 		o.Append = strings.TrimSpace(o.Append + "\n\n" + more)
+		o.Servers, o.Secrets = servers, slices.Concat(o.Secrets, secrets)
 	}})
 	if err != nil {
 		return nil, err
@@ -117,14 +122,6 @@ func (in setup) system() (instead *string, more string, err error) {
 
 // note notes what the client asked for that cannot be had.
 func (ses *session) note(in setup) {
-	var servers []string
-	for _, m := range in.MCPServers {
-		servers = append(servers, m.Name)
-	}
-	if len(servers) > 0 {
-		ses.notes = append(ses.notes, fmt.Sprintf(
-			"The MCP servers of this session (%s) are not used: settle cannot use MCP servers yet. Its own tools work as usual.", strings.Join(servers, ", ")))
-	}
 	if len(in.AdditionalDirectories) > 0 {
 		ses.notes = append(ses.notes, "Additional directories are not supported: the session works in "+in.Cwd+".")
 	}

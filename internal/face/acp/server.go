@@ -108,7 +108,7 @@ func (s *Server) initialize(r *jsonrpc.Request) {
 		"agentCapabilities": object{
 			"loadSession":         true,
 			"promptCapabilities":  object{"image": true, "audio": false, "embeddedContext": true},
-			"mcpCapabilities":     object{"http": false, "sse": false},
+			"mcpCapabilities":     object{"http": true, "sse": false},
 			"sessionCapabilities": object{"list": object{}, "resume": object{}, "close": object{}, "delete": object{}},
 		},
 		"authMethods": []object{}, // keys come from the environment and the configuration

@@ -34,6 +34,8 @@ func TestNewSessionRefusals(t *testing.T) {
 		object{"cwd": 7},
 		[]any{},
 		object{"cwd": c.Dir, "_meta": object{"systemPrompt": 7}},
+		object{"cwd": c.Dir, "mcpServers": []any{object{"type": "sse", "name": "x", "url": "http://localhost:1"}}},
+		object{"cwd": c.Dir, "mcpServers": []any{object{"command": "x"}}},
 	} {
 		c.Refused(jsonrpc.CodeInvalidParams, "session/new", params)
 	}
@@ -44,17 +46,17 @@ func TestNewSessionRefusals(t *testing.T) {
 
 // What a session is asked for that cannot be had is told three times: in the
 // answer, to the person who started it, and in the first turn.
-func TestMCPServersAreToldOf(t *testing.T) {
+func TestWhatCannotBeHadIsToldOf(t *testing.T) {
 	c := start(t, script.New(script.Text("ok")))
-	got := c.Must("session/new", object{"cwd": c.Dir, "mcpServers": []any{object{"name": "files", "command": "x", "args": []any{}, "env": []any{}}}})
-	if said, _ := json.Marshal(got["_meta"]); !strings.Contains(string(said), "(files) are not used") {
+	got := c.Must("session/new", object{"cwd": c.Dir, "mcpServers": []any{}, "additionalDirectories": []string{"/tmp"}})
+	if said, _ := json.Marshal(got["_meta"]); !strings.Contains(string(said), "are not supported") {
 		t.Errorf("the answer says %s", said)
 	}
 	wait(c, c.prompt(got["sessionId"].(string), "go"))
-	if story := strings.Join(c.story(), "\n"); !strings.Contains(story, "(files) are not used") {
+	if story := strings.Join(c.story(), "\n"); !strings.Contains(story, "are not supported") {
 		t.Error(story)
 	}
-	if len(c.said) != 1 || !strings.Contains(c.said[0], "(files) are not used") {
+	if len(c.said) != 1 || !strings.Contains(c.said[0], "are not supported") {
 		t.Errorf("the person was told %q", c.said)
 	}
 }

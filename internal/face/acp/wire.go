@@ -38,16 +38,31 @@ type authenticateParams struct {
 
 // setup is what session/new, load and resume say.
 type setup struct {
-	SessionID             string   `json:"sessionId"`
-	Cwd                   string   `json:"cwd"`
-	AdditionalDirectories []string `json:"additionalDirectories"`
-	MCPServers            []struct {
-		Name string `json:"name"`
-	} `json:"mcpServers"`
-	Meta struct {
+	SessionID             string      `json:"sessionId"`
+	Cwd                   string      `json:"cwd"`
+	AdditionalDirectories []string    `json:"additionalDirectories"`
+	MCPServers            []mcpServer `json:"mcpServers"`
+	Meta                  struct {
 		// SystemPrompt is a text, or an object whose "append" is one.
 		SystemPrompt json.RawMessage `json:"systemPrompt"`
 	} `json:"_meta"`
+}
+
+// mcpServer is a server whose tools the session is to have: a command, unless it
+// says another type.
+type mcpServer struct {
+	Type    string      `json:"type"`
+	Name    string      `json:"name"`
+	Command string      `json:"command"`
+	Args    []string    `json:"args"`
+	Env     []namedText `json:"env"`
+	URL     string      `json:"url"`
+	Headers []namedText `json:"headers"`
+}
+
+type namedText struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 // about says what is asked about a session.

@@ -1,0 +1,115 @@
+package mcp_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/settle-agent/settle/tool/mcp"
+)
+
+// site is a server over HTTP that can be made to misbehave.
+type site struct {
+	*httptest.Server
+
+	forgets atomic.Bool  // the session of the next call, once
+	broken  atomic.Bool  // answers calls with nothing of use
+	away    atomic.Value // where it redirects to; a string
+	keyless atomic.Int64 // requests without the key
+}
+
+func newSite(t *testing.T, options *sdk.StreamableHTTPOptions) *site {
+	t.Helper()
+	s := sdk.NewServer(&sdk.Implementation{Name: "site", Version: "1"}, nil)
+	type in struct {
+		Text string `json:"text"`
+	}
+	sdk.AddTool(s, &sdk.Tool{Name: "echo"}, func(_ context.Context, _ *sdk.CallToolRequest, in in) (*sdk.CallToolResult, any, error) {
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: in.Text}}}, nil, nil
+	})
+	endpoint := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, options)
+	x := &site{}
+	x.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer key" {
+			x.keyless.Add(1)
+		}
+		said, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(said))
+		call := bytes.Contains(said, []byte(`"tools/call"`))
+		to, _ := x.away.Load().(string)
+		switch {
+		case to != "":
+			http.Redirect(w, r, to, http.StatusTemporaryRedirect)
+		case call && x.broken.Load():
+			http.Error(w, "down for maintenance", http.StatusServiceUnavailable)
+		case call && x.forgets.CompareAndSwap(true, false):
+			http.Error(w, "session not found", http.StatusNotFound)
+		default:
+			endpoint.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(func() {
+		x.Close()
+		for session := range s.Sessions() { // those that were forgotten
+			_ = session.Close()
+		}
+	})
+	return x
+}
+
+func (x *site) server() mcp.Server {
+	return mcp.Server{Name: "site", URL: x.URL, Headers: map[string]string{"Authorization": "Bearer key"}, StartTimeout: patience, CallTimeout: patience}
+}
+
+func TestHTTP(t *testing.T) {
+	for name, options := range map[string]*sdk.StreamableHTTPOptions{"streams": nil, "stateless": {Stateless: true}, "JSON": {JSONResponse: true}} {
+		t.Run(name, func(t *testing.T) {
+			x := newSite(t, options)
+			s := known(t, x.server())
+			if got := s.call("site__echo", echo("hello")); got != "hello" {
+				t.Errorf("got %q", got)
+			}
+			if n := x.keyless.Load(); n > 0 {
+				t.Errorf("%d requests had no key", n)
+			}
+		})
+	}
+}
+
+// A transient error costs the call that it hit, and not those that follow.
+func TestHTTPFaultsDoNotLast(t *testing.T) {
+	x := newSite(t, nil)
+	s := known(t, x.server())
+	s.call("site__echo", echo("before"))
+	for name, fault := range map[string]*atomic.Bool{"the session is forgotten": &x.forgets, "it is down": &x.broken} {
+		fault.Store(true)
+		if r, err := s.run(t.Context(), "site__echo", echo("lost"), nil); err == nil {
+			t.Errorf("%s: got %+v", name, r)
+		}
+		fault.Store(false)
+		if got := s.call("site__echo", echo("after")); got != "after" {
+			t.Errorf("%s: afterwards: %q", name, got)
+		}
+	}
+}
+
+// The headers of a server do not go to another.
+func TestHTTPRedirects(t *testing.T) {
+	stranger := newSite(t, nil)
+	x := newSite(t, nil)
+	x.away.Store(stranger.URL)
+	s := open(t, t.TempDir(), x.server())
+	if got := s.call("tool_search", map[string]string{"query": ""}); !strings.Contains(got, "redirects to another one") {
+		t.Errorf("got %s", got)
+	}
+	if n := stranger.keyless.Load(); n > 0 {
+		t.Errorf("the other server was asked %d times", n)
+	}
+}
