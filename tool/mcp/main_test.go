@@ -14,5 +14,9 @@ func TestMain(m *testing.M) {
 		fake{mode: mode}.serve()
 		os.Exit(0)
 	}
+	if os.Getenv(hostRole) != "" {
+		playHost()
+		os.Exit(0)
+	}
 	os.Exit(leak.Run(m))
 }
