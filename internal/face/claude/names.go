@@ -9,6 +9,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/jsonl"
 	"github.com/settle-agent/settle/tool/plan"
+	"github.com/settle-agent/settle/tool/task"
 )
 
 // alias is a tool of settle's as clients of Claude's know it.
@@ -49,6 +50,10 @@ func aliases() []alias {
 			fixed:  map[string]any{"output_mode": "content"},
 		},
 		{settle: "list", claude: "LS", path: "path"},
+		{
+			settle: task.Name, claude: "Task", also: []string{"Agent"},
+			fields: map[string]string{"background": "run_in_background"}, fixed: map[string]any{"subagent_type": "general-purpose"},
+		},
 		{settle: plan.Name, claude: "TodoWrite", fields: map[string]string{"plan": "todos"}, each: map[string][]string{"step": {"content", "activeForm"}}},
 	}
 }

@@ -93,6 +93,11 @@ func (f *Face) callRows(width int, now time.Time) (calls []terminal.Line) {
 			}
 		}
 	}
+	for _, c := range f.state().Children {
+		if c.Background() && c.Ended == nil { // since when, not for how long: nothing draws while all is idle
+			calls = append(calls, terminal.Clip(terminal.Plain(fmt.Sprintf("  agent %s works since %s: %s", c.Child, c.At.Local().Format(time.TimeOnly), printable.Text(c.Title)), faint()), width))
+		}
+	}
 	if running > mostCalls {
 		calls = append(calls, terminal.Plain(fmt.Sprintf("  and %d more calls", running-mostCalls), faint()))
 	}

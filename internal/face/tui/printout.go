@@ -80,6 +80,8 @@ func (p *printout) take(c transcript.Change) {
 		}
 	case transcript.Job:
 		p.job(c)
+	case transcript.Child:
+		p.child(c)
 	}
 }
 
@@ -127,6 +129,26 @@ func (p *printout) attempt(c transcript.Change) {
 		words += "; what it said above is discarded"
 	}
 	p.add(notice(warned(), "%s", words))
+}
+
+// child tells of child agents in the background. One in the foreground is its call.
+func (p *printout) child(c transcript.Change) {
+	if c.Child == nil || !c.Child.Background() {
+		return
+	}
+	switch d := c.Event.Data.(type) {
+	case event.ChildStarted:
+		p.add(notice(faint(), "agent %s works in the background: %s", d.Child, d.Title))
+	case event.ChildEnded:
+		how := string(d.Outcome)
+		if d.Cause != nil {
+			how = d.Cause.Error()
+		}
+		if d.ElapsedMS > 0 {
+			how += " after " + span(time.Duration(d.ElapsedMS)*time.Millisecond)
+		}
+		p.add(notice(faint(), "agent %s (%s): %s", d.Child, c.Child.Title, how))
+	}
 }
 
 func (p *printout) job(c transcript.Change) {
