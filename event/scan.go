@@ -127,14 +127,6 @@ func (p *lineScanner) decimal(name string, to **float64) {
 	}
 }
 
-// flag reads a field that is there only if it is true.
-func (p *lineScanner) flag(name string, to *bool) {
-	if p.field(name) {
-		p.expect("true")
-		*to = !p.failed
-	}
-}
-
 // object reads a field that may be missing, of any form, as encoding/json does.
 func (p *lineScanner) object(name string, to any) {
 	if !p.field(name) {
