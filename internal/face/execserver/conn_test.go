@@ -87,7 +87,7 @@ func TestResume(t *testing.T) {
 	_, url := begin(t, execserver.Options{ResumeTimeout: time.Hour})
 	c := execservertest.Dial(t, url, nil)
 	session := c.Hello("")
-	const lines = 400_000
+	const lines = 100_000
 	c.Call("process/start", command(t, "p", fmt.Sprintf("seq %d", lines)), nil)
 	var got bytes.Buffer
 	var after uint64

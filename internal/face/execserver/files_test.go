@@ -234,7 +234,9 @@ func TestFilesOfASandbox(t *testing.T) {
 	}
 	for _, odd := range []object{
 		managed(workspace, special("minimal", "", "read")), managed(workspace, special("project_roots", "../x", "read")), managed(workspace, special("project_roots", "", "append")),
-		managed(workspace, object{"path": object{"type": "glob_pattern", "pattern": "**/*.key"}, "access": "none"}), {"permissions": object{"type": "new"}}, {},
+		managed(workspace, object{"path": object{"type": "glob_pattern", "pattern": "**/*.key"}, "access": "none"}),
+		{"permissions": object{"type": "new"}},
+		{},
 	} {
 		ask{"fs/writeFile", object{"path": in("file"), "dataBase64": data, "sandbox": odd}, -32600}.check(t, c)
 	}
@@ -273,7 +275,7 @@ func TestLinkThatIsPutThereMeanwhile(t *testing.T) {
 			_ = os.Rename(filepath.Join(workspace, "moved"), filepath.Join(workspace, "real"))
 		}
 	}()
-	for range 500 {
+	for range 200 {
 		c.Try("fs/writeFile", object{"path": fileURL(filepath.Join(workspace, "real/file")), "dataBase64": []byte("x"), "sandbox": box})
 		c.Try("fs/remove", object{"path": fileURL(filepath.Join(workspace, "real/file")), "sandbox": box})
 	}

@@ -56,6 +56,7 @@ const (
 type grant struct {
 	path   string
 	access access
+	skip   bool // it does not count while the path does not exist
 }
 
 // rights are what a request may touch. The zero value is everything that the user
@@ -91,7 +92,7 @@ func (s *Server) rights(from *sandboxContext) (rights, error) {
 	case p.Files == nil:
 		return r, unenforced("permissions without a file system")
 	case p.Files.Type == "unrestricted":
-		r.grants = []grant{{string(filepath.Separator), writable}}
+		r.grants = []grant{{path: string(filepath.Separator), access: writable}}
 	case p.Files.Type != "restricted":
 		return r, unenforced("the file system %q", p.Files.Type)
 	}
@@ -105,7 +106,7 @@ func (s *Server) rights(from *sandboxContext) (rights, error) {
 			return r, unenforced("the access %q", rule.Access)
 		}
 		for _, path := range paths {
-			r.grants = append(r.grants, grant{path, level})
+			r.grants = append(r.grants, grant{path, level, rule.Missing == "skip"})
 		}
 	}
 	return r, nil
@@ -223,23 +224,23 @@ func (r rights) box() (*sandbox.Policy, error) {
 		return nil, unenforced("a sandbox on this platform")
 	}
 	box := &sandbox.Policy{}
+	if r.online {
+		box.Network = sandbox.Online
+	}
 	for _, g := range r.grants {
-		switch level := r.may(g.path); level {
-		case writable:
-			return nil, unenforced("a sandbox in which a command may write to %q", g.path)
-		case readable:
+		level, outer := r.may(g.path), r.outside(g.path)
+		switch {
+		case level < outer && !(g.skip && !exists(g.path)): // the kernel's rules only add
+			return nil, unenforced("a sandbox that protects %q in a folder which a command may read or write", g.path)
+		case level == writable:
+			box.Write = append(box.Write, g.path)
+		case level == readable:
 			box.Read = append(box.Read, g.path)
-		case denied:
-			if outer := r.outside(g.path); outer != denied && exists(g.path) {
-				return nil, unenforced("a sandbox that hides %q in a folder which may be read", g.path)
-			}
 		}
 	}
-	if r.online {
-		return nil, unenforced("a sandbox with a network")
-	}
 	slices.Sort(box.Read)
-	box.Read = slices.Compact(box.Read)
+	slices.Sort(box.Write)
+	box.Read, box.Write = slices.Compact(box.Read), slices.Compact(box.Write)
 	return box, nil
 }
 
