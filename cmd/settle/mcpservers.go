@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,6 +22,10 @@ names, list their tools, too.
 What it says is kept: sessions offer its tools from their first request on,
 without waiting for the server.
 
+--trust shows the servers in the .mcp.json of the project and trusts that file as it
+is now. Until then, and again when it changes, its servers are not used: they are
+programs that the repository chose.
+
 States: new (never asked), known, disabled, ok, failed.
 
 Exit codes: 0 listed, 1 a server failed its test, 2 wrong usage or configuration.`
@@ -29,6 +34,7 @@ Exit codes: 0 listed, 1 a server failed its test, 2 wrong usage or configuration
 type mcpServersFlags struct {
 	place  placeFlags
 	test   bool
+	trust  bool
 	asJSON bool
 }
 
@@ -40,6 +46,7 @@ func newMCPServers(s *streams) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, s, args) },
 	}
 	cmd.Flags().BoolVar(&f.test, "test", false, "start each server and ask it for its tools")
+	cmd.Flags().BoolVar(&f.trust, "trust", false, "trust the project's .mcp.json as it is now")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print one JSON object per line")
 	f.place.define(cmd.Flags())
 	return cmd
@@ -49,6 +56,11 @@ func (f *mcpServersFlags) run(cmd *cobra.Command, s *streams, names []string) er
 	dir, r, err := f.place.settings(s, cmd.Flags())
 	if err != nil {
 		return err
+	}
+	if f.trust {
+		if r, err = f.record(cmd, s, r); err != nil {
+			return err
+		}
 	}
 	for _, note := range r.Notes {
 		s.say(fmt.Errorf("note: %s", note))
@@ -82,6 +94,33 @@ func (f *mcpServersFlags) run(cmd *cobra.Command, s *streams, names []string) er
 		return &exitError{code: stdio.CodeFailed} // it has been said why
 	}
 	return nil
+}
+
+// record trusts the project's servers, says what they are, and returns what is in
+// force then.
+func (f *mcpServersFlags) record(cmd *cobra.Command, s *streams, r *config.Resolved) (*config.Resolved, error) {
+	if len(r.ProjectServers) == 0 {
+		return nil, &config.Error{Where: "--trust", Message: "there is no .mcp.json here that settle could use"}
+	}
+	mask := redact.New(r.Secrets()...)
+	for _, file := range r.ProjectServers {
+		for _, server := range file.Servers {
+			of, more := assemble.ServerOf(server), ""
+			details := slices.Concat(of.Env, slices.Sorted(maps.Keys(of.Headers)))
+			if of.Dir != "" {
+				details = append(details, "in "+of.Dir)
+			}
+			if len(details) > 0 {
+				more = " (with " + strings.Join(details, " ") + ")"
+			}
+			s.say(fmt.Errorf("trusted: %s: %s: %s", file.Path, server.Name, mask.Diagnostic(of.Where()+more)))
+		}
+	}
+	if err := assemble.TrustServers(r); err != nil {
+		return nil, failed(err)
+	}
+	_, r, err := f.place.settings(s, cmd.Flags())
+	return r, err
 }
 
 // serversNamed are the servers with the names; all if there are none.

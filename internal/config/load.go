@@ -56,6 +56,8 @@ type Resolved struct {
 	UserFile string
 	// Files are those that were read.
 	Files []string
+	// ProjectServers are the project's own lists of MCP servers.
+	ProjectServers []ProjectServers
 	// Trust is the Input's.
 	Trust repo.Trust
 
@@ -86,6 +88,9 @@ func Load(in Input) (*Resolved, error) {
 	}
 	if err := errors.Join(l.environment(), l.flags()); err != nil {
 		return nil, err
+	}
+	if in.ProjectConfig != IgnoreProject {
+		l.projectServers()
 	}
 	return &l.Resolved, nil
 }

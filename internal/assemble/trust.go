@@ -1,0 +1,44 @@
+package assemble
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/settle-agent/settle/internal/config"
+)
+
+// TrustServers records that the user trusts the project's own lists of MCP servers
+// as they are now. A list that changes has to be trusted anew.
+func TrustServers(r *config.Resolved) error {
+	if _, err := r.NeedDataDir(); err != nil {
+		return err
+	}
+	recorded := r.Recorded()
+	for _, file := range r.ProjectServers {
+		recorded[file.Path] = file.Hash
+	}
+	data, err := json.MarshalIndent(recorded, "", "  ")
+	if err != nil {
+		return fmt.Errorf("cannot encode what is trusted: %w", err)
+	}
+	path := r.TrustFile()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("cannot record what is trusted: %w", err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".trust-*") // 0600
+	if err != nil {
+		return fmt.Errorf("cannot record what is trusted: %w", err)
+	}
+	_, err = f.Write(append(data, '\n'))
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+		return fmt.Errorf("cannot record what is trusted: %w", err)
+	}
+	return nil
+}
