@@ -162,7 +162,7 @@ func (r route) parameters() []object {
 	}
 	for name, description := range r.query {
 		kind := "integer"
-		if name == "match" {
+		if name == "match" || name == "input" {
 			kind = "string"
 		}
 		add("query", name, description, kind)

@@ -117,10 +117,10 @@ func TestDescription(t *testing.T) {
 	b.diff("operations", []string{
 		"DELETE /api/sessions/{id}", "DELETE /api/sessions/{id}/inputs/{input}", "DELETE /api/sessions/{id}/log",
 		"GET /api/files", "GET /api/openapi.json", "GET /api/sessions", "GET /api/sessions/{id}", "GET /api/sessions/{id}/events", "GET /api/sessions/{id}/export",
-		"GET /api/sessions/{id}/settings",
+		"GET /api/sessions/{id}/rewind", "GET /api/sessions/{id}/settings",
 		"POST /api/sessions", "POST /api/sessions/{id}/approvals/{approval}", "POST /api/sessions/{id}/calls/{item}/cancel",
 		"POST /api/sessions/{id}/fork", "POST /api/sessions/{id}/inputs", "POST /api/sessions/{id}/interrupt", "POST /api/sessions/{id}/jobs/{job}/kill",
-		"POST /api/sessions/{id}/name", "POST /api/sessions/{id}/settings",
+		"POST /api/sessions/{id}/name", "POST /api/sessions/{id}/rewind", "POST /api/sessions/{id}/settings",
 	}, described)
 	names := map[string]bool{}
 	for path, operations := range b.api.Paths {
@@ -163,14 +163,14 @@ func TestDescribedBodies(t *testing.T) {
 	paths := map[string]string{
 		"sendInput": session + "/inputs", "interrupt": session + "/interrupt",
 		"answerApproval": session + "/approvals/p000001", "openSession": "/api/sessions", "renameSession": session + "/name",
-		"changeSettings": session + "/settings",
+		"changeSettings": session + "/settings", "rewindSession": session + "/rewind",
 	}
 	bodies := []string{
 		`{"text":"a"}`, `{"text":"a","mode":"steer"}`, `{"text":"a","mode":"later"}`, `{"text":1}`, `{"text":"a","more":1}`, `{"hurry":true}`,
 		`{"hurry":"yes"}`, `{"input":"x","hurry":false}`, `{"verdict":"approved"}`, `{"verdict":"maybe"}`, `{"verdict":"denied","message":"no"}`,
 		`{"id":"other"}`, `{"id":7}`, `[]`, `"text"`, `{"text":"a","images":[{"media_type":"image/png","data":"iVBORw0KGgo="}]}`,
 		`{"text":"a","images":[{"media_type":"image/tiff","data":"QUJD"}]}`, `{"images":{}}`, `{"name":"n"}`, `{"name":1}`,
-		`{"effort":"low"}`, `{"effort":1}`, `{"model":7}`,
+		`{"effort":"low"}`, `{"effort":1}`, `{"model":7}`, `{"keep_files":true}`, `{"keep_files":1}`,
 	}
 	found := map[string]bool{}
 	for _, operations := range b.api.Paths {

@@ -25,7 +25,7 @@ type route struct {
 
 // routes is the API.
 func routes() []route {
-	return slices.Concat(sessionRoutes(), inputRoutes(), controlRoutes(), keepRoutes(), settingRoutes(), fileRoutes(), []route{{
+	return slices.Concat(sessionRoutes(), inputRoutes(), controlRoutes(), keepRoutes(), settingRoutes(), rewindRoutes(), fileRoutes(), []route{{
 		method: "GET", path: "/api/openapi.json", name: "describe", summary: "This description.",
 		status: http.StatusOK, media: "application/json", handle: (*Server).description,
 	}})

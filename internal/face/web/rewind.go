@@ -1,0 +1,132 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/client/rewind"
+)
+
+// rewindPlan is what going back to before an input would do to files.
+type rewindPlan struct {
+	Turn      string        `json:"turn" jsonschema:"the turn that the input began"`
+	Input     string        `json:"input" jsonschema:"what was said"`
+	Files     []rewindFile  `json:"files" jsonschema:"those that settle's tools changed since"`
+	Uncovered []rewindOther `json:"uncovered" jsonschema:"what may have changed files and cannot be undone"`
+}
+
+// rewindFile is a file, and what would be done with it.
+type rewindFile struct {
+	Path   string        `json:"path"`
+	Action rewind.Action `json:"action"`
+	Why    string        `json:"why,omitempty"`
+}
+
+// rewindOther is something that settle does not undo.
+type rewindOther struct {
+	Kind rewind.UncoveredKind `json:"kind"`
+	Text string               `json:"text"`
+}
+
+// newRewind asks to go back.
+type newRewind struct {
+	Input     string `json:"input,omitempty" jsonschema:"id of the input, or of its turn; default: the last one"`
+	KeepFiles bool   `json:"keep_files,omitempty" jsonschema:"leave the files as they are"`
+}
+
+// rewound is what came of it.
+type rewound struct {
+	ID       string   `json:"id" jsonschema:"of the copy"`
+	Restored []string `json:"restored" jsonschema:"paths of the files that were changed"`
+	Snapshot string   `json:"snapshot,omitempty" jsonschema:"the directory that has what was there before; \"settle rewind --undo\" takes it"`
+	Problem  string   `json:"problem,omitempty" jsonschema:"why some files could not be restored"`
+}
+
+func rewindRoutes() []route {
+	return []route{
+		{
+			method: "GET", path: "/api/sessions/{id}/rewind", name: "planRewind", summary: "Get what going back to before an input would do to files. Changes nothing.",
+			query:  map[string]string{"input": "id of the input, or of its turn; default: the last one"},
+			status: http.StatusOK, answer: rewindPlan{}, problems: []int{404, 409}, handle: (*Server).planRewind,
+		},
+		{
+			method: "POST", path: "/api/sessions/{id}/rewind", name: "rewindSession",
+			summary: "Go back to before an input: in a copy of the session, with the files that settle's tools changed since as they were.",
+			body:    newRewind{}, status: http.StatusCreated, answer: rewound{}, problems: []int{404, 409}, handle: (*Server).rewind,
+		},
+	}
+}
+
+func (s *Server) planRewind(w http.ResponseWriter, r *http.Request) error {
+	ctx, cancel := s.bounded(r)
+	defer cancel()
+	p, err := s.plan(ctx, r.PathValue("id"), r.URL.Query().Get("input"))
+	if err != nil {
+		return err
+	}
+	out := rewindPlan{Turn: p.Turn, Input: p.Input, Files: []rewindFile{}, Uncovered: []rewindOther{}}
+	for _, f := range p.Files {
+		out.Files = append(out.Files, rewindFile{f.Path, f.Do, s.mask(f.Why)})
+	}
+	for _, u := range p.Uncovered {
+		out.Uncovered = append(out.Uncovered, rewindOther{u.Kind, u.Text})
+	}
+	reply(w, http.StatusOK, out)
+	return nil
+}
+
+// plan makes the plan of a session of this server's directory.
+func (s *Server) plan(ctx context.Context, id, input string) (*rewind.Plan, error) {
+	if _, err := s.keeps(ctx, id); err != nil {
+		return nil, err
+	}
+	if err := openable(ctx, s.kept, id, s.WorkDir); err != nil {
+		return nil, err
+	}
+	p, err := rewind.Read(ctx, s.DataDir, id, input)
+	var (
+		unknown *rewind.InputError
+		running *rewind.RunningError
+	)
+	switch {
+	case errors.As(err, &unknown):
+		return nil, newProblem(http.StatusNotFound, "no-input", err.Error())
+	case errors.As(err, &running):
+		return nil, newProblem(http.StatusConflict, "running", err.Error())
+	}
+	return p, err
+}
+
+func (s *Server) rewind(w http.ResponseWriter, r *http.Request) error {
+	var body newRewind
+	if err := s.decode(w, r, s.Limits.BodyBytes, &body); err != nil {
+		return err
+	}
+	ctx, cancel := s.bounded(r)
+	defer cancel()
+	p, err := s.plan(ctx, r.PathValue("id"), body.Input)
+	if err != nil {
+		return err
+	}
+	files := rewind.RestoreFiles
+	if body.KeepFiles {
+		files = rewind.LeaveFiles
+	} else if s.Ceiling == settle.Deny && len(p.Changes()) > 0 {
+		return newProblem(http.StatusForbidden, "permission", "the user configured that nothing is changed here (permission deny); nothing was done; keep_files copies the session only")
+	}
+	report, err := p.Fork(ctx, files)
+	if report.Session == "" {
+		return err
+	}
+	out := rewound{ID: report.Session, Restored: []string{}, Snapshot: report.Snapshot}
+	for _, f := range report.Restored {
+		out.Restored = append(out.Restored, f.Path)
+	}
+	if err != nil {
+		out.Problem = s.mask(err.Error())
+	}
+	reply(w, http.StatusCreated, out)
+	return nil
+}
