@@ -57,6 +57,8 @@ export const snapshot = (id, turns) => call("GET", at(id) + (turns ? `?turns=${t
 export const closeSession = (id) => call("DELETE", at(id), undefined, { timeout: 60_000 });
 export const rename = (id, name) => call("POST", at(id, "name"), { name });
 export const fork = (id) => call("POST", at(id, "fork"));
+export const rewindPlan = (id, input) => call("GET", `${at(id, "rewind")}?input=${encodeURIComponent(input)}`);
+export const rewind = (id, body) => call("POST", at(id, "rewind"), body, { timeout: 60_000 });
 export const deleteSession = (id) => call("DELETE", at(id, "log"), undefined, { timeout: 60_000 });
 export const settings = (id) => call("GET", at(id, "settings"));
 export const changeSettings = (id, body) => call("POST", at(id, "settings"), body);

@@ -8,6 +8,7 @@ import { h, show, text } from "./dom.js";
 import { openApprovals, running } from "./fold.js";
 import { fileChange } from "./item.js";
 import { jobsView } from "./jobs.js";
+import { rewindView } from "./rewind.js";
 import { openedSession } from "./session.js";
 import { matching, sessionsView } from "./sessions.js";
 import { settingsView } from "./settings.js";
@@ -38,6 +39,7 @@ const app = {
     change([], [`attempt ${a.id}`, ...(a.end.discarded ?? []).map((id) => `item ${id}`)]);
   },
   notice,
+  rewind: (t) => rewinding.open(session.id, t.id),
   refuses: () => session?.refuses ?? "",
   unsent: () => session?.unsent() ?? [],
   interrupting: () => (session?.interrupting ?? 0) > 0,
@@ -64,6 +66,16 @@ const composer = composerView($("composer"), app);
 const approvals = approvalsView($("approvals"), app);
 const jobs = jobsView($("jobs-button"), $("jobs"), app);
 const list = sessionsView($("session-list"), app);
+const rewinding = rewindView($("rewind"), (made, plan) => {
+  go(made.id);
+  choose(made.id);
+  keep(`settle.draft.${made.id}`, plan.input);
+  composer.setDraft(plan.input);
+  composer.focus();
+  listSessions();
+  const restored = made.restored.length ? `Restored ${count(made.restored.length, "file")}. What was there before is in ${named(made.snapshot)}` : "No file was changed.";
+  notice(made.problem ? `${restored} ${named(made.problem)}` : restored);
+});
 const settings = settingsView($("settings"), (id, now) => {
   if (session?.id !== id) return;
   session.settings = now;
@@ -391,7 +403,7 @@ function neighbour(by) {
 }
 
 document.addEventListener("keydown", (e) => {
-  if (e.defaultPrevented || e.isComposing || $("help").open || $("confirm").open || $("changes").open || $("ask").open || $("settings").open) return;
+  if (e.defaultPrevented || e.isComposing || $("help").open || $("confirm").open || $("changes").open || $("ask").open || $("settings").open || $("rewind").open) return;
   const typing = e.target.closest?.("input, textarea, select");
   const plain = !e.ctrlKey && !e.metaKey && !e.altKey;
   const done = () => e.preventDefault();

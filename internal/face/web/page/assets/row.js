@@ -11,7 +11,7 @@ import { named, prose } from "./visible.js";
 export function rowView(row, app) {
   const view = {
     item: () => itemView(row.of, app),
-    turn: () => turnView(row.of),
+    turn: () => turnView(row.of, app),
     joined: () => joinedView(row.of),
     change: () => ({ el: h("div", { class: "attempt-row" }, h("p", { class: "ending" }, `From here on, settle sends the model less of the session: ${named(row.of.why ?? row.of.change ?? "")}`)), update() {} }),
     attempt: () => attemptView(row.of, app),
@@ -49,9 +49,10 @@ function imageElement(image) {
   return el;
 }
 
-function turnView(t) {
+function turnView(t, app) {
   const who = (i) => i.by && i.by !== "user" && i.by !== "web" ? `from ${named(i.by)}` : "";
   const el = h("div", { class: "turn-head" }, h("h2", { class: "unseen" }, "Turn"), t.inputs.map((i) => promptView(i, who(i))));
+  if (t.inputs.length) el.append(h("button", { type: "button", class: "quiet back", title: "Go back to before this, in a copy of the session", on: { click: () => app.rewind(t) } }, "Go back"));
   return { el, update() {} };
 }
 

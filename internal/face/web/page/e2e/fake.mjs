@@ -181,6 +181,11 @@ export async function fakeServer() {
       Object.assign(f.settings, body);
       return reply(res, 200, f.settings);
     }
+    if (what === "rewind" && req.method === "GET") return reply(res, 200, { turn: new URL(req.url, "http://x").searchParams.get("input"), input: "Change it", ...f.plan });
+    if (what === "rewind") {
+      const copy = fake.film(`${id}-back`);
+      return reply(res, 201, { id: copy.id, restored: body.keep_files ? [] : ["a.go"], ...(body.keep_files ? {} : { snapshot: "/data/rewound-1" }) });
+    }
     if (what === "name") { f.name = body.name; return reply(res, 204); }
     if (what === "fork") { const copy = fake.film(`${id}-copy`); copy.turn("Copied"); copy.interrupted(); return reply(res, 201, { id: copy.id }); }
     if (what === "log") { f.close(); films.delete(id); return reply(res, 204); }

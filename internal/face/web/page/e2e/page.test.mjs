@@ -724,6 +724,48 @@ scene("model, effort and permission are switched", async ({ page, film, sent }) 
   assert.equal(sent("POST", "/interrupt").length, 0);
 });
 
+scene("going back shows what it does to files, and asks", async ({ page, film, row, sent }) => {
+  film.turn("Change it");
+  film.attempt();
+  film.say("Done.");
+  film.attemptEnds();
+  film.completes();
+  film.plan = {
+    files: [{ path: "a.go", action: "restore" }, { path: "b.go", action: "keep", why: "somebody else changed it since" }],
+    uncovered: [{ kind: "command", text: "make \u202e" }],
+  };
+  await row("turn t000001").hover();
+  await row("turn t000001").getByRole("button", { name: "Go back" }).click();
+  const dialog = page.locator("#rewind");
+  await dialog.getByText("a.go").waitFor();
+  assert.match((await dialog.innerText()).replace(/\s+/g, " "), /restore a\.go keep b\.go somebody else changed it since Not covered.* \$ make \u27e8U\+202E\u27e9/);
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "hidden" });
+  assert.equal(sent("POST", "/rewind").length, 0);
+  await row("turn t000001").getByRole("button", { name: "Go back" }).click();
+  await dialog.getByRole("button", { name: "Restore 1 file" }).click();
+  await page.waitForSelector(`body[data-shown="${film.id}-back"]`);
+  assert.deepEqual(sent("POST", "/rewind")[0].body, { input: "t000001" });
+  assert.equal(await page.inputValue("#box"), "Change it");
+  await page.locator("#notice").getByText("Restored 1 file. What was there before is in /data/rewound-1").waitFor();
+});
+
+scene("going back without a file to change", async ({ page, film, row, sent }) => {
+  film.turn("Say it");
+  film.attempt();
+  film.say("Said.");
+  film.attemptEnds();
+  film.completes();
+  film.plan = { files: [], uncovered: [] };
+  await row("turn t000001").getByRole("button", { name: "Go back" }).focus();
+  await page.keyboard.press("Enter");
+  await page.locator("#rewind").getByText("changed no files").waitFor();
+  assert.equal(await page.locator("#rewind").getByRole("button", { name: /Restore/ }).count(), 0);
+  await page.locator("#rewind").getByRole("button", { name: "Go back" }).click();
+  await page.waitForSelector(`body[data-shown="${film.id}-back"]`);
+  assert.deepEqual(sent("POST", "/rewind")[0].body, { input: "t000001", keep_files: true });
+});
+
 scene("a path after @ is completed", async ({ page, sent }) => {
   fake.paths = ["docs/", "docs/a file.md", "docs/manual.md", "main.go", "\u202eog.niam"];
   const shown = () => page.locator("#paths li").allInnerTexts();
