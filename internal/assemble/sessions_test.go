@@ -232,9 +232,18 @@ func TestTightenPolicy(t *testing.T) {
 		now, wish string
 		may       bool
 	}{
-		{"allow", "accept-edits", true}, {"allow", "ask", true}, {"allow", "allow", true}, {"accept-edits", "ask", true},
-		{"accept-edits", "accept-edits", true}, {"ask", "read-only", true}, {"accept-edits", "read-only", true},
-		{"ask", "accept-edits", false}, {"ask", "allow", false}, {"accept-edits", "allow", false}, {"read-only", "ask", false}, {"read-only", "accept-edits", false},
+		{"allow", "accept-edits", true},
+		{"allow", "ask", true},
+		{"allow", "allow", true},
+		{"accept-edits", "ask", true},
+		{"accept-edits", "accept-edits", true},
+		{"ask", "read-only", true},
+		{"accept-edits", "read-only", true},
+		{"ask", "accept-edits", false},
+		{"ask", "allow", false},
+		{"accept-edits", "allow", false},
+		{"read-only", "ask", false},
+		{"read-only", "accept-edits", false},
 	} {
 		now, err := assemble.ModeNamed(c.now)
 		if err != nil {

@@ -245,7 +245,7 @@ func (v *vi) command(e *editor, text string) bool {
 
 // begins begins to insert.
 func (v *vi) begins(e *editor, text string) bool {
-	if len(text) != 1 || !strings.Contains("iaIAoO", text) {
+	if !slices.Contains([]string{"i", "a", "I", "A", "o", "O"}, text) {
 		return false
 	}
 	v.save(e)
