@@ -55,7 +55,7 @@ func mutations() []mutation {
 		{"C4", "internal/journal/filestore.go", "\tif s.newborn {", "\tif s.newborn = false; s.newborn {", "./internal/journal TestANewLogIsDurableWithItsName"},
 		{"C4", "internal/journal/filestore.go", "\tcase err != nil || os.SameFile(info, s.info):", "\tcase err != nil || info != nil:", "./internal/journal TestReplacedLog"},
 		{"C4", "tool/file/atomic.go", "\t\terr = s.sync(path, f.Sync)", "\t\terr = nil", "./tool/file TestReplacingIsDurable"},
-		{"C4", "tool/file/atomic.go", "\tif err := s.sync(dir, func() error { return syncDir(dir) }); err != nil {", "\tif err := error(nil); err != nil && dir != \"\" {", "./tool/file TestReplacingIsDurable"},
+		{"C4", "tool/file/atomic.go", "\tif err := s.sync(dir, func() error { return safefile.SyncDir(dir) }); err != nil {", "\tif err := func() error { _ = safefile.SyncDir; return nil }(); err != nil && dir != \"\" {", "./tool/file TestReplacingIsDurable"},
 		{"C7", "internal/session/session.go", "\t} else if s.config.Sweep != nil {", "\t} else if s.config.Sweep != nil && s.log() == nil {", "./internal/session TestRecoverySweepsAllButWhatWasReleased"},
 		{"C7", "internal/proc/start_linux.go", "\tendOrphans(k.marker, k.cmd.Process.Pid)\n}", "}", "./internal/proc TestDiscardEndsOrphans"},
 		{"C10", "internal/session/turns.go", "\tif len(s.closing) > 0 {\n\t\ts.takeLate()\n\t\ts.finish()", "\tif len(s.closing) > 0 {\n\t\ts.finish()", "./internal/session TestCloseAnswersLateInterrupts"},
