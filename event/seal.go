@@ -23,10 +23,18 @@ const (
 	SealField     = "field"     // Chat Completions: the field that the reasoning came in
 	SealMembers   = "members"   // Chat Completions: what the server added to a call
 	SealAttached  = "attached"  // Chat Completions: what it added after its call or text
+	SealThought   = "thought"   // Gemini: the thought signature of a part
 )
 
 // Binds reports whether the seal is about the very text of the item: it is void
 // once the text was changed.
 func (s *Seal) Binds() bool {
-	return s != nil && (s.Format != SealField && s.Format != SealPhase && s.Format != SealMembers)
+	if s == nil {
+		return false
+	}
+	switch s.Format {
+	case SealField, SealPhase, SealMembers, SealThought:
+		return false
+	}
+	return true
 }

@@ -2,7 +2,7 @@
 // ([Request]), what comes back ([Chunk], a stream), and how it fails ([Error]).
 //
 // A [Provider] has one method. Each wire format is a folder of its own: openai
-// (Responses), anthropic (Messages), chat (Chat Completions), and script, a
+// (Responses), anthropic (Messages), chat (Chat Completions), gemini (streamGenerateContent), and script, a
 // model that follows a script. None of them retries, waits or decides when a
 // stream has stalled: that is the turn's.
 //

@@ -16,6 +16,7 @@ import (
 	"github.com/settle-agent/settle/model/anthropic"
 	"github.com/settle-agent/settle/model/catalog"
 	"github.com/settle-agent/settle/model/chat"
+	"github.com/settle-agent/settle/model/gemini"
 	"github.com/settle-agent/settle/model/openai"
 	"github.com/settle-agent/settle/model/transport"
 )
@@ -124,6 +125,7 @@ func (o Options) ask(ctx context.Context, p config.Provider) ([]transport.Listed
 	endpoint := o.endpoint(config.Choice{Provider: p}, newKey(key, nil))
 	ask := map[config.Wire]func(context.Context, transport.Endpoint) ([]transport.Listed, error){
 		config.WireOpenAI: openai.Models, config.WireAnthropic: anthropic.Models, config.WireChat: chat.Models,
+		config.WireGemini: gemini.Models,
 	}[p.Wire]
 	list, err := ask(ctx, endpoint)
 	if err != nil && key != "" {
@@ -141,8 +143,16 @@ func (o Options) ask(ctx context.Context, p config.Provider) ([]transport.Listed
 func known(wire config.Wire) []transport.Listed {
 	var list []transport.Listed
 	for name := range catalog.Builtin() {
-		claude, open := strings.HasPrefix(name, "claude-"), strings.HasPrefix(name, "gpt-oss-")
-		if claude && wire == config.WireAnthropic || !claude && !open && wire == config.WireOpenAI {
+		maker := config.WireOpenAI
+		switch {
+		case strings.HasPrefix(name, "claude-"):
+			maker = config.WireAnthropic
+		case strings.HasPrefix(name, "gemini-"):
+			maker = config.WireGemini
+		case strings.HasPrefix(name, "gpt-oss-"):
+			continue
+		}
+		if wire == maker {
 			list = append(list, transport.Listed{ID: name})
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/settle-agent/settle/model/anthropic"
 	"github.com/settle-agent/settle/model/catalog"
 	"github.com/settle-agent/settle/model/chat"
+	"github.com/settle-agent/settle/model/gemini"
 	"github.com/settle-agent/settle/model/openai"
 	"github.com/settle-agent/settle/model/transport"
 )
@@ -94,6 +95,8 @@ func provider(of config.Provider, endpoint transport.Endpoint, models catalog.Ta
 		return anthropic.New(anthropic.Options{Endpoint: endpoint, Models: models})
 	case config.WireOpenAI:
 		return openai.New(openai.Options{Endpoint: endpoint, Models: models})
+	case config.WireGemini:
+		return gemini.New(gemini.Options{Endpoint: endpoint, Models: models})
 	}
 	return chat.New(chat.Options{Endpoint: endpoint, Models: models, Dialect: of.Dialect})
 }
@@ -169,6 +172,8 @@ func traits(wire config.Wire, table catalog.Table, name string) model.Traits {
 		return openai.Traits(table, name)
 	case config.WireAnthropic:
 		return anthropic.Traits(table, name)
+	case config.WireGemini:
+		return gemini.Traits(table, name)
 	}
 	return chat.Traits(table, name)
 }

@@ -18,7 +18,7 @@ type Choice struct {
 
 // Choose returns the model that was asked for. Without one, it is the default
 // model of the first provider that is ready: one of the stand-in's family, then
-// the user's own by their names, then anthropic, openai and chat. Errors are of type
+// the user's own by their names, then anthropic, openai, gemini and chat. Errors are of type
 // *ModelError or *Error.
 func (r *Resolved) Choose() (Choice, error) {
 	choice, err := r.pick()
@@ -51,7 +51,7 @@ func (r *Resolved) pick() (Choice, error) {
 	}
 	if len(ready) == 0 {
 		return Choice{}, &ModelError{
-			Message: "no model was named and no provider has a key; set OPENAI_API_KEY or ANTHROPIC_API_KEY, " +
+			Message: "no model was named and no provider has a key; set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, " +
 				"or name a model with --model PROVIDER/NAME, for a local server with --base-url",
 			Choices: r.defaultModels(),
 		}
@@ -73,7 +73,7 @@ func (c Choice) String() string { return c.Provider.Name + "/" + c.Model }
 
 // preferred returns the providers in the order in which they are chosen.
 func (r *Resolved) preferred() []Provider {
-	order := []string{"anthropic", "openai", "chat"}
+	order := []string{"anthropic", "openai", "gemini", "chat"}
 	rank := func(p Provider) int {
 		switch at := slices.Index(order, p.Name); {
 		case r.in.Family != "" && p.Name == string(r.in.Family):

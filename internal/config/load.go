@@ -222,7 +222,7 @@ func (l *loader) environment() error {
 		l.Origins[k.key] = Origin{Kind: Env, Where: k.env}
 	}
 	l.DataDir = expand(l.DataDir, l.in.Dir, l.in.Getenv)
-	for name, variable := range map[string]string{"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL"} {
+	for name, variable := range map[string]string{"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL", "gemini": "GOOGLE_GEMINI_BASE_URL"} {
 		value := l.in.Getenv(variable)
 		if value == "" {
 			continue

@@ -20,6 +20,7 @@ const (
 	WireOpenAI    Wire = "openai"    // Responses
 	WireAnthropic Wire = "anthropic" // Messages
 	WireChat      Wire = "chat"      // Chat Completions
+	WireGemini    Wire = "gemini"    // streamGenerateContent
 )
 
 // Provider is a server of models: a built-in one, or the user's own.
@@ -65,6 +66,10 @@ func builtin() map[string]Provider {
 		{
 			Name: "anthropic", Wire: WireAnthropic, BaseURL: "https://api.anthropic.com",
 			KeyEnv: "ANTHROPIC_API_KEY", Model: "claude-opus-5-5",
+		},
+		{
+			Name: "gemini", Wire: WireGemini, BaseURL: "https://generativelanguage.googleapis.com/v1beta",
+			KeyEnv: "GEMINI_API_KEY", Model: "gemini-3.8-flash",
 		},
 		{Name: "chat", Wire: WireChat, KeyEnv: "SETTLE_API_KEY"},
 	}
@@ -124,7 +129,7 @@ func (l *loader) provider(t *table, name string) {
 	}
 	t.done()
 	if _, said := t.values["wire"]; !said && p.Wire == "" {
-		t.fail("wire", fmt.Errorf("is missing: openai, anthropic or chat"))
+		t.fail("wire", fmt.Errorf("is missing: openai, anthropic, gemini or chat"))
 	}
 	l.Providers[name] = p
 }
@@ -212,7 +217,7 @@ func asWire(value any) (Wire, error) {
 	if err != nil {
 		return "", err
 	}
-	wires := []string{string(WireOpenAI), string(WireAnthropic), string(WireChat)}
+	wires := []string{string(WireOpenAI), string(WireAnthropic), string(WireGemini), string(WireChat)}
 	if !slices.Contains(wires, word) {
 		return "", fmt.Errorf("%q is not one of %s%s", word, strings.Join(wires, ", "), hint(word, wires))
 	}

@@ -3,8 +3,9 @@
 // rightly, the wiring to know the window and to choose a default.
 //
 // The figures are of November 2026, from
-// https://platform.claude.com/docs/about-claude/models/overview and
-// https://developers.openai.com/api/docs/models. A model that is not in the
+// https://platform.claude.com/docs/about-claude/models/overview,
+// https://developers.openai.com/api/docs/models and
+// https://ai.google.dev/gemini-api/docs/models. A model that is not in the
 // table works too, with cautious assumptions, and every entry can be
 // overridden: see [Table.With].
 package catalog
@@ -22,9 +23,9 @@ type Thinking string
 const (
 	// NoThinking: it does not think, or cannot be asked to.
 	NoThinking Thinking = ""
-	// ByEffort: by a named effort alone (OpenAI's reasoning models).
+	// ByEffort: by a named effort alone (OpenAI's reasoning models, Gemini from 3).
 	ByEffort Thinking = "effort"
-	// ByBudget: by a number of tokens (Claude up to 4.5).
+	// ByBudget: by a number of tokens (Claude up to 4.5, Gemini 2.5).
 	ByBudget Thinking = "budget"
 	// Adaptive: the model decides, guided by an effort, and can be told not to
 	// think (Claude from 4.6).
@@ -145,6 +146,8 @@ func Default(provider string) string {
 		return "claude-opus-5-5"
 	case "openai":
 		return "gpt-6.1-sol"
+	case "gemini":
+		return "gemini-3.8-flash"
 	}
 	return ""
 }

@@ -5,6 +5,7 @@ func Builtin() Table {
 	t := Table{}
 	addClaude(t)
 	addGPT(t)
+	addGemini(t)
 	return t
 }
 
@@ -77,4 +78,21 @@ func addGPT(t Table) {
 	t["gpt-4o-mini"] = t["gpt-4o"]
 	t["gpt-oss-120b"] = Model{Window: 131_072, MaxOutput: 131_072, Thinking: ByEffort, Efforts: o.Efforts}
 	t["gpt-oss-20b"] = t["gpt-oss-120b"]
+}
+
+func addGemini(t Table) {
+	three := Model{Window: 1_048_576, MaxOutput: 65_536, Images: true, Thinking: ByEffort, Efforts: []string{"minimal", "low", "medium", "high"}}
+	for _, name := range []string{
+		"gemini-3.8-flash", "gemini-3.6-flash", "gemini-3.5-flash", "gemini-3-flash", "gemini-3.1-flash-lite",
+	} {
+		t[name] = three
+	}
+	three.Efforts = three.Efforts[1:]
+	t["gemini-3.1-pro"], t["gemini-3-pro"] = three, three
+
+	budget := Model{Window: 1_048_576, MaxOutput: 65_536, Images: true, Thinking: ByBudget}
+	t["gemini-2.5-pro"] = budget
+	budget.Efforts = Efforts()
+	t["gemini-2.5-flash"], t["gemini-2.5-flash-lite"] = budget, budget
+	t["gemini-2.0-flash"] = Model{Window: 1_048_576, MaxOutput: 8192, Images: true}
 }

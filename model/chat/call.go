@@ -129,10 +129,9 @@ func (d *decoder) newCall(w wireCall, emit transport.Emit) *call {
 	d.closeFlow(emit)
 	d.closeComplete(emit)
 	c := &call{index: w.Index, serverID: w.ID, id: w.ID, name: w.Function.Name, item: d.items}
-	if c.id == "" || d.ids.used[c.id] {
-		c.id = d.ids.next()
+	if c.id == "" || !d.ids.Take(c.id) {
+		c.id = d.ids.Next()
 	}
-	d.ids.used[c.id] = true
 	d.items++
 	d.calls = append(d.calls, c)
 	emit(model.Chunk{Kind: model.ItemStart, Role: model.Call, Index: c.item, CallID: c.id, Name: c.name})

@@ -14,7 +14,7 @@ import (
 // item is open at a time, the flow; calls are kept apart, since their deltas
 // may be interleaved.
 type decoder struct {
-	ids     *callIDs
+	ids     *transport.CallIDs
 	started bool
 	items   int // begun
 	flow    flow

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/settle-agent/settle/model"
 )
@@ -13,6 +14,9 @@ type Detail struct {
 	Type    string
 	Code    string
 	Message string
+	// Wait is how long the provider wants to be left alone, where it says so in a
+	// field of its own (google.rpc.RetryInfo); else 0.
+	Wait time.Duration
 }
 
 // code returns the more telling of Code and Type.
@@ -36,6 +40,31 @@ type wireDetail struct {
 	InnerError *struct {
 		Code string `json:"code"` // Azure
 	} `json:"innererror"`
+	Status  string          `json:"status"`  // google.rpc.Code
+	Details json.RawMessage `json:"details"` // google.rpc: a list of objects
+}
+
+// google reads what Google's errors have beside a message
+// (https://cloud.google.com/apis/design/errors).
+func (d *Detail) google(w wireDetail) {
+	if d.Type == "" {
+		d.Type = w.Status
+	}
+	var details []struct {
+		RetryDelay string `json:"retryDelay"` // RetryInfo
+		Reason     string `json:"reason"`     // ErrorInfo
+	}
+	if json.Unmarshal(w.Details, &details) != nil {
+		return
+	}
+	for _, detail := range details {
+		if wait, err := time.ParseDuration(detail.RetryDelay); err == nil && wait > 0 {
+			d.Wait = min(wait, maxWait)
+		}
+		if detail.Reason == "API_KEY_INVALID" {
+			d.Code = "invalid_api_key"
+		}
+	}
 }
 
 // ParseDetail understands {"error":{…}}, {"error":"…"}, {"message":…},
@@ -92,6 +121,7 @@ func parseObject(data []byte) (Detail, bool) {
 	if d.Message == "" {
 		d.Message = word(w.Detail)
 	}
+	d.google(w)
 	if w.InnerError != nil && w.InnerError.Code != "" {
 		d.Code = w.InnerError.Code
 	}
@@ -122,7 +152,7 @@ func (d Detail) Kind(status int) (kind model.ErrorKind, ok bool) {
 	}
 	message := strings.ToLower(d.Message)
 	if status == 429 {
-		return model.ErrQuota, quotaMessage(message) && messageWait(message) < 0
+		return model.ErrQuota, quotaMessage(message) && d.Wait <= 0 && messageWait(message) < 0
 	}
 	switch {
 	case status >= 500:
@@ -239,8 +269,16 @@ func (d Detail) StreamError() *model.Error {
 		fault.Message = "the provider ended the response with an error"
 	}
 	fault.Err, fault.Code = nil, d.code()
-	fault.RetryAfter = messageWait(d.Message)
+	fault.RetryAfter = d.wait()
 	return fault
+}
+
+// wait is how long the provider wants to be left alone, or noWait.
+func (d Detail) wait() time.Duration {
+	if d.Wait > 0 {
+		return d.Wait
+	}
+	return messageWait(d.Message)
 }
 
 func contextMessage(message string) bool {

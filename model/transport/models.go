@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"net/url"
+	"slices"
 )
 
 // Listed is a model as a server lists it. Zero numbers are unknown.
@@ -18,8 +19,9 @@ const mostPages = 20
 
 // listPage is a page of /models. Servers say in various ways how much a model
 // takes: Anthropic (max_input_tokens, max_tokens), vLLM (max_model_len),
-// OpenRouter (context_length), Groq (context_window), llama.cpp (meta); OpenAI
-// does not. Only Anthropic has pages.
+// OpenRouter (context_length), Groq (context_window), llama.cpp (meta), Google
+// (inputTokenLimit, outputTokenLimit); OpenAI does not. Anthropic and Google have
+// pages.
 type listPage struct {
 	Data []struct {
 		ID             string `json:"id"`
@@ -36,6 +38,14 @@ type listPage struct {
 	} `json:"data"`
 	HasMore bool   `json:"has_more"`
 	LastID  string `json:"last_id"`
+
+	Models []struct { // Google's
+		Name             string   `json:"name"`
+		InputTokenLimit  int      `json:"inputTokenLimit"`
+		OutputTokenLimit int      `json:"outputTokenLimit"`
+		Methods          []string `json:"supportedGenerationMethods"`
+	} `json:"models"`
+	NextPageToken string `json:"nextPageToken"`
 }
 
 func (p listPage) models() []Listed {
@@ -51,6 +61,11 @@ func (p listPage) models() []Listed {
 			}
 		}
 		list = append(list, l)
+	}
+	for _, m := range p.Models {
+		if slices.Contains(m.Methods, "generateContent") {
+			list = append(list, Listed{ID: m.Name, Window: m.InputTokenLimit, MaxOutput: m.OutputTokenLimit})
+		}
 	}
 	return list
 }
@@ -70,10 +85,14 @@ func (e Endpoint) Models(ctx context.Context, r Request) ([]Listed, error) {
 			return nil, err
 		}
 		all = append(all, page.models()...)
-		if !page.HasMore || page.LastID == "" {
-			break
+		switch {
+		case page.NextPageToken != "":
+			e.Query.Set("pageToken", page.NextPageToken)
+		case page.HasMore && page.LastID != "":
+			e.Query.Set("after_id", page.LastID)
+		default:
+			return all, nil
 		}
-		e.Query.Set("after_id", page.LastID)
 	}
 	return all, nil
 }

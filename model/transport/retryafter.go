@@ -17,11 +17,11 @@ const noWait = time.Duration(-1)
 
 // retryAfter returns the wait that a provider asked for: by retry-after-ms
 // (milliseconds), else Retry-After (seconds, also fractional, or a date), else
-// in words. A date is counted from the answer's own, where that has one: the
+// in the answer, in a field or in words. A date is counted from the answer's own, where that has one: the
 // clock of this machine may be wrong. Zero, negative, past and unreadable values count as none, so that
 // the caller's own delay applies and nobody is hammered; absurdly long ones
 // are cut to 30 days.
-func retryAfter(h http.Header, message string, now func() time.Time) time.Duration {
+func retryAfter(h http.Header, d Detail, now func() time.Time) time.Duration {
 	if wait := number(h.Get("Retry-After-Ms"), time.Millisecond); wait > 0 {
 		return wait
 	}
@@ -38,7 +38,7 @@ func retryAfter(h http.Header, message string, now func() time.Time) time.Durati
 			return min(wait, maxWait)
 		}
 	}
-	return messageWait(message)
+	return d.wait()
 }
 
 // number returns a positive count of units, or noWait.

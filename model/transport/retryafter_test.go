@@ -56,7 +56,7 @@ func TestRetryAfter(t *testing.T) {
 		h := http.Header{}
 		h.Set("Retry-After-Ms", tt.ms)
 		h.Set("Retry-After", tt.after)
-		if got := retryAfter(h, tt.message, func() time.Time { return now }); got != tt.want {
+		if got := retryAfter(h, Detail{Message: tt.message}, func() time.Time { return now }); got != tt.want {
 			t.Errorf("ms %q, after %q, message %q: %v, want %v", tt.ms, tt.after, tt.message, got, tt.want)
 		}
 	}
@@ -71,11 +71,11 @@ func TestRetryAfterWhenTheClockIsWrong(t *testing.T) {
 		h := http.Header{}
 		h.Set("Date", theirs.Format(http.TimeFormat))
 		h.Set("Retry-After", theirs.Add(90*time.Second).Format(http.TimeFormat))
-		if got := retryAfter(h, "", ours); got != 90*time.Second {
+		if got := retryAfter(h, Detail{}, ours); got != 90*time.Second {
 			t.Errorf("wrong by %v: %v", wrong, got)
 		}
 		h.Set("Date", "the day before yesterday")
-		if got, want := retryAfter(h, "", ours), 90*time.Second-wrong; wrong < 0 && got != min(want, maxWait) || wrong > 0 && got != noWait {
+		if got, want := retryAfter(h, Detail{}, ours), 90*time.Second-wrong; wrong < 0 && got != min(want, maxWait) || wrong > 0 && got != noWait {
 			t.Errorf("without their date, wrong by %v: %v", wrong, got)
 		}
 	}

@@ -31,7 +31,7 @@ func (e *Endpoint) statusError(ctx context.Context, u *url.URL, resp *http.Respo
 	}
 	fault.Err = nil
 	fault.Status, fault.Code, fault.URL, fault.Body = resp.StatusCode, d.code(), publicURL(u), body
-	fault.RetryAfter = retryAfter(resp.Header, d.Message, e.Now)
+	fault.RetryAfter = retryAfter(resp.Header, d, e.Now)
 	fault.Kind = shouldRetry(fault.Kind, resp.Header.Get("X-Should-Retry"))
 	fault.Hint = e.hint(fault, resp.Header.Get("Location"))
 	return fault

@@ -92,7 +92,7 @@ func (d *doctor) configuration() {
 	for _, ignored := range r.Notes {
 		d.say(note, "configuration", "%s", ignored)
 	}
-	for _, name := range []string{"openai", "anthropic", "chat"} {
+	for _, name := range []string{"openai", "anthropic", "gemini", "chat"} {
 		p := r.Providers[name]
 		if p.KeyEnv == "" {
 			continue

@@ -136,7 +136,7 @@ func (s *Server) modelList(_ context.Context, p where) (any, error) {
 	table := catalog.Builtin()
 	first := choice.Provider.Name + "/" + choice.Model
 	names := append([]string{first}, slices.Sorted(maps.Keys(resolved.Models))...)
-	if prefix := map[config.Wire]string{config.WireOpenAI: "gpt-", config.WireAnthropic: "claude-"}[choice.Provider.Wire]; prefix != "" {
+	if prefix := map[config.Wire]string{config.WireOpenAI: "gpt-", config.WireAnthropic: "claude-", config.WireGemini: "gemini-"}[choice.Provider.Wire]; prefix != "" {
 		for _, name := range slices.Backward(slices.Sorted(maps.Keys(table))) {
 			if strings.HasPrefix(name, prefix) {
 				names = append(names, choice.Provider.Name+"/"+name)

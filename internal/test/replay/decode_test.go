@@ -15,6 +15,7 @@ import (
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/anthropic"
 	"github.com/settle-agent/settle/model/chat"
+	"github.com/settle-agent/settle/model/gemini"
 	"github.com/settle-agent/settle/model/openai"
 	"github.com/settle-agent/settle/model/transport"
 )
@@ -57,6 +58,8 @@ func (r recording) provider(body io.Reader) model.Provider {
 		return openai.New(openai.Options{Endpoint: endpoint})
 	case "messages":
 		return anthropic.New(anthropic.Options{Endpoint: endpoint})
+	case "gemini":
+		return gemini.New(gemini.Options{Endpoint: endpoint})
 	}
 	return chat.New(chat.Options{Endpoint: endpoint})
 }

@@ -4,6 +4,7 @@ package replay
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 )
 
@@ -75,6 +76,8 @@ func (r recording) read() reading {
 		return readResponses(events(r.body))
 	case "messages":
 		return readMessages(events(r.body))
+	case "gemini":
+		return readGemini(events(r.body))
 	}
 	return readChat(events(r.body))
 }
@@ -374,4 +377,60 @@ func (r *reading) chatText(delta object) {
 		thought = detailed
 	}
 	r.Thinking += thought
+}
+
+// readGemini goes by the parts of the first candidate.
+func readGemini(all []object) reading {
+	var r reading
+	for _, e := range all {
+		if failed := obj(e["error"]); failed != nil {
+			r.Error = str(failed["message"])
+			return r
+		}
+		if usage := obj(e["usageMetadata"]); usage != nil {
+			r.Input = number(usage["promptTokenCount"]) + number(usage["toolUsePromptTokenCount"])
+			r.Output = number(usage["candidatesTokenCount"]) + number(usage["thoughtsTokenCount"])
+		}
+		for _, c := range list(e["candidates"]) {
+			for _, part := range list(obj(c["content"])["parts"]) {
+				called := obj(part["functionCall"])
+				seal := str(part["thoughtSignature"])
+				switch {
+				case called != nil && (called["partialArgs"] != nil || called["willContinue"] != nil || called["name"] == nil):
+					return reading{broken: true} // arguments in pieces, which nobody asked for
+				case called != nil:
+					args := obj(called["args"])
+					if args == nil {
+						args = object{}
+					}
+					id := str(called["id"])
+					if id == "" {
+						id = "call_" + strconv.Itoa(len(r.Calls)+1) // ours
+					}
+					r.Calls = append(r.Calls, call{id, str(called["name"]), args})
+				case part["text"] == nil:
+					continue
+				case part["thought"] == true:
+					r.Thinking += str(part["text"])
+				default:
+					r.Text += str(part["text"])
+				}
+				if seal != "" {
+					r.seals = append(r.seals, seal)
+				}
+			}
+			switch str(c["finishReason"]) {
+			case "":
+			case "STOP":
+				if r.Stop = "end"; len(r.Calls) > 0 {
+					r.Stop = "tools"
+				}
+			case "MAX_TOKENS":
+				r.Stop = "length"
+			default:
+				r.Stop = "filter"
+			}
+		}
+	}
+	return r
 }

@@ -1,0 +1,229 @@
+package gemini
+
+import (
+	"encoding/json"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/model/catalog"
+	"github.com/settle-agent/settle/model/transport"
+)
+
+type request struct {
+	SystemInstruction *content         `json:"systemInstruction,omitempty"`
+	Contents          []content        `json:"contents"`
+	Tools             []tools          `json:"tools,omitempty"`
+	ToolConfig        *toolConfig      `json:"toolConfig,omitempty"`
+	GenerationConfig  generationConfig `json:"generationConfig"`
+}
+
+type content struct {
+	Role  string `json:"role,omitempty"`
+	Parts []part `json:"parts"`
+}
+
+// part is a part of any kind.
+type part struct {
+	Text             *string           `json:"text,omitempty"`
+	Thought          bool              `json:"thought,omitempty"`
+	InlineData       *blob             `json:"inlineData,omitempty"`
+	FunctionCall     *functionCall     `json:"functionCall,omitempty"`
+	FunctionResponse *functionResponse `json:"functionResponse,omitempty"`
+	ThoughtSignature string            `json:"thoughtSignature,omitempty"`
+}
+
+type blob struct {
+	MIMEType string `json:"mimeType"`
+	Data     string `json:"data"`
+}
+
+type functionCall struct {
+	ID   string          `json:"id,omitempty"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args"`
+}
+
+type functionResponse struct {
+	ID       string            `json:"id,omitempty"`
+	Name     string            `json:"name"`
+	Response map[string]string `json:"response"`
+}
+
+type tools struct {
+	FunctionDeclarations []declaration `json:"functionDeclarations"`
+}
+
+type declaration struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parametersJsonSchema,omitempty"`
+}
+
+type toolConfig struct {
+	FunctionCallingConfig struct {
+		Mode string `json:"mode"`
+	} `json:"functionCallingConfig"`
+}
+
+type generationConfig struct {
+	MaxOutputTokens    int             `json:"maxOutputTokens,omitempty"`
+	ThinkingConfig     *thinkingConfig `json:"thinkingConfig,omitempty"`
+	ResponseMIMEType   string          `json:"responseMimeType,omitempty"`
+	ResponseJSONSchema json.RawMessage `json:"responseJsonSchema,omitempty"`
+}
+
+type thinkingConfig struct {
+	IncludeThoughts bool   `json:"includeThoughts,omitempty"`
+	ThinkingLevel   string `json:"thinkingLevel,omitempty"`
+	ThinkingBudget  *int   `json:"thinkingBudget,omitempty"`
+}
+
+func newRequest(req model.Request, known catalog.Model) request {
+	r := request{Contents: contents(req.Input), GenerationConfig: generationConfig{MaxOutputTokens: req.MaxTokens}}
+	third := known.Thinking == catalog.ByEffort || known.Window == 0 // Gemini 3, or later
+	if third {
+		for _, c := range r.Contents {
+			sign(c.Parts)
+		}
+	}
+	if req.System != "" {
+		r.SystemInstruction = &content{Parts: []part{{Text: &req.System}}}
+	}
+	if len(req.Tools) > 0 {
+		var list []declaration
+		for _, t := range req.Tools {
+			list = append(list, declaration{t.Name, t.Description, t.Schema})
+		}
+		r.Tools = []tools{{list}}
+		if req.NoCalls {
+			r.ToolConfig = &toolConfig{}
+			r.ToolConfig.FunctionCallingConfig.Mode = "NONE"
+		}
+	}
+	r.GenerationConfig.ThinkingConfig = thinking(req.Effort, known)
+	// Before Gemini 3, no request may have both: "Function calling with a response
+	// mime type: 'application/json' is unsupported".
+	if len(req.Schema) > 0 && (len(req.Tools) == 0 || third) {
+		r.GenerationConfig.ResponseMIMEType, r.GenerationConfig.ResponseJSONSchema = "application/json", req.Schema
+	}
+	return r
+}
+
+// thinking asks for it in the way that the model has: levels from Gemini 3 on,
+// before that a number of tokens (https://ai.google.dev/gemini-api/docs/thinking).
+func thinking(effort string, known catalog.Model) *thinkingConfig {
+	switch known.Thinking {
+	case catalog.ByEffort:
+		return &thinkingConfig{IncludeThoughts: true, ThinkingLevel: known.Effort(effort)}
+	case catalog.ByBudget:
+		return &thinkingConfig{IncludeThoughts: effort != "none", ThinkingBudget: budgetOf(effort, known)}
+	}
+	return nil
+}
+
+// budgetOf returns the tokens to think with; nil leaves it to the model. A model
+// whose efforts are not known cannot be told not to think; the least is 128.
+func budgetOf(effort string, known catalog.Model) *int {
+	budget := map[string]int{"none": 128, "minimal": 1024, "low": 4096, "medium": 8192, "high": 16_384, "xhigh": 24_576, "max": 24_576}
+	n, asked := budget[effort]
+	if !asked {
+		return nil
+	}
+	if effort == "none" && len(known.Efforts) > 0 {
+		n = 0
+	}
+	return &n
+}
+
+// noSignature is what the API takes for the signature of a call that it did not make
+// (https://ai.google.dev/gemini-api/docs/thought-signatures#faqs).
+const noSignature = "skip_thought_signature_validator"
+
+// contents joins what belongs to one role, so that roles alternate, and puts
+// what calls gave before what a person said.
+func contents(items []model.Item) []content {
+	var list []content
+	ids := map[string]string{} // the API's, by ours
+	answers := 0               // at the front of the last content
+	for _, item := range items {
+		if item.Role == model.Call {
+			ids[item.CallID] = item.ID
+		}
+		parts := partsOf(item, ids[item.CallID])
+		if len(parts) == 0 {
+			continue
+		}
+		role := "user"
+		switch item.Role {
+		case model.Assistant, model.Reasoning, model.Call:
+			role = "model"
+		}
+		if len(list) == 0 || list[len(list)-1].Role != role {
+			list, answers = append(list, content{Role: role}), 0
+		}
+		last := &list[len(list)-1]
+		if item.Role == model.Output {
+			rest := append(parts, last.Parts[answers:]...)
+			last.Parts = append(last.Parts[:answers:answers], rest...)
+			answers++
+			continue
+		}
+		last.Parts = append(last.Parts, parts...)
+	}
+	return list
+}
+
+// sign gives the first call a signature if it has none: it was another model's, or
+// its response was cut.
+func sign(parts []part) {
+	for i := range parts {
+		if parts[i].FunctionCall == nil {
+			continue
+		}
+		if parts[i].ThoughtSignature == "" {
+			parts[i].ThoughtSignature = noSignature
+		}
+		return
+	}
+}
+
+// partsOf returns an item's parts; none if there is nothing that may be sent.
+func partsOf(item model.Item, id string) []part {
+	signature := ""
+	if item.Seal != nil && item.Seal.Format == event.SealThought {
+		signature = item.Seal.Data
+	}
+	switch item.Role {
+	case model.User:
+		var parts []part
+		for _, image := range item.Images {
+			parts = append(parts, part{InlineData: &blob{image.MediaType, transport.Base64(image)}})
+		}
+		if item.Text != "" {
+			parts = append(parts, part{Text: &item.Text})
+		}
+		return parts
+	case model.Assistant:
+		if item.Text == "" && signature == "" {
+			return nil
+		}
+		return []part{{Text: &item.Text, ThoughtSignature: signature}}
+	case model.Reasoning:
+		if signature == "" {
+			return nil
+		}
+		return []part{{Text: &item.Text, Thought: item.Text != "", ThoughtSignature: signature}}
+	case model.Call:
+		return []part{{
+			FunctionCall:     &functionCall{id, item.Name, transport.Arguments(item.Arguments)},
+			ThoughtSignature: signature,
+		}}
+	case model.Output:
+		field := "output" // and "error": by these two the API tells them apart
+		if item.Failed {
+			field = "error"
+		}
+		return []part{{FunctionResponse: &functionResponse{id, item.Name, map[string]string{field: item.Text}}}}
+	}
+	return nil
+}
