@@ -32,6 +32,9 @@ func (e *apiError) body(d Dialect, request int) []byte {
 			"request_id": fmt.Sprintf("req_%06d", request),
 		})
 	}
+	if d == Gemini {
+		return geminiError(e.Status, "", e.Message)
+	}
 	return encode(object{"error": object{
 		"message": e.Message, "type": e.Type, "param": orNull(e.Param), "code": orNull(e.Code),
 	}})
@@ -47,8 +50,11 @@ func orNull(s string) any {
 // usual is what the dialect's providers say with that status.
 func usual(d Dialect, status int) apiError {
 	table := openAIErrors
-	if d == Messages {
+	switch d {
+	case Messages:
 		table = anthropicErrors
+	case Gemini:
+		table = geminiErrors
 	}
 	for _, e := range table() {
 		if e.Status == status {
@@ -135,6 +141,11 @@ func (f Fault) event(d Dialect, sequence int) frame {
 			message = "Overloaded"
 		}
 		return frame{event: "error", data: encode(object{"type": "error", "error": object{"type": kind, "message": message}})}
+	case Gemini:
+		if message == "" {
+			message = "The model is overloaded. Please try again later."
+		}
+		return frame{data: geminiError(503, kind, message)}
 	case Chat:
 		if kind == "" {
 			kind = "server_error"

@@ -76,7 +76,7 @@ type cacheUse struct {
 // use returns what the request does to the provider's cache; nil if the rules
 // leave caches out.
 func (s *Server) use(x *Exchange) *cacheUse {
-	if !s.rules.Caches {
+	if !s.rules.Caches || x.Dialect == Gemini { // which publishes no rules that could be followed
 		return nil
 	}
 	var named struct {

@@ -11,8 +11,9 @@ import (
 	"strings"
 )
 
-// check says how the provider would refuse the request; nil if it would not.
-func (s *Server) check(d Dialect, h http.Header, body []byte) *apiError {
+// check says how the provider would refuse the request for that model, which only
+// Gemini has in the path; nil if it would not.
+func (s *Server) check(d Dialect, name string, h http.Header, body []byte) *apiError {
 	if e := s.checkKey(d, h); e != nil {
 		return e
 	}
@@ -28,7 +29,7 @@ func (s *Server) check(d Dialect, h http.Header, body []byte) *apiError {
 	if e := checkSchema(d, body); e != nil {
 		return e
 	}
-	if d != Messages && s.rules.flag(body) {
+	if d != Messages && d != Gemini && s.rules.flag(body) {
 		return invalid("Invalid prompt: your prompt was flagged as potentially violating our usage policy. Please try again with a different prompt: https://platform.openai.com/docs/guides/reasoning#advice-on-prompting").
 			at("", "invalid_prompt")
 	}
@@ -37,6 +38,8 @@ func (s *Server) check(d Dialect, h http.Header, body []byte) *apiError {
 		return s.checkMessages(h, body)
 	case Chat:
 		return s.checkChat(body)
+	case Gemini:
+		return s.checkGemini(name, body)
 	}
 	return s.checkResponses(body)
 }
@@ -48,7 +51,9 @@ func (s *Server) checkKey(d Dialect, h http.Header) *apiError {
 	}
 	bearer := strings.TrimSpace(strings.TrimPrefix(h.Get("Authorization"), "Bearer"))
 	key := h.Get("X-Api-Key")
-	if d != Messages || key == "" {
+	if d == Gemini {
+		key = h.Get("X-Goog-Api-Key")
+	} else if d != Messages || key == "" {
 		key = bearer
 	}
 	if slices.Contains(s.rules.Keys, key) {
@@ -56,6 +61,8 @@ func (s *Server) checkKey(d Dialect, h http.Header) *apiError {
 	}
 	e := usual(d, http.StatusUnauthorized)
 	switch {
+	case d == Gemini:
+		e = *geminiInvalid("API key not valid. Please pass a valid API key.")
 	case d == Messages && key == "":
 		e.Message = "x-api-key header is required"
 	case key == "":

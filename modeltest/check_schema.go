@@ -19,6 +19,9 @@ type answerSchema struct {
 	OutputConfig struct { // Messages
 		Format *schemaFormat `json:"format"`
 	} `json:"output_config"`
+	GenerationConfig struct { // Gemini
+		Schema json.RawMessage `json:"responseJsonSchema"`
+	} `json:"generationConfig"`
 }
 
 type schemaFormat struct {
@@ -37,6 +40,8 @@ func schemaOf(d Dialect, body []byte) json.RawMessage {
 	}
 	f := req.Text.Format
 	switch {
+	case d == Gemini:
+		return req.GenerationConfig.Schema
 	case d == Messages:
 		f = req.OutputConfig.Format
 	case d == Chat && req.ResponseFormat != nil:

@@ -21,7 +21,9 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("POST /v1/responses", func(w http.ResponseWriter, r *http.Request) { s.handle(w, r, Responses) })
 	mux.HandleFunc("POST /v1/messages", func(w http.ResponseWriter, r *http.Request) { s.handle(w, r, Messages) })
 	mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) { s.handle(w, r, Chat) })
+	mux.HandleFunc("POST /v1beta/models/{call}", s.handleGemini)
 	mux.HandleFunc("GET /v1/models", s.models)
+	mux.HandleFunc("GET /v1beta/models", s.models)
 	s.control(mux)
 	mux.HandleFunc("/", s.lost)
 	return mux
@@ -46,6 +48,7 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request, d Dialect) {
 	s.enter()
 	defer s.leave()
 	x := &Exchange{Turn: -1, Request: Request{At: time.Now(), Dialect: d, Path: r.URL.Path, Header: r.Header.Clone()}}
+	name, method := geminiPath(r.PathValue("call"))
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	x.Body, x.Schema = body, schemaOf(d, body)
 	s.rec.begin(x)
@@ -53,7 +56,7 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request, d Dialect) {
 		s.rec.end(x, EndedByClient, time.Now())
 		return
 	}
-	if refusal := s.refusal(d, r.Header, body); refusal != nil {
+	if refusal := s.refusal(d, name, r.Header, body); refusal != nil {
 		s.rec.update(func() { x.Refusal = refusal.Message })
 		s.refuse(w, x, refusal)
 		s.rec.end(x, EndedSent, time.Now())
@@ -68,6 +71,9 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request, d Dialect) {
 	}
 	p := s.player(w, r, x, turn, faults)
 	stream := p.streams(body)
+	if d == Gemini {
+		p.r.model, stream = name, method != "generateContent"
+	}
 	p.frame()
 	s.issued.remember(&p.r) // as the faults have it
 	p.count(s.use(x))
@@ -82,6 +88,9 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request, d Dialect) {
 func (s *Server) turn(x *Exchange) (Turn, []Fault, bool) {
 	if x.Dialect == Messages && s.rules.flag(x.Body) { // the others refused the request
 		return Turn{Response: Response{Stop: StopRefusal}}, nil, true
+	}
+	if x.Dialect == Gemini && s.rules.flag(x.Body) {
+		return geminiBlocked(), nil, true
 	}
 	turn, index, faults := s.script.next(x.Body)
 	if index < 0 && s.answer == nil {
@@ -175,6 +184,9 @@ func (s *Server) models(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Anthropic-Version") != "" {
 		d = Messages
 	}
+	if strings.HasPrefix(r.URL.Path, "/v1beta/") {
+		d = Gemini
+	}
 	if e := s.checkKey(d, r.Header); e != nil {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(e.Status)
@@ -194,12 +206,21 @@ func (s *Server) models(w http.ResponseWriter, r *http.Request) {
 	if d == Messages {
 		list = object{"data": data, "has_more": false, "first_id": known[0].ID, "last_id": known[len(known)-1].ID}
 	}
+	if d == Gemini {
+		list = object{"models": data}
+	}
 	_, _ = w.Write(encode(list))
 }
 
 func (m Model) listed(d Dialect) object {
 	if d == Messages {
 		return object{"type": "model", "id": m.ID, "display_name": m.ID, "created_at": "2025-01-01T00:00:00Z"}
+	}
+	if d == Gemini {
+		return object{
+			"name": "models/" + m.ID, "inputTokenLimit": m.Window, "outputTokenLimit": m.MaxOutput,
+			"supportedGenerationMethods": []string{"generateContent", "countTokens"},
+		}
 	}
 	o := object{"id": m.ID, "object": "model", "created": 1735689600, "owned_by": "modeltest"}
 	if m.Window > 0 {

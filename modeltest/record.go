@@ -12,7 +12,7 @@ import (
 
 // Request is a request as the server got it.
 type Request struct {
-	// N counts the requests to the three model endpoints from 1.
+	// N counts the requests to the model endpoints from 1.
 	N       int
 	At      time.Time
 	Dialect Dialect

@@ -39,8 +39,8 @@ func (s *Server) Reject(list ...Rejection) {
 }
 
 // refusal is how the request is refused, by the rules or without a reason.
-func (s *Server) refusal(d Dialect, h http.Header, body []byte) *apiError {
-	e := s.check(d, h, body)
+func (s *Server) refusal(d Dialect, name string, h http.Header, body []byte) *apiError {
+	e := s.check(d, name, h, body)
 	if e != nil && s.rules.Terse && e.overflow() {
 		e.Message, e.Code = "Input is too long for requested model.", ""
 	}
@@ -55,7 +55,7 @@ func (s *Server) refusal(d Dialect, h http.Header, body []byte) *apiError {
 
 // overflow says whether it is about the length of the request.
 func (e *apiError) overflow() bool {
-	return e.Code == "context_length_exceeded" || strings.HasPrefix(e.Message, "prompt is too long") || strings.HasPrefix(e.Message, "input length and")
+	return e.Code == "context_length_exceeded" || strings.HasPrefix(e.Message, "prompt is too long") || strings.HasPrefix(e.Message, "The input token count") || strings.HasPrefix(e.Message, "input length and")
 }
 
 // conversation is the part of a request that a history makes.
@@ -66,11 +66,14 @@ type conversation struct {
 }
 
 func conversationOf(body []byte) *conversation {
-	var req struct{ Messages, Input json.RawMessage }
+	var req struct{ Messages, Input, Contents json.RawMessage }
 	_ = json.Unmarshal(body, &req) // the rules have checked it, or are off
 	c := &conversation{raw: req.Messages}
 	if len(req.Input) > 0 {
 		c.raw = req.Input
+	}
+	if len(req.Contents) > 0 {
+		c.raw = req.Contents
 	}
 	var list []any
 	if json.Unmarshal(c.raw, &list) == nil {
@@ -97,7 +100,9 @@ func (c *conversation) visit(value any) {
 			c.calls = true
 		}
 		for key, e := range v {
-			c.reasoning = c.reasoning || e != nil && strings.HasPrefix(key, "reasoning")
+			c.reasoning = c.reasoning || e != nil && strings.HasPrefix(key, "reasoning") || key == "thoughtSignature" && e != noSignature
+			c.images = c.images || key == "inlineData"
+			c.calls = c.calls || key == "functionCall"
 			c.visit(e)
 		}
 	}

@@ -16,6 +16,7 @@ const (
 	Responses Dialect = "responses"
 	Messages  Dialect = "messages"
 	Chat      Dialect = "chat"
+	Gemini    Dialect = "gemini"
 )
 
 // frame is one event of a stream, and what a fault may want to know of it.
@@ -60,6 +61,8 @@ func (r *rendering) frames() iter.Seq[frame] {
 		return r.messages
 	case Chat:
 		return r.chat
+	case Gemini:
+		return r.gemini
 	}
 	return r.responses
 }

@@ -12,8 +12,8 @@ type stream struct {
 	buf   []byte // the last delta
 }
 
-// send renders one event. In Chat Completions the body is a choice, and there
-// are no kinds.
+// send renders one event. In Chat Completions the body is a choice, in Gemini's
+// API a candidate, and there are no kinds.
 func (s *stream) send(f frame, kind string, body object) bool {
 	f.event, f.data = kind, encode(s.wrap(kind, body, s.sequence))
 	s.sequence++
@@ -22,8 +22,11 @@ func (s *stream) send(f frame, kind string, body object) bool {
 
 // wrap adds to the body what the dialect's events have in common.
 func (s *stream) wrap(kind string, body object, sequence int) object {
-	if s.dialect == Chat {
+	switch s.dialect {
+	case Chat:
 		return s.chunk(body)
+	case Gemini:
+		return s.geminiObject(body)
 	}
 	body["type"] = kind
 	if s.dialect == Responses {

@@ -30,6 +30,8 @@ func (r *rendering) whole() any {
 		return r.wholeMessage()
 	case Chat:
 		return r.wholeChat()
+	case Gemini:
+		return r.wholeGemini()
 	}
 	var last object
 	for f := range r.frames() {

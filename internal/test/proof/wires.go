@@ -9,6 +9,7 @@ import (
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/anthropic"
 	"github.com/settle-agent/settle/model/chat"
+	"github.com/settle-agent/settle/model/gemini"
 	"github.com/settle-agent/settle/model/openai"
 	"github.com/settle-agent/settle/model/transport"
 	"github.com/settle-agent/settle/modeltest"
@@ -22,10 +23,11 @@ const (
 	Responses Wire = "responses"
 	Messages  Wire = "messages"
 	Chat      Wire = "chat"
+	Gemini    Wire = "gemini"
 )
 
 // Wires returns the wire formats.
-func Wires() []Wire { return []Wire{Responses, Messages, Chat} }
+func Wires() []Wire { return []Wire{Responses, Messages, Chat, Gemini} }
 
 // Providers returns the providers that demand more of a conversation than the
 // wire format does (modeltest.ProviderRules), after their wires: "chat/mistral".
@@ -75,6 +77,9 @@ func (w Wire) provider(client *http.Client) model.Provider {
 		return openai.New(openai.Options{Endpoint: endpoint})
 	case Chat:
 		return chat.New(chat.Options{Endpoint: endpoint})
+	case Gemini:
+		endpoint.BaseURL += "beta"
+		return gemini.New(gemini.Options{Endpoint: endpoint})
 	}
 	endpoint.BaseURL = strings.TrimSuffix(endpoint.BaseURL, "/v1")
 	return anthropic.New(anthropic.Options{Endpoint: endpoint})
@@ -91,6 +96,7 @@ func (w Wire) Model(client *http.Client, name string, window int, stall time.Dur
 		m.TextAfterCalls = true
 	case Chat:
 		m.ReasoningField = true
+	case Gemini:
 	default:
 		m.MaxOutput, m.RefusalSticks = 8_000, true
 	}
