@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/model"
@@ -80,7 +81,7 @@ type thinkingConfig struct {
 
 func newRequest(req model.Request, known catalog.Model) request {
 	r := request{Contents: contents(req.Input), GenerationConfig: generationConfig{MaxOutputTokens: req.MaxTokens}}
-	third := known.Thinking == catalog.ByEffort || known.Window == 0 // Gemini 3, or later
+	third := !isSecond(req.Model)
 	if third {
 		for _, c := range r.Contents {
 			sign(c.Parts)
@@ -107,6 +108,12 @@ func newRequest(req model.Request, known catalog.Model) request {
 		r.GenerationConfig.ResponseMIMEType, r.GenerationConfig.ResponseJSONSchema = "application/json", req.Schema
 	}
 	return r
+}
+
+// isSecond reports whether a model is older than Gemini 3.
+func isSecond(name string) bool {
+	name = name[strings.LastIndexByte(name, '/')+1:]
+	return strings.HasPrefix(name, "gemini-2") || strings.HasPrefix(name, "gemini-1")
 }
 
 // thinking asks for it in the way that the model has: levels from Gemini 3 on,

@@ -188,7 +188,7 @@ func (w *world) settled(wire Wire) {
 
 // unruly: it is what modeltest says of what a picky provider refuses.
 func unruly(refusal string) bool {
-	for _, words := range []string{"Invalid request.", "too long", "context length", "context window", "context limit"} {
+	for _, words := range []string{"Invalid request.", "too long", "context length", "context window", "context limit", "input token count"} {
 		if strings.Contains(refusal, words) {
 			return true
 		}
