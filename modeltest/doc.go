@@ -1,7 +1,7 @@
 // Package modeltest is a language model for tests: a [Server] that speaks
-// Responses, Messages and Chat Completions over HTTP, follows a script, is as
-// strict about requests as the real providers are, and misbehaves on request.
-// It imports nothing of settle, so that any client or agent can be tested
+// Responses, Messages, Chat Completions and Gemini's API over HTTP, follows a
+// script, is as strict about requests as the real providers are, and misbehaves on
+// request. It imports nothing of settle, so that any client or agent can be tested
 // against it.
 //
 // A [Scenario] is a list of turns; each valid request takes the next one, in

@@ -13,9 +13,9 @@ import (
 )
 
 const fakeModelHelp = `Serve a model that follows a scenario, for testing programs that call one. It
-speaks OpenAI's Responses, Anthropic's Messages and Chat Completions, refuses the
-requests that the real providers would refuse, and fails as the scenario says:
-errors, delays, cut and silent streams, and more.
+speaks OpenAI's Responses, Anthropic's Messages, Chat Completions and Gemini's API,
+refuses the requests that the real providers would refuse, and fails as the
+scenario says: errors, delays, cut and silent streams, and more.
 
 docs/scenarios.md describes the file. The URLs are printed on standard output.
 SIGINT or SIGTERM ends it.`
@@ -53,7 +53,7 @@ func newFakeModel(s *streams) *cobra.Command {
 				return failed(fmt.Errorf("cannot serve the model: %w", err))
 			}
 			url := "http://" + listener.Addr().String()
-			if _, err := fmt.Fprintf(s.stdout, "openai, chat  %s/v1\nanthropic     %s\n", url, url); err != nil {
+			if _, err := fmt.Fprintf(s.stdout, "openai, chat  %s/v1\nanthropic     %s\ngemini        %s/v1beta\n", url, url, url); err != nil {
 				return failed(err)
 			}
 			return failed(modeltest.Serve(sig.ctx, scenario, listener))

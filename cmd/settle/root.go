@@ -16,8 +16,8 @@ Try it without a key or a network:
 
   settle demo
 
-Work with it in the terminal, with OPENAI_API_KEY or ANTHROPIC_API_KEY set, or give
-it one task in a script:
+Work with it in the terminal, with OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY
+set, or give it one task in a script:
 
   settle
   settle run "fix the failing test"

@@ -27,11 +27,11 @@ func TestChoose(t *testing.T) {
 		{"chat with an address", "", nil, map[string]string{"model": "chat/x", "base_url": "http://f/v1"}, "chat x http://f/v1"},
 
 		{"chat without an address", "", nil, map[string]string{"model": "chat/x"}, `--model: provider "chat" has no address; use --base-url http://HOST/v1`},
-		{"no key", "", nil, nil, "no model was named and no provider has a key; set OPENAI_API_KEY or ANTHROPIC_API_KEY"},
+		{"no key", "", nil, nil, "no model was named and no provider has a key; set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY"},
 		{"two keys", "", map[string]string{"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"}, nil, "anthropic claude-opus-5-5 https://api.anthropic.com"},
 		{"own provider and two keys", local, map[string]string{"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"}, nil, "gpu org/qwen http://gpu:8000/v1"},
 		{"configured, and two keys", "model='openai/x'", map[string]string{"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"}, nil, "openai x https://api.openai.com/v1"},
-		{"no provider", "", map[string]string{"SETTLE_MODEL": "gpt-6"}, nil, `SETTLE_MODEL: "gpt-6" must be PROVIDER/NAME; choices: anthropic/gpt-6, chat/gpt-6, openai/gpt-6`},
+		{"no provider", "", map[string]string{"SETTLE_MODEL": "gpt-6"}, nil, `SETTLE_MODEL: "gpt-6" must be PROVIDER/NAME; choices: anthropic/gpt-6, chat/gpt-6, gemini/gpt-6, openai/gpt-6`},
 		{"only a provider", "", nil, map[string]string{"model": "openai/"}, `"openai/" must be PROVIDER/NAME; choices: openai/gpt-6.1-sol`},
 		{"unknown provider", "", nil, map[string]string{"model": "opnai/x"}, `there is no provider "opnai"; did you mean "openai"?`},
 	}

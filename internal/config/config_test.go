@@ -210,7 +210,7 @@ func TestMistakes(t *testing.T) {
 		{"not a table", "jobs = 3", "config.toml:1: jobs: must be a table, not 3"},
 		{"control characters", `model = "a/b\u001b[2J"`, "must be one line without control characters"},
 		{"no wire", "[providers.x]\nbase_url='http://h'", "config.toml:1: providers.x.wire: is missing"},
-		{"unknown wire", "[providers.x]\nwire='caht'", `"caht" is not one of openai, anthropic, chat; did you mean "chat"?`},
+		{"unknown wire", "[providers.x]\nwire='caht'", `"caht" is not one of openai, anthropic, gemini, chat; did you mean "chat"?`},
 		{"address without scheme", "[providers.x]\nwire='chat'\nbase_url='localhost:1'", "providers.x.base_url: must be a URL such as"},
 		{"address with a query", "[providers.x]\nwire='chat'\nbase_url='http://h?k=secret'", "must have no query"},
 		{"name", "[providers.'a/b']\nwire='chat'", "a provider name consists of lower-case letters"},

@@ -82,17 +82,12 @@ func addGPT(t Table) {
 
 func addGemini(t Table) {
 	three := Model{Window: 1_048_576, MaxOutput: 65_536, Images: true, Thinking: ByEffort, Efforts: []string{"minimal", "low", "medium", "high"}}
-	for _, name := range []string{
-		"gemini-3.8-flash", "gemini-3.6-flash", "gemini-3.5-flash", "gemini-3-flash", "gemini-3.1-flash-lite",
-	} {
+	for _, name := range []string{"gemini-3.8-flash", "gemini-3.5-flash", "gemini-3-flash", "gemini-3.1-flash-lite"} {
 		t[name] = three
 	}
 	three.Efforts = three.Efforts[1:]
-	t["gemini-3.1-pro"], t["gemini-3-pro"] = three, three
+	t["gemini-3.1-pro"] = three
 
 	budget := Model{Window: 1_048_576, MaxOutput: 65_536, Images: true, Thinking: ByBudget}
-	t["gemini-2.5-pro"] = budget
-	budget.Efforts = Efforts()
-	t["gemini-2.5-flash"], t["gemini-2.5-flash-lite"] = budget, budget
-	t["gemini-2.0-flash"] = Model{Window: 1_048_576, MaxOutput: 8192, Images: true}
+	t["gemini-2.5-pro"], t["gemini-2.5-flash"], t["gemini-2.5-flash-lite"] = budget, budget, budget
 }

@@ -13,8 +13,9 @@ import (
 // ending, such as "-fast", is.
 //
 // The prices are of November 2026, from
-// https://platform.claude.com/docs/en/about-claude/pricing and
-// https://developers.openai.com/api/docs/pricing. Cache writes of Claude's are
+// https://platform.claude.com/docs/en/about-claude/pricing,
+// https://developers.openai.com/api/docs/pricing and, as others quote it,
+// https://ai.google.dev/gemini-api/docs/pricing. Cache writes of Claude's are
 // those that live for five minutes.
 func Price(name string) *model.Price {
 	name = strings.ToLower(name)
@@ -32,6 +33,7 @@ var (
 		all := map[string]model.Price{}
 		claudePrices(all)
 		gptPrices(all)
+		geminiPrices(all)
 		return all
 	})
 )
@@ -89,4 +91,28 @@ func gptPrices(all map[string]model.Price) {
 	add(2.5, 1.25, 2.5, 10, "gpt-4o")
 	add(0.15, 0.075, 0.15, 0.6, "gpt-4o-mini")
 	add(1.1, 0.275, 1.1, 4.4, "o4-mini")
+}
+
+// geminiPrices: what is read from the cache costs a tenth, and writing it nothing more.
+// Those of gemini-3.8-flash hold until the end of 2026.
+func geminiPrices(all map[string]model.Price) {
+	add := func(input, output float64, name string) {
+		all[name] = model.Price{Input: input, CacheRead: input / 10, CacheWrite: input, Output: output}
+	}
+	add(0.75, 3.75, "gemini-3.8-flash")
+	add(1.5, 9, "gemini-3.5-flash")
+	add(0.5, 3, "gemini-3-flash")
+	add(0.25, 1.5, "gemini-3.1-flash-lite")
+	add(0.3, 2.5, "gemini-2.5-flash")
+	add(0.1, 0.4, "gemini-2.5-flash-lite")
+	add(2, 12, "gemini-3.1-pro")
+	add(1.25, 10, "gemini-2.5-pro")
+	for _, name := range []string{"gemini-3.1-pro", "gemini-2.5-pro"} {
+		p := all[name]
+		p.LongAbove, p.LongInput, p.LongOutput = 200_000, 2, 1.5
+		all[name] = p
+	}
+	for _, name := range []string{"gemini-3.1-pro", "gemini-3-flash"} {
+		all[name+"-preview"] = all[name]
+	}
 }

@@ -101,7 +101,7 @@ func newRequest(req model.Request, known catalog.Model) request {
 			r.ToolConfig.FunctionCallingConfig.Mode = "NONE"
 		}
 	}
-	r.GenerationConfig.ThinkingConfig = thinking(req.Effort, known)
+	r.GenerationConfig.ThinkingConfig = thinking(req.Model, req.Effort, known)
 	// Before Gemini 3, no request may have both: "Function calling with a response
 	// mime type: 'application/json' is unsupported".
 	if len(req.Schema) > 0 && (len(req.Tools) == 0 || third) {
@@ -118,25 +118,25 @@ func isSecond(name string) bool {
 
 // thinking asks for it in the way that the model has: levels from Gemini 3 on,
 // before that a number of tokens (https://ai.google.dev/gemini-api/docs/thinking).
-func thinking(effort string, known catalog.Model) *thinkingConfig {
+func thinking(name, effort string, known catalog.Model) *thinkingConfig {
 	switch known.Thinking {
 	case catalog.ByEffort:
 		return &thinkingConfig{IncludeThoughts: true, ThinkingLevel: known.Effort(effort)}
 	case catalog.ByBudget:
-		return &thinkingConfig{IncludeThoughts: effort != "none", ThinkingBudget: budgetOf(effort, known)}
+		return &thinkingConfig{IncludeThoughts: effort != "none", ThinkingBudget: budgetOf(effort, name)}
 	}
 	return nil
 }
 
-// budgetOf returns the tokens to think with; nil leaves it to the model. A model
-// whose efforts are not known cannot be told not to think; the least is 128.
-func budgetOf(effort string, known catalog.Model) *int {
+// budgetOf returns the tokens to think with; nil leaves it to the model. Gemini
+// 2.5 Pro cannot be told not to think.
+func budgetOf(effort, name string) *int {
 	budget := map[string]int{"none": 128, "minimal": 1024, "low": 4096, "medium": 8192, "high": 16_384, "xhigh": 24_576, "max": 24_576}
 	n, asked := budget[effort]
 	if !asked {
 		return nil
 	}
-	if effort == "none" && len(known.Efforts) > 0 {
+	if effort == "none" && !strings.Contains(name, "-pro") {
 		n = 0
 	}
 	return &n
