@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -33,6 +34,9 @@ type sandboxing struct {
 	// missing is why commands cannot be confined to a workspace; nil if they can.
 	missing error
 	tried   int // ways out, none of which led out
+	// viewless is why commands have no view of the files of their own; nil if they
+	// have one.
+	viewless error
 }
 
 // What canaries found out, once in this process: of a box that reads, of one that
@@ -40,16 +44,21 @@ type sandboxing struct {
 var (
 	proveReading  = sync.OnceValues(func() (int, error) { return prove(sandbox.Policy{}) })
 	proveWorking  = sync.OnceValues(func() (int, error) { return prove(sandbox.Policy{Write: []string{"/"}}) })
+	proveViewing  = sync.OnceValues(func() (int, error) { return prove(sandbox.Policy{Write: []string{"/"}, View: true}) })
 	proveReaching = sync.OnceValues(func() (int, error) { return prove(sandbox.Policy{Write: []string{"/"}, Network: sandbox.Online}) })
 )
 
 func prove(p sandbox.Policy) (int, error) { return proc.Prove(context.Background(), p) }
 
 // prove tries out the boxes that sessions rely on (C22).
-func (s sandboxing) prove() (tried int, err error) {
+func (s *sandboxing) prove() (tried int, err error) {
 	list := []func() (int, error){proveReading}
 	if s.Mode == event.Workspace || s.byMode {
-		list = append(list, proveWorking)
+		if _, s.viewless = proveViewing(); s.viewless == nil {
+			list = append(list, proveViewing)
+		} else {
+			list = append(list, proveWorking)
+		}
 	}
 	if s.Network == "on" || s.byMode {
 		list = append(list, proveReaching)
@@ -82,11 +91,17 @@ func (o Options) sandboxing() (sandboxing, error) {
 	if s.missing = s.place(o.Settings.DataDir); s.missing == nil {
 		s.tried, s.missing = s.prove()
 	}
+	if s.missing == nil && s.viewless != nil && s.Use == config.SandboxRequired {
+		s.missing = fmt.Errorf("%s; it takes user namespaces (sysctl user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns=0), or --sandbox-mode read-only: %w", gap, s.viewless)
+	}
 	if s.missing != nil && s.Use == config.SandboxRequired {
 		return s, &config.Error{Where: "sandbox", Message: fmt.Sprintf("it is required, and there is none: %v", s.missing)}
 	}
 	return s, nil
 }
+
+// gap is what a workspace lacks without a view of the files.
+const gap = "modes, owners and times of files outside, and .git/hooks, .git/config and .settle inside, can be changed"
 
 // place refuses a working directory that holds what a sandbox keeps commands from:
 // nothing can be taken out of a folder that they may change.
@@ -121,13 +136,20 @@ func (s sandboxing) of(m policy.Mode) event.Sandbox {
 }
 
 // report is what the log says of it.
-func (s sandboxing) report(m policy.Mode) *event.Confinement {
+func (s *sandboxing) report(m policy.Mode) *event.Confinement {
 	c := &event.Confinement{Mode: s.of(m)}
 	if s.missing != nil {
 		c.Missing = s.missing.Error()
 	}
 	if c.Mode.On() {
 		c.Network, c.By, c.Tried = s.Network, sandbox.Layers(), s.tried
+		switch {
+		case c.Mode != event.Workspace:
+		case s.viewless != nil:
+			c.Gaps = []string{gap}
+		default:
+			c.By = append(c.By, "mounts")
+		}
 	}
 	return c
 }
@@ -184,10 +206,34 @@ func (b *boxes) box(kind event.Sandbox, dir string) (shell.Box, error) {
 	write = append(append(write, b.paths(b.Write)...), more.Write...)
 	tmp, cache := filepath.Join(private, "tmp"), b.cache(private)
 	p := sandbox.Workspace(home, path, read, append(write, tmp, cache))
-	return shell.Box{Read: p.Read, Write: p.Write, Online: cmp.Or(more.Network, network) == "on", Env: []string{
+	return shell.Box{Read: p.Read, Write: p.Write, View: b.viewless == nil, Protect: protected(p.Write), Online: cmp.Or(more.Network, network) == "on", Env: []string{
 		"TMPDIR=" + tmp, "XDG_CACHE_HOME=" + cache, "GOCACHE=" + filepath.Join(cache, "go-build"), "npm_config_cache=" + filepath.Join(cache, "npm"),
 		"PIP_CACHE_DIR=" + filepath.Join(cache, "pip"),
 	}}, nil
+}
+
+// protected are the files in folders that others obey later: git, shells, editors,
+// and settle.
+func protected(folders []string) (list []string) {
+	for _, dir := range folders {
+		names := []string{".settle", ".envrc", ".bashrc", ".bash_profile", ".profile", ".zshrc", ".vscode", ".idea", ".mcp.json", ".git/hooks", ".git/config", ".git/config.worktree"}
+		if filepath.Base(dir) == ".git" || filepath.Base(filepath.Dir(dir)) == "worktrees" {
+			names = []string{"hooks", "config", "config.worktree"}
+		}
+		for _, name := range names {
+			if path := filepath.Join(dir, filepath.FromSlash(name)); exists(path) {
+				list = append(list, path)
+			}
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// exists reports whether there is such a file, and no link: one could not be pinned.
+func exists(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode()&os.ModeSymlink == 0
 }
 
 // paths are those that the user has added, absolute.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,6 +71,11 @@ func TestWorkspace(t *testing.T) {
 		{"chmod 700 made; mkdir -p d/e && mv made d/e && rm -r d && echo done", "done"},
 		{"git add file && git commit -qm one && git log --format=%s", "one"},
 		{`f=$(mktemp) && echo kept >"$f" && cat "$f"`, "kept"},
+		{"echo x >.git/hooks/pre-commit", "[the sandbox denied writing "},
+		{"git config core.editor x", "[the sandbox denied writing "},
+		{"mv .git g2", "[the sandbox "},
+		{"rm -rf .git/hooks; ls .git/hooks >/dev/null && echo there", "there"},
+		{"chmod 755 ~/.ssh/id_rsa", "[the sandbox "},
 		{"cat ~/.ssh/id_rsa", "[the sandbox denied reading "},
 		{"echo x >~/new", "[the sandbox denied writing "},
 		{"exec 3<>/dev/tcp/127.0.0.1/9", "[the sandbox denied the network"},
@@ -80,8 +86,12 @@ func TestWorkspace(t *testing.T) {
 		commandList = append(commandList, c.command)
 	}
 	a := inSandbox(t, settle.Ask, "", nil, commands(commandList...))
+	views := slices.Contains(a.Session.Confinement.By, "mounts")
 	calls := outputs(t, a)
 	for i, c := range list {
+		if !views && (strings.Contains(c.command, ".git") || strings.HasPrefix(c.command, "chmod 755")) {
+			continue // it is named as a gap
+		}
 		got := calls[i].Content().Output
 		if !strings.Contains(got, c.want) || strings.Contains(got, "hidden") || c.want == "[exit code 3]" && strings.Contains(got, "sandbox") {
 			t.Errorf("%s: %q, want %q", c.command, got, c.want)

@@ -74,7 +74,7 @@ func bounds(p sandbox.Policy) string {
 // What programs and C libraries say of a refusal.
 var (
 	refusal = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)permission denied|operation not permitted|read-only file system|\bEACCES\b|\bEPERM\b|\bEROFS\b|PermissionError`)
+		return regexp.MustCompile(`(?i)permission denied|operation not permitted|read-only file system|device or resource busy|\bEACCES\b|\bEPERM\b|\bEROFS\b|PermissionError`)
 	})
 	offline = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)could not resolve|temporary failure in name resolution|name or service not known|EAI_AGAIN|ENOTFOUND|network is unreachable|` +

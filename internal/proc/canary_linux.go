@@ -28,8 +28,8 @@ func Prove(ctx context.Context, p sandbox.Policy) (tried int, err error) {
 		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(top) }()
-	b := sandbox.Bait{Dir: filepath.Join(top, "out"), Room: filepath.Join(top, "in"), Host: os.Getpid(), Writes: len(p.Write) > 0, Online: p.Network == sandbox.Online}
-	for path, content := range map[string]string{filepath.Join(b.Dir, "bait"): "bait", filepath.Join(b.Room, "file"): ""} {
+	b := sandbox.Bait{Dir: filepath.Join(top, "out"), Room: filepath.Join(top, "in"), Host: os.Getpid(), Writes: len(p.Write) > 0, Online: p.Network == sandbox.Online, View: p.View}
+	for path, content := range map[string]string{filepath.Join(b.Dir, "bait"): "bait", filepath.Join(b.Room, "file"): "", filepath.Join(b.Room, "keeper", "kept"): ""} {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)); err != nil {
 			return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
 		}
@@ -37,6 +37,9 @@ func Prove(ctx context.Context, p sandbox.Policy) (tried int, err error) {
 	box := sandbox.ReadOnly("", "", b.Room, selfExe)
 	if box.Network = p.Network; b.Writes {
 		box.Write = []string{b.Room}
+	}
+	if box.View = p.View; b.View {
+		box.Protect = []string{filepath.Join(b.Room, "keeper", "kept")}
 	}
 	return tryOut(ctx, b, box)
 }

@@ -19,16 +19,19 @@ func TestProve(t *testing.T) {
 		return
 	}
 	for name, p := range map[string]sandbox.Policy{
-		"read-only": {}, "workspace": {Write: []string{"/"}}, "online": {Write: []string{"/"}, Network: sandbox.Online}, "reading online": {Network: sandbox.Online},
+		"read-only": {}, "workspace": {Write: []string{"/"}}, "online": {Write: []string{"/"}, Network: sandbox.Online}, "reading online": {Network: sandbox.Online}, "view": {Write: []string{"/"}, View: true},
 	} {
 		if tried, err := Prove(t.Context(), p); err != nil || tried < 20 {
 			t.Errorf("%s: %d tried, %v", name, tried, err)
 		}
 	}
 	for want, hole := range map[string]func(*sandbox.Bait, *sandbox.Policy){
-		"reading a file (<nil>)":                    func(b *sandbox.Bait, p *sandbox.Policy) { p.Read = append(p.Read, b.Dir) },
-		"making a file (<nil>)":                     func(b *sandbox.Bait, p *sandbox.Policy) { p.Write = append(p.Write, b.Dir) },
-		"TCP (<nil>)":                               func(_ *sandbox.Bait, p *sandbox.Policy) { p.Network = sandbox.Online },
+		"reading a file (<nil>)": func(b *sandbox.Bait, p *sandbox.Policy) { p.Read = append(p.Read, b.Dir) },
+		"making a file (<nil>)":  func(b *sandbox.Bait, p *sandbox.Policy) { p.Write = append(p.Write, b.Dir) },
+		"TCP (<nil>)":            func(_ *sandbox.Bait, p *sandbox.Policy) { p.Network = sandbox.Online },
+		"a mode outside (<nil>)": func(b *sandbox.Bait, p *sandbox.Policy) {
+			b.View, b.Writes, p.Write = true, true, []string{b.Room}
+		},
 		"writing in the folder (<nil>)":             func(b *sandbox.Bait, p *sandbox.Policy) { p.Write = append(p.Write, b.Room) },
 		"the sandbox refuses what it should allow:": func(b *sandbox.Bait, _ *sandbox.Policy) { b.Room += "/none" },
 	} {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/sandbox"
 )
 
 const (
@@ -107,6 +108,9 @@ func forkWarden(spec Spec, std *files) (*keptByWarden, error) {
 		// A command may have stopped it, and the host's death has to wake it.
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGCONT},
 	}
+	if spec.Box != nil && spec.Box.View && !sandbox.Administers() {
+		inUserNamespace(cmd.SysProcAttr)
+	}
 	if spec.Lock != nil {
 		cmd.ExtraFiles = append(cmd.ExtraFiles, spec.Lock)
 	}
@@ -124,6 +128,16 @@ func forkWarden(spec Spec, std *files) (*keptByWarden, error) {
 		cmd: cmd, socket: ours, in: &lines{receive: ours.Read},
 		released: make(chan error, 1),
 	}, nil
+}
+
+// inUserNamespace lets a warden mount, for its command, and nothing else that its
+// user may not.
+func inUserNamespace(attr *syscall.SysProcAttr) {
+	uid, gid := os.Geteuid(), os.Getegid()
+	attr.Cloneflags = unix.CLONE_NEWUSER
+	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
+	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
+	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN}
 }
 
 func socketPair() (ours, theirs *os.File, err error) {

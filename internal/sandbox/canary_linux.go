@@ -24,6 +24,9 @@ type Bait struct {
 	Room   string `json:"room"`
 	Writes bool   `json:"writes"`
 	Online bool   `json:"online"`
+	// View says that the box has a view of its own, and protects the file "kept" in
+	// the folder "keeper" of Room.
+	View bool `json:"view"`
 }
 
 // Escapes are what a canary has tried, and which of it was not refused.
@@ -77,7 +80,7 @@ type way struct {
 
 // refused reports whether the kernel has refused.
 func (w way) refused(err error) bool {
-	return errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.EROFS) || errors.Is(err, unix.EXDEV)
+	return errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.EROFS) || errors.Is(err, unix.EXDEV) || errors.Is(err, unix.EBUSY)
 }
 
 func open(path string, flags int) func() error {
@@ -150,6 +153,14 @@ func (b Bait) attempts() []way {
 		list = append(list, way{"writing in the folder", open(file, unix.O_WRONLY)}, way{"a mode", func() error { return unix.Chmod(file, 0o600) }},
 			way{"a mode outside", func() error { return unix.Chmod(bait, 0o600) }})
 	} else {
+		if b.View {
+			kept := filepath.Join(b.Room, "keeper", "kept")
+			list = append(list, way{"a mode outside", func() error { return unix.Chmod(bait, 0o644) }}, way{"times outside", func() error { return unix.Utimes(bait, make([]unix.Timeval, 2)) }},
+				way{"an owner outside", func() error { return unix.Chown(bait, os.Getuid(), os.Getgid()) }},
+				way{"a protected file", open(kept, unix.O_WRONLY)}, way{"removing a protected file", func() error { return unix.Unlink(kept) }},
+				way{"renaming a protected file", func() error { return unix.Rename(kept, kept+"2") }}, way{"replacing a protected file", func() error { return unix.Rename(filepath.Join(b.Room, "made"), kept) }},
+				way{"renaming the folder of a protected file", func() error { return unix.Rename(filepath.Dir(kept), filepath.Join(b.Room, "moved")) }})
+		}
 		link := filepath.Join(b.Room, "link")
 		list = append(list, way{"a symbolic link", func() error {
 			if err := os.Symlink(bait, link); err != nil {

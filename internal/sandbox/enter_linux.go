@@ -65,6 +65,11 @@ func Enter(p Policy) error {
 	if err := Check(); err != nil {
 		return err
 	}
+	if p.View {
+		if err := view(p); err != nil {
+			return err
+		}
+	}
 	rules, err := ruleset(p)
 	if err != nil {
 		return err

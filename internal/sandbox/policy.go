@@ -25,6 +25,12 @@ type Policy struct {
 	// them. A policy with none is of a command that changes nothing.
 	Write   []string `json:"write,omitempty"`
 	Network Network  `json:"network,omitempty"`
+	// View gives the command a view of the files of its own, in which also modes,
+	// owners and times of what is not in Write cannot be changed; Protect are files
+	// and folders in Write that cannot be changed either. It takes user namespaces,
+	// or a user who may mount.
+	View    bool     `json:"view,omitempty"`
+	Protect []string `json:"protect,omitempty"`
 }
 
 // system is what programs need of a machine, without what holds its secrets
@@ -97,12 +103,13 @@ func Above(dir, path string) bool {
 }
 
 // MayRead and MayWrite say what the policy has for a path, absolute and without
-// links. There is no other way to a file, and no exception within a folder.
+// links. There is no other way to a file.
 func (p Policy) MayRead(path string) bool {
-	return slices.ContainsFunc(p.Read, func(dir string) bool { return Above(dir, path) }) || p.MayWrite(path)
+	return slices.ContainsFunc(slices.Concat(p.Read, p.Write), func(dir string) bool { return Above(dir, path) })
 }
 
 // MayWrite is for changing the path.
 func (p Policy) MayWrite(path string) bool {
-	return slices.ContainsFunc(p.Write, func(dir string) bool { return Above(dir, path) })
+	within := func(dir string) bool { return Above(dir, path) }
+	return slices.ContainsFunc(p.Write, within) && !slices.ContainsFunc(p.Protect, within)
 }

@@ -78,6 +78,10 @@ type Box struct {
 	// changed, absolute; Online says that the command has the network.
 	Read, Write []string
 	Online      bool
+	// View says that the command has a view of the files of its own, and Protect
+	// what in Write it cannot change then.
+	View    bool
+	Protect []string
 	// Env is its environment in addition.
 	Env []string
 }
@@ -104,7 +108,7 @@ func (c Config) box() func(event.Sandbox, string) (sandbox.Policy, []string, err
 	}
 	return func(s event.Sandbox, dir string) (sandbox.Policy, []string, error) {
 		box, err := c.Box(s, dir)
-		p := sandbox.Policy{Read: box.Read, Write: box.Write}
+		p := sandbox.Policy{Read: box.Read, Write: box.Write, View: box.View, Protect: box.Protect}
 		if box.Online {
 			p.Network = sandbox.Online
 		}

@@ -1,0 +1,124 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// view gives the calling thread a view of the files of its own, in which all is
+// read-only but what the policy lets be written to, without what it protects there.
+// So modes, owners and times hold as well, which Landlock does not know. It takes
+// CAP_SYS_ADMIN, be it in a user namespace.
+func view(p Policy) error {
+	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+		return fmt.Errorf("cannot have a view of the files: %w", err)
+	}
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("cannot keep the view of the files private: %w", err)
+	}
+	var kept []mounted
+	defer func() {
+		for _, m := range kept {
+			_ = unix.Close(m.fd)
+		}
+	}()
+	for _, path := range outermost(p.Write) { // as they are now
+		m, err := detach(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		kept = append(kept, m)
+	}
+	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
+		return fmt.Errorf("cannot make the files read-only: %w", err)
+	}
+	for _, m := range kept {
+		if err := m.attach(); err != nil {
+			return err
+		}
+	}
+	return protect(p)
+}
+
+// protect makes read-only what lies in the way of writing; and pins the folders that
+// hold it, since a folder may be renamed with what is mounted below.
+func protect(p Policy) error {
+	var pinned []string
+	for _, path := range p.Protect {
+		if at := filepath.Dir(path); !slices.Contains(pinned, at) {
+			pinned = append(pinned, at)
+		}
+	}
+	slices.Sort(pinned) // a folder before what is in it
+	for _, list := range []struct {
+		paths []string
+		attr  uint64
+	}{{pinned, 0}, {p.Protect, unix.MOUNT_ATTR_RDONLY}} {
+		for _, path := range list.paths {
+			m, err := detach(path)
+			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
+				continue
+			}
+			if err == nil && list.attr != 0 {
+				err = unix.MountSetattr(m.fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: list.attr})
+			}
+			if err == nil {
+				err = m.attach()
+			}
+			if m.fd > 0 {
+				_ = unix.Close(m.fd)
+			}
+			if err != nil {
+				return fmt.Errorf("cannot protect %q: %w", path, err)
+			}
+		}
+	}
+	return nil
+}
+
+// outermost are the paths that no other one holds.
+func outermost(paths []string) (out []string) {
+	for _, path := range paths {
+		if !slices.ContainsFunc(paths, func(other string) bool { return other != path && Above(other, path) }) {
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
+// mounted is a copy of what is mounted at a path, which is mounted nowhere.
+type mounted struct {
+	fd   int
+	path string
+}
+
+func detach(path string) (mounted, error) {
+	fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+	if err != nil {
+		return mounted{}, fmt.Errorf("cannot look at %q: %w", path, err)
+	}
+	return mounted{fd, path}, nil
+}
+
+func (m mounted) attach() error {
+	if err := unix.MoveMount(m.fd, "", unix.AT_FDCWD, m.path, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
+		return fmt.Errorf("cannot have %q in the view of the files: %w", m.path, err)
+	}
+	return nil
+}
+
+// Administers reports whether this process may change what is mounted where. One
+// that may not has to be started in a user namespace for that.
+func Administers() bool {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	return unix.Capget(&header, &data[0]) == nil && data[0].Effective&(1<<unix.CAP_SYS_ADMIN) != 0
+}
