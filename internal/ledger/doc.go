@@ -5,7 +5,7 @@
 //	Read(state) ─► Ledger ─► Check(files on disk) ─► Text(room)
 //
 // Read takes the facts: what the user said, which files were read and written and
-// what they were then, commands with their exit codes, jobs, child agents, inputs that wait,
+// what they were then, commands with their exit codes, the open plan, child agents, jobs, inputs that wait,
 // approvals in force. Check looks which files have changed since. Text says it
 // within so many bytes: user inputs are folded before they are left out, and what
 // is left out is counted.

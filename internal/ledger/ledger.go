@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/tool/plan"
 )
 
 // Scope is what of a session a ledger is about.
@@ -21,13 +22,15 @@ type Scope struct {
 
 // Ledger is what a session has come to.
 type Ledger struct {
-	Session   string
-	Inputs    []Input
-	Waiting   []Input
-	Files     []File // by when they were last touched
-	Commands  []Command
-	Jobs      []*event.Job
-	Children  []*event.Child
+	Session  string
+	Inputs   []Input
+	Waiting  []Input
+	Files    []File // by when they were last touched
+	Commands []Command
+	Jobs     []*event.Job
+	Children []*event.Child
+	// Plan is the last that the model made, if there is something left of it.
+	Plan      []plan.Step
 	Approvals []Approval
 }
 
@@ -88,6 +91,7 @@ func Read(s event.State, scope Scope) Ledger {
 		for _, i := range t.Items {
 			if i.Type() == event.ToolCall && i.Started && i.Status != event.ItemOpen {
 				l.command(i)
+				l.plan(i)
 				for _, f := range touched(i) {
 					order = note(files, order, f)
 				}
@@ -172,6 +176,19 @@ func (l *Ledger) command(i *event.Item) {
 		command.How = "failed"
 	}
 	l.Commands = append(l.Commands, command)
+}
+
+// plan takes a call that made one.
+func (l *Ledger) plan(i *event.Item) {
+	var args plan.Arguments
+	c := i.Content()
+	if c.Name != plan.Name || i.Status != event.ItemCompleted || json.Unmarshal([]byte(c.Arguments), &args) != nil {
+		return
+	}
+	l.Plan = args.Plan
+	if !slices.ContainsFunc(l.Plan, func(s plan.Step) bool { return s.Status != plan.Completed }) {
+		l.Plan = nil
+	}
 }
 
 // touched returns what the call's detail says of files.

@@ -140,6 +140,45 @@ func TestTextFits(t *testing.T) {
 	}
 }
 
+// TestPlan: what is left of the last plan is said.
+func TestPlan(t *testing.T) {
+	s := newStory(t)
+	planned := func(states ...string) event.ItemEnded {
+		var steps []string
+		for n, state := range states {
+			steps = append(steps, fmt.Sprintf(`{"step":"step %d","status":%q}`, n+1, state))
+		}
+		return call("plan", `{"plan":[`+strings.Join(steps, ",")+`]}`, "")
+	}
+	refused := planned("pending")
+	refused.Status = event.ItemFailed
+	s.turn("go", event.Complete(), planned("pending", "pending"), planned("completed", "in_progress", "pending"), refused)
+	want := `What the user said, in order:
+1. [n000001] go
+
+Your plan, 1 of 3 steps done:
+1. [completed] step 1
+2. [in_progress] step 2
+3. [pending] step 3
+`
+	if diff := cmp.Diff(want, ledger.Read(s.state, ledger.Scope{}).Text(1<<20)); diff != "" {
+		t.Error(diff)
+	}
+	var many []string
+	for n := range 100 {
+		many = append(many, []string{"completed", "pending"}[n/50])
+	}
+	s.turn("more", event.Complete(), planned(many...))
+	text := ledger.Read(s.state, ledger.Scope{}).Text(1200)
+	if len(text) > 1200 || strings.Contains(text, "[completed]") || !strings.Contains(text, "51. [pending] step 51\n") || !strings.Contains(text, "50 of 100 steps done") {
+		t.Errorf("in 1,200 bytes:\n%s", text)
+	}
+	s.turn("done", event.Complete(), planned("completed", "completed"))
+	if l := ledger.Read(s.state, ledger.Scope{}); l.Plan != nil {
+		t.Errorf("a plan that is done: %v", l.Plan)
+	}
+}
+
 // TestScope: what stays in the history, and what the provider refused, is not said.
 func TestScope(t *testing.T) {
 	s := newStory(t)

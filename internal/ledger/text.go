@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/tool/plan"
 )
 
 const (
@@ -44,6 +45,7 @@ func (l Ledger) text(input, inputs, files, commands int) string {
 	var b strings.Builder
 	l.said(&b, "What the user said, in order", l.Inputs, input, inputs)
 	l.said(&b, "Sent by the user and still waiting", l.Waiting, input, len(l.Waiting))
+	l.planned(&b, commands)
 	if list, left := latest(l.Files, files); len(list) > 0 {
 		heading(&b, "Files", left)
 		for _, f := range list {
@@ -66,12 +68,7 @@ func (l Ledger) text(input, inputs, files, commands int) string {
 			b.WriteString("\n")
 		}
 	}
-	if len(l.Children) > 0 {
-		heading(&b, "Child agents", 0)
-		for _, c := range l.Children {
-			fmt.Fprintf(&b, "- %s (%s), session %s: %s\n", c.Child, oneLine(c.Title), c.Session, fate(c))
-		}
-	}
+	l.helped(&b, commands)
 	if len(l.Approvals) > 0 {
 		heading(&b, "Approved by the user for this session", 0)
 		for _, a := range l.Approvals {
@@ -110,6 +107,54 @@ func (l Ledger) said(b *strings.Builder, what string, list []Input, bytes, most 
 			continue
 		}
 		b.WriteString(fold(i.Text, bytes, fmt.Sprintf("%s in `settle sessions export %s`", i.ID, l.Session)) + "\n")
+	}
+}
+
+// planned lists the plan in so many lines: where it is longer, what is done is left
+// out.
+func (l Ledger) planned(b *strings.Builder, most int) {
+	if len(l.Plan) == 0 {
+		return
+	}
+	open := 0
+	for _, s := range l.Plan {
+		if s.Status != plan.Completed {
+			open++
+		}
+	}
+	heading(b, fmt.Sprintf("Your plan, %d of %d steps done", len(l.Plan)-open, len(l.Plan)), 0)
+	withDone := len(l.Plan) <= most
+	for n, s := range l.Plan {
+		switch {
+		case s.Status == plan.Completed && !withDone:
+			continue
+		case most == 0:
+			fmt.Fprintf(b, "[the rest is in the log]\n")
+			return
+		}
+		most--
+		fmt.Fprintf(b, "%d. [%s] %s\n", n+1, s.Status, oneLine(s.Step))
+	}
+}
+
+// helped lists the child agents: those that run, and so many of the others.
+func (l Ledger) helped(b *strings.Builder, most int) {
+	left := -most
+	for _, c := range l.Children {
+		if c.Ended != nil {
+			left++
+		}
+	}
+	left = max(left, 0)
+	if len(l.Children) > 0 {
+		heading(b, "Child agents", left)
+	}
+	for _, c := range l.Children {
+		if c.Ended != nil && left > 0 {
+			left--
+			continue
+		}
+		fmt.Fprintf(b, "- %s (%s), session %s: %s\n", c.Child, oneLine(c.Title), c.Session, fate(c))
 	}
 }
 

@@ -210,6 +210,11 @@ func (t *turn) snapshot() (state event.State) {
 			job := *j
 			state.Jobs = append(state.Jobs, &job)
 		}
+		state.Children = nil
+		for _, c := range s.Children {
+			child := *c
+			state.Children = append(state.Children, &child)
+		}
 	})
 	return state
 }

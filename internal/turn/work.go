@@ -68,7 +68,8 @@ func (t *turn) respond(ctx context.Context, step int) (model.StopReason, []*call
 		}
 		first := len(t.calls)
 		stop, again, err := t.attempt(ctx, &ask{step: step, n: n})
-		t.count()                                             // before the calls are awaited: child agents share what is left
+		// Before the calls are awaited: child agents share what is left.
+		t.count()
 		if full := (*fullError)(nil); errors.As(err, &full) { // nothing was sent
 			if err := t.compact(ctx, step, full.trigger); err != nil {
 				return "", nil, err
