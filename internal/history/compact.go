@@ -106,6 +106,23 @@ func (p point) reaches(e entry) bool {
 	return !p.end && (e.turn > p.turn || e.turn == p.turn && e.attempts >= p.attempts)
 }
 
+// compacted is where begins what the last compaction left: no response before it is
+// in the history any more. It is the log's beginning if there was none.
+func (l Log) compacted() point {
+	for n := len(l.turns) - 1; n >= 0; n-- {
+		for _, c := range slices.Backward(l.turn(n).Changes) {
+			if c.Change != event.ChangeCompacted {
+				continue
+			}
+			if p := l.point(c.From); !p.end {
+				return p
+			}
+			return point{turn: n, attempts: c.Attempts + 1}
+		}
+	}
+	return point{}
+}
+
 func compactedText(c event.HistoryChanged) string {
 	var b strings.Builder
 	b.WriteString(textCompacted)

@@ -196,6 +196,9 @@ func (c *Conversation) begin(k key, log Log) {
 	refused := refusedBy(k.target, log)
 	prefix := estimate(model.Request{System: k.system, Tools: k.specs})
 	*c = Conversation{key: k, basis: k.basis(), walk: newWalk(k.target, refused, prefix), refused: refused}
+	if refused.marks == 0 && refused.from == 0 { // else more is in the history than the compaction left
+		c.walk.dead = log.compacted()
+	}
 	if last := log.lastAttempt(k.target); last != nil && last.Start.Basis != "" && last.Start.Basis != c.basis {
 		c.changes = []event.HistoryChanged{{
 			Change: event.ChangeBasis, Provider: k.target.Provider, Model: k.target.Model,

@@ -27,6 +27,11 @@ type walk struct {
 	// behind it.
 	at, items, attempts, changes int
 
+	// dead is where begins what is sent of the responses: those before it were
+	// compacted, and need not be read, so that a long session costs no more than a
+	// short one.
+	dead point
+
 	asked     *event.Attempt // whose response is being told
 	entered   bool           // the turn's inputs were told
 	responses int            // so far
@@ -170,9 +175,12 @@ func (w *walk) steps(log Log, t *event.Turn) {
 				if t.Attempts[w.attempts-1].Start.Purpose != "" { // a summary is no part of what was said
 					continue
 				}
-				if w.refused.hidden[i.Attempt] {
+				switch {
+				case w.at < w.dead.turn || w.at == w.dead.turn && w.attempts < w.dead.attempts:
+					w.responses++
+				case w.refused.hidden[i.Attempt]:
 					w.hide()
-				} else {
+				default:
 					w.response(log, response, t.Attempts[w.attempts-1])
 				}
 				continue

@@ -17,7 +17,7 @@ func floors() [][]string {
 		{"internal/face/"},
 		{"internal/client"},
 		{"agent"},
-		{"internal/assemble", "internal/test/proof", "internal/test/replay"},
+		{"internal/assemble", "internal/test/proof", "internal/test/replay", "internal/test/soak"},
 		{"internal/policy"},
 		{"."}, // package settle
 		{"internal/session"},

@@ -1,9 +1,11 @@
 package ledger
 
 import (
+	"bytes"
 	"encoding/json"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/tool/plan"
@@ -79,6 +81,7 @@ func Read(s event.State, scope Scope) Ledger {
 	l := Ledger{Session: s.Session}
 	files := map[string]*File{}
 	var order []string
+	var planned *event.Item
 	running := s.Running()
 	last := len(s.Turns)
 	if scope.From != nil {
@@ -91,7 +94,9 @@ func Read(s event.State, scope Scope) Ledger {
 		for _, i := range t.Items {
 			if i.Type() == event.ToolCall && i.Started && i.Status != event.ItemOpen {
 				l.command(i)
-				l.plan(i)
+				if i.Status == event.ItemCompleted && i.Content().Name == plan.Name {
+					planned = i
+				}
 				for _, f := range touched(i) {
 					order = note(files, order, f)
 				}
@@ -100,6 +105,9 @@ func Read(s event.State, scope Scope) Ledger {
 		if t.StartSeq > s.HostSeq {
 			l.approvals(t)
 		}
+	}
+	if planned != nil {
+		l.plan(planned)
 	}
 	for _, p := range order {
 		l.Files = append(l.Files, *files[p])
@@ -162,7 +170,7 @@ func (l *Ledger) command(i *event.Item) {
 	var args struct {
 		Command string `json:"command"`
 	}
-	if json.Unmarshal([]byte(c.Arguments), &args) != nil || args.Command == "" {
+	if !strings.Contains(c.Arguments, `"command"`) || json.Unmarshal([]byte(c.Arguments), &args) != nil || args.Command == "" {
 		return
 	}
 	command := Command{Text: args.Command, Exit: c.ExitCode}
@@ -178,11 +186,10 @@ func (l *Ledger) command(i *event.Item) {
 	l.Commands = append(l.Commands, command)
 }
 
-// plan takes a call that made one.
+// plan takes what the call made.
 func (l *Ledger) plan(i *event.Item) {
 	var args plan.Arguments
-	c := i.Content()
-	if c.Name != plan.Name || i.Status != event.ItemCompleted || json.Unmarshal([]byte(c.Arguments), &args) != nil {
+	if json.Unmarshal([]byte(i.Content().Arguments), &args) != nil {
 		return
 	}
 	l.Plan = args.Plan
@@ -200,7 +207,7 @@ func touched(i *event.Item) []File {
 			SHA256           string
 		} `json:"files"`
 	}
-	if i.Status != event.ItemCompleted || len(i.Content().Detail) == 0 || json.Unmarshal(i.Content().Detail, &detail) != nil {
+	if i.Status != event.ItemCompleted || !aboutFiles(i.Content().Detail) || json.Unmarshal(i.Content().Detail, &detail) != nil {
 		return nil
 	}
 	var out []File
@@ -217,6 +224,11 @@ func touched(i *event.Item) []File {
 		out = append(out, File{Path: path.Clean(f.Path), Written: true, Deleted: f.Kind == "delete", SHA256: f.SHA256})
 	}
 	return out
+}
+
+// aboutFiles is quick: a long session has many calls that are about something else.
+func aboutFiles(detail json.RawMessage) bool {
+	return bytes.Contains(detail, []byte(`"read"`)) || bytes.Contains(detail, []byte(`"files"`))
 }
 
 // note adds a touch to what is known of the file, which is the latest now.
