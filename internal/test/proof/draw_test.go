@@ -217,10 +217,12 @@ func (d drawer) move() (m Move) {
 	} else {
 		m.After = d.long()
 	}
-	m.Do = pick(d, "deed", Interrupt, Send, Send, Crash, Cancel, Interrupt, Close, Drop, Compact, Hurry, Fill, Ruin, Clock, Account, Reject)
+	m.Do = pick(d, "deed", Interrupt, Send, Send, Crash, Cancel, Interrupt, Close, Drop, Compact, Hurry, Fill, Ruin, Clock, Account, Reject, Switch)
 	switch {
 	case m.Do == Clock:
 		m.By = pick(d, "jump", time.Hour, -time.Hour, 400*24*time.Hour, -400*24*time.Hour, -time.Millisecond)
+	case m.Do == Switch:
+		m.Wire = pick(d, "to", Wires()...)
 	case m.Do == Reject:
 		m.Rejects = d.rejection()
 	case m.Do == Send:

@@ -36,6 +36,13 @@ func (w *world) do(p *process, m Move, input string) {
 		w.compact(p)
 	case Crash:
 		p.mount.become(killed)
+	case Switch:
+		to := m.Wire
+		if _, provider := w.script.Wire.split(); provider != "" { // who speaks another format to the same server
+			to += Wire("/" + provider)
+		}
+		w.wire.Store(to)
+		w.wantClose()
 	case Close:
 		w.wantClose()
 	case Fill:

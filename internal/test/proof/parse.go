@@ -178,6 +178,12 @@ func readMove(w *words) Move {
 		return m
 	case Reject:
 		return Move{Do: deed, Rejects: readRejection(w)}
+	case Switch:
+		m := Move{Do: deed, Wire: Wire(w.word("the wire"))}
+		if !slices.Contains(Wires(), m.Wire) {
+			w.fail("there is no wire %q", m.Wire)
+		}
+		return m
 	case Clock:
 		return Move{Do: deed, By: w.jump("how far")}
 	case Hurry, Cancel, Drop, Compact, Crash, Close, Fill, Ruin, Account:

@@ -115,6 +115,8 @@ func (m Move) deed() string {
 		return strings.Join(append(words, strconv.Quote(m.Text)), " ")
 	case m.Do == Reject:
 		return "reject " + rejectionText(m.Rejects)
+	case m.Do == Switch:
+		return fmt.Sprintf("%s %s", m.Do, m.Wire)
 	case m.N > 0:
 		return fmt.Sprintf("%s input %d", m.Do, m.N)
 	case m.Do == Clock:

@@ -124,6 +124,7 @@ const (
 	Compact   Deed = "compact"   // of the history, in a turn of its own
 	Crash     Deed = "crash"     // as kill -9
 	Close     Deed = "close"     // and open again
+	Switch    Deed = "switch"    // close, and open again with another model, on another wire
 	Fill      Deed = "fill"      // the disk: no space is left but the reserve
 	Ruin      Deed = "ruin"      // the disk: each write fails
 	Account   Deed = "account"   // the provider's is another one: it knows no reasoning from before
@@ -146,6 +147,8 @@ type Move struct {
 	Image bool
 	// Command says that the input is a command: Text is a plan.
 	Command bool
+	// Wire is what is switched to.
+	Wire Wire
 	// Rejects is what is no longer taken.
 	Rejects modeltest.Rejection
 }

@@ -45,6 +45,7 @@ type world struct {
 	current  atomic.Pointer[process]
 	failing  atomic.Bool  // the disk was filled or ruined
 	skew     atomic.Int64 // by how much the events' clock is wrong, in nanoseconds
+	wire     atomic.Value // a Wire: that of the next process
 	accounts atomic.Int64 // how often the provider's account changed
 	stuck    bool         // main's: patience was lost, and that did not help
 
@@ -72,6 +73,7 @@ func newWorld(s Script) *world {
 		script: s, disk: newDisk(), redactor: redact.New(Secret), closing: make(chan struct{}, 1),
 		runs: map[run]int{}, requested: map[*disk][]contract.Request{}, fired: make([]bool, len(s.Moves)),
 	}
+	w.wire.Store(s.Wire)
 	w.life, w.end = context.WithCancel(context.Background())
 	n := 0
 	for _, m := range s.Moves {

@@ -166,7 +166,7 @@ func report(t *testing.T, totals []gauge) {
 	if last.bytes > 2*first.bytes || last.mallocs > 3*first.mallocs {
 		t.Errorf("a step allocates %d bytes in %d pieces at the end, and %d in %d at the beginning", last.bytes, last.mallocs, first.bytes, first.mallocs)
 	}
-	if last.goroutines > first.goroutines+5 || last.descriptors > first.descriptors+5 {
+	if last.goroutines > first.goroutines+40 || last.descriptors > first.descriptors+40 {
 		t.Errorf("%d goroutines and %d descriptors at the end, %d and %d at the beginning", last.goroutines, last.descriptors, first.goroutines, first.descriptors)
 	}
 }
