@@ -21,6 +21,8 @@ type SessionInfo struct {
 	// Lock is the file that holds the session's lock, for the processes that
 	// clean up after the host; nil for a log in memory.
 	Lock *os.File
+	// Epoch is greater than that of whoever had the session open before.
+	Epoch uint64
 	// Jobs records jobs in the session's log.
 	Jobs Jobs
 	// Masked reports whether a text contains the mask that stands for a

@@ -32,6 +32,9 @@ const (
 	LimitReached Reason = "limit"
 	// Parent: the parent agent or call was cancelled.
 	Parent Reason = "parent"
+	// MachineLost: the machine that a call ran on cannot be reached, or what kept its
+	// processes died; never a turn's.
+	MachineLost Reason = "lost"
 	// TimedOut: a call's own timeout. Turns end by LimitReached instead.
 	TimedOut Reason = "timeout"
 )
@@ -127,6 +130,8 @@ func (r Reason) words(limit Limit) string {
 		return fmt.Sprintf("the limit on %s was reached", limit)
 	case Parent:
 		return "the parent was cancelled"
+	case MachineLost:
+		return "its machine was lost"
 	case TimedOut:
 		return "timed out"
 	}

@@ -70,6 +70,9 @@ type Result struct {
 	// Aborted says that the call was cut by its context; Output is what it
 	// had until then, and nothing of it runs any more.
 	Aborted bool
+	// Unknown says that the machine that the call ran on was lost, and nobody knows
+	// what became of it; Output is what is known.
+	Unknown bool
 	// OutputFile is where the whole output is if Output is only part of it,
 	// and OutputBytes how long that is.
 	OutputFile  string

@@ -125,6 +125,7 @@ type Agent struct {
 	policy  *Policy // nil where no client changes it
 	from    Options
 	sandbox sandboxing
+	far     *far // nil if tools work on this machine
 }
 
 // Policy is what a client changes while the sessions run; nil if none does.
@@ -137,7 +138,7 @@ func (a *Agent) Under(p *Policy) (*Agent, error) {
 	o.Policy, b.policy = p, p
 	b.Session.Permission = o.permission()
 	var err error
-	b.Session.Judge, err = o.judge(b.Session.Permission, o.release(), b.sandbox)
+	b.Session.Judge, err = o.judge(b.Session.Permission, o.release(), b.sandbox, b.far)
 	return &b, err
 }
 
@@ -184,16 +185,22 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	c.Limits, c.Retry, c.Compaction = limits(r), retry(r), settle.Compaction(r.Compact)
 	c.Tasks = o.tasks(names)
 	bench := o.bench(names)
-	if bench.sandbox, err = o.sandboxing(); err != nil {
+	if bench.far, err = o.reach(ctx, bench.env); err != nil {
+		return nil, err
+	}
+	if a.far = bench.far; bench.far != nil {
+		a.Notes = append(a.Notes, bench.far.note())
+	}
+	if bench.sandbox, err = o.sandboxing(a.far); err != nil {
 		return nil, err
 	}
 	a.sandbox = bench.sandbox
 	a.Notes = append(a.Notes, a.sandbox.notes()...)
 	c.Confinement = bench.sandbox.report(o.mode(c.Permission))
-	if c.Judge, err = o.judge(c.Permission, bench.release, bench.sandbox); err != nil {
+	if c.Judge, err = o.judge(c.Permission, bench.release, bench.sandbox, a.far); err != nil {
 		return nil, err
 	}
-	system, err := o.prompt()
+	system, err := o.prompt(bench.far)
 	if err != nil {
 		return nil, err
 	}
@@ -313,9 +320,9 @@ func (o Options) hasSecret(value string) bool {
 	})
 }
 
-func (o Options) prompt() (prompt.Prompt, error) {
+func (o Options) prompt(f *far) (prompt.Prompt, error) {
 	p := prompt.Options{Dir: o.Dir, GOOS: runtime.GOOS, Now: time.Now()}
-	if o.Project != IgnoreProject {
+	if o.Project != IgnoreProject && f == nil {
 		p.Project = o.Settings.Trust.Project(o.Dir)
 	}
 	if o.SystemFile != "" {
@@ -336,6 +343,9 @@ func (o Options) prompt() (prompt.Prompt, error) {
 	}
 	if o.Append != "" {
 		p.Append = strings.TrimSpace(p.Append + "\n\n" + o.Append)
+	}
+	if f != nil {
+		return f.promptOf(p), nil
 	}
 	return prompt.Build(p), nil
 }

@@ -14,7 +14,7 @@ import (
 // judge returns what makes the judge of each session. It is nil where
 // everything is allowed without rules. A rule that cannot be used is an error
 // at once, not when a session begins.
-func (o Options) judge(permission, release event.Permission, box sandboxing) (func() (settle.Judge, error), error) {
+func (o Options) judge(permission, release event.Permission, box sandboxing, f *far) (func() (settle.Judge, error), error) {
 	mode := func() Mode { return Mode{Permission: permission} }
 	if o.Policy != nil {
 		mode = func() Mode { return Tighten(o.Ceiling, o.Policy.Mode()) }
@@ -22,11 +22,15 @@ func (o Options) judge(permission, release event.Permission, box sandboxing) (fu
 		return nil, nil
 	}
 	build := func() (settle.Judge, error) {
-		p, err := policy.New(policy.Config{
+		c := policy.Config{
 			Mode: mode, Rules: slices.Clone(o.Settings.Rules), Release: release, Reviewed: o.Reviewed,
 			Dir: o.Dir, Home: o.Getenv("HOME"), Environ: o.Environ, Opaque: !shell.Judgeable(),
 			Confine: proc.Confines() == nil, Sandbox: box.of,
-		})
+		}
+		if f != nil { // nothing there can be looked at from here
+			c.Dir, c.Home, c.Environ, c.Opaque, c.Confine = f.machine.Dir, f.machine.Home, nil, true, false
+		}
+		p, err := policy.New(c)
 		if err != nil {
 			return nil, &config.Error{Where: "rules", Message: err.Error()}
 		}

@@ -76,7 +76,7 @@ const SandboxByMode = "by mode"
 
 // sandboxing finds out what can be had. It is an error if that is less than what
 // is required (C22).
-func (o Options) sandboxing() (sandboxing, error) {
+func (o Options) sandboxing(f *far) (sandboxing, error) {
 	s := sandboxing{Sandbox: o.Settings.Sandbox, dir: o.Dir, home: o.Getenv("HOME"), chosen: o.Settings.Sandbox.Use != ""}
 	s.Use = cmp.Or(s.Use, o.Sandbox, config.SandboxOff)
 	if s.Use == SandboxByMode {
@@ -88,7 +88,9 @@ func (o Options) sandboxing() (sandboxing, error) {
 	if s.Use == config.SandboxOff {
 		return s, nil
 	}
-	if s.missing = s.place(o.Settings.DataDir); s.missing == nil {
+	if f != nil { // it is confined there, if it can be
+		s.dir, s.home, s.Network, s.tried, s.missing = f.machine.Dir, f.machine.Home, f.network, f.tried, f.missing
+	} else if s.missing = s.place(o.Settings.DataDir); s.missing == nil {
 		s.tried, s.missing = s.prove()
 	}
 	if s.missing == nil && s.viewless != nil && s.Use == config.SandboxRequired {
@@ -167,6 +169,7 @@ type boxes struct {
 	sandboxing
 	bench
 	extent func() policy.Extent
+	data   string // settle's data directory; only for other machines
 
 	mu      sync.Mutex // guards what follows
 	private string     // directory of the session's own; "" until it is needed

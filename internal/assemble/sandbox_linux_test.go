@@ -180,11 +180,11 @@ func TestRequired(t *testing.T) {
 	top, _ := home(t)
 	r := resolve(t, "/", nil, nil, "[sandbox]\nuse = 'required'")
 	o := Options{Settings: r, Dir: top, Getenv: func(string) string { return top }}
-	if _, err := o.sandboxing(); err == nil || !strings.Contains(err.Error(), "sandbox: it is required, and there is none: ") {
+	if _, err := o.sandboxing(nil); err == nil || !strings.Contains(err.Error(), "sandbox: it is required, and there is none: ") {
 		t.Errorf("in the home directory: %v", err)
 	}
 	r.Sandbox.Use = config.SandboxAuto
-	s, err := o.sandboxing()
+	s, err := o.sandboxing(nil)
 	if err != nil || len(s.notes()) != 1 || s.report(Mode{}).Missing == "" || s.of(Mode{}).On() {
 		t.Errorf("auto: %v, %+v", err, s)
 	}

@@ -68,6 +68,7 @@ type bench struct {
 	onStop   string // what an interrupt does to jobs
 	ripgrep  string
 	editor   *file.Editor           // nil if there is none
+	far      *far                   // nil if tools work on this machine
 	private  func(path string) bool // files whose lines are not to be come across
 	sandbox  sandboxing
 	extent   func() policy.Extent // of a client's mode; may be nil
@@ -80,23 +81,44 @@ type bench struct {
 }
 
 // toolbox makes the tools of one session.
-func (b bench) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
+func (b bench) toolbox(info settle.SessionInfo) (kit settle.Toolbox, err error) {
 	spool, discard := spool(info.OutputDir)
 	box := &boxes{sandboxing: b.sandbox, bench: b, extent: b.extent}
 	marker := info.Marker
-	jobs := shell.NewJobs(shell.Config{
+	commands := shell.Config{
 		Env: b.env, Withheld: b.withheld, SpoolDir: spool, Marker: marker, Lock: info.Lock,
 		Mask:     masker(info),
 		Registry: info.Jobs, Release: b.mayRelease,
 		Box: box.box, Outside: b.sandbox.Use != config.SandboxOff && b.sandbox.missing == nil,
-	})
-	all := slices.Concat(
-		jobs.Tools(),
-		file.NewWorkspace(file.Config{Masked: info.Masked, Keep: keeper(info.OutputDir), Editor: b.editor}).Tools(),
-		search.Tools(search.Config{Ripgrep: b.ripgrep, Private: b.private, Runner: runner{env: Helper(b.env), marker: marker, lock: info.Lock}}),
-		[]tool.Tool{plan.New()},
-	)
-	set, err := tool.NewSet(all...)
+	}
+	leave := func(context.Context) error { return nil }
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, leave(context.Background()), discard())
+		}
+	}()
+	var files []tool.Tool
+	if b.far == nil {
+		files = fileTools(
+			file.Config{Masked: info.Masked, Keep: keeper(info.OutputDir), Editor: b.editor},
+			search.Config{Ripgrep: b.ripgrep, Private: b.private, Runner: runner{env: Helper(b.env), marker: marker, lock: info.Lock}},
+		)
+	} else {
+		remote, done, err := b.far.open(info)
+		if err != nil {
+			return settle.Toolbox{}, err
+		}
+		leave = done
+		commands = commands.On(remote)
+		commands.EndTimeout = farEndTimeout
+		files = b.far.tools(remote, info, b.private != nil)
+	}
+	jobs := shell.NewJobs(commands)
+	own := jobs.Tools()
+	if b.far != nil {
+		own = b.far.there(own)
+	}
+	set, err := tool.NewSet(slices.Concat(own, files, []tool.Tool{plan.New()})...)
 	if err != nil {
 		return settle.Toolbox{}, err
 	}
@@ -115,13 +137,13 @@ func (b bench) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
 	if servers != nil {
 		tools = append(tools, servers.Tools()...)
 	}
-	kit := settle.Toolbox{
+	kit = settle.Toolbox{
 		Tools: tools,
 		Close: func(ctx context.Context) error {
 			ended := make(chan error, 1)
 			go func() { ended <- servers.Close(ctx) }() // in a bounded time; it is waited for below
 			err := b.close(ctx, jobs)
-			return errors.Join(err, <-ended, box.discard(), discard())
+			return errors.Join(err, <-ended, leave(ctx), box.discard(), discard())
 		},
 		Kill:  jobs.Kill,
 		Sweep: func(released []string) []int { return shell.Sweep(marker, released) },

@@ -115,12 +115,12 @@ tools = ["shell", "read"]
 pass_env = ["OPENAI_API_KEY"]
 data_dir = "~/data"
 log_level = "debug"
-
+hands = "ssh there settle hands"
+hands_lease = "1m"
 [jobs]
 release = "deny"
 on_interrupt = "end"
 on_exit = "release"
-
 [sandbox]
 use = "required"
 mode = "read-only"
@@ -156,7 +156,7 @@ timeout = "1m"
 		Model: "mine/org/name", Effort: "high", Permission: "ask", MaxSteps: 40, Compact: "mechanical",
 		Timeout: time.Hour, StallTimeout: 90 * time.Second, HeaderTimeout: 2 * time.Minute, AttemptTimeout: 3 * time.Hour,
 		RetryFor: time.Minute, Tools: []string{"shell", "read"}, PassEnv: []string{"OPENAI_API_KEY"},
-		DataDir: filepath.Join(w.dir, "home", "data"), LogLevel: "debug",
+		DataDir: filepath.Join(w.dir, "home", "data"), LogLevel: "debug", Hands: "ssh there settle hands", HandsLease: time.Minute,
 		Jobs:     config.Jobs{Release: "deny", OnInterrupt: "end", OnExit: "release"},
 		Sandbox:  config.Sandbox{Use: "required", Mode: "read-only", Network: "on", Read: []string{"~/tools"}},
 		Tasks:    config.Tasks{Depth: 1, AtOnce: 2, PerSession: 3, Timeout: time.Minute},

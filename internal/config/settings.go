@@ -58,6 +58,10 @@ type Settings struct {
 	Tasks    Tasks
 	Sandbox  Sandbox
 	Terminal Terminal
+	// Hands is a command that leads to the machine that tools work on; empty for
+	// this one. HandsLease is how long that works on without hearing of this one.
+	Hands      string
+	HandsLease time.Duration
 	// Rules say which calls may run, in order.
 	Rules []Rule
 	// Providers has the built-in ones and the user's own, by name.
@@ -130,6 +134,7 @@ func defaults() Settings {
 		Retries:         -1,
 		RetryFor:        10 * time.Minute,
 		LogLevel:        "info",
+		HandsLease:      30 * time.Second,
 		Jobs:            Jobs{OnInterrupt: "keep", OnExit: "end"},
 		Tasks:           Tasks{Depth: 2, AtOnce: 8, PerSession: 32, Timeout: time.Hour},
 		Sandbox:         Sandbox{Mode: event.Workspace, Network: "off"},
@@ -188,6 +193,8 @@ func settings() []setting {
 		names("pass_env", func(s *Settings) *[]string { return &s.PassEnv }).may(refused),
 		text("data_dir", func(s *Settings) *string { return &s.DataDir }).from("SETTLE_DATA_DIR").may(refused),
 		choice("log_level", func(s *Settings) *string { return &s.LogLevel }, "debug", "info", "warn", "error").may(refused),
+		text("hands", func(s *Settings) *string { return &s.Hands }).may(refused),
+		duration("hands_lease", func(s *Settings) *time.Duration { return &s.HandsLease }).may(refused),
 		choice("jobs.release", func(s *Settings) *event.Permission { return &s.Jobs.Release }, permissions()...).may(tightens),
 		choice("jobs.on_interrupt", func(s *Settings) *string { return &s.Jobs.OnInterrupt }, "keep", "end").may(tightens),
 		choice("jobs.on_exit", func(s *Settings) *string { return &s.Jobs.OnExit }, "release", "end").may(tightens),

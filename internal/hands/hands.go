@@ -25,12 +25,22 @@ type Hands interface {
 
 // Machine is what tools, models and people need to know of a machine.
 type Machine struct {
+	// Name is its host name; empty for this machine.
+	Name string `json:"name,omitempty"`
 	// OS is as in runtime.GOOS.
 	OS string `json:"os"`
+	// Dir is the directory that tools work in, and Home the user's own; both are
+	// empty for this machine.
+	Dir  string `json:"dir,omitempty"`
+	Home string `json:"home,omitempty"`
+	// Container says that it looks like a container.
+	Container bool `json:"container,omitempty"`
 	// Shell is the name of the program that runs commands; empty if there is none.
 	Shell string `json:"shell,omitempty"`
 	// Withheld are the variables that commands do not get.
 	Withheld []string `json:"withheld,omitempty"`
+	// Weaker says what is not promised about processes there.
+	Weaker []string `json:"weaker,omitempty"`
 }
 
 // Command is a command for the shell of a machine.

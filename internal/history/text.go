@@ -125,6 +125,8 @@ func causeText(c *event.Cause) string {
 		return fmt.Sprintf("aborted because the turn reached its limit on %s", c.Limit)
 	case event.Parent:
 		return "aborted because its parent was cancelled"
+	case event.MachineLost:
+		return "aborted because the machine that it ran on was lost"
 	case event.TimedOut:
 		return "aborted because it timed out"
 	}

@@ -19,6 +19,7 @@ type Process struct {
 	out, err *pump
 	input    *os.File // what feeds standard input, or the terminal; may be nil
 	terminal bool
+	far      Remote // nil where the command runs here
 
 	// Written by the keeper's goroutine before it closes the channel.
 	exited    chan struct{}
@@ -27,6 +28,8 @@ type Process struct {
 	done      chan struct{}
 	survivors []event.Process
 	asked     bool // somebody else asked the warden to end it
+
+	lost atomic.Pointer[string] // why nobody knows what became of it
 
 	wakes atomic.Int64 // how often its warden woke this process
 }
@@ -206,6 +209,9 @@ var ErrCannotRelease = errors.New("processes cannot be released without a warden
 // Release lets go of the processes: they outlive the host, and what they put
 // out from now on is appended to the log. Done is closed then.
 func (p *Process) Release(log Log) error {
+	if p.far != nil {
+		return errors.New("cannot release process: it runs on another machine, where nobody would end it")
+	}
 	if p.err != nil {
 		return errors.New("cannot release process: it has a standard error of its own")
 	}
@@ -223,6 +229,9 @@ var ErrNoInput = errors.New("the process takes no input")
 // Write gives the command input. It fails if the command does not read it
 // before ctx ends.
 func (p *Process) Write(ctx context.Context, data []byte) error {
+	if p.far != nil {
+		return p.far.Write(ctx, data)
+	}
 	if p.input == nil {
 		return ErrNoInput
 	}
@@ -241,6 +250,8 @@ func (p *Process) Write(ctx context.Context, data []byte) error {
 // CloseInput tells the command that there is no more input.
 func (p *Process) CloseInput() error {
 	switch {
+	case p.far != nil:
+		return p.far.CloseInput()
 	case p.input == nil:
 		return ErrNoInput
 	case p.terminal:

@@ -302,6 +302,11 @@ func (c *call) end(ctx context.Context, g gave) {
 		fallthrough
 	case g.err != nil:
 		d.Status, d.Output = event.ItemFailed, g.err.Error()
+	case r.Unknown:
+		d.Status, d.Effects, d.Cause = event.ItemAborted, event.EffectsUnknown, event.Abort(event.MachineLost, "hands")
+		if ctx.Err() != nil {
+			d.Cause = interruption(context.Cause(ctx))
+		}
 	case r.Aborted && ctx.Err() != nil:
 		d.Status, d.Effects = event.ItemAborted, event.EffectsPartial
 		d.Cause = interruption(context.Cause(ctx))

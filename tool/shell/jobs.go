@@ -142,7 +142,7 @@ func (j *Jobs) outcome(b *job) event.JobEnded {
 		end.How = b.wanted
 	case b.process.EndedByOthers():
 		end.How = event.JobKilled
-	case exit.Lost:
+	case exit.Lost || b.process.Lost() != "":
 		end.How = event.JobLost
 	}
 	if b.background && !exit.Lost {

@@ -37,6 +37,10 @@ func (s *shell) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 		}
 	}
 	r, err := s.jobs.launch(ctx, call, a)
+	var lost *hands.LostError
+	if errors.As(err, &lost) {
+		return tool.Result{Unknown: true, Output: "[" + lost.Error() + "]"}, nil
+	}
 	if err != nil {
 		return tool.Result{}, err
 	}
@@ -120,12 +124,17 @@ func (r *run) exited(ctx context.Context, exit proc.Exit) (tool.Result, error) {
 	result := r.result()
 	result.Failed = !exit.OK()
 	denied := r.denied(ctx, result)
-	result.Output = r.withExit(result.Output, exit)
+	if why := r.process.Lost(); exit.Lost && why != "" {
+		result.Output = paragraph(result.Output, fmt.Sprintf("[nobody knows what became of the command: %s]", why))
+	} else {
+		result.Output = r.withExit(result.Output, exit)
+	}
 	if denied != "" {
 		result.Output = paragraph(result.Output, denied)
 	}
 	if exit.Lost {
 		result.Survivors = r.end(ctx) // of what was ended already
+		result.Unknown = r.process.Lost() != ""
 		return result, nil
 	}
 	result.ExitCode = &exit.Code
@@ -192,6 +201,7 @@ func (r *run) aborted(survivors []event.Process) tool.Result {
 	result := r.result()
 	result.Aborted = true
 	result.Survivors = survivors
+	result.Unknown = r.process.Far() && len(survivors) > 0 // it may run on until the lease ends
 	return result
 }
 

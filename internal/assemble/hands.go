@@ -1,0 +1,257 @@
+package assemble
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/hands"
+	"github.com/settle-agent/settle/internal/prompt"
+	"github.com/settle-agent/settle/tool"
+	"github.com/settle-agent/settle/tool/file"
+	"github.com/settle-agent/settle/tool/search"
+)
+
+// far is another machine that tools work on, as it was when the agent was put
+// together.
+type far struct {
+	command string
+	lease   time.Duration
+	settle  string   // this program's version
+	env     []string // of the command that leads there
+	dir     string
+	machine hands.Machine
+	prompt  prompt.Prompt // of its directory
+	missing error         // why commands cannot be confined there; nil if they can
+	tried   int           // ways out of the sandbox there
+	network string        // of confined commands there
+	notice  func(string)
+}
+
+const (
+	// promptCall asks hands what a system prompt says of their directory; its Args
+	// are promptOrder.
+	promptCall = "prompt"
+	// reachTimeout bounds the first contact with hands.
+	reachTimeout = 30 * time.Second
+	// closeTimeout bounds the end of what led to hands.
+	closeTimeout = 3 * time.Second
+	// farEndTimeout is how much longer than its grace the end of a command may take
+	// to be heard of, before it is named as one that was not ended.
+	farEndTimeout = time.Second
+)
+
+type promptOrder struct {
+	Environment bool `json:"environment"` // and settle's own words
+	Project     bool `json:"project"`
+	Sandbox     bool `json:"sandbox"` // try it out
+}
+
+// promptAnswer answers it.
+type promptAnswer struct {
+	Prompt  prompt.Prompt `json:"prompt"`
+	Missing string        `json:"missing,omitempty"` // why there is no sandbox
+	Tried   int           `json:"tried,omitempty"`   // ways out of it
+	Network string        `json:"network,omitempty"` // of confined commands
+}
+
+// reach finds out about the other machine; nil if tools work on this one.
+func (o Options) reach(ctx context.Context, env []string) (*far, error) {
+	if o.Settings.Hands == "" {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	f := &far{command: o.Settings.Hands, lease: o.Settings.HandsLease, settle: o.Version, env: env, dir: o.Dir, notice: func(string) {}}
+	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
+	defer cancel()
+	remote, leave, err := f.connect(ctx, settle.SessionInfo{})
+	if err != nil {
+		return nil, &config.Error{Where: "hands", Message: fmt.Sprintf("%q leads nowhere: %v", f.command, err)}
+	}
+	defer func() { _ = leave(ctx) }() // nothing was started there
+	f.machine = remote.Machine()
+	order, err := json.Marshal(promptOrder{Environment: o.System == nil && o.SystemFile == "", Project: o.Project != IgnoreProject, Sandbox: cmp.Or(o.Settings.Sandbox.Use, o.Sandbox, config.SandboxOff) != config.SandboxOff})
+	if err != nil {
+		return nil, err
+	}
+	var answer promptAnswer
+	raw, err := remote.Call(ctx, hands.Request{Name: promptCall, Args: order})
+	if err == nil {
+		err = json.Unmarshal(raw, &answer)
+	}
+	if err != nil {
+		return nil, &config.Error{Where: "hands", Message: fmt.Sprintf("cannot ask the machine at the other end of %q about its directory: %v", f.command, err)}
+	}
+	if f.prompt, f.tried, f.network = answer.Prompt, answer.Tried, answer.Network; answer.Missing != "" {
+		f.missing = errors.New(answer.Missing)
+	}
+	return f, f.check(o)
+}
+
+// check refuses what CheckDirectory refuses here.
+func (f *far) check(o Options) error {
+	m := f.machine
+	if m.Container || o.permission() != settle.Allow || o.Settings.Origins["permission"].Kind == config.Flag || m.Dir != "/" && m.Dir != m.Home {
+		return nil
+	}
+	return &config.Error{Where: "hands", Message: fmt.Sprintf("refusing to work in %q on %s, where a mistake could affect everything; "+
+		"have the command change to a project directory first, or use --permission allow if you mean it", m.Dir, m.Name)}
+}
+
+// connect leads to the hands of a session. leave ends everything there.
+func (f *far) connect(ctx context.Context, info settle.SessionInfo) (remote *hands.Remote, leave func(context.Context) error, err error) {
+	way := &hands.Way{Command: f.command, Env: f.env, Dir: f.dir, Marker: info.Marker, Lock: info.Lock}
+	remote, err = hands.NewRemote(ctx, hands.RemoteConfig{
+		Dial: way.Dial, Settle: f.settle, Session: info.ID, Epoch: info.Epoch, Marker: info.Marker, Lease: f.lease, Notice: f.notice,
+	})
+	leave = func(ctx context.Context) error {
+		var err error
+		if remote != nil {
+			err = remote.Close(ctx)
+		}
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+		defer cancel()
+		return errors.Join(err, way.Close(bounded))
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, leave(ctx))
+	}
+	return remote, leave, nil
+}
+
+// open leads to the hands of a session that begins.
+func (f *far) open(info settle.SessionInfo) (*hands.Remote, func(context.Context) error, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), reachTimeout)
+	defer cancel()
+	remote, leave, err := f.connect(ctx, info)
+	if err != nil {
+		return nil, nil, fmt.Errorf("cannot reach the hands by %q: %w", f.command, err)
+	}
+	for _, e := range remote.Ended() {
+		f.notice(fmt.Sprintf("the hands have ended what an earlier run left: %q, pid %d", e.Command, e.PID))
+	}
+	return remote, leave, nil
+}
+
+// there are the tools of commands, which work in the directory of the machine.
+func (f *far) there(tools []tool.Tool) []tool.Tool {
+	var all []tool.Tool
+	for _, t := range tools {
+		all = append(all, thereTool{Tool: t, dir: f.machine.Dir})
+	}
+	return all
+}
+
+// note is for the user.
+func (f *far) note() string {
+	text := fmt.Sprintf("commands and files: %s on %s (%s)", f.machine.Dir, f.machine.Name, f.command)
+	if len(f.machine.Weaker) > 0 {
+		text += "; there, " + strings.Join(f.machine.Weaker, "; ")
+	}
+	return text
+}
+
+// tools are those that work on files there. The specs are the same as here, and
+// so is what the model is told.
+func (f *far) tools(h hands.Hands, info settle.SessionInfo, private bool) []tool.Tool {
+	var all []tool.Tool
+	for _, t := range fileTools(file.Config{}, search.Config{}) {
+		all = append(all, farTool{Tool: t, hands: h, machine: f.machine, masked: info.Masked, private: private})
+	}
+	return all
+}
+
+// fileTools are the tools that work on files.
+func fileTools(c file.Config, s search.Config) []tool.Tool {
+	return slices.Concat(file.NewWorkspace(c).Tools(), search.Tools(s))
+}
+
+// farTool is a tool whose calls run whole at the hands, in one round trip each.
+type farTool struct {
+	tool.Tool
+	hands   hands.Hands
+	machine hands.Machine
+	masked  func(string) bool
+	private bool
+}
+
+// farCall are the Args of a call of a tool.
+type farCall struct {
+	Args    json.RawMessage `json:"args"`
+	Private bool            `json:"private,omitempty"` // do not come across files with secrets
+}
+
+// Title implements tool.Titler.
+func (t farTool) Title(args json.RawMessage) string {
+	if titler, ok := t.Tool.(tool.Titler); ok {
+		return titler.Title(args)
+	}
+	return t.Spec().Name
+}
+
+// Run implements tool.Tool.
+func (t farTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
+	if err := file.CheckMask(call.Name, call.Args, t.masked); err != nil {
+		return tool.Result{}, err
+	}
+	args, err := json.Marshal(farCall{Args: call.Args, Private: t.private})
+	if err != nil {
+		return tool.Result{}, fmt.Errorf("cannot send the call: %w", err)
+	}
+	raw, err := t.hands.Call(ctx, hands.Request{Name: call.Name, Call: call.ID, Dir: t.machine.Dir, Args: args})
+	var lost *hands.LostError
+	switch {
+	case errors.As(err, &lost) && t.Spec().ReadOnly:
+		return tool.Result{Failed: true, Output: lost.Error()}, nil
+	case errors.As(err, &lost):
+		return tool.Result{Unknown: true, Output: "[" + lost.Error() + "]"}, nil
+	case err != nil:
+		return tool.Result{}, err
+	}
+	var result tool.Result
+	if err := json.Unmarshal(raw, &result); err != nil {
+		return tool.Result{}, fmt.Errorf("cannot read what came of the call: %w", err)
+	}
+	if string(result.Detail) == "null" {
+		result.Detail = nil
+	}
+	return result, nil
+}
+
+// thereTool is a tool whose working directory is that of another machine.
+type thereTool struct {
+	tool.Tool
+	dir string
+}
+
+// Title implements tool.Titler.
+func (t thereTool) Title(args json.RawMessage) string {
+	if titler, ok := t.Tool.(tool.Titler); ok {
+		return titler.Title(args)
+	}
+	return t.Spec().Name
+}
+
+// Run implements tool.Tool.
+func (t thereTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
+	call.Dir = t.dir
+	return t.Tool.Run(ctx, call)
+}
+
+// promptOf is the system prompt of a session whose tools work there.
+func (f *far) promptOf(o prompt.Options) prompt.Prompt {
+	p := f.prompt
+	var parts []string
+	if o.Replace != nil {
+		parts = append(parts, strings.TrimSpace(*o.Replace))
+	}
+	parts = append(parts, f.prompt.Text, strings.TrimSpace(o.Append))
+	p.Text = strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "\n\n")
+	return p
+}

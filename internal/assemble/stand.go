@@ -1,0 +1,135 @@
+package assemble
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/hands"
+	"github.com/settle-agent/settle/internal/policy"
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/prompt"
+	"github.com/settle-agent/settle/internal/sandbox"
+	"github.com/settle-agent/settle/tool"
+	"github.com/settle-agent/settle/tool/file"
+	"github.com/settle-agent/settle/tool/search"
+)
+
+// HandsOptions say how this machine is hands for another's agent.
+type HandsOptions struct {
+	// Environ is the environment, and Getenv reads it.
+	Environ []string
+	Getenv  func(string) string
+	Version string
+	// Settings are those of this machine's user, who may withhold variables.
+	Settings *config.Resolved
+	// Dir is the working directory, absolute, and Sockets a directory where other
+	// processes of this user find the hands.
+	Dir, Sockets string
+}
+
+// Stand puts together what settle hands is. discard removes what it leaves.
+func (o HandsOptions) Stand() (stand *hands.Stand, discard func() error) {
+	b := Options{Settings: o.Settings, Dir: o.Dir, Environ: o.Environ, Getenv: o.Getenv}.bench(nil)
+	name, _ := os.Hostname() // it is for people
+	box := &boxes{sandboxing: sandboxing{Sandbox: o.Settings.Sandbox, dir: real(o.Dir), home: o.Getenv("HOME")}, bench: b, data: o.Settings.DataDir}
+	local := func(lock *os.File, marker string) *hands.Local {
+		return &hands.Local{
+			Env: b.env, Withheld: b.withheld, Marker: marker, Lock: lock, Calls: o.calls(box, lock, marker),
+			Box: box.confine,
+		}
+	}
+	m := local(nil, "").Machine()
+	m.Name, m.Dir, m.Home, m.Container, m.Weaker = name, o.Dir, o.Getenv("HOME"), inContainer(o.Getenv), proc.Custody().Weaker
+	return &hands.Stand{Settle: o.Version, Machine: m, Dir: o.Sockets, Local: local}, box.discard
+}
+
+// proved tries out every box that another machine's session may rely on.
+func (b *boxes) proved() (tried int, err error) {
+	if err := b.place(b.data); err != nil {
+		return 0, err
+	}
+	s := b.sandboxing
+	s.byMode = true
+	return s.prove()
+}
+
+// confine is what a command that came from another machine is held to.
+func (b *boxes) confine(kind event.Sandbox, dir string) (sandbox.Policy, []string, error) {
+	if _, err := b.proved(); err != nil { // C22
+		return sandbox.Policy{}, nil, err
+	}
+	box, err := b.box(kind, dir)
+	p := sandbox.Policy{Read: box.Read, Write: box.Write}
+	if box.Online {
+		p.Network = sandbox.Online
+	}
+	return p, box.Env, err
+}
+
+// calls are what can be asked for there.
+func (o HandsOptions) calls(b *boxes, lock *os.File, marker string) map[string]func(context.Context, hands.Request) (json.RawMessage, error) {
+	calls := map[string]func(context.Context, hands.Request) (json.RawMessage, error){
+		promptCall: func(_ context.Context, r hands.Request) (json.RawMessage, error) {
+			var order promptOrder
+			if err := json.Unmarshal(r.Args, &order); err != nil {
+				return nil, err
+			}
+			return json.Marshal(o.answer(b, order))
+		},
+	}
+	config := search.Config{Ripgrep: b.ripgrep, Runner: runner{env: Helper(b.env), marker: marker, lock: lock}}
+	open := fileTools(file.Config{}, config)
+	config.Private = policy.Secret
+	wary := search.Tools(config)
+	for _, t := range open {
+		name := t.Spec().Name
+		calls[name] = func(ctx context.Context, r hands.Request) (json.RawMessage, error) {
+			var in farCall
+			if err := json.Unmarshal(r.Args, &in); err != nil {
+				return nil, fmt.Errorf("cannot read the call: %w", err)
+			}
+			chosen := t
+			if i := slices.IndexFunc(wary, func(w tool.Tool) bool { return w.Spec().Name == name }); in.Private && i >= 0 {
+				chosen = wary[i]
+			}
+			result, err := chosen.Run(ctx, tool.Call{ID: r.Call, Name: name, Args: in.Args, Dir: r.Dir, Progress: func(string) {}})
+			if err != nil {
+				return nil, err
+			}
+			return json.Marshal(result)
+		}
+	}
+	return calls
+}
+
+// answer says what the other machine needs to know of this one.
+func (o HandsOptions) answer(b *boxes, order promptOrder) promptAnswer {
+	a := promptAnswer{Prompt: o.prompt(order), Network: b.Network}
+	if order.Sandbox {
+		var err error
+		if a.Tried, err = b.proved(); err != nil {
+			a.Missing = err.Error()
+		}
+	}
+	return a
+}
+
+// prompt is what a system prompt says of the directory.
+func (o HandsOptions) prompt(order promptOrder) prompt.Prompt {
+	p := prompt.Options{Dir: o.Dir, GOOS: runtime.GOOS, Now: time.Now()}
+	if order.Project {
+		p.Project = o.Settings.Trust.Project(o.Dir)
+	}
+	if !order.Environment {
+		empty := ""
+		p.Replace = &empty
+	}
+	return prompt.Build(p)
+}
