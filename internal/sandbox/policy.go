@@ -89,6 +89,11 @@ func ReadOnly(home, path string, folders ...string) Policy {
 	for _, dir := range filepath.SplitList(path) {
 		if filepath.IsAbs(dir) && !Above(dir, home) {
 			p.Read = append(p.Read, filepath.Clean(dir))
+			if filepath.Base(dir) == "shims" { // of pyenv, rbenv, asdf: scripts that start what is beside them
+				for _, name := range []string{"bin", "installs", "libexec", "plugins", "version", "versions"} {
+					p.Read = append(p.Read, filepath.Join(filepath.Dir(dir), name))
+				}
+			}
 		}
 	}
 	slices.Sort(p.Read)
