@@ -59,9 +59,11 @@ func (w *walk) fit() *event.HistoryChanged {
 		return nil
 	}
 	to := room - room/4
-	before := w.total
-	if w.shorten(to); w.total == before {
-		return nil // there is nothing to leave out
+	before, entries := *w, slices.Clone(w.entries)
+	if w.shorten(to); w.total >= before.total { // there is nothing to leave out: to say so takes as much room
+		*w = before
+		w.entries = entries
+		return nil
 	}
 	return &event.HistoryChanged{
 		Change: event.ChangeShortened, Provider: w.target.Provider, Model: w.target.Model, Tokens: to,

@@ -9,6 +9,16 @@ import (
 // tried every time.
 func TestFinds(t *testing.T) {
 	finds := map[string]string{
+		"what is left out takes less room than the note that it is": `
+wire messages
+window 2000
+compact auto
+model
+  call
+  fault error at call 2
+  fault pings at arguments 2 always every 1m0s
+input "a"
+on 37 input steer image "a"`,
 		// history sent it as it was said, and Messages takes no text behind a call.
 		"text between calls, on another wire": `
 wire chat
