@@ -27,7 +27,7 @@ func FuzzClient(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, said []byte) {
-		if len(said) > 4<<10 || bytes.Contains(said, []byte("mcpServers\":[{")) { // which may be any command
+		if len(said) > 4<<10 || namesServers(said) {
 			return
 		}
 		c := start(t, script.New().Otherwise(script.Turn(script.Text("ok"), script.Call("list", `{}`))))
@@ -70,4 +70,18 @@ func FuzzClient(f *testing.F) {
 			}
 		}
 	})
+}
+
+// namesServers reports whether a request names MCP servers, which may be any
+// command.
+func namesServers(said []byte) bool {
+	for line := range bytes.Lines(said) {
+		var m struct {
+			Params struct{ MCPServers []json.RawMessage }
+		}
+		if err := json.Unmarshal(bytes.ToValidUTF8(line, []byte("\uFFFD")), &m); len(m.Params.MCPServers) > 0 || err != nil && bytes.Contains(bytes.ToLower(line), []byte("servers")) {
+			return true
+		}
+	}
+	return false
 }
