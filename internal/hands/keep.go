@@ -24,9 +24,10 @@ func (r *Remote) keep(stream io.ReadWriteCloser, from *frames) {
 		}
 		r.config.Notice(fmt.Sprintf("the connection to the hands was lost: %v", err))
 		if stream, from, received, err = r.comeBack(); err != nil {
-			if stream, from, received, err = r.afresh(err); err != nil {
+			if stream, from, err = r.afresh(err); err != nil {
 				return // closing
 			}
+			received = 0
 		}
 		r.config.Notice("the connection to the hands is back")
 	}
@@ -47,9 +48,8 @@ func (r *Remote) talk(stream io.ReadWriteCloser, from *frames, received uint64) 
 	wrote := make(chan struct{})
 	go func() { // ends with the stream
 		defer close(wrote)
-		if link.write(stream) != nil {
-			link.detach(stream)
-		}
+		_ = link.write(stream) // it says why it ended, as read does
+		link.detach(stream)
 	}()
 	err := link.read(stream, from, func() { last.Store(int64(time.Since(began))) }, r.deliver)
 	close(heard)
@@ -106,14 +106,14 @@ func (r *Remote) comeBack() (io.ReadWriteCloser, *frames, uint64, error) {
 }
 
 // afresh gives up what ran, and reaches the hands again when somebody wants them.
-func (r *Remote) afresh(why error) (io.ReadWriteCloser, *frames, uint64, error) {
+func (r *Remote) afresh(why error) (io.ReadWriteCloser, *frames, error) {
 	r.lose(why.Error(), func() { r.away, r.instance = why, "" })
 	r.config.Notice(fmt.Sprintf("the hands are out of reach: %v", why))
 	for {
 		select {
 		case <-r.wanted:
 		case <-r.closing.Done():
-			return nil, nil, 0, errClosed
+			return nil, nil, errClosed
 		}
 		ctx, cancel := context.WithTimeout(r.closing, r.config.Lease)
 		stream, from, a, err := r.dial(ctx)
@@ -126,7 +126,7 @@ func (r *Remote) afresh(why error) (io.ReadWriteCloser, *frames, uint64, error) 
 		r.signal()
 		r.mu.Unlock()
 		if err == nil {
-			return stream, from, 0, nil
+			return stream, from, nil
 		}
 	}
 }

@@ -49,8 +49,9 @@ func (s *Stand) Run(ctx context.Context, stream io.ReadWriteCloser) error {
 			return s.refuse(g, err)
 		}
 		if lock != nil {
-			defer p.leave(lock)
-			return s.serve(ctx, g, p, lock)
+			err := s.serve(ctx, g, p, lock)
+			p.leave(lock)
+			return err
 		}
 		if conn, err := p.dial(); err == nil {
 			return g.Relay(conn, s.Settle)
