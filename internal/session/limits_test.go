@@ -159,11 +159,13 @@ func TestChildrenShareLimits(t *testing.T) {
 		words         string
 	}{
 		"of the session": {
-			turn.Limits{Session: turn.SessionLimits{Cost: 1.5}}, event.LimitSessionCost, event.LimitSessionCost,
+			turn.Limits{Session: turn.SessionLimits{Cost: 1.5}},
+			event.LimitSessionCost, event.LimitSessionCost,
 			"the parent agent's session, with its child agents, used $1.5 of $1.5",
 		},
 		"of the turn": {
-			turn.Limits{Tokens: 1000}, event.LimitTokens, event.LimitTokens,
+			turn.Limits{Tokens: 1000},
+			event.LimitTokens, event.LimitTokens,
 			"the parent agent's turn, with its child agents, used 1000 of 1000 tokens",
 		},
 	} {

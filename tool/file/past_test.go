@@ -66,8 +66,11 @@ func TestContentsAreKept(t *testing.T) {
 		pairs = append(pairs, pair{c.Path, c.Before, c.Moved})
 	}
 	want := []pair{
-		{"a", past("one\n", "0644"), nil}, {"a", past("two\n", "0644"), nil},
-		{"sub/m2", nil, past("m\n", "0755")}, {"x", nil, nil}, {"d", past("d\n", "0644"), nil},
+		{"a", past("one\n", "0644"), nil},
+		{"a", past("two\n", "0644"), nil},
+		{"sub/m2", nil, past("m\n", "0755")},
+		{"x", nil, nil},
+		{"d", past("d\n", "0644"), nil},
 	}
 	if diff := cmp.Diff(want, pairs, cmp.AllowUnexported(pair{})); diff != "" {
 		t.Error(diff)

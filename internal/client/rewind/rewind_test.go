@@ -199,7 +199,8 @@ func TestEveryKindOfChange(t *testing.T) {
 			edit("edited", "one", "two"), write("sub/deep/new", "n\n"), edit("twice", "1", "2"), edit("twice", "2", "3"),
 			patch("*** Delete File: deleted", "*** Update File: moved", "*** Move to: sub/moved", "-m", "+mm", "*** Add File: patched", "+p"),
 			patch("*** Delete File: both"), write("both", "anew\n"), write("empty", "full\n"), write("short", "x\n"), patch("*** Delete File: short"),
-			{tool: "read", args: map[string]string{"path": "binary"}}, edit("binary", "bin", "BIN"),
+			{tool: "read", args: map[string]string{"path": "binary"}},
+			edit("binary", "bin", "BIN"),
 		},
 	)
 	left := b.files()
@@ -440,7 +441,8 @@ func TestRunning(t *testing.T) {
 	}
 	err = log.Update(func(event.State) []event.Event {
 		return []event.Event{
-			{By: "host", Data: event.SessionOpened{Settle: "x", Dir: b.dir}}, {By: "user", Data: event.InputAccepted{Input: "n9", Text: "go"}},
+			{By: "host", Data: event.SessionOpened{Settle: "x", Dir: b.dir}},
+			{By: "user", Data: event.InputAccepted{Input: "n9", Text: "go"}},
 			{Turn: "t000002", Data: event.TurnStarted{Inputs: []string{"n9"}}},
 		}
 	})
