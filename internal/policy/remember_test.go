@@ -166,7 +166,7 @@ func TestDetailOfChanges(t *testing.T) {
 			continue
 		}
 		for i := range got.Files {
-			got.Files[i].SHA256 = ""
+			got.Files[i].SHA256, got.Files[i].Before = "", nil
 		}
 		if diff := cmp.Diff([]file.Change{tt.want}, got.Files); diff != "" {
 			t.Errorf("%s %v (-want +got):\n%s", tt.tool, tt.args, diff)

@@ -175,7 +175,7 @@ func digestOf(log []event.Event) digest {
 		if c.Ended != nil {
 			outcome = string(c.Ended.Outcome)
 		}
-		d.Children = append(d.Children, c.Child+" "+c.Call+" "+outcome)
+		d.Children = append(d.Children, c.Child+" "+c.Item+" "+outcome)
 	}
 	return d
 }
