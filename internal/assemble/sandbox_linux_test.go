@@ -23,7 +23,11 @@ func home(t *testing.T) (home, work string) {
 	t.Helper()
 	home = t.TempDir()
 	work = filepath.Join(home, "work")
-	for name, content := range map[string]string{".ssh/id_rsa": "hidden", ".gitconfig": "[user]\nname = n\nemail = e@example.com\n", "work/.env": "hidden", "work/file": "content\n"} {
+	for name, content := range map[string]string{
+		".ssh/id_rsa": "hidden", ".gitconfig": "[user]\nname = n\nemail = e@example.com\n", "work/.env": "hidden", "work/file": "content\n",
+		// What git init makes, as far as git needs it.
+		"work/.git/HEAD": "ref: refs/heads/main\n", "work/.git/config": "[core]\nrepositoryformatversion = 0\n", "work/.git/hooks/none": "", "work/.git/objects/none": "", "work/.git/refs/heads/.none": "",
+	} {
 		path := filepath.Join(home, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -32,8 +36,8 @@ func home(t *testing.T) (home, work string) {
 			t.Fatal(err)
 		}
 	}
-	if out, err := exec.CommandContext(t.Context(), "git", "init", "-q", work).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	if err := os.Remove(filepath.Join(work, ".git/refs/heads/.none")); err != nil {
+		t.Fatal(err)
 	}
 	return home, work
 }
@@ -92,6 +96,9 @@ func TestWorkspace(t *testing.T) {
 		if !views && (strings.Contains(c.command, ".git") || strings.HasPrefix(c.command, "chmod 755")) {
 			continue // it is named as a gap
 		}
+		if strings.HasPrefix(c.command, "git ") && !installed("git") || strings.Contains(c.command, "/dev/tcp") && !installed("bash") {
+			continue
+		}
 		got := calls[i].Content().Output
 		if !strings.Contains(got, c.want) || strings.Contains(got, "hidden") || c.want == "[exit code 3]" && strings.Contains(got, "sandbox") {
 			t.Errorf("%s: %q, want %q", c.command, got, c.want)
@@ -100,6 +107,11 @@ func TestWorkspace(t *testing.T) {
 	if c := a.Session.Confinement; c == nil || c.Mode != event.Workspace || c.Network != "off" || len(c.By) < 2 {
 		t.Errorf("it says %+v", c)
 	}
+}
+
+func installed(name string) bool {
+	_, err := exec.LookPath(name)
+	return err == nil
 }
 
 func shellCall(command string, more map[string]any) string {
@@ -147,6 +159,7 @@ func TestWhatRunsInWhichSandbox(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a := inSandbox(t, tt.permission, tt.file, func(o *Options) {
+				o.Environ = []string{"PATH=/usr/bin:/bin"} // nothing runs
 				if tt.mode != nil {
 					o.Policy = NewPolicy(*tt.mode)
 				}

@@ -5,10 +5,12 @@ import (
 	"testing"
 
 	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/test/setsid"
 	"github.com/settle-agent/settle/modeltest/leak"
 )
 
 func TestMain(m *testing.M) {
+	setsid.Command()
 	proc.RunAsWarden()
 	if mode := os.Getenv(fakeMode); mode != "" {
 		fake{mode: mode}.serve()
@@ -18,5 +20,5 @@ func TestMain(m *testing.M) {
 		playHost()
 		os.Exit(0)
 	}
-	os.Exit(leak.Run(m))
+	os.Exit(leak.Run(setsid.With(m)))
 }
