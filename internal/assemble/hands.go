@@ -184,7 +184,7 @@ type farTool struct {
 // farCall are the Args of a call of a tool.
 type farCall struct {
 	Args    json.RawMessage `json:"args"`
-	Private bool            `json:"private,omitempty"` // do not come across files with secrets
+	Private bool            `json:"private,omitempty"` // nothing that its name does not tell: no link that leads elsewhere, no secret in a search
 }
 
 // Title implements tool.Titler.

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
-	"slices"
 	"time"
 
 	"github.com/settle-agent/settle/event"
@@ -86,9 +86,9 @@ func (o HandsOptions) calls(b *boxes, lock *os.File, marker string) map[string]f
 	}
 	config := search.Config{Ripgrep: b.ripgrep, Runner: runner{env: Helper(b.env), marker: marker, lock: lock}}
 	open := fileTools(file.Config{}, config)
-	config.Private = policy.Secret
-	wary := search.Tools(config)
-	for _, t := range open {
+	config.Private, config.Follow = policy.Secret, follow
+	wary := fileTools(file.Config{Follow: follow}, config)
+	for i, t := range open {
 		name := t.Spec().Name
 		calls[name] = func(ctx context.Context, r hands.Request) (json.RawMessage, error) {
 			var in farCall
@@ -96,7 +96,7 @@ func (o HandsOptions) calls(b *boxes, lock *os.File, marker string) map[string]f
 				return nil, fmt.Errorf("cannot read the call: %w", err)
 			}
 			chosen := t
-			if i := slices.IndexFunc(wary, func(w tool.Tool) bool { return w.Spec().Name == name }); in.Private && i >= 0 {
+			if in.Private {
 				chosen = wary[i]
 			}
 			result, err := chosen.Run(ctx, tool.Call{ID: r.Call, Name: name, Args: in.Args, Dir: r.Dir, Progress: func(string) {}})
@@ -107,6 +107,19 @@ func (o HandsOptions) calls(b *boxes, lock *os.File, marker string) map[string]f
 		}
 	}
 	return calls
+}
+
+// follow refuses a path for where its links lead: the other machine has judged the
+// name, which is all that it sees.
+func follow(dir, named, to string) error {
+	within := func(root, path string) bool {
+		rel, err := filepath.Rel(root, path)
+		return err == nil && filepath.IsLocal(rel)
+	}
+	if within(dir, named) && !within(real(dir), to) || policy.Secret(to) && !policy.Secret(named) {
+		return fmt.Errorf("cannot use %q: it leads to %q by a link, and was judged by its name; use that path instead", named, to)
+	}
+	return nil
 }
 
 // answer says what the other machine needs to know of this one.

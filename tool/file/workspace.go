@@ -22,6 +22,9 @@ type Config struct {
 	Keep func(content []byte) error
 	// Editor, if set, may know text that is not saved yet.
 	Editor *Editor
+	// Follow, if set, may refuse a path in a session that works in dir, for where
+	// its links lead.
+	Follow func(dir, named, real string) error
 }
 
 // Workspace is what a session's file tools share: who works on which path,
@@ -30,6 +33,7 @@ type Workspace struct {
 	masked func(text string) bool
 	keep   func(content []byte) error
 	editor *Editor
+	follow func(dir, named, real string) error
 	locks  locks
 
 	mu    sync.Mutex
@@ -45,7 +49,7 @@ func NewWorkspace(cfg Config) *Workspace {
 	if masked == nil {
 		masked = func(string) bool { return false }
 	}
-	return &Workspace{masked: masked, keep: cfg.Keep, editor: cfg.Editor, known: map[string]digest{}}
+	return &Workspace{masked: masked, keep: cfg.Keep, editor: cfg.Editor, follow: cfg.Follow, known: map[string]digest{}}
 }
 
 // Tools returns read, write, edit and apply_patch. Models are offered either
@@ -121,6 +125,11 @@ func (w *Workspace) locate(dir, path string) (place, error) {
 	real, err := repo.Resolve(named)
 	if err != nil {
 		return place{}, fmt.Errorf("cannot find %q: %w", path, err)
+	}
+	if w.follow != nil {
+		if err := w.follow(dir, named, real); err != nil {
+			return place{}, err
+		}
 	}
 	return place{shown: disk.Display(dir, named), named: named, real: real, key: keyOf(real)}, nil
 }

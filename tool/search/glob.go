@@ -75,12 +75,12 @@ func (t globTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) 
 	if err != nil {
 		return tool.Result{}, err
 	}
-	root, err := locateDir(call.Dir, in.Path)
+	root, err := t.cfg.locateDir(call.Dir, in.Path)
 	if err != nil {
 		return tool.Result{}, err
 	}
 	if g.base != "." {
-		if root, err = locateDir(root, filepath.FromSlash(g.base)); err != nil {
+		if root, err = t.cfg.locateDir(root, filepath.FromSlash(g.base)); err != nil {
 			return tool.Result{Output: "no files match: " + err.Error()}, nil
 		}
 	}

@@ -76,7 +76,7 @@ func (t grepTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) 
 	if err != nil {
 		return tool.Result{}, err
 	}
-	q, isDir, err := newQuery(call.Dir, in)
+	q, isDir, err := t.cfg.newQuery(call.Dir, in)
 	if err != nil {
 		return tool.Result{}, err
 	}
@@ -130,7 +130,7 @@ type query struct {
 	c       *collector
 }
 
-func newQuery(dir string, in GrepArguments) (q *query, isDir bool, err error) {
+func (c Config) newQuery(dir string, in GrepArguments) (q *query, isDir bool, err error) {
 	q = &query{pattern: in.Pattern, fold: in.IgnoreCase, glob: in.Glob, context: int(in.Context)}
 	if q.re, q.lines, err = compile(in.Pattern, in.IgnoreCase); err != nil {
 		return nil, false, err
@@ -141,7 +141,7 @@ func newQuery(dir string, in GrepArguments) (q *query, isDir bool, err error) {
 		}
 		q.filter = &glob{rest: strings.TrimPrefix(in.Glob, "./")}
 	}
-	root, info, err := locate(dir, in.Path)
+	root, info, err := c.locate(dir, in.Path)
 	if err != nil {
 		return nil, false, err
 	}

@@ -30,7 +30,7 @@ const listSchema = `{
 	"additionalProperties": false
 }`
 
-type listTool struct{}
+type listTool struct{ cfg Config }
 
 // Spec implements tool.Tool.
 func (listTool) Spec() tool.Spec { return listSpec() }
@@ -63,12 +63,12 @@ func (listTool) Title(args json.RawMessage) string {
 }
 
 // Run implements tool.Tool.
-func (listTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
+func (l listTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	in, err := decode[ListArguments](call.Args)
 	if err != nil {
 		return tool.Result{}, err
 	}
-	root, err := locateDir(call.Dir, in.Path)
+	root, err := l.cfg.locateDir(call.Dir, in.Path)
 	if err != nil {
 		return tool.Result{}, err
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/settle-agent/settle/internal/repo"
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/internal/disk"
 )
@@ -36,6 +37,9 @@ type Config struct {
 	// Private, if set, reports which files may hold secrets, by their paths: a
 	// search of a directory does not show their lines.
 	Private func(path string) bool
+	// Follow, if set, may refuse a path in a session that works in dir, for where
+	// its links lead.
+	Follow func(dir, named, real string) error
 	// Timeout bounds a search, such as one of all of a disk; 0 means 30 s.
 	Timeout time.Duration
 }
@@ -69,7 +73,7 @@ func Tools(cfg Config) []tool.Tool {
 	if cfg.Runner == nil {
 		cfg.Ripgrep = ""
 	}
-	return []tool.Tool{globTool{cfg}, grepTool{cfg}, listTool{}}
+	return []tool.Tool{globTool{cfg}, grepTool{cfg}, listTool{cfg}}
 }
 
 // decode reads arguments that are valid by the tool's schema.
@@ -82,7 +86,7 @@ func decode[T any](args json.RawMessage) (T, error) {
 }
 
 // locate resolves a path argument, "" meaning the working directory.
-func locate(dir, path string) (string, fs.FileInfo, error) {
+func (c Config) locate(dir, path string) (string, fs.FileInfo, error) {
 	if path == "" {
 		path = "."
 	}
@@ -97,12 +101,21 @@ func locate(dir, path string) (string, fs.FileInfo, error) {
 	if err != nil {
 		return "", nil, fmt.Errorf("cannot look at %q: %w", path, err)
 	}
+	if c.Follow != nil {
+		real, err := repo.Resolve(abs)
+		if err == nil {
+			err = c.Follow(dir, abs, real)
+		}
+		if err != nil {
+			return "", nil, err
+		}
+	}
 	return abs, info, nil
 }
 
 // locateDir is locate for what must be a directory.
-func locateDir(dir, path string) (string, error) {
-	abs, info, err := locate(dir, path)
+func (c Config) locateDir(dir, path string) (string, error) {
+	abs, info, err := c.locate(dir, path)
 	if err == nil && !info.IsDir() {
 		err = fmt.Errorf("%q is not a directory", path)
 	}

@@ -254,7 +254,7 @@ func TestWalkLooksAtItsContext(t *testing.T) {
 	if visited > 50 {
 		t.Errorf("visited %d after 50 looks", visited)
 	}
-	q, _, err := newQuery(dir, GrepArguments{Pattern: "nope"})
+	q, _, err := Config{}.newQuery(dir, GrepArguments{Pattern: "nope"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -387,7 +387,7 @@ func FuzzGrepPattern(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(dir, "f"), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		q, _, err := newQuery(dir, GrepArguments{Pattern: pattern, IgnoreCase: fold, Limit: 1000})
+		q, _, err := Config{}.newQuery(dir, GrepArguments{Pattern: pattern, IgnoreCase: fold, Limit: 1000})
 		if err != nil {
 			return
 		}
