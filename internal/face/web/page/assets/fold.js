@@ -202,7 +202,7 @@ const kinds = {
   },
   "job.started": ({ s, e, d, at, check }) => {
     check(d.job && !s.jobs.some((j) => j.job === d.job), `"${d.job ?? ""}" is not a new job's id`);
-    s.jobs.push({ ...d, turn: e.turn ?? "", call: e.item ?? "", at, ended: null, endedAt: 0 });
+    s.jobs.push({ ...d, turn: e.turn ?? "", item: e.item ?? "", at, ended: null, endedAt: 0 });
   },
   "job.ended": ({ s, d, at, check }) => {
     const j = s.jobs.find((one) => one.job === d.job && !one.ended);
@@ -286,7 +286,7 @@ function itemEnded({ s, e, d, at, t, check }) {
   if (call) {
     const waits = t.approvals.find((a) => a.call === i.id && !a.ended);
     check(!waits, `approval "${waits?.approval}" waits`);
-    const child = s.children.find((c) => c.call === i.id && c.turn === t.id && !c.ended);
+    const child = s.children.find((c) => c.item === i.id && c.turn === t.id && !c.ended);
     check(!child, `child "${child?.child}" is running`);
   }
   const { status, effects, cause, ...rest } = d;

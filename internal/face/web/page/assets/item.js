@@ -183,7 +183,7 @@ function callView(i, app) {
     for (const j of app.jobsOf(i)) nodes.push(h("span", null, `Job ${j.job} is still running: ${named(j.command)}`));
     for (const p of c.survivors ?? []) nodes.push(h("span", null, `Could not end pid ${p.pid}${p.why ? `: ${named(p.why)}` : ""}`));
     for (const child of app.childrenOf(i)) {
-      nodes.push(h("a", { href: `#/s/${encodeURIComponent(child.session)}` }, `Child session ${child.session}`),
+      nodes.push(h("a", { href: `#/s/${encodeURIComponent(child.session)}` }, `Child agent: ${named(child.title || child.session)}`),
         h("span", null, child.ended ? ` ${child.ended.outcome}` : " runs"));
     }
     show(left, nodes.length > 0);

@@ -31,7 +31,7 @@ const app = {
   now: () => session?.isElsewhere() ? session.state.updated : Math.max(Date.now() + api.clockSkew(), session?.state.updated ?? 0),
   approvalsOf: (i) => app.state.turnById.get(i.turn)?.approvals.filter((a) => a.call === i.id) ?? [],
   jobsOf: (i) => app.state.jobs.filter((j) => j.call === i.id && !j.ended),
-  childrenOf: (i) => app.state.children.filter((c) => c.call === i.id),
+  childrenOf: (i) => app.state.children.filter((c) => (c.call || c.item) === i.id),
   goTo: (key) => transcript.goTo(key),
   showDiscarded(a) {
     const on = !session.shown.delete(a.id);

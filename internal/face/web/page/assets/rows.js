@@ -41,9 +41,12 @@ export function follow(s, e) {
       if (job?.call) touched.push(`item ${job.call}`);
       break;
     }
+    case "child.started":
+      if (e.data.call) touched.push(`item ${e.data.call}`);
+      break;
     case "child.ended": {
       const child = s.children.find((c) => c.child === e.data.child);
-      if (child?.call) touched.push(`item ${child.call}`);
+      if (child?.call || child?.item) touched.push(`item ${child.call || child.item}`);
       break;
     }
     case "turn.completed":
