@@ -217,7 +217,7 @@ const kinds = {
       const i = t.itemById.get(e.item);
       check(i?.status === "open" && i.started, `item "${e.item}" is not a call that runs`);
     }
-    s.children.push({ ...d, turn: e.turn ?? "", call: e.item ?? "", at, ended: null, endedAt: 0 });
+    s.children.push({ ...d, turn: e.turn ?? "", item: e.item ?? "", at, ended: null, endedAt: 0 });
   },
   "child.ended": ({ s, d, at, check }) => {
     const c = s.children.find((one) => one.child === d.child && !one.ended);
