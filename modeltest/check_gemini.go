@@ -234,7 +234,10 @@ func (s *Server) checkSignatures(req *geminiRequest) *apiError {
 	for i, c := range req.Contents {
 		first := true
 		for _, p := range c.Parts {
-			sign := p.ThoughtSignature
+			sign := p.ThoughtSignature // bytes, in either of the two alphabets of base64
+			if sign != noSignature {
+				sign = strings.NewReplacer("-", "+", "_", "/").Replace(sign)
+			}
 			if sign != "" && sign != noSignature && !s.account().knownRedacted(sign) && !s.issued.played(sign) {
 				return geminiInvalid("Thought signature is not valid.")
 			}

@@ -78,7 +78,7 @@ func lineLength(b []byte) int {
 }
 
 // sealFields are where providers put what they want to see again.
-var sealFields = []string{"signature", "encrypted_content", "data", "thought_signature", "id"}
+var sealFields = []string{"signature", "encrypted_content", "data", "thought_signature", "thoughtsignature", "id"}
 
 // seals returns the seals and ids in a recorded stream.
 func seals(stream []byte) []string {

@@ -13,16 +13,24 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-var paths = map[string]string{"responses": "/v1/responses", "messages": "/v1/messages", "chat": "/v1/chat/completions"}
+var paths = map[string]string{"responses": "/v1/responses", "messages": "/v1/messages", "chat": "/v1/chat/completions", "gemini": "/v1beta/models/m:streamGenerateContent?alt=sse"}
 
 // otherwise are requests that the model server rightly refuses, and why.
 var otherwise = map[string]string{
-	"messages--vertex--tool-streaming--cd78d0b0":                                             "Vertex has the model in the URL",
-	"responses--deepseek--test-deepseek-responses-function-tool-stream---668600bf":           "its ids are not OpenAI's",
-	"responses--openai--test-openai-client-tool-search-streaming--ef6d8d62":                  "it has items of the tool search",
-	"responses--openai--test-openai-native-tool-search-streaming--5d3e2246":                  "it has items of the tool search",
-	"responses--openai--test-openai-responses-compact-stateful-mode-stream--b24c7ea9":        "it has a compaction of the server's",
-	"responses--xai--chat-function-calling-xai-grok-4-1-fast-non-reasoning-can-us--28daedd6": "it has a seal of a response that is not recorded",
+	"gemini--aistudio--test-strict-mode-with-tools-streamed-gemini-3-pro-preview--d543f42e":   "it has a schema in another dialect",
+	"gemini--aistudio--test-web-search-tool-stream-gemini-2-5-flash--2ce55d3a":                "it has the server's own tools",
+	"gemini--aistudio--test-call-with-thinking-gemini-2-5-flash-stream--f049bbbf":             "it has names with underscores",
+	"gemini--aistudio--chat-function-calling-gemini-gemini-2-5-flash-can-use-tools--cf9fddfc": "it has a seal of a response that is not recorded",
+	"gemini--aistudio--test-google-model-file-search-grounding-gemini-3-True--8f58b87e":       "it has the server's own tools",
+	"gemini--aistudio--test-google-model-web-search-tool-stream--81cf0e68":                    "it has the server's own tools",
+	"gemini--aistudio--test-google-streaming-tool-call-thought-signature--d34ed89e":           "it asks for modalities",
+	"gemini--aistudio--test-native-output-with-function-tools-stream--b4dffb74":               "it asks for modalities",
+	"messages--vertex--tool-streaming--cd78d0b0":                                              "Vertex has the model in the URL",
+	"responses--deepseek--test-deepseek-responses-function-tool-stream---668600bf":            "its ids are not OpenAI's",
+	"responses--openai--test-openai-client-tool-search-streaming--ef6d8d62":                   "it has items of the tool search",
+	"responses--openai--test-openai-native-tool-search-streaming--5d3e2246":                   "it has items of the tool search",
+	"responses--openai--test-openai-responses-compact-stateful-mode-stream--b24c7ea9":         "it has a compaction of the server's",
+	"responses--xai--chat-function-calling-xai-grok-4-1-fast-non-reasoning-can-us--28daedd6":  "it has a seal of a response that is not recorded",
 }
 
 // TestServed plays each recording with the model server, which sends it byte
@@ -56,10 +64,13 @@ func TestServed(t *testing.T) {
 		if rec.Wire == "responses" {
 			first = `{"model":"m","stream":true,"store":false,"input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]}]}`
 		}
+		if rec.Wire == "gemini" {
+			first = `{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}`
+		}
 		if status, got := ask(first); status != 200 || !bytes.Equal(got, rec.body) {
 			t.Errorf("%s: %d %s", rec.ID, status, cmp.Diff(string(rec.body), string(got)))
 		}
-		if rec.next == nil || !bytes.Contains(rec.next, []byte(`"stream":true`)) && !bytes.Contains(rec.next, []byte(`"stream": true`)) {
+		if rec.next == nil || rec.Wire != "gemini" && !bytes.Contains(rec.next, []byte(`"stream":true`)) && !bytes.Contains(rec.next, []byte(`"stream": true`)) {
 			continue
 		}
 		if status, got := ask(string(rec.next)); status != 200 && otherwise[rec.ID] == "" {
