@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/sandbox"
 	"github.com/settle-agent/settle/modeltest"
 )
 
@@ -175,7 +175,7 @@ func TestCodexACP(t *testing.T) {
 	wire().valid()
 	tr.diff("stops", []string{"end_turn", "end_turn"}, tr.stops())
 	asked := 2 // for the command, and for the edit
-	if proc.Confines() == nil {
+	if sandbox.Check() == nil {
 		asked = 1 // the command runs in a sandbox
 	}
 	tr.diff("permission was asked", asked, len(tr.notes("session/request_permission")))
