@@ -19,7 +19,8 @@ import (
 // face has no protocol but a few methods.
 type face struct {
 	*rpc.Server
-	release chan struct{} // lets "wait" go on
+	release chan struct{}   // lets "wait" go on
+	stopped chan stdio.Stop // the stop that ended it
 
 	mu    sync.Mutex // guards order
 	order []string   // in which requests were served
@@ -56,16 +57,18 @@ func (f *face) note(_ context.Context, p params) (any, error) {
 	return p.Name, nil
 }
 
-func start(t *testing.T) (*face, *clienttest.Peer, chan stdio.Stop) {
+// start serves a client. The channel takes a stop for the server; stopped has what it
+// says of it. They are not one: a server that ends may still take a stop.
+func start(t *testing.T) (*face, *clienttest.Peer, chan<- stdio.Stop) {
 	t.Helper()
-	f, place, stops := &face{release: make(chan struct{})}, clienttest.NewPlace(t), make(chan stdio.Stop, 1)
+	f, place, stops := &face{release: make(chan struct{}), stopped: make(chan stdio.Stop, 1)}, clienttest.NewPlace(t), make(chan stdio.Stop, 1)
 	peer := clienttest.Serve(t, place, jsonrpc.V2, func(in io.Reader, out io.Writer) error {
 		f.Server = rpc.New(rpc.Options{
 			In: in, Out: out, Sessions: place.Sessions(script.New(), "test"), Dir: place.Dir, Stops: stops, CloseTimeout: clienttest.CloseTimeout,
 		}, rpc.Protocol{Dialect: jsonrpc.V2, Handler: f})
 		stop, err := f.Serve(context.Background())
 		if stop != nil {
-			stops <- *stop
+			f.stopped <- *stop
 		}
 		return err
 	})
@@ -128,12 +131,12 @@ func TestLastWords(t *testing.T) {
 
 // A stop ends the server, which says which one it was.
 func TestStop(t *testing.T) {
-	_, peer, stops := start(t)
+	f, peer, stops := start(t)
 	stops <- stdio.Stop{By: "signal:SIGTERM", Code: 143}
 	if err := peer.Ended(); err != nil {
 		t.Error(err)
 	}
-	if stop := <-stops; stop.Code != 143 {
+	if stop := <-f.stopped; stop.Code != 143 {
 		t.Errorf("it ended by %+v", stop)
 	}
 }
