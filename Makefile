@@ -32,7 +32,7 @@ crash: ## kill -9 of the built binary, N times
 	CRASHES=$(N) go test -count=1 -v -timeout 0 ./internal/test/crash
 
 simulate: ## N sessions, drawn at random (docs/proof.md)
-	go test -count=1 -v -timeout 0 -run 'TestSimulation$$' ./internal/test/proof -sessions $(N)
+	go test -count=1 -v -timeout 0 -run 'TestSimulation' ./internal/test/proof -sessions $(N) -seed 0
 
 screen: ## N sessions on a terminal: in memory, in tmux and in xterm.js (needs tmux, node and npm), and keys at every event of the catalogue; the scrollback must be the log (docs/terminal.md)
 	go test -count=1 -v -timeout 0 -tags machine -run 'Equals?Log$$|KeyAtEveryEvent$$' ./internal/face/tui -sessions $(N)
@@ -45,7 +45,7 @@ judge: ## all of the corpus, and N drawn commands: what is allowed runs, and mus
 
 shake: ## N sessions, drawn at random, with goroutines that give way at random (docs/proof.md); FLAGS such as -seed=1
 	@dir=$${TMPDIR:-/tmp}/settle-shake-$$(id -u); rm -rf $$dir && go run ./internal/test/shake/overlay $$dir && \
-	go test -overlay $$dir/overlay.json -count=1 -v -timeout 0 -cpu 1 -run 'TestSimulation$$' ./internal/test/proof -sessions $(N) $(FLAGS)
+	go test -overlay $$dir/overlay.json -count=1 -v -timeout 0 -cpu 1 -run 'TestSimulation$$' ./internal/test/proof -sessions $(N) -seed 0 $(FLAGS)
 
 break: ## each clause of the contract broken on purpose: the proof must fail
 	go test -count=1 -v -timeout 0 -tags breaking -run 'TestBroken$$' ./internal/test/proof
