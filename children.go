@@ -142,16 +142,13 @@ func failedChild(ctx context.Context, err error) (event.Outcome, *event.Cause) {
 
 // parental is the cause of a child that ends since what it belongs to does.
 func parental(cause *event.Cause) *event.Cause {
-	if cause.Reason == event.Parent || cause.By == byModel {
+	if cause.Reason == event.Parent || cause.By == task.ByModel {
 		return cause
 	}
 	out := event.Abort(event.Parent, cause.By)
 	out.Message = cause.Error()
 	return out
 }
-
-// byModel is who ends a child that the model of its parent cancels.
-const byModel = "model"
 
 // open opens the child's session.
 func (x *child) open(ctx context.Context, c SessionConfig) (*Session, error) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"time"
 
@@ -112,11 +111,7 @@ func (o HandsOptions) calls(b *boxes, lock *os.File, marker string) map[string]f
 // follow refuses a path for where its links lead: the other machine has judged the
 // name, which is all that it sees.
 func follow(dir, named, to string) error {
-	within := func(root, path string) bool {
-		rel, err := filepath.Rel(root, path)
-		return err == nil && filepath.IsLocal(rel)
-	}
-	if within(dir, named) && !within(real(dir), to) || policy.Secret(to) && !policy.Secret(named) {
+	if sandbox.Above(dir, named) && !sandbox.Above(real(dir), to) || policy.Secret(to) && !policy.Secret(named) {
 		return fmt.Errorf("cannot use %q: it leads to %q by a link, and was judged by its name; use that path instead", named, to)
 	}
 	return nil

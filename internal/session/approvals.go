@@ -211,10 +211,19 @@ func unshown(call turn.Approval, err error) error {
 
 // ask puts the request into the log.
 func (a *Approvals) ask(ctx context.Context, call turn.Approval, request event.ApprovalRequested) (string, *scope.Deferred[Answer], error) {
+	return a.record(ctx, request, func(s event.State) (event.Event, bool) {
+		return event.Event{Turn: call.Turn, Attempt: call.Attempt, Item: call.Item}, asks(s, call)
+	})
+}
+
+// record puts a request into the log at the place that the state has for it, if it has
+// one, and says where the answer will be.
+func (a *Approvals) record(ctx context.Context, request event.ApprovalRequested, place func(event.State) (event.Event, bool)) (string, *scope.Deferred[Answer], error) {
 	var id string
 	answer := scope.NewDeferred[Answer]()
 	err := update(a.log, func(s event.State) []event.Event {
-		if ctx.Err() != nil || !asks(s, call) {
+		e, waits := place(s)
+		if ctx.Err() != nil || !waits {
 			return nil
 		}
 		id = s.NextApproval()
@@ -222,7 +231,8 @@ func (a *Approvals) ask(ctx context.Context, call turn.Approval, request event.A
 		a.waiting[id] = answer
 		a.mu.Unlock()
 		request.Approval = id
-		return []event.Event{{Turn: call.Turn, Attempt: call.Attempt, Item: call.Item, Data: request}}
+		e.Data = request
+		return []event.Event{e}
 	})
 	if err == nil && id == "" {
 		if err = context.Cause(ctx); err == nil {

@@ -84,30 +84,14 @@ func (a *Approvals) forwardFor(ctx context.Context, c ChildApproval, request eve
 
 // askFor puts the request into the log, for as long as the child runs.
 func (a *Approvals) askFor(ctx context.Context, c ChildApproval, request event.ApprovalRequested) (string, *scope.Deferred[Answer], error) {
-	var id string
-	answer := scope.NewDeferred[Answer]()
-	err := update(a.log, func(s event.State) []event.Event {
+	return a.record(ctx, request, func(s event.State) (event.Event, bool) {
 		child := s.Child(c.Child)
 		t := s.Running()
-		if ctx.Err() != nil || t == nil || child == nil || child.Ended != nil || child.Turn != t.ID {
-			return nil
+		if t == nil || child == nil || child.Ended != nil || child.Turn != t.ID {
+			return event.Event{}, false
 		}
-		id = s.NextApproval()
-		a.mu.Lock()
-		a.waiting[id] = answer
-		a.mu.Unlock()
-		request.Approval = id
-		return []event.Event{{Turn: t.ID, Attempt: t.Item(c.Item).Attempt, Item: c.Item, Data: request}}
+		return event.Event{Turn: t.ID, Attempt: t.Item(c.Item).Attempt, Item: c.Item}, true
 	})
-	if err == nil && id == "" {
-		if err = context.Cause(ctx); err == nil {
-			err = errCallEnded
-		}
-	}
-	if err != nil {
-		a.forget(id)
-	}
-	return id, answer, err
 }
 
 // expire ends an approval whose child does not wait for it any more (C16).

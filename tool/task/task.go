@@ -235,8 +235,8 @@ func (*cancelTool) Title(raw json.RawMessage) string {
 	return strings.TrimSpace("cancel task " + r.Task)
 }
 
-// byModel is who ends a child that its parent's model wants ended.
-const byModel = "model"
+// ByModel is who ends a child that its parent's model wants ended.
+const ByModel = "model"
 
 // Run implements tool.Tool.
 func (t *cancelTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
@@ -248,7 +248,7 @@ func (t *cancelTool) Run(ctx context.Context, call tool.Call) (tool.Result, erro
 	if err != nil {
 		return tool.Result{}, err
 	}
-	c.Cancel(event.Abort(event.Interrupted, byModel))
+	c.Cancel(event.Abort(event.Interrupted, ByModel))
 	select {
 	case <-c.Done():
 	case <-ctx.Done():
