@@ -34,7 +34,7 @@ type place struct {
 
 func newPlace(t *testing.T) *place {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*patience) // for all that a test runs
 	t.Cleanup(cancel)
 	dir := t.TempDir()
 	p := &place{t: t, ctx: ctx, work: filepath.Join(dir, "work"), data: filepath.Join(dir, "data")}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -52,6 +53,7 @@ func TestParentOfThree(t *testing.T) {
 			signalled(t, run, tt.signal)
 			exited(t, run, tt.exit)
 			if tt.exit < 0 {
+				p.unlocked() // by wardens: until what the commands started is gone, it runs
 				if got := p.says("sessions", "list"); strings.Contains(got, "running") || strings.Count(got, "└ ") != 3 {
 					t.Errorf("sessions:\n%s", got)
 				}
@@ -70,6 +72,24 @@ func TestParentOfThree(t *testing.T) {
 				t.Errorf("the model is not told of the child in the background: %s", body)
 			}
 		})
+	}
+}
+
+// unlocked waits until no process holds a session.
+func (p *place) unlocked() {
+	p.t.Helper()
+	logs, err := filepath.Glob(filepath.Join(p.data, "sessions", "*.log"))
+	if err != nil || len(logs) == 0 {
+		p.t.Fatal(logs, err)
+	}
+	for _, path := range logs {
+		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		if err := errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_EX), f.Close()); err != nil {
+			p.t.Fatal(err)
+		}
 	}
 }
 

@@ -298,7 +298,11 @@ func (j *Jobs) endAll(ctx context.Context) []event.Process {
 	}
 	var running []*proc.Process
 	for p := range j.running {
-		running = append(running, p)
+		select {
+		case <-p.Done(): // its call, or its job's end, named what it left
+		default:
+			running = append(running, p)
+		}
 	}
 	j.mu.Unlock()
 	var (
