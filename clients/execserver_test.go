@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"github.com/settle-agent/settle/internal/face/execserver/execservertest"
 	"github.com/settle-agent/settle/modeltest"
@@ -98,7 +99,7 @@ func commands(t *testing.T, r result) map[string]string {
 }
 
 func execCommand(command string) modeltest.Turn {
-	args, _ := json.Marshal(map[string]any{"cmd": command, "yield_time_ms": 10_000})
+	args, _ := json.Marshal(map[string]any{"cmd": command, "yield_time_ms": 30_000}) // the most; it ends with the command
 	return modeltest.Reply(modeltest.Call("exec_command", string(args)))
 }
 
@@ -122,13 +123,17 @@ func TestExecServerServesCodex(t *testing.T) {
 	if r.code != 0 || !strings.Contains(r.stdout, `"turn.completed"`) {
 		t.Fatalf("exit %d\n%s\n%s", r.code, r.stdout, r.stderr)
 	}
-	var outputs []string
-	for _, output := range commands(t, r) {
-		outputs = append(outputs, output)
-	}
-	slices.Sort(outputs)
-	if diff := cmp.Diff([]string{"out\nmore\nexit 3", "two\n20000\nexit 0"}, outputs); diff != "" {
-		t.Errorf("%s\n%s", diff, r.stdout)
+	ended := commands(t, r)
+	for command, want := range map[string]string{"echo out;": "out\nmore\nexit 3", "cat sub/a.txt;": "two\n20000\nexit 0"} {
+		got := "nothing"
+		for line, output := range ended {
+			if strings.Contains(line, command) {
+				got = output
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q\n%s", command, got, want, r.stdout)
+		}
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "sub/a.txt")); err != nil || string(text) != "two\n" {
 		t.Errorf("%q, %v", text, err)
@@ -180,9 +185,20 @@ func TestExecServerAnswersAreCodexs(t *testing.T) {
 	_, their := execServer(t, theirs(t))
 	a, b := execservertest.Dial(t, our, http.Header{}), execservertest.Dial(t, their, http.Header{})
 	at := func(name string) string { return (&url.URL{Scheme: "file", Path: filepath.Join(dir, name)}).String() }
+	// Outputs, exits and ends of a process are numbered as they happen: a command that
+	// exits while its output is on the way has two orders, on either server. So each
+	// of these waits at its gate, which opens when the client has seen what was before.
+	gates := map[*execservertest.Client]*gate{a: newGate(t), b: newGate(t)}
 	start := func(id, script string) map[string]any { return execservertest.Start(id, script, dir, "none") }
 	type object = map[string]any
-	// Each is asked once; a nil method is a wait for the end of a process.
+	try := func(c *execservertest.Client, method string, params object) any {
+		if env, ok := params["env"].(map[string]string); ok {
+			env["GATE"] = gates[c].path
+		}
+		return form(t, c.Try(method, params))
+	}
+	// Each is asked once, but for what is no method: "output" and "exit" wait until a
+	// process has done that and then open its gate, "end" waits for its end.
 	for _, ask := range []struct {
 		method string
 		params object
@@ -197,11 +213,26 @@ func TestExecServerAnswersAreCodexs(t *testing.T) {
 		{"environment/status", nil},
 		{"initialize", object{"clientName": "x"}},
 		{"no/such/method", nil},
-		{"process/start", start("p", "echo out; exit 3")},
-		{"process/start", start("p", "echo out; exit 3")},
+		{"process/start", start("p", "echo out; read x <$GATE; exit 3")},
+		{"process/start", start("p", "exit 5")},
+		{"output", object{"processId": "p"}},
 		{"end", object{"processId": "p"}},
 		{"process/read", object{"processId": "p"}},
 		{"process/read", object{"processId": "p", "afterSeq": 1, "maxBytes": 1, "waitMs": 5}},
+		{"process/start", start("late", "echo one; read x <$GATE; { read x <$GATE; echo late; } & exit 4")},
+		{"output", object{"processId": "late"}},
+		{"exit", object{"processId": "late"}},
+		{"end", object{"processId": "late"}},
+		{"process/read", object{"processId": "late"}},
+		{"process/read", object{"processId": "late", "maxBytes": 0}},
+		{"process/read", object{"processId": "late", "maxBytes": 4}}, // "one" and its end of line
+		{"process/read", object{"processId": "late", "maxBytes": 5}},
+		{"process/read", object{"processId": "late", "maxBytes": 9}},
+		{"process/read", object{"processId": "late", "maxBytes": 10}},
+		{"process/read", object{"processId": "late", "afterSeq": 1, "maxBytes": 1, "waitMs": 5}},
+		{"process/read", object{"processId": "late", "afterSeq": 2}},
+		{"process/read", object{"processId": "late", "afterSeq": 3}},
+		{"process/read", object{"processId": "late", "afterSeq": 9}},
 		{"process/read", object{"processId": "nobody"}},
 		{"process/write", object{"processId": "nobody", "chunk": "aGk=", "writeId": "1"}},
 		{"process/write", object{"processId": "p", "chunk": "aGk=", "writeId": "1"}},
@@ -249,17 +280,60 @@ func TestExecServerAnswersAreCodexs(t *testing.T) {
 			a.Send(`{"method":"initialized"}`)
 			b.Send(`{"method":"initialized"}`)
 			continue
+		case "output", "exit":
+			id := ask.params["processId"].(string)
+			is := func(d execservertest.Done) bool { return ask.method == "output" && d.Text != "" || d.Exited != nil }
+			b.Until(id, ask.method, is)
+			a.Until(id, ask.method, is)
+			gates[a].open()
+			gates[b].open()
+			continue
 		case "end":
 			id := ask.params["processId"].(string)
-			is := func(d execservertest.Done) bool { return d.Closed }
-			if diff := cmp.Diff(b.Until(id, "the end", is), a.Until(id, "the end", is)); diff != "" {
-				t.Errorf("notifications (-codex +settle):\n%s", diff)
+			end := func(c *execservertest.Client) execservertest.Done {
+				// Codex may tell of the end before it tells of the exit.
+				d := c.Until(id, "the end", func(d execservertest.Done) bool { return d.Closed && d.Exited != nil })
+				d.Seqs = slices.Sorted(slices.Values(d.Seqs))
+				return d
+			}
+			if diff := cmp.Diff(end(b), end(a)); diff != "" {
+				t.Errorf("notifications of %s (-codex +settle):\n%s", id, diff)
 			}
 			continue
 		}
-		if diff := cmp.Diff(form(t, b.Try(ask.method, ask.params)), form(t, a.Try(ask.method, ask.params))); diff != "" {
+		if diff := cmp.Diff(try(b, ask.method, ask.params), try(a, ask.method, ask.params)); diff != "" {
 			t.Errorf("%s %v (-codex +settle):\n%s", ask.method, ask.params, diff)
 		}
+	}
+}
+
+// gate is a FIFO from which a process reads a line to go on.
+type gate struct {
+	t    *testing.T
+	path string
+	file *os.File
+}
+
+func newGate(t *testing.T) *gate {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "gate")
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// For reading, too: what is written stays there for who has yet to come.
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	return &gate{t, path, f}
+}
+
+// open lets one process go on.
+func (g *gate) open() {
+	g.t.Helper()
+	if _, err := g.file.WriteString("go\n"); err != nil {
+		g.t.Fatal(err)
 	}
 }
 

@@ -91,17 +91,21 @@ func TestResume(t *testing.T) {
 	c.Call("process/start", command(t, "p", fmt.Sprintf("seq %d", lines)), nil)
 	var got bytes.Buffer
 	var after uint64
+	skipped := false // the exit has a number, too, and may come before the last of the output
 	for cut := 0; ; cut++ {
 		var r read
 		c.Call("process/read", object{"processId": "p", "afterSeq": after, "maxBytes": 100_000, "waitMs": 600_000}, &r)
 		for _, chunk := range r.Chunks {
+			if r.Exited && !skipped && chunk.Seq == after+2 {
+				skipped, after = true, after+1
+			}
 			if chunk.Seq != after+1 {
 				t.Fatalf("%d comes after %d", chunk.Seq, after)
 			}
 			after = chunk.Seq
 			got.Write(chunk.Chunk)
 		}
-		if len(r.Chunks) == 0 && r.Exited {
+		if len(r.Chunks) == 0 && r.Closed {
 			break
 		}
 		if cut%5 == 0 {
@@ -128,10 +132,12 @@ func TestResumeWhileAttached(t *testing.T) {
 	silent := handshake(t, url) // reads nothing: a peer that is gone without a word looks like that
 	fmt.Fprint(silent.conn, frame(`{"id":1,"method":"initialize","params":{"clientName":"x"}}`), frame(`{"method":"initialized"}`))
 	session := silent.session(t)
-	c := execservertest.Dial(t, url, nil)
-	if again := c.Hello(session); again != session {
+	if again := execservertest.Dial(t, url, nil).Hello(session); again != session {
 		t.Errorf("session %s", again)
 	}
+	// One that answers, however slow this machine is.
+	_, url = begin(t, execserver.Options{ResumeTimeout: time.Hour, ProbeTimeout: execservertest.Patience})
+	session = execservertest.Dial(t, url, nil).Hello("")
 	other := execservertest.Dial(t, url, nil)
 	if a := other.Try("initialize", object{"clientName": "x", "resumeSessionId": session}); a.Error == nil || !strings.Contains(a.Error.Message, "already attached") {
 		t.Errorf("%+v", a)
@@ -331,10 +337,11 @@ func TestStreams(t *testing.T) {
 	go fmt.Fprintf(inW, "{\"id\":1,\"method\":\"initialize\",\"params\":{\"clientName\":\"x\"}}\nnonsense\n{\"method\":\"initialized\"}\n%s\n", start) // ends when it is read
 	var seen []string
 	for lines.Scan() {
-		seen = append(seen, lines.Text())
-		if strings.Contains(lines.Text(), "process/output") {
+		if strings.Contains(lines.Text(), "process/output") { // may come before the answer to the start
 			_ = inW.Close()
+			continue
 		}
+		seen = append(seen, lines.Text())
 	}
 	if err := <-served; err != nil {
 		t.Error(err)
@@ -344,7 +351,7 @@ func TestStreams(t *testing.T) {
 	if err := server.Close(ctx, event.Shutdown, "stdin"); err != nil {
 		t.Error(err)
 	}
-	if len(seen) < 4 || !strings.Contains(seen[0], "sessionId") || !strings.Contains(seen[1], `"id":-1`) || !strings.Contains(seen[2], `"id":2`) {
+	if len(seen) < 3 || !strings.Contains(seen[0], "sessionId") || !strings.Contains(seen[1], `"id":-1`) || !strings.Contains(seen[2], `"id":2`) {
 		t.Errorf("%q", seen)
 	}
 	if left := execservertest.Survivors(mark); len(left) > 0 {

@@ -193,7 +193,16 @@ func (c *conn) readOutput(ctx context.Context, params readParams) (func() (any, 
 	if params.Wait != nil && *params.Wait > 0 {
 		wait = min(time.Duration(min(*params.Wait, mostWait.Milliseconds()))*time.Millisecond, mostWait)
 	}
-	result, changed := p.since(after, most)
+	since := func() (readResult, <-chan struct{}) {
+		result, changed := p.since(after, most)
+		if n := len(result.Chunks); n > 0 && params.Bytes != nil {
+			// What comes next is the next number, whatever has it: so does Codex
+			// where the client says how much it takes.
+			result.Next = result.Chunks[n-1].Seq + 1
+		}
+		return result, changed
+	}
+	result, changed := since()
 	if changed == nil || wait == 0 {
 		return func() (any, error) { return result, nil }, nil
 	}
@@ -204,12 +213,12 @@ func (c *conn) readOutput(ctx context.Context, params readParams) (func() (any, 
 			select {
 			case <-changed:
 			case <-timer.C:
-				result, _ = p.since(after, most)
+				result, _ = since()
 				return result, nil
 			case <-ctx.Done():
 				return nil, errOver()
 			}
-			if result, changed = p.since(after, most); changed == nil {
+			if result, changed = since(); changed == nil {
 				return result, nil
 			}
 		}

@@ -114,8 +114,8 @@ func TestReadByNumber(t *testing.T) {
 // thing that happens.
 func TestReadThatWaits(t *testing.T) {
 	c := client(t)
-	c.Call("process/start", object{
-		"processId": "p", "argv": []string{"sh", "-c", "read x; echo got $x"}, "cwd": "file://" + t.TempDir(), "tty": false, "pipeStdin": true,
+	c.Call("process/start", object{ // it exits later: an exit is numbered, too, and may come before the output
+		"processId": "p", "argv": []string{"sh", "-c", "read x; echo got $x; read y"}, "cwd": "file://" + t.TempDir(), "tty": false, "pipeStdin": true,
 		"env": map[string]string{"PATH": os.Getenv("PATH")},
 	}, nil)
 	answer := c.Begin("process/read", object{"processId": "p", "waitMs": 3_600_000})
@@ -127,9 +127,10 @@ func TestReadThatWaits(t *testing.T) {
 	if a := answer(); !strings.Contains(string(a.Result), `"seq":1`) {
 		t.Errorf("answer %+v", a)
 	}
+	c.Call("process/write", object{"processId": "p", "chunk": []byte("bye\n"), "writeId": "2"}, &wrote)
 	c.Until("p", "the end", closed)
 	for id, want := range map[string]string{"p": "stdinClosed", "nobody": "unknownProcess"} {
-		c.Call("process/write", object{"processId": id, "chunk": []byte("x"), "writeId": "2"}, &wrote)
+		c.Call("process/write", object{"processId": id, "chunk": []byte("x"), "writeId": "3"}, &wrote)
 		if wrote.Status != want {
 			t.Errorf("%s: %s, want %s", id, wrote.Status, want)
 		}

@@ -48,8 +48,8 @@ func Survivors(mark string) (found []string) {
 			if looked[pid] {
 				continue
 			}
-			looked[pid] = true
 			environ, err := os.ReadFile("/proc/" + pid + "/environ")
+			looked[pid] = err != nil || len(environ) > 0 // it is empty for a moment while a program begins
 			if err == nil && strings.Contains("\x00"+string(environ), "\x00"+MarkVariable+"="+mark+"\x00") {
 				line, _ := os.ReadFile("/proc/" + pid + "/cmdline")
 				found = append(found, pid+" "+strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " ")))
