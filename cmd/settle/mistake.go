@@ -51,12 +51,16 @@ func mistakenFlag(cmd *cobra.Command, err error) error {
 
 // newHelp is cobra's help command, but an unknown topic is an error.
 func newHelp() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	help := &cobra.Command{
 		Use: "help [COMMAND]", Short: "Explain a command",
 		Long: "Explain a command, or settle itself. \"settle help COMMAND\" is the same as\n\"settle COMMAND --help\".",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			topic, rest, err := cmd.Root().Find(args)
 			if err == nil && len(rest) == 0 {
+				if asJSON {
+					return failed(printReference(cmd.OutOrStdout(), topic))
+				}
 				topic.InitDefaultHelpFlag()
 				return topic.Help()
 			}
@@ -69,4 +73,6 @@ func newHelp() *cobra.Command {
 			return fmt.Errorf("there is no help on %q%s; the topics are: %s", strings.Join(args, " "), config.DidYouMean(word, names), strings.Join(names, ", "))
 		},
 	}
+	help.Flags().BoolVar(&asJSON, "json", false, "print the command, those below it and their flags as JSON")
+	return help
 }

@@ -138,6 +138,18 @@ func (o Options) ask(ctx context.Context, p config.Provider) ([]transport.Listed
 	return list, err
 }
 
+// KnownModels returns the models in settle's table as PROVIDER/NAME. It asks nobody.
+func KnownModels() []string {
+	var names []string
+	for _, wire := range []config.Wire{config.WireAnthropic, config.WireGemini, config.WireOpenAI} {
+		for _, m := range known(wire) {
+			names = append(names, string(wire)+"/"+m.ID)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // known returns the models in settle's table that are of the maker of a wire
 // format; chat has none.
 func known(wire config.Wire) []transport.Listed {

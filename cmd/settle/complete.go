@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/catalogue"
+	"github.com/settle-agent/settle/internal/client/store"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/printable"
+)
+
+// mostSessions is how many sessions a shell is offered, the newest first.
+const mostSessions = 30
+
+// complete tells shells what the flags and arguments of all commands may be. A
+// flag's usage says it: the name of its value, and the words after its last colon.
+func complete(cmd *cobra.Command, s *streams) {
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if _, exists := cmd.GetFlagCompletionFunc(f.Name); !exists {
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, valuesOf(f, s)) // fails only if there is one
+		}
+	})
+	for _, word := range strings.Fields(cmd.Use) {
+		if word = strings.Trim(word, "[]…"); word == "ID" && !strings.HasPrefix(cmd.CommandPath(), "settle jobs") || word == "SESSION" {
+			cmd.ValidArgsFunction = s.sessionIDs
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		complete(sub, s)
+	}
+}
+
+// valuesOf returns what completes the value of a flag.
+func valuesOf(f *pflag.Flag, s *streams) cobra.CompletionFunc {
+	name, usage := pflag.UnquoteUsage(f)
+	switch {
+	case f.Name == "model":
+		return cobra.FixedCompletions(assemble.KnownModels(), cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveKeepOrder)
+	case f.Name == "session" || f.Name == "resume":
+		return s.sessionIDs
+	case name == "FILE":
+		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
+	case name == "DIR":
+		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
+	}
+	return cobra.FixedCompletions(choices(usage), cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveKeepOrder)
+}
+
+var (
+	aside  = regexp.MustCompile(` \([^)]*\)`)
+	choice = regexp.MustCompile(`^[a-zA-Z][a-zA-Z-]*$`)
+)
+
+// choices returns the words that the usage of a flag says its value is one of.
+func choices(usage string) []string {
+	colon := strings.LastIndex(usage, ": ")
+	if colon < 0 {
+		return nil
+	}
+	list := strings.ReplaceAll(aside.ReplaceAllString(usage[colon+2:], ""), " or ", ", ")
+	words := strings.Split(list, ", ")
+	if len(words) < 2 || slices.ContainsFunc(words, func(word string) bool { return !choice.MatchString(word) }) {
+		return nil
+	}
+	return words
+}
+
+// sessionIDs completes the ids of sessions, with their titles.
+func (s *streams) sessionIDs(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	const how = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	ctx := cmd.Context()
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	dir, err := directory(".")
+	if err != nil {
+		return nil, how
+	}
+	r, err := s.settings(dir, given(cmd.Flags()), config.IgnoreProject)
+	if err != nil {
+		return nil, how
+	}
+	list, err := store.List(ctx, r.DataDir, catalogue.Query{Limit: mostSessions})
+	if err != nil {
+		return nil, how
+	}
+	ids := make([]cobra.Completion, len(list))
+	for n, e := range list {
+		ids[n] = cobra.CompletionWithDesc(e.Session, printable.Short(e.Title, 60))
+	}
+	return ids, how
+}
