@@ -17,6 +17,9 @@ import (
 type Config struct {
 	// DataDir is the directory for logs; "" keeps them in memory.
 	DataDir string
+	// Logs, if set, keeps the logs of sessions instead of DataDir, which then holds only
+	// the whole outputs of commands.
+	Logs Logs
 	// Secrets are values that must never appear in an event of any session;
 	// those shorter than 16 characters are left alone.
 	Secrets []string

@@ -89,6 +89,9 @@ func (h *Host) redactor(secrets []string) *redact.Redactor {
 }
 
 func (h *Host) log(ctx context.Context, id string, c SessionConfig) (*journal.Log, session.Damage, error) {
+	if h.config.Logs != nil && !c.Ephemeral {
+		return h.openLog(ctx, id, c)
+	}
 	if h.config.DataDir == "" || c.Ephemeral {
 		if c.MustExist {
 			return nil, session.Damage{}, typed(id, &journal.MissingError{Session: id, Dir: h.config.DataDir})
