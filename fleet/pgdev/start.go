@@ -1,0 +1,199 @@
+package pgdev
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	// startTimeout bounds the start, which may have to recover from a crash.
+	startTimeout = time.Minute
+	// stopTimeout is what the server has to stop before it is killed.
+	stopTimeout = 10 * time.Second
+	// readyDelay is how often it is asked whether it is ready.
+	readyDelay = 20 * time.Millisecond
+)
+
+// Server is a Postgres that this process has started.
+type Server struct {
+	// URL connects to it.
+	URL string
+
+	cmd    *exec.Cmd
+	exited chan struct{} // closed when it has ended
+}
+
+// Options say how to start one.
+type Options struct {
+	// Dir is where it keeps its data, and its socket. It is made if it is missing.
+	Dir string
+	// Forgetful does not wait for the disk: for tests. What survives a crash of
+	// the server is the same, but not what survives one of the machine.
+	Forgetful bool
+}
+
+// Start starts the server and waits until it is ready.
+func Start(ctx context.Context, o Options) (*Server, error) {
+	bin, err := binaries()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("cannot find %q: %w", o.Dir, err)
+	}
+	as, err := serverUser()
+	if err != nil {
+		return nil, err
+	}
+	data, socket := filepath.Join(dir, "data"), filepath.Join(dir, "socket")
+	for _, d := range []string{dir, data, socket} {
+		if err := as.makeDir(d); err != nil {
+			return nil, fmt.Errorf("cannot make the server's directory: %w", err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	if _, err := os.Stat(filepath.Join(data, "PG_VERSION")); errors.Is(err, os.ErrNotExist) {
+		if err := initialise(ctx, bin, data, as); err != nil {
+			return nil, err
+		}
+	}
+	s := &Server{
+		URL:    (&url.URL{Scheme: "postgres", User: url.User("settle"), Path: "/postgres", RawQuery: url.Values{"host": {socket}}.Encode()}).String(),
+		exited: make(chan struct{}),
+	}
+	if err := s.start(bin, dir, data, socket, as, o.Forgetful); err != nil {
+		return nil, err
+	}
+	if err := s.awaitReady(ctx); err != nil {
+		s.Stop()
+		log, _ := os.ReadFile(filepath.Join(dir, "log"))
+		return nil, fmt.Errorf("postgres does not start: %w\n%s", err, lastLines(log))
+	}
+	return s, nil
+}
+
+// binaries returns the directory with the newest server's programs.
+func binaries() (string, error) {
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // Debian keeps them out of PATH
+	slices.SortFunc(found, func(a, b string) int {
+		if len(a) != len(b) {
+			return len(b) - len(a) // 9 is before 15
+		}
+		return strings.Compare(b, a)
+	})
+	if path, err := exec.LookPath("initdb"); err == nil {
+		found = append(found, path)
+	}
+	for _, path := range found {
+		if path, err := filepath.EvalSymlinks(path); err == nil {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(path), "postgres")); err == nil {
+				return filepath.Dir(path), nil
+			}
+		}
+	}
+	return "", errors.New("there is no Postgres server on this machine; on Debian and Ubuntu, apt-get install postgresql, or name one with --database")
+}
+
+func initialise(ctx context.Context, bin, data string, as account) error {
+	cmd := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "--pgdata", data, "--username", "settle", "--auth", "trust",
+		"--encoding", "UTF8", "--locale", "C", "--data-checksums", "--no-instructions", "--no-sync")
+	as.apply(cmd)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("cannot make a database in %q: %w\n%s", data, err, lastLines(out))
+	}
+	return nil
+}
+
+func (s *Server) start(bin, dir, data, socket string, as account, forgetful bool) error {
+	log, err := os.OpenFile(filepath.Join(dir, "log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return fmt.Errorf("cannot write the server's log: %w", err)
+	}
+	defer log.Close()
+	settings := []string{
+		"listen_addresses=", "unix_socket_directories=" + socket, "unix_socket_permissions=0700", "max_connections=200",
+		"shared_buffers=64MB", "max_wal_size=1GB",
+	}
+	if forgetful {
+		settings = append(settings, "fsync=off", "full_page_writes=off")
+	}
+	args := []string{"-D", data}
+	for _, setting := range settings {
+		args = append(args, "-c", setting)
+	}
+	s.cmd = exec.Command(filepath.Join(bin, "postgres"), args...)
+	s.cmd.Stdout, s.cmd.Stderr, s.cmd.Dir = log, log, data
+	as.apply(s.cmd)
+	started := make(chan error, 1)
+	// It ends with the server; Stop waits for it.
+	go func() {
+		defer close(s.exited)
+		release := bindToThread(s.cmd)
+		defer release()
+		err := s.cmd.Start()
+		started <- err // has room
+		if err == nil {
+			_ = s.cmd.Wait() // how it ended is in its log
+		}
+	}()
+	if err := <-started; err != nil {
+		return fmt.Errorf("cannot start postgres: %w", err)
+	}
+	return nil
+}
+
+// awaitReady waits until the server answers.
+func (s *Server) awaitReady(ctx context.Context) error {
+	for {
+		conn, err := pgx.Connect(ctx, s.URL)
+		if err == nil {
+			return conn.Close(ctx)
+		}
+		select {
+		case <-time.After(readyDelay):
+		case <-s.exited:
+			return errors.New("it has ended")
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// Process is the server's.
+func (s *Server) Process() *os.Process { return s.cmd.Process }
+
+// Exited is closed when the server has ended.
+func (s *Server) Exited() <-chan struct{} { return s.exited }
+
+// Stop ends the server and those who are connected to it, and waits for that.
+func (s *Server) Stop() {
+	_ = s.cmd.Process.Signal(os.Interrupt) // "fast": what is committed is on the disk
+	kill := time.NewTimer(stopTimeout)
+	defer kill.Stop()
+	select {
+	case <-s.exited:
+	case <-kill.C:
+		_ = s.cmd.Process.Kill()
+		<-s.exited // a process that was killed ends
+	}
+}
+
+// lastLines returns the end of what a program has printed.
+func lastLines(out []byte) []byte {
+	const most = 1000
+	out = bytes.TrimSpace(out)
+	return out[max(0, len(out)-most):]
+}

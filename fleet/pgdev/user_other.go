@@ -1,0 +1,19 @@
+//go:build !linux
+
+package pgdev
+
+import (
+	"os"
+	"os/exec"
+)
+
+// account is the user that the server runs as: this process's.
+type account struct{}
+
+func serverUser() (account, error) { return account{}, nil }
+
+func (account) makeDir(dir string) error { return os.MkdirAll(dir, 0o700) }
+
+func (account) apply(*exec.Cmd) {}
+
+func bindToThread(*exec.Cmd) (release func()) { return func() {} }

@@ -1,0 +1,240 @@
+package pglog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/settle-agent/settle"
+)
+
+const (
+	// mostGrouped bounds the appends of one transaction, and with it the length of
+	// the notification; mostBytes bounds what they weigh.
+	mostGrouped = 48
+	mostBytes   = 4 << 20
+	// retryDelay is how long a committer waits after the database has failed.
+	retryDelay = 100 * time.Millisecond
+)
+
+// addition is an append that waits to be committed.
+type addition struct {
+	session     string
+	epoch       int64
+	first, last int64
+	events      []byte
+	deadline    time.Time
+	tried       bool // its transaction may have been committed
+	done        chan error
+}
+
+// committer commits the appends that wait, all in one transaction; while that
+// runs, the next ones gather.
+type committer struct {
+	pool       *pgxpool.Pool
+	durability settle.Durability
+	kick       chan struct{} // holds one token when there may be something to commit
+
+	mu      sync.Mutex
+	waiting []*addition
+	commits int64
+}
+
+func newCommitter(pool *pgxpool.Pool, d settle.Durability) *committer {
+	return &committer{pool: pool, durability: d, kick: make(chan struct{}, 1)}
+}
+
+// commit has the append committed and waits for that.
+func (c *committer) commit(a *addition) error {
+	a.done = make(chan error, 1)
+	c.mu.Lock()
+	c.waiting = append(c.waiting, a)
+	c.mu.Unlock()
+	c.rouse()
+	return <-a.done // by run, at the latest at its deadline or when that ends
+}
+
+func (c *committer) rouse() {
+	select {
+	case c.kick <- struct{}{}:
+	default:
+	}
+}
+
+// take returns what is committed next.
+func (c *committer) take() []*addition {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n, bytes := 0, 0
+	for n < len(c.waiting) && n < mostGrouped && bytes < mostBytes {
+		bytes += len(c.waiting[n].events)
+		n++
+	}
+	group := c.waiting[:n:n]
+	c.waiting = c.waiting[n:]
+	if len(c.waiting) > 0 {
+		c.rouse() // for another of the committer's goroutines
+	}
+	return group
+}
+
+// run commits until ctx ends.
+func (c *committer) run(ctx context.Context) {
+	for {
+		select {
+		case <-c.kick:
+		case <-ctx.Done():
+			for group := c.take(); len(group) > 0; group = c.take() {
+				settleAll(group, errClosed)
+			}
+			return
+		}
+		if group := c.take(); len(group) > 0 {
+			c.write(ctx, group)
+		}
+	}
+}
+
+var errClosed = errors.New("the log's connection to the database is closed")
+
+// write commits the group, and again if the database fails, until each append is
+// committed, refused or late.
+func (c *committer) write(ctx context.Context, group []*addition) {
+	for len(group) > 0 {
+		stored, err := c.try(ctx, group)
+		if err == nil {
+			c.answer(ctx, group, stored)
+			return
+		}
+		var late, again []*addition
+		for _, a := range group {
+			a.tried = true
+			if time.Now().After(a.deadline) || ctx.Err() != nil {
+				late = append(late, a)
+			} else {
+				again = append(again, a)
+			}
+		}
+		settleAll(late, fmt.Errorf("cannot append to the log in the database: %w", err))
+		if group = again; len(group) > 0 {
+			select {
+			case <-time.After(retryDelay):
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+func settleAll(group []*addition, err error) {
+	for _, a := range group {
+		a.done <- err // has room
+	}
+}
+
+// appendAll stores the batches whose writers have their session's epoch and its
+// end, and notifies readers, in one transaction.
+const appendAll = `
+WITH b AS (
+	SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[]) AS b (session, epoch, first, last, events)
+), ok AS (
+	UPDATE settle_fleet.session s SET seq = b.last, updated = now() FROM b
+	WHERE s.id = b.session AND s.epoch = b.epoch AND s.seq = b.first - 1
+	RETURNING s.id, s.born, b.first, b.last, b.epoch, b.events
+), stored AS (
+	INSERT INTO settle_fleet.batch (born, session, first, last, epoch, events) SELECT born, id, first, last, epoch, events FROM ok
+)
+SELECT coalesce(array_agg(id), '{}'), array_agg(epoch), pg_notify('settle_fleet_log', string_agg(id, ' ')) FROM ok`
+
+// writerKey names a writer of a session.
+type writerKey struct {
+	session string
+	epoch   int64
+}
+
+// try commits the group once, and returns the writers whose appends were stored.
+func (c *committer) try(ctx context.Context, group []*addition) (map[writerKey]bool, error) {
+	n := len(group)
+	sessions, epochs, firsts, lasts, events := make([]string, n), make([]int64, n), make([]int64, n), make([]int64, n), make([][]byte, n)
+	deadline := group[0].deadline
+	for i, a := range group {
+		sessions[i], epochs[i], firsts[i], lasts[i], events[i] = a.session, a.epoch, a.first, a.last, a.events
+		if a.deadline.Before(deadline) {
+			deadline = a.deadline
+		}
+	}
+	ctx, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	var ids []string
+	var at []int64
+	var notified any
+	if err := c.pool.QueryRow(ctx, appendAll, sessions, epochs, firsts, lasts, events).Scan(&ids, &at, &notified); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	c.commits++
+	c.mu.Unlock()
+	stored := make(map[writerKey]bool, len(ids))
+	for i, id := range ids {
+		stored[writerKey{id, at[i]}] = true
+	}
+	return stored, nil
+}
+
+// answer tells each append of the group what became of it.
+func (c *committer) answer(ctx context.Context, group []*addition, stored map[writerKey]bool) {
+	for _, a := range group {
+		switch {
+		case stored[writerKey{a.session, a.epoch}]:
+			a.done <- nil
+		case a.tried:
+			a.done <- c.settled(ctx, a)
+		default:
+			a.done <- c.refusal(ctx, a)
+		}
+	}
+}
+
+// settled says what became of an append whose transaction was cut off before, and
+// that could not be stored now: it may be there already.
+func (c *committer) settled(ctx context.Context, a *addition) error {
+	var there bool
+	err := c.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM settle_fleet.batch b JOIN settle_fleet.session s ON s.id = b.session AND s.born = b.born
+		WHERE b.session = $1 AND b.first = $2 AND b.last = $3 AND b.epoch = $4)`, a.session, a.first, a.last, a.epoch).Scan(&there)
+	if err != nil {
+		return fmt.Errorf("cannot tell whether the log in the database was appended to: %w", err)
+	}
+	if there {
+		return nil
+	}
+	return c.refusal(ctx, a)
+}
+
+// refusal says why an append was not stored.
+func (c *committer) refusal(ctx context.Context, a *addition) error {
+	var epoch, seq int64
+	err := c.pool.QueryRow(ctx, `SELECT epoch, seq FROM settle_fleet.session WHERE id = $1`, a.session).Scan(&epoch, &seq)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return fmt.Errorf("there is no session %q in the database any more", a.session)
+	case err != nil:
+		return fmt.Errorf("cannot append to the log in the database: %w", err)
+	case epoch != a.epoch:
+		return &FencedError{Session: a.session, Epoch: a.epoch, Now: epoch}
+	}
+	return fmt.Errorf("cannot append event %d to the log of session %q: its end is event %d", a.first, a.session, seq)
+}
+
+// FencedError refuses a writer after whom another has taken the session over.
+type FencedError struct {
+	Session    string
+	Epoch, Now int64
+}
+
+func (e *FencedError) Error() string {
+	return fmt.Sprintf("another worker has taken session %s over (epoch %d; this one has %d): nothing more can be written", e.Session, e.Now, e.Epoch)
+}

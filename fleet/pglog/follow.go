@@ -1,0 +1,162 @@
+package pglog
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"iter"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/settle-agent/settle/event"
+)
+
+const (
+	// logChannel is notified of the sessions whose log has grown.
+	logChannel = "settle_fleet_log"
+	// pingDelay is how long the connection that listens may be silent before it is
+	// tried: a network that was cut says nothing.
+	pingDelay = 10 * time.Second
+	// pingTimeout bounds the trial.
+	pingTimeout = 5 * time.Second
+)
+
+// MissingError says that there is no such session. It is an [fs.ErrNotExist].
+type MissingError struct{ Session string }
+
+func (e *MissingError) Error() string { return fmt.Sprintf("there is no session %q", e.Session) }
+
+// Is reports whether the target is [fs.ErrNotExist].
+func (*MissingError) Is(target error) bool { return target == fs.ErrNotExist }
+
+// Follow yields the events of a session after the cursor, and then those to come,
+// in order and without a gap, until ctx ends. Reading slowly holds nobody up.
+func (l *Logs) Follow(ctx context.Context, session string, cursor uint64) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		after := cursor
+		wake, leave := l.hub.join(session)
+		defer leave()
+		for {
+			for e, err := range l.Read(ctx, session, after) {
+				if !yield(e, err) || err != nil {
+					return
+				}
+				after = e.Seq
+			}
+			select {
+			case <-wake: // what came since the subscription, or while this read
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+// hub listens on one connection for all who follow a session. When a connection is
+// lost, notifications are as well: everybody reads again once there is another.
+type hub struct {
+	config *pgx.ConnConfig
+
+	mu      sync.Mutex
+	readers map[string]map[chan struct{}]bool
+	wanted  chan struct{} // holds one token when somebody has joined
+}
+
+func newHub(c *pgx.ConnConfig) *hub {
+	return &hub{config: c, readers: map[string]map[chan struct{}]bool{}, wanted: make(chan struct{}, 1)}
+}
+
+// join returns a channel that gets a token when the session's log may have grown.
+func (h *hub) join(session string) (wake chan struct{}, leave func()) {
+	wake = make(chan struct{}, 1)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.readers[session] == nil {
+		h.readers[session] = map[chan struct{}]bool{}
+	}
+	h.readers[session][wake] = true
+	select {
+	case h.wanted <- struct{}{}:
+	default:
+	}
+	return wake, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if delete(h.readers[session], wake); len(h.readers[session]) == 0 {
+			delete(h.readers, session)
+		}
+	}
+}
+
+// rouse wakes the readers of the sessions; of all, if none is named.
+func (h *hub) rouse(sessions ...string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(sessions) == 0 {
+		for _, readers := range h.readers {
+			rouseAll(readers)
+		}
+	}
+	for _, session := range sessions {
+		rouseAll(h.readers[session])
+	}
+}
+
+func rouseAll(readers map[chan struct{}]bool) {
+	for wake := range readers {
+		select {
+		case wake <- struct{}{}:
+		default: // it will read anyway
+		}
+	}
+}
+
+// run listens from when somebody first follows a session until ctx ends.
+func (h *hub) run(ctx context.Context) {
+	select {
+	case <-h.wanted:
+	case <-ctx.Done():
+		return
+	}
+	for ctx.Err() == nil {
+		h.listen(ctx)
+		select {
+		case <-time.After(retryDelay):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// listen listens on one connection, as long as it lasts.
+func (h *hub) listen(ctx context.Context) {
+	conn, err := pgx.ConnectConfig(ctx, h.config)
+	if err != nil {
+		return
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	if _, err := conn.Exec(ctx, "LISTEN "+logChannel); err != nil {
+		return
+	}
+	h.rouse() // for what came before
+	for ctx.Err() == nil && !conn.IsClosed() {
+		silence, cancel := context.WithTimeout(ctx, pingDelay)
+		n, err := conn.WaitForNotification(silence)
+		cancel()
+		switch {
+		case err == nil:
+			h.rouse(strings.Fields(n.Payload)...)
+		case silence.Err() == nil || ctx.Err() != nil:
+			return
+		default:
+			ping, cancel := context.WithTimeout(ctx, pingTimeout)
+			err := conn.Ping(ping)
+			cancel()
+			if err != nil {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package pglog
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+)
+
+const (
+	// committers is how many transactions of each durability run at a time.
+	committers = 2
+	// appendTimeout bounds how long an append waits for a database that fails.
+	appendTimeout = 30 * time.Second
+	// pageRows bounds what a reader fetches at a time.
+	pageRows = 256
+)
+
+// Logs are the logs in a database. Its methods may be called by several goroutines.
+type Logs struct {
+	pool, lazyPool *pgxpool.Pool
+	lazy, durable  *committer
+	hub            *hub
+	stop           context.CancelFunc
+	ended          sync.WaitGroup
+
+	mu     sync.Mutex
+	grants map[string]int64 // epochs that were taken for sessions to be opened
+}
+
+// Open returns the logs in the pool's database. The caller closes them, before the
+// pool.
+func Open(ctx context.Context, pool *pgxpool.Pool) (*Logs, error) {
+	if err := checkVersion(ctx, pool); err != nil {
+		return nil, err
+	}
+	config := pool.Config()
+	config.MaxConns, config.MinConns = committers, 0
+	config.ConnConfig.RuntimeParams["synchronous_commit"] = "off"
+	lazyPool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("cannot connect to the database: %w", err)
+	}
+	life, stop := context.WithCancel(context.WithoutCancel(ctx))
+	l := &Logs{
+		pool: pool, lazyPool: lazyPool, stop: stop, grants: map[string]int64{},
+		lazy: newCommitter(lazyPool, settle.Lazily), durable: newCommitter(pool, settle.Durably), hub: newHub(pool.Config().ConnConfig),
+	}
+	for range committers {
+		l.ended.Go(func() { l.lazy.run(life) })
+		l.ended.Go(func() { l.durable.run(life) })
+	}
+	l.ended.Go(func() { l.hub.run(life) })
+	return l, nil
+}
+
+// Close ends what the logs run. Sessions must be closed before.
+func (l *Logs) Close() {
+	l.stop()
+	l.ended.Wait()
+	l.lazyPool.Close()
+}
+
+// Commits returns how many transactions have stored appends so far.
+func (l *Logs) Commits() (n int64) {
+	for _, c := range []*committer{l.lazy, l.durable} {
+		c.mu.Lock()
+		n += c.commits
+		c.mu.Unlock()
+	}
+	return n
+}
+
+// Grant has the next opening of the session use an epoch that was taken for it,
+// such as with a lease.
+func (l *Logs) Grant(session string, epoch int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.grants[session] = epoch
+}
+
+// OpenLog implements [settle.Logs]. Without a [Logs.Grant] it takes the session's
+// next epoch.
+func (l *Logs) OpenLog(ctx context.Context, session string) (settle.Log, error) {
+	l.mu.Lock()
+	epoch, granted := l.grants[session]
+	delete(l.grants, session)
+	l.mu.Unlock()
+	o := &sessionLog{logs: l, session: session, epoch: epoch}
+	if !granted {
+		err := l.pool.QueryRow(ctx, `INSERT INTO settle_fleet.session (id, epoch) VALUES ($1, 1)
+			ON CONFLICT (id) DO UPDATE SET epoch = session.epoch + 1 RETURNING epoch, born`, session).Scan(&o.epoch, &o.born)
+		if err != nil {
+			return nil, fmt.Errorf("cannot take the session over in the database: %w", err)
+		}
+		return o, nil
+	}
+	var now int64
+	err := l.pool.QueryRow(ctx, `SELECT epoch, born FROM settle_fleet.session WHERE id = $1`, session).Scan(&now, &o.born)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("cannot find the session in the database: %w", err)
+	case now != epoch:
+		return nil, &FencedError{Session: session, Epoch: epoch, Now: now}
+	}
+	return o, nil
+}
+
+// sessionLog is the log of one session, as it was opened.
+type sessionLog struct {
+	logs    *Logs
+	session string
+	epoch   int64
+	born    time.Time
+}
+
+// Append implements [settle.Log].
+func (o *sessionLog) Append(events []event.Event, d settle.Durability) error {
+	if len(events) == 0 {
+		return nil
+	}
+	var sealed []byte
+	for _, e := range events {
+		var err error
+		if sealed, err = e.AppendJSON(sealed); err != nil {
+			return fmt.Errorf("cannot encode event %d: %w", e.Seq, err)
+		}
+		sealed = append(sealed, '\n')
+	}
+	c := o.logs.durable
+	if d == settle.Lazily {
+		c = o.logs.lazy
+	}
+	return c.commit(&addition{
+		session: o.session, epoch: o.epoch, first: int64(events[0].Seq), last: int64(events[len(events)-1].Seq), events: sealed,
+		deadline: time.Now().Add(appendTimeout),
+	})
+}
+
+// Read implements [settle.Log].
+func (o *sessionLog) Read(ctx context.Context, cursor uint64) iter.Seq2[event.Event, error] {
+	return o.logs.read(ctx, o.session, o.born, cursor)
+}
+
+// Close implements [settle.Log].
+func (o *sessionLog) Close() error { return nil }
+
+// Read yields the events of a session after the cursor, up to the end that it
+// finds. It takes nothing over. A session that does not exist is an [fs.ErrNotExist].
+func (l *Logs) Read(ctx context.Context, session string, cursor uint64) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		born, err := l.born(ctx, session)
+		if err != nil {
+			yield(event.Event{}, err)
+			return
+		}
+		l.read(ctx, session, born, cursor)(yield)
+	}
+}
+
+func (l *Logs) born(ctx context.Context, session string) (born time.Time, err error) {
+	err = l.pool.QueryRow(ctx, `SELECT born FROM settle_fleet.session WHERE id = $1`, session).Scan(&born)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return born, &MissingError{Session: session}
+	}
+	if err != nil {
+		return born, fmt.Errorf("cannot find the session in the database: %w", err)
+	}
+	return born, nil
+}
+
+// read yields what the batches have, page by page.
+func (l *Logs) read(ctx context.Context, session string, born time.Time, cursor uint64) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		after := cursor // an iterator may be used again
+		var decoder event.Decoder
+		for {
+			batches, err := l.page(ctx, session, born, after)
+			if err != nil {
+				if ctx.Err() == nil {
+					yield(event.Event{}, err)
+				}
+				return
+			}
+			for _, sealed := range batches {
+				for line := range bytes.Lines(sealed) {
+					e, err := decoder.Decode(bytes.TrimSuffix(line, []byte{'\n'}))
+					switch {
+					case err != nil:
+						yield(event.Event{}, fmt.Errorf("cannot read what follows event %d of session %q: %w", after, session, err))
+						return
+					case e.Seq <= after:
+						continue
+					case e.Seq != after+1:
+						yield(event.Event{}, fmt.Errorf("the log of session %q has event %d after event %d", session, e.Seq, after))
+						return
+					case !yield(e, nil):
+						return
+					}
+					after = e.Seq
+				}
+			}
+			if len(batches) < pageRows {
+				return
+			}
+		}
+	}
+}
+
+func (l *Logs) page(ctx context.Context, session string, born time.Time, after uint64) ([][]byte, error) {
+	// The batch that has the cursor is the last of those that begin before it.
+	rows, err := l.pool.Query(ctx, `SELECT events FROM settle_fleet.batch WHERE born = $1 AND session = $2 AND last > $3
+		AND first >= coalesce((SELECT max(first) FROM settle_fleet.batch WHERE born = $1 AND session = $2 AND first <= $3), 0)
+		ORDER BY first LIMIT $4`, born, session, int64(after), pageRows)
+	if err == nil {
+		var batches [][]byte
+		if batches, err = pgx.CollectRows(rows, pgx.RowTo[[]byte]); err == nil {
+			return batches, nil
+		}
+	}
+	return nil, fmt.Errorf("cannot read the log of session %q: %w", session, err)
+}

@@ -1,0 +1,295 @@
+package pglog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/fleet/pgdev/pgtest"
+	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/journal/journaltest"
+	"github.com/settle-agent/settle/internal/longlog"
+)
+
+// newLogs returns logs in a database of their own.
+func newLogs(t testing.TB) (*Logs, *pgxpool.Pool) {
+	t.Helper()
+	pool := server.Pool(t)
+	if _, _, err := Migrate(t.Context(), pool); err != nil {
+		t.Fatal(err)
+	}
+	return openLogs(t, pool), pool
+}
+
+func openLogs(t testing.TB, pool *pgxpool.Pool) *Logs {
+	t.Helper()
+	logs, err := Open(t.Context(), pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(logs.Close)
+	return logs
+}
+
+// store is a log as the journal wants it.
+type store struct{ settle.Log }
+
+func (s store) Append(batch []event.Event, sync journal.Sync) error {
+	if sync == journal.Lazily {
+		return s.Log.Append(batch, settle.Lazily)
+	}
+	return s.Log.Append(batch, settle.Durably)
+}
+
+// TestStore: logs in the database pass the tests of every store of the journal.
+func TestStore(t *testing.T) {
+	logs, _ := newLogs(t)
+	journaltest.Run(t, func(t *testing.T, session string) *journal.Log {
+		t.Helper()
+		log := take(t, logs, session)
+		state := event.State{Session: session}
+		for e, err := range log.Read(t.Context(), 0) {
+			if err == nil {
+				state, err = event.Fold(state, e)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		return journal.New(store{log}, state)
+	})
+}
+
+// take opens a session's log with its next epoch.
+func take(t testing.TB, logs *Logs, session string) settle.Log {
+	t.Helper()
+	log, err := logs.OpenLog(t.Context(), session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return log
+}
+
+// story is the events of a session.
+func story(session string, n int) []event.Event {
+	return slices.Collect(longlog.Events(session, n, longlog.Few))[:n]
+}
+
+// read returns what the log of a session has.
+func read(t *testing.T, logs *Logs, session string) (out []event.Event) {
+	t.Helper()
+	for e, err := range logs.Read(t.Context(), session, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// TestAnOldEpochIsRefused by every append, and says who it is.
+func TestAnOldEpochIsRefused(t *testing.T) {
+	logs, _ := newLogs(t)
+	events := story("s1", 20)
+	first := take(t, logs, "s1")
+	if err := first.Append(events[:5], settle.Durably); err != nil {
+		t.Fatal(err)
+	}
+	second := take(t, logs, "s1")
+	for _, d := range []settle.Durability{settle.Durably, settle.Lazily} {
+		var fenced *FencedError
+		if err := first.Append(events[5:6], d); !errors.As(err, &fenced) || fenced.Epoch != 1 || fenced.Now != 2 {
+			t.Errorf("%s: %v", d, err)
+		}
+	}
+	if err := second.Append(events[5:8], settle.Lazily); err != nil {
+		t.Fatal(err)
+	}
+	logs.Grant("s1", 1) // a lease that is over
+	if _, err := logs.OpenLog(t.Context(), "s1"); !errors.As(err, new(*FencedError)) {
+		t.Errorf("opening with an old epoch: %v", err)
+	}
+	if err := second.Append(events[5:8], settle.Durably); err == nil {
+		t.Error("the same events were appended twice")
+	}
+	if d := cmp.Diff(events[:8], read(t, logs, "s1")); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// TestAppendsOfManySessionsShareTransactions.
+func TestAppendsOfManySessionsShareTransactions(t *testing.T) {
+	logs, _ := newLogs(t)
+	const sessions, appends = 100, 10
+	open := make([]settle.Log, sessions)
+	for n := range open {
+		open[n] = take(t, logs, fmt.Sprintf("s%d", n))
+	}
+	var wg sync.WaitGroup
+	errs := make([]error, sessions)
+	for n := range open {
+		wg.Go(func() {
+			for _, e := range story(fmt.Sprintf("s%d", n), appends) {
+				errs[n] = errors.Join(errs[n], open[n].Append([]event.Event{e}, settle.Durably))
+			}
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	if n := logs.Commits(); n > sessions*appends/2 {
+		t.Errorf("%d appends took %d transactions", sessions*appends, n)
+	}
+	for n := range open {
+		if got := read(t, logs, fmt.Sprintf("s%d", n)); len(got) != appends {
+			t.Errorf("session %d has %d events", n, len(got))
+		}
+	}
+}
+
+// TestFollowersHaveNoGap, also when their connection is lost, in another process's logs.
+func TestFollowersHaveNoGap(t *testing.T) {
+	logs, pool := newLogs(t)
+	others := openLogs(t, pgtest.Connect(t, pool.Config().ConnString()))
+	events := story("s1", 400)
+	log := take(t, logs, "s1")
+	if err := log.Append(events[:10], settle.Lazily); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var wg sync.WaitGroup
+	seen := make([][]event.Event, 3)
+	errs := make([]error, len(seen))
+	for n := range seen {
+		wg.Go(func() {
+			for e, err := range others.Follow(ctx, "s1", uint64(n*7)) {
+				if err != nil {
+					errs[n] = err
+					return
+				}
+				if seen[n] = append(seen[n], e); int(e.Seq) == len(events) {
+					return
+				}
+			}
+		})
+	}
+	for n := 10; n < len(events); n += 3 {
+		if err := log.Append(events[n:min(n+3, len(events))], settle.Lazily); err != nil {
+			t.Fatal(err)
+		}
+		if n%60 == 10 {
+			if _, err := pool.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'`); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	wg.Wait()
+	for n := range seen {
+		if errs[n] != nil {
+			t.Error(errs[n])
+		}
+		if d := cmp.Diff(events[n*7:], seen[n]); d != "" {
+			t.Errorf("follower %d (-want +got):\n%s", n, d)
+		}
+	}
+	for _, err := range others.Follow(ctx, "nobody", 0) {
+		if !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("a session that there is not: %v", err)
+		}
+	}
+}
+
+// TestConnectionsAreCut while appends run: each is stored once, and nobody is told
+// that it was not.
+func TestConnectionsAreCut(t *testing.T) {
+	logs, pool := newLogs(t)
+	events := story("s1", 200)
+	log := take(t, logs, "s1")
+	for n, e := range events {
+		var wg sync.WaitGroup
+		if n%20 == 0 {
+			wg.Go(func() { // before the append, in its middle, or after it
+				_, _ = pool.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+			})
+		}
+		if err := log.Append([]event.Event{e}, []settle.Durability{settle.Lazily, settle.Durably}[n%2]); err != nil {
+			t.Error(err)
+		}
+		wg.Wait()
+	}
+	if d := cmp.Diff(events, read(t, logs, "s1")); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+func TestMigrate(t *testing.T) {
+	pool := server.Pool(t)
+	if _, err := Open(t.Context(), pool); !errors.As(err, new(*VersionError)) || !strings.Contains(err.Error(), "settle-fleet migrate") {
+		t.Errorf("before: %v", err)
+	}
+	var wg sync.WaitGroup
+	errs := make([]error, 4)
+	for n := range errs {
+		wg.Go(func() { _, _, errs[n] = Migrate(t.Context(), pool) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	if from, to, err := Migrate(t.Context(), pool); err != nil || from != to || to == 0 {
+		t.Errorf("%d, %d, %v", from, to, err)
+	}
+	if _, err := pool.Exec(t.Context(), `UPDATE settle_fleet.version SET version = 1000`); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Migrate(t.Context(), pool); !errors.As(err, new(*VersionError)) || !strings.Contains(err.Error(), "newer") {
+		t.Errorf("a newer schema: %v", err)
+	}
+}
+
+// TestPrune drops the days in which nothing has happened since, and no others.
+func TestPrune(t *testing.T) {
+	logs, pool := newLogs(t)
+	for n, session := range []string{"old", "idle", "new"} {
+		day := time.Now().UTC().AddDate(0, 0, []int{-40, -35, 0}[n])
+		if err := makePartition(t.Context(), pool, day); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := pool.Exec(t.Context(), `INSERT INTO settle_fleet.session (id, born) VALUES ($1, $2::date)`, session, day); err != nil {
+			t.Fatal(err)
+		}
+		if err := take(t, logs, session).Append(story(session, 10), settle.Durably); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := pool.Exec(t.Context(), `UPDATE settle_fleet.session SET updated = born WHERE id = 'old'`); err != nil {
+		t.Fatal(err)
+	}
+	pruned, err := Prune(t.Context(), pool, time.Now().AddDate(0, 0, -30))
+	if err != nil || len(pruned) != 2 || pruned[0].Kept || pruned[0].Sessions != 1 || !pruned[1].Kept {
+		t.Errorf("%+v, %v", pruned, err)
+	}
+	for _, err := range logs.Read(t.Context(), "old", 0) {
+		if !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("what was dropped: %v", err)
+		}
+	}
+	for _, session := range []string{"idle", "new"} {
+		if got := read(t, logs, session); len(got) != 10 {
+			t.Errorf("%s has %d events", session, len(got))
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package pglog
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Pruned is what became of the sessions that began on a day.
+type Pruned struct {
+	Day      time.Time
+	Sessions int64
+	// Kept says that they were kept, because some of them had something to do
+	// since the cutoff.
+	Kept bool
+}
+
+// Prune drops the logs, units and results of the sessions that began on a day
+// before the cutoff, day by day, where none of them has done anything since then.
+func Prune(ctx context.Context, pool *pgxpool.Pool, cutoff time.Time) (out []Pruned, err error) {
+	rows, err := pool.Query(ctx, `SELECT DISTINCT born FROM settle_fleet.session WHERE born < $1::date ORDER BY born`, cutoff)
+	if err != nil {
+		return nil, fmt.Errorf("cannot find what is old: %w", err)
+	}
+	days, err := pgx.CollectRows(rows, pgx.RowTo[time.Time])
+	if err != nil {
+		return nil, fmt.Errorf("cannot find what is old: %w", err)
+	}
+	for _, day := range days {
+		p, err := pruneDay(ctx, pool, day, cutoff)
+		if err != nil {
+			return out, fmt.Errorf("cannot drop the sessions of %s: %w", day.Format(time.DateOnly), err)
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+func pruneDay(ctx context.Context, pool *pgxpool.Pool, day, cutoff time.Time) (p Pruned, err error) {
+	p.Day = day
+	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		// Nobody may begin anything in them meanwhile.
+		if _, err := tx.Exec(ctx, `SELECT FROM settle_fleet.session WHERE born = $1 FOR UPDATE`, day); err != nil {
+			return err
+		}
+		err := tx.QueryRow(ctx, `SELECT count(*), count(*) FILTER (WHERE updated >= $2) > 0
+			OR EXISTS (SELECT FROM settle_fleet.unit u JOIN settle_fleet.session s ON s.id = u.session WHERE s.born = $1 AND u.state <> 'ended')
+			FROM settle_fleet.session WHERE born = $1`, day, cutoff).Scan(&p.Sessions, &p.Kept)
+		if err != nil || p.Kept {
+			return err
+		}
+		for _, sql := range []string{
+			`DELETE FROM settle_fleet.unit u USING settle_fleet.session s WHERE s.id = u.session AND s.born = $1`,
+			`DELETE FROM settle_fleet.session WHERE born = $1`,
+		} {
+			if _, err := tx.Exec(ctx, sql, day); err != nil {
+				return err
+			}
+		}
+		_, err = tx.Exec(ctx, `DROP TABLE IF EXISTS `+partition(day))
+		return err
+	})
+	return p, err
+}

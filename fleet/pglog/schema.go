@@ -1,0 +1,163 @@
+package pglog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// migrations are the steps from an empty schema to the present one. A step that
+// was released is never changed.
+func migrations() []string {
+	return []string{`
+CREATE TABLE settle_fleet.session (
+	id      text PRIMARY KEY,
+	born    date NOT NULL DEFAULT current_date,
+	epoch   bigint NOT NULL DEFAULT 0,
+	seq     bigint NOT NULL DEFAULT 0,
+	updated timestamptz NOT NULL DEFAULT now()
+) WITH (fillfactor = 70);
+CREATE INDEX session_born ON settle_fleet.session (born);
+CREATE TABLE settle_fleet.batch (
+	born    date NOT NULL,
+	session text NOT NULL,
+	first   bigint NOT NULL,
+	last    bigint NOT NULL,
+	epoch   bigint NOT NULL,
+	events  bytea NOT NULL,
+	PRIMARY KEY (born, session, first)
+) PARTITION BY RANGE (born);
+CREATE TABLE settle_fleet.worker (
+	id      text PRIMARY KEY,
+	began   timestamptz NOT NULL DEFAULT now(),
+	until   timestamptz NOT NULL
+);
+CREATE TABLE settle_fleet.unit (
+	id      text PRIMARY KEY,
+	session text NOT NULL,
+	input   text NOT NULL,
+	place   bigint GENERATED ALWAYS AS IDENTITY,
+	state   text NOT NULL DEFAULT 'queued' CHECK (state IN ('queued', 'running', 'ended')),
+	task    jsonb NOT NULL,
+	attempt integer NOT NULL DEFAULT 0,
+	epoch   bigint NOT NULL DEFAULT 0,
+	worker  text,
+	cancel  text,
+	result  jsonb,
+	created timestamptz NOT NULL DEFAULT now(),
+	started timestamptz,
+	ended   timestamptz
+) WITH (fillfactor = 70);
+CREATE INDEX unit_queued ON settle_fleet.unit (place) WHERE state = 'queued';
+CREATE UNIQUE INDEX unit_running ON settle_fleet.unit (session) WHERE state = 'running';
+CREATE INDEX unit_worker ON settle_fleet.unit (worker) WHERE state = 'running';
+CREATE INDEX unit_session ON settle_fleet.unit (session, place) WHERE state <> 'ended';
+`}
+}
+
+// partitionsAhead is how many days have their partition before they begin.
+const partitionsAhead = 7
+
+// migrationLock keeps two programs from migrating at the same time.
+const migrationLock = 0x5e771e
+
+// Migrate brings the schema to the present version and makes the partitions of
+// the days to come. It may run while workers do.
+func Migrate(ctx context.Context, pool *pgxpool.Pool) (from, to int, err error) {
+	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, migrationLock); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `CREATE SCHEMA IF NOT EXISTS settle_fleet;
+			CREATE TABLE IF NOT EXISTS settle_fleet.version (one boolean PRIMARY KEY DEFAULT true CHECK (one), version integer NOT NULL)`); err != nil {
+			return err
+		}
+		if from, err = version(ctx, tx); err != nil {
+			return err
+		}
+		steps := migrations()
+		if to = len(steps); from > to {
+			return &VersionError{Found: from, Known: to}
+		}
+		for _, step := range steps[from:] {
+			if _, err := tx.Exec(ctx, step); err != nil {
+				return err
+			}
+		}
+		if _, err := tx.Exec(ctx, `INSERT INTO settle_fleet.version (version) VALUES ($1) ON CONFLICT (one) DO UPDATE SET version = excluded.version`, to); err != nil {
+			return err
+		}
+		return makePartitions(ctx, tx)
+	})
+	if err != nil {
+		return from, to, fmt.Errorf("cannot migrate the database: %w", err)
+	}
+	return from, to, nil
+}
+
+// VersionError says that the database's schema is not that of this program.
+type VersionError struct{ Found, Known int }
+
+func (e *VersionError) Error() string {
+	if e.Found > e.Known {
+		return fmt.Sprintf("a newer settle-fleet made the database's schema (version %d; this one knows %d)", e.Found, e.Known)
+	}
+	return fmt.Sprintf("the database's schema has version %d, and this settle-fleet needs %d; run settle-fleet migrate", e.Found, e.Known)
+}
+
+// querier is a pool, a connection or a transaction.
+type querier interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+}
+
+// version returns the schema's; 0 where there is none.
+func version(ctx context.Context, q querier) (n int, err error) {
+	err = q.QueryRow(ctx, `SELECT version FROM settle_fleet.version`).Scan(&n)
+	missing := (*pgconn.PgError)(nil)
+	if errors.Is(err, pgx.ErrNoRows) || errors.As(err, &missing) && missing.Code == "42P01" { // undefined_table
+		return 0, nil
+	}
+	return n, err
+}
+
+// checkVersion refuses a schema that is not the present one.
+func checkVersion(ctx context.Context, q querier) error {
+	n, err := version(ctx, q)
+	if err != nil {
+		return err
+	}
+	if known := len(migrations()); n != known {
+		return &VersionError{Found: n, Known: known}
+	}
+	return nil
+}
+
+// makePartitions makes those of today and of the days to come.
+func makePartitions(ctx context.Context, q querier) error {
+	var today time.Time
+	if err := q.QueryRow(ctx, `SELECT current_date`).Scan(&today); err != nil {
+		return err
+	}
+	for n := range partitionsAhead + 1 {
+		if err := makePartition(ctx, q, today.AddDate(0, 0, n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func makePartition(ctx context.Context, q querier, day time.Time) error {
+	_, err := q.Exec(ctx, fmt.Sprintf(`CREATE TABLE IF NOT EXISTS %s PARTITION OF settle_fleet.batch FOR VALUES FROM ('%s') TO ('%s')`,
+		partition(day), day.Format(time.DateOnly), day.AddDate(0, 0, 1).Format(time.DateOnly)))
+	return err
+}
+
+// partition is the table of a day's sessions.
+func partition(day time.Time) string { return "settle_fleet.batch_" + day.Format("20060102") }
