@@ -37,7 +37,8 @@ type child struct {
 	started session.Birth
 	at      time.Time
 	cancel  context.CancelCauseFunc
-	done    chan struct{}
+	done    chan struct{} // closed when its end is recorded
+	left    chan struct{} // closed when nothing of it is left to do
 
 	mu      sync.Mutex // guards what follows
 	session *Session   // nil until it is open
@@ -53,6 +54,11 @@ func (k *children) Spawn(ctx context.Context, o task.Order) (task.Child, error) 
 		return nil, err
 	}
 	started := event.ChildStarted{Session: NewSessionID(), Title: o.Title, Model: c.Model.Name}
+	if o.Worktree {
+		if started.Worktree, err = k.plan(ctx, started.Session); err != nil {
+			return nil, err
+		}
+	}
 	b, err := k.record.ChildStarted(ctx, session.ChildCall{Item: o.Call, Background: o.Background}, started)
 	if err != nil {
 		return nil, err
@@ -62,7 +68,7 @@ func (k *children) Spawn(ctx context.Context, o task.Order) (task.Child, error) 
 		life = context.WithoutCancel(ctx)
 	}
 	life, cancel := context.WithCancelCause(life)
-	x := &child{keeper: k, order: o, started: b, at: time.Now(), cancel: cancel, done: make(chan struct{})}
+	x := &child{keeper: k, order: o, started: b, at: time.Now(), cancel: cancel, done: make(chan struct{}), left: make(chan struct{})}
 	k.mu.Lock()
 	k.live[b.Child] = x
 	k.mu.Unlock()
@@ -114,6 +120,7 @@ func (k *children) configure(ctx context.Context, o task.Order) (SessionConfig, 
 // run takes the child from its start to its recorded end.
 func (x *child) run(ctx context.Context, c SessionConfig) {
 	end := event.ChildEnded{Child: x.started.Child}
+	defer close(x.left)
 	s, err := x.open(ctx, c)
 	if err != nil {
 		end.Outcome, end.Cause = failedChild(ctx, err)
@@ -121,6 +128,9 @@ func (x *child) run(ctx context.Context, c SessionConfig) {
 		x.work(ctx, s, &end)
 	}
 	end.ElapsedMS = max(time.Since(x.at).Milliseconds(), 1)
+	if !x.isHurried(ctx) {
+		end.Worktree = x.leave(ctx)
+	}
 	err = x.keeper.record.ChildEnded(end)
 	if err != nil && !errors.Is(err, session.ErrClosed) {
 		x.keeper.parent.logger.Error("the end of a child agent is not recorded", "child", end.Child, "error", err)
@@ -129,6 +139,9 @@ func (x *child) run(ctx context.Context, c SessionConfig) {
 	x.ended, x.closed, x.session, x.turns = &end, true, nil, nil
 	x.mu.Unlock()
 	close(x.done)
+	if end.Worktree == nil {
+		x.leave(ctx)
+	}
 }
 
 // failedChild is the end of a child that did not come to work.
@@ -153,6 +166,10 @@ func parental(cause *event.Cause) *event.Cause {
 // open opens the child's session.
 func (x *child) open(ctx context.Context, c SessionConfig) (*Session, error) {
 	k := x.keeper
+	c, err := x.enter(ctx, c)
+	if err != nil {
+		return nil, err
+	}
 	s, err := k.parent.host.session(ctx, x.started.Session, c, &origin{
 		parent: k.parent, order: x.order, depth: k.depth + 1, meter: turn.MeterOf(ctx),
 		birth: birth{child: x.started.Child, session: k.parent.id, turn: x.started.Turn, call: x.order.Call},
@@ -279,50 +296,6 @@ func (x *child) Status() task.Status {
 	return out
 }
 
-// describe says what a session does.
-func describe(s event.State, out *task.Status) {
-	out.Progress = s.Updated
-	for _, t := range s.Turns {
-		for _, a := range t.Attempts {
-			if a.End != nil && a.End.Outcome == event.Completed && a.Start.Purpose == "" {
-				out.Steps++
-			}
-		}
-		for _, i := range t.Items {
-			if i.Started {
-				out.Calls++
-			}
-		}
-	}
-	t := s.Running()
-	if t == nil {
-		out.Doing, out.DoingSince = "idle", s.Updated
-		return
-	}
-	out.Doing, out.DoingSince = "waiting for the model", t.StartedAt
-	if a := t.Attempt(); a != nil {
-		out.DoingSince = a.StartedAt
-	}
-	for _, i := range t.Items {
-		if i.Status != event.ItemOpen {
-			continue
-		}
-		switch out.DoingSince = i.BegunAt; {
-		case i.Type() == event.ToolCall && i.Started:
-			out.Doing, out.DoingSince = "running "+i.Content().Name, i.StartedAt
-		case i.Type() == event.ToolCall:
-			out.Doing = "calling " + i.Content().Name
-		default:
-			out.Doing = "writing"
-		}
-	}
-	for _, a := range t.Approvals {
-		if a.Ended == nil {
-			out.Doing, out.DoingSince = "waiting for approval of "+a.Tool, a.At
-		}
-	}
-}
-
 // Done implements [task.Child].
 func (x *child) Done() <-chan struct{} { return x.done }
 
@@ -377,6 +350,15 @@ func (k *children) Cancel(cause *event.Cause) {
 
 // Wait implements [session.Kin].
 func (k *children) Wait(ctx context.Context) error {
+	return k.await(ctx, func(x *child) <-chan struct{} { return x.done })
+}
+
+// Finish implements [session.Kin].
+func (k *children) Finish(ctx context.Context) error {
+	return k.await(ctx, func(x *child) <-chan struct{} { return x.left })
+}
+
+func (k *children) await(ctx context.Context, end func(*child) <-chan struct{}) error {
 	k.mu.Lock()
 	var running []*child
 	for _, x := range k.live {
@@ -385,7 +367,7 @@ func (k *children) Wait(ctx context.Context) error {
 	k.mu.Unlock()
 	for _, x := range running {
 		select {
-		case <-x.done:
+		case <-end(x):
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

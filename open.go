@@ -154,7 +154,7 @@ func (s *Session) start(c SessionConfig, log *journal.Log, damage session.Damage
 		return err
 	}
 	made := session.Config{
-		Log: log, Approvals: approvals, Damage: damage, Sweep: s.box.Sweep, Interrupted: s.box.Interrupted, Logger: logger, BeforeClose: s.box.close,
+		Log: log, Approvals: approvals, Damage: damage, Sweep: s.box.Sweep, Orphan: s.orphan(c), Interrupted: s.box.Interrupted, Logger: logger, BeforeClose: s.box.close,
 		Opened: s.opened(c),
 		Turn: turn.Config{
 			Model: c.Model, System: c.System, Tools: tools, Dir: c.WorkDir, Approver: approver, AwaitChildren: c.Tasks != nil && c.Tasks.AtEnd == AwaitTasks,
@@ -169,6 +169,9 @@ func (s *Session) start(c SessionConfig, log *journal.Log, damage session.Damage
 		made.Kin = kin
 	}
 	s.actor, err = session.Open(made)
+	if err == nil {
+		s.leaveWorktrees(c)
+	}
 	return err
 }
 

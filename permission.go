@@ -37,7 +37,7 @@ func (s *Session) approver(c SessionConfig, log *journal.Log) (turn.Approver, *s
 	case s.from != nil && s.from.parent.asks == nil, s.from == nil && c.Approver == nil && !c.Attended:
 		return session.Unattended(judging{s.judge}), nil, nil
 	case s.from != nil:
-		other = asParent{s.from}
+		other = asParent{s.from, s.judge}
 	case c.Approver != nil:
 		other = approving{c.Approver}
 	}
@@ -50,10 +50,11 @@ func (s *Session) approver(c SessionConfig, log *journal.Log) (turn.Approver, *s
 }
 
 // judged sets what judges the session's calls. A child has its parent's judge, with
-// what that remembers: what it may do is never wider.
+// what that remembers: what it may do is never wider. One in a worktree has a judge
+// for that, by the same rules and without what its parent's remembers.
 func (s *Session) judged(c SessionConfig) (err error) {
 	switch {
-	case s.from != nil:
+	case s.from != nil && (c.Judge == nil || !s.from.order.Worktree):
 		s.judge = s.from.parent.judge
 	case c.Judge != nil:
 		if s.judge, err = c.Judge(); err != nil {
@@ -66,7 +67,10 @@ func (s *Session) judged(c SessionConfig) (err error) {
 }
 
 // asParent asks about the calls of a child in the name of its parent.
-type asParent struct{ from *origin }
+type asParent struct {
+	from  *origin
+	judge Judge // of the child
+}
 
 // inBackground names the policy that answers for a child in the background, whose
 // parent's call is over: nobody waits for it, and it waits for nobody.
@@ -80,6 +84,7 @@ func (a asParent) Approve(ctx context.Context, call turn.Approval) (turn.Grant, 
 				"Go on without it, or say that the task has to be run in the foreground.", call.Tool.Name)}
 	}
 	b := a.from.birth
+	ctx = session.WithMemory(ctx, func() { a.judge.Remember(Approval(call)) })
 	return turn.Grant{}, a.from.parent.asks(ctx, session.ChildApproval{Child: b.child, Item: b.call, Title: a.from.order.Title, Approval: call})
 }
 

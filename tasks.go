@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/session"
 	"github.com/settle-agent/settle/internal/turn"
@@ -28,8 +29,25 @@ type Tasks struct {
 	// Model returns the model that a call names; without it, children have that of
 	// their parent.
 	Model func(ctx context.Context, name string) (model.Config, error)
+	// Worktrees, if set, makes the git worktrees of children that are to have their
+	// own. InDirectory changes how such a child works: it is given its parent's
+	// configuration and the directory, and returns one whose tools and Judge are for
+	// that. Without either, there are no worktrees.
+	Worktrees   Worktrees
+	InDirectory func(ctx context.Context, c SessionConfig, dir string) (SessionConfig, error)
 	// Configure, if set, changes how a child's session works before it is opened.
 	Configure func(SessionConfig) SessionConfig
+}
+
+// Worktrees makes git worktrees for child agents, which are named by their sessions.
+type Worktrees interface {
+	// Plan says which worktree the child of a parent in dir gets. It makes nothing.
+	Plan(ctx context.Context, dir, session string) (event.Worktree, error)
+	Make(ctx context.Context, session string, w event.Worktree) error
+	// Held reports whether it made the worktree and has not left it. Leave removes it
+	// if nothing in it has changed, and touches none that is not held.
+	Held(session string, w event.Worktree) bool
+	Leave(ctx context.Context, session string, w event.Worktree) event.WorktreeLeft
 }
 
 // AtEnd says what becomes of background children at the end of a turn.

@@ -531,6 +531,26 @@ type ChildStarted struct {
 	Call  string `json:"call,omitempty"`
 	Title string `json:"title,omitempty"` // what it is to do, in one line, for people
 	Model string `json:"model,omitempty"`
+	// Worktree is the git worktree that is made for it; nil if it works where its
+	// parent does.
+	Worktree *Worktree `json:"worktree,omitempty"`
+}
+
+// Worktree is a git worktree that settle makes for a child agent. While settle is
+// answerable for it, git has it as locked, and the reason names the child's session (C23).
+type Worktree struct {
+	Path   string `json:"path"`   // its top
+	Dir    string `json:"dir"`    // where the child works in it
+	Git    string `json:"git"`    // the repository's own directory
+	Branch string `json:"branch"` // made for it
+	Base   string `json:"base"`   // the commit that it begins with
+}
+
+// WorktreeLeft is what became of a worktree.
+type WorktreeLeft struct {
+	Kept bool `json:"kept"` // else it is removed
+	// Why says what has changed in it, or why it could not be removed.
+	Why string `json:"why,omitempty"`
 }
 
 // ChildEnded: the child's work ended. A background child's end is news for the
@@ -546,4 +566,7 @@ type ChildEnded struct {
 	ElapsedMS int64 `json:"elapsed_ms,omitempty"`
 	// Spent is what it and its own children took; nil if nobody knows.
 	Spent *Summary `json:"spent,omitempty"`
+	// Worktree is what became of its worktree; nil if it had none, and if that is
+	// found out later.
+	Worktree *WorktreeLeft `json:"worktree,omitempty"`
 }

@@ -73,9 +73,11 @@ func sessionSamples() []Event {
 		}},
 		{Turn: "t000001", Item: "i000001", Data: ChildStarted{
 			Child: "c000001", Session: "s2", Call: "i000001", Title: "look for the bug", Model: "gpt",
+			Worktree: &Worktree{Path: "/data/worktrees/s2", Dir: "/data/worktrees/s2/sub", Git: "/work/.git", Branch: "settle/s2", Base: "0a1b2c"},
 		}},
 		{Turn: "t000001", Item: "i000001", Data: ChildEnded{
 			Child: "c000001", Outcome: Aborted, Cause: sampleCause(), Answer: "It is in", ElapsedMS: 1500, Spent: new(sampleSummary()),
+			Worktree: &WorktreeLeft{Kept: true, Why: "1 file changed"},
 		}},
 	}
 }

@@ -89,6 +89,8 @@ type Options struct {
 	// Model, if its Provider is set, is used instead of the one that the settings
 	// choose.
 	Model model.Config
+
+	below bool // it is for a child agent, whose judge is not the Policy's own
 }
 
 // Keeping says whether sessions are kept in the data directory.

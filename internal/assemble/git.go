@@ -54,11 +54,22 @@ func gitEnvironment(environ []string) []string {
 			env = append(env, entry)
 		}
 	}
-	return append(env,
-		"GIT_DIR="+notRepository(), "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_PAGER=cat",
+	return append(append(env, "GIT_DIR="+notRepository()), quietGit()...)
+}
+
+// ownGitEnvironment is that of git in a repository: it has nothing that the user or
+// the system configured, such as filters.
+func ownGitEnvironment(environ []string) []string {
+	env := append(Helper(environ), "GIT_CONFIG_GLOBAL="+notRepository(), "GIT_CONFIG_SYSTEM="+notRepository(), "GIT_CONFIG_NOSYSTEM=1", "GIT_ATTR_NOSYSTEM=1")
+	return append(env, quietGit()...)
+}
+
+func quietGit() []string {
+	return []string{
+		"GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_PAGER=cat",
 		"GIT_CONFIG_COUNT=3", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=false",
-		"GIT_CONFIG_KEY_1=core.hooksPath", "GIT_CONFIG_VALUE_1="+notRepository(), "GIT_CONFIG_KEY_2=protocol.allow", "GIT_CONFIG_VALUE_2=never",
-	)
+		"GIT_CONFIG_KEY_1=core.hooksPath", "GIT_CONFIG_VALUE_1=" + notRepository(), "GIT_CONFIG_KEY_2=protocol.allow", "GIT_CONFIG_VALUE_2=never",
+	}
 }
 
 // Helper returns the environment of a program that settle runs for itself: what

@@ -34,7 +34,7 @@ func (o Options) judge(permission, release event.Permission, box sandboxing, f *
 		if err != nil {
 			return nil, &config.Error{Where: "rules", Message: err.Error()}
 		}
-		if o.Policy != nil {
+		if o.Policy != nil && !o.below {
 			o.Policy.bind(p)
 		}
 		return p, nil

@@ -17,6 +17,7 @@ func (o Options) tasks(names []string) *settle.Tasks {
 		return nil
 	}
 	t := &settle.Tasks{MaxDepth: s.Depth, MaxRunning: s.AtOnce, MaxTotal: s.PerSession, Time: orOff(s.Timeout), AtEnd: o.AtEnd}
+	t.Worktrees, t.InDirectory = o.worktrees(), o.inDirectory
 	if o.Resolve != nil {
 		t.Model = o.childModel
 	}

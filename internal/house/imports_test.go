@@ -26,7 +26,7 @@ func floors() [][]string {
 		{"internal/catalogue"},
 		{"internal/journal"},
 		{"model", "tool"},
-		{"internal/hands"},
+		{"internal/hands", "internal/worktree"},
 		{"internal/proc"},
 		{"internal/sandbox"},
 		{"internal/config", "internal/prompt", "internal/longlog", "internal/terminal"},

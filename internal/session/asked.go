@@ -51,13 +51,28 @@ func (a *Approvals) AskFor(ctx context.Context, c ChildApproval, other turn.Appr
 	case event.Approved:
 		return nil
 	case event.ApprovedSession:
-		a.judge.Remember(c.Approval)
+		if remember, ok := ctx.Value(memory{}).(func()); ok {
+			remember()
+		}
 		return nil
 	case event.ApprovalAborted:
 		<-ctx.Done() // Session.Answer interrupts the turn, and that the child
 		return context.Cause(ctx)
 	}
 	return &turn.DeniedError{Policy: given.Policy, Message: denial(c.Approval, given, c.Why)}
+}
+
+// memory is the key of what remembers an approval for the session.
+type memory struct{}
+
+// WithMemory says what remembers a call that AskFor has approved for the session: the
+// judge of the child that makes it, which may work elsewhere than its parents. The
+// first one counts.
+func WithMemory(ctx context.Context, remember func()) context.Context {
+	if ctx.Value(memory{}) != nil {
+		return ctx
+	}
+	return context.WithValue(ctx, memory{}, remember)
 }
 
 // forwardFor asks the other one, and records the answer.

@@ -18,6 +18,9 @@ type Kin interface {
 	Cancel(cause *event.Cause)
 	// Wait returns when no child runs, and its end is recorded, or when ctx ends.
 	Wait(ctx context.Context) error
+	// Finish returns when nothing is left to do for them either, such as to look what
+	// has changed in their worktrees, or when ctx ends.
+	Finish(ctx context.Context) error
 }
 
 // Children records child agents in their parent's log. A child ends once; a second

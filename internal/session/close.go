@@ -132,7 +132,7 @@ func (s *Session) closeChildren(cause *event.Cause) error {
 		return nil
 	}
 	s.config.Kin.Cancel(orphaned(cause))
-	if within(closeTimeout, s.config.Kin.Wait) != nil {
+	if within(closeTimeout, s.config.Kin.Finish) != nil {
 		return fmt.Errorf("cannot end the child agents: they did not stop within %v", closeTimeout)
 	}
 	return nil

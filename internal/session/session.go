@@ -31,6 +31,9 @@ type Config struct {
 	// Sweep, if set, ends what processes a host that died may have left, and
 	// returns their pids. It spares the jobs with the marks in released (C23).
 	Sweep func(released []string) []int
+	// Orphan, if set, adds what is known of a child agent whose host died to how it
+	// ended: what its own log says.
+	Orphan func(event.Child, event.ChildEnded) event.ChildEnded
 	// BeforeClose, if set, ends what the tools left running, when no turn runs
 	// any more.
 	BeforeClose func(context.Context) error
@@ -120,8 +123,14 @@ func (s *Session) recover() error {
 		found.Swept = s.config.Sweep(released)
 	}
 	cause := event.Abort(event.Crashed, "host")
+	orphans := s.orphans(cause)
 	err := s.log().Update(func(state event.State) []event.Event {
 		out := event.Closings(state, cause)
+		for n, e := range out {
+			if end, ok := e.Data.(event.ChildEnded); ok && orphans[end.Child] != nil {
+				out[n].Data = *orphans[end.Child]
+			}
+		}
 		found.Ended = len(out)
 		return append(out, event.Event{By: "host", Data: found})
 	})
@@ -129,6 +138,27 @@ func (s *Session) recover() error {
 		return fmt.Errorf("cannot recover the session: %w", err)
 	}
 	return nil
+}
+
+// orphans are the ends of the children that the last host could not write.
+func (s *Session) orphans(cause *event.Cause) map[string]*event.ChildEnded {
+	if s.config.Orphan == nil {
+		return nil
+	}
+	var list []event.Child
+	s.log().View(func(state event.State) {
+		for _, c := range state.Children {
+			if c.Ended == nil {
+				list = append(list, *c)
+			}
+		}
+	})
+	out := map[string]*event.ChildEnded{}
+	for _, c := range list { // outside of the log's lock: it reads others
+		end := s.config.Orphan(c, event.ChildEnded{Child: c.Child, Outcome: event.Aborted, Cause: cause})
+		out[c.Child] = &end
+	}
+	return out
 }
 
 // releasedMarks are those of the jobs that are not the session's any more.

@@ -18,6 +18,7 @@ type Arguments struct {
 	Description string   `json:"description"`
 	Prompt      string   `json:"prompt"`
 	Background  bool     `json:"background,omitempty"`
+	Worktree    bool     `json:"worktree,omitempty"`
 	Model       string   `json:"model,omitempty"`
 	Tools       []string `json:"tools,omitempty"`
 	MaxSteps    int      `json:"max_steps,omitempty"`
@@ -30,6 +31,7 @@ const schema = `{
     "description": {"type": "string", "description": "What the agent is to do, in 3 to 8 words, for the user."},
     "prompt": {"type": "string", "description": "The task. The agent knows nothing of this conversation: say all that it needs, and what it is to answer."},
     "background": {"type": "boolean", "description": "Return at once, and go on while the agent works. You are told when it ends."},
+    "worktree": {"type": "boolean", "description": "Have it work in a git worktree of its own, on a branch of its own, that begins with the last commit and lacks what is not committed. It is removed if nothing in it changes; you are told where it is if not. Use it for changes that could get in the way of yours or of other agents."},
     "model": {"type": "string", "description": "Another model than yours. Leave it out unless the user asks for one."},
     "tools": {"type": "array", "items": {"type": "string"}, "description": "The tools that it gets, of those that you have (default: all)."},
     "max_steps": {"type": "integer", "minimum": 1, "description": "End it after this many steps."},

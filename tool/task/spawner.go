@@ -39,6 +39,8 @@ type Order struct {
 	Tools []string
 	// Background has it go on after the call, for the session.
 	Background bool
+	// Worktree has it work in a git worktree of its own.
+	Worktree bool
 	// Steps and Time bound each of its turns; 0 leaves what the parent has.
 	Steps int
 	Time  time.Duration

@@ -75,7 +75,7 @@ func (t *taskTool) Run(ctx context.Context, call tool.Call) (tool.Result, error)
 		return tool.Result{}, errors.New("cannot start an agent without a prompt")
 	}
 	child, err := t.spawner.Spawn(ctx, Order{
-		Call: call.ID, Title: oneLine(a.Description), Prompt: a.Prompt, Model: a.Model, Tools: a.Tools, Background: a.Background,
+		Call: call.ID, Title: oneLine(a.Description), Prompt: a.Prompt, Model: a.Model, Tools: a.Tools, Background: a.Background, Worktree: a.Worktree,
 		Steps: a.MaxSteps, Time: time.Duration(a.TimeoutMS) * time.Millisecond,
 	})
 	if err != nil {
@@ -83,7 +83,7 @@ func (t *taskTool) Run(ctx context.Context, call tool.Call) (tool.Result, error)
 	}
 	if a.Background {
 		s := child.Status()
-		return tool.Result{Output: fmt.Sprintf("[%s works in the background, in session %s. You are told when it ends; check_task says what it does.]", name(s.ChildStarted), s.Session), Detail: detail(s)}, nil
+		return tool.Result{Output: fmt.Sprintf("[%s works in the background, in session %s%s. You are told when it ends; check_task says what it does.]", name(s.ChildStarted), s.Session, place(s.ChildStarted)), Detail: detail(s)}, nil
 	}
 	if !ends(ctx, child) {
 		return tool.Result{Aborted: true}, nil // its end is recorded with that of the turn
@@ -279,9 +279,9 @@ func Line(s Status, now time.Time) string {
 		if s.Ended.ElapsedMS > 0 {
 			line += " after " + span(time.Duration(s.Ended.ElapsedMS)*time.Millisecond)
 		}
-		return line
+		return line + left(s.ChildStarted, *s.Ended)
 	}
-	line := fmt.Sprintf("%s runs for %s: %d steps, %d calls", name(s.ChildStarted), span(now.Sub(s.StartedAt)), s.Steps, s.Calls)
+	line := fmt.Sprintf("%s runs for %s%s: %d steps, %d calls", name(s.ChildStarted), span(now.Sub(s.StartedAt)), place(s.ChildStarted), s.Steps, s.Calls)
 	if s.Doing != "" {
 		line += fmt.Sprintf("; now %s, for %s", s.Doing, span(now.Sub(s.DoingSince)))
 	}

@@ -28,7 +28,7 @@ func Report(started event.ChildStarted, ended event.ChildEnded) string {
 	if ended.ElapsedMS > 0 {
 		fmt.Fprintf(&b, " after %s", span(time.Duration(ended.ElapsedMS)*time.Millisecond))
 	}
-	fmt.Fprintf(&b, "; session %s", started.Session)
+	fmt.Fprintf(&b, "; session %s%s", started.Session, left(started, ended))
 	switch {
 	case ended.Answer == "":
 		b.WriteString(". It said nothing.]")
@@ -46,6 +46,28 @@ func name(started event.ChildStarted) string {
 		return "Child agent " + started.Child
 	}
 	return fmt.Sprintf("Child agent %s (%s)", started.Child, started.Title)
+}
+
+// place says where a child works that does so in a worktree.
+func place(started event.ChildStarted) string {
+	if started.Worktree == nil {
+		return ""
+	}
+	return " in the git worktree " + started.Worktree.Dir
+}
+
+// left says what became of a child's worktree.
+func left(started event.ChildStarted, ended event.ChildEnded) string {
+	w := started.Worktree
+	switch {
+	case w == nil:
+		return ""
+	case ended.Worktree == nil:
+		return fmt.Sprintf("; its git worktree %s is kept if anything in it has changed", w.Path)
+	case !ended.Worktree.Kept:
+		return "; nothing in its git worktree has changed, which is removed"
+	}
+	return fmt.Sprintf("; its git worktree %s is kept, with the branch %s that began at %.12s: %s", w.Path, w.Branch, w.Base, ended.Worktree.Why)
 }
 
 // how continues the words "the child …".

@@ -3,6 +3,8 @@ package sessions
 import (
 	"context"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/listing"
 	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/worktree"
 )
 
 // List writes a table of the sessions that the query asks for.
@@ -26,10 +29,21 @@ func List(ctx context.Context, to io.Writer, dataDir string, q catalogue.Query) 
 	for _, b := range tree(list) {
 		e := b.Entry
 		rows = append(rows, []string{
-			e.Session, e.Updated.Local().Format(time.DateTime), state(e) + where(dataDir, e.Session), printable.Short(e.Model, mostCell), b.mark() + printable.Short(e.Title, mostCell),
+			e.Session, e.Updated.Local().Format(time.DateTime), state(e) + where(dataDir, e.Session), printable.Short(e.Model, mostCell), b.mark() + printable.Short(e.Title, mostCell) + ownWorktree(dataDir, e),
 		})
 	}
 	return listing.Table(to, rows)
+}
+
+// ownWorktree says that a child agent works in a git worktree of its own.
+func ownWorktree(dataDir string, e catalogue.Entry) string {
+	if e.Parent == "" || !strings.HasPrefix(e.Dir, worktree.Folder(dataDir)+string(filepath.Separator)) {
+		return ""
+	}
+	if _, err := os.Lstat(e.Dir); err != nil {
+		return " (git worktree, removed)"
+	}
+	return " (git worktree " + printable.Text(e.Dir) + ")"
 }
 
 // branch is a session in its place below those that have it as a child agent.

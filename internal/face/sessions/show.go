@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -79,6 +80,24 @@ func showChild(b *bytes.Buffer, c *event.Child, now string) {
 		}
 	}
 	fmt.Fprintf(b, "\nchild agent %s, session %s: %s: %s\n", c.Child, c.Session, printable.Text(c.Title), how)
+	if c.Worktree != nil {
+		fmt.Fprintf(b, "  git worktree %s: %s\n", printable.Text(c.Worktree.Path), treeOf(c))
+	}
+}
+
+// treeOf says what became of a child's worktree: by what is there, and by the log.
+func treeOf(c *event.Child) string {
+	if _, err := os.Lstat(c.Worktree.Path); err != nil {
+		return "removed"
+	}
+	branch := "(branch " + printable.Text(c.Worktree.Branch) + ")"
+	switch {
+	case c.Ended == nil:
+		return "in use " + branch
+	case c.Ended.Worktree == nil || c.Ended.Worktree.Why == "":
+		return "kept " + branch
+	}
+	return "kept " + branch + ": " + printable.Text(c.Ended.Worktree.Why)
 }
 
 func local(at time.Time) string { return at.Local().Format(time.DateTime) }

@@ -97,6 +97,9 @@ func (k *kin) Wait(ctx context.Context) error {
 	return nil
 }
 
+// Finish implements [session.Kin].
+func (k *kin) Finish(ctx context.Context) error { return k.Wait(ctx) }
+
 // running are the children that run, by their ids.
 func (p *process) running() map[string]bool {
 	ids := map[string]bool{}

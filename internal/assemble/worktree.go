@@ -1,0 +1,73 @@
+package assemble
+
+import (
+	"context"
+	"errors"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/repo"
+	"github.com/settle-agent/settle/internal/worktree"
+)
+
+// worktrees makes the git worktrees of child agents.
+func (o Options) worktrees() settle.Worktrees {
+	switch {
+	case o.Settings.Hands != "":
+		return noWorktrees{"tools work on another machine"}
+	case o.Keeping == Ephemeral || o.Settings.DataDir == "":
+		return noWorktrees{"this session is not kept, so nothing would be answerable for it"}
+	}
+	return trusted{worktree.Keeper{Dir: worktree.Folder(o.Settings.DataDir), Env: ownGitEnvironment(o.Environ)}, o.Settings.Trust}
+}
+
+// trusted makes worktrees of repositories that may speak to settle.
+type trusted struct {
+	worktree.Keeper
+	trust repo.Trust
+}
+
+// Plan implements [settle.Worktrees].
+func (t trusted) Plan(ctx context.Context, dir, session string) (event.Worktree, error) {
+	if len(t.trust.Project(dir).Dirs) == 0 {
+		return noWorktrees{"the directory belongs to another user, and git's safe.directory does not name it"}.Plan(ctx, dir, session)
+	}
+	return t.Keeper.Plan(ctx, dir, session)
+}
+
+// noWorktrees says why there are none.
+type noWorktrees struct{ why string }
+
+// Plan implements [settle.Worktrees].
+func (n noWorktrees) Plan(context.Context, string, string) (event.Worktree, error) {
+	return event.Worktree{}, errors.New("cannot give the agent a git worktree of its own: " + n.why)
+}
+
+// Make implements [settle.Worktrees].
+func (n noWorktrees) Make(context.Context, string, event.Worktree) error { return errors.New(n.why) }
+
+// Held implements [settle.Worktrees].
+func (noWorktrees) Held(string, event.Worktree) bool { return false }
+
+// Leave implements [settle.Worktrees].
+func (n noWorktrees) Leave(context.Context, string, event.Worktree) event.WorktreeLeft {
+	return event.WorktreeLeft{Kept: true, Why: n.why}
+}
+
+// inDirectory has a child agent work in another directory than its parent: with a
+// prompt, tools and a judge for that, by the same rules.
+func (o Options) inDirectory(ctx context.Context, c settle.SessionConfig, dir string) (settle.SessionConfig, error) {
+	o.Dir, o.Model, o.below, o.Logger = dir, c.Model, true, nil
+	a, err := New(ctx, o)
+	if err != nil {
+		return c, err
+	}
+	made := a.Session
+	c.WorkDir, c.System, c.Toolbox, c.Judge, c.Confinement = made.WorkDir, made.System, made.Toolbox, made.Judge, made.Confinement
+	if c.Tasks != nil && made.Tasks != nil {
+		tasks := *c.Tasks
+		tasks.Model, tasks.Worktrees, tasks.InDirectory = made.Tasks.Model, made.Tasks.Worktrees, made.Tasks.InDirectory
+		c.Tasks = &tasks
+	}
+	return c, nil
+}

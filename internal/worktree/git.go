@@ -1,0 +1,60 @@
+package worktree
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/proc"
+)
+
+// gitTimeout bounds each run of git. A checkout of a large repository takes a while.
+const gitTimeout = 2 * time.Minute
+
+// exitError is git saying no.
+type exitError struct {
+	code int
+	text string // the first line that it wrote
+}
+
+func (e *exitError) Error() string {
+	if e.text == "" {
+		return fmt.Sprintf("git exited with code %d", e.code)
+	}
+	return e.text
+}
+
+// git runs git in dir, of a repository that is trusted by the name safe, and returns
+// what it put out. Nothing of it outlives the call.
+func (k Keeper) git(ctx context.Context, dir, safe string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
+	defer cancel()
+	set := []string{"git", "-c", "safe.directory=" + safe, "-c", "safe.directory=" + dir, "-c", "core.checkStat=default", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "advice.detachedHead=false"}
+	out, err := proc.Run(ctx, proc.Command{Argv: append(set, args...), Dir: dir, Env: k.Env})
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("cannot run git: %w", err)
+	case out.Truncated:
+		return "", errors.New("git put out too much")
+	case !out.OK():
+		return "", &exitError{out.Code, firstLine(out.Stderr)}
+	}
+	return string(out.Stdout), nil
+}
+
+// line is git for one line.
+func (k Keeper) line(ctx context.Context, dir, safe string, args ...string) (string, error) {
+	out, err := k.git(ctx, dir, safe, args...)
+	return strings.TrimSpace(out), err
+}
+
+const widest = 200
+
+func firstLine(text []byte) string {
+	line, _, _ := bytes.Cut(bytes.TrimSpace(text), []byte("\n"))
+	return printable.Short(printable.Line(string(line)), widest)
+}

@@ -1,0 +1,125 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/repo"
+	"github.com/settle-agent/settle/internal/safefile"
+)
+
+// Keeper makes worktrees and removes them.
+type Keeper struct {
+	// Dir is where worktrees are made, absolute. It need not exist.
+	Dir string
+	// Env is the environment of git, without keys.
+	Env []string
+}
+
+// Folder is where the worktrees of the sessions in a data directory are.
+func Folder(dataDir string) string { return filepath.Join(dataDir, "worktrees") }
+
+// prefix begins the names of branches.
+const prefix = "settle/"
+
+// folder is where a session's worktree is.
+func (k Keeper) folder(session string) (string, error) {
+	if session == "" || session != filepath.Base(session) || strings.HasPrefix(session, ".") {
+		return "", fmt.Errorf("cannot make a worktree for session %q: the name is none of a folder", session)
+	}
+	return filepath.Join(k.Dir, session), nil
+}
+
+// Plan says which worktree a child agent gets whose session has the id, and whose
+// parent works in dir. It makes nothing.
+func (k Keeper) Plan(ctx context.Context, dir, session string) (event.Worktree, error) {
+	none := func(err error) (event.Worktree, error) {
+		return event.Worktree{}, fmt.Errorf("cannot give the agent a git worktree of its own: %w", err)
+	}
+	path, err := k.folder(session)
+	if err != nil {
+		return none(err)
+	}
+	dir, err = filepath.EvalSymlinks(dir)
+	if err != nil {
+		return none(err)
+	}
+	g, err := repo.FindGit(dir)
+	if err == nil && g.Top == "" {
+		err = fmt.Errorf("%q is not in a git repository", dir)
+	}
+	if err == nil {
+		err = g.Check()
+	}
+	if err != nil {
+		return none(err)
+	}
+	base, err := k.line(ctx, g.Top, g.Top, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+	if exit := (*exitError)(nil); errors.As(err, &exit) && exit.code == 1 {
+		err = errors.New("the repository has no commit yet")
+	}
+	if err != nil {
+		return none(err)
+	}
+	below, err := filepath.Rel(g.Top, dir)
+	if err != nil {
+		return none(err)
+	}
+	return event.Worktree{Path: path, Dir: filepath.Join(path, below), Git: g.Common, Branch: prefix + session, Base: base}, nil
+}
+
+// reason is what git has a worktree locked for.
+func reason(session string) string { return "settle: child agent in session " + session }
+
+// Make makes the worktree.
+func (k Keeper) Make(ctx context.Context, session string, w event.Worktree) error {
+	if err := os.MkdirAll(k.Dir, 0o700); err != nil {
+		return fmt.Errorf("cannot make a git worktree: %w", err)
+	}
+	top := filepath.Dir(w.Git) // safe.directory names what git asks about: the repository, by its folder
+	_, err := k.git(ctx, w.Git, top, "worktree", "add", "--quiet", "--lock", "--reason", reason(session), "--no-guess-remote", "-b", w.Branch, w.Path, w.Base)
+	if err != nil {
+		return fmt.Errorf("cannot make a git worktree: %w", err)
+	}
+	if err := os.MkdirAll(w.Dir, 0o755); err != nil { // git keeps no empty folders
+		return fmt.Errorf("cannot make the folder of the agent in its worktree: %w", err)
+	}
+	return nil
+}
+
+// Held reports whether the worktree is one that settle has made for the session and
+// is answerable for.
+func (k Keeper) Held(session string, w event.Worktree) bool {
+	path, err := k.folder(session)
+	return err == nil && w.Path == path && k.admin(session, w) != ""
+}
+
+// admin is git's own folder for the worktree; "" if it is none of settle's. It is
+// found from the repository's side, so that it is also where the worktree is gone.
+func (k Keeper) admin(session string, w event.Worktree) string {
+	folders, err := os.ReadDir(filepath.Join(w.Git, "worktrees"))
+	if err != nil {
+		return ""
+	}
+	for _, f := range folders {
+		at := filepath.Join(w.Git, "worktrees", f.Name())
+		if text(filepath.Join(at, "locked")) == reason(session) && text(filepath.Join(at, "gitdir")) == filepath.Join(w.Path, ".git") {
+			return at
+		}
+	}
+	return ""
+}
+
+// text is that of a small file, without the end of its line.
+func text(path string) string {
+	data, size, err := safefile.Read(path, 4<<10)
+	if err != nil || size > int64(len(data)) {
+		return ""
+	}
+	return strings.TrimSuffix(string(data), "\n")
+}

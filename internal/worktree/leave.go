@@ -1,0 +1,109 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/repo"
+)
+
+// Leave removes the worktree if nothing in it has changed, else it leaves it to the
+// user. What git ignores does not count. It is called when nothing works in it any
+// more. Of one that settle cannot prove to have made it touches nothing.
+func (k Keeper) Leave(ctx context.Context, session string, w event.Worktree) event.WorktreeLeft {
+	if !k.Held(session, w) {
+		if _, err := os.Lstat(w.Path); errors.Is(err, os.ErrNotExist) {
+			_ = k.dropBranch(ctx, w) // git, when it is ended while making a worktree, leaves it
+			return event.WorktreeLeft{Why: "it was never made, or somebody removed it"}
+		}
+		return event.WorktreeLeft{Kept: true, Why: "settle cannot prove that it made it, or left it to the user before"}
+	}
+	changed, err := k.changed(ctx, session, w)
+	if err == nil && changed == "" {
+		if err = k.remove(ctx, w); err == nil {
+			return event.WorktreeLeft{}
+		}
+	}
+	if err != nil {
+		changed = err.Error()
+	}
+	if _, err := k.git(ctx, w.Git, filepath.Dir(w.Git), "worktree", "unlock", w.Path); err != nil {
+		changed += "; git has it as locked still"
+	}
+	return event.WorktreeLeft{Kept: true, Why: changed}
+}
+
+// changed says what has changed in the worktree since it was made; "" if nothing did.
+func (k Keeper) changed(ctx context.Context, session string, w event.Worktree) (string, error) {
+	if _, err := os.Lstat(w.Path); errors.Is(err, os.ErrNotExist) {
+		return "", nil // somebody removed it
+	}
+	g, err := repo.FindGit(w.Path)
+	if err == nil && (g.Top != w.Path || g.Common != w.Git || g.Own != k.admin(session, w)) {
+		err = errors.New("it is not the worktree that settle made")
+	}
+	if err == nil {
+		err = g.Check() // the child may have changed the configuration
+	}
+	if err != nil {
+		return "", err
+	}
+	files, err := k.git(ctx, w.Path, w.Path, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=none")
+	if err != nil {
+		return "", err
+	}
+	head, err := k.line(ctx, w.Path, w.Path, "rev-parse", "--verify", "HEAD^{commit}")
+	if err != nil {
+		return "", err
+	}
+	branch, err := k.line(ctx, w.Path, w.Path, "rev-parse", "--verify", "refs/heads/"+w.Branch)
+	if err != nil {
+		return "", err
+	}
+	var parts []string
+	if n := strings.Count(files, "\x00"); n > 0 {
+		parts = append(parts, printable.Count(n, "file")+" changed")
+	}
+	switch {
+	case head == w.Base && branch == w.Base:
+	case head == branch:
+		count, err := k.line(ctx, w.Path, w.Path, "rev-list", "--count", w.Base+".."+head)
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, "commits on its branch: "+count)
+	default:
+		parts = append(parts, fmt.Sprintf("its HEAD is at %.12s and its branch at %.12s", head, branch))
+	}
+	return strings.Join(parts, ", "), nil
+}
+
+// remove removes the worktree and its branch. Git looks for changes once more, and the
+// branch goes only from where it began.
+func (k Keeper) remove(ctx context.Context, w event.Worktree) error {
+	top := filepath.Dir(w.Git)
+	if registered, err := k.git(ctx, w.Git, top, "worktree", "list", "--porcelain"); err != nil {
+		return err
+	} else if strings.Contains(registered, "worktree "+filepath.ToSlash(w.Path)+"\n") {
+		if _, err := k.git(ctx, w.Git, top, "worktree", "unlock", w.Path); err != nil {
+			return err
+		}
+		if _, err := k.git(ctx, w.Git, top, "worktree", "remove", w.Path); err != nil {
+			return err
+		}
+	}
+	_ = os.Remove(k.Dir) // only if it is empty
+	return k.dropBranch(ctx, w)
+}
+
+// dropBranch removes the branch where it is still at the commit that it began with.
+func (k Keeper) dropBranch(ctx context.Context, w event.Worktree) error {
+	_, err := k.git(ctx, w.Git, filepath.Dir(w.Git), "update-ref", "-d", "refs/heads/"+w.Branch, w.Base)
+	return err
+}

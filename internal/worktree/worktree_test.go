@@ -1,0 +1,241 @@
+//go:build machine
+
+package worktree
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/proc"
+)
+
+// yard is a repository with two commits, a hook and a filter that the user has
+// configured, which nobody may run.
+type yard struct {
+	*testing.T
+	Keeper
+	top, ran string
+}
+
+func newYard(t *testing.T) *yard {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	y := &yard{t, Keeper{Dir: filepath.Join(root, "data", "worktrees")}, filepath.Join(root, "project"), filepath.Join(root, "ran")}
+	y.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + root, "LC_ALL=C", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.hooksPath", "GIT_CONFIG_VALUE_0=/dev/null"}
+	write(t, filepath.Join(root, ".gitconfig"), "[filter \"evil\"]\n\tsmudge = touch "+y.ran+"; cat\n\tclean = touch "+y.ran+"; cat\n")
+	write(t, filepath.Join(y.top, ".gitattributes"), "*.txt filter=evil\n")
+	write(t, filepath.Join(y.top, ".gitignore"), "*.o\n")
+	write(t, filepath.Join(y.top, "a.txt"), "one\n")
+	write(t, filepath.Join(y.top, "sub", "b.txt"), "two\n")
+	y.run(y.top, "init", "-q", "-b", "main")
+	y.commit(y.top, "first")
+	write(t, filepath.Join(y.top, ".git", "hooks", "post-checkout"), "#!/bin/sh\ntouch "+y.ran+"\n")
+	if err := os.Chmod(filepath.Join(y.top, ".git", "hooks", "post-checkout"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return y
+}
+
+func (y *yard) run(dir string, args ...string) string {
+	y.Helper()
+	argv := append([]string{"git", "-c", "user.name=n", "-c", "user.email=e@example.com"}, args...)
+	out, err := proc.Run(y.Context(), proc.Command{Argv: argv, Dir: dir, Env: y.Env})
+	if err != nil || !out.OK() {
+		y.Fatalf("git %v: %v, %s", args, err, out.Stderr)
+	}
+	return string(out.Stdout)
+}
+
+func (y *yard) commit(dir, message string) {
+	y.Helper()
+	y.run(dir, "add", "-A")
+	y.run(dir, "commit", "-q", "-m", message)
+}
+
+func (y *yard) make(session string) event.Worktree {
+	y.Helper()
+	w, err := y.Plan(y.Context(), filepath.Join(y.top, "sub"), session)
+	if err == nil {
+		err = y.Make(y.Context(), session, w)
+	}
+	if err != nil {
+		y.Fatal(err)
+	}
+	return w
+}
+
+// quiet checks that the user's own things are as they were.
+func (y *yard) quiet() {
+	y.Helper()
+	if _, err := os.Lstat(y.ran); err == nil {
+		y.Error("a hook or a filter ran")
+	}
+	if got := y.run(y.top, "status", "--porcelain"); got != "" {
+		y.Errorf("the repository has changed:\n%s", got)
+	}
+}
+
+func isThere(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// A worktree in which nothing has changed is removed, with its branch; what is ignored
+// does not count.
+func TestUnchanged(t *testing.T) {
+	y := newYard(t)
+	w := y.make("s1")
+	if content, err := os.ReadFile(filepath.Join(w.Dir, "b.txt")); err != nil || string(content) != "two\n" || filepath.Base(w.Dir) != "sub" {
+		t.Fatalf("%s: %q, %v", w.Dir, content, err)
+	}
+	write(t, filepath.Join(w.Path, "x.o"), "built")
+	if !y.Held("s1", w) || y.Held("s2", w) {
+		t.Error("it is not held by its session alone")
+	}
+	if left := y.Leave(t.Context(), "s1", w); left.Kept || left.Why != "" {
+		t.Errorf("%+v", left)
+	}
+	if isThere(w.Path) || isThere(y.Dir) || strings.Contains(y.run(y.top, "branch", "--all"), "settle/") || strings.Contains(y.run(y.top, "worktree", "list"), "s1") {
+		t.Error("something is left of it")
+	}
+	y.quiet()
+}
+
+// What has changes is kept, unlocked, and is the user's.
+func TestChanged(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*yard, event.Worktree)
+		why    string
+	}{
+		"edited":    {func(y *yard, w event.Worktree) { write(y.T, filepath.Join(w.Path, "a.txt"), "1\n") }, "1 file changed"},
+		"untracked": {func(y *yard, w event.Worktree) { write(y.T, filepath.Join(w.Path, "new/file"), "1\n") }, "1 file changed"},
+		"deleted":   {func(y *yard, w event.Worktree) { _ = os.Remove(filepath.Join(w.Path, "a.txt")) }, "1 file changed"},
+		"committed": {func(y *yard, w event.Worktree) {
+			write(y.T, filepath.Join(w.Path, "a.txt"), "1\n")
+			y.commit(w.Path, "second")
+		}, "commits on its branch: 1"},
+		"moved away": {func(y *yard, w event.Worktree) {
+			y.run(w.Path, "checkout", "-q", "--detach")
+			y.run(w.Path, "commit", "-q", "--allow-empty", "-m", "x")
+		}, "its HEAD is at"},
+		"no index": {func(y *yard, w event.Worktree) {
+			_ = os.Remove(filepath.Join(w.Git, "worktrees", "s1", "index"))
+		}, "files changed"},
+		"configured": {func(y *yard, w event.Worktree) { y.run(w.Path, "config", "filter.evil.clean", "touch "+y.ran) }, "by which a program may run"},
+		"replaced": {func(y *yard, w event.Worktree) {
+			_ = os.Remove(filepath.Join(w.Path, ".git"))
+			y.run(w.Path, "init", "-q")
+			write(y.T, filepath.Join(w.Path, "a.txt"), "mine\n")
+		}, "it is not the worktree that settle made"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			y := newYard(t)
+			w := y.make("s1")
+			tt.change(y, w)
+			left := y.Leave(t.Context(), "s1", w)
+			if !left.Kept || !strings.Contains(left.Why, tt.why) || !isThere(w.Path) {
+				t.Errorf("%+v", left)
+			}
+			if y.Held("s1", w) {
+				t.Error("it is still held")
+			}
+			if again := y.Leave(t.Context(), "s1", w); !again.Kept || !isThere(w.Path) {
+				t.Errorf("left again: %+v", again)
+			}
+			if name == "configured" { // else the test's own git obeys it
+				y.run(y.top, "config", "--unset", "filter.evil.clean")
+			}
+			y.quiet()
+		})
+	}
+}
+
+// C23: only what settle made is touched, whatever the log says.
+func TestOthers(t *testing.T) {
+	y := newYard(t)
+	w := y.make("s1")
+	theirs := filepath.Join(filepath.Dir(y.top), "theirs")
+	y.run(y.top, "worktree", "add", "-q", "--lock", "-b", "mine", theirs)
+	for name, other := range map[string]event.Worktree{
+		"a user's":    {Path: theirs, Dir: theirs, Git: w.Git, Branch: "mine", Base: w.Base},
+		"the project": {Path: y.top, Dir: y.top, Git: w.Git, Branch: "main", Base: w.Base},
+		"another's":   {Path: w.Path, Dir: w.Path, Git: w.Git, Branch: "main", Base: w.Base},
+	} {
+		if left := y.Leave(t.Context(), "s2", other); !left.Kept {
+			t.Errorf("%s: %+v", name, left)
+		}
+	}
+	for _, path := range []string{theirs, y.top, w.Path} {
+		if !isThere(path) {
+			t.Errorf("%s is gone", path)
+		}
+	}
+	if got := y.run(y.top, "branch", "--format=%(refname:short)"); got != "main\nmine\nsettle/s1\n" {
+		t.Errorf("branches: %q", got)
+	}
+	y.quiet()
+}
+
+// What somebody removed, or was never made, leaves nothing.
+func TestGone(t *testing.T) {
+	y := newYard(t)
+	w := y.make("s1")
+	if err := os.RemoveAll(w.Path); err != nil {
+		t.Fatal(err)
+	}
+	if left := y.Leave(t.Context(), "s1", w); left.Kept || left.Why != "" {
+		t.Errorf("%+v", left)
+	}
+	never, err := y.Plan(t.Context(), y.top, "s2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	y.run(y.top, "branch", never.Branch) // git was ended after that
+	if left := y.Leave(t.Context(), "s2", never); left.Kept {
+		t.Errorf("%+v", left)
+	}
+	if got := y.run(y.top, "branch", "--format=%(refname:short)"); got != "main\n" || isThere(filepath.Join(w.Git, "worktrees", "s1")) {
+		t.Errorf("something is left: %q", got)
+	}
+	y.quiet()
+}
+
+// A worktree of a worktree is one of the same repository.
+func TestBelow(t *testing.T) {
+	y := newYard(t)
+	w := y.make("s1")
+	write(t, filepath.Join(w.Path, "a.txt"), "1\n")
+	y.commit(w.Path, "second")
+	below, err := y.Plan(t.Context(), w.Dir, "s2")
+	if err == nil {
+		err = y.Make(t.Context(), "s2", below)
+	}
+	if err != nil || below.Git != w.Git || below.Base == w.Base {
+		t.Fatalf("%+v, %v", below, err)
+	}
+	if left := y.Leave(t.Context(), "s2", below); left.Kept {
+		t.Errorf("%+v", left)
+	}
+}
+
+// A repository that could have git run something gets none.
+func TestRefused(t *testing.T) {
+	y := newYard(t)
+	empty := filepath.Join(filepath.Dir(y.top), "empty")
+	write(t, filepath.Join(empty, "x"), "")
+	y.run(empty, "init", "-q")
+	if _, err := y.Plan(t.Context(), empty, "s1"); err == nil || !strings.Contains(err.Error(), "has no commit yet") {
+		t.Errorf("without a commit: %v", err)
+	}
+	y.run(y.top, "config", "filter.evil.smudge", "touch "+y.ran)
+	if _, err := y.Plan(t.Context(), y.top, "s1"); err == nil || !strings.Contains(err.Error(), "by which a program may run") {
+		t.Errorf("with a filter: %v", err)
+	}
+	y.quiet()
+}
