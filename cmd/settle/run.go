@@ -14,6 +14,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/attach"
+	"github.com/settle-agent/settle/internal/client/commands"
 	"github.com/settle-agent/settle/internal/client/image"
 	"github.com/settle-agent/settle/internal/client/oneturn"
 	"github.com/settle-agent/settle/internal/client/stdio"
@@ -221,6 +222,9 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 		return 0, err
 	}
 	options.Config = a.Session
+	if text, err = commands.Of(a).Expand(text); err != nil {
+		return 0, err
+	}
 	options.Prompt, options.Format, options.Stops = text, format, sig.stops
 	options.Screen = s.screen()
 	if f.asks(s, format) {

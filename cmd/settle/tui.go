@@ -102,10 +102,12 @@ func (f *tuiFlags) open(cmd *cobra.Command, s *streams, choose func(context.Cont
 	if err != nil {
 		return sig.instead(err)
 	}
+	found := o
+	found.Settings, found.Dir, found.Getenv = resolved, dir, s.getenv
 	code, err := f.run(cmd.Context(), s, tui.Options{
 		Palette: s.palette().With(resolved.Terminal.Theme), Reflow: screen.ReflowOf(s.getenv), Sessions: sessions,
 		Notify: screen.Notification(resolved.Terminal.Notify), Through: screen.PassthroughOf(s.getenv), Keys: tui.Keys(resolved.Terminal.Keys),
-		Session: session, Prompt: prompt, Place: s.place(dir), DataDir: resolved.DataDir, CommandDir: commandDir(s.getenv), Edit: s.editor(dir),
+		Session: session, Prompt: prompt, Place: s.place(dir), DataDir: resolved.DataDir, Commands: commandsOf(found), Edit: s.editor(dir),
 		Stops: in.stops, Suspend: proc.Pause, Mask: sessions.mask, FreeMemory: tui.FreeMemory,
 		Resume: func(id string) string { return "settle resume " + id },
 		Doctor: func(ctx context.Context, out io.Writer) {

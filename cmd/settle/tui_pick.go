@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"errors"
-	"path/filepath"
-	"runtime"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/client/commands"
 	"github.com/settle-agent/settle/internal/client/rewind"
-	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/face/tui"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/printable"
@@ -83,13 +83,25 @@ func (c *conversation) Rules() (out []tui.Rule) {
 // Forget implements [tui.Ruled].
 func (c *conversation) Forget(rule string) { c.policy.Forget(rule) }
 
-// commandDir is where the user's own commands are.
-func commandDir(getenv func(string) string) string {
-	file := config.UserFile(runtime.GOOS, getenv)
-	if file == "" {
-		return ""
+// commandsTimeout is how long the list of commands is taken for what it is: it is
+// asked for with every key.
+const commandsTimeout = 2 * time.Second
+
+// commandsOf returns what lists the commands of an agent.
+func commandsOf(source commands.Source) func() commands.Set {
+	var (
+		mu   sync.Mutex // guards what follows
+		set  commands.Set
+		read time.Time
+	)
+	return func() commands.Set {
+		mu.Lock()
+		defer mu.Unlock()
+		if read.IsZero() || time.Since(read) > commandsTimeout {
+			set, read = commands.Of(source), time.Now()
+		}
+		return set
 	}
-	return filepath.Join(filepath.Dir(file), "commands")
 }
 
 var (

@@ -22,6 +22,7 @@ import (
 	"github.com/settle-agent/settle/tool/file"
 	"github.com/settle-agent/settle/tool/mcp"
 	"github.com/settle-agent/settle/tool/shell"
+	"github.com/settle-agent/settle/tool/skill"
 )
 
 // Options say what to put together.
@@ -128,6 +129,7 @@ type Agent struct {
 	from    Options
 	sandbox sandboxing
 	far     *far // nil if tools work on this machine
+	skills  *skillSet
 }
 
 // Policy is what a client changes while the sessions run; nil if none does.
@@ -140,7 +142,7 @@ func (a *Agent) Under(p *Policy) (*Agent, error) {
 	o.Policy, b.policy = p, p
 	b.Session.Permission = o.permission()
 	var err error
-	b.Session.Judge, err = o.judge(b.Session.Permission, o.release(), b.sandbox, b.far)
+	b.Session.Judge, err = o.judge(b.Session.Permission, o.release(), b.sandbox, b.far, b.skills)
 	return &b, err
 }
 
@@ -182,11 +184,16 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	if o.Offers != nil {
 		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !o.Offers(name) })
 	}
+	known := o.skillSet()
+	if len(known.found.Skills) == 0 || !slices.Contains(names, skill.Name) {
+		names, known = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == skill.Name }), nil
+	}
 	c.WorkDir, c.Take, c.LockTimeout = o.Dir, o.Take, DefaultLockTimeout
 	c.Permission, c.Approver, c.Attended = o.permission(), o.Approver, o.Attended
 	c.Limits, c.Retry, c.Compaction = limits(r), retry(r), settle.Compaction(r.Compact)
 	c.Tasks = o.tasks(names)
 	bench := o.bench(names)
+	bench.skills = known
 	if bench.far, err = o.reach(ctx, bench.env); err != nil {
 		return nil, err
 	}
@@ -196,13 +203,13 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	if bench.sandbox, err = o.sandboxing(a.far); err != nil {
 		return nil, err
 	}
-	a.sandbox = bench.sandbox
+	a.sandbox, a.skills = bench.sandbox, known
 	a.Notes = append(a.Notes, a.sandbox.notes()...)
 	c.Confinement = bench.sandbox.report(o.mode(c.Permission))
-	if c.Judge, err = o.judge(c.Permission, bench.release, bench.sandbox, a.far); err != nil {
+	if c.Judge, err = o.judge(c.Permission, bench.release, bench.sandbox, a.far, known); err != nil {
 		return nil, err
 	}
-	system, err := o.prompt(bench.far)
+	system, err := o.prompt(bench.far, known)
 	if err != nil {
 		return nil, err
 	}
@@ -322,10 +329,14 @@ func (o Options) hasSecret(value string) bool {
 	})
 }
 
-func (o Options) prompt(f *far) (prompt.Prompt, error) {
+func (o Options) prompt(f *far, known *skillSet) (prompt.Prompt, error) {
 	p := prompt.Options{Dir: o.Dir, GOOS: runtime.GOOS, Now: time.Now()}
 	if o.Project != IgnoreProject && f == nil {
 		p.Project = o.Settings.Trust.Project(o.Dir)
+	}
+	var note string
+	if p.Skills, note = known.catalog(); note != "" {
+		p.Project.Notes = append(p.Project.Notes, note)
 	}
 	if o.SystemFile != "" {
 		text, err := promptFile(o.SystemFile)

@@ -55,7 +55,8 @@ func resolve(t *testing.T, dir string, flags, env map[string]string, file string
 
 func make1(t *testing.T, r *config.Resolved, change func(*Options)) *Agent {
 	t.Helper()
-	o := Options{Settings: r, Dir: t.TempDir(), Environ: os.Environ(), Getenv: os.Getenv, Permission: settle.Allow, Release: "allow"}
+	home := t.TempDir()
+	o := Options{Settings: r, Dir: t.TempDir(), Environ: os.Environ(), Getenv: elsewhere(home), Permission: settle.Allow, Release: "allow"}
 	if change != nil {
 		change(&o)
 	}
@@ -64,6 +65,20 @@ func make1(t *testing.T, r *config.Resolved, change func(*Options)) *Agent {
 		t.Fatal(err)
 	}
 	return a
+}
+
+// elsewhere is this process's environment with another home, so that what its user has
+// of skills plays no part.
+func elsewhere(home string) func(string) string {
+	return func(name string) string {
+		switch name {
+		case "HOME":
+			return home
+		case "CLAUDE_CONFIG_DIR", "CODEX_HOME", "USERPROFILE":
+			return ""
+		}
+		return os.Getenv(name)
+	}
 }
 
 func TestNew(t *testing.T) {

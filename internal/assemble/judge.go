@@ -14,7 +14,7 @@ import (
 // judge returns what makes the judge of each session. It is nil where
 // everything is allowed without rules. A rule that cannot be used is an error
 // at once, not when a session begins.
-func (o Options) judge(permission, release event.Permission, box sandboxing, f *far) (func() (settle.Judge, error), error) {
+func (o Options) judge(permission, release event.Permission, box sandboxing, f *far, known *skillSet) (func() (settle.Judge, error), error) {
 	mode := func() Mode { return Mode{Permission: permission} }
 	if o.Policy != nil {
 		mode = func() Mode { return Tighten(o.Ceiling, o.Policy.Mode()) }
@@ -23,7 +23,7 @@ func (o Options) judge(permission, release event.Permission, box sandboxing, f *
 	}
 	build := func() (settle.Judge, error) {
 		c := policy.Config{
-			Mode: mode, Rules: slices.Clone(o.Settings.Rules), Release: release, Reviewed: o.Reviewed,
+			Mode: mode, Rules: slices.Concat(known.rules(), o.Settings.Rules), Release: release, Reviewed: o.Reviewed,
 			Dir: o.Dir, Home: o.Getenv("HOME"), Environ: o.Environ, Opaque: !shell.Judgeable(),
 			Confine: proc.Confines() == nil, Sandbox: box.of,
 		}

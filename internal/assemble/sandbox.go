@@ -190,7 +190,7 @@ func (b *boxes) box(kind event.Sandbox, dir string) (shell.Box, error) {
 			write = append(write, git.Own, git.Common)
 		}
 	}
-	read = append(read, b.paths(b.Read)...)
+	read = append(append(read, b.paths(b.Read)...), b.skills.folders()...)
 	switch kind {
 	case event.ReadOnly:
 		return shell.Box{Read: sandbox.ReadOnly(home, path, read...).Read}, nil

@@ -24,13 +24,14 @@ import (
 	"github.com/settle-agent/settle/tool/plan"
 	"github.com/settle-agent/settle/tool/search"
 	"github.com/settle-agent/settle/tool/shell"
+	"github.com/settle-agent/settle/tool/skill"
 	"github.com/settle-agent/settle/tool/task"
 )
 
 // toolNames are all tools that there are, in the order in which models see
 // them.
 func toolNames() []string {
-	return []string{"shell", "job", "read", "write", "edit", "apply_patch", "glob", "grep", "list", plan.Name, task.Name}
+	return []string{"shell", "job", "read", "write", "edit", "apply_patch", "glob", "grep", "list", plan.Name, task.Name, skill.Name}
 }
 
 // offered returns the names of the tools for a model: those that the user
@@ -73,6 +74,7 @@ type bench struct {
 	sandbox  sandboxing
 	extent   func() policy.Extent // of a client's mode; may be nil
 
+	skills     *skillSet    // nil if there are none
 	servers    []mcp.Server // MCP servers
 	catalogues string       // where their catalogues are
 	client     *http.Client // for those over HTTP
@@ -118,7 +120,7 @@ func (b bench) toolbox(info settle.SessionInfo) (kit settle.Toolbox, err error) 
 	if b.far != nil {
 		own = b.far.there(own)
 	}
-	set, err := tool.NewSet(slices.Concat(own, files, []tool.Tool{plan.New()})...)
+	set, err := tool.NewSet(slices.Concat(own, files, []tool.Tool{plan.New(), skill.New(b.skills.load)})...)
 	if err != nil {
 		return settle.Toolbox{}, err
 	}

@@ -3,6 +3,7 @@
 //	own words        who settle is, how to work, how calls end   | or the user's file
 //	environment      platform, directory, git, day               |
 //	project          AGENTS.md (else CLAUDE.md), from the repository's root down
+//	skills           names and descriptions, if there are any
 //	addition         the user's, last
 //
 // The same directory on the same day gives the same text, so that prompt

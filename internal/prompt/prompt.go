@@ -17,6 +17,8 @@ type Options struct {
 	Now time.Time
 	// Project is what the project may say; the zero value says nothing.
 	Project repo.Project
+	// Skills is the section about skills; empty for none.
+	Skills string
 	// Replace, if set, stands in the place of settle's own words and of the
 	// environment.
 	Replace *string
@@ -45,7 +47,7 @@ func Build(o Options) Prompt {
 		parts = append(parts, own, environment(o))
 	}
 	p.Notes = append(p.Notes, o.Project.Notes...)
-	parts = append(parts, p.project(o.Project), o.Append)
+	parts = append(parts, p.project(o.Project), o.Skills, o.Append)
 	var filled []string
 	for _, part := range parts {
 		if part = strings.TrimSpace(clean(part)); part != "" {

@@ -1,8 +1,14 @@
-// Package commands reads the commands that a user keeps as Markdown files: a prompt
-// under a name, with places for arguments.
+// Package commands finds what a person can call by a slash and a name: prompts that
+// are kept as Markdown files, with places for arguments, and skills.
 //
-//	commands/review.md ─► Command ─► Expand("the parser") ─► a prompt
+//	.settle/commands .claude/commands                        of the project, the nearest folder first
+//	~/.config/settle/commands ~/.claude/commands ~/.codex/prompts   of the user
+//	skills that a person may call
+//	        │
+//	        ▼
+//	"/review the parser" ─► Set.Expand ─► a prompt
 //
-// A file may begin with two lines of three dashes; between them stand its description and
-// argument-hint. They belong to the user: a repository's own are not read.
+// A file may begin with two lines of three dashes; between them stand its description
+// and argument-hint. Expanding a command runs nothing: what a file wants to have run
+// is left to the model, whose calls are judged.
 package commands

@@ -70,21 +70,7 @@ func commandOf(text string) (name, argument string, ok bool) {
 }
 
 // isName reports whether a word could be the name of a command, or its beginning.
-func isName(word string) bool {
-	return strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789-_:") == ""
-}
-
-// commands are all that can be called: settle's, and the user's own.
-func (f *Face) commands() []slash {
-	all := slashes()
-	own, _ := commands.Read(f.CommandDir) // checkUp says what cannot be used
-	for _, c := range own {
-		if !slices.ContainsFunc(all, func(s slash) bool { return s.name == c.Name }) {
-			all = append(all, slash{c.Name, c.Hint, c.About, func(f *Face, argument string) { f.deliver(partsOf(c.Expand(argument)), event.Queue) }})
-		}
-	}
-	return all
-}
+func isName(word string) bool { return commands.IsName(word) }
 
 // command runs a command, and reports whether there is one of the name.
 func (f *Face) command(name, argument string) bool {
@@ -202,8 +188,10 @@ func (f *Face) checkUp(string) {
 		defer cancel()
 		var b strings.Builder
 		f.Doctor(ctx, &b)
-		if _, err := commands.Read(f.CommandDir); err != nil {
-			fmt.Fprintf(&b, "\ncommands  %v\n", err)
+		if f.Commands != nil {
+			for _, problem := range f.Commands().Broken {
+				fmt.Fprintf(&b, "\ncommands  %v\n", problem)
+			}
 		}
 		f.send(func() {
 			f.hint = ""

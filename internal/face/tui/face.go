@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/commands"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/scope"
@@ -68,8 +69,9 @@ type Options struct {
 	Place string
 	// DataDir is where prompts are remembered; "" for nowhere.
 	DataDir string
-	// CommandDir has the user's own commands, as Markdown files; "" for none.
-	CommandDir string
+	// Commands are the user's and the project's own commands, as they are now; nil
+	// for none.
+	Commands func() commands.Set
 	// Stops are signals, Resized says that the terminal has another size.
 	Stops   <-chan stdio.Stop
 	Resized <-chan struct{}

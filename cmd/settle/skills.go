@@ -1,0 +1,68 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/client/commands"
+	"github.com/settle-agent/settle/internal/client/stdio"
+	"github.com/settle-agent/settle/internal/face/about"
+)
+
+const skillsHelp = `List the skills and commands that a session in this directory has, and check them.
+
+A skill is a folder with a SKILL.md, a command a Markdown file. settle finds its own
+and those of other agents: in .settle, .agents, .claude and .codex of the project, and
+in your home directory. The nearest one of a name is used.
+
+What is wrong with one that works all the same, and which ones are hidden by another
+of the same name, is said below the list. What cannot be used is said on standard
+error.
+
+Exit codes: 0 all can be used, 1 some cannot, 2 wrong usage or configuration.`
+
+// skillsFlags are the flags of skills.
+type skillsFlags struct {
+	place  placeFlags
+	asJSON bool
+}
+
+func newSkills(s *streams) *cobra.Command {
+	var f skillsFlags
+	cmd := &cobra.Command{
+		Use: "skills [flags]", Short: "List and check skills and commands", Long: skillsHelp, Args: cobra.NoArgs,
+		Example: "  settle skills\n  settle skills --json",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd, s) },
+	}
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print one JSON object per line")
+	f.place.define(cmd.Flags())
+	return cmd
+}
+
+func (f *skillsFlags) run(cmd *cobra.Command, s *streams) error {
+	dir, r, err := f.place.settings(s, cmd.Flags())
+	if err != nil {
+		return err
+	}
+	o := assemble.Options{Settings: r, Dir: dir, Getenv: s.getenv}
+	f.place.project.apply(&o)
+	list := about.SkillList{Skills: o.Skills(), Commands: commands.Of(o)}
+	if f.asJSON {
+		err = about.SkillsJSON(s.lines(), list)
+	} else {
+		err = about.Skills(s.stdout, list)
+	}
+	if err != nil {
+		return failed(err)
+	}
+	broken, _ := list.Problems()
+	for _, problem := range broken {
+		s.say(errors.New(problem))
+	}
+	if len(broken) > 0 {
+		return &exitError{code: stdio.CodeFailed}
+	}
+	return nil
+}

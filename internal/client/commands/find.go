@@ -1,0 +1,165 @@
+package commands
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/settle-agent/settle/internal/skills"
+)
+
+const (
+	// mostText bounds a file in bytes, and mostFiles how many of a folder are read.
+	mostText  = 256 << 10
+	mostFiles = 500
+	extension = ".md"
+)
+
+// Set is what a person can call.
+type Set struct {
+	// List is by name.
+	List []Command
+	// Broken are the files that cannot be used, and Hidden those that another of the
+	// name stands before.
+	Broken, Hidden []error
+}
+
+// Source has the sources and the skills of an agent.
+type Source interface {
+	Sources() skills.Sources
+	Skills() skills.Found
+}
+
+// Of is [Find] for an agent.
+func Of(s Source) Set { return Find(s.Sources(), s.Skills()) }
+
+// Find reads the commands of the sources, and takes the skills that a person may
+// call, which stand before commands.
+func Find(s skills.Sources, found skills.Found) Set {
+	var set Set
+	for _, skill := range found.Skills {
+		if skill.User {
+			set.List = append(set.List, ofSkill(skill))
+		}
+	}
+	for _, p := range places(s) {
+		list, problems := p.read(s)
+		set.Broken = append(set.Broken, problems...)
+		for _, c := range list {
+			at := slices.IndexFunc(set.List, func(other Command) bool { return other.Name == c.Name })
+			switch {
+			case at < 0:
+				set.List = append(set.List, c)
+			case set.List[at].text != c.text:
+				set.Hidden = append(set.Hidden, fmt.Errorf("%s: it is hidden by %s", c.Path, set.List[at].Path))
+			}
+		}
+	}
+	slices.SortFunc(set.List, func(a, b Command) int { return strings.Compare(a.Name, b.Name) })
+	return set
+}
+
+// place is a folder of commands; flat says that folders in it do not count.
+type place struct {
+	skills.Place
+	flat bool
+}
+
+func places(s skills.Sources) (out []place) {
+	for _, p := range s.Places("commands") {
+		of := filepath.Dir(p.Dir)
+		if of == s.Config || of == s.Claude || p.Project && (filepath.Base(of) == ".settle" || filepath.Base(of) == ".claude") {
+			out = append(out, place{Place: p})
+		}
+	}
+	if s.Codex != "" {
+		out = append(out, place{skills.Place{Dir: filepath.Join(s.Codex, "prompts")}, true})
+	}
+	return out
+}
+
+// read returns the commands in a folder, in the order of their names. Those of a
+// folder in it have its name before theirs, with a colon between.
+func (p place) read(s skills.Sources) (list []Command, problems []error) {
+	seen := 0
+	_ = filepath.WalkDir(p.Dir, func(path string, d fs.DirEntry, err error) error { // each problem is kept
+		switch {
+		case err != nil:
+			if path != p.Dir || !errors.Is(err, fs.ErrNotExist) {
+				problems = append(problems, err)
+			}
+			return nil
+		case seen >= mostFiles:
+			return fs.SkipAll
+		case d.IsDir() && p.flat && path != p.Dir:
+			return fs.SkipDir
+		case d.IsDir() || filepath.Ext(path) != extension:
+			return nil
+		}
+		seen++
+		c, err := p.command(s, path)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("cannot use %q as a command: %w", path, err))
+			return nil
+		}
+		list = append(list, c)
+		return nil
+	})
+	return list, problems
+}
+
+func (p place) command(s skills.Sources, path string) (Command, error) {
+	rel, err := filepath.Rel(p.Dir, path)
+	if err != nil {
+		return Command{}, err
+	}
+	name := strings.ReplaceAll(strings.TrimSuffix(filepath.ToSlash(rel), extension), "/", ":")
+	if !IsName(name) || name == "" {
+		return Command{}, errors.New("its name may have small letters, digits, - and _")
+	}
+	data, size, err := s.Read(p.Place, path, mostText)
+	if err != nil {
+		return Command{}, err
+	}
+	if size > mostText {
+		return Command{}, fmt.Errorf("it has more than %d bytes", mostText)
+	}
+	c, err := parse(string(data))
+	if err != nil {
+		return Command{}, err
+	}
+	if c.Name, c.Path, c.Project = name, path, p.Project; c.text == "" {
+		return Command{}, errors.New("it says nothing")
+	}
+	return c, nil
+}
+
+// Named returns the command of the name.
+func (s Set) Named(name string) (Command, bool) {
+	n := slices.IndexFunc(s.List, func(c Command) bool { return c.Name == name })
+	if n < 0 {
+		return Command{}, false
+	}
+	return s.List[n], true
+}
+
+// Expand returns the prompt that a text stands for which begins with a slash and
+// the name of a command. Any other text is returned as it is.
+func (s Set) Expand(text string) (string, error) {
+	rest, ok := strings.CutPrefix(text, "/")
+	if !ok {
+		return text, nil
+	}
+	name, arguments := rest, ""
+	if n := strings.IndexAny(rest, " \t\r\n"); n >= 0 {
+		name, arguments = rest[:n], rest[n:]
+	}
+	c, ok := s.Named(name)
+	if !ok {
+		return text, nil
+	}
+	return c.Expand(arguments)
+}

@@ -1,0 +1,36 @@
+package tui
+
+import (
+	"slices"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/commands"
+	"github.com/settle-agent/settle/internal/printable"
+)
+
+// commands are all that can be called: settle's, and the user's own.
+func (f *Face) commands() []slash {
+	all := slashes()
+	if f.Commands == nil {
+		return all
+	}
+	for _, c := range f.Commands().List { // checkUp says what cannot be used
+		if !slices.ContainsFunc(all, func(s slash) bool { return s.name == c.Name }) {
+			all = append(all, slash{c.Name, c.Hint, printable.Short(c.About, mostHelp), func(f *Face, argument string) { f.deliverCommand(c, argument) }})
+		}
+	}
+	return all
+}
+
+// mostHelp bounds what is said of a command, in characters.
+const mostHelp = 100
+
+// deliverCommand sends what a command of the user's stands for.
+func (f *Face) deliverCommand(c commands.Command, argument string) {
+	text, err := c.Expand(argument)
+	if err != nil {
+		f.say("%v", err)
+		return
+	}
+	f.deliver(partsOf(text), event.Queue)
+}

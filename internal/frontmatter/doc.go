@@ -1,0 +1,12 @@
+// Package frontmatter takes the head off a Markdown file: YAML between two lines of
+// three dashes, as skills and commands have it.
+//
+//	---
+//	description: Review a change
+//	---
+//	Review $ARGUMENTS.   ◄─ the body
+//
+// The files are written for several agents, by hand: a value that YAML would not
+// take, since it has a colon or brackets in it, is taken as the text that it is.
+// Text that comes from anybody never makes it panic.
+package frontmatter

@@ -1,0 +1,142 @@
+package frontmatter_test
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/settle-agent/settle/internal/frontmatter"
+)
+
+func TestSplit(t *testing.T) {
+	for name, tt := range map[string]struct {
+		text, head, body string
+		ok               bool
+	}{
+		"both":             {"---\na: b\n---\nbody\n", "a: b\n", "body\n", true},
+		"spaces after it":  {"---\na: b\n---  \nbody", "a: b\n", "body", true},
+		"no body":          {"---\na: b\n---", "a: b\n", "", true},
+		"an empty head":    {"---\n---\nbody", "", "body", true},
+		"none":             {"body\n---\n", "", "body\n---\n", false},
+		"left open":        {"---\na: b\n", "", "---\na: b\n", false},
+		"not at the start": {"\n---\na: b\n---\n", "", "\n---\na: b\n---\n", false},
+		"dashes in a line": {"---\na: ---b\n---\n---\n", "a: ---b\n", "---\n", true},
+		"foreign and bare": {frontmatter.Clean("\ufeff---\r\na: b\r\n---\r\nx\xff"), "a: b\n", "x\uFFFD", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			head, body, ok := frontmatter.Split(tt.text)
+			if head != tt.head || body != tt.body || ok != tt.ok {
+				t.Errorf("%q, %q, %v", head, body, ok)
+			}
+		})
+	}
+}
+
+// These are the forms in which people write them.
+func TestParse(t *testing.T) {
+	h, err := frontmatter.Parse(`# a comment
+name: 'pdf-tools'
+description: >-
+  Reads PDF files:
+  text and tables.
+version: 1.10
+license: |
+  MIT
+  and more
+metadata:
+  author: somebody
+  parts: [1, 2]
+allowed-tools: Bash(git log:*), Read Grep
+tools:
+  - Read
+  - Bash(git log:*)
+off: no
+empty:
+argument-hint: [FILE] 
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []any{
+		h.Text("name"), h.Text("description"), h.Text("version"), h.Text("license"), h.Map("metadata"), h.List("allowed-tools"), h.List("tools"),
+		h.Bool("off", true), h.Bool("missing", true), h.Text("empty"), h.Text("missing"), h.Text("argument-hint"), h.List("missing"), h.Map("name"),
+	}
+	want := []any{
+		"pdf-tools", "Reads PDF files: text and tables.", "1.10", "MIT\nand more", map[string]string{"author": "somebody", "parts": "[1, 2]"},
+		[]string{"Bash(git log:*)", "Read", "Grep"}, []string{"Read", "Bash(git log:*)"},
+		false, true, "", "", "[FILE]", []string(nil), map[string]string(nil),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What other agents read line by line is no YAML, and is understood all the same.
+func TestParseWhatIsNoYAML(t *testing.T) {
+	h, err := frontmatter.Parse("name: x\ndescription: Use this when: the user's asks for it\nargument-hint: [a] [b]\nallowed-tools: *\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []string{h.Text("name"), h.Text("description"), h.Text("argument-hint"), h.Text("allowed-tools")}
+	if diff := cmp.Diff([]string{"x", "Use this when: the user's asks for it", "[a] [b]", "*"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for head, want := range map[string]string{
+		"name: 'x":                  "no valid YAML",
+		"name: x\n\tb: c\n":         "no valid YAML",
+		"- a\n- b\n":                "no list of keys",
+		"a: b\na: c\n":              `"a" twice`,
+		"just words":                "no list of keys",
+		strings.Repeat("#", 65<<10): "more than",
+	} {
+		if h, err := frontmatter.Parse(head); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%.20q: %v, %v", head, h, err)
+		}
+	}
+	if h, err := frontmatter.Parse("# nothing\n"); err != nil || len(h) > 0 {
+		t.Errorf("%v, %v", h, err)
+	}
+}
+
+func TestWords(t *testing.T) {
+	for text, want := range map[string][]string{
+		"":                             nil,
+		"Read":                         {"Read"},
+		"Read, Edit(src/**)  Bash":     {"Read", "Edit(src/**)", "Bash"},
+		"Bash(git add:*, x) mcp__a__b": {"Bash(git add:*, x)", "mcp__a__b"},
+		"Bash(open":                    {"Bash(open"},
+		"Bash)":                        {"Bash)"},
+	} {
+		if diff := cmp.Diff(want, frontmatter.Words(text)); diff != "" {
+			t.Errorf("%q: %s", text, diff)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{
+		"---\nname: x\ndescription: y\n---\nbody", "---\na: [b, c]\n---\n", "---\na: &b [*b]\n---\n", "---\na: b: c\n---\n", "---\n? x\n: y\n---\n",
+		"---\na: |\n  b\n---\n", "---\n<<: {a: b}\n---\n", "---\n'a': !!binary x\n---\n", "---\na: (b, c\n---\n",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		text = frontmatter.Clean(text)
+		head, body, ok := frontmatter.Split(text)
+		if !utf8.ValidString(text) || !strings.HasSuffix(text, body) || !ok && (head != "" || body != text) {
+			t.Fatalf("%q: %q, %q, %v", text, head, body, ok)
+		}
+		h, err := frontmatter.Parse(head)
+		if (h == nil) == (err == nil) {
+			t.Fatalf("%v, %v", h, err)
+		}
+		for key := range h {
+			_, _, _, _ = h.Text(key), h.List(key), h.Map(key), h.Bool(key, true)
+		}
+	})
+}

@@ -1,0 +1,206 @@
+package skills
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/settle-agent/settle/internal/frontmatter"
+	"github.com/settle-agent/settle/internal/safefile"
+)
+
+// FileName is the file that makes a folder a skill.
+const FileName = "SKILL.md"
+
+// The limits of the format, in bytes, and mostFile, which is ours.
+const (
+	mostName          = 64
+	mostAbout         = 1024
+	mostCompatibility = 500
+	mostFile          = 256 << 10
+)
+
+// Skill is what is known of a skill before it is loaded.
+type Skill struct {
+	Name string
+	// About says what it is for, in one line.
+	About string
+	// Path is its SKILL.md, and Dir the folder with the files beside it. Real is Dir
+	// without links.
+	Path, Dir, Real string
+	// Project says that it is of the project, and not the user's.
+	Project                bool
+	License, Compatibility string
+	Metadata               map[string]string
+	// Hint names its arguments, for people.
+	Hint string
+	// AllowedTools are the tools that it wants to use without being asked about.
+	AllowedTools []string
+	// Model and User say who may call it.
+	Model, User bool
+	// Warnings say what is wrong with it, though it works.
+	Warnings []string
+	// Hash is of the file's content.
+	Hash string
+
+	body    string
+	place   Place
+	sources Sources
+}
+
+// parse reads a SKILL.md whose folder has the name.
+func parse(folder, text string) (Skill, error) {
+	head, body, ok := frontmatter.Split(frontmatter.Clean(text))
+	if !ok {
+		return Skill{}, errors.New("it does not begin with a head: a line ---, name and description, and another line ---")
+	}
+	h, err := frontmatter.Parse(head)
+	if err != nil {
+		return Skill{}, err
+	}
+	s := Skill{
+		Name: h.Text("name"), About: strings.Join(strings.Fields(h.Text("description")), " "), License: h.Text("license"),
+		Compatibility: h.Text("compatibility"), Metadata: h.Map("metadata"), Hint: h.Text("argument-hint"), AllowedTools: h.List("allowed-tools"),
+		Model: !h.Bool("disable-model-invocation", false), User: h.Bool("user-invocable", true), body: strings.TrimSpace(body),
+	}
+	if s.Name == "" {
+		s.Name = folder
+		s.warn("it has no name: it is called by the name of its folder")
+	}
+	switch {
+	case strings.Trim(s.Name, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" || strings.HasPrefix(s.Name, "-"):
+		return Skill{}, fmt.Errorf("its name %q is not of small letters, digits and -", s.Name)
+	case s.About == "":
+		return Skill{}, errors.New("it has no description, so that nobody could know what it is for")
+	case s.body == "":
+		return Skill{}, errors.New("it says nothing after its head")
+	}
+	s.check(folder)
+	for _, key := range []string{"model", "effort", "context", "agent", "hooks"} {
+		if _, there := h[key]; there {
+			s.warn("settle does not use its " + key)
+		}
+	}
+	return s, nil
+}
+
+// check warns of what the format does not allow and settle does.
+func (s *Skill) check(folder string) {
+	if s.Name != folder {
+		s.warn(fmt.Sprintf("its name is not that of its folder, %q", folder))
+	}
+	if len(s.Name) > mostName {
+		s.warn(fmt.Sprintf("its name has %d characters; the format allows %d", len(s.Name), mostName))
+	}
+	if strings.ContainsRune(s.Name, '_') || strings.Contains(s.Name, "--") || strings.HasSuffix(s.Name, "-") {
+		s.warn("its name is not words of small letters and digits with one - between them")
+	}
+	if n := len([]rune(s.About)); n > mostAbout {
+		s.warn(fmt.Sprintf("its description has %d characters; the format allows %d", n, mostAbout))
+	}
+	if n := len([]rune(s.Compatibility)); n > mostCompatibility {
+		s.warn(fmt.Sprintf("its compatibility has %d characters; the format allows %d", n, mostCompatibility))
+	}
+}
+
+func (s *Skill) warn(text string) { s.Warnings = append(s.Warnings, text) }
+
+// readSkill reads the skill in a folder.
+func (s Sources) readSkill(p Place, dir string) (Skill, error) {
+	path := filepath.Join(dir, FileName)
+	data, size, err := s.read(p, path, mostFile)
+	if err != nil {
+		return Skill{}, err
+	}
+	if size > mostFile {
+		return Skill{}, fmt.Errorf("it has %d bytes; at most %d are possible", size, mostFile)
+	}
+	skill, err := parse(filepath.Base(dir), string(data))
+	if err != nil {
+		return Skill{}, err
+	}
+	sum := sha256.Sum256(data)
+	skill.Path, skill.Dir, skill.Project, skill.Hash = path, dir, p.Project, hex.EncodeToString(sum[:])
+	skill.Real, skill.place, skill.sources = dir, p, s
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		skill.Real = real
+	}
+	return skill, nil
+}
+
+// read reads a file of a place; see [Sources.Read].
+func (s Sources) read(p Place, path string, limit int64) (data []byte, size int64, err error) {
+	if !p.Project {
+		return safefile.Read(path, limit)
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	root, err := filepath.EvalSymlinks(s.Project.Dirs[0])
+	if err != nil {
+		return nil, 0, err
+	}
+	if inside, err := filepath.Rel(root, real); err != nil || !filepath.IsLocal(inside) {
+		return nil, 0, fmt.Errorf("it is a link out of the project, to %q", real)
+	}
+	return s.Project.ReadFile(real, limit)
+}
+
+// Load reads the skill as it is now.
+func (s Skill) Load() (Loaded, error) {
+	now, err := s.sources.readSkill(s.place, s.Dir)
+	if err != nil {
+		return Loaded{}, fmt.Errorf("cannot load the skill %q: %w", s.Name, err)
+	}
+	return Loaded{Skill: now, Files: beside(now.Dir)}, nil
+}
+
+// Loaded is a skill with its body, and the names of the files beside it.
+type Loaded struct {
+	Skill
+	Files []string
+}
+
+// Body returns its instructions with the arguments in their places.
+func (l Loaded) Body(arguments string) string {
+	text := strings.ReplaceAll(l.body, "${CLAUDE_SKILL_DIR}", filepath.ToSlash(l.Dir))
+	if arguments = strings.TrimSpace(arguments); arguments == "" {
+		return strings.ReplaceAll(text, "$ARGUMENTS", "") // $1 may be a script's own
+	}
+	if filled, ok := Fill(text, arguments); ok {
+		return filled
+	}
+	return text + "\n\nARGUMENTS: " + arguments
+}
+
+// byName orders skills.
+func byName(a, b Skill) int { return cmp.Compare(a.Name, b.Name) }
+
+// Named returns the skill of the name.
+func Named(list []Skill, name string) (Skill, bool) {
+	n, ok := slices.BinarySearchFunc(list, name, func(s Skill, name string) int { return cmp.Compare(s.Name, name) })
+	if !ok {
+		return Skill{}, false
+	}
+	return list[n], true
+}
+
+// Text is what a model is told of the skill.
+func (l Loaded) Text(arguments string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "<skill name=%q>\n%s\n</skill>\n\n[Its folder is %s; paths in it are relative to that.", l.Name, l.Body(arguments), l.Dir)
+	if len(l.Files) > 0 {
+		fmt.Fprintf(&b, " Beside %s it has: %s.", FileName, strings.Join(l.Files, ", "))
+	}
+	if len(l.AllowedTools) > 0 {
+		fmt.Fprintf(&b, " Its allowed-tools (%s) are not in force: calls are judged as without it.", strings.Join(l.AllowedTools, " "))
+	}
+	b.WriteString("]")
+	return b.String()
+}
