@@ -161,9 +161,9 @@ func TestOffered(t *testing.T) {
 		want   string
 		wrong  bool
 	}{
-		{nil, "claude-opus-5-5", "shell job read write edit glob grep list plan task", false},
-		{nil, "gpt-5", "shell job read write apply_patch glob grep list plan task", false},
-		{nil, "openai/GPT-5-codex", "shell job read write apply_patch glob grep list plan task", false},
+		{nil, "claude-opus-5-5", "shell job read write edit glob grep list plan task skill", false},
+		{nil, "gpt-5", "shell job read write apply_patch glob grep list plan task skill", false},
+		{nil, "openai/GPT-5-codex", "shell job read write apply_patch glob grep list plan task skill", false},
 		{[]string{"edit", "shell"}, "gpt-5", "edit shell", false},
 		{[]string{}, "gpt-5", "", false},
 		{[]string{"hammer"}, "gpt-5", "", true},
