@@ -379,7 +379,16 @@ type CallReady struct {
 	Name      string `json:"name"`
 	CallID    string `json:"call_id,omitempty"`
 	Arguments string `json:"arguments"`
+	Sent      *Sent  `json:"sent,omitempty"`
 	Seal      *Seal  `json:"seal,omitempty"` // what the provider attached to the call
+}
+
+// Sent is a call as the model made it, where that differs from what the log says of
+// it: models call tools by the names that they were trained on.
+type Sent struct {
+	Name string `json:"name"`
+	// Arguments are empty where they follow from the call's own and the name.
+	Arguments string `json:"arguments,omitempty"`
 }
 
 // CallStarted is durable before the call's side effects begin (C5).
@@ -426,6 +435,7 @@ type Content struct {
 	CallID      string          `json:"call_id,omitempty"`
 	Name        string          `json:"name,omitempty"`
 	Arguments   string          `json:"arguments,omitempty"`
+	Sent        *Sent           `json:"sent,omitempty"`
 	Output      string          `json:"output,omitempty"`       // what the model is told
 	OutputFile  string          `json:"output_file,omitempty"`  // where the whole output is, if it is longer
 	OutputBytes int64           `json:"output_bytes,omitempty"` // length of the whole output

@@ -177,6 +177,7 @@ func (d *Decoder) itemEnded(p *lineScanner) (Data, bool) {
 	p.known("name", &d.tool)
 	e.Name = d.tool
 	textField(p, "arguments", &e.Arguments)
+	p.object("sent", &e.Sent)
 	textField(p, "output", &e.Output)
 	textField(p, "output_file", &e.OutputFile)
 	numberField(p, "output_bytes", &e.OutputBytes)
@@ -197,6 +198,7 @@ func (d *Decoder) callReady(p *lineScanner) (Data, bool) {
 	c.Name = d.tool
 	textField(p, "call_id", &c.CallID)
 	textField(p, "arguments", &c.Arguments)
+	p.object("sent", &c.Sent)
 	p.object("seal", &c.Seal)
 	return c, p.end()
 }

@@ -65,7 +65,7 @@ func TestDocDescribesEveryKind(t *testing.T) {
 		"Summary": reflect.TypeFor[Summary](), "Usage": reflect.TypeFor[Usage](), "Content": reflect.TypeFor[Content](),
 		"Cause": reflect.TypeFor[Cause](), "Error": reflect.TypeFor[Failure](), "Image": reflect.TypeFor[Image](),
 		"Seal": reflect.TypeFor[Seal](), "Process": reflect.TypeFor[Process](), "Identity": reflect.TypeFor[Identity](),
-		"Place": reflect.TypeFor[Place](), "Worktree": reflect.TypeFor[Worktree](), "Worktree left": reflect.TypeFor[WorktreeLeft](),
+		"Sent": reflect.TypeFor[Sent](), "Place": reflect.TypeFor[Place](), "Worktree": reflect.TypeFor[Worktree](), "Worktree left": reflect.TypeFor[WorktreeLeft](),
 	}
 	for _, k := range Kinds() {
 		d, err := decodeData(k, nil)

@@ -105,7 +105,7 @@ func turnSamples() []Event {
 		}),
 		in(ItemStarted{Type: ToolCall, ProviderID: "fc_1", CallID: "call_1", Name: "shell"}),
 		in(ItemDelta{Stream: Arguments, Text: "{\"command\":\"ls <x> \\\\ é\"}\u2029"}),
-		in(CallReady{Name: "shell", CallID: "call_1", Arguments: `{"command":"ls"}`, Seal: &Seal{Format: SealMembers, Data: `{"extra_content":{}}`}}),
+		in(CallReady{Name: "shell", CallID: "call_1", Arguments: `{"command":"ls"}`, Sent: &Sent{Name: "exec_command", Arguments: `{"cmd":"ls"}`}, Seal: &Seal{Format: SealMembers, Data: `{"extra_content":{}}`}}),
 		in(ApprovalRequested{
 			Approval: "p000001", Tool: "shell", Title: "ls", Why: "writes outside", Detail: json.RawMessage(`{"a":[1,2]}`),
 			Text: "shell\n  command:\n      ls", Covers: "this command in this directory", Child: "c000001",
@@ -126,7 +126,7 @@ func sampleContent() Content {
 	return Content{
 		Type: ToolCall, Text: "text", Provider: "openai", Model: "gpt", ProviderID: "fc_1",
 		Seal: &Seal{Format: "encrypted", Data: "gAAA"}, CallID: "call_1", Name: "shell", Arguments: `{"command":"ls"}`,
-		Output: "a.go\n", OutputFile: "/tmp/out", OutputBytes: 5, ExitCode: new(0), Detail: json.RawMessage(`{"diff":"-"}`),
+		Sent: &Sent{Name: "exec_command", Arguments: `{"cmd":"ls"}`}, Output: "a.go\n", OutputFile: "/tmp/out", OutputBytes: 5, ExitCode: new(0), Detail: json.RawMessage(`{"diff":"-"}`),
 		Jobs: []string{"j000001"}, Survivors: []Process{{PID: 100, Command: "sudo x", Why: "operation not permitted"}}, Child: "c000001",
 	}
 }

@@ -49,6 +49,12 @@ type Traits struct {
 	// ReasoningField says that reasoning is a field of the whole response: it
 	// goes back wherever it stood, sealed or not, with what else goes back.
 	ReasoningField bool
+	// Family names the tools that the model was trained on (package tool/family);
+	// empty leaves all tools as they are.
+	Family string
+	// Offer says which of the session's tools it is offered: "" those that suit its
+	// family, "all" every one.
+	Offer string
 	// RefusalSticks says that a response that was cut by a refusal is refused
 	// again for as long as what it was about is in the conversation.
 	RefusalSticks bool

@@ -22,7 +22,7 @@ type Set struct {
 type entry struct {
 	tool   Tool
 	spec   Spec
-	schema *lazySchema
+	schema *Schema
 }
 
 // NewSet returns the set of the tools, in the order given. Two tools of one
@@ -38,7 +38,7 @@ func NewSet(tools ...Tool) (*Set, error) {
 		if s.byName[spec.Name] != nil {
 			return nil, fmt.Errorf("cannot add tool %q: there are two of that name", spec.Name)
 		}
-		s.add(&entry{tool: t, spec: spec, schema: newLazySchema(spec.Schema)})
+		s.add(&entry{tool: t, spec: spec, schema: NewSchema(spec.Schema)})
 	}
 	return s, nil
 }
@@ -145,7 +145,7 @@ func (s *Set) Check(name string, args json.RawMessage) error {
 }
 
 func (e *entry) check(args json.RawMessage) error {
-	if err := e.schema.check(args); err != nil {
+	if err := e.schema.Check(args); err != nil {
 		return fmt.Errorf("cannot call %q: %w", e.spec.Name, err)
 	}
 	return nil

@@ -12,14 +12,14 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// lazySchema is a tool's schema, resolved when the first call needs it: most
+// Schema is a tool's schema, resolved when the first call needs it: most
 // runs use few of their tools, and start-up is counted in milliseconds.
-type lazySchema struct {
+type Schema struct {
 	resolve func() (*jsonschema.Resolved, error)
 }
 
-func newLazySchema(raw json.RawMessage) *lazySchema {
-	return &lazySchema{resolve: sync.OnceValues(func() (*jsonschema.Resolved, error) {
+func NewSchema(raw json.RawMessage) *Schema {
+	return &Schema{resolve: sync.OnceValues(func() (*jsonschema.Resolved, error) {
 		var schema jsonschema.Schema
 		if err := json.Unmarshal(raw, &schema); err != nil {
 			return nil, fmt.Errorf("cannot read the tool's schema: %w", err)
@@ -33,7 +33,7 @@ func newLazySchema(raw json.RawMessage) *lazySchema {
 }
 
 // check says what is wrong with a call's arguments.
-func (l *lazySchema) check(args []byte) error {
+func (l *Schema) Check(args []byte) error {
 	resolved, err := l.resolve()
 	if err != nil {
 		return err

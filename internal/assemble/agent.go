@@ -19,6 +19,7 @@ import (
 	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/internal/safefile"
 	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/tool/family"
 	"github.com/settle-agent/settle/tool/file"
 	"github.com/settle-agent/settle/tool/mcp"
 	"github.com/settle-agent/settle/tool/shell"
@@ -177,7 +178,7 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 			return nil, err
 		}
 	}
-	names, err := offered(r.Tools, c.Model.Name)
+	names, err := offered(r.Tools)
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +238,13 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 func (o Options) model(ctx context.Context, a *Agent) error {
 	a.Session.Secrets = slices.Concat(o.Settings.Secrets(), o.Secrets)
 	c := &a.Session.Model
-	defer func() { c.Effort = cmp.Or(o.Settings.Effort, c.Effort) }()
+	defer func() {
+		c.Effort = cmp.Or(o.Settings.Effort, c.Effort)
+		c.Family = o.family(c.FullName(), c.Name)
+		if o.Settings.Tools != nil {
+			c.Offer = string(family.Every)
+		}
+	}()
 	if o.Model.Provider != nil {
 		*c = o.Model
 		return nil
@@ -275,6 +282,15 @@ func (o Options) model(ctx context.Context, a *Agent) error {
 			"[models.%[1]q] price = { input = 1.25, output = 10 }, in US dollars per million tokens", choice.Provider.Name+"/"+choice.Model)}
 	}
 	return nil
+}
+
+// family names the tools as the model knows them.
+func (o Options) family(full, name string) string {
+	if chosen := o.Settings.ToolFamily; chosen != "" && chosen != "auto" {
+		return chosen
+	}
+	provider, _, _ := strings.Cut(full, "/")
+	return cmp.Or(o.Settings.Models[full].ToolFamily, models(o.Settings, provider).Family(name), string(family.Settle))
 }
 
 // mode is the one that sessions begin in.

@@ -123,7 +123,7 @@ window = 1234
 images = false
 `
 	a := make1(t, resolve(t, "/", nil, nil, file), nil)
-	want := model.Traits{Window: 1234, NoImages: true, ReasoningField: true}
+	want := model.Traits{Window: 1234, NoImages: true, ReasoningField: true, Family: "settle"}
 	if diff := cmp.Diff(want, a.Session.Model.Traits); diff != "" {
 		t.Errorf("traits (-want +got):\n%s", diff)
 	}
@@ -157,20 +157,17 @@ func TestWindowOfALocalServer(t *testing.T) {
 func TestOffered(t *testing.T) {
 	for _, tt := range []struct {
 		chosen []string
-		model  string
 		want   string
 		wrong  bool
 	}{
-		{nil, "claude-opus-5-5", "shell job read write edit glob grep list plan task skill", false},
-		{nil, "gpt-5", "shell job read write apply_patch glob grep list plan task skill", false},
-		{nil, "openai/GPT-5-codex", "shell job read write apply_patch glob grep list plan task skill", false},
-		{[]string{"edit", "shell"}, "gpt-5", "edit shell", false},
-		{[]string{}, "gpt-5", "", false},
-		{[]string{"hammer"}, "gpt-5", "", true},
+		{nil, strings.Join(toolNames(), " "), false},
+		{[]string{"edit", "shell"}, "edit shell", false},
+		{[]string{}, "", false},
+		{[]string{"hammer"}, "", true},
 	} {
-		got, err := offered(tt.chosen, tt.model)
+		got, err := offered(tt.chosen)
 		if strings.Join(got, " ") != tt.want || (err != nil) != tt.wrong {
-			t.Errorf("offered(%q, %q) = %q, %v", tt.chosen, tt.model, got, err)
+			t.Errorf("offered(%q) = %q, %v", tt.chosen, got, err)
 		}
 	}
 }

@@ -34,15 +34,11 @@ func toolNames() []string {
 	return []string{"shell", "job", "read", "write", "edit", "apply_patch", "glob", "grep", "list", plan.Name, task.Name, skill.Name}
 }
 
-// offered returns the names of the tools for a model: those that the user
-// chose, else all that suit it.
-func offered(chosen []string, modelName string) ([]string, error) {
+// offered returns the names of a session's tools: those that the user chose, else
+// all; which of them suit a model is decided for each (package tool/family).
+func offered(chosen []string) ([]string, error) {
 	if chosen == nil {
-		unwanted := "apply_patch"
-		if patches(modelName) {
-			unwanted = "edit"
-		}
-		return slices.DeleteFunc(toolNames(), func(name string) bool { return name == unwanted }), nil
+		return toolNames(), nil
 	}
 	chosen = slices.DeleteFunc(slices.Clone(chosen), func(name string) bool { return name == serverTools })
 	for _, name := range chosen {
@@ -51,12 +47,6 @@ func offered(chosen []string, modelName string) ([]string, error) {
 		}
 	}
 	return chosen, nil
-}
-
-// patches tells the models that have learnt apply_patch: OpenAI's.
-func patches(modelName string) bool {
-	name := strings.ToLower(modelName[strings.LastIndexByte(modelName, '/')+1:])
-	return strings.HasPrefix(name, "gpt-") || strings.Contains(name, "codex")
 }
 
 // bench makes the tools of sessions.

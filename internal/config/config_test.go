@@ -112,6 +112,7 @@ attempt_timeout = "3h"
 retries = 0
 retry_for = "1m"
 tools = ["shell", "read"]
+tool_family = "gpt"
 pass_env = ["OPENAI_API_KEY"]
 data_dir = "~/data"
 log_level = "debug"
@@ -139,6 +140,7 @@ extra_body = { top_k = 1 }
 limits = { max_concurrent = 4 }
 
 [models."mine/org/name"]
+tool_family = "claude"
 window = 1000
 max_output = 100
 images = false
@@ -155,13 +157,13 @@ timeout = "1m"
 	want := config.Settings{
 		Model: "mine/org/name", Effort: "high", Permission: "ask", MaxSteps: 40, Compact: "mechanical",
 		Timeout: time.Hour, StallTimeout: 90 * time.Second, HeaderTimeout: 2 * time.Minute, AttemptTimeout: 3 * time.Hour,
-		RetryFor: time.Minute, Tools: []string{"shell", "read"}, PassEnv: []string{"OPENAI_API_KEY"},
+		RetryFor: time.Minute, Tools: []string{"shell", "read"}, ToolFamily: "gpt", PassEnv: []string{"OPENAI_API_KEY"},
 		DataDir: filepath.Join(w.dir, "home", "data"), LogLevel: "debug", Hands: "ssh there settle hands", HandsLease: time.Minute,
 		Jobs:     config.Jobs{Release: "deny", OnInterrupt: "end", OnExit: "release"},
 		Sandbox:  config.Sandbox{Use: "required", Mode: "read-only", Network: "on", Read: []string{"~/tools"}},
 		Tasks:    config.Tasks{Depth: 1, AtOnce: 2, PerSession: 3, Timeout: time.Minute},
 		Terminal: config.Terminal{Theme: "default", Notify: "bell", Keys: "default"},
-		Models:   map[string]config.Model{"mine/org/name": {Window: 1000, MaxOutput: 100, Images: &no, Thinking: &yes}},
+		Models:   map[string]config.Model{"mine/org/name": {Window: 1000, MaxOutput: 100, Images: &no, Thinking: &yes, ToolFamily: "claude"}},
 	}
 	got := r.Settings
 	mine := got.Providers["mine"]
@@ -176,7 +178,7 @@ timeout = "1m"
 		Name: "mine", Wire: config.WireChat, BaseURL: "https://host/v1", KeyEnv: "MINE_KEY", KeyCommand: []string{"pass", "mine"},
 		Headers: map[string]string{"X-Team": "core"}, Query: map[string]string{"api-version": "1"},
 		CAFile:    filepath.Join(filepath.Dir(r.UserFile), "ca.pem"),
-		ExtraBody: map[string]any{"top_k": int64(1)}, MaxConcurrent: 4, Origin: file("31"), BaseURLOrigin: file("33"),
+		ExtraBody: map[string]any{"top_k": int64(1)}, MaxConcurrent: 4, Origin: file("32"), BaseURLOrigin: file("34"),
 	}
 	ignore := cmp.FilterPath(func(p cmp.Path) bool {
 		return strings.Contains("keyNamed secrets vars", strings.TrimPrefix(p.Last().String(), "."))

@@ -168,6 +168,7 @@ func (l *loader) model(t *table, name string) {
 	get(t, "max_output", &m.MaxOutput, asCount)
 	get(t, "images", &m.Images, asSwitch)
 	get(t, "thinking", &m.Thinking, asSwitch)
+	get(t, "tool_family", &m.ToolFamily, asFamily)
 	m.Price = price(t)
 	t.done()
 	if !strings.Contains(name, "/") {
@@ -199,6 +200,17 @@ func price(t *table) *Price {
 	get(inner, "output", &p.Output, asDollars)
 	inner.done()
 	return &p
+}
+
+// toolFamilies are those that can be chosen.
+func toolFamilies() []string { return []string{"settle", "gpt", "claude"} }
+
+func asFamily(value any) (string, error) {
+	name, err := asText(value)
+	if err == nil && !slices.Contains(toolFamilies(), name) {
+		err = fmt.Errorf("must be one of %s, not %q", strings.Join(toolFamilies(), ", "), name)
+	}
+	return name, err
 }
 
 func asSwitch(value any) (*bool, error) {

@@ -48,6 +48,9 @@ type Settings struct {
 	RetryFor time.Duration
 	// Tools are the names of those to offer; nil is all, empty is none.
 	Tools []string
+	// ToolFamily says as which models' the tools are named: "auto", or a family of
+	// package tool/family.
+	ToolFamily string
 	// PassEnv are names of variables with provider keys that tools may see.
 	PassEnv []string
 	// DataDir is absolute; empty if there is no place for it.
@@ -117,7 +120,9 @@ type Model struct {
 	MaxOutput int // tokens
 	Images    *bool
 	Thinking  *bool
-	Price     *Price
+	// ToolFamily names the tools that it was trained on; empty for what settle knows.
+	ToolFamily string
+	Price      *Price
 }
 
 // Price is what a model costs, in US dollars per million tokens.
@@ -126,6 +131,7 @@ type Price struct{ Input, CacheRead, CacheWrite, Output float64 }
 func defaults() Settings {
 	return Settings{
 		MaxRepeats:      10,
+		ToolFamily:      "auto",
 		Compact:         "auto",
 		StallTimeout:    180 * time.Second,
 		HeaderTimeout:   600 * time.Second,
@@ -190,6 +196,7 @@ func settings() []setting {
 		retries("retries", func(s *Settings) *int { return &s.Retries }).may(tightens),
 		budget("retry_for", func(s *Settings) *time.Duration { return &s.RetryFor }).may(tightens),
 		names("tools", func(s *Settings) *[]string { return &s.Tools }).may(tightens),
+		choice("tool_family", func(s *Settings) *string { return &s.ToolFamily }, append([]string{"auto"}, toolFamilies()...)...).may(fills),
 		names("pass_env", func(s *Settings) *[]string { return &s.PassEnv }).may(refused),
 		text("data_dir", func(s *Settings) *string { return &s.DataDir }).from("SETTLE_DATA_DIR").may(refused),
 		choice("log_level", func(s *Settings) *string { return &s.LogLevel }, "debug", "info", "warn", "error").may(refused),

@@ -202,5 +202,8 @@ func (m Model) String() string {
 			parts = append(parts, fmt.Sprintf("%s=%t", able.name, *able.value))
 		}
 	}
+	if m.ToolFamily != "" {
+		parts = append(parts, "tool_family="+m.ToolFamily)
+	}
 	return strings.Join(parts, " ")
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/tool/family"
 )
 
 // response adds the items of one response and then the outputs of its calls.
@@ -46,10 +47,8 @@ func (w *walk) response(log Log, items []*event.Item, a *event.Attempt) {
 				list = append(list, model.Item{Role: model.Reasoning, Text: c.Text, ID: w.ownID(i), Seal: c.Seal})
 			}
 		case event.ToolCall:
-			call := model.Item{
-				Role: model.Call, ID: w.ownID(i), CallID: w.callID(i), Seal: w.ownSeal(i),
-				Name: toolName(c.Name), Arguments: w.arguments(i),
-			}
+			call := model.Item{Role: model.Call, ID: w.ownID(i), CallID: w.callID(i), Seal: w.ownSeal(i)}
+			call.Name, call.Arguments = w.call(i)
 			if firstCall < 0 {
 				firstCall = len(list)
 			}
@@ -64,11 +63,19 @@ func (w *walk) response(log Log, items []*event.Item, a *event.Attempt) {
 	w.respond(append(list, outputs...))
 }
 
-func (w *walk) arguments(i *event.Item) string {
-	if w.refused.folded[i.Attempt] {
-		return foldedArguments
+// call is the tool and the arguments of a call: to the model that made it as it did
+// (C21), to others under the names that they know.
+func (w *walk) call(i *event.Item) (name, args string) {
+	c := i.Content()
+	if w.own(i) {
+		name, args = family.Replay(c.Name, c.Arguments, c.Sent)
+	} else {
+		name, args = family.Write(family.Family(w.target.Family), c.Name, c.Arguments)
 	}
-	return arguments(i.Content().Arguments)
+	if w.refused.folded[i.Attempt] {
+		args = foldedArguments
+	}
+	return toolName(name), arguments(args)
 }
 
 // output is what the model is told that a call gave.

@@ -12,7 +12,7 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/model"
-	"github.com/settle-agent/settle/tool"
+	"github.com/settle-agent/settle/tool/family"
 )
 
 // again says that another attempt is due after the delay.
@@ -142,9 +142,9 @@ func (t *turn) build(a *ask, try int) (built history.Built, joining []event.Inpu
 		}
 	})
 	if a.summary != nil {
-		return history.SummaryRequest(log, t.target, t.System, specs(t.Tools), *a.summary, instruction(a.summary.Summary)), nil
+		return history.SummaryRequest(log, t.target, t.System, specs(t.view), *a.summary, instruction(a.summary.Summary)), nil
 	}
-	return t.Conversation.Request(log, t.target, t.System, specs(t.Tools), joining...), joining
+	return t.Conversation.Request(log, t.target, t.System, specs(t.view), joining...), joining
 }
 
 // steersWith reports whether a request that these inputs join may be sent now.
@@ -153,9 +153,10 @@ func steersWith(s event.State, joining []event.Input, try int) bool {
 	return try > mostTries || slices.EqualFunc(steering(s), joining, same)
 }
 
-func specs(set *tool.Set) []model.ToolSpec {
+// specs are the tools as the model is offered them.
+func specs(view *family.View) []model.ToolSpec {
 	var out []model.ToolSpec
-	for _, s := range set.Specs() {
+	for _, s := range view.Specs() {
 		out = append(out, model.ToolSpec{Name: s.Name, Description: s.Description, Schema: s.Schema, Grammar: s.Grammar})
 	}
 	return out

@@ -26,7 +26,8 @@ type call struct {
 	attempt, item      string
 	name, callID, args string
 	duplicate          bool
-	entered            bool // by a person: nobody is asked
+	entered            bool  // by a person: nobody is asked
+	unread             error // why what the model sent is no call of a tool
 
 	whole  context.Context // the turn's
 	cancel context.CancelCauseFunc
@@ -104,6 +105,9 @@ func (c *call) check(ctx context.Context) error {
 		return errors.New("the call has no id: its output could not be told from another's; make it again")
 	case c.duplicate:
 		return fmt.Errorf("the call id %q was used before: this call did not run; make it again", c.callID)
+	}
+	if c.unread != nil {
+		return c.unread
 	}
 	if err := t.Tools.Check(c.name, json.RawMessage(c.args)); err != nil {
 		return err
@@ -354,7 +358,7 @@ func (c *call) finish(d event.ItemEnded) {
 			d.Output = content.Output
 		}
 		d.Type, d.Name, d.CallID, d.Arguments = content.Type, content.Name, content.CallID, content.Arguments
-		d.ProviderID, d.Seal = content.ProviderID, content.Seal
+		d.Sent, d.ProviderID, d.Seal = content.Sent, content.ProviderID, content.Seal
 		d.Provider, d.Model = c.turn.target.Provider, c.turn.target.Model
 		return append(c.unanswered(s), c.event(d)...)
 	})

@@ -86,9 +86,13 @@ func (d *demux) startItem(c model.Chunk) error {
 		}
 		kind = event.Digest
 	}
+	name := c.Name
+	if c.Role == model.Call && name != "" {
+		name = d.turn.view.Name(name)
+	}
 	return d.turn.update(func(s event.State) []event.Event {
 		i.id = s.NextItem(0)
-		return d.event(i, event.ItemStarted{Type: kind, ProviderID: c.ID, CallID: c.CallID, Name: c.Name})
+		return d.event(i, event.ItemStarted{Type: kind, ProviderID: c.ID, CallID: c.CallID, Name: name})
 	})
 }
 
@@ -194,14 +198,17 @@ func (d *demux) seal(content *event.Content, c model.Chunk) {
 	}
 }
 
-// ready records that a call is complete and starts it at once.
+// ready records that a call is complete, in settle's words, and starts it at once.
 func (d *demux) ready(i *openItem, c model.Chunk) error {
 	c.CallID, c.Name = d.turn.Redact.String(c.CallID), d.turn.Redact.String(c.Name)
-	call := &call{turn: d.turn, attempt: d.attempt, item: i.id, name: or(c.Name, i.name), callID: or(c.CallID, i.callID)}
+	call := &call{turn: d.turn, attempt: d.attempt, item: i.id, callID: or(c.CallID, i.callID)}
 	call.duplicate, d.ids[call.callID] = d.ids[call.callID], true
-	err := d.turn.update(func(s event.State) []event.Event {
-		call.args = s.Running().Item(i.id).Content().Arguments
-		return d.event(i, event.CallReady{Name: call.name, CallID: call.callID, Arguments: call.args, Seal: c.Seal})
+	var arguments string
+	d.turn.Log.View(func(s event.State) { arguments = s.Running().Item(i.id).Content().Arguments })
+	said := d.turn.view.Read(or(c.Name, i.name), arguments)
+	call.name, call.args, call.unread = said.Name, said.Arguments, said.Err
+	err := d.turn.update(func(event.State) []event.Event {
+		return d.event(i, event.CallReady{Name: call.name, CallID: call.callID, Arguments: call.args, Sent: said.Sent, Seal: c.Seal})
 	})
 	if err != nil {
 		return err

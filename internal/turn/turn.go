@@ -15,6 +15,7 @@ import (
 	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/tool"
+	"github.com/settle-agent/settle/tool/family"
 )
 
 // Config is what a turn needs. Log, Model and Tools must be set.
@@ -116,6 +117,7 @@ type turn struct {
 	id      string
 	session string
 	target  history.Target
+	view    *family.View // of the tools, as the model has them
 	cancel  context.CancelCauseFunc
 	calls   []*call // of this turn, in order
 	budget  budget
@@ -193,7 +195,9 @@ func newTurn(c Config, id string) *turn {
 	}
 	c.Model.Timeouts = timeouts(c.Model.Timeouts)
 	c.Retry = c.Retry.withDefaults()
-	t := &turn{Config: c, id: id, repeats: map[[32]byte]int{}, warned: map[string]bool{}, began: time.Now(), budget: budget{Retry: c.Retry}}
+	t := &turn{
+		Config: c, id: id, view: family.New(family.Family(c.Model.Family), family.Offer(c.Model.Offer), c.Tools),
+		repeats: map[[32]byte]int{}, warned: map[string]bool{}, began: time.Now(), budget: budget{Retry: c.Retry}}
 	c.Log.View(func(s event.State) {
 		t.session = s.Session
 		if c.Limits.Session.Time > 0 {

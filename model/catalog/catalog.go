@@ -54,6 +54,9 @@ type Model struct {
 	// BoundThinking says that the API checks that nothing before a thinking
 	// block has changed since it was made.
 	BoundThinking bool
+	// Family names the tools that it was trained on: "gpt" or "claude"; empty if
+	// that is not known.
+	Family string
 	// Grammar says that it knows custom tools, whose input is free text.
 	Grammar bool
 }

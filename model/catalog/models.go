@@ -6,6 +6,10 @@ func Builtin() Table {
 	addClaude(t)
 	addGPT(t)
 	addGemini(t)
+	for name, m := range t {
+		m.Family = familyOf(name)
+		t[name] = m
+	}
 	return t
 }
 

@@ -27,8 +27,9 @@ var errEnough = errors.New("found enough")
 type collector struct {
 	re      *regexp.Regexp
 	dir     string
-	limit   int
+	limit   int // of matches; of files where only those are told
 	context int
+	show    Show
 	// private, if set, reports which files may hold secrets: of those it is
 	// told that there are matches, and no more.
 	private func(path string) bool
@@ -38,6 +39,7 @@ type collector struct {
 	path      string // of the last line
 	number    int    // of the last line
 	lastMatch int    // number of the last match in the file
+	inFile    int    // matches of the last file, not told yet
 	matches   int
 	files     int
 	more      bool // there was more than it may tell
@@ -56,6 +58,9 @@ func (c *collector) addMatch(before []found, match found) error {
 	if c.keeps(match.path) {
 		return nil
 	}
+	if c.show != "" && c.show != ShowLines {
+		return c.addFile(match)
+	}
 	if c.matches >= c.limit {
 		c.more = true
 		return errEnough
@@ -66,6 +71,34 @@ func (c *collector) addMatch(before []found, match found) error {
 		}
 	}
 	return c.add(match)
+}
+
+// addFile takes a match of which only the file is told, and how many it has.
+func (c *collector) addFile(match found) error {
+	if match.path != c.path {
+		c.endFile()
+		if c.files >= c.limit || c.out.Len() >= maxOutput {
+			c.more = true
+			return errEnough
+		}
+		c.path, c.inFile = match.path, 0
+		c.files++
+		c.out.WriteString(disk.Display(c.dir, match.path))
+		if c.show == ShowFiles {
+			c.out.WriteByte('\n')
+		}
+	}
+	c.inFile++
+	c.matches++
+	return nil
+}
+
+// endFile ends the line of the last file, where it has a count.
+func (c *collector) endFile() {
+	if c.show == ShowCount && c.inFile > 0 {
+		fmt.Fprintf(&c.out, ":%d\n", c.inFile)
+		c.inFile = 0
+	}
 }
 
 // keeps reports whether the lines of a file are not to be told, and notes it.
@@ -156,6 +189,7 @@ func (c *collector) render() string {
 	if c.matches == 0 && len(c.kept) == 0 {
 		return "no matches"
 	}
+	c.endFile()
 	if c.more {
 		return fmt.Sprintf("%s\n(the first %d matches; there are more: narrow the pattern, path or glob, or raise limit)\n%s", c.out.String(), c.matches, c.secrets())
 	}

@@ -21,6 +21,7 @@ const grepSchema = `{
 		"path": {"type": "string", "description": "File or directory to search; the working directory by default."},
 		"glob": {"type": "string", "minLength": 1, "description": "Only files that match this glob, such as *.go or src/**/*.{ts,tsx}."},
 		"ignore_case": {"type": "boolean", "description": "Upper and lower case match each other; false by default."},
+		"show": {"type": "string", "enum": ["lines", "files", "count"], "description": "What of each file: its matching lines (default), its name, or their count."},
 		"context": {"type": "integer", "minimum": 0, "maximum": 20, "description": "Lines to show before and after each match; 0 by default."},
 		"limit": {"type": "integer", "minimum": 1, "maximum": 1000, "description": "Number of matching lines; 100 by default."}
 	},
@@ -50,9 +51,20 @@ type GrepArguments struct {
 	Path       string  `json:"path,omitempty"`
 	Glob       string  `json:"glob,omitempty"`
 	IgnoreCase bool    `json:"ignore_case,omitempty"`
+	Show       Show    `json:"show,omitempty"`
 	Context    float64 `json:"context,omitempty"`
 	Limit      float64 `json:"limit,omitempty"`
 }
+
+// Show says what grep gives of each file.
+type Show string
+
+// What it gives; empty is ShowLines.
+const (
+	ShowLines Show = "lines" // the lines that match
+	ShowFiles Show = "files" // its name
+	ShowCount Show = "count" // how many match
+)
 
 // Title implements tool.Titler.
 func (grepTool) Title(args json.RawMessage) string {
@@ -146,7 +158,10 @@ func (c Config) newQuery(dir string, in GrepArguments) (q *query, isDir bool, er
 		return nil, false, err
 	}
 	q.root = root
-	q.c = &collector{re: q.re, limit: orDefault(in.Limit, defaultMatches), context: q.context}
+	if in.Show == ShowFiles || in.Show == ShowCount {
+		q.context = 0
+	}
+	q.c = &collector{re: q.re, show: in.Show, limit: orDefault(in.Limit, defaultMatches), context: q.context}
 	return q, info.IsDir(), nil
 }
 

@@ -15,6 +15,7 @@ type Arguments struct {
 	Workdir     string `json:"workdir,omitempty"`
 	Description string `json:"description,omitempty"`
 	Background  bool   `json:"background,omitempty"`
+	YieldMS     int64  `json:"yield_ms,omitempty"`
 	Release     bool   `json:"release,omitempty"`
 	TTY         bool   `json:"tty,omitempty"`
 	Outside     bool   `json:"outside,omitempty"`
@@ -28,6 +29,7 @@ const schema = `{
     "workdir": {"type": "string", "description": "Directory to run in; relative to the session's working directory, which is the default."},
     "description": {"type": "string", "description": "What the command is for, in a few words."},
     "background": {"type": "boolean", "description": "Start it as a job and do not wait for it: servers, watchers. See the tool job."},
+    "yield_ms": {"type": "integer", "minimum": 1, "description": "Wait this long; what still runs then goes on as a job."},
     "release": {"type": "boolean", "description": "With background: let it run on after this session ends. Only when that was asked for."},
     "tty": {"type": "boolean", "description": "Give the command a terminal."}%s
   },

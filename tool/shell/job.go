@@ -39,9 +39,9 @@ type job struct {
 	ended      chan struct{}
 }
 
-// background leaves the command to the session, unless it exits at once.
-func (r *run) background(ctx context.Context) (tool.Result, error) {
-	early, cancel := context.WithTimeoutCause(ctx, startDelay, errTimeout)
+// background leaves the command to the session, unless it exits within the delay.
+func (r *run) background(ctx context.Context, delay time.Duration) (tool.Result, error) {
+	early, cancel := context.WithTimeoutCause(ctx, delay, errTimeout)
 	defer cancel()
 	exit, err := r.process.Wait(early)
 	if err == nil {
@@ -50,6 +50,7 @@ func (r *run) background(ctx context.Context) (tool.Result, error) {
 	if ctx.Err() != nil {
 		return r.aborted(r.end(ctx)), nil
 	}
+	r.args.Background = true // from now on
 	self := event.Process{PID: r.process.PID(), Command: r.args.Command}
 	job, err := r.jobs.adopt(ctx, r, []event.Process{self})
 	if err != nil {

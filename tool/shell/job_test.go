@@ -215,3 +215,18 @@ func TestEnvironment(t *testing.T) {
 		t.Errorf("the model is not told what is withheld: %q", doc)
 	}
 }
+
+// A call with yield_ms gives its output if the command exits in time, and leaves the
+// command to the session if not.
+func TestYield(t *testing.T) {
+	r := newRoom(t, nil)
+	got := r.run(r.t.Context(), "shell", object{"command": "echo out; exit 3", "yield_ms": 60_000})
+	if !got.Failed || len(got.Jobs) > 0 || got.Output != "out\n[exit code 3]" {
+		t.Errorf("in time: %+v", got)
+	}
+	got = r.run(r.t.Context(), "shell", object{"command": "echo out; read x; echo got $x; exit 4", "yield_ms": 1, "tty": true})
+	wantOutput(t, got, "[job job1 runs in the background")
+	wantOutput(t, r.job(object{"action": "wait", "job": "job1", "pattern": "^out"}), "a line matches")
+	wantOutput(t, r.job(object{"action": "write", "job": "job1", "input": "one\n", "timeout_ms": 60_000}), "wrote 4 bytes", "got one", "exited with code 4")
+	wantOutput(t, r.job(object{"action": "read", "job": "job1", "timeout_ms": 60_000}), "[no new output]")
+}

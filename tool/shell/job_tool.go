@@ -40,7 +40,7 @@ const jobSchema = `{
     "eof": {"type": "boolean", "description": "write: end its standard input after that."},
     "pattern": {"type": "string", "description": "wait: a regular expression (RE2); a line of its output must match that no wait has matched yet."},
     "port": {"type": "integer", "minimum": 1, "maximum": 65535, "description": "wait: a TCP port of this machine that must accept connections."},
-    "timeout_ms": {"type": "integer", "minimum": 1, "description": "wait: give up after this many milliseconds (default 30000)."}
+    "timeout_ms": {"type": "integer", "minimum": 1, "description": "wait: give up after this many milliseconds (default 30000). read, write: first wait this long for its end."}
   },
   "required": ["action"],
   "additionalProperties": false
@@ -84,6 +84,7 @@ func (t *jobTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) 
 	}
 	switch a.Action {
 	case "read":
+		t.linger(ctx, b, a)
 		return t.read(b), nil
 	case "write":
 		return t.write(ctx, b, a)
@@ -102,6 +103,20 @@ func (t *jobTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) 
 		return tool.Result{Output: released(info)}, nil
 	}
 	return tool.Result{}, fmt.Errorf("cannot do %q: the actions are list, read, write, wait, kill and release", a.Action)
+}
+
+// linger waits for the job's end, for as long as the call says.
+func (t *jobTool) linger(ctx context.Context, b *job, a JobArguments) {
+	if a.TimeoutMS <= 0 {
+		return
+	}
+	timer := time.NewTimer(min(time.Duration(a.TimeoutMS)*time.Millisecond, t.jobs.config.MaxTimeout))
+	defer timer.Stop()
+	select {
+	case <-b.ended:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }
 
 func (t *jobTool) read(b *job) tool.Result {
@@ -133,7 +148,12 @@ func (t *jobTool) write(ctx context.Context, b *job, a JobArguments) (tool.Resul
 			return tool.Result{}, fmt.Errorf("cannot end the input of job %s: %w", b.info.ID, err)
 		}
 	}
-	return tool.Result{Output: fmt.Sprintf("[wrote %d bytes to job %s]", len(a.Input), b.info.ID)}, nil
+	wrote := fmt.Sprintf("[wrote %d bytes to job %s]", len(a.Input), b.info.ID)
+	if a.TimeoutMS > 0 {
+		t.linger(ctx, b, a)
+		wrote = paragraph(wrote, t.read(b).Output)
+	}
+	return tool.Result{Output: wrote}, nil
 }
 
 func (t *jobTool) wait(ctx context.Context, b *job, a JobArguments) (tool.Result, error) {

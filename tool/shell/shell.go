@@ -45,8 +45,11 @@ func (s *shell) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 		return tool.Result{}, err
 	}
 	defer r.progress.stop()
-	if a.Background {
-		return r.background(ctx)
+	switch {
+	case a.Background:
+		return r.background(ctx, startDelay)
+	case a.YieldMS > 0:
+		return r.background(ctx, min(time.Duration(a.YieldMS)*time.Millisecond, s.jobs.config.MaxTimeout))
 	}
 	return r.foreground(ctx)
 }

@@ -1,0 +1,205 @@
+package family
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/tool"
+)
+
+// Offer says which of a set's tools a model is offered.
+type Offer string
+
+// The offers.
+const (
+	Suitable Offer = ""    // those that suit its family
+	Every    Offer = "all" // all: somebody chose them
+)
+
+// View is a set of tools as a family of models sees it.
+type View struct {
+	family Family
+	set    *tool.Set
+	specs  []tool.Spec
+	forms  map[string]*form        // by the name of the family's
+	checks map[string]*tool.Schema // of the forms' arguments
+}
+
+// New returns the view of the set.
+func New(f Family, offer Offer, set *tool.Set) *View {
+	v := &View{family: f, set: set, forms: map[string]*form{}, checks: map[string]*tool.Schema{}}
+	settles := set.Specs()
+	has := func(name string) bool {
+		return slices.ContainsFunc(settles, func(s tool.Spec) bool { return s.Name == name })
+	}
+	hidden := f.hidden()
+	for _, spec := range settles {
+		if by := hidden[spec.Name]; by != "" && has(by) && offer != Every {
+			continue
+		}
+		form := f.offer(spec.Name)
+		if form == nil || !form.suits(spec) || has(form.name) {
+			v.specs = append(v.specs, spec)
+			continue
+		}
+		said := form.spec(spec)
+		v.specs, v.forms[form.name], v.checks[form.name] = append(v.specs, said), form, tool.NewSchema(said.Schema)
+		if form.beside {
+			v.specs = append(v.specs, spec)
+		}
+	}
+	return v
+}
+
+// offer returns the form under which the family is offered a tool; nil if that is
+// settle's own.
+func (f Family) offer(name string) *form {
+	for _, x := range f.forms() {
+		if x.tool == name && x.offered {
+			return x
+		}
+	}
+	return nil
+}
+
+// Specs are what the model is offered, in the order of the set.
+func (v *View) Specs() []tool.Spec { return v.specs }
+
+// Name returns settle's name for a tool that the model names.
+func (v *View) Name(name string) string {
+	if f := v.form(name); f != nil {
+		return f.tool
+	}
+	return name
+}
+
+// form is the form that a name means; nil if it means a tool of the set, or nothing.
+func (v *View) form(name string) *form {
+	if f := v.forms[name]; f != nil {
+		return f
+	}
+	if _, ok := v.set.Lookup(name); ok {
+		return nil
+	}
+	f := v.family.named(name)
+	if f == nil {
+		return nil
+	}
+	for _, spec := range v.set.Specs() {
+		if f.suits(spec) {
+			return f
+		}
+	}
+	return nil
+}
+
+// Call is a call in settle's words.
+type Call struct {
+	Name, Arguments string
+	// Sent is what the model said, nil where that is the same.
+	Sent *event.Sent
+	// Err says, to the model, why the call cannot be made; nil if it may be.
+	Err error
+}
+
+// Read brings a call into settle's words.
+func (v *View) Read(name, arguments string) Call {
+	f := v.form(name)
+	if f == nil {
+		c := Call{Name: name, Arguments: arguments}
+		if _, ok := v.set.Lookup(name); !ok && v.family != None {
+			c.Err = v.unknown(name)
+		}
+		return c
+	}
+	as := func(tool, text string) Call {
+		c := Call{Name: tool, Arguments: text, Sent: &event.Sent{Name: name}}
+		if restored, ok := restore(f, text); !ok || restored != arguments {
+			c.Sent.Arguments = arguments
+		}
+		return c
+	}
+	given, isObject := parse(arguments)
+	if !isObject {
+		return as(f.tool, arguments) // the tool says what is wrong with them
+	}
+	given.drop(f.ignored...)
+	if check := v.checks[name]; check != nil {
+		if err := check.Check([]byte(given.String())); err != nil {
+			if v.set.Check(f.tool, json.RawMessage(arguments)) == nil {
+				return as(f.tool, arguments) // in settle's words already
+			}
+			c := as(f.tool, arguments)
+			c.Err = fmt.Errorf("cannot call %q: %w", name, err)
+			return c
+		}
+	}
+	settles, err := f.settles(given)
+	if err != nil {
+		c := as(f.tool, arguments)
+		c.Err = fmt.Errorf("cannot call %q: %w", name, err)
+		return c
+	}
+	return as(settles, given.String())
+}
+
+func (v *View) unknown(name string) error {
+	if len(v.specs) == 0 {
+		return nil // the set says it
+	}
+	var offered []string
+	for _, s := range v.specs {
+		offered = append(offered, s.Name)
+	}
+	if len(name) > 64 {
+		name = strings.ToValidUTF8(name[:64], "") + "…"
+	}
+	return fmt.Errorf("there is no tool %q; the tools are %s", name, strings.Join(offered, ", "))
+}
+
+// restore says arguments in the family's words again.
+func restore(f *form, settles string) (string, bool) {
+	o, ok := parse(settles)
+	if !ok || !f.families(o) {
+		return settles, false
+	}
+	return o.String(), true
+}
+
+// Replay returns a call as the model that made it said it.
+func Replay(name, arguments string, sent *event.Sent) (string, string) {
+	switch {
+	case sent == nil:
+		return name, arguments
+	case sent.Arguments != "":
+		return sent.Name, sent.Arguments
+	}
+	for _, f := range All() {
+		for _, x := range f.forms() {
+			if x.name == sent.Name {
+				arguments, _ = restore(x, arguments)
+				return sent.Name, arguments
+			}
+		}
+	}
+	return sent.Name, arguments
+}
+
+// Write returns a call, in settle's words, in those of the family.
+func Write(f Family, name, arguments string) (string, string) {
+	x := f.offer(name)
+	if x == nil {
+		return name, arguments
+	}
+	o, ok := parse(arguments)
+	if !ok {
+		return x.name, arguments
+	}
+	if !x.families(o) {
+		return name, arguments
+	}
+	return x.name, o.String()
+}
