@@ -95,9 +95,7 @@ func TestTerminalInAFile(t *testing.T) {
 	}
 }
 
-func TestEverySettingInAFile(t *testing.T) {
-	w := newWorld(t)
-	w.user(`
+const everySetting = `
 model = "mine/org/name"
 effort = "high"
 permission = "ask"
@@ -151,7 +149,11 @@ depth = 1
 at_once = 2
 per_session = 3
 timeout = "1m"
-`)
+`
+
+func TestEverySettingInAFile(t *testing.T) {
+	w := newWorld(t)
+	w.user(everySetting)
 	r := w.load()
 	no, yes := false, true
 	want := config.Settings{
