@@ -42,6 +42,7 @@ func claudeForms() []*form {
 			ignored: []string{"subagent_type"}, read: readTask, write: writeTask,
 		},
 		{name: "Agent", tool: "task", renames: [][2]string{{"background", "run_in_background"}}, ignored: []string{"subagent_type"}, read: readTask},
+		{name: "Skill", tool: "skill", offered: true, renames: [][2]string{{"name", "skill"}, {"arguments", "args"}}},
 		{name: "LS", tool: "list", ignored: []string{"ignore"}},
 		{name: "BashOutput", tool: "job", read: readJob("read", "bash_id"), ignored: []string{"filter"}},
 		{name: "TaskOutput", tool: "job", read: readJob("read", "task_id"), ignored: []string{"block"}},

@@ -15,6 +15,7 @@ import (
 	"github.com/settle-agent/settle/tool/plan"
 	"github.com/settle-agent/settle/tool/search"
 	"github.com/settle-agent/settle/tool/shell"
+	"github.com/settle-agent/settle/tool/skill"
 	"github.com/settle-agent/settle/tool/task"
 )
 
@@ -22,7 +23,7 @@ import (
 func all(t *testing.T) *tool.Set {
 	t.Helper()
 	set, err := tool.NewSet(slices.Concat(
-		shell.NewJobs(shell.Config{Outside: true}).Tools(), file.NewWorkspace(file.Config{}).Tools(), search.Tools(search.Config{}), []tool.Tool{plan.New()}, task.Tools(nil),
+		shell.NewJobs(shell.Config{Outside: true}).Tools(), file.NewWorkspace(file.Config{}).Tools(), search.Tools(search.Config{}), []tool.Tool{plan.New()}, task.Tools(nil), []tool.Tool{skill.New(nil)},
 	)...)
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +40,7 @@ func names(specs []tool.Spec) (out []string) {
 
 func TestSpecs(t *testing.T) {
 	set := all(t)
-	tasks := "task check_task message_task cancel_task"
+	tasks := "task check_task message_task cancel_task skill"
 	for _, tt := range []struct {
 		family family.Family
 		offer  family.Offer
@@ -48,7 +49,7 @@ func TestSpecs(t *testing.T) {
 		{family.None, "", strings.Join(set.Names(), " ")},
 		{family.Settle, "", "shell job read write edit glob grep list plan " + tasks},
 		{family.GPT, "", "exec_command write_stdin job apply_patch update_plan " + tasks},
-		{family.Claude, "", "Bash job Read Write Edit Glob Grep TodoWrite Task check_task message_task cancel_task"},
+		{family.Claude, "", "Bash job Read Write Edit Glob Grep TodoWrite Task check_task message_task cancel_task Skill"},
 		{family.GPT, family.Every, "exec_command write_stdin job read write edit apply_patch glob grep list update_plan " + tasks},
 	} {
 		got := family.New(tt.family, tt.offer, set).Specs()
@@ -140,6 +141,7 @@ func TestRead(t *testing.T) {
 		{"claude", "str_replace_based_edit_tool", `{"command":"view","path":"a","view_range":[3,5]}`, "read", `{"path":"a","offset":3,"limit":3}`, true},
 		{"claude", "str_replace_based_edit_tool", `{"command":"str_replace","path":"a","old_str":"b"}`, "edit", `{"path":"a","old_string":"b","new_string":""}`, true},
 		{"claude", "str_replace_editor", `{"command":"create","path":"a","file_text":"b"}`, "write", `{"path":"a","content":"b"}`, true},
+		{"claude", "Skill", `{"skill":"pdf","args":"a.pdf"}`, "skill", `{"name":"pdf","arguments":"a.pdf"}`, false},
 		{"settle", "Read", `{"file_path":"a"}`, "read", `{"path":"a"}`, false},
 		{"settle", "apply_patch", `{"input":"x"}`, "apply_patch", `{"input":"x"}`, false},
 		{"", "read", `{"path":1}`, "read", `{"path":1}`, false},
