@@ -45,11 +45,13 @@ CREATE TABLE settle_fleet.unit (
 	state   text NOT NULL DEFAULT 'queued' CHECK (state IN ('queued', 'running', 'ended')),
 	task    jsonb NOT NULL,
 	attempt integer NOT NULL DEFAULT 0,
+	lost    integer NOT NULL DEFAULT 0,
 	epoch   bigint NOT NULL DEFAULT 0,
 	worker  text,
 	cancel  text,
 	result  jsonb,
 	created timestamptz NOT NULL DEFAULT now(),
+	taken   timestamptz,
 	started timestamptz,
 	ended   timestamptz
 ) WITH (fillfactor = 70);

@@ -1,0 +1,13 @@
+// Package fleet is what a fleet of workers agrees on: the unit of work, how it
+// ends, and the [Engine] that hands units out.
+//
+// A unit is one input of a session, run to its end by one worker at a time:
+//
+//	Submit ─► queued ─► running ─► ended        completed | failed | aborted
+//	             ▲         │ attempt 1, 2, …: each takes a greater epoch of the session
+//	             └─────────┘ the worker shuts down, or dies and its lease ends
+//
+// Its id is SESSION/INPUT, so that submitting it again changes nothing. The log of
+// the session is elsewhere (package pglog): the engine says who may write it, never
+// what is true of it.
+package fleet

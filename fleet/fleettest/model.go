@@ -1,0 +1,50 @@
+package fleettest
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/model/script"
+)
+
+// Model is a model that asks for some calls, one after the other, and then says
+// that it is done. What it says depends on the request alone, so that any worker may
+// ask it. Each call has a token of its own, [Token].
+type Model struct {
+	// Calls is how many calls a conversation has; those that were cut short count.
+	Calls int
+	// Delay is how long it thinks before each answer.
+	Delay time.Duration
+	// Call makes a call that does what there is to do with the token.
+	Call func(token string) (tool, arguments string)
+}
+
+// Token is that of the n-th call of a session, from 1.
+func Token(session string, n int) string { return fmt.Sprintf("%s-%d", session, n) }
+
+// Stream implements [model.Provider].
+func (m Model) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chunk, error] {
+	made := 0
+	for _, i := range r.Input {
+		if i.Role == model.Output {
+			made++
+		}
+	}
+	steps := []script.Step{script.Text("let me see ", "what is next")}
+	if m.Delay > 0 {
+		steps = slices.Insert(steps, 0, script.Delay(m.Delay))
+	}
+	if made >= m.Calls {
+		steps = append(steps[:len(steps)-1], script.Text("done after ", fmt.Sprint(made), " calls"))
+		return script.New(script.Turn(steps...)).Stream(ctx, r)
+	}
+	name, arguments := m.Call(Token(r.CacheKey, made+1))
+	half := len(arguments) / 2
+	steps = append(steps, script.CallID(fmt.Sprintf("call_%s_%d", strings.ReplaceAll(r.CacheKey, "-", "_"), made+1), name, arguments[:half], arguments[half:]))
+	return script.New(script.Turn(steps...)).Stream(ctx, r)
+}

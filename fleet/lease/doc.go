@@ -1,0 +1,13 @@
+// Package lease is the engine for teams that have nothing but Postgres: units are
+// rows, and a worker that is alive holds a lease.
+//
+//	Heartbeat ─► worker.until = now + lease ─► units: queued, or of a worker whose lease is over
+//	              (the database's clock)        └─► state running, session.epoch + 1 ─► Attempt
+//
+// A lease is the worker's, not the unit's: a thousand units cost one small
+// transaction a second. That a worker is alive does not say that a unit moves: a
+// unit whose log has not grown for [Engine].Stall is given to another worker as
+// well. The clock is the database's, so that those of workers may differ.
+//
+// Of a session, one unit runs at a time, in the order in which they came (C3).
+package lease

@@ -1,0 +1,206 @@
+package lease
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/fleet"
+)
+
+// defaultStall is longer than anything that a turn waits for without a word: an
+// attempt of a model request may take an hour.
+const defaultStall = 2 * time.Hour
+
+// Engine is the engine. Its methods may be called by several goroutines.
+type Engine struct {
+	// Stall is how long a unit's log may stand still before the unit is another
+	// worker's; 0 means two hours.
+	Stall time.Duration
+
+	pool     *pgxpool.Pool
+	endings  *endings
+	listener *listener
+	stop     context.CancelFunc
+	ended    chan struct{}
+}
+
+var (
+	_ fleet.Engine = (*Engine)(nil)
+	_ fleet.Waker  = (*Engine)(nil)
+)
+
+// Open returns the engine over a database that was migrated. The caller closes it,
+// before the pool.
+func Open(ctx context.Context, pool *pgxpool.Pool) *Engine {
+	life, stop := context.WithCancel(context.WithoutCancel(ctx))
+	e := &Engine{pool: pool, endings: newEndings(pool), listener: newListener(pool.Config().ConnConfig), stop: stop, ended: make(chan struct{})}
+	// Close waits for it.
+	go func() {
+		defer close(e.ended)
+		e.endings.run(life)
+	}()
+	return e
+}
+
+// Close ends what the engine runs.
+func (e *Engine) Close() {
+	e.stop()
+	<-e.ended
+	e.listener.close()
+}
+
+// Wake implements [fleet.Waker]. It listens from the first call on.
+func (e *Engine) Wake() <-chan struct{} { return e.listener.start() }
+
+// Submit implements [fleet.Engine].
+func (e *Engine) Submit(ctx context.Context, tasks []fleet.Task) (fresh int, err error) {
+	n := len(tasks)
+	ids, sessions, inputs, raw := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
+	for i, t := range tasks {
+		text, err := json.Marshal(t)
+		if err != nil {
+			return 0, fmt.Errorf("cannot encode task %s: %w", t.ID(), err)
+		}
+		ids[i], sessions[i], inputs[i], raw[i] = t.ID(), t.Session, t.Input, string(text)
+	}
+	err = e.pool.QueryRow(ctx, `
+WITH s AS (
+	INSERT INTO settle_fleet.session (id) SELECT DISTINCT unnest($2::text[]) ON CONFLICT (id) DO NOTHING
+), u AS (
+	INSERT INTO settle_fleet.unit (id, session, input, task)
+	SELECT id, session, input, task::jsonb FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) WITH ORDINALITY AS t (id, session, input, task, n) ORDER BY n
+	ON CONFLICT (id) DO NOTHING RETURNING id
+), told AS (SELECT pg_notify($5, ''))
+SELECT (SELECT count(*) FROM u) + 0 * (SELECT count(*) FROM told)`, ids, sessions, inputs, raw, unitChannel).Scan(&fresh)
+	if err != nil {
+		return 0, fmt.Errorf("cannot submit %d tasks: %w", n, err)
+	}
+	return fresh, nil
+}
+
+// Cancel implements [fleet.Engine].
+func (e *Engine) Cancel(ctx context.Context, unit, by string) (bool, error) {
+	result, err := json.Marshal(fleet.Result{Outcome: event.Aborted, Reason: event.Interrupted, Message: "cancelled by " + by + " before a worker took it"})
+	if err != nil {
+		return false, err
+	}
+	var state fleet.State
+	err = e.pool.QueryRow(ctx, `
+WITH u AS (
+	UPDATE settle_fleet.unit SET cancel = coalesce(cancel, $2),
+		state = CASE WHEN state = 'queued' THEN 'ended' ELSE state END,
+		result = CASE WHEN state = 'queued' THEN $3::jsonb END,
+		ended = CASE WHEN state = 'queued' THEN now() END
+	WHERE id = $1 AND state <> 'ended' RETURNING state
+), told AS (SELECT pg_notify($4, '') FROM u)
+SELECT state FROM u, told`, unit, by, string(result), unitChannel).Scan(&state)
+	if errors.Is(err, pgx.ErrNoRows) {
+		_, err := e.State(ctx, unit) // which may not be
+		return false, err
+	}
+	if err != nil {
+		return false, fmt.Errorf("cannot cancel unit %s: %w", unit, err)
+	}
+	return true, nil
+}
+
+// unitColumns are those of [scanUnit].
+const unitColumns = `id, task, state, attempt, lost, coalesce(worker, ''), coalesce(cancel, ''), result, created, started, ended`
+
+func scanUnit(row pgx.CollectableRow) (u fleet.Unit, err error) {
+	err = row.Scan(&u.ID, &u.Task, &u.State, &u.Attempt, &u.Lost, &u.Worker, &u.Cancel, &u.Result, &u.Created, &u.Started, &u.Ended)
+	return u, err
+}
+
+// State implements [fleet.Engine].
+func (e *Engine) State(ctx context.Context, unit string) (fleet.Unit, error) {
+	rows, err := e.pool.Query(ctx, `SELECT `+unitColumns+` FROM settle_fleet.unit WHERE id = $1`, unit)
+	if err == nil {
+		var u fleet.Unit
+		if u, err = pgx.CollectExactlyOneRow(rows, scanUnit); err == nil {
+			return u, nil
+		}
+	}
+	if errors.Is(err, pgx.ErrNoRows) {
+		return fleet.Unit{}, &fleet.UnknownError{Unit: unit}
+	}
+	return fleet.Unit{}, fmt.Errorf("cannot find unit %s: %w", unit, err)
+}
+
+// Filter chooses units.
+type Filter struct {
+	State  fleet.State       // "" for all
+	Labels map[string]string // that they have
+	// After is the place of the last unit that was seen; 0 for none.
+	After int64
+	Limit int
+}
+
+// List returns units in the order in which they were submitted, and the place of
+// the last one.
+func (e *Engine) List(ctx context.Context, f Filter) (units []fleet.Unit, last int64, err error) {
+	labels, err := labelFilter(f.Labels)
+	if err != nil {
+		return nil, 0, err
+	}
+	rows, err := e.pool.Query(ctx, `SELECT `+unitColumns+`, place FROM settle_fleet.unit
+		WHERE place > $1 AND ($2 = '' OR state = $2) AND task @> $3::jsonb ORDER BY place LIMIT $4`, f.After, string(f.State), labels, f.Limit)
+	if err != nil {
+		return nil, 0, fmt.Errorf("cannot list units: %w", err)
+	}
+	units, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (u fleet.Unit, err error) {
+		err = row.Scan(&u.ID, &u.Task, &u.State, &u.Attempt, &u.Lost, &u.Worker, &u.Cancel, &u.Result, &u.Created, &u.Started, &u.Ended, &last)
+		return u, err
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("cannot list units: %w", err)
+	}
+	return units, last, nil
+}
+
+// Counts are how many units are in each state.
+type Counts struct {
+	Queued, Running, Ended int
+	// Completed, Failed and Aborted are those that have ended, by outcome.
+	Completed, Failed, Aborted int
+	// Lost is how many workers died with a unit.
+	Lost int
+}
+
+// Count counts the units that have the labels.
+func (e *Engine) Count(ctx context.Context, labels map[string]string) (c Counts, err error) {
+	filter, err := labelFilter(labels)
+	if err != nil {
+		return c, err
+	}
+	err = e.pool.QueryRow(ctx, `SELECT count(*) FILTER (WHERE state = 'queued'), count(*) FILTER (WHERE state = 'running'), count(*) FILTER (WHERE state = 'ended'),
+		count(*) FILTER (WHERE result ->> 'outcome' = 'completed'), count(*) FILTER (WHERE result ->> 'outcome' = 'failed'),
+		count(*) FILTER (WHERE result ->> 'outcome' = 'aborted'), coalesce(sum(lost), 0)
+		FROM settle_fleet.unit WHERE task @> $1::jsonb`, filter).Scan(&c.Queued, &c.Running, &c.Ended, &c.Completed, &c.Failed, &c.Aborted, &c.Lost)
+	if err != nil {
+		return c, fmt.Errorf("cannot count units: %w", err)
+	}
+	return c, nil
+}
+
+// Open returns how many units have not ended.
+func (e *Engine) Open(ctx context.Context) (n int, err error) {
+	c, err := e.Count(ctx, nil)
+	return c.Queued + c.Running, err
+}
+
+// labelFilter returns what the tasks with the labels contain.
+func labelFilter(labels map[string]string) (string, error) {
+	if len(labels) == 0 {
+		return "{}", nil
+	}
+	raw, err := json.Marshal(map[string]map[string]string{"labels": labels})
+	return string(raw), err
+}

@@ -1,0 +1,94 @@
+package worker
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/fleet"
+)
+
+// progress is what a log says of a unit's input.
+type progress struct {
+	// began says that the input was accepted.
+	began bool
+	// last is the last turn that worked on it, or nil; turns is how many there were,
+	// and spent what they took.
+	last  *event.Turn
+	turns int
+	spent event.Summary
+	// result is how the unit has ended; nil if it has not.
+	result *fleet.Result
+}
+
+// read returns what became of an input. The inputs that went on from it have its id
+// with a tilde and the epoch of their attempt.
+func read(state event.State, input string) progress {
+	p := progress{began: state.Accepted(input)}
+	ours := func(inputs []event.Input) bool {
+		for _, i := range inputs {
+			if i.ID == input || strings.HasPrefix(i.ID, input+"~") {
+				return true
+			}
+		}
+		return false
+	}
+	for _, t := range state.Turns {
+		works := ours(t.Inputs)
+		for _, a := range t.Attempts {
+			works = works || ours(a.Inputs)
+		}
+		if works {
+			p.last = t
+			p.turns++
+			p.spent.Join(t.Summary)
+		}
+	}
+	if p.last != nil && p.last.Cause != nil && counts(p.last.Cause) {
+		p.result = p.ended(p.last.Cause)
+		p.result.Seq = state.Seq
+	}
+	return p
+}
+
+// counts reports whether a turn's end is the unit's: whether it is not only that of
+// its worker.
+func counts(c *event.Cause) bool {
+	return c.Outcome != event.Aborted || c.Reason != event.Crashed && c.Reason != event.Shutdown
+}
+
+// ended returns the result of a unit that ends so.
+func (p progress) ended(c *event.Cause) *fleet.Result {
+	r := &fleet.Result{Outcome: c.Outcome, Reason: c.Reason, Turns: p.turns, Summary: p.spent}
+	if c.Outcome != event.Completed {
+		r.Message = c.Error()
+	}
+	if p.last != nil {
+		r.Turn, r.Answer = p.last.ID, p.last.Answer()
+	}
+	return r
+}
+
+// resumption is what the model is told when another worker goes on.
+func resumption(p progress) string {
+	switch {
+	case p.last == nil:
+		return "The worker that had accepted the message above ended before it began. Begin with it now."
+	case p.last.Cause != nil && p.last.Cause.Reason == event.Shutdown:
+		return "The worker was shut down before you had finished. Go on with the task from where you were interrupted."
+	}
+	return "The worker died before you had finished, and another one goes on. Continue the task from where it stopped. " +
+		"Calls whose effects are unknown may have run: look before you repeat them."
+}
+
+// failure is the result of a unit that fails outside of its turns.
+func (p progress) failure(message string) *fleet.Result {
+	return p.ended(event.Fail(&event.Failure{Name: event.NameInternal, Message: message}))
+}
+
+// cancelled is the result of a unit whose end was asked for while no worker ran it.
+func (p progress) cancelled(by string) *fleet.Result {
+	c := event.Abort(event.Interrupted, by)
+	c.Message = fmt.Sprintf("cancelled by %s; its worker had ended", by)
+	return p.ended(c)
+}

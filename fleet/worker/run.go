@@ -1,0 +1,173 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/fleet"
+)
+
+// run is one attempt at a unit:
+//
+//	opening ─► turn ─► closing ─► completing ─► done
+//	   └────────┴── lose: close at once, and complete nothing
+type run struct {
+	worker  *Worker
+	attempt fleet.Attempt
+	logger  *slog.Logger
+	done    chan struct{} // closed when nothing of it runs any more
+
+	life context.Context //nolint:containedctx // it ends when the attempt is to end early
+	end  context.CancelCauseFunc
+	over atomic.Bool // it is being completed
+
+	once   sync.Once
+	cancel chan string // who asked for the unit's end; has room for one
+}
+
+func newRun(w *Worker, a fleet.Attempt) *run {
+	r := &run{worker: w, attempt: a, done: make(chan struct{}), cancel: make(chan string, 1)}
+	r.logger = w.logger.With("unit", a.Unit, "attempt", a.Number, "epoch", a.Epoch)
+	r.life, r.end = context.WithCancelCause(context.Background())
+	if a.Cancel != "" {
+		r.interrupt(a.Cancel)
+	}
+	return r
+}
+
+// lostError is why an attempt ends that is another worker's now.
+type lostError struct{ err error }
+
+func (e *lostError) Error() string { return e.err.Error() }
+func (e *lostError) Unwrap() error { return e.err }
+
+// lose ends the attempt and leaves the unit to another worker.
+func (r *run) lose(err error) { r.end(&lostError{err}) }
+
+// stop ends the attempt and gives the unit back.
+func (r *run) stop(err error) { r.end(err) }
+
+// interrupt ends the unit, for who asked for that.
+func (r *run) interrupt(by string) { r.once.Do(func() { r.cancel <- by }) }
+
+// ending reports whether the attempt is being completed.
+func (r *run) ending() bool { return r.over.Load() }
+
+// run runs the attempt to its end.
+func (r *run) run(ctx context.Context) {
+	defer r.end(nil)
+	result, err := r.work(ctx)
+	if lost := (*lostError)(nil); errors.As(err, &lost) {
+		r.logger.Warn("the unit is another worker's now; what this one ran for it has ended", "error", err)
+		return
+	}
+	r.over.Store(true)
+	if err != nil {
+		r.logger.Warn("the unit goes back", "error", err)
+		result = nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, endTimeout)
+	defer cancel()
+	switch err := r.worker.config.Engine.Complete(ctx, r.attempt, result); {
+	case errors.Is(err, fleet.ErrLost):
+		r.logger.Warn("the unit is another worker's now; what this one says of its end does not count")
+	case err != nil: // its lease ends, and another worker finds the log as it is
+		r.logger.Error("cannot say how the unit has ended", "error", err)
+	case result != nil:
+		r.logger.Info("the unit has ended", "outcome", result.Outcome, "reason", result.Reason)
+	}
+}
+
+// work opens the session, does what is left to do, and closes it. Without a result
+// and without an error, there is none yet: the unit is to go on elsewhere.
+func (r *run) work(ctx context.Context) (*fleet.Result, error) {
+	config, err := r.worker.config.Session(r.life, r.attempt)
+	if err != nil { // it would be the same elsewhere
+		return progress{}.failure(fmt.Sprintf("cannot begin: %v", err)), nil
+	}
+	session := r.attempt.Task.Session
+	r.worker.config.Logs.Grant(session, r.attempt.Epoch)
+	s, err := r.worker.host.Session(r.life, session, config)
+	if err != nil {
+		return nil, r.cause(fmt.Errorf("cannot open session %s: %w", session, err))
+	}
+	result, err := r.finish(s)
+	ctx, cancel := context.WithTimeout(ctx, endTimeout)
+	defer cancel()
+	if closing := s.CloseFor(ctx, event.Shutdown, "worker"); closing != nil && err == nil {
+		r.logger.Warn("the session is not closed in good order", "error", closing)
+	}
+	return result, err
+}
+
+// cause returns why the attempt is to end, or the error.
+func (r *run) cause(err error) error {
+	if cause := context.Cause(r.life); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// finish has the unit's input run to its end, as far as it has not.
+func (r *run) finish(s *settle.Session) (*fleet.Result, error) {
+	for n := 0; ; n++ {
+		p := read(s.State(), r.attempt.Task.Input)
+		switch {
+		case p.result != nil:
+			return p.result, nil
+		case n == 0 && p.began && r.attempt.Cancel != "":
+			return p.cancelled(r.attempt.Cancel), nil
+		case n == 0 && r.attempt.Lost > r.worker.config.Lost:
+			return p.failure(fmt.Sprintf("%d workers died while they ran it", r.attempt.Lost)), nil
+		case n > 0: // its turn has ended, and is none that counts
+			return nil, r.cause(errors.New("the turn has not ended in a way that counts"))
+		}
+		text, id := r.attempt.Task.Prompt, r.attempt.Task.Input
+		if p.began {
+			text, id = resumption(p), fmt.Sprintf("%s~%d", id, r.attempt.Epoch)
+		}
+		turn, err := s.Submit(r.life, text, settle.WithID(id), settle.From("fleet"))
+		if err != nil {
+			return nil, r.cause(err)
+		}
+		if err := r.await(s, turn); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// await waits for the turn's end; if somebody cancels the unit, for that of the
+// interrupt.
+func (r *run) await(s *settle.Session, turn *settle.Turn) error {
+	ended := make(chan error, 1)
+	// It ends with the turn, or with the attempt's life.
+	go func() {
+		_, err := turn.Wait(r.life)
+		ended <- err
+	}()
+	var err error
+	select {
+	case err = <-ended:
+	case by := <-r.cancel:
+		if _, err := s.Interrupt(r.life, settle.Interruption{By: by, Input: turn.Input()}); err != nil {
+			r.logger.Warn("cannot interrupt the turn", "error", err)
+		}
+		err = <-ended
+	}
+	if cause := context.Cause(r.life); cause != nil {
+		return cause
+	}
+	if ended := (*event.Cause)(nil); err == nil || errors.As(err, &ended) {
+		if failure := (*event.Failure)(nil); errors.As(err, &failure) && failure.Name == event.NameJournal {
+			return &lostError{failure}
+		}
+		return nil
+	}
+	return err
+}
