@@ -14,15 +14,17 @@ import (
 // beat renews the worker's lease, gives it units, and returns all that it holds.
 //
 // A unit may be taken if nobody has it, or if who has it is not alive any more, or
-// does not move. Two workers that look at the same time do not wait for each other.
+// does not move. Two workers that look at the same time do not wait for each other;
+// what one of them finds locked and then changed is judged anew. It may not see a
+// worker that has just joined: that one is no dead one.
 const claim = `
 WITH c AS (
 	SELECT u.id, u.session, u.state = 'running' AS lost FROM settle_fleet.unit u
 	WHERE u.id IN (
 		(SELECT r.id FROM settle_fleet.unit r
 			JOIN settle_fleet.session s ON s.id = r.session
-			LEFT JOIN settle_fleet.worker w ON w.id = r.worker
-			WHERE r.state = 'running' AND (w.until IS NULL OR w.until < now() OR greatest(s.updated, r.taken) < now() - $3::interval)
+			JOIN settle_fleet.worker w ON w.id = r.worker
+			WHERE r.state = 'running' AND (w.until < now() OR greatest(s.updated, r.taken) < now() - $3::interval)
 			LIMIT $2)
 		UNION ALL
 		(SELECT q.id FROM settle_fleet.unit q
@@ -30,9 +32,9 @@ WITH c AS (
 			AND NOT EXISTS (SELECT FROM settle_fleet.unit b WHERE b.session = q.session AND b.state <> 'ended' AND b.place < q.place)
 			ORDER BY q.place LIMIT $2 + $4)
 	)
-	AND (u.state = 'queued' OR NOT EXISTS (SELECT FROM settle_fleet.worker w WHERE w.id = u.worker AND w.until >= now()
-		AND (SELECT greatest(s.updated, u.taken) FROM settle_fleet.session s WHERE s.id = u.session) >= now() - $3::interval))
-	AND u.state <> 'ended'
+	AND (u.state = 'queued'
+		OR u.state = 'running' AND EXISTS (SELECT FROM settle_fleet.worker w, settle_fleet.session s WHERE w.id = u.worker AND s.id = u.session
+			AND (w.until < now() OR greatest(s.updated, u.taken) < now() - $3::interval)))
 	LIMIT $2
 	FOR UPDATE OF u SKIP LOCKED
 ), s AS (
@@ -81,8 +83,12 @@ func (e *Engine) Heartbeat(ctx context.Context, b fleet.Beat) (fleet.Orders, err
 
 // Leave ends the lease of a worker that has nothing left to do.
 func (e *Engine) Leave(ctx context.Context, worker string) error {
-	_, err := e.pool.Exec(ctx, `DELETE FROM settle_fleet.worker WHERE id = $1 OR until < now() - $2::interval`, worker, forgetAfter)
-	return err
+	_, err := e.pool.Exec(ctx, `DELETE FROM settle_fleet.worker w WHERE (id = $1 OR until < now() - $2::interval)
+		AND NOT EXISTS (SELECT FROM settle_fleet.unit u WHERE u.worker = w.id AND u.state = 'running')`, worker, forgetAfter)
+	if err != nil {
+		return fmt.Errorf("cannot leave the fleet: %w", err)
+	}
+	return nil
 }
 
 // forgetAfter is when a worker that died is not remembered any more.

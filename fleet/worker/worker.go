@@ -86,18 +86,15 @@ var errShutdown = errors.New("the worker shuts down")
 // Run runs units until ctx ends, then ends what runs, in parallel, and gives it
 // back. It may be called once.
 func (w *Worker) Run(ctx context.Context) error {
-	// The first beat takes nothing: until it is known, others would take units
-	// from this worker.
-	lost, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer cancel(nil)
+	life := context.WithoutCancel(ctx) // what runs ends in good order
 	last := time.Now()
-	for first := true; ctx.Err() == nil; first = false {
+	for ctx.Err() == nil {
 		sent := time.Now()
-		orders, err := w.beat(ctx, first)
+		orders, err := w.beat(ctx)
 		switch {
 		case err == nil:
 			last = sent
-			w.obey(lost, orders)
+			w.obey(life, orders)
 		case ctx.Err() == nil:
 			w.logger.Warn("cannot reach the fleet", "error", err)
 		}
@@ -111,20 +108,27 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	w.stopAll()
 	w.wg.Wait()
-	return w.host.Close(context.WithoutCancel(ctx))
+	err := w.host.Close(life)
+	if e, ok := w.config.Engine.(leaver); ok {
+		leaving, cancel := context.WithTimeout(life, w.config.Lease)
+		defer cancel()
+		err = errors.Join(err, e.Leave(leaving, w.config.ID))
+	}
+	return err
+}
+
+// leaver is an engine that forgets a worker that has nothing left to do.
+type leaver interface {
+	Leave(ctx context.Context, worker string) error
 }
 
 var errNoBeat = errors.New("no heartbeat in time")
 
 // beat sends a heartbeat.
-func (w *Worker) beat(ctx context.Context, first bool) (fleet.Orders, error) {
-	room := w.room()
-	if first {
-		room = 0
-	}
+func (w *Worker) beat(ctx context.Context) (fleet.Orders, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.config.Lease)
 	defer cancel()
-	return w.config.Engine.Heartbeat(ctx, fleet.Beat{Worker: w.config.ID, Lease: w.config.Lease, Room: room})
+	return w.config.Engine.Heartbeat(ctx, fleet.Beat{Worker: w.config.ID, Lease: w.config.Lease, Room: w.room()})
 }
 
 // pause waits until another heartbeat is due or worthwhile.

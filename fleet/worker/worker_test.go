@@ -68,10 +68,10 @@ func tasks(n int) []fleet.Task {
 func TestUnitsEnd(t *testing.T) {
 	p := fleettest.New(t, &server)
 	var r fleettest.Record
-	make := sessions(t, fleettest.Model{Calls: 2}, &r)
+	session := sessions(t, fleettest.Model{Calls: 2}, &r)
 	submitted := p.Submit(t, tasks(60)...)
 	for n := range 2 {
-		start(t, Config{ID: fmt.Sprint("w", n), Engine: p.Engine, Logs: p.Logs, Session: make, Slots: 8})
+		start(t, Config{ID: fmt.Sprint("w", n), Engine: p.Engine, Logs: p.Logs, Session: session, Slots: 8})
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
