@@ -123,7 +123,7 @@ func (x *child) run(ctx context.Context, c SessionConfig) {
 	defer close(x.left)
 	s, err := x.open(ctx, c)
 	if err != nil {
-		end.Outcome, end.Cause = failedChild(ctx, err)
+		end.Outcome, end.Cause = x.failed(ctx, err)
 	} else {
 		x.work(ctx, s, &end)
 	}
@@ -144,18 +144,19 @@ func (x *child) run(ctx context.Context, c SessionConfig) {
 	}
 }
 
-// failedChild is the end of a child that did not come to work.
-func failedChild(ctx context.Context, err error) (event.Outcome, *event.Cause) {
+// failed is the end of a child that did not come to work.
+func (x *child) failed(ctx context.Context, err error) (event.Outcome, *event.Cause) {
 	var cause *event.Cause
 	if ctx.Err() != nil && errors.As(context.Cause(ctx), &cause) {
-		return event.Aborted, parental(cause)
+		return event.Aborted, x.parental(cause)
 	}
 	return event.Failed, event.Fail(&event.Failure{Name: event.NameInternal, Message: fmt.Sprintf("the child agent could not begin: %v", err)})
 }
 
-// parental is the cause of a child that ends since what it belongs to does.
-func parental(cause *event.Cause) *event.Cause {
-	if cause.Reason == event.Parent || cause.By == task.ByModel {
+// parental is the cause of a child that ends since what it belongs to does. One in the
+// background belongs to no call: it is ended with its session, or by itself.
+func (x *child) parental(cause *event.Cause) *event.Cause {
+	if x.order.Background || cause.Reason == event.Parent || cause.By == task.ByModel {
 		return cause
 	}
 	out := event.Abort(event.Parent, cause.By)
@@ -172,6 +173,7 @@ func (x *child) open(ctx context.Context, c SessionConfig) (*Session, error) {
 	}
 	s, err := k.parent.host.session(ctx, x.started.Session, c, &origin{
 		parent: k.parent, order: x.order, depth: k.depth + 1, meter: turn.MeterOf(ctx),
+		abort: func(by string) { x.cancel(event.Abort(event.Interrupted, by)) },
 		birth: birth{child: x.started.Child, session: k.parent.id, turn: x.started.Turn, call: x.order.Call},
 	})
 	if err != nil {
@@ -200,7 +202,7 @@ func (x *child) work(ctx context.Context, s *Session, end *event.ChildEnded) {
 		if err == nil {
 			err = ErrClosed
 		}
-		end.Outcome, end.Cause = failedChild(ctx, err)
+		end.Outcome, end.Cause = x.failed(ctx, err)
 	} else if end.Outcome = cause.Outcome; cause.Outcome != event.Completed {
 		end.Cause = cause
 	}
@@ -280,7 +282,7 @@ func (x *child) interrupt(ctx context.Context, s *Session, why error) {
 	x.mu.Unlock()
 	cause := event.Abort(event.Shutdown, "host")
 	_ = errors.As(why, &cause)
-	cause = parental(cause)
+	cause = x.parental(cause)
 	_, _ = s.actor.Interrupt(ctx, session.Request{By: cause.By, Reason: cause.Reason}) // it fails where the session is closed
 }
 

@@ -57,7 +57,7 @@ func (h *Host) open(ctx context.Context, id string, c SessionConfig, from *origi
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{host: h, id: id, value: c.Value, from: from}
+	s := &Session{host: h, id: id, value: c.Value, from: from, awaits: c.Tasks != nil && c.Tasks.AtEnd == AwaitTasks}
 	if secrets := slices.Concat(h.config.Secrets, c.Secrets, c.Model.Secrets); from != nil {
 		s.redact = from.parent.redact // C15: what one comes to know is a secret of the other
 		s.redact.Add(secrets...)
@@ -157,7 +157,7 @@ func (s *Session) start(c SessionConfig, log *journal.Log, damage session.Damage
 		Log: log, Approvals: approvals, Damage: damage, Sweep: s.box.Sweep, Orphan: s.orphan(c), Interrupted: s.box.Interrupted, Logger: logger, BeforeClose: s.box.close,
 		Opened: s.opened(c),
 		Turn: turn.Config{
-			Model: c.Model, System: c.System, Tools: tools, Dir: c.WorkDir, Approver: approver, AwaitChildren: c.Tasks != nil && c.Tasks.AtEnd == AwaitTasks,
+			Model: c.Model, System: c.System, Tools: tools, Dir: c.WorkDir, Approver: approver, AwaitChildren: s.awaits,
 			Retry: turn.Retry(c.Retry), Limits: c.Limits.ofTurn(), Compaction: c.Compaction.ofTurn(), InterruptGrace: c.InterruptGrace,
 			Redact: s.redact, Logger: logger, Observer: turn.Observer(host.Observer), Command: commandOf(tools),
 		},

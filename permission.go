@@ -72,20 +72,29 @@ type asParent struct {
 	judge Judge // of the child
 }
 
-// inBackground names the policy that answers for a child in the background, whose
-// parent's call is over: nobody waits for it, and it waits for nobody.
+// inBackground names the policy that answers for a child in the background whose
+// parent is asked during turns only.
 const inBackground = "background"
+
+// mayAsk reports whether somebody is asked: between turns as well where children go on
+// then, else during a turn.
+func (s *Session) mayAsk() (may bool) {
+	s.View(func(state event.State) { may = !s.awaits || state.Running() != nil })
+	return may
+}
 
 // Approve implements [turn.Approver].
 func (a asParent) Approve(ctx context.Context, call turn.Approval) (turn.Grant, error) {
-	if a.from.order.Background {
+	if a.from.order.Background && !a.from.parent.mayAsk() {
 		return turn.Grant{}, &turn.DeniedError{Policy: inBackground, Message: fmt.Sprintf(
-			"%q was not allowed to run: it needs approval, and nobody is asked about what an agent in the background does. "+
-				"Go on without it, or say that the task has to be run in the foreground.", call.Tool.Name)}
+			"%q was not allowed to run: it needs approval, and nobody is asked any more since the turn ended that started this agent in the background. "+
+				"Go on without it, or say that the task has to be run again.", call.Tool.Name)}
 	}
 	b := a.from.birth
 	ctx = session.WithMemory(ctx, func() { a.judge.Remember(Approval(call)) })
-	return turn.Grant{}, a.from.parent.asks(ctx, session.ChildApproval{Child: b.child, Item: b.call, Title: a.from.order.Title, Approval: call})
+	return turn.Grant{}, a.from.parent.asks(ctx, session.ChildApproval{
+		Child: b.child, Item: b.call, Title: a.from.order.Title, Approval: call, Abort: a.from.abort,
+	})
 }
 
 // plain judges by the permission alone, and remembers calls to the letter.

@@ -27,8 +27,9 @@ type Session struct {
 	judge  Judge   // of its calls, and its children's; nil where all may run
 	// asks asks about a call that one of its children makes, in its own name or as
 	// a child itself; nil where there is nobody to ask.
-	asks  func(context.Context, session.ChildApproval) error
-	model atomic.Pointer[model.Config] // of the next turns
+	asks   func(context.Context, session.ChildApproval) error
+	awaits bool                         // its turns go on until its children have ended
+	model  atomic.Pointer[model.Config] // of the next turns
 }
 
 // ID returns the session's id.

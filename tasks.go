@@ -93,6 +93,7 @@ type origin struct {
 	birth  birth
 	depth  int
 	meter  *turn.Meter // of the turn that started it
+	abort  func(by string)
 }
 
 // birth is the child as its parent's log names it.

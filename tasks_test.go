@@ -491,28 +491,119 @@ func TestApprovalsOfChildren(t *testing.T) {
 	})
 }
 
-// A background child waits for nobody.
-func TestABackgroundChildIsNotAsked(t *testing.T) {
+// What a background child asks about reaches whoever watches the root, names the child,
+// and is the session's: also while the parent is idle. It ends with the child's turn.
+func TestApprovalsOfBackgroundChildren(t *testing.T) {
+	for _, tt := range []struct {
+		verdict event.Verdict // "" for none: the parent is interrupted
+		idle    bool
+		touched bool
+		ended   event.Verdict
+	}{
+		{event.Approved, true, true, event.Approved}, {event.Approved, false, true, event.Approved}, {event.ApprovedSession, true, true, event.ApprovedSession},
+		{event.Denied, true, false, event.Denied}, {event.ApprovalAborted, true, false, event.ApprovalAborted}, {event.ApprovalAborted, false, false, event.ApprovalAborted},
+		{"", false, false, event.Expired}, {"", true, false, event.Expired},
+	} {
+		t.Run(fmt.Sprintf("%s, idle %t", tt.verdict, tt.idle), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, touch := newFamily(map[string][]script.Step{
+					"root":  {script.Turn(spawn("one", background)), script.Turn(script.Delay(20*time.Second), script.Text("ok")), script.Text("ok"), script.Text("ok")},
+					"one":   {script.Turn(script.Delay(2*time.Second), spawn("grand")), script.Turn(script.Call("touch", `{}`)), script.Text("ok")},
+					"grand": {script.Turn(script.Call("touch", `{}`)), script.Text("ok")},
+				}), toucher(t)
+				host, store := clan(t, f, func(c *settle.SessionConfig) {
+					c.Permission, c.Attended, c.Tools = settle.Ask, true, []tool.Tool{touch}
+				})
+				s := newSession(t, host, "p")
+				turn, err := s.Submit(t.Context(), "root")
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(map[bool]time.Duration{true: time.Minute, false: 10 * time.Second}[tt.idle])
+				asked := s.State().Asked()
+				if running := s.State().Running() == nil; len(asked) != 1 || running != tt.idle || asked[0].Child != "c000001" || !strings.Contains(asked[0].Text, "Child agent c000001 (do one) asks") {
+					t.Fatalf("asked %+v, idle %t", asked, running)
+				}
+				switch {
+				case tt.verdict != "":
+					if err := s.Answer(t.Context(), settle.Answer{Approval: asked[0].Approval, Verdict: tt.verdict, By: "user"}); err != nil {
+						t.Fatal(err)
+					}
+					late := (*settle.AnsweredError)(nil)
+					if err := s.Answer(t.Context(), settle.Answer{Approval: asked[0].Approval, Verdict: event.Approved, By: "user"}); !errors.As(err, &late) {
+						t.Errorf("answered again: %v", err)
+					}
+				case tt.idle:
+					err = s.Close(t.Context())
+				default:
+					_, err = s.Interrupt(t.Context(), settle.Interruption{By: "user"})
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				o, _ := turn.Wait(t.Context())
+				if o.Completed() != (tt.verdict != "" || tt.idle) {
+					t.Errorf("the turn ended as %+v", o.Cause)
+				}
+				synctest.Wait()
+				if more := s.State().Asked(); tt.verdict == event.Approved && len(more) == 1 { // its own call
+					if err := s.Answer(t.Context(), settle.Answer{Approval: more[0].Approval, Verdict: tt.verdict, By: "user"}); err != nil {
+						t.Fatal(err)
+					}
+					synctest.Wait()
+				}
+				sessions := closed(t, host, store)
+				c := sessions[""].Children[0]
+				if got := c.Approvals[0].Ended; got == nil || got.Verdict != tt.ended {
+					t.Errorf("the approval ended as %+v", got)
+				}
+				if aborted := tt.verdict == event.ApprovalAborted; aborted != (c.Ended.Cause != nil && c.Ended.Cause.Reason == event.Interrupted) {
+					t.Errorf("the child ended as %+v", c.Ended)
+				}
+				var touched bool
+				for _, i := range sessions["grand"].Turns[0].Items {
+					touched = touched || i.Started && i.Content().Name == "touch"
+				}
+				if touched != tt.touched {
+					t.Errorf("it ran: %v", touched)
+				}
+			})
+		})
+	}
+}
+
+func toucher(t *testing.T) tool.Tool {
+	t.Helper()
 	touch, err := tool.New("touch", "changes something", func(context.Context, struct{}) (string, error) { return "touched", nil })
 	if err != nil {
 		t.Fatal(err)
 	}
-	synctest.Test(t, func(t *testing.T) {
-		f := newFamily(map[string][]script.Step{
-			"root": {script.Turn(spawn("one", background)), script.Text("ok"), script.Text("ok")},
-			"one":  {script.Turn(script.Call("touch", `{}`)), script.Text("ok")},
+	return touch
+}
+
+// Where nobody can be asked, the declared policy answers for a background child: in a
+// session that nobody attends, and after a turn that failed in one that is asked during
+// turns only.
+func TestABackgroundChildThatNobodyAnswers(t *testing.T) {
+	for _, attended := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFamily(map[string][]script.Step{
+				"root": {script.Turn(spawn("one", background)), script.Turn(script.Fail(model.NewError(model.ErrAuth, "no key")))},
+				"one":  {script.Turn(script.Delay(time.Minute), script.Call("touch", `{}`)), script.Text("ok")},
+			})
+			host, store := clan(t, f, func(c *settle.SessionConfig) {
+				c.Permission, c.Attended, c.Tools, c.Tasks.AtEnd = settle.Ask, attended, []tool.Tool{toucher(t)}, settle.AwaitTasks
+			})
+			if _, err := newSession(t, host, "p").Run(t.Context(), "root"); err == nil {
+				t.Error("the turn completed")
+			}
+			time.Sleep(2 * time.Minute)
+			if got, want := f.last("one"), map[bool]string{true: "nobody is asked any more", false: "nobody to ask"}[attended]; !strings.Contains(got, want) {
+				t.Errorf("told:\n%s", got)
+			}
+			closed(t, host, store)
 		})
-		host, store := clan(t, f, func(c *settle.SessionConfig) {
-			c.Permission, c.Attended, c.Tools, c.Tasks.AtEnd = settle.Ask, true, []tool.Tool{touch}, settle.AwaitTasks
-		})
-		if _, err := newSession(t, host, "p").Run(t.Context(), "root"); err != nil {
-			t.Fatal(err)
-		}
-		if got := f.last("one"); !strings.Contains(got, "nobody is asked about what an agent in the background does") {
-			t.Errorf("told:\n%s", got)
-		}
-		closed(t, host, store)
-	})
+	}
 }
 
 // C18: a host that died had its children end, and its parent is told with the next

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/tool/task"
 )
 
 // plan is the worktree of a child that is to be started.
@@ -51,5 +50,8 @@ func (x *child) leave(ctx context.Context) *event.WorktreeLeft {
 // which waits for its end, and not for what becomes of its worktree (C9).
 func (x *child) isHurried(ctx context.Context) bool {
 	var cause *event.Cause
-	return ctx.Err() != nil && !(errors.As(context.Cause(ctx), &cause) && cause.By == task.ByModel)
+	if ctx.Err() == nil || !errors.As(context.Cause(ctx), &cause) {
+		return ctx.Err() != nil
+	}
+	return x.parental(cause).Reason == event.Parent
 }

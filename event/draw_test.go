@@ -99,10 +99,26 @@ func sessionMoves(s State) []move {
 	}
 	for _, c := range s.Children {
 		if c.Ended == nil {
-			list = append(list, one(Event{Turn: c.Turn, Item: c.Item, Data: ChildEnded{Child: c.Child, Outcome: Completed}}))
+			list = append(list, childMoves(s, c)...)
 		}
 	}
 	return list
+}
+
+// childMoves are those of a child that runs.
+func childMoves(s State, c *Child) []move {
+	var list []move
+	if c.Background() {
+		list = append(list, one(Event{Data: ApprovalRequested{Approval: s.NextApproval(), Tool: "shell", Child: c.Child}}))
+	}
+	a := c.waits()
+	if a == nil {
+		return append(list, one(Event{Turn: c.Turn, Item: c.Item, Data: ChildEnded{Child: c.Child, Outcome: Completed}}))
+	}
+	return append(list, func(t *rapid.T) []Event {
+		v := rapid.SampledFrom([]Verdict{Approved, ApprovedSession, Denied, ApprovalAborted}).Draw(t, "verdict")
+		return []Event{{By: "user", Data: ApprovalEnded{Approval: a.Approval, Verdict: v}}}
+	})
 }
 
 func turnMoves(s State, t *Turn) []move {

@@ -185,6 +185,11 @@ func childEndings(s State, c *Cause, in func(*Child) bool) []Event {
 	var out []Event
 	for _, child := range s.Children {
 		if child.Ended == nil && in(child) {
+			for _, a := range child.Approvals {
+				if a.Ended == nil {
+					out = append(out, Event{By: c.By, Data: ApprovalEnded{Approval: a.Approval, Verdict: Expired}})
+				}
+			}
 			out = append(out, Event{
 				Turn: child.Turn, Item: child.Item, By: c.By,
 				Data: ChildEnded{Child: child.Child, Outcome: Aborted, Cause: c},

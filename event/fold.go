@@ -90,6 +90,16 @@ func (s *State) apply(e Event) string {
 		return s.childStarted(e, d)
 	case ChildEnded:
 		return s.childEnded(e, d)
+	case ApprovalRequested:
+		if e.Turn == "" {
+			return s.childAsks(e, d)
+		}
+		return s.inTurn(e)
+	case ApprovalEnded:
+		if e.Turn == "" {
+			return s.childAnswered(e, d)
+		}
+		return s.inTurn(e)
 	case TurnStarted:
 		return s.turnStarted(e, d)
 	case Unknown:
@@ -277,11 +287,49 @@ func (s *State) childStarted(e Event, d ChildStarted) string {
 func (s *State) childEnded(e Event, d ChildEnded) string {
 	for _, c := range s.Children {
 		if c.Child == d.Child && c.Ended == nil {
+			if a := c.waits(); a != nil {
+				return fmt.Sprintf("approval %q waits", a.Approval)
+			}
 			c.Ended, c.EndSeq, c.EndedAt = &d, e.Seq, e.At
 			return ""
 		}
 	}
 	return fmt.Sprintf("child %q is not running", d.Child)
+}
+
+// childAsks: what a child in the background asks about is the session's, for as long
+// as the child runs. Its call is over, and perhaps its turn.
+func (s *State) childAsks(e Event, d ApprovalRequested) string {
+	c := s.Child(d.Child)
+	switch {
+	case c == nil || !c.Background() || c.Ended != nil:
+		return fmt.Sprintf("child %q does not run in the background", d.Child)
+	case d.Approval == "" || c.Approval(d.Approval) != nil:
+		return fmt.Sprintf("%q is not a new approval's id", d.Approval)
+	}
+	s.count.approvals++
+	c.Approvals = append(c.Approvals, &Approval{ApprovalRequested: d, Call: c.Call, At: e.At})
+	return ""
+}
+
+func (s *State) childAnswered(e Event, d ApprovalEnded) string {
+	for _, c := range s.Children {
+		if a := c.Approval(d.Approval); a != nil && a.Ended == nil {
+			a.Ended, a.EndedBy = &d, e.By
+			return ""
+		}
+	}
+	return fmt.Sprintf("approval %q does not wait", d.Approval)
+}
+
+// waits is an approval that the child waits for, or nil.
+func (c *Child) waits() *Approval {
+	for _, a := range c.Approvals {
+		if a.Ended == nil {
+			return a
+		}
+	}
+	return nil
 }
 
 // Recall applies a delta that a reader has passed over to the item of the running

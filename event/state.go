@@ -151,6 +151,9 @@ type Child struct {
 	EndedAt    time.Time
 	// Told says that a note has told the model of its end.
 	Told bool
+	// Approvals are what a child in the background asks about. Those of one in the
+	// foreground are its call's.
+	Approvals []*Approval
 }
 
 // Background reports whether the child is the session's, not a call's.
@@ -300,8 +303,34 @@ func (t *Turn) Answer() string {
 }
 
 // Approval returns the turn's approval with the id, or nil.
-func (t *Turn) Approval(id string) *Approval {
-	for _, a := range t.Approvals {
+func (t *Turn) Approval(id string) *Approval { return approvalOf(t.Approvals, id) }
+
+// Asked are the approvals that somebody's word is waited for, those of the running
+// turn first.
+func (s State) Asked() (open []*Approval) {
+	waiting := func(list []*Approval) {
+		for _, a := range list {
+			if a.Ended == nil {
+				open = append(open, a)
+			}
+		}
+	}
+	if t := s.Running(); t != nil {
+		waiting(t.Approvals)
+	}
+	for _, c := range s.Children {
+		if c.Ended == nil {
+			waiting(c.Approvals)
+		}
+	}
+	return open
+}
+
+// Approval returns the approval with the id that the child asks for, or nil.
+func (c *Child) Approval(id string) *Approval { return approvalOf(c.Approvals, id) }
+
+func approvalOf(list []*Approval, id string) *Approval {
+	for _, a := range list {
 		if a.Approval == id {
 			return a
 		}
@@ -327,6 +356,11 @@ func (s State) Clone() State {
 	}
 	s.Jobs = cloneEach(s.Jobs)
 	s.Children = cloneEach(s.Children)
+	for _, c := range s.Children {
+		if c.Ended == nil {
+			c.Approvals = cloneEach(c.Approvals)
+		}
+	}
 	return s
 }
 

@@ -56,6 +56,14 @@ func (u *undo) note(e Event) {
 		u.keepChild(d.Child)
 	case ItemEnded:
 		u.keepChild(d.Child)
+	case ApprovalRequested:
+		u.keepChild(d.Child)
+	case ApprovalEnded:
+		for _, c := range s.Children {
+			if a := c.Approval(d.Approval); a != nil {
+				keep(u, a)
+			}
+		}
 	}
 	if t := s.Running(); t != nil && e.Turn == t.ID {
 		u.noteIn(t, e)

@@ -28,26 +28,55 @@ func (l *log) approvalRequested(t *turn, e event.Event, d event.ApprovalRequeste
 
 // approvalEnded: C16, one answer, by somebody or by a policy that is named.
 func (l *log) approvalEnded(t *turn, e event.Event, d event.ApprovalEnded) {
-	a := t.approvals[d.Approval]
+	if l.answered(t.approvals[d.Approval], e, d) && d.Verdict == event.Denied {
+		t.summary.Denied++
+	}
+}
+
+// answered notes the end of an approval, and reports whether it could end.
+func (l *log) answered(a *approval, e event.Event, d event.ApprovalEnded) bool {
 	switch {
 	case a == nil:
 		l.breaks("C16", "approval %s was not requested", d.Approval)
-		return
+		return false
 	case a.ended:
 		l.breaks("C16", "approval %s was answered before", d.Approval)
-		return
+		return false
 	}
 	a.ended = true
 	switch d.Verdict {
 	case event.Approved, event.ApprovedSession:
 		a.granted = true
-	case event.Denied:
-		t.summary.Denied++
-	case event.ApprovalAborted, event.Expired:
+	case event.Denied, event.ApprovalAborted, event.Expired:
 	default:
 		l.breaks("C16", "%q is no verdict", d.Verdict)
 	}
 	if d.Verdict != event.Expired && e.By == "" && d.Policy == "" {
 		l.breaks("C16", "nobody answered approval %s, and no policy is named", d.Approval)
 	}
+	return true
+}
+
+// childAsks: C16, what a child in the background asks about is the session's, and ends
+// before the child does.
+func (l *log) childAsks(d event.ApprovalRequested) {
+	c := l.children[d.Child]
+	switch {
+	case c == nil || c.turn != "" || c.ended:
+		l.breaks("C16", "child %q asks, and does not run in the background", d.Child)
+	case d.Approval == "" || c.approvals[d.Approval] != nil:
+		l.breaks("C16", "%q is not a new approval's id", d.Approval)
+	default:
+		c.approvals[d.Approval] = &approval{}
+	}
+}
+
+func (l *log) childAnswered(e event.Event, d event.ApprovalEnded) {
+	var found *approval
+	for _, c := range l.children {
+		if a := c.approvals[d.Approval]; a != nil && (found == nil || found.ended) {
+			found = a
+		}
+	}
+	l.answered(found, e, d)
 }

@@ -125,6 +125,18 @@ func (l *log) read(e event.Event) {
 		l.childEnded(d)
 	case event.TurnStarted:
 		l.turnStarted(e, d)
+	case event.ApprovalRequested:
+		if e.Turn == "" {
+			l.childAsks(d)
+			return
+		}
+		l.inTurn(e)
+	case event.ApprovalEnded:
+		if e.Turn == "" {
+			l.childAnswered(e, d)
+			return
+		}
+		l.inTurn(e)
 	default:
 		l.inTurn(e)
 	}

@@ -10,6 +10,7 @@ type child struct {
 	turn, call string
 	ended      bool
 	told       bool // a note has told the model of its end
+	approvals  map[string]*approval
 }
 
 // news reports whether the model has not been told of the end.
@@ -52,7 +53,7 @@ func (l *log) childStarted(e event.Event, d event.ChildStarted) {
 			l.breaks("C18", "call %s, the parent of child %s, is not running", e.Item, d.Child)
 		}
 	}
-	l.children[d.Child] = &child{turn: e.Turn, call: e.Item}
+	l.children[d.Child] = &child{turn: e.Turn, call: e.Item, approvals: map[string]*approval{}}
 }
 
 // childEnded: C18, a child ends once, and with a cause if it did not complete.
@@ -63,6 +64,11 @@ func (l *log) childEnded(d event.ChildEnded) {
 		return
 	}
 	c.ended = true
+	for id, a := range c.approvals {
+		if !a.ended {
+			l.breaks("C16", "approval %s of child %s waits", id, d.Child)
+		}
+	}
 	switch d.Outcome {
 	case event.Completed:
 	case event.Aborted, event.Failed:

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -276,7 +277,7 @@ func (a *Approvals) Answer(given Answer) error {
 	}
 	var refused error
 	err := update(a.log, func(s event.State) []event.Event {
-		t, found := find(s, given.Approval)
+		place, found := find(s, given.Approval)
 		if found == nil {
 			refused = &UnknownApprovalError{given.Approval}
 			return nil
@@ -285,9 +286,10 @@ func (a *Approvals) Answer(given Answer) error {
 			refused = &AnsweredError{given.Approval, found.Ended.Verdict, found.EndedBy}
 			return nil
 		}
-		return []event.Event{{Turn: t.ID, Attempt: t.Item(found.Call).Attempt, Item: found.Call, By: given.By, Data: event.ApprovalEnded{
+		place.By, place.Data = given.By, event.ApprovalEnded{
 			Approval: given.Approval, Verdict: given.Verdict, Message: a.redact.String(given.Message), Policy: given.Policy,
-		}}}
+		}
+		return []event.Event{place}
 	})
 	if refused != nil {
 		return refused
@@ -305,12 +307,13 @@ func (a *Approvals) Answer(given Answer) error {
 }
 
 // Answer gives somebody's word about a call that waits. The verdict "aborted"
-// interrupts the turn as well, and Answer returns when that has ended.
+// interrupts the turn as well, and Answer returns when that has ended. Of a child in the
+// background, it ends the child.
 func (s *Session) Answer(ctx context.Context, given Answer) error {
 	if s.config.Approvals == nil {
 		return &UnknownApprovalError{given.Approval}
 	}
-	if err := s.config.Approvals.Answer(given); err != nil || given.Verdict != event.ApprovalAborted {
+	if err := s.config.Approvals.Answer(given); err != nil || given.Verdict != event.ApprovalAborted || s.isSessions(given.Approval) {
 		return err
 	}
 	ended := make(chan error, 1)
@@ -327,12 +330,26 @@ func (s *Session) Answer(ctx context.Context, given Answer) error {
 	}
 }
 
-// find returns the approval and its turn, newest turns first.
-func find(s event.State, id string) (*event.Turn, *event.Approval) {
-	for n := len(s.Turns) - 1; n >= 0; n-- {
-		if a := s.Turns[n].Approval(id); a != nil {
-			return s.Turns[n], a
+// isSessions reports whether an approval is that of a child in the background.
+func (s *Session) isSessions(approval string) (is bool) {
+	s.log().View(func(state event.State) {
+		place, found := find(state, approval)
+		is = found != nil && place.Turn == ""
+	})
+	return is
+}
+
+// find returns the approval and where it is in the session, newest turns first.
+func find(s event.State, id string) (event.Event, *event.Approval) {
+	for _, t := range slices.Backward(s.Turns) {
+		if a := t.Approval(id); a != nil {
+			return event.Event{Turn: t.ID, Attempt: t.Item(a.Call).Attempt, Item: a.Call}, a
 		}
 	}
-	return nil, nil
+	for _, c := range slices.Backward(s.Children) {
+		if a := c.Approval(id); a != nil {
+			return event.Event{}, a
+		}
+	}
+	return event.Event{}, nil
 }

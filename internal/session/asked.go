@@ -10,11 +10,13 @@ import (
 	"github.com/settle-agent/settle/internal/turn"
 )
 
-// ChildApproval is a call of a foreground child that needs approval.
+// ChildApproval is a call of a child that needs approval.
 type ChildApproval struct {
 	Child, Item string // Item is the parent's call that runs it
 	Title       string // of the child's task
 	turn.Approval
+	// Abort ends a child in the background, whose end is not that of its parent's turn.
+	Abort func(by string)
 }
 
 // AskFor asks about a call of a child, in the log of its parent: whoever watches
@@ -56,7 +58,10 @@ func (a *Approvals) AskFor(ctx context.Context, c ChildApproval, other turn.Appr
 		}
 		return nil
 	case event.ApprovalAborted:
-		<-ctx.Done() // Session.Answer interrupts the turn, and that the child
+		if a.inBackground(c.Child) {
+			c.Abort(given.By)
+		}
+		<-ctx.Done() // Session.Answer interrupts the turn of one in the foreground, and that the child
 		return context.Cause(ctx)
 	}
 	return &turn.DeniedError{Policy: given.Policy, Message: denial(c.Approval, given, c.Why)}
@@ -101,6 +106,9 @@ func (a *Approvals) forwardFor(ctx context.Context, c ChildApproval, request eve
 func (a *Approvals) askFor(ctx context.Context, c ChildApproval, request event.ApprovalRequested) (string, *scope.Deferred[Answer], error) {
 	return a.record(ctx, request, func(s event.State) (event.Event, bool) {
 		child := s.Child(c.Child)
+		if child != nil && child.Background() { // its call is over, and perhaps its turn
+			return event.Event{}, child.Ended == nil
+		}
 		t := s.Running()
 		if t == nil || child == nil || child.Ended != nil || child.Turn != t.ID {
 			return event.Event{}, false
@@ -109,13 +117,23 @@ func (a *Approvals) askFor(ctx context.Context, c ChildApproval, request event.A
 	})
 }
 
+// inBackground reports whether the child is one in the background.
+func (a *Approvals) inBackground(child string) (is bool) {
+	a.log.View(func(s event.State) {
+		c := s.Child(child)
+		is = c != nil && c.Background()
+	})
+	return is
+}
+
 // expire ends an approval whose child does not wait for it any more (C16).
 func (a *Approvals) expire(id string) {
 	_ = update(a.log, func(s event.State) []event.Event {
-		t, found := find(s, id)
-		if found == nil || found.Ended != nil || t.Cause != nil {
+		place, found := find(s, id)
+		if found == nil || found.Ended != nil || place.Turn != "" && s.Turn(place.Turn).Cause != nil {
 			return nil
 		}
-		return []event.Event{{Turn: t.ID, Attempt: t.Item(found.Call).Attempt, Item: found.Call, Data: event.ApprovalEnded{Approval: id, Verdict: event.Expired}}}
+		place.Data = event.ApprovalEnded{Approval: id, Verdict: event.Expired}
+		return []event.Event{place}
 	}) // a journal that fails ends the turn by itself
 }

@@ -102,7 +102,13 @@ func (c Children) ChildEnded(end event.ChildEnded) error {
 		if child == nil || child.Ended != nil {
 			return nil
 		}
-		return []event.Event{{Turn: child.Turn, Item: child.Item, Data: end}}
+		var out []event.Event
+		for _, a := range child.Approvals { // C16: nobody is asked for a child that has ended
+			if a.Ended == nil {
+				out = append(out, event.Event{Data: event.ApprovalEnded{Approval: a.Approval, Verdict: event.Expired}})
+			}
+		}
+		return append(out, event.Event{Turn: child.Turn, Item: child.Item, Data: end})
 	})
 	if err != nil {
 		return fmt.Errorf("cannot record the end of child %s: %w", end.Child, err)

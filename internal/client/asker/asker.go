@@ -25,7 +25,8 @@ type Session interface {
 // Question is about a call that waits for somebody's word.
 type Question struct {
 	event.ApprovalRequested
-	// Turn and Item are the call's, At is when it began to wait.
+	// Turn and Item are the call's, or of the call that started the child in the
+	// background that asks, which is over. At is when it began to wait.
 	Turn, Item string
 	At         time.Time
 }
@@ -113,7 +114,7 @@ func New(ctx context.Context, o Options) *Asker {
 func (a *Asker) Take(e event.Event) {
 	switch d := e.Data.(type) {
 	case event.ApprovalRequested:
-		a.ask(Question{d, e.Turn, e.Item, e.At})
+		a.ask(a.question(d, e))
 	case event.ApprovalEnded:
 		a.Claims.drop(a.Session.ID(), d.Approval)
 		a.mu.Lock()
@@ -125,6 +126,26 @@ func (a *Asker) Take(e event.Event) {
 			q.end()
 		}
 	}
+}
+
+// question is about the call of the event; of a child in the background, about the
+// call that started it.
+func (a *Asker) question(d event.ApprovalRequested, e event.Event) Question {
+	q := Question{d, e.Turn, e.Item, e.At}
+	if e.Turn != "" {
+		return q
+	}
+	a.Session.View(func(s event.State) {
+		if c := s.Child(d.Child); c != nil {
+			q.Item = c.Call
+		}
+		for _, t := range s.Turns {
+			if t.Item(q.Item) != nil {
+				q.Turn = t.ID
+			}
+		}
+	})
+	return q
 }
 
 // ask puts the question, unless it has been answered: by a policy, or since the
@@ -189,21 +210,9 @@ func (a *Asker) Close() {
 	a.busy.Wait()
 }
 
-// Open returns what the session's running turn waits for somebody's word about,
-// in the order in which it was asked.
-func Open(s event.State) []*event.Approval {
-	t := s.Running()
-	if t == nil {
-		return nil
-	}
-	var open []*event.Approval
-	for _, a := range t.Approvals {
-		if a.Ended == nil {
-			open = append(open, a)
-		}
-	}
-	return open
-}
+// Open returns what the session waits for somebody's word about: that of its running
+// turn, in the order in which it was asked, then that of its children in the background.
+func Open(s event.State) []*event.Approval { return s.Asked() }
 
 func isOpen(s Session, approval string) (open bool) {
 	s.View(func(state event.State) {

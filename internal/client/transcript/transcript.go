@@ -188,10 +188,10 @@ func (t *Transcript) other(c Change) {
 		t.tell(c, Attempt, Started)
 		t.taken(c, c.Attempt.Inputs)
 	case event.ApprovalRequested:
-		c.Approval = c.Turn.Approval(d.Approval)
+		c.Approval = t.approval(c, d.Approval)
 		t.tell(c, Approval, Started)
 	case event.ApprovalEnded:
-		c.Approval = c.Turn.Approval(d.Approval)
+		c.Approval = t.approval(c, d.Approval)
 		t.tell(c, Approval, Ended)
 	case event.TurnCompleted, event.TurnAborted, event.TurnFailed:
 		t.open, t.running = nil, -1
@@ -252,6 +252,19 @@ func (t *Transcript) taken(c Change, inputs []event.Input) {
 		c.Input = &inputs[n]
 		t.tell(c, Input, Ended)
 	}
+}
+
+// approval is that of a turn, or of a child in the background.
+func (t *Transcript) approval(c Change, id string) *event.Approval {
+	if c.Turn != nil {
+		return c.Turn.Approval(id)
+	}
+	for _, child := range slices.Backward(t.state.Children) {
+		if a := child.Approval(id); a != nil {
+			return a
+		}
+	}
+	return nil
 }
 
 func (t *Transcript) job(id string) *event.Job {

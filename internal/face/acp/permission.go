@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,13 +31,15 @@ func permissionOptions() []object {
 // updates; its answer is waited for beside them. The caller holds mu.
 func (ses *session) ask(ctx context.Context, q asker.Question) asker.Asked {
 	c := ses.calls[q.Item]
-	if c == nil || ses.gone != nil {
+	if ses.gone != nil || c == nil && q.Child == "" {
 		return nil
 	}
-	if q.Title != "" {
-		c.title = q.Title
+	asked := toolCall{ID: q.Approval, Title: q.Title, Kind: "other", Status: "pending", Content: []object{contentBlock(codeBlock(asker.Words(q.ApprovalRequested)))}}
+	if c != nil { // else it is of a child in the background, whose call is over
+		c.title = cmp.Or(q.Title, c.title)
+		asked = c.asking(q.ApprovalRequested)
 	}
-	request := object{"sessionId": ses.id, "toolCall": c.asking(q.ApprovalRequested), "options": permissionOptions()}
+	request := object{"sessionId": ses.id, "toolCall": asked, "options": permissionOptions()}
 	sent, err := ses.Send(ctx, "session/request_permission", request)
 	if err != nil {
 		if !errors.Is(err, jsonrpc.ErrClosed) { // the end of the input ends the turn, and with it the approval (C16)

@@ -73,9 +73,12 @@ func (t *translator) notes(c transcript.Change) []note {
 	case c.Thing == transcript.Attempt && c.What == transcript.Ended:
 		return t.attemptEnded(c)
 	case c.Thing == transcript.Approval && c.What == transcript.Started:
+		if c.Item == nil { // of a child in the background: its call is over
+			return t.waitingNotes()
+		}
 		return append(t.show(c, c.Approval.Detail), t.activeNotes()...)
 	case c.Thing == transcript.Approval:
-		return t.activeNotes()
+		return t.waitingNotes()
 	}
 	return nil
 }
@@ -123,6 +126,15 @@ func (t *translator) statusNotes(s threadStatus) []note {
 // activeNotes says that a turn runs, and whether it waits for somebody.
 func (t *translator) activeNotes() []note {
 	return t.statusNotes(threadStatus{kind: "active", waits: len(asker.Open(t.state())) > 0})
+}
+
+// waitingNotes is activeNotes where perhaps no turn runs, and a child in the
+// background waits.
+func (t *translator) waitingNotes() []note {
+	if t.state().Running() == nil && len(asker.Open(t.state())) == 0 {
+		return t.statusNotes(threadStatus{kind: "idle"})
+	}
+	return t.activeNotes()
 }
 
 // note is a notification about the thread.
@@ -220,7 +232,7 @@ func (t *translator) turnEnded(c transcript.Change) []note {
 	ended := t.note("turn/completed", object{"turn": t.turn(c.Turn.ID, summary)})
 	status, err := turnStatus(c.Turn.Cause)
 	if status != didFail {
-		return append(t.statusNotes(threadStatus{kind: "idle"}), ended)
+		return append(t.waitingNotes(), ended)
 	}
 	return append(t.statusNotes(threadStatus{kind: "systemError"}), t.ofTurn(c, "error", object{"error": err, "willRetry": false}), ended)
 }

@@ -186,6 +186,14 @@ func newPersonIn(t *testing.T, dir string, o Options, steps ...script.Step) (per
 // newPersonWith is newPersonIn with another tool.
 func newPersonWith(t *testing.T, dir string, shell tool.Tool, o Options, steps ...script.Step) (person, chan int) {
 	t.Helper()
+	return newPersonOf(t, o, settle.SessionConfig{
+		Model: model.Config{Provider: script.New(steps...), ProviderName: "script", Name: "m"}, WorkDir: dir, Permission: settle.Ask, Attended: true, Tools: []tool.Tool{shell},
+	})
+}
+
+// newPersonOf has a person work with sessions of the configuration.
+func newPersonOf(t *testing.T, o Options, c settle.SessionConfig) (person, chan int) {
+	t.Helper()
 	host, err := settle.Open(t.Context(), settle.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -193,9 +201,7 @@ func newPersonWith(t *testing.T, dir string, shell tool.Tool, o Options, steps .
 	in, out := io.Pipe()
 	p := person{t, out, &tty{Reader: in, grid: terminaltest.NewGrid(60, 24)}}
 	o.Terminal, o.Palette, o.Place = p.tty, terminal.Palette{Color: true, Attributes: true}, "~/w"
-	sessions := inMemory{host, settle.SessionConfig{
-		Model: model.Config{Provider: script.New(steps...), ProviderName: "script", Name: "m"}, WorkDir: dir, Permission: settle.Ask, Attended: true, Tools: []tool.Tool{shell},
-	}}
+	sessions := inMemory{host, c}
 	if r, ok := o.Sessions.(*rich); ok {
 		r.inMemory = sessions
 	} else {

@@ -120,10 +120,13 @@ func (p *printout) resume(t *event.Turn, log *transcript.Transcript) {
 	}
 	p.shorten()
 	p.fill()
-	for _, a := range t.Approvals {
-		if a.Ended == nil {
-			p.asks = append(p.asks, askEntry(a))
-		}
+}
+
+// resumeAsks takes what waits for somebody's word, also for a child in the background
+// while no turn runs.
+func (p *printout) resumeAsks(s event.State) {
+	for _, a := range s.Asked() {
+		p.asks = append(p.asks, askEntry(a))
 	}
 }
 

@@ -197,19 +197,18 @@ func (f *Face) askRows(width int) []terminal.Line {
 	if !f.editor.empty() {
 		key = "Alt-"
 	}
-	choices := fmt.Sprintf("%sy once  %ss for the session  %sn no  Esc ends the turn", key, key, key)
+	choices := fmt.Sprintf("%sy once  %ss for the session  %sn no", key, key, key)
+	if f.state().Running() != nil { // else a child in the background asks
+		choices += "  Esc ends the turn"
+	}
 	return append([]terminal.Line{terminal.Clip(head, width)}, terminal.Wrap(terminal.Plain(choices, bold()), width, terminal.Indent{})...)
 }
 
 // asked returns the approval that waits longest, and how many wait behind it.
 func (f *Face) asked() (first *event.Approval, more int) {
-	t := f.state().Running()
-	if t == nil {
-		return nil, 0
-	}
-	for _, a := range t.Approvals {
+	for _, a := range f.state().Asked() {
 		switch {
-		case a.Ended != nil || f.answered[a.Approval]:
+		case f.answered[a.Approval]:
 		case first == nil:
 			first = a
 		default:

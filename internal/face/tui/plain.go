@@ -57,12 +57,13 @@ func RunPlain(ctx context.Context, in io.Reader, out io.Writer, width int, o Opt
 	}
 	if t := state.Running(); t != nil {
 		p.printout.resume(t, p.log)
-		p.showFinished()
-		p.ask()
 	} else if n := len(state.Turns); n > 0 {
 		p.say("The session has %s. The last answer was:", printable.Count(n, "turn"))
 		p.say("%s", state.Turns[n-1].Answer())
 	}
+	p.printout.resumeAsks(state)
+	p.showFinished()
+	p.ask()
 	if o.Prompt != "" {
 		p.submit(o.Prompt)
 	}
@@ -238,18 +239,14 @@ func spoken(text string) string {
 
 // ask puts the question that waits longest, and notices when it is over.
 func (p *plain) ask() {
-	t := p.log.State().Running()
-	if t == nil {
-		p.asked = ""
-		return
-	}
-	for _, a := range t.Approvals {
-		if a.Ended != nil {
-			continue
-		}
+	for _, a := range p.log.State().Asked() {
 		if p.asked != a.Approval {
 			p.asked = a.Approval
-			p.say("Allow %s? 1 yes, once. 2 yes, for the session. 3 no. 4 interrupt the turn.", a.Title)
+			last := " 4 interrupt the turn."
+			if p.log.State().Running() == nil { // a child in the background asks
+				last = ""
+			}
+			p.say("Allow %s? 1 yes, once. 2 yes, for the session. 3 no.%s", a.Title, last)
 		}
 		return
 	}

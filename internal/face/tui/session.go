@@ -145,8 +145,9 @@ func (f *Face) commitRecent(state event.State) {
 	}
 	if t := state.Running(); t != nil { // of a session that is hosted elsewhere
 		f.out.resume(t, f.log)
-		f.commitFinished()
 	}
+	f.out.resumeAsks(state)
+	f.commitFinished()
 }
 
 // turnEntries is a turn that has ended, as it was when it ran.

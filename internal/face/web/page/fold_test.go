@@ -175,7 +175,14 @@ func digestOf(log []event.Event) digest {
 		if c.Ended != nil {
 			outcome = string(c.Ended.Outcome)
 		}
-		d.Children = append(d.Children, c.Child+" "+c.Item+" "+outcome)
+		line := c.Child + " " + c.Item + " " + outcome
+		for _, a := range c.Approvals {
+			line += " " + a.Approval + "="
+			if a.Ended != nil {
+				line += string(a.Ended.Verdict)
+			}
+		}
+		d.Children = append(d.Children, line)
 	}
 	return d
 }

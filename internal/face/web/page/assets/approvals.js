@@ -44,7 +44,7 @@ function card(a, app) {
     button("Approve", "a", () => give("approved"), "primary"),
     button("Approve for session", "s", () => give("approved_session")),
     button("Deny\u2026", "d", () => openDenial()),
-    button("Abort turn", "x", () => give("aborted")));
+    button(a.background ? "End agent" : "Abort turn", "x", () => give("aborted")));
   const list = changes(a.detail);
   // The whole call in words, unless its changes say the same, and hide nothing.
   const drawn = list.length && list.every((f) => f.diff && !f.cut && f.diff.length < MOST_DRAWN) && !a.text?.includes("\u27e8");

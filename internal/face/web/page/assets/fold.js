@@ -48,10 +48,15 @@ export function currentAttempt(t) {
   return a && !a.end ? a : null;
 }
 
-/** The approvals that wait for a word, oldest first. */
+/** The approvals that wait for a word: the running turn's, oldest first, then those of children in the background. */
 export function openApprovals(s) {
-  const t = running(s);
-  return t ? t.approvals.filter((a) => !a.ended) : [];
+  const asked = [...running(s)?.approvals ?? [], ...s.children.filter((c) => !c.ended).flatMap((c) => c.approvals)];
+  return asked.filter((a) => !a.ended);
+}
+
+/** The approval with the id, of a turn or of a child in the background. */
+export function approvalOf(s, id) {
+  return [...s.turns.map((t) => t.approvals), ...s.children.map((c) => c.approvals)].flat().findLast((a) => a.approval === id);
 }
 
 /** What an item says: all of it if it has ended, else what there is so far. */
@@ -75,7 +80,7 @@ export function fold(s, e) {
     if (e.kind !== "session.opened" && e.kind !== "session.recovered") check(s.open, "the session is not open");
     const t = running(s);
     if (e.turn && e.kind !== "turn.started") check(t?.id === e.turn, `turn "${e.turn}" is not running`);
-    if (inTurn.has(e.kind)) check(t && e.turn, `turn "${e.turn ?? ""}" is not running`);
+    if (inTurn.has(e.kind) && !(e.kind.startsWith("approval.") && !e.turn)) check(t && e.turn, `turn "${e.turn ?? ""}" is not running`);
     apply({ s, e, d: e.data ?? {}, at, t, check });
   }
   if (s.seq === 0) { s.session = e.session; s.created = at; }
@@ -187,14 +192,19 @@ const kinds = {
     i.title = d.title ?? "";
   },
   "item.ended": itemEnded,
-  "approval.requested": ({ e, d, at, t, check }) => {
+  "approval.requested": (c) => {
+    const { s, e, d, at, t, check } = c;
+    if (!e.turn) return childAsks(c);
     const i = t.itemById.get(e.item);
-    check(i?.status === "open" && i.ready && !i.started, `item "${e.item ?? ""}" is not a call that is ready to start`);
+    check(i?.status === "open" && i.ready && (!i.started || d.child), `item "${e.item ?? ""}" is not a call that is ready to start`);
+    check(!d.child || s.children.some((one) => one.child === d.child && one.item === e.item && !one.ended), `child "${d.child ?? ""}" does not run in call "${e.item}"`);
     check(d.approval && !t.approvals.some((a) => a.approval === d.approval), `"${d.approval ?? ""}" is not a new approval's id`);
     t.approvals.push({ ...d, call: e.item, at, ended: null, endedBy: "", endedAt: 0 });
   },
-  "approval.ended": ({ e, d, at, t, check }) => {
-    const a = t.approvals.find((one) => one.approval === d.approval);
+  "approval.ended": ({ s, e, d, at, t, check }) => {
+    const asked = e.turn ? t.approvals : s.children.flatMap((one) => one.approvals);
+    const a = asked.find((one) => one.approval === d.approval && !one.ended);
+    if (!a && !e.turn && s.partial) return;
     check(a && !a.ended, `approval "${d.approval ?? ""}" does not wait`);
     a.ended = d;
     a.endedBy = e.by ?? "";
@@ -217,16 +227,27 @@ const kinds = {
       const i = t.itemById.get(e.item);
       check(i?.status === "open" && i.started, `item "${e.item}" is not a call that runs`);
     }
-    s.children.push({ ...d, turn: e.turn ?? "", item: e.item ?? "", at, ended: null, endedAt: 0 });
+    s.children.push({ ...d, turn: e.turn ?? "", item: e.item ?? "", at, ended: null, endedAt: 0, approvals: [] });
   },
   "child.ended": ({ s, d, at, check }) => {
     const c = s.children.find((one) => one.child === d.child && !one.ended);
     if (!c && s.partial) return;
     check(c, `child "${d.child ?? ""}" is not running`);
+    const waits = c.approvals.find((a) => !a.ended);
+    check(!waits, `approval "${waits?.approval}" waits`);
     c.ended = d;
     c.endedAt = at;
   },
 };
+
+/** What a child in the background asks about is the session's, for as long as the child runs. */
+function childAsks({ s, d, at, check }) {
+  const c = s.children.findLast((one) => one.child === d.child);
+  if (!c && s.partial) return;
+  check(c && !c.turn && !c.ended, `child "${d.child ?? ""}" does not run in the background`);
+  check(d.approval && !c.approvals.some((a) => a.approval === d.approval), `"${d.approval ?? ""}" is not a new approval's id`);
+  c.approvals.push({ ...d, call: c.call ?? "", background: true, at, ended: null, endedBy: "", endedAt: 0 });
+}
 
 function sessionEnded({ s, check }) {
   check(!running(s), "a turn is running");

@@ -5,7 +5,7 @@ import { approvalsView } from "./approvals.js";
 import { composerView } from "./composer.js";
 import { sessionChanges } from "./diff.js";
 import { h, show, text } from "./dom.js";
-import { openApprovals, running } from "./fold.js";
+import { approvalOf, openApprovals, running } from "./fold.js";
 import { fileChange } from "./item.js";
 import { jobsView } from "./jobs.js";
 import { rewindView } from "./rewind.js";
@@ -189,7 +189,7 @@ function hear(e) {
     case "turn.aborted":
     case "turn.failed": announce(`${turnWords(t)} after ${duration(t.endedAt - t.startedAt)}.`); break;
     case "approval.requested": announce(`${e.data.tool} asks for approval: ${e.data.title ?? ""}. Press Alt A to go to it.`); break;
-    case "approval.ended": announce(approvalWords(t.approvals.find((a) => a.approval === e.data.approval))); break;
+    case "approval.ended": announce(approvalWords(approvalOf(s, e.data.approval))); break;
     case "input.held": announce("An input is held."); break;
     case "item.ended": {
       const i = t.itemById.get(e.item);

@@ -73,7 +73,7 @@ export class Film {
   asks(item, data) { const approval = this.fresh("p"); this.tell("approval.requested", { approval, ...data }, this.envOf(item)); return approval; }
   answered(approval, verdict, data = {}, by = "web") {
     const a = openApprovals(this.state).find((one) => one.approval === approval);
-    this.tell("approval.ended", { approval, verdict, ...data }, { ...this.envOf(a.call), by });
+    this.tell("approval.ended", { approval, verdict, ...data }, { ...(a.background ? {} : this.envOf(a.call)), by });
   }
   completes(data = {}) { this.turnEnds("turn.completed", data); }
   turnEnds(kind, data, by) {

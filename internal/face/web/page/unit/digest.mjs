@@ -27,7 +27,7 @@ function digest(events) {
       approvals: t.approvals.map((a) => [a.approval, a.call, a.ended?.verdict ?? "", a.endedBy].join(" ")),
     })),
     jobs: s.jobs.map((j) => [j.job, j.ended?.how ?? ""].join(" ")),
-    children: s.children.map((c) => [c.child, c.item, c.ended?.outcome ?? ""].join(" ")),
+    children: s.children.map((c) => [c.child, c.item, c.ended?.outcome ?? "", ...c.approvals.map((a) => `${a.approval}=${a.ended?.verdict ?? ""}`)].join(" ")),
   };
 }
 
