@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/turn"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/tool"
 )
@@ -42,6 +43,12 @@ type Config struct {
 	Observer Observer
 }
 
+// Instruction is what a project says of one of its folders.
+type Instruction struct {
+	Path string // of the file
+	Text string
+}
+
 // SessionConfig is how one session works. Model must be set.
 type SessionConfig struct {
 	// Model is the model of its turns. [Session.SetModel] changes it.
@@ -55,6 +62,12 @@ type SessionConfig struct {
 	// Toolbox, if set, makes more tools for this session, such as tools that
 	// start processes.
 	Toolbox func(SessionInfo) (Toolbox, error)
+
+	// Instructions, if set, returns what the project says of the places below dir, the
+	// working directory, where calls worked. It is called after each step that made
+	// calls, with those that ran. The model is given each file once in a session. It
+	// may be called by several goroutines.
+	Instructions func(dir string, calls []event.Content) []Instruction
 
 	// Permission is the policy for calls that could change something; "" means
 	// Ask. Judge, if set, makes what judges the calls of the session instead.
@@ -103,4 +116,16 @@ type SessionConfig struct {
 	// Value is anything that the program wants to keep with the session;
 	// [Session.Value] returns it.
 	Value any
+}
+
+func (c SessionConfig) instructions() func(string, []event.Content) []turn.Instruction {
+	if c.Instructions == nil {
+		return nil
+	}
+	return func(dir string, calls []event.Content) (out []turn.Instruction) {
+		for _, one := range c.Instructions(dir, calls) {
+			out = append(out, turn.Instruction(one))
+		}
+		return out
+	}
 }

@@ -447,6 +447,9 @@ type Content struct {
 	// Child is the child agent whose end a note tells the model (C18). Each end is
 	// told once.
 	Child string `json:"child,omitempty"`
+	// Instruction is the file that a note has the text of: the project's instructions
+	// for where calls work. Each is given once.
+	Instruction string `json:"instruction,omitempty"`
 }
 
 // Process is a process that settle could not end (C7).

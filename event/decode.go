@@ -189,6 +189,7 @@ func (d *Decoder) itemEnded(p *lineScanner) (Data, bool) {
 	p.object("jobs", &e.Jobs)
 	p.object("survivors", &e.Survivors)
 	textField(p, "child", &e.Child)
+	textField(p, "instruction", &e.Instruction)
 	return e, p.end()
 }
 

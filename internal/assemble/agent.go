@@ -214,7 +214,7 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.System = system.Text
+	c.System, c.Instructions = system.Text, o.instructions()
 	for _, note := range system.Notes {
 		if !slices.Contains(a.Notes, note) { // the configuration may have said it
 			a.Notes = append(a.Notes, note)

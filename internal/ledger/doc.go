@@ -6,7 +6,7 @@
 //
 // Read takes the facts: what the user said, which files were read and written and
 // what they were then, commands with their exit codes, the open plan, child agents, jobs, inputs that wait,
-// approvals in force. Check looks which files have changed since. Text says it
+// approvals in force, skills that were loaded and instructions of folders. Check looks which files have changed since. Text says it
 // within so many bytes: user inputs are folded before they are left out, and what
 // is left out is counted.
 package ledger

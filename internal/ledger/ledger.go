@@ -34,6 +34,16 @@ type Ledger struct {
 	// Plan is the last that the model made, if there is something left of it.
 	Plan      []plan.Step
 	Approvals []Approval
+	// Loaded are the skills that were loaded before what stays as it is, and the
+	// instructions of folders that were given before, by when they were last.
+	Loaded []Loaded
+}
+
+// Loaded is a text for the model that it needs for as long as it works.
+type Loaded struct {
+	Skill string // its name; empty for instructions
+	Path  string
+	Text  string
 }
 
 // Input is what somebody said.
@@ -82,6 +92,7 @@ func Read(s event.State, scope Scope) Ledger {
 	files := map[string]*File{}
 	var order []string
 	var planned *event.Item
+	loaded := loads{at: map[string]int{}}
 	running := s.Running()
 	last := len(s.Turns)
 	if scope.From != nil {
@@ -92,6 +103,9 @@ func Read(s event.State, scope Scope) Ledger {
 			l.inputs(t, scope)
 		}
 		for _, i := range t.Items {
+			if n >= scope.First && (n < last || n == last && i.Attempts < scope.From.Attempts) {
+				loaded.take(i)
+			}
 			if i.Type() == event.ToolCall && i.Started && i.Status != event.ItemOpen {
 				l.command(i)
 				if i.Status == event.ItemCompleted && i.Content().Name == plan.Name {
@@ -109,6 +123,7 @@ func Read(s event.State, scope Scope) Ledger {
 	if planned != nil {
 		l.plan(planned)
 	}
+	l.Loaded = loaded.list()
 	for _, p := range order {
 		l.Files = append(l.Files, *files[p])
 	}

@@ -19,33 +19,34 @@ const (
 // folded last: of everything else, the latest stays.
 func (l Ledger) Text(room int) string {
 	var out string
-	for _, share := range []struct{ input, files, commands int }{
-		{16 << 10, mostFiles, mostCommands},
-		{4 << 10, mostFiles, mostCommands},
-		{4 << 10, mostFiles / 2, mostCommands / 2},
-		{1 << 10, mostFiles / 4, mostCommands / 4},
-		{300, mostFiles / 8, mostCommands / 8},
-		{100, 5, 5},
+	for _, share := range []struct{ input, files, commands, loaded int }{
+		{16 << 10, mostFiles, mostCommands, 64 << 10},
+		{4 << 10, mostFiles, mostCommands, 32 << 10},
+		{4 << 10, mostFiles / 2, mostCommands / 2, 16 << 10},
+		{1 << 10, mostFiles / 4, mostCommands / 4, 8 << 10},
+		{300, mostFiles / 8, mostCommands / 8, 2 << 10},
+		{100, 5, 5, 0},
 	} {
-		if out = l.text(share.input, len(l.Inputs), share.files, share.commands); len(out) <= room {
+		if out = l.text(share.input, len(l.Inputs), share.files, share.commands, share.loaded); len(out) <= room {
 			return out
 		}
 	}
 	inputs := len(l.Inputs)
 	for inputs > 1 && len(out) > room {
 		inputs /= 2
-		out = l.text(100, inputs, 5, 5)
+		out = l.text(100, inputs, 5, 5, 0)
 	}
 	return out
 }
 
 // text says it with so many bytes of each input, and so many of the latest inputs,
-// files and commands.
-func (l Ledger) text(input, inputs, files, commands int) string {
+// files and commands, and of what was loaded.
+func (l Ledger) text(input, inputs, files, commands, loaded int) string {
 	var b strings.Builder
 	l.said(&b, "What the user said, in order", l.Inputs, input, inputs)
 	l.said(&b, "Sent by the user and still waiting", l.Waiting, input, len(l.Waiting))
 	l.planned(&b, commands)
+	l.loaded(&b, loaded)
 	if list, left := latest(l.Files, files); len(list) > 0 {
 		heading(&b, "Files", left)
 		for _, f := range list {

@@ -39,7 +39,11 @@ type Project struct {
 }
 
 // speakers are the files and directories of a project that speak to settle.
-func speakers() []string { return []string{"AGENTS.md", "CLAUDE.md", ".settle"} }
+func speakers() []string {
+	return []string{
+		"AGENTS.md", "CLAUDE.md", ".settle", ".agents/skills", ".claude/skills", ".claude/commands", ".codex/skills",
+	}
+}
 
 // Project returns what around dir, an absolute path, may speak: dir and its
 // parents up to the root of its repository. A repository of somebody else
@@ -73,9 +77,12 @@ func speaks(dir string) bool {
 }
 
 func refusal(at, subject string) string {
-	return fmt.Sprintf("%q is not trusted, because it or its .git belongs to another user: its AGENTS.md, CLAUDE.md and .settle are not read. "+
+	return fmt.Sprintf("%q is not trusted, because it or its .git belongs to another user: its AGENTS.md, CLAUDE.md, .settle, skills and commands are not read. "+
 		"If you trust it: git config --global --add safe.directory %q", at, subject)
 }
+
+// Harmless reports whether a directory within the project's may speak like those.
+func (p Project) Harmless(dir string) bool { return p.everybody || p.trust.harmless(dir) }
 
 // ReadFile is [safefile.Read] for a file in one of the project's directories. A file
 // that somebody else put there, such as into a directory that all may write,

@@ -34,8 +34,9 @@ const (
 type room struct {
 	// compacted are the steps before which the history was compacted last, by what
 	// it was for.
-	compacted map[event.Trigger]int
-	skip      bool // the next request is sent as it is: compacting does not help
+	compacted  map[event.Trigger]int
+	instructed int  // bytes of instructions that were given
+	skip       bool // the next request is sent as it is: compacting does not help
 }
 
 // fullError says that the history is to be compacted before the next request.

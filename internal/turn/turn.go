@@ -29,6 +29,10 @@ type Config struct {
 	Tools        *tool.Set
 	// Dir is the working directory of the calls, absolute.
 	Dir string
+	// Instructions, if set, returns what the project says of the places below dir
+	// where the calls worked. It is called after each step, reads files, and does not
+	// look at what was given before.
+	Instructions func(dir string, calls []event.Content) []Instruction
 	// Approver is asked before each call; nil lets every call run.
 	Approver Approver
 	Retry    Retry
@@ -131,7 +135,11 @@ type turn struct {
 	pauses  int             // responses in a row that the provider paused
 	purpose event.Purpose
 	room    room
-	strays  sync.WaitGroup // pumps and tools that were left behind
+	// instructed is how many of the calls have been looked at for instructions, and
+	// given are the files that the model has been given; nil: not known yet.
+	instructed int
+	given      map[string]bool
+	strays     sync.WaitGroup // pumps and tools that were left behind
 	// observed is what the observer knows; nil without one.
 	observed *observed
 	unended  error // why its ending is not durable, or not in the log

@@ -50,6 +50,9 @@ func (t *turn) work(ctx context.Context) error {
 		if err := t.guardRepeats(calls); err != nil {
 			return err
 		}
+		if err := t.instruct(ctx); err != nil {
+			return err
+		}
 		if len(calls) > 0 || again {
 			continue
 		}

@@ -1,0 +1,93 @@
+package assemble
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/prompt"
+)
+
+// instructions returns what looks for the project's instructions where calls
+// worked; nil where nothing of the project is read.
+func (o Options) instructions() func(string, []event.Content) []settle.Instruction {
+	if o.Project == IgnoreProject || o.Settings.Hands != "" {
+		return nil
+	}
+	return func(dir string, calls []event.Content) (out []settle.Instruction) {
+		var at []string
+		for _, c := range calls {
+			at = append(at, placesOf(dir, c)...)
+		}
+		if len(at) == 0 {
+			return nil
+		}
+		for _, one := range prompt.Nested(o.Settings.Trust.Project(dir), at) {
+			out = append(out, settle.Instruction(one))
+		}
+		return out
+	}
+}
+
+// placesOf returns the files and folders, absolute, where a call worked: those that
+// its arguments and its detail name. Of a command, they are the words that name one.
+func placesOf(dir string, c event.Content) (out []string) {
+	var args struct {
+		Path    string `json:"path"`
+		Workdir string `json:"workdir"`
+		Command string `json:"command"`
+	}
+	var detail struct {
+		Read  struct{ Path string }   `json:"read"`
+		Files []struct{ Path string } `json:"files"`
+	}
+	_ = json.Unmarshal([]byte(c.Arguments), &args) // what is not understood names nothing
+	_ = json.Unmarshal(c.Detail, &detail)
+	named := []string{args.Path, args.Workdir, detail.Read.Path}
+	for _, f := range detail.Files {
+		named = append(named, f.Path)
+	}
+	for _, path := range named {
+		if path != "" {
+			out = append(out, absoluteIn(dir, path))
+		}
+	}
+	from := dir
+	if args.Workdir != "" {
+		from = absoluteIn(dir, args.Workdir)
+	}
+	return append(out, wordsIn(from, args.Command)...)
+}
+
+// mostWords is how many words of a command are looked at.
+const mostWords = 60
+
+// wordsIn returns what there is of a command's words: cd web && go test ./x/... names
+// web and x, or web/x. A cd is followed, and nothing else is understood.
+func wordsIn(dir, command string) (out []string) {
+	words := strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()<>\"'`=,", r) })
+	for n, word := range words[:min(len(words), mostWords)] {
+		word = strings.TrimSuffix(strings.TrimSuffix(word, "..."), "/")
+		if word == "" || strings.HasPrefix(word, "-") || !filepath.IsLocal(word) && !filepath.IsAbs(word) {
+			continue
+		}
+		path := absoluteIn(dir, word)
+		if info, err := os.Lstat(path); err == nil && path != dir {
+			out = append(out, path)
+			if n > 0 && words[n-1] == "cd" && info.IsDir() {
+				dir = path
+			}
+		}
+	}
+	return out
+}
+
+func absoluteIn(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}

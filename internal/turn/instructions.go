@@ -1,0 +1,102 @@
+package turn
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// Instruction is what a project says of one of its folders.
+type Instruction struct {
+	Path string // of the file
+	Text string
+}
+
+// mostInstructions bounds the instructions of a session in bytes, beside those of
+// its system prompt. What is beyond is named.
+const mostInstructions = 64 << 10
+
+// instruct tells the model what the project says of the places where the calls
+// since the last time worked: each file once in a session, which its log remembers.
+func (t *turn) instruct(ctx context.Context) error {
+	calls := t.calls[t.instructed:]
+	t.instructed = len(t.calls)
+	if t.Instructions == nil || len(calls) == 0 {
+		return nil
+	}
+	found, err := t.instructions(ctx, calls)
+	if err != nil {
+		return err
+	}
+	return t.update(func(s event.State) (out []event.Event) {
+		if ctx.Err() != nil { // C10: nothing starts after the interrupt
+			return nil
+		}
+		for _, one := range found {
+			if t.given == nil {
+				t.given, t.room.instructed = given(s)
+			}
+			if t.given[one.Path] {
+				continue
+			}
+			t.given[one.Path] = true
+			text := fmt.Sprintf("[You work where the project has instructions of its own. %s says:]\n\n%s", one.Path, t.Redact.String(one.Text))
+			if t.room.instructed+len(one.Text) > mostInstructions {
+				text = fmt.Sprintf("[You work where the project has instructions of its own, in %s. Read them before you go on.]", one.Path)
+			} else {
+				t.room.instructed += len(one.Text)
+			}
+			id := s.NextItem(len(out) / 2)
+			content := event.Content{Type: event.Note, Text: text, Instruction: one.Path}
+			out = append(out,
+				event.Event{Turn: t.id, Item: id, Data: event.ItemStarted{Type: event.Note}},
+				event.Event{Turn: t.id, Item: id, Data: event.ItemEnded{Status: event.ItemCompleted, Content: content}})
+		}
+		return out
+	})
+}
+
+// instructions asks for those of the places where the calls worked. It reads files,
+// so that it leaves off when ctx ends.
+func (t *turn) instructions(ctx context.Context, calls []*call) ([]Instruction, error) {
+	var worked []event.Content
+	t.Log.View(func(s event.State) {
+		running := s.Running()
+		for _, c := range calls {
+			if i := running.Item(c.item); i != nil && i.Started {
+				worked = append(worked, i.Content())
+			}
+		}
+	})
+	if len(worked) == 0 {
+		return nil, nil
+	}
+	done := make(chan []Instruction, 1)
+	// Ends with its last file; a file system that hangs keeps it, and nothing waits
+	// for it.
+	go func() { done <- t.Instructions(t.Dir, worked) }()
+	select {
+	case found := <-done:
+		return found, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// given returns the files whose text the session's model has been given, and how
+// long they are together.
+func given(s event.State) (files map[string]bool, bytes int) {
+	files = map[string]bool{}
+	for _, t := range s.Turns {
+		for _, i := range t.Items {
+			if i.Type() == event.Note && i.Status == event.ItemCompleted {
+				if c := i.Content(); c.Instruction != "" {
+					files[c.Instruction] = true
+					bytes += len(c.Text)
+				}
+			}
+		}
+	}
+	return files, bytes
+}
