@@ -65,3 +65,6 @@ proof: ## all of docs/proof.md but the breaking and the mutation
 
 clients: ## programs from npm, against the built binary (docs/clients/README.md)
 	go test -count=1 -timeout 30m -tags clients ./clients
+
+release: ## archives, packages, image for VERSION (docs/release.md) in dist/
+	go run -C release . -o $(CURDIR)/dist $(if $(VERSION),-version $(VERSION))

@@ -105,8 +105,14 @@ func (s *streams) settings(dir string, flags map[string]string, project config.P
 	return r, err
 }
 
+// release is the version of a released program; the release's build sets it.
+var release string
+
 // version is the program's: of a release, or of the commit.
 func version() string {
+	if release != "" {
+		return release
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"

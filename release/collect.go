@@ -1,0 +1,160 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// file is a file of an archive or a package.
+type file struct {
+	name string // below the archive's folder
+	data []byte
+	mode int64
+}
+
+// collect makes what stands beside the program in every archive.
+func (r *release) collect() error {
+	for _, name := range []string{"README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md"} {
+		data, err := os.ReadFile(filepath.Join(r.root, name))
+		if err != nil {
+			return err
+		}
+		r.extras = append(r.extras, file{name, data, 0o644})
+	}
+	host, err := r.host()
+	if err != nil {
+		return err
+	}
+	env := []string{"HOME=" + r.scratch, "SETTLE_DATA_DIR=" + r.scratch}
+	for shell, name := range map[string]string{"bash": "settle.bash", "zsh": "_settle", "fish": "settle.fish", "powershell": "settle.ps1"} {
+		script, err := output(r.scratch, env, host, "completion", shell)
+		if err != nil {
+			return err
+		}
+		r.extras = append(r.extras, file{"completions/" + name, []byte(script + "\n"), 0o644})
+	}
+	reference, err := output(r.scratch, env, host, "help", "--json")
+	if err != nil {
+		return err
+	}
+	var root command
+	if err := json.Unmarshal([]byte(reference), &root); err != nil {
+		return err
+	}
+	r.extras = append(r.extras, r.manual(root)...)
+	licences, err := r.licences()
+	if err != nil {
+		return err
+	}
+	r.extras = append(r.extras, licences...)
+	slices.SortFunc(r.extras, func(a, b file) int { return strings.Compare(a.name, b.name) })
+	return nil
+}
+
+// module is a Go module that is part of the program.
+type module struct {
+	Path, Version, Dir string
+}
+
+// modules returns those that the program for any platform consists of.
+func (r *release) modules() ([]module, error) {
+	var all []module
+	for _, b := range r.binaries {
+		env := []string{"CGO_ENABLED=0", "GOOS=" + b.system, "GOARCH=" + b.machine}
+		list, err := output(r.root, env, "go", "list", "-deps", "-f",
+			`{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}`, "./cmd/settle")
+		if err != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(list) {
+			if f := strings.Fields(line); len(f) == 3 {
+				all = append(all, module{f[0], f[1], f[2]})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b module) int { return strings.Compare(a.Path, b.Path) })
+	return slices.Compact(all), nil
+}
+
+var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents|authors)([.-].*)?$`)
+
+// licences returns the licence texts of everything that the program consists of, Go's
+// among them. A module without one is an error: it may not be passed on.
+func (r *release) licences() ([]file, error) {
+	modules, err := r.modules()
+	if err != nil {
+		return nil, err
+	}
+	goroot, err := output(r.root, nil, "go", "env", "GOROOT")
+	if err != nil {
+		return nil, err
+	}
+	modules = append(modules, module{Path: "std", Dir: goroot})
+	var files []file
+	for _, m := range modules {
+		texts, err := m.licences()
+		if err != nil {
+			return nil, err
+		}
+		if m.licence(texts) == "" {
+			return nil, fmt.Errorf("no known licence in %s", m.Path)
+		}
+		files = append(files, texts...)
+	}
+	return files, nil
+}
+
+// licences returns the files that a module's licence is in.
+func (m module) licences() ([]file, error) {
+	entries, err := os.ReadDir(m.Dir)
+	if err != nil {
+		return nil, err
+	}
+	var files []file
+	for _, e := range entries {
+		if e.IsDir() || !licenceFile.MatchString(e.Name()) {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(m.Dir, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file{path.Join("licences", m.Path, e.Name()), text, 0o644})
+	}
+	return files, nil
+}
+
+// licence returns the first licence in the files that is known, or "".
+func (m module) licence(files []file) string {
+	for _, f := range files {
+		if name := spdx(f.data); name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// spdx tells the usual licences by words that only they have, and returns "" for
+// others.
+func spdx(text []byte) string {
+	words := strings.Join(strings.Fields(string(text)), " ")
+	for _, known := range []struct{ name, words string }{
+		{"Apache-2.0", "Apache License Version 2.0"},
+		{"MPL-2.0", "Mozilla Public License Version 2.0"},
+		{"MIT", "Permission is hereby granted, free of charge, to any person obtaining a copy"},
+		{"ISC", "Permission to use, copy, modify, and"},
+		{"BSD-3-Clause", "Neither the name of"},
+		{"BSD-2-Clause", "Redistributions in binary form must reproduce the above copyright notice"},
+	} {
+		if strings.Contains(words, known.words) {
+			return known.name
+		}
+	}
+	return ""
+}

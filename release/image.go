@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"encoding/pem"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+	"golang.org/x/crypto/x509roots/fallback/bundle"
+)
+
+// image makes an OCI archive with an image for each Linux platform: the program, the
+// roots of TLS, a user without rights and a place for sessions. It has no shell.
+func (r *release) image() error {
+	var index v1.ImageIndex = mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
+	images := 0
+	for _, b := range r.binaries {
+		if b.system != "linux" {
+			continue
+		}
+		image, err := r.platformImage(b)
+		if err != nil {
+			return err
+		}
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{
+			Add: image, Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: b.machine}},
+		})
+		images++
+	}
+	if images == 0 {
+		return nil
+	}
+	dir := filepath.Join(r.scratch, "image")
+	if _, err := layout.Write(dir, index); err != nil {
+		return err
+	}
+	return create(r.add("settle_"+r.version+"_image.tar"), func(to io.Writer) error { return r.plainTar(to, dir) })
+}
+
+func (r *release) platformImage(b binary) (v1.Image, error) {
+	program, err := os.ReadFile(b.path)
+	if err != nil {
+		return nil, err
+	}
+	var roots bytes.Buffer
+	for root := range bundle.Roots() {
+		if err := pem.Encode(&roots, &pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate}); err != nil {
+			return nil, err
+		}
+	}
+	files := []file{
+		{"etc/passwd", []byte("root:x:0:0:root:/root:/sbin/nologin\nsettle:x:1000:1000:settle:/home/settle:/sbin/nologin\n"), 0o644},
+		{"etc/group", []byte("root:x:0:\nsettle:x:1000:\n"), 0o644},
+		{"etc/ssl/certs/ca-certificates.crt", roots.Bytes(), 0o644},
+		{"usr/bin/settle", program, 0o755},
+	}
+	for _, f := range slices.Concat(r.extra("licences/"), r.extra("LICENSE")) {
+		files = append(files, file{"usr/share/doc/settle/" + f.name, f.data, f.mode})
+	}
+	var layer bytes.Buffer
+	if err := r.layer(&layer, files); err != nil {
+		return nil, err
+	}
+	made, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(layer.Bytes())), nil }, tarball.WithMediaType(types.OCILayer))
+	if err != nil {
+		return nil, err
+	}
+	image, err := mutate.AppendLayers(mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON), made)
+	if err != nil {
+		return nil, err
+	}
+	at := v1.Time{Time: r.at}
+	return mutate.ConfigFile(image, &v1.ConfigFile{
+		Architecture: b.machine, OS: "linux", Created: at, RootFS: must(image.ConfigFile()).RootFS,
+		History: []v1.History{{Created: at, CreatedBy: "settle " + r.version}},
+		Config: v1.Config{
+			User: "1000:1000", WorkingDir: "/work", Entrypoint: []string{"/usr/bin/settle"}, Cmd: []string{"--help"},
+			Env:     []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/settle", "SETTLE_DATA_DIR=/data"},
+			Volumes: map[string]struct{}{"/data": {}, "/work": {}},
+			Labels: map[string]string{
+				"org.opencontainers.image.title": "settle", "org.opencontainers.image.description": about, "org.opencontainers.image.version": r.version,
+				"org.opencontainers.image.revision": r.commit, "org.opencontainers.image.source": homepage, "org.opencontainers.image.licenses": "Apache-2.0",
+			},
+		},
+	})
+}
+
+// must is for what is in memory already.
+func must(c *v1.ConfigFile, err error) *v1.ConfigFile {
+	if err != nil {
+		panic(err)
+	}
+	return c
+}

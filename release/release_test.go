@@ -1,0 +1,354 @@
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+)
+
+const version = "1.2.3-rc.1"
+
+// made is a release of the commit, for Linux on amd64.
+var made = sync.OnceValues(func() (string, error) { return from("one") })
+
+// from makes a release from a checkout of the commit in a folder of its own.
+func from(name string) (out string, err error) {
+	scratch, err := os.MkdirTemp("", "settle-release-test-")
+	if err != nil {
+		return "", err
+	}
+	work, out := filepath.Join(scratch, name), filepath.Join(scratch, "dist")
+	if _, err := git(".", "worktree", "add", "--detach", work, "HEAD"); err != nil {
+		return "", err
+	}
+	defer func() {
+		_, removed := git(".", "worktree", "remove", "--force", work)
+		err = errors.Join(err, removed)
+	}()
+	here, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, os.Chdir(here)) }()
+	if err := os.Chdir(work); err != nil {
+		return "", err
+	}
+	r := release{out: out, version: "v" + version, url: "https://example.com/download"}
+	return out, r.make([]string{"linux/amd64"})
+}
+
+func dist(t *testing.T) string {
+	t.Helper()
+	dir, err := made()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if dir, err := made(); err == nil {
+		os.RemoveAll(filepath.Dir(dir))
+	}
+	os.Exit(code)
+}
+
+// run runs a program in a bare environment and returns what it prints.
+func run(t *testing.T, dir string, env []string, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir, cmd.Env = dir, append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}, env...)
+	cmd.WaitDelay = time.Minute
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %q: %v\n%s", name, args, err, out)
+	}
+	return string(out)
+}
+
+// works tries a settle that is installed: its version, and a turn that is interrupted.
+func works(t *testing.T, settle func(args ...string) string) {
+	t.Helper()
+	if got := settle("version"); !strings.HasPrefix(got, "settle v"+version+" ") {
+		t.Errorf("version: %q", got)
+	}
+	if got := settle("demo"); !strings.Contains(got, "no process is left") || !strings.Contains(got, "Completed, ") {
+		t.Errorf("demo: %s", got)
+	}
+}
+
+// The same commit gives the same bytes in another folder.
+func TestReproducible(t *testing.T) {
+	one := dist(t)
+	two, err := from("two")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(filepath.Dir(two))
+	entries, err := os.ReadDir(one)
+	if err != nil || len(entries) < 10 {
+		t.Fatalf("%d files, %v", len(entries), err)
+	}
+	for _, e := range entries {
+		a, err := os.ReadFile(filepath.Join(one, e.Name()))
+		b, err2 := os.ReadFile(filepath.Join(two, e.Name()))
+		if err := errors.Join(err, err2); err != nil || !bytes.Equal(a, b) {
+			t.Errorf("%s differs: %d and %d bytes, %v", e.Name(), len(a), len(b), err)
+		}
+	}
+}
+
+// The archive has the program, its manual in a form that man takes, completions that
+// bash takes, and the licences.
+func TestArchive(t *testing.T) {
+	dir := t.TempDir()
+	run(t, dir, nil, "tar", "-xzf", filepath.Join(dist(t), "settle_"+version+"_linux_amd64.tar.gz"), "--strip-components=1")
+	works(t, func(args ...string) string { return run(t, dir, nil, filepath.Join(dir, "settle"), args...) })
+	run(t, dir, nil, "bash", "-n", "completions/settle.bash")
+	pages, err := filepath.Glob(filepath.Join(dir, "man", "*.1"))
+	if err != nil || len(pages) < 25 {
+		t.Errorf("%d manual pages, %v", len(pages), err)
+	}
+	if out := run(t, dir, nil, "groff", append([]string{"-man", "-Tutf8", "-ww", "-z"}, pages...)...); out != "" {
+		t.Errorf("groff warns: %s", out)
+	}
+	if out := run(t, dir, []string{"GROFF_NO_SGR=1"}, "groff", "-man", "-Tutf8", "man/settle-run.1"); !strings.Contains(out, "--max-cost USD") {
+		t.Errorf("the manual: %s", out)
+	}
+	for _, name := range []string{"licences/std/LICENSE", "licences/github.com/spf13/cobra/LICENSE.txt", "LICENSE", "CHANGELOG.md"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// The package is installed and removed; nothing of it stays.
+func TestDebianPackage(t *testing.T) {
+	name := filepath.Join(dist(t), "settle_1.2.3~rc.1_amd64.deb")
+	root := t.TempDir()
+	for _, d := range []string{"updates", "info"} {
+		if err := os.MkdirAll(filepath.Join(root, "var/lib/dpkg", d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range []string{"status", "available"} {
+		if err := os.WriteFile(filepath.Join(root, "var/lib/dpkg", f), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dpkg := func(args ...string) {
+		run(t, root, nil, "dpkg", append([]string{"--root=" + root, "--force-not-root", "--force-script-chrootless", "--log=/dev/null"}, args...)...)
+	}
+	dpkg("--install", name)
+	works(t, func(args ...string) string { return run(t, root, nil, filepath.Join(root, "usr/bin/settle"), args...) })
+	dpkg("--purge", "settle")
+	if _, err := os.Stat(filepath.Join(root, "usr")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("usr is still there: %v", err)
+	}
+}
+
+func TestRPM(t *testing.T) {
+	root := t.TempDir()
+	rpm := func(args ...string) {
+		run(t, root, nil, "rpm", append([]string{"--root", root, "--nodeps", "--ignoreos"}, args...)...)
+	}
+	rpm("--install", "--excludedocs", filepath.Join(dist(t), "settle-1.2.3~rc.1-1.x86_64.rpm"))
+	works(t, func(args ...string) string { return run(t, root, nil, filepath.Join(root, "usr/bin/settle"), args...) })
+	rpm("--erase", "settle")
+	if _, err := os.Stat(filepath.Join(root, "usr/bin/settle")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the program is still there: %v", err)
+	}
+}
+
+// npm installs the packed packages, and npx runs them: exit codes and signals pass.
+func TestNPM(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "package.json"), []byte(`{"private":true}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	run(t, dir, nil, "npm", "install", "--no-audit", "--no-fund", "--offline", "--omit=optional",
+		filepath.Join(dist(t), "settle-"+version+".tgz"), filepath.Join(dist(t), "settle-agent-settle-linux-x64-"+version+".tgz"))
+	works(t, func(args ...string) string {
+		return run(t, dir, nil, "npx", append([]string{"--no", "settle"}, args...)...)
+	})
+	cmd := exec.Command("node_modules/.bin/settle", "run", "--nonsense")
+	cmd.Dir = dir
+	var exit *exec.ExitError
+	if err := cmd.Run(); !errors.As(err, &exit) || exit.ExitCode() != 2 {
+		t.Errorf("wrong usage: %v", err)
+	}
+	fake := exec.Command("node_modules/.bin/settle", "fake-model")
+	fake.Dir = dir
+	out, err := fake.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fake.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Error(err)
+	}
+	if err := fake.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	if err := fake.Wait(); errors.As(err, &exit) && exit.ExitCode() != 143 && exit.ExitCode() != 0 {
+		t.Errorf("after TERM: %v", err)
+	}
+}
+
+// The install script installs what was released, and nothing else.
+func TestInstallScript(t *testing.T) {
+	script := filepath.Join(dist(t), "install.sh")
+	files := http.FileServer(http.Dir(dist(t)))
+	spoiled := false
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		files.ServeHTTP(w, r)
+		if spoiled {
+			io.WriteString(w, "more")
+		}
+	}))
+	defer server.Close()
+	to := filepath.Join(t.TempDir(), "bin")
+	env := []string{"SETTLE_INSTALL_URL=" + server.URL, "SETTLE_INSTALL_DIR=" + to}
+	if got := run(t, t.TempDir(), env, "sh", script); !strings.Contains(got, "settle "+version+" is now "+to+"/settle") {
+		t.Errorf("it says %q", got)
+	}
+	works(t, func(args ...string) string { return run(t, to, nil, filepath.Join(to, "settle"), args...) })
+	name := "settle_" + version + "_linux_amd64.tar.gz"
+	data, err := os.ReadFile(filepath.Join(dist(t), name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write(append(data[:len(data)-1:len(data)-1], 'x')) })
+	cmd := exec.Command("sh", script)
+	other := filepath.Join(t.TempDir(), "other")
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "SETTLE_INSTALL_URL=" + server.URL, "SETTLE_INSTALL_DIR=" + other}
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "not the one that was released") {
+		t.Errorf("another archive: %v, %s", err, out)
+	}
+	if _, err := os.Stat(other); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("something was installed: %v", err)
+	}
+	run(t, dist(t), nil, "sha256sum", "--check", "--quiet", "checksums.txt")
+}
+
+// The image's program runs as an ordinary user and as process 1, where nothing can be
+// written but /data, /work and /tmp.
+func TestImage(t *testing.T) {
+	dir, root := t.TempDir(), t.TempDir()
+	run(t, dir, nil, "tar", "-xf", filepath.Join(dist(t), "settle_"+version+"_image.tar"))
+	index, err := layout.ImageIndexFromPath(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := index.IndexManifest()
+	if err != nil || len(manifest.Manifests) != 1 || manifest.Manifests[0].Platform.Architecture != "amd64" {
+		t.Fatalf("%+v, %v", manifest, err)
+	}
+	image, err := index.Image(manifest.Manifests[0].Digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := image.ConfigFile()
+	if err != nil || config.Config.User != "1000:1000" || config.Config.Entrypoint[0] != "/usr/bin/settle" {
+		t.Errorf("%+v, %v", config, err)
+	}
+	files := mutate.Extract(image)
+	defer files.Close()
+	unpack(t, files, root)
+	if err := os.Mkdir(filepath.Join(root, "proc"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	works(t, func(args ...string) string {
+		return run(t, "/", append(config.Config.Env, "ROOT="+root), "unshare", append([]string{
+			"--mount", "--pid", "--fork", "--kill-child", "sh", "-ec",
+			`mount --bind -o ro "$ROOT" "$ROOT"; for d in data work tmp; do mount -t tmpfs -o mode=1777 none "$ROOT/$d"; done; mount -t proc none "$ROOT/proc"
+cd "$ROOT/work"; mount -o remount,bind,ro "$ROOT"; exec chroot --userspec=1000:1000 "$ROOT" /usr/bin/settle "$@"`, "sh",
+		}, args...)...)
+	})
+}
+
+// unpack writes the files of a tar archive.
+func unpack(t *testing.T, from io.Reader, dir string) {
+	t.Helper()
+	archive := tar.NewReader(from)
+	for {
+		h, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, h.Name)
+		if h.Typeflag == tar.TypeDir {
+			err = os.MkdirAll(path, 0o755)
+		} else {
+			data, read := io.ReadAll(archive)
+			err = errors.Join(read, write(path, data, os.FileMode(h.Mode)))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Windows gets a zip with the same files.
+func TestZip(t *testing.T) {
+	r := release{at: time.Unix(1e9, 0).UTC()}
+	var b bytes.Buffer
+	if err := r.zip(&b, "settle", []file{{"settle.exe", []byte("program"), 0o755}, {"man/x.1", []byte("page"), 0o644}}); err != nil {
+		t.Fatal(err)
+	}
+	z, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	if err != nil || len(z.File) != 2 || z.File[0].Name != "settle/settle.exe" || z.File[0].Mode() != 0o755 || !z.File[0].Modified.Equal(r.at) {
+		t.Errorf("%+v, %v", z.File, err)
+	}
+}
+
+// What is compressed has no time and no name of its own.
+func TestCompressed(t *testing.T) {
+	data, err := compressed([]byte("text"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil || !z.ModTime.IsZero() || z.Name != "" {
+		t.Errorf("%+v, %v", z, err)
+	}
+	again, _ := compressed([]byte("text"))
+	if sha256.Sum256(data) != sha256.Sum256(again) {
+		t.Error("twice is not the same")
+	}
+}
+
+func TestLicences(t *testing.T) {
+	for text, want := range map[string]string{
+		"MIT License\n\nPermission is hereby granted, free of charge, to any\nperson obtaining a copy": "MIT",
+		"                    Apache License\n              Version 2.0, January 2004":                  "Apache-2.0",
+		"all rights reserved": "",
+	} {
+		if got := spdx([]byte(text)); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+}
