@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/pem"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -18,15 +19,27 @@ import (
 )
 
 // image makes an OCI archive with an image for each Linux platform: the program, the
-// roots of TLS, a user without rights and a place for sessions. It has no shell.
+// roots of TLS, a user without rights and a place for sessions. It has no shell: for
+// commands on this side, a second image has a base below all that.
 func (r *release) image() error {
+	if err := r.archiveImage("image", nil); err != nil || r.base == "" {
+		return err
+	}
+	base, err := tarball.LayerFromFile(r.base, tarball.WithMediaType(types.OCILayer))
+	if err != nil {
+		return err
+	}
+	return r.archiveImage("image_base", []v1.Layer{base})
+}
+
+func (r *release) archiveImage(name string, below []v1.Layer) error {
 	var index v1.ImageIndex = mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	images := 0
 	for _, b := range r.binaries {
 		if b.system != "linux" {
 			continue
 		}
-		image, err := r.platformImage(b)
+		image, err := r.platformImage(b, below)
 		if err != nil {
 			return err
 		}
@@ -38,14 +51,17 @@ func (r *release) image() error {
 	if images == 0 {
 		return nil
 	}
-	dir := filepath.Join(r.scratch, "image")
+	if len(below) > 0 && images > 1 {
+		return errors.New("the base of an image is for one platform, and several are built; choose one with -platforms")
+	}
+	dir := filepath.Join(r.scratch, name)
 	if _, err := layout.Write(dir, index); err != nil {
 		return err
 	}
-	return create(r.add("settle_"+r.version+"_image.tar"), func(to io.Writer) error { return r.plainTar(to, dir) })
+	return create(r.add("settle_"+r.version+"_"+name+".tar"), func(to io.Writer) error { return r.plainTar(to, dir) })
 }
 
-func (r *release) platformImage(b binary) (v1.Image, error) {
+func (r *release) platformImage(b binary, below []v1.Layer) (v1.Image, error) {
 	program, err := os.ReadFile(b.path)
 	if err != nil {
 		return nil, err
@@ -73,14 +89,14 @@ func (r *release) platformImage(b binary) (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	image, err := mutate.AppendLayers(mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON), made)
+	image, err := mutate.AppendLayers(mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON), append(slices.Clone(below), made)...)
 	if err != nil {
 		return nil, err
 	}
 	at := v1.Time{Time: r.at}
 	return mutate.ConfigFile(image, &v1.ConfigFile{
 		Architecture: b.machine, OS: "linux", Created: at, RootFS: must(image.ConfigFile()).RootFS,
-		History: []v1.History{{Created: at, CreatedBy: "settle " + r.version}},
+		History: slices.Repeat([]v1.History{{Created: at, CreatedBy: "settle " + r.version}}, len(below)+1),
 		Config: v1.Config{
 			User: "1000:1000", WorkingDir: "/work", Entrypoint: []string{"/usr/bin/settle"}, Cmd: []string{"--help"},
 			Env:     []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/settle", "SETTLE_DATA_DIR=/data"},

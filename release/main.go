@@ -21,6 +21,7 @@ type release struct {
 	commit  string
 	at      time.Time // of the commit: of every file
 	url     string    // where the files will be
+	base    string    // a root file system, as a tar archive, for images that have more than the program
 
 	binaries  []binary
 	extras    []file // what stands beside the program in every archive
@@ -33,6 +34,7 @@ func main() {
 	flag.StringVar(&r.out, "o", "dist", "write to `DIR`, which must be empty or not exist")
 	flag.StringVar(&r.version, "version", "", "`VERSION` to release, such as v1.2.3; default: the commit's tag, or 0.0.0 with its date and hash")
 	flag.StringVar(&r.url, "url", "https://github.com/settle-agent/settle/releases/download", "`URL` of the folder that will have a folder with the files, named after the version")
+	flag.StringVar(&r.base, "image-base", "", "make a second image on top of the root file system in `TAR`, for the one Linux platform that is built")
 	flag.StringVar(&platforms, "platforms", strings.Join(allPlatforms, ","), "`NAMES` of the platforms to build for")
 	flag.Parse()
 	if err := r.make(strings.Split(platforms, ",")); err != nil {

@@ -50,7 +50,10 @@ func from(name string) (out string, err error) {
 	if err := os.Chdir(work); err != nil {
 		return "", err
 	}
-	r := release{out: out, version: "v" + version, url: "https://example.com/download"}
+	r := release{out: out, version: "v" + version, url: "https://example.com/download", base: filepath.Join(scratch, "base.tar")}
+	if err := base(r.base); err != nil {
+		return "", err
+	}
 	return out, r.make([]string{"linux/amd64"})
 }
 
@@ -130,7 +133,7 @@ func TestArchive(t *testing.T) {
 	if out := run(t, dir, nil, "groff", append([]string{"-man", "-Tutf8", "-ww", "-z"}, pages...)...); out != "" {
 		t.Errorf("groff warns: %s", out)
 	}
-	if out := run(t, dir, []string{"GROFF_NO_SGR=1"}, "groff", "-man", "-Tutf8", "man/settle-run.1"); !strings.Contains(out, "--max-cost USD") {
+	if out := run(t, dir, nil, "groff", "-man", "-Tascii", "-P-c", "-P-b", "-P-o", "-P-u", "man/settle-run.1"); !strings.Contains(out, "--max-cost USD") {
 		t.Errorf("the manual: %s", out)
 	}
 	for _, name := range []string{"licences/std/LICENSE", "licences/github.com/spf13/cobra/LICENSE.txt", "LICENSE", "CHANGELOG.md"} {
@@ -168,9 +171,9 @@ func TestDebianPackage(t *testing.T) {
 func TestRPM(t *testing.T) {
 	root := t.TempDir()
 	rpm := func(args ...string) {
-		run(t, root, nil, "rpm", append([]string{"--root", root, "--nodeps", "--ignoreos"}, args...)...)
+		run(t, root, nil, "rpm", append([]string{"--root", root, "--dbpath", "/var/lib/rpm", "--nodeps"}, args...)...)
 	}
-	rpm("--install", "--excludedocs", filepath.Join(dist(t), "settle-1.2.3~rc.1-1.x86_64.rpm"))
+	rpm("--install", "--ignoreos", filepath.Join(dist(t), "settle-1.2.3~rc.1-1.x86_64.rpm"))
 	works(t, func(args ...string) string { return run(t, root, nil, filepath.Join(root, "usr/bin/settle"), args...) })
 	rpm("--erase", "settle")
 	if _, err := os.Stat(filepath.Join(root, "usr/bin/settle")); !errors.Is(err, os.ErrNotExist) {
@@ -195,22 +198,22 @@ func TestNPM(t *testing.T) {
 	if err := cmd.Run(); !errors.As(err, &exit) || exit.ExitCode() != 2 {
 		t.Errorf("wrong usage: %v", err)
 	}
-	fake := exec.Command("node_modules/.bin/settle", "fake-model")
-	fake.Dir = dir
-	out, err := fake.StdoutPipe()
+	server := exec.Command("node_modules/.bin/settle", "exec-server")
+	server.Dir = dir
+	out, err := server.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := fake.Start(); err != nil {
+	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := out.Read(make([]byte, 1)); err != nil {
 		t.Error(err)
 	}
-	if err := fake.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := server.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Error(err)
 	}
-	if err := fake.Wait(); errors.As(err, &exit) && exit.ExitCode() != 143 && exit.ExitCode() != 0 {
+	if err := server.Wait(); err != nil { // it does not end by the signal
 		t.Errorf("after TERM: %v", err)
 	}
 }
@@ -252,10 +255,20 @@ func TestInstallScript(t *testing.T) {
 }
 
 // The image's program runs as an ordinary user and as process 1, where nothing can be
-// written but /data, /work and /tmp.
+// written but /data, /work and /tmp; with a base below it, it runs commands.
 func TestImage(t *testing.T) {
+	settle := image(t, "settle_"+version+"_image.tar")
+	if got := settle("version"); !strings.HasPrefix(got, "settle v"+version+" ") {
+		t.Errorf("version: %q", got)
+	}
+	works(t, image(t, "settle_"+version+"_image_base.tar"))
+}
+
+// image unpacks an image and returns what runs its program.
+func image(t *testing.T, name string) (settle func(args ...string) string) {
+	t.Helper()
 	dir, root := t.TempDir(), t.TempDir()
-	run(t, dir, nil, "tar", "-xf", filepath.Join(dist(t), "settle_"+version+"_image.tar"))
+	run(t, dir, nil, "tar", "-xf", filepath.Join(dist(t), name))
 	index, err := layout.ImageIndexFromPath(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -275,15 +288,54 @@ func TestImage(t *testing.T) {
 	files := mutate.Extract(image)
 	defer files.Close()
 	unpack(t, files, root)
-	if err := os.Mkdir(filepath.Join(root, "proc"), 0o755); err != nil {
+	for _, d := range []string{"proc", "dev"} {
+		if err := os.MkdirAll(filepath.Join(root, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	chroot, err := exec.LookPath("chroot")
+	if err != nil {
 		t.Fatal(err)
 	}
-	works(t, func(args ...string) string {
-		return run(t, "/", append(config.Config.Env, "ROOT="+root), "unshare", append([]string{
+	return func(args ...string) string {
+		return run(t, "/", append(config.Config.Env, "ROOT="+root, "CHROOT="+chroot), "unshare", append([]string{
 			"--mount", "--pid", "--fork", "--kill-child", "sh", "-ec",
-			`mount --bind -o ro "$ROOT" "$ROOT"; for d in data work tmp; do mount -t tmpfs -o mode=1777 none "$ROOT/$d"; done; mount -t proc none "$ROOT/proc"
-cd "$ROOT/work"; mount -o remount,bind,ro "$ROOT"; exec chroot --userspec=1000:1000 "$ROOT" /usr/bin/settle "$@"`, "sh",
+			`mount --bind -o ro "$ROOT" "$ROOT"; for d in data work tmp; do mount -t tmpfs -o mode=1777 none "$ROOT/$d"; done
+mount -t proc none "$ROOT/proc"; mount --rbind /dev "$ROOT/dev"
+cd "$ROOT/work"; mount -o remount,bind,ro "$ROOT"; exec "$CHROOT" --userspec=1000:1000 "$ROOT" /usr/bin/settle "$@"`, "sh",
 		}, args...)...)
+	}
+}
+
+// base writes a root file system with busybox alone.
+func base(path string) error {
+	busybox, err := exec.LookPath("busybox")
+	if err != nil {
+		return err
+	}
+	libraries, err := output("/", nil, "ldd", busybox)
+	if err != nil && !strings.Contains(err.Error(), "not a dynamic executable") {
+		return err
+	}
+	return create(path, func(to io.Writer) error {
+		t := tar.NewWriter(to)
+		add := func(from, name string) error {
+			data, err := os.ReadFile(from)
+			if err != nil {
+				return err
+			}
+			return errors.Join(t.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o755, Size: int64(len(data))}), func() error { _, err := t.Write(data); return err }())
+		}
+		err := add(busybox, "bin/busybox")
+		for _, name := range []string{"sh", "ls", "date", "sleep", "echo"} {
+			err = errors.Join(err, t.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: "bin/" + name, Linkname: "busybox", Mode: 0o777}))
+		}
+		for _, word := range strings.Fields(libraries) {
+			if strings.HasPrefix(word, "/") {
+				err = errors.Join(err, add(word, word[1:]))
+			}
+		}
+		return errors.Join(err, t.Close())
 	})
 }
 
@@ -300,9 +352,12 @@ func unpack(t *testing.T, from io.Reader, dir string) {
 			t.Fatal(err)
 		}
 		path := filepath.Join(dir, h.Name)
-		if h.Typeflag == tar.TypeDir {
+		switch h.Typeflag {
+		case tar.TypeDir:
 			err = os.MkdirAll(path, 0o755)
-		} else {
+		case tar.TypeSymlink:
+			err = errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.Symlink(h.Linkname, path))
+		default:
 			data, read := io.ReadAll(archive)
 			err = errors.Join(read, write(path, data, os.FileMode(h.Mode)))
 		}
