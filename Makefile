@@ -4,7 +4,7 @@ FUZZTIME ?= 10s
 N ?= 2000
 PACKAGES ?= event internal/turn internal/history internal/scope internal/sse
 
-.PHONY: install check test race fuzz bench crash simulate screen pictures judge shake break mutate proof clients
+.PHONY: install check test race fuzz bench crash simulate screen pictures judge shake break mutate proof clients release
 
 install: ## a static and stripped binary, into $(go env GOPATH)/bin
 	CGO_ENABLED=0 go install -trimpath -ldflags "-s -w" ./cmd/settle
