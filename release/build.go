@@ -25,7 +25,7 @@ func (r *release) build(platforms []string) error {
 		b := binary{system: system, machine: machine}
 		b.path = filepath.Join(r.scratch, system+"_"+machine, b.name())
 		env := []string{"CGO_ENABLED=0", "GOOS=" + system, "GOARCH=" + machine, "GOFLAGS=-buildvcs=false -trimpath", "GOAMD64=v1", "GOARM64=v8.0"}
-		if _, err := output(r.root, env, "go", "build", "-ldflags", "-s -w -buildid= -X main.release=v"+r.version, "-o", b.path, "./cmd/settle"); err != nil {
+		if _, err := output(r.root, env, "go", "build", "-ldflags", "-s -w -buildid= -X main.released=v"+r.version, "-o", b.path, "./cmd/settle"); err != nil {
 			return err
 		}
 		r.binaries = append(r.binaries, b)

@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 	"regexp"
-	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -53,23 +53,22 @@ func valuesOf(f *pflag.Flag, s *streams) cobra.CompletionFunc {
 	return cobra.FixedCompletions(choices(usage), cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveKeepOrder)
 }
 
-var (
-	aside  = regexp.MustCompile(` \([^)]*\)`)
-	choice = regexp.MustCompile(`^[a-zA-Z][a-zA-Z-]*$`)
-)
+// list is how a usage names what a value is one of: off, auto (where it is), on.
+var list = sync.OnceValue(func() *regexp.Regexp {
+	const one = `[a-zA-Z][a-zA-Z-]*(?: \([^)]*\))?`
+	return regexp.MustCompile(`: (` + one + `(?:(?:, | or )` + one + `)+)$`)
+})
+
+var aside = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` \([^)]*\)`) })
 
 // choices returns the words that the usage of a flag says its value is one of.
 func choices(usage string) []string {
-	colon := strings.LastIndex(usage, ": ")
-	if colon < 0 {
+	found := list().FindStringSubmatch(usage)
+	if found == nil {
 		return nil
 	}
-	list := strings.ReplaceAll(aside.ReplaceAllString(usage[colon+2:], ""), " or ", ", ")
-	words := strings.Split(list, ", ")
-	if len(words) < 2 || slices.ContainsFunc(words, func(word string) bool { return !choice.MatchString(word) }) {
-		return nil
-	}
-	return words
+	words := aside().ReplaceAllString(found[1], "")
+	return strings.Split(strings.ReplaceAll(words, " or ", ", "), ", ")
 }
 
 // sessionIDs completes the ids of sessions, with their titles.

@@ -105,13 +105,15 @@ func (s *streams) settings(dir string, flags map[string]string, project config.P
 	return r, err
 }
 
-// release is the version of a released program; the release's build sets it.
-var release string
+// released is the version of a released program: what builds a release puts it here.
+var released = unreleased
+
+const unreleased = "devel"
 
 // version is the program's: of a release, or of the commit.
 func version() string {
-	if release != "" {
-		return release
+	if released != unreleased {
+		return released
 	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -119,7 +121,7 @@ func version() string {
 	}
 	v := info.Main.Version
 	if v == "" || v == "(devel)" {
-		v = "devel"
+		v = unreleased
 	}
 	return v
 }
