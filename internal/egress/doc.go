@@ -4,4 +4,14 @@
 // [Dialer] connects to nothing else: it resolves a name itself, judges the
 // addresses, and connects to the address that it judged, so that no second
 // answer of a name server can lead elsewhere.
+//
+// A [Gate] is the way out of one confined command: a proxy (HTTP, CONNECT and
+// SOCKS5 on one port) that knows the command by a secret, lets it reach the
+// hosts of a [List], and keeps account of what it refused.
+//
+//	command ─► gate: secret? ─► list: host, port? ─► dialer: address? ─► host
+//	              └ 407          └ 403, recorded      └ 403, recorded
+//
+// [Dial] is the other end, for programs that know no proxies: ssh has it as
+// its ProxyCommand.
 package egress
