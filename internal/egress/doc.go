@@ -11,7 +11,4 @@
 //
 //	command ─► gate: secret? ─► list: host, port? ─► dialer: address? ─► host
 //	              └ 407          └ 403, recorded      └ 403, recorded
-//
-// [Dial] is the other end, for programs that know no proxies: ssh has it as
-// its ProxyCommand.
 package egress

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"sync"
@@ -118,6 +119,14 @@ func (g *Gate) Serve(l net.Listener) {
 	}
 	g.listeners = append(g.listeners, l)
 	g.goes(func() { g.accept(l) })
+}
+
+// ServeFile does the same for a listener that is a descriptor, and closes it.
+func (g *Gate) ServeFile(file *os.File) {
+	defer file.Close()
+	if l, err := net.FileListener(file); err == nil { // else nobody answers there, and the command sees it
+		g.Serve(l)
+	}
 }
 
 func (g *Gate) accept(l net.Listener) {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
@@ -18,8 +20,9 @@ const canaryTimeout = 10 * time.Second
 
 // Prove has a canary try to escape from a box of the kind of the policy in each way
 // that it forbids, and returns how many it has tried. The error says what a command
-// could do (C22). Of the policy, only what it allows counts, and not where.
-func Prove(ctx context.Context, p sandbox.Policy) (tried int, err error) {
+// could do (C22). Of the policy, only what it allows counts, and not where. The gate, which has to
+// refuse the host canary.invalid, is for policies with a proxy.
+func Prove(ctx context.Context, p sandbox.Policy, gate Gate) (tried int, err error) {
 	if err := Confines(); err != nil {
 		return 0, err
 	}
@@ -28,7 +31,7 @@ func Prove(ctx context.Context, p sandbox.Policy) (tried int, err error) {
 		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(top) }()
-	b := sandbox.Bait{Dir: filepath.Join(top, "out"), Room: filepath.Join(top, "in"), Host: os.Getpid(), Writes: len(p.Write) > 0, Online: p.Network == sandbox.Online, View: p.View}
+	b := sandbox.Bait{Dir: filepath.Join(top, "out"), Room: filepath.Join(top, "in"), Host: os.Getpid(), Writes: len(p.Write) > 0, Network: p.Network, View: p.View, Apart: p.Apart}
 	for path, content := range map[string]string{filepath.Join(b.Dir, "bait"): "bait", filepath.Join(b.Room, "file"): "", filepath.Join(b.Room, "keeper", "kept"): ""} {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)); err != nil {
 			return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
@@ -41,18 +44,49 @@ func Prove(ctx context.Context, p sandbox.Policy) (tried int, err error) {
 	if box.View = p.View; b.View {
 		box.Protect = []string{filepath.Join(b.Room, "keeper", "kept")}
 	}
-	return tryOut(ctx, b, box)
+	box.Apart = p.Apart
+	if p.Network != sandbox.Proxied {
+		return tryOut(ctx, b, box, nil)
+	}
+	server, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0) // without package net, which wardens would load
+	if err != nil {
+		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
+	}
+	defer func() { _ = unix.Close(server) }()
+	if b.Server, err = listenHere(server); err != nil {
+		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
+	}
+	if box.Port, err = DoorPort(box, gate); err != nil {
+		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
+	}
+	b.Proxy = gate.URL(box.Port)
+	return tryOut(ctx, b, box, gate.ServeFile)
+}
+
+// listenHere has a socket listen on the loopback, and returns the port.
+func listenHere(socket int) (port int, err error) {
+	if err := unix.Bind(socket, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		return 0, err
+	}
+	if err := unix.Listen(socket, 1); err != nil {
+		return 0, err
+	}
+	at, err := unix.Getsockname(socket)
+	if in, ok := at.(*unix.SockaddrInet4); ok {
+		return in.Port, nil
+	}
+	return 0, err
 }
 
 // tryOut sends a canary into a box.
-func tryOut(ctx context.Context, b sandbox.Bait, box sandbox.Policy) (tried int, err error) {
+func tryOut(ctx context.Context, b sandbox.Bait, box sandbox.Policy, door func(*os.File)) (tried int, err error) {
 	raw, err := json.Marshal(b)
 	if err != nil {
 		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, canaryTimeout)
 	defer cancel()
-	out, err := Run(ctx, Command{Argv: []string{selfExe, sandbox.CanaryName, string(raw)}, Dir: "/", Env: []string{"GOMAXPROCS=1"}, Box: &box})
+	out, err := Run(ctx, Command{Argv: []string{selfExe, sandbox.CanaryName, string(raw)}, Dir: "/", Env: []string{"GOMAXPROCS=1"}, Box: &box, Door: door})
 	var e sandbox.Escapes
 	switch {
 	case err != nil:

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/settle-agent/settle/internal/egress"
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
@@ -13,15 +14,19 @@ import (
 func TestProve(t *testing.T) {
 	if missing := Confines(); missing != nil {
 		t.Log(missing)
-		if _, err := Prove(t.Context(), sandbox.Policy{}); err == nil {
+		if _, err := Prove(t.Context(), sandbox.Policy{}, nil); err == nil {
 			t.Error("nothing is confined, and a canary was held")
 		}
 		return
 	}
+	gate := egress.NewGate(nil, egress.Dialer{})
+	defer gate.Close()
 	for name, p := range map[string]sandbox.Policy{
 		"read-only": {}, "workspace": {Write: []string{"/"}}, "online": {Write: []string{"/"}, Network: sandbox.Online}, "reading online": {Network: sandbox.Online}, "view": {Write: []string{"/"}, View: true},
+		"apart": {Write: []string{"/"}, View: true, Apart: true}, "proxied": {Write: []string{"/"}, Network: sandbox.Proxied}, "reading, proxied": {Network: sandbox.Proxied},
+		"proxied apart": {Write: []string{"/"}, View: true, Apart: true, Network: sandbox.Proxied},
 	} {
-		if tried, err := Prove(t.Context(), p); err != nil || tried < 20 {
+		if tried, err := Prove(t.Context(), p, gate); err != nil || tried < 20 {
 			t.Errorf("%s: %d tried, %v", name, tried, err)
 		}
 	}
@@ -47,7 +52,7 @@ func TestProve(t *testing.T) {
 		}
 		box := sandbox.ReadOnly("", "", b.Room, selfExe)
 		hole(&b, &box)
-		if _, err := tryOut(t.Context(), b, box); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := tryOut(t.Context(), b, box, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
@@ -56,7 +61,7 @@ func TestProve(t *testing.T) {
 // BenchmarkCanary is what it costs to try out a box.
 func BenchmarkCanary(b *testing.B) {
 	for b.Loop() {
-		if _, err := Prove(b.Context(), sandbox.Policy{Write: []string{"/"}}); err != nil {
+		if _, err := Prove(b.Context(), sandbox.Policy{Write: []string{"/"}}, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

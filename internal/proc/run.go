@@ -26,10 +26,11 @@ type Command struct {
 	// MaxBytes bounds each of both outputs; a command that has more to say on
 	// its standard output is ended. 8 MiB if it is 0.
 	MaxBytes int
-	// Lock, Marker and Box are as in Spec.
+	// Lock, Marker, Box and Door are as in Spec.
 	Lock   *os.File
 	Marker string
 	Box    *sandbox.Policy
+	Door   func(*os.File)
 }
 
 // Output is what a helper put out and how it ended.
@@ -50,7 +51,7 @@ func Run(ctx context.Context, c Command) (Output, error) {
 	full, enough := context.WithCancel(ctx)
 	defer enough()
 	stdout, stderr := &bounded{limit: limit, full: enough}, &bounded{limit: limit, full: func() {}}
-	spec := Spec{Argv: c.Argv, Dir: c.Dir, Env: c.Env, Stdout: stdout, Stderr: stderr, Lock: c.Lock, Marker: c.Marker, Box: c.Box}
+	spec := Spec{Argv: c.Argv, Dir: c.Dir, Env: c.Env, Stdout: stdout, Stderr: stderr, Lock: c.Lock, Marker: c.Marker, Box: c.Box, Door: c.Door}
 	if c.Stdin != nil {
 		spec.Input = PipeInput
 	}

@@ -72,6 +72,9 @@ type Spec struct {
 	// Box, if set, is all that the command and its descendants may do. Where that
 	// cannot be enforced, the command does not start; see [Confines].
 	Box *sandbox.Policy
+	// Door takes where a proxied command in a network of its own finds its proxy: a
+	// socket that listens there. It is called once, before Start returns.
+	Door func(*os.File)
 }
 
 // MarkerName is the variable that marks the environment of each command.

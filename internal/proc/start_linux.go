@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,6 +49,7 @@ type keptByWarden struct {
 	cmd    *exec.Cmd
 	socket *os.File
 	in     *lines
+	from   *receiver
 	marker string
 
 	released chan error // the answer to release
@@ -85,6 +87,11 @@ func startWarden(ctx context.Context, spec Spec) (*Process, error) {
 		std.closeOurs()
 		return nil, err
 	}
+	if err := k.openDoor(spec); err != nil {
+		k.discard()
+		std.closeOurs()
+		return nil, err
+	}
 	k.p = newProcess()
 	k.p.pid, k.p.mark, k.p.keep = pid, k.marker, k
 	std.attach(k.p, spec)
@@ -108,7 +115,7 @@ func forkWarden(spec Spec, std *files) (*keptByWarden, error) {
 		// A command may have stopped it, and the host's death has to wake it.
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGCONT},
 	}
-	if spec.Box != nil && spec.Box.View && !sandbox.Administers() {
+	if spec.Box != nil && (spec.Box.View || spec.Box.Apart) && !sandbox.Administers() {
 		inUserNamespace(cmd.SysProcAttr)
 	}
 	if spec.Lock != nil {
@@ -124,10 +131,41 @@ func forkWarden(spec Spec, std *files) (*keptByWarden, error) {
 		_ = ours.Close()
 		return nil, fmt.Errorf("cannot start a warden: %w", err)
 	}
-	return &keptByWarden{
-		cmd: cmd, socket: ours, in: &lines{receive: ours.Read},
-		released: make(chan error, 1),
-	}, nil
+	k := &keptByWarden{cmd: cmd, socket: ours, from: &receiver{fd: -1}, released: make(chan error, 1)}
+	k.in = &lines{receive: k.receive}
+	return k, nil
+}
+
+// receive reads what the warden says, with the descriptors that come along.
+func (k *keptByWarden) receive(buf []byte) (n int, err error) {
+	raw, err := k.socket.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var failed error
+	err = raw.Read(func(fd uintptr) bool {
+		k.from.fd = int(fd)
+		n, failed = k.from.receive(buf)
+		return !errors.Is(failed, unix.EAGAIN)
+	})
+	return n, cmp.Or(err, failed)
+}
+
+// openDoor gives away where the command expects its proxy, or closes it.
+func (k *keptByWarden) openDoor(spec Spec) error {
+	doors := k.from.foreign
+	k.from.foreign = nil
+	if spec.Box == nil || !spec.Box.Apart || spec.Box.Network != sandbox.Proxied || spec.Door == nil {
+		for _, fd := range doors {
+			_ = unix.Close(fd)
+		}
+		return nil
+	}
+	if len(doors) != 1 {
+		return errors.New("the warden has opened no door to the proxy")
+	}
+	spec.Door(os.NewFile(uintptr(doors[0]), "door"))
+	return nil
 }
 
 // inUserNamespace lets a warden mount, for its command, and nothing else that its
@@ -137,7 +175,7 @@ func inUserNamespace(attr *syscall.SysProcAttr) {
 	attr.Cloneflags = unix.CLONE_NEWUSER
 	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
 	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
-	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN}
+	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN}
 }
 
 func socketPair() (ours, theirs *os.File, err error) {

@@ -31,6 +31,9 @@ func RunAsWarden() {
 	if len(os.Args) == 3 && os.Args[0] == selfExe && os.Args[1] == sandbox.CanaryName {
 		syscall.Exit(sandbox.RunCanary(os.Args[2]))
 	}
+	if len(os.Args) == 4 && os.Args[1] == sandbox.ConnectName {
+		syscall.Exit(sandbox.RunConnect(os.Args[2], os.Args[3]))
+	}
 	if len(os.Args) == 0 || os.Args[0] != wardenName || !isSocket(wardenSocket) {
 		return
 	}
@@ -136,9 +139,9 @@ func (w *warden) start(o *startOrder) error {
 			Pdeathsig: syscall.SIGKILL,
 		},
 	}
-	pid, err := fork(o, attr)
-	if err != nil {
-		return explainStart(o, err)
+	child := fork(o, attr)
+	if child.err != nil {
+		return explainStart(o, child.err)
 	}
 	for _, fd := range []int{wardenStdin, wardenStdout, wardenStderr} {
 		_ = unix.Close(fd)
@@ -146,36 +149,41 @@ func (w *warden) start(o *startOrder) error {
 	if isOpen(wardenLock) {
 		w.lock = wardenLock
 	}
-	w.command = pid
-	w.tell(report{Started: &startedReport{PID: pid}})
+	w.command = child.pid
+	w.tellWith(report{Started: &startedReport{PID: child.pid}}, child.door)
+	if child.door >= 0 {
+		_ = unix.Close(child.door)
+	}
 	return nil
+}
+
+// child is what fork started. Its door is where it expects its proxy, or -1.
+type child struct {
+	pid, door int
+	err       error
 }
 
 // fork starts the command: in a box, if it has one, on a thread of its own that
 // is confined to it. The command inherits that; the warden stays free. The
 // command dies with the thread that started it, which therefore stays.
-func fork(o *startOrder, attr *syscall.ProcAttr) (pid int, err error) {
+func fork(o *startOrder, attr *syscall.ProcAttr) child {
 	if o.Box == nil {
-		return syscall.ForkExec(o.Path, o.Argv, attr)
-	}
-	type child struct {
-		pid int
-		err error
+		pid, err := syscall.ForkExec(o.Path, o.Argv, attr)
+		return child{pid, -1, err}
 	}
 	started := make(chan child)
 	go func() { // ends with the warden
 		runtime.LockOSThread()
 		var c child
-		if err := sandbox.Enter(*o.Box); err != nil {
-			c.err = fmt.Errorf("cannot confine the command: %w", err)
+		if c.door, c.err = sandbox.Enter(*o.Box); c.err != nil {
+			c.err = fmt.Errorf("cannot confine the command: %w", c.err)
 		} else {
 			c.pid, c.err = syscall.ForkExec(o.Path, o.Argv, attr)
 		}
 		started <- c
 		select {}
 	}()
-	c := <-started // after the system calls of a start
-	return c.pid, c.err
+	return <-started // after the system calls of a start
 }
 
 // explainStart finds out whether it was the directory or the program.
@@ -357,16 +365,25 @@ func (w *warden) finishLog() {
 }
 
 // tell sends a report. A host that is gone does not hear it.
-func (w *warden) tell(r report) {
+func (w *warden) tell(r report) { w.tellWith(r, -1) }
+
+// tellWith sends a descriptor along, if it is one.
+func (w *warden) tellWith(r report, fd int) {
 	line, err := encodeMessage(r)
 	if err != nil {
 		return
 	}
+	var rights []byte
+	if fd >= 0 {
+		rights = unix.UnixRights(fd)
+	}
 	for len(line) > 0 {
-		n, err := unix.SendmsgN(w.socket, line, nil, nil, unix.MSG_NOSIGNAL)
+		n, err := unix.SendmsgN(w.socket, line, rights, nil, unix.MSG_NOSIGNAL)
 		if err != nil && !errors.Is(err, unix.EINTR) {
 			return
 		}
-		line = line[max(n, 0):]
+		if n > 0 {
+			line, rights = line[n:], nil
+		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,11 +21,17 @@ type Bait struct {
 	// Dir is outside of the box, and has a file "bait"; Host is a process there.
 	Dir  string `json:"dir"`
 	Host int    `json:"host"`
-	// Room is a folder in the box, that may be written to if Writes; Online says
-	// that there is a network.
-	Room   string `json:"room"`
-	Writes bool   `json:"writes"`
-	Online bool   `json:"online"`
+	// Room is a folder in the box, that may be written to if Writes; Network says
+	// which network it has.
+	Room    string  `json:"room"`
+	Writes  bool    `json:"writes"`
+	Network Network `json:"network,omitempty"`
+	// Proxy is where the proxy is, which answers a request by refusing it; Server is
+	// the port of a server outside, and Apart says that the box has a network of its
+	// own.
+	Proxy  string `json:"proxy,omitempty"`
+	Server int    `json:"server,omitempty"`
+	Apart  bool   `json:"apart,omitempty"`
 	// View says that the box has a view of its own, and protects the file "kept" in
 	// the folder "keeper" of Room.
 	View bool `json:"view"`
@@ -66,10 +74,22 @@ func (b Bait) works() error {
 	if _, err := os.ReadFile(filepath.Join(b.Room, "file")); err != nil {
 		return err
 	}
-	if !b.Writes {
+	if b.Writes {
+		if err := os.WriteFile(filepath.Join(b.Room, "made"), nil, 0o600); err != nil {
+			return err
+		}
+	}
+	if b.Network != Proxied {
 		return nil
 	}
-	return os.WriteFile(filepath.Join(b.Room, "made"), nil, 0o600)
+	conn, err := reach(b.Proxy, "canary.invalid:443")
+	if err == nil {
+		_ = conn.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "the sandbox denied") {
+		return fmt.Errorf("the proxy does not answer: %w", err)
+	}
+	return nil
 }
 
 // way is a way out.
@@ -100,6 +120,62 @@ func socket(family, kind int) func() error {
 			_ = unix.Close(fd)
 		}
 		return err
+	}
+}
+
+// calls are the ways out over a network.
+func (b Bait) calls() []way {
+	if b.Network == Online {
+		return nil
+	}
+	list := []way{
+		{"UDP", socket(unix.AF_INET6, unix.SOCK_DGRAM)},
+		{"a socket with a path", socket(unix.AF_UNIX, unix.SOCK_STREAM)},
+		{"netlink", socket(unix.AF_NETLINK, unix.SOCK_RAW)},
+		{"a raw socket", socket(unix.AF_INET, unix.SOCK_RAW)},
+	}
+	if b.Network != Proxied {
+		return append(list, way{"TCP", socket(unix.AF_INET, unix.SOCK_STREAM)})
+	}
+	loopback4, loopback6 := &unix.SockaddrInet4{Port: b.Server, Addr: [4]byte{127, 0, 0, 1}}, &unix.SockaddrInet6{Port: b.Server, Addr: [16]byte{15: 1}}
+	list = append(list, way{"UDP to a name server", socket(unix.AF_INET, unix.SOCK_DGRAM)},
+		way{"TCP", onSocket(unix.AF_INET, func(fd int) error { return unix.Connect(fd, loopback4) })},
+		way{"TCP over IPv6", onSocket(unix.AF_INET6, func(fd int) error { return unix.Connect(fd, loopback6) })},
+		way{"TCP fast open", onSocket(unix.AF_INET, func(fd int) error { return unix.Sendto(fd, []byte("x"), unix.MSG_FASTOPEN, loopback4) })},
+		way{"MPTCP", func() error {
+			fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_MPTCP)
+			if err == nil {
+				_ = unix.Close(fd)
+			}
+			return err
+		}},
+		way{"a port of its own", onSocket(unix.AF_INET, func(fd int) error { return unix.Bind(fd, &unix.SockaddrInet4{}) })},
+		way{"a server", onSocket(unix.AF_INET, func(fd int) error { return unix.Listen(fd, 1) })})
+	if b.Apart { // to the port of the proxy, elsewhere: 192.0.2.1 is nobody's
+		port, err := strconv.Atoi(b.Proxy[strings.LastIndexByte(b.Proxy, ':')+1:])
+		list = append(list, way{"another machine", onSocket(unix.AF_INET, func(fd int) error {
+			if err != nil {
+				return err
+			}
+			err := unix.Connect(fd, &unix.SockaddrInet4{Port: port, Addr: [4]byte{192, 0, 2, 1}})
+			if errors.Is(err, unix.ENETUNREACH) {
+				return unix.EPERM
+			}
+			return err
+		})})
+	}
+	return list
+}
+
+// onSocket tries something with a socket for TCP.
+func onSocket(family int, try func(fd int) error) func() error {
+	return func() error {
+		fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return fmt.Errorf("cannot make a socket: %v", err) //nolint:errorlint // not a refusal
+		}
+		defer func() { _ = unix.Close(fd) }()
+		return try(fd)
 	}
 }
 
@@ -144,10 +220,7 @@ func (b Bait) attempts() []way {
 			return unix.Capset(&header, &data[0])
 		}},
 	}
-	if !b.Online {
-		list = append(list, way{"TCP", socket(unix.AF_INET, unix.SOCK_STREAM)}, way{"UDP", socket(unix.AF_INET6, unix.SOCK_DGRAM)},
-			way{"a socket with a path", socket(unix.AF_UNIX, unix.SOCK_STREAM)}, way{"netlink", socket(unix.AF_NETLINK, unix.SOCK_RAW)})
-	}
+	list = append(list, b.calls()...)
 	if !b.Writes {
 		file := filepath.Join(b.Room, "file")
 		list = append(list, way{"writing in the folder", open(file, unix.O_WRONLY)}, way{"a mode", func() error { return unix.Chmod(file, 0o600) }},

@@ -61,10 +61,26 @@ func Layers() []string { return []string{"landlock", "seccomp"} }
 // Enter confines the calling thread and what it starts from now on; the caller
 // must have locked it, and must never unlock it. After an error the thread may
 // be confined in part, and is of no use.
-func Enter(p Policy) error {
+//
+// In a network of its own, a proxied command finds its proxy behind the door: a
+// socket that listens there, for whoever is outside; -1 if there is none.
+func Enter(p Policy) (door int, err error) {
 	if err := Check(); err != nil {
-		return err
+		return -1, err
 	}
+	if door, err = part(p); err != nil {
+		return -1, err
+	}
+	if err := confine(p); err != nil {
+		if door >= 0 {
+			_ = unix.Close(door)
+		}
+		return -1, err
+	}
+	return door, nil
+}
+
+func confine(p Policy) error {
 	if p.View {
 		if err := view(p); err != nil {
 			return err
@@ -106,6 +122,9 @@ func ruleset(p Policy) (fd int, err error) {
 		return -1, fmt.Errorf("cannot create a Landlock ruleset: %w", errno)
 	}
 	fd = int(r)
+	if p.Network == Proxied {
+		err = grantPort(fd, p.Port)
+	}
 	for _, path := range p.Read {
 		err = errors.Join(err, grant(fd, path, readRights))
 	}
@@ -120,6 +139,21 @@ func ruleset(p Policy) (fd int, err error) {
 		return -1, err
 	}
 	return fd, nil
+}
+
+// ruleNetPort is LANDLOCK_RULE_NET_PORT, which the package unix does not have.
+const ruleNetPort = 2
+
+// grantPort lets the command connect to a port.
+func grantPort(rules int, port uint16) error {
+	if port == 0 {
+		return errors.New("cannot grant the proxy: it has no port")
+	}
+	attr := struct{ access, port uint64 }{unix.LANDLOCK_ACCESS_NET_CONNECT_TCP, uint64(port)} // struct landlock_net_port_attr
+	if _, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(rules), ruleNetPort, uintptr(unsafe.Pointer(&attr)), 0, 0, 0); errno != 0 {
+		return fmt.Errorf("cannot grant the proxy: %w", errno)
+	}
+	return nil
 }
 
 // grant adds a rule, if there is such a path.

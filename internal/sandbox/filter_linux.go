@@ -12,9 +12,12 @@ import (
 
 // kind is which filter a box has: by whether it changes files, and whether it has
 // the network.
-type kind struct{ writes, network bool }
+type kind struct {
+	writes  bool
+	network Network
+}
 
-func kindOf(p Policy) kind { return kind{writes: len(p.Write) > 0, network: p.Network == Online} }
+func kindOf(p Policy) kind { return kind{writes: len(p.Write) > 0, network: p.Network} }
 
 // denied are the system calls that are refused whatever their arguments.
 func denied(k kind) []uint32 {
@@ -22,7 +25,11 @@ func denied(k kind) []uint32 {
 	if !k.writes {
 		list = slices.Concat(list, attributesHere(), attributes)
 	}
-	if !k.network {
+	switch k.network {
+	case Online:
+	case Proxied:
+		list = append(list, unix.SYS_LISTEN) // Landlock knows who binds, and not who listens at whatever port there is
+	default:
 		// With what listens behind a path (docker, tmux, ssh-agent). Pairs of
 		// sockets are harmless.
 		list = append(list, unix.SYS_SOCKET)
@@ -93,19 +100,48 @@ const (
 // filter is the program of a kind; nil where the machine is not known.
 func filter(k kind) []unix.SockFilter { return assemble(auditArch, k) }
 
+func load(offset uint32) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
+}
+
+func answer(what uint32) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: what}
+}
+
+// unless skips n instructions unless the comparison holds.
+func unless(comparison uint16, k uint32, n uint8) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_JMP | comparison | unix.BPF_K, K: k, Jf: n}
+}
+
+// mask keeps some bits of what was loaded.
+func mask(bits uint32) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: bits}
+}
+
+// proxied lets through what it takes to reach a proxy: sockets for TCP, which
+// Landlock confines to its port. It does not see who connects by what he sends at
+// once (TCP fast open), nor another protocol (MPTCP, SMC).
+func proxied() []unix.SockFilter {
+	const socketKind = 0xf // the rest of it are flags
+	jump := func(k uint32, yes uint8) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: k, Jt: yes}
+	}
+	p := []unix.SockFilter{
+		unless(unix.BPF_JEQ, unix.SYS_SOCKET, 11),
+		load(argument), jump(unix.AF_INET, 1), unless(unix.BPF_JEQ, unix.AF_INET6, 6),
+		load(argument + 8), mask(socketKind), unless(unix.BPF_JEQ, unix.SOCK_STREAM, 3),
+		load(argument + 16), jump(0, 2), jump(unix.IPPROTO_TCP, 1),
+		answer(refuse), answer(allow),
+	}
+	for _, call := range []struct{ number, flags uint32 }{{unix.SYS_SENDTO, argument + 24}, {unix.SYS_SENDMSG, argument + 16}, {unix.SYS_SENDMMSG, argument + 24}} {
+		p = append(p, unless(unix.BPF_JEQ, call.number, 4), load(call.flags), unless(unix.BPF_JSET, unix.MSG_FASTOPEN, 1), answer(refuse), answer(allow))
+	}
+	return p
+}
+
 func assemble(arch uint32, k kind) []unix.SockFilter {
 	if arch == 0 {
 		return nil
-	}
-	load := func(offset uint32) unix.SockFilter {
-		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
-	}
-	answer := func(what uint32) unix.SockFilter {
-		return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: what}
-	}
-	// unless skips n instructions unless the comparison holds.
-	unless := func(comparison uint16, k uint32, n uint8) unix.SockFilter {
-		return unix.SockFilter{Code: unix.BPF_JMP | comparison | unix.BPF_K, K: k, Jf: n}
 	}
 	p := []unix.SockFilter{
 		load(atArch),
@@ -128,7 +164,10 @@ func assemble(arch uint32, k kind) []unix.SockFilter {
 	// what is typed into a terminal is a command of whoever reads it next.
 	p = append(p, unless(unix.BPF_JEQ, unix.SYS_IOCTL, 9), load(argument+8),
 		unless(unix.BPF_JEQ, unix.TIOCSTI, 1), answer(refuse), unless(unix.BPF_JEQ, unix.TIOCLINUX, 1), answer(refuse),
-		unix.SockFilter{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: 0xffffff00}, unless(unix.BPF_JEQ, terminals, 1), answer(allow), answer(useless))
+		mask(0xffffff00), unless(unix.BPF_JEQ, terminals, 1), answer(allow), answer(useless))
+	if k.network == Proxied {
+		p = append(p, proxied()...)
+	}
 	for _, number := range own {
 		p = append(p, unless(unix.BPF_JEQ, number, 4), load(argument), unless(unix.BPF_JEQ, 0, 1), answer(allow), answer(refuse))
 	}

@@ -12,6 +12,9 @@ type Network string
 const (
 	// Offline is none at all, not even this machine's own. The zero value.
 	Offline Network = ""
+	// Proxied lets it connect by TCP to the port of a proxy on this machine, and do
+	// nothing else with a network.
+	Proxied Network = "proxy"
 	// Online is whatever the user has.
 	Online Network = "on"
 )
@@ -25,6 +28,13 @@ type Policy struct {
 	// them. A policy with none is of a command that changes nothing.
 	Write   []string `json:"write,omitempty"`
 	Network Network  `json:"network,omitempty"`
+	// Port is that of the proxy.
+	Port uint16 `json:"port,omitempty"`
+	// Apart gives the command a network of its own, which has nothing but a loopback
+	// interface, and System V and POSIX queues of its own. It takes what View takes.
+	// Without it, a proxied command can connect to the port of the proxy on other
+	// machines, too: Landlock knows ports, and no addresses.
+	Apart bool `json:"apart,omitempty"`
 	// View gives the command a view of the files of its own, in which also modes,
 	// owners and times of what is not in Write cannot be changed; Protect are files
 	// and folders in Write that cannot be changed either. It takes user namespaces,

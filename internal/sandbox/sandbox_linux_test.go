@@ -27,7 +27,7 @@ func inBox() {
 		panic(err)
 	}
 	if p.Read != nil {
-		if err := Enter(p); err != nil {
+		if _, err := Enter(p); err != nil {
 			panic(err)
 		}
 	}
@@ -47,7 +47,7 @@ func confines(t *testing.T) bool {
 		return true
 	}
 	t.Log(missing)
-	if err := Enter(Policy{}); err == nil {
+	if _, err := Enter(Policy{}); err == nil {
 		t.Errorf("Check says %v, and Enter succeeds", missing)
 	}
 	return false
