@@ -43,7 +43,7 @@ func (s Sandbox) On() bool { return s != "" && s != NoSandbox }
 // Confinement is what a session's commands may do, and what holds them to it (C22).
 type Confinement struct {
 	Mode    Sandbox `json:"mode"`
-	Network string  `json:"network,omitempty"` // off or on
+	Network string  `json:"network,omitempty"` // off, proxy or on
 	// By names what enforces it here; Tried is how many ways around it were tried
 	// out before the session began, none of which led out.
 	By    []string `json:"by,omitempty"`

@@ -150,8 +150,9 @@ func (f *runFlags) define(flags *pflag.FlagSet) {
 func sandboxFlags(flags *pflag.FlagSet) {
 	flags.String("sandbox", "", "confine commands: `WHEN`: off, auto (where the system can), required")
 	flags.String("sandbox-mode", "", "what confined commands may do: `MODE`: read-only, workspace")
-	flags.String("sandbox-network", "", "the network of confined commands: `NETWORK`: off, on")
-	for name, key := range map[string]string{"sandbox": "sandbox.use", "sandbox-mode": "sandbox.mode", "sandbox-network": "sandbox.network"} {
+	flags.String("sandbox-network", "", "the network of confined commands: `NETWORK`: off, proxy (the hosts that you allow), on")
+	flags.String("sandbox-allow-hosts", "", "`HOSTS` that confined commands may reach through the proxy, separated by commas: example.com,*.example.org,example.net:8080")
+	for name, key := range map[string]string{"sandbox": "sandbox.use", "sandbox-mode": "sandbox.mode", "sandbox-network": "sandbox.network", "sandbox-allow-hosts": "sandbox.allow_hosts"} {
 		_ = flags.SetAnnotation(name, settingKey, []string{key}) // it is there
 	}
 }

@@ -32,6 +32,7 @@ type far struct {
 	missing error         // why commands cannot be confined there; nil if they can
 	tried   int           // ways out of the sandbox there
 	network string        // of confined commands there
+	layers  layers        // of workspaces there
 	notice  func(string)
 }
 
@@ -60,6 +61,9 @@ type promptAnswer struct {
 	Missing string        `json:"missing,omitempty"` // why there is no sandbox
 	Tried   int           `json:"tried,omitempty"`   // ways out of it
 	Network string        `json:"network,omitempty"` // of confined commands
+	// Viewless and Joined are as in layers.
+	Viewless string `json:"viewless,omitempty"`
+	Joined   string `json:"joined,omitempty"`
 }
 
 // reach finds out about the other machine; nil if tools work on this one.
@@ -90,6 +94,12 @@ func (o Options) reach(ctx context.Context, env []string) (*far, error) {
 	}
 	if f.prompt, f.tried, f.network = answer.Prompt, answer.Tried, answer.Network; answer.Missing != "" {
 		f.missing = errors.New(answer.Missing)
+	}
+	if answer.Viewless != "" {
+		f.layers.viewless = errors.New(answer.Viewless)
+	}
+	if answer.Joined != "" {
+		f.layers.joined = errors.New(answer.Joined)
 	}
 	return f, f.check(o)
 }

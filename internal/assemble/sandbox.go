@@ -15,6 +15,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/egress"
 	"github.com/settle-agent/settle/internal/policy"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/repo"
@@ -34,30 +35,64 @@ type sandboxing struct {
 	// missing is why commands cannot be confined to a workspace; nil if they can.
 	missing error
 	tried   int // ways out, none of which led out
-	// viewless is why commands have no view of the files of their own; nil if they
-	// have one.
-	viewless error
+	layers
 }
 
-// What canaries found out, once in this process: of a box that reads, of one that
-// changes files, and of one that has the network as well.
+// layers are what a workspace has beside the rest, where the kernel allows it.
+type layers struct {
+	// viewless is why commands have no view of the files of their own, and joined why
+	// they have no network of their own; nil if they have one.
+	viewless, joined error
+}
+
+// What canaries found out, once in this process: of a box that reads, of those that
+// change files, from the one with the most layers on, and of one that has the network.
 var (
 	proveReading  = sync.OnceValues(func() (int, error) { return prove(sandbox.Policy{}) })
-	proveWorking  = sync.OnceValues(func() (int, error) { return prove(sandbox.Policy{Write: []string{"/"}}) })
-	proveViewing  = sync.OnceValues(func() (int, error) { return prove(sandbox.Policy{Write: []string{"/"}, View: true}) })
-	proveReaching = sync.OnceValues(func() (int, error) { return prove(sandbox.Policy{Write: []string{"/"}, Network: sandbox.Online}) })
+	proveApart    = sync.OnceValues(func() (int, error) { return prove(sandbox.Policy{Write: anywhere(), View: true, Apart: true}) })
+	proveViewing  = sync.OnceValues(func() (int, error) { return prove(sandbox.Policy{Write: anywhere(), View: true}) })
+	proveWorking  = sync.OnceValues(func() (int, error) { return prove(sandbox.Policy{Write: anywhere()}) })
+	proveReaching = sync.OnceValues(func() (int, error) {
+		return prove(sandbox.Policy{Write: anywhere(), Network: sandbox.Online})
+	})
+
+	proveProxiedApart = sync.OnceValues(func() (int, error) {
+		return prove(sandbox.Policy{Write: anywhere(), View: true, Apart: true, Network: sandbox.Proxied})
+	})
+	proveProxiedViewing = sync.OnceValues(func() (int, error) {
+		return prove(sandbox.Policy{Write: anywhere(), View: true, Network: sandbox.Proxied})
+	})
+	proveProxied = sync.OnceValues(func() (int, error) {
+		return prove(sandbox.Policy{Write: anywhere(), Network: sandbox.Proxied})
+	})
 )
 
-func prove(p sandbox.Policy) (int, error) { return proc.Prove(context.Background(), p) }
+// anywhere stands for the folders that commands may change.
+func anywhere() []string { return []string{"/"} }
+
+func prove(p sandbox.Policy) (int, error) {
+	if p.Network != sandbox.Proxied {
+		return proc.Prove(context.Background(), p, nil)
+	}
+	gate := egress.NewGate(nil, egress.Dialer{})
+	defer gate.Close()
+	return proc.Prove(context.Background(), p, gate)
+}
 
 // prove tries out the boxes that sessions rely on (C22).
 func (s *sandboxing) prove() (tried int, err error) {
 	list := []func() (int, error){proveReading}
 	if s.Mode == event.Workspace || s.byMode {
-		if _, s.viewless = proveViewing(); s.viewless == nil {
-			list = append(list, proveViewing)
+		apart, viewing, working := proveApart, proveViewing, proveWorking
+		if s.Network == "proxy" {
+			apart, viewing, working = proveProxiedApart, proveProxiedViewing, proveProxied
+		}
+		if _, s.joined = apart(); s.joined == nil {
+			list = append(list, apart)
+		} else if _, s.viewless = viewing(); s.viewless == nil {
+			list = append(list, viewing)
 		} else {
-			list = append(list, proveWorking)
+			list = append(list, working)
 		}
 	}
 	if s.Network == "on" || s.byMode {
@@ -89,12 +124,12 @@ func (o Options) sandboxing(f *far) (sandboxing, error) {
 		return s, nil
 	}
 	if f != nil { // it is confined there, if it can be
-		s.dir, s.home, s.Network, s.tried, s.missing = f.machine.Dir, f.machine.Home, f.network, f.tried, f.missing
+		s.dir, s.home, s.Network, s.tried, s.missing, s.layers = f.machine.Dir, f.machine.Home, f.network, f.tried, f.missing, f.layers
 	} else if s.missing = s.place(o.Settings.DataDir); s.missing == nil {
 		s.tried, s.missing = s.prove()
 	}
-	if s.missing == nil && s.viewless != nil && s.Use == config.SandboxRequired {
-		s.missing = fmt.Errorf("%s; it takes user namespaces (sysctl user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns=0), or --sandbox-mode read-only: %w", gap, s.viewless)
+	if gaps, why := s.gaps(); s.missing == nil && len(gaps) > 0 && s.Use == config.SandboxRequired {
+		s.missing = fmt.Errorf("%s; it takes user namespaces (sysctl user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns=0), or --sandbox-mode read-only: %w", strings.Join(gaps, "; "), why)
 	}
 	if s.missing != nil && s.Use == config.SandboxRequired {
 		return s, &config.Error{Where: "sandbox", Message: fmt.Sprintf("it is required, and there is none: %v", s.missing)}
@@ -102,8 +137,23 @@ func (o Options) sandboxing(f *far) (sandboxing, error) {
 	return s, nil
 }
 
-// gap is what a workspace lacks without a view of the files.
-const gap = "modes, owners and times of files outside, and .git/hooks, .git/config and .settle inside, can be changed"
+// What a workspace lacks without a view of the files, and with a proxy and without a
+// network of its own.
+const (
+	viewGap  = "modes, owners and times of files outside, and .git/hooks, .git/config and .settle inside, can be changed"
+	proxyGap = "other machines can be reached without the proxy, at the number of its port"
+)
+
+// gaps are what the mode forbids and cannot be enforced here, and why.
+func (s sandboxing) gaps() (gaps []string, why error) {
+	if s.viewless != nil {
+		gaps = append(gaps, viewGap)
+	}
+	if s.joined != nil && s.Network == "proxy" {
+		gaps = append(gaps, proxyGap)
+	}
+	return gaps, cmp.Or(s.viewless, s.joined)
+}
 
 // place refuses a working directory that holds what a sandbox keeps commands from:
 // nothing can be taken out of a folder that they may change.
@@ -145,12 +195,15 @@ func (s *sandboxing) report(m policy.Mode) *event.Confinement {
 	}
 	if c.Mode.On() {
 		c.Network, c.By, c.Tried = s.Network, sandbox.Layers(), s.tried
-		switch {
-		case c.Mode != event.Workspace:
-		case s.viewless != nil:
-			c.Gaps = []string{gap}
-		default:
+		if c.Mode != event.Workspace {
+			return c
+		}
+		c.Gaps, _ = s.gaps()
+		if s.viewless == nil {
 			c.By = append(c.By, "mounts")
+		}
+		if s.joined == nil && s.Network != "on" {
+			c.By = append(c.By, "namespaces")
 		}
 	}
 	return c
@@ -171,8 +224,15 @@ type boxes struct {
 	extent func() policy.Extent
 	data   string // settle's data directory; only for other machines
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards what follows, and layers
 	private string     // directory of the session's own; "" until it is needed
+}
+
+// found returns the layers that were found out to be had.
+func (b *boxes) found() layers {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.layers
 }
 
 // box is what a command is confined to, with its environment in addition.
@@ -202,17 +262,27 @@ func (b *boxes) box(kind event.Sandbox, dir string) (shell.Box, error) {
 	if err != nil {
 		return shell.Box{}, err
 	}
-	more, network := policy.Extent{}, b.Network
+	more := policy.Extent{}
 	if b.extent != nil && !b.chosen { // a client does not loosen what the user has chosen
 		more = b.extent()
 	}
+	network, own := b.network(more.Network), b.found()
 	write = append(append(write, b.paths(b.Write)...), more.Write...)
 	tmp, cache := filepath.Join(private, "tmp"), b.cache(private)
 	p := sandbox.Workspace(home, path, read, append(write, tmp, cache))
-	return shell.Box{Read: p.Read, Write: p.Write, View: b.viewless == nil, Protect: protected(p.Write), Online: cmp.Or(more.Network, network) == "on", Env: []string{
+	return shell.Box{Read: p.Read, Write: p.Write, View: own.viewless == nil, Protect: protected(p.Write), Network: network, Apart: own.joined == nil && network != "on", Env: []string{
 		"TMPDIR=" + tmp, "XDG_CACHE_HOME=" + cache, "GOCACHE=" + filepath.Join(cache, "go-build"), "npm_config_cache=" + filepath.Join(cache, "npm"),
 		"PIP_CACHE_DIR=" + filepath.Join(cache, "pip"),
 	}}, nil
+}
+
+// network is that of a command, where a client wishes for one; "" is no wish. Who has
+// configured a proxy has done so by himself.
+func (b *boxes) network(wish string) string {
+	if b.Network == "proxy" && wish != "off" {
+		return b.Network
+	}
+	return cmp.Or(wish, b.Network)
 }
 
 // protected are the files in folders that others obey later: git, shells, editors,

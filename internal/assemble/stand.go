@@ -10,6 +10,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/egress"
 	"github.com/settle-agent/settle/internal/hands"
 	"github.com/settle-agent/settle/internal/policy"
 	"github.com/settle-agent/settle/internal/proc"
@@ -38,10 +39,11 @@ func (o HandsOptions) Stand() (stand *hands.Stand, discard func() error) {
 	b := Options{Settings: o.Settings, Dir: o.Dir, Environ: o.Environ, Getenv: o.Getenv}.bench(nil)
 	name, _ := os.Hostname() // it is for people
 	box := &boxes{sandboxing: sandboxing{Sandbox: o.Settings.Sandbox, dir: real(o.Dir), home: o.Getenv("HOME")}, bench: b, data: o.Settings.DataDir}
+	hosts, _ := egress.ParseList(o.Settings.Sandbox.Hosts) // the configuration has read them
 	local := func(lock *os.File, marker string) *hands.Local {
 		return &hands.Local{
 			Env: b.env, Withheld: b.withheld, Marker: marker, Lock: lock, Calls: o.calls(box, lock, marker),
-			Box: box.confine,
+			Box: box.confine, Hosts: hosts,
 		}
 	}
 	m := local(nil, "").Machine()
@@ -54,9 +56,13 @@ func (b *boxes) proved() (tried int, err error) {
 	if err := b.place(b.data); err != nil {
 		return 0, err
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	s := b.sandboxing
 	s.byMode = true
-	return s.prove()
+	tried, err = s.prove()
+	b.layers = s.layers
+	return tried, err
 }
 
 // confine is what a command that came from another machine is held to.
@@ -65,11 +71,9 @@ func (b *boxes) confine(kind event.Sandbox, dir string) (sandbox.Policy, []strin
 		return sandbox.Policy{}, nil, err
 	}
 	box, err := b.box(kind, dir)
-	p := sandbox.Policy{Read: box.Read, Write: box.Write}
-	if box.Online {
-		p.Network = sandbox.Online
-	}
-	return p, box.Env, err
+	return sandbox.Policy{
+		Read: box.Read, Write: box.Write, Network: sandbox.NetworkOf(box.Network), Apart: box.Apart, View: box.View, Protect: box.Protect,
+	}, box.Env, err
 }
 
 // calls are what can be asked for there.
@@ -125,8 +129,18 @@ func (o HandsOptions) answer(b *boxes, order promptOrder) promptAnswer {
 		if a.Tried, err = b.proved(); err != nil {
 			a.Missing = err.Error()
 		}
+		own := b.found()
+		a.Viewless, a.Joined = words(own.viewless), words(own.joined)
 	}
 	return a
+}
+
+// words are what an error says; "" for none.
+func words(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }
 
 // prompt is what a system prompt says of the directory.

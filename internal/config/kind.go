@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/settle-agent/settle/internal/egress"
 )
 
 // The kinds of settings. A value is a string from a flag or a variable, or
@@ -126,6 +128,22 @@ func names(key string, field func(*Settings) *[]string) setting {
 		},
 		get: func(s *Settings) any { return *field(s) },
 	}
+}
+
+// hosts is a list of hosts that may be reached.
+func hosts(key string, field func(*Settings) *[]string) setting {
+	k := names(key, field)
+	k.set = func(s *Settings, value any) error {
+		list, err := asNames(value)
+		if err == nil {
+			_, err = egress.ParseList(list)
+		}
+		if err == nil {
+			*field(s) = list
+		}
+		return err
+	}
+	return k
 }
 
 func orInfinite(limit float64) float64 {

@@ -94,7 +94,9 @@ type Tasks struct {
 type Sandbox struct {
 	Use     string        // off, auto or required; empty is the default of the way in
 	Mode    event.Sandbox // read-only or workspace
-	Network string        // off or on
+	Network string        // off, proxy or on
+	// Hosts are what confined commands may reach through the proxy.
+	Hosts []string
 	// Read and Write are files and folders beside those of the mode; "~/" is the
 	// home directory.
 	Read, Write []string
@@ -212,7 +214,8 @@ func settings() []setting {
 		choice("sandbox.use", func(s *Settings) *string { return &s.Sandbox.Use }, SandboxOff, SandboxAuto, SandboxRequired).
 			from("SETTLE_SANDBOX").may(tightens),
 		choice("sandbox.mode", func(s *Settings) *event.Sandbox { return &s.Sandbox.Mode }, string(event.Workspace), string(event.ReadOnly)).may(tightens),
-		choice("sandbox.network", func(s *Settings) *string { return &s.Sandbox.Network }, "on", "off").may(tightens),
+		choice("sandbox.network", func(s *Settings) *string { return &s.Sandbox.Network }, "on", "proxy", "off").may(tightens),
+		hosts("sandbox.allow_hosts", func(s *Settings) *[]string { return &s.Sandbox.Hosts }).may(refused),
 		names("sandbox.read", func(s *Settings) *[]string { return &s.Sandbox.Read }).may(refused),
 		names("sandbox.write", func(s *Settings) *[]string { return &s.Sandbox.Write }).may(refused),
 		choice("terminal.theme", func(s *Settings) *string { return &s.Terminal.Theme }, "default", "light", "dark", "none").may(refused),

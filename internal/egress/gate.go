@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -49,7 +51,7 @@ type Gate struct {
 
 // Refusal is what a gate refused.
 type Refusal struct {
-	Target string
+	Target Target
 	// Private is the address that the target leads to, if that was why; else it is
 	// not listed.
 	Private string
@@ -60,6 +62,29 @@ func (r Refusal) String() string {
 		return fmt.Sprintf("connecting to %s (%s is not a public address)", r.Target, r.Private)
 	}
 	return fmt.Sprintf("connecting to %s (not an allowed host)", r.Target)
+}
+
+// Hosts are the entries of a [List] that would allow it; none if nothing does.
+func (r Refusal) Hosts() []string {
+	at := r.Target.Host
+	if strings.Contains(at, ":") {
+		at = "[" + at + "]"
+	}
+	if r.Private != "" {
+		if a, err := netip.ParseAddr(r.Private); err != nil || local(a) {
+			return nil
+		}
+		at = r.Private
+		if strings.Contains(at, ":") {
+			at = "[" + at + "]"
+		}
+	} else if a, err := netip.ParseAddr(r.Target.Host); err == nil && local(a) {
+		return nil
+	}
+	if usual(r.Target.Port) {
+		return []string{strings.Trim(at, "[]")}
+	}
+	return []string{at + ":" + strconv.Itoa(int(r.Target.Port))}
 }
 
 // NewGate returns a gate to the hosts of a list. The dialer's Permit is the
@@ -249,7 +274,7 @@ func (e *RefusedError) Error() string { return "the sandbox denied " + e.Refusal
 // dial connects to a target, if the command may.
 func (g *Gate) dial(ctx context.Context, t Target) (net.Conn, error) {
 	if !g.hosts.Allows(t) {
-		return nil, g.refuse(Refusal{Target: t.String()})
+		return nil, g.refuse(Refusal{Target: t})
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -258,7 +283,7 @@ func (g *Gate) dial(ctx context.Context, t Target) (net.Conn, error) {
 	conn, err := g.dialer.DialContext(ctx, "tcp", t.String())
 	var private *PrivateError
 	if errors.As(err, &private) {
-		return nil, g.refuse(Refusal{Target: t.String(), Private: private.Address.String()})
+		return nil, g.refuse(Refusal{Target: t, Private: private.Address.String()})
 	}
 	return conn, err
 }

@@ -107,7 +107,7 @@ func sayFailure(w http.ResponseWriter, err error) {
 	code := http.StatusBadGateway
 	if errors.As(err, &refused) {
 		code = http.StatusForbidden
-		w.Header().Set("X-Settle-Denied", refused.Refusal.Target)
+		w.Header().Set("X-Settle-Denied", refused.Refusal.Target.String())
 	}
 	w.Header().Set("Connection", "close")
 	http.Error(w, "settle: "+err.Error(), code)

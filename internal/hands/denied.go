@@ -35,6 +35,9 @@ type Denial struct {
 	// Bounds, where none is named and the output speaks of a refusal, says what
 	// the sandbox allows.
 	Bounds string `json:"bounds,omitempty"`
+	// Hosts are those that the proxy refused and the user can allow, as the
+	// configuration has them.
+	Hosts []string `json:"hosts,omitempty"`
 }
 
 // denials answers Denials.
@@ -53,7 +56,12 @@ func (l *Local) denials(r Request) (json.RawMessage, error) {
 	}
 	list, suspect := refusals(box, dir, out.Text)
 	d := Denial{Named: list}
-	if len(list) == 0 && suspect {
+	for _, r := range l.gates.refused(r.Call) {
+		if len(d.Named) < maxDenied {
+			d.Named, d.Hosts = append(d.Named, r.String()), append(d.Hosts, r.Hosts()...)
+		}
+	}
+	if len(d.Named) == 0 && suspect {
 		d.Bounds = bounds(box)
 	}
 	return json.Marshal(d)
@@ -65,8 +73,11 @@ func bounds(p sandbox.Policy) string {
 	if len(p.Write) > 0 {
 		words = "commands change files only in " + strings.Join(p.Write, ", ")
 	}
-	if p.Network == sandbox.Offline {
+	switch p.Network {
+	case sandbox.Offline:
 		words += ", and have no network"
+	case sandbox.Proxied:
+		words += ", and reach hosts only through the proxy in HTTPS_PROXY"
 	}
 	return words
 }
@@ -89,8 +100,12 @@ var (
 // refused, by whomever.
 func refusals(p sandbox.Policy, dir, output string) (list []string, suspect bool) {
 	for line := range strings.SplitSeq(output, "\n") {
-		if p.Network == sandbox.Offline && offline().MatchString(line) {
-			list = append(list, "the network")
+		if p.Network != sandbox.Online && offline().MatchString(line) {
+			what := "the network"
+			if p.Network == sandbox.Proxied {
+				what = "a connection that does not go through the proxy in HTTPS_PROXY"
+			}
+			list = append(list, what)
 			continue
 		}
 		if !refusal().MatchString(line) {

@@ -46,6 +46,8 @@ type Machine struct {
 // Command is a command for the shell of a machine.
 type Command struct {
 	Script string
+	// Call is the id of the tool call that it is for; empty if there is none.
+	Call string
 	// Dir is the directory that tools work in, and Workdir where the command is to
 	// run: relative to it, absolute, or empty.
 	Dir, Workdir string

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/egress"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/sandbox"
 )
@@ -27,8 +28,13 @@ type Local struct {
 	// Box returns what a command that runs in a directory is held to in a sandbox,
 	// and what its environment has in addition; nil refuses such commands.
 	Box func(s event.Sandbox, dir string) (sandbox.Policy, []string, error)
+	// Hosts are what commands may reach whose box has a proxy; Dialer is the proxy's.
+	Hosts  egress.List
+	Dialer egress.Dialer
 	// Calls are what can be asked for beside [Port], by name.
 	Calls map[string]func(context.Context, Request) (json.RawMessage, error)
+
+	gates gates
 }
 
 // Machine implements Hands.
@@ -63,7 +69,10 @@ func (l *Local) Start(ctx context.Context, c Command) (*proc.Process, error) {
 		if err != nil {
 			return nil, fmt.Errorf("cannot confine the command: %w", err)
 		}
-		spec.Box, spec.Env = &box, append(spec.Env, env...)
+		spec.Box, spec.Env = &box, override(spec.Env, env)
+		if box.Network == sandbox.Proxied {
+			return l.startProxied(ctx, c.Call, spec)
+		}
 	}
 	return proc.Start(ctx, spec)
 }

@@ -78,6 +78,7 @@ type Ended struct {
 
 type startOrder struct {
 	Script   string        `json:"script"`
+	Call     string        `json:"call,omitempty"`
 	Dir      string        `json:"dir,omitempty"`
 	Workdir  string        `json:"workdir,omitempty"`
 	Env      []string      `json:"env,omitempty"`
@@ -89,7 +90,7 @@ type startOrder struct {
 
 func (o startOrder) command() Command {
 	return Command{
-		Script: o.Script, Dir: o.Dir, Workdir: o.Workdir, Env: o.Env, Input: o.Input, Terminal: o.Terminal,
+		Script: o.Script, Call: o.Call, Dir: o.Dir, Workdir: o.Workdir, Env: o.Env, Input: o.Input, Terminal: o.Terminal,
 		Grace: time.Duration(o.GraceMS) * time.Millisecond, Sandbox: o.Sandbox,
 	}
 }

@@ -32,7 +32,7 @@ func RunAsWarden() {
 		syscall.Exit(sandbox.RunCanary(os.Args[2]))
 	}
 	if len(os.Args) == 4 && os.Args[1] == sandbox.ConnectName {
-		syscall.Exit(sandbox.RunConnect(os.Args[2], os.Args[3]))
+		syscall.Exit(sandbox.RunConnect(os.Getenv("ALL_PROXY"), os.Args[2], os.Args[3]))
 	}
 	if len(os.Args) == 0 || os.Args[0] != wardenName || !isSocket(wardenSocket) {
 		return

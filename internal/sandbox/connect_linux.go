@@ -14,7 +14,7 @@ import (
 )
 
 // ConnectName is the first argument of a program that is to carry its standard
-// files to a host, through the proxy of its environment: what ssh has as its
+// files to a host, through the proxy in ALL_PROXY: what ssh has as its
 // ProxyCommand. Host and port are the others.
 const ConnectName = "settle-connect"
 
@@ -24,8 +24,8 @@ const connectTimeout = 90
 
 // RunConnect does that, until the host has said all. It returns the exit code. It
 // has no more of package net than it needs, so that wardens start fast.
-func RunConnect(host, port string) int {
-	if err := connect(os.Getenv("ALL_PROXY"), host+":"+port, os.Stdin, os.Stdout); err != nil {
+func RunConnect(proxy, host, port string) int {
+	if err := connect(proxy, host+":"+port, os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "settle:", err)
 		return 1
 	}

@@ -19,6 +19,15 @@ const (
 	Online Network = "on"
 )
 
+// NetworkOf returns the network that a word of the configuration means: off, proxy
+// or on.
+func NetworkOf(word string) Network {
+	if n := Network(word); n == Online || n == Proxied {
+		return n
+	}
+	return Offline
+}
+
 // Policy is what a confined command may do.
 type Policy struct {
 	// Read are files and folders, absolute, that may be read and executed, with

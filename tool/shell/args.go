@@ -58,7 +58,7 @@ func (c Config) describe() string {
 		"Each call is a new shell: directories and variables do not carry over.", cmp.Or(m.Shell, "sh"))
 	if c.Outside {
 		b.WriteString(" Commands run in a sandbox, unless the user has turned it off: they may change files in the working directory and in $TMPDIR only, cannot read the rest of the home directory, " +
-			"and may have no network. What it denied is said at the end of the output; then outside asks the user to let the command run without it.")
+			"and may have no network, or only some hosts through the proxy in HTTPS_PROXY. What it denied is said at the end of the output; then outside asks the user to let the command run without it.")
 	}
 	if len(m.Withheld) > 0 {
 		fmt.Fprintf(&b, " These environment variables are withheld from commands: %s.", strings.Join(m.Withheld, ", "))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/egress"
 	"github.com/settle-agent/settle/internal/hands"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/sandbox"
@@ -55,6 +56,11 @@ type Config struct {
 	// Box returns what a command in that directory is held to whose call has a
 	// sandbox. Nil refuses such calls.
 	Box func(s event.Sandbox, dir string) (Box, error)
+	// Hosts are what commands may reach whose Box has the network "proxy", as
+	// docs/sandbox.md has them. Where one of them is malformed, none can be reached.
+	Hosts []string
+	// Proxied says that there may be such a Box.
+	Proxied bool
 	// Outside offers calls that ask to run outside of the sandbox. It is not for the
 	// tool to say whether they may.
 	Outside bool
@@ -75,9 +81,13 @@ func (c Config) On(m machine) Config {
 // Box is what a confined command may do.
 type Box struct {
 	// Read are files and folders that may be read, Write folders that may be
-	// changed, absolute; Online says that the command has the network.
+	// changed, absolute.
 	Read, Write []string
-	Online      bool
+	// Network is "on" for the network that the user has, "proxy" for the hosts of the
+	// Config, and none otherwise; Apart gives the command a network of its own, on
+	// which there is nothing else. It takes what View takes.
+	Network string
+	Apart   bool
 	// View says that the command has a view of the files of its own, and Protect
 	// what in Write it cannot change then.
 	View    bool
@@ -108,11 +118,9 @@ func (c Config) box() func(event.Sandbox, string) (sandbox.Policy, []string, err
 	}
 	return func(s event.Sandbox, dir string) (sandbox.Policy, []string, error) {
 		box, err := c.Box(s, dir)
-		p := sandbox.Policy{Read: box.Read, Write: box.Write, View: box.View, Protect: box.Protect}
-		if box.Online {
-			p.Network = sandbox.Online
-		}
-		return p, box.Env, err
+		return sandbox.Policy{
+			Read: box.Read, Write: box.Write, Network: sandbox.NetworkOf(box.Network), Apart: box.Apart, View: box.View, Protect: box.Protect,
+		}, box.Env, err
 	}
 }
 
@@ -136,7 +144,8 @@ func (c Config) withDefaults() Config {
 		c.SpoolBytes = DefaultSpoolBytes
 	}
 	if c.machine == nil {
-		c.machine = &hands.Local{Env: c.Env, Withheld: c.Withheld, Marker: c.Marker, Lock: c.Lock, Box: c.box()}
+		hosts, _ := egress.ParseList(c.Hosts)
+		c.machine = &hands.Local{Hosts: hosts, Env: c.Env, Withheld: c.Withheld, Marker: c.Marker, Lock: c.Lock, Box: c.box()}
 	}
 	return c
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -74,7 +75,7 @@ func (j *Jobs) launch(ctx context.Context, call tool.Call, a Arguments) (*run, e
 		capture: newCapture(j.config, call.ID, a.TTY, p), call: call,
 	}
 	c := hands.Command{
-		Script: a.Command, Dir: call.Dir, Workdir: a.Workdir, Grace: j.config.Grace, Sandbox: call.Sandbox, Output: r.capture,
+		Script: a.Command, Call: call.ID, Dir: call.Dir, Workdir: a.Workdir, Grace: j.config.Grace, Sandbox: call.Sandbox, Output: r.capture,
 	}
 	switch {
 	case a.TTY:
@@ -101,7 +102,7 @@ func (r *run) foreground(ctx context.Context) (tool.Result, error) {
 	if ctx.Err() != nil {
 		return r.aborted(survivors), nil
 	}
-	return r.timedOut(survivors), nil
+	return r.timedOut(ctx, survivors), nil
 }
 
 var errTimeout = errors.New("the command's timeout")
@@ -159,7 +160,7 @@ func (r *run) exited(ctx context.Context, exit proc.Exit) (tool.Result, error) {
 
 // denied says what the sandbox denied the command, as far as its output shows.
 func (r *run) denied(ctx context.Context, result tool.Result) string {
-	if !r.call.Sandbox.On() || !result.Failed {
+	if !r.call.Sandbox.On() || !result.Failed && !r.jobs.config.Proxied {
 		return ""
 	}
 	args, err := json.Marshal(hands.Output{Sandbox: r.call.Sandbox, Workdir: r.args.Workdir, Text: result.Output})
@@ -180,10 +181,22 @@ func (r *run) denied(ctx context.Context, result tool.Result) string {
 	default:
 		return ""
 	}
+	if len(d.Hosts) > 0 {
+		words += fmt.Sprintf("; the user can allow it: allow_hosts = %s under [sandbox] in settle's configuration", list(d.Hosts))
+	}
 	if r.jobs.config.Outside {
 		words += `; with "outside": true, a person is asked to let it run without`
 	}
 	return "[" + words + "]"
+}
+
+// list is a list of words as TOML has it.
+func list(words []string) string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = strconv.Quote(word)
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
 func (r *run) withExit(output string, exit proc.Exit) string {
@@ -208,9 +221,12 @@ func (r *run) aborted(survivors []event.Process) tool.Result {
 	return result
 }
 
-func (r *run) timedOut(survivors []event.Process) tool.Result {
+func (r *run) timedOut(ctx context.Context, survivors []event.Process) tool.Result {
 	result := r.result()
 	result.Failed = true
+	if denied := r.denied(ctx, result); denied != "" {
+		result.Output = paragraph(result.Output, denied)
+	}
 	result.Survivors = survivors
 	result.Output = paragraph(result.Output, fmt.Sprintf(
 		"[timed out after %v: the command and what it started were ended; above is its output until then. "+

@@ -13,6 +13,7 @@ import (
 
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/egress"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/proc"
@@ -168,11 +169,21 @@ func (d *doctor) box(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
+	gate := egress.NewGate(nil, egress.Dialer{})
+	defer gate.Close()
+	anywhere := []string{"/"}
 	for _, kind := range []struct {
 		name   string
 		policy sandbox.Policy
-	}{{"read-only", sandbox.Policy{}}, {"workspace", sandbox.Policy{Write: []string{"/"}}}, {"workspace with a view of its own (modes, owners, .git/hooks)", sandbox.Policy{Write: []string{"/"}, View: true}}, {"workspace with a network", sandbox.Policy{Write: []string{"/"}, Network: sandbox.Online}}} {
-		tried, err := proc.Prove(ctx, kind.policy)
+	}{
+		{"read-only", sandbox.Policy{}},
+		{"workspace", sandbox.Policy{Write: anywhere}},
+		{"workspace with a view of its own (modes, owners, .git/hooks)", sandbox.Policy{Write: anywhere, View: true}},
+		{"workspace with a network", sandbox.Policy{Write: anywhere, Network: sandbox.Online}},
+		{"workspace with a proxy", sandbox.Policy{Write: anywhere, Network: sandbox.Proxied}},
+		{"workspace with a proxy, in a network of its own", sandbox.Policy{Write: anywhere, View: true, Apart: true, Network: sandbox.Proxied}},
+	} {
+		tried, err := proc.Prove(ctx, kind.policy, gate)
 		switch {
 		case err != nil && kind.policy.View:
 			d.say(note, "sandbox", "%s is not enforced; it takes user namespaces: %v", kind.name, err)
