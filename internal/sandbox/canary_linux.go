@@ -172,7 +172,7 @@ func onSocket(family int, try func(fd int) error) func() error {
 	return func() error {
 		fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 		if err != nil {
-			return fmt.Errorf("cannot make a socket: %v", err) //nolint:errorlint // not a refusal
+			return fmt.Errorf("cannot make a socket: %v", err)
 		}
 		defer func() { _ = unix.Close(fd) }()
 		return try(fd)

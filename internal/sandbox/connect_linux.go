@@ -13,16 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ConnectName is the first argument of a program that is to carry its standard
-// files to a host, through the proxy in ALL_PROXY: what ssh has as its
-// ProxyCommand. Host and port are the others.
-const ConnectName = "settle-connect"
-
 // connectTimeout bounds the answer of a proxy, in seconds; that bounds itself
 // before.
 const connectTimeout = 90
 
-// RunConnect does that, until the host has said all. It returns the exit code. It
+// RunConnect does what [ConnectName] is for, until the host has said all. It returns the exit code. It
 // has no more of package net than it needs, so that wardens start fast.
 func RunConnect(proxy, host, port string) int {
 	if err := connect(proxy, host+":"+port, os.Stdin, os.Stdout); err != nil {

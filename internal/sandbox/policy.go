@@ -19,6 +19,11 @@ const (
 	Online Network = "on"
 )
 
+// ConnectName is the first argument of a program that is to carry its standard
+// files to a host, through the proxy in ALL_PROXY: what ssh has as its
+// ProxyCommand. Host and port are the others.
+const ConnectName = "settle-connect"
+
 // NetworkOf returns the network that a word of the configuration means: off, proxy
 // or on.
 func NetworkOf(word string) Network {
