@@ -2,6 +2,8 @@
 // what it is told, one JSON object a line.
 import { query, startup, createSdkMcpServer, tool } from '@anthropic-ai/claude-agent-sdk';
 
+import { z } from 'zod';
+
 const say = (line) => process.stdout.write(JSON.stringify(line) + '\n');
 
 const common = {
@@ -266,15 +268,36 @@ const cases = {
       },
     });
   },
-  servers: (o) => run('hello', {
-    ...o,
-    mcpServers: {
-      mine: createSdkMcpServer({ name: 'mine', version: '1.0.0', tools: [tool('t', 'd', {}, async () => ({ content: [] }))] }),
-      other: { type: 'stdio', command: 'true' },
-    },
-    mcpServersDelivery: 'initialize',
-    agents: { helper: { description: 'helps', prompt: 'help' } },
-  }),
+  // Servers in this process, and one that settle starts.
+  servers: (o) => {
+    const t = talk('hello');
+    let reached;
+    const hanging = new Promise((resolve) => { reached = resolve; });
+    return run(t, {
+      ...o,
+      canUseTool: asked((input) => ({ behavior: 'allow', updatedInput: input })),
+      mcpServers: {
+        mine: createSdkMcpServer({
+          name: 'mine', version: '1.0.0',
+          tools: [
+            tool('add', 'Adds two numbers', { a: z.number(), b: z.number() }, async ({ a, b }) => ({ content: [{ type: 'text', text: `sum ${a + b}` }] })),
+            tool('fail', 'Fails', {}, async () => { throw new Error('broken on purpose'); }),
+            tool('hang', 'Never answers', {}, () => { reached(); return new Promise(() => {}); }),
+          ],
+        }),
+        other: { type: 'stdio', command: process.env.SERVER, args: [] },
+      },
+      agents: { helper: { description: 'helps', prompt: 'help' } },
+    }, async (m, q) => {
+      if (m.type === 'assistant' && m.message.content.some((b) => b.type === 'tool_use' && b.name === 'mcp__mine__hang')) {
+        await hanging;
+        await q.interrupt();
+      }
+      if (m.type !== 'result') return;
+      say({ type: 'try', name: 'servers', ok: true, value: await q.mcpServerStatus() });
+      t.close();
+    });
+  },
 };
 
 await cases[process.argv[2]](JSON.parse(process.argv[3] || '{}'));

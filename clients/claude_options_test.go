@@ -182,16 +182,40 @@ func TestClaudeHooks(t *testing.T) {
 	}
 }
 
-// What settle does not have is told, and the rest works.
+// Servers in the client's process and others are called under Claude's names, and one
+// that hangs is interrupted. What settle does not have is told.
 func TestClaudeServersAndAgents(t *testing.T) {
-	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Say("Without.")))
-	s := agentSDK(t, srv, "servers", `{}`).talk(t)
-	s.results(t, "success")
-	got := s.of("system/init")[0].Servers
-	if len(got) != 2 || got[0].Status != "failed" || got[1].Status != "failed" {
-		t.Errorf("servers %+v", got)
+	server := filepath.Join(packages(t), "node_modules", ".bin", "mcp-server-memory")
+	srv := modeltest.NewServer(t, modeltest.Script(
+		modeltest.Reply(modeltest.Call("mine__add", `{"a":20,"b":22}`), modeltest.Call("mine__fail", `{}`)),
+		modeltest.Reply(modeltest.Call("tool_search", `{"query":"read_graph"}`)),
+		modeltest.Reply(modeltest.Call("tool_call", `{"name":"other__read_graph","arguments":{}}`)),
+		modeltest.Reply(modeltest.Call("mine__hang", `{}`)),
+	))
+	s := agentSDK(t, srv, "servers", `{"strictMcpConfig":true,"disallowedTools":["mcp__mine__fail"]}`, "SERVER="+server, "MEMORY_FILE_PATH="+filepath.Join(t.TempDir(), "memory.json")).talk(t)
+	s.results(t, "error_during_execution")
+	head := s.of("system/init")[0]
+	if got := head.Servers; len(got) != 2 || got[0].Name != "other" || got[1].Name != "mine" || got[1].Status != "connected" || !slices.Contains(head.Tools, "mcp__mine__add") {
+		t.Errorf("servers %+v, tools %q", got, head.Tools)
 	}
-	if !strings.Contains(s.stderr, "ignores these MCP servers") || !strings.Contains(s.stderr, "helper") || len(s.of("system/informational")) < 2 {
+	var named []string
+	for _, a := range s.of("asked") {
+		named = append(named, a.Name)
+	}
+	if want := []string{"mcp__mine__add", "mcp__other__read_graph", "mcp__mine__hang"}; !slices.Equal(named, want) {
+		t.Errorf("asked about %q, want %q", named, want)
+	}
+	var results string
+	for _, r := range s.parts(t, "user", "tool_result") {
+		results += r.Content + "\n"
+	}
+	if !strings.Contains(results, "sum 42") || strings.Contains(results, "broken on purpose") || !strings.Contains(results, "entities") {
+		t.Errorf("results %q", results)
+	}
+	if got := string(s.of("try")[0].Value); strings.Count(got, `"connected"`) != 2 {
+		t.Errorf("in the end, the servers are %s", got)
+	}
+	if strings.Contains(s.stderr, "settle: MCP") || strings.Contains(s.stderr, "MCP server \"") || !strings.Contains(s.stderr, "helper") {
 		t.Errorf("stderr %q", s.stderr)
 	}
 }

@@ -26,7 +26,7 @@ standard input and output. A link to settle named claude does the same.
 With --input-format stream-json it answers every prompt from standard input, each
 with its own result, and exits at the end of input. Otherwise it answers one
 prompt. A warning on standard error names what settle does not support, such as
-MCP servers. docs/clients/claude-sdk.md has the details.
+plugins. docs/clients/claude-sdk.md has the details.
 
 The exit code is that of the last turn, as in "settle run".`
 
@@ -109,7 +109,8 @@ func (f *claudeFlags) define(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.allowed, "allowed-tools", nil, "calls to allow, as `RULES`: Read, \"Bash(git log:*)\"")
 	flags.StringArrayVar(&f.disallowed, "disallowed-tools", nil, "calls to deny, as `RULES`")
 	flags.StringArrayVar(&f.dirs, "add-dir", nil, "let the model also read `DIR`")
-	flags.StringArrayVar(&f.servers, "mcp-config", nil, "MCP servers, as `JSON` or a file: not supported, reported as failed")
+	flags.StringArrayVar(&f.servers, "mcp-config", nil, "add MCP servers, as `JSON` or a file")
+	flags.BoolVar(&f.OnlyServers, "strict-mcp-config", false, "use no MCP servers but those of --mcp-config")
 	flags.StringVar(&f.MaxBudget, "max-budget-usd", "", "same as --max-cost: end a turn when it has cost `USD` dollars")
 	flags.StringVar(&f.MaxTurns, "max-turns", "", "same as --max-steps: end a turn after `N` model responses")
 	flags.StringVar(&f.system, "system-prompt", "", "replace the system prompt with `TEXT`")
@@ -135,7 +136,7 @@ func (f *claudeFlags) serve(cmd *cobra.Command, s *streams, args []string) (int,
 	if err != nil {
 		return 0, err
 	}
-	if err := f.options(cmd.Flags(), dir); err != nil {
+	if err := f.options(cmd.Flags(), dir, s.getenv); err != nil {
 		return 0, err
 	}
 	o := assemble.Options{Face: "claude", Permission: settle.Ask, AtEnd: settle.AwaitTasks, SystemFile: f.systemFile, AppendFile: f.appendFile}
@@ -170,7 +171,7 @@ func warned(warnings []string) error {
 }
 
 // options are the flags in the face's terms.
-func (f *claudeFlags) options(flags *pflag.FlagSet, dir string) error {
+func (f *claudeFlags) options(flags *pflag.FlagSet, dir string, getenv func(string) string) error {
 	f.Input, f.Output = claude.Format(f.input), claude.Format(f.output)
 	formats := []claude.Format{claude.Text, claude.JSON, claude.StreamJSON}
 	switch {
@@ -212,10 +213,9 @@ func (f *claudeFlags) options(flags *pflag.FlagSet, dir string) error {
 		f.AddDirs = append(f.AddDirs, one)
 	}
 	for _, one := range f.servers {
-		f.Servers = append(f.Servers, claude.Servers(one)...)
-	}
-	if len(f.Servers) > 0 {
-		f.Warnings = append(f.Warnings, "settle has no MCP client and ignores these MCP servers: "+strings.Join(f.Servers, ", "))
+		if err := f.TakeServers(one, dir, getenv); err != nil {
+			return fmt.Errorf("--mcp-config: %w", err)
+		}
 	}
 	if f.Asks = f.prompter == "stdio"; !f.Asks && f.prompter != "" {
 		f.Warnings = append(f.Warnings, fmt.Sprintf("--permission-prompt-tool %s has no effect: settle only supports stdio, the client", f.prompter))

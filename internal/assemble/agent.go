@@ -87,7 +87,11 @@ type Options struct {
 	Resolve func(dir string, given map[string]string) (*config.Resolved, error)
 	Given   map[string]string
 	// Servers are MCP servers that the client brings along.
-	Servers []mcp.Server
+	// OnlyServers leaves out those that are configured.
+	Servers     []mcp.Server
+	OnlyServers bool
+	// Seen, if set, is told how servers do.
+	Seen func(server string, state mcp.State, why error)
 	// Model, if its Provider is set, is used instead of the one that the settings
 	// choose.
 	Model model.Config
@@ -123,6 +127,10 @@ type Agent struct {
 	Choice config.Choice
 	// Notes are for the user.
 	Notes []string
+	// Servers are the MCP servers, with what is known of them, and ServerTools the
+	// names of the tools that stand for theirs.
+	Servers     []KnownServer
+	ServerTools []string
 	// Redact masks what settle has read of secrets.
 	Redact *redact.Redactor
 
@@ -220,7 +228,7 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 			a.Notes = append(a.Notes, note)
 		}
 	}
-	a.Notes = append(a.Notes, mcp.Read(bench.catalogues, bench.servers, names...).Notes...)
+	o.serve(a, bench, names)
 	c.Notes = slices.Clone(a.Notes)
 	if o.Logger != nil {
 		c.Logger = o.Logger(a.Redact)
@@ -321,7 +329,7 @@ func (o Options) bench(names []string) bench {
 	b := bench{
 		offered: names, env: env, withheld: withheld,
 		release: o.release(), onExit: r.Jobs.OnExit, onStop: r.Jobs.OnInterrupt, ripgrep: ripgrep(o.Getenv("PATH")),
-		editor: o.Editor, servers: o.servers(), catalogues: catalogues(r.DataDir), version: o.Version,
+		editor: o.Editor, servers: o.servers(), seen: o.Seen, catalogues: catalogues(r.DataDir), version: o.Version,
 	}
 	b.client = o.serverClient(b.servers)
 	if o.Policy != nil || o.permission() != settle.Allow {

@@ -24,6 +24,9 @@ func (o Options) servers() []mcp.Server {
 	}
 	var all []mcp.Server
 	for _, s := range o.Settings.SortedServers() {
+		if o.OnlyServers {
+			break
+		}
 		own := slices.ContainsFunc(o.Servers, func(other mcp.Server) bool { return other.Name == s.Name })
 		if s.Enabled && !own {
 			all = append(all, ServerOf(s))
@@ -36,7 +39,7 @@ func (o Options) servers() []mcp.Server {
 func ServerOf(s config.Server) mcp.Server {
 	return mcp.Server{
 		Name: s.Name, Argv: s.Command, Env: assignments(s.Env), Dir: s.Dir, URL: s.URL, Headers: s.Headers,
-		StartTimeout: s.StartTimeout, CallTimeout: s.Timeout, Tools: s.Tools,
+		StartTimeout: s.StartTimeout, CallTimeout: s.Timeout, Tools: s.Tools, Without: s.Without,
 	}
 }
 
@@ -74,10 +77,26 @@ func (b bench) open(info settle.SessionInfo, spool string) *mcp.Servers {
 	}
 	c := mcp.Config{
 		Env: b.env, Dir: info.WorkDir, CacheDir: b.catalogues, SpoolDir: spool, Marker: info.Marker, Lock: info.Lock,
-		Client: b.client, Version: cmp.Or(b.version, "unknown"), Logger: b.logger,
+		Client: b.client, Version: cmp.Or(b.version, "unknown"), Logger: b.logger, Seen: b.seen,
 	}
 	if info.Mask != nil {
 		c.Mask = func() mcp.Masker { return info.Mask() }
 	}
 	return mcp.Open(c, mcp.Read(b.catalogues, b.servers, b.offered...))
+}
+
+// KnownServer is an MCP server of a session.
+type KnownServer struct {
+	Name string
+	// Known is what it has said of itself; nil if it was never asked.
+	Known *mcp.Catalogue
+}
+
+// serve says which servers an agent has.
+func (o Options) serve(a *Agent, b bench, names []string) {
+	offer := mcp.Read(b.catalogues, b.servers, names...)
+	a.Notes, a.ServerTools = append(a.Notes, offer.Notes...), offer.Names()
+	for _, s := range b.servers {
+		a.Servers = append(a.Servers, KnownServer{s.Name, mcp.Known(b.catalogues, s)})
+	}
 }

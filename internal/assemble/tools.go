@@ -66,6 +66,7 @@ type bench struct {
 
 	skills     *skillSet    // nil if there are none
 	servers    []mcp.Server // MCP servers
+	seen       func(server string, state mcp.State, why error)
 	catalogues string       // where their catalogues are
 	client     *http.Client // for those over HTTP
 	version    string       // the program's

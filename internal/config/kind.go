@@ -146,6 +146,24 @@ func hosts(key string, field func(*Settings) *[]string) setting {
 	return k
 }
 
+// namesOf are some of the options.
+func namesOf(key string, field func(*Settings) *[]string, options ...string) setting {
+	k := names(key, field)
+	set := k.set
+	k.set = func(s *Settings, value any) error {
+		if err := set(s, value); err != nil {
+			return err
+		}
+		for _, name := range *field(s) {
+			if !slices.Contains(options, name) {
+				return fmt.Errorf("%q is not one of %s%s", name, strings.Join(options, ", "), hint(name, options))
+			}
+		}
+		return nil
+	}
+	return k
+}
+
 func orInfinite(limit float64) float64 {
 	if limit == 0 {
 		return math.Inf(1)

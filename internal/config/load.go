@@ -89,6 +89,7 @@ func Load(in Input) (*Resolved, error) {
 	if err := errors.Join(l.environment(), l.flags()); err != nil {
 		return nil, err
 	}
+	l.importServers()
 	if in.ProjectConfig != IgnoreProject {
 		l.projectServers()
 	}

@@ -5,9 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/settle-agent/settle/internal/safefile"
@@ -67,7 +65,10 @@ func (l *loader) projectServers() {
 		sum := sha256.Sum256(data)
 		file := ProjectServers{Path: path, Hash: hex.EncodeToString(sum[:])}
 		file.Trusted = l.Recorded()[path] == file.Hash
-		if file.Servers, err = l.parseServers(path, data); err != nil {
+		from := ServerSource{Path: path, Dir: dir, Kind: Project, Getenv: l.in.Getenv}
+		var notes []string
+		file.Servers, notes, err = from.Shared(data)
+		if l.Notes = append(l.Notes, notes...); err != nil {
 			l.Notes = append(l.Notes, fmt.Sprintf("%s: its MCP servers are not used: %v", path, err))
 			continue
 		}
@@ -91,54 +92,4 @@ func (l *loader) use(file ProjectServers) {
 			"%s: its MCP servers (%s) are not used, since you have not trusted the file as it is now; to see them and trust it: settle mcp-servers --trust",
 			file.Path, strings.Join(names, ", ")))
 	}
-}
-
-// foreignServer is a server in the form that several agents share.
-type foreignServer struct {
-	Type     string            `json:"type"`
-	Command  string            `json:"command"`
-	Args     []string          `json:"args"`
-	Env      map[string]string `json:"env"`
-	Cwd      string            `json:"cwd"`
-	URL      string            `json:"url"`
-	Headers  map[string]string `json:"headers"`
-	Disabled bool              `json:"disabled"`
-}
-
-// parseServers reads {"mcpServers": {NAME: …}}. A server that settle cannot use is
-// left out, with a note.
-func (l *loader) parseServers(path string, data []byte) ([]Server, error) {
-	var file struct {
-		Servers map[string]foreignServer `json:"mcpServers"`
-	}
-	if err := json.Unmarshal(data, &file); err != nil {
-		return nil, fmt.Errorf("it is not understood: %w", err)
-	}
-	var list []Server
-	for _, name := range slices.Sorted(maps.Keys(file.Servers)) {
-		f := file.Servers[name]
-		s := Server{
-			Name: name, Env: f.Env, URL: f.URL, Headers: f.Headers, Enabled: !f.Disabled,
-			Origin: Origin{Kind: Project, Where: path},
-		}
-		if f.Command != "" {
-			s.Command = append([]string{f.Command}, f.Args...)
-		}
-		if f.Cwd != "" {
-			s.Dir = expand(f.Cwd, filepath.Dir(path), l.in.Getenv)
-		}
-		err := checkServerName(name)
-		if err == nil && f.Type == "sse" {
-			err = fmt.Errorf("uses SSE, which settle does not speak")
-		}
-		if err == nil {
-			err = l.complete(&s)
-		}
-		if err != nil {
-			l.Notes = append(l.Notes, fmt.Sprintf("%s: the MCP server %q is not used: it %v", path, name, err))
-			continue
-		}
-		list = append(list, s)
-	}
-	return list, nil
 }

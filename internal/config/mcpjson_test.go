@@ -2,9 +2,12 @@ package config_test
 
 import (
 	"encoding/json"
+	"github.com/google/go-cmp/cmp"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A project's servers are in force when its file is trusted as it is.
@@ -44,5 +47,85 @@ func TestServersOfMCPJSON(t *testing.T) {
 	w.write("data/trust.json", "null")
 	if len(w.load().Recorded()) > 0 {
 		t.Error("something is trusted")
+	}
+}
+
+// What the user has configured for other agents is used as well; what is wrong with it
+// costs nothing else.
+func TestServersOfOtherAgents(t *testing.T) {
+	w := newWorld(t)
+	w.env["TOKEN"], w.env["PASSED"] = "a-token-of-a-server", "through"
+	w.user("[mcp.both]\ncommand = 'mine'")
+	project, err := json.Marshal(filepath.Join(w.dir, "repo"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write("home/.claude.json", `{"numStartups": 3, "mcpServers": {"both": {"command": "theirs"}, "all": {"type": "http", "url": "https://all.example/mcp", "headers": {"Authorization": "Bearer ${TOKEN}"}},
+		"here": {"command": "everywhere"}, "codex-too": {"command": "claude"}}, "projects": {`+string(project)+`: {"mcpServers": {"here": {"command": "only-here"}}}, "/elsewhere": {"mcpServers": {"there": {"command": "x"}}}}}`)
+	w.write("home/.codex/config.toml", `model = "gpt-6"
+[mcp_servers.codex-too]
+command = "codex"
+[mcp_servers.docs]
+command = "npx"
+args = ["-y", "${TOKEN}"]
+env = { A = "1" }
+env_vars = ["PASSED", { name = "ABSENT" }]
+cwd = "sub"
+startup_timeout_sec = 2.5
+tool_timeout_sec = 60
+enabled_tools = ["a", "b"]
+disabled_tools = ["b"]
+[mcp_servers.web]
+url = "https://web.example/mcp"
+bearer_token_env_var = "TOKEN"
+[mcp_servers.unset]
+url = "https://web.example/mcp"
+bearer_token_env_var = "NONE"
+[mcp_servers.off]
+command = "x"
+enabled = false
+[mcp_servers.wrong]
+args = [1]`)
+	r := w.load()
+	got := map[string]string{}
+	for _, s := range r.SortedServers() {
+		got[s.Name] = strings.Join(s.Command, " ") + s.URL + " " + w.plain(s.Origin.Where)
+		if !s.Enabled {
+			got[s.Name] = "off"
+		}
+	}
+	want := map[string]string{
+		"both": "mine /home/.config/settle/config.toml:1", "all": "https://all.example/mcp /home/.claude.json", "here": "only-here /home/.claude.json",
+		"codex-too": "claude /home/.claude.json", "docs": "npx -y ${TOKEN} /home/.codex/config.toml", "web": "https://web.example/mcp /home/.codex/config.toml",
+		"unset": "off", "off": "off",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	docs := r.Servers["docs"]
+	if docs.Env["PASSED"] != "through" || docs.Env["A"] != "1" || docs.StartTimeout != 2500*time.Millisecond || docs.Timeout != time.Minute ||
+		w.plain(docs.Dir) != "/home/.codex/sub" || len(docs.Tools) != 2 || docs.Without[0] != "b" || r.Servers["web"].Headers["Authorization"] != "Bearer a-token-of-a-server" {
+		t.Errorf("docs %+v, web %+v", docs, r.Servers["web"])
+	}
+	notes := strings.Join(r.Notes, "\n")
+	if len(r.Notes) != 2 || !strings.Contains(notes, `"wrong" is not used`) || !strings.Contains(notes, `"unset" is not used: it refers to NONE`) {
+		t.Errorf("notes %q", notes)
+	}
+	if !slices.Contains(r.Secrets(), "a-token-of-a-server") {
+		t.Error("the token is not a secret")
+	}
+	w.user("mcp_import = ['codex']")
+	if r = w.load(); r.Servers["codex-too"].Command[0] != "codex" || len(r.Servers) != 5 {
+		t.Errorf("without Claude's: %v", r.Servers)
+	}
+	w.user("mcp_import = []")
+	if r = w.load(); len(r.Servers) != 0 {
+		t.Errorf("without any: %v", r.Servers)
+	}
+	w.user("")
+	for _, text := range []string{"", "{", "[]", `{"projects": 1}`, `null`} {
+		w.write("home/.claude.json", text)
+		w.write("home/.codex/config.toml", text)
+		w.load()
 	}
 }

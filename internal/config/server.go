@@ -30,9 +30,10 @@ type Server struct {
 	StartTimeout, Timeout time.Duration
 	// Enabled says that sessions use it.
 	Enabled bool
-	// Tools are the names of those that are offered; nil is all.
-	Tools  []string
-	Origin Origin
+	// Tools are the names of those that are offered; nil is all. Without are names of
+	// those that are not.
+	Tools, Without []string
+	Origin         Origin
 
 	secrets []string // that Env, Headers and URL contain
 	missing []string // variables that it refers to, and that are not set
@@ -76,7 +77,7 @@ func (l *loader) server(t *table, name string) {
 	get(t, "enabled", &enabled, asSwitch)
 	s.Enabled = *enabled
 	t.done()
-	if err := l.complete(&s); err != nil {
+	if err := s.complete(l.in.Getenv); err != nil {
 		*t.errs = append(*t.errs, &Error{Where: s.Origin.Where, Key: "mcp." + name, Message: err.Error()})
 	}
 	l.add(s)
@@ -103,14 +104,26 @@ func checkServerName(name string) error {
 
 // complete replaces the variables in a server's configuration, and says what is
 // wrong with it.
-func (l *loader) complete(s *Server) error {
+func (s *Server) complete(getenv func(string) string) error {
 	for i, word := range s.Command {
-		s.Command[i] = l.expandIn(s, "", word)
+		s.Command[i] = s.expand(word, getenv)
 	}
-	s.URL = l.expandIn(s, "", s.URL)
+	s.URL = s.expand(s.URL, getenv)
 	for _, pairs := range []map[string]string{s.Env, s.Headers} {
 		for name, value := range pairs {
-			pairs[name] = l.expandIn(s, name, value)
+			pairs[name] = s.expand(value, getenv)
+		}
+	}
+	return s.check()
+}
+
+// check says what is wrong with a server's configuration, and notes its secrets.
+func (s *Server) check() error {
+	for _, pairs := range []map[string]string{s.Env, s.Headers} {
+		for name, value := range pairs {
+			if Credential(name) {
+				s.secrets = append(s.secrets, value, strings.TrimPrefix(value, "Bearer "))
+			}
 		}
 	}
 	switch {
@@ -145,14 +158,13 @@ func (s *Server) checkHTTP() error {
 	return nil
 }
 
-// expandIn replaces ${NAME} and ${NAME:-DEFAULT} in a value of the server's, which
-// is that of a variable or a header with the name, if it has one. Values by the
-// names of credentials are secrets.
-func (l *loader) expandIn(s *Server, name, value string) string {
+// expand replaces ${NAME} and ${NAME:-DEFAULT} in a value of the server's. Values of
+// variables by the names of credentials are secrets.
+func (s *Server) expand(value string, getenv func(string) string) string {
 	reference := regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`)
-	expanded := reference.ReplaceAllStringFunc(value, func(match string) string {
+	return reference.ReplaceAllStringFunc(value, func(match string) string {
 		parts := reference.FindStringSubmatch(match)
-		found := l.in.Getenv(parts[1])
+		found := getenv(parts[1])
 		switch {
 		case found == "" && parts[2] == "":
 			s.missing = append(s.missing, parts[1])
@@ -163,11 +175,13 @@ func (l *loader) expandIn(s *Server, name, value string) string {
 		}
 		return found
 	})
-	if name != "" && Credential(name) {
-		s.secrets = append(s.secrets, expanded, strings.TrimPrefix(expanded, "Bearer "))
-	}
-	return expanded
 }
+
+// Secrets are what the server is sent that must not be shown.
+func (s *Server) Secrets() []string { return s.secrets }
+
+// Missing are variables that it refers to, and that are not set.
+func (s *Server) Missing() []string { return s.missing }
 
 // asProgram takes a program, or a list with its arguments.
 func asProgram(value any) ([]string, error) {
@@ -219,7 +233,7 @@ func stringsOf(t *table, key string) map[string]string {
 func (r *Resolved) serverSecrets() []string {
 	var secrets []string
 	for _, s := range r.SortedServers() {
-		secrets = append(secrets, s.secrets...)
+		secrets = append(secrets, s.Secrets()...)
 	}
 	return secrets
 }

@@ -53,6 +53,8 @@ type Settings struct {
 	ToolFamily string
 	// PassEnv are names of variables with provider keys that tools may see.
 	PassEnv []string
+	// MCPImport are the agents whose files of MCP servers are read as well.
+	MCPImport []string
 	// DataDir is absolute; empty if there is no place for it.
 	DataDir string
 	// LogLevel is debug, info, warn or error.
@@ -142,6 +144,7 @@ func defaults() Settings {
 		Retries:         -1,
 		RetryFor:        10 * time.Minute,
 		LogLevel:        "info",
+		MCPImport:       []string{claudeAgent, codexAgent},
 		HandsLease:      30 * time.Second,
 		Jobs:            Jobs{OnInterrupt: "keep", OnExit: "end"},
 		Tasks:           Tasks{Depth: 2, AtOnce: 8, PerSession: 32, Timeout: time.Hour},
@@ -200,6 +203,7 @@ func settings() []setting {
 		names("tools", func(s *Settings) *[]string { return &s.Tools }).may(tightens),
 		choice("tool_family", func(s *Settings) *string { return &s.ToolFamily }, append([]string{"auto"}, toolFamilies()...)...).may(fills),
 		names("pass_env", func(s *Settings) *[]string { return &s.PassEnv }).may(refused),
+		namesOf("mcp_import", func(s *Settings) *[]string { return &s.MCPImport }, claudeAgent, codexAgent).may(refused),
 		text("data_dir", func(s *Settings) *string { return &s.DataDir }).from("SETTLE_DATA_DIR").may(refused),
 		choice("log_level", func(s *Settings) *string { return &s.LogLevel }, "debug", "info", "warn", "error").may(refused),
 		text("hands", func(s *Settings) *string { return &s.Hands }).may(refused),

@@ -117,11 +117,7 @@ func (p *Policy) look(a settle.Approval) toolCall {
 // unwrap takes a call that goes through another tool for what it is: one of a
 // server's tools, which rules name.
 func (c *toolCall) unwrap() {
-	if c.tool != mcp.CallName {
-		return
-	}
-	var inner mcp.Dispatched
-	if json.Unmarshal([]byte(c.raw), &inner) == nil && strings.Contains(inner.Name, mcp.Separator) {
+	if inner, ok := mcp.Unwrap(c.tool, c.raw); ok {
 		c.tool, c.raw, c.readOnly = inner.Name, string(inner.Arguments), false
 	}
 }

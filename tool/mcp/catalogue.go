@@ -48,6 +48,9 @@ func cataloguePath(dir string, s Server) string { return filepath.Join(dir, s.ha
 // Known returns what is known of a server's tools; nil if it has not been asked
 // yet, or if what is known cannot be read. dir is a [Config].CacheDir.
 func Known(dir string, s Server) *Catalogue {
+	if s.Relay != nil || s.Asked != nil {
+		return s.Asked
+	}
 	if dir == "" {
 		return nil
 	}
@@ -65,7 +68,7 @@ func Known(dir string, s Server) *Catalogue {
 // keep writes the catalogue for the sessions to come. Another process may do the
 // same: whichever is last counts, and each is whole.
 func keep(dir string, s Server, c Catalogue) error {
-	if dir == "" {
+	if dir == "" || s.Relay != nil { // the next client's may be another
 		return nil
 	}
 	data, err := json.Marshal(c)

@@ -90,6 +90,7 @@ func (l *link) begin(wait time.Duration) {
 	starting := make(chan struct{})
 	l.starting = starting
 	l.work.Go(func() { // ends with the session's life at the latest
+		l.config.seen(l.server.Name, Starting, nil)
 		c, err := l.startAfter(wait)
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -97,6 +98,7 @@ func (l *link) begin(wait time.Duration) {
 			l.failed(err)
 		} else {
 			l.live = c
+			l.config.seen(l.server.Name, Ready, nil)
 			l.work.Go(func() { l.attend(c) })
 		}
 		close(starting)
@@ -113,6 +115,7 @@ func (l *link) failed(err error) {
 	}
 	l.retryAt = time.Now().Add(delay)
 	if l.life.Err() == nil {
+		l.config.seen(l.server.Name, Failed, err)
 		l.config.Logger.Warn("an MCP server failed", slog.String("server", l.server.Name), slog.Any("error", err))
 	}
 }
@@ -135,6 +138,9 @@ func (l *link) startAfter(wait time.Duration) (*client, error) {
 		return nil, context.Cause(l.life)
 	}
 	timeout := l.server.startTimeout()
+	if l.server.Relay != nil {
+		return l.try(timeout, lastInitialize) // clients speak nothing later
+	}
 	c, err := l.try(timeout, l.protocol)
 	if err == nil || l.protocol != "" || l.life.Err() != nil || !errors.Is(err, errSlowStart) {
 		return c, err
@@ -272,7 +278,10 @@ func (l *link) end(c connection) error {
 
 // connection makes a connection to the server.
 func (c *Config) connection(ctx context.Context, s Server) (connection, error) {
-	if s.URL != "" {
+	switch {
+	case s.Relay != nil:
+		return s.Relay.connect(), nil
+	case s.URL != "":
 		return newRemote(s, c.Client)
 	}
 	if len(s.Argv) == 0 {

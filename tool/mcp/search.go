@@ -146,6 +146,16 @@ type Dispatched struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
+// Unwrap returns what a call is about that goes through [CallName], given its tool and
+// arguments; false if it is none.
+func Unwrap(name, arguments string) (Dispatched, bool) {
+	var inner Dispatched
+	if name != CallName || json.Unmarshal([]byte(arguments), &inner) != nil || !strings.Contains(inner.Name, Separator) {
+		return Dispatched{}, false
+	}
+	return inner, true
+}
+
 // Spec implements tool.Tool.
 func (d *dispatch) Spec() tool.Spec {
 	spec := tool.Spec{

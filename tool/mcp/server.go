@@ -31,7 +31,12 @@ type Server struct {
 	StartTimeout time.Duration
 	CallTimeout  time.Duration
 	// Tools are the server's own names of the tools that are offered; nil is all.
-	Tools []string
+	// Without are those of tools that are not.
+	Tools, Without []string
+	// Relay, if set, is how the server is reached instead, and Asked what it has said
+	// of its tools.
+	Relay *Relay
+	Asked *Catalogue
 }
 
 const (
@@ -43,11 +48,16 @@ func (s Server) startTimeout() time.Duration { return cmp.Or(s.StartTimeout, def
 func (s Server) callTimeout() time.Duration  { return cmp.Or(s.CallTimeout, defaultCallTimeout) }
 
 // offers reports whether the tool with the server's own name is offered.
-func (s Server) offers(tool string) bool { return s.Tools == nil || slices.Contains(s.Tools, tool) }
+func (s Server) offers(tool string) bool {
+	return (s.Tools == nil || slices.Contains(s.Tools, tool)) && !slices.Contains(s.Without, tool)
+}
 
 // Where is the command or the URL, for people. Secrets in it are not masked.
 func (s Server) Where() string {
-	if s.URL != "" {
+	switch {
+	case s.Relay != nil:
+		return "in the client"
+	case s.URL != "":
 		return printable.Line(s.URL)
 	}
 	return printable.Line(strings.Join(s.Argv, " "))

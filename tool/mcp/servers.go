@@ -35,6 +35,15 @@ type Config struct {
 	Version string
 	// Logger gets what goes wrong with servers; nil discards it.
 	Logger *slog.Logger
+	// Seen, if set, is told how each server does. It must not block.
+	Seen func(server string, state State, why error)
+}
+
+// seen tells how a server does.
+func (c *Config) seen(server string, state State, why error) {
+	if c.Seen != nil {
+		c.Seen(server, state, why)
+	}
 }
 
 // Masker masks secrets in a text that comes in pieces.

@@ -26,8 +26,8 @@ type toolCall struct {
 
 func (d *driver) toolCall(i *event.Item) toolCall {
 	c := i.Content()
-	known := aliasOf(c.Name)
-	return toolCall{known, callID(i), c.Arguments, known.input(c.Arguments, d.Dir)}
+	a, arguments := known(c.Name, c.Arguments)
+	return toolCall{a, callID(i), arguments, a.input(arguments, d.Dir)}
 }
 
 // key is equal for calls that do the same.

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/settle-agent/settle/internal/client/book"
+	"github.com/settle-agent/settle/tool/mcp"
 )
 
 // calls are the control requests that the client has not answered yet.
@@ -39,12 +40,24 @@ var errInputClosed = errors.New("the client has closed its input")
 // call sends a control request to the client and waits for the answer. Where ctx
 // ends first, the request is taken back.
 func (d *driver) call(ctx context.Context, request map[string]any) (json.RawMessage, error) {
+	return d.send(request)(ctx)
+}
+
+// send sends a control request, and returns what waits for the answer.
+func (d *driver) send(request map[string]any) mcp.Await {
 	reply := make(chan clientReply, 1)
 	e := d.calls.Add(uuid.NewString(), reply)
+	if e != nil {
+		d.out.send(map[string]any{"type": "control_request", "request_id": e.Key, "request": request})
+	}
+	return func(ctx context.Context) (json.RawMessage, error) { return d.await(ctx, e, reply) }
+}
+
+// await waits for the answer to a request.
+func (d *driver) await(ctx context.Context, e *book.Entry[chan<- clientReply], reply <-chan clientReply) (json.RawMessage, error) {
 	if e == nil {
 		return nil, errInputClosed
 	}
-	d.out.send(map[string]any{"type": "control_request", "request_id": e.Key, "request": request})
 	select {
 	case r := <-reply:
 		return r.result()

@@ -58,6 +58,8 @@ type controlRequest struct {
 	Task         string          `json:"task_id"`
 	Settings     json.RawMessage `json:"settings"`
 	Servers      map[string]any  `json:"servers"`
+	Server       string          `json:"server_name"`
+	Relayed      json.RawMessage `json:"message"`
 }
 
 // control does what the client requests.
@@ -76,7 +78,7 @@ func (d *driver) control(id string, raw json.RawMessage) {
 func (d *driver) handle(id string, r controlRequest, raw json.RawMessage) (response any, err error) {
 	switch r.Subtype {
 	case "initialize":
-		return d.initialize(raw)
+		return d.initialize(id, raw)
 	case "interrupt":
 		return d.interrupt(id, r.CancelQueued)
 	case "set_permission_mode":
@@ -90,11 +92,11 @@ func (d *driver) handle(id string, r controlRequest, raw json.RawMessage) (respo
 	case "apply_flag_settings":
 		return nil, d.applySettings(r.Settings)
 	case "mcp_status":
-		return map[string]any{"mcpServers": serverStates(d.Servers)}, nil
+		return map[string]any{"mcpServers": d.serverStates()}, nil
 	case "mcp_set_servers":
 		errs := map[string]string{}
 		for name := range r.Servers {
-			errs[name] = "settle has no MCP client"
+			errs[name] = "settle's sessions keep the MCP servers that they begin with; name it in the option mcpServers"
 		}
 		return map[string]any{"added": []string{}, "removed": []string{}, "errors": errs}, nil
 	case "get_binary_version":
@@ -103,7 +105,9 @@ func (d *driver) handle(id string, r controlRequest, raw json.RawMessage) (respo
 		return map[string]any{"models": d.models()}, nil
 	case "rewind_files":
 		return map[string]any{"canRewind": false, "error": "settle does not keep copies of files"}, nil
-	case "set_has_subscribers", "mcp_message":
+	case "mcp_message":
+		return nil, d.deliver(r.Server, r.Relayed)
+	case "set_has_subscribers":
 		return nil, nil
 	}
 	return nil, requestError{"unsupported_request", fmt.Errorf("settle does not support the control request %q", r.Subtype)}
@@ -130,7 +134,7 @@ const systemBoundary = "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__"
 
 // initialize takes what the client says about itself, and opens the session. A
 // second one changes only the hooks.
-func (d *driver) initialize(raw json.RawMessage) (map[string]any, error) {
+func (d *driver) initialize(id string, raw json.RawMessage) (any, error) {
 	var r initializeRequest
 	if err := decode("the request", raw, &r); err != nil {
 		return nil, requestError{"invalid_request", err}
@@ -145,16 +149,29 @@ func (d *driver) initialize(raw json.RawMessage) (map[string]any, error) {
 	if r.Hooks != nil {
 		out["hooks_applied"] = true
 	}
-	if r.Servers != nil {
-		out["mcp_servers_applied"] = false
+	if d.session != nil || d.servers.asking {
+		return d.initialized(out)
 	}
-	if d.session == nil {
-		if err := d.adopt(r, out); err != nil {
+	if err := d.adopt(r, out); err != nil {
+		return nil, err
+	}
+	later := d.askServers(func() {
+		response, err := d.initialized(out)
+		d.answer(id, response, err)
+		d.next()
+	})
+	if later {
+		return nil, errLater
+	}
+	return d.initialized(out)
+}
+
+// initialized opens the session and completes the answer.
+func (d *driver) initialized(out map[string]any) (any, error) {
+	if !d.servers.asking {
+		if err := d.open(); err != nil {
 			return nil, err
 		}
-	}
-	if err := d.open(); err != nil {
-		return nil, err
 	}
 	out["models"] = d.models()
 	return out, nil
@@ -170,9 +187,8 @@ func (d *driver) adopt(r initializeRequest, out map[string]any) error {
 		d.System = &text
 	}
 	d.Append = strings.TrimSpace(d.Append + "\n\n" + r.Append)
-	d.Servers = append(append(d.Servers, r.SDKServers...), names(r.Servers)...)
-	if len(d.Servers) > 0 {
-		d.warn("settle has no MCP client and ignores these MCP servers: " + strings.Join(d.Servers, ", "))
+	if err := d.adoptServers(r, out); err != nil {
+		return err
 	}
 	if len(r.Agents) > 0 {
 		d.warn("agents were ignored, because settle has none: " + strings.Join(names(r.Agents), ", "))
@@ -191,6 +207,25 @@ func (d *driver) adopt(r initializeRequest, out map[string]any) error {
 		}
 		out["settings_applied"] = true
 	}
+	return nil
+}
+
+// adoptServers takes over the MCP servers that the client brings along.
+func (d *driver) adoptServers(r initializeRequest, out map[string]any) error {
+	for _, name := range r.SDKServers {
+		d.own(name)
+	}
+	if r.Servers == nil {
+		return nil
+	}
+	before := len(d.Warnings)
+	if err := d.addServers(r.Servers, d.Dir, d.Sessions.Base.Getenv); err != nil {
+		return requestError{"invalid_request", err}
+	}
+	for _, warning := range d.Warnings[before:] {
+		d.warn(warning)
+	}
+	out["mcp_servers_applied"] = true
 	return nil
 }
 

@@ -75,6 +75,7 @@ type driver struct {
 	policy  policy
 	tools   []string // that the model gets, by Claude's names
 	hooks   hooks
+	servers servers
 	// background are messages that wait for one that is to be answered.
 	background []prompt
 	prompts    prompts

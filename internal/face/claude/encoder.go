@@ -231,8 +231,8 @@ func (t *encoder) block(i *event.Item, over bool) (block, bool) {
 	case event.Reasoning:
 		return thinking(c), over
 	case event.ToolCall:
-		a := aliasOf(c.Name)
-		return block{Type: "tool_use", ID: callID(i), Name: a.claude, Input: a.input(c.Arguments, t.dir)}, i.Ready
+		a, arguments := known(c.Name, c.Arguments)
+		return block{Type: "tool_use", ID: callID(i), Name: a.claude, Input: a.input(arguments, t.dir)}, i.Ready
 	}
 	return block{}, false
 }

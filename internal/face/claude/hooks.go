@@ -103,7 +103,7 @@ func (h *hooks) judged(item string) (settle.Judgement, bool) {
 
 // reviewed has the hooks asked about what the policy does not deny.
 func (h *hooks) reviewed(a settle.Approval, j settle.Judgement) settle.Judgement {
-	if j.Decision == settle.Deny || len(h.about(beforeUse, a.Tool.Name)) == 0 {
+	if of, _ := known(a.Tool.Name, a.Arguments); j.Decision == settle.Deny || len(h.about(beforeUse, of.settle)) == 0 {
 		return j
 	}
 	h.mu.Lock()

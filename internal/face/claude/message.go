@@ -27,21 +27,6 @@ func newHeader(session, kind, subtype string) header {
 	return header{Type: kind, Subtype: subtype, Session: session, UUID: uuid.NewString()}
 }
 
-// serverStatus is an MCP server that the client asked for.
-type serverStatus struct {
-	Name   string `json:"name"`
-	Status string `json:"status"`
-	Error  string `json:"error,omitempty"`
-}
-
-func serverStates(servers []string) []serverStatus {
-	out := []serverStatus{}
-	for _, name := range servers {
-		out = append(out, serverStatus{name, "failed", "settle has no MCP client"})
-	}
-	return out
-}
-
 // chatMessage is a message of the model or of its tools.
 type chatMessage struct {
 	header

@@ -8,6 +8,7 @@ import (
 
 	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/jsonl"
+	"github.com/settle-agent/settle/tool/mcp"
 	"github.com/settle-agent/settle/tool/plan"
 	"github.com/settle-agent/settle/tool/task"
 )
@@ -65,7 +66,22 @@ func aliasOf(settle string) alias {
 			return a
 		}
 	}
+	if strings.Contains(settle, mcp.Separator) {
+		return alias{settle: settle, claude: serverPrefix + settle}
+	}
 	return alias{settle: settle, claude: settle}
+}
+
+// serverPrefix is what the names of servers' tools begin with for clients.
+const serverPrefix = "mcp__"
+
+// known returns how clients know a call: its tool and arguments, as the model wrote
+// them. One that goes through another tool is a call of a server's.
+func known(name, arguments string) (alias, string) {
+	if inner, ok := mcp.Unwrap(name, arguments); ok {
+		return aliasOf(inner.Name), string(inner.Arguments)
+	}
+	return aliasOf(name), arguments
 }
 
 // named reports whether a client that says the name means the tool.
@@ -74,6 +90,12 @@ func (a alias) named(name string) bool { return a.claude == name || slices.Conta
 // toolsNamed returns settle's tools for a name that a client has; none if
 // settle has no such tool.
 func toolsNamed(name string) []string {
+	if of, ok := strings.CutPrefix(name, serverPrefix); ok && of != "" && of != "*" {
+		if !strings.Contains(of, mcp.Separator) {
+			of += mcp.Separator + "*"
+		}
+		return []string{of}
+	}
 	var out []string
 	for _, a := range aliases() {
 		if a.named(name) {

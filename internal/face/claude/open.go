@@ -118,11 +118,20 @@ func (d *driver) offers(note func(string)) func(string) bool {
 	}
 }
 
+// serverTools are the servers' tools that the model gets, by Claude's names.
+func (d *driver) serverTools() (list []string) {
+	for _, name := range d.session.Agent.ServerTools {
+		list = append(list, aliasOf(name).claude)
+	}
+	return list
+}
+
 // change makes the agent as the client wants it.
 func (d *driver) change(o *assemble.Options) {
 	d.tools = []string{}
 	o.Offers = d.offers(func(name string) { d.tools = append(d.tools, name) })
 	o.Policy, o.Attended, o.Reviewed = d.policy.inForce, true, d.hooks.reviewed
+	d.bring(o)
 	o.Append = strings.TrimSpace(o.Append + "\n\n" + d.Append)
 	if d.System != nil {
 		o.System = d.System
@@ -191,13 +200,13 @@ func (d *driver) startFollowing() {
 	}
 	none := []string{}
 	head := map[string]any{
-		"apiKeySource": key, "claude_code_version": Imitated + "-settle", "cwd": d.Dir, "tools": d.tools, "mcp_servers": serverStates(d.Servers),
+		"apiKeySource": key, "claude_code_version": Imitated + "-settle", "cwd": d.Dir, "tools": slices.Concat(d.tools, d.serverTools()),
 		"slash_commands": none, "output_style": "default", "skills": none, "plugins": none, "agents": none,
 		"capabilities": []string{"interrupt_receipt_v1", "interrupt_cancel_queued_v1"},
 	}
 	t.head = func(model string) notice {
 		m := newNotice(t.session, "init", head)
-		m["model"], m["permissionMode"] = model, d.policy.inForceMode()
+		m["model"], m["permissionMode"], m["mcp_servers"] = model, d.policy.inForceMode(), d.serverStates()
 		return m
 	}
 	held := 0

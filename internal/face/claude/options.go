@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/safefile"
 )
 
@@ -53,8 +54,11 @@ type Options struct {
 	MaxTurns string
 	// MaxBudget is the amount as it was given.
 	MaxBudget string
-	// Servers are the names of MCP servers that were asked for.
-	Servers []string
+	// Servers are the MCP servers that were asked for, OwnServers the names of those
+	// that run in the client, and OnlyServers says that there are no others.
+	Servers     []config.Server
+	OwnServers  []string
+	OnlyServers bool
 	// Warnings are what the client should know of what it asked for.
 	Warnings []string
 }
@@ -81,7 +85,6 @@ func unused() map[string]unusedFlag {
 		"debug":                          {maybe, ""},
 		"debug-file":                     {one, ""},
 		"debug-to-stderr":                {nothing, ""},
-		"strict-mcp-config":              {nothing, ""},
 		"include-hook-events":            {nothing, ""},
 		"await-initialize":               {nothing, ""},
 		"enable-auth-status":             {nothing, ""},
@@ -224,22 +227,6 @@ func document(value string) ([]byte, error) {
 		err = fmt.Errorf("%q has more than %d bytes", value, mostSettings)
 	}
 	return text, err
-}
-
-// Servers returns the names of the MCP servers of --mcp-config: JSON, or a file
-// with it.
-func Servers(config string) []string {
-	raw, err := document(config)
-	if err != nil {
-		return []string{config}
-	}
-	var in struct {
-		Servers map[string]json.RawMessage `json:"mcpServers"`
-	}
-	if err := json.Unmarshal(raw, &in); err != nil {
-		return []string{"of --mcp-config"}
-	}
-	return names(in.Servers)
 }
 
 func names[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

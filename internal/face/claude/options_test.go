@@ -3,6 +3,7 @@ package claude
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,7 +77,20 @@ func TestSettings(t *testing.T) {
 }
 
 func TestServers(t *testing.T) {
-	if diff := cmp.Diff([]string{"a", "b"}, Servers(`{"mcpServers":{"b":{},"a":{}}}`)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	var o Options
+	text := `{"mcpServers":{"b":{"command":"run","args":["x"],"env":{"API_TOKEN":"${T}"}},"a":{"type":"sdk","name":"a"},"c":{"type":"sse","url":"https://x"},"d":{"command":"${NONE}"}}}`
+	if err := o.TakeServers(text, "/", func(name string) string { return map[string]string{"T": "a-secret-of-the-server"}[name] }); err != nil {
+		t.Fatal(err)
+	}
+	if len(o.Servers) != 1 || o.Servers[0].Env["API_TOKEN"] != "a-secret-of-the-server" || !slices.Contains(o.Servers[0].Secrets(), "a-secret-of-the-server") {
+		t.Errorf("servers %+v", o.Servers)
+	}
+	if diff := cmp.Diff([]string{"a"}, o.OwnServers); diff != "" || len(o.Warnings) != 2 {
+		t.Errorf("warnings %q; in the client (-want +got):\n%s", o.Warnings, diff)
+	}
+	for _, bad := range []string{"{", "/nowhere/servers.json", `{"mcpServers":1}`} {
+		if o.TakeServers(bad, "/", func(string) string { return "" }) == nil {
+			t.Errorf("%q was taken as servers", bad)
+		}
 	}
 }

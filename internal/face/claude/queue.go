@@ -113,7 +113,7 @@ func (d *driver) enqueue(id string, p prompt, where place) {
 
 // next sends the next prompt to the session when nothing is under way.
 func (d *driver) next() {
-	for d.prompts.current == nil && d.interrupts == 0 && d.stop.Load() == nil {
+	for d.prompts.current == nil && d.interrupts == 0 && !d.servers.asking && d.stop.Load() == nil {
 		open := d.prompts.Open()
 		if len(open) == 0 {
 			return

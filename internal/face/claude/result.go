@@ -109,8 +109,8 @@ func denials(turn *event.Turn, dir string) []denial {
 			continue
 		}
 		if i := turn.Item(a.Call); i != nil {
-			known := aliasOf(i.Content().Name)
-			out = append(out, denial{known.claude, callID(i), known.input(i.Content().Arguments, dir)})
+			a, arguments := known(i.Content().Name, i.Content().Arguments)
+			out = append(out, denial{a.claude, callID(i), a.input(arguments, dir)})
 		}
 	}
 	return out

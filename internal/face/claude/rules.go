@@ -88,7 +88,7 @@ func rulesFor(decision settle.Permission, list []string) ruleSet {
 			out.unknown = append(out.unknown, spec)
 			continue
 		}
-		if !scoped || content == "*" {
+		if (!scoped || content == "*") && !strings.HasPrefix(name, serverPrefix) { // those are offered
 			out.whole = append(out.whole, tools...)
 			if name == "Bash" {
 				out.whole = append(out.whole, "job")

@@ -19,17 +19,17 @@ func TestSpecs(t *testing.T) {
 }
 
 func TestRules(t *testing.T) {
-	got := rulesFor("allow", []string{"Read", "Bash(git log:*)", "Bash(npm run test)", "Edit(//etc/x)", "Write(/src/**)", "Read(~/notes/**)", "Bash(*)", "WebFetch(domain:x)", "mcp__a__b"})
+	got := rulesFor("allow", []string{"Read", "Bash(git log:*)", "Bash(npm run test)", "Edit(//etc/x)", "Write(/src/**)", "Read(~/notes/**)", "Bash(*)", "WebFetch(domain:x)", "mcp__a__b", "mcp__c", "mcp__d__*", "mcp__*"})
 	rule := func(tool, pattern string) config.Rule {
 		return config.Rule{Tool: tool, Pattern: pattern, Decision: "allow"}
 	}
 	want := ruleSet{
 		rules: []config.Rule{
 			rule("read", ""), rule("shell", "git log *"), rule("shell", "npm run test"), rule("edit", "/etc/x"), rule("apply_patch", "/etc/x"),
-			rule("write", "src/**"), rule("apply_patch", "src/**"), rule("read", "~/notes/**"), rule("shell", ""),
+			rule("write", "src/**"), rule("apply_patch", "src/**"), rule("read", "~/notes/**"), rule("shell", ""), rule("a__b", ""), rule("c__*", ""), rule("d__*", ""),
 		},
 		whole:   []string{"read", "shell", "job"},
-		unknown: []string{"WebFetch(domain:x)", "mcp__a__b"},
+		unknown: []string{"WebFetch(domain:x)", "mcp__*"},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(ruleSet{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

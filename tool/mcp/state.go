@@ -1,0 +1,14 @@
+package mcp
+
+// State is how a server of a session does.
+type State string
+
+// The states.
+const (
+	// Starting: it was told to, and has not answered yet.
+	Starting State = "starting"
+	// Ready: it can be called.
+	Ready State = "ready"
+	// Failed: its start did, or its connection.
+	Failed State = "failed"
+)
