@@ -88,6 +88,7 @@ func (b bench) open(info settle.SessionInfo, spool string) *mcp.Servers {
 // KnownServer is an MCP server of a session.
 type KnownServer struct {
 	Name string
+	URL  string // empty if it is not reached by HTTP
 	// Known is what it has said of itself; nil if it was never asked.
 	Known *mcp.Catalogue
 }
@@ -97,6 +98,6 @@ func (o Options) serve(a *Agent, b bench, names []string) {
 	offer := mcp.Read(b.catalogues, b.servers, names...)
 	a.Notes, a.ServerTools = append(a.Notes, offer.Notes...), offer.Names()
 	for _, s := range b.servers {
-		a.Servers = append(a.Servers, KnownServer{s.Name, mcp.Known(b.catalogues, s)})
+		a.Servers = append(a.Servers, KnownServer{s.Name, s.URL, mcp.Known(b.catalogues, s)})
 	}
 }

@@ -30,6 +30,7 @@ type loadedThread struct {
 	order      sync.Mutex  // held while an event is told, and while answers are given that have their place among what is told
 	translator *translator // has what was told so far; guarded by order
 	asker      *asker.Asker
+	servers    *serverStates
 	submitting sync.Mutex                  // held from when an input is sent until its request is in starts
 	starts     book.Book[sender]           // turn/start and turn/steer, by input
 	interrupts book.Book[*jsonrpc.Request] // turn/interrupt, by turn

@@ -32,8 +32,11 @@ func (s *Server) open(ctx context.Context, id, dir string, p setup) (*loadedThre
 		settings["permission"] = string(settle.Allow) // it was asked for by name, wherever that is
 	}
 	maps.DeleteFunc(settings, func(_, value string) bool { return value == "" })
+	servers := newServerStates()
 	spec := assemble.SessionSpec{Dir: dir, Settings: settings, Options: func(a *assemble.Options) {
 		a.Policy, a.System, a.Append = policy, p.BaseInstructions, cmp.Or(p.DeveloperInstructions, p.text("developer_instructions"))
+		a.Seen = servers.seen
+		s.bring(a, dir, p)
 		if p.Ephemeral {
 			a.Keeping = assemble.Ephemeral
 		}
@@ -43,7 +46,7 @@ func (s *Server) open(ctx context.Context, id, dir string, p setup) (*loadedThre
 		return nil, notFound(id, err)
 	}
 	l := &loadedThread{
-		s: s, opened: opened, policy: policy, ephemeral: p.Ephemeral, done: make(chan struct{}), rights: rights,
+		s: s, opened: opened, policy: policy, ephemeral: p.Ephemeral, done: make(chan struct{}), rights: rights, servers: servers,
 		translator: newTranslator(opened.State()),
 	}
 	l.status = l.translator.status

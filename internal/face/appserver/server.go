@@ -72,6 +72,7 @@ func (s *Server) methods() map[string]rpc.Method {
 		"model/list":                           rpc.Of(s.modelList),
 		"permissionProfile/list":               rpc.Always(profileList()),
 		"skills/list":                          rpc.Of(s.skillsList),
+		"mcpServerStatus/list":                 rpc.Of(s.serverList),
 		"skills/extraRoots/set":                rpc.Always(object{}),
 		"thread/start":                         rpc.Later(s.threadStart),
 		"thread/resume":                        rpc.Later(s.threadResume),

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,7 +39,7 @@ func (s *Server) threadStart(ctx context.Context, r *jsonrpc.Request, p setup) e
 		return err
 	}
 	l.introduce(r)
-	s.refuseServers(l, p.Config)
+	s.Go(l.tellServers) // ends when the thread is closed
 	return nil
 }
 
@@ -58,13 +57,16 @@ func (s *Server) threadResume(ctx context.Context, r *jsonrpc.Request, p setup) 
 	if store.IsArchived(s.disk.Dir, p.ThreadID) {
 		return invalid("session %s is archived; thread/unarchive brings it back", p.ThreadID)
 	}
+	loaded := s.threads.Get(p.ThreadID) != nil
 	l, err := s.resumed(ctx, p)
 	if err != nil {
 		return err
 	}
 	s.Go(func() { // beside the lane: it waits for a client that reads slowly
 		l.welcome(r, !p.ExcludeTurns)
-		s.refuseServers(l, p.Config)
+		if !loaded {
+			l.tellServers() // until the thread is closed
+		}
 	})
 	return nil
 }
@@ -110,16 +112,6 @@ func (s *Server) resumed(ctx context.Context, p setup) (*loadedThread, error) {
 		}
 	}
 	return l, err
-}
-
-// refuseServers tells that MCP servers which a client configures are not used.
-func (s *Server) refuseServers(l *loadedThread, config map[string]any) {
-	servers, _ := config["mcp_servers"].(map[string]any)
-	for _, name := range slices.Sorted(maps.Keys(servers)) {
-		s.notify(note{"mcpServer/startupStatus/updated", object{
-			"threadId": l.id(), "name": name, "status": "failed", "failureReason": nil, "error": "settle does not use MCP servers yet; this one was not started",
-		}})
-	}
 }
 
 func (s *Server) threadRead(_ context.Context, p about) (any, error) {

@@ -200,8 +200,6 @@ func TestInstructions(t *testing.T) {
 	c.turn(c.thread(map[string]any{"baseInstructions": "You are short.", "developerInstructions": "Say less."}), "go")
 	c.Seen(`"method":"turn/completed"`, 1)
 	c.diff("the prompt", "You are short.\n\nSay less.", c.model.Requests()[0].System)
-	c.thread(map[string]any{"config": map[string]any{"mcp_servers": map[string]any{"docs": map[string]any{"command": "docs"}}}})
-	c.Seen(`"method":"mcpServer/startupStatus/updated","params":{"error":"settle does not use MCP servers yet`, 1)
 }
 
 // A thread works where it was started, and goes on there, unless it is resumed
