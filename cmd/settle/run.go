@@ -119,6 +119,7 @@ func settingFlags(flags *pflag.FlagSet) {
 	flags.String("retry-for", "", "retry for `DURATION` while the provider is overloaded or unreachable")
 	flags.String("tools", "", "`NAMES` of the tools to offer, separated by commas; empty: none")
 	flags.String("tool-family", "", "name the tools as models of `FAMILY` know them: auto, settle, gpt, claude")
+	flags.String("mcp-import", "", "also use the MCP servers that are configured for `AGENTS`: claude,codex; empty: none")
 	flags.String("pass-env", "", "`NAMES` of provider key variables that commands may see, separated by commas")
 	flags.String("hands", "", "run commands and work on files at the other end of `COMMAND`, such as \"ssh host settle hands\"")
 	flags.String("hands-lease", "", "commands there end when they have not heard from settle for `DURATION`")
