@@ -15,6 +15,7 @@ import (
 
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/hands"
 	"github.com/settle-agent/settle/internal/proc"
 )
 
@@ -64,17 +65,22 @@ func (s *streams) hands(ctx context.Context) error {
 	return errors.Join(stand.Run(ctx, standardStream{s.stdin, s.stdout}), discard())
 }
 
-// sockets is the directory in which the hands of this user are found.
+// sockets is the directory in which the hands of this user are found. A path that is
+// too long for sockets is passed over.
 func (s *streams) sockets() string {
 	if dir := s.getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
-		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() && len(dir) <= hands.MostDir-len("/settle-hands") {
 			return filepath.Join(dir, "settle-hands")
 		}
 	}
 	if os.Getuid() < 0 {
 		return "" // Windows
 	}
-	return filepath.Join(os.TempDir(), "settle-hands-"+strconv.Itoa(os.Getuid()))
+	name := "settle-hands-" + strconv.Itoa(os.Getuid())
+	if dir := filepath.Join(os.TempDir(), name); len(dir) <= hands.MostDir {
+		return dir
+	}
+	return filepath.Join("/tmp", name)
 }
 
 // standardStream is standard input and output.

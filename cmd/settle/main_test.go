@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	setsid.Command()
 	proc.RunAsWarden()
 	execservertest.Play()
-	testscript.Main(hearing{setsid.With(m)}, map[string]func(){"settle": main, "load-model": loadModel, "probe": probe})
+	testscript.Main(hearing{setsid.With(m)}, map[string]func(){"settle": main, "load-model": loadModel, "probe": probe, "dial": dial})
 }
 
 // hearing runs the tests so that what they start hears SIGHUP and SIGINT, also

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/hands"
+	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/prompt"
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/file"
@@ -25,6 +27,7 @@ type far struct {
 	command string
 	lease   time.Duration
 	settle  string   // this program's version
+	host    string   // this machine's name
 	env     []string // of the command that leads there
 	dir     string
 	machine hands.Machine
@@ -42,6 +45,8 @@ const (
 	promptCall = "prompt"
 	// reachTimeout bounds the first contact with hands.
 	reachTimeout = 30 * time.Second
+	// reachRetries is how often it is tried again when the stream was cut.
+	reachRetries = 3
 	// closeTimeout bounds the end of what led to hands.
 	closeTimeout = 3 * time.Second
 	// farEndTimeout is how much longer than its grace the end of a command may take
@@ -72,25 +77,22 @@ func (o Options) reach(ctx context.Context, env []string) (*far, error) {
 		return nil, nil //nolint:nilnil // there is none
 	}
 	f := &far{command: o.Settings.Hands, lease: o.Settings.HandsLease, settle: o.Version, env: env, dir: o.Dir, notice: func(string) {}}
+	f.host, _ = os.Hostname() // one of the things that tell sessions apart
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
-	remote, leave, err := f.connect(ctx, settle.SessionInfo{})
-	if err != nil {
-		return nil, &config.Error{Where: "hands", Message: fmt.Sprintf("%q leads nowhere: %v", f.command, err)}
-	}
-	defer func() { _ = leave(ctx) }() // nothing was started there
-	f.machine = remote.Machine()
 	order, err := json.Marshal(promptOrder{Environment: o.System == nil && o.SystemFile == "", Project: o.Project != IgnoreProject, Sandbox: cmp.Or(o.Settings.Sandbox.Use, o.Sandbox, config.SandboxOff) != config.SandboxOff})
 	if err != nil {
 		return nil, err
 	}
-	var answer promptAnswer
-	raw, err := remote.Call(ctx, hands.Request{Name: promptCall, Args: order})
-	if err == nil {
-		err = json.Unmarshal(raw, &answer)
+	answer, err := f.ask(ctx, order)
+	var lost *hands.LostError
+	for range reachRetries {
+		if errors.As(err, &lost) { // the stream was cut
+			answer, err = f.ask(ctx, order)
+		}
 	}
 	if err != nil {
-		return nil, &config.Error{Where: "hands", Message: fmt.Sprintf("cannot ask the machine at the other end of %q about its directory: %v", f.command, err)}
+		return nil, &config.Error{Where: "hands", Message: err.Error()}
 	}
 	if f.prompt, f.tried, f.network = answer.Prompt, answer.Tried, answer.Network; answer.Missing != "" {
 		f.missing = errors.New(answer.Missing)
@@ -102,6 +104,24 @@ func (o Options) reach(ctx context.Context, env []string) (*far, error) {
 		f.layers.joined = errors.New(answer.Joined)
 	}
 	return f, f.check(o)
+}
+
+// ask asks the other machine about itself and its directory.
+func (f *far) ask(ctx context.Context, order []byte) (answer promptAnswer, err error) {
+	remote, leave, err := f.connect(ctx, settle.SessionInfo{})
+	if err != nil {
+		return answer, fmt.Errorf("%q leads nowhere: %w", f.command, err)
+	}
+	defer func() { _ = leave(ctx) }() // nothing was started there
+	f.machine = remote.Machine()
+	raw, err := remote.Call(ctx, hands.Request{Name: promptCall, Args: order})
+	if err == nil {
+		err = json.Unmarshal(raw, &answer)
+	}
+	if err != nil {
+		return answer, fmt.Errorf("cannot ask the machine at the other end of %q about its directory: %w", f.command, err)
+	}
+	return answer, nil
 }
 
 // check refuses what CheckDirectory refuses here.
@@ -116,9 +136,15 @@ func (f *far) check(o Options) error {
 
 // connect leads to the hands of a session. leave ends everything there.
 func (f *far) connect(ctx context.Context, info settle.SessionInfo) (remote *hands.Remote, leave func(context.Context) error, err error) {
-	way := &hands.Way{Command: f.command, Env: f.env, Dir: f.dir, Marker: info.Marker, Lock: info.Lock}
+	way := &hands.Way{Command: f.command, Env: f.env, Dir: f.dir, Lock: info.Lock}
+	if info.Marker != "" {
+		// A name of its own: what an earlier settle has left is swept by the
+		// session's, when this has begun.
+		way.Marker = info.Marker + "-way"
+		_, _ = proc.Sweep(way.Marker) // what it cannot end, nobody can
+	}
 	remote, err = hands.NewRemote(ctx, hands.RemoteConfig{
-		Dial: way.Dial, Settle: f.settle, Session: info.ID, Epoch: info.Epoch, Marker: info.Marker, Lease: f.lease, Notice: f.notice,
+		Dial: way.Dial, Settle: f.settle, Session: f.identity(info), Epoch: info.Epoch, Marker: info.Marker, Lease: f.lease, Notice: f.notice,
 	})
 	leave = func(ctx context.Context) error {
 		var err error
@@ -135,11 +161,26 @@ func (f *far) connect(ctx context.Context, info settle.SessionInfo) (remote *han
 	return remote, leave, nil
 }
 
+// identity is the name of a session for hands, which others may use as well: people
+// give sessions on other machines the same name.
+func (f *far) identity(info settle.SessionInfo) string {
+	if info.ID == "" {
+		return ""
+	}
+	return strings.Join([]string{info.ID, info.Marker, f.host}, "\x00")
+}
+
 // open leads to the hands of a session that begins.
 func (f *far) open(info settle.SessionInfo) (*hands.Remote, func(context.Context) error, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), reachTimeout)
 	defer cancel()
 	remote, leave, err := f.connect(ctx, info)
+	for range reachRetries {
+		var refused *hands.RefusedError
+		if err != nil && !errors.As(err, &refused) { // they could be reached a moment ago
+			remote, leave, err = f.connect(ctx, info)
+		}
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot reach the hands by %q: %w", f.command, err)
 	}

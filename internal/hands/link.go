@@ -154,6 +154,13 @@ func (l *link) confirmed(seq uint64) bool {
 	return seq <= l.sent-uint64(len(l.out))
 }
 
+// idle reports whether there is no stream, and nothing to send over the next.
+func (l *link) idle() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.stream == nil && len(l.out) == 0
+}
+
 // attached reports whether there is a stream.
 func (l *link) attached() bool {
 	l.mu.Lock()

@@ -320,7 +320,7 @@ func (r *Remote) Close(ctx context.Context) error {
 		return nil
 	}
 	r.closed = true
-	away, busy := r.away != nil || !r.link.attached(), len(r.starting)+len(r.running) > 0
+	away, cut, busy := r.away != nil, !r.link.attached(), len(r.starting)+len(r.running) > 0
 	if !away {
 		r.last++
 		r.link.push(kindBye, r.last, nil)
@@ -328,18 +328,38 @@ func (r *Remote) Close(ctx context.Context) error {
 	r.signal()
 	r.mu.Unlock()
 	var err error
-	if away && busy {
+	reached := false
+	if !away {
+		reached, err = r.awaitBye(ctx, cut)
+	}
+	if !reached && busy && err == nil {
 		err = fmt.Errorf("cannot reach the hands to end what runs there; they end it by themselves within %v", r.config.Lease)
-	} else if !away {
-		select {
-		case <-r.bye:
-		case <-ctx.Done():
-			err = fmt.Errorf("cannot wait for the hands: %w; they end what runs there by themselves within %v", context.Cause(ctx), r.config.Lease)
-		}
 	}
 	r.close()
 	<-r.done // dial and the stream end with closing
 	return err
+}
+
+// byeTimeout is how long Close waits for a stream that is cut to come back.
+const byeTimeout = 500 * time.Millisecond
+
+// awaitBye waits until the hands have ended everything, and reports whether they have
+// said so.
+func (r *Remote) awaitBye(ctx context.Context, cut bool) (bool, error) {
+	var up <-chan time.Time
+	if cut {
+		timer := time.NewTimer(byeTimeout)
+		defer timer.Stop()
+		up = timer.C
+	}
+	select {
+	case <-r.bye:
+		return true, nil
+	case <-up:
+		return false, nil
+	case <-ctx.Done():
+		return false, fmt.Errorf("cannot wait for the hands: %w; they end what runs there by themselves within %v", context.Cause(ctx), r.config.Lease)
+	}
 }
 
 // signal wakes who waits for a change. r.mu is held.

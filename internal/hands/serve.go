@@ -201,6 +201,10 @@ func (s *Server) expire(b *brain) {
 	}
 	b.link.hangUp()
 	b.end(b.grace())
+	if b.link.idle() {
+		s.finish() // there is nothing to tell a brain that comes back
+		return
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.expired { // the brain did not return meanwhile

@@ -16,7 +16,7 @@ type Stand struct {
 	// Settle is this program's version.
 	Settle  string
 	Machine Machine
-	// Dir is a directory for sockets and locks, which is made; where it is empty,
+	// Dir is a directory for sockets and locks, which is made; see [MostDir]. Where it is empty,
 	// no other process finds the hands, and they end with their stream.
 	Dir string
 	// Local makes what does the work, with the session's lock, which may be nil,
@@ -25,6 +25,10 @@ type Stand struct {
 	// Keep is as in [Server].
 	Keep time.Duration
 }
+
+// MostDir is the longest path that Dir may have, in bytes: systems limit the paths of
+// sockets to about 100.
+const MostDir = 80
 
 // lockTimeout is how long a stand waits for the end of what dead hands had started.
 const lockTimeout = 20 * time.Second

@@ -1,0 +1,238 @@
+//go:build machine && linux
+
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/face/execserver/execservertest"
+	"github.com/settle-agent/settle/internal/test/setsid"
+	"github.com/settle-agent/settle/modeltest"
+)
+
+// C5, C7 over hands, whatever leads there, whatever commands do to get away, and
+// however they are held: nothing survives, and every call has an honest ending.
+func TestHandsLeaveNothing(t *testing.T) {
+	programs := programs(t)
+	for name, l := range lands(t, programs) {
+		for mode, flags := range map[string][]string{
+			"off":       {"--sandbox", "off"},
+			"workspace": {"--sandbox", "required", "--sandbox-mode", "workspace"},
+			"read-only": {"--sandbox", "required", "--sandbox-mode", "read-only"},
+		} {
+			t.Run(name+"/"+mode, func(t *testing.T) {
+				t.Parallel()
+				for _, ending := range []func(*handsCell){(*handsCell).exit, (*handsCell).interrupt, (*handsCell).killHands, (*handsCell).killBrain} {
+					ending(newHandsCell(t, l, programs, flags))
+				}
+				if l.cuts != nil && l.cuts.Load() == 0 {
+					t.Error("nothing was cut")
+				}
+			})
+		}
+	}
+}
+
+// handsCell is one settle whose commands run in a land, and try to get away.
+type handsCell struct {
+	*place
+	t      *testing.T
+	way    string
+	mark   string
+	script string // what each command begins with
+	flags  []string
+}
+
+func newHandsCell(t *testing.T, l land, programs string, flags []string) *handsCell {
+	t.Helper()
+	p := newPlace(t)
+	dir := filepath.Dir(p.work)
+	c := &handsCell{place: p, t: t, mark: fmt.Sprintf("hands-%d-%s-%s", os.Getpid(), filepath.Base(filepath.Dir(dir)), filepath.Base(dir)), flags: flags}
+	there := filepath.Join(dir, "there")
+	if l.root != "" {
+		there, programs = "/tmp/"+c.mark, "/bin"
+	}
+	for _, name := range []string{"work", "home", "run"} {
+		if err := os.MkdirAll(filepath.Join(l.root, there, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// What the escapes write first, for a box in which they cannot.
+	for _, escape := range execservertest.Escapes() {
+		if _, text, ok := strings.Cut(escape.Command, "echo '"); ok {
+			text, rest, _ := strings.Cut(text, "'")
+			name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(rest), `>"$DIR/`), `"`)
+			if err := os.WriteFile(filepath.Join(l.root, there, "work", name), []byte(text+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	c.script = fmt.Sprintf("DIR=%s/work\n", there)
+	c.way = fmt.Sprintf(l.way, fmt.Sprintf("cd %[1]s/work && export PATH=%[2]s:$PATH HOME=%[1]s/home XDG_RUNTIME_DIR=%[1]s/run %[3]s=%[4]s; exec settle hands",
+		there, programs, execservertest.MarkVariable, c.mark))
+	return c
+}
+
+// few makes the long chains of an escape short: what matters is that they are some.
+var few = strings.NewReplacer("chain 300", "chain 30", `chain" 200`, `chain" 20`, `deep" 50`, `deep" 20`, `"$DIR/`+setsid.Subreaper+`"`, setsid.Subreaper)
+
+// start begins a turn whose commands all are ready, and go on as said.
+func (c *handsCell) start(foreground string, then ...modeltest.Turn) (cmd *exec.Cmd, server *modeltest.Server) {
+	c.t.Helper()
+	var calls []modeltest.Item
+	for _, escape := range execservertest.Escapes() {
+		args, err := json.Marshal(map[string]string{"command": c.script + few.Replace(escape.Command) + foreground})
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		calls = append(calls, modeltest.Call("shell", string(args)))
+	}
+	server = modeltest.NewServer(c.t, modeltest.Script(append([]modeltest.Turn{modeltest.Reply(calls...)}, then...)...))
+	cmd = c.run(server, append([]string{"--session", "s", "--json=deltas", "--hands-lease", "5s", "--hands", c.way, "go"}, c.flags...)...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	started(c.t, cmd)
+	ready := map[string]bool{}
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 1<<24)
+	for len(ready) < len(calls) {
+		if !lines.Scan() {
+			c.t.Fatalf("%d of %d commands are ready: %v; %s", len(ready), len(calls), lines.Err(), cmd.Stderr)
+		}
+		var e event.Event
+		if err := e.UnmarshalJSON(lines.Bytes()); err != nil {
+			c.t.Fatal(err)
+		}
+		switch data := e.Data.(type) {
+		case event.ItemDelta:
+			if data.Stream == event.Output && strings.Contains(data.Text, "ready") {
+				ready[e.Item] = true
+			}
+		case event.ItemEnded:
+			if foreground == execservertest.Foreground && data.Status != event.ItemCompleted {
+				c.t.Errorf("a call has ended: %+v", data)
+			}
+		}
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }() // ends with cmd
+	return cmd, server
+}
+
+// hands are the processes of settle hands, which no call started.
+func (c *handsCell) hands() (pids []int, others []string) {
+	for _, line := range execservertest.Survivors(c.mark) {
+		pid, command, _ := strings.Cut(line, " ")
+		if n, err := strconv.Atoi(pid); err == nil && command == "settle hands" {
+			pids = append(pids, n)
+		} else {
+			others = append(others, line)
+		}
+	}
+	return pids, others
+}
+
+// nothing waits until no command is left, nor, unless they wait for a settle that may
+// come back, any hands.
+func (c *handsCell) nothing(ending string, waiting bool) {
+	c.t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond) // the operating system tells nobody
+	defer tick.Stop()
+	over := time.After(patience)
+	for {
+		hands, left := c.hands()
+		if len(left) == 0 && (waiting || len(hands) == 0) {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-over:
+			c.t.Errorf("after %s, %d are left, and hands %v: %q", ending, len(left), hands, left)
+			return
+		}
+	}
+}
+
+// ended counts how the calls ended, by the log.
+func (c *handsCell) ended(ending string, want func(event.ItemEnded) bool) {
+	c.t.Helper()
+	calls := 0
+	for _, e := range c.log("s") {
+		if d, ok := e.Data.(event.ItemEnded); ok && d.Name == "shell" {
+			calls++
+			if !want(d) {
+				c.t.Errorf("after %s, a call ended as %s, effects %s, cause %+v: %q", ending, d.Status, d.Effects, d.Cause, d.Output)
+			}
+		}
+	}
+	if calls != len(execservertest.Escapes()) {
+		c.t.Errorf("after %s, %d calls ended", ending, calls)
+	}
+}
+
+// exit: the commands exit, what they leave are jobs, and these end with the session.
+func (c *handsCell) exit() {
+	cmd, _ := c.start("\necho ready", modeltest.Say("Done."))
+	exited(c.t, cmd, 0)
+	c.nothing("exit", false)
+	c.ended("exit", func(d event.ItemEnded) bool { return d.Status == event.ItemCompleted })
+}
+
+func (c *handsCell) interrupt() {
+	cmd, _ := c.start(execservertest.Foreground)
+	signalled(c.t, cmd, os.Interrupt)
+	exited(c.t, cmd, 130)
+	c.nothing("an interrupt", false)
+	c.ended("an interrupt", func(d event.ItemEnded) bool {
+		return d.Status == event.ItemAborted && d.Cause != nil && d.Cause.Reason == event.Interrupted
+	})
+}
+
+// killHands: nobody knows what became of the calls; the turn goes on.
+func (c *handsCell) killHands() {
+	cmd, _ := c.start(execservertest.Foreground, modeltest.Say("Done."))
+	pids, _ := c.hands()
+	if len(pids) == 0 {
+		c.t.Error("there are no hands")
+	}
+	for _, pid := range pids {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+			c.t.Error(err)
+		}
+	}
+	exited(c.t, cmd, 0)
+	c.nothing("kill -9 of the hands", false)
+	c.ended("kill -9 of the hands", func(d event.ItemEnded) bool {
+		return d.Status == event.ItemAborted && d.Effects == event.EffectsUnknown && d.Cause != nil && d.Cause.Reason == event.MachineLost
+	})
+}
+
+// killBrain: the hands end everything, and the session can be opened again.
+func (c *handsCell) killBrain() {
+	cmd, server := c.start(execservertest.Foreground)
+	signalled(c.t, cmd, syscall.SIGKILL)
+	exited(c.t, cmd, -1)
+	c.nothing("kill -9 of settle", true)
+	server.Then(modeltest.Say("All right."))
+	again := c.run(server, append([]string{"--resume", "s", "--hands", c.way, "and now?"}, c.flags...)...)
+	started(c.t, again)
+	exited(c.t, again, 0)
+	c.nothing("another settle", false)
+	c.ended("kill -9 of settle", func(d event.ItemEnded) bool {
+		return d.Status == event.ItemAborted && d.Effects == event.EffectsUnknown && d.Cause != nil && d.Cause.Reason == event.Crashed
+	})
+}
