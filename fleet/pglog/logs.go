@@ -60,7 +60,25 @@ func Open(ctx context.Context, pool *pgxpool.Pool) (*Logs, error) {
 		l.ended.Go(func() { l.durable.run(life) })
 	}
 	l.ended.Go(func() { l.hub.run(life) })
+	l.ended.Go(func() { keepPartitions(life, pool) })
 	return l, nil
+}
+
+// partitionDelay is how often it is looked whether the days to come have their
+// partitions.
+const partitionDelay = time.Hour
+
+// keepPartitions makes the partitions of the days to come until ctx ends. Where the
+// user may not, settle-fleet migrate does, once in a week or more often.
+func keepPartitions(ctx context.Context, pool *pgxpool.Pool) {
+	for {
+		_ = makePartitions(ctx, pool) // another hour is soon enough
+		select {
+		case <-time.After(partitionDelay):
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // Close ends what the logs run. Sessions must be closed before.

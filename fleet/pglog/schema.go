@@ -155,7 +155,12 @@ func makePartitions(ctx context.Context, q querier) error {
 	return nil
 }
 
+// makePartition makes that of a day, if it is missing: making it locks the table.
 func makePartition(ctx context.Context, q querier, day time.Time) error {
+	var there bool
+	if err := q.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, partition(day)).Scan(&there); err != nil || there {
+		return err
+	}
 	_, err := q.Exec(ctx, fmt.Sprintf(`CREATE TABLE IF NOT EXISTS %s PARTITION OF settle_fleet.batch FOR VALUES FROM ('%s') TO ('%s')`,
 		partition(day), day.Format(time.DateOnly), day.AddDate(0, 0, 1).Format(time.DateOnly)))
 	return err

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/settle-agent/settle/fleet/lease"
+	"github.com/settle-agent/settle/fleet/pgdev"
+	"github.com/settle-agent/settle/fleet/pglog"
+)
+
+// databaseVar names the database where --database does not.
+const databaseVar = "SETTLE_FLEET_DATABASE"
+
+// database is the flag that names one.
+type database struct{ url string }
+
+// find returns the URL of the database.
+func (d *database) find() (string, error) {
+	if d.url != "" {
+		return d.url, nil
+	}
+	if url := os.Getenv(databaseVar); url != "" {
+		return url, nil
+	}
+	dir, err := devDir()
+	if err != nil {
+		return "", err
+	}
+	url, err := os.ReadFile(filepath.Join(dir, urlFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return "", errors.New("no database is named: use --database or $" + databaseVar + ", or start one with settle-fleet dev")
+	}
+	return strings.TrimSpace(string(url)), err
+}
+
+// urlFile is where settle-fleet dev says where its database is.
+const urlFile = "url"
+
+// devDir is where settle-fleet dev keeps its database: for root, where the user
+// that Postgres runs as can get to it.
+func devDir() (string, error) {
+	if os.Geteuid() == 0 {
+		return "/var/lib/settle-fleet", nil
+	}
+	dir, err := dataDir()
+	return filepath.Join(dir, "fleet"), err
+}
+
+// connect connects to the database.
+func (d *database) connect(ctx context.Context) (*pgxpool.Pool, error) {
+	url, err := d.find()
+	if err != nil {
+		return nil, err
+	}
+	pool, err := pgxpool.New(ctx, url)
+	if err == nil {
+		if err = pool.Ping(ctx); err != nil {
+			pool.Close()
+		}
+	}
+	if err != nil {
+		return nil, failed(fmt.Errorf("cannot connect to the database: %w", err))
+	}
+	return pool, nil
+}
+
+// fleet is what commands work with.
+type fleetOf struct {
+	pool   *pgxpool.Pool
+	logs   *pglog.Logs
+	engine *lease.Engine
+}
+
+// open connects to the fleet; the caller closes it.
+func (d *database) open(ctx context.Context) (*fleetOf, error) {
+	pool, err := d.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	logs, err := pglog.Open(ctx, pool)
+	if err != nil {
+		pool.Close()
+		return nil, failed(err)
+	}
+	return &fleetOf{pool: pool, logs: logs, engine: lease.Open(ctx, pool)}, nil
+}
+
+func (f *fleetOf) close() {
+	f.engine.Close()
+	f.logs.Close()
+	f.pool.Close()
+}
+
+// startDev starts a database of one's own and migrates it.
+func startDev(ctx context.Context, dir string) (*pgdev.Server, error) {
+	server, err := pgdev.Start(ctx, pgdev.Options{Dir: filepath.Join(dir, "postgres")})
+	if err != nil {
+		return nil, err
+	}
+	pool, err := pgxpool.New(ctx, server.URL)
+	if err == nil {
+		_, _, err = pglog.Migrate(ctx, pool)
+		pool.Close()
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, urlFile), []byte(server.URL+"\n"), 0o600)
+	}
+	if err != nil {
+		server.Stop()
+		return nil, err
+	}
+	return server, nil
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/settle-agent/settle/fleet/pglog"
+)
+
+func newMigrate(d *database) *cobra.Command {
+	return &cobra.Command{
+		Use: "migrate", Short: "Make the database's tables, or bring them up to date",
+		Long: "Make the database's tables, or bring them up to date, and make the partitions of the next days.\nRun it before the first worker and after an update.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			pool, err := d.connect(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer pool.Close()
+			from, to, err := pglog.Migrate(cmd.Context(), pool)
+			if err != nil {
+				return failed(err)
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "the schema had version %d and has %d\n", from, to)
+			return nil
+		},
+	}
+}
+
+func newPrune(d *database) *cobra.Command {
+	var days int
+	cmd := &cobra.Command{
+		Use: "prune", Short: "Delete old sessions, with their tasks and results",
+		Long: "Delete the sessions that began more than --days ago, day by day. A day with a session that\nis newer than that, or that has something left to do, is kept.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if days < 1 {
+				return errors.New("--days must be at least 1")
+			}
+			pool, err := d.connect(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer pool.Close()
+			pruned, err := pglog.Prune(cmd.Context(), pool, time.Now().AddDate(0, 0, -days))
+			for _, p := range pruned {
+				what := "deleted"
+				if p.Kept {
+					what = "kept, since some are in use:"
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s %d sessions\n", p.Day.Format(time.DateOnly), what, p.Sessions)
+			}
+			return failed(err)
+		},
+	}
+	cmd.Flags().IntVar(&days, "days", 30, "keep the sessions of the last `N` days")
+	return cmd
+}

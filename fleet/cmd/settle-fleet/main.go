@@ -1,0 +1,119 @@
+// Command settle-fleet runs many turns of settle on many machines, with the logs in
+// Postgres: it submits tasks, runs workers, and says what became of them. This
+// package has the flags and the wiring; what happens is decided below it.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/proc"
+	_ "github.com/settle-agent/settle/internal/proc/early" // wardens start before all else
+	"github.com/settle-agent/settle/internal/redact"
+)
+
+// The exit codes.
+const (
+	codeFailed = 1 // it could not be done; or a unit has not completed
+	codeUsage  = 2
+)
+
+func main() {
+	settle.RunAsWarden()
+	_ = proc.Seclude() // an old kernel at worst
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := execute(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// exitError ends the program with a code; err is nil if it has been said why.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string { return fmt.Sprint(e.err) }
+
+// failed marks an error that is none of usage.
+func failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &exitError{codeFailed, err}
+}
+
+// execute runs the command line and returns its exit code.
+func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	code := codeUsage
+	exit := (*exitError)(nil)
+	if errors.As(err, &exit) {
+		code, err = exit.code, exit.err
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "settle-fleet: %s\n", printable.Text(redact.Diagnostic(err.Error())))
+	}
+	return code
+}
+
+const rootHelp = `Run many turns of settle on many machines.
+
+A task is one prompt in a session. settle-fleet keeps tasks and the logs of their
+sessions in a Postgres database; workers take tasks and run them. If a worker dies,
+another one settles what it left and goes on; no call runs twice.
+
+  settle-fleet dev                       start a database and a worker on this machine
+  settle-fleet submit "fix the test"     submit a task
+  settle-fleet results --wait            one line of JSON for each task`
+
+func newRoot() *cobra.Command {
+	var d database
+	cmd := &cobra.Command{
+		Use: "settle-fleet", Short: "Run many turns of settle on many machines", Long: rootHelp,
+		SilenceUsage: true, SilenceErrors: true, CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	cmd.PersistentFlags().StringVar(&d.url, "database", "", "`URL` of the Postgres database; default: $"+databaseVar+", else that of settle-fleet dev")
+	cmd.AddCommand(newDev(), newWorker(&d), newSubmit(&d), newStatus(&d), newResults(&d), newLogs(&d), newCancel(&d), newMigrate(&d), newPrune(&d))
+	return cmd
+}
+
+// environment is that of commands: without what leads to the database.
+func environment() []string {
+	var out []string
+	for _, entry := range os.Environ() {
+		name, _, _ := strings.Cut(entry, "=")
+		if name != databaseVar && !strings.HasPrefix(name, "PG") {
+			out = append(out, entry)
+		}
+	}
+	return out
+}
+
+// dataDir is where settle keeps what is not in the database.
+func dataDir() (string, error) {
+	r, err := config.Load(config.Input{Dir: "/", Getenv: os.Getenv, ProjectConfig: config.IgnoreProject})
+	if err != nil {
+		return "", err
+	}
+	return r.NeedDataDir()
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/settle-agent/settle/fleet"
+)
+
+const submitHelp = `Submit a task, or many.
+
+With a prompt, its task is submitted. With --file, each line of the file is a task in
+JSON: {"session":"…","input":"…","prompt":"…","dir":"…","model":"PROVIDER/NAME",
+"hands":"COMMAND","limits":{"steps":N,"seconds":N,"tokens":N},"labels":{"KEY":"VALUE"}}.
+Only prompt is needed; the flags are for tasks that do not say otherwise.
+
+The id of a task is SESSION/INPUT. Submitting a task again with the same id changes
+nothing, so that a submission that was cut off can be repeated. All tasks of a file
+that is wrong anywhere are refused. The ids are printed, one a line.`
+
+const (
+	// mostLine bounds a task in a file, in bytes.
+	mostLine = 4 << 20
+	// submitSize is how many tasks are sent at a time.
+	submitSize = 500
+)
+
+// submitFlags are those of submit.
+type submitFlags struct {
+	file   string
+	task   fleet.Task
+	labels map[string]string
+}
+
+func newSubmit(d *database) *cobra.Command {
+	var f submitFlags
+	cmd := &cobra.Command{
+		Use: "submit [flags] [PROMPT…]", Short: "Submit a task, or many", Long: submitHelp,
+		Example: "  settle-fleet submit -C /work/project \"fix the failing test\"\n  settle-fleet submit --file tasks.jsonl --label batch=7",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			tasks, err := f.tasks(cmd.InOrStdin(), args)
+			if err != nil {
+				return err
+			}
+			to, err := d.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer to.close()
+			return failed(submit(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), to.engine, tasks))
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&f.file, "file", "f", "", "submit the tasks in `FILE`, one a line; - is standard input")
+	flags.StringVar(&f.task.Session, "session", "", "the session's `ID`; default: a new one")
+	flags.StringVar(&f.task.Input, "input", "", "the input's `ID` in the session; default: 1")
+	flags.StringVarP(&f.task.Dir, "cwd", "C", ".", "work in `DIR`, which every worker has")
+	flags.StringVarP(&f.task.Model, "model", "m", "", "`PROVIDER/NAME` of the model; default: the worker's")
+	flags.StringVar(&f.task.Hands, "hands", "", "run commands and work on files at the other end of `COMMAND`")
+	flags.IntVar(&f.task.Limits.Steps, "max-steps", 0, "end a turn after `N` model responses; 0: the worker's limit")
+	flags.Int64Var(&f.task.Limits.Tokens, "max-tokens", 0, "end a turn after `N` tokens; 0: the worker's limit")
+	flags.Float64Var(&f.task.Limits.Seconds, "timeout", 0, "end a turn after so many `SECONDS`; 0: the worker's limit")
+	flags.StringToStringVar(&f.labels, "label", nil, "`KEY=VALUE` to find the tasks by; repeatable")
+	return cmd
+}
+
+// tasks returns what is to be submitted.
+func (f *submitFlags) tasks(stdin io.Reader, args []string) ([]fleet.Task, error) {
+	f.task.Labels = f.labels
+	dir, err := filepath.Abs(f.task.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("cannot find the directory: %w", err)
+	}
+	f.task.Dir = dir
+	if f.file == "" {
+		f.task.Prompt = strings.Join(args, " ")
+		t, err := f.task.Complete()
+		return []fleet.Task{t}, err
+	}
+	if len(args) > 0 || f.task.Session != "" {
+		return nil, errors.New("with --file, there is no prompt and no --session")
+	}
+	in := stdin
+	if f.file != "-" {
+		file, err := os.Open(f.file)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the tasks: %w", err)
+		}
+		defer file.Close()
+		in = file
+	}
+	return f.read(in)
+}
+
+// read reads a task from each line.
+func (f *submitFlags) read(in io.Reader) (tasks []fleet.Task, err error) {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, mostLine)
+	seen := map[string]int{}
+	for n := 1; lines.Scan(); n++ {
+		line := bytes.TrimSpace(lines.Bytes())
+		if len(line) == 0 {
+			continue
+		}
+		t, err := f.parse(line)
+		if err != nil {
+			return nil, fmt.Errorf("cannot submit line %d: %w", n, err)
+		}
+		if before := seen[t.ID()]; before > 0 {
+			return nil, fmt.Errorf("lines %d and %d have the same id %s", before, n, t.ID())
+		}
+		seen[t.ID()] = n
+		tasks = append(tasks, t)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("cannot read the tasks: %w", err)
+	}
+	if len(tasks) == 0 {
+		return nil, errors.New("there are no tasks")
+	}
+	return tasks, nil
+}
+
+// parse returns the task of a line, completed by the flags.
+func (f *submitFlags) parse(line []byte) (fleet.Task, error) {
+	t := f.task
+	t.Labels = nil
+	decoder := json.NewDecoder(bytes.NewReader(line))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&t); err != nil {
+		return t, err
+	}
+	if t.Labels == nil {
+		t.Labels = f.labels
+	} else {
+		for key, value := range f.labels {
+			if _, ok := t.Labels[key]; !ok {
+				t.Labels[key] = value
+			}
+		}
+	}
+	if !filepath.IsAbs(t.Dir) {
+		t.Dir = filepath.Join(f.task.Dir, t.Dir)
+	}
+	return t.Complete()
+}
+
+// submit sends the tasks and prints their ids.
+func submit(ctx context.Context, out, errs io.Writer, e fleet.Engine, tasks []fleet.Task) error {
+	all, known := len(tasks), len(tasks)
+	w := bufio.NewWriter(out)
+	for len(tasks) > 0 {
+		part := tasks[:min(submitSize, len(tasks))]
+		tasks = tasks[len(part):]
+		fresh, err := e.Submit(ctx, part)
+		if err != nil {
+			_ = w.Flush() // the ids of what was submitted
+			return err
+		}
+		known -= fresh
+		for _, t := range part {
+			fmt.Fprintln(w, t.ID())
+		}
+	}
+	if known > 0 {
+		fmt.Fprintf(errs, "%d of %d tasks were known\n", known, all)
+	}
+	return w.Flush()
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/fleet"
+	"github.com/settle-agent/settle/fleet/worker"
+	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/redact"
+)
+
+// workerFlags are those of worker and dev.
+type workerFlags struct {
+	id             string
+	slots          int
+	lease          time.Duration
+	model, baseURL string
+	hands          string
+}
+
+func (f *workerFlags) define(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.IntVar(&f.slots, "slots", 4, "run `N` tasks at a time")
+	flags.DurationVar(&f.lease, "lease", 5*time.Second, "without a sign of life for `DURATION`, other workers take this one's tasks")
+	flags.StringVarP(&f.model, "model", "m", "", "`PROVIDER/NAME` of the model for tasks that name none")
+	flags.StringVar(&f.baseURL, "base-url", "", "`URL` of the provider's server")
+	flags.StringVar(&f.hands, "hands", "", "for tasks that name none, `COMMAND` that leads to the machine to work on")
+}
+
+const workerHelp = `Take tasks and run them until a signal comes.
+
+Model, keys, limits and tools are configured as for settle run: the user's
+configuration and the environment of the worker. Calls are allowed unless the
+configuration says otherwise; there is nobody to ask.
+
+At SIGINT or SIGTERM the worker ends what it runs, and other workers go on with it.`
+
+func newWorker(d *database) *cobra.Command {
+	var f workerFlags
+	cmd := &cobra.Command{
+		Use: "worker", Short: "Take tasks and run them", Long: workerHelp, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			fleet, err := d.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer fleet.close()
+			return f.run(cmd, fleet)
+		},
+	}
+	f.define(cmd)
+	cmd.Flags().StringVar(&f.id, "id", "", "`NAME` of the worker; default: a new one")
+	return cmd
+}
+
+// run runs a worker until the command's context ends.
+func (f *workerFlags) run(cmd *cobra.Command, to *fleetOf) error {
+	if f.slots < 1 || f.lease < time.Second {
+		return errors.New("a worker has at least one slot, and its lease is at least 1s")
+	}
+	if stop, err := proc.BecomeReaper(); err == nil {
+		defer stop()
+	}
+	dir, err := dataDir()
+	if err != nil {
+		return err
+	}
+	if f.id == "" {
+		host, _ := os.Hostname() // it is only for people
+		f.id = fmt.Sprintf("%s-%d-%s", host, os.Getpid(), rand.Text()[:6])
+	}
+	logger := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{ReplaceAttr: masked}))
+	a := &agents{flags: *f, logger: logger}
+	if password := to.pool.Config().ConnConfig.Password; password != "" {
+		a.secrets = []string{password}
+	}
+	w, err := worker.New(cmd.Context(), worker.Config{
+		ID: f.id, Engine: to.engine, Logs: to.logs, Session: a.session, Slots: f.slots, DataDir: filepath.Join(dir, "fleet", "work"),
+		Lease: f.lease, Version: version(), Logger: logger,
+	})
+	if err != nil {
+		return err
+	}
+	logger.Info("the worker is ready", "worker", f.id, "slots", f.slots)
+	return failed(w.Run(cmd.Context()))
+}
+
+// masked masks what may be a secret in a diagnostic.
+func masked(_ []string, a slog.Attr) slog.Attr {
+	if err, ok := a.Value.Any().(error); ok {
+		return slog.String(a.Key, redact.Diagnostic(err.Error()))
+	}
+	if a.Value.Kind() == slog.KindString {
+		return slog.String(a.Key, redact.Diagnostic(a.Value.String()))
+	}
+	return a
+}
+
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info.Main.Version
+	}
+	return ""
+}
+
+// agents make the agent of each attempt.
+type agents struct {
+	flags   workerFlags
+	shared  assemble.Shared
+	secrets []string
+	logger  *slog.Logger
+}
+
+// session implements [worker.Config].Session.
+func (a *agents) session(ctx context.Context, attempt fleet.Attempt) (settle.SessionConfig, error) {
+	task := attempt.Task
+	dir, err := assemble.WorkDir(task.Dir)
+	if err != nil {
+		return settle.SessionConfig{}, err
+	}
+	environ := environment()
+	settings, err := config.Load(config.Input{Dir: dir, Getenv: os.Getenv, Flags: a.given(task), Trust: assemble.Trust(environ, os.Getenv)})
+	if err != nil {
+		return settle.SessionConfig{}, err
+	}
+	if err := assemble.CheckDirectory(dir, settings, os.Getenv); err != nil {
+		return settle.SessionConfig{}, err
+	}
+	made, err := assemble.New(ctx, assemble.Options{
+		Settings: settings, Dir: dir, Environ: environ, Getenv: os.Getenv, Face: "fleet", Version: version(), Permission: settle.Allow, Release: settle.Deny,
+		Shared: &a.shared, Secrets: a.secrets,
+	})
+	if err != nil {
+		return settle.SessionConfig{}, err
+	}
+	made.Session.Secrets = append(made.Session.Secrets, a.secrets...)
+	return made.Session, nil
+}
+
+// given are the settings that a task and the worker's flags say.
+func (a *agents) given(task fleet.Task) map[string]string {
+	given := map[string]string{}
+	set := func(key string, values ...string) {
+		for _, value := range values {
+			if value != "" {
+				given[key] = value
+				return
+			}
+		}
+	}
+	set("model", task.Model, a.flags.model)
+	set("base_url", a.flags.baseURL)
+	set("hands", task.Hands, a.flags.hands)
+	if task.Limits.Steps > 0 {
+		given["max_steps"] = strconv.Itoa(task.Limits.Steps)
+	}
+	if task.Limits.Tokens > 0 {
+		given["max_tokens"] = strconv.FormatInt(task.Limits.Tokens, 10)
+	}
+	if task.Limits.Seconds > 0 {
+		given["timeout"] = time.Duration(task.Limits.Seconds * float64(time.Second)).String()
+	}
+	return given
+}
