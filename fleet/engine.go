@@ -36,8 +36,9 @@ type Beat struct {
 	Worker string
 	// Lease is how long the worker is believed to be alive without another beat.
 	Lease time.Duration
-	// Room is how many more units it can take.
-	Room int
+	// Room is how many more units it can take, and Rescue how many more than that
+	// of workers that died.
+	Room, Rescue int
 }
 
 // Orders are what a worker is to do.

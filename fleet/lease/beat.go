@@ -17,45 +17,40 @@ import (
 // does not move. Two workers that look at the same time do not wait for each other;
 // what one of them finds locked and then changed is judged anew. It may not see a
 // worker that has just joined: that one is no dead one.
+//
+// The units of dead workers come first, and a worker takes some of them when it has
+// no room: what is open in their logs is to be settled soon.
 const claim = `
-WITH c AS (
-	SELECT u.id, u.session, u.state = 'running' AS lost FROM settle_fleet.unit u
-	WHERE u.id IN (
-		(SELECT r.id FROM settle_fleet.unit r
-			JOIN settle_fleet.session s ON s.id = r.session
-			JOIN settle_fleet.worker w ON w.id = r.worker
-			WHERE r.state = 'running' AND (w.until < now() OR greatest(s.updated, r.taken) < now() - $3::interval)
-			LIMIT $2)
-		UNION ALL
-		(SELECT q.id FROM settle_fleet.unit q
-			WHERE q.state = 'queued'
-			AND NOT EXISTS (SELECT FROM settle_fleet.unit b WHERE b.session = q.session AND b.state <> 'ended' AND b.place < q.place)
-			ORDER BY q.place LIMIT $2 + $4)
-	)
-	AND (u.state = 'queued'
-		OR u.state = 'running' AND EXISTS (SELECT FROM settle_fleet.worker w, settle_fleet.session s WHERE w.id = u.worker AND s.id = u.session
-			AND (w.until < now() OR greatest(s.updated, u.taken) < now() - $3::interval)))
-	LIMIT $2
+WITH l AS (
+	SELECT u.id, u.session FROM settle_fleet.unit u
+	JOIN settle_fleet.session s ON s.id = u.session
+	JOIN settle_fleet.worker w ON w.id = u.worker
+	WHERE u.state = 'running' AND (w.until < now() OR greatest(s.updated, u.taken) < now() - $4::interval)
+	ORDER BY u.place LIMIT $2::int + $3::int
 	FOR UPDATE OF u SKIP LOCKED
+), q AS (
+	SELECT u.id, u.session FROM settle_fleet.unit u
+	WHERE u.state = 'queued'
+	AND NOT EXISTS (SELECT FROM settle_fleet.unit b WHERE b.session = u.session AND b.state <> 'ended' AND b.place < u.place)
+	ORDER BY u.place LIMIT greatest(0, $2::int - (SELECT count(*) FROM l))
+	FOR UPDATE OF u SKIP LOCKED
+), c AS (
+	SELECT id, session, 1 AS lost FROM l UNION ALL SELECT id, session, 0 FROM q
 ), s AS (
 	UPDATE settle_fleet.session SET epoch = epoch + 1, updated = now() FROM c WHERE session.id = c.session RETURNING session.id, session.epoch
 )
-UPDATE settle_fleet.unit u SET state = 'running', worker = $1, attempt = u.attempt + 1, lost = u.lost + c.lost::int, epoch = s.epoch,
+UPDATE settle_fleet.unit u SET state = 'running', worker = $1, attempt = u.attempt + 1, lost = u.lost + c.lost, epoch = s.epoch,
 	taken = now(), started = coalesce(u.started, now())
 FROM c, s WHERE u.id = c.id AND s.id = u.session
 RETURNING u.id, u.task, u.attempt, u.lost, u.epoch, coalesce(u.cancel, '')`
-
-// ahead is how many queued units a claim looks at beyond those that it can take:
-// others may just be taking the first ones.
-const ahead = 64
 
 // Heartbeat implements [fleet.Engine].
 func (e *Engine) Heartbeat(ctx context.Context, b fleet.Beat) (fleet.Orders, error) {
 	orders := fleet.Orders{Holds: map[string]int64{}, Cancel: map[string]string{}}
 	batch := &pgx.Batch{}
 	batch.Queue(`INSERT INTO settle_fleet.worker (id, until) VALUES ($1, now() + $2) ON CONFLICT (id) DO UPDATE SET until = excluded.until`, b.Worker, b.Lease)
-	if b.Room > 0 {
-		batch.Queue(claim, b.Worker, b.Room, cmp.Or(e.Stall, defaultStall), ahead).Query(func(rows pgx.Rows) (err error) {
+	if b.Room+b.Rescue > 0 {
+		batch.Queue(claim, b.Worker, b.Room, b.Rescue, cmp.Or(e.Stall, defaultStall)).Query(func(rows pgx.Rows) (err error) {
 			orders.Begin, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (a fleet.Attempt, err error) {
 				err = row.Scan(&a.Unit, &a.Task, &a.Number, &a.Lost, &a.Epoch, &a.Cancel)
 				return a, err

@@ -101,9 +101,6 @@ func (w *Worker) Run(ctx context.Context) error {
 		if time.Since(last) > w.config.Lease { // counted from before the beat was sent
 			w.loseAll(fmt.Errorf("the lease is over: %w", cmp.Or(err, errNoBeat)))
 		}
-		if err == nil && w.room() > 0 && len(orders.Begin) > 0 {
-			continue // there may be more
-		}
 		w.pause(ctx)
 	}
 	w.stopAll()
@@ -126,9 +123,10 @@ var errNoBeat = errors.New("no heartbeat in time")
 
 // beat sends a heartbeat.
 func (w *Worker) beat(ctx context.Context) (fleet.Orders, error) {
+	room, rescue := w.room()
 	ctx, cancel := context.WithTimeout(ctx, w.config.Lease)
 	defer cancel()
-	return w.config.Engine.Heartbeat(ctx, fleet.Beat{Worker: w.config.ID, Lease: w.config.Lease, Room: w.room()})
+	return w.config.Engine.Heartbeat(ctx, fleet.Beat{Worker: w.config.ID, Lease: w.config.Lease, Room: room, Rescue: rescue})
 }
 
 // pause waits until another heartbeat is due or worthwhile.
@@ -147,11 +145,14 @@ func (w *Worker) pause(ctx context.Context) {
 	}
 }
 
-// room is how many more units the worker can take.
-func (w *Worker) room() int {
+// room is how many more units the worker can take, and how many beyond its slots of
+// workers that died: half as many as it has slots.
+func (w *Worker) room() (room, rescue int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return max(0, w.config.Slots-len(w.running))
+	most := w.config.Slots + (w.config.Slots+1)/2
+	room = max(0, w.config.Slots-len(w.running))
+	return room, max(0, most-len(w.running)-room)
 }
 
 // obey begins what is to be begun, and ends what somebody has cancelled or what

@@ -1,0 +1,272 @@
+package proof
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/fleet"
+	"github.com/settle-agent/settle/fleet/fleettest"
+)
+
+var (
+	units   = flag.Int("units", 150, "how many turns TestWorkersDie runs")
+	seed    = flag.Uint64("seed", 1, "what it draws with")
+	workers = 3
+)
+
+const (
+	slots    = 6
+	patience = 4 * time.Minute
+)
+
+// process is a worker.
+type process struct {
+	id     string
+	cmd    *exec.Cmd
+	mu     sync.Mutex
+	stderr bytes.Buffer
+}
+
+// Write implements [io.Writer] for its standard error.
+func (p *process) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stderr.Write(b)
+}
+
+func (p *process) said() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stderr.String()
+}
+
+// crew are the workers of a test.
+type crew struct {
+	t      *testing.T
+	place  *fleettest.Place
+	dir    string
+	all    []*process
+	alive  []*process
+	deaths []death
+	woken  []*process
+}
+
+// death is when a worker was killed, or stopped until it was woken.
+type death struct {
+	pid       int
+	at, until time.Time
+}
+
+func (c *crew) start() {
+	c.t.Helper()
+	p := &process{id: fmt.Sprintf("w%d", len(c.all))}
+	p.cmd = exec.Command(os.Args[0])
+	p.cmd.Env = append(os.Environ(), workerVar+"="+p.id, databaseVar+"="+c.place.URL, dirVar+"="+c.dir, fmt.Sprintf("%s=%d", slotsVar, slots))
+	p.cmd.Stderr = p
+	if err := p.cmd.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+	c.all, c.alive = append(c.all, p), append(c.alive, p)
+}
+
+// signal sends one that the process may be too dead for.
+func (p *process) signal(s syscall.Signal) { _ = p.cmd.Process.Signal(s) }
+
+// holds returns how many units the database says that a worker runs.
+func (c *crew) holds(ctx context.Context, id string) (n int) {
+	c.t.Helper()
+	if err := c.place.Pool.QueryRow(ctx, `SELECT count(*) FROM settle_fleet.unit WHERE worker = $1 AND state = 'running'`, id).Scan(&n); err != nil {
+		c.t.Fatal(err)
+	}
+	return n
+}
+
+// await polls until the condition holds.
+func (c *crew) await(ctx context.Context, what string, condition func() bool) {
+	c.t.Helper()
+	for !condition() {
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			c.t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}
+
+// strike kills a worker that has something to do, or stops it until others have
+// taken that, and starts another one in its place.
+func (c *crew) strike(ctx context.Context, r *rand.Rand) {
+	n := r.IntN(len(c.alive))
+	p := c.alive[n]
+	busy := func() bool {
+		open, err := c.place.Engine.Open(ctx)
+		return err == nil && open == 0 || c.holds(ctx, p.id) > 0
+	}
+	c.await(ctx, p.id+" has something to do", busy)
+	time.Sleep(time.Duration(r.IntN(300)) * time.Millisecond) // anywhere in its turns
+	c.alive = slices.Delete(c.alive, n, n+1)
+	d := death{pid: p.cmd.Process.Pid, at: time.Now(), until: time.Now().Add(time.Hour)}
+	if r.IntN(3) > 0 {
+		p.signal(syscall.SIGKILL)
+	} else {
+		p.signal(syscall.SIGSTOP)
+		held := c.holds(ctx, p.id)
+		c.start()
+		c.await(ctx, "what "+p.id+" had is taken over", func() bool { return c.holds(ctx, p.id) == 0 })
+		d.until = time.Now()
+		p.signal(syscall.SIGCONT)
+		if held > 0 {
+			c.woken = append(c.woken, p)
+		}
+		c.deaths, c.alive = append(c.deaths, d), append(c.alive, p)
+		return
+	}
+	c.deaths = append(c.deaths, d)
+	c.start()
+}
+
+// TestWorkersDie: workers are killed and stopped at random while they run turns with
+// commands. Each unit ends once and completes, no input is lost, no call runs twice,
+// and a worker that was stopped for too long says that others have its units.
+func TestWorkersDie(t *testing.T) {
+	place := fleettest.New(t, &server)
+	c := &crew{t: t, place: place, dir: t.TempDir()}
+	work := filepath.Join(c.dir, "work")
+	if err := os.Mkdir(work, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	defer c.end()
+	tasks := make([]fleet.Task, *units)
+	for n := range tasks {
+		tasks[n] = fleet.Task{Session: fmt.Sprintf("s%05d", n), Prompt: "work", Dir: work}
+	}
+	place.Submit(t, tasks...)
+	for range workers {
+		c.start()
+	}
+	r := rand.New(rand.NewPCG(*seed, 0))
+	began := time.Now()
+	for {
+		open, err := place.Engine.Open(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if open < slots*workers { // what is left is to end undisturbed
+			break
+		}
+		c.strike(ctx, r)
+	}
+	ended := place.Await(ctx, t)
+	t.Logf("%d turns in %s while %d workers died or were stopped", *units, time.Since(began).Round(time.Second), len(c.deaths))
+	c.check(ended, work)
+	for _, p := range c.woken {
+		c.await(ctx, p.id+" says that it was refused", func() bool { return strings.Contains(p.said(), "another worker's now") })
+	}
+	if t.Failed() {
+		for _, p := range c.all {
+			t.Logf("worker %s:\n%s", p.id, p.said())
+		}
+	}
+}
+
+// end ends all workers.
+func (c *crew) end() {
+	for _, p := range c.all {
+		p.signal(syscall.SIGCONT)
+		p.signal(syscall.SIGTERM)
+	}
+	for _, p := range c.all {
+		_ = p.cmd.Wait() // most were killed
+	}
+}
+
+// check compares what the units say, their logs, and what the commands counted.
+func (c *crew) check(ended []fleet.Unit, work string) {
+	c.t.Helper()
+	runs := counted(c.t, filepath.Join(work, "calls"))
+	fleettest.CheckOnce(c.t, runs)
+	moved, unknown := 0, 0
+	var slowest time.Duration
+	for _, u := range ended {
+		if u.Result == nil || u.Result.Outcome != event.Completed || u.Result.Answer != fmt.Sprintf("done after %d calls", calls) {
+			c.t.Errorf("unit %s: %+v", u.ID, u.Result)
+		}
+		events := c.place.Events(c.t, u.Task.Session)
+		if u.Attempt > 1 {
+			moved++
+		}
+		unknown += c.compare(u, events, runs)
+		slowest = max(slowest, c.settled(events))
+	}
+	c.t.Logf("%d units moved to another worker; %d calls have unknown effects; the slowest was settled %s after its worker's death", moved, unknown, slowest.Round(time.Millisecond))
+}
+
+// compare checks that a call that says that it completed ran, and returns how many
+// nobody knows of.
+func (c *crew) compare(u fleet.Unit, events []event.Event, runs map[string]int) (unknown int) {
+	c.t.Helper()
+	for _, e := range events {
+		d, ok := e.Data.(event.ItemEnded)
+		if !ok || d.Type != event.ToolCall {
+			continue
+		}
+		token := regexp.MustCompile(`echo (\S+)`).FindStringSubmatch(d.Arguments)
+		switch {
+		case d.Effects == event.EffectsUnknown:
+			unknown++
+		case d.Status == event.ItemCompleted && (token == nil || runs[token[1]] != 1):
+			c.t.Errorf("a call of %s completed and ran %d times: %s", u.ID, runs[token[1]], d.Arguments)
+		case d.Effects == event.EffectsNone && d.Status == event.ItemAborted && token != nil && runs[token[1]] > 0:
+			c.t.Errorf("a call of %s has no effects and ran: %s", u.ID, d.Arguments)
+		}
+	}
+	return unknown
+}
+
+// settled returns how long after its worker's death a session was settled.
+func (c *crew) settled(events []event.Event) (slowest time.Duration) {
+	for _, e := range events {
+		recovered, ok := e.Data.(event.SessionRecovered)
+		if !ok {
+			continue
+		}
+		for _, d := range c.deaths {
+			if d.pid == recovered.PID && e.At.After(d.at) && e.At.Before(d.until) {
+				slowest = max(slowest, e.At.Sub(d.at))
+			}
+		}
+	}
+	return slowest
+}
+
+// counted returns how often each command says that it ran.
+func counted(t *testing.T, path string) map[string]int {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	runs := map[string]int{}
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		runs[lines.Text()]++
+	}
+	return runs
+}
