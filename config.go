@@ -79,6 +79,9 @@ type SessionConfig struct {
 	Approver   Approver
 	Attended   bool
 
+	// Hooks, if set, are commands that are run on occasions, and may refuse or change
+	// what is to happen.
+	Hooks *Hooks
 	// Tasks, if set, lets the model start child agents.
 	Tasks *Tasks
 

@@ -142,7 +142,8 @@ func retryWhileLocked(ctx context.Context, timeout time.Duration, open func() er
 // start makes the session's tools and starts its actor.
 func (s *Session) start(c SessionConfig, log *journal.Log, damage session.Damage) error {
 	host := s.host.config
-	approver, approvals, err := s.approver(c, log)
+	hooks := s.hooks(c, log)
+	approver, approvals, err := s.approver(c, log, hooks)
 	if err != nil {
 		return err
 	}
@@ -159,7 +160,7 @@ func (s *Session) start(c SessionConfig, log *journal.Log, damage session.Damage
 		Turn: turn.Config{
 			Model: c.Model, System: c.System, Tools: tools, Dir: c.WorkDir, Instructions: c.instructions(), Approver: approver, AwaitChildren: s.awaits,
 			Retry: turn.Retry(c.Retry), Limits: c.Limits.ofTurn(), Compaction: c.Compaction.ofTurn(), InterruptGrace: c.InterruptGrace,
-			Redact: s.redact, Logger: logger, Observer: turn.Observer(host.Observer), Command: commandOf(tools),
+			Redact: s.redact, Logger: logger, Observer: turn.Observer(host.Observer), Command: commandOf(tools), Hooks: hooks,
 		},
 	}
 	if s.from != nil {

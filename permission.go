@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/hooks"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/session"
 	"github.com/settle-agent/settle/internal/turn"
@@ -28,7 +29,7 @@ const (
 
 // approver is the policy in force as a turn sees it, and the session's
 // approvals if somebody may answer them.
-func (s *Session) approver(c SessionConfig, log *journal.Log) (turn.Approver, *session.Approvals, error) {
+func (s *Session) approver(c SessionConfig, log *journal.Log, hooks *hooks.Set) (turn.Approver, *session.Approvals, error) {
 	if err := s.judged(c); err != nil || s.judge == nil {
 		return nil, nil, err
 	}
@@ -41,7 +42,7 @@ func (s *Session) approver(c SessionConfig, log *journal.Log) (turn.Approver, *s
 	case c.Approver != nil:
 		other = approving{c.Approver}
 	}
-	approvals := session.NewApprovals(log, judging{s.judge}, s.redact)
+	approvals := session.NewApprovals(log, judging{s.judge}, s.redact).With(hooks)
 	s.asks = func(ctx context.Context, a session.ChildApproval) error { return approvals.AskFor(ctx, a, other) }
 	if other != nil {
 		return approvals.Asking(other), nil, nil
@@ -60,7 +61,7 @@ func (s *Session) judged(c SessionConfig) (err error) {
 		if s.judge, err = c.Judge(); err != nil {
 			return fmt.Errorf("cannot make the rules of the session: %w", err)
 		}
-	case c.Permission != Allow:
+	case c.Permission != Allow, c.Hooks != nil: // hooks may have somebody asked
 		s.judge = &plain{permission: c.Permission}
 	}
 	return nil

@@ -172,6 +172,8 @@ const (
 	NameRetryExhausted = "TerminalRetryExhaustedError"
 	// NameProvider: the provider refused the request; a retry would not help.
 	NameProvider = "ProviderError"
+	// NameHook: a hook refused what the turn was for.
+	NameHook = "HookError"
 	// NameJournal: the log could not be written; what happened since is in memory only.
 	NameJournal = "JournalError"
 	// NamePanic: a defect of settle or of a tool.

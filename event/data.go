@@ -1,6 +1,9 @@
 package event
 
-import "encoding/json"
+import (
+	"cmp"
+	"encoding/json"
+)
 
 // SessionOpened: a process holds the session and may write to it.
 type SessionOpened struct {
@@ -396,6 +399,8 @@ type CallStarted struct {
 	Title string `json:"title,omitempty"` // the call in one line, for people
 	// Sandbox is what its processes may do; empty for whatever the user may.
 	Sandbox Sandbox `json:"sandbox,omitempty"`
+	// Arguments are what it runs with, where a hook has changed what the model wrote.
+	Arguments string `json:"arguments,omitempty"`
 }
 
 // Status is how far an item is.
@@ -450,7 +455,14 @@ type Content struct {
 	// Instruction is the file that a note has the text of: the project's instructions
 	// for where calls work. Each is given once.
 	Instruction string `json:"instruction,omitempty"`
+
+	// Effective are the arguments that a call ran with, where a hook has changed those
+	// that the model wrote.
+	Effective string `json:"effective_arguments,omitempty"`
 }
+
+// RanWith returns the arguments that the call runs with.
+func (c Content) RanWith() string { return cmp.Or(c.Effective, c.Arguments) }
 
 // Process is a process that settle could not end (C7).
 type Process struct {

@@ -190,6 +190,7 @@ func (d *Decoder) itemEnded(p *lineScanner) (Data, bool) {
 	p.object("survivors", &e.Survivors)
 	textField(p, "child", &e.Child)
 	textField(p, "instruction", &e.Instruction)
+	textField(p, "effective_arguments", &e.Effective)
 	return e, p.end()
 }
 
@@ -208,6 +209,7 @@ func (p *lineScanner) callStarted() (Data, bool) {
 	var c CallStarted
 	textField(p, "title", &c.Title)
 	textField(p, "sandbox", &c.Sandbox)
+	textField(p, "arguments", &c.Arguments)
 	return c, p.end()
 }
 

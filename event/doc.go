@@ -24,6 +24,7 @@
 //	      call     started ─► delta* ─► ready ─► call.started ─► delta* ─► ended
 //	        approval requested ────────────────────► ended
 //	        child    started (foreground) ─────────► ended
+//	        hook     started ──────────────────────► ended
 //	  job, child  started (background) ────────────► ended
 //
 // The same, for readers of the JSON, is docs/event.md.

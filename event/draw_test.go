@@ -102,6 +102,32 @@ func sessionMoves(s State) []move {
 			list = append(list, childMoves(s, c)...)
 		}
 	}
+	list = append(list, one(Event{Data: HookStarted{Hook: s.NextHook(0), Event: HookSessionEnd, Command: "x"}}))
+	return append(list, hookMoves(s.Hooks)...)
+}
+
+// hookMoves end the hooks that run.
+func hookMoves(hooks []*Hook) []move {
+	var list []move
+	for _, h := range hooks {
+		if h.Ended != nil {
+			continue
+		}
+		list = append(list, with(Event{Turn: h.Turn, Item: h.Item}, func(t *rapid.T) Data {
+			said := rapid.SampledFrom([]HookEnded{{Outcome: Completed}, {Outcome: Completed}, {Outcome: Completed, Decision: Deny}, {Outcome: Failed, Decision: Deny}}).Draw(t, "said")
+			said.Hook = h.Hook
+			return said
+		}))
+	}
+	return list
+}
+
+// gates are hooks that are asked about the turn's inputs.
+func gates(s State, t *Turn) []move {
+	var list []move
+	for _, i := range slices.Concat(t.Inputs, s.Waiting) {
+		list = append(list, one(Event{Turn: t.ID, Data: HookStarted{Hook: s.NextHook(0), Event: HookPrompt, Input: i.ID}}))
+	}
 	return list
 }
 
@@ -129,6 +155,7 @@ func turnMoves(s State, t *Turn) []move {
 		one(Event{Turn: t.ID, Data: ChildStarted{Child: s.NextChild(), Session: "s9"}}),
 		func(t *rapid.T) []Event { return Endings(s, forced(t)) },
 	}
+	list = append(append(list, gates(s, t)...), hookMoves(t.Hooks)...)
 	open := s.openInTurn(t) != ""
 	if !open {
 		list = append(list, func(*rapid.T) []Event { return Endings(s, Complete()) })
@@ -208,7 +235,10 @@ func itemMoves(s State, t *Turn, i *Item) []move {
 		return callMoves(t, i, in)
 	case !i.Started:
 		request := ApprovalRequested{Approval: s.NextApproval(), Tool: "shell"}
-		list := []move{ended(ItemFailed), with(in, func(t *rapid.T) Data { request.Detail = detail(t); return request })}
+		list := []move{
+			ended(ItemFailed), with(in, func(t *rapid.T) Data { request.Detail = detail(t); return request }),
+			one(at(in, HookStarted{Hook: s.NextHook(0), Event: HookBefore, Command: "x"})),
+		}
 		if denied(t, i) {
 			return list
 		}
@@ -245,7 +275,7 @@ func denied(t *Turn, i *Item) bool {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(t.Hooks, func(h *Hook) bool { return h.Item == i.ID && h.bars() })
 }
 
 func drawContent(t *rapid.T, i *Item) Content {

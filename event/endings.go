@@ -29,6 +29,7 @@ func Endings(s State, c *Cause) []Event {
 func endTurn(s State, c *Cause, holding []Event) []Event {
 	t := s.Running()
 	out := childEndings(s, c, func(child *Child) bool { return child.Turn == t.ID })
+	out = append(out, hookEndings(t.Hooks, c, func(*Hook) bool { return true })...)
 	for _, i := range t.Items {
 		if i.Status == ItemOpen {
 			out = append(append(out, t.expired(i, c)...), i.ending(c))
@@ -78,6 +79,7 @@ func Closings(s State, c *Cause) []Event {
 		out = endTurn(s, c, out)
 	}
 	out = append(out, childEndings(s, c, func(child *Child) bool { return running == nil || child.Turn != running.ID })...)
+	out = append(out, hookEndings(s.Hooks, c, func(*Hook) bool { return true })...)
 	how := JobKilled
 	if c.Reason == Crashed {
 		how = JobLost
@@ -114,7 +116,7 @@ func AttemptEndings(s State, c *Cause, end AttemptEnded) []Event {
 		unfinished := i.Status == ItemOpen && !i.Ready
 		tail := c.Outcome == Failed && n > keep
 		if unfinished || tail && i.Status == ItemOpen {
-			out = append(append(out, t.expired(i, c)...), i.ending(c))
+			out = append(append(append(out, t.unhooked(i, c)...), t.expired(i, c)...), i.ending(c))
 		}
 		if tail || c.Outcome == Failed && unfinished {
 			end.Discarded = append(end.Discarded, i.ID)
@@ -140,6 +142,7 @@ func CallEndings(s State, item string, c *Cause) []Event {
 		return nil
 	}
 	out := childEndings(s, c, func(child *Child) bool { return child.Turn == t.ID && child.Item == item })
+	out = append(out, t.unhooked(i, c)...)
 	return append(append(out, t.expired(i, c)...), i.ending(c))
 }
 
@@ -165,6 +168,11 @@ func (i *Item) ending(c *Cause) Event {
 		d.Effects = EffectsNone
 	}
 	return Event{Turn: i.Turn, Attempt: i.Attempt, Item: i.ID, By: c.By, Data: d}
+}
+
+// unhooked returns the ends of the hooks that run for the call.
+func (t *Turn) unhooked(i *Item, c *Cause) []Event {
+	return hookEndings(t.Hooks, c, func(h *Hook) bool { return h.Item == i.ID })
 }
 
 // expired returns the ends of the approvals that the call waits for (C16).

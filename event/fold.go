@@ -100,6 +100,10 @@ func (s *State) apply(e Event) string {
 			return s.childAnswered(e, d)
 		}
 		return s.inTurn(e)
+	case HookStarted:
+		return s.hookStarted(e, d)
+	case HookEnded:
+		return s.hookEnded(e, d)
 	case TurnStarted:
 		return s.turnStarted(e, d)
 	case Unknown:
@@ -158,7 +162,7 @@ func (s *State) inItem(t *Turn, e Event) string {
 	case CallReady:
 		return i.callReady(d)
 	case CallStarted:
-		return t.callStarted(i, e)
+		return t.callStarted(i, e, d)
 	case ItemEnded:
 		if what := s.openInCall(t, i); what != "" {
 			return what
@@ -189,6 +193,8 @@ func (s *State) sessionEnded() string {
 		return "a job is running"
 	case slices.ContainsFunc(s.Children, func(c *Child) bool { return c.Ended == nil }):
 		return "a child is running"
+	case slices.ContainsFunc(s.Hooks, func(h *Hook) bool { return h.Ended == nil }):
+		return "a hook is running"
 	}
 	s.Open = false
 	return ""

@@ -59,10 +59,15 @@ func (s *State) openInTurn(t *Turn) string {
 			return fmt.Sprintf("child %q is running", child.Child)
 		}
 	}
+	for _, h := range t.Hooks {
+		if h.Ended == nil {
+			return fmt.Sprintf("hook %q is running", h.Hook)
+		}
+	}
 	return ""
 }
 
-// openInCall says what the call still has open, or "": an approval and a child
+// openInCall says what the call still has open, or "": an approval, a child and a hook
 // end before their call, so that nobody is asked about a call that is over.
 func (s *State) openInCall(t *Turn, i *Item) string {
 	if i.Type() != ToolCall {
@@ -76,6 +81,11 @@ func (s *State) openInCall(t *Turn, i *Item) string {
 	for _, child := range s.Children {
 		if child.Turn == t.ID && child.Item == i.ID && child.Ended == nil {
 			return fmt.Sprintf("child %q is running", child.Child)
+		}
+	}
+	for _, h := range t.Hooks {
+		if h.Item == i.ID && h.Ended == nil {
+			return fmt.Sprintf("hook %q is running", h.Hook)
 		}
 	}
 	return ""
@@ -184,8 +194,8 @@ func (i *Item) callReady(d CallReady) string {
 }
 
 // callStarted: C5 and C16, a call starts once, and not before each approval that
-// was requested for it was given.
-func (t *Turn) callStarted(i *Item, e Event) string {
+// was requested for it was given, nor before each hook has let it pass.
+func (t *Turn) callStarted(i *Item, e Event, d CallStarted) string {
 	if !i.Ready || i.Started {
 		return fmt.Sprintf("item %q is not a call that is ready to start", i.ID)
 	}
@@ -194,7 +204,13 @@ func (t *Turn) callStarted(i *Item, e Event) string {
 			return fmt.Sprintf("approval %q was not given", a.Approval)
 		}
 	}
+	for _, h := range t.Hooks {
+		if h.Item == i.ID && h.bars() {
+			return fmt.Sprintf("hook %q did not let it pass", h.Hook)
+		}
+	}
 	i.Started, i.StartedAt = true, e.At
+	i.content.Effective = d.Arguments
 	return ""
 }
 

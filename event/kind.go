@@ -34,6 +34,8 @@ const (
 	KindJobEnded           Kind = "job.ended"
 	KindChildStarted       Kind = "child.started"
 	KindChildEnded         Kind = "child.ended"
+	KindHookStarted        Kind = "hook.started"
+	KindHookEnded          Kind = "hook.ended"
 )
 
 // Data is the closed union of what an event can say: the types of this package
@@ -69,6 +71,7 @@ func Vocabulary() map[Kind][]Kind {
 		KindApprovalRequested: {KindApprovalEnded},
 		KindJobStarted:        {KindJobEnded},
 		KindChildStarted:      {KindChildEnded},
+		KindHookStarted:       {KindHookEnded},
 	}
 }
 
@@ -81,7 +84,7 @@ func Kinds() []Kind {
 		KindHistoryChanged, KindAttemptStarted, KindAttemptEnded,
 		KindItemStarted, KindItemDelta, KindItemEnded, KindCallReady, KindCallStarted,
 		KindApprovalRequested, KindApprovalEnded,
-		KindJobStarted, KindJobEnded, KindChildStarted, KindChildEnded,
+		KindJobStarted, KindJobEnded, KindChildStarted, KindChildEnded, KindHookStarted, KindHookEnded,
 	}
 }
 
@@ -138,6 +141,10 @@ func decodeData(k Kind, raw json.RawMessage) (Data, error) {
 		return decode[ChildStarted](raw)
 	case KindChildEnded:
 		return decode[ChildEnded](raw)
+	case KindHookStarted:
+		return decode[HookStarted](raw)
+	case KindHookEnded:
+		return decode[HookEnded](raw)
 	}
 	return Unknown{Name: k, Raw: raw}, nil
 }

@@ -68,6 +68,10 @@ func (l *ledger) within(e Event) error {
 		return l.begin("child "+d.Child, e.Turn)
 	case ChildEnded:
 		return l.end("child " + d.Child)
+	case HookStarted:
+		return l.begin("hook "+d.Hook, e.Turn)
+	case HookEnded:
+		return l.end("hook " + d.Hook)
 	}
 	if !e.Terminal() {
 		return nil

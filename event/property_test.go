@@ -433,6 +433,8 @@ func drawAnything(t *rapid.T) Event {
 		JobEnded{Job: id},
 		ChildStarted{Child: id},
 		ChildEnded{Child: id},
+		HookStarted{Hook: id, Event: HookEvent(pick("hook", "PreToolUse", "UserPromptSubmit", "Stop")), Input: "x1"},
+		HookEnded{Hook: id, Outcome: Outcome(pick("outcome", "completed", "failed"))},
 		Unknown{Name: "moon.phase"},
 		nil,
 	}).Draw(t, "data")

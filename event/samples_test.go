@@ -79,6 +79,14 @@ func sessionSamples() []Event {
 			Child: "c000001", Outcome: Aborted, Cause: sampleCause(), Answer: "It is in", ElapsedMS: 1500, Spent: new(sampleSummary()),
 			Worktree: &WorktreeLeft{Kept: true, Why: "1 file changed"},
 		}},
+		{Turn: "t000001", Item: "i000001", Data: HookStarted{
+			Hook: "h000001", Event: HookBefore, Command: "check.sh", Source: "/work/.claude/settings.json", Input: "n000001", TimeoutMS: 10000,
+		}},
+		{Turn: "t000001", Item: "i000001", Data: HookEnded{
+			Hook: "h000001", Outcome: Aborted, Cause: sampleCause(), Decision: Deny, Reason: "not here", Arguments: `{"command":"ls -l"}`,
+			Context: "the branch is main", Message: "checked", Stop: true, ExitCode: new(2), Elapsed: 12, Output: "no\n",
+			Survivors: []Process{{PID: 100, Command: "sudo x", Why: "operation not permitted"}},
+		}},
 	}
 }
 
@@ -111,7 +119,7 @@ func turnSamples() []Event {
 			Text: "shell\n  command:\n      ls", Covers: "this command in this directory", Child: "c000001",
 		}),
 		in(ApprovalEnded{Approval: "p000001", Verdict: Denied, Message: "not now", Policy: "deny"}),
-		in(CallStarted{Title: "ls", Sandbox: ReadOnly}),
+		in(CallStarted{Title: "ls", Sandbox: ReadOnly, Arguments: `{"command":"ls -l"}`}),
 		in(ItemEnded{Status: ItemAborted, Effects: EffectsPartial, Cause: sampleCause(), Content: sampleContent()}),
 		{Turn: "t000001", Item: "i000002", Volatile: true, Data: ItemEnded{
 			Status: ItemCompleted, Content: Content{Type: Note, Text: "the same call 3 times"},
@@ -128,5 +136,6 @@ func sampleContent() Content {
 		Seal: &Seal{Format: "encrypted", Data: "gAAA"}, CallID: "call_1", Name: "shell", Arguments: `{"command":"ls"}`,
 		Sent: &Sent{Name: "exec_command", Arguments: `{"cmd":"ls"}`}, Output: "a.go\n", OutputFile: "/tmp/out", OutputBytes: 5, ExitCode: new(0), Detail: json.RawMessage(`{"diff":"-"}`),
 		Jobs: []string{"j000001"}, Survivors: []Process{{PID: 100, Command: "sudo x", Why: "operation not permitted"}}, Child: "c000001", Instruction: "/work/sub/AGENTS.md",
+		Effective: `{"command":"ls -l"}`,
 	}
 }

@@ -27,6 +27,8 @@ func (JobStarted) Kind() Kind         { return KindJobStarted }
 func (JobEnded) Kind() Kind           { return KindJobEnded }
 func (ChildStarted) Kind() Kind       { return KindChildStarted }
 func (ChildEnded) Kind() Kind         { return KindChildEnded }
+func (HookStarted) Kind() Kind        { return KindHookStarted }
+func (HookEnded) Kind() Kind          { return KindHookEnded }
 
 func (SessionOpened) sealed()      {}
 func (SessionRecovered) sealed()   {}
@@ -53,3 +55,5 @@ func (JobStarted) sealed()         {}
 func (JobEnded) sealed()           {}
 func (ChildStarted) sealed()       {}
 func (ChildEnded) sealed()         {}
+func (HookStarted) sealed()        {}
+func (HookEnded) sealed()          {}

@@ -126,5 +126,5 @@ func aborted(typ ItemType, effects Effects) ItemEnded {
 
 // stateDiff compares all of two states, unexported fields too.
 func stateDiff(want, got State) string {
-	return cmp.Diff(want, got, cmp.AllowUnexported(State{}, Turn{}, Item{}, counters{}), cmpopts.EquateEmpty())
+	return cmp.Diff(want, got, cmp.AllowUnexported(State{}, Turn{}, Item{}, Input{}, gate{}, counters{}), cmpopts.EquateEmpty())
 }

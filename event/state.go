@@ -33,10 +33,12 @@ type State struct {
 	// Jobs and Children are all that were started, ended ones included.
 	Jobs     []*Job
 	Children []*Child
+	// Hooks are those that ran for the session itself; a turn has its own.
+	Hooks []*Hook
 
-	count    counters
-	inputs   map[string]struct{}
-	lastTurn string // greatest id, see isNew
+	count              counters
+	inputs             map[string]struct{}
+	lastTurn, lastHook string // greatest ids, see isNew
 }
 
 // Input is an accepted input.
@@ -55,6 +57,10 @@ type Input struct {
 	// accepted; empty if nobody has asked for that, or only to make room for
 	// another input. It is held when the turn has ended.
 	Stopped Reason
+	// Refused says that a hook refused it: no model sees it.
+	Refused bool
+
+	gate gate
 }
 
 // Turn is one turn.
@@ -69,6 +75,7 @@ type Turn struct {
 	Attempts  []*Attempt
 	Items     []*Item // in the order in which they started
 	Approvals []*Approval
+	Hooks     []*Hook
 	Changes   []Epoch
 	// Interrupt is the first request to end the turn, if any.
 	Interrupt *InterruptRequested
@@ -361,6 +368,7 @@ func (s State) Clone() State {
 			c.Approvals = cloneEach(c.Approvals)
 		}
 	}
+	s.Hooks = cloneEach(s.Hooks)
 	return s
 }
 
@@ -368,6 +376,7 @@ func (t *Turn) clone() *Turn {
 	c := *t
 	c.Attempts = cloneEach(t.Attempts)
 	c.Approvals = cloneEach(t.Approvals)
+	c.Hooks = cloneEach(t.Hooks)
 	c.Changes = slices.Clone(t.Changes)
 	c.Items = cloneEach(t.Items)
 	for _, i := range c.Items {

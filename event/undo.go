@@ -54,6 +54,10 @@ func (u *undo) note(e Event) {
 		}
 	case ChildEnded:
 		u.keepChild(d.Child)
+	case HookEnded:
+		if h := findHook(s.Hooks, d.Hook); h != nil {
+			keep(u, h)
+		}
 	case ItemEnded:
 		u.keepChild(d.Child)
 	case ApprovalRequested:
@@ -78,6 +82,10 @@ func (u *undo) noteIn(t *Turn, e Event) {
 		}
 		for _, id := range d.Discarded {
 			u.keepItem(t, id)
+		}
+	case HookEnded:
+		if h := t.Hook(d.Hook); h != nil {
+			keep(u, h)
 		}
 	case ApprovalEnded:
 		if a := t.Approval(d.Approval); a != nil {

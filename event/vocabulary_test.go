@@ -68,6 +68,7 @@ func TestEveryStartIsEnded(t *testing.T) {
 		KindApprovalRequested: {call, inItem(item1, ApprovalRequested{Approval: "p000001"})},
 		KindJobStarted:        {call, inItem(item1, JobStarted{Job: "j000001"})},
 		KindChildStarted:      {nil, Event{Data: ChildStarted{Child: "c000001"}}},
+		KindHookStarted:       {call, inItem(item1, HookStarted{Hook: "h000001", Event: HookBefore})},
 	}
 	for start, ends := range Vocabulary() {
 		switch start {

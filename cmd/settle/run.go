@@ -123,6 +123,7 @@ func settingFlags(flags *pflag.FlagSet) {
 	flags.String("pass-env", "", "`NAMES` of provider key variables that commands may see, separated by commas")
 	flags.String("hands", "", "run commands and work on files at the other end of `COMMAND`, such as \"ssh host settle hands\"")
 	flags.String("hands-lease", "", "commands there end when they have not heard from settle for `DURATION`")
+	flags.String("run-hooks", "", "`WHOSE` hooks run: all, own (those of settle's configuration) or off")
 	flags.String("data-dir", "", "`DIR` for sessions and logs")
 	flags.String("log-level", "", "`LEVEL` of the log in the data directory: debug, info, warn, error")
 	if flags.Lookup("sandbox") == nil { // Codex has one, which means something else

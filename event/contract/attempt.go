@@ -30,6 +30,7 @@ func (l *log) attemptStarted(t *turn, e event.Event, d event.AttemptStarted) {
 		l.breaks("C10", "turn %s was interrupted before", t.id)
 	}
 	l.counted(t, d)
+	l.passed(t, d.Inputs)
 	for _, id := range d.Inputs {
 		l.take("C19", id)
 	}

@@ -69,6 +69,7 @@ type log struct {
 	last     *turn // that ended last
 	jobs     map[string]*job
 	children map[string]*child
+	hooks    map[string]*hook
 	covered  map[string]bool // inputs that an interrupt covers (C10)
 	place    int             // of the event being read, from 1
 }
@@ -77,7 +78,7 @@ type log struct {
 func (c Checker) Check(events []event.Event) error {
 	l := &log{
 		Checker: c, inputs: map[string]*input{}, turns: map[string]*turn{},
-		jobs: map[string]*job{}, children: map[string]*child{}, covered: map[string]bool{},
+		jobs: map[string]*job{}, children: map[string]*child{}, hooks: map[string]*hook{}, covered: map[string]bool{},
 	}
 	for i, e := range events {
 		l.now, l.place = e, i+1
@@ -123,6 +124,10 @@ func (l *log) read(e event.Event) {
 		l.childStarted(e, d)
 	case event.ChildEnded:
 		l.childEnded(d)
+	case event.HookStarted:
+		l.hookStarted(e, d)
+	case event.HookEnded:
+		l.hookEnded(e, d)
 	case event.TurnStarted:
 		l.turnStarted(e, d)
 	case event.ApprovalRequested:

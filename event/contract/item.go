@@ -23,6 +23,7 @@ type item struct {
 	text      strings.Builder // from its deltas
 	args      strings.Builder // from its deltas, until it is ready
 	whole     string          // arguments when it was ready
+	effective string          // arguments that it started with, if a hook changed them
 }
 
 func (l *log) itemStarted(t *turn, e event.Event, d event.ItemStarted) {
@@ -126,7 +127,12 @@ func (l *log) callStarted(t *turn, i *item, e event.Event) {
 			l.breaks("C16", "approval %s of call %s was not given", id, i.id)
 		}
 	}
-	i.started = true
+	for id, h := range l.hooks {
+		if h.call == i.id && h.turn == t.id && h.bars() {
+			l.breaks("C16", "hook %s of call %s did not let it pass", id, i.id)
+		}
+	}
+	i.started, i.effective = true, l.changed(t, i, e)
 	t.summary.Calls++
 }
 
@@ -207,6 +213,14 @@ func (l *log) callEnded(t *turn, i *item, d event.ItemEnded) {
 		if c.turn == t.id && c.call == i.id && !c.ended {
 			l.breaks("C18", "child %s is running, and its call %s ends", id, i.id)
 		}
+	}
+	for id, h := range l.hooks {
+		if h.turn == t.id && h.call == i.id && !h.ended {
+			l.breaks("C2", "hook %s is running, and its call %s ends", id, i.id)
+		}
+	}
+	if d.Effective != i.effective {
+		l.breaks("C5", "call %s ran with %q, and its ending says %q", i.id, i.effective, d.Effective)
 	}
 }
 

@@ -104,6 +104,11 @@ func (l *log) sessionScoped() {
 			l.breaks("C2", "child %s is running", id)
 		}
 	}
+	for id, h := range l.hooks {
+		if !h.ended {
+			l.breaks("C2", "hook %s is running", id)
+		}
+	}
 	for id, in := range l.inputs {
 		if in.waits && !in.held {
 			l.breaks("C19", "input %s waits and is not held", id)

@@ -227,4 +227,9 @@ func (l *log) openThings(t *turn) {
 			l.breaks("C18", "child %s of turn %s is running", id, t.id)
 		}
 	}
+	for id, h := range l.hooks {
+		if h.turn == t.id && !h.ended {
+			l.breaks("C2", "hook %s of turn %s is running", id, t.id)
+		}
+	}
 }

@@ -203,6 +203,7 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	c.Tasks = o.tasks(names)
 	bench := o.bench(names)
 	bench.skills = known
+	c.Hooks = o.hooks(bench.env)
 	if bench.far, err = o.reach(ctx, bench.env); err != nil {
 		return nil, err
 	}

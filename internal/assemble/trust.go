@@ -13,13 +13,20 @@ import (
 // TrustServers records that the user trusts the project's own lists of MCP servers
 // as they are now. A list that changes has to be trusted anew.
 func TrustServers(r *config.Resolved) error {
+	return trust(r, func(recorded map[string]string) {
+		for _, file := range r.ProjectServers {
+			recorded[file.Path] = file.Hash
+		}
+	})
+}
+
+// trust changes what is recorded.
+func trust(r *config.Resolved, change func(recorded map[string]string)) error {
 	if _, err := r.NeedDataDir(); err != nil {
 		return err
 	}
 	recorded := r.Recorded()
-	for _, file := range r.ProjectServers {
-		recorded[file.Path] = file.Hash
-	}
+	change(recorded)
 	data, err := json.MarshalIndent(recorded, "", "  ")
 	if err != nil {
 		return fmt.Errorf("cannot encode what is trusted: %w", err)

@@ -160,7 +160,7 @@ func TestEverySettingInAFile(t *testing.T) {
 		Model: "mine/org/name", Effort: "high", Permission: "ask", MaxSteps: 40, Compact: "mechanical",
 		Timeout: time.Hour, StallTimeout: 90 * time.Second, HeaderTimeout: 2 * time.Minute, AttemptTimeout: 3 * time.Hour,
 		RetryFor: time.Minute, Tools: []string{"shell", "read"}, ToolFamily: "gpt", PassEnv: []string{"OPENAI_API_KEY"}, MCPImport: []string{"claude", "codex"},
-		DataDir: filepath.Join(w.dir, "home", "data"), LogLevel: "debug", Hands: "ssh there settle hands", HandsLease: time.Minute,
+		DataDir: filepath.Join(w.dir, "home", "data"), LogLevel: "debug", RunHooks: config.HooksOwn, Hands: "ssh there settle hands", HandsLease: time.Minute,
 		Jobs:     config.Jobs{Release: "deny", OnInterrupt: "end", OnExit: "release"},
 		Sandbox:  config.Sandbox{Use: "required", Mode: "read-only", Network: "on", Read: []string{"~/tools"}},
 		Tasks:    config.Tasks{Depth: 1, AtOnce: 2, PerSession: 3, Timeout: time.Minute},

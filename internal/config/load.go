@@ -58,6 +58,8 @@ type Resolved struct {
 	Files []string
 	// ProjectServers are the project's own lists of MCP servers.
 	ProjectServers []ProjectServers
+	// ProjectHooks are those of the project's own files.
+	ProjectHooks []ProjectHooks
 	// Trust is the Input's.
 	Trust repo.Trust
 
@@ -93,6 +95,7 @@ func Load(in Input) (*Resolved, error) {
 	if in.ProjectConfig != IgnoreProject {
 		l.projectServers()
 	}
+	l.hooks()
 	return &l.Resolved, nil
 }
 
@@ -129,6 +132,7 @@ func (l *loader) user() error {
 		}
 	}
 	l.servers(top)
+	l.ownHooks(top)
 	l.Rules = rules(top, Origin{Kind: File})
 	top.done()
 	l.DataDir = expand(l.DataDir, filepath.Dir(doc.path), l.in.Getenv)

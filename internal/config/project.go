@@ -15,7 +15,7 @@ import (
 func (l *loader) projectFile(doc *document) error {
 	top := doc.root()
 	l.walk(top, l.projectValue)
-	for _, key := range []string{"providers", "models", "mcp"} {
+	for _, key := range []string{"providers", "models", "mcp", "hooks"} {
 		if _, ok := top.take(key); ok {
 			l.ignored(top, key, "a project may not set it")
 		}
@@ -101,7 +101,7 @@ func (l *loader) ownFile() string {
 
 // alternative names the flag for a setting, where there is one.
 func alternative(key string) string {
-	if strings.Contains(key, ".") || slices.Contains([]string{"providers", "models", "mcp"}, key) {
+	if strings.Contains(key, ".") || slices.Contains([]string{"providers", "models", "mcp", "hooks"}, key) {
 		return ""
 	}
 	return " or use " + flagOf(key)

@@ -75,6 +75,10 @@ type Settings struct {
 	Models map[string]Model
 	// Servers are the MCP servers, by name.
 	Servers map[string]Server
+	// RunHooks says whose hooks are run: all, own or off.
+	RunHooks string
+	// Hooks are those that are run, in order.
+	Hooks []Hook
 }
 
 // Jobs is what happens to processes that calls leave running.
@@ -145,6 +149,7 @@ func defaults() Settings {
 		RetryFor:        10 * time.Minute,
 		LogLevel:        "info",
 		MCPImport:       []string{claudeAgent, codexAgent},
+		RunHooks:        HooksAll,
 		HandsLease:      30 * time.Second,
 		Jobs:            Jobs{OnInterrupt: "keep", OnExit: "end"},
 		Tasks:           Tasks{Depth: 2, AtOnce: 8, PerSession: 32, Timeout: time.Hour},
@@ -206,6 +211,7 @@ func settings() []setting {
 		namesOf("mcp_import", func(s *Settings) *[]string { return &s.MCPImport }, claudeAgent, codexAgent).may(refused),
 		text("data_dir", func(s *Settings) *string { return &s.DataDir }).from("SETTLE_DATA_DIR").may(refused),
 		choice("log_level", func(s *Settings) *string { return &s.LogLevel }, "debug", "info", "warn", "error").may(refused),
+		choice("run_hooks", func(s *Settings) *string { return &s.RunHooks }, HooksAll, HooksOwn, HooksOff).may(refused),
 		text("hands", func(s *Settings) *string { return &s.Hands }).may(refused),
 		duration("hands_lease", func(s *Settings) *time.Duration { return &s.HandsLease }).may(refused),
 		choice("jobs.release", func(s *Settings) *event.Permission { return &s.Jobs.Release }, permissions()...).may(tightens),

@@ -83,7 +83,7 @@ func (w *walk) output(log Log, i *event.Item) string {
 	if w.refused.outputs[i.Attempt] {
 		return textNoOutput + jobsText(log.jobs, i.Content())
 	}
-	return outputText(log.jobs, i)
+	return changedText(i) + outputText(log.jobs, i)
 }
 
 // sent reports whether the item is part of the conversation. A call whose

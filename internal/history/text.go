@@ -46,6 +46,16 @@ func noImages(images []event.Image, why string) string {
 	return fmt.Sprintf("[%s: left out, since %s]", strings.Join(names, ", "), why)
 }
 
+// changedText says with what a call ran that a hook has changed: what the model wrote
+// stays as it is.
+func changedText(i *event.Item) string {
+	effective := i.Content().Effective
+	if effective == "" {
+		return ""
+	}
+	return fmt.Sprintf("[A hook of the user changed this call. It ran with these arguments: %s]\n", effective)
+}
+
 // outputText is what the model is told that a call gave: its output, and the
 // truth about how it ended.
 func outputText(jobs []*event.Job, i *event.Item) string {

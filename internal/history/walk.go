@@ -142,7 +142,7 @@ func (w *walk) follow(log Log) {
 func (w *walk) enter(t *event.Turn) {
 	w.entered = true
 	w.schema = nil
-	if n := len(t.Inputs); n > 0 {
+	if n := len(t.Inputs); n > 0 && !t.Inputs[n-1].Kept() {
 		w.schema = t.Inputs[n-1].Schema
 	}
 	switch {
@@ -280,7 +280,7 @@ func (w *walk) slip(t *event.Turn) {
 
 func (w *walk) inputs(inputs []event.Input) {
 	for _, in := range inputs {
-		if in.Command { // it is told as what it did
+		if in.Command || in.Kept() { // it is told as what it did; a hook did not let it pass
 			continue
 		}
 		if w.refused.unsaid[in.ID] {

@@ -22,7 +22,7 @@ func floors() [][]string {
 		{"."}, // package settle
 		{"internal/session"},
 		{"internal/turn"},
-		{"internal/history", "internal/ledger"},
+		{"internal/history", "internal/ledger", "internal/hooks"},
 		{"internal/catalogue"},
 		{"internal/journal"},
 		{"model", "tool"},

@@ -138,7 +138,9 @@ func Read(s event.State, scope Scope) Ledger {
 		l.Children = append(l.Children, &child)
 	}
 	for _, i := range s.Waiting {
-		l.Waiting = append(l.Waiting, input(i, scope, ""))
+		if !i.Kept() {
+			l.Waiting = append(l.Waiting, input(i, scope, ""))
+		}
 	}
 	return l
 }
@@ -150,7 +152,7 @@ func (l *Ledger) inputs(t *event.Turn, scope Scope) {
 	}
 	add := func(list []event.Input, attempts int) {
 		for _, i := range list {
-			if before(attempts) {
+			if before(attempts) && !i.Kept() {
 				l.Inputs = append(l.Inputs, input(i, scope, ending(t.Cause)))
 			}
 		}
@@ -185,7 +187,7 @@ func (l *Ledger) command(i *event.Item) {
 	var args struct {
 		Command string `json:"command"`
 	}
-	if !strings.Contains(c.Arguments, `"command"`) || json.Unmarshal([]byte(c.Arguments), &args) != nil || args.Command == "" {
+	if ran := c.RanWith(); !strings.Contains(ran, `"command"`) || json.Unmarshal([]byte(ran), &args) != nil || args.Command == "" {
 		return
 	}
 	command := Command{Text: args.Command, Exit: c.ExitCode}
@@ -204,7 +206,7 @@ func (l *Ledger) command(i *event.Item) {
 // plan takes what the call made.
 func (l *Ledger) plan(i *event.Item) {
 	var args plan.Arguments
-	if json.Unmarshal([]byte(i.Content().Arguments), &args) != nil {
+	if json.Unmarshal([]byte(i.Content().RanWith()), &args) != nil {
 		return
 	}
 	l.Plan = args.Plan

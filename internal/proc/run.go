@@ -2,12 +2,14 @@ package proc
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"sync"
 	"time"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
@@ -26,6 +28,8 @@ type Command struct {
 	// MaxBytes bounds each of both outputs; a command that has more to say on
 	// its standard output is ended. 8 MiB if it is 0.
 	MaxBytes int
+	// Grace is the time between TERM and KILL where it is cut; DefaultGrace if 0.
+	Grace time.Duration
 	// Lock, Marker, Box and Door are as in Spec.
 	Lock   *os.File
 	Marker string
@@ -39,6 +43,8 @@ type Output struct {
 	Stdout, Stderr []byte
 	// Truncated says that standard output was longer than MaxBytes.
 	Truncated bool
+	// Survivors are what of it could not be ended.
+	Survivors []event.Process
 }
 
 // Run runs a helper to its end. Nothing that it starts outlives it. A command
@@ -51,7 +57,7 @@ func Run(ctx context.Context, c Command) (Output, error) {
 	full, enough := context.WithCancel(ctx)
 	defer enough()
 	stdout, stderr := &bounded{limit: limit, full: enough}, &bounded{limit: limit, full: func() {}}
-	spec := Spec{Argv: c.Argv, Dir: c.Dir, Env: c.Env, Stdout: stdout, Stderr: stderr, Lock: c.Lock, Marker: c.Marker, Box: c.Box, Door: c.Door}
+	spec := Spec{Argv: c.Argv, Dir: c.Dir, Env: c.Env, Stdout: stdout, Stderr: stderr, Lock: c.Lock, Marker: c.Marker, Box: c.Box, Door: c.Door, Grace: c.Grace}
 	if c.Stdin != nil {
 		spec.Input = PipeInput
 	}
@@ -68,8 +74,8 @@ func Run(ctx context.Context, c Command) (Output, error) {
 	_, waited := p.Wait(full)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), DefaultGrace+stopTimeout)
 	defer cancel()
-	p.End(last, DefaultGrace)
-	out := Output{Exit: p.exitNow(), Stdout: stdout.bytes(), Stderr: stderr.bytes(), Truncated: stdout.overflowed()}
+	left := p.End(last, cmp.Or(c.Grace, DefaultGrace))
+	out := Output{Exit: p.exitNow(), Survivors: left, Stdout: stdout.bytes(), Stderr: stderr.bytes(), Truncated: stdout.overflowed()}
 	if waited != nil && ctx.Err() != nil {
 		return out, fmt.Errorf("cannot finish %q: %w", c.Argv[0], context.Cause(ctx))
 	}

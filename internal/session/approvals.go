@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/hooks"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/question"
 	"github.com/settle-agent/settle/internal/redact"
@@ -82,6 +83,7 @@ type Approvals struct {
 	log    *journal.Log
 	judge  Judge
 	redact *redact.Redactor
+	hooks  *hooks.Set
 
 	mu      sync.Mutex // guards waiting
 	waiting map[string]*scope.Deferred[Answer]
@@ -96,8 +98,11 @@ func NewApprovals(log *journal.Log, judge Judge, redact *redact.Redactor) *Appro
 // Approve implements [turn.Approver]. It waits for an answer until ctx ends;
 // the turn's finalizer then writes that the approval has expired.
 func (a *Approvals) Approve(ctx context.Context, call turn.Approval) (turn.Grant, error) {
-	j := a.judge.Judge(call)
+	j := hooked(ctx, a.judge.Judge(call))
 	if asked, err := j.decide(call); !asked {
+		return j.grant(), err
+	}
+	if allowed, err := a.permitted(ctx, call); allowed || err != nil {
 		return j.grant(), err
 	}
 	return j.grant(), a.wait(ctx, call, j)
@@ -117,6 +122,7 @@ func (a *Approvals) wait(ctx context.Context, call turn.Approval, j Judgement) e
 		return err
 	}
 	defer a.forget(id)
+	defer a.notify(ctx, call)()
 	given, err := answer.Wait(ctx)
 	if err != nil {
 		return err

@@ -23,8 +23,11 @@ const byApprover = "approver"
 
 // Approve implements [turn.Approver].
 func (a asking) Approve(ctx context.Context, call turn.Approval) (turn.Grant, error) {
-	j := a.judge.Judge(call)
+	j := hooked(ctx, a.judge.Judge(call))
 	if asked, err := j.decide(call); !asked {
+		return j.grant(), err
+	}
+	if allowed, err := a.permitted(ctx, call); allowed || err != nil {
 		return j.grant(), err
 	}
 	return j.grant(), a.forward(ctx, call, j)
@@ -39,6 +42,7 @@ func (a asking) forward(ctx context.Context, call turn.Approval, j Judgement) er
 		return err
 	}
 	defer a.forget(id)
+	defer a.notify(ctx, call)()
 	_, said := a.other.Approve(ctx, call)
 	if said != nil && ctx.Err() != nil {
 		return context.Cause(ctx) // the approval expires with its turn
@@ -65,8 +69,8 @@ func Unattended(judge Judge) turn.Approver { return unattended{judge} }
 type unattended struct{ judge Judge }
 
 // Approve implements [turn.Approver].
-func (u unattended) Approve(_ context.Context, call turn.Approval) (turn.Grant, error) {
-	j := u.judge.Judge(call)
+func (u unattended) Approve(ctx context.Context, call turn.Approval) (turn.Grant, error) {
+	j := hooked(ctx, u.judge.Judge(call))
 	switch j.Decision {
 	case event.Allow:
 		return j.grant(), nil

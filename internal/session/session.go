@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"sync/atomic"
+	"time"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/history"
@@ -73,7 +74,8 @@ type Session struct {
 	closing []chan error
 	// compactions are those who wait for a shorter history.
 	compactions []*compaction
-	refused     []string // inputs that the log took and could not write
+	closeBy     time.Time // when somebody gives up on the session's end; zero for never
+	refused     []string  // inputs that the log took and could not write
 	closed      bool
 }
 

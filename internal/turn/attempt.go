@@ -100,7 +100,7 @@ func (t *turn) begin(ctx context.Context, d *demux, a *ask) (*model.Request, err
 		}
 		var events []event.Event
 		err := t.update(func(s event.State) []event.Event {
-			if ctx.Err() != nil || a.summary == nil && !steersWith(s, joining, try) { // C10: nothing starts after the interrupt
+			if ctx.Err() != nil || a.summary == nil && !steersWith(t.joining(s), joining, try) { // C10: nothing starts after the interrupt
 				return nil
 			}
 			d.attempt = s.NextAttempt()
@@ -138,7 +138,7 @@ func (t *turn) build(a *ask, try int) (built history.Built, joining []event.Inpu
 	t.Log.View(func(s event.State) {
 		log = history.Look(s)
 		if try <= mostTries && a.summary == nil {
-			joining = steering(s)
+			joining = t.joining(s)
 		}
 	})
 	if a.summary != nil {
@@ -148,9 +148,9 @@ func (t *turn) build(a *ask, try int) (built history.Built, joining []event.Inpu
 }
 
 // steersWith reports whether a request that these inputs join may be sent now.
-func steersWith(s event.State, joining []event.Input, try int) bool {
+func steersWith(now, joining []event.Input, try int) bool {
 	same := func(a, b event.Input) bool { return a.ID == b.ID }
-	return try > mostTries || slices.EqualFunc(steering(s), joining, same)
+	return try > mostTries || slices.EqualFunc(now, joining, same)
 }
 
 // specs are the tools as the model is offered them.

@@ -36,6 +36,7 @@ type call struct {
 	settled *scope.Deferred[struct{}]
 	took    time.Duration // to run; valid once it is settled
 	grant   Grant         // of the approver
+	hooked  hooked
 
 	progress sync.Mutex // guards what follows
 	said     int
@@ -94,6 +95,7 @@ func (c *call) run(ctx context.Context) {
 		return
 	}
 	c.end(ctx, g)
+	c.tellHooks(ctx, g)
 }
 
 // check returns why the call may not run. What it returns becomes the call's
@@ -112,10 +114,13 @@ func (c *call) check(ctx context.Context) error {
 	if err := t.Tools.Check(c.name, json.RawMessage(c.args)); err != nil {
 		return err
 	}
-	if t.Approver == nil || c.entered {
+	if c.entered {
 		return nil
 	}
-	return c.approve(ctx)
+	if err := c.askHooks(ctx); err != nil || t.Approver == nil {
+		return err
+	}
+	return c.approve(c.hooked.context(ctx))
 }
 
 // approve asks the approver, who may take as long as people do, but not longer
@@ -159,7 +164,7 @@ func (c *call) begin(ctx context.Context) (started event.Event, ok bool) {
 	title := c.turn.Redact.String(c.title())
 	err := c.turn.update(func(s event.State) []event.Event {
 		if ctx.Err() == nil && c.open(s) {
-			events = c.event(event.CallStarted{Title: title, Sandbox: c.grant.Sandbox})
+			events = c.event(event.CallStarted{Title: title, Sandbox: c.grant.Sandbox, Arguments: c.hooked.arguments})
 		}
 		return events
 	})
@@ -358,7 +363,7 @@ func (c *call) finish(d event.ItemEnded) {
 			d.Output = content.Output
 		}
 		d.Type, d.Name, d.CallID, d.Arguments = content.Type, content.Name, content.CallID, content.Arguments
-		d.Sent, d.ProviderID, d.Seal = content.Sent, content.ProviderID, content.Seal
+		d.Sent, d.ProviderID, d.Seal, d.Effective = content.Sent, content.ProviderID, content.Seal, content.Effective
 		d.Provider, d.Model = c.turn.target.Provider, c.turn.target.Model
 		return append(c.unanswered(s), c.event(d)...)
 	})

@@ -30,13 +30,24 @@ func (t *turn) finish(ctx context.Context) (done bool, err error) {
 	if t.AwaitChildren {
 		t.awaitChildren(ctx)
 	}
-	err = t.update(func(s event.State) []event.Event {
-		if ctx.Err() != nil || len(steering(s)) > 0 || len(s.News()) > 0 {
-			return nil
+	if goesOn, err := t.askToStop(ctx); goesOn || err != nil {
+		return false, err
+	}
+	unasked := true // whether an input waits that may come to nothing
+	for unasked && err == nil && ctx.Err() == nil {
+		if err = t.admitSteering(ctx); err != nil {
+			break
 		}
-		done = true
-		return event.Endings(s, event.Complete())
-	})
+		err = t.update(func(s event.State) []event.Event {
+			joining := len(t.joining(s))
+			unasked = joining < len(steering(s))
+			if ctx.Err() != nil || unasked || joining > 0 || len(s.News()) > 0 {
+				return nil
+			}
+			done = true
+			return event.Endings(s, event.Complete())
+		})
+	}
 	switch {
 	case done: // the log has it, if only in memory
 		t.unended = err

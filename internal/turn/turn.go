@@ -10,6 +10,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/history"
+	"github.com/settle-agent/settle/internal/hooks"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/internal/scope"
@@ -62,6 +63,8 @@ type Config struct {
 	Logger *slog.Logger
 	// Observer is told what starts and ends.
 	Observer Observer
+	// Hooks are the session's; nil for none.
+	Hooks *hooks.Set
 }
 
 // Approver decides whether a call may run. Approve returns a grant to let it
@@ -134,6 +137,7 @@ type turn struct {
 	cuts    int             // responses in a row that were cut at the output limit
 	pauses  int             // responses in a row that the provider paused
 	purpose event.Purpose
+	blocks  int // in a row, by hooks at the turn's end
 	room    room
 	// instructed is how many of the calls have been looked at for instructions, and
 	// given are the files that the model has been given; nil: not known yet.

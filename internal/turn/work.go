@@ -27,13 +27,19 @@ func (t *turn) work(ctx context.Context) error {
 				return err
 			}
 		}
-		return t.compact(ctx, 1, event.TriggerRequest)
+		return t.compactFor(ctx, 1, event.TriggerRequest)
 	}
 	if more, err := t.commands(ctx); err != nil || !more {
 		return err
 	}
+	if err := t.opening(ctx); err != nil {
+		return err
+	}
 	for step := 1; ; step++ {
 		if err := t.news(); err != nil {
+			return err
+		}
+		if err := t.admitSteering(ctx); err != nil {
 			return err
 		}
 		stop, calls, err := t.respond(ctx, step)
@@ -41,6 +47,9 @@ func (t *turn) work(ctx context.Context) error {
 			return err
 		}
 		if err := await(ctx, calls); err != nil {
+			return err
+		}
+		if err := t.heard(calls); err != nil {
 			return err
 		}
 		again, err := t.after(stop)
@@ -74,7 +83,7 @@ func (t *turn) respond(ctx context.Context, step int) (model.StopReason, []*call
 		// Before the calls are awaited: child agents share what is left.
 		t.count()
 		if full := (*fullError)(nil); errors.As(err, &full) { // nothing was sent
-			if err := t.compact(ctx, step, full.trigger); err != nil {
+			if err := t.compactFor(ctx, step, full.trigger); err != nil {
 				return "", nil, err
 			}
 			n--
@@ -89,6 +98,9 @@ func (t *turn) respond(ctx context.Context, step int) (model.StopReason, []*call
 			return "", nil, err
 		}
 		if err := await(ctx, t.calls[first:]); err != nil {
+			return "", nil, err
+		}
+		if err := t.heard(t.calls[first:]); err != nil {
 			return "", nil, err
 		}
 	}

@@ -31,6 +31,7 @@ type settleEvent struct {
 		Approval string `json:"approval"`
 		Job      string `json:"job"`
 		Child    string `json:"child"`
+		Hook     string `json:"hook"`
 		Turn     string `json:"turn"`
 	} `json:"data"`
 }
@@ -91,6 +92,10 @@ func (e settleEvent) record() Record {
 		return Record{Start: e.id(d.Child), Kind: what, In: e.id(e.Turn)}
 	case "child.ended":
 		return Record{End: e.id(d.Child), Cause: d.Outcome}
+	case "hook.started":
+		return Record{Start: e.id(d.Hook), Kind: what, In: e.id(e.Turn)}
+	case "hook.ended":
+		return Record{End: e.id(d.Hook), Cause: d.Outcome}
 	}
 	return Record{}
 }

@@ -83,7 +83,7 @@ func (c *collector) call(i *event.Item) {
 	var args struct {
 		Command string `json:"command"`
 	}
-	if json.Unmarshal([]byte(content.Arguments), &args) == nil && args.Command != "" {
+	if json.Unmarshal([]byte(content.RanWith()), &args) == nil && args.Command != "" {
 		c.uncovered = append(c.uncovered, Uncovered{Command, args.Command})
 		return
 	}
@@ -96,7 +96,7 @@ func (c *collector) call(i *event.Item) {
 		return
 	}
 	if i.Status == event.ItemAborted || i.Status == event.ItemOpen {
-		c.uncovered = append(c.uncovered, Uncovered{Call, content.Name + " " + content.Arguments})
+		c.uncovered = append(c.uncovered, Uncovered{Call, content.Name + " " + content.RanWith()})
 	}
 }
 

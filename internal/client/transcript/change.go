@@ -85,5 +85,5 @@ func CallOf(i *event.Item, dir string) toolview.Call {
 		return toolview.New("", "", dir)
 	}
 	content := i.Content()
-	return toolview.New(content.Name, content.Arguments, dir)
+	return toolview.New(content.Name, content.RanWith(), dir)
 }

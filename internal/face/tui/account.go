@@ -103,7 +103,7 @@ func stretchesOf(t *event.Turn, dir string) (out []stretch) {
 			continue
 		}
 		content := i.Content()
-		m := stretch{at: i.StartedAt, until: i.EndedAt, what: printable.Line(title(toolview.New(content.Name, content.Arguments, dir)))}
+		m := stretch{at: i.StartedAt, until: i.EndedAt, what: printable.Line(title(toolview.New(content.Name, content.RanWith(), dir)))}
 		if i.Status == event.ItemFailed || i.Status == event.ItemAborted {
 			m.what += "  (" + strings.ToLower(string(i.Status)) + ")"
 		}

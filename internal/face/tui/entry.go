@@ -166,7 +166,7 @@ const mostOutput = 5
 // callEntry is a call that has ended, with the end of its output or its changes.
 func callEntry(i *event.Item, dir string) entry {
 	content := i.Content()
-	call := toolview.New(content.Name, content.Arguments, dir)
+	call := toolview.New(content.Name, content.RanWith(), dir)
 	if i.Attempt == "" {
 		return enteredEntry(i, content, call)
 	}

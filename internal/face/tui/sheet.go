@@ -79,7 +79,7 @@ func wholeItem(i *event.Item, dir string, width int) []terminal.Line {
 }
 
 func wholeCall(i *event.Item, content event.Content, dir string, width int) (rows []terminal.Line) {
-	call := toolview.New(content.Name, content.Arguments, dir)
+	call := toolview.New(content.Name, content.RanWith(), dir)
 	mark, style, how := outcome(i, content)
 	if i.Status == event.ItemOpen {
 		mark, style, how = "●", lively(), "  running"

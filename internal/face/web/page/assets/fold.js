@@ -18,7 +18,7 @@ export class OrderError extends Error {
 export function emptyState() {
   return {
     session: "", seq: 0, open: false, host: null, created: 0, updated: 0,
-    waiting: [], turns: [], jobs: [], children: [],
+    waiting: [], turns: [], jobs: [], children: [], hooks: [],
     turnById: new Map(), accepted: new Set(),
   };
 }
@@ -182,13 +182,16 @@ const kinds = {
     i.args = "";
     progress(t, e, at);
   },
-  "call.started": ({ e, d, at, t, check }) => {
+  "call.started": ({ s, e, d, at, t, check }) => {
     const i = openItem(t, e, check);
     check(i.ready && !i.started, `item "${i.id}" is not a call that is ready to start`);
     const refused = t.approvals.find((a) => a.call === i.id && !granted(a));
     check(!refused, `approval "${refused?.approval}" was not given`);
+    const barred = s.hooks.find((h) => h.turn === t.id && h.item === i.id && bars(h));
+    check(!barred, `hook "${barred?.hook}" did not let it pass`);
     i.started = true;
     i.startedAt = at;
+    if (d.arguments) i.content.effective_arguments = d.arguments;
     i.title = d.title ?? "";
   },
   "item.ended": itemEnded,
@@ -238,6 +241,21 @@ const kinds = {
     c.ended = d;
     c.endedAt = at;
   },
+  "hook.started": ({ s, e, d, at, t, check }) => {
+    check(d.hook && !s.hooks.some((h) => h.hook === d.hook), `"${d.hook ?? ""}" is not a new hook's id`);
+    const i = e.item ? t?.itemById.get(e.item) : null;
+    check(!e.item || i, `item "${e.item ?? ""}" did not start`);
+    check(!(i?.started && d.event === "PreToolUse"), `call "${e.item ?? ""}" has started`);
+    s.hooks.push({ ...d, turn: e.turn ?? "", item: e.item ?? "", at, ended: null, endedAt: 0 });
+  },
+  "hook.ended": ({ s, e, d, at, check }) => {
+    const h = s.hooks.find((one) => one.hook === d.hook && one.turn === (e.turn ?? "") && !one.ended);
+    if (!h && s.partial) return;
+    check(h, `hook "${d.hook ?? ""}" is not running`);
+    check(["completed", "failed"].includes(d.outcome) || (d.outcome === "aborted" && d.cause), `"${d.outcome ?? ""}" is not an ending of hook "${d.hook ?? ""}"`);
+    h.ended = d;
+    h.endedAt = at;
+  },
 };
 
 /** What a child in the background asks about is the session's, for as long as the child runs. */
@@ -249,10 +267,16 @@ function childAsks({ s, d, at, check }) {
   c.approvals.push({ ...d, call: c.call ?? "", background: true, at, ended: null, endedBy: "", endedAt: 0 });
 }
 
+/** Whether a hook keeps what it is asked about from happening. */
+function bars(h) {
+  return ["UserPromptSubmit", "PreToolUse", "PermissionRequest"].includes(h.event) && (!h.ended || h.ended.outcome !== "completed" || h.ended.decision === "deny");
+}
+
 function sessionEnded({ s, check }) {
   check(!running(s), "a turn is running");
   check(s.jobs.every((j) => j.ended), "a job is running");
   check(s.children.every((c) => c.ended), "a child is running");
+  check(s.hooks.every((h) => h.ended), "a hook is running");
   s.open = false;
 }
 
@@ -274,6 +298,7 @@ function turnEnded({ s, d, at, t, check }, cause) {
   const open = t.items.find((i) => i.status === "open");
   check(!open, `item "${open?.id}" is open`);
   check(s.children.every((c) => c.turn !== t.id || c.ended), "a child is running");
+  check(s.hooks.every((h) => h.turn !== t.id || h.ended), "a hook is running");
   t.cause = cause;
   t.endedAt = at;
   t.summary = { steps: d.steps ?? 0, attempts: d.attempts ?? 0, calls: d.calls ?? 0, denied: d.denied ?? 0, usage: d.usage ?? {}, cost: d.cost_usd ?? 0, unpriced: d.unpriced ?? 0 };
@@ -309,6 +334,8 @@ function itemEnded({ s, e, d, at, t, check }) {
     check(!waits, `approval "${waits?.approval}" waits`);
     const child = s.children.find((c) => c.item === i.id && c.turn === t.id && !c.ended);
     check(!child, `child "${child?.child}" is running`);
+    const hook = s.hooks.find((h) => h.item === i.id && h.turn === t.id && !h.ended);
+    check(!hook, `hook "${hook?.hook}" is running`);
   }
   const { status, effects, cause, ...rest } = d;
   Object.assign(i, { status, effects: effects ?? "", cause: cause ?? null, endedAt: at, content: rest, text: "", args: "", out: "" });

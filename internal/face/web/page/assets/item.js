@@ -214,7 +214,7 @@ function endingWords(i) {
 
 /** The arguments in one line, for a call without a title. */
 function argumentLine(c) {
-  const args = c.arguments ?? "";
+  const args = c.effective_arguments ?? c.arguments ?? "";
   const parsed = read(args);
   const first = parsed && (parsed.command ?? parsed.path ?? parsed.file ?? parsed.pattern ?? parsed.query ?? parsed.url);
   return (typeof first === "string" ? first : args).slice(0, 300).replace(/\s+/g, " ");
@@ -230,8 +230,9 @@ function read(args) {
 }
 
 function argumentNodes(c) {
-  const parsed = read(c.arguments ?? "");
-  if (!parsed) return c.arguments ? [codeBlock(c.arguments, "arguments")] : [];
+  const args = c.effective_arguments ?? c.arguments ?? "";
+  const parsed = read(args);
+  if (!parsed) return args ? [codeBlock(args, "arguments")] : [];
   if (Object.keys(parsed).length === 0) return [];
   const rows = Object.entries(parsed).map(([name, value]) => {
     const said = typeof value === "string" ? value : JSON.stringify(value, null, 1);

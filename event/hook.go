@@ -1,0 +1,209 @@
+package event
+
+import (
+	"fmt"
+	"slices"
+)
+
+// HookEvent is the occasion for which a hook runs, by the name that Claude Code
+// and Codex have for it.
+type HookEvent string
+
+// The occasions.
+const (
+	HookSessionStart HookEvent = "SessionStart"      // the first turn since the session was opened, and after a compaction
+	HookSessionEnd   HookEvent = "SessionEnd"        // it is being closed
+	HookPrompt       HookEvent = "UserPromptSubmit"  // before a model is sent an input
+	HookBefore       HookEvent = "PreToolUse"        // before a call
+	HookAfter        HookEvent = "PostToolUse"       // after one that ran
+	HookPermission   HookEvent = "PermissionRequest" // before somebody is asked about a call
+	HookNotification HookEvent = "Notification"      // somebody is asked
+	HookStop         HookEvent = "Stop"              // the model asks for nothing more
+	HookChildStop    HookEvent = "SubagentStop"      // the same, of a child agent
+	HookCompact      HookEvent = "PreCompact"        // before the history is compacted
+)
+
+// HookEvents returns all occasions, in the order of a session.
+func HookEvents() []HookEvent {
+	return []HookEvent{
+		HookSessionStart, HookPrompt, HookBefore, HookPermission, HookNotification, HookAfter, HookStop, HookChildStop, HookCompact, HookSessionEnd,
+	}
+}
+
+// Gate reports whether what the hook is asked about happens only if it says so: one
+// that fails denies.
+func (e HookEvent) Gate() bool { return e == HookPrompt || e == HookBefore || e == HookPermission }
+
+// HookStarted: a command that somebody configured for the occasion is about to run.
+// The event's turn and item are those of the occasion; a hook with none is the session's.
+type HookStarted struct {
+	Hook  string    `json:"hook"` // id
+	Event HookEvent `json:"event"`
+	// Command is what runs, and Source the file that says so.
+	Command string `json:"command"`
+	Source  string `json:"source,omitempty"`
+	// Input is the input that the hook is asked about.
+	Input string `json:"input,omitempty"`
+	// TimeoutMS is how long it has, in milliseconds.
+	TimeoutMS int64 `json:"timeout_ms,omitempty"`
+}
+
+// HookEnded: nothing of the hook runs any more.
+type HookEnded struct {
+	Hook    string  `json:"hook"`
+	Outcome Outcome `json:"outcome"`         // completed, aborted, or failed: it could not do what hooks do
+	Cause   *Cause  `json:"cause,omitempty"` // if aborted
+	// Decision is what it says: allow, ask or deny; empty if it says nothing. A gate
+	// that failed denies. Reason is why, or how it failed.
+	Decision Permission `json:"decision,omitempty"`
+	Reason   string     `json:"reason,omitempty"`
+	// Arguments are what the call is to run with instead.
+	Arguments string `json:"arguments,omitempty"`
+	// Context is for the model, Message for people.
+	Context string `json:"context,omitempty"`
+	Message string `json:"message,omitempty"`
+	// Stop says that the turn is to end.
+	Stop     bool  `json:"stop,omitempty"`
+	ExitCode *int  `json:"exit_code,omitempty"`
+	Elapsed  int64 `json:"elapsed_ms,omitempty"`
+	// Output is the beginning of what it put out, unless it asked for silence.
+	Output    string    `json:"output,omitempty"`
+	Survivors []Process `json:"survivors,omitempty"`
+}
+
+// Hook is a hook that has run or runs.
+type Hook struct {
+	HookStarted
+	Turn, Item string     // empty for one of the session
+	Ended      *HookEnded // nil while it runs
+}
+
+// bars reports whether the hook keeps what it is asked about from happening.
+func (h *Hook) bars() bool {
+	return h.Event.Gate() && (h.Ended == nil || h.Ended.Outcome != Completed || h.Ended.Decision == Deny)
+}
+
+// Hook returns the turn's hook with the id, or nil.
+func (t *Turn) Hook(id string) *Hook { return findHook(t.Hooks, id) }
+
+func findHook(list []*Hook, id string) *Hook {
+	for _, h := range slices.Backward(list) {
+		if h.Hook == id {
+			return h
+		}
+	}
+	return nil
+}
+
+// hooksOf is where the hooks are of the turn, or of the session if it is "".
+func (s *State) hooksOf(turn string) *[]*Hook {
+	if turn == "" {
+		return &s.Hooks
+	}
+	return &s.Running().Hooks
+}
+
+func (s *State) hookStarted(e Event, d HookStarted) string {
+	if d.Hook == "" || !isNew(d.Hook, s.lastHook) {
+		return fmt.Sprintf("%q is not a new hook's id", d.Hook)
+	}
+	if e.Item != "" && (e.Turn == "" || s.Running().Item(e.Item) == nil) {
+		return fmt.Sprintf("item %q did not start", e.Item)
+	}
+	if d.Event == HookBefore && e.Item != "" && s.Running().Item(e.Item).Started {
+		return fmt.Sprintf("call %q has started", e.Item)
+	}
+	s.count.hooks++
+	s.lastHook = d.Hook
+	list := s.hooksOf(e.Turn)
+	*list = append(*list, &Hook{HookStarted: d, Turn: e.Turn, Item: e.Item})
+	if d.Event == HookPrompt {
+		s.atGate(d.Input, func(i *Input) {
+			if i.gate.turn != e.Turn {
+				i.gate = gate{turn: e.Turn}
+			}
+			i.gate.bars++
+		})
+	}
+	return ""
+}
+
+func (s *State) hookEnded(e Event, d HookEnded) string {
+	h := findHook(*s.hooksOf(e.Turn), d.Hook)
+	if h == nil || h.Ended != nil {
+		return fmt.Sprintf("hook %q is not running", d.Hook)
+	}
+	if d.Outcome != Completed && d.Outcome != Failed && (d.Outcome != Aborted || d.Cause == nil) {
+		return fmt.Sprintf("%q is not an ending of hook %q", d.Outcome, d.Hook)
+	}
+	h.Ended = &d
+	switch {
+	case h.Event != HookPrompt:
+	case !h.bars():
+		s.atGate(h.Input, func(i *Input) { i.gate.bars-- })
+	case d.Outcome != Aborted: // else it is asked again
+		s.atGate(h.Input, func(i *Input) { i.Refused = true })
+	}
+	return ""
+}
+
+// gate is what the hooks of a turn have said of an input.
+type gate struct {
+	turn string
+	bars int // hooks that run, and those that did not let it pass
+}
+
+// Kept reports whether no model is to see the input: a hook has not let it pass.
+func (i Input) Kept() bool { return i.Refused || i.gate.bars > 0 }
+
+// Asked reports whether a hook was asked about the input, and all have answered.
+func (i Input) Asked() bool { return i.Refused || i.gate.turn != "" && i.gate.bars == 0 }
+
+// atGate changes the input with the id, in the newest place that has it. What others
+// share is copied.
+func (s *State) atGate(id string, change func(*Input)) {
+	is := func(i Input) bool { return i.ID == id }
+	if n := slices.IndexFunc(s.Waiting, is); n >= 0 {
+		change(&s.Waiting[n])
+		return
+	}
+	for at, t := range slices.Backward(s.Turns) {
+		n := slices.IndexFunc(t.Inputs, is)
+		if n < 0 {
+			continue
+		}
+		inputs := slices.Clone(t.Inputs)
+		change(&inputs[n])
+		if t.Cause != nil {
+			ended := *t
+			t, s.Turns = &ended, slices.Clone(s.Turns)
+			s.Turns[at] = t
+		}
+		t.Inputs = inputs
+		return
+	}
+}
+
+// hookEndings are the ends of the hooks that run, of those that are meant.
+func hookEndings(list []*Hook, c *Cause, meant func(*Hook) bool) []Event {
+	var out []Event
+	for _, h := range list {
+		if h.Ended != nil || !meant(h) {
+			continue
+		}
+		out = append(out, Event{Turn: h.Turn, Item: h.Item, By: c.By, Data: HookEnded{Hook: h.Hook, Outcome: Aborted, Cause: c}})
+	}
+	return out
+}
+
+// Hook returns the hook with the id of the running turn, or of the session if turn is
+// ""; nil if there is none.
+func (s State) Hook(turn, id string) *Hook {
+	if turn == "" {
+		return findHook(s.Hooks, id)
+	}
+	if t := s.Running(); t != nil && t.ID == turn {
+		return t.Hook(id)
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package assemble
+
+import (
+	"time"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/hooks"
+	"github.com/settle-agent/settle/internal/repo"
+)
+
+// hooks are those of the sessions; nil if there are none.
+func (o Options) hooks(env []string) *settle.Hooks {
+	if len(o.Settings.Hooks) == 0 {
+		return nil
+	}
+	made := &settle.Hooks{Env: env, Project: o.Dir}
+	if root, inside := repo.Root(o.Dir); inside {
+		made.Project = root
+	}
+	for _, h := range o.Settings.Hooks {
+		made.List = append(made.List, settle.Hook{
+			Event: h.Event, Matcher: h.Matcher, Command: h.Command, Args: h.Args, Timeout: h.Timeout,
+			Source: h.Origin.Where, Dir: h.Dir, Own: h.Own, Broken: h.Broken,
+		})
+	}
+	return made
+}
+
+// ConfiguredHook is a hook, and what becomes of it.
+type ConfiguredHook struct {
+	config.Hook
+	State string        // ok, untrusted, broken
+	Limit time.Duration // how long it may run
+}
+
+func limitOf(h config.Hook) time.Duration { return hooks.Limit(h.Event, h.Timeout) }
+
+// ConfiguredHooks are the hooks that there are, also those of the project that are
+// not trusted.
+func (o Options) ConfiguredHooks() []ConfiguredHook {
+	var all []ConfiguredHook
+	state := func(h config.Hook) string {
+		if h.Broken != "" {
+			return "broken"
+		}
+		return "ok"
+	}
+	for _, h := range o.Settings.Hooks {
+		all = append(all, ConfiguredHook{h, state(h), limitOf(h)})
+	}
+	for _, file := range o.Settings.ProjectHooks {
+		for _, h := range file.Hooks {
+			if !file.Trusted {
+				all = append(all, ConfiguredHook{h, "untrusted", limitOf(h)})
+			}
+		}
+	}
+	return all
+}
+
+// TrustHooks records that the user trusts the project's own hooks as they are now.
+func TrustHooks(r *config.Resolved) error {
+	return trust(r, func(recorded map[string]string) {
+		for _, file := range r.ProjectHooks {
+			recorded[file.Path] = file.Hash
+		}
+	})
+}

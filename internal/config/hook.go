@@ -1,0 +1,360 @@
+package config
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/repo"
+	"github.com/settle-agent/settle/internal/safefile"
+)
+
+// Hook is a command for an occasion of sessions.
+type Hook struct {
+	Event   event.HookEvent
+	Matcher string
+	Command string
+	Args    []string // if set, Command is a program
+	Timeout time.Duration
+	// Dir is the project that it belongs to, absolute; empty for the user's own.
+	Dir string
+	// Own says that the user wrote it for themselves.
+	Own bool
+	// Broken, if set, says why it cannot be run. A gate is kept all the same: it denies.
+	Broken string
+	Origin Origin
+}
+
+// ProjectHooks are the hooks of one of a project's files. They are commands that
+// whoever wrote the repository chose: they count once the user has trusted them as
+// they are.
+type ProjectHooks struct {
+	Path string
+	// Hash is of the hooks, and of those of the project's files that they name.
+	Hash    string
+	Hooks   []Hook
+	Trusted bool
+}
+
+// Line is what runs, for people.
+func (h Hook) Line() string { return strings.Join(append([]string{h.Command}, h.Args...), " ") }
+
+// Whose hooks are run.
+const (
+	HooksAll = "all"
+	HooksOwn = "own" // those of settle's own configuration
+	HooksOff = "off"
+)
+
+// ownHooks reads [hooks] of the user's file.
+func (l *loader) ownHooks(top *table) {
+	value, ok := top.take("hooks")
+	if !ok {
+		return
+	}
+	raw, err := json.Marshal(value)
+	var list []Hook
+	if err == nil {
+		list, _, err = parseHooks(raw, strictly)
+	}
+	if err != nil {
+		top.fail("hooks", err)
+		return
+	}
+	for _, h := range list {
+		h.Own, h.Origin = true, Origin{Kind: File, Where: top.doc.where("hooks", string(h.Event), "1")}
+		l.Hooks = append(l.Hooks, h)
+	}
+}
+
+// hooks reads those that other agents' files have, the user's and the project's.
+func (l *loader) hooks() {
+	if l.RunHooks == HooksOff {
+		l.Hooks = nil
+	}
+	if l.RunHooks != HooksAll {
+		return
+	}
+	l.foreignHooks()
+	if l.in.ProjectConfig != IgnoreProject {
+		l.projectHooks()
+	}
+	l.Hooks = distinct(l.Hooks)
+}
+
+// foreignHooks reads the user's own files of Claude Code and Codex.
+func (l *loader) foreignHooks() {
+	for _, path := range l.foreignFiles() {
+		data, size, err := safefile.Read(path, maxFile)
+		if missing(err) {
+			continue
+		}
+		list, err := readHooks(path, data, size, err)
+		if err != nil {
+			l.Notes = append(l.Notes, fmt.Sprintf("%s: its hooks are not used: %v", path, err))
+		}
+		for _, h := range list {
+			h.Own, h.Origin = true, Origin{Kind: File, Where: path}
+			l.Hooks = append(l.Hooks, h)
+		}
+	}
+}
+
+// foreignFiles are where Claude Code and Codex keep what a user has configured.
+func (l *loader) foreignFiles() (paths []string) {
+	for _, place := range []struct {
+		variable, folder string
+		files            []string
+	}{
+		{"CLAUDE_CONFIG_DIR", ".claude", []string{"settings.json"}},
+		{"CODEX_HOME", ".codex", []string{"hooks.json", "config.toml"}},
+	} {
+		dir := absolute(l.in.Getenv(place.variable))
+		if dir == "" {
+			dir = under(l.in.Getenv, place.folder)
+		}
+		for _, name := range place.files {
+			if dir != "" {
+				paths = append(paths, filepath.Join(dir, name))
+			}
+		}
+	}
+	return paths
+}
+
+// projectHooks reads those of the project's directories.
+func (l *loader) projectHooks() {
+	project := l.in.Trust.Project(l.in.Dir)
+	users := l.foreignFiles()
+	for _, dir := range project.Dirs {
+		for _, name := range []string{".claude/settings.json", ".claude/settings.local.json", ".codex/hooks.json", ".codex/config.toml"} {
+			path := filepath.Join(dir, filepath.FromSlash(name))
+			if slices.Contains(users, path) { // the home directory as a project
+				continue
+			}
+			data, size, err := project.ReadFile(path, maxFile)
+			if missing(err) {
+				continue
+			}
+			list, err := readHooks(path, data, size, err)
+			if err != nil {
+				l.Notes = append(l.Notes, fmt.Sprintf("%s: its hooks are not used: %v", path, err))
+			}
+			if len(list) > 0 {
+				l.projectFileHooks(project, dir, path, list)
+			}
+		}
+	}
+}
+
+func (l *loader) projectFileHooks(project repo.Project, dir, path string, list []Hook) {
+	for n := range list {
+		list[n].Dir, list[n].Origin = dir, Origin{Kind: Project, Where: path}
+	}
+	file := ProjectHooks{Path: path, Hooks: list, Hash: hooksHash(project, dir, list)}
+	if file.Trusted = l.Recorded()[path] == file.Hash; file.Trusted {
+		l.Hooks = append(l.Hooks, list...)
+	} else {
+		l.Notes = append(l.Notes, fmt.Sprintf(
+			"%s: its hooks are not run, since you have not trusted them as they are now; to see them and trust them: settle hooks --trust", path))
+	}
+	l.ProjectHooks = append(l.ProjectHooks, file)
+}
+
+// hooksHash is of hooks, and of what the files of the project contain that their
+// commands name: to trust a command is to trust its script as it is.
+func hooksHash(project repo.Project, dir string, list []Hook) string {
+	sum := sha256.New()
+	for _, h := range list {
+		fmt.Fprintf(sum, "%q %q %q %q %d %q\n", h.Event, h.Matcher, h.Command, h.Args, h.Timeout, h.Broken)
+		for _, word := range append(strings.FieldsFunc(h.Command, delimits), h.Args...) {
+			for _, variable := range []string{"$CLAUDE_PROJECT_DIR", "${CLAUDE_PROJECT_DIR}", "$SETTLE_PROJECT_DIR", "${SETTLE_PROJECT_DIR}"} {
+				word = strings.ReplaceAll(word, variable, dir)
+			}
+			if word == "" {
+				continue
+			}
+			if !filepath.IsAbs(word) {
+				word = filepath.Join(dir, word)
+			}
+			if rel, err := filepath.Rel(dir, word); err != nil || rel == "." || strings.HasPrefix(rel, "..") {
+				continue
+			}
+			if data, _, err := project.ReadFile(word, maxFile); err == nil {
+				fmt.Fprintf(sum, "%q %x\n", word, sha256.Sum256(data))
+			}
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// delimits reports whether the character ends a word of a command, as far as names of
+// files go.
+func delimits(r rune) bool { return strings.ContainsRune(" \t\n\"'`;|&()<>=", r) }
+
+// readHooks reads the hooks of a file, by its name.
+func readHooks(path string, data []byte, size int64, err error) ([]Hook, error) {
+	switch {
+	case err != nil:
+		return nil, err
+	case size > maxFile:
+		return nil, fmt.Errorf("it is larger than %d bytes", maxFile)
+	}
+	var file struct {
+		Hooks json.RawMessage `json:"hooks"`
+		Off   bool            `json:"disableAllHooks"`
+	}
+	if filepath.Ext(path) == ".toml" {
+		if file.Hooks, err = tomlHooks(path, data); err != nil {
+			return nil, err
+		}
+	} else if err := json.Unmarshal(data, &file); err != nil {
+		return nil, fmt.Errorf("it is not understood: %w", err)
+	}
+	if file.Off || len(file.Hooks) == 0 || string(file.Hooks) == "null" {
+		return nil, nil
+	}
+	list, left, err := parseHooks(file.Hooks, loosely)
+	if err == nil && len(left) > 0 {
+		err = errors.New(strings.Join(left, "; "))
+	}
+	return list, err
+}
+
+// tomlHooks returns the [hooks] of a file of Codex as JSON.
+func tomlHooks(path string, data []byte) (json.RawMessage, error) {
+	doc, err := read(path, func(string, int64) ([]byte, int64, error) { return data, int64(len(data)), nil })
+	if err != nil || doc == nil || doc.values["hooks"] == nil {
+		return nil, err
+	}
+	return json.Marshal(doc.values["hooks"])
+}
+
+// strictness says what becomes of what settle does not know.
+type strictness string
+
+const (
+	strictly strictness = "strictly" // it is an error
+	loosely  strictness = "loosely"  // it is left out
+)
+
+// hookGroup is one entry of an occasion: a command, or several with a matcher.
+type hookGroup struct {
+	Matcher string        `json:"matcher"`
+	Hooks   []hookCommand `json:"hooks"`
+	hookCommand
+}
+
+type hookCommand struct {
+	Type    string          `json:"type"`
+	Command string          `json:"command"`
+	Args    []string        `json:"args"`
+	Timeout json.RawMessage `json:"timeout"`
+}
+
+// parseHooks reads {EVENT: [{matcher, hooks: [{type, command, timeout}]}]}, and says
+// what of it is left out.
+func parseHooks(raw json.RawMessage, how strictness) (list []Hook, left []string, err error) {
+	var events map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &events); err != nil {
+		return nil, nil, errors.New("must be a table with a list for each event")
+	}
+	for _, name := range slices.Sorted(maps.Keys(events)) {
+		e := event.HookEvent(name)
+		if !slices.Contains(event.HookEvents(), e) {
+			if how == strictly {
+				return nil, nil, fmt.Errorf("there is no event %q%s", name, hint(name, eventNames()))
+			}
+			continue // of a newer Claude Code, or a setting of Codex
+		}
+		var groups []hookGroup
+		d := json.NewDecoder(bytes.NewReader(events[name]))
+		if how == strictly {
+			d.DisallowUnknownFields()
+		}
+		if err := d.Decode(&groups); err != nil && !errors.Is(err, io.EOF) {
+			err = fmt.Errorf("%s is not understood: %w", name, err)
+			if how == strictly {
+				return nil, nil, err
+			}
+			left = append(left, err.Error())
+			continue
+		}
+		for _, g := range groups {
+			commands := g.Hooks
+			if g.Command != "" || g.Type != "" {
+				commands = append(commands, g.hookCommand)
+			}
+			for _, c := range commands {
+				h, err := c.hook(e, g.Matcher)
+				switch {
+				case err == nil:
+				case how == strictly:
+					return nil, nil, fmt.Errorf("%s: %w", name, err)
+				case !e.Gate():
+					left = append(left, fmt.Sprintf("%s: %v", name, err))
+					continue
+				default:
+					h.Broken = err.Error() // a gate that cannot be asked denies
+				}
+				list = append(list, h)
+			}
+		}
+	}
+	return list, left, nil
+}
+
+func eventNames() (names []string) {
+	for _, e := range event.HookEvents() {
+		names = append(names, string(e))
+	}
+	return names
+}
+
+func (c hookCommand) hook(e event.HookEvent, matcher string) (Hook, error) {
+	h := Hook{Event: e, Matcher: matcher, Command: c.Command, Args: c.Args}
+	switch {
+	case c.Type != "" && c.Type != "command":
+		h.Command = c.Type
+		return h, fmt.Errorf("settle does not know hooks of the type %q", c.Type)
+	case strings.TrimSpace(c.Command) == "":
+		return h, errors.New("a hook needs a command")
+	}
+	var seconds float64
+	var words string
+	switch {
+	case len(c.Timeout) == 0 || string(c.Timeout) == "null":
+	case json.Unmarshal(c.Timeout, &seconds) == nil && seconds >= 0 && seconds < 1e9:
+		h.Timeout = time.Duration(seconds * float64(time.Second))
+	case json.Unmarshal(c.Timeout, &words) == nil:
+		d, err := asDuration(words)
+		if err != nil {
+			return h, fmt.Errorf("timeout %w", err)
+		}
+		h.Timeout = d
+	default:
+		return h, errors.New("timeout must be a duration, or a number of seconds")
+	}
+	return h, nil
+}
+
+// distinct leaves out what is configured twice.
+func distinct(list []Hook) []Hook {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(list, func(h Hook) bool {
+		key := fmt.Sprintf("%q %q %q %q", h.Event, h.Matcher, h.Command, h.Args)
+		was := seen[key]
+		seen[key] = true
+		return was
+	})
+}

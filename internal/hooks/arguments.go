@@ -1,0 +1,136 @@
+package hooks
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+)
+
+// alias is the name that others have for an argument of ours.
+type alias struct {
+	own, other string
+	path       bool // others have it absolute
+}
+
+func aliases(tool string) []alias {
+	switch tool {
+	case "shell":
+		return []alias{{own: "timeout_ms", other: "timeout"}, {own: "background", other: "run_in_background"}}
+	case "read", "write", "edit":
+		return []alias{{own: "path", other: "file_path", path: true}}
+	case "apply_patch":
+		return []alias{{own: "input", other: "command"}}
+	}
+	return nil
+}
+
+// object is a JSON object whose values are as they were written.
+type object map[string]json.RawMessage
+
+// told returns the arguments as a hook is told them: ours, and the same under the names
+// that others have for them.
+func told(tool, arguments, dir string) object {
+	var args object
+	if json.Unmarshal([]byte(arguments), &args) != nil || args == nil {
+		return object{"input": text(arguments)}
+	}
+	for _, a := range aliases(tool) {
+		value, ok := args[a.own]
+		if !ok {
+			continue
+		}
+		if _, taken := args[a.other]; taken {
+			continue
+		}
+		var path string
+		if a.path && json.Unmarshal(value, &path) == nil && !filepath.IsAbs(path) {
+			value = text(filepath.Join(dir, path))
+		}
+		args[a.other] = value
+	}
+	return args
+}
+
+func text(s string) json.RawMessage {
+	raw, _ := json.Marshal(s) // never fails
+	return raw
+}
+
+// meant returns the arguments that a hook has made of what it was told, under our
+// names; "" if they are the same.
+func meant(tool, arguments string, sent, got object) string {
+	var args object
+	if json.Unmarshal([]byte(arguments), &args) != nil || args == nil {
+		args = object{}
+	}
+	want := object{}
+	for name, value := range got {
+		want[name] = value
+	}
+	for _, a := range aliases(tool) {
+		if _, ours := args[a.other]; ours {
+			continue
+		}
+		other, has := want[a.other]
+		own, owns := want[a.own]
+		delete(want, a.other)
+		switch {
+		case has && !same(other, sent[a.other]) && (!owns || same(own, args[a.own])):
+			want[a.own] = other
+		case !owns && has:
+			want[a.own] = args[a.own]
+		}
+	}
+	if tool == "apply_patch" {
+		delete(want, "file_path")
+	}
+	raw, err := json.Marshal(want)
+	if err != nil || same(raw, json.RawMessage(arguments)) {
+		return ""
+	}
+	return string(raw)
+}
+
+// same reports whether two values say the same.
+func same(a, b json.RawMessage) bool {
+	return bytes.Equal(canonical(a), canonical(b))
+}
+
+func canonical(raw json.RawMessage) []byte {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var value any
+	if d.Decode(&value) != nil {
+		return raw
+	}
+	out, err := json.Marshal(value)
+	if err != nil {
+		return raw
+	}
+	return out
+}
+
+// patched are the files that a patch is about, each with whether it is new.
+func patched(arguments string) (files []patchedFile) {
+	var args struct{ Input string }
+	if json.Unmarshal([]byte(arguments), &args) != nil {
+		return nil
+	}
+	seen := map[string]bool{}
+	for line := range strings.Lines(args.Input) {
+		for _, head := range []string{"*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "} {
+			path, ok := strings.CutPrefix(strings.TrimSpace(line), head)
+			if path = strings.TrimSpace(path); ok && path != "" && !seen[path] {
+				seen[path] = true
+				files = append(files, patchedFile{path, head == "*** Add File: "})
+			}
+		}
+	}
+	return files
+}
+
+type patchedFile struct {
+	path  string
+	isNew bool
+}

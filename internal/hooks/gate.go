@@ -1,0 +1,139 @@
+package hooks
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// mostRounds is how often the hooks of a call are asked about changes of each other.
+const mostRounds = 4
+
+// Before asks the gates about a call before it runs. Where one of them changes the
+// call, the others are asked again: each has seen what runs. The error is that of
+// ctx, or says that the call is over; then nothing may run.
+func (s *Set) Before(ctx context.Context, c Call) (Verdict, error) {
+	if !s.On(event.HookBefore) {
+		return Verdict{}, nil
+	}
+	original, latest := c.Arguments, map[*hook]Verdict{}
+	var changer *hook
+	for range mostRounds {
+		o := &occasion{event: event.HookBefore, turn: c.Turn, item: c.Item, call: &c, aspects: s.aspects(c), open: c.waits}
+		runs := s.matching(o, func(h *hook) bool { return h != changer })
+		changed, by, err := s.round(ctx, o, runs, latest)
+		if err != nil {
+			return Verdict{Decision: event.Deny}, err
+		}
+		v := s.together(latest)
+		if by == nil || v.Denied() {
+			if c.Arguments != original {
+				v.Arguments = c.Arguments
+			}
+			return v, nil
+		}
+		c.Arguments, changer = changed, by
+	}
+	return Verdict{Decision: event.Deny, Reason: fmt.Sprintf("hooks go on changing each other's arguments of %q", c.Tool)}, nil
+}
+
+// round asks once. It returns the first change of the arguments, and whose it is.
+func (s *Set) round(ctx context.Context, o *occasion, runs []*run, latest map[*hook]Verdict) (changed string, by *hook, err error) {
+	if len(runs) == 0 {
+		return "", nil, nil
+	}
+	all, err := s.all(ctx, o, runs)
+	if err != nil {
+		return "", nil, err
+	}
+	now := map[*hook]Verdict{} // what was said of other arguments counts no more
+	for n, r := range runs {
+		v := now[r.hook]
+		v.add(r.hook, all[n])
+		now[r.hook] = v
+		if by == nil && all[n].Arguments != "" {
+			changed, by = all[n].Arguments, r.hook
+		}
+	}
+	for h, v := range now {
+		latest[h] = v
+	}
+	return changed, by, nil
+}
+
+// together is what the hooks have said last, in the order in which they are
+// configured.
+func (s *Set) together(latest map[*hook]Verdict) (out Verdict) {
+	list := s.byEvent[event.HookBefore]
+	for n := range list {
+		v, ok := latest[&list[n]]
+		if !ok {
+			continue
+		}
+		if strictness(v.Decision) > strictness(out.Decision) {
+			out.Decision, out.Reason = v.Decision, v.Reason
+		}
+		out.Context = append(out.Context, v.Context...)
+		if v.Stop && !out.Stop {
+			out.Stop, out.Why = true, v.Why
+		}
+	}
+	return out
+}
+
+// Permit asks the gates about a call that somebody is to be asked about. A
+// Verdict that says nothing leaves that to them.
+func (s *Set) Permit(ctx context.Context, c Call) (Verdict, error) {
+	return s.fire(ctx, func() *occasion {
+		return &occasion{event: event.HookPermission, turn: c.Turn, item: c.Item, call: &c, aspects: s.aspects(c), open: c.waits}
+	}, event.HookPermission)
+}
+
+// Prompt asks the gates about an input before a model sees it.
+func (s *Set) Prompt(ctx context.Context, turn string, in event.Input) (Verdict, error) {
+	return s.fire(ctx, func() *occasion {
+		return &occasion{event: event.HookPrompt, turn: turn, input: in.ID, aspects: fields(nil, "prompt", in.Text)}
+	}, event.HookPrompt)
+}
+
+// waits reports whether the call has not started and not ended.
+func (c Call) waits(st event.State) bool {
+	t := st.Running()
+	if t == nil || t.ID != c.Turn {
+		return false
+	}
+	i := t.Item(c.Item)
+	return i != nil && i.Status == event.ItemOpen && !i.Started
+}
+
+// fire asks the hooks about the occasion and puts together what they said.
+func (s *Set) fire(ctx context.Context, about func() *occasion, e event.HookEvent) (Verdict, error) {
+	var v Verdict
+	if !s.On(e) {
+		return v, nil
+	}
+	o := about()
+	runs := s.matching(o, nil)
+	if len(runs) == 0 {
+		return v, nil
+	}
+	all, err := s.all(ctx, o, runs)
+	if err != nil {
+		return Verdict{Decision: event.Deny}, err
+	}
+	for n, r := range runs {
+		v.add(r.hook, all[n])
+	}
+	return v, nil
+}
+
+// fields is the one aspect of an occasion with the names, if matchers know it by some.
+func fields(names []string, pairs ...any) []aspect {
+	a := aspect{names: names, fields: map[string]any{}}
+	for n := 0; n+1 < len(pairs); n += 2 {
+		name, _ := pairs[n].(string)
+		a.fields[name] = pairs[n+1]
+	}
+	return []aspect{a}
+}

@@ -1,0 +1,44 @@
+package hooks
+
+import (
+	"slices"
+	"strings"
+)
+
+// others are the names that Claude Code and Codex have for our tools, the usual one
+// first. Hooks that were written for those know these.
+func others(tool string) []string {
+	switch tool {
+	case "shell":
+		return []string{"Bash"}
+	case "read":
+		return []string{"Read"}
+	case "write":
+		return []string{"Write"}
+	case "edit":
+		return []string{"Edit", "MultiEdit"}
+	case "glob":
+		return []string{"Glob"}
+	case "grep":
+		return []string{"Grep"}
+	case "list":
+		return []string{"LS"}
+	case "plan":
+		return []string{"TodoWrite"}
+	case "task":
+		return []string{"Task", "Agent"}
+	case "web_fetch":
+		return []string{"WebFetch"}
+	case "web_search":
+		return []string{"WebSearch"}
+	case "skill":
+		return []string{"Skill"}
+	}
+	if strings.Contains(tool, "__") { // of an MCP server
+		return []string{"mcp__" + tool}
+	}
+	return nil
+}
+
+// names are those by which matchers find the tool.
+func names(tool string) []string { return append(slices.Clone(others(tool)), tool) }

@@ -1,0 +1,81 @@
+package hooks
+
+import (
+	"context"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// After tells the hooks of a call that ran. A Verdict that denies is for the model:
+// nothing is undone.
+func (s *Set) After(ctx context.Context, c Call, e Ended) (Verdict, error) {
+	return s.fire(ctx, func() *occasion {
+		aspects, response := s.aspects(c), s.response(c, e)
+		for _, a := range aspects {
+			a.fields["tool_response"] = response
+		}
+		return &occasion{event: event.HookAfter, turn: c.Turn, item: c.Item, call: &c, aspects: aspects}
+	}, event.HookAfter)
+}
+
+// Start tells the hooks that the session's work begins, or begins anew after a
+// compaction: source is startup, resume or compact.
+func (s *Set) Start(ctx context.Context, turn, source string) (Verdict, error) {
+	return s.fire(ctx, func() *occasion {
+		return &occasion{event: event.HookSessionStart, turn: turn, aspects: fields([]string{source}, "source", source)}
+	}, event.HookSessionStart)
+}
+
+// End tells the hooks that the session ends, when no turn runs any more.
+func (s *Set) End(ctx context.Context, reason string) {
+	_, _ = s.fire(ctx, func() *occasion {
+		return &occasion{event: event.HookSessionEnd, aspects: fields([]string{reason}, "reason", reason)}
+	}, event.HookSessionEnd)
+}
+
+// Stop asks the hooks whether the turn may complete; one that denies has the model
+// go on, for the reason that it gives. active says that it goes on for that already.
+func (s *Set) Stop(ctx context.Context, turn, answer string, active bool) (Verdict, error) {
+	e := s.stop()
+	return s.fire(ctx, func() *occasion {
+		return &occasion{event: e, turn: turn, aspects: fields(nil, "stop_hook_active", active, "last_assistant_message", answer)}
+	}, e)
+}
+
+// stop is the occasion that the end of the session's turns is.
+func (s *Set) stop() event.HookEvent {
+	if s != nil && s.Child {
+		return event.HookChildStop
+	}
+	return event.HookStop
+}
+
+// Compact tells the hooks that the history is to be compacted; trigger is manual or
+// auto.
+func (s *Set) Compact(ctx context.Context, turn, trigger string) (Verdict, error) {
+	return s.fire(ctx, func() *occasion {
+		return &occasion{event: event.HookCompact, turn: turn, aspects: fields([]string{trigger}, "trigger", trigger, "custom_instructions", "")}
+	}, event.HookCompact)
+}
+
+// Notify tells the hooks that somebody is asked about a call. It returns at once; what
+// it returns ends the hooks, which nobody needs once there is an answer.
+func (s *Set) Notify(ctx context.Context, c Call, message string) (end func()) {
+	if !s.On(event.HookNotification) {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	// Ends with its hooks, soon after ctx; end waits for it.
+	go func() {
+		defer close(done)
+		_, _ = s.fire(ctx, func() *occasion {
+			return &occasion{event: event.HookNotification, turn: c.Turn, item: c.Item, open: c.waits, aspects: fields(
+				[]string{"permission_prompt"}, "notification_type", "permission_prompt", "message", message, "title", "settle")}
+		}, event.HookNotification)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}

@@ -1,0 +1,145 @@
+package hooks
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"unicode/utf8"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// occasion is something that hooks are asked about, or told.
+type occasion struct {
+	event      event.HookEvent
+	turn, item string
+	input      string // that a prompt is
+	call       *Call  // that hooks are asked about; nil for anything else
+	aspects    []aspect
+	// open, if set, reports whether what is asked about is still to come.
+	open func(event.State) bool
+}
+
+// aspect is one thing that each hook is told of an occasion; most have one.
+type aspect struct {
+	names  []string // that matchers know it by; the one that matches becomes tool_name
+	fields map[string]any
+	sent   object // tool_input
+}
+
+// Call is a tool call that hooks are asked about.
+type Call struct {
+	Turn, Item string
+	Tool       string // our name
+	Arguments  string
+	// Title says it in one line.
+	Title string
+}
+
+// Ended is how a call ended that ran.
+type Ended struct {
+	Output   string
+	ExitCode *int
+	Failed   bool
+	Aborted  bool
+}
+
+// aspects are those of a call. A patch is told file by file, as the edits that it is:
+// hooks that guard files know no patches.
+func (s *Set) aspects(c Call) []aspect {
+	whole := told(c.Tool, c.Arguments, s.Dir)
+	if c.Tool == "apply_patch" {
+		var out []aspect
+		for _, f := range patched(c.Arguments) {
+			sent := object{}
+			for name, value := range whole {
+				sent[name] = value
+			}
+			path := f.path
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(s.Dir, path)
+			}
+			sent["file_path"] = text(path)
+			name := "Edit"
+			if f.isNew {
+				name = "Write"
+			}
+			out = append(out, s.aspect(c, []string{name, c.Tool}, sent))
+		}
+		if len(out) > 0 {
+			return out
+		}
+	}
+	return []aspect{s.aspect(c, names(c.Tool), whole)}
+}
+
+func (s *Set) aspect(c Call, names []string, sent object) aspect {
+	return aspect{names: names, sent: sent, fields: map[string]any{"tool_input": sent, "tool_use_id": c.Item, "settle_tool": c.Tool}}
+}
+
+// response is what a call gave, as hooks are told it.
+func (s *Set) response(c Call, e Ended) map[string]any {
+	out := map[string]any{"output": e.Output, "success": !e.Failed && !e.Aborted, "interrupted": e.Aborted}
+	if e.ExitCode != nil {
+		out["exit_code"] = *e.ExitCode
+	}
+	if c.Tool == "shell" {
+		out["stdout"], out["stderr"] = e.Output, ""
+	}
+	if path := told(c.Tool, c.Arguments, s.Dir)["file_path"]; path != nil {
+		out["filePath"] = path
+	}
+	return out
+}
+
+// stdin is what a hook reads.
+func (s *Set) stdin(o occasion, a aspect, name string) ([]byte, error) {
+	all := map[string]any{
+		"session_id": s.session(), "transcript_path": s.Transcript, "cwd": s.Dir, "hook_event_name": o.event,
+		"permission_mode": mode(s.Permission),
+	}
+	if o.turn != "" {
+		all["turn_id"] = o.turn
+	}
+	if s.Model != "" {
+		all["model"] = s.Model
+	}
+	if a.sent != nil {
+		all["tool_name"] = name
+	}
+	for key, value := range a.fields {
+		all[key] = value
+	}
+	raw, err := json.Marshal(all)
+	if err != nil {
+		return nil, fmt.Errorf("cannot encode what a hook is told: %w", err)
+	}
+	return append(raw, '\n'), nil
+}
+
+func (s *Set) session() (id string) {
+	s.Log.View(func(st event.State) { id = st.Session })
+	return id
+}
+
+// mode is the policy by the name that Claude Code has for what is nearest to it.
+func mode(p event.Permission) string {
+	switch p {
+	case event.Allow:
+		return "bypassPermissions"
+	case event.Deny:
+		return "dontAsk"
+	}
+	return "default"
+}
+
+// clip returns the beginning of a text that is too long.
+func clip(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most] + "…"
+}

@@ -1,0 +1,49 @@
+package hooks
+
+import (
+	"context"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/settle-agent/settle/internal/proc"
+)
+
+// mostOutput bounds each output of a hook, in bytes: one that has more to say is
+// ended.
+const mostOutput = 256 << 10
+
+// grace is what a hook has to end by itself once it is told to.
+const grace = 50 * time.Millisecond
+
+// Processes is the Runner of commands on this machine, each under a warden (C7).
+type Processes struct {
+	// Env is the environment of commands, without keys.
+	Env []string
+	// Marker and Lock are as in [proc.Spec].
+	Marker string
+	Lock   *os.File
+}
+
+// Run implements [Runner].
+func (p Processes) Run(ctx context.Context, c Command) (Result, error) {
+	argv := shell(c.Line)
+	if c.Args != nil {
+		argv = append([]string{c.Line}, c.Args...)
+	}
+	out, err := proc.Run(ctx, proc.Command{
+		Argv: argv, Dir: c.Dir, Env: slices.Concat(p.Env, c.Env), Stdin: c.Stdin, MaxBytes: mostOutput,
+		Marker: p.Marker, Lock: p.Lock, Grace: grace,
+	})
+	return Result{
+		Code: out.Code, Stdout: out.Stdout, Stderr: out.Stderr, Truncated: out.Truncated, Lost: out.Lost || out.Signal != 0, Survivors: out.Survivors,
+	}, err
+}
+
+func shell(line string) []string {
+	if runtime.GOOS == "windows" {
+		return []string{"cmd", "/C", line}
+	}
+	return []string{"/bin/sh", "-c", line}
+}

@@ -1,0 +1,253 @@
+package hooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/scope"
+)
+
+const (
+	// mostAtOnce is how many hooks of one occasion run at a time.
+	mostAtOnce = 8
+	// returnMargin is how long a Runner has to return once its time is over: a command
+	// gets its grace, and its descendants are ended.
+	returnMargin = 400 * time.Millisecond
+)
+
+// errOver says that what hooks were to be asked about is over, or never began.
+var errOver = errors.New("it is over")
+
+// run is one run of a hook.
+type run struct {
+	set   *Set
+	hook  *hook
+	of    aspect
+	name  string
+	on    *occasion
+	id    string
+	began time.Time
+}
+
+// matching are the runs that an occasion comes to.
+func (s *Set) matching(o *occasion, wanted func(*hook) bool) []*run {
+	var runs []*run
+	list := s.byEvent[o.event]
+	for n := range list {
+		h := &list[n]
+		if wanted != nil && !wanted(h) {
+			continue
+		}
+		for _, a := range o.aspects {
+			if name, ok := h.matched(a.names); ok {
+				runs = append(runs, &run{set: s, hook: h, of: a, name: name, on: o})
+			}
+		}
+	}
+	return runs
+}
+
+// begin writes down that they run, unless what they are asked about is over.
+func (s *Set) begin(ctx context.Context, o *occasion, runs []*run) error {
+	began := false
+	err := s.Log.Update(func(st event.State) (out []event.Event) {
+		if ctx.Err() != nil || !st.Open {
+			return nil
+		}
+		if t := st.Running(); o.turn != "" && (t == nil || t.ID != o.turn || t.Interrupt != nil) {
+			return nil // nothing starts after the interrupt
+		}
+		if o.open != nil && !o.open(st) {
+			return nil
+		}
+		for n, r := range runs {
+			r.id = st.NextHook(n)
+			out = append(out, event.Event{Turn: o.turn, Item: o.item, Data: event.HookStarted{
+				Hook: r.id, Event: o.event, Command: clip(s.Redact.String(r.hook.line()), mostShown), Source: s.Redact.String(r.hook.Source), Input: o.input,
+				TimeoutMS: r.hook.timeout().Milliseconds(),
+			}})
+		}
+		began = true
+		return out
+	})
+	switch {
+	case err != nil:
+		return fmt.Errorf("cannot record a hook: %w", err)
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case !began:
+		return errOver
+	}
+	return nil
+}
+
+func (h *Hook) line() string {
+	return strings.Join(append([]string{h.Command}, h.Args...), " ")
+}
+
+// all runs them at the same time, and returns what each said, in their order. It
+// returns soon after ctx ends, with its cause.
+func (s *Set) all(ctx context.Context, o *occasion, runs []*run) ([]said, error) {
+	if err := s.begin(ctx, o, runs); err != nil {
+		return nil, err
+	}
+	type result struct {
+		n    int
+		said said
+	}
+	results := make(chan result, len(runs))
+	slots := make(chan struct{}, mostAtOnce)
+	for n, r := range runs {
+		// Ends soon after its time, or ctx; it is waited for below.
+		go func() {
+			var out said
+			if err := scope.Guard(func() error { out = r.do(ctx, slots); return nil }); err != nil {
+				out = r.end(said{}, err, Result{Code: -1})
+			}
+			results <- result{n, out} // never blocks: room for all
+		}()
+	}
+	out := make([]said, len(runs))
+	for range runs {
+		got := <-results
+		out[got.n] = got.said
+	}
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// do runs the hook, and writes down how it ended.
+func (r *run) do(ctx context.Context, slots chan struct{}) said {
+	select {
+	case slots <- struct{}{}:
+		defer func() { <-slots }()
+	case <-ctx.Done():
+		return r.cut(ctx)
+	}
+	r.began = time.Now()
+	if r.hook.Broken != "" {
+		return r.end(said{}, errors.New(r.hook.Broken), Result{Code: -1})
+	}
+	stdin, err := r.set.stdin(*r.on, r.of, r.name)
+	if err != nil {
+		return r.end(said{}, err, Result{Code: -1})
+	}
+	limit := r.hook.timeout()
+	late := fmt.Errorf("it did not end within %v", limit)
+	bounded, cancel := context.WithTimeoutCause(ctx, limit, late)
+	defer cancel()
+	got, err := r.command(bounded, stdin)
+	switch {
+	case ctx.Err() != nil:
+		return r.cut(ctx)
+	case bounded.Err() != nil && err != nil:
+		return r.end(said{}, late, got)
+	case err != nil:
+		got.Code = -1
+		return r.end(said{}, err, got)
+	}
+	out, err := hear(r.on.event, got)
+	return r.end(out, err, got)
+}
+
+// command has the Runner run it; a Runner that does not come back is left behind.
+func (r *run) command(ctx context.Context, stdin []byte) (Result, error) {
+	type outcome struct {
+		result Result
+		err    error
+	}
+	done := make(chan outcome, 1)
+	c := Command{Line: r.hook.Command, Args: r.hook.Args, Dir: r.set.Dir, Stdin: stdin}
+	project := r.set.Project
+	if r.hook.Dir != "" {
+		c.Dir, project = r.hook.Dir, r.hook.Dir
+	}
+	c.Env = []string{"CLAUDE_PROJECT_DIR=" + project, "SETTLE_PROJECT_DIR=" + project}
+	go func() { // ends when the Runner returns
+		var o outcome
+		if err := scope.Guard(func() (err error) { o.result, err = r.set.Runner.Run(ctx, c); return err }); err != nil {
+			o.err = err
+		}
+		done <- o // never blocks: room for one
+	}()
+	select {
+	case o := <-done:
+		return o.result, o.err
+	case <-ctx.Done():
+	}
+	margin := time.NewTimer(returnMargin)
+	defer margin.Stop()
+	select {
+	case o := <-done:
+		return o.result, o.err
+	case <-margin.C:
+		return Result{Code: -1}, context.Cause(ctx)
+	}
+}
+
+// cut writes down that the hook was ended with what it ran for.
+func (r *run) cut(ctx context.Context) said {
+	var cause *event.Cause
+	if !errors.As(context.Cause(ctx), &cause) || cause.Outcome == event.Completed {
+		cause = event.Abort(event.Parent, "host")
+		cause.Message = "what it ran for has ended"
+	}
+	r.write(event.HookEnded{Outcome: event.Aborted, Cause: cause}, cause.By)
+	return said{HookEnded: event.HookEnded{Outcome: event.Aborted, Cause: cause}}
+}
+
+// end writes down how the hook ended; why, if it is not nil, says how it failed.
+func (r *run) end(out said, why error, got Result) said {
+	redact, d := r.set.Redact.String, &out.HookEnded
+	d.Outcome = event.Completed
+	if c := r.on.call; why == nil && c != nil && out.changed != nil {
+		d.Arguments = redact(meant(c.Tool, c.Arguments, r.of.sent, *out.changed))
+		if d.Arguments != "" && r.on.event != event.HookBefore {
+			why = errors.New("it changes the call, which only a PreToolUse hook may")
+		}
+	}
+	if why != nil {
+		out = said{HookEnded: event.HookEnded{Outcome: event.Failed, Reason: fmt.Sprintf("the hook %q failed: %v", clip(r.hook.line(), 200), why)}}
+		if d = &out.HookEnded; r.on.event.Gate() { // a gate that fails denies
+			d.Decision = event.Deny
+		}
+		r.set.Logger.Warn("a hook failed", "event", r.on.event, "hook", d.Hook, "error", r.set.Redact.Diagnostic(why.Error()))
+	}
+	if got.Code >= 0 && !got.Lost {
+		d.ExitCode = &got.Code
+	}
+	if !r.began.IsZero() {
+		d.Elapsed = time.Since(r.began).Milliseconds()
+	}
+	d.Reason, d.Message = clip(redact(d.Reason), mostReason), clip(redact(d.Message), mostReason)
+	d.Context = clip(redact(strings.ToValidUTF8(d.Context, "\uFFFD")), mostContext)
+	if !out.silent {
+		d.Output = clip(redact(strings.ToValidUTF8(strings.TrimSpace(string(got.Stdout)+string(got.Stderr)), "\uFFFD")), mostShown)
+	}
+	for _, p := range got.Survivors {
+		p.Command = redact(p.Command)
+		d.Survivors = append(d.Survivors, p)
+	}
+	r.write(*d, "")
+	return out
+}
+
+// write records the hook's ending, unless it has one.
+func (r *run) write(d event.HookEnded, by string) {
+	d.Hook = r.id
+	err := r.set.Log.Update(func(st event.State) []event.Event {
+		if h := st.Hook(r.on.turn, r.id); h == nil || h.Ended != nil {
+			return nil
+		}
+		return []event.Event{{Turn: r.on.turn, Item: r.on.item, By: by, Data: d}}
+	})
+	if err != nil { // a journal that fails ends the turn by itself
+		r.set.Logger.Error("cannot write a hook's ending", "hook", r.id, "error", err)
+	}
+}
