@@ -95,7 +95,7 @@ func TestTerminalInAFile(t *testing.T) {
 	}
 }
 
-const everySetting = `
+const everySetting = `run_hooks = "own"
 model = "mine/org/name"
 effort = "high"
 permission = "ask"
