@@ -226,7 +226,7 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 		return 0, err
 	}
 	options.Config = a.Session
-	if text, err = commands.Of(a).Expand(text); err != nil {
+	if text, err = commands.Expand(a, text); err != nil {
 		return 0, err
 	}
 	options.Prompt, options.Format, options.Stops = text, format, sig.stops

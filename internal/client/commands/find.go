@@ -146,6 +146,15 @@ func (s Set) Named(name string) (Command, bool) {
 	return s.List[n], true
 }
 
+// Expand is [Set.Expand] of what an agent has. It looks for that only where it could
+// be called.
+func Expand(s Source, text string) (string, error) {
+	if !strings.HasPrefix(text, "/") {
+		return text, nil
+	}
+	return Of(s).Expand(text)
+}
+
 // Expand returns the prompt that a text stands for which begins with a slash and
 // the name of a command. Any other text is returned as it is.
 func (s Set) Expand(text string) (string, error) {

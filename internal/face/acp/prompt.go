@@ -12,6 +12,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/book"
+	"github.com/settle-agent/settle/internal/client/commands"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
@@ -60,7 +61,12 @@ func (s *Server) submit(e *entry) {
 		drop(e, event.Abort(event.Interrupted, s.Client()))
 		return
 	}
-	_, err = ses.opened.Submit(p.ctx, p.text, settle.WithID(e.Key), settle.WithImages(p.images...), settle.From(s.Client()))
+	text, err := commands.Expand(ses.opened.Agent, p.text)
+	if err != nil {
+		fail(e, invalid("%v", err))
+		return
+	}
+	_, err = ses.opened.Submit(p.ctx, text, settle.WithID(e.Key), settle.WithImages(p.images...), settle.From(s.Client()))
 	switch {
 	case errors.Is(err, settle.ErrClosed):
 		drop(e, event.Abort(event.Shutdown, ""))

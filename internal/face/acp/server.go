@@ -58,9 +58,9 @@ func (s *Server) Handle(ctx context.Context, r *jsonrpc.Request) {
 func (s *Server) methods() map[string]rpc.Method {
 	return map[string]rpc.Method{
 		"authenticate":              rpc.Of(s.authenticate),
-		"session/new":               rpc.Of(s.newSession),
+		"session/new":               rpc.Later(s.newSession),
 		"session/load":              rpc.Later(s.load),
-		"session/resume":            rpc.Of(s.resume),
+		"session/resume":            rpc.Later(s.resume),
 		"session/close":             rpc.Of(s.closeSession),
 		"session/delete":            rpc.Of(s.deleteSession),
 		"session/list":              rpc.Of(s.list),

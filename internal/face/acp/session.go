@@ -39,27 +39,31 @@ type session struct {
 }
 
 // newSession creates a session.
-func (s *Server) newSession(ctx context.Context, in setup) (any, error) {
+func (s *Server) newSession(ctx context.Context, r *jsonrpc.Request, in setup) error {
 	ses, err := s.open(ctx, settle.NewSessionID(), in)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s.Go(ses.follow)
 	result := ses.described()
 	result["sessionId"] = ses.id
-	return result, nil
+	r.Reply(result)
+	s.Go(ses.offer)
+	return nil
 }
 
 // resume takes up a session that was kept, or that is open.
-func (s *Server) resume(ctx context.Context, in setup) (any, error) {
+func (s *Server) resume(ctx context.Context, r *jsonrpc.Request, in setup) error {
 	ses, isNew, err := s.reopen(ctx, in)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if isNew {
 		s.Go(ses.follow)
 	}
-	return ses.described(), nil
+	r.Reply(ses.described())
+	s.Go(ses.offer)
+	return nil
 }
 
 // load takes up a session as resume does, and tells all that was said in it first.
@@ -73,6 +77,7 @@ func (s *Server) load(ctx context.Context, r *jsonrpc.Request, in setup) error {
 			r.Fail(err)
 		}
 		r.Reply(ses.described())
+		ses.offer()
 		if isNew {
 			ses.follow()
 		}

@@ -110,18 +110,6 @@ type skillsParams struct {
 	Cwds []string `json:"cwds"`
 }
 
-// skillsList answers for each directory that there are none.
-func (s *Server) skillsList(_ context.Context, p skillsParams) (any, error) {
-	if len(p.Cwds) == 0 {
-		p.Cwds = []string{s.Dir}
-	}
-	data := []object{}
-	for _, dir := range p.Cwds {
-		data = append(data, object{"cwd": dir, "skills": []any{}, "errors": []any{}})
-	}
-	return object{"data": data}, nil
-}
-
 // modelList lists the model that is used where none is named, then what else is
 // known of its provider.
 func (s *Server) modelList(_ context.Context, p where) (any, error) {

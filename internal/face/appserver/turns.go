@@ -15,7 +15,7 @@ func (l *loadedThread) startTurn(ctx context.Context, r *jsonrpc.Request, p inpu
 	if p.Cwd != "" && toolview.Absolute(dir, p.Cwd) != dir {
 		return invalid("thread %s works in %q and cannot go to %q: start another thread there", p.ThreadID, dir, p.Cwd)
 	}
-	text, images, err := read(p.Input, dir)
+	text, images, err := l.read(p.Input)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (l *loadedThread) steerTurn(ctx context.Context, r *jsonrpc.Request, p inpu
 	case t.ID != p.ExpectedTurnID:
 		return invalid("expected active turn id %s but found %s", p.ExpectedTurnID, t.ID)
 	}
-	text, images, err := read(p.Input, l.opened.Spec.Dir)
+	text, images, err := l.read(p.Input)
 	if err != nil {
 		return err
 	}

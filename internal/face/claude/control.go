@@ -174,6 +174,7 @@ func (d *driver) initialized(out map[string]any) (any, error) {
 		}
 	}
 	out["models"] = d.models()
+	out["commands"] = slashList(d.session.Agent)
 	return out, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/book"
+	"github.com/settle-agent/settle/internal/client/commands"
 )
 
 // mostQueued is how many prompts may wait.
@@ -136,7 +137,11 @@ func (d *driver) submit(e *book.Entry[prompt]) error {
 	if d.Schema != "" {
 		options = append(options, settle.WithSchema([]byte(d.Schema)))
 	}
-	turn, err := d.session.Submit(context.WithoutCancel(d.ctx), p.text, options...) // bounded by the log
+	text, err := commands.Expand(d.session.Agent, p.text)
+	if err != nil {
+		return err
+	}
+	turn, err := d.session.Submit(context.WithoutCancel(d.ctx), text, options...) // bounded by the log
 	if err != nil {
 		return err
 	}

@@ -139,6 +139,14 @@ func (p *plain) line(text string) {
 	case text == "/help":
 		p.say("A line is a prompt, or after an exclamation mark a command to run; while a turn runs, it waits for its end. /stop interrupts the turn, and so does Ctrl-C. /quit ends everything; so does Ctrl-C while nothing runs.")
 	default:
+		if p.Commands != nil {
+			expanded, err := p.Commands().Expand(text)
+			if err != nil {
+				p.say("Not sent: %v", err)
+				return
+			}
+			text = expanded
+		}
 		p.submit(text)
 	}
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/client/commands"
 	"github.com/settle-agent/settle/internal/session"
 )
 
@@ -23,13 +25,30 @@ func (s *Server) input(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := s.bounded(r)
 	defer cancel()
 	return s.with(ctx, r.PathValue("id"), func(session *settle.Session) error {
-		turn, err := session.Submit(ctx, in.Text, options...)
+		text, err := expanded(session, in.Text)
+		if err != nil {
+			return err
+		}
+		turn, err := session.Submit(ctx, text, options...)
 		if err != nil {
 			return refusedInput(err)
 		}
 		reply(w, http.StatusAccepted, receipt{Input: turn.Input(), Seq: turn.Seq(), Again: turn.Seq() == 0})
 		return nil
 	})
+}
+
+// expanded is the text that a command stands for, if the input is one.
+func expanded(session *settle.Session, text string) (string, error) {
+	o, ok := session.Value().(*assemble.Opened)
+	if !ok {
+		return text, nil
+	}
+	text, err := commands.Expand(o.Agent, text)
+	if err != nil {
+		return "", newProblem(http.StatusConflict, "command", err.Error()+"; nothing was done")
+	}
+	return text, nil
 }
 
 // modes are what an input may do while a turn runs.
