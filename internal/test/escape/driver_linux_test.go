@@ -1,0 +1,313 @@
+package escape
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/settle-agent/settle/internal/egress"
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/sandbox"
+)
+
+// The roles that the test's own program plays, by its first argument.
+const (
+	driverRole = "escape-driver"
+	attackRole = "escape-attack"
+	childRole  = "escape-child"
+)
+
+// scene says where a driver builds its boxes.
+type scene struct {
+	Name string
+	// Program is the test's own, where everybody can execute it, and Setuid one that
+	// is root's, and setuid.
+	Program, Setuid string
+	Top             string // for the driver's files
+	Chroot          string // where it is to be confined to; "" for nowhere
+	// Bare has it do without user namespaces, as on machines that forbid them.
+	Bare bool
+	// Free attacks without a box: what shows that the attempts are real.
+	Free bool
+}
+
+// box is a kind of box.
+type box struct {
+	Name   string
+	Policy sandbox.Policy
+	// Must says that it can be had wherever there is Landlock.
+	Must bool
+}
+
+func boxes() []box {
+	work := []string{"/"}
+	return []box{
+		{"read-only", sandbox.Policy{}, true},
+		{"workspace", sandbox.Policy{Write: work}, true},
+		{"workspace, viewing", sandbox.Policy{Write: work, View: true}, false},
+		{"workspace, apart", sandbox.Policy{Write: work, View: true, Apart: true}, false},
+		{"workspace, proxied", sandbox.Policy{Write: work, Network: sandbox.Proxied}, true},
+		{"workspace, proxied apart", sandbox.Policy{Write: work, View: true, Apart: true, Network: sandbox.Proxied}, false},
+		{"read-only, proxied", sandbox.Policy{Network: sandbox.Proxied}, true},
+		{"workspace, online", sandbox.Policy{Write: work, Network: sandbox.Online}, true},
+		{"workspace, online, viewing", sandbox.Policy{Write: work, Network: sandbox.Online, View: true}, false},
+	}
+}
+
+// attack is what became of a box.
+type attack struct {
+	Box string
+	// Unclaimed is why the box is not to be had; else all that was tried has an entry,
+	// which is empty if it led out.
+	Unclaimed string            `json:",omitempty"`
+	Held      map[string]string `json:",omitempty"`
+}
+
+// playDriver attacks every box, and prints what became of it.
+func playDriver(raw string) int {
+	var s scene
+	if err := json.Unmarshal([]byte(raw), &s); err != nil {
+		return fail(err)
+	}
+	if err := s.prepare(); err != nil {
+		return fail(err)
+	}
+	list := boxes()
+	if s.Free {
+		list = []box{{Name: "none", Policy: sandbox.Policy{Write: []string{"/"}, View: true, Apart: true}}}
+	}
+	var all []attack
+	for i, b := range list {
+		a, err := s.attack(b, filepath.Join(s.Top, fmt.Sprint(i)))
+		if err != nil {
+			return fail(fmt.Errorf("%s: %w", b.Name, err))
+		}
+		all = append(all, a)
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(all); err != nil {
+		return fail(err)
+	}
+	return 0
+}
+
+func fail(err error) int {
+	fmt.Fprintln(os.Stderr, err)
+	return 1
+}
+
+// prepare makes the machine what the scene says.
+func (s scene) prepare() error {
+	if s.Chroot != "" {
+		if err := errors.Join(unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""), unix.Mount("/", s.Chroot, "", unix.MS_BIND|unix.MS_REC, ""), unix.Chroot(s.Chroot), unix.Chdir("/")); err != nil {
+			return fmt.Errorf("cannot make a chroot: %w", err)
+		}
+	}
+	if s.Free {
+		if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil && os.Getuid() == 0 {
+			return fmt.Errorf("cannot keep mounts private: %w", err)
+		}
+	}
+	if s.Bare { // in a namespace of its own, which may have no others
+		if err := os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0); err != nil {
+			return fmt.Errorf("cannot forbid user namespaces: %w", err)
+		}
+		return s.withoutPrivileges()
+	}
+	return nil
+}
+
+// withoutPrivileges becomes the same scene, without those that made it.
+func (s scene) withoutPrivileges() error {
+	s.Bare = false
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	runtime.LockOSThread() // the one that executes has to give them up
+	_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+	for capability := range uintptr(unix.CAP_LAST_CAP + 1) {
+		_ = unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0)
+	}
+	return syscall.Exec(s.Program, []string{s.Program, driverRole, string(raw)}, os.Environ())
+}
+
+// attack builds one world and attacks it from a box.
+func (s scene) attack(b box, top string) (attack, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	gate := egress.NewGate(mustList("*:*"), egress.Dialer{})
+	defer gate.Close()
+	canary := egress.NewGate(nil, egress.Dialer{})
+	defer canary.Close()
+	if !s.Free {
+		if _, err := proc.Prove(ctx, b.Policy, canary); err != nil {
+			return attack{Box: b.Name, Unclaimed: err.Error()}, nil
+		}
+	}
+	w, policy, leave, err := s.world(b, top)
+	if err != nil {
+		return attack{}, err
+	}
+	defer leave()
+	spec := proc.Command{Argv: []string{s.Program, attackRole, ""}, Dir: w.Room, Env: []string{"GOMAXPROCS=2"}, Box: &policy, Door: gate.ServeFile}
+	if policy.Network == sandbox.Proxied {
+		if policy.Port, err = proc.DoorPort(policy, gate); err != nil {
+			return attack{}, err
+		}
+		w.Proxy = gate.URL(policy.Port)
+		w.Elsewhere = [4]byte{127, 9, byte(os.Getpid() >> 8), byte(os.Getpid())} // nobody else's
+		elsewhere, err := net.ListenTCP("tcp", &net.TCPAddr{IP: w.Elsewhere[:], Port: int(policy.Port)})
+		if err != nil {
+			return attack{}, err
+		}
+		defer elsewhere.Close()
+	}
+	raw, err := json.Marshal(w)
+	if err != nil {
+		return attack{}, err
+	}
+	if spec.Argv[2] = string(raw); s.Free {
+		spec.Box, spec.Door = nil, nil
+	}
+	out, err := proc.Run(ctx, spec)
+	if err != nil {
+		return attack{}, err
+	}
+	a := attack{Box: b.Name, Held: map[string]string{}}
+	if err := json.Unmarshal(out.Stdout, &a.Held); err != nil || !out.OK() {
+		return attack{}, fmt.Errorf("the attacker broke (%+v): %w: %s%s", out.Exit, err, out.Stdout, out.Stderr)
+	}
+	return a, nil
+}
+
+func mustList(texts ...string) egress.List {
+	l, err := egress.ParseList(texts)
+	if err != nil {
+		panic(err)
+	}
+	return l
+}
+
+// bait is the name of an attempt's own file.
+func bait(i int) string { return fmt.Sprintf("b%d", i) }
+
+// world is what there is to attack, and the box.
+func (s scene) world(b box, top string) (w prey, policy sandbox.Policy, leave func(), err error) {
+	w = prey{
+		Dir: filepath.Join(top, "out"), Room: filepath.Join(top, "in"), Host: os.Getpid(), Setuid: s.Setuid,
+		Writes: len(b.Policy.Write) > 0, View: b.Policy.View, Apart: b.Policy.Apart, Network: string(b.Policy.Network),
+	}
+	files := map[string]string{filepath.Join(w.Room, "file"): "file", filepath.Join(w.Room, "other"): "other", filepath.Join(w.Room, "folder", "x"): ""}
+	policy = sandbox.ReadOnly("", os.Getenv("PATH"), w.Room, s.Program, s.Setuid)
+	policy.Network, policy.View, policy.Apart = b.Policy.Network, b.Policy.View, b.Policy.Apart
+	if w.Writes {
+		policy.Write = []string{w.Room}
+	}
+	for i, a := range attempts() {
+		files[filepath.Join(w.Dir, bait(i))] = "bait"
+		if a.kept {
+			hooks := filepath.Join(w.Room, bait(i), "hooks")
+			files[filepath.Join(hooks, "file")] = "hook"
+			if w.View {
+				policy.Protect = append(policy.Protect, hooks)
+			}
+		}
+	}
+	for path, content := range files {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(content), 0o666)); err != nil {
+			return w, policy, nil, err
+		}
+	}
+	var open []interface{ Close() error }
+	leave = func() {
+		for _, c := range open {
+			_ = c.Close()
+		}
+	}
+	defer func() {
+		if err != nil {
+			leave()
+		}
+	}()
+	open, err = w.listen(open, top)
+	if err != nil {
+		return w, policy, leave, err
+	}
+	fd, err := unix.Open(filepath.Join(w.Dir, bait(0)), unix.O_RDWR, 0) // it is to be inherited
+	if err != nil {
+		return w, policy, leave, err
+	}
+	open = append(open, os.NewFile(uintptr(fd), "bait"))
+	var st unix.Stat_t
+	err = unix.Fstat(fd, &st)
+	w.Inherited = st.Ino
+	return w, policy, leave, err
+}
+
+// listen opens what somebody outside serves.
+func (w *prey) listen(open []interface{ Close() error }, top string) ([]interface{ Close() error }, error) {
+	w.Path, w.Abstract = filepath.Join(top, "s"), strings.ReplaceAll(top, "/", "-")
+	four, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return open, err
+	}
+	open = append(open, four)
+	w.TCP = four.Addr().(*net.TCPAddr).Port
+	if six, err := net.Listen("tcp6", fmt.Sprintf("[::1]:%d", w.TCP)); err == nil { // there may be no IPv6
+		open = append(open, six)
+	}
+	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		return open, err
+	}
+	open = append(open, udp)
+	w.UDP = udp.LocalAddr().(*net.UDPAddr).Port
+	for _, at := range []string{w.Path, "@" + w.Abstract} {
+		l, err := net.Listen("unix", at)
+		if err != nil {
+			return open, err
+		}
+		open = append(open, l)
+	}
+	datagrams, err := net.ListenPacket("unixgram", "@"+w.Abstract+"-datagram")
+	if err != nil {
+		return open, err
+	}
+	return append(open, datagrams), os.Chmod(w.Path, 0o777)
+}
+
+// playAttack tries everything, and prints what held it: "" is a way out.
+func playAttack(raw string) int {
+	var w prey
+	if err := json.Unmarshal([]byte(raw), &w); err != nil {
+		return fail(err)
+	}
+	held := map[string]string{}
+	for i, a := range attempts() {
+		if a.when != nil && !a.when(w) {
+			continue
+		}
+		held[a.name] = words(a.try(w, filepath.Join(w.Dir, bait(i))))
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(held); err != nil {
+		return fail(err)
+	}
+	return 0
+}
+
+func words(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

@@ -1,0 +1,180 @@
+package escape
+
+import (
+	"bufio"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func socket(family, kind, protocol int) error {
+	fd, err := unix.Socket(family, kind|unix.SOCK_CLOEXEC, protocol)
+	if err == nil {
+		_ = unix.Close(fd)
+	}
+	return err
+}
+
+// with tries something with a socket that does not wait for long.
+func with(family, kind, protocol int, try func(fd int) error) error {
+	fd, err := unix.Socket(family, kind|unix.SOCK_CLOEXEC, protocol)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(fd) }()
+	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &unix.Timeval{Sec: 2}); err != nil {
+		return err
+	}
+	return try(fd)
+}
+
+func networkAttempts() []attempt {
+	four := func(w prey) *unix.SockaddrInet4 { return &unix.SockaddrInet4{Port: w.TCP, Addr: [4]byte{127, 0, 0, 1}} }
+	list := []attempt{
+		{name: "TCP", try: func(w prey, _ string) error {
+			return with(unix.AF_INET, unix.SOCK_STREAM, 0, func(fd int) error { return unix.Connect(fd, four(w)) })
+		}},
+		{name: "TCP over IPv6", try: func(w prey, _ string) error {
+			return with(unix.AF_INET6, unix.SOCK_STREAM, 0, func(fd int) error {
+				return unix.Connect(fd, &unix.SockaddrInet6{Port: w.TCP, Addr: [16]byte{15: 1}})
+			})
+		}},
+		{name: "TCP by a mapped address", try: func(w prey, _ string) error {
+			return with(unix.AF_INET6, unix.SOCK_STREAM, 0, func(fd int) error {
+				return unix.Connect(fd, &unix.SockaddrInet6{Port: w.TCP, Addr: [16]byte{10: 255, 11: 255, 12: 127, 15: 1}})
+			})
+		}},
+		{name: "TCP fast open", try: func(w prey, _ string) error {
+			return with(unix.AF_INET, unix.SOCK_STREAM, 0, func(fd int) error {
+				return unix.Sendto(fd, []byte("x"), unix.MSG_FASTOPEN, four(w))
+			})
+		}},
+		{name: "TCP fast open by a message", try: func(w prey, _ string) error {
+			return with(unix.AF_INET, unix.SOCK_STREAM, 0, func(fd int) error {
+				_, err := unix.SendmsgN(fd, []byte("x"), nil, four(w), unix.MSG_FASTOPEN)
+				return err
+			})
+		}},
+		{name: "MPTCP", try: func(w prey, _ string) error {
+			return with(unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_MPTCP, func(fd int) error { return unix.Connect(fd, four(w)) })
+		}},
+		{name: "SMC", try: func(prey, string) error { return socket(unix.AF_SMC, unix.SOCK_STREAM, 0) }},
+		{name: "SCTP", try: func(prey, string) error { return socket(unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_SCTP) }},
+		{name: "UDP", try: func(w prey, _ string) error {
+			return with(unix.AF_INET, unix.SOCK_DGRAM, 0, func(fd int) error {
+				return unix.Sendto(fd, []byte("x"), 0, &unix.SockaddrInet4{Port: w.UDP, Addr: [4]byte{127, 0, 0, 1}})
+			})
+		}},
+		{name: "UDP over IPv6", try: func(prey, string) error { return socket(unix.AF_INET6, unix.SOCK_DGRAM, 0) }},
+		{name: "DNS", try: func(prey, string) error {
+			return with(unix.AF_INET, unix.SOCK_DGRAM, 0, func(fd int) error {
+				return unix.Connect(fd, &unix.SockaddrInet4{Port: 53, Addr: [4]byte{127, 0, 0, 53}})
+			})
+		}},
+		{name: "ping", try: func(prey, string) error { return socket(unix.AF_INET, unix.SOCK_DGRAM, unix.IPPROTO_ICMP) }},
+		{name: "ICMP", try: func(prey, string) error { return socket(unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP) }},
+		{name: "frames", try: func(prey, string) error { return socket(unix.AF_PACKET, unix.SOCK_RAW, 0) }},
+		{name: "netlink", try: func(prey, string) error { return socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE) }},
+		{name: "the hypervisor", try: func(prey, string) error { return socket(unix.AF_VSOCK, unix.SOCK_STREAM, 0) }},
+		{name: "ciphers of the kernel", try: func(prey, string) error { return socket(unix.AF_ALG, unix.SOCK_SEQPACKET, 0) }},
+		{name: "XDP", try: func(prey, string) error { return socket(unix.AF_XDP, unix.SOCK_RAW, 0) }},
+		{name: "an abstract socket", try: func(w prey, _ string) error {
+			return with(unix.AF_UNIX, unix.SOCK_STREAM, 0, func(fd int) error { return unix.Connect(fd, &unix.SockaddrUnix{Name: "@" + w.Abstract}) })
+		}},
+		{name: "a socket with a path", try: func(w prey, _ string) error {
+			return with(unix.AF_UNIX, unix.SOCK_STREAM, 0, func(fd int) error { return unix.Connect(fd, &unix.SockaddrUnix{Name: w.Path}) })
+		}},
+		{name: "a datagram from a pair of sockets", try: func(w prey, _ string) error {
+			fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+			if err != nil {
+				return err
+			}
+			defer func() { _, _ = unix.Close(fds[0]), unix.Close(fds[1]) }()
+			return unix.Sendto(fds[0], []byte("x"), 0, &unix.SockaddrUnix{Name: "@" + w.Abstract + "-datagram"})
+		}},
+		{name: "bind", try: func(prey, string) error {
+			return with(unix.AF_INET, unix.SOCK_STREAM, 0, func(fd int) error { return unix.Bind(fd, &unix.SockaddrInet4{}) })
+		}},
+		{name: "listen", try: func(prey, string) error {
+			return with(unix.AF_INET, unix.SOCK_STREAM, 0, func(fd int) error { return unix.Listen(fd, 1) })
+		}},
+	}
+	for i := range list {
+		if name := list[i].name; name != "an abstract socket" && name != "a datagram from a pair of sockets" { // Landlock holds those in any case
+			list[i].when = offline
+		}
+	}
+	return list
+}
+
+// answer is what the proxy says to a CONNECT.
+func (w prey) answer(target, secret string) (int, error) {
+	who, at, _ := strings.Cut(strings.TrimPrefix(w.Proxy, "http://"), "@")
+	conn, err := net.DialTimeout("tcp", at, 2*time.Second)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close()
+	if secret == "" {
+		secret = who
+	}
+	_, err = fmt.Fprintf(conn, "CONNECT %s HTTP/1.1\r\nHost: %s\r\nProxy-Authorization: Basic %s\r\n\r\n", target, target, base64.StdEncoding.EncodeToString([]byte(secret)))
+	if err != nil {
+		return 0, err
+	}
+	r, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		return 0, err
+	}
+	_ = r.Body.Close()
+	return r.StatusCode, nil
+}
+
+// proxyAttempts are ways through the proxy to what is not listed: the list has *.
+func proxyAttempts() []attempt {
+	var list []attempt
+	for name, target := range map[string]func(prey) string{
+		"this machine":        func(w prey) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(w.TCP)) },
+		"this machine's name": func(w prey) string { return net.JoinHostPort("localhost", strconv.Itoa(w.TCP)) },
+		"a mapped address":    func(w prey) string { return net.JoinHostPort("::ffff:127.0.0.1", strconv.Itoa(w.TCP)) },
+		"IPv6":                func(w prey) string { return net.JoinHostPort("::1", strconv.Itoa(w.TCP)) },
+		"no address":          func(w prey) string { return net.JoinHostPort("0.0.0.0", strconv.Itoa(w.TCP)) },
+		"another notation":    func(w prey) string { return net.JoinHostPort("0x7f.1", strconv.Itoa(w.TCP)) },
+		"NAT64":               func(w prey) string { return net.JoinHostPort("64:ff9b::7f00:1", strconv.Itoa(w.TCP)) },
+		"metadata":            func(prey) string { return "169.254.169.254:80" },
+		"a private network":   func(prey) string { return "10.0.0.1:80" },
+		"itself":              func(w prey) string { _, at, _ := strings.Cut(w.Proxy, "@"); return at },
+	} {
+		list = append(list, attempt{name: "the proxy to " + name, when: proxied, try: func(w prey, _ string) error {
+			code, err := w.answer(target(w), "")
+			if err == nil && code != http.StatusOK {
+				return errHeld
+			}
+			return err
+		}})
+	}
+	return append(list,
+		attempt{name: "the proxy without its password", when: proxied, try: func(w prey, _ string) error {
+			code, err := w.answer("example.com:443", "settle:guess")
+			if err == nil && code != http.StatusForbidden && code != http.StatusOK && code != http.StatusBadGateway {
+				return errHeld
+			}
+			return err
+		}},
+		attempt{name: "the proxy's port elsewhere", when: func(w prey) bool { return proxied(w) && w.Apart }, try: func(w prey, _ string) error {
+			port, err := strconv.Atoi(w.Proxy[strings.LastIndexByte(w.Proxy, ':')+1:])
+			if err != nil {
+				return errors.New("there is no proxy")
+			}
+			return with(unix.AF_INET, unix.SOCK_STREAM, 0, func(fd int) error {
+				return unix.Connect(fd, &unix.SockaddrInet4{Port: port, Addr: w.Elsewhere})
+			})
+		}})
+}
