@@ -37,11 +37,13 @@ type child struct {
 	started session.Birth
 	at      time.Time
 	cancel  context.CancelCauseFunc
+	opened  chan struct{} // closed when its session is open, or will never be
 	done    chan struct{} // closed when its end is recorded
 	left    chan struct{} // closed when nothing of it is left to do
 
 	mu      sync.Mutex // guards what follows
-	session *Session   // nil until it is open
+	session *Session   // nil until it is open, and after its end
+	kept    *Session   // of an ended child whose log is in memory only
 	turns   []*Turn    // of the prompt and of messages
 	closed  bool       // takes no messages any more
 	ended   *event.ChildEnded
@@ -68,7 +70,7 @@ func (k *children) Spawn(ctx context.Context, o task.Order) (task.Child, error) 
 		life = context.WithoutCancel(ctx)
 	}
 	life, cancel := context.WithCancelCause(life)
-	x := &child{keeper: k, order: o, started: b, at: time.Now(), cancel: cancel, done: make(chan struct{}), left: make(chan struct{})}
+	x := &child{keeper: k, order: o, started: b, at: time.Now(), cancel: cancel, opened: make(chan struct{}), done: make(chan struct{}), left: make(chan struct{})}
 	k.mu.Lock()
 	k.live[b.Child] = x
 	k.mu.Unlock()
@@ -122,6 +124,7 @@ func (x *child) run(ctx context.Context, c SessionConfig) {
 	end := event.ChildEnded{Child: x.started.Child}
 	defer close(x.left)
 	s, err := x.open(ctx, c)
+	close(x.opened)
 	if err != nil {
 		end.Outcome, end.Cause = x.failed(ctx, err)
 	} else {
@@ -136,6 +139,9 @@ func (x *child) run(ctx context.Context, c SessionConfig) {
 		x.keeper.parent.logger.Error("the end of a child agent is not recorded", "child", end.Child, "error", err)
 	}
 	x.mu.Lock()
+	if c.Ephemeral || x.keeper.parent.host.config.DataDir == "" {
+		x.kept = x.session
+	}
 	x.ended, x.closed, x.session, x.turns = &end, true, nil, nil
 	x.mu.Unlock()
 	close(x.done)

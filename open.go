@@ -150,6 +150,7 @@ func (s *Session) start(c SessionConfig, log *journal.Log, damage session.Damage
 	logger := c.Logger.With("session", s.id)
 	s.logger = logger
 	kin := s.kin(c, log)
+	s.kids = kin
 	tools, err := s.tools(c, log, kin)
 	if err != nil {
 		return err

@@ -28,6 +28,7 @@ type Session struct {
 	// asks asks about a call that one of its children makes, in its own name or as
 	// a child itself; nil where there is nobody to ask.
 	asks   func(context.Context, session.ChildApproval) error
+	kids   *children                    // nil where there may be none
 	awaits bool                         // its turns go on until its children have ended
 	model  atomic.Pointer[model.Config] // of the next turns
 }

@@ -38,6 +38,8 @@ type claudeSaid struct {
 	Message json.RawMessage `json:"message"`
 	Error   string          `json:"error"`
 	Attempt int             `json:"attempt"`
+	Parent  string          `json:"parent_tool_use_id"`
+	Agent   string          `json:"agent_id"`
 
 	// of system/init
 	Model   string                          `json:"model"`

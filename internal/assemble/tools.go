@@ -2,6 +2,7 @@ package assemble
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -93,7 +94,7 @@ func (b bench) toolbox(info settle.SessionInfo) (kit settle.Toolbox, err error) 
 	var files []tool.Tool
 	if b.far == nil {
 		files = fileTools(
-			file.Config{Masked: info.Masked, Keep: keeper(info.OutputDir), Editor: b.editor},
+			kept(info.OutputDir, file.Config{Masked: info.Masked, Editor: b.editor}),
 			search.Config{Ripgrep: b.ripgrep, Private: b.private, Runner: runner{env: Helper(b.env), marker: marker, lock: info.Lock}},
 		)
 	} else {
@@ -147,13 +148,15 @@ func (b bench) toolbox(info settle.SessionInfo) (kit settle.Toolbox, err error) 
 	return kit, nil
 }
 
-// keeper keeps what files contained beside the outputs of the session, as long as it
-// is kept itself.
-func keeper(outputDir string) func([]byte) error {
-	if outputDir == "" {
-		return nil
+// kept has what files contained, and what calls are about to do to them, kept beside
+// the outputs of the session, as long as it is kept itself.
+func kept(outputDir string, c file.Config) file.Config {
+	if outputDir != "" {
+		store := contents.Of(outputDir)
+		c.Keep = store.Keep
+		c.Intend = func(call tool.Call, files json.RawMessage) error { return store.Intend(call.ID, call.Args, files) }
 	}
-	return contents.Of(outputDir).Keep
+	return c
 }
 
 // variable is the value of an environment variable; the last one counts.

@@ -151,6 +151,9 @@ func (s *Store) Get(sum string) ([]byte, error) {
 // CopyTo has another store keep what this one does. The disk holds it once, where
 // it can.
 func (s *Store) CopyTo(other *Store) error {
+	if err := s.copyIntents(other); err != nil {
+		return err
+	}
 	kept, err := s.list()
 	if err != nil || len(kept) == 0 {
 		return err

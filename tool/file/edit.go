@@ -61,11 +61,11 @@ func (t editTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) 
 		return tool.Result{}, err
 	}
 	defer release()
-	return t.w.edit(ctx, p, in)
+	return t.w.edit(ctx, call, p, in)
 }
 
 // edit changes the file at p, whose lock is held.
-func (w *Workspace) edit(ctx context.Context, p place, in EditArguments) (tool.Result, error) {
+func (w *Workspace) edit(ctx context.Context, call tool.Call, p place, in EditArguments) (tool.Result, error) {
 	s, err := w.load(ctx, p)
 	if err != nil {
 		return tool.Result{}, err
@@ -77,12 +77,13 @@ func (w *Workspace) edit(ctx context.Context, p place, in EditArguments) (tool.R
 	if err != nil {
 		return tool.Result{}, err
 	}
+	c := newChange(p.shown, "", s.data, content, maxDiffBytes)
+	c.record(s)
+	w.intends(call, c)
 	if err := replace(ctx, s, content); err != nil {
 		return tool.Result{}, err
 	}
 	w.learnChange(p, s.data, content)
-	c := newChange(p.shown, "", s.data, content, maxDiffBytes)
-	c.record(s)
 	places := "1 place"
 	if n > 1 {
 		places = fmt.Sprintf("%d places", n)

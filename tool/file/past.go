@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strconv"
+
+	"github.com/settle-agent/settle/tool"
 )
 
 // Past is a file as it was.
@@ -40,6 +42,17 @@ func (s *snapshot) keepData() {
 	if s.keep != nil && s.exists() {
 		_ = s.keep(s.data)
 	}
+}
+
+// intends keeps what a call is about to do.
+func (w *Workspace) intends(call tool.Call, files ...Change) {
+	if w.intend == nil {
+		return
+	}
+	for n := range files {
+		files[n].Diff = ""
+	}
+	_ = w.intend(call, detail(files...))
 }
 
 // record notes what was at the change's path.

@@ -113,5 +113,5 @@ func (t patchTool) Run(ctx context.Context, call tool.Call) (tool.Result, error)
 			return tool.Result{}, fmt.Errorf("%w\nNothing was written", err)
 		}
 	}
-	return p.carryOut(ctx)
+	return p.carryOut(ctx, call)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/settle-agent/settle/tool"
 	"pgregory.net/rapid"
 )
 
@@ -180,7 +181,7 @@ func TestPatchFailsOnTheWay(t *testing.T) {
 		}
 	}
 	f.put("b.txt", "theirs\n")
-	_, err = p.carryOut(t.Context())
+	_, err = p.carryOut(t.Context(), tool.Call{})
 	if err == nil || !strings.Contains(err.Error(), `applied in part: done are "a.txt", nothing else was changed`) {
 		t.Errorf("got %v", err)
 	}
@@ -195,7 +196,7 @@ func TestPatchFailsOnTheWay(t *testing.T) {
 	if err := p.apply(t.Context(), ops[0]); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.carryOut(ctx); !errors.Is(err, cause) {
+	if _, err := p.carryOut(ctx, tool.Call{}); !errors.Is(err, cause) {
 		t.Errorf("got %v", err)
 	}
 	f.want("a.txt", "A\n")

@@ -174,7 +174,7 @@ func (f *planned) changed() bool {
 
 // carryOut writes the plan. All new content is staged before the first file
 // is replaced, so that a full disk is found while all is as it was.
-func (p *plan) carryOut(ctx context.Context) (result tool.Result, err error) {
+func (p *plan) carryOut(ctx context.Context, call tool.Call) (result tool.Result, err error) {
 	ready, err := p.stageAll()
 	defer func() {
 		for _, st := range ready {
@@ -187,17 +187,20 @@ func (p *plan) carryOut(ctx context.Context) (result tool.Result, err error) {
 	if ctx.Err() != nil {
 		return tool.Result{}, context.Cause(ctx)
 	}
+	all := p.inOrder()
+	_, changes := p.report(all)
+	p.w.intends(call, changes...)
 	var done []*planned
-	for _, f := range p.inOrder() {
+	for _, f := range all {
 		if err := p.finish(f, ready[f]); err != nil {
-			return p.report(done), partly(done, err)
+			return p.result(done), partly(done, err)
 		}
 		done = append(done, f)
 	}
 	if len(done) == 0 {
 		return tool.Result{}, errors.New("the patch changes nothing: the files are already as it would leave them")
 	}
-	return p.report(done), nil
+	return p.result(done), nil
 }
 
 // inOrder returns the files to change, with those to delete last: a moved file
@@ -274,11 +277,17 @@ func partly(done []*planned, err error) error {
 	return fmt.Errorf("%w\nThe patch is applied in part: done are %s, nothing else was changed", err, strings.Join(names, ", "))
 }
 
-// report says what was done, in the letters that version control uses.
-func (p *plan) report(done []*planned) tool.Result {
+// result says what was done.
+func (p *plan) result(done []*planned) tool.Result {
+	text, changes := p.report(done)
+	return tool.Result{Output: text, Detail: detail(changes...)}
+}
+
+// report says what the plan does to files, in the letters that version control uses.
+func (p *plan) report(done []*planned) (text string, changes []Change) {
 	var out strings.Builder
 	out.WriteString("patched:")
-	changes := make([]Change, 0, len(done))
+	changes = make([]Change, 0, len(done))
 	room := maxDiffBytes
 	for _, f := range done {
 		if f.content == nil && p.movedFrom(f) {
@@ -304,7 +313,7 @@ func (p *plan) report(done []*planned) tool.Result {
 			fmt.Fprintf(&out, " from %s", f.moved.shown)
 		}
 	}
-	return tool.Result{Output: out.String(), Detail: detail(changes...)}
+	return out.String(), changes
 }
 
 func before(f *planned) []byte {

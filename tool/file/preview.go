@@ -83,7 +83,7 @@ func (w *Workspace) previewPatch(ctx context.Context, call tool.Call) (json.RawM
 			return nil, err
 		}
 	}
-	return p.report(p.inOrder()).Detail, nil
+	return p.result(p.inOrder()).Detail, nil
 }
 
 // PatchChanges returns what a patch does to each file that it names, without

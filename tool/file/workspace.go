@@ -2,6 +2,7 @@ package file
 
 import (
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"runtime"
 	"strings"
@@ -20,6 +21,10 @@ type Config struct {
 	// Keep, if set, keeps what a file contained, before it is replaced or removed. Its
 	// hash is in the [Change]. What cannot be kept is changed none the less.
 	Keep func(content []byte) error
+	// Intend, if set, keeps what a call is about to do, as the Detail of its result will
+	// have it, but for the diffs: if the result is never written, it tells what the call
+	// was to leave. What cannot be kept is done none the less.
+	Intend func(call tool.Call, files json.RawMessage) error
 	// Editor, if set, may know text that is not saved yet.
 	Editor *Editor
 	// Follow, if set, may refuse a path in a session that works in dir, for where
@@ -32,6 +37,7 @@ type Config struct {
 type Workspace struct {
 	masked func(text string) bool
 	keep   func(content []byte) error
+	intend func(call tool.Call, files json.RawMessage) error
 	editor *Editor
 	follow func(dir, named, real string) error
 	locks  locks
@@ -49,7 +55,7 @@ func NewWorkspace(cfg Config) *Workspace {
 	if masked == nil {
 		masked = func(string) bool { return false }
 	}
-	return &Workspace{masked: masked, keep: cfg.Keep, editor: cfg.Editor, follow: cfg.Follow, known: map[string]digest{}}
+	return &Workspace{masked: masked, keep: cfg.Keep, intend: cfg.Intend, editor: cfg.Editor, follow: cfg.Follow, known: map[string]digest{}}
 }
 
 // Tools returns read, write, edit and apply_patch. Models are offered either

@@ -62,11 +62,11 @@ func (t writeTool) Run(ctx context.Context, call tool.Call) (tool.Result, error)
 		return tool.Result{}, err
 	}
 	defer release()
-	return t.w.write(ctx, p, in.Content)
+	return t.w.write(ctx, call, p, in.Content)
 }
 
 // write replaces the file at p, whose lock is held.
-func (w *Workspace) write(ctx context.Context, p place, text string) (tool.Result, error) {
+func (w *Workspace) write(ctx context.Context, call tool.Call, p place, text string) (tool.Result, error) {
 	s, err := w.load(ctx, p)
 	if err != nil {
 		return tool.Result{}, err
@@ -79,6 +79,9 @@ func (w *Workspace) write(ctx context.Context, p place, text string) (tool.Resul
 	if err := w.mayReplace(s); err != nil {
 		return tool.Result{}, err
 	}
+	c := newChange(p.shown, "", s.data, content, maxDiffBytes)
+	c.record(s)
+	w.intends(call, c)
 	if err := replace(ctx, s, content); err != nil {
 		return tool.Result{}, err
 	}
@@ -87,8 +90,6 @@ func (w *Workspace) write(ctx context.Context, p place, text string) (tool.Resul
 	if !s.exists() {
 		verb = "created"
 	}
-	c := newChange(p.shown, "", s.data, content, maxDiffBytes)
-	c.record(s)
 	return tool.Result{
 		Output: fmt.Sprintf("%s %s (%s, %s)%s", verb, p.shown, byteCount(int64(len(content))), c.counts(), kept),
 		Detail: detail(c),

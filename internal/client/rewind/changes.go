@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/contents"
 	"github.com/settle-agent/settle/tool/file"
 )
 
@@ -56,13 +57,14 @@ const (
 // collector takes what turns did to files.
 type collector struct {
 	dir       string
+	intended  func(call string, arguments []byte) json.RawMessage // nil for none
 	files     []*File
 	byPath    map[string]*File
 	uncovered []Uncovered
 }
 
-func collect(s event.State, first int) *collector {
-	c := &collector{dir: s.Host.Dir, byPath: map[string]*File{}}
+func collect(s event.State, first int, kept *contents.Store) *collector {
+	c := &collector{dir: s.Host.Dir, intended: kept.Intended, byPath: map[string]*File{}}
 	for _, t := range s.Turns[first:] {
 		for _, i := range t.Items {
 			if i.Type() == event.ToolCall && i.Started {
@@ -96,6 +98,10 @@ func (c *collector) call(i *event.Item) {
 		return
 	}
 	if i.Status == event.ItemAborted || i.Status == event.ItemOpen {
+		if c.intended != nil && json.Unmarshal(c.intended(i.ID, []byte(content.RanWith())), &detail) == nil {
+			c.changes(detail.Files) // whether they were made, the files themselves say
+			return
+		}
 		c.uncovered = append(c.uncovered, Uncovered{Call, content.Name + " " + content.RanWith()})
 	}
 }

@@ -68,11 +68,12 @@ func Read(ctx context.Context, dataDir, session, input string) (*Plan, error) {
 			return nil, &RunningError{session}
 		}
 	}
-	c := collect(s, first)
+	kept := contents.Of(settle.Store{Dir: dataDir}.OutputDir(session))
+	c := collect(s, first, kept)
 	t := s.Turns[first]
 	p := &Plan{
 		Session: session, Turn: t.ID, Input: said(t), At: t.StartedAt, Uncovered: c.uncovered, dir: s.Host.Dir, dataDir: dataDir,
-		content: contents.Of(settle.Store{Dir: dataDir}.OutputDir(session)).Get,
+		content: kept.Get,
 	}
 	for _, f := range c.files {
 		p.Files = append(p.Files, *f)

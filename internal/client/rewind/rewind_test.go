@@ -20,6 +20,7 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
+	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/file"
 )
 
@@ -90,7 +91,9 @@ func (b *bench) turns(turns ...[]call) {
 	session, err := host.Session(b.Context(), b.session, settle.SessionConfig{
 		Model: model.Config{Provider: script.New(steps...), ProviderName: "script", Name: "m"}, WorkDir: b.dir, Permission: settle.Allow,
 		Toolbox: func(info settle.SessionInfo) (settle.Toolbox, error) {
-			return settle.Toolbox{Tools: file.NewWorkspace(file.Config{Keep: contents.Of(info.OutputDir).Keep}).Tools()}, nil
+			kept := contents.Of(info.OutputDir)
+			intend := func(call tool.Call, files json.RawMessage) error { return kept.Intend(call.ID, call.Args, files) }
+			return settle.Toolbox{Tools: file.NewWorkspace(file.Config{Keep: kept.Keep, Intend: intend}).Tools()}, nil
 		},
 	})
 	if err != nil {
@@ -399,6 +402,81 @@ func TestContentsThatAreGone(t *testing.T) {
 	for n, want := range []bool{true, false, true} {
 		if got := c.files[n].unrecorded; got != want {
 			t.Errorf("%s: %t, want %t", c.files[n].Path, got, want)
+		}
+	}
+}
+
+// cut makes a session that is as it was when its host was killed after a call had done
+// its work, the n-th, and before its result was written.
+func (b *bench) cut(n int, as string) {
+	b.Helper()
+	log, _, err := journal.Open(b.Context(), journal.Options{Dir: b.data, Session: as})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var events []event.Event
+	for e, err := range journal.Read(b.Context(), b.data, b.session, 0) {
+		if err != nil {
+			b.Fatal(err)
+		}
+		if d, ok := e.Data.(event.ItemEnded); ok && d.Type == event.ToolCall {
+			if n--; n == 0 {
+				break
+			}
+		}
+		e.Session = ""
+		events = append(events, e)
+	}
+	all := settle.Store{Dir: b.data}
+	err = errors.Join(log.Update(func(event.State) []event.Event { return events }), log.Close(b.Context()), contents.Of(all.OutputDir(b.session)).CopyTo(contents.Of(all.OutputDir(as))))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.session = as
+}
+
+// A change whose result was never written is undone where the file is what the call was
+// to leave: settle was killed after the change. Where it is what it was, the change was
+// not made. What is neither is somebody else's.
+func TestResultsThatWereNeverWritten(t *testing.T) {
+	begin := map[string]string{"a": "1\n", "b": "1\n", "m": "1\n"}
+	for name, tt := range map[string]struct {
+		call call
+		then func(*bench)
+		do   []string
+		left map[string]string
+	}{
+		"made":      {edit("a", "1", "2"), nil, []string{"restore a"}, begin},
+		"created":   {write("new", "n\n"), nil, []string{"remove new"}, begin},
+		"patched":   {patch("*** Delete File: a", "*** Update File: m", "*** Move to: there", "-1", "+2"), nil, []string{"recreate a", "recreate m", "remove there"}, begin},
+		"not made":  {edit("a", "1", "2"), func(b *bench) { b.put("a", "1\n") }, []string{"same a"}, begin},
+		"half made": {patch("*** Delete File: a", "*** Update File: b", "-1", "+2"), func(b *bench) { b.put("a", "1\n") }, []string{"restore b", "same a"}, begin},
+		"another's": {edit("a", "1", "2"), func(b *bench) { b.put("a", "mine\n") }, []string{"keep a"}, map[string]string{"a": "mine\n", "b": "1\n", "m": "1\n"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := work(t, begin, []call{tt.call})
+			if tt.then != nil {
+				tt.then(b)
+			}
+			b.cut(1, "killed")
+			p := b.plan("")
+			if diff := cmp.Diff(tt.do, did(p)); diff != "" || len(p.Uncovered) > 0 {
+				t.Errorf("%s, not covered %v", diff, p.Uncovered)
+			}
+			b.fork(p)
+			b.wants("restored", tt.left)
+		})
+	}
+	// What was never recorded is not covered, and another call's record is none.
+	b := work(t, begin, []call{edit("a", "1", "2")})
+	b.cut(1, "killed")
+	path := filepath.Join(settle.Store{Dir: b.data}.OutputDir("killed"), "files", "intents.jsonl")
+	for _, content := range []string{"", `{"call":"i000001","arguments":"0","files":{"files":[{"path":"a","kind":"create"}]}}`, `{"call":"i0000`} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if p := b.plan(""); len(p.Files) > 0 || len(p.Uncovered) != 1 || !strings.Contains(strings.Join(p.Lines(), "\n"), "was not recorded") {
+			t.Errorf("%q: %v, %v", content, did(p), p.Uncovered)
 		}
 	}
 }

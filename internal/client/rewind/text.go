@@ -55,7 +55,7 @@ func uncovered(all []Uncovered) (out []string) {
 		case Child:
 			text = "child agent: " + text
 		case Call:
-			text += " (it was cut; whether it changed the file is not known)"
+			text += " (it was cut, and what it was to change was not recorded)"
 		}
 		out = append(out, "  "+text)
 	}

@@ -127,6 +127,8 @@ type initializeRequest struct {
 	Managed    json.RawMessage            `json:"managedSettings"`
 	Plugins    []json.RawMessage          `json:"plugins"`
 	Title      string                     `json:"title"`
+	// ForwardText wants what child agents say, beside their calls.
+	ForwardText bool `json:"forwardSubagentText"`
 }
 
 // systemBoundary is what the SDK puts between the parts of a system prompt.
@@ -187,6 +189,7 @@ func (d *driver) adopt(r initializeRequest, out map[string]any) error {
 		text := strings.Join(system, "\n\n")
 		d.System = &text
 	}
+	d.childText = r.ForwardText
 	d.Append = strings.TrimSpace(d.Append + "\n\n" + r.Append)
 	if err := d.adoptServers(r, out); err != nil {
 		return err

@@ -69,6 +69,8 @@ type driver struct {
 	gone  chan struct{} // closed when nothing is waited for any more
 	over  chan struct{} // closed when loop has ended
 
+	childText bool // forwardSubagentText
+
 	id      string // of the session
 	session *assemble.Opened
 	failure error // why there is none
@@ -346,6 +348,7 @@ func (d *driver) follow(t *encoder, after uint64) {
 		return nil
 	})
 	asking.Close()
+	t.below.close()
 	d.post(func() {
 		if d.following = false; err != nil && !errors.Is(err, settle.ErrClosed) {
 			err = fmt.Errorf("cannot follow the session: %w", err)

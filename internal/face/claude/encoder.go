@@ -26,9 +26,12 @@ type encoder struct {
 	// schema says that answers are to follow one.
 	schema bool
 
-	log      *transcript.Transcript
-	sent     map[string]*sentItem // by item, of the running turn
-	dropped  []string             // messages that a later one stands for
+	log     *transcript.Transcript
+	sent    map[string]*sentItem // by item, of the running turn
+	dropped []string             // messages that a later one stands for
+	// below, if set, follows the child agents; parent is nil but for the encoder of one.
+	below    *below
+	parent   *parent
 	stream   stream
 	usage    map[string]modelUsage
 	results  int
@@ -58,6 +61,10 @@ func (t *encoder) take(e event.Event) error {
 }
 
 func (t *encoder) change(c transcript.Change) {
+	if t.parent != nil {
+		t.childChanged(c)
+		return
+	}
 	switch c.Thing {
 	case transcript.Input:
 		if d, ok := c.Event.Data.(event.InputAccepted); ok {
@@ -75,6 +82,8 @@ func (t *encoder) change(c transcript.Change) {
 		t.approval(c)
 	case transcript.Job:
 		t.job(c)
+	case transcript.Child:
+		t.child(c)
 	}
 }
 
@@ -162,23 +171,31 @@ func (t *encoder) itemChanged(c transcript.Change) {
 // asked.
 func (t *encoder) approval(c transcript.Change) {
 	if c.What == transcript.Started {
-		for _, i := range c.Turn.Items {
-			if i.Attempt == c.Item.Attempt {
-				t.item(c.Turn, i)
-			}
-			if i == c.Item {
-				break
-			}
-		}
+		t.upTo(c.Turn, c.Item)
 		t.running("requires_action")
 		return
 	}
 	t.running("running")
-	if d := c.Approval.Ended; d.Verdict == event.Denied && d.Policy != "" {
+	if d := c.Approval.Ended; c.Item != nil && d.Verdict == event.Denied && d.Policy != "" {
 		t.notice("permission_denied", map[string]any{
 			"tool_name": aliasOf(c.Item.Content().Name).claude, "tool_use_id": callID(c.Item),
 			"decision_reason_type": "mode", "decision_reason": d.Policy, "message": d.Message,
 		})
+	}
+}
+
+// upTo tells what the model has said up to a call.
+func (t *encoder) upTo(turn *event.Turn, call *event.Item) {
+	if turn == nil || call == nil { // of a child in the background, whose call is over
+		return
+	}
+	for _, i := range turn.Items {
+		if i.Attempt == call.Attempt {
+			t.item(turn, i)
+		}
+		if i == call {
+			return
+		}
 	}
 }
 
@@ -205,10 +222,10 @@ func (t *encoder) item(turn *event.Turn, i *event.Item) {
 			return
 		}
 		t.sent[i.ID], was.opened = was, true
-		m := chatMessage{header: newHeader(t.session, "assistant", ""), Aborted: over && i.Status == event.ItemAborted && i.Type() != event.ToolCall}
+		m := chatMessage{header: newHeader(t.session, "assistant", ""), parent: t.from(), Aborted: over && i.Status == event.ItemAborted && i.Type() != event.ToolCall}
 		m.Message = t.message(turn, i.Attempt, b)
 		m.Supersedes, t.dropped = t.dropped, nil
-		if !t.isLinked && len(turn.Inputs) > 0 {
+		if t.parent == nil && !t.isLinked && len(turn.Inputs) > 0 {
 			m.UserUUID, t.isLinked = clientUUID(turn.Inputs[len(turn.Inputs)-1].ID), true
 		}
 		was.uuids = append(was.uuids, m.UUID)
@@ -216,6 +233,7 @@ func (t *encoder) item(turn *event.Turn, i *event.Item) {
 	}
 	if over && !was.ended && i.Type() == event.ToolCall {
 		was.ended = true
+		t.below.await(i)
 		m := t.resultOf(i)
 		was.uuids = append(was.uuids, m.UUID)
 		t.out.send(m)
@@ -225,6 +243,9 @@ func (t *encoder) item(turn *event.Turn, i *event.Item) {
 // block is what the model said, if it is complete enough.
 func (t *encoder) block(i *event.Item, over bool) (block, bool) {
 	c := i.Content()
+	if t.parent != nil && !t.parent.full && c.Type != event.ToolCall {
+		return block{}, false
+	}
 	switch c.Type {
 	case event.Message:
 		return textBlock(c.Text), over && c.Text != ""
@@ -275,7 +296,11 @@ func (t *encoder) message(turn *event.Turn, attempt string, b block) apiMessage 
 // messageID is the same for all blocks of a response. The provider's comes too
 // late.
 func (t *encoder) messageID(attempt string) string {
-	return "msg_" + strings.ReplaceAll(t.session, "-", "") + "_" + attempt
+	id := "msg_" + strings.ReplaceAll(t.session, "-", "") + "_"
+	if t.parent != nil {
+		id += t.parent.Agent + "_"
+	}
+	return id + attempt
 }
 
 // resultOf is what a call has come to.
@@ -289,7 +314,7 @@ func (t *encoder) resultOf(i *event.Item) chatMessage {
 		}
 		output = strings.TrimSpace(output + "\n" + end + "; effects: " + string(i.Effects))
 	}
-	m := chatMessage{header: newHeader(t.session, "user", ""), Result: t.detailOf(i, output)}
+	m := chatMessage{header: newHeader(t.session, "user", ""), parent: t.from(), Result: t.detailOf(i, output)}
 	m.Message = userMessage{"user", []block{{Type: "tool_result", Call: callID(i), Content: &output, IsError: &failed}}}
 	return m
 }

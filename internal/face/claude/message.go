@@ -30,8 +30,8 @@ func newHeader(session, kind, subtype string) header {
 // chatMessage is a message of the model or of its tools.
 type chatMessage struct {
 	header
+	parent
 	Message    any      `json:"message"`
-	Parent     *string  `json:"parent_tool_use_id"`
 	Error      string   `json:"error,omitempty"`
 	Aborted    bool     `json:"aborted,omitempty"`
 	Supersedes []string `json:"supersedes,omitempty"`

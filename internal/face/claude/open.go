@@ -194,6 +194,8 @@ func (d *driver) startFollowing() {
 		session: d.id, dir: d.Dir, out: d.out, partial: d.Partial, replays: d.Replay, states: d.States,
 		waiting: func() int { return max(0, d.prompts.Len()-1) }, window: &d.window, schema: d.Schema != "", usage: map[string]modelUsage{}, log: transcript.New(d.session.State(), transcript.Live),
 	}
+	t.below = newBelow(context.WithoutCancel(d.ctx), d.session.ChildEvents)
+	t.below.full = d.childText
 	key := "none"
 	if d.session.Agent.Choice.Provider.KeyEnv == "ANTHROPIC_API_KEY" {
 		key = "ANTHROPIC_API_KEY"

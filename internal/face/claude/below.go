@@ -1,0 +1,145 @@
+package claude
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/transcript"
+)
+
+// parent says in a message that a child agent has sent it: by the call that started
+// the child. settle's own messages have a null there.
+type parent struct {
+	Call  *string `json:"parent_tool_use_id"`
+	Agent string  `json:"agent_id,omitempty"`
+	Task  string  `json:"task_description,omitempty"`
+
+	full bool // also what it says, beside its calls
+}
+
+// from says who sends the encoder's messages.
+func (t *encoder) from() parent {
+	if t.parent == nil {
+		return parent{}
+	}
+	return *t.parent
+}
+
+// below follows the child agents of a session. It belongs to the goroutine of the
+// encoder, which waits for what it starts.
+type below struct {
+	events func(ctx context.Context, child string) iter.Seq2[event.Event, error]
+	full   bool            // forwardSubagentText
+	life   context.Context //nolint:containedctx // of those that follow
+	end    context.CancelFunc
+	kids   map[string][]chan struct{} // by call; each is closed when all of a child was told
+}
+
+func newBelow(ctx context.Context, events func(context.Context, string) iter.Seq2[event.Event, error]) *below {
+	b := &below{events: events, kids: map[string][]chan struct{}{}}
+	b.life, b.end = context.WithCancel(ctx)
+	return b
+}
+
+// kidTimeout bounds the wait for the last messages of a child that has ended.
+const kidTimeout = 5 * time.Second
+
+// await waits until all of the children was told that the call has started and that
+// have ended with it, so that its result comes after.
+func (b *below) await(call *event.Item) {
+	if b == nil || call.Status == event.ItemAborted {
+		return
+	}
+	for _, done := range b.kids[call.ID] {
+		b.wait(done)
+	}
+	delete(b.kids, call.ID)
+}
+
+func (b *below) wait(done chan struct{}) {
+	bound := time.NewTimer(kidTimeout)
+	defer bound.Stop()
+	select {
+	case <-done:
+	case <-bound.C:
+	}
+}
+
+// close ends it. The session's children have ended by then.
+func (b *below) close() {
+	if b == nil {
+		return
+	}
+	for _, list := range b.kids {
+		for _, done := range list {
+			b.wait(done)
+		}
+	}
+	b.end()
+}
+
+// child has a child agent followed, from its start on.
+func (t *encoder) child(c transcript.Change) {
+	if c.What != transcript.Started || t.below == nil {
+		return
+	}
+	turn := c.State.Running()
+	if turn == nil {
+		return
+	}
+	call := turn.Item(c.Child.Call)
+	if call == nil {
+		return
+	}
+	t.upTo(turn, call)
+	id := callID(call)
+	kid := &encoder{
+		session: t.session, dir: t.dir, out: t.out, log: transcript.New(event.State{}, transcript.Live), usage: map[string]modelUsage{}, sent: map[string]*sentItem{},
+		parent: &parent{Call: &id, Agent: c.Child.Child, Task: c.Child.Title, full: t.below.full},
+	}
+	done := make(chan struct{})
+	key := call.ID
+	if c.Child.Background() { // its call does not wait for it
+		key = ""
+	}
+	t.below.kids[key] = append(t.below.kids[key], done)
+	b := t.below
+	go func() { // ends with the child, or with close
+		defer close(done)
+		kid.follow(b, c.Child.Child)
+	}()
+}
+
+// follow tells what the child of another encoder's session does.
+func (t *encoder) follow(b *below, child string) {
+	for e, err := range b.events(b.life, child) {
+		if err != nil || t.take(e) != nil {
+			return // its own log says more
+		}
+	}
+}
+
+// childChanged tells a change of a child's session: what it calls, and, if the client
+// wants it, what it says.
+func (t *encoder) childChanged(c transcript.Change) {
+	switch c.Thing {
+	case transcript.Session:
+		t.dir = c.State.Host.Dir
+	case transcript.Turn:
+		if c.What == transcript.Started {
+			t.sent, t.dropped = map[string]*sentItem{}, nil
+		}
+	case transcript.Input:
+		if c.What == transcript.Ended && c.Turn != nil && t.parent.full {
+			m := chatMessage{header: newHeader(t.session, "user", ""), parent: t.from()}
+			m.Message = userMessage{"user", []block{textBlock(c.Input.Text)}}
+			t.out.send(m)
+		}
+	case transcript.Item:
+		if c.Item.Type() != event.Note {
+			t.itemChanged(c)
+		}
+	}
+}
