@@ -25,9 +25,12 @@ func explainMissing(name, path string, file []line, text []string) string {
 		return fmt.Sprintf("%s is not in %q: it is blank", name, path)
 	}
 	head := fmt.Sprintf("%s is not in %q", name, path)
-	if at := findTrimmed(file, text); at >= 0 {
+	if at := findTrimmed(file, text, asIs); at >= 0 {
 		near := file[at : at+len(text)]
 		return fmt.Sprintf("%s as it is given; like it, but different in %s, there is:\n%s", head, spaceDifference(near, text), numbered(file, at, len(text)))
+	}
+	if at := findTrimmed(file, text, plain); at >= 0 {
+		return fmt.Sprintf("%s as it is given; like it, but different in quotes, dashes or spaces that only look alike, there is:\n%s", head, numbered(file, at, len(text)))
 	}
 	hint := ""
 	switch {
@@ -61,20 +64,21 @@ func lineRange(at, size int) string {
 	return fmt.Sprintf("lines %d-%d", at+1, at+size)
 }
 
-// findTrimmed finds text in the file with white space around lines ignored.
-func findTrimmed(file []line, text []string) int {
+// findTrimmed finds text in the file with white space around lines ignored, in the
+// form in which lines are compared.
+func findTrimmed(file []line, text []string, form func(string) string) int {
 	if len(file)*len(text) > maxCompare {
 		return -1
 	}
-	for at := 0; at+len(text) <= len(file); at++ {
-		same := true
-		for i := range text {
-			if strings.TrimSpace(file[at+i].text) != strings.TrimSpace(text[i]) {
-				same = false
-				break
-			}
-		}
-		if same {
+	have, want := make([]string, len(file)), make([]string, len(text))
+	for i, l := range file {
+		have[i] = strings.TrimSpace(form(l.text))
+	}
+	for i, s := range text {
+		want[i] = strings.TrimSpace(form(s))
+	}
+	for at := 0; at+len(want) <= len(have); at++ {
+		if slices.Equal(have[at:at+len(want)], want) {
 			return at
 		}
 	}
@@ -152,12 +156,16 @@ func mostEqual(file []line, text []string) (at, most int) {
 	}
 	trimmed := make([]string, len(text))
 	for i, s := range text {
-		trimmed[i] = strings.TrimSpace(s)
+		trimmed[i] = strings.TrimSpace(plain(s))
 	}
-	for from := range file {
+	have := make([]string, len(file))
+	for i, l := range file {
+		have[i] = strings.TrimSpace(plain(l.text))
+	}
+	for from := range have {
 		n := 0
-		for i := 0; i < len(trimmed) && from+i < len(file); i++ {
-			if len(trimmed[i]) >= 3 && strings.TrimSpace(file[from+i].text) == trimmed[i] {
+		for i := 0; i < len(trimmed) && from+i < len(have); i++ {
+			if len(trimmed[i]) >= 3 && have[from+i] == trimmed[i] {
 				n++
 			}
 		}

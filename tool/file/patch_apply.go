@@ -3,6 +3,7 @@ package file
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -23,6 +24,9 @@ func applyHunks(ctx context.Context, path string, data []byte, hunks []hunk) ([]
 			return nil, context.Cause(ctx)
 		}
 		start, err := findHunk(path, file, h, at)
+		if err == nil {
+			err = checkSigns(path, file, h, start)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -189,6 +193,26 @@ func findAtEnd(path string, file []line, h hunk, old []string, from int) (int, e
 		return 0, fmt.Errorf("line %d of the patch: the lines are in %q at %s, but not at its end, as %q says", h.line, path, lineRange(starts[0], len(old)), patchEOF)
 	}
 	return 0, missingError(path, file, h, old, from)
+}
+
+// checkSigns refuses typographic signs in what a hunk adds, if the hunk has them in
+// lines where the file has plain ones: they are a slip of the model's, which is let
+// pass only where it is not written.
+func checkSigns(path string, file []line, h hunk, start int) error {
+	differs, at := false, start
+	for _, l := range h.lines {
+		if l.mark == '+' || at >= len(file) {
+			continue
+		}
+		differs = differs || plain(l.text) != l.text && trimEnd(l.text) != trimEnd(file[at].text)
+		at++
+	}
+	added := slices.ContainsFunc(h.lines, func(l hunkLine) bool { return l.mark == '+' && plain(l.text) != l.text })
+	if !differs || !added {
+		return nil
+	}
+	return fmt.Errorf("line %d of the patch: it has typographic quotes, dashes or spaces where %q has plain ones, and adds more of them; there is:\n%s",
+		h.line, path, numbered(file, start, at-start))
 }
 
 func asIs(s string) string    { return s }

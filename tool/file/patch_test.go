@@ -330,3 +330,16 @@ func checkKept(t *testing.T, before, after string, hunks []hunk) {
 		}
 	}
 }
+
+// A model that writes typographic quotes does so in what it adds, too.
+func TestPatchRefusesTypographicAdditions(t *testing.T) {
+	f := newFixture(t)
+	f.put("a", "x := \"one\"\ny := 2\n")
+	_, err := f.run("apply_patch", args{"input": "*** Begin Patch\n*** Update File: a\n@@\n-x := “one”\n+x := “two”\n y := 2\n*** End Patch\n"})
+	if err == nil || !strings.Contains(err.Error(), "     1\tx := \"one\"") {
+		t.Errorf("got %v", err)
+	}
+	f.want("a", "x := \"one\"\ny := 2\n")
+	f.ok("apply_patch", args{"input": "*** Begin Patch\n*** Update File: a\n@@\n-x := “one”\n+x := \"two\"\n y := 2\n*** End Patch\n"})
+	f.want("a", "x := \"two\"\ny := 2\n")
+}
