@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"hash/crc32"
 	"strings"
 	"time"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/session"
+	"github.com/settle-agent/settle/modeltest"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -16,11 +18,59 @@ import (
 type doer struct{ p *process }
 
 // Spec implements [tool.Tool].
-func (doer) Spec() tool.Spec {
+func (doer) Spec() tool.Spec { return doerSpec("do", "plan") }
+
+func doerSpec(name, argument string) tool.Spec {
 	return tool.Spec{
-		Name: "do", Description: "Does what the plan says.",
-		Schema: json.RawMessage(`{"type":"object","properties":{"plan":{"type":"string"}},"required":["plan"],"additionalProperties":false}`),
+		Name: name, Description: "Does what the plan says.",
+		Schema: json.RawMessage(`{"type":"object","properties":{"` + argument + `":{"type":"string"}},"required":["` + argument + `"],"additionalProperties":false}`),
 	}
+}
+
+// known is the doer under the name of a tool that the families of models know in forms
+// of their own, or free, as one that is called with free text.
+type known struct {
+	doer
+	free bool
+}
+
+const (
+	knownName = "read"
+	freeName  = "apply_patch"
+)
+
+// Spec implements [tool.Tool].
+func (k known) Spec() tool.Spec {
+	if !k.free {
+		return doerSpec(knownName, "path")
+	}
+	spec := doerSpec(freeName, "input")
+	spec.Grammar = `start: /(.|\n)+/`
+	return spec
+}
+
+// familiar is how a model says the call where families are played: in the words of a
+// family, or as free text. Which is drawn by the plan; its own family need not have them.
+func (p Plan) familiar() modeltest.Item {
+	var item modeltest.Item
+	say := func(name string, args map[string]any) {
+		raw, _ := json.Marshal(args) // never fails
+		item = modeltest.Call(name, string(raw))
+	}
+	switch plan := p.String(); crc32.ChecksumIEEE([]byte(plan)) % 5 {
+	case 0:
+		say(knownName, map[string]any{"path": plan})
+	case 1:
+		say("Read", map[string]any{"file_path": plan})
+	case 2: // with what settle's words leave out, so that it has to be kept
+		say("Read", map[string]any{"file_path": plan, "pages": "1"})
+	case 3:
+		say("read_file", map[string]any{"file_path": plan})
+	default:
+		say(freeName, map[string]any{"input": plan})
+		item.Input = plan
+	}
+	return item
 }
 
 // planArguments are the arguments of a call of the doer.
@@ -32,11 +82,11 @@ func planArguments(p Plan) string {
 // Run implements [tool.Tool].
 func (d doer) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	d.p.world.ran(d.p, c.ID)
-	var args struct{ Plan string }
+	var args struct{ Plan, Path, Input string }
 	if err := json.Unmarshal(c.Args, &args); err != nil {
 		return tool.Result{}, err
 	}
-	plan, err := ParsePlan(args.Plan)
+	plan, err := ParsePlan(args.Plan + args.Path + args.Input)
 	if err != nil {
 		return tool.Result{}, err
 	}

@@ -38,6 +38,7 @@ func draw(t *rapid.T) Script {
 		s.Moves = slices.DeleteFunc(s.Moves, func(m Move) bool { return m.Do == Reject })
 	}
 	s.Readers = many(d, "readers", 2, d.reader)
+	s.Families = pick(d, "families", false, true)
 	return s
 }
 

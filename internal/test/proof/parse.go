@@ -50,6 +50,8 @@ func (s *Script) statement(w *words) {
 		s.Holds = readHolds(w)
 	case "limit", "retries", "stall", "grace":
 		s.Limits.read(w, verb)
+	case "families":
+		s.Families = true
 	case "ask":
 		s.Ask = true
 	case "answer":

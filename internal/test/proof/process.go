@@ -59,7 +59,11 @@ func (w *world) start(d *disk, set setting) (*process, error) {
 	p.kin = &kin{p: p}
 	p.life, p.end = context.WithCancel(w.life)
 	p.log = journal.New(p.mount, state, journal.WithClock(w.now))
-	tools, err := tool.NewSet(doer{p})
+	doers := []tool.Tool{doer{p}}
+	if w.script.Families {
+		doers = []tool.Tool{known{doer: doer{p}}, known{doer: doer{p}, free: true}}
+	}
+	tools, err := tool.NewSet(doers...)
 	if err != nil {
 		return nil, err
 	}
@@ -80,6 +84,9 @@ func (w *world) start(d *disk, set setting) (*process, error) {
 
 func (p *process) turn(set setting, tools *tool.Set) turn.Config {
 	asked, system := set.wire.Model(p.world.server.Client(), p.world.script.model(), set.window, set.limits.Stall), p.world.script.system()
+	if p.world.script.Families {
+		asked.Family = set.wire.family()
+	}
 	asked.Provider = witness{asked.Provider, p, history.Target{Provider: asked.ProviderName, Model: asked.Name, Traits: asked.Traits}, system}
 	c := turn.Config{
 		Model:  asked,
@@ -88,6 +95,10 @@ func (p *process) turn(set setting, tools *tool.Set) turn.Config {
 		InterruptGrace: set.limits.Grace, Compaction: set.compact,
 		Command: func(plan string) (string, json.RawMessage) {
 			raw, _ := json.Marshal(map[string]string{"plan": plan}) // never fails
+			if p.world.script.Families {
+				raw, _ = json.Marshal(map[string]string{"path": plan}) // never fails
+				return knownName, raw
+			}
 			return "do", raw
 		},
 	}

@@ -19,7 +19,7 @@ func (s Script) Scenario() modeltest.Scenario {
 	harmless := modeltest.Quirk(modeltest.FaultComments).First(modeltest.Always) // so that it is never used up
 	turns := []modeltest.Turn{modeltest.Say("Fine.").For("~probe~").With(harmless)}
 	for _, r := range s.Responses {
-		turns = append(turns, r.turn())
+		turns = append(turns, r.turn(s.item))
 	}
 	out := modeltest.Script(turns...)
 	if s.Holds.Tokens > 0 {
@@ -32,11 +32,11 @@ func (s Script) Scenario() modeltest.Scenario {
 	return out
 }
 
-func (r Response) turn() modeltest.Turn {
+func (r Response) turn(say func(Item) modeltest.Item) modeltest.Turn {
 	t := modeltest.Turn{Faults: r.Faults}
 	t.Response.Stop, t.Pace = r.Stop, modeltest.Duration(r.Pace)
 	for _, i := range r.Items {
-		item := i.item()
+		item := say(i)
 		item.ChunkSize = len(i.Text) / 40 // 0 is the usual size
 		if len(i.Text) < 1000 {
 			item.ChunkSize = 0
@@ -44,6 +44,14 @@ func (r Response) turn() modeltest.Turn {
 		t.Items = append(t.Items, item)
 	}
 	return t
+}
+
+// item is how the model says it.
+func (s Script) item(i Item) modeltest.Item {
+	if s.Families && i.Kind == Call {
+		return i.Plan.familiar()
+	}
+	return i.item()
 }
 
 func (i Item) item() modeltest.Item {

@@ -23,6 +23,9 @@ type Script struct {
 	Limits  Limits
 	// Holds is how much the provider holds, whatever Window says.
 	Holds Holds
+	// Families has the models call tools in the words of their families, or of others,
+	// or with free text (package tool/family).
+	Families bool
 	// Ask has every call asked about. Answers are given to the requests in
 	// order, the last of them to all that follow.
 	Ask     bool

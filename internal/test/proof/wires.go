@@ -8,11 +8,13 @@ import (
 
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/anthropic"
+	"github.com/settle-agent/settle/model/catalog"
 	"github.com/settle-agent/settle/model/chat"
 	"github.com/settle-agent/settle/model/gemini"
 	"github.com/settle-agent/settle/model/openai"
 	"github.com/settle-agent/settle/model/transport"
 	"github.com/settle-agent/settle/modeltest"
+	"github.com/settle-agent/settle/tool/family"
 )
 
 // Wire is a wire format, with the provider that speaks it.
@@ -74,7 +76,11 @@ func (w Wire) provider(client *http.Client) model.Provider {
 	endpoint := transport.Endpoint{BaseURL: "http://" + w.host() + "/v1", Client: client}
 	switch format, _ := w.split(); format {
 	case Responses:
-		return openai.New(openai.Options{Endpoint: endpoint})
+		models := catalog.Builtin()
+		known := models[modelName]
+		known.Grammar = true // behind this wire
+		models[modelName] = known
+		return openai.New(openai.Options{Endpoint: endpoint, Models: models})
 	case Chat:
 		return chat.New(chat.Options{Endpoint: endpoint})
 	case Gemini:
@@ -83,6 +89,17 @@ func (w Wire) provider(client *http.Client) model.Provider {
 	}
 	endpoint.BaseURL = strings.TrimSuffix(endpoint.BaseURL, "/v1")
 	return anthropic.New(anthropic.Options{Endpoint: endpoint})
+}
+
+// family names the tools that the wire's models were trained on.
+func (w Wire) family() string {
+	switch format, _ := w.split(); format {
+	case Responses:
+		return string(family.GPT)
+	case Messages, "":
+		return string(family.Claude)
+	}
+	return string(family.Settle)
 }
 
 // Model is the model of that name, behind the wire.
