@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -104,17 +105,26 @@ func newShow(s *streams, where func() (string, error)) *cobra.Command {
 }
 
 func newExport(s *streams, where func() (string, error)) *cobra.Command {
-	return &cobra.Command{
-		Use: "export ID", Short: "Print the events of a session, one JSON object per line", Args: cobra.ExactArgs(1),
-		Long: "Print all events of a session, one JSON object per line. The session consists of\nnothing else. Another process may be writing to it.",
+	var format string
+	cmd := &cobra.Command{
+		Use: "export ID", Short: "Print a session for programs", Args: cobra.ExactArgs(1),
+		Long: "Print all events of a session, one JSON object per line. The session consists of\nnothing else. With --format atif, print it as a trajectory (ATIF 1.7), which\nevaluations read. Another process may be writing to it.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dataDir, err := where()
 			if err != nil {
 				return err
 			}
-			return failed(sessions.Export(cmd.Context(), s.lines(), dataDir, args[0]))
+			switch format {
+			case "events":
+				return failed(sessions.Export(cmd.Context(), s.lines(), dataDir, args[0]))
+			case "atif":
+				return failed(sessions.ExportATIF(s.lines(), dataDir, args[0]))
+			}
+			return fmt.Errorf("--format is events or atif, not %q", format)
 		},
 	}
+	cmd.Flags().StringVar(&format, "format", "events", "`FORMAT` of the output: events, atif")
+	return cmd
 }
 
 const checkHelp = `Check sessions against the contract (docs/contract.md). Prints each violation with

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/atif"
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/printable"
@@ -158,6 +160,25 @@ func head(text string, most int) string {
 		return string(r[:most]) + " …"
 	}
 	return text
+}
+
+// ExportATIF writes a session, with its child agents, as a trajectory for evaluations.
+func ExportATIF(to io.Writer, dataDir, session string) error {
+	load := func(session string) (event.State, error) {
+		state, err := journal.Load(dataDir, session)
+		if damage := (*journal.DamageError)(nil); errors.As(err, &damage) && state.Session != "" {
+			err = nil // what can be read is a trajectory
+		}
+		return state, err
+	}
+	state, err := load(session)
+	if err != nil {
+		return err
+	}
+	e := json.NewEncoder(to)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(atif.Of(state, load))
 }
 
 // Export writes the session's events as JSON, one a line. What comes before a

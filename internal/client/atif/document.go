@@ -1,0 +1,113 @@
+package atif
+
+import "time"
+
+// Version is the format's, as a document says it.
+const Version = "ATIF-v1.7"
+
+// Trajectory is a document.
+type Trajectory struct {
+	SchemaVersion string       `json:"schema_version"`
+	SessionID     string       `json:"session_id"`
+	TrajectoryID  string       `json:"trajectory_id"`
+	Agent         Agent        `json:"agent"`
+	Steps         []Step       `json:"steps"`
+	Notes         string       `json:"notes,omitempty"`
+	FinalMetrics  FinalMetrics `json:"final_metrics"`
+	Extra         any          `json:"extra,omitempty"`
+	Children      []Trajectory `json:"subagent_trajectories,omitempty"`
+}
+
+// Agent is who acted.
+type Agent struct {
+	Name      string `json:"name"`
+	Version   string `json:"version"`
+	ModelName string `json:"model_name,omitempty"`
+}
+
+// The sources of steps.
+const (
+	fromUser   = "user"
+	fromAgent  = "agent"
+	fromSystem = "system"
+)
+
+// Step is one turn of the conversation. What stands after Message is only in steps of
+// the agent.
+type Step struct {
+	ID        int        `json:"step_id"` // from 1, without gaps
+	Timestamp *time.Time `json:"timestamp,omitempty"`
+	Source    string     `json:"source"`
+	Message   string     `json:"message"`
+
+	ModelName   string       `json:"model_name,omitempty"`
+	Effort      string       `json:"reasoning_effort,omitempty"`
+	Reasoning   string       `json:"reasoning_content,omitempty"`
+	ToolCalls   []ToolCall   `json:"tool_calls,omitempty"`
+	Observation *Observation `json:"observation,omitempty"`
+	Metrics     *Metrics     `json:"metrics,omitempty"`
+	Extra       *StepExtra   `json:"extra,omitempty"`
+}
+
+// ToolCall is a call of a tool.
+type ToolCall struct {
+	ID        string `json:"tool_call_id"`
+	Name      string `json:"function_name"`
+	Arguments any    `json:"arguments"` // an object
+}
+
+// Observation is what calls gave.
+type Observation struct {
+	Results []Result `json:"results"`
+}
+
+// Result is what a call gave.
+type Result struct {
+	Call    string `json:"source_call_id"`
+	Content string `json:"content"`
+}
+
+// Metrics count the tokens of a request; those from the cache are part of the prompt's.
+type Metrics struct {
+	Prompt     int64    `json:"prompt_tokens"`
+	Completion int64    `json:"completion_tokens"`
+	Cached     int64    `json:"cached_tokens"`
+	Cost       *float64 `json:"cost_usd,omitempty"`
+}
+
+// StepExtra is what the format has no place for.
+type StepExtra struct {
+	// Outcome of the attempt, if it did not complete, and why.
+	Outcome string `json:"outcome,omitempty"`
+	Error   string `json:"error,omitempty"`
+	// Calls that did not simply succeed, by id.
+	Calls map[string]CallExtra `json:"calls,omitempty"`
+	// Ended is how the turn ended whose last step this is.
+	Ended string `json:"turn_ended,omitempty"`
+}
+
+// CallExtra is how a call ended.
+type CallExtra struct {
+	Status   string `json:"status"`
+	Effects  string `json:"effects,omitempty"`
+	ExitCode *int   `json:"exit_code,omitempty"`
+}
+
+// FinalMetrics are the sums over a session, its children not included. The cost is left
+// out where the price of a request is not known.
+type FinalMetrics struct {
+	Prompt     int64    `json:"total_prompt_tokens"`
+	Completion int64    `json:"total_completion_tokens"`
+	Cached     int64    `json:"total_cached_tokens"`
+	Cost       *float64 `json:"total_cost_usd,omitempty"`
+	Steps      int      `json:"total_steps"`
+	Extra      Sums     `json:"extra"`
+}
+
+// Sums are figures of settle's own.
+type Sums struct {
+	Requests int    `json:"requests"`
+	Calls    int    `json:"calls"`
+	Outcome  string `json:"outcome"` // of the last turn: completed, aborted, failed or running
+	Cause    string `json:"cause,omitempty"`
+}
