@@ -72,7 +72,7 @@ func session(t *testing.T) event.State {
 		itemEnded("a2", "i5", event.ItemAborted, event.Content{Type: event.ToolCall, Name: "shell", CallID: "c2", Arguments: `[1]`, Output: "half"}),
 		in("", "i6", event.ItemStarted{Type: event.Note}),
 		itemEnded("", "i6", event.ItemCompleted, event.Content{Type: event.Note, Text: "a note"}),
-		event.Event{Turn: "t1", By: "user", Data: event.TurnAborted{Reason: event.Interrupted, Summary: event.Summary{Steps: 1, Attempts: 2, Calls: 2}}},
+		{Turn: "t1", By: "user", Data: event.TurnAborted{Reason: event.Interrupted, Summary: event.Summary{Steps: 1, Attempts: 2, Calls: 2}}},
 	}))
 }
 
