@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -122,14 +123,15 @@ func (l *Logs) OpenLog(ctx context.Context, session string) (settle.Log, error) 
 		}
 		return o, nil
 	}
-	var now int64
-	err := l.pool.QueryRow(ctx, `SELECT epoch, born FROM settle_fleet.session WHERE id = $1`, session).Scan(&now, &o.born)
+	var now, seq int64
+	err := l.pool.QueryRow(ctx, `SELECT epoch, born, seq FROM settle_fleet.session WHERE id = $1`, session).Scan(&now, &o.born, &seq)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("cannot find the session in the database: %w", err)
 	case now != epoch:
 		return nil, &FencedError{Session: session, Epoch: epoch, Now: now}
 	}
+	o.empty.Store(seq == 0) // nobody else may append to it now
 	return o, nil
 }
 
@@ -139,6 +141,8 @@ type sessionLog struct {
 	session string
 	epoch   int64
 	born    time.Time
+	// empty says that it had no events when it was opened, and has none yet.
+	empty atomic.Bool
 }
 
 // Append implements [settle.Log].
@@ -154,6 +158,7 @@ func (o *sessionLog) Append(events []event.Event, d settle.Durability) error {
 		}
 		sealed = append(sealed, '\n')
 	}
+	o.empty.Store(false)
 	c := o.logs.durable
 	if d == settle.Lazily {
 		c = o.logs.lazy
@@ -166,6 +171,9 @@ func (o *sessionLog) Append(events []event.Event, d settle.Durability) error {
 
 // Read implements [settle.Log].
 func (o *sessionLog) Read(ctx context.Context, cursor uint64) iter.Seq2[event.Event, error] {
+	if o.empty.Load() { // a question less for each new session
+		return func(func(event.Event, error) bool) {}
+	}
 	return o.logs.read(ctx, o.session, o.born, cursor)
 }
 

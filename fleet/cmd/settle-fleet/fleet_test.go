@@ -1,0 +1,154 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/fleet"
+	"github.com/settle-agent/settle/modeltest"
+)
+
+// home makes the environment one of its own, with a database.
+func home(t *testing.T) {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"} {
+		t.Setenv(name, filepath.Join(dir, name))
+	}
+	t.Setenv("OPENAI_API_KEY", "sk-0123456789abcdefghijkl")
+	t.Setenv(databaseVar, server.URL(t))
+}
+
+// command runs a command line.
+func command(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	var out, errs bytes.Buffer
+	code = execute(ctx, args, strings.NewReader(stdin), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// must is command for one that succeeds.
+func must(t *testing.T, stdin string, args ...string) (stdout string) {
+	t.Helper()
+	code, stdout, stderr := command(t, stdin, args...)
+	if code != 0 {
+		t.Fatalf("settle-fleet %s: exit code %d\n%s", strings.Join(args, " "), code, stderr)
+	}
+	return stdout
+}
+
+// TestTasksFromAFile: they are submitted, run by a worker, and their results and logs
+// are to be had.
+func TestTasksFromAFile(t *testing.T) {
+	home(t)
+	const tasks = 6
+	var turns []modeltest.Turn
+	for range tasks {
+		turns = append(turns, modeltest.Say("Hello from the fleet."))
+	}
+	model := modeltest.NewServer(t, modeltest.Script(turns...))
+	if out := must(t, "", "migrate"); !strings.Contains(out, "had version 0 and has 1") {
+		t.Errorf("%q", out)
+	}
+	dir := t.TempDir()
+	var lines strings.Builder
+	for n := range tasks {
+		fmt.Fprintf(&lines, `{"session":"s%d","prompt":"say hello","labels":{"n":"%d"}}`+"\n", n, n)
+	}
+	file := filepath.Join(dir, "tasks.jsonl")
+	if err := os.WriteFile(file, []byte(lines.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	submit := []string{"submit", "-C", dir, "--file", file, "--label", "batch=1", "-m", "openai/gpt-5.2"}
+	if ids := strings.Fields(must(t, "", submit...)); len(ids) != tasks || ids[0] != "s0/1" {
+		t.Errorf("%q", ids)
+	}
+	must(t, lines.String(), "submit", "-C", dir, "-f", "-", "--label", "batch=1") // again
+	if out := must(t, "", "status"); !strings.HasPrefix(out, fmt.Sprintf("queued %d, running 0", tasks)) {
+		t.Errorf("%q", out)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	worker := make(chan int, 1)
+	var said bytes.Buffer
+	go func() { // ends with stop, and is waited for
+		worker <- execute(ctx, []string{"worker", "--slots", "2", "--base-url", model.OpenAI(), "--id", "w1"}, strings.NewReader(""), &bytes.Buffer{}, &said)
+	}()
+	results := must(t, "", "results", "--wait", "--label", "batch=1")
+	stop()
+	if code := <-worker; code != 0 {
+		t.Errorf("the worker's exit code is %d\n%s", code, said.String())
+	}
+	for line := range strings.Lines(results) {
+		var u fleet.Unit
+		if err := json.Unmarshal([]byte(line), &u); err != nil {
+			t.Fatal(err)
+		}
+		if u.Result.Outcome != event.Completed || u.Result.Answer != "Hello from the fleet." || u.Worker != "w1" || u.Task.Labels["batch"] != "1" {
+			t.Errorf("%s", line)
+		}
+	}
+	if n := strings.Count(results, "\n"); n != tasks {
+		t.Errorf("%d results", n)
+	}
+	if out := must(t, "", "logs", "s3/1"); !strings.Contains(out, "turn.completed     Hello from the fleet.") {
+		t.Errorf("%s", out)
+	}
+	if out := must(t, "", "logs", "--json", "--after", "1", "s3"); !strings.HasPrefix(out, `{"v":1,"session":"s3","seq":2,`) {
+		t.Errorf("%s", out)
+	}
+	if out := must(t, "", "prune"); out != "" {
+		t.Errorf("%s", out)
+	}
+}
+
+// TestCancelBeforeAWorkerCame: the unit has ended, and results say so.
+func TestCancelBeforeAWorkerCame(t *testing.T) {
+	home(t)
+	must(t, "", "migrate")
+	unit := strings.TrimSpace(must(t, "", "submit", "-C", t.TempDir(), "do it"))
+	must(t, "", "cancel", unit)
+	code, out, _ := command(t, "", "results")
+	if code != codeFailed || !strings.Contains(out, `"outcome":"aborted","reason":"interrupted"`) {
+		t.Errorf("%d: %s", code, out)
+	}
+}
+
+// TestMistakes are told, with an exit code of their own.
+func TestMistakes(t *testing.T) {
+	home(t)
+	database := os.Getenv(databaseVar)
+	for _, c := range []struct {
+		args  []string
+		stdin string
+		code  int
+		says  string
+	}{
+		{args: []string{"status"}, code: codeFailed, says: "run settle-fleet migrate"},
+		{args: []string{"submit"}, code: codeUsage, says: "the task has no prompt"},
+		{args: []string{"submit", "-f", "-"}, code: codeUsage, says: "there are no tasks"},
+		{args: []string{"submit", "-f", "-"}, stdin: `{"prompt":"a","promt":"b"}`, code: codeUsage, says: "line 1"},
+		{args: []string{"submit", "-f", "-"}, stdin: "{\"session\":\"a\",\"prompt\":\"a\"}\n\n{\"session\":\"a\",\"prompt\":\"b\"}", code: codeUsage, says: "lines 1 and 3 have the same id a/1"},
+		{args: []string{"submit", "-f", "-"}, stdin: `{"session":"a/b","prompt":"a"}`, code: codeUsage, says: "slash"},
+		{args: []string{"worker", "--slots", "0", "--database", database}, code: codeFailed, says: "migrate"},
+		{args: []string{"status", "--database", "postgres://user:verysecretpassword@/none?host=/nowhere"}, code: codeFailed, says: "cannot connect to the database"},
+		{args: []string{"dance"}, code: codeUsage, says: "unknown command"},
+	} {
+		code, _, stderr := command(t, c.stdin, c.args...)
+		if code != c.code || !strings.Contains(stderr, c.says) {
+			t.Errorf("settle-fleet %v: %d, %s", c.args, code, stderr)
+		}
+		if strings.Contains(stderr, "verysecretpassword") {
+			t.Errorf("C15: %s", stderr)
+		}
+	}
+}
