@@ -143,7 +143,7 @@ func (c Config) make(ctx context.Context) (*assemble.Agent, error) {
 		return nil, err
 	}
 	o := assemble.Options{
-		Settings: settings, Dir: dir, Environ: environ, Getenv: lookup(environ), Permission: settle.Ask,
+		Settings: settings, Dir: dir, Home: assemble.IgnoreHome, Environ: environ, Getenv: lookup(environ), Permission: settle.Ask,
 		Model: c.Model, Secrets: c.Model.Secrets,
 		Approver: c.Approver, Attended: c.Attended, Append: c.Instructions,
 	}

@@ -74,6 +74,8 @@ type Options struct {
 	Append string
 	// Project says whether the project's own files are read.
 	Project Project
+	// Home says whether the user's skills and commands are found.
+	Home Home
 	// Logger returns the diagnostic log, whose lines go through the redactor.
 	Logger func(*redact.Redactor) *slog.Logger
 	// Secrets are values beside those of the settings that must never appear.
@@ -115,6 +117,15 @@ type Project string
 const (
 	ReadProject   Project = ""
 	IgnoreProject Project = "ignore" // --no-project-config
+)
+
+// Home says whether the user's own skills and commands are found.
+type Home string
+
+// The values; the zero value is ReadHome.
+const (
+	ReadHome   Home = ""
+	IgnoreHome Home = "ignore" // for programs that embed the agent
 )
 
 // Agent is what a face needs.

@@ -16,7 +16,10 @@ type skillSet struct {
 // Sources say where skills and commands are looked for. Those of another machine
 // are not.
 func (o Options) Sources() skills.Sources {
-	s := skills.UserSources(o.Settings.UserFile, o.Getenv)
+	var s skills.Sources
+	if o.Home != IgnoreHome {
+		s = skills.UserSources(o.Settings.UserFile, o.Getenv)
+	}
 	if o.Project != IgnoreProject && o.Settings.Hands == "" {
 		s.Project = o.Settings.Trust.Project(o.Dir)
 	}

@@ -48,6 +48,10 @@ func TestSkills(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	o := Options{Settings: resolve(t, "/", nil, env, ""), Dir: dir, Getenv: elsewhere(home), Home: IgnoreHome}
+	if found := o.Skills().Skills; len(found) != 1 || !found[0].Project {
+		t.Errorf("a program that embeds settle has the user's: %v", found)
+	}
 	tests := map[string]struct {
 		flags    map[string]string
 		project  Project

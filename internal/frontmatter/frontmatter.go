@@ -89,7 +89,7 @@ func quote(head string) string {
 	var b strings.Builder
 	for line := range strings.Lines(head) {
 		m := plainLine().FindStringSubmatch(strings.TrimRight(line, " \t\n"))
-		if m == nil || strings.ContainsAny(m[2][:1], `"'|>`) {
+		if len(m) == 0 || strings.ContainsAny(m[2][:1], `"'|>`) {
 			b.WriteString(line)
 			continue
 		}
