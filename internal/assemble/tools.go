@@ -83,7 +83,7 @@ func (b bench) toolbox(info settle.SessionInfo) (kit settle.Toolbox, err error) 
 		Env: b.env, Withheld: b.withheld, SpoolDir: spool, Marker: marker, Lock: info.Lock,
 		Mask:     masker(info),
 		Registry: info.Jobs, Release: b.mayRelease,
-		Box: box.box, Hosts: b.sandbox.Hosts, Proxied: b.sandbox.Network == "proxy", Outside: b.sandbox.Use != config.SandboxOff && b.sandbox.missing == nil,
+		Box: box.box, Hosts: b.sandbox.Hosts, Inspect: b.sandbox.Network == "proxy" || b.sandbox.viewless != nil, Outside: b.sandbox.Use != config.SandboxOff && b.sandbox.missing == nil,
 	}
 	leave := func(context.Context) error { return nil }
 	defer func() {

@@ -38,6 +38,9 @@ type Denial struct {
 	// Hosts are those that the proxy refused and the user can allow, as the
 	// configuration has them.
 	Hosts []string `json:"hosts,omitempty"`
+	// Restored are the protected files that were changed, where only comparing them
+	// protects them.
+	Restored []string `json:"restored,omitempty"`
 }
 
 // denials answers Denials.
@@ -56,7 +59,11 @@ func (l *Local) denials(r Request) (json.RawMessage, error) {
 	}
 	list, suspect := refusals(box, dir, out.Text)
 	d := Denial{Named: list}
-	for _, r := range l.gates.refused(r.Call) {
+	known := l.watched.of(r.Call)
+	if known.guard != nil {
+		d.Restored = known.guard.restore()
+	}
+	for _, r := range known.refused() {
 		if len(d.Named) < maxDenied {
 			d.Named, d.Hosts = append(d.Named, r.String()), append(d.Hosts, r.Hosts()...)
 		}

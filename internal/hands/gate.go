@@ -13,71 +13,104 @@ import (
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
-// mostGates is how many calls are remembered for what their gates refused.
-const mostGates = 256
+// mostWatched is how many calls are remembered for what came of their box.
+const mostWatched = 256
 
-// gates are the ways out of proxied commands, by the id of their call.
-type gates struct {
-	mu    sync.Mutex // guards what follows
-	calls []string   // from the oldest
-	gates map[string]*egress.Gate
+// watched is what is known of a boxed command. Each part may be missing.
+type watched struct {
+	gate  *egress.Gate
+	guard *guard
 }
 
-func (g *gates) add(call string, gate *egress.Gate) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.gates == nil {
-		g.gates = make(map[string]*egress.Gate)
+// end is for when everything of the command is gone.
+func (w watched) end() {
+	if w.guard != nil {
+		w.guard.restore()
 	}
-	if g.gates[call] == nil {
-		g.calls = append(g.calls, call)
+	if w.gate != nil {
+		w.gate.Close()
 	}
-	g.gates[call] = gate
-	if len(g.calls) > mostGates {
-		delete(g.gates, g.calls[0])
-		g.calls = g.calls[1:]
+}
+
+// watchedCalls are boxed commands by the id of their call.
+type watchedCalls struct {
+	mu     sync.Mutex // guards what follows
+	calls  []string   // from the oldest
+	byCall map[string]watched
+}
+
+func (c *watchedCalls) add(call string, w watched) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byCall == nil {
+		c.byCall = make(map[string]watched)
 	}
+	if _, known := c.byCall[call]; !known {
+		c.calls = append(c.calls, call)
+	}
+	c.byCall[call] = w
+	if len(c.calls) > mostWatched {
+		delete(c.byCall, c.calls[0])
+		c.calls = c.calls[1:]
+	}
+}
+
+func (c *watchedCalls) of(call string) watched {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.byCall[call]
 }
 
 // refused returns what the gate of a call has refused until now.
-func (g *gates) refused(call string) []egress.Refusal {
-	g.mu.Lock()
-	gate := g.gates[call]
-	g.mu.Unlock()
-	if gate == nil {
+func (w watched) refused() []egress.Refusal {
+	if w.gate == nil {
 		return nil
 	}
-	return gate.Refused()
+	return w.gate.Refused()
 }
 
-// startProxied starts a command that has a gate of its own, which is closed when
-// everything of the command is gone.
-func (l *Local) startProxied(ctx context.Context, call string, spec proc.Spec) (*proc.Process, error) {
-	gate := egress.NewGate(l.Hosts, l.Dialer)
+// startBoxed starts a command that is confined. One with a proxy has a gate of its
+// own, which is closed when everything of the command is gone.
+func (l *Local) startBoxed(ctx context.Context, call string, spec proc.Spec) (*proc.Process, error) {
+	w := watched{guard: newGuard(*spec.Box)}
+	if spec.Box.Network == sandbox.Proxied {
+		w.gate = egress.NewGate(l.Hosts, l.Dialer)
+		if err := throughGate(&spec, w.gate); err != nil {
+			w.gate.Close()
+			return nil, fmt.Errorf("cannot confine the command: %w", err)
+		}
+	}
+	p, err := proc.Start(ctx, spec)
+	if err != nil {
+		w.end()
+		return nil, err
+	}
+	if w == (watched{}) {
+		return p, nil
+	}
+	l.watched.add(call, w)
+	go func() { // whoever started the command waits for Done
+		<-p.Done()
+		w.end()
+	}()
+	return p, nil
+}
+
+// throughGate has a command find its gate.
+func throughGate(spec *proc.Spec, gate *egress.Gate) error {
 	box := *spec.Box
 	port, err := proc.DoorPort(box, gate)
 	if err != nil {
-		gate.Close()
-		return nil, fmt.Errorf("cannot confine the command: %w", err)
+		return err
 	}
-	box.Port, spec.Box, spec.Door = port, &box, gate.ServeFile
+	box.Port, spec.Door = port, gate.ServeFile
 	more := gate.Env(port)
-	if name, carrier := carrier(spec.Env); carrier != "" {
+	if name, variable := carrier(spec.Env); variable != "" {
 		box.Read = append(slices.Clip(box.Read), name)
-		more = append(more, carrier)
+		more = append(more, variable)
 	}
-	spec.Env = override(spec.Env, more)
-	p, err := proc.Start(ctx, spec)
-	if err != nil {
-		gate.Close()
-		return nil, err
-	}
-	l.gates.add(call, gate)
-	go func() { // whoever started the command waits for Done
-		<-p.Done()
-		gate.Close()
-	}()
-	return p, nil
+	spec.Box, spec.Env = &box, override(spec.Env, more)
+	return nil
 }
 
 // carrier returns what has git's ssh go through the proxy: this program, by the name

@@ -34,7 +34,7 @@ type Local struct {
 	// Calls are what can be asked for beside [Port], by name.
 	Calls map[string]func(context.Context, Request) (json.RawMessage, error)
 
-	gates gates
+	watched watchedCalls
 }
 
 // Machine implements Hands.
@@ -70,9 +70,7 @@ func (l *Local) Start(ctx context.Context, c Command) (*proc.Process, error) {
 			return nil, fmt.Errorf("cannot confine the command: %w", err)
 		}
 		spec.Box, spec.Env = &box, override(spec.Env, env)
-		if box.Network == sandbox.Proxied {
-			return l.startProxied(ctx, c.Call, spec)
-		}
+		return l.startBoxed(ctx, c.Call, spec)
 	}
 	return proc.Start(ctx, spec)
 }

@@ -59,8 +59,9 @@ type Config struct {
 	// Hosts are what commands may reach whose Box has the network "proxy", as
 	// docs/sandbox.md has them. Where one of them is malformed, none can be reached.
 	Hosts []string
-	// Proxied says that there may be such a Box.
-	Proxied bool
+	// Inspect has the machine asked about every boxed command what came of its Box,
+	// and not only about those that fail: there is a proxy, or files are compared.
+	Inspect bool
 	// Outside offers calls that ask to run outside of the sandbox. It is not for the
 	// tool to say whether they may.
 	Outside bool

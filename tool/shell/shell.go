@@ -160,7 +160,7 @@ func (r *run) exited(ctx context.Context, exit proc.Exit) (tool.Result, error) {
 
 // denied says what the sandbox denied the command, as far as its output shows.
 func (r *run) denied(ctx context.Context, result tool.Result) string {
-	if !r.call.Sandbox.On() || !result.Failed && !r.jobs.config.Proxied {
+	if !r.call.Sandbox.On() || !result.Failed && !r.jobs.config.Inspect {
 		return ""
 	}
 	args, err := json.Marshal(hands.Output{Sandbox: r.call.Sandbox, Workdir: r.args.Workdir, Text: result.Output})
@@ -172,14 +172,17 @@ func (r *run) denied(ctx context.Context, result tool.Result) string {
 	if err != nil || json.Unmarshal(answer, &d) != nil {
 		return "" // it is said only as well as can be
 	}
-	var words string
+	var words, restored string
+	if len(d.Restored) > 0 {
+		restored = "[the sandbox has put back what commands may not change: " + strings.Join(d.Restored, ", ") + "; what the command made of it is beside it, as *.settle-changed]"
+	}
 	switch {
 	case len(d.Named) > 0:
 		words = "the sandbox denied " + strings.Join(d.Named, ", ")
 	case d.Bounds != "":
 		words = "the sandbox may have denied something: " + d.Bounds
 	default:
-		return ""
+		return restored
 	}
 	if len(d.Hosts) > 0 {
 		words += fmt.Sprintf("; the user can allow it: allow_hosts = %s under [sandbox] in settle's configuration", list(d.Hosts))
@@ -187,7 +190,10 @@ func (r *run) denied(ctx context.Context, result tool.Result) string {
 	if r.jobs.config.Outside {
 		words += `; with "outside": true, a person is asked to let it run without`
 	}
-	return "[" + words + "]"
+	if restored != "" {
+		restored = "\n" + restored
+	}
+	return "[" + words + "]" + restored
 }
 
 // list is a list of words as TOML has it.
