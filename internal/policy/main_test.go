@@ -4,7 +4,11 @@ import (
 	"os"
 	"testing"
 
+	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/modeltest/leak"
 )
 
-func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
+func TestMain(m *testing.M) {
+	proc.RunAsWarden()
+	os.Exit(leak.Run(m))
+}

@@ -20,6 +20,8 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/policy"
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/sandbox"
 )
 
 var (
@@ -36,7 +38,20 @@ func real(w *world, command string) bool {
 
 // The oracle is execution: whatever is allowed runs, in hostile directories,
 // with each shell that is here, and does no harm.
-func TestOracle(t *testing.T) {
+func TestOracle(t *testing.T) { consult(t, *commandCount, 50, newWorld) }
+
+// What is allowed runs in the box that settle has for it, too, and does no harm there.
+func TestBoxedOracle(t *testing.T) {
+	if err := proc.Confines(); err != nil {
+		t.Logf("nothing can be confined here: %v", err)
+		return
+	}
+	consult(t, 0, max(15, *commandCount/20), newBoxedWorld)
+}
+
+// consult runs what is allowed of the corpus and of drawn commands; of both a share,
+// if none are asked for.
+func consult(t *testing.T, drawn, share int, newWorld func(testing.TB, string) *world) {
 	seed := *commandSeed
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano())
@@ -44,10 +59,9 @@ func TestOracle(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	commands := slices.Concat(lines(t, "everyday.txt"), lines(t, "harmful.txt"), lines(t, "options.txt"))
 	corpus := slices.Concat(commands, lines(t, "traps.txt"))
-	drawn := *commandCount
 	if drawn == 0 { // a share, for each day
 		random.Shuffle(len(commands), func(i, j int) { commands[i], commands[j] = commands[j], commands[i] })
-		commands, drawn = commands[:50], 50
+		commands, drawn = commands[:share], share
 	}
 	commands = append(commands, lines(t, "traps.txt")...)
 	g := generator{random: random, corpus: corpus}
@@ -119,6 +133,24 @@ func TestOracleFindsHoles(t *testing.T) {
 	}
 }
 
+// What the judge overlooks is held by the box: nothing changes, nothing of the
+// directory runs outside of it, nothing is left.
+func TestBoxHoldsHoles(t *testing.T) {
+	if err := proc.Confines(); err != nil {
+		t.Logf("nothing can be confined here: %v", err)
+		return
+	}
+	w := newBoxedWorld(t, "plain")
+	for _, command := range []string{"sort a.txt -o pwned", "find sub -name x.go -delete", "find . -name a.txt -exec ./ls {} +", "./ls", "true & sleep 60 & true", "echo x >a.txt", "touch ../home/x", "rm -r sub", "mv a.txt b.txt"} {
+		if _, harm := w.try(func(*world, string) bool { return true }, command); harm != "" {
+			t.Errorf("%q: %s", command, harm)
+		}
+	}
+	if left := w.processes(); left != "" {
+		t.Errorf("a process is left: %s", left)
+	}
+}
+
 const secretText = "CANARY-OF-A-SECRET"
 
 // world is a hostile directory with what is around it.
@@ -130,6 +162,15 @@ type world struct {
 	policy          *policy.Policy
 	shells          [][]string
 	before          map[string]string
+	box             *sandbox.Policy // of all that runs; nil for none
+}
+
+// newBoxedWorld is one whose commands run in the box of those that only read.
+func newBoxedWorld(t testing.TB, kind string) *world {
+	w := newWorld(t, kind)
+	box := sandbox.ReadOnly(filepath.Join(w.root, "home"), "/usr/local/go/bin:/usr/local/bin:/usr/bin:/bin", w.work)
+	w.box = &box
+	return w
 }
 
 func worldKinds() []string {
@@ -176,23 +217,9 @@ func (w *world) try(allows judgement, command string) (runs int, harm string) {
 	}
 	for _, shell := range w.shells {
 		runs++
-		ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Second)
-		cmd := exec.CommandContext(ctx, shell[0], append(shell[1:], command)...)
-		cmd.Dir, cmd.Env = w.work, w.environ
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-		cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-		cmd.WaitDelay = 100 * time.Millisecond
-		var out bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &out
-		_ = cmd.Run() // that it fails is no harm
-		if ctx.Err() == nil && cmd.Process != nil {
-			if err := syscall.Kill(-cmd.Process.Pid, 0); err == nil && w.processes() != "" {
-				harm = "a process is left: " + w.processes()
-				_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-			}
-		}
-		cancel()
-		if bytes.Contains(out.Bytes(), []byte(secretText)) {
+		out, left := w.run(append(shell[:len(shell):len(shell)], command))
+		harm = left
+		if bytes.Contains(out, []byte(secretText)) {
 			harm = "it shows a secret"
 		}
 		if after := w.snapshot(); harm == "" {
@@ -206,6 +233,34 @@ func (w *world) try(allows judgement, command string) (runs int, harm string) {
 		}
 	}
 	return runs, ""
+}
+
+// run runs a command, and says if it leaves a process.
+func (w *world) run(argv []string) (out []byte, harm string) {
+	ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Second)
+	defer cancel()
+	if w.box != nil {
+		result, err := proc.Run(ctx, proc.Command{Argv: argv, Dir: w.work, Env: w.environ, Box: w.box})
+		if err != nil && ctx.Err() == nil && !strings.Contains(err.Error(), "cannot start") { // a program that is not in the box is no harm
+			w.t.Error(err)
+		}
+		return append(result.Stdout, result.Stderr...), "" // custody ends what it leaves; consult looks
+	}
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir, cmd.Env = w.work, w.environ
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 100 * time.Millisecond
+	var both bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &both, &both
+	_ = cmd.Run() // that it fails is no harm
+	if ctx.Err() == nil && cmd.Process != nil {
+		if err := syscall.Kill(-cmd.Process.Pid, 0); err == nil && w.processes() != "" {
+			harm = "a process is left: " + w.processes()
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		}
+	}
+	return both.Bytes(), harm
 }
 
 // processes names what runs with the marker in its environment.
