@@ -306,3 +306,52 @@ func TestHooksOfASession(t *testing.T) {
 		t.Errorf("hooks ran for %s, not %s", got, want)
 	}
 }
+
+// TestRefusedPrompt: the turn fails, no model is asked, and none is ever told; the
+// next prompt works.
+func TestRefusedPrompt(t *testing.T) {
+	provider := script.New(script.Turn(script.Text("hello")))
+	b := newHookBench(t, provider, nil, settle.Hook{Event: event.HookPrompt, Command: `grep -q secret && { echo "no secrets here" >&2; exit 2; }; exit 0`})
+	_, err := b.session.Run(t.Context(), "the secret is 4711")
+	if err == nil || !strings.Contains(err.Error(), "no secrets here") || len(provider.Requests()) > 0 {
+		t.Fatalf("%v, with %d requests", err, len(provider.Requests()))
+	}
+	if _, err := b.session.Run(t.Context(), "hi"); err != nil {
+		t.Fatal(err)
+	}
+	state := b.done()
+	if told := b.told(); strings.Contains(told, "4711") || !strings.Contains(told, "hi") {
+		t.Errorf("the model was told:\n%s", told)
+	}
+	if in := state.Turns[0].Inputs[0]; !in.Refused || !in.Kept() || state.Turns[0].Cause.Failure.Name != event.NameHook {
+		t.Errorf("%+v; %v", in, state.Turns[0].Cause)
+	}
+}
+
+// TestHooksAndPolicy: the user's own hook answers instead of a person, or has one
+// asked; nobody is there, so that is a denial.
+func TestHooksAndPolicy(t *testing.T) {
+	word := func(word string) string {
+		return `echo '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"` + word + `"}}'`
+	}
+	for _, c := range []struct {
+		policy  settle.Permission
+		command string
+		own     bool
+		runs    bool
+	}{
+		{settle.Ask, "true", true, false}, {settle.Ask, word("allow"), true, true}, {settle.Ask, word("allow"), false, false},
+		{settle.Deny, word("allow"), true, false}, {settle.Allow, word("ask"), true, false}, {settle.Allow, "true", true, true},
+	} {
+		b := newHookBench(t, shellCall("ls"), func(s *settle.SessionConfig) {
+			s.Permission = c.policy
+			s.Hooks.List[0].Own = c.own
+		}, settle.Hook{Event: event.HookBefore, Command: c.command})
+		if _, err := b.session.Run(t.Context(), "go"); err != nil {
+			t.Fatal(err)
+		}
+		if i := b.done().Turns[0].Items[0]; i.Started != c.runs {
+			t.Errorf("policy %s, own %v, %s: %+v", c.policy, c.own, c.command, i.Content())
+		}
+	}
+}

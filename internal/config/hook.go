@@ -177,7 +177,7 @@ func hooksHash(project repo.Project, dir string, list []Hook) string {
 	sum := sha256.New()
 	for _, h := range list {
 		fmt.Fprintf(sum, "%q %q %q %q %d %q\n", h.Event, h.Matcher, h.Command, h.Args, h.Timeout, h.Broken)
-		for _, word := range append(strings.FieldsFunc(h.Command, delimits), h.Args...) {
+		for _, word := range append(strings.FieldsFunc(strings.NewReplacer(`"`, "", "'", "").Replace(h.Command), delimits), h.Args...) {
 			for _, variable := range []string{"$CLAUDE_PROJECT_DIR", "${CLAUDE_PROJECT_DIR}", "$SETTLE_PROJECT_DIR", "${SETTLE_PROJECT_DIR}"} {
 				word = strings.ReplaceAll(word, variable, dir)
 			}
@@ -200,7 +200,7 @@ func hooksHash(project repo.Project, dir string, list []Hook) string {
 
 // delimits reports whether the character ends a word of a command, as far as names of
 // files go.
-func delimits(r rune) bool { return strings.ContainsRune(" \t\n\"'`;|&()<>=", r) }
+func delimits(r rune) bool { return strings.ContainsRune(" \t\n`;|&()<>=", r) }
 
 // readHooks reads the hooks of a file, by its name.
 func readHooks(path string, data []byte, size int64, err error) ([]Hook, error) {

@@ -14,9 +14,11 @@ import (
 const (
 	// mostAtOnce is how many hooks of one occasion run at a time.
 	mostAtOnce = 8
-	// returnMargin is how long a Runner has to return once its time is over: a command
-	// gets its grace, and its descendants are ended.
-	returnMargin = 400 * time.Millisecond
+	// lateMargin is how long a Runner has to return once its time is over: a command
+	// gets its grace, and its descendants are ended. Where the turn ends, it has
+	// cutMargin (C9).
+	lateMargin = 3 * time.Second
+	cutMargin  = 200 * time.Millisecond
 )
 
 // errOver says that what hooks were to be asked about is over, or never began.
@@ -142,7 +144,7 @@ func (r *run) do(ctx context.Context, slots chan struct{}) said {
 	late := fmt.Errorf("it did not end within %v", limit)
 	bounded, cancel := context.WithTimeoutCause(ctx, limit, late)
 	defer cancel()
-	got, err := r.command(bounded, stdin)
+	got, err := r.command(ctx, bounded, stdin)
 	switch {
 	case ctx.Err() != nil:
 		return r.cut(ctx)
@@ -157,7 +159,7 @@ func (r *run) do(ctx context.Context, slots chan struct{}) said {
 }
 
 // command has the Runner run it; a Runner that does not come back is left behind.
-func (r *run) command(ctx context.Context, stdin []byte) (Result, error) {
+func (r *run) command(whole, ctx context.Context, stdin []byte) (Result, error) {
 	type outcome struct {
 		result Result
 		err    error
@@ -181,13 +183,18 @@ func (r *run) command(ctx context.Context, stdin []byte) (Result, error) {
 		return o.result, o.err
 	case <-ctx.Done():
 	}
-	margin := time.NewTimer(returnMargin)
+	margin, cut := time.NewTimer(lateMargin), whole.Done()
 	defer margin.Stop()
-	select {
-	case o := <-done:
-		return o.result, o.err
-	case <-margin.C:
-		return Result{Code: -1}, context.Cause(ctx)
+	for {
+		select {
+		case o := <-done:
+			return o.result, o.err
+		case <-cut:
+			cut = nil
+			margin.Reset(cutMargin)
+		case <-margin.C:
+			return Result{Code: -1}, context.Cause(ctx)
+		}
 	}
 }
 
@@ -214,10 +221,11 @@ func (r *run) end(out said, why error, got Result) said {
 	}
 	if why != nil {
 		out = said{HookEnded: event.HookEnded{Outcome: event.Failed, Reason: fmt.Sprintf("the hook %q failed: %v", clip(r.hook.line(), 200), why)}}
-		if d = &out.HookEnded; r.on.event.Gate() { // a gate that fails denies
-			d.Decision = event.Deny
-		}
-		r.set.Logger.Warn("a hook failed", "event", r.on.event, "hook", d.Hook, "error", r.set.Redact.Diagnostic(why.Error()))
+		d = &out.HookEnded
+		r.set.Logger.Warn("a hook failed", "event", r.on.event, "hook", r.id, "error", r.set.Redact.Diagnostic(why.Error()))
+	}
+	if d.Outcome == event.Failed && r.on.event.Gate() {
+		d.Decision = event.Deny
 	}
 	if got.Code >= 0 && !got.Lost {
 		d.ExitCode = &got.Code

@@ -89,7 +89,7 @@ func (s *Session) takeClose(answer chan error, cause *event.Cause) {
 		s.end(cause, "")
 		return
 	}
-	s.finish()
+	s.windUp()
 }
 
 // open names what has not ended yet.
@@ -112,7 +112,6 @@ func (s *Session) finish() {
 	s.closed = true
 	cause := event.Abort(event.Shutdown, "host")
 	left := errors.Join(s.closeChildren(cause), s.beforeClose())
-	s.tellHooks()
 	err := s.log().Update(func(state event.State) []event.Event {
 		if !state.Open {
 			return nil
@@ -130,32 +129,6 @@ func (s *Session) finish() {
 	for _, c := range s.closing {
 		c <- err
 	}
-}
-
-// hookMargin is what is kept of the time for the session's end for what comes after
-// its hooks.
-const hookMargin = 300 * time.Millisecond
-
-// tellHooks tells the hooks that the session ends in which a turn has run. They never
-// hold it up for longer than those wait who close it.
-func (s *Session) tellHooks() {
-	hooks := s.config.Turn.Hooks
-	if !hooks.On(event.HookSessionEnd) || hooks.Child || s.log().Err() != nil {
-		return
-	}
-	worked := false
-	s.log().View(func(state event.State) {
-		worked = state.Open && slices.ContainsFunc(state.Turns, func(t *event.Turn) bool { return t.StartSeq > state.HostSeq })
-	})
-	if !worked {
-		return
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	if !s.closeBy.IsZero() {
-		ctx, cancel = context.WithDeadline(ctx, s.closeBy.Add(-hookMargin))
-	}
-	defer cancel()
-	hooks.End(ctx, "other")
 }
 
 // closeChildren ends the children that still run, within a bound.

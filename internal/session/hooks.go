@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/hooks"
@@ -53,4 +55,65 @@ func (a *Approvals) notify(ctx context.Context, call turn.Approval) (end func())
 
 func about(call turn.Approval) hooks.Call {
 	return hooks.Call{Turn: call.Turn, Item: call.Item, Tool: call.Tool.Name, Arguments: call.Arguments, Title: call.Title}
+}
+
+// telling are the hooks that are told that the session ends. A nil telling has none.
+type telling struct {
+	done chan struct{}      // closed when they have ended
+	stop context.CancelFunc // ends them
+}
+
+func (t *telling) ended() <-chan struct{} {
+	if t == nil {
+		return nil
+	}
+	return t.done
+}
+
+// end ends the hooks that run.
+func (t *telling) end() {
+	if t != nil {
+		t.stop()
+	}
+}
+
+// hookMargin is what is kept of the time for the session's end for what comes after
+// its hooks.
+const hookMargin = 300 * time.Millisecond
+
+// windUp closes the session, in which no turn runs any more, when its hooks were told
+// of that. They never hold it up for longer than those wait who close it, and an
+// interrupt ends them (C9).
+func (s *Session) windUp() {
+	if s.telling != nil {
+		return
+	}
+	if !s.tells() {
+		s.finish()
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	if !s.closeBy.IsZero() {
+		ctx, cancel = context.WithDeadline(ctx, s.closeBy.Add(-hookMargin))
+	}
+	s.telling = &telling{make(chan struct{}), cancel}
+	done := s.telling.done
+	// The actor waits for it.
+	go func() {
+		defer close(done)
+		s.config.Turn.Hooks.End(ctx, "other")
+	}()
+}
+
+// tells reports whether hooks are to be told of the session's end: if a turn has run
+// since it was opened.
+func (s *Session) tells() (worked bool) {
+	hooks := s.config.Turn.Hooks
+	if !hooks.On(event.HookSessionEnd) || hooks.Child || s.log().Err() != nil {
+		return false
+	}
+	s.log().View(func(state event.State) {
+		worked = state.Open && slices.ContainsFunc(state.Turns, func(t *event.Turn) bool { return t.StartSeq > state.HostSeq })
+	})
+	return worked
 }

@@ -51,6 +51,7 @@ func (s *Session) takeInterrupt(w *waiter) {
 	s.startNext() // what was accepted before is covered
 	if w.input == "" {
 		if s.running == nil {
+			s.telling.end()
 			w.answer <- Outcome{}
 			return
 		}

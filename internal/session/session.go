@@ -75,6 +75,7 @@ type Session struct {
 	// compactions are those who wait for a shorter history.
 	compactions []*compaction
 	closeBy     time.Time // when somebody gives up on the session's end; zero for never
+	telling     *telling  // hooks that are told of the session's end; nil if none are
 	refused     []string  // inputs that the log took and could not write
 	closed      bool
 }
@@ -214,6 +215,9 @@ func (s *Session) loop() {
 			f()
 		case <-ended:
 			s.turnEnded()
+		case <-s.telling.ended():
+			s.telling.end()
+			s.finish()
 		case <-failed: // C4: somebody has to be told, whether or not a turn runs
 			s.config.Logger.Error("nothing can be done in a session until its log can be written", "error", s.log().Err())
 			reported = true

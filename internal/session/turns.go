@@ -146,7 +146,7 @@ func (s *Session) turnEnded() {
 	}
 	if len(s.closing) > 0 {
 		s.takeLate()
-		s.finish()
+		s.windUp()
 		return
 	}
 	s.startNext()

@@ -54,6 +54,8 @@ func (s *Script) statement(w *words) {
 		s.Families = true
 	case "ask":
 		s.Ask = true
+	case "hooks":
+		s.Hooks = w.positive("the seed")
 	case "answer":
 		s.Answers = append(s.Answers, readAnswer(w))
 	case "model":

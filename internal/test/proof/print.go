@@ -19,6 +19,7 @@ func (s Script) String() string {
 	p.line(s.Holds.Tokens > 0 && s.Holds.Terse, "holds %d of %d terse", s.Holds.Tokens, s.Holds.Bytes)
 	p.limits(s.Limits)
 	p.line(s.Families, "families")
+	p.line(s.Hooks > 0, "hooks %d", s.Hooks)
 	p.line(s.Ask, "ask")
 	for _, a := range s.Answers {
 		p.answer(a)

@@ -40,6 +40,7 @@ type setting struct {
 	window  int
 	compact turn.Compaction
 	ask     bool
+	hooks   int
 	crashAt int
 }
 
@@ -70,9 +71,13 @@ func (w *world) start(d *disk, set setting) (*process, error) {
 	if set.ask {
 		p.approvals = session.NewApprovals(p.log, asks{}, w.redactor)
 	}
+	made := p.turn(set, tools)
+	if made.Hooks = p.hooked(set.hooks); p.approvals != nil {
+		p.approvals.With(made.Hooks)
+	}
 	p.session, err = session.Open(session.Config{
 		Log: p.log, Approvals: p.approvals, Opened: event.SessionOpened{Dir: "/work", Face: "proof"},
-		Turn: p.turn(set, tools), Kin: p.kin,
+		Turn: made, Kin: p.kin,
 	})
 	if err != nil {
 		p.end()

@@ -30,6 +30,8 @@ type Script struct {
 	// order, the last of them to all that follow.
 	Ask     bool
 	Answers []Answer
+	// Hooks is the seed of what hooks answer; 0 is none.
+	Hooks int
 	// Responses are what the model says, request by request. After the last it
 	// says that it is done.
 	Responses []Response

@@ -1,0 +1,74 @@
+package config_test
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/config"
+)
+
+const claudeHooks = `{"permissions": {"allow": ["Bash"]}, "hooks": {
+	"PreToolUse": [{"matcher": "Bash|Edit", "hooks": [
+		{"type": "command", "command": "\"$CLAUDE_PROJECT_DIR\"/.claude/hooks/check.sh", "timeout": 5},
+		{"type": "http", "url": "https://example.com"}]}],
+	"Stop": [{"hooks": [{"type": "prompt", "prompt": "done?"}, {"type": "command", "command": "say done"}]}],
+	"SomethingNew": [{"hooks": [{"type": "command", "command": "x"}]}]}}`
+
+func commands(list []config.Hook) string {
+	var all []string
+	for _, h := range list {
+		all = append(all, string(h.Event)+" "+h.Command)
+	}
+	return strings.Join(all, "; ")
+}
+
+// TestHooksOfTheUser: settle's own, then those of Claude Code and Codex.
+func TestHooksOfTheUser(t *testing.T) {
+	w := newWorld(t)
+	w.user("[[hooks.PreToolUse]]\nmatcher = \"shell\"\ncommand = \"mine\"\ntimeout = \"3s\"\n")
+	w.write("home/.claude/settings.json", claudeHooks)
+	w.write("home/.codex/config.toml", "model = \"x\"\n[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = \"command\"\ncommand = \"codex\"\n")
+	r := w.load()
+	want := `PreToolUse mine; PreToolUse "$CLAUDE_PROJECT_DIR"/.claude/hooks/check.sh; PreToolUse http; Stop say done; Stop codex`
+	if got := commands(r.Hooks); got != want {
+		t.Fatalf("got  %s\nwant %s", got, want)
+	}
+	for _, h := range r.Hooks {
+		if !h.Own || h.Dir != "" || h.Origin.Where == "" {
+			t.Errorf("%+v", h)
+		}
+	}
+	if r.Hooks[0].Timeout != 3*time.Second || r.Hooks[1].Timeout != 5*time.Second || r.Hooks[2].Broken == "" || r.Hooks[1].Matcher != "Bash|Edit" {
+		t.Errorf("%+v", r.Hooks)
+	}
+}
+
+// TestHooksOfAProject are run when they are trusted, and not when they, or their
+// scripts, have changed since.
+func TestHooksOfAProject(t *testing.T) {
+	w := newWorld(t)
+	w.write("repo/.claude/settings.json", claudeHooks)
+	w.write("repo/.claude/hooks/check.sh", "exit 0\n")
+	dir := filepath.Join(w.dir, "repo")
+	r := w.load()
+	if len(r.Hooks) > 0 || len(r.ProjectHooks) != 1 || !strings.Contains(strings.Join(r.Notes, "\n"), "settle hooks --trust") {
+		t.Fatalf("%+v, %q", r.ProjectHooks, r.Notes)
+	}
+	recorded, _ := json.Marshal(map[string]string{r.ProjectHooks[0].Path: r.ProjectHooks[0].Hash})
+	name, err := filepath.Rel(w.dir, r.TrustFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write(name, string(recorded))
+	if r = w.load(); len(r.Hooks) != 3 || r.Hooks[0].Own || r.Hooks[0].Dir != dir || r.Hooks[0].Event != event.HookBefore {
+		t.Fatalf("trusted: %+v", r.Hooks)
+	}
+	w.write("repo/.claude/hooks/check.sh", "exit 1\n")
+	if r = w.load(); len(r.Hooks) > 0 {
+		t.Errorf("a script changed, and its hooks are run: %+v", r.Hooks)
+	}
+}
