@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/skills"
 	"github.com/settle-agent/settle/tool/skill"
 )
 
@@ -77,5 +79,20 @@ func TestSkills(t *testing.T) {
 				t.Errorf("what there was without skills is not the beginning:\n%s", system)
 			}
 		})
+	}
+}
+
+// The files beside a skill can be read by confined commands.
+func TestBoxesReadSkills(t *testing.T) {
+	dir, folder := t.TempDir(), t.TempDir()
+	b := &boxes{sandboxing: sandboxing{dir: dir}, bench: bench{skills: &skillSet{found: skills.Found{Skills: []skills.Skill{{Real: folder}}}}}}
+	for _, kind := range []event.Sandbox{event.ReadOnly, event.Workspace} {
+		box, err := b.box(kind, dir)
+		if err != nil || !slices.Contains(box.Read, folder) || slices.Contains(box.Write, folder) {
+			t.Errorf("%s: %+v, %v", kind, box, err)
+		}
+	}
+	if err := b.discard(); err != nil {
+		t.Error(err)
 	}
 }
