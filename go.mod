@@ -19,6 +19,7 @@ require (
 	github.com/spf13/pflag v1.0.9
 	github.com/yuin/goldmark v1.8.7
 	golang.org/x/crypto/x509roots/fallback v0.0.0-20261030153154-30a33513ff6d
+	golang.org/x/net v0.61.0
 	golang.org/x/sys v0.49.0
 	golang.org/x/term v0.47.0
 	modernc.org/sqlite v1.61.1
@@ -27,6 +28,8 @@ require (
 )
 
 require go.yaml.in/yaml/v3 v3.0.5
+
+
 
 require (
 	github.com/bahlo/generic-list-go v0.2.0 // indirect

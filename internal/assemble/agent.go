@@ -341,7 +341,7 @@ func (o Options) bench(names []string) bench {
 	b := bench{
 		offered: names, env: env, withheld: withheld,
 		release: o.release(), onExit: r.Jobs.OnExit, onStop: r.Jobs.OnInterrupt, ripgrep: ripgrep(o.Getenv("PATH")),
-		editor: o.Editor, servers: o.servers(), seen: o.Seen, catalogues: catalogues(r.DataDir), version: o.Version,
+		editor: o.Editor, servers: o.servers(), seen: o.Seen, nearby: r.Web.Private, catalogues: catalogues(r.DataDir), version: o.Version,
 	}
 	b.client = o.serverClient(b.servers)
 	if o.Policy != nil || o.permission() != settle.Allow {

@@ -27,12 +27,13 @@ import (
 	"github.com/settle-agent/settle/tool/shell"
 	"github.com/settle-agent/settle/tool/skill"
 	"github.com/settle-agent/settle/tool/task"
+	"github.com/settle-agent/settle/tool/web"
 )
 
 // toolNames are all tools that there are, in the order in which models see
 // them.
 func toolNames() []string {
-	return []string{"shell", "job", "read", "write", "edit", "apply_patch", "glob", "grep", "list", plan.Name, task.Name, skill.Name}
+	return []string{"shell", "job", "read", "write", "edit", "apply_patch", "glob", "grep", "list", plan.Name, task.Name, skill.Name, web.FetchName}
 }
 
 // offered returns the names of a session's tools: those that the user chose, else
@@ -71,6 +72,7 @@ type bench struct {
 	catalogues string       // where their catalogues are
 	client     *http.Client // for those over HTTP
 	version    string       // the program's
+	nearby     []string     // addresses that are not public, and may be fetched from
 	logger     *slog.Logger // may be nil
 }
 
@@ -112,7 +114,7 @@ func (b bench) toolbox(info settle.SessionInfo) (kit settle.Toolbox, err error) 
 	if b.far != nil {
 		own = b.far.there(own)
 	}
-	set, err := tool.NewSet(slices.Concat(own, files, []tool.Tool{plan.New(), skill.New(b.skills.load)})...)
+	set, err := tool.NewSet(slices.Concat(own, files, []tool.Tool{b.fetch(), plan.New(), skill.New(b.skills.load)})...)
 	if err != nil {
 		return settle.Toolbox{}, err
 	}

@@ -146,6 +146,20 @@ func hosts(key string, field func(*Settings) *[]string) setting {
 	return k
 }
 
+// addresses are addresses that are not public.
+func addresses(key string, field func(*Settings) *[]string) setting {
+	k := names(key, field)
+	set := k.set
+	k.set = func(s *Settings, value any) error {
+		if err := set(s, value); err != nil {
+			return err
+		}
+		_, err := egress.ParsePrivate(*field(s))
+		return err
+	}
+	return k
+}
+
 // namesOf are some of the options.
 func namesOf(key string, field func(*Settings) *[]string, options ...string) setting {
 	k := names(key, field)

@@ -63,6 +63,7 @@ type Settings struct {
 	Tasks    Tasks
 	Sandbox  Sandbox
 	Terminal Terminal
+	Web      Web
 	// Hands is a command that leads to the machine that tools work on; empty for
 	// this one. HandsLease is how long that works on without hearing of this one.
 	Hands      string
@@ -114,6 +115,12 @@ const (
 	SandboxAuto     = "auto"
 	SandboxRequired = "required"
 )
+
+// Web is what the web tools may do.
+type Web struct {
+	// Private are addresses that are not public, and may be fetched from.
+	Private []string
+}
 
 // Terminal is how settle's terminal looks and behaves.
 type Terminal struct {
@@ -228,6 +235,7 @@ func settings() []setting {
 		hosts("sandbox.allow_hosts", func(s *Settings) *[]string { return &s.Sandbox.Hosts }).may(refused),
 		names("sandbox.read", func(s *Settings) *[]string { return &s.Sandbox.Read }).may(refused),
 		names("sandbox.write", func(s *Settings) *[]string { return &s.Sandbox.Write }).may(refused),
+		addresses("web.allow_private", func(s *Settings) *[]string { return &s.Web.Private }).may(refused),
 		choice("terminal.theme", func(s *Settings) *string { return &s.Terminal.Theme }, "default", "light", "dark", "none").may(refused),
 		choice("terminal.notify", func(s *Settings) *string { return &s.Terminal.Notify }, "bell", "osc9", "osc777", "off").may(refused),
 		choice("terminal.keys", func(s *Settings) *string { return &s.Terminal.Keys }, "default", "vi").may(refused),

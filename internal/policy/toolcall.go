@@ -14,6 +14,7 @@ import (
 	"github.com/settle-agent/settle/internal/policy/effects"
 	"github.com/settle-agent/settle/tool/file"
 	"github.com/settle-agent/settle/tool/mcp"
+	"github.com/settle-agent/settle/tool/web"
 )
 
 // The kinds of effects of calls, beside those of commands.
@@ -55,6 +56,7 @@ type arguments struct {
 	Input      string `json:"input"`
 	Action     string `json:"action"`
 	Job        string `json:"job"`
+	URL        string `json:"url"`
 }
 
 // toolCall is a call of a tool, and what it does.
@@ -106,6 +108,8 @@ func (p *Policy) look(a settle.Approval) toolCall {
 		c.path(effects.Looks, base)
 	case c.tool == "list":
 		c.path(effects.Looks, c.Path)
+	case c.tool == web.FetchName:
+		c.fetch()
 	case isReader(c.tool): // grep leaves out what is secret by its name
 		c.path(effects.Reads, c.Path)
 	default:
@@ -149,6 +153,16 @@ func (c *toolCall) job() {
 	c.add(e)
 }
 
+// fetch is a page of the web that is read.
+func (c *toolCall) fetch() {
+	host := web.Host(c.URL)
+	if host == "" {
+		c.hide(c.URL, "its url cannot be fetched")
+		return
+	}
+	c.add(effect{kind: does, text: "fetch " + c.URL, why: "it reads from " + host + " over the network", action: host})
+}
+
 // other is a tool that is not known here. What it calls "path" is one.
 func (c *toolCall) other() {
 	e := effect{kind: does, text: c.tool}
@@ -175,6 +189,9 @@ func (c toolCall) releases() bool {
 func (c toolCall) grant() (key, covers string) {
 	if c.tool == "shell" {
 		return fmt.Sprintf("shell %#v", c.arguments), "the same command, to the letter, in the same directory"
+	}
+	if host := web.Host(c.URL); c.tool == web.FetchName && host != "" {
+		return "fetch " + host, "every later fetch from " + host
 	}
 	if len(c.effects) == 1 && c.tool != "grep" && c.tool != "glob" {
 		switch e := c.effects[0]; {

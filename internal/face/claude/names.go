@@ -11,6 +11,7 @@ import (
 	"github.com/settle-agent/settle/tool/mcp"
 	"github.com/settle-agent/settle/tool/plan"
 	"github.com/settle-agent/settle/tool/task"
+	"github.com/settle-agent/settle/tool/web"
 )
 
 // alias is a tool of settle's as clients of Claude's know it.
@@ -55,6 +56,7 @@ func aliases() []alias {
 			settle: task.Name, claude: "Task", also: []string{"Agent"},
 			fields: map[string]string{"background": "run_in_background"}, fixed: map[string]any{"subagent_type": "general-purpose"},
 		},
+		{settle: web.FetchName, claude: "WebFetch"},
 		{settle: plan.Name, claude: "TodoWrite", fields: map[string]string{"plan": "todos"}, each: map[string][]string{"step": {"content", "activeForm"}}},
 	}
 }

@@ -39,7 +39,7 @@ func TestNamesOfTools(t *testing.T) {
 func TestToolsNamed(t *testing.T) {
 	for name, want := range map[string][]string{
 		"Bash": {"shell"}, "Edit": {"edit", "apply_patch"}, "Write": {"write", "apply_patch"}, "MultiEdit": {"edit", "apply_patch"},
-		"KillShell": {"job"}, "LS": {"list"}, "WebFetch": nil, "shell": nil,
+		"KillShell": {"job"}, "LS": {"list"}, "WebFetch": {"web_fetch"}, "shell": nil,
 	} {
 		if diff := cmp.Diff(want, toolsNamed(name)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

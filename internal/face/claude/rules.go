@@ -8,6 +8,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/tool/web"
 )
 
 // The permission modes, by the names that clients have for them.
@@ -115,6 +116,9 @@ func patternFor(tool, content string) string {
 			return begin + " *"
 		}
 		return content
+	}
+	if tool == web.FetchName {
+		return strings.TrimPrefix(content, "domain:")
 	}
 	if rest, ok := strings.CutPrefix(content, "//"); ok {
 		return "/" + rest // Claude's way of writing an absolute path
