@@ -35,7 +35,9 @@ func connect(proxy, target string, in io.Reader, out io.Writer) error {
 	defer conn.Close()
 	go func() { // ends with the program, at the latest
 		_, _ = io.Copy(conn, in)
-		_ = unix.Shutdown(int(conn.Fd()), unix.SHUT_WR)
+		if raw, err := conn.SyscallConn(); err == nil { // else it is closed
+			_ = raw.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_WR) })
+		}
 	}()
 	if _, err := io.Copy(out, conn); err != nil {
 		return fmt.Errorf("the connection to %s broke: %w", target, err)
