@@ -28,10 +28,10 @@ func (a *Approvals) AskFor(ctx context.Context, c ChildApproval, other turn.Appr
 		name = fmt.Sprintf("%s (%s)", c.Child, c.Title)
 	}
 	request := event.ApprovalRequested{
-		Tool: c.Tool.Name, Title: a.redact.String("child agent " + name + ": " + c.Approval.Title), Why: c.Why, Covers: c.Covers, Child: c.Child,
+		Tool: c.Tool.Name, Title: a.redact.String("child agent " + name + ": " + c.Approval.Title), Why: a.redact.String(c.Why), Covers: a.redact.String(c.Covers), Child: c.Child,
 	}
 	if c.Text != "" {
-		request.Text = "Child agent " + name + " asks:\n" + c.Text
+		request.Text = a.redact.String("Child agent " + name + " asks:\n" + c.Text)
 	}
 	if other == nil && c.Text == "" {
 		return &turn.DeniedError{Policy: byLength, Message: fmt.Sprintf("%q was not allowed to run: it is too long to show. Nothing was done.", c.Tool.Name)}

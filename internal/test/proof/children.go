@@ -8,6 +8,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/session"
+	"github.com/settle-agent/settle/internal/turn"
 )
 
 // kin are the child agents of a process, as far as their parent sees them: they
@@ -52,6 +53,7 @@ func (k *kin) spawn(ctx context.Context, call string, background bool, long time
 		defer close(x.done)
 		defer cancel(nil)
 		end := event.ChildEnded{Child: b.Child, Outcome: event.Completed, Answer: answerText, ElapsedMS: long.Milliseconds()}
+		k.ask(life, cancel, call, b.Child)
 		timer := time.NewTimer(long)
 		defer timer.Stop()
 		select {
@@ -71,6 +73,21 @@ func (k *kin) spawn(ctx context.Context, call string, background bool, long time
 	}
 	work()
 	return nil
+}
+
+// ask has a child ask about a call of its own, where all calls are asked about: in the
+// log of its parent, whose turn may be over (C16). It goes on whatever the answer is.
+func (k *kin) ask(life context.Context, cancel context.CancelCauseFunc, call, child string) {
+	if k.p.approvals == nil {
+		return
+	}
+	ctx, end := context.WithCancel(life)
+	defer end()
+	defer context.AfterFunc(k.p.life, end)() // it dies with its process
+	_ = k.p.approvals.AskFor(ctx, session.ChildApproval{
+		Child: child, Item: call, Approval: turn.Approval{Tool: doer{}.Spec(), Title: "do", Text: "do " + Secret},
+		Abort: func(by string) { cancel(event.Abort(event.Interrupted, by)) },
+	}, nil)
 }
 
 // Cancel implements [session.Kin].

@@ -181,11 +181,7 @@ func (w *world) idle(p *process) bool {
 func (w *world) giveUp(p *process) {
 	asks := false
 	p.log.View(func(s event.State) {
-		if t := s.Running(); t != nil {
-			for _, a := range t.Approvals {
-				asks = asks || a.Ended == nil
-			}
-		}
+		asks = len(s.Asked()) > 0
 	})
 	if !asks {
 		w.broke("C12", "after %v something still goes on", patience)
