@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/assemble"
@@ -23,6 +24,13 @@ type Config struct {
 	Model model.Config
 	// Dir is the directory that it works in; "" means ".".
 	Dir string
+	// Hands, if set, is a command whose standard streams lead to "settle hands" on
+	// the machine whose commands and files are worked on, in the directory where
+	// that starts: "ssh host settle hands". The model and its key stay here. The
+	// shell runs the command in Dir with Environ. HandsLease is how long commands
+	// there go on that do not hear of this program; 0 means 30 seconds.
+	Hands      string
+	HandsLease time.Duration
 
 	// Permission is the policy for calls that could change something: Allow, Ask
 	// or Deny; "" means Ask. With Ask, a call runs without approval if a rule
@@ -185,7 +193,10 @@ func (c Config) settings(dir string, environ []string) (*config.Resolved, error)
 	if err != nil {
 		return nil, err
 	}
-	r.DataDir = c.DataDir
+	r.DataDir, r.Hands = c.DataDir, c.Hands
+	if c.HandsLease > 0 {
+		r.HandsLease = c.HandsLease
+	}
 	if c.Tools != nil {
 		r.Tools = c.Tools
 	}

@@ -40,6 +40,24 @@ func Example() {
 	// Output: Done. <nil> hello
 }
 
+// The same agent, whose commands run in a container and whose files are there. The
+// model and its key stay in this program.
+func Example_hands() {
+	ctx := context.Background()
+	a, err := agent.New(ctx, agent.Config{
+		Model:      model.Config{Name: "scripted", Provider: script.New(script.Text("Done."))},
+		Permission: settle.Allow,
+		Hands:      "docker exec -i -w /work builder settle hands",
+	})
+	if err != nil {
+		log.Print(err) // such as: no such container
+		return
+	}
+	defer a.Close(ctx)
+	outcome, err := a.Run(ctx, "Fix the failing test.")
+	fmt.Println(outcome.Answer, err)
+}
+
 // What nobody allowed is denied, and the outcome says so: a turn that completed
 // is not one that did what it was asked.
 func Example_denied() {

@@ -10,5 +10,6 @@ import (
 
 func TestMain(m *testing.M) {
 	settle.RunAsWarden()
+	playHands()
 	os.Exit(leak.Run(m))
 }
