@@ -236,3 +236,31 @@ func (c *handsCell) killBrain() {
 		return d.Status == event.ItemAborted && d.Effects == event.EffectsUnknown && d.Cause != nil && d.Cause.Reason == event.Crashed
 	})
 }
+
+// Settle copies itself into a container that has busybox and no settle, once.
+func TestHandsInstall(t *testing.T) {
+	programs, none := programs(t), t.TempDir()
+	if err := os.Symlink(filepath.Join(programs, setsid.Subreaper), filepath.Join(none, setsid.Subreaper)); err != nil {
+		t.Fatal(err)
+	}
+	l := container(t, none)
+	p := newPlace(t)
+	for range 2 {
+		server := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(modeltest.Call("shell", `{"command":"command -v settle || ls -l /root/.local/bin"}`)), modeltest.Say("Done.")))
+		cmd := p.run(server, "--json", "--hands-install", "--hands", fmt.Sprintf(l.way, "cd /tmp && exec settle hands"), "go")
+		cmd.Path = filepath.Join(programs, "settle") // the one that is copied has to be static
+		out := &strings.Builder{}
+		cmd.Stdout = out
+		started(t, cmd)
+		exited(t, cmd, 0)
+		if !strings.Contains(out.String(), "-rwxr-xr-x") || strings.Contains(out.String(), "total 0") {
+			t.Errorf("%s", out)
+		}
+	}
+	ours, err1 := os.ReadFile(filepath.Join(programs, "settle"))
+	theirs, err2 := os.ReadFile(filepath.Join(l.root, "root/.local/bin/settle"))
+	entries, err3 := os.ReadDir(filepath.Join(l.root, "root/.local/bin"))
+	if err := errors.Join(err1, err2, err3); err != nil || string(ours) != string(theirs) || len(entries) != 1 {
+		t.Errorf("%v; %d bytes were copied of %d; there is %v", err, len(theirs), len(ours), entries)
+	}
+}

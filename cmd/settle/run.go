@@ -122,6 +122,8 @@ func settingFlags(flags *pflag.FlagSet) {
 	flags.String("mcp-import", "", "also use the MCP servers that are configured for `AGENTS`: claude,codex; empty: none")
 	flags.String("pass-env", "", "`NAMES` of provider key variables that commands may see, separated by commas")
 	flags.String("hands", "", "run commands and work on files at the other end of `COMMAND`, such as \"ssh host settle hands\"")
+	flags.String("hands-install", "", "copy settle to the other end if it is missing there")
+	flags.Lookup("hands-install").NoOptDefVal = config.InstallMissing
 	flags.String("hands-lease", "", "commands there end when they have not heard from settle for `DURATION`")
 	flags.String("run-hooks", "", "`WHOSE` hooks run: all, own (those of settle's configuration) or off")
 	flags.String("data-dir", "", "`DIR` for sessions and logs")

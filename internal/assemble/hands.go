@@ -26,8 +26,9 @@ import (
 type far struct {
 	command string
 	lease   time.Duration
-	settle  string   // this program's version
-	host    string   // this machine's name
+	settle  string // this program's version
+	host    string // this machine's name
+	install *hands.Install
 	env     []string // of the command that leads there
 	dir     string
 	machine hands.Machine
@@ -78,6 +79,13 @@ func (o Options) reach(ctx context.Context, env []string) (*far, error) {
 	}
 	f := &far{command: o.Settings.Hands, lease: o.Settings.HandsLease, settle: o.Version, env: env, dir: o.Dir, notice: func(string) {}}
 	f.host, _ = os.Hostname() // one of the things that tell sessions apart
+	if o.Settings.HandsInstall == config.InstallMissing {
+		program, err := os.Executable()
+		if err != nil {
+			return nil, fmt.Errorf("cannot find this program: %w", err)
+		}
+		f.install = &hands.Install{Program: program}
+	}
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
 	order, err := json.Marshal(promptOrder{Environment: o.System == nil && o.SystemFile == "", Project: o.Project != IgnoreProject, Sandbox: cmp.Or(o.Settings.Sandbox.Use, o.Sandbox, config.SandboxOff) != config.SandboxOff})
@@ -136,7 +144,7 @@ func (f *far) check(o Options) error {
 
 // connect leads to the hands of a session. leave ends everything there.
 func (f *far) connect(ctx context.Context, info settle.SessionInfo) (remote *hands.Remote, leave func(context.Context) error, err error) {
-	way := &hands.Way{Command: f.command, Env: f.env, Dir: f.dir, Lock: info.Lock}
+	way := &hands.Way{Command: f.command, Env: f.env, Dir: f.dir, Lock: info.Lock, Install: f.install}
 	if info.Marker != "" {
 		// A name of its own: what an earlier settle has left is swept by the
 		// session's, when this has begun.

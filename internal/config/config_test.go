@@ -116,6 +116,7 @@ data_dir = "~/data"
 log_level = "debug"
 hands = "ssh there settle hands"
 hands_lease = "1m"
+hands_install = "missing"
 [jobs]
 release = "deny"
 on_interrupt = "end"
@@ -160,7 +161,7 @@ func TestEverySettingInAFile(t *testing.T) {
 		Model: "mine/org/name", Effort: "high", Permission: "ask", MaxSteps: 40, Compact: "mechanical",
 		Timeout: time.Hour, StallTimeout: 90 * time.Second, HeaderTimeout: 2 * time.Minute, AttemptTimeout: 3 * time.Hour,
 		RetryFor: time.Minute, Tools: []string{"shell", "read"}, ToolFamily: "gpt", PassEnv: []string{"OPENAI_API_KEY"}, MCPImport: []string{"claude", "codex"},
-		DataDir: filepath.Join(w.dir, "home", "data"), LogLevel: "debug", RunHooks: config.HooksOwn, Hands: "ssh there settle hands", HandsLease: time.Minute,
+		DataDir: filepath.Join(w.dir, "home", "data"), LogLevel: "debug", RunHooks: config.HooksOwn, Hands: "ssh there settle hands", HandsLease: time.Minute, HandsInstall: config.InstallMissing,
 		Jobs:     config.Jobs{Release: "deny", OnInterrupt: "end", OnExit: "release"},
 		Sandbox:  config.Sandbox{Use: "required", Mode: "read-only", Network: "on", Read: []string{"~/tools"}},
 		Tasks:    config.Tasks{Depth: 1, AtOnce: 2, PerSession: 3, Timeout: time.Minute},
@@ -180,7 +181,7 @@ func TestEverySettingInAFile(t *testing.T) {
 		Name: "mine", Wire: config.WireChat, BaseURL: "https://host/v1", KeyEnv: "MINE_KEY", KeyCommand: []string{"pass", "mine"},
 		Headers: map[string]string{"X-Team": "core"}, Query: map[string]string{"api-version": "1"},
 		CAFile:    filepath.Join(filepath.Dir(r.UserFile), "ca.pem"),
-		ExtraBody: map[string]any{"top_k": int64(1)}, MaxConcurrent: 4, Origin: file("32"), BaseURLOrigin: file("34"),
+		ExtraBody: map[string]any{"top_k": int64(1)}, MaxConcurrent: 4, Origin: file("33"), BaseURLOrigin: file("35"),
 	}
 	ignore := cmp.FilterPath(func(p cmp.Path) bool {
 		return strings.Contains("keyNamed secrets vars", strings.TrimPrefix(p.Last().String(), "."))

@@ -6,6 +6,12 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
+// When settle is copied to hands.
+const (
+	InstallNever   = "never"
+	InstallMissing = "missing"
+)
+
 // Settings are the values that are in force.
 type Settings struct {
 	// Model is PROVIDER/NAME; empty leaves the choice to Resolved.Choose.
@@ -68,6 +74,8 @@ type Settings struct {
 	// this one. HandsLease is how long that works on without hearing of this one.
 	Hands      string
 	HandsLease time.Duration
+	// HandsInstall says whether settle is copied there: never, or if it is missing.
+	HandsInstall string
 	// Rules say which calls may run, in order.
 	Rules []Rule
 	// Providers has the built-in ones and the user's own, by name.
@@ -158,6 +166,7 @@ func defaults() Settings {
 		MCPImport:       []string{claudeAgent, codexAgent},
 		RunHooks:        HooksAll,
 		HandsLease:      30 * time.Second,
+		HandsInstall:    InstallNever,
 		Jobs:            Jobs{OnInterrupt: "keep", OnExit: "end"},
 		Tasks:           Tasks{Depth: 2, AtOnce: 8, PerSession: 32, Timeout: time.Hour},
 		Sandbox:         Sandbox{Mode: event.Workspace, Network: "off"},
@@ -220,6 +229,7 @@ func settings() []setting {
 		choice("log_level", func(s *Settings) *string { return &s.LogLevel }, "debug", "info", "warn", "error").may(refused),
 		choice("run_hooks", func(s *Settings) *string { return &s.RunHooks }, HooksAll, HooksOwn, HooksOff).may(refused),
 		text("hands", func(s *Settings) *string { return &s.Hands }).may(refused),
+		choice("hands_install", func(s *Settings) *string { return &s.HandsInstall }, InstallNever, InstallMissing).may(refused),
 		duration("hands_lease", func(s *Settings) *time.Duration { return &s.HandsLease }).may(refused),
 		choice("jobs.release", func(s *Settings) *event.Permission { return &s.Jobs.Release }, permissions()...).may(tightens),
 		choice("jobs.on_interrupt", func(s *Settings) *string { return &s.Jobs.OnInterrupt }, "keep", "end").may(tightens),

@@ -23,6 +23,8 @@ type Way struct {
 	// Marker and Lock are as in [proc.Spec].
 	Marker string
 	Lock   *os.File
+	// Install, if set, copies settle to the other end if it is missing there.
+	Install *Install
 
 	mu    sync.Mutex
 	ways  []*tunnel // whose processes may run
@@ -45,10 +47,17 @@ func (w *Way) Dial(ctx context.Context) (io.ReadWriteCloser, error) {
 	if !ok {
 		return nil, errors.New("cannot run a command: there is neither bash nor sh")
 	}
+	command := w.Command
+	if w.Install != nil {
+		var err error
+		if command, err = w.Install.command(command); err != nil {
+			return nil, err
+		}
+	}
 	from, to := io.Pipe()
 	t := &tunnel{from: from, said: &tail{}}
 	p, err := proc.Start(ctx, proc.Spec{
-		Argv: append(shell, w.Command), Dir: w.Dir, Env: w.Env, Input: proc.PipeInput, Stdout: to, Stderr: t.said,
+		Argv: append(shell, command), Dir: w.Dir, Env: w.Env, Input: proc.PipeInput, Stdout: to, Stderr: t.said,
 		Rest: proc.KeepRest, Marker: w.Marker, Lock: w.Lock,
 	})
 	if err != nil {
@@ -67,6 +76,12 @@ func (w *Way) Dial(ctx context.Context) (io.ReadWriteCloser, error) {
 		defer w.mu.Unlock()
 		w.ways = slices.DeleteFunc(w.ways, func(other *tunnel) bool { return other == t })
 	})
+	if w.Install != nil {
+		if err := w.Install.prepare(ctx, t); err != nil {
+			_ = t.Close()
+			return nil, said(t, err)
+		}
+	}
 	return t, nil
 }
 
