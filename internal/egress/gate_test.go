@@ -246,6 +246,7 @@ func TestCloseCuts(t *testing.T) {
 // What says nothing, or too much, does not stay.
 func TestBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		defer time.Sleep(time.Minute) // virtual: package http lingers on a connection that it has refused
 		g := NewGate(list(t, "*"), Dialer{})
 		defer g.Close()
 		for name, speak := range map[string]func(net.Conn){
@@ -289,6 +290,7 @@ func (s *single) Addr() net.Addr { return &net.TCPAddr{} }
 // A tunnel through which nothing goes is cut, and one that is used is not.
 func TestIdleTunnel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		defer time.Sleep(time.Minute) // virtual, as above
 		far, theirs := net.Pipe()
 		g := NewGate(list(t, "good.test"), Dialer{
 			Lookup:  names{"good.test": {addresses("1.1.1.1")}}.lookup,
