@@ -26,6 +26,7 @@ import (
 var (
 	units   = flag.Int("units", 150, "how many turns TestWorkersDie runs")
 	seed    = flag.Uint64("seed", 1, "what it draws with")
+	pause   = flag.Duration("pause", 0, "how long to wait between deaths: without, a unit's next worker may die before it has settled the log")
 	workers = 3
 )
 
@@ -172,6 +173,7 @@ func TestWorkersDie(t *testing.T) {
 			break
 		}
 		c.strike(ctx, r)
+		time.Sleep(*pause)
 	}
 	ended := place.Await(ctx, t)
 	t.Logf("%d turns in %s while %d workers died or were stopped", *units, time.Since(began).Round(time.Second), len(c.deaths))
