@@ -1,3 +1,5 @@
+//go:build unix
+
 package proof
 
 import (
@@ -88,10 +90,19 @@ func (c *crew) start() {
 // signal sends one that the process may be too dead for.
 func (p *process) signal(s syscall.Signal) { _ = p.cmd.Process.Signal(s) }
 
-// holds returns how many units the database says that a worker runs.
-func (c *crew) holds(ctx context.Context, id string) (n int) {
+// held returns the units that a worker runs.
+func (c *crew) held(ctx context.Context, id string) (units []string) {
 	c.t.Helper()
-	if err := c.place.Pool.QueryRow(ctx, `SELECT count(*) FROM settle_fleet.unit WHERE worker = $1 AND state = 'running'`, id).Scan(&n); err != nil {
+	if err := c.place.Pool.QueryRow(ctx, `SELECT coalesce(array_agg(id), '{}') FROM settle_fleet.unit WHERE worker = $1 AND state = 'running'`, id).Scan(&units); err != nil {
+		c.t.Fatal(err)
+	}
+	return units
+}
+
+// moved returns how many of the units another worker has taken.
+func (c *crew) moved(ctx context.Context, units []string, from string) (n int) {
+	c.t.Helper()
+	if err := c.place.Pool.QueryRow(ctx, `SELECT count(*) FROM settle_fleet.unit WHERE id = ANY($1) AND worker <> $2`, units, from).Scan(&n); err != nil {
 		c.t.Fatal(err)
 	}
 	return n
@@ -116,7 +127,7 @@ func (c *crew) strike(ctx context.Context, r *rand.Rand) {
 	p := c.alive[n]
 	busy := func() bool {
 		open, err := c.place.Engine.Open(ctx)
-		return err == nil && open == 0 || c.holds(ctx, p.id) > 0
+		return err == nil && open == 0 || len(c.held(ctx, p.id)) > 0
 	}
 	c.await(ctx, p.id+" has something to do", busy)
 	time.Sleep(time.Duration(r.IntN(300)) * time.Millisecond) // anywhere in its turns
@@ -126,12 +137,12 @@ func (c *crew) strike(ctx context.Context, r *rand.Rand) {
 		p.signal(syscall.SIGKILL)
 	} else {
 		p.signal(syscall.SIGSTOP)
-		held := c.holds(ctx, p.id)
+		held := c.held(ctx, p.id)
 		c.start()
-		c.await(ctx, "what "+p.id+" had is taken over", func() bool { return c.holds(ctx, p.id) == 0 })
+		c.await(ctx, "what "+p.id+" had is taken over", func() bool { return len(c.held(ctx, p.id)) == 0 })
 		d.until = time.Now()
 		p.signal(syscall.SIGCONT)
-		if held > 0 {
+		if c.moved(ctx, held, p.id) > 0 { // else it had just said how they ended
 			c.woken = append(c.woken, p)
 		}
 		c.deaths, c.alive = append(c.deaths, d), append(c.alive, p)
