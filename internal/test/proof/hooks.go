@@ -51,11 +51,11 @@ func (d *doubtful) Run(ctx context.Context, c hooks.Command) (hooks.Result, erro
 	d.mu.Lock()
 	n := d.draw.IntN(40)
 	d.mu.Unlock()
-	print := func(format string, args ...any) (hooks.Result, error) {
+	say := func(format string, args ...any) (hooks.Result, error) {
 		return hooks.Result{Stdout: fmt.Appendf(nil, format, args...)}, nil
 	}
 	specific := func(members string) (hooks.Result, error) {
-		return print(`{"hookSpecificOutput":{"hookEventName":%q,%s}}`, in.Event, members)
+		return say(`{"hookSpecificOutput":{"hookEventName":%q,%s}}`, in.Event, members)
 	}
 	switch n {
 	case 0:
@@ -63,7 +63,7 @@ func (d *doubtful) Run(ctx context.Context, c hooks.Command) (hooks.Result, erro
 	case 1:
 		return hooks.Result{Code: 2, Stderr: []byte("no: " + Secret)}, nil
 	case 2:
-		return print("{ garbage")
+		return say("{ garbage")
 	case 3:
 		return hooks.Result{Truncated: true, Stdout: []byte("aaa")}, nil
 	case 4:
@@ -88,13 +88,13 @@ func (d *doubtful) Run(ctx context.Context, c hooks.Command) (hooks.Result, erro
 	case 15, 16:
 		return specific(`"additionalContext":"` + Secret + ` is the branch"`)
 	case 17:
-		return print(`{"continue":false,"stopReason":"enough"}`)
+		return say(`{"continue":false,"stopReason":"enough"}`)
 	case 18, 19, 20:
 		d.wait(ctx, 3*time.Second)
 	case 21:
-		return print("plain text")
+		return say("plain text")
 	case 22:
-		return print(`{"decision":"block","reason":"go on","systemMessage":"it blocks"}`)
+		return say(`{"decision":"block","reason":"go on","systemMessage":"it blocks"}`)
 	}
 	return hooks.Result{}, nil
 }
