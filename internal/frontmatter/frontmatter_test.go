@@ -124,6 +124,7 @@ func FuzzParse(f *testing.F) {
 		"---\na: |\n  b\n---\n", "---\n<<: {a: b}\n---\n", "---\n'a': !!binary x\n---\n", "---\na: (b, c\n---\n",
 	} {
 		f.Add(text)
+		f.Add(strings.ReplaceAll(text, "b", "\u00a0"))
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		text = frontmatter.Clean(text)
