@@ -11,7 +11,7 @@ import (
 // (https://platform.claude.com/docs/en/agents-and-tools/tool-use/text-editor-tool).
 func claudeForms() []*form {
 	file := [][2]string{{"path", "file_path"}}
-	words := strings.NewReplacer("use edit", "use Edit", "use list", "use Glob", "use grep", "use Grep", `&", or background`, `&", or run_in_background`).Replace
+	words := strings.NewReplacer("use edit", "use Edit", "use glob", "use Glob", "use grep", "use Grep", `&", or background`, `&", or run_in_background`).Replace
 	editor := &form{tool: "edit", read: readEditor}
 	return []*form{
 		{
@@ -43,6 +43,7 @@ func claudeForms() []*form {
 		},
 		{name: "Agent", tool: "task", renames: [][2]string{{"background", "run_in_background"}}, ignored: []string{"subagent_type"}, read: readTask},
 		{name: "Skill", tool: "skill", offered: true, renames: [][2]string{{"name", "skill"}, {"arguments", "args"}}},
+		{name: "WebFetch", tool: "web_fetch", ignored: []string{"prompt"}},
 		{name: "LS", tool: "list", ignored: []string{"ignore"}},
 		{name: "BashOutput", tool: "job", read: readJob("read", "bash_id"), ignored: []string{"filter"}},
 		{name: "TaskOutput", tool: "job", read: readJob("read", "task_id"), ignored: []string{"block"}},

@@ -21,7 +21,7 @@ func All() []Family { return []Family{Settle, GPT, Claude} }
 func (f Family) hidden() map[string]string {
 	switch f {
 	case Settle:
-		return map[string]string{"apply_patch": "edit"}
+		return map[string]string{"apply_patch": "edit", "list": "shell"}
 	case GPT:
 		return map[string]string{
 			"edit": "apply_patch", "write": "apply_patch",
@@ -42,9 +42,19 @@ func (f Family) forms() []*form {
 		return gptForms()
 	case Claude:
 		return claudeForms()
-	case None, Settle:
+	case Settle:
+		return settleForms()
+	case None:
 	}
 	return nil
+}
+
+// settleForms are those of settle's own tools that have arguments for the sake of others.
+func settleForms() []*form {
+	return []*form{
+		{name: "shell", tool: "shell", offered: true, omitted: []string{"yield_ms"}},
+		{name: "grep", tool: "grep", offered: true, omitted: []string{"show"}},
+	}
 }
 
 // named returns the form of the name, of the family if it has one, else of any.

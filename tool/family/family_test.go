@@ -47,7 +47,7 @@ func TestSpecs(t *testing.T) {
 		want   string
 	}{
 		{family.None, "", strings.Join(set.Names(), " ")},
-		{family.Settle, "", "shell job read write edit glob grep list plan " + tasks},
+		{family.Settle, "", "shell job read write edit glob grep plan " + tasks},
 		{family.GPT, "", "exec_command write_stdin job apply_patch update_plan " + tasks},
 		{family.Claude, "", "Bash job Read Write Edit Glob Grep TodoWrite Task check_task message_task cancel_task Skill"},
 		{family.GPT, family.Every, "exec_command write_stdin job read write edit apply_patch glob grep list update_plan " + tasks},

@@ -42,16 +42,37 @@ func New(f Family, offer Offer, set *tool.Set) *View {
 		}
 		form := f.offer(spec.Name)
 		if form == nil || !form.suits(spec) || has(form.name) {
-			v.specs = append(v.specs, spec)
+			v.specs = append(v.specs, f.brief(spec))
 			continue
 		}
 		said := form.spec(spec)
-		v.specs, v.forms[form.name], v.checks[form.name] = append(v.specs, said), form, tool.NewSchema(said.Schema)
+		v.specs, v.forms[form.name], v.checks[form.name] = append(v.specs, f.brief(said)), form, tool.NewSchema(said.Schema)
 		if form.beside {
-			v.specs = append(v.specs, spec)
+			v.specs = append(v.specs, f.brief(spec))
 		}
 	}
 	return v
+}
+
+// brief leaves out of a schema what no model needs to be told, and what is checked all
+// the same: it is paid for in every session.
+func (f Family) brief(spec tool.Spec) tool.Spec {
+	if schema, ok := parse(string(spec.Schema)); ok && f != None && schema.text("type") == "object" {
+		if m := schema.find("additionalProperties"); m != nil && m.value == "false" {
+			schema.drop("additionalProperties")
+		}
+		if properties, ok := schema.child("properties"); ok {
+			for n := range properties.members {
+				if p, ok := parse(properties.members[n].value); ok {
+					p.drop("minLength", "minimum")
+					properties.members[n].value = p.String()
+				}
+			}
+			schema.find("properties").value = properties.String()
+		}
+		spec.Schema = []byte(schema.String())
+	}
+	return spec
 }
 
 // offer returns the form under which the family is offered a tool; nil if that is
@@ -119,6 +140,8 @@ func (v *View) Read(name, arguments string) Call {
 		c := Call{Name: tool, Arguments: text, Sent: &event.Sent{Name: name}}
 		if restored, ok := restore(f, text); !ok || restored != arguments {
 			c.Sent.Arguments = arguments
+		} else if tool == name {
+			c.Sent = nil
 		}
 		return c
 	}

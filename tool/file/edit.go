@@ -15,8 +15,8 @@ import (
 const editSchema = `{
 	"type": "object",
 	"properties": {
-		"path": {"type": "string", "minLength": 1, "description": "File to change, relative to the working directory or absolute."},
-		"old_string": {"type": "string", "minLength": 1, "description": "Text to replace, exactly as it is in the file, without read's line numbers. It must occur once, unless replace_all is set."},
+		"path": {"type": "string", "minLength": 1, "description": "File to change."},
+		"old_string": {"type": "string", "minLength": 1, "description": "Text to replace, as it is in the file, without line numbers."},
 		"new_string": {"type": "string", "description": "Text to put in its place."},
 		"replace_all": {"type": "boolean", "description": "Replace every occurrence; false by default."}
 	},
@@ -35,7 +35,7 @@ var editSpec = sync.OnceValue(func() tool.Spec {
 		Name: "edit",
 		Description: "Replaces a text in a file. The text must match exactly, white space included, and occur once: " +
 			"take in lines around it to make it unique, or set replace_all. Line endings of the file are kept. " +
-			"If it does not match, nothing is changed and the nearest lines are shown.",
+			"If it does not match, the nearest lines are shown.",
 		Schema: json.RawMessage(editSchema),
 	}
 })

@@ -27,7 +27,7 @@ const (
 const readSchema = `{
 	"type": "object",
 	"properties": {
-		"path": {"type": "string", "minLength": 1, "description": "File to read, relative to the working directory or absolute."},
+		"path": {"type": "string", "minLength": 1, "description": "File to read."},
 		"offset": {"type": "integer", "minimum": 1, "description": "Line to begin with; 1 by default."},
 		"limit": {"type": "integer", "minimum": 1, "maximum": 2000, "description": "Number of lines; 2000 by default."}
 	},
@@ -45,8 +45,7 @@ var readSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Spec{
 		Name: "read",
 		Description: "Reads a text file. Each line comes with its number and a tab, which are not part of the file. " +
-			"At most 2000 lines and 64 KiB a call; the end of the output says how to read on. Lines over 2000 bytes are cut. " +
-			"Images and other binary files are described, not shown. For directories use list.",
+			"At most 2000 lines and 64 KiB a call; its end says how to read on. Binary files are described, not shown.",
 		Schema:   json.RawMessage(readSchema),
 		ReadOnly: true,
 	}

@@ -16,7 +16,7 @@ import (
 const writeSchema = `{
 	"type": "object",
 	"properties": {
-		"path": {"type": "string", "minLength": 1, "description": "File to write, relative to the working directory or absolute. Missing directories are created."},
+		"path": {"type": "string", "minLength": 1, "description": "File to write; missing directories are created."},
 		"content": {"type": "string", "description": "The whole new content of the file."}
 	},
 	"required": ["path", "content"],

@@ -77,8 +77,8 @@ func (planTool) Spec() tool.Spec { return spec() }
 var spec = sync.OnceValue(func() tool.Spec {
 	return tool.Spec{
 		Name: Name,
-		Description: "Shows the user your plan and how far you are. Use it for work of several steps, not for a simple task. " +
-			"Each call replaces the whole plan. At most one step is in_progress; call again when a step is done or the plan changes.",
+		Description: "Shows the user your plan and how far you are, for work of several steps. Each call replaces the whole plan. " +
+			"At most one step is in_progress; call again when a step is done or the plan changes.",
 		Schema:   json.RawMessage(schema),
 		ReadOnly: true,
 	}

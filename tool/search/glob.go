@@ -25,7 +25,7 @@ const (
 const globSchema = `{
 	"type": "object",
 	"properties": {
-		"pattern": {"type": "string", "minLength": 1, "description": "Glob: * ? [a-z] {a,b}, and ** for any directories. Without a slash it matches names in every directory: *.go is **/*.go."},
+		"pattern": {"type": "string", "minLength": 1, "description": "* ? [a-z] {a,b}, and ** for any directories. Without a slash: names in every directory."},
 		"path": {"type": "string", "description": "Directory to search; the working directory by default."},
 		"limit": {"type": "integer", "minimum": 1, "maximum": 1000, "description": "Number of files; 100 by default."}
 	},

@@ -17,10 +17,10 @@ import (
 const grepSchema = `{
 	"type": "object",
 	"properties": {
-		"pattern": {"type": "string", "minLength": 1, "description": "Regular expression (RE2), matched within single lines. Escape . ( ) [ ] { } + * ? | ^ $ \\ to mean them."},
+		"pattern": {"type": "string", "minLength": 1, "description": "Regular expression (RE2), matched within single lines."},
 		"path": {"type": "string", "description": "File or directory to search; the working directory by default."},
-		"glob": {"type": "string", "minLength": 1, "description": "Only files that match this glob, such as *.go or src/**/*.{ts,tsx}."},
-		"ignore_case": {"type": "boolean", "description": "Upper and lower case match each other; false by default."},
+		"glob": {"type": "string", "minLength": 1, "description": "Only files that match, such as *.go or src/**/*.{ts,tsx}."},
+		"ignore_case": {"type": "boolean", "description": "Upper and lower case match each other."},
 		"show": {"type": "string", "enum": ["lines", "files", "count"], "description": "What of each file: its matching lines (default), its name, or their count."},
 		"context": {"type": "integer", "minimum": 0, "maximum": 20, "description": "Lines to show before and after each match; 0 by default."},
 		"limit": {"type": "integer", "minimum": 1, "maximum": 1000, "description": "Number of matching lines; 100 by default."}
@@ -39,7 +39,7 @@ var grepSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Spec{
 		Name: "grep",
 		Description: "Finds lines by regular expression, file by file: matches as NUMBER:line, context as NUMBER-line. " +
-			"Leaves out binary files and what .gitignore leaves out. At most 48 KiB; long lines are cut around the match.",
+			"Leaves out binary files and what .gitignore leaves out. Long lines are cut around the match.",
 		Schema:   json.RawMessage(grepSchema),
 		ReadOnly: true,
 	}

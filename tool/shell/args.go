@@ -26,11 +26,11 @@ const schema = `{
   "properties": {
     "command": {"type": "string", "minLength": 1, "description": "The command, as one would type it."},
     "timeout_ms": {"type": "integer", "minimum": 1, "description": "End the command after this many milliseconds (default %d, at most %d)."},
-    "workdir": {"type": "string", "description": "Directory to run in; relative to the session's working directory, which is the default."},
+    "workdir": {"type": "string", "description": "Directory to run in (default: the session's)."},
     "description": {"type": "string", "description": "What the command is for, in a few words."},
-    "background": {"type": "boolean", "description": "Start it as a job and do not wait for it: servers, watchers. See the tool job."},
+    "background": {"type": "boolean", "description": "Start it as a job and do not wait for it: servers, watchers."},
     "yield_ms": {"type": "integer", "minimum": 1, "description": "Wait this long; what still runs then goes on as a job."},
-    "release": {"type": "boolean", "description": "With background: let it run on after this session ends. Only when that was asked for."},
+    "release": {"type": "boolean", "description": "With background: let it outlive this session. Only if that was asked for."},
     "tty": {"type": "boolean", "description": "Give the command a terminal."}%s
   },
   "required": ["command"],
@@ -52,9 +52,9 @@ func (c Config) schema() json.RawMessage {
 func (c Config) describe() string {
 	m := c.machine.Machine()
 	var b strings.Builder
-	fmt.Fprintf(&b, "Run a command with %s -c and wait for it to exit. Standard input is empty. "+
-		"Standard output and standard error come back merged; of a long output the beginning and the end, with the file that has the whole. "+
-		"Processes that the command leaves running (\"server &\", or background) become jobs of the session, which the tool job lists, reads, waits for and kills; all else that it started ends with it. "+
+	fmt.Fprintf(&b, "Run a command with %s -c and wait for it to exit. Its input is empty. "+
+		"Output and errors come back merged; of much, both ends, with the file that has the whole. "+
+		"What it leaves running (\"server &\", or background) becomes a job: see the tool job. All else that it started ends with it. "+
 		"Each call is a new shell: directories and variables do not carry over.", cmp.Or(m.Shell, "sh"))
 	if c.Outside {
 		b.WriteString(" Commands run in a sandbox, unless the user has turned it off: they may change files in the working directory and in $TMPDIR only, cannot read the rest of the home directory, " +

@@ -35,12 +35,12 @@ const jobSchema = `{
   "type": "object",
   "properties": {
     "action": {"type": "string", "enum": ["list", "read", "write", "wait", "kill", "release"]},
-    "job": {"type": "string", "description": "The job's id; needed for all but list."},
-    "input": {"type": "string", "description": "write: text for the standard input of a job that was started with background or tty."},
-    "eof": {"type": "boolean", "description": "write: end its standard input after that."},
-    "pattern": {"type": "string", "description": "wait: a regular expression (RE2); a line of its output must match that no wait has matched yet."},
-    "port": {"type": "integer", "minimum": 1, "maximum": 65535, "description": "wait: a TCP port of this machine that must accept connections."},
-    "timeout_ms": {"type": "integer", "minimum": 1, "description": "wait: give up after this many milliseconds (default 30000). read, write: first wait this long for its end."}
+    "job": {"type": "string", "description": "Its id, for all but list."},
+    "input": {"type": "string", "description": "write: text for a job that was started with background or tty."},
+    "eof": {"type": "boolean", "description": "write: end its input after that."},
+    "pattern": {"type": "string", "description": "wait: for a line that matches (RE2), which no wait has matched yet."},
+    "port": {"type": "integer", "minimum": 1, "maximum": 65535, "description": "wait: for a TCP port that accepts connections."},
+    "timeout_ms": {"type": "integer", "minimum": 1, "description": "wait: how long at most (default 30000). read, write: wait this long for its end first."}
   },
   "required": ["action"],
   "additionalProperties": false
@@ -53,9 +53,8 @@ func (*jobTool) Spec() tool.Spec { return jobSpec() }
 var jobSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Spec{
 		Name: "job",
-		Description: "Work with jobs, the processes that shell calls left running: list them, read their output since the last read, " +
-			"write to their standard input, wait for a line of output, a port or their end, kill one, or release one so that it runs on after the session. " +
-			"Jobs end with the session.",
+		Description: "Work with jobs, what shell calls left running: list them, read what is new of their output, write to their input, " +
+			"wait for a line, a port or their end, kill one, or release one so that it outlives the session. Jobs end with the session.",
 		Schema: json.RawMessage(jobSchema),
 	}
 })

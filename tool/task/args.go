@@ -29,11 +29,11 @@ const schema = `{
   "type": "object",
   "properties": {
     "description": {"type": "string", "description": "What the agent is to do, in 3 to 8 words, for the user."},
-    "prompt": {"type": "string", "description": "The task. The agent knows nothing of this conversation: say all that it needs, and what it is to answer."},
+    "prompt": {"type": "string", "description": "The task. It knows nothing of this conversation: say all that it needs, and what to answer."},
     "background": {"type": "boolean", "description": "Return at once, and go on while the agent works. You are told when it ends."},
-    "worktree": {"type": "boolean", "description": "Have it work in a git worktree of its own, on a branch of its own, that begins with the last commit and lacks what is not committed. It is removed if nothing in it changes; you are told where it is if not. Use it for changes that could get in the way of yours or of other agents."},
-    "model": {"type": "string", "description": "Another model than yours. Leave it out unless the user asks for one."},
-    "tools": {"type": "array", "items": {"type": "string"}, "description": "The tools that it gets, of those that you have (default: all)."},
+    "worktree": {"type": "boolean", "description": "Have it work in a git worktree and on a branch of its own, from the last commit, without what is not committed: for changes that could get in the way of others. It is removed if nothing changed; else you are told where it is."},
+    "model": {"type": "string", "description": "Another model than yours, if the user asks for one."},
+    "tools": {"type": "array", "items": {"type": "string"}, "description": "Those that it gets of your tools (default: all)."},
     "max_steps": {"type": "integer", "minimum": 1, "description": "End it after this many steps."},
     "timeout_ms": {"type": "integer", "minimum": 1, "description": "End it after this many milliseconds (default 3600000)."}
   },

@@ -27,13 +27,12 @@ var specs = sync.OnceValue(func() map[string]tool.Spec {
 	list := []tool.Spec{
 		{
 			Name: Name, Schema: json.RawMessage(schema), Timeout: callTimeout, ReadOnly: true,
-			Description: "Start another agent, which works on a task in a session of its own, with its own context, and answers when it is done. " +
-				"Use it for work that can be described completely and that would fill your context, such as a search through many files, or for parts that can be done at the same time: " +
-				"make several calls in one response. What it may do is bounded by what you may. It ends with your turn if that is interrupted.",
+			Description: "Start another agent, which works on a task in a session of its own and answers when it is done: for work that can be described completely and " +
+				"would fill your context, or, with several calls in one response, for parts that can be done at once. It may do what you may, and ends with your turn if that is interrupted.",
 		},
 		{
 			Name: NameCheck, Schema: json.RawMessage(checkSchema), Timeout: callTimeout, ReadOnly: true,
-			Description: "See what the agents that you started do, for how long, and when they last made progress; with wait_ms, wait for their end.",
+			Description: "See what your agents do, and for how long; with wait_ms, wait for their end.",
 		},
 		{
 			Name: NameMessage, Schema: json.RawMessage(messageSchema), ReadOnly: true,
