@@ -37,6 +37,7 @@ func families(t *testing.T, settings map[string]string, turns ...modeltest.Turn)
 	hosts := newHosts(t)
 	hosts.Base.Model.Provider = nil
 	hosts.Base.Getenv = getenv
+	hosts.Base.Environ = []string{"PATH=" + env["PATH"]}
 	hosts.Settings = func(dir string, given map[string]string) (*config.Resolved, error) {
 		return config.Load(config.Input{Dir: dir, Flags: given, Getenv: getenv, GOOS: "linux"})
 	}
