@@ -279,8 +279,9 @@ func TestMarkdown(t *testing.T) {
 		"<a href='javascript:x'>no</a> <a href='#x'>here</a> <a href='y z'>yes</a> <img alt='a cat' src=x>": "no here [yes](https://h/d/y%20z) ![a cat]",
 		"<style>a{}</style><svg><text>x</text></svg><template><p>y</template>z<!-- c -->":                   "z",
 		"</ul></ol></a></pre></blockquote>a<li>b":                                                           "a\n- b",
-		"<script>never closed": "",
-		"":                     "",
+		"<p>&amp;lt; &lt;b&gt;": "&lt; <b>",
+		"<script>never closed":  "",
+		"":                      "",
 	} {
 		u, err := Address("https://h/d/p")
 		if err != nil {

@@ -205,11 +205,10 @@ func isBlock(tag string) bool {
 }
 
 // text adds words. Outside of pre, white space is one space.
-func (w *writer) text(raw string) {
+func (w *writer) text(text string) {
 	if w.hidden != "" {
 		return
 	}
-	text := html.UnescapeString(raw)
 	if w.pre > 0 {
 		w.line.WriteString(text)
 		return
