@@ -111,7 +111,7 @@ func readArgv(o *object) (string, error) {
 	if words == nil {
 		return "", nil
 	}
-	line := ""
+	var line string
 	if len(words) == 3 && (words[1] == "-c" || words[1] == "-lc") {
 		line = words[2]
 	} else {

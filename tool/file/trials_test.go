@@ -97,15 +97,15 @@ func trials(p piece, e change, n int) []trial {
 	for _, way := range []string{"edit", "apply_patch"} {
 		around := map[string]int{"edit": 2, "apply_patch": 3}[way]
 		whole := give(p, e, around)
-		make := func(kind string) trial {
+		begin := func(kind string) trial {
 			return trial{tool: way, kind: kind, before: text(whole.file), after: text(whole.after()), lines: [2]int{whole.from + 1, whole.to}}
 		}
-		x := make("as they were made")
+		x := begin("as they were made")
 		x.args = arguments(way, whole)
 		out = append(out, x)
 		for k := range 3 {
 			m := kinds[(n+k*len(kinds)/3)%len(kinds)]
-			x, given := make(m.kind), whole
+			x, given := begin(m.kind), whole
 			given.old, given.new = slices.Clone(whole.old), slices.Clone(whole.new)
 			if m.make(whole, &x, &given) {
 				x.args = arguments(way, given)
