@@ -73,7 +73,7 @@ func mutations() []mutation {
 		{"C16", "internal/turn/hooks.go", "\tif v.Denied() {\n\t\treturn refusedByHook(c.name, v.Reason)\n\t}\n", "", ". TestPublishedHook"},
 		{"C16", "internal/turn/hooks.go", "\tif refused != nil && !t.hasInput() {", "\tif refused != nil && t.hasInput() {", ". TestRefusedPrompt"},
 		{"C16", "internal/history/walk.go", "if in.Command || in.Kept() {", "if in.Command {", ". TestRefusedPrompt"},
-		{"C16", "internal/hooks/gate.go", "\t\tif by == nil || v.Denied() {\n", "\t\tif c.Arguments = cmp.Or(changed, c.Arguments); true {\n", "./internal/hooks TestEveryGateSeesWhatRuns"},
+		{"C16", "internal/hooks/gate.go", "\t\tc.Arguments, changer = changed, by\n", "\t\treturn Verdict{Arguments: changed}, nil\n", "./internal/hooks TestEveryGateSeesWhatRuns"},
 		{"C16", "internal/hooks/answer.go", "\tif !looksLikeJSON(stdout) {", "\tif !bytes.HasPrefix(stdout, []byte(\"{\")) {", "./internal/hooks TestAnswers"},
 		{"C16", "permission.go", "\t\ts.judge = s.from.parent.judge", "\t\t_ = s.from", ". TestApprovalsOfChildren"},
 		{"C16", "event/endings.go", "\t\t\tfor _, a := range child.Approvals {\n", "\t\t\tfor _, a := range child.Approvals[:0] {\n", "./event TestClosingsEndEverySession"},
