@@ -80,7 +80,7 @@ func (s *streams) sockets() string {
 	if dir := filepath.Join(os.TempDir(), name); len(dir) <= hands.MostDir {
 		return dir
 	}
-	return filepath.Join("/tmp", name)
+	return "/tmp/" + name
 }
 
 // standardStream is standard input and output.
