@@ -340,8 +340,12 @@ func TestHooksAndPolicy(t *testing.T) {
 		own     bool
 		runs    bool
 	}{
-		{settle.Ask, "true", true, false}, {settle.Ask, word("allow"), true, true}, {settle.Ask, word("allow"), false, false},
-		{settle.Deny, word("allow"), true, false}, {settle.Allow, word("ask"), true, false}, {settle.Allow, "true", true, true},
+		{settle.Ask, "true", true, false},
+		{settle.Ask, word("allow"), true, true},
+		{settle.Ask, word("allow"), false, false},
+		{settle.Deny, word("allow"), true, false},
+		{settle.Allow, word("ask"), true, false},
+		{settle.Allow, "true", true, true},
 	} {
 		b := newHookBench(t, shellCall("ls"), func(s *settle.SessionConfig) {
 			s.Permission = c.policy

@@ -500,9 +500,14 @@ func TestApprovalsOfBackgroundChildren(t *testing.T) {
 		touched bool
 		ended   event.Verdict
 	}{
-		{event.Approved, true, true, event.Approved}, {event.Approved, false, true, event.Approved}, {event.ApprovedSession, true, true, event.ApprovedSession},
-		{event.Denied, true, false, event.Denied}, {event.ApprovalAborted, true, false, event.ApprovalAborted}, {event.ApprovalAborted, false, false, event.ApprovalAborted},
-		{"", false, false, event.Expired}, {"", true, false, event.Expired},
+		{event.Approved, true, true, event.Approved},
+		{event.Approved, false, true, event.Approved},
+		{event.ApprovedSession, true, true, event.ApprovedSession},
+		{event.Denied, true, false, event.Denied},
+		{event.ApprovalAborted, true, false, event.ApprovalAborted},
+		{event.ApprovalAborted, false, false, event.ApprovalAborted},
+		{"", false, false, event.Expired},
+		{"", true, false, event.Expired},
 	} {
 		t.Run(fmt.Sprintf("%s, idle %t", tt.verdict, tt.idle), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -18,6 +18,7 @@ type Schema struct {
 	resolve func() (*jsonschema.Resolved, error)
 }
 
+// NewSchema returns the schema that a tool declares as JSON.
 func NewSchema(raw json.RawMessage) *Schema {
 	return &Schema{resolve: sync.OnceValues(func() (*jsonschema.Resolved, error) {
 		var schema jsonschema.Schema
@@ -32,7 +33,7 @@ func NewSchema(raw json.RawMessage) *Schema {
 	})}
 }
 
-// check says what is wrong with a call's arguments.
+// Check says what is wrong with a call's arguments.
 func (l *Schema) Check(args []byte) error {
 	resolved, err := l.resolve()
 	if err != nil {

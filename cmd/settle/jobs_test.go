@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,17 +45,6 @@ func TestKillJobOfAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	exited(t, run, 0)
-}
-
-// says runs settle and returns its standard output.
-func (p *place) says(args ...string) string {
-	p.t.Helper()
-	cmd := p.command(args...)
-	var out bytes.Buffer
-	cmd.Stdout = &out
-	started(p.t, cmd)
-	exited(p.t, cmd, 0)
-	return out.String()
 }
 
 // An interrupt keeps jobs, which then are released here, or ends them.

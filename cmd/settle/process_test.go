@@ -57,6 +57,17 @@ func (p *place) run(s *modeltest.Server, args ...string) *exec.Cmd {
 	return p.command(append([]string{"run", "-m", "chat/m", "--base-url", s.OpenAI()}, args...)...)
 }
 
+// says runs settle and returns its standard output.
+func (p *place) says(args ...string) string {
+	p.t.Helper()
+	cmd := p.command(args...)
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	started(p.t, cmd)
+	exited(p.t, cmd, 0)
+	return out.String()
+}
+
 // fifo makes a named pipe; what it returns waits for the line that a command
 // writes into it.
 func (p *place) fifo(name string) (wait func()) {

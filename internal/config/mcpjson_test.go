@@ -2,12 +2,13 @@ package config_test
 
 import (
 	"encoding/json"
-	"github.com/google/go-cmp/cmp"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // A project's servers are in force when its file is trusted as it is.

@@ -64,8 +64,10 @@ argument-hint: [FILE]
 		h.Bool("off", true), h.Bool("missing", true), h.Text("empty"), h.Text("missing"), h.Text("argument-hint"), h.List("missing"), h.Map("name"),
 	}
 	want := []any{
-		"pdf-tools", "Reads PDF files: text and tables.", "1.10", "MIT\nand more", map[string]string{"author": "somebody", "parts": "[1, 2]"},
-		[]string{"Bash(git log:*)", "Read", "Grep"}, []string{"Read", "Bash(git log:*)"},
+		"pdf-tools", "Reads PDF files: text and tables.", "1.10", "MIT\nand more",
+		map[string]string{"author": "somebody", "parts": "[1, 2]"},
+		[]string{"Bash(git log:*)", "Read", "Grep"},
+		[]string{"Read", "Bash(git log:*)"},
 		false, true, "", "", "[FILE]", []string(nil), map[string]string(nil),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -137,9 +137,18 @@ func TestMatchers(t *testing.T) {
 	for _, c := range []struct {
 		matcher, tool, name string // name is tool_name; "" if it does not match
 	}{
-		{"", "shell", "Bash"}, {"*", "shell", "Bash"}, {"Bash", "shell", "Bash"}, {"shell", "shell", "shell"}, {"bash", "shell", ""},
-		{"Edit|Write", "write", "Write"}, {"Edit|Write", "read", ""}, {"Edit|MultiEdit", "edit", "Edit"}, {"Notebook.*", "write", ""},
-		{"mcp__.*", "files__read", "mcp__files__read"}, {"mcp__files__read", "files__read", "mcp__files__read"}, {"files__read", "files__read", "files__read"},
+		{"", "shell", "Bash"},
+		{"*", "shell", "Bash"},
+		{"Bash", "shell", "Bash"},
+		{"shell", "shell", "shell"},
+		{"bash", "shell", ""},
+		{"Edit|Write", "write", "Write"},
+		{"Edit|Write", "read", ""},
+		{"Edit|MultiEdit", "edit", "Edit"},
+		{"Notebook.*", "write", ""},
+		{"mcp__.*", "files__read", "mcp__files__read"},
+		{"mcp__files__read", "files__read", "mcp__files__read"},
+		{"files__read", "files__read", "files__read"},
 		{"^(?!Read)", "shell", "Bash"}, // not Go's syntax: it is asked about everything
 		{"Ba.h", "shell", "Bash"},
 	} {

@@ -209,7 +209,8 @@ func newTurn(c Config, id string) *turn {
 	c.Retry = c.Retry.withDefaults()
 	t := &turn{
 		Config: c, id: id, view: family.New(family.Family(c.Model.Family), family.Offer(c.Model.Offer), c.Tools),
-		repeats: map[[32]byte]int{}, warned: map[string]bool{}, began: time.Now(), budget: budget{Retry: c.Retry}}
+		repeats: map[[32]byte]int{}, warned: map[string]bool{}, began: time.Now(), budget: budget{Retry: c.Retry},
+	}
 	c.Log.View(func(s event.State) {
 		t.session = s.Session
 		if c.Limits.Session.Time > 0 {

@@ -3,13 +3,14 @@ package commands_test
 import (
 	"errors"
 	"fmt"
-	"github.com/settle-agent/settle/internal/client/commands"
-	"github.com/settle-agent/settle/internal/repo"
-	"github.com/settle-agent/settle/internal/skills"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/settle-agent/settle/internal/client/commands"
+	"github.com/settle-agent/settle/internal/repo"
+	"github.com/settle-agent/settle/internal/skills"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -38,7 +38,8 @@ func TestAChildAsksWhileItsParentIsIdle(t *testing.T) {
 			ran := 0
 			shell, err := tool.New("shell", "runs", func(context.Context, struct {
 				Command string `json:"command"`
-			}) (string, error) {
+			},
+			) (string, error) {
 				ran++
 				return "counted", nil
 			})

@@ -247,18 +247,21 @@ func spoken(text string) string {
 
 // ask puts the question that waits longest, and notices when it is over.
 func (p *plain) ask() {
-	for _, a := range p.log.State().Asked() {
-		if p.asked != a.Approval {
-			p.asked = a.Approval
-			last := " 4 interrupt the turn."
-			if p.log.State().Running() == nil { // a child in the background asks
-				last = ""
-			}
-			p.say("Allow %s? 1 yes, once. 2 yes, for the session. 3 no.%s", a.Title, last)
-		}
+	asked := p.log.State().Asked()
+	if len(asked) == 0 {
+		p.asked = ""
 		return
 	}
-	p.asked = ""
+	first := asked[0]
+	if p.asked == first.Approval {
+		return
+	}
+	p.asked = first.Approval
+	last := " 4 interrupt the turn."
+	if p.log.State().Running() == nil { // a child in the background asks
+		last = ""
+	}
+	p.say("Allow %s? 1 yes, once. 2 yes, for the session. 3 no.%s", first.Title, last)
 }
 
 func (p *plain) answer(text string) {
