@@ -101,7 +101,7 @@ func (c *handsCell) start(foreground string, then ...modeltest.Turn) (cmd *exec.
 		calls = append(calls, modeltest.Call("shell", string(args)))
 	}
 	server = modeltest.NewServer(c.t, modeltest.Script(append([]modeltest.Turn{modeltest.Reply(calls...)}, then...)...))
-	cmd = c.run(server, append([]string{"--session", "s", "--json=deltas", "--hands-lease", "5s", "--hands", c.way, "go"}, c.flags...)...)
+	cmd = c.run(server, append([]string{"--session", "s", "--json=deltas", "--hands-lease", "10s", "--hands", c.way, "go"}, c.flags...)...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		c.t.Fatal(err)

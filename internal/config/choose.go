@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/settle-agent/settle/internal/sorting"
 )
 
 // Choice is the model to use.
@@ -85,7 +87,7 @@ func (r *Resolved) preferred() []Provider {
 		}
 	}
 	list := sortedProviders(r.Providers)
-	slices.SortStableFunc(list, func(a, b Provider) int { return rank(a) - rank(b) })
+	sorting.Stable(list, func(a, b Provider) int { return rank(a) - rank(b) })
 	return list
 }
 

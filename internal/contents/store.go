@@ -9,13 +9,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/settle-agent/settle/internal/safefile"
+	"github.com/settle-agent/settle/internal/sorting"
 )
 
 const (
@@ -92,7 +92,7 @@ func (s *Store) makeRoom(more int64) error {
 	for _, one := range kept {
 		s.size += one.Size()
 	}
-	slices.SortStableFunc(kept, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+	sorting.Stable(kept, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
 	for _, one := range kept {
 		if s.size+more <= s.most {
 			break

@@ -18,7 +18,11 @@ func view(p Policy) error {
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return fmt.Errorf("cannot have a view of the files: %w", err)
 	}
-	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+	err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
+	if errors.Is(err, unix.EINVAL) { // after chroot(2), "/" need not be where something is mounted
+		err = ownRoot()
+	}
+	if err != nil {
 		return fmt.Errorf("cannot keep the view of the files private: %w", err)
 	}
 	var kept []mounted
@@ -46,6 +50,39 @@ func view(p Policy) error {
 		}
 	}
 	return protect(p)
+}
+
+// ownRoot gives the calling thread a private copy of all that is mounted from "/" on,
+// as its root, in its own mount namespace. The copy is mounted on /proc, the one
+// mount point that is known: where a mount is shared, what is mounted on it would be
+// seen outside, and only of a mount point can it be said that it is not shared.
+func ownRoot() error {
+	dir, err := unix.Getwd()
+	if err != nil {
+		return err
+	}
+	root, err := detach("/")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(root.fd) }()
+	if err := unix.MountSetattr(root.fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Propagation: unix.MS_PRIVATE}); err != nil {
+		return err
+	}
+	root.path = "/proc"
+	if err := unix.Mount("", root.path, "", unix.MS_PRIVATE, ""); err != nil {
+		return err
+	}
+	if err := root.attach(); err != nil {
+		return err
+	}
+	if err := unix.Fchdir(root.fd); err != nil {
+		return err
+	}
+	if err := unix.Chroot("."); err != nil {
+		return err
+	}
+	return unix.Chdir(dir)
 }
 
 // protect makes read-only what lies in the way of writing; and pins the folders that

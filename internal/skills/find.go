@@ -6,8 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
+
+	"github.com/settle-agent/settle/internal/sorting"
 )
 
 // Bounds of a search: a folder may hold anything.
@@ -69,7 +70,7 @@ func (f Found) sorted(nearest map[string]Skill) Found {
 	for _, skill := range nearest {
 		f.Skills = append(f.Skills, skill)
 	}
-	slices.SortFunc(f.Skills, byName)
+	sorting.By(f.Skills, byName)
 	return f
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/settle-agent/settle/internal/sorting"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -104,7 +105,7 @@ func listNames(b *strings.Builder, all []entry) {
 func describe(b *strings.Builder, all []entry, query string) {
 	words := strings.Fields(strings.ToLower(query))
 	found := slices.DeleteFunc(slices.Clone(all), func(e entry) bool { return score(e, words) == 0 })
-	slices.SortStableFunc(found, func(x, y entry) int { return score(y, words) - score(x, words) })
+	sorting.Stable(found, func(x, y entry) int { return score(y, words) - score(x, words) })
 	for _, e := range found[:min(len(found), maxFound)] {
 		spec := e.spec()
 		fmt.Fprintf(b, "## %s\n%s\nArguments: %s\n\n", e.name, spec.Description, spec.Schema)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle/internal/skills"
+	"github.com/settle-agent/settle/internal/sorting"
 )
 
 const (
@@ -58,7 +59,7 @@ func Find(s skills.Sources, found skills.Found) Set {
 			}
 		}
 	}
-	slices.SortFunc(set.List, func(a, b Command) int { return strings.Compare(a.Name, b.Name) })
+	sorting.By(set.List, func(a, b Command) int { return strings.Compare(a.Name, b.Name) })
 	return set
 }
 
