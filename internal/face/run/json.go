@@ -54,3 +54,24 @@ func (l *lines) Fail(string) {}
 
 // Last implements [oneturn.View].
 func (l *lines) Last() []byte { return nil }
+
+// narrated shows a turn as JSON, and what is going on beside it on standard error.
+type narrated struct {
+	*lines
+	screen *screen
+}
+
+// Follow implements [oneturn.View].
+func (n *narrated) Follow(ctx context.Context, session *settle.Session, cursor uint64) func() error {
+	events, progress := n.lines.Follow(ctx, session, cursor), n.screen.Follow(ctx, session, cursor)
+	return func() error {
+		told := make(chan struct{})
+		go func() { // ends as the events do
+			defer close(told)
+			_ = progress() // the events end with the same error
+		}()
+		err := events()
+		<-told
+		return err
+	}
+}

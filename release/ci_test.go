@@ -1,0 +1,327 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// step is one of the action's, as GitHub's runner reads it.
+type step struct {
+	ID, Name, If, Shell, Run, Uses string
+	Env                            map[string]string
+	Dir                            string `yaml:"working-directory"`
+}
+
+// job is what a CI job has: a checkout, a scratch folder, the release's files behind a
+// URL, and a model that follows a script.
+type job struct {
+	t                     *testing.T
+	work, scratch, model  string
+	url, path             string
+	env                   []string
+	notes                 chan string
+	outputs, summary, add string
+}
+
+func newJob(t *testing.T, turns string) *job {
+	t.Helper()
+	j := &job{t: t, work: t.TempDir(), scratch: t.TempDir(), notes: make(chan string, 1)}
+	files := httptest.NewServer(http.FileServer(http.Dir(dist(t))))
+	t.Cleanup(files.Close)
+	j.url = files.URL
+	j.model = fakeModel(t, turns)
+	bin := filepath.Join(j.scratch, "bin")
+	j.path = bin + ":" + os.Getenv("PATH")
+	j.outputs, j.summary, j.add = filepath.Join(j.scratch, "outputs"), filepath.Join(j.scratch, "summary"), filepath.Join(j.scratch, "path")
+	// gh is the one program of the runner that cannot be had here: it has to be signed in.
+	gh := "#!/bin/sh\n[ \"$1 $2\" = 'pr comment' ] && [ \"$GH_TOKEN\" = token ] || exit 1\nwhile [ \"$1\" != --body-file ]; do echo \"$1\"; shift; done >\"" + j.scratch + "/gh\"; cp \"$2\" \"" + j.scratch + "/comment\"\n"
+	if err := errors.Join(os.Mkdir(bin, 0o755), os.WriteFile(filepath.Join(bin, "gh"), []byte(gh), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// fakeModel starts the release's own.
+func fakeModel(t *testing.T, turns string) (url string) {
+	t.Helper()
+	dir := t.TempDir()
+	run(t, dir, nil, "tar", "-xzf", filepath.Join(dist(t), "settle_"+version+"_linux_amd64.tar.gz"), "--strip-components=1")
+	scenario := filepath.Join(dir, "scenario.json")
+	if err := os.WriteFile(scenario, []byte(`{"turns": [`+turns+`]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(filepath.Join(dir, "settle"), "fake-model", "--scenario", scenario, "--listen", "127.0.0.1:0")
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait()
+	})
+	line := make([]byte, 256)
+	n, err := out.Read(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Fields(string(line[:n]))[2]
+}
+
+// script runs what a step says as the runner does, and returns its exit code.
+func (j *job) script(dir string, env []string, shell ...string) int {
+	j.t.Helper()
+	cmd := exec.CommandContext(j.t.Context(), shell[0], shell[1:]...)
+	cmd.Dir = dir
+	cmd.Env = append([]string{"PATH=" + j.path, "HOME=" + j.scratch, "OPENAI_API_KEY=k"}, env...)
+	out, err := cmd.CombinedOutput()
+	j.t.Logf("%s", out)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return exit.ExitCode()
+	}
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	return 0
+}
+
+var expression = regexp.MustCompile(`\$\{\{\s*(.*?)\s*\}\}`)
+
+// action runs the action with inputs, on pull request 7, and returns how the turn ended.
+func (j *job) action(inputs map[string]string) (code int) {
+	j.t.Helper()
+	raw, err := os.ReadFile("../action.yml")
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	var action struct {
+		Inputs map[string]struct{ Default string }
+		Runs   struct{ Steps []step }
+	}
+	if err := yaml.Unmarshal(raw, &action); err != nil {
+		j.t.Fatal(err)
+	}
+	known := map[string]string{"runner.temp": j.scratch, "github.token": "token", "github.event.pull_request.number": "7"}
+	value := func(text string) string {
+		return expression.ReplaceAllStringFunc(text, func(e string) string {
+			name := expression.FindStringSubmatch(e)[1]
+			got, ok := known[name]
+			if !ok {
+				j.t.Errorf("no runner knows %s", e)
+			}
+			return got
+		})
+	}
+	for name, in := range action.Inputs {
+		known["inputs."+name] = value(in.Default)
+	}
+	for name, in := range inputs {
+		if _, ok := action.Inputs[name]; !ok {
+			j.t.Fatalf("there is no input %s", name)
+		}
+		known["inputs."+name] = in
+	}
+	for _, s := range action.Runs.Steps {
+		if s.Uses != "" {
+			continue // actions/upload-artifact
+		}
+		if strings.Contains(s.Run, "${{") || s.Shell != "bash" {
+			j.t.Errorf("%q: what is between ${{ }} becomes a part of the script", s.Name)
+		}
+		if s.Name == "Install settle" && known["inputs.version"] == "" {
+			continue
+		}
+		env := []string{"RUNNER_TEMP=" + j.scratch, "GITHUB_REPOSITORY=o/r", "GITHUB_OUTPUT=" + j.outputs, "GITHUB_STEP_SUMMARY=" + j.summary, "GITHUB_PATH=" + j.add}
+		for name, text := range s.Env {
+			env = append(env, name+"="+value(text))
+		}
+		got := j.script(filepath.Join(j.work, value(s.Dir)), env, "bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", s.Run)
+		if more, err := os.ReadFile(j.add); err == nil {
+			j.path = strings.ReplaceAll(strings.TrimSpace(string(more)), "\n", ":") + ":" + os.Getenv("PATH") + ":" + filepath.Join(j.scratch, "bin")
+		}
+		if s.ID == "run" {
+			code = got
+		} else if got != 0 {
+			j.t.Errorf("%q: exit code %d", s.Name, got)
+		}
+	}
+	return code
+}
+
+func (j *job) read(path string) string {
+	data, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		j.t.Error(err)
+	}
+	return string(data)
+}
+
+// events are the types of what settle printed.
+func (j *job) events(path string) (types []string) {
+	d := json.NewDecoder(bytes.NewReader([]byte(j.read(path))))
+	for {
+		var e struct{ Kind string }
+		if err := d.Decode(&e); err != nil {
+			if !errors.Is(err, io.EOF) {
+				j.t.Error(err)
+			}
+			return types
+		}
+		types = append(types, e.Kind)
+	}
+}
+
+const (
+	looks   = `{"items": [{"call": "shell", "arguments": {"command": "ls; touch new"}}]},`
+	answers = looks + `{"items": [{"say": "All is well.\n$(touch evil) EOF ${{ x }}"}]}`
+	refuses = `{"items": [{"say": "no"}], "faults": [{"fault": "status", "status": 401, "times": 9}]}`
+)
+
+// The action installs the release, runs the prompt, and comments with the answer.
+func TestAction(t *testing.T) {
+	j := newJob(t, answers)
+	prompt := `review "this" $(touch evil) * ; touch evil`
+	code := j.action(map[string]string{
+		"prompt": prompt, "model": "chat/m", "args": "--base-url " + j.model + " --max-steps 9", "permission": "allow", "version": version, "install-url": j.url,
+	})
+	const answer = "All is well.\n$(touch evil) EOF ${{ x }}"
+	if got := j.read(filepath.Join(j.scratch, "comment")); code != 0 || strings.TrimSpace(got) != answer {
+		t.Errorf("exit code %d, comment %q", code, got)
+	}
+	if got := j.read(filepath.Join(j.scratch, "gh")); got != "pr\ncomment\n7\n--repo\no/r\n" {
+		t.Errorf("gh got %q", got)
+	}
+	if got := j.read(j.outputs); !strings.Contains(got, "\n"+answer+"\n") || !strings.Contains(got, "answer<<end-") {
+		t.Errorf("outputs: %s", got)
+	}
+	types := j.events(filepath.Join(j.scratch, "settle", "events.jsonl"))
+	if len(types) < 5 || types[len(types)-1] != "turn.completed" {
+		t.Errorf("events: %q", types)
+	}
+	for name, want := range map[string]bool{"new": true, "evil": false} {
+		if _, err := os.Stat(filepath.Join(j.work, name)); err == nil != want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A turn that fails fails the job, and nobody comments.
+func TestActionFails(t *testing.T) {
+	j := newJob(t, refuses)
+	code := j.action(map[string]string{"prompt": "go", "model": "chat/m", "args": "--base-url " + j.model, "version": version, "install-url": j.url})
+	if code != 1 || j.read(filepath.Join(j.scratch, "comment")) != "" || !strings.Contains(j.read(j.summary), "did not complete") {
+		t.Errorf("exit code %d, comment %q, summary %q", code, j.read(filepath.Join(j.scratch, "comment")), j.read(j.summary))
+	}
+}
+
+// gitlab runs the component's job with inputs, and returns how the turn ended.
+func (j *job) gitlab(inputs map[string]string) (code int) {
+	j.t.Helper()
+	raw, err := os.ReadFile("../templates/settle.yml")
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	var spec struct {
+		Spec struct {
+			Inputs map[string]struct{ Default *string }
+		}
+	}
+	type body struct {
+		Variables map[string]yaml.Node
+		Script    []string
+		After     []string `yaml:"after_script"`
+	}
+	var jobs map[string]body
+	d := yaml.NewDecoder(bytes.NewReader(raw))
+	if err := errors.Join(d.Decode(&spec), d.Decode(&jobs)); err != nil {
+		j.t.Fatal(err)
+	}
+	value := regexp.MustCompile(`\$\[\[ inputs\.([a-z-]+) \]\]`)
+	env := []string{"CI_PROJECT_DIR=" + j.work, "CI_PROJECT_ID=3", "CI_MERGE_REQUEST_IID=7", "SETTLE_GITLAB_TOKEN=token", "CI_API_V4_URL=" + j.notesServer()}
+	the := jobs["$[[ inputs.job ]]"]
+	for name, node := range the.Variables {
+		if node.Kind == yaml.MappingNode {
+			node = *node.Content[1]
+		}
+		env = append(env, name+"="+value.ReplaceAllStringFunc(node.Value, func(e string) string {
+			key := value.FindStringSubmatch(e)[1]
+			if in, ok := inputs[key]; ok {
+				return in
+			}
+			in, ok := spec.Spec.Inputs[key]
+			if !ok || in.Default == nil {
+				j.t.Errorf("no input %s", key)
+				return ""
+			}
+			return *in.Default
+		}))
+	}
+	code = j.script(j.work, env, "sh", "-ec", strings.Join(the.Script, "\n"))
+	if got := j.script(j.work, env, "sh", "-ec", strings.Join(the.After, "\n")); got != 0 {
+		j.t.Errorf("afterwards: exit code %d", got)
+	}
+	return code
+}
+
+// notesServer is the one method of GitLab's API that the component uses
+// (POST /projects/:id/merge_requests/:iid/notes).
+func (j *job) notesServer() string {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost || r.URL.Path != "/projects/3/merge_requests/7/notes" || r.Header.Get("Private-Token") != "token" {
+			http.Error(w, "404 Not Found", http.StatusNotFound)
+			return
+		}
+		j.notes <- r.FormValue("body")
+		w.WriteHeader(http.StatusCreated)
+	}))
+	j.t.Cleanup(server.Close)
+	return server.URL
+}
+
+func TestGitLab(t *testing.T) {
+	j := newJob(t, answers)
+	inputs := map[string]string{
+		"prompt": `review "this" $(touch evil)`, "model": "chat/m", "args": "--base-url " + j.model, "permission": "allow", "version": version, "install-url": j.url,
+	}
+	if code := j.gitlab(inputs); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	select {
+	case got := <-j.notes:
+		if strings.TrimSpace(got) != "All is well.\n$(touch evil) EOF ${{ x }}" {
+			t.Errorf("the note is %q", got)
+		}
+	default:
+		t.Error("there is no note")
+	}
+	if types := j.events(filepath.Join(j.work, ".settle-job", "events.jsonl")); len(types) < 5 || types[len(types)-1] != "turn.completed" {
+		t.Errorf("events: %q", types)
+	}
+	if _, err := os.Stat(filepath.Join(j.work, "evil")); err == nil {
+		t.Error("the prompt or the answer was run")
+	}
+}
+
+func TestGitLabFails(t *testing.T) {
+	j := newJob(t, refuses)
+	code := j.gitlab(map[string]string{"prompt": "go", "model": "chat/m", "args": "--base-url " + j.model, "version": version, "install-url": j.url})
+	if code != 1 || len(j.notes) != 0 {
+		t.Errorf("exit code %d, %d notes", code, len(j.notes))
+	}
+}
