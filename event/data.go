@@ -375,6 +375,9 @@ const (
 type ItemDelta struct {
 	Stream Stream `json:"stream"`
 	Text   string `json:"text"`
+	// Notice says that the output is not the call's own: it is a line of settle's, in
+	// brackets, about what people should know while the call runs.
+	Notice bool `json:"notice,omitempty"`
 }
 
 // CallReady: a call's arguments are complete. They need not be valid.

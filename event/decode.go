@@ -125,6 +125,7 @@ func (p *lineScanner) itemDelta() (Data, bool) {
 	p.later = true
 	d.Stream = stream
 	textField(p, "text", &d.Text)
+	d.Notice = p.literal(`,"notice":true`)
 	return d, p.end()
 }
 

@@ -109,6 +109,9 @@ func appendData(b []byte, d Data) ([]byte, error) {
 		b = AppendString(b, string(d.Stream))
 		b = append(b, `,"text":`...)
 		b = AppendString(b, d.Text)
+		if d.Notice {
+			b = append(b, `,"notice":true`...)
+		}
 		return append(b, '}'), nil
 	case ItemEnded:
 		if text := d.Text; len(text) >= longText {

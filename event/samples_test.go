@@ -113,6 +113,7 @@ func turnSamples() []Event {
 		}),
 		in(ItemStarted{Type: ToolCall, ProviderID: "fc_1", CallID: "call_1", Name: "shell"}),
 		in(ItemDelta{Stream: Arguments, Text: "{\"command\":\"ls <x> \\\\ é\"}\u2029"}),
+		in(ItemDelta{Stream: Output, Text: "\n[the connection to the hands is back]\n", Notice: true}),
 		in(CallReady{Name: "shell", CallID: "call_1", Arguments: `{"command":"ls"}`, Sent: &Sent{Name: "exec_command", Arguments: `{"cmd":"ls"}`}, Seal: &Seal{Format: SealMembers, Data: `{"extra_content":{}}`}}),
 		in(ApprovalRequested{
 			Approval: "p000001", Tool: "shell", Title: "ls", Why: "writes outside", Detail: json.RawMessage(`{"a":[1,2]}`),

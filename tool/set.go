@@ -195,6 +195,9 @@ func (s *Set) Run(ctx context.Context, call Call) (Result, error) {
 	if call.Progress == nil {
 		call.Progress = func(string) {}
 	}
+	if call.Notice == nil {
+		call.Notice = func(string) {}
+	}
 	result, err := run(ctx, e.tool, call)
 	return settle(ctx, result, err)
 }

@@ -50,6 +50,9 @@ type Call struct {
 	// keep; never nil. What it is given need not be line by line, and may be
 	// dropped beyond a bound. It does not block.
 	Progress func(text string)
+	// Notice takes a line that people should know while the call runs, and that
+	// is none of its output; never nil. The model is not told. It does not block.
+	Notice func(line string)
 	// Sandbox is what the call may do. A tool that starts processes confines them
 	// to that, or fails; for others it means nothing.
 	Sandbox event.Sandbox

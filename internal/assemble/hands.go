@@ -37,7 +37,6 @@ type far struct {
 	tried   int           // ways out of the sandbox there
 	network string        // of confined commands there
 	layers  layers        // of workspaces there
-	notice  func(string)
 }
 
 const (
@@ -77,7 +76,7 @@ func (o Options) reach(ctx context.Context, env []string) (*far, error) {
 	if o.Settings.Hands == "" {
 		return nil, nil //nolint:nilnil // there is none
 	}
-	f := &far{command: o.Settings.Hands, lease: o.Settings.HandsLease, settle: o.Version, env: env, dir: o.Dir, notice: func(string) {}}
+	f := &far{command: o.Settings.Hands, lease: o.Settings.HandsLease, settle: o.Version, env: env, dir: o.Dir}
 	f.host, _ = os.Hostname() // one of the things that tell sessions apart
 	if o.Settings.HandsInstall == config.InstallMissing {
 		program, err := os.Executable()
@@ -116,7 +115,7 @@ func (o Options) reach(ctx context.Context, env []string) (*far, error) {
 
 // ask asks the other machine about itself and its directory.
 func (f *far) ask(ctx context.Context, order []byte) (answer promptAnswer, err error) {
-	remote, leave, err := f.connect(ctx, settle.SessionInfo{})
+	remote, leave, err := f.connect(ctx, settle.SessionInfo{}, &notices{})
 	if err != nil {
 		return answer, fmt.Errorf("%q leads nowhere: %w", f.command, err)
 	}
@@ -143,7 +142,7 @@ func (f *far) check(o Options) error {
 }
 
 // connect leads to the hands of a session. leave ends everything there.
-func (f *far) connect(ctx context.Context, info settle.SessionInfo) (remote *hands.Remote, leave func(context.Context) error, err error) {
+func (f *far) connect(ctx context.Context, info settle.SessionInfo, n *notices) (remote *hands.Remote, leave func(context.Context) error, err error) {
 	way := &hands.Way{Command: f.command, Env: f.env, Dir: f.dir, Lock: info.Lock, Install: f.install}
 	if info.Marker != "" {
 		// A name of its own: what an earlier settle has left is swept by the
@@ -152,7 +151,7 @@ func (f *far) connect(ctx context.Context, info settle.SessionInfo) (remote *han
 		_, _ = proc.Sweep(way.Marker) // what it cannot end, nobody can
 	}
 	remote, err = hands.NewRemote(ctx, hands.RemoteConfig{
-		Dial: way.Dial, Settle: f.settle, Session: f.identity(info), Epoch: info.Epoch, Marker: info.Marker, Lease: f.lease, Notice: f.notice,
+		Dial: way.Dial, Settle: f.settle, Session: f.identity(info), Epoch: info.Epoch, Marker: info.Marker, Lease: f.lease, Notice: n.take,
 	})
 	leave = func(ctx context.Context) error {
 		var err error
@@ -179,30 +178,30 @@ func (f *far) identity(info settle.SessionInfo) string {
 }
 
 // open leads to the hands of a session that begins.
-func (f *far) open(info settle.SessionInfo) (*hands.Remote, func(context.Context) error, error) {
+func (f *far) open(info settle.SessionInfo, n *notices) (*hands.Remote, func(context.Context) error, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), reachTimeout)
 	defer cancel()
-	remote, leave, err := f.connect(ctx, info)
+	remote, leave, err := f.connect(ctx, info, n)
 	for range reachRetries {
 		var refused *hands.RefusedError
 		if err != nil && !errors.As(err, &refused) { // they could be reached a moment ago
-			remote, leave, err = f.connect(ctx, info)
+			remote, leave, err = f.connect(ctx, info, n)
 		}
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot reach the hands by %q: %w", f.command, err)
 	}
 	for _, e := range remote.Ended() {
-		f.notice(fmt.Sprintf("the hands have ended what an earlier run left: %q, pid %d", e.Command, e.PID))
+		n.log(fmt.Sprintf("the hands have ended what an earlier run left: %q, pid %d", e.Command, e.PID))
 	}
 	return remote, leave, nil
 }
 
 // there are the tools of commands, which work in the directory of the machine.
-func (f *far) there(tools []tool.Tool) []tool.Tool {
+func (f *far) there(tools []tool.Tool, n *notices) []tool.Tool {
 	var all []tool.Tool
 	for _, t := range tools {
-		all = append(all, thereTool{Tool: t, dir: f.machine.Dir})
+		all = append(all, thereTool{Tool: t, dir: f.machine.Dir, notices: n})
 	}
 	return all
 }
@@ -218,10 +217,10 @@ func (f *far) note() string {
 
 // tools are those that work on files there. The specs are the same as here, and
 // so is what the model is told.
-func (f *far) tools(h hands.Hands, info settle.SessionInfo, private bool) []tool.Tool {
+func (f *far) tools(h hands.Hands, info settle.SessionInfo, n *notices, private bool) []tool.Tool {
 	var all []tool.Tool
 	for _, t := range fileTools(file.Config{}, search.Config{}) {
-		all = append(all, farTool{Tool: t, hands: h, machine: f.machine, masked: info.Masked, private: private})
+		all = append(all, farTool{Tool: t, hands: h, machine: f.machine, masked: info.Masked, private: private, notices: n})
 	}
 	return all
 }
@@ -238,6 +237,7 @@ type farTool struct {
 	machine hands.Machine
 	masked  func(string) bool
 	private bool
+	notices *notices
 }
 
 // farCall are the Args of a call of a tool.
@@ -263,6 +263,7 @@ func (t farTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	if err != nil {
 		return tool.Result{}, fmt.Errorf("cannot send the call: %w", err)
 	}
+	defer t.notices.watch(call.Notice)()
 	raw, err := t.hands.Call(ctx, hands.Request{Name: call.Name, Call: call.ID, Dir: t.machine.Dir, Args: args})
 	var lost *hands.LostError
 	switch {
@@ -286,7 +287,8 @@ func (t farTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 // thereTool is a tool whose working directory is that of another machine.
 type thereTool struct {
 	tool.Tool
-	dir string
+	dir     string
+	notices *notices
 }
 
 // Title implements tool.Titler.
@@ -300,6 +302,7 @@ func (t thereTool) Title(args json.RawMessage) string {
 // Run implements tool.Tool.
 func (t thereTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	call.Dir = t.dir
+	defer t.notices.watch(call.Notice)()
 	return t.Tool.Run(ctx, call)
 }
 

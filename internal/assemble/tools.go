@@ -94,25 +94,26 @@ func (b bench) toolbox(info settle.SessionInfo) (kit settle.Toolbox, err error) 
 		}
 	}()
 	var files []tool.Tool
+	news := &notices{logger: b.logger}
 	if b.far == nil {
 		files = fileTools(
 			kept(info.OutputDir, file.Config{Masked: info.Masked, Editor: b.editor}),
 			search.Config{Ripgrep: b.ripgrep, Private: b.private, Runner: runner{env: Helper(b.env), marker: marker, lock: info.Lock}},
 		)
 	} else {
-		remote, done, err := b.far.open(info)
+		remote, done, err := b.far.open(info, news)
 		if err != nil {
 			return settle.Toolbox{}, err
 		}
 		leave = done
 		commands = commands.On(remote)
 		commands.EndTimeout = farEndTimeout
-		files = b.far.tools(remote, info, b.private != nil)
+		files = b.far.tools(remote, info, news, b.private != nil)
 	}
 	jobs := shell.NewJobs(commands)
 	own := jobs.Tools()
 	if b.far != nil {
-		own = b.far.there(own)
+		own = b.far.there(own, news)
 	}
 	set, err := tool.NewSet(slices.Concat(own, files, []tool.Tool{b.fetch(), plan.New(), skill.New(b.skills.load)})...)
 	if err != nil {

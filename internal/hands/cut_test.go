@@ -9,8 +9,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/settle-agent/settle/internal/proc"
 )
@@ -88,6 +92,79 @@ func TestCutEverywhere(t *testing.T) {
 				t.Errorf("exit %+v, output %q, ran %q, lost %q and %q", exit, out.String(), text, p.Lost(), q.Lost())
 			}
 		})
+	}
+}
+
+// People are told when the connection is lost, why and for how long it is tried
+// again, and when it is back; and when there is none any more.
+func TestNews(t *testing.T) {
+	l := newLand(t)
+	news := make(chan News, 64)
+	r := l.remote(func(c *RemoteConfig) {
+		c.Bound, c.Notice = time.Hour, func(n News) { news <- n }
+	})
+	next := func(lost bool, words ...string) {
+		t.Helper()
+		select {
+		case n := <-news:
+			for _, word := range words {
+				if n.Lost != lost || !strings.Contains(n.Text, word) {
+					t.Errorf("got %+v, want %q", n, word)
+				}
+			}
+		case <-time.After(patience):
+			t.Fatal("nothing is said")
+		}
+	}
+	p, out := begin(t, r, "echo on; read x; exit 3", func(c *Command) { c.Input = proc.PipeInput })
+	out.await(t, "on\n")
+	l.cut()
+	next(true, "the connection to the hands was lost: the stream ended", "trying again for up to 1h0m0s")
+	next(false, "the connection to the hands is back")
+	if err := p.Write(t.Context(), []byte("go\n")); err != nil {
+		t.Error(err)
+	}
+	if exit := wait(t, p); exit.Code != 3 {
+		t.Errorf("got %+v", exit)
+	}
+}
+
+// Where nothing comes any more over a stream that nobody has closed, that is said.
+func TestNewsOfSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLand(t)
+		silent := &muted{}
+		l.wrap = silent.wrap
+		news := make(chan News, 64)
+		l.remote(func(c *RemoteConfig) { c.Notice = func(n News) { news <- n } })
+		silent.on.Store(true)
+		if n := <-news; n.Text != "the connection to the hands was lost: nothing comes from the other end; trying again for up to 35s" {
+			t.Errorf("got %+v", n)
+		}
+		l.cut() // or it would be waited for
+		silent.on.Store(false)
+		if n := <-news; n.Lost {
+			t.Errorf("got %+v", n)
+		}
+	})
+}
+
+// muted are streams over which nothing comes while it is on.
+type muted struct{ on atomic.Bool }
+
+func (m *muted) wrap(s io.ReadWriteCloser) io.ReadWriteCloser { return mutedStream{s, m} }
+
+type mutedStream struct {
+	io.ReadWriteCloser
+	muted *muted
+}
+
+func (s mutedStream) Read(data []byte) (int, error) {
+	for {
+		n, err := s.ReadWriteCloser.Read(data)
+		if err != nil || !s.muted.on.Load() {
+			return n, err
+		}
 	}
 }
 

@@ -22,15 +22,26 @@ func (r *Remote) keep(stream io.ReadWriteCloser, from *frames) {
 		if r.closing.Err() != nil {
 			return
 		}
-		r.config.Notice(fmt.Sprintf("the connection to the hands was lost: %v", err))
+		r.config.Notice(News{fmt.Sprintf("the connection to the hands was lost: %v; trying again for up to %v", plain(err), r.config.Bound.Round(time.Second)), true})
 		if stream, from, received, err = r.comeBack(); err != nil {
 			if stream, from, err = r.afresh(err); err != nil {
 				return // closing
 			}
 			received = 0
 		}
-		r.config.Notice("the connection to the hands is back")
+		r.config.Notice(News{"the connection to the hands is back", false})
 	}
+}
+
+// plain is why a stream ended, in words.
+func plain(err error) error {
+	switch {
+	case errors.Is(err, errSilent):
+		return errSilent
+	case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe): //nolint:errorlint // more than that is said in words
+		return errors.New("the stream ended")
+	}
+	return err
 }
 
 // talk uses a stream until it ends.
@@ -42,30 +53,42 @@ func (r *Remote) talk(stream io.ReadWriteCloser, from *frames, received uint64) 
 	stop := context.AfterFunc(r.closing, func() { link.detach(stream) })
 	defer stop()
 	heard := make(chan struct{})
-	began := time.Now()
-	var last atomic.Int64                          // since began
-	go r.attend(link, stream, began, &last, heard) // ends with heard
+	o := &other{began: time.Now()}
+	go r.attend(link, stream, o, heard) // ends with heard
 	wrote := make(chan struct{})
 	go func() { // ends with the stream
 		defer close(wrote)
 		_ = link.write(stream) // it says why it ended, as read does
 		link.detach(stream)
 	}()
-	err := link.read(stream, from, func() { last.Store(int64(time.Since(began))) }, r.deliver)
+	err := link.read(stream, from, func() { o.last.Store(int64(time.Since(o.began))) }, r.deliver)
 	close(heard)
 	link.detach(stream)
 	<-wrote
+	if o.silent.Load() {
+		return errSilent
+	}
 	return said(stream, err)
 }
 
+// other is the other end of a stream.
+type other struct {
+	began  time.Time
+	last   atomic.Int64 // when it was heard, since began
+	silent atomic.Bool  // it was cut for that
+}
+
+var errSilent = errors.New("nothing comes from the other end")
+
 // attend renews the lease, and cuts a stream over which nothing comes.
-func (r *Remote) attend(link *link, stream io.WriteCloser, began time.Time, last *atomic.Int64, ended <-chan struct{}) {
+func (r *Remote) attend(link *link, stream io.WriteCloser, o *other, ended <-chan struct{}) {
 	tick := time.NewTicker(max(r.config.Lease/6, time.Millisecond))
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			if time.Since(began)-time.Duration(last.Load()) > r.config.Lease/2 {
+			if time.Since(o.began)-time.Duration(o.last.Load()) > r.config.Lease/2 {
+				o.silent.Store(true)
 				link.detach(stream)
 			}
 			link.say(answerWanted)
@@ -108,7 +131,7 @@ func (r *Remote) comeBack() (io.ReadWriteCloser, *frames, uint64, error) {
 // afresh gives up what ran, and reaches the hands again when somebody wants them.
 func (r *Remote) afresh(why error) (io.ReadWriteCloser, *frames, error) {
 	r.lose(why.Error(), func() { r.away, r.instance = why, "" })
-	r.config.Notice(fmt.Sprintf("the hands are out of reach: %v", why))
+	r.config.Notice(News{fmt.Sprintf("the hands are out of reach: %v; what ran there has ended; the next call tries to reach them again", why), true})
 	for {
 		select {
 		case <-r.wanted:

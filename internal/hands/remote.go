@@ -40,7 +40,13 @@ type RemoteConfig struct {
 	// little more than the Lease, after which that has ended, if it is 0.
 	Bound time.Duration
 	// Notice, if set, is told what happens to the connection. It does not block.
-	Notice func(text string)
+	Notice func(News)
+}
+
+// News is what happened to the connection to hands, for people.
+type News struct {
+	Text string
+	Lost bool // until the next
 }
 
 // LostError says that nobody knows what became of a call, and why.
@@ -112,7 +118,7 @@ func NewRemote(ctx context.Context, c RemoteConfig) (*Remote, error) {
 		c.Bound = c.Lease + c.Lease/6
 	}
 	if c.Notice == nil {
-		c.Notice = func(string) {}
+		c.Notice = func(News) {}
 	}
 	r := &Remote{
 		config: c, brain: rand.Text(), done: make(chan struct{}), changed: make(chan struct{}), wanted: make(chan struct{}, 1),

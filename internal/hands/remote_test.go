@@ -407,7 +407,7 @@ func TestAway(t *testing.T) {
 func TestInterruptWhileAway(t *testing.T) {
 	l := newLand(t)
 	noticed := make(chan struct{}, 16)
-	r := l.remote(func(c *RemoteConfig) { c.Notice = func(string) { noticed <- struct{}{} } })
+	r := l.remote(func(c *RemoteConfig) { c.Notice = func(News) { noticed <- struct{}{} } })
 	p, out := begin(t, r, "echo on; sleep 1000", nil)
 	out.await(t, "on\n")
 	l.close(true)

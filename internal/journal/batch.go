@@ -44,7 +44,7 @@ func (b *batch) joins(e event.Event, d event.ItemDelta) bool {
 	last := &b.events[len(b.events)-1]
 	held := last.Data.(event.ItemDelta)
 	size := max(len(held.Text), len(b.merged))
-	return held.Stream == d.Stream && size+len(d.Text) <= maxMerged &&
+	return held.Stream == d.Stream && !held.Notice && !d.Notice && size+len(d.Text) <= maxMerged &&
 		last.Item == e.Item && last.Turn == e.Turn && last.Attempt == e.Attempt && last.By == e.By
 }
 

@@ -61,6 +61,9 @@ func (m *memory) Append(batch []event.Event, _ Sync) error {
 // delta keeps a delta with those of its item, if it shares with them what they
 // share.
 func (m *memory) delta(e *event.Event, d event.ItemDelta) bool {
+	if d.Notice {
+		return false
+	}
 	common := event.Event{V: e.V, Session: e.Session, Turn: e.Turn, Attempt: e.Attempt, Item: e.Item, By: e.By, Volatile: e.Volatile}
 	of := m.items[e.Item]
 	if of == nil {

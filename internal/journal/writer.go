@@ -186,7 +186,7 @@ func withoutText(events []event.Event) []event.Event {
 	events = markVolatile(events, isDelta)
 	for i := range events {
 		if d, ok := events[i].Data.(event.ItemDelta); ok {
-			events[i].Data = event.ItemDelta{Stream: d.Stream}
+			events[i].Data = event.ItemDelta{Stream: d.Stream, Notice: d.Notice}
 		}
 	}
 	return events

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/tool"
@@ -40,6 +41,7 @@ type call struct {
 
 	progress sync.Mutex // guards what follows
 	said     int
+	notices  int
 	chars    whole
 	mask     *redact.Stream
 }
@@ -211,7 +213,7 @@ func (c *call) await(ctx context.Context) (g gave, ok bool) {
 	// behind; what it returns then becomes nothing.
 	t.strays.Go(func() {
 		result, err := t.Tools.Run(tool.WithHurry(ctx, t.Hurry), tool.Call{
-			ID: c.item, Session: t.session, Name: c.name, Args: json.RawMessage(c.args), Dir: t.Dir, Progress: c.say,
+			ID: c.item, Session: t.session, Name: c.name, Args: json.RawMessage(c.args), Dir: t.Dir, Progress: c.say, Notice: c.notice,
 			Sandbox: c.grant.Sandbox,
 		})
 		results <- gave{result, err} // never blocks: one result, room for one
@@ -250,12 +252,33 @@ func (c *call) say(text string) {
 		return
 	}
 	c.said += len(text)
+	c.show(event.ItemDelta{Stream: event.Output, Text: text})
+}
+
+// show puts more output into the log, while the call runs.
+func (c *call) show(d event.ItemDelta) {
 	_ = c.turn.update(func(s event.State) []event.Event {
 		if !c.open(s) {
 			return nil
 		}
-		return c.event(event.ItemDelta{Stream: event.Output, Text: text})
+		return c.event(d)
 	}) // a journal that fails ends the turn by itself
+}
+
+// Bounds of what a call says to people beside its output.
+const (
+	mostNotices = 100
+	maxNotice   = 500 // characters
+)
+
+// notice puts what people should know into the log, as a line of the output.
+func (c *call) notice(text string) {
+	text = printable.Short(c.turn.Redact.Diagnostic(text), maxNotice)
+	c.progress.Lock()
+	defer c.progress.Unlock()
+	if c.notices++; c.notices <= mostNotices {
+		c.show(event.ItemDelta{Stream: event.Output, Text: "\n[" + text + "]\n", Notice: true})
+	}
 }
 
 // aborted ends a call alone, where the turn goes on without it. Where the turn

@@ -192,6 +192,46 @@ func TestProgressIsBounded(t *testing.T) {
 	})
 }
 
+// TestNotice: what people should know while a call runs is told apart from its output,
+// masked as diagnostics are, and bounded; the model is not told.
+func TestNotice(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		calls := fn{"a", func(_ context.Context, c tool.Call) (tool.Result, error) {
+			c.Progress("before")
+			c.Notice("the line\nwas cut; api_key=abcdefghijklmnop1234")
+			c.Progress("after")
+			for range 200 {
+				c.Notice("again")
+			}
+			return tool.Result{Output: "A"}, nil
+		}}
+		b := newBench(t, script.New(script.Call("a", `{}`), script.Text("ok")), calls)
+		b.run(t.Context())
+		var notices []string
+		output := ""
+		for _, e := range b.events() {
+			switch d := e.Data.(type) {
+			case event.ItemDelta:
+				if d.Notice {
+					notices = append(notices, d.Text)
+				} else if d.Stream == event.Output {
+					output += d.Text
+				}
+			case event.ItemEnded:
+				if d.Type == event.ToolCall && d.Output != "A" {
+					t.Errorf("the model is told %q", d.Output)
+				}
+			}
+		}
+		if output != "beforeafter" || len(notices) != 100 {
+			t.Errorf("output %q, and %d notices", output, len(notices))
+		}
+		if first := notices[0]; !strings.HasPrefix(first, "\n[the line was cut; ") || !strings.HasSuffix(first, "]\n") || strings.Contains(first, "abcdefgh") {
+			t.Errorf("got %q", first)
+		}
+	})
+}
+
 // TestTheJournalFailsAfterTheInterrupt: the first cause is the turn's, however
 // the goroutines are scheduled.
 func TestTheJournalFailsAfterTheInterrupt(t *testing.T) {

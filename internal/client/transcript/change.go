@@ -1,6 +1,8 @@
 package transcript
 
 import (
+	"strings"
+
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/toolview"
 )
@@ -73,6 +75,22 @@ type Change struct {
 	// Stream and Text are what was added to an item that grew.
 	Stream event.Stream
 	Text   string
+}
+
+// Notice is what people should know while a call runs, if that is what was added to
+// the item.
+func (c Change) Notice() string {
+	d, _ := c.Event.Data.(event.ItemDelta)
+	return NoticeOf(d)
+}
+
+// NoticeOf is what people should know, without the brackets that it has among output;
+// empty if that is output.
+func NoticeOf(d event.ItemDelta) string {
+	if !d.Notice {
+		return ""
+	}
+	return strings.Trim(d.Text, "[]\n")
 }
 
 // Call is the item as a tool call.

@@ -34,6 +34,9 @@ func (ses *session) callChanged(c transcript.Change) {
 		if c.Stream == event.Output {
 			ses.output(known, c.Text)
 		}
+		if text := c.Notice(); text != "" {
+			ses.notice("warning", text)
+		}
 	case transcript.Ended:
 		delete(ses.calls, c.Item.ID)
 		ses.send(known.ended())

@@ -168,6 +168,9 @@ func (t *translator) show(c transcript.Change, details json.RawMessage) []note {
 }
 
 func (t *translator) grew(c transcript.Change) []note {
+	if text := c.Notice(); text != "" {
+		return []note{t.note("warning", object{"message": text})}
+	}
 	d := delta{ThreadID: t.thread, TurnID: c.Turn.ID, ItemID: c.Item.ID, Delta: c.Text}
 	switch kind := t.shown[c.Item.ID]; {
 	case c.Stream == event.Text && kind == says:

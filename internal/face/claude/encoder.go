@@ -156,6 +156,10 @@ func (t *encoder) itemChanged(c transcript.Change) {
 		if known != nil {
 			t.dropped = append(t.dropped, known.uuids...)
 		}
+	case transcript.Grew:
+		if text := c.Notice(); text != "" {
+			t.notice("informational", map[string]any{"content": "settle: " + text, "level": "warning"})
+		}
 	case transcript.Ended:
 		switch {
 		case i.Type() == event.Note:

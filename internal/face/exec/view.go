@@ -108,7 +108,9 @@ func (v *View) itemChanged(c transcript.Change) {
 		v.running[c.Item.ID] = i
 		v.print(threadEvent{Type: "item.started", Item: i.startedLine()})
 	case transcript.Grew:
-		if i := v.running[c.Item.ID]; i != nil && c.Stream == event.Output {
+		if text := c.Notice(); text != "" {
+			v.notice(text)
+		} else if i := v.running[c.Item.ID]; i != nil && c.Stream == event.Output {
 			v.grew(i, c)
 		}
 	case transcript.Ended:

@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/printable"
 )
 
@@ -59,6 +60,9 @@ func (p *progress) take(e event.Event) {
 	case event.ItemStarted:
 		p.texts = 0
 	case event.ItemDelta:
+		if d.Notice {
+			p.say(e, transcript.NoticeOf(d))
+		}
 		if d.Stream == event.Text {
 			p.texts += utf8.RuneCountInString(d.Text)
 			p.activity = fmt.Sprintf("the model is writing: %d characters", p.texts)

@@ -6,12 +6,18 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/oneturn"
+	"github.com/settle-agent/settle/internal/client/transcript"
 )
 
 // lines shows a turn as JSON, one event a line.
 type lines struct {
 	stage  oneturn.Stage
 	deltas bool
+	late   late
+}
+
+func newLines(stage oneturn.Stage, o Options) *lines {
+	return &lines{stage: stage, deltas: o.Format == JSONDeltas, late: late{silent: o.Volume != Normal}}
 }
 
 // Follow implements [oneturn.View]. It shows the events as they are: deriving
@@ -34,7 +40,10 @@ func (l *lines) Follow(ctx context.Context, session *settle.Session, cursor uint
 }
 
 func (l *lines) show(e event.Event) {
-	if _, isDelta := e.Data.(event.ItemDelta); isDelta && !l.deltas {
+	switch d, isDelta := e.Data.(event.ItemDelta); {
+	case d.Notice:
+		l.late.keep(transcript.NoticeOf(d))
+	case isDelta && !l.deltas:
 		return
 	}
 	l.stage.Write(func(b []byte) []byte {
@@ -53,7 +62,10 @@ func (l *lines) Finish(string) {}
 func (l *lines) Fail(string) {}
 
 // Last implements [oneturn.View].
-func (l *lines) Last() []byte { return nil }
+func (l *lines) Last() []byte {
+	l.late.print(l.stage.Err)
+	return nil
+}
 
 // narrated shows a turn as JSON, and what is going on beside it on standard error.
 type narrated struct {

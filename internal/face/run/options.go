@@ -66,7 +66,7 @@ func Turn(ctx context.Context, o Options) (code int) {
 	o.Attended, o.Verbose = o.Format == Terminal, o.Volume == Verbose
 	return oneturn.Run(ctx, o.Options, func(stage oneturn.Stage) oneturn.View {
 		if o.Format == JSON || o.Format == JSONDeltas {
-			events := &lines{stage: stage, deltas: o.Format == JSONDeltas}
+			events := newLines(stage, o)
 			if o.Volume == Verbose {
 				return &narrated{lines: events, screen: newScreen(stage, o)}
 			}

@@ -34,6 +34,9 @@ type screen struct {
 	// stream shows the answer as it comes; else it is shown at the end.
 	stream bool
 	volume Volume
+	// seen says that a person sees standard error; late keeps what is for one.
+	seen bool
+	late late
 
 	calls    []*runningCall
 	mid      bool
@@ -59,7 +62,7 @@ type runningCall struct {
 }
 
 func newScreen(stage oneturn.Stage, o Options) *screen {
-	s := &screen{out: stage.Out, err: stage.Err, stream: o.Format == Terminal, volume: o.Volume}
+	s := &screen{out: stage.Out, err: stage.Err, stream: o.Format == Terminal, volume: o.Volume, seen: o.Screen != nil, late: late{silent: o.Volume == Quiet}}
 	switch {
 	case s.stream && o.Screen != nil:
 		s.tty, s.palette = o.Screen, o.Screen.Palette
@@ -182,6 +185,8 @@ func (s *screen) itemChanged(c transcript.Change) {
 		s.itemStarted(c)
 	case transcript.Grew:
 		switch {
+		case c.Notice() != "":
+			s.news(c.Notice())
 		case c.Stream == event.Output:
 			if i := s.call(c.Item.ID); i != nil {
 				i.tail = terminal.Tail(i.tail + c.Text)
@@ -307,6 +312,18 @@ func (s *screen) notice(format string, args ...any) {
 	s.put(s.styled(faint(), line))
 }
 
+// news says what a person should know at once, if one looks on.
+func (s *screen) news(text string) {
+	switch {
+	case s.stream || s.volume == Verbose:
+		s.notice("%s", text)
+	case s.seen && !s.late.silent:
+		s.put("settle: " + printable.Short(text, 300))
+	default:
+		s.late.keep(text)
+	}
+}
+
 // detail is a notice for who wants to know more.
 func (s *screen) detail(format string, args ...any) {
 	if s.volume == Verbose {
@@ -318,7 +335,12 @@ func (s *screen) detail(format string, args ...any) {
 func (s *screen) Fail(string) {}
 
 // Last implements [oneturn.View].
-func (s *screen) Last() []byte { return nil }
+func (s *screen) Last() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.late.print(s.err)
+	return nil
+}
 
 // Finish implements [oneturn.View]: it shows the answer if it was not streamed.
 func (s *screen) Finish(answer string) {

@@ -2,7 +2,9 @@ package run
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -141,6 +143,65 @@ server keeps running as job j1 (pid 9)
 			}
 			if diff := cmp.Diff(tt.stderr, stderr.String()); diff != "" {
 				t.Errorf("stderr (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A lost connection is said where a person looks on, at once; for programs, whose first
+// line is the cause, after it; and never where nobody wants to know (C14).
+func TestNotices(t *testing.T) {
+	scene := []event.Data{
+		event.SessionOpened{Dir: "/work", Permission: "allow"},
+		event.TurnStarted{Provider: "chat", Model: "m"},
+		event.ItemStarted{Type: event.ToolCall, Name: "shell"},
+		event.CallStarted{Title: "go test"},
+		event.ItemDelta{Stream: event.Output, Text: "\n[it was lost]\n", Notice: true},
+	}
+	for _, tt := range []struct {
+		name   string
+		o      Options
+		during string
+		after  string
+	}{
+		{"terminal", Options{Format: Terminal}, "it was lost\n", ""},
+		{"terminal, quiet", Options{Format: Terminal, Volume: Quiet}, "", ""},
+		{"plain, and a terminal at standard error", Options{Format: Plain, Screen: &Screen{}}, "settle: it was lost\n", ""},
+		{"plain, and a terminal, quiet", Options{Format: Plain, Screen: &Screen{}, Volume: Quiet}, "", ""},
+		{"plain", Options{Format: Plain}, "", "settle: note: it was lost\n"},
+		{"plain, quiet", Options{Format: Plain, Volume: Quiet}, "", ""},
+		{"json", Options{Format: JSON}, "", "settle: note: it was lost\n"},
+		{"json, verbose", Options{Format: JSON, Volume: Verbose}, "", ""}, // beside it, a screen says that
+		{"json, quiet", Options{Format: JSON, Volume: Quiet}, "", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			fatal := func(err error) { t.Error(err) }
+			out, err := stdio.NewOutput(&stdout, fatal), stdio.NewOutput(&stderr, fatal)
+			stage := oneturn.Stage{Out: out, Err: err, Write: func(add func([]byte) []byte) { out.Write(add) }}
+			var view oneturn.View
+			show := func(c transcript.Change) { view.(*lines).show(c.Event) }
+			if tt.o.Format == JSON {
+				view = newLines(stage, tt.o)
+			} else {
+				s := newScreen(stage, tt.o)
+				s.tty, view, show = nil, s, s.show
+			}
+			newLog(t, show).write(scene...)
+			err.Flush()
+			if got := stderr.String(); !strings.HasSuffix(got, tt.during) || tt.during == "" && strings.Contains(got, "lost") {
+				t.Errorf("it said %q", got)
+			}
+			stderr.Reset()
+			view.Last()
+			if err := errors.Join(out.Close(forever), err.Close(forever)); err != nil {
+				t.Fatal(err)
+			}
+			if got := stderr.String(); got != tt.after {
+				t.Errorf("at the end it said %q", got)
+			}
+			if has := strings.Contains(stdout.String(), `"notice":true`); has != (tt.o.Format == JSON) {
+				t.Errorf("standard output has %q", stdout.String())
 			}
 		})
 	}

@@ -204,6 +204,9 @@ func (p *printout) grew(one *piece, c transcript.Change) {
 	case one.kind == event.Reasoning:
 		one.size += len(c.Text)
 		one.tail = terminal.Tail(one.tail + c.Text)
+	case c.Notice() != "":
+		p.add(notice(warned(), "%s", c.Notice())) // it stays; while the call runs, its tail says so
+		one.tail = terminal.Tail(one.tail + c.Text)
 	case c.Stream == event.Output:
 		one.tail = terminal.Tail(one.tail + c.Text)
 	}
