@@ -149,7 +149,7 @@ func (s sandboxing) gaps() (gaps []string, why error) {
 	if s.viewless != nil {
 		gaps = append(gaps, viewGap)
 	}
-	if s.joined != nil && s.Network == "proxy" {
+	if s.joined != nil && s.Network == "proxy" && !sandbox.KnowsAddresses {
 		gaps = append(gaps, proxyGap)
 	}
 	return gaps, cmp.Or(s.viewless, s.joined)
@@ -195,12 +195,16 @@ func (s *sandboxing) report(m policy.Mode) *event.Confinement {
 	}
 	if c.Mode.On() {
 		c.Network, c.By, c.Tried = s.Network, sandbox.Layers(), s.tried
+		if sandbox.Unproved != "" {
+			c.Gaps = []string{sandbox.Unproved}
+		}
 		if c.Mode != event.Workspace {
 			return c
 		}
-		c.Gaps, _ = s.gaps()
-		if s.viewless == nil {
-			c.By = append(c.By, "mounts")
+		gaps, _ := s.gaps()
+		c.Gaps = append(c.Gaps, gaps...)
+		if s.viewless == nil && sandbox.ViewLayer != "" {
+			c.By = append(c.By, sandbox.ViewLayer)
 		}
 		if s.joined == nil && s.Network != "on" {
 			c.By = append(c.By, "namespaces")

@@ -8,15 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/settle-agent/settle/internal/sandbox"
 )
-
-// canaryTimeout bounds a canary.
-const canaryTimeout = 10 * time.Second
 
 // Prove has a canary try to escape from a box of the kind of the policy in each way
 // that it forbids, and returns how many it has tried. The error says what a command
@@ -32,10 +28,8 @@ func Prove(ctx context.Context, p sandbox.Policy, gate Gate) (tried int, err err
 	}
 	defer func() { _ = os.RemoveAll(top) }()
 	b := sandbox.Bait{Dir: filepath.Join(top, "out"), Room: filepath.Join(top, "in"), Host: os.Getpid(), Writes: len(p.Write) > 0, Network: p.Network, View: p.View, Apart: p.Apart}
-	for path, content := range map[string]string{filepath.Join(b.Dir, "bait"): "bait", filepath.Join(b.Room, "file"): "", filepath.Join(b.Room, "keeper", "kept"): ""} {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)); err != nil {
-			return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
-		}
+	if err := layBait(b); err != nil {
+		return 0, err
 	}
 	box := sandbox.ReadOnly("", "", b.Room, selfExe)
 	if box.Network = p.Network; b.Writes {
@@ -61,21 +55,6 @@ func Prove(ctx context.Context, p sandbox.Policy, gate Gate) (tried int, err err
 	}
 	b.Proxy = gate.URL(box.Port)
 	return tryOut(ctx, b, box, gate.ServeFile)
-}
-
-// listenHere has a socket listen on the loopback, and returns the port.
-func listenHere(socket int) (port int, err error) {
-	if err := unix.Bind(socket, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
-		return 0, err
-	}
-	if err := unix.Listen(socket, 1); err != nil {
-		return 0, err
-	}
-	at, err := unix.Getsockname(socket)
-	if in, ok := at.(*unix.SockaddrInet4); ok {
-		return in.Port, nil
-	}
-	return 0, err
 }
 
 // tryOut sends a canary into a box.

@@ -66,3 +66,28 @@ func BenchmarkCanary(b *testing.B) {
 		}
 	}
 }
+
+// The canary in shell, which a Mac has, finds no way out of a box of this machine's.
+func TestCanaryScriptInBox(t *testing.T) {
+	top := t.TempDir()
+	for _, p := range []sandbox.Policy{{}, {Write: []string{"/"}, View: true}} {
+		if _, err := Prove(t.Context(), p, nil); err != nil {
+			continue // the kernel has no such box
+		}
+		b := sandbox.Bait{Dir: filepath.Join(top, "out"), Room: filepath.Join(top, "in"), Host: os.Getpid(), Writes: p.View, View: p.View, Server: 1}
+		if err := layBait(b); err != nil {
+			t.Fatal(err)
+		}
+		box := sandbox.ReadOnly("", os.Getenv("PATH"), b.Room)
+		if p.View {
+			box.Write, box.View, box.Protect = []string{b.Room}, true, []string{filepath.Join(b.Room, "keeper", "kept")}
+		}
+		out, err := Run(t.Context(), Command{Argv: []string{"/bin/sh", "-c", sandbox.CanaryScript(b)}, Dir: "/", Env: []string{"PATH=" + os.Getenv("PATH")}, Box: &box})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := sandbox.ReadCanary(string(out.Stdout)); len(e.Out) > 0 || e.Stuck != "" || e.Tried < 13 {
+			t.Errorf("%+v\n%s", e, out.Stderr)
+		}
+	}
+}

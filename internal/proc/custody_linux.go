@@ -1,6 +1,11 @@
 package proc
 
-import "os"
+import (
+	"errors"
+	"os"
+
+	"github.com/settle-agent/settle/internal/sandbox"
+)
 
 // Custody says how processes are kept here.
 func Custody() Custodian {
@@ -17,4 +22,11 @@ func Custody() Custodian {
 		c.Weaker = append(c.Weaker, "processes that leave their process group and clear their environment are not found")
 	}
 	return c
+}
+
+func confines() error {
+	if !haveWardens() {
+		return errors.New("there are no wardens here, which start confined commands")
+	}
+	return sandbox.Check()
 }

@@ -39,6 +39,12 @@ func startGroup(spec Spec) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
+	argv := spec.Argv
+	if spec.Box != nil {
+		if path, argv, err = confined(*spec.Box, path, argv); err != nil {
+			return nil, err
+		}
+	}
 	std, err := openFiles(spec)
 	if err != nil {
 		return nil, err
@@ -46,7 +52,7 @@ func startGroup(spec Spec) (*Process, error) {
 	defer std.closeTheirs()
 	k := &keptByGroup{spec: spec, asked: make(chan struct{}, 1)}
 	k.cmd = &exec.Cmd{
-		Path: path, Args: spec.Argv, Dir: spec.Dir,
+		Path: path, Args: argv, Dir: spec.Dir,
 		Stdin: std.stdin, Stdout: std.stdout, Stderr: std.stderr,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Setctty: spec.Terminal != nil},
 	}

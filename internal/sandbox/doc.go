@@ -14,6 +14,9 @@
 // holds for every process that it starts: so a warden confines one of its
 // threads, starts the command on it, and stays free itself.
 //
+// On macOS, where nothing confines a thread, [Confined] says what to execute instead,
+// and [Seatbelt] writes the policy for it. Nobody has run that yet.
+//
 //	Check ─► nil: Enter enforces all of that here
 //	     └─► error: what is missing; nothing may be called confined (C22)
 package sandbox

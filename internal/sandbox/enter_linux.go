@@ -58,6 +58,17 @@ var check = sync.OnceValue(func() error {
 // Layers names what enforces a policy here.
 func Layers() []string { return []string{"landlock", "seccomp"} }
 
+// ViewLayer names what gives a command a view of its own, beside Layers; "" is
+// nothing more.
+const ViewLayer = "mounts"
+
+// KnowsAddresses says that a proxied command reaches its proxy alone also without a
+// network of its own.
+const KnowsAddresses = false
+
+// Unproved says what has not been tried of all this; "" is nothing.
+const Unproved = ""
+
 // Enter confines the calling thread and what it starts from now on; the caller
 // must have locked it, and must never unlock it. After an error the thread may
 // be confined in part, and is of no use.

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"path/filepath"
+	"runtime"
 	"slices"
 )
 
@@ -105,6 +106,9 @@ func Workspace(home, path string, read, write []string) Policy {
 // and the tools on PATH and below the home directory ("" for none).
 func ReadOnly(home, path string, folders ...string) Policy {
 	p := Policy{Read: slices.Concat(folders, system)}
+	if runtime.GOOS == "darwin" {
+		p.Read = append(p.Read, places(system, macOS)...)
+	}
 	if filepath.IsAbs(home) {
 		for _, name := range personal {
 			p.Read = append(p.Read, filepath.Join(home, name))

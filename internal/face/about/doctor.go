@@ -167,6 +167,9 @@ func (d *doctor) box(ctx context.Context) {
 		d.say(note, "sandbox", "commands run without a sandbox, and those that only read by the judge's word alone: %v", err)
 		return
 	}
+	if sandbox.Unproved != "" {
+		d.say(note, "sandbox", "%s", sandbox.Unproved)
+	}
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	gate := egress.NewGate(nil, egress.Dialer{})
@@ -183,6 +186,9 @@ func (d *doctor) box(ctx context.Context) {
 		{"workspace with a proxy", sandbox.Policy{Write: anywhere, Network: sandbox.Proxied}},
 		{"workspace with a proxy, in a network of its own", sandbox.Policy{Write: anywhere, View: true, Apart: true, Network: sandbox.Proxied}},
 	} {
+		if kind.policy.Apart && sandbox.KnowsAddresses {
+			continue
+		}
 		tried, err := proc.Prove(ctx, kind.policy, gate)
 		switch {
 		case err != nil && kind.policy.View:

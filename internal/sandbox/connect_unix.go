@@ -1,3 +1,5 @@
+//go:build unix
+
 package sandbox
 
 import (
@@ -55,10 +57,11 @@ func reach(proxy, target string) (*os.File, error) {
 	if strings.ContainsFunc(target, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return nil, fmt.Errorf("%q is no host", target)
 	}
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
 	if err != nil {
 		return nil, fmt.Errorf("cannot reach the sandbox's proxy: %w", err)
 	}
+	unix.CloseOnExec(fd)
 	for _, direction := range []int{unix.SO_RCVTIMEO, unix.SO_SNDTIMEO} {
 		_ = unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, direction, &unix.Timeval{Sec: connectTimeout})
 	}

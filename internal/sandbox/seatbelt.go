@@ -1,0 +1,136 @@
+package sandbox
+
+import (
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// macOS is what programs need of a Mac to begin, beside system. It is not all of /System: the
+// volume with everybody's files is in there, too.
+var macOS = []string{
+	"/System/Applications", "/System/Cryptexes", "/System/DriverKit", "/System/Library", "/System/iOSSupport", "/System/Volumes/Preboot/Cryptexes",
+	"/private/preboot/Cryptexes", "/private/var/db/dyld", "/private/var/db/timezone", "/private/var/db/xcode_select_link", "/private/var/select",
+	"/Library/Apple", "/Library/Developer", "/Library/Frameworks", "/Library/Java", "/Applications/Xcode.app",
+	"/dev/autofs_nowait", "/dev/dtracehelper", "/dev/fd", "/dev/stderr", "/dev/stdin", "/dev/stdout",
+	"/etc/bashrc", "/etc/manpaths", "/etc/paths", "/etc/paths.d", "/etc/ssl/cert.pem", "/etc/zprofile", "/etc/zshenv", "/etc/zshrc",
+}
+
+// everyMac is what every command may do on a Mac. Services are those that answer
+// questions: none opens programs (launchservicesd, Apple events), has keys
+// (securityd), or the clipboard. Of the machine's values, those of other processes
+// are not to be had: their environment is among them.
+const everyMac = `(version 1)
+(deny default)
+(allow process-fork)
+(allow signal (target same-sandbox))
+(allow process-info* (target same-sandbox))
+(allow mach-host*)
+(allow ipc-posix-sem)
+(allow ipc-posix-shm-read* (ipc-posix-name "apple.shm.notification_center"))
+(allow pseudo-tty)
+(allow file-read-metadata)
+(if (defined? 'file-test-existence) (allow file-test-existence))
+(allow file-read* (literal "/") (literal "/dev") (literal "/etc") (literal "/tmp") (literal "/var"))
+(allow file-read* file-write-data file-ioctl
+  (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty") (literal "/dev/dtracehelper")
+  (literal "/dev/ptmx") (regex #"^/dev/ttys[0-9]+$") (subpath "/dev/fd"))
+(allow sysctl-read
+  (sysctl-name-prefix "hw.") (sysctl-name-prefix "machdep.cpu.") (sysctl-name-prefix "kern.os")
+  (sysctl-name "kern.argmax") (sysctl-name "kern.hostname") (sysctl-name "kern.maxfilesperproc") (sysctl-name "kern.maxproc")
+  (sysctl-name "kern.ngroups") (sysctl-name "kern.secure_kernel") (sysctl-name "kern.usrstack64") (sysctl-name "kern.version")
+  (sysctl-name "sysctl.proc_cputype") (sysctl-name "vm.loadavg"))
+(allow mach-lookup
+  (global-name "com.apple.bsd.dirhelper") (global-name "com.apple.logd") (global-name "com.apple.system.logger")
+  (global-name "com.apple.system.notification_center") (global-name "com.apple.system.DirectoryService.libinfo_v1")
+  (global-name "com.apple.system.opendirectoryd.libinfo") (global-name "com.apple.system.opendirectoryd.membership"))
+`
+
+// onlineMac is the network. Of sockets that have a path, it has the one of name
+// resolution: behind others are programs that would do things for a command.
+const onlineMac = `(allow network-outbound (remote ip))
+(allow network-inbound (local ip))
+(allow network-bind (local ip))
+(allow network-outbound (literal "/private/var/run/mDNSResponder"))
+(allow system-socket (require-all (socket-domain AF_SYSTEM) (socket-protocol 2)))
+(allow sysctl-read (sysctl-name-prefix "net.routetable."))
+(allow mach-lookup
+  (global-name "com.apple.SystemConfiguration.configd") (global-name "com.apple.SystemConfiguration.DNSConfiguration")
+  (global-name "com.apple.dnssd.service") (global-name "com.apple.trustd") (global-name "com.apple.trustd.agent"))
+`
+
+// Seatbelt returns the policy in the language of macOS' sandbox-exec. Of several
+// rules about one thing, the last one counts. The paths of the policy have no links
+// but those of every Mac (/tmp, /var, /etc): the system asks for the place that a
+// path leads to.
+//
+// A Mac needs no View: nothing of what is not in Write can be changed, also not its
+// mode, and Protect is taken out of it. Nor does it need Apart: it knows addresses.
+func Seatbelt(p Policy) string {
+	var b strings.Builder
+	b.WriteString(everyMac)
+	rule(&b, "allow file-read* file-map-executable process-exec*", "subpath", places(p.Read, macOS, p.Write))
+	write := places(p.Write)
+	rule(&b, "allow file-write*", "subpath", write)
+	protect := places(p.Protect)
+	rule(&b, "deny file-write*", "subpath", protect)
+	rule(&b, "deny file-write-unlink", "literal", above(protect, write)) // a folder with another name would have its files elsewhere
+	switch {
+	case p.Network == Online:
+		b.WriteString(onlineMac)
+	case p.Network == Proxied && p.Port != 0:
+		b.WriteString(`(allow network-outbound (remote ip "localhost:` + strconv.Itoa(int(p.Port)) + `"))` + "\n")
+	}
+	return b.String()
+}
+
+// rule writes nothing if there are no paths: a rule without any is about everything.
+func rule(b *strings.Builder, verdict, filter string, paths []string) {
+	if len(paths) == 0 {
+		return
+	}
+	b.WriteString("(" + verdict)
+	for _, p := range paths {
+		b.WriteString("\n  (" + filter + " " + quote(p) + ")")
+	}
+	b.WriteString(")\n")
+}
+
+// quote writes a string so that nothing in it can end it. All else stands for itself.
+func quote(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+}
+
+// places are paths as the system sees them, each once. What is no path from the root,
+// or cannot be one, is left out.
+func places(lists ...[]string) (all []string) {
+	for _, list := range lists {
+		for _, p := range list {
+			if !strings.HasPrefix(p, "/") || strings.ContainsRune(p, 0) {
+				continue
+			}
+			p = path.Clean(p)
+			if first, _, _ := strings.Cut(p[1:], "/"); first == "tmp" || first == "var" || first == "etc" {
+				p = "/private" + p
+			}
+			all = append(all, p)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// above are the folders on the way from those that may be changed, which are among
+// them, to what is protected in them.
+func above(protect, write []string) (all []string) {
+	for _, p := range protect {
+		for dir := path.Dir(p); dir != "/"; dir = path.Dir(dir) {
+			if slices.ContainsFunc(write, func(root string) bool { return root == dir || root == "/" || strings.HasPrefix(dir, root+"/") }) {
+				all = append(all, dir)
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
