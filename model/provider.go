@@ -66,6 +66,10 @@ type Request struct {
 	// request has the prefix of those before it (C21), and none is to be called.
 	// Providers ask for that where it costs nothing; a call may come all the same.
 	NoCalls bool
+	// Search asks for a search of the web, for what the input says, by the
+	// provider's own tool: Tools are empty. What it was found in comes as chunks
+	// of kind Source. Providers without such a tool fail.
+	Search bool
 	// CacheKey is stable for a session, for providers that route by one.
 	CacheKey string
 	// Activity, if set, is called whenever bytes arrive: first for the
@@ -139,6 +143,9 @@ const (
 	UsageReport
 	// End: the provider's terminal event. Stop says why, Usage is final if set.
 	End
+	// Source: a page that a search found, at the address Text with the title Name.
+	// Only where the request asked for a search.
+	Source
 )
 
 // Chunk is one piece of a response. Items may be interleaved; Index is unique

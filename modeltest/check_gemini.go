@@ -21,6 +21,7 @@ type geminiRequest struct {
 			Parameters  json.RawMessage `json:"parameters"`
 			JSONSchema  json.RawMessage `json:"parametersJsonSchema"`
 		} `json:"functionDeclarations"`
+		GoogleSearch *struct{} `json:"googleSearch"`
 	} `json:"tools"`
 	ToolConfig *struct {
 		FunctionCallingConfig struct {
@@ -86,7 +87,7 @@ func (s *Server) checkGemini(name string, body []byte) *apiError {
 		return geminiInvalid("The input token count (%d) exceeds the maximum number of tokens allowed (%d).", n, m.Window)
 	}
 	for _, check := range []func() *apiError{
-		func() *apiError { return req.checkConfig(name, m) }, req.checkTools, func() *apiError { return s.checkContents(&req) }, req.checkTurns, req.checkAnswers,
+		func() *apiError { return req.checkConfig(name, m) }, req.checkTools, func() *apiError { return req.checkTogether(name) }, func() *apiError { return s.checkContents(&req) }, req.checkTurns, req.checkAnswers,
 		func() *apiError { return s.checkSignatures(&req) },
 	} {
 		if e := check(); e != nil {

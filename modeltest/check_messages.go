@@ -129,8 +129,11 @@ func (req *messagesRequest) checkLimits(m Model, input int) *apiError {
 func (req *messagesRequest) checkTools() *apiError {
 	seen := map[string]bool{}
 	for i, t := range req.Tools {
-		if t.Type != "" && t.Type != "custom" {
-			continue // one of the provider's own
+		if t.Type != "" && t.Type != "custom" { // one of the provider's own
+			if e := checkOwnTool(i, t.Type, t.Name, t.Schema); e != nil {
+				return e
+			}
+			continue
 		}
 		if !matches(`^[a-zA-Z0-9_-]{1,128}$`, t.Name) {
 			return invalid("tools.%d.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'", i)
@@ -209,10 +212,12 @@ func (s *Server) checkBlock(m *messagesMessage, i, k int) *apiError {
 		if b.Source.Type == "base64" && !readableImage(b.Source.Data) {
 			return invalid("Could not process image")
 		}
+	case "server_tool_use", "web_search_tool_result":
+		return s.checkServerTool(m, b, at)
 	case "document", "search_result":
 		// their contents are none of our business
 	default:
-		return invalid("%s: Input tag '%s' found using 'type' does not match any of the expected tags: 'document', 'image', 'redacted_thinking', 'search_result', 'text', 'thinking', 'tool_result', 'tool_use'", at, b.Type)
+		return invalid("%s: Input tag '%s' found using 'type' does not match any of the expected tags: 'document', 'image', 'redacted_thinking', 'search_result', 'server_tool_use', 'text', 'thinking', 'tool_result', 'tool_use', 'web_search_tool_result'", at, b.Type)
 	}
 	return nil
 }
@@ -373,7 +378,7 @@ func (s *Server) checkRoles(req *messagesRequest) *apiError {
 	if last.Role != "assistant" {
 		return nil
 	}
-	if !s.rules.AllowPrefill {
+	if !s.rules.AllowPrefill && !searched(last) {
 		return invalid("This model does not support assistant message prefill. The conversation must end with a user message.")
 	}
 	if n := len(last.blocks); n > 0 && last.blocks[n-1].Text != strings.TrimRight(last.blocks[n-1].Text, " \t\r\n") {

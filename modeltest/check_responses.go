@@ -120,6 +120,9 @@ func (req *responsesRequest) checkLimits(m Model, input int) *apiError {
 func (req *responsesRequest) checkTools() *apiError {
 	for i, t := range req.Tools {
 		if t.Type != "function" && t.Type != "custom" {
+			if e := checkOwn(i, t.Type); e != nil {
+				return e
+			}
 			continue
 		}
 		if e := checkName(fmt.Sprintf("tools[%d].name", i), t.Name); e != nil {

@@ -67,6 +67,13 @@ func said(role string, blocks ...string) string {
 	return fmt.Sprintf(`{"role":%q,"content":[%s]}`, role, strings.Join(blocks, ","))
 }
 
+const searchUse = `{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"go"}}`
+
+// search is a request with one of the provider's own tools.
+func search(tool, messages string) string {
+	return strings.Replace(messagesBody(messages), `"stream"`, `"tools":[`+tool+`],"stream"`, 1)
+}
+
 func TestMessagesRules(t *testing.T) {
 	text := `{"type":"text","text":"words"}`
 	missing := "`tool_use` ids were found without `tool_result` blocks immediately after: toolu_1"
@@ -114,6 +121,15 @@ func TestMessagesRules(t *testing.T) {
 		{"foreign redacted thinking", messagesBody(user + "," + said("assistant", `{"type":"redacted_thinking","data":"abc"}`, text) + "," + user), "Invalid `data` in `redacted_thinking` block"},
 		{"unknown block", messagesBody(said("user", `{"type":"weird"}`)), "Input tag 'weird' found using 'type'"},
 		{"call of a user", messagesBody(said("user", toolUse)), "`tool_use` blocks can only be in `assistant` messages"},
+		{"a search", search(`{"type":"web_search_20250305","name":"web_search","max_uses":5}`, user), ""},
+		{"a search of no known version", search(`{"type":"web_search_1","name":"web_search"}`, user), "Input tag 'web_search_1'"},
+		{"a search with another name", search(`{"type":"web_search_20250305","name":"search"}`, user), "Input should be 'web_search'"},
+		{"a search with a schema", search(`{"type":"web_search_20250305","name":"web_search","input_schema":{}}`, user), "Extra inputs are not permitted"},
+		{"a search without its result", messagesBody(user + "," + said("assistant", searchUse) + "," + user), "was found without a corresponding `web_search_tool_result` block"},
+		{"a search that failed", messagesBody(user + "," + said("assistant", searchUse, `{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":{"type":"web_search_tool_result_error","error_code":"unavailable"}}`) + "," + user), ""},
+		{"results of nobody's", messagesBody(user + "," + said("assistant", searchUse, `{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"type":"web_search_result","url":"u","title":"t","encrypted_content":"forged"}]}`) + "," + user), "Invalid `encrypted_content`"},
+		{"results without what was encrypted", messagesBody(user + "," + said("assistant", searchUse, `{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"type":"web_search_result","url":"u","title":"t"}]}`) + "," + user), "encrypted_content: Field required"},
+		{"a search of the user's", messagesBody(said("user", searchUse)), "can only be in `assistant` messages"},
 		{"tools of one name", `{"model":"m","max_tokens":9,"tools":[{"name":"a","input_schema":{}},{"name":"a","input_schema":{}}],"messages":[` + user + `]}`, "Tool names must be unique"},
 		{"bad tool name", `{"model":"m","max_tokens":9,"tools":[{"name":"a b","input_schema":{}}],"messages":[` + user + `]}`, "tools.0.custom.name: String should match pattern"},
 		{"budget above max_tokens", `{"model":"m","max_tokens":900,"thinking":{"type":"enabled","budget_tokens":1024},"messages":[` + user + `]}`, "`max_tokens` must be greater than `thinking.budget_tokens`"},
@@ -166,6 +182,8 @@ func TestResponsesRules(t *testing.T) {
 		{"reasoning not kept", responsesBody(`{"type":"reasoning","id":"rs_9","summary":[]}`, assistant, user), "Item with id 'rs_9' not found. Items are not persisted when `store` is set to false."},
 		{"foreign reasoning", responsesBody(`{"type":"reasoning","id":"rs_9","summary":[],"encrypted_content":"gAAA"}`, assistant, user), "could not be verified"},
 		{"no summary", responsesBody(`{"type":"reasoning","id":"rs_9","encrypted_content":"gAAA"}`, assistant, user), "Missing required parameter: 'input[0].summary'."},
+		{"a search", replace(responsesBody(user), `"stream"`, `"tools":[{"type":"web_search"}],"stream"`), ""},
+		{"no tool that there is", replace(responsesBody(user), `"stream"`, `"tools":[{"type":"web_find"}],"stream"`), "Invalid value: 'web_find'"},
 		{"bad tool schema", replace(responsesBody(user), `"stream"`, `"tools":[{"type":"function","name":"a","parameters":{}}],"stream"`), "Invalid schema for function 'a'"},
 		{"bad tool name", replace(responsesBody(user), `"stream"`, `"tools":[{"type":"function","name":"","parameters":null}],"stream"`), "Invalid 'tools[0].name': empty string."},
 	})

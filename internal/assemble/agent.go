@@ -197,7 +197,7 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 			return nil, err
 		}
 	}
-	names, err := offered(r.Tools)
+	names, err := offered(r.Tools, r.Web)
 	if err != nil {
 		return nil, err
 	}
@@ -341,7 +341,7 @@ func (o Options) bench(names []string) bench {
 	b := bench{
 		offered: names, env: env, withheld: withheld,
 		release: o.release(), onExit: r.Jobs.OnExit, onStop: r.Jobs.OnInterrupt, ripgrep: ripgrep(o.Getenv("PATH")),
-		editor: o.Editor, servers: o.servers(), seen: o.Seen, nearby: r.Web.Private, catalogues: catalogues(r.DataDir), version: o.Version,
+		editor: o.Editor, servers: o.servers(), seen: o.Seen, nearby: r.Web.Private, searcher: o.searcher(), catalogues: catalogues(r.DataDir), version: o.Version,
 	}
 	b.client = o.serverClient(b.servers)
 	if o.Policy != nil || o.permission() != settle.Allow {

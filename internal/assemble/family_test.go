@@ -25,7 +25,8 @@ func families(t *testing.T, settings map[string]string, turns ...modeltest.Turn)
 	home := t.TempDir()
 	file := fmt.Sprintf("[providers.openai]\nbase_url = %q\nkey_command = [\"echo\", \"key-0123456789-abcdef\"]\n"+
 		"[providers.anthropic]\nbase_url = %q\nkey_command = [\"echo\", \"key-0123456789-abcdef\"]\n"+
-		"[providers.local]\nwire = \"chat\"\nbase_url = %q\n", server.OpenAI(), server.Anthropic(), server.OpenAI())
+		"[providers.gemini]\nbase_url = %q\nkey_command = [\"echo\", \"key-0123456789-abcdef\"]\n"+
+		"[providers.local]\nwire = \"chat\"\nbase_url = %q\n", server.OpenAI(), server.Anthropic(), server.URL+"/v1beta", server.OpenAI())
 	if err := os.MkdirAll(filepath.Join(home, ".config", "settle"), 0o700); err != nil {
 		t.Fatal(err)
 	}

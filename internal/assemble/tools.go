@@ -33,14 +33,22 @@ import (
 // toolNames are all tools that there are, in the order in which models see
 // them.
 func toolNames() []string {
-	return []string{"shell", "job", "read", "write", "edit", "apply_patch", "glob", "grep", "list", plan.Name, task.Name, skill.Name, web.FetchName}
+	return []string{"shell", "job", "read", "write", "edit", "apply_patch", "glob", "grep", "list", plan.Name, task.Name, skill.Name, web.FetchName, web.SearchName}
 }
 
 // offered returns the names of a session's tools: those that the user chose, else
-// all; which of them suit a model is decided for each (package tool/family).
-func offered(chosen []string) ([]string, error) {
+// all; which of them suit a model is decided for each (package tool/family). The web
+// is searched only where the user has said with what.
+func offered(chosen []string, search config.Web) ([]string, error) {
+	searches := search.Search != config.SearchOff
+	if search.Search == config.SearchCommand && len(search.SearchCommand) == 0 {
+		return nil, &config.Error{Where: "web.search", Message: "name the command that searches in web.search_command"}
+	}
 	if chosen == nil {
-		return toolNames(), nil
+		return slices.DeleteFunc(toolNames(), func(name string) bool { return name == web.SearchName && !searches }), nil
+	}
+	if !searches && slices.Contains(chosen, web.SearchName) {
+		return nil, &config.Error{Where: "tools", Message: web.SearchName + " is off: set web.search to provider or command"}
 	}
 	chosen = slices.DeleteFunc(slices.Clone(chosen), func(name string) bool { return name == serverTools })
 	for _, name := range chosen {
@@ -73,6 +81,7 @@ type bench struct {
 	client     *http.Client // for those over HTTP
 	version    string       // the program's
 	nearby     []string     // addresses that are not public, and may be fetched from
+	searcher   []string     // the command that searches the web; nil for the model's provider
 	logger     *slog.Logger // may be nil
 }
 
@@ -115,7 +124,7 @@ func (b bench) toolbox(info settle.SessionInfo) (kit settle.Toolbox, err error) 
 	if b.far != nil {
 		own = b.far.there(own, news)
 	}
-	set, err := tool.NewSet(slices.Concat(own, files, []tool.Tool{b.fetch(), plan.New(), skill.New(b.skills.load)})...)
+	set, err := tool.NewSet(slices.Concat(own, files, []tool.Tool{b.fetch(), b.search(info), plan.New(), skill.New(b.skills.load)})...)
 	if err != nil {
 		return settle.Toolbox{}, err
 	}

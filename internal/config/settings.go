@@ -128,7 +128,18 @@ const (
 type Web struct {
 	// Private are addresses that are not public, and may be fetched from.
 	Private []string
+	// Search says who searches: SearchOff, SearchProvider or SearchCommand.
+	Search string
+	// SearchCommand is the command that searches.
+	SearchCommand []string
 }
+
+// Who searches the web.
+const (
+	SearchOff      = "off"
+	SearchProvider = "provider" // the model's own
+	SearchCommand  = "command"
+)
 
 // Terminal is how settle's terminal looks and behaves.
 type Terminal struct {
@@ -170,6 +181,7 @@ func defaults() Settings {
 		Jobs:            Jobs{OnInterrupt: "keep", OnExit: "end"},
 		Tasks:           Tasks{Depth: 2, AtOnce: 8, PerSession: 32, Timeout: time.Hour},
 		Sandbox:         Sandbox{Mode: event.Workspace, Network: "off"},
+		Web:             Web{Search: SearchOff},
 		Terminal:        Terminal{Theme: "default", Notify: "bell", Keys: "default"},
 		Providers:       builtin(),
 		Models:          map[string]Model{},
@@ -246,6 +258,8 @@ func settings() []setting {
 		names("sandbox.read", func(s *Settings) *[]string { return &s.Sandbox.Read }).may(refused),
 		names("sandbox.write", func(s *Settings) *[]string { return &s.Sandbox.Write }).may(refused),
 		addresses("web.allow_private", func(s *Settings) *[]string { return &s.Web.Private }).may(refused),
+		choice("web.search", func(s *Settings) *string { return &s.Web.Search }, SearchOff, SearchProvider, SearchCommand).may(refused),
+		names("web.search_command", func(s *Settings) *[]string { return &s.Web.SearchCommand }).may(refused),
 		choice("terminal.theme", func(s *Settings) *string { return &s.Terminal.Theme }, "default", "light", "dark", "none").may(refused),
 		choice("terminal.notify", func(s *Settings) *string { return &s.Terminal.Notify }, "bell", "osc9", "osc777", "off").may(refused),
 		choice("terminal.keys", func(s *Settings) *string { return &s.Terminal.Keys }, "default", "vi").may(refused),

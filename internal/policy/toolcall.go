@@ -110,6 +110,8 @@ func (p *Policy) look(a settle.Approval) toolCall {
 		c.path(effects.Looks, c.Path)
 	case c.tool == web.FetchName:
 		c.fetch()
+	case c.tool == web.SearchName:
+		c.search()
 	case isReader(c.tool): // grep leaves out what is secret by its name
 		c.path(effects.Reads, c.Path)
 	default:
@@ -163,6 +165,12 @@ func (c *toolCall) fetch() {
 	c.add(effect{kind: does, text: "fetch " + c.URL, why: "it reads from " + host + " over the network", action: host})
 }
 
+// search is a search of the web. What a rule's pattern is matched with is the query.
+func (c *toolCall) search() {
+	query := web.Query([]byte(c.raw))
+	c.add(effect{kind: does, text: "search the web for " + query, why: "it sends the query to whoever searches", action: query})
+}
+
 // other is a tool that is not known here. What it calls "path" is one.
 func (c *toolCall) other() {
 	e := effect{kind: does, text: c.tool}
@@ -192,6 +200,9 @@ func (c toolCall) grant() (key, covers string) {
 	}
 	if host := web.Host(c.URL); c.tool == web.FetchName && host != "" {
 		return "fetch " + host, "every later fetch from " + host
+	}
+	if c.tool == web.SearchName {
+		return c.tool, "every later search of the web"
 	}
 	if len(c.effects) == 1 && c.tool != "grep" && c.tool != "glob" {
 		switch e := c.effects[0]; {

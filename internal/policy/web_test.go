@@ -46,3 +46,31 @@ func TestFetches(t *testing.T) {
 		t.Errorf("where all is denied: %s", got)
 	}
 }
+
+// A search is asked about, since the query goes to others; rules name queries.
+func TestSearches(t *testing.T) {
+	dir := newDir(t)
+	search := func(p *policy.Policy, query string) event.Permission {
+		return p.Judge(request(t, "web_search", map[string]any{"query": query})).Decision
+	}
+	p := newPolicy(t, dir, policy.Config{Mode: mode(event.Ask)})
+	if got := search(p, "go"); got != event.Ask {
+		t.Errorf("%s", got)
+	}
+	p.Remember(request(t, "web_search", map[string]any{"query": "go"}))
+	if got := search(p, "something else"); got != event.Allow {
+		t.Errorf("after one was approved for the session: %s", got)
+	}
+	if got := p.Judge(request(t, "web_fetch", map[string]any{"url": "https://go.dev/"})).Decision; got != event.Ask {
+		t.Errorf("a fetch, after a search was approved: %s", got)
+	}
+	p = newPolicy(t, dir, policy.Config{Mode: mode(event.Ask), Rules: []config.Rule{rule("web_search", "golang *", event.Allow), rule("web_search", "* acme *", event.Deny)}})
+	for query, want := range map[string]event.Permission{"golang generics": event.Allow, "the acme merger": event.Deny, "rust": event.Ask} {
+		if got := search(p, query); got != want {
+			t.Errorf("%s: %s, want %s", query, got, want)
+		}
+	}
+	if got := search(newPolicy(t, dir, policy.Config{Mode: mode(event.Deny)}), "go"); got != event.Deny {
+		t.Errorf("where all is denied: %s", got)
+	}
+}

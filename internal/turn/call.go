@@ -212,7 +212,7 @@ func (c *call) await(ctx context.Context) (g gave, ok bool) {
 	// Ends when the tool returns. A tool that ignores its context is left
 	// behind; what it returns then becomes nothing.
 	t.strays.Go(func() {
-		result, err := t.Tools.Run(tool.WithHurry(ctx, t.Hurry), tool.Call{
+		result, err := t.Tools.Run(tool.WithSearcher(tool.WithHurry(ctx, t.Hurry), t.searchWeb), tool.Call{
 			ID: c.item, Session: t.session, Name: c.name, Args: json.RawMessage(c.args), Dir: t.Dir, Progress: c.say, Notice: c.notice,
 			Sandbox: c.grant.Sandbox,
 		})

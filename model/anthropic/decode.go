@@ -12,6 +12,7 @@ import (
 
 // decoder reads the events of one response.
 type decoder struct {
+	search  bool // the request is a search
 	started bool
 	id      string
 	whole   []wireBlock // that came with the message's start
@@ -180,6 +181,9 @@ func (d *decoder) begin(c *wireBlock, emit transport.Emit) {
 		start.ID, start.CallID, start.Name = b.id, b.id, b.name
 	}
 	emit(start)
+	if d.search && c.Type == "web_search_tool_result" {
+		sources(c.raw, emit)
+	}
 	if first != "" {
 		emit(model.Chunk{Kind: model.Delta, Role: b.role, Index: b.item, Text: first})
 	}

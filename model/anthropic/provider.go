@@ -79,7 +79,7 @@ func (p *Provider) Stream(ctx context.Context, req model.Request) iter.Seq2[mode
 		p.endpoint.Stream(ctx, &transport.Request{
 			Path: path, Body: body, Header: p.header(known), Activity: req.Activity, Secret: req.Secret,
 			Authorize: authorize,
-		}, &decoder{})(yield)
+		}, &decoder{search: req.Search})(yield)
 	}
 }
 

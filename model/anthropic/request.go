@@ -23,9 +23,11 @@ type request struct {
 }
 
 type tool struct {
+	Type         string          `json:"type,omitempty"`
 	Name         string          `json:"name"`
 	Description  string          `json:"description,omitempty"`
-	InputSchema  json.RawMessage `json:"input_schema"`
+	InputSchema  json.RawMessage `json:"input_schema,omitempty"`
+	MaxUses      int             `json:"max_uses,omitempty"`
 	CacheControl *cacheControl   `json:"cache_control,omitempty"`
 }
 
@@ -97,6 +99,9 @@ func newRequest(req model.Request, known catalog.Model) request {
 	}
 	for _, t := range req.Tools {
 		r.Tools = append(r.Tools, tool{Name: t.Name, Description: t.Description, InputSchema: t.Schema})
+	}
+	if req.Search {
+		r.Tools = []tool{searchTool()}
 	}
 	if n := len(r.Tools); n > 0 {
 		r.Tools[n-1].CacheControl = ephemeral()

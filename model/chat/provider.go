@@ -76,6 +76,9 @@ func (p *Provider) URL() string { return p.options.URL(path) }
 func (p *Provider) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Chunk, error] {
 	known, _ := p.options.Models.Lookup(req.Model)
 	body, err := p.body(req, known)
+	if req.Search {
+		err = model.NewError(model.ErrInvalid, "the provider of %s has no search that settle can use", req.Model)
+	}
 	if err != nil {
 		return func(yield func(model.Chunk, error) bool) { yield(model.Chunk{}, err) }
 	}

@@ -14,6 +14,7 @@ import (
 // decoder reads the events of one response. At most one text is open at a time;
 // calls come whole.
 type decoder struct {
+	search  bool // the request is a search
 	ids     *transport.CallIDs
 	started bool
 	items   int        // begun
@@ -107,7 +108,7 @@ func (d *decoder) candidates(data []byte, emit transport.Emit) error {
 }
 
 func (d *decoder) candidate(data []byte, emit transport.Emit) error {
-	var content, reason, message []byte
+	var content, reason, message, grounding []byte
 	c := jsonscan.Members(data)
 	for c.Next() {
 		switch string(c.Key) {
@@ -117,6 +118,8 @@ func (d *decoder) candidate(data []byte, emit transport.Emit) error {
 			reason = c.Value
 		case "finishMessage":
 			message = c.Value
+		case "groundingMetadata":
+			grounding = c.Value
 		}
 	}
 	if c.Err() != nil {
@@ -124,6 +127,9 @@ func (d *decoder) candidate(data []byte, emit transport.Emit) error {
 	}
 	if err := d.content(content, emit); err != nil {
 		return err
+	}
+	if d.search {
+		sources(grounding, emit)
 	}
 	word, err := jsonscan.String(reason)
 	if reason == nil || err != nil || word == "" || word == "FINISH_REASON_UNSPECIFIED" {

@@ -73,7 +73,7 @@ func (p *Provider) Stream(ctx context.Context, req model.Request) iter.Seq2[mode
 	return func(yield func(model.Chunk, error) bool) {
 		p.endpoint.Stream(ctx, &transport.Request{
 			Path: path(req.Model), Body: body, Activity: req.Activity, Secret: req.Secret, Authorize: authorize,
-		}, &decoder{ids: transport.NewCallIDs(req.Input)})(yield)
+		}, &decoder{search: req.Search, ids: transport.NewCallIDs(req.Input)})(yield)
 	}
 }
 

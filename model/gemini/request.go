@@ -51,7 +51,8 @@ type functionResponse struct {
 }
 
 type tools struct {
-	FunctionDeclarations []declaration `json:"functionDeclarations"`
+	FunctionDeclarations []declaration `json:"functionDeclarations,omitempty"`
+	GoogleSearch         *struct{}     `json:"googleSearch,omitempty"`
 }
 
 type declaration struct {
@@ -95,11 +96,14 @@ func newRequest(req model.Request, known catalog.Model) request {
 		for _, t := range req.Tools {
 			list = append(list, declaration{t.Name, t.Description, t.Schema})
 		}
-		r.Tools = []tools{{list}}
+		r.Tools = []tools{{FunctionDeclarations: list}}
 		if req.NoCalls {
 			r.ToolConfig = &toolConfig{}
 			r.ToolConfig.FunctionCallingConfig.Mode = "NONE"
 		}
+	}
+	if req.Search { // ai.google.dev/gemini-api/docs/google-search; not beside functions
+		r.Tools, r.ToolConfig = []tools{{GoogleSearch: &struct{}{}}}, nil
 	}
 	r.GenerationConfig.ThinkingConfig = thinking(req.Model, req.Effort, known)
 	// Before Gemini 3, no request may have both: "Function calling with a response

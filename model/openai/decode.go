@@ -10,6 +10,7 @@ import (
 
 // decoder reads the events of one response.
 type decoder struct {
+	search  bool              // the request is a search
 	custom  map[string]string // property that a custom tool's text becomes, by tool
 	started bool
 	outputs []output // those that began, in order
@@ -287,6 +288,9 @@ func (d *decoder) done(index *int, w *wireItem, emit transport.Emit) error {
 		emit(model.Chunk{Kind: model.ItemStart, Role: o.role, Index: o.item, ID: w.ID})
 	}
 	o.end(w, emit)
+	if d.search && o.kind == "message" {
+		sources(w.raw, emit)
+	}
 	return nil
 }
 

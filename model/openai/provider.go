@@ -69,6 +69,6 @@ func (p *Provider) Stream(ctx context.Context, req model.Request) iter.Seq2[mode
 	}
 	return func(yield func(model.Chunk, error) bool) {
 		p.endpoint.Stream(ctx, &transport.Request{Path: path, Body: body, Activity: req.Activity, Secret: req.Secret},
-			&decoder{custom: custom})(yield)
+			&decoder{custom: custom, search: req.Search})(yield)
 	}
 }

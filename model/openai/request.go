@@ -97,7 +97,7 @@ type part struct {
 
 type tool struct {
 	Type        string          `json:"type"`
-	Name        string          `json:"name"`
+	Name        string          `json:"name,omitempty"`
 	Description string          `json:"description,omitempty"`
 	Parameters  json.RawMessage `json:"parameters,omitempty"`
 	Strict      *bool           `json:"strict,omitempty"`
@@ -130,6 +130,10 @@ func newRequest(req model.Request, known catalog.Model, custom map[string]string
 	}
 	for _, t := range req.Tools {
 		r.Tools = append(r.Tools, newTool(t, custom))
+	}
+	if req.Search { // developers.openai.com/api/docs/guides/tools-web-search
+		r.Tools = []tool{{Type: "web_search"}}
+		return r
 	}
 	if len(r.Tools) > 0 {
 		r.ParallelToolCalls = new(true)

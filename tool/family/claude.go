@@ -44,6 +44,7 @@ func claudeForms() []*form {
 		{name: "Agent", tool: "task", renames: [][2]string{{"background", "run_in_background"}}, ignored: []string{"subagent_type"}, read: readTask},
 		{name: "Skill", tool: "skill", offered: true, renames: [][2]string{{"name", "skill"}, {"arguments", "args"}}},
 		{name: "WebFetch", tool: "web_fetch", ignored: []string{"prompt"}},
+		{name: "WebSearch", tool: "web_search", offered: true},
 		{name: "LS", tool: "list", ignored: []string{"ignore"}},
 		{name: "BashOutput", tool: "job", read: readJob("read", "bash_id"), ignored: []string{"filter"}},
 		{name: "TaskOutput", tool: "job", read: readJob("read", "task_id"), ignored: []string{"block"}},

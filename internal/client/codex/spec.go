@@ -278,7 +278,11 @@ func (w *Spec) own(all overrides) {
 // harmless takes what makes no difference here: what settle does in any case, or
 // does not do in any case.
 func (w *Spec) harmless(all overrides) {
-	if mode, _ := all["web_search"].(string); mode == "disabled" {
+	switch mode, _ := all["web_search"].(string); mode {
+	case "live":
+		w.Settings["web.search"] = "provider"
+		fallthrough
+	case "disabled":
 		all.take("web_search")
 	}
 	for _, key := range []string{"model_reasoning_summary", "hide_agent_reasoning", "show_raw_agent_reasoning", "check_for_update_on_startup", "disable_response_storage", "history", "analytics", "otel"} {

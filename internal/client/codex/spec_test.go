@@ -89,10 +89,11 @@ func TestUnderstand(t *testing.T) {
 		{"instructions", codex.Flags{Config: []string{`developer_instructions="be brief"`, `model_instructions_file=/f`}}, "", nil, codex.Spec{Settings: settings(), Env: settings(), Instructions: "be brief", SystemFile: "/f"}},
 		{
 			"what means nothing",
-			codex.Flags{Config: []string{`features.web=true`, `mcp_servers."a.b".command="x"`, `web_search="live"`, `sandbox_workspace_write.network_access=false`, `model_verbosity=high`, `settle=1`}},
+			codex.Flags{Config: []string{`features.web=true`, `mcp_servers."a.b".command="x"`, `web_search="cached"`, `sandbox_workspace_write.network_access=false`, `model_verbosity=high`, `settle=1`}},
 			"", nil,
 			codex.Spec{Settings: settings(), Env: settings(), Ignored: []string{"-c features.web", "-c mcp_servers.a.b", "-c model_verbosity", "-c settle", "-c web_search"}},
 		},
+		{"a search", codex.Flags{Config: []string{`web_search="live"`}}, "", nil, codex.Spec{Settings: settings("web.search", "provider"), Env: settings()}},
 		{"what makes no difference", codex.Flags{Config: []string{`web_search="disabled"`, `hide_agent_reasoning=true`, `sandbox_workspace_write={network_access=true}`}}, "", nil, codex.Spec{Settings: settings(), Env: settings(), Network: true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"github.com/settle-agent/settle/tool/plan"
 	"github.com/settle-agent/settle/tool/search"
 	"github.com/settle-agent/settle/tool/shell"
+	"github.com/settle-agent/settle/tool/web"
 )
 
 // Kind says what a tool does.
@@ -21,6 +22,7 @@ const (
 	Search  Kind = "search"  // searches files or their names
 	List    Kind = "list"    // lists a directory
 	Edit    Kind = "edit"    // changes files
+	Web     Kind = "web"     // searches the web
 	Plan    Kind = "plan"    // says what the model means to do
 	Other   Kind = "other"   // anything else
 )
@@ -40,6 +42,8 @@ func KindOf(tool string) Kind {
 		return List
 	case "write", "edit", "apply_patch":
 		return Edit
+	case web.SearchName:
+		return Web
 	case plan.Name:
 		return Plan
 	default:
@@ -65,7 +69,7 @@ type Call struct {
 	Path string
 	// Line is the first line that a Read shows, from 1; 0 is the beginning.
 	Line int
-	// Pattern is what a Search looks for.
+	// Pattern is what a Search or a search of the Web looks for.
 	Pattern string
 	// Plan is the whole plan that a Plan sets.
 	Plan plan.Arguments
@@ -98,6 +102,8 @@ func New(tool, arguments, dir string) Call {
 		c.Path, c.Pattern = in.Path, in.Pattern
 	case "list":
 		c.Path = decode[search.ListArguments](arguments).Path
+	case web.SearchName:
+		c.Pattern = web.Query([]byte(arguments))
 	case plan.Name:
 		c.Plan = decode[plan.Arguments](arguments)
 	}

@@ -95,7 +95,8 @@ func TestCall(t *testing.T) {
 			toolview.Call{Kind: toolview.Plan, Plan: plan.Arguments{Plan: []plan.Step{{Step: "Look.", Status: plan.Pending}}}},
 			nil,
 		},
-		"somebody else's": {"deploy", `{"path":"a"}`, toolview.Call{Kind: toolview.Other}, nil},
+		"a search of the web": {"web_search", `{"query":" go "}`, toolview.Call{Kind: toolview.Web, Pattern: "go"}, nil},
+		"somebody else's":     {"deploy", `{"path":"a"}`, toolview.Call{Kind: toolview.Other}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := toolview.New(tt.tool, tt.arguments, "/w")

@@ -36,7 +36,7 @@ func kindOf(name string) string {
 		return "read"
 	case toolview.Edit:
 		return "edit"
-	case toolview.Search, toolview.List:
+	case toolview.Search, toolview.List, toolview.Web:
 		return "search"
 	case toolview.Plan:
 		return "think"

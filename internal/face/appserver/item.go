@@ -30,6 +30,7 @@ const (
 	thinks    itemKind = "reasoning"
 	runs      itemKind = "commandExecution" // a command, or what reads as one
 	changes   itemKind = "fileChange"
+	searches  itemKind = "webSearch"
 	callsTool itemKind = "dynamicToolCall" // any other tool
 )
 
@@ -48,6 +49,8 @@ func kindOf(c event.Content) itemKind {
 		return changes
 	case toolview.Command, toolview.Read, toolview.Search, toolview.List:
 		return runs
+	case toolview.Web:
+		return searches
 	default:
 		return callsTool
 	}
@@ -89,6 +92,15 @@ func (v view) item(i *event.Item, details json.RawMessage) object {
 		out["changes"] = updates(v.dir, c, details)
 	case callsTool:
 		v.describeTool(out, i, c)
+	case searches: // its status and error are not in that protocol, and said all the same
+		call := toolview.New(c.Name, c.Arguments, v.dir)
+		out["query"], out["action"], out["results"] = call.Pattern, object{"type": "search", "query": call.Pattern, "queries": nil}, nil
+		if found := call.Sources(c.Detail); len(found) > 0 {
+			out["results"] = found
+		}
+		if i.Status != event.ItemOpen && i.Status != event.ItemCompleted {
+			out["error"] = object{"message": c.Output}
+		}
 	}
 	out["status"] = v.status(i, kind)
 	return out

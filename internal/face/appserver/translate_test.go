@@ -62,6 +62,10 @@ func brief(t *testing.T, n note) string {
 			ID, Status, Text, Command string
 			AggregatedOutput          *string
 			Changes                   []struct{ Path, Diff string }
+			Type, Query               string
+			Action                    struct{ Type string }
+			Results                   []struct{ URL string }
+			Error                     struct{ Message string }
 		}
 		Turn   struct{ Status string }
 		Status struct {
@@ -78,6 +82,13 @@ func brief(t *testing.T, n note) string {
 	words = append(words, p.Status.ActiveFlags...)
 	if p.Item.AggregatedOutput != nil {
 		words = append(words, fmt.Sprintf("%q", *p.Item.AggregatedOutput))
+	}
+	if p.Item.Type == "webSearch" {
+		words = append(words, p.Item.Type, p.Item.Query, p.Item.Action.Type)
+		for _, r := range p.Item.Results {
+			words = append(words, r.URL)
+		}
+		words = append(words, p.Item.Error.Message)
 	}
 	for _, c := range p.Item.Changes {
 		words = append(words, c.Path, fmt.Sprintf("%q", c.Diff))
@@ -158,6 +169,23 @@ func TestPlan(t *testing.T) {
 	if err != nil || string(got) != want {
 		t.Errorf("%s, %v", got, err)
 	}
+}
+
+// A search of the web is an item of its own; what failed says why.
+func TestSearches(t *testing.T) {
+	b := newEventLog(t)
+	b.attempt()
+	const args = `{"query":"go"}`
+	for n, status := range []event.Status{event.ItemCompleted, event.ItemFailed} {
+		item := fmt.Sprintf("i00000%d", n)
+		b.call(item, "web_search", args)
+		b.write(of(item, event.CallStarted{}))
+		b.end(item, "web_search", args, status, "what it said", `{"query":"go","sources":[{"title":"Go","url":"https://go.dev/"}]}`)
+	}
+	b.want(
+		"item/started i000000 inProgress webSearch go search", "item/completed i000000 completed webSearch go search https://go.dev/",
+		"item/started i000001 inProgress webSearch go search", "item/completed i000001 failed webSearch go search https://go.dev/ what it said",
+	)
 }
 
 // A command is shown when its arguments are complete, and not at all before.

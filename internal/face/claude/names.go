@@ -57,6 +57,7 @@ func aliases() []alias {
 			fields: map[string]string{"background": "run_in_background"}, fixed: map[string]any{"subagent_type": "general-purpose"},
 		},
 		{settle: web.FetchName, claude: "WebFetch"},
+		{settle: web.SearchName, claude: "WebSearch"},
 		{settle: plan.Name, claude: "TodoWrite", fields: map[string]string{"plan": "todos"}, each: map[string][]string{"step": {"content", "activeForm"}}},
 	}
 }

@@ -47,6 +47,8 @@ func (i *item) shown(s status, c event.Content, cause *event.Cause) any {
 		return commandItem{head{i.id, "command_execution"}, i.command(), i.outputOf(c), c.ExitCode, s}
 	case toolview.Edit:
 		return fileItem{head{i.id, "file_change"}, changes(i.view, c.Detail), s}
+	case toolview.Web:
+		return searchItem{head{i.id, "web_search"}, i.view.Pattern, searchAction{"search", i.view.Pattern}, s, i.sources(s, c), i.failure(s, c, cause)}
 	}
 	t := toolItem{head: head{i.id, "mcp_tool_call"}, Server: server, Tool: i.view.Tool, Arguments: i.view.Arguments, Status: s}
 	switch s {
@@ -56,6 +58,21 @@ func (i *item) shown(s status, c event.Content, cause *event.Cause) any {
 		t.Error = &threadError{reason(c, cause)}
 	}
 	return t
+}
+
+// sources are the pages that a search of the web found.
+func (i *item) sources(s status, c event.Content) []toolview.Source {
+	if s != completed {
+		return nil
+	}
+	return i.view.Sources(c.Detail)
+}
+
+func (i *item) failure(s status, c event.Content, cause *event.Cause) *threadError {
+	if s != failed {
+		return nil
+	}
+	return &threadError{reason(c, cause)}
 }
 
 // reason says why a call failed.

@@ -25,6 +25,7 @@ import (
 	"github.com/settle-agent/settle/tool/plan"
 	"github.com/settle-agent/settle/tool/search"
 	"github.com/settle-agent/settle/tool/shell"
+	"github.com/settle-agent/settle/tool/web"
 )
 
 // fake is a tool that does what it is told to.
@@ -35,7 +36,7 @@ type fake struct {
 
 // Spec is that of the real tool, so that a fake refuses what the tool refuses.
 func (f fake) Spec() tool.Spec {
-	for _, t := range slices.Concat(shell.NewJobs(shell.Config{}).Tools(), file.NewWorkspace(file.Config{}).Tools(), search.Tools(search.Config{})) {
+	for _, t := range slices.Concat(shell.NewJobs(shell.Config{}).Tools(), file.NewWorkspace(file.Config{}).Tools(), search.Tools(search.Config{}), []tool.Tool{web.NewSearch(nil)}) {
 		if t.Spec().Name == f.name {
 			return t.Spec()
 		}
@@ -170,6 +171,31 @@ func TestLines(t *testing.T) {
 }
 
 // The plan is one item of a turn, whatever became of the calls that changed it.
+// A search of the web is an item of its own, also one that fails.
+func TestSearch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := script.New(script.Turn(script.Call("web_search", `{"query":"go"}`)), script.Turn(script.Call("web_search", `{"query":"no"}`)), script.Turn(script.Text("done")))
+		code, got := lines(t, m, oneturn.Options{}, settle.SessionConfig{}, fake{"web_search", func(_ context.Context, c tool.Call) (tool.Result, error) {
+			if strings.Contains(string(c.Args), "no") {
+				return tool.Result{Output: "The search failed: 429", Failed: true}, nil
+			}
+			return tool.Result{Output: "found", Detail: json.RawMessage(`{"query":"go","sources":[{"title":"Go","url":"https://go.dev/"}]}`)}, nil
+		}})
+		if code != stdio.CodeCompleted {
+			t.Errorf("code %d", code)
+		}
+		check(t, `
+{"type":"thread.started","thread_id":"T"}
+{"type":"turn.started"}
+{"type":"item.started","item":{"id":"item_0","type":"web_search","query":"go","action":{"type":"search","query":"go"},"status":"in_progress"}}
+{"type":"item.completed","item":{"id":"item_0","type":"web_search","query":"go","action":{"type":"search","query":"go"},"status":"completed","results":[{"title":"Go","url":"https://go.dev/"}]}}
+{"type":"item.started","item":{"id":"item_1","type":"web_search","query":"no","action":{"type":"search","query":"no"},"status":"in_progress"}}
+{"type":"item.completed","item":{"id":"item_1","type":"web_search","query":"no","action":{"type":"search","query":"no"},"status":"failed","error":{"message":"The search failed: 429"}}}
+{"type":"item.completed","item":{"id":"item_2","type":"agent_message","text":"done"}}
+{"type":"turn.completed","usage":{"input_tokens":0,"cached_input_tokens":0,"cache_write_input_tokens":0,"output_tokens":0,"reasoning_output_tokens":0}}`, got)
+	})
+}
+
 func TestPlan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := script.New(

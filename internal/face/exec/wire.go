@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/jsonl"
 	"github.com/settle-agent/settle/tool/plan"
 )
@@ -92,6 +93,22 @@ type toolItem struct {
 	Result    *toolResult     `json:"result"`
 	Error     *threadError    `json:"error"`
 	Status    status          `json:"status"`
+}
+
+// searchItem is a search of the web. Clients know its query and action; how it ended
+// is said beside them.
+type searchItem struct {
+	head
+	Query   string            `json:"query"`
+	Action  searchAction      `json:"action"`
+	Status  status            `json:"status"`
+	Results []toolview.Source `json:"results,omitempty"`
+	Error   *threadError      `json:"error,omitempty"`
+}
+
+type searchAction struct {
+	Type  string `json:"type"`
+	Query string `json:"query"`
 }
 
 // planItem is the plan, one item from its first call to the turn's end.

@@ -140,6 +140,8 @@ func title(c toolview.Call) string {
 		return c.Tool + " " + c.Pattern
 	case toolview.List:
 		return "list " + c.Path
+	case toolview.Web:
+		return "search the web for " + c.Pattern
 	case toolview.Edit:
 		var names []string
 		for _, change := range c.Changes(nil) {
@@ -179,7 +181,7 @@ func callEntry(i *event.Item, dir string) entry {
 		body = func(width int) []terminal.Line { return changeRows(changes, dir, width, mostDiff) }
 	case call.Kind == toolview.Plan && i.Status == event.ItemCompleted:
 		body = planRows(call.Plan)
-	case i.Status == event.ItemFailed && call.Kind != toolview.Command, call.Kind == toolview.Other:
+	case i.Status == event.ItemFailed && call.Kind != toolview.Command, call.Kind == toolview.Other, call.Kind == toolview.Web:
 		body = outputRows(content.Output, 3)
 	case call.Kind == toolview.Command, call.Kind == toolview.Job:
 		body = outputRows(content.Output, mostOutput)

@@ -122,10 +122,12 @@ type Item struct {
 type Response struct {
 	ID    string
 	Items []Item
-	Stop  model.StopReason
-	Usage *model.Usage
-	Pings int
-	Err   error
+	// Sources are the pages that a search found: "address title".
+	Sources []string
+	Stop    model.StopReason
+	Usage   *model.Usage
+	Pings   int
+	Err     error
 }
 
 // Read reads a stream and checks it: one Start first, items begun in the
@@ -176,6 +178,8 @@ func (r *reader) chunk(c model.Chunk) error {
 		r.Items = append(r.Items, Item{Role: c.Role, ID: c.ID, CallID: c.CallID, Name: c.Name, Open: true})
 	case model.Delta, model.ItemEnd, model.ItemDrop:
 		return r.within(c)
+	case model.Source:
+		r.Sources = append(r.Sources, c.Text+" "+c.Name)
 	case model.Ping:
 		r.Pings++
 	case model.UsageReport:

@@ -1,0 +1,60 @@
+package assemble
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/tool"
+	"github.com/settle-agent/settle/tool/web"
+)
+
+const (
+	// searchTimeout bounds a command that searches the web.
+	searchTimeout = time.Minute
+	// maxFound bounds what it may put out, in bytes.
+	maxFound = 256 << 10
+)
+
+// searcher is the command that searches the web, if that is chosen.
+func (o Options) searcher() []string {
+	if o.Settings.Web.Search != config.SearchCommand {
+		return nil
+	}
+	return o.Settings.Web.SearchCommand
+}
+
+// search is the tool that searches the web.
+func (b bench) search(info settle.SessionInfo) tool.Tool {
+	if b.searcher == nil {
+		return web.NewSearch(nil)
+	}
+	return web.NewSearch(func(ctx context.Context, query string) (tool.Found, error) {
+		asked, err := json.Marshal(map[string]string{"query": query})
+		if err != nil {
+			return tool.Found{}, err
+		}
+		bounded, cancel := context.WithTimeoutCause(ctx, searchTimeout, fmt.Errorf("%q took longer than %s", b.searcher[0], printable.Duration(searchTimeout)))
+		defer cancel()
+		// It is the user's, not the project's: it does not run where that could give it orders.
+		out, err := proc.Run(bounded, proc.Command{
+			Argv: b.searcher, Dir: Nowhere(), Env: b.env, Stdin: append(asked, '\n'), MaxBytes: maxFound, Marker: info.Marker, Lock: info.Lock,
+		})
+		switch {
+		case err != nil && bounded.Err() != nil:
+			return tool.Found{}, context.Cause(bounded)
+		case err != nil:
+			return tool.Found{}, err
+		case out.Truncated:
+			return tool.Found{}, fmt.Errorf("%q put out more than %d bytes", b.searcher[0], maxFound)
+		case !out.OK():
+			return tool.Found{}, fmt.Errorf("%q ended with code %d: %s", b.searcher[0], out.Code, printable.Short(firstLine(out.Stderr), 500))
+		}
+		return web.ReadFound(out.Stdout), nil
+	})
+}

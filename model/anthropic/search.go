@@ -1,0 +1,39 @@
+package anthropic
+
+import (
+	"encoding/json"
+
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/model/transport"
+)
+
+// maxSearches bounds what one request may search for: each costs.
+const maxSearches = 5
+
+// searchTool is the API's own search. Later versions of it filter what they find by
+// running code at the provider, which is not for everybody (zero data retention);
+// platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool.
+func searchTool() tool {
+	return tool{Type: "web_search_20250305", Name: "web_search", MaxUses: maxSearches}
+}
+
+// sources emits the pages of a web_search_tool_result. Of a search that failed, which
+// has an error in their place, there are none; the model is told of it, and says so.
+func sources(block []byte, emit transport.Emit) {
+	var result struct {
+		Content json.RawMessage `json:"content"`
+	}
+	var pages []struct {
+		Type  string `json:"type"`
+		URL   string `json:"url"`
+		Title string `json:"title"`
+	}
+	if json.Unmarshal(block, &result) != nil || json.Unmarshal(result.Content, &pages) != nil {
+		return
+	}
+	for _, p := range pages {
+		if p.Type == "web_search_result" {
+			emit(model.Chunk{Kind: model.Source, Text: p.URL, Name: p.Title})
+		}
+	}
+}

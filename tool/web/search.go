@@ -1,0 +1,155 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/tool"
+)
+
+// SearchName is the name of the tool that searches the web.
+const SearchName = "web_search"
+
+const (
+	// searchTimeout bounds a search.
+	searchTimeout = 3 * time.Minute
+	// maxQuery bounds a query, in bytes.
+	maxQuery = 1 << 10
+	// maxSources bounds the pages that the model is told of.
+	maxSources = 20
+)
+
+// search is the tool.
+type search struct{ with tool.Searcher }
+
+// NewSearch returns the tool that searches with a searcher; nil is the provider of
+// the model that calls it.
+func NewSearch(with tool.Searcher) tool.Tool { return search{with} }
+
+// Spec implements tool.Tool.
+func (search) Spec() tool.Spec {
+	return tool.Spec{
+		Name:        SearchName,
+		Description: "Search the web. Returns what was found, and the addresses of its sources.",
+		Schema:      json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"}},"required":["query"],"additionalProperties":false}`),
+		Timeout:     2 * searchTimeout,
+	}
+}
+
+// Query is the query of a call.
+func Query(args []byte) string {
+	var in struct {
+		Query string `json:"query"`
+	}
+	if json.Unmarshal(args, &in) != nil {
+		return ""
+	}
+	return strings.TrimSpace(in.Query)
+}
+
+// Title implements tool.Titler.
+func (search) Title(args json.RawMessage) string {
+	return "search the web for " + printable.Short(Query(args), 200)
+}
+
+// Run implements tool.Tool.
+func (s search) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
+	query := Query(call.Args)
+	switch {
+	case query == "":
+		return tool.Result{}, errors.New("the query is empty")
+	case len(query) > maxQuery:
+		return tool.Result{}, fmt.Errorf("the query has %d bytes, and may have %d", len(query), maxQuery)
+	}
+	with := s.with
+	if with == nil {
+		with = tool.SearcherOf(ctx)
+	}
+	if with == nil {
+		return tool.Result{}, errors.New("there is nobody to search with")
+	}
+	bounded, cancel := context.WithTimeoutCause(ctx, searchTimeout, fmt.Errorf("the search took longer than %s", printable.Duration(searchTimeout)))
+	defer cancel()
+	found, err := with(bounded, query)
+	found.Sources = distinct(found.Sources)
+	if ctx.Err() != nil {
+		return tool.Result{Aborted: true, Output: "The search was cut. The query may have been sent.", Detail: detail(query, found)}, nil
+	}
+	if err != nil && bounded.Err() != nil {
+		err = context.Cause(bounded)
+	}
+	if err != nil {
+		return tool.Result{Output: "The search failed: " + err.Error(), Failed: true, Detail: detail(query, found)}, nil
+	}
+	return tool.Result{Output: told(found), Detail: detail(query, found)}, nil
+}
+
+// told is what the model is told.
+func told(found tool.Found) string {
+	var b strings.Builder
+	text := strings.TrimSpace(found.Text)
+	if text == "" && len(found.Sources) == 0 {
+		return "Nothing was found."
+	}
+	if b.WriteString(clip(text, pageSize)); text != "" && len(found.Sources) > 0 {
+		b.WriteString("\n\nSources:\n")
+	}
+	for _, s := range found.Sources {
+		fmt.Fprintf(&b, "- %s\n", strings.TrimSpace(printable.Line(s.Title)+" "+printable.Line(s.URL)))
+		if s.Snippet != "" {
+			fmt.Fprintf(&b, "  %s\n", clip(printable.Line(s.Snippet), 1<<10))
+		}
+	}
+	return marked(strings.TrimSpace(b.String()))
+}
+
+// detail is for faces, and says what the search took.
+func detail(query string, found tool.Found) json.RawMessage {
+	data, err := json.Marshal(struct {
+		Query   string        `json:"query"`
+		Sources []tool.Source `json:"sources,omitempty"`
+		Usage   *event.Usage  `json:"usage,omitempty"`
+		Cost    *float64      `json:"cost_usd,omitempty"`
+	}{query, found.Sources, found.Usage, found.Cost})
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+// distinct returns the sources that have an address, each once, as many as the model
+// is told of.
+func distinct(sources []tool.Source) (out []tool.Source) {
+	seen := map[string]bool{}
+	for _, s := range sources {
+		if s.URL == "" || seen[s.URL] || len(out) == maxSources {
+			continue
+		}
+		seen[s.URL] = true
+		out = append(out, s)
+	}
+	return out
+}
+
+// ReadFound reads what a command that searches has put out: text, or JSON with
+// "text", "results", or a list of results.
+func ReadFound(out []byte) tool.Found {
+	text := strings.TrimSpace(strings.ToValidUTF8(string(out), "\uFFFD"))
+	var whole struct {
+		Text    string        `json:"text"`
+		Results []tool.Source `json:"results"`
+	}
+	switch {
+	case json.Unmarshal(out, &whole) == nil && (whole.Text != "" || whole.Results != nil):
+		return tool.Found{Text: whole.Text, Sources: whole.Results}
+	case json.Unmarshal(out, &whole.Results) == nil:
+		return tool.Found{Sources: whole.Results}
+	}
+	return tool.Found{Text: text}
+}
