@@ -148,7 +148,7 @@ func (g *glob) enter(e entry) error {
 // newestFiles keeps the newest of any number of files.
 type newestFiles struct {
 	limit int
-	files []foundFile
+	files []*foundFile
 	total int
 }
 
@@ -163,7 +163,7 @@ func (n *newestFiles) add(e entry) {
 		return // Gone since.
 	}
 	n.total++
-	n.files = append(n.files, foundFile{e.path, info.ModTime()})
+	n.files = append(n.files, &foundFile{e.path, info.ModTime()})
 	if len(n.files) >= 2*n.limit+readBatch {
 		n.trim()
 	}
@@ -171,7 +171,7 @@ func (n *newestFiles) add(e entry) {
 
 // trim sorts, newest first and then by name, and drops what is over the limit.
 func (n *newestFiles) trim() {
-	slices.SortFunc(n.files, func(a, b foundFile) int {
+	slices.SortFunc(n.files, func(a, b *foundFile) int {
 		if c := b.at.Compare(a.at); c != 0 {
 			return c
 		}

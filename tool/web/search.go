@@ -30,10 +30,10 @@ type search struct{ with tool.Searcher }
 
 // NewSearch returns the tool that searches with a searcher; nil is the provider of
 // the model that calls it.
-func NewSearch(with tool.Searcher) tool.Tool { return search{with} }
+func NewSearch(with tool.Searcher) tool.Tool { return &search{with} }
 
 // Spec implements tool.Tool.
-func (search) Spec() tool.Spec {
+func (*search) Spec() tool.Spec {
 	return tool.Spec{
 		Name:        SearchName,
 		Description: "Search the web. Returns what was found, and the addresses of its sources.",
@@ -54,12 +54,12 @@ func Query(args []byte) string {
 }
 
 // Title implements tool.Titler.
-func (search) Title(args json.RawMessage) string {
+func (*search) Title(args json.RawMessage) string {
 	return "search the web for " + printable.Short(Query(args), 200)
 }
 
 // Run implements tool.Tool.
-func (s search) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
+func (s *search) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	query := Query(call.Args)
 	switch {
 	case query == "":

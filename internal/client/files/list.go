@@ -69,13 +69,12 @@ func tracked(dir string) (names []string) {
 // newList makes a list of files, with the directories that they are in.
 func newList(names []string) *List {
 	seen := make(map[string]bool, len(names))
-	l := &List{}
+	all := make([]string, 0, len(names))
 	add := func(name string) {
-		if seen[name] {
-			return
+		if !seen[name] {
+			seen[name] = true
+			all = append(all, name)
 		}
-		seen[name] = true
-		l.paths = append(l.paths, candidate{name, strings.ToLower(name), strings.LastIndexByte(strings.TrimSuffix(name, "/"), '/') + 1})
 	}
 	for _, name := range names {
 		if strings.ContainsAny(name, "\n\x00") {
@@ -86,6 +85,10 @@ func newList(names []string) *List {
 			add(dir + "/")
 		}
 	}
-	slices.SortFunc(l.paths, func(a, b candidate) int { return strings.Compare(a.path, b.path) })
+	slices.Sort(all)
+	l := &List{paths: make([]candidate, len(all))}
+	for n, name := range all {
+		l.paths[n] = candidate{name, strings.ToLower(name), strings.LastIndexByte(strings.TrimSuffix(name, "/"), '/') + 1}
+	}
 	return l
 }

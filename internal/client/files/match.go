@@ -28,17 +28,17 @@ func (l *List) Match(words string, most int) []string {
 		return l.shallow(most)
 	}
 	exact := words != strings.ToLower(words)
-	var all []found
+	var all []*found
 	for _, c := range l.paths {
 		text := c.folded
 		if exact || len(c.folded) != len(c.path) {
 			text = c.path
 		}
 		if f, ok := c.match(text, words); ok {
-			all = append(all, f)
+			all = append(all, &f)
 		}
 	}
-	slices.SortFunc(all, func(a, b found) int {
+	slices.SortFunc(all, func(a, b *found) int {
 		return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(a.spread, b.spread), cmp.Compare(a.size, b.size), strings.Compare(a.path, b.path))
 	})
 	return paths(all, most)
@@ -46,15 +46,15 @@ func (l *List) Match(words string, most int) []string {
 
 // shallow returns what lies nearest.
 func (l *List) shallow(most int) []string {
-	var all []found
+	var all []*found
 	for _, c := range l.paths {
-		all = append(all, found{path: c.path, class: strings.Count(strings.TrimSuffix(c.path, "/"), "/")})
+		all = append(all, &found{path: c.path, class: strings.Count(strings.TrimSuffix(c.path, "/"), "/")})
 	}
-	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(a.class, b.class) })
+	slices.SortFunc(all, func(a, b *found) int { return cmp.Or(cmp.Compare(a.class, b.class), strings.Compare(a.path, b.path)) })
 	return paths(all, most)
 }
 
-func paths(all []found, most int) []string {
+func paths(all []*found, most int) []string {
 	out := make([]string, 0, min(len(all), most))
 	for _, f := range all[:min(len(all), most)] {
 		out = append(out, f.path)
