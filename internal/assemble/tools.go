@@ -40,7 +40,7 @@ func toolNames() []string {
 // all; which of them suit a model is decided for each (package tool/family). The web
 // is searched only where the user has said with what.
 func offered(chosen []string, search config.Web) ([]string, error) {
-	searches := search.Search != config.SearchOff
+	searches := search.Search == config.SearchProvider || search.Search == config.SearchCommand
 	if search.Search == config.SearchCommand && len(search.SearchCommand) == 0 {
 		return nil, &config.Error{Where: "web.search", Message: "name the command that searches in web.search_command"}
 	}

@@ -126,6 +126,9 @@ use = "required"
 mode = "read-only"
 network = "on"
 read = ["~/tools"]
+[web]
+search = "command"
+search_command = ["find", "--json"]
 
 [providers.mine]
 wire = "chat"
@@ -166,6 +169,7 @@ func TestEverySettingInAFile(t *testing.T) {
 		Sandbox:  config.Sandbox{Use: "required", Mode: "read-only", Network: "on", Read: []string{"~/tools"}},
 		Tasks:    config.Tasks{Depth: 1, AtOnce: 2, PerSession: 3, Timeout: time.Minute},
 		Terminal: config.Terminal{Theme: "default", Notify: "bell", Keys: "default"},
+		Web:      config.Web{Search: "command", SearchCommand: []string{"find", "--json"}},
 		Models:   map[string]config.Model{"mine/org/name": {Window: 1000, MaxOutput: 100, Images: &no, Thinking: &yes, ToolFamily: "claude"}},
 	}
 	got := r.Settings
