@@ -185,7 +185,7 @@ func TestEverySettingInAFile(t *testing.T) {
 		Name: "mine", Wire: config.WireChat, BaseURL: "https://host/v1", KeyEnv: "MINE_KEY", KeyCommand: []string{"pass", "mine"},
 		Headers: map[string]string{"X-Team": "core"}, Query: map[string]string{"api-version": "1"},
 		CAFile:    filepath.Join(filepath.Dir(r.UserFile), "ca.pem"),
-		ExtraBody: map[string]any{"top_k": int64(1)}, MaxConcurrent: 4, Origin: file("33"), BaseURLOrigin: file("35"),
+		ExtraBody: map[string]any{"top_k": int64(1)}, MaxConcurrent: 4, Origin: file("36"), BaseURLOrigin: file("38"),
 	}
 	ignore := cmp.FilterPath(func(p cmp.Path) bool {
 		return strings.Contains("keyNamed secrets vars", strings.TrimPrefix(p.Last().String(), "."))
