@@ -19,9 +19,15 @@ import (
 
 // families is a session whose models are those of a strict server, which plays the
 // turns.
-func families(t *testing.T, settings map[string]string, turns ...modeltest.Turn) (*modeltest.Server, *assemble.Opened) {
+func families(t testing.TB, settings map[string]string, turns ...modeltest.Turn) (*modeltest.Server, *assemble.Opened) {
 	t.Helper()
-	server := modeltest.NewServer(t, modeltest.Scenario{Turns: turns})
+	return playing(t, modeltest.Scenario{Turns: turns}, settings)
+}
+
+// playing is the same for a whole scenario.
+func playing(t testing.TB, scenario modeltest.Scenario, settings map[string]string) (*modeltest.Server, *assemble.Opened) {
+	t.Helper()
+	server := modeltest.NewServer(t, scenario)
 	home := t.TempDir()
 	file := fmt.Sprintf("[providers.openai]\nbase_url = %q\nkey_command = [\"echo\", \"key-0123456789-abcdef\"]\n"+
 		"[providers.anthropic]\nbase_url = %q\nkey_command = [\"echo\", \"key-0123456789-abcdef\"]\n"+

@@ -19,7 +19,7 @@ import (
 )
 
 // newHosts returns hosts whose sessions are kept in a directory of the test's.
-func newHosts(t *testing.T) *assemble.Sessions {
+func newHosts(t testing.TB) *assemble.Sessions {
 	t.Helper()
 	home := t.TempDir()
 	env := map[string]string{"HOME": home, "SETTLE_DATA_DIR": filepath.Join(home, "data")}
