@@ -2,6 +2,8 @@ package assemble
 
 import (
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/settle-agent/settle/internal/hands"
@@ -22,12 +24,13 @@ type notices struct {
 func (n *notices) take(news hands.News) {
 	n.log(news.Text)
 	n.mu.Lock()
-	defer n.mu.Unlock()
 	n.lost = ""
 	if news.Lost {
 		n.lost = news.Text
 	}
-	for _, say := range n.calls {
+	calls := slices.Collect(maps.Values(n.calls))
+	n.mu.Unlock()
+	for _, say := range calls { // which may wait for the disk
 		say(news.Text)
 	}
 }
@@ -44,16 +47,18 @@ func (n *notices) watch(say func(line string)) (end func()) {
 		return func() {}
 	}
 	n.mu.Lock()
-	defer n.mu.Unlock()
+	lost := n.lost
+	defer func() {
+		if n.mu.Unlock(); lost != "" {
+			say(lost)
+		}
+	}()
 	if n.calls == nil {
 		n.calls = map[int]func(string){}
 	}
 	n.last++
 	id := n.last
 	n.calls[id] = say
-	if n.lost != "" {
-		say(n.lost)
-	}
 	return func() {
 		n.mu.Lock()
 		defer n.mu.Unlock()

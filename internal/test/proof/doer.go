@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"strings"
 	"time"
@@ -92,7 +93,7 @@ func (d doer) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	}
 	var result tool.Result
 	var out strings.Builder
-	for _, s := range plan {
+	for n, s := range plan {
 		switch s.Kind {
 		case Print:
 			out.WriteString(s.Text)
@@ -116,6 +117,12 @@ func (d doer) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 			if ctx.Err() != nil {
 				result.Output, result.Aborted = out.String(), true
 				return result, nil
+			}
+		case Far, Slow, Back, Twice, Gone, Away:
+			on, err := d.far(ctx, c, fmt.Sprintf("%s/%d", c.ID, n), s, &result)
+			if !on {
+				result.Output = out.String() + result.Output
+				return result, err
 			}
 		case Deaf:
 			d.wait(context.WithoutCancel(ctx), s.For)

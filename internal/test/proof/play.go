@@ -25,6 +25,9 @@ func Play(s Script) Report {
 	w.verdict()
 	w.probes()
 	w.end()
+	for _, m := range w.machines { // nobody makes any more
+		m.close()
+	}
 	if err := w.server.Close(); err != nil {
 		w.broke("C12", "the model's server finds something running: %v", err)
 	}

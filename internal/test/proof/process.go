@@ -23,6 +23,7 @@ type process struct {
 	session   *session.Session
 	approvals *session.Approvals
 	kin       *kin
+	reach     *reach
 
 	// life ends when the process is killed: what it runs is gone then.
 	life context.Context //nolint:containedctx // it is the process's own
@@ -57,7 +58,7 @@ func (w *world) start(d *disk, set setting) (*process, error) {
 		}
 	}
 	p := &process{world: w, mount: newMount(d, set.crashAt, w.broke), succeeded: make(chan struct{})}
-	p.kin = &kin{p: p}
+	p.kin, p.reach = &kin{p: p}, newReach()
 	p.life, p.end = context.WithCancel(w.life)
 	p.log = journal.New(p.mount, state, journal.WithClock(w.now))
 	doers := []tool.Tool{doer{p}}
@@ -138,6 +139,7 @@ func (asks) Remember(turn.Approval) {}
 // close closes the session as a host does, and says what was wrong with that.
 // Slow subscribers go on reading.
 func (p *process) close() error {
+	defer p.leave()
 	return p.session.Close(context.Background(), event.Shutdown, "host")
 }
 
@@ -147,6 +149,7 @@ func (p *process) close() error {
 func (p *process) bury() {
 	p.end()
 	_ = p.session.Close(context.Background(), event.Shutdown, "host") // nobody is there to be told
+	p.leave()
 }
 
 // succeed names the process that opened the session next, or nil.

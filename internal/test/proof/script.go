@@ -106,6 +106,12 @@ const (
 	Fail  StepKind = "fail"  // ends with an error
 	Panic StepKind = "panic"
 	Flood StepKind = "flood" // puts out so many bytes
+	Far   StepKind = "far"   // works for a time at the hands, on another machine
+	Slow  StepKind = "slow"  // the same, over a slow connection
+	Back  StepKind = "back"  // the same; the connection is cut, and comes back
+	Twice StepKind = "twice" // the same; each message comes twice
+	Gone  StepKind = "gone"  // the same; the hands die
+	Away  StepKind = "away"  // the same; nobody gets through for longer than the lease
 )
 
 // Step is one step of a call.

@@ -66,6 +66,7 @@ type world struct {
 	asked    int           // requests for approval
 	// requested is what the models were sent, by the disk that has the log.
 	requested map[*disk][]contract.Request
+	machines  map[*disk]*machine // with hands
 }
 
 func newWorld(s Script) *world {

@@ -1,0 +1,421 @@
+package proof
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/settle-agent/settle/internal/hands"
+	"github.com/settle-agent/settle/tool"
+)
+
+const (
+	// slowDelay is what a message takes over a slow connection, and awayTime how long
+	// nobody gets through to a machine that is away: longer than the lease.
+	slowDelay = time.Second
+	awayTime  = 3 * hands.DefaultLease
+	// endMost is how much longer than the lease what a dead host had started may last.
+	endMost = 5 * time.Second
+)
+
+// machine is another machine, with the hands of the session of one disk. The processes
+// that open the session reach it one after the other.
+type machine struct {
+	world *world
+	group sync.WaitGroup // what it is doing
+
+	mu      sync.Mutex // guards what follows
+	server  *hands.Server
+	streams map[*cable]*process
+	hosts   map[string]*process // by call
+	began   map[string]bool     // calls
+	done    map[string]bool
+	epoch   uint64
+	shut    bool // nobody gets through
+	slow    int  // how many calls have the connection slow, and double
+	double  int
+}
+
+// order is what a call is to do there.
+type order struct {
+	Kind StepKind
+	For  time.Duration
+}
+
+// machine is the one of a disk.
+func (w *world) machine(d *disk) *machine {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	m := w.machines[d]
+	if m == nil {
+		m = &machine{world: w, streams: map[*cable]*process{}, hosts: map[string]*process{}, began: map[string]bool{}, done: map[string]bool{}}
+		if w.machines == nil {
+			w.machines = map[*disk]*machine{}
+		}
+		w.machines[d] = m
+	}
+	return m
+}
+
+// hands are new ones. When there is nothing more to do for anybody, they end and
+// others begin, as settle hands does.
+func (m *machine) hands() *hands.Server {
+	calls := map[string]func(context.Context, hands.Request) (json.RawMessage, error){"work": m.work}
+	s := &hands.Server{
+		Settle: "proof", Local: &hands.Local{Calls: calls},
+		Spool: func() (*os.File, error) { return nil, errors.New("there is no disk") },
+	}
+	m.group.Go(func() { // ends with the server, which die and close end
+		<-s.Over()
+		m.mu.Lock()
+		if m.server == s {
+			m.server = nil
+		}
+		m.mu.Unlock()
+		s.Close()
+	})
+	return s
+}
+
+// work is done at the hands: once for each call (C5).
+func (m *machine) work(ctx context.Context, r hands.Request) (json.RawMessage, error) {
+	var o order
+	if err := json.Unmarshal(r.Args, &o); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	again, host := m.began[r.Call], m.hosts[r.Call]
+	m.began[r.Call] = true
+	m.mu.Unlock()
+	if again {
+		m.world.broke("C5", "call %s is done at the hands for the second time", r.Call)
+	}
+	defer func() { // C7: it does not outlast the lease
+		if died, dead := host.diedAt(); dead && time.Since(died) > hands.DefaultLease+endMost {
+			m.world.broke("C7", "call %s went on at the hands for %v after its host was killed", r.Call, time.Since(died))
+		}
+	}()
+	if !passes(ctx, o.For/2) {
+		return nil, context.Cause(ctx)
+	}
+	switch o.Kind {
+	case Gone:
+		m.die()
+	case Back:
+		m.cut(nil)
+	case Away:
+		m.leave()
+	}
+	if !passes(ctx, o.For-o.For/2) {
+		return nil, context.Cause(ctx)
+	}
+	m.mu.Lock()
+	m.done[r.Call] = true
+	m.mu.Unlock()
+	return json.RawMessage(`"done"`), nil
+}
+
+func passes(ctx context.Context, long time.Duration) bool {
+	timer := time.NewTimer(long)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// die replaces the hands by others, as kill -9 and a new start do.
+func (m *machine) die() {
+	m.mu.Lock()
+	old := m.server
+	m.server = nil
+	m.mu.Unlock()
+	m.cut(nil)
+	if old != nil {
+		m.group.Go(old.Close) // bounded by itself
+	}
+}
+
+// leave has nobody get through for a time.
+func (m *machine) leave() {
+	m.mu.Lock()
+	m.shut = true
+	m.mu.Unlock()
+	m.cut(nil)
+	m.group.Go(func() { // ends with the world
+		passes(m.world.life, awayTime)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.shut = false
+	})
+}
+
+// cut ends the streams of a process, or all.
+func (m *machine) cut(of *process) {
+	m.mu.Lock()
+	var ended []*cable
+	for s, p := range m.streams {
+		if of == nil || p == of {
+			ended = append(ended, s)
+			delete(m.streams, s)
+		}
+	}
+	m.mu.Unlock()
+	for _, s := range ended {
+		_ = s.Close()
+	}
+}
+
+// dial is the way of a process to the hands.
+func (m *machine) dial(p *process) func(context.Context) (io.ReadWriteCloser, error) {
+	return func(context.Context) (io.ReadWriteCloser, error) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if m.shut || p.dead() {
+			return nil, errors.New("no route to the machine")
+		}
+		a, b := net.Pipe()
+		ours, theirs := newCable(a, m), newCable(b, m)
+		m.streams[ours] = p
+		if m.server == nil {
+			m.server = m.hands()
+		}
+		server := m.server
+		m.group.Go(func() { // ends with the stream
+			g, err := hands.Greet(theirs, "proof", hands.Machine{OS: "linux", Name: "machine"})
+			if err == nil {
+				_ = server.Serve(g) // its end is no news
+			}
+		})
+		return ours, nil
+	}
+}
+
+// close ends the machine, when what its hands still do for nobody is long over.
+func (m *machine) close() {
+	passes(context.Background(), hands.DefaultLease+2*endMost)
+	m.mu.Lock()
+	m.shut = true
+	server := m.server
+	m.mu.Unlock()
+	m.cut(nil)
+	if server != nil {
+		server.Close()
+	}
+	m.group.Wait() // dying hands are bounded by themselves
+}
+
+// cable is one end of a stream, which may be slow, or bring messages twice.
+type cable struct {
+	net.Conn
+	machine *machine
+	once    sync.Once
+	closed  chan struct{}
+}
+
+func newCable(conn net.Conn, m *machine) *cable {
+	return &cable{Conn: conn, machine: m, closed: make(chan struct{})}
+}
+
+func (c *cable) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.Conn.Close()
+}
+
+func (c *cable) Write(data []byte) (int, error) {
+	c.machine.mu.Lock()
+	slow, double := c.machine.slow > 0, c.machine.double > 0
+	c.machine.mu.Unlock()
+	if slow {
+		timer := time.NewTimer(slowDelay)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-c.closed:
+			return 0, net.ErrClosed
+		}
+	}
+	sent := data
+	if double {
+		sent = doubled(data)
+	}
+	if _, err := c.Conn.Write(sent); err != nil {
+		return 0, err
+	}
+	return len(data), nil
+}
+
+// doubled has each message of some frames twice (docs/hands.md).
+func doubled(data []byte) (out []byte) {
+	for rest := data; len(rest) > 0; {
+		if len(rest) < 5 {
+			return data
+		}
+		n := 4 + int(binary.BigEndian.Uint32(rest))
+		if n < 5 || n > len(rest) {
+			return data
+		}
+		out = append(out, rest[:n]...)
+		if rest[4] == 'M' {
+			out = append(out, rest[:n]...)
+		}
+		rest = rest[n:]
+	}
+	return out
+}
+
+// reach is the connection of a process to its hands, made when it is first wanted.
+type reach struct {
+	token  chan struct{} // who holds it changes remote
+	remote *hands.Remote
+	left   chan struct{} // closed when the process lets go of the hands
+
+	mu    sync.Mutex              // guards what follows
+	died  time.Time               // when the process was killed
+	calls map[string]func(string) // who is told of the connection
+}
+
+func newReach() *reach {
+	return &reach{token: make(chan struct{}, 1), left: make(chan struct{}), calls: map[string]func(string){}}
+}
+
+func (p *process) diedAt() (time.Time, bool) {
+	if p == nil {
+		return time.Time{}, false
+	}
+	p.reach.mu.Lock()
+	defer p.reach.mu.Unlock()
+	return p.reach.died, !p.reach.died.IsZero()
+}
+
+// hands returns the process's connection.
+func (p *process) hands(ctx context.Context, m *machine) (*hands.Remote, error) {
+	select {
+	case p.reach.token <- struct{}{}:
+		defer func() { <-p.reach.token }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if p.reach.remote != nil {
+		return p.reach.remote, nil
+	}
+	m.mu.Lock()
+	m.epoch++
+	epoch := m.epoch
+	m.mu.Unlock()
+	r, err := hands.NewRemote(ctx, hands.RemoteConfig{Dial: m.dial(p), Settle: "proof", Session: "s", Epoch: epoch, Notice: p.reach.tell})
+	if err != nil {
+		return nil, err
+	}
+	p.reach.remote = r
+	m.group.Go(func() { // ends when the process does
+		select {
+		case <-p.mount.died:
+			p.reach.mu.Lock()
+			p.reach.died = time.Now()
+			p.reach.mu.Unlock()
+			m.cut(p)
+		case <-p.reach.left:
+		}
+	})
+	return r, nil
+}
+
+// tell has the running calls say how the connection does.
+func (r *reach) tell(n hands.News) {
+	r.mu.Lock()
+	calls := slices.Collect(maps.Values(r.calls))
+	r.mu.Unlock()
+	for _, say := range calls { // which may wait for the disk
+		say(n.Text)
+	}
+}
+
+// watch has a call told until it ends.
+func (r *reach) watch(call string, say func(string)) (end func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.calls[call] = say
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.calls, call)
+	}
+}
+
+// leave lets go of the hands.
+func (p *process) leave() {
+	p.reach.token <- struct{}{} // whoever has it gives it back when the calls have ended
+	if p.reach.remote != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), endMost)
+		defer cancel()
+		_ = p.reach.remote.Close(ctx) // where they cannot be reached, they end it by themselves
+	}
+	close(p.reach.left)
+}
+
+// far does a step at the hands, and reports whether the call goes on.
+func (d doer) far(ctx context.Context, c tool.Call, id string, s Step, result *tool.Result) (on bool, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(d.p.life, cancel)() // it dies with its process
+	m := d.p.world.machine(d.p.mount.disk)
+	defer m.spoil(s.Kind)()
+	defer d.p.reach.watch(id, c.Notice)()
+	remote, err := d.p.hands(ctx, m)
+	if err != nil {
+		return false, err
+	}
+	m.mu.Lock()
+	m.hosts[id] = d.p
+	m.mu.Unlock()
+	args, err := json.Marshal(order{s.Kind, s.For})
+	if err != nil {
+		return false, err
+	}
+	_, err = remote.Call(ctx, hands.Request{Name: "work", Call: id, Args: args})
+	var lost *hands.LostError
+	switch {
+	case errors.As(err, &lost):
+		result.Unknown, result.Output = true, lost.Error()
+		return false, nil
+	case ctx.Err() != nil:
+		result.Aborted = true
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	m.mu.Lock()
+	done := m.done[id]
+	m.mu.Unlock()
+	if !done {
+		d.p.world.broke("C5", "call %s is said to be done at the hands, and is not", id)
+	}
+	return true, nil
+}
+
+// spoil makes the connection what the step wants, while it lasts.
+func (m *machine) spoil(kind StepKind) (end func()) {
+	change := func(by int) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		switch kind {
+		case Slow:
+			m.slow += by
+		case Twice:
+			m.double += by
+		}
+	}
+	change(1)
+	return func() { change(-1) }
+}

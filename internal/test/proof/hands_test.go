@@ -1,0 +1,73 @@
+package proof
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// TestSimulationOfHands plays the sessions of the simulation with calls that work on
+// another machine: over a connection that is slow, that breaks and comes back, or that
+// brings everything twice; with hands that die, or that nobody can reach for longer
+// than the lease. A failure prints the session's seed and the shortest script that
+// fails.
+func TestSimulationOfHands(t *testing.T) {
+	scripts, seed := rapid.Custom(draw), *firstSeed
+	if seed == 0 {
+		seed = 1 + rand.IntN(1<<40)
+	}
+	t.Logf("%d sessions from -seed=%d on", *sessions/2, seed)
+	var lost, told int
+	for n := range *sessions / 2 {
+		s := handOver(scripts.Example(seed+n), uint64(seed+n))
+		r := play(t, s)
+		if len(r.Problems) > 0 {
+			t.Fatalf("-seed=%d -sessions=2\n%s", seed+n, explain(t, s, r.Problems))
+		}
+		if slices.ContainsFunc(r.Events, func(e event.Event) bool {
+			d, ok := e.Data.(event.ItemEnded)
+			return ok && d.Cause != nil && d.Cause.Reason == event.MachineLost && d.Effects == event.EffectsUnknown
+		}) {
+			lost++
+		}
+		if slices.ContainsFunc(r.Events, func(e event.Event) bool { d, _ := e.Data.(event.ItemDelta); return d.Notice }) {
+			told++
+		}
+	}
+	t.Logf("nobody knew what became of a call in %d sessions, and people were told of the connection in %d", lost, told)
+	if *firstSeed == 1 && *sessions >= 300 && (lost == 0 || told == 0) { // the same each time
+		t.Error("that proves nothing of hands")
+	}
+}
+
+// handOver has the calls of a script work on another machine, beside what they do.
+func handOver(s Script, seed uint64) Script {
+	r := rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // it is to be the same again
+	step := func() Step {
+		kinds := []StepKind{Far, Slow, Gone, Back, Back, Twice, Twice, Away}
+		return Step{Kind: kinds[r.IntN(len(kinds))], For: []time.Duration{time.Millisecond, time.Second, 10 * time.Second, 20 * time.Minute}[r.IntN(4)]}
+	}
+	s.Ends = nil // they may end otherwise
+	if r.IntN(4) == 0 {
+		s.Moves = append(slices.Clone(s.Moves), Move{Do: Crash, After: time.Duration(1+r.IntN(8)) * time.Second})
+	}
+	s.Responses = slices.Clone(s.Responses)
+	for n, response := range s.Responses {
+		items := slices.Clone(response.Items)
+		for i, item := range items {
+			if item.Kind == Call {
+				items[i].Plan = slices.Insert(slices.Clone(item.Plan), r.IntN(len(item.Plan)+1), step())
+			}
+		}
+		for range r.IntN(3) {
+			items = append(items, Item{Kind: Call, Plan: Plan{step()}})
+		}
+		s.Responses[n].Items = items
+	}
+	return s
+}
