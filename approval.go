@@ -84,6 +84,9 @@ type Answer struct {
 	Policy string
 	// By says who answers: "user", a client's name.
 	By string
+	// Content are the values that a form asks for: a JSON object. They go to the
+	// server that asks, and not into the log.
+	Content json.RawMessage
 }
 
 // AnsweredError says that an answer came too late, or a second time: it ran
@@ -103,6 +106,11 @@ func (e *UnknownApprovalError) Error() string {
 	return fmt.Sprintf("there is no approval %q in this session", e.Approval)
 }
 
+// FormError says why a form does not take an answer. The question stays open.
+type FormError struct{ Why string }
+
+func (e *FormError) Error() string { return (*session.FormError)(e).Error() }
+
 // Answer gives somebody's word about a call of the session that waits. The
 // first answer counts: for a later one, or one after the turn's end, it returns
 // an [*AnsweredError], and nothing is run. For an approval that the session
@@ -111,6 +119,9 @@ func (s *Session) Answer(ctx context.Context, a Answer) error {
 	err := s.actor.Answer(ctx, session.Answer(a))
 	if late := (*session.AnsweredError)(nil); errors.As(err, &late) {
 		return (*AnsweredError)(late)
+	}
+	if misfit := (*session.FormError)(nil); errors.As(err, &misfit) {
+		return (*FormError)(misfit)
 	}
 	if unknown := (*session.UnknownApprovalError)(nil); errors.As(err, &unknown) {
 		return (*UnknownApprovalError)(unknown)

@@ -167,6 +167,9 @@ func (s *Session) start(c SessionConfig, log *journal.Log, damage session.Damage
 	if s.from != nil {
 		made.Turn.Meter = s.from.meter
 	}
+	if approvals != nil {
+		made.Turn.Filler = approvals
+	}
 	if kin != nil { // else it would be an interface of nothing
 		made.Kin = kin
 	}

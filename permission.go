@@ -30,8 +30,14 @@ const (
 // approver is the policy in force as a turn sees it, and the session's
 // approvals if somebody may answer them.
 func (s *Session) approver(c SessionConfig, log *journal.Log, hooks *hooks.Set) (turn.Approver, *session.Approvals, error) {
-	if err := s.judged(c); err != nil || s.judge == nil {
+	if err := s.judged(c); err != nil {
 		return nil, nil, err
+	}
+	if s.judge == nil {
+		if s.from == nil && c.Approver == nil && c.Attended { // nothing needs approval, but servers may ask for input
+			return nil, session.NewApprovals(log, nil, s.redact).With(hooks), nil
+		}
+		return nil, nil, nil
 	}
 	var other turn.Approver
 	switch {

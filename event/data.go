@@ -496,6 +496,20 @@ type ApprovalRequested struct {
 	Covers string `json:"covers,omitempty"`
 	// Child is the child agent that asks, about a call of its own.
 	Child string `json:"child,omitempty"`
+	// Form, if set, is what a tool server wants to know while its call runs: the
+	// call has started, and only the form is answered.
+	Form *Form `json:"form,omitempty"`
+}
+
+// Form is what a tool server asks the user for. What the user fills in goes to the
+// server only, and not into the log.
+type Form struct {
+	Server  string `json:"server"`
+	Message string `json:"message"`
+	// Schema is the JSON Schema of the values: an object of plain properties. URL is
+	// a page to open instead.
+	Schema json.RawMessage `json:"schema,omitempty"`
+	URL    string          `json:"url,omitempty"`
 }
 
 // Verdict is how an approval ended.

@@ -247,6 +247,9 @@ func itemMoves(s State, t *Turn, i *Item) []move {
 	return []move{
 		delta(Output), ended(ItemCompleted), ended(ItemFailed),
 		one(at(in, JobStarted{Job: s.NextJob()})), one(at(in, ChildStarted{Child: s.NextChild(), Session: "s9"})),
+		with(in, func(t *rapid.T) Data {
+			return ApprovalRequested{Approval: s.NextApproval(), Tool: "shell", Form: &Form{Server: "db", Message: text(t)}}
+		}),
 	}
 }
 

@@ -245,7 +245,7 @@ func (t *Turn) summary() Summary {
 		}
 	}
 	for _, a := range t.Approvals {
-		if a.Ended != nil && a.Ended.Verdict == Denied {
+		if a.Ended != nil && a.Ended.Verdict == Denied && a.Form == nil {
 			sum.Denied++
 		}
 	}

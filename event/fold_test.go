@@ -272,6 +272,7 @@ func TestFoldRefusesApprovals(t *testing.T) {
 		{"of no call", call, inItem(item2, ApprovalRequested{Approval: "p000001"}), "ready to start"},
 		{"of an unfinished call", call, inItem(item1, ApprovalRequested{Approval: "p000001"}), "ready to start"},
 		{"of a started call", started, inItem(item1, ApprovalRequested{Approval: "p000001"}), "ready to start"},
+		{"a form of a call that has not started", func(s *session) { s.attempt().ready(item1) }, inItem(item1, ApprovalRequested{Approval: "p000001", Form: &Form{}}), "has not started"},
 		{"without id", asked, inItem(item1, ApprovalRequested{}), "not a new approval's id"},
 		{"twice", asked, inItem(item1, ApprovalRequested{Approval: "p000001"}), "not a new approval's id"},
 		{"answer without request", asked, inItem(item1, ApprovalEnded{Approval: "p000002"}), "does not wait"},

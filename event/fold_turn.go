@@ -254,8 +254,10 @@ func (s *State) itemEnded(t *Turn, i *Item, e Event, d ItemEnded) string {
 func (s *State) approvalRequested(t *Turn, e Event, d ApprovalRequested) string {
 	i := t.Item(e.Item)
 	switch {
-	case i == nil || i.Status != ItemOpen || !i.Ready || i.Started && d.Child == "":
+	case i == nil || i.Status != ItemOpen || !i.Ready || i.Started && d.Child == "" && d.Form == nil:
 		return fmt.Sprintf("item %q is not a call that is ready to start", e.Item)
+	case d.Form != nil && !i.Started:
+		return fmt.Sprintf("call %q asks for input, and has not started", e.Item)
 	case d.Child != "" && !s.runsIn(d.Child, e.Item):
 		return fmt.Sprintf("child %q does not run in call %q", d.Child, e.Item)
 	}

@@ -121,6 +121,10 @@ func turnSamples() []Event {
 		}),
 		in(ApprovalEnded{Approval: "p000001", Verdict: Denied, Message: "not now", Policy: "deny"}),
 		in(CallStarted{Title: "ls", Sandbox: ReadOnly, Arguments: `{"command":"ls -l"}`}),
+		in(ApprovalRequested{
+			Approval: "p000002", Tool: "db__query", Title: "db asks for input", Text: "db asks",
+			Form: &Form{Server: "db", Message: "Which one?", Schema: json.RawMessage(`{"type":"object"}`), URL: "https://example.com/"},
+		}),
 		in(ItemEnded{Status: ItemAborted, Effects: EffectsPartial, Cause: sampleCause(), Content: sampleContent()}),
 		{Turn: "t000001", Item: "i000002", Volatile: true, Data: ItemEnded{
 			Status: ItemCompleted, Content: Content{Type: Note, Text: "the same call 3 times"},

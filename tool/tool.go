@@ -53,9 +53,24 @@ type Call struct {
 	// Notice takes a line that people should know while the call runs, and that
 	// is none of its output; never nil. The model is not told. It does not block.
 	Notice func(line string)
+	// Ask has the user fill in a form; never nil. It returns the JSON object of the
+	// values, nothing for a page that was opened, or a [*DeclinedError]. It ends
+	// with ctx.
+	Ask func(ctx context.Context, f event.Form) (json.RawMessage, error)
 	// Sandbox is what the call may do. A tool that starts processes confines them
 	// to that, or fails; for others it means nothing.
 	Sandbox event.Sandbox
+}
+
+// DeclinedError says that the user did not fill in a form, or that nobody is there
+// who could: Policy then names what answered.
+type DeclinedError struct{ Message, Policy string }
+
+func (e *DeclinedError) Error() string { return e.Message }
+
+// NobodyToAsk is a [Call].Ask where nobody is there.
+func NobodyToAsk(context.Context, event.Form) (json.RawMessage, error) {
+	return nil, &DeclinedError{Message: "there is nobody to ask", Policy: "nobody to ask"}
 }
 
 // Titler is implemented by tools that can say in one line, for people, what a

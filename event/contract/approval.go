@@ -7,12 +7,16 @@ type approval struct {
 	call    string
 	ended   bool
 	granted bool
+	form    bool // a call that runs asks for input
 }
 
 func (l *log) approvalRequested(t *turn, e event.Event, d event.ApprovalRequested) {
 	i := t.items[e.Item]
-	if i == nil || i.ended || i.started && d.Child == "" || i.kind != event.ToolCall {
+	if i == nil || i.ended || i.started && d.Child == "" && d.Form == nil || i.kind != event.ToolCall {
 		l.breaks("C16", "item %q is not a call that could still start", e.Item)
+	}
+	if i != nil && d.Form != nil && !i.started {
+		l.breaks("C16", "call %s asks for input, and has not started", e.Item)
 	}
 	if d.Child != "" {
 		if c := l.children[d.Child]; c == nil || c.ended || c.call != e.Item {
@@ -23,12 +27,13 @@ func (l *log) approvalRequested(t *turn, e event.Event, d event.ApprovalRequeste
 		l.breaks("C16", "%q is not a new approval's id", d.Approval)
 		return
 	}
-	t.approvals[d.Approval] = &approval{call: e.Item}
+	t.approvals[d.Approval] = &approval{call: e.Item, form: d.Form != nil}
 }
 
 // approvalEnded: C16, one answer, by somebody or by a policy that is named.
 func (l *log) approvalEnded(t *turn, e event.Event, d event.ApprovalEnded) {
-	if l.answered(t.approvals[d.Approval], e, d) && d.Verdict == event.Denied {
+	a := t.approvals[d.Approval]
+	if l.answered(a, e, d) && d.Verdict == event.Denied && !a.form {
 		t.summary.Denied++
 	}
 }

@@ -34,6 +34,7 @@ func TestDetails(t *testing.T) {
 		story story
 	}{
 		{`C16: event 9 (approval.requested): item "i1" is not a call that could still start`, inCall(starts("i1"), asked)},
+		{`C16: event 8 (approval.requested): call i1 asks for input, and has not started`, inCall(item("i1", event.ApprovalRequested{Approval: "p1", Form: &event.Form{}}))},
 		{`C16: event 9 (approval.ended): "maybe" is no verdict`, inCall(asked, item("i1", event.ApprovalEnded{Approval: "p1", Verdict: "maybe", Policy: "x"}))},
 		{`C16: event 8 (approval.ended): approval p1 was not requested`, inCall(item("i1", event.ApprovalEnded{Approval: "p1", Verdict: event.Denied}))},
 		{`C16: event 9 (approval.requested): "p1" is not a new approval's id`, inCall(asked, asked)},

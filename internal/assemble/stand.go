@@ -102,7 +102,7 @@ func (o HandsOptions) calls(b *boxes, lock *os.File, marker string) map[string]f
 			if in.Private {
 				chosen = wary[i]
 			}
-			result, err := chosen.Run(ctx, tool.Call{ID: r.Call, Name: name, Args: in.Args, Dir: r.Dir, Progress: func(string) {}})
+			result, err := chosen.Run(ctx, tool.Call{ID: r.Call, Name: name, Args: in.Args, Dir: r.Dir, Progress: func(string) {}, Ask: tool.NobodyToAsk})
 			if err != nil {
 				return nil, err
 			}

@@ -29,8 +29,8 @@ func floors() [][]string {
 		{"internal/hands", "internal/worktree"},
 		{"internal/proc"},
 		{"internal/sandbox"},
-		{"internal/config", "internal/prompt", "internal/skills", "internal/longlog", "internal/terminal"},
-		{"event", "internal/scope", "internal/sse", "internal/redact", "internal/contents", "internal/repo", "internal/frontmatter", "internal/logfile", "internal/lifeline", "internal/jsonrpc", "internal/printable", "internal/question", "internal/egress"},
+		{"internal/config", "internal/question", "internal/prompt", "internal/skills", "internal/longlog", "internal/terminal"},
+		{"event", "internal/scope", "internal/sse", "internal/redact", "internal/contents", "internal/repo", "internal/frontmatter", "internal/logfile", "internal/lifeline", "internal/jsonrpc", "internal/printable", "internal/egress"},
 		{"internal/jsonl", "internal/safefile", "internal/sorting"},
 		{"internal/house", "internal/test/shake", "internal/test/crash", "internal/test/setsid", "modeltest"},
 	}

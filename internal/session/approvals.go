@@ -50,6 +50,8 @@ type Answer struct {
 	// (C16).
 	Policy string
 	By     string
+	// Content are the values of a form: a JSON object.
+	Content json.RawMessage
 }
 
 // AnsweredError says that an answer came too late, or a second time: it ran
@@ -290,6 +292,9 @@ func (a *Approvals) Answer(given Answer) error {
 		}
 		if found.Ended != nil {
 			refused = &AnsweredError{given.Approval, found.Ended.Verdict, found.EndedBy}
+			return nil
+		}
+		if refused = checkForm(found, given); refused != nil {
 			return nil
 		}
 		place.By, place.Data = given.By, event.ApprovalEnded{

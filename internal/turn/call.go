@@ -37,6 +37,7 @@ type call struct {
 	settled *scope.Deferred[struct{}]
 	took    time.Duration // to run; valid once it is settled
 	grant   Grant         // of the approver
+	time    *scope.Allowance
 	hooked  hooked
 
 	progress sync.Mutex // guards what follows
@@ -198,7 +199,9 @@ func (c *call) timeout(ctx context.Context) (context.Context, context.CancelFunc
 	}
 	cause := event.Abort(event.TimedOut, "")
 	cause.Message = "it ran for " + words(d)
-	return context.WithTimeoutCause(ctx, d, cause)
+	ctx, allowance, cancel := scope.WithAllowance(ctx, d, cause)
+	c.time = allowance
+	return ctx, cancel
 }
 
 // await runs the tool. Once ctx ends, the tool has the grace, and a margin in
@@ -213,7 +216,7 @@ func (c *call) await(ctx context.Context) (g gave, ok bool) {
 	// behind; what it returns then becomes nothing.
 	t.strays.Go(func() {
 		result, err := t.Tools.Run(tool.WithSearcher(tool.WithHurry(ctx, t.Hurry), t.searchWeb), tool.Call{
-			ID: c.item, Session: t.session, Name: c.name, Args: json.RawMessage(c.args), Dir: t.Dir, Progress: c.say, Notice: c.notice,
+			ID: c.item, Session: t.session, Name: c.name, Args: json.RawMessage(c.args), Dir: t.Dir, Progress: c.say, Notice: c.notice, Ask: c.ask,
 			Sandbox: c.grant.Sandbox,
 		})
 		results <- gave{result, err} // never blocks: one result, room for one

@@ -36,8 +36,10 @@ type Config struct {
 	Instructions func(dir string, calls []event.Content) []Instruction
 	// Approver is asked before each call; nil lets every call run.
 	Approver Approver
-	Retry    Retry
-	Limits   Limits
+	// Filler has the user fill in what calls ask for; nil declines at once.
+	Filler Filler
+	Retry  Retry
+	Limits Limits
 	// Meter is the session's; nil for one of the turn's own.
 	Meter *Meter
 	// Compaction says how room is made when the model's window is full; empty

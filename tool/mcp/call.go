@@ -10,7 +10,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -52,16 +54,21 @@ func (s *Servers) run(ctx context.Context, e entry, call tool.Call, args json.Ra
 		return tool.Result{}, err
 	}
 	timeout := link.server.callTimeout()
-	bounded, cancel := context.WithTimeoutCause(ctx, timeout, &timeoutError{timeout})
+	bounded, allowance, cancel := scope.WithAllowance(ctx, timeout, &timeoutError{timeout})
 	defer cancel()
-	result, err := c.call(bounded, e.Name, args, call.Progress)
+	ask := call.Ask
+	call.Ask = func(ctx context.Context, f event.Form) (json.RawMessage, error) {
+		defer allowance.Hold()()
+		return ask(ctx, f)
+	}
+	result, err := c.call(bounded, e.Name, args, call)
 	switch _, lost := errors.AsType[*lostError](err); {
 	case err == nil:
 		link.succeeded()
 		return s.rendered(call, result)
 	case ctx.Err() != nil:
 		return tool.Result{Aborted: true, Output: fmt.Sprintf("The MCP server %q was told to cancel the call. What it has done is not known.", e.server)}, nil
-	case bounded.Err() != nil:
+	case bounded.Err() != nil, errors.Is(err, errForms):
 		return tool.Result{}, fmt.Errorf("%w; what the MCP server %q has done by then is not known", err, e.server)
 	case lost:
 		return tool.Result{}, fmt.Errorf("the connection to the MCP server %q ended during the call: %w; what the call has done is not known", e.server, err)

@@ -16,6 +16,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/tool"
 )
 
 // lastInitialize is the last version of the protocol that begins with
@@ -37,6 +38,7 @@ type connection interface {
 
 // client is a live connection to a server.
 type client struct {
+	server     string
 	connection connection
 	session    *sdk.ClientSession
 	changed    chan struct{} // the list of tools did; holds one
@@ -49,19 +51,21 @@ type client struct {
 
 	tokens atomic.Int64
 
-	mu       sync.Mutex // guards what follows
-	progress map[string]func(text string)
+	mu      sync.Mutex // guards what follows
+	callers map[int64]*caller
 }
 
 // connect begins a session with a server. When it fails, the connection is of no
 // use any more.
-func connect(ctx context.Context, version, protocol string, connection connection) (_ *client, err error) {
+func connect(ctx context.Context, server, version, protocol string, connection connection) (_ *client, err error) {
 	defer func() { err = orPanic(err, recover()) }()
-	c := &client{connection: connection, changed: make(chan struct{}, 1), over: make(chan struct{}), dropped: make(chan struct{}), useless: make(chan struct{}), progress: map[string]func(string){}}
+	c := &client{server: server, connection: connection, changed: make(chan struct{}, 1), over: make(chan struct{}), dropped: make(chan struct{}), useless: make(chan struct{}), callers: map[int64]*caller{}}
 	c.spoil = sync.OnceFunc(func() { close(c.useless) })
 	connection.onProgress(c.progressed)
 	options := &sdk.ClientOptions{
-		Capabilities: &sdk.ClientCapabilities{}, // no roots, no sampling, no elicitation
+		// No roots, no sampling.
+		Capabilities:       &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}}},
+		ElicitationHandler: c.elicit,
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {
 			connection.handled()
 			select {
@@ -180,24 +184,34 @@ func toolOf(t *sdk.Tool) Tool {
 
 // call calls a tool. The call is sent once; when ctx ends first, the server is told
 // so, and what it answers is dropped.
-func (c *client) call(ctx context.Context, name string, args json.RawMessage, progress func(text string)) (_ *sdk.CallToolResult, err error) {
+func (c *client) call(ctx context.Context, name string, args json.RawMessage, by tool.Call) (_ *sdk.CallToolResult, err error) {
 	defer func() { err = orPanic(err, recover()) }()
-	token := strconv.FormatInt(c.tokens.Add(1), 10)
+	own := &caller{ask: by.Ask, show: by.Progress}
+	ctx, own.cancel = context.WithCancelCause(context.WithValue(ctx, callerKey{}, own))
+	defer own.cancel(nil)
+	own.ctx = ctx
+	token := c.tokens.Add(1)
 	c.mu.Lock()
-	c.progress[token] = progress
+	c.callers[token] = own
 	c.mu.Unlock()
 	defer func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		delete(c.progress, token)
+		delete(c.callers, token)
 	}()
 	params := &sdk.CallToolParams{Name: name, Arguments: args}
-	params.SetProgressToken(token)
+	params.SetProgressToken(strconv.FormatInt(token, 10))
 	result, err := c.session.CallTool(ctx, params)
-	if err != nil {
-		return nil, c.explain(ctx, err)
+	if err == nil {
+		return result, nil
 	}
-	return result, nil
+	err = c.explain(ctx, err)
+	if refusal, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		if text := c.pages(own, refusal); text != "" {
+			return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil
+		}
+	}
+	return nil, err
 }
 
 // explain says why a request failed: for whose sake its context ended, or the
@@ -231,10 +245,11 @@ func (c *client) progressed(p *sdk.ProgressNotificationParams) {
 	if !ok {
 		return
 	}
+	number, err := strconv.ParseInt(token, 10, 64)
 	c.mu.Lock()
-	show := c.progress[token]
+	call := c.callers[number]
 	c.mu.Unlock()
-	if show == nil {
+	if err != nil || call == nil {
 		return // the call has ended
 	}
 	text := printable.Short(p.Message, 500)
@@ -244,5 +259,5 @@ func (c *client) progressed(p *sdk.ProgressNotificationParams) {
 	case text == "":
 		text = fmt.Sprintf("%g", p.Progress)
 	}
-	show(text + "\n")
+	call.show(text + "\n")
 }

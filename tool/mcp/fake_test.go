@@ -20,12 +20,17 @@ type fake struct {
 	mode string
 	mu   *sync.Mutex
 	more bool // its list of tools has changed
+
+	asking *frame // the call that waits for input
+	asked  int
 }
 
 type frame struct {
 	ID     json.RawMessage `json:"id,omitempty"`
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
+	Result json.RawMessage `json:"result"`
+	Error  json.RawMessage `json:"error"`
 }
 
 // hang waits to be ended.
@@ -77,6 +82,8 @@ func (f fake) serve() {
 		var m frame
 		if json.Unmarshal(line, &m) == nil && len(m.ID) > 0 && m.Method != "" {
 			f.answer(m)
+		} else if f.asking != nil && len(m.ID) > 0 && m.Method == "" {
+			f.filled(m)
 		} else if m.Method == "notifications/cancelled" {
 			fmt.Fprintln(os.Stderr, "cancelled:", string(m.Params))
 			if path := os.Getenv("CANCELLED"); path != "" {
@@ -125,8 +132,43 @@ func (f *fake) answer(m frame) {
 	}
 }
 
+// form asks for input, of the mode that the call names.
+func (f *fake) form(m frame, mode string) {
+	f.asking, f.asked = &m, f.asked+1
+	params := `{"mode":"form","message":"Who are you?","requestedSchema":{"type":"object","properties":{"name":{"type":"string","minLength":2},"age":{"type":"integer"}},"required":["name"]}}`
+	switch mode {
+	case "page":
+		params = `{"mode":"url","message":"Sign in","url":"https://example.com/in","elicitationId":"e1"}`
+	case "script":
+		params = `{"mode":"url","message":"Sign in","url":"javascript:alert(1)","elicitationId":"e1"}`
+	}
+	f.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"elicitation/create","params":%s}`, 700+f.asked, params))
+	switch mode {
+	case "dies":
+		os.Exit(7)
+	case "takes back":
+		f.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, 700+f.asked))
+	case "goes on":
+		f.reply(m, text("never mind"))
+	}
+}
+
+// filled answers the call with what was filled in, or asks again.
+func (f *fake) filled(m frame) {
+	var p struct {
+		Arguments map[string]string `json:"arguments"`
+	}
+	_ = json.Unmarshal(f.asking.Params, &p)
+	if p.Arguments["text"] == "endless" {
+		f.form(*f.asking, "endless")
+		return
+	}
+	f.reply(*f.asking, text(string(m.Result)+string(m.Error)))
+	f.asking = nil
+}
+
 func (f *fake) tools() string {
-	names := []string{"echo", "hang", "die", "flood", "big", "image", "change", "ask", "step", "fail", "garble", "env", "link", "structure"}
+	names := []string{"echo", "hang", "die", "flood", "big", "image", "change", "ask", "step", "fail", "garble", "env", "link", "structure", "form", "page first"}
 	if f.more {
 		names = append(names, "late")
 	}
@@ -182,6 +224,10 @@ func (f *fake) call(m frame, name, given, token string) {
 	case "ask":
 		f.send(`{"jsonrpc":"2.0","id":77,"method":"elicitation/create","params":{"message":"Your password?","requestedSchema":{"type":"object","properties":{}}}}`)
 		f.reply(m, text("asked"))
+	case "form":
+		f.form(m, given)
+	case "page first":
+		f.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32042,"message":"sign in first","data":{"elicitations":[{"mode":"url","message":"Sign in","url":"https://example.com/in","elicitationId":"e1"}]}}}`, m.ID))
 	case "step":
 		f.send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + token + `,"progress":1,"total":2,"message":"half"}}`)
 		f.reply(m, text("stepped"))

@@ -163,7 +163,7 @@ func (l *link) try(timeout time.Duration, protocol string) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := connect(ctx, l.config.Version, protocol, connection)
+	c, err := connect(ctx, l.server.Name, l.config.Version, protocol, connection)
 	if err != nil {
 		_ = l.end(connection)
 	} else if !l.isKnown() {

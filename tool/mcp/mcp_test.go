@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/mcp"
 )
@@ -36,12 +37,13 @@ type session struct {
 	t     *testing.T
 	tools *tool.Set
 	dir   string
+	ask   func(context.Context, event.Form) (json.RawMessage, error)
 }
 
 // open opens a session with the servers, whose catalogues are in the directory.
 func open(t *testing.T, cache string, servers ...mcp.Server) *session {
 	t.Helper()
-	s := &session{t: t, dir: t.TempDir()}
+	s := &session{t: t, dir: t.TempDir(), ask: tool.NobodyToAsk}
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
 	s.Servers = mcp.Open(mcp.Config{
@@ -76,11 +78,14 @@ func (s *session) run(ctx context.Context, name string, args any, progress func(
 	if args == nil {
 		args = struct{}{}
 	}
+	if progress == nil {
+		progress = func(string) {}
+	}
 	raw, err := json.Marshal(args)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return s.tools.Run(ctx, tool.Call{ID: "call", Name: name, Args: raw, Dir: s.dir, Progress: progress})
+	return s.tools.Run(ctx, tool.Call{ID: "call", Name: name, Args: raw, Dir: s.dir, Progress: progress, Ask: s.ask})
 }
 
 // call calls a tool and wants it to succeed.

@@ -2,6 +2,7 @@ package asker
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -37,6 +38,8 @@ type Answer struct {
 	Verdict event.Verdict
 	Message string
 	Policy  string
+	// Content are the values of a form.
+	Content json.RawMessage
 }
 
 // Asked is a question that the client has.
@@ -76,6 +79,9 @@ type Options struct {
 	// Ask puts a question to the client. It does not wait for the answer. nil
 	// leaves the question to others.
 	Ask func(ctx context.Context, q Question) Asked
+	// Fill has the client's user fill in the question's form; nil declines, since the
+	// client has no way to.
+	Fill func(ctx context.Context, q Question) Asked
 	// By says who answers, for the log.
 	By func() string
 	// Claims, if set, is shared by those that may follow one turn.
@@ -155,7 +161,7 @@ func (a *Asker) ask(q Question) {
 		return
 	}
 	ctx, end := context.WithCancel(a.life)
-	asked := a.Ask(ctx, q)
+	asked := a.put(ctx, q)
 	if asked == nil {
 		a.Claims.drop(a.Session.ID(), q.Approval)
 		end()
@@ -173,22 +179,46 @@ func (a *Asker) ask(q Question) {
 		case err != nil:
 			answer = Answer{Verdict: event.Denied, Message: fmt.Sprintf("The client could not ask: %v", err)}
 		}
-		a.give(q.Approval, answer)
+		err = a.give(q.Approval, answer)
+		if err != nil && q.Form != nil && answer.Verdict == event.Approved { // what the form does not take: the question would wait for ever
+			_ = a.give(q.Approval, Answer{Verdict: event.Denied, Message: "the answer does not fit the form: " + err.Error()})
+		}
 	})
 }
 
+// policyForms names the policy that declines forms where the client has none (C16).
+const policyForms = "no forms"
+
+// put puts the question to the client.
+func (a *Asker) put(ctx context.Context, q Question) Asked {
+	switch {
+	case q.Form == nil:
+		return a.Ask(ctx, q)
+	case a.Fill == nil:
+		return NoForms()
+	}
+	return a.Fill(ctx, q)
+}
+
+// NoForms is the answer where the client cannot show a form.
+func NoForms() Asked { return Nobody(policyForms, "the client has no forms") }
+
 // give gives the answer. One that comes too late runs nothing.
-func (a *Asker) give(approval string, answer Answer) {
+func (a *Asker) give(approval string, answer Answer) error {
 	// Not bounded by the question: an answer that ends the turn ends that, too.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.life), answerTimeout)
 	defer cancel()
 	err := a.Session.Answer(ctx, settle.Answer{
-		Approval: approval, Verdict: answer.Verdict, Message: answer.Message, Policy: answer.Policy, By: a.By(),
+		Approval: approval, Verdict: answer.Verdict, Message: answer.Message, Policy: answer.Policy, By: a.By(), Content: answer.Content,
 	})
 	var late *settle.AnsweredError
-	if err != nil && !errors.As(err, &late) && !errors.Is(err, settle.ErrClosed) && a.Failed != nil {
+	if err == nil || errors.As(err, &late) || errors.Is(err, settle.ErrClosed) {
+		return nil
+	}
+	if a.Failed != nil {
 		a.Failed(err)
 	}
+	return err
 }
 
 // Deny has a policy answer all questions that are open: nobody will.
@@ -200,7 +230,7 @@ func (a *Asker) Deny(policy, why string) {
 	}
 	a.mu.Unlock()
 	for _, approval := range open {
-		a.give(approval, Answer{Verdict: event.Denied, Policy: policy, Message: why})
+		_ = a.give(approval, Answer{Verdict: event.Denied, Policy: policy, Message: why})
 	}
 }
 

@@ -22,5 +22,13 @@ func Words(a event.ApprovalRequested) string {
 	return b.String()
 }
 
+// Headline is what a question is about, in one line.
+func Headline(a event.ApprovalRequested) string {
+	if a.Form != nil {
+		return question.Line(a.Form.Server) + " asks for input"
+	}
+	return "Allow this call?"
+}
+
 // Visible spells out what hides or reorders text, in a question's other parts.
 func Visible(text string) string { return question.Visible(text) }

@@ -108,7 +108,7 @@ func (s *Session) Interrupt(ctx context.Context, i settle.Interruption) (settle.
 // Answer gives somebody's word about a call that waits. The first answer counts: for a
 // later one the error is a [*settle.AnsweredError].
 func (s *Session) Answer(ctx context.Context, a settle.Answer) error {
-	return s.call(ctx, answerTimeout, methodAnswer, verdict{a.Approval, a.Verdict, a.Message, a.By}, nil)
+	return s.call(ctx, answerTimeout, methodAnswer, verdict{a.Approval, a.Verdict, a.Message, a.By, a.Content}, nil)
 }
 
 // Drop takes back an input that waits, and reports whether it did.

@@ -43,7 +43,7 @@ func (h *handler) do(ctx context.Context, r *jsonrpc.Request) (any, error) {
 		})
 	case methodAnswer:
 		return call(r, func(p verdict) (any, error) {
-			err := h.session.Answer(ctx, settle.Answer{Approval: p.Approval, Verdict: p.Verdict, Message: p.Message, By: p.By})
+			err := h.session.Answer(ctx, settle.Answer{Approval: p.Approval, Verdict: p.Verdict, Message: p.Message, By: p.By, Content: p.Content})
 			return done{true}, err
 		})
 	case methodDrop:

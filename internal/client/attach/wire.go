@@ -88,6 +88,8 @@ type verdict struct {
 	Verdict  event.Verdict `json:"verdict"`
 	Message  string        `json:"message,omitempty"`
 	By       string        `json:"by,omitempty"`
+
+	Content json.RawMessage `json:"content,omitempty"`
 }
 
 type dropping struct {

@@ -50,7 +50,7 @@ func (s *Server) open(ctx context.Context, id string, in setup) (*session, error
 	}
 	state := ses.opened.State()
 	ses.log, ses.titled = transcript.New(state, transcript.Live), len(state.Turns) > 0
-	ses.asker = asker.New(s.Life, asker.Options{Session: ses.opened, Ask: ses.ask, By: s.Client})
+	ses.asker = asker.New(s.Life, asker.Options{Session: ses.opened, Ask: ses.ask, Fill: ses.fill, By: s.Client})
 	ses.note(in)
 	s.sessions.Put(id, ses)
 	return ses, nil

@@ -76,3 +76,26 @@ func verdict(got permissionResult, err error) (asker.Answer, error) {
 		return asker.Answer{Verdict: known}, nil
 	}
 }
+
+// fill has the client's user fill in what a server asks for, if the client said that it
+// can. The caller holds mu.
+func (ses *session) fill(ctx context.Context, q asker.Question) asker.Asked {
+	can := ses.can.Elicitation
+	if ses.gone != nil || q.Form.URL != "" && can.URL == nil || q.Form.URL == "" && can.Form == nil {
+		return asker.NoForms()
+	}
+	request := object{"sessionId": ses.id, "toolCallId": q.Item, "mode": asker.Mode(*q.Form), "message": q.Form.Server + ": " + q.Form.Message}
+	if q.Form.URL != "" {
+		request["url"], request["elicitationId"] = q.Form.URL, q.Approval
+	} else {
+		request["requestedSchema"] = q.Form.Schema
+	}
+	sent, err := ses.Send(ctx, "elicitation/create", request)
+	if err != nil {
+		if !errors.Is(err, jsonrpc.ErrClosed) {
+			ses.gone = err
+		}
+		return nil
+	}
+	return rpc.Question[asker.Reply]{Sent: sent, Read: asker.Filled, Back: ses.withdraw}
+}

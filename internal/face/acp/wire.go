@@ -18,6 +18,10 @@ type clientCapabilities struct {
 	Session struct {
 		Notices *struct{} `json:"notices"`
 	} `json:"session"`
+	Elicitation struct {
+		Form *struct{} `json:"form"`
+		URL  *struct{} `json:"url"`
+	} `json:"elicitation"`
 	Meta struct {
 		// TerminalOutput: calls of commands may show as terminals that the agent
 		// feeds. It is a convention of Zed's, which others follow.

@@ -74,3 +74,23 @@ func verdict(got decided, err error) (asker.Answer, error) {
 	}
 	return asker.Answer{Verdict: known}, nil
 }
+
+// fill has the client's user fill in what a server asks for.
+func (l *loadedThread) fill(ctx context.Context, q asker.Question) asker.Asked {
+	if !l.subscribed.Load() {
+		return asker.Nobody(noSubscriber())
+	}
+	params := object{"threadId": l.id(), "turnId": q.Turn, "serverName": q.Form.Server, "mode": asker.Mode(*q.Form), "message": q.Form.Message, "_meta": nil}
+	if q.Form.URL != "" {
+		params["url"], params["elicitationId"] = q.Form.URL, q.Approval
+	} else {
+		params["requestedSchema"] = q.Form.Schema
+	}
+	sent, err := l.s.Send(ctx, "mcpServer/elicitation/request", params)
+	if err != nil {
+		return nil // the connection is at its end, and with it the turn
+	}
+	return rpc.Question[asker.Reply]{Sent: sent, Read: asker.Filled, Back: func(sent *jsonrpc.Outgoing) {
+		l.s.notify(note{"serverRequest/resolved", object{"threadId": l.id(), "requestId": sent.ID}})
+	}}
+}

@@ -51,7 +51,7 @@ func (s *Server) open(ctx context.Context, id, dir string, p setup) (*loadedThre
 	}
 	l.status = l.translator.status
 	l.subscribed.Store(true)
-	l.asker = asker.New(s.Life, asker.Options{Session: opened, Ask: l.ask, By: s.Client, Failed: s.Tell})
+	l.asker = asker.New(s.Life, asker.Options{Session: opened, Ask: l.ask, Fill: l.fill, By: s.Client, Failed: s.Tell})
 	s.threads.Put(id, l)
 	cursor := l.translator.state().Seq
 	s.Go(func() { l.follow(cursor) }) // ends when the session is closed

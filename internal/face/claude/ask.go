@@ -234,3 +234,28 @@ func (d *driver) rulesOf(behavior string, list []string) []config.Rule {
 	}
 	return rulesFor(decision, list).rules
 }
+
+// fill has the client fill in what a server asks for. A client without a callback for
+// that declines by itself.
+func (d *driver) fill(_ context.Context, q asker.Question) asker.Asked {
+	return asker.Await(func(ctx context.Context) (asker.Answer, error) {
+		request := map[string]any{"subtype": "elicitation", "mcp_server_name": q.Form.Server, "message": q.Form.Message, "mode": asker.Mode(*q.Form)}
+		if q.Form.URL != "" {
+			request["url"], request["elicitation_id"] = q.Form.URL, q.Approval
+		} else {
+			request["requested_schema"] = q.Form.Schema
+		}
+		raw, err := d.call(ctx, request)
+		var r asker.Reply
+		if err == nil {
+			err = json.Unmarshal(raw, &r)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return asker.Answer{}, context.Cause(ctx)
+		case errors.Is(err, errInputClosed):
+			return deniedBy(policyClosed, "the client has closed its input"), nil
+		}
+		return asker.Filled(r, err)
+	})
+}

@@ -331,6 +331,7 @@ func (d *driver) follow(t *encoder, after uint64) {
 		Ask: func(_ context.Context, q asker.Question) asker.Asked {
 			return d.ask(t.log.State().Turn(q.Turn).Item(q.Item), q)
 		},
+		Fill:   d.fill,
 		Failed: func(err error) { d.post(func() { d.warn(err.Error()) }) },
 	})
 	err := scope.Guard(func() error {

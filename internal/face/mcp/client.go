@@ -48,3 +48,9 @@ func (c *client) asks() bool {
 	e := p.Capabilities.Elicitation
 	return e.Form != nil || e.URL == nil // naming neither means forms
 }
+
+// opens reports whether the client opens pages.
+func (c *client) opens() bool {
+	p := c.session.InitializeParams()
+	return p != nil && p.Capabilities != nil && p.Capabilities.Elicitation != nil && p.Capabilities.Elicitation.URL != nil
+}

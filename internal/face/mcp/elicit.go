@@ -73,3 +73,31 @@ func answerOf(res *sdk.ElicitResult) asker.Answer {
 	}
 	return asker.Answer{Verdict: event.Denied, Message: message}
 }
+
+// fill hands a form of a server's on to the client's user.
+func (t *task) fill(_ context.Context, q asker.Question) asker.Asked {
+	if q.Form.URL != "" && !t.client.opens() || q.Form.URL == "" && !t.client.asks() {
+		return asker.NoForms()
+	}
+	return asker.Await(func(ctx context.Context) (asker.Answer, error) {
+		p := &sdk.ElicitParams{
+			Mode: asker.Mode(*q.Form), Message: "The MCP server " + q.Form.Server + " asks: " + q.Form.Message, URL: q.Form.URL,
+			Meta: sdk.Meta{"settle/session": t.opened.ID(), "settle/approval": q.Approval, "settle/tool": q.Tool},
+		}
+		if p.URL == "" {
+			p.RequestedSchema = q.Form.Schema
+		} else {
+			p.ElicitationID = q.Approval
+		}
+		res, err := t.client.session.Elicit(ctx, p)
+		if ctx.Err() != nil {
+			return asker.Answer{}, context.Cause(ctx)
+		}
+		var r asker.Reply
+		if err == nil {
+			r.Action = res.Action
+			r.Content, err = json.Marshal(res.Content)
+		}
+		return asker.Filled(r, err)
+	})
+}

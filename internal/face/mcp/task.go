@@ -27,7 +27,7 @@ func (t *task) follow(ctx context.Context) (*result, error) {
 	stop := t.progress.beat(ctx)
 	defer stop()
 	asking := asker.New(ctx, asker.Options{
-		Session: t.opened, Ask: t.ask, By: t.client.name, Claims: &t.face.claims,
+		Session: t.opened, Ask: t.ask, Fill: t.fill, By: t.client.name, Claims: &t.face.claims,
 		Failed: func(err error) { t.face.Logger.Info("an answer had no effect", "session", t.opened.ID(), "error", err) },
 	})
 	defer asking.Close()

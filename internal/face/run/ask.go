@@ -30,15 +30,16 @@ type person struct {
 // question is asked when those before it have ended.
 type question struct {
 	*person
-	words     string
+	asked     event.ApprovalRequested
 	before    *question
 	ended     chan struct{} // closed when nobody is asked
 	withdrawn chan struct{} // closed when the approval has ended
+	entry     *asker.Entry  // what is filled in; nil before that
 }
 
 // ask puts a question behind the others.
 func (p *person) ask(_ context.Context, q asker.Question) asker.Asked {
-	p.last = &question{p, asker.Words(q.ApprovalRequested), p.last, make(chan struct{}), make(chan struct{})}
+	p.last = &question{p, q.ApprovalRequested, p.last, make(chan struct{}), make(chan struct{}), nil}
 	return p.last
 }
 
@@ -66,15 +67,9 @@ func (q *question) Await(ctx context.Context) (asker.Answer, error) {
 				q.screen.tell("nobody answers: denied")
 				return asker.Answer{Verdict: event.Denied}, nil
 			}
-			switch strings.ToLower(strings.TrimSpace(line)) {
-			case "y", "yes":
-				return asker.Answer{Verdict: event.Approved}, nil
-			case "s", "session":
-				return asker.Answer{Verdict: event.ApprovedSession}, nil
-			case "n", "no":
-				return asker.Answer{Verdict: event.Denied}, nil
+			if answer, done := q.take(line); done {
+				return answer, nil
 			}
-			q.screen.prompt(choices)
 		case <-ctx.Done():
 			select {
 			case <-q.withdrawn:
@@ -86,7 +81,70 @@ func (q *question) Await(ctx context.Context) (asker.Answer, error) {
 	}
 }
 
-const choices = "y: yes, once   s: yes, for this session   n: no > "
+const (
+	choices     = "y: yes, once   s: yes, for this session   n: no > "
+	formChoices = "y: fill it in   n: decline > "
+	pageChoices = "y: I have opened it   n: decline > "
+)
+
+// choices are the answers that there are.
+func (q *question) choices() string {
+	switch {
+	case q.asked.Form == nil:
+		return choices
+	case q.asked.Form.URL != "":
+		return pageChoices
+	}
+	return formChoices
+}
+
+// take takes a line, and returns the answer if that is all.
+func (q *question) take(line string) (answer asker.Answer, done bool) {
+	if q.entry != nil {
+		return q.fill(line)
+	}
+	form := q.asked.Form
+	switch word := strings.ToLower(strings.TrimSpace(line)); {
+	case (word == "y" || word == "yes") && (form == nil || form.URL != ""):
+		return asker.Answer{Verdict: event.Approved}, true
+	case word == "y" || word == "yes":
+		entry, err := asker.NewEntry(*form)
+		if err != nil {
+			return asker.Answer{Verdict: event.Denied, Message: err.Error()}, true
+		}
+		q.entry = entry
+		return q.next()
+	case (word == "s" || word == "session") && form == nil:
+		return asker.Answer{Verdict: event.ApprovedSession}, true
+	case word == "n" || word == "no":
+		return asker.Answer{Verdict: event.Denied}, true
+	}
+	q.screen.prompt(q.choices())
+	return answer, false
+}
+
+// fill takes the line for the field that was asked for.
+func (q *question) fill(line string) (asker.Answer, bool) {
+	if err := q.entry.Take(line); err != nil {
+		q.screen.tell(err.Error())
+	}
+	return q.next()
+}
+
+// next asks for the next field. What is filled in whole is checked before it is sent.
+func (q *question) next() (asker.Answer, bool) {
+	if prompt := q.entry.Prompt(); prompt != "" {
+		q.screen.prompt(printable.Line(prompt) + " > ")
+		return asker.Answer{}, false
+	}
+	if err := q.entry.Check(); err != nil {
+		q.screen.tell(err.Error())
+		q.entry = nil
+		q.screen.prompt(q.choices())
+		return asker.Answer{}, false
+	}
+	return asker.Answer{Verdict: event.Approved, Content: q.entry.Content()}, true
+}
 
 // begin shows the whole question; what was typed before is no answer to it.
 func (q *question) begin() {
@@ -104,8 +162,8 @@ func (q *question) begin() {
 			stale = false
 		}
 	}
-	q.screen.question(q.words)
-	q.screen.prompt(choices)
+	q.screen.question(asker.Headline(q.asked), asker.Words(q.asked))
+	q.screen.prompt(q.choices())
 }
 
 func (p *person) read() {
@@ -126,11 +184,11 @@ func (s *screen) endPromptLine(line bool) {
 }
 
 // question shows what is asked. Nothing is drawn until asked is called.
-func (s *screen) question(words string) {
+func (s *screen) question(headline, words string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asking = true
-	s.put(s.styled(color(terminal.Yellow), "Allow this call?"))
+	s.put(s.styled(color(terminal.Yellow), headline))
 	for line := range strings.SplitSeq(printable.Text(words), "\n") {
 		s.put("  " + line)
 	}

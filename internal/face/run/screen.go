@@ -94,7 +94,7 @@ func (s *screen) Follow(ctx context.Context, session *settle.Session, cursor uin
 	if s.person == nil {
 		return oneturn.Changes(ctx, session, cursor, transcript.Live, s.show)
 	}
-	asks := asker.New(ctx, asker.Options{Session: session, Ask: s.person.ask, By: func() string { return terminalUser }})
+	asks := asker.New(ctx, asker.Options{Session: session, Ask: s.person.ask, Fill: s.person.ask, By: func() string { return terminalUser }})
 	follow := oneturn.Changes(ctx, session, cursor, transcript.Live, func(c transcript.Change) {
 		if s.show(c); c.Thing == transcript.Approval {
 			asks.Take(c.Event)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/printable"
@@ -262,8 +263,12 @@ func askEntry(a *event.Approval) entry {
 	if a.Covers != "" {
 		words += "\nFor the session would allow: " + a.Covers
 	}
+	head := "? settle asks before this call"
+	if a.Form != nil {
+		head = "? " + asker.Headline(a.ApprovalRequested)
+	}
 	return entry{group: ofAsk, gap: true, rows: func(width int) []terminal.Line {
-		rows := terminal.Wrap(terminal.Plain("? settle asks before this call", warned().With(terminal.Bold)), width, terminal.Indent{})
+		rows := terminal.Wrap(terminal.Plain(head, warned().With(terminal.Bold)), width, terminal.Indent{})
 		var diff diffColors
 		for line := range strings.SplitSeq(words, "\n") {
 			rows = append(rows, terminal.Wrap(terminal.Plain(line, diff.style(line)), width, terminal.Indent{First: spaces(2), Rest: spaces(2)})...)

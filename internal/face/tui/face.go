@@ -139,6 +139,7 @@ type Face struct {
 	calls        string // why the person is called with the next frame; empty if they are not
 	vi           vi
 	answered     map[string]bool
+	form         *filling  // that is filled in
 	armed        time.Time // until when Ctrl-C quits
 	leaving      bool
 	closing      bool // the end of the session is expected

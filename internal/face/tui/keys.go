@@ -2,7 +2,6 @@ package tui
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -147,23 +146,24 @@ func (f *Face) answerKey(k terminal.Key) bool {
 		return false
 	}
 	name, alt := strings.CutPrefix(k.Name, "alt+")
-	if !alt && !f.editor.empty() {
+	filling := f.fill() != nil
+	if filling && k.Name == "enter" {
+		f.fillIn()
+		return true
+	}
+	if !alt && (filling || !f.editor.empty()) {
 		return false
 	}
 	verdict, ok := map[string]event.Verdict{"y": event.Approved, "s": event.ApprovedSession, "n": event.Denied}[name]
-	if !ok {
+	switch {
+	case !ok || a.Form != nil && verdict == event.ApprovedSession || filling && verdict == event.Approved:
 		return false
+	case a.Form != nil && verdict == event.Approved:
+		f.begin(a)
+	default:
+		f.form = nil
+		f.answer(settle.Answer{Approval: a.Approval, Verdict: verdict, By: user})
 	}
-	f.answered[a.Approval] = true
-	c := f.conversation
-	f.do(func(ctx context.Context) error {
-		err := c.Answer(ctx, settle.Answer{Approval: a.Approval, Verdict: verdict, By: user})
-		var late *settle.AnsweredError
-		if errors.As(err, &late) { // C16: it ran nothing, and the approval's end says why
-			return nil
-		}
-		return err
-	})
 	return true
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/internal/terminal/markdown"
@@ -189,7 +190,11 @@ func (f *Face) askRows(width int) []terminal.Line {
 	if a == nil {
 		return nil
 	}
-	head := terminal.Line{{Text: "Allow " + printable.Line(a.Title) + "?", Style: warned().With(terminal.Bold)}}
+	text := "Allow " + printable.Line(a.Title) + "?"
+	if a.Form != nil {
+		text = asker.Headline(a.ApprovalRequested)
+	}
+	head := terminal.Line{{Text: text, Style: warned().With(terminal.Bold)}}
 	if more > 0 {
 		head = append(head, terminal.Span{Text: fmt.Sprintf("  (%d more wait)", more), Style: faint()})
 	}
@@ -198,6 +203,14 @@ func (f *Face) askRows(width int) []terminal.Line {
 		key = "Alt-"
 	}
 	choices := fmt.Sprintf("%sy once  %ss for the session  %sn no", key, key, key)
+	switch form := f.fill(); {
+	case form != nil:
+		choices = printable.Line(form.entry.Prompt()) + "  Enter takes it  Alt-n decline"
+	case a.Form != nil && a.Form.URL != "":
+		choices = fmt.Sprintf("%sy I have opened it  %sn decline", key, key)
+	case a.Form != nil:
+		choices = fmt.Sprintf("%sy fill it in  %sn decline", key, key)
+	}
 	if f.state().Running() != nil { // else a child in the background asks
 		choices += "  Esc ends the turn"
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/printable"
@@ -30,7 +31,8 @@ type plain struct {
 	printout     *printout
 	feed         *feed
 	label        group
-	asked        string // the approval that the choices are for
+	asked        string       // the approval that the choices are for
+	entry        *asker.Entry // of its form; nil while none is filled in
 	code         int
 	done         bool
 }
@@ -129,7 +131,7 @@ func (p *plain) write(line string) { _, _ = io.WriteString(p.out, line+"\n") } /
 // line is a prompt, an answer or a command.
 func (p *plain) line(text string) {
 	switch {
-	case text == "":
+	case text == "" && p.entry == nil:
 	case p.asked != "":
 		p.answer(text)
 	case text == "/quit":
@@ -261,23 +263,54 @@ func (p *plain) ask() {
 	if p.log.State().Running() == nil { // a child in the background asks
 		last = ""
 	}
+	if p.entry = nil; first.Form != nil {
+		how := "1 fill it in."
+		if first.Form.URL != "" {
+			how = "1 I have opened it."
+		}
+		p.say("%s. %s 3 decline.%s", asker.Headline(first.ApprovalRequested), how, last)
+		return
+	}
 	p.say("Allow %s? 1 yes, once. 2 yes, for the session. 3 no.%s", first.Title, last)
 }
 
 func (p *plain) answer(text string) {
+	if text == "/stop" {
+		p.interrupt()
+		return
+	}
+	answer := settle.Answer{Approval: p.asked, By: user}
+	if p.entry != nil && text == "/decline" {
+		answer.Verdict = event.Denied
+		p.give(answer)
+		return
+	}
+	if form := p.formAsked(); form != nil && text != "3" && text != "4" || p.entry != nil {
+		if content, done := p.fill(form, text); done {
+			answer.Verdict, answer.Content = event.Approved, content
+			p.give(answer)
+		}
+		return
+	}
 	verdict, ok := map[string]event.Verdict{"1": event.Approved, "2": event.ApprovedSession, "3": event.Denied}[text]
 	switch {
-	case text == "4" || text == "/stop":
+	case text == "4":
 		p.interrupt()
 		return
 	case !ok:
 		p.say("1, 2, 3 or 4?")
 		return
 	}
-	approval := p.asked
+	answer.Verdict = verdict
+	p.give(answer)
+}
+
+// give gives the answer.
+func (p *plain) give(answer settle.Answer) {
+	p.entry = nil
 	ctx, cancel := context.WithTimeout(p.ctx, actTimeout)
 	defer cancel()
-	if err := p.conversation.Answer(ctx, settle.Answer{Approval: approval, Verdict: verdict, By: user}); err != nil {
+	if err := p.conversation.Answer(ctx, answer); err != nil {
 		p.say("%v", err)
 	}
 }

@@ -126,4 +126,6 @@ type outcome struct {
 type verdict struct {
 	Verdict event.Verdict `json:"verdict"`
 	Message string        `json:"message,omitempty" jsonschema:"message to the model"`
+	// Content are the values of a form.
+	Content json.RawMessage `json:"content,omitempty" jsonschema:"values of a form that an MCP server asks for"`
 }

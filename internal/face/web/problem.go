@@ -49,12 +49,15 @@ func problemOf(err error) *problem {
 		name     *journal.NameError
 		answered *settle.AnsweredError
 		unasked  *settle.UnknownApprovalError
+		misfit   *settle.FormError
 		job      *settle.NoJobError
 		tooLarge *http.MaxBytesError
 	)
 	switch {
 	case errors.As(err, &own):
 		return own
+	case errors.As(err, &misfit):
+		return newProblem(http.StatusUnprocessableEntity, "form", misfit.Error())
 	case errors.As(err, &held):
 		p := newProblem(http.StatusConflict, "session-held", err.Error())
 		p.Holder = &holder{PID: held.PID, Stopped: held.Stopped}

@@ -5,6 +5,7 @@
 import { arrange, h, show, text } from "./dom.js";
 import { changes } from "./diff.js";
 import { openApprovals } from "./fold.js";
+import { formCard } from "./form.js";
 import { fileChange } from "./item.js";
 import { named } from "./visible.js";
 
@@ -34,6 +35,7 @@ export function approvalsView(el, app) {
 const MOST_DRAWN = 40_000;
 
 function card(a, app) {
+  if (a.form) return formCard(a, (verdict, content) => app.answer(a, verdict, "", content));
   const name = named(a.tool ?? "a tool");
   const said = h("p", { class: "card-note", role: "status", hidden: true });
   const words = h("input", { type: "text", placeholder: "Message to the model (optional)", "aria-label": "Message to the model", autocomplete: "off" });

@@ -199,7 +199,8 @@ const kinds = {
     const { s, e, d, at, t, check } = c;
     if (!e.turn) return childAsks(c);
     const i = t.itemById.get(e.item);
-    check(i?.status === "open" && i.ready && (!i.started || d.child), `item "${e.item ?? ""}" is not a call that is ready to start`);
+    check(i?.status === "open" && i.ready && (!i.started || d.child || d.form), `item "${e.item ?? ""}" is not a call that is ready to start`);
+    check(!d.form || i.started, `call "${e.item ?? ""}" asks for input, and has not started`);
     check(!d.child || s.children.some((one) => one.child === d.child && one.item === e.item && !one.ended), `child "${d.child ?? ""}" does not run in call "${e.item}"`);
     check(d.approval && !t.approvals.some((a) => a.approval === d.approval), `"${d.approval ?? ""}" is not a new approval's id`);
     t.approvals.push({ ...d, call: e.item, at, ended: null, endedBy: "", endedAt: 0 });

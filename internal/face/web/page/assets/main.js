@@ -47,7 +47,7 @@ const app = {
   interrupt: () => session?.interrupt(),
   earlier() { reading = true; session?.earlier(); },
   dropInput: (i) => session.dropInput(i),
-  answer: (a, verdict, message) => session.answer(a, verdict, message),
+  answer: (a, verdict, message, content) => session.answer(a, verdict, message, content),
   cancelCall: (id) => session.cancelCall(id),
   killJob: (id) => session.killJob(id),
   async submit(input) {

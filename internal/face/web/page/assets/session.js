@@ -172,9 +172,9 @@ export function openedSession(id, on) {
       return attempt("Cannot take the input back", () => api.drop(id, input.id));
     },
     /** Returns why the answer did not count, or null. */
-    async answer(a, verdict, message) {
+    async answer(a, verdict, message, content) {
       try {
-        await api.answer(id, a.approval, verdict, message);
+        await api.answer(id, a.approval, verdict, message, content);
         self.wake();
         return null;
       } catch (e) {

@@ -1,0 +1,154 @@
+package asker
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/question"
+)
+
+// Reply is how protocols answer a form.
+type Reply struct {
+	Action  string          `json:"action"` // accept, decline or cancel
+	Content json.RawMessage `json:"content"`
+}
+
+// Answer is what the reply means. An error of the protocol's is nobody's word.
+func (r Reply) Answer() Answer {
+	switch r.Action {
+	case "accept":
+		if len(r.Content) == 0 || string(r.Content) == "null" {
+			r.Content = json.RawMessage("{}")
+		}
+		return Answer{Verdict: event.Approved, Content: r.Content}
+	case "cancel":
+		return Answer{Verdict: event.Denied, Message: "the user closed the form"}
+	}
+	return Answer{Verdict: event.Denied}
+}
+
+// Filled is what a client's reply to a form means.
+func Filled(r Reply, err error) (Answer, error) {
+	if err != nil {
+		return Answer{Verdict: event.Denied, Policy: policyForms, Message: "the client could not ask: " + err.Error()}, nil
+	}
+	return r.Answer(), nil
+}
+
+// Mode is what protocols call the kind of form.
+func Mode(f event.Form) string {
+	if f.URL != "" {
+		return "url"
+	}
+	return "form"
+}
+
+// Entry is a form that is filled in line by line.
+type Entry struct {
+	form   event.Form
+	fields []question.Field
+	values map[string]any
+}
+
+// NewEntry begins to fill in a form.
+func NewEntry(f event.Form) (*Entry, error) {
+	fields, err := question.Fields(f)
+	return &Entry{f, fields, map[string]any{}}, err
+}
+
+// Prompt describes the field that is asked for; "" if all are filled in.
+func (e *Entry) Prompt() string {
+	if len(e.fields) == 0 {
+		return ""
+	}
+	return e.fields[0].Line()
+}
+
+// Take takes a line for the field. An empty one is the default, or leaves it out.
+func (e *Entry) Take(line string) error {
+	if len(e.fields) == 0 {
+		return nil
+	}
+	f := e.fields[0]
+	line = strings.TrimSpace(line)
+	switch {
+	case line != "":
+		value, err := valueOf(f, line)
+		if err != nil {
+			return err
+		}
+		e.values[f.Name] = value
+	case len(f.Default) > 0 && string(f.Default) != "null":
+		e.values[f.Name] = f.Default
+	case f.Required && (f.Type != "string" && f.Type != "" || len(f.Options) > 0):
+		return fmt.Errorf("%s is required", question.Line(f.Name))
+	case f.Required:
+		e.values[f.Name] = ""
+	}
+	e.fields = e.fields[1:]
+	return nil
+}
+
+// Content is the JSON object of the values.
+func (e *Entry) Content() json.RawMessage {
+	raw, _ := json.Marshal(e.values) // of values that were JSON
+	return raw
+}
+
+// Check says why the values are not what the form asks for.
+func (e *Entry) Check() error { return question.CheckForm(e.form, e.Content()) }
+
+// valueOf reads a line as a value of the field.
+func valueOf(f question.Field, line string) (any, error) {
+	switch f.Type {
+	case "boolean":
+		switch strings.ToLower(line) {
+		case "y", "yes", "true", "on", "1":
+			return true, nil
+		case "n", "no", "false", "off", "0":
+			return false, nil
+		}
+		return nil, fmt.Errorf("yes or no, not %q", line)
+	case "integer":
+		n, err := strconv.ParseInt(line, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("a whole number, not %q", line)
+		}
+		return n, nil
+	case "number":
+		n, err := strconv.ParseFloat(line, 64)
+		if err != nil {
+			return nil, fmt.Errorf("a number, not %q", line)
+		}
+		return n, nil
+	case "array":
+		list := []string{}
+		for one := range strings.SplitSeq(line, ",") {
+			value, err := chosen(f, strings.TrimSpace(one))
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, value)
+		}
+		return list, nil
+	}
+	return chosen(f, line)
+}
+
+// chosen is the option that is named by its value, its label or its number.
+func chosen(f question.Field, line string) (string, error) {
+	if len(f.Options) == 0 {
+		return line, nil
+	}
+	if at := slices.IndexFunc(f.Options, func(o question.Option) bool { return o.Value == line || o.Label == line }); at >= 0 {
+		return f.Options[at].Value, nil
+	}
+	if n, err := strconv.Atoi(line); err == nil && n >= 1 && n <= len(f.Options) {
+		return f.Options[n-1].Value, nil
+	}
+	return "", fmt.Errorf("%q is none of the choices", line)
+}

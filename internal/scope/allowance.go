@@ -1,0 +1,48 @@
+package scope
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Allowance is the time that something may take. It does not pass while it is held.
+type Allowance struct {
+	mu    sync.Mutex // guards what follows
+	timer *time.Timer
+	began time.Time // of what passes now
+	left  time.Duration
+	holds int
+}
+
+// WithAllowance returns a context that ends with the cause once the time has passed.
+func WithAllowance(ctx context.Context, d time.Duration, cause error) (context.Context, *Allowance, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	a := &Allowance{left: d, began: time.Now()}
+	a.timer = time.AfterFunc(d, func() { cancel(cause) })
+	return ctx, a, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.timer.Stop()
+		a.holds++ // nothing starts it again
+		cancel(context.Canceled)
+	}
+}
+
+// Hold stops the time until it is released, such as while a person is asked. The
+// release is to be called once.
+func (a *Allowance) Hold() (release func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.holds++; a.holds == 1 && a.timer.Stop() {
+		a.left = max(a.left-time.Since(a.began), 0)
+	}
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.holds--; a.holds == 0 {
+			a.began = time.Now()
+			a.timer.Reset(a.left)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/question"
+	"github.com/settle-agent/settle/internal/turn"
+	"github.com/settle-agent/settle/tool"
+)
+
+// Fill implements [turn.Filler]. What is filled in goes to the call, and not into the
+// log.
+func (a *Approvals) Fill(ctx context.Context, f turn.Form) (json.RawMessage, error) {
+	f.Message, f.URL = a.redact.String(f.Message), a.redact.String(f.URL)
+	if f.Schema = a.redact.Bytes(f.Schema); len(f.Schema) > 0 && !json.Valid(f.Schema) {
+		f.Schema = nil
+	}
+	text, long := question.FormText(f.Form)
+	if long != nil {
+		f.Message, f.Schema, text = "", nil, ""
+	}
+	request := event.ApprovalRequested{Tool: f.Tool, Title: question.Line(f.Server + " asks for input"), Text: text, Form: &f.Form}
+	id, answer, err := a.record(ctx, request, func(s event.State) (event.Event, bool) {
+		return event.Event{Turn: f.Turn, Attempt: f.Attempt, Item: f.Item}, isRunning(s, f)
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer a.forget(id)
+	if long != nil {
+		given := Answer{Approval: id, Verdict: event.Denied, Policy: byShape, Message: long.Error()}
+		if err := a.Answer(given); err != nil {
+			return nil, err
+		}
+	}
+	given, err := answer.Wait(ctx)
+	if err != nil {
+		a.expire(id) // the server may ask no longer, and its call go on
+		return nil, err
+	}
+	switch given.Verdict {
+	case event.Approved:
+		return given.Content, nil
+	case event.ApprovalAborted:
+		<-ctx.Done() // Session.Answer interrupts the turn
+		return nil, context.Cause(ctx)
+	}
+	declined := &tool.DeclinedError{Message: given.Message, Policy: given.Policy}
+	if declined.Message == "" {
+		declined.Message = "the user declined"
+	}
+	return nil, declined
+}
+
+// byShape names the policy that declines what cannot be shown whole (C16).
+const byShape = "cannot be shown"
+
+// isRunning reports whether the call that asks runs.
+func isRunning(s event.State, f turn.Form) bool {
+	t := s.Running()
+	if t == nil || t.ID != f.Turn {
+		return false
+	}
+	i := t.Item(f.Item)
+	return i != nil && i.Status == event.ItemOpen && i.Started
+}
+
+// FormError says why a form does not take an answer. The question stays open.
+type FormError struct{ Why string }
+
+func (e *FormError) Error() string { return "cannot send the form: " + e.Why }
+
+// checkForm refuses an answer that a form does not take. The question stays open.
+func checkForm(a *event.Approval, given Answer) error {
+	if a.Form == nil {
+		return nil
+	}
+	switch {
+	case given.Verdict == event.ApprovedSession:
+		return &FormError{"it takes approved, denied and aborted"}
+	case given.Verdict != event.Approved:
+		return nil
+	}
+	if err := question.CheckForm(*a.Form, given.Content); err != nil {
+		return &FormError{err.Error()}
+	}
+	return nil
+}

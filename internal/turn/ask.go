@@ -1,0 +1,51 @@
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/tool"
+)
+
+// Filler has the user fill in forms, which calls ask for while they run.
+type Filler interface {
+	// Fill returns the JSON object of the values, a [*tool.DeclinedError], or
+	// context.Cause(ctx) when ctx ends first.
+	Fill(ctx context.Context, q Form) (json.RawMessage, error)
+}
+
+// Form is what a call asks for.
+type Form struct {
+	Turn, Attempt, Item string
+	Tool, Title         string
+	event.Form
+}
+
+// policyNobody names the policy that declines where nobody can be asked (C16).
+const policyNobody = "nobody to ask"
+
+// ask has the user fill in a form. The call's time does not pass meanwhile.
+func (c *call) ask(ctx context.Context, form event.Form) (json.RawMessage, error) {
+	defer c.time.Hold()()
+	t := c.turn
+	f := Form{Turn: t.id, Attempt: c.attempt, Item: c.item, Tool: c.name, Title: t.Redact.String(c.title()), Form: form}
+	if t.Filler != nil {
+		return t.Filler.Fill(ctx, f)
+	}
+	form.Message, form.Schema, form.URL = t.Redact.String(form.Message), nil, t.Redact.String(form.URL)
+	if err := t.update(func(s event.State) []event.Event {
+		if !c.open(s) {
+			return nil
+		}
+		id := s.NextApproval()
+		return append(
+			c.event(event.ApprovalRequested{Approval: id, Tool: c.name, Title: f.Title, Form: &form}),
+			c.event(event.ApprovalEnded{Approval: id, Verdict: event.Denied, Policy: policyNobody})...,
+		)
+	}); err != nil {
+		return nil, fmt.Errorf("cannot record what the tool asks for: %w", err)
+	}
+	return nil, &tool.DeclinedError{Policy: policyNobody, Message: "there is nobody to ask"}
+}
