@@ -170,13 +170,27 @@ func misbehaving(t *testing.T, cuts *atomic.Int64) func(*net.TCPConn) *exec.Cmd 
 // secureShell leads to an sshd of this machine with keys of its own.
 func secureShell(t *testing.T) (way string) {
 	t.Helper()
+	s := newSSHServer(t)
+	return fmt.Sprintf("ssh -F none -T -o BatchMode=yes -o IdentitiesOnly=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR "+
+		"-i %s/user -p %s %s@%s '%%s'", s.dir, s.port, s.user, s.host)
+}
+
+// sshServer is an sshd of this machine, on its loopback interface.
+type sshServer struct {
+	dir              string // with its key, "host", and the user's, "user"
+	user, host, port string
+	conns            atomic.Int64 // that it had
+}
+
+func newSSHServer(t *testing.T) *sshServer {
+	t.Helper()
 	const sshd = "/usr/sbin/sshd"
 	if _, err := os.Stat(sshd); err != nil {
 		t.Fatal("this needs Debian's openssh-server: ", err)
 	}
-	dir := t.TempDir()
+	s := &sshServer{dir: t.TempDir()}
 	for _, name := range []string{"host", "user"} {
-		if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(dir, name)).CombinedOutput(); err != nil {
+		if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(s.dir, name)).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 	}
@@ -187,19 +201,19 @@ func secureShell(t *testing.T) (way string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := "HostKey " + dir + "/host\nAuthorizedKeysFile " + dir + "/user.pub\nStrictModes no\nUsePAM no\nPidFile none\nLogLevel ERROR\nPasswordAuthentication no\n"
-	if err := os.WriteFile(filepath.Join(dir, "sshd_config"), []byte(config), 0o600); err != nil {
+	s.user = me.Username
+	config := "HostKey " + s.dir + "/host\nAuthorizedKeysFile " + s.dir + "/user.pub\nStrictModes no\nUsePAM no\nPidFile none\nLogLevel ERROR\nPasswordAuthentication no\n"
+	if err := os.WriteFile(filepath.Join(s.dir, "sshd_config"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	l := daemon(t, func(conn *net.TCPConn) *exec.Cmd {
-		return plugged(t, conn, exec.Command(sshd, "-i", "-e", "-f", filepath.Join(dir, "sshd_config")))
+		s.conns.Add(1)
+		return plugged(t, conn, exec.Command(sshd, "-i", "-e", "-f", filepath.Join(s.dir, "sshd_config")))
 	})
-	host, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
+	if s.host, s.port, err = net.SplitHostPort(l.Addr().String()); err != nil {
 		t.Fatal(err)
 	}
-	return fmt.Sprintf("ssh -F none -T -o BatchMode=yes -o IdentitiesOnly=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR "+
-		"-i %s/user -p %s %s@%s '%%s'", dir, port, me.Username, host)
+	return s
 }
 
 // container is a chroot in namespaces of its own, which has busybox and nothing
