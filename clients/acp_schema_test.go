@@ -71,7 +71,7 @@ func acpAnswers() map[string]string {
 // acpSays are the definitions of what an agent sends by itself.
 func acpSays() map[string]string {
 	return map[string]string{
-		"session/update": "SessionNotification", "session/request_permission": "RequestPermissionRequest", "$/cancel_request": "CancelRequestNotification",
+		"session/update": "SessionNotification", "session/request_permission": "RequestPermissionRequest", "elicitation/create": "CreateElicitationRequest", "$/cancel_request": "CancelRequestNotification",
 		"fs/read_text_file": "ReadTextFileRequest", "fs/write_text_file": "WriteTextFileRequest",
 	}
 }
