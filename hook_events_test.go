@@ -1,0 +1,121 @@
+package settle_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	settle "github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/model/script"
+)
+
+// noted is a hook that notes that it ran, and then does more.
+func noted(e event.HookEvent, more string) settle.Hook {
+	return settle.Hook{Event: e, Command: "cat >/dev/null; echo " + string(e) + " >> ran; " + more}
+}
+
+// ran are the hooks that ran, in order.
+func (b *hookBench) ran() string {
+	b.t.Helper()
+	text, err := os.ReadFile(filepath.Join(b.dir, "ran"))
+	if err != nil && !os.IsNotExist(err) {
+		b.t.Fatal(err)
+	}
+	return strings.Join(strings.Fields(string(text)), " ")
+}
+
+// attend answers what the session asks, when the notification of it has ended, until the
+// turn has.
+func (b *hookBench) attend() {
+	b.t.Helper()
+	approval, notified := "", false
+	for e, err := range b.session.Events(b.t.Context(), 0) {
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		switch d := e.Data.(type) {
+		case event.ApprovalRequested:
+			approval = d.Approval
+		case event.HookStarted:
+			notified = d.Event == event.HookNotification
+		case event.HookEnded:
+			if notified {
+				if err := b.session.Answer(b.t.Context(), settle.Answer{Approval: approval, Verdict: event.Approved, By: "user"}); err != nil {
+					b.t.Fatal(err)
+				}
+			}
+		case event.TurnCompleted, event.TurnAborted, event.TurnFailed:
+			return
+		}
+	}
+}
+
+// A call that is asked about runs PermissionRequest and Notification, each once. A
+// gate that fails or hangs denies, and nobody is asked.
+func TestHooksOfAnApproval(t *testing.T) {
+	for _, c := range []struct {
+		name, more, want string
+		limit            time.Duration
+		runs             bool
+	}{
+		{"it says nothing", "true", "PermissionRequest Notification", 0, true},
+		{"it fails", "exit 1", "PermissionRequest", 0, false},
+		{"it denies", "exit 2", "PermissionRequest", 0, false},
+		{"it hangs", "exec sleep 86395", "PermissionRequest", time.Second, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			gate := noted(event.HookPermission, c.more)
+			gate.Timeout = c.limit
+			b := newHookBench(t, shellCall("ls"), func(s *settle.SessionConfig) {
+				s.Permission, s.Attended = settle.Ask, true
+			}, gate, noted(event.HookNotification, ""))
+			if _, err := b.session.Submit(t.Context(), "go"); err != nil {
+				t.Fatal(err)
+			}
+			b.attend()
+			if i := b.done().Turns[0].Items[0]; i.Started != c.runs {
+				t.Errorf("started: %v; %+v", i.Started, i.Content())
+			}
+			if got := b.ran(); c.name != "it hangs" && got != c.want || strings.Contains(got, "Notification") != c.runs {
+				t.Errorf("hooks ran for %q, not %q", got, c.want)
+			}
+		})
+	}
+}
+
+// A compaction that was asked for runs PreCompact, once.
+func TestHookBeforeCompaction(t *testing.T) {
+	provider := script.New(script.Turn(script.Text("hello")), script.Turn(script.Text("a summary"))).Otherwise(script.Text("a summary"))
+	b := newHookBench(t, provider, nil, noted(event.HookCompact, ""))
+	if _, err := b.session.Run(t.Context(), strings.Repeat("a long prompt ", 2000)); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.ran(); got != "" {
+		t.Errorf("before the compaction: %q", got)
+	}
+	if _, err := b.session.Compact(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	b.done()
+	if got := b.ran(); got != string(event.HookCompact) {
+		t.Errorf("hooks ran for %q", got)
+	}
+}
+
+// A child agent's end runs SubagentStop, and its parent's Stop, each once.
+func TestHookOfAChild(t *testing.T) {
+	provider := script.New(
+		script.Turn(script.Call("task", `{"description":"look","prompt":"look"}`)), script.Turn(script.Text("seen")), script.Turn(script.Text("done")),
+	)
+	b := newHookBench(t, provider, func(s *settle.SessionConfig) { s.Tasks = &settle.Tasks{} },
+		noted(event.HookChildStop, ""), noted(event.HookStop, ""))
+	if o, err := b.session.Run(t.Context(), "go"); err != nil || o.Answer != "done" {
+		t.Fatal(o, err)
+	}
+	if got := b.ran(); got != "SubagentStop Stop" {
+		t.Errorf("hooks ran for %q", got)
+	}
+}
