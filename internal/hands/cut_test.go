@@ -266,3 +266,42 @@ func benchmarkRemote(b *testing.B) *Remote {
 	})
 	return r
 }
+
+// talkative is a stream of a command that may have said something.
+type talkative struct {
+	io.ReadWriteCloser
+	asked *atomic.Int64
+}
+
+func (t talkative) Said() string {
+	t.asked.Add(1)
+	return "it hurts"
+}
+
+// What a command has said is asked about when its stream is cut, which may take as long
+// as the command, and not when everything is over.
+func TestCloseAsksNothing(t *testing.T) {
+	l := newLand(t)
+	var asked atomic.Int64
+	l.wrap = func(s io.ReadWriteCloser) io.ReadWriteCloser { return talkative{s, &asked} }
+	news := make(chan News, 64)
+	r := l.remote(func(c *RemoteConfig) { c.Notice = func(n News) { news <- n } })
+	l.cut()
+	for _, want := range []string{"it said: it hurts", "is back"} {
+		select {
+		case n := <-news:
+			if !strings.Contains(n.Text, want) {
+				t.Errorf("got %q", n.Text)
+			}
+		case <-time.After(patience):
+			t.Fatal("nothing is said")
+		}
+	}
+	before := asked.Load()
+	if err := r.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if asked.Load() != before {
+		t.Error("it was asked")
+	}
+}

@@ -22,7 +22,7 @@ func (r *Remote) keep(stream io.ReadWriteCloser, from *frames) {
 		if r.closing.Err() != nil {
 			return
 		}
-		r.config.Notice(News{fmt.Sprintf("the connection to the hands was lost: %v; trying again for up to %v", plain(err), r.config.Bound.Round(time.Second)), true})
+		r.config.Notice(News{fmt.Sprintf("the connection to the hands was lost: %v; trying again for up to %v", err, r.config.Bound.Round(time.Second)), true})
 		if stream, from, received, err = r.comeBack(); err != nil {
 			if stream, from, err = r.afresh(err); err != nil {
 				return // closing
@@ -35,11 +35,10 @@ func (r *Remote) keep(stream io.ReadWriteCloser, from *frames) {
 
 // plain is why a stream ended, in words.
 func plain(err error) error {
-	switch {
-	case errors.Is(err, errSilent):
-		return errSilent
-	case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe): //nolint:errorlint // more than that is said in words
-		return errors.New("the stream ended")
+	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe} {
+		if errors.Is(err, end) {
+			return errors.New("the stream ended")
+		}
 	}
 	return err
 }
@@ -65,10 +64,13 @@ func (r *Remote) talk(stream io.ReadWriteCloser, from *frames, received uint64) 
 	close(heard)
 	link.detach(stream)
 	<-wrote
-	if o.silent.Load() {
+	switch {
+	case o.silent.Load():
 		return errSilent
+	case r.closing.Err() != nil:
+		return err // nobody wants to know, and a way may take its time to end
 	}
-	return said(stream, err)
+	return said(stream, plain(err))
 }
 
 // other is the other end of a stream.
