@@ -4,7 +4,9 @@
 //	GET /            index.html
 //	GET /assets/…    its scripts, styles and icon
 //
-// Nothing is built and nothing comes from another host. The page talks to the
+// Nothing is compiled and nothing comes from another host. The files are packed into
+// assets.json.gz, which the binary embeds: after a change of one, run
+// "go test ./internal/face/web/page -update". The page talks to the
 // HTTP API next to it (/api/…); its state is a fold over a session's events
 // (assets/fold.js), in step with package event. Each answer carries a content
 // security policy under which neither markup nor script from a model or a tool
