@@ -198,7 +198,7 @@ func (s *Session) tools(c SessionConfig, log *journal.Log, kin *children) (_ *to
 		store := Store{Dir: host.DataDir}
 		info := SessionInfo{
 			ID: s.id, WorkDir: c.WorkDir, Epoch: epoch(log), Marker: store.Marker(s.id), Lock: log.LockFile(), Jobs: session.Jobs{Log: log, Redact: s.redact},
-			Masked: s.redact.Masked, Mask: func() Masker { return s.redact.Stream() },
+			Masked: s.redact.Masked, Mask: func() Masker { return s.redact.Stream() }, Learn: s.redact.Add,
 		}
 		if host.DataDir != "" && !c.Ephemeral {
 			info.OutputDir = store.OutputDir(s.id)

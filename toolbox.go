@@ -31,6 +31,9 @@ type SessionInfo struct {
 	// Mask returns what masks secrets in one text that comes in pieces, such as
 	// the output of a command that is kept in a file (C15).
 	Mask func() Masker
+	// Learn makes more texts secrets of the session, such as a token that came while
+	// it was open (C15).
+	Learn func(secrets ...string)
 }
 
 // Jobs records in a session's log what outlives the call that started it. It is

@@ -26,7 +26,9 @@ without waiting for the server.
 is now. Until then, and again when it changes, its servers are not used: they are
 programs that the repository chose.
 
-States: new (never asked), known, disabled, ok, failed.
+Some servers over HTTP ask for a login: "settle mcp-servers login NAME" logs in.
+
+States: new (never asked), known, needs-login, disabled, ok, failed.
 
 Exit codes: 0 listed, 1 a server failed its test, 2 wrong usage or configuration.`
 
@@ -49,6 +51,7 @@ func newMCPServers(s *streams) *cobra.Command {
 	cmd.Flags().BoolVar(&f.trust, "trust", false, "trust the project's .mcp.json as it is now")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print one JSON object per line")
 	f.place.define(cmd.Flags())
+	cmd.AddCommand(newLogin(s), newLogout(s))
 	return cmd
 }
 
@@ -72,6 +75,8 @@ func (f *mcpServersFlags) run(cmd *cobra.Command, s *streams, names []string) er
 	}
 	sig := catch(cmd.Context())
 	defer sig.release()
+	mask := redact.New(r.Secrets()...)
+	o.Learn = mask.Add
 	if f.test {
 		if len(names) == 0 {
 			list = slices.DeleteFunc(list, func(c assemble.Configured) bool { return !c.Enabled })
@@ -81,7 +86,6 @@ func (f *mcpServersFlags) run(cmd *cobra.Command, s *streams, names []string) er
 			return sig.instead(sig.ctx.Err())
 		}
 	}
-	mask := redact.New(r.Secrets()...)
 	if f.asJSON {
 		err = about.ServersJSON(s.lines(), list, mask)
 	} else if err = about.Servers(s.stdout, list, mask); err == nil && len(names) > 0 {

@@ -80,6 +80,8 @@ type Options struct {
 	Logger func(*redact.Redactor) *slog.Logger
 	// Secrets are values beside those of the settings that must never appear.
 	Secrets []string
+	// Learn, if set, is told secrets that come while servers are tried.
+	Learn func(secrets ...string)
 	// Shared, if set, is what the agents of one face have in common.
 	Shared *Shared
 	// AtEnd says what becomes of child agents in the background at the end of a turn.
@@ -343,7 +345,7 @@ func (o Options) bench(names []string) bench {
 		release: o.release(), onExit: r.Jobs.OnExit, onStop: r.Jobs.OnInterrupt, ripgrep: ripgrep(o.Getenv("PATH")),
 		editor: o.Editor, servers: o.servers(), seen: o.Seen, nearby: r.Web.Private, searcher: o.searcher(), catalogues: catalogues(r.DataDir), version: o.Version,
 	}
-	b.client = o.serverClient(b.servers)
+	b.client, b.tokens = o.serverClient(b.servers), o.tokens
 	if o.Policy != nil || o.permission() != settle.Allow {
 		b.private = policy.Secret
 	}

@@ -18,13 +18,15 @@ type Configured struct {
 	Known *mcp.Catalogue
 	// Report is how it did now; nil if it was not tried.
 	Report *mcp.Report
+	// Login says whether somebody has logged in to it.
+	Login LoginState
 }
 
 // ConfiguredServers are the user's MCP servers, by name.
 func (o Options) ConfiguredServers() []Configured {
 	var all []Configured
 	for _, s := range o.Settings.SortedServers() {
-		all = append(all, Configured{Server: s, Known: mcp.Known(catalogues(o.Settings.DataDir), ServerOf(s))})
+		all = append(all, Configured{Server: s, Known: mcp.Known(catalogues(o.Settings.DataDir), ServerOf(s)), Login: o.loginState(&s)})
 	}
 	return all
 }
@@ -36,7 +38,7 @@ func (o Options) Probe(ctx context.Context, servers []Configured) {
 	env := o.bench(nil).env
 	for i := range servers {
 		s := ServerOf(servers[i].Server)
-		c := mcp.Config{Env: env, Dir: o.Dir, CacheDir: catalogues(o.Settings.DataDir), Version: o.Version, Client: o.serverClient([]mcp.Server{s})}
+		c := mcp.Config{Env: env, Dir: o.Dir, CacheDir: catalogues(o.Settings.DataDir), Version: o.Version, Client: o.serverClient([]mcp.Server{s}), Tokens: o.tokens(o.Learn)}
 		wg.Go(func() { // each ends in a bounded time
 			select {
 			case places <- struct{}{}:
@@ -46,7 +48,7 @@ func (o Options) Probe(ctx context.Context, servers []Configured) {
 			}
 			defer func() { <-places }()
 			r := mcp.Probe(ctx, c, s)
-			servers[i].Report = &r
+			servers[i].Report, servers[i].Login = &r, o.loginState(&servers[i].Server)
 			if r.Err == nil {
 				servers[i].Known = &r.Catalogue
 			}

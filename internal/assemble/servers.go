@@ -78,6 +78,7 @@ func (b bench) open(info settle.SessionInfo, spool string) *mcp.Servers {
 	c := mcp.Config{
 		Env: b.env, Dir: info.WorkDir, CacheDir: b.catalogues, SpoolDir: spool, Marker: info.Marker, Lock: info.Lock,
 		Client: b.client, Version: cmp.Or(b.version, "unknown"), Logger: b.logger, Seen: b.seen,
+		Tokens: b.tokens(info.Learn),
 	}
 	if info.Mask != nil {
 		c.Mask = func() mcp.Masker { return info.Mask() }

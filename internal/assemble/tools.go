@@ -17,6 +17,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/contents"
+	"github.com/settle-agent/settle/internal/oauth"
 	"github.com/settle-agent/settle/internal/policy"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/tool"
@@ -79,6 +80,7 @@ type bench struct {
 	seen       func(server string, state mcp.State, why error)
 	catalogues string       // where their catalogues are
 	client     *http.Client // for those over HTTP
+	tokens     func(learn func(secrets ...string)) *oauth.Tokens
 	version    string       // the program's
 	nearby     []string     // addresses that are not public, and may be fetched from
 	searcher   []string     // the command that searches the web; nil for the model's provider

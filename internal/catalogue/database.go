@@ -14,7 +14,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/journal"
+
+	"github.com/settle-agent/settle/internal/filelock"
 )
 
 const (
@@ -166,7 +167,7 @@ func (c *Catalogue) discard(ctx context.Context) error {
 		return err
 	}
 	defer f.Close()
-	if free, err := journal.TryLock(f); err != nil || !free {
+	if free, err := filelock.TryLock(f); err != nil || !free {
 		return err // another process is at it: look again
 	}
 	if db, err := connect(ctx, c.dir); !isDamaged(err) {

@@ -28,6 +28,20 @@ type sharedServer struct {
 	Headers  map[string]string `json:"headers"`
 	Timeout  float64           `json:"timeout"` // ms
 	Disabled bool              `json:"disabled"`
+	OAuth    *sharedOAuth      `json:"oauth"`
+}
+
+// sharedOAuth is how to log in, in Claude Code's form.
+type sharedOAuth struct {
+	ClientID     string `json:"clientId"`
+	CallbackPort int    `json:"callbackPort"`
+}
+
+func (o *sharedOAuth) settings() *OAuth {
+	if o == nil {
+		return nil
+	}
+	return &OAuth{ClientID: o.ClientID, RedirectPort: o.CallbackPort}
 }
 
 // Shared reads {"mcpServers": {NAME: …}}, as .mcp.json has it. A server that settle
@@ -43,6 +57,7 @@ func (from ServerSource) Shared(data []byte) (list []Server, notes []string, err
 		f := file.Servers[name]
 		s := Server{
 			Name: name, Env: f.Env, URL: f.URL, Headers: f.Headers, Enabled: !f.Disabled,
+			OAuth:   f.OAuth.settings(),
 			Timeout: seconds(f.Timeout / 1000), Origin: Origin{Kind: from.Kind, Where: from.Path},
 		}
 		if f.Command != "" {
@@ -84,6 +99,7 @@ type codexServer struct {
 	Enabled        *bool             `json:"enabled"`
 	Tools          []string          `json:"enabled_tools"`
 	Without        []string          `json:"disabled_tools"`
+	Scopes         []string          `json:"scopes"`
 }
 
 // codexVariable is a variable by its name, or by an object with it.
@@ -130,6 +146,9 @@ func (from ServerSource) codex(name string, value any) (Server, error) {
 		Name: name, Env: map[string]string{}, URL: f.URL, Headers: map[string]string{}, Enabled: f.Enabled == nil || *f.Enabled,
 		StartTimeout: seconds(max(f.StartupSeconds, f.StartupMS/1000)), Timeout: seconds(f.ToolSeconds),
 		Tools: f.Tools, Without: f.Without, Origin: Origin{Kind: from.Kind, Where: from.Path},
+	}
+	if f.Scopes != nil {
+		s.OAuth = &OAuth{Scopes: f.Scopes}
 	}
 	if f.Command != "" {
 		s.Command = append([]string{f.Command}, f.Args...)

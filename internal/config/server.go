@@ -7,10 +7,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
 
+	"github.com/settle-agent/settle/internal/oauth"
 	"github.com/settle-agent/settle/internal/redact"
 )
 
@@ -33,10 +35,21 @@ type Server struct {
 	// Tools are the names of those that are offered; nil is all. Without are names of
 	// those that are not.
 	Tools, Without []string
+	OAuth          *OAuth // nil: as the server says
 	Origin         Origin
 
 	secrets []string // that Env, Headers and URL contain
 	missing []string // variables that it refers to, and that are not set
+}
+
+// OAuth is how settle logs in to a server that asks for it. Nothing of it is needed
+// where the server registers clients.
+type OAuth struct {
+	ClientID, ClientSecret string
+	// Scopes replace those that the server asks for.
+	Scopes []string
+	// RedirectPort is the port of 127.0.0.1 that the browser comes back to; 0 is any.
+	RedirectPort int
 }
 
 // maxServerName bounds the name of a server: its tools' names begin with it.
@@ -73,6 +86,7 @@ func (l *loader) server(t *table, name string) {
 	get(t, "start_timeout", &s.StartTimeout, asDuration)
 	get(t, "timeout", &s.Timeout, asDuration)
 	get(t, "tools", &s.Tools, asNames)
+	s.OAuth = oauthOf(t)
 	enabled := &s.Enabled
 	get(t, "enabled", &enabled, asSwitch)
 	s.Enabled = *enabled
@@ -81,6 +95,36 @@ func (l *loader) server(t *table, name string) {
 		*t.errs = append(*t.errs, &Error{Where: s.Origin.Where, Key: "mcp." + name, Message: err.Error()})
 	}
 	l.add(s)
+}
+
+// shown is what is configured, without the secret.
+func (o *OAuth) shown() string {
+	if o == nil {
+		return ""
+	}
+	text := "client_id=" + o.ClientID + " scopes=" + strings.Join(o.Scopes, ",")
+	if o.ClientSecret != "" {
+		text += " client_secret=" + redact.Mask
+	}
+	if o.RedirectPort > 0 {
+		text += " redirect_port=" + strconv.Itoa(o.RedirectPort)
+	}
+	return text
+}
+
+// oauthOf reads how settle logs in.
+func oauthOf(t *table) *OAuth {
+	inner := t.table("oauth")
+	if inner == nil {
+		return nil
+	}
+	o := &OAuth{}
+	get(inner, "client_id", &o.ClientID, asText)
+	get(inner, "client_secret", &o.ClientSecret, asText)
+	get(inner, "scopes", &o.Scopes, asWords)
+	get(inner, "redirect_port", &o.RedirectPort, asCount)
+	inner.done()
+	return o
 }
 
 // add puts a server into force. One that cannot be used costs nothing but itself.
@@ -109,6 +153,9 @@ func (s *Server) complete(getenv func(string) string) error {
 		s.Command[i] = s.expand(word, getenv)
 	}
 	s.URL = s.expand(s.URL, getenv)
+	if o := s.OAuth; o != nil {
+		o.ClientID, o.ClientSecret = s.expand(o.ClientID, getenv), s.expand(o.ClientSecret, getenv)
+	}
 	for _, pairs := range []map[string]string{s.Env, s.Headers} {
 		for name, value := range pairs {
 			pairs[name] = s.expand(value, getenv)
@@ -124,6 +171,12 @@ func (s *Server) check() error {
 			if Credential(name) {
 				s.secrets = append(s.secrets, value, strings.TrimPrefix(value, "Bearer "))
 			}
+		}
+	}
+	if o := s.OAuth; o != nil {
+		s.secrets = append(s.secrets, o.ClientSecret)
+		if o.RedirectPort < 0 || o.RedirectPort > 65535 {
+			return fmt.Errorf("has an oauth redirect port that is none: %d", o.RedirectPort)
 		}
 	}
 	switch {
@@ -232,8 +285,13 @@ func stringsOf(t *table, key string) map[string]string {
 // serverSecrets are what servers are sent that must not be shown.
 func (r *Resolved) serverSecrets() []string {
 	var secrets []string
-	for _, s := range r.SortedServers() {
-		secrets = append(secrets, s.Secrets()...)
+	logins := oauth.NewStore(r.DataDir)
+	for name := range r.Servers {
+		s := r.Servers[name]
+		secrets = append(secrets, s.secrets...)
+		if s.URL != "" {
+			secrets = append(secrets, logins.Secrets(s.URL)...)
+		}
 	}
 	return secrets
 }
@@ -269,6 +327,7 @@ func (r *Resolved) serverLines(s Server) []Line {
 	if s.Tools != nil {
 		add("tools", shown(s.Tools))
 	}
+	add("oauth", s.OAuth.shown())
 	if !s.Enabled {
 		add("enabled", "false")
 	}

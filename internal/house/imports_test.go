@@ -30,8 +30,9 @@ func floors() [][]string {
 		{"internal/proc"},
 		{"internal/sandbox"},
 		{"internal/config", "internal/question", "internal/prompt", "internal/skills", "internal/longlog", "internal/terminal"},
+		{"internal/oauth"},
 		{"event", "internal/scope", "internal/sse", "internal/redact", "internal/contents", "internal/repo", "internal/frontmatter", "internal/logfile", "internal/lifeline", "internal/jsonrpc", "internal/printable", "internal/egress"},
-		{"internal/jsonl", "internal/safefile", "internal/sorting"},
+		{"internal/jsonl", "internal/safefile", "internal/sorting", "internal/filelock"},
 		{"internal/house", "internal/test/shake", "internal/test/crash", "internal/test/setsid", "modeltest"},
 	}
 }

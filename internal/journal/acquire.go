@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/settle-agent/settle/internal/filelock"
 )
 
 // The delay between two looks at a lock that is about to be free grows with
@@ -57,7 +59,7 @@ const (
 
 // claim locks the open file, if it is free and still the log.
 func claim(f *os.File, path string) (claiming, error) {
-	free, err := TryLock(f)
+	free, err := filelock.TryLock(f)
 	switch {
 	case err != nil || !free:
 		return occupied, err

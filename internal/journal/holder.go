@@ -7,6 +7,8 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/proc"
+
+	"github.com/settle-agent/settle/internal/filelock"
 )
 
 // holder is who holds a lock.
@@ -121,6 +123,6 @@ func Free(dir, session string) (bool, error) {
 // isHeld reports whether another opening of the file is locked, for which it
 // shares the lock until the file is closed.
 func isHeld(f *os.File) (bool, error) {
-	free, err := tryShare(f)
+	free, err := filelock.TryShare(f)
 	return !free, err
 }

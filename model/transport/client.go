@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -28,6 +29,8 @@ type Config struct {
 	// DialTimeout bounds connecting to one address, and separately the TLS
 	// handshake; 30 s if it is 0.
 	DialTimeout time.Duration
+	// Dial connects; nil does it directly.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 const (
@@ -88,9 +91,13 @@ func (c Config) secure() (*http.Transport, error) {
 
 func (c Config) transport(t *tls.Config) *http.Transport {
 	dialer := &net.Dialer{Timeout: c.DialTimeout, KeepAlive: 30 * time.Second}
+	dial := c.Dial
+	if dial == nil {
+		dial = dialer.DialContext
+	}
 	return &http.Transport{
 		Proxy:               c.Proxy,
-		DialContext:         dialer.DialContext,
+		DialContext:         dial,
 		TLSClientConfig:     t,
 		TLSHandshakeTimeout: c.DialTimeout,
 		ForceAttemptHTTP2:   true,

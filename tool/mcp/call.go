@@ -62,6 +62,7 @@ func (s *Servers) run(ctx context.Context, e entry, call tool.Call, args json.Ra
 		return ask(ctx, f)
 	}
 	result, err := c.call(bounded, e.Name, args, call)
+	_, refused := errors.AsType[*LoginError](err)
 	switch _, lost := errors.AsType[*lostError](err); {
 	case err == nil:
 		link.succeeded()
@@ -70,6 +71,8 @@ func (s *Servers) run(ctx context.Context, e entry, call tool.Call, args json.Ra
 		return tool.Result{Aborted: true, Output: fmt.Sprintf("The MCP server %q was told to cancel the call. What it has done is not known.", e.server)}, nil
 	case bounded.Err() != nil, errors.Is(err, errForms):
 		return tool.Result{}, fmt.Errorf("%w; what the MCP server %q has done by then is not known", err, e.server)
+	case refused:
+		return tool.Result{}, fmt.Errorf("the MCP server %q did not run the call: %w", e.server, err)
 	case lost:
 		return tool.Result{}, fmt.Errorf("the connection to the MCP server %q ended during the call: %w; what the call has done is not known", e.server, err)
 	}

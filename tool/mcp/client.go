@@ -220,6 +220,12 @@ func (c *client) explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	if login := c.connection.failure(); login != nil {
+		if _, ok := errors.AsType[*LoginError](login); ok { // the call was refused
+			c.spoil()
+			return login
+		}
+	}
 	_, refused := errors.AsType[*jsonrpc.Error](err)
 	_, remote := c.connection.(*remote)
 	// What fails over HTTP may be the session's end there: the next call has another.

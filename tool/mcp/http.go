@@ -30,12 +30,13 @@ type remote struct {
 	cancel context.CancelCauseFunc
 	life   context.Context //nolint:containedctx // it is the connection's own, no request's
 
-	mu   sync.Mutex // guards conn
-	conn sdk.Connection
+	mu    sync.Mutex // guards what follows
+	conn  sdk.Connection
+	login error // why a login is needed
 }
 
 // newRemote prepares the connection.
-func newRemote(s Server, base *http.Client) (*remote, error) {
+func newRemote(s Server, base *http.Client, tokens Tokens) (*remote, error) {
 	if base == nil {
 		return nil, errors.New("there is no HTTP client for it")
 	}
@@ -55,7 +56,7 @@ func newRemote(s Server, base *http.Client) (*remote, error) {
 	c.StreamableClientTransport = sdk.StreamableClientTransport{
 		Endpoint: u.String(), MaxRetries: mostStreamRetries, MaxEventSize: maxEvent, DisableStandaloneSSE: true,
 		HTTPClient: &http.Client{
-			Transport: sender{c, headers},
+			Transport: sender{c, headers, s, tokens},
 			// A redirect would take the headers along, or leave the server that is trusted.
 			CheckRedirect: func(r *http.Request, _ []*http.Request) error {
 				if r.URL.Scheme != u.Scheme || r.URL.Host != u.Host {
@@ -77,8 +78,13 @@ func (c *remote) Connect(ctx context.Context) (sdk.Connection, error) {
 	return conn, err
 }
 
-// failure implements connection. A request that failed has its own error.
-func (c *remote) failure() error { return nil }
+// failure implements connection. A request that failed has its own error, unless a
+// login is needed.
+func (c *remote) failure() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.login
+}
 
 // end implements connection. The server is told that the session is over, where it
 // has one, for as long as ctx allows.
@@ -106,6 +112,8 @@ func (c *remote) end(ctx context.Context) error {
 type sender struct {
 	connection *remote
 	headers    http.Header
+	server     Server
+	tokens     Tokens
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -116,7 +124,7 @@ func (s sender) RoundTrip(r *http.Request) (*http.Response, error) {
 	for name, values := range s.headers {
 		r.Header[name] = values
 	}
-	answer, err := s.connection.base.RoundTrip(r)
+	answer, err := s.authorized(r)
 	if err != nil {
 		stop()
 		cancel(nil)

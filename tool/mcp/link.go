@@ -108,14 +108,19 @@ func (l *link) begin(wait time.Duration) {
 // failed notes a failure. The caller has the lock.
 func (l *link) failed(err error) {
 	l.failure = err
-	l.failures++
+	state := Failed
+	if _, ok := errors.AsType[*LoginError](err); ok { // which may come any time, and asking costs little
+		state, l.failures = NeedsLogin, 0
+	} else {
+		l.failures++
+	}
 	delay := time.Duration(0) // once may be an accident
 	if l.failures > 1 {
 		delay = min(firstBackoff<<min(l.failures-2, 10), maxBackoff)
 	}
 	l.retryAt = time.Now().Add(delay)
 	if l.life.Err() == nil {
-		l.config.seen(l.server.Name, Failed, err)
+		l.config.seen(l.server.Name, state, err)
 		l.config.Logger.Warn("an MCP server failed", slog.String("server", l.server.Name), slog.Any("error", err))
 	}
 }
@@ -282,7 +287,7 @@ func (c *Config) connection(ctx context.Context, s Server) (connection, error) {
 	case s.Relay != nil:
 		return s.Relay.connect(), nil
 	case s.URL != "":
-		return newRemote(s, c.Client)
+		return newRemote(s, c.Client, c.Tokens)
 	}
 	if len(s.Argv) == 0 {
 		return nil, errors.New("it has neither a command nor a url")

@@ -31,6 +31,9 @@ type Config struct {
 	Mask func() Masker
 	// Client sends requests to servers over HTTP; nil refuses them.
 	Client *http.Client
+	// Tokens, if set, gives the tokens of servers over HTTP that have no Authorization
+	// header of their own.
+	Tokens Tokens
 	// Version is settle's, which servers are told.
 	Version string
 	// Logger gets what goes wrong with servers; nil discards it.

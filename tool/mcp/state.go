@@ -11,4 +11,6 @@ const (
 	Ready State = "ready"
 	// Failed: its start did, or its connection.
 	Failed State = "failed"
+	// NeedsLogin: a person has to log in to it first.
+	NeedsLogin State = "needs-login"
 )

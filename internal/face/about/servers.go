@@ -1,6 +1,7 @@
 package about
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -10,12 +11,14 @@ import (
 	"github.com/settle-agent/settle/internal/client/listing"
 	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/redact"
+	"github.com/settle-agent/settle/tool/mcp"
 )
 
 // serverLine is an MCP server as JSON.
 type serverLine struct {
 	Name    string   `json:"name"`
-	State   string   `json:"state"` // ok, failed, known, new, disabled
+	State   string   `json:"state"` // ok, failed, needs-login, known, new, disabled
+	Login   string   `json:"login,omitempty"`
 	Where   string   `json:"where"`
 	From    string   `json:"from"`
 	Tools   []string `json:"tools,omitempty"`
@@ -34,7 +37,14 @@ func servers(list []assemble.Configured, mask *redact.Redactor) (lines []serverL
 				l.Tools = append(l.Tools, t.Name)
 			}
 		}
+		l.Login = string(s.Login)
+		_, refused := errors.AsType[*mcp.LoginError](reported(s))
 		switch r := s.Report; {
+		case refused, r == nil && s.Enabled && s.Login == assemble.LoginNeeded:
+			l.State, l.Error = needsLogin, "log in with: settle mcp-servers login "+s.Name
+			if refused {
+				l.Error = mask.Diagnostic(r.Err.Error())
+			}
 		case r != nil && r.Err != nil:
 			l.State, l.Error = "failed", mask.Diagnostic(r.Err.Error())
 		case r != nil:
@@ -46,6 +56,17 @@ func servers(list []assemble.Configured, mask *redact.Redactor) (lines []serverL
 		lines = append(lines, l)
 	}
 	return lines
+}
+
+// needsLogin is the state of a server that a person has to log in to.
+const needsLogin = "needs-login"
+
+// reported is why a server that was tried cannot be used.
+func reported(s assemble.Configured) error {
+	if s.Report == nil {
+		return nil
+	}
+	return s.Report.Err
 }
 
 // ServersJSON writes the MCP servers, one JSON object a line.

@@ -81,8 +81,12 @@ func (l *loadedThread) tellServers() {
 }
 
 func (l *loadedThread) tellServer(s serverState) {
+	status, failure := s.state, any(nil)
+	if status == mcp.NeedsLogin {
+		status, failure = mcp.Failed, "reauthenticationRequired"
+	}
 	l.s.notify(note{"mcpServer/startupStatus/updated", object{
-		"threadId": l.id(), "name": s.name, "status": s.state, "failureReason": nil, "error": l.reason(s.why),
+		"threadId": l.id(), "name": s.name, "status": status, "failureReason": failure, "error": l.reason(s.why),
 	}})
 }
 

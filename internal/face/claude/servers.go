@@ -112,6 +112,8 @@ func (s *servers) seen(name string, state mcp.State, why error) {
 		now.Status = "pending"
 	case mcp.Ready:
 		now.Status = "connected"
+	case mcp.NeedsLogin:
+		now.Status, now.Error = "needs-auth", why.Error()
 	case mcp.Failed:
 		now.Status = "failed"
 		if why != nil {

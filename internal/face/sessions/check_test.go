@@ -16,7 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/journal"
+
+	"github.com/settle-agent/settle/internal/filelock"
 )
 
 const secret = "sk-a-secret-of-this-test"
@@ -98,7 +99,7 @@ func TestCheck(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer log.Close()
-				if free, err := journal.TryLock(log); err != nil || !free {
+				if free, err := filelock.TryLock(log); err != nil || !free {
 					t.Fatal(free, err)
 				}
 			}

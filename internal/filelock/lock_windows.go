@@ -1,4 +1,4 @@
-package journal
+package filelock
 
 import (
 	"errors"
@@ -17,9 +17,9 @@ func TryLock(f *os.File) (free bool, err error) {
 	return lock(f, windows.LOCKFILE_EXCLUSIVE_LOCK)
 }
 
-// tryShare takes the lock for reading, if nobody has it for himself: to see
+// TryShare takes the lock for reading, if nobody has it for himself: to see
 // whether it is free.
-func tryShare(f *os.File) (free bool, err error) { return lock(f, 0) }
+func TryShare(f *os.File) (free bool, err error) { return lock(f, 0) }
 
 func lock(f *os.File, how uint32) (free bool, err error) {
 	at := &windows.Overlapped{OffsetHigh: lockOffset}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package journal
+package filelock
 
 import (
 	"errors"
@@ -14,9 +14,9 @@ import (
 // unlocked by hand, since that would take it from those that inherited it.
 func TryLock(f *os.File) (free bool, err error) { return flock(f, unix.LOCK_EX) }
 
-// tryShare takes the lock for reading, if nobody has it for himself: to see
+// TryShare takes the lock for reading, if nobody has it for himself: to see
 // whether it is free.
-func tryShare(f *os.File) (free bool, err error) { return flock(f, unix.LOCK_SH) }
+func TryShare(f *os.File) (free bool, err error) { return flock(f, unix.LOCK_SH) }
 
 func flock(f *os.File, how int) (free bool, err error) {
 	for {

@@ -1,0 +1,242 @@
+package oauth
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle/internal/printable"
+)
+
+// DefaultPatience is how long a login waits for the person.
+const DefaultPatience = 15 * time.Minute
+
+// Login is a login to a server.
+type Login struct {
+	// URL is the server's, and Headers what it is sent in any case.
+	URL     string
+	Headers map[string]string
+	// Client is who settle is there; without an ID, it registers itself. Scopes
+	// replace those that the server asks for.
+	ClientID, ClientSecret string
+	Scopes                 []string
+	// RedirectPort is where the browser comes back to, of 127.0.0.1; 0 has the
+	// kernel choose.
+	RedirectPort int
+	// Ask sends requests to the server, and Client those to what its metadata
+	// names; see [Guard].
+	Ask, Client *http.Client
+	// Show shows the link to the person. Pasted gives addresses that the browser
+	// came to elsewhere, and Reject says what is wrong with one.
+	Show   func(link string)
+	Pasted <-chan string
+	Reject func(error)
+	// Patience bounds the wait for the person; 0 is [DefaultPatience].
+	Patience time.Duration
+	// Learn, if set, is told each secret (C15).
+	Learn func(secrets ...string)
+}
+
+// Login logs in to the server, and keeps the tokens. It waits for the person, until
+// ctx ends.
+func (s Store) Login(ctx context.Context, l *Login) error {
+	if s.dir == "" {
+		return errors.New("cannot log in without a data directory to keep the login in")
+	}
+	asked, err := l.ask(ctx)
+	if err != nil {
+		return err
+	}
+	at, err := discover(ctx, l.Client, l.URL, asked)
+	if err != nil {
+		return err
+	}
+	back, err := listen(l.RedirectPort)
+	if err != nil {
+		return err
+	}
+	defer back.close()
+	known, _ := s.Read(l.URL)
+	e := Entry{
+		URL: l.URL, Resource: at.resource.Resource, Issuer: at.meta.Issuer, TokenURL: at.meta.Token, RevokeURL: at.meta.Revoke,
+		Scopes: l.scopes(at, asked, &known),
+	}
+	if e.Client, err = l.client(ctx, at.meta, back.url(), e.Scopes); err != nil {
+		return err
+	}
+	verifier, state := rand.Text()+rand.Text(), rand.Text() // 52 and 26 characters, 5 bits each
+	code, err := l.authorize(ctx, back, at.meta, &e, verifier, state)
+	if err != nil {
+		return err
+	}
+	if l.Learn != nil {
+		l.Learn(code, verifier, e.Client.Secret)
+	}
+	got, err := requestTokens(ctx, l.Client, &e, map[string]string{
+		"grant_type": "authorization_code", "code": code, "redirect_uri": back.url(), "code_verifier": verifier,
+	})
+	if err != nil {
+		return fmt.Errorf("the authorization server gave no token: %w", err)
+	}
+	e.take(got)
+	if l.Learn != nil {
+		l.Learn(e.Secrets()...)
+	}
+	return s.change(ctx, l.URL, func(kept *Entry) error { *kept = e; return nil })
+}
+
+// ask has the server say what it asks for.
+func (l *Login) ask(ctx context.Context) (*challenge, error) {
+	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"settle","version":"login"}}}`
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, l.URL, strings.NewReader(hello))
+	if err != nil {
+		return nil, err
+	}
+	for name, value := range l.Headers {
+		r.Header.Set(name, value)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	got, err := straight(l.Ask).Do(r)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, fmt.Errorf("cannot reach the server: %w", err)
+	}
+	_ = got.Body.Close() // what it says in it is of no interest
+	return parseChallenge(got.Header["Www-Authenticate"]), nil
+}
+
+// scopes are those to ask for.
+func (l *Login) scopes(at *place, asked *challenge, known *Entry) []string {
+	scopes := slices.Clone(l.Scopes)
+	if len(scopes) == 0 {
+		scopes = slices.Clone(asked.scopes)
+		if len(scopes) == 0 {
+			scopes = slices.Clone(at.resource.Scopes)
+		}
+		scopes = append(scopes, known.Scopes...) // those that calls were refused without
+	}
+	if slices.Contains(at.meta.Scopes, "offline_access") { // to get a refresh token
+		scopes = append(scopes, "offline_access")
+	}
+	slices.Sort(scopes)
+	return slices.Compact(scopes)
+}
+
+// client is who settle is at the authorization server: as configured, or registered
+// now, since the address that the browser comes back to is a new one.
+func (l *Login) client(ctx context.Context, meta *metadata, back string, scopes []string) (Client, error) {
+	methods := meta.Methods
+	method := "client_secret_basic" // where the metadata says nothing; RFC 8414
+	if slices.Contains(methods, "client_secret_post") {
+		method = "client_secret_post"
+	}
+	if l.ClientID != "" {
+		if l.ClientSecret == "" {
+			method = "none"
+		}
+		return Client{l.ClientID, l.ClientSecret, method}, nil
+	}
+	if meta.Register == "" {
+		return Client{}, errors.New("the authorization server registers no clients; ask its operator for a client id, and set it as oauth.client_id of the server")
+	}
+	if len(methods) == 0 || slices.Contains(methods, "none") {
+		method = "none"
+	}
+	got, err := register(ctx, l.Client, meta.Register, map[string]any{
+		"redirect_uris": []string{back}, "token_endpoint_auth_method": method, "grant_types": []string{"authorization_code", "refresh_token"},
+		"response_types": []string{"code"}, "client_name": "settle", "scope": strings.Join(scopes, " "), "application_type": "native",
+	})
+	if ctx.Err() != nil {
+		return Client{}, context.Cause(ctx)
+	}
+	if err != nil {
+		return Client{}, fmt.Errorf("the authorization server does not register settle (%s); if it gave you a client id, set it as oauth.client_id of the server", printable.Short(err.Error(), 500))
+	}
+	got.Method = cmp.Or(got.Method, method)
+	if got.Secret == "" {
+		got.Method = "none"
+	}
+	return got, nil
+}
+
+// register registers a client (RFC 7591).
+func register(ctx context.Context, c *http.Client, at string, as map[string]any) (Client, error) {
+	raw, err := json.Marshal(as)
+	if err != nil {
+		return Client{}, err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, at, bytes.NewReader(raw))
+	if err != nil {
+		return Client{}, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	var got Client
+	if raw, err = send(c, r); err == nil && (json.Unmarshal(raw, &got) != nil || got.ID == "") {
+		err = errors.New("its answer names no client")
+	}
+	return got, err
+}
+
+// authorize shows the link, and waits until the browser comes back with a code.
+func (l *Login) authorize(ctx context.Context, back *landing, meta *metadata, e *Entry, verifier, state string) (string, error) {
+	sum := sha256.Sum256([]byte(verifier))
+	link, err := url.Parse(meta.Authorize)
+	if err != nil {
+		return "", errors.New("the authorization server's endpoint is no URL")
+	}
+	q := link.Query()
+	for name, value := range map[string]string{
+		"response_type": "code", "client_id": e.Client.ID, "redirect_uri": back.url(), "state": state, "resource": e.Resource,
+		"code_challenge": base64.RawURLEncoding.EncodeToString(sum[:]), "code_challenge_method": "S256", "scope": strings.Join(e.Scopes, " "),
+	} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	link.RawQuery = q.Encode()
+	patience := l.Patience
+	if patience == 0 {
+		patience = DefaultPatience
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("nobody logged in within %s", printable.Duration(patience)))
+	defer cancel()
+	arrival := arrivals{state: state, issuer: e.Issuer, issuerSent: meta.IssuerSent}
+	back.serve(arrival)
+	l.Show(link.String())
+	pasted := l.Pasted
+	for {
+		select {
+		case got := <-back.arrived:
+			return got.code, got.err
+		case text, more := <-pasted:
+			if !more {
+				pasted = nil // the input has ended, and the browser may still come
+				continue
+			}
+			if strings.TrimSpace(text) == "" {
+				continue
+			}
+			got, ours := arrival.pasted(text)
+			if ours {
+				return got.code, got.err
+			}
+			l.Reject(got.err)
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		}
+	}
+}

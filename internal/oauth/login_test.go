@@ -1,0 +1,434 @@
+package oauth_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/settle-agent/settle/internal/oauth"
+	"github.com/settle-agent/settle/internal/oauth/oauthtest"
+)
+
+// fixture is a data directory, and a server to log in to.
+type fixture struct {
+	*oauthtest.Server
+
+	t     *testing.T
+	dir   string
+	store oauth.Store
+	ask   *http.Client
+
+	mu      sync.Mutex
+	secrets []string
+}
+
+func setUp(t *testing.T, o oauthtest.Options) *fixture {
+	t.Helper()
+	f := &fixture{Server: oauthtest.New(t, o), t: t, dir: t.TempDir()}
+	f.store = oauth.NewStore(f.dir)
+	f.ask = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	return f
+}
+
+// guarded asks as the guard of the server lets it.
+func (f *fixture) guarded(server string) *http.Client {
+	g := &oauth.Guard{Server: server}
+	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: g.DialContext, Proxy: g.Proxy}}
+}
+
+func (f *fixture) learn(secrets ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.secrets = append(f.secrets, secrets...)
+}
+
+func (f *fixture) tokens() *oauth.Tokens {
+	return &oauth.Tokens{Store: f.store, Client: f.guarded, Learn: f.learn}
+}
+
+// login logs in, and then does with the link what a person would.
+func (f *fixture) login(then func(link string), change ...func(*oauth.Login)) error {
+	f.t.Helper()
+	var visits sync.WaitGroup
+	defer visits.Wait()
+	l := &oauth.Login{
+		URL: f.Resource(), Ask: f.ask, Client: f.guarded(f.Resource()), Learn: f.learn,
+		Show:   func(link string) { visits.Go(func() { then(link) }) },
+		Reject: func(err error) { f.t.Logf("rejected: %v", err) },
+	}
+	for _, c := range change {
+		c(l)
+	}
+	return f.store.Login(f.t.Context(), l)
+}
+
+// consent is what a person does who says yes.
+func (f *fixture) consent(link string) { f.Follow(f.Visit(link)) }
+
+func (f *fixture) token(refused string) (string, error) {
+	return f.tokens().Token(f.t.Context(), f.Resource(), refused)
+}
+
+// accepted reports whether the resource takes the token.
+func (f *fixture) accepted(token string) bool {
+	r, err := http.NewRequestWithContext(f.t.Context(), http.MethodPost, f.Resource(), nil)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	got, err := f.ask.Do(r)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	_ = got.Body.Close()
+	return got.StatusCode == http.StatusOK
+}
+
+func (f *fixture) serves() *fixture {
+	f.Handler = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	return f
+}
+
+func TestLogin(t *testing.T) {
+	for name, o := range map[string]oauthtest.Options{
+		"a challenge":   {Scope: "a b"},
+		"no challenge":  {NoChallenge: true},
+		"OpenID":        {OpenID: true},
+		"before 2025-6": {Legacy: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := setUp(t, o).serves()
+			var link string
+			if err := f.login(func(l string) { link = l; f.consent(l) }); err != nil {
+				t.Fatal(err)
+			}
+			token, err := f.token("")
+			if err != nil || !f.accepted(token) {
+				t.Errorf("the token %q is not accepted: %v", token, err)
+			}
+			if !slices.Contains(f.secrets, token) {
+				t.Error("the token is not known as a secret")
+			}
+			u, _ := url.Parse(link)
+			want := map[string]string{"a challenge": "a b offline_access", "before 2025-6": "offline_access"}[name]
+			if want == "" {
+				want = "default offline_access"
+			}
+			if got := u.Query().Get("scope"); got != want {
+				t.Errorf("it asked for %q, not for %q", got, want)
+			}
+		})
+	}
+}
+
+// The tokens are the user's alone.
+func TestFilesArePrivate(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		return // which has no such modes
+	}
+	f := setUp(t, oauthtest.Options{})
+	if err := f.login(f.consent); err != nil {
+		t.Fatal(err)
+	}
+	err := filepath.WalkDir(f.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == f.dir {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has mode %v", path, info.Mode())
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A person may have the browser on another machine, and paste what it shows there.
+func TestPastedAddress(t *testing.T) {
+	f := setUp(t, oauthtest.Options{}).serves()
+	pasted, rejected := make(chan string), make(chan error)
+	err := f.login(func(link string) {
+		back := f.Visit(link)
+		for _, wrong := range []string{"hello", strings.Replace(back, "state=", "state=x", 1)} {
+			pasted <- wrong
+			if err := <-rejected; err == nil {
+				t.Errorf("%q is not rejected", wrong)
+			}
+		}
+		pasted <- "  " + back + "\n"
+		close(pasted)
+	}, func(l *oauth.Login) { l.Pasted, l.Reject = pasted, func(err error) { rejected <- err } })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token, err := f.token(""); err != nil || !f.accepted(token) {
+		t.Errorf("the token is not accepted: %v", err)
+	}
+}
+
+// Whoever guesses the port can neither end a login nor bring another's code.
+func TestStrangersAtThePort(t *testing.T) {
+	f := setUp(t, oauthtest.Options{}).serves()
+	err := f.login(func(link string) {
+		back := f.Visit(link)
+		u, _ := url.Parse(back)
+		for _, stranger := range []string{
+			"http://" + u.Host + "/callback?code=stolen&state=guessed", "http://" + u.Host + "/callback?error=access_denied", "http://" + u.Host + "/",
+		} {
+			if status := f.Follow(stranger); status/100 != 4 {
+				t.Errorf("%s: status %d", stranger, status)
+			}
+		}
+		f.Follow(back)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token, err := f.token(""); err != nil || !f.accepted(token) {
+		t.Errorf("the token is not accepted: %v", err)
+	}
+}
+
+func TestLoginFails(t *testing.T) {
+	for name, test := range map[string]struct {
+		options oauthtest.Options
+		want    string
+	}{
+		"denied":                  {oauthtest.Options{Deny: true}, "access_denied: the user said no"},
+		"another issuer answers":  {oauthtest.Options{ForeignIssuer: true}, "another authorization server"},
+		"issuer mismatch":         {oauthtest.Options{Issuer: "https://other.example"}, "of another one"},
+		"another resource":        {oauthtest.Options{Resource: "https://other.example/mcp"}, "not for this server"},
+		"registration is refused": {oauthtest.Options{NoRegistration: true}, "oauth.client_id"},
+		"no PKCE":                 {oauthtest.Options{NoPKCE: true}, "PKCE"},
+		"plain http":              {oauthtest.Options{AuthServer: "http://auth.example"}, "is not HTTPS"},
+		"plain http for tokens":   {oauthtest.Options{Endpoint: "http://auth.example/token"}, "HTTPS"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := setUp(t, test.options)
+			err := f.login(f.consent)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+			if _, kept := f.store.Read(f.Resource()); kept {
+				t.Error("a login is kept")
+			}
+		})
+	}
+}
+
+// A server on the internet cannot have settle ask the user's own network.
+func TestGuard(t *testing.T) {
+	f := setUp(t, oauthtest.Options{})
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, f.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.guarded("https://8.8.8.8/mcp").Do(r); err == nil || !strings.Contains(err.Error(), "not a public address") {
+		t.Errorf("of a public server: %v", err)
+	}
+	if r, err = http.NewRequestWithContext(t.Context(), http.MethodGet, "https://10.1.2.3/", nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.guarded("https://8.8.8.8/mcp").Do(r); err == nil || !strings.Contains(err.Error(), "not a public address") {
+		t.Errorf("of a public server: %v", err)
+	}
+	if r, err = http.NewRequestWithContext(t.Context(), http.MethodGet, f.URL, nil); err != nil {
+		t.Fatal(err)
+	}
+	got, err := f.guarded("http://127.0.0.1:1/mcp").Do(r)
+	if err != nil {
+		t.Fatalf("of a server on this machine: %v", err)
+	}
+	_ = got.Body.Close()
+}
+
+func TestConfiguredClient(t *testing.T) {
+	f := setUp(t, oauthtest.Options{Known: map[string]string{"me": "a secret: of me"}}).serves()
+	known := func(l *oauth.Login) {
+		l.ClientID, l.ClientSecret, l.Scopes = "me", "a secret: of me", []string{"mine"}
+	}
+	if err := f.login(f.consent); err == nil || !strings.Contains(err.Error(), "oauth.client_id") {
+		t.Errorf("without a client: %v", err)
+	}
+	f.Change(func(o *oauthtest.Options) { o.Known = map[string]string{"me": ""} })
+	if err := f.login(f.consent, known); err != nil {
+		t.Fatal(err)
+	}
+	if e, _ := f.store.Read(f.Resource()); !slices.Equal(e.Scopes, []string{"mine", "offline_access"}) || !slices.Contains(e.Secrets(), "a secret: of me") {
+		t.Errorf("kept: %q", e.Scopes)
+	}
+}
+
+// Refresh tokens rotate: each may be used once, however many ask at the same time.
+func TestRefreshOnce(t *testing.T) {
+	f := setUp(t, oauthtest.Options{}).serves()
+	if err := f.login(f.consent); err != nil {
+		t.Fatal(err)
+	}
+	old, err := f.token("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Expire(false)
+	got := make([]string, 8)
+	var wg sync.WaitGroup
+	for i := range got {
+		wg.Go(func() {
+			token, err := f.token(old)
+			if err != nil {
+				t.Error(err)
+			}
+			got[i] = token
+		})
+	}
+	wg.Wait()
+	if n := f.Count("refresh"); n != 1 {
+		t.Errorf("it was refreshed %d times", n)
+	}
+	if slices.Sort(got); got[0] != got[7] || got[0] == old || !f.accepted(got[0]) {
+		t.Errorf("the tokens are %q, and were %q", got, old)
+	}
+}
+
+func TestExpiredTokenIsRefreshed(t *testing.T) {
+	f := setUp(t, oauthtest.Options{ExpiresIn: 1}).serves()
+	if err := f.login(f.consent); err != nil {
+		t.Fatal(err)
+	}
+	if token, err := f.token(""); err != nil || !f.accepted(token) || f.Count("refresh") != 1 {
+		t.Errorf("%v, after %d refreshes", err, f.Count("refresh"))
+	}
+}
+
+// Where a login has ended, it is said, and the token that is of no use is not kept.
+func TestLoginEnds(t *testing.T) {
+	for name, o := range map[string]oauthtest.Options{"the refresh token expired": {}, "there is none": {NoRefresh: true}} {
+		t.Run(name, func(t *testing.T) {
+			f := setUp(t, o)
+			if err := f.login(f.consent); err != nil {
+				t.Fatal(err)
+			}
+			old, err := f.token("")
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.Expire(true)
+			_, err = f.token(old)
+			if _, ok := errors.AsType[*oauth.LoginError](err); !ok {
+				t.Errorf("got %v", err)
+			}
+			if e, ok := f.store.Read(f.Resource()); !ok || e.Access != "" || e.Refresh != "" {
+				t.Error("the tokens are kept, or it is forgotten that a login is needed")
+			}
+		})
+	}
+}
+
+// A server that is down has not ended a login.
+func TestRefreshFailsForNow(t *testing.T) {
+	f := setUp(t, oauthtest.Options{})
+	if err := f.login(f.consent); err != nil {
+		t.Fatal(err)
+	}
+	old, _ := f.token("")
+	f.Close()
+	if _, err := f.token(old); err == nil {
+		t.Error("there is no error")
+	} else if _, ended := errors.AsType[*oauth.LoginError](err); ended {
+		t.Errorf("got %v", err)
+	}
+	if e, _ := f.store.Read(f.Resource()); e.Refresh == "" {
+		t.Error("the refresh token is gone")
+	}
+}
+
+func TestLogout(t *testing.T) {
+	f := setUp(t, oauthtest.Options{})
+	if err := f.login(f.consent); err != nil {
+		t.Fatal(err)
+	}
+	had, err := f.tokens().Logout(t.Context(), f.Resource())
+	if !had || err != nil || f.Count("revoke") != 1 {
+		t.Errorf("Logout = %v, %v; revoked %d times", had, err, f.Count("revoke"))
+	}
+	if _, ok := f.store.Read(f.Resource()); ok {
+		t.Error("the login is kept")
+	}
+	if had, err := f.tokens().Logout(t.Context(), f.Resource()); had || err != nil {
+		t.Errorf("the second: %v, %v", had, err)
+	}
+}
+
+// A person who does not come, and one who stops waiting, leave nothing.
+func TestLoginIsGivenUp(t *testing.T) {
+	f := setUp(t, oauthtest.Options{})
+	why := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	err := f.store.Login(ctx, &oauth.Login{URL: f.Resource(), Ask: f.ask, Client: f.guarded(f.Resource()), Show: func(string) { cancel(why) }})
+	if !errors.Is(err, why) {
+		t.Errorf("got %v", err)
+	}
+	var link string
+	err = f.login(func(l string) { link = l }, func(l *oauth.Login) { l.Patience = time.Millisecond })
+	if err == nil || !strings.Contains(err.Error(), "nobody logged in") {
+		t.Errorf("got %v", err)
+	}
+	if _, kept := f.store.Read(f.Resource()); kept {
+		t.Error("a login is kept")
+	}
+	u, _ := url.Parse(link)
+	if _, err := f.ask.Get(u.Query().Get("redirect_uri")); err == nil {
+		t.Error("the port is still open")
+	}
+}
+
+// The scopes that a call was refused without are asked for by the next login.
+func TestScopesAddUp(t *testing.T) {
+	f := setUp(t, oauthtest.Options{Scope: "a"})
+	if err := f.tokens().Refused(t.Context(), f.Resource(), []string{`Bearer error="insufficient_scope", scope="b"`}); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.login(f.consent); err != nil {
+		t.Fatal(err)
+	}
+	if e, _ := f.store.Read(f.Resource()); !slices.Equal(e.Scopes, []string{"a", "b", "offline_access"}) {
+		t.Errorf("the scopes are %q", e.Scopes)
+	}
+}
+
+// What is in a file that somebody damaged is no login.
+func TestDamagedFile(t *testing.T) {
+	f := setUp(t, oauthtest.Options{})
+	if err := f.login(f.consent); err != nil {
+		t.Fatal(err)
+	}
+	files, _ := filepath.Glob(filepath.Join(f.dir, "*", "*.json"))
+	if len(files) != 1 {
+		t.Fatalf("the files are %q", files)
+	}
+	foreign, err := json.Marshal(map[string]string{"url": "https://other.example", "access_token": "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, content := range []string{"", "{", string(foreign)} {
+		if err := os.WriteFile(files[0], []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if token, err := f.token(""); token != "" || err != nil {
+			t.Errorf("of %q: %q, %v", content, token, err)
+		}
+	}
+}

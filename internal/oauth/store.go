@@ -1,0 +1,192 @@
+package oauth
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/settle-agent/settle/internal/filelock"
+	"github.com/settle-agent/settle/internal/safefile"
+)
+
+const (
+	// maxEntry bounds what is kept of one server, in bytes.
+	maxEntry = 256 << 10
+	// lockDelay is the time between two looks at a lock that another process has.
+	lockDelay = 25 * time.Millisecond
+	// expiryMargin is how long before its end a token counts as expired.
+	expiryMargin = 10 * time.Second
+)
+
+// Store keeps what is known of servers that ask for a login, one file for each
+// server's URL, readable by the user alone. The zero Store keeps nothing.
+type Store struct{ dir string }
+
+// NewStore returns the store of a data directory; "" stands for none.
+func NewStore(dataDir string) Store {
+	if dataDir == "" {
+		return Store{}
+	}
+	return Store{filepath.Join(dataDir, "mcp-logins")}
+}
+
+// Entry is what is kept of one server.
+type Entry struct {
+	// URL is the server's, and Resource what its tokens are for.
+	URL      string `json:"url"`
+	Resource string `json:"resource,omitempty"`
+	// Issuer is the authorization server; TokenURL and RevokeURL are its endpoints.
+	Issuer    string `json:"issuer,omitempty"`
+	TokenURL  string `json:"token_url,omitempty"`
+	RevokeURL string `json:"revoke_url,omitempty"`
+	Client    Client `json:"client,omitzero"`
+	// Scopes are those that were granted, or that the server asked for.
+	Scopes []string `json:"scopes,omitempty"`
+	// Access and Refresh are the tokens. Without Access, a login is needed.
+	Access  string    `json:"access_token,omitempty"`
+	Refresh string    `json:"refresh_token,omitempty"`
+	Expires time.Time `json:"expires,omitzero"`
+}
+
+// Client is who settle is to an authorization server.
+type Client struct {
+	ID     string `json:"client_id"`
+	Secret string `json:"client_secret,omitempty"`
+	// Method is how it proves that at the token endpoint: none, client_secret_post
+	// or client_secret_basic.
+	Method string `json:"token_endpoint_auth_method,omitempty"`
+}
+
+// Secrets are what of the entry must not be shown (C15).
+func (e *Entry) Secrets() []string {
+	var secrets []string
+	for _, secret := range []string{e.Access, e.Refresh, e.Client.Secret} {
+		if secret != "" {
+			secrets = append(secrets, secret)
+		}
+	}
+	return secrets
+}
+
+// valid reports whether the access token can be sent: it has not expired, and is
+// not the one that was refused.
+func (e *Entry) valid(refused string) bool {
+	return e.Access != "" && e.Access != refused && (e.Expires.IsZero() || time.Until(e.Expires) > expiryMargin)
+}
+
+// clear removes the tokens: a login is needed.
+func (e *Entry) clear() { e.Access, e.Refresh, e.Expires = "", "", time.Time{} }
+
+func (s Store) path(url, suffix string) string {
+	sum := sha256.Sum256([]byte(url))
+	return filepath.Join(s.dir, hex.EncodeToString(sum[:16])+suffix)
+}
+
+// Read returns what is kept of the server; false if nothing is.
+func (s Store) Read(url string) (Entry, bool) {
+	if s.dir == "" {
+		return Entry{}, false
+	}
+	data, size, err := safefile.Read(s.path(url, ".json"), maxEntry)
+	var e Entry
+	if err != nil || size > maxEntry || json.Unmarshal(data, &e) != nil || e.URL != url {
+		return Entry{}, false
+	}
+	return e, true
+}
+
+// Secrets are what of a login to the server must not be shown.
+func (s Store) Secrets(url string) []string {
+	e, _ := s.Read(url)
+	return e.Secrets()
+}
+
+// write keeps the entry: whole, or not at all.
+func (s Store) write(e *Entry) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("cannot keep the login: %w", err)
+		}
+	}()
+	data, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(s.dir, ".login-*") // 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(data, '\n'))
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), s.path(e.URL, ".json"))
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+		return err
+	}
+	return safefile.SyncDir(s.dir)
+}
+
+// change changes what is kept of a server, by one process at a time. What change
+// returns an error for stays as it is; an entry without a URL is removed.
+func (s Store) change(ctx context.Context, url string, change func(e *Entry) error) error {
+	if s.dir == "" {
+		return errors.New("cannot keep a login without a data directory")
+	}
+	unlock, err := s.lock(ctx, url)
+	if err != nil {
+		return fmt.Errorf("cannot lock the login: %w", err)
+	}
+	defer unlock()
+	e, ok := s.Read(url)
+	if !ok {
+		e = Entry{URL: url}
+	}
+	if err := change(&e); err != nil {
+		return err
+	}
+	if e.URL != "" {
+		return s.write(&e)
+	}
+	if err := os.Remove(s.path(url, ".json")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot remove the login: %w", err)
+	}
+	return nil
+}
+
+// lock waits until no other process changes what is kept of the server. The kernel
+// gives the lock back if this process dies.
+func (s Store) lock(ctx context.Context, url string) (unlock func(), err error) {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(s.path(url, ".lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	tick := time.NewTicker(lockDelay)
+	defer tick.Stop()
+	for {
+		free, err := filelock.TryLock(f)
+		if free {
+			return func() { _ = f.Close() }, nil
+		}
+		if err != nil {
+			_ = f.Close()
+			return nil, err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			_ = f.Close()
+			return nil, context.Cause(ctx)
+		}
+	}
+}
