@@ -206,6 +206,11 @@ func (f *far) there(tools []tool.Tool, n *notices) []tool.Tool {
 	return all
 }
 
+// refuseRelease: a process that outlives settle would be where nobody ends it.
+func (f *far) refuseRelease(context.Context, string) error {
+	return fmt.Errorf("cannot release it: commands run on another machine (%s), where nobody would end it; start it as a job, which ends with the session", f.machine.Name)
+}
+
 // note is for the user.
 func (f *far) note() string {
 	text := fmt.Sprintf("commands and files: %s on %s (%s)", f.machine.Dir, f.machine.Name, f.command)

@@ -118,7 +118,7 @@ func (b bench) toolbox(info settle.SessionInfo) (kit settle.Toolbox, err error) 
 		}
 		leave = done
 		commands = commands.On(remote)
-		commands.EndTimeout = farEndTimeout
+		commands.EndTimeout, commands.Release = farEndTimeout, b.far.refuseRelease
 		files = b.far.tools(remote, info, news, b.private != nil)
 	}
 	jobs := shell.NewJobs(commands)
