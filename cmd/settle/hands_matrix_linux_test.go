@@ -53,6 +53,7 @@ type handsCell struct {
 	way    string
 	mark   string
 	script string // what each command begins with
+	lease  string
 	flags  []string
 }
 
@@ -60,7 +61,10 @@ func newHandsCell(t *testing.T, l land, programs string, flags []string) *handsC
 	t.Helper()
 	p := newPlace(t)
 	dir := filepath.Dir(p.work)
-	c := &handsCell{place: p, t: t, mark: fmt.Sprintf("hands-%d-%s-%s", os.Getpid(), filepath.Base(filepath.Dir(dir)), filepath.Base(dir)), flags: flags}
+	c := &handsCell{place: p, t: t, mark: fmt.Sprintf("hands-%d-%s-%s", os.Getpid(), filepath.Base(filepath.Dir(dir)), filepath.Base(dir)), flags: flags, lease: "15s"}
+	if l.cuts != nil {
+		c.lease = "45s" // on a busy machine it takes long to come back so often
+	}
 	there := filepath.Join(dir, "there")
 	if l.root != "" {
 		there, programs = "/tmp/"+c.mark, "/bin"
@@ -101,7 +105,7 @@ func (c *handsCell) start(foreground string, then ...modeltest.Turn) (cmd *exec.
 		calls = append(calls, modeltest.Call("shell", string(args)))
 	}
 	server = modeltest.NewServer(c.t, modeltest.Script(append([]modeltest.Turn{modeltest.Reply(calls...)}, then...)...))
-	cmd = c.run(server, append([]string{"--session", "s", "--json=deltas", "--hands-lease", "10s", "--hands", c.way, "go"}, c.flags...)...)
+	cmd = c.run(server, append([]string{"--session", "s", "--json=deltas", "--hands-lease", c.lease, "--hands", c.way, "go"}, c.flags...)...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		c.t.Fatal(err)
@@ -124,6 +128,9 @@ func (c *handsCell) start(foreground string, then ...modeltest.Turn) (cmd *exec.
 				ready[e.Item] = true
 			}
 		case event.ItemEnded:
+			if data.Name == "shell" && strings.Contains(data.Output, "ready") {
+				ready[e.Item] = true // it came with the end
+			}
 			if foreground == execservertest.Foreground && data.Status != event.ItemCompleted {
 				c.t.Errorf("a call has ended: %+v", data)
 			}

@@ -16,8 +16,8 @@ import (
 const (
 	// DefaultLease is how long hands work on that do not hear of their brain.
 	DefaultLease = 30 * time.Second
-	// DefaultReturn is how long a brain has to come back whose stream ended.
-	DefaultReturn = 10 * time.Second
+	// returns is the part of the lease that a brain has to come back whose stream ended.
+	returns = 3
 	// firstDelay and lastDelay are the pauses between attempts to come back.
 	firstDelay = 50 * time.Millisecond
 	lastDelay  = 2 * time.Second
@@ -34,7 +34,8 @@ type RemoteConfig struct {
 	Session string
 	Epoch   uint64
 	Marker  string
-	// Lease and Return replace the defaults, if set; Return is at most Lease.
+	// Lease replaces the default, if set. Return is how long the hands wait for a
+	// brain whose stream ended, at most Lease; a third of that, if it is 0.
 	Lease, Return time.Duration
 	// Bound is how long the brain tries to come back before it gives up what ran; a
 	// little more than the Lease, after which that has ended, if it is 0.
@@ -111,7 +112,7 @@ func NewRemote(ctx context.Context, c RemoteConfig) (*Remote, error) {
 		c.Lease = DefaultLease
 	}
 	if c.Return <= 0 {
-		c.Return = DefaultReturn
+		c.Return = c.Lease / returns
 	}
 	c.Return = min(c.Return, c.Lease)
 	if c.Bound <= 0 {
