@@ -34,7 +34,11 @@ func newHands(s *streams) *cobra.Command {
 	return &cobra.Command{
 		Use: "hands", Short: "Run commands for a settle on another machine", Long: handsHelp, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			signal.Ignore(syscall.SIGHUP) // it comes with the end of the connection, which is no reason
+			// They come with the end of the connection, which is no reason. (Where a signal is
+			// ignored, commands would ignore it, too.)
+			lost := make(chan os.Signal, 1)
+			signal.Notify(lost, syscall.SIGHUP, syscall.SIGPIPE)
+			defer signal.Stop(lost)
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			return failed(s.hands(ctx))

@@ -114,10 +114,12 @@ func (c *handsCell) start(foreground string, then ...modeltest.Turn) (cmd *exec.
 	ready := map[string]bool{}
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 1<<24)
+	var said []string
 	for len(ready) < len(calls) {
 		if !lines.Scan() {
-			c.t.Fatalf("%d of %d commands are ready: %v; %s", len(ready), len(calls), lines.Err(), cmd.Stderr)
+			c.t.Fatalf("%d of %d commands are ready: %v; %s\n%s", len(ready), len(calls), lines.Err(), cmd.Stderr, strings.Join(said, "\n"))
 		}
+		said = append(said, lines.Text())
 		var e event.Event
 		if err := e.UnmarshalJSON(lines.Bytes()); err != nil {
 			c.t.Fatal(err)

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/settle-agent/settle/internal/hands"
+)
+
+// deaf writes to hands, and lets their answers go nowhere.
+type deaf struct{ io.WriteCloser }
+
+func (deaf) Read([]byte) (int, error) { return 0, io.EOF }
+
+// Hands that answer to a connection that is gone live on: the brain comes back. The
+// system tells with a signal, which ends a program that does not expect it.
+func TestHandsOutliveTheirConnection(t *testing.T) {
+	p := newPlace(t)
+	cmd := p.command("hands")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, to, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := &bytes.Buffer{}
+	cmd.Stdout, cmd.Stderr = to, said
+	err = errors.Join(from.Close(), cmd.Start(), to.Close())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = hands.NewRemote(t.Context(), hands.RemoteConfig{
+		Settle: "test", Dial: func(context.Context) (io.ReadWriteCloser, error) { return deaf{in}, nil },
+	})
+	if err == nil {
+		t.Error("there is a connection")
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		t.Errorf("%v: %s", err, said)
+	}
+}
