@@ -21,6 +21,7 @@ func newDev() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "dev", Short: "Start a database and a worker on this machine", Long: devHelp, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			defer outlivePipe()()
 			if dir == "" {
 				if dir, err = devDir(); err != nil {
 					return err

@@ -117,3 +117,11 @@ func dataDir() (string, error) {
 	}
 	return r.NeedDataDir()
 }
+
+// outlivePipe keeps a process that has units under way from ending when nobody reads
+// what it prints, until stop is called.
+func outlivePipe() (stop func()) {
+	broken := make(chan os.Signal, 1)
+	signal.Notify(broken, syscall.SIGPIPE)
+	return func() { signal.Stop(broken) }
+}

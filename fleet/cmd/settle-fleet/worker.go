@@ -54,6 +54,7 @@ func newWorker(d *database) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "worker", Short: "Take tasks and run them", Long: workerHelp, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			defer outlivePipe()()
 			fleet, err := d.open(cmd.Context())
 			if err != nil {
 				return err
