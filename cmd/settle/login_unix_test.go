@@ -49,7 +49,7 @@ func TestMCPLogin(t *testing.T) {
 		return &sdk.CallToolResult{}, nil, nil
 	})
 	at := oauthtest.New(t, oauthtest.Options{})
-	at.Handler = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{Stateless: true})
+	at.Handle(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{Stateless: true}))
 	p := newPlace(t)
 	settings := filepath.Join(filepath.Dir(p.work), "home", ".config", "settle", "config.toml")
 	if err := os.MkdirAll(filepath.Dir(settings), 0o755); err != nil {

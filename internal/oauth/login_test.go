@@ -96,7 +96,7 @@ func (f *fixture) accepted(token string) bool {
 }
 
 func (f *fixture) serves() *fixture {
-	f.Handler = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	f.Handle(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	return f
 }
 

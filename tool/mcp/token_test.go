@@ -35,7 +35,7 @@ func newGuardedSite(t *testing.T) *guardedSite {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: in.Text}}}, nil, nil
 	})
 	x := &guardedSite{Server: oauthtest.New(t, oauthtest.Options{}), t: t, client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
-	x.Handler = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{Stateless: true})
+	x.Handle(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{Stateless: true}))
 	x.tokens = &oauth.Tokens{Store: oauth.NewStore(t.TempDir()), Client: func(string) *http.Client { return x.client }}
 	return x
 }

@@ -23,10 +23,8 @@ type Server struct {
 
 	t *testing.T
 
-	// Handler serves the resource, for those who have a token.
-	Handler http.Handler
-
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex   // guards what follows
+	handler  http.Handler // of the resource
 	options  Options
 	clients  map[string]client
 	codes    map[string]grant // that were not used yet
@@ -77,14 +75,24 @@ func New(t *testing.T, o Options) *Server {
 	for id, secret := range o.Known {
 		s.clients[id] = client{secret: secret}
 	}
-	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
+	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(s.serve)) // which reads the field
+	s.Start()
 	t.Cleanup(func() {
 		s.Close()
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		for _, p := range s.problems {
 			t.Error(p)
 		}
 	})
 	return s
+}
+
+// Handle has h serve the resource, for those who have a token.
+func (s *Server) Handle(h http.Handler) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handler = h
 }
 
 // Resource is the URL of the resource.
@@ -176,10 +184,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 func (s *Server) resource(w http.ResponseWriter, r *http.Request, o Options) {
 	s.mu.Lock()
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	ok := s.tokens[token]
+	ok, handler := s.tokens[token], s.handler
 	s.mu.Unlock()
-	if ok && s.Handler != nil {
-		s.Handler.ServeHTTP(w, r)
+	if ok && handler != nil {
+		handler.ServeHTTP(w, r)
 		return
 	}
 	challenge := "Bearer"
