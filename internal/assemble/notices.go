@@ -2,8 +2,6 @@ package assemble
 
 import (
 	"log/slog"
-	"maps"
-	"slices"
 	"sync"
 
 	"github.com/settle-agent/settle/internal/hands"
@@ -28,7 +26,10 @@ func (n *notices) take(news hands.News) {
 	if news.Lost {
 		n.lost = news.Text
 	}
-	calls := slices.Collect(maps.Values(n.calls))
+	var calls []func(string)
+	for _, say := range n.calls {
+		calls = append(calls, say)
+	}
 	n.mu.Unlock()
 	for _, say := range calls { // which may wait for the disk
 		say(news.Text)

@@ -63,7 +63,7 @@ func (l *lines) Fail(string) {}
 
 // Last implements [oneturn.View].
 func (l *lines) Last() []byte {
-	l.late.print(l.stage.Err)
+	l.late.flush(l.stage.Err)
 	return nil
 }
 

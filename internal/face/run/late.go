@@ -21,7 +21,7 @@ func (l *late) keep(notice string) {
 	}
 }
 
-func (l *late) print(to *stdio.Output) {
+func (l *late) flush(to *stdio.Output) {
 	for _, notice := range l.notices {
 		to.Add("settle: note: " + printable.Line(notice) + "\n")
 	}

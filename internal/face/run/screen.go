@@ -338,7 +338,7 @@ func (s *screen) Fail(string) {}
 func (s *screen) Last() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.late.print(s.err)
+	s.late.flush(s.err)
 	return nil
 }
 
