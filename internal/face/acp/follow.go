@@ -77,7 +77,7 @@ func (ses *session) take(e event.Event) error {
 			if c.What == transcript.Started {
 				ses.turnStarted(c)
 			} else if c.What == transcript.Ended && c.Turn.Cause.Reason == event.LimitReached {
-				ses.notice("warning", "The turn was stopped: "+c.Turn.Cause.Error()+".")
+				ses.warn("The turn was stopped: "+c.Turn.Cause.Error()+".")
 			}
 		case transcript.Attempt:
 			if c.What == transcript.Ended {
@@ -133,7 +133,7 @@ func (ses *session) held(m book.Move[*prompt]) {
 
 func (ses *session) turnStarted(c transcript.Change) {
 	for _, note := range ses.notes[ses.noted:] {
-		ses.notice("warning", note)
+		ses.warn(note)
 	}
 	ses.noted = len(ses.notes)
 	if ses.titled {
@@ -153,13 +153,13 @@ func (ses *session) attemptEnded(d *event.AttemptEnded) {
 		return
 	}
 	wait := (time.Duration(*d.RetryIn) * time.Millisecond).Round(100 * time.Millisecond)
-	ses.notice("warning", fmt.Sprintf("The model's response failed: %s; asking again in %v", d.Failure.Message, wait))
+	ses.warn(fmt.Sprintf("The model's response failed: %s; asking again in %v", d.Failure.Message, wait))
 }
 
-// notice tells the person something that the model did not say.
-func (ses *session) notice(severity, text string) {
+// warn tells the person something that the model did not say.
+func (ses *session) warn(text string) {
 	if ses.can.Session.Notices != nil {
-		ses.send(object{"sessionUpdate": "notice", "severity": severity, "title": text})
+		ses.send(object{"sessionUpdate": "notice", "severity": "warning", "title": text})
 		return
 	}
 	ses.send(chunk{Update: thoughtChunk, Content: said("[settle] " + text + "\n")})

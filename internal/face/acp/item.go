@@ -35,7 +35,7 @@ func (ses *session) callChanged(c transcript.Change) {
 			ses.output(known, c.Text)
 		}
 		if text := c.Notice(); text != "" {
-			ses.notice("warning", text)
+			ses.warn(text)
 		}
 	case transcript.Ended:
 		delete(ses.calls, c.Item.ID)
