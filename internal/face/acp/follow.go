@@ -77,7 +77,7 @@ func (ses *session) take(e event.Event) error {
 			if c.What == transcript.Started {
 				ses.turnStarted(c)
 			} else if c.What == transcript.Ended && c.Turn.Cause.Reason == event.LimitReached {
-				ses.warn("The turn was stopped: "+c.Turn.Cause.Error()+".")
+				ses.warn("The turn was stopped: " + c.Turn.Cause.Error() + ".")
 			}
 		case transcript.Attempt:
 			if c.What == transcript.Ended {
