@@ -157,6 +157,22 @@ func Unwrap(name, arguments string) (Dispatched, bool) {
 	return inner, true
 }
 
+// Called is a call of a server's tool, by the names that models use for them.
+type Called struct {
+	Server, Tool string
+	Arguments    json.RawMessage
+}
+
+// CalledBy returns which tool of a server a call is about, directly or through
+// [CallName], given its tool and arguments; false if it is none.
+func CalledBy(name string, arguments json.RawMessage) (Called, bool) {
+	if inner, ok := Unwrap(name, string(arguments)); ok {
+		name, arguments = inner.Name, inner.Arguments
+	}
+	server, its, ok := strings.Cut(name, Separator)
+	return Called{server, its, arguments}, ok && server != "" && its != ""
+}
+
 // Spec implements tool.Tool.
 func (d *dispatch) Spec() tool.Spec {
 	spec := tool.Spec{

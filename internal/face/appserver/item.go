@@ -11,6 +11,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/tool/file"
+	"github.com/settle-agent/settle/tool/mcp"
 )
 
 // The statuses of items.
@@ -25,13 +26,14 @@ const (
 type itemKind string
 
 const (
-	hidden    itemKind = "" // a note for the model
-	says      itemKind = "agentMessage"
-	thinks    itemKind = "reasoning"
-	runs      itemKind = "commandExecution" // a command, or what reads as one
-	changes   itemKind = "fileChange"
-	searches  itemKind = "webSearch"
-	callsTool itemKind = "dynamicToolCall" // any other tool
+	hidden      itemKind = "" // a note for the model
+	says        itemKind = "agentMessage"
+	thinks      itemKind = "reasoning"
+	runs        itemKind = "commandExecution" // a command, or what reads as one
+	changes     itemKind = "fileChange"
+	searches    itemKind = "webSearch"
+	callsServer itemKind = "mcpToolCall"
+	callsTool   itemKind = "dynamicToolCall" // any other tool
 )
 
 func kindOf(c event.Content) itemKind {
@@ -51,9 +53,11 @@ func kindOf(c event.Content) itemKind {
 		return runs
 	case toolview.Web:
 		return searches
-	default:
-		return callsTool
 	}
+	if _, ok := mcp.CalledBy(c.Name, json.RawMessage(c.Arguments)); ok {
+		return callsServer
+	}
+	return callsTool
 }
 
 // view is where an item is seen from: the directory of its thread, and what
@@ -92,6 +96,8 @@ func (v view) item(i *event.Item, details json.RawMessage) object {
 		out["changes"] = updates(v.dir, c, details)
 	case callsTool:
 		v.describeTool(out, i, c)
+	case callsServer:
+		v.describeServerTool(out, i, c)
 	case searches: // its status and error are not in that protocol, and said all the same
 		call := toolview.New(c.Name, c.Arguments, v.dir)
 		out["query"], out["action"], out["results"] = call.Pattern, object{"type": "search", "query": call.Pattern, "queries": nil}, nil
@@ -122,7 +128,7 @@ func (v view) status(i *event.Item, kind itemKind) string {
 	case event.ItemCompleted:
 		return completed
 	}
-	if !i.Started && kind != callsTool { // which is never declined
+	if !i.Started && kind != callsTool && kind != callsServer { // which are never declined
 		for _, a := range v.turn.Approvals {
 			if a.Call == i.ID && a.Ended != nil && (a.Ended.Verdict == event.Denied || a.Ended.Verdict == event.ApprovalAborted) {
 				return declined
@@ -148,6 +154,26 @@ func (v view) describeTool(out object, i *event.Item, c event.Content) {
 	out["durationMs"] = milliseconds(i.StartedAt, i.EndedAt)
 	if i.Status != event.ItemOpen {
 		out["success"], out["contentItems"] = i.Status == event.ItemCompleted, []object{{"type": "inputText", "text": c.Output}}
+	}
+}
+
+// describeServerTool says what a tool of an MCP server was called with, and what it
+// answered, or why it did not.
+func (v view) describeServerTool(out object, i *event.Item, c event.Content) {
+	call, _ := mcp.CalledBy(c.Name, toolview.New(c.Name, c.RanWith(), v.dir).Arguments)
+	setNull(out, "appContext", "mcpAppUi", "pluginId", "readOnlyHint", "result", "error")
+	out["server"], out["tool"], out["arguments"] = call.Server, call.Tool, call.Arguments
+	out["durationMs"] = milliseconds(i.StartedAt, i.EndedAt)
+	switch i.Status {
+	case event.ItemOpen:
+	case event.ItemCompleted:
+		out["result"] = object{"content": []object{{"type": "text", "text": c.Output}}, "structuredContent": nil, "_meta": nil}
+	default:
+		message := c.Output
+		if message == "" && i.Cause != nil {
+			message = i.Cause.Error()
+		}
+		out["error"] = object{"message": message}
 	}
 }
 

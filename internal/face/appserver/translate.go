@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/settle-agent/settle/event"
@@ -179,6 +180,8 @@ func (t *translator) grew(c transcript.Change) []note {
 		return t.reasoningNotes(c, d)
 	case c.Stream == event.Output && kind == runs:
 		return []note{{"item/commandExecution/outputDelta", d}}
+	case c.Stream == event.Output && kind == callsServer:
+		return []note{t.ofTurn(c, "item/mcpToolCall/progress", object{"itemId": d.ItemID, "message": strings.TrimSpace(d.Delta)})}
 	}
 	return nil
 }

@@ -36,17 +36,23 @@ func newEventLog(t *testing.T) *eventLog {
 func (b *eventLog) write(events ...event.Event) {
 	b.t.Helper()
 	for _, e := range events {
-		b.seq++
-		e.V, e.Session, e.Seq = event.Version, "s", b.seq
-		e.At = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC).Add(time.Duration(b.seq) * time.Millisecond)
-		notes, err := b.tr.step(e)
-		if err != nil {
-			b.t.Fatal(err)
-		}
-		for _, n := range notes {
+		for _, n := range b.step(e) {
 			b.all = append(b.all, brief(b.t, n))
 		}
 	}
+}
+
+// step appends an event and returns what is said of it.
+func (b *eventLog) step(e event.Event) []note {
+	b.t.Helper()
+	b.seq++
+	e.V, e.Session, e.Seq = event.Version, "s", b.seq
+	e.At = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC).Add(time.Duration(b.seq) * time.Millisecond)
+	notes, err := b.tr.step(e)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return notes
 }
 
 // brief tells a notification in a line.

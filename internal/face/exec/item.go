@@ -7,10 +7,12 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/tool/file"
+	"github.com/settle-agent/settle/tool/mcp"
 )
 
-// server is what calls are of that are neither commands nor changes of files:
-// that protocol has no other item for tools than those of MCP servers.
+// server is what calls of settle's own tools are of that are neither commands nor
+// changes of files: that protocol has no other item for tools than those of MCP
+// servers.
 const server = "settle"
 
 // item is a call that is shown.
@@ -50,7 +52,11 @@ func (i *item) shown(s status, c event.Content, cause *event.Cause) any {
 	case toolview.Web:
 		return searchItem{head{i.id, "web_search"}, i.view.Pattern, searchAction{"search", i.view.Pattern}, s, i.sources(s, c), i.failure(s, c, cause)}
 	}
-	t := toolItem{head: head{i.id, "mcp_tool_call"}, Server: server, Tool: i.view.Tool, Arguments: i.view.Arguments, Status: s}
+	call, ok := mcp.CalledBy(i.view.Tool, i.view.Arguments)
+	if !ok {
+		call = mcp.Called{Server: server, Tool: i.view.Tool, Arguments: i.view.Arguments}
+	}
+	t := toolItem{head: head{i.id, "mcp_tool_call"}, Server: call.Server, Tool: call.Tool, Arguments: call.Arguments, Status: s}
 	switch s {
 	case completed:
 		t.Result = &toolResult{Content: []toolContent{{"text", c.Output}}}

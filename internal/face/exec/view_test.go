@@ -22,6 +22,7 @@ import (
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/file"
+	"github.com/settle-agent/settle/tool/mcp"
 	"github.com/settle-agent/settle/tool/plan"
 	"github.com/settle-agent/settle/tool/search"
 	"github.com/settle-agent/settle/tool/shell"
@@ -34,12 +35,16 @@ type fake struct {
 	run  func(context.Context, tool.Call) (tool.Result, error)
 }
 
-// Spec is that of the real tool, so that a fake refuses what the tool refuses.
+// Spec is that of the real tool, so that a fake refuses what the tool refuses. A
+// server's tool takes anything.
 func (f fake) Spec() tool.Spec {
 	for _, t := range slices.Concat(shell.NewJobs(shell.Config{}).Tools(), file.NewWorkspace(file.Config{}).Tools(), search.Tools(search.Config{}), []tool.Tool{web.NewSearch(nil)}) {
 		if t.Spec().Name == f.name {
 			return t.Spec()
 		}
+	}
+	if f.name == mcp.CallName || strings.Contains(f.name, mcp.Separator) {
+		return tool.Spec{Name: f.name, Schema: json.RawMessage(`{"type":"object"}`)}
 	}
 	panic("there is no tool " + f.name)
 }
@@ -167,6 +172,27 @@ func TestLines(t *testing.T) {
 {"type":"item.completed","item":{"id":"item_6","type":"mcp_tool_call","server":"settle","tool":"nothing","arguments":{},"result":null,"error":{"message":"there is no tool \"nothing\"; the tools are shell, apply_patch, write, grep"},"status":"failed"}}
 {"type":"item.completed","item":{"id":"item_7","type":"agent_message","text":"done"}}
 {"type":"turn.completed","usage":{"input_tokens":10,"cached_input_tokens":4,"cache_write_input_tokens":1,"output_tokens":5,"reasoning_output_tokens":2}}`, got)
+	})
+}
+
+// A call of an MCP server's tool names both, also when it goes through tool_call.
+func TestServerTools(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := script.New(script.Turn(script.Call("db__find__one", `{"q":1}`)), script.Turn(script.Call("tool_call", `{"name":"db__drop","arguments":{"t":"x"}}`)), script.Turn(script.Text("done")))
+		code, got := lines(t, m, oneturn.Options{}, settle.SessionConfig{},
+			fake{"db__find__one", result(tool.Result{Output: "found"})}, fake{"tool_call", result(tool.Result{Output: "not allowed", Failed: true})})
+		if code != stdio.CodeCompleted {
+			t.Errorf("code %d", code)
+		}
+		check(t, `
+{"type":"thread.started","thread_id":"T"}
+{"type":"turn.started"}
+{"type":"item.started","item":{"id":"item_0","type":"mcp_tool_call","server":"db","tool":"find__one","arguments":{"q":1},"result":null,"error":null,"status":"in_progress"}}
+{"type":"item.completed","item":{"id":"item_0","type":"mcp_tool_call","server":"db","tool":"find__one","arguments":{"q":1},"result":{"content":[{"type":"text","text":"found"}],"structured_content":null},"error":null,"status":"completed"}}
+{"type":"item.started","item":{"id":"item_1","type":"mcp_tool_call","server":"db","tool":"drop","arguments":{"t":"x"},"result":null,"error":null,"status":"in_progress"}}
+{"type":"item.completed","item":{"id":"item_1","type":"mcp_tool_call","server":"db","tool":"drop","arguments":{"t":"x"},"result":null,"error":{"message":"not allowed"},"status":"failed"}}
+{"type":"item.completed","item":{"id":"item_2","type":"agent_message","text":"done"}}
+{"type":"turn.completed","usage":{"input_tokens":0,"cached_input_tokens":0,"cache_write_input_tokens":0,"output_tokens":0,"reasoning_output_tokens":0}}`, got)
 	})
 }
 
