@@ -33,6 +33,8 @@ func others(tool string) []string {
 		return []string{"WebSearch"}
 	case "skill":
 		return []string{"Skill"}
+	case "mcp_resources":
+		return []string{"ReadMcpResourceTool", "ListMcpResourcesTool"}
 	}
 	if strings.Contains(tool, "__") { // of an MCP server
 		return []string{"mcp__" + tool}

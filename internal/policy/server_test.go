@@ -44,6 +44,24 @@ func TestToolsOfServers(t *testing.T) {
 	if j := p.Judge(request(t, "github__issue", map[string]any{"title": "y"})); j.Decision != event.Ask {
 		t.Errorf("another call: %s", j.Decision)
 	}
+	// To read resources is to ask their server.
+	for _, tt := range []struct {
+		rules []config.Rule
+		want  event.Permission
+	}{
+		{nil, event.Ask},
+		{[]config.Rule{rule("github__*", "", event.Allow)}, event.Allow},
+		{[]config.Rule{rule("github2__*", "", event.Allow)}, event.Ask},
+		{[]config.Rule{rule("github__mcp_resources", "", event.Allow)}, event.Allow},
+		{[]config.Rule{rule("mcp_resources", "", event.Allow)}, event.Allow},
+		{[]config.Rule{rule("mcp_resources", "", event.Allow), rule("github__*", "", event.Deny)}, event.Deny},
+		{[]config.Rule{rule("*", "", event.Allow), rule("mcp_resources", "", event.Deny)}, event.Deny},
+	} {
+		p := newPolicy(t, dir, policy.Config{Mode: mode(event.Ask), Rules: tt.rules})
+		if j := p.Judge(request(t, "mcp_resources", map[string]any{"server": "github", "uri": "file:///x"})); j.Decision != tt.want {
+			t.Errorf("%v: %s (%s), want %s", tt.rules, j.Decision, j.Why, tt.want)
+		}
+	}
 	// What is not of a server is no more than what it says.
 	for _, args := range []map[string]any{{"name": "read", "arguments": map[string]any{"path": "sub/a"}}, {}, {"name": 1}} {
 		if j := p.Judge(request(t, "tool_call", args)); j.Decision != event.Ask {

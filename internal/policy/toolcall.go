@@ -62,6 +62,7 @@ type arguments struct {
 // toolCall is a call of a tool, and what it does.
 type toolCall struct {
 	tool     string
+	through  string // the tool of settle's by which a server's is called
 	readOnly bool
 	raw      string
 	arguments
@@ -124,6 +125,7 @@ func (p *Policy) look(a settle.Approval) toolCall {
 // server's tools, which rules name.
 func (c *toolCall) unwrap() {
 	if inner, ok := mcp.Unwrap(c.tool, c.raw); ok {
+		c.through = c.tool
 		c.tool, c.raw, c.readOnly = inner.Name, string(inner.Arguments), false
 	}
 }

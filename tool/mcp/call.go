@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/printable"
@@ -46,9 +47,16 @@ func (e *timeoutError) Error() string {
 	return fmt.Sprintf("the call did not end within %s and was cancelled", printable.Duration(e.after))
 }
 
-// run calls a tool of a server, which is started if need be.
+// run calls a tool of a server.
 func (s *Servers) run(ctx context.Context, e entry, call tool.Call, args json.RawMessage) (tool.Result, error) {
-	link := s.links[e.server]
+	return s.ask(ctx, s.links[e.server], call, func(ctx context.Context, c *client, call tool.Call) (*sdk.CallToolResult, error) {
+		return c.call(ctx, e.Name, args, call)
+	})
+}
+
+// ask has a server, which is started if need be, do what a call wants.
+func (s *Servers) ask(ctx context.Context, link *link, call tool.Call, send func(context.Context, *client, tool.Call) (*sdk.CallToolResult, error)) (tool.Result, error) {
+	name := link.server.Name
 	c, err := link.client(ctx)
 	if err != nil {
 		return tool.Result{}, err
@@ -61,24 +69,24 @@ func (s *Servers) run(ctx context.Context, e entry, call tool.Call, args json.Ra
 		defer allowance.Hold()()
 		return ask(ctx, f)
 	}
-	result, err := c.call(bounded, e.Name, args, call)
+	result, err := send(bounded, c, call)
 	_, refused := errors.AsType[*LoginError](err)
 	switch _, lost := errors.AsType[*lostError](err); {
 	case err == nil:
 		link.succeeded()
 		return s.rendered(call, result)
 	case ctx.Err() != nil:
-		return tool.Result{Aborted: true, Output: fmt.Sprintf("The MCP server %q was told to cancel the call. What it has done is not known.", e.server)}, nil
+		return tool.Result{Aborted: true, Output: fmt.Sprintf("The MCP server %q was told to cancel the call. What it has done is not known.", name)}, nil
 	case bounded.Err() != nil, errors.Is(err, errForms):
-		return tool.Result{}, fmt.Errorf("%w; what the MCP server %q has done by then is not known", err, e.server)
+		return tool.Result{}, fmt.Errorf("%w; what the MCP server %q has done by then is not known", err, name)
 	case refused:
-		return tool.Result{}, fmt.Errorf("the MCP server %q did not run the call: %w", e.server, err)
+		return tool.Result{}, fmt.Errorf("the MCP server %q did not run the call: %w", name, err)
 	case lost:
-		return tool.Result{}, fmt.Errorf("the connection to the MCP server %q ended during the call: %w; what the call has done is not known", e.server, err)
+		return tool.Result{}, fmt.Errorf("the connection to the MCP server %q ended during the call: %w; what the call has done is not known", name, err)
 	}
 	link.succeeded() // it answered
 	if refusal, ok := errors.AsType[*jsonrpc.Error](err); ok {
-		return tool.Result{}, fmt.Errorf("the MCP server %q refused: %s (code %d)", e.server, clip(refusal.Message, maxOutput), refusal.Code)
+		return tool.Result{}, fmt.Errorf("the MCP server %q refused: %s (code %d)", name, clip(refusal.Message, maxOutput), refusal.Code)
 	}
-	return tool.Result{}, fmt.Errorf("the answer of the MCP server %q cannot be used: %w", e.server, err)
+	return tool.Result{}, fmt.Errorf("the answer of the MCP server %q cannot be used: %w", name, err)
 }

@@ -30,6 +30,8 @@ type Catalogue struct {
 	Tools   []Tool `json:"tools"`
 	// Omitted is how many tools there were beyond what settle keeps.
 	Omitted int `json:"omitted,omitempty"`
+	// Resources says that it has resources to read.
+	Resources bool `json:"resources,omitempty"`
 }
 
 // Tool is a tool as its server describes it.

@@ -77,8 +77,9 @@ func connect(ctx context.Context, server, version, protocol string, connection c
 			c.progressed(r.Params)
 		},
 	}
-	session, err := sdk.NewClient(&sdk.Implementation{Name: "settle", Version: version}, options).
-		Connect(ctx, connection, &sdk.ClientSessionOptions{ProtocolVersion: protocol})
+	protocolClient := sdk.NewClient(&sdk.Implementation{Name: "settle", Version: version}, options)
+	protocolClient.AddSendingMiddleware(unkept)
+	session, err := protocolClient.Connect(ctx, connection, &sdk.ClientSessionOptions{ProtocolVersion: protocol})
 	if err != nil {
 		if why := connection.failure(); why != nil && ctx.Err() == nil {
 			err = why
@@ -141,8 +142,11 @@ func (c *client) catalogue(ctx context.Context) (_ Catalogue, err error) {
 		if hello.ServerInfo != nil {
 			out.Server, out.Version = printable.Short(hello.ServerInfo.Name, 80), printable.Short(hello.ServerInfo.Version, 40)
 		}
-		if hello.Capabilities != nil && hello.Capabilities.Tools == nil {
-			return out, nil
+		if hello.Capabilities != nil {
+			out.Resources = hello.Capabilities.Resources != nil
+			if hello.Capabilities.Tools == nil {
+				return out, nil
+			}
 		}
 	}
 	size := 0
@@ -182,9 +186,18 @@ func toolOf(t *sdk.Tool) Tool {
 	return kept
 }
 
-// call calls a tool. The call is sent once; when ctx ends first, the server is told
-// so, and what it answers is dropped.
-func (c *client) call(ctx context.Context, name string, args json.RawMessage, by tool.Call) (_ *sdk.CallToolResult, err error) {
+// call calls a tool.
+func (c *client) call(ctx context.Context, name string, args json.RawMessage, by tool.Call) (*sdk.CallToolResult, error) {
+	return c.within(ctx, by, func(ctx context.Context, token string) (*sdk.CallToolResult, error) {
+		params := &sdk.CallToolParams{Name: name, Arguments: args}
+		params.SetProgressToken(token)
+		return c.session.CallTool(ctx, params)
+	})
+}
+
+// within sends what a call wants. It is sent once; when ctx ends first, the server is
+// told so, and what it answers is dropped.
+func (c *client) within(ctx context.Context, by tool.Call, send func(ctx context.Context, token string) (*sdk.CallToolResult, error)) (_ *sdk.CallToolResult, err error) {
 	defer func() { err = orPanic(err, recover()) }()
 	own := &caller{ask: by.Ask, show: by.Progress}
 	ctx, own.cancel = context.WithCancelCause(context.WithValue(ctx, callerKey{}, own))
@@ -199,9 +212,7 @@ func (c *client) call(ctx context.Context, name string, args json.RawMessage, by
 		defer c.mu.Unlock()
 		delete(c.callers, token)
 	}()
-	params := &sdk.CallToolParams{Name: name, Arguments: args}
-	params.SetProgressToken(strconv.FormatInt(token, 10))
-	result, err := c.session.CallTool(ctx, params)
+	result, err := send(ctx, strconv.FormatInt(token, 10))
 	if err == nil {
 		return result, nil
 	}

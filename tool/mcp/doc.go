@@ -1,5 +1,5 @@
 // Package mcp lets models call the tools of servers of the Model Context
-// Protocol, each as SERVER__TOOL.
+// Protocol, each as SERVER__TOOL, and read their resources.
 //
 //	configuration ─► Read: what is known of each server's tools ─► Offer, frozen
 //	                   │ (catalogue files, no server is asked)        │

@@ -19,10 +19,11 @@ type Offer struct {
 	// Notes are for people: tools that were renamed or left out.
 	Notes []string
 
-	direct  []entry
-	found   []entry // by tool_search
-	pending []string
-	taken   map[string]bool // names of other tools
+	direct   []entry
+	found    []entry // by tool_search
+	pending  []string
+	readable []string        // servers that have resources
+	taken    map[string]bool // names of other tools
 }
 
 // entry is a tool of a server, by the name that it is called by.
@@ -35,7 +36,7 @@ type entry struct {
 // Read decides what a session offers of the servers: it reads what is known of
 // each in dir, and asks none. taken are the names of the session's other tools.
 func Read(dir string, servers []Server, taken ...string) *Offer {
-	o := &Offer{Servers: slices.Clone(servers), taken: map[string]bool{searchName: true, CallName: true}}
+	o := &Offer{Servers: slices.Clone(servers), taken: map[string]bool{searchName: true, CallName: true, ResourcesName: true}}
 	for _, name := range taken {
 		o.taken[name] = true
 	}
@@ -46,8 +47,11 @@ func Read(dir string, servers []Server, taken ...string) *Offer {
 			o.pending = append(o.pending, s.Name)
 			continue
 		}
+		if c.Resources && s.offers(ResourcesName) {
+			o.readable = append(o.readable, s.Name)
+		}
 		for _, name := range s.Tools {
-			if !slices.ContainsFunc(c.Tools, func(t Tool) bool { return t.Name == name }) {
+			if name != ResourcesName && !slices.ContainsFunc(c.Tools, func(t Tool) bool { return t.Name == name }) {
 				o.Notes = append(o.Notes, fmt.Sprintf("mcp.%s: the server has no tool %q, which its tools name", s.Name, name))
 			}
 		}
@@ -99,6 +103,9 @@ func (o *Offer) Names() []string {
 	var names []string
 	for _, e := range o.direct {
 		names = append(names, e.name)
+	}
+	if len(o.readable) > 0 {
+		names = append(names, ResourcesName)
 	}
 	if o.searches() {
 		names = append(names, searchName, CallName)

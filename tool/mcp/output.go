@@ -116,7 +116,11 @@ func (w *writer) resource(r *sdk.ResourceContents) {
 	switch {
 	case r == nil:
 	case r.Blob != nil:
-		w.part("[resource: " + r.URI + "] " + w.file("resource", r.MIMEType, r.Blob))
+		kind := "resource"
+		if strings.HasPrefix(r.MIMEType, "image/") {
+			kind = "image"
+		}
+		w.part("[resource: " + r.URI + "] " + w.file(kind, r.MIMEType, r.Blob))
 	default:
 		w.part("[resource: " + r.URI + "]\n" + r.Text)
 	}

@@ -141,15 +141,23 @@ func score(e entry, words []string) int {
 // dispatch calls a tool that was found.
 type dispatch struct{ servers *Servers }
 
-// Dispatched is what a call of [CallName] is about.
+// Dispatched is which tool of a server a call is about.
 type Dispatched struct {
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// Unwrap returns what a call is about that goes through [CallName], given its tool and
-// arguments; false if it is none.
+// Unwrap returns what a call is about that goes through [CallName] or [ResourcesName],
+// given its tool and arguments; false if it is none. To read resources counts as a tool
+// of their server, called [ResourcesName].
 func Unwrap(name, arguments string) (Dispatched, bool) {
+	if name == ResourcesName {
+		var in resourceArgs
+		if json.Unmarshal([]byte(arguments), &in) != nil || in.Server == "" {
+			return Dispatched{}, false
+		}
+		return Dispatched{toolName(in.Server, name), json.RawMessage(arguments)}, true
+	}
 	var inner Dispatched
 	if name != CallName || json.Unmarshal([]byte(arguments), &inner) != nil || !strings.Contains(inner.Name, Separator) {
 		return Dispatched{}, false
@@ -182,7 +190,7 @@ func (d *dispatch) Spec() tool.Spec {
 			`"arguments":{"type":"object","description":"the arguments of the tool"}},"required":["name","arguments"],"additionalProperties":false}`),
 	}
 	for _, l := range d.servers.links {
-		spec.Timeout = max(spec.Timeout, 2*l.server.startTimeout()+l.server.callTimeout()+2*patience)
+		spec.Timeout = max(spec.Timeout, l.server.backstop())
 	}
 	return spec
 }

@@ -47,6 +47,9 @@ const (
 func (s Server) startTimeout() time.Duration { return cmp.Or(s.StartTimeout, defaultStartTimeout) }
 func (s Server) callTimeout() time.Duration  { return cmp.Or(s.CallTimeout, defaultCallTimeout) }
 
+// backstop bounds a call that has bounds of its own.
+func (s Server) backstop() time.Duration { return 2*s.startTimeout() + s.callTimeout() + 2*patience }
+
 // offers reports whether the tool with the server's own name is offered.
 func (s Server) offers(tool string) bool {
 	return (s.Tools == nil || slices.Contains(s.Tools, tool)) && !slices.Contains(s.Without, tool)

@@ -100,6 +100,9 @@ func (s *Servers) Tools() []tool.Tool {
 	for _, e := range s.offer.direct {
 		tools = append(tools, &direct{servers: s, entry: e, spec: s.specOf(e)})
 	}
+	if len(s.offer.readable) > 0 {
+		tools = append(tools, &resources{s})
+	}
 	if s.offer.searches() {
 		tools = append(tools, &search{s}, &dispatch{s})
 	}
@@ -110,8 +113,7 @@ func (s *Servers) Tools() []tool.Tool {
 // bounds of its own.
 func (s *Servers) specOf(e entry) tool.Spec {
 	spec := e.spec()
-	server := s.links[e.server].server
-	spec.Timeout = 2*server.startTimeout() + server.callTimeout() + 2*patience
+	spec.Timeout = s.links[e.server].server.backstop()
 	return spec
 }
 
