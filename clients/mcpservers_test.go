@@ -63,6 +63,9 @@ env = { MEMORY_FILE_PATH = %q }
 	call := func(name, args string) modeltest.Turn {
 		return modeltest.Reply(modeltest.Call("tool_call", `{"name":"`+name+`","arguments":`+args+`}`))
 	}
+	read := func(server, uri string) modeltest.Turn {
+		return modeltest.Reply(modeltest.Call("mcp_resources", `{"server":"`+server+`","uri":"`+uri+`"}`))
+	}
 	path, _ := json.Marshal(filepath.Join(files, "a.txt"))
 	srv := modeltest.NewServer(t, modeltest.Script(
 		modeltest.Reply(modeltest.Call("tool_search", `{"query":"write_file"}`)),
@@ -70,10 +73,13 @@ env = { MEMORY_FILE_PATH = %q }
 		call("everything__echo", `{"message":"hello, everything"}`),
 		call("memory__create_entities", `{"entities":[{"name":"settle","entityType":"agent","observations":["ends"]}]}`),
 		call("memory__read_graph", `{}`),
+		read("everything", ""),
+		read("everything", "demo://resource/dynamic/text/7"),
+		read("everything", "demo://resource/dynamic/blob/7"),
 		modeltest.Say("done"),
 	))
 	out := run("run", "--json", "--permission", "allow", "-m", "chat/m", "--base-url", srv.OpenAI(), "go").stdout
-	for _, part := range []string{"## files__write_file", "Echo: hello, everything", `"kind":"turn.completed"`} {
+	for _, part := range []string{"## files__write_file", "Echo: hello, everything", "demo://resource/static/document/", "demo://resource/dynamic/blob/{resourceId} (", "Resource 7", "[resource: demo://resource/dynamic/blob/7] [resource, text/plain, ", `"kind":"turn.completed"`} {
 		if !strings.Contains(out, part) {
 			t.Errorf("%q is not in the events:\n%s", part, out)
 		}

@@ -138,7 +138,7 @@ func (r rule) about(c toolCall, e effect) bool {
 	if server, ok := strings.CutSuffix(r.Tool, "*"); ok {
 		return strings.HasPrefix(c.tool, server)
 	}
-	return r.Tool == c.tool || r.Tool == mcp.ResourcesName && c.through == r.Tool
+	return r.Tool == c.tool || r.Tool == mcp.ResourcesName && c.resources
 }
 
 // forbids reports whether a rule that asks or denies is about the effect, or

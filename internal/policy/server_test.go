@@ -58,8 +58,11 @@ func TestToolsOfServers(t *testing.T) {
 		{[]config.Rule{rule("*", "", event.Allow), rule("mcp_resources", "", event.Deny)}, event.Deny},
 	} {
 		p := newPolicy(t, dir, policy.Config{Mode: mode(event.Ask), Rules: tt.rules})
-		if j := p.Judge(request(t, "mcp_resources", map[string]any{"server": "github", "uri": "file:///x"})); j.Decision != tt.want {
-			t.Errorf("%v: %s (%s), want %s", tt.rules, j.Decision, j.Why, tt.want)
+		read := map[string]any{"server": "github", "uri": "file:///x"}
+		for through, r := range map[string]map[string]any{"mcp_resources": read, "tool_call": {"name": "mcp_resources", "arguments": read}} {
+			if j := p.Judge(request(t, through, r)); j.Decision != tt.want {
+				t.Errorf("%v: through %s: %s (%s), want %s", tt.rules, through, j.Decision, j.Why, tt.want)
+			}
 		}
 	}
 	// What is not of a server is no more than what it says.

@@ -61,10 +61,10 @@ type arguments struct {
 
 // toolCall is a call of a tool, and what it does.
 type toolCall struct {
-	tool     string
-	through  string // the tool of settle's by which a server's is called
-	readOnly bool
-	raw      string
+	tool      string
+	resources bool // it lists or reads those of a server
+	readOnly  bool
+	raw       string
 	arguments
 	workspace workspace
 	effects   []effect
@@ -125,7 +125,7 @@ func (p *Policy) look(a settle.Approval) toolCall {
 // server's tools, which rules name.
 func (c *toolCall) unwrap() {
 	if inner, ok := mcp.Unwrap(c.tool, c.raw); ok {
-		c.through = c.tool
+		c.resources = inner.Resources
 		c.tool, c.raw, c.readOnly = inner.Name, string(inner.Arguments), false
 	}
 }

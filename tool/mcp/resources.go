@@ -32,15 +32,18 @@ type resourceArgs struct {
 
 // Spec implements tool.Tool. It depends on nothing but the offer (C21). That a call
 // changes nothing is the server's claim.
-func (r *resources) Spec() tool.Spec {
+func (r *resources) Spec() tool.Spec { return r.servers.resourcesOf(r.servers.offer.readable) }
+
+// resourcesOf describes the tool for the servers.
+func (s *Servers) resourcesOf(names []string) tool.Spec {
 	spec := tool.Spec{
 		Name:        ResourcesName,
-		Description: "List or read the resources of an MCP server (" + clip(strings.Join(r.servers.offer.readable, ", "), 2<<10) + ").",
+		Description: "List or read the resources of an MCP server (" + clip(strings.Join(names, ", "), 2<<10) + ").",
 		Schema: json.RawMessage(`{"type":"object","properties":{"server":{"type":"string"},` +
 			`"uri":{"type":"string","description":"the resource to read; without it, resources are listed"}},"required":["server"],"additionalProperties":false}`),
 	}
-	for _, name := range r.servers.offer.readable {
-		spec.Timeout = max(spec.Timeout, r.servers.links[name].server.backstop())
+	for _, name := range names {
+		spec.Timeout = max(spec.Timeout, s.links[name].server.backstop())
 	}
 	return spec
 }
@@ -59,15 +62,20 @@ func (r *resources) Title(args json.RawMessage) string {
 
 // Run implements tool.Tool.
 func (r *resources) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
+	return r.servers.serveResources(ctx, call, call.Args)
+}
+
+// serveResources does what a call of the tool wants.
+func (s *Servers) serveResources(ctx context.Context, call tool.Call, args json.RawMessage) (tool.Result, error) {
 	var in resourceArgs
-	if err := json.Unmarshal(call.Args, &in); err != nil {
+	if err := json.Unmarshal(args, &in); err != nil {
 		return tool.Result{}, fmt.Errorf("cannot read the arguments: %w", err)
 	}
-	link := r.servers.links[in.Server]
+	link := s.links[in.Server]
 	if link == nil || !link.server.offers(ResourcesName) {
-		return tool.Result{}, fmt.Errorf("there is no MCP server %q with resources; there are %s", clip(in.Server, maxName), strings.Join(r.servers.offer.readable, ", "))
+		return tool.Result{}, fmt.Errorf("there is no MCP server %q with resources", clip(in.Server, maxName))
 	}
-	return r.servers.ask(ctx, link, call, func(ctx context.Context, c *client, call tool.Call) (*sdk.CallToolResult, error) {
+	return s.ask(ctx, link, call, func(ctx context.Context, c *client, call tool.Call) (*sdk.CallToolResult, error) {
 		return c.within(ctx, call, func(ctx context.Context, token string) (*sdk.CallToolResult, error) {
 			if in.URI == "" {
 				return c.resources(ctx)

@@ -139,7 +139,7 @@ func TestResourcesThatCannotBeRead(t *testing.T) {
 			t.Errorf("%s: %v", uri, err)
 		}
 	}
-	if _, err := s.run(t.Context(), mcp.ResourcesName, map[string]string{"server": "other"}, nil); err == nil || !strings.Contains(err.Error(), "there are library") {
+	if _, err := s.run(t.Context(), mcp.ResourcesName, map[string]string{"server": "other"}, nil); err == nil || !strings.Contains(err.Error(), `no MCP server "other" with resources`) {
 		t.Errorf("another server: %v", err)
 	}
 }
@@ -170,10 +170,30 @@ func TestResourcesAreOffered(t *testing.T) {
 	}
 }
 
+// Those of a server that was never asked before are found, and the tools stay as they
+// were.
+func TestLateResources(t *testing.T) {
+	s := open(t, t.TempDir(), library(t, "2026-07-28"))
+	if got := s.call("tool_search", map[string]string{"query": "book"}); !strings.Contains(got, "## mcp_resources\nList or read the resources of an MCP server (library).\nArguments: {") {
+		t.Errorf("it is not found: %s", got)
+	}
+	got := s.call("tool_call", map[string]any{"name": mcp.ResourcesName, "arguments": map[string]string{"server": "library", "uri": "book:///a"}})
+	if got != "[resource: book:///a]\nread 1 times" {
+		t.Errorf("got %q", got)
+	}
+	if got := s.tools.Names(); !slices.Equal(got, []string{"tool_search", "tool_call"}) {
+		t.Errorf("the tools are %q", got)
+	}
+}
+
 func TestUnwrapResources(t *testing.T) {
 	inner, ok := mcp.Unwrap(mcp.ResourcesName, `{"server":"my books","uri":"book:///a"}`)
 	if !ok || inner.Name != "my_books__mcp_resources" || string(inner.Arguments) != `{"server":"my books","uri":"book:///a"}` {
 		t.Errorf("got %+v, %v", inner, ok)
+	}
+	through, ok := mcp.Unwrap(mcp.CallName, `{"name":"mcp_resources","arguments":{"server":"my books","uri":"book:///a"}}`)
+	if !ok || through.Name != inner.Name || string(through.Arguments) != string(inner.Arguments) {
+		t.Errorf("through the other tool: %+v, %v", through, ok)
 	}
 	for _, arguments := range []string{"", "{}", `{"server":7}`} {
 		if inner, ok := mcp.Unwrap(mcp.ResourcesName, arguments); ok {

@@ -61,6 +61,9 @@ func (t *search) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	} else {
 		describe(&b, all, in.Query)
 	}
+	if late := t.servers.lateResources(); len(late) > 0 {
+		describeSpec(&b, t.servers.resourcesOf(late))
+	}
 	for _, failure := range failures {
 		fmt.Fprintf(&b, "\n%s", failure)
 	}
@@ -107,8 +110,7 @@ func describe(b *strings.Builder, all []entry, query string) {
 	found := slices.DeleteFunc(slices.Clone(all), func(e entry) bool { return score(e, words) == 0 })
 	sorting.Stable(found, func(x, y entry) int { return score(y, words) - score(x, words) })
 	for _, e := range found[:min(len(found), maxFound)] {
-		spec := e.spec()
-		fmt.Fprintf(b, "## %s\n%s\nArguments: %s\n\n", e.name, spec.Description, spec.Schema)
+		describeSpec(b, e.spec())
 	}
 	switch {
 	case len(found) == 0:
@@ -118,6 +120,10 @@ func describe(b *strings.Builder, all []entry, query string) {
 		fmt.Fprintf(b, "%d more tools fit less well:\n", len(found)-maxFound)
 		listNames(b, found[maxFound:])
 	}
+}
+
+func describeSpec(b *strings.Builder, spec tool.Spec) {
+	fmt.Fprintf(b, "## %s\n%s\nArguments: %s\n\n", spec.Name, spec.Description, spec.Schema)
 }
 
 // score says how well a tool fits: a word in its name counts more than one in its
@@ -145,6 +151,8 @@ type dispatch struct{ servers *Servers }
 type Dispatched struct {
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"`
+	// Resources says that it is about the server's resources.
+	Resources bool `json:"-"`
 }
 
 // Unwrap returns what a call is about that goes through [CallName] or [ResourcesName],
@@ -156,10 +164,16 @@ func Unwrap(name, arguments string) (Dispatched, bool) {
 		if json.Unmarshal([]byte(arguments), &in) != nil || in.Server == "" {
 			return Dispatched{}, false
 		}
-		return Dispatched{toolName(in.Server, name), json.RawMessage(arguments)}, true
+		return Dispatched{toolName(in.Server, name), json.RawMessage(arguments), true}, true
 	}
 	var inner Dispatched
-	if name != CallName || json.Unmarshal([]byte(arguments), &inner) != nil || !strings.Contains(inner.Name, Separator) {
+	if name != CallName || json.Unmarshal([]byte(arguments), &inner) != nil {
+		return Dispatched{}, false
+	}
+	if inner.Name == ResourcesName {
+		return Unwrap(inner.Name, string(inner.Arguments))
+	}
+	if !strings.Contains(inner.Name, Separator) {
 		return Dispatched{}, false
 	}
 	return inner, true
@@ -201,6 +215,9 @@ func (d *dispatch) Title(args json.RawMessage) string {
 	if json.Unmarshal(args, &in) != nil {
 		return CallName
 	}
+	if in.Name == ResourcesName {
+		return (&resources{}).Title(in.Arguments)
+	}
 	if e, ok := d.find(in.Name); ok {
 		return title(e, in.Arguments)
 	}
@@ -220,6 +237,9 @@ func (d *dispatch) Run(ctx context.Context, call tool.Call) (tool.Result, error)
 	var in Dispatched
 	if err := json.Unmarshal(call.Args, &in); err != nil {
 		return tool.Result{}, fmt.Errorf("cannot read the arguments: %w", err)
+	}
+	if in.Name == ResourcesName {
+		return d.servers.serveResources(ctx, call, in.Arguments)
 	}
 	e, ok := d.find(in.Name)
 	if !ok {

@@ -63,10 +63,11 @@ type Servers struct {
 	end    context.CancelCauseFunc
 	work   sync.WaitGroup
 
-	mu      sync.Mutex // guards what follows
-	entries []entry    // all tools that are known
-	taken   map[string]bool
-	left    []error // what could not be ended
+	mu       sync.Mutex // guards what follows
+	entries  []entry    // all tools that are known
+	readable []string   // servers that are known to have resources
+	taken    map[string]bool
+	left     []error // what could not be ended
 }
 
 // Open makes ready to reach the servers of the offer. It starts in the background
@@ -80,7 +81,7 @@ func Open(c Config, o *Offer) *Servers {
 	for name := range o.taken {
 		s.taken[name] = true
 	}
-	s.entries = slices.Concat(o.direct, o.found)
+	s.entries, s.readable = slices.Concat(o.direct, o.found), slices.Clone(o.readable)
 	for _, server := range o.Servers {
 		pending := slices.Contains(o.pending, server.Name)
 		l := &link{server: server, config: &s.config, life: life, work: &s.work, update: s.update, report: s.report, known: !pending}
@@ -140,6 +141,17 @@ func (s *Servers) update(server Server, c Catalogue) {
 		s.config.Logger.Warn(note)
 	}
 	s.entries = append(kept, entries...)
+	if c.Resources && server.offers(ResourcesName) && !slices.Contains(s.readable, server.Name) {
+		s.readable = append(s.readable, server.Name)
+	}
+}
+
+// lateResources are the servers of which the model has not been told that they have
+// resources.
+func (s *Servers) lateResources() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.readable[len(s.offer.readable):])
 }
 
 func (s *Servers) report(err error) {
