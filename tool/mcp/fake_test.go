@@ -114,7 +114,17 @@ func (f *fake) answer(m frame) {
 			f.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`, m.ID))
 		}
 	case "initialize":
-		f.reply(m, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"fake","version":"1"}}`)
+		resources := ""
+		if f.mode == "reads" {
+			resources = `,"resources":{}`
+		}
+		f.reply(m, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}`+resources+`},"serverInfo":{"name":"fake","version":"1"}}`)
+	case "resources/list": // the same page for ever
+		f.reply(m, `{"resources":[null,{"uri":"x:///1\u001b[2J","name":"a\nb"}],"nextCursor":"more"}`)
+	case "resources/templates/list":
+		f.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`, m.ID))
+	case "resources/read":
+		f.reply(m, `{"contents":[null,{"uri":"x:///1","text":"one"}]}`)
 	case "tools/list":
 		f.reply(m, f.tools())
 	case "tools/call":

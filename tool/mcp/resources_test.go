@@ -186,6 +186,18 @@ func TestLateResources(t *testing.T) {
 	}
 }
 
+// A server without templates, whose list does not end.
+func TestOddResources(t *testing.T) {
+	s := known(t, server(t, "reads"))
+	list := s.call(mcp.ResourcesName, map[string]string{"server": "fake"})
+	if lines := strings.Split(list, "\n"); len(lines) != 2 || lines[0] != lines[1] || strings.Contains(list, "\x1b") || !strings.HasSuffix(lines[0], " (a b)") {
+		t.Errorf("the list is %q", list)
+	}
+	if got := s.call(mcp.ResourcesName, map[string]string{"server": "fake", "uri": "x:///1"}); got != "[resource: x:///1]\none" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestUnwrapResources(t *testing.T) {
 	inner, ok := mcp.Unwrap(mcp.ResourcesName, `{"server":"my books","uri":"book:///a"}`)
 	if !ok || inner.Name != "my_books__mcp_resources" || string(inner.Arguments) != `{"server":"my books","uri":"book:///a"}` {
