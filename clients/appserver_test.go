@@ -106,7 +106,10 @@ func appPatch(text string) modeltest.Item {
 	return modeltest.Item{Call: "apply_patch", Input: text}
 }
 
-func appItem(kind string) appParams { return appParams{"item": appParams{"type": kind}} }
+// appItem is an item of the turn that began last.
+func appItem(kind string) appParams {
+	return appParams{"turnId": "${turn}", "item": appParams{"type": kind}}
+}
 
 // appFailure is the error of an answer.
 func appFailure(l appLine) string {
@@ -162,7 +165,7 @@ func TestAppServer(t *testing.T) {
 			modeltest.Call("shell", `{"command":"python3 -c 'print(6*7)'; exit 3"}`), modeltest.Call("write", `{"path":"a.txt","content":"one\ntwo\n"}`),
 		),
 		modeltest.Say("Done."),
-		modeltest.Reply(appPatch("*** Begin Patch\n*** Update File: a.txt\n@@\n one\n-two\n+three\n*** End Patch"), modeltest.Call("shell", `{"command":"sleep 0.5"}`)),
+		modeltest.Reply(appPatch("*** Begin Patch\n*** Update File: a.txt\n@@\n one\n-two\n+three\n*** End Patch"), modeltest.Call("shell", `{"command":"sleep 2"}`)),
 		modeltest.Say("Steered."),
 		modeltest.Say("Again."),
 	))
@@ -181,7 +184,7 @@ func TestAppServer(t *testing.T) {
 		appStep{"decide", "accept"},
 		appTurn("fix it"), appTurnEnd(),
 		appStep{"decide", "acceptForSession"},
-		appTurn("and this"), appStep{"await", "item/started", appItem("commandExecution")},
+		appTurn("and this"), appStep{"await", "item/completed", appItem("fileChange")}, appStep{"await", "item/started", appItem("commandExecution")},
 		appStep{"call", "turn/steer", appParams{"threadId": "${thread}", "expectedTurnId": "${turn}", "clientUserMessageId": "mine", "input": appSays("in a hurry")}},
 		appTurnEnd(),
 		appStep{"call", "thread/backgroundTerminals/list", appParams{"threadId": "${thread}"}},
