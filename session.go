@@ -12,6 +12,7 @@ import (
 	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/internal/session"
 	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/tool"
 )
 
 // Session is an open session.
@@ -117,6 +118,12 @@ func (s *Session) SetModel(ctx context.Context, m model.Config) error {
 	}
 	s.model.Store(&m)
 	return nil
+}
+
+// SetTools has the session's next turns offer tools instead of those that are named. A
+// turn that is running keeps its own. The next request begins an epoch (C21).
+func (s *Session) SetTools(ctx context.Context, instead []string, tools ...tool.Tool) error {
+	return s.actor.SetTools(ctx, instead, tools)
 }
 
 // Model is the model of the session's next turns.

@@ -8,7 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	settle "github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/tool"
@@ -125,5 +128,57 @@ func TestSetModel(t *testing.T) {
 	}
 	if got := s.State().Turns[1].Start; got.Model != "n" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestSetTools: the next turn has other tools, and its first request begins an epoch
+// that the log explains (C21).
+func TestSetTools(t *testing.T) {
+	named := func(name string) tool.Tool {
+		made, err := tool.New(name, "Does it.", func(context.Context, struct{}) (string, error) { return name + " did", nil }, tool.ReadOnly())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return made
+	}
+	m := script.New(script.Call("old", "{}"), script.Text("one"), script.Call("new", "{}"), script.Text("two"))
+	s := newSession(t, newHost(t, "", settle.SessionConfig{Model: model.Config{Provider: m}, Tools: []tool.Tool{named("kept"), named("old")}}), "")
+	if o, err := s.Run(t.Context(), "go"); err != nil || o.Answer != "one" {
+		t.Errorf("%+v, %v", o, err)
+	}
+	if err := s.SetTools(t.Context(), nil, named("kept")); err == nil {
+		t.Error("it took two tools of one name")
+	}
+	if err := s.SetTools(t.Context(), []string{"old", "none"}, named("new")); err != nil {
+		t.Fatal(err)
+	}
+	if o, err := s.Run(t.Context(), "on"); err != nil || o.Answer != "two" {
+		t.Errorf("%+v, %v", o, err)
+	}
+	var offered []string
+	for _, r := range m.Requests() {
+		for _, spec := range r.Tools {
+			offered = append(offered, spec.Name)
+		}
+	}
+	if diff := cmp.Diff([]string{"kept", "old", "kept", "old", "kept", "new", "kept", "new"}, offered); diff != "" {
+		t.Error(diff)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var why []string
+	for e, err := range s.Events(ctx, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d, ok := e.Data.(event.HistoryChanged); ok {
+			why = append(why, string(d.Change)+": "+d.Why)
+		}
+		if _, ok := e.Data.(event.TurnCompleted); ok && e.Turn == s.State().Turns[1].ID {
+			break
+		}
+	}
+	if diff := cmp.Diff([]string{"basis: the instructions, the tools or the settings of the model changed"}, why); diff != "" {
+		t.Error(diff)
 	}
 }

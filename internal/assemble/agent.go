@@ -152,6 +152,7 @@ type Agent struct {
 	sandbox sandboxing
 	far     *far // nil if tools work on this machine
 	skills  *skillSet
+	roster  *roster
 }
 
 // Policy is what a client changes while the sessions run; nil if none does.
@@ -246,6 +247,7 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 		}
 	}
 	o.serve(a, bench, names)
+	a.roster = bench.roster
 	c.Notes = slices.Clone(a.Notes)
 	if o.Logger != nil {
 		c.Logger = o.Logger(a.Redact)
@@ -344,7 +346,7 @@ func (o Options) bench(names []string) bench {
 	}
 	env, withheld := shell.Environment(o.Environ, secret, r.PassEnv)
 	b := bench{
-		offered: names, env: env, withheld: withheld,
+		offered: names, env: env, withheld: withheld, roster: &roster{open: map[string]*mcp.Servers{}, disabled: map[string]bool{}},
 		release: o.release(), onExit: r.Jobs.OnExit, onStop: r.Jobs.OnInterrupt, ripgrep: ripgrep(o.Getenv("PATH")),
 		editor: o.Editor, servers: o.servers(), seen: o.Seen, nearby: r.Web.Private, searcher: o.searcher(), catalogues: catalogues(r.DataDir), version: o.Version,
 	}

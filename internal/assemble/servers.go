@@ -83,7 +83,9 @@ func (b bench) open(info settle.SessionInfo, spool string) *mcp.Servers {
 	if info.Mask != nil {
 		c.Mask = func() mcp.Masker { return info.Mask() }
 	}
-	return mcp.Open(c, mcp.Read(b.catalogues, b.servers, b.offered...))
+	open := mcp.Open(c, mcp.Read(b.catalogues, b.servers, b.offered...))
+	b.roster.joined(info.ID, open)
+	return open
 }
 
 // KnownServer is an MCP server of a session.

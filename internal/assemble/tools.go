@@ -77,6 +77,7 @@ type bench struct {
 
 	skills     *skillSet    // nil if there are none
 	servers    []mcp.Server // MCP servers
+	roster     *roster      // of the sessions that are open
 	seen       func(server string, state mcp.State, why error)
 	catalogues string       // where their catalogues are
 	client     *http.Client // for those over HTTP
@@ -150,6 +151,7 @@ func (b bench) toolbox(info settle.SessionInfo) (kit settle.Toolbox, err error) 
 		Close: func(ctx context.Context) error {
 			ended := make(chan error, 1)
 			go func() { ended <- servers.Close(ctx) }() // in a bounded time; it is waited for below
+			b.roster.left(info.ID)
 			err := b.close(ctx, jobs)
 			return errors.Join(err, <-ended, leave(ctx), box.discard(), discard())
 		},

@@ -42,6 +42,8 @@ type link struct {
 	known    bool   // its tools are
 	asked    bool   // for its tools, in this session
 	protocol string // that it is spoken to in; empty if that is to be found out
+	calls    int    // that run
+	disabled bool   // it is not to be used
 }
 
 // client returns the live connection, which is made if need be.
@@ -67,6 +69,8 @@ func (l *link) look(began *bool) (c *client, wait <-chan struct{}, err error) {
 	switch {
 	case l.life.Err() != nil:
 		return nil, nil, errors.New("the session is closed")
+	case l.disabled:
+		return nil, nil, fmt.Errorf("the MCP server %q is disabled", l.server.Name)
 	case l.live != nil && l.live.isOver():
 		return nil, l.live.dropped, nil
 	case l.live != nil:
@@ -100,6 +104,7 @@ func (l *link) begin(wait time.Duration) {
 			l.live = c
 			l.config.seen(l.server.Name, Ready, nil)
 			l.work.Go(func() { l.attend(c) })
+			l.rest()
 		}
 		close(starting)
 	})
@@ -119,7 +124,7 @@ func (l *link) failed(err error) {
 		delay = min(firstBackoff<<min(l.failures-2, 10), maxBackoff)
 	}
 	l.retryAt = time.Now().Add(delay)
-	if l.life.Err() == nil {
+	if l.life.Err() == nil && !l.disabled {
 		l.config.seen(l.server.Name, state, err)
 		l.config.Logger.Warn("an MCP server failed", slog.String("server", l.server.Name), slog.Any("error", err))
 	}

@@ -95,10 +95,14 @@ func Open(c Config, o *Offer) *Servers {
 	return s
 }
 
-// Tools are the tools of the session, the same ones from beginning to end.
+// Tools are the tools of the session, the same ones from beginning to end, but for those
+// of servers that are disabled.
 func (s *Servers) Tools() []tool.Tool {
 	var tools []tool.Tool
 	for _, e := range s.offer.direct {
+		if s.links[e.server].isDisabled() {
+			continue
+		}
 		tools = append(tools, &direct{servers: s, entry: e, spec: s.specOf(e)})
 	}
 	if len(s.offer.readable) > 0 {
@@ -164,7 +168,7 @@ func (s *Servers) report(err error) {
 func (s *Servers) known() []entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.entries)
+	return slices.DeleteFunc(slices.Clone(s.entries), func(e entry) bool { return s.links[e.server].isDisabled() })
 }
 
 // Close ends all servers, with everything that they have started, in parallel. If

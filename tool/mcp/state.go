@@ -13,4 +13,6 @@ const (
 	Failed State = "failed"
 	// NeedsLogin: a person has to log in to it first.
 	NeedsLogin State = "needs-login"
+	// Disabled: nobody wants it for now.
+	Disabled State = "disabled"
 )

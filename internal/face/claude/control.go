@@ -60,6 +60,8 @@ type controlRequest struct {
 	Servers      map[string]any  `json:"servers"`
 	Server       string          `json:"server_name"`
 	Relayed      json.RawMessage `json:"message"`
+	Named        string          `json:"serverName"`
+	Enabled      bool            `json:"enabled"`
 }
 
 // control does what the client requests.
@@ -99,6 +101,8 @@ func (d *driver) handle(id string, r controlRequest, raw json.RawMessage) (respo
 			errs[name] = "settle's sessions keep the MCP servers that they begin with; name it in the option mcpServers"
 		}
 		return map[string]any{"added": []string{}, "removed": []string{}, "errors": errs}, nil
+	case "mcp_toggle", "mcp_reconnect":
+		return d.toggleServer(id, r)
 	case "get_binary_version":
 		return map[string]any{"version": Imitated + "-settle"}, nil
 	case "list_models":

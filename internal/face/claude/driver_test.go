@@ -39,6 +39,11 @@ type served struct {
 // serve runs a driver with a model that follows the steps.
 func serve(t *testing.T, change func(*Config), steps ...script.Step) *served {
 	t.Helper()
+	return serveModel(t, change, script.New(steps...))
+}
+
+func serveModel(t *testing.T, change func(*Config), m *script.Model) *served {
+	t.Helper()
 	s := &served{T: t, stops: make(chan stdio.Stop, 4), code: make(chan int, 1), said: make(chan map[string]any, 1000), data: t.TempDir()}
 	// Where the socket for those who ask for a session would be: virtual time
 	// stands still while one is listened to.
@@ -46,7 +51,7 @@ func serve(t *testing.T, change func(*Config), steps ...script.Step) *served {
 		t.Fatal(err)
 	}
 	p := clienttest.Place{Data: s.data, Dir: t.TempDir()}
-	sessions := p.Sessions(script.New(steps...), "claude")
+	sessions := p.Sessions(m, "claude")
 	sessions.Base.Attended = false
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()

@@ -99,9 +99,13 @@ type servers struct {
 	relays map[string]*mcp.Relay // of those in the client; the driver's alone
 	asked  map[string]*mcp.Catalogue
 	asking bool // they are asked for their tools, and the session is not opened yet
+	// changing says that one is being connected anew, or disabled.
+	changing bool
 
 	mu     sync.Mutex // guards what follows
 	states map[string]serverStatus
+	// disabled are servers that the client has disabled; the driver alone changes them.
+	disabled map[string]bool
 }
 
 // seen notes how a server does.
@@ -140,6 +144,8 @@ func (d *driver) serverStates() []serverStatus {
 	for _, s := range d.session.Agent.Servers {
 		now, ok := d.servers.states[s.Name]
 		switch {
+		case d.servers.disabled[s.Name]:
+			now = serverStatus{Name: s.Name, Status: "disabled"}
 		case ok && (now.Status != "pending" || s.Known == nil):
 			now.Error = d.mask(now.Error)
 		case s.Known != nil:

@@ -3,9 +3,13 @@ package claude
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 )
 
@@ -118,5 +122,55 @@ func TestServerInTheClientThatIsSilent(t *testing.T) {
 	all := fmt.Sprint(s.until("result"))
 	if !strings.Contains(s.errors(), "did not say which tools it has") || !strings.Contains(all, "done") {
 		t.Errorf("stderr %q, and said %s", s.errors(), all)
+	}
+}
+
+// A server that is disabled is ended, and the next turn has its tools no more; it comes
+// back, with a new connection, where it is enabled.
+func TestToggleServer(t *testing.T) {
+	m := script.New(
+		script.Turn(script.Call("mine__add", `{"a":1,"b":2}`)), script.Turn(script.Text("first")),
+		script.Turn(script.Call("mine__add", `{"a":1,"b":2}`)), script.Turn(script.Text("second")),
+		script.Turn(script.Call("mine__add", `{"a":1,"b":2}`)), script.Turn(script.Text("third")),
+	)
+	s := serveModel(t, func(c *Config) { c.Mode = modeBypass }, m)
+	answers := usual()
+	s.say(control("1", `{"subtype":"initialize","sdkMcpServers":["mine"]}`), user("go", "11111111-1111-4111-8111-111111111111"))
+	if all := fmt.Sprint(s.answerServer("result", answers)); !strings.Contains(all, "sum 42") {
+		t.Errorf("the first call: %.3000s", all)
+	}
+	asked := func(id, request, want string) {
+		t.Helper()
+		s.say(control(id, request))
+		all := s.answerServer("control_response", answers)
+		if got := fmt.Sprint(all[len(all)-1]); !strings.Contains(got, want) {
+			t.Errorf("%s: %s; want %q", request, got, want)
+		}
+	}
+	asked("2", `{"subtype":"mcp_toggle","serverName":"none","enabled":false}`, `there is no MCP server "none"`)
+	asked("3", `{"subtype":"mcp_reconnect","serverName":"none"}`, `there is no MCP server "none"`)
+	asked("4", `{"subtype":"mcp_toggle","serverName":"mine","enabled":false}`, "subtype:success")
+	asked("5", `{"subtype":"mcp_status"}`, "status:disabled")
+	asked("6", `{"subtype":"mcp_reconnect","serverName":"mine"}`, "is disabled")
+	s.say(user("go", "22222222-2222-4222-8222-222222222222"))
+	if all := fmt.Sprint(s.answerServer("result", answers)); !strings.Contains(all, `there is no tool "mine__add"`) {
+		t.Errorf("the call while it is disabled: %.3000s", all)
+	}
+	asked("7", `{"subtype":"mcp_toggle","serverName":"mine","enabled":true}`, "subtype:success")
+	asked("8", `{"subtype":"mcp_reconnect","serverName":"mine"}`, "subtype:success")
+	asked("9", `{"subtype":"mcp_status"}`, "status:connected")
+	s.say(user("go", "33333333-3333-4333-8333-333333333333"))
+	if all := fmt.Sprint(s.answerServer("result", answers)); !strings.Contains(all, "sum 42") {
+		t.Errorf("the call after that: %.3000s", all)
+	}
+	answers["initialize"] = `{"jsonrpc":"2.0","id":ID,"error":{"code":-32603,"message":"out of order"}}`
+	asked("10", `{"subtype":"mcp_reconnect","serverName":"mine"}`, `cannot start the MCP server "mine"`)
+
+	var offered []bool
+	for _, r := range m.Requests() {
+		offered = append(offered, slices.ContainsFunc(r.Tools, func(spec model.ToolSpec) bool { return spec.Name == "mine__add" }))
+	}
+	if diff := cmp.Diff([]bool{true, true, false, false, true, true}, offered); diff != "" {
+		t.Errorf("requests with its tool (-want +got):\n%s", diff)
 	}
 }

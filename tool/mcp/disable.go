@@ -1,0 +1,72 @@
+package mcp
+
+import (
+	"context"
+	"time"
+)
+
+// enter begins a call.
+func (l *link) enter() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.calls++
+}
+
+// leave ends a call.
+func (l *link) leave() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.calls--
+	l.rest()
+}
+
+// rest ends a server that is disabled as soon as no call runs there. The caller has the
+// lock.
+func (l *link) rest() {
+	if l.disabled && l.calls == 0 && l.live != nil {
+		l.live.spoil()
+	}
+}
+
+func (l *link) isDisabled() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.disabled
+}
+
+// Set disables a server, or has it used again. One that is disabled takes no more calls,
+// and is ended when those that run there have ended.
+func (s *Servers) Set(name string, to State) {
+	if l := s.links[name]; l != nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.disabled = to == Disabled
+		l.rest()
+	}
+}
+
+// Connect makes a new connection to a server that there is. The old one ends, with the calls that run
+// there.
+func (s *Servers) Connect(ctx context.Context, name string) error {
+	l := s.links[name]
+	l.mu.Lock()
+	live := l.live
+	l.mu.Unlock()
+	if live != nil {
+		live.spoil()
+		select {
+		case <-live.dropped:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	l.mu.Lock()
+	l.failures, l.retryAt, l.asked = 0, time.Time{}, false
+	l.mu.Unlock()
+	_, err := l.client(ctx)
+	return err
+}
+
+// Names are the names of the tools that the session has, also of servers that are
+// disabled.
+func (s *Servers) Names() []string { return s.offer.Names() }
