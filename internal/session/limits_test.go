@@ -173,6 +173,7 @@ func TestChildrenShareLimits(t *testing.T) {
 			var of *event.Cause
 			asked := 0
 			child := nested{call("task", 0), func(ctx context.Context) {
+				time.Sleep(time.Second) // the request of which it is a call is paid for
 				m := script.New().Otherwise(script.Turn(script.Usage(model.Usage{Input: 100, Output: 100}), script.Call("look", `{}`)))
 				limits := turn.Limits{Repeats: -1, Session: c.limits.Session}
 				b := limited(t, &disk{}, event.State{Session: "c"}, m, turn.Config{Limits: limits, Model: model.Config{Price: cents()}, Meter: turn.MeterOf(ctx)}, call("look", 0))
