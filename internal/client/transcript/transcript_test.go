@@ -117,14 +117,20 @@ func line(c transcript.Change) string {
 	return strings.Join(words, " ")
 }
 
-// lines are all changes of a log.
+// lines are all changes of a log. Pieces of a text that follow each other are one:
+// how many there are depends on how soon they were written.
 func lines(t *testing.T, log []event.Event, mode transcript.Mode) (out []string) {
 	t.Helper()
+	var last transcript.Change
 	for c, err := range transcript.Replay(each(log), mode) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out = append(out, line(c))
+		if c.What == transcript.Grew && last.What == transcript.Grew && c.Item.ID == last.Item.ID && c.Stream == last.Stream {
+			c.Text = last.Text + c.Text
+			out = out[:len(out)-1]
+		}
+		out, last = append(out, line(c)), c
 	}
 	return out
 }
