@@ -2,12 +2,12 @@ package assemble
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/safefile"
 )
 
 // TrustServers records that the user trusts the project's own lists of MCP servers
@@ -35,16 +35,7 @@ func trust(r *config.Resolved, change func(recorded map[string]string)) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("cannot record what is trusted: %w", err)
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".trust-*") // 0600
-	if err != nil {
-		return fmt.Errorf("cannot record what is trusted: %w", err)
-	}
-	_, err = f.Write(append(data, '\n'))
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
+	if err := safefile.Replace(path, append(data, '\n')); err != nil {
 		return fmt.Errorf("cannot record what is trusted: %w", err)
 	}
 	return nil

@@ -80,7 +80,7 @@ func (s *Store) copyIntents(other *Store) error {
 		err = os.MkdirAll(other.dir, 0o700)
 	}
 	if err == nil {
-		err = write(other.dir, filepath.Join(other.dir, intentsName), data)
+		err = safefile.ReplaceDurably(filepath.Join(other.dir, intentsName), data)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot copy what calls were about to do: %w", err)

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -68,7 +66,7 @@ func (s *Store) Keep(content []byte) error {
 	if err := s.makeRoom(int64(len(content))); err != nil {
 		return err
 	}
-	if err := write(s.dir, path, content); err != nil {
+	if err := safefile.ReplaceDurably(path, content); err != nil {
 		return fmt.Errorf("cannot keep what a file contained: %w", err)
 	}
 	s.size += int64(len(content))
@@ -178,25 +176,4 @@ func (s *Store) CopyTo(other *Store) error {
 		}
 	}
 	return nil
-}
-
-// write makes a file that is whole once it has its name.
-func write(dir, path string, content []byte) (err error) {
-	temp := filepath.Join(dir, ".new-"+strconv.FormatUint(rand.Uint64(), 36))
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	if err == nil {
-		err = f.Sync()
-	}
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(temp, path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temp))
-	}
-	return safefile.SyncDir(dir)
 }

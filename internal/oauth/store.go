@@ -119,19 +119,7 @@ func (s Store) write(e *Entry) (err error) {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(s.dir, ".login-*") // 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(data, '\n'))
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), s.path(e.URL, ".json"))
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-		return err
-	}
-	return safefile.SyncDir(s.dir)
+	return safefile.ReplaceDurably(s.path(e.URL, ".json"), append(data, '\n'))
 }
 
 // change changes what is kept of a server, by one process at a time. What change

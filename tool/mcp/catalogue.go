@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -83,17 +82,7 @@ func keep(dir string, s Server, c Catalogue) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("cannot keep the catalogue of %q: %w", s.Name, err)
 	}
-	f, err := os.CreateTemp(dir, ".catalogue-*") // 0600
-	if err != nil {
-		return fmt.Errorf("cannot keep the catalogue of %q: %w", s.Name, err)
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), cataloguePath(dir, s))
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
+	if err := safefile.Replace(cataloguePath(dir, s), data); err != nil {
 		return fmt.Errorf("cannot keep the catalogue of %q: %w", s.Name, err)
 	}
 	return nil

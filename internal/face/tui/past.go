@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/settle-agent/settle/internal/safefile"
 )
 
 const (
@@ -67,9 +69,7 @@ func (p *past) rewrite() {
 			b.WriteString("\n")
 		}
 	}
-	if err := os.WriteFile(p.file+".new", []byte(b.String()), 0o600); err == nil {
-		_ = os.Rename(p.file+".new", p.file) // the old one does, too
-	}
+	_ = safefile.Replace(p.file, []byte(b.String())) // the old one does, too
 }
 
 // add remembers a prompt.
