@@ -4,7 +4,7 @@ FUZZTIME ?= 10s
 N ?= 2000
 PACKAGES ?= event internal/turn internal/history internal/scope internal/sse
 
-.PHONY: install check test race fuzz bench crash simulate screen pictures judge shake break mutate proof clients release
+.PHONY: install check test race fuzz bench crash simulate screen pictures judge shake break mutate proof clients release site
 
 install: ## a static and stripped binary, into $(go env GOPATH)/bin
 	CGO_ENABLED=0 go install -trimpath -ldflags "-s -w" ./cmd/settle
@@ -75,3 +75,6 @@ clients: ## programs from npm, against the built binary (docs/clients/README.md)
 
 release: ## archives, packages, image for VERSION (docs/release.md) in dist/
 	go run -C release . -o $(CURDIR)/dist $(if $(VERSION),-version $(VERSION))
+
+site: ## the documentation, into site/dist: static, with a search that needs no server
+	cd site && npm install --ignore-scripts --no-audit --no-fund && npm run build

@@ -1,6 +1,7 @@
 package settle
 
 import (
+	"context"
 	"encoding/json"
 
 	"github.com/settle-agent/settle/event"
@@ -19,6 +20,8 @@ type Input struct {
 	// Command says that Text is a command to run; see [AsCommand].
 	Command bool
 	By      string
+	// Expand, if set, says what Text stands for; see [WithExpansion].
+	Expand func(ctx context.Context, text string) (string, []event.Image, error) `json:"-"`
 }
 
 // NewInput returns the input that [Session.Submit] makes of its arguments.
@@ -48,6 +51,8 @@ func WithSchema(schema json.RawMessage) InputOption {
 }
 
 // WithImages adds images.
+//
+//go:noinline
 func WithImages(images ...event.Image) InputOption {
 	return InputOption{func(i *session.Input) { i.Images = append(i.Images, images...) }}
 }
@@ -56,6 +61,16 @@ func WithImages(images ...event.Image) InputOption {
 // shell and without asking anybody. It is recorded as a call of the turn, and the
 // model is shown it with the next request.
 func AsCommand() InputOption { return InputOption{func(i *session.Input) { i.Command = true }} }
+
+// WithExpansion has the text stand for something else, such as a command for a prompt:
+// expand returns what the session is sent, and images to be added. It may wait. Its
+// context ends with that of Submit, with an interrupt of the input or of the session,
+// and with the session; then, and where expand fails, nothing is accepted, and Submit
+// returns the error: of an interrupt, an [*event.Cause]. An input that was accepted
+// before is not expanded again.
+func WithExpansion(expand func(ctx context.Context, text string) (string, []event.Image, error)) InputOption {
+	return InputOption{func(i *session.Input) { i.Expand = expand }}
+}
 
 // From says who sends the input: "user", a client's name.
 func From(by string) InputOption { return InputOption{func(i *session.Input) { i.By = by }} }

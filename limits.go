@@ -3,6 +3,7 @@ package settle
 import (
 	"time"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/turn"
 )
 
@@ -17,6 +18,10 @@ type Limits struct {
 	// Session bounds the session as a whole, also what it took before it was opened
 	// again. A turn that begins when one of these limits is reached ends at once.
 	Session SessionLimits
+	// Outside, if set, is asked before each request, also of child agents, with what
+	// the turn and its child agents have taken. What it returns ends the turn; make it
+	// with [event.AbortLimit]. It must not wait, and is called by several goroutines.
+	Outside func(spent event.Summary) *event.Cause
 }
 
 // SessionLimits bound what a session takes in all. Steps, tokens and cost are those
@@ -29,7 +34,7 @@ type SessionLimits struct {
 }
 
 func (l Limits) ofTurn() turn.Limits {
-	return turn.Limits{Steps: l.Steps, Time: l.Time, Repeats: l.Repeats, Tokens: l.Tokens, Cost: l.Cost, Session: turn.SessionLimits(l.Session)}
+	return turn.Limits{Steps: l.Steps, Time: l.Time, Repeats: l.Repeats, Tokens: l.Tokens, Cost: l.Cost, Session: turn.SessionLimits(l.Session), Outside: l.Outside}
 }
 
 // Retry says how often a failed request is made again. The zero value retries

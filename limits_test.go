@@ -39,3 +39,29 @@ func TestChildrenShareTheLimitsOfTheirSession(t *testing.T) {
 		}
 	})
 }
+
+// A limit from outside ends a turn before its next request, and is asked with what the
+// turn took together with its child agents.
+func TestALimitFromOutside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		used := script.Usage(model.Usage{Input: 90, Output: 10})
+		f := newFamily(map[string][]script.Step{"root": {script.Turn(spawn("a"), used), script.Turn(script.Text("Done."), used)}})
+		f.scripts["a"] = script.New(script.Turn(spawn("none"), used)).Otherwise(script.Turn(script.Text("Done."), used))
+		host, store := clan(t, f, func(c *settle.SessionConfig) {
+			c.Tasks = &settle.Tasks{MaxDepth: 1}
+			c.Limits.Outside = func(spent event.Summary) *event.Cause {
+				if spent.Usage.Input < 270 {
+					return nil
+				}
+				return event.AbortLimit(event.LimitTokens, "the budget is spent")
+			}
+		})
+		o, _ := newSession(t, host, "p").Run(t.Context(), "root")
+		if o.Cause == nil || o.Cause.Limit != event.LimitTokens || o.Cause.Message != "the budget is spent" {
+			t.Errorf("the session ended with %v", o.Cause)
+		}
+		if spent := closed(t, host, store)[""].Spent(); spent.Usage.Input != 270 {
+			t.Errorf("they used %+v", spent.Usage)
+		}
+	})
+}

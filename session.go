@@ -41,7 +41,8 @@ func (s *Session) ID() string { return s.id }
 func (s *Session) Value() any { return s.value }
 
 // Submit sends an input. Without an error the input is durable: it will be run,
-// or held where that can be seen. ctx bounds the call, not the turn.
+// or held where that can be seen. ctx bounds the call, not the turn. See
+// [WithExpansion] for inputs that stand for something else.
 func (s *Session) Submit(ctx context.Context, text string, options ...InputOption) (*Turn, error) {
 	r, err := s.actor.Submit(ctx, session.Input(NewInput(text, options...)))
 	if err != nil {
@@ -80,6 +81,16 @@ func (s *Session) Run(ctx context.Context, text string, options ...InputOption) 
 
 // byRun is who interrupts a turn since the context of Run has ended.
 const byRun = "context"
+
+// Reattach takes over what calls of an earlier host of the session had started and
+// another machine still has, and returns what became of it. Call it once, when the
+// session was opened.
+func (s *Session) Reattach(ctx context.Context) []Reattached {
+	if s.box.Reattach == nil {
+		return nil
+	}
+	return s.box.Reattach(ctx)
+}
 
 // CancelCall ends a single call, by the id of its item, and reports whether it was
 // running. The turn goes on with the call's output so far.

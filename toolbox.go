@@ -46,6 +46,15 @@ type Jobs interface {
 	JobEnded(context.Context, event.JobEnded) error
 }
 
+// Reattached is a command that an earlier host of the session had started for a call,
+// and that went on without it. The log has the call as aborted.
+type Reattached struct {
+	Call string // the id of its item
+	// Text says to the model what became of it, with the end of its output. Job is set
+	// where it still runs.
+	Text, Job string
+}
+
 // Masker masks secrets in a text that comes in pieces. It may keep back the
 // beginning of a secret, until more comes or Flush.
 type Masker interface {
@@ -64,6 +73,10 @@ type Toolbox struct {
 	// Interrupted, if set, is called when a turn was interrupted, to end what
 	// shall not outlive that; without it, jobs do.
 	Interrupted func(context.Context)
+	// Reattach, if set, takes over what an earlier host of the session had started and
+	// another machine still has, and says what became of it. It is called at most
+	// once, when the session is open.
+	Reattach func(context.Context) []Reattached
 	// Sweep, if set, ends what an earlier host that died left behind, and
 	// returns the pids. Jobs with the marks in released were let go on purpose
 	// and must go on.

@@ -76,6 +76,7 @@ async function started(file) {
 
 const cases = {
   query: (o) => run('hello', o),
+  command: ({ prompt, ...o }) => run(prompt, o, once((m) => m.type === 'result', async (q) => say({ type: 'try', name: 'commands', ok: true, value: await q.supportedCommands() }))),
   allow: (o) => run('hello', { ...o, canUseTool: asked((input) => ({ behavior: 'allow', updatedInput: input })) }),
   deny: (o) => run('hello', { ...o, canUseTool: asked(() => ({ behavior: 'deny', message: 'not today' })) }),
   denyAndInterrupt: (o) => run('hello', { ...o, canUseTool: asked(() => ({ behavior: 'deny', message: 'stop it', interrupt: true })) }),

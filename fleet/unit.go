@@ -3,8 +3,11 @@ package fleet
 import (
 	"errors"
 	"fmt"
+	"net/url"
+	"path"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/google/uuid"
 
@@ -23,12 +26,23 @@ type Task struct {
 	Prompt string `json:"prompt"`
 	// Dir is the directory that the agent works in, on every worker the same.
 	Dir string `json:"dir,omitempty"`
+	// Repo, if set, is the URL of a git repository: the agent works in a clone of it
+	// that is the session's own, at Ref, a branch, tag or commit; "" is the
+	// repository's HEAD. Depth bounds its history; 0 is all.
+	Repo  string `json:"repo,omitempty"`
+	Ref   string `json:"ref,omitempty"`
+	Depth int    `json:"depth,omitempty"`
 	// Model is PROVIDER/NAME; "" means the workers' default.
 	Model string `json:"model,omitempty"`
 	// Hands is a command that leads to settle hands on the machine to work on; ""
 	// means the worker's own.
 	Hands  string `json:"hands,omitempty"`
 	Limits Limits `json:"limits,omitzero"`
+	// Batch names the tasks that share a budget (package budget); "" is none.
+	Batch string `json:"batch,omitempty"`
+	// Tenant is who the task is for: tenants that have tasks waiting get their shares
+	// of the workers. "" means [DefaultTenant].
+	Tenant string `json:"tenant,omitempty"`
 	// Labels are for finding units again.
 	Labels map[string]string `json:"labels,omitempty"`
 }
@@ -60,15 +74,82 @@ func (t Task) Complete() (Task, error) {
 	if t.Input == "" {
 		t.Input = "1"
 	}
+	if t.Tenant == "" {
+		t.Tenant = DefaultTenant
+	}
+	if err := CheckName("tenant", t.Tenant); err != nil {
+		return t, err
+	}
+	if err := CheckName("batch", t.Batch); err != nil {
+		return t, err
+	}
 	for _, id := range []string{t.Session, t.Input} {
 		if len(id) > mostID || strings.ContainsAny(id, "/~ \t\n") {
 			return t, fmt.Errorf("the id %q has more than %d bytes, or a slash, a tilde or a space", id, mostID)
 		}
 	}
+	if err := t.checkRepo(); err != nil {
+		return t, err
+	}
 	if t.Limits.Steps < 0 || t.Limits.Seconds < 0 || t.Limits.Tokens < 0 {
 		return t, errors.New("a limit of the task is below zero")
 	}
 	return t, nil
+}
+
+// DefaultTenant is that of tasks which name none.
+const DefaultTenant = "default"
+
+// mostName bounds the names of tenants and batches, in bytes.
+const mostName = 100
+
+// CheckName says what is wrong with the name of a tenant or a batch.
+func CheckName(of, name string) error {
+	if len(name) > mostName || strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
+		return fmt.Errorf("the %s %q has more than %d bytes, or a space", of, name, mostName)
+	}
+	return nil
+}
+
+// checkRepo says what is wrong with the repository of the task.
+func (t Task) checkRepo() error {
+	switch {
+	case t.Repo == "" && (t.Ref != "" || t.Depth != 0):
+		return errors.New("the task has a ref or a depth, and no repo")
+	case t.Repo == "":
+		return nil
+	case t.Dir != "":
+		return errors.New("the task has both a dir and a repo")
+	case t.Depth < 0:
+		return errors.New("the depth of the task is below zero")
+	}
+	for _, text := range []string{t.Repo, t.Ref} {
+		if strings.HasPrefix(text, "-") || strings.ContainsFunc(text, unicode.IsControl) {
+			return fmt.Errorf("cannot use %q as a repo or ref", text)
+		}
+	}
+	if !strings.Contains(t.Repo, ":") && !path.IsAbs(t.Repo) {
+		return fmt.Errorf("the repo %q is neither a URL nor an absolute path", t.Repo)
+	}
+	if strings.ContainsAny(t.Ref, ":+ *") { // it would be more than one, or have another name here
+		return fmt.Errorf("the ref %q is not the name of a branch, a tag or a commit", t.Ref)
+	}
+	return checkSecret(t.Repo)
+}
+
+// checkSecret refuses the URL of a repository that has a password (C15).
+func checkSecret(repo string) error {
+	u, err := url.Parse(repo)
+	switch {
+	case err != nil && strings.Contains(repo, "://"): // git reads more than Go does; the error would say it
+		return errors.New("the URL of the repo cannot be read; write what is special in it as %XX")
+	case err != nil || u.User == nil:
+		return nil
+	}
+	if _, secret := u.User.Password(); secret {
+		return errors.New("the URL of the repo has a password; use a credential helper of the worker's instead")
+	}
+	return nil
 }
 
 // mostID bounds the ids of sessions and inputs: to that of an input, the number of
@@ -118,6 +199,31 @@ type Result struct {
 	Turns   int           `json:"turns"`
 	Seq     uint64        `json:"seq,omitempty"`
 	Summary event.Summary `json:"summary"` // of all of them
+	// Checkpoint is what the agent had made of the task's repository in the end; nil
+	// if the task has none.
+	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
+}
+
+// Checkpoint is the state of a workspace after a turn. It includes what is not
+// committed, but nothing that git ignores.
+type Checkpoint struct {
+	// Base is the commit that the session began with, Head the agent's own last
+	// commit, on Branch, and Commit has what the files were: it is Head, or follows
+	// it if they differ. Empty if there is no checkpoint, which Error says why.
+	Base   string `json:"base,omitempty"`
+	Head   string `json:"head,omitempty"`
+	Branch string `json:"branch,omitempty"`
+	Commit string `json:"commit,omitempty"`
+	// Bytes is the size of the bundle with all that follows Base; 0 if nothing does.
+	Bytes int64 `json:"bytes,omitempty"`
+	// Turn is the turn that it was taken after, Epoch that of the worker, and Taken
+	// when it was.
+	Turn  string    `json:"turn,omitempty"`
+	Epoch int64     `json:"epoch,omitempty"`
+	Taken time.Time `json:"taken,omitzero"`
+	// Missing says what of the files is not in it.
+	Missing string `json:"missing,omitempty"`
+	Error   string `json:"error,omitempty"`
 }
 
 // Attempt is a unit that a worker has been given.
@@ -126,6 +232,11 @@ type Attempt struct {
 	Task Task
 	// Number counts the attempts, from 1; Lost those of which the worker died.
 	Number, Lost int
+	// Rescued says that the worker before this one died or did not move.
+	Rescued bool
+	// Age is how long ago the task was submitted when the worker got it; 0 if the engine
+	// does not know.
+	Age time.Duration
 	// Epoch is what the worker writes the session's log with.
 	Epoch int64
 	// Cancel says who has asked for the unit's end; "" if nobody has.

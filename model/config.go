@@ -55,6 +55,9 @@ type Traits struct {
 	// Offer says which of the session's tools it is offered: "" those that suit its
 	// family, "all" every one.
 	Offer string
+	// ToolSearch says that the provider searches tools for the model, which is told
+	// of those that are deferred only as far as it finds them.
+	ToolSearch bool
 	// RefusalSticks says that a response that was cut by a refusal is refused
 	// again for as long as what it was about is in the conversation.
 	RefusalSticks bool

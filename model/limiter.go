@@ -11,6 +11,10 @@ import (
 // them is told to wait, the others wait as well, and come back spread out. The
 // zero value is ready; a nil Limiter never waits.
 type Limiter struct {
+	// Told, if set, is called when one of the sessions is told to wait, so that other
+	// processes with the key can be told by their [Limiter.Join]. It does not wait.
+	Told func(until time.Time)
+
 	mu    sync.Mutex
 	until time.Time
 }
@@ -23,6 +27,14 @@ func (l *Limiter) Hold(until time.Time) {
 	if l == nil {
 		return
 	}
+	l.Join(until)
+	if l.Told != nil {
+		l.Told(until)
+	}
+}
+
+// Join is Hold for what another process was told.
+func (l *Limiter) Join(until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if until.After(l.until) {

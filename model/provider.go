@@ -118,6 +118,10 @@ type ToolSpec struct {
 	// Grammar, if set, asks for free text instead of JSON where the wire
 	// format has custom tools; others use Schema.
 	Grammar string
+	// Deferred, if set, has the provider tell the model of the tool only where that
+	// has searched for it, and names what the tool belongs to. It is sent to models
+	// with [Traits.ToolSearch] alone.
+	Deferred string
 }
 
 // ChunkKind says what a Chunk is.

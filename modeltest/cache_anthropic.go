@@ -97,7 +97,12 @@ func (p *prompt) messages(body []byte, strips bool) {
 		} `json:"output_config"`
 	}
 	_ = json.Unmarshal(body, &req) // the rules refused what cannot be read
+	deferred := map[string]json.RawMessage{}
 	for _, t := range req.Tools {
+		if o := offeredAs(t); o.Defer {
+			deferred[o.Name] = t
+			continue
+		}
 		p.add("tool", t)
 	}
 	p.note("system", req.Speed, string(req.OutputConfig.Format))
@@ -124,6 +129,15 @@ func (p *prompt) messages(body []byte, strips bool) {
 				continue
 			}
 			p.add(m.Role, b)
+			var result struct {
+				Content json.RawMessage `json:"content"`
+			}
+			var f found
+			if len(deferred) > 0 && json.Unmarshal(b, &result) == nil && json.Unmarshal(result.Content, &f) == nil {
+				for _, r := range f.References { // where it is found, it is read in full
+					p.add("tool", deferred[r.Name])
+				}
+			}
 		}
 	}
 	p.markEnd(req.CacheControl)

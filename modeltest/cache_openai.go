@@ -67,7 +67,7 @@ func (c *caches) openAI(p *prompt, model string, x *Exchange) *cacheUse {
 		}
 	}
 	for _, t := range req.Tools {
-		p.add("tool", t)
+		p.add("tool", visible(t))
 	}
 	p.add("system", encode(req.Instructions))
 	items, ok := list(req.Input)

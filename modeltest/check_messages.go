@@ -16,15 +16,19 @@ type messagesRequest struct {
 	MaxTokens *int              `json:"max_tokens"`
 	System    json.RawMessage   `json:"system"`
 	Messages  []messagesMessage `json:"messages"`
-	Tools     []struct {
-		Type   string          `json:"type"`
-		Name   string          `json:"name"`
-		Schema json.RawMessage `json:"input_schema"`
-	} `json:"tools"`
-	Thinking struct {
+	Tools     []messagesTool    `json:"tools"`
+	Thinking  struct {
 		Type   string `json:"type"`
 		Budget int    `json:"budget_tokens"`
 	} `json:"thinking"`
+}
+
+type messagesTool struct {
+	Type   string          `json:"type"`
+	Name   string          `json:"name"`
+	Schema json.RawMessage `json:"input_schema"`
+	Defer  bool            `json:"defer_loading"`
+	Cache  json.RawMessage `json:"cache_control"`
 }
 
 type messagesMessage struct {
@@ -63,10 +67,13 @@ func (s *Server) checkMessages(h http.Header, body []byte) *apiError {
 	if len(s.rules.Keys) > 0 && h.Get("Anthropic-Version") == "" {
 		return invalid("anthropic-version: header is required")
 	}
-	if e := req.checkLimits(model, model.tokens(body)); e != nil {
+	if e := req.checkLimits(model, model.tokens(loaded(body))); e != nil {
 		return e
 	}
 	if e := req.checkTools(); e != nil {
+		return e
+	}
+	if e := req.checkDeferred(s.rules.NoToolSearch); e != nil {
 		return e
 	}
 	if strings.Count(string(body), `"cache_control":{`) > 4 {
@@ -167,7 +174,7 @@ func (s *Server) checkMessage(req *messagesRequest, i int) *apiError {
 		return s.emptyMessage(req, i)
 	}
 	for k := range m.blocks {
-		if e := s.checkBlock(m, i, k); e != nil {
+		if e := s.checkBlock(req, i, k); e != nil {
 			return e
 		}
 	}
@@ -187,7 +194,8 @@ func (s *Server) emptyMessage(req *messagesRequest, i int) *apiError {
 }
 
 // checkBlock checks block k of message i by itself.
-func (s *Server) checkBlock(m *messagesMessage, i, k int) *apiError {
+func (s *Server) checkBlock(req *messagesRequest, i, k int) *apiError {
+	m := &req.Messages[i]
 	b, at := m.blocks[k], fmt.Sprintf("messages.%d.content.%d", i, k)
 	switch b.Type {
 	case "text":
@@ -214,6 +222,8 @@ func (s *Server) checkBlock(m *messagesMessage, i, k int) *apiError {
 		}
 	case "server_tool_use", "web_search_tool_result":
 		return s.checkServerTool(m, b, at)
+	case "tool_search_tool_result":
+		return req.checkFound(m, k, at)
 	case "document", "search_result":
 		// their contents are none of our business
 	default:

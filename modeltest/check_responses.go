@@ -17,13 +17,18 @@ type responsesRequest struct {
 	Store      *bool           `json:"store"`
 	MaxTokens  *int            `json:"max_output_tokens"`
 	PreviousID string          `json:"previous_response_id"`
-	Tools      []struct {
-		Type       string          `json:"type"`
-		Name       string          `json:"name"`
-		Parameters json.RawMessage `json:"parameters"`
-	} `json:"tools"`
+	Tools      []responsesTool `json:"tools"`
 
 	items []responsesItem
+}
+
+type responsesTool struct {
+	Type        string          `json:"type"`
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+	Defer       bool            `json:"defer_loading"`
+	Tools       []responsesTool `json:"tools"` // of a namespace
 }
 
 type responsesItem struct {
@@ -33,6 +38,7 @@ type responsesItem struct {
 	Content   json.RawMessage `json:"content"`
 	CallID    string          `json:"call_id"`
 	Name      string          `json:"name"`
+	Namespace string          `json:"namespace"`
 	Arguments string          `json:"arguments"`
 	Input     string          `json:"input"`
 	Output    json.RawMessage `json:"output"`
@@ -63,10 +69,13 @@ func (s *Server) checkResponses(body []byte) *apiError {
 	if req.PreviousID != "" {
 		return invalid("Previous response with id '%s' not found.", req.PreviousID).at("previous_response_id", "previous_response_not_found")
 	}
-	if e := req.checkLimits(model, model.tokens(body)); e != nil {
+	if e := req.checkLimits(model, model.tokens(loaded(body))); e != nil {
 		return e
 	}
-	if e := req.checkTools(); e != nil {
+	if e := checkResponsesTools("tools", req.Tools); e != nil {
+		return e
+	}
+	if e := req.checkDeferred(s.rules.NoToolSearch); e != nil {
 		return e
 	}
 	if e := s.readInput(&req); e != nil {
@@ -117,20 +126,28 @@ func (req *responsesRequest) checkLimits(m Model, input int) *apiError {
 	return nil
 }
 
-func (req *responsesRequest) checkTools() *apiError {
-	for i, t := range req.Tools {
+// checkResponsesTools checks the tools of a request, or of a namespace.
+func checkResponsesTools(at string, tools []responsesTool) *apiError {
+	for i := range tools {
+		t := &tools[i]
+		if t.Type == "namespace" {
+			if e := checkNamespace(fmt.Sprintf("%s[%d]", at, i), t); e != nil {
+				return e
+			}
+			continue
+		}
 		if t.Type != "function" && t.Type != "custom" {
 			if e := checkOwn(i, t.Type); e != nil {
 				return e
 			}
 			continue
 		}
-		if e := checkName(fmt.Sprintf("tools[%d].name", i), t.Name); e != nil {
+		if e := checkName(fmt.Sprintf("%s[%d].name", at, i), t.Name); e != nil {
 			return e
 		}
 		if t.Type == "function" && !isObjectSchema(t.Parameters) {
 			return invalid("Invalid schema for function '%s': schema must be a JSON Schema of 'type: \"object\"', got 'type: \"None\"'.", t.Name).
-				at(fmt.Sprintf("tools[%d].parameters", i), "invalid_function_parameters")
+				at(fmt.Sprintf("%s[%d].parameters", at, i), "invalid_function_parameters")
 		}
 	}
 	return nil
@@ -182,7 +199,9 @@ func (s *Server) readInput(req *responsesRequest) *apiError {
 	}
 	for i, raw := range elements {
 		var it responsesItem
-		if err := json.Unmarshal(raw, &it); err != nil {
+		if kind := kindOf(raw); strings.HasPrefix(kind, "tool_search_") { // whose arguments are no text
+			it.Type = kind
+		} else if err := json.Unmarshal(raw, &it); err != nil {
 			e := invalidType(err)
 			return e.at(fmt.Sprintf("input[%d]", i), e.Code)
 		}
@@ -199,7 +218,7 @@ func (s *Server) checkItem(req *responsesRequest, i int) *apiError {
 	it, at := req.items[i], fmt.Sprintf("input[%d]", i)
 	prefix := map[string]string{
 		"message": "msg", "function_call": "fc", "custom_tool_call": "ctc", "reasoning": "rs",
-		"function_call_output": "", "custom_tool_call_output": "",
+		"function_call_output": "", "custom_tool_call_output": "", "tool_search_call": "tsc", "tool_search_output": "tso",
 	}
 	want, known := prefix[it.Type]
 	if !known {
@@ -212,8 +231,15 @@ func (s *Server) checkItem(req *responsesRequest, i int) *apiError {
 	switch {
 	case it.Type == "message":
 		return s.checkResponsesMessage(it, at)
-	case it.isCall(), it.isOutput():
+	case it.isCall():
+		if e := checkCallItem(it, at); e != nil {
+			return e
+		}
+		return req.checkNamespace(it, at)
+	case it.isOutput():
 		return checkCallItem(it, at)
+	case strings.HasPrefix(it.Type, "tool_search_"):
+		return nil
 	}
 	if _, ok := list(it.Summary); !ok {
 		return invalid("Missing required parameter: '%s.summary'.", at).at(at+".summary", "missing_required_parameter")

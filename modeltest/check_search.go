@@ -12,6 +12,9 @@ import (
 // checkOwnTool checks tool i, one of Anthropic's own
 // (platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool).
 func checkOwnTool(i int, kind, name string, schema json.RawMessage) *apiError {
+	if strings.HasPrefix(kind, "tool_search_tool_") {
+		return checkToolSearch(i, kind, name)
+	}
 	switch search := strings.HasPrefix(kind, "web_search_"); {
 	case search && !slices.Contains([]string{"web_search_20250305", "web_search_20260209"}, kind):
 		return invalid("tools.%d: Input tag '%s' found using 'type' does not match any of the expected tags: 'custom', 'web_search_20250305', 'web_search_20260209'", i, kind)
@@ -58,8 +61,12 @@ func checkServerUse(m *messagesMessage, b messagesBlock, at string) *apiError {
 	if !isObject(b.Input) {
 		return invalid("%s.server_tool_use.input: Input should be a valid dictionary", at)
 	}
+	want := "web_search_tool_result"
+	if strings.HasPrefix(b.Name, "tool_search_tool_") {
+		want = "tool_search_tool_result"
+	}
 	for _, other := range m.blocks {
-		if other.Type == "web_search_tool_result" && other.ToolUseID == b.ID {
+		if other.Type == want && other.ToolUseID == b.ID {
 			return nil
 		}
 	}

@@ -36,11 +36,8 @@ type wireRequest struct {
 	StreamOptions struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
-	Include []string `json:"include"`
-	Tools   []struct {
-		Type string `json:"type"`
-		Name string `json:"name"`
-	} `json:"tools"`
+	Include []string          `json:"include"`
+	Tools   []json.RawMessage `json:"tools"`
 }
 
 // handle answers one model request.
@@ -121,11 +118,12 @@ func (p *player) streams(body []byte) bool {
 	for _, include := range req.Include {
 		p.r.sealWanted = p.r.sealWanted || include == "reasoning.encrypted_content"
 	}
-	for _, t := range req.Tools {
-		if t.Type == "custom" {
+	for _, raw := range req.Tools {
+		if t := offeredAs(raw); t.Type == "custom" {
 			p.r.custom[t.Name] = p.r.dialect == Responses
 		}
 	}
+	p.r.search(req.Tools)
 	return req.Stream
 }
 

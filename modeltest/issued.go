@@ -62,6 +62,8 @@ func (r *rendering) follower(i int) follower {
 		return follower{r.id("fc_", i), r.callID(i)}
 	case it.Reasoning != "":
 		return follower{id: r.id("rs_", i)}
+	case r.searches[i] != "":
+		return follower{id: r.searchID(i)}
 	}
 	return follower{id: r.id("msg_", i)}
 }

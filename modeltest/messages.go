@@ -48,6 +48,8 @@ func (s *stream) messagesBlock(i int) bool {
 // the text that they carry.
 func (r *rendering) emptyBlock(i int) (block object, delta, field, text string) {
 	switch it := r.Items[i]; {
+	case r.searches[i] != "":
+		return r.messagesSearch(i)
 	case it.Call != "":
 		return object{"type": "tool_use", "id": r.callID(i), "name": it.Call, "input": object{}},
 			"input_json_delta", "partial_json", it.arguments()

@@ -52,8 +52,8 @@ func (t Turn) check() error {
 		return errors.New(`a "recording" says all: it has no "items", "usage" or "stop" beside it`)
 	}
 	for i, it := range t.Items {
-		if it.Text == "" && it.Reasoning == "" && it.Refusal == "" && it.Call == "" {
-			return fmt.Errorf(`item %d has none of "say", "think", "call" and "refuse"`, i+1)
+		if it.Text == "" && it.Reasoning == "" && it.Refusal == "" && it.Call == "" && len(it.Finds) == 0 {
+			return fmt.Errorf(`item %d has none of "say", "think", "call", "find_tools" and "refuse"`, i+1)
 		}
 	}
 	stops := []StopReason{"", StopEndTurn, StopToolUse, StopMaxTokens, StopSequence, StopRefusal, StopPause, StopFilter}

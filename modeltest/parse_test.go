@@ -121,7 +121,7 @@ func TestBadScenarios(t *testing.T) {
 		{`{"turn": []}`, `unknown field "turn"`},
 		{"{\n\n\"loop\": 1}", "line 3: json: cannot unmarshal number"},
 		{`{} {}`, "there is something after its end"},
-		{`{"turns": [{}, {"items": [{}]}]}`, `turn 2: item 1 has none of "say", "think", "call" and "refuse"`},
+		{`{"turns": [{}, {"items": [{}]}]}`, `turn 2: item 1 has none of "say", "think", "call", "find_tools" and "refuse"`},
 		{`{"turns": [{"stop": "tired"}]}`, `turn 1: there is no stop reason "tired"`},
 		{`{"turns": [{"pace": "fast"}]}`, `invalid duration "fast"`},
 		{`{"turns": [{"faults": [{"fault": "explode"}]}]}`, `turn 1: fault 1: there is no fault "explode"`},

@@ -47,6 +47,8 @@ type rendering struct {
 	usageWanted bool            // stream_options.include_usage
 	sealWanted  bool            // include: reasoning.encrypted_content
 	custom      map[string]bool // names of custom tools
+	deferred    map[string]*deferredTool
+	searches    map[int]string // what the items of a search are, by number
 	quirks      map[FaultKind]bool
 	calls       int // calls rendered so far
 	sequence    int // events rendered so far
@@ -82,6 +84,8 @@ func encode(v any) []byte {
 }
 
 // id is an id that no other item of the server has.
+//
+//go:noinline
 func (r *rendering) id(prefix string, item int) string {
 	return fmt.Sprintf("%s%06d%02d%024x", prefix, r.n, item, r.n*100+item)
 }

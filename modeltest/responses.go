@@ -25,6 +25,8 @@ func (r *rendering) responses(yield func(frame) bool) {
 // responsesItem sends item number i and returns it whole.
 func (s *stream) responsesItem(i int) (object, bool) {
 	switch it := s.Items[i]; {
+	case s.searches[i] != "":
+		return s.responsesSearch(i)
 	case it.Call != "":
 		return s.responsesCall(i)
 	case it.Reasoning != "":
@@ -111,7 +113,11 @@ func (s *stream) responsesCall(i int) (object, bool) {
 		}
 	}
 	call := func(status, text string) object {
-		return object{"id": id, "type": kind, "status": status, "call_id": callID, "name": it.Call, field: text}
+		o := object{"id": id, "type": kind, "status": status, "call_id": callID, "name": it.Call, field: text}
+		if t := s.deferred[it.Call]; t != nil {
+			o["namespace"] = t.namespace
+		}
+		return o
 	}
 	place := func(key string, value any) object {
 		return object{"item_id": id, "output_index": s.index(i, len(s.Items)), key: value}

@@ -33,6 +33,9 @@ type Rules struct {
 	// Caches has responses without a usage of their own report what the prompt
 	// caches of the providers would, by their published rules: see docs/scenarios.md.
 	Caches bool `json:"caches,omitempty"`
+	// NoToolSearch refuses the providers' own search of tools, as servers do that
+	// have it not.
+	NoToolSearch bool `json:"no_tool_search,omitempty"`
 	// RequireStoreFalse refuses Responses requests without "store": false, as
 	// a server without storage would.
 	RequireStoreFalse bool `json:"require_store_false,omitempty"`

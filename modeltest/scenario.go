@@ -131,6 +131,9 @@ type Item struct {
 	Call      string    `json:"call,omitempty"`
 	Arguments Arguments `json:"arguments,omitempty"`
 	Input     string    `json:"input,omitempty"`
+	// Finds are deferred tools that the provider's own search finds, for calls of
+	// them to follow. It is left out where the request has no such search.
+	Finds []string `json:"find_tools,omitempty"`
 	// CallID is the call's id; "" makes one up that no other call has.
 	CallID string `json:"call_id,omitempty"`
 	// ChunkSize is the length of a delta in bytes (characters are kept
@@ -149,6 +152,9 @@ func Think(s string) Item { return Item{Reasoning: s} }
 
 // Call is an item that calls a tool with arguments, a JSON object.
 func Call(name, arguments string) Item { return Item{Call: name, Arguments: Arguments(arguments)} }
+
+// Find is an item in which the provider's own search finds tools.
+func Find(tools ...string) Item { return Item{Finds: tools} }
 
 // Flood is an item of n deltas of text, sent as fast as they are read.
 func Flood(n int) Item { return Item{Text: "word ", Times: n} }

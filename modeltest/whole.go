@@ -49,6 +49,8 @@ func (r *rendering) wholeMessage() object {
 		switch {
 		case it.Call != "":
 			block["input"] = json.RawMessage(it.arguments())
+		case r.searches[i] == searchCall:
+			block["input"] = json.RawMessage(text)
 		case field != "":
 			block[field] = it.whole(text)
 		}

@@ -43,6 +43,13 @@ func (r *release) checksums() error {
 			return err
 		}
 	}
+	latest, err := json.Marshal(map[string]string{"version": r.version, "files": r.url + "/v" + r.version})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(r.out, "latest.json"), append(latest, '\n'), 0o644)
+	}
+	if err != nil {
+		return err
+	}
 	return r.provenance(sums)
 }
 

@@ -19,25 +19,54 @@ import (
 )
 
 // image makes an OCI archive with an image for each Linux platform: the program, the
-// roots of TLS, a user without rights and a place for sessions. It has no shell: for
-// commands on this side, a second image has a base below all that.
+// roots of TLS, a user without rights and a place for sessions. It has no shell. For
+// commands on this side, a second image has a base of the caller's below all that, and
+// a third has git, ripgrep and a shell from Debian.
 func (r *release) image() error {
-	if err := r.archiveImage("image", nil); err != nil || r.base == "" {
-		return err
+	err := r.archiveImage("image", func(binary) ([]v1.Layer, error) { return nil, nil })
+	if err == nil && r.base != "" {
+		err = r.archiveImage("image_base", func(binary) ([]v1.Layer, error) {
+			base, err := tarball.LayerFromFile(r.base, tarball.WithMediaType(types.OCILayer))
+			return []v1.Layer{base}, err
+		})
 	}
-	base, err := tarball.LayerFromFile(r.base, tarball.WithMediaType(types.OCILayer))
-	if err != nil {
-		return err
+	if err == nil && r.sources != "" {
+		err = r.archiveImage("image_tools", r.tools)
 	}
-	return r.archiveImage("image_base", []v1.Layer{base})
+	return err
 }
 
-func (r *release) archiveImage(name string, below []v1.Layer) error {
+// tools makes the layer of packages from Debian, and lists them in an SBOM.
+func (r *release) tools(b binary) ([]v1.Layer, error) {
+	d := debian{sources: r.sources, cache: r.debs, machine: b.machine}
+	if d.cache == "" {
+		d.cache = filepath.Join(r.scratch, "debian")
+	}
+	if err := d.fetch(toolPackages...); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(r.scratch, "tools_"+b.machine+".tar")
+	if err := create(path, func(to io.Writer) error { return d.layer(to, r.at) }); err != nil {
+		return nil, err
+	}
+	layer, err := tarball.LayerFromFile(path, tarball.WithMediaType(types.OCILayer))
+	if err != nil {
+		return nil, err
+	}
+	return []v1.Layer{layer}, r.toolsSBOM(b, &d)
+}
+
+// archiveImage writes an OCI archive of images that have layers below settle's.
+func (r *release) archiveImage(name string, base func(binary) ([]v1.Layer, error)) error {
 	var index v1.ImageIndex = mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	images := 0
 	for _, b := range r.binaries {
 		if b.system != "linux" {
 			continue
+		}
+		below, err := base(b)
+		if err != nil {
+			return err
 		}
 		image, err := r.platformImage(b, below)
 		if err != nil {
@@ -51,7 +80,7 @@ func (r *release) archiveImage(name string, below []v1.Layer) error {
 	if images == 0 {
 		return nil
 	}
-	if len(below) > 0 && images > 1 {
+	if name == "image_base" && images > 1 {
 		return errors.New("the base of an image is for one platform, and several are built; choose one with -platforms")
 	}
 	dir := filepath.Join(r.scratch, name)

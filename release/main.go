@@ -22,6 +22,8 @@ type release struct {
 	at      time.Time // of the commit: of every file
 	url     string    // where the files will be
 	base    string    // a root file system, as a tar archive, for images that have more than the program
+	sources string    // APT sources, for images with Debian's packages
+	debs    string    // a folder that keeps these packages
 
 	binaries  []binary
 	extras    []file // what stands beside the program in every archive
@@ -35,6 +37,7 @@ func main() {
 	flag.StringVar(&r.version, "version", "", "`VERSION` to release, such as v1.2.3; default: the commit's tag, or 0.0.0 with its date and hash")
 	flag.StringVar(&r.url, "url", "https://github.com/settle-agent/settle/releases/download", "`URL` of the folder that will have a folder with the files, named after the version")
 	flag.StringVar(&r.base, "image-base", "", "make a second image on top of the root file system in `TAR`, for the one Linux platform that is built")
+	flag.StringVar(&r.sources, "image-tools", "", "make an image with git, ripgrep and a shell, of Debian packages from the APT sources in `FILE`")
 	flag.StringVar(&platforms, "platforms", strings.Join(allPlatforms, ","), "`NAMES` of the platforms to build for")
 	flag.Parse()
 	if err := r.make(strings.Split(platforms, ",")); err != nil {

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -257,18 +258,18 @@ func TestInstallScript(t *testing.T) {
 // The image's program runs as an ordinary user and as process 1, where nothing can be
 // written but /data, /work and /tmp; with a base below it, it runs commands.
 func TestImage(t *testing.T) {
-	settle := image(t, "settle_"+version+"_image.tar")
+	settle := image(t, filepath.Join(dist(t), "settle_"+version+"_image.tar"))
 	if got := settle("version"); !strings.HasPrefix(got, "settle v"+version+" ") {
 		t.Errorf("version: %q", got)
 	}
-	works(t, image(t, "settle_"+version+"_image_base.tar"))
+	works(t, image(t, filepath.Join(dist(t), "settle_"+version+"_image_base.tar")))
 }
 
 // image unpacks an image and returns what runs its program.
-func image(t *testing.T, name string) (settle func(args ...string) string) {
+func image(t *testing.T, path string, env ...string) (settle func(args ...string) string) {
 	t.Helper()
 	dir, root := t.TempDir(), t.TempDir()
-	run(t, dir, nil, "tar", "-xf", filepath.Join(dist(t), name))
+	run(t, dir, nil, "tar", "-xf", path)
 	index, err := layout.ImageIndexFromPath(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -298,7 +299,7 @@ func image(t *testing.T, name string) (settle func(args ...string) string) {
 		t.Fatal(err)
 	}
 	return func(args ...string) string {
-		return run(t, "/", append(config.Config.Env, "ROOT="+root, "CHROOT="+chroot), "unshare", append([]string{
+		return run(t, "/", slices.Concat(config.Config.Env, env, []string{"ROOT=" + root, "CHROOT=" + chroot}), "unshare", append([]string{
 			"--mount", "--pid", "--fork", "--kill-child", "sh", "-ec",
 			`mount --bind -o ro "$ROOT" "$ROOT"; for d in data work tmp; do mount -t tmpfs -o mode=1777 none "$ROOT/$d"; done
 mount -t proc none "$ROOT/proc"; mount --rbind /dev "$ROOT/dev"

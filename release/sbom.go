@@ -4,6 +4,7 @@ import (
 	"debug/buildinfo"
 	"fmt"
 	"io"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -46,20 +47,43 @@ func (r *release) sbom() error {
 				Properties: &[]cdx.Property{{Name: "go:sum", Value: d.Sum}},
 			})
 		}
-		bom := cdx.NewBOM()
-		bom.Metadata = &cdx.Metadata{Timestamp: r.at.Format("2006-01-02T15:04:05Z"), Component: &main}
-		bom.Components = &components
-		name := fmt.Sprintf("settle_%s_%s_%s.cdx.json", r.version, b.system, b.machine)
-		err = create(r.add(name), func(to io.Writer) error {
-			e := cdx.NewBOMEncoder(to, cdx.BOMFileFormatJSON)
-			e.SetPretty(true)
-			return e.Encode(bom)
-		})
-		if err != nil {
+		if err := r.bom(fmt.Sprintf("settle_%s_%s_%s", r.version, b.system, b.machine), main, components); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// toolsSBOM lists what an image with Debian's packages has beside the program.
+func (r *release) toolsSBOM(b binary, d *debian) error {
+	main := cdx.Component{
+		BOMRef: "settle", Type: cdx.ComponentTypeContainer, Name: "settle", Version: r.version, Licenses: licence("Apache-2.0"),
+		Properties: &[]cdx.Property{{Name: "debian:indexes:sha256", Value: d.digest}},
+	}
+	var components []cdx.Component
+	for _, p := range d.packages {
+		purl := fmt.Sprintf("pkg:deb/debian/%s@%s?arch=%s", p.name, url.PathEscape(p.version), b.machine)
+		var licences cdx.Licenses
+		for _, name := range p.licences {
+			licences = append(licences, cdx.LicenseChoice{License: &cdx.License{Name: name}})
+		}
+		components = append(components, cdx.Component{
+			BOMRef: purl, Type: cdx.ComponentTypeLibrary, Name: p.name, Version: p.version, PackageURL: purl, Licenses: &licences,
+			Hashes: &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: p.sum}}, Properties: &[]cdx.Property{{Name: "debian:source", Value: p.source}},
+		})
+	}
+	return r.bom(fmt.Sprintf("settle_%s_image_tools_%s", r.version, b.machine), main, components)
+}
+
+func (r *release) bom(name string, main cdx.Component, components []cdx.Component) error {
+	bom := cdx.NewBOM()
+	bom.Metadata = &cdx.Metadata{Timestamp: r.at.Format("2006-01-02T15:04:05Z"), Component: &main}
+	bom.Components = &components
+	return create(r.add(name+".cdx.json"), func(to io.Writer) error {
+		e := cdx.NewBOMEncoder(to, cdx.BOMFileFormatJSON)
+		e.SetPretty(true)
+		return e.Encode(bom)
+	})
 }
 
 func licence(name string) *cdx.Licenses {

@@ -111,7 +111,8 @@ func (s *Set) Lookup(name string) (Tool, bool) {
 }
 
 // Only returns the set with nothing but the tools named, still in the order
-// of s. A name that s does not have is an error that lists the choices.
+// of s, and offered to every model. A name that s does not have is an error that lists
+// the choices.
 func (s *Set) Only(names ...string) (*Set, error) {
 	for _, name := range names {
 		if s.byName[name] == nil {
@@ -121,7 +122,9 @@ func (s *Set) Only(names ...string) (*Set, error) {
 	only := &Set{byName: make(map[string]*entry, len(names))}
 	for _, e := range s.entries {
 		if slices.Contains(names, e.spec.Name) {
-			only.add(e)
+			named := *e
+			named.spec.Deferred = ""
+			only.add(&named)
 		}
 	}
 	return only, nil
@@ -131,7 +134,13 @@ func (s *Set) unknown(name string) error {
 	if len(s.entries) == 0 {
 		return fmt.Errorf("there is no tool %q: no tools are offered", clip(name))
 	}
-	return fmt.Errorf("there is no tool %q; the tools are %s", clip(name), strings.Join(s.Names(), ", "))
+	var names []string
+	for _, e := range s.entries {
+		if e.spec.Deferred == "" { // of which there are many
+			names = append(names, e.spec.Name)
+		}
+	}
+	return fmt.Errorf("there is no tool %q; the tools are %s", clip(name), strings.Join(names, ", "))
 }
 
 // Check says whether a call could be run: nil, or an error for the model that

@@ -136,6 +136,32 @@ func TestSetKeepsOrder(t *testing.T) {
 	}
 }
 
+type deferred struct{ fake }
+
+func (d deferred) Spec() tool.Spec {
+	spec := d.fake.Spec()
+	spec.Deferred = "server"
+	return spec
+}
+
+// A child agent that is given a deferred tool by its name has it with any model.
+func TestOnlyOffersDeferredTools(t *testing.T) {
+	set := newSet(t, echo("a", searchSchema), deferred{echo("b", searchSchema)}, deferred{echo("c", searchSchema)})
+	only, err := set.Only("b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := only.Specs(); len(got) != 1 || got[0].Name != "b" || got[0].Deferred != "" {
+		t.Errorf("got %+v", got)
+	}
+	if got := set.Specs()[1]; got.Deferred == "" {
+		t.Errorf("Only changed the set it was called on: %+v", got)
+	}
+	if _, err := set.Only("nope"); err == nil || err.Error() != `there is no tool "nope"; the tools are a` {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestCheck(t *testing.T) {
 	set := newSet(t, echo("search", searchSchema), echo("now", `{"type":"object","properties":{"zone":{"type":"string"}}}`))
 	var b strings.Builder

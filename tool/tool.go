@@ -23,6 +23,11 @@ type Spec struct {
 	Timeout time.Duration
 	// ReadOnly says that a call changes nothing outside settle.
 	ReadOnly bool
+	// Deferred, if set, names what the tool belongs to, such as a server: there are
+	// many, and only models whose provider searches tools are offered it, to be found.
+	Deferred string
+	// Finder says that the tool is for all other models, to find or call the deferred.
+	Finder bool
 }
 
 // Tool is one thing that a model can do.

@@ -124,7 +124,7 @@ func (f *claudeFlags) define(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.Ephemeral, "no-session-persistence", false, "do not keep the session")
 	flags.StringVar(&f.Schema, "json-schema", "", "ask for an answer that follows this JSON `SCHEMA`")
 	flags.StringVar(&f.settings, "settings", "", "take permissions and the model from Claude settings, as `JSON` or a file")
-	flags.StringVar(&f.sources, "setting-sources", "project", "`NAMES` of setting sources; without project, ignore the project's configuration")
+	flags.StringVar(&f.sources, "setting-sources", "user,project", "`NAMES` of setting sources; without project, ignore the project's configuration, and without user, your own instructions")
 	flags.StringVar(&f.thinking, "thinking", "", "thinking `MODE`: adaptive or disabled")
 	flags.StringVarP(&f.dir, "cwd", "C", ".", "work in `DIR`")
 	flags.BoolVarP(&f.version, "version", "v", false, "print the version and exit")
@@ -142,6 +142,12 @@ func (f *claudeFlags) serve(cmd *cobra.Command, s *streams, args []string) (int,
 	o := assemble.Options{Face: "claude", Permission: settle.Ask, AtEnd: settle.AwaitTasks, SystemFile: f.systemFile, AppendFile: f.appendFile}
 	if !slices.Contains(strings.Split(f.sources, ","), "project") {
 		o.Project = assemble.IgnoreProject
+	}
+	if !slices.Contains(strings.Split(f.sources, ","), "user") {
+		o.Instructions = assemble.IgnoreHome
+		if err := cmd.Flags().Set("rules-import", ""); err != nil {
+			return 0, err
+		}
 	}
 	in := s.standIn(cmd, o)
 	defer in.release()

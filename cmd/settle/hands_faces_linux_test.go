@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -49,7 +50,8 @@ type faceOverHands struct {
 	*place
 	server *modeltest.Server
 	there  string // where the hands work
-	way    string // to them
+	way    string // to them; empty if there are none
+	during func() // called while the turn runs
 
 	mu    sync.Mutex // guards what follows
 	conns []*net.TCPConn
@@ -71,6 +73,7 @@ func newFaceOverHands(t *testing.T) *faceOverHands {
 		modeltest.Reply(modeltest.Call("write", `{"path":"new.txt","content":"hello\n"}`)),
 		modeltest.Say("Done."),
 	))
+	s.during = s.cut
 	s.way = fmt.Sprintf(dialTo(daemon(t, func(conn *net.TCPConn) *exec.Cmd {
 		s.mu.Lock()
 		s.conns = append(s.conns, conn)
@@ -150,10 +153,18 @@ func (s *faceOverHands) await(pattern string) string {
 	return found[len(found)-1]
 }
 
+// hands are the flags of those.
+func (s *faceOverHands) hands() []string {
+	if s.way == "" {
+		return nil
+	}
+	return []string{"--hands", s.way}
+}
+
 // begin starts settle; say writes a line to it, and end ends that.
 func (s *faceOverHands) begin(args ...string) (cmd *exec.Cmd, say func(format string, args ...any), end func()) {
 	s.t.Helper()
-	cmd = s.command(append(args, "--hands", s.way, "--base-url", s.server.OpenAI())...)
+	cmd = s.command(slices.Concat(args, s.hands(), []string{"--base-url", s.server.OpenAI()})...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		s.t.Fatal(err)
@@ -204,7 +215,7 @@ func handsFaces() map[string]func(s *faceOverHands) {
 	once := func(args ...string) func(s *faceOverHands) {
 		return func(s *faceOverHands) {
 			_, _, end := s.begin(args...)
-			s.cut()
+			s.during()
 			end()
 			if !strings.Contains(s.said(), "Done.") {
 				s.t.Errorf("it said %s", s.said())
@@ -222,7 +233,7 @@ func handsFaces() map[string]func(s *faceOverHands) {
 			say(`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":%q,"mcpServers":[]}}`, s.work)
 			id := s.await(`"sessionId":"([^"]+)"`)
 			say(`{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":"go"}]}}`, id)
-			s.cut()
+			s.during()
 			s.await(`"stopReason":"end_turn"`)
 			end()
 		},
@@ -233,7 +244,7 @@ func handsFaces() map[string]func(s *faceOverHands) {
 			say(`{"id":2,"method":"thread/start","params":%s}`, jsonOf(map[string]any{"cwd": s.work, "approvalPolicy": "never", "sandbox": "danger-full-access"}))
 			id := s.await(`"thread":\{[^{}]*"id":"([^"]+)"`)
 			say(`{"id":3,"method":"turn/start","params":%s}`, jsonOf(map[string]any{"threadId": id, "input": []any{map[string]any{"type": "text", "text": "go"}}}))
-			s.cut()
+			s.during()
 			s.await(`"method":"turn/completed"`)
 			end()
 		},
@@ -242,12 +253,12 @@ func handsFaces() map[string]func(s *faceOverHands) {
 			say(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`)
 			say(initialized)
 			say(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"run","arguments":{"prompt":"go"},"_meta":{"progressToken":"p"}}}`)
-			s.cut()
+			s.during()
 			s.await(`"id":2,"result"`)
 			end()
 		},
 		"serve": func(s *faceOverHands) {
-			v := s.serve(s.server, "--permission", "allow", "--hands", s.way)
+			v := s.serve(s.server, append(s.hands(), "--permission", "allow")...)
 			session := "api/sessions/" + v.call("POST", "api/sessions", "", 201)["id"].(string)
 			v.call("POST", session+"/inputs", `{"text":"go"}`, 202)
 			res := v.open("GET", session+"/events", "", 0)
@@ -263,7 +274,7 @@ func handsFaces() map[string]func(s *faceOverHands) {
 					s.mu.Unlock()
 				}
 			}()
-			s.cut()
+			s.during()
 			<-ended
 			signalled(s.t, v.cmd, os.Interrupt)
 			<-v.done

@@ -16,7 +16,7 @@ import (
 )
 
 const mcpServersHelp = `List the MCP servers whose tools sessions can use, with what is known of them. With
-names, list their tools, too.
+names, list their tools and prompts, too.
 
 --test starts each server, asks it for its tools, and says how long that took.
 What it says is kept: sessions offer its tools from their first request on,

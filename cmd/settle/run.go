@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/attach"
 	"github.com/settle-agent/settle/internal/client/commands"
@@ -120,6 +121,7 @@ func settingFlags(flags *pflag.FlagSet) {
 	flags.String("tools", "", "`NAMES` of the tools to offer, separated by commas; empty: none")
 	flags.String("tool-family", "", "name the tools as models of `FAMILY` know them: auto, settle, gpt, claude")
 	flags.String("mcp-import", "", "also use the MCP servers that are configured for `AGENTS`: claude,codex; empty: none")
+	flags.String("rules-import", "", "also use the rules of permissions that are configured for `AGENTS`: claude; empty: none")
 	flags.String("pass-env", "", "`NAMES` of provider key variables that commands may see, separated by commas")
 	flags.String("hands", "", "run commands and work on files at the other end of `COMMAND`, such as \"ssh host settle hands\"")
 	flags.String("hands-install", "", "copy settle to the other end if it is missing there")
@@ -228,8 +230,8 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 		return 0, err
 	}
 	options.Config = a.Session
-	if text, err = commands.Expand(a, text); err != nil {
-		return 0, err
+	options.Expand = func(session *settle.Session) func(context.Context, string) (string, []event.Image, error) {
+		return commands.Expansion{Source: (&assemble.Opened{Session: session, Agent: a}).Commands()}.Expand
 	}
 	options.Prompt, options.Format, options.Stops = text, format, sig.stops
 	options.Screen = s.screen()

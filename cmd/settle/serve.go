@@ -18,6 +18,7 @@ import (
 	"github.com/settle-agent/settle/internal/face/web"
 	"github.com/settle-agent/settle/internal/face/web/page"
 	"github.com/settle-agent/settle/internal/logfile"
+	"github.com/settle-agent/settle/internal/metrics"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/redact"
 )
@@ -113,13 +114,17 @@ func (f *serveFlags) serve(cmd *cobra.Command, s *streams) error {
 	if err != nil {
 		return sig.instead(err)
 	}
+	var meter metrics.Meter
+	a.Host.Observer = settle.Observer{Turn: meter.Turn, Attempt: meter.Attempt, Call: meter.Call}
 	host, err := settle.Open(cmd.Context(), a.Host)
 	if err != nil {
 		return errors.Join(err, place.Close())
 	}
 	sessions := f.sessions(cmd, s, base)
 	sessions.Use(host, a.Host.DataDir)
-	server, err := web.New(f.options(a, sessions, host, place, encrypted, token))
+	options := f.options(a, sessions, host, place, encrypted, token)
+	options.Meter = &meter
+	server, err := web.New(options)
 	if err != nil {
 		return errors.Join(err, place.Close())
 	}

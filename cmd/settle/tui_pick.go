@@ -7,12 +7,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/commands"
 	"github.com/settle-agent/settle/internal/client/rewind"
 	"github.com/settle-agent/settle/internal/face/tui"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/tool/mcp"
 )
 
 // Plan implements [tui.Rewinder].
@@ -87,7 +89,8 @@ func (c *conversation) Forget(rule string) { c.policy.Forget(rule) }
 // asked for with every key.
 const commandsTimeout = 2 * time.Second
 
-// commandsOf returns what lists the commands of an agent.
+// commandsOf returns what lists the commands of an agent, without the prompts of its
+// servers: the session that a person is in has those, and has its servers asked.
 func commandsOf(source commands.Source) func() commands.Set {
 	var (
 		mu   sync.Mutex // guards what follows
@@ -98,13 +101,22 @@ func commandsOf(source commands.Source) func() commands.Set {
 		mu.Lock()
 		defer mu.Unlock()
 		if read.IsZero() || time.Since(read) > commandsTimeout {
-			set, read = commands.Of(source), time.Now()
+			set, read = commands.Find(source.Sources(), source.Skills()), time.Now()
 		}
 		return set
 	}
 }
 
+// Prompts implements [tui.Expander].
+func (c *conversation) Prompts() ([]mcp.Command, []string) { return c.Commands().Prompts() }
+
+// Expand implements [tui.Expander].
+func (c *conversation) Expand(ctx context.Context, text string) (string, []event.Image, error) {
+	return commands.Expansion{Source: c.Commands()}.Expand(ctx, text)
+}
+
 var (
+	_ tui.Expander  = (*conversation)(nil)
 	_ tui.Rewinder  = (*conversations)(nil)
 	_ tui.Previewer = (*conversations)(nil)
 	_ tui.Catalog   = (*conversation)(nil)

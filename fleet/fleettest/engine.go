@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,6 +20,9 @@ type EngineUnderTest struct {
 	Kill func(worker string)
 }
 
+// patience bounds what a test waits for.
+const patience = 2 * time.Minute
+
 // long is a lease that does not end during a test.
 const long = time.Hour
 
@@ -31,6 +35,7 @@ func RunEngine(t *testing.T, open func(t *testing.T) EngineUnderTest) {
 		"ASessionsUnitsComeInOrder":   inOrder,
 		"ADeadWorkersUnitGoesOn":      deadWorker,
 		"CancelEndsAUnit":             cancelled,
+		"WaitReturnsWhatEnded":        waited,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
 	}
@@ -53,13 +58,55 @@ func submit(t *testing.T, e fleet.Engine, tasks ...fleet.Task) {
 	}
 }
 
-func beat(t *testing.T, e fleet.Engine, worker string, room int) fleet.Orders {
+// beatAt sends a heartbeat.
+func beatAt(t *testing.T, e fleet.Engine, worker string, room int) fleet.Orders {
 	t.Helper()
 	o, err := e.Heartbeat(t.Context(), fleet.Beat{Worker: worker, Lease: long, Room: room})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return o
+}
+
+// beat sends heartbeats until the worker has been given units for its room, which
+// takes an engine a moment that is told of them by a server.
+func beat(t *testing.T, e fleet.Engine, worker string, room int) fleet.Orders {
+	t.Helper()
+	o := beatAt(t, e, worker, room)
+	for limit := time.Now().Add(patience); len(o.Begin) < room && time.Now().Before(limit); {
+		pause(e)
+		next := beatAt(t, e, worker, room-len(o.Begin))
+		next.Begin = append(o.Begin, next.Begin...)
+		o = next
+	}
+	return o
+}
+
+// none has the worker ask for units in vain.
+func none(t *testing.T, e fleet.Engine, worker string, room int) (o fleet.Orders) {
+	t.Helper()
+	for range 3 {
+		if o = beatAt(t, e, worker, room); len(o.Begin) > 0 {
+			t.Errorf("worker %s was given %+v", worker, o.Begin)
+		}
+		pause(e)
+	}
+	return o
+}
+
+// pause waits until there may be something to do.
+func pause(e fleet.Engine) {
+	var wake <-chan struct{}
+	if u, ok := e.(EngineUnderTest); ok {
+		e = u.Engine
+	}
+	if w, ok := e.(fleet.Waker); ok {
+		wake = w.Wake()
+	}
+	select {
+	case <-wake:
+	case <-time.After(50 * time.Millisecond):
+	}
 }
 
 // done is a result without a log.
@@ -90,18 +137,20 @@ func oneWorkerEach(t *testing.T, e EngineUnderTest) {
 	}
 	submit(t, e, tasks...)
 	var wg sync.WaitGroup
+	var taken atomic.Int64
 	took := make([][]fleet.Attempt, workers)
 	errs := make([]error, workers)
 	for n := range workers {
 		wg.Go(func() {
-			for empty := 0; empty < 3; {
+			for limit := time.Now().Add(patience); taken.Load() < units && time.Now().Before(limit); {
 				o, err := e.Heartbeat(context.WithoutCancel(t.Context()), fleet.Beat{Worker: fmt.Sprint("w", n), Lease: long, Room: 7})
 				if err != nil {
 					errs[n] = err
 					return
 				}
-				if took[n] = append(took[n], o.Begin...); len(o.Begin) == 0 {
-					empty++
+				took[n] = append(took[n], o.Begin...)
+				if taken.Add(int64(len(o.Begin))); len(o.Begin) == 0 {
+					pause(e)
 				}
 			}
 		})
@@ -112,7 +161,7 @@ func oneWorkerEach(t *testing.T, e EngineUnderTest) {
 	}
 	seen := map[string]bool{}
 	for n := range workers {
-		for _, a := range append(took[n], beat(t, e, fmt.Sprint("w", n), units).Begin...) {
+		for _, a := range append(took[n], beatAt(t, e, fmt.Sprint("w", n), units).Begin...) {
 			if seen[a.Unit] || a.Number != 1 {
 				t.Errorf("unit %s was given away twice, or is attempt %d", a.Unit, a.Number)
 			}
@@ -126,19 +175,17 @@ func oneWorkerEach(t *testing.T, e EngineUnderTest) {
 
 func inOrder(t *testing.T, e EngineUnderTest) {
 	submit(t, e, task(t, "s1", "a"), task(t, "s1", "b"), task(t, "s2", "a"))
-	first := beat(t, e, "w1", 10)
+	first := beat(t, e, "w1", 2)
 	if len(first.Begin) != 2 {
 		t.Fatalf("C3: %+v", first.Begin)
 	}
-	if more := beat(t, e, "w2", 10); len(more.Begin) > 0 {
-		t.Fatalf("C3: %+v", more.Begin)
-	}
+	none(t, e, "w2", 10) // C3
 	for _, a := range first.Begin {
 		if err := e.Complete(t.Context(), a, done()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	next := beat(t, e, "w2", 10)
+	next := beat(t, e, "w2", 1)
 	if len(next.Begin) != 1 || next.Begin[0].Unit != "s1/b" || next.Begin[0].Epoch != 2 {
 		t.Errorf("%+v", next.Begin)
 	}
@@ -193,8 +240,8 @@ func cancelled(t *testing.T, e EngineUnderTest) {
 			t.Fatal(ok, err)
 		}
 	}
-	o := beat(t, e, "w1", 10)
-	if len(o.Begin) > 0 || o.Cancel[running.Unit] != "somebody" {
+	o := none(t, e, "w1", 10)
+	if o.Cancel[running.Unit] != "somebody" {
 		t.Errorf("%+v", o)
 	}
 	for _, unit := range []string{"s1/1", "s2/1"} {
@@ -213,6 +260,49 @@ func cancelled(t *testing.T, e EngineUnderTest) {
 		t.Errorf("a unit that has ended: %v, %v", ok, err)
 	}
 	if _, err := e.Cancel(t.Context(), "nothing/1", "somebody"); !errors.As(err, new(*fleet.UnknownError)) {
+		t.Errorf("%v", err)
+	}
+}
+
+// waited: [fleet.Submit] and [fleet.Wait] work with the engine.
+func waited(t *testing.T, e EngineUnderTest) {
+	wrong := (*fleet.TaskError)(nil)
+	if _, err := fleet.Submit(t.Context(), e, task(t, "s1", "1"), fleet.Task{Session: "s2"}); !errors.As(err, &wrong) || wrong.Task != 1 {
+		t.Fatalf("a task without a prompt: %v", err)
+	}
+	if _, err := fleet.Submit(t.Context(), e, task(t, "s1", "1"), task(t, "s1", "1")); !errors.As(err, &wrong) || wrong.Task != 1 {
+		t.Fatalf("the same task twice: %v", err)
+	}
+	if _, err := e.State(t.Context(), "s1/1"); !errors.As(err, new(*fleet.UnknownError)) {
+		t.Fatalf("after a refusal: %v", err)
+	}
+	units, err := fleet.Submit(t.Context(), e, task(t, "s1", "1"), task(t, "s2", "1"))
+	if err != nil || len(units) != 2 {
+		t.Fatal(units, err)
+	}
+	stop := errors.New("stop")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(stop)
+	if u, err := fleet.Wait(ctx, e, units[0]); !errors.Is(err, stop) {
+		t.Errorf("%+v, %v", u, err)
+	}
+	for _, a := range beat(t, e, "w1", 2).Begin {
+		r := done()
+		if a.Unit == units[1] {
+			r = &fleet.Result{Outcome: event.Failed, Message: "no"}
+		}
+		if err := e.Complete(t.Context(), a, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if u, err := fleet.Wait(t.Context(), e, units[0]); err != nil || u.Result.Answer != "yes" {
+		t.Errorf("%+v, %v", u, err)
+	}
+	incomplete := (*fleet.IncompleteError)(nil)
+	if u, err := fleet.Wait(t.Context(), e, units[1]); !errors.As(err, &incomplete) || incomplete.Unit.Result.Outcome != event.Failed || u.ID != units[1] {
+		t.Errorf("%+v, %v", u, err)
+	}
+	if _, err := fleet.Wait(t.Context(), e, "nothing/1"); !errors.As(err, new(*fleet.UnknownError)) {
 		t.Errorf("%v", err)
 	}
 }

@@ -16,10 +16,15 @@ import (
 
 // Place is a database with a fleet's tables, and what works with them.
 type Place struct {
-	URL    string
-	Pool   *pgxpool.Pool
-	Logs   *pglog.Logs
+	URL  string
+	Pool *pgxpool.Pool
+	Logs *pglog.Logs
+	// Engine lists and counts the units, whichever engine runs them.
 	Engine *lease.Engine
+	// Runs is the engine that the workers work with, and Kill has it believe that one
+	// of them is dead.
+	Runs fleet.Engine
+	Kill func(t testing.TB, worker string)
 }
 
 // New makes a place on the server.
@@ -43,6 +48,12 @@ func Join(t testing.TB, url string) *Place {
 	t.Cleanup(p.Logs.Close)
 	p.Engine = lease.Open(t.Context(), p.Pool)
 	t.Cleanup(p.Engine.Close)
+	p.Runs, p.Kill = p.Engine, func(t testing.TB, worker string) {
+		t.Helper()
+		if _, err := p.Pool.Exec(t.Context(), `UPDATE settle_fleet.worker SET until = now() - interval '1 s' WHERE id = $1`, worker); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return p
 }
 

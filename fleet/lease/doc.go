@@ -9,5 +9,8 @@
 // unit whose log has not grown for [Engine].Stall is given to another worker as
 // well. The clock is the database's, so that those of workers may differ.
 //
+// Units that wait begin by the shares of their tenants. Those who hand them out do so
+// one after the other, in short transactions, so that shares and slots are exact.
+//
 // Of a session, one unit runs at a time, in the order in which they came (C3).
 package lease

@@ -47,7 +47,7 @@ func (e *Engine) Complete(ctx context.Context, a fleet.Attempt, r *fleet.Result)
 		if err != nil {
 			return fmt.Errorf("cannot encode the result of unit %s: %w", a.Unit, err)
 		}
-		text := string(raw)
+		text := storable(raw)
 		end.result, end.seq = &text, int64(r.Seq)
 	}
 	e.endings.add(end)
@@ -57,6 +57,20 @@ func (e *Engine) Complete(ctx context.Context, a fleet.Attempt, r *fleet.Result)
 	case <-ctx.Done():
 		return fmt.Errorf("cannot tell whether unit %s has ended: %w", a.Unit, context.Cause(ctx))
 	}
+}
+
+// storable returns JSON that Postgres stores as jsonb: it refuses a NUL, which models and
+// servers may send. The log has the text as it was.
+func storable(raw []byte) string {
+	const nul, length = `u0000`, len(`u0000`)
+	for n := 0; n < len(raw)-length; n++ {
+		if raw[n] == '\\' {
+			if n++; string(raw[n:n+length]) == nul {
+				copy(raw[n:], "ufffd")
+			}
+		}
+	}
+	return string(raw)
 }
 
 func (e *endings) add(end ending) {

@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/fleet"
+	"github.com/settle-agent/settle/fleet/pglog"
 )
 
 // defaultStall is longer than anything that a turn waits for without a word: an
@@ -26,6 +28,7 @@ type Engine struct {
 
 	pool     *pgxpool.Pool
 	endings  *endings
+	owned    bool // the pool is the engine's own
 	listener *listener
 	stop     context.CancelFunc
 	ended    chan struct{}
@@ -49,11 +52,31 @@ func Open(ctx context.Context, pool *pgxpool.Pool) *Engine {
 	return e
 }
 
+// Connect returns the engine over the database that the URL leads to, such as
+// postgres://user@host/name. One that was not migrated, or by another version, is a
+// [*pglog.VersionError]. The context bounds the call. The caller closes the engine.
+func Connect(ctx context.Context, url string) (*Engine, error) {
+	pool, err := pgxpool.New(ctx, url)
+	if err != nil {
+		return nil, fmt.Errorf("cannot connect to the database: %w", err)
+	}
+	if err := pglog.Check(ctx, pool); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("cannot use the database: %w", err)
+	}
+	e := Open(ctx, pool)
+	e.owned = true
+	return e, nil
+}
+
 // Close ends what the engine runs.
 func (e *Engine) Close() {
 	e.stop()
 	<-e.ended
 	e.listener.close()
+	if e.owned {
+		e.pool.Close()
+	}
 }
 
 // Wake implements [fleet.Waker]. It listens from the first call on.
@@ -62,23 +85,26 @@ func (e *Engine) Wake() <-chan struct{} { return e.listener.start() }
 // Submit implements [fleet.Engine].
 func (e *Engine) Submit(ctx context.Context, tasks []fleet.Task) (fresh int, err error) {
 	n := len(tasks)
-	ids, sessions, inputs, raw := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
+	ids, sessions, inputs, raw, tenants := make([]string, n), make([]string, n), make([]string, n), make([]string, n), make([]string, n)
 	for i, t := range tasks {
 		text, err := json.Marshal(t)
 		if err != nil {
 			return 0, fmt.Errorf("cannot encode task %s: %w", t.ID(), err)
 		}
-		ids[i], sessions[i], inputs[i], raw[i] = t.ID(), t.Session, t.Input, string(text)
+		ids[i], sessions[i], inputs[i], raw[i], tenants[i] = t.ID(), t.Session, t.Input, string(text), cmp.Or(t.Tenant, fleet.DefaultTenant)
 	}
 	err = e.pool.QueryRow(ctx, `
 WITH s AS (
 	INSERT INTO settle_fleet.session (id) SELECT DISTINCT unnest($2::text[]) ON CONFLICT (id) DO NOTHING
+), t AS (
+	INSERT INTO settle_fleet.tenant (name) SELECT DISTINCT unnest($6::text[]) ON CONFLICT (name) DO NOTHING
 ), u AS (
-	INSERT INTO settle_fleet.unit (id, session, input, task)
-	SELECT id, session, input, task::jsonb FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) WITH ORDINALITY AS t (id, session, input, task, n) ORDER BY n
+	INSERT INTO settle_fleet.unit (id, session, input, task, tenant)
+	SELECT id, session, input, task::jsonb, tenant
+	FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $6::text[]) WITH ORDINALITY AS t (id, session, input, task, tenant, n) ORDER BY n
 	ON CONFLICT (id) DO NOTHING RETURNING id
 ), told AS (SELECT pg_notify($5, ''))
-SELECT (SELECT count(*) FROM u) + 0 * (SELECT count(*) FROM told)`, ids, sessions, inputs, raw, unitChannel).Scan(&fresh)
+SELECT (SELECT count(*) FROM u) + 0 * (SELECT count(*) FROM told)`, ids, sessions, inputs, raw, unitChannel, tenants).Scan(&fresh)
 	if err != nil {
 		return 0, fmt.Errorf("cannot submit %d tasks: %w", n, err)
 	}
@@ -138,6 +164,7 @@ func (e *Engine) State(ctx context.Context, unit string) (fleet.Unit, error) {
 type Filter struct {
 	State  fleet.State       // "" for all
 	Labels map[string]string // that they have
+	Batch  string            // that they are of; "" for any
 	// After is the place of the last unit that was seen; 0 for none.
 	After int64
 	Limit int
@@ -146,12 +173,12 @@ type Filter struct {
 // List returns units in the order in which they were submitted, and the place of
 // the last one.
 func (e *Engine) List(ctx context.Context, f Filter) (units []fleet.Unit, last int64, err error) {
-	labels, err := labelFilter(f.Labels)
+	tasks, err := f.tasks()
 	if err != nil {
 		return nil, 0, err
 	}
 	rows, err := e.pool.Query(ctx, `SELECT `+unitColumns+`, place FROM settle_fleet.unit
-		WHERE place > $1 AND ($2 = '' OR state = $2) AND task @> $3::jsonb ORDER BY place LIMIT $4`, f.After, string(f.State), labels, f.Limit)
+		WHERE place > $1 AND ($2 = '' OR state = $2) AND task @> $3::jsonb ORDER BY place LIMIT $4`, f.After, string(f.State), tasks, f.Limit)
 	if err != nil {
 		return nil, 0, fmt.Errorf("cannot list units: %w", err)
 	}
@@ -172,18 +199,31 @@ type Counts struct {
 	Completed, Failed, Aborted int
 	// Lost is how many workers died with a unit.
 	Lost int
+	// Tokens and USD are what those took that have ended, and Unpriced how many of their
+	// requests had a price that is not known.
+	Tokens   int64
+	USD      float64
+	Unpriced int
 }
 
 // Count counts the units that have the labels.
-func (e *Engine) Count(ctx context.Context, labels map[string]string) (c Counts, err error) {
-	filter, err := labelFilter(labels)
+func (e *Engine) Count(ctx context.Context, labels map[string]string) (Counts, error) {
+	return e.Tally(ctx, Filter{Labels: labels})
+}
+
+// Tally counts the units that the filter chooses by label and batch.
+func (e *Engine) Tally(ctx context.Context, f Filter) (c Counts, err error) {
+	tasks, err := f.tasks()
 	if err != nil {
 		return c, err
 	}
 	err = e.pool.QueryRow(ctx, `SELECT count(*) FILTER (WHERE state = 'queued'), count(*) FILTER (WHERE state = 'running'), count(*) FILTER (WHERE state = 'ended'),
 		count(*) FILTER (WHERE result ->> 'outcome' = 'completed'), count(*) FILTER (WHERE result ->> 'outcome' = 'failed'),
-		count(*) FILTER (WHERE result ->> 'outcome' = 'aborted'), coalesce(sum(lost), 0)
-		FROM settle_fleet.unit WHERE task @> $1::jsonb`, filter).Scan(&c.Queued, &c.Running, &c.Ended, &c.Completed, &c.Failed, &c.Aborted, &c.Lost)
+		count(*) FILTER (WHERE result ->> 'outcome' = 'aborted'), coalesce(sum(lost), 0),
+		coalesce(sum((result #>> '{summary,usage,input_tokens}')::bigint + (result #>> '{summary,usage,output_tokens}')::bigint), 0)::bigint,
+		coalesce(sum((result #>> '{summary,cost_usd}')::float8), 0), coalesce(sum((result #>> '{summary,unpriced}')::int), 0)
+		FROM settle_fleet.unit WHERE task @> $1::jsonb`, tasks).Scan(
+		&c.Queued, &c.Running, &c.Ended, &c.Completed, &c.Failed, &c.Aborted, &c.Lost, &c.Tokens, &c.USD, &c.Unpriced)
 	if err != nil {
 		return c, fmt.Errorf("cannot count units: %w", err)
 	}
@@ -191,16 +231,26 @@ func (e *Engine) Count(ctx context.Context, labels map[string]string) (c Counts,
 }
 
 // Open returns how many units have not ended.
-func (e *Engine) Open(ctx context.Context) (n int, err error) {
-	c, err := e.Count(ctx, nil)
-	return c.Queued + c.Running, err
+func (e *Engine) Open(ctx context.Context) (int, error) { return e.OpenOf(ctx, Filter{}) }
+
+// OpenOf returns how many of the units have not ended that the filter chooses by label
+// and batch. It looks at no others.
+func (e *Engine) OpenOf(ctx context.Context, f Filter) (n int, err error) {
+	tasks, err := f.tasks()
+	if err == nil {
+		err = e.pool.QueryRow(ctx, `SELECT count(*) FROM settle_fleet.unit WHERE state <> 'ended' AND task @> $1::jsonb`, tasks).Scan(&n)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("cannot count units: %w", err)
+	}
+	return n, nil
 }
 
-// labelFilter returns what the tasks with the labels contain.
-func labelFilter(labels map[string]string) (string, error) {
-	if len(labels) == 0 {
-		return "{}", nil
-	}
-	raw, err := json.Marshal(map[string]map[string]string{"labels": labels})
+// tasks returns what the tasks contain that the filter chooses.
+func (f Filter) tasks() (string, error) {
+	raw, err := json.Marshal(struct {
+		Labels map[string]string `json:"labels,omitempty"`
+		Batch  string            `json:"batch,omitempty"`
+	}{f.Labels, f.Batch})
 	return string(raw), err
 }

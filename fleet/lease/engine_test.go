@@ -1,6 +1,8 @@
 package lease_test
 
 import (
+	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,11 +15,7 @@ func TestEngine(t *testing.T) {
 	fleettest.RunEngine(t, func(t *testing.T) fleettest.EngineUnderTest {
 		t.Helper()
 		p := fleettest.New(t, &server)
-		return fleettest.EngineUnderTest{Engine: p.Engine, Kill: func(worker string) {
-			if _, err := p.Pool.Exec(t.Context(), `UPDATE settle_fleet.worker SET until = now() - interval '1 s' WHERE id = $1`, worker); err != nil {
-				t.Fatal(err)
-			}
-		}}
+		return fleettest.EngineUnderTest{Engine: p.Engine, Kill: func(worker string) { p.Kill(t, worker) }}
 	})
 }
 
@@ -66,5 +64,58 @@ func TestList(t *testing.T) {
 	c, err := p.Engine.Count(t.Context(), map[string]string{"batch": "a"})
 	if err != nil || c.Queued != 2 || c.Running+c.Ended != 0 {
 		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// TestAnEarlierUnitThatIsSeenLater waits for the later one of its session, and stops no
+// worker meanwhile: of two submissions at the same time, the second may be stored first.
+func TestAnEarlierUnitThatIsSeenLater(t *testing.T) {
+	p := fleettest.New(t, &server)
+	p.Submit(t, fleet.Task{Session: "s1", Input: "0", Prompt: "work"})
+	tx, err := p.Pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+	if _, err := tx.Exec(t.Context(), `INSERT INTO settle_fleet.unit (id, session, input, task) VALUES ('s1/early', 's1', 'early', '{"session":"s1","input":"early","prompt":"work"}')`); err != nil {
+		t.Fatal(err)
+	}
+	p.Submit(t, fleet.Task{Session: "s1", Input: "late", Prompt: "work"})
+	_, first := take(t, p, 1)
+	end(t, p, first)
+	_, late := take(t, p, 1)
+	if len(late) != 1 || late[0].Unit != "s1/late" {
+		t.Fatalf("%+v", late)
+	}
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, early := take(t, p, 1); len(early) > 0 {
+		t.Errorf("two of a session run (C3): %+v", early)
+	}
+	p.Kill(t, "w")
+	o, err := p.Engine.Heartbeat(t.Context(), fleet.Beat{Worker: "w2", Lease: time.Hour, Room: 2})
+	if err != nil || len(o.Begin) != 1 || o.Begin[0].Unit != "s1/late" {
+		t.Fatalf("after the worker's death: %+v, %v", o.Begin, err)
+	}
+	end(t, p, o.Begin)
+	if _, early := take(t, p, 1); len(early) != 1 || early[0].Unit != "s1/early" {
+		t.Errorf("%+v", early)
+	}
+}
+
+// TestAResultWithANUL is stored, and ends its unit: jsonb has none.
+func TestAResultWithANUL(t *testing.T) {
+	p := fleettest.New(t, &server)
+	crowd(t, p, "some", 2)
+	_, taken := take(t, p, 2)
+	for n, answer := range []string{"a\x00b\x00", `a\u0000b\\u0000`} {
+		if err := p.Engine.Complete(t.Context(), taken[n], &fleet.Result{Outcome: "failed", Answer: answer, Message: "\x00"}); err != nil {
+			t.Fatalf("%q: %v", answer, err)
+		}
+		u, err := p.Engine.State(t.Context(), taken[n].Unit)
+		if want := strings.ReplaceAll(answer, "\x00", "\ufffd"); err != nil || u.State != fleet.Ended || u.Result.Answer != want || u.Result.Message != "\ufffd" {
+			t.Errorf("%q: %+v, %v", answer, u.Result, err)
+		}
 	}
 }

@@ -3,17 +3,14 @@ package lease
 import (
 	"context"
 	"sync"
-	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/settle-agent/settle/fleet/pgnotify"
 )
 
-const (
-	// unitChannel is notified when there may be something for workers to do.
-	unitChannel = "settle_fleet_unit"
-	// relistenDelay is how long to wait before listening again.
-	relistenDelay = 200 * time.Millisecond
-)
+// unitChannel is notified when there may be something for workers to do.
+const unitChannel = "settle_fleet_unit"
 
 // listener gives a token when the database says that there is something to do.
 // What it misses while its connection is lost, the next heartbeat finds.
@@ -44,33 +41,12 @@ func (l *listener) close() {
 	l.ended.Wait()
 }
 
+// run listens until the listener is closed.
 func (l *listener) run() {
-	for l.life.Err() == nil {
-		l.listen()
-		select {
-		case <-time.After(relistenDelay):
-		case <-l.life.Done():
-		}
-	}
-}
-
-// listen listens as long as the connection lasts.
-func (l *listener) listen() {
-	conn, err := pgx.ConnectConfig(l.life, l.config)
-	if err != nil {
-		return
-	}
-	defer func() { _ = conn.Close(context.WithoutCancel(l.life)) }()
-	if _, err := conn.Exec(l.life, "LISTEN "+unitChannel); err != nil {
-		return
-	}
-	for {
-		if _, err := conn.WaitForNotification(l.life); err != nil {
-			return
-		}
+	pgnotify.Listen(l.life, l.config, pgnotify.Ear{Channel: unitChannel, Payload: func(string) {
 		select {
 		case l.wake <- struct{}{}:
 		default:
 		}
-	}
+	}})
 }

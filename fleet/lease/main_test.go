@@ -10,12 +10,4 @@ import (
 
 var server pgtest.Server
 
-// tests ends the server before leaks are counted.
-type tests struct{ *testing.M }
-
-func (t tests) Run() int {
-	defer server.Stop()
-	return t.M.Run()
-}
-
-func TestMain(m *testing.M) { os.Exit(leak.Run(tests{m})) }
+func TestMain(m *testing.M) { os.Exit(leak.Run(server.Tests(m))) }

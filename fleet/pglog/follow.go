@@ -7,22 +7,15 @@ import (
 	"iter"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/fleet/pgnotify"
 )
 
-const (
-	// logChannel is notified of the sessions whose log has grown.
-	logChannel = "settle_fleet_log"
-	// pingDelay is how long the connection that listens may be silent before it is
-	// tried: a network that was cut says nothing.
-	pingDelay = 10 * time.Second
-	// pingTimeout bounds the trial.
-	pingTimeout = 5 * time.Second
-)
+// logChannel is notified of the sessions whose log has grown.
+const logChannel = "settle_fleet_log"
 
 // MissingError says that there is no such session. It is an [fs.ErrNotExist].
 type MissingError struct{ Session string }
@@ -121,42 +114,9 @@ func (h *hub) run(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
-	for ctx.Err() == nil {
-		h.listen(ctx)
-		select {
-		case <-time.After(retryDelay):
-		case <-ctx.Done():
-		}
-	}
-}
-
-// listen listens on one connection, as long as it lasts.
-func (h *hub) listen(ctx context.Context) {
-	conn, err := pgx.ConnectConfig(ctx, h.config)
-	if err != nil {
-		return
-	}
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	if _, err := conn.Exec(ctx, "LISTEN "+logChannel); err != nil {
-		return
-	}
-	h.rouse() // for what came before
-	for ctx.Err() == nil && !conn.IsClosed() {
-		silence, cancel := context.WithTimeout(ctx, pingDelay)
-		n, err := conn.WaitForNotification(silence)
-		cancel()
-		switch {
-		case err == nil:
-			h.rouse(strings.Fields(n.Payload)...)
-		case silence.Err() == nil || ctx.Err() != nil:
-			return
-		default:
-			ping, cancel := context.WithTimeout(ctx, pingTimeout)
-			err := conn.Ping(ping)
-			cancel()
-			if err != nil {
-				return
-			}
-		}
-	}
+	pgnotify.Listen(ctx, h.config, pgnotify.Ear{
+		Channel: logChannel,
+		Begin:   func(context.Context) { h.rouse() }, // for what came before
+		Payload: func(sessions string) { h.rouse(strings.Fields(sessions)...) },
+	})
 }

@@ -53,6 +53,7 @@ func pruneDay(ctx context.Context, pool *pgxpool.Pool, day, cutoff time.Time) (p
 			return err
 		}
 		for _, sql := range []string{
+			`DELETE FROM settle_fleet.spend p USING settle_fleet.unit u, settle_fleet.session s WHERE p.unit = u.id AND s.id = u.session AND s.born = $1`,
 			`DELETE FROM settle_fleet.unit u USING settle_fleet.session s WHERE s.id = u.session AND s.born = $1`,
 			`DELETE FROM settle_fleet.session WHERE born = $1`,
 		} {

@@ -59,8 +59,60 @@ CREATE INDEX unit_queued ON settle_fleet.unit (place) WHERE state = 'queued';
 CREATE UNIQUE INDEX unit_running ON settle_fleet.unit (session) WHERE state = 'running';
 CREATE INDEX unit_worker ON settle_fleet.unit (worker) WHERE state = 'running';
 CREATE INDEX unit_session ON settle_fleet.unit (session, place) WHERE state <> 'ended';
-`}
+`, tenants, workspaces, rates, budgets, identity}
 }
+
+// tenants has units belong to one, and counts what each has had: begun is the virtual
+// time at which the last unit of the tenant began, and next when the next one may.
+const tenants = `
+CREATE TABLE settle_fleet.tenant (
+	name    text PRIMARY KEY,
+	weight  double precision NOT NULL DEFAULT 1 CHECK (weight > 0),
+	slots   integer CHECK (slots >= 0),
+	begun   double precision NOT NULL DEFAULT 0,
+	next    double precision NOT NULL DEFAULT 0
+) WITH (fillfactor = 50);
+INSERT INTO settle_fleet.tenant (name) VALUES ('default');
+ALTER TABLE settle_fleet.unit ADD COLUMN tenant text NOT NULL DEFAULT 'default';
+DROP INDEX settle_fleet.unit_queued;
+CREATE INDEX unit_queued ON settle_fleet.unit (tenant, place) WHERE state = 'queued';
+`
+
+// identity tells fleets apart, for machines that work for several.
+const identity = `
+ALTER TABLE settle_fleet.version ADD COLUMN fleet text NOT NULL DEFAULT gen_random_uuid()::text;
+`
+
+// workspaces has a session's workspace, and a unit's checkpoint with the chunks of its
+// bundle.
+const workspaces = `
+CREATE TABLE settle_fleet.workspace (
+	session  text PRIMARY KEY REFERENCES settle_fleet.session ON DELETE CASCADE,
+	repo     text NOT NULL,
+	ref      text NOT NULL,
+	base     text NOT NULL,
+	branch   text NOT NULL,
+	instance text NOT NULL,
+	made     timestamptz NOT NULL DEFAULT now()
+);
+CREATE TABLE settle_fleet.checkpoint (
+	unit    text PRIMARY KEY,
+	session text NOT NULL REFERENCES settle_fleet.session ON DELETE CASCADE,
+	epoch   bigint NOT NULL,
+	bundle  text NOT NULL,
+	detail  jsonb NOT NULL
+);
+CREATE INDEX checkpoint_session ON settle_fleet.checkpoint (session, epoch);
+CREATE TABLE settle_fleet.chunk (
+	bundle  text NOT NULL,
+	n       integer NOT NULL,
+	session text NOT NULL REFERENCES settle_fleet.session ON DELETE CASCADE,
+	data    bytea NOT NULL,
+	PRIMARY KEY (bundle, n)
+);
+ALTER TABLE settle_fleet.chunk ALTER COLUMN data SET STORAGE EXTERNAL;
+CREATE INDEX chunk_session ON settle_fleet.chunk (session);
+`
 
 // partitionsAhead is how many days have their partition before they begin.
 const partitionsAhead = 7
@@ -129,7 +181,9 @@ func version(ctx context.Context, q querier) (n int, err error) {
 	return n, err
 }
 
-// checkVersion refuses a schema that is not the present one.
+// Check refuses a database whose schema is not the present one.
+func Check(ctx context.Context, pool *pgxpool.Pool) error { return checkVersion(ctx, pool) }
+
 func checkVersion(ctx context.Context, q querier) error {
 	n, err := version(ctx, q)
 	if err != nil {
@@ -166,5 +220,50 @@ func makePartition(ctx context.Context, q querier, day time.Time) error {
 	return err
 }
 
+// Identity returns the name of the fleet that the database is of.
+func Identity(ctx context.Context, pool *pgxpool.Pool) (name string, err error) {
+	if err = pool.QueryRow(ctx, `SELECT fleet FROM settle_fleet.version`).Scan(&name); err != nil {
+		return "", fmt.Errorf("cannot find the fleet's name in the database: %w", err)
+	}
+	return name, nil
+}
+
 // partition is the table of a day's sessions.
 func partition(day time.Time) string { return "settle_fleet.batch_" + day.Format("20060102") }
+
+// rates bounds what is asked of providers, and keeps a bucket for each of their keys.
+const rates = `
+CREATE TABLE settle_fleet.rate (
+	provider text PRIMARY KEY,
+	requests double precision,
+	tokens   double precision
+);
+CREATE TABLE settle_fleet.key (
+	id       text PRIMARY KEY,
+	provider text NOT NULL,
+	requests double precision NOT NULL DEFAULT 1,
+	tokens   double precision NOT NULL DEFAULT 1e9,
+	mean     double precision NOT NULL DEFAULT 0,
+	at       timestamptz NOT NULL DEFAULT now(),
+	held     timestamptz
+) WITH (fillfactor = 50);
+`
+
+// budgets bounds what batches of units take, and counts that.
+const budgets = `
+CREATE TABLE settle_fleet.budget (
+	batch        text PRIMARY KEY,
+	tokens       bigint NOT NULL,
+	usd          double precision NOT NULL,
+	spent_tokens bigint NOT NULL DEFAULT 0,
+	spent_usd    double precision NOT NULL DEFAULT 0,
+	unpriced     integer NOT NULL DEFAULT 0
+) WITH (fillfactor = 50);
+CREATE TABLE settle_fleet.spend (
+	unit     text PRIMARY KEY,
+	batch    text NOT NULL,
+	tokens   bigint NOT NULL,
+	usd      double precision NOT NULL,
+	unpriced integer NOT NULL
+) WITH (fillfactor = 70);
+`

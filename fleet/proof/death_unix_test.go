@@ -80,6 +80,7 @@ func (c *crew) start() {
 	p := &process{id: fmt.Sprintf("w%d", len(c.all))}
 	p.cmd = exec.Command(os.Args[0])
 	p.cmd.Env = append(os.Environ(), workerVar+"="+p.id, databaseVar+"="+c.place.URL, dirVar+"="+c.dir, fmt.Sprintf("%s=%d", slotsVar, slots))
+	p.cmd.Env = append(p.cmd.Env, engineVars(c.t)...)
 	p.cmd.Stderr = p
 	if err := p.cmd.Start(); err != nil {
 		c.t.Fatal(err)
@@ -135,6 +136,7 @@ func (c *crew) strike(ctx context.Context, r *rand.Rand) {
 	d := death{pid: p.cmd.Process.Pid, at: time.Now(), until: time.Now().Add(time.Hour)}
 	if r.IntN(3) > 0 {
 		p.signal(syscall.SIGKILL)
+		c.woken = slices.DeleteFunc(c.woken, func(w *process) bool { return w == p }) // it may not have got to say so
 	} else {
 		p.signal(syscall.SIGSTOP)
 		held := c.held(ctx, p.id)

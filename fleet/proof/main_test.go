@@ -18,7 +18,6 @@ import (
 	"github.com/settle-agent/settle/agent"
 	"github.com/settle-agent/settle/fleet"
 	"github.com/settle-agent/settle/fleet/fleettest"
-	"github.com/settle-agent/settle/fleet/lease"
 	"github.com/settle-agent/settle/fleet/pgdev/pgtest"
 	"github.com/settle-agent/settle/fleet/pglog"
 	"github.com/settle-agent/settle/fleet/worker"
@@ -39,14 +38,6 @@ const calls = 3
 
 var server pgtest.Server
 
-// tests ends the server before leaks are counted.
-type tests struct{ *testing.M }
-
-func (t tests) Run() int {
-	defer server.Stop()
-	return t.M.Run()
-}
-
 func TestMain(m *testing.M) {
 	settle.RunAsWarden()
 	if id := os.Getenv(workerVar); id != "" {
@@ -56,7 +47,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(leak.Run(tests{m}))
+	os.Exit(leak.Run(server.Tests(m, stopEngine)))
 }
 
 // work is a worker whose agent runs commands, until SIGTERM.
@@ -73,8 +64,11 @@ func work(id string) error {
 		return err
 	}
 	defer logs.Close()
-	engine := lease.Open(ctx, pool)
-	defer engine.Close()
+	engine, closeEngine, err := openEngine(ctx, pool)
+	if err != nil {
+		return err
+	}
+	defer closeEngine()
 	slots, err := strconv.Atoi(os.Getenv(slotsVar))
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ func BenchmarkTurns(b *testing.B) {
 }
 
 func benchmarkTurns(b *testing.B, slots int) {
-	p := fleettest.New(b, &server)
+	p := newPlace(b)
 	var r fleettest.Record
 	dir, work := b.TempDir(), r.Tool(b)
 	tasks := make([]fleet.Task, b.N)
@@ -34,7 +34,7 @@ func benchmarkTurns(b *testing.B, slots int) {
 	p.Submit(b, tasks...)
 	before := transactions(b, p)
 	b.ResetTimer()
-	w, err := New(b.Context(), Config{ID: "w", Engine: p.Engine, Logs: p.Logs, Slots: slots, Session: func(context.Context, fleet.Attempt) (settle.SessionConfig, error) {
+	w, err := New(b.Context(), Config{ID: "w", Engine: p.Runs, Logs: p.Logs, Slots: slots, Session: func(context.Context, fleet.Attempt) (settle.SessionConfig, error) {
 		return settle.SessionConfig{
 			Model:      model.Config{Provider: fleettest.Model{Calls: 1, Call: r.Call}, ProviderName: "test", Name: "test"},
 			Permission: settle.Allow, WorkDir: dir, Tools: []tool.Tool{work},

@@ -61,6 +61,14 @@ type silent struct {
 	dead <-chan struct{}
 }
 
+// Wake implements [fleet.Waker].
+func (s silent) Wake() <-chan struct{} {
+	if w, ok := s.Engine.(fleet.Waker); ok {
+		return w.Wake()
+	}
+	return nil
+}
+
 func (s silent) Complete(ctx context.Context, a fleet.Attempt, r *fleet.Result) error {
 	select {
 	case <-s.dead:
@@ -74,10 +82,10 @@ func (s silent) Complete(ctx context.Context, a fleet.Attempt, r *fleet.Result) 
 // next one settles what it left and goes on: every turn has one ending, no input is
 // lost, no call runs twice.
 func TestCrashAtEveryEvent(t *testing.T) {
-	p := fleettest.New(t, &server)
+	p := newPlace(t)
 	var whole fleettest.Record
 	p.Submit(t, fleet.Task{Session: "whole", Prompt: "work"})
-	stop := start(t, Config{ID: "whole", Engine: p.Engine, Logs: p.Logs, Session: sessions(t, fleettest.Model{Calls: 2}, &whole), Slots: 1})
+	stop := start(t, Config{ID: "whole", Engine: p.Runs, Logs: p.Logs, Session: sessions(t, fleettest.Model{Calls: 2}, &whole), Slots: 1})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	p.Await(ctx, t)
@@ -97,17 +105,15 @@ func crashAt(t *testing.T, p *fleettest.Place, n uint64) {
 	config := sessions(t, fleettest.Model{Calls: 2}, &r)
 	logs := &mortal{Logs: p.Logs, at: n, dead: make(chan struct{})}
 	p.Submit(t, fleet.Task{Session: session, Prompt: "work"})
-	stop := start(t, Config{ID: session + "-first", Engine: silent{p.Engine, logs.dead}, Logs: logs, Session: config, Slots: 1})
+	stop := start(t, Config{ID: session + "-first", Engine: silent{p.Runs, logs.dead}, Logs: logs, Session: config, Slots: 1})
 	select {
 	case <-logs.dead:
 	case <-time.After(patience):
 		t.Fatal("it does not die")
 	}
 	stop()
-	if _, err := p.Pool.Exec(t.Context(), `UPDATE settle_fleet.worker SET until = now() - interval '1 s' WHERE id = $1`, session+"-first"); err != nil {
-		t.Fatal(err)
-	}
-	stop = start(t, Config{ID: session + "-second", Engine: p.Engine, Logs: p.Logs, Session: config, Slots: 1})
+	p.Kill(t, session+"-first")
+	stop = start(t, Config{ID: session + "-second", Engine: p.Runs, Logs: p.Logs, Session: config, Slots: 1})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	units := p.Await(ctx, t)
@@ -138,14 +144,14 @@ func crashAt(t *testing.T, p *fleettest.Place, n uint64) {
 // TestShutdownHandsOver: what a worker runs when it is told to stop goes on at
 // another one, and nothing of it runs twice.
 func TestShutdownHandsOver(t *testing.T) {
-	p := fleettest.New(t, &server)
+	p := newPlace(t)
 	var r fleettest.Record
 	session := sessions(t, fleettest.Model{Calls: 3, Delay: 300 * time.Millisecond}, &r)
 	p.Submit(t, tasks(10)...)
-	stop := start(t, Config{ID: "w1", Engine: p.Engine, Logs: p.Logs, Session: session, Slots: 10})
+	stop := start(t, Config{ID: "w1", Engine: p.Runs, Logs: p.Logs, Session: session, Slots: 10})
 	follow(t, p, "s005", event.KindCallStarted)
 	stop()
-	start(t, Config{ID: "w2", Engine: p.Engine, Logs: p.Logs, Session: session, Slots: 10})
+	start(t, Config{ID: "w2", Engine: p.Runs, Logs: p.Logs, Session: session, Slots: 10})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	handed := 0
@@ -180,13 +186,13 @@ func follow(t *testing.T, p *fleettest.Place, session string, kind event.Kind) {
 
 // TestCancel ends a unit that runs, and says who asked for it.
 func TestCancel(t *testing.T) {
-	p := fleettest.New(t, &server)
+	p := newPlace(t)
 	var r fleettest.Record
 	p.Submit(t, tasks(2)...)
-	start(t, Config{ID: "w1", Engine: p.Engine, Logs: p.Logs, Session: sessions(t, fleettest.Model{Calls: 1, Delay: time.Hour}, &r), Slots: 1})
+	start(t, Config{ID: "w1", Engine: p.Runs, Logs: p.Logs, Session: sessions(t, fleettest.Model{Calls: 1, Delay: time.Hour}, &r), Slots: 1})
 	follow(t, p, "s000", event.KindAttemptStarted)
 	for _, unit := range []string{"s000/1", "s001/1"} { // one runs, one waits
-		if ok, err := p.Engine.Cancel(t.Context(), unit, "ada"); !ok || err != nil {
+		if ok, err := p.Runs.Cancel(t.Context(), unit, "ada"); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
 	}
@@ -204,25 +210,23 @@ func TestCancel(t *testing.T) {
 
 // TestAUnitThatKillsItsWorkers fails in the end, and its log is settled.
 func TestAUnitThatKillsItsWorkers(t *testing.T) {
-	p := fleettest.New(t, &server)
+	p := newPlace(t)
 	var r fleettest.Record
 	session := sessions(t, fleettest.Model{Calls: 1, Delay: time.Hour}, &r)
 	p.Submit(t, tasks(1)...)
 	for n := range 3 {
 		id := fmt.Sprint("w", n)
 		logs := &mortal{Logs: p.Logs, at: uint64(4 + 7*n), dead: make(chan struct{})}
-		stop := start(t, Config{ID: id, Engine: silent{p.Engine, logs.dead}, Logs: logs, Session: session, Slots: 1, Lost: 2})
+		stop := start(t, Config{ID: id, Engine: silent{p.Runs, logs.dead}, Logs: logs, Session: session, Slots: 1, Lost: 2})
 		select {
 		case <-logs.dead:
 		case <-time.After(patience):
 			t.Fatal("it does not die")
 		}
 		stop()
-		if _, err := p.Pool.Exec(t.Context(), `UPDATE settle_fleet.worker SET until = now() - interval '1 s'`); err != nil {
-			t.Fatal(err)
-		}
+		p.Kill(t, id)
 	}
-	start(t, Config{ID: "last", Engine: p.Engine, Logs: p.Logs, Session: session, Slots: 1, Lost: 2})
+	start(t, Config{ID: "last", Engine: p.Runs, Logs: p.Logs, Session: session, Slots: 1, Lost: 2})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	u := p.Await(ctx, t)[0]

@@ -78,7 +78,7 @@ func resumption(p progress) string {
 		return "The worker was shut down before you had finished. Go on with the task from where you were interrupted."
 	}
 	return "The worker died before you had finished, and another one goes on. Continue the task from where it stopped. " +
-		"Calls whose effects are unknown may have run: look before you repeat them."
+		"Of a call whose effects are unknown, and of which nothing is said above, nobody knows how far it got: look before you repeat it."
 }
 
 // failure is the result of a unit that fails outside of its turns.

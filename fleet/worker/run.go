@@ -4,13 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
+	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/fleet"
+	"github.com/settle-agent/settle/model"
 )
 
 // run is one attempt at a unit:
@@ -27,12 +32,18 @@ type run struct {
 	end  context.CancelCauseFunc
 	over atomic.Bool // it is being completed
 
+	// before is what the unit took before the turn that runs; it is set before that
+	// begins.
+	before event.Summary
+	ran    bool // a turn of the unit, in this attempt
+
 	once   sync.Once
-	cancel chan string // who asked for the unit's end; has room for one
+	cancel chan string   // who asked for the unit's end; has room for one
+	asked  chan struct{} // closed when somebody has
 }
 
 func newRun(w *Worker, a fleet.Attempt) *run {
-	r := &run{worker: w, attempt: a, done: make(chan struct{}), cancel: make(chan string, 1)}
+	r := &run{worker: w, attempt: a, done: make(chan struct{}), cancel: make(chan string, 1), asked: make(chan struct{})}
 	r.logger = w.logger.With("unit", a.Unit, "attempt", a.Number, "epoch", a.Epoch)
 	r.life, r.end = context.WithCancelCause(context.Background())
 	if a.Cancel != "" {
@@ -54,7 +65,7 @@ func (r *run) lose(err error) { r.end(&lostError{err}) }
 func (r *run) stop(err error) { r.end(err) }
 
 // interrupt ends the unit, for who asked for that.
-func (r *run) interrupt(by string) { r.once.Do(func() { r.cancel <- by }) }
+func (r *run) interrupt(by string) { r.once.Do(func() { r.cancel <- by; close(r.asked) }) }
 
 // ending reports whether the attempt is being completed.
 func (r *run) ending() bool { return r.over.Load() }
@@ -62,6 +73,12 @@ func (r *run) ending() bool { return r.over.Load() }
 // run runs the attempt to its end.
 func (r *run) run(ctx context.Context) {
 	defer r.end(nil)
+	var counted *fleet.Result
+	if m := r.worker.config.Metrics; m != nil {
+		m.Began(r.attempt)
+		began := time.Now()
+		defer func() { m.Ended(r.attempt, counted, time.Since(began)) }()
+	}
 	result, err := r.work(ctx)
 	if lost := (*lostError)(nil); errors.As(err, &lost) {
 		r.logger.Warn("the unit is another worker's now; what this one ran for it has ended", "error", err)
@@ -71,39 +88,116 @@ func (r *run) run(ctx context.Context) {
 	if err != nil {
 		r.logger.Warn("the unit goes back", "error", err)
 		result = nil
+		r.hesitate()
 	}
 	ctx, cancel := context.WithTimeout(ctx, endTimeout)
 	defer cancel()
+	r.account(ctx, result)
 	switch err := r.worker.config.Engine.Complete(ctx, r.attempt, result); {
 	case errors.Is(err, fleet.ErrLost):
 		r.logger.Warn("the unit is another worker's now; what this one says of its end does not count")
 	case err != nil: // its lease ends, and another worker finds the log as it is
 		r.logger.Error("cannot say how the unit has ended", "error", err)
 	case result != nil:
+		counted = result
 		r.logger.Info("the unit has ended", "outcome", result.Outcome, "reason", result.Reason)
+	}
+}
+
+// mostHesitation bounds how long a worker keeps a unit that it cannot run.
+const mostHesitation = 30 * time.Second
+
+// hesitate waits before the unit goes back: whoever gets it may fail at once as well, and
+// this again and again. It waits longer each time, and not when the worker shuts down.
+func (r *run) hesitate() {
+	wait := time.NewTimer(min(time.Duration(r.attempt.Number)*time.Second, mostHesitation))
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+	case <-r.life.Done():
 	}
 }
 
 // work opens the session, does what is left to do, and closes it. Without a result
 // and without an error, there is none yet: the unit is to go on elsewhere.
 func (r *run) work(ctx context.Context) (*fleet.Result, error) {
-	config, err := r.worker.config.Session(r.life, r.attempt)
-	if err != nil { // it would be the same elsewhere
-		return progress{}.failure(fmt.Sprintf("cannot begin: %v", err)), nil
+	attempt, place, err := r.attempt, (*fleet.Place)(nil), r.guardBudget()
+	if err == nil {
+		attempt, place, err = r.prepare()
 	}
+	var config settle.SessionConfig
+	if err == nil {
+		config, err = r.worker.config.Session(r.life, attempt)
+	}
+	if err != nil {
+		return r.fail(ctx, err)
+	}
+	r.bound(&config)
 	session := r.attempt.Task.Session
 	r.worker.config.Logs.Grant(session, r.attempt.Epoch)
 	s, err := r.worker.host.Session(r.life, session, config)
 	if err != nil {
 		return nil, r.cause(fmt.Errorf("cannot open session %s: %w", session, err))
 	}
-	result, err := r.finish(s)
-	ctx, cancel := context.WithTimeout(ctx, endTimeout)
+	result, err := r.finish(s, place)
+	ending, cancel := context.WithTimeout(ctx, endTimeout)
 	defer cancel()
-	if closing := s.CloseFor(ctx, event.Shutdown, "worker"); closing != nil && err == nil {
+	if closing := s.CloseFor(ending, event.Shutdown, "worker"); closing != nil && err == nil {
 		r.logger.Warn("the session is not closed in good order", "error", closing)
 	}
-	return result, err
+	return r.keep(ctx, place, read(s.State(), r.attempt.Task.Input), result, err)
+}
+
+// fail returns how a unit ends that cannot begin. It would be the same elsewhere. What
+// a dead worker left in the log is settled all the same.
+func (r *run) fail(ctx context.Context, err error) (*fleet.Result, error) {
+	switch {
+	case errors.Is(err, fleet.ErrLost):
+		return nil, &lostError{err}
+	case r.life.Err() != nil || errors.As(err, new(*unsettledError)):
+		return nil, r.cause(err)
+	}
+	var p progress
+	if r.attempt.Number > 1 {
+		var settling error
+		if p, settling = r.settle(ctx); settling != nil {
+			return nil, r.cause(settling)
+		}
+	}
+	if p.result != nil {
+		return p.result, nil
+	}
+	if asked := (*askedError)(nil); errors.As(err, &asked) {
+		return p.cancelled(asked.by), nil
+	}
+	if cause := spent(err); cause != nil {
+		return p.ended(cause), nil
+	}
+	return p.failure(fmt.Sprintf("cannot begin: %v", err)), nil
+}
+
+// settle opens the session and closes it, and returns what its log says of the unit.
+func (r *run) settle(ctx context.Context) (progress, error) {
+	session := r.attempt.Task.Session
+	r.worker.config.Logs.Grant(session, r.attempt.Epoch)
+	s, err := r.worker.host.Session(r.life, session, settle.SessionConfig{
+		Model: model.Config{Provider: noModel{}, ProviderName: "none", Name: "none"}, Permission: settle.Deny, WorkDir: string(filepath.Separator),
+	})
+	if err != nil {
+		return progress{}, err
+	}
+	p := read(s.State(), r.attempt.Task.Input)
+	ctx, cancel := context.WithTimeout(ctx, endTimeout)
+	defer cancel()
+	return p, s.CloseFor(ctx, event.Shutdown, "worker")
+}
+
+// noModel is for sessions that begin no turn.
+type noModel struct{}
+
+// Stream implements [model.Provider].
+func (noModel) Stream(context.Context, model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) { yield(model.Chunk{}, errors.New("there is no model")) }
 }
 
 // cause returns why the attempt is to end, or the error.
@@ -115,7 +209,7 @@ func (r *run) cause(err error) error {
 }
 
 // finish has the unit's input run to its end, as far as it has not.
-func (r *run) finish(s *settle.Session) (*fleet.Result, error) {
+func (r *run) finish(s *settle.Session, at *fleet.Place) (*fleet.Result, error) {
 	for n := 0; ; n++ {
 		p := read(s.State(), r.attempt.Task.Input)
 		switch {
@@ -128,18 +222,45 @@ func (r *run) finish(s *settle.Session) (*fleet.Result, error) {
 		case n > 0: // its turn has ended, and is none that counts
 			return nil, r.cause(errors.New("the turn has not ended in a way that counts"))
 		}
+		r.before = p.spent
 		text, id := r.attempt.Task.Prompt, r.attempt.Task.Input
 		if p.began {
 			text, id = resumption(p), fmt.Sprintf("%s~%d", id, r.attempt.Epoch)
 		}
-		turn, err := s.Submit(r.life, text, settle.WithID(id), settle.From("fleet"))
+		turn, err := s.Submit(r.life, note(s, at)+r.reattach(s)+text, settle.WithID(id), settle.From("fleet"))
 		if err != nil {
 			return nil, r.cause(err)
 		}
+		r.ran = true
 		if err := r.await(s, turn); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// reattach takes over what the hands still have of an earlier worker's calls, and
+// returns what the model is told of that; "" if there is nothing that the log does not
+// have.
+func (r *run) reattach(s *settle.Session) string {
+	all := s.Reattach(r.life)
+	if len(all) == 0 {
+		return ""
+	}
+	unknown := map[string]bool{}
+	s.View(func(state event.State) {
+		for _, t := range state.Turns {
+			for _, i := range t.Items {
+				unknown[i.ID] = i.Effects == event.EffectsUnknown
+			}
+		}
+	})
+	var text strings.Builder
+	for _, one := range all {
+		if one.Job != "" || unknown[one.Call] {
+			text.WriteString("[Reattached: " + one.Text + "]\n\n")
+		}
+	}
+	return text.String()
 }
 
 // await waits for the turn's end; if somebody cancels the unit, for that of the

@@ -39,6 +39,13 @@ type Config struct {
 	Logs   Logs
 	// Session makes what the session of an attempt works with.
 	Session func(context.Context, fleet.Attempt) (settle.SessionConfig, error)
+	// Workspaces, if set, make what tasks with a repository work in.
+	Workspaces Workspaces
+	// Budgets, if set, bound what batches take.
+	Budgets Budgets
+	// Metrics, if set, counts what the worker does, and Observer what its turns do.
+	Metrics  Metrics
+	Observer settle.Observer
 	// Slots is how many units it runs at a time.
 	Slots int
 	// DataDir is for the whole outputs of commands; "" keeps none.
@@ -50,6 +57,15 @@ type Config struct {
 	Lost    int
 	Version string
 	Logger  *slog.Logger
+}
+
+// Metrics counts the units of a worker.
+type Metrics interface {
+	// Began counts one that it has taken.
+	Began(fleet.Attempt)
+	// Ended counts one that it has no longer, which it took so long ago. Without a
+	// result it goes on elsewhere.
+	Ended(a fleet.Attempt, r *fleet.Result, ago time.Duration)
 }
 
 // Worker runs units. Make one with [New].
@@ -73,7 +89,7 @@ func New(ctx context.Context, c Config) (*Worker, error) {
 	if c.ID == "" || c.Slots < 1 {
 		return nil, errors.New("a worker has an id and at least one slot")
 	}
-	host, err := settle.Open(ctx, settle.Config{DataDir: c.DataDir, Logs: c.Logs, Face: "fleet", Version: c.Version, Logger: c.Logger})
+	host, err := settle.Open(ctx, settle.Config{DataDir: c.DataDir, Logs: c.Logs, Face: "fleet", Version: c.Version, Logger: c.Logger, Observer: c.Observer})
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +106,8 @@ func (w *Worker) Run(ctx context.Context) error {
 	last := time.Now()
 	for ctx.Err() == nil {
 		sent := time.Now()
-		orders, err := w.beat(ctx)
+		room, rescue := w.room()
+		orders, err := w.beat(ctx, room, rescue)
 		switch {
 		case err == nil:
 			last = sent
@@ -104,7 +121,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		w.pause(ctx)
 	}
 	w.stopAll()
-	w.wg.Wait()
+	w.drain(life)
 	err := w.host.Close(life)
 	if e, ok := w.config.Engine.(leaver); ok {
 		leaving, cancel := context.WithTimeout(life, w.config.Lease)
@@ -121,9 +138,29 @@ type leaver interface {
 
 var errNoBeat = errors.New("no heartbeat in time")
 
+// drain waits until nothing runs any more, and keeps the lease until then: a checkpoint may
+// take longer than that. What an engine gives the worker meanwhile goes back.
+func (w *Worker) drain(life context.Context) {
+	ctx, cancel := context.WithCancel(life)
+	defer cancel()
+	go func() { w.wg.Wait(); cancel() }() // the end of each run is bounded
+	for {
+		due := time.NewTimer(w.config.Lease / beatsInLease)
+		select {
+		case <-due.C:
+		case <-ctx.Done():
+			due.Stop()
+			return
+		}
+		orders, _ := w.beat(ctx, 0, 0) // without it, another worker goes on
+		for _, a := range orders.Begin {
+			w.giveBack(life, a)
+		}
+	}
+}
+
 // beat sends a heartbeat.
-func (w *Worker) beat(ctx context.Context) (fleet.Orders, error) {
-	room, rescue := w.room()
+func (w *Worker) beat(ctx context.Context, room, rescue int) (fleet.Orders, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.config.Lease)
 	defer cancel()
 	return w.config.Engine.Heartbeat(ctx, fleet.Beat{Worker: w.config.ID, Lease: w.config.Lease, Room: room, Rescue: rescue})

@@ -66,12 +66,12 @@ func tasks(n int) []fleet.Task {
 // TestUnitsEnd: each of many units is run once, to its end, and its result is that
 // of its log.
 func TestUnitsEnd(t *testing.T) {
-	p := fleettest.New(t, &server)
+	p := newPlace(t)
 	var r fleettest.Record
 	session := sessions(t, fleettest.Model{Calls: 2}, &r)
 	submitted := p.Submit(t, tasks(60)...)
 	for n := range 2 {
-		start(t, Config{ID: fmt.Sprint("w", n), Engine: p.Engine, Logs: p.Logs, Session: session, Slots: 8})
+		start(t, Config{ID: fmt.Sprint("w", n), Engine: p.Runs, Logs: p.Logs, Session: session, Slots: 8})
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

@@ -17,6 +17,7 @@ import (
 	"github.com/settle-agent/settle/internal/policy"
 	"github.com/settle-agent/settle/internal/prompt"
 	"github.com/settle-agent/settle/internal/redact"
+	"github.com/settle-agent/settle/internal/repo"
 	"github.com/settle-agent/settle/internal/safefile"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/tool/family"
@@ -74,14 +75,17 @@ type Options struct {
 	Append string
 	// Project says whether the project's own files are read.
 	Project Project
-	// Home says whether the user's skills and commands are found.
-	Home Home
+	// Home says whether the user's skills, commands and instructions are found, and
+	// Instructions whether the last are.
+	Home, Instructions Home
 	// Logger returns the diagnostic log, whose lines go through the redactor.
 	Logger func(*redact.Redactor) *slog.Logger
 	// Secrets are values beside those of the settings that must never appear.
 	Secrets []string
 	// Learn, if set, is told secrets that come while servers are tried.
 	Learn func(secrets ...string)
+	// SharedHands is set where other hosts may open the same sessions.
+	SharedHands *SharedHands
 	// Shared, if set, is what the agents of one face have in common.
 	Shared *Shared
 	// AtEnd says what becomes of child agents in the background at the end of a turn.
@@ -96,6 +100,8 @@ type Options struct {
 	OnlyServers bool
 	// Seen, if set, is told how servers do.
 	Seen func(server string, state mcp.State, why error)
+	// Listed, if set, is told when a server has said which tools and prompts it has.
+	Listed func(server string)
 	// Model, if its Provider is set, is used instead of the one that the settings
 	// choose.
 	Model model.Config
@@ -180,7 +186,8 @@ func (a *Agent) Mode() string {
 // newAgent returns an agent that has nothing yet.
 func newAgent(o Options) *Agent {
 	r := o.Settings
-	return &Agent{policy: o.Policy, from: o, Notes: slices.Clone(r.Notes), Redact: redact.New(slices.Concat(r.Secrets(), o.Secrets)...)}
+	_, unusable := o.rules()
+	return &Agent{policy: o.Policy, from: o, Notes: slices.Concat(r.Notes, unusable), Redact: redact.New(slices.Concat(r.Secrets(), o.Secrets)...)}
 }
 
 // Confines reports whether commands are confined in a mode.
@@ -296,7 +303,7 @@ func (o Options) model(ctx context.Context, a *Agent) error {
 	c.Limiter = account.limiter
 	c.Provider = account.provider(choice.Model, func() model.Provider { return provider(choice.Provider, endpoint, table) })
 	c.ProviderName, c.Name = choice.Provider.Name, choice.Model
-	if c.Traits = traits(choice.Provider.Wire, table, choice.Model); c.Window == 0 {
+	if c.Traits = traits(choice.Provider, table, choice.Model); c.Window == 0 {
 		c.Window = window(ctx, choice.Provider, endpoint, choice.Model)
 	}
 	c.Timeouts = timeouts(o.Settings.Watchdog(choice.Provider))
@@ -348,7 +355,7 @@ func (o Options) bench(names []string) bench {
 	b := bench{
 		offered: names, env: env, withheld: withheld, roster: &roster{open: map[string]*mcp.Servers{}, disabled: map[string]bool{}},
 		release: o.release(), onExit: r.Jobs.OnExit, onStop: r.Jobs.OnInterrupt, ripgrep: ripgrep(o.Getenv("PATH")),
-		editor: o.Editor, servers: o.servers(), seen: o.Seen, nearby: r.Web.Private, searcher: o.searcher(), catalogues: catalogues(r.DataDir), version: o.Version,
+		editor: o.Editor, servers: o.servers(), seen: o.Seen, listed: o.Listed, nearby: r.Web.Private, searcher: o.searcher(), catalogues: catalogues(r.DataDir), version: o.Version,
 	}
 	b.client, b.tokens = o.serverClient(b.servers), o.tokens
 	if o.Policy != nil || o.permission() != settle.Allow {
@@ -373,7 +380,7 @@ func (o Options) hasSecret(value string) bool {
 }
 
 func (o Options) prompt(f *far, known *skillSet) (prompt.Prompt, error) {
-	p := prompt.Options{Dir: o.Dir, GOOS: runtime.GOOS, Now: time.Now()}
+	p := prompt.Options{Dir: o.Dir, GOOS: runtime.GOOS, Now: time.Now(), Sources: o.reads(repo.Project{}), User: o.instructionFiles()}
 	if o.Project != IgnoreProject && f == nil {
 		p.Project = o.Settings.Trust.Project(o.Dir)
 	}

@@ -27,12 +27,23 @@ func families(t testing.TB, settings map[string]string, turns ...modeltest.Turn)
 // playing is the same for a whole scenario.
 func playing(t testing.TB, scenario modeltest.Scenario, settings map[string]string) (*modeltest.Server, *assemble.Opened) {
 	t.Helper()
+	server, hosts := configured(t, scenario, "", "")
+	s, err := hosts.Open(t.Context(), "", assemble.SessionSpec{Dir: t.TempDir(), Settings: settings})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server, s
+}
+
+// configured has the user's file say more of OpenAI and Anthropic, and at its end.
+func configured(t testing.TB, scenario modeltest.Scenario, provider, more string) (*modeltest.Server, *assemble.Sessions) {
+	t.Helper()
 	server := modeltest.NewServer(t, scenario)
 	home := t.TempDir()
-	file := fmt.Sprintf("[providers.openai]\nbase_url = %q\nkey_command = [\"echo\", \"key-0123456789-abcdef\"]\n"+
-		"[providers.anthropic]\nbase_url = %q\nkey_command = [\"echo\", \"key-0123456789-abcdef\"]\n"+
-		"[providers.gemini]\nbase_url = %q\nkey_command = [\"echo\", \"key-0123456789-abcdef\"]\n"+
-		"[providers.local]\nwire = \"chat\"\nbase_url = %q\n", server.OpenAI(), server.Anthropic(), server.URL+"/v1beta", server.OpenAI())
+	file := fmt.Sprintf("[providers.openai]\nbase_url = %[1]q\nkey_command = [\"echo\", \"key-0123456789-abcdef\"]\n%[5]s\n"+
+		"[providers.anthropic]\nbase_url = %[2]q\nkey_command = [\"echo\", \"key-0123456789-abcdef\"]\n%[5]s\n"+
+		"[providers.gemini]\nbase_url = %[3]q\nkey_command = [\"echo\", \"key-0123456789-abcdef\"]\n"+
+		"[providers.local]\nwire = \"chat\"\nbase_url = %[4]q\n%[6]s", server.OpenAI(), server.Anthropic(), server.URL+"/v1beta", server.OpenAI(), provider, more)
 	if err := os.MkdirAll(filepath.Join(home, ".config", "settle"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -48,11 +59,7 @@ func playing(t testing.TB, scenario modeltest.Scenario, settings map[string]stri
 	hosts.Settings = func(dir string, given map[string]string) (*config.Resolved, error) {
 		return config.Load(config.Input{Dir: dir, Flags: given, Getenv: getenv, GOOS: "linux"})
 	}
-	s, err := hosts.Open(t.Context(), "", assemble.SessionSpec{Dir: t.TempDir(), Settings: settings})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return server, s
+	return server, hosts
 }
 
 func prompt(t *testing.T, s *assemble.Opened, text string) {

@@ -19,6 +19,7 @@ import (
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/file"
 	"github.com/settle-agent/settle/tool/search"
+	"github.com/settle-agent/settle/tool/shell"
 )
 
 // far is another machine that tools work on, as it was when the agent was put
@@ -26,8 +27,9 @@ import (
 type far struct {
 	command string
 	lease   time.Duration
-	settle  string // this program's version
-	host    string // this machine's name
+	settle  string       // this program's version
+	host    string       // this machine's name
+	shared  *SharedHands // as in Options
 	install *hands.Install
 	env     []string // of the command that leads there
 	dir     string
@@ -76,7 +78,7 @@ func (o Options) reach(ctx context.Context, env []string) (*far, error) {
 	if o.Settings.Hands == "" {
 		return nil, nil //nolint:nilnil // there is none
 	}
-	f := &far{command: o.Settings.Hands, lease: o.Settings.HandsLease, settle: o.Version, env: env, dir: o.Dir}
+	f := &far{command: o.Settings.Hands, lease: o.Settings.HandsLease, settle: o.Version, env: env, dir: o.Dir, shared: o.SharedHands}
 	f.host, _ = os.Hostname() // one of the things that tell sessions apart
 	if o.Settings.HandsInstall == config.InstallMissing {
 		program, err := os.Executable()
@@ -150,8 +152,15 @@ func (f *far) connect(ctx context.Context, info settle.SessionInfo, n *notices) 
 		way.Marker = info.Marker + "-way"
 		_, _ = proc.Sweep(way.Marker) // what it cannot end, nobody can
 	}
+	marker := info.Marker
+	var takeOver func(*hands.Remote, []hands.Handed)
+	if f.shared != nil && info.ID != "" {
+		takeOver = f.shared.takeOver
+		// Where the hands are on this machine, what they have kept is not to be swept.
+		marker = f.shared.name + "/" + info.ID
+	}
 	remote, err = hands.NewRemote(ctx, hands.RemoteConfig{
-		Dial: way.Dial, Settle: f.settle, Session: f.identity(info), Epoch: info.Epoch, Marker: info.Marker, Lease: f.lease, Notice: n.take,
+		Dial: way.Dial, Settle: f.settle, Session: f.identity(info), Epoch: info.Epoch, Marker: marker, Lease: f.lease, TakeOver: takeOver, Notice: n.take,
 	})
 	leave = func(ctx context.Context) error {
 		var err error
@@ -174,6 +183,9 @@ func (f *far) identity(info settle.SessionInfo) string {
 	if info.ID == "" {
 		return ""
 	}
+	if f.shared != nil {
+		return strings.Join([]string{info.ID, f.shared.name}, "\x00")
+	}
 	return strings.Join([]string{info.ID, info.Marker, f.host}, "\x00")
 }
 
@@ -195,6 +207,32 @@ func (f *far) open(info settle.SessionInfo, n *notices) (*hands.Remote, func(con
 		n.log(fmt.Sprintf("the hands have ended what an earlier run left: %q, pid %d", e.Command, e.PID))
 	}
 	return remote, leave, nil
+}
+
+// SharedHands are hands that belong to a session whoever has it open, such as one of the
+// workers of a fleet. What they still run for an earlier host is taken over instead of
+// ended.
+type SharedHands struct {
+	name     string
+	takeOver func(*hands.Remote, []hands.Handed)
+	reattach func(*hands.Remote, *shell.Jobs) func(context.Context) []settle.Reattached
+}
+
+// ShareHands returns those of the sessions that the name tells apart from others.
+func ShareHands(name string) *SharedHands {
+	return &SharedHands{name: name, takeOver: hands.TakeOver, reattach: reattach}
+}
+
+// reattach takes over what an earlier host's calls have started there.
+func reattach(remote *hands.Remote, jobs *shell.Jobs) func(context.Context) []settle.Reattached {
+	return func(ctx context.Context) (all []settle.Reattached) {
+		for _, k := range hands.Taken(remote) {
+			if text, job := shell.Reattach(ctx, jobs, k); text != "" {
+				all = append(all, settle.Reattached{Call: k.Call, Text: text, Job: job})
+			}
+		}
+		return all
+	}
 }
 
 // there are the tools of commands, which work in the directory of the machine.
@@ -318,7 +356,9 @@ func (f *far) promptOf(o prompt.Options) prompt.Prompt {
 	if o.Replace != nil {
 		parts = append(parts, strings.TrimSpace(*o.Replace))
 	}
-	parts = append(parts, f.prompt.Text, strings.TrimSpace(o.Append))
+	user := prompt.User(o)
+	p.Notes = append(slices.Clone(p.Notes), user.Notes...)
+	parts = append(parts, user.Text, f.prompt.Text, strings.TrimSpace(o.Append))
 	p.Text = strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "\n\n")
 	return p
 }

@@ -8,7 +8,10 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/policy"
 	"github.com/settle-agent/settle/internal/prompt"
+	"github.com/settle-agent/settle/internal/repo"
+	"github.com/settle-agent/settle/internal/skills"
 )
 
 // instructions returns what looks for the project's instructions where calls
@@ -25,11 +28,38 @@ func (o Options) instructions() func(string, []event.Content) []settle.Instructi
 		if len(at) == 0 {
 			return nil
 		}
-		for _, one := range prompt.Nested(o.Settings.Trust.Project(dir), at) {
+		for _, one := range prompt.Nested(o.reads(o.Settings.Trust.Project(dir)), at) {
 			out = append(out, settle.Instruction(one))
 		}
 		return out
 	}
+}
+
+// reads is what instructions may be read from.
+func (o Options) reads(project repo.Project) prompt.Sources {
+	return prompt.Sources{Project: project, Home: o.Getenv("HOME"), Secret: policy.Secret}
+}
+
+// instructionFiles are the user's own instructions: those for settle, or else those for Claude
+// Code (https://code.claude.com/docs/en/memory) and for Codex, which prefers the first
+// of its two (https://developers.openai.com/codex/guides/agents-md).
+func (o Options) instructionFiles() [][]string {
+	if o.Home == IgnoreHome || o.Instructions == IgnoreHome {
+		return nil
+	}
+	from := skills.UserSources(o.Settings.UserFile, o.Getenv)
+	in := func(dir, name string) string {
+		if dir == "" {
+			return ""
+		}
+		return filepath.Join(dir, name)
+	}
+	if own := in(from.Config, "AGENTS.md"); own != "" {
+		if _, err := os.Lstat(own); err == nil {
+			return [][]string{{own}}
+		}
+	}
+	return [][]string{{in(from.Claude, "CLAUDE.md")}, {in(from.Codex, "AGENTS.override.md"), in(from.Codex, "AGENTS.md")}}
 }
 
 // placesOf returns the files and folders, absolute, where a call worked: those that

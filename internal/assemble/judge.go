@@ -1,6 +1,7 @@
 package assemble
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/settle-agent/settle"
@@ -11,19 +12,35 @@ import (
 	"github.com/settle-agent/settle/tool/shell"
 )
 
+// rules are those that are configured. Imported ones that cannot be used are left out,
+// with a note.
+func (o Options) rules() (rules []config.Rule, notes []string) {
+	for _, r := range o.Settings.Rules {
+		if r.Imported {
+			if err := policy.Check(r, o.Dir, o.Getenv("HOME")); err != nil {
+				notes = append(notes, fmt.Sprintf("%s: the rule %q is not used: %v", r.Origin, r.String(), err))
+				continue
+			}
+		}
+		rules = append(rules, r)
+	}
+	return rules, notes
+}
+
 // judge returns what makes the judge of each session. It is nil where
 // everything is allowed without rules. A rule that cannot be used is an error
 // at once, not when a session begins.
 func (o Options) judge(permission, release event.Permission, box sandboxing, f *far, known *skillSet) (func() (settle.Judge, error), error) {
 	mode := func() Mode { return Mode{Permission: permission} }
+	rules, _ := o.rules()
 	if o.Policy != nil {
 		mode = func() Mode { return Tighten(o.Ceiling, o.Policy.Mode()) }
-	} else if permission == event.Allow && len(o.Settings.Rules) == 0 && release != event.Ask && o.Reviewed == nil && !box.of(mode()).On() {
+	} else if permission == event.Allow && len(rules) == 0 && release != event.Ask && o.Reviewed == nil && !box.of(mode()).On() {
 		return nil, nil
 	}
 	build := func() (settle.Judge, error) {
 		c := policy.Config{
-			Mode: mode, Rules: slices.Concat(known.rules(), o.Settings.Rules), Release: release, Reviewed: o.Reviewed,
+			Mode: mode, Rules: slices.Concat(known.rules(), rules), Release: release, Reviewed: o.Reviewed,
 			Dir: o.Dir, Home: o.Getenv("HOME"), Environ: o.Environ, Opaque: !shell.Judgeable(),
 			Confine: proc.Confines() == nil, Sandbox: box.of,
 		}

@@ -59,7 +59,7 @@ func Allow(tool, pattern, by string) config.Rule {
 // Below is the pattern of all that is below a directory, whose name is taken to
 // the letter.
 func Below(dir string) string {
-	return policy.Literal(strings.TrimSuffix(filepath.ToSlash(dir), "/")) + "/**"
+	return config.Literal(strings.TrimSuffix(filepath.ToSlash(dir), "/")) + "/**"
 }
 
 // Policy is a mode that a client may change while its sessions run; calls that

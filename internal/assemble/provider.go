@@ -166,14 +166,20 @@ func models(r *config.Resolved, provider string) catalog.Table {
 }
 
 // traits are what the engine has to know of the model.
-func traits(wire config.Wire, table catalog.Table, name string) model.Traits {
-	switch wire {
+func traits(of config.Provider, table catalog.Table, name string) model.Traits {
+	var t model.Traits
+	switch of.Wire {
 	case config.WireOpenAI:
-		return openai.Traits(table, name)
+		t = openai.Traits(table, name)
 	case config.WireAnthropic:
-		return anthropic.Traits(table, name)
+		t = anthropic.Traits(table, name)
 	case config.WireGemini:
 		return gemini.Traits(table, name)
+	default:
+		return chat.Traits(table, name)
 	}
-	return chat.Traits(table, name)
+	if t.ToolSearch = t.ToolSearch && of.Makes(); of.ToolSearch != nil {
+		t.ToolSearch = *of.ToolSearch
+	}
+	return t
 }

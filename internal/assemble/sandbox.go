@@ -16,10 +16,12 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/egress"
+	"github.com/settle-agent/settle/internal/lazy"
 	"github.com/settle-agent/settle/internal/policy"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/repo"
 	"github.com/settle-agent/settle/internal/sandbox"
+	"github.com/settle-agent/settle/internal/scratch"
 	"github.com/settle-agent/settle/tool/shell"
 )
 
@@ -48,21 +50,21 @@ type layers struct {
 // What canaries found out, once in this process: of a box that reads, of those that
 // change files, from the one with the most layers on, and of one that has the network.
 var (
-	proveReading  = sync.OnceValues(func() (int, error) { return prove(sandbox.Policy{}) })
-	proveApart    = sync.OnceValues(func() (int, error) { return prove(sandbox.Policy{Write: anywhere(), View: true, Apart: true}) })
-	proveViewing  = sync.OnceValues(func() (int, error) { return prove(sandbox.Policy{Write: anywhere(), View: true}) })
-	proveWorking  = sync.OnceValues(func() (int, error) { return prove(sandbox.Policy{Write: anywhere()}) })
-	proveReaching = sync.OnceValues(func() (int, error) {
+	proveReading  = lazy.Values(func() (int, error) { return prove(sandbox.Policy{}) })
+	proveApart    = lazy.Values(func() (int, error) { return prove(sandbox.Policy{Write: anywhere(), View: true, Apart: true}) })
+	proveViewing  = lazy.Values(func() (int, error) { return prove(sandbox.Policy{Write: anywhere(), View: true}) })
+	proveWorking  = lazy.Values(func() (int, error) { return prove(sandbox.Policy{Write: anywhere()}) })
+	proveReaching = lazy.Values(func() (int, error) {
 		return prove(sandbox.Policy{Write: anywhere(), Network: sandbox.Online})
 	})
 
-	proveProxiedApart = sync.OnceValues(func() (int, error) {
+	proveProxiedApart = lazy.Values(func() (int, error) {
 		return prove(sandbox.Policy{Write: anywhere(), View: true, Apart: true, Network: sandbox.Proxied})
 	})
-	proveProxiedViewing = sync.OnceValues(func() (int, error) {
+	proveProxiedViewing = lazy.Values(func() (int, error) {
 		return prove(sandbox.Policy{Write: anywhere(), View: true, Network: sandbox.Proxied})
 	})
-	proveProxied = sync.OnceValues(func() (int, error) {
+	proveProxied = lazy.Values(func() (int, error) {
 		return prove(sandbox.Policy{Write: anywhere(), Network: sandbox.Proxied})
 	})
 )
@@ -228,8 +230,8 @@ type boxes struct {
 	extent func() policy.Extent
 	data   string // settle's data directory; only for other machines
 
-	mu      sync.Mutex // guards what follows, and layers
-	private string     // directory of the session's own; "" until it is needed
+	mu      sync.Mutex   // guards what follows, and layers
+	private *scratch.Dir // the session's own; nil until it is needed
 }
 
 // found returns the layers that were found out to be had.
@@ -333,21 +335,19 @@ func (b *boxes) paths(list []string) []string {
 func (b *boxes) own() (string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.private != "" {
-		return b.private, nil
+	if b.private != nil {
+		return b.private.Path, nil
 	}
-	dir, err := os.MkdirTemp("", "settle-box-")
+	scratch.Sweep()
+	dir, err := scratch.New("box")
 	if err != nil {
-		return "", fmt.Errorf("cannot make a directory for temporary files: %w", err)
+		return "", err
 	}
-	if dir, err = filepath.EvalSymlinks(dir); err == nil {
-		err = os.Mkdir(filepath.Join(dir, "tmp"), 0o700)
-	}
-	if err != nil {
-		return "", errors.Join(err, os.RemoveAll(dir))
+	if err := os.Mkdir(filepath.Join(dir.Path, "tmp"), 0o700); err != nil {
+		return "", errors.Join(err, dir.Remove())
 	}
 	b.private = dir
-	return dir, nil
+	return dir.Path, nil
 }
 
 // cache is what boxed commands of the workspace fetch and build: of their own,
@@ -370,8 +370,8 @@ func (b *boxes) cache(private string) string {
 func (b *boxes) discard() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.private == "" {
+	if b.private == nil {
 		return nil
 	}
-	return os.RemoveAll(b.private)
+	return b.private.Remove()
 }

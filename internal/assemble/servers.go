@@ -8,6 +8,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/skills"
 	"github.com/settle-agent/settle/model/transport"
 	"github.com/settle-agent/settle/tool/mcp"
 )
@@ -77,7 +78,7 @@ func (b bench) open(info settle.SessionInfo, spool string) *mcp.Servers {
 	}
 	c := mcp.Config{
 		Env: b.env, Dir: info.WorkDir, CacheDir: b.catalogues, SpoolDir: spool, Marker: info.Marker, Lock: info.Lock,
-		Client: b.client, Version: cmp.Or(b.version, "unknown"), Logger: b.logger, Seen: b.seen,
+		Client: b.client, Version: cmp.Or(b.version, "unknown"), Logger: b.logger, Seen: b.seen, Listed: b.listed,
 		Tokens: b.tokens(info.Learn),
 	}
 	if info.Mask != nil {
@@ -94,6 +95,37 @@ type KnownServer struct {
 	URL  string // empty if it is not reached by HTTP
 	// Known is what it has said of itself; nil if it was never asked.
 	Known *mcp.Catalogue
+}
+
+// Prompts are the prompts of the servers, as far as they are known; none is asked.
+func (o Options) Prompts() (list []mcp.Command, notes []string) {
+	return mcp.KnownCommands(catalogues(o.Settings.DataDir), o.servers())
+}
+
+// Commands are what a person can call in a session.
+type Commands struct{ of *Opened }
+
+// Commands are what a person can call in the session.
+func (o *Opened) Commands() Commands { return Commands{o} }
+
+// Sources say where files and skills are.
+func (c Commands) Sources() skills.Sources { return c.of.Agent.Sources() }
+
+// Skills are those that there are now.
+func (c Commands) Skills() skills.Found { return c.of.Agent.Skills() }
+
+// Prompts are the prompts of the session's servers that are known now.
+func (c Commands) Prompts() (list []mcp.Command, notes []string) { return c.Asked().Commands() }
+
+// Asked are the servers that are asked for prompts: the session's; nil where it has none.
+func (c Commands) Asked() *mcp.Servers {
+	r := c.of.Agent.roster
+	if c.of.Session == nil || r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.open[c.of.ID()]
 }
 
 // serve says which servers an agent has.

@@ -1,7 +1,10 @@
 package assemble
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"strings"
 	"sync"
 
 	"github.com/settle-agent/settle/internal/config"
@@ -13,8 +16,20 @@ import (
 // holds the others back, whichever models they ask. Those that ask the same model
 // use connections again. The zero value is ready; nil shares nothing.
 type Shared struct {
+	// Account, if set, is called for each key at an address before its first use. The
+	// providers that ask with it become what wrap returns, which may bound them with
+	// those of other processes. It must not ask another process.
+	Account func(Account) (wrap func(model.Provider) model.Provider)
+
 	mu       sync.Mutex
 	accounts map[string]*account
+}
+
+// Account is a key at an address, as other processes may know it.
+type Account struct {
+	// Provider names the provider, and ID is a hash of name, address and key (C15).
+	Provider, ID string
+	Limiter      *model.Limiter
 }
 
 // account is what is bounded together: a key at an address.
@@ -22,6 +37,7 @@ type account struct {
 	key     *key
 	limiter *model.Limiter
 	places  chan struct{} // nil without a bound
+	wrap    func(model.Provider) model.Provider
 
 	mu     sync.Mutex // guards models
 	models map[string]model.Provider
@@ -54,6 +70,9 @@ func (s *Shared) account(c config.Choice, k *key) *account {
 	a := s.accounts[string(name)]
 	if a == nil {
 		a = newAccount(c, k)
+		if s.Account != nil {
+			a.wrap = s.Account(Account{Provider: c.Provider.Name, ID: accountID(c, k), Limiter: a.limiter})
+		}
 		s.accounts[string(name)] = a
 	} else if k.fetch != nil {
 		a.key.set(k.value) // it is the newer one
@@ -61,12 +80,26 @@ func (s *Shared) account(c config.Choice, k *key) *account {
 	return a
 }
 
+// accountID is the same in every process that uses the key at the address.
+func accountID(c config.Choice, k *key) string {
+	value := k.value
+	if k.fetch != nil {
+		value = ""
+	}
+	sum := sha256.Sum256([]byte(strings.Join([]string{c.Provider.Name, c.Provider.BaseURL, value}, "\x00")))
+	return hex.EncodeToString(sum[:])
+}
+
 // provider returns the provider of a model, made on first use.
 func (a *account) provider(name string, build func() model.Provider) model.Provider {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.models[name] == nil {
-		a.models[name] = limit(build(), a.places)
+		p := limit(build(), a.places)
+		if a.wrap != nil {
+			p = a.wrap(p)
+		}
+		a.models[name] = p
 	}
 	return a.models[name]
 }

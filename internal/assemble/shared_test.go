@@ -1,7 +1,9 @@
 package assemble
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/model"
@@ -30,5 +32,33 @@ func TestSharedIsByKey(t *testing.T) {
 	}
 	if first == third || one.places == other.places {
 		t.Error("keys share what bounds them")
+	}
+}
+
+// TestAccountsAreKnownToOthers: a key at an address is announced once, by a hash that
+// does not have the key in it (C15), and its providers are wrapped.
+func TestAccountsAreKnownToOthers(t *testing.T) {
+	var seen []Account
+	wrapped := 0
+	s := Shared{Account: func(a Account) func(model.Provider) model.Provider {
+		seen = append(seen, a)
+		return func(p model.Provider) model.Provider { wrapped++; return p }
+	}}
+	for _, key := range []string{"key-of-many-characters", "key-of-many-characters", "another"} {
+		for _, name := range []string{"one", "two"} {
+			c := config.Choice{Provider: config.Provider{Name: "p", BaseURL: "http://localhost:1"}, Model: name}
+			a := s.account(c, newKey(key, nil))
+			a.provider(name, func() model.Provider { return script.New() })
+		}
+	}
+	if len(seen) != 2 || wrapped != 4 || seen[0].ID == seen[1].ID || seen[0].Provider != "p" || strings.Contains(seen[0].ID, "key") {
+		t.Errorf("%+v, %d wrapped", seen, wrapped)
+	}
+	told := 0
+	seen[0].Limiter.Told = func(time.Time) { told++ }
+	seen[0].Limiter.Join(time.Now())
+	seen[0].Limiter.Hold(time.Now())
+	if told != 1 {
+		t.Errorf("others were told %d times", told)
 	}
 }

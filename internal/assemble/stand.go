@@ -145,7 +145,7 @@ func words(err error) string {
 
 // prompt is what a system prompt says of the directory.
 func (o HandsOptions) prompt(order promptOrder) prompt.Prompt {
-	p := prompt.Options{Dir: o.Dir, GOOS: runtime.GOOS, Now: time.Now()}
+	p := prompt.Options{Dir: o.Dir, GOOS: runtime.GOOS, Now: time.Now(), Sources: prompt.Sources{Secret: policy.Secret}}
 	if order.Project {
 		p.Project = o.Settings.Trust.Project(o.Dir)
 	}

@@ -17,9 +17,11 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/contents"
+	"github.com/settle-agent/settle/internal/hands"
 	"github.com/settle-agent/settle/internal/oauth"
 	"github.com/settle-agent/settle/internal/policy"
 	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/scratch"
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/file"
 	"github.com/settle-agent/settle/tool/mcp"
@@ -79,6 +81,7 @@ type bench struct {
 	servers    []mcp.Server // MCP servers
 	roster     *roster      // of the sessions that are open
 	seen       func(server string, state mcp.State, why error)
+	listed     func(server string)
 	catalogues string       // where their catalogues are
 	client     *http.Client // for those over HTTP
 	tokens     func(learn func(secrets ...string)) *oauth.Tokens
@@ -107,17 +110,17 @@ func (b bench) toolbox(info settle.SessionInfo) (kit settle.Toolbox, err error) 
 	}()
 	var files []tool.Tool
 	news := &notices{logger: b.logger}
+	var remote *hands.Remote
 	if b.far == nil {
 		files = fileTools(
 			kept(info.OutputDir, file.Config{Masked: info.Masked, Editor: b.editor}),
 			search.Config{Ripgrep: b.ripgrep, Private: b.private, Runner: runner{env: Helper(b.env), marker: marker, lock: info.Lock}},
 		)
 	} else {
-		remote, done, err := b.far.open(info, news)
-		if err != nil {
+		if remote, leave, err = b.far.open(info, news); err != nil {
+			leave = func(context.Context) error { return nil }
 			return settle.Toolbox{}, err
 		}
-		leave = done
 		commands = commands.On(remote)
 		commands.EndTimeout, commands.Release = farEndTimeout, b.far.refuseRelease
 		files = b.far.tools(remote, info, news, b.private != nil)
@@ -157,6 +160,9 @@ func (b bench) toolbox(info settle.SessionInfo) (kit settle.Toolbox, err error) 
 		},
 		Kill:  jobs.Kill,
 		Sweep: func(released []string) []int { return shell.Sweep(marker, released) },
+	}
+	if remote != nil && b.far.shared != nil {
+		kit.Reattach = b.far.shared.reattach(remote, jobs)
 	}
 	if b.onStop == "end" {
 		kit.Interrupted = func(ctx context.Context) { _, _ = jobs.KillAll(ctx) } // what is left is named in each job's end
@@ -217,11 +223,12 @@ func spool(kept string) (dir string, discard func() error) {
 	if kept != "" {
 		return kept, keep
 	}
-	dir, err := os.MkdirTemp("", "settle-output-")
+	scratch.Sweep()
+	made, err := scratch.New("output")
 	if err != nil {
 		return "", keep // commands work without; the middle of a long output is lost
 	}
-	return dir, func() error { return os.RemoveAll(dir) }
+	return made.Path, made.Remove
 }
 
 // mayRelease decides whether the model may let a process outlive settle. Where

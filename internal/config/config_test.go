@@ -163,7 +163,7 @@ func TestEverySettingInAFile(t *testing.T) {
 	want := config.Settings{
 		Model: "mine/org/name", Effort: "high", Permission: "ask", MaxSteps: 40, Compact: "mechanical",
 		Timeout: time.Hour, StallTimeout: 90 * time.Second, HeaderTimeout: 2 * time.Minute, AttemptTimeout: 3 * time.Hour,
-		RetryFor: time.Minute, Tools: []string{"shell", "read"}, ToolFamily: "gpt", PassEnv: []string{"OPENAI_API_KEY"}, MCPImport: []string{"claude", "codex"},
+		RetryFor: time.Minute, Tools: []string{"shell", "read"}, ToolFamily: "gpt", PassEnv: []string{"OPENAI_API_KEY"}, MCPImport: []string{"claude", "codex"}, RulesImport: []string{"claude"},
 		DataDir: filepath.Join(w.dir, "home", "data"), LogLevel: "debug", RunHooks: config.HooksOwn, Hands: "ssh there settle hands", HandsLease: time.Minute, HandsInstall: config.InstallMissing,
 		Jobs:     config.Jobs{Release: "deny", OnInterrupt: "end", OnExit: "release"},
 		Sandbox:  config.Sandbox{Use: "required", Mode: "read-only", Network: "on", Read: []string{"~/tools"}},

@@ -15,8 +15,9 @@ import (
 // The kinds of settings. A value is a string from a flag or a variable, or
 // what TOML gives: string, int64, []any, ….
 
-func text(key string, field func(*Settings) *string) setting {
-	return setting{
+//go:noinline
+func text(key string, field func(*Settings) *string) *setting {
+	return &setting{
 		key: key,
 		set: func(s *Settings, value any) (err error) {
 			*field(s), err = asText(value)
@@ -27,8 +28,10 @@ func text(key string, field func(*Settings) *string) setting {
 }
 
 // choice takes its options in order, the loosest first.
-func choice[T ~string](key string, field func(*Settings) *T, options ...string) setting {
-	return setting{
+//
+//go:noinline
+func choice[T ~string](key string, field func(*Settings) *T, options ...string) *setting {
+	return &setting{
 		key: key,
 		set: func(s *Settings, value any) error {
 			word, err := asText(value)
@@ -54,8 +57,10 @@ func choice[T ~string](key string, field func(*Settings) *T, options ...string) 
 }
 
 // count takes 0 and more; 0 is no limit.
-func count(key string, field func(*Settings) *int) setting {
-	return setting{
+//
+//go:noinline
+func count(key string, field func(*Settings) *int) *setting {
+	return &setting{
 		key: key,
 		set: func(s *Settings, value any) (err error) {
 			*field(s), err = asCount(value)
@@ -67,15 +72,17 @@ func count(key string, field func(*Settings) *int) setting {
 }
 
 // bound is a count of which 0 is the tightest.
-func bound(key string, field func(*Settings) *int) setting {
+func bound(key string, field func(*Settings) *int) *setting {
 	k := count(key, field)
 	k.looseness = func(s *Settings) float64 { return float64(*field(s)) }
 	return k
 }
 
 // dollars is an amount in US dollars.
-func dollars(key string, field func(*Settings) *float64) setting {
-	return setting{
+//
+//go:noinline
+func dollars(key string, field func(*Settings) *float64) *setting {
+	return &setting{
 		key: key,
 		set: func(s *Settings, value any) (err error) {
 			*field(s), err = asDollars(value)
@@ -87,7 +94,7 @@ func dollars(key string, field func(*Settings) *float64) setting {
 }
 
 // retries is a count of which 0 is the tightest.
-func retries(key string, field func(*Settings) *int) setting {
+func retries(key string, field func(*Settings) *int) *setting {
 	k := count(key, field)
 	k.looseness = func(s *Settings) float64 {
 		if *field(s) < 0 {
@@ -100,8 +107,10 @@ func retries(key string, field func(*Settings) *int) setting {
 }
 
 // duration takes 0 and more; 0 is no limit.
-func duration(key string, field func(*Settings) *time.Duration) setting {
-	return setting{
+//
+//go:noinline
+func duration(key string, field func(*Settings) *time.Duration) *setting {
+	return &setting{
 		key: key,
 		set: func(s *Settings, value any) (err error) {
 			*field(s), err = asDuration(value)
@@ -113,14 +122,15 @@ func duration(key string, field func(*Settings) *time.Duration) setting {
 }
 
 // budget is a duration of which 0 is the tightest.
-func budget(key string, field func(*Settings) *time.Duration) setting {
+func budget(key string, field func(*Settings) *time.Duration) *setting {
 	k := duration(key, field)
 	k.looseness = func(s *Settings) float64 { return float64(*field(s)) }
 	return k
 }
 
-func names(key string, field func(*Settings) *[]string) setting {
-	return setting{
+//go:noinline
+func names(key string, field func(*Settings) *[]string) *setting {
+	return &setting{
 		key: key,
 		set: func(s *Settings, value any) (err error) {
 			*field(s), err = asNames(value)
@@ -131,7 +141,7 @@ func names(key string, field func(*Settings) *[]string) setting {
 }
 
 // hosts is a list of hosts that may be reached.
-func hosts(key string, field func(*Settings) *[]string) setting {
+func hosts(key string, field func(*Settings) *[]string) *setting {
 	k := names(key, field)
 	k.set = func(s *Settings, value any) error {
 		list, err := asNames(value)
@@ -147,7 +157,7 @@ func hosts(key string, field func(*Settings) *[]string) setting {
 }
 
 // addresses are addresses that are not public.
-func addresses(key string, field func(*Settings) *[]string) setting {
+func addresses(key string, field func(*Settings) *[]string) *setting {
 	k := names(key, field)
 	set := k.set
 	k.set = func(s *Settings, value any) error {
@@ -161,7 +171,7 @@ func addresses(key string, field func(*Settings) *[]string) setting {
 }
 
 // namesOf are some of the options.
-func namesOf(key string, field func(*Settings) *[]string, options ...string) setting {
+func namesOf(key string, field func(*Settings) *[]string, options ...string) *setting {
 	k := names(key, field)
 	set := k.set
 	k.set = func(s *Settings, value any) error {

@@ -68,7 +68,7 @@ type Resolved struct {
 
 type loader struct {
 	Resolved
-	settings []setting
+	settings []*setting
 }
 
 // Load decides what is in force. Errors are of type *Error, joined.
@@ -91,6 +91,7 @@ func Load(in Input) (*Resolved, error) {
 	if err := errors.Join(l.environment(), l.flags()); err != nil {
 		return nil, err
 	}
+	l.importRules()
 	l.importServers()
 	if in.ProjectConfig != IgnoreProject {
 		l.projectServers()
@@ -110,7 +111,7 @@ func (l *loader) user() error {
 	}
 	l.Files = append(l.Files, doc.path)
 	top := doc.root()
-	l.walk(top, func(t *table, key string, k setting, value any) {
+	l.walk(top, func(t *table, key string, k *setting, value any) {
 		if err := k.set(&l.Settings, value); err != nil {
 			t.fail(key, err)
 			return
@@ -140,7 +141,7 @@ func (l *loader) user() error {
 }
 
 // walk calls found for each setting that the document has.
-func (l *loader) walk(top *table, found func(t *table, key string, k setting, value any)) {
+func (l *loader) walk(top *table, found func(t *table, key string, k *setting, value any)) {
 	groups := map[string]*table{"": top}
 	for _, k := range l.settings {
 		group, key, nested := strings.Cut(k.key, ".")
@@ -310,7 +311,7 @@ func (l *loader) flags() error {
 			l.Origins[key] = origin
 			continue
 		}
-		at := slices.IndexFunc(l.settings, func(k setting) bool { return k.key == key })
+		at := slices.IndexFunc(l.settings, func(k *setting) bool { return k.key == key })
 		if at < 0 {
 			fail(flag, fmt.Errorf("unknown setting"))
 			continue

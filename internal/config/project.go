@@ -38,7 +38,7 @@ func (l *loader) projectRules(top *table) {
 	}
 }
 
-func (l *loader) projectValue(t *table, key string, k setting, value any) {
+func (l *loader) projectValue(t *table, key string, k *setting, value any) {
 	want := l.Settings
 	if err := k.set(&want, value); err != nil {
 		t.fail(key, err)
@@ -107,7 +107,7 @@ func alternative(key string) string {
 	return " or use " + flagOf(key)
 }
 
-func (l *loader) inForce(k setting) string {
+func (l *loader) inForce(k *setting) string {
 	value := shown(k.get(&l.Settings))
 	if value == "" {
 		return "the default"

@@ -45,6 +45,9 @@ type Provider struct {
 	// Dialect is one of Dialects: what a chat server demands of a conversation;
 	// empty if its host and its answers tell.
 	Dialect string
+	// ToolSearch says whether the provider's own search of tools is used; nil where
+	// the server is the models' maker's alone.
+	ToolSearch *bool
 	// MaxConcurrent bounds the requests that are under way; 0 is no bound.
 	MaxConcurrent int
 	// Origin is where the provider comes from, BaseURLOrigin its BaseURL.
@@ -123,6 +126,7 @@ func (l *loader) provider(t *table, name string) {
 		return body, nil
 	})
 	get(t, "dialect", &p.Dialect, asDialect)
+	get(t, "tool_search", &p.ToolSearch, asSwitch)
 	if limits := t.table("limits"); limits != nil {
 		get(limits, "max_concurrent", &p.MaxConcurrent, asCount)
 		limits.done()

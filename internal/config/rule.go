@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,7 +28,16 @@ type Rule struct {
 	// forbid and ask, but where it asks it does not undo a default of Deny,
 	// and it may not allow.
 	Tightens bool
+	// Imported says that it was written for another agent. It is about the calls and
+	// commands that settle can see through, as it is there, and about the scripts that
+	// name its program: it has no others asked about.
+	Imported bool
 	Origin   Origin
+}
+
+// Literal is the pattern of a path that is taken to the letter.
+func Literal(path string) string {
+	return strings.NewReplacer(`\`, `[\\]`, "*", "[*]", "?", "[?]", "[", "[[]", "{", "[{]", "}", "[}]").Replace(filepath.ToSlash(path))
 }
 
 func (r Rule) String() string {

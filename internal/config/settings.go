@@ -61,6 +61,8 @@ type Settings struct {
 	PassEnv []string
 	// MCPImport are the agents whose files of MCP servers are read as well.
 	MCPImport []string
+	// RulesImport are the agents whose rules for permissions are read as well.
+	RulesImport []string
 	// DataDir is absolute; empty if there is no place for it.
 	DataDir string
 	// LogLevel is debug, info, warn or error.
@@ -175,6 +177,7 @@ func defaults() Settings {
 		RetryFor:        10 * time.Minute,
 		LogLevel:        "info",
 		MCPImport:       []string{claudeAgent, codexAgent},
+		RulesImport:     []string{claudeAgent},
 		RunHooks:        HooksAll,
 		HandsLease:      30 * time.Second,
 		HandsInstall:    InstallNever,
@@ -208,8 +211,8 @@ type setting struct {
 	looseness func(s *Settings) float64
 }
 
-func settings() []setting {
-	return []setting{
+func settings() []*setting {
+	return []*setting{
 		text("model", func(s *Settings) *string { return &s.Model }).from("SETTLE_MODEL").may(fills),
 		choice("effort", func(s *Settings) *string { return &s.Effort },
 			"max", "xhigh", "high", "medium", "low", "minimal", "none").may(fills),
@@ -237,6 +240,7 @@ func settings() []setting {
 		choice("tool_family", func(s *Settings) *string { return &s.ToolFamily }, append([]string{"auto"}, toolFamilies()...)...).may(fills),
 		names("pass_env", func(s *Settings) *[]string { return &s.PassEnv }).may(refused),
 		namesOf("mcp_import", func(s *Settings) *[]string { return &s.MCPImport }, claudeAgent, codexAgent).may(refused),
+		namesOf("rules_import", func(s *Settings) *[]string { return &s.RulesImport }, claudeAgent).may(refused),
 		text("data_dir", func(s *Settings) *string { return &s.DataDir }).from("SETTLE_DATA_DIR").may(refused),
 		choice("log_level", func(s *Settings) *string { return &s.LogLevel }, "debug", "info", "warn", "error").may(refused),
 		choice("run_hooks", func(s *Settings) *string { return &s.RunHooks }, HooksAll, HooksOwn, HooksOff).may(refused),
@@ -266,12 +270,12 @@ func settings() []setting {
 	}
 }
 
-func (k setting) from(variable string) setting {
+func (k *setting) from(variable string) *setting {
 	k.env = variable
 	return k
 }
 
-func (k setting) may(r rule) setting {
+func (k *setting) may(r rule) *setting {
 	k.project = r
 	return k
 }

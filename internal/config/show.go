@@ -133,6 +133,9 @@ func (r *Resolved) providerLines(p Provider) []Line {
 		add("extra_body", bodyShown(p.ExtraBody), p.Origin)
 	}
 	add("dialect", p.Dialect, p.Origin)
+	if p.ToolSearch != nil {
+		add("tool_search", fmt.Sprint(*p.ToolSearch), p.Origin)
+	}
 	add("limits.max_concurrent", shown(p.MaxConcurrent), p.Origin)
 	return lines
 }

@@ -12,21 +12,35 @@ import (
 // tailBytes is how much of a command's output another brain is told.
 const tailBytes = 2 << 10
 
+// keptBytes is how much of a command's output is kept for a brain that takes it over.
+const keptBytes = 8 << 10
+
 // command is one that a brain had started. Its id is used once: to start it again
 // is to ask what became of it.
 type command struct {
 	id     uint64
 	script string
-	brain  *brain
+	call   string
 
 	ready   chan struct{} // closed when it has started, or failed to
 	process *proc.Process // nil if it failed; set before ready is closed
 	failure error
 
 	mu      sync.Mutex // guards what follows
+	brain   *brain     // whose it is now
 	tail    []byte
 	dropped int64
-	gone    uint64 // number of the message that told of its end
+	exited  []byte // what was told of its exit; nil before
+	gone    uint64 // number of the message that told of its end, which was end
+	end     []byte
+	expired bool // it ran when the lease ended
+}
+
+// push tells the command's brain something.
+func (c *command) push(kind byte, data []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.brain.link.push(kind, c.id, data)
 }
 
 // start starts a command, once.
@@ -40,7 +54,7 @@ func (s *Server) start(b *brain, m message) {
 	var o startOrder
 	err := json.Unmarshal(m.data, &o)
 	b.forget()
-	c := &command{id: m.id, script: o.Script, brain: b, ready: make(chan struct{})}
+	c := &command{id: m.id, script: o.Script, call: o.Call, brain: b, ready: make(chan struct{})}
 	b.commands[m.id] = c
 	b.mu.Unlock()
 	s.work(func() { // ends with the command; Close ends that
@@ -57,7 +71,7 @@ func (s *Server) start(b *brain, m message) {
 }
 
 // mostCommands is how many commands of a brain are remembered.
-const mostCommands = 4096
+const mostCommands = 1024
 
 // forget makes room among the commands whose end the brain knows; b.mu is held.
 func (b *brain) forget() {
@@ -74,10 +88,10 @@ func (b *brain) forget() {
 // announce reports whether the command has started.
 func (c *command) announce() {
 	if c.failure != nil {
-		c.brain.link.push(kindFailed, c.id, []byte(c.failure.Error()))
+		c.push(kindFailed, []byte(c.failure.Error()))
 		return
 	}
-	c.brain.link.push(kindStarted, c.id, encode(startedReport{PID: c.process.PID()}))
+	c.push(kindStarted, encode(startedReport{PID: c.process.PID()}))
 }
 
 // tell reports how the command does until it is gone.
@@ -85,16 +99,35 @@ func (c *command) tell() {
 	if c.failure != nil {
 		return
 	}
-	link := c.brain.link
 	exit, _ := c.process.Wait(context.Background()) // C8: the command's own end; End bounds it
 	c.flushDropped()
-	link.push(kindExited, c.id, encode(exitedReport{Code: exit.Code, Signal: exit.Signal, Lost: exit.Lost, Rest: c.process.Rest()}))
+	c.tellExit(encode(exitedReport{Code: exit.Code, Signal: exit.Signal, Lost: exit.Lost, Rest: c.process.Rest()}))
 	<-c.process.Done() // Close and the lease end it
 	c.flushDropped()
-	seq := link.push(kindGone, c.id, encode(goneReport{Survivors: c.process.Survivors(), Asked: c.process.EndedByOthers()}))
+	c.tellEnd(encode(goneReport{Survivors: c.process.Survivors(), Asked: c.process.EndedByOthers()}))
+}
+
+func (c *command) tellExit(report []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.gone = seq
+	c.exited = report
+	c.brain.link.push(kindExited, c.id, report)
+}
+
+func (c *command) tellEnd(report []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.end = report
+	c.gone = c.brain.link.push(kindGone, c.id, report)
+}
+
+// expire notes that the lease has ended, which ends the command.
+func (c *command) expire() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.exited == nil {
+		c.expired = true
+	}
 }
 
 // confirmed reports whether the brain knows that the command is gone.
@@ -115,15 +148,18 @@ func (c *command) repeat() {
 func (c *command) Write(data []byte) (int, error) {
 	<-c.ready // which follows the start
 	c.flushDropped()
-	sent := c.brain.link.flood(kindOutput, c.id, data)
+	c.mu.Lock()
+	c.tail = append(c.tail, data...)
+	if n := len(c.tail) - keptBytes; n > 0 {
+		c.tail = append(c.tail[:0], c.tail[n:]...)
+	}
+	link := c.brain.link
+	c.mu.Unlock()
+	sent := link.flood(kindOutput, c.id, data)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !sent {
+	if !sent && c.brain.link == link { // else the next brain has it
 		c.dropped += int64(len(data))
-	}
-	c.tail = append(c.tail, data...)
-	if n := len(c.tail) - tailBytes; n > 0 {
-		c.tail = append(c.tail[:0], c.tail[n:]...)
 	}
 	return len(data), nil
 }
@@ -138,8 +174,8 @@ func (c *command) flushDropped() {
 	}
 }
 
-// end ends the command and what it started (C7).
-func (c *command) end(ctx context.Context, grace time.Duration) {
+// stop ends the command and what it started (C7).
+func (c *command) stop(ctx context.Context, grace time.Duration) {
 	select {
 	case <-c.ready:
 	case <-ctx.Done():
@@ -158,7 +194,10 @@ func (c *command) write(o writeOrder) error {
 	if o.Close {
 		return c.process.CloseInput()
 	}
-	ctx, cancel := context.WithTimeout(c.brain.ctx, time.Duration(o.TimeoutMS)*time.Millisecond)
+	c.mu.Lock()
+	b := c.brain
+	c.mu.Unlock()
+	ctx, cancel := context.WithTimeout(b.ctx, time.Duration(o.TimeoutMS)*time.Millisecond)
 	defer cancel()
 	return c.process.Write(ctx, o.Data)
 }
@@ -183,6 +222,6 @@ func (c *command) report() (Ended, bool) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e.Tail = string(c.tail)
+	e.Tail = string(c.tail[max(0, len(c.tail)-tailBytes):])
 	return e, true
 }

@@ -44,6 +44,7 @@ type link struct {
 	bytes    int // of these
 	alive    bool
 	answer   byte
+	closed   bool
 }
 
 // entry is a message that is kept.
@@ -121,6 +122,10 @@ func (l *link) withdraw(seq uint64) (written bool) {
 func (l *link) attach(stream io.WriteCloser, received uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.closed {
+		_ = stream.Close() // another brain came while this one was welcomed
+		return
+	}
 	if l.stream != nil {
 		_ = l.stream.Close() // it is of no use any more
 	}
@@ -334,8 +339,12 @@ func (l *link) flush(timeout time.Duration) {
 	}
 }
 
-// close lets go of what is kept.
+// close ends the stream, lets go of what is kept, and takes no stream any more.
 func (l *link) close() {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	l.hangUp()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.out, l.next, l.kept = nil, 0, 0

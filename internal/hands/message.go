@@ -54,6 +54,9 @@ type attach struct {
 	GraceMS  int64  `json:"grace_ms"`
 	// Marker is as in [proc.Spec].
 	Marker string `json:"marker,omitempty"`
+	// Keep says that the brain takes over what an earlier one had started; else that
+	// is ended.
+	Keep bool `json:"keep,omitempty"`
 }
 
 // attached answers it.
@@ -64,6 +67,22 @@ type attached struct {
 	Received uint64 `json:"received"`
 	// Ended is what an earlier brain left running.
 	Ended []Ended `json:"ended,omitempty"`
+	// Kept are the commands of an earlier brain that this one has taken over. Their
+	// ids are the brain's now, and the end of their output follows.
+	Kept []Handed `json:"kept,omitempty"`
+}
+
+// Handed is a command that another brain has taken over.
+type Handed struct {
+	ID   uint64 `json:"id"`
+	Call string `json:"call"`
+	// Command is the script, or the beginning of a long one.
+	Command string `json:"command"`
+	PID     int    `json:"pid"`
+	// Gone says that everything of it has ended, which is reported, too; Expired that
+	// it was ended, or is being, because nobody had been heard of in time.
+	Gone    bool `json:"gone,omitempty"`
+	Expired bool `json:"expired,omitempty"`
 }
 
 // Ended is a command of a brain that did not come back.

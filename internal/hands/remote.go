@@ -40,6 +40,9 @@ type RemoteConfig struct {
 	// Bound is how long the brain tries to come back before it gives up what ran; a
 	// little more than the Lease, after which that has ended, if it is 0.
 	Bound time.Duration
+	// TakeOver, if it is [TakeOver], takes over what an earlier brain of the session had
+	// started, instead of having it ended; see [Taken].
+	TakeOver func(*Remote, []Handed)
 	// Notice, if set, is told what happens to the connection. It does not block.
 	Notice func(News)
 }
@@ -76,6 +79,8 @@ type Remote struct {
 	brain   string
 	machine Machine
 	ended   []Ended
+	kept    any             // []*Kept, of which programs that take nothing over are without
+	met     bool            // the hands were reached once
 	closing context.Context // ends when Close begins
 	close   context.CancelFunc
 	done    chan struct{} // closed when keep has returned
@@ -130,7 +135,10 @@ func NewRemote(ctx context.Context, c RemoteConfig) (*Remote, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.instance, r.ended = a.Instance, a.Ended
+	r.instance, r.ended, r.met = a.Instance, a.Ended, true
+	if c.TakeOver != nil {
+		c.TakeOver(r, a.Kept)
+	}
 	r.closing, r.close = context.WithCancel(context.Background())
 	go r.keep(stream, from) // ends with closing; Close waits for it
 	return r, nil
@@ -156,7 +164,7 @@ func (r *Remote) dial(ctx context.Context) (io.ReadWriteCloser, *frames, attache
 	a := attach{
 		Session: r.config.Session, Epoch: r.config.Epoch, Brain: r.brain, Instance: r.instance, Received: r.link.position(),
 		LeaseMS: r.config.Lease.Milliseconds(), ReturnMS: r.config.Return.Milliseconds(), GraceMS: proc.DefaultGrace.Milliseconds(),
-		Marker: r.config.Marker,
+		Marker: r.config.Marker, Keep: r.config.TakeOver != nil && !r.met,
 	}
 	if r.machine.OS == "" {
 		r.machine = machine

@@ -127,7 +127,7 @@ func (s *Server) welcome(a attach) (*brain, attached, error) {
 	case old != nil && (a.Epoch < old.attach.Epoch || a.Epoch == old.attach.Epoch && old.link.attached()):
 		return nil, answer, fmt.Errorf("another process works on this session since (epoch %d, and this one has %d)", old.attach.Epoch, a.Epoch)
 	}
-	if old != nil {
+	if old != nil && !a.Keep {
 		answer.Ended = s.dismiss(old)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -136,6 +136,9 @@ func (s *Server) welcome(a attach) (*brain, attached, error) {
 		commands: map[uint64]*command{}, calls: map[uint64]context.CancelFunc{},
 	}
 	b := s.brain
+	if old != nil && a.Keep {
+		answer.Kept = old.handOver(b)
+	}
 	b.timer = time.AfterFunc(b.lease(), func() { s.expire(b) })
 	return b, answer, nil
 }
@@ -194,15 +197,20 @@ func (s *Server) expire(b *brain) {
 	b.mu.Lock()
 	kept := b.expired
 	b.expired = true
+	if !kept {
+		for _, c := range b.commands {
+			c.expire()
+		}
+	}
 	b.mu.Unlock()
 	if kept {
-		s.finish()
+		s.finishFor(b)
 		return
 	}
 	b.link.hangUp()
 	b.end(b.grace())
 	if b.link.idle() {
-		s.finish() // there is nothing to tell a brain that comes back
+		s.finishFor(b) // there is nothing to tell a brain that comes back
 		return
 	}
 	b.mu.Lock()
@@ -231,7 +239,7 @@ func (b *brain) end(grace time.Duration) {
 	defer cancel()
 	var wg sync.WaitGroup
 	for _, c := range all {
-		wg.Go(func() { c.end(ctx, grace) }) // ends with ctx
+		wg.Go(func() { c.stop(ctx, grace) }) // ends with ctx
 	}
 	wg.Wait()
 }
@@ -243,6 +251,16 @@ func (s *Server) finish() {
 	if !s.ended {
 		s.ended = true
 		close(s.over)
+	}
+}
+
+// finishFor is finish for a brain that leaves, unless another one has come.
+func (s *Server) finishFor(b *brain) {
+	s.mu.Lock()
+	last := s.brain == b
+	s.mu.Unlock()
+	if last {
+		s.finish()
 	}
 }
 
@@ -291,7 +309,7 @@ func (s *Server) deliver(b *brain, m message) {
 			s.work(func() { // ends with its bound
 				ctx, cancel := context.WithTimeout(context.Background(), grace+endTimeout)
 				defer cancel()
-				c.end(ctx, grace)
+				c.stop(ctx, grace)
 			})
 		}
 	case kindCall:
@@ -307,7 +325,7 @@ func (s *Server) deliver(b *brain, m message) {
 			b.end(b.grace())
 			b.link.push(kindBye, m.id, nil)
 			b.link.flush(time.Second)
-			s.finish()
+			s.finishFor(b)
 		})
 	}
 }

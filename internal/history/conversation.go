@@ -36,7 +36,7 @@ type key struct {
 
 func (k key) is(other key) bool {
 	return k.target == other.target && k.system == other.system && slices.EqualFunc(k.specs, other.specs, func(a, b model.ToolSpec) bool {
-		return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Schema, b.Schema) && a.Grammar == b.Grammar
+		return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Schema, b.Schema) && a.Grammar == b.Grammar && a.Deferred == b.Deferred
 	})
 }
 
@@ -46,6 +46,9 @@ func (k key) basis() string {
 	fmt.Fprintf(sum, "%#v %q", k.target, k.system)
 	for _, s := range k.specs {
 		fmt.Fprintf(sum, " %q %q %q %q", s.Name, s.Description, s.Schema, s.Grammar)
+		if s.Deferred != "" {
+			fmt.Fprintf(sum, " %q", s.Deferred)
+		}
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:4])
 }

@@ -26,7 +26,7 @@ func refusedPart(kind model.ErrorKind, status int) Parts {
 // Where it is about the key, the account or the address, no other history helps.
 func unexplained(kind model.ErrorKind, status int) bool {
 	switch kind {
-	case model.ErrInvalid, model.ErrReasoning, model.ErrImage:
+	case model.ErrInvalid, model.ErrReasoning, model.ErrImage, model.ErrToolSearch:
 		return status == 0 || status >= 400 && status < 500 && status != http.StatusMethodNotAllowed
 	}
 	return false

@@ -152,6 +152,9 @@ func (w *walk) enough() int { return w.least() + w.window/16 }
 func estimate(r model.Request) int {
 	n := (len(r.System) + len(r.Schema)) / bytesPerToken
 	for _, t := range r.Tools {
+		if t.Deferred != "" {
+			continue // what was found is in what the provider counts
+		}
 		n += tokensPerItem + (len(t.Name)+len(t.Description)+len(t.Schema)+len(t.Grammar))/bytesPerToken
 	}
 	for _, i := range r.Input {

@@ -30,9 +30,10 @@ func floors() [][]string {
 		{"internal/proc"},
 		{"internal/sandbox"},
 		{"internal/config", "internal/question", "internal/prompt", "internal/skills", "internal/longlog", "internal/terminal"},
-		{"internal/oauth"},
+		{"internal/oauth", "internal/metrics"},
 		{"event", "internal/scope", "internal/sse", "internal/redact", "internal/contents", "internal/repo", "internal/frontmatter", "internal/logfile", "internal/lifeline", "internal/jsonrpc", "internal/printable", "internal/egress"},
-		{"internal/jsonl", "internal/safefile", "internal/sorting", "internal/filelock"},
+		{"internal/scratch"},
+		{"internal/jsonl", "internal/safefile", "internal/sorting", "internal/lazy", "internal/filelock"},
 		{"internal/house", "internal/test/shake", "internal/test/crash", "internal/test/setsid", "modeltest"},
 	}
 }

@@ -172,36 +172,37 @@ func (f *feed) abandon(wake chan struct{}) {
 // element, if the store cannot be read. A cursor beyond the end waits for the
 // events after it. Who lags holds nobody up and misses nothing (C17).
 func (l *Log) Events(ctx context.Context, after uint64) iter.Seq2[event.Event, error] {
-	return func(yield func(event.Event, error) bool) {
-		after := after // an iterator may be used again
-		l.feed.join()
-		defer l.feed.leave()
-		buf := make([]event.Event, 0, chunk)
-		for ctx.Err() == nil {
-			s := l.feed.next(after, buf)
-			switch {
-			case s.events != nil:
-				for _, e := range s.events {
-					if ctx.Err() != nil || !yield(e, nil) {
-						return
-					}
-				}
-				after = s.events[len(s.events)-1].Seq
-				clear(s.events)
-			case s.stored != 0:
-				if !l.replay(ctx, after, s.stored, yield) {
+	return func(yield func(event.Event, error) bool) { l.follow(ctx, after, yield) }
+}
+
+func (l *Log) follow(ctx context.Context, after uint64, yield func(event.Event, error) bool) {
+	l.feed.join()
+	defer l.feed.leave()
+	buf := make([]event.Event, 0, chunk)
+	for ctx.Err() == nil {
+		s := l.feed.next(after, buf)
+		switch {
+		case s.events != nil:
+			for _, e := range s.events {
+				if ctx.Err() != nil || !yield(e, nil) {
 					return
 				}
-				after = s.stored
-			case s.wake != nil:
-				select {
-				case <-s.wake:
-				case <-ctx.Done():
-					l.feed.abandon(s.wake)
-				}
-			default:
+			}
+			after = s.events[len(s.events)-1].Seq
+			clear(s.events)
+		case s.stored != 0:
+			if !l.replay(ctx, after, s.stored, yield) {
 				return
 			}
+			after = s.stored
+		case s.wake != nil:
+			select {
+			case <-s.wake:
+			case <-ctx.Done():
+				l.feed.abandon(s.wake)
+			}
+		default:
+			return
 		}
 	}
 }

@@ -96,24 +96,26 @@ func globEscape(path string) string {
 // record at the end that is not whole yet is not an error; any other damage is
 // a [DamageError], the last element.
 func Read(ctx context.Context, dir, session string, after uint64) iter.Seq2[event.Event, error] {
-	return func(yield func(event.Event, error) bool) {
-		f, size, err := openToRead(dir, session)
-		if err != nil {
-			yield(event.Event{}, err)
+	return func(yield func(event.Event, error) bool) { read(ctx, dir, session, after, yield) }
+}
+
+func read(ctx context.Context, dir, session string, after uint64, yield func(event.Event, error) bool) {
+	f, size, err := openToRead(dir, session)
+	if err != nil {
+		yield(event.Event{}, err)
+		return
+	}
+	defer f.Close()
+	start := int64(len(header(formatVersion)))
+	for e, err := range decodeFrom(ctx, scan(f, start, max(size, start), readBuffer), 0, after) {
+		if damage := (*DamageError)(nil); errors.As(err, &damage) && damage.torn {
 			return
 		}
-		defer f.Close()
-		start := int64(len(header(formatVersion)))
-		for e, err := range decodeFrom(ctx, scan(f, start, max(size, start), readBuffer), 0, after) {
-			if damage := (*DamageError)(nil); errors.As(err, &damage) && damage.torn {
-				return
-			}
-			if newer := (*event.NewerVersionError)(nil); errors.As(err, &newer) {
-				err = &NewerError{Path: f.Name(), Version: newer.Version}
-			}
-			if !yield(e, err) {
-				return
-			}
+		if newer := (*event.NewerVersionError)(nil); errors.As(err, &newer) {
+			err = &NewerError{Path: f.Name(), Version: newer.Version}
+		}
+		if !yield(e, err) {
+			return
 		}
 	}
 }

@@ -5,11 +5,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/lazy"
 	"github.com/settle-agent/settle/internal/policy/effects"
 	"github.com/settle-agent/settle/internal/repo"
 )
@@ -167,7 +167,7 @@ func (w workspace) walk(root place, links bool) []effect {
 
 // tooWide matches a pattern that may stand for "..", in older shells, or that
 // has wildcards in more than two names.
-var tooWide = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|/)\.[*?]|[*?].*/.*[*?].*/.*[*?]`) })
+var tooWide = lazy.Regexp(`(^|/)\.[*?]|[*?].*/.*[*?].*/.*[*?]`)
 
 // expand returns the paths that a shell makes of a pattern. A pattern without a
 // match stays as it is.
@@ -175,7 +175,7 @@ func expand(dir, pattern string) (paths []string, why string) {
 	if tooWide().MatchString(pattern) {
 		return nil, pattern + " matches too much"
 	}
-	found, err := filepath.Glob(absolute(Literal(dir), strings.TrimRight(pattern, "/")))
+	found, err := filepath.Glob(absolute(config.Literal(dir), strings.TrimRight(pattern, "/")))
 	if err != nil || len(found) > maxMatches {
 		return nil, pattern + " matches too many files"
 	}

@@ -3,9 +3,8 @@ package policy
 import (
 	"cmp"
 	"path/filepath"
-	"regexp"
-	"sync"
 
+	"github.com/settle-agent/settle/internal/lazy"
 	"github.com/settle-agent/settle/internal/policy/effects"
 	"github.com/settle-agent/settle/internal/repo"
 	"github.com/settle-agent/settle/internal/safefile"
@@ -54,9 +53,7 @@ func (p *Policy) relativeHooks() string {
 	return ""
 }
 
-var hooksPath = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?im)\bhookspath[ \t]*=[ \t]*(?:"[ \t]*)?(?:[^/~" \t]|$)`)
-})
+var hooksPath = lazy.Regexp(`(?im)\bhookspath[ \t]*=[ \t]*(?:"[ \t]*)?(?:[^/~" \t]|$)`)
 
 // credentials reports whether a configuration of git has any.
 func credentials(path string) bool {
@@ -67,9 +64,7 @@ func credentials(path string) bool {
 	return password().Match(data)
 }
 
-var password = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)://[^/\s@]*:[^/\s@]+@|://[^/\s@]{20,}@|extraheader|password|token`)
-})
+var password = lazy.Regexp(`(?i)://[^/\s@]*:[^/\s@]+@|://[^/\s@]{20,}@|extraheader|password|token`)
 
 // tracked says why what git tracks may be secret.
 func tracked(git repo.Git, index repo.Index) string {

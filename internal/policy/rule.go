@@ -48,6 +48,12 @@ func isReader(tool string) bool {
 	return tool == "read" || tool == "grep" || tool == "glob" || tool == "list"
 }
 
+// Check reports what is wrong with a rule, if anything is.
+func Check(r config.Rule, dir, home string) error {
+	_, err := newRule(r, dir, home)
+	return err
+}
+
 func newRule(r config.Rule, dir, home string) (rule, error) {
 	c := rule{Rule: r}
 	switch {
@@ -107,14 +113,9 @@ func (r *rule) forPaths(dir, home string) error {
 		real = named // what is behind a loop of links, nothing can open
 	}
 	for _, base := range []string{filepath.Clean(named), real} {
-		r.globs = append(r.globs, strings.TrimSuffix(Literal(base), "/")+"/"+rest)
+		r.globs = append(r.globs, strings.TrimSuffix(config.Literal(base), "/")+"/"+rest)
 	}
 	return nil
-}
-
-// Literal is the pattern of a path that is taken to the letter.
-func Literal(path string) string {
-	return strings.NewReplacer(`\`, `[\\]`, "*", "[*]", "?", "[?]", "[", "[[]", "{", "[{]", "}", "[}]").Replace(filepath.ToSlash(path))
 }
 
 // isInside reports whether the pattern is of paths in the working directory.
@@ -130,6 +131,8 @@ func (r rule) about(c toolCall, e effect) bool {
 		return r.Pattern == "" || isPath || e.kind == does
 	case r.Tool == "shell" && c.tool == "shell":
 		return r.Pattern == "" || e.kind == runs || e.kind == hidden
+	case r.Tool == "shell" && r.Imported && c.tool == "job" && e.kind == hidden: // those that are not are asked about anyway
+		return true
 	case isEditor(r.Tool):
 		return e.kind == effects.Writes || e.kind == names
 	case r.Tool == "read":
@@ -155,6 +158,8 @@ func (r rule) forbids(c toolCall, e effect) match {
 		return best
 	case r.Pattern == "":
 		return yes
+	case e.kind == hidden && r.Imported && !strings.Contains(strings.ToLower(c.Command+c.Input), r.command.name):
+		return no
 	case e.kind == hidden:
 		return maybe
 	case e.kind == runs:

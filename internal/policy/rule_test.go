@@ -155,3 +155,40 @@ func TestOpaqueCommandsAsk(t *testing.T) {
 		}
 	}
 }
+
+// A rule of another agent has no script asked about that cannot be seen through, unless
+// the program of the rule is named in it.
+func TestImportedRules(t *testing.T) {
+	dir := newDir(t)
+	of := func(r config.Rule) config.Rule { r.Imported = true; return r }
+	for _, tt := range []struct {
+		rule    config.Rule
+		command string
+		want    event.Permission
+	}{
+		{of(rule("read", ".env", event.Deny)), "for f in a b; do echo $f; done", event.Allow},
+		{rule("read", ".env", event.Deny), "for f in a b; do echo $f; done", event.Ask},
+		{of(rule("read", ".env", event.Deny)), "cat .env", event.Deny},
+		{of(rule("shell", "curl *", event.Deny)), "for f in a b; do echo $f; done", event.Allow},
+		{rule("shell", "curl *", event.Deny), "for f in a b; do echo $f; done", event.Ask},
+		{of(rule("shell", "curl *", event.Deny)), "for f in a b; do /usr/bin/Curl $f; done", event.Ask},
+		{of(rule("shell", "* -rf *", event.Deny)), "for f in a b; do echo $f; done", event.Ask},
+		{of(rule("shell", "", event.Deny)), "for f in a b; do echo $f; done", event.Deny},
+		{of(rule("shell", "curl *", event.Deny)), "make && curl x", event.Deny},
+		{of(rule("shell", "curl *", event.Deny)), "make && ls", event.Allow},
+	} {
+		p := newPolicy(t, dir, policy.Config{Mode: mode(event.Allow), Rules: []config.Rule{tt.rule}})
+		if j := p.Judge(shell(t, tt.command)); j.Decision != tt.want {
+			t.Errorf("%v: %s: %s (%s), want %s", tt.rule, tt.command, j.Decision, j.Why, tt.want)
+		}
+	}
+	p := newPolicy(t, dir, policy.Config{Mode: mode(event.Allow), Rules: []config.Rule{of(rule("shell", "curl *", event.Deny))}})
+	for input, want := range map[string]event.Permission{"curl x\n": event.Ask, "ls\n": event.Allow} {
+		if j := p.Judge(request(t, "job", map[string]any{"action": "write", "job": "1", "input": input})); j.Decision != want {
+			t.Errorf("to a job, %q: %s (%s), want %s", input, j.Decision, j.Why, want)
+		}
+	}
+	if err := policy.Check(of(rule("shell", "a && b", event.Deny)), dir, ""); err == nil {
+		t.Error("a rule that cannot be used was not noticed")
+	}
+}

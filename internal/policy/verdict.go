@@ -104,11 +104,17 @@ func (l layer) undecided(why string) verdict {
 	return because(l.Mode.Permission, byDefault, why)
 }
 
+// mayHide reports whether a script that cannot be seen through may hide what the rule
+// asks about or denies.
+func (r rule) mayHide() bool {
+	return r.Decision != event.Allow && !r.Imported
+}
+
 // byDefault decides where no rule does.
 func (l layer) byDefault(c toolCall, e effect) verdict {
 	all := l.Mode.Permission == event.Allow
 	switch {
-	case all && e.kind == hidden && (c.tool == "shell" || c.tool == "job") && slices.ContainsFunc(l.rules, func(r rule) bool { return r.Decision != event.Allow }):
+	case all && e.kind == hidden && (c.tool == "shell" || c.tool == "job") && slices.ContainsFunc(l.rules, rule.mayHide):
 		return because(event.Ask, "rules", "it cannot be seen whether a rule is about it, since "+e.why)
 	case l.Mode.Permission == event.Deny && !c.readOnly:
 		return because(event.Deny, byDefault, "only tools that change nothing may run")

@@ -9,19 +9,20 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/settle-agent/settle/internal/lazy"
 	"github.com/settle-agent/settle/internal/sandbox"
+	"github.com/settle-agent/settle/internal/scratch"
 )
 
 // confines has a canary find out, once, whether commands run in a box here, and
 // cannot get out of it: the profile is written for Macs that nobody could try.
 func confines() error { return confinesOnce() }
 
-var confinesOnce = sync.OnceValue(func() error {
+var confinesOnce = lazy.Value(func() error {
 	if err := sandbox.Check(); err != nil {
 		return err
 	}
@@ -57,16 +58,13 @@ func Prove(ctx context.Context, p sandbox.Policy, gate Gate) (tried int, err err
 // tryOut sends a canary into a box. It is a shell, so that what works there is also
 // seen.
 func tryOut(ctx context.Context, p sandbox.Policy, proxy uint16) (tried int, err error) {
-	top, err := os.MkdirTemp("", "settle-canary-")
+	top, err := scratch.New("canary")
 	if err != nil {
 		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(top) }()
-	if top, err = filepath.EvalSymlinks(top); err != nil {
-		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
-	}
+	defer func() { _ = top.Remove() }() // what cannot be removed is swept later
 	b := sandbox.Bait{
-		Dir: filepath.Join(top, "out"), Room: filepath.Join(top, "in"), Host: os.Getpid(), Writes: len(p.Write) > 0, View: p.View,
+		Dir: filepath.Join(top.Path, "out"), Room: filepath.Join(top.Path, "in"), Host: os.Getpid(), Writes: len(p.Write) > 0, View: p.View,
 		Network: p.Network, Proxy: strconv.Itoa(int(proxy)),
 	}
 	if err := layBait(b); err != nil {

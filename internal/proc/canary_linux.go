@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/settle-agent/settle/internal/sandbox"
+	"github.com/settle-agent/settle/internal/scratch"
 )
 
 // Prove has a canary try to escape from a box of the kind of the policy in each way
@@ -22,12 +23,12 @@ func Prove(ctx context.Context, p sandbox.Policy, gate Gate) (tried int, err err
 	if err := Confines(); err != nil {
 		return 0, err
 	}
-	top, err := os.MkdirTemp("", "settle-canary-")
+	top, err := scratch.New("canary")
 	if err != nil {
 		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(top) }()
-	b := sandbox.Bait{Dir: filepath.Join(top, "out"), Room: filepath.Join(top, "in"), Host: os.Getpid(), Writes: len(p.Write) > 0, Network: p.Network, View: p.View, Apart: p.Apart}
+	defer func() { _ = top.Remove() }() // what cannot be removed is swept later
+	b := sandbox.Bait{Dir: filepath.Join(top.Path, "out"), Room: filepath.Join(top.Path, "in"), Host: os.Getpid(), Writes: len(p.Write) > 0, Network: p.Network, View: p.View, Apart: p.Apart}
 	if err := layBait(b); err != nil {
 		return 0, err
 	}

@@ -1,13 +1,10 @@
 package prompt
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/settle-agent/settle/internal/repo"
 )
 
 const (
@@ -22,14 +19,17 @@ const (
 type Instruction struct{ Path, Text string }
 
 // Nested returns the instructions in the folders below the working directory, the
-// last of the project's, on the way to each of the places: files or folders, absolute.
+// last of the project's, on the way to each of the places, with what they import. Places
+// are files or folders, absolute.
 // Other repositories in it, and the folders of dependencies, have no say.
-func Nested(project repo.Project, places []string) (out []Instruction) {
+func Nested(from Sources, places []string) (out []Instruction) {
+	project := from.Project
 	if len(project.Dirs) == 0 {
 		return nil
 	}
 	dir := project.Dirs[len(project.Dirs)-1]
 	may := map[string]bool{} // of the folders that were looked at
+	var p Prompt
 	for _, place := range places[:min(len(places), mostPlaces)] {
 		for _, folder := range below(dir, place) {
 			speaks, seen := may[folder]
@@ -43,8 +43,7 @@ func Nested(project repo.Project, places []string) (out []Instruction) {
 			if seen {
 				continue
 			}
-			var p Prompt
-			if one, ok := p.instruction(project, folder); ok {
+			for _, one := range p.directory(from, folder) {
 				out = append(out, Instruction{one.path, one.whole()})
 			}
 		}
@@ -79,13 +78,4 @@ func foreign(folder string) bool {
 	}
 	_, err := os.Lstat(filepath.Join(folder, ".git"))
 	return err == nil
-}
-
-// whole is the text, which says where it was cut.
-func (i instruction) whole() string {
-	text := strings.TrimSpace(i.text)
-	if int64(len(i.text)) < i.size {
-		text += fmt.Sprintf("\n\n[Cut here, after %d of %d bytes. Read the file if you need the rest.]", len(i.text), i.size)
-	}
-	return text
 }

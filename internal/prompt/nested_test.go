@@ -40,7 +40,7 @@ func TestNested(t *testing.T) {
 			for _, p := range tt.places {
 				places = append(places, filepath.Join(w, p))
 			}
-			for _, one := range prompt.Nested(repo.Trust{}.Project(w), places) {
+			for _, one := range prompt.Nested(prompt.Sources{Project: repo.Trust{}.Project(w)}, places) {
 				rel, err := filepath.Rel(w, one.Path)
 				if err != nil || len(one.Text) > 33<<10 {
 					t.Errorf("%v, %d bytes", err, len(one.Text))
@@ -55,7 +55,7 @@ func TestNested(t *testing.T) {
 			}
 		})
 	}
-	if got := prompt.Nested(repo.Project{}, []string{filepath.Join(w, "a")}); got != nil {
+	if got := prompt.Nested(prompt.Sources{}, []string{filepath.Join(w, "a")}); got != nil {
 		t.Errorf("of a project that may not speak: %v", got)
 	}
 }

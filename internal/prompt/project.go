@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle/internal/repo"
+	"github.com/settle-agent/settle/internal/safefile"
 )
 
 const (
@@ -17,92 +18,202 @@ const (
 	maxFiles = 64 << 10 // bytes of all files
 )
 
-// instruction is one file of the project that speaks to agents.
+// Sources say what may be read, and what that may import.
+type Sources struct {
+	// Project is what the project may say; the zero value says nothing.
+	Project repo.Project
+	// Home is what "~" stands for in imports; may be empty.
+	Home string
+	// Secret, if set, reports whether a file is by its path one with secrets. Those are
+	// not imported.
+	Secret func(path string) bool
+}
+
+// instruction is one file that speaks to agents.
 type instruction struct {
 	path string
+	by   string // the file that imports it; empty if none does
 	text string // cut to its bound
 	size int64  // of the file
 }
 
-// project returns the section with the project's instructions. The nearest
-// file gets its room first, since it says what matters most here.
-func (p *Prompt) project(from repo.Project) string {
+// whose says to whom a file belongs.
+type whose string
+
+const (
+	ofProject whose = "project"
+	ofUser    whose = "user"
+)
+
+// names are the files of a directory that speak: of each list, the first one that
+// says something. AGENTS.override.md is Codex's, CLAUDE.local.md Claude Code's.
+func names() [][]string {
+	return [][]string{{"AGENTS.override.md", "AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md"}, {"CLAUDE.local.md"}}
+}
+
+var (
+	// errSeen says that a file was read before.
+	errSeen   = errors.New("it was read before")
+	errSecret = errors.New("by its name it holds secrets")
+)
+
+// user returns the section with the user's own instructions.
+func (p *Prompt) user(o Options) string {
+	list := p.first(o.Sources, ofUser, o.User)
+	return p.section("# The user's own instructions\n\nThey hold for every project. Where the project's contradict them, those win.\n", [][]instruction{list})
+}
+
+// project returns the section with the project's instructions, with those of the
+// nearest directory first in groups.
+func (p *Prompt) project(from Sources) string {
+	var groups [][]instruction
+	for _, at := range slices.Backward(from.Project.Dirs) {
+		groups = append(groups, p.directory(from, at))
+	}
+	return p.section("# The project's instructions\n\nThe later ones are nearer to the working directory and win.\n", groups)
+}
+
+// section writes groups of instructions, the last group first. The first group gets
+// its room first, since it says what matters most here.
+func (p *Prompt) section(head string, groups [][]instruction) string {
 	room := maxFiles
+	var kept [][]instruction
 	var found []instruction
-	for _, at := range slices.Backward(from.Dirs) {
-		one, ok := p.instruction(from, at)
-		if !ok || slices.ContainsFunc(found, func(other instruction) bool { return other.text == one.text }) {
-			continue
+	for _, group := range groups {
+		var some []instruction
+		for _, one := range group {
+			if slices.ContainsFunc(found, func(other instruction) bool { return other.text == one.text }) {
+				continue
+			}
+			if len(one.text) > room {
+				one.text = cutAtLine(one.text, room)
+			}
+			room -= len(one.text)
+			found, some = append(found, one), append(some, one)
 		}
-		if len(one.text) > room {
-			one.text = cutAtLine(one.text, room)
-		}
-		room -= len(one.text)
-		found = append(found, one)
+		kept = append(kept, some)
 	}
 	if len(found) == 0 {
 		return ""
 	}
-	slices.Reverse(found)
 	var b strings.Builder
-	b.WriteString("# The project's instructions\n\nThe later ones are nearer to the working directory and win.\n")
-	for _, one := range found {
-		p.Files = append(p.Files, one.path)
-		fmt.Fprintf(&b, "\n## %s\n\n%s\n", oneLine(one.path), strings.TrimSpace(one.text))
-		if int64(len(one.text)) < one.size {
-			fmt.Fprintf(&b, "\n[Cut here, after %d of %d bytes. Read the file if you need the rest.]\n", len(one.text), one.size)
-			p.Notes = append(p.Notes, fmt.Sprintf("%s is cut in the prompt: %d of %d bytes", one.path, len(one.text), one.size))
+	b.WriteString(head)
+	for _, group := range slices.Backward(kept) {
+		for _, one := range group {
+			p.Files = append(p.Files, one.path)
+			fmt.Fprintf(&b, "\n## %s\n\n%s\n", one.title(), one.whole())
+			if int64(len(one.text)) < one.size {
+				p.Notes = append(p.Notes, fmt.Sprintf("%s is cut in the prompt: %d of %d bytes", one.path, len(one.text), one.size))
+			}
 		}
 	}
 	return b.String()
 }
 
-// instruction reads AGENTS.md of a directory, or CLAUDE.md if there is none.
-func (p *Prompt) instruction(from repo.Project, dir string) (instruction, bool) {
-	for _, name := range []string{"AGENTS.md", "CLAUDE.md"} {
-		path := filepath.Join(dir, name)
-		one, err := read(from, path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			p.Notes = append(p.Notes, fmt.Sprintf("%s was left out: %v", path, err))
-			return instruction{}, false
-		}
-		return one, strings.TrimSpace(one.text) != ""
+// title names the file, and the one that imports it.
+func (i instruction) title() string {
+	if i.by == "" {
+		return oneLine(i.path)
 	}
-	return instruction{}, false
+	return fmt.Sprintf("%s (imported by %s)", oneLine(i.path), oneLine(i.by))
 }
 
-// read follows links only within the repository: another's repository must
-// not be able to put a private file of the user into a prompt.
-func read(from repo.Project, path string) (instruction, error) {
+// whole is the text, which says where it was cut.
+func (i instruction) whole() string {
+	text := strings.TrimSpace(i.text)
+	if int64(len(i.text)) < i.size {
+		text += fmt.Sprintf("\n\n[Cut here, after %d of %d bytes. Read the file if you need the rest.]", len(i.text), i.size)
+	}
+	return text
+}
+
+// directory reads the instructions of a directory, and what they import.
+func (p *Prompt) directory(from Sources, dir string) []instruction {
+	lists := names()
+	for _, list := range lists {
+		for n, name := range list {
+			list[n] = filepath.Join(dir, filepath.FromSlash(name))
+		}
+	}
+	return p.first(from, ofProject, lists)
+}
+
+// first reads the first file of each list that says something, and what it imports.
+func (p *Prompt) first(from Sources, of whose, lists [][]string) (out []instruction) {
+	for _, list := range lists {
+		for _, path := range list {
+			one, err := p.read(from, of, path)
+			if path == "" || errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if errors.Is(err, errSeen) {
+				break
+			}
+			if err != nil {
+				p.Notes = append(p.Notes, fmt.Sprintf("%s was left out: %v", path, err))
+				break
+			}
+			if strings.TrimSpace(one.text) != "" {
+				out = append(append(out, one), p.imported(from, of, one, mostHops)...)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// read follows links of a project only within it: another's repository must not be
+// able to put a private file of the user into a prompt. A file is read once.
+func (p *Prompt) read(from Sources, of whose, path string) (instruction, error) {
 	actual, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return instruction{}, err
 	}
-	home, err := filepath.EvalSymlinks(from.Dirs[0])
-	if err != nil {
-		return instruction{}, err
+	if p.seen[actual] {
+		return instruction{}, errSeen
 	}
-	if inside, err := filepath.Rel(home, actual); err != nil || !filepath.IsLocal(inside) {
-		return instruction{}, fmt.Errorf("it is a link out of the project, to %q", actual)
+	read := safefile.Read
+	if of == ofProject {
+		name, inside := from.inside(actual)
+		if !inside {
+			return instruction{}, fmt.Errorf("it is a link out of the project, to %q", actual)
+		}
+		if from.Secret != nil && from.Secret(name) {
+			return instruction{}, errSecret
+		}
+		read = from.Project.ReadFile
 	}
-	data, size, err := from.ReadFile(actual, maxFile+1)
+	data, size, err := read(actual, maxFile+1)
 	if err != nil {
 		return instruction{}, err
 	}
 	if bytes.ContainsRune(data, 0) {
 		return instruction{}, errors.New("it is not text")
 	}
+	if p.seen == nil {
+		p.seen = map[string]bool{}
+	}
+	p.seen[actual] = true
 	text := string(data)
 	if len(text) > maxFile {
-		text = cutAtLine(text, maxFile)
-		return instruction{path, clean(text), size}, nil
+		return instruction{path: path, text: clean(cutAtLine(text, maxFile)), size: size}, nil
 	}
 	// Cleaning may change the length; the file is whole all the same.
 	text = clean(text)
-	return instruction{path, text, int64(len(text))}, nil
+	return instruction{path: path, text: text, size: int64(len(text))}, nil
+}
+
+// inside reports whether a path without links is in the project, and by which name there.
+func (s Sources) inside(actual string) (name string, ok bool) {
+	if len(s.Project.Dirs) == 0 {
+		return "", false
+	}
+	root, err := filepath.EvalSymlinks(s.Project.Dirs[0])
+	if err != nil {
+		return "", false
+	}
+	name, err = filepath.Rel(root, actual)
+	return name, err == nil && filepath.IsLocal(name)
 }
 
 // cutAtLine returns at most limit bytes of text, in whole lines if it has any.

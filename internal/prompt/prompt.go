@@ -3,8 +3,6 @@ package prompt
 import (
 	"strings"
 	"time"
-
-	"github.com/settle-agent/settle/internal/repo"
 )
 
 // Options say what to write.
@@ -15,8 +13,10 @@ type Options struct {
 	GOOS string
 	// Now gives the day, in its own time zone.
 	Now time.Time
-	// Project is what the project may say; the zero value says nothing.
-	Project repo.Project
+	Sources
+	// User are the user's own files of instructions. Of each list, the first that says
+	// something is read.
+	User [][]string
 	// Skills is the section about skills; empty for none.
 	Skills string
 	// Replace, if set, stands in the place of settle's own words and of the
@@ -29,10 +29,20 @@ type Options struct {
 // Prompt is a system prompt.
 type Prompt struct {
 	Text string
-	// Files are the project's files that are part of it.
+	// Files are the user's and the project's files that are part of it.
 	Files []string
 	// Notes are for the user: what was cut or left out, and why.
 	Notes []string
+
+	seen    map[string]bool // files that were read, without links
+	imports int             // how many there were
+}
+
+// User returns only the section with the user's own instructions.
+func User(o Options) Prompt {
+	var p Prompt
+	p.Text = strings.TrimSpace(clean(p.user(o)))
+	return p
 }
 
 // Build writes the system prompt. It does not fail: what cannot be read is
@@ -47,7 +57,7 @@ func Build(o Options) Prompt {
 		parts = append(parts, own, environment(o))
 	}
 	p.Notes = append(p.Notes, o.Project.Notes...)
-	parts = append(parts, p.project(o.Project), o.Skills, o.Append)
+	parts = append(parts, p.user(o), p.project(o.Sources), o.Skills, o.Append)
 	var filled []string
 	for _, part := range parts {
 		if part = strings.TrimSpace(clean(part)); part != "" {

@@ -43,7 +43,7 @@ func tree(t *testing.T, files map[string]string) string {
 func options(dir string) prompt.Options {
 	return prompt.Options{
 		Dir: dir, GOOS: "linux", Now: time.Date(2026, 3, 4, 23, 59, 0, 0, time.FixedZone("", -8*3600)),
-		Project: repo.Trust{}.Project(dir),
+		Sources: prompt.Sources{Project: repo.Trust{}.Project(dir)},
 	}
 }
 

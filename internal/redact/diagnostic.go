@@ -3,7 +3,8 @@ package redact
 import (
 	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/settle-agent/settle/internal/lazy"
 )
 
 // Diagnostic masks what looks like a secret in a text for diagnosis: the user
@@ -38,7 +39,7 @@ const (
 )
 
 // patterns compiles at the first use, so that starting costs nothing.
-var patterns = sync.OnceValue(func() []pattern {
+var patterns = lazy.Value(func() []pattern {
 	compile := func(parts ...string) *regexp.Regexp {
 		return regexp.MustCompile(strings.Join(parts, ""))
 	}

@@ -41,7 +41,7 @@ type Project struct {
 // speakers are the files and directories of a project that speak to settle.
 func speakers() []string {
 	return []string{
-		"AGENTS.md", "CLAUDE.md", ".settle", ".agents/skills", ".claude/skills", ".claude/commands", ".codex/skills",
+		"AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", ".settle", ".agents/skills", ".claude/skills", ".claude/commands", ".codex/skills",
 	}
 }
 

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
+
+	"github.com/settle-agent/settle/internal/lazy"
 )
 
 // seatbelt is the program that confines itself, and becomes another one.
@@ -14,7 +15,7 @@ const seatbelt = "/usr/bin/sandbox-exec"
 // once.
 func Check() error { return check() }
 
-var check = sync.OnceValue(func() error {
+var check = lazy.Value(func() error {
 	info, err := os.Stat(seatbelt)
 	if err != nil {
 		return fmt.Errorf("macOS' sandbox-exec is missing: %w", err)

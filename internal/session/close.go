@@ -67,7 +67,7 @@ func (s *Session) CloseIdle(ctx context.Context, since time.Time) (bool, error) 
 
 // idle reports whether nobody would miss the session if it were closed.
 func (s *Session) idle(since time.Time) bool {
-	if s.running != nil || len(s.closing) > 0 || len(s.early) > 0 {
+	if s.running != nil || len(s.closing) > 0 || len(s.early) > 0 || len(s.expanding) > 0 {
 		return false
 	}
 	idle := false
@@ -85,6 +85,7 @@ func (s *Session) Left() bool { return s.left.Load() }
 
 func (s *Session) takeClose(answer chan error, cause *event.Cause) {
 	s.closing = append(s.closing, answer)
+	s.withdraw("", cause)
 	if s.running != nil {
 		s.end(cause, "")
 		return

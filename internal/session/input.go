@@ -25,6 +25,9 @@ type Input struct {
 	// Command says that Text is a command to run, see [turn.Config].Command.
 	Command bool
 	By      string
+	// Expand, if set, says what Text stands for, with images to be added. It may wait;
+	// its context ends with that of Submit, by an interrupt and with the session.
+	Expand func(ctx context.Context, text string) (string, []event.Image, error)
 }
 
 // Receipt says where the log has an input.
@@ -46,8 +49,26 @@ const mostInputID = 128
 
 // Submit accepts an input. When it returns without an error the input is
 // durable and will be run, or held where that can be seen (C19); ctx bounds the
-// call, not the turn.
+// call, not the turn. An interrupt before that of an input that is being expanded is
+// the error, an [*event.Cause]; nothing was accepted then.
 func (s *Session) Submit(ctx context.Context, in Input) (Receipt, error) {
+	var expanded *expansion
+	if in.Expand != nil && !in.Command {
+		e, again, err := s.expand(ctx, &in)
+		if err != nil || again {
+			return Receipt{Input: in.ID, Again: again}, err
+		}
+		expanded = e
+	}
+	r, err := s.submit(ctx, in, expanded)
+	if err != nil && expanded != nil {
+		s.forgetExpansion(ctx, expanded)
+	}
+	return r, err
+}
+
+// submit accepts an input that is known.
+func (s *Session) submit(ctx context.Context, in Input, expanded *expansion) (Receipt, error) {
 	in.Images = slices.Clone(in.Images)
 	for n, i := range in.Images {
 		in.Images[n].MediaType = mediaType(i)
@@ -73,7 +94,7 @@ func (s *Session) Submit(ctx context.Context, in Input) (Receipt, error) {
 	}
 	answers := make(chan answer, 1)
 	err := s.do(ctx, func() {
-		r, err := s.accept(in)
+		r, err := s.acceptExpanded(expanded, in)
 		answers <- answer{r, err} // never blocks: one answer, room for one
 	})
 	if err != nil {

@@ -49,6 +49,7 @@ func (s *Session) Interrupt(ctx context.Context, r Request) (Outcome, error) {
 // takeInterrupt ends what w means, or has w wait for it.
 func (s *Session) takeInterrupt(w *waiter) {
 	s.startNext() // what was accepted before is covered
+	withdrawn := s.withdraw(w.input, w.cause)
 	if w.input == "" {
 		if s.running == nil {
 			s.telling.end()
@@ -64,6 +65,8 @@ func (s *Session) takeInterrupt(w *waiter) {
 	}
 	turn, accepted := s.find(w.input)
 	switch {
+	case !accepted && withdrawn:
+		w.answer <- Outcome{} // room for one
 	case !accepted:
 		s.early[w.input] = append(s.early[w.input], w)
 	case turn.Turn == "": // it waits behind another turn, or was dropped

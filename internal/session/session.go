@@ -71,7 +71,9 @@ type Session struct {
 	running *running
 	early   map[string][]*waiter // interrupts that name an input not yet accepted
 	late    []*waiter            // interrupts that came while a turn that was over had not returned
-	closing []chan error
+	// expanding are the inputs of which it is being found out what they stand for.
+	expanding []*expansion
+	closing   []chan error
 	// compactions are those who wait for a shorter history.
 	compactions []*compaction
 	closeBy     time.Time // when somebody gives up on the session's end; zero for never

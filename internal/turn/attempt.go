@@ -12,7 +12,6 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/model"
-	"github.com/settle-agent/settle/tool/family"
 )
 
 // again says that another attempt is due after the delay.
@@ -142,9 +141,9 @@ func (t *turn) build(a *ask, try int) (built history.Built, joining []event.Inpu
 		}
 	})
 	if a.summary != nil {
-		return history.SummaryRequest(log, t.target, t.System, specs(t.view), *a.summary, instruction(a.summary.Summary)), nil
+		return history.SummaryRequest(log, t.target, t.System, t.specs(), *a.summary, instruction(a.summary.Summary)), nil
 	}
-	return t.Conversation.Request(log, t.target, t.System, specs(t.view), joining...), joining
+	return t.Conversation.Request(log, t.target, t.System, t.specs(), joining...), joining
 }
 
 // steersWith reports whether a request that these inputs join may be sent now.
@@ -153,11 +152,15 @@ func steersWith(now, joining []event.Input, try int) bool {
 	return try > mostTries || slices.EqualFunc(now, joining, same)
 }
 
-// specs are the tools as the model is offered them.
-func specs(view *family.View) []model.ToolSpec {
+// specs are the tools as the model is offered them. Those that are deferred are for
+// a provider that searches them; other models have tools to find them.
+func (t *turn) specs() []model.ToolSpec {
 	var out []model.ToolSpec
-	for _, s := range view.Specs() {
-		out = append(out, model.ToolSpec{Name: s.Name, Description: s.Description, Schema: s.Schema, Grammar: s.Grammar})
+	for _, s := range t.view.Specs() {
+		if t.searches && s.Finder || !t.searches && s.Deferred != "" {
+			continue
+		}
+		out = append(out, model.ToolSpec{Name: s.Name, Description: s.Description, Schema: s.Schema, Grammar: s.Grammar, Deferred: s.Deferred})
 	}
 	return out
 }
@@ -312,6 +315,9 @@ func (t *turn) failAttempt(d *demux, err error) (model.StopReason, *again, error
 // refused for what is in the history is made again with less of it.
 func (t *turn) decide(fault *model.Error, failed *demux) decision {
 	if d := t.budget.renewed(fault); d.retry {
+		return d
+	}
+	if d := t.stopSearching(fault); d.retry {
 		return d
 	}
 	var remedy history.Remedy

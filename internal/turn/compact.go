@@ -152,7 +152,7 @@ func worth(p history.Plan, c event.HistoryChanged, trigger event.Trigger) bool {
 func (t *turn) plan(summary bool) (p history.Plan) {
 	var log history.Log
 	t.Log.View(func(s event.State) { log = history.Look(s) })
-	return history.PlanCompaction(log, t.target, t.System, specs(t.view), summary)
+	return history.PlanCompaction(log, t.target, t.System, t.specs(), summary)
 }
 
 // change is the event of a compaction.

@@ -18,6 +18,9 @@ type Limits struct {
 	Cost    float64       // of all requests, in US dollars; 0 for no limit
 	// Session bounds the session as a whole.
 	Session SessionLimits
+	// Outside, if set, may end the turn for what that of the session without a parent
+	// has taken.
+	Outside func(spent event.Summary) *event.Cause
 }
 
 // warnAt is the share of a limit at which user and model are told of it.
@@ -32,6 +35,9 @@ func (t *turn) guardLimits(step int) error {
 			return err
 		}
 	}
+	if err := t.guardOutside(); err != nil {
+		return err
+	}
 	for _, g := range t.gauges(step) {
 		switch {
 		case g.of <= 0:
@@ -45,6 +51,23 @@ func (t *turn) guardLimits(step int) error {
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+func (t *turn) guardOutside() error {
+	if t.Limits.Outside == nil {
+		return nil
+	}
+	top := t.meter
+	for m := t.meter; m != nil; m = m.up {
+		if m.of == "turn" {
+			top = m
+		}
+	}
+	spent, _ := top.total()
+	if cause := t.Limits.Outside(spent); cause != nil {
+		return cause
 	}
 	return nil
 }

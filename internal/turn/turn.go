@@ -127,20 +127,22 @@ type turn struct {
 	session string
 	target  history.Target
 	view    *family.View // of the tools, as the model has them
-	cancel  context.CancelCauseFunc
-	calls   []*call // of this turn, in order
-	budget  budget
-	repeats map[[32]byte]int
-	began   time.Time
-	meter   *Meter
-	worked  time.Duration   // by the session's turns before
-	counted int             // of the turn's attempts, by the meter
-	warned  map[string]bool // of the limits that the model knows to be near
-	cuts    int             // responses in a row that were cut at the output limit
-	pauses  int             // responses in a row that the provider paused
-	purpose event.Purpose
-	blocks  int // in a row, by hooks at the turn's end
-	room    room
+	// searches says that deferred tools are offered for the provider to search.
+	searches bool
+	cancel   context.CancelCauseFunc
+	calls    []*call // of this turn, in order
+	budget   budget
+	repeats  map[[32]byte]int
+	began    time.Time
+	meter    *Meter
+	worked   time.Duration   // by the session's turns before
+	counted  int             // of the turn's attempts, by the meter
+	warned   map[string]bool // of the limits that the model knows to be near
+	cuts     int             // responses in a row that were cut at the output limit
+	pauses   int             // responses in a row that the provider paused
+	purpose  event.Purpose
+	blocks   int // in a row, by hooks at the turn's end
+	room     room
 	// instructed is how many of the calls have been looked at for instructions, and
 	// given are the files that the model has been given; nil: not known yet.
 	instructed int
@@ -227,6 +229,7 @@ func newTurn(c Config, id string) *turn {
 	}
 	t.meter = &Meter{of: "turn", limits: SessionLimits{Tokens: c.Limits.Tokens, Cost: c.Limits.Cost}, up: t.Meter}
 	t.target = history.Target{Provider: c.Model.ProviderName, Model: c.Model.Name, Traits: c.Model.Traits, Effort: c.Model.Effort, CacheKey: t.session}
+	c.Log.View(func(s event.State) { t.searches = t.target.SearchesTools(s, nil) && defers(t.view) })
 	return t
 }
 

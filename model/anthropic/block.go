@@ -75,8 +75,9 @@ func rawBlock(data string) []block {
 }
 
 // paired returns the items without the API's own tool uses that have no result
-// and results that have no use, as of a response that was cut: it refuses them.
-func paired(items []model.Item) []model.Item {
+// and results that have no use, as of a response that was cut: it refuses them. So it
+// does stale searches for tools.
+func paired(items []model.Item, specs []model.ToolSpec) []model.Item {
 	seen := map[string]int{}
 	id := func(item model.Item) (string, bool) {
 		if item.Role != model.Reasoning || item.Seal == nil || item.Seal.Format != event.SealBlock {
@@ -89,7 +90,9 @@ func paired(items []model.Item) []model.Item {
 	}
 	for _, item := range items {
 		if id, raw := id(item); raw {
-			seen[id]++
+			if seen[id]++; stale(&item, specs) {
+				seen[id] += 2
+			}
 		}
 	}
 	if len(seen) == 0 {

@@ -10,13 +10,16 @@ import (
 func Traits(models catalog.Table, name string) model.Traits {
 	known, isKnown := models.Lookup(name)
 	return model.Traits{
-		Window: known.Window, MaxOutput: known.MaxOutput, NoImages: isKnown && !known.Images,
+		Window: known.Window, MaxOutput: known.MaxOutput, NoImages: isKnown && !known.Images, ToolSearch: known.ToolSearch,
 		// platform.claude.com/docs/test-and-evaluate/strengthen-guardrails/handle-streaming-refusals
 		RefusalSticks: true,
 	}
 }
 
-// Model returns the model with the provider's name for it, as sessions use it.
+// Model returns the model with the provider's name for it, as sessions use it. Servers
+// that only speak the API are not taken to search tools.
 func (p *Provider) Model(name string) model.Config {
-	return model.Config{Provider: p, ProviderName: "anthropic", Name: name, Traits: Traits(p.models, name)}
+	traits := Traits(p.models, name)
+	traits.ToolSearch = traits.ToolSearch && p.endpoint.BaseURL == BaseURL
+	return model.Config{Provider: p, ProviderName: "anthropic", Name: name, Traits: traits}
 }

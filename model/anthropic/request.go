@@ -16,7 +16,7 @@ type request struct {
 	MaxTokens    int           `json:"max_tokens"`
 	Stream       bool          `json:"stream"`
 	System       []block       `json:"system,omitempty"`
-	Tools        []tool        `json:"tools,omitempty"`
+	Tools        []*tool       `json:"tools,omitempty"`
 	Messages     []message     `json:"messages"`
 	Thinking     *thinking     `json:"thinking,omitempty"`
 	OutputConfig *outputConfig `json:"output_config,omitempty"`
@@ -28,6 +28,7 @@ type tool struct {
 	Description  string          `json:"description,omitempty"`
 	InputSchema  json.RawMessage `json:"input_schema,omitempty"`
 	MaxUses      int             `json:"max_uses,omitempty"`
+	DeferLoading bool            `json:"defer_loading,omitempty"`
 	CacheControl *cacheControl   `json:"cache_control,omitempty"`
 }
 
@@ -93,18 +94,13 @@ func ephemeral() *cacheControl { return &cacheControl{"ephemeral"} }
 // keeps the cache of tools and system, and loses that of the messages
 // (platform.claude.com/docs/en/agents-and-tools/tool-use/tool-use-with-prompt-caching).
 func newRequest(req model.Request, known catalog.Model) request {
-	r := request{Model: req.Model, MaxTokens: maxTokens(req.MaxTokens, known.MaxOutput), Stream: true, Messages: messages(req.Input)}
+	r := request{Model: req.Model, MaxTokens: maxTokens(req.MaxTokens, known.MaxOutput), Stream: true, Messages: messages(req.Input, req.Tools)}
 	if req.System != "" {
 		r.System = []block{{Type: "text", Text: req.System, CacheControl: ephemeral()}}
 	}
-	for _, t := range req.Tools {
-		r.Tools = append(r.Tools, tool{Name: t.Name, Description: t.Description, InputSchema: t.Schema})
-	}
+	r.Tools = tools(req.Tools)
 	if req.Search {
-		r.Tools = []tool{searchTool()}
-	}
-	if n := len(r.Tools); n > 0 {
-		r.Tools[n-1].CacheControl = ephemeral()
+		r.Tools = []*tool{searchTool()}
 	}
 	markCache(r.Messages)
 	r.think(req.Effort, known)
@@ -209,10 +205,10 @@ func budgetOf(effort string) int {
 
 // messages joins what belongs to one role, so that roles alternate, and puts
 // tool results first in a user message, where the API wants them.
-func messages(items []model.Item) []message {
+func messages(items []model.Item, specs []model.ToolSpec) []message {
 	var list []message
 	results := 0 // at the front of the last message
-	for _, item := range paired(items) {
+	for _, item := range paired(items, specs) {
 		role := "user"
 		switch item.Role {
 		case model.Assistant, model.Reasoning, model.Call:

@@ -13,8 +13,8 @@ const maxSearches = 5
 // searchTool is the API's own search. Later versions of it filter what they find by
 // running code at the provider, which is not for everybody (zero data retention);
 // platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool.
-func searchTool() tool {
-	return tool{Type: "web_search_20250305", Name: "web_search", MaxUses: maxSearches}
+func searchTool() *tool {
+	return &tool{Type: "web_search_20250305", Name: "web_search", MaxUses: maxSearches, CacheControl: ephemeral()}
 }
 
 // sources emits the pages of a web_search_tool_result. Of a search that failed, which

@@ -59,6 +59,8 @@ type Model struct {
 	Family string
 	// Grammar says that it knows custom tools, whose input is free text.
 	Grammar bool
+	// ToolSearch says that its maker's API searches deferred tools for it.
+	ToolSearch bool
 }
 
 // Efforts are how much models may be told to think, from the least.

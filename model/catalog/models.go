@@ -13,10 +13,12 @@ func Builtin() Table {
 	return t
 }
 
+// addClaude: tools are searched for all of them
+// (platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool).
 func addClaude(t Table) {
 	all := []string{"low", "medium", "high", "xhigh", "max"}
 	noXHigh := []string{"low", "medium", "high", "max"}
-	million := Model{Window: 1_000_000, MaxOutput: 128_000, Images: true, Thinking: Adaptive, Efforts: all}
+	million := Model{Window: 1_000_000, MaxOutput: 128_000, Images: true, Thinking: Adaptive, Efforts: all, ToolSearch: true}
 	bound := million
 	bound.BoundThinking = true
 
@@ -33,10 +35,10 @@ func addClaude(t Table) {
 	t["claude-mythos-preview"] = million.thinks(AdaptiveAlways)
 	t["claude-opus-4-8"] = million
 	t["claude-opus-4-7"] = million
-	t["claude-opus-4-6"] = Model{Window: 1_000_000, MaxOutput: 128_000, Images: true, Thinking: Adaptive, Efforts: noXHigh}
-	t["claude-sonnet-4-6"] = Model{Window: 1_000_000, MaxOutput: 64_000, Images: true, Thinking: Adaptive, Efforts: noXHigh[:3]}
+	t["claude-opus-4-6"] = Model{Window: 1_000_000, MaxOutput: 128_000, Images: true, Thinking: Adaptive, Efforts: noXHigh, ToolSearch: true}
+	t["claude-sonnet-4-6"] = Model{Window: 1_000_000, MaxOutput: 64_000, Images: true, Thinking: Adaptive, Efforts: noXHigh[:3], ToolSearch: true}
 
-	budget := Model{Window: 200_000, MaxOutput: 64_000, Images: true, Thinking: ByBudget, Interleaved: true}
+	budget := Model{Window: 200_000, MaxOutput: 64_000, Images: true, Thinking: ByBudget, Interleaved: true, ToolSearch: true}
 	t["claude-opus-4-5"] = budget
 	t["claude-sonnet-4-5"] = budget
 	t["claude-haiku-4-5"] = budget
@@ -47,11 +49,13 @@ func (m Model) thinks(how Thinking) Model {
 	return m
 }
 
+// addGPT: tools are searched for GPT-5.4 and later
+// (developers.openai.com/api/docs/guides/tools-tool-search).
 func addGPT(t Table) {
 	upTo := func(last string, from ...string) []string { return append(from, "low", "medium", "high", last) }
 	million := Model{
 		Window: 1_050_000, MaxOutput: 128_000, Images: true, Thinking: ByEffort, Grammar: true,
-		Efforts: []string{"none", "low", "medium", "high", "xhigh", "max"},
+		Efforts: []string{"none", "low", "medium", "high", "xhigh", "max"}, ToolSearch: true,
 	}
 	for _, name := range []string{
 		"gpt-6.1-sol", "gpt-6.1-terra", "gpt-6-sol", "gpt-6-astra", "gpt-6-luna",
@@ -64,7 +68,10 @@ func addGPT(t Table) {
 
 	gpt5 := Model{Window: 400_000, MaxOutput: 128_000, Images: true, Thinking: ByEffort, Grammar: true}
 	gpt5.Efforts = upTo("xhigh", "none")
-	t["gpt-5.4-mini"], t["gpt-5.4-nano"], t["gpt-5.2"] = gpt5, gpt5, gpt5
+	t["gpt-5.4-nano"], t["gpt-5.2"] = gpt5, gpt5
+	mini := gpt5
+	mini.ToolSearch = true
+	t["gpt-5.4-mini"] = mini
 	gpt5.Efforts = upTo("xhigh")
 	t["gpt-5.3-codex"], t["gpt-5.2-codex"], t["gpt-5.1-codex-max"] = gpt5, gpt5, gpt5
 	gpt5.Efforts = []string{"none", "low", "medium", "high"}

@@ -1,10 +1,9 @@
 package catalog
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 
+	"github.com/settle-agent/settle/internal/lazy"
 	"github.com/settle-agent/settle/model"
 )
 
@@ -28,8 +27,8 @@ func Price(name string) *model.Price {
 
 // Both are made once, not for each session.
 var (
-	dated  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`-(20\d{6}|20\d\d-\d\d-\d\d)$`) })
-	prices = sync.OnceValue(func() map[string]model.Price {
+	dated  = lazy.Regexp(`-(20\d{6}|20\d\d-\d\d-\d\d)$`)
+	prices = lazy.Value(func() map[string]model.Price {
 		all := map[string]model.Price{}
 		claudePrices(all)
 		gptPrices(all)

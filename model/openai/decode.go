@@ -39,6 +39,7 @@ type output struct {
 // it came.
 type wireItem struct {
 	raw              []byte
+	own              bool       // the API made it by itself: see opaque
 	Type             string     `json:"type"`
 	ID               string     `json:"id"`
 	CallID           string     `json:"call_id"`
@@ -55,7 +56,8 @@ type wireItem struct {
 // its fields may have the names of ours and be of other types.
 func (w *wireItem) UnmarshalJSON(data []byte) error {
 	var kind struct {
-		Type string `json:"type"`
+		Type      string          `json:"type"`
+		Execution json.RawMessage `json:"execution"`
 	}
 	if err := json.Unmarshal(data, &kind); err != nil {
 		return err
@@ -67,7 +69,8 @@ func (w *wireItem) UnmarshalJSON(data []byte) error {
 			return err
 		}
 	}
-	w.Type, w.raw = kind.Type, data // which stays as it is while the event is read
+	w.own = opaque(kind.Type) && string(kind.Execution) != `"client"` // which waits for one
+	w.Type, w.raw = kind.Type, data                                   // which stays as it is while the event is read
 	return nil
 }
 
@@ -282,7 +285,7 @@ func (d *decoder) done(index *int, w *wireItem, emit transport.Emit) error {
 	for _, p := range w.Content {
 		d.refused = d.refused || p.Type == "refusal"
 	}
-	if opaque(o.kind) {
+	if w.own {
 		o.role, o.item = model.Reasoning, d.items
 		d.items++
 		emit(model.Chunk{Kind: model.ItemStart, Role: o.role, Index: o.item, ID: w.ID})

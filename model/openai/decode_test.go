@@ -162,11 +162,11 @@ func TestEnds(t *testing.T) {
 		{"content filter", wiretest.SSE(created, msgOn, hello, incomplete("content_filter")), "Hello\né", model.StopFilter},
 		{"begins twice", wiretest.SSE(created, created, msgOn, hello, msgOff, done), "Hello\né", model.StopEndTurn},
 		{"unknown item with our names", wiretest.SSE(
-			created, `{"type":"response.output_item.done","output_index":1,"item":{"id":"tsc_1","type":"tool_search_call","arguments":{"a":1},"content":"x","name":["y"]}}`,
+			created, `{"type":"response.output_item.done","output_index":1,"item":{"id":"cu_1","type":"computer_call","arguments":{"a":1},"content":"x","name":["y"],"execution":{}}}`,
 			msgOn, hello, msgOff, done,
 		), "Hello\né", model.StopEndTurn},
 		{"unknown item with our names, at once", wiretest.SSE(
-			created, `{"type":"response.completed","response":{"id":"resp_1","output":[{"type":"tool_search_call","arguments":{"a":1}},{"type":"message","content":[{"type":"output_text","text":"Hello\n\u00e9"}]}],`+usage+`}}`,
+			created, `{"type":"response.completed","response":{"id":"resp_1","output":[{"type":"computer_call","arguments":{"a":1}},{"type":"message","content":[{"type":"output_text","text":"Hello\n\u00e9"}]}],`+usage+`}}`,
 		), "Hello\né", model.StopEndTurn},
 		{"unknown item", wiretest.SSE(created, msgOn, hello, `{"type":"response.output_item.added","output_index":1,"item":{"id":"ws_1","type":"web_search_call"}}`, msgOff, done), "Hello\né", model.StopEndTurn},
 	} {

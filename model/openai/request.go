@@ -18,7 +18,7 @@ type request struct {
 	Model             string     `json:"model"`
 	Instructions      string     `json:"instructions,omitempty"`
 	Input             []item     `json:"input"`
-	Tools             []tool     `json:"tools,omitempty"`
+	Tools             []*tool    `json:"tools,omitempty"`
 	ParallelToolCalls *bool      `json:"parallel_tool_calls,omitempty"`
 	ToolChoice        string     `json:"tool_choice,omitempty"`
 	Reasoning         *reasoning `json:"reasoning,omitempty"`
@@ -58,6 +58,7 @@ type item struct {
 	EncryptedContent string  `json:"encrypted_content,omitempty"`
 	CallID           string  `json:"call_id,omitempty"`
 	Name             string  `json:"name,omitempty"`
+	Namespace        string  `json:"namespace,omitempty"`
 	Arguments        string  `json:"arguments,omitempty"`
 	Input            *string `json:"input,omitempty"`
 	Output           *string `json:"output,omitempty"`
@@ -102,6 +103,8 @@ type tool struct {
 	Parameters  json.RawMessage `json:"parameters,omitempty"`
 	Strict      *bool           `json:"strict,omitempty"`
 	Format      *format         `json:"format,omitempty"`
+	Defer       bool            `json:"defer_loading,omitempty"`
+	Tools       []*tool         `json:"tools,omitempty"` // of a namespace
 }
 
 type format struct {
@@ -112,9 +115,10 @@ type format struct {
 
 func newRequest(req model.Request, known catalog.Model, custom map[string]string) request {
 	r := request{
-		Model: req.Model, Instructions: req.System, Input: input(req.Input, custom), Stream: true,
+		Model: req.Model, Instructions: req.System, Input: input(req.Input, custom, stale(req.Input, req.Tools)), Stream: true,
 		PromptCacheKey: req.CacheKey,
 	}
+	r.nameSpaces(req.Tools)
 	if req.MaxTokens > 0 {
 		r.MaxOutputTokens = max(req.MaxTokens, minMaxOutput)
 		if known.MaxOutput > 0 {
@@ -128,11 +132,9 @@ func newRequest(req model.Request, known catalog.Model, custom map[string]string
 	if len(req.Schema) > 0 {
 		r.Text = &text{schemaFormat{"json_schema", jsonschema.Name, req.Schema, jsonschema.Strict(req.Schema)}}
 	}
-	for _, t := range req.Tools {
-		r.Tools = append(r.Tools, newTool(t, custom))
-	}
+	r.Tools = tools(req.Tools, custom)
 	if req.Search { // developers.openai.com/api/docs/guides/tools-web-search
-		r.Tools = []tool{{Type: "web_search"}}
+		r.Tools = []*tool{{Type: "web_search"}}
 		return r
 	}
 	if len(r.Tools) > 0 {
@@ -144,11 +146,11 @@ func newRequest(req model.Request, known catalog.Model, custom map[string]string
 	return r
 }
 
-func newTool(t model.ToolSpec, custom map[string]string) tool {
+func newTool(t *model.ToolSpec, custom map[string]string) *tool {
 	if _, ok := custom[t.Name]; ok {
-		return tool{Type: "custom", Name: t.Name, Description: t.Description, Format: &format{"grammar", "lark", t.Grammar}}
+		return &tool{Type: "custom", Name: t.Name, Description: t.Description, Format: &format{"grammar", "lark", t.Grammar}}
 	}
-	return tool{Type: "function", Name: t.Name, Description: t.Description, Parameters: t.Schema, Strict: new(false)}
+	return &tool{Type: "function", Name: t.Name, Description: t.Description, Parameters: t.Schema, Strict: new(false)}
 }
 
 // customTools returns the only property of each tool that becomes a custom
@@ -156,7 +158,7 @@ func newTool(t model.ToolSpec, custom map[string]string) tool {
 func customTools(tools []model.ToolSpec, known catalog.Model) map[string]string {
 	custom := map[string]string{}
 	for _, t := range tools {
-		if t.Grammar == "" || !known.Grammar {
+		if t.Grammar == "" || !known.Grammar || t.Deferred != "" {
 			continue
 		}
 		var schema struct {
@@ -172,10 +174,10 @@ func customTools(tools []model.ToolSpec, known catalog.Model) map[string]string 
 	return custom
 }
 
-func input(items []model.Item, custom map[string]string) []item {
+func input(items []model.Item, custom map[string]string, stale map[int]bool) []item {
 	list := []item{}
 	free := map[string]bool{} // call ids of custom tool calls
-	for _, it := range items {
+	for n, it := range items {
 		switch it.Role {
 		case model.User:
 			if parts := userParts(it); len(parts) > 0 {
@@ -190,6 +192,9 @@ func input(items []model.Item, custom map[string]string) []item {
 				list = append(list, said)
 			}
 		case model.Reasoning:
+			if stale[n] {
+				continue
+			}
 			if raw := attached(it, event.SealItem); raw != nil {
 				list = append(list, item{members: raw})
 			} else if it.Seal != nil && it.Seal.Format == event.SealEncrypted {

@@ -14,7 +14,7 @@ import (
 func opaque(kind string) bool {
 	switch kind {
 	case "web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call",
-		"mcp_call", "mcp_list_tools", "compaction":
+		"mcp_call", "mcp_list_tools", "tool_search_call", "tool_search_output", "compaction":
 		return true
 	}
 	return false
@@ -35,7 +35,7 @@ func (w *wireItem) seal() *model.Seal {
 		if members != "{}" {
 			return &model.Seal{Format: event.SealMembers, Data: members}
 		}
-	case opaque(w.Type):
+	case w.own:
 		return &model.Seal{Format: event.SealItem, Data: string(w.raw)}
 	}
 	return nil

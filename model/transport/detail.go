@@ -167,6 +167,8 @@ func (d Detail) Kind(status int) (kind model.ErrorKind, ok bool) {
 		return model.ErrQuota, true
 	case !aboutRequest(status):
 		return "", false
+	case searchMessage(message):
+		return model.ErrToolSearch, true
 	case keyMessage(message):
 		return model.ErrAuth, true
 	case reasoningMessage(message):
@@ -315,6 +317,13 @@ func reasoningMessage(message string) bool {
 		"encrypted content", "encrypted_content", "of type 'reasoning'", "required 'reasoning' item") ||
 		containsAny(message, "reasoning_content", "reasoning_details", "property 'reasoning'", "assistant.reasoning") &&
 			containsAny(message, "is unsupported", "not supported", "not permitted", "unknown", "unrecognized", "unexpected")
+}
+
+// searchMessage knows the words about the provider's own search of tools: the tool and
+// the property by which it is asked for, and what it attached to items of its own.
+func searchMessage(message string) bool {
+	return containsAny(message, "tool_search", "tool search", "defer_loading", "deferred tool", "tool_reference", "tool reference",
+		"'namespace'", "'tools.namespace'", "missing namespace", "duplicate namespace")
 }
 
 // imageMessage knows the words about images that a provider cannot use, or

@@ -21,6 +21,9 @@ func TestStreamKind(t *testing.T) {
 		{`{"type":"error","error":{"type":"invalid_request_error","message":"no"}}`, model.ErrInvalid},
 		{`{"type":"error","error":{"type":"api_error","message":"Could not process image"}}`, model.ErrServer},
 		{`{"type":"error","error":{"type":"overloaded_error","message":"image"}}`, model.ErrOverloaded},
+		// github.com/BerriAI/litellm/issues/36545, github.com/BigPizzaV3/CodexPlusPlus/issues/2156
+		{`{"error":{"type":"invalid_request_error","message":"Invalid Value: 'tools.namespace'. User-defined namespace 'functions' collides with an existing tool namespace."}}`, model.ErrToolSearch},
+		{`{"error":{"type":"invalid_request_error","message":"Duplicate namespace name 'met' in input[101].tools[1]. Namespace names must be unique."}}`, model.ErrToolSearch},
 	} {
 		if got := transport.ParseDetail([]byte(tt.body)).StreamKind(); got != tt.kind {
 			t.Errorf("%s is %q, want %q", tt.body, got, tt.kind)

@@ -175,7 +175,9 @@ func (v *View) unknown(name string) error {
 	}
 	var offered []string
 	for _, s := range v.specs {
-		offered = append(offered, s.Name)
+		if s.Deferred == "" {
+			offered = append(offered, s.Name)
+		}
 	}
 	if len(name) > 64 {
 		name = strings.ToValidUTF8(name[:64], "") + "…"

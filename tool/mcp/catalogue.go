@@ -31,6 +31,8 @@ type Catalogue struct {
 	Omitted int `json:"omitted,omitempty"`
 	// Resources says that it has resources to read.
 	Resources bool `json:"resources,omitempty"`
+	// Prompts are nil if it was not asked for them.
+	Prompts []Prompt `json:"prompts"`
 }
 
 // Tool is a tool as its server describes it.
@@ -60,7 +62,7 @@ func Known(dir string, s Server) *Catalogue {
 		return nil
 	}
 	var c Catalogue
-	if json.Unmarshal(data, &c) != nil || c.At.IsZero() || len(c.Tools) > maxTools {
+	if json.Unmarshal(data, &c) != nil || c.At.IsZero() || len(c.Tools) > maxTools || len(c.Prompts) > maxPrompts {
 		return nil
 	}
 	return &c

@@ -41,7 +41,7 @@ type client struct {
 	server     string
 	connection connection
 	session    *sdk.ClientSession
-	changed    chan struct{} // the list of tools did; holds one
+	changed    chan struct{} // a list did; holds one
 	over       chan struct{} // closed when the session has ended
 	dropped    chan struct{} // closed when nothing of it is left
 	useless    chan struct{} // closed, by spoil, when a request has found it so
@@ -64,15 +64,10 @@ func connect(ctx context.Context, server, version, protocol string, connection c
 	connection.onProgress(c.progressed)
 	options := &sdk.ClientOptions{
 		// No roots, no sampling.
-		Capabilities:       &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}}},
-		ElicitationHandler: c.elicit,
-		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {
-			connection.handled()
-			select {
-			case c.changed <- struct{}{}:
-			default: // it is known
-			}
-		},
+		Capabilities:             &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}}},
+		ElicitationHandler:       c.elicit,
+		ToolListChangedHandler:   func(context.Context, *sdk.ToolListChangedRequest) { c.listChanged() },
+		PromptListChangedHandler: func(context.Context, *sdk.PromptListChangedRequest) { c.listChanged() },
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
 			c.progressed(r.Params)
 		},
@@ -95,6 +90,15 @@ func connect(ctx context.Context, server, version, protocol string, connection c
 		c.ended = session.Wait()
 	}()
 	return c, nil
+}
+
+// listChanged notes that a list of the server's is another one.
+func (c *client) listChanged() {
+	c.connection.handled()
+	select {
+	case c.changed <- struct{}{}:
+	default: // it is known
+	}
 }
 
 // isOver reports whether nothing can be asked of the server any more.
@@ -136,7 +140,7 @@ func orPanic(err error, panicked any) error {
 // catalogue asks the server for its tools.
 func (c *client) catalogue(ctx context.Context) (_ Catalogue, err error) {
 	defer func() { err = orPanic(err, recover()) }()
-	out := Catalogue{At: time.Now().UTC(), Tools: []Tool{}}
+	out := Catalogue{At: time.Now().UTC(), Tools: []Tool{}, Prompts: []Prompt{}}
 	if hello := c.session.InitializeResult(); hello != nil {
 		out.Protocol = hello.ProtocolVersion
 		if hello.ServerInfo != nil {
@@ -144,6 +148,7 @@ func (c *client) catalogue(ctx context.Context) (_ Catalogue, err error) {
 		}
 		if hello.Capabilities != nil {
 			out.Resources = hello.Capabilities.Resources != nil
+			out.Prompts = c.knownPrompts(ctx, hello.Capabilities)
 			if hello.Capabilities.Tools == nil {
 				return out, nil
 			}

@@ -69,4 +69,11 @@ func (s *Servers) Connect(ctx context.Context, name string) error {
 
 // Names are the names of the tools that the session has, also of servers that are
 // disabled.
-func (s *Servers) Names() []string { return s.offer.Names() }
+func (s *Servers) Names() []string {
+	names := s.offer.Names()
+	deferred := s.offer.deferred()
+	for i := range deferred {
+		names = append(names, deferred[i].name)
+	}
+	return names
+}

@@ -1,5 +1,6 @@
 // Package mcp lets models call the tools of servers of the Model Context
-// Protocol, each as SERVER__TOOL, and read their resources.
+// Protocol, each as SERVER__TOOL, and read their resources. People call the servers'
+// prompts, each as SERVER__PROMPT.
 //
 //	configuration ─► Read: what is known of each server's tools ─► Offer, frozen
 //	                   │ (catalogue files, no server is asked)        │

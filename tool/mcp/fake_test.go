@@ -114,9 +114,16 @@ func (f *fake) answer(m frame) {
 			f.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`, m.ID))
 		}
 	case "initialize":
+		if f.mode == "no capabilities" {
+			f.reply(m, `{"protocolVersion":"2025-11-25","serverInfo":{"name":"fake","version":"1"}}`)
+			return
+		}
 		resources := ""
 		if f.mode == "reads" {
 			resources = `,"resources":{}`
+		}
+		if strings.HasPrefix(f.mode, "prompts") {
+			resources = `,"prompts":{"listChanged":true}`
 		}
 		f.reply(m, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}`+resources+`},"serverInfo":{"name":"fake","version":"1"}}`)
 	case "resources/list": // the same page for ever
@@ -125,6 +132,10 @@ func (f *fake) answer(m frame) {
 		f.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`, m.ID))
 	case "resources/read":
 		f.reply(m, `{"contents":[null,{"uri":"x:///1","text":"one"}]}`)
+	case "prompts/list":
+		f.listPrompts(m)
+	case "prompts/get":
+		f.prompt(m)
 	case "tools/list":
 		f.reply(m, f.tools())
 	case "tools/call":
@@ -139,6 +150,49 @@ func (f *fake) answer(m frame) {
 		f.call(m, p.Name, p.Arguments["text"], string(p.Meta.Token))
 	default:
 		f.reply(m, `{}`)
+	}
+}
+
+// listPrompts lists the prompts, or says nothing.
+func (f *fake) listPrompts(m frame) {
+	if f.mode == "prompts: no list" {
+		return
+	}
+	names := []string{"hang", "die", "flood", "nothing", "refuse", "garble", "big", "odd \u00fc name"}
+	if f.more {
+		names = append(names, "late")
+	}
+	var list []string
+	for _, name := range names {
+		list = append(list, fmt.Sprintf(`{"name":%q,"description":"does\n%s","arguments":[null,{"name":"text"}]}`, name, name))
+	}
+	f.reply(m, `{"prompts":[null,`+strings.Join(list, ",")+`]}`)
+}
+
+// prompt misbehaves as the prompt's name says.
+func (f *fake) prompt(m frame) {
+	var p struct {
+		Name string `json:"name"`
+	}
+	_ = json.Unmarshal(m.Params, &p)
+	said := func(text string) {
+		f.reply(m, `{"messages":[{"role":"user","content":{"type":"text","text":"`+text+`"}}]}`)
+	}
+	switch p.Name {
+	case "hang", "die", "flood":
+		f.call(m, p.Name, "", "")
+	case "nothing":
+		f.reply(m, `{"messages":[]}`)
+	case "refuse":
+		f.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no such city"}}`, m.ID))
+	case "garble":
+		f.reply(m, `{"messages":[null,{"role":"user","content":{"type":"text","text":"bad `+"\xff"+` end"}},{"role":"nobody","content":{"type":"text","text":"x"}}]}`)
+	case "big":
+		said("begin " + strings.Repeat("z", 200_000) + " end")
+	default:
+		f.more = true
+		f.send(`{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}`)
+		said("changed")
 	}
 }
 

@@ -68,7 +68,7 @@ func (f *filter) admit(m jsonrpc.Message) (bool, error) {
 		return true, nil
 	}
 	switch {
-	case request.Method == changedMethod && f.notices.Load() < maxNotices:
+	case (request.Method == changedMethod || request.Method == changedPrompts) && f.notices.Load() < maxNotices:
 		f.notices.Add(1)
 		return true, nil
 	case request.Method == "notifications/cancelled" || strings.HasPrefix(request.Method, "notifications/subscriptions/"):
@@ -84,6 +84,7 @@ func (f *filter) admit(m jsonrpc.Message) (bool, error) {
 const (
 	progressMethod = "notifications/progress"
 	changedMethod  = "notifications/tools/list_changed"
+	changedPrompts = "notifications/prompts/list_changed"
 )
 
 // handled says that a changed list has been noted.

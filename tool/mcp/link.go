@@ -216,8 +216,11 @@ func (l *link) list(ctx context.Context, c *client) error {
 	}
 	l.update(l.server, catalogue)
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.known, l.asked = true, true
+	l.mu.Unlock()
+	if l.config.Listed != nil {
+		l.config.Listed(l.server.Name)
+	}
 	return nil
 }
 

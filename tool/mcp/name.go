@@ -3,6 +3,7 @@ package mcp
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"strings"
 )
 
@@ -20,6 +21,22 @@ func toolName(server, tool string) string {
 // apart is the name of a tool whose own is taken.
 func apart(server, tool string) string {
 	return suffixed(valid(server)+Separator+valid(tool), server, tool)
+}
+
+// freeName takes a name for what a server has under its own. If that is taken it is
+// another one, and a note says so; if that is taken, too, it is empty.
+func freeName(server, kind, its string, taken map[string]bool) (name, note string) {
+	name = toolName(server, its)
+	if taken[name] {
+		other := apart(server, its)
+		if taken[other] {
+			return "", fmt.Sprintf("mcp.%s: the %s %q is left out, since it is there twice", server, kind, clip(its, maxName))
+		}
+		note = fmt.Sprintf("mcp.%s: the %s %q is called %s, since there is another %s", server, kind, clip(its, maxName), other, name)
+		name = other
+	}
+	taken[name] = true
+	return name, note
 }
 
 // valid replaces each character that providers refuse.

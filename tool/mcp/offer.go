@@ -12,6 +12,9 @@ import (
 // are more, it finds them with tool_search.
 const MaxDirect = 20
 
+// maxDeferred is how many a provider searches.
+const maxDeferred = 1000
+
 // Offer is what a session offers of its servers, from beginning to end (C21).
 type Offer struct {
 	// Servers are those that a session may start.
@@ -22,8 +25,9 @@ type Offer struct {
 	direct   []entry
 	found    []entry // by tool_search
 	pending  []string
-	readable []string        // servers that have resources
-	taken    map[string]bool // names of other tools
+	readable []string            // servers that have resources
+	prompts  map[string][]Prompt // of servers; those of servers that were not asked for them are missing
+	taken    map[string]bool     // names of other tools
 }
 
 // entry is a tool of a server, by the name that it is called by.
@@ -36,7 +40,7 @@ type entry struct {
 // Read decides what a session offers of the servers: it reads what is known of
 // each in dir, and asks none. taken are the names of the session's other tools.
 func Read(dir string, servers []Server, taken ...string) *Offer {
-	o := &Offer{Servers: slices.Clone(servers), taken: map[string]bool{searchName: true, CallName: true, ResourcesName: true}}
+	o := &Offer{Servers: slices.Clone(servers), prompts: map[string][]Prompt{}, taken: map[string]bool{searchName: true, CallName: true, ResourcesName: true}}
 	for _, name := range taken {
 		o.taken[name] = true
 	}
@@ -46,6 +50,9 @@ func Read(dir string, servers []Server, taken ...string) *Offer {
 		if c == nil {
 			o.pending = append(o.pending, s.Name)
 			continue
+		}
+		if c.Prompts != nil {
+			o.prompts[s.Name] = c.Prompts
 		}
 		if c.Resources && s.offers(ResourcesName) {
 			o.readable = append(o.readable, s.Name)
@@ -76,18 +83,13 @@ func entriesOf(s Server, tools []Tool, taken map[string]bool) (entries []entry, 
 		if !s.offers(t.Name) {
 			continue
 		}
-		name := toolName(s.Name, t.Name)
-		if taken[name] {
-			other := apart(s.Name, t.Name)
-			if taken[other] {
-				notes = append(notes, fmt.Sprintf("mcp.%s: the tool %q is left out, since it is there twice", s.Name, clip(t.Name, maxName)))
-				continue
-			}
-			notes = append(notes, fmt.Sprintf("mcp.%s: the tool %q is called %s, since there is another %s", s.Name, clip(t.Name, maxName), other, name))
-			name = other
+		name, note := freeName(s.Name, "tool", t.Name, taken)
+		if note != "" {
+			notes = append(notes, note)
 		}
-		taken[name] = true
-		entries = append(entries, entry{name: name, server: s.Name, Tool: t})
+		if name != "" {
+			entries = append(entries, entry{name: name, server: s.Name, Tool: t})
+		}
 	}
 	return entries, notes
 }
@@ -95,7 +97,20 @@ func entriesOf(s Server, tools []Tool, taken map[string]bool) (entries []entry, 
 // searches reports whether there are tools that the model has to find first.
 func (o *Offer) searches() bool { return len(o.found) > 0 || len(o.pending) > 0 }
 
-// Names are the names of the tools that the session has.
+// deferred are the tools that a model's provider searches, where it does so. They are
+// sent with each request, so there is a bound.
+func (o *Offer) deferred() []entry {
+	if len(o.found) > maxDeferred {
+		return nil
+	}
+	return o.found
+}
+
+// allDeferred reports whether there is nothing to find beside the deferred tools: every
+// server has said what it has.
+func (o *Offer) allDeferred() bool { return len(o.pending) == 0 && len(o.deferred()) > 0 }
+
+// Names are the names of the tools that the session offers to every model.
 func (o *Offer) Names() []string {
 	if o == nil {
 		return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"mime"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -41,7 +43,7 @@ func (s *Servers) rendered(call tool.Call, r *sdk.CallToolResult) (tool.Result, 
 	text := strings.ToValidUTF8(strings.Join(w.parts, "\n"), "\uFFFD")
 	result := tool.Result{Output: text, Failed: r.IsError}
 	if len(text) > maxOutput {
-		result.Output = excerpt(text)
+		result.Output = excerpt(text, maxOutput)
 		result.OutputBytes = int64(len(text))
 		if path, err := s.keepText(call.ID, text); err == nil {
 			result.OutputFile = path
@@ -51,9 +53,9 @@ func (s *Servers) rendered(call tool.Call, r *sdk.CallToolResult) (tool.Result, 
 	return result, nil
 }
 
-// excerpt is the beginning and the end of a text.
-func excerpt(text string) string {
-	head, tail := maxOutput/2, len(text)-maxOutput/2
+// excerpt is the beginning and the end of a text, limit bytes of it together.
+func excerpt(text string, limit int) string {
+	head, tail := limit/2, len(text)-limit/2
 	for head > 0 && !utf8.RuneStart(text[head]) {
 		head--
 	}
@@ -68,11 +70,16 @@ func (s *Servers) keepText(name, text string) (string, error) {
 	if s.config.SpoolDir == "" {
 		return "", errors.New("there is no directory for it")
 	}
-	if s.config.Mask != nil {
-		m := s.config.Mask()
-		text = m.Write(text) + m.Flush()
+	return spooled(s.config.SpoolDir, name+".log", []byte(s.masked(text)))
+}
+
+// masked is a text without the session's secrets.
+func (s *Servers) masked(text string) string {
+	if s.config.Mask == nil {
+		return text
 	}
-	return spooled(s.config.SpoolDir, name+".log", []byte(text))
+	m := s.config.Mask()
+	return m.Write(text) + m.Flush()
 }
 
 func spooled(dir, name string, data []byte) (string, error) {
@@ -91,6 +98,8 @@ type writer struct {
 	dir, name string
 	files     int
 	parts     []string
+	// pictures, if set, takes the images that an input may have.
+	pictures *[]event.Image
 }
 
 func (w *writer) part(text string) { w.parts = append(w.parts, text) }
@@ -128,6 +137,11 @@ func (w *writer) resource(r *sdk.ResourceContents) {
 
 // file keeps what is no text, and says where.
 func (w *writer) file(kind, mediaType string, data []byte) string {
+	if w.takes(data) {
+		name := fmt.Sprintf("%s-%d", w.name, len(*w.pictures)+1)
+		*w.pictures = append(*w.pictures, event.Image{MediaType: http.DetectContentType(data), Data: data, Name: name})
+		return "[image: " + name + "]"
+	}
 	said := fmt.Sprintf("%s, %s, %d bytes", kind, mediaType, len(data))
 	if w.dir == "" || w.files == maxFiles {
 		return "[" + said + ", not kept]"
@@ -138,6 +152,18 @@ func (w *writer) file(kind, mediaType string, data []byte) string {
 		return "[" + said + ", not kept: " + err.Error() + "]"
 	}
 	return "[" + said + ", kept in " + path + "]"
+}
+
+// takes reports whether data is an image that can be a part of an input.
+func (w *writer) takes(data []byte) bool {
+	if w.pictures == nil || len(*w.pictures) == maxImages || len(data) > maxImage {
+		return false
+	}
+	switch http.DetectContentType(data) {
+	case "image/png", "image/jpeg", "image/gif", "image/webp":
+		return true
+	}
+	return false
 }
 
 // extension is what a file of the media type is called after the dot. The usual

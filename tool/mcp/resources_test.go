@@ -48,15 +48,7 @@ func library(t *testing.T, version string) mcp.Server {
 	})
 	s.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: "book:///page/{number}", Name: "page"}, give(&sdk.ResourceContents{Text: "a page"}))
 	endpoint := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{Stateless: version > "2026"})
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		said, _ := io.ReadAll(r.Body)
-		r.Body = io.NopCloser(bytes.NewReader(said))
-		if version < "2026" && bytes.Contains(said, []byte(`"server/discover"`)) {
-			http.Error(w, "no such method", http.StatusBadRequest)
-			return
-		}
-		endpoint.ServeHTTP(w, r)
-	}))
+	web := httptest.NewServer(ofVersion(version, endpoint))
 	t.Cleanup(func() {
 		web.Close()
 		for session := range s.Sessions() {
@@ -64,6 +56,19 @@ func library(t *testing.T, version string) mcp.Server {
 		}
 	})
 	return mcp.Server{Name: "library", URL: web.URL, StartTimeout: patience, CallTimeout: patience}
+}
+
+// ofVersion has a server not know what is later than the version.
+func ofVersion(version string, endpoint http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		said, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(said))
+		if version < "2026" && bytes.Contains(said, []byte(`"server/discover"`)) {
+			http.Error(w, "no such method", http.StatusBadRequest)
+			return
+		}
+		endpoint.ServeHTTP(w, r)
+	})
 }
 
 // stocked opens a session with a library that is known.

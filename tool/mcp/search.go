@@ -38,6 +38,7 @@ func (t *search) Spec() tool.Spec {
 		Schema: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string",` +
 			`"description":"words of the tool's name or description, or a server's name"}},"required":["query"],"additionalProperties":false}`),
 		ReadOnly: true,
+		Finder:   t.servers.offer.allDeferred(),
 		Timeout:  10 * defaultStartTimeout,
 	}
 }
@@ -69,7 +70,7 @@ func (t *search) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	}
 	text := strings.TrimSpace(b.String())
 	if len(text) > maxOutput {
-		text = excerpt(text)
+		text = excerpt(text, maxOutput)
 	}
 	return tool.Result{Output: text}, nil
 }
@@ -202,6 +203,7 @@ func (d *dispatch) Spec() tool.Spec {
 		Description: "Call a tool that " + searchName + " has found, with arguments that fit its schema.",
 		Schema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string","description":"the name that ` + searchName + ` gave"},` +
 			`"arguments":{"type":"object","description":"the arguments of the tool"}},"required":["name","arguments"],"additionalProperties":false}`),
+		Finder: d.servers.offer.allDeferred(),
 	}
 	for _, l := range d.servers.links {
 		spec.Timeout = max(spec.Timeout, l.server.backstop())

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -40,6 +41,9 @@ type Config struct {
 	Logger *slog.Logger
 	// Seen, if set, is told how each server does. It must not block.
 	Seen func(server string, state State, why error)
+	// Listed, if set, is told when a server has said which tools and prompts it has. It
+	// must not block.
+	Listed func(server string)
 }
 
 // seen tells how a server does.
@@ -66,6 +70,7 @@ type Servers struct {
 	mu       sync.Mutex // guards what follows
 	entries  []entry    // all tools that are known
 	readable []string   // servers that are known to have resources
+	prompts  map[string][]Prompt
 	taken    map[string]bool
 	left     []error // what could not be ended
 }
@@ -82,8 +87,10 @@ func Open(c Config, o *Offer) *Servers {
 		s.taken[name] = true
 	}
 	s.entries, s.readable = slices.Concat(o.direct, o.found), slices.Clone(o.readable)
+	s.prompts = maps.Clone(o.prompts)
 	for _, server := range o.Servers {
-		pending := slices.Contains(o.pending, server.Name)
+		_, asked := o.prompts[server.Name]
+		pending := !asked || slices.Contains(o.pending, server.Name)
 		l := &link{server: server, config: &s.config, life: life, work: &s.work, update: s.update, report: s.report, known: !pending}
 		s.links[server.Name] = l
 		if pending {
@@ -110,6 +117,14 @@ func (s *Servers) Tools() []tool.Tool {
 	}
 	if s.offer.searches() {
 		tools = append(tools, &search{s}, &dispatch{s})
+	}
+	for _, e := range s.offer.deferred() {
+		if s.links[e.server].isDisabled() {
+			continue
+		}
+		spec := s.specOf(e)
+		spec.Deferred = valid(e.server)
+		tools = append(tools, &direct{servers: s, entry: e, spec: spec})
 	}
 	return tools
 }
@@ -145,6 +160,9 @@ func (s *Servers) update(server Server, c Catalogue) {
 		s.config.Logger.Warn(note)
 	}
 	s.entries = append(kept, entries...)
+	if c.Prompts != nil {
+		s.prompts[server.Name] = c.Prompts
+	}
 	if c.Resources && server.offers(ResourcesName) && !slices.Contains(s.readable, server.Name) {
 		s.readable = append(s.readable, server.Name)
 	}

@@ -53,9 +53,19 @@ func (j *Jobs) start(ctx context.Context, command hands.Command, c *capture) (*p
 		j.tending.Done()
 		return nil, err
 	}
+	if late := j.tend(p, c); late {
+		p.End(ctx, 0)
+		return nil, ErrClosed
+	}
+	return p, nil
+}
+
+// tend sees to the end of a process, for which tending was counted, and reports
+// whether it came too late.
+func (j *Jobs) tend(p *proc.Process, c *capture) (late bool) {
 	j.mu.Lock()
 	j.running[p] = true
-	late := j.closed
+	late = j.closed
 	j.mu.Unlock()
 	go func() { // ends with the process; Close waits for it
 		defer j.tending.Done()
@@ -65,11 +75,7 @@ func (j *Jobs) start(ctx context.Context, command hands.Command, c *capture) (*p
 		defer j.mu.Unlock()
 		delete(j.running, p)
 	}()
-	if late {
-		p.End(ctx, 0)
-		return nil, ErrClosed
-	}
-	return p, nil
+	return late
 }
 
 // adopt makes a job of a call's process, or of what it left.

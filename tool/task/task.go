@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/lazy"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -23,7 +24,7 @@ func Tools(s Spawner) []tool.Tool {
 const callTimeout = 25 * time.Hour
 
 // specs are one for all sessions.
-var specs = sync.OnceValue(func() map[string]tool.Spec {
+var specs = lazy.Value(func() map[string]tool.Spec {
 	list := []tool.Spec{
 		{
 			Name: Name, Schema: json.RawMessage(schema), Timeout: callTimeout, ReadOnly: true,

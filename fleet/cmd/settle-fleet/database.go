@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/settle-agent/settle/fleet"
 	"github.com/settle-agent/settle/fleet/lease"
 	"github.com/settle-agent/settle/fleet/pgdev"
 	"github.com/settle-agent/settle/fleet/pglog"
@@ -18,8 +20,12 @@ import (
 // databaseVar names the database where --database does not.
 const databaseVar = "SETTLE_FLEET_DATABASE"
 
-// database is the flag that names one.
-type database struct{ url string }
+// database is what the flags say of the fleet.
+type database struct {
+	url    string
+	engine engineFlags
+	dev    bool // it is that of settle-fleet dev
+}
 
 // find returns the URL of the database.
 func (d *database) find() (string, error) {
@@ -37,6 +43,7 @@ func (d *database) find() (string, error) {
 	if errors.Is(err, os.ErrNotExist) {
 		return "", errors.New("no database is named: use --database or $" + databaseVar + ", or start one with settle-fleet dev")
 	}
+	d.dev = true
 	return strings.TrimSpace(string(url)), err
 }
 
@@ -76,6 +83,9 @@ type fleetOf struct {
 	pool   *pgxpool.Pool
 	logs   *pglog.Logs
 	engine *lease.Engine
+	// runs is what hands units out, where it was asked for: the engine, or Temporal.
+	runs     fleet.Engine
+	closeRun func()
 }
 
 // open connects to the fleet; the caller closes it.
@@ -92,7 +102,29 @@ func (d *database) open(ctx context.Context) (*fleetOf, error) {
 	return &fleetOf{pool: pool, logs: logs, engine: lease.Open(ctx, pool)}, nil
 }
 
+// openRunning is open for commands that work with whatever hands units out.
+func (d *database) openRunning(ctx context.Context, logger *slog.Logger) (*fleetOf, error) {
+	f, err := d.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	f.runs = f.engine
+	name, err := d.engine.find(d)
+	if err == nil && name == engineTemporal {
+		f.runs, f.closeRun, err = d.engine.open(ctx, f.pool, d.dev, logger)
+	}
+	if err != nil {
+		f.closeRun = nil
+		f.close()
+		return nil, err
+	}
+	return f, nil
+}
+
 func (f *fleetOf) close() {
+	if f.closeRun != nil {
+		f.closeRun()
+	}
 	f.engine.Close()
 	f.logs.Close()
 	f.pool.Close()

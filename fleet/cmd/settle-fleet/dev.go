@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 )
@@ -11,10 +12,11 @@ const devHelp = `Start a database and a worker on this machine, to try the fleet
 
 The database is a Postgres of the machine's packages (on Debian and Ubuntu, apt-get
 install postgresql), in a private directory, with a socket there and no port. It
-ends with this command; what is in it stays. Other settle-fleet commands of the same
+ends with this command; what is in it stays. With --engine temporal, it starts Temporal's
+development server as well (the program settle-fleet-temporal), on the loopback interface. Other settle-fleet commands of the same
 user find it by themselves.`
 
-func newDev() *cobra.Command {
+func newDev(d *database) *cobra.Command {
 	var f workerFlags
 	var dir string
 	var alone bool
@@ -36,6 +38,11 @@ func newDev() *cobra.Command {
 			}
 			defer server.Stop()
 			fmt.Fprintf(cmd.OutOrStdout(), "database: %s\n", server.URL)
+			stop, err := devEngine(cmd, d, dir)
+			if err != nil {
+				return err
+			}
+			defer stop()
 			if alone {
 				select {
 				case <-cmd.Context().Done():
@@ -43,7 +50,7 @@ func newDev() *cobra.Command {
 				}
 				return nil
 			}
-			fleet, err := (&database{url: server.URL}).open(cmd.Context())
+			fleet, err := (&database{url: server.URL, engine: d.engine}).openRunning(cmd.Context(), newLogger(cmd))
 			if err != nil {
 				return err
 			}
@@ -55,4 +62,27 @@ func newDev() *cobra.Command {
 	cmd.Flags().StringVar(&dir, "dir", "", "keep the database in `DIR`; default: fleet in settle's data directory")
 	cmd.Flags().BoolVar(&alone, "no-worker", false, "start only the database")
 	return cmd
+}
+
+// devEngine starts Temporal where that is the engine, and no server is named.
+func devEngine(cmd *cobra.Command, d *database, dir string) (stop func(), err error) {
+	name, err := d.engine.find(d)
+	if err != nil {
+		return nil, err
+	}
+	if name == engineTemporal && d.engine.address == "" {
+		server, err := startTemporal(cmd.Context(), dir, d.engine.namespace)
+		if err != nil {
+			return nil, failed(err)
+		}
+		d.engine.name, d.engine.address = name, server.Address
+		fmt.Fprintf(cmd.OutOrStdout(), "temporal: %s\n", server.Address)
+		return func() {
+			server.Stop()
+			_ = os.Remove(filepath.Join(dir, temporalFile)) // the next start writes it
+		}, nil
+	}
+	d.engine.name = name
+	_ = os.Remove(filepath.Join(dir, temporalFile)) // of one that was killed
+	return func() {}, nil
 }

@@ -25,6 +25,7 @@ func home(t *testing.T) {
 	}
 	t.Setenv("OPENAI_API_KEY", "sk-0123456789abcdefghijkl")
 	t.Setenv(databaseVar, server.URL(t))
+	setEngine(t)
 }
 
 // command runs a command line.
@@ -57,7 +58,7 @@ func TestTasksFromAFile(t *testing.T) {
 		turns = append(turns, modeltest.Say("Hello from the fleet."))
 	}
 	model := modeltest.NewServer(t, modeltest.Script(turns...))
-	if out := must(t, "", "migrate"); !strings.Contains(out, "had version 0 and has 1") {
+	if out := must(t, "", "migrate"); !strings.Contains(out, "had version 0 and has ") {
 		t.Errorf("%q", out)
 	}
 	dir := t.TempDir()
@@ -74,6 +75,16 @@ func TestTasksFromAFile(t *testing.T) {
 		t.Errorf("%q", ids)
 	}
 	must(t, lines.String(), "submit", "-C", dir, "-f", "-", "--label", "batch=1") // again
+	must(t, "", "rate", "set", "openai", "--requests", "60000")
+	must(t, "", "rate", "set", "openai", "--tokens", "6000000")
+	if out := must(t, "", "rate", "list"); !strings.Contains(out, "openai    60000         6000000") {
+		t.Errorf("%s", out)
+	}
+	must(t, "", "tenant", "set", "default", "--weight", "2")
+	must(t, "", "tenant", "set", "default", "--slots", "3")
+	if out := must(t, "", "tenant", "list", "--json"); out != fmt.Sprintf(`{"tenant":"default","weight":2,"slots":3,"queued":%d,"running":0}`+"\n", tasks) {
+		t.Errorf("%s", out)
+	}
 	if out := must(t, "", "status"); !strings.HasPrefix(out, fmt.Sprintf("queued %d, running 0", tasks)) {
 		t.Errorf("%q", out)
 	}
@@ -81,7 +92,7 @@ func TestTasksFromAFile(t *testing.T) {
 	worker := make(chan int, 1)
 	var said bytes.Buffer
 	go func() { // ends with stop, and is waited for
-		worker <- execute(ctx, []string{"worker", "--slots", "2", "--base-url", model.OpenAI(), "--id", "w1"}, strings.NewReader(""), &bytes.Buffer{}, &said)
+		worker <- execute(ctx, []string{"worker", "--slots", "2", "--base-url", model.OpenAI(), "--id", "w1", "--metrics", ":0"}, strings.NewReader(""), &bytes.Buffer{}, &said)
 	}()
 	results := must(t, "", "results", "--wait", "--label", "batch=1")
 	stop()
@@ -100,6 +111,15 @@ func TestTasksFromAFile(t *testing.T) {
 	if n := strings.Count(results, "\n"); n != tasks {
 		t.Errorf("%d results", n)
 	}
+	if out := must(t, "", "results", "--format", "atif"); strings.Count(out, `{"schema_version":"ATIF-v1.7","session_id":"s`) != tasks || strings.Count(out, `"message":"Hello from the fleet."`) != tasks {
+		t.Errorf("%s", out)
+	}
+	if out := must(t, "", "results", "--format", "atif", "--dir", filepath.Join(dir, "atif")); out != "" {
+		t.Errorf("%s", out)
+	}
+	if data, err := os.ReadFile(filepath.Join(dir, "atif", "s5.json")); err != nil || !strings.Contains(string(data), `"session_id":"s5"`) {
+		t.Errorf("%s, %v", data, err)
+	}
 	if out := must(t, "", "logs", "s3/1"); !strings.Contains(out, "turn.completed     Hello from the fleet.") {
 		t.Errorf("%s", out)
 	}
@@ -117,6 +137,9 @@ func TestCancelBeforeAWorkerCame(t *testing.T) {
 	must(t, "", "migrate")
 	unit := strings.TrimSpace(must(t, "", "submit", "-C", t.TempDir(), "do it"))
 	must(t, "", "cancel", unit)
+	if _, out, errs := command(t, "", "results", "--format", "atif"); out != "" || !strings.Contains(errs, "1 sessions began no turn") {
+		t.Errorf("%s%s", out, errs)
+	}
 	code, out, _ := command(t, "", "results")
 	if code != codeFailed || !strings.Contains(out, `"outcome":"aborted","reason":"interrupted"`) {
 		t.Errorf("%d: %s", code, out)
@@ -150,5 +173,37 @@ func TestMistakes(t *testing.T) {
 		if strings.Contains(stderr, "verysecretpassword") {
 			t.Errorf("C15: %s", stderr)
 		}
+	}
+}
+
+// TestABatchHasABudget: what is submitted after it was spent ends without a request.
+func TestABatchHasABudget(t *testing.T) {
+	home(t)
+	must(t, "", "migrate")
+	turn := modeltest.Say("Hello.")
+	model := modeltest.NewServer(t, modeltest.Script(turn))
+	must(t, `{"prompt":"one"}`+"\n"+`{"prompt":"two"}`+"\n"+`{"prompt":"three"}`, "submit", "-C", t.TempDir(), "-f", "-", "--batch", "b", "--budget-tokens", "1", "-m", "openai/gpt-5.2")
+	ctx, stop := context.WithCancel(t.Context())
+	worker := make(chan int, 1)
+	go func() { // ends with stop, and is waited for
+		worker <- execute(ctx, []string{"worker", "--slots", "1", "--base-url", model.OpenAI()}, strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})
+	}()
+	code, out, errs := command(t, "", "results", "--wait", "--batch", "b")
+	stop()
+	<-worker
+	if code != codeFailed || strings.Count(out, `"outcome":"completed"`) != 1 || strings.Count(out, `"outcome":"aborted","reason":"limit","message":"the limit on tokens was reached: the batch`) != 2 {
+		t.Errorf("%d: %s%s", code, out, errs)
+	}
+	if !strings.Contains(errs, "3 of 3 ended (0 failed, 2 aborted), 0 running, 0 waiting") {
+		t.Errorf("%s", errs)
+	}
+	if out := must(t, "", "status", "--watch", "--batch", "b"); !strings.HasPrefix(out, "3 of 3 ended") {
+		t.Errorf("%s", out)
+	}
+	if out := must(t, "", "status", "--batch", "b"); !strings.Contains(out, "tokens of 1,") {
+		t.Errorf("%s", out)
+	}
+	if code, _, _ := command(t, "", "submit", "--budget-usd", "1", "work"); code != codeUsage {
+		t.Errorf("a budget without a batch: %d", code)
 	}
 }

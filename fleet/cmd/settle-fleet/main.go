@@ -93,16 +93,17 @@ func newRoot() *cobra.Command {
 		SilenceUsage: true, SilenceErrors: true, CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	cmd.PersistentFlags().StringVar(&d.url, "database", "", "`URL` of the Postgres database; default: $"+databaseVar+", else that of settle-fleet dev")
-	cmd.AddCommand(newDev(), newWorker(&d), newSubmit(&d), newStatus(&d), newResults(&d), newLogs(&d), newCancel(&d), newMigrate(&d), newPrune(&d))
+	d.engine.define(cmd)
+	cmd.AddCommand(newDev(&d), newWorker(&d), newSubmit(&d), newStatus(&d), newResults(&d), newLogs(&d), newCheckpoint(&d), newCancel(&d), newTenant(&d), newRate(&d), newMigrate(&d), newPrune(&d))
 	return cmd
 }
 
-// environment is that of commands: without what leads to the database.
+// environment is that of commands: without what leads to the database, or to Temporal.
 func environment() []string {
 	var out []string
 	for _, entry := range os.Environ() {
 		name, _, _ := strings.Cut(entry, "=")
-		if name != databaseVar && !strings.HasPrefix(name, "PG") {
+		if name != databaseVar && !strings.HasPrefix(name, "PG") && !strings.HasPrefix(name, temporalPrefix) {
 			out = append(out, entry)
 		}
 	}

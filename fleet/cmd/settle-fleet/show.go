@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -20,44 +21,18 @@ import (
 // pageSize is how many units are read at a time.
 const pageSize = 500
 
-func newStatus(d *database) *cobra.Command {
-	var labels map[string]string
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "status [UNIT]", Short: "Say how many tasks wait, run and have ended, or how one is", Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			f, err := d.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer f.close()
-			if len(args) == 1 {
-				u, err := f.engine.State(cmd.Context(), args[0])
-				if err != nil {
-					return failed(err)
-				}
-				return failed(writeLine(cmd.OutOrStdout(), u))
-			}
-			c, err := f.engine.Count(cmd.Context(), labels)
-			if err != nil {
-				return failed(err)
-			}
-			if asJSON {
-				return failed(writeLine(cmd.OutOrStdout(), c))
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "queued %d, running %d, ended %d (completed %d, failed %d, aborted %d); workers lost %d\n",
-				c.Queued, c.Running, c.Ended, c.Completed, c.Failed, c.Aborted, c.Lost)
-			return nil
-		},
-	}
-	defineLabels(cmd, &labels)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return cmd
+// selection are the flags that choose tasks.
+type selection struct {
+	labels map[string]string
+	batch  string
 }
 
-func defineLabels(cmd *cobra.Command, labels *map[string]string) {
-	cmd.Flags().StringToStringVar(labels, "label", nil, "only tasks with `KEY=VALUE`; repeatable")
+func (s *selection) define(cmd *cobra.Command) {
+	cmd.Flags().StringToStringVar(&s.labels, "label", nil, "only tasks with `KEY=VALUE`; repeatable")
+	cmd.Flags().StringVar(&s.batch, "batch", "", "only tasks of batch `NAME`")
 }
+
+func (s *selection) filter() lease.Filter { return lease.Filter{Labels: s.labels, Batch: s.batch} }
 
 func writeLine(to io.Writer, v any) error {
 	line, err := json.Marshal(v)
@@ -70,97 +45,86 @@ func writeLine(to io.Writer, v any) error {
 
 const resultsHelp = `Print the tasks that have ended with their results, one line of JSON each.
 
+With --format atif, print their sessions instead, as trajectories for evaluations and
+training: version 1.7 of the Agent Trajectory Interchange Format, one line each.
+
 With --wait, wait until all have ended, and print how far they are to standard error.
 The exit code is 0 if every task that was printed has completed, and 1 otherwise.`
 
 func newResults(d *database) *cobra.Command {
-	var labels map[string]string
+	var chosen selection
 	var wait bool
+	var format, dir string
 	cmd := &cobra.Command{
 		Use: "results", Short: "Print the results of tasks", Long: resultsHelp, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if format != formatJSON && format != formatATIF || dir != "" && format != formatATIF {
+				return errors.New("--format is json or atif, and --dir is for atif")
+			}
 			f, err := d.open(cmd.Context())
 			if err != nil {
 				return err
 			}
 			defer f.close()
 			if wait {
-				p := newProgress(cmd.ErrOrStderr())
-				if err := fleet.Await(cmd.Context(), func(ctx context.Context) (int, error) {
-					c, err := f.engine.Count(ctx, labels)
-					p.show(c)
-					return c.Queued + c.Running, err
-				}); err != nil {
+				if err := f.watch(cmd.Context(), cmd.ErrOrStderr(), chosen.filter()); err != nil {
 					return failed(err)
 				}
 			}
-			return results(cmd.Context(), cmd.OutOrStdout(), f.engine, labels)
+			if format == formatATIF {
+				return f.trajectories(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), dir, chosen.filter())
+			}
+			return f.results(cmd.Context(), cmd.OutOrStdout(), chosen.filter())
 		},
 	}
-	defineLabels(cmd, &labels)
+	chosen.define(cmd)
 	cmd.Flags().BoolVar(&wait, "wait", false, "wait until all tasks have ended")
+	cmd.Flags().StringVar(&format, "format", formatJSON, "print tasks as `FORMAT`: json, or the sessions as trajectories: atif")
+	cmd.Flags().StringVarP(&dir, "dir", "d", "", "with atif, write SESSION.json into `DIR` for each session, and print nothing")
 	return cmd
 }
 
+// The formats of results.
+const (
+	formatJSON = "json"
+	formatATIF = "atif"
+)
+
 // results prints the units that have ended.
-func results(ctx context.Context, to io.Writer, e *lease.Engine, labels map[string]string) error {
+func (f *fleetOf) results(ctx context.Context, to io.Writer, filter lease.Filter) error {
 	out := bufio.NewWriter(to)
-	filter := lease.Filter{State: fleet.Ended, Labels: labels, Limit: pageSize}
-	incomplete := false
+	how, err := f.ended(ctx, filter, func(u fleet.Unit) error { return writeLine(out, u) })
+	if err == nil {
+		err = out.Flush()
+	}
+	if err != nil {
+		return failed(err)
+	}
+	return how
+}
+
+// ended calls visit for each unit that has ended. It returns how the program ends: with
+// an exit code if one of them has not completed.
+func (f *fleetOf) ended(ctx context.Context, filter lease.Filter, visit func(fleet.Unit) error) (how, err error) {
+	filter.State, filter.Limit = fleet.Ended, pageSize
 	for {
-		units, last, err := e.List(ctx, filter)
+		units, last, err := f.engine.List(ctx, filter)
 		if err != nil {
-			return failed(err)
+			return nil, err
 		}
 		for _, u := range units {
-			incomplete = incomplete || u.Result == nil || u.Result.Outcome != event.Completed
-			if err := writeLine(out, u); err != nil {
-				return failed(err)
+			if u.Result == nil || u.Result.Outcome != event.Completed {
+				how = &exitError{code: codeFailed}
+			}
+			if err := visit(u); err != nil {
+				return nil, err
 			}
 		}
 		if len(units) < pageSize {
-			break
+			return how, nil
 		}
 		filter.After = last
 	}
-	if err := out.Flush(); err != nil {
-		return failed(err)
-	}
-	if incomplete {
-		return &exitError{code: codeFailed}
-	}
-	return nil
-}
-
-// progressDelay is how often progress is shown.
-const progressDelay = 2 * time.Second
-
-// progress says how far tasks are, and when they may be done.
-type progress struct {
-	to          io.Writer
-	began, last time.Time
-	ended       int // when it began
-}
-
-func newProgress(to io.Writer) *progress { return &progress{to: to} }
-
-func (p *progress) show(c lease.Counts) {
-	now := time.Now()
-	if p.began.IsZero() {
-		p.began, p.ended = now, c.Ended
-	}
-	if now.Sub(p.last) < progressDelay && c.Queued+c.Running > 0 {
-		return
-	}
-	p.last = now
-	line := fmt.Sprintf("%d of %d ended, %d running", c.Ended, c.Queued+c.Running+c.Ended, c.Running)
-	if rate := float64(c.Ended-p.ended) / now.Sub(p.began).Seconds(); now.Sub(p.began) >= progressDelay && rate > 0 {
-		line += fmt.Sprintf("; %.1f/s", rate)
-		if left := c.Queued + c.Running; left > 0 {
-			line += fmt.Sprintf(", about %s left", time.Duration(float64(left)/rate*float64(time.Second)).Round(time.Second))
-		}
-	}
-	fmt.Fprintln(p.to, line)
 }
 
 func newLogs(d *database) *cobra.Command {
@@ -229,13 +193,13 @@ func newCancel(d *database) *cobra.Command {
 	return &cobra.Command{
 		Use: "cancel UNIT…", Short: "End tasks", Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f, err := d.open(cmd.Context())
+			f, err := d.openRunning(cmd.Context(), newLogger(cmd))
 			if err != nil {
 				return err
 			}
 			defer f.close()
 			for _, unit := range args {
-				ok, err := f.engine.Cancel(cmd.Context(), unit, "user")
+				ok, err := f.runs.Cancel(cmd.Context(), unit, "user")
 				if err != nil {
 					return failed(err)
 				}

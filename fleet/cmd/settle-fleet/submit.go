@@ -15,18 +15,25 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/settle-agent/settle/fleet"
+	"github.com/settle-agent/settle/fleet/budget"
 )
 
 const submitHelp = `Submit a task, or many.
 
 With a prompt, its task is submitted. With --file, each line of the file is a task in
-JSON: {"session":"…","input":"…","prompt":"…","dir":"…","model":"PROVIDER/NAME",
-"hands":"COMMAND","limits":{"steps":N,"seconds":N,"tokens":N},"labels":{"KEY":"VALUE"}}.
+JSON: {"session":"…","input":"…","prompt":"…","dir":"…","repo":"URL","ref":"…","depth":N,
+"model":"PROVIDER/NAME","hands":"COMMAND","limits":{"steps":N,"seconds":N,"tokens":N},
+"tenant":"NAME","batch":"NAME","labels":{"KEY":"VALUE"}}.
 Only prompt is needed; the flags are for tasks that do not say otherwise.
 
 The id of a task is SESSION/INPUT. Submitting a task again with the same id changes
 nothing, so that a submission that was cut off can be repeated. All tasks of a file
-that is wrong anywhere are refused. The ids are printed, one a line.`
+that is wrong anywhere are refused. The ids are printed, one a line.
+
+--batch puts the tasks into a batch, and --budget-tokens and --budget-usd bound what all
+tasks of the batch may take. When that is spent, tasks that wait end with the reason
+"limit", and tasks that run end before their next request. Without these two, a budget
+that the batch has stays as it is.`
 
 const (
 	// mostLine bounds a task in a file, in bytes.
@@ -40,6 +47,8 @@ type submitFlags struct {
 	file   string
 	task   fleet.Task
 	labels map[string]string
+	budget budget.Budget
+	named  bool // -C was given
 }
 
 func newSubmit(d *database) *cobra.Command {
@@ -48,6 +57,12 @@ func newSubmit(d *database) *cobra.Command {
 		Use: "submit [flags] [PROMPT…]", Short: "Submit a task, or many", Long: submitHelp,
 		Example: "  settle-fleet submit -C /work/project \"fix the failing test\"\n  settle-fleet submit --file tasks.jsonl --label batch=7",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			f.named = cmd.Flags().Changed("cwd")
+			f.budget.Batch = f.task.Batch
+			budgeted := cmd.Flags().Changed("budget-tokens") || cmd.Flags().Changed("budget-usd")
+			if budgeted && f.task.Batch == "" || f.budget.Tokens < 0 || f.budget.USD < 0 {
+				return errors.New("a budget is that of a --batch, and not below 0")
+			}
 			tasks, err := f.tasks(cmd.InOrStdin(), args)
 			if err != nil {
 				return err
@@ -57,6 +72,11 @@ func newSubmit(d *database) *cobra.Command {
 				return err
 			}
 			defer to.close()
+			if budgeted {
+				if err := budget.Set(cmd.Context(), to.pool, f.budget); err != nil {
+					return failed(err)
+				}
+			}
 			return failed(submit(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), to.engine, tasks))
 		},
 	}
@@ -65,11 +85,18 @@ func newSubmit(d *database) *cobra.Command {
 	flags.StringVar(&f.task.Session, "session", "", "the session's `ID`; default: a new one")
 	flags.StringVar(&f.task.Input, "input", "", "the input's `ID` in the session; default: 1")
 	flags.StringVarP(&f.task.Dir, "cwd", "C", ".", "work in `DIR`, which every worker has")
+	flags.StringVar(&f.task.Repo, "repo", "", "work in a clone of the git repository at `URL` instead")
+	flags.StringVar(&f.task.Ref, "ref", "", "branch, tag or commit `REF` of the repository; default: its HEAD")
+	flags.IntVar(&f.task.Depth, "depth", 0, "clone only the last `N` commits; 0: all")
 	flags.StringVarP(&f.task.Model, "model", "m", "", "`PROVIDER/NAME` of the model; default: the worker's")
 	flags.StringVar(&f.task.Hands, "hands", "", "run commands and work on files at the other end of `COMMAND`")
 	flags.IntVar(&f.task.Limits.Steps, "max-steps", 0, "end a turn after `N` model responses; 0: the worker's limit")
 	flags.Int64Var(&f.task.Limits.Tokens, "max-tokens", 0, "end a turn after `N` tokens; 0: the worker's limit")
 	flags.Float64Var(&f.task.Limits.Seconds, "timeout", 0, "end a turn after so many `SECONDS`; 0: the worker's limit")
+	flags.StringVar(&f.task.Batch, "batch", "", "the tasks are those of batch `NAME`, which may have a budget")
+	flags.Int64Var(&f.budget.Tokens, "budget-tokens", 0, "the batch may take `N` tokens, input and output; 0: no limit")
+	flags.Float64Var(&f.budget.USD, "budget-usd", 0, "the batch may cost `N` US dollars; 0: no limit")
+	flags.StringVar(&f.task.Tenant, "tenant", "", "the tasks are those of tenant `NAME`; default: default")
 	flags.StringToStringVar(&f.labels, "label", nil, "`KEY=VALUE` to find the tasks by; repeatable")
 	return cmd
 }
@@ -84,7 +111,7 @@ func (f *submitFlags) tasks(stdin io.Reader, args []string) ([]fleet.Task, error
 	f.task.Dir = dir
 	if f.file == "" {
 		f.task.Prompt = strings.Join(args, " ")
-		t, err := f.task.Complete()
+		t, err := f.complete(f.task)
 		return []fleet.Task{t}, err
 	}
 	if len(args) > 0 || f.task.Session != "" {
@@ -149,7 +176,16 @@ func (f *submitFlags) parse(line []byte) (fleet.Task, error) {
 			}
 		}
 	}
-	if !filepath.IsAbs(t.Dir) {
+	return f.complete(t)
+}
+
+// complete returns the task with its ids and an absolute directory, or none where it
+// has a repository and names no directory.
+func (f *submitFlags) complete(t fleet.Task) (fleet.Task, error) {
+	switch {
+	case t.Repo != "" && t.Dir == f.task.Dir && (!f.named || f.file != ""):
+		t.Dir = ""
+	case !filepath.IsAbs(t.Dir):
 		t.Dir = filepath.Join(f.task.Dir, t.Dir)
 	}
 	return t.Complete()

@@ -10,26 +10,35 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/fleet"
+	"github.com/settle-agent/settle/fleet/budget"
+	"github.com/settle-agent/settle/fleet/pglog"
+	"github.com/settle-agent/settle/fleet/rates"
 	"github.com/settle-agent/settle/fleet/worker"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/redact"
+	"github.com/settle-agent/settle/model"
 )
 
 // workerFlags are those of worker and dev.
 type workerFlags struct {
+	metrics        string // where they are served; "" is nowhere
 	id             string
 	slots          int
 	lease          time.Duration
 	model, baseURL string
 	hands          string
+
+	workspaceMiB, checkpointMiB int
+	workspaceTimeout            time.Duration
 }
 
 func (f *workerFlags) define(cmd *cobra.Command) {
@@ -39,6 +48,9 @@ func (f *workerFlags) define(cmd *cobra.Command) {
 	flags.StringVarP(&f.model, "model", "m", "", "`PROVIDER/NAME` of the model for tasks that name none")
 	flags.StringVar(&f.baseURL, "base-url", "", "`URL` of the provider's server")
 	flags.StringVar(&f.hands, "hands", "", "for tasks that name none, `COMMAND` that leads to the machine to work on")
+	flags.IntVar(&f.workspaceMiB, "workspace-size", 4096, "refuse a repository that has more than `MIB` of files or history")
+	flags.IntVar(&f.checkpointMiB, "checkpoint-size", 64, "store no checkpoint that has more than `MIB`")
+	flags.DurationVar(&f.workspaceTimeout, "workspace-timeout", 10*time.Minute, "give a clone or a checkpoint up after `DURATION`")
 }
 
 const workerHelp = `Take tasks and run them until a signal comes.
@@ -55,7 +67,7 @@ func newWorker(d *database) *cobra.Command {
 		Use: "worker", Short: "Take tasks and run them", Long: workerHelp, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			defer outlivePipe()()
-			fleet, err := d.open(cmd.Context())
+			fleet, err := d.openRunning(cmd.Context(), newLogger(cmd))
 			if err != nil {
 				return err
 			}
@@ -64,6 +76,7 @@ func newWorker(d *database) *cobra.Command {
 		},
 	}
 	f.define(cmd)
+	cmd.Flags().StringVar(&f.metrics, "metrics", "", "serve metrics for Prometheus at `HOST:PORT`/metrics; without a host, only to this machine")
 	cmd.Flags().StringVar(&f.id, "id", "", "`NAME` of the worker; default: a new one")
 	return cmd
 }
@@ -72,6 +85,9 @@ func newWorker(d *database) *cobra.Command {
 func (f *workerFlags) run(cmd *cobra.Command, to *fleetOf) error {
 	if f.slots < 1 || f.lease < time.Second {
 		return errors.New("a worker has at least one slot, and its lease is at least 1s")
+	}
+	if f.workspaceMiB < 1 || f.checkpointMiB < 1 || f.workspaceTimeout <= 0 {
+		return errors.New("the limits of workspaces must be above zero")
 	}
 	if stop, err := proc.BecomeReaper(); err == nil {
 		defer stop()
@@ -84,20 +100,53 @@ func (f *workerFlags) run(cmd *cobra.Command, to *fleetOf) error {
 		host, _ := os.Hostname() // it is only for people
 		f.id = fmt.Sprintf("%s-%d-%s", host, os.Getpid(), rand.Text()[:6])
 	}
-	logger := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{ReplaceAttr: masked}))
-	a := &agents{flags: *f, logger: logger}
+	logger := newLogger(cmd)
+	rates, err := rates.Open(cmd.Context(), to.pool)
+	if err != nil {
+		return failed(err)
+	}
+	defer rates.Close()
+	budgets := budget.Open(cmd.Context(), to.pool)
+	defer budgets.Close()
+	name, err := pglog.Identity(cmd.Context(), to.pool)
+	if err != nil {
+		return failed(err)
+	}
+	a := &agents{flags: *f, fleet: name, logger: logger}
+	a.shared.Account = func(account assemble.Account) func(model.Provider) model.Provider {
+		return rates.Key(account.Provider, account.ID, account.Limiter).Wrap
+	}
 	if password := to.pool.Config().ConnConfig.Password; password != "" {
 		a.secrets = []string{password}
 	}
-	w, err := worker.New(cmd.Context(), worker.Config{
-		ID: f.id, Engine: to.engine, Logs: to.logs, Session: a.session, Slots: f.slots, DataDir: filepath.Join(dir, "fleet", "work"),
+	if key := os.Getenv(temporalPrefix + "API_KEY"); key != "" {
+		a.secrets = append(a.secrets, key)
+	}
+	dir = filepath.Join(dir, "fleet", name) // other fleets may have sessions of the same names
+	keeper := a.workspaces(to, dir)
+	config := worker.Config{
+		ID: f.id, Engine: to.runs, Logs: to.logs, Session: a.session, Budgets: budgets, Workspaces: keeper, Slots: f.slots, DataDir: filepath.Join(dir, "work"),
 		Lease: f.lease, Version: version(), Logger: logger,
-	})
+	}
+	stop, err := f.serveMetrics(cmd.Context(), to, &config)
 	if err != nil {
 		return err
 	}
+	defer stop()
+	w, err := worker.New(cmd.Context(), config)
+	if err != nil {
+		return err
+	}
+	var sweeping sync.WaitGroup
+	defer sweeping.Wait()
+	sweeping.Go(func() { sweep(cmd.Context(), keeper, logger) }) // ends with the context
 	logger.Info("the worker is ready", "worker", f.id, "slots", f.slots)
 	return failed(w.Run(cmd.Context()))
+}
+
+// newLogger returns what a worker says what it does with.
+func newLogger(cmd *cobra.Command) *slog.Logger {
+	return slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{ReplaceAttr: masked}))
 }
 
 // masked masks what may be a secret in a diagnostic.
@@ -121,6 +170,7 @@ func version() string {
 // agents make the agent of each attempt.
 type agents struct {
 	flags   workerFlags
+	fleet   string // which of all it is
 	shared  assemble.Shared
 	secrets []string
 	logger  *slog.Logger
@@ -143,7 +193,7 @@ func (a *agents) session(ctx context.Context, attempt fleet.Attempt) (settle.Ses
 	}
 	made, err := assemble.New(ctx, assemble.Options{
 		Settings: settings, Dir: dir, Environ: environ, Getenv: os.Getenv, Face: "fleet", Version: version(), Permission: settle.Allow, Release: settle.Deny,
-		Shared: &a.shared, Secrets: a.secrets,
+		Shared: &a.shared, Secrets: a.secrets, SharedHands: assemble.ShareHands("fleet/" + a.fleet),
 	})
 	if err != nil {
 		return settle.SessionConfig{}, err

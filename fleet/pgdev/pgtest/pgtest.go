@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 
@@ -39,6 +40,27 @@ func (s *Server) Stop() {
 	}
 }
 
+// Tests are those of a package. They end what they have started before leaks are counted.
+type Tests struct {
+	m    *testing.M
+	stop []func()
+}
+
+// Tests are m's. When they have run, further functions are called, the last one first, and
+// then the server is stopped.
+func (s *Server) Tests(m *testing.M, stop ...func()) Tests {
+	return Tests{m, append([]func(){s.Stop}, stop...)}
+}
+
+// Run runs the tests.
+func (t Tests) Run() int {
+	code := t.m.Run()
+	for _, stop := range slices.Backward(t.stop) {
+		stop()
+	}
+	return code
+}
+
 func (s *Server) start() {
 	// Not a test's directory: a socket's path may have 107 bytes.
 	s.dir, s.err = os.MkdirTemp("/tmp", "settle-fleet-pg-")
@@ -56,28 +78,36 @@ func (s *Server) Process() *os.Process { return s.server.Process() }
 // URL makes a new database and returns what connects to it.
 func (s *Server) URL(t testing.TB) string {
 	t.Helper()
-	s.once.Do(s.start)
-	if s.err != nil {
-		t.Fatal(s.err)
+	url, err := s.NewURL(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return url
+}
+
+// NewURL is [Server.URL] for examples, which have no test.
+func (s *Server) NewURL(ctx context.Context) (string, error) {
+	if s.once.Do(s.start); s.err != nil {
+		return "", s.err
 	}
 	s.mu.Lock()
 	s.databases++
 	name := fmt.Sprintf("test%d", s.databases)
 	s.mu.Unlock()
-	conn, err := pgx.Connect(t.Context(), s.server.URL)
+	conn, err := pgx.Connect(ctx, s.server.URL)
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
-	defer func() { _ = conn.Close(context.Background()) }()
-	if _, err := conn.Exec(t.Context(), "CREATE DATABASE "+name); err != nil {
-		t.Fatal(err)
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	if _, err := conn.Exec(ctx, "CREATE DATABASE "+name); err != nil {
+		return "", err
 	}
 	u, err := url.Parse(s.server.URL)
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	u.Path = "/" + name
-	return u.String()
+	return u.String(), nil
 }
 
 // Pool makes a new database and connects to it.

@@ -68,6 +68,13 @@ func (s *Session) call(ctx context.Context, timeout time.Duration, method string
 // Submit sends an input. One that is sent again after a host that has not answered
 // runs once.
 func (s *Session) Submit(ctx context.Context, in settle.Input) error {
+	if in.Expand != nil && !in.Command { // by what the guest has: the host has other commands
+		text, images, err := in.Expand(ctx, in.Text)
+		if err != nil {
+			return err
+		}
+		in.Text, in.Images = text, append(in.Images, images...)
+	}
 	p := submission{in.Text, in.Images, in.Mode, in.Schema, in.Command, in.ID, in.By}
 	s.mu.Lock()
 	if s.unsure.Input != "" && s.unsure.Text == p.Text && s.unsure.Command == p.Command && len(p.Images) == len(s.unsure.Images) {

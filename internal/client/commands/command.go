@@ -6,6 +6,7 @@ import (
 
 	"github.com/settle-agent/settle/internal/frontmatter"
 	"github.com/settle-agent/settle/internal/skills"
+	"github.com/settle-agent/settle/tool/mcp"
 )
 
 // Command is a prompt that has a name.
@@ -19,18 +20,24 @@ type Command struct {
 	Project bool
 	// Skill says that it is a skill.
 	Skill bool
+	// Server is the MCP server that has it as a prompt; empty for any other.
+	Server string
 	// Warnings say what of it settle does not do.
 	Warnings []string
 
-	text  string
-	skill skills.Skill
+	text   string
+	skill  skills.Skill
+	prompt mcp.Command
 }
 
 // letters are those of names.
 const letters = "abcdefghijklmnopqrstuvwxyz0123456789-_:"
 
-// IsName reports whether a word could be the name of a command, or its beginning.
-func IsName(word string) bool { return strings.Trim(word, letters) == "" }
+// IsName reports whether a word could be the name of a command, or its beginning. Of
+// prompts, names have capital letters as well.
+func IsName(word string) bool {
+	return strings.Trim(word, letters) == "" || strings.Contains(word, mcp.Separator) && strings.Trim(strings.ToLower(word), letters) == ""
+}
 
 // parse reads a file.
 func parse(text string) (Command, error) {
@@ -70,7 +77,8 @@ const unrun = "\n\n[Where this says !`…`, another agent would have put the out
 
 // Expand returns the prompt with the arguments in their places: all of them for
 // $ARGUMENTS, one word for $1 to $9. Where there is no place, they stand at the end.
-// A skill is read as it is now.
+// A skill is read as it is now. A prompt of a server stands for nothing by itself:
+// [Expander] asks for it.
 func (c Command) Expand(arguments string) (string, error) {
 	arguments = strings.TrimSpace(arguments)
 	if c.Skill {

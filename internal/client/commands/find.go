@@ -34,8 +34,14 @@ type Source interface {
 	Skills() skills.Found
 }
 
-// Of is [Find] for an agent.
-func Of(s Source) Set { return Find(s.Sources(), s.Skills()) }
+// Of is [Find] for an agent, with the prompts of its servers.
+func Of(s Source) Set {
+	set := Find(s.Sources(), s.Skills())
+	if p, ok := s.(Prompter); ok {
+		return set.With(p)
+	}
+	return set
+}
 
 // Find reads the commands of the sources, and takes the skills that a person may
 // call, which stand before commands.
@@ -140,36 +146,41 @@ func (p place) command(s skills.Sources, path string) (Command, error) {
 
 // Named returns the command of the name.
 func (s Set) Named(name string) (Command, bool) {
-	n := slices.IndexFunc(s.List, func(c Command) bool { return c.Name == name })
-	if n < 0 {
+	claude := -1 // of the prompt whose name in Claude Code it is
+	for n := range s.List {
+		switch c := &s.List[n]; {
+		case c.Name == name:
+			return *c, true
+		case c.Server != "" && c.prompt.ClaudeName() == name:
+			claude = n
+		}
+	}
+	if claude < 0 {
 		return Command{}, false
 	}
-	return s.List[n], true
-}
-
-// Expand is [Set.Expand] of what an agent has. It looks for that only where it could
-// be called.
-func Expand(s Source, text string) (string, error) {
-	if !strings.HasPrefix(text, "/") {
-		return text, nil
-	}
-	return Of(s).Expand(text)
+	return s.List[claude], true
 }
 
 // Expand returns the prompt that a text stands for which begins with a slash and
 // the name of a command. Any other text is returned as it is.
 func (s Set) Expand(text string) (string, error) {
-	rest, ok := strings.CutPrefix(text, "/")
-	if !ok {
-		return text, nil
-	}
-	name, arguments := rest, ""
-	if n := strings.IndexAny(rest, " \t\r\n"); n >= 0 {
-		name, arguments = rest[:n], rest[n:]
-	}
+	name, arguments := parted(text)
 	c, ok := s.Named(name)
 	if !ok {
 		return text, nil
 	}
 	return c.Expand(arguments)
+}
+
+// parted are the name and the arguments of a text that calls a command; no name if it
+// calls none.
+func parted(text string) (name, arguments string) {
+	rest, ok := strings.CutPrefix(text, "/")
+	if !ok {
+		return "", ""
+	}
+	if n := strings.IndexAny(rest, " \t\r\n"); n >= 0 {
+		return rest[:n], rest[n:]
+	}
+	return rest, ""
 }

@@ -19,7 +19,9 @@ type Options struct {
 	Session string
 	Config  settle.SessionConfig
 	Prompt  string
-	Images  []event.Image
+	// Expand, if set, says what the prompt stands for in the session.
+	Expand func(*settle.Session) func(ctx context.Context, text string) (string, []event.Image, error)
+	Images []event.Image
 	// Schema, if set, is a JSON Schema that the answer is to follow.
 	Schema json.RawMessage
 

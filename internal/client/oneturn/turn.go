@@ -103,8 +103,9 @@ func (r *runner) run(ctx context.Context) int {
 	// From its opening, and from its recovery just before.
 	show := r.view.Follow(showing, session, max(session.State().HostSeq, 2)-2)
 	go r.print(show) // ends with the turn or with enough
-	// Nothing but a write to the disk keeps Submit, and the log bounds that.
-	turn, err := session.Submit(context.WithoutCancel(ctx), r.Prompt, settle.WithImages(r.Images...), settle.WithSchema(r.Schema))
+	// Nothing but a write to the disk keeps Submit, and the log bounds that; what the
+	// prompt stands for is waited for until a stop.
+	turn, err := session.Submit(context.WithoutCancel(ctx), r.Prompt, settle.WithImages(r.Images...), settle.WithSchema(r.Schema), r.expansion(ctx, session))
 	if err != nil {
 		return r.reportRefused(err)
 	}
@@ -115,6 +116,20 @@ func (r *runner) run(ctx context.Context) int {
 	}
 	go r.guard(stdio.Code(outcome.Cause, r.stop.all()...)) // ends with Run, or with the process
 	return r.ended(session, outcome)
+}
+
+// expansion has the prompt be what it stands for. A stop ends the wait for that.
+func (r *runner) expansion(stopped context.Context, session *settle.Session) settle.InputOption {
+	if r.Expand == nil {
+		return settle.WithExpansion(nil)
+	}
+	expand := r.Expand(session)
+	return settle.WithExpansion(func(ctx context.Context, text string) (string, []event.Image, error) {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		defer context.AfterFunc(stopped, func() { cancel(context.Cause(stopped)) })()
+		return expand(ctx, text)
+	})
 }
 
 // guard ends the process if the way out is blocked.

@@ -22,6 +22,7 @@ type serverLine struct {
 	Where   string   `json:"where"`
 	From    string   `json:"from"`
 	Tools   []string `json:"tools,omitempty"`
+	Prompts []string `json:"prompts,omitempty"`
 	Version string   `json:"protocol,omitempty"`
 	StartMS *int64   `json:"start_ms,omitempty"`
 	ListMS  *int64   `json:"list_ms,omitempty"`
@@ -35,6 +36,9 @@ func servers(list []assemble.Configured, mask *redact.Redactor) (lines []serverL
 			l.State, l.Version = "known", s.Known.Protocol
 			for _, t := range s.Known.Tools {
 				l.Tools = append(l.Tools, t.Name)
+			}
+			for _, p := range s.Known.Prompts {
+				l.Prompts = append(l.Prompts, p.Name)
 			}
 		}
 		l.Login = string(s.Login)
@@ -103,8 +107,8 @@ func Servers(to io.Writer, list []assemble.Configured, mask *redact.Redactor) er
 	return nil
 }
 
-// ServerTools writes the tools of the servers, with the first line of what each is
-// said to do.
+// ServerTools writes the tools and the prompts of the servers, with the first line of
+// what each is said to do.
 func ServerTools(to io.Writer, list []assemble.Configured) error {
 	for _, s := range list {
 		if s.Known == nil {
@@ -112,8 +116,13 @@ func ServerTools(to io.Writer, list []assemble.Configured) error {
 		}
 		rows := [][]string{{strings.ToUpper(printable.Line(s.Name)) + " TOOL", "WHAT IT DOES"}}
 		for _, t := range s.Known.Tools {
-			first, _, _ := strings.Cut(strings.TrimSpace(t.Description), "\n")
-			rows = append(rows, []string{t.Name, printable.Short(first, 100)})
+			rows = append(rows, described(t.Name, t.Description))
+		}
+		if len(s.Known.Prompts) > 0 {
+			rows = append(rows, nil, []string{strings.ToUpper(printable.Line(s.Name)) + " PROMPT", "WHAT IT DOES"})
+		}
+		for _, p := range s.Known.Prompts {
+			rows = append(rows, described(p.Name, p.Description))
 		}
 		if _, err := fmt.Fprintln(to); err != nil {
 			return fmt.Errorf("cannot write: %w", err)
@@ -123,4 +132,10 @@ func ServerTools(to io.Writer, list []assemble.Configured) error {
 		}
 	}
 	return nil
+}
+
+// described is a row of a table.
+func described(name, description string) []string {
+	first, _, _ := strings.Cut(strings.TrimSpace(description), "\n")
+	return []string{printable.Line(name), printable.Short(first, 100)}
 }

@@ -1,6 +1,7 @@
 package about
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
@@ -22,7 +23,8 @@ type skillLine struct {
 	Name          string            `json:"name"`
 	Description   string            `json:"description"`
 	Path          string            `json:"path"`
-	Scope         string            `json:"scope"` // project, user
+	Scope         string            `json:"scope"`            // project, user, server
+	Server        string            `json:"server,omitempty"` // the MCP server whose prompt it is
 	Hint          string            `json:"argument_hint,omitempty"`
 	Model         bool              `json:"model"` // may the model call it?
 	User          bool              `json:"user"`
@@ -46,9 +48,13 @@ func (l SkillList) lines() (out []skillLine) {
 	}
 	for _, c := range l.Commands.List {
 		if !c.Skill {
-			out = append(out, skillLine{
+			line := skillLine{
 				Kind: "command", Name: c.Name, Description: c.About, Path: c.Path, Scope: scope(c.Project), Hint: c.Hint, User: true, Warnings: c.Warnings,
-			})
+			}
+			if c.Server != "" {
+				line.Server, line.Scope = c.Server, "server"
+			}
+			out = append(out, line)
 		}
 	}
 	return out
@@ -91,7 +97,7 @@ func Skills(to io.Writer, list SkillList) error {
 		if l.Kind == "command" {
 			name = "/" + name
 		}
-		tables[l.Kind] = append(tables[l.Kind], []string{name, l.Scope, printable.Short(l.Description, 60), printable.Line(l.Path)})
+		tables[l.Kind] = append(tables[l.Kind], []string{name, l.Scope, printable.Short(l.Description, 60), printable.Line(cmp.Or(l.Path, "MCP server "+l.Server))})
 		for _, w := range l.Warnings {
 			notes = append(notes, name+": "+w)
 		}

@@ -43,6 +43,7 @@ func (s *Server) open(ctx context.Context, id string, in setup) (*session, error
 		o.Policy, o.Editor = ses.policy, ses.editor()
 		o.System = cmp.Or(system, o.System)
 		o.Append = strings.TrimSpace(o.Append + "\n\n" + more)
+		o.Listed = func(string) { ses.listed() }
 		o.Servers, o.Secrets = servers, slices.Concat(o.Secrets, secrets)
 	}})
 	if err != nil {

@@ -61,13 +61,23 @@ func (s *Server) submit(e *entry) {
 		drop(e, event.Abort(event.Interrupted, s.Client()))
 		return
 	}
-	text, err := commands.Expand(ses.opened.Agent, p.text)
-	if err != nil {
-		fail(e, invalid("%v", err))
+	if commands.Async(p.text) { // others do not wait for a server
+		s.Go(func() { s.give(ses, e) }) // ends with the prompt's context, or the session
 		return
 	}
-	_, err = ses.opened.Submit(p.ctx, text, settle.WithID(e.Key), settle.WithImages(p.images...), settle.From(s.Client()))
+	s.give(ses, e)
+}
+
+// give gives the session a prompt, or what it stands for.
+func (s *Server) give(ses *session, e *entry) {
+	p := e.Request
+	_, err := ses.opened.Submit(p.ctx, p.text, settle.WithID(e.Key), settle.WithImages(p.images...), settle.From(s.Client()), commands.Expander(ses.opened.Commands()))
+	failed, cause := (*commands.FailedError)(nil), (*event.Cause)(nil)
 	switch {
+	case errors.As(err, &failed):
+		fail(e, invalid("%v", err))
+	case errors.As(err, &cause): // it was not known yet what it stands for
+		drop(e, cause)
 	case errors.Is(err, settle.ErrClosed):
 		drop(e, event.Abort(event.Shutdown, ""))
 	case err != nil:

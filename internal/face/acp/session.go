@@ -20,7 +20,9 @@ type session struct {
 	id     string
 	can    clientCapabilities
 	opened *assemble.Opened
-	policy *assemble.Policy
+	// offered are the commands that the client was told of.
+	offered offered
+	policy  *assemble.Policy
 	// ceiling is the permission that the user configured; empty if none is.
 	ceiling settle.Permission
 	notes   []string // what the client is to know

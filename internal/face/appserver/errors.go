@@ -33,7 +33,8 @@ func errorInfo(f *event.Failure) any {
 	kinds := map[model.ErrorKind]string{
 		model.ErrAuth: "unauthorized", model.ErrQuota: "usageLimitExceeded", model.ErrRateLimit: "usageLimitExceeded",
 		model.ErrOverloaded: "serverOverloaded", model.ErrContext: "contextWindowExceeded", model.ErrNotFound: "modelNotFound",
-		model.ErrInvalid: "badRequest", model.ErrReasoning: "badRequest", model.ErrImage: "badRequest", model.ErrPolicy: "cyberPolicy",
+		model.ErrInvalid: "badRequest", model.ErrReasoning: "badRequest", model.ErrImage: "badRequest", model.ErrToolSearch: "badRequest",
+		model.ErrPolicy: "cyberPolicy",
 	}
 	withStatus := func(kind string) object { return object{kind: object{"httpStatusCode": ptr(f.Status)}} }
 	switch kind := model.ErrorKind(f.Kind); {
@@ -84,6 +85,7 @@ func refusal(_ context.Context, err error) error {
 	return invalid("%v", err)
 }
 
+//go:noinline
 func invalid(format string, a ...any) error {
 	return jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, format, a...)
 }

@@ -32,8 +32,12 @@ type loadedThread struct {
 	asker      *asker.Asker
 	servers    *serverStates
 	submitting sync.Mutex                  // held from when an input is sent until its request is in starts
-	starts     book.Book[sender]           // turn/start and turn/steer, by input
+	starts     book.Book[*sender]          // turn/start and turn/steer, by input
 	interrupts book.Book[*jsonrpc.Request] // turn/interrupt, by turn
+
+	// fetching gives up the input that is being expanded, if there is one. It belongs to
+	// the lane.
+	fetching context.CancelCauseFunc
 
 	mu     sync.Mutex // guards what follows
 	rights codex.Rights
@@ -125,13 +129,13 @@ func (l *loadedThread) answer(e event.Event, t *translator) {
 }
 
 // replyTurn answers who sent an input with the turn that works on it.
-func (l *loadedThread) replyTurn(e *book.Entry[sender], turn object) {
+func (l *loadedThread) replyTurn(e *book.Entry[*sender], turn object) {
 	if e.Answer() {
 		e.Request.Reply(e.Request.answer(turn))
 	}
 }
 
-func (l *loadedThread) refuse(e *book.Entry[sender], format string, a ...any) {
+func (l *loadedThread) refuse(e *book.Entry[*sender], format string, a ...any) {
 	if e.Answer() {
 		e.Request.Fail(invalid(format, a...))
 	}
@@ -183,7 +187,7 @@ func (l *loadedThread) running() *event.Turn {
 }
 
 // submit sends an input. The sender is answered when a turn takes it.
-func (l *loadedThread) submit(ctx context.Context, r sender, clientID, text string, o ...settle.InputOption) (*book.Entry[sender], error) {
+func (l *loadedThread) submit(ctx context.Context, r *sender, clientID, text string, o ...settle.InputOption) (*book.Entry[*sender], error) {
 	if clientID != "" {
 		known := false
 		l.opened.View(func(state event.State) { known = state.Accepted(clientID) })
@@ -207,7 +211,7 @@ func (l *loadedThread) submit(ctx context.Context, r sender, clientID, text stri
 
 // steer sends an input that joins the turn. The sender is answered at once if
 // that turn still runs then; else, when another one takes the input.
-func (l *loadedThread) steer(ctx context.Context, t *event.Turn, r sender, clientID, text string, o ...settle.InputOption) error {
+func (l *loadedThread) steer(ctx context.Context, t *event.Turn, r *sender, clientID, text string, o ...settle.InputOption) error {
 	entry, err := l.submit(ctx, r, clientID, text, append(o, settle.WithMode(event.Steer))...)
 	if err != nil {
 		return err

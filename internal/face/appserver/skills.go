@@ -3,8 +3,10 @@ package appserver
 import (
 	"context"
 
+	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/commands"
+	"github.com/settle-agent/settle/internal/jsonrpc"
 	"github.com/settle-agent/settle/internal/skills"
 )
 
@@ -72,8 +74,45 @@ func (l *loadedThread) read(parts []userInput) (text string, images []event.Imag
 	if text, images, err = read(parts, l.opened.Spec.Dir); err != nil {
 		return "", nil, err
 	}
-	if text, err = commands.Expand(l.opened.Agent, text); err != nil {
-		return "", nil, invalid("%v", err)
-	}
 	return text, images, nil
+}
+
+// expanded calls then with what a text stands for, and is what then returns. Where a
+// server has to be asked, the lane does not wait for it: then is called there later.
+func (l *loadedThread) expanded(ctx context.Context, r *jsonrpc.Request, text string, then func(text string, images []event.Image) error) error {
+	source := commands.Expansion{Source: l.opened.Commands()}
+	if !commands.Async(text) {
+		text, images, err := source.Expand(ctx, text)
+		if err != nil {
+			return invalid("%v", err)
+		}
+		return then(text, images)
+	}
+	if l.fetching != nil {
+		return invalid("another input is still being expanded")
+	}
+	ctx, l.fetching = context.WithCancelCause(ctx)
+	l.s.Go(func() { // ends with the server's answer, with an interrupt, or with the session
+		text, images, err := source.Expand(ctx, text)
+		begun := l.s.Lane(l.id(), func() {
+			cause := context.Cause(ctx)
+			l.fetching(nil)
+			l.fetching = nil
+			switch {
+			case cause != nil:
+				err = invalid("not sent: %v", cause)
+			case err != nil:
+				err = invalid("%v", err)
+			default:
+				err = then(text, images)
+			}
+			if err != nil {
+				r.Fail(l.s.Refusal(ctx, err))
+			}
+		})
+		if !begun {
+			r.Fail(settle.ErrClosed)
+		}
+	})
+	return nil
 }

@@ -282,6 +282,7 @@ func TestErrorInfo(t *testing.T) {
 		{event.Failure{Kind: string(model.ErrContext), Status: 400}, `"contextWindowExceeded"`},
 		{event.Failure{Kind: string(model.ErrNotFound), Status: 404}, `"modelNotFound"`},
 		{event.Failure{Kind: string(model.ErrInvalid), Status: 400}, `"badRequest"`},
+		{event.Failure{Kind: string(model.ErrToolSearch), Status: 400}, `"badRequest"`},
 		{event.Failure{Kind: string(model.ErrPolicy)}, `"cyberPolicy"`},
 		{event.Failure{Name: event.NameRetryExhausted, Kind: string(model.ErrConnection)}, `{"httpConnectionFailed":{"httpStatusCode":null}}`},
 		{event.Failure{Name: event.NameRetryExhausted, Kind: string(model.ErrServer), Status: 500}, `{"responseTooManyFailedAttempts":{"httpStatusCode":500}}`},

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
@@ -26,12 +27,15 @@ func (l *loadedThread) startTurn(ctx context.Context, r *jsonrpc.Request, p inpu
 	if isGiven(p.OutputSchema) {
 		o = append(o, settle.WithSchema(p.OutputSchema))
 	}
-	from := sender{r, func(t object) any { return object{"turn": t} }}
-	if t := l.running(); t != nil && t.Interrupt == nil {
-		return l.steer(ctx, t, from, p.ClientID, text, o...)
-	}
-	_, err = l.submit(ctx, from, p.ClientID, text, o...)
-	return err
+	from := &sender{r, func(t object) any { return object{"turn": t} }}
+	return l.expanded(ctx, r, text, func(text string, images []event.Image) error {
+		o := append(o, settle.WithImages(images...))
+		if t := l.running(); t != nil && t.Interrupt == nil {
+			return l.steer(ctx, t, from, p.ClientID, text, o...)
+		}
+		_, err := l.submit(ctx, from, p.ClientID, text, o...)
+		return err
+	})
 }
 
 func (l *loadedThread) steerTurn(ctx context.Context, r *jsonrpc.Request, p inputParams) error {
@@ -47,16 +51,23 @@ func (l *loadedThread) steerTurn(ctx context.Context, r *jsonrpc.Request, p inpu
 		return err
 	}
 	steered := func(t object) any { return object{"turnId": t["id"]} }
-	return l.steer(ctx, t, sender{r, steered}, p.ClientID, text, settle.WithImages(images...))
+	return l.expanded(ctx, r, text, func(text string, more []event.Image) error {
+		return l.steer(ctx, t, &sender{r, steered}, p.ClientID, text, settle.WithImages(append(images, more...)...))
+	})
 }
 
 // interruptTurn ends the turn that runs; without an id, whichever it is. The answer
 // comes when that is recorded.
 func (l *loadedThread) interruptTurn(_ context.Context, r *jsonrpc.Request, p about) error {
 	t := l.running()
+	if l.fetching != nil {
+		l.fetching(event.Abort(event.Interrupted, l.s.Client()))
+	}
 	switch {
 	case t == nil && p.TurnID == "" && l.starts.Len() > 0:
 		l.interrupt(r, "")
+	case t == nil && p.TurnID == "" && l.fetching != nil:
+		r.Reply(object{})
 	case t == nil:
 		return invalid("no active turn to interrupt")
 	case p.TurnID != "" && t.ID != p.TurnID:

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/client/book"
 )
 
 // controlResponse answers a request.
@@ -180,7 +181,9 @@ func (d *driver) initialized(out map[string]any) (any, error) {
 		}
 	}
 	out["models"] = d.models()
-	out["commands"] = slashList(d.session.Agent)
+	if d.session != nil {
+		out["commands"] = slashList(d.session)
+	}
 	return out, nil
 }
 
@@ -259,23 +262,35 @@ func (d *driver) interrupt(id string, cancelQueued bool) (any, error) {
 		return receipt, nil
 	}
 	d.interrupts++
-	go func() { // ends with the turn
-		o, err := d.session.Interrupt(context.WithoutCancel(d.ctx), settle.Interruption{By: by, Input: target.Key})
-		d.post(func() { d.interrupted(id, receipt, o, err) })
+	ctx := context.WithoutCancel(d.ctx)
+	if f := target.Request.fetched; f != nil {
+		ctx = f
+	}
+	go func() { // ends with the turn, or when there will be none
+		o, err := d.session.Interrupt(ctx, settle.Interruption{By: by, Input: target.Key})
+		if ctx.Err() != nil {
+			err = nil // nothing is left to interrupt
+		}
+		d.post(func() { d.interrupted(id, target, receipt, o, err) })
 	}()
 	return nil, errLater
 }
 
-// interrupted answers an interrupt when the result of its turn is told.
-func (d *driver) interrupted(id string, receipt map[string]any, o settle.Outcome, err error) {
+// interrupted answers an interrupt when the result of its turn is told, or of the
+// prompt that becomes none.
+func (d *driver) interrupted(id string, target *book.Entry[*prompt], receipt map[string]any, o settle.Outcome, err error) {
 	if o.Cause != nil {
 		receipt["outcome"], receipt["reason"] = o.Cause.Outcome, o.Cause.Reason
 	}
-	d.afterResult(o.Turn, func() {
+	answer := func() {
 		d.interrupts--
 		d.answer(id, receipt, err)
 		d.next()
-	})
+	}
+	if o.Turn == "" && d.prompts.fetching == target && d.awaiting.Add(fetchOf(target), answer) != nil {
+		return
+	}
+	d.afterResult(o.Turn, answer)
 }
 
 func (d *driver) setMode(mode string) error {

@@ -79,7 +79,7 @@ type driver struct {
 	hooks   hooks
 	servers servers
 	// background are messages that wait for one that is to be answered.
-	background []prompt
+	background []*prompt
 	prompts    prompts
 	window     atomic.Int64 // what the model can read, in tokens; 0 if unknown
 	// interrupts are those that are not answered yet: nothing begins before.
@@ -118,7 +118,7 @@ func Serve(ctx context.Context, c Config) int {
 	} else {
 		d.eof = true
 		d.calls.Close()
-		d.enqueue(uuid.NewString(), prompt{text: c.Prompt}, last)
+		d.enqueue(uuid.NewString(), &prompt{text: c.Prompt}, last)
 	}
 	go d.loop() // ends below
 	var stop stdio.Stop
@@ -243,7 +243,7 @@ func ended(stop stdio.Stop) string {
 func (d *driver) take(m incoming) {
 	switch {
 	case m.bad != nil:
-		d.enqueue(m.UUID, prompt{bad: m.bad}, last)
+		d.enqueue(m.UUID, &prompt{bad: m.bad}, last)
 	case m.Type == "user":
 		d.message(m)
 	case m.Type == "control_request":
@@ -294,6 +294,9 @@ func (d *driver) afterResult(turn string, f func()) {
 // refuse is the result of a prompt that never became a turn.
 func (d *driver) refuse(id string, err error) {
 	d.code = stdio.CodeUsage
+	if cause, ok := errors.AsType[*event.Cause](err); ok {
+		d.code = stdio.Code(cause)
+	}
 	text := d.mask(err.Error())
 	d.say("%s", text)
 	r := refusal(d.id, text)

@@ -221,9 +221,9 @@ func TestInterruptInOrder(t *testing.T) {
 		}
 		return script.Turn(script.Text("I think"), script.Stall())
 	})
-	for range 50 {
+	for n := range 50 {
 		s := serve(t, nil, answer, answer)
-		s.say(user("one", uuid1), control("i1", `{"subtype":"interrupt"}`), control("i2", `{"subtype":"interrupt"}`), user("second", uuid2))
+		s.say(user([]string{"one", "/no__one"}[n%2], uuid1), control("i1", `{"subtype":"interrupt"}`), control("i2", `{"subtype":"interrupt"}`), user("second", uuid2))
 		_ = s.in.Close()
 		r := s.next("result")
 		if r["user_message_uuid"] != uuid1 || r["is_error"] != true {

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -57,19 +58,22 @@ type prompt struct {
 	text   string
 	images []event.Image
 	bad    error // why there is no turn for it; results keep the order of the prompts
+
+	// fetched, if set, ends when it is refused for what a server said or did not say.
+	fetched context.Context //nolint:containedctx // bounds the interrupts that name it
 }
 
 // content takes a user's message apart: a text, or blocks.
-func content(raw json.RawMessage) (prompt, error) {
+func content(raw json.RawMessage) (*prompt, error) {
 	var message struct {
 		Content json.RawMessage `json:"content"`
 	}
 	if err := decode("the message", raw, &message); err != nil {
-		return prompt{}, err
+		return nil, err
 	}
 	var text string
 	if json.Unmarshal(message.Content, &text) == nil {
-		return prompt{text: text}, nil
+		return &prompt{text: text}, nil
 	}
 	var blocks []struct {
 		Type    string `json:"type"`
@@ -84,9 +88,9 @@ func content(raw json.RawMessage) (prompt, error) {
 		} `json:"source"`
 	}
 	if err := decode("the message's content", message.Content, &blocks); err != nil {
-		return prompt{}, err
+		return nil, err
 	}
-	var p prompt
+	p := &prompt{}
 	var texts []string
 	for _, b := range blocks {
 		switch {
@@ -95,13 +99,13 @@ func content(raw json.RawMessage) (prompt, error) {
 		case b.Type == "image" && b.Source.Type == "base64":
 			data, err := base64.StdEncoding.DecodeString(b.Source.Data)
 			if err != nil {
-				return prompt{}, fmt.Errorf("cannot read an image: %w", err)
+				return nil, fmt.Errorf("cannot read an image: %w", err)
 			}
 			p.images = append(p.images, event.Image{MediaType: b.Source.MediaType, Data: data})
 		case b.Type == "document" && b.Source.Type == "text":
 			texts = append(texts, strings.TrimSpace(b.Title+"\n"+b.Source.Data))
 		default:
-			return prompt{}, fmt.Errorf("cannot use a block of type %q with a source of type %q: send text, or images in base64", b.Type, b.Source.Type)
+			return nil, fmt.Errorf("cannot use a block of type %q with a source of type %q: send text, or images in base64", b.Type, b.Source.Type)
 		}
 	}
 	p.text = strings.Join(texts, "\n\n")

@@ -203,7 +203,7 @@ func (d *driver) startFollowing() {
 	none := []string{}
 	head := map[string]any{
 		"apiKeySource": key, "claude_code_version": Imitated + "-settle", "cwd": d.Dir, "tools": slices.Concat(d.tools, d.serverTools()),
-		"slash_commands": slashCommands(d.session.Agent), "output_style": "default", "skills": skillNames(d.session.Agent), "plugins": none, "agents": none,
+		"slash_commands": slashCommands(d.session), "output_style": "default", "skills": skillNames(d.session.Agent), "plugins": none, "agents": none,
 		"capabilities": []string{"interrupt_receipt_v1", "interrupt_cancel_queued_v1"},
 	}
 	t.head = func(model string) notice {

@@ -22,14 +22,16 @@ const mostQueued = 10_000
 // up. The session gets one at a time: of several, the end of one's turn would
 // hold the others, which the client could not see (C19).
 type prompts struct {
-	book.Book[prompt]
+	book.Book[*prompt]
 
-	current *book.Entry[prompt] // that the session has; nil for none
+	current *book.Entry[*prompt] // that the session has; nil for none
+	// fetching is the current prompt while a server is asked what it stands for.
+	fetching *book.Entry[*prompt]
 }
 
 // waiting are the prompts that the session does not have.
-func (p *prompts) waiting() []*book.Entry[prompt] {
-	return slices.DeleteFunc(p.Open(), func(e *book.Entry[prompt]) bool { return e == p.current })
+func (p *prompts) waiting() []*book.Entry[*prompt] {
+	return slices.DeleteFunc(p.Open(), func(e *book.Entry[*prompt]) bool { return e == p.current })
 }
 
 // uuids are the client's ids of the prompts that wait.
@@ -66,7 +68,7 @@ func (p *prompts) ended(inputs []string) {
 func (d *driver) message(m incoming) {
 	p, err := content(m.Message)
 	if err != nil {
-		d.enqueue(m.UUID, prompt{bad: err}, last)
+		d.enqueue(m.UUID, &prompt{bad: err}, last)
 		return
 	}
 	if m.Query != nil && !*m.Query {
@@ -85,9 +87,11 @@ func (d *driver) message(m incoming) {
 	}
 	d.enqueue(id, p, first)
 	if c := d.prompts.current; d.session != nil && (c == nil || c.Key != id) {
-		go func() { // ends with the turn
-			_, _ = d.session.Interrupt(context.WithoutCancel(d.ctx), settle.Interruption{By: by, Reason: event.Replaced})
-		}()
+		ctx, cut := context.WithoutCancel(d.ctx), settle.Interruption{By: by, Reason: event.Replaced}
+		if f := d.prompts.fetching; f != nil { // which may be still to come
+			ctx, cut.Input = f.Request.fetched, f.Key
+		}
+		go func() { _, _ = d.session.Interrupt(ctx, cut) }() // ends with the turn
 	}
 }
 
@@ -100,7 +104,7 @@ const (
 )
 
 // enqueue takes a prompt, and begins it if none is under way.
-func (d *driver) enqueue(id string, p prompt, where place) {
+func (d *driver) enqueue(id string, p *prompt, where place) {
 	switch {
 	case d.prompts.Len() > mostQueued:
 		d.refuse(id, fmt.Errorf("not started: %d prompts are already waiting", mostQueued))
@@ -125,7 +129,7 @@ func (d *driver) next() {
 	}
 }
 
-func (d *driver) submit(e *book.Entry[prompt]) error {
+func (d *driver) submit(e *book.Entry[*prompt]) error {
 	p := e.Request
 	if p.bad != nil {
 		return p.bad
@@ -137,19 +141,61 @@ func (d *driver) submit(e *book.Entry[prompt]) error {
 	if d.Schema != "" {
 		options = append(options, settle.WithSchema([]byte(d.Schema)))
 	}
-	text, err := commands.Expand(d.session.Agent, p.text)
+	options = append(options, commands.Expander(d.session.Commands()))
+	if commands.Async(p.text) {
+		d.prompts.current, d.prompts.fetching = e, e
+		var refused context.CancelFunc
+		p.fetched, refused = context.WithCancel(context.WithoutCancel(d.ctx))
+		go d.submitLater(e, refused, options) // ends with the answer of a server, with an interrupt, or with the session
+		return nil
+	}
+	turn, err := d.session.Submit(context.WithoutCancel(d.ctx), p.text, options...) // bounded by the log
 	if err != nil {
 		return err
 	}
-	turn, err := d.session.Submit(context.WithoutCancel(d.ctx), text, options...) // bounded by the log
-	if err != nil {
-		return err
-	}
+	d.accepted(e, turn)
+	return nil
+}
+
+// submitLater sends the current prompt when a server has said what it stands for. Those
+// who interrupt one that is refused are answered after its result.
+func (d *driver) submitLater(e *book.Entry[*prompt], refused context.CancelFunc, options []settle.InputOption) {
+	turn, err := d.session.Submit(e.Request.fetched, e.Request.text, options...)
+	d.post(func() {
+		if d.prompts.fetching == e {
+			d.prompts.fetching = nil
+		}
+		begun := err == nil && turn.Seq() != 0 // it is the current one, unless its turn has ended since
+		if !begun {
+			if d.prompts.current == e {
+				d.prompts.current = nil
+			}
+			if err == nil {
+				d.accepted(e, turn)
+			} else if e.Answer() {
+				d.refuse(e.Key, err)
+			}
+			refused()
+		}
+		for _, w := range d.awaiting.AnswerAll(fetchOf(e)) {
+			w.Request()
+		}
+		if !begun {
+			d.next()
+			d.reportIdle()
+		}
+	})
+}
+
+// fetchOf is what those wait for who interrupt a prompt while a server is asked for it.
+func fetchOf(e *book.Entry[*prompt]) string { return "fetch " + e.Key }
+
+// accepted notes that the session has a prompt, or had it before.
+func (d *driver) accepted(e *book.Entry[*prompt], turn *settle.Turn) {
 	if turn.Seq() == 0 {
 		d.warn(fmt.Sprintf("a message with the uuid %q was already accepted; it does not run again", e.Key))
 		e.Answer()
-		return nil
+		return
 	}
 	d.prompts.current = e
-	return nil
 }

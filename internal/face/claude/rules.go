@@ -8,7 +8,6 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/tool/web"
 )
 
 // The permission modes, by the names that clients have for them.
@@ -98,7 +97,7 @@ func rulesFor(decision settle.Permission, list []string) ruleSet {
 		for _, tool := range tools {
 			pattern := ""
 			if scoped && content != "*" {
-				pattern = patternFor(tool, content)
+				pattern = config.ClaudePattern(tool, content, "")
 			}
 			r := config.Rule{Tool: tool, Pattern: pattern, Decision: decision}
 			if !slices.Contains(out.rules, r) {
@@ -109,28 +108,11 @@ func rulesFor(decision settle.Permission, list []string) ruleSet {
 	return out
 }
 
-// patternFor is what stands in parentheses as settle's rules have it.
-func patternFor(tool, content string) string {
-	if tool == "shell" {
-		if begin, ok := strings.CutSuffix(content, ":*"); ok {
-			return begin + " *"
-		}
-		return content
-	}
-	if tool == web.FetchName {
-		return strings.TrimPrefix(content, "domain:")
-	}
-	if rest, ok := strings.CutPrefix(content, "//"); ok {
-		return "/" + rest // Claude's way of writing an absolute path
-	}
-	return strings.TrimPrefix(strings.TrimPrefix(content, "./"), "/")
-}
-
 // directoryRules are for further directories that the client works in.
 func directoryRules(mode string, dirs []string) []config.Rule {
 	var out []config.Rule
 	for _, dir := range dirs {
-		pattern := strings.TrimSuffix(dir, "/") + "/**"
+		pattern := assemble.Below(dir)
 		out = append(out, config.Rule{Tool: "read", Pattern: pattern, Decision: settle.Allow})
 		if mode == modeEdits {
 			out = append(out, config.Rule{Tool: "edit", Pattern: pattern, Decision: settle.Allow})

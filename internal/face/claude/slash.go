@@ -6,10 +6,10 @@ import (
 )
 
 // slashCommands are the names of what a person can call.
-func slashCommands(a *assemble.Agent) []string {
+func slashCommands(o *assemble.Opened) []string {
 	names := []string{}
-	for _, c := range commands.Of(a).List {
-		names = append(names, c.Name)
+	for _, c := range commands.Of(o.Commands()).List {
+		names = append(names, c.ClaudeName())
 	}
 	return names
 }
@@ -24,10 +24,10 @@ func skillNames(a *assemble.Agent) []string {
 }
 
 // slashList is what a person can call, as the SDK lists it.
-func slashList(a *assemble.Agent) []map[string]any {
+func slashList(o *assemble.Opened) []map[string]any {
 	list := []map[string]any{}
-	for _, c := range commands.Of(a).List {
-		list = append(list, map[string]any{"name": c.Name, "description": c.About, "argumentHint": c.Hint})
+	for _, c := range commands.Of(o.Commands()).List {
+		list = append(list, map[string]any{"name": c.ClaudeName(), "description": c.About, "argumentHint": c.Hint})
 	}
 	return list
 }

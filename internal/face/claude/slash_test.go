@@ -1,11 +1,17 @@
 package claude
 
 import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/settle-agent/settle/internal/client/clienttest"
+	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/model/script"
 )
 
@@ -32,5 +38,63 @@ func TestSlashCommands(t *testing.T) {
 	_ = s.in.Close()
 	if code := s.exit(); code != 0 {
 		t.Errorf("exit code %d", code)
+	}
+}
+
+// An interrupt gives up a prompt for which a server is asked, and is answered after its
+// result, as often as it comes; the session goes on.
+func TestAPromptThatIsGivenUp(t *testing.T) {
+	asked, over := make(chan struct{}, 1), make(chan struct{})
+	server := sdk.NewServer(&sdk.Implementation{Name: "docs", Version: "1"}, nil)
+	server.AddPrompt(&sdk.Prompt{Name: "hang"}, func(ctx context.Context, _ *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+		asked <- struct{}{}
+		select {
+		case <-ctx.Done():
+		case <-over:
+		}
+		return &sdk.GetPromptResult{}, nil
+	})
+	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{Stateless: true}))
+	t.Cleanup(func() { // after the client, which has connections to it
+		close(over)
+		web.Close()
+	})
+	s := serve(t, nil, script.Text("Done."))
+	s.say(control("1", fmt.Sprintf(`{"subtype":"initialize","mcpServers":{"docs":{"type":"http","url":%q}}}`, web.URL)))
+	s.until("control_response")
+	s.say(user("/docs__hang", uuid1), user("go on", uuid2))
+	<-asked
+	s.say(control("i1", `{"subtype":"interrupt","cancel_queued":true}`), control("i2", `{"subtype":"interrupt"}`))
+	for _, m := range s.until("result") {
+		if m["type"] == "control_response" {
+			t.Errorf("the interrupt was answered before the result: %v", m)
+		}
+		if m["type"] == "result" && (m["is_error"] != true || m["user_message_uuid"] != uuid1) {
+			t.Errorf("%v", m)
+		}
+	}
+	for range 2 {
+		s.until("control_response")
+	}
+	s.say(user("go on", uuid3))
+	if r := s.next("result"); r["result"] != "Done." {
+		t.Errorf("%v", r)
+	}
+	s.say(user("/docs__hang", uuid1[:35]+"2"))
+	<-asked
+	s.say(control("i3", `{"subtype":"interrupt"}`))
+	_ = s.in.Close()
+	s.until("control_response")
+	if code := s.exit(); code != stdio.CodeFailed { // as that of a turn that was interrupted
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// A client that says twice who it is, while its servers are asked, is answered.
+func TestASecondInitializeIsAnswered(t *testing.T) {
+	s := serve(t, nil)
+	s.say(control("1", `{"subtype":"initialize","sdkMcpServers":["mine"]}`), control("2", `{"subtype":"initialize"}`))
+	if r := s.next("control_response")["response"].(map[string]any); r["request_id"] != "2" || r["subtype"] != "success" {
+		t.Errorf("%v", r)
 	}
 }

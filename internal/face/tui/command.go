@@ -72,10 +72,19 @@ func commandOf(text string) (name, argument string, ok bool) {
 // isName reports whether a word could be the name of a command, or its beginning.
 func isName(word string) bool { return commands.IsName(word) }
 
+// isOwn reports whether a command is settle's.
+func isOwn(name string) bool {
+	return slices.ContainsFunc(slashes(), func(s slash) bool { return s.name == name })
+}
+
 // command runs a command, and reports whether there is one of the name.
 func (f *Face) command(name, argument string) bool {
 	if s, ok := f.commandNamed(name); ok {
 		s.run(f, argument)
+		return true
+	}
+	if text := "/" + strings.TrimSpace(name+" "+argument); f.fetches(text) {
+		f.fetch(text)
 		return true
 	}
 	f.say("there is no command /%s; /help lists them; a space before the slash sends it as it is", name)

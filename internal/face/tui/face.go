@@ -136,6 +136,7 @@ type Face struct {
 	pressed      *moment
 	interrupting string // the turn that Esc has ended
 	away         bool   // the window has not the person's attention
+	fetching     *fetch // a prompt of a server; nil for none
 	calls        string // why the person is called with the next frame; empty if they are not
 	vi           vi
 	answered     map[string]bool
@@ -192,6 +193,8 @@ func (f *Face) guarded(do func()) {
 
 // send has the loop call a function. It does not wait for that to happen, but
 // for the loop to take it.
+//
+//go:noinline
 func (f *Face) send(do func()) {
 	select {
 	case f.post <- do:
@@ -370,6 +373,8 @@ func (f *Face) resized() {
 }
 
 // say shows a hint in the status until the next key.
+//
+//go:noinline
 func (f *Face) say(format string, args ...any) {
 	f.hint, f.dirty = fmt.Sprintf(format, args...), true
 }

@@ -195,6 +195,9 @@ func (f *Face) enter(mode event.Mode) {
 		return
 	}
 	if name, argument, isCommand := commandOf(text); isCommand {
+		if !isOwn(name) && f.busy() {
+			return
+		}
 		if f.command(name, argument) {
 			f.past.add(f.masked(text))
 			f.editor.clear()
@@ -204,6 +207,9 @@ func (f *Face) enter(mode event.Mode) {
 	}
 	if f.gone {
 		f.reclaim()
+		return
+	}
+	if f.busy() {
 		return
 	}
 	parts := slices.Clone(f.editor.parts)
@@ -290,6 +296,9 @@ func (f *Face) ctrlC() {
 		f.leave(event.Shutdown, user)
 	case !f.editor.empty():
 		f.editor.clear()
+	case f.fetching != nil && !f.fetching.givenUp:
+		f.fetching.giveUp(f.ctx, f.conversation)
+		f.interrupt()
 	case f.target() != nil && f.interrupting != f.target().ID:
 		f.interrupt()
 	case !f.armed.IsZero() && now.Before(f.armed):
@@ -338,6 +347,9 @@ func (f *Face) edit(in *event.Input) {
 // earlier input.
 func (f *Face) esc() {
 	now := time.Now()
+	if f.fetching != nil {
+		f.fetching.giveUp(f.ctx, f.conversation)
+	}
 	switch {
 	case f.interruptible():
 		f.interrupt()

@@ -41,7 +41,7 @@ func (f *Face) frame(now time.Time) terminal.Frame {
 	room -= len(choices)
 	if room > 3 {
 		ask = f.askRows(width)
-		queue = f.queueRows(width)
+		queue = append(f.queueRows(width), f.fetchRows(width)...)
 		room -= len(ask) + len(queue)
 	}
 	if room > 0 {

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/commands"
@@ -11,10 +12,14 @@ import (
 // commands are all that can be called: settle's, and the user's own.
 func (f *Face) commands() []slash {
 	all := slashes()
-	if f.Commands == nil {
-		return all
+	var set commands.Set
+	if f.Commands != nil {
+		set = f.Commands() // checkUp says what cannot be used
 	}
-	for _, c := range f.Commands().List { // checkUp says what cannot be used
+	if p, ok := f.conversation.(Expander); ok {
+		set = set.With(p)
+	}
+	for _, c := range set.List {
 		if !slices.ContainsFunc(all, func(s slash) bool { return s.name == c.Name }) {
 			all = append(all, slash{c.Name, c.Hint, printable.Short(c.About, mostHelp), func(f *Face, argument string) { f.deliverCommand(c, argument) }})
 		}
@@ -27,6 +32,10 @@ const mostHelp = 100
 
 // deliverCommand sends what a command of the user's stands for.
 func (f *Face) deliverCommand(c commands.Command, argument string) {
+	if c.Server != "" {
+		f.fetch("/" + strings.TrimSpace(c.Name+" "+argument))
+		return
+	}
 	text, err := c.Expand(argument)
 	if err != nil {
 		f.say("%v", err)

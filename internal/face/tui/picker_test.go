@@ -16,6 +16,7 @@ import (
 	"github.com/settle-agent/settle/internal/terminal/terminaltest"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/tool/file"
+	"github.com/settle-agent/settle/tool/mcp"
 )
 
 // rich are sessions that can do all that some can.
@@ -25,11 +26,15 @@ type rich struct {
 	forked []string // the turns before which it was forked, and what became of the files
 	files  []rewind.File
 	talk   *richTalk
+	// expand is what its servers do.
+	expand  func(ctx context.Context, text string) (string, []event.Image, error)
+	prompts []mcp.Command
 }
 
 // richTalk is a conversation that can do all that some can.
 type richTalk struct {
 	talk
+	of *rich
 
 	mu                  *sync.Mutex // guards what follows
 	model, effort, mode string
@@ -41,7 +46,7 @@ func (r *rich) Open(ctx context.Context, id string) (Conversation, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.talk = &richTalk{talk: c.(talk), mu: &sync.Mutex{}, model: "a/one", mode: "ask", rules: []Rule{
+	r.talk = &richTalk{talk: c.(talk), of: r, mu: &sync.Mutex{}, model: "a/one", mode: "ask", rules: []Rule{
 		{Decision: "deny", Text: "shell rm", Where: "config.toml:3"}, {ID: "k", Decision: "allow", Text: "make test", Where: "approved"},
 	}}
 	return r.talk, nil
@@ -67,6 +72,15 @@ func (r *rich) GoBack(_ context.Context, p *rewind.Plan, files rewind.Files) (re
 		out.Restored, out.Snapshot = p.Changes(), "/data/rewound"
 	}
 	return out, nil
+}
+
+func (r *richTalk) Prompts() ([]mcp.Command, []string) { return r.of.prompts, nil }
+
+func (r *richTalk) Expand(ctx context.Context, text string) (string, []event.Image, error) {
+	if r.of.expand == nil {
+		return text, nil, nil
+	}
+	return r.of.expand(ctx, text)
 }
 
 func (r *richTalk) Models(context.Context) ([]Offered, error) {

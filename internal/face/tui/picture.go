@@ -3,13 +3,12 @@ package tui
 import (
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/image"
+	"github.com/settle-agent/settle/internal/lazy"
 )
 
 // mostPath bounds a path in bytes.
@@ -94,9 +93,7 @@ func imagePath(text, dir string) (string, bool) {
 }
 
 // mention is a path after "@", as completion leaves it.
-var mention = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?:^|\s)@("[^"\n]+"|[^\s"]+)`)
-})
+var mention = lazy.Regexp(`(?:^|\s)@("[^"\n]+"|[^\s"]+)`)
 
 // namedImages are the images that a text names after "@". What cannot be read is
 // left to the model.

@@ -10,6 +10,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/asker"
+	"github.com/settle-agent/settle/internal/client/commands"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/printable"
@@ -35,6 +36,9 @@ type plain struct {
 	entry        *asker.Entry // of its form; nil while none is filled in
 	code         int
 	done         bool
+
+	fetching *fetch      // a prompt of a server; nil for none
+	fetched  chan func() // what comes of it; room for one
 }
 
 // RunPlain shows the session as lines until the input ends, the person quits or a
@@ -42,7 +46,7 @@ type plain struct {
 func RunPlain(ctx context.Context, in io.Reader, out io.Writer, width int, o Options) (code int, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	p := &plain{Options: o, ctx: ctx, in: in, out: out, width: width, printout: newPrintout(), feed: newFeed()}
+	p := &plain{Options: o, ctx: ctx, in: in, out: out, width: width, printout: newPrintout(), feed: newFeed(), fetched: make(chan func(), 1)}
 	opening, opened := context.WithTimeout(ctx, actTimeout)
 	p.conversation, err = o.Sessions.Open(opening, o.Session)
 	opened()
@@ -113,6 +117,8 @@ func (p *plain) loop() {
 			p.follow()
 			p.say("%s.", fate(p.host, p.log.State()))
 			p.done = true
+		case do := <-p.fetched:
+			do()
 		case stop := <-p.Stops:
 			p.stop(stop)
 		case <-p.ctx.Done():
@@ -140,6 +146,10 @@ func (p *plain) line(text string) {
 		p.interrupt()
 	case text == "/help":
 		p.say("A line is a prompt, or after an exclamation mark a command to run; while a turn runs, it waits for its end. /stop interrupts the turn, and so does Ctrl-C. /quit ends everything; so does Ctrl-C while nothing runs.")
+	case p.fetching != nil:
+		p.say("Not sent: waiting for %s. /stop gives it up.", printable.Short(p.fetching.text, mostHelp))
+	case p.fetches(text):
+		p.fetch(text)
 	default:
 		if p.Commands != nil {
 			expanded, err := p.Commands().Expand(text)
@@ -153,6 +163,34 @@ func (p *plain) line(text string) {
 	}
 }
 
+// fetches reports whether a text is a prompt of a server, and no command that hides it.
+func (p *plain) fetches(text string) bool {
+	if _, ok := p.conversation.(Expander); !ok || !commands.Async(text) {
+		return false
+	}
+	if p.Commands == nil {
+		return true
+	}
+	name, _, _ := strings.Cut(strings.TrimPrefix(text, "/"), " ")
+	_, hidden := p.Commands().Named(name)
+	return !hidden
+}
+
+// fetch sends what a prompt of a server stands for, when the server has said it.
+func (p *plain) fetch(text string) {
+	one, send := newFetch(p.conversation, text)
+	p.fetching = one
+	p.say("Asking the MCP server. /stop gives it up.")
+	go func() { // ends with the answer of the server, with an interrupt, or with the session
+		err := send(p.ctx)
+		p.fetched <- func() { // room for one, and there is one fetch at a time
+			if p.fetching = nil; err != nil {
+				p.say("Not sent: %v", err)
+			}
+		}
+	}()
+}
+
 func (p *plain) submit(text string) {
 	ctx, cancel := context.WithTimeout(p.ctx, actTimeout)
 	defer cancel()
@@ -164,7 +202,7 @@ func (p *plain) submit(text string) {
 
 // stop is Ctrl-C, which interrupts what runs, or a signal that ends everything.
 func (p *plain) stop(s stdio.Stop) {
-	if s.Reason == event.Interrupted && p.log.State().Running() != nil {
+	if s.Reason == event.Interrupted && (p.log.State().Running() != nil || p.fetching != nil && !p.fetching.givenUp) {
 		p.interrupt()
 		return
 	}
@@ -175,6 +213,12 @@ func (p *plain) stop(s stdio.Stop) {
 
 func (p *plain) interrupt() {
 	t := p.log.State().Running()
+	if p.fetching != nil {
+		p.fetching.giveUp(p.ctx, p.conversation)
+		if t == nil {
+			return
+		}
+	}
 	if t == nil {
 		p.say("Nothing runs.")
 		return

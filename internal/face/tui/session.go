@@ -92,7 +92,7 @@ func (f *Face) attach(c Conversation) {
 	state := c.State()
 	f.conversation, f.log, f.out = c, transcript.New(state, transcript.Live), newPrintout()
 	f.interrupting, f.answered, f.hasty, f.dirty = "", map[string]bool{}, false, true
-	f.closing, f.gone = false, false
+	f.closing, f.gone, f.fetching = false, false, nil
 	host := hostOf(c)
 	if host != "" {
 		f.welcome(host)

@@ -51,5 +51,5 @@ func (f *Face) viArrow(k terminal.Key) bool {
 
 // interruptible reports whether Esc has something to interrupt.
 func (f *Face) interruptible() bool {
-	return f.shown.turn != "" || f.target() != nil || f.state().Running() != nil
+	return f.shown.turn != "" || f.target() != nil || f.state().Running() != nil || f.fetching != nil
 }

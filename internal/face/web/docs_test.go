@@ -33,7 +33,7 @@ func TestDocumentHasTheRequests(t *testing.T) {
 		}
 	}
 	got := map[string]bool{}
-	for _, match := range regexp.MustCompile("(?m)^\\| `([A-Z]+ /api[^`]*)`").FindAllStringSubmatch(readme(t), -1) {
+	for _, match := range regexp.MustCompile("(?m)^\\| `([A-Z]+ /(?:api|metrics)[^`]*)`").FindAllStringSubmatch(readme(t), -1) {
 		got[match[1]] = true
 	}
 	b.diff("requests", slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got)))

@@ -10,7 +10,7 @@ import (
 
 // ServeHTTP implements [http.Handler]: it lets in what may come in.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	isAPI := strings.HasPrefix(r.URL.Path, "/api/") || r.URL.Path == "/api"
+	isAPI := strings.HasPrefix(r.URL.Path, "/api/") || r.URL.Path == "/api" || r.URL.Path == metricsPath
 	protect(w.Header(), isAPI)
 	if err := s.admit(r, isAPI); err != nil {
 		s.refuse(w, err)

@@ -51,17 +51,18 @@ type harness struct {
 
 // setup says what to serve; the zero value of each has a default.
 type setup struct {
-	model  *script.Model
-	tools  []tool.Tool
-	dir    string // data directory; "" keeps sessions in memory
-	allow  bool
-	limits web.Limits
-	names  []string
-	work   string // working directory; "" for one of the test's
-	config func(*settle.SessionConfig)
-	web    func(*web.Options)
-	listen func() (net.Listener, *http.Client)
-	base   string // of URLs, with listen
+	model    *script.Model
+	tools    []tool.Tool
+	dir      string // data directory; "" keeps sessions in memory
+	allow    bool
+	limits   web.Limits
+	names    []string
+	work     string // working directory; "" for one of the test's
+	config   func(*settle.SessionConfig)
+	observer settle.Observer
+	web      func(*web.Options)
+	listen   func() (net.Listener, *http.Client)
+	base     string // of URLs, with listen
 }
 
 func serve(t *testing.T, s setup) *harness {
@@ -107,7 +108,7 @@ func (b *harness) open(s setup) {
 	if s.config != nil {
 		s.config(&c)
 	}
-	host, err := settle.Open(b.Context(), settle.Config{DataDir: s.dir, Face: "serve"})
+	host, err := settle.Open(b.Context(), settle.Config{DataDir: s.dir, Face: "serve", Observer: s.observer})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -25,11 +25,7 @@ func (s *Server) input(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := s.bounded(r)
 	defer cancel()
 	return s.with(ctx, r.PathValue("id"), func(session *settle.Session) error {
-		text, err := expanded(session, in.Text)
-		if err != nil {
-			return err
-		}
-		turn, err := session.Submit(ctx, text, options...)
+		turn, err := session.Submit(ctx, in.Text, append(options, expanded(session)...)...)
 		if err != nil {
 			return refusedInput(err)
 		}
@@ -38,17 +34,12 @@ func (s *Server) input(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// expanded is the text that a command stands for, if the input is one.
-func expanded(session *settle.Session, text string) (string, error) {
-	o, ok := session.Value().(*assemble.Opened)
-	if !ok {
-		return text, nil
+// expanded has an input be what it stands for, if it is a command.
+func expanded(session *settle.Session) []settle.InputOption {
+	if o, ok := session.Value().(*assemble.Opened); ok {
+		return []settle.InputOption{commands.Expander(o.Commands())}
 	}
-	text, err := commands.Expand(o.Agent, text)
-	if err != nil {
-		return "", newProblem(http.StatusConflict, "command", err.Error()+"; nothing was done")
-	}
-	return text, nil
+	return nil
 }
 
 // modes are what an input may do while a turn runs.
@@ -92,6 +83,15 @@ func refusedInput(err error) error {
 	}
 	if image := (*session.ImageError)(nil); errors.As(err, &image) {
 		return newProblem(http.StatusBadRequest, "image", err.Error()+"; nothing was done")
+	}
+	failed, cause := (*commands.FailedError)(nil), (*event.Cause)(nil)
+	switch {
+	case errors.As(err, &failed):
+		return newProblem(http.StatusConflict, "command", err.Error()+"; nothing was done")
+	case errors.As(err, &cause) && cause.Reason == event.Shutdown:
+		return settle.ErrClosed
+	case errors.As(err, &cause):
+		return newProblem(http.StatusConflict, "interrupted", err.Error()+"; nothing was done")
 	}
 	return err
 }

@@ -25,7 +25,7 @@ type route struct {
 
 // routes is the API.
 func routes() []route {
-	return slices.Concat(sessionRoutes(), inputRoutes(), controlRoutes(), keepRoutes(), settingRoutes(), rewindRoutes(), fileRoutes(), []route{{
+	return slices.Concat(sessionRoutes(), inputRoutes(), controlRoutes(), keepRoutes(), settingRoutes(), rewindRoutes(), fileRoutes(), metricRoutes(), []route{{
 		method: "GET", path: "/api/openapi.json", name: "describe", summary: "This description.",
 		status: http.StatusOK, media: "application/json", handle: (*Server).description,
 	}})
@@ -112,6 +112,7 @@ func (s *Server) route() {
 	}
 	s.mux.Handle("/api/", s.handler((*Server).nothing))
 	s.mux.Handle("/api", s.handler((*Server).nothing))
+	s.mux.Handle(metricsPath, s.handler((*Server).nothing))
 	s.mux.Handle("/", s.Page)
 }
 

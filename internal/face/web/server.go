@@ -13,6 +13,7 @@ import (
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/catalogue"
 	"github.com/settle-agent/settle/internal/client/guard"
+	"github.com/settle-agent/settle/internal/metrics"
 )
 
 // Options say what to serve.
@@ -50,7 +51,9 @@ type Options struct {
 	// Page serves what is not under /api/; nil for a placeholder.
 	Page http.Handler
 	// Mask masks secrets in what goes to clients and logs beside events.
-	Mask   func(string) string
+	Mask func(string) string
+	// Meter, if set, is the Host's observer, which /metrics shows.
+	Meter  *metrics.Meter
 	Logger *slog.Logger
 	Limits Limits
 }

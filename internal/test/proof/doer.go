@@ -35,6 +35,37 @@ type known struct {
 	free bool
 }
 
+// deferred is the doer where the provider searches for it, or, found, what other models
+// have in its place.
+type deferred struct {
+	known
+	found bool
+}
+
+// Spec implements [tool.Tool].
+func (d deferred) Spec() tool.Spec {
+	spec := doerSpec("do", "plan")
+	if spec.Deferred = "world"; d.found {
+		spec = d.known.Spec()
+		spec.Finder = true
+	}
+	return spec
+}
+
+// doers are the tools of a process.
+func (w *world) doers(p *process) []tool.Tool {
+	own := known{doer: doer{p}}
+	switch {
+	case w.script.Families && w.script.Searches:
+		return []tool.Tool{own, known{doer: doer{p}, free: true}, deferred{known: own}}
+	case w.script.Families:
+		return []tool.Tool{own, known{doer: doer{p}, free: true}}
+	case w.script.Searches:
+		return []tool.Tool{deferred{known: own}, deferred{known: own, found: true}}
+	}
+	return []tool.Tool{doer{p}}
+}
+
 const (
 	knownName = "read"
 	freeName  = "apply_patch"

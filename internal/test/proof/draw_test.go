@@ -39,6 +39,7 @@ func draw(t *rapid.T) Script {
 	}
 	s.Readers = many(d, "readers", 2, d.reader)
 	s.Families = pick(d, "families", false, true)
+	s.Searches = pick(d, "searches", false, true)
 	return s
 }
 
@@ -130,11 +131,11 @@ func (d drawer) response() (r Response) {
 }
 
 func (d drawer) item() (i Item) {
-	i.Kind = pick(d, "item", Say, Call, Think, Call, Say, Call, Redacted, Refuse, Unknown, Invalid, Broken)
+	i.Kind = pick(d, "item", Say, Call, Think, Call, Say, Call, Redacted, Refuse, Unknown, Invalid, Broken, Find)
 	switch i.Kind {
 	case Call:
 		i.Plan = many(d, "steps", 4, d.step)
-	case Unknown, Invalid, Broken:
+	case Unknown, Invalid, Broken, Find:
 	default:
 		if i.Text = d.text(); d.rarely() && i.Kind != Refuse {
 			i.Text = strings.Repeat("a long answer ", 1000)

@@ -52,6 +52,8 @@ func (s *Script) statement(w *words) {
 		s.Limits.read(w, verb)
 	case "families":
 		s.Families = true
+	case "searches":
+		s.Searches = true
 	case "ask":
 		s.Ask = true
 	case "hooks":
@@ -96,7 +98,7 @@ func (s *Script) inResponse(w *words, verb string) {
 		}
 	case Call:
 		r.Items = append(r.Items, Item{Kind: kind, Plan: readPlan(w)})
-	case Unknown, Invalid, Broken:
+	case Unknown, Invalid, Broken, Find:
 		r.Items = append(r.Items, Item{Kind: kind})
 	case "fault":
 		r.Faults = append(r.Faults, readFault(w))

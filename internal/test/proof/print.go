@@ -19,6 +19,7 @@ func (s Script) String() string {
 	p.line(s.Holds.Tokens > 0 && s.Holds.Terse, "holds %d of %d terse", s.Holds.Tokens, s.Holds.Bytes)
 	p.limits(s.Limits)
 	p.line(s.Families, "families")
+	p.line(s.Searches, "searches")
 	p.line(s.Hooks > 0, "hooks %d", s.Hooks)
 	p.line(s.Ask, "ask")
 	for _, a := range s.Answers {
@@ -79,7 +80,7 @@ func (p *printer) response(r Response) {
 		switch i.Kind {
 		case Call:
 			p.line(true, "  %s", strings.TrimSpace("call "+i.Plan.String()))
-		case Unknown, Invalid, Broken:
+		case Unknown, Invalid, Broken, Find:
 			p.line(true, "  %s", i.Kind)
 		default:
 			p.line(true, "  %s %q", i.Kind, i.Text)

@@ -61,10 +61,7 @@ func (w *world) start(d *disk, set setting) (*process, error) {
 	p.kin, p.reach = &kin{p: p}, newReach()
 	p.life, p.end = context.WithCancel(w.life)
 	p.log = journal.New(p.mount, state, journal.WithClock(w.now))
-	doers := []tool.Tool{doer{p}}
-	if w.script.Families {
-		doers = []tool.Tool{known{doer: doer{p}}, known{doer: doer{p}, free: true}}
-	}
+	doers := w.doers(p)
 	tools, err := tool.NewSet(doers...)
 	if err != nil {
 		return nil, err
@@ -90,6 +87,7 @@ func (w *world) start(d *disk, set setting) (*process, error) {
 
 func (p *process) turn(set setting, tools *tool.Set) turn.Config {
 	asked, system := set.wire.Model(p.world.server.Client(), p.world.script.model(), set.window, set.limits.Stall), p.world.script.system()
+	asked.ToolSearch = p.world.script.Searches && set.wire.searches()
 	if p.world.script.Families {
 		asked.Family = set.wire.family()
 	}

@@ -68,6 +68,8 @@ func (i Item) item() modeltest.Item {
 		return modeltest.Call("nope", `{}`)
 	case Invalid:
 		return modeltest.Call("do", `{"plan":7}`)
+	case Find:
+		return modeltest.Find("do")
 	case Broken:
 		return modeltest.Call("do", `{"plan":`)
 	}

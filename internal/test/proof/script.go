@@ -26,6 +26,8 @@ type Script struct {
 	// Families has the models call tools in the words of their families, or of others,
 	// or with free text (package tool/family).
 	Families bool
+	// Searches has the provider search for the tool of the calls, where it can.
+	Searches bool
 	// Ask has every call asked about. Answers are given to the requests in
 	// order, the last of them to all that follow.
 	Ask     bool
@@ -76,6 +78,7 @@ const (
 	Think    ItemKind = "think"
 	Redacted ItemKind = "redacted"
 	Refuse   ItemKind = "refuse"
+	Find     ItemKind = "find" // the provider searches for the tool
 	Call     ItemKind = "call"
 	Unknown  ItemKind = "unknown" // a tool that is not there
 	Invalid  ItemKind = "invalid" // arguments of the wrong type

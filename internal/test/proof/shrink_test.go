@@ -47,6 +47,7 @@ func smaller(s Script) (out []Script) {
 		add(func(c *Script) { c.Readers = without(s.Readers, i) })
 	}
 	add(func(c *Script) { c.Families = false })
+	add(func(c *Script) { c.Searches = false })
 	add(func(c *Script) { c.Ask, c.Answers = false, nil })
 	for _, lift := range []func(*Limits){
 		func(l *Limits) { l.Steps = 0 }, func(l *Limits) { l.Repeats = 0 }, func(l *Limits) { l.Time = 0 },

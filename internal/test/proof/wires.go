@@ -102,6 +102,12 @@ func (w Wire) family() string {
 	return string(family.Settle)
 }
 
+// searches reports whether the wire has a search for tools.
+func (w Wire) searches() bool {
+	format, _ := w.split()
+	return format == Responses || format == Messages || format == ""
+}
+
 // Model is the model of that name, behind the wire.
 func (w Wire) Model(client *http.Client, name string, window int, stall time.Duration) model.Config {
 	m := model.Config{

@@ -1,0 +1,4 @@
+// Package prometheus holds what settle serve answers at /metrics against Prometheus' own
+// parser and linter. It is a module of its own, so that their dependencies are not
+// settle's.
+package prometheus

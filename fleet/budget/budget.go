@@ -1,0 +1,80 @@
+// Package budget bounds what the tasks of a batch take together, on all workers:
+//
+//	step ─► Spent: what the unit has taken so far ─► one transaction for all units that report
+//	              └─► what the batch had left at the last one: nothing, and the turn ends
+//
+// What is counted of a unit is the most that was ever said of it, so that a report may
+// be repeated, and one of a worker that died counts. What a request takes is known when
+// it has ended: a batch takes as much more than its budget as is under way when that is
+// spent.
+package budget
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// Budget is what a batch may take, and has.
+type Budget struct {
+	Batch string `json:"batch"`
+	// Tokens are those of input and output, and USD is what requests cost; 0 is no
+	// limit.
+	Tokens int64   `json:"budget_tokens,omitempty"`
+	USD    float64 `json:"budget_usd,omitempty"`
+	// SpentTokens and SpentUSD are what its units have taken, and Unpriced how many of
+	// their requests had a price that is not known.
+	SpentTokens int64   `json:"spent_tokens"`
+	SpentUSD    float64 `json:"spent_usd"`
+	Unpriced    int     `json:"unpriced,omitempty"`
+}
+
+// Spent returns how a turn ends for which there is nothing left; nil if there is.
+func (b Budget) Spent() *event.Cause {
+	switch {
+	case b.Tokens > 0 && b.SpentTokens >= b.Tokens:
+		return event.AbortLimit(event.LimitTokens, fmt.Sprintf("the batch %q has taken %d of the %d tokens of its budget", b.Batch, b.SpentTokens, b.Tokens))
+	case b.USD > 0 && b.SpentUSD >= b.USD:
+		return event.AbortLimit(event.LimitCost, fmt.Sprintf("the batch %q has taken $%.2f of the $%.2f of its budget", b.Batch, b.SpentUSD, b.USD))
+	case b.USD > 0 && b.Unpriced > 0:
+		return event.AbortLimit(event.LimitCost, fmt.Sprintf("what %d requests of the batch %q cost is not known, so that its budget in dollars cannot be kept; "+
+			"say the price of the model in the workers' configuration", b.Unpriced, b.Batch))
+	}
+	return nil
+}
+
+// Set sets what a batch may take. What it has taken stays.
+func Set(ctx context.Context, pool *pgxpool.Pool, b Budget) error {
+	if b.Batch == "" || b.Tokens < 0 || b.USD < 0 {
+		return errors.New("a budget has the name of a batch, and is not below zero")
+	}
+	_, err := pool.Exec(ctx, `INSERT INTO settle_fleet.budget (batch, tokens, usd) VALUES ($1, $2, $3)
+		ON CONFLICT (batch) DO UPDATE SET tokens = excluded.tokens, usd = excluded.usd`, b.Batch, b.Tokens, b.USD)
+	if err != nil {
+		return fmt.Errorf("cannot set the budget of batch %q: %w", b.Batch, err)
+	}
+	return nil
+}
+
+// Of returns the budget of a batch; ok is false if it has none.
+func Of(ctx context.Context, pool *pgxpool.Pool, batch string) (b Budget, ok bool, err error) {
+	rows, err := pool.Query(ctx, `SELECT `+columns+` FROM settle_fleet.budget WHERE batch = $1`, batch)
+	if err == nil {
+		b, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Budget])
+	}
+	if errors.Is(err, pgx.ErrNoRows) {
+		return b, false, nil
+	}
+	if err != nil {
+		return b, false, fmt.Errorf("cannot read the budget of batch %q: %w", batch, err)
+	}
+	return b, true, nil
+}
+
+// columns are those of [Budget].
+const columns = `batch, tokens, usd, spent_tokens, spent_usd, unpriced`

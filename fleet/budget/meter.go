@@ -1,0 +1,177 @@
+package budget
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/settle-agent/settle/event"
+)
+
+const (
+	// reportTimeout bounds a report, and retryDelay is how long to wait after one has
+	// failed.
+	reportTimeout, retryDelay = 10 * time.Second, 200 * time.Millisecond
+)
+
+// Meter counts what the units of one worker take. Its methods may be called by several
+// goroutines.
+type Meter struct {
+	pool  *pgxpool.Pool
+	kick  chan struct{} // holds one token when there is something to report
+	stop  context.CancelFunc
+	ended chan struct{}
+
+	mu    sync.Mutex
+	units map[string]report // what is to be reported, by unit
+	known map[string]Budget // as they were at the last report, by batch
+}
+
+// report is what a unit has taken.
+type report struct {
+	batch string
+	sum   event.Summary
+}
+
+// Open returns a meter. The caller closes it, before the pool.
+func Open(ctx context.Context, pool *pgxpool.Pool) *Meter {
+	life, stop := context.WithCancel(context.WithoutCancel(ctx))
+	m := &Meter{pool: pool, kick: make(chan struct{}, 1), stop: stop, ended: make(chan struct{}), units: map[string]report{}, known: map[string]Budget{}}
+	// Close waits for it.
+	go func() {
+		defer close(m.ended)
+		m.run(life)
+	}()
+	return m
+}
+
+// Close ends the meter. What has been said of units that go on elsewhere is in their
+// logs, and is said again there.
+func (m *Meter) Close() {
+	m.stop()
+	<-m.ended
+}
+
+// Spent notes what a unit has taken so far. It does not wait, and returns why the unit's
+// turn is to end, by what is known of its batch; nil if it may go on.
+func (m *Meter) Spent(batch, unit string, sum event.Summary) *event.Cause {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.units[unit] = report{batch, sum}
+	select {
+	case m.kick <- struct{}{}:
+	default:
+	}
+	return m.known[batch].Spent()
+}
+
+// Settle is Spent that waits until what the unit has taken is stored.
+func (m *Meter) Settle(ctx context.Context, batch, unit string, sum event.Summary) (*event.Cause, error) {
+	m.mu.Lock()
+	delete(m.units, unit) // it is no more than that
+	m.mu.Unlock()
+	if err := m.report(ctx, map[string]report{unit: {batch, sum}}); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.known[batch].Spent(), nil
+}
+
+// run reports what units have taken until ctx ends.
+func (m *Meter) run(ctx context.Context) {
+	for {
+		select {
+		case <-m.kick:
+		case <-ctx.Done():
+			return
+		}
+		m.mu.Lock()
+		units := m.units
+		m.units = map[string]report{}
+		m.mu.Unlock()
+		if err := m.report(ctx, units); err != nil {
+			m.again(units)
+			select {
+			case <-time.After(retryDelay):
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+// again notes what could not be reported, where nothing newer was said since.
+func (m *Meter) again(units map[string]report) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for unit, r := range units {
+		if _, newer := m.units[unit]; !newer {
+			m.units[unit] = r
+		}
+	}
+	select {
+	case m.kick <- struct{}{}:
+	default:
+	}
+}
+
+// lock holds the batches, in order: the next statement sees what others have stored.
+const lock = `SELECT FROM settle_fleet.budget WHERE batch = ANY ($1) ORDER BY batch FOR UPDATE`
+
+// spend stores what units have taken, adds what is new of it to their batches, and
+// returns those.
+const spend = `
+WITH r AS (
+	SELECT r.* FROM unnest($1::text[], $2::text[], $3::bigint[], $4::float8[], $5::int[]) AS r (unit, batch, tokens, usd, unpriced)
+), before AS (
+	SELECT s.* FROM settle_fleet.spend s JOIN r USING (unit)
+), stored AS (
+	INSERT INTO settle_fleet.spend AS s (unit, batch, tokens, usd, unpriced) SELECT r.* FROM r WHERE batch IN (SELECT batch FROM settle_fleet.budget)
+	ON CONFLICT (unit) DO UPDATE SET tokens = greatest(s.tokens, excluded.tokens), usd = greatest(s.usd, excluded.usd), unpriced = greatest(s.unpriced, excluded.unpriced)
+	RETURNING s.*
+), fresh AS (
+	SELECT s.batch, sum(s.tokens - coalesce(before.tokens, 0)) AS tokens, sum(s.usd - coalesce(before.usd, 0)) AS usd, sum(s.unpriced - coalesce(before.unpriced, 0)) AS unpriced
+	FROM stored s LEFT JOIN before USING (unit) GROUP BY s.batch
+)
+UPDATE settle_fleet.budget g SET spent_tokens = g.spent_tokens + fresh.tokens, spent_usd = g.spent_usd + fresh.usd, unpriced = g.unpriced + fresh.unpriced
+FROM fresh WHERE g.batch = fresh.batch RETURNING g.batch, g.tokens, g.usd, g.spent_tokens, g.spent_usd, g.unpriced`
+
+// report stores what units have taken, and learns what their batches have left.
+func (m *Meter) report(ctx context.Context, units map[string]report) error {
+	if len(units) == 0 {
+		return nil
+	}
+	var ids, batches []string
+	var tokens []int64
+	var usd []float64
+	var unpriced []int32
+	for unit, r := range units {
+		ids, batches, tokens = append(ids, unit), append(batches, r.batch), append(tokens, r.sum.Usage.Input+r.sum.Usage.Output)
+		usd, unpriced = append(usd, r.sum.Cost), append(unpriced, int32(r.sum.Unpriced)) //nolint:gosec // requests of a unit
+	}
+	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
+	defer cancel()
+	batch := &pgx.Batch{} // one transaction
+	batch.Queue(lock, batches)
+	batch.Queue(spend, ids, batches, tokens, usd, unpriced).Query(func(rows pgx.Rows) error {
+		now, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Budget])
+		m.learn(now)
+		return err
+	})
+	if err := m.pool.SendBatch(ctx, batch).Close(); err != nil {
+		return fmt.Errorf("cannot count what the units of a batch have taken: %w", err)
+	}
+	return nil
+}
+
+func (m *Meter) learn(now []Budget) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, b := range now {
+		m.known[b.Batch] = b
+	}
+}

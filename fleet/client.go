@@ -1,0 +1,96 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+)
+
+const (
+	// submitSize is how many tasks are sent to the engine at a time.
+	submitSize = 500
+	// leastWaitDelay and mostWaitDelay are how long [Wait] waits before it looks again.
+	leastWaitDelay, mostWaitDelay = 20 * time.Millisecond, time.Second
+)
+
+// TaskError says which task cannot be submitted, and why. Nothing was submitted.
+type TaskError struct {
+	// Task is its place among the tasks, from 0.
+	Task int
+	Err  error
+}
+
+func (e *TaskError) Error() string { return fmt.Sprintf("cannot submit task %d: %v", e.Task, e.Err) }
+func (e *TaskError) Unwrap() error { return e.Err }
+
+// Submit submits tasks and returns the ids of their units, in the order of the
+// tasks. Without an error all of them are durable. A task that is wrong is a
+// [*TaskError], and none is submitted then. After any other error some may be: the
+// ids that were submitted for certain are returned with it, and submitting the same
+// tasks again, with their sessions named, changes nothing.
+//
+// The context bounds the call, not the tasks.
+func Submit(ctx context.Context, e Engine, tasks ...Task) (units []string, err error) {
+	complete := make([]Task, len(tasks))
+	seen := map[string]bool{}
+	for n, t := range tasks {
+		if complete[n], err = t.Complete(); err == nil && seen[complete[n].ID()] {
+			err = fmt.Errorf("another one has its id %s", complete[n].ID())
+		}
+		if err != nil {
+			return nil, &TaskError{Task: n, Err: err}
+		}
+		seen[complete[n].ID()] = true
+	}
+	for len(complete) > 0 {
+		part := complete[:min(submitSize, len(complete))]
+		complete = complete[len(part):]
+		if _, err := e.Submit(ctx, part); err != nil {
+			return units, err
+		}
+		for _, t := range part {
+			units = append(units, t.ID())
+		}
+	}
+	return units, nil
+}
+
+// IncompleteError says that a unit has ended and has not completed.
+type IncompleteError struct{ Unit Unit }
+
+func (e *IncompleteError) Error() string {
+	why := "it has no result"
+	if r := e.Unit.Result; r != nil {
+		why = cmp.Or(r.Message, string(r.Outcome))
+	}
+	return fmt.Sprintf("unit %s has not completed: %s", e.Unit.ID, why)
+}
+
+// Wait waits until a unit has ended and returns it. One that has not completed is an
+// [*IncompleteError], which has the unit as well; one that is not known is an
+// [*UnknownError]. If ctx ends first, the error is its cause, and the unit goes on.
+// While the engine cannot be reached, Wait goes on.
+func Wait(ctx context.Context, e Engine, unit string) (Unit, error) {
+	for delay := leastWaitDelay; ; delay = min(2*delay, mostWaitDelay) {
+		u, err := e.State(ctx, unit)
+		switch {
+		case err == nil && u.State == Ended && (u.Result == nil || u.Result.Outcome != event.Completed):
+			return u, &IncompleteError{Unit: u}
+		case err == nil && u.State == Ended:
+			return u, nil
+		case errors.As(err, new(*UnknownError)):
+			return Unit{}, err
+		}
+		timer := time.NewTimer(delay)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return u, fmt.Errorf("unit %s has not ended: %w", unit, errors.Join(context.Cause(ctx), err))
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"time"
+
+	"go.temporal.io/server/common/authorization"
+	"go.temporal.io/server/common/cluster"
+	"go.temporal.io/server/common/config"
+	"go.temporal.io/server/common/dynamicconfig"
+	"go.temporal.io/server/common/log"
+	"go.temporal.io/server/common/metrics"
+	"go.temporal.io/server/common/persistence/sql/sqlplugin/sqlite"
+	schema "go.temporal.io/server/schema/sqlite"
+	"go.temporal.io/server/temporal"
+)
+
+// options say how to start a server.
+type options struct {
+	file      string // "" keeps the state in memory
+	port      int    // 0 is a free one
+	namespace string
+}
+
+const (
+	host        = "127.0.0.1"
+	joinTimeout = 30 * time.Second
+	clusterName = "active"
+	timerShift  = 50 * time.Millisecond
+)
+
+// start starts a server and returns its address. The configuration follows that of
+// the server's own go.temporal.io/server/temporaltest, which keeps its part private.
+func start(o options) (temporal.Server, string, error) {
+	ports, err := freePorts(8)
+	if err != nil {
+		return nil, "", err
+	}
+	if o.port != 0 {
+		ports[0] = o.port
+	}
+	database := sqlConfig(o.file)
+	if o.file != "" {
+		if _, err := os.Stat(o.file); errors.Is(err, os.ErrNotExist) {
+			if err := schema.SetupSchema(database); err != nil {
+				return nil, "", err
+			}
+		}
+	}
+	namespace, err := schema.NewNamespaceConfig(clusterName, o.namespace, false, nil)
+	if err != nil {
+		return nil, "", err
+	}
+	if err := schema.CreateNamespaces(database, namespace); err != nil {
+		return nil, "", err
+	}
+	server, err := temporal.NewServer(
+		temporal.WithConfig(serverConfig(database, ports)),
+		temporal.ForServices(temporal.DefaultServices),
+		temporal.WithLogger(log.NewNoopLogger()),
+		temporal.WithAuthorizer(authorization.NewNoopAuthorizer()),
+		temporal.WithCustomMetricsHandler(metrics.NoopMetricsHandler),
+		temporal.WithDynamicConfigClient(dynamicconfig.StaticClient{
+			// One database behind one process gains nothing by partitions.
+			dynamicconfig.MatchingNumTaskqueueReadPartitions.Key():  1,
+			dynamicconfig.MatchingNumTaskqueueWritePartitions.Key(): 1,
+			// Timers may be late by a second otherwise, to spare a database elsewhere.
+			dynamicconfig.TimerProcessorMaxTimeShift.Key(): timerShift,
+		}),
+	)
+	if err != nil {
+		return nil, "", err
+	}
+	return server, net.JoinHostPort(host, fmt.Sprint(ports[0])), server.Start()
+}
+
+func sqlConfig(file string) *config.SQL {
+	if file == "" {
+		return &config.SQL{PluginName: sqlite.PluginName, DatabaseName: "settle", ConnectAttributes: map[string]string{"mode": "memory", "cache": "shared"}}
+	}
+	return &config.SQL{PluginName: sqlite.PluginName, DatabaseName: file, ConnectAttributes: map[string]string{
+		"mode": "rwc", "_journal_mode": "wal", "_synchronous": "normal",
+	}}
+}
+
+// serverConfig is that of one process with all services; the first port is for
+// clients.
+func serverConfig(database *config.SQL, ports []int) *config.Config {
+	c := &config.Config{}
+	c.Global.Membership = config.Membership{MaxJoinDuration: joinTimeout, BroadcastAddress: host}
+	c.Persistence = config.Persistence{
+		DefaultStore: sqlite.PluginName, VisibilityStore: sqlite.PluginName, NumHistoryShards: 1,
+		DataStores: map[string]config.DataStore{sqlite.PluginName: {SQL: database}},
+	}
+	address := net.JoinHostPort(host, fmt.Sprint(ports[0]))
+	c.ClusterMetadata = &cluster.Config{
+		FailoverVersionIncrement: 10, MasterClusterName: clusterName, CurrentClusterName: clusterName,
+		ClusterInformation: map[string]cluster.ClusterInformation{clusterName: {Enabled: true, InitialFailoverVersion: 1, RPCAddress: address}},
+	}
+	c.DCRedirectionPolicy.Policy = "noop"
+	c.Services = map[string]config.Service{}
+	for n, name := range temporal.DefaultServices {
+		c.Services[name] = config.Service{RPC: config.RPC{GRPCPort: ports[2*n], MembershipPort: ports[2*n+1], BindOnLocalHost: true}}
+		if name == "frontend" {
+			c.Services[name] = config.Service{RPC: config.RPC{GRPCPort: ports[0], MembershipPort: ports[2*n+1], BindOnLocalHost: true}}
+		}
+	}
+	c.Archival.History.State, c.Archival.Visibility.State = "disabled", "disabled"
+	c.NamespaceDefaults.Archival.History.State, c.NamespaceDefaults.Archival.Visibility.State = "disabled", "disabled"
+	c.PublicClient.HostPort = address
+	return c
+}
+
+// freePorts returns ports that nobody has now.
+func freePorts(n int) (ports []int, err error) {
+	for range n {
+		l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close()
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports, nil
+}

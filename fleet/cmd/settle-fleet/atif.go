@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/fleet"
+	"github.com/settle-agent/settle/fleet/lease"
+	"github.com/settle-agent/settle/fleet/pglog"
+	"github.com/settle-agent/settle/internal/client/atif"
+	"github.com/settle-agent/settle/internal/safefile"
+)
+
+// trajectories writes the sessions of the units that have ended in the Agent Trajectory
+// Interchange Format: each once, one a line, or into a file of its own in dir.
+func (f *fleetOf) trajectories(ctx context.Context, out, errs io.Writer, dir string, filter lease.Filter) error {
+	lines := bufio.NewWriter(out)
+	if dir != "" {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return failed(fmt.Errorf("cannot make the directory: %w", err))
+		}
+	}
+	seen := map[string]bool{}
+	empty := 0
+	how, err := f.ended(ctx, filter, func(u fleet.Unit) error {
+		session := u.Task.Session
+		if seen[session] {
+			return nil
+		}
+		seen[session] = true
+		state, err := fold(ctx, f.logs, session)
+		if err != nil {
+			return err
+		}
+		if len(state.Turns)+len(state.Waiting) == 0 {
+			empty++
+			return nil
+		}
+		trajectory := atif.Of(state, func(child string) (event.State, error) { return fold(ctx, f.logs, child) })
+		line, err := encode(trajectory)
+		if err != nil {
+			return err
+		}
+		if dir != "" {
+			return safefile.Replace(filepath.Join(dir, session+".json"), line)
+		}
+		_, err = lines.Write(line)
+		return err
+	})
+	if err == nil {
+		err = lines.Flush()
+	}
+	if err != nil {
+		return failed(err)
+	}
+	if empty > 0 {
+		fmt.Fprintf(errs, "%d sessions began no turn and are left out\n", empty)
+	}
+	return how
+}
+
+// fold returns what the log of a session amounts to.
+func fold(ctx context.Context, logs *pglog.Logs, session string) (event.State, error) {
+	state := event.State{Session: session}
+	for e, err := range logs.Read(ctx, session, 0) {
+		if err == nil {
+			state, err = event.Fold(state, e)
+		}
+		if err != nil {
+			return state, err
+		}
+	}
+	return state, context.Cause(ctx) // the reading may have ended early
+}
+
+// encode returns a trajectory as a line.
+func encode(t atif.Trajectory) ([]byte, error) {
+	var line bytes.Buffer
+	e := json.NewEncoder(&line)
+	e.SetEscapeHTML(false)
+	err := e.Encode(t)
+	return line.Bytes(), err
+}

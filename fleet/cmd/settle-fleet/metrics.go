@@ -1,0 +1,57 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/settle-agent/settle/fleet/metrics"
+	"github.com/settle-agent/settle/fleet/worker"
+)
+
+// serveMetrics has the worker count what it does, and serves that at the address that
+// the flag says until stop is called. Without a host it is this machine's loopback.
+func (f *workerFlags) serveMetrics(ctx context.Context, to *fleetOf, c *worker.Config) (stop func(), err error) {
+	if f.metrics == "" {
+		return func() {}, nil
+	}
+	m := metrics.New(f.slots, to.logs.Commits, to.sizes)
+	c.Metrics, c.Observer = m, m.Observer()
+	host, port, err := net.SplitHostPort(f.metrics)
+	if err != nil {
+		return nil, fmt.Errorf("--metrics is HOST:PORT or :PORT: %w", err)
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port))
+	if err != nil {
+		return nil, failed(fmt.Errorf("cannot serve metrics: %w", err))
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", m.Handler())
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: metricsTimeout, WriteTimeout: metricsTimeout, IdleTimeout: metricsTimeout}
+	ended := make(chan struct{})
+	go func() { // ends with the server
+		defer close(ended)
+		_ = server.Serve(listener) // it is closed
+	}()
+	c.Logger.Info("metrics are served", "url", "http://"+listener.Addr().String()+"/metrics")
+	return func() {
+		_ = server.Close()
+		<-ended
+	}, nil
+}
+
+// metricsTimeout bounds a scrape.
+const metricsTimeout = 30 * time.Second
+
+// sizes returns how many units of each tenant wait and run.
+func (f *fleetOf) sizes(ctx context.Context) ([]metrics.Size, error) {
+	tenants, err := f.engine.Tenants(ctx)
+	list := make([]metrics.Size, len(tenants))
+	for n, t := range tenants {
+		list[n] = metrics.Size{Tenant: t.Name, Queued: t.Queued, Running: t.Running}
+	}
+	return list, err
+}

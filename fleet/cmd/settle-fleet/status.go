@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/settle-agent/settle/fleet"
+	"github.com/settle-agent/settle/fleet/budget"
+	"github.com/settle-agent/settle/fleet/lease"
+)
+
+const statusHelp = `Say how many tasks wait, run and have ended, what those that have ended took, and what
+a batch may still take. With a task's id, print that task as JSON.
+
+With --watch, say so again and again, with throughput and an estimate of the time that
+is left, until no task waits or runs.`
+
+func newStatus(d *database) *cobra.Command {
+	var chosen selection
+	var asJSON, watch bool
+	cmd := &cobra.Command{
+		Use: "status [UNIT]", Short: "Say how many tasks wait, run and have ended, or how one is", Long: statusHelp, Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, err := d.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer f.close()
+			switch {
+			case len(args) == 1:
+				u, err := f.engine.State(cmd.Context(), args[0])
+				if err != nil {
+					return failed(err)
+				}
+				return failed(writeLine(cmd.OutOrStdout(), u))
+			case watch:
+				return failed(f.watch(cmd.Context(), cmd.OutOrStdout(), chosen.filter()))
+			}
+			c, err := f.engine.Tally(cmd.Context(), chosen.filter())
+			if err != nil {
+				return failed(err)
+			}
+			if asJSON {
+				return failed(writeLine(cmd.OutOrStdout(), c))
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "queued %d, running %d, ended %d (completed %d, failed %d, aborted %d); workers lost %d%s\n",
+				c.Queued, c.Running, c.Ended, c.Completed, c.Failed, c.Aborted, c.Lost, took(c))
+			return failed(f.showBudget(cmd.Context(), cmd.OutOrStdout(), chosen.batch))
+		},
+	}
+	chosen.define(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "go on until no task waits or runs")
+	return cmd
+}
+
+// showBudget says what a batch may take and has.
+func (f *fleetOf) showBudget(ctx context.Context, to io.Writer, batch string) error {
+	if batch == "" {
+		return nil
+	}
+	b, ok, err := budget.Of(ctx, f.pool, batch)
+	if err != nil || !ok {
+		return err
+	}
+	_, err = fmt.Fprintf(to, "the batch has taken %d tokens of %s, and $%.2f of %s\n", b.SpentTokens, bound(float64(b.Tokens)), b.SpentUSD, dollars(b.USD))
+	return err
+}
+
+func dollars(n float64) string {
+	if n == 0 {
+		return "any"
+	}
+	return fmt.Sprintf("$%.2f", n)
+}
+
+// took says what the tasks took that have ended.
+func took(c lease.Counts) string {
+	if c.Tokens == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("; %d tokens", c.Tokens)
+	switch {
+	case c.Unpriced > 0:
+		return fmt.Sprintf("%s, cost not known", text)
+	case c.USD > 0:
+		return fmt.Sprintf("%s, $%.2f", text, c.USD)
+	}
+	return text
+}
+
+const (
+	// progressDelay is how often progress is shown on a terminal, and lineDelay
+	// elsewhere.
+	progressDelay, lineDelay = time.Second, 10 * time.Second
+	// rateTime is over how long throughput is measured.
+	rateTime = time.Minute
+)
+
+// watch shows how far tasks are until none is open.
+func (f *fleetOf) watch(ctx context.Context, to io.Writer, filter lease.Filter) error {
+	p := &progress{to: to, delay: lineDelay}
+	if file, ok := to.(*os.File); ok {
+		if info, err := file.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+			p.delay, p.terminal = progressDelay, true
+		}
+	}
+	err := fleet.Await(ctx, func(ctx context.Context) (int, error) {
+		open, err := f.engine.OpenOf(ctx, filter)
+		if now := time.Now(); err == nil && (open == 0 || p.due(now)) {
+			var c lease.Counts
+			if c, err = f.engine.Tally(ctx, filter); err == nil {
+				p.show(now, c)
+			}
+		}
+		return open, err
+	})
+	if p.terminal {
+		fmt.Fprintln(to)
+	}
+	return err
+}
+
+// progress says how far tasks are, and when they may be done.
+type progress struct {
+	to       io.Writer
+	delay    time.Duration
+	terminal bool
+	last     time.Time
+	seen     []sample // of the last rateTime, oldest first
+}
+
+// sample is how many tasks had ended at a time.
+type sample struct {
+	at    time.Time
+	ended int
+}
+
+// due reports whether progress is to be shown.
+func (p *progress) due(now time.Time) bool { return now.Sub(p.last) >= p.delay }
+
+func (p *progress) show(now time.Time, c lease.Counts) {
+	p.last = now
+	line := p.line(now, c)
+	if p.terminal {
+		line = "\r\x1b[K" + line
+	} else {
+		line += "\n"
+	}
+	_, _ = io.WriteString(p.to, line) // what is shown is in the database
+}
+
+// line says how far tasks are now.
+func (p *progress) line(now time.Time, c lease.Counts) string {
+	for len(p.seen) > 1 && now.Sub(p.seen[0].at) > rateTime {
+		p.seen = p.seen[1:]
+	}
+	p.seen = append(p.seen, sample{now, c.Ended})
+	line := fmt.Sprintf("%d of %d ended", c.Ended, c.Queued+c.Running+c.Ended)
+	if c.Failed+c.Aborted > 0 {
+		line += fmt.Sprintf(" (%d failed, %d aborted)", c.Failed, c.Aborted)
+	}
+	line += fmt.Sprintf(", %d running, %d waiting", c.Running, c.Queued)
+	first := p.seen[0]
+	if rate := float64(c.Ended-first.ended) / now.Sub(first.at).Seconds(); now.After(first.at) && rate > 0 {
+		line += fmt.Sprintf("; %.1f/s", rate)
+		if left := c.Queued + c.Running; left > 0 {
+			line += fmt.Sprintf(", about %s left", time.Duration(float64(left)/rate*float64(time.Second)).Round(time.Second))
+		}
+	}
+	return line + took(c)
+}

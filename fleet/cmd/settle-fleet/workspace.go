@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/settle-agent/settle/fleet"
+	"github.com/settle-agent/settle/fleet/workspace"
+	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/hands"
+	"github.com/settle-agent/settle/tool/shell"
+)
+
+// workspaces makes what keeps workspaces on this machine, in the fleet's directory.
+func (a *agents) workspaces(to *fleetOf, dir string) *workspace.Keeper {
+	return &workspace.Keeper{
+		Store: workspace.Store{Pool: to.pool}, Dir: filepath.Join(dir, "workspaces"), Machine: a.machine,
+		KiB: a.flags.workspaceMiB << 10, CheckpointKiB: a.flags.checkpointMiB << 10, Timeout: a.flags.workspaceTimeout,
+	}
+}
+
+// machine implements [workspace.Keeper].Machine. Git gets the environment that the
+// agent's commands get.
+func (a *agents) machine(ctx context.Context, task fleet.Task, dir string) (hands.Hands, func(), error) {
+	environ := environment()
+	settings, err := config.Load(config.Input{Dir: dir, Getenv: os.Getenv, Flags: a.given(task), Trust: assemble.Trust(environ, os.Getenv), ProjectConfig: config.IgnoreProject})
+	if err != nil {
+		return nil, nil, err
+	}
+	withheld := settings.Withheld()
+	env, _ := shell.Environment(environ, func(name, value string) bool { return slices.Contains(withheld, name) || settings.Withholds(value) }, settings.PassEnv)
+	if settings.Hands == "" {
+		return &hands.Local{Env: env}, func() {}, nil
+	}
+	way := &hands.Way{Command: settings.Hands, Env: env, Dir: dir}
+	if settings.HandsInstall == config.InstallMissing {
+		program, err := os.Executable()
+		if err != nil {
+			return nil, nil, err
+		}
+		way.Install = &hands.Install{Program: program}
+	}
+	remote, err := hands.NewRemote(ctx, hands.RemoteConfig{Dial: way.Dial, Settle: version(), Lease: settings.HandsLease})
+	leave := func() {
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
+		defer cancel()
+		if remote != nil {
+			_ = remote.Close(ending) // what it cannot end ends with its lease
+		}
+		_ = way.Close(ending)
+	}
+	if err != nil {
+		leave()
+		return nil, nil, fmt.Errorf("cannot reach the hands by %q: %w", settings.Hands, err)
+	}
+	return remote, leave, nil
+}
+
+const (
+	// leaveTimeout bounds the end of a connection to hands.
+	leaveTimeout = 5 * time.Second
+	// sweepDelay is how often workspaces of sessions that were deleted are removed.
+	sweepDelay = time.Hour
+)
+
+// sweep removes the workspaces on this machine of sessions that were deleted, now and
+// then, until ctx ends.
+func sweep(ctx context.Context, k *workspace.Keeper, logger *slog.Logger) {
+	for {
+		if err := k.Sweep(ctx); err != nil && ctx.Err() == nil {
+			logger.Warn("cannot remove old workspaces", "error", err)
+		}
+		select {
+		case <-time.After(sweepDelay):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+const checkpointHelp = `Write what the agent of a task has made of its repository to a file.
+
+The file is a git bundle with all that follows the commit that the task began with:
+the commits and branches of the agent, and, as refs/settle/checkpoint, a commit that
+also has what was not committed. In a clone of the repository:
+
+  git fetch FILE refs/settle/checkpoint
+  git diff BASE FETCH_HEAD               as a patch
+  git merge FETCH_HEAD
+
+The checkpoint's commits are printed as JSON, BASE among them.`
+
+func newCheckpoint(d *database) *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use: "checkpoint UNIT -o FILE", Short: "Write what a task has made of its repository as a git bundle", Long: checkpointHelp, Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, err := d.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer f.close()
+			return failed(writeCheckpoint(cmd.Context(), workspace.Store{Pool: f.pool}, args[0], file, cmd.OutOrStdout()))
+		},
+	}
+	cmd.Flags().StringVarP(&file, "output", "o", "", "write the bundle to `FILE`; without it, only say what there is")
+	return cmd
+}
+
+// writeCheckpoint writes the bundle of a unit's checkpoint to a file, and says what it
+// is.
+func writeCheckpoint(ctx context.Context, s workspace.Store, unit, file string, out io.Writer) error {
+	if file == "" {
+		c, err := s.Get(ctx, unit, io.Discard)
+		if err != nil {
+			return err
+		}
+		return writeLine(out, c)
+	}
+	temporary, err := os.CreateTemp(filepath.Dir(file), ".settle-checkpoint-")
+	if err != nil {
+		return fmt.Errorf("cannot write the bundle: %w", err)
+	}
+	defer os.Remove(temporary.Name()) // it has its name by then
+	c, err := s.Get(ctx, unit, temporary)
+	err = errors.Join(err, temporary.Close())
+	if err != nil {
+		return err
+	}
+	if c.Bytes == 0 {
+		return fmt.Errorf("there is nothing to write: task %s has changed nothing of commit %s", unit, c.Base)
+	}
+	if err := os.Rename(temporary.Name(), file); err != nil {
+		return fmt.Errorf("cannot write the bundle: %w", err)
+	}
+	return writeLine(out, c)
+}

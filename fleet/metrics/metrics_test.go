@@ -1,0 +1,94 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/fleet"
+)
+
+// scrape returns what Prometheus would read, by its own parser.
+func scrape(t *testing.T, m *Metrics) (families map[string]*dto.MetricFamily, text string) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	m.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
+	text = w.Body.String()
+	if got := w.Header().Get("Content-Type"); !strings.HasPrefix(got, "text/plain; version=0.0.4") {
+		t.Errorf("the content type is %q", got)
+	}
+	var parser expfmt.TextParser
+	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return families, text
+}
+
+// TestMetrics: what a worker does is counted.
+func TestMetrics(t *testing.T) {
+	var failure error
+	m := New(4, func() int64 { return 17 }, func(context.Context) ([]Size, error) {
+		return []Size{{Tenant: "a", Queued: 5, Running: 2}}, failure
+	})
+	a := fleet.Attempt{Number: 1, Age: 3 * time.Second, Task: fleet.Task{Tenant: "a"}}
+	m.Began(a)
+	m.Ended(a, nil, time.Second)
+	a.Number, a.Rescued = 2, true
+	m.Began(a)
+	m.Ended(a, &fleet.Result{Outcome: event.Aborted, Reason: event.LimitReached}, time.Second)
+	m.Began(fleet.Attempt{Number: 1})
+
+	ctx := t.Context()
+	o := m.Observer()
+	begin := event.Event{At: time.Unix(10, 0), Data: event.AttemptStarted{Provider: "openai", Model: "gpt"}}
+	cost, retry := 0.25, int64(100)
+	for _, end := range []event.AttemptEnded{
+		{Outcome: event.Completed, Usage: event.Usage{Input: 30, Output: 5}, Cost: &cost},
+		{Outcome: event.Failed, Failure: &event.Failure{Name: "ProviderError", Kind: "rate_limit"}, RetryIn: &retry},
+	} {
+		_, done := o.Attempt(ctx, begin)
+		done(event.Event{At: time.Unix(12, 0), Data: end})
+	}
+	_, done := o.Turn(ctx, event.Event{})
+	done(event.Event{Data: event.TurnAborted{Reason: event.Interrupted}})
+	_, done = o.Attempt(ctx, begin)
+	done(event.Event{}) // the log could not take it
+
+	_, text := scrape(t, m)
+	for _, want := range []string{
+		`settle_fleet_attempts_total{tenant="a"} 2`,
+		`settle_fleet_attempts_total{tenant="default"} 1`,
+		`settle_fleet_rescued_total{tenant="a"} 1`,
+		`settle_fleet_start_seconds_sum{tenant="a"} 3`,
+		`settle_fleet_end_seconds_sum{outcome="aborted",reason="limit",tenant="a"} 4`,
+		`settle_fleet_running 1`,
+		`settle_fleet_slots 4`,
+		`settle_fleet_log_transactions_total 17`,
+		`settle_fleet_units{state="queued",tenant="a"} 5`,
+		`settle_fleet_units{state="running",tenant="a"} 2`,
+		`settle_fleet_database_up 1`,
+		`settle_turns_total{outcome="aborted",reason="interrupted"} 1`,
+		`settle_retries_total{error_type="rate_limit",gen_ai_provider_name="openai"} 1`,
+		`settle_tokens_total{gen_ai_provider_name="openai",gen_ai_request_model="gpt",gen_ai_token_type="input"} 30`,
+		`settle_cost_usd_total{gen_ai_provider_name="openai",gen_ai_request_model="gpt"} 0.25`,
+		`gen_ai_client_operation_duration_seconds_sum{error_type="",gen_ai_operation_name="chat",gen_ai_provider_name="openai",gen_ai_request_model="gpt"} 2`,
+		`gen_ai_client_token_usage_sum{gen_ai_operation_name="chat",gen_ai_provider_name="openai",gen_ai_request_model="gpt",gen_ai_token_type="output"} 5`,
+	} {
+		if !strings.Contains(text, want+"\n") {
+			t.Errorf("there is no %s", want)
+		}
+	}
+	failure = errors.New("the database is away")
+	families, _ := scrape(t, m)
+	if up := families["settle_fleet_database_up"]; up == nil || up.GetMetric()[0].GetGauge().GetValue() != 0 {
+		t.Errorf("%v", up)
+	}
+}

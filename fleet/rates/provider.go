@@ -1,0 +1,61 @@
+package rates
+
+import (
+	"context"
+	"iter"
+
+	"github.com/settle-agent/settle/model"
+)
+
+// Wrap has a provider's requests wait for the key's limits, after its own bound.
+func (k *Key) Wrap(p model.Provider) model.Provider { return &provider{Provider: p, key: k} }
+
+// provider is one whose requests are counted.
+type provider struct {
+	model.Provider
+	key *Key
+}
+
+// Enter implements [model.Gate].
+func (p *provider) Enter(ctx context.Context) (leave func(), err error) {
+	outer := func() {}
+	if gate, ok := p.Provider.(model.Gate); ok {
+		if outer, err = gate.Enter(ctx); err != nil {
+			return nil, err
+		}
+	}
+	inner, err := p.key.Enter(ctx)
+	if err != nil {
+		outer()
+		return nil, err
+	}
+	return func() { inner(); outer() }, nil
+}
+
+// Stream implements [model.Provider].
+func (p *provider) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
+		var last model.Usage
+		defer func() {
+			if n := last.Input + last.Output; n > 0 {
+				p.key.Spend(n)
+			}
+		}()
+		for c, err := range p.Provider.Stream(ctx, r) {
+			if c.Usage != nil {
+				last = *c.Usage
+			}
+			if !yield(c, err) {
+				return
+			}
+		}
+	}
+}
+
+// URL implements [model.Locator] where the provider does.
+func (p *provider) URL() string {
+	if at, ok := p.Provider.(model.Locator); ok {
+		return at.URL()
+	}
+	return ""
+}

@@ -1,0 +1,83 @@
+// Package temporaltest gives the tests of a package a Temporal of their own, and each
+// test a task queue in it. The tests have the build tag temporal, since they need the
+// program settle-fleet-temporal.
+package temporaltest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+
+	"github.com/settle-agent/settle/fleet/fleettest"
+	"github.com/settle-agent/settle/fleet/temporal"
+	"github.com/settle-agent/settle/fleet/temporaldev"
+)
+
+// Server is the server of a package's tests. The zero value starts one when the first
+// test needs it.
+type Server struct {
+	once   sync.Once
+	server *temporaldev.Server
+	err    error
+
+	mu     sync.Mutex
+	queues int
+}
+
+// Stop ends the server, if there is one.
+func (s *Server) Stop() {
+	if s.server != nil {
+		s.server.Stop()
+	}
+}
+
+// Address starts the server if there is none, and returns its address.
+func (s *Server) Address(t testing.TB) string {
+	t.Helper()
+	s.once.Do(func() {
+		s.server, s.err = temporaldev.Start(context.Background(), temporaldev.Options{Program: os.Getenv(temporaldev.ProgramVar)})
+	})
+	if s.err != nil {
+		t.Fatal(s.err)
+	}
+	return s.server.Address
+}
+
+// Client returns a client that is closed at the end of the test.
+func (s *Server) Client(t testing.TB) client.Client {
+	t.Helper()
+	c, err := client.Dial(client.Options{HostPort: s.Address(t), Logger: log.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// Queue returns a task queue that no other test has.
+func (s *Server) Queue() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queues++
+	return fmt.Sprintf("test%d", s.queues)
+}
+
+// Engine returns an engine over a place. Its silence is longer than a test's pauses, so
+// that workers die only by [temporal.Engine.Abandon], and short enough that a task which
+// the server loses under load comes again.
+func (s *Server) Engine(t testing.TB, p *fleettest.Place) *temporal.Engine {
+	t.Helper()
+	e := temporal.Open(t.Context(), p.Pool, s.Client(t), temporal.Options{
+		Queue: s.Queue(), Silence: time.Minute, Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
+	})
+	t.Cleanup(e.Close)
+	return e
+}

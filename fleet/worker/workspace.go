@@ -1,0 +1,108 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/fleet"
+)
+
+// Workspaces make what tasks with a repository work in.
+type Workspaces interface {
+	// Prepare has the session's workspace be there.
+	Prepare(context.Context, fleet.Attempt) (fleet.Place, error)
+	// Checkpoint stores the state of the workspace after a turn. If another worker has
+	// the session, that is an [fleet.ErrLost].
+	Checkpoint(ctx context.Context, a fleet.Attempt, at fleet.Place, turn string) (fleet.Checkpoint, error)
+}
+
+// prepare has the workspace of the attempt's task be there, and returns the attempt
+// as it works in that; nil if the task has no repository.
+func (r *run) prepare() (fleet.Attempt, *fleet.Place, error) {
+	a := r.attempt
+	if a.Task.Repo == "" {
+		return a, nil, nil
+	}
+	if r.worker.config.Workspaces == nil {
+		return a, nil, errors.New("this worker makes no workspaces")
+	}
+	ctx, cancel := context.WithCancel(r.life)
+	defer cancel()
+	go func() { // ends with ctx
+		select {
+		case <-r.asked:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	place, err := r.worker.config.Workspaces.Prepare(ctx, a)
+	if err != nil {
+		select {
+		case by := <-r.cancel:
+			err = &askedError{by}
+		default:
+		}
+		return a, nil, err
+	}
+	if place.Note != "" {
+		r.logger.Warn("the workspace was made anew", "note", place.Note)
+	}
+	a.Task.Dir = place.Dir
+	return a, &place, nil
+}
+
+// askedError says that somebody has asked for the unit's end before it began.
+type askedError struct{ by string }
+
+func (e *askedError) Error() string { return "cancelled by " + e.by }
+
+// keep stores what the agent has made of its workspace, when nothing works in it any
+// more: also where the unit goes on elsewhere, unless another worker has it already.
+func (r *run) keep(ctx context.Context, at *fleet.Place, p progress, result *fleet.Result, err error) (*fleet.Result, error) {
+	if errors.As(err, new(*lostError)) || p.last == nil {
+		return result, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(r.life, func() { time.AfterFunc(endTimeout, cancel) }) // the worker shuts down
+	defer stop()
+	c, failed := r.checkpoint(ctx, at, p.last.ID)
+	if failed != nil {
+		return nil, failed
+	}
+	if result != nil {
+		result.Checkpoint = c
+	}
+	return result, err
+}
+
+// checkpoint stores the workspace after the turn. That it cannot be is told, and no
+// reason to run anything again.
+func (r *run) checkpoint(ctx context.Context, at *fleet.Place, turn string) (*fleet.Checkpoint, error) {
+	if at == nil {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	if at.Note != "" && !r.ran && at.Turn != turn {
+		return &fleet.Checkpoint{Base: at.Base, Turn: turn, Error: "the workspace was lost before what the turn had made of it was stored"}, nil
+	}
+	c, err := r.worker.config.Workspaces.Checkpoint(ctx, r.attempt, *at, turn)
+	switch {
+	case errors.Is(err, fleet.ErrLost):
+		return nil, &lostError{err}
+	case err != nil:
+		r.logger.Warn("the workspace is not stored", "error", err)
+		return &fleet.Checkpoint{Base: at.Base, Turn: turn, Error: err.Error()}, nil
+	}
+	return &c, nil
+}
+
+// note is what the model is told of its workspace with the next input; "" if there is
+// nothing, or the session has not seen another one.
+func note(s *settle.Session, at *fleet.Place) string {
+	if at == nil || at.Note == "" || len(s.State().Turns) == 0 {
+		return ""
+	}
+	return "[" + at.Note + "]\n\n"
+}

@@ -1,0 +1,272 @@
+package workspace
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle/fleet"
+	"github.com/settle-agent/settle/internal/hands"
+)
+
+const (
+	defaultKiB           = 4 << 20
+	defaultCheckpointKiB = 64 << 10
+	defaultTimeout       = 10 * time.Minute
+)
+
+// Keeper makes workspaces and keeps checkpoints of them.
+type Keeper struct {
+	Store Store
+	// Dir is where the workspaces on this machine are. Whoever starts a keeper there
+	// again finds them.
+	Dir string
+	// Machine leads to the machine that a task's hands are on, from a directory of
+	// this one. leave ends that.
+	Machine func(ctx context.Context, t fleet.Task, dir string) (h hands.Hands, leave func(), err error)
+	// KiB bounds the files of a workspace when it is made, and what is fetched for it;
+	// CheckpointKiB a checkpoint, as it is stored; Timeout each of both. 0 means 4 GiB,
+	// 64 MiB and ten minutes.
+	KiB, CheckpointKiB int
+	Timeout            time.Duration
+}
+
+// folder is where this machine keeps what belongs to the session's workspace.
+func (k *Keeper) folder(session string) string {
+	return filepath.Join(k.Dir, folderPrefix+url.PathEscape(session))
+}
+
+const (
+	folderPrefix = "s-" // so that no session is called ".."
+	treeFolder   = "tree"
+)
+
+// place is a workspace as scripts reach it.
+type place struct {
+	hands hands.Hands
+	leave func()
+	// start is where scripts begin, and dir the workspace, on that machine; local is
+	// where the session is on this one.
+	start, dir, local string
+}
+
+// reach leads to the machine of the task.
+func (k *Keeper) reach(ctx context.Context, t fleet.Task) (*place, error) {
+	p := &place{local: k.folder(t.Session)}
+	if err := os.MkdirAll(p.local, 0o700); err != nil {
+		return nil, fmt.Errorf("cannot make a folder for the workspace: %w", err)
+	}
+	var err error
+	if p.hands, p.leave, err = k.Machine(ctx, t, p.local); err != nil {
+		return nil, err
+	}
+	if p.dir = p.hands.Machine().Dir; p.dir != "" { // it is the task's own, elsewhere
+		p.start = p.dir
+		return p, nil
+	}
+	p.start, p.dir = p.local, filepath.Join(p.local, treeFolder)
+	p.local = p.dir
+	return p, nil
+}
+
+// Prepare has the session's workspace be there. The session opens in the Dir of the
+// place that it returns.
+func (k *Keeper) Prepare(ctx context.Context, a fleet.Attempt) (fleet.Place, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(k.Timeout, defaultTimeout), fmt.Errorf("it took more than %v", cmp.Or(k.Timeout, defaultTimeout)))
+	defer cancel()
+	place, err := k.prepare(ctx, a)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return place, fmt.Errorf("cannot prepare the workspace: %w", err)
+	}
+	return place, nil
+}
+
+func (k *Keeper) prepare(ctx context.Context, a fleet.Attempt) (fleet.Place, error) {
+	t := a.Task
+	before, err := k.Store.find(ctx, t.Session)
+	if err != nil {
+		return fleet.Place{}, err
+	}
+	if before != nil && (before.repo != t.Repo || t.Ref != "" && before.ref != t.Ref) {
+		return fleet.Place{}, fmt.Errorf("the session works in %s at %q already", before.repo, before.ref)
+	}
+	p, err := k.reach(ctx, t)
+	if err != nil {
+		return fleet.Place{}, err
+	}
+	defer p.leave()
+	said, _, err := script{text: lookScript, dir: p.start, env: p.env(t)}.run(ctx, p.hands)
+	if err != nil {
+		return fleet.Place{}, err
+	}
+	if before != nil && said == "here "+before.instance {
+		return fleet.Place{Dir: p.local, Base: before.base, Instance: before.instance}, nil
+	}
+	return k.make(ctx, a, p, before)
+}
+
+// env are the variables of all scripts.
+func (p *place) env(t fleet.Task, more ...string) []string {
+	return append([]string{"W_DIR=" + p.dir, "W_SESSION=" + t.Session}, more...)
+}
+
+// make makes the workspace, anew if there was one.
+func (k *Keeper) make(ctx context.Context, a fleet.Attempt, p *place, before *known) (fleet.Place, error) {
+	t := a.Task
+	now := known{repo: t.Repo, ref: t.Ref, instance: rand.Text()}
+	s := script{text: cloneScript, dir: p.start}
+	var c fleet.Checkpoint
+	if before != nil {
+		now = *before
+		now.instance = rand.Text()
+		if c.Branch = before.branch; before.last != nil {
+			c = *before.last
+		}
+		if c.Bytes > 0 {
+			var err error
+			if s.input, err = k.bundle(ctx, before); err != nil {
+				return fleet.Place{}, err
+			}
+		}
+	}
+	hasBundle := ""
+	if s.input != nil {
+		hasBundle = "yes"
+	}
+	s.env = p.env(
+		t, "W_REPO="+now.repo, "W_REF="+now.ref, "W_DEPTH="+strconv.Itoa(t.Depth), "W_INSTANCE="+now.instance, "W_KIB="+strconv.Itoa(cmp.Or(k.KiB, defaultKiB)),
+		"W_BASE="+now.base, "W_BRANCH="+c.Branch, "W_HEAD="+c.Head, "W_COMMIT="+c.Commit, "W_BUNDLE="+hasBundle,
+	)
+	said, _, err := s.run(ctx, p.hands)
+	if err != nil {
+		return fleet.Place{}, err
+	}
+	now.base, now.branch, _ = strings.Cut(said, " ")
+	if before != nil {
+		now.branch = before.branch
+	}
+	if err := k.Store.made(ctx, a, now); err != nil {
+		return fleet.Place{}, err
+	}
+	return fleet.Place{Dir: p.local, Base: now.base, Instance: now.instance, Note: loss(before), Turn: c.Turn}, nil
+}
+
+// bundle returns the last checkpoint's.
+func (k *Keeper) bundle(ctx context.Context, before *known) ([]byte, error) {
+	o := &output{most: before.last.Bytes}
+	n, err := k.Store.read(ctx, before.bundle, o)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the last checkpoint: %w", err)
+	}
+	if n != before.last.Bytes {
+		return nil, fmt.Errorf("the last checkpoint has %d of %d bytes", n, before.last.Bytes)
+	}
+	return o.data.Bytes(), nil
+}
+
+// loss says what was lost with the workspace; "" if there was none.
+func loss(before *known) string {
+	const ignored = "Files that git ignores, such as dependencies and build results, are not there; processes have ended."
+	switch {
+	case before == nil:
+		return ""
+	case before.last == nil:
+		return fmt.Sprintf("The working directory was lost, and was made anew from commit %s of the repository. "+
+			"No checkpoint had been taken: everything that was changed or committed in it is lost. %s", before.base, ignored)
+	}
+	c := before.last
+	text := fmt.Sprintf("The working directory was lost, and was made anew from the checkpoint that was taken at %s, after turn %s. "+
+		"Everything that was changed or committed after that is lost. %s", c.Taken.UTC().Format(time.DateTime), c.Turn, ignored)
+	if c.Missing != "" {
+		text += " The checkpoint did not have everything: " + c.Missing + "."
+	}
+	return text
+}
+
+// Checkpoint stores the state of the workspace after a turn.
+func (k *Keeper) Checkpoint(ctx context.Context, a fleet.Attempt, at fleet.Place, turn string) (fleet.Checkpoint, error) {
+	limit := cmp.Or(k.Timeout, defaultTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took more than %v", limit))
+	defer cancel()
+	c, err := k.checkpoint(ctx, a, at, turn)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil && !errors.Is(err, fleet.ErrLost) {
+			err = cause
+		}
+		return c, fmt.Errorf("cannot take a checkpoint: %w", err)
+	}
+	return c, nil
+}
+
+func (k *Keeper) checkpoint(ctx context.Context, a fleet.Attempt, at fleet.Place, turn string) (c fleet.Checkpoint, err error) {
+	p, err := k.reach(ctx, a.Task)
+	if err != nil {
+		return c, err
+	}
+	defer p.leave()
+	kib := cmp.Or(k.CheckpointKiB, defaultCheckpointKiB)
+	said, data, err := script{text: checkpointScript, dir: p.start, most: int64(kib) << 10, env: p.env(
+		a.Task, "W_INSTANCE="+at.Instance, "W_BASE="+at.Base, "W_KIB="+strconv.Itoa(kib), "W_MESSAGE=settle: the files after turn "+turn,
+	)}.run(ctx, p.hands)
+	if err != nil {
+		return c, err
+	}
+	words := append(strings.SplitN(said, " ", 5), "", "", "", "", "")
+	c = fleet.Checkpoint{Base: at.Base, Head: words[0], Commit: words[1], Missing: words[4], Turn: turn, Epoch: a.Epoch, Taken: time.Now().UTC()}
+	if words[3] != "-" {
+		c.Branch = words[3]
+	}
+	if c.Bytes, err = strconv.ParseInt(words[2], 10, 64); err != nil || c.Bytes != int64(len(data)) {
+		return c, fmt.Errorf("the bundle has %s bytes, and %d came", words[2], len(data))
+	}
+	return c, k.Store.put(ctx, a, c, data)
+}
+
+// Sweep removes the workspaces on this machine whose sessions the database does not
+// have any more.
+func (k *Keeper) Sweep(ctx context.Context) error {
+	entries, err := os.ReadDir(k.Dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	var sessions []string
+	for _, e := range entries {
+		name, ours := strings.CutPrefix(e.Name(), folderPrefix)
+		if session, err := url.PathUnescape(name); err == nil && ours {
+			sessions = append(sessions, session)
+		}
+	}
+	if err != nil || len(sessions) == 0 {
+		return err
+	}
+	gone, err := k.Store.gone(ctx, sessions)
+	for _, session := range gone {
+		err = errors.Join(err, remove(k.folder(session)))
+	}
+	return err
+}
+
+// remove removes a folder, also where something in it is read-only.
+func remove(path string) error {
+	if os.RemoveAll(path) == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(path, func(path string, e os.DirEntry, _ error) error {
+		if e != nil && e.IsDir() {
+			_ = os.Chmod(path, 0o700) //nolint:gosec // it is removed
+		}
+		return nil
+	})
+	return os.RemoveAll(path)
+}

@@ -1,0 +1,17 @@
+package workspace
+
+import (
+	"os"
+	"testing"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/fleet/pgdev/pgtest"
+	"github.com/settle-agent/settle/modeltest/leak"
+)
+
+var server pgtest.Server
+
+func TestMain(m *testing.M) {
+	settle.RunAsWarden()
+	os.Exit(leak.Run(server.Tests(m)))
+}

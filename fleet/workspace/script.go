@@ -1,0 +1,142 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/settle-agent/settle/internal/hands"
+	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/redact"
+)
+
+var (
+	//go:embed prelude.sh
+	prelude string
+	//go:embed look.sh
+	lookScript string
+	//go:embed clone.sh
+	cloneScript string
+	//go:embed checkpoint.sh
+	checkpointScript string
+)
+
+const (
+	// pieceBytes is how much of a bundle is sent or stored at a time.
+	pieceBytes = 1 << 20
+	// mostHeader bounds the first line that a script puts out.
+	mostHeader = 8 << 10
+	// stopTimeout bounds the end of a script.
+	stopTimeout = 5 * time.Second
+)
+
+// script is a run of one of the scripts.
+type script struct {
+	text string
+	dir  string // where it begins; it goes on to W_DIR
+	env  []string
+	// input is its standard input; nil is none. most bounds what follows the first
+	// line that it puts out.
+	input []byte
+	most  int64
+}
+
+// failedError is a script saying that something cannot be done, and why.
+type failedError struct{ why string }
+
+func (e *failedError) Error() string { return e.why }
+
+// run runs the script on a machine, and returns the words of the line that it says
+// and what follows that.
+func (s script) run(ctx context.Context, h hands.Hands) (said string, data []byte, err error) {
+	out := &output{most: s.most}
+	c := hands.Command{Script: prelude + s.text, Dir: s.dir, Env: s.env, Output: out}
+	if s.input != nil {
+		c.Input = proc.PipeInput
+	}
+	p, err := h.Start(ctx, c)
+	if err != nil {
+		return "", nil, err
+	}
+	fed := make(chan struct{})
+	// It ends with the command, whose input Done closes.
+	go func() {
+		defer close(fed)
+		feed(ctx, p, s.input)
+	}()
+	exit, err := p.Wait(ctx)
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	p.End(ending, proc.DefaultGrace)
+	select {
+	case <-p.Done():
+	case <-ending.Done():
+		return "", nil, errors.New("git on the machine does not end")
+	}
+	<-fed
+	switch {
+	case err != nil:
+		return "", nil, err
+	case exit.Lost:
+		return "", nil, errors.New("the connection to the machine was lost")
+	}
+	return out.split(exit)
+}
+
+// feed writes the input of a command.
+func feed(ctx context.Context, p *proc.Process, input []byte) {
+	if input == nil {
+		return
+	}
+	for len(input) > 0 {
+		n := min(len(input), pieceBytes)
+		if p.Write(ctx, input[:n]) != nil { // the command says why
+			return
+		}
+		input = input[n:]
+	}
+	_ = p.CloseInput() // it has ended otherwise
+}
+
+// output keeps what a script puts out.
+type output struct {
+	most int64
+
+	mu   sync.Mutex
+	data bytes.Buffer
+	over bool
+}
+
+// Write implements [io.Writer].
+func (o *output) Write(data []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if int64(o.data.Len()+len(data)) > o.most+mostHeader {
+		o.over = true
+		return len(data), nil
+	}
+	return o.data.Write(data)
+}
+
+// split returns what the script has said, or why it failed.
+func (o *output) split(exit proc.Exit) (said string, data []byte, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	line, data, _ := bytes.Cut(o.data.Bytes(), []byte("\n"))
+	word, said, _ := strings.Cut(printable.Line(string(line[:min(len(line), mostHeader)])), " ")
+	switch {
+	case word == "failed":
+		return "", nil, &failedError{redact.Diagnostic(said)}
+	case word != "ok" || !exit.OK():
+		return "", nil, fmt.Errorf("the shell on the machine ended with exit code %d: %s", exit.Code, printable.Short(printable.Line(string(line)), 200))
+	case o.over:
+		return "", nil, fmt.Errorf("it has more than %d bytes", o.most)
+	}
+	return said, data, nil
+}

@@ -1,0 +1,146 @@
+package workspace
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/settle-agent/settle/fleet"
+)
+
+// Store is the checkpoints in a database that was migrated.
+type Store struct{ Pool *pgxpool.Pool }
+
+// known is what the database has of a session's workspace.
+type known struct {
+	repo, ref, base, branch, instance string
+	last                              *fleet.Checkpoint // nil if there is none
+	bundle                            string
+}
+
+// find returns what is known of a session; nil if it has no workspace yet.
+func (s Store) find(ctx context.Context, session string) (*known, error) {
+	var k known
+	err := s.Pool.QueryRow(ctx, `SELECT w.repo, w.ref, w.base, w.branch, w.instance, c.detail, coalesce(c.bundle, '') FROM settle_fleet.workspace w
+		LEFT JOIN settle_fleet.checkpoint c ON c.session = w.session WHERE w.session = $1 ORDER BY c.epoch DESC NULLS LAST LIMIT 1`, session).
+		Scan(&k.repo, &k.ref, &k.base, &k.branch, &k.instance, &k.last, &k.bundle)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot find the workspace of session %q: %w", session, err)
+	}
+	return &k, nil
+}
+
+// made notes that the session has another instance of its workspace.
+func (s Store) made(ctx context.Context, a fleet.Attempt, k known) error {
+	tag, err := s.Pool.Exec(ctx, `INSERT INTO settle_fleet.workspace (session, repo, ref, base, branch, instance)
+		SELECT id, $3, $4, $5, $6, $7 FROM settle_fleet.session WHERE id = $1 AND epoch = $2 FOR NO KEY UPDATE
+		ON CONFLICT (session) DO UPDATE SET instance = excluded.instance, made = now()`,
+		a.Task.Session, a.Epoch, k.repo, k.ref, k.base, k.branch, k.instance)
+	if err != nil {
+		return fmt.Errorf("cannot note the workspace: %w", err)
+	}
+	if tag.RowsAffected() == 0 {
+		return fleet.ErrLost
+	}
+	return nil
+}
+
+// put stores a checkpoint with its bundle, in the place of the unit's earlier one. It
+// is refused if another worker has the session.
+func (s Store) put(ctx context.Context, a fleet.Attempt, c fleet.Checkpoint, data []byte) error {
+	bundle := rand.Text()
+	detail, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	for n := 0; len(data) > 0; n++ { // each in a transaction of its own: the log's go on
+		piece := data[:min(len(data), pieceBytes)]
+		data = data[len(piece):]
+		if _, err = s.Pool.Exec(ctx, `INSERT INTO settle_fleet.chunk (bundle, n, session, data) VALUES ($1, $2, $3, $4)`, bundle, n, a.Task.Session, piece); err != nil {
+			return fmt.Errorf("cannot store the checkpoint: %w", err)
+		}
+	}
+	var before *string
+	err = s.Pool.QueryRow(ctx, `WITH s AS (
+			SELECT id FROM settle_fleet.session WHERE id = $2 AND epoch = $3 FOR NO KEY UPDATE
+		), old AS (
+			SELECT bundle FROM settle_fleet.checkpoint WHERE unit = $1
+		), c AS (
+			INSERT INTO settle_fleet.checkpoint (unit, session, epoch, bundle, detail) SELECT $1, id, $3, $4, $5 FROM s
+			ON CONFLICT (unit) DO UPDATE SET epoch = excluded.epoch, bundle = excluded.bundle, detail = excluded.detail RETURNING unit
+		)
+		SELECT (SELECT bundle FROM old) FROM c`, a.Unit, a.Task.Session, a.Epoch, bundle, detail).Scan(&before)
+	gone := before
+	if errors.Is(err, pgx.ErrNoRows) {
+		err, gone = fleet.ErrLost, &bundle
+	}
+	if gone != nil {
+		_, _ = s.Pool.Exec(ctx, `DELETE FROM settle_fleet.chunk WHERE bundle = $1`, *gone) // else it goes with the session
+	}
+	if err != nil && !errors.Is(err, fleet.ErrLost) {
+		return fmt.Errorf("cannot store the checkpoint: %w", err)
+	}
+	return err
+}
+
+// NoneError says that a unit has no checkpoint.
+type NoneError struct{ Unit string }
+
+func (e *NoneError) Error() string { return fmt.Sprintf("unit %q has no checkpoint", e.Unit) }
+
+// Get returns the checkpoint of a unit, and writes its bundle.
+func (s Store) Get(ctx context.Context, unit string, to io.Writer) (c fleet.Checkpoint, err error) {
+	var bundle string
+	err = s.Pool.QueryRow(ctx, `SELECT detail, bundle FROM settle_fleet.checkpoint WHERE unit = $1`, unit).Scan(&c, &bundle)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return c, &NoneError{Unit: unit}
+	}
+	if err != nil {
+		return c, fmt.Errorf("cannot find the checkpoint of unit %q: %w", unit, err)
+	}
+	written, err := s.read(ctx, bundle, to)
+	if err == nil && written != c.Bytes {
+		err = fmt.Errorf("it has %d of %d bytes", written, c.Bytes)
+	}
+	if err != nil {
+		return c, fmt.Errorf("cannot read the checkpoint of unit %q: %w", unit, err)
+	}
+	return c, nil
+}
+
+// read writes a bundle.
+func (s Store) read(ctx context.Context, bundle string, to io.Writer) (written int64, err error) {
+	for n := 0; ; n++ {
+		var data []byte
+		err := s.Pool.QueryRow(ctx, `SELECT data FROM settle_fleet.chunk WHERE bundle = $1 AND n = $2`, bundle, n).Scan(&data)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return written, nil
+		}
+		if err != nil {
+			return written, err
+		}
+		if _, err := to.Write(data); err != nil {
+			return written, err
+		}
+		written += int64(len(data))
+	}
+}
+
+// gone returns which of the sessions the database does not know any more.
+func (s Store) gone(ctx context.Context, sessions []string) (out []string, err error) {
+	err = s.Pool.QueryRow(ctx, `SELECT coalesce(array_agg(n), '{}') FROM unnest($1::text[]) AS n
+		WHERE NOT EXISTS (SELECT FROM settle_fleet.session WHERE id = n)`, sessions).Scan(&out)
+	if err != nil {
+		return nil, fmt.Errorf("cannot find which sessions are gone: %w", err)
+	}
+	return out, nil
+}

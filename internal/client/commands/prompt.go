@@ -1,0 +1,183 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/skills"
+	"github.com/settle-agent/settle/internal/sorting"
+	"github.com/settle-agent/settle/tool/mcp"
+)
+
+// Prompter is a source that has prompts of MCP servers.
+type Prompter interface {
+	// Prompts are those that are known now, and what is to be said of their names.
+	Prompts() (list []mcp.Command, notes []string)
+}
+
+// asking is a source that has a session, whose servers can be asked.
+type asking interface{ Asked() *mcp.Servers }
+
+// With is the set with the prompts of MCP servers. A command or a skill of the name
+// hides one.
+func (s Set) With(p Prompter) Set {
+	list, notes := p.Prompts()
+	s.List, s.Hidden = slices.Clone(s.List), slices.Clone(s.Hidden)
+	for _, note := range notes {
+		s.Hidden = append(s.Hidden, errors.New(note))
+	}
+	paths := map[string]string{} // by name
+	for n := range s.List {
+		if c := &s.List[n]; c.Server == "" {
+			paths[c.Name] = c.Path
+		}
+	}
+	for _, p := range list {
+		c := ofPrompt(p)
+		if path, taken := paths[c.Name]; taken {
+			s.Hidden = append(s.Hidden, fmt.Errorf("the prompt %q of the MCP server %q: it is hidden by %s", p.Prompt.Name, p.Server, path))
+			continue
+		}
+		s.List = append(s.List, c)
+	}
+	sorting.By(s.List, func(a, b Command) int { return strings.Compare(a.Name, b.Name) })
+	return s
+}
+
+// ofPrompt is a prompt of a server.
+func ofPrompt(p mcp.Command) Command {
+	c := Command{Name: p.Name, About: oneLine(p.Prompt.Description), Server: p.Server, prompt: p}
+	if c.About == "" {
+		c.About = "a prompt of the MCP server " + p.Server
+	}
+	var hint []string
+	for _, a := range p.Prompt.Arguments {
+		name := oneLine(a.Name)
+		if !a.Required {
+			name = "[" + name + "]"
+		}
+		hint = append(hint, name)
+	}
+	c.Hint = strings.Join(hint, " ")
+	return c
+}
+
+// ClaudeName is what Claude Code calls the command.
+func (c Command) ClaudeName() string {
+	if c.Server != "" {
+		return c.prompt.ClaudeName()
+	}
+	return c.Name
+}
+
+// FailedError says that a command does not stand for anything. Nothing was sent.
+type FailedError struct{ why error }
+
+func (e *FailedError) Error() string { return e.why.Error() }
+func (e *FailedError) Unwrap() error { return e.why }
+
+// Expander returns the option by which an input that calls a command becomes what
+// that stands for. Files and skills are read at once; for a prompt, its server is
+// asked, which may have to be started first. Any other text stays as it is.
+func Expander(s Source) settle.InputOption { return settle.WithExpansion(Expansion{s}.Expand) }
+
+// Expansion says what commands of a source stand for.
+type Expansion struct{ Source Source }
+
+// Expand returns what a text stands for. The error is a [*FailedError].
+func (x Expansion) Expand(ctx context.Context, text string) (string, []event.Image, error) {
+	name, arguments := parted(text)
+	if name == "" || !IsName(name) {
+		return text, nil, nil
+	}
+	text, images, err := x.expand(ctx, text, name, arguments)
+	if err != nil {
+		return "", nil, &FailedError{err}
+	}
+	return text, images, nil
+}
+
+func (x Expansion) expand(ctx context.Context, text, name, arguments string) (string, []event.Image, error) {
+	if c, ok := Of(x.Source).Named(name); ok && c.Server == "" {
+		text, err := c.Expand(arguments)
+		return text, nil, err
+	}
+	open, ok := x.Source.(asking)
+	if !ok {
+		return text, nil, nil
+	}
+	servers := open.Asked()
+	c, ok, err := servers.Find(ctx, name) // also one that was not asked yet
+	if err != nil || !ok {
+		return text, nil, err
+	}
+	return fetch(ctx, servers, c, arguments)
+}
+
+// Async reports whether what a text stands for may have to be waited for.
+func Async(text string) bool {
+	name, _ := parted(text)
+	return strings.Contains(name, mcp.Separator) && IsName(name)
+}
+
+// fetch asks the server of a prompt for it.
+func fetch(ctx context.Context, servers *mcp.Servers, c mcp.Command, words string) (string, []event.Image, error) {
+	values, rest, err := assigned(c, words)
+	if err != nil {
+		return "", nil, err
+	}
+	got, err := servers.Get(ctx, c, values, "prompt-"+uuid.NewString())
+	if err != nil {
+		return "", nil, err
+	}
+	if rest != "" { // as for the commands that have no place for words
+		got.Text += "\n\n" + rest
+	}
+	return got.Text, got.Images, nil
+}
+
+// assigned gives the words of a call to the arguments of a prompt: NAME=value to the one
+// of that name, the others in order, and to the last of these what is left. rest are the
+// words for which there is none.
+func assigned(c mcp.Command, words string) (values map[string]string, rest string, err error) {
+	values = map[string]string{}
+	named := func(name string) bool {
+		return slices.ContainsFunc(c.Prompt.Arguments, func(a mcp.Argument) bool { return a.Name == name })
+	}
+	var open []string
+	for _, word := range skills.Words(words) {
+		if name, value, is := strings.Cut(word, "="); is && named(name) {
+			values[name] = value
+			continue
+		}
+		open = append(open, word)
+	}
+	var free, missing []string
+	for _, a := range c.Prompt.Arguments {
+		if _, given := values[a.Name]; !given {
+			free = append(free, a.Name)
+		}
+	}
+	if len(free) > 0 && len(open) > len(free) {
+		open = append(open[:len(free)-1:len(free)-1], strings.Join(open[len(free)-1:], " "))
+	}
+	for n, name := range free[:min(len(free), len(open))] {
+		values[name] = open[n]
+	}
+	for _, a := range c.Prompt.Arguments {
+		if _, given := values[a.Name]; a.Required && !given {
+			missing = append(missing, oneLine(a.Name))
+		}
+	}
+	if len(missing) > 0 {
+		return nil, "", fmt.Errorf("/%s needs %s; usage: /%s %s", c.Name, strings.Join(missing, ", "), c.Name, ofPrompt(c).Hint)
+	}
+	return values, strings.Join(open[min(len(free), len(open)):], " "), nil
+}

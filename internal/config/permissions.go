@@ -1,0 +1,203 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/repo"
+	"github.com/settle-agent/settle/internal/safefile"
+)
+
+// claudePermissions are the rules in a settings file of Claude Code; see
+// https://code.claude.com/docs/en/permissions.
+type claudePermissions struct {
+	Allow []string `json:"allow"`
+	Ask   []string `json:"ask"`
+	Deny  []string `json:"deny"`
+}
+
+// claudeTool returns settle's tool for the name that rules of Claude Code have for one; ""
+// if settle has none. A rule for Edit is about all that changes files there, too.
+func claudeTool(name string) string {
+	switch name {
+	case "Bash":
+		return "shell"
+	case "Read":
+		return "read"
+	case "Edit", "Write", "MultiEdit", "NotebookEdit":
+		return "edit"
+	case "Glob":
+		return "glob"
+	case "Grep":
+		return "grep"
+	case "LS":
+		return "list"
+	case "WebFetch":
+		return "web_fetch"
+	case "WebSearch":
+		return "web_search"
+	case "Task", "Agent":
+		return "task"
+	case "Skill":
+		return "skill"
+	case "TodoWrite":
+		return "plan"
+	}
+	if of, ok := strings.CutPrefix(name, "mcp__"); ok && of != "" && of != "*" {
+		if !strings.Contains(of, "__") {
+			of += "__*"
+		}
+		return of
+	}
+	return ""
+}
+
+// ClaudePattern is what stands in the parentheses of a rule of Claude Code as settle's
+// rules have it. A path that begins with a slash is below dir; that is the working
+// directory if dir is empty.
+func ClaudePattern(tool, content, dir string) string {
+	if tool == "shell" {
+		if begin, ok := strings.CutSuffix(content, ":*"); ok {
+			return begin + " *"
+		}
+		return content
+	}
+	if tool == "web_fetch" {
+		return strings.TrimPrefix(content, "domain:")
+	}
+	if rest, ok := strings.CutPrefix(content, "//"); ok {
+		return "/" + rest // Claude's way of writing an absolute path
+	}
+	if rest, ok := strings.CutPrefix(content, "/"); ok {
+		if dir == "" {
+			return rest
+		}
+		return Literal(dir) + "/" + rest
+	}
+	if name, is := strings.CutSuffix(content, "/"); is && !strings.Contains(name, "/") && strings.Trim(name, "~.") != "" {
+		return "**/" + content // a directory at any depth, as in .gitignore
+	}
+	return strings.TrimPrefix(content, "./")
+}
+
+// claudeRule is a rule of Claude Code as settle's. It is false where settle has no such
+// tool, or nothing that the parentheses could be about.
+func claudeRule(text, dir string) (Rule, bool) {
+	name, content, scoped := strings.Cut(strings.TrimSpace(text), "(")
+	r := Rule{Tool: claudeTool(name), Imported: true}
+	if content = strings.TrimSuffix(content, ")"); !scoped || content == "*" || content == "**" {
+		return r, r.Tool != ""
+	}
+	switch r.Tool {
+	case "", "task", "skill", "plan", "web_search":
+		return r, false
+	}
+	if strings.Contains(r.Tool, "__") || namesArgument(r.Tool, content) {
+		return r, false
+	}
+	r.Pattern = ClaudePattern(r.Tool, content, dir)
+	return r, r.Pattern != "" && !strings.HasPrefix(r.Pattern, "!")
+}
+
+// namesArgument reports whether the parentheses are about an argument of Bash: its name
+// and its value.
+func namesArgument(tool, content string) bool {
+	name, _, _ := strings.Cut(content, ":")
+	return tool == "shell" && (name == "run_in_background" || name == "dangerouslyDisableSandbox")
+}
+
+// tooWide reports whether settle would allow more hosts than Claude Code: there, a
+// wildcard stands for dots only at the beginning.
+func tooWide(r Rule) bool {
+	return r.Decision == event.Allow && r.Tool == "web_fetch" && r.Pattern != "*" && strings.Contains(strings.TrimPrefix(r.Pattern, "*."), "*")
+}
+
+// importRules puts the rules into force that settings files of Claude Code have: the user's
+// before settle's own, and of a project those that tighten.
+func (l *loader) importRules() {
+	if !slices.Contains(l.RulesImport, claudeAgent) {
+		return
+	}
+	users := l.foreignFiles()
+	if len(users) > 0 { // Claude Code's is the first
+		if p, ok := l.permissions(users[0], safefile.Read); ok {
+			l.Rules = append(l.claudeRules(p, users[0], "", File), l.Rules...)
+		}
+	}
+	if l.in.ProjectConfig == IgnoreProject {
+		return
+	}
+	project := l.in.Trust.Project(l.in.Dir)
+	for _, dir := range project.Dirs {
+		for _, name := range []string{"settings.json", "settings.local.json"} {
+			if path := filepath.Join(dir, ".claude", name); !slices.Contains(users, path) {
+				l.importProject(project, dir, path)
+			}
+		}
+	}
+}
+
+func (l *loader) importProject(project repo.Project, dir, path string) {
+	p, ok := l.permissions(path, project.ReadFile)
+	if !ok {
+		return
+	}
+	if n := len(p.Allow); n > 0 {
+		p.Allow = nil
+		l.Notes = append(l.Notes, fmt.Sprintf("%s: its %d rules that allow are not used: a project may only tighten; to set them for yourself, put them in %s", path, n, l.ownFile()))
+	}
+	for _, r := range l.claudeRules(p, path, dir, Project) {
+		r.Tightens = true
+		l.Rules = append(l.Rules, r)
+	}
+}
+
+// permissions reads those of a file. It is false where there are none.
+func (l *loader) permissions(path string, read func(string, int64) ([]byte, int64, error)) (claudePermissions, bool) {
+	var file struct {
+		Permissions claudePermissions `json:"permissions"`
+	}
+	data, size, err := read(path, maxFile)
+	if missing(err) {
+		return claudePermissions{}, false
+	}
+	if err == nil && size > maxFile {
+		err = fmt.Errorf("it is larger than %d bytes", maxFile)
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &file)
+	}
+	if err != nil {
+		l.Notes = append(l.Notes, fmt.Sprintf("%s: its permissions are not used: %v", path, err))
+		return claudePermissions{}, false
+	}
+	return file.Permissions, true
+}
+
+// claudeRules are those of a file, those that allow first: the last one that matches
+// counts. What settle cannot use is noted.
+func (l *loader) claudeRules(p claudePermissions, path, dir string, kind OriginKind) (rules []Rule) {
+	var left []string
+	for _, part := range []struct {
+		decision event.Permission
+		list     []string
+	}{{event.Allow, p.Allow}, {event.Ask, p.Ask}, {event.Deny, p.Deny}} {
+		for _, text := range part.list {
+			r, ok := claudeRule(text, dir)
+			r.Decision, r.Origin = part.decision, Origin{Kind: kind, Where: path}
+			if !ok || tooWide(r) {
+				left = append(left, string(part.decision)+" "+text)
+				continue
+			}
+			rules = append(rules, r)
+		}
+	}
+	if len(left) > 0 {
+		l.Notes = append(l.Notes, fmt.Sprintf("%s: settle cannot use these of its permissions: %s", path, strings.Join(left, ", ")))
+	}
+	return rules
+}

@@ -1,0 +1,175 @@
+package metrics
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// Meter counts. The zero value is ready.
+type Meter struct {
+	mu      sync.Mutex // guards what follows
+	samples map[string]float64
+	times   map[string]*histogram
+	running int // turns
+}
+
+// Turn counts a turn. It is the observer's hook of that name, as are Attempt and
+// Call.
+func (m *Meter) Turn(ctx context.Context, started event.Event) (context.Context, func(event.Event)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.running++
+	return ctx, func(ended event.Event) {
+		outcome, cause := ending(ended.Data)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.running--
+		m.add("settle_turns_total", labels("outcome", outcome, "cause", cause), 1)
+		m.time("settle_turn_duration_seconds", labels("outcome", outcome), started, ended)
+	}
+}
+
+// Attempt counts a request to a model, and what it used.
+func (m *Meter) Attempt(ctx context.Context, started event.Event) (context.Context, func(event.Event)) {
+	d, _ := started.Data.(event.AttemptStarted)
+	return ctx, func(ended event.Event) {
+		end, isLogged := ended.Data.(event.AttemptEnded)
+		if !isLogged {
+			end.Outcome = unrecorded
+		}
+		of := labels("provider", d.Provider, "model", d.Model)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.add("settle_attempts_total", labels("provider", d.Provider, "model", d.Model, "outcome", string(end.Outcome)), 1)
+		m.time("settle_attempt_duration_seconds", of, started, ended)
+		m.failed(of, d, end)
+		m.used(of, d, end)
+	}
+}
+
+// failed counts how an attempt failed. Callers hold m.mu.
+func (m *Meter) failed(of string, d event.AttemptStarted, end event.AttemptEnded) {
+	if end.Failure == nil {
+		return
+	}
+	kind := cmp.Or(end.Failure.Kind, end.Failure.Name)
+	if end.RetryIn != nil {
+		m.add("settle_retries_total", labels("provider", d.Provider, "model", d.Model, "kind", kind), 1)
+	}
+	if kind == stalled {
+		m.add("settle_stalls_total", of, 1)
+	}
+}
+
+// used counts the tokens of an attempt and their price. Callers hold m.mu.
+func (m *Meter) used(of string, d event.AttemptStarted, end event.AttemptEnded) {
+	u := end.Usage
+	for _, t := range []struct {
+		kind string
+		n    int64
+	}{
+		{"input", u.Input},
+		{"cache_read", u.CacheRead},
+		{"cache_write", u.CacheWrite},
+		{"output", u.Output},
+		{"reasoning", u.Reasoning},
+	} {
+		if t.n > 0 {
+			m.add("settle_tokens_total", labels("provider", d.Provider, "model", d.Model, "type", t.kind), float64(t.n))
+		}
+	}
+	switch {
+	case end.Cost != nil:
+		m.add("settle_cost_usd_total", of, *end.Cost)
+	case u != event.Usage{}:
+		m.add("settle_unpriced_attempts_total", of, 1)
+	}
+}
+
+// Call counts a tool call.
+func (m *Meter) Call(ctx context.Context, tool string, started event.Event) (context.Context, func(event.Event)) {
+	return ctx, func(ended event.Event) {
+		status, cause := string(unrecorded), ""
+		if d, ok := ended.Data.(event.ItemEnded); ok {
+			status = string(d.Status)
+			if d.Cause != nil {
+				cause = string(cmp.Or(d.Cause.Reason, event.Reason(d.Cause.Outcome)))
+			}
+		}
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.add("settle_tool_calls_total", labels("tool", tool, "status", status, "cause", cause), 1)
+		m.time("settle_tool_call_duration_seconds", labels("tool", tool), started, ended)
+	}
+}
+
+const (
+	// unrecorded is the outcome of what ended when the log could not be written.
+	unrecorded event.Outcome = "unrecorded"
+	// stalled is the kind of failure of an attempt that the watchdog cut.
+	stalled = "stalled"
+)
+
+// ending says how a turn ended, and why if it was not completed.
+func ending(data event.Data) (outcome, cause string) {
+	switch d := data.(type) {
+	case event.TurnCompleted:
+		return string(event.Completed), ""
+	case event.TurnAborted:
+		if d.Limit != "" {
+			return string(event.Aborted), string(d.Reason) + ":" + string(d.Limit)
+		}
+		return string(event.Aborted), string(d.Reason)
+	case event.TurnFailed:
+		if d.Failure != nil {
+			return string(event.Failed), cmp.Or(d.Failure.Kind, d.Failure.Name)
+		}
+		return string(event.Failed), ""
+	}
+	return string(unrecorded), ""
+}
+
+func (m *Meter) add(name, labels string, n float64) {
+	if m.samples == nil {
+		m.samples = map[string]float64{}
+	}
+	m.samples[name+labels] += n
+}
+
+func (m *Meter) time(name, labels string, started, ended event.Event) {
+	if started.At.IsZero() || ended.At.IsZero() {
+		return // the log did not take one of them
+	}
+	if m.times == nil {
+		m.times = map[string]*histogram{}
+	}
+	h := m.times[name+labels]
+	if h == nil {
+		h = new(histogram)
+		m.times[name+labels] = h
+	}
+	h.observe(max(ended.At.Sub(started.At), 0))
+}
+
+// histogram counts durations; each bucket has those that are in none before it.
+type histogram struct {
+	counts [len(bounds) + 1]uint64
+	sum    float64
+}
+
+// bounds are the upper bounds of buckets, in seconds: from a call that reads a
+// file to a turn that works for hours.
+var bounds = [...]float64{0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600}
+
+func (h *histogram) observe(d time.Duration) {
+	at := 0
+	for at < len(bounds) && d.Seconds() > bounds[at] {
+		at++
+	}
+	h.counts[at]++
+	h.sum += d.Seconds()
+}

@@ -1,0 +1,233 @@
+package prompt
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+const (
+	// mostHops is how many imports lead from a file to the last one that is read
+	// (https://code.claude.com/docs/en/memory, "Import additional files").
+	mostHops = 5
+	// mostImports bounds the files that are imported, and those that one file names.
+	mostImports = 100
+)
+
+// imported reads the files that a file names by @path, and those that they name, in
+// the order of their names. What leads out of the project, for a file of the project,
+// and files with secrets are left out, with a note. Names that are no files are the
+// words of somebody who writes to @somebody.
+func (p *Prompt) imported(from Sources, of whose, by instruction, hops int) (out []instruction) {
+	if hops == 0 {
+		return nil
+	}
+	for _, name := range imports(by.text) {
+		path := from.locate(name, filepath.Dir(by.path))
+		if path == "" {
+			continue
+		}
+		if p.imports++; p.imports > mostImports {
+			if p.imports == mostImports+1 {
+				p.Notes = append(p.Notes, fmt.Sprintf("%s and what follows it: only %d files are imported", path, mostImports))
+			}
+			return out
+		}
+		one, err := p.importOf(from, of, path)
+		if errors.Is(err, errSeen) || err == nil && strings.TrimSpace(one.text) == "" {
+			continue
+		}
+		if err != nil {
+			p.Notes = append(p.Notes, fmt.Sprintf("%s imports %s, which was left out: %v", by.path, path, err))
+			continue
+		}
+		one.by = by.path
+		out = append(append(out, one), p.imported(from, from.owner(of, path), one, hops-1)...)
+	}
+	return out
+}
+
+// importOf reads one file that another one names.
+func (p *Prompt) importOf(from Sources, of whose, path string) (instruction, error) {
+	actual, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return instruction{}, err
+	}
+	_, inside := from.inside(actual)
+	switch {
+	case of == ofProject && !inside:
+		return instruction{}, errors.New("it is outside of the project; to have it read, import it in your own instructions")
+	case of == ofUser && from.Secret != nil && (from.Secret(path) || from.Secret(actual)):
+		return instruction{}, errSecret
+	case slices.ContainsFunc(strings.Split(filepath.ToSlash(actual), "/"), isGit):
+		return instruction{}, errors.New("it is in .git")
+	}
+	return p.read(from, of, path)
+}
+
+// isGit reports whether a name is that of git's directory, as a file system without case
+// has it too.
+func isGit(name string) bool { return strings.EqualFold(name, ".git") }
+
+// owner is to whom a file belongs that a file of somebody imports: what is in the
+// project is the project's, and so is what that imports.
+func (s Sources) owner(of whose, path string) whose {
+	if actual, err := filepath.EvalSymlinks(path); err == nil {
+		if _, inside := s.inside(actual); inside {
+			return ofProject
+		}
+	}
+	return of
+}
+
+// locate returns the file that an import in a directory means; "" if there is none.
+// Punctuation after a name is not part of it, unless there is such a file.
+func (s Sources) locate(name, dir string) string {
+	name = strings.ReplaceAll(name, `\ `, " ")
+	name, _, _ = strings.Cut(name, "#")
+	for _, name := range []string{name, strings.TrimRight(name, ".,;:!?)]}'\"*_")} {
+		path := filepath.FromSlash(name)
+		if rest, ok := strings.CutPrefix(name, "~/"); ok {
+			if s.Home == "" {
+				return ""
+			}
+			path = filepath.Join(s.Home, filepath.FromSlash(rest))
+		}
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			return path
+		}
+	}
+	return ""
+}
+
+// importName is a path after an @ that begins a word. A blank in it has a backslash
+// before it.
+var importName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:^|\s)@((?:\./|\.\./|~/|/)?[\pL\pN._-](?:[^\s\\]|\\ )*)`)
+})
+
+// comment is one of HTML's, over several lines.
+var comment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)<!--.*?-->`) })
+
+// imports returns what a Markdown text imports: not in code, and not in comments.
+func imports(text string) (names []string) {
+	if !strings.Contains(text, "@") {
+		return nil
+	}
+	text = comment().ReplaceAllString(withoutCode(text), " ")
+	for _, m := range importName().FindAllStringSubmatch(text, mostImports) {
+		if !slices.Contains(names, m[1]) {
+			names = append(names, m[1])
+		}
+	}
+	return names
+}
+
+// withoutCode returns a Markdown text without code: fenced blocks, indented ones and
+// spans (https://spec.commonmark.org/0.31.2/).
+func withoutCode(text string) string {
+	var b, paragraph strings.Builder
+	flush := func() {
+		b.WriteString(withoutSpans(paragraph.String()) + "\n")
+		paragraph.Reset()
+	}
+	fence, blank, list := "", true, false
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		bare := strings.TrimLeft(line, " \t")
+		indented := strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t")
+		switch {
+		case fence != "":
+			if end := strings.TrimRight(bare, " \t"); strings.HasPrefix(end, fence) && strings.Trim(end, fence[:1]) == "" {
+				fence = ""
+			}
+			blank = false
+			continue
+		case bare == "":
+			flush()
+			blank = true
+			continue
+		}
+		if fence = opens(bare); fence != "" && (!indented || list) {
+			flush()
+			continue
+		}
+		if fence = ""; indented && blank && !list {
+			continue // the next line of it follows a blank one, too, as far as this goes
+		}
+		if blank = false; !indented {
+			list = item(bare) || list && line[0] == ' '
+		}
+		paragraph.WriteString(line + "\n")
+	}
+	flush()
+	return b.String()
+}
+
+// item reports whether a line begins an item of a list.
+func item(line string) bool {
+	rest := strings.TrimLeft(line, "0123456789")
+	if rest != line {
+		return strings.HasPrefix(rest, ". ") || strings.HasPrefix(rest, ") ")
+	}
+	return len(line) > 1 && strings.ContainsAny(line[:1], "-*+") && strings.ContainsAny(line[1:2], " \t")
+}
+
+// opens returns the fence that a line begins a block of code with; "" if it begins
+// none.
+func opens(line string) string {
+	for _, mark := range []string{"`", "~"} {
+		n := len(line) - len(strings.TrimLeft(line, mark))
+		if n >= 3 && (mark == "~" || !strings.Contains(line[n:], "`")) {
+			return line[:n]
+		}
+	}
+	return ""
+}
+
+// withoutSpans returns a paragraph without what stands between equally long runs of
+// backquotes.
+func withoutSpans(text string) string {
+	var b strings.Builder
+	for {
+		begin := strings.IndexByte(text, '`')
+		if begin < 0 {
+			return b.String() + text
+		}
+		b.WriteString(text[:begin])
+		text = text[begin:]
+		n := len(text) - len(strings.TrimLeft(text, "`"))
+		end := closing(text[n:], n)
+		if end < 0 { // these open nothing
+			b.WriteString(text[:n])
+			text = text[n:]
+			continue
+		}
+		b.WriteString("`")
+		text = text[n+end:]
+	}
+}
+
+// closing returns where a span that n backquotes opened has ended; -1 if it does not.
+func closing(text string, n int) int {
+	for at := 0; at < len(text); {
+		begin := strings.IndexByte(text[at:], '`')
+		if begin < 0 {
+			return -1
+		}
+		at += begin
+		run := len(text[at:]) - len(strings.TrimLeft(text[at:], "`"))
+		if at += run; run == n {
+			return at
+		}
+	}
+	return -1
+}

@@ -1,0 +1,36 @@
+package turn
+
+import (
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/tool/family"
+)
+
+// defers reports whether there are tools for the provider to search.
+func defers(view *family.View) bool {
+	specs := view.Specs()
+	for i := range specs {
+		if specs[i].Deferred != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// stopSearching has the model find tools with settle's own search from now on, for as
+// long as the log says that the provider refused to search them (ADR 27).
+func (t *turn) stopSearching(fault *model.Error) (d decision) {
+	if !t.searches {
+		return d
+	}
+	searches := true
+	t.Log.View(func(s event.State) { searches = t.target.SearchesTools(s, fault) })
+	if searches {
+		return d
+	}
+	if d = t.budget.yield(); d.retry {
+		t.searches = false
+		d.note = "asking again with settle's own tool search instead of the provider's"
+	}
+	return d
+}

@@ -1,0 +1,72 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/settle-agent/settle/model"
+)
+
+// toolSearch is the API's own search of tools, by words. Its blocks have the name of
+// the tool, without the version
+// (platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool).
+const (
+	toolSearchName = "tool_search_tool_bm25"
+	toolSearchType = toolSearchName + "_20251119"
+)
+
+// tools are those that the model is told of, the search if there is anything to be
+// found by it, and what is. The cache has nothing of the latter: a breakpoint there is
+// refused.
+func tools(specs []model.ToolSpec) []*tool {
+	var list, deferred []*tool
+	for i := range specs {
+		t := &specs[i]
+		said := &tool{Name: t.Name, Description: t.Description, InputSchema: t.Schema, DeferLoading: t.Deferred != ""}
+		if said.DeferLoading {
+			deferred = append(deferred, said)
+		} else {
+			list = append(list, said)
+		}
+	}
+	if len(deferred) > 0 {
+		list = append(list, &tool{Type: toolSearchType, Name: toolSearchName})
+	}
+	if n := len(list); n > 0 {
+		list[n-1].CacheControl = ephemeral()
+	}
+	return append(list, deferred...)
+}
+
+// stale reports whether the item is a search for tools that found what the request no
+// longer defers, since the tools are others or settle searches them itself: the API
+// refuses a reference to a tool that is not there.
+func stale(item *model.Item, specs []model.ToolSpec) bool {
+	if !strings.Contains(item.Seal.Data, "tool_search_tool_") {
+		return false
+	}
+	var search struct {
+		Type    string `json:"type"`
+		Name    string `json:"name"`
+		Content struct {
+			References []struct {
+				ToolName string `json:"tool_name"`
+			} `json:"tool_references"`
+		} `json:"content"`
+	}
+	if json.Unmarshal([]byte(item.Seal.Data), &search) != nil || search.Type != "tool_search_tool_result" && !strings.HasPrefix(search.Name, "tool_search_tool_") {
+		return false
+	}
+	deferred := map[string]bool{}
+	for i := range specs {
+		if specs[i].Deferred != "" {
+			deferred[specs[i].Name] = true
+		}
+	}
+	for _, r := range search.Content.References {
+		if !deferred[r.ToolName] {
+			return true
+		}
+	}
+	return len(deferred) == 0
+}

@@ -1,0 +1,141 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/model"
+)
+
+// mostSaid bounds what the description of a namespace says of its tools, in bytes.
+const mostSaid = 400
+
+// tools are those that the model is told of, and then those that it has to search, as
+// namespaces: of them it sees nothing but name and description, of a deferred tool
+// outside of any also what that has of them
+// (developers.openai.com/api/docs/guides/tools-tool-search). Tools keep their whole names.
+func tools(specs []model.ToolSpec, custom map[string]string) []*tool {
+	var list, spaces []*tool
+	named := map[string]*tool{}
+	for i := range specs {
+		said, group := newTool(&specs[i], custom), specs[i].Deferred
+		if group == "" {
+			list = append(list, said)
+			continue
+		}
+		space := named[group]
+		if space == nil {
+			space = &tool{Type: "namespace", Name: group}
+			named[group], spaces = space, append(spaces, space)
+		}
+		said.Defer = true
+		space.Tools = append(space.Tools, said)
+		space.describe(strings.TrimPrefix(said.Name, group+"__"))
+	}
+	if len(spaces) == 0 {
+		return list
+	}
+	return append(append(list, spaces...), &tool{Type: "tool_search"})
+}
+
+// describe adds the name of a tool to a namespace's description.
+func (t *tool) describe(name string) {
+	switch {
+	case t.Description == "":
+		t.Description = "Tools of " + t.Name + ": " + name
+	case len(t.Description)+len(name) < mostSaid:
+		t.Description += ", " + name
+	case !strings.HasSuffix(t.Description, "…"):
+		t.Description += ", …"
+	}
+}
+
+// nameSpaces gives each call of a deferred tool its namespace, if the API has not
+// attached it: other models make calls without, and where the tool is deferred, that is
+// refused ("Missing namespace for function_call").
+func (r *request) nameSpaces(specs []model.ToolSpec) {
+	spaces := map[string]string{}
+	for i := range specs {
+		spaces[specs[i].Name] = specs[i].Deferred
+	}
+	for n := range r.Input {
+		if it := &r.Input[n]; it.Type == "function_call" && !bytes.Contains(it.members, []byte(`"namespace":`)) {
+			it.Namespace = spaces[it.Name]
+		}
+	}
+}
+
+// stale are the searches for tools that do not go back: those that found what the request
+// no longer defers, those that were cut, and the reasoning right before them, which is
+// refused alone.
+func stale(items []model.Item, specs []model.ToolSpec) map[int]bool {
+	var out map[int]bool
+	for n := 0; n < len(items); n++ {
+		kind, _ := searchOf(&items[n])
+		if kind == "" {
+			continue
+		}
+		if kind == "tool_search_call" && n+1 < len(items) {
+			if next, found := searchOf(&items[n+1]); next == "tool_search_output" && defers(specs, found) {
+				n++
+				continue
+			}
+		}
+		if out == nil {
+			out = map[int]bool{}
+		}
+		for before := n; before >= 0 && items[before].Role == model.Reasoning; before-- {
+			out[before] = true
+		}
+	}
+	return out
+}
+
+// searchOf is the type of an item about a search for tools, and the names of the tools
+// and namespaces that were found; "" for other items.
+func searchOf(it *model.Item) (kind string, found []string) {
+	if it.Role != model.Reasoning || it.Seal == nil || it.Seal.Format != event.SealItem || !strings.Contains(it.Seal.Data, `"tool_search_`) {
+		return "", nil
+	}
+	type named struct {
+		Type string `json:"type"`
+		Name string `json:"name"`
+	}
+	var item struct {
+		Type  string `json:"type"`
+		Tools []struct {
+			named
+			Tools []named `json:"tools"`
+		} `json:"tools"`
+	}
+	if json.Unmarshal([]byte(it.Seal.Data), &item) != nil || !strings.HasPrefix(item.Type, "tool_search_") {
+		return "", nil
+	}
+	for _, t := range item.Tools {
+		if t.Type != "namespace" {
+			found = append(found, t.Name)
+		}
+		for _, inner := range t.Tools {
+			found = append(found, inner.Name)
+		}
+	}
+	return item.Type, found
+}
+
+// defers reports whether the request has all of the tools as deferred ones, and any.
+func defers(specs []model.ToolSpec, names []string) bool {
+	deferred := map[string]bool{}
+	for i := range specs {
+		if specs[i].Deferred != "" {
+			deferred[specs[i].Name] = true
+		}
+	}
+	for _, name := range names {
+		if !deferred[name] {
+			return false
+		}
+	}
+	return len(deferred) > 0
+}

@@ -1,0 +1,74 @@
+package shell
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"github.com/settle-agent/settle/internal/hands"
+)
+
+// kept is a command that was taken over: only settle itself takes any over.
+type kept = hands.Kept
+
+// reattachTimeout bounds the wait for what hands say of a command that has ended.
+const reattachTimeout = 5 * time.Second
+
+// Reattach takes over a command that an earlier host of the session had started, and
+// that its machine still has: one that runs becomes a job. It returns what the model is
+// told, and the job; "" for a command that has ended.
+func Reattach(ctx context.Context, j *Jobs, k *kept) (text, job string) {
+	r := &run{
+		jobs: j, args: Arguments{Command: k.Command, Background: true}, process: k.Process, began: time.Now(),
+		// Its file has a name of its own: the call may have one, and hands could say anything.
+		capture: newCapture(j.config, "reattached-"+rand.Text(), false, newProgress(func(string) {})),
+	}
+	what := fmt.Sprintf("The command %q, whose call the log has as interrupted,", k.Command)
+	j.mu.Lock()
+	if j.closed {
+		j.mu.Unlock()
+		return "", ""
+	}
+	j.tending.Add(1)
+	j.mu.Unlock()
+	k.Take(r.capture)
+	j.tend(r.process, r.capture)
+	left := r.process.Remains()
+	gone := k.Gone || k.Expired
+	select {
+	case <-r.process.Done(): // since it was taken over
+		gone = true
+	default:
+	}
+	if gone {
+		return tookEnd(ctx, r, what, k.Expired), ""
+	}
+	self, err := j.adopt(ctx, r, left)
+	if err != nil {
+		r.end(ctx)
+		return paragraph(fmt.Sprintf("%s was still running and was ended: %v.", what, err), r.result().Output), ""
+	}
+	text = fmt.Sprintf("%s is still running: it is job %s now. Do not start it again. The end of its output until now:", what, self.ID)
+	return paragraph(paragraph(text, j.unread(self.ID)), running(self)), self.ID
+}
+
+// tookEnd says how a command ended that nobody was there for.
+func tookEnd(ctx context.Context, r *run, what string, expired bool) string {
+	ctx, cancel := context.WithTimeout(ctx, reattachTimeout)
+	defer cancel()
+	select {
+	case <-r.process.Done():
+	case <-ctx.Done():
+		return what + " has ended, and nobody knows how."
+	}
+	r.capture.drain()
+	if why := r.process.Lost(); why != "" {
+		return fmt.Sprintf("%s is lost, and nobody knows what became of it: %s.", what, why)
+	}
+	how := "went on to its end."
+	if expired {
+		how = "was ended, since nobody came back for it in time."
+	}
+	return paragraph(fmt.Sprintf("%s %s Do not run it again for its result. The end of its output:", what, how), r.withExit(r.result().Output, r.process.Exit()))
+}
