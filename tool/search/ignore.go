@@ -14,11 +14,19 @@ type rule struct {
 	negated  bool
 	dirsOnly bool
 	// base: the pattern has no slash and is matched to the last element.
-	base    bool
+	base bool
+	// prefix is what stands before the first special byte of a pattern with a
+	// slash. It is compared first, and the pattern is matched to what follows,
+	// so that the stars of "a**/b" begin a pattern. This is what git does
+	// (match_pathname in dir.c).
+	prefix  string
 	pattern wildPattern
 	literal bool   // pattern has nothing special
 	suffix  string // pattern is "*" and this
 }
+
+// special are the bytes that mean something in a pattern.
+const special = `*?[\`
 
 // parseRules reads a .gitignore.
 func parseRules(text string) []rule {
@@ -44,9 +52,13 @@ func parseRule(l string) (r rule, ok bool) {
 	}
 	r.base = !strings.Contains(l, "/")
 	l = strings.TrimPrefix(l, "/")
+	first := strings.IndexAny(l, special)
+	r.literal = first < 0
+	if first > 0 && !r.base {
+		r.prefix, l = l[:first], l[first:]
+	}
 	r.pattern = wildPattern(l)
-	r.literal = !strings.ContainsAny(l, `*?[\`)
-	if rest, ok := strings.CutPrefix(l, "*"); ok && r.base && !strings.ContainsAny(rest, `*?[\`) {
+	if rest, ok := strings.CutPrefix(l, "*"); ok && r.base && !strings.ContainsAny(rest, special) {
 		r.suffix = rest
 	}
 	return r, true
@@ -81,7 +93,8 @@ func (r *rule) matches(path, base string, isDir bool) bool {
 	case r.suffix != "":
 		return strings.HasSuffix(path, r.suffix)
 	}
-	return r.pattern.matches(path)
+	rest, ok := strings.CutPrefix(path, r.prefix)
+	return ok && r.pattern.matches(rest)
 }
 
 // ignores is the rules that hold in a directory: its own and, through parent,

@@ -63,6 +63,7 @@ func TestIgnoreAsGit(t *testing.T) {
 		{"nested anchored", map[string]string{"d/.gitignore": "/a\ne/f\n", "a": "", "d/a": "", "d/e/a": "", "d/e/f": "", "e/f": ""}},
 		{"double star", map[string]string{".gitignore": "**/a\nb/**\nc/**/d\n", "a": "", "x/a": "", "b/x/y": "", "b/z": "", "c/d": "", "c/e/d": "", "c/e/f/d": "", "c/x": ""}},
 		{"double star elsewhere", map[string]string{".gitignore": "a**b\nc/d**e\n", "axb": "", "a/b": "", "c/dxe": "", "c/d/e": ""}},
+		{"double star after a prefix", map[string]string{".gitignore": "a**/**\n!/ab**\nc/d**/e\n", "a.x": "", "a/b": "", "ab": "", "b": "", "c/d": "", "c/dx/e": "", "c/dx/y/e": "", "c/de": ""}},
 		{"star and slash", map[string]string{".gitignore": "a/*/c\n", "a/c": "", "a/b/c": "", "a/b/b/c": ""}},
 		{"brackets", map[string]string{".gitignore": "[ab]1\n[!ab]2\n[^c]3\n[a-c]4\n[]]5\n[[:digit:]]6\n[a\n", "a1": "", "c1": "", "a2": "", "c2": "", "c3": "", "d3": "", "b4": "", "d4": "", "]5": "", "76": "", "x6": "", "[a": "", "a": ""}},
 		{"question", map[string]string{".gitignore": "?x\n", "ax": "", "x": "", "abx": "", "éx": ""}},
