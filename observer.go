@@ -15,6 +15,10 @@ import (
 //	Attempt  attempt.started … attempt.ended     one request to the model, within a turn
 //	Call     call.started … item.ended           one tool call, within a turn
 //
+// Output is called at most once for each attempt, between its start and its end: with
+// the first event that has output of the model, an item.delta or the item.started of a
+// tool call. Its context is the one that Attempt returned.
+//
 // The contexts of attempts and calls are made from that of their turn. The context of
 // an attempt is passed to the [model.Provider] and to its HTTP client, that of a
 // call to the tool. A hook must make its context from the one that it gets;
@@ -31,10 +35,11 @@ import (
 // [Session.Interrupt], [Session.Close] or [Host.Close] returns, the hooks of the
 // turns that ended have returned; [Turn.Wait] does not wait for them. A panic in a
 // hook is logged. Hooks that are not set cost nothing. [Session.Events] has
-// everything else, such as when the first text arrived.
+// everything else.
 type Observer struct {
 	Turn    func(ctx context.Context, started event.Event) (context.Context, func(ended event.Event))
 	Attempt func(ctx context.Context, started event.Event) (context.Context, func(ended event.Event))
+	Output  func(ctx context.Context, started, first event.Event)
 	// Call is also given the tool's name.
 	Call func(ctx context.Context, tool string, started event.Event) (context.Context, func(ended event.Event))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -18,10 +19,11 @@ import (
 
 // ledger is an observer that checks what it is told against the log.
 type ledger struct {
-	t    *testing.T
-	mu   sync.Mutex             // guards what follows
-	open map[string]event.Event // what has started, by turn and id
-	seen int                    // that has ended
+	t       *testing.T
+	mu      sync.Mutex             // guards what follows
+	open    map[string]event.Event // what has started, by turn and id
+	seen    int                    // that has ended
+	outputs []event.Event          // first ones
 }
 
 // parent is the key of the id of what encloses something.
@@ -53,6 +55,20 @@ func (l *ledger) start(ctx context.Context, e event.Event, in string) (context.C
 	}
 }
 
+// output checks that an attempt which is open has its first output.
+func (l *ledger) output(ctx context.Context, started, first event.Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	id := fmt.Sprint(started.Turn, " ", started.Attempt, " ")
+	if e, isOpen := l.open[id]; !isOpen || e.Seq != started.Seq || first.Attempt != started.Attempt || first.Seq <= started.Seq {
+		l.t.Errorf("output of an attempt that is not open: %+v, %+v", started, first)
+	}
+	if got, _ := ctx.Value(parent{}).(string); got != id {
+		l.t.Errorf("output within %q, want %q", got, id)
+	}
+	l.outputs = append(l.outputs, first)
+}
+
 func (l *ledger) observer() settle.Observer {
 	return settle.Observer{
 		Turn: func(ctx context.Context, e event.Event) (context.Context, func(event.Event)) {
@@ -61,6 +77,7 @@ func (l *ledger) observer() settle.Observer {
 		Attempt: func(ctx context.Context, e event.Event) (context.Context, func(event.Event)) {
 			return l.start(ctx, e, e.Turn+"  ")
 		},
+		Output: func(ctx context.Context, started, first event.Event) { l.output(ctx, started, first) },
 		Call: func(ctx context.Context, tool string, e event.Event) (context.Context, func(event.Event)) {
 			if tool == "" {
 				l.t.Error("a call has no tool")
@@ -129,6 +146,13 @@ func TestObserversReachProvidersAndTools(t *testing.T) {
 	if l.seen != 4 || len(l.open) > 0 {
 		t.Errorf("%d ended, %v are open", l.seen, l.open)
 	}
+	var first []event.Kind // of the call, and of the text; once for each
+	for _, e := range l.outputs {
+		first = append(first, e.Kind())
+	}
+	if want := []event.Kind{"item.started", "item.delta"}; !slices.Equal(first, want) {
+		t.Errorf("the first outputs are %v, want %v", first, want)
+	}
 }
 
 // peeking shows the contexts of a provider's requests.
@@ -150,6 +174,7 @@ func TestObserversThatMisbehave(t *testing.T) {
 	}
 	for name, o := range map[string]settle.Observer{
 		"other contexts, and panics in ends": {Turn: hook, Attempt: hook},
+		"panics at the output":               {Output: func(context.Context, event.Event, event.Event) { panic("at the output") }},
 		"panics":                             {Turn: func(context.Context, event.Event) (context.Context, func(event.Event)) { panic("at the start") }},
 		"nothing": {
 			Turn:    func(context.Context, event.Event) (context.Context, func(event.Event)) { return nil, nil },
@@ -163,7 +188,7 @@ func TestObserversThatMisbehave(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer func() { _ = host.Close(context.Background()) }()
-				s, err := host.Session(t.Context(), "s", settle.SessionConfig{Model: model.Config{Provider: script.New(script.Stall()), Name: "m"}})
+				s, err := host.Session(t.Context(), "s", settle.SessionConfig{Model: model.Config{Provider: script.New(script.Turn(script.Text("well"), script.Stall())), Name: "m"}})
 				if err != nil {
 					t.Fatal(err)
 				}

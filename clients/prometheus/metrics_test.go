@@ -134,19 +134,23 @@ func TestPrometheusReadsMetrics(t *testing.T) {
 		t.Errorf("%v, %v", problems, err)
 	}
 	for want, n := range map[string]float64{
-		"settle_sessions_open":                         0,
-		"settle_turns_running":                         0,
-		"settle_turns_total completed":                 1,
-		"settle_turn_duration_seconds completed":       1,
-		"settle_attempts_total openai gpt-5 failed":    1,
-		"settle_attempts_total openai gpt-5 completed": 2,
-		"settle_retries_total openai gpt-5 server":     1,
-		"settle_tokens_total openai gpt-5 input":       2500,
-		"settle_tokens_total openai gpt-5 cache_read":  800,
-		"settle_tokens_total openai gpt-5 output":      65,
-		"settle_tool_calls_total list completed":       1,
-		"settle_tool_call_duration_seconds list":       1,
-		"settle_attempt_duration_seconds openai gpt-5": 3,
+		"settle_sessions_open":                            0,
+		"settle_turns_running":                            0,
+		"settle_tool_calls_running":                       0,
+		"settle_jobs_running":                             0,
+		"settle_approvals_waiting":                        0,
+		"settle_time_to_first_token_seconds openai gpt-5": 2,
+		"settle_turns_total completed":                    1,
+		"settle_turn_duration_seconds completed":          1,
+		"settle_attempts_total openai gpt-5 failed":       1,
+		"settle_attempts_total openai gpt-5 completed":    2,
+		"settle_retries_total openai gpt-5 server":        1,
+		"settle_tokens_total openai gpt-5 input":          2500,
+		"settle_tokens_total openai gpt-5 cache_read":     800,
+		"settle_tokens_total openai gpt-5 output":         65,
+		"settle_tool_calls_total list completed":          1,
+		"settle_tool_call_duration_seconds list":          1,
+		"settle_attempt_duration_seconds openai gpt-5":    3,
 	} {
 		if got, ok := value(families, want); !ok || got != n {
 			t.Errorf("%s is %v (%v), want %v\n%s", want, got, ok, n, body)

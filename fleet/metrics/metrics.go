@@ -3,25 +3,34 @@ package metrics
 import (
 	"cmp"
 	"context"
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/fleet"
+	"github.com/settle-agent/settle/internal/metrics"
 )
 
 // Metrics are those of one worker. Its methods may be called by several goroutines.
 type Metrics struct {
 	registry *prometheus.Registry
 
-	attempts, rescued, turns, retries, tokens, cost, unpriced *prometheus.CounterVec
-	started, ended, duration, usage                           *prometheus.HistogramVec
-	running                                                   prometheus.Gauge
+	attempts, rescued                       *prometheus.CounterVec
+	started, ended, duration, usage, output *prometheus.HistogramVec
+	running                                 prometheus.Gauge
+	meter                                   metrics.Meter // what settle serve counts, too
+	host                                    atomic.Pointer[settle.Host]
 }
 
 // New returns metrics. Queue is asked at each scrape for what waits and runs in the
@@ -37,6 +46,7 @@ func New(slots int, commits func() int64, queue Queue) *Metrics {
 	waits := prometheus.ExponentialBuckets(0.1, 3, 13)
 	// Those that the semantic conventions advise.
 	durations, sizes := prometheus.ExponentialBuckets(0.01, 2, 14), prometheus.ExponentialBuckets(1, 4, 14)
+	firsts := []float64{0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10}
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		attempts: counter("settle_fleet_attempts_total", "Tasks that this worker took.", "tenant"),
@@ -44,13 +54,10 @@ func New(slots int, commits func() int64, queue Queue) *Metrics {
 		started:  histogram("settle_fleet_start_seconds", "Time from a task's submission until a worker first took it.", waits, "tenant"),
 		ended:    histogram("settle_fleet_end_seconds", "Time from a task's submission to its end.", waits, "tenant", "outcome", "reason"),
 		running:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "settle_fleet_running", Help: "Tasks that this worker runs now."}),
-		turns:    counter("settle_turns_total", "Turns that have ended.", "outcome", "reason"),
-		retries:  counter("settle_retries_total", "Requests to models that failed and are made again.", "gen_ai_provider_name", "error_type"),
-		tokens:   counter("settle_tokens_total", "Tokens of requests to models.", "gen_ai_provider_name", "gen_ai_request_model", "gen_ai_token_type"),
-		cost:     counter("settle_cost_usd_total", "What requests to models cost whose price is known, in US dollars.", "gen_ai_provider_name", "gen_ai_request_model"),
-		unpriced: counter("settle_unpriced_total", "Requests to models that took tokens at a price that is not known.", "gen_ai_provider_name", "gen_ai_request_model"),
 		duration: histogram("gen_ai_client_operation_duration_seconds", "How long requests to models took.", durations,
 			"gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model", "error_type"),
+		output: histogram("gen_ai_client_operation_time_to_first_chunk_seconds", "Time from a request to a model until its first output.",
+			firsts, "gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model"),
 		usage: histogram("gen_ai_client_token_usage", "Input and output tokens of requests to models.", sizes,
 			"gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model", "gen_ai_token_type"),
 	}
@@ -58,7 +65,7 @@ func New(slots int, commits func() int64, queue Queue) *Metrics {
 	size.Set(float64(slots))
 	stored := prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "settle_fleet_log_transactions_total", Help: "Transactions that stored this worker's logs."},
 		func() float64 { return float64(commits()) })
-	m.registry.MustRegister(m.attempts, m.rescued, m.started, m.ended, m.running, m.turns, m.retries, m.tokens, m.cost, m.unpriced, m.duration, m.usage,
+	m.registry.MustRegister(m.attempts, m.rescued, m.started, m.ended, m.running, m.duration, m.output, m.usage,
 		size, stored, &queued{ask: queue}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -66,7 +73,7 @@ func New(slots int, commits func() int64, queue Queue) *Metrics {
 // Handler serves the metrics, in the text format of Prometheus or as OpenMetrics, as the
 // client asks for.
 func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{EnableOpenMetrics: true, ErrorHandling: promhttp.ContinueOnError})
+	return promhttp.HandlerFor(prometheus.Gatherers{m.registry, prometheus.GathererFunc(m.counted)}, promhttp.HandlerOpts{EnableOpenMetrics: true, ErrorHandling: promhttp.ContinueOnError})
 }
 
 // Began counts a unit that the worker has taken.
@@ -92,32 +99,44 @@ func (m *Metrics) Ended(a fleet.Attempt, r *fleet.Result, ago time.Duration) {
 
 func tenantOf(a fleet.Attempt) string { return cmp.Or(a.Task.Tenant, fleet.DefaultTenant) }
 
-// Observer counts turns and requests.
-func (m *Metrics) Observer() settle.Observer {
-	return settle.Observer{
-		Turn: func(ctx context.Context, _ event.Event) (context.Context, func(event.Event)) {
-			return ctx, m.turn
-		},
-		Attempt: func(ctx context.Context, started event.Event) (context.Context, func(event.Event)) {
-			return ctx, func(ended event.Event) { m.request(started, ended) }
-		},
+// Opened has the sessions of the worker's host counted.
+func (m *Metrics) Opened(host *settle.Host) { m.host.Store(host) }
+
+// counted returns what settle serve has at /metrics, by the same names.
+func (m *Metrics) counted() ([]*dto.MetricFamily, error) {
+	var held metrics.Held
+	if host := m.host.Load(); host != nil {
+		for _, s := range host.Sessions() {
+			s.View(held.Add)
+		}
 	}
+	var parser expfmt.TextParser
+	families, err := parser.TextToMetricFamilies(strings.NewReader(m.meter.Write(held)))
+	return slices.Collect(maps.Values(families)), err
 }
 
-func (m *Metrics) turn(ended event.Event) {
-	switch d := ended.Data.(type) {
-	case event.TurnCompleted:
-		m.turns.WithLabelValues(string(event.Completed), "").Inc()
-	case event.TurnAborted:
-		m.turns.WithLabelValues(string(event.Aborted), string(d.Reason)).Inc()
-	case event.TurnFailed:
-		m.turns.WithLabelValues(string(event.Failed), "").Inc()
+// Observer counts turns, requests and tool calls.
+func (m *Metrics) Observer() settle.Observer {
+	return settle.Observer{
+		Turn: m.meter.Turn,
+		Call: m.meter.Call,
+		Attempt: func(ctx context.Context, started event.Event) (context.Context, func(event.Event)) {
+			ctx, count := m.meter.Attempt(ctx, started)
+			return ctx, func(ended event.Event) { count(ended); m.request(started, ended) }
+		},
+		Output: func(ctx context.Context, started, first event.Event) {
+			m.meter.Output(ctx, started, first)
+			if d, ok := started.Data.(event.AttemptStarted); ok && !first.At.IsZero() {
+				m.output.WithLabelValues(chat, d.Provider, d.Model).Observe(first.At.Sub(started.At).Seconds())
+			}
+		},
 	}
 }
 
 // chat is the operation's name in the semantic conventions.
 const chat = "chat"
 
+// request counts what the semantic conventions name.
 func (m *Metrics) request(started, ended event.Event) {
 	begin, ok := started.Data.(event.AttemptStarted)
 	end, fine := ended.Data.(event.AttemptEnded)
@@ -135,16 +154,6 @@ func (m *Metrics) request(started, ended event.Event) {
 	for token, n := range map[string]int64{"input": end.Usage.Input, "output": end.Usage.Output} {
 		if n > 0 {
 			m.usage.WithLabelValues(chat, begin.Provider, begin.Model, token).Observe(float64(n))
-			m.tokens.WithLabelValues(begin.Provider, begin.Model, token).Add(float64(n))
 		}
-	}
-	switch {
-	case end.Cost != nil:
-		m.cost.WithLabelValues(begin.Provider, begin.Model).Add(*end.Cost)
-	case end.Usage != event.Usage{}:
-		m.unpriced.WithLabelValues(begin.Provider, begin.Model).Inc()
-	}
-	if end.RetryIn != nil {
-		m.retries.WithLabelValues(begin.Provider, kind).Inc()
 	}
 }

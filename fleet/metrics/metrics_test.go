@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"net/http/httptest"
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 
@@ -55,6 +59,7 @@ func TestMetrics(t *testing.T) {
 		{Outcome: event.Failed, Failure: &event.Failure{Name: "ProviderError", Kind: "rate_limit"}, RetryIn: &retry},
 	} {
 		_, done := o.Attempt(ctx, begin)
+		o.Output(ctx, begin, event.Event{At: time.Unix(10, 5e8), Data: event.ItemDelta{}})
 		done(event.Event{At: time.Unix(12, 0), Data: end})
 	}
 	_, done := o.Turn(ctx, event.Event{})
@@ -75,10 +80,14 @@ func TestMetrics(t *testing.T) {
 		`settle_fleet_units{state="queued",tenant="a"} 5`,
 		`settle_fleet_units{state="running",tenant="a"} 2`,
 		`settle_fleet_database_up 1`,
-		`settle_turns_total{outcome="aborted",reason="interrupted"} 1`,
-		`settle_retries_total{error_type="rate_limit",gen_ai_provider_name="openai"} 1`,
-		`settle_tokens_total{gen_ai_provider_name="openai",gen_ai_request_model="gpt",gen_ai_token_type="input"} 30`,
-		`settle_cost_usd_total{gen_ai_provider_name="openai",gen_ai_request_model="gpt"} 0.25`,
+		`settle_turns_total{cause="interrupted",outcome="aborted"} 1`,
+		`settle_turns_running 0`,
+		`settle_jobs_running 0`,
+		`settle_retries_total{kind="rate_limit",model="gpt",provider="openai"} 1`,
+		`settle_time_to_first_token_seconds_sum{model="gpt",provider="openai"} 1`,
+		`settle_tokens_total{model="gpt",provider="openai",type="input"} 30`,
+		`settle_cost_usd_total{model="gpt",provider="openai"} 0.25`,
+		`gen_ai_client_operation_time_to_first_chunk_seconds_sum{gen_ai_operation_name="chat",gen_ai_provider_name="openai",gen_ai_request_model="gpt"} 1`,
 		`gen_ai_client_operation_duration_seconds_sum{error_type="",gen_ai_operation_name="chat",gen_ai_provider_name="openai",gen_ai_request_model="gpt"} 2`,
 		`gen_ai_client_token_usage_sum{gen_ai_operation_name="chat",gen_ai_provider_name="openai",gen_ai_request_model="gpt",gen_ai_token_type="output"} 5`,
 	} {
@@ -91,4 +100,51 @@ func TestMetrics(t *testing.T) {
 	if up := families["settle_fleet_database_up"]; up == nil || up.GetMetric()[0].GetGauge().GetValue() != 0 {
 		t.Errorf("%v", up)
 	}
+}
+
+// TestMetricsAreDocumented: the page lists each metric that only a worker has, with its
+// type and labels, and no other.
+func TestMetricsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/observability.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "Only a worker has these:")
+	listed := map[string]string{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| ([a-z]+) \\| (.*?)\\|").FindAllStringSubmatch(table, -1) {
+		labels := strings.Split(strings.NewReplacer("`", "", " ", "").Replace(row[3]), ",")
+		slices.Sort(labels)
+		listed[row[1]] = strings.TrimSpace(row[2] + " " + strings.Join(labels, ","))
+	}
+	has := map[string]string{}
+	families, _ := scrape(t, used(t))
+	for name, f := range families {
+		if !strings.HasPrefix(name, "settle_fleet_") && !strings.HasPrefix(name, "gen_ai_") {
+			continue
+		}
+		var labels []string
+		for _, l := range f.GetMetric()[0].GetLabel() {
+			labels = append(labels, l.GetName())
+		}
+		slices.Sort(labels)
+		has[name] = strings.TrimSpace(strings.ToLower(f.GetType().String()) + " " + strings.Join(labels, ","))
+	}
+	if diff := cmp.Diff(has, listed); diff != "" {
+		t.Errorf("docs/observability.md (+) against what is served (-):\n%s", diff)
+	}
+}
+
+// used returns metrics that each have a value.
+func used(t *testing.T) *Metrics {
+	t.Helper()
+	m := New(4, func() int64 { return 1 }, func(context.Context) ([]Size, error) { return []Size{{Tenant: "a"}}, nil })
+	a := fleet.Attempt{Number: 1}
+	m.Began(a)
+	m.Ended(a, &fleet.Result{Outcome: event.Completed}, time.Second)
+	m.Began(fleet.Attempt{Number: 2, Rescued: true})
+	o, begin := m.Observer(), event.Event{At: time.Unix(10, 0), Data: event.AttemptStarted{Provider: "openai", Model: "gpt"}}
+	_, done := o.Attempt(t.Context(), begin)
+	o.Output(t.Context(), begin, event.Event{At: time.Unix(11, 0)})
+	done(event.Event{At: time.Unix(12, 0), Data: event.AttemptEnded{Outcome: event.Completed, Usage: event.Usage{Input: 1, Output: 1}}})
+	return m
 }

@@ -66,6 +66,8 @@ type Metrics interface {
 	// Ended counts one that it has no longer, which it took so long ago. Without a
 	// result it goes on elsewhere.
 	Ended(a fleet.Attempt, r *fleet.Result, ago time.Duration)
+	// Opened is called once, with what holds the worker's sessions.
+	Opened(host *settle.Host)
 }
 
 // Worker runs units. Make one with [New].
@@ -92,6 +94,9 @@ func New(ctx context.Context, c Config) (*Worker, error) {
 	host, err := settle.Open(ctx, settle.Config{DataDir: c.DataDir, Logs: c.Logs, Face: "fleet", Version: c.Version, Logger: c.Logger, Observer: c.Observer})
 	if err != nil {
 		return nil, err
+	}
+	if c.Metrics != nil {
+		c.Metrics.Opened(host)
 	}
 	return &Worker{config: c, host: host, logger: c.Logger.With("worker", c.ID), ended: make(chan struct{}, 1), running: map[string]*run{}}, nil
 }

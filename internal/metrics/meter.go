@@ -15,10 +15,11 @@ type Meter struct {
 	samples map[string]float64
 	times   map[string]*histogram
 	running int // turns
+	calls   int // tool calls that run
 }
 
-// Turn counts a turn. It is the observer's hook of that name, as are Attempt and
-// Call.
+// Turn counts a turn. It is the observer's hook of that name, as are Attempt, Output
+// and Call.
 func (m *Meter) Turn(ctx context.Context, started event.Event) (context.Context, func(event.Event)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -29,7 +30,7 @@ func (m *Meter) Turn(ctx context.Context, started event.Event) (context.Context,
 		defer m.mu.Unlock()
 		m.running--
 		m.add("settle_turns_total", labels("outcome", outcome, "cause", cause), 1)
-		m.time("settle_turn_duration_seconds", labels("outcome", outcome), started, ended)
+		m.time("settle_turn_duration_seconds", labels("outcome", outcome), started.At, ended.At)
 	}
 }
 
@@ -41,14 +42,28 @@ func (m *Meter) Attempt(ctx context.Context, started event.Event) (context.Conte
 		if !isLogged {
 			end.Outcome = unrecorded
 		}
-		of := labels("provider", d.Provider, "model", d.Model)
+		of := ofModel(started)
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		m.add("settle_attempts_total", labels("provider", d.Provider, "model", d.Model, "outcome", string(end.Outcome)), 1)
-		m.time("settle_attempt_duration_seconds", of, started, ended)
+		m.time("settle_attempt_duration_seconds", of, started.At, ended.At)
 		m.failed(of, d, end)
 		m.used(of, d, end)
 	}
+}
+
+// Output counts how long it took until the model's first output.
+func (m *Meter) Output(_ context.Context, started, first event.Event) {
+	of := ofModel(started)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.time("settle_time_to_first_token_seconds", of, started.At, first.At)
+}
+
+// ofModel are the labels of what is about a request to a model.
+func ofModel(started event.Event) string {
+	d, _ := started.Data.(event.AttemptStarted)
+	return labels("provider", d.Provider, "model", d.Model)
 }
 
 // failed counts how an attempt failed. Callers hold m.mu.
@@ -92,6 +107,9 @@ func (m *Meter) used(of string, d event.AttemptStarted, end event.AttemptEnded) 
 
 // Call counts a tool call.
 func (m *Meter) Call(ctx context.Context, tool string, started event.Event) (context.Context, func(event.Event)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.calls++
 	return ctx, func(ended event.Event) {
 		status, cause := string(unrecorded), ""
 		if d, ok := ended.Data.(event.ItemEnded); ok {
@@ -102,8 +120,9 @@ func (m *Meter) Call(ctx context.Context, tool string, started event.Event) (con
 		}
 		m.mu.Lock()
 		defer m.mu.Unlock()
+		m.calls--
 		m.add("settle_tool_calls_total", labels("tool", tool, "status", status, "cause", cause), 1)
-		m.time("settle_tool_call_duration_seconds", labels("tool", tool), started, ended)
+		m.time("settle_tool_call_duration_seconds", labels("tool", tool), started.At, ended.At)
 	}
 }
 
@@ -140,8 +159,8 @@ func (m *Meter) add(name, labels string, n float64) {
 	m.samples[name+labels] += n
 }
 
-func (m *Meter) time(name, labels string, started, ended event.Event) {
-	if started.At.IsZero() || ended.At.IsZero() {
+func (m *Meter) time(name, labels string, started, ended time.Time) {
+	if started.IsZero() || ended.IsZero() {
 		return // the log did not take one of them
 	}
 	if m.times == nil {
@@ -152,7 +171,7 @@ func (m *Meter) time(name, labels string, started, ended event.Event) {
 		h = new(histogram)
 		m.times[name+labels] = h
 	}
-	h.observe(max(ended.At.Sub(started.At), 0))
+	h.observe(max(ended.Sub(started), 0))
 }
 
 // histogram counts durations; each bucket has those that are in none before it.

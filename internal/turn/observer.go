@@ -11,15 +11,18 @@ import (
 )
 
 // Observer is called when a turn, an attempt or a tool call starts, with the
-// event that says so, and what it returns, when that has ended. All of it is
-// optional.
+// event that says so, and what it returns, when that has ended. Output is called with
+// the first output of an attempt. All of it is optional.
 type Observer struct {
 	Turn    func(ctx context.Context, started event.Event) (context.Context, func(ended event.Event))
 	Attempt func(ctx context.Context, started event.Event) (context.Context, func(ended event.Event))
+	Output  func(ctx context.Context, started, first event.Event)
 	Call    func(ctx context.Context, tool string, started event.Event) (context.Context, func(ended event.Event))
 }
 
-func (o Observer) isEmpty() bool { return o.Turn == nil && o.Attempt == nil && o.Call == nil }
+func (o Observer) isEmpty() bool {
+	return o.Turn == nil && o.Attempt == nil && o.Output == nil && o.Call == nil
+}
 
 // observed is what an observer has been told of one turn.
 type observed struct {
@@ -30,6 +33,8 @@ type observed struct {
 	ended    map[string]event.Event // before it was known that they had started
 	terminal event.Event
 	closed   bool
+	silent   string            // the latest attempt
+	first    func(event.Event) // is told of its first output; nil after that
 }
 
 // key names an attempt, a call or, being empty, the turn.
@@ -55,6 +60,8 @@ func (t *turn) update(f func(event.State) []event.Event) error {
 	}
 	for _, e := range events {
 		switch d := e.Data.(type) {
+		case event.ItemDelta, event.ItemStarted:
+			t.observed.output(e)
 		case event.AttemptEnded:
 			t.observed.end(e)
 		case event.ItemEnded:
@@ -90,7 +97,14 @@ func (t *turn) observeAttempt(ctx context.Context, started event.Event) context.
 	if t.observed == nil || started.Seq == 0 {
 		return ctx
 	}
-	return t.observed.start(ctx, started, t.Observer.Attempt)
+	ctx = t.observed.start(ctx, started, t.Observer.Attempt)
+	if t.Observer.Output != nil {
+		t.observed.mu.Lock()
+		defer t.observed.mu.Unlock()
+		t.observed.silent = started.Attempt
+		t.observed.first = func(first event.Event) { t.Observer.Output(ctx, started, first) }
+	}
+	return ctx
 }
 
 // observeCall tells the observer of a call.
@@ -133,6 +147,22 @@ func (o *observed) start(ctx context.Context, e event.Event, hook func(context.C
 		return ctx
 	}
 	return within
+}
+
+// output tells the observer that an attempt has output, if that is its first.
+func (o *observed) output(e event.Event) {
+	if d, isStart := e.Data.(event.ItemStarted); isStart && d.Type != event.ToolCall {
+		return // its text comes later, if any
+	}
+	o.mu.Lock()
+	tell, isFirst := o.first, e.Attempt == o.silent && o.first != nil
+	if isFirst {
+		o.first = nil
+	}
+	o.mu.Unlock()
+	if isFirst {
+		o.guard(func() { tell(e) })
+	}
 }
 
 // end tells the observer that an attempt or a call has ended.

@@ -22,6 +22,10 @@ func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) error {
 		meter = new(metrics.Meter)
 	}
 	w.Header().Set("Content-Type", metrics.MediaType)
-	_, _ = io.WriteString(w, meter.Write(len(s.Host.Sessions()))) // an error is the client's: it has gone
+	var held metrics.Held
+	for _, open := range s.Host.Sessions() {
+		open.View(held.Add)
+	}
+	_, _ = io.WriteString(w, meter.Write(held)) // an error is the client's: it has gone
 	return nil
 }

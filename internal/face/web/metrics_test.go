@@ -17,7 +17,7 @@ func TestMetrics(t *testing.T) {
 	var meter metrics.Meter
 	b := serve(t, setup{
 		model:    script.New(script.Turn(script.Text("done"), script.Usage(model.Usage{Input: 7, Output: 2}))),
-		observer: settle.Observer{Turn: meter.Turn, Attempt: meter.Attempt, Call: meter.Call},
+		observer: settle.Observer{Turn: meter.Turn, Attempt: meter.Attempt, Output: meter.Output, Call: meter.Call},
 		web:      func(o *web.Options) { o.Meter = &meter },
 	})
 	s, err := b.host.Session(t.Context(), "", b.config)
@@ -58,7 +58,7 @@ func TestMetrics(t *testing.T) {
 	}
 	for _, want := range []string{
 		"settle_sessions_open 0", "settle_turns_running 0", `settle_turns_total{outcome="completed",cause=""} 1`,
-		`settle_turn_duration_seconds_count{outcome="completed"} 1`,
+		`settle_turn_duration_seconds_count{outcome="completed"} 1`, `settle_time_to_first_token_seconds_count{provider="script",model="m"} 1`,
 		`settle_tokens_total{provider="script",model="m",type="input"} 7`, `settle_unpriced_attempts_total{provider="script",model="m"} 1`,
 	} {
 		if !strings.Contains(body, "\n"+want+"\n") {
