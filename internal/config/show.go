@@ -83,14 +83,15 @@ func (r *Resolved) chosenLines() []Line {
 		from.Where = "the first provider that is ready"
 	}
 	w := r.Watchdog(c.Provider)
-	return []Line{
-		{"chosen.model", c.String(), from},
-		{"chosen.base_url", c.Provider.BaseURL, c.Provider.BaseURLOrigin},
-		{"chosen.key", r.keySource(c.Provider), c.Provider.Origin},
-		{"chosen.header_timeout", trimmed(w.HeaderTimeout), r.origin("header_timeout")},
-		{"chosen.stall_timeout", trimmed(w.StallTimeout), r.origin("stall_timeout")},
-		{"chosen.thinking_timeout", trimmed(w.ThinkingTimeout), r.origin("thinking_timeout")},
-	}
+	var lines []Line
+	add := func(key, value string, from Origin) { lines = append(lines, Line{key, value, from}) }
+	add("chosen.model", c.String(), from)
+	add("chosen.base_url", c.Provider.BaseURL, c.Provider.BaseURLOrigin)
+	add("chosen.key", r.keySource(c.Provider), c.Provider.Origin)
+	add("chosen.header_timeout", trimmed(w.HeaderTimeout), r.origin("header_timeout"))
+	add("chosen.stall_timeout", trimmed(w.StallTimeout), r.origin("stall_timeout"))
+	add("chosen.thinking_timeout", trimmed(w.ThinkingTimeout), r.origin("thinking_timeout"))
+	return lines
 }
 
 // keySource says where the provider's key comes from, and never what it is.
