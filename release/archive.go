@@ -9,18 +9,24 @@ import (
 	"io"
 	"os"
 	"path"
+	"slices"
 	"strings"
 )
 
-// archives makes one for each platform: zip for Windows, tar.gz for the others.
+// archives makes one for each program and platform: zip for Windows, tar.gz for the
+// others.
 func (r *release) archives() error {
-	for _, b := range r.binaries {
+	for _, b := range slices.Concat(r.binaries, r.fleet) {
 		program, err := os.ReadFile(b.path)
 		if err != nil {
 			return err
 		}
-		folder := fmt.Sprintf("settle_%s_%s_%s", r.version, b.system, b.machine)
-		files := append([]file{{b.name(), program, 0o755}}, r.extras...)
+		extras := r.extras
+		if b.program == settleFleet {
+			extras = r.fleetExtras
+		}
+		folder := fmt.Sprintf("%s_%s_%s_%s", b.program, r.version, b.system, b.machine)
+		files := append([]file{{b.name(), program, 0o755}}, extras...)
 		name, write := folder+".tar.gz", r.tarball
 		if b.system == "windows" {
 			name, write = folder+".zip", r.zip

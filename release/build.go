@@ -7,30 +7,59 @@ import (
 
 var allPlatforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
 
-// binary is the program for one platform.
-type binary struct{ system, machine, path string }
+// settle and settleFleet are the programs of a release. The second one is for Linux, and
+// in a module of its own.
+const (
+	settle      = "settle"
+	settleFleet = "settle-fleet"
+)
+
+// binary is a program for one platform.
+type binary struct{ program, system, machine, path string }
 
 func (b binary) name() string {
 	if b.system == "windows" {
-		return "settle.exe"
+		return b.program + ".exe"
 	}
-	return "settle"
+	return b.program
 }
 
-// build builds the program for each platform. It is static and stripped; neither the
-// folder it was built in nor the state of the checkout leaves a trace.
+// build builds the programs for each platform.
 func (r *release) build(platforms []string) error {
 	for _, platform := range platforms {
 		system, machine, _ := strings.Cut(platform, "/")
-		b := binary{system: system, machine: machine}
-		b.path = filepath.Join(r.scratch, system+"_"+machine, b.name())
-		env := []string{"CGO_ENABLED=0", "GOOS=" + system, "GOARCH=" + machine, "GOFLAGS=-buildvcs=false -trimpath", "GOAMD64=v1", "GOARM64=v8.0"}
-		if _, err := output(r.root, env, "go", "build", "-ldflags", "-s -w -buildid= -X main.released=v"+r.version, "-o", b.path, "./cmd/settle"); err != nil {
+		b, err := r.compile(settle, system, machine)
+		if err != nil {
 			return err
 		}
 		r.binaries = append(r.binaries, b)
+		if system != "linux" {
+			continue
+		}
+		if b, err = r.compile(settleFleet, system, machine); err != nil {
+			return err
+		}
+		r.fleet = append(r.fleet, b)
 	}
 	return nil
+}
+
+// compile builds a program. It is static and stripped; neither the folder it was built
+// in nor the state of the checkout leaves a trace.
+func (r *release) compile(program, system, machine string) (binary, error) {
+	b := binary{program: program, system: system, machine: machine}
+	b.path = filepath.Join(r.scratch, system+"_"+machine, b.name())
+	env := []string{"CGO_ENABLED=0", "GOOS=" + system, "GOARCH=" + machine, "GOFLAGS=-buildvcs=false -trimpath", "GOAMD64=v1", "GOARM64=v8.0"}
+	_, err := output(r.module(program), env, "go", "build", "-ldflags", "-s -w -buildid= -X main.released=v"+r.version, "-o", b.path, "./cmd/"+program)
+	return b, err
+}
+
+// module returns the folder of a program's module.
+func (r *release) module(program string) string {
+	if program == settleFleet {
+		return filepath.Join(r.root, "fleet")
+	}
+	return r.root
 }
 
 // host returns the program for the machine that this runs on, built if need be: the

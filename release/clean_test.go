@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
 // sources says which packages of Debian there are: those of this machine.
@@ -291,10 +293,10 @@ func npmInstalls(t *testing.T, m *machine, url string) {
 	if err := os.MkdirAll(filepath.Join(m.upper, "usr/local"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	npm("install", filepath.Join(dist(t), "settle-"+version+".tgz"), filepath.Join(dist(t), "settle-agent-settle-linux-x64-"+version+".tgz"))
+	npm("install", filepath.Join(dist(t), "settle-agent-settle-"+version+".tgz"), filepath.Join(dist(t), "settle-agent-settle-linux-x64-"+version+".tgz"))
 	m.tries("settle", fakeModel(t, cleanTurns))
-	m.updates("settle", url, "/settle-agent-settle-linux-x64-1.3.0.tgz ")
-	npm("uninstall", "settle", "@settle-agent/settle-linux-x64")
+	m.updates("settle", url, "npm install --global @settle-agent/settle@1.3.0")
+	npm("uninstall", "@settle-agent/settle", "@settle-agent/settle-linux-x64")
 	m.leaves("usr/local/bin", "usr/local/lib/node_modules") // npm's own folders
 }
 
@@ -322,14 +324,25 @@ func nobodyInstalls(t *testing.T, m *machine, install string) {
 func TestToolsImage(t *testing.T) {
 	dir := t.TempDir()
 	run(t, dir, nil, "tar", "-xzf", filepath.Join(dist(t), "settle_"+version+"_linux_amd64.tar.gz"), "--strip-components=1")
+	run(t, dir, nil, "mkdir", "fleet")
+	run(t, dir, nil, "tar", "-xzf", filepath.Join(dist(t), "settle-fleet_"+version+"_linux_amd64.tar.gz"), "--strip-components=1", "-C", "fleet")
 	r := release{
 		out: t.TempDir(), scratch: t.TempDir(), version: version, at: time.Unix(1e9, 0).UTC(), sources: sources, debs: debs(),
-		binaries: []binary{{"linux", "amd64", filepath.Join(dir, "settle")}},
+		binaries: []binary{{settle, "linux", "amd64", filepath.Join(dir, settle)}}, fleet: []binary{{settleFleet, "linux", "amd64", filepath.Join(dir, "fleet", settleFleet)}},
 	}
-	if err := r.archiveImage("image_tools", r.tools); err != nil {
+	below, err := r.tools(r.binaries[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools := func(binary) ([]v1.Layer, error) { return below, nil }
+	if err := errors.Join(r.archiveImage(settle, "image_tools", tools), r.archiveImage(settleFleet, "image", tools)); err != nil {
 		t.Fatal(err)
 	}
 	works(t, image(t, filepath.Join(r.out, "settle_"+version+"_image_tools.tar")))
+	fleet := image(t, filepath.Join(r.out, "settle-fleet_"+version+"_image.tar"))
+	if got := fleet("--version"); got != "settle-fleet v"+version+"\n" {
+		t.Errorf("settle-fleet --version: %q", got)
+	}
 	model := fakeModel(t, toolTurns)
 	out := image(t, filepath.Join(r.out, "settle_"+version+"_image_tools.tar"), "OPENAI_API_KEY=k")("run", "-C", "/work", "--json", "-m", "openai/gpt-5.2", "--base-url", model, "go on")
 	for _, want := range []string{`one line with a needle`, `cloned and committed`, `user 1000`, `zombies: none`} {

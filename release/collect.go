@@ -48,32 +48,60 @@ func (r *release) collect() error {
 		return err
 	}
 	r.extras = append(r.extras, r.manual(root)...)
-	licences, err := r.licences()
+	licences, err := r.licences(r.binaries)
 	if err != nil {
 		return err
 	}
 	r.extras = append(r.extras, licences...)
 	slices.SortFunc(r.extras, func(a, b file) int { return strings.Compare(a.name, b.name) })
-	return nil
+	return r.collectFleet()
 }
 
-// module is a Go module that is part of the program.
+// collectFleet makes what stands beside settle-fleet: the files to deploy it with, and
+// licences.
+func (r *release) collectFleet() error {
+	if len(r.fleet) == 0 {
+		return nil
+	}
+	r.fleetExtras = append(r.extra("LICENSE"), r.extra("CHANGELOG.md")...)
+	for _, pattern := range []string{"compose.yaml", "kubernetes/*.yaml"} {
+		paths, err := filepath.Glob(filepath.Join(r.root, "fleet/deploy", pattern))
+		if err != nil || len(paths) == 0 {
+			return fmt.Errorf("cannot find %s: %w", pattern, err)
+		}
+		for _, p := range paths {
+			data, err := os.ReadFile(p)
+			if err != nil {
+				return err
+			}
+			r.fleetExtras = append(r.fleetExtras, file{"deploy/" + strings.Replace(pattern, "*.yaml", filepath.Base(p), 1), data, 0o644})
+		}
+	}
+	licences, err := r.licences(r.fleet)
+	r.fleetExtras = append(r.fleetExtras, licences...)
+	return err
+}
+
+// module is a Go module that is part of a program.
 type module struct {
 	Path, Version, Dir string
 }
 
-// modules returns those that the program for any platform consists of.
-func (r *release) modules() ([]module, error) {
+// mainModule is settle's, whose licence is in every archive.
+const mainModule = "github.com/settle-agent/settle"
+
+// modules returns those that a program for any of the platforms consists of.
+func (r *release) modules(binaries []binary) ([]module, error) {
 	var all []module
-	for _, b := range r.binaries {
+	for _, b := range binaries {
 		env := []string{"CGO_ENABLED=0", "GOOS=" + b.system, "GOARCH=" + b.machine}
-		list, err := output(r.root, env, "go", "list", "-deps", "-f",
-			`{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}`, "./cmd/settle")
+		list, err := output(r.module(b.program), env, "go", "list", "-deps", "-f",
+			`{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}`, "./cmd/"+b.program)
 		if err != nil {
 			return nil, err
 		}
 		for line := range strings.Lines(list) {
-			if f := strings.Fields(line); len(f) == 3 {
+			if f := strings.Fields(line); len(f) == 3 && f[0] != mainModule {
 				all = append(all, module{f[0], f[1], f[2]})
 			}
 		}
@@ -84,10 +112,10 @@ func (r *release) modules() ([]module, error) {
 
 var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents|authors)([.-].*)?$`)
 
-// licences returns the licence texts of everything that the program consists of, Go's
+// licences returns the licence texts of everything that a program consists of, Go's
 // among them. A module without one is an error: it may not be passed on.
-func (r *release) licences() ([]file, error) {
-	modules, err := r.modules()
+func (r *release) licences(binaries []binary) ([]file, error) {
+	modules, err := r.modules(binaries)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -20,20 +21,41 @@ import (
 
 // image makes an OCI archive with an image for each Linux platform: the program, the
 // roots of TLS, a user without rights and a place for sessions. It has no shell. For
-// commands on this side, a second image has a base of the caller's below all that, and
-// a third has git, ripgrep and a shell from Debian.
+// commands on this side, a second image has a base of the caller's below all that, a
+// third has git, ripgrep and a shell from Debian, and a fourth settle-fleet, too.
 func (r *release) image() error {
-	err := r.archiveImage("image", func(binary) ([]v1.Layer, error) { return nil, nil })
+	err := r.archiveImage(settle, "image", func(binary) ([]v1.Layer, error) { return nil, nil })
 	if err == nil && r.base != "" {
-		err = r.archiveImage("image_base", func(binary) ([]v1.Layer, error) {
+		err = r.archiveImage(settle, "image_base", func(binary) ([]v1.Layer, error) {
 			base, err := tarball.LayerFromFile(r.base, tarball.WithMediaType(types.OCILayer))
 			return []v1.Layer{base}, err
 		})
 	}
 	if err == nil && r.sources != "" {
-		err = r.archiveImage("image_tools", r.tools)
+		layers := map[string][]v1.Layer{}
+		tools := func(b binary) (_ []v1.Layer, err error) {
+			if layers[b.machine] == nil {
+				layers[b.machine], err = r.tools(b)
+			}
+			return layers[b.machine], err
+		}
+		err = errors.Join(r.archiveImage(settle, "image_tools", tools), r.archiveImage(settleFleet, "image", tools))
 	}
 	return err
+}
+
+// fleetFiles returns what settle-fleet has for a machine: the program and its licences.
+func (r *release) fleetFiles(machine string) ([]file, error) {
+	n := slices.IndexFunc(r.fleet, func(b binary) bool { return b.machine == machine })
+	if n < 0 {
+		return nil, fmt.Errorf("settle-fleet was not built for %s", machine)
+	}
+	program, err := os.ReadFile(r.fleet[n].path)
+	files := []file{{"usr/bin/settle-fleet", program, 0o755}}
+	for _, f := range r.fleetExtras {
+		files = append(files, file{"usr/share/doc/settle-fleet/" + f.name, f.data, f.mode})
+	}
+	return files, err
 }
 
 // tools makes the layer of packages from Debian, and lists them in an SBOM.
@@ -56,8 +78,8 @@ func (r *release) tools(b binary) ([]v1.Layer, error) {
 	return []v1.Layer{layer}, r.toolsSBOM(b, &d)
 }
 
-// archiveImage writes an OCI archive of images that have layers below settle's.
-func (r *release) archiveImage(name string, base func(binary) ([]v1.Layer, error)) error {
+// archiveImage writes an OCI archive of images that have layers below the program's.
+func (r *release) archiveImage(program, name string, base func(binary) ([]v1.Layer, error)) error {
 	var index v1.ImageIndex = mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	images := 0
 	for _, b := range r.binaries {
@@ -68,7 +90,7 @@ func (r *release) archiveImage(name string, base func(binary) ([]v1.Layer, error
 		if err != nil {
 			return err
 		}
-		image, err := r.platformImage(b, below)
+		image, err := r.platformImage(program, b, below)
 		if err != nil {
 			return err
 		}
@@ -83,15 +105,16 @@ func (r *release) archiveImage(name string, base func(binary) ([]v1.Layer, error
 	if name == "image_base" && images > 1 {
 		return errors.New("the base of an image is for one platform, and several are built; choose one with -platforms")
 	}
-	dir := filepath.Join(r.scratch, name)
+	dir := filepath.Join(r.scratch, program+"_"+name)
 	if _, err := layout.Write(dir, index); err != nil {
 		return err
 	}
-	return create(r.add("settle_"+r.version+"_"+name+".tar"), func(to io.Writer) error { return r.plainTar(to, dir) })
+	return create(r.add(program+"_"+r.version+"_"+name+".tar"), func(to io.Writer) error { return r.plainTar(to, dir) })
 }
 
-func (r *release) platformImage(b binary, below []v1.Layer) (v1.Image, error) {
-	program, err := os.ReadFile(b.path)
+// platformImage makes an image that starts the program. Every image has settle.
+func (r *release) platformImage(program string, b binary, below []v1.Layer) (v1.Image, error) {
+	data, err := os.ReadFile(b.path)
 	if err != nil {
 		return nil, err
 	}
@@ -105,10 +128,17 @@ func (r *release) platformImage(b binary, below []v1.Layer) (v1.Image, error) {
 		{"etc/passwd", []byte("root:x:0:0:root:/root:/sbin/nologin\nsettle:x:1000:1000:settle:/home/settle:/sbin/nologin\n"), 0o644},
 		{"etc/group", []byte("root:x:0:\nsettle:x:1000:\n"), 0o644},
 		{"etc/ssl/certs/ca-certificates.crt", roots.Bytes(), 0o644},
-		{"usr/bin/settle", program, 0o755},
+		{"usr/bin/settle", data, 0o755},
 	}
 	for _, f := range slices.Concat(r.extra("licences/"), r.extra("LICENSE")) {
 		files = append(files, file{"usr/share/doc/settle/" + f.name, f.data, f.mode})
+	}
+	if program == settleFleet {
+		fleet, err := r.fleetFiles(b.machine)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, fleet...)
 	}
 	var layer bytes.Buffer
 	if err := r.layer(&layer, files); err != nil {
@@ -127,11 +157,11 @@ func (r *release) platformImage(b binary, below []v1.Layer) (v1.Image, error) {
 		Architecture: b.machine, OS: "linux", Created: at, RootFS: must(image.ConfigFile()).RootFS,
 		History: slices.Repeat([]v1.History{{Created: at, CreatedBy: "settle " + r.version}}, len(below)+1),
 		Config: v1.Config{
-			User: "1000:1000", WorkingDir: "/work", Entrypoint: []string{"/usr/bin/settle"}, Cmd: []string{"--help"},
+			User: "1000:1000", WorkingDir: "/work", Entrypoint: []string{"/usr/bin/" + program}, Cmd: []string{"--help"},
 			Env:     []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/settle", "SETTLE_DATA_DIR=/data"},
 			Volumes: map[string]struct{}{"/data": {}, "/work": {}},
 			Labels: map[string]string{
-				"org.opencontainers.image.title": "settle", "org.opencontainers.image.description": about, "org.opencontainers.image.version": r.version,
+				"org.opencontainers.image.title": program, "org.opencontainers.image.description": about, "org.opencontainers.image.version": r.version,
 				"org.opencontainers.image.revision": r.commit, "org.opencontainers.image.source": homepage, "org.opencontainers.image.licenses": "Apache-2.0",
 			},
 		},

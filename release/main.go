@@ -25,9 +25,11 @@ type release struct {
 	sources string    // APT sources, for images with Debian's packages
 	debs    string    // a folder that keeps these packages
 
-	binaries  []binary
-	extras    []file // what stands beside the program in every archive
-	artifacts []string
+	binaries    []binary // of settle
+	fleet       []binary // of settle-fleet
+	extras      []file   // what stands beside settle in every archive
+	fleetExtras []file   // and beside settle-fleet
+	artifacts   []string
 }
 
 func main() {

@@ -14,7 +14,7 @@ var launcher []byte
 // scope is where the packages with the programs are.
 const scope = "@settle-agent"
 
-// npm makes the package settle, which starts the program of the one package that npm
+// npm makes the package @settle-agent/settle, which starts the program of the one package that npm
 // installed for the platform. Nothing runs when it is installed.
 func (r *release) npm() error {
 	optional := map[string]string{}
@@ -40,12 +40,12 @@ func (r *release) npm() error {
 			return err
 		}
 	}
-	manifest := r.manifest("settle")
+	manifest := r.manifest(scope + "/settle")
 	manifest["bin"] = map[string]string{"settle": "bin/settle.js"}
 	manifest["engines"] = map[string]string{"node": ">=18"}
 	manifest["optionalDependencies"] = optional
 	files := append(r.extra("LICENSE"), r.extra("README.md")...)
-	return r.pack("settle-"+r.version+".tgz", manifest, append(files, file{"bin/settle.js", launcher, 0o755}))
+	return r.pack("settle-agent-settle-"+r.version+".tgz", manifest, append(files, file{"bin/settle.js", launcher, 0o755}))
 }
 
 func (r *release) manifest(name string) map[string]any {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -182,14 +183,46 @@ func TestRPM(t *testing.T) {
 	}
 }
 
-// npm installs the packed packages, and npx runs them: exit codes and signals pass.
+// registry serves packed packages as npm's registry does
+// (github.com/npm/registry/blob/main/docs/responses/package-metadata.md).
+func registry(t *testing.T, dir string, packages map[string]string) *httptest.Server {
+	t.Helper()
+	var server *httptest.Server
+	server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := strings.TrimPrefix(r.URL.Path, "/")
+		if strings.HasSuffix(name, ".tgz") {
+			http.ServeFile(w, r, filepath.Join(dir, filepath.Base(name)))
+			return
+		}
+		file, found := packages[name]
+		if !found {
+			http.NotFound(w, r)
+			return
+		}
+		var manifest map[string]any
+		if err := json.Unmarshal([]byte(run(t, dir, nil, "tar", "-xzOf", file, "package/package.json")), &manifest); err != nil {
+			t.Error(err)
+			return
+		}
+		manifest["dist"] = map[string]string{"tarball": server.URL + "/" + file}
+		json.NewEncoder(w).Encode(map[string]any{"name": name, "dist-tags": map[string]string{"latest": version}, "versions": map[string]any{version: manifest}})
+	}))
+	t.Cleanup(server.Close)
+	return server
+}
+
+// npm installs the packages by one name from a registry, with the platform's, and npx
+// runs them: exit codes and signals pass.
 func TestNPM(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "package.json"), []byte(`{"private":true}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	run(t, dir, nil, "npm", "install", "--no-audit", "--no-fund", "--offline", "--omit=optional",
-		filepath.Join(dist(t), "settle-"+version+".tgz"), filepath.Join(dist(t), "settle-agent-settle-linux-x64-"+version+".tgz"))
+	npm := registry(t, dist(t), map[string]string{
+		"@settle-agent/settle":           "settle-agent-settle-" + version + ".tgz",
+		"@settle-agent/settle-linux-x64": "settle-agent-settle-linux-x64-" + version + ".tgz",
+	})
+	run(t, dir, nil, "npm", "install", "--no-audit", "--no-fund", "--registry", npm.URL, "@settle-agent/settle")
 	works(t, func(args ...string) string {
 		return run(t, dir, nil, "npx", append([]string{"--no", "settle"}, args...)...)
 	})
@@ -283,7 +316,7 @@ func image(t *testing.T, path string, env ...string) (settle func(args ...string
 		t.Fatal(err)
 	}
 	config, err := image.ConfigFile()
-	if err != nil || config.Config.User != "1000:1000" || config.Config.Entrypoint[0] != "/usr/bin/settle" {
+	if err != nil || config.Config.User != "1000:1000" || !strings.HasPrefix(filepath.Base(path), filepath.Base(config.Config.Entrypoint[0])+"_") {
 		t.Errorf("%+v, %v", config, err)
 	}
 	files := mutate.Extract(image)
@@ -303,7 +336,7 @@ func image(t *testing.T, path string, env ...string) (settle func(args ...string
 			"--mount", "--pid", "--fork", "--kill-child", "sh", "-ec",
 			`mount --bind -o ro "$ROOT" "$ROOT"; for d in data work tmp; do mount -t tmpfs -o mode=1777 none "$ROOT/$d"; done
 mount -t proc none "$ROOT/proc"; mount --rbind /dev "$ROOT/dev"
-cd "$ROOT/work"; mount -o remount,bind,ro "$ROOT"; exec "$CHROOT" --userspec=1000:1000 "$ROOT" /usr/bin/settle "$@"`, "sh",
+cd "$ROOT/work"; mount -o remount,bind,ro "$ROOT"; exec "$CHROOT" --userspec=1000:1000 "$ROOT" "$@"`, "sh", config.Config.Entrypoint[0],
 		}, args...)...)
 	}
 }

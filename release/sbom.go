@@ -14,17 +14,26 @@ import (
 // sbom lists, for each program, the modules that the linker put into it, as the
 // program itself records them.
 func (r *release) sbom() error {
-	modules, err := r.modules()
-	if err != nil {
-		return err
+	for _, binaries := range [][]binary{r.binaries, r.fleet} {
+		modules, err := r.modules(binaries)
+		if err == nil {
+			err = r.programSBOM(binaries, modules)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	for _, b := range r.binaries {
+	return nil
+}
+
+func (r *release) programSBOM(binaries []binary, modules []module) error {
+	for _, b := range binaries {
 		info, err := buildinfo.ReadFile(b.path)
 		if err != nil {
 			return err
 		}
 		main := cdx.Component{
-			BOMRef: "settle", Type: cdx.ComponentTypeApplication, Name: "settle", Version: r.version,
+			BOMRef: b.program, Type: cdx.ComponentTypeApplication, Name: b.program, Version: r.version,
 			PackageURL: "pkg:golang/" + info.Main.Path + "@v" + r.version, Licenses: licence("Apache-2.0"),
 		}
 		components := []cdx.Component{{
@@ -32,6 +41,9 @@ func (r *release) sbom() error {
 			PackageURL: "pkg:golang/std@" + strings.TrimPrefix(info.GoVersion, "go"), Licenses: licence("BSD-3-Clause"),
 		}}
 		for _, d := range info.Deps {
+			if d.Path == mainModule {
+				continue
+			}
 			n := slices.IndexFunc(modules, func(m module) bool { return m.Path == d.Path && m.Version == d.Version })
 			if n < 0 {
 				return fmt.Errorf("module %s@%s is in the program and not in the list of modules", d.Path, d.Version)
@@ -47,7 +59,7 @@ func (r *release) sbom() error {
 				Properties: &[]cdx.Property{{Name: "go:sum", Value: d.Sum}},
 			})
 		}
-		if err := r.bom(fmt.Sprintf("settle_%s_%s_%s", r.version, b.system, b.machine), main, components); err != nil {
+		if err := r.bom(fmt.Sprintf("%s_%s_%s_%s", b.program, r.version, b.system, b.machine), main, components); err != nil {
 			return err
 		}
 	}

@@ -160,7 +160,14 @@ func masked(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
+// released is the version of a released program: what builds a release puts it here.
+var released string
+
+// version is the program's: of a release, or of the commit.
 func version() string {
+	if released != "" {
+		return released
+	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		return info.Main.Version
 	}

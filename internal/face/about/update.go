@@ -175,15 +175,14 @@ func (i Installed) command(r Release) string {
 	return "curl -fsSL " + r.Files + "/install.sh | SETTLE_INSTALL_DIR=" + shellQuoted(filepath.Dir(i.Program)) + " sh"
 }
 
-// npm is the command that installs the two packages of a release from its files: the
-// name settle is somebody else's in the registry.
+// npm is the command that installs the release's package where this one is: for
+// everybody, or for a project.
 func (i Installed) npm(r Release) string {
-	_, platform, found := strings.Cut(filepath.ToSlash(i.Program), "/@settle-agent/settle-")
-	if platform, _, _ = strings.Cut(platform, "/"); !found {
-		platform = "<linux-x64, …>"
+	global := ""
+	if strings.Contains(filepath.ToSlash(i.Program), "/lib/node_modules/") {
+		global = "--global "
 	}
-	end := "-" + r.Version + ".tgz"
-	return "npm install --omit=optional " + r.Files + "/settle" + end + " " + r.Files + "/settle-agent-settle-" + platform + end
+	return "npm install " + global + "@settle-agent/settle@" + r.Version
 }
 
 func shellQuoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -68,10 +68,11 @@ func TestUpdate(t *testing.T) {
 		return func(path string) bool { return strings.Contains(strings.Join(paths, "\n"), path) }
 	}
 	for want, i := range map[string]Installed{
-		"go install github.com/settle-agent/settle/cmd/settle@v1.3.0":                                                             {Version: "1.2.3", Module: true, Program: "/root/go/bin/settle", Exists: there()},
-		"npm install --omit=optional https://x/v1.3.0/settle-1.3.0.tgz https://x/v1.3.0/settle-agent-settle-linux-x64-1.3.0.tgz ": {Version: "1.2.3", Program: "/x/node_modules/@settle-agent/settle-linux-x64/bin/settle", Exists: there()},
-		"brew upgrade settle":             {Version: "1.2.3", Program: "/opt/homebrew/Cellar/settle/1.2.3/bin/settle", Exists: there()},
-		"sudo apt install ./settle_*.deb": {Version: "1.2.3", Program: "/usr/bin/settle", Exists: there("/var/lib/dpkg/info/settle.list")},
+		"go install github.com/settle-agent/settle/cmd/settle@v1.3.0":                        {Version: "1.2.3", Module: true, Program: "/root/go/bin/settle", Exists: there()},
+		"npm install @settle-agent/settle@1.3.0":                                             {Version: "1.2.3", Program: "/x/node_modules/@settle-agent/settle-linux-x64/bin/settle", Exists: there()},
+		"npm install --global @settle-agent/settle@1.3.0":                                    {Version: "1.2.3", Program: "/usr/local/lib/node_modules/@settle-agent/settle/node_modules/@settle-agent/settle-linux-x64/bin/settle", Exists: there()},
+		"brew upgrade settle":                                                                {Version: "1.2.3", Program: "/opt/homebrew/Cellar/settle/1.2.3/bin/settle", Exists: there()},
+		"sudo apt install ./settle_*.deb":                                                    {Version: "1.2.3", Program: "/usr/bin/settle", Exists: there("/var/lib/dpkg/info/settle.list")},
 		"sudo rpm --upgrade https://x/v1.3.0/settle-1.3.0-1.<x86_64 or aarch64>.rpm":         {Version: "1.2.3", Program: "/usr/bin/settle", Exists: there("/usr/lib/sysimage/rpm")},
 		"start a container from the image of 1.3.0: https://x/v1.3.0/settle_1.3.0_image.tar": {Version: "1.2.3", Program: "/usr/bin/settle", Exists: there()},
 		`curl -fsSL https://x/v1.3.0/install.sh | SETTLE_INSTALL_DIR='/home/o'\''b/bin' sh`:  {Version: "1.3.0-rc.1", Program: "/home/o'b/bin/settle", Exists: there()},
