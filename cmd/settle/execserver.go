@@ -131,10 +131,10 @@ func (f *execServerFlags) server(s *streams) (*execserver.Server, error) {
 // secret returns the token that clients must know, or that is sent to one; empty for
 // none.
 func (f *execServerFlags) secret() (string, error) {
-	if f.tokenFile == "" {
+	if f.TokenFile == "" {
 		return "", nil
 	}
-	return f.token()
+	return f.Token()
 }
 
 // ladder ends a server.
@@ -169,11 +169,11 @@ func (f *execServerFlags) listen(sig *signals, s *streams, server *execserver.Se
 	if err != nil {
 		return err
 	}
-	encrypted, err := f.tls()
+	encrypted, err := f.TLS()
 	if err != nil {
 		return err
 	}
-	place, err := guard.Listen(sig.ctx, guard.Address{Addr: addr, TLS: encrypted, Insecure: f.insecure})
+	place, err := guard.Listen(sig.ctx, guard.Address{Addr: addr, TLS: encrypted, Insecure: f.Insecure})
 	if err != nil {
 		return err
 	}
@@ -182,8 +182,8 @@ func (f *execServerFlags) listen(sig *signals, s *streams, server *execserver.Se
 			"use --token-file, or say --no-token if you mean it", addr), place.Close())
 	}
 	name := ""
-	if len(f.names) > 0 {
-		name = f.names[0]
+	if len(f.Names) > 0 {
+		name = f.Names[0]
 	}
 	link := place.URL(name, "")
 	link.Scheme = strings.Replace(link.Scheme, "http", "ws", 1)
@@ -191,7 +191,7 @@ func (f *execServerFlags) listen(sig *signals, s *streams, server *execserver.Se
 		return failed(errors.Join(fmt.Errorf("cannot print the address: %w", err), place.Close()))
 	}
 	f.watchInput(sig, s)
-	handler := server.Handler(context.WithoutCancel(sig.ctx), token, guard.Names{Names: f.names, Exposed: place.Exposed})
+	handler := server.Handler(context.WithoutCancel(sig.ctx), token, guard.Names{Names: f.Names, Exposed: place.Exposed})
 	return failed(guard.Serve(place, guard.Limits{}.WithDefaults().Server(handler, server.Logger()), ladder(server, sig.stops)))
 }
 
@@ -216,7 +216,7 @@ func (f *execServerFlags) out(sig *signals, s *streams, server *execserver.Serve
 	}
 	header := http.Header{}
 	if token != "" {
-		if address.Scheme == "ws" && !f.insecure && !(guard.Names{}).Know(address.Host) {
+		if address.Scheme == "ws" && !f.Insecure && !(guard.Names{}).Know(address.Host) {
 			return fmt.Errorf("refusing to send the token to %q without TLS, where others could read it; use wss://, or say --insecure if you mean it", address.Host)
 		}
 		header.Set("Authorization", "Bearer "+token)

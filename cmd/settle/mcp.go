@@ -75,7 +75,7 @@ func (f *mcpFlags) serve(cmd *cobra.Command, s *streams) error {
 	f.apply(&o)
 	token := ""
 	if f.addr != "" {
-		if token, err = f.token(); err != nil {
+		if token, err = f.Token(); err != nil {
 			return err
 		}
 		o.Secrets = []string{token}
@@ -114,24 +114,24 @@ func (f *mcpFlags) open(cmd *cobra.Command, s *streams, o assemble.Options) *sta
 // http serves over HTTP. Errors that come before it listens are those of the
 // call.
 func (f *mcpFlags) http(ctx context.Context, s *streams, face *mcp.Face, token string, stops <-chan stdio.Stop) error {
-	encrypted, err := f.tls()
+	encrypted, err := f.TLS()
 	if err != nil {
 		return err
 	}
-	place, err := guard.Listen(ctx, guard.Address{Addr: f.addr, TLS: encrypted, Insecure: f.insecure})
+	place, err := guard.Listen(ctx, guard.Address{Addr: f.addr, TLS: encrypted, Insecure: f.Insecure})
 	if err != nil {
 		return err
 	}
 	name := ""
-	if len(f.names) > 0 {
-		name = f.names[0]
+	if len(f.Names) > 0 {
+		name = f.Names[0]
 	}
 	lines := place.URL(name, mcp.Path).String() + "\n"
-	if f.tokenFile == "" {
+	if f.TokenFile == "" {
 		lines += "Authorization: Bearer " + token + "\n"
 	}
 	if _, err := s.stdout.WriteString(lines); err != nil {
 		return failed(errors.Join(fmt.Errorf("cannot print the address: %w", err), place.Close()))
 	}
-	return failed(face.HTTP(token, guard.Names{Names: f.names, Exposed: place.Exposed}).Serve(place, stops))
+	return failed(face.HTTP(token, guard.Names{Names: f.Names, Exposed: place.Exposed}).Serve(place, stops))
 }

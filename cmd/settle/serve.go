@@ -88,11 +88,11 @@ func (f *serveFlags) serve(cmd *cobra.Command, s *streams) error {
 	if err != nil {
 		return err
 	}
-	token, err := f.token()
+	token, err := f.Token()
 	if err != nil {
 		return err
 	}
-	encrypted, err := f.tls()
+	encrypted, err := f.TLS()
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, s *streams) error {
 	}
 	a.Host.Secrets = append(a.Host.Secrets, token)
 	a.Session.LockTimeout = 0 // a client can ask again
-	place, err := guard.Listen(sig.ctx, guard.Address{Addr: f.addr, TLS: encrypted, Insecure: f.insecure})
+	place, err := guard.Listen(sig.ctx, guard.Address{Addr: f.addr, TLS: encrypted, Insecure: f.Insecure})
 	if err != nil {
 		return sig.instead(err)
 	}
@@ -173,21 +173,14 @@ func (f *serveFlags) sessions(cmd *cobra.Command, s *streams, base assemble.Opti
 func (f *serveFlags) options(a *assemble.Agent, sessions *assemble.Sessions, host *settle.Host, place *guard.Place, encrypted *tls.Config, token string) web.Options {
 	return web.Options{
 		Host: host, Sessions: sessions, Agent: a, Ceiling: sessions.Base.Settings.Permission, DataDir: a.Host.DataDir, WorkDir: a.Session.WorkDir, Model: a.Session.Model.ProviderName + "/" + a.Session.Model.Name,
-		Version: version(), Token: token, Names: f.names, Exposed: place.Exposed, TLS: encrypted, Take: f.take,
+		Version: version(), Token: token, Names: f.Names, Exposed: place.Exposed, TLS: encrypted, Take: f.take,
 		Page: page.Handler(), Mask: a.Redact.Diagnostic, Logger: a.Host.Logger,
 	}
 }
 
 // announce prints the link. A token of the user's is not shown.
 func (f *serveFlags) announce(s *streams, place *guard.Place, token string) error {
-	name := ""
-	if len(f.names) > 0 {
-		name = f.names[0]
-	}
-	if f.tokenFile != "" {
-		token = ""
-	}
-	if _, err := fmt.Fprintln(s.stdout, place.Link(name, token)); err != nil {
+	if _, err := fmt.Fprintln(s.stdout, f.Link(place, token)); err != nil {
 		return fmt.Errorf("cannot print the link: %w", err)
 	}
 	return nil

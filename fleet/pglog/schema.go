@@ -59,7 +59,7 @@ CREATE INDEX unit_queued ON settle_fleet.unit (place) WHERE state = 'queued';
 CREATE UNIQUE INDEX unit_running ON settle_fleet.unit (session) WHERE state = 'running';
 CREATE INDEX unit_worker ON settle_fleet.unit (worker) WHERE state = 'running';
 CREATE INDEX unit_session ON settle_fleet.unit (session, place) WHERE state <> 'ended';
-`, tenants, workspaces, rates, budgets, identity}
+`, tenants, workspaces, rates, budgets, identity, order}
 }
 
 // tenants has units belong to one, and counts what each has had: begun is the virtual
@@ -81,6 +81,11 @@ CREATE INDEX unit_queued ON settle_fleet.unit (tenant, place) WHERE state = 'que
 // identity tells fleets apart, for machines that work for several.
 const identity = `
 ALTER TABLE settle_fleet.version ADD COLUMN fleet text NOT NULL DEFAULT gen_random_uuid()::text;
+`
+
+// order finds the units that were submitted last.
+const order = `
+CREATE INDEX unit_place ON settle_fleet.unit (place);
 `
 
 // workspaces has a session's workspace, and a unit's checkpoint with the chunks of its

@@ -95,7 +95,7 @@ func newRoot() *cobra.Command {
 	cmd.PersistentFlags().StringVar(&d.url, "database", "", "`URL` of the Postgres database; default: $"+databaseVar+", else that of settle-fleet dev")
 	d.engine.define(cmd)
 	cmd.SetVersionTemplate("settle-fleet {{.Version}}\n")
-	cmd.AddCommand(newDev(&d), newWorker(&d), newSubmit(&d), newStatus(&d), newResults(&d), newLogs(&d), newCheckpoint(&d), newCancel(&d), newTenant(&d), newRate(&d), newMigrate(&d), newPrune(&d))
+	cmd.AddCommand(newDev(&d), newWorker(&d), newSubmit(&d), newStatus(&d), newResults(&d), newLogs(&d), newCheckpoint(&d), newCancel(&d), newPage(&d), newTenant(&d), newRate(&d), newMigrate(&d), newPrune(&d))
 	return cmd
 }
 

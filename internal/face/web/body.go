@@ -11,6 +11,7 @@ import (
 // sessionList answers GET /api/sessions.
 type sessionList struct {
 	Sessions []summary `json:"sessions"`
+	ReadOnly string    `json:"read_only,omitempty" jsonschema:"why the sessions can only be read here, and what changes them"`
 }
 
 // summary is a session in the list.

@@ -19,11 +19,11 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if s.subscribers.Add(1) > int64(s.Limits.Subscribers) {
-		s.subscribers.Add(-1)
-		return newProblem(http.StatusServiceUnavailable, "subscribers", "there are too many subscribers; try again later")
+	leave, err := s.subscribe()
+	if err != nil {
+		return err
 	}
-	defer s.subscribers.Add(-1)
+	defer leave()
 	defer s.watchers.come(r.PathValue("id"))()
 	session, err := s.Host.Lookup(r.Context(), r.PathValue("id"))
 	if err != nil {
@@ -52,8 +52,17 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 		out.say("resync", position{last})
 		return nil
 	}
-	s.follow(ctx, out, session, after, last)
+	s.follow(ctx, out, session.Events(ctx, after), after, last)
 	return nil
+}
+
+// subscribe counts a subscriber until leave is called.
+func (s *Server) subscribe() (leave func(), err error) {
+	if s.subscribers.Add(1) > int64(s.Limits.Subscribers) {
+		s.subscribers.Add(-1)
+		return nil, newProblem(http.StatusServiceUnavailable, "subscribers", "there are too many subscribers; try again later")
+	}
+	return func() { s.subscribers.Add(-1) }, nil
 }
 
 // unknownCursor is the cursor of a client that does not know where it is.
@@ -104,9 +113,9 @@ func cursorOf(r *http.Request) (cursor, error) {
 
 // follow sends the events after the cursor until the session is closed or the
 // client is gone. There is no hurry up to the event that was the last.
-func (s *Server) follow(ctx context.Context, out *stream, session *settle.Session, after, last uint64) {
+func (s *Server) follow(ctx context.Context, out *stream, events iter.Seq2[event.Event, error], after, last uint64) {
 	at := after
-	for e, err := range session.Events(ctx, after) {
+	for e, err := range events {
 		if err != nil {
 			out.fail(s, err)
 			return
@@ -148,20 +157,7 @@ func (s *Server) keptEvents(w http.ResponseWriter, r *http.Request, after, last 
 		out.say("resync", position{last})
 		return
 	}
-	at := after
-	for e, err := range journal.Read(ctx, s.DataDir, r.PathValue("id"), after) {
-		if err != nil {
-			out.fail(s, err)
-			return
-		}
-		at = e.Seq
-		if !out.event(e, false) {
-			return
-		}
-	}
-	if ctx.Err() == nil {
-		out.say("closed", position{at})
-	}
+	s.follow(ctx, out, journal.Read(ctx, s.DataDir, r.PathValue("id"), after), after, unknownCursor)
 }
 
 // export sends all events up to now.
@@ -186,6 +182,13 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) error {
 		}
 		all = journal.Read(ctx, s.DataDir, id, 0)
 	}
+	s.exportTo(w, r, all, last)
+	return nil
+}
+
+// exportTo sends events up to the last one.
+func (s *Server) exportTo(w http.ResponseWriter, r *http.Request, all iter.Seq2[event.Event, error], last uint64) {
+	id := r.PathValue("id")
 	w.Header().Set("Content-Type", "application/jsonl")
 	w.Header().Set("Content-Disposition", `attachment; filename="`+id+`.jsonl"`) // an id has nothing that is to be quoted
 	out := newPatient(w, r, s.Limits.WriteTimeout)
@@ -204,5 +207,4 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) error {
 	if r.Context().Err() != nil {
 		panic(http.ErrAbortHandler)
 	}
-	return nil
 }

@@ -105,9 +105,9 @@ func controlRoutes() []route {
 }
 
 // route fills the mux.
-func (s *Server) route() {
+func (s *Server) route(all []route) {
 	s.mux = http.NewServeMux()
-	for _, r := range routes() {
+	for _, r := range all {
 		s.mux.Handle(r.method+" "+r.path, s.handler(r.handle))
 	}
 	s.mux.Handle("/api/", s.handler((*Server).nothing))

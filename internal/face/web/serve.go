@@ -5,6 +5,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/guard"
 	"github.com/settle-agent/settle/internal/client/stdio"
 )
@@ -27,5 +28,15 @@ func (s *Server) Serve(l net.Listener, stops <-chan stdio.Stop) error {
 	go s.closeIdle(serving) // ends when Serve returns
 	return guard.Serve(l, s.httpServer(), stdio.Ladder{
 		Close: s.Host.CloseFor, Hurry: stdio.Hurry(s.Host.Sessions), Timeout: closeTimeout, DrainTimeout: drainTimeout, Stops: stops,
+	})
+}
+
+// ServeArchive answers requests until a stop comes. It ends nothing: what the archive
+// has runs elsewhere.
+func (s *Server) ServeArchive(l net.Listener, stops <-chan stdio.Stop) error {
+	return guard.Serve(l, s.httpServer(), stdio.Ladder{
+		Close:   func(context.Context, event.Reason, string) error { return nil },
+		Hurry:   func(context.Context, stdio.Stop) {},
+		Timeout: closeTimeout, DrainTimeout: drainTimeout, Stops: stops,
 	})
 }

@@ -98,10 +98,15 @@ type Server struct {
 	boot        string // tells this server from an earlier one
 	kept        *catalogue.Shelf
 	openAPI     []byte
+
+	archive  Archive // nil if there is a host
+	readOnly string
 }
 
 // New returns a server. The caller closes it, after the requests.
-func New(o Options) (*Server, error) {
+func New(o Options) (*Server, error) { return newServer(o, routes()) }
+
+func newServer(o Options, all []route) (*Server, error) {
 	o.Limits = o.Limits.withDefaults()
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -113,12 +118,12 @@ func New(o Options) (*Server, error) {
 		Options: o, door: guard.NewDoor(o.Token, o.Limits.Rate, o.Limits.Burst), large: make(chan struct{}, o.Limits.LargeBodies),
 		kept: &catalogue.Shelf{Dir: o.DataDir}, boot: rand.Text(),
 	}
-	document, err := describe(routes(), o.Version)
+	document, err := describe(all, o.Version)
 	if err != nil {
 		return nil, err
 	}
 	s.openAPI = document
-	s.route()
+	s.route(all)
 	return s, nil
 }
 

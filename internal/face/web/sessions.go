@@ -73,7 +73,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 	for _, e := range list {
 		all = append(all, s.summary(e))
 	}
-	reply(w, http.StatusOK, sessionList{all})
+	reply(w, http.StatusOK, sessionList{Sessions: all})
 	return nil
 }
 

@@ -51,7 +51,8 @@ async function call(method, path, body, { timeout = CALL_TIMEOUT } = {}) {
 
 const at = (id, ...rest) => ["/sessions", id, ...rest].map((part, n) => n ? encodeURIComponent(part) : part).join("/");
 
-export const sessions = () => call("GET", "/sessions").then((r) => r?.sessions ?? []);
+/** The sessions, and why the server only shows them, if it does. */
+export const sessions = () => call("GET", "/sessions").then((r) => ({ sessions: r?.sessions ?? [], readOnly: r?.read_only ?? "" }));
 export const openSession = (id) => call("POST", "/sessions", id ? { id } : {});
 export const snapshot = (id, turns) => call("GET", at(id) + (turns ? `?turns=${turns}` : ""));
 export const closeSession = (id) => call("DELETE", at(id), undefined, { timeout: 60_000 });

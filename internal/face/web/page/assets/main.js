@@ -22,7 +22,7 @@ import { named } from "./visible.js";
 const LIST_DELAY = 4000, TICK = 250, REST_DELAY = 60_000;
 const $ = (id) => document.getElementById(id);
 
-let session = null, sessions = [], changedRows = [], changedKeys = new Set(), scheduled = false, drawnSession = null, reading = false;
+let session = null, sessions = [], readOnly = "", changedRows = [], changedKeys = new Set(), scheduled = false, drawnSession = null, reading = false;
 
 const app = {
   get state() { return session?.state ?? blank; },
@@ -40,7 +40,7 @@ const app = {
   },
   notice,
   rewind: (t) => rewinding.open(session.id, t.id),
-  refuses: () => session?.refuses ?? "",
+  refuses: () => readOnly || (session?.refuses ?? ""),
   unsent: () => session?.unsent() ?? [],
   interrupting: () => (session?.interrupting ?? 0) > 0,
   saveDraft: (value) => { if (session) keep(`settle.draft.${session.id}`, value); },
@@ -155,7 +155,9 @@ function drawLink() {
 }
 
 function drawEmpty() {
-  if (!session) {
+  if (readOnly && !session) {
+    transcript.setEmpty(h("h2", null, "Choose a session"), h("p", null, named(readOnly)));
+  } else if (!session) {
     transcript.setEmpty(h("h2", null, "Ask settle to do something"), h("p", null, "Write a message below to start a session, or choose one from the list."));
   } else if (session.missing) {
     transcript.setEmpty(h("h2", null, session.missing === 404 ? "Session not found" : "This session cannot be shown"), h("p", null, named(session.why ?? "It may have been deleted. Choose another session from the list.")));
@@ -247,6 +249,7 @@ function choose(id) {
 }
 
 async function create() {
+  if (readOnly) { notice(named(readOnly)); return false; }
   try {
     const made = await api.openSession();
     go(made.id);
@@ -348,7 +351,8 @@ async function listSessions() {
   listing = true;
   try {
     const before = sessions.find((s) => s.id === session?.id);
-    sessions = await api.sessions();
+    ({ sessions, readOnly } = await api.sessions());
+    document.body.classList.toggle("reading", !!readOnly);
     const entry = sessions.find((s) => s.id === session?.id);
     // Somebody else may have gone on with a session that was closed.
     if (entry && before && (entry.state !== "closed" || entry.updated !== before.updated)) session.wake();
