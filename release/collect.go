@@ -107,7 +107,9 @@ func (r *release) modules(binaries []binary) ([]module, error) {
 		}
 	}
 	slices.SortFunc(all, func(a, b module) int { return strings.Compare(a.Path, b.Path) })
-	return slices.Compact(all), nil
+	all = slices.Compact(all)
+	licensed(all)
+	return all, nil
 }
 
 var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents|authors)([.-].*)?$`)
@@ -136,6 +138,20 @@ func (r *release) licences(binaries []binary) ([]file, error) {
 		files = append(files, texts...)
 	}
 	return files, nil
+}
+
+// annotations is a module of Temporal's without a licence file. The same file is in
+// go.temporal.io/api, under the licence that is there.
+const annotations, annotationsSource = "github.com/nexus-rpc/nexus-proto-annotations", "go.temporal.io/api"
+
+// licensed has that module take its licence from where the same file is.
+func licensed(all []module) {
+	from := slices.IndexFunc(all, func(m module) bool { return m.Path == annotationsSource })
+	for n := range all {
+		if all[n].Path == annotations && from >= 0 {
+			all[n].Dir = all[from].Dir
+		}
+	}
 }
 
 // licences returns the files that a module's licence is in.
