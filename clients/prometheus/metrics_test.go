@@ -133,6 +133,7 @@ func TestPrometheusReadsMetrics(t *testing.T) {
 	if problems, err := promlint.New(strings.NewReader(body)).Lint(); err != nil || len(problems) > 0 {
 		t.Errorf("%v, %v", problems, err)
 	}
+	checkDocs(t, families)
 	for want, n := range map[string]float64{
 		"settle_sessions_open":                            0,
 		"settle_turns_running":                            0,
