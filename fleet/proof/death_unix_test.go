@@ -28,13 +28,14 @@ import (
 var (
 	units   = flag.Int("units", 150, "how many turns TestWorkersDie runs")
 	seed    = flag.Uint64("seed", 1, "what it draws with")
+	faulty  = flag.Int("faulty", 120, "how many turns TestDatabaseFaults runs")
 	pause   = flag.Duration("pause", 0, "how long to wait between deaths: without, a unit's next worker may die before it has settled the log")
 	workers = 3
 )
 
 const (
 	slots    = 6
-	patience = 4 * time.Minute
+	patience = 20 * time.Minute
 )
 
 // process is a worker.
@@ -67,6 +68,8 @@ type crew struct {
 	alive  []*process
 	deaths []death
 	woken  []*process
+	// url, if set, leads a worker to the database instead of the place's own.
+	url func(worker string) string
 }
 
 // death is when a worker was killed, or stopped until it was woken.
@@ -78,8 +81,12 @@ type death struct {
 func (c *crew) start() {
 	c.t.Helper()
 	p := &process{id: fmt.Sprintf("w%d", len(c.all))}
+	url := c.place.URL
+	if c.url != nil {
+		url = c.url(p.id)
+	}
 	p.cmd = exec.Command(os.Args[0])
-	p.cmd.Env = append(os.Environ(), workerVar+"="+p.id, databaseVar+"="+c.place.URL, dirVar+"="+c.dir, fmt.Sprintf("%s=%d", slotsVar, slots))
+	p.cmd.Env = append(os.Environ(), workerVar+"="+p.id, databaseVar+"="+url, dirVar+"="+c.dir, fmt.Sprintf("%s=%d", slotsVar, slots))
 	p.cmd.Env = append(p.cmd.Env, engineVars(c.t)...)
 	p.cmd.Stderr = p
 	if err := p.cmd.Start(); err != nil {
@@ -167,14 +174,7 @@ func TestWorkersDie(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	defer c.end()
-	tasks := make([]fleet.Task, *units)
-	for n := range tasks {
-		tasks[n] = fleet.Task{Session: fmt.Sprintf("s%05d", n), Prompt: "work", Dir: work}
-	}
-	place.Submit(t, tasks...)
-	for range workers {
-		c.start()
-	}
+	c.submit(*units, work)
 	r := rand.New(rand.NewPCG(*seed, 0))
 	began := time.Now()
 	for {
@@ -198,6 +198,19 @@ func TestWorkersDie(t *testing.T) {
 		for _, p := range c.all {
 			t.Logf("worker %s:\n%s", p.id, p.said())
 		}
+	}
+}
+
+// submit submits turns that work in the directory, and starts the workers.
+func (c *crew) submit(n int, work string) {
+	c.t.Helper()
+	tasks := make([]fleet.Task, n)
+	for n := range tasks {
+		tasks[n] = fleet.Task{Session: fmt.Sprintf("s%05d", n), Prompt: "work", Dir: work}
+	}
+	c.place.Submit(c.t, tasks...)
+	for range workers {
+		c.start()
 	}
 }
 

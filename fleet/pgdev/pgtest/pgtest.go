@@ -75,6 +75,25 @@ func (s *Server) start() {
 // Process returns the server's process.
 func (s *Server) Process() *os.Process { return s.server.Process() }
 
+// Crash kills the server and starts it anew: what was committed without waiting for the
+// disk may be lost, and every connection is.
+func (s *Server) Crash(ctx context.Context) error {
+	if err := s.server.Process().Kill(); err != nil {
+		return err
+	}
+	<-s.server.Exited() // a process that was killed ends
+	for {               // its backends find out by themselves, and until then their memory is in use
+		started, err := pgdev.Start(ctx, pgdev.Options{Dir: filepath.Join(s.dir, "pg"), Forgetful: true})
+		if err == nil {
+			s.server = started
+			return nil
+		}
+		if ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
 // URL makes a new database and returns what connects to it.
 func (s *Server) URL(t testing.TB) string {
 	t.Helper()

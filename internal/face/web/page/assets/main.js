@@ -352,7 +352,7 @@ async function listSessions() {
   try {
     const before = sessions.find((s) => s.id === session?.id);
     ({ sessions, readOnly } = await api.sessions());
-    document.body.classList.toggle("reading", !!readOnly);
+    if (document.body.classList.toggle("reading", !!readOnly)) schedule();
     const entry = sessions.find((s) => s.id === session?.id);
     // Somebody else may have gone on with a session that was closed.
     if (entry && before && (entry.state !== "closed" || entry.updated !== before.updated)) session.wake();
