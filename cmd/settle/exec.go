@@ -182,7 +182,7 @@ func (f *execFlags) run(cmd *cobra.Command, s *streams, args []string) (int, err
 		return 0, in.instead(err)
 	}
 	options.Mask, options.Notes, options.Stops = a.Redact.Diagnostic, a.Notes, in.stops
-	options.Config = a.Session
+	options.Config, options.Expand = a.Session, expansion(a)
 	if options.Host, err = settle.Open(cmd.Context(), a.Host); err != nil {
 		return 0, err
 	}

@@ -230,9 +230,7 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 		return 0, err
 	}
 	options.Config = a.Session
-	options.Expand = func(session *settle.Session) func(context.Context, string) (string, []event.Image, error) {
-		return commands.Expansion{Source: (&assemble.Opened{Session: session, Agent: a}).Commands()}.Expand
-	}
+	options.Expand = expansion(a)
 	options.Prompt, options.Format, options.Stops = text, format, sig.stops
 	options.Screen = s.screen()
 	if f.asks(s, format) {
@@ -315,6 +313,13 @@ func (f *runFlags) agent(s *streams, r *config.Resolved, dir string, format run.
 		o.Logger = assemble.Log(r)
 	}
 	return o
+}
+
+// expansion says what commands of the agent's stand for in a session.
+func expansion(a *assemble.Agent) func(*settle.Session) func(context.Context, string) (string, []event.Image, error) {
+	return func(session *settle.Session) func(context.Context, string) (string, []event.Image, error) {
+		return commands.Expansion{Source: (&assemble.Opened{Session: session, Agent: a}).Commands()}.Expand
+	}
 }
 
 // options says how to show it.

@@ -20,7 +20,7 @@ func Fill(text, arguments string) (filled string, ok bool) {
 	words := Words(arguments)
 	named := map[string]string{}
 	for _, w := range words {
-		if name, value, is := strings.Cut(w, "="); is {
+		if name, value, is := strings.Cut(w.Text, "="); is {
 			named[name] = value
 		}
 	}
@@ -30,7 +30,7 @@ func Fill(text, arguments string) (filled string, ok bool) {
 	}
 	word := func(digits string, first int) string {
 		if n, err := strconv.Atoi(digits); err == nil && n >= first && n-first < len(words) {
-			return words[n-first]
+			return words[n-first].Text
 		}
 		return ""
 	}
@@ -81,30 +81,59 @@ func HasPlaces(text string) bool {
 	return ok
 }
 
+// Word is one of the arguments.
+type Word struct {
+	Text     string // without quotes
+	From, To int    // its bytes among the arguments, with quotes
+}
+
 // Words parts arguments at spaces, but for those in quotes.
-func Words(arguments string) (out []string) {
+func Words(arguments string) (out []Word) {
 	var word strings.Builder
 	var quote rune
-	open := false
-	for _, r := range arguments {
+	from := -1 // where the word begins; -1 between words
+	end := func(at int) {
+		if from >= 0 {
+			out = append(out, Word{word.String(), from, at})
+		}
+		word.Reset()
+		from = -1
+	}
+	for at, r := range arguments {
 		switch {
 		case quote != 0 && r == quote:
 			quote = 0
-		case quote == 0 && (r == '"' || r == '\'') && (!open || strings.HasSuffix(word.String(), "=")):
-			quote, open = r, true
-		case quote == 0 && (r == ' ' || r == '\t' || r == '\n'):
-			if open {
-				out = append(out, word.String())
+		case quote == 0 && (r == '"' || r == '\'') && (from < 0 || strings.HasSuffix(word.String(), "=")):
+			quote = r
+			if from < 0 {
+				from = at
 			}
-			word.Reset()
-			open = false
+		case quote == 0 && (r == ' ' || r == '\t' || r == '\n'):
+			end(at)
 		default:
 			word.WriteRune(r)
-			open = true
+			if from < 0 {
+				from = at
+			}
 		}
 	}
-	if open {
-		out = append(out, word.String())
-	}
+	end(len(arguments))
 	return out
+}
+
+// Raw are words as they stand in the arguments, with their quotes and what is between
+// those that follow each other there.
+func Raw(arguments string, words []Word) string {
+	var b strings.Builder
+	for n, w := range words {
+		if n > 0 {
+			between := arguments[words[n-1].To:w.From]
+			if strings.TrimSpace(between) != "" { // another word was taken out
+				between = " "
+			}
+			b.WriteString(between)
+		}
+		b.WriteString(arguments[w.From:w.To])
+	}
+	return b.String()
 }

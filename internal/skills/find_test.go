@@ -226,7 +226,7 @@ func TestFill(t *testing.T) {
 	if _, ok := skills.Fill("nothing $HOME", "x"); ok || skills.HasPlaces("$HOME") || !skills.HasPlaces("$1") {
 		t.Error("places")
 	}
-	if diff := cmp.Diff([]string{"a", "b c", "it's", "K=v w", ""}, skills.Words(`a "b c"  it's K="v w" ''`)); diff != "" {
+	if diff := cmp.Diff([]skills.Word{{"a", 0, 1}, {"b c", 2, 7}, {"it's", 9, 13}, {"K=v w", 14, 21}, {"", 22, 24}}, skills.Words(`a "b c"  it's K="v w" ''`)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -144,16 +144,16 @@ func fetch(ctx context.Context, servers *mcp.Servers, c mcp.Command, words strin
 }
 
 // assigned gives the words of a call to the arguments of a prompt: NAME=value to the one
-// of that name, the others in order, and to the last of these what is left. rest are the
-// words for which there is none.
+// of that name, the others in order, and to the last of these what is left, as it was
+// typed. rest are the words for which there is none.
 func assigned(c mcp.Command, words string) (values map[string]string, rest string, err error) {
 	values = map[string]string{}
 	named := func(name string) bool {
 		return slices.ContainsFunc(c.Prompt.Arguments, func(a mcp.Argument) bool { return a.Name == name })
 	}
-	var open []string
+	var open []skills.Word
 	for _, word := range skills.Words(words) {
-		if name, value, is := strings.Cut(word, "="); is && named(name) {
+		if name, value, is := strings.Cut(word.Text, "="); is && named(name) {
 			values[name] = value
 			continue
 		}
@@ -166,10 +166,11 @@ func assigned(c mcp.Command, words string) (values map[string]string, rest strin
 		}
 	}
 	if len(free) > 0 && len(open) > len(free) {
-		open = append(open[:len(free)-1:len(free)-1], strings.Join(open[len(free)-1:], " "))
+		open[len(free)-1].Text = skills.Raw(words, open[len(free)-1:])
+		open = open[:len(free)]
 	}
 	for n, name := range free[:min(len(free), len(open))] {
-		values[name] = open[n]
+		values[name] = open[n].Text
 	}
 	for _, a := range c.Prompt.Arguments {
 		if _, given := values[a.Name]; a.Required && !given {
@@ -179,5 +180,5 @@ func assigned(c mcp.Command, words string) (values map[string]string, rest strin
 	if len(missing) > 0 {
 		return nil, "", fmt.Errorf("/%s needs %s; usage: /%s %s", c.Name, strings.Join(missing, ", "), c.Name, ofPrompt(c).Hint)
 	}
-	return values, strings.Join(open[min(len(free), len(open)):], " "), nil
+	return values, skills.Raw(words, open[min(len(free), len(open)):]), nil
 }

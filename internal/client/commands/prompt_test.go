@@ -51,6 +51,8 @@ func TestArguments(t *testing.T) {
 	for words, want := range map[string]string{
 		"Ann 'of them' now":         "who=Ann,why=of them,when=now",
 		"Ann of now or never":       "who=Ann,why=of,when=now or never",
+		`Ann of "now  or" 'never'`:  `who=Ann,why=of,when="now  or" 'never'`,
+		"a b don't x=1\n\n who=y z": "who=y,why=a,when=b don't x=1 z",
 		`when="some day" Ann`:       "who=Ann,when=some day",
 		"who= when=x a=b c":         "who=,why=a=b c,when=x",
 		"when=x who=y why=z more …": "who=y,why=z,when=x +more …",
@@ -75,7 +77,7 @@ func TestArguments(t *testing.T) {
 			t.Errorf("%q: %q, want %q", words, text, want)
 		}
 	}
-	if values, rest, err := assigned(prompt("x", "plain"), "and 'more words'"); len(values) != 0 || rest != "and more words" || err != nil {
+	if values, rest, err := assigned(prompt("x", "plain"), "and 'more words'"); len(values) != 0 || rest != "and 'more words'" || err != nil {
 		t.Errorf("%v, %q, %v", values, rest, err)
 	}
 }

@@ -45,6 +45,8 @@ func TestPromptsOfAServer(t *testing.T) {
 	hanging := c.Send("turn/start", in)
 	<-asked
 	c.refuse(-32600, "another input", "turn/start", in)
+	c.refuse(-32600, "no active turn", "turn/interrupt", map[string]any{"threadId": id, "turnId": "another"})
+	c.refuse(-32600, "another input", "turn/start", in) // that has not given it up
 	c.turn(id, "go on")
 	c.Seen(`"method":"turn/completed"`, 2)
 	c.Must("turn/interrupt", map[string]any{"threadId": id, "turnId": ""})

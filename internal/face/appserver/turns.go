@@ -56,24 +56,27 @@ func (l *loadedThread) steerTurn(ctx context.Context, r *jsonrpc.Request, p inpu
 	})
 }
 
-// interruptTurn ends the turn that runs; without an id, whichever it is. The answer
-// comes when that is recorded.
+// interruptTurn ends the turn that runs; without an id, whichever it is, and what is
+// still being expanded. The answer comes when that is recorded. An id that is not the
+// turn's ends nothing.
 func (l *loadedThread) interruptTurn(_ context.Context, r *jsonrpc.Request, p about) error {
-	t := l.running()
-	if l.fetching != nil {
-		l.fetching(event.Abort(event.Interrupted, l.s.Client()))
+	t, fetching := l.running(), l.fetching
+	switch {
+	case t == nil && (p.TurnID != "" || l.starts.Len() == 0 && fetching == nil):
+		return invalid("no active turn to interrupt")
+	case t != nil && p.TurnID != "" && t.ID != p.TurnID:
+		return invalid("expected active turn id %s but found %s", p.TurnID, t.ID)
+	}
+	if fetching != nil {
+		fetching(event.Abort(event.Interrupted, l.s.Client()))
 	}
 	switch {
-	case t == nil && p.TurnID == "" && l.starts.Len() > 0:
-		l.interrupt(r, "")
-	case t == nil && p.TurnID == "" && l.fetching != nil:
-		r.Reply(object{})
-	case t == nil:
-		return invalid("no active turn to interrupt")
-	case p.TurnID != "" && t.ID != p.TurnID:
-		return invalid("expected active turn id %s but found %s", p.TurnID, t.ID)
-	default:
+	case t != nil:
 		l.interrupt(r, t.ID)
+	case l.starts.Len() > 0:
+		l.interrupt(r, "")
+	default:
+		r.Reply(object{})
 	}
 	return nil
 }

@@ -83,7 +83,7 @@ func (f *Face) command(name, argument string) bool {
 		s.run(f, argument)
 		return true
 	}
-	if text := "/" + strings.TrimSpace(name+" "+argument); f.fetches(text) {
+	if text := "/" + strings.TrimSpace(name+" "+argument); f.fetches(f.conversation, text) {
 		f.fetch(text)
 		return true
 	}

@@ -173,7 +173,7 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	go f.guarded(func() { f.read(ctx.Done()) }) // ends with ctx, or with the terminal
 	if o.Prompt != "" {
 		f.hint = ""
-		f.submit(partsOf(o.Prompt), event.Queue)
+		f.sendFirst(o.Prompt)
 	}
 	err = scope.Guard(func() error { f.loop(); return nil })
 	f.finish()

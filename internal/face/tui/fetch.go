@@ -97,10 +97,43 @@ func (f *Face) fetch(text string) {
 	})
 }
 
-// fetches reports whether a text is a prompt of a server, which may not be known yet.
-func (f *Face) fetches(text string) bool {
-	_, ok := f.conversation.(Expander)
-	return ok && commands.Async(text)
+// fetches reports whether a text is a prompt of a server, which may not be known yet,
+// and no command that hides it.
+func (o *Options) fetches(c Conversation, text string) bool {
+	if _, ok := c.(Expander); !ok || !commands.Async(text) {
+		return false
+	}
+	if o.Commands == nil {
+		return true
+	}
+	name, _, _ := strings.Cut(strings.TrimPrefix(text, "/"), " ")
+	_, hidden := o.Commands().Named(name)
+	return !hidden
+}
+
+// sendFirst sends the prompt that the terminal was started with, or what it stands for.
+// Commands of settle's own are for who is at the keys.
+func (f *Face) sendFirst(text string) {
+	f.past.add(f.masked(text))
+	if f.fetches(f.conversation, text) {
+		f.fetch(text)
+		return
+	}
+	stands, err := f.expanded(text)
+	if err != nil {
+		f.editor.set(text)
+		f.commit(notice(bad(), "not sent: %v", err))
+		return
+	}
+	f.deliver(partsOf(stands), event.Queue)
+}
+
+// expanded is what a text stands for as far as files say.
+func (o *Options) expanded(text string) (string, error) {
+	if o.Commands == nil {
+		return text, nil
+	}
+	return o.Commands().Expand(text)
 }
 
 // busy says, while a prompt is fetched, that nothing else is sent: it would overtake.

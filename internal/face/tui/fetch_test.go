@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -11,6 +13,8 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/commands"
+	"github.com/settle-agent/settle/internal/skills"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/tool/mcp"
@@ -83,6 +87,46 @@ func TestAPromptIsGivenUp(t *testing.T) {
 		p.types("\x03\x04")
 		p.left(code, 0)
 	})
+}
+
+// The first prompt may be a command, of a file or of a server; settle's own commands are
+// no prompts, and run only when they are typed.
+func TestTheFirstPromptIsACommand(t *testing.T) {
+	own := commandsIn(t, "review.md", "Review $1 with care.")
+	for first, want := range map[string]string{
+		"/review it":      "> Review it with care.",
+		"/docs__style go": "> Write Go well.",
+		"/quit now":       "> /quit now",
+		"/tmp/x is what?": "> /tmp/x is what?",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p, code := newPerson(t, Options{Sessions: docs(), Prompt: first, Commands: own}, script.Turn(script.Text("I will.")))
+			time.Sleep(time.Hour)
+			synctest.Wait()
+			p.sees(want, "I will.")
+			p.types("\x04")
+			p.left(code, 0)
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		p, code := newPerson(t, Options{Sessions: docs(), Prompt: "/docs__style bad", Commands: own})
+		p.sees("not sent: docs__style needs lang", "> /docs__style bad")
+		p.types("\x03\x04")
+		p.left(code, 0)
+	})
+}
+
+// commandsIn are the commands of a file in a person's configuration.
+func commandsIn(t *testing.T, name, text string) func() commands.Set {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "commands"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "commands", name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return func() commands.Set { return commands.Find(skills.Sources{Config: dir}, skills.Found{}) }
 }
 
 // plainHost is a host for the sessions, with a model that follows the script.

@@ -10,7 +10,6 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/asker"
-	"github.com/settle-agent/settle/internal/client/commands"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/printable"
@@ -71,7 +70,7 @@ func RunPlain(ctx context.Context, in io.Reader, out io.Writer, width int, o Opt
 	p.showFinished()
 	p.ask()
 	if o.Prompt != "" {
-		p.submit(o.Prompt)
+		p.prompt(o.Prompt)
 	}
 	p.loop()
 	closing, closed := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
@@ -148,32 +147,23 @@ func (p *plain) line(text string) {
 		p.say("A line is a prompt, or after an exclamation mark a command to run; while a turn runs, it waits for its end. /stop interrupts the turn, and so does Ctrl-C. /quit ends everything; so does Ctrl-C while nothing runs.")
 	case p.fetching != nil:
 		p.say("Not sent: waiting for %s. /stop gives it up.", printable.Short(p.fetching.text, mostHelp))
-	case p.fetches(text):
-		p.fetch(text)
 	default:
-		if p.Commands != nil {
-			expanded, err := p.Commands().Expand(text)
-			if err != nil {
-				p.say("Not sent: %v", err)
-				return
-			}
-			text = expanded
-		}
-		p.submit(text)
+		p.prompt(text)
 	}
 }
 
-// fetches reports whether a text is a prompt of a server, and no command that hides it.
-func (p *plain) fetches(text string) bool {
-	if _, ok := p.conversation.(Expander); !ok || !commands.Async(text) {
-		return false
+// prompt sends a prompt, or what it stands for.
+func (p *plain) prompt(text string) {
+	if p.fetches(p.conversation, text) {
+		p.fetch(text)
+		return
 	}
-	if p.Commands == nil {
-		return true
+	stands, err := p.expanded(text)
+	if err != nil {
+		p.say("Not sent: %v", err)
+		return
 	}
-	name, _, _ := strings.Cut(strings.TrimPrefix(text, "/"), " ")
-	_, hidden := p.Commands().Named(name)
-	return !hidden
+	p.submit(stands)
 }
 
 // fetch sends what a prompt of a server stands for, when the server has said it.
