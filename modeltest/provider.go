@@ -22,11 +22,16 @@ type ProviderRule struct {
 	messages  func(*messagesRequest) *apiError
 }
 
+// chatRule is a rule of Chat Completions, with a thread on GitHub as its source.
+//
+//go:noinline
+func chatRule(provider, says, source string, check func(*Server, *chatRequest) *apiError) ProviderRule {
+	return ProviderRule{Provider: provider, Dialect: Chat, Says: says, Source: "https://github.com/" + source, chat: check}
+}
+
 // ProviderRules returns all of them.
 func ProviderRules() []ProviderRule {
-	of := func(provider, says, source string, check func(*Server, *chatRequest) *apiError) ProviderRule {
-		return ProviderRule{Provider: provider, Dialect: Chat, Says: says, Source: "https://github.com/" + source, chat: check}
-	}
+	of := chatRule
 	return []ProviderRule{
 		of("mistral", "a call's id has nine letters and digits", "anomalyco/opencode/issues/1680", mistralIDs),
 		of("mistral", "no user's message follows a tool's", "datapizza-labs/datapizza-ai/issues/98", mistralOrder),

@@ -345,14 +345,14 @@ func (o Options) permission() settle.Permission {
 	return o.Permission
 }
 
-func (o Options) bench(names []string) bench {
+func (o Options) bench(names []string) *bench {
 	r := o.Settings
 	byName := r.Withheld()
 	secret := func(name, value string) bool {
 		return slices.Contains(byName, name) || r.Withholds(value) || o.hasSecret(value)
 	}
 	env, withheld := shell.Environment(o.Environ, secret, r.PassEnv)
-	b := bench{
+	b := &bench{
 		offered: names, env: env, withheld: withheld, roster: &roster{open: map[string]*mcp.Servers{}, disabled: map[string]bool{}},
 		release: o.release(), onExit: r.Jobs.OnExit, onStop: r.Jobs.OnInterrupt, ripgrep: ripgrep(o.Getenv("PATH")),
 		editor: o.Editor, servers: o.servers(), seen: o.Seen, listed: o.Listed, nearby: r.Web.Private, searcher: o.searcher(), catalogues: catalogues(r.DataDir), version: o.Version,

@@ -226,7 +226,7 @@ func (s sandboxing) notes() []string {
 // boxes makes the boxes of a session's commands.
 type boxes struct {
 	sandboxing
-	bench
+	*bench
 	extent func() policy.Extent
 	data   string // settle's data directory; only for other machines
 

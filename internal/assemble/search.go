@@ -30,7 +30,7 @@ func (o Options) searcher() []string {
 }
 
 // search is the tool that searches the web.
-func (b bench) search(info settle.SessionInfo) tool.Tool {
+func (b *bench) search(info settle.SessionInfo) tool.Tool {
 	if b.searcher == nil {
 		return web.NewSearch(nil)
 	}

@@ -72,7 +72,7 @@ func (o Options) serverClient(servers []mcp.Server) *http.Client {
 
 // open makes ready to reach a session's servers; nil where there are none. What is
 // known of them is read anew for each session.
-func (b bench) open(info settle.SessionInfo, spool string) *mcp.Servers {
+func (b *bench) open(info settle.SessionInfo, spool string) *mcp.Servers {
 	if len(b.servers) == 0 {
 		return nil
 	}
@@ -129,7 +129,7 @@ func (c Commands) Asked() *mcp.Servers {
 }
 
 // serve says which servers an agent has.
-func (o Options) serve(a *Agent, b bench, names []string) {
+func (o Options) serve(a *Agent, b *bench, names []string) {
 	offer := mcp.Read(b.catalogues, b.servers, names...)
 	a.Notes, a.ServerTools = append(a.Notes, offer.Notes...), offer.Names()
 	for _, s := range b.servers {

@@ -92,7 +92,7 @@ type bench struct {
 }
 
 // toolbox makes the tools of one session.
-func (b bench) toolbox(info settle.SessionInfo) (kit settle.Toolbox, err error) {
+func (b *bench) toolbox(info settle.SessionInfo) (kit settle.Toolbox, err error) {
 	spool, discard := spool(info.OutputDir)
 	box := &boxes{sandboxing: b.sandbox, bench: b, extent: b.extent}
 	marker := info.Marker
@@ -201,7 +201,7 @@ func masker(info settle.SessionInfo) func() shell.Masker {
 }
 
 // close ends the session's processes, and names what could not be ended.
-func (b bench) close(ctx context.Context, jobs *shell.Jobs) error {
+func (b *bench) close(ctx context.Context, jobs *shell.Jobs) error {
 	if b.onExit == "release" {
 		for _, job := range jobs.List() {
 			if job.How == "" {
@@ -233,7 +233,7 @@ func spool(kept string) (dir string, discard func() error) {
 
 // mayRelease decides whether the model may let a process outlive settle. Where
 // it is to be asked about, that was done before the call started.
-func (b bench) mayRelease(_ context.Context, _ string) error {
+func (b *bench) mayRelease(_ context.Context, _ string) error {
 	if b.release != settle.Deny {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // fetch is the tool that reads pages of the web.
-func (b bench) fetch() tool.Tool {
+func (b *bench) fetch() tool.Tool {
 	c := web.Config{Version: cmp.Or(b.version, "unknown")}
 	if allowed, err := egress.ParsePrivate(b.nearby); err == nil { // as it was when the configuration was read
 		c.Permit = allowed.Permits

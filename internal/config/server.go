@@ -307,12 +307,8 @@ func (r *Resolved) SortedServers() []Server {
 }
 
 func (r *Resolved) serverLines(s Server) []Line {
-	var lines []Line
-	add := func(key, value string) {
-		if value != "" {
-			lines = append(lines, Line{"mcp." + s.Name + "." + key, value, s.Origin})
-		}
-	}
+	all := &section{prefix: "mcp." + s.Name + "."}
+	add := func(key, value string) { all.add(key, value, s.Origin) }
 	add("command", strings.Join(s.Command, " "))
 	add("env", pairsShown(s.Env))
 	add("cwd", s.Dir)
@@ -331,5 +327,5 @@ func (r *Resolved) serverLines(s Server) []Line {
 	if !s.Enabled {
 		add("enabled", "false")
 	}
-	return lines
+	return all.lines
 }

@@ -83,15 +83,15 @@ func (r *Resolved) chosenLines() []Line {
 		from.Where = "the first provider that is ready"
 	}
 	w := r.Watchdog(c.Provider)
-	var lines []Line
-	add := func(key, value string, from Origin) { lines = append(lines, Line{key, value, from}) }
-	add("chosen.model", c.String(), from)
-	add("chosen.base_url", c.Provider.BaseURL, c.Provider.BaseURLOrigin)
-	add("chosen.key", r.keySource(c.Provider), c.Provider.Origin)
-	add("chosen.header_timeout", trimmed(w.HeaderTimeout), r.origin("header_timeout"))
-	add("chosen.stall_timeout", trimmed(w.StallTimeout), r.origin("stall_timeout"))
-	add("chosen.thinking_timeout", trimmed(w.ThinkingTimeout), r.origin("thinking_timeout"))
-	return lines
+	s := &section{prefix: "chosen."}
+	add := s.add
+	add("model", c.String(), from)
+	add("base_url", c.Provider.BaseURL, c.Provider.BaseURLOrigin)
+	add("key", r.keySource(c.Provider), c.Provider.Origin)
+	add("header_timeout", trimmed(w.HeaderTimeout), r.origin("header_timeout"))
+	add("stall_timeout", trimmed(w.StallTimeout), r.origin("stall_timeout"))
+	add("thinking_timeout", trimmed(w.ThinkingTimeout), r.origin("thinking_timeout"))
+	return s.lines
 }
 
 // keySource says where the provider's key comes from, and never what it is.
@@ -109,13 +109,24 @@ func (r *Resolved) keySource(p Provider) string {
 	return "none is needed"
 }
 
-func (r *Resolved) providerLines(p Provider) []Line {
-	var lines []Line
-	add := func(key, value string, origin Origin) {
-		if value != "" && value != "0" {
-			lines = append(lines, Line{"providers." + p.Name + "." + key, value, origin})
-		}
+// section collects the lines of a table that has a name.
+type section struct {
+	prefix string
+	lines  []Line
+}
+
+// add adds a line, unless nothing is set.
+//
+//go:noinline
+func (s *section) add(key, value string, origin Origin) {
+	if value != "" {
+		s.lines = append(s.lines, Line{s.prefix + key, value, origin})
 	}
+}
+
+func (r *Resolved) providerLines(p Provider) []Line {
+	s := &section{prefix: "providers." + p.Name + "."}
+	add := s.add
 	add("wire", string(p.Wire), p.Origin)
 	add("base_url", p.BaseURL, p.BaseURLOrigin)
 	add("model", p.Model, p.Origin)
@@ -137,8 +148,10 @@ func (r *Resolved) providerLines(p Provider) []Line {
 	if p.ToolSearch != nil {
 		add("tool_search", fmt.Sprint(*p.ToolSearch), p.Origin)
 	}
-	add("limits.max_concurrent", shown(p.MaxConcurrent), p.Origin)
-	return lines
+	if p.MaxConcurrent != 0 {
+		add("limits.max_concurrent", shown(p.MaxConcurrent), p.Origin)
+	}
+	return s.lines
 }
 
 func pairsShown(pairs map[string]string) string {

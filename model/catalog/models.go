@@ -22,26 +22,28 @@ func addClaude(t Table) {
 	bound := million
 	bound.BoundThinking = true
 
-	t["claude-haiku-5-5"] = bound
-	t["claude-sonnet-5-5"] = bound.thinks(AdaptiveBetween)
-	t["claude-opus-5-5"] = bound.thinks(AdaptiveAlways)
-	t["claude-fable-5-1"] = bound.thinks(AdaptiveAlways)
-	t["claude-mythos-5-1"] = bound.thinks(AdaptiveAlways)
+	t.add(bound, "claude-haiku-5-5")
+	t.add(bound.thinks(AdaptiveBetween), "claude-sonnet-5-5")
+	t.add(bound.thinks(AdaptiveAlways), "claude-opus-5-5", "claude-fable-5-1", "claude-mythos-5-1")
 
-	t["claude-opus-5"] = million
-	t["claude-sonnet-5"] = million
-	t["claude-fable-5"] = million.thinks(AdaptiveAlways)
-	t["claude-mythos-5"] = million.thinks(AdaptiveAlways)
-	t["claude-mythos-preview"] = million.thinks(AdaptiveAlways)
-	t["claude-opus-4-8"] = million
-	t["claude-opus-4-7"] = million
-	t["claude-opus-4-6"] = Model{Window: 1_000_000, MaxOutput: 128_000, Images: true, Thinking: Adaptive, Efforts: noXHigh, ToolSearch: true}
-	t["claude-sonnet-4-6"] = Model{Window: 1_000_000, MaxOutput: 64_000, Images: true, Thinking: Adaptive, Efforts: noXHigh[:3], ToolSearch: true}
+	t.add(million, "claude-opus-5", "claude-sonnet-5")
+	t.add(million.thinks(AdaptiveAlways), "claude-fable-5", "claude-mythos-5", "claude-mythos-preview")
+	t.add(million, "claude-opus-4-8", "claude-opus-4-7")
+	t.add(Model{Window: 1_000_000, MaxOutput: 128_000, Images: true, Thinking: Adaptive, Efforts: noXHigh, ToolSearch: true}, "claude-opus-4-6")
+	t.add(Model{Window: 1_000_000, MaxOutput: 64_000, Images: true, Thinking: Adaptive, Efforts: noXHigh[:3], ToolSearch: true}, "claude-sonnet-4-6")
 
 	budget := Model{Window: 200_000, MaxOutput: 64_000, Images: true, Thinking: ByBudget, Interleaved: true, ToolSearch: true}
-	t["claude-opus-4-5"] = budget
-	t["claude-sonnet-4-5"] = budget
-	t["claude-haiku-4-5"] = budget
+	t.add(budget, "claude-opus-4-5", "claude-sonnet-4-5", "claude-haiku-4-5")
+}
+
+// add gives models what they can do. A copy of it in each place would be most of the
+// table.
+//
+//go:noinline
+func (t Table) add(m Model, names ...string) {
+	for _, name := range names {
+		t[name] = m
+	}
 }
 
 func (m Model) thinks(how Thinking) Model {
@@ -57,38 +59,30 @@ func addGPT(t Table) {
 		Window: 1_050_000, MaxOutput: 128_000, Images: true, Thinking: ByEffort, Grammar: true,
 		Efforts: []string{"none", "low", "medium", "high", "xhigh", "max"}, ToolSearch: true,
 	}
-	for _, name := range []string{
-		"gpt-6.1-sol", "gpt-6.1-terra", "gpt-6-sol", "gpt-6-astra", "gpt-6-luna",
-		"gpt-5.6", "gpt-5.6-sol", "gpt-5.6-terra", "gpt-5.6-luna",
-	} {
-		t[name] = million
-	}
+	t.add(million, "gpt-6.1-sol", "gpt-6.1-terra", "gpt-6-sol", "gpt-6-astra", "gpt-6-luna", "gpt-5.6", "gpt-5.6-sol", "gpt-5.6-terra", "gpt-5.6-luna")
 	million.Efforts = upTo("xhigh", "none")
-	t["gpt-5.5"], t["gpt-5.4"] = million, million
+	t.add(million, "gpt-5.5", "gpt-5.4")
 
 	gpt5 := Model{Window: 400_000, MaxOutput: 128_000, Images: true, Thinking: ByEffort, Grammar: true}
 	gpt5.Efforts = upTo("xhigh", "none")
-	t["gpt-5.4-nano"], t["gpt-5.2"] = gpt5, gpt5
+	t.add(gpt5, "gpt-5.4-nano", "gpt-5.2")
 	mini := gpt5
 	mini.ToolSearch = true
-	t["gpt-5.4-mini"] = mini
+	t.add(mini, "gpt-5.4-mini")
 	gpt5.Efforts = upTo("xhigh")
-	t["gpt-5.3-codex"], t["gpt-5.2-codex"], t["gpt-5.1-codex-max"] = gpt5, gpt5, gpt5
+	t.add(gpt5, "gpt-5.3-codex", "gpt-5.2-codex", "gpt-5.1-codex-max")
 	gpt5.Efforts = []string{"none", "low", "medium", "high"}
-	t["gpt-5.1"] = gpt5
+	t.add(gpt5, "gpt-5.1")
 	gpt5.Efforts = []string{"low", "medium", "high"}
-	t["gpt-5-codex"], t["gpt-5.1-codex"] = gpt5, gpt5
+	t.add(gpt5, "gpt-5-codex", "gpt-5.1-codex")
 	gpt5.Efforts = []string{"minimal", "low", "medium", "high"}
-	t["gpt-5"], t["gpt-5-mini"], t["gpt-5-nano"] = gpt5, gpt5, gpt5
+	t.add(gpt5, "gpt-5", "gpt-5-mini", "gpt-5-nano")
 
 	o := Model{Window: 200_000, MaxOutput: 100_000, Images: true, Thinking: ByEffort, Efforts: []string{"low", "medium", "high"}}
-	t["o3"], t["o4-mini"] = o, o
-	t["gpt-4.1"] = Model{Window: 1_047_576, MaxOutput: 32_768, Images: true}
-	t["gpt-4.1-mini"], t["gpt-4.1-nano"] = t["gpt-4.1"], t["gpt-4.1"]
-	t["gpt-4o"] = Model{Window: 128_000, MaxOutput: 16_384, Images: true}
-	t["gpt-4o-mini"] = t["gpt-4o"]
-	t["gpt-oss-120b"] = Model{Window: 131_072, MaxOutput: 131_072, Thinking: ByEffort, Efforts: o.Efforts}
-	t["gpt-oss-20b"] = t["gpt-oss-120b"]
+	t.add(o, "o3", "o4-mini")
+	t.add(Model{Window: 1_047_576, MaxOutput: 32_768, Images: true}, "gpt-4.1", "gpt-4.1-mini", "gpt-4.1-nano")
+	t.add(Model{Window: 128_000, MaxOutput: 16_384, Images: true}, "gpt-4o", "gpt-4o-mini")
+	t.add(Model{Window: 131_072, MaxOutput: 131_072, Thinking: ByEffort, Efforts: o.Efforts}, "gpt-oss-120b", "gpt-oss-20b")
 }
 
 func addGemini(t Table) {
@@ -97,8 +91,8 @@ func addGemini(t Table) {
 		t[name] = three
 	}
 	three.Efforts = three.Efforts[1:]
-	t["gemini-3.1-pro"] = three
+	t.add(three, "gemini-3.1-pro")
 
 	budget := Model{Window: 1_048_576, MaxOutput: 65_536, Images: true, Thinking: ByBudget}
-	t["gemini-2.5-pro"], t["gemini-2.5-flash"], t["gemini-2.5-flash-lite"] = budget, budget, budget
+	t.add(budget, "gemini-2.5-pro", "gemini-2.5-flash", "gemini-2.5-flash-lite")
 }

@@ -55,12 +55,20 @@ func claudePrices(all map[string]model.Price) {
 	all["claude-haiku-5-5"] = haiku
 }
 
+// priced gives models a price. It is called in many places, none of which is hot: a
+// copy of it in each would be most of the table.
+//
+//go:noinline
+func priced(all map[string]model.Price, input, read, write, output float64, names ...string) {
+	p := model.Price{Input: input, CacheRead: read, CacheWrite: write, Output: output}
+	for _, name := range names {
+		all[name] = p
+	}
+}
+
 func gptPrices(all map[string]model.Price) {
 	add := func(input, read, write, output float64, names ...string) {
-		p := model.Price{Input: input, CacheRead: read, CacheWrite: write, Output: output}
-		for _, name := range names {
-			all[name] = p
-		}
+		priced(all, input, read, write, output, names...)
 	}
 	add(2, 0.1, 2.5, 10, "gpt-6.1-sol")
 	add(1, 0.05, 1.25, 5, "gpt-6.1-terra")
