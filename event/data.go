@@ -175,6 +175,33 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
+// Tokens are the tokens of a request and its response as numbers of the model's
+// vocabulary, for training.
+type Tokens struct {
+	Prompt     []int32   `json:"prompt,omitempty"`
+	Completion []int32   `json:"completion,omitempty"`
+	Logprobs   []float64 `json:"logprobs,omitempty"` // of the completion
+	// Incomplete says that some are missing: there were too many, or the server sent
+	// something else.
+	Incomplete bool `json:"incomplete,omitempty"`
+}
+
+// maxTokens bounds the lists of Tokens together: about what a request can have.
+const maxTokens = 1 << 20
+
+// Add appends what a response brought next, up to a bound.
+func (t *Tokens) Add(more Tokens) {
+	n := len(t.Prompt) + len(t.Completion) + len(t.Logprobs) + len(more.Prompt) + len(more.Completion) + len(more.Logprobs)
+	if t.Incomplete = t.Incomplete || more.Incomplete || n > maxTokens; t.Incomplete {
+		return
+	}
+	if more.Prompt != nil { // it comes once, whole
+		t.Prompt = more.Prompt
+	}
+	t.Completion = append(t.Completion, more.Completion...)
+	t.Logprobs = append(t.Logprobs, more.Logprobs...)
+}
+
 // Summary is what a finished turn took.
 type Summary struct {
 	Steps    int   `json:"steps"`            // responses that the model finished, but for summaries
@@ -335,6 +362,8 @@ type AttemptEnded struct {
 	// RetryIn is the wait before the next attempt in milliseconds; nil if
 	// there will be none.
 	RetryIn *int64 `json:"retry_in_ms,omitempty"`
+	// Tokens are the tokens themselves, where the request asked for them.
+	Tokens *Tokens `json:"tokens,omitempty"`
 	// Discarded are the items of the attempt that are not part of the
 	// conversation, since a later attempt says them anew: what did not finish,
 	// and what came after its last call that started.

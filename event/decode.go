@@ -243,6 +243,7 @@ func (p *lineScanner) attemptEnded() (Data, bool) {
 		ms := p.int()
 		a.RetryIn = &ms
 	}
+	p.object("tokens", &a.Tokens)
 	p.object("discarded", &a.Discarded)
 	return a, p.end()
 }

@@ -110,6 +110,7 @@ func turnSamples() []Event {
 		attempt(AttemptEnded{
 			Outcome: Failed, Reason: Interrupted, StopReason: "end_turn", ResponseID: "resp_1", Usage: sampleUsage(), Cost: new(0.0123),
 			Failure: sampleFailure(), RetryIn: new(int64(4000)), Discarded: []string{"i000001"},
+			Tokens: &Tokens{Prompt: []int32{1, 151644}, Completion: []int32{9707}, Logprobs: []float64{-0.25}, Incomplete: true},
 		}),
 		in(ItemStarted{Type: ToolCall, ProviderID: "fc_1", CallID: "call_1", Name: "shell"}),
 		in(ItemDelta{Stream: Arguments, Text: "{\"command\":\"ls <x> \\\\ é\"}\u2029"}),

@@ -32,6 +32,8 @@ type (
 	Usage = event.Usage
 	Seal  = event.Seal
 	Image = event.Image
+
+	Tokens = event.Tokens
 )
 
 // Gate is what a Provider may implement that bounds how many requests are under
@@ -150,6 +152,8 @@ const (
 	// Source: a page that a search found, at the address Text with the title Name.
 	// Only where the request asked for a search.
 	Source
+	// TokenReport: Tokens are the next ones, where the provider reports them.
+	TokenReport
 )
 
 // Chunk is one piece of a response. Items may be interleaved; Index is unique
@@ -164,6 +168,7 @@ type Chunk struct {
 	Name   string
 	Seal   *Seal
 	Usage  *Usage
+	Tokens *Tokens
 	Stop   StopReason
 }
 

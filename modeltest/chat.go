@@ -1,5 +1,7 @@
 package modeltest
 
+import "encoding/json"
+
 // The Chat Completions stream, as of
 // https://platform.openai.com/docs/api-reference/chat-streaming, and with
 // reasoning as vLLM, DeepSeek and OpenRouter have it.
@@ -31,6 +33,18 @@ func (r *rendering) chat(yield func(frame) bool) {
 	}
 }
 
+// tokens adds to a choice the token that it is made of, one each, as vLLM does. The
+// first chunk has none. They count from 1.
+func (r *rendering) tokens(choice object, sequence int) object {
+	if r.tokensWanted && sequence > 0 {
+		choice["token_ids"] = []int{sequence}
+	}
+	if r.logprobsWanted && sequence > 0 {
+		choice["logprobs"] = json.RawMessage(`{"content":[{"token":"t","logprob":-0.5,"bytes":null,"top_logprobs":[]}]}`)
+	}
+	return choice
+}
+
 // choice is the only choice of a chunk.
 func choice(delta object, finish any) object {
 	return object{"index": 0, "delta": delta, "logprobs": nil, "finish_reason": finish}
@@ -41,6 +55,9 @@ func (r *rendering) chunk(choice object) object {
 	body := r.chatObject("chat.completion.chunk", []any{choice})
 	if r.usageWanted && !r.quirks[FaultNoUsage] {
 		body["usage"] = nil
+	}
+	if r.tokensWanted && r.sequence == 0 { // vLLM's: the prompt's tokens, here all 0
+		body["prompt_token_ids"] = make([]int, r.usage().Input)
 	}
 	return body
 }
@@ -153,6 +170,9 @@ func (r *rendering) chatFinish() string {
 
 func (r *rendering) chatUsage() object {
 	u := r.usage()
+	if r.tokensWanted {
+		u.Output = int64(r.sequence - 1)
+	}
 	return object{
 		"prompt_tokens": u.Input, "completion_tokens": u.Output, "total_tokens": u.Input + u.Output,
 		"prompt_tokens_details":     cachedTokens(u),

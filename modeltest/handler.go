@@ -38,6 +38,9 @@ type wireRequest struct {
 	} `json:"stream_options"`
 	Include []string          `json:"include"`
 	Tools   []json.RawMessage `json:"tools"`
+	// vLLM's
+	ReturnTokenIDs bool `json:"return_token_ids"`
+	Logprobs       bool `json:"logprobs"`
 }
 
 // handle answers one model request.
@@ -115,6 +118,7 @@ func (p *player) streams(body []byte) bool {
 	var req wireRequest
 	_ = json.Unmarshal(body, &req) // with the rules off, fields of another type are left out
 	p.r.model, p.r.usageWanted = req.Model, req.StreamOptions.IncludeUsage
+	p.r.tokensWanted, p.r.logprobsWanted = req.ReturnTokenIDs, req.Logprobs
 	for _, include := range req.Include {
 		p.r.sealWanted = p.r.sealWanted || include == "reasoning.encrypted_content"
 	}

@@ -44,14 +44,15 @@ type rendering struct {
 	// provider is whose ids, reasoning and seals the response has; "" for OpenAI's.
 	provider string
 	// What the request asked for.
-	usageWanted bool            // stream_options.include_usage
-	sealWanted  bool            // include: reasoning.encrypted_content
-	custom      map[string]bool // names of custom tools
-	deferred    map[string]*deferredTool
-	searches    map[int]string // what the items of a search are, by number
-	quirks      map[FaultKind]bool
-	calls       int // calls rendered so far
-	sequence    int // events rendered so far
+	usageWanted                  bool            // stream_options.include_usage
+	tokensWanted, logprobsWanted bool            // return_token_ids and logprobs, vLLM's
+	sealWanted                   bool            // include: reasoning.encrypted_content
+	custom                       map[string]bool // names of custom tools
+	deferred                     map[string]*deferredTool
+	searches                     map[int]string // what the items of a search are, by number
+	quirks                       map[FaultKind]bool
+	calls                        int // calls rendered so far
+	sequence                     int // events rendered so far
 }
 
 func (r *rendering) frames() iter.Seq[frame] {

@@ -24,7 +24,7 @@ func (s *stream) send(f frame, kind string, body object) bool {
 func (s *stream) wrap(kind string, body object, sequence int) object {
 	switch s.dialect {
 	case Chat:
-		return s.chunk(body)
+		return s.chunk(s.tokens(body, sequence))
 	case Gemini:
 		return s.geminiObject(body)
 	}

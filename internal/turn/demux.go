@@ -23,6 +23,7 @@ type demux struct {
 	ids     map[string]bool // of the response's calls
 	latest  *openItem       // the item that the last delta was for
 	usage   event.Usage
+	tokens  *event.Tokens
 	id      string // the provider's, of the response
 	stop    model.StopReason
 }
@@ -62,6 +63,11 @@ func (d *demux) chunk(c *model.Chunk) (done bool, err error) {
 		if c.Usage != nil {
 			d.usage = *c.Usage
 		}
+	case model.TokenReport:
+		if d.tokens == nil {
+			d.tokens = &event.Tokens{}
+		}
+		d.tokens.Add(*c.Tokens)
 	case model.End:
 		if c.Usage != nil {
 			d.usage = *c.Usage
@@ -261,7 +267,7 @@ func (d *demux) leftOpen(item *event.Item) event.Event {
 
 // end is what is known of the attempt, whatever its outcome.
 func (d *demux) end() event.AttemptEnded {
-	end := event.AttemptEnded{StopReason: string(d.stop), ResponseID: d.id, Usage: d.usage}
+	end := event.AttemptEnded{StopReason: string(d.stop), ResponseID: d.id, Usage: d.usage, Tokens: d.tokens}
 	if price := d.turn.Model.Price; price != nil && d.usage != (event.Usage{}) {
 		cost := price.Cost(d.usage)
 		end.Cost = &cost

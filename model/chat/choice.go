@@ -19,6 +19,7 @@ type wireChoice struct {
 	details   []byte
 	extra     []byte // extra_content
 	toolCalls []byte
+	tokens    tokens
 }
 
 // scan reads a choice. A delta of text, which there are thousands of, costs
@@ -27,6 +28,9 @@ func (w *wireChoice) scan(data []byte) error {
 	var delta, finish, index []byte
 	choice := jsonscan.Members(data)
 	for choice.Next() {
+		if jsonscan.IsNull(choice.Value) {
+			continue
+		}
 		switch string(choice.Key) {
 		case "index":
 			index = choice.Value
@@ -36,6 +40,10 @@ func (w *wireChoice) scan(data []byte) error {
 			if delta == nil {
 				delta = choice.Value
 			}
+		case "token_ids": // vLLM
+			w.tokens.completion = choice.Value
+		case "logprobs":
+			w.tokens.logprobs = choice.Value
 		case "finish_reason":
 			finish = choice.Value
 		}
@@ -44,7 +52,7 @@ func (w *wireChoice) scan(data []byte) error {
 		return transport.Malformed("a choice is not an object")
 	}
 	var err error
-	if index != nil && !jsonscan.IsNull(index) {
+	if index != nil {
 		if w.index, err = jsonscan.Int(index); err != nil {
 			return transport.Malformed("the index of a choice is %q", index)
 		}
@@ -54,7 +62,7 @@ func (w *wireChoice) scan(data []byte) error {
 			return transport.Malformed("finish_reason is %q", finish)
 		}
 	}
-	if delta == nil || jsonscan.IsNull(delta) {
+	if delta == nil {
 		return nil
 	}
 	return w.scanDelta(delta)

@@ -22,6 +22,7 @@ type decoder struct {
 	late    attachment
 	finish  string // finish_reason, once there was one
 	refused bool
+	prompt  []byte // prompt_token_ids of the chunk
 	usage   *model.Usage
 }
 
@@ -51,6 +52,7 @@ func (d *decoder) Event(name, data []byte, emit transport.Emit) error {
 		return d.done(emit)
 	}
 	var id, choices, usage []byte
+	d.prompt = nil
 	failed := string(name) == "error"
 	chunk := jsonscan.Members(data)
 	for chunk.Next() {
@@ -61,6 +63,8 @@ func (d *decoder) Event(name, data []byte, emit transport.Emit) error {
 			choices = chunk.Value
 		case "usage":
 			usage = chunk.Value
+		case "prompt_token_ids": // vLLM, in the first chunk
+			d.prompt = chunk.Value
 		case "error":
 			failed = failed || !jsonscan.IsNull(chunk.Value)
 		case "object":
@@ -117,6 +121,8 @@ func (d *decoder) choices(data []byte, emit transport.Emit) error {
 }
 
 func (d *decoder) choice(w wireChoice, emit transport.Emit) error {
+	w.tokens.prompt = d.prompt
+	report(&w.tokens, emit)
 	if w.details != nil || w.reasoning != "" {
 		if err := d.reason(w, emit); err != nil {
 			return err

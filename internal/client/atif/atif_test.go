@@ -67,7 +67,7 @@ func session(t *testing.T) event.State {
 		in("a2", "i3", event.ItemStarted{Type: event.Message}),
 		itemEnded("a2", "i3", event.ItemCompleted, event.Content{Type: event.Message, Text: "said"}),
 	}, call("i4", "c1", `{"command":"ls"}`), call("i5", "c2", `[1]`), []event.Event{
-		in("a2", "", event.AttemptEnded{Outcome: event.Completed, Usage: event.Usage{Input: 100, CacheRead: 60, Output: 7}, Cost: &cost}),
+		in("a2", "", event.AttemptEnded{Outcome: event.Completed, Usage: event.Usage{Input: 100, CacheRead: 60, Output: 7}, Cost: &cost, Tokens: &event.Tokens{Prompt: []int32{5, 6}, Completion: []int32{7}, Logprobs: []float64{-0.5}}}),
 		itemEnded("a2", "i4", event.ItemCompleted, event.Content{Type: event.ToolCall, Name: "shell", CallID: "c1", Arguments: `{"command":"ls"}`, Output: "file", ExitCode: &zero}),
 		itemEnded("a2", "i5", event.ItemAborted, event.Content{Type: event.ToolCall, Name: "shell", CallID: "c2", Arguments: `[1]`, Output: "half"}),
 		in("", "i6", event.ItemStarted{Type: event.Note}),
@@ -98,7 +98,7 @@ func TestTrajectory(t *testing.T) {
 				{"i5", "shell", map[string]any{"input": "[1]"}},
 			},
 			Observation: &Observation{[]Result{{"i4", "file"}, {"i5", "half"}}},
-			Metrics:     &Metrics{Prompt: 100, Completion: 7, Cached: 60, Cost: &cost},
+			Metrics:     &Metrics{Prompt: 100, Completion: 7, Cached: 60, Cost: &cost, PromptIDs: []int32{5, 6}, CompletionIDs: []int32{7}, Logprobs: []float64{-0.5}},
 			Extra:       &StepExtra{Calls: map[string]CallExtra{"i5": {Status: "aborted", Effects: "partial"}}},
 		},
 		{ID: 3, Source: "system", Message: "a note", Extra: &StepExtra{Ended: "interrupted"}},
@@ -201,6 +201,9 @@ func faults(data []byte) (found []string) {
 			}
 		default:
 			fault("%s.source: %v", where, step["source"])
+		}
+		if metrics, ok := step["metrics"].(map[string]any); ok {
+			only(where+".metrics", metrics, "prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd", "prompt_token_ids", "completion_token_ids", "logprobs")
 		}
 		ids := map[any]bool{}
 		calls, _ := step["tool_calls"].([]any)

@@ -73,6 +73,10 @@ type Metrics struct {
 	Completion int64    `json:"completion_tokens"`
 	Cached     int64    `json:"cached_tokens"`
 	Cost       *float64 `json:"cost_usd,omitempty"`
+
+	PromptIDs     []int32   `json:"prompt_token_ids,omitempty"`
+	CompletionIDs []int32   `json:"completion_token_ids,omitempty"`
+	Logprobs      []float64 `json:"logprobs,omitempty"`
 }
 
 // StepExtra is what the format has no place for.

@@ -154,6 +154,9 @@ func (w *writer) step(t *event.Turn, i *event.Item) *Step {
 			continue
 		}
 		s.Metrics = &Metrics{Prompt: a.End.Usage.Input, Completion: a.End.Usage.Output, Cached: a.End.Usage.CacheRead, Cost: a.End.Cost}
+		if k := a.End.Tokens; k != nil && !k.Incomplete {
+			s.Metrics.PromptIDs, s.Metrics.CompletionIDs, s.Metrics.Logprobs = k.Prompt, k.Completion, k.Logprobs
+		}
 		if a.End.Outcome != event.Completed {
 			s.Extra = &StepExtra{Outcome: string(a.End.Outcome)}
 			if a.End.Failure != nil {

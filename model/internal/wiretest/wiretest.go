@@ -126,6 +126,7 @@ type Response struct {
 	Sources []string
 	Stop    model.StopReason
 	Usage   *model.Usage
+	Tokens  model.Tokens
 	Pings   int
 	Err     error
 }
@@ -187,6 +188,8 @@ func (r *reader) chunk(c model.Chunk) error {
 			return errors.New("no usage")
 		}
 		r.Usage = c.Usage
+	case model.TokenReport:
+		r.Tokens.Add(*c.Tokens)
 	case model.End:
 		r.over, r.Stop = true, c.Stop
 		if c.Usage != nil {
