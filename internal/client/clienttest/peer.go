@@ -87,10 +87,12 @@ func (p *Peer) end() {
 	p.CheckLogs(p.T)
 }
 
-// Ended waits for the end of the face, and returns its error.
+// Ended waits until the face has ended and all that it said was read, and returns its
+// error.
 func (p *Peer) Ended() error {
 	p.Helper()
 	Wait(p, p.ended)
+	Wait(p, p.Conn.Ended())
 	return p.err
 }
 
