@@ -40,8 +40,12 @@ func New(t testing.TB, server *pgtest.Server) *Place {
 // Join connects to a place once more, as another process would.
 func Join(t testing.TB, url string) *Place {
 	t.Helper()
-	p := &Place{URL: url, Pool: pgtest.Connect(t, url)}
-	var err error
+	pool, err := pglog.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	p := &Place{URL: url, Pool: pool}
 	if p.Logs, err = pglog.Open(t.Context(), p.Pool); err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,7 @@ func Open(ctx context.Context, pool *pgxpool.Pool) *Engine {
 // postgres://user@host/name. One that was not migrated, or by another version, is a
 // [*pglog.VersionError]. The context bounds the call. The caller closes the engine.
 func Connect(ctx context.Context, url string) (*Engine, error) {
-	pool, err := pgxpool.New(ctx, url)
+	pool, err := pglog.Connect(ctx, url)
 	if err != nil {
 		return nil, fmt.Errorf("cannot connect to the database: %w", err)
 	}

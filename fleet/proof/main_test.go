@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/agent"
 	"github.com/settle-agent/settle/fleet"
@@ -54,7 +52,7 @@ func TestMain(m *testing.M) {
 func work(id string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	pool, err := pgxpool.New(ctx, os.Getenv(databaseVar))
+	pool, err := pglog.Connect(ctx, os.Getenv(databaseVar))
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func (d *database) connect(ctx context.Context) (*pgxpool.Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	pool, err := pgxpool.New(ctx, url)
+	pool, err := pglog.Connect(ctx, url)
 	if err == nil {
 		if err = pool.Ping(ctx); err != nil {
 			pool.Close()
