@@ -112,6 +112,7 @@ func TestGateCarriesHTTP(t *testing.T) {
 		c := through(t, strings.Replace(gate, "http", protocol, 1), server)
 		for at, want := range map[string]string{
 			"http://good.test/path?q=1":         `200 good.test /path?q=1 ""`,
+			"http://good.test/path?q;r=%zz":     `200 good.test /path?q;r=%zz ""`,
 			"http://sub.good.test:8080/":        `200 sub.good.test:8080 / ""`,
 			"http://GOOD.test./":                `200 GOOD.test. / ""`,
 			"http://sub.good.test/":             "403 settle: the sandbox denied connecting to sub.good.test:80 (not an allowed host)\n",

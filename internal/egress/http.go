@@ -8,6 +8,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/http/httputil"
 	"slices"
 	"strings"
 	"sync"
@@ -43,10 +44,20 @@ func (q *queue) Addr() net.Addr { return &net.TCPAddr{} }
 // newServer returns the server of HTTP and CONNECT.
 func (g *Gate) newServer() *http.Server {
 	quiet := log.New(io.Discard, "", 0)
-	over := &http.Transport{
-		DialContext:        func(ctx context.Context, _, address string) (net.Conn, error) { return g.dialTo(ctx, address) },
-		DisableKeepAlives:  true,
-		DisableCompression: true,
+	forward := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { // it has left out what is between command and proxy
+			r.Out.Header.Del("Proxy-Authorization")
+			r.Out.Header.Del("Proxy-Connection")
+			r.Out.URL.RawQuery = r.In.URL.RawQuery // which it has cleaned: a query with a semicolon goes through whole
+		},
+		Transport: &http.Transport{
+			DialContext:        func(ctx context.Context, _, address string) (net.Conn, error) { return g.dialTo(ctx, address) },
+			DisableKeepAlives:  true,
+			DisableCompression: true,
+		},
+		FlushInterval: -1,
+		ErrorLog:      quiet,
+		ErrorHandler:  func(w http.ResponseWriter, _ *http.Request, err error) { sayFailure(w, err) },
 	}
 	return &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -65,7 +76,7 @@ func (g *Gate) newServer() *http.Server {
 			case r.URL.Scheme != "http" || r.URL.Host == "":
 				http.Error(w, "settle: this is a proxy; it takes CONNECT, and requests for http://HOST/…", http.StatusBadRequest)
 			default:
-				g.forward(over, w, r)
+				forward.ServeHTTP(w, r)
 			}
 		}),
 		ReadHeaderTimeout: helloTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: quiet,
