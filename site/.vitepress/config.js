@@ -24,6 +24,7 @@ const sidebar = [
       page("A thousand runs", "/docs/runs"),
       page("Hands on other machines", "/docs/hands"),
       page("The fleet", "/docs/fleet"),
+      page("What to watch", "/docs/observability"),
       page("Embed it in a Go program", "/docs/embedding"),
       page("Test with a model that misbehaves", "/docs/scenarios"),
     ],
