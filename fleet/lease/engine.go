@@ -93,9 +93,12 @@ func (e *Engine) Submit(ctx context.Context, tasks []fleet.Task) (fresh int, err
 		}
 		ids[i], sessions[i], inputs[i], raw[i], tenants[i] = t.ID(), t.Session, t.Input, string(text), cmp.Or(t.Tenant, fleet.DefaultTenant)
 	}
+	// Of a session that is there, nothing changes: it waits for whoever deletes it, such
+	// as settle-fleet prune, and then makes it anew.
 	err = e.pool.QueryRow(ctx, `
 WITH s AS (
-	INSERT INTO settle_fleet.session (id) SELECT DISTINCT unnest($2::text[]) ON CONFLICT (id) DO NOTHING
+	INSERT INTO settle_fleet.session (id) SELECT DISTINCT unnest($2::text[]) AS id ORDER BY id
+	ON CONFLICT (id) DO UPDATE SET updated = session.updated
 ), t AS (
 	INSERT INTO settle_fleet.tenant (name) SELECT DISTINCT unnest($6::text[]) ON CONFLICT (name) DO NOTHING
 ), u AS (

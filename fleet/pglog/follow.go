@@ -98,6 +98,10 @@ func (h *hub) rouse(sessions ...string) {
 	}
 }
 
+// heard wakes the readers of the sessions that a notification names. No id has a space,
+// and some have other white space. Without an id, nobody is meant.
+func (h *hub) heard(sessions string) { h.rouse(strings.Split(sessions, " ")...) }
+
 func rouseAll(readers map[chan struct{}]bool) {
 	for wake := range readers {
 		select {
@@ -117,6 +121,6 @@ func (h *hub) run(ctx context.Context) {
 	pgnotify.Listen(ctx, h.config, pgnotify.Ear{
 		Channel: logChannel,
 		Begin:   func(context.Context) { h.rouse() }, // for what came before
-		Payload: func(sessions string) { h.rouse(strings.Fields(sessions)...) },
+		Payload: h.heard,
 	})
 }

@@ -260,6 +260,50 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
+// TestFollowersOfStrangeIDs: an id may have white space that is no space. A group of
+// appends of which none counts wakes nobody.
+func TestFollowersOfStrangeIDs(t *testing.T) {
+	logs, _ := newLogs(t)
+	const session = "a\u00a0b\rc"
+	events := story(session, 2)
+	log := take(t, logs, session)
+	if err := log.Append(events[:1], settle.Durably); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	seen := 0
+	for _, err := range logs.Follow(ctx, session, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seen++; seen == len(events) {
+			break
+		}
+		// It listens by now, or reads again when it does.
+		if err := log.Append(events[1:], settle.Durably); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if seen != len(events) {
+		t.Errorf("%d of %d events came", seen, len(events))
+	}
+	wake, leave := logs.hub.join(session)
+	defer leave()
+	logs.hub.heard("")
+	select {
+	case <-wake:
+		t.Error("a reader was woken by nobody's append")
+	default:
+	}
+	logs.hub.heard("x " + session)
+	select {
+	case <-wake:
+	default:
+		t.Error("a reader was not woken")
+	}
+}
+
 // TestPrune drops the days in which nothing has happened since, and no others.
 func TestPrune(t *testing.T) {
 	logs, pool := newLogs(t)
