@@ -47,8 +47,10 @@ const (
 	promptCall = "prompt"
 	// reachTimeout bounds the first contact with hands.
 	reachTimeout = 30 * time.Second
-	// reachRetries is how often it is tried again when the stream was cut.
+	// reachRetries is how often it is tried again at once.
 	reachRetries = 3
+	// mostReachDelay is the longest pause between attempts where nobody would try again.
+	mostReachDelay = time.Second
 	// closeTimeout bounds the end of what led to hands.
 	closeTimeout = 3 * time.Second
 	// farEndTimeout is how much longer than its grace the end of a command may take
@@ -87,19 +89,15 @@ func (o Options) reach(ctx context.Context, env []string) (*far, error) {
 		}
 		f.install = &hands.Install{Program: program}
 	}
-	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
-	defer cancel()
 	order, err := json.Marshal(promptOrder{Environment: o.System == nil && o.SystemFile == "", Project: o.Project != IgnoreProject, Sandbox: cmp.Or(o.Settings.Sandbox.Use, o.Sandbox, config.SandboxOff) != config.SandboxOff})
 	if err != nil {
 		return nil, err
 	}
-	answer, err := f.ask(ctx, order)
-	var lost *hands.LostError
-	for range reachRetries {
-		if errors.As(err, &lost) { // the stream was cut
-			answer, err = f.ask(ctx, order)
-		}
-	}
+	var answer promptAnswer
+	err = f.again(ctx, func(ctx context.Context) (err error) {
+		answer, err = f.ask(ctx, order)
+		return err
+	}, func(err error) bool { return errors.As(err, new(*hands.LostError)) }) // the stream was cut
 	if err != nil {
 		return nil, &config.Error{Where: "hands", Message: err.Error()}
 	}
@@ -113,6 +111,41 @@ func (o Options) reach(ctx context.Context, env []string) (*far, error) {
 		f.layers.joined = errors.New(answer.Joined)
 	}
 	return f, f.check(o)
+}
+
+// again tries to reach hands, and some more times at once if that is worthwhile. Hands
+// that hosts share are waited for, at least as long as those that were lost: they may be
+// about to be started anew, and nobody is there to try again.
+func (f *far) again(ctx context.Context, try func(context.Context) error, worthwhile func(error) bool) error {
+	most := reachTimeout
+	if f.shared != nil {
+		most = max(most, f.lease)
+	}
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	delay := mostReachDelay >> reachRetries
+	var last error // which says more than that the time is over
+	for n := 0; ; n++ {
+		err := try(ctx)
+		if err != nil && ctx.Err() != nil {
+			return cmp.Or(last, err)
+		}
+		last = err
+		switch {
+		case err == nil || errors.As(err, new(*hands.RefusedError)):
+			return err
+		case n < reachRetries && worthwhile(err):
+			continue
+		case f.shared == nil:
+			return err
+		}
+		select {
+		case <-time.After(delay):
+			delay = min(2*delay, mostReachDelay)
+		case <-ctx.Done():
+			return err
+		}
+	}
 }
 
 // ask asks the other machine about itself and its directory.
@@ -191,15 +224,12 @@ func (f *far) identity(info settle.SessionInfo) string {
 
 // open leads to the hands of a session that begins.
 func (f *far) open(info settle.SessionInfo, n *notices) (*hands.Remote, func(context.Context) error, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), reachTimeout)
-	defer cancel()
-	remote, leave, err := f.connect(ctx, info, n)
-	for range reachRetries {
-		var refused *hands.RefusedError
-		if err != nil && !errors.As(err, &refused) { // they could be reached a moment ago
-			remote, leave, err = f.connect(ctx, info, n)
-		}
-	}
+	var remote *hands.Remote
+	var leave func(context.Context) error
+	err := f.again(context.Background(), func(ctx context.Context) (err error) {
+		remote, leave, err = f.connect(ctx, info, n)
+		return err
+	}, func(error) bool { return true }) // they could be reached a moment ago
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot reach the hands by %q: %w", f.command, err)
 	}
