@@ -32,6 +32,14 @@ type Log interface {
 	Close() error
 }
 
+// EpochLog is a [Log] that numbers its openings.
+type EpochLog interface {
+	Log
+	// Epoch is greater than that of whoever had the log open before. Other machines
+	// that work for the session obey the greatest one that they know.
+	Epoch() uint64
+}
+
 // Durability says what events survive when Append returns.
 type Durability string
 
@@ -68,7 +76,11 @@ func (h *Host) openLog(ctx context.Context, id string, c SessionConfig) (*journa
 	if err != nil {
 		return nil, session.Damage{}, errors.Join(err, log.Close())
 	}
-	return journal.New(logStore{log}, state), session.Damage{}, nil
+	var opts []journal.Option
+	if e, ok := log.(EpochLog); ok {
+		opts = append(opts, journal.WithEpoch(e.Epoch()))
+	}
+	return journal.New(logStore{log}, state, opts...), session.Damage{}, nil
 }
 
 // foldAll returns what the events of a log amount to.

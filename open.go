@@ -197,7 +197,7 @@ func (s *Session) tools(c SessionConfig, log *journal.Log, kin *children) (_ *to
 		host := s.host.config
 		store := Store{Dir: host.DataDir}
 		info := SessionInfo{
-			ID: s.id, WorkDir: c.WorkDir, Epoch: epoch(log), Marker: store.Marker(s.id), Lock: log.LockFile(), Jobs: session.Jobs{Log: log, Redact: s.redact},
+			ID: s.id, WorkDir: c.WorkDir, Epoch: log.Epoch(), Marker: store.Marker(s.id), Lock: log.LockFile(), Jobs: session.Jobs{Log: log, Redact: s.redact},
 			Masked: s.redact.Masked, Mask: func() Masker { return s.redact.Stream() }, Learn: s.redact.Add,
 		}
 		if host.DataDir != "" && !c.Ephemeral {
@@ -216,12 +216,6 @@ func (s *Session) tools(c SessionConfig, log *journal.Log, kin *children) (_ *to
 		return tools, err
 	}
 	return tools.Only(s.from.order.Tools...)
-}
-
-// epoch is the number of the first event that the session can write now.
-func epoch(log *journal.Log) (next uint64) {
-	log.View(func(s event.State) { next = s.Seq + 1 })
-	return next
 }
 
 // shellTool is the name of the tool that runs what a person enters.

@@ -157,6 +157,9 @@ type sessionLog struct {
 	empty atomic.Bool
 }
 
+// Epoch implements [settle.EpochLog].
+func (o *sessionLog) Epoch() uint64 { return uint64(o.epoch) } //nolint:gosec // it counts from 1
+
 // Append implements [settle.Log].
 func (o *sessionLog) Append(events []event.Event, d settle.Durability) error {
 	if len(events) == 0 {

@@ -28,6 +28,7 @@ type Log struct {
 	store        Store
 	now          func() time.Time
 	writeTimeout time.Duration
+	epoch        uint64
 	feed         feed
 
 	kick  chan struct{} // holds one token when the queue may have events
@@ -62,11 +63,14 @@ func WithClock(now func() time.Time) Option { return func(l *Log) { l.now = now 
 // as failed. It is a minute by default.
 func WithWriteTimeout(d time.Duration) Option { return func(l *Log) { l.writeTimeout = d } }
 
+// WithEpoch sets what [Log.Epoch] returns.
+func WithEpoch(epoch uint64) Option { return func(l *Log) { l.epoch = epoch } }
+
 // New returns a log over the store; state is what the store's events fold
 // to. The log owns both from now on, until Close.
 func New(store Store, state event.State, opts ...Option) *Log {
 	l := &Log{
-		store: store, state: state, now: time.Now, writeTimeout: defaultWriteTimeout,
+		store: store, state: state, now: time.Now, writeTimeout: defaultWriteTimeout, epoch: state.Seq + 1,
 		kick: make(chan struct{}, 1), quit: make(chan struct{}),
 		failed: make(chan struct{}), ended: make(chan struct{}),
 		queue: &batch{sync: Lazily}, spare: &batch{sync: Lazily}, health: sound,
@@ -79,6 +83,10 @@ func New(store Store, state event.State, opts ...Option) *Log {
 	go l.write()
 	return l
 }
+
+// Epoch is greater than that of whoever had the log open before and has written to it:
+// the number of the first event that this one can write, unless the store knows better.
+func (l *Log) Epoch() uint64 { return l.epoch }
 
 // Update is the only way anything changes. Calls are serialised. f sees
 // everything accepted so far; what it returns is the log's: it gets its version,
