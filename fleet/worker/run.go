@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/fleet"
 	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/tool/shell"
 )
 
 // run is one attempt at a unit:
@@ -121,6 +123,11 @@ func (r *run) hesitate() {
 // work opens the session, does what is left to do, and closes it. Without a result
 // and without an error, there is none yet: the unit is to go on elsewhere.
 func (r *run) work(ctx context.Context) (*fleet.Result, error) {
+	if r.attempt.Rescued { // before what may wait for a workspace, or for hands
+		if _, err := r.settle(ctx); err != nil {
+			return nil, r.cause(err)
+		}
+	}
 	attempt, place, err := r.attempt, (*fleet.Place)(nil), r.guardBudget()
 	if err == nil {
 		attempt, place, err = r.prepare()
@@ -176,14 +183,21 @@ func (r *run) fail(ctx context.Context, err error) (*fleet.Result, error) {
 	return p.failure(fmt.Sprintf("cannot begin: %v", err)), nil
 }
 
-// settle opens the session and closes it, and returns what its log says of the unit.
+// settle opens the session and closes it, so that what a dead worker left has its
+// endings, and returns what its log says of the unit.
 func (r *run) settle(ctx context.Context) (progress, error) {
 	session := r.attempt.Task.Session
 	r.worker.config.Logs.Grant(session, r.attempt.Epoch)
 	s, err := r.worker.host.Session(r.life, session, settle.SessionConfig{
-		Model: model.Config{Provider: noModel{}, ProviderName: "none", Name: "none"}, Permission: settle.Deny, WorkDir: string(filepath.Separator),
+		Model: model.Config{Provider: noModel{}, ProviderName: "none", Name: "none"}, Permission: settle.Deny, WorkDir: cmp.Or(r.attempt.Task.Dir, string(filepath.Separator)), MustExist: true,
+		Toolbox: func(info settle.SessionInfo) (settle.Toolbox, error) {
+			return settle.Toolbox{Sweep: func(released []string) []int { return shell.Sweep(info.Marker, released) }}, nil
+		},
 	})
-	if err != nil {
+	switch missing := (*settle.MissingError)(nil); {
+	case errors.As(err, &missing):
+		return progress{}, nil
+	case err != nil:
 		return progress{}, err
 	}
 	p := read(s.State(), r.attempt.Task.Input)

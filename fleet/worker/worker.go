@@ -118,7 +118,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		sent := time.Now()
 		room, rescue := w.room()
-		orders, err := w.beat(ctx, room, rescue)
+		orders, err := w.beat(life, room, rescue) // what it is given while ctx ends is its own, too
 		switch {
 		case err == nil:
 			last = sent
@@ -163,7 +163,7 @@ func (w *Worker) drain(life context.Context) {
 			due.Stop()
 			return
 		}
-		orders, _ := w.beat(ctx, 0, 0) // without it, another worker goes on
+		orders, _ := w.beat(life, 0, 0) // without it, another worker goes on
 		for _, a := range orders.Begin {
 			w.giveBack(life, a)
 		}
