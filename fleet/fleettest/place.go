@@ -30,7 +30,12 @@ type Place struct {
 // New makes a place on the server.
 func New(t testing.TB, server *pgtest.Server) *Place {
 	t.Helper()
-	url := server.URL(t)
+	return Migrated(t, server.URL(t))
+}
+
+// Migrated makes a database a place, or brings its tables up to date.
+func Migrated(t testing.TB, url string) *Place {
+	t.Helper()
 	if _, _, err := pglog.Migrate(t.Context(), pgtest.Connect(t, url)); err != nil {
 		t.Fatal(err)
 	}

@@ -29,19 +29,22 @@ var (
 	units   = flag.Int("units", 150, "how many turns TestWorkersDie runs")
 	seed    = flag.Uint64("seed", 1, "what it draws with")
 	faulty  = flag.Int("faulty", 120, "how many turns TestDatabaseFaults runs")
+	handy   = flag.Int("handy", 90, "how many turns TestHandsFaults runs")
+	every   = flag.Int("every", 6, "at which events TestDeathAtEveryEvent lets workers die: every one, every second, …")
 	pause   = flag.Duration("pause", 0, "how long to wait between deaths: without, a unit's next worker may die before it has settled the log")
 	workers = 3
 )
 
 const (
 	slots    = 6
-	patience = 20 * time.Minute
+	patience = 150 * time.Second
 )
 
 // process is a worker.
 type process struct {
 	id     string
 	cmd    *exec.Cmd
+	stops  bool // at its last event, instead of dying
 	mu     sync.Mutex
 	stderr bytes.Buffer
 }
@@ -61,15 +64,31 @@ func (p *process) said() string {
 
 // crew are the workers of a test.
 type crew struct {
-	t      *testing.T
-	place  *fleettest.Place
-	dir    string
-	all    []*process
-	alive  []*process
-	deaths []death
-	woken  []*process
-	// url, if set, leads a worker to the database instead of the place's own.
-	url func(worker string) string
+	t     *testing.T
+	place *fleettest.Place
+	url   string // of the place
+	// program is what workers are started from: this one, or that of another version.
+	program string
+	dir     string
+	work    string // the directory of the units
+	hands   string // theirs, if they have some
+	all     []*process
+	alive   []*process
+	deaths  []death
+	woken   []*process
+	// env, if set, returns variables of another worker.
+	env func() []string
+}
+
+func newCrew(t *testing.T) *crew {
+	t.Helper()
+	c := &crew{t: t, place: fleettest.New(t, &server), program: os.Args[0], dir: t.TempDir()}
+	c.url = c.place.URL
+	c.work = filepath.Join(c.dir, "work")
+	if err := os.Mkdir(c.work, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 // death is when a worker was killed, or stopped until it was woken.
@@ -78,21 +97,23 @@ type death struct {
 	at, until time.Time
 }
 
-func (c *crew) start() {
+// start starts a worker, with further variables.
+func (c *crew) start(env ...string) *process {
 	c.t.Helper()
 	p := &process{id: fmt.Sprintf("w%d", len(c.all))}
-	url := c.place.URL
-	if c.url != nil {
-		url = c.url(p.id)
-	}
-	p.cmd = exec.Command(os.Args[0])
-	p.cmd.Env = append(os.Environ(), workerVar+"="+p.id, databaseVar+"="+url, dirVar+"="+c.dir, fmt.Sprintf("%s=%d", slotsVar, slots))
+	p.cmd = exec.Command(c.program)
+	p.cmd.Env = append(os.Environ(), workerVar+"="+p.id, databaseVar+"="+c.url, dirVar+"="+c.dir, fmt.Sprintf("%s=%d", slotsVar, slots))
 	p.cmd.Env = append(p.cmd.Env, engineVars(c.t)...)
+	if c.env != nil {
+		p.cmd.Env = append(p.cmd.Env, c.env()...) // the last value counts
+	}
+	p.cmd.Env = append(p.cmd.Env, env...)
 	p.cmd.Stderr = p
 	if err := p.cmd.Start(); err != nil {
 		c.t.Fatal(err)
 	}
 	c.all, c.alive = append(c.all, p), append(c.alive, p)
+	return p
 }
 
 // signal sends one that the process may be too dead for.
@@ -165,20 +186,15 @@ func (c *crew) strike(ctx context.Context, r *rand.Rand) {
 // commands. Each unit ends once and completes, no input is lost, no call runs twice,
 // and a worker that was stopped for too long says that others have its units.
 func TestWorkersDie(t *testing.T) {
-	place := fleettest.New(t, &server)
-	c := &crew{t: t, place: place, dir: t.TempDir()}
-	work := filepath.Join(c.dir, "work")
-	if err := os.Mkdir(work, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	c := newCrew(t)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	defer c.end()
-	c.submit(*units, work)
+	c.submit(*units)
 	r := rand.New(rand.NewPCG(*seed, 0))
 	began := time.Now()
 	for {
-		open, err := place.Engine.Open(ctx)
+		open, err := c.place.Engine.Open(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,33 +204,43 @@ func TestWorkersDie(t *testing.T) {
 		c.strike(ctx, r)
 		time.Sleep(*pause)
 	}
-	ended := place.Await(ctx, t)
+	ended := c.place.Await(ctx, t)
 	t.Logf("%d turns in %s while %d workers died or were stopped", *units, time.Since(began).Round(time.Second), len(c.deaths))
-	c.check(ended, work)
+	c.check(ended)
+	c.refused(ctx)
+}
+
+// refused waits until the workers that were woken have said that others have their units.
+func (c *crew) refused(ctx context.Context) {
+	c.t.Helper()
 	for _, p := range c.woken {
 		c.await(ctx, p.id+" says that it was refused", func() bool { return strings.Contains(p.said(), "another worker's now") })
 	}
-	if t.Failed() {
-		for _, p := range c.all {
-			t.Logf("worker %s:\n%s", p.id, p.said())
-		}
-	}
 }
 
-// submit submits turns that work in the directory, and starts the workers.
-func (c *crew) submit(n int, work string) {
+// submit submits turns, and starts the workers.
+func (c *crew) submit(n int) {
 	c.t.Helper()
-	tasks := make([]fleet.Task, n)
-	for n := range tasks {
-		tasks[n] = fleet.Task{Session: fmt.Sprintf("s%05d", n), Prompt: "work", Dir: work}
-	}
-	c.place.Submit(c.t, tasks...)
+	c.tasks(n)
 	for range workers {
 		c.start()
 	}
 }
 
-// end ends all workers.
+// name is that of the n-th session.
+func name(n int) string { return fmt.Sprintf("s%05d", n) }
+
+// tasks submits turns.
+func (c *crew) tasks(n int) {
+	c.t.Helper()
+	tasks := make([]fleet.Task, n)
+	for n := range tasks {
+		tasks[n] = fleet.Task{Session: name(n), Prompt: "work", Dir: c.work, Hands: c.hands}
+	}
+	c.place.Submit(c.t, tasks...)
+}
+
+// end ends all workers. Where the test has failed, it shows what they said.
 func (c *crew) end() {
 	for _, p := range c.all {
 		p.signal(syscall.SIGCONT)
@@ -222,13 +248,16 @@ func (c *crew) end() {
 	}
 	for _, p := range c.all {
 		_ = p.cmd.Wait() // most were killed
+		if c.t.Failed() {
+			c.t.Logf("worker %s:\n%s", p.id, p.said())
+		}
 	}
 }
 
 // check compares what the units say, their logs, and what the commands counted.
-func (c *crew) check(ended []fleet.Unit, work string) {
+func (c *crew) check(ended []fleet.Unit) {
 	c.t.Helper()
-	runs := counted(c.t, filepath.Join(work, "calls"))
+	runs := counted(c.t, filepath.Join(c.work, "calls"))
 	fleettest.CheckOnce(c.t, runs)
 	moved, unknown := 0, 0
 	var slowest time.Duration
@@ -287,12 +316,13 @@ func (c *crew) settled(events []event.Event) (slowest time.Duration) {
 // counted returns how often each command says that it ran.
 func counted(t *testing.T, path string) map[string]int {
 	t.Helper()
+	runs := map[string]int{}
 	f, err := os.Open(path)
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
+		return runs
 	}
 	defer f.Close()
-	runs := map[string]int{}
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		runs[lines.Text()]++
 	}

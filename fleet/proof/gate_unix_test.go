@@ -1,4 +1,4 @@
-//go:build unix && !temporal
+//go:build unix
 
 package proof
 
@@ -17,14 +17,14 @@ const (
 	open   passage = "open"
 	closed passage = "closed" // connections break, and none can be made
 	silent passage = "silent" // nothing arrives, and nobody is told
-	deaf   passage = "deaf"   // the database hears the worker, and its answers are lost
+	deaf   passage = "deaf"   // the server hears the worker, and its answers are lost
 )
 
-// gate is a worker's way to the database.
+// gate is a worker's way to a server: the database, Temporal, or hands.
 type gate struct {
-	dir, to string
-	l       net.Listener
-	done    sync.WaitGroup
+	network, at, to string
+	l               net.Listener
+	done            sync.WaitGroup
 
 	mu      sync.Mutex
 	state   passage
@@ -32,18 +32,22 @@ type gate struct {
 	conns   map[net.Conn]bool
 }
 
-// newGate opens a gate to the socket that the URL of the database names.
-func newGate(t *testing.T, database string) *gate {
+// socket is the name of that of a database.
+const socket = ".s.PGSQL.5432"
+
+// newGate opens a gate to a server. Its own address is of the same kind: a socket of
+// the same name, or a free port.
+func newGate(t *testing.T, network, to string) *gate {
 	t.Helper()
-	u, err := url.Parse(database)
-	if err != nil {
+	g := &gate{network: network, to: to, state: open, changed: make(chan struct{}), conns: map[net.Conn]bool{}}
+	at, err := "127.0.0.1:0", error(nil)
+	if network == "unix" {
+		at = filepath.Join(t.TempDir(), filepath.Base(to))
+	}
+	if g.l, err = net.Listen(network, at); err != nil {
 		t.Fatal(err)
 	}
-	const socket = ".s.PGSQL.5432"
-	g := &gate{dir: t.TempDir(), to: filepath.Join(u.Query().Get("host"), socket), state: open, changed: make(chan struct{}), conns: map[net.Conn]bool{}}
-	if g.l, err = net.Listen("unix", filepath.Join(g.dir, socket)); err != nil {
-		t.Fatal(err)
-	}
+	g.at = g.l.Addr().String()
 	g.done.Go(g.accept)
 	t.Cleanup(func() {
 		_ = g.l.Close()
@@ -53,17 +57,18 @@ func newGate(t *testing.T, database string) *gate {
 	return g
 }
 
-// url is the database's, through the gate.
-func (g *gate) url(t *testing.T, database string) string {
+// newDatabaseGate opens a gate to a database, and returns the URL of the way through it.
+func newDatabaseGate(t *testing.T, database string) (*gate, string) {
 	t.Helper()
 	u, err := url.Parse(database)
 	if err != nil {
 		t.Fatal(err)
 	}
 	q := u.Query()
-	q.Set("host", g.dir)
+	g := newGate(t, "unix", filepath.Join(q.Get("host"), socket))
+	q.Set("host", filepath.Dir(g.at))
 	u.RawQuery = q.Encode()
-	return u.String()
+	return g, u.String()
 }
 
 // set changes what becomes of what is sent. Connections on which something was lost
@@ -88,20 +93,20 @@ func (g *gate) accept() {
 		if err != nil {
 			return // the gate is taken away
 		}
-		database, err := net.Dial("unix", g.to)
+		server, err := net.Dial(g.network, g.to)
 		g.mu.Lock()
 		if err != nil || g.state == closed {
 			_ = worker.Close()
 			if err == nil {
-				_ = database.Close()
+				_ = server.Close()
 			}
 			g.mu.Unlock()
 			continue
 		}
-		g.conns[worker], g.conns[database] = true, true
+		g.conns[worker], g.conns[server] = true, true
 		g.mu.Unlock()
-		g.done.Go(func() { g.pass(worker, database, "") })
-		g.done.Go(func() { g.pass(database, worker, deaf) })
+		g.done.Go(func() { g.pass(worker, server, "") })
+		g.done.Go(func() { g.pass(server, worker, deaf) })
 	}
 }
 

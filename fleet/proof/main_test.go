@@ -3,6 +3,7 @@ package proof
 import (
 	"context"
 	"fmt"
+	"hash/crc32"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -16,9 +17,12 @@ import (
 	"github.com/settle-agent/settle/agent"
 	"github.com/settle-agent/settle/fleet"
 	"github.com/settle-agent/settle/fleet/fleettest"
+	"github.com/settle-agent/settle/fleet/fleettest/handstest"
 	"github.com/settle-agent/settle/fleet/pgdev/pgtest"
 	"github.com/settle-agent/settle/fleet/pglog"
 	"github.com/settle-agent/settle/fleet/worker"
+	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/modeltest/leak"
 )
@@ -29,6 +33,7 @@ const (
 	databaseVar = "FLEET_PROOF_DATABASE"
 	dirVar      = "FLEET_PROOF_DIR"
 	slotsVar    = "FLEET_PROOF_SLOTS"
+	endVar      = "FLEET_PROOF_END" // what [mortalLogs] reads
 )
 
 // calls is how many commands a turn runs.
@@ -38,6 +43,7 @@ var server pgtest.Server
 
 func TestMain(m *testing.M) {
 	settle.RunAsWarden()
+	handstest.Play()
 	if id := os.Getenv(workerVar); id != "" {
 		if err := work(id); err != nil {
 			fmt.Fprintln(os.Stderr, "worker", id, "ended:", err)
@@ -71,15 +77,16 @@ func work(id string) error {
 	if err != nil {
 		return err
 	}
+	mortal, err := mortalLogs(logs, os.Getenv(endVar))
+	if err != nil {
+		return err
+	}
 	data := filepath.Join(os.Getenv(dirVar), "data")
 	w, err := worker.New(ctx, worker.Config{
-		ID: id, Engine: engine, Logs: logs, Slots: slots, DataDir: data, Lease: leaseTimeout, Lost: 1000,
+		ID: id, Engine: engine, Logs: mortal, Slots: slots, DataDir: data, Lease: leaseTimeout, Lost: 1000,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Session: func(ctx context.Context, a fleet.Attempt) (settle.SessionConfig, error) {
-			return agent.Session(ctx, agent.Config{
-				Model: model.Config{ProviderName: "test", Name: "test", Provider: fleettest.Model{Calls: calls, Call: command(a.Task.Dir)}},
-				Dir:   a.Task.Dir, DataDir: data, Permission: settle.Allow, Tools: []string{"shell"}, IgnoreProject: true, System: "Work.",
-			})
+			return session(ctx, a.Task, data)
 		},
 	})
 	if err != nil {
@@ -88,12 +95,50 @@ func work(id string) error {
 	return w.Run(ctx)
 }
 
+// session is an agent that runs commands, here or at hands.
+func session(ctx context.Context, t fleet.Task, data string) (settle.SessionConfig, error) {
+	m := model.Config{ProviderName: "test", Name: "test", Provider: fleettest.Model{Calls: calls, Call: command(t)}}
+	if t.Hands == "" {
+		return agent.Session(ctx, agent.Config{Model: m, Dir: t.Dir, DataDir: data, Permission: settle.Allow, Tools: []string{"shell"}, IgnoreProject: true, System: "Work."})
+	}
+	settings, err := config.Load(config.Input{
+		Dir: t.Dir, Getenv: os.Getenv, ProjectConfig: config.IgnoreProject, Flags: map[string]string{"hands": t.Hands, "hands_lease": handsLease(t.Session)},
+	})
+	if err != nil {
+		return settle.SessionConfig{}, err
+	}
+	made, err := assemble.New(ctx, assemble.Options{
+		Settings: settings, Dir: t.Dir, Environ: os.Environ(), Getenv: os.Getenv, Face: "fleet", Permission: settle.Allow, Release: settle.Deny,
+		Project: assemble.IgnoreProject, Home: assemble.IgnoreHome, Model: m, SharedHands: assemble.ShareHands("proof"),
+	})
+	if err != nil {
+		return settle.SessionConfig{}, err
+	}
+	return made.Session, nil
+}
+
+// handsLease is so long that the next worker finds what the dead one had started, or
+// too short for that.
+func handsLease(session string) string {
+	if even(session) {
+		return "6s"
+	}
+	return "18s"
+}
+
+func even(name string) bool { return crc32.ChecksumIEEE([]byte(name))%2 == 0 }
+
 // leaseTimeout is that of the workers.
 const leaseTimeout = 3 * time.Second
 
-// command makes a call that counts itself, and takes a while.
-func command(dir string) func(token string) (tool, arguments string) {
+// command makes a call that counts itself, and takes a while; longer than a death is
+// found, if it is to be taken over.
+func command(t fleet.Task) func(token string) (tool, arguments string) {
 	return func(token string) (string, string) {
-		return "shell", fmt.Sprintf(`{"command":"echo %s >> %s/calls; sleep 0.2"}`, token, dir)
+		seconds := "0.2"
+		if t.Hands != "" && even(token) && !even(t.Session) {
+			seconds = "5"
+		}
+		return "shell", fmt.Sprintf(`{"command":"echo %s >> %s/calls; sleep %s"}`, token, t.Dir, seconds)
 	}
 }

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -49,6 +51,31 @@ func (s *Server) Address(t testing.TB) string {
 		t.Fatal(s.err)
 	}
 	return s.server.Address
+}
+
+// Process returns the server's process.
+func (s *Server) Process() *os.Process { return s.server.Process() }
+
+// Crash kills the server and starts another one at its address, which knows nothing of
+// what the first one had.
+func (s *Server) Crash(ctx context.Context) error {
+	_, port, err := net.SplitHostPort(s.server.Address)
+	if err != nil {
+		return err
+	}
+	number, err := strconv.Atoi(port)
+	if err != nil {
+		return err
+	}
+	if err := s.server.Process().Kill(); err != nil {
+		return err
+	}
+	<-s.server.Exited() // a process that was killed ends
+	started, err := temporaldev.Start(ctx, temporaldev.Options{Program: os.Getenv(temporaldev.ProgramVar), Port: number})
+	if err == nil {
+		s.server = started
+	}
+	return err
 }
 
 // Client returns a client that is closed at the end of the test.

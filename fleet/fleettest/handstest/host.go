@@ -1,0 +1,116 @@
+//go:build unix
+
+package handstest
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience is how long hands may take to end after the test.
+const patience = time.Minute
+
+// Host is a machine with hands.
+type Host struct {
+	// Socket is where it takes connections.
+	Socket string
+
+	t     *testing.T
+	dir   string
+	env   []string
+	group sync.WaitGroup
+
+	mu    sync.Mutex
+	hands []*exec.Cmd // that run
+}
+
+// New starts a host whose hands work in a directory, in the environment that this
+// process has now. They have to end with the sessions that use them.
+func New(t *testing.T, dir string) *Host {
+	t.Helper()
+	short, err := os.MkdirTemp("/tmp", "settle-fleet-") // sockets have short names
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(short) })
+	h := &Host{Socket: filepath.Join(short, "sshd"), t: t, dir: dir}
+	h.env = append(os.Environ(), "XDG_RUNTIME_DIR="+short, roleVar+"="+roleHands)
+	listener, err := net.Listen("unix", h.Socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.end)
+	t.Cleanup(func() { _ = listener.Close() })
+	h.group.Go(func() { h.accept(listener) }) // ends with the listener
+	return h
+}
+
+// Way is a command that leads to the hands from a process in whose environment
+// [HostVar] is the host's socket, or one that leads there.
+func (h *Host) Way() string { return fmt.Sprintf("%s=%s exec %s", roleVar, roleWay, os.Args[0]) }
+
+// Hands returns the processes that run: hands, and those that lead to them from a later
+// connection.
+func (h *Host) Hands() (all []*os.Process) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, cmd := range h.hands {
+		all = append(all, cmd.Process)
+	}
+	return all
+}
+
+func (h *Host) accept(listener net.Listener) {
+	for {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		file, err := conn.(*net.UnixConn).File()
+		_ = conn.Close()
+		if err != nil {
+			continue
+		}
+		cmd := exec.Command(os.Args[0])
+		cmd.Dir, cmd.Env = h.dir, h.env
+		cmd.Stdin, cmd.Stdout, cmd.SysProcAttr = file, file, &syscall.SysProcAttr{Setsid: true}
+		if cmd.Start() == nil {
+			h.mu.Lock()
+			h.hands = append(h.hands, cmd)
+			h.mu.Unlock()
+			h.group.Go(func() { h.wait(cmd) }) // end kills it, if nothing else ends it
+		}
+		_ = file.Close()
+	}
+}
+
+func (h *Host) wait(cmd *exec.Cmd) {
+	_ = cmd.Wait() // it may have been killed
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.hands = slices.DeleteFunc(h.hands, func(other *exec.Cmd) bool { return other == cmd })
+}
+
+// end waits for the end of all hands.
+func (h *Host) end() {
+	ended := make(chan struct{})
+	go func() { h.group.Wait(); close(ended) }() // ends with the hands
+	select {
+	case <-ended:
+		return
+	case <-time.After(patience):
+		h.t.Error("hands are left, though the sessions are closed")
+	}
+	for _, p := range h.Hands() {
+		_ = p.Kill() // it may have ended
+	}
+	<-ended
+}

@@ -1,0 +1,90 @@
+//go:build unix
+
+package handstest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/proc"
+)
+
+// The variables that make a test binary, run anew, something else.
+const (
+	roleVar = "FLEET_HANDS_ROLE"
+	// HostVar names the socket of the host that a way leads to.
+	HostVar = "FLEET_HANDS_HOST"
+)
+
+// The roles.
+const (
+	roleHands = "settle hands"
+	roleWay   = "way" // between the standard streams and a socket, as ssh is
+)
+
+// Play does what the process was started for, if that is hands or a way to them, and
+// ends it. TestMain calls it first.
+func Play() {
+	var err error
+	switch os.Getenv(roleVar) {
+	case roleHands:
+		err = hands()
+	case roleWay:
+		err = way()
+	default:
+		return
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// hands is what settle hands does.
+func hands() error {
+	if stop, err := proc.BecomeReaper(); err == nil {
+		defer stop()
+	}
+	lost := make(chan os.Signal, 1) // the end of the connection is no reason to end
+	signal.Notify(lost, syscall.SIGHUP, syscall.SIGPIPE)
+	defer signal.Stop(lost)
+	_ = os.Unsetenv(roleVar) // or each command that runs this binary would be hands
+	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	settings, err := config.Load(config.Input{Dir: dir, Getenv: os.Getenv, ProjectConfig: config.IgnoreProject})
+	if err != nil {
+		return err
+	}
+	o := assemble.HandsOptions{Environ: os.Environ(), Getenv: os.Getenv, Settings: settings, Dir: dir, Sockets: filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "hands")}
+	stand, discard := o.Stand()
+	defer discard()
+	return stand.Run(context.Background(), standardStream{})
+}
+
+// standardStream is standard input and output.
+type standardStream struct{}
+
+func (standardStream) Read(data []byte) (int, error)  { return os.Stdin.Read(data) }
+func (standardStream) Write(data []byte) (int, error) { return os.Stdout.Write(data) }
+func (standardStream) Close() error                   { _ = os.Stdin.Close(); return os.Stdout.Close() }
+
+func way() error {
+	conn, err := net.Dial("unix", os.Getenv(HostVar))
+	if err != nil {
+		return err
+	}
+	go func() { _, _ = io.Copy(conn, os.Stdin); _ = conn.Close() }() // ends with the process
+	_, _ = io.Copy(os.Stdout, conn)
+	return nil
+}

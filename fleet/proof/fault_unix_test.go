@@ -1,0 +1,148 @@
+//go:build unix
+
+package proof
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// fault is something that happens to what turns need. It is over when it returns.
+type fault struct {
+	name string
+	do   func(ctx context.Context, c *crew, r *rand.Rand) error
+}
+
+// suffer lets each of the faults happen, and then others of them at random, until there
+// are so few units that they are to end undisturbed. Then it waits for these.
+func (c *crew) suffer(ctx context.Context, r *rand.Rand, all []fault) {
+	c.t.Helper()
+	began, happened := time.Now(), map[string]int{}
+	for n := 0; n < len(all) || c.unended(ctx) >= slots*workers; n++ {
+		f := all[r.IntN(len(all))]
+		if n < len(all) {
+			f = all[n]
+		}
+		if err := f.do(ctx, c, r); err != nil {
+			c.t.Fatalf("%s: %v", f.name, err)
+		}
+		happened[f.name]++
+		time.Sleep(time.Duration(r.IntN(1000)) * time.Millisecond)
+	}
+	c.await(ctx, "all units end", func() bool { return c.unended(ctx) == 0 })
+	c.t.Logf("it took %s: %s", time.Since(began).Round(time.Second), fmt.Sprint(happened))
+}
+
+// unended returns how many units have not ended. The database may be away.
+func (c *crew) unended(ctx context.Context) (n int) {
+	c.t.Helper()
+	c.await(ctx, "the database answers", func() bool {
+		asking, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		var err error
+		n, err = c.place.Engine.Open(asking)
+		return err == nil
+	})
+	return n
+}
+
+// hold lets a fault last: less than a lease, or longer.
+func hold(ctx context.Context, r *rand.Rand) {
+	select {
+	case <-time.After(time.Duration(r.Int64N(int64(2 * leaseTimeout)))):
+	case <-ctx.Done():
+	}
+}
+
+// cuts are what can happen on the ways of the workers to a server.
+func cuts(server string, ways func() []*gate) (all []fault) {
+	for _, p := range []passage{closed, silent, deaf} {
+		all = append(all, fault{"a way to " + server + " is " + string(p), func(ctx context.Context, _ *crew, r *rand.Rand) error {
+			gates := ways()
+			if r.IntN(3) > 0 {
+				n := r.IntN(len(gates))
+				gates = gates[n : n+1]
+			}
+			for _, g := range gates {
+				g.set(p)
+			}
+			hold(ctx, r)
+			for _, g := range gates {
+				g.set(open)
+			}
+			return nil
+		}})
+	}
+	return all
+}
+
+// stops has processes stand still for a while.
+func stops(what string, pids func(*crew, *rand.Rand) ([]int, error)) fault {
+	return fault{what, func(ctx context.Context, c *crew, r *rand.Rand) error {
+		all, err := pids(c, r)
+		for _, pid := range all {
+			_ = syscall.Kill(pid, syscall.SIGSTOP) // it may have ended
+		}
+		hold(ctx, r)
+		for _, pid := range all {
+			_ = syscall.Kill(pid, syscall.SIGCONT)
+		}
+		return err
+	}}
+}
+
+// workerStops and workerDies are what can happen to a worker.
+func workerStops() fault {
+	return stops("a worker stands still", func(c *crew, r *rand.Rand) ([]int, error) {
+		p := c.alive[r.IntN(len(c.alive))]
+		return []int{p.cmd.Process.Pid}, nil
+	})
+}
+
+func workerDies() fault {
+	return fault{"a worker is killed", func(ctx context.Context, c *crew, r *rand.Rand) error {
+		n := r.IntN(len(c.alive))
+		p := c.alive[n]
+		c.deaths = append(c.deaths, death{pid: p.cmd.Process.Pid, at: time.Now(), until: time.Now().Add(time.Hour)})
+		p.signal(syscall.SIGKILL)
+		c.alive = append(c.alive[:n], c.alive[n+1:]...)
+		c.start()
+		return ctx.Err()
+	}}
+}
+
+// family returns a process and its children.
+func family(pid int) ([]int, error) {
+	out, err := exec.Command("sh", "-c", `for f in /proc/[0-9]*/stat; do { read -r line <"$f" && echo "$line"; } 2>/dev/null; done`).Output()
+	all := []int{pid}
+	for line := range strings.Lines(string(out)) {
+		first, rest, _ := strings.Cut(line, " (")
+		at := strings.LastIndex(rest, ") ")
+		if f := strings.Fields(rest[at+1:]); at > 0 && len(f) > 1 && f[1] == strconv.Itoa(pid) {
+			child, err := strconv.Atoi(first)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, child)
+		}
+	}
+	return all, err
+}
+
+// prove runs units in a crew while faults happen, and checks what became of them.
+func (c *crew) prove(t *testing.T, units int, seed uint64, all []fault) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	defer c.end()
+	c.submit(units)
+	c.suffer(ctx, rand.New(rand.NewPCG(seed, 1)), all)
+	c.check(c.place.Await(ctx, t))
+}

@@ -1,0 +1,27 @@
+//go:build unix && temporal
+
+package proof
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestTemporalFaults: Temporal crashes and forgets everything, and stands still; workers
+// are cut off from it, hear nothing of what it has done, and die. When all of that is
+// over, each unit has ended once and completed, and no call ran twice.
+func TestTemporalFaults(t *testing.T) {
+	c := newCrew(t)
+	var gates []*gate
+	c.env = func() []string {
+		g := newGate(t, "tcp", temporalServer.Address(t))
+		gates = append(gates, g)
+		return []string{addressVar + "=" + g.at}
+	}
+	all := append(cuts("Temporal", func() []*gate { return gates[len(gates)-workers:] }),
+		stops("Temporal stands still", func(*crew, *rand.Rand) ([]int, error) { return []int{temporalServer.Process().Pid}, nil }),
+		fault{"Temporal crashes", func(ctx context.Context, _ *crew, _ *rand.Rand) error { return temporalServer.Crash(ctx) }},
+		workerDies(), workerStops())
+	c.prove(t, *faulty, *seed, all)
+}
