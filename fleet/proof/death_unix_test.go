@@ -275,23 +275,35 @@ func (c *crew) check(ended []fleet.Unit) {
 	c.t.Logf("%d units moved to another worker; %d calls have unknown effects; the slowest was settled %s after its worker's death", moved, unknown, slowest.Round(time.Millisecond))
 }
 
-// compare checks that a call that says that it completed ran, and returns how many
-// nobody knows of.
+// compare checks that a call that says that it completed ran, and that one that says that
+// it had no effects did not. It returns how many nobody knows of. The model asks for a call
+// anew that was cut off before it was complete.
 func (c *crew) compare(u fleet.Unit, events []event.Event, runs map[string]int) (unknown int) {
 	c.t.Helper()
+	began, none := map[string]bool{}, map[string]bool{}
 	for _, e := range events {
 		d, ok := e.Data.(event.ItemEnded)
 		if !ok || d.Type != event.ToolCall {
 			continue
 		}
-		token := regexp.MustCompile(`echo (\S+)`).FindStringSubmatch(d.Arguments)
+		token := ""
+		if words := regexp.MustCompile(`echo (\S+)`).FindStringSubmatch(d.Arguments); words != nil {
+			token = words[1]
+		}
 		switch {
+		case d.Effects == event.EffectsNone:
+			none[token] = true
+			continue
 		case d.Effects == event.EffectsUnknown:
 			unknown++
-		case d.Status == event.ItemCompleted && (token == nil || runs[token[1]] != 1):
-			c.t.Errorf("a call of %s completed and ran %d times: %s", u.ID, runs[token[1]], d.Arguments)
-		case d.Effects == event.EffectsNone && d.Status == event.ItemAborted && token != nil && runs[token[1]] > 0:
-			c.t.Errorf("a call of %s has no effects and ran: %s", u.ID, d.Arguments)
+		case d.Status == event.ItemCompleted && runs[token] != 1:
+			c.t.Errorf("a call of %s completed and ran %d times: %s", u.ID, runs[token], d.Arguments)
+		}
+		began[token] = true
+	}
+	for token := range none {
+		if runs[token] > 0 && !began[token] {
+			c.t.Errorf("call %s of %s had no effects and ran", token, u.ID)
 		}
 	}
 	return unknown
