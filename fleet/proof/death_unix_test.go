@@ -37,7 +37,7 @@ var (
 
 const (
 	slots    = 6
-	patience = 150 * time.Second
+	patience = 20 * time.Minute
 )
 
 // process is a worker.
@@ -150,7 +150,7 @@ func (c *crew) await(ctx context.Context, what string, condition func() bool) {
 }
 
 // strike kills a worker that has something to do, or stops it until others have
-// taken that, and starts another one in its place.
+// taken that, and starts another one in its place. One that wakes replaces a third.
 func (c *crew) strike(ctx context.Context, r *rand.Rand) {
 	n := r.IntN(len(c.alive))
 	p := c.alive[n]
@@ -176,6 +176,7 @@ func (c *crew) strike(ctx context.Context, r *rand.Rand) {
 			c.woken = append(c.woken, p)
 		}
 		c.deaths, c.alive = append(c.deaths, d), append(c.alive, p)
+		c.retire(c.alive[0])
 		return
 	}
 	c.deaths = append(c.deaths, d)
@@ -216,6 +217,12 @@ func (c *crew) refused(ctx context.Context) {
 	for _, p := range c.woken {
 		c.await(ctx, p.id+" says that it was refused", func() bool { return strings.Contains(p.said(), "another worker's now") })
 	}
+}
+
+// retire has a worker end in good order.
+func (c *crew) retire(p *process) {
+	p.signal(syscall.SIGTERM)
+	c.alive = slices.DeleteFunc(c.alive, func(other *process) bool { return other == p })
 }
 
 // submit submits turns, and starts the workers.

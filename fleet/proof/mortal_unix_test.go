@@ -120,12 +120,6 @@ func TestDeathAtEveryEvent(t *testing.T) {
 	}
 }
 
-// retire has a worker end that is not needed any more.
-func (c *crew) retire(p *process) {
-	p.signal(syscall.SIGTERM)
-	c.alive = slices.DeleteFunc(c.alive, func(other *process) bool { return other == p })
-}
-
 // bury takes those out of the crew that have come to their last event, and notes which
 // units they had. Those that were only stopped go on when others have these, and end.
 func (c *crew) bury(ctx context.Context, met map[*process][]string) {
