@@ -40,10 +40,11 @@ const socket = ".s.PGSQL.5432"
 func newGate(t *testing.T, network, to string) *gate {
 	t.Helper()
 	g := &gate{network: network, to: to, state: open, changed: make(chan struct{}), conns: map[net.Conn]bool{}}
-	at, err := "127.0.0.1:0", error(nil)
+	at := "127.0.0.1:0"
 	if network == "unix" {
 		at = filepath.Join(t.TempDir(), filepath.Base(to))
 	}
+	var err error
 	if g.l, err = net.Listen(network, at); err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ var server pgtest.Server
 
 func TestMain(m *testing.M) {
 	settle.RunAsWarden()
-	handstest.Play()
+	handstest.Play(os.Exit)
 	if id := os.Getenv(workerVar); id != "" {
 		if err := work(id); err != nil {
 			fmt.Fprintln(os.Stderr, "worker", id, "ended:", err)

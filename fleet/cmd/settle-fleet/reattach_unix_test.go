@@ -6,104 +6,43 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/fleet/fleettest/handstest"
 	"github.com/settle-agent/settle/modeltest"
 )
 
 // patience bounds what a test waits for.
 const patience = time.Minute
 
-// reattaching is a fleet whose hands are on another machine, as far as processes can
-// tell: a host that starts them for each connection, as sshd does.
+// reattaching is a fleet whose hands are on another machine.
 type reattaching struct {
 	t     *testing.T
 	dir   string // where the hands work
 	env   []string
 	model *modeltest.Server
 	began time.Time // the first worker's death
-
-	group sync.WaitGroup
-	mu    sync.Mutex
-	hands []*exec.Cmd
 }
 
 func newReattaching(t *testing.T, turns ...modeltest.Turn) *reattaching {
 	t.Helper()
 	home(t)
-	short, err := os.MkdirTemp("/tmp", "settle-fleet-") // sockets have short names
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(short) })
 	r := &reattaching{t: t, dir: t.TempDir()}
-	t.Setenv("XDG_RUNTIME_DIR", short)
-	socket := filepath.Join(short, "sshd")
-	t.Setenv(socketVar, socket)
+	host := handstest.New(t, r.dir)
+	t.Setenv(handstest.HostVar, host.Socket)
 	r.env = os.Environ()
-	listener, err := net.Listen("unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(r.end)
-	t.Cleanup(func() { _ = listener.Close() })
-	r.group.Go(func() { r.accept(listener) }) // ends with the listener
 	command := fmt.Sprintf(`{"command":"echo $$ >> %[1]s/ran; while [ ! -e %[1]s/go ]; do sleep 0.02; done; echo the end of it; exit 3"}`, r.dir)
 	r.model = modeltest.NewServer(t, modeltest.Script(append([]modeltest.Turn{modeltest.Reply(modeltest.Call("shell", command))}, turns...)...))
 	must(t, "", "migrate")
-	way := fmt.Sprintf("%s=%s exec %s", roleVar, roleRelay, os.Args[0])
-	must(t, "", "submit", "-C", r.dir, "--session", "s", "--hands", way, "-m", "openai/gpt-5.2", "work")
+	must(t, "", "submit", "-C", r.dir, "--session", "s", "--hands", host.Way(), "-m", "openai/gpt-5.2", "work")
 	return r
-}
-
-func (r *reattaching) accept(listener net.Listener) {
-	for {
-		conn, err := listener.Accept()
-		if err != nil {
-			return
-		}
-		file, err := conn.(*net.UnixConn).File()
-		_ = conn.Close()
-		if err != nil {
-			continue
-		}
-		cmd := exec.Command(os.Args[0])
-		cmd.Dir, cmd.Env = r.dir, append(r.env[:len(r.env):len(r.env)], roleVar+"="+roleHands)
-		cmd.Stdin, cmd.Stdout, cmd.SysProcAttr = file, file, &syscall.SysProcAttr{Setsid: true}
-		if cmd.Start() == nil {
-			r.mu.Lock()
-			r.hands = append(r.hands, cmd)
-			r.mu.Unlock()
-			r.group.Go(func() { _ = cmd.Wait() }) // end kills it, if nothing else ends it
-		}
-		_ = file.Close()
-	}
-}
-
-func (r *reattaching) end() {
-	ended := make(chan struct{})
-	go func() { r.group.Wait(); close(ended) }() // ends with the hands
-	select {
-	case <-ended:
-		return
-	case <-time.After(patience):
-		r.t.Error("hands are left, though the session is closed")
-	}
-	r.mu.Lock()
-	for _, cmd := range r.hands {
-		_ = cmd.Process.Kill() // it may have ended
-	}
-	r.mu.Unlock()
-	<-ended
 }
 
 // worker starts one as a process.

@@ -31,8 +31,8 @@ const (
 )
 
 // Play does what the process was started for, if that is hands or a way to them, and
-// ends it. TestMain calls it first.
-func Play() {
+// ends it with exit, which is [os.Exit]. TestMain calls it first.
+func Play(exit func(int)) {
 	var err error
 	switch os.Getenv(roleVar) {
 	case roleHands:
@@ -44,9 +44,9 @@ func Play() {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		exit(1)
 	}
-	os.Exit(0)
+	exit(0)
 }
 
 // hands is what settle hands does.
@@ -68,7 +68,7 @@ func hands() error {
 	}
 	o := assemble.HandsOptions{Environ: os.Environ(), Getenv: os.Getenv, Settings: settings, Dir: dir, Sockets: filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "hands")}
 	stand, discard := o.Stand()
-	defer discard()
+	defer func() { _ = discard() }() // a scratch directory
 	return stand.Run(context.Background(), standardStream{})
 }
 
