@@ -1,6 +1,7 @@
 package main
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"net"
@@ -42,10 +43,10 @@ func start(o options) (temporal.Server, string, error) {
 	if o.port != 0 {
 		ports[0] = o.port
 	}
-	database := sqlConfig(o.file)
+	store := sqlConfig(o.file)
 	if o.file != "" {
 		if _, err := os.Stat(o.file); errors.Is(err, os.ErrNotExist) {
-			if err := schema.SetupSchema(database); err != nil {
+			if err := schema.SetupSchema(store); err != nil {
 				return nil, "", err
 			}
 		}
@@ -54,11 +55,14 @@ func start(o options) (temporal.Server, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	if err := schema.CreateNamespaces(database, namespace); err != nil {
+	if err := schema.CreateNamespaces(store, namespace); err != nil {
+		return nil, "", err
+	}
+	if err := dropIndexes(o.file); err != nil {
 		return nil, "", err
 	}
 	server, err := temporal.NewServer(
-		temporal.WithConfig(serverConfig(database, ports)),
+		temporal.WithConfig(serverConfig(store, ports)),
 		temporal.ForServices(temporal.DefaultServices),
 		temporal.WithLogger(log.NewNoopLogger()),
 		temporal.WithAuthorizer(authorization.NewNoopAuthorizer()),
@@ -77,9 +81,48 @@ func start(o options) (temporal.Server, string, error) {
 	return server, net.JoinHostPort(host, fmt.Sprint(ports[0])), server.Start()
 }
 
+// dropIndexes removes the indexes for lists of executions, of which there are more than
+// fifty: to keep them takes half of the server's time. Lists are short here.
+func dropIndexes(file string) (err error) {
+	name := "file:" + database + "?mode=memory&cache=shared"
+	if file != "" {
+		name = "file:" + file
+	}
+	db, err := sql.Open("sqlite", name) // the driver that the plugin uses
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	rows, err := db.Query(`SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = 'executions_visibility' AND sql IS NOT NULL`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var names []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return err
+		}
+		names = append(names, name)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if _, err := db.Exec("DROP INDEX " + name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// database is the name of the one in memory.
+const database = "settle"
+
 func sqlConfig(file string) *config.SQL {
 	if file == "" {
-		return &config.SQL{PluginName: sqlite.PluginName, DatabaseName: "settle", ConnectAttributes: map[string]string{"mode": "memory", "cache": "shared"}}
+		return &config.SQL{PluginName: sqlite.PluginName, DatabaseName: database, ConnectAttributes: map[string]string{"mode": "memory", "cache": "shared"}}
 	}
 	return &config.SQL{PluginName: sqlite.PluginName, DatabaseName: file, ConnectAttributes: map[string]string{
 		"mode": "rwc", "_journal_mode": "wal", "_synchronous": "normal",
@@ -88,12 +131,12 @@ func sqlConfig(file string) *config.SQL {
 
 // serverConfig is that of one process with all services; the first port is for
 // clients.
-func serverConfig(database *config.SQL, ports []int) *config.Config {
+func serverConfig(store *config.SQL, ports []int) *config.Config {
 	c := &config.Config{}
 	c.Global.Membership = config.Membership{MaxJoinDuration: joinTimeout, BroadcastAddress: host}
 	c.Persistence = config.Persistence{
 		DefaultStore: sqlite.PluginName, VisibilityStore: sqlite.PluginName, NumHistoryShards: 1,
-		DataStores: map[string]config.DataStore{sqlite.PluginName: {SQL: database}},
+		DataStores: map[string]config.DataStore{sqlite.PluginName: {SQL: store}},
 	}
 	address := net.JoinHostPort(host, fmt.Sprint(ports[0]))
 	c.ClusterMetadata = &cluster.Config{
