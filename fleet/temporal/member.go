@@ -16,8 +16,10 @@ import (
 const (
 	// mostPolls is how many long polls a worker has under way.
 	mostPolls = 24
-	// pollTimeout bounds one; the server answers after a minute.
-	pollTimeout = 70 * time.Second
+	// pollTimeout bounds one; the server answers a second earlier, with nothing. Temporal
+	// sends tasks to the polls of a worker that stands still, and misses its heartbeats
+	// only then: all of them are over soon. The server warns of less than ten seconds.
+	pollTimeout = 11 * time.Second
 	// pollDelay is how long to wait after one that failed.
 	pollDelay = time.Second
 )
