@@ -26,18 +26,18 @@ import (
 )
 
 var (
-	units   = flag.Int("units", 150, "how many turns TestWorkersDie runs")
-	seed    = flag.Uint64("seed", 1, "what it draws with")
-	faulty  = flag.Int("faulty", 120, "how many turns TestDatabaseFaults runs")
-	handy   = flag.Int("handy", 90, "how many turns TestHandsFaults runs")
-	every   = flag.Int("every", 6, "at which events TestDeathAtEveryEvent lets workers die: every one, every second, …")
-	pause   = flag.Duration("pause", 0, "how long to wait between deaths: without, a unit's next worker may die before it has settled the log")
-	workers = 3
+	units    = flag.Int("units", 150, "how many turns TestWorkersDie runs")
+	seed     = flag.Uint64("seed", 1, "what it draws with")
+	faulty   = flag.Int("faulty", 120, "how many turns TestDatabaseFaults runs")
+	handy    = flag.Int("handy", 40, "how many turns TestHandsFaults runs")
+	every    = flag.Int("every", 6, "at which events TestDeathAtEveryEvent lets workers die: every one, every second, …")
+	pause    = flag.Duration("pause", 0, "how long to wait between deaths: without, a unit's next worker may die before it has settled the log")
+	patience = flag.Duration("patience", 3*time.Minute, "how long a test may take")
 )
 
 const (
-	slots    = 6
-	patience = 20 * time.Minute
+	slots   = 6
+	workers = 3
 )
 
 // process is a worker.
@@ -188,7 +188,7 @@ func (c *crew) strike(ctx context.Context, r *rand.Rand) {
 // and a worker that was stopped for too long says that others have its units.
 func TestWorkersDie(t *testing.T) {
 	c := newCrew(t)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), *patience)
 	defer cancel()
 	defer c.end()
 	c.submit(*units)

@@ -6,9 +6,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os/exec"
-	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -118,28 +115,10 @@ func workerDies() fault {
 	}}
 }
 
-// family returns a process and its children.
-func family(pid int) ([]int, error) {
-	out, err := exec.Command("sh", "-c", `for f in /proc/[0-9]*/stat; do { read -r line <"$f" && echo "$line"; } 2>/dev/null; done`).Output()
-	all := []int{pid}
-	for line := range strings.Lines(string(out)) {
-		first, rest, _ := strings.Cut(line, " (")
-		at := strings.LastIndex(rest, ") ")
-		if f := strings.Fields(rest[at+1:]); at > 0 && len(f) > 1 && f[1] == strconv.Itoa(pid) {
-			child, err := strconv.Atoi(first)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, child)
-		}
-	}
-	return all, err
-}
-
 // prove runs units in a crew while faults happen, and checks what became of them.
 func (c *crew) prove(t *testing.T, units int, seed uint64, all []fault) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), *patience)
 	defer cancel()
 	defer c.end()
 	c.submit(units)

@@ -4,7 +4,6 @@ package proof
 
 import (
 	"net"
-	"net/url"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -32,9 +31,6 @@ type gate struct {
 	conns   map[net.Conn]bool
 }
 
-// socket is the name of that of a database.
-const socket = ".s.PGSQL.5432"
-
 // newGate opens a gate to a server. Its own address is of the same kind: a socket of
 // the same name, or a free port.
 func newGate(t *testing.T, network, to string) *gate {
@@ -56,20 +52,6 @@ func newGate(t *testing.T, network, to string) *gate {
 		g.done.Wait()
 	})
 	return g
-}
-
-// newDatabaseGate opens a gate to a database, and returns the URL of the way through it.
-func newDatabaseGate(t *testing.T, database string) (*gate, string) {
-	t.Helper()
-	u, err := url.Parse(database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := u.Query()
-	g := newGate(t, "unix", filepath.Join(q.Get("host"), socket))
-	q.Set("host", filepath.Dir(g.at))
-	u.RawQuery = q.Encode()
-	return g, u.String()
 }
 
 // set changes what becomes of what is sent. Connections on which something was lost

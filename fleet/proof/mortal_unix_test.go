@@ -82,7 +82,7 @@ func (l *mortalLog) Append(events []event.Event, d settle.Durability) error {
 // once and completed, and no call ran twice.
 func TestDeathAtEveryEvent(t *testing.T) {
 	c := newCrew(t)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), *patience)
 	defer cancel()
 	defer c.end()
 	c.place.Submit(t, fleet.Task{Session: "whole", Prompt: "work", Dir: c.work})

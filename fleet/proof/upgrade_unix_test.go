@@ -29,7 +29,7 @@ const upgraded = 90
 // worker was lost, and no call ran twice.
 func TestRollingUpgrade(t *testing.T) {
 	c := newCrew(t)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), *patience)
 	defer cancel()
 	defer c.end()
 	if *old == "" {

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/config"
@@ -49,6 +50,9 @@ func Play(exit func(int)) {
 	exit(0)
 }
 
+// keep is how long hands keep what nobody asks for, which is ten minutes elsewhere.
+const keep = 15 * time.Second
+
 // hands is what settle hands does.
 func hands() error {
 	if stop, err := proc.BecomeReaper(); err == nil {
@@ -68,6 +72,7 @@ func hands() error {
 	}
 	o := assemble.HandsOptions{Environ: os.Environ(), Getenv: os.Getenv, Settings: settings, Dir: dir, Sockets: filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "hands")}
 	stand, discard := o.Stand()
+	stand.Keep = keep
 	defer func() { _ = discard() }() // a scratch directory
 	return stand.Run(context.Background(), standardStream{})
 }
