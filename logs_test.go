@@ -139,3 +139,25 @@ func TestALogThatMustExist(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Epoch implements [settle.EpochLog].
+func (l *shelved) Epoch() uint64 { return uint64(l.epoch) }
+
+// TestLogsNumberTheirOpenings: other machines are told the number of the log, which
+// grows also where the session before has written nothing.
+func TestLogsNumberTheirOpenings(t *testing.T) {
+	var epochs []uint64
+	c := settle.SessionConfig{Toolbox: func(info settle.SessionInfo) (settle.Toolbox, error) {
+		epochs = append(epochs, info.Epoch)
+		return settle.Toolbox{}, errors.New("no tools")
+	}}
+	s := newShelf()
+	for range 2 {
+		if _, err := shelfSession(t, s, c); err == nil {
+			t.Fatal("it opened without tools")
+		}
+	}
+	if !slices.Equal(epochs, []uint64{1, 2}) {
+		t.Errorf("the epochs are %v", epochs)
+	}
+}

@@ -1,0 +1,53 @@
+package assemble
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/settle-agent/settle/internal/hands"
+)
+
+// TestHandsAreWaitedFor where hosts share them, and nowhere else.
+func TestHandsAreWaitedFor(t *testing.T) {
+	away := errors.New("no hands answered")
+	lost := &hands.LostError{Why: "the stream was cut"}
+	refused := &hands.RefusedError{Message: "another process works on this session"}
+	for name, c := range map[string]struct {
+		far   far
+		fails int // so many times, with err
+		err   error
+		want  error
+		took  time.Duration // at most
+	}{
+		"reached":                {fails: 0},
+		"cut, and reached again": {fails: 3, err: lost},
+		"cut each time":          {fails: 4, err: lost, want: lost},
+		"away":                   {fails: 1, err: away, want: away},
+		"shared, back in time":   {far: far{shared: &SharedHands{}}, fails: 20, err: away, took: 25 * time.Second},
+		"shared, away for ever":  {far: far{shared: &SharedHands{}}, fails: 1e6, err: away, want: away, took: reachTimeout},
+		"shared, a long lease":   {far: far{shared: &SharedHands{}, lease: time.Minute}, fails: 1e6, err: away, want: away, took: time.Minute},
+		"shared, a short lease":  {far: far{shared: &SharedHands{}, lease: time.Second}, fails: 1e6, err: away, want: away, took: reachTimeout},
+		"shared, refused":        {far: far{shared: &SharedHands{}}, fails: 1e6, err: refused, want: refused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began, tries := time.Now(), 0
+				err := c.far.again(t.Context(), func(ctx context.Context) error {
+					if tries++; tries <= c.fails {
+						return c.err
+					}
+					return ctx.Err()
+				}, func(err error) bool { return errors.As(err, new(*hands.LostError)) })
+				if !errors.Is(err, c.want) {
+					t.Errorf("%v, not %v", err, c.want)
+				}
+				if took := time.Since(began); took > c.took || c.fails == 1e6 && c.took > 0 && took < c.took-mostReachDelay {
+					t.Errorf("it took %v, not %v", took, c.took)
+				}
+			})
+		})
+	}
+}
