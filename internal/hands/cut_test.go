@@ -305,3 +305,72 @@ func TestCloseAsksNothing(t *testing.T) {
 		t.Error("it was asked")
 	}
 }
+
+// stubborn starts a command that takes a while to end.
+func stubborn(t *testing.T, r *Remote) {
+	t.Helper()
+	_, out := begin(t, r, "trap '' TERM; echo on; while :; do sleep 1000; done", nil)
+	out.await(t, "on\n")
+}
+
+// Hands that die while they are let go of say nothing any more, and nobody waits for it.
+func TestCloseOfTheDead(t *testing.T) {
+	l := newLand(t)
+	r := l.remote(nil)
+	stubborn(t, r)
+	closed := make(chan error, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() { closed <- r.Close(ctx) }()
+	l.ending()
+	l.die()
+	select {
+	case err := <-closed:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(patience):
+		t.Error("somebody waits for the dead")
+	}
+}
+
+// A stream that is cut for good while the hands are let go of.
+func TestCloseIsCut(t *testing.T) {
+	l := newLand(t)
+	r := l.remote(nil)
+	stubborn(t, r)
+	closed := make(chan error, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() { closed <- r.Close(ctx) }()
+	l.ending()
+	l.close(true)
+	l.cut()
+	select {
+	case err := <-closed:
+		if err == nil || !strings.Contains(err.Error(), "within") {
+			t.Errorf("got %v", err)
+		}
+	case <-time.After(patience):
+		t.Error("it waits for a stream that does not come back")
+	}
+}
+
+// ending waits until the hands end what a brain lets go of.
+func (l *land) ending() {
+	l.t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		l.mu.Lock()
+		server := l.server
+		l.mu.Unlock()
+		server.mu.Lock()
+		b := server.brain
+		server.mu.Unlock()
+		if b.link.position() >= 2 { // the start, and that it is over
+			return
+		}
+		if time.Now().After(deadline) {
+			l.t.Fatal("nobody lets go")
+		}
+	}
+}

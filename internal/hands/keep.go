@@ -49,6 +49,8 @@ func (r *Remote) talk(stream io.ReadWriteCloser, from *frames, received uint64) 
 	link := r.link
 	r.mu.Unlock()
 	link.attach(stream, received)
+	r.tell()
+	defer r.tell()
 	stop := context.AfterFunc(r.closing, func() { link.detach(stream) })
 	defer stop()
 	heard := make(chan struct{})
@@ -164,6 +166,7 @@ func (r *Remote) lose(why string, change func()) {
 	r.starting, r.running, r.calls = map[uint64]*start{}, map[uint64]*far{}, map[uint64]chan answer{}
 	r.link = newLink(nil)
 	change()
+	r.signal()
 	r.mu.Unlock()
 	for _, s := range starting {
 		s.result <- started{err: &LostError{Why: why}}

@@ -325,60 +325,15 @@ func (r *Remote) order(ctx context.Context, kind byte, data []byte, note func(id
 	return r.last, r.link, r.link.push(kind, r.last, data), nil
 }
 
-// Close ends everything there and lets go of the hands. Where they cannot be
-// reached, it says when they do so by themselves.
-func (r *Remote) Close(ctx context.Context) error {
-	r.mu.Lock()
-	if r.closed {
-		r.mu.Unlock()
-		<-r.done
-		return nil
-	}
-	r.closed = true
-	away, cut, busy := r.away != nil, !r.link.attached(), len(r.starting)+len(r.running) > 0
-	if !away {
-		r.last++
-		r.link.push(kindBye, r.last, nil)
-	}
-	r.signal()
-	r.mu.Unlock()
-	var err error
-	reached := false
-	if !away {
-		reached, err = r.awaitBye(ctx, cut)
-	}
-	if !reached && busy && err == nil {
-		err = fmt.Errorf("cannot reach the hands to end what runs there; they end it by themselves within %v", r.config.Lease)
-	}
-	r.close()
-	<-r.done // dial and the stream end with closing
-	return err
-}
-
-// byeTimeout is how long Close waits for a stream that is cut to come back.
-const byeTimeout = 500 * time.Millisecond
-
-// awaitBye waits until the hands have ended everything, and reports whether they have
-// said so.
-func (r *Remote) awaitBye(ctx context.Context, cut bool) (bool, error) {
-	var up <-chan time.Time
-	if cut {
-		timer := time.NewTimer(byeTimeout)
-		defer timer.Stop()
-		up = timer.C
-	}
-	select {
-	case <-r.bye:
-		return true, nil
-	case <-up:
-		return false, nil
-	case <-ctx.Done():
-		return false, fmt.Errorf("cannot wait for the hands: %w; they end what runs there by themselves within %v", context.Cause(ctx), r.config.Lease)
-	}
-}
-
 // signal wakes who waits for a change. r.mu is held.
 func (r *Remote) signal() {
 	close(r.changed)
 	r.changed = make(chan struct{})
+}
+
+// tell is signal for who does not hold r.mu.
+func (r *Remote) tell() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.signal()
 }
