@@ -117,7 +117,7 @@ func cacheReads(t *testing.T, title string, s Script, wire Wire) reads {
 	s.Wire = wire
 	var events []event.Event
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(s)
+		w := newWorld(s, nil)
 		w.play()
 		w.end()
 		if err := w.server.Close(); err != nil {

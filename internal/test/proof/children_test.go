@@ -2,14 +2,11 @@ package proof
 
 import (
 	"math/rand/v2"
-	"slices"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/turn"
 )
 
 // TestSimulationOfChildren plays the sessions of the simulation with children in
@@ -56,40 +53,4 @@ func during(events []event.Event) (compacted, asked bool) {
 		}
 	}
 	return compacted, asked
-}
-
-// adopt has the calls of a script start children, beside what they do.
-func adopt(s Script, seed uint64) Script {
-	r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // it is to be the same again
-	step := func() Step {
-		return Step{Kind: []StepKind{Child, Child, Await}[r.IntN(3)], For: []time.Duration{time.Millisecond, time.Second, 10 * time.Second, 5 * time.Minute}[r.IntN(4)]}
-	}
-	s.Ends = nil // they may end otherwise
-	s.Responses = slices.Clone(s.Responses)
-	if r.IntN(3) == 0 {
-		s.Window, s.Compact = 4_000, []turn.Compaction{turn.CompactionAuto, turn.CompactionMechanical}[r.IntN(2)]
-		fill := Response{Items: []Item{{Kind: Call, Plan: Plan{{Kind: Flood, Bytes: 6_000}}}}}
-		s.Responses = slices.Insert(s.Responses, r.IntN(len(s.Responses)+1), fill, fill, fill)
-	}
-	if r.IntN(3) == 0 {
-		s.Ask = true
-		verdicts := []event.Verdict{event.Approved, event.ApprovedSession, event.Denied, event.ApprovalAborted, ""}
-		for range 4 {
-			s.Answers = append(s.Answers, Answer{[]time.Duration{0, time.Second, time.Minute}[r.IntN(3)], verdicts[r.IntN(len(verdicts))]})
-		}
-		s.Answers = append(s.Answers, Answer{time.Second, event.Approved})
-	}
-	for n, response := range s.Responses {
-		items := slices.Clone(response.Items)
-		for i, item := range items {
-			if item.Kind == Call {
-				items[i].Plan = slices.Insert(slices.Clone(item.Plan), r.IntN(len(item.Plan)+1), step())
-			}
-		}
-		if r.IntN(3) == 0 {
-			items = append(items, Item{Kind: Call, Plan: Plan{step()}})
-		}
-		s.Responses[n].Items = items
-	}
-	return s
 }

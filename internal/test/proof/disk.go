@@ -17,9 +17,15 @@ type disk struct {
 	records [][]byte
 	started map[string]bool // items whose call.started is on it
 	ended   map[string]bool // turns whose terminal event is on it
+
+	logs    *Logs  // where the records are kept besides; nil if nowhere
+	session string // there; "" before a process has opened it
+	taken   shelf  // as it was opened last
 }
 
-func newDisk() *disk { return &disk{started: map[string]bool{}, ended: map[string]bool{}} }
+func newDisk(logs *Logs) *disk {
+	return &disk{started: map[string]bool{}, ended: map[string]bool{}, logs: logs}
+}
 
 // record returns the record of event n, or nil if it is not there.
 func (d *disk) record(n uint64) []byte {
@@ -48,7 +54,7 @@ func (d *disk) has(set map[string]bool, id string) bool {
 func (d *disk) first(n int) *disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	c := newDisk()
+	c := newDisk(d.logs)
 	c.records = d.records[:n:n]
 	return c
 }
@@ -81,6 +87,7 @@ var errKilled = errors.New("the process was killed")
 // mount is a disk as one process sees it; the journal's Store.
 type mount struct {
 	*disk
+	shelf   shelf // if the disk has logs
 	broke   func(clause, format string, args ...any)
 	crashAt int           // dies when the disk has so many records; 0 for never
 	died    chan struct{} // closed with condition killed
@@ -89,8 +96,14 @@ type mount struct {
 	condition condition
 }
 
-func newMount(d *disk, crashAt int, broke func(string, string, ...any)) *mount {
-	return &mount{disk: d, broke: broke, crashAt: crashAt, condition: works, died: make(chan struct{})}
+func newMount(d *disk, crashAt int, broke func(string, string, ...any)) (*mount, error) {
+	m := &mount{disk: d, broke: broke, crashAt: crashAt, condition: works, died: make(chan struct{})}
+	if d.logs == nil {
+		return m, nil
+	}
+	var err error
+	m.shelf, err = d.take(broke)
+	return m, err
 }
 
 // Append implements [journal.Store].
@@ -106,6 +119,16 @@ func (m *mount) Append(batch []event.Event, sync journal.Sync) error {
 		return &journal.SpaceError{Err: errors.New("no space left on device")}
 	}
 	m.synced(batch, sync)
+	if m.logs != nil {
+		last := batch // before the crash
+		if n := m.crashAt - m.len(); n > 0 && n < len(batch) {
+			last = batch[:n]
+		}
+		if err := m.shelf.append(last, sync); err != nil {
+			m.broke("C20", "the log is not appended to: %v", err)
+			return err
+		}
+	}
 	for _, e := range batch {
 		if err := m.write(e); err != nil {
 			return err
@@ -179,6 +202,9 @@ func (m *mount) is(c condition) bool {
 
 // Read implements [journal.Store].
 func (m *mount) Read(ctx context.Context, after uint64) iter.Seq2[event.Event, error] {
+	if m.logs != nil {
+		return m.stored(ctx, after)
+	}
 	return func(yield func(event.Event, error) bool) {
 		for n := after + 1; ctx.Err() == nil; n++ {
 			raw := m.record(n)
@@ -197,5 +223,25 @@ func (m *mount) Read(ctx context.Context, after uint64) iter.Seq2[event.Event, e
 	}
 }
 
+// stored reads what the logs have.
+func (m *mount) stored(ctx context.Context, after uint64) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		all, err := m.shelf.read(after)
+		for _, e := range all {
+			if ctx.Err() != nil || !yield(e, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(event.Event{}, err)
+		}
+	}
+}
+
 // Close implements [journal.Store].
-func (m *mount) Close() error { return nil }
+func (m *mount) Close() error {
+	if m.logs == nil {
+		return nil
+	}
+	return m.shelf.close()
+}

@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -43,31 +42,4 @@ func TestSimulationOfHands(t *testing.T) {
 	if *firstSeed == 1 && *sessions >= 300 && (lost == 0 || told == 0) { // the same each time
 		t.Error("that proves nothing of hands")
 	}
-}
-
-// handOver has the calls of a script work on another machine, beside what they do.
-func handOver(s Script, seed uint64) Script {
-	r := rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // it is to be the same again
-	step := func() Step {
-		kinds := []StepKind{Far, Slow, Gone, Back, Back, Twice, Twice, Away}
-		return Step{Kind: kinds[r.IntN(len(kinds))], For: []time.Duration{time.Millisecond, time.Second, 10 * time.Second, 20 * time.Minute}[r.IntN(4)]}
-	}
-	s.Ends = nil // they may end otherwise
-	if r.IntN(4) == 0 {
-		s.Moves = append(slices.Clone(s.Moves), Move{Do: Crash, After: time.Duration(1+r.IntN(8)) * time.Second})
-	}
-	s.Responses = slices.Clone(s.Responses)
-	for n, response := range s.Responses {
-		items := slices.Clone(response.Items)
-		for i, item := range items {
-			if item.Kind == Call {
-				items[i].Plan = slices.Insert(slices.Clone(item.Plan), r.IntN(len(item.Plan)+1), step())
-			}
-		}
-		for range r.IntN(3) {
-			items = append(items, Item{Kind: Call, Plan: Plan{step()}})
-		}
-		s.Responses[n].Items = items
-	}
-	return s
 }

@@ -3,32 +3,21 @@ package proof
 import (
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
-
-	"github.com/rogpeppe/go-internal/txtar"
 )
 
 // turns are the catalogue's, by name.
 func turns(t *testing.T) map[string]Script {
 	t.Helper()
-	raw, err := os.ReadFile("testdata/catalogue.txtar")
+	all, err := Catalogue()
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := map[string]Script{}
-	for _, f := range txtar.Parse(raw).Files {
-		s, err := Parse(string(f.Data))
-		if err != nil {
-			t.Fatalf("%s: %v", f.Name, err)
-		}
-		out[f.Name] = s
-	}
-	return out
+	return all
 }
 
 // TestCatalogue: with nothing in its way, each turn ends as it should, on each
@@ -73,10 +62,10 @@ func TestEveryIndex(t *testing.T) {
 					x := index{t: t, script: s}
 					x.script.Wire = wire
 					x.run()
-					interrupts.Add(x.interrupts)
-					crashes.Add(x.crashes)
-					both.Add(x.both)
-					recoveries.Add(x.recoveries)
+					interrupts.Add(int64(x.interrupts))
+					crashes.Add(int64(x.crashes))
+					both.Add(int64(x.both))
+					recoveries.Add(int64(x.recoveries))
 				})
 			}
 		}
@@ -89,11 +78,14 @@ func TestEveryIndex(t *testing.T) {
 type index struct {
 	t                                     *testing.T
 	script                                Script
-	interrupts, crashes, both, recoveries int64
+	interrupts, crashes, both, recoveries int
 }
 
 func (x *index) run() {
-	whole := x.bubble("nothing happens", x.script, func(w *world) { x.crashes += x.crashAtEach(w, 1) })
+	whole := x.bubble("nothing happens", x.script, func(w *world) {
+		c := w.crashes(1, 1)
+		x.crashes, x.recoveries = x.crashes+c.Turns, x.recoveries+c.Recoveries
+	})
 	for n := 3; n < whole; n++ {
 		s := x.script
 		s.Ends = nil
@@ -101,7 +93,7 @@ func (x *index) run() {
 		x.bubble(fmt.Sprintf("on %d interrupt", n), s, func(w *world) {
 			x.interrupts++
 			if !raced { // it has nothing more to find there
-				x.both += x.crashAtEach(w, n)
+				x.both += w.crashes(n, 1).Turns
 			}
 		})
 	}
@@ -118,7 +110,7 @@ func (x *index) bubble(what string, s Script, try func(*world)) (events int) {
 	}()
 	var problems []string
 	synctest.Test(x.t, func(*testing.T) {
-		w := newWorld(s)
+		w := newWorld(s, nil)
 		w.play()
 		w.verdict()
 		events = w.disk.len()
@@ -134,36 +126,4 @@ func (x *index) bubble(what string, s Script, try func(*world)) (events int) {
 		x.t.Errorf("%s:\n%s\n%s", what, strings.Join(problems[:min(len(problems), 5)], "\n"), s)
 	}
 	return events
-}
-
-// crashAtEach opens what a crash would have left, after each event from the
-// one on, and prompts it.
-func (x *index) crashAtEach(w *world, from int) (n int64) {
-	for at := from; at <= w.disk.len(); at++ {
-		d := w.disk.first(at)
-		w.probe(d, w.script.Wire)
-		w.holds(d)
-		n++
-		if from == 1 {
-			x.recoveries += crashInRecovery(w, at)
-		}
-	}
-	return n
-}
-
-// crashInRecovery crashes once more, after each event that the recovery from
-// the first crash wrote.
-func crashInRecovery(w *world, at int) (n int64) {
-	d := w.disk.first(at)
-	if !w.opens(d) {
-		return 0
-	}
-	for again := at + 1; again < d.len(); again++ {
-		c := d.first(again)
-		if w.opens(c) {
-			w.holds(c)
-		}
-		n++
-	}
-	return n
 }

@@ -19,11 +19,20 @@ type Report struct {
 
 // Play plays a script within a bubble of testing/synctest, whose end shows
 // that nothing was left running.
-func Play(s Script) Report {
-	w := newWorld(s)
+func Play(s Script) Report { return PlayIn(s, nil) }
+
+// PlayIn is Play for a session whose log is kept in logs.
+func PlayIn(s Script, logs *Logs) Report {
+	w := newWorld(s, logs)
 	w.play()
 	w.verdict()
+	return w.report()
+}
+
+// report is the end of the world.
+func (w *world) report() Report {
 	w.probes()
+	w.disk.compare(w.broke)
 	w.end()
 	for _, m := range w.machines { // nobody makes any more
 		m.close()

@@ -47,17 +47,20 @@ type setting struct {
 
 // start opens the session on the disk as a new process does (C20).
 func (w *world) start(d *disk, set setting) (*process, error) {
-	events, err := d.events()
+	m, err := newMount(d, set.crashAt, w.broke)
 	if err != nil {
-		return nil, fmt.Errorf("the disk cannot be read: %w", err)
+		return nil, fmt.Errorf("the log cannot be opened: %w", err)
 	}
 	state := event.State{Session: "s"}
-	for _, e := range events {
-		if state, err = event.Fold(state, e); err != nil {
-			return nil, fmt.Errorf("the log does not fold: %w", err)
+	for e, err := range m.Read(context.Background(), 0) {
+		if err == nil {
+			state, err = event.Fold(state, e)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the log cannot be read: %w", err)
 		}
 	}
-	p := &process{world: w, mount: newMount(d, set.crashAt, w.broke), succeeded: make(chan struct{})}
+	p := &process{world: w, mount: m, succeeded: make(chan struct{})}
 	p.kin, p.reach = &kin{p: p}, newReach()
 	p.life, p.end = context.WithCancel(w.life)
 	p.log = journal.New(p.mount, state, journal.WithClock(w.now))

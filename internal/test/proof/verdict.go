@@ -216,6 +216,7 @@ func (w *world) opens(d *disk) bool {
 
 // holds holds a log that was left behind against the contract.
 func (w *world) holds(d *disk) {
+	d.compare(w.broke)
 	events, err := d.events()
 	if err == nil {
 		err = contract.Checker{Secrets: []string{Secret}}.Check(events)

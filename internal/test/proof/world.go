@@ -69,9 +69,9 @@ type world struct {
 	machines  map[*disk]*machine // with hands
 }
 
-func newWorld(s Script) *world {
+func newWorld(s Script, logs *Logs) *world {
 	w := &world{
-		script: s, disk: newDisk(), redactor: redact.New(Secret), closing: make(chan struct{}, 1),
+		script: s, disk: newDisk(logs), redactor: redact.New(Secret), closing: make(chan struct{}, 1),
 		runs: map[run]int{}, requested: map[*disk][]contract.Request{}, fired: make([]bool, len(s.Moves)),
 	}
 	w.wire.Store(s.Wire)

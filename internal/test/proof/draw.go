@@ -12,6 +12,20 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
+// Draw draws a session by its seed: as they are, or with children, hands or hooks in it.
+func Draw(seed int) Script {
+	s := rapid.Custom(draw).Example(seed)
+	switch seed % 4 {
+	case 1:
+		return adopt(s, uint64(seed)) //nolint:gosec // any number is a seed
+	case 2:
+		return handOver(s, uint64(seed)) //nolint:gosec // any number is a seed
+	case 3:
+		s.Hooks, s.Ends = 1+seed%(1<<20), nil
+	}
+	return s
+}
+
 // draw draws a whole session. What shrinks leaves things out.
 func draw(t *rapid.T) Script {
 	d := drawer{t}

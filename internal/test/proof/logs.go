@@ -1,0 +1,150 @@
+package proof
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/journal"
+)
+
+// Logs keep the records of disks in a real store, such as a database. Processes read what
+// the store has, and what a disk keeps in memory is only compared with it.
+//
+// A store takes real time, and has goroutines that are in no bubble: what is wanted of it is
+// done by a goroutine that [NewLogs] has started, and a bubble's time stands still
+// meanwhile.
+type Logs struct {
+	open  func(session string) (journal.Store, error)
+	calls chan func()
+	done  chan struct{}
+	ended chan struct{}
+
+	mu       sync.Mutex // held while something is done
+	sessions int
+}
+
+// NewLogs returns logs. open takes over the log of a session, which is empty if there is
+// none yet: whoever had it open before can append nothing any more. NewLogs is called outside
+// of the bubbles that use them, one at a time, and Close after these.
+func NewLogs(open func(session string) (journal.Store, error)) *Logs {
+	l := &Logs{open: open, calls: make(chan func()), done: make(chan struct{}), ended: make(chan struct{})}
+	go func() { // ends with Close
+		defer close(l.ended)
+		for call := range l.calls {
+			call()
+			l.done <- struct{}{}
+		}
+	}()
+	return l
+}
+
+// Close ends what NewLogs has started.
+func (l *Logs) Close() {
+	close(l.calls)
+	<-l.ended
+}
+
+// do calls f outside of the bubble.
+func (l *Logs) do(f func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.calls <- f
+	<-l.done
+}
+
+// session is a new name.
+func (l *Logs) session() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sessions++
+	return fmt.Sprintf("%p-%d", l, l.sessions)
+}
+
+// take opens the log of a session.
+func (l *Logs) take(session string) (s shelf, err error) {
+	s.logs = l
+	l.do(func() { s.store, err = l.open(session) })
+	return s, err
+}
+
+// shelf is the log of a session, as it was opened.
+type shelf struct {
+	logs  *Logs
+	store journal.Store
+}
+
+func (s shelf) append(batch []event.Event, sync journal.Sync) (err error) {
+	s.logs.do(func() { err = s.store.Append(batch, sync) })
+	return err
+}
+
+func (s shelf) read(after uint64) (all []event.Event, err error) {
+	s.logs.do(func() {
+		for e, failed := range s.store.Read(context.Background(), after) {
+			if err = failed; err != nil {
+				return
+			}
+			all = append(all, e)
+		}
+	})
+	return all, err
+}
+
+func (s shelf) close() (err error) {
+	s.logs.do(func() { err = s.store.Close() })
+	return err
+}
+
+// take opens the disk's log as the next process does. What the disk has without one, since it
+// is a copy, is written to it. What had the log before can append nothing.
+func (d *disk) take(broke func(string, string, ...any)) (shelf, error) {
+	fresh := d.session == ""
+	if fresh {
+		d.session = d.logs.session()
+	}
+	if events, err := d.events(); err != nil || fresh && len(events) > 0 {
+		before, failed := d.logs.take(d.session)
+		if err = errors.Join(err, failed); err == nil {
+			err = errors.Join(before.append(events, journal.Lazily), before.close())
+		}
+		if err != nil {
+			return shelf{}, err
+		}
+	}
+	before := d.taken
+	s, err := d.logs.take(d.session)
+	if err != nil {
+		return shelf{}, err
+	}
+	if d.taken = s; before.store != nil {
+		n := uint64(d.len()) + 1 //nolint:gosec // it is short
+		if before.append([]event.Event{{Session: "s", Seq: n, By: "host", Data: event.SessionClosed{}}}, journal.Lazily) == nil {
+			broke("C20", "who had the log open before still appends event %d to it", n)
+		}
+	}
+	return s, nil
+}
+
+// compare: C1, the log has what was written to the disk, and nothing else.
+func (d *disk) compare(broke func(string, string, ...any)) {
+	if d.taken.store == nil {
+		return
+	}
+	all, err := d.taken.read(0)
+	if err != nil {
+		broke("C20", "the log cannot be read: %v", err)
+	}
+	if len(all) != d.len() {
+		broke("C1", "the log has %d events, and %d were written", len(all), d.len())
+		return
+	}
+	for n, e := range all {
+		if raw, err := e.AppendJSON(nil); err != nil || string(raw) != string(d.record(uint64(n)+1)) { //nolint:gosec // it counts
+			broke("C1", "event %d of the log is not what was written: %s, %v", n+1, raw, err)
+			return
+		}
+	}
+}
