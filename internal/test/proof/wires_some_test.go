@@ -3,5 +3,5 @@
 package proof
 
 // everyWire says that each turn of the catalogue is tried on each wire. Else it is
-// two of them, not the same for each turn.
+// one of them, not the same for each turn.
 const everyWire = false
