@@ -98,19 +98,12 @@ func (s shelf) close() (err error) {
 	return err
 }
 
-// take opens the disk's log as the next process does. What the disk has without one, since it
-// is a copy, is written to it. What had the log before can append nothing.
+// take opens the disk's log as the next process does. Who had it open before can append
+// nothing any more.
 func (d *disk) take(broke func(string, string, ...any)) (shelf, error) {
-	fresh := d.session == ""
-	if fresh {
+	if d.session == "" {
 		d.session = d.logs.session()
-	}
-	if events, err := d.events(); err != nil || fresh && len(events) > 0 {
-		before, failed := d.logs.take(d.session)
-		if err = errors.Join(err, failed); err == nil {
-			err = errors.Join(before.append(events, journal.Lazily), before.close())
-		}
-		if err != nil {
+		if err := d.store(); err != nil {
 			return shelf{}, err
 		}
 	}
@@ -119,13 +112,28 @@ func (d *disk) take(broke func(string, string, ...any)) (shelf, error) {
 	if err != nil {
 		return shelf{}, err
 	}
-	if d.taken = s; before.store != nil {
-		n := uint64(d.len()) + 1 //nolint:gosec // it is short
-		if before.append([]event.Event{{Session: "s", Seq: n, By: "host", Data: event.SessionClosed{}}}, journal.Lazily) == nil {
-			broke("C20", "who had the log open before still appends event %d to it", n)
-		}
+	d.taken = s
+	if before.store == nil {
+		return s, nil
+	}
+	n := uint64(d.len()) + 1 //nolint:gosec // it is short
+	if before.append([]event.Event{{V: event.Version, Session: "s", Seq: n, By: "host", Data: event.SessionClosed{}}}, journal.Lazily) == nil {
+		broke("C20", "who had the log open before still appends event %d to it", n)
 	}
 	return s, nil
+}
+
+// store writes what a copy of a disk has to its log.
+func (d *disk) store() error {
+	events, err := d.events()
+	if err != nil || len(events) == 0 {
+		return err
+	}
+	s, err := d.logs.take(d.session)
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.append(events, journal.Lazily), s.close())
 }
 
 // compare: C1, the log has what was written to the disk, and nothing else.
