@@ -76,8 +76,10 @@ type crew struct {
 	alive   []*process
 	deaths  []death
 	woken   []*process
-	// env, if set, returns variables of another worker.
-	env func() []string
+	// env, if set, returns variables of another worker, and within the command that it is run
+	// by.
+	env    func() []string
+	within func() []string
 }
 
 func newCrew(t *testing.T) *crew {
@@ -102,6 +104,10 @@ func (c *crew) start(env ...string) *process {
 	c.t.Helper()
 	p := &process{id: fmt.Sprintf("w%d", len(c.all))}
 	p.cmd = exec.Command(c.program)
+	if c.within != nil {
+		by := c.within()
+		p.cmd = exec.Command(by[0], append(by[1:], c.program)...)
+	}
 	p.cmd.Env = append(os.Environ(), workerVar+"="+p.id, databaseVar+"="+c.url, dirVar+"="+c.dir, fmt.Sprintf("%s=%d", slotsVar, slots))
 	p.cmd.Env = append(p.cmd.Env, engineVars(c.t)...)
 	if c.env != nil {

@@ -21,7 +21,7 @@ const (
 
 // gate is a worker's way to a server: the database, Temporal, or hands.
 type gate struct {
-	network, at, to string
+	at, network, to string // its own address; the server's
 	l               net.Listener
 	done            sync.WaitGroup
 
@@ -35,13 +35,19 @@ type gate struct {
 // the same name, or a free port.
 func newGate(t *testing.T, network, to string) *gate {
 	t.Helper()
-	g := &gate{network: network, to: to, state: open, changed: make(chan struct{}), conns: map[net.Conn]bool{}}
 	at := "127.0.0.1:0"
 	if network == "unix" {
 		at = filepath.Join(t.TempDir(), filepath.Base(to))
 	}
+	return newGateAt(t, network, at, network, to)
+}
+
+// newGateAt opens a gate at an address of another kind.
+func newGateAt(t *testing.T, kind, at, network, to string) *gate {
+	t.Helper()
+	g := &gate{network: network, to: to, state: open, changed: make(chan struct{}), conns: map[net.Conn]bool{}}
 	var err error
-	if g.l, err = net.Listen(network, at); err != nil {
+	if g.l, err = net.Listen(kind, at); err != nil {
 		t.Fatal(err)
 	}
 	g.at = g.l.Addr().String()

@@ -21,7 +21,7 @@ import (
 // The variables that make a test binary, run anew, something else.
 const (
 	roleVar = "FLEET_HANDS_ROLE"
-	// HostVar names the socket of the host that a way leads to.
+	// HostVar names the socket of the host that a way leads to, or an address.
 	HostVar = "FLEET_HANDS_HOST"
 )
 
@@ -85,7 +85,11 @@ func (standardStream) Write(data []byte) (int, error) { return os.Stdout.Write(d
 func (standardStream) Close() error                   { _ = os.Stdin.Close(); return os.Stdout.Close() }
 
 func way() error {
-	conn, err := net.Dial("unix", os.Getenv(HostVar))
+	network, at := "unix", os.Getenv(HostVar)
+	if !filepath.IsAbs(at) {
+		network = "tcp"
+	}
+	conn, err := net.Dial(network, at)
 	if err != nil {
 		return err
 	}
