@@ -59,7 +59,7 @@ func newDev(d *database) *cobra.Command {
 		},
 	}
 	f.define(cmd)
-	cmd.Flags().StringVar(&dir, "dir", "", "keep the database in `DIR`; default: fleet in settle's data directory")
+	cmd.Flags().StringVar(&dir, "dir", "", "keep the database in `DIR`, where other commands find it only by --database; default: fleet in settle's data directory")
 	cmd.Flags().BoolVar(&alone, "no-worker", false, "start only the database")
 	return cmd
 }
