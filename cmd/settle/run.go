@@ -371,7 +371,7 @@ func (f *runFlags) options(s *streams, a *assemble.Agent, r *config.Resolved) (r
 		if err != nil {
 			return o, err
 		}
-		o.Session = id
+		o.Session, o.Imported = id, true
 	}
 	if f.last {
 		last, err := store.Last(context.Background(), r.DataDir, a.Session.WorkDir)

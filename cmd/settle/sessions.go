@@ -77,6 +77,9 @@ func listSessions(s *streams, where func() (string, error), flags *pflag.FlagSet
 		if err != nil {
 			return err
 		}
+		if query.Limit < 0 {
+			return fmt.Errorf("--limit is %d; it cannot be negative", query.Limit)
+		}
 		if here {
 			if query.Dir, err = directory("."); err != nil {
 				return err
@@ -148,6 +151,9 @@ func newImport(s *streams, where func() (string, error)) *cobra.Command {
 			}
 			if dir, err = directory(dir); err != nil {
 				return err
+			}
+			if cmd.Flags().Changed("session") && id == "" {
+				return errors.New("--session needs an ID")
 			}
 			made, err := importSession(cmd.Context(), dataDir, args[0], id, dir)
 			if err == nil {
@@ -226,16 +232,16 @@ func newDelete(where func() (string, error)) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			for _, name := range args {
-				session, err := store.Resolve(dataDir, name)
-				if err != nil {
-					return failed(err)
-				}
-				if err := store.Delete(cmd.Context(), dataDir, session); err != nil {
-					return failed(err)
+			all := make([]string, len(args)) // a wrong name deletes nothing
+			for n, name := range args {
+				if all[n], err = store.Resolve(dataDir, name); err != nil {
+					return failed(fmt.Errorf("%w; nothing was deleted", err))
 				}
 			}
-			return nil
+			for _, session := range all { // one that is in use does not keep the others
+				err = errors.Join(err, store.Delete(cmd.Context(), dataDir, session))
+			}
+			return failed(err)
 		},
 	}
 }

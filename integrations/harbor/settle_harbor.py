@@ -156,8 +156,8 @@ class Settle(BaseInstalledAgent):
             command=(
                 f"if [ -s {logs}/settle/pid ]; then pid=$(cat {logs}/settle/pid); kill -TERM $pid 2>/dev/null; "
                 "n=0; while kill -0 $pid 2>/dev/null && [ $n -lt 50 ]; do sleep 0.1; n=$((n + 1)); done; fi; "
-                f"settle sessions export {SESSION} --format atif >{logs}/trajectory.json.new && "
-                f"mv {logs}/trajectory.json.new {logs}/trajectory.json"
+                f"settle sessions export {SESSION} --format atif >{logs}/trajectory.json.new; code=$?; "
+                f"[ ! -s {logs}/trajectory.json.new ] || mv {logs}/trajectory.json.new {logs}/trajectory.json; exit $code"
             ),
             env=env,
             timeout_sec=60,
@@ -189,7 +189,7 @@ class Settle(BaseInstalledAgent):
             capture_output=True,
             timeout=60,
         )
-        if done.returncode == 0:
+        if done.stdout:  # of a damaged log, what could be read
             path.write_bytes(done.stdout)
 
     def _totals(self, trajectory):

@@ -150,11 +150,7 @@ func (o Options) openFile(path string) (*os.File, error) {
 	}
 	// Looked at first, since opening a pipe or a device may have effects.
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		what := "not a file"
-		if info.IsDir() {
-			what = "a directory"
-		}
-		return nil, &ForeignError{Path: path, What: what}
+		return nil, notAFile(path, info)
 	}
 	f, err := os.OpenFile(path, flags, 0o600)
 	if errors.Is(err, os.ErrNotExist) && o.MustExist {
@@ -164,6 +160,15 @@ func (o Options) openFile(path string) (*os.File, error) {
 		return nil, &AccessError{Path: path, Err: errors.Unwrap(err)}
 	}
 	return f, nil
+}
+
+// notAFile is the error of something in a log's place.
+func notAFile(path string, info os.FileInfo) error {
+	what := "not a file"
+	if info.IsDir() {
+		what = "a directory"
+	}
+	return &ForeignError{Path: path, What: what}
 }
 
 // load reads the locked file of that size, repairs it and returns its store and

@@ -49,6 +49,31 @@ func List(dir string) ([]Entry, error) {
 	return out, nil
 }
 
+// Move moves the log of a closed session to another data directory on the same file system,
+// whole. A session that is there already is an error that is [os.ErrExist].
+func Move(from, to, session string) error {
+	old, err := logPath(from, session)
+	if err != nil {
+		return err
+	}
+	path, _ := logPath(to, session) // it is a name, see above
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return &AccessError{Path: path, Err: err}
+	}
+	err = os.Link(old, path) // unlike a rename, it replaces nothing
+	switch {
+	case err == nil:
+		err = os.Remove(old)
+	case !exists(path): // not all file systems have links
+		err = os.Rename(old, path)
+	}
+	if err != nil {
+		return &AccessError{Path: path, Err: err}
+	}
+	_ = os.Rename(snapshotPath(old), snapshotPath(path)) // without it, opening takes longer
+	return nil
+}
+
 // Delete removes the session's log, its snapshot and what was cut from it. A session that
 // is in use is a [HeldError].
 func Delete(ctx context.Context, dir, session string) error {
@@ -144,6 +169,9 @@ func openToRead(dir, session string) (*os.File, int64, error) {
 	path, err := logPath(dir, session)
 	if err != nil {
 		return nil, 0, err
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening a pipe would wait
+		return nil, 0, notAFile(path, info)
 	}
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {

@@ -88,7 +88,7 @@ func TestTrajectory(t *testing.T) {
 	for n := range got.Steps {
 		got.Steps[n].Timestamp = nil
 	}
-	cost := 0.25
+	cost, stopped := 0.25, event.Abort(event.Interrupted, "user")
 	want := []Step{
 		{ID: 1, Source: "user", Message: "go"},
 		{
@@ -99,9 +99,9 @@ func TestTrajectory(t *testing.T) {
 			},
 			Observation: &Observation{[]Result{{"i4", "file"}, {"i5", "half"}}},
 			Metrics:     &Metrics{Prompt: 100, Completion: 7, Cached: 60, Cost: &cost, PromptIDs: []int32{5, 6}, CompletionIDs: []int32{7}, Logprobs: []float64{-0.5}},
-			Extra:       &StepExtra{Calls: map[string]CallExtra{"i5": {Status: "aborted", Effects: "partial"}}},
+			Extra:       &StepExtra{Calls: map[string]CallExtra{"i5": {Status: "aborted", Effects: "partial", Cause: stopped}}},
 		},
-		{ID: 3, Source: "system", Message: "a note", Extra: &StepExtra{Ended: "interrupted"}},
+		{ID: 3, Source: "system", Message: "a note", Extra: &StepExtra{Ended: "interrupted", Cause: stopped}},
 	}
 	if diff := cmp.Diff(want, got.Steps); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)

@@ -1,6 +1,10 @@
 package atif
 
-import "time"
+import (
+	"time"
+
+	"github.com/settle-agent/settle/event"
+)
 
 // Version is the format's, as a document says it.
 const Version = "ATIF-v1.7"
@@ -86,8 +90,10 @@ type StepExtra struct {
 	Error   string `json:"error,omitempty"`
 	// Calls that did not simply succeed, by id.
 	Calls map[string]CallExtra `json:"calls,omitempty"`
-	// Ended is how the turn ended whose last step this is.
-	Ended string `json:"turn_ended,omitempty"`
+	// Ended is how the turn ended whose last step this is, and Cause the same for
+	// programs.
+	Ended string       `json:"turn_ended,omitempty"`
+	Cause *event.Cause `json:"turn_cause,omitempty"`
 }
 
 // CallExtra is how a call ended.
@@ -95,6 +101,8 @@ type CallExtra struct {
 	Status   string `json:"status"`
 	Effects  string `json:"effects,omitempty"`
 	ExitCode *int   `json:"exit_code,omitempty"`
+	// Cause is why it was aborted.
+	Cause *event.Cause `json:"cause,omitempty"`
 }
 
 // FinalMetrics are the sums over a session, its children not included. The cost is left

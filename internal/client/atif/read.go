@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,13 +72,12 @@ const (
 	importer = "import" // by whom what is here says it happened
 	// noPrompt stands for what an agent was asked that begins by itself.
 	noPrompt = "(The trajectory does not say what the agent was asked.)"
-	noResult = "(The trajectory has no result of this call.)"
 )
 
 // Events returns the log of a session in which a trajectory's steps happened, at the
 // times that it says. What requests used and cost is left out: this session did not use
-// it. A call without a result ended without one, with effects that nobody knows. Steps
-// of child agents are not taken over.
+// it. A call without a result was aborted, with effects that nobody knows. Steps of child
+// agents are not taken over.
 func Events(raw []byte, session string, opened event.SessionOpened, now time.Time) ([]event.Event, error) {
 	var doc document
 	if err := json.Unmarshal(raw, &doc); err != nil {
@@ -99,20 +99,29 @@ func Events(raw []byte, session string, opened event.SessionOpened, now time.Tim
 		if at, err := time.Parse(time.RFC3339, s.Timestamp); err == nil && at.After(r.at) {
 			r.at = at
 		}
+		var extra StepExtra
+		_ = json.Unmarshal(s.Extra, &extra) // another agent's has other fields
 		switch s.Source {
 		case fromUser:
 			r.user(string(s.Message))
 		case fromSystem:
 			r.note(string(s.Message))
+			for _, res := range s.Observation.Results {
+				r.note(string(res.Content))
+			}
 		case fromAgent:
-			var extra StepExtra
-			_ = json.Unmarshal(s.Extra, &extra) // another agent's has other fields
 			if s.ModelName != "" {
 				r.model = s.ModelName
 			}
-			r.agent(s.Reasoning, string(s.Message), s.ToolCalls, s.Observation.Results, extra, n == len(doc.Steps)-1)
+			r.agent(response{string(s.Message), s.Reasoning, s.ToolCalls, s.Observation.Results, extra, n == len(doc.Steps)-1})
 		default:
 			return nil, fmt.Errorf("step %d: its source is %q; it has to be user, agent or system", n+1, s.Source)
+		}
+		if extra.Ended != "" {
+			if len(r.state.Waiting) > 0 {
+				r.turn()
+			}
+			r.end(cause(extra.Cause, extra.Ended))
 		}
 	}
 	r.end(event.Complete())
@@ -200,43 +209,85 @@ func (r *reader) note(message string) {
 	}
 }
 
+// response is a step of the agent.
+type response struct {
+	message, reasoning string
+	calls              []call
+	results            []result
+	extra              StepExtra
+	last               bool // of the trajectory
+}
+
+// cut reports whether it did not complete, and its turn ended with it.
+func (s response) cut() bool {
+	return s.extra.Ended != "" && len(s.calls) == 0 && s.extra.Outcome != "" && s.extra.Outcome != string(event.Completed)
+}
+
 // agent adds a response of a model, with its calls.
-func (r *reader) agent(reasoning, message string, calls []call, results []result, extra StepExtra, last bool) {
+func (r *reader) agent(s response) {
 	turn, attempt := r.turn(), r.state.NextAttempt()
 	if r.err != nil {
 		return
 	}
 	step := len(r.state.Running().Attempts) + 1
 	r.add(event.Event{Turn: turn, Attempt: attempt, Data: event.AttemptStarted{Step: step, N: 1, Provider: importer, Model: r.model}})
-	for _, c := range []event.Content{{Type: event.Reasoning, Text: reasoning}, {Type: event.Message, Text: message}} {
-		if c.Text != "" {
-			c.Provider, c.Model = importer, r.model
+	for _, c := range []event.Content{{Type: event.Reasoning, Text: s.reasoning}, {Type: event.Message, Text: s.message}} {
+		switch c.Provider, c.Model = importer, r.model; {
+		case c.Text == "":
+		case s.cut(): // the turn's end is the item's
+			id := r.state.NextItem(0)
+			r.add(
+				event.Event{Turn: turn, Attempt: attempt, Item: id, Data: event.ItemStarted{Type: c.Type}},
+				event.Event{Turn: turn, Attempt: attempt, Item: id, Data: event.ItemDelta{Stream: event.Text, Text: c.Text}},
+			)
+		default:
 			r.item(turn, attempt, c)
 		}
 	}
-	started := r.calls(turn, attempt, calls)
+	if s.cut() {
+		return
+	}
+	started := r.calls(turn, attempt, s)
 	stop := "end_turn"
-	if len(calls) > 0 {
+	if len(s.calls) > 0 {
 		stop = "tool_use"
 	}
 	r.add(event.Event{Turn: turn, Attempt: attempt, Data: event.AttemptEnded{Outcome: event.Completed, StopReason: stop}})
-	open := r.results(turn, started, results, extra, last)
-	if open {
-		cause := event.Abort(event.Shutdown, importer)
-		cause.Message = "the trajectory ends here"
-		r.end(cause)
+	if r.results(turn, started, s) {
+		r.end(nothing("the trajectory ends here"))
 	}
 }
 
-// started is a call that has started.
+// nothing is the cause of what the trajectory does not have.
+func nothing(message string) *event.Cause {
+	c := event.Abort(event.Shutdown, importer)
+	c.Message = message
+	return c
+}
+
+// cause returns what a trajectory says of an ending, and otherwise its words: nobody crashed
+// who has this log.
+func cause(c *event.Cause, words string) *event.Cause {
+	known := []event.Reason{event.Interrupted, event.Replaced, event.Shutdown, event.LimitReached, event.Parent, event.MachineLost, event.TimedOut}
+	switch {
+	case c == nil:
+	case c.Outcome == event.Failed && c.Failure != nil && c.Failure.Name != "" && c.Failure.Message != "":
+		return event.Fail(&event.Failure{Name: c.Failure.Name, Message: c.Failure.Message})
+	case c.Outcome == event.Aborted && slices.Contains(known, c.Reason) && (c.Reason == event.LimitReached) == (c.Limit != ""):
+		return &event.Cause{Outcome: c.Outcome, Reason: c.Reason, Limit: c.Limit, By: c.By, Message: c.Message}
+	}
+	return nothing("the trajectory says: " + words)
+}
+
+// started is a call, which has started unless it is known that it had no effects.
 type started struct {
 	call
 	item    string
 	content event.Content
 }
 
-func (r *reader) calls(turn, attempt string, calls []call) (all []*started) {
-	for _, c := range calls {
+func (r *reader) calls(turn, attempt string, s response) (all []*started) {
+	for _, c := range s.calls {
 		id := r.state.NextItem(0)
 		arguments := string(c.Arguments)
 		if arguments == "" || arguments == "null" {
@@ -246,8 +297,10 @@ func (r *reader) calls(turn, attempt string, calls []call) (all []*started) {
 		r.add(
 			event.Event{Turn: turn, Attempt: attempt, Item: id, Data: event.ItemStarted{Type: event.ToolCall, CallID: content.CallID, Name: c.Name}},
 			event.Event{Turn: turn, Attempt: attempt, Item: id, Data: event.CallReady{Name: c.Name, CallID: content.CallID, Arguments: arguments}},
-			event.Event{Turn: turn, Attempt: attempt, Item: id, Data: event.CallStarted{}},
 		)
+		if known := s.extra.Calls[c.ID]; known.Status != string(event.ItemAborted) || known.Effects != string(event.EffectsNone) {
+			r.add(event.Event{Turn: turn, Attempt: attempt, Item: id, Data: event.CallStarted{}})
+		}
 		all = append(all, &started{c, id, content})
 	}
 	return all
@@ -256,10 +309,10 @@ func (r *reader) calls(turn, attempt string, calls []call) (all []*started) {
 // results ends the calls with what they gave; what does not say which call gave it is
 // taken for the last one's, and without calls for a note. If the trajectory ends before
 // there was a result, calls stay open.
-func (r *reader) results(turn string, calls []*started, results []result, extra StepExtra, last bool) (open bool) {
+func (r *reader) results(turn string, calls []*started, s response) (open bool) {
 	outputs := map[*started]string{}
 	var others []string
-	for _, res := range results {
+	for _, res := range s.results {
 		to := len(calls) - 1
 		for n, c := range calls {
 			if c.ID == res.Call {
@@ -274,19 +327,25 @@ func (r *reader) results(turn string, calls []*started, results []result, extra 
 	}
 	for _, c := range calls {
 		output, has := outputs[c]
-		if len(results) == 0 && last {
+		if len(s.results) == 0 && s.last {
 			open = true
 			continue
 		}
-		status, known := event.ItemCompleted, extra.Calls[c.ID]
-		if len(results) == 0 || known.Status != "" && known.Status != string(event.ItemCompleted) {
-			status = event.ItemFailed
-		}
-		if !has {
-			output = noResult
-		}
+		known := s.extra.Calls[c.ID]
 		c.content.Output, c.content.ExitCode = output, known.ExitCode
-		r.add(event.Event{Turn: turn, Item: c.item, Data: event.ItemEnded{Status: status, Content: c.content}})
+		end := event.ItemEnded{Status: event.ItemCompleted, Content: c.content}
+		switch {
+		case known.Status == string(event.ItemAborted):
+			end.Status, end.Effects, end.Cause = event.ItemAborted, event.EffectsUnknown, cause(known.Cause, "it was aborted")
+			if e := event.Effects(known.Effects); e == event.EffectsNone || e == event.EffectsPartial {
+				end.Effects = e
+			}
+		case !has:
+			end.Status, end.Effects, end.Cause = event.ItemAborted, event.EffectsUnknown, nothing("the trajectory has no result of this call")
+		case known.Status != "" && known.Status != string(event.ItemCompleted):
+			end.Status = event.ItemFailed
+		}
+		r.add(event.Event{Turn: turn, Item: c.item, Data: end})
 	}
 	for _, text := range others {
 		r.note(text)

@@ -89,10 +89,10 @@ func TestForeign(t *testing.T) {
 		"user: Look\n\n[image that was not imported]", "thinks ",
 		"user: at this.", "thinks ",
 		"system: Be brief.", "thinks ",
-		"agent: ", "thinks Hm.", `calls keys{"keys":"ls\n"}`, `calls keys{"keys":"pwd\n"}`, "sees (The trajectory has no result of this call.)", "sees a b",
+		"agent: ", "thinks Hm.", `calls keys{"keys":"ls\n"}`, `calls keys{"keys":"pwd\n"}`, "sees ", "sees a b",
 		"agent: No calls.", "thinks ",
 		"system: a screen", "thinks ",
-		"agent: A call.", "thinks ", "calls f{}", "sees (The trajectory has no result of this call.)",
+		"agent: A call.", "thinks ", "calls f{}", "sees ",
 		"agent: Done.", "thinks ",
 		"user: And then?", "thinks ",
 	}
@@ -114,6 +114,49 @@ func TestCut(t *testing.T) {
 	last := s.Turns[0]
 	if i := last.Items[0]; i.Status != event.ItemAborted || i.Effects != event.EffectsUnknown || last.Cause.Reason != event.Shutdown {
 		t.Errorf("%+v, %+v", i, last.Cause)
+	}
+}
+
+// endings are trajectories of turns and calls that did not complete, each with how the turn
+// ended, and the effects of its call.
+var endings = map[string]string{
+	"interrupted partial": `{"schema_version":"ATIF-v1.7","agent":{"name":"settle","version":"1"},"steps":[{"source":"user","message":"go"},
+		{"source":"agent","message":"","tool_calls":[{"tool_call_id":"1","function_name":"shell","arguments":{}},{"tool_call_id":"2","function_name":"shell","arguments":{}}],"observation":{"results":[{"source_call_id":"1","content":"half"},{"source_call_id":"2","content":""}]},
+			"extra":{"calls":{"1":{"status":"aborted","effects":"partial","cause":{"outcome":"aborted","reason":"interrupted","by":"user"}},"2":{"status":"aborted","effects":"none"}},"turn_ended":"interrupted","turn_cause":{"outcome":"aborted","reason":"interrupted","by":"user"}}},
+		{"source":"user","message":"more"},{"source":"agent","message":"yes"}]}`,
+	"failed: 400 ": `{"schema_version":"ATIF-v1.7","agent":{"name":"settle","version":"1"},"steps":[{"source":"user","message":"go"},
+		{"source":"agent","message":"half an ans","extra":{"outcome":"failed","error":"400","turn_ended":"failed: 400","turn_cause":{"outcome":"failed","error":{"name":"ProviderError","message":"400"}}}}]}`,
+	"the limit on steps was reached ": `{"schema_version":"ATIF-v1.7","agent":{"name":"settle","version":"1"},"steps":[{"source":"user","message":"go",
+			"extra":{"turn_ended":"x","turn_cause":{"outcome":"aborted","reason":"limit","limit":"steps"}}},{"source":"user","message":"more"}]}`,
+	"settle was shut down: the trajectory says: odd ": `{"schema_version":"ATIF-v1.7","agent":{"name":"settle","version":"1"},"steps":[{"source":"agent","message":"a","extra":{"turn_ended":"odd","turn_cause":{"outcome":"aborted","reason":"limit"}}}]}`,
+	"settle was shut down: the trajectory says: k unknown": `{"schema_version":"ATIF-v1.7","agent":{"name":"settle","version":"1"},"steps":[{"source":"agent","message":"a","tool_calls":[{"tool_call_id":"1"},{"tool_call_id":"2"}],
+			"observation":{"results":[{"source_call_id":"2","content":"x"}]},"extra":{"turn_ended":"k","turn_cause":{"outcome":"aborted","reason":"crashed"}}},{"source":"user","message":"more"}]}`,
+	"replaced by a new input ": `{"schema_version":"ATIF-v1.7","agent":{"name":"settle","version":"1"},"steps":[{"source":"agent","message":"a","extra":{"outcome":"aborted","turn_ended":"r","turn_cause":{"outcome":"aborted","reason":"replaced"}}},{"source":"user","message":"more"},{"source":"agent","message":"b"}]}`,
+}
+
+// TestEndings: turns and calls end as the trajectory says, and it is said again.
+func TestEndings(t *testing.T) {
+	for want, doc := range endings {
+		for range 2 {
+			s := loaded(t, doc)
+			first, effects := s.Turns[0], event.Effects("")
+			for _, i := range first.Items {
+				if i.Type() == event.ToolCall && effects == "" {
+					effects = i.Effects
+				}
+				if i.Type() == event.Message && strings.Contains(doc, `"outcome":"failed"`) && i.Status != event.ItemAborted && i.Status != event.ItemFailed {
+					t.Errorf("a message that was cut off is %s", i.Status)
+				}
+			}
+			if got := first.Cause.Error() + " " + string(effects); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+			raw, err := json.Marshal(Of(s, nil)) // and once more, with what it says
+			if err != nil {
+				t.Fatal(err)
+			}
+			doc = string(raw)
+		}
 	}
 }
 
@@ -147,6 +190,9 @@ func TestBroken(t *testing.T) {
 // FuzzEvents: whatever the document, the log keeps the contract, or there is an error.
 func FuzzEvents(f *testing.F) {
 	f.Add([]byte(foreign))
+	for _, seed := range endings {
+		f.Add([]byte(seed))
+	}
 	f.Add([]byte(`{"schema_version":"ATIF-v1.7","steps":[{"source":"agent","tool_calls":[{"tool_call_id":"1"}]},{"source":"system","message":"a"},{"source":"agent","tool_calls":[{}]}]}`))
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		events, err := Events(doc, "s", event.SessionOpened{Dir: "/w"}, time.Unix(1000, 0))

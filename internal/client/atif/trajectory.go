@@ -38,9 +38,17 @@ func Of(s event.State, load func(session string) (event.State, error)) Trajector
 		doc.Children = append(doc.Children, Of(child, load))
 	}
 	if len(missing) > 0 {
-		doc.Notes = "not here: child agents " + strings.Join(missing, ", ")
+		doc.Note("not here: child agents " + strings.Join(missing, ", "))
 	}
 	return doc
+}
+
+// Note adds a line to the notes.
+func (t *Trajectory) Note(line string) {
+	if t.Notes != "" {
+		t.Notes += "\n"
+	}
+	t.Notes += line
 }
 
 func final(s event.State, steps int) FinalMetrics {
@@ -94,7 +102,13 @@ func (w *writer) add(source string, at time.Time, message string) *Step {
 	return &w.doc.Steps[s.ID-1]
 }
 
-func (w *writer) input(in *event.Input) { w.add(fromUser, in.At, in.Text) }
+func (w *writer) input(in *event.Input) {
+	text := in.Text
+	for range in.Images {
+		text = paragraph(text, "[image, which the session's events have]")
+	}
+	w.add(fromUser, in.At, text)
+}
 
 func (w *writer) turn(t *event.Turn) {
 	if t.Start.Model != "" {
@@ -113,7 +127,7 @@ func (w *writer) turn(t *event.Turn) {
 		if last.Extra == nil {
 			last.Extra = &StepExtra{}
 		}
-		last.Extra.Ended = how
+		last.Extra.Ended, last.Extra.Cause = how, t.Cause
 	}
 	w.attempt = ""
 }
@@ -193,7 +207,7 @@ func (s *Step) call(i *event.Item, c event.Content) {
 	if s.Extra.Calls == nil {
 		s.Extra.Calls = map[string]CallExtra{}
 	}
-	s.Extra.Calls[i.ID] = CallExtra{Status: string(i.Status), Effects: string(i.Effects), ExitCode: c.ExitCode}
+	s.Extra.Calls[i.ID] = CallExtra{Status: string(i.Status), Effects: string(i.Effects), ExitCode: c.ExitCode, Cause: i.Cause}
 }
 
 func paragraph(text, more string) string {

@@ -17,8 +17,10 @@ type Options struct {
 	// Session is the id of the session, which is created if there is none; ""
 	// makes a new one. It works by Config.
 	Session string
-	Config  settle.SessionConfig
-	Prompt  string
+	// Imported says that the session was just made of a file.
+	Imported bool
+	Config   settle.SessionConfig
+	Prompt   string
 	// Expand, if set, says what the prompt stands for in the session.
 	Expand func(*settle.Session) func(ctx context.Context, text string) (string, []event.Image, error)
 	Images []event.Image

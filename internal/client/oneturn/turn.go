@@ -285,6 +285,11 @@ func (r *runner) explain(session string, o settle.Outcome) {
 
 // reportRefused is the end of what never became a turn.
 func (r *runner) reportRefused(err error) int {
+	defer func() {
+		if r.Imported && r.Resume != nil {
+			r.say("what was imported is kept; continue with: %s", r.Resume(r.Session))
+		}
+	}()
 	if stops := r.stop.all(); len(stops) > 0 {
 		why := fmt.Sprintf("stopped by %s before the turn began; nothing was sent", strings.TrimPrefix(stops[0].By, "signal:"))
 		r.fail(why)

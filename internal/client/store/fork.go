@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/settle-agent/settle"
@@ -29,7 +31,7 @@ func fork(ctx context.Context, dataDir, from, to, turn string) error {
 	if err != nil {
 		return fmt.Errorf("cannot read session %q to copy it: %w", from, err)
 	}
-	made, err := create(ctx, dataDir, to, events, func(log *journal.Log) error {
+	err = create(ctx, dataDir, to, events, time.Now, func(log *journal.Log, dir string) error {
 		if turn != "" {
 			if err := log.Update(dropped); err != nil {
 				return err
@@ -38,45 +40,82 @@ func fork(ctx context.Context, dataDir, from, to, turn string) error {
 		if err := log.Update(ended); err != nil {
 			return err
 		}
-		return copyContents(dataDir, from, to)
+		return copyContents(dataDir, from, dir, to)
 	})
-	if err != nil && made {
-		err = errors.Join(err, journal.Delete(ctx, dataDir, to))
-	}
 	if err != nil {
 		return fmt.Errorf("cannot copy session %q: %w", from, err)
 	}
 	return nil
 }
 
-// create makes a session of events, with their times, and has the rest be done to it.
-func create(ctx context.Context, dataDir, to string, events []event.Event, rest func(*journal.Log) error) (made bool, err error) {
+// unfinished begins the names of directories in which sessions are made.
+const unfinished = ".new-"
+
+// create makes a session of events, with their times, and has the rest be done to it, in a
+// data directory of its own, at the times of after. The session appears whole or not at all,
+// even if settle is killed.
+func create(ctx context.Context, dataDir, to string, events []event.Event, after func() time.Time, rest func(log *journal.Log, dir string) error) error {
+	if _, err := journal.Load(dataDir, to); err == nil {
+		return fmt.Errorf("session %q already exists", to)
+	}
+	if err := os.MkdirAll(dataDir, 0o700); err != nil {
+		return err
+	}
+	removeUnfinished(dataDir)
+	dir, err := os.MkdirTemp(dataDir, unfinished)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
 	next := 0
 	clock := func() time.Time { // asked once for each event
 		if next++; next <= len(events) {
 			return events[next-1].At
 		}
-		return time.Now()
+		return after()
 	}
-	log, opened, err := journal.Open(ctx, journal.Options{Dir: dataDir, Session: to, Clock: clock})
+	log, _, err := journal.Open(ctx, journal.Options{Dir: dir, Session: to, Clock: clock})
 	if err != nil {
-		return false, err
-	}
-	if opened.Existing {
-		return false, errors.Join(fmt.Errorf("session %q already exists", to), log.Close(ctx))
+		return err
 	}
 	err = log.Update(func(event.State) []event.Event { return events })
 	if err == nil {
-		err = rest(log)
+		err = rest(log, dir)
 	}
-	return true, errors.Join(err, log.Close(ctx))
+	if err := errors.Join(err, log.Close(ctx), context.Cause(ctx)); err != nil {
+		return err
+	}
+	kept, output := settle.Store{Dir: dir}.OutputDir(to), settle.Store{Dir: dataDir}.OutputDir(to)
+	if err := os.MkdirAll(filepath.Dir(output), 0o700); err != nil {
+		return err
+	}
+	if err := os.Rename(kept, output); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	err = journal.Move(dir, dataDir, to)
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("session %q already exists", to)
+	}
+	return err
+}
+
+// unfinishedFor is how long a session may take to be made.
+const unfinishedFor = 24 * time.Hour
+
+// removeUnfinished removes what was left by processes that were killed.
+func removeUnfinished(dataDir string) {
+	all, _ := filepath.Glob(filepath.Join(dataDir, unfinished+"*"))
+	for _, dir := range all {
+		if info, err := os.Lstat(dir); err == nil && info.IsDir() && time.Since(info.ModTime()) > unfinishedFor {
+			_ = os.RemoveAll(dir)
+		}
+	}
 }
 
 // copyContents has the copy keep what files contained, so that it can go back further
 // than it began, also when the original is deleted.
-func copyContents(dataDir, from, to string) error {
-	all := settle.Store{Dir: dataDir}
-	return contents.Of(all.OutputDir(from)).CopyTo(contents.Of(all.OutputDir(to)))
+func copyContents(dataDir, from, dir, to string) error {
+	return contents.Of(settle.Store{Dir: dataDir}.OutputDir(from)).CopyTo(contents.Of(settle.Store{Dir: dir}.OutputDir(to)))
 }
 
 // copied returns a session's events, without the deltas of what has ended: all, or

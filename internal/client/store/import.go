@@ -26,14 +26,21 @@ func Import(ctx context.Context, dataDir, file, to string, opened event.SessionO
 	if err != nil {
 		return fmt.Errorf("cannot import %q: %w", file, err)
 	}
-	made, err := create(ctx, dataDir, to, events, func(log *journal.Log) error { return log.Update(ended) })
-	if err != nil && made {
-		err = errors.Join(err, journal.Delete(ctx, dataDir, to))
-	}
-	if err != nil {
+	last := func() time.Time { return events[len(events)-1].At }
+	if err := create(ctx, dataDir, to, events, last, func(log *journal.Log, _ string) error { return log.Update(cut) }); err != nil {
 		return fmt.Errorf("cannot import %q: %w", file, err)
 	}
 	return nil
+}
+
+// cut ends what a log that does not end leaves open.
+func cut(s event.State) []event.Event {
+	if !s.Open {
+		return nil
+	}
+	cause := event.Abort(event.Shutdown, "import")
+	cause.Message = "the file ends here"
+	return append(event.Closings(s, cause), event.Event{By: "host", Data: event.SessionClosed{Reason: event.Shutdown, Message: cause.Message}})
 }
 
 // eventsOf reads a file of either kind.
@@ -42,6 +49,7 @@ func eventsOf(raw []byte, to string, opened event.SessionOpened) ([]event.Event,
 		SchemaVersion string `json:"schema_version"`
 		Seq           uint64 `json:"seq"`
 	}
+	raw = bytes.TrimPrefix(raw, []byte("\ufeff"))
 	err := json.NewDecoder(bytes.NewReader(raw)).Decode(&first)
 	switch {
 	case err == nil && first.SchemaVersion != "":
@@ -49,7 +57,11 @@ func eventsOf(raw []byte, to string, opened event.SessionOpened) ([]event.Event,
 	case err == nil && first.Seq == 1:
 		return logged(raw)
 	}
-	return nil, errors.New("it is neither a log, as settle sessions export prints it, nor a trajectory in the format ATIF")
+	wrong := errors.New("it is neither a log, as settle sessions export prints it, nor a trajectory in the format ATIF")
+	if err != nil {
+		wrong = fmt.Errorf("%w: %w", wrong, err)
+	}
+	return nil, wrong
 }
 
 // logged reads a log of one event a line.
@@ -67,6 +79,19 @@ func logged(raw []byte) (events []event.Event, err error) {
 			return nil, err
 		}
 		events = append(events, e)
+	}
+	t := state.Running()
+	if t == nil {
+		return events, nil
+	}
+	for _, i := range t.Items { // of a call that was ready nobody knows whether it started after that
+		if i.Type() != event.ToolCall || i.Status != event.ItemOpen {
+			continue
+		}
+		e := event.Event{V: event.Version, Session: state.Session, Seq: state.Seq + 1, At: state.Updated, Turn: t.ID, Attempt: i.Attempt, Item: i.ID, Data: event.CallStarted{}}
+		if next, err := event.Fold(state, e); err == nil { // else it could not
+			state, events = next, append(events, e)
+		}
 	}
 	return events, nil
 }

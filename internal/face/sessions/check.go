@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 
 	"github.com/settle-agent/settle/event"
@@ -85,6 +86,9 @@ func (i Inspection) Check(ctx context.Context, to io.Writer) error {
 func (i Inspection) sessions() ([]string, error) {
 	if len(i.Sessions) > 0 {
 		return i.Sessions, nil
+	}
+	if _, err := os.Stat(i.DataDir); err != nil { // a wrong name is not a good result
+		return nil, fmt.Errorf("cannot find the sessions: %w", err)
 	}
 	list, err := journal.List(i.DataDir)
 	ids := make([]string, 0, len(list))

@@ -195,6 +195,9 @@ func TestCheckOfNothing(t *testing.T) {
 	if err := (Inspection{DataDir: t.TempDir()}).Check(t.Context(), &out); err != nil || out.Len() > 0 {
 		t.Errorf("no sessions: %v, %q", err, &out)
 	}
+	if err := (Inspection{DataDir: filepath.Join(t.TempDir(), "none")}).Check(t.Context(), &out); err == nil || out.Len() > 0 {
+		t.Errorf("no data directory: %v, %q", err, &out)
+	}
 	err := Inspection{DataDir: t.TempDir(), Sessions: []string{"nope"}}.Check(t.Context(), &out)
 	if err == nil || !strings.Contains(out.String(), "there is no session \"nope\"") {
 		t.Errorf("no such session: %v, %q", err, &out)

@@ -27,6 +27,10 @@ func Show(to io.Writer, dataDir, session string) error {
 		return err
 	}
 	var b bytes.Buffer
+	if state.Seq == 0 && err == nil {
+		_, err := fmt.Fprintf(to, "session %s is empty\n", session)
+		return err
+	}
 	fmt.Fprintf(&b, "session %s in %s\n", state.Session, printable.Text(state.Host.Dir))
 	if p := state.Host.Parent; p != "" {
 		fmt.Fprintf(&b, "child agent %s of session %s\n", printable.Text(state.Host.Child), printable.Text(p))
@@ -162,12 +166,16 @@ func head(text string, most int) string {
 	return text
 }
 
-// ExportATIF writes a session, with its child agents, as a trajectory for evaluations.
+// ExportATIF writes a session, with its child agents, as a trajectory for evaluations. What
+// comes before a damage is written, then the damage is the error; the trajectory names it
+// as well.
 func ExportATIF(to io.Writer, dataDir, session string) error {
+	var damaged error
 	load := func(session string) (event.State, error) {
 		state, err := journal.Load(dataDir, session)
-		if damage := (*journal.DamageError)(nil); errors.As(err, &damage) && state.Session != "" {
-			err = nil // what can be read is a trajectory
+		if errors.As(err, new(*journal.DamageError)) && state.Session != "" {
+			damaged = errors.Join(damaged, fmt.Errorf("session %s: %w; what comes before that is printed", session, err))
+			err = nil
 		}
 		return state, err
 	}
@@ -175,10 +183,15 @@ func ExportATIF(to io.Writer, dataDir, session string) error {
 	if err != nil {
 		return err
 	}
+	state.Session = session // an empty log does not say
 	e := json.NewEncoder(to)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	return e.Encode(atif.Of(state, load))
+	trajectory := atif.Of(state, load)
+	if damaged != nil {
+		trajectory.Note(damaged.Error())
+	}
+	return errors.Join(e.Encode(trajectory), damaged)
 }
 
 // Export writes the session's events as JSON, one a line. What comes before a
