@@ -32,7 +32,7 @@ func floors() [][]string {
 		{"internal/config", "internal/question", "internal/prompt", "internal/skills", "internal/longlog", "internal/terminal"},
 		{"internal/oauth", "internal/otlp"},
 		{"internal/metrics"},
-		{"event", "internal/scope", "internal/sse", "internal/redact", "internal/contents", "internal/repo", "internal/frontmatter", "internal/logfile", "internal/lifeline", "internal/jsonrpc", "internal/printable", "internal/egress"},
+		{"event", "internal/scope", "internal/sse", "internal/redact", "internal/contents", "internal/repo", "internal/frontmatter", "internal/logfile", "internal/lifeline", "internal/jsonrpc", "internal/printable", "internal/egress", "internal/retryafter"},
 		{"internal/scratch"},
 		{"internal/jsonl", "internal/safefile", "internal/sorting", "internal/lazy", "internal/filelock"},
 		{"internal/house", "internal/test/shake", "internal/test/crash", "internal/test/setsid", "modeltest"},

@@ -13,12 +13,12 @@ import (
 	"net/http"
 	"runtime"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/metrics"
+	"github.com/settle-agent/settle/internal/retryafter"
 )
 
 // The fields of an export request, of what it has for each resource, and for each scope.
@@ -278,8 +278,7 @@ func (x *Exporter) post(ctx context.Context, to *Endpoint, body []byte) (wait ti
 	case http.StatusOK, http.StatusAccepted, http.StatusNoContent:
 		return -1, rejected(answer)
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
-		return time.Duration(max(seconds, 0)) * time.Second, errors.New(resp.Status)
+		return max(retryafter.Wait(resp.Header, time.Now), 0), errors.New(resp.Status)
 	}
 	return -1, errors.Join(errors.New(resp.Status), err)
 }

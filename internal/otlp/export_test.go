@@ -85,6 +85,10 @@ func TestDelivery(t *testing.T) {
 		"away":           {answers: answers{refused}, want: `cannot export spans to http://c/v1/traces: Post "http://c/v1/traces": connection refused`, after: time.Second},
 		"silent":         {answers: answers{silent}, want: `cannot export spans to http://c/v1/traces: Post "http://c/v1/traces": context deadline exceeded`, after: 3 * time.Second},
 		"busy for long":  {answers: answers{status(429, "Retry-After: 3600", "")}, want: "cannot export spans to http://c/v1/traces: Too Many Requests"},
+		"busy until":     {answers: answers{status(503, "Retry-After: Sat, 01 Jan 2000 00:00:02 GMT", ""), status(200, "", "")}, taken: 1, after: 2 * time.Second},
+		"busy for years": {answers: answers{status(429, "Retry-After: 9223372037", ""), status(200, "", "")}, want: "cannot export spans to http://c/v1/traces: Too Many Requests"},
+		// This many seconds are 1.3 s once they overflowed.
+		"busy for ages":  {answers: answers{status(429, "Retry-After: 18446744075", ""), status(200, "", "")}, want: "cannot export spans to http://c/v1/traces: Too Many Requests"},
 		"rejects one":    {answers: answers{status(200, "", string(rejection))}, taken: 1, want: "cannot export spans to http://c/v1/traces: 1 were rejected: too old"},
 		"says something": {answers: answers{status(200, "", "<html>")}, taken: 1},
 	} {

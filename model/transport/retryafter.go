@@ -1,59 +1,27 @@
 package transport
 
 import (
-	"math"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/settle-agent/settle/internal/retryafter"
 )
 
-// maxWait is the longest wait that is believed; a longer one, as well as one
-// that is too long for a Duration, counts as this.
-const maxWait = 30 * 24 * time.Hour
+const (
+	// maxWait is the longest wait that is believed.
+	maxWait = retryafter.Longest
+	// noWait says that a provider asked for no wait.
+	noWait = retryafter.None
+)
 
-// noWait says that a provider asked for no wait.
-const noWait = time.Duration(-1)
-
-// retryAfter returns the wait that a provider asked for: by retry-after-ms
-// (milliseconds), else Retry-After (seconds, also fractional, or a date), else
-// in the answer, in a field or in words. A date is counted from the answer's own, where that has one: the
-// clock of this machine may be wrong. Zero, negative, past and unreadable values count as none, so that
-// the caller's own delay applies and nobody is hammered; absurdly long ones
-// are cut to 30 days.
+// retryAfter returns the wait that a provider asked for: in the header, else
+// in the answer, in a field or in words.
 func retryAfter(h http.Header, d Detail, now func() time.Time) time.Duration {
-	if wait := number(h.Get("Retry-After-Ms"), time.Millisecond); wait > 0 {
+	if wait := retryafter.Wait(h, now); wait > 0 {
 		return wait
-	}
-	header := strings.TrimSpace(h.Get("Retry-After"))
-	if wait := number(header, time.Second); wait > 0 {
-		return wait
-	}
-	if date, err := http.ParseTime(header); err == nil {
-		from, err := http.ParseTime(h.Get("Date"))
-		if err != nil {
-			from = now()
-		}
-		if wait := date.Sub(from); wait > 0 {
-			return min(wait, maxWait)
-		}
 	}
 	return d.wait()
-}
-
-// number returns a positive count of units, or noWait.
-func number(text string, unit time.Duration) time.Duration {
-	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	if (err != nil && !math.IsInf(n, 1)) || math.IsNaN(n) || n <= 0 {
-		return noWait
-	}
-	if n >= float64(maxWait)/float64(unit) {
-		return maxWait
-	}
-	if wait := time.Duration(math.Round(n * float64(unit))); wait > 0 {
-		return wait
-	}
-	return noWait
 }
 
 // messageWait finds "try again in 1.5s", "in 2m30s", "retry after 20 seconds"
@@ -95,9 +63,9 @@ func spoken(text string) time.Duration {
 			if total > 0 {
 				return total
 			}
-			return number(strings.TrimRight(text[:n], "."), time.Second)
+			return retryafter.Count(strings.TrimRight(text[:n], "."), time.Second)
 		}
-		if wait := number(text[:n], unit); wait > 0 {
+		if wait := retryafter.Count(text[:n], unit); wait > 0 {
 			total = min(max(total, 0)+wait, maxWait)
 		}
 		text = rest[letters:]
