@@ -11,6 +11,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"runtime"
 	"slices"
 	"sync"
@@ -68,7 +69,8 @@ type Exporter struct {
 	failing map[*Endpoint]error
 }
 
-// New returns an exporter. The caller closes it.
+// New returns an exporter, whose client follows redirects to the same host only. The
+// caller closes it.
 func New(s Settings, from Source, client *http.Client) *Exporter {
 	x := &Exporter{
 		settings: s, source: from, client: client, began: time.Now(),
@@ -207,7 +209,7 @@ func (x *Exporter) deliver(ctx context.Context, to *Endpoint, items message, n i
 		x.restore(to, items, n)
 		err = nil
 	default:
-		err = fmt.Errorf("cannot export %s to %s: %w", what, to.URL, err)
+		err = fmt.Errorf("cannot export %s to %s: %w", what, masked(to.URL), err)
 		x.failing[to] = err
 	}
 	x.mu.Unlock()
@@ -270,6 +272,10 @@ func (x *Exporter) post(ctx context.Context, to *Endpoint, body []byte) (wait ti
 	}
 	resp, err := x.client.Do(req)
 	if err != nil {
+		var outer *url.Error // it repeats the URL, with what is secret in that
+		if errors.As(err, &outer) {
+			err = outer.Err
+		}
 		return 0, err
 	}
 	defer func() { _ = resp.Body.Close() }() // its answer was read
@@ -279,6 +285,9 @@ func (x *Exporter) post(ctx context.Context, to *Endpoint, body []byte) (wait ti
 		return -1, rejected(answer)
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return max(retryafter.Wait(resp.Header, time.Now), 0), errors.New(resp.Status)
+	}
+	if at, failed := resp.Location(); failed == nil && resp.StatusCode/100 == 3 {
+		return -1, fmt.Errorf("%s: the redirect to %s is not followed; check the endpoint", resp.Status, masked(at.String()))
 	}
 	return -1, errors.Join(errors.New(resp.Status), err)
 }

@@ -82,8 +82,8 @@ func TestDelivery(t *testing.T) {
 		"busy once":      {answers: answers{status(503, "Retry-After: 2", ""), status(200, "", "")}, taken: 1, after: 2 * time.Second},
 		"refused once":   {answers: answers{refused, status(200, "", "")}, taken: 1, after: time.Second},
 		"not allowed":    {answers: answers{status(401, "", ""), status(200, "", "")}, want: "cannot export spans to http://c/v1/traces: Unauthorized"},
-		"away":           {answers: answers{refused}, want: `cannot export spans to http://c/v1/traces: Post "http://c/v1/traces": connection refused`, after: time.Second},
-		"silent":         {answers: answers{silent}, want: `cannot export spans to http://c/v1/traces: Post "http://c/v1/traces": context deadline exceeded`, after: 3 * time.Second},
+		"away":           {answers: answers{refused}, want: `cannot export spans to http://c/v1/traces: connection refused`, after: time.Second},
+		"silent":         {answers: answers{silent}, want: `cannot export spans to http://c/v1/traces: context deadline exceeded`, after: 3 * time.Second},
 		"busy for long":  {answers: answers{status(429, "Retry-After: 3600", "")}, want: "cannot export spans to http://c/v1/traces: Too Many Requests"},
 		"busy until":     {answers: answers{status(503, "Retry-After: Sat, 01 Jan 2000 00:00:02 GMT", ""), status(200, "", "")}, taken: 1, after: 2 * time.Second},
 		"busy for years": {answers: answers{status(429, "Retry-After: 9223372037", ""), status(200, "", "")}, want: "cannot export spans to http://c/v1/traces: Too Many Requests"},
@@ -110,6 +110,20 @@ func TestDelivery(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestSecretsInEndpoints: what is secret in an endpoint is not part of an error.
+func TestSecretsInEndpoints(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := start(&collector{answers: answers{refused}}, nil)
+		x.settings.Traces.URL = "http://SECRET:SECRET@c/v1/traces?key=SECRET"
+		turn(x, "t")
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		if err := x.Close(ctx); err == nil || err.Error() != "cannot export spans to http://***@c/v1/traces?***: connection refused" {
+			t.Errorf("got %v", err)
+		}
+	})
 }
 
 // C9: a collector that does not answer holds nobody up, and costs bounded memory.

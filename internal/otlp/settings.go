@@ -79,7 +79,27 @@ type reader struct {
 }
 
 func (r *reader) refuse(name, instead string) {
-	r.fail(fmt.Sprintf("%s=%s: %s", name, r.getenv(name), instead))
+	r.fail(fmt.Sprintf("%s=%s: %s", name, masked(r.getenv(name)), instead))
+}
+
+// masked returns a value without what may be secret if it is a URL, even one that cannot
+// be parsed: all before an @, and all after a ? or #.
+func masked(value string) string {
+	mask := "***"
+	query, at := strings.IndexAny(value, "?#"), strings.LastIndexByte(value, '@')
+	switch {
+	case query >= 0 && query < at: // the one or the other is part of a password
+		return mask
+	case query >= 0:
+		value = value[:query+1] + mask
+	}
+	if at < 0 {
+		return value
+	}
+	if scheme, _, _ := strings.Cut(value, "://"); scheme == "http" || scheme == "https" {
+		mask = scheme + "://" + mask
+	}
+	return mask + value[at:]
 }
 
 // fail notes what is wrong, unless it is known: two signals can have one variable.

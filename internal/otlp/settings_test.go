@@ -60,6 +60,35 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestSecretsInValues: no part of a value that may be a password is repeated.
+func TestSecretsInValues(t *testing.T) {
+	for value, want := range map[string]string{
+		"user:SECRET@127.0.0.1:14318":       "***@127.0.0.1:14318",
+		"SECRET@host":                       "***@host",
+		"http://user:SECRET@host:port/":     "http://***@host:port/",
+		"https://u:SEC/RET@SECRET@host:1:2": "https://***@host:1:2",
+		"ftp://user:SECRET@host":            "***@host",
+		"http://u:SEC?RET@host":             "***",
+		"http://u:SEC#RET@host":             "***",
+		"host?key=SECRET#x":                 "host?***",
+		"host#SECRET":                       "host#***",
+		"SECRET://x@host":                   "***@host",
+		"host:4317":                         "host:4317",
+	} {
+		for name, before := range map[string]string{
+			"OTEL_EXPORTER_OTLP_ENDPOINT": "", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "", "OTEL_TRACES_EXPORTER": "",
+			"OTEL_EXPORTER_OTLP_PROTOCOL": "OTEL_TRACES_EXPORTER=otlp ", "OTEL_EXPORTER_OTLP_COMPRESSION": "OTEL_TRACES_EXPORTER=otlp ",
+			"OTEL_EXPORTER_OTLP_TIMEOUT": "OTEL_TRACES_EXPORTER=otlp ", "OTEL_METRIC_EXPORT_INTERVAL": "OTEL_TRACES_EXPORTER=otlp ",
+			"OTEL_BSP_SCHEDULE_DELAY": "OTEL_TRACES_EXPORTER=otlp ", "OTEL_TRACES_SAMPLER": "OTEL_TRACES_EXPORTER=otlp ",
+			"OTEL_TRACES_SAMPLER_ARG": "OTEL_TRACES_EXPORTER=otlp OTEL_TRACES_SAMPLER=traceidratio ",
+		} {
+			if _, err := Read(environ(before + name + "=" + value)); err == nil || !strings.HasPrefix(err.Error(), name+"="+want+": use ") {
+				t.Errorf("%s=%s: got the error %v, want %s", name, value, err, want)
+			}
+		}
+	}
+}
+
 // environ returns what reads variables that are separated by spaces.
 func environ(text string) func(string) string {
 	all := map[string]string{}
