@@ -44,7 +44,8 @@ func New(getenv func(string) string) *Telemetry {
 		if file := getenv("OTEL_EXPORTER_OTLP_CERTIFICATE"); file != "" {
 			c.CAFiles = []string{file}
 		}
-		t.client = transport.NewClient(c)
+		// Prepared keeps headers and spans from other hosts that a redirect names.
+		t.client = transport.Endpoint{Client: transport.NewClient(c)}.Prepared().Client
 	}
 	return t
 }

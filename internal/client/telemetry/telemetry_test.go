@@ -2,9 +2,13 @@ package telemetry
 
 import (
 	"context"
+	"encoding/pem"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -130,4 +134,62 @@ func TestPartsOfObservers(t *testing.T) {
 		t.Errorf("%v, %d turns", err, turns)
 	}
 	exported.client.CloseIdleConnections()
+}
+
+// TestRedirects: headers and spans go to the host that the variables name, and no other,
+// and not in the clear.
+func TestRedirects(t *testing.T) {
+	other, paths := collect(t)
+	for name, c := range map[string]struct {
+		start func(http.Handler) *httptest.Server
+		to    string // where the collector redirects; HOST is its own
+		want  string // the error of Close
+	}{
+		"another host": {httptest.NewServer, other + "/elsewhere?key=SECRET", "telemetry: cannot export spans to http://HOST/v1/traces: 307 Temporary Redirect: the redirect to " + other + "/elsewhere?*** is not followed; check the endpoint"},
+		"plain HTTP":   {httptest.NewTLSServer, "http://HOST/elsewhere", "telemetry: cannot export spans to https://HOST/v1/traces: 307 Temporary Redirect: the redirect to http://HOST/elsewhere is not followed; check the endpoint"},
+		"the same":     {httptest.NewServer, "/elsewhere", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			taken := make(chan string, 10)
+			server := c.start(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/v1/traces" {
+					http.Redirect(w, r, strings.ReplaceAll(c.to, "HOST", r.Host), http.StatusTemporaryRedirect)
+					return
+				}
+				body, err := io.ReadAll(r.Body)
+				taken <- fmt.Sprintf("%s %t %v", r.Header.Get("x-key"), len(body) > 0, err)
+			}))
+			defer server.Close()
+			exported := New(variables(map[string]string{
+				"OTEL_EXPORTER_OTLP_ENDPOINT": server.URL, "OTEL_METRICS_EXPORTER": "none",
+				"OTEL_EXPORTER_OTLP_HEADERS": "x-key=SECRET", "OTEL_EXPORTER_OTLP_CERTIFICATE": certificate(t, server),
+			}))
+			defer exported.client.CloseIdleConnections()
+			turn(t, exported, settle.Observer{})
+			got := ""
+			if err := exported.Close(); err != nil {
+				got = strings.ReplaceAll(err.Error(), server.Listener.Addr().String(), "HOST")
+			}
+			if got != c.want || paths() != "" {
+				t.Errorf("got %q, want %q; the other host was sent %q", got, c.want, paths())
+			}
+			close(taken)
+			if all := <-taken; (c.want == "") != (all == "SECRET true <nil>") {
+				t.Errorf("the same host was sent %q", all)
+			}
+		})
+	}
+}
+
+// certificate returns a file with the certificate of a server, if that has one.
+func certificate(t *testing.T, server *httptest.Server) string {
+	t.Helper()
+	if server.TLS == nil {
+		return ""
+	}
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
