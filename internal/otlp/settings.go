@@ -138,11 +138,13 @@ func (r *reader) endpoint(signal, path string) *Endpoint {
 	}
 	r.failed = false
 	target := cmp.Or(r.getenv(at), "http://localhost:4318")
-	if at == "OTEL_EXPORTER_OTLP_ENDPOINT" {
-		target = strings.TrimRight(target, "/") + path
-	}
-	if u, err := url.Parse(target); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+	switch u, err := url.Parse(target); {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		r.refuse(at, "use a URL such as http://localhost:4318")
+	case strings.Contains(target, "#"):
+		r.refuse(at, "use a URL without #")
+	case at == "OTEL_EXPORTER_OTLP_ENDPOINT":
+		target = u.JoinPath(path).String() // a query stays behind it
 	}
 	if name := r.either(signal, "PROTOCOL"); r.getenv(name) != "" && r.getenv(name) != "http/protobuf" {
 		r.refuse(name, "use http/protobuf, whose port is usually 4318")

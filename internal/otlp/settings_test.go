@@ -23,6 +23,12 @@ func TestRead(t *testing.T) {
 		"both":               {environ: all, traces: usual("https://c.example:4318/base/v1/traces"), metrics: usual("https://c.example:4318/base/v1/metrics")},
 		"without metrics":    {environ: all + " OTEL_METRICS_EXPORTER=none", traces: usual("https://c.example:4318/base/v1/traces")},
 		"the usual place":    {environ: "OTEL_TRACES_EXPORTER=otlp", traces: usual("http://localhost:4318/v1/traces")},
+		"a query":            {environ: "OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_ENDPOINT=http://u:p@h/?key=Q/", traces: usual("http://u:p@h/v1/traces?key=Q/")},
+		"a query of its own": {environ: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://h/spans/?key=Q", traces: usual("http://h/spans/?key=Q")},
+		"a path with %2F":    {environ: "OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_ENDPOINT=http://h/a%2Fb?key=Q", traces: usual("http://h/a%2Fb/v1/traces?key=Q")},
+		"only a host":        {environ: "OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_ENDPOINT=http://h?key=Q", traces: usual("http://h/v1/traces?key=Q")},
+		"a fragment":         {environ: "OTEL_EXPORTER_OTLP_ENDPOINT=http://h/#part", wrong: "OTEL_EXPORTER_OTLP_ENDPOINT=http://h/#***: use a URL without #"},
+		"an empty fragment":  {environ: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://h/spans#", wrong: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://h/spans#***: use a URL without #"},
 		"a place of its own": {environ: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://h/spans", traces: usual("http://h/spans")},
 		"all of it": {
 			environ: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://h/spans OTEL_EXPORTER_OTLP_HEADERS=no=1 OTEL_EXPORTER_OTLP_TRACES_HEADERS=a=b%20c,,x-y=d=e OTEL_EXPORTER_OTLP_TIMEOUT=500 OTEL_EXPORTER_OTLP_COMPRESSION=gzip OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf",
