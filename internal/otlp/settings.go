@@ -149,7 +149,7 @@ func (r *reader) endpoint(signal, path string) *Endpoint {
 	if name := r.either(signal, "PROTOCOL"); r.getenv(name) != "" && r.getenv(name) != "http/protobuf" {
 		r.refuse(name, "use http/protobuf, whose port is usually 4318")
 	}
-	e := &Endpoint{URL: target, Headers: r.pairs(r.either(signal, "HEADERS"))}
+	e := &Endpoint{URL: target, Headers: r.headers(r.either(signal, "HEADERS"))}
 	e.Timeout = r.duration(r.either(signal, "TIMEOUT"), 10*time.Second)
 	switch name := r.either(signal, "COMPRESSION"); r.getenv(name) {
 	case "gzip":
@@ -162,6 +162,23 @@ func (r *reader) endpoint(signal, path string) *Endpoint {
 		return nil
 	}
 	return e
+}
+
+// headers reads headers, and refuses those that no request can have, and those that say
+// what only the exporter knows.
+func (r *reader) headers(variable string) map[string]string {
+	all := r.pairs(variable)
+	for name, value := range all {
+		switch strings.ToLower(name) {
+		case "connection", "content-encoding", "content-length", "content-type", "host", "te", "trailer", "transfer-encoding", "upgrade":
+			r.fail(variable + ": leave out " + strings.ToLower(name) + ", which settle sets itself")
+		}
+		// https://www.rfc-editor.org/rfc/rfc9110#section-5.5
+		if strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
+			r.fail(variable + ": a value has a character that HTTP does not allow")
+		}
+	}
+	return all
 }
 
 // pairs reads name=value,…, whose values may have %XX in them. Its errors name no value:

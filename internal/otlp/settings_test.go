@@ -40,6 +40,8 @@ func TestRead(t *testing.T) {
 		"another exporter": {environ: "OTEL_TRACES_EXPORTER=console", wrong: "OTEL_TRACES_EXPORTER=console: use otlp or none"},
 		"no header":        {environ: "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=http://h/m OTEL_EXPORTER_OTLP_HEADERS=a-secret", wrong: "OTEL_EXPORTER_OTLP_HEADERS: use NAME=VALUE, separated by commas, with %XX for special characters"},
 		"two lines":        {environ: "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=http://h/m OTEL_EXPORTER_OTLP_HEADERS=a=b%0Ac", wrong: "OTEL_EXPORTER_OTLP_HEADERS: use NAME=VALUE, separated by commas, with %XX for special characters"},
+		"a control":        {environ: all + " OTEL_EXPORTER_OTLP_TRACES_HEADERS=x-a=SECRET%01", metrics: usual("https://c.example:4318/base/v1/metrics"), wrong: "OTEL_EXPORTER_OTLP_TRACES_HEADERS: a value has a character that HTTP does not allow"},
+		"a delete":         {environ: all + " OTEL_EXPORTER_OTLP_HEADERS=x-a=SECRET%7F", wrong: "OTEL_EXPORTER_OTLP_HEADERS: a value has a character that HTTP does not allow"},
 		"no time":          {environ: all + " OTEL_EXPORTER_OTLP_METRICS_TIMEOUT=10s", traces: usual("https://c.example:4318/base/v1/traces"), wrong: "OTEL_EXPORTER_OTLP_METRICS_TIMEOUT=10s: use a number of milliseconds"},
 		"compression":      {environ: all + " OTEL_EXPORTER_OTLP_TRACES_COMPRESSION=zstd", metrics: usual("https://c.example:4318/base/v1/metrics"), wrong: "OTEL_EXPORTER_OTLP_TRACES_COMPRESSION=zstd: use gzip or none"},
 	} {
@@ -63,6 +65,21 @@ func TestRead(t *testing.T) {
 				t.Errorf("got the error %q, want %q", message, c.wrong)
 			}
 		})
+	}
+}
+
+// TestHeadersOfTheExporter: headers that would make requests wrong are refused, and what
+// HTTP allows is not.
+func TestHeadersOfTheExporter(t *testing.T) {
+	for _, name := range []string{"connection", "content-encoding", "Content-Length", "CONTENT-TYPE", "host", "te", "trailer", "transfer-encoding", "upgrade"} {
+		s, err := Read(environ("OTEL_TRACES_EXPORTER=otlp OTEL_EXPORTER_OTLP_HEADERS=x-a=b," + name + "=SECRET"))
+		if want := "OTEL_EXPORTER_OTLP_HEADERS: leave out " + strings.ToLower(name) + ", which settle sets itself"; s != nil || err == nil || err.Error() != want {
+			t.Errorf("%s: got %v and the error %v, want %s", name, s, err, want)
+		}
+	}
+	s, err := Read(environ("OTEL_TRACES_EXPORTER=otlp OTEL_EXPORTER_OTLP_HEADERS=x-a=%09b%C3%A9~"))
+	if err != nil || s.Traces.Headers["x-a"] != "\tbé~" {
+		t.Errorf("got %+v, %v", s, err)
 	}
 }
 
