@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"time"
 
@@ -102,8 +103,8 @@ func (x *Exporter) Turn(ctx context.Context, started event.Event) (context.Conte
 		if outcome != string(event.Completed) {
 			s.with.str("error.type", cmp.Or(cause, outcome))
 		}
-		s.with.str("settle.turn.by", ended.By)
-		sum, why := summary(ended.Data)
+		s.with.str("settle.turn.by", x.label(ended.By))
+		sum, failure := summary(ended.Data)
 		s.usage(sum.Usage)
 		s.with.float("settle.cost_usd", sum.Cost)
 		s.with.num("settle.turn.steps", int64(sum.Steps))
@@ -112,24 +113,48 @@ func (x *Exporter) Turn(ctx context.Context, started event.Event) (context.Conte
 		if d, ok := ended.Data.(event.TurnCompleted); ok && x.settings.Content {
 			s.say("gen_ai.output.messages", "assistant", []string{d.Answer})
 		}
-		x.end(s, ended.At, outcome == string(event.Failed), why)
+		x.end(s, ended.At, outcome == string(event.Failed), x.reason(failure))
 	}
 }
 
-// summary returns what a turn's ending says of it, and in words why it failed.
-func summary(data event.Data) (event.Summary, string) {
+// summary returns what a turn's ending says of it, and why it failed.
+func summary(data event.Data) (event.Summary, *event.Failure) {
 	switch d := data.(type) {
 	case event.TurnCompleted:
-		return d.Summary, ""
+		return d.Summary, nil
 	case event.TurnAborted:
-		return d.Summary, d.Message
+		return d.Summary, nil
 	case event.TurnFailed:
-		if d.Failure != nil {
-			return d.Summary, d.Failure.Message
-		}
-		return d.Summary, ""
+		return d.Summary, d.Failure
 	}
-	return event.Summary{}, ""
+	return event.Summary{}, nil
+}
+
+// reason says why something failed. Without content, that is the type of the failure and
+// its status: a provider may have written the message, and quotes prompts.
+func (x *Exporter) reason(f *event.Failure) string {
+	if f == nil {
+		return ""
+	}
+	if x.settings.Content {
+		return f.Message
+	}
+	kind := cmp.Or(f.Kind, f.Name)
+	if f.Status != 0 {
+		kind += " (HTTP status " + strconv.Itoa(f.Status) + ")"
+	}
+	return kind
+}
+
+// label returns a name that a provider or a client chose. Without content, it is empty if
+// it may be a text.
+func (x *Exporter) label(name string) string {
+	const longest = 256
+	isText := len(name) > longest || strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c >= 0x7f })
+	if isText && !x.settings.Content {
+		return ""
+	}
+	return name
 }
 
 func (s *span) usage(u event.Usage) {
@@ -159,22 +184,20 @@ func (x *Exporter) Attempt(ctx context.Context, started event.Event) (context.Co
 		count(ended)
 		end, _ := ended.Data.(event.AttemptEnded)
 		s.with.str("settle.attempt.outcome", string(cmp.Or(end.Outcome, metrics.Unrecorded)))
-		s.with.str("gen_ai.response.id", end.ResponseID)
-		s.with.list("gen_ai.response.finish_reasons", end.StopReason)
+		s.with.str("gen_ai.response.id", x.label(end.ResponseID))
+		s.with.list("gen_ai.response.finish_reasons", x.label(end.StopReason))
 		s.usage(end.Usage)
 		if end.Cost != nil {
 			s.with.float("settle.cost_usd", *end.Cost)
 		}
 		s.with.str("error.type", metrics.ErrorType(end))
-		why := ""
 		if f := end.Failure; f != nil {
-			why = f.Message
 			s.with.num("http.response.status_code", int64(f.Status))
 		}
 		if end.RetryIn != nil {
 			s.with.float("settle.attempt.retry_delay", float64(*end.RetryIn)/1000)
 		}
-		x.end(s, ended.At, end.Failure != nil, why)
+		x.end(s, ended.At, end.Failure != nil, x.reason(end.Failure))
 	}
 }
 
@@ -208,14 +231,14 @@ func (x *Exporter) Call(ctx context.Context, tool string, started event.Event) (
 			s.with.num("process.exit.code", int64(*end.ExitCode))
 		}
 		s.with.num("settle.call.output_bytes", end.OutputBytes)
-		why := ""
 		if end.Status != event.ItemCompleted {
 			s.with.str("error.type", cmp.Or(metrics.CauseOf(end.Cause), status))
 		}
-		if end.Cause != nil {
-			why = end.Cause.Message
-		}
+		why := ""
 		if x.settings.Content {
+			if end.Cause != nil {
+				why = end.Cause.Message
+			}
 			s.with.str("gen_ai.tool.call.arguments", clip(end.RanWith()))
 			s.with.str("gen_ai.tool.call.result", clip(end.Output))
 		}
