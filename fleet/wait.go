@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -11,18 +12,22 @@ const awaitDelay = 100 * time.Millisecond
 
 // Await waits until no unit is open; open counts them.
 func Await(ctx context.Context, open func(context.Context) (int, error)) error {
+	known := "nobody knows how many units have not ended"
 	for {
 		n, err := open(ctx)
-		if err == nil && n == 0 {
+		switch {
+		case err == nil && n == 0:
 			return nil
+		case err == nil:
+			known = fmt.Sprintf("%d units have not ended", n)
 		}
 		select {
 		case <-time.After(awaitDelay):
 		case <-ctx.Done():
-			if err == nil {
+			if err == nil || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 				err = context.Cause(ctx)
 			}
-			return fmt.Errorf("%d units have not ended: %w", n, err)
+			return fmt.Errorf("%s: %w", known, err)
 		}
 	}
 }

@@ -114,7 +114,8 @@ SELECT (SELECT count(*) FROM u) + 0 * (SELECT count(*) FROM told)`, ids, session
 	return fresh, nil
 }
 
-// Cancel implements [fleet.Engine].
+// Cancel implements [fleet.Engine]. A unit that no worker has had ends at once. Of one that
+// was given back, a worker says how far it came.
 func (e *Engine) Cancel(ctx context.Context, unit, by string) (bool, error) {
 	result, err := json.Marshal(fleet.Result{Outcome: event.Aborted, Reason: event.Interrupted, Message: "cancelled by " + by + " before a worker took it"})
 	if err != nil {
@@ -124,9 +125,9 @@ func (e *Engine) Cancel(ctx context.Context, unit, by string) (bool, error) {
 	err = e.pool.QueryRow(ctx, `
 WITH u AS (
 	UPDATE settle_fleet.unit SET cancel = coalesce(cancel, $2),
-		state = CASE WHEN state = 'queued' THEN 'ended' ELSE state END,
-		result = CASE WHEN state = 'queued' THEN $3::jsonb END,
-		ended = CASE WHEN state = 'queued' THEN now() END
+		state = CASE WHEN state = 'queued' AND attempt = 0 THEN 'ended' ELSE state END,
+		result = CASE WHEN state = 'queued' AND attempt = 0 THEN $3::jsonb END,
+		ended = CASE WHEN state = 'queued' AND attempt = 0 THEN now() END
 	WHERE id = $1 AND state <> 'ended' RETURNING state
 ), told AS (SELECT pg_notify($4, '') FROM u)
 SELECT state FROM u, told`, unit, by, string(result), unitChannel).Scan(&state)

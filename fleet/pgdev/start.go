@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -77,7 +78,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err := s.start(bin, dir, data, socket, as, o.Forgetful); err != nil {
 		return nil, err
 	}
-	if err := s.awaitReady(ctx); err != nil {
+	if err := s.awaitReady(ctx, data); err != nil {
 		s.Stop()
 		log, _ := os.ReadFile(filepath.Join(dir, "log"))
 		return nil, fmt.Errorf("postgres does not start: %w\n%s", err, lastLines(log))
@@ -155,21 +156,42 @@ func (s *Server) start(bin, dir, data, socket string, as account, forgetful bool
 	return nil
 }
 
-// awaitReady waits until the server answers.
-func (s *Server) awaitReady(ctx context.Context) error {
+// awaitReady waits until the server answers, and not another one that has its data.
+func (s *Server) awaitReady(ctx context.Context, data string) error {
 	for {
 		conn, err := pgx.Connect(ctx, s.URL)
 		if err == nil {
-			return conn.Close(ctx)
+			if err = conn.Close(ctx); s.has(data) {
+				return err
+			}
+			err = errors.New("another server has its data")
 		}
 		select {
 		case <-time.After(readyDelay):
 		case <-s.exited:
+			if !s.has(data) && answers(ctx, s.URL) {
+				return errors.New("another one runs on the same data, such as that of another settle-fleet dev")
+			}
 			return errors.New("it has ended")
 		case <-ctx.Done():
 			return err
 		}
 	}
+}
+
+// has reports whether the data is this server's, which has written its pid there.
+func (s *Server) has(data string) bool {
+	text, err := os.ReadFile(filepath.Join(data, "postmaster.pid"))
+	first, _, _ := strings.Cut(string(text), "\n")
+	return err == nil && first == strconv.Itoa(s.cmd.Process.Pid)
+}
+
+func answers(ctx context.Context, url string) bool {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return false
+	}
+	return conn.Close(ctx) == nil
 }
 
 // Process is the server's.

@@ -208,6 +208,28 @@ func TestCancel(t *testing.T) {
 	}
 }
 
+// TestCancelOfWhatWasGivenBack: the unit has had a turn, and its result has that.
+func TestCancelOfWhatWasGivenBack(t *testing.T) {
+	p := newPlace(t)
+	var r fleettest.Record
+	session := sessions(t, fleettest.Model{Calls: 1, Delay: time.Hour}, &r)
+	p.Submit(t, tasks(1)...)
+	stop := start(t, Config{ID: "w1", Engine: p.Runs, Logs: p.Logs, Session: session, Slots: 1})
+	follow(t, p, "s000", event.KindAttemptStarted)
+	stop()
+	if ok, err := p.Runs.Cancel(t.Context(), "s000/1", "ada"); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	start(t, Config{ID: "w2", Engine: p.Runs, Logs: p.Logs, Session: session, Slots: 1})
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	u := p.Await(ctx, t)[0]
+	if u.Result.Outcome != event.Aborted || u.Result.Reason != event.Interrupted || u.Result.Turns != 1 || !strings.Contains(u.Result.Message, "cancelled by ada") {
+		t.Errorf("%+v, %+v", u, u.Result)
+	}
+	p.Events(t, "s000")
+}
+
 // TestAUnitThatKillsItsWorkers fails in the end, and its log is settled.
 func TestAUnitThatKillsItsWorkers(t *testing.T) {
 	p := newPlace(t)

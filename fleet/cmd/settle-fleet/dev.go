@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,10 +13,13 @@ import (
 const devHelp = `Start a database and a worker on this machine, to try the fleet out.
 
 The database is a Postgres of the machine's packages (on Debian and Ubuntu, apt-get
-install postgresql), in a private directory, with a socket there and no port. It
-ends with this command; what is in it stays. With --engine temporal, it starts Temporal's
+install postgresql), in a private directory (for root, /var/lib/settle-fleet), with a
+socket there and no port. It ends with this command; what is in it stays. With --engine temporal, it starts Temporal's
 development server as well (the program settle-fleet-temporal), on the loopback interface. Other settle-fleet commands of the same
 user find it by themselves.`
+
+// errDatabase is why dev ends when it is not asked to.
+var errDatabase = errors.New("the database has ended")
 
 func newDev(d *database) *cobra.Command {
 	var f workerFlags
@@ -24,6 +29,15 @@ func newDev(d *database) *cobra.Command {
 		Use: "dev", Short: "Start a database and a worker on this machine", Long: devHelp, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			defer outlivePipe()()
+			if cmd.Flags().Changed("database") {
+				return errors.New("dev starts a database of its own: leave out --database, or run settle-fleet worker")
+			}
+			if err := f.check(); err != nil {
+				return err
+			}
+			if _, err := d.engine.find(d); err != nil {
+				return err
+			}
 			if dir == "" {
 				if dir, err = devDir(); err != nil {
 					return err
@@ -43,11 +57,20 @@ func newDev(d *database) *cobra.Command {
 				return err
 			}
 			defer stop()
-			if alone {
-				select {
-				case <-cmd.Context().Done():
-				case <-server.Exited():
+			ctx, cancel := context.WithCancelCause(cmd.Context())
+			defer cancel(nil)
+			go func() { // ends with the server, which Stop ends
+				<-server.Exited()
+				cancel(errDatabase)
+			}()
+			cmd.SetContext(ctx)
+			defer func() {
+				if errors.Is(context.Cause(ctx), errDatabase) {
+					err = failed(fmt.Errorf("%w; its log is %s", errDatabase, filepath.Join(dir, "postgres", "log")))
 				}
+			}()
+			if alone {
+				<-ctx.Done()
 				return nil
 			}
 			fleet, err := (&database{url: server.URL, engine: d.engine}).openRunning(cmd.Context(), newLogger(cmd))

@@ -8,8 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/fleet"
@@ -164,6 +167,10 @@ func TestMistakes(t *testing.T) {
 		{args: []string{"submit", "-f", "-"}, stdin: `{"session":"a/b","prompt":"a"}`, code: codeUsage, says: "slash"},
 		{args: []string{"worker", "--slots", "0", "--database", database}, code: codeFailed, says: "migrate"},
 		{args: []string{"status", "--database", "postgres://user:verysecretpassword@/none?host=/nowhere"}, code: codeFailed, says: "cannot connect to the database"},
+		{args: []string{"prune"}, code: codeFailed, says: "run settle-fleet migrate"},
+		{args: []string{"prune", "--days", "213503982334601"}, code: codeUsage, says: "--days must be from 1 to"},
+		{args: []string{"dev", "--database", database}, code: codeUsage, says: "leave out --database"},
+		{args: []string{"dev", "--slots", "0", "--dir", "/nowhere"}, code: codeUsage, says: "at least one slot"},
 		{args: []string{"dance"}, code: codeUsage, says: "unknown command"},
 	} {
 		code, _, stderr := command(t, c.stdin, c.args...)
@@ -173,6 +180,55 @@ func TestMistakes(t *testing.T) {
 		if strings.Contains(stderr, "verysecretpassword") {
 			t.Errorf("C15: %s", stderr)
 		}
+	}
+}
+
+// TestMistakesInAFleet: what they do not concern is done.
+func TestMistakesInAFleet(t *testing.T) {
+	home(t)
+	must(t, "", "migrate")
+	dir := t.TempDir()
+	must(t, "", "submit", "-C", dir, "--session", "a", "do it")
+	must(t, "", "submit", "-C", dir, "--session", "b", "do it")
+	if code, _, errs := command(t, "", "cancel", "a/1", "typo/1", "b/1"); code != codeFailed || !strings.Contains(errs, "typo/1") {
+		t.Errorf("%d: %s", code, errs)
+	}
+	if out := must(t, "", "status"); !strings.Contains(out, "queued 0, running 0, ended 2") {
+		t.Error(out)
+	}
+	if code, _, errs := command(t, "", "checkpoint", "a/1", "-o", dir); code != codeFailed || !strings.Contains(errs, "it is not a file") {
+		t.Errorf("%d: %s", code, errs)
+	}
+	t.Setenv("OPENAI_API_KEY", "")
+	must(t, "", "submit", "-C", dir, "--session", "c", "do it")
+	for _, args := range [][]string{{"-m", "openai/x"}, {"-m", "nosuch/x"}, {"-m", "bad"}} {
+		if code, _, errs := command(t, "", append([]string{"worker"}, args...)...); code != codeUsage {
+			t.Errorf("%q: %d: %s", args, code, errs)
+		}
+	}
+	t.Setenv("OPENAI_API_KEY", "sk-0123456789abcdefghijkl")
+	conn, err := pgx.Connect(t.Context(), os.Getenv(databaseVar))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var renewing sync.WaitGroup
+	ctx, stop := context.WithCancel(t.Context())
+	renewing.Go(func() { // a worker that lives
+		for ctx.Err() == nil {
+			if _, err := conn.Exec(t.Context(), `INSERT INTO settle_fleet.worker (id, until) VALUES ('same', now() + interval '5 seconds') ON CONFLICT (id) DO UPDATE SET until = excluded.until`); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	})
+	if code, _, errs := command(t, "", "worker", "-m", "openai/x", "--id", "same"); code != codeFailed || !strings.Contains(errs, `a worker named "same" runs already`) {
+		t.Errorf("%d: %s", code, errs)
+	}
+	stop()
+	renewing.Wait()
+	_ = conn.Close(t.Context())
+	if out := must(t, "", "status"); !strings.Contains(out, "queued 1") {
+		t.Error(out)
 	}
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -25,11 +24,14 @@ func newMigrate(d *database) *cobra.Command {
 			if err != nil {
 				return failed(err)
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "the schema had version %d and has %d\n", from, to)
-			return nil
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "the schema had version %d and has %d\n", from, to)
+			return failed(err)
 		},
 	}
 }
+
+// mostDays is more than any session is old.
+const mostDays = 100_000
 
 func newPrune(d *database) *cobra.Command {
 	var days int
@@ -38,15 +40,15 @@ func newPrune(d *database) *cobra.Command {
 		Long: "Delete the sessions that began more than --days ago, day by day. A day with a session that\nis newer than that, or that has something left to do, is kept.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if days < 1 {
-				return errors.New("--days must be at least 1")
+			if days < 1 || days > mostDays {
+				return fmt.Errorf("--days must be from 1 to %d", mostDays)
 			}
-			pool, err := d.connect(cmd.Context())
+			f, err := d.open(cmd.Context()) // of another version, nothing is deleted
 			if err != nil {
 				return err
 			}
-			defer pool.Close()
-			pruned, err := pglog.Prune(cmd.Context(), pool, time.Now().AddDate(0, 0, -days))
+			defer f.close()
+			pruned, err := pglog.Prune(cmd.Context(), f.pool, time.Now().AddDate(0, 0, -days))
 			for _, p := range pruned {
 				what := "deleted"
 				if p.Kept {

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 
 	"github.com/spf13/cobra"
 
@@ -66,6 +68,9 @@ func (f *pageFlags) serve(cmd *cobra.Command, d *database) error {
 	}
 	defer to.close()
 	place, err := guard.Listen(cmd.Context(), guard.Address{Addr: f.addr, TLS: encrypted, Insecure: f.Insecure})
+	if errors.As(err, new(*net.OpError)) {
+		return failed(err)
+	}
 	if err != nil {
 		return err
 	}

@@ -198,16 +198,15 @@ func newCancel(d *database) *cobra.Command {
 				return err
 			}
 			defer f.close()
+			var wrong error // one that cannot be cancelled does not keep the others
 			for _, unit := range args {
 				ok, err := f.runs.Cancel(cmd.Context(), unit, "user")
-				if err != nil {
-					return failed(err)
-				}
-				if !ok {
+				wrong = errors.Join(wrong, err)
+				if err == nil && !ok {
 					fmt.Fprintf(cmd.ErrOrStderr(), "%s has ended already\n", unit)
 				}
 			}
-			return nil
+			return failed(wrong)
 		},
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -48,9 +49,9 @@ func newStatus(d *database) *cobra.Command {
 			if asJSON {
 				return failed(writeLine(cmd.OutOrStdout(), c))
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "queued %d, running %d, ended %d (completed %d, failed %d, aborted %d); workers lost %d%s\n",
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "queued %d, running %d, ended %d (completed %d, failed %d, aborted %d); workers lost %d%s\n",
 				c.Queued, c.Running, c.Ended, c.Completed, c.Failed, c.Aborted, c.Lost, took(c))
-			return failed(f.showBudget(cmd.Context(), cmd.OutOrStdout(), chosen.batch))
+			return failed(errors.Join(err, f.showBudget(cmd.Context(), cmd.OutOrStdout(), chosen.batch)))
 		},
 	}
 	chosen.define(cmd)

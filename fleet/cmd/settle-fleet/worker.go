@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
 	"github.com/settle-agent/settle"
@@ -78,17 +80,25 @@ func newWorker(d *database) *cobra.Command {
 	}
 	f.define(cmd)
 	cmd.Flags().StringVar(&f.metrics, "metrics", "", "serve metrics for Prometheus at `HOST:PORT`/metrics; without a host, only to this machine")
-	cmd.Flags().StringVar(&f.id, "id", "", "`NAME` of the worker; default: a new one")
+	cmd.Flags().StringVar(&f.id, "id", "", "`NAME` of the worker, which no other one has; default: a new one")
 	return cmd
 }
 
-// run runs a worker until the command's context ends.
-func (f *workerFlags) run(cmd *cobra.Command, to *fleetOf) error {
+// check refuses what no worker can have.
+func (f *workerFlags) check() error {
 	if f.slots < 1 || f.lease < time.Second {
 		return errors.New("a worker has at least one slot, and its lease is at least 1s")
 	}
 	if f.workspaceMiB < 1 || f.checkpointMiB < 1 || f.workspaceTimeout <= 0 {
 		return errors.New("the limits of workspaces must be above zero")
+	}
+	return nil
+}
+
+// run runs a worker until the command's context ends.
+func (f *workerFlags) run(cmd *cobra.Command, to *fleetOf) error {
+	if err := f.check(); err != nil {
+		return err
 	}
 	if stop, err := proc.BecomeReaper(); err == nil {
 		defer stop()
@@ -121,6 +131,14 @@ func (f *workerFlags) run(cmd *cobra.Command, to *fleetOf) error {
 		a.secrets = []string{password}
 	}
 	a.secrets = append(a.secrets, temporalSecrets()...)
+	if err := a.try(cmd.Context()); err != nil {
+		return err
+	}
+	if cmd.Flags().Changed("id") {
+		if err := alone(cmd.Context(), to.pool, f.id, f.lease); err != nil {
+			return failed(err)
+		}
+	}
 	dir = filepath.Join(dir, "fleet", name) // other fleets may have sessions of the same names
 	keeper := a.workspaces(to, dir)
 	exported := telemetry.New(os.Getenv)
@@ -144,6 +162,33 @@ func (f *workerFlags) run(cmd *cobra.Command, to *fleetOf) error {
 	sweeping.Go(func() { sweep(cmd.Context(), keeper, logger) }) // ends with the context
 	logger.Info("the worker is ready", "worker", f.id, "slots", f.slots)
 	return failed(w.Run(cmd.Context()))
+}
+
+// alone waits until the lease of an earlier worker of the same name is over. One that
+// renews it lives, and two with one name would take each other's tasks.
+func alone(ctx context.Context, pool *pgxpool.Pool, id string, patience time.Duration) error {
+	var first time.Time
+	for deadline := time.Now().Add(2 * patience); ; {
+		var until time.Time
+		err := pool.QueryRow(ctx, `SELECT until FROM settle_fleet.worker WHERE id = $1 AND until > now()`, id).Scan(&until)
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+			return nil
+		case err != nil:
+			return fmt.Errorf("cannot look for workers of the same name: %w", err)
+		case first.IsZero():
+			first = until
+		case until.After(first):
+			return fmt.Errorf("a worker named %q runs already; each one needs a name of its own", id)
+		case time.Now().After(deadline):
+			return nil // it had a longer lease; what it holds goes back to the fleet with that
+		}
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }
 
 // newLogger returns what a worker says what it does with.
@@ -183,6 +228,24 @@ type agents struct {
 	shared  assemble.Shared
 	secrets []string
 	logger  *slog.Logger
+}
+
+// try makes the agent of a task that says nothing, so that a worker without a key does not
+// fail one task after the other. Without a model, tasks have to name theirs.
+func (a *agents) try(ctx context.Context) error {
+	given := a.given(fleet.Task{})
+	delete(given, "hands") // which may be made with the first task
+	environ, dir := environment(), os.TempDir()
+	settings, err := config.Load(config.Input{Dir: dir, Getenv: os.Getenv, Flags: given, ProjectConfig: config.IgnoreProject})
+	if err != nil || settings.Model == "" {
+		return err
+	}
+	settings.Hands = ""
+	_, err = assemble.New(ctx, assemble.Options{
+		Settings: settings, Dir: dir, Environ: environ, Getenv: os.Getenv, Face: "fleet", Version: version(), Permission: settle.Allow, Release: settle.Deny,
+		Project: assemble.IgnoreProject, Secrets: a.secrets,
+	})
+	return err
 }
 
 // session implements [worker.Config].Session.

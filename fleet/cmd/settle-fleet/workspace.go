@@ -127,6 +127,9 @@ func writeCheckpoint(ctx context.Context, s workspace.Store, unit, file string, 
 		}
 		return writeLine(out, c)
 	}
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("cannot write the bundle to %q: it is there, and it is not a file", file)
+	}
 	temporary, err := os.CreateTemp(filepath.Dir(file), ".settle-checkpoint-")
 	if err != nil {
 		return fmt.Errorf("cannot write the bundle: %w", err)
@@ -139,6 +142,9 @@ func writeCheckpoint(ctx context.Context, s workspace.Store, unit, file string, 
 	}
 	if c.Bytes == 0 {
 		return fmt.Errorf("there is nothing to write: task %s has changed nothing of commit %s", unit, c.Base)
+	}
+	if at, err := filepath.EvalSymlinks(file); err == nil { // a link stays one
+		file = at
 	}
 	if err := os.Rename(temporary.Name(), file); err != nil {
 		return fmt.Errorf("cannot write the bundle: %w", err)
