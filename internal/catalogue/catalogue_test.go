@@ -442,3 +442,16 @@ func BenchmarkList(b *testing.B) {
 		}
 	}
 }
+
+// Looking for sessions where there are none makes nothing.
+func TestListOfNothing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "none")
+	s := Shelf{Dir: dir}
+	list, err := s.List(t.Context(), Query{})
+	if err = errors.Join(err, s.Close()); err != nil || len(list) > 0 {
+		t.Errorf("got %v, %v", list, err)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("there is a data directory")
+	}
+}

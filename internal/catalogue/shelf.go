@@ -3,6 +3,7 @@ package catalogue
 import (
 	"context"
 	"errors"
+	"os"
 	"sync"
 
 	"github.com/settle-agent/settle/event"
@@ -28,6 +29,9 @@ func (s *Shelf) List(ctx context.Context, q Query) ([]Entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open == nil {
+		if _, err := os.Stat(s.Dir); errors.Is(err, os.ErrNotExist) {
+			return nil, nil // looking for sessions makes no data directory
+		}
 		c, err := Open(ctx, s.Dir)
 		if err := unlessWarning(err); err != nil {
 			return nil, err

@@ -211,7 +211,7 @@ func TestProcessIDIsUsedOnce(t *testing.T) {
 	c := client(t)
 	dir := t.TempDir()
 	start := execservertest.Start("p", "echo x >>count", dir, "none")
-	if a := c.Try("process/start", object{"processId": "p", "argv": []string{"/nonexistent"}, "cwd": "file://" + dir, "env": object{}, "tty": false}); a.Error == nil {
+	if a := c.Try("process/start", object{"processId": "p", "argv": []string{filepath.Join(dir, "missing")}, "cwd": "file://" + dir, "env": object{}, "tty": false}); a.Error == nil {
 		t.Error("a program that does not exist was started")
 	}
 	c.Call("process/start", start, nil)
@@ -279,7 +279,7 @@ func TestEnvironment(t *testing.T) {
 
 // What cannot be done is refused, and nothing is started.
 func TestStartErrors(t *testing.T) {
-	c := client(t)
+	c, missing := client(t), filepath.Join(t.TempDir(), "missing")
 	for name, test := range map[string]struct {
 		change object
 		code   int
@@ -288,14 +288,14 @@ func TestStartErrors(t *testing.T) {
 		"long id":           {object{"processId": strings.Repeat("x", 1000)}, -32602},
 		"no argv":           {object{"argv": []string{}}, -32602},
 		"native path":       {object{"cwd": "/tmp"}, -32602},
-		"no directory":      {object{"cwd": "file:///nonexistent"}, -32603},
+		"no directory":      {object{"cwd": "file://" + missing}, -32603},
 		"another name":      {object{"arg0": "other"}, -32600},
 		"managed network":   {object{"enforceManagedNetwork": true}, -32600},
 		"network proxy":     {object{"networkProxy": object{}}, -32600},
 		"unknown sandbox":   {object{"sandbox": object{"permissions": object{"type": "new"}}}, -32600},
 		"odd variable":      {object{"env": object{"A=B": "x"}}, -32602},
 		"odd inheritance":   {object{"envPolicy": object{"inherit": "some"}}, -32602},
-		"program not there": {object{"argv": []string{"/nonexistent"}}, -32004},
+		"program not there": {object{"argv": []string{missing}}, -32004},
 	} {
 		start := command(t, "p", "touch it-ran")
 		dir := strings.TrimPrefix(start["cwd"].(string), "file://")
