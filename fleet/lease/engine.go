@@ -83,30 +83,6 @@ func (e *Engine) Close() {
 // Wake implements [fleet.Waker]. It listens from the first call on.
 func (e *Engine) Wake() <-chan struct{} { return e.listener.start() }
 
-// Submit implements [fleet.Engine].
-func (e *Engine) Submit(ctx context.Context, tasks []fleet.Task) (fresh int, err error) {
-	n := len(tasks)
-	ids, sessions, inputs, raw, tenants := make([]string, n), make([]string, n), make([]string, n), make([]string, n), make([]string, n)
-	for i, t := range tasks {
-		text, err := json.Marshal(t)
-		if err != nil {
-			return 0, fmt.Errorf("cannot encode task %s: %w", t.ID(), err)
-		}
-		ids[i], sessions[i], inputs[i], raw[i], tenants[i] = t.ID(), t.Session, t.Input, string(text), cmp.Or(t.Tenant, fleet.DefaultTenant)
-	}
-	for try := 1; ; try++ {
-		err = e.pool.QueryRow(ctx, insert, ids, sessions, inputs, raw, unitChannel, tenants).Scan(&fresh)
-		refused := (*pgconn.PgError)(nil)
-		if !errors.As(err, &refused) || refused.Code != deadlock || try == submitTries {
-			break
-		}
-	}
-	if err != nil {
-		return 0, fmt.Errorf("cannot submit %d tasks: %w", n, err)
-	}
-	return fresh, nil
-}
-
 const (
 	// deadlock is a code of Postgres: nothing was done, since others have locked sessions
 	// in another order, such as with an append to several logs.
@@ -138,6 +114,30 @@ WITH s AS (
 	ON CONFLICT (id) DO NOTHING RETURNING id
 ), told AS (SELECT pg_notify($5, ''))
 SELECT (SELECT count(*) FROM u) + 0 * (SELECT count(*) FROM told)`
+
+// Submit implements [fleet.Engine].
+func (e *Engine) Submit(ctx context.Context, tasks []fleet.Task) (fresh int, err error) {
+	n := len(tasks)
+	ids, sessions, inputs, raw, tenants := make([]string, n), make([]string, n), make([]string, n), make([]string, n), make([]string, n)
+	for i, t := range tasks {
+		text, err := json.Marshal(t)
+		if err != nil {
+			return 0, fmt.Errorf("cannot encode task %s: %w", t.ID(), err)
+		}
+		ids[i], sessions[i], inputs[i], raw[i], tenants[i] = t.ID(), t.Session, t.Input, string(text), cmp.Or(t.Tenant, fleet.DefaultTenant)
+	}
+	for try := 1; ; try++ {
+		err = e.pool.QueryRow(ctx, insert, ids, sessions, inputs, raw, unitChannel, tenants).Scan(&fresh)
+		refused := (*pgconn.PgError)(nil)
+		if !errors.As(err, &refused) || refused.Code != deadlock || try == submitTries {
+			break
+		}
+	}
+	if err != nil {
+		return 0, fmt.Errorf("cannot submit %d tasks: %w", n, err)
+	}
+	return fresh, nil
+}
 
 // Cancel implements [fleet.Engine].
 func (e *Engine) Cancel(ctx context.Context, unit, by string) (bool, error) {
