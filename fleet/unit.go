@@ -1,15 +1,7 @@
 package fleet
 
 import (
-	"errors"
-	"fmt"
-	"net/url"
-	"path"
-	"strings"
 	"time"
-	"unicode"
-
-	"github.com/google/uuid"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
@@ -49,7 +41,8 @@ type Task struct {
 
 // Limits bound each turn of a unit; 0 is no limit.
 type Limits struct {
-	Steps   int     `json:"steps,omitempty"`
+	Steps int `json:"steps,omitempty"`
+	// Seconds are at least a millisecond, and at most 365 days.
 	Seconds float64 `json:"seconds,omitempty"`
 	Tokens  int64   `json:"tokens,omitempty"`
 }
@@ -58,103 +51,6 @@ type Limits struct {
 func (l Limits) Of() settle.Limits {
 	return settle.Limits{Steps: l.Steps, Time: time.Duration(l.Seconds * float64(time.Second)), Tokens: l.Tokens}
 }
-
-// Complete returns the task with its ids, or says what is wrong with it.
-func (t Task) Complete() (Task, error) {
-	if strings.TrimSpace(t.Prompt) == "" {
-		return t, errors.New("the task has no prompt")
-	}
-	if t.Session == "" {
-		id, err := uuid.NewV7() // so that they sort by time
-		if err != nil {
-			return t, fmt.Errorf("cannot make an id: %w", err)
-		}
-		t.Session = id.String()
-	}
-	if t.Input == "" {
-		t.Input = "1"
-	}
-	if t.Tenant == "" {
-		t.Tenant = DefaultTenant
-	}
-	if err := CheckName("tenant", t.Tenant); err != nil {
-		return t, err
-	}
-	if err := CheckName("batch", t.Batch); err != nil {
-		return t, err
-	}
-	for _, id := range []string{t.Session, t.Input} {
-		if len(id) > mostID || strings.ContainsAny(id, "/~ \t\n") {
-			return t, fmt.Errorf("the id %q has more than %d bytes, or a slash, a tilde or a space", id, mostID)
-		}
-	}
-	if err := t.checkRepo(); err != nil {
-		return t, err
-	}
-	if t.Limits.Steps < 0 || t.Limits.Seconds < 0 || t.Limits.Tokens < 0 {
-		return t, errors.New("a limit of the task is below zero")
-	}
-	return t, nil
-}
-
-// DefaultTenant is that of tasks which name none.
-const DefaultTenant = "default"
-
-// mostName bounds the names of tenants and batches, in bytes.
-const mostName = 100
-
-// CheckName says what is wrong with the name of a tenant or a batch.
-func CheckName(of, name string) error {
-	if len(name) > mostName || strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
-		return fmt.Errorf("the %s %q has more than %d bytes, or a space", of, name, mostName)
-	}
-	return nil
-}
-
-// checkRepo says what is wrong with the repository of the task.
-func (t Task) checkRepo() error {
-	switch {
-	case t.Repo == "" && (t.Ref != "" || t.Depth != 0):
-		return errors.New("the task has a ref or a depth, and no repo")
-	case t.Repo == "":
-		return nil
-	case t.Dir != "":
-		return errors.New("the task has both a dir and a repo")
-	case t.Depth < 0:
-		return errors.New("the depth of the task is below zero")
-	}
-	for _, text := range []string{t.Repo, t.Ref} {
-		if strings.HasPrefix(text, "-") || strings.ContainsFunc(text, unicode.IsControl) {
-			return fmt.Errorf("cannot use %q as a repo or ref", text)
-		}
-	}
-	if !strings.Contains(t.Repo, ":") && !path.IsAbs(t.Repo) {
-		return fmt.Errorf("the repo %q is neither a URL nor an absolute path", t.Repo)
-	}
-	if strings.ContainsAny(t.Ref, ":+ *") { // it would be more than one, or have another name here
-		return fmt.Errorf("the ref %q is not the name of a branch, a tag or a commit", t.Ref)
-	}
-	return checkSecret(t.Repo)
-}
-
-// checkSecret refuses the URL of a repository that has a password (C15).
-func checkSecret(repo string) error {
-	u, err := url.Parse(repo)
-	switch {
-	case err != nil && strings.Contains(repo, "://"): // git reads more than Go does; the error would say it
-		return errors.New("the URL of the repo cannot be read; write what is special in it as %XX")
-	case err != nil || u.User == nil:
-		return nil
-	}
-	if _, secret := u.User.Password(); secret {
-		return errors.New("the URL of the repo has a password; use a credential helper of the worker's instead")
-	}
-	return nil
-}
-
-// mostID bounds the ids of sessions and inputs: to that of an input, the number of
-// an attempt may be added.
-const mostID = 100
 
 // ID returns the id of the unit.
 func (t Task) ID() string { return t.Session + "/" + t.Input }

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -50,8 +51,8 @@ func (b Budget) Spent() *event.Cause {
 
 // Set sets what a batch may take. What it has taken stays.
 func Set(ctx context.Context, pool *pgxpool.Pool, b Budget) error {
-	if b.Batch == "" || b.Tokens < 0 || b.USD < 0 {
-		return errors.New("a budget has the name of a batch, and is not below zero")
+	if b.Batch == "" || b.Tokens < 0 || !(b.USD >= 0) || math.IsInf(b.USD, 1) { // as NaN is
+		return errors.New("a budget has the name of a batch, and is a number that is not below zero")
 	}
 	_, err := pool.Exec(ctx, `INSERT INTO settle_fleet.budget (batch, tokens, usd) VALUES ($1, $2, $3)
 		ON CONFLICT (batch) DO UPDATE SET tokens = excluded.tokens, usd = excluded.usd`, b.Batch, b.Tokens, b.USD)

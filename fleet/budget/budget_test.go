@@ -2,6 +2,7 @@ package budget_test
 
 import (
 	"context"
+	"math"
 	"sync"
 	"testing"
 
@@ -106,5 +107,14 @@ func TestDollars(t *testing.T) {
 	}
 	if cause := settle(t, m[0], "b", "u1", took(5, 1.25)); cause == nil || cause.Message != `the batch "b" has taken $1.25 of the $1.00 of its budget` {
 		t.Errorf("%v", cause)
+	}
+}
+
+// TestABudgetIsANumber of a batch that has a name.
+func TestABudgetIsANumber(t *testing.T) {
+	for _, b := range []budget.Budget{{USD: 1}, {Batch: "b", USD: math.NaN()}, {Batch: "b", USD: math.Inf(1)}, {Batch: "b", Tokens: -1}} {
+		if err := budget.Set(t.Context(), nil, b); err == nil {
+			t.Errorf("%+v is taken", b)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/settle-agent/settle/event"
@@ -82,6 +83,38 @@ func (e *Engine) Close() {
 // Wake implements [fleet.Waker]. It listens from the first call on.
 func (e *Engine) Wake() <-chan struct{} { return e.listener.start() }
 
+const (
+	// deadlock is a code of Postgres: nothing was done, since others have locked sessions
+	// in another order, such as with an append to several logs.
+	deadlock = "40P01"
+	// submitTries is how often tasks are submitted then. Each time, one that was in the way
+	// goes on.
+	submitTries = 10
+)
+
+// insert stores tasks. Their places are in the order of the tasks, but rows are made, and
+// locked, in the order of their ids: two submissions of the same tasks wait for each other
+// only in one direction.
+//
+// Of a session that is there, nothing changes: it waits for whoever deletes it, such
+// as settle-fleet prune, and then makes it anew.
+const insert = `
+WITH s AS (
+	INSERT INTO settle_fleet.session (id) SELECT DISTINCT unnest($2::text[]) AS id ORDER BY id
+	ON CONFLICT (id) DO UPDATE SET updated = session.updated
+), t AS (
+	INSERT INTO settle_fleet.tenant (name) SELECT DISTINCT unnest($6::text[]) AS name ORDER BY name ON CONFLICT (name) DO NOTHING
+), u AS (
+	INSERT INTO settle_fleet.unit (id, session, input, task, tenant, place) OVERRIDING SYSTEM VALUE
+	SELECT id, session, input, task::jsonb, tenant, place FROM (
+		SELECT t.*, nextval('settle_fleet.unit_place_seq') AS place FROM (
+			SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $6::text[]) WITH ORDINALITY AS t (id, session, input, task, tenant, n) ORDER BY n
+		) t
+	) t ORDER BY id
+	ON CONFLICT (id) DO NOTHING RETURNING id
+), told AS (SELECT pg_notify($5, ''))
+SELECT (SELECT count(*) FROM u) + 0 * (SELECT count(*) FROM told)`
+
 // Submit implements [fleet.Engine].
 func (e *Engine) Submit(ctx context.Context, tasks []fleet.Task) (fresh int, err error) {
 	n := len(tasks)
@@ -93,21 +126,13 @@ func (e *Engine) Submit(ctx context.Context, tasks []fleet.Task) (fresh int, err
 		}
 		ids[i], sessions[i], inputs[i], raw[i], tenants[i] = t.ID(), t.Session, t.Input, string(text), cmp.Or(t.Tenant, fleet.DefaultTenant)
 	}
-	// Of a session that is there, nothing changes: it waits for whoever deletes it, such
-	// as settle-fleet prune, and then makes it anew.
-	err = e.pool.QueryRow(ctx, `
-WITH s AS (
-	INSERT INTO settle_fleet.session (id) SELECT DISTINCT unnest($2::text[]) AS id ORDER BY id
-	ON CONFLICT (id) DO UPDATE SET updated = session.updated
-), t AS (
-	INSERT INTO settle_fleet.tenant (name) SELECT DISTINCT unnest($6::text[]) ON CONFLICT (name) DO NOTHING
-), u AS (
-	INSERT INTO settle_fleet.unit (id, session, input, task, tenant)
-	SELECT id, session, input, task::jsonb, tenant
-	FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $6::text[]) WITH ORDINALITY AS t (id, session, input, task, tenant, n) ORDER BY n
-	ON CONFLICT (id) DO NOTHING RETURNING id
-), told AS (SELECT pg_notify($5, ''))
-SELECT (SELECT count(*) FROM u) + 0 * (SELECT count(*) FROM told)`, ids, sessions, inputs, raw, unitChannel, tenants).Scan(&fresh)
+	for try := 1; ; try++ {
+		err = e.pool.QueryRow(ctx, insert, ids, sessions, inputs, raw, unitChannel, tenants).Scan(&fresh)
+		refused := (*pgconn.PgError)(nil)
+		if !errors.As(err, &refused) || refused.Code != deadlock || try == submitTries {
+			break
+		}
+	}
 	if err != nil {
 		return 0, fmt.Errorf("cannot submit %d tasks: %w", n, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,8 +33,13 @@ type Limit struct {
 
 // Set sets the limits of a provider.
 func Set(ctx context.Context, pool *pgxpool.Pool, l Limit) error {
-	if l.Requests < 0 || l.Tokens < 0 {
-		return errors.New("a limit must not be below zero")
+	for _, n := range []float64{l.Requests, l.Tokens} {
+		if !(n >= 0) || math.IsInf(n, 1) { // as NaN is
+			return errors.New("a limit must be a number that is not below zero")
+		}
+	}
+	if l.Provider == "" {
+		return errors.New("a limit has the name of a provider")
 	}
 	_, err := pool.Exec(ctx, `WITH r AS (
 		INSERT INTO settle_fleet.rate (provider, requests, tokens) VALUES ($1, nullif($2::float8, 0), nullif($3::float8, 0))

@@ -3,6 +3,7 @@ package rates
 import (
 	"context"
 	"errors"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -200,4 +201,13 @@ func TestStreamCounts(t *testing.T) {
 			t.Errorf("%+v", k.unsaid)
 		}
 	})
+}
+
+// TestALimitIsANumber of a provider that has a name.
+func TestALimitIsANumber(t *testing.T) {
+	for _, l := range []Limit{{Requests: 1}, {Provider: "p", Requests: math.NaN()}, {Provider: "p", Tokens: math.Inf(1)}, {Provider: "p", Tokens: -1}} {
+		if err := Set(t.Context(), nil, l); err == nil {
+			t.Errorf("%+v is taken", l)
+		}
+	}
 }

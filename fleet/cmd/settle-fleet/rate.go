@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/settle-agent/settle/fleet"
 	"github.com/settle-agent/settle/fleet/rates"
 )
 
@@ -20,9 +21,7 @@ come back (429, Retry-After), all workers with that key wait, with and without l
 The database knows a key by its hash.`
 
 func newRate(d *database) *cobra.Command {
-	cmd := &cobra.Command{Use: "rate", Short: "Set how much workers may ask of a provider, and list it", Long: rateHelp}
-	cmd.AddCommand(newRateSet(d), newRateList(d))
-	return cmd
+	return newGroup("rate", "Set how much workers may ask of a provider, and list it", rateHelp, newRateSet(d), newRateList(d))
 }
 
 func newRateSet(d *database) *cobra.Command {
@@ -31,8 +30,11 @@ func newRateSet(d *database) *cobra.Command {
 		Use: "set PROVIDER", Short: "Set how much workers may ask of a provider with each key", Args: cobra.ExactArgs(1),
 		Long: "Set how much workers may ask of a provider with each key. PROVIDER is its name in\nthe configuration, such as openai. It counts at once; what no flag says stays as it is.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if l.Requests < 0 || l.Tokens < 0 {
-				return errors.New("a limit must not be below 0")
+			if !amount(l.Requests) || !amount(l.Tokens) {
+				return errors.New("a limit must be a number that is not below 0")
+			}
+			if err := fleet.CheckName("provider", args[0]); err != nil {
+				return err
 			}
 			f, err := d.open(cmd.Context())
 			if err != nil {

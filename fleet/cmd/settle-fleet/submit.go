@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,9 +27,13 @@ JSON: {"session":"…","input":"…","prompt":"…","dir":"…","repo":"URL","re
 "tenant":"NAME","batch":"NAME","labels":{"KEY":"VALUE"}}.
 Only prompt is needed; the flags are for tasks that do not say otherwise.
 
+A line has at most 4 MiB.
+
 The id of a task is SESSION/INPUT. Submitting a task again with the same id changes
-nothing, so that a submission that was cut off can be repeated. All tasks of a file
-that is wrong anywhere are refused. The ids are printed, one a line.
+nothing, so that a submission that was cut off can be repeated, if all of its tasks name
+their session; a task that names none is a new one each time. All tasks of a file that
+is wrong anywhere are refused. The ids are printed, one a line, as soon as their tasks
+are accepted. If they cannot be, the tasks are submitted, and the exit code is 1.
 
 --batch puts the tasks into a batch, and --budget-tokens and --budget-usd bound what all
 tasks of the batch may take. When that is spent, tasks that wait end with the reason
@@ -60,8 +65,13 @@ func newSubmit(d *database) *cobra.Command {
 			f.named = cmd.Flags().Changed("cwd")
 			f.budget.Batch = f.task.Batch
 			budgeted := cmd.Flags().Changed("budget-tokens") || cmd.Flags().Changed("budget-usd")
-			if budgeted && f.task.Batch == "" || f.budget.Tokens < 0 || f.budget.USD < 0 {
-				return errors.New("a budget is that of a --batch, and not below 0")
+			if budgeted && f.task.Batch == "" || f.budget.Tokens < 0 || !amount(f.budget.USD) {
+				return errors.New("a budget is that of a --batch, and a number that is not below 0")
+			}
+			if budgeted {
+				if err := fleet.CheckName("batch", f.task.Batch); err != nil {
+					return err
+				}
 			}
 			tasks, err := f.tasks(cmd.InOrStdin(), args)
 			if err != nil {
@@ -72,6 +82,7 @@ func newSubmit(d *database) *cobra.Command {
 				return err
 			}
 			defer to.close()
+			defer outlivePipe()()
 			if budgeted {
 				if err := budget.Set(cmd.Context(), to.pool, f.budget); err != nil {
 					return failed(err)
@@ -100,6 +111,10 @@ func newSubmit(d *database) *cobra.Command {
 	flags.StringToStringVar(&f.labels, "label", nil, "`KEY=VALUE` to find the tasks by; repeatable")
 	return cmd
 }
+
+// amount reports whether a flag is a number of something: neither NaN nor infinite, and
+// not below zero.
+func amount(n float64) bool { return n >= 0 && !math.IsInf(n, 1) }
 
 // tasks returns what is to be submitted.
 func (f *submitFlags) tasks(stdin io.Reader, args []string) ([]fleet.Task, error) {
@@ -132,10 +147,18 @@ func (f *submitFlags) tasks(stdin io.Reader, args []string) ([]fleet.Task, error
 // read reads a task from each line.
 func (f *submitFlags) read(in io.Reader) (tasks []fleet.Task, err error) {
 	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, mostLine)
+	lines.Buffer(nil, mostLine+len("\r\n"))
 	seen := map[string]int{}
-	for n := 1; lines.Scan(); n++ {
-		line := bytes.TrimSpace(lines.Bytes())
+	n := 1
+	for ; lines.Scan(); n++ {
+		line := lines.Bytes()
+		if n == 1 {
+			line = bytes.TrimPrefix(line, []byte("\ufeff")) // as some editors write it
+		}
+		line = bytes.TrimSpace(line)
+		if len(line) > mostLine {
+			return nil, tooLong(n)
+		}
 		if len(line) == 0 {
 			continue
 		}
@@ -149,13 +172,20 @@ func (f *submitFlags) read(in io.Reader) (tasks []fleet.Task, err error) {
 		seen[t.ID()] = n
 		tasks = append(tasks, t)
 	}
-	if err := lines.Err(); err != nil {
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return nil, tooLong(n)
+	} else if err != nil {
 		return nil, fmt.Errorf("cannot read the tasks: %w", err)
 	}
 	if len(tasks) == 0 {
 		return nil, errors.New("there are no tasks")
 	}
 	return tasks, nil
+}
+
+// tooLong refuses a line.
+func tooLong(n int) error {
+	return fmt.Errorf("cannot submit line %d: it has more than %d MiB", n, mostLine>>20)
 }
 
 // parse returns the task of a line, completed by the flags.
@@ -166,6 +196,9 @@ func (f *submitFlags) parse(line []byte) (fleet.Task, error) {
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&t); err != nil {
 		return t, err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return t, errors.New("there is something behind the task; each task has a line of its own")
 	}
 	if t.Labels == nil {
 		t.Labels = f.labels
@@ -191,25 +224,55 @@ func (f *submitFlags) complete(t fleet.Task) (fleet.Task, error) {
 	return t.Complete()
 }
 
-// submit sends the tasks and prints their ids.
+// submit sends the tasks and prints their ids, as soon as each group of them is accepted.
 func submit(ctx context.Context, out, errs io.Writer, e fleet.Engine, tasks []fleet.Task) error {
-	all, known := len(tasks), len(tasks)
-	w := bufio.NewWriter(out)
-	for len(tasks) > 0 {
-		part := tasks[:min(submitSize, len(tasks))]
-		tasks = tasks[len(part):]
-		fresh, err := e.Submit(ctx, part)
+	fresh, accepted, unprinted := 0, 0, error(nil)
+	for accepted < len(tasks) {
+		part := tasks[accepted:min(accepted+submitSize, len(tasks))]
+		n, err := e.Submit(ctx, part)
 		if err != nil {
-			_ = w.Flush() // the ids of what was submitted
-			return err
+			return errors.Join(cutOff(accepted, len(tasks), err), unprinted)
 		}
-		known -= fresh
-		for _, t := range part {
-			fmt.Fprintln(w, t.ID())
+		fresh += n
+		accepted += len(part)
+		if unprinted == nil {
+			unprinted = printIDs(out, part)
 		}
 	}
-	if known > 0 {
-		fmt.Fprintf(errs, "%d of %d tasks were known\n", known, all)
+	if fresh < len(tasks) {
+		fmt.Fprintf(errs, "%d of %d tasks were known\n", len(tasks)-fresh, len(tasks))
 	}
-	return w.Flush()
+	if unprinted != nil {
+		return fmt.Errorf("%s submitted, but %w", were(len(tasks)), unprinted)
+	}
+	return nil
+}
+
+// printIDs prints the ids of tasks. The error names the first of them, which may not have
+// been.
+func printIDs(out io.Writer, tasks []fleet.Task) error {
+	var text strings.Builder
+	for _, t := range tasks {
+		text.WriteString(t.ID() + "\n")
+	}
+	if _, err := io.WriteString(out, text.String()); err != nil {
+		return fmt.Errorf("the ids from %s on could not be printed: %w", tasks[0].ID(), err)
+	}
+	return nil
+}
+
+// cutOff says what became of the tasks when some were not accepted.
+func cutOff(accepted, all int, err error) error {
+	if all == 1 {
+		return err
+	}
+	return fmt.Errorf("%s accepted of %d: %w; submit again those that name their session, which changes nothing for the accepted ones; others would be new tasks", were(accepted), all, err)
+}
+
+// were is the beginning of what is said about so many tasks.
+func were(n int) string {
+	if n == 1 {
+		return "1 task was"
+	}
+	return fmt.Sprintf("%d tasks were", n)
 }

@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -21,8 +21,16 @@ proportion to its weight, however many it has. --slots bounds how many of its ta
 run at a time.`
 
 func newTenant(d *database) *cobra.Command {
-	cmd := &cobra.Command{Use: "tenant", Short: "Set the shares of tenants, and list them", Long: tenantHelp}
-	cmd.AddCommand(newTenantSet(d), newTenantList(d))
+	return newGroup("tenant", "Set the shares of tenants, and list them", tenantHelp, newTenantSet(d), newTenantList(d))
+}
+
+// newGroup is a command that only has others, and refuses those that it has not.
+func newGroup(name, short, long string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: name, Short: short, Long: long, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(commands...)
 	return cmd
 }
 
@@ -36,8 +44,8 @@ func newTenantSet(d *database) *cobra.Command {
 		Use: "set NAME", Short: "Set the share of a tenant", Args: cobra.ExactArgs(1),
 		Long: "Set the share of a tenant, for tasks that begin from now on. What no flag says stays as it is.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if weight <= 0 || slots < noSlots {
-				return errors.New("--weight must be above 0, and --slots at least -1")
+			if !(weight > 0) || math.IsInf(weight, 1) || slots < noSlots || slots > math.MaxInt32 {
+				return fmt.Errorf("--weight must be a number above 0, and --slots from -1 to %d", math.MaxInt32)
 			}
 			if err := fleet.CheckName("tenant", args[0]); err != nil {
 				return err

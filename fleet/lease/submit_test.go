@@ -1,0 +1,117 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/settle-agent/settle/fleet"
+	"github.com/settle-agent/settle/fleet/fleettest"
+	"github.com/settle-agent/settle/fleet/lease"
+)
+
+// TestSubmissionsInOppositeOrder of the same tasks do not lock each other, and those of
+// each session keep the order of the submission that came first.
+func TestSubmissionsInOppositeOrder(t *testing.T) {
+	p := fleettest.New(t, &server)
+	const rounds, sessions = 5, 250
+	for round := range rounds {
+		var there []fleet.Task
+		for n := range sessions {
+			for _, input := range []string{"z", "a"} { // the ids sort otherwise
+				there = append(there, made(t, fleet.Task{
+					Session: fmt.Sprintf("r%d-%d", round, n*7919%sessions), Input: input, Prompt: "work", Tenant: fmt.Sprintf("t%d-%d", round, n),
+				}))
+			}
+		}
+		back := slices.Clone(there)
+		slices.Reverse(back)
+		errs := make(chan error, 2)
+		for _, tasks := range [][]fleet.Task{there, back} {
+			go func() { // ends with its submission, which is waited for
+				_, err := p.Engine.Submit(t.Context(), tasks)
+				errs <- err
+			}()
+		}
+		if err := errors.Join(<-errs, <-errs); err != nil {
+			t.Fatal(err)
+		}
+	}
+	units, _, err := p.Engine.List(t.Context(), lease.Filter{Limit: 10 * rounds * sessions})
+	if err != nil || len(units) != 2*rounds*sessions {
+		t.Fatalf("%d units: %v", len(units), err)
+	}
+	// Of each round, one submission was the first, as a whole.
+	for round := range rounds {
+		first := units[2*sessions*round].Task.Input
+		for n, u := range units[2*sessions*round : 2*sessions*(round+1)] {
+			if want := []string{first, other(first)}[n%2]; u.Task.Input != want || u.Task.Session[:2] != fmt.Sprint("r", round) {
+				t.Fatalf("round %d: unit %d is %s", round, n, u.ID)
+			}
+		}
+	}
+	var deadlocks int
+	if err := p.Pool.QueryRow(t.Context(), `SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`).Scan(&deadlocks); err != nil || deadlocks > 0 {
+		t.Errorf("%d deadlocks, %v", deadlocks, err)
+	}
+}
+
+// other returns the other one of two inputs.
+func other(input string) string {
+	if input == "z" {
+		return "a"
+	}
+	return "z"
+}
+
+// made returns a task that is complete.
+func made(t *testing.T, task fleet.Task) fleet.Task {
+	t.Helper()
+	complete, err := task.Complete()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return complete
+}
+
+// TestASubmissionOutlivesADeadlock with who locks sessions in another order.
+func TestASubmissionOutlivesADeadlock(t *testing.T) {
+	p := fleettest.New(t, &server)
+	p.Submit(t, fleet.Task{Session: "a", Prompt: "work"}, fleet.Task{Session: "b", Prompt: "work"})
+	tx, err := p.Pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+	lock := func(session string) {
+		t.Helper()
+		if _, err := tx.Exec(t.Context(), `SELECT FROM settle_fleet.session WHERE id = $1 FOR UPDATE`, session); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lock("b")
+	done := make(chan error, 1)
+	tasks := []fleet.Task{made(t, fleet.Task{Session: "a", Input: "2", Prompt: "work"}), made(t, fleet.Task{Session: "b", Input: "2", Prompt: "work"})}
+	go func() { // ends with the transaction, and is waited for
+		_, err := p.Engine.Submit(t.Context(), tasks)
+		done <- err
+	}()
+	for waits := false; !waits; time.Sleep(10 * time.Millisecond) {
+		if err := p.Pool.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)`).Scan(&waits); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lock("a") // the submission has waited for longer, and is the one that is refused
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if c, err := p.Engine.Count(t.Context(), nil); err != nil || c.Queued != 4 {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
