@@ -389,7 +389,7 @@ func TestIncomplete(t *testing.T) {
 func TestSweep(t *testing.T) {
 	p, from := fleettest.New(t, &server), origin(t)
 	k := keeper(t, p)
-	for _, session := range []string{"..", "kept"} {
+	for _, session := range []string{"..a", "kept"} {
 		at, err := k.Prepare(t.Context(), attempt(t, p, fleet.Task{Session: session, Repo: from}))
 		if err != nil {
 			t.Fatal(err)
@@ -399,7 +399,7 @@ func TestSweep(t *testing.T) {
 		}
 	}
 	for _, table := range []string{"unit WHERE session", "session WHERE id"} {
-		if _, err := p.Pool.Exec(t.Context(), "DELETE FROM settle_fleet."+table+" = '..'"); err != nil {
+		if _, err := p.Pool.Exec(t.Context(), "DELETE FROM settle_fleet."+table+" = '..a'"); err != nil {
 			t.Fatal(err)
 		}
 	}
