@@ -2,6 +2,7 @@ package pgdev
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -159,22 +160,19 @@ func (s *Server) start(bin, dir, data, socket string, as account, forgetful bool
 // awaitReady waits until the server answers, and not another one that has its data.
 func (s *Server) awaitReady(ctx context.Context, data string) error {
 	for {
-		conn, err := pgx.Connect(ctx, s.URL)
-		if err == nil {
-			if err = conn.Close(ctx); s.has(data) {
-				return err
-			}
-			err = errors.New("another server has its data")
+		err := s.ping(ctx)
+		if err == nil && s.has(data) {
+			return nil
 		}
 		select {
 		case <-time.After(readyDelay):
 		case <-s.exited:
-			if !s.has(data) && answers(ctx, s.URL) {
+			if s.ping(ctx) == nil {
 				return errors.New("another one runs on the same data, such as that of another settle-fleet dev")
 			}
 			return errors.New("it has ended")
 		case <-ctx.Done():
-			return err
+			return cmp.Or(err, context.Cause(ctx))
 		}
 	}
 }
@@ -186,12 +184,13 @@ func (s *Server) has(data string) bool {
 	return err == nil && first == strconv.Itoa(s.cmd.Process.Pid)
 }
 
-func answers(ctx context.Context, url string) bool {
-	conn, err := pgx.Connect(ctx, url)
+// ping asks whoever listens for it.
+func (s *Server) ping(ctx context.Context) error {
+	conn, err := pgx.Connect(ctx, s.URL)
 	if err != nil {
-		return false
+		return err
 	}
-	return conn.Close(ctx) == nil
+	return conn.Close(ctx)
 }
 
 // Process is the server's.

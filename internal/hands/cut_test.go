@@ -306,53 +306,40 @@ func TestCloseAsksNothing(t *testing.T) {
 	}
 }
 
-// stubborn starts a command that takes a while to end.
-func stubborn(t *testing.T, r *Remote) {
+// letGo lets go of hands that take a while to end a command, has something happen to them
+// meanwhile, and returns what Close says.
+func letGo(t *testing.T, happens func(*land)) error {
 	t.Helper()
-	_, out := begin(t, r, "trap '' TERM; echo on; while :; do sleep 1000; done", nil)
-	out.await(t, "on\n")
-}
-
-// Hands that die while they are let go of say nothing any more, and nobody waits for it.
-func TestCloseOfTheDead(t *testing.T) {
 	l := newLand(t)
 	r := l.remote(nil)
-	stubborn(t, r)
+	_, out := begin(t, r, "trap '' TERM; echo on; while :; do sleep 1000; done", nil)
+	out.await(t, "on\n")
 	closed := make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() { closed <- r.Close(ctx) }()
 	l.ending()
-	l.die()
+	happens(l)
 	select {
 	case err := <-closed:
-		if err != nil {
-			t.Error(err)
-		}
+		return err
 	case <-time.After(patience):
-		t.Error("somebody waits for the dead")
+		t.Fatal("it waits for what does not come")
+		return nil
+	}
+}
+
+// Hands that die while they are let go of say nothing any more, and nobody waits for it.
+func TestCloseOfTheDead(t *testing.T) {
+	if err := letGo(t, (*land).die); err != nil {
+		t.Error(err)
 	}
 }
 
 // A stream that is cut for good while the hands are let go of.
 func TestCloseIsCut(t *testing.T) {
-	l := newLand(t)
-	r := l.remote(nil)
-	stubborn(t, r)
-	closed := make(chan error, 1)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	go func() { closed <- r.Close(ctx) }()
-	l.ending()
-	l.close(true)
-	l.cut()
-	select {
-	case err := <-closed:
-		if err == nil || !strings.Contains(err.Error(), "within") {
-			t.Errorf("got %v", err)
-		}
-	case <-time.After(patience):
-		t.Error("it waits for a stream that does not come back")
+	if err := letGo(t, func(l *land) { l.close(true); l.cut() }); err == nil || !strings.Contains(err.Error(), "within") {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -35,7 +35,8 @@ func newDev(d *database) *cobra.Command {
 			if err := f.check(); err != nil {
 				return err
 			}
-			if _, err := d.engine.find(d); err != nil {
+			engine, err := d.engine.find(d)
+			if err != nil {
 				return err
 			}
 			if dir == "" {
@@ -52,7 +53,7 @@ func newDev(d *database) *cobra.Command {
 			}
 			defer server.Stop()
 			fmt.Fprintf(cmd.OutOrStdout(), "database: %s\n", server.URL)
-			stop, err := devEngine(cmd, d, dir)
+			stop, err := devEngine(cmd, d, engine, dir)
 			if err != nil {
 				return err
 			}
@@ -88,11 +89,7 @@ func newDev(d *database) *cobra.Command {
 }
 
 // devEngine starts Temporal where that is the engine, and no server is named.
-func devEngine(cmd *cobra.Command, d *database, dir string) (stop func(), err error) {
-	name, err := d.engine.find(d)
-	if err != nil {
-		return nil, err
-	}
+func devEngine(cmd *cobra.Command, d *database, name, dir string) (stop func(), err error) {
 	if name == engineTemporal && d.engine.address == "" {
 		server, err := startTemporal(cmd.Context(), dir, d.engine.namespace)
 		if err != nil {

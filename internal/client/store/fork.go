@@ -37,7 +37,7 @@ func fork(ctx context.Context, dataDir, from, to, turn string) error {
 				return err
 			}
 		}
-		if err := log.Update(ended); err != nil {
+		if err := log.Update(endings("fork", "the session was copied during this turn, which continues in the original")); err != nil {
 			return err
 		}
 		return copyContents(dataDir, from, dir, to)
@@ -160,12 +160,14 @@ func dropped(s event.State) (out []event.Event) {
 	return out
 }
 
-// ended returns the endings of a copy whose original is in use.
-func ended(s event.State) []event.Event {
-	if !s.Open {
-		return nil
+// endings returns what ends a copy of a log that does not end.
+func endings(by, message string) func(event.State) []event.Event {
+	return func(s event.State) []event.Event {
+		if !s.Open {
+			return nil
+		}
+		cause := event.Abort(event.Shutdown, by)
+		cause.Message = message
+		return append(event.Closings(s, cause), event.Event{By: "host", Data: event.SessionClosed{Reason: event.Shutdown, Message: message}})
 	}
-	cause := event.Abort(event.Shutdown, "fork")
-	cause.Message = "the session was copied during this turn, which continues in the original"
-	return append(event.Closings(s, cause), event.Event{By: "host", Data: event.SessionClosed{Reason: event.Shutdown, Message: cause.Message}})
 }

@@ -27,20 +27,13 @@ func Import(ctx context.Context, dataDir, file, to string, opened event.SessionO
 		return fmt.Errorf("cannot import %q: %w", file, err)
 	}
 	last := func() time.Time { return events[len(events)-1].At }
-	if err := create(ctx, dataDir, to, events, last, func(log *journal.Log, _ string) error { return log.Update(cut) }); err != nil {
+	err = create(ctx, dataDir, to, events, last, func(log *journal.Log, _ string) error {
+		return log.Update(endings("import", "the file ends here"))
+	})
+	if err != nil {
 		return fmt.Errorf("cannot import %q: %w", file, err)
 	}
 	return nil
-}
-
-// cut ends what a log that does not end leaves open.
-func cut(s event.State) []event.Event {
-	if !s.Open {
-		return nil
-	}
-	cause := event.Abort(event.Shutdown, "import")
-	cause.Message = "the file ends here"
-	return append(event.Closings(s, cause), event.Event{By: "host", Data: event.SessionClosed{Reason: event.Shutdown, Message: cause.Message}})
 }
 
 // eventsOf reads a file of either kind.

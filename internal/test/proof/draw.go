@@ -21,8 +21,14 @@ func Draw(seed int) Script {
 	case 2:
 		return handOver(s, uint64(seed)) //nolint:gosec // any number is a seed
 	case 3:
-		s.Hooks, s.Ends = 1+seed%(1<<20), nil
+		return hook(s, seed)
 	}
+	return s
+}
+
+// hook has hooks refuse, change and fail what happens in a script.
+func hook(s Script, seed int) Script {
+	s.Hooks, s.Ends = 1+seed%(1<<20), nil // they may end otherwise
 	return s
 }
 

@@ -17,8 +17,7 @@ func TestSimulationOfHooks(t *testing.T) {
 	}
 	t.Logf("%d sessions from -seed=%d on", *sessions/2, seed)
 	for n := range *sessions / 2 {
-		s := scripts.Example(seed + n)
-		s.Hooks, s.Ends = 1+(seed+n)%(1<<20), nil
+		s := hook(scripts.Example(seed+n), seed+n)
 		if r := play(t, s); len(r.Problems) > 0 {
 			t.Fatalf("-seed=%d -sessions=2\n%s", seed+n, explain(t, s, r.Problems))
 		}
