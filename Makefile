@@ -7,7 +7,7 @@ PACKAGES ?= event internal/turn internal/history internal/scope internal/sse
 .PHONY: install check test race fuzz bench crash simulate screen pictures judge shake break mutate proof clients release site
 
 install: ## a static and stripped binary, into $(go env GOPATH)/bin
-	CGO_ENABLED=0 go install -trimpath -ldflags "-s -w" -gcflags "./internal/face/...=-l" ./cmd/settle
+	CGO_ENABLED=0 go install -trimpath -ldflags "-s -w" ./cmd/settle
 
 check: ## format, vet, lint, vulnerabilities
 	.ci/run check

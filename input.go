@@ -51,8 +51,6 @@ func WithSchema(schema json.RawMessage) InputOption {
 }
 
 // WithImages adds images.
-//
-//go:noinline
 func WithImages(images ...event.Image) InputOption {
 	return InputOption{func(i *session.Input) { i.Images = append(i.Images, images...) }}
 }

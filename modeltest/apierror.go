@@ -14,8 +14,6 @@ type apiError struct {
 }
 
 // invalid is a refused request, in the words of the provider.
-//
-//go:noinline
 func invalid(format string, args ...any) *apiError {
 	return &apiError{Status: http.StatusBadRequest, Type: "invalid_request_error", Message: fmt.Sprintf(format, args...)}
 }

@@ -43,8 +43,6 @@ type controlError struct {
 func (e controlError) Error() string { return e.what }
 
 // controlled answers with the JSON of what answer returns.
-//
-//go:noinline
 func (s *Server) controlled(answer func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s.enter()

@@ -23,8 +23,6 @@ type ProviderRule struct {
 }
 
 // chatRule is a rule of Chat Completions, with a thread on GitHub as its source.
-//
-//go:noinline
 func chatRule(provider, says, source string, check func(*Server, *chatRequest) *apiError) ProviderRule {
 	return ProviderRule{Provider: provider, Dialect: Chat, Says: says, Source: "https://github.com/" + source, chat: check}
 }

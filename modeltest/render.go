@@ -85,8 +85,6 @@ func encode(v any) []byte {
 }
 
 // id is an id that no other item of the server has.
-//
-//go:noinline
 func (r *rendering) id(prefix string, item int) string {
 	return fmt.Sprintf("%s%06d%02d%024x", prefix, r.n, item, r.n*100+item)
 }

@@ -51,16 +51,9 @@ func (r *release) compile(program, system, machine string) (binary, error) {
 	b.path = filepath.Join(r.scratch, system+"_"+machine, b.name())
 	env := []string{"CGO_ENABLED=0", "GOOS=" + system, "GOARCH=" + machine, "GOFLAGS=-buildvcs=false -trimpath", "GOAMD64=v1", "GOARM64=v8.0"}
 	args := []string{"build", "-ldflags", "-s -w -buildid= -X main.released=v" + r.version, "-o", b.path}
-	if program == settle {
-		args = append(args, "-gcflags", smaller)
-	}
 	_, err := output(r.module(program), env, "go", append(args, "./cmd/"+program)...)
 	return b, err
 }
-
-// smaller has the compiler inline nothing in faces, as the README's command has it: they
-// are much code and no hot path (docs/adr/0030-faces-are-not-inlined.md).
-const smaller = "./internal/face/...=-l"
 
 // module returns the folder of a program's module.
 func (r *release) module(program string) string {

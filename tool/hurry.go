@@ -12,8 +12,6 @@ func WithHurry(ctx context.Context, hurry <-chan struct{}) context.Context {
 // Hurry is closed when somebody who interrupted the turn asked again: a tool
 // that is ending what it started skips what is left of its grace. It is nil,
 // and never closed, where nobody can ask.
-//
-//go:noinline
 func Hurry(ctx context.Context) <-chan struct{} {
 	hurry, _ := ctx.Value(hurryKey{}).(<-chan struct{})
 	return hurry

@@ -7,10 +7,9 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
-
-	"github.com/settle-agent/settle/internal/lazy"
 )
 
 // Schema is a tool's schema, resolved when the first call needs it: most
@@ -21,7 +20,7 @@ type Schema struct {
 
 // NewSchema returns the schema that a tool declares as JSON.
 func NewSchema(raw json.RawMessage) *Schema {
-	return &Schema{resolve: lazy.Values(func() (*jsonschema.Resolved, error) {
+	return &Schema{resolve: sync.OnceValues(func() (*jsonschema.Resolved, error) {
 		var schema jsonschema.Schema
 		if err := json.Unmarshal(raw, &schema); err != nil {
 			return nil, fmt.Errorf("cannot read the tool's schema: %w", err)

@@ -37,7 +37,7 @@ func benchmarked(b *testing.B, binary string, args ...string) *exec.Cmd {
 
 // BenchmarkStart measures from the start of the process to the first byte of
 // its first request to a model, in a directory of no repository and in one.
-// Budget: 25 ms, and 25 MB for the binary.
+// Budget: 25 ms, and 40 MiB for the binary.
 func BenchmarkStart(b *testing.B) {
 	for _, where := range []string{"directory", "repository"} {
 		b.Run(where, func(b *testing.B) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -12,7 +13,6 @@ import (
 	"github.com/settle-agent/settle/internal/catalogue"
 	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/lazy"
 	"github.com/settle-agent/settle/internal/printable"
 )
 
@@ -54,12 +54,12 @@ func valuesOf(f *pflag.Flag, s *streams) cobra.CompletionFunc {
 }
 
 // list is how a usage names what a value is one of: off, auto (where it is), on.
-var list = lazy.Value(func() *regexp.Regexp {
+var list = sync.OnceValue(func() *regexp.Regexp {
 	const one = `[a-zA-Z][a-zA-Z-]*(?: \([^)]*\))?`
 	return regexp.MustCompile(`: (` + one + `(?:(?:, | or )` + one + `)+)$`)
 })
 
-var aside = lazy.Regexp(` \([^)]*\)`)
+var aside = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` \([^)]*\)`) })
 
 // choices returns the words that the usage of a flag says its value is one of.
 func choices(usage string) []string {

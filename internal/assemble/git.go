@@ -6,9 +6,9 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
-	"github.com/settle-agent/settle/internal/lazy"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/repo"
 )
@@ -16,7 +16,7 @@ import (
 // Trust returns what decides whose directories may speak to settle, by the
 // configuration of git that the system and the user have.
 func Trust(environ []string, getenv func(string) string) repo.Trust {
-	return repo.Trust{SudoUID: getenv("SUDO_UID"), Safe: lazy.Value(func() []string { return safeDirectories(environ) })}
+	return repo.Trust{SudoUID: getenv("SUDO_UID"), Safe: sync.OnceValue(func() []string { return safeDirectories(environ) })}
 }
 
 // gitTimeout bounds each question to git.

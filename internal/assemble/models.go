@@ -12,7 +12,6 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/redact"
-	"github.com/settle-agent/settle/internal/sorting"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/anthropic"
 	"github.com/settle-agent/settle/model/catalog"
@@ -64,7 +63,7 @@ func (o Options) offer(ctx context.Context, p config.Provider) Offer {
 		entry, _ := table.Lookup(m.ID)
 		offer.Models[i] = transport.Listed{ID: m.ID, Window: first(entry.Window, m.Window), MaxOutput: first(entry.MaxOutput, m.MaxOutput)}
 	}
-	sorting.By(offer.Models, func(a, b transport.Listed) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(offer.Models, func(a, b transport.Listed) int { return strings.Compare(a.ID, b.ID) })
 	return offer
 }
 

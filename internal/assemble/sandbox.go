@@ -16,7 +16,6 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/egress"
-	"github.com/settle-agent/settle/internal/lazy"
 	"github.com/settle-agent/settle/internal/policy"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/repo"
@@ -50,21 +49,21 @@ type layers struct {
 // What canaries found out, once in this process: of a box that reads, of those that
 // change files, from the one with the most layers on, and of one that has the network.
 var (
-	proveReading  = lazy.Values(func() (int, error) { return prove(sandbox.Policy{}) })
-	proveApart    = lazy.Values(func() (int, error) { return prove(sandbox.Policy{Write: anywhere(), View: true, Apart: true}) })
-	proveViewing  = lazy.Values(func() (int, error) { return prove(sandbox.Policy{Write: anywhere(), View: true}) })
-	proveWorking  = lazy.Values(func() (int, error) { return prove(sandbox.Policy{Write: anywhere()}) })
-	proveReaching = lazy.Values(func() (int, error) {
+	proveReading  = sync.OnceValues(func() (int, error) { return prove(sandbox.Policy{}) })
+	proveApart    = sync.OnceValues(func() (int, error) { return prove(sandbox.Policy{Write: anywhere(), View: true, Apart: true}) })
+	proveViewing  = sync.OnceValues(func() (int, error) { return prove(sandbox.Policy{Write: anywhere(), View: true}) })
+	proveWorking  = sync.OnceValues(func() (int, error) { return prove(sandbox.Policy{Write: anywhere()}) })
+	proveReaching = sync.OnceValues(func() (int, error) {
 		return prove(sandbox.Policy{Write: anywhere(), Network: sandbox.Online})
 	})
 
-	proveProxiedApart = lazy.Values(func() (int, error) {
+	proveProxiedApart = sync.OnceValues(func() (int, error) {
 		return prove(sandbox.Policy{Write: anywhere(), View: true, Apart: true, Network: sandbox.Proxied})
 	})
-	proveProxiedViewing = lazy.Values(func() (int, error) {
+	proveProxiedViewing = sync.OnceValues(func() (int, error) {
 		return prove(sandbox.Policy{Write: anywhere(), View: true, Network: sandbox.Proxied})
 	})
-	proveProxied = lazy.Values(func() (int, error) {
+	proveProxied = sync.OnceValues(func() (int, error) {
 		return prove(sandbox.Policy{Write: anywhere(), Network: sandbox.Proxied})
 	})
 )

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/settle-agent/settle/internal/journal"
-	"github.com/settle-agent/settle/internal/sorting"
 )
 
 // Catalogue is an open catalogue. It is for one goroutine at a time.
@@ -112,7 +111,7 @@ func gone(logs []journal.Entry, known map[string]row) []string {
 
 // pick returns what the query asks for, in its order.
 func (q Query) pick(dir string, rows []row) []Entry {
-	sorting.By(rows, func(a, b row) int {
+	slices.SortFunc(rows, func(a, b row) int {
 		return cmp.Or(b.Updated.Compare(a.Updated), cmp.Compare(a.Session, b.Session))
 	})
 	var out []Entry

@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/settle-agent/settle/internal/sorting"
 )
 
 // Choice is the model to use.
@@ -87,7 +85,7 @@ func (r *Resolved) preferred() []Provider {
 		}
 	}
 	list := sortedProviders(r.Providers)
-	sorting.Stable(list, func(a, b Provider) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(list, func(a, b Provider) int { return rank(a) - rank(b) })
 	return list
 }
 

@@ -15,7 +15,6 @@ import (
 // The kinds of settings. A value is a string from a flag or a variable, or
 // what TOML gives: string, int64, []any, ….
 
-//go:noinline
 func text(key string, field func(*Settings) *string) *setting {
 	return &setting{
 		key: key,
@@ -28,8 +27,6 @@ func text(key string, field func(*Settings) *string) *setting {
 }
 
 // choice takes its options in order, the loosest first.
-//
-//go:noinline
 func choice[T ~string](key string, field func(*Settings) *T, options ...string) *setting {
 	return &setting{
 		key: key,
@@ -57,8 +54,6 @@ func choice[T ~string](key string, field func(*Settings) *T, options ...string) 
 }
 
 // count takes 0 and more; 0 is no limit.
-//
-//go:noinline
 func count(key string, field func(*Settings) *int) *setting {
 	return &setting{
 		key: key,
@@ -79,8 +74,6 @@ func bound(key string, field func(*Settings) *int) *setting {
 }
 
 // dollars is an amount in US dollars.
-//
-//go:noinline
 func dollars(key string, field func(*Settings) *float64) *setting {
 	return &setting{
 		key: key,
@@ -107,8 +100,6 @@ func retries(key string, field func(*Settings) *int) *setting {
 }
 
 // duration takes 0 and more; 0 is no limit.
-//
-//go:noinline
 func duration(key string, field func(*Settings) *time.Duration) *setting {
 	return &setting{
 		key: key,
@@ -128,7 +119,6 @@ func budget(key string, field func(*Settings) *time.Duration) *setting {
 	return k
 }
 
-//go:noinline
 func names(key string, field func(*Settings) *[]string) *setting {
 	return &setting{
 		key: key,

@@ -116,8 +116,6 @@ type section struct {
 }
 
 // add adds a line, unless nothing is set.
-//
-//go:noinline
 func (s *section) add(key, value string, origin Origin) {
 	if value != "" {
 		s.lines = append(s.lines, Line{s.prefix + key, value, origin})

@@ -8,12 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/settle-agent/settle/internal/safefile"
-	"github.com/settle-agent/settle/internal/sorting"
 )
 
 const (
@@ -90,7 +90,7 @@ func (s *Store) makeRoom(more int64) error {
 	for _, one := range kept {
 		s.size += one.Size()
 	}
-	sorting.Stable(kept, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+	slices.SortStableFunc(kept, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
 	for _, one := range kept {
 		if s.size+more <= s.most {
 			break

@@ -3,15 +3,14 @@ package egress
 import (
 	"net/netip"
 	"slices"
-
-	"github.com/settle-agent/settle/internal/lazy"
+	"sync"
 )
 
 // special are the blocks of unicast addresses that lead to this machine, to its
 // networks, or nowhere. The sources are IANA's special-purpose address registries
 // (RFC 6890); what they call globally reachable in 192.0.0.0/24 and 2001::/23 is
 // of no use to a client of HTTP or SSH, and is refused with the rest.
-var special = lazy.Value(func() []netip.Prefix {
+var special = sync.OnceValue(func() []netip.Prefix {
 	return prefixes(
 		"0.0.0.0/8",       // this network
 		"10.0.0.0/8",      // private
@@ -38,8 +37,8 @@ var special = lazy.Value(func() []netip.Prefix {
 })
 
 var (
-	global6 = lazy.Value(func() netip.Prefix { return netip.MustParsePrefix("2000::/3") })     // all that is given out of version 6
-	nat64   = lazy.Value(func() netip.Prefix { return netip.MustParsePrefix("64:ff9b::/96") }) // RFC 6052; the last 32 bits are an address of version 4
+	global6 = sync.OnceValue(func() netip.Prefix { return netip.MustParsePrefix("2000::/3") })     // all that is given out of version 6
+	nat64   = sync.OnceValue(func() netip.Prefix { return netip.MustParsePrefix("64:ff9b::/96") }) // RFC 6052; the last 32 bits are an address of version 4
 )
 
 func prefixes(list ...string) (out []netip.Prefix) {

@@ -3,10 +3,10 @@ package frontmatter
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
-
-	"github.com/settle-agent/settle/internal/lazy"
+	"sync"
 )
 
 // mostHead bounds a head in bytes.
@@ -14,9 +14,11 @@ const mostHead = 64 << 10
 
 var (
 	// keyed is a key with what follows it.
-	keyed = lazy.Regexp(`^["']?([A-Za-z0-9_][A-Za-z0-9_.-]*)["']?[ \t]*:(?:[ \t]+(.*))?$`)
+	keyed = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^["']?([A-Za-z0-9_][A-Za-z0-9_.-]*)["']?[ \t]*:(?:[ \t]+(.*))?$`)
+	})
 	// block begins a text of several lines.
-	block = lazy.Regexp(`^[|>][-+0-9]{0,2}(?:[ \t]+#.*)?$`)
+	block = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[|>][-+0-9]{0,2}(?:[ \t]+#.*)?$`) })
 )
 
 // Parse reads a head: the part of YAML that heads are written in. Its error says

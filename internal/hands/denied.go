@@ -4,11 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/lazy"
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
@@ -90,10 +91,16 @@ func bounds(p sandbox.Policy) string {
 
 // What programs and C libraries say of a refusal.
 var (
-	refusal = lazy.Regexp(`(?i)permission denied|operation not permitted|read-only file system|device or resource busy|\bEACCES\b|\bEPERM\b|\bEROFS\b|PermissionError`)
-	offline = lazy.Regexp(`(?i)could not resolve|temporary failure in name resolution|name or service not known|EAI_AGAIN|ENOTFOUND|network is unreachable|` +
-		`(?:socket|dial|connect|listen|lookup|bind)[^\n]*(?:operation not permitted|permission denied)`)
-	path = lazy.Regexp("'([^'\n]+)'|‘([^’\n]+)’|\"([^\"\n]+)\"|`([^`'\n]+)'|([^\\s:'\"‘’`\\[\\](),]*/[^\\s:'\"‘’`\\[\\](),]*)|([^\\s:'\"]+): (?i:permission denied)")
+	refusal = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)permission denied|operation not permitted|read-only file system|device or resource busy|\bEACCES\b|\bEPERM\b|\bEROFS\b|PermissionError`)
+	})
+	offline = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)could not resolve|temporary failure in name resolution|name or service not known|EAI_AGAIN|ENOTFOUND|network is unreachable|` +
+			`(?:socket|dial|connect|listen|lookup|bind)[^\n]*(?:operation not permitted|permission denied)`)
+	})
+	path = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile("'([^'\n]+)'|‘([^’\n]+)’|\"([^\"\n]+)\"|`([^`'\n]+)'|([^\\s:'\"‘’`\\[\\](),]*/[^\\s:'\"‘’`\\[\\](),]*)|([^\\s:'\"]+): (?i:permission denied)")
+	})
 )
 
 // refusals finds in an output what a box refused. suspect says that something was

@@ -43,6 +43,4 @@ func others(tool string) []string {
 }
 
 // names are those by which matchers find the tool.
-//
-//go:noinline
 func names(tool string) []string { return append(slices.Clone(others(tool)), tool) }

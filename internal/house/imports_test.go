@@ -34,7 +34,7 @@ func floors() [][]string {
 		{"internal/metrics"},
 		{"event", "internal/scope", "internal/sse", "internal/redact", "internal/contents", "internal/repo", "internal/frontmatter", "internal/logfile", "internal/lifeline", "internal/jsonrpc", "internal/printable", "internal/egress", "internal/retryafter"},
 		{"internal/scratch"},
-		{"internal/jsonl", "internal/safefile", "internal/sorting", "internal/lazy", "internal/filelock"},
+		{"internal/jsonl", "internal/safefile", "internal/filelock"},
 		{"internal/house", "internal/test/shake", "internal/test/crash", "internal/test/setsid", "modeltest"},
 	}
 }

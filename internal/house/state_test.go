@@ -122,7 +122,6 @@ func worksAtStart(value ast.Expr) bool {
 	cheap := map[string]bool{
 		"errors.New": true, "fmt.Errorf": true,
 		"sync.OnceValue": true, "sync.OnceValues": true, "sync.OnceFunc": true,
-		"lazy.Value": true, "lazy.Values": true, "lazy.Regexp": true,
 		"reflect.TypeFor": true,
 	}
 	works := false

@@ -28,8 +28,6 @@ type Error struct {
 func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
 
 // Errorf returns an Error with a message.
-//
-//go:noinline
 func Errorf(code int, format string, a ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, a...)}
 }

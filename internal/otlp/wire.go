@@ -32,14 +32,12 @@ func (m *message) double(field int, v float64) { m.fixed(field, math.Float64bits
 
 func (m *message) time(field int, t time.Time) { m.fixed(field, uint64(t.UnixNano())) }
 
-//go:noinline
 func (m *message) bytes(field int, b []byte) {
 	*m = binary.AppendUvarint(*m, uint64(field)<<3|wireBytes)
 	*m = binary.AppendUvarint(*m, uint64(len(b)))
 	*m = append(*m, b...)
 }
 
-//go:noinline
 func (m *message) text(field int, s string) { m.bytes(field, []byte(s)) }
 
 // The fields of AnyValue.
@@ -56,7 +54,6 @@ type attributes struct {
 	field int
 }
 
-//go:noinline
 func (a *attributes) add(key string, value message) {
 	var pair message
 	pair.text(1, key)
@@ -65,8 +62,6 @@ func (a *attributes) add(key string, value message) {
 }
 
 // str adds a text, unless it is empty.
-//
-//go:noinline
 func (a *attributes) str(key, value string) {
 	if value == "" {
 		return
@@ -77,8 +72,6 @@ func (a *attributes) str(key, value string) {
 }
 
 // num adds a number, unless it is 0.
-//
-//go:noinline
 func (a *attributes) num(key string, value int64) {
 	if value == 0 {
 		return
@@ -89,8 +82,6 @@ func (a *attributes) num(key string, value int64) {
 }
 
 // float adds a number, unless it is 0.
-//
-//go:noinline
 func (a *attributes) float(key string, value float64) {
 	if value == 0 {
 		return

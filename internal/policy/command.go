@@ -5,11 +5,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/lazy"
 	"github.com/settle-agent/settle/internal/policy/effects"
 	"github.com/settle-agent/settle/internal/repo"
 )
@@ -167,7 +168,7 @@ func (w workspace) walk(root place, links bool) []effect {
 
 // tooWide matches a pattern that may stand for "..", in older shells, or that
 // has wildcards in more than two names.
-var tooWide = lazy.Regexp(`(^|/)\.[*?]|[*?].*/.*[*?].*/.*[*?]`)
+var tooWide = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|/)\.[*?]|[*?].*/.*[*?].*/.*[*?]`) })
 
 // expand returns the paths that a shell makes of a pattern. A pattern without a
 // match stays as it is.

@@ -2,10 +2,10 @@ package policy
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/sorting"
 )
 
 // Line is a rule in force, or a call that was approved for the session, for people.
@@ -32,7 +32,7 @@ func (p *Policy) Lines() (out []Line) {
 	for key, title := range p.approved {
 		approved = append(approved, Line{Decision: event.Allow, Text: title, Where: "approved for the session", Key: key})
 	}
-	sorting.By(approved, func(a, b Line) int { return cmp.Or(strings.Compare(a.Text, b.Text), strings.Compare(a.Key, b.Key)) })
+	slices.SortFunc(approved, func(a, b Line) int { return cmp.Or(strings.Compare(a.Text, b.Text), strings.Compare(a.Key, b.Key)) })
 	return append(out, approved...)
 }
 

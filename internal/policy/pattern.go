@@ -5,8 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
-	"github.com/settle-agent/settle/internal/lazy"
 	"github.com/settle-agent/settle/internal/policy/effects"
 )
 
@@ -116,10 +116,12 @@ func (p commandPattern) forbids(e effect, known bool) match {
 
 // startsOther matches a command that runs a script that is in its words or
 // comes from its input: what that is, is not looked at.
-var startsOther = lazy.Regexp(`(?is)(?:^|\x00)(?:[^\x00]*/)?(?:` +
-	`(?:eval|source|trap|alias|awk|gawk|mawk|nawk|ed|ex|vi|vim|nvim|emacs|gdb|lldb|m4|osascript|xargs|parallel|enable)[0-9.]*\x00|` +
-	`(?:sh|bash|dash|ash|ksh|mksh|rbash|zsh|fish|csh|tcsh|pwsh|python|perl|ruby|node|php|lua|tclsh|expect|deno|bun)[0-9.]*\x00(?:$|[-+\x01]|/dev/|/proc/)|` +
-	`env\x00-|git-)|(?:^|\x00)\.\x00`)
+var startsOther = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?is)(?:^|\x00)(?:[^\x00]*/)?(?:` +
+		`(?:eval|source|trap|alias|awk|gawk|mawk|nawk|ed|ex|vi|vim|nvim|emacs|gdb|lldb|m4|osascript|xargs|parallel|enable)[0-9.]*\x00|` +
+		`(?:sh|bash|dash|ash|ksh|mksh|rbash|zsh|fish|csh|tcsh|pwsh|python|perl|ruby|node|php|lua|tclsh|expect|deno|bun)[0-9.]*\x00(?:$|[-+\x01]|/dev/|/proc/)|` +
+		`env\x00-|git-)|(?:^|\x00)\.\x00`)
+})
 
 // baseName is the name of a program without its directory, and without case,
 // which for many file systems does not count.

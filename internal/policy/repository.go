@@ -3,8 +3,9 @@ package policy
 import (
 	"cmp"
 	"path/filepath"
+	"regexp"
+	"sync"
 
-	"github.com/settle-agent/settle/internal/lazy"
 	"github.com/settle-agent/settle/internal/policy/effects"
 	"github.com/settle-agent/settle/internal/repo"
 	"github.com/settle-agent/settle/internal/safefile"
@@ -53,7 +54,9 @@ func (p *Policy) relativeHooks() string {
 	return ""
 }
 
-var hooksPath = lazy.Regexp(`(?im)\bhookspath[ \t]*=[ \t]*(?:"[ \t]*)?(?:[^/~" \t]|$)`)
+var hooksPath = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?im)\bhookspath[ \t]*=[ \t]*(?:"[ \t]*)?(?:[^/~" \t]|$)`)
+})
 
 // credentials reports whether a configuration of git has any.
 func credentials(path string) bool {
@@ -64,7 +67,9 @@ func credentials(path string) bool {
 	return password().Match(data)
 }
 
-var password = lazy.Regexp(`(?i)://[^/\s@]*:[^/\s@]+@|://[^/\s@]{20,}@|extraheader|password|token`)
+var password = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)://[^/\s@]*:[^/\s@]+@|://[^/\s@]{20,}@|extraheader|password|token`)
+})
 
 // tracked says why what git tracks may be secret.
 func tracked(git repo.Git, index repo.Index) string {

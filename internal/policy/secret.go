@@ -4,8 +4,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
-
-	"github.com/settle-agent/settle/internal/lazy"
+	"sync"
 )
 
 // Secret reports whether a file is by its path one with secrets: keys, tokens,
@@ -15,7 +14,7 @@ func Secret(name string) bool {
 	return secretPath().MatchString(name) && !publicPath().MatchString(name)
 }
 
-var secretPath = lazy.Value(func() *regexp.Regexp {
+var secretPath = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:^|/)(?:` + strings.Join([]string{
 		`\.(?:ssh|gnupg|aws|azure|kube|password-store)(?:/.*)?`, `(?:gcloud|keyrings)/.*`,
 		`(?:\.docker|\.cargo|\.codex|gh)/(?:config\.json|credentials\.toml|auth\.json|hosts\.yml)`,
@@ -25,7 +24,9 @@ var secretPath = lazy.Value(func() *regexp.Regexp {
 	}, "|") + `)$`)
 })
 
-var publicPath = lazy.Regexp(`\.pub$|(?:^|/)\.env.(?:example|sample|template|dist|defaults|schema)$`)
+var publicPath = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\.pub$|(?:^|/)\.env.(?:example|sample|template|dist|defaults|schema)$`)
+})
 
 // secret reports whether the place is that of a file with secrets, by either
 // of its names.

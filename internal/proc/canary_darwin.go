@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/settle-agent/settle/internal/lazy"
 	"github.com/settle-agent/settle/internal/sandbox"
 	"github.com/settle-agent/settle/internal/scratch"
 )
@@ -22,7 +22,7 @@ import (
 // cannot get out of it: the profile is written for Macs that nobody could try.
 func confines() error { return confinesOnce() }
 
-var confinesOnce = lazy.Value(func() error {
+var confinesOnce = sync.OnceValue(func() error {
 	if err := sandbox.Check(); err != nil {
 		return err
 	}

@@ -3,8 +3,7 @@ package redact
 import (
 	"regexp"
 	"strings"
-
-	"github.com/settle-agent/settle/internal/lazy"
+	"sync"
 )
 
 // Diagnostic masks what looks like a secret in a text for diagnosis: the user
@@ -39,7 +38,7 @@ const (
 )
 
 // patterns compiles at the first use, so that starting costs nothing.
-var patterns = lazy.Value(func() []pattern {
+var patterns = sync.OnceValue(func() []pattern {
 	compile := func(parts ...string) *regexp.Regexp {
 		return regexp.MustCompile(strings.Join(parts, ""))
 	}

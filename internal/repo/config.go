@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
-	"github.com/settle-agent/settle/internal/lazy"
 	"github.com/settle-agent/settle/internal/safefile"
 )
 
@@ -25,7 +26,9 @@ const harmlessKeys = ` alias.* advice.* author.* branch.* color.* column.* commi
 	diff.renamelimit diff.renames extensions.refstorage extensions.worktreeconfig index.version log.abbrevcommit
 	log.date log.decorate log.follow status.branch status.short status.showuntrackedfiles `
 
-var configLine = lazy.Regexp(`^(?:|[#;].*|\[([A-Za-z0-9-]+)(?:[ \t]+"(?:[^"\\]|\\.)*")?\]|([A-Za-z][A-Za-z0-9-]*)(?:[ \t]*=[ \t]*(.*))?)$`)
+var configLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:|[#;].*|\[([A-Za-z0-9-]+)(?:[ \t]+"(?:[^"\\]|\\.)*")?\]|([A-Za-z][A-Za-z0-9-]*)(?:[ \t]*=[ \t]*(.*))?)$`)
+})
 
 // checkConfig fails on a configuration that may have git run a program, and on
 // a hook that git runs when it reads.

@@ -7,9 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 
-	"github.com/settle-agent/settle/internal/lazy"
 	"github.com/settle-agent/settle/internal/safefile"
 )
 
@@ -53,7 +54,7 @@ func FindGit(dir string) (Git, error) {
 	}
 }
 
-var headLine = lazy.Regexp(`^(ref: refs/[[:graph:]]+|[0-9a-f]{40})\n?$`)
+var headLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(ref: refs/[[:graph:]]+|[0-9a-f]{40})\n?$`) })
 
 // workTree follows the file .git to where "git worktree add" puts it, if that
 // leads back. A file that leads elsewhere would show another repository.

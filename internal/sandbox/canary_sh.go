@@ -59,8 +59,6 @@ connect() { exec /bin/bash -c "exec 3<>/dev/tcp/127.0.0.1/$1"; }
 }
 
 // word is a word of a shell script that means itself.
-//
-//go:noinline
 func word(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // ReadCanary reads what a [CanaryScript] has printed.

@@ -4,11 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/settle-agent/settle/internal/lazy"
 )
 
 // leastABI is the version of Landlock that keeps signals within the box
@@ -37,7 +36,7 @@ var sinks = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/tty"}
 // missing. It looks once.
 func Check() error { return check() }
 
-var check = lazy.Value(func() error {
+var check = sync.OnceValue(func() error {
 	if filter(kind{}) == nil {
 		return errors.New("there is no sandbox for this processor")
 	}

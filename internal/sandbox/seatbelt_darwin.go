@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-
-	"github.com/settle-agent/settle/internal/lazy"
+	"sync"
 )
 
 // seatbelt is the program that confines itself, and becomes another one.
@@ -15,7 +14,7 @@ const seatbelt = "/usr/bin/sandbox-exec"
 // once.
 func Check() error { return check() }
 
-var check = lazy.Value(func() error {
+var check = sync.OnceValue(func() error {
 	info, err := os.Stat(seatbelt)
 	if err != nil {
 		return fmt.Errorf("macOS' sandbox-exec is missing: %w", err)

@@ -1,15 +1,17 @@
 package skills
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
-
-	"github.com/settle-agent/settle/internal/lazy"
+	"sync"
 )
 
 // hole is a place for arguments: $ARGUMENTS, $ARGUMENTS[0], $1 and, where the
 // arguments have NAME=value, $NAME. Two dollars are one.
-var hole = lazy.Regexp(`\$(?:\$|ARGUMENTS\[(\d{1,2})\]|(ARGUMENTS)\b|([0-9])\b|([A-Z][A-Z0-9_]*)\b)`)
+var hole = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\$(?:\$|ARGUMENTS\[(\d{1,2})\]|(ARGUMENTS)\b|([0-9])\b|([A-Z][A-Z0-9_]*)\b)`)
+})
 
 // Fill puts arguments into the places that a text has for them: all of them for
 // $ARGUMENTS, one word for each of $1 to $9. Where $0 or $ARGUMENTS[0] stands, words

@@ -6,9 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-
-	"github.com/settle-agent/settle/internal/sorting"
 )
 
 // Bounds of a search: a folder may hold anything.
@@ -70,7 +69,7 @@ func (f Found) sorted(nearest map[string]Skill) Found {
 	for _, skill := range nearest {
 		f.Skills = append(f.Skills, skill)
 	}
-	sorting.By(f.Skills, byName)
+	slices.SortFunc(f.Skills, byName)
 	return f
 }
 

@@ -70,8 +70,6 @@ type Indent struct{ First, Rest Line }
 
 // Wrap breaks a line into rows of at most width columns, between words where
 // that is possible. There is always one row at least.
-//
-//go:noinline
 func Wrap(l Line, width int, indent Indent) []Line { return wrap(l, width, indent, true) }
 
 // Break is Wrap that breaks anywhere, and keeps every space: for code and the

@@ -38,8 +38,6 @@ func addClaude(t Table) {
 
 // add gives models what they can do. A copy of it in each place would be most of the
 // table.
-//
-//go:noinline
 func (t Table) add(m Model, names ...string) {
 	for _, name := range names {
 		t[name] = m

@@ -1,9 +1,10 @@
 package catalog
 
 import (
+	"regexp"
 	"strings"
+	"sync"
 
-	"github.com/settle-agent/settle/internal/lazy"
 	"github.com/settle-agent/settle/model"
 )
 
@@ -27,8 +28,8 @@ func Price(name string) *model.Price {
 
 // Both are made once, not for each session.
 var (
-	dated  = lazy.Regexp(`-(20\d{6}|20\d\d-\d\d-\d\d)$`)
-	prices = lazy.Value(func() map[string]model.Price {
+	dated  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`-(20\d{6}|20\d\d-\d\d-\d\d)$`) })
+	prices = sync.OnceValue(func() map[string]model.Price {
 		all := map[string]model.Price{}
 		claudePrices(all)
 		gptPrices(all)
@@ -57,8 +58,6 @@ func claudePrices(all map[string]model.Price) {
 
 // priced gives models a price. It is called in many places, none of which is hot: a
 // copy of it in each would be most of the table.
-//
-//go:noinline
 func priced(all map[string]model.Price, input, read, write, output float64, names ...string) {
 	p := model.Price{Input: input, CacheRead: read, CacheWrite: write, Output: output}
 	for _, name := range names {

@@ -121,8 +121,6 @@ func withURL(err error, public string) error {
 }
 
 // Malformed returns the error for an event that is not of the wire format.
-//
-//go:noinline
 func Malformed(format string, args ...any) error {
 	return model.NewError(model.ErrMalformed, "cannot read the response: "+format, args...)
 }

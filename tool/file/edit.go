@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
-	"github.com/settle-agent/settle/internal/lazy"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -30,7 +30,7 @@ type editTool struct{ w *Workspace }
 func (editTool) Spec() tool.Spec { return editSpec() }
 
 // editSpec is one for all sessions.
-var editSpec = lazy.Value(func() tool.Spec {
+var editSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Spec{
 		Name: "edit",
 		Description: "Replaces a text in a file. The text must match exactly, white space included, and occur once: " +

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 
-	"github.com/settle-agent/settle/internal/lazy"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -66,7 +66,7 @@ type patchTool struct{ w *Workspace }
 func (patchTool) Spec() tool.Spec { return patchSpec() }
 
 // patchSpec is one for all sessions.
-var patchSpec = lazy.Value(func() tool.Spec {
+var patchSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Spec{
 		Name:        "apply_patch",
 		Description: patchDescription,

@@ -10,8 +10,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
-	"github.com/settle-agent/settle/internal/lazy"
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/internal/disk"
 )
@@ -41,7 +41,7 @@ type readTool struct{ w *Workspace }
 func (readTool) Spec() tool.Spec { return readSpec() }
 
 // readSpec is one for all sessions.
-var readSpec = lazy.Value(func() tool.Spec {
+var readSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Spec{
 		Name: "read",
 		Description: "Reads a text file. Each line comes with its number and a tab, which are not part of the file. " +

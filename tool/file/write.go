@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 
-	"github.com/settle-agent/settle/internal/lazy"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -29,7 +29,7 @@ type writeTool struct{ w *Workspace }
 func (writeTool) Spec() tool.Spec { return writeSpec() }
 
 // writeSpec is one for all sessions.
-var writeSpec = lazy.Value(func() tool.Spec {
+var writeSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Spec{
 		Name: "write",
 		Description: "Writes a whole file, creating it if need be. An existing file must have been read first, and is only replaced " +

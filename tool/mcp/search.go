@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/settle-agent/settle/internal/sorting"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -109,7 +108,7 @@ func listNames(b *strings.Builder, all []entry) {
 func describe(b *strings.Builder, all []entry, query string) {
 	words := strings.Fields(strings.ToLower(query))
 	found := slices.DeleteFunc(slices.Clone(all), func(e entry) bool { return score(e, words) == 0 })
-	sorting.Stable(found, func(x, y entry) int { return score(y, words) - score(x, words) })
+	slices.SortStableFunc(found, func(x, y entry) int { return score(y, words) - score(x, words) })
 	for _, e := range found[:min(len(found), maxFound)] {
 		describeSpec(b, e.spec())
 	}

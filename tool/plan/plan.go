@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
-	"github.com/settle-agent/settle/internal/lazy"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -74,7 +74,7 @@ type planTool struct{}
 func (planTool) Spec() tool.Spec { return spec() }
 
 // spec is one for all sessions.
-var spec = lazy.Value(func() tool.Spec {
+var spec = sync.OnceValue(func() tool.Spec {
 	return tool.Spec{
 		Name: Name,
 		Description: "Shows the user your plan and how far you are, for work of several steps. Each call replaces the whole plan. " +

@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"github.com/settle-agent/settle/internal/lazy"
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/internal/disk"
 )
@@ -39,7 +39,7 @@ type globTool struct{ cfg Config }
 func (globTool) Spec() tool.Spec { return globSpec() }
 
 // globSpec is one for all sessions.
-var globSpec = lazy.Value(func() tool.Spec {
+var globSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Spec{
 		Name: "glob",
 		Description: "Finds files by name. Gives paths, most recently changed first, without what .gitignore leaves out. " +

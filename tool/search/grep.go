@@ -9,8 +9,8 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
+	"sync"
 
-	"github.com/settle-agent/settle/internal/lazy"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -35,7 +35,7 @@ type grepTool struct{ cfg Config }
 func (grepTool) Spec() tool.Spec { return grepSpec() }
 
 // grepSpec is one for all sessions.
-var grepSpec = lazy.Value(func() tool.Spec {
+var grepSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Spec{
 		Name: "grep",
 		Description: "Finds lines by regular expression, file by file: matches as NUMBER:line, context as NUMBER-line. " +

@@ -7,8 +7,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"sync"
 
-	"github.com/settle-agent/settle/internal/lazy"
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/internal/disk"
 )
@@ -36,7 +36,7 @@ type listTool struct{ cfg Config }
 func (listTool) Spec() tool.Spec { return listSpec() }
 
 // listSpec is one for all sessions.
-var listSpec = lazy.Value(func() tool.Spec {
+var listSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Spec{
 		Name: "list",
 		Description: "Shows a directory as a tree, without what .gitignore leaves out. Directories end in a slash; " +

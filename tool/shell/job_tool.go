@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/lazy"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -50,7 +50,7 @@ const jobSchema = `{
 func (*jobTool) Spec() tool.Spec { return jobSpec() }
 
 // jobSpec is one for all sessions.
-var jobSpec = lazy.Value(func() tool.Spec {
+var jobSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Spec{
 		Name: "job",
 		Description: "Work with jobs, what shell calls left running: list them, read what is new of their output, write to their input, " +

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/lazy"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -24,7 +23,7 @@ func Tools(s Spawner) []tool.Tool {
 const callTimeout = 25 * time.Hour
 
 // specs are one for all sessions.
-var specs = lazy.Value(func() map[string]tool.Spec {
+var specs = sync.OnceValue(func() map[string]tool.Spec {
 	list := []tool.Spec{
 		{
 			Name: Name, Schema: json.RawMessage(schema), Timeout: callTimeout, ReadOnly: true,

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle/internal/skills"
-	"github.com/settle-agent/settle/internal/sorting"
 )
 
 const (
@@ -65,7 +64,7 @@ func Find(s skills.Sources, found skills.Found) Set {
 			}
 		}
 	}
-	sorting.By(set.List, func(a, b Command) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(set.List, func(a, b Command) int { return strings.Compare(a.Name, b.Name) })
 	return set
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/skills"
-	"github.com/settle-agent/settle/internal/sorting"
 	"github.com/settle-agent/settle/tool/mcp"
 )
 
@@ -47,7 +46,7 @@ func (s Set) With(p Prompter) Set {
 		}
 		s.List = append(s.List, c)
 	}
-	sorting.By(s.List, func(a, b Command) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(s.List, func(a, b Command) int { return strings.Compare(a.Name, b.Name) })
 	return s
 }
 

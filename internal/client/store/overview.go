@@ -3,11 +3,11 @@ package store
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/catalogue"
 	"github.com/settle-agent/settle/internal/client/asker"
-	"github.com/settle-agent/settle/internal/sorting"
 )
 
 // State is how a session is, in a word.
@@ -67,7 +67,7 @@ func Overview[S Session](ctx context.Context, open []S, kept *catalogue.Shelf, m
 	for _, e := range others {
 		all = append(all, Listed{Entry: e, State: Closed})
 	}
-	sorting.By(all, func(a, b Listed) int { return cmp.Or(b.Updated.Compare(a.Updated), cmp.Compare(a.Session, b.Session)) })
+	slices.SortFunc(all, func(a, b Listed) int { return cmp.Or(b.Updated.Compare(a.Updated), cmp.Compare(a.Session, b.Session)) })
 	if most > 0 {
 		all = all[:min(len(all), most)]
 	}

@@ -90,8 +90,6 @@ func refusal(ctx context.Context, err error) error {
 }
 
 // invalid is the answer to parameters that cannot be used.
-//
-//go:noinline
 func invalid(format string, a ...any) error {
 	return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, format, a...)
 }

@@ -85,7 +85,6 @@ func refusal(_ context.Context, err error) error {
 	return invalid("%v", err)
 }
 
-//go:noinline
 func invalid(format string, a ...any) error {
 	return jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, format, a...)
 }

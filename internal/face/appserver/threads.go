@@ -15,7 +15,6 @@ import (
 	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/jsonrpc"
-	"github.com/settle-agent/settle/internal/sorting"
 )
 
 // result answers thread/start and thread/resume.
@@ -205,7 +204,7 @@ func (s *Server) threadList(ctx context.Context, p listThreads) (any, error) {
 		return e.Title == "" || store.IsArchived(s.disk.Dir, e.Session) != p.Archived || slices.Contains(p.ExcludedThreadIDs, e.Session) ||
 			len(p.Cwd) > 0 && !slices.Contains(p.Cwd, e.Dir) || !strings.Contains(strings.ToLower(e.Title), strings.ToLower(p.SearchTerm))
 	})
-	sorting.Stable(all, func(a, b catalogue.Entry) int {
+	slices.SortStableFunc(all, func(a, b catalogue.Entry) int {
 		n := a.Created.Compare(b.Created)
 		if p.SortKey == "updated_at" || p.SortKey == "recency_at" {
 			n = a.Updated.Compare(b.Updated)

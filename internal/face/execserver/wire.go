@@ -25,12 +25,10 @@ type failure struct {
 
 func (f *failure) Error() string { return f.Message }
 
-//go:noinline
 func invalidRequest(format string, args ...any) error {
 	return &failure{codeInvalidRequest, fmt.Sprintf(format, args...)}
 }
 
-//go:noinline
 func invalidParams(format string, args ...any) error {
 	return &failure{codeInvalidParams, fmt.Sprintf(format, args...)}
 }

@@ -3,12 +3,12 @@ package mcp
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/stdio"
-	"github.com/settle-agent/settle/internal/sorting"
 )
 
 // mostIdle is how many sessions stay open that do nothing. Each has its log
@@ -34,7 +34,7 @@ func (f *Face) retire(ctx context.Context) {
 	if len(idle) <= mostIdle {
 		return
 	}
-	sorting.By(idle, func(a, b candidate) int { return cmp.Compare(a.since.UnixNano(), b.since.UnixNano()) })
+	slices.SortFunc(idle, func(a, b candidate) int { return cmp.Compare(a.since.UnixNano(), b.since.UnixNano()) })
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), stdio.CloseTimeout)
 	defer cancel()
 	for _, c := range idle[:len(idle)-mostIdle] {

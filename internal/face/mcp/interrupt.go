@@ -12,7 +12,6 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
-	"github.com/settle-agent/settle/internal/sorting"
 )
 
 // outcomeIdle says that nothing was running.
@@ -107,7 +106,7 @@ func (f *Face) end(ctx context.Context, targets []target, by string) []turnEnd {
 		})
 	}
 	wg.Wait()
-	sorting.By(all, func(a, b turnEnd) int { return cmp.Compare(a.Session, b.Session) })
+	slices.SortFunc(all, func(a, b turnEnd) int { return cmp.Compare(a.Session, b.Session) })
 	return all
 }
 

@@ -15,7 +15,6 @@ import (
 	"github.com/settle-agent/settle/internal/client/listing"
 	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/printable"
-	"github.com/settle-agent/settle/internal/sorting"
 	"github.com/settle-agent/settle/internal/worktree"
 )
 
@@ -82,7 +81,7 @@ func tree(list []catalogue.Entry) []branch {
 		out = append(out, branch{e, depth})
 		children := below[e.Session]
 		delete(below, e.Session) // a log may say anything
-		sorting.Stable(children, func(a, b catalogue.Entry) int { return a.Created.Compare(b.Created) })
+		slices.SortStableFunc(children, func(a, b catalogue.Entry) int { return a.Created.Compare(b.Created) })
 		for _, c := range children {
 			add(c, depth+1)
 		}

@@ -9,7 +9,6 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/printable"
-	"github.com/settle-agent/settle/internal/sorting"
 )
 
 // showCost says what the session has used, by model.
@@ -65,7 +64,7 @@ func (f *Face) showTimeline(string) {
 		}
 		lines = append(lines, fmt.Sprintf("%s  %s  %s", t.StartedAt.Local().Format("2006-01-02 15:04:05"), t.ID, printable.Line(textOf(t))))
 		stretches := stretchesOf(t, s.Host.Dir)
-		sorting.Stable(stretches, func(a, b stretch) int { return a.at.Compare(b.at) })
+		slices.SortStableFunc(stretches, func(a, b stretch) int { return a.at.Compare(b.at) })
 		for _, m := range stretches {
 			took := "runs"
 			if !m.until.IsZero() {

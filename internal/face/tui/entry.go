@@ -50,8 +50,6 @@ func lively() terminal.Style { return terminal.Style{Color: terminal.Cyan} }
 func spaces(n int) terminal.Line { return terminal.Plain(strings.Repeat(" ", n), terminal.Style{}) }
 
 // paragraph wraps a text of several lines behind a mark.
-//
-//go:noinline
 func paragraph(mark, text string, markStyle, style terminal.Style) func(int) []terminal.Line {
 	text = strings.TrimRight(text, "\n ")
 	return func(width int) (rows []terminal.Line) {

@@ -193,8 +193,6 @@ func (f *Face) guarded(do func()) {
 
 // send has the loop call a function. It does not wait for that to happen, but
 // for the loop to take it.
-//
-//go:noinline
 func (f *Face) send(do func()) {
 	select {
 	case f.post <- do:
@@ -373,8 +371,6 @@ func (f *Face) resized() {
 }
 
 // say shows a hint in the status until the next key.
-//
-//go:noinline
 func (f *Face) say(format string, args ...any) {
 	f.hint, f.dirty = fmt.Sprintf(format, args...), true
 }

@@ -3,12 +3,13 @@ package tui
 import (
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/image"
-	"github.com/settle-agent/settle/internal/lazy"
 )
 
 // mostPath bounds a path in bytes.
@@ -93,7 +94,7 @@ func imagePath(text, dir string) (string, bool) {
 }
 
 // mention is a path after "@", as completion leaves it.
-var mention = lazy.Regexp(`(?:^|\s)@("[^"\n]+"|[^\s"]+)`)
+var mention = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|\s)@("[^"\n]+"|[^\s"]+)`) })
 
 // namedImages are the images that a text names after "@". What cannot be read is
 // left to the model.

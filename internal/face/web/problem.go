@@ -36,7 +36,6 @@ func (p *problem) Error() string { return p.Detail }
 
 const problemType = "urn:settle:problem:"
 
-//go:noinline
 func newProblem(status int, name, detail string) *problem {
 	return &problem{Type: problemType + name, Title: http.StatusText(status), Status: status, Detail: detail}
 }

@@ -1,11 +1,11 @@
 package effects
 
 import (
+	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/settle-agent/settle/internal/lazy"
 )
 
 // The syntax that every shell reads in the same way. Nothing is expanded in it
@@ -34,10 +34,10 @@ const (
 )
 
 var (
-	plain        = lazy.Regexp(script)
-	splitScript  = lazy.Regexp(commandOrControl)
-	splitCommand = lazy.Regexp(redirectOrWord)
-	splitWord    = lazy.Regexp(pieces)
+	plain        = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(script) })
+	splitScript  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(commandOrControl) })
+	splitCommand = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(redirectOrWord) })
+	splitWord    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pieces) })
 )
 
 const maxText = 16 << 10

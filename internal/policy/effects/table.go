@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-
-	"github.com/settle-agent/settle/internal/lazy"
+	"sync"
 )
 
 //go:embed commands.txt
@@ -32,7 +31,7 @@ const (
 
 // table has commands.txt by the words of a command. It panics at a mistake
 // there, which is a part of the program.
-var table = lazy.Value(func() map[string]*entry {
+var table = sync.OnceValue(func() map[string]*entry {
 	all, lets := map[string]*entry{}, []string{}
 	var e *entry
 	for line := range strings.SplitSeq(commands, "\n") {
@@ -59,7 +58,7 @@ var table = lazy.Value(func() map[string]*entry {
 // "0-1", "1-".
 func newEntry(text string) *entry {
 	e := &entry{marks: map[string]*regexp.Regexp{}, most: -1, options: []string{`[^\s\S]`}}
-	e.option = lazy.Value(func() *regexp.Regexp { return regexp.MustCompile(`^(?:` + strings.Join(e.options, "|") + `)\x00`) })
+	e.option = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:` + strings.Join(e.options, "|") + `)\x00`) })
 	does, bounds, bounded := strings.Cut(text, " ")
 	least, most, isRange := strings.Cut(bounds, "-")
 	_, _ = fmt.Sscan(least, &e.least)
