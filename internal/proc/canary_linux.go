@@ -32,6 +32,11 @@ func Prove(ctx context.Context, p sandbox.Policy, gate Gate) (tried int, err err
 	if err := layBait(b); err != nil {
 		return 0, err
 	}
+	listener, err := listenIn(b.Dir)
+	if err != nil {
+		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
+	}
+	defer func() { _ = unix.Close(listener) }()
 	box := sandbox.ReadOnly("", "", b.Room, selfExe)
 	if box.Network = p.Network; b.Writes {
 		box.Write = []string{b.Room}
@@ -56,6 +61,24 @@ func Prove(ctx context.Context, p sandbox.Policy, gate Gate) (tried int, err err
 	}
 	b.Proxy = gate.URL(box.Port)
 	return tryOut(ctx, b, box, gate.ServeFile)
+}
+
+// listenIn receives datagrams at a path in a folder; nobody reads them.
+func listenIn(dir string) (socket int, err error) {
+	folder, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	defer func() { _ = unix.Close(folder) }()
+	socket, err = unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	if err := unix.Bind(socket, &unix.SockaddrUnix{Name: sandbox.ListenerName(folder)}); err != nil {
+		_ = unix.Close(socket)
+		return -1, err
+	}
+	return socket, nil
 }
 
 // tryOut sends a canary into a box.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/settle-agent/settle/internal/egress"
 	"github.com/settle-agent/settle/internal/sandbox"
 )
@@ -31,9 +33,10 @@ func TestProve(t *testing.T) {
 		}
 	}
 	for want, hole := range map[string]func(*sandbox.Bait, *sandbox.Policy){
-		"reading a file (<nil>)": func(b *sandbox.Bait, p *sandbox.Policy) { p.Read = append(p.Read, b.Dir) },
-		"making a file (<nil>)":  func(b *sandbox.Bait, p *sandbox.Policy) { p.Write = append(p.Write, b.Dir) },
-		"TCP (<nil>)":            func(_ *sandbox.Bait, p *sandbox.Policy) { p.Network = sandbox.Online },
+		"reading a file (<nil>)":       func(b *sandbox.Bait, p *sandbox.Policy) { p.Read = append(p.Read, b.Dir) },
+		"making a file (<nil>)":        func(b *sandbox.Bait, p *sandbox.Policy) { p.Write = append(p.Write, b.Dir) },
+		"TCP (<nil>)":                  func(_ *sandbox.Bait, p *sandbox.Policy) { p.Network = sandbox.Online },
+		"passing a descriptor (<nil>)": func(_ *sandbox.Bait, p *sandbox.Policy) { p.Network = sandbox.Online },
 		"a mode outside (<nil>)": func(b *sandbox.Bait, p *sandbox.Policy) {
 			b.View, b.Writes, p.Write = true, true, []string{b.Room}
 		},
@@ -50,11 +53,16 @@ func TestProve(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		listener, err := listenIn(b.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
 		box := sandbox.ReadOnly("", "", b.Room, selfExe)
 		hole(&b, &box)
 		if _, err := tryOut(t.Context(), b, box, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
+		_ = unix.Close(listener)
 	}
 }
 

@@ -6,7 +6,8 @@ const CanaryName = "settle-canary"
 
 // Bait is what a canary tries to get at.
 type Bait struct {
-	// Dir is outside of the box, and has a file "bait"; Host is a process there.
+	// Dir is outside of the box, and has a file "bait" and a socket for datagrams
+	// "listener"; Host is a process there.
 	Dir  string `json:"dir"`
 	Host int    `json:"host"`
 	// Room is a folder in the box, that may be written to if Writes; Network says

@@ -46,6 +46,11 @@ func (b Bait) works() error {
 			return err
 		}
 	}
+	for _, kind := range []int{unix.SOCK_STREAM, unix.SOCK_SEQPACKET} { // programs and their children talk over those
+		if err := onPair(kind, func(fd int) error { _, err := unix.Write(fd, []byte("x")); return err })(); err != nil {
+			return err
+		}
+	}
 	if b.Network != Proxied {
 		return nil
 	}
@@ -101,6 +106,7 @@ func (b Bait) calls() []way {
 		{"netlink", socket(unix.AF_NETLINK, unix.SOCK_RAW)},
 		{"a raw socket", socket(unix.AF_INET, unix.SOCK_RAW)},
 	}
+	list = append(list, b.pairs()...)
 	if b.Network != Proxied {
 		return append(list, way{"TCP", socket(unix.AF_INET, unix.SOCK_STREAM)})
 	}
@@ -132,6 +138,50 @@ func (b Bait) calls() []way {
 		})})
 	}
 	return list
+}
+
+// pairs are the ways out over socketpair(2), to a listener outside that has a path.
+func (b Bait) pairs() []way {
+	listener := func(try func(fd int, to *unix.SockaddrUnix) error) func(fd int) error {
+		return func(fd int) error {
+			dir, err := unix.Open(b.Dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+			if err != nil {
+				return fmt.Errorf("cannot name the listener: %v", err)
+			}
+			defer func() { _ = unix.Close(dir) }()
+			return try(fd, &unix.SockaddrUnix{Name: ListenerName(dir)})
+		}
+	}
+	send := listener(func(fd int, to *unix.SockaddrUnix) error { return unix.Sendto(fd, []byte("x"), 0, to) })
+	connect := listener(func(fd int, to *unix.SockaddrUnix) error { return unix.Connect(fd, to) })
+	return []way{
+		{"a datagram to a socket with a path", onPair(unix.SOCK_DGRAM, send)},
+		{"a datagram to a socket with a path, from a raw pair", onPair(unix.SOCK_RAW, send)},
+		{"connecting a pair of sockets", onPair(unix.SOCK_DGRAM, connect)},
+		{"passing a descriptor", onPair(unix.SOCK_DGRAM, listener(func(fd int, to *unix.SockaddrUnix) error {
+			return unix.Sendmsg(fd, []byte("x"), unix.UnixRights(int(os.Stdin.Fd())), to, 0)
+		}))},
+		{"a name for a pair of sockets", onPair(unix.SOCK_STREAM, func(fd int) error {
+			return unix.Bind(fd, &unix.SockaddrUnix{}) // of the kernel's choice
+		})},
+		{"a server on a pair of sockets", onPair(unix.SOCK_STREAM, func(fd int) error { return unix.Listen(fd, 1) })},
+	}
+}
+
+// ListenerName is the path of a bait's listener, by a descriptor of the bait's folder:
+// the path of a socket may have at most 108 bytes.
+func ListenerName(dir int) string { return fmt.Sprintf("/proc/self/fd/%d/listener", dir) }
+
+// onPair tries something with one of a pair of sockets.
+func onPair(kind int, try func(fd int) error) func() error {
+	return func() error {
+		fds, err := unix.Socketpair(unix.AF_UNIX, kind|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		defer func() { _, _ = unix.Close(fds[0]), unix.Close(fds[1]) }()
+		return try(fds[0])
+	}
 }
 
 // onSocket tries something with a socket for TCP.

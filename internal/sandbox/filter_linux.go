@@ -7,8 +7,8 @@ import (
 )
 
 // The filter refuses with EPERM what Landlock does not know and a program in the
-// box does not need. What is new in later kernels is not refused: the rest of the
-// box has to hold against it.
+// sandbox does not need. System calls of later kernels fail with ENOSYS, as on an older
+// kernel: programs fall back.
 
 // kind is which filter a box has: by whether it changes files, and whether it has
 // the network.
@@ -25,16 +25,22 @@ func denied(k kind) []uint32 {
 	if !k.writes {
 		list = slices.Concat(list, attributesHere(), attributes)
 	}
-	switch k.network {
+	return append(list, sockets(k.network)...)
+}
+
+// sockets are the system calls for sockets that a network does not need at all. What
+// listens behind a path (docker, tmux, ssh-agent) is out of reach as well. Pairs of
+// sockets remain, as far as [paired] lets them.
+func sockets(n Network) []uint32 {
+	serving := []uint32{unix.SYS_BIND, unix.SYS_LISTEN, unix.SYS_ACCEPT, unix.SYS_ACCEPT4}
+	switch n {
 	case Online:
+		return nil
 	case Proxied:
-		list = append(list, unix.SYS_LISTEN) // Landlock knows who binds, and not who listens at whatever port there is
+		return serving
 	default:
-		// With what listens behind a path (docker, tmux, ssh-agent). Pairs of
-		// sockets are harmless.
-		list = append(list, unix.SYS_SOCKET)
+		return append(serving, unix.SYS_SOCKET, unix.SYS_CONNECT)
 	}
-	return list
 }
 
 // attributes are of files, beside their content, which Landlock does not know.
@@ -48,14 +54,15 @@ func deniedAlways() []uint32 {
 	return slices.Concat(deniedHere(), []uint32{
 		// Other processes: their memory, descriptors and handling.
 		unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP, unix.SYS_PROCESS_MADVISE,
-		unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES, unix.SYS_PERF_EVENT_OPEN, unix.SYS_SETPRIORITY, unix.SYS_IOPRIO_SET,
+		sysProcessMrelease, unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES, unix.SYS_PERF_EVENT_OPEN, unix.SYS_SETPRIORITY, unix.SYS_IOPRIO_SET,
 		// Another view of the files.
-		unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_FSOPEN, unix.SYS_FSCONFIG,
+		unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, sysOpenTreeAttr,
+		unix.SYS_FSOPEN, unix.SYS_FSCONFIG,
 		unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_FANOTIFY_INIT,
 		// The kernel.
 		unix.SYS_BPF, unix.SYS_USERFAULTFD, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, unix.SYS_KEYCTL, unix.SYS_ADD_KEY,
 		unix.SYS_REQUEST_KEY, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_REBOOT, unix.SYS_SWAPON,
-		unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_SYSLOG, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME,
+		unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_QUOTACTL, sysQuotactlFD, unix.SYS_SYSLOG, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME,
 		unix.SYS_ADJTIMEX, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME,
 		// What others on the machine share by a number or a name.
 		unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL, unix.SYS_MSGGET,
@@ -65,9 +72,16 @@ func deniedAlways() []uint32 {
 
 // Numbers that are the same everywhere, and newer than the package unix.
 const (
-	sysSetxattrat    = 463 // Linux 6.13
-	sysRemovexattrat = 466
-	sysFileSetattr   = 469 // Linux 6.17
+	sysQuotactlFD      = 443
+	sysProcessMrelease = 448
+	sysSetxattrat      = 463 // Linux 6.13
+	sysRemovexattrat   = 466
+	sysOpenTreeAttr    = 467 // Linux 6.15
+	sysFileSetattr     = 469 // Linux 6.17
+
+	// lastKnown is the newest system call that these lists were made for. What is
+	// newer does not exist in the sandbox: it could be another way to one of them.
+	lastKnown = sysFileSetattr
 )
 
 // own are the system calls that are refused if their first argument names
@@ -113,24 +127,44 @@ func unless(comparison uint16, k uint32, n uint8) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_JMP | comparison | unix.BPF_K, K: k, Jf: n}
 }
 
+// when skips n instructions when what was loaded equals k.
+func when(k uint32, n uint8) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: k, Jt: n}
+}
+
 // mask keeps some bits of what was loaded.
 func mask(bits uint32) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: bits}
 }
 
+// socketKind is what a socket's type has beside flags.
+const socketKind = 0xf
+
+// paired lets through the pairs of sockets that cannot be addressed elsewhere: of streams,
+// and of sequences of packets. One for datagrams sends and connects to whatever has a
+// path, and passes descriptors there; a raw one becomes one for datagrams.
+func paired() []unix.SockFilter {
+	return []unix.SockFilter{
+		unless(unix.BPF_JEQ, unix.SYS_SOCKETPAIR, 8),
+		load(argument), unless(unix.BPF_JEQ, unix.AF_UNIX, 4),
+		load(argument + 8), mask(socketKind), when(unix.SOCK_STREAM, 2), when(unix.SOCK_SEQPACKET, 1),
+		answer(refuse), answer(allow),
+	}
+}
+
 // proxied lets through what it takes to reach a proxy: sockets for TCP, which
 // Landlock confines to its port. It does not see who connects by what he sends at
-// once (TCP fast open), nor another protocol (MPTCP, SMC).
+// once (TCP fast open), nor another protocol (MPTCP, SMC), also where a TCP socket is made
+// one later (TCP_ULP).
 func proxied() []unix.SockFilter {
-	const socketKind = 0xf // the rest of it are flags
-	jump := func(k uint32, yes uint8) unix.SockFilter {
-		return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: k, Jt: yes}
-	}
 	p := []unix.SockFilter{
 		unless(unix.BPF_JEQ, unix.SYS_SOCKET, 11),
-		load(argument), jump(unix.AF_INET, 1), unless(unix.BPF_JEQ, unix.AF_INET6, 6),
+		load(argument), when(unix.AF_INET, 1), unless(unix.BPF_JEQ, unix.AF_INET6, 6),
 		load(argument + 8), mask(socketKind), unless(unix.BPF_JEQ, unix.SOCK_STREAM, 3),
-		load(argument + 16), jump(0, 2), jump(unix.IPPROTO_TCP, 1),
+		load(argument + 16), when(0, 2), when(unix.IPPROTO_TCP, 1),
+		answer(refuse), answer(allow),
+		unless(unix.BPF_JEQ, unix.SYS_SETSOCKOPT, 6),
+		load(argument + 8), unless(unix.BPF_JEQ, unix.IPPROTO_TCP, 3), load(argument + 16), unless(unix.BPF_JEQ, unix.TCP_ULP, 1),
 		answer(refuse), answer(allow),
 	}
 	for _, call := range []struct{ number, flags uint32 }{{unix.SYS_SENDTO, argument + 24}, {unix.SYS_SENDMSG, argument + 16}, {unix.SYS_SENDMMSG, argument + 24}} {
@@ -149,9 +183,7 @@ func assemble(arch uint32, k kind) []unix.SockFilter {
 		answer(kill),
 		load(atNumber),
 	}
-	if x32 != 0 {
-		p = append(p, unless(unix.BPF_JGE, x32, 1), answer(unknown))
-	}
+	p = append(p, unless(unix.BPF_JGT, lastKnown, 1), answer(unknown)) // x32 on x86-64 as well, which sets bit 30
 	for _, number := range denied(k) {
 		p = append(p, unless(unix.BPF_JEQ, number, 1), answer(refuse))
 	}
@@ -165,6 +197,9 @@ func assemble(arch uint32, k kind) []unix.SockFilter {
 	p = append(p, unless(unix.BPF_JEQ, unix.SYS_IOCTL, 9), load(argument+8),
 		unless(unix.BPF_JEQ, unix.TIOCSTI, 1), answer(refuse), unless(unix.BPF_JEQ, unix.TIOCLINUX, 1), answer(refuse),
 		mask(0xffffff00), unless(unix.BPF_JEQ, terminals, 1), answer(allow), answer(useless))
+	if k.network != Online {
+		p = append(p, paired()...)
+	}
 	if k.network == Proxied {
 		p = append(p, proxied()...)
 	}

@@ -2,11 +2,7 @@ package sandbox
 
 import "golang.org/x/sys/unix"
 
-const (
-	auditArch = unix.AUDIT_ARCH_X86_64
-	// x32 is the first number of another set of system calls on this machine.
-	x32 = 0x40000000
-)
+const auditArch = unix.AUDIT_ARCH_X86_64
 
 // deniedHere are the older forms that only this machine has.
 func deniedHere() []uint32 {

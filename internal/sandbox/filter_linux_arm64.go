@@ -2,10 +2,7 @@ package sandbox
 
 import "golang.org/x/sys/unix"
 
-const (
-	auditArch = unix.AUDIT_ARCH_AARCH64
-	x32       = 0
-)
+const auditArch = unix.AUDIT_ARCH_AARCH64
 
 // deniedHere are those that are not on every machine.
 func deniedHere() []uint32 { return []uint32{unix.SYS_KEXEC_FILE_LOAD} }

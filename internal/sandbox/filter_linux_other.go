@@ -2,10 +2,7 @@
 
 package sandbox
 
-const (
-	auditArch = 0
-	x32       = 0
-)
+const auditArch = 0
 
 func deniedHere() []uint32 { return nil }
 

@@ -29,15 +29,17 @@ type prey struct {
 	Host      int    // a process outside
 	Abstract  string // names of sockets that somebody outside listens at
 	Path      string
-	TCP, UDP  int
-	Inherited uint64  // inode of a file that the host has open
-	Setuid    string  // a program that belongs to root and is setuid
-	Proxy     string  // of a proxied box; 127.0.0.1 is in its list, not at the port TCP
-	Elsewhere [4]byte // where somebody outside listens at the port of the proxy
-	Writes    bool
-	View      bool
-	Apart     bool
-	Network   string
+	// DatagramPath is the path of a socket for datagrams.
+	DatagramPath string
+	TCP, UDP     int
+	Inherited    uint64  // inode of a file that the host has open
+	Setuid       string  // a program that belongs to root and is setuid
+	Proxy        string  // of a proxied box; 127.0.0.1 is in its list, not at the port TCP
+	Elsewhere    [4]byte // where somebody outside listens at the port of the proxy
+	Writes       bool
+	View         bool
+	Apart        bool
+	Network      string
 }
 
 func reads(w prey) bool   { return !w.Writes }
@@ -50,7 +52,7 @@ func writes(w prey) bool  { return w.Writes }
 // attempts are all ways out. The bait is a file of its own for each, outside.
 func attempts() []attempt {
 	var list []attempt
-	for _, some := range [][]attempt{fileAttempts(), linkAttempts(), keptAttempts(), attributeAttempts(), processAttempts(), kernelAttempts(), mountAttempts(), networkAttempts(), proxyAttempts(), lastAttempts()} {
+	for _, some := range [][]attempt{fileAttempts(), linkAttempts(), keptAttempts(), attributeAttempts(), processAttempts(), kernelAttempts(), mountAttempts(), networkAttempts(), everyKind(), proxyAttempts(), otherEntries(), lastAttempts()} {
 		list = append(list, some...)
 	}
 	return list
@@ -400,6 +402,8 @@ func playChild(bait string) int {
 	switch bait {
 	case "nothing":
 		return 0
+	case i386:
+		return playI386()
 	case "root":
 		if os.Geteuid() == 0 {
 			return 0
@@ -508,6 +512,7 @@ func mountAttempts() []attempt {
 			return err
 		}},
 		{name: "remount", try: func(prey, string) error { return unix.Mount("", "/", "", unix.MS_REMOUNT|unix.MS_BIND, "") }},
+		{name: "a namespace by clone3", try: func(prey, string) error { return clone3(unix.CLONE_NEWUSER) }},
 		{name: "a namespace for mounts", try: func(prey, string) error {
 			return onThread(func() error { return unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS) })
 		}},
@@ -534,6 +539,22 @@ func mountAttempts() []attempt {
 			})
 		}},
 	}
+}
+
+// clone3 makes a child that ends at once; its flags are where a filter cannot look.
+func clone3(flags uint64) error {
+	args := [11]uint64{0: flags, 4: uint64(unix.SIGCHLD)} // struct clone_args
+	pid, _, errno := unix.RawSyscall(unix.SYS_CLONE3, uintptr(unsafe.Pointer(&args)), unsafe.Sizeof(args), 0)
+	if errno != 0 {
+		return errno
+	}
+	if pid == 0 {
+		for {
+			_, _, _ = unix.RawSyscall(unix.SYS_EXIT_GROUP, 0, 0, 0)
+		}
+	}
+	_, err := unix.Wait4(int(pid), nil, 0, nil)
+	return err
 }
 
 // onThread does something to a thread that ends with it.

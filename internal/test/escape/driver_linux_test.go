@@ -159,6 +159,14 @@ func (s scene) attack(b box, top string) (attack, error) {
 		return attack{}, err
 	}
 	defer leave()
+	datagrams, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Net: "unixgram", Name: w.DatagramPath})
+	if err != nil {
+		return attack{}, err
+	}
+	defer datagrams.Close()
+	if err := os.Chmod(w.DatagramPath, 0o777); err != nil {
+		return attack{}, err
+	}
 	spec := proc.Command{Argv: []string{s.Program, attackRole, ""}, Dir: w.Room, Env: []string{"GOMAXPROCS=2"}, Box: &policy, Door: gate.ServeFile}
 	if policy.Network == sandbox.Proxied {
 		if policy.Port, err = proc.DoorPort(policy, gate); err != nil {
@@ -187,7 +195,28 @@ func (s scene) attack(b box, top string) (attack, error) {
 	if err := json.Unmarshal(out.Stdout, &a.Held); err != nil || !out.OK() {
 		return attack{}, fmt.Errorf("the attacker broke (%+v): %w: %s%s", out.Exit, err, out.Stdout, out.Stderr)
 	}
+	if text := received(datagrams); text != "" && offline(w) && !s.Free {
+		a.Held[fmt.Sprintf("the listener outside received %q, which", text)] = ""
+	}
 	return a, nil
+}
+
+// received returns what has arrived at a socket.
+func received(conn *net.UnixConn) (text string) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return err.Error()
+	}
+	_ = raw.Control(func(fd uintptr) {
+		for buf := make([]byte, 64); ; {
+			n, _, err := unix.Recvfrom(int(fd), buf, unix.MSG_DONTWAIT)
+			if err != nil {
+				return
+			}
+			text += string(buf[:n])
+		}
+	})
+	return text
 }
 
 func mustList(texts ...string) egress.List {
@@ -256,6 +285,7 @@ func (s scene) world(b box, top string) (w prey, policy sandbox.Policy, leave fu
 
 // listen opens what somebody outside serves.
 func (w *prey) listen(open []interface{ Close() error }, top string) ([]interface{ Close() error }, error) {
+	w.DatagramPath = filepath.Join(top, "d")
 	w.Path, w.Abstract = filepath.Join(top, "s"), strings.ReplaceAll(top, "/", "-")
 	four, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

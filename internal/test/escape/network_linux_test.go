@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -91,13 +93,57 @@ func networkAttempts() []attempt {
 		{name: "a socket with a path", try: func(w prey, _ string) error {
 			return with(unix.AF_UNIX, unix.SOCK_STREAM, 0, func(fd int) error { return unix.Connect(fd, &unix.SockaddrUnix{Name: w.Path}) })
 		}},
-		{name: "a datagram from a pair of sockets", try: func(w prey, _ string) error {
-			fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-			if err != nil {
+		{name: "a datagram to an abstract socket, from a pair", try: pair(unix.SOCK_DGRAM, func(w prey, fd int) error {
+			return unix.Sendto(fd, []byte("x"), 0, w.abstractListener())
+		})},
+		{name: "a datagram to a path, from a pair", try: pair(unix.SOCK_DGRAM, func(w prey, fd int) error {
+			return unix.Sendto(fd, []byte("x"), 0, w.pathListener())
+		})},
+		{name: "a datagram to a path, from a raw pair", try: pair(unix.SOCK_RAW, func(w prey, fd int) error { // the kernel makes it a datagram socket
+			return unix.Sendto(fd, []byte("x"), 0, w.pathListener())
+		})},
+		{name: "a message to a path, from a pair", try: pair(unix.SOCK_DGRAM, func(w prey, fd int) error {
+			return unix.Sendmsg(fd, []byte("x"), nil, w.pathListener(), 0)
+		})},
+		{name: "messages to a path, from a pair", try: pair(unix.SOCK_DGRAM, func(w prey, fd int) error { return sendManyTo(fd, w.DatagramPath) })},
+		{name: "connecting a pair to a path", try: pair(unix.SOCK_DGRAM, func(w prey, fd int) error {
+			if err := unix.Connect(fd, w.pathListener()); err != nil {
 				return err
 			}
-			defer func() { _, _ = unix.Close(fds[0]), unix.Close(fds[1]) }()
-			return unix.Sendto(fds[0], []byte("x"), 0, &unix.SockaddrUnix{Name: "@" + w.Abstract + "-datagram"})
+			_, err := unix.Write(fd, []byte("x"))
+			return err
+		})},
+		{name: "passing a descriptor to a path", try: pair(unix.SOCK_DGRAM, func(w prey, fd int) error {
+			return unix.Sendmsg(fd, []byte("x"), unix.UnixRights(0), w.pathListener(), 0)
+		})},
+		{name: "binding a pair", when: func(w prey) bool { return offline(w) && w.Writes }, try: pair(unix.SOCK_DGRAM, func(w prey, fd int) error {
+			return unix.Bind(fd, &unix.SockaddrUnix{Name: filepath.Join(w.Room, "bound")})
+		})},
+		{name: "binding a stream of a pair", when: func(w prey) bool { return offline(w) && w.Writes }, try: pair(unix.SOCK_STREAM, func(w prey, fd int) error {
+			return unix.Bind(fd, &unix.SockaddrUnix{Name: filepath.Join(w.Room, "bound-stream")})
+		})},
+		{name: "listening on a pair", try: pair(unix.SOCK_STREAM, func(_ prey, fd int) error { return unix.Listen(fd, 1) })},
+		{name: "accepting from a pair", try: pair(unix.SOCK_STREAM, func(_ prey, fd int) error { _, _, err := unix.Accept4(fd, 0); return err })},
+		{name: "a stream of a pair to a path", try: pair(unix.SOCK_STREAM, addressed)},
+		{name: "a sequence of a pair to a path", try: pair(unix.SOCK_SEQPACKET, addressed)},
+		{name: "a pair of another family", try: func(prey, string) error {
+			fds, err := unix.Socketpair(unix.AF_TIPC, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+			if err == nil {
+				_, _ = unix.Close(fds[0]), unix.Close(fds[1])
+			}
+			return err
+		}},
+		{name: "an inherited socket", try: func(prey, string) error {
+			for fd := range 256 {
+				var st unix.Stat_t
+				if unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFSOCK {
+					return nil
+				}
+			}
+			return errHeld
+		}},
+		{name: "another protocol on a TCP socket", try: func(prey, string) error {
+			return with(unix.AF_INET, unix.SOCK_STREAM, 0, func(fd int) error { return unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_ULP, "tls") })
 		}},
 		{name: "bind", try: func(prey, string) error {
 			return with(unix.AF_INET, unix.SOCK_STREAM, 0, func(fd int) error { return unix.Bind(fd, &unix.SockaddrInet4{}) })
@@ -107,11 +153,91 @@ func networkAttempts() []attempt {
 		}},
 	}
 	for i := range list {
-		if name := list[i].name; name != "an abstract socket" && name != "a datagram from a pair of sockets" { // Landlock holds those in any case
+		switch list[i].name {
+		case "an abstract socket", "a datagram to an abstract socket, from a pair", "an inherited socket": // held with any network
+		case "binding a pair", "binding a stream of a pair":
+		default:
 			list[i].when = offline
 		}
 	}
 	return list
+}
+
+// everyKind tries every family with every type: a list of what is refused would miss one.
+func everyKind() []attempt {
+	const families, kinds = 50, 16
+	try := func(open func(family, kind int) error, allowed func(w prey, family, kind int) bool) func(prey, string) error {
+		return func(w prey, _ string) error {
+			for family := range families {
+				for kind := range kinds {
+					if !allowed(w, family, kind) && open(family, kind) == nil {
+						return nil
+					}
+				}
+			}
+			return errHeld
+		}
+	}
+	pairs := func(family, kind int) error {
+		fds, err := unix.Socketpair(family, kind|unix.SOCK_CLOEXEC, 0)
+		if err == nil {
+			_, _ = unix.Close(fds[0]), unix.Close(fds[1])
+		}
+		return err
+	}
+	return []attempt{
+		{name: "any other pair of sockets", when: offline, try: try(pairs, func(_ prey, family, kind int) bool {
+			return family == unix.AF_UNIX && (kind == unix.SOCK_STREAM || kind == unix.SOCK_SEQPACKET)
+		})},
+		{name: "any other socket", when: offline, try: try(func(family, kind int) error { return socket(family, kind, 0) }, func(w prey, family, kind int) bool {
+			return proxied(w) && kind == unix.SOCK_STREAM && (family == unix.AF_INET || family == unix.AF_INET6)
+		})},
+	}
+}
+
+func (w prey) pathListener() unix.Sockaddr { return &unix.SockaddrUnix{Name: w.DatagramPath} }
+func (w prey) abstractListener() unix.Sockaddr {
+	return &unix.SockaddrUnix{Name: "@" + w.Abstract + "-datagram"}
+}
+
+// pair tries something with one of a pair of sockets.
+func pair(kind int, try func(w prey, fd int) error) func(prey, string) error {
+	return func(w prey, _ string) error {
+		fds, err := unix.Socketpair(unix.AF_UNIX, kind|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+		if err != nil {
+			return err
+		}
+		defer func() { _, _ = unix.Close(fds[0]), unix.Close(fds[1]) }()
+		return try(w, fds[0])
+	}
+}
+
+// addressed tries to reach another socket than the other one of the pair, in each way
+// that takes an address. Sending may succeed, to the other one; the driver sees what the
+// listener has received.
+func addressed(w prey, fd int) error {
+	if err := unix.Connect(fd, w.pathListener()); err == nil {
+		return nil
+	}
+	_ = unix.Sendto(fd, []byte("to"), 0, w.pathListener())
+	_ = unix.Sendmsg(fd, []byte("msg"), nil, w.pathListener(), 0)
+	_ = sendManyTo(fd, w.DatagramPath)
+	return errHeld
+}
+
+// sendManyTo sends a datagram to a path by sendmmsg(2), which the package unix does not have.
+func sendManyTo(fd int, path string) error {
+	address := unix.RawSockaddrUnix{Family: unix.AF_UNIX}
+	for i, c := range []byte(path) {
+		address.Path[i] = int8(c)
+	}
+	text := []byte("x")
+	part := unix.Iovec{Base: &text[0], Len: 1}
+	message := struct {
+		header unix.Msghdr
+		sent   uint32
+	}{header: unix.Msghdr{Name: (*byte)(unsafe.Pointer(&address)), Namelen: uint32(unsafe.Sizeof(address)), Iov: &part, Iovlen: 1}}
+	return number(unix.SYS_SENDMMSG, uintptr(fd), uintptr(unsafe.Pointer(&message)), 1)
 }
 
 // answer is what the proxy says to a CONNECT.
