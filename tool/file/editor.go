@@ -6,15 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
-	"strings"
 	"unicode/utf8"
 )
 
 // Editor is a program that may have files of the session's directory open, with
-// text that is not saved yet. It is asked for their text and given the new one;
-// what it does not have, with an error that is [fs.ErrNotExist], is read from and
-// written to the disk, as all other files are.
+// text that is not saved yet. The file tools ask it for their text and give it the new
+// text. What the editor does not have, with an error that is [fs.ErrNotExist], the tools
+// read from and write to the disk, as all other files. A path that leads out of the
+// directory by a link is never the editor's.
 //
 // What an Editor is given it writes itself: then the promises of this package
 // about atomic writes and file modes are the editor's.
@@ -24,16 +23,14 @@ type Editor struct {
 }
 
 // covers reports whether the editor is asked about a file.
-func (w *Workspace) covers(p place) bool {
-	return w.editor != nil && !strings.HasPrefix(p.shown, "..") && !filepath.IsAbs(p.shown)
-}
+func (w *Workspace) covers(p place) bool { return w.editor != nil && p.buffer != "" }
 
 // edited returns the text that the editor has of a file, if it has the file.
 func (w *Workspace) edited(ctx context.Context, p place) (text string, has bool, err error) {
 	if !w.covers(p) {
 		return "", false, nil
 	}
-	text, err = w.editor.Read(ctx, p.named)
+	text, err = w.editor.Read(ctx, p.buffer)
 	switch {
 	case ctx.Err() != nil:
 		return "", false, context.Cause(ctx)
@@ -69,7 +66,7 @@ func (w *Workspace) load(ctx context.Context, p place) (*snapshot, error) {
 		s.data = []byte(text)
 	}
 	s.put = func(content []byte) error {
-		if err := w.editor.Write(ctx, p.named, string(content)); err != nil {
+		if err := w.editor.Write(ctx, p.buffer, string(content)); err != nil {
 			return fmt.Errorf("the editor did not write %q: %w", p.shown, err)
 		}
 		return nil

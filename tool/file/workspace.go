@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -121,6 +122,9 @@ type place struct {
 	named string // absolute, as the model named it
 	real  string // with links resolved; the file need not exist
 	key   string // equal for all names of one file
+	// buffer is the path by which an editor has the file: below the session's directory,
+	// without links from there on; "" if the file is not in that directory.
+	buffer string
 }
 
 func (w *Workspace) locate(dir, path string) (place, error) {
@@ -137,7 +141,26 @@ func (w *Workspace) locate(dir, path string) (place, error) {
 			return place{}, err
 		}
 	}
-	return place{shown: disk.Display(dir, named), named: named, real: real, key: keyOf(real)}, nil
+	p := place{shown: disk.Display(dir, named), named: named, real: real, key: keyOf(real)}
+	if w.editor != nil {
+		p.buffer = bufferOf(dir, real)
+	}
+	return p, nil
+}
+
+// bufferOf returns the path by which an editor that works in dir has the file at real.
+// A file outside has none, however it was named: the editor would follow a link, and
+// what it reads and writes is not settle's to confine.
+func bufferOf(dir, real string) string {
+	top, err := repo.Resolve(dir)
+	if err != nil {
+		return ""
+	}
+	rel, err := filepath.Rel(top, real)
+	if err != nil || !filepath.IsLocal(rel) {
+		return ""
+	}
+	return filepath.Join(dir, rel)
 }
 
 // keyOf makes one key of names that differ in case where file systems commonly
