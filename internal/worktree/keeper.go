@@ -86,8 +86,32 @@ func (k Keeper) Make(ctx context.Context, session string, w event.Worktree) erro
 	if err != nil {
 		return fmt.Errorf("cannot make a git worktree: %w", err)
 	}
-	if err := os.MkdirAll(w.Dir, 0o755); err != nil { // git keeps no empty folders
+	if err := makeFolder(w); err != nil {
 		return fmt.Errorf("cannot make the folder of the agent in its worktree: %w", err)
+	}
+	return nil
+}
+
+// makeFolder makes the folder that the agent works in: git keeps no empty ones. In the
+// commit it may be a link, or be behind one. A link that leads out of the worktree is an
+// error: the agent, and the sandbox around it, would work there.
+func makeFolder(w event.Worktree) error {
+	below, err := filepath.Rel(w.Path, w.Dir)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(w.Path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }() // nothing was written
+	if err := root.MkdirAll(below, 0o755); err != nil {
+		return err
+	}
+	if info, err := root.Stat(below); err != nil {
+		return fmt.Errorf("%q must not be a link out of the repository, as it is in the commit: %w", below, err)
+	} else if !info.IsDir() {
+		return fmt.Errorf("%q is no directory in the commit", below)
 	}
 	return nil
 }

@@ -239,3 +239,35 @@ func TestRefused(t *testing.T) {
 	}
 	y.quiet()
 }
+
+// A folder of the parent that is a link in the commit would lead the agent, and the
+// sandbox around it, out of its worktree.
+func TestWorktreeRefusesFolderBehindLink(t *testing.T) {
+	y := newYard(t)
+	outside := filepath.Join(filepath.Dir(y.top), "outside")
+	write(t, filepath.Join(outside, "kept"), "theirs\n")
+	if err := os.Symlink(outside, filepath.Join(y.top, "link")); err != nil {
+		t.Fatal(err)
+	}
+	y.commit(y.top, "a link")
+	if err := os.Remove(filepath.Join(y.top, "link")); err != nil {
+		t.Fatal(err)
+	}
+	for n, below := range []string{"link", "link/deeper"} {
+		session := string(rune('a' + n))
+		write(t, filepath.Join(y.top, below, "x"), "")
+		w, err := y.Plan(t.Context(), filepath.Join(y.top, below), session)
+		if err == nil {
+			err = y.Make(t.Context(), session, w)
+		}
+		if err == nil || !strings.Contains(err.Error(), "link") {
+			t.Errorf("%s: an agent would work in %s: %v", below, w.Dir, err)
+		}
+		if entries, _ := os.ReadDir(outside); len(entries) != 1 {
+			t.Errorf("%s: outside has %v", below, entries)
+		}
+		if left := y.Leave(t.Context(), session, w); left.Kept {
+			t.Errorf("%s: %+v", below, left)
+		}
+	}
+}
