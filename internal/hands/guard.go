@@ -2,12 +2,15 @@ package hands
 
 import (
 	"bytes"
+	"cmp"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/settle-agent/settle/internal/sandbox"
 )
@@ -87,7 +90,7 @@ func look(root, path string) (map[string]guardedFile, error) {
 		case info.Mode().IsRegular() && info.Size() > maxGuardedBytes:
 			f.large = true
 		case info.Mode().IsRegular():
-			if f.content, err = dir.ReadFile(name); err != nil {
+			if f.content, f.large, err = readGuarded(dir, name); err != nil {
 				return nil //nolint:nilerr // it is gone
 			}
 		case info.Mode()&fs.ModeSymlink != 0:
@@ -97,6 +100,24 @@ func look(root, path string) (map[string]guardedFile, error) {
 		return nil
 	})
 	return files, err
+}
+
+// readGuarded reads a regular file of a bounded size. A job may have just put a FIFO in
+// its place, which would wait, or may write to it.
+func readGuarded(dir *os.Root, name string) (content []byte, large bool, err error) {
+	file, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, false, cmp.Or(err, fs.ErrNotExist)
+	}
+	content, err = io.ReadAll(io.LimitReader(file, maxGuardedBytes+1))
+	if len(content) > maxGuardedBytes {
+		return nil, true, err
+	}
+	return content, false, err
 }
 
 // restore puts back what was changed, and names it. What was there is moved aside.

@@ -35,7 +35,7 @@ func floors() [][]string {
 		{"event", "internal/scope", "internal/sse", "internal/redact", "internal/contents", "internal/repo", "internal/frontmatter", "internal/logfile", "internal/lifeline", "internal/jsonrpc", "internal/printable", "internal/egress", "internal/retryafter"},
 		{"internal/scratch"},
 		{"internal/jsonl", "internal/safefile", "internal/filelock"},
-		{"internal/house", "internal/test/shake", "internal/test/crash", "internal/test/setsid", "modeltest"},
+		{"internal/house", "internal/test/shake", "internal/test/crash", "internal/test/setsid", "internal/test/swap", "modeltest"},
 	}
 }
 
@@ -156,7 +156,7 @@ func mayReadEnvironment() map[string]string {
 func TestOnlyMainReadsTheEnvironment(t *testing.T) {
 	for _, s := range sources(t) {
 		_, name := room(s.dir)
-		if _, may := mayReadEnvironment()[s.name]; may || s.test || slices.Contains([]string{"cmd", "internal/proc", "internal/test/setsid", "modeltest"}, name) {
+		if _, may := mayReadEnvironment()[s.name]; may || s.test || slices.Contains([]string{"cmd", "internal/proc", "internal/test/setsid", "internal/test/swap", "modeltest"}, name) {
 			continue
 		}
 		ast.Inspect(s.file, func(n ast.Node) bool {
