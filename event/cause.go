@@ -32,8 +32,8 @@ const (
 	LimitReached Reason = "limit"
 	// Parent: the parent agent or call was cancelled.
 	Parent Reason = "parent"
-	// MachineLost: the machine that a call ran on cannot be reached, or what kept its
-	// processes died; never a turn's.
+	// MachineLost: the machine of a call is unreachable, or the supervisor of its
+	// processes died; never the reason of a turn.
 	MachineLost Reason = "lost"
 	// TimedOut: a call's own timeout. Turns end by LimitReached instead.
 	TimedOut Reason = "timeout"
@@ -50,7 +50,7 @@ const (
 	LimitCost    Limit = "cost"
 	LimitRepeats Limit = "repeats"
 	LimitContext Limit = "context" // the model's window is full, and compaction does not help
-	// Those of the session, with its child agents.
+	// Limits of the whole session, including its child agents.
 	LimitSessionSteps  Limit = "session_steps"
 	LimitSessionTime   Limit = "session_time"
 	LimitSessionTokens Limit = "session_tokens"
@@ -69,13 +69,13 @@ type Cause struct {
 	Failure *Failure `json:"error,omitempty"`
 }
 
-// Taker is who ends what runs in a session that another process takes over.
+// Taker is the By of endings that a process causes by taking a session over.
 const Taker = "take"
 
 // Complete is the cause of a good ending.
 func Complete() *Cause { return &Cause{Outcome: Completed} }
 
-// Abort is the cause of an ending that somebody or something forced.
+// Abort is the cause of a forced ending; by names the person, client or signal.
 func Abort(reason Reason, by string) *Cause {
 	return &Cause{Outcome: Aborted, Reason: reason, By: by}
 }
@@ -88,7 +88,7 @@ func AbortLimit(limit Limit, message string) *Cause {
 // Fail is the cause of a failure.
 func Fail(f *Failure) *Cause { return &Cause{Outcome: Failed, Failure: f} }
 
-// Error says how it ended in words for a person: "interrupted",
+// Error describes the ending for a person: "interrupted",
 // "replaced by a new input", "failed: …".
 func (c *Cause) Error() string {
 	switch c.Outcome {

@@ -9,7 +9,7 @@ import (
 type SessionOpened struct {
 	Settle     string     `json:"settle"`               // version of the binary
 	Dir        string     `json:"dir"`                  // working directory, absolute
-	Face       string     `json:"face,omitempty"`       // way in: "run", "serve", "library", …
+	Face       string     `json:"face,omitempty"`       // frontend: "run", "serve", "library", …
 	PID        int        `json:"pid,omitempty"`        // process id of the host
 	Permission Permission `json:"permission,omitempty"` // policy in force
 	// Parent is the session that started this one as a child agent, at ParentTurn
@@ -19,75 +19,76 @@ type SessionOpened struct {
 	ParentCall string   `json:"parent_call,omitempty"`
 	Child      string   `json:"child,omitempty"`
 	Depth      int      `json:"depth,omitempty"`
-	Notes      []string `json:"notes,omitempty"` // what a person should know, such as weaker custody
+	Notes      []string `json:"notes,omitempty"` // for people, such as weaker process tracking
 	// Process proves that a process is the host; nil where the system cannot say.
 	Process *Identity `json:"process,omitempty"`
-	// Confinement is what commands may do that nobody confines or frees by name;
-	// nil where no commands are run.
+	// Confinement is the sandbox of commands for which no rule names another one;
+	// nil if the session runs no commands.
 	Confinement *Confinement `json:"sandbox,omitempty"`
 }
 
-// Sandbox is what a command may do, by the kernel's own means.
+// Sandbox is the kernel confinement of a command.
 type Sandbox string
 
 // The sandboxes.
 const (
-	// NoSandbox leaves a command all that the user may do.
+	// NoSandbox gives a command all rights of the user.
 	NoSandbox Sandbox = "off"
-	// ReadOnly lets it read, and nothing else.
+	// ReadOnly lets a command read only.
 	ReadOnly Sandbox = "read-only"
-	// Workspace lets it read, and change what is in the working directory.
+	// Workspace lets a command read, and change files in the working directory.
 	Workspace Sandbox = "workspace"
 )
 
-// On reports whether it confines at all; "" is the same as NoSandbox.
+// On reports whether the sandbox confines anything; "" is the same as NoSandbox.
 func (s Sandbox) On() bool { return s != "" && s != NoSandbox }
 
-// Confinement is what a session's commands may do, and what holds them to it (C22).
+// Confinement is the default sandbox of a session's commands, and the mechanisms
+// that enforce it (C22).
 type Confinement struct {
 	Mode    Sandbox `json:"mode"`
 	Network string  `json:"network,omitempty"` // off, proxy or on
-	// By names what enforces it here; Tried is how many ways around it were tried
-	// out before the session began, none of which led out.
+	// By names the mechanisms that enforce the sandbox here; Tried is the number of
+	// sandbox probes that ran before the session began, all of which held.
 	By    []string `json:"by,omitempty"`
 	Tried int      `json:"tried,omitempty"`
-	// Missing says why there is less than was asked for, and Gaps what the mode
-	// forbids and cannot be enforced here.
+	// Missing is the reason for a weaker sandbox than requested; Gaps are the
+	// restrictions of the mode that cannot be enforced here.
 	Missing string   `json:"missing,omitempty"`
 	Gaps    []string `json:"gaps,omitempty"`
 }
 
-// FaceLibrary is the way in of a program that embeds settle and names no other.
+// FaceLibrary is the frontend of a program that embeds settle and names no other.
 const FaceLibrary = "library"
 
-// Identity names a process for good (C23). A process id alone is given to
-// another process in time, and means something else in another container.
+// Identity identifies a process permanently (C23). The system reuses a process id
+// alone, and another container has its own process ids.
 type Identity struct {
 	PID       int    `json:"pid"`
-	Started   uint64 `json:"started"`             // as the system counts it, such as clock ticks since boot
+	Started   uint64 `json:"started"`             // start time in the system's unit, such as clock ticks since boot
 	Boot      string `json:"boot"`                // id of the machine's boot
-	Namespace string `json:"namespace,omitempty"` // within which the process id holds
+	Namespace string `json:"namespace,omitempty"` // PID namespace of the process id
 }
 
-// SessionRecovered: the last writer died without closing, or the log's tail
-// was damaged; the survivor says what it found. It stands for the missing
-// session.closed and follows the endings of everything that was open.
+// SessionRecovered: the last writer died without closing, or the log's tail was
+// damaged; the process that opened the log next reports its findings. The event
+// replaces the missing session.closed and follows the endings of all open entities.
 type SessionRecovered struct {
-	PID      int    `json:"pid,omitempty"`       // of the host that died, where known
-	Ended    int    `json:"ended,omitempty"`     // how many things recovery had to end
+	PID      int    `json:"pid,omitempty"`       // host that died, if known
+	Ended    int    `json:"ended,omitempty"`     // number of entities that recovery ended
 	CutBytes int64  `json:"cut_bytes,omitempty"` // length of the damaged tail
-	Kept     string `json:"kept,omitempty"`      // file that keeps the damaged tail
-	Swept    []int  `json:"swept,omitempty"`     // pids of orphans that were ended
+	Kept     string `json:"kept,omitempty"`      // file with the damaged tail
+	Swept    []int  `json:"swept,omitempty"`     // pids of orphans that recovery ended
 	Message  string `json:"message,omitempty"`
 }
 
-// SessionClosed: the host let go of the session; nothing of it runs.
+// SessionClosed: the host released the session; none of its processes runs.
 type SessionClosed struct {
 	Reason  Reason `json:"reason,omitempty"` // empty for a normal close
 	Message string `json:"message,omitempty"`
 }
 
-// Mode says what an input does when a turn is running.
+// Mode is the effect of an input on a running turn.
 type Mode string
 
 // The modes.
@@ -104,61 +105,61 @@ type Image struct {
 	Name      string `json:"name,omitempty"`
 }
 
-// InputAccepted: an input is durable and will be run, held or dropped (C19).
+// InputAccepted: an input is durable; a turn runs it, or it is held or dropped (C19).
 type InputAccepted struct {
 	Input  string  `json:"input"` // id
 	Text   string  `json:"text"`
 	Images []Image `json:"images,omitempty"`
 	Mode   Mode    `json:"mode,omitempty"`
-	// Schema, if set, is a JSON Schema that the turn's answer is to follow.
+	// Schema, if set, is a JSON Schema that the turn's answer must follow.
 	Schema json.RawMessage `json:"schema,omitempty"`
-	// Command says that Text is a command of a person. The turn runs it, without
-	// asking anybody, as a call that is of no attempt and whose CallID is the
-	// input's id; the model is shown it with the next request.
+	// Command reports whether Text is a shell command of a person. The turn runs it
+	// without approval, as a call that belongs to no attempt and whose CallID is the
+	// input's id; the next request shows the call to the model.
 	Command bool `json:"command,omitempty"`
 }
 
-// InputHeld: the input will not run by itself; the next send takes it along.
+// InputHeld: the input will not run by itself; the turn of the next input includes it.
 type InputHeld struct {
 	Input  string `json:"input"`
 	Reason Reason `json:"reason,omitempty"`
 }
 
-// InputDropped: somebody took the input back before it ran.
+// InputDropped: a client withdrew the input before it ran.
 type InputDropped struct {
 	Input string `json:"input"`
 }
 
-// InterruptRequested: somebody asked for an end. Item names a single call; without it
-// the turn is meant.
+// InterruptRequested: a client requested an interrupt of the turn, or of a single
+// call if the event has an item.
 type InterruptRequested struct {
 	Reason Reason `json:"reason"`
 	Input  string `json:"input,omitempty"` // covers this input, accepted but not started
 }
 
-// TurnStarted: the inputs named are being worked on.
+// TurnStarted: a turn works on the named inputs.
 type TurnStarted struct {
 	Inputs     []string   `json:"inputs"`
 	Provider   string     `json:"provider,omitempty"`
 	Model      string     `json:"model,omitempty"`
 	Effort     string     `json:"effort,omitempty"`
 	Permission Permission `json:"permission,omitempty"`
-	// Purpose says what it is for, where that is not to answer inputs; it has none then.
+	// Purpose is set for a turn that answers no inputs; the turn then has none.
 	Purpose Purpose `json:"purpose,omitempty"`
 }
 
-// Purpose says what a turn or an attempt is for, where that is not the model's answer.
+// Purpose is the purpose of a turn or an attempt other than the model's answer.
 type Purpose string
 
 // The purposes.
 const (
-	// Compaction: the history is to become shorter. A turn for it does nothing
-	// else; an attempt for it asks for a summary.
+	// Compaction shortens the history. A compaction turn does nothing else; a
+	// compaction attempt requests a summary.
 	Compaction Purpose = "compaction"
 )
 
-// Usage counts tokens. Input includes what was read from and written to the
-// provider's cache; Output includes Reasoning.
+// Usage counts tokens. Input includes the tokens that were read from and written to
+// the provider's cache; Output includes Reasoning.
 type Usage struct {
 	Input      int64 `json:"input_tokens"`
 	CacheRead  int64 `json:"cache_read_tokens,omitempty"`
@@ -181,48 +182,49 @@ type Tokens struct {
 	Prompt     []int32   `json:"prompt,omitempty"`
 	Completion []int32   `json:"completion,omitempty"`
 	Logprobs   []float64 `json:"logprobs,omitempty"` // of the completion
-	// Incomplete says that some are missing: there were too many, or the server sent
-	// something else.
+	// Incomplete reports that tokens are missing: there were too many, or the server
+	// sent other data.
 	Incomplete bool `json:"incomplete,omitempty"`
 }
 
-// maxTokens bounds the lists of Tokens together: about what a request can have.
+// maxTokens bounds the total length of the lists of Tokens, at about the size of the
+// largest request.
 const maxTokens = 1 << 20
 
-// Add appends what a response brought next, up to a bound.
+// Add appends the next tokens of a response, up to maxTokens.
 func (t *Tokens) Add(more Tokens) {
 	n := len(t.Prompt) + len(t.Completion) + len(t.Logprobs) + len(more.Prompt) + len(more.Completion) + len(more.Logprobs)
 	if t.Incomplete = t.Incomplete || more.Incomplete || n > maxTokens; t.Incomplete {
 		return
 	}
-	if more.Prompt != nil { // it comes once, whole
+	if more.Prompt != nil { // complete in one chunk
 		t.Prompt = more.Prompt
 	}
 	t.Completion = append(t.Completion, more.Completion...)
 	t.Logprobs = append(t.Logprobs, more.Logprobs...)
 }
 
-// Summary is what a finished turn took.
+// Summary is the consumption of a finished turn.
 type Summary struct {
-	Steps    int   `json:"steps"`            // responses that the model finished, but for summaries
+	Steps    int   `json:"steps"`            // complete responses of the model, except summaries
 	Attempts int   `json:"attempts"`         // requests that were sent
 	Calls    int   `json:"calls"`            // tool calls that started
 	Denied   int   `json:"denied,omitempty"` // approvals that were denied
 	Usage    Usage `json:"usage"`
-	// Cost is what the requests cost whose price was known, in US dollars, and
-	// Unpriced how many took tokens at a price that was not: with any, the cost is
-	// not known.
+	// Cost is the sum of all requests with a known price, in US dollars. Unpriced
+	// counts the requests that used tokens at an unknown price: if it is not 0, the
+	// total cost is unknown.
 	Cost     float64 `json:"cost_usd,omitempty"`
 	Unpriced int     `json:"unpriced,omitempty"`
 }
 
-// CostUSD returns what it all cost in US dollars; known is false where nothing
-// was used, or at a price that is not known.
+// CostUSD returns the total cost in US dollars; known is false if nothing was used,
+// or if a price is unknown.
 func (s Summary) CostUSD() (usd float64, known bool) {
 	return s.Cost, s.Unpriced == 0 && s.Cost > 0
 }
 
-// Add adds what an attempt used.
+// Add adds the usage of an attempt.
 func (s *Summary) Add(end AttemptEnded) {
 	s.Usage = s.Usage.Add(end.Usage)
 	switch {
@@ -233,7 +235,7 @@ func (s *Summary) Add(end AttemptEnded) {
 	}
 }
 
-// Join adds what other turns took.
+// Join adds the consumption of other turns.
 func (s *Summary) Join(other Summary) {
 	s.Steps += other.Steps
 	s.Attempts += other.Attempts
@@ -244,14 +246,14 @@ func (s *Summary) Join(other Summary) {
 	s.Unpriced += other.Unpriced
 }
 
-// TurnCompleted: the model finished and asked for no further tool.
+// TurnCompleted: the model finished and called no further tool.
 type TurnCompleted struct {
 	// Answer is the text of the last message that the model finished in the turn.
 	Answer string `json:"answer,omitempty"`
 	Summary
 }
 
-// TurnAborted: somebody or something forced the end.
+// TurnAborted: a person, a client, a limit, a shutdown or a crash forced the end.
 type TurnAborted struct {
 	Reason  Reason `json:"reason"`
 	Limit   Limit  `json:"limit,omitempty"`
@@ -259,77 +261,76 @@ type TurnAborted struct {
 	Summary
 }
 
-// TurnFailed: the turn could not go on.
+// TurnFailed: the turn could not continue.
 type TurnFailed struct {
 	Failure *Failure `json:"error"`
 	Summary
 }
 
-// Change says how the history that a model is sent changes.
+// Change is the kind of a change to the history of later model requests.
 type Change string
 
 // The changes.
 const (
-	ChangeWindow    Change = "window"    // Tokens is what the model is found to hold
-	ChangeShortened Change = "shortened" // what came before is shortened to about Tokens
-	ChangeLeftOut   Change = "left_out"  // LeftOut is left out of what came before
-	ChangeRestored  Change = "restored"  // what was left out on trial comes back, since it did not help
-	ChangeBasis     Change = "basis"     // the instructions, the tools or the settings of the model are others
-	ChangeCompacted Change = "compacted" // what came before From is replaced by Summary and Ledger, for every model
+	ChangeWindow    Change = "window"    // Tokens is the window of the model, as observed
+	ChangeShortened Change = "shortened" // the history so far is shortened to about Tokens
+	ChangeLeftOut   Change = "left_out"  // the parts in LeftOut are omitted from the history so far
+	ChangeRestored  Change = "restored"  // parts omitted on trial return, since omitting them did not help
+	ChangeBasis     Change = "basis"     // the instructions, the tools or the settings of the model changed
+	ChangeCompacted Change = "compacted" // Summary and Ledger replace the history before From, for every model
 )
 
-// Trigger says what a compaction was for.
+// Trigger is the cause of a compaction.
 type Trigger string
 
 // The triggers.
 const (
 	TriggerFull     Trigger = "full"     // the model's window was nearly full
 	TriggerOverflow Trigger = "overflow" // the provider refused a request as too long
-	TriggerRequest  Trigger = "request"  // somebody asked for it
+	TriggerRequest  Trigger = "request"  // a person or a client requested it
 )
 
-// Place is a place between the responses of a session.
+// Place is a position between two responses of a session.
 type Place struct {
 	Turn string `json:"turn"`
-	// Attempts is how many of the turn's attempts come before it.
+	// Attempts is the number of the turn's attempts before the place.
 	Attempts int `json:"attempts"`
 }
 
-// Part is what can be left out of a history.
+// Part is a part of a history that a request can omit.
 type Part string
 
-// The parts, in the order in which they are left out.
+// The parts, in the order in which requests omit them.
 const (
 	PartRefusedInputs Part = "refused_inputs" // inputs of earlier turns that were refused and never answered
-	PartReasoning     Part = "reasoning"      // with what else only its provider can read
+	PartReasoning     Part = "reasoning"      // and other data that only its provider can read
 	PartImages        Part = "images"
 	PartTools         Part = "tools"   // arguments and outputs of calls
-	PartAnswers       Part = "answers" // all that the model said and did
+	PartAnswers       Part = "answers" // all messages and calls of the model
 	PartInputs        Part = "inputs"  // earlier turns as a whole
 )
 
-// HistoryChanged: from the next request on, the model named is sent what came
-// before in another form. It is the one kind of event, beside an attempt that failed as
-// ADR 7 describes, at which requests stop extending the ones before (C6, C21).
+// HistoryChanged: from the next request on, the named model receives the history so
+// far in another form. Apart from an attempt that failed as ADR 7 describes, it is the
+// only kind of event at which requests stop extending the earlier ones (C6, C21).
 //
-// What is left out is so on trial, in place of what the change before it left
-// out, until a response comes; then it stays so. If the turn ends before, it comes
-// back.
+// LeftOut is omitted on trial, and replaces the LeftOut of the change before it. A
+// response makes the omission permanent; if the turn ends first, the parts return.
 type HistoryChanged struct {
 	Change   Change `json:"change"`
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`
-	Tokens   int    `json:"tokens,omitempty"` // as settle counts them
+	Tokens   int    `json:"tokens,omitempty"` // by settle's count
 	LeftOut  []Part `json:"left_out,omitempty"`
 	Why      string `json:"why"` // for people
 
-	// Of a compaction. Where more of it is to follow, Piece says so: the history
-	// was too long to be summarised at once.
+	// Fields of a compaction. Piece reports that another piece of the compaction
+	// follows, because the history was too long for one summary.
 	Trigger Trigger `json:"trigger,omitempty"`
-	From    *Place  `json:"from,omitempty"`    // from here on all stays as it is; nil where nothing does
-	Summary string  `json:"summary,omitempty"` // of what came before, by the model
-	Ledger  string  `json:"ledger,omitempty"`  // what settle knows of it
-	Before  int     `json:"before,omitempty"`  // tokens of the request that it replaces; Tokens are those of the next
+	From    *Place  `json:"from,omitempty"`    // first place that the compaction keeps; nil if it keeps none
+	Summary string  `json:"summary,omitempty"` // the model's summary of the history before From
+	Ledger  string  `json:"ledger,omitempty"`  // settle's digest of the history before From
+	Before  int     `json:"before,omitempty"`  // tokens of the replaced request; Tokens counts the next one
 	Piece   bool    `json:"piece,omitempty"`
 }
 
@@ -340,33 +341,33 @@ type AttemptStarted struct {
 	Provider  string   `json:"provider,omitempty"` // provider's name
 	Model     string   `json:"model,omitempty"`
 	Inputs    []string `json:"inputs,omitempty"`     // inputs that steer: they join here
-	MaxTokens int      `json:"max_tokens,omitempty"` // clamped output limit that was sent
-	Trimmed   int      `json:"trimmed,omitempty"`    // parts of the conversation that were shortened to fit
-	// Basis names what the request has in common with those before it: a hash of
-	// the instructions, the tools and what settle knows of the model.
+	MaxTokens int      `json:"max_tokens,omitempty"` // output limit of the request, clamped to the window
+	Trimmed   int      `json:"trimmed,omitempty"`    // number of parts that were shortened to fit the window
+	// Basis is a hash of the instructions, the tools and the model's settings, which
+	// the request shares with earlier requests.
 	Basis string `json:"basis,omitempty"`
-	// Purpose says what the request is for, where that is not the next response.
+	// Purpose is set for a request whose response is not the model's answer.
 	Purpose Purpose `json:"purpose,omitempty"`
 }
 
-// AttemptEnded: the response ended, one way or another.
+// AttemptEnded: the response ended, for any cause.
 type AttemptEnded struct {
 	Outcome    Outcome `json:"outcome"`
 	Reason     Reason  `json:"reason,omitempty"`      // if aborted
 	StopReason string  `json:"stop_reason,omitempty"` // provider's, normalised: end_turn, tool_use, max_tokens, refusal, …
 	ResponseID string  `json:"response_id,omitempty"`
 	Usage      Usage   `json:"usage"`
-	// Cost is what the usage cost, in US dollars; nil if the price is not known.
+	// Cost is the price of Usage in US dollars; nil if the price is unknown.
 	Cost    *float64 `json:"cost_usd,omitempty"`
 	Failure *Failure `json:"error,omitempty"`
-	// RetryIn is the wait before the next attempt in milliseconds; nil if
-	// there will be none.
+	// RetryIn is the delay before the next attempt in milliseconds; nil if no
+	// attempt follows.
 	RetryIn *int64 `json:"retry_in_ms,omitempty"`
-	// Tokens are the tokens themselves, where the request asked for them.
+	// Tokens are the token ids, if the request asked for them.
 	Tokens *Tokens `json:"tokens,omitempty"`
-	// Discarded are the items of the attempt that are not part of the
-	// conversation, since a later attempt says them anew: what did not finish,
-	// and what came after its last call that started.
+	// Discarded are the ids of the attempt's items that leave the conversation because
+	// a later attempt generates them again: unfinished items, and the items after
+	// the attempt's last started call.
 	Discarded []string `json:"discarded,omitempty"`
 }
 
@@ -375,11 +376,11 @@ type ItemType string
 
 // The item types.
 const (
-	Message   ItemType = "message"   // text of the model for a person
-	Reasoning ItemType = "reasoning" // text of the model for itself
+	Message   ItemType = "message"   // the model's text for a person
+	Reasoning ItemType = "reasoning" // the model's reasoning
 	ToolCall  ItemType = "tool_call" // a tool call with its output
-	Note      ItemType = "note"      // text of settle for the model
-	Digest    ItemType = "summary"   // text of the model about what came before, for a compaction
+	Note      ItemType = "note"      // settle's text for the model
+	Digest    ItemType = "summary"   // the model's summary of a history, for a compaction
 )
 
 // ItemStarted: an item begins; its text follows in deltas.
@@ -390,7 +391,7 @@ type ItemStarted struct {
 	Name       string   `json:"name,omitempty"`    // tool
 }
 
-// Stream says which text of an item a delta continues.
+// Stream is the text of an item that a delta continues.
 type Stream string
 
 // The streams.
@@ -404,8 +405,8 @@ const (
 type ItemDelta struct {
 	Stream Stream `json:"stream"`
 	Text   string `json:"text"`
-	// Notice says that the output is not the call's own: it is a line of settle's, in
-	// brackets, about what people should know while the call runs.
+	// Notice reports that the text is not the call's own output but a line of settle,
+	// in brackets, that informs people while the call runs.
 	Notice bool `json:"notice,omitempty"`
 }
 
@@ -415,54 +416,54 @@ type CallReady struct {
 	CallID    string `json:"call_id,omitempty"`
 	Arguments string `json:"arguments"`
 	Sent      *Sent  `json:"sent,omitempty"`
-	Seal      *Seal  `json:"seal,omitempty"` // what the provider attached to the call
+	Seal      *Seal  `json:"seal,omitempty"` // the provider signature of the call
 }
 
-// Sent is a call as the model made it, where that differs from what the log says of
-// it: models call tools by the names that they were trained on.
+// Sent is a call as the model wrote it, if it differs from the call in the log: models
+// call tools by the names that they were trained on.
 type Sent struct {
 	Name string `json:"name"`
-	// Arguments are empty where they follow from the call's own and the name.
+	// Arguments are empty if the call's own arguments and the name determine them.
 	Arguments string `json:"arguments,omitempty"`
 }
 
 // CallStarted is durable before the call's side effects begin (C5).
 type CallStarted struct {
 	Title string `json:"title,omitempty"` // the call in one line, for people
-	// Sandbox is what its processes may do; empty for whatever the user may.
+	// Sandbox confines the call's processes; empty for none.
 	Sandbox Sandbox `json:"sandbox,omitempty"`
-	// Arguments are what it runs with, where a hook has changed what the model wrote.
+	// Arguments are set if a hook changed the model's arguments.
 	Arguments string `json:"arguments,omitempty"`
 }
 
-// Status is how far an item is.
+// Status is the state of an item.
 type Status string
 
 // The statuses of an item.
 const (
 	ItemOpen      Status = "open"
 	ItemCompleted Status = "completed"
-	ItemFailed    Status = "failed"  // call: it ran and says it failed, or was refused
-	ItemAborted   Status = "aborted" // cut before its end
+	ItemFailed    Status = "failed"  // call: it ran and reported a failure, or was refused
+	ItemAborted   Status = "aborted" // ended before it was complete
 )
 
-// Effects says what an aborted call may have done. It is empty for a call
-// that ran to its end.
+// Effects are the possible side effects of an aborted call; empty for a call that
+// ran to its end.
 type Effects string
 
 // The effects.
 const (
-	EffectsNone    Effects = "none"    // it never started
-	EffectsPartial Effects = "partial" // it ran and was ended; nothing of it runs on
-	EffectsUnknown Effects = "unknown" // nobody knows
+	EffectsNone    Effects = "none"    // the call never started
+	EffectsPartial Effects = "partial" // the call ran and was ended; none of its processes runs
+	EffectsUnknown Effects = "unknown" // the effects cannot be known
 )
 
-// Content is all that an item says.
+// Content is the whole content of an item.
 type Content struct {
 	Type ItemType `json:"type"`
 	Text string   `json:"text,omitempty"` // message, reasoning, note, summary
 
-	// Who made it, and what only they can read.
+	// Origin of a model's item, and its provider signature.
 	Provider   string `json:"provider,omitempty"`
 	Model      string `json:"model,omitempty"`
 	ProviderID string `json:"provider_id,omitempty"`
@@ -473,23 +474,23 @@ type Content struct {
 	Name        string          `json:"name,omitempty"`
 	Arguments   string          `json:"arguments,omitempty"`
 	Sent        *Sent           `json:"sent,omitempty"`
-	Output      string          `json:"output,omitempty"`       // what the model is told
-	OutputFile  string          `json:"output_file,omitempty"`  // where the whole output is, if it is longer
+	Output      string          `json:"output,omitempty"`       // the output that the model receives
+	OutputFile  string          `json:"output_file,omitempty"`  // file with the whole output, if Output is shortened
 	OutputBytes int64           `json:"output_bytes,omitempty"` // length of the whole output
 	ExitCode    *int            `json:"exit_code,omitempty"`
-	Detail      json.RawMessage `json:"detail,omitempty"` // for people and faces (a diff, …), never sent
-	Jobs        []string        `json:"jobs,omitempty"`   // jobs that the call left behind
+	Detail      json.RawMessage `json:"detail,omitempty"` // for people and frontends (a diff, …), never sent to the model
+	Jobs        []string        `json:"jobs,omitempty"`   // jobs that remained after the call
 	Survivors   []Process       `json:"survivors,omitempty"`
 
-	// Child is the child agent whose end a note tells the model (C18). Each end is
-	// told once.
+	// Child is the child agent whose result a note reports to the model (C18), exactly
+	// once for each child.
 	Child string `json:"child,omitempty"`
-	// Instruction is the file that a note has the text of: the project's instructions
-	// for where calls work. Each is given once.
+	// Instruction is the file of project instructions that a note contains. The model
+	// receives each file once.
 	Instruction string `json:"instruction,omitempty"`
 
-	// Effective are the arguments that a call ran with, where a hook has changed those
-	// that the model wrote.
+	// Effective are the arguments that a call ran with, if a hook changed the model's
+	// arguments.
 	Effective string `json:"effective_arguments,omitempty"`
 }
 
@@ -503,7 +504,7 @@ type Process struct {
 	Why     string `json:"why,omitempty"`
 }
 
-// ItemEnded carries the item whole, so that nobody needs its deltas any more.
+// ItemEnded carries the whole item, so that readers do not need its deltas.
 type ItemEnded struct {
 	Status  Status  `json:"status"`
 	Effects Effects `json:"effects,omitempty"` // aborted call
@@ -511,32 +512,32 @@ type ItemEnded struct {
 	Content
 }
 
-// ApprovalRequested: a call waits for somebody's word. The event's item is
-// the call, or the one that started the child agent that asks.
+// ApprovalRequested: a call waits for an approval. The event's item is the call, or
+// the call that started the child agent whose call waits.
 type ApprovalRequested struct {
 	Approval string          `json:"approval"` // id
 	Tool     string          `json:"tool"`
 	Title    string          `json:"title,omitempty"`
-	Why      string          `json:"why,omitempty"` // which rule asks
+	Why      string          `json:"why,omitempty"` // the rule that requires the approval
 	Detail   json.RawMessage `json:"detail,omitempty"`
-	// Text is the whole call for a person to read, and Covers what approving
-	// it for the session would cover.
+	// Text is the whole call for a person to read; Covers is the scope of an
+	// approval for the session.
 	Text   string `json:"text,omitempty"`
 	Covers string `json:"covers,omitempty"`
-	// Child is the child agent that asks, about a call of its own.
+	// Child is the child agent whose own call waits.
 	Child string `json:"child,omitempty"`
-	// Form, if set, is what a tool server wants to know while its call runs: the
-	// call has started, and only the form is answered.
+	// Form, if set, is a question of a tool server during its call: the call has
+	// started, and the answer fills in the form only.
 	Form *Form `json:"form,omitempty"`
 }
 
-// Form is what a tool server asks the user for. What the user fills in goes to the
-// server only, and not into the log.
+// Form is a tool server's question to the user. The user's values go to the server
+// only, not into the log.
 type Form struct {
 	Server  string `json:"server"`
 	Message string `json:"message"`
-	// Schema is the JSON Schema of the values: an object of plain properties. URL is
-	// a page to open instead.
+	// Schema is the JSON Schema of the values: an object of plain properties. URL, if
+	// set, is a page that the user opens instead.
 	Schema json.RawMessage `json:"schema,omitempty"`
 	URL    string          `json:"url,omitempty"`
 }
@@ -549,16 +550,16 @@ const (
 	Approved        Verdict = "approved"
 	ApprovedSession Verdict = "approved_session"
 	Denied          Verdict = "denied"
-	ApprovalAborted Verdict = "aborted" // and the turn is to be interrupted
+	ApprovalAborted Verdict = "aborted" // denied, and the turn is interrupted
 	Expired         Verdict = "expired" // its turn ended first (C16)
 )
 
-// ApprovalEnded: somebody, or a declared policy, answered.
+// ApprovalEnded: a person, a client or a declared policy answered, or the turn ended.
 type ApprovalEnded struct {
 	Approval string  `json:"approval"`
 	Verdict  Verdict `json:"verdict"`
-	Message  string  `json:"message,omitempty"` // words for the model
-	Policy   string  `json:"policy,omitempty"`  // the policy that answered where nobody could
+	Message  string  `json:"message,omitempty"` // message for the model
+	Policy   string  `json:"policy,omitempty"`  // the declared policy that answered without a person
 }
 
 // JobStarted: a process of the session outlives its call.
@@ -566,9 +567,10 @@ type JobStarted struct {
 	Job     string `json:"job"` // id
 	PID     int    `json:"pid"`
 	Command string `json:"command"`
-	Log     string `json:"log,omitempty"`  // file with its output
-	Mark    string `json:"mark,omitempty"` // SETTLE_CUSTODY in the environment of its processes, by which they are shown
-	// Process is the process, and Keeper its warden: by these it is ended from outside.
+	Log     string `json:"log,omitempty"`  // file with the output of the job
+	Mark    string `json:"mark,omitempty"` // SETTLE_CUSTODY in the environment of the job's processes, which marks them
+	// Process is the job's process and Keeper its supervisor: another host ends the
+	// job by these identities.
 	Process *Identity `json:"process,omitempty"`
 	Keeper  *Identity `json:"keeper,omitempty"`
 }
@@ -580,8 +582,8 @@ type JobEnd string
 const (
 	JobExited   JobEnd = "exited"
 	JobKilled   JobEnd = "killed"   // by the user, the model or the session's end
-	JobReleased JobEnd = "released" // it runs on, on purpose
-	JobLost     JobEnd = "lost"     // its host died; the survivor ended what was left of it
+	JobReleased JobEnd = "released" // it outlives the session on purpose
+	JobLost     JobEnd = "lost"     // its host died; the next host ended its remaining processes
 )
 
 // JobEnded: the session no longer owns the job.
@@ -598,46 +600,46 @@ type JobEnded struct {
 type ChildStarted struct {
 	Child   string `json:"child"`   // id
 	Session string `json:"session"` // its session
-	// Call is the call that started it; the item of the event, where it has one.
+	// Call is the call that started the child: the event's item, if it has one.
 	Call  string `json:"call,omitempty"`
-	Title string `json:"title,omitempty"` // what it is to do, in one line, for people
+	Title string `json:"title,omitempty"` // its task in one line, for people
 	Model string `json:"model,omitempty"`
-	// Worktree is the git worktree that is made for it; nil if it works where its
-	// parent does.
+	// Worktree is the child's own git worktree; nil if it works in its parent's
+	// directory.
 	Worktree *Worktree `json:"worktree,omitempty"`
 }
 
-// Worktree is a git worktree that settle makes for a child agent. While settle is
-// answerable for it, git has it as locked, and the reason names the child's session (C23).
+// Worktree is a git worktree that settle creates for a child agent. While settle owns
+// the worktree, it is locked in git, and the lock's reason names the child's session (C23).
 type Worktree struct {
-	Path   string `json:"path"`   // its top
-	Dir    string `json:"dir"`    // where the child works in it
-	Git    string `json:"git"`    // the repository's own directory
-	Branch string `json:"branch"` // made for it
-	Base   string `json:"base"`   // the commit that it begins with
+	Path   string `json:"path"`   // top directory
+	Dir    string `json:"dir"`    // the child's working directory in it
+	Git    string `json:"git"`    // git directory of the repository
+	Branch string `json:"branch"` // branch that settle created for it
+	Base   string `json:"base"`   // commit at which it begins
 }
 
-// WorktreeLeft is what became of a worktree.
+// WorktreeLeft is the outcome of a worktree after its child ended.
 type WorktreeLeft struct {
-	Kept bool `json:"kept"` // else it is removed
-	// Why says what has changed in it, or why it could not be removed.
+	Kept bool `json:"kept"` // false: settle removed it
+	// Why is the change in the worktree, or the error that prevented its removal.
 	Why string `json:"why,omitempty"`
 }
 
-// ChildEnded: the child's work ended. A background child's end is news for the
-// model of the parent, which a note tells it (C18); see [Content].Child.
+// ChildEnded: the child's work ended. A note reports the end of a background child to
+// the parent's model (C18); see [Content].Child.
 type ChildEnded struct {
 	Child   string  `json:"child"`
 	Outcome Outcome `json:"outcome"`
 	Cause   *Cause  `json:"cause,omitempty"`
-	// Answer is the last that it said, also where it did not complete; of a long
-	// one, both ends.
+	// Answer is the child's last message, also if the child did not complete; a long
+	// message is reduced to its beginning and end.
 	Answer string `json:"answer,omitempty"`
-	// ElapsedMS is how long it worked, in milliseconds; 0 if nobody knows.
+	// ElapsedMS is the child's working time in milliseconds; 0 if unknown.
 	ElapsedMS int64 `json:"elapsed_ms,omitempty"`
-	// Spent is what it and its own children took; nil if nobody knows.
+	// Spent is the consumption of the child and its own children; nil if unknown.
 	Spent *Summary `json:"spent,omitempty"`
-	// Worktree is what became of its worktree; nil if it had none, and if that is
-	// found out later.
+	// Worktree is the outcome of the child's worktree; nil if it had none, or if a later
+	// host determines the outcome.
 	Worktree *WorktreeLeft `json:"worktree,omitempty"`
 }

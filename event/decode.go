@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Decoder reads the events of one log, one after the other. What they have in
-// common, such as the id of their turn, they share. The zero Decoder is ready.
+// Decoder reads the events of one log in order. The events share equal strings, such as
+// the id of their turn. The zero Decoder is ready.
 type Decoder struct {
 	session, turn, attempt, item, by string
 	provider, model, basis, tool     string
@@ -83,8 +83,7 @@ func (d *Decoder) quick(line []byte) (e Event, ok bool) {
 	return e, ok
 }
 
-// data reads what the kind says. Those of which a session has many are read by
-// hand.
+// data decodes the data of a kind. Hand-written code decodes the frequent kinds.
 func (d *Decoder) data(kind, raw []byte) (Data, bool) {
 	p := &lineScanner{b: raw}
 	p.begin()

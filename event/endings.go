@@ -9,13 +9,12 @@ import (
 // in it, innermost first, each with the cause; nil if no turn is running.
 //
 // It is the only author of forced endings and of a turn's terminal event: the
-// turn's finalizer calls it, whatever happened, and so does the recovery of a
-// log whose writer died. What an item has said so far is kept. A call that
-// never started has no effects; of one that started and did not come back,
-// nobody knows them (C5). Input that waits is held (C19), unless it came after
-// the last request to interrupt the turn, or there was none and the turn
-// completed or was replaced. A turn cannot complete with something open: that is
-// a failure of settle, and the turn says so.
+// turn's finalizer always calls it, and so does the recovery of a log whose writer
+// died. An item keeps its text so far. A call that never started has no effects; the
+// effects of a call that started and did not return are unknown (C5). Waiting input is
+// held (C19), unless it came after the last request to interrupt the turn, or there was
+// no such request and the turn completed or was replaced. A turn cannot complete with
+// an open entity: that is a defect of settle, and the turn fails with its description.
 func Endings(s State, c *Cause) []Event {
 	t := s.Running()
 	if t == nil {
@@ -25,7 +24,7 @@ func Endings(s State, c *Cause) []Event {
 	return endTurn(s, c, held(s.stopped(c), c))
 }
 
-// endTurn ends the running turn; holding is what becomes of the input that waits.
+// endTurn ends the running turn; holding are the endings of the waiting inputs.
 func endTurn(s State, c *Cause, holding []Event) []Event {
 	t := s.Running()
 	out := childEndings(s, c, func(child *Child) bool { return child.Turn == t.ID })
@@ -42,7 +41,7 @@ func endTurn(s State, c *Cause, holding []Event) []Event {
 	return append(out, Event{Turn: t.ID, By: c.By, Data: terminal(c, t)})
 }
 
-// honest returns the cause that is true of the turn.
+// honest returns the cause, or a failure if the turn cannot have completed.
 func honest(s State, c *Cause) *Cause {
 	t := s.Running()
 	if t == nil || c.Outcome != Completed {
@@ -55,7 +54,7 @@ func honest(s State, c *Cause) *Cause {
 	return Fail(&Failure{Name: NameInternal, Message: "the turn cannot complete: " + what})
 }
 
-// stopped returns the input that is held with the running turn's end.
+// stopped returns the inputs that are held when the running turn ends.
 func (s State) stopped(c *Cause) []Input {
 	asked := c.Reason == Interrupted && s.Running().Interrupt != nil
 	if c.Outcome != Completed && c.Reason != Replaced && !asked {
@@ -64,10 +63,9 @@ func (s State) stopped(c *Cause) []Input {
 	return slices.DeleteFunc(slices.Clone(s.Waiting), func(i Input) bool { return i.Stopped == "" })
 }
 
-// Closings returns the events that end everything of an open session: its
-// turn, its children and its jobs; input that waits is held, whatever the
-// cause. The host that closes it and the recovery of one that died call it,
-// before session.closed or session.recovered.
+// Closings returns the events that end all entities of an open session: its turn,
+// its children and its jobs. For any cause, waiting input is held. The closing host
+// and the recovery of a dead host call it before session.closed or session.recovered.
 func Closings(s State, c *Cause) []Event {
 	if !s.Open {
 		return nil
@@ -93,14 +91,13 @@ func Closings(s State, c *Cause) []Event {
 }
 
 // AttemptEndings returns the events that end the running attempt before its
-// response was complete: its unfinished items, then the attempt, as end says
-// in all but the outcome; nil if no attempt is running. An approval that a call
-// among them waits for expires before it.
+// response was complete: its unfinished items, then the attempt, with the data of end
+// except the outcome; nil if no attempt is running. An approval of an unfinished call
+// expires before the call ends.
 //
-// A failed attempt will be made again, so only what cannot be taken back stays
-// part of the conversation: its items up to the last call that started. Those
-// calls run on. What comes after, and what is unfinished, is discarded. An
-// aborted attempt keeps all that it said.
+// A failed attempt is repeated, so the conversation keeps only its irrevocable items:
+// those up to the last call that started. The started calls continue. Later items and
+// unfinished items are discarded. An aborted attempt keeps all its items.
 func AttemptEndings(s State, c *Cause, end AttemptEnded) []Event {
 	t := s.Running()
 	if t == nil || t.Attempt() == nil {
@@ -129,9 +126,9 @@ func AttemptEndings(s State, c *Cause, end AttemptEnded) []Event {
 	return append(out, Event{Turn: t.ID, Attempt: a.ID, By: c.By, Data: end})
 }
 
-// CallEndings returns the forced ending of one call that is cancelled alone
-// and did not come back, after those of its approvals and children; nil if it
-// has ended. Its turn goes on.
+// CallEndings returns the forced ending of one call that was cancelled alone and did
+// not return, preceded by the endings of its approvals and children; nil if the call
+// has ended. The turn continues.
 func CallEndings(s State, item string, c *Cause) []Event {
 	t := s.Running()
 	if t == nil {
@@ -146,8 +143,8 @@ func CallEndings(s State, item string, c *Cause) []Event {
 	return append(append(out, t.expired(i, c)...), i.ending(c))
 }
 
-// lastStarted returns the place among the turn's items of the attempt's last
-// call that started, or -1.
+// lastStarted returns the index in the turn's items of the attempt's last call that
+// started, or -1.
 func (a *Attempt) lastStarted(t *Turn) int {
 	for n, i := range slices.Backward(t.Items) {
 		if i.Attempt == a.ID && i.Started {
@@ -170,12 +167,12 @@ func (i *Item) ending(c *Cause) Event {
 	return Event{Turn: i.Turn, Attempt: i.Attempt, Item: i.ID, By: c.By, Data: d}
 }
 
-// unhooked returns the ends of the hooks that run for the call.
+// unhooked returns the endings of the hooks that run for the call.
 func (t *Turn) unhooked(i *Item, c *Cause) []Event {
 	return hookEndings(t.Hooks, c, func(h *Hook) bool { return h.Item == i.ID })
 }
 
-// expired returns the ends of the approvals that the call waits for (C16).
+// expired returns the endings of the approvals that the call waits for (C16).
 func (t *Turn) expired(i *Item, c *Cause) []Event {
 	var out []Event
 	for _, a := range t.Approvals {

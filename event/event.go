@@ -46,8 +46,8 @@ func (e Event) Kind() Kind {
 	return e.Data.Kind()
 }
 
-// Durable reports whether the event must be on stable storage before anything
-// that depends on it goes on: inputs, the start of a call (C5), endings.
+// Durable reports whether the event must be on stable storage before work that depends
+// on it continues: inputs, the start of a call (C5), endings.
 func (e Event) Durable() bool {
 	switch d := e.Data.(type) {
 	case InputAccepted, InputHeld, InputDropped, CallStarted,
@@ -130,14 +130,14 @@ func appendData(b []byte, d Data) ([]byte, error) {
 	return append(b, raw...), err
 }
 
-// longText is from how many bytes on a text is written without the copies that the
-// JSON encoder makes of it: those of an answer of megabytes are most of what a turn's end
-// takes in memory.
+// longText is the length, in bytes, from which a text is written without the copies of
+// the JSON encoder: for an answer of megabytes, these copies are most of the memory
+// that the end of a turn needs.
 const longText = 16 << 10
 
-// appendLong appends data that has a long text: the data with a NUL for it, and the text
-// in the place of that. No string can be taken for the place, since its quotes would be
-// escaped, and what is JSON of others comes after the text.
+// appendLong appends data that has a long text: it encodes the data with a NUL as the
+// text and inserts the text there. No other string can be mistaken for the NUL field,
+// since its quotes would be escaped, and foreign JSON comes after the text.
 func appendLong(b []byte, d Data, key, text string) ([]byte, error) {
 	raw, err := marshal(d)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// OrderError says that an event cannot follow the events before it: a second
-// ending, an ending without a start, an event after the terminal one.
+// OrderError reports an event that cannot follow the events before it: a second
+// ending, an ending without a start, an event after the terminal event.
 type OrderError struct {
 	Seq  uint64
 	Kind Kind
@@ -20,9 +20,9 @@ func (e *OrderError) Error() string {
 
 // Fold returns the state after e. It is the only derivation of state.
 //
-// It takes s over, as append takes a slice. With an error, s is unchanged and
-// goes on to be valid. The events of a session must come without gaps; a
-// reader that passes over the deltas of ended items moves s.Seq itself.
+// Like append with a slice, it may reuse the memory of s. After an error, s is unchanged
+// and remains valid. The events of a session must come without gaps; a reader that
+// skips the deltas of ended items advances s.Seq itself.
 func Fold(s State, e Event) (State, error) {
 	if e.Seq != s.Seq+1 {
 		return s, &OrderError{e.Seq, e.Kind(), fmt.Sprintf("it follows event %d", s.Seq)}
@@ -40,8 +40,8 @@ func Fold(s State, e Event) (State, error) {
 	return s, nil
 }
 
-// admits checks what holds for every kind: nothing happens in a session that
-// nobody holds, or in a turn that is not running (C1).
+// admits checks the rules of all kinds: no event belongs to a session without a
+// holder, or to a turn that is not running (C1).
 func (s *State) admits(e Event) string {
 	switch e.Data.(type) {
 	case nil:
@@ -63,7 +63,7 @@ func (s *State) admits(e Event) string {
 	return ""
 }
 
-// apply returns what is wrong with the event, or "" when the state has it.
+// apply adds the event to the state, or returns a description of its fault.
 func (s *State) apply(e Event) string {
 	if what := s.admits(e); what != "" {
 		return what
@@ -113,7 +113,7 @@ func (s *State) apply(e Event) string {
 	return ""
 }
 
-// inTurn applies the events that only a running turn can have.
+// inTurn applies events that occur only in a running turn.
 func (s *State) inTurn(e Event) string {
 	t := s.Running()
 	if t == nil || e.Turn == "" {
@@ -145,7 +145,7 @@ func (s *State) inTurn(e Event) string {
 	return s.inItem(t, e)
 }
 
-// inItem applies the events that only an open item can have.
+// inItem applies events that occur only in an open item.
 func (s *State) inItem(t *Turn, e Event) string {
 	i := t.Item(e.Item)
 	switch {
@@ -183,8 +183,8 @@ func (s *State) sessionOpened(e Event, d SessionOpened) string {
 	return ""
 }
 
-// sessionEnded: C2, session-scoped things end before the session's lock is
-// released.
+// sessionEnded: C2, session-scoped entities end before the host releases the
+// session's lock.
 func (s *State) sessionEnded() string {
 	switch {
 	case s.Running() != nil:
@@ -226,7 +226,7 @@ func (s *State) inputHeld(d InputHeld) string {
 	return fmt.Sprintf("input %q does not wait", d.Input)
 }
 
-// takeInputs removes the inputs from those that wait.
+// takeInputs removes the inputs from the waiting inputs.
 func (s *State) takeInputs(ids []string) ([]Input, string) {
 	var taken []Input
 	rest := slices.Clone(s.Waiting)
@@ -252,7 +252,7 @@ func (s *State) interruptRequested(e Event, d InterruptRequested) {
 	if d.Reason == Replaced {
 		return
 	}
-	for i := range s.Waiting { // C10: it covers what was accepted before it
+	for i := range s.Waiting { // C10: the interrupt covers the inputs accepted before it
 		s.Waiting[i].Stopped = cmp.Or(d.Reason, Interrupted)
 	}
 }
@@ -303,8 +303,8 @@ func (s *State) childEnded(e Event, d ChildEnded) string {
 	return fmt.Sprintf("child %q is not running", d.Child)
 }
 
-// childAsks: what a child in the background asks about is the session's, for as long
-// as the child runs. Its call is over, and perhaps its turn.
+// childAsks: an approval of a background child belongs to the session while the child
+// runs, since the call that started the child has ended, and perhaps its turn.
 func (s *State) childAsks(e Event, d ApprovalRequested) string {
 	c := s.Child(d.Child)
 	switch {
@@ -328,7 +328,7 @@ func (s *State) childAnswered(e Event, d ApprovalEnded) string {
 	return fmt.Sprintf("approval %q does not wait", d.Approval)
 }
 
-// waits is an approval that the child waits for, or nil.
+// waits returns an approval that the child waits for, or nil.
 func (c *Child) waits() *Approval {
 	for _, a := range c.Approvals {
 		if a.Ended == nil {
@@ -338,10 +338,9 @@ func (c *Child) waits() *Approval {
 	return nil
 }
 
-// Recall applies a delta that a reader has passed over to the item of the running
-// turn that it belongs to, where that is still open, and returns the state. Deltas
-// of one item come in order. What the item's ending or the call's readiness says
-// again is left alone.
+// Recall applies a skipped delta to its item, if the item belongs to the running turn
+// and is open, and returns the state. Deltas of one item must come in order. Recall does
+// not change text that the item's ending or call.ready repeats.
 func Recall(s State, e Event) (State, error) {
 	d, ok := e.Data.(ItemDelta)
 	t := s.Running()

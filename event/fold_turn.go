@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Ids count up as a rule, but a client may choose those of inputs, and nothing
-// says that another writer counts. An id that is greater than all before it is new
-// without a look at them, so that a fold costs the same however long the log is.
+// Ids usually count up, but clients can choose the ids of inputs, and other writers
+// need not count. An id that is greater than all earlier ids is new without a search,
+// so that the cost of a fold does not depend on the length of the log.
 
 func isNew(id, last string) bool { return len(id) > len(last) || len(id) == len(last) && id > last }
 
@@ -18,7 +18,7 @@ func greater(a, b string) string {
 	return a
 }
 
-// turnStarted: C3, a turn starts only after the one before it has ended.
+// turnStarted: C3, a turn starts only after the previous turn has ended.
 func (s *State) turnStarted(e Event, d TurnStarted) string {
 	if t := s.Running(); t != nil {
 		return fmt.Sprintf("turn %q is running", t.ID)
@@ -36,7 +36,7 @@ func (s *State) turnStarted(e Event, d TurnStarted) string {
 	return ""
 }
 
-// turnEnded: C1 and C2, one terminal event, with nothing left open.
+// turnEnded: C1 and C2, one terminal event, with no open entity.
 func (s *State) turnEnded(t *Turn, e Event, c *Cause, sum Summary) string {
 	if what := s.openInTurn(t); what != "" {
 		return what
@@ -45,8 +45,8 @@ func (s *State) turnEnded(t *Turn, e Event, c *Cause, sum Summary) string {
 	return ""
 }
 
-// openInTurn says what the turn still has open, or "". An approval that waits
-// has an open call.
+// openInTurn describes an entity that the turn has open, or returns "". A waiting
+// approval has an open call.
 func (s *State) openInTurn(t *Turn) string {
 	if a := t.Attempt(); a != nil {
 		return fmt.Sprintf("attempt %q is running", a.ID)
@@ -67,8 +67,8 @@ func (s *State) openInTurn(t *Turn) string {
 	return ""
 }
 
-// openInCall says what the call still has open, or "": an approval, a child and a hook
-// end before their call, so that nobody is asked about a call that is over.
+// openInCall describes an entity that the call has open, or returns "": approvals,
+// children and hooks end before their call, so that no question concerns an ended call.
 func (s *State) openInCall(t *Turn, i *Item) string {
 	if i.Type() != ToolCall {
 		return ""
@@ -91,13 +91,13 @@ func (s *State) openInCall(t *Turn, i *Item) string {
 	return ""
 }
 
-// runsIn reports whether the child is a foreground one that runs in the call.
+// runsIn reports whether the child runs in the foreground of the call.
 func (s *State) runsIn(child, call string) bool {
 	c := s.Child(child)
 	return c != nil && c.Item == call && c.Ended == nil
 }
 
-// attemptStarted: the calls of the step before are awaited.
+// attemptStarted: all calls of the previous step have ended.
 func (s *State) attemptStarted(t *Turn, e Event, d AttemptStarted) string {
 	if a := t.Attempt(); a != nil {
 		return fmt.Sprintf("attempt %q is running", a.ID)
@@ -118,8 +118,8 @@ func (s *State) attemptStarted(t *Turn, e Event, d AttemptStarted) string {
 	return ""
 }
 
-// attemptEnded: of an attempt's items only calls whose arguments are complete
-// may still be open, since they run on.
+// attemptEnded: only calls with complete arguments can remain open, since they
+// continue to run.
 func (t *Turn) attemptEnded(e Event, d AttemptEnded) string {
 	a := t.Attempt()
 	if a == nil || a.ID != e.Attempt {
@@ -134,7 +134,7 @@ func (t *Turn) attemptEnded(e Event, d AttemptEnded) string {
 		}
 	}
 	for _, id := range d.Discarded {
-		// C5: an open call could still start, and would be said anew as well.
+		// C5: an open call could still start, and a later attempt would repeat it.
 		if i := t.Item(id); i == nil || i.Attempt != a.ID || i.Started || i.Status == ItemOpen {
 			return fmt.Sprintf("item %q cannot be discarded", id)
 		}
@@ -193,8 +193,8 @@ func (i *Item) callReady(d CallReady) string {
 	return ""
 }
 
-// callStarted: C5 and C16, a call starts once, and not before each approval that
-// was requested for it was given, nor before each hook has let it pass.
+// callStarted: C5 and C16, a call starts once, and only after each of its approvals
+// was given and each of its hooks allowed it.
 func (t *Turn) callStarted(i *Item, e Event, d CallStarted) string {
 	if !i.Ready || i.Started {
 		return fmt.Sprintf("item %q is not a call that is ready to start", i.ID)
@@ -214,13 +214,13 @@ func (t *Turn) callStarted(i *Item, e Event, d CallStarted) string {
 	return ""
 }
 
-// tells: C18, the end of a background child is told once, by a note.
+// tells: C18, one note reports the end of a background child.
 func (s *State) tells(i *Item, d ItemEnded) string {
 	if d.Child == "" {
 		return ""
 	}
 	if c := s.Child(d.Child); i.Type() != Note || c == nil || !c.News() {
-		return fmt.Sprintf("item %q cannot tell of the end of child %q", i.ID, d.Child)
+		return fmt.Sprintf("item %q cannot report the end of child %q", i.ID, d.Child)
 	}
 	return ""
 }

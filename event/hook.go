@@ -5,21 +5,20 @@ import (
 	"slices"
 )
 
-// HookEvent is the occasion for which a hook runs, by the name that Claude Code
-// and Codex have for it.
+// HookEvent is the occasion of a hook, by the name that Claude Code and Codex use.
 type HookEvent string
 
 // The occasions.
 const (
-	HookSessionStart HookEvent = "SessionStart"      // the first turn since the session was opened, and after a compaction
-	HookSessionEnd   HookEvent = "SessionEnd"        // it is being closed
-	HookPrompt       HookEvent = "UserPromptSubmit"  // before a model is sent an input
+	HookSessionStart HookEvent = "SessionStart"      // the first turn after the session was opened, and after a compaction
+	HookSessionEnd   HookEvent = "SessionEnd"        // the session closes
+	HookPrompt       HookEvent = "UserPromptSubmit"  // before a model receives an input
 	HookBefore       HookEvent = "PreToolUse"        // before a call
-	HookAfter        HookEvent = "PostToolUse"       // after one that ran
-	HookPermission   HookEvent = "PermissionRequest" // before somebody is asked about a call
-	HookNotification HookEvent = "Notification"      // somebody is asked
-	HookStop         HookEvent = "Stop"              // the model asks for nothing more
-	HookChildStop    HookEvent = "SubagentStop"      // the same, of a child agent
+	HookAfter        HookEvent = "PostToolUse"       // after a call that ran
+	HookPermission   HookEvent = "PermissionRequest" // before a call's approval is requested
+	HookNotification HookEvent = "Notification"      // an approval is requested
+	HookStop         HookEvent = "Stop"              // the model calls no further tool
+	HookChildStop    HookEvent = "SubagentStop"      // the model of a child agent calls no further tool
 	HookCompact      HookEvent = "PreCompact"        // before the history is compacted
 )
 
@@ -30,55 +29,55 @@ func HookEvents() []HookEvent {
 	}
 }
 
-// Gate reports whether what the hook is asked about happens only if it says so: one
-// that fails denies.
+// Gate reports whether the hook can refuse (a blocking hook): a blocking hook that fails
+// denies.
 func (e HookEvent) Gate() bool { return e == HookPrompt || e == HookBefore || e == HookPermission }
 
-// HookStarted: a command that somebody configured for the occasion is about to run.
-// The event's turn and item are those of the occasion; a hook with none is the session's.
+// HookStarted: a configured command is about to run for an occasion. The event has the
+// turn and item of the occasion; a hook without them belongs to the session.
 type HookStarted struct {
 	Hook  string    `json:"hook"` // id
 	Event HookEvent `json:"event"`
-	// Command is what runs, and Source the file that says so.
+	// Command is the command line, and Source the file that configures it.
 	Command string `json:"command"`
 	Source  string `json:"source,omitempty"`
-	// Input is the input that the hook is asked about.
+	// Input is the input that the hook examines.
 	Input string `json:"input,omitempty"`
-	// TimeoutMS is how long it has, in milliseconds.
+	// TimeoutMS is the hook's timeout in milliseconds.
 	TimeoutMS int64 `json:"timeout_ms,omitempty"`
 }
 
-// HookEnded: nothing of the hook runs any more.
+// HookEnded: no process of the hook runs.
 type HookEnded struct {
 	Hook    string  `json:"hook"`
-	Outcome Outcome `json:"outcome"`         // completed, aborted, or failed: it could not do what hooks do
+	Outcome Outcome `json:"outcome"`         // completed, aborted, or failed: it broke the protocol of hooks
 	Cause   *Cause  `json:"cause,omitempty"` // if aborted
-	// Decision is what it says: allow, ask or deny; empty if it says nothing. A gate
-	// that failed denies. Reason is why, or how it failed.
+	// Decision is allow, ask or deny; empty if the hook made none. A blocking hook
+	// that failed denies. Reason is the reason of the decision, or of the failure.
 	Decision Permission `json:"decision,omitempty"`
 	Reason   string     `json:"reason,omitempty"`
-	// Arguments are what the call is to run with instead.
+	// Arguments replace the arguments of the call.
 	Arguments string `json:"arguments,omitempty"`
 	// Context is for the model, Message for people.
 	Context string `json:"context,omitempty"`
 	Message string `json:"message,omitempty"`
-	// Stop says that the turn is to end.
+	// Stop reports that the hook ends the turn.
 	Stop     bool  `json:"stop,omitempty"`
 	ExitCode *int  `json:"exit_code,omitempty"`
 	Elapsed  int64 `json:"elapsed_ms,omitempty"`
-	// Output is the beginning of what it put out, unless it asked for silence.
+	// Output is the beginning of the hook's output, unless the hook suppressed it.
 	Output    string    `json:"output,omitempty"`
 	Survivors []Process `json:"survivors,omitempty"`
 }
 
-// Hook is a hook that has run or runs.
+// Hook is a hook that runs or has run.
 type Hook struct {
 	HookStarted
-	Turn, Item string     // empty for one of the session
+	Turn, Item string     // empty for a hook of the session
 	Ended      *HookEnded // nil while it runs
 }
 
-// bars reports whether the hook keeps what it is asked about from happening.
+// bars reports whether the hook refuses its occasion.
 func (h *Hook) bars() bool {
 	return h.Event.Gate() && (h.Ended == nil || h.Ended.Outcome != Completed || h.Ended.Decision == Deny)
 }
@@ -95,7 +94,7 @@ func findHook(list []*Hook, id string) *Hook {
 	return nil
 }
 
-// hooksOf is where the hooks are of the turn, or of the session if it is "".
+// hooksOf returns the list of the turn's hooks, or of the session's if turn is "".
 func (s *State) hooksOf(turn string) *[]*Hook {
 	if turn == "" {
 		return &s.Hooks
@@ -141,26 +140,25 @@ func (s *State) hookEnded(e Event, d HookEnded) string {
 	case h.Event != HookPrompt:
 	case !h.bars():
 		s.atGate(h.Input, func(i *Input) { i.gate.bars-- })
-	case d.Outcome != Aborted: // else it is asked again
+	case d.Outcome != Aborted: // an aborted hook runs again
 		s.atGate(h.Input, func(i *Input) { i.Refused = true })
 	}
 	return ""
 }
 
-// gate is what the hooks of a turn have said of an input.
+// gate counts the answers of a turn's hooks about an input.
 type gate struct {
 	turn string
-	bars int // hooks that run, and those that did not let it pass
+	bars int // hooks that run, and hooks that refused the input
 }
 
-// Kept reports whether no model is to see the input: a hook has not let it pass.
+// Kept reports whether a hook refused the input, so that no model receives it.
 func (i Input) Kept() bool { return i.Refused || i.gate.bars > 0 }
 
-// Asked reports whether a hook was asked about the input, and all have answered.
+// Asked reports whether hooks examined the input, and all have answered.
 func (i Input) Asked() bool { return i.Refused || i.gate.turn != "" && i.gate.bars == 0 }
 
-// atGate changes the input with the id, in the newest place that has it. What others
-// share is copied.
+// atGate changes the newest copy of the input with the id. It copies shared slices.
 func (s *State) atGate(id string, change func(*Input)) {
 	is := func(i Input) bool { return i.ID == id }
 	if n := slices.IndexFunc(s.Waiting, is); n >= 0 {
@@ -184,7 +182,7 @@ func (s *State) atGate(id string, change func(*Input)) {
 	}
 }
 
-// hookEndings are the ends of the hooks that run, of those that are meant.
+// hookEndings returns the endings of the running hooks that meant selects.
 func hookEndings(list []*Hook, c *Cause, meant func(*Hook) bool) []Event {
 	var out []Event
 	for _, h := range list {

@@ -44,8 +44,8 @@ const hexDigits = "0123456789abcdef"
 
 // AppendString appends s as a JSON string. Invalid UTF-8 becomes U+FFFD;
 // control characters, U+2028 and U+2029 are escaped, so that the result is
-// valid within JavaScript and never spans lines. The bytes are those of
-// encoding/json without the escaping of HTML.
+// valid within JavaScript and never spans lines. The result equals
+// the output of encoding/json without the escaping of HTML.
 func AppendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 )
 
-// Kind names what happened, as it stands in the JSON.
+// Kind is the kind of an event, as written in the JSON.
 type Kind string
 
 // The kinds. Each has one data type, of the same name.
@@ -38,7 +38,7 @@ const (
 	KindHookEnded          Kind = "hook.ended"
 )
 
-// Data is the closed union of what an event can say: the types of this package
+// Data is the closed union of event data: the types of this package
 // that have a Kind, as values. A type switch with any other type does not compile.
 // One with a pointer to a member does, and never matches.
 type Data interface {

@@ -2,8 +2,8 @@ package event
 
 import "slices"
 
-// Permission is what happens to a call: it runs, somebody is asked, or it is
-// denied. The empty one says nothing.
+// Permission is a decision about a call: it runs, it needs an approval, or it is denied.
+// The empty permission decides nothing.
 type Permission string
 
 // The permissions, from the loosest to the strictest.
@@ -16,7 +16,7 @@ const (
 // Permissions are all of them, from the loosest to the strictest.
 func Permissions() []Permission { return []Permission{Allow, Ask, Deny} }
 
-// Strictness orders permissions: that of an empty or unknown one is negative.
+// Strictness orders permissions; it is negative for empty and unknown ones.
 func (p Permission) Strictness() int { return slices.Index(Permissions(), p) }
 
 // Stricter returns the stricter of two permissions, and the first of equal

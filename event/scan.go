@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// lineScanner reads JSON of the very form in which it is written here: the fields in
-// their order, no white space. Whatever else it meets makes it fail, and
-// encoding/json reads the line.
+// lineScanner reads JSON in exactly the form that this package writes: the fields in
+// their order, no white space. It fails at any other input; encoding/json then reads the
+// line.
 type lineScanner struct {
 	b      []byte
 	at     int
@@ -19,7 +19,7 @@ type lineScanner struct {
 	later  bool // a field of the object was read
 }
 
-// literal passes over the text, if it is next.
+// literal skips the text, if it is next.
 func (p *lineScanner) literal(text string) bool {
 	if p.failed || len(p.b)-p.at < len(text) || string(p.b[p.at:p.at+len(text)]) != text {
 		return false
@@ -34,19 +34,19 @@ func (p *lineScanner) expect(text string) {
 	}
 }
 
-// begin passes over the brace before an object's fields.
+// begin skips the brace before an object's fields.
 func (p *lineScanner) begin() {
 	p.expect("{")
 	p.later = false
 }
 
-// end passes over the brace behind an object, with which the text ends.
+// end skips the brace after an object, which must be the last byte.
 func (p *lineScanner) end() bool {
 	p.expect("}")
 	return !p.failed && p.at == len(p.b)
 }
 
-// field passes over the name of the field and reports whether it is next.
+// field skips the name of the field and reports whether it was next.
 func (p *lineScanner) field(name string) bool {
 	at := p.at
 	if p.later && !p.literal(",") {
@@ -67,8 +67,8 @@ func textField[T ~string](p *lineScanner, name string, to *T) {
 	}
 }
 
-// known is textField for what is likely to be as it was the last time, so that all
-// share one string.
+// known is textField for a value that is probably equal to its previous value, so that
+// all events share one string.
 func (p *lineScanner) known(name string, to *string) {
 	if !p.field(name) {
 		*to = ""
@@ -81,7 +81,7 @@ func (p *lineScanner) known(name string, to *string) {
 	*to = p.string()
 }
 
-// plain reports whether the text is in JSON as it is.
+// plain reports whether the JSON form of the text has no escapes.
 func plain(s string) bool {
 	for _, c := range []byte(s) {
 		if c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
@@ -138,7 +138,7 @@ func (p *lineScanner) object(name string, to any) {
 	}
 }
 
-// value passes over an object or a list, as far as its brackets tell, and returns it.
+// value skips an object or a list, by its brackets only, and returns it.
 func (p *lineScanner) value() []byte {
 	start, depth := p.at, 0
 	for ; p.at < len(p.b); p.at++ {
@@ -162,8 +162,8 @@ func (p *lineScanner) value() []byte {
 	return p.b[start:p.at]
 }
 
-// stringEnd returns how far it is to behind the closing quote, from behind the
-// opening one; beyond the end if there is none.
+// stringEnd returns the offset after the closing quote, counted from the opening quote;
+// an offset beyond the end if there is none.
 func stringEnd(b []byte) int {
 	for n := 0; n < len(b); n++ {
 		switch b[n] {
@@ -191,7 +191,7 @@ func (p *lineScanner) string() string {
 	return p.escaped(n)
 }
 
-// simple returns how many bytes at the beginning stand for themselves.
+// simple returns the number of leading bytes that are not escaped.
 func simple(b []byte) int {
 	for n, c := range b {
 		if c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
@@ -240,8 +240,8 @@ func (p *lineScanner) escaped(n int) string {
 // stringLen bounds the length of the string that b begins with.
 func stringLen(b []byte) int { return min(stringEnd(b), len(b)) }
 
-// unescape appends what the escape at the beginning of b stands for and returns
-// how long that is, 0 for what is best left to encoding/json.
+// unescape appends the value of the escape at the beginning of b and returns the length
+// of the escape; 0 for an escape that encoding/json must decode.
 func unescape(out, b []byte) ([]byte, int) {
 	if len(b) < 2 {
 		return out, 0

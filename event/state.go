@@ -9,31 +9,30 @@ import (
 	"time"
 )
 
-// State is what the events of a session so far amount to. [Fold] makes it.
+// State is the result of folding the events of a session so far; [Fold] returns it.
 //
-// A State is handed on, as a slice is to append: Fold may reuse the memory of
-// the State that it is given, so only its result is to be used afterwards.
-// [State.Clone] makes a copy to keep.
+// As append does with a slice, Fold may reuse the memory of the State that it
+// receives: use only its result afterwards. [State.Clone] returns an independent copy.
 type State struct {
 	// Session is the session's id, and Seq the number of the last event.
 	Session string
 	Seq     uint64
-	// Open says that a process holds the session; Host says which.
+	// Open reports whether a process holds the session; Host describes the process.
 	Open bool
 	Host SessionOpened
-	// HostSeq is the number of the event with which it opened it.
+	// HostSeq is the number of the event with which the host opened the session.
 	HostSeq uint64
 	// Created and Updated are the times of the first and the last event.
 	Created, Updated time.Time
-	// Waiting are the inputs that were accepted and neither taken by a turn
-	// nor dropped, in order.
+	// Waiting are the accepted inputs that no turn has taken and no client has
+	// dropped, in order.
 	Waiting []Input
-	// Turns are all turns; only the last one may be running.
+	// Turns are all turns; only the last one can be running.
 	Turns []*Turn
-	// Jobs and Children are all that were started, ended ones included.
+	// Jobs and Children are all started jobs and children, including ended ones.
 	Jobs     []*Job
 	Children []*Child
-	// Hooks are those that ran for the session itself; a turn has its own.
+	// Hooks are the hooks that ran for the session itself; a turn has its own.
 	Hooks []*Hook
 
 	count              counters
@@ -47,17 +46,17 @@ type Input struct {
 	Text   string
 	Images []Image
 	Mode   Mode
-	Schema json.RawMessage // that the answer is to follow
-	// Command says that Text is a command, which the turn runs.
+	Schema json.RawMessage // that the answer must follow
+	// Command reports whether Text is a command, which the turn runs.
 	Command bool
 	By      string
 	At      time.Time
 	Held    bool // it will not run by itself
-	// Stopped is why the turn behind which it waits was to end, since it was
-	// accepted; empty if nobody has asked for that, or only to make room for
-	// another input. It is held when the turn has ended.
+	// Stopped is the reason of an interrupt that was requested after the input was
+	// accepted, for the turn that the input waits for; empty if there was none, or only
+	// a replacement by another input. The input is held when that turn ends.
 	Stopped Reason
-	// Refused says that a hook refused it: no model sees it.
+	// Refused reports whether a hook refused the input: no model sees it.
 	Refused bool
 
 	gate gate
@@ -68,7 +67,7 @@ type Turn struct {
 	ID        string
 	Start     TurnStarted
 	By        string
-	StartSeq  uint64 // of its first event: clocks jump, numbers do not
+	StartSeq  uint64 // sequence number of its first event: clocks jump, numbers do not
 	StartedAt time.Time
 	EndedAt   time.Time
 	Inputs    []Input // taken when it started
@@ -79,19 +78,19 @@ type Turn struct {
 	Changes   []Epoch
 	// Interrupt is the first request to end the turn, if any.
 	Interrupt *InterruptRequested
-	// Cause is how it ended; nil while it runs.
+	// Cause is the turn's ending; nil while the turn runs.
 	Cause *Cause
-	// Summary is set when it has ended.
+	// Summary is set when the turn has ended.
 	Summary Summary
 
 	open                  int    // items that have not ended
 	lastAttempt, lastItem string // greatest ids, see isNew
 }
 
-// Epoch is a change of the history and where in its turn it came.
+// Epoch is a prefix change (C21) and its position in its turn.
 type Epoch struct {
 	HistoryChanged
-	Attempts int // how many of the turn's attempts had started
+	Attempts int // number of the turn's attempts that had started
 }
 
 // Attempt is one model request and its response.
@@ -109,25 +108,26 @@ type Item struct {
 	ID      string
 	Turn    string
 	Attempt string // empty for a note
-	// Attempts is how many of the turn's attempts had started when it began.
+	// Attempts is the number of the turn's attempts that had started when the item began.
 	Attempts int
 	Status   Status
-	// Ready says that a call's arguments are complete, Started that the call
-	// may have had side effects.
+	// Ready reports whether a call's arguments are complete, Started whether the call
+	// can have had side effects.
 	Ready, Started bool
-	// Discarded says that a later attempt said it anew: not part of the conversation.
+	// Discarded reports whether the item left the conversation because a later attempt
+	// generated it again.
 	Discarded bool
 	Effects   Effects
 	Cause     *Cause
-	// BegunAt is when the item began, StartedAt when the call started,
-	// EndedAt when the item ended.
+	// BegunAt is the time at which the item began, StartedAt that at which the call
+	// started, EndedAt that at which the item ended.
 	BegunAt, StartedAt, EndedAt time.Time
 
 	content         Content
 	text, args, out []byte // of an open item, from its deltas
 }
 
-// Approval is a call's wait for somebody's word.
+// Approval is a call's wait for the answer of a person, a client or a policy.
 type Approval struct {
 	ApprovalRequested
 	Call    string // item
@@ -156,18 +156,18 @@ type Child struct {
 	Ended      *ChildEnded // nil while it runs
 	EndSeq     uint64      // 0 while it runs
 	EndedAt    time.Time
-	// Told says that a note has told the model of its end.
+	// Told reports whether a note has reported the child's end to the model.
 	Told bool
-	// Approvals are what a child in the background asks about. Those of one in the
-	// foreground are its call's.
+	// Approvals are the approvals that a background child waits for. The approvals of a
+	// foreground child belong to its call.
 	Approvals []*Approval
 }
 
-// Background reports whether the child is the session's, not a call's.
+// Background reports whether the child belongs to the session, not to a call.
 func (c *Child) Background() bool { return c.Turn == "" }
 
-// News reports whether the model has not been told of the child's end (C18).
-// That of a foreground child is the output of its call.
+// News reports whether the model has yet to receive the child's result (C18). The result
+// of a foreground child is the output of its call.
 func (c *Child) News() bool { return c.Background() && c.Ended != nil && !c.Told }
 
 // Child returns the child with the id, or nil.
@@ -180,8 +180,8 @@ func (s State) Child(id string) *Child {
 	return nil
 }
 
-// News are the children whose end the model has not been told, in the order in
-// which they started.
+// News returns the children whose results the model has yet to receive, in the order
+// of their start.
 func (s State) News() []*Child {
 	var out []*Child
 	for _, c := range s.Children {
@@ -192,8 +192,7 @@ func (s State) News() []*Child {
 	return out
 }
 
-// Spent is what the session's turns took that have ended, with what its children
-// and theirs did.
+// Spent is the consumption of the session's ended turns and of all their child agents.
 func (s State) Spent() Summary {
 	var sum Summary
 	for _, t := range s.Turns {
@@ -207,8 +206,8 @@ func (s State) Spent() Summary {
 	return sum
 }
 
-// Content returns what the item says: all of it if it has ended, else what
-// there is so far.
+// Content returns the content of the item: the whole content if the item has ended,
+// otherwise the content so far.
 func (i *Item) Content() Content {
 	c := i.content
 	if i.Status != ItemOpen {
@@ -222,8 +221,8 @@ func (i *Item) Content() Content {
 	return c
 }
 
-// Beyond returns what a text has after the text of the item, and reports whether it
-// begins with that. It copies nothing.
+// Beyond returns the rest of text after the item's text, and reports whether text
+// begins with the item's text. It copies nothing.
 func (i *Item) Beyond(text string) (rest string, ok bool) {
 	if i.Status != ItemOpen {
 		return strings.CutPrefix(text, i.content.Text)
@@ -271,8 +270,8 @@ func (t *Turn) Item(id string) *Item {
 	return nil
 }
 
-// openItems returns the items that have not ended, the newest first. They are
-// among the newest: it does not look further.
+// openItems returns the items that have not ended, the newest first. It stops at the
+// last open item.
 func (t *Turn) openItems() iter.Seq[*Item] {
 	return func(yield func(*Item) bool) {
 		left := t.open
@@ -312,8 +311,8 @@ func (t *Turn) Answer() string {
 // Approval returns the turn's approval with the id, or nil.
 func (t *Turn) Approval(id string) *Approval { return approvalOf(t.Approvals, id) }
 
-// Asked are the approvals that somebody's word is waited for, those of the running
-// turn first.
+// Asked returns the open approvals: those of the running turn, then those of
+// background children.
 func (s State) Asked() (open []*Approval) {
 	waiting := func(list []*Approval) {
 		for _, a := range list {
@@ -333,7 +332,7 @@ func (s State) Asked() (open []*Approval) {
 	return open
 }
 
-// Approval returns the approval with the id that the child asks for, or nil.
+// Approval returns the child's approval with the id, or nil.
 func (c *Child) Approval(id string) *Approval { return approvalOf(c.Approvals, id) }
 
 func approvalOf(list []*Approval, id string) *Approval {
@@ -345,13 +344,13 @@ func approvalOf(list []*Approval, id string) *Approval {
 	return nil
 }
 
-// granted reports whether the approval was given.
+// granted reports whether a person, a client or a policy approved.
 func (a *Approval) granted() bool {
 	return a.Ended != nil && (a.Ended.Verdict == Approved || a.Ended.Verdict == ApprovedSession)
 }
 
-// Clone returns a copy that later folds of s do not change. What an ended
-// thing says is shared.
+// Clone returns a copy that later folds of s do not change. The copy shares the
+// content of ended entities.
 func (s State) Clone() State {
 	s.Waiting = slices.Clone(s.Waiting)
 	s.inputs = maps.Clone(s.inputs)

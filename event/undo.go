@@ -2,9 +2,9 @@ package event
 
 import "slices"
 
-// Undo returns a function that takes the events back: it returns the state s as
-// it was, however many of them [Fold] has applied to it since. It costs what the events
-// touch, where [State.Clone] costs what the session has.
+// Undo returns a function that takes the events back: it returns the original state s
+// after [Fold] has applied any number of the events. Its cost grows with the entities
+// that the events change; the cost of [State.Clone] grows with the session.
 func (s State) Undo(events []Event) func() State {
 	u := undo{state: s}
 	u.state.Waiting = slices.Clone(s.Waiting)
@@ -25,20 +25,20 @@ func (s State) Undo(events []Event) func() State {
 	}
 }
 
-// undo is what Undo keeps of a state.
+// undo keeps the parts of a state that Undo restores.
 type undo struct {
 	state   State
 	restore []func()
 	inputs  []string // that were not accepted before
 }
 
-// keep has the thing restored.
+// keep records the present value of the thing, which Undo restores.
 func keep[T any](u *undo, thing *T) {
 	before := *thing
 	u.restore = append(u.restore, func() { *thing = before })
 }
 
-// note keeps what the event may change, beside the running turn itself.
+// note keeps the entities that the event can change, except the running turn.
 func (u *undo) note(e Event) {
 	s := &u.state
 	switch d := e.Data.(type) {

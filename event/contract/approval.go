@@ -2,7 +2,7 @@ package contract
 
 import "github.com/settle-agent/settle/event"
 
-// approval is a call's wait for somebody's word.
+// approval is a call's wait for the answer of a person, a client or a policy.
 type approval struct {
 	call    string
 	ended   bool
@@ -16,11 +16,11 @@ func (l *log) approvalRequested(t *turn, e event.Event, d event.ApprovalRequeste
 		l.breaks("C16", "item %q is not a call that could still start", e.Item)
 	}
 	if i != nil && d.Form != nil && !i.started {
-		l.breaks("C16", "call %s asks for input, and has not started", e.Item)
+		l.breaks("C16", "call %s waits for input and has not started", e.Item)
 	}
 	if d.Child != "" {
 		if c := l.children[d.Child]; c == nil || c.ended || c.call != e.Item {
-			l.breaks("C16", "child %s, which asks, does not run in call %s", d.Child, e.Item)
+			l.breaks("C16", "child %s waits for an approval and does not run in call %s", d.Child, e.Item)
 		}
 	}
 	if d.Approval == "" || t.approvals[d.Approval] != nil {
@@ -30,7 +30,7 @@ func (l *log) approvalRequested(t *turn, e event.Event, d event.ApprovalRequeste
 	t.approvals[d.Approval] = &approval{call: e.Item, form: d.Form != nil}
 }
 
-// approvalEnded: C16, one answer, by somebody or by a policy that is named.
+// approvalEnded: C16, one answer, from a person or client, or from a named policy.
 func (l *log) approvalEnded(t *turn, e event.Event, d event.ApprovalEnded) {
 	a := t.approvals[d.Approval]
 	if l.answered(a, e, d) && d.Verdict == event.Denied && !a.form {
@@ -57,18 +57,18 @@ func (l *log) answered(a *approval, e event.Event, d event.ApprovalEnded) bool {
 		l.breaks("C16", "%q is no verdict", d.Verdict)
 	}
 	if d.Verdict != event.Expired && e.By == "" && d.Policy == "" {
-		l.breaks("C16", "nobody answered approval %s, and no policy is named", d.Approval)
+		l.breaks("C16", "approval %s has an answer from no person, client or named policy", d.Approval)
 	}
 	return true
 }
 
-// childAsks: C16, what a child in the background asks about is the session's, and ends
-// before the child does.
+// childAsks: C16, an approval of a background child belongs to the session and ends
+// before the child.
 func (l *log) childAsks(d event.ApprovalRequested) {
 	c := l.children[d.Child]
 	switch {
 	case c == nil || c.turn != "" || c.ended:
-		l.breaks("C16", "child %q asks, and does not run in the background", d.Child)
+		l.breaks("C16", "child %q waits for an approval and does not run in the background", d.Child)
 	case d.Approval == "" || c.approvals[d.Approval] != nil:
 		l.breaks("C16", "%q is not a new approval's id", d.Approval)
 	default:

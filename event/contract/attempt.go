@@ -11,7 +11,7 @@ type attempt struct {
 	id      string
 	step, n int
 	outcome event.Outcome // "" while it runs
-	retries bool          // it said that another would come
+	retries bool          // it announced another attempt
 	items   []*item       // as they started
 	purpose event.Purpose // of a summary
 }
@@ -24,7 +24,7 @@ func (l *log) attemptStarted(t *turn, e event.Event, d event.AttemptStarted) {
 		l.breaks("C2", "%q is not a new attempt's id", e.Attempt)
 	}
 	if t.digest != nil && t.digest.outcome == event.Aborted {
-		l.breaks("C11", "attempt %s was aborted, and the turn goes on", t.digest.id)
+		l.breaks("C11", "attempt %s was aborted, and the turn continues", t.digest.id)
 	}
 	if t.covered || t.interrupted {
 		l.breaks("C10", "turn %s was interrupted before", t.id)
@@ -35,7 +35,7 @@ func (l *log) attemptStarted(t *turn, e event.Event, d event.AttemptStarted) {
 		l.take("C19", id)
 	}
 	if t.purpose != "" && d.Purpose == "" {
-		l.breaks("C18", "turn %s is for a %s, and asks the model for more", t.id, t.purpose)
+		l.breaks("C18", "turn %s is for a %s and requests an answer", t.id, t.purpose)
 	}
 	if d.Purpose == "" {
 		t.unsent = ""
@@ -46,10 +46,9 @@ func (l *log) attemptStarted(t *turn, e event.Event, d event.AttemptStarted) {
 	t.summary.Attempts++
 }
 
-// counted: C13, every retry is announced and counted, and failures are
-// bounded; C11, an abort ends the turn and is not tried again. Requests for a
-// summary are counted by themselves: they come before a step, and the turn goes on
-// without one.
+// counted: C13, every retry is announced and counted, and failures are bounded; C11,
+// an abort ends the turn without a retry. Requests for a summary have their own count:
+// they come before a step, and the turn continues without a summary.
 func (l *log) counted(t *turn, d event.AttemptStarted) {
 	step, n := 1, 1
 	if d.Purpose != "" {
@@ -64,10 +63,10 @@ func (l *log) counted(t *turn, d event.AttemptStarted) {
 		case event.Failed:
 			step, n = before.step, before.n+1
 			if !before.retries {
-				l.breaks("C13", "attempt %s did not say that another would follow", before.id)
+				l.breaks("C13", "attempt %s did not announce another attempt", before.id)
 			}
 		case event.Aborted:
-			l.breaks("C11", "attempt %s was aborted, and the turn goes on", before.id)
+			l.breaks("C11", "attempt %s was aborted, and the turn continues", before.id)
 			return
 		}
 	}
@@ -126,7 +125,7 @@ func (l *log) attemptEnded(t *turn, e event.Event, d event.AttemptEnded) {
 	l.discard(t, a, d.Discarded)
 }
 
-// discard: C5, what has started cannot be said anew.
+// discard: C5, a later attempt cannot repeat a started call.
 func (l *log) discard(t *turn, a *attempt, ids []string) {
 	for _, id := range ids {
 		i := t.items[id]
@@ -144,8 +143,8 @@ func (l *log) discard(t *turn, a *attempt, ids []string) {
 	}
 }
 
-// discarded: C13, the text of a turn is sent once. Of a failed attempt the
-// complete items up to the last call that started stay, and nothing else.
+// discarded: C13, the text of a turn is sent once. A failed attempt keeps only its
+// complete items up to the last call that started.
 func (l *log) discarded(a *attempt, ids []string) {
 	last := -1
 	for n, i := range a.items {
@@ -156,11 +155,11 @@ func (l *log) discarded(a *attempt, ids []string) {
 	for n, i := range a.items {
 		whole := i.started || i.ready || i.ended && i.status != event.ItemAborted
 		kept := n <= last && whole
-		if kept == slices.Contains(ids, i.id) && !i.started { // a started one is C5's
+		if kept == slices.Contains(ids, i.id) && !i.started { // C5 covers started items
 			if kept {
 				l.breaks("C13", "item %s is discarded, though a call after it started", i.id)
 			} else {
-				l.breaks("C13", "item %s is kept, though a later attempt says it anew", i.id)
+				l.breaks("C13", "item %s is kept, though a later attempt repeats it", i.id)
 			}
 		}
 	}

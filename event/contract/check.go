@@ -10,13 +10,13 @@ import (
 
 // Check returns every violation of the contract that the whole log of a
 // session shows, joined; nil if there is none. Turns must have ended; the
-// session itself, its jobs and its background children may go on.
+// session itself, its jobs and its background children can continue.
 func Check(events []event.Event) error { return Checker{}.Check(events) }
 
-// Checker is Check with more to go by.
+// Checker is Check with options.
 type Checker struct {
-	// Unfinished says that the log is still being written: what has not ended
-	// yet is no violation.
+	// Unfinished reports that a host still writes the log: an open entity is then no
+	// violation.
 	Unfinished bool
 	// InterruptBound, if set, is the longest time from a request to interrupt
 	// a turn until its terminal event (C9), by the events' own clock.
@@ -42,7 +42,7 @@ func (v *Violation) Error() string {
 	return fmt.Sprintf("%s: event %d (%s): %s", v.Clause, v.Seq, v.Kind, v.What)
 }
 
-// Violations returns the violations that Check has joined.
+// Violations returns the violations in an error of Check.
 func Violations(err error) []*Violation {
 	var out []*Violation
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
@@ -56,7 +56,7 @@ func Violations(err error) []*Violation {
 	return out
 }
 
-// log is the reader's view of the session so far.
+// log is the state of the session so far, as the checker reads it.
 type log struct {
 	Checker
 	found []error
@@ -74,7 +74,7 @@ type log struct {
 	place    int             // of the event being read, from 1
 }
 
-// Check is the package's Check with what c says.
+// Check is the package's Check with the options of c.
 func (c Checker) Check(events []event.Event) error {
 	l := &log{
 		Checker: c, inputs: map[string]*input{}, turns: map[string]*turn{},
@@ -89,7 +89,7 @@ func (c Checker) Check(events []event.Event) error {
 	return errors.Join(l.found...)
 }
 
-// breaks notes a violation by the event being read.
+// breaks records a violation by the current event.
 func (l *log) breaks(clause, format string, args ...any) {
 	l.found = append(l.found, &Violation{
 		Clause: clause, Seq: l.now.Seq, Kind: l.now.Kind(), What: fmt.Sprintf(format, args...),
@@ -147,7 +147,7 @@ func (l *log) read(e event.Event) {
 	}
 }
 
-// end says what has not ended.
+// end reports the entities that have not ended.
 func (l *log) end() {
 	if l.Unfinished {
 		return

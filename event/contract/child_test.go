@@ -19,7 +19,7 @@ func tells(id, child string) []event.Event {
 
 // C18: the end of a background child is told once, when it has come, in a
 // request, and before a turn completes.
-func TestChildrenAreTold(t *testing.T) {
+func TestChildResultIsReportedOnce(t *testing.T) {
 	started := session(event.ChildStarted{Child: "c1", Session: "s2"})
 	end := session(event.ChildEnded{Child: "c1", Outcome: event.Completed, Answer: "done"})
 	again := []event.Event{
@@ -40,11 +40,11 @@ func TestChildrenAreTold(t *testing.T) {
 		"it runs on":          {[][]event.Event{{started}, first, {done(1), end}}, ""},
 		"ended after that":    {[][]event.Event{{started}, first, {done(1)}, {end}}, ""},
 		"told first":          {[][]event.Event{one, tells("i1", "c1"), first, {done(1)}}, ""},
-		"not told":            {[][]event.Event{one, first, {done(1)}}, "does not know that child c1 has ended"},
+		"not told":            {[][]event.Event{one, first, {done(1)}}, "is unreported to its model"},
 		"told twice":          {[][]event.Event{one, tells("i1", "c1"), tells("i2", "c1"), first, {done(1)}}, "a second time"},
 		"told while it runs":  {[][]event.Event{{started}, tells("i1", "c1"), first, {done(1), end}}, "which is running"},
 		"told of nobody":      {[][]event.Event{tells("i1", "c9"), first, {done(1)}}, "which it cannot"},
-		"told in no request":  {[][]event.Event{first, one, tells("i1", "c1"), {done(1)}}, "no request told its model"},
+		"told in no request":  {[][]event.Event{first, one, tells("i1", "c1"), {done(1)}}, "no request reported the end"},
 		"ended twice":         {[][]event.Event{one, {end}, tells("i1", "c1"), first, {done(1)}}, "is not running"},
 		"session closed over": {[][]event.Event{{started}, first, {done(1)}}, "child c1 is running"},
 	} {

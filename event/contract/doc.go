@@ -1,13 +1,13 @@
-// Package contract holds settle's contract against the events of a session:
-// that everything that started has ended, once, in order, with an honest
-// cause. It reads the log as a stranger would and shares no code with the
-// folding of events, so that it finds what folding gets wrong.
+// Package contract checks the events of a session against settle's contract:
+// everything that started has ended, once, in order, with an honest cause. It shares no
+// code with the folding of events, so that it finds the defects of folding. Read
+// check.go first.
 //
-// [Check] is for logs at rest; [Checker] has what differs: a log that is still
-// being written, a bound on interrupts, secrets to look for. Clauses that a
-// log cannot show are proved elsewhere: C6 by the strict model server of
-// modeltest, C8 by real processes, most of C4, C7, C15 and C17 by both.
+// [Check] is for complete logs; [Checker] has options: a log that is still being written,
+// a bound for interrupts, secrets that must not occur. Other tests prove the clauses that
+// a log cannot show: C6 by the strict model server of modeltest, C8 by real processes,
+// most of C4, C7, C15 and C17 by both.
 //
 //	events ─► session ─► inputs ─► turn ─► attempts ─► items ─► approvals, jobs, children
-//	             each keeps what is open, and says what does not fit
+//	             each keeps its open entities and reports violations
 package contract

@@ -13,12 +13,12 @@ type hook struct {
 	arguments  string
 }
 
-// bars reports whether a gate has not let pass what it was asked about.
+// bars reports whether a blocking hook refused its occasion.
 func (h *hook) bars() bool {
 	return h.event.Gate() && (!h.ended || h.outcome != event.Completed || h.decision == event.Deny)
 }
 
-// hookStarted: C2, each run is one thing.
+// hookStarted: C2, each run of a hook is one entity.
 func (l *log) hookStarted(e event.Event, d event.HookStarted) {
 	if d.Hook == "" || l.hooks[d.Hook] != nil {
 		l.breaks("C2", "%q is not a new hook's id", d.Hook)
@@ -37,11 +37,11 @@ func (l *log) hookStarted(e event.Event, d event.HookStarted) {
 	case i == nil:
 		l.breaks("C2", "hook %s is of item %q, which did not start", d.Hook, e.Item)
 	case d.Event == event.HookBefore && i.started:
-		l.breaks("C5", "hook %s is asked about call %s, which has started", d.Hook, e.Item)
+		l.breaks("C5", "hook %s runs for call %s, which has started", d.Hook, e.Item)
 	}
 }
 
-// hookEnded: C2, it ends once; a gate that failed denies.
+// hookEnded: C2, a hook ends once; a blocking hook that failed denies.
 func (l *log) hookEnded(e event.Event, d event.HookEnded) {
 	h := l.hooks[d.Hook]
 	if h == nil || h.ended || h.turn != e.Turn {
@@ -63,8 +63,7 @@ func (l *log) hookEnded(e event.Event, d event.HookEnded) {
 	l.survivors(d.Survivors)
 }
 
-// changed returns what a call starts with that is not what the model wrote: C5,
-// a hook has said so.
+// changed returns the arguments with which a call starts, if a hook changed them (C5).
 func (l *log) changed(t *turn, i *item, e event.Event) string {
 	d, _ := e.Data.(event.CallStarted)
 	if d.Arguments == "" {
@@ -79,29 +78,29 @@ func (l *log) changed(t *turn, i *item, e event.Event) string {
 	return d.Arguments
 }
 
-// passed: a model is asked only when the gates have answered, about what they let
-// pass.
+// passed: a model request starts only after the blocking hooks have answered, and
+// contains only inputs that they allowed.
 func (l *log) passed(t *turn, joining []string) {
 	left := len(t.inputs) == 0
 	for _, id := range t.inputs {
 		left = left || !l.barred(t, id)
 	}
 	if !left {
-		l.breaks("C16", "a hook refused the input of turn %s, and a model is asked", t.id)
+		l.breaks("C16", "a hook refused the input of turn %s, and a model request follows", t.id)
 	}
 	for _, id := range joining {
 		if l.barred(t, id) {
-			l.breaks("C16", "a hook did not let input %s pass, and it joins turn %s", id, t.id)
+			l.breaks("C16", "a hook refused input %s, and the input joins turn %s", id, t.id)
 		}
 	}
 	for id, h := range l.hooks {
 		if h.turn == t.id && h.event == event.HookPrompt && !h.ended {
-			l.breaks("C16", "hook %s has not answered, and a model is asked", id)
+			l.breaks("C16", "hook %s has not answered, and a model request follows", id)
 		}
 	}
 }
 
-// barred reports whether a hook of the turn did not let the input pass.
+// barred reports whether a hook of the turn refused the input.
 func (l *log) barred(t *turn, input string) bool {
 	for _, h := range l.hooks {
 		if h.input == input && h.turn == t.id && h.bars() {

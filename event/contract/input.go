@@ -11,7 +11,7 @@ type input struct {
 	place int // of its event in the log
 	waits bool
 	held  bool
-	// command says that it is to be run, and ran that it was.
+	// command reports whether the input is a command, and ran whether it ran.
 	command, ran bool
 }
 
@@ -32,7 +32,7 @@ func (l *log) held(d event.InputHeld) {
 	in.held = true
 }
 
-// take: C19, an input is run or dropped once.
+// take: C19, an input runs or is dropped, once.
 func (l *log) take(clause, id string) {
 	in := l.inputs[id]
 	if in == nil || !in.waits {
@@ -42,8 +42,8 @@ func (l *log) take(clause, id string) {
 	in.waits = false
 }
 
-// commandEntered: C5, a call that is of no attempt is a command that somebody entered, and
-// it is run once.
+// commandEntered: C5, a call that belongs to no attempt is a command that a person
+// entered, and runs once.
 func (l *log) commandEntered(t *turn, d event.ItemStarted) {
 	in := l.inputs[d.CallID]
 	switch {
@@ -56,7 +56,7 @@ func (l *log) commandEntered(t *turn, d event.ItemStarted) {
 	}
 }
 
-// commandsRan: C19, a turn that completes has run what it was given.
+// commandsRan: C19, a completed turn has run all its commands.
 func (l *log) commandsRan(t *turn) {
 	for _, id := range t.inputs {
 		if in := l.inputs[id]; in != nil && in.command && !in.ran {
@@ -65,7 +65,7 @@ func (l *log) commandsRan(t *turn) {
 	}
 }
 
-// onlyCommands reports whether there is nothing for a model to answer.
+// onlyCommands reports whether all inputs are commands, which need no model.
 func (l *log) onlyCommands(t *turn) bool {
 	return len(t.inputs) > 0 && !slices.ContainsFunc(t.inputs, func(id string) bool {
 		in := l.inputs[id]
@@ -73,8 +73,8 @@ func (l *log) onlyCommands(t *turn) bool {
 	})
 }
 
-// interrupted notes what the request covers: its turn, or an input that has not
-// started yet (C10).
+// interrupted records the entity that the request covers: its turn, or an input that has
+// not started yet (C10).
 func (l *log) interrupted(e event.Event, d event.InterruptRequested) {
 	if d.Reason == "" {
 		l.breaks("C14", "it gives no reason")

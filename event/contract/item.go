@@ -13,7 +13,7 @@ type item struct {
 	attempt string
 	ready   bool
 	started bool
-	// volatile says that the start is not durable: the journal failed there.
+	// volatile reports that the start is not durable, because the journal failed.
 	volatile  bool
 	torn      bool // the text of a delta is not in the log, which had no room
 	ended     bool
@@ -49,7 +49,7 @@ func (l *log) itemStarted(t *turn, e event.Event, d event.ItemStarted) {
 	}
 }
 
-// inItem: C2, an item has one ending, and nothing after it.
+// inItem: C2, an item has one ending, which is its last event.
 func (l *log) inItem(t *turn, e event.Event) {
 	i := t.items[e.Item]
 	if i == nil {
@@ -90,7 +90,7 @@ func (l *log) delta(i *item, d event.ItemDelta) {
 	}
 }
 
-// callReady: C4, the arguments are what was shown, in settle's words or the model's.
+// callReady: C4, the arguments equal the shown deltas, in settle's or the model's form.
 func (l *log) callReady(i *item, d event.CallReady) {
 	if i.kind != event.ToolCall || i.ready {
 		l.breaks("C2", "item %s is not a call that waits for its arguments", i.id)
@@ -99,17 +99,17 @@ func (l *log) callReady(i *item, d event.CallReady) {
 	i.ready, i.whole = true, d.Arguments
 	said := d.Arguments
 	if d.Sent != nil {
-		if said = d.Sent.Arguments; said == "" { // only who translated it can tell
+		if said = d.Sent.Arguments; said == "" { // only the translator can check this
 			return
 		}
 	}
 	if shown := i.args.String(); shown != "" && shown != said && !i.torn {
-		l.breaks("C4", "the arguments of call %s are not what its deltas say", i.id)
+		l.breaks("C4", "the arguments of call %s differ from its deltas", i.id)
 	}
 }
 
-// callStarted: C5, a call starts once and only when it is whole, and does
-// nothing unless that is durable; C16, not before each approval was given.
+// callStarted: C5, a call starts once, only when its arguments are complete, and has no
+// effects unless its start is durable; C16, each approval was given before.
 func (l *log) callStarted(t *turn, i *item, e event.Event) {
 	switch {
 	case i.kind != event.ToolCall:
@@ -157,34 +157,34 @@ func (l *log) itemEnded(t *turn, i *item, d event.ItemEnded) {
 	}
 }
 
-// cause: everything that was cut has an honest cause.
+// cause: each aborted entity has an honest cause.
 func (l *log) cause(c *event.Cause, what string) {
 	switch {
 	case c == nil:
-		l.breaks("C2", "%s was cut without a cause", what)
+		l.breaks("C2", "%s was aborted without a cause", what)
 	case c.Outcome == event.Aborted && c.Reason == "", c.Outcome == event.Failed && c.Failure == nil:
-		l.breaks("C2", "%s was cut, and the cause says nothing", what)
+		l.breaks("C2", "%s was aborted, and the cause is empty", what)
 	case c.Outcome == event.Completed:
-		l.breaks("C2", "%s was cut because all completed", what)
+		l.breaks("C2", "%s was aborted with the cause completed", what)
 	}
 }
 
-// kept: C4, what was streamed survives to the byte.
+// kept: C4, streamed text survives to the byte.
 func (l *log) kept(i *item, d event.ItemEnded) {
 	if shown := i.text.String(); shown != "" && shown != d.Text && !i.torn {
-		l.breaks("C4", "the text of item %s is not what its deltas say", i.id)
+		l.breaks("C4", "the text of item %s differs from its deltas", i.id)
 	}
 	shown := i.args.String()
 	if i.ready {
 		shown = i.whole
 	}
 	if i.kind == event.ToolCall && shown != "" && shown != d.Arguments && (i.ready || !i.torn) {
-		l.breaks("C4", "the arguments of call %s are not what was shown", i.id)
+		l.breaks("C4", "the arguments of call %s differ from the shown deltas", i.id)
 	}
 }
 
-// callEnded: C5, effects are none only of what never started; C7, what a call
-// leaves behind is named; C2, what belongs to it has ended.
+// callEnded: C5, effects are none only if the call never started; C7, the ending names
+// the remaining jobs; C2, the entities of the call have ended.
 func (l *log) callEnded(t *turn, i *item, d event.ItemEnded) {
 	switch {
 	case i.volatile && d.Effects != event.EffectsUnknown:
@@ -224,7 +224,7 @@ func (l *log) callEnded(t *turn, i *item, d event.ItemEnded) {
 	}
 }
 
-// survivors: C7, what could not be ended is named with its pid.
+// survivors: C7, the ending names the pid of each surviving process.
 func (l *log) survivors(ps []event.Process) {
 	for _, p := range ps {
 		if p.PID <= 0 {

@@ -5,15 +5,15 @@ import "github.com/settle-agent/settle/event"
 // job is a process that the session owns.
 type job struct{ ended bool }
 
-// child is a child agent; turn is empty for one in the background.
+// child is a child agent; turn is empty for a background child.
 type child struct {
 	turn, call string
 	ended      bool
-	told       bool // a note has told the model of its end
+	told       bool // a note has reported its end to the model
 	approvals  map[string]*approval
 }
 
-// news reports whether the model has not been told of the end.
+// news reports whether the model has yet to receive the child's result.
 func (c *child) news() bool { return c.turn == "" && c.ended && !c.told }
 
 // jobStarted: C7, a job is listed, with its pid.
@@ -78,7 +78,7 @@ func (l *log) childEnded(d event.ChildEnded) {
 	}
 }
 
-// tells: C18, a note tells the model of the end of a background child, once.
+// tells: C18, one note reports the end of a background child to the model.
 func (l *log) tells(t *turn, i *item, d event.ItemEnded) {
 	if d.Child == "" {
 		return
@@ -86,30 +86,30 @@ func (l *log) tells(t *turn, i *item, d event.ItemEnded) {
 	c := l.children[d.Child]
 	switch {
 	case c == nil || i.kind != event.Note:
-		l.breaks("C18", "item %s tells of child %q, which it cannot", i.id, d.Child)
+		l.breaks("C18", "item %s reports the end of child %q, which it cannot do", i.id, d.Child)
 	case c.turn != "":
-		l.breaks("C18", "item %s tells of child %s, whose call does", i.id, d.Child)
+		l.breaks("C18", "item %s reports the end of child %s, which is the result of its call", i.id, d.Child)
 	case !c.ended:
-		l.breaks("C18", "item %s tells of the end of child %s, which is running", i.id, d.Child)
+		l.breaks("C18", "item %s reports the end of child %s, which is running", i.id, d.Child)
 	case c.told:
-		l.breaks("C18", "item %s tells of the end of child %s a second time", i.id, d.Child)
+		l.breaks("C18", "item %s reports the end of child %s a second time", i.id, d.Child)
 	case d.Status == event.ItemCompleted:
 		c.told, t.unsent = true, d.Child
 	}
 }
 
-// untold: C18, a turn whose model was asked does not complete as if there were no
-// end that the model has not been told.
+// untold: C18, a turn with a model request does not complete while a child's result is
+// unreported.
 func (l *log) untold(t *turn) {
 	if t.latest == nil {
 		return
 	}
 	if t.unsent != "" {
-		l.breaks("C18", "turn %s completes, and no request told its model that child %s has ended", t.id, t.unsent)
+		l.breaks("C18", "turn %s completes, and no request reported the end of child %s to its model", t.id, t.unsent)
 	}
 	for id, c := range l.children {
 		if c.news() {
-			l.breaks("C18", "turn %s completes, and its model does not know that child %s has ended", t.id, id)
+			l.breaks("C18", "turn %s completes, and the end of child %s is unreported to its model", t.id, id)
 		}
 	}
 }

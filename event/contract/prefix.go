@@ -9,16 +9,16 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// Request is what a model was sent, as far as the prefix law speaks of it (C21).
+// Request is a model request, reduced to the parts that the prefix law covers (C21).
 type Request struct {
-	Attempt string   // for which it was sent
+	Attempt string   // attempt that sent it
 	Basis   string   // the instructions and the tools, in their order and bytes
 	Items   []string // the conversation
 }
 
-// CheckRequests returns where a request does not extend the one before it to the
-// same model, joined, though nothing in the log between them begins a new epoch. A
-// request whose attempt is not in the log is left out: its writer died first.
+// CheckRequests returns, joined, each request that does not extend the previous request
+// to the same model, though the log has no prefix change between them. It skips a
+// request whose attempt is not in the log: its writer died first.
 func CheckRequests(events []event.Event, requests []Request) error {
 	sent := map[string]Request{}
 	for _, r := range requests {
@@ -33,12 +33,12 @@ func CheckRequests(events []event.Event, requests []Request) error {
 	return errors.Join(l.found...)
 }
 
-// asked is the model that a request was for.
+// asked is the model of a request.
 type asked struct{ provider, model string }
 
 type prefixes struct {
-	last     map[asked]Request // of the epoch; none where one begins
-	trials   map[asked]bool    // what is left out may come back
+	last     map[asked]Request // since the last prefix change; none directly after one
+	trials   map[asked]bool    // omitted parts can return
 	attempts map[string]asked
 }
 
@@ -46,7 +46,7 @@ func (p *prefixes) read(l *log, e event.Event, sent map[string]Request) {
 	switch d := e.Data.(type) {
 	case event.HistoryChanged:
 		switch d.Change {
-		case event.ChangeWindow: // which alone changes nothing
+		case event.ChangeWindow: // no prefix change by itself
 			return
 		case event.ChangeCompacted:
 			clear(p.last)
@@ -93,8 +93,7 @@ func (p *prefixes) read(l *log, e event.Event, sent map[string]Request) {
 	}
 }
 
-// refuses reports whether the provider refused what the request contained, as the
-// log says why (ADR 7).
+// refuses reports whether the provider refused the content of the request (ADR 7).
 func refuses(d event.AttemptEnded) bool {
 	if f := d.Failure; f != nil {
 		return slices.Contains([]string{"reasoning_refused", "image_refused", "content_policy"}, f.Kind) || f.Status == http.StatusRequestEntityTooLarge
@@ -104,15 +103,15 @@ func refuses(d event.AttemptEnded) bool {
 
 func (r Request) extends(l *log, before Request) {
 	if r.Basis != before.Basis {
-		l.breaks("C21", "the instructions or the tools are not those of attempt %s", before.Attempt)
+		l.breaks("C21", "the instructions or the tools differ from attempt %s", before.Attempt)
 	}
 	for n, item := range before.Items {
 		if n >= len(r.Items) {
-			l.breaks("C21", "the request has %d items, and that of attempt %s had %d", len(r.Items), before.Attempt, len(before.Items))
+			l.breaks("C21", "the request has %d items, and the request of attempt %s had %d", len(r.Items), before.Attempt, len(before.Items))
 			return
 		}
 		if item != r.Items[n] {
-			l.breaks("C21", "item %d of the request is not that of attempt %s:\nbefore: %s\nnow:    %s", n+1, before.Attempt, short(item), short(r.Items[n]))
+			l.breaks("C21", "item %d of the request differs from attempt %s:\nbefore: %s\nnow:    %s", n+1, before.Attempt, short(item), short(r.Items[n]))
 			return
 		}
 	}

@@ -6,17 +6,17 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// lifecycle is how far the session is.
+// lifecycle is the state of the session.
 type lifecycle struct {
 	id       string
 	seq      uint64
 	opened   bool
 	volatile bool // an event other than a delta was not durable
-	crashed  bool // a turn was ended as crashed, and session.recovered is to come
+	crashed  bool // a turn ended as crashed, and session.recovered must follow
 }
 
-// envelope: C17, a cursor works only if numbers have no gaps; C4, what comes
-// after an event that is in memory only cannot be on disk.
+// envelope: C17, a cursor works only if numbers have no gaps; C4, an event after one
+// that is in memory only cannot be on disk.
 func (l *log) envelope(e event.Event) {
 	if e.Seq != l.seq+1 {
 		l.breaks("C17", "it follows event %d", l.seq)
@@ -32,7 +32,7 @@ func (l *log) envelope(e event.Event) {
 		l.breaks("C4", "it is durable, though an event before it is not")
 	}
 	if _, delta := e.Data.(event.ItemDelta); e.Volatile && !delta {
-		l.volatile = true // a delta's text comes again with its item's ending
+		l.volatile = true // the item's ending repeats a delta's text
 	}
 }
 
@@ -48,13 +48,13 @@ func (l *log) secrets(e event.Event) {
 	}
 	for _, s := range l.Secrets {
 		if quoted := event.AppendString(nil, s); bytes.Contains(raw, quoted[1:len(quoted)-1]) {
-			l.breaks("C15", "it has a secret of %d characters in it", len(s))
+			l.breaks("C15", "it contains a secret of %d characters", len(s))
 		}
 	}
 }
 
-// inSession says whether the event may happen now as far as the session goes.
-// Nothing happens in a session that nobody holds.
+// inSession reports whether the state of the session allows the event: no event belongs
+// to a session without a holder.
 func (l *log) inSession(e event.Event) bool {
 	if _, opens := e.Data.(event.SessionOpened); opens || l.opened {
 		return true
@@ -62,7 +62,7 @@ func (l *log) inSession(e event.Event) bool {
 	if _, recovers := e.Data.(event.SessionRecovered); recovers {
 		return true // a damaged tail was cut after session.closed
 	}
-	l.breaks("C2", "nobody holds the session")
+	l.breaks("C2", "no process holds the session")
 	return false
 }
 
@@ -88,8 +88,8 @@ func (l *log) session(e event.Event) {
 	l.opened = false
 }
 
-// sessionScoped: C2, session-scoped things end before the lock is released;
-// C19, input that waits is held.
+// sessionScoped: C2, session-scoped entities end before the host releases the lock;
+// C19, waiting input is held.
 func (l *log) sessionScoped() {
 	if t := l.running; t != nil {
 		l.breaks("C2", "turn %s is running", t.id)

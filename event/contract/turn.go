@@ -7,8 +7,7 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// maxFailures is how many failed attempts in a row end a turn, whatever their
-// kinds.
+// maxFailures is the number of failed attempts in a row, of any kinds, that ends a turn.
 const maxFailures = 50
 
 // turn is one turn.
@@ -30,11 +29,11 @@ type turn struct {
 	summary     event.Summary // counted
 	ended       bool
 	volatile    bool   // its terminal event is not durable
-	goesOn      bool   // input that waits runs after it
-	wasStopped  bool   // somebody interrupted it
-	unsent      string // a child whose end a note has told, in no request yet
+	goesOn      bool   // waiting input runs after it
+	wasStopped  bool   // a person or a client interrupted it
+	unsent      string // a child whose end a note reports, which no request contains yet
 	endPlace    int
-	stopPlace   int // of the last request to interrupt it, not to make room for an input; or 0
+	stopPlace   int // of the last request to interrupt it, except replacements; or 0
 }
 
 func (l *log) turnStarted(e event.Event, d event.TurnStarted) {
@@ -54,7 +53,7 @@ func (l *log) turnStarted(e event.Event, d event.TurnStarted) {
 		id: e.Turn, purpose: d.Purpose, inputs: d.Inputs, attempts: map[string]*attempt{}, items: map[string]*item{}, approvals: map[string]*approval{},
 	}
 	if d.Purpose != "" && len(d.Inputs) > 0 {
-		l.breaks("C19", "turn %s is for a %s, and takes inputs that it does not answer", e.Turn, d.Purpose)
+		l.breaks("C19", "turn %s is for a %s and takes inputs, which it does not answer", e.Turn, d.Purpose)
 	}
 	for _, id := range d.Inputs {
 		l.take("C19", id)
@@ -64,9 +63,8 @@ func (l *log) turnStarted(e event.Event, d event.TurnStarted) {
 	l.running = t
 }
 
-// goesOnFrom is the place from which on an input goes on after the turn. C18:
-// nothing but a new one does after a turn that was interrupted, or that neither
-// completed nor made room.
+// goesOnFrom is the place from which on inputs run after the turn. C18: after a turn that
+// was interrupted, or that neither completed nor was replaced, only a new input runs.
 func (t *turn) goesOnFrom() int {
 	if t.goesOn || t.wasStopped && t.stopPlace > 0 {
 		return t.stopPlace
@@ -74,7 +72,7 @@ func (t *turn) goesOnFrom() int {
 	return t.endPlace
 }
 
-// newest is the place of the latest of the inputs.
+// newest is the place of the latest input.
 func (l *log) newest(ids []string) int {
 	place := 0
 	for _, id := range ids {
@@ -85,8 +83,8 @@ func (l *log) newest(ids []string) int {
 	return place
 }
 
-// turnRuns says whether the turn that the event names is running. C1: nothing
-// of a turn comes after its terminal event.
+// turnRuns reports whether the turn of the event is running. C1: the terminal event is
+// the last event of a turn.
 func (l *log) turnRuns(e event.Event) bool {
 	if _, starts := e.Data.(event.TurnStarted); starts || e.Turn == "" {
 		return true
@@ -102,7 +100,7 @@ func (l *log) turnRuns(e event.Event) bool {
 	return true
 }
 
-// inTurn reads the events that only a running turn can have.
+// inTurn reads events that occur only in a running turn.
 func (l *log) inTurn(e event.Event) {
 	t := l.running
 	if t == nil || e.Turn == "" {
@@ -134,8 +132,8 @@ func (l *log) inTurn(e event.Event) {
 	}
 }
 
-// completed: C14, only a turn whose last response ended well is completed, and
-// one that an interrupt covered from the start is not (C10).
+// completed: C14, a turn completes only if its last response was complete; a turn whose
+// input an interrupt covered before its start does not complete (C10).
 func (l *log) completed(t *turn, d event.TurnCompleted) {
 	t.goesOn = true
 	if t.purpose != "" { // it answers nothing
@@ -181,7 +179,7 @@ func (l *log) aborted(t *turn, d event.TurnAborted) {
 
 func (l *log) failure(f *event.Failure) {
 	if f == nil || f.Name == "" || f.Message == "" {
-		l.breaks("C14", "it does not say what failed")
+		l.breaks("C14", "it does not name the failure")
 	}
 }
 
@@ -197,17 +195,17 @@ func (l *log) turnEnded(t *turn, e event.Event, said event.Summary) {
 		said.Cost, said.Unpriced = t.summary.Cost, t.summary.Unpriced
 	}
 	if said != t.summary {
-		l.breaks("C14", "its summary is %+v, and the events say %+v", said, t.summary)
+		l.breaks("C14", "its summary is %+v, and the events add up to %+v", said, t.summary)
 	}
 	t.ended, t.volatile, t.endPlace = true, e.Volatile, l.place
 	l.running = nil
-	if t.purpose == "" || !t.goesOn { // what answers nothing changes nothing for the input that waits
+	if t.purpose == "" || !t.goesOn { // a turn without an answer does not affect waiting input
 		l.last = t
 	}
 }
 
-// openThings: C2, all that a turn started has ended before it does; C18, its
-// foreground children among it; C16, approvals die with their turn.
+// openThings: C2, all entities of a turn end before the turn; C18, including foreground
+// children; C16, an approval ends with its turn.
 func (l *log) openThings(t *turn) {
 	if t.current != nil {
 		l.breaks("C2", "attempt %s of turn %s is running", t.current.id, t.id)
