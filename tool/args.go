@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/settle-agent/settle/internal/bound"
 )
 
 // maxQuote bounds what an error quotes of a model's arguments, in bytes.
@@ -16,15 +18,7 @@ const maxQuote = 60
 func clip(s string) string { return clipTo(s, maxQuote) }
 
 // clipTo cuts s to at most limit bytes, at a rune, and marks the cut.
-func clipTo(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit] + "…"
-}
+func clipTo(s string, limit int) string { return bound.Clip(s, limit) }
 
 // orEmpty gives arguments that a model left out the form of an object.
 func orEmpty(args json.RawMessage) json.RawMessage {

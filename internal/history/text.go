@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/bound"
 )
 
 // The texts that the model is told. They depend on the log alone.
@@ -214,11 +215,7 @@ func runOn(jobs []*event.Job) string {
 
 // ends keeps both ends of a text.
 func ends(text string, head, tail int, what string) string {
-	first, last := cutAt(text, head), text[len(text)-min(tail, len(text)):]
-	for len(last) > 0 && last[0]&0xc0 == 0x80 {
-		last = last[1:]
-	}
-	return fmt.Sprintf("%s\n[%d bytes of this %s were left out here to make room]\n%s", first, len(text)-len(first)-len(last), what, last)
+	return bound.Ends(text, head, tail, "[%d bytes of this "+what+" were left out here to make room]")
 }
 
 func trim(text, what, hint string) string {
@@ -228,8 +225,5 @@ func trim(text, what, hint string) string {
 
 // cutAt returns at most n bytes of s, ending with a whole character.
 func cutAt(s string, n int) string {
-	for n > 0 && n < len(s) && s[n]&0xc0 == 0x80 {
-		n--
-	}
-	return s[:min(n, len(s))]
+	return bound.Head(s, n)
 }

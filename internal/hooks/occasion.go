@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"unicode/utf8"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/bound"
 )
 
 // occasion is something that hooks are asked about, or told.
@@ -134,12 +134,4 @@ func mode(p event.Permission) string {
 }
 
 // clip returns the beginning of a text that is too long.
-func clip(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most] + "…"
-}
+func clip(s string, most int) string { return bound.Clip(s, most) }

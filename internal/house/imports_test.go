@@ -35,6 +35,7 @@ func floors() [][]string {
 		{"event", "internal/scope", "internal/sse", "internal/redact", "internal/contents", "internal/repo", "internal/frontmatter", "internal/logfile", "internal/lifeline", "internal/jsonrpc", "internal/printable", "internal/egress", "internal/retryafter"},
 		{"internal/scratch"},
 		{"internal/jsonl", "internal/safefile", "internal/filelock"},
+		{"internal/bound"},
 		{"internal/house", "internal/test/shake", "internal/test/crash", "internal/test/setsid", "internal/test/swap", "modeltest"},
 	}
 }

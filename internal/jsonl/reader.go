@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
+
+	"github.com/settle-agent/settle/internal/bound"
 )
 
 // Reader reads lines of a bounded length, so that no client can fill the memory.
@@ -43,14 +45,13 @@ func (r *Reader) Next() (Line, error) {
 // line reads to the end of the line and keeps limit bytes of it.
 func (r *Reader) line() (Line, error) {
 	var line Line
+	room := bound.NewBudget(r.limit)
 	for {
 		part, err := r.in.ReadSlice('\n')
 		part = bytes.TrimSuffix(part, []byte{'\n'})
-		if room := r.limit - len(line.Text); len(part) > room {
-			line.Cut = true
-			part = part[:room]
-		}
-		line.Text = append(line.Text, part...)
+		kept := room.Bytes(part)
+		line.Cut = line.Cut || len(kept) < len(part)
+		line.Text = append(line.Text, kept...)
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			line.Text = bytes.TrimSpace(line.Text)
 			return line, err

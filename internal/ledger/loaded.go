@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/bound"
 	"github.com/settle-agent/settle/tool/skill"
 )
 
@@ -57,14 +58,13 @@ func (l *loads) list() (out []Loaded) {
 
 // loaded says what was loaded, with so many bytes of all the texts together. What has
 // no room is named, so that it can be loaded again.
-func (l Ledger) loaded(b *strings.Builder, room int) {
+func (l Ledger) loaded(b *strings.Builder, room bound.Budget) {
 	if len(l.Loaded) == 0 {
 		return
 	}
 	heading(b, "Loaded before, and still in force", 0)
 	for n := range l.Loaded { // the latest gets its room first
-		if one := l.Loaded[len(l.Loaded)-1-n]; len(one.Text) <= room {
-			room -= len(one.Text)
+		if one := l.Loaded[len(l.Loaded)-1-n]; room.Fits(len(one.Text)) {
 			fmt.Fprintf(b, "- %s\n%s\n", one.name(), one.Text)
 		} else if one.Skill != "" {
 			fmt.Fprintf(b, "- %s: load it again with the skill tool before you go on with what it is for\n", one.name())

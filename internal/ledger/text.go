@@ -3,9 +3,9 @@ package ledger
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/bound"
 	"github.com/settle-agent/settle/tool/plan"
 )
 
@@ -46,7 +46,7 @@ func (l Ledger) text(input, inputs, files, commands, loaded int) string {
 	l.said(&b, "What the user said, in order", l.Inputs, input, inputs)
 	l.said(&b, "Sent by the user and still waiting", l.Waiting, input, len(l.Waiting))
 	l.planned(&b, commands)
-	l.loaded(&b, loaded)
+	l.loaded(&b, bound.NewBudget(loaded))
 	if list, left := latest(l.Files, files); len(list) > 0 {
 		heading(&b, "Files", left)
 		for _, f := range list {
@@ -217,26 +217,12 @@ func fold(text string, most int, where string) string {
 	if len(text) <= most+len(where)+60 {
 		return text
 	}
-	head, tail := most-most/4, len(text)-most/4
-	for head > 0 && !utf8.RuneStart(text[head]) {
-		head--
-	}
-	for tail < len(text) && !utf8.RuneStart(text[tail]) {
-		tail++
-	}
-	return fmt.Sprintf("%s\n[%d bytes left out; %s]\n%s", text[:head], tail-head, where, text[tail:])
+	return bound.Ends(text, most-most/4, most/4, "[%d bytes left out; "+strings.ReplaceAll(where, "%", "%%")+"]")
 }
 
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
-	if len(s) <= mostCommand {
-		return s
-	}
-	n := mostCommand
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
+	return bound.Clip(s, mostCommand)
 }
 
 // fate is how far a child agent is.

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/settle-agent/settle/internal/bound"
 )
 
 // maxBytes is the size from which the file is set aside for a new one.
@@ -35,23 +37,23 @@ func Aloud(l *slog.Logger, w io.Writer, mask func(string) string) *slog.Logger {
 		}
 		return a
 	}}
-	return slog.New(slog.NewMultiHandler(l.Handler(), slog.NewTextHandler(&voice{w: w, mask: mask}, &options)))
+	return slog.New(slog.NewMultiHandler(l.Handler(), slog.NewTextHandler(&voice{w: w, mask: mask, room: bound.NewBudget(maxAloud)}, &options)))
 }
 
-// mostAloud is how much is said, in bytes: less than what any pipe takes.
-const mostAloud = 16 << 10
+// maxAloud bounds what Aloud writes, in bytes: less than what any pipe takes.
+const maxAloud = 16 << 10
 
 // voice says what is wrong.
 type voice struct {
 	w    io.Writer
 	mask func(string) string
-	said int // guarded by the handler, which writes one record at a time
+	room bound.Budget // guarded by the handler, which writes one record at a time
 }
 
 // Write takes one record. It never fails: there is nobody to tell.
 func (v *voice) Write(record []byte) (int, error) {
 	line := "settle: " + v.mask(string(record))
-	if v.said += len(line); v.said <= mostAloud {
+	if v.room.Fits(len(line)) {
 		_, _ = io.WriteString(v.w, line)
 	}
 	return len(record), nil

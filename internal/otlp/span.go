@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/bound"
 	"github.com/settle-agent/settle/internal/metrics"
 )
 
@@ -315,10 +316,7 @@ func (x *Exporter) inputs(started event.Event) (texts []string) {
 const maxText = 32 << 10
 
 func clip(s string) string {
-	if len(s) > maxText {
-		return strings.ToValidUTF8(s[:maxText], "") + "…"
-	}
-	return s
+	return bound.Clip(s, maxText)
 }
 
 // valid is the text without what no protobuf may have.

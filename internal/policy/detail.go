@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/bound"
 	"github.com/settle-agent/settle/internal/policy/effects"
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/file"
@@ -98,8 +99,5 @@ func (c toolCall) preview() any {
 
 // clip returns the beginning of a text, in one line.
 func clip(s string) string {
-	if s = strings.Join(strings.Fields(s), " "); len(s) > maxLine {
-		return strings.ToValidUTF8(s[:maxLine], "") + "…"
-	}
-	return s
+	return bound.Clip(strings.Join(strings.Fields(s), " "), maxLine)
 }

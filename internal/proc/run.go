@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/bound"
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
@@ -56,7 +57,7 @@ func Run(ctx context.Context, c Command) (Output, error) {
 	}
 	full, enough := context.WithCancel(ctx)
 	defer enough()
-	stdout, stderr := &bounded{limit: limit, full: enough}, &bounded{limit: limit, full: func() {}}
+	stdout, stderr := &bounded{room: bound.NewBudget(limit), full: enough}, &bounded{room: bound.NewBudget(limit), full: func() {}}
 	spec := Spec{Argv: c.Argv, Dir: c.Dir, Env: c.Env, Stdout: stdout, Stderr: stderr, Lock: c.Lock, Marker: c.Marker, Box: c.Box, Door: c.Door, Grace: c.Grace}
 	if c.Stdin != nil {
 		spec.Input = PipeInput
@@ -96,10 +97,10 @@ func (p *Process) exitNow() Exit {
 
 // bounded keeps the beginning of what is written to it.
 type bounded struct {
-	limit int
-	full  func() // called when more arrives
+	full func() // called when more arrives
 
-	mu   sync.Mutex
+	mu   sync.Mutex // guards what follows
+	room bound.Budget
 	buf  bytes.Buffer
 	over bool
 }
@@ -107,12 +108,12 @@ type bounded struct {
 func (b *bounded) Write(data []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	room := b.limit - b.buf.Len()
-	if len(data) > room {
+	kept := b.room.Bytes(data)
+	if len(kept) < len(data) {
 		b.over = true
 		b.full()
 	}
-	b.buf.Write(data[:min(len(data), room)])
+	b.buf.Write(kept)
 	return len(data), nil
 }
 

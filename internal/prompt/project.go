@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/settle-agent/settle/internal/bound"
 	"github.com/settle-agent/settle/internal/repo"
 	"github.com/settle-agent/settle/internal/safefile"
 )
@@ -76,7 +77,7 @@ func (p *Prompt) project(from Sources) string {
 // section writes groups of instructions, the last group first. The first group gets
 // its room first, since it says what matters most here.
 func (p *Prompt) section(head string, groups [][]instruction) string {
-	room := maxFiles
+	room := bound.NewBudget(maxFiles)
 	var kept [][]instruction
 	var found []instruction
 	for _, group := range groups {
@@ -85,10 +86,8 @@ func (p *Prompt) section(head string, groups [][]instruction) string {
 			if slices.ContainsFunc(found, func(other instruction) bool { return other.text == one.text }) {
 				continue
 			}
-			if len(one.text) > room {
-				one.text = cutAtLine(one.text, room)
-			}
-			room -= len(one.text)
+			one.text = cutAtLine(one.text, room.Left())
+			room.Take(len(one.text))
 			found, some = append(found, one), append(some, one)
 		}
 		kept = append(kept, some)
@@ -218,9 +217,12 @@ func (s Sources) inside(actual string) (name string, ok bool) {
 
 // cutAtLine returns at most limit bytes of text, in whole lines if it has any.
 func cutAtLine(text string, limit int) string {
-	text = text[:limit]
+	if len(text) <= limit {
+		return text
+	}
+	text = bound.Head(text, limit)
 	if at := strings.LastIndexByte(text, '\n'); at >= 0 {
 		return text[:at+1]
 	}
-	return strings.ToValidUTF8(text, "")
+	return text
 }

@@ -3,7 +3,8 @@ package skills
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/settle-agent/settle/internal/bound"
 )
 
 // mostCatalog bounds the catalogue in bytes: it is part of every request.
@@ -56,8 +57,5 @@ func catalog(list []Skill, most int) (lines string, cut int) {
 }
 
 func short(text string, most int) string {
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return strings.TrimSpace(text[:most])
+	return strings.TrimSpace(bound.Head(text, most))
 }

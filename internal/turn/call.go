@@ -5,20 +5,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/bound"
 	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/tool"
 )
 
-// mostProgress bounds the output of one call that goes into the log while it
+// maxProgress bounds the output of one call that goes into the log while it
 // runs, in bytes. The whole output is the tool's to keep.
-const mostProgress = 256 << 10
+const maxProgress = 256 << 10
 
 // call is one tool call that is ready. The goroutine that start begins owns
 // it and settles it on every path; the turn awaits that.
@@ -40,8 +40,8 @@ type call struct {
 	time    *scope.Allowance
 	hooked  hooked
 
-	progress sync.Mutex // guards what follows
-	said     int
+	progress sync.Mutex   // guards what follows
+	room     bound.Budget // for output while it runs
 	notices  int
 	chars    whole
 	mask     *redact.Stream
@@ -58,7 +58,7 @@ func (t *turn) start(ctx context.Context, c *call) {
 	c.whole = ctx
 	ctx, c.cancel = context.WithCancelCause(ctx)
 	c.decided, c.settled = scope.NewDeferred[struct{}](), scope.NewDeferred[struct{}]()
-	c.mask = t.Redact.Stream()
+	c.mask, c.room = t.Redact.Stream(), bound.NewBudget(maxProgress)
 	t.calls = append(t.calls, c)
 	t.Calls.add(c)
 	// settleCalls or await waits for it.
@@ -246,16 +246,9 @@ func (c *call) await(ctx context.Context) (g gave, ok bool) {
 func (c *call) say(text string) {
 	c.progress.Lock()
 	defer c.progress.Unlock()
-	text = c.mask.Write(c.chars.Write(text))
-	if most := mostProgress - c.said; len(text) > most {
-		text = text[:charEnd(text, most)]
-		c.said = mostProgress // what follows would not be joined to it
+	if text = c.room.Text(c.mask.Write(c.chars.Write(text))); text != "" {
+		c.show(event.ItemDelta{Stream: event.Output, Text: text})
 	}
-	if text == "" {
-		return
-	}
-	c.said += len(text)
-	c.show(event.ItemDelta{Stream: event.Output, Text: text})
 }
 
 // show puts more output into the log, while the call runs.
@@ -351,19 +344,14 @@ func (c *call) end(ctx context.Context, g gave) {
 	c.finish(d)
 }
 
-// mostOutput bounds what a model is told of one call, in bytes. Tools have
-// bounds of their own, far below; this one is for tools that have none, since
+// maxOutput bounds the output of one call that the model receives, in bytes. Tools
+// have bounds of their own, far below; this bound is for tools that have none, since
 // a request that is too long for the model could never be sent again.
-const mostOutput = 512 << 10
+const maxOutput = 512 << 10
 
 // bounded returns the beginning and the end of an output that is too long.
 func bounded(output string) string {
-	if len(output) <= mostOutput {
-		return output
-	}
-	head := strings.ToValidUTF8(output[:mostOutput/2], "")
-	tail := strings.ToValidUTF8(output[len(output)-mostOutput/2:], "")
-	return fmt.Sprintf("%s\n[%d bytes left out]\n%s", head, len(output)-len(head)-len(tail), tail)
+	return bound.Ends(output, maxOutput/2, maxOutput/2, "[%d bytes left out]")
 }
 
 // unanswered ends what the call still has open, such as an approval whose

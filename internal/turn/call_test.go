@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -188,6 +189,35 @@ func TestProgressIsBounded(t *testing.T) {
 		}
 		if said == 0 || said > 256<<10 {
 			t.Errorf("%d bytes of output are in the log", said)
+		}
+	})
+}
+
+// TestProgressInManyPiecesIsBounded: 1,400 pieces of 200 characters, as a server's
+// progress comes: from a goroutine that is not the tool's.
+func TestProgressInManyPiecesIsBounded(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		chatty := fn{"a", func(_ context.Context, c tool.Call) (tool.Result, error) {
+			var server sync.WaitGroup
+			server.Go(func() {
+				for range 1400 {
+					c.Progress(strings.Repeat("x", 199) + "\n")
+				}
+			})
+			server.Wait()
+			return tool.Result{Output: "A"}, nil
+		}}
+		b := newBench(t, script.New(script.Call("a", `{}`), script.Text("ok")), chatty)
+		b.run(t.Context())
+		b.want("tool_call completed: A", "message completed: ok")
+		shown := 0
+		for _, e := range b.events() {
+			if d, ok := e.Data.(event.ItemDelta); ok && d.Stream == event.Output {
+				shown += len(d.Text)
+			}
+		}
+		if shown < 256<<10-200 || shown > 256<<10 {
+			t.Errorf("%d bytes of output are in the log", shown)
 		}
 	})
 }

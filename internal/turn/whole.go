@@ -29,11 +29,3 @@ func (w *whole) Flush() string {
 	w.rest = ""
 	return rest
 }
-
-// charEnd returns the largest place up to n at which text may be cut.
-func charEnd(text string, n int) int {
-	for n > 0 && n < len(text) && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return n
-}

@@ -51,15 +51,15 @@ func TestWords(t *testing.T) {
 }
 
 func TestBounded(t *testing.T) {
-	fits := strings.Repeat("x", mostOutput)
+	fits := strings.Repeat("x", maxOutput)
 	if bounded(fits) != fits {
 		t.Error("what fits was cut")
 	}
-	if got, want := bounded(fits+"end"), fits[:mostOutput/2]+"\n[3 bytes left out]\n"+fits[:mostOutput/2-3]+"end"; got != want {
+	if got, want := bounded(fits+"end"), fits[:maxOutput/2]+"\n[3 bytes left out]\n"+fits[:maxOutput/2-3]+"end"; got != want {
 		t.Errorf("%d bytes, want %d", len(got), len(want))
 	}
-	odd := "x" + strings.Repeat("é", mostOutput/2) // cut within characters
+	odd := "x" + strings.Repeat("é", maxOutput/2) // cut within characters
 	if got := bounded(odd); !utf8.ValidString(got) || !strings.Contains(got, "\n[2 bytes left out]\n") {
-		t.Errorf("it says %q", got[mostOutput/2-4:mostOutput/2+40])
+		t.Errorf("it says %q", got[maxOutput/2-4:maxOutput/2+40])
 	}
 }

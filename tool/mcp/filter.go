@@ -10,6 +10,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/settle-agent/settle/internal/bound"
 )
 
 const (
@@ -35,8 +37,8 @@ type filter struct {
 	progress func(*sdk.ProgressNotificationParams)
 
 	mu      sync.Mutex // guards what follows
-	ignored int        // bytes since the last answer
-	garbage int        // bytes
+	ignored int        // bytes since the last answer, saturating
+	garbage int        // bytes, saturating
 	asked   int        // requests
 }
 
@@ -74,7 +76,7 @@ func (f *filter) admit(m jsonrpc.Message) (bool, error) {
 	case request.Method == "notifications/cancelled" || strings.HasPrefix(request.Method, "notifications/subscriptions/"):
 		return true, nil
 	}
-	if f.ignored += len(request.Params) + len(request.Method); f.ignored > maxIgnored {
+	if f.ignored = bound.Add(f.ignored, len(request.Params)+len(request.Method)); f.ignored > maxIgnored {
 		return false, fmt.Errorf("the server flooded: more than %d bytes of notifications", maxIgnored)
 	}
 	return false, nil
@@ -98,7 +100,7 @@ func (f *filter) handled() {
 func (f *filter) skip(line []byte) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.garbage += len(line) + 1; f.garbage > maxGarbage {
+	if f.garbage = bound.Add(f.garbage, len(line)+1); f.garbage > maxGarbage {
 		return fmt.Errorf("the server sent what is no JSON-RPC, such as %q", clip(strings.ToValidUTF8(string(line), "\uFFFD"), 80))
 	}
 	return nil

@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/settle-agent/settle/internal/bound"
 )
 
 const (
@@ -130,7 +132,7 @@ func (s sender) RoundTrip(r *http.Request) (*http.Response, error) {
 		cancel(nil)
 		return nil, err
 	}
-	answer.Body = &body{ReadCloser: answer.Body, left: maxBody, done: func() { stop(); cancel(nil) }}
+	answer.Body = &body{ReadCloser: answer.Body, room: bound.NewBudget(maxBody), done: func() { stop(); cancel(nil) }}
 	return answer, nil
 }
 
@@ -138,17 +140,17 @@ func (s sender) RoundTrip(r *http.Request) (*http.Response, error) {
 type body struct {
 	io.ReadCloser
 
-	left int64
+	room bound.Budget
 	done func()
 }
 
 // Read implements io.Reader.
 func (b *body) Read(p []byte) (int, error) {
-	if b.left <= 0 {
+	if b.room.Left() == 0 {
 		return 0, fmt.Errorf("the server's answer has more than %d bytes", maxBody)
 	}
-	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left)])
-	b.left -= int64(n)
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.room.Left())])
+	b.room.Take(n)
 	return n, err
 }
 

@@ -9,11 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/bound"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -55,14 +55,7 @@ func (s *Servers) rendered(call tool.Call, r *sdk.CallToolResult) (tool.Result, 
 
 // excerpt is the beginning and the end of a text, limit bytes of it together.
 func excerpt(text string, limit int) string {
-	head, tail := limit/2, len(text)-limit/2
-	for head > 0 && !utf8.RuneStart(text[head]) {
-		head--
-	}
-	for tail < len(text) && !utf8.RuneStart(text[tail]) {
-		tail++
-	}
-	return fmt.Sprintf("%s\n[… %d bytes are left out here …]\n%s", text[:head], tail-head, text[tail:])
+	return bound.Ends(text, limit/2, limit/2, "[… %d bytes are left out here …]")
 }
 
 // keepText keeps the whole of a result, with secrets masked (C15).

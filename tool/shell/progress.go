@@ -3,6 +3,8 @@ package shell
 import (
 	"sync"
 	"time"
+
+	"github.com/settle-agent/settle/internal/bound"
 )
 
 const (
@@ -24,13 +26,13 @@ type progress struct {
 
 	mu      sync.Mutex
 	pending []byte
-	room    int
+	room    bound.Budget
 	timer   *time.Timer // armed while something is pending
 	stopped bool
 }
 
 func newProgress(emit func(string)) *progress {
-	p := &progress{emit: emit, room: progressBytes}
+	p := &progress{emit: emit, room: bound.NewBudget(progressBytes)}
 	p.timer = time.AfterFunc(time.Hour, p.flush)
 	p.timer.Stop()
 	return p
@@ -39,18 +41,17 @@ func newProgress(emit func(string)) *progress {
 func (p *progress) add(text []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.room <= 0 || p.stopped || len(text) == 0 {
+	if p.room.Left() == 0 || p.stopped || len(text) == 0 {
 		return
 	}
-	if len(text) >= p.room {
-		cut := trimPartialEnd(string(text[:p.room]))
-		text, p.room = []byte(cut+progressMarker), 0
+	text = p.room.Bytes(text)
+	if p.room.Left() == 0 {
+		text = []byte(trimPartialEnd(string(text)) + progressMarker)
 	}
-	p.room -= len(text)
 	first := len(p.pending) == 0
 	p.pending = append(p.pending, text...)
 	switch {
-	case len(p.pending) >= progressChunk || p.room <= 0:
+	case len(p.pending) >= progressChunk || p.room.Left() == 0:
 		p.pass()
 	case first:
 		p.timer.Reset(progressDelay)

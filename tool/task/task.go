@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/bound"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -294,8 +295,5 @@ const mostTitle = 120
 
 func oneLine(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > mostTitle {
-		text = strings.ToValidUTF8(text[:mostTitle], "") + "…"
-	}
-	return text
+	return bound.Clip(text, mostTitle)
 }

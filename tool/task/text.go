@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/bound"
 )
 
 // mostAnswer bounds what the parent's model is told of a child's answer, in bytes.
@@ -13,12 +14,7 @@ const mostAnswer = 32 << 10
 
 // Clip returns the text, of a long one both ends.
 func Clip(text string) string {
-	if len(text) <= mostAnswer {
-		return text
-	}
-	head := strings.ToValidUTF8(text[:mostAnswer/2], "")
-	tail := strings.ToValidUTF8(text[len(text)-mostAnswer/2:], "")
-	return fmt.Sprintf("%s\n[%d bytes left out; the child's session has them]\n%s", head, len(text)-len(head)-len(tail), tail)
+	return bound.Ends(text, mostAnswer/2, mostAnswer/2, "[%d bytes left out; the child's session has them]")
 }
 
 // Report tells a model how a child ended, and what it said.

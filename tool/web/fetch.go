@@ -13,8 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
+	"github.com/settle-agent/settle/internal/bound"
 	"github.com/settle-agent/settle/internal/egress"
 	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/tool"
@@ -290,19 +290,6 @@ func marked(text string) string {
 }
 
 // boundary is the beginning of a rune at or before an offset.
-func boundary(text string, at int) int {
-	if at >= len(text) {
-		return len(text)
-	}
-	for at > 0 && !utf8.RuneStart(text[at]) {
-		at--
-	}
-	return at
-}
+func boundary(text string, at int) int { return len(bound.Head(text, at)) }
 
-func clip(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	return text[:boundary(text, limit)] + "…"
-}
+func clip(text string, limit int) string { return bound.Clip(text, limit) }

@@ -1,0 +1,12 @@
+// Package bound keeps what comes from outside within bounds: text that is cut, and
+// numbers that are added. Every layer cuts output and adds counts that a model, a tool
+// or a server chose, so the package imports nothing of settle and every layer can
+// import it.
+//
+//	Budget             a number of bytes that is left; it cannot go below zero
+//	Head, Tail, Clip   one end of a text, cut between characters
+//	Ends               both ends of a text, with the gap named
+//	Add, Sub, Count    integers that saturate instead of wrapping around
+//
+// Read budget.go first: a bare counter in the place of a Budget once ended a host.
+package bound

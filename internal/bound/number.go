@@ -1,0 +1,73 @@
+package bound
+
+import "math"
+
+// Integer is a signed integer of any size.
+type Integer interface {
+	~int | ~int8 | ~int16 | ~int32 | ~int64
+}
+
+// Add returns a + b, or the nearest value of the type if the sum has no place in it.
+func Add[T Integer](a, b T) T {
+	sum := a + b
+	switch {
+	case b > 0 && sum < a:
+		return highest[T]()
+	case b < 0 && sum > a:
+		return lowest[T]()
+	}
+	return sum
+}
+
+// Sub returns a - b, or the nearest value of the type if the difference has no place
+// in it.
+func Sub[T Integer](a, b T) T {
+	difference := a - b
+	switch {
+	case b < 0 && difference < a:
+		return highest[T]()
+	case b > 0 && difference > a:
+		return lowest[T]()
+	}
+	return difference
+}
+
+// Mul returns a * b for numbers that are not negative, or the highest value of the
+// type. A negative number counts as zero.
+func Mul[T Integer](a, b T) T {
+	if a <= 0 || b <= 0 {
+		return 0
+	}
+	if a > highest[T]()/b {
+		return highest[T]()
+	}
+	return a * b
+}
+
+// Count returns a number that arrived as a float as a count between 0 and most, and
+// whether it is one: a whole number that is not negative and not above most.
+func Count(n float64, most int64) (count int64, ok bool) {
+	if math.IsNaN(n) || n < 0 || n != math.Trunc(n) || n > float64(most) || n >= math.MaxInt64 {
+		return 0, false
+	}
+	return int64(n), true
+}
+
+// Amount returns an amount of money or time that is at least 0 and at most limit; NaN
+// counts as the limit, since nothing is known of it.
+func Amount(n, limit float64) float64 {
+	if math.IsNaN(n) {
+		return limit
+	}
+	return min(max(n, 0), limit)
+}
+
+func highest[T Integer]() T {
+	n := T(1)
+	for n<<1 > n {
+		n = n<<1 | 1
+	}
+	return n
+}
+
+func lowest[T Integer]() T { return -highest[T]() - 1 }
