@@ -17,7 +17,7 @@ func floors() [][]string {
 		{"internal/face/"},
 		{"internal/client"},
 		{"agent"},
-		{"internal/assemble", "internal/test/proof", "internal/test/replay", "internal/test/soak", "internal/test/escape"},
+		{"internal/assemble", "internal/test/proof", "internal/test/replay", "internal/test/soak", "internal/test/escape", "internal/test/swap"},
 		{"internal/policy"},
 		{"."}, // package settle
 		{"internal/session"},
@@ -32,6 +32,7 @@ func floors() [][]string {
 		{"internal/config", "internal/question", "internal/prompt", "internal/skills", "internal/longlog", "internal/terminal"},
 		{"internal/oauth", "internal/otlp"},
 		{"internal/metrics"},
+		{"internal/disk"},
 		{"event", "internal/scope", "internal/sse", "internal/redact", "internal/contents", "internal/repo", "internal/frontmatter", "internal/logfile", "internal/lifeline", "internal/jsonrpc", "internal/printable", "internal/egress", "internal/retryafter"},
 		{"internal/scratch"},
 		{"internal/jsonl", "internal/safefile", "internal/filelock"},

@@ -11,8 +11,8 @@ import (
 	"sync"
 
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/policy/effects"
-	"github.com/settle-agent/settle/internal/repo"
 )
 
 // shell is a call of shell.
@@ -21,7 +21,7 @@ func (p *Policy) shell(c *toolCall) {
 	if c.Workdir != "" {
 		c.path(effects.Looks, c.Workdir)
 		at = filepath.Clean(absolute(at, c.Workdir))
-		if real, err := repo.Resolve(at); err != nil || filepath.IsLocal(c.Workdir) && real != filepath.Join(c.workspace.real, c.Workdir) {
+		if real, err := disk.Resolve(at); err != nil || filepath.IsLocal(c.Workdir) && real != filepath.Join(c.workspace.real, c.Workdir) {
 			c.hide(c.Command, "its directory is named by a link, which shells read differently") // in "cd .."
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/settle-agent/settle/internal/repo"
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // place is where a path leads.
@@ -31,7 +31,7 @@ func newWorkspace(dir string) (workspace, error) {
 	if !filepath.IsAbs(dir) {
 		return workspace{}, fmt.Errorf("the working directory %q is not absolute", dir)
 	}
-	real, err := repo.Resolve(dir)
+	real, err := disk.Resolve(dir)
 	return workspace{filepath.Clean(dir), real}, err
 }
 
@@ -39,7 +39,7 @@ func newWorkspace(dir string) (workspace, error) {
 // parent of where a link leads; tools clean their paths first.
 func (w workspace) locate(path string) (place, error) {
 	named := filepath.Clean(path)
-	real, err := repo.Resolve(path)
+	real, err := disk.Resolve(path)
 	p := place{named: named, real: real, rel: filepath.ToSlash(real)}
 	if virtual(named) {
 		p.rel = filepath.ToSlash(named)

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"sync"
 
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/policy/effects"
 	"github.com/settle-agent/settle/internal/repo"
 	"github.com/settle-agent/settle/internal/safefile"
@@ -19,7 +20,7 @@ const maxConfig = 256 << 10
 // what is tracked.
 func (p *Policy) obeys(dir string, kind effects.Kind) string {
 	var index repo.Index
-	real, err := repo.Resolve(dir)
+	real, err := disk.Resolve(dir)
 	git, findErr := repo.FindGit(real)
 	if err = cmp.Or(err, findErr); err == nil && git.Top != "" {
 		index, err = git.Index()
@@ -79,7 +80,7 @@ func tracked(git repo.Git, index repo.Index) string {
 			return "git tracks " + name + ", which by its name holds secrets"
 		}
 		if dir := filepath.Dir(filepath.Join(git.Top, filepath.FromSlash(name))); dir != straight {
-			if real, err := repo.Resolve(dir); err != nil || real != dir { // git grep reads through it
+			if real, err := disk.Resolve(dir); err != nil || real != dir { // git grep reads through it
 				return "git tracks " + name + ", which is now behind a link"
 			}
 			straight = dir

@@ -11,8 +11,8 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/policy/effects"
-	"github.com/settle-agent/settle/internal/repo"
 	"github.com/settle-agent/settle/tool/mcp"
 )
 
@@ -108,7 +108,7 @@ func (r *rule) forPaths(dir, home string) error {
 	}
 	base, rest := doublestar.SplitPattern(r.path)
 	named := absolute(dir, filepath.FromSlash(base))
-	real, err := repo.Resolve(named)
+	real, err := disk.Resolve(named)
 	if err != nil {
 		real = named // what is behind a loop of links, nothing can open
 	}

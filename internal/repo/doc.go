@@ -3,6 +3,4 @@
 //
 //	dir ─► parents ─► the first one with a .git ─► Path: root … dir
 //	Path ─► Trust ─► Project: the directories that may speak to settle
-//
-// Resolve says where a path leads, for the tools and for the policy alike.
 package repo

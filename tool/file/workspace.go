@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/settle-agent/settle/internal/repo"
+	places "github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/internal/disk"
 )
@@ -132,7 +132,7 @@ func (w *Workspace) locate(dir, path string) (place, error) {
 	if err != nil {
 		return place{}, err
 	}
-	real, err := repo.Resolve(named)
+	real, err := places.Resolve(named)
 	if err != nil {
 		return place{}, fmt.Errorf("cannot find %q: %w", path, err)
 	}
@@ -152,7 +152,7 @@ func (w *Workspace) locate(dir, path string) (place, error) {
 // A file outside has none, however it was named: the editor would follow a link, and
 // what it reads and writes is not settle's to confine.
 func bufferOf(dir, real string) string {
-	top, err := repo.Resolve(dir)
+	top, err := places.Resolve(dir)
 	if err != nil {
 		return ""
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/settle-agent/settle/internal/repo"
+	places "github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/internal/disk"
 )
@@ -102,7 +102,7 @@ func (c Config) locate(dir, path string) (string, fs.FileInfo, error) {
 		return "", nil, fmt.Errorf("cannot look at %q: %w", path, err)
 	}
 	if c.Follow != nil {
-		real, err := repo.Resolve(abs)
+		real, err := places.Resolve(abs)
 		if err == nil {
 			err = c.Follow(dir, abs, real)
 		}

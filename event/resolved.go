@@ -1,0 +1,12 @@
+package event
+
+// ResolvedPath is where a path of a call led when the call was decided.
+type ResolvedPath struct {
+	Path string `json:"path"` // absolute and clean, as the call names it
+	// Real is the canonical path that it led to, in which nothing is a link; empty if
+	// its links led nowhere.
+	Real string `json:"real"`
+	// Shared says that the file had several names (hard links), and not everybody may
+	// read it.
+	Shared bool `json:"shared,omitempty"`
+}

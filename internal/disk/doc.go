@@ -1,0 +1,15 @@
+// Package disk opens the file that a decision was made about.
+//
+// A path is resolved once, to a place: its canonical path, in which nothing is a link
+// ([Resolve]). The decision is about that place, and the place travels with the call
+// as an [event.ResolvedPath]. Whoever carries the call out opens the place ([Locate]) without
+// following a link at any component, and from then on uses descriptors only:
+//
+//	path ─► Resolve ─► decision (rules, question, log) ─► event.ResolvedPath
+//	  └► Locate ─► Place ─► Dir ─► read, create, rename, remove in it
+//	        └────────┴────────┴─► ChangedError: the path leads elsewhere now
+//
+// A path that leads elsewhere than it did for the decision is a [ChangedError]: then
+// nothing was read or written, and the call has to be decided again. ADR 31 has the
+// reasons. Begin with dir.go.
+package disk

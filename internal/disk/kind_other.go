@@ -1,0 +1,11 @@
+//go:build !unix
+
+package disk
+
+import "io/fs"
+
+const notWaiting = 0
+
+// Shared reports whether a regular file has several names, and not everybody may read
+// it. It is not known here.
+func Shared(fs.FileInfo) bool { return false }

@@ -1,0 +1,160 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// ChangedError says that a path does not lead to the place that a decision was made
+// about. Nothing was read or written.
+type ChangedError struct {
+	Path string // as it is shown
+	Why  string // what is different
+}
+
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("%q is not what it was when this call was decided: %s. Nothing was read or written. "+
+		"Make the call again: it is then decided again", e.Path, e.Why)
+}
+
+// Place is where an absolute path leads.
+type Place struct {
+	// Named is the path, absolute and clean, and Shown its name in messages: relative
+	// to the session's directory where it lies in it.
+	Named, Shown string
+	// Real is the canonical path, in which nothing is a link. It need not exist.
+	Real string
+
+	judged bool    // a decision was made about the place
+	shared bool    // the decision was made about a file with several names
+	mounts *Mounts // that are used; nil for all
+}
+
+// Decide returns the place that a decision about an absolute path is made about.
+func Decide(path string) (event.ResolvedPath, error) {
+	real, err := Resolve(path)
+	if err != nil {
+		return event.ResolvedPath{Path: filepath.Clean(path)}, err // to which nothing leads
+	}
+	info, err := os.Lstat(real)
+	return event.ResolvedPath{Path: filepath.Clean(path), Real: real, Shared: err == nil && Shared(info)}, nil
+}
+
+// Locate returns the place that a path in a session's directory was judged to lead to.
+// If judged is nil, nobody has judged the call by its paths, and the place is where the
+// path leads now.
+func Locate(dir, path string, judged []event.ResolvedPath) (Place, error) {
+	named, err := Absolute(dir, path)
+	if err != nil {
+		return Place{}, err
+	}
+	p := Place{Named: named, Shown: Display(dir, named), judged: judged != nil}
+	real, err := Resolve(named)
+	if err != nil {
+		return Place{}, fmt.Errorf("cannot find %q: %w", path, err)
+	}
+	if p.Real = real; !p.judged {
+		return p, nil
+	}
+	for _, j := range judged {
+		switch {
+		case j.Path != named:
+			continue
+		case j.Real == "":
+			return Place{}, p.changed("its links led nowhere then")
+		case j.Real != real:
+			return Place{}, p.changed(fmt.Sprintf("it led to %q then, and leads to %q now; if a link in it is meant, name that path itself", j.Real, real))
+		}
+		p.shared = j.Shared
+		return p, nil
+	}
+	return Place{}, p.changed("the decision was about other paths")
+}
+
+// At returns the place of a canonical path, such as one that was recorded. A link in it
+// is refused.
+func At(dir, named, real string) Place {
+	return Place{Named: named, Shown: Display(dir, named), Real: real}
+}
+
+// Mounted returns the place, which is not used where something else is mounted.
+func (p Place) Mounted(m *Mounts) Place {
+	p.mounts = m
+	return p
+}
+
+// Linked reports whether the path leads through a link.
+func (p Place) Linked() bool { return p.Named != p.Real }
+
+func (p Place) changed(why string) error { return &ChangedError{p.Shown, why} }
+
+// Base is the name of the place in its directory.
+func (p Place) Base() string { return filepath.Base(p.Real) }
+
+// Dir opens the directory that the place is in.
+func (p Place) Dir() (*Dir, error) { return p.open(filepath.Dir(p.Real)) }
+
+// Tree opens the place, which must be a directory.
+func (p Place) Tree() (*Dir, error) { return p.open(p.Real) }
+
+func (p Place) open(path string) (*Dir, error) {
+	d, err := openDir(path, p.mounts)
+	if changed := (*ChangedError)(nil); errors.As(err, &changed) {
+		return nil, p.changed(changed.Why)
+	}
+	return d, err
+}
+
+// Open opens the place, which must be a regular file, for reading. A directory is
+// [ErrDirectory].
+func (p Place) Open() (*os.File, fs.FileInfo, error) {
+	d, err := p.Dir()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer d.Close()
+	return p.OpenIn(d)
+}
+
+// OpenIn opens the place for reading in its directory, which is open.
+func (p Place) OpenIn(d *Dir) (*os.File, fs.FileInfo, error) {
+	if filepath.Dir(p.Real) == p.Real {
+		return nil, nil, fmt.Errorf("%q %w", p.Shown, ErrDirectory)
+	}
+	f, info, err := d.Open(p.Base())
+	if changed := (*ChangedError)(nil); errors.As(err, &changed) {
+		return nil, nil, p.changed(changed.Why)
+	}
+	if err == nil && p.judged && !p.shared && Shared(info) {
+		f.Close()
+		return nil, nil, p.changed("it is a hard link now, to a file that not everybody may read")
+	}
+	return f, info, err
+}
+
+// MakeDir opens the directory that the place is in, and makes what is missing of it.
+func (p Place) MakeDir() (*Dir, error) {
+	path, missing := filepath.Dir(p.Real), []string(nil)
+	d, err := p.open(path)
+	for errors.Is(err, fs.ErrNotExist) && path != filepath.Dir(path) {
+		missing = append(missing, filepath.Base(path))
+		path = filepath.Dir(path)
+		d, err = p.open(path)
+	}
+	for n := len(missing) - 1; n >= 0 && err == nil; n-- {
+		parent := d
+		if err = parent.Mkdir(missing[n]); err == nil || errors.Is(err, fs.ErrExist) {
+			d, err = parent.Sub(missing[n])
+		}
+		parent.Close()
+	}
+	if changed := (*ChangedError)(nil); errors.As(err, &changed) {
+		return nil, p.changed(changed.Why)
+	}
+	return d, err
+}

@@ -1,0 +1,75 @@
+package disk
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// maxLinks is how many links one path may lead through, as on Linux.
+const maxLinks = 40
+
+// Resolve follows all links of an absolute path, name by name as the kernel does. From
+// the first name that does not exist on, the path stays as it is written.
+func Resolve(path string) (string, error) {
+	at, rest := split(path)
+	for links := 0; len(rest) > 0; {
+		name := rest[0]
+		rest = rest[1:]
+		next := filepath.Join(at, name) // "." and "" change nothing, ".." goes up
+		if name != ".." {
+			if target, err := os.Readlink(next); err == nil {
+				if links++; links > maxLinks {
+					return "", fmt.Errorf("%q: too many symbolic links", path)
+				}
+				root, names := split(target)
+				if next = at; filepath.IsAbs(target) {
+					next = root
+				}
+				rest = append(names, rest...)
+			}
+		}
+		at = next
+	}
+	return at, nil
+}
+
+// split returns the root of an absolute path, and the names in any path.
+func split(path string) (root string, names []string) {
+	volume := filepath.VolumeName(path)
+	return volume + string(filepath.Separator), strings.Split(filepath.ToSlash(path[len(volume):]), "/")
+}
+
+// Absolute returns the absolute path that a model means by path, in a session that
+// works in dir. Nothing is expanded; links are not resolved.
+func Absolute(dir, path string) (string, error) {
+	switch {
+	case path == "":
+		return "", fmt.Errorf("the path is empty; give one relative to %q or an absolute one", dir)
+	case strings.ContainsRune(path, 0):
+		return "", fmt.Errorf("the path %q contains a NUL byte; no file name can", path)
+	case path == "~" || strings.HasPrefix(path, "~/") || strings.HasPrefix(path, `~\`):
+		return "", fmt.Errorf(`"~" is not expanded in %q; give an absolute path or one relative to %q`, path, dir)
+	case filepath.IsAbs(path):
+		return filepath.Clean(path), nil
+	case !filepath.IsAbs(dir):
+		return "", fmt.Errorf("cannot resolve %q: the session's directory %q is not absolute", path, dir)
+	}
+	return filepath.Join(dir, path), nil
+}
+
+// Within reports whether an absolute path is dir or below it. Both are clean.
+func Within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// Display returns the path as it is shown: relative to dir if it is within dir, with
+// slashes.
+func Display(dir, path string) string {
+	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return filepath.ToSlash(path)
+}
