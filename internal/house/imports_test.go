@@ -17,7 +17,7 @@ func floors() [][]string {
 		{"internal/face/"},
 		{"internal/client"},
 		{"agent"},
-		{"internal/assemble", "internal/test/proof", "internal/test/replay", "internal/test/soak", "internal/test/escape", "internal/test/swap"},
+		{"internal/assemble", "internal/test/proof", "internal/test/replay", "internal/test/soak", "internal/test/escape", "internal/test/links"},
 		{"internal/policy"},
 		{"."}, // package settle
 		{"internal/session"},

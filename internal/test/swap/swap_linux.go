@@ -1,0 +1,57 @@
+package swap
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// Swapper exchanges two names until it is stopped.
+type Swapper struct {
+	name, other string
+	rounds      atomic.Int64
+	done        chan struct{}
+	stopped     sync.WaitGroup
+	once        sync.Once
+}
+
+// Start begins to exchange the names, which must both exist. The test's end stops it.
+func Start(t testing.TB, name, other string) *Swapper {
+	t.Helper()
+	s := &Swapper{name: name, other: other, done: make(chan struct{})}
+	s.stopped.Go(func() { // ends with done; Stop waits
+		for {
+			select {
+			case <-s.done:
+				return
+			default:
+			}
+			if s.exchange() == nil {
+				s.rounds.Add(1)
+			}
+		}
+	})
+	t.Cleanup(s.Stop)
+	return s
+}
+
+// exchange fails where the code under test has just replaced or removed a name.
+func (s *Swapper) exchange() error {
+	return unix.Renameat2(unix.AT_FDCWD, s.name, unix.AT_FDCWD, s.other, unix.RENAME_EXCHANGE)
+}
+
+// Rounds is how often the names were exchanged.
+func (s *Swapper) Rounds() int64 { return s.rounds.Load() }
+
+// Stop ends the exchange. Each name is then what it was at first, if both are there.
+func (s *Swapper) Stop() {
+	s.once.Do(func() {
+		close(s.done)
+		s.stopped.Wait()
+		if s.rounds.Load()%2 == 1 {
+			_ = s.exchange()
+		}
+	})
+}
