@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"slices"
@@ -42,8 +43,8 @@ func BenchmarkCall(b *testing.B) {
 	b.ReportMetric(float64(cpu()-between)/float64(b.N)/(float64(between-before)/paceRuns), "x-bare-cpu")
 }
 
-// BenchmarkBoxedCall is a command in a box, and by how much that is more than
-// one without.
+// BenchmarkBoxedCall is a command in each kind of sandbox, and by how much the median is
+// more than that of one without.
 func BenchmarkBoxedCall(b *testing.B) {
 	if err := Confines(); err != nil {
 		b.Fatal(err)
@@ -57,13 +58,28 @@ func BenchmarkBoxedCall(b *testing.B) {
 		}
 		<-p.Done()
 	}
-	box := sandbox.ReadOnly(os.Getenv("HOME"), os.Getenv("PATH"), b.TempDir())
-	boxless := pace(b, func() { run(nil) })
-	boxed := pace(b, func() { run(&box) })
+	reading := sandbox.ReadOnly(os.Getenv("HOME"), os.Getenv("PATH"), b.TempDir())
+	workspace := sandbox.Workspace(os.Getenv("HOME"), os.Getenv("PATH"), nil, []string{b.TempDir()})
+	workspace.View, workspace.Apart = true, true
+	readingAlone, workspaceAlone := reading, workspace
+	readingAlone.OwnProcesses, workspaceAlone.OwnProcesses = true, true
+	boxes := []*sandbox.Policy{nil, &reading, &readingAlone, &workspace, &workspaceAlone}
+	times := make([][]time.Duration, len(boxes))
 	for b.Loop() {
-		run(&box)
+		for _, i := range rand.Perm(len(boxes)) { // the machine's load is the same for all, and so is what others left to clean up
+			from := time.Now()
+			run(boxes[i])
+			times[i] = append(times[i], time.Since(from))
+		}
 	}
-	b.ReportMetric(float64(boxed-boxless)/float64(time.Millisecond), "ms-more")
+	for i := range times {
+		slices.Sort(times[i])
+	}
+	for i, name := range []string{"", "read-only", "read-only-own-processes", "workspace", "workspace-own-processes"} {
+		if i > 0 {
+			b.ReportMetric(float64(times[i][len(times[i])/2]-times[0][len(times[0])/2])/float64(time.Millisecond), "ms-more-"+name)
+		}
+	}
 }
 
 const paceRuns = 100

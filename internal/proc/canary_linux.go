@@ -28,7 +28,7 @@ func Prove(ctx context.Context, p sandbox.Policy, gate Gate) (tried int, err err
 		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
 	}
 	defer func() { _ = top.Remove() }() // what cannot be removed is swept later
-	b := sandbox.Bait{Dir: filepath.Join(top.Path, "out"), Room: filepath.Join(top.Path, "in"), Host: os.Getpid(), Writes: len(p.Write) > 0, Network: p.Network, View: p.View, Apart: p.Apart}
+	b := sandbox.Bait{Dir: filepath.Join(top.Path, "out"), Room: filepath.Join(top.Path, "in"), Host: os.Getpid(), Writes: len(p.Write) > 0, Network: p.Network, View: p.View, Apart: p.Apart, OwnProcesses: p.OwnProcesses}
 	if err := layBait(b); err != nil {
 		return 0, err
 	}
@@ -44,7 +44,7 @@ func Prove(ctx context.Context, p sandbox.Policy, gate Gate) (tried int, err err
 	if box.View = p.View; b.View {
 		box.Protect = []string{filepath.Join(b.Room, "keeper", "kept")}
 	}
-	box.Apart = p.Apart
+	box.Apart, box.OwnProcesses = p.Apart, p.OwnProcesses
 	if p.Network != sandbox.Proxied {
 		return tryOut(ctx, b, box, nil)
 	}

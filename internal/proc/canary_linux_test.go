@@ -26,6 +26,7 @@ func TestProve(t *testing.T) {
 	for name, p := range map[string]sandbox.Policy{
 		"read-only": {}, "workspace": {Write: []string{"/"}}, "online": {Write: []string{"/"}, Network: sandbox.Online}, "reading online": {Network: sandbox.Online}, "view": {Write: []string{"/"}, View: true},
 		"apart": {Write: []string{"/"}, View: true, Apart: true}, "proxied": {Write: []string{"/"}, Network: sandbox.Proxied}, "reading, proxied": {Network: sandbox.Proxied},
+		"own processes, reading": {OwnProcesses: true}, "own processes": {Write: []string{"/"}, View: true, Apart: true, OwnProcesses: true},
 		"proxied apart": {Write: []string{"/"}, View: true, Apart: true, Network: sandbox.Proxied},
 	} {
 		if tried, err := Prove(t.Context(), p, gate); err != nil || tried < 20 {

@@ -115,9 +115,7 @@ func forkWarden(spec Spec, std *files) (*keptByWarden, error) {
 		// A command may have stopped it, and the host's death has to wake it.
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGCONT},
 	}
-	if spec.Box != nil && (spec.Box.View || spec.Box.Apart) && !sandbox.Administers() {
-		inUserNamespace(cmd.SysProcAttr)
-	}
+	namespaces(cmd, spec.Box)
 	if spec.Lock != nil {
 		cmd.ExtraFiles = append(cmd.ExtraFiles, spec.Lock)
 	}

@@ -68,7 +68,7 @@ func descendants(root int) []node {
 // kernelListsChildren says whether the kernel keeps a list for each thread
 // (CONFIG_PROC_CHILDREN). Its cost does not grow with the machine.
 func kernelListsChildren() bool {
-	pid := strconv.Itoa(os.Getpid())
+	pid := strconv.Itoa(ownPID())
 	_, err := os.Stat("/proc/" + pid + "/task/" + pid + "/children")
 	return err == nil
 }
@@ -186,6 +186,9 @@ func commandLine(pid int) string {
 // kill signals exactly the process that was seen, and never one that has been
 // given its number since.
 func kill(n node, sig unix.Signal) error {
+	if inNamespace() {
+		return killThrough(n, sig)
+	}
 	fd, err := unix.PidfdOpen(n.pid, 0)
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) || errors.Is(err, unix.EMFILE) {
 		return unix.Kill(n.pid, sig) // no such call here (before 5.3, or filtered)
@@ -216,16 +219,14 @@ func terminate(nodes []node) (denied []node) {
 
 // destroy kills each process, by group first: a group gets the signal in one
 // step, so that no member forks away in between. A group lies within one
-// session, and all sessions here were made by the tree itself. Returned are
+// session, and all sessions here were made by the tree itself. In a process
+// namespace, all of that are killed in one step. Returned are
 // the processes that may not be signalled.
 func destroy(nodes []node) (denied []node) {
-	own := unix.Getpgrp()
-	groups := make(map[int]bool)
-	for _, n := range nodes {
-		if n.group > 1 && n.group != own && !groups[n.group] {
-			groups[n.group] = true
-			_ = unix.Kill(-n.group, unix.SIGKILL)
-		}
+	if inNamespace() {
+		_ = unix.Kill(-1, unix.SIGKILL) // all of the namespace but its first process, in one step
+	} else {
+		destroyGroups(nodes)
 	}
 	for _, n := range nodes {
 		// A group's signal reaches whom it may; whether it reached this one
@@ -235,4 +236,15 @@ func destroy(nodes []node) (denied []node) {
 		}
 	}
 	return denied
+}
+
+func destroyGroups(nodes []node) {
+	own := unix.Getpgrp()
+	groups := make(map[int]bool)
+	for _, n := range nodes {
+		if n.group > 1 && n.group != own && !groups[n.group] {
+			groups[n.group] = true
+			_ = unix.Kill(-n.group, unix.SIGKILL)
+		}
+	}
 }

@@ -78,7 +78,7 @@ func runWarden() int {
 	signal.Notify(died, unix.SIGCHLD)
 	signal.Notify(asked, unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGPIPE)
 
-	self := os.Getpid()
+	self := ownPID()
 	w := &warden{socket: wardenSocket, lock: -1}
 	w.stairs = ladder{at: idle, tree: func() []node { return descendants(self) }}
 	from := &receiver{fd: w.socket}
@@ -150,7 +150,14 @@ func (w *warden) start(o *startOrder) error {
 		w.lock = wardenLock
 	}
 	w.command = child.pid
-	w.tellWith(report{Started: &startedReport{PID: child.pid}}, child.door)
+	seen := child.pid
+	if inNamespace() {
+		var err error
+		if seen, err = outerPID(child.pid); err != nil {
+			return err
+		}
+	}
+	w.tellWith(report{Started: &startedReport{PID: seen}}, child.door)
 	if child.door >= 0 {
 		_ = unix.Close(child.door)
 	}
@@ -170,6 +177,9 @@ func fork(o *startOrder, attr *syscall.ProcAttr) child {
 	if o.Box == nil {
 		pid, err := syscall.ForkExec(o.Path, o.Argv, attr)
 		return child{pid, -1, err}
+	}
+	if o.Box.OwnProcesses {
+		scatter()
 	}
 	started := make(chan child)
 	go func() { // ends with the warden
@@ -302,7 +312,7 @@ func (w *warden) advance(now time.Time, alone bool) time.Duration {
 // there.
 func nameRest(rest []node) []event.Process {
 	if len(rest) == 0 {
-		return []event.Process{{PID: os.Getpid(), Command: "(processes that come and go)"}}
+		return []event.Process{{PID: ownPID(), Command: "(processes that come and go)"}}
 	}
 	return describe(rest, noReason)
 }

@@ -21,6 +21,10 @@ type Bait struct {
 	Proxy  string `json:"proxy,omitempty"`
 	Server int    `json:"server,omitempty"`
 	Apart  bool   `json:"apart,omitempty"`
+	// OwnProcesses says that the first process of the canary's namespace is the only one
+	// outside of the sandbox that has a number there: what watches the canary. It stands
+	// for Host.
+	OwnProcesses bool `json:"own_processes,omitempty"`
 	// View says that the box has a view of its own, and protects the file "kept" in
 	// the folder "keeper" of Room.
 	View bool `json:"view"`

@@ -205,8 +205,25 @@ func call(number uintptr, a, b uintptr) func() error {
 	}
 }
 
+// listProcesses looks for other processes in /proc than the canary and what watches it.
+func (b Bait) listProcesses() error {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return fmt.Errorf("cannot list them: %v", err)
+	}
+	for _, entry := range entries {
+		if pid, err := strconv.Atoi(entry.Name()); err == nil && pid != b.Host && pid != os.Getpid() {
+			return nil
+		}
+	}
+	return unix.EPERM
+}
+
 // attempts are the ways out that are tried.
 func (b Bait) attempts() []way {
+	if b.OwnProcesses {
+		b.Host = 1
+	}
 	bait, process := filepath.Join(b.Dir, "bait"), fmt.Sprintf("/proc/%d/", b.Host)
 	list := []way{
 		{"reading a file", open(bait, unix.O_RDONLY)},
@@ -238,6 +255,9 @@ func (b Bait) attempts() []way {
 		}},
 	}
 	list = append(list, b.calls()...)
+	if b.OwnProcesses {
+		list = append(list, way{"the list of processes", b.listProcesses})
+	}
 	if !b.Writes {
 		file := filepath.Join(b.Room, "file")
 		list = append(list, way{"writing in the folder", open(file, unix.O_WRONLY)}, way{"a mode", func() error { return unix.Chmod(file, 0o600) }},

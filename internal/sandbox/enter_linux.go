@@ -92,10 +92,8 @@ func Enter(p Policy) (door int, err error) {
 }
 
 func confine(p Policy) error {
-	if p.View {
-		if err := view(p); err != nil {
-			return err
-		}
+	if err := mounts(p); err != nil {
+		return err
 	}
 	rules, err := ruleset(p)
 	if err != nil {

@@ -56,6 +56,10 @@ type Policy struct {
 	// or a user who may mount.
 	View    bool     `json:"view,omitempty"`
 	Protect []string `json:"protect,omitempty"`
+	// OwnProcesses gives the command a /proc that shows the processes of its call and
+	// no others. The caller of [Enter] must be the first process of a process
+	// namespace; otherwise it takes what View takes.
+	OwnProcesses bool `json:"own_processes,omitempty"`
 }
 
 // system is what programs need of a machine, without what holds its secrets

@@ -10,11 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// view gives the calling thread a view of the files of its own, in which all is
-// read-only but what the policy lets be written to, without what it protects there.
-// So modes, owners and times hold as well, which Landlock does not know. It takes
-// CAP_SYS_ADMIN, be it in a user namespace.
-func view(p Policy) error {
+// mounts gives the calling thread a mount namespace with what the policy wants there.
+// It takes CAP_SYS_ADMIN, be it in a user namespace.
+func mounts(p Policy) error {
+	if !p.View && !p.OwnProcesses {
+		return nil
+	}
+	if pid := unix.Getpid(); p.OwnProcesses && pid != 1 { // its /proc would show the processes of others
+		return fmt.Errorf("cannot hide the processes of others: process %d is not the first one of its namespace", pid)
+	}
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return fmt.Errorf("cannot have a view of the files: %w", err)
 	}
@@ -25,6 +29,30 @@ func view(p Policy) error {
 	if err != nil {
 		return fmt.Errorf("cannot keep the view of the files private: %w", err)
 	}
+	if p.OwnProcesses {
+		if err := ownProcesses(); err != nil {
+			return err
+		}
+	}
+	if p.View {
+		return view(p)
+	}
+	return nil
+}
+
+// ownProcesses mounts a /proc of the caller's process namespace over the one that shows
+// the machine's processes.
+func ownProcesses() error {
+	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		return fmt.Errorf("cannot hide the processes of others: cannot mount /proc: %w", err)
+	}
+	return nil
+}
+
+// view makes all files read-only but what the policy lets be written to, without what
+// it protects there. So modes, owners and times hold as well, which Landlock does not
+// know.
+func view(p Policy) error {
 	var kept []mounted
 	defer func() {
 		for _, m := range kept {

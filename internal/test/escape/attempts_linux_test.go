@@ -26,9 +26,11 @@ type attempt struct {
 // prey is what an attacker is after.
 type prey struct {
 	Dir, Room string // outside, and in the box
-	Host      int    // a process outside
-	Abstract  string // names of sockets that somebody outside listens at
-	Path      string
+	// Host is a process outside: what watches the attacker, if that has processes of
+	// its own.
+	Host     int
+	Abstract string // names of sockets that somebody outside listens at
+	Path     string
 	// DatagramPath is the path of a socket for datagrams.
 	DatagramPath string
 	TCP, UDP     int
@@ -40,6 +42,8 @@ type prey struct {
 	View         bool
 	Apart        bool
 	Network      string
+	// OwnProcesses says that no others are to be seen.
+	OwnProcesses bool
 }
 
 func reads(w prey) bool   { return !w.Writes }
@@ -47,6 +51,7 @@ func views(w prey) bool   { return w.View || !w.Writes }
 func keeps(w prey) bool   { return w.View }
 func offline(w prey) bool { return w.Network != "on" }
 func proxied(w prey) bool { return w.Network == "proxy" }
+func alone(w prey) bool   { return w.OwnProcesses }
 func writes(w prey) bool  { return w.Writes }
 
 // attempts are all ways out. The bait is a file of its own for each, outside.
@@ -332,6 +337,30 @@ func processAttempts() []attempt {
 			}
 			defer func() { _ = unix.Close(fd) }()
 			return unix.PidfdSendSignal(fd, 0, nil, 0)
+		}},
+		{name: "the command line of a process outside", when: alone, try: func(prey, string) error {
+			list, err := filepath.Glob("/proc/[0-9]*/cmdline")
+			if err != nil || len(list) == 0 {
+				return fmt.Errorf("it sees no processes at all: %w", err)
+			}
+			for _, path := range list {
+				if line, err := os.ReadFile(path); err == nil && strings.Contains(string(line), driverRole) {
+					return nil
+				}
+			}
+			return errHeld
+		}},
+		{name: "a process outside", when: alone, try: func(w prey, _ string) error {
+			for pid := range 1 << 16 {
+				if pid == 0 || errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
+					continue
+				}
+				raw, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // of a thread as well
+				if !strings.Contains(string(raw), fmt.Sprintf("\nTgid:\t%d\n", w.Host)) && !strings.Contains(string(raw), fmt.Sprintf("\nTgid:\t%d\n", os.Getpid())) {
+					return nil
+				}
+			}
+			return errHeld
 		}},
 		{name: "kill", try: func(w prey, _ string) error { return unix.Kill(w.Host, 0) }},
 		{name: "tgkill", try: func(w prey, _ string) error { return unix.Tgkill(w.Host, w.Host, 0) }},

@@ -59,6 +59,10 @@ func boxes() []box {
 		{"workspace, proxied", sandbox.Policy{Write: work, Network: sandbox.Proxied}, true},
 		{"workspace, proxied apart", sandbox.Policy{Write: work, View: true, Apart: true, Network: sandbox.Proxied}, false},
 		{"read-only, proxied", sandbox.Policy{Network: sandbox.Proxied}, true},
+		{"read-only, with its own processes", sandbox.Policy{OwnProcesses: true}, false},
+		{"workspace, apart, with its own processes", sandbox.Policy{Write: work, View: true, Apart: true, OwnProcesses: true}, false},
+		{"workspace, proxied apart, with its own processes", sandbox.Policy{Write: work, View: true, Apart: true, OwnProcesses: true, Network: sandbox.Proxied}, false},
+		{"workspace, online, viewing, with its own processes", sandbox.Policy{Write: work, View: true, OwnProcesses: true, Network: sandbox.Online}, false},
 		{"workspace, online", sandbox.Policy{Write: work, Network: sandbox.Online}, true},
 		{"workspace, online, viewing", sandbox.Policy{Write: work, Network: sandbox.Online, View: true}, false},
 	}
@@ -84,7 +88,7 @@ func playDriver(raw string) int {
 	}
 	list := boxes()
 	if s.Free {
-		list = []box{{Name: "none", Policy: sandbox.Policy{Write: []string{"/"}, View: true, Apart: true}}}
+		list = []box{{Name: "none", Policy: sandbox.Policy{Write: []string{"/"}, View: true, Apart: true, OwnProcesses: true}}}
 	}
 	var all []attack
 	for i, b := range list {
@@ -235,10 +239,14 @@ func (s scene) world(b box, top string) (w prey, policy sandbox.Policy, leave fu
 	w = prey{
 		Dir: filepath.Join(top, "out"), Room: filepath.Join(top, "in"), Host: os.Getpid(), Setuid: s.Setuid,
 		Writes: len(b.Policy.Write) > 0, View: b.Policy.View, Apart: b.Policy.Apart, Network: string(b.Policy.Network),
+		OwnProcesses: b.Policy.OwnProcesses,
+	}
+	if w.OwnProcesses && !s.Free {
+		w.Host = 1
 	}
 	files := map[string]string{filepath.Join(w.Room, "file"): "file", filepath.Join(w.Room, "other"): "other", filepath.Join(w.Room, "folder", "x"): ""}
 	policy = sandbox.ReadOnly("", os.Getenv("PATH"), w.Room, s.Program, s.Setuid)
-	policy.Network, policy.View, policy.Apart = b.Policy.Network, b.Policy.View, b.Policy.Apart
+	policy.Network, policy.View, policy.Apart, policy.OwnProcesses = b.Policy.Network, b.Policy.View, b.Policy.Apart, b.Policy.OwnProcesses
 	if w.Writes {
 		policy.Write = []string{w.Room}
 	}
