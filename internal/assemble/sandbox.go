@@ -256,9 +256,14 @@ func (b *boxes) box(kind event.Sandbox, dir string) (shell.Box, error) {
 		}
 	}
 	read = append(append(read, b.paths(b.Read)...), b.skills.folders()...)
+	more := policy.Extent{}
+	if b.extent != nil && !b.chosen { // a client does not loosen what the user has chosen
+		more = b.extent()
+	}
+	write = append(append(write, b.paths(b.Write)...), more.Write...)
 	switch kind {
 	case event.ReadOnly:
-		return shell.Box{Read: sandbox.ReadOnly(home, path, read...).Read}, nil
+		return shell.Box{Read: steady(sandbox.ReadOnly(home, path, read...), write).Read}, nil
 	case event.Workspace:
 	default:
 		return shell.Box{}, fmt.Errorf("there is no sandbox %q", kind)
@@ -267,15 +272,11 @@ func (b *boxes) box(kind event.Sandbox, dir string) (shell.Box, error) {
 	if err != nil {
 		return shell.Box{}, err
 	}
-	more := policy.Extent{}
-	if b.extent != nil && !b.chosen { // a client does not loosen what the user has chosen
-		more = b.extent()
-	}
 	network, own := b.network(more.Network), b.found()
-	write = append(append(write, b.paths(b.Write)...), more.Write...)
 	tmp, cache := filepath.Join(private, "tmp"), b.cache(private)
-	p := sandbox.Workspace(home, path, read, append(write, tmp, cache))
-	return shell.Box{Read: p.Read, Write: p.Write, View: own.viewless == nil, Protect: protected(p.Write), Network: network, Apart: own.joined == nil && network != "on", Env: []string{
+	write = append(write, tmp, cache)
+	p := steady(sandbox.Workspace(home, path, read, write), write)
+	return shell.Box{Read: p.Read, Write: p.Write, View: own.viewless == nil, Protect: protected(write), Network: network, Apart: own.joined == nil && network != "on", Env: []string{
 		"TMPDIR=" + tmp, "XDG_CACHE_HOME=" + cache, "GOCACHE=" + filepath.Join(cache, "go-build"), "npm_config_cache=" + filepath.Join(cache, "npm"),
 		"PIP_CACHE_DIR=" + filepath.Join(cache, "pip"),
 	}}, nil
