@@ -12,4 +12,8 @@
 // A path that leads elsewhere than it did for the decision is a [ChangedError]: then
 // nothing was read or written, and the call has to be decided again. ADR 31 has the
 // reasons. Begin with dir.go.
+//
+// [OpenRegular] and [ReadRegular] are for a file that a person or a client named, and
+// about which nothing has to be decided: only a regular file, without waiting, and no
+// more than a bound.
 package disk

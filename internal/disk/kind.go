@@ -9,16 +9,26 @@ import (
 // ErrDirectory says that a path is a directory where a file was wanted.
 var ErrDirectory = errors.New("is a directory")
 
-// checkRegular returns an error for what is no regular file: FIFOs, sockets and devices
-// could wait for ever or never end.
+// A NotRegularError says that a path leads to something other than a regular file:
+// a directory, or a FIFO, socket or device, which could block for ever or never end.
+type NotRegularError struct {
+	Path string
+	Mode fs.FileMode // what the path leads to
+}
+
+func (e *NotRegularError) Error() string {
+	return fmt.Sprintf("%q is %s, not a regular file; it was not read", e.Path, Kind(e.Mode))
+}
+
+// Is reports whether a directory was meant, by [ErrDirectory].
+func (e *NotRegularError) Is(target error) bool { return target == ErrDirectory && e.Mode.IsDir() }
+
+// checkRegular returns a [*NotRegularError] for a file that is not regular.
 func checkRegular(name string, info fs.FileInfo) error {
-	switch {
-	case info.IsDir():
-		return fmt.Errorf("%q %w", name, ErrDirectory)
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%q is %s, not a regular file; it is not read", name, Kind(info.Mode()))
+	if info.Mode().IsRegular() {
+		return nil
 	}
-	return nil
+	return &NotRegularError{Path: name, Mode: info.Mode()}
 }
 
 // Kind names the type of a file for people.

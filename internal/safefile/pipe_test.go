@@ -19,7 +19,7 @@ func TestReadDoesNotWaitForAPipe(t *testing.T) {
 	if err := unix.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := safefile.Read(path, 4); err == nil || !strings.Contains(err.Error(), "a pipe") {
+	if _, _, err := safefile.Read(path, 4); err == nil || !strings.Contains(err.Error(), "a FIFO") {
 		t.Errorf("of a pipe: %v", err)
 	}
 	link := filepath.Join(t.TempDir(), "loop")

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/settle-agent/settle/internal/safefile"
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // mostFile is the largest file that one request reads or writes.
@@ -57,16 +57,22 @@ func (c *conn) target(path place, parameter string, from *sandboxContext, need a
 func regular(path string) func(fs.FileInfo) error {
 	return func(info fs.FileInfo) error {
 		if !info.Mode().IsRegular() {
-			return invalidRequest("path `%s` is not a file", path)
+			return notFile(path)
 		}
 		return nil
 	}
 }
 
+// notFile is Codex's error for a path that leads to no regular file.
+func notFile(path string) error { return invalidRequest("path `%s` is not a file", path) }
+
 // read opens a regular file for reading.
 func (t target) read() (*os.File, error) {
 	if !t.rights.confined {
-		f, _, err := safefile.Open(t.path, regular(t.path))
+		f, _, err := disk.OpenRegular(t.path)
+		if special := (*disk.NotRegularError)(nil); errors.As(err, &special) {
+			err = notFile(t.path)
+		}
 		return f, err
 	}
 	f, err := openPlain(t.path, os.O_RDONLY, 0)
