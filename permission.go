@@ -95,7 +95,7 @@ func (a asParent) Approve(ctx context.Context, call turn.Approval) (turn.Grant, 
 	if a.from.order.Background && !a.from.parent.mayAsk() {
 		return turn.Grant{}, &turn.DeniedError{Policy: inBackground, Message: fmt.Sprintf(
 			"%q was not allowed to run: it needs approval, and nobody is asked any more since the turn ended that started this agent in the background. "+
-				"Go on without it, or say that the task has to be run again.", call.Tool.Name)}
+				"Continue without it, or report that the task must be run again.", call.Tool.Name)}
 	}
 	b := a.from.birth
 	ctx = session.WithMemory(ctx, func() { a.judge.Remember(Approval(call)) })

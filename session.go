@@ -27,7 +27,7 @@ type Session struct {
 	from   *origin // nil where it is no child
 	judge  Judge   // of its calls, and its children's; nil where all may run
 	// asks asks about a call that one of its children makes, in its own name or as
-	// a child itself; nil where there is nobody to ask.
+	// a child itself; nil where no person can be asked.
 	asks   func(context.Context, session.ChildApproval) error
 	kids   *children                    // nil where there may be none
 	awaits bool                         // its turns go on until its children have ended

@@ -411,7 +411,7 @@ func TestWorkingWithChildren(t *testing.T) {
 		for _, want := range []string{
 			"Child agent c000001 (do a) runs for 2.0 s: 1 steps, 1 calls; now running tick, for 2.0 s; last progress 2.0 s ago",
 			"Child agent c000002 (do b) runs for 2.0 s: 0 steps, 0 calls; now waiting for the model, for 2.0 s; last progress 2.0 s ago",
-			"agent c000001 has the message", "Child agent c000002 (do b) did not finish: interrupted after 2.0 s",
+			"agent c000001 received the message", "Child agent c000002 (do b) did not finish: interrupted after 2.0 s",
 			"Child agent c000001 (do a) completed after 5.0 s",
 		} {
 			if got := f.last("root"); !strings.Contains(got, want) {
@@ -483,7 +483,7 @@ func TestApprovalsOfChildren(t *testing.T) {
 			if _, err := newSession(t, host, "p").Run(t.Context(), "root"); err != nil {
 				t.Fatal(err)
 			}
-			if got := f.last("grand"); !strings.Contains(got, "nobody to ask") {
+			if got := f.last("grand"); !strings.Contains(got, "no person can be asked") {
 				t.Errorf("told:\n%s", got)
 			}
 			closed(t, host, store)
@@ -603,7 +603,7 @@ func TestABackgroundChildThatNobodyAnswers(t *testing.T) {
 				t.Error("the turn completed")
 			}
 			time.Sleep(2 * time.Minute)
-			if got, want := f.last("one"), map[bool]string{true: "nobody is asked any more", false: "nobody to ask"}[attended]; !strings.Contains(got, want) {
+			if got, want := f.last("one"), map[bool]string{true: "nobody is asked any more", false: "no person can be asked"}[attended]; !strings.Contains(got, want) {
 				t.Errorf("told:\n%s", got)
 			}
 			closed(t, host, store)

@@ -75,7 +75,7 @@ func (e *DeclinedError) Error() string { return e.Message }
 
 // NobodyToAsk is a [Call].Ask where nobody is there.
 func NobodyToAsk(context.Context, event.Form) (json.RawMessage, error) {
-	return nil, &DeclinedError{Message: "there is nobody to ask", Policy: "nobody to ask"}
+	return nil, &DeclinedError{Message: "no person can be asked", Policy: "nobody to ask"}
 }
 
 // Titler is implemented by tools that can say in one line, for people, what a

@@ -292,7 +292,7 @@ func usage(cmd *cobra.Command, err error) error {
 // check refuses what a run cannot do.
 func (f *runFlags) check(s *streams, r *config.Resolved, dir string, format run.Format) error {
 	if r.Permission == settle.Ask && r.Origins["permission"].Kind == config.Flag && !f.asks(s, format) {
-		return errors.New("--permission ask: there is nobody to ask: standard input, output and error must be a terminal, without --json or --quiet; use allow or deny")
+		return errors.New("--permission ask: no person can be asked: standard input, output and error must be a terminal, without --json or --quiet; use allow or deny")
 	}
 	return assemble.CheckDirectory(dir, r, s.getenv)
 }

@@ -42,10 +42,10 @@ func TestCommandIsTold(t *testing.T) {
 		}
 		got = append(got, i.Text)
 	}
-	const ran = "[The user ran a command. It is for you to know; do not answer it by itself.]\n"
+	const ran = "[The user ran a command. This is information; do not answer it.]\n"
 	want := []string{
 		"hi", "Hello.", ran + "$ git status\nclean",
-		ran + "$ make\nThe call was interrupted by the user after 2.0 s; whether it took effect is unknown: look before you do it again. Output so far:\nhalf of it",
+		ran + "$ make\nThe call was interrupted by the user after 2.0 s; its effects are unknown: check before you repeat it. Output so far:\nhalf of it",
 		"and now?",
 	}
 	if strings.Join(got, "\n---\n") != strings.Join(want, "\n---\n") {

@@ -116,7 +116,7 @@ func TestDivide(t *testing.T) {
 			w.divide(list, 6000)
 			for n, i := range list {
 				want := tt.want[min(n, len(tt.want)-1)]
-				if short := len(i.Text) != tt.sizes[n]; len(i.Text) < want-2 || len(i.Text) > want+70 || short != strings.Contains(i.Text, "bytes of this output were left out") {
+				if short := len(i.Text) != tt.sizes[n]; len(i.Text) < want-2 || len(i.Text) > want+70 || short != strings.Contains(i.Text, "bytes of this output were omitted") {
 					t.Errorf("output %d of %d bytes became %d: %.30q", n, tt.sizes[n], len(i.Text), i.Text)
 				}
 			}
@@ -125,10 +125,10 @@ func TestDivide(t *testing.T) {
 }
 
 func TestTrim(t *testing.T) {
-	if got := trim(strings.Repeat("é", 1000), "output", "; hint"); got != strings.Repeat("é", 200)+"\n[1600 more bytes of this output were left out to make room; hint]" {
+	if got := trim(strings.Repeat("é", 1000), "output", "; hint"); got != strings.Repeat("é", 200)+"\n[1600 more bytes of this output were omitted to make room; hint]" {
 		t.Errorf("trimmed to %q", got)
 	}
-	if got := ends("äbcdefgö", 2, 1, "message"); got != "ä\n[8 bytes of this message were left out here to make room]\n" {
+	if got := ends("äbcdefgö", 2, 1, "message"); got != "ä\n[8 bytes of this message were omitted here to make room]\n" {
 		t.Errorf("the ends are %q", got)
 	}
 }

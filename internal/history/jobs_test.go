@@ -47,7 +47,7 @@ func TestJobsAfterAnInterrupt(t *testing.T) {
 	p.turn("look").attempt().text("Looking.")
 	p.add(ends("j000003")).ends(event.Abort(event.Interrupted, "user"))
 	p.add(ends("j000002"))
-	const want = "[The turn was interrupted by the user here. Do not resume it unless asked to. Jobs still running: j000001 (web).]"
+	const want = "[The turn was interrupted by the user here. Do not resume it unless the user asks. Jobs still running: j000001 (web).]"
 	for _, change := range []func(){
 		func() { p.turn("go on").attempt() },
 		func() { p.add(ends("j000001")) },

@@ -71,7 +71,7 @@ func TestUnknownRefusals(t *testing.T) {
 			if !strings.Contains(got, tt.kept) || !strings.Contains(got, "user: go on") {
 				t.Errorf("it lacks %q:\n%s", tt.kept, got)
 			}
-			if n := strings.Count(got, "left out"); n == 0 && tt.refusals > 2 {
+			if n := strings.Count(got, "omitted"); n == 0 && tt.refusals > 2 {
 				t.Errorf("the model is not told:\n%s", got)
 			}
 			checkRoles(t, b.Input)
@@ -132,7 +132,7 @@ func TestARefusedMessage(t *testing.T) {
 	p.ends(event.Fail(&event.Failure{})).turn("the next one")
 	b, n, _ := p.asks(target(), poison)
 	got := show(b.Input)
-	if n != 1 || strings.Contains(got, "poison") || !strings.Contains(got, "A message of the user was left out") || !strings.Contains(got, "bad output") {
+	if n != 1 || strings.Contains(got, "poison") || !strings.Contains(got, "A user message was omitted") || !strings.Contains(got, "bad output") {
 		t.Errorf("after %d refusals:\n%s", n, got)
 	}
 }

@@ -204,7 +204,7 @@ func TestAnInputThatNoModelTakes(t *testing.T) {
 		if whole := strings.Contains(got, strings.Repeat(" word", 400)); window > 0 && !whole {
 			t.Error("the rest of the history has suffered")
 		}
-		for _, want := range []string{"user: first\n", "output c1_0: kept", "user: begin word", "bytes of this message were left out here", " end\n"} {
+		for _, want := range []string{"user: first\n", "output c1_0: kept", "user: begin word", "bytes of this message were omitted here", " end\n"} {
 			if !strings.Contains(got, want) {
 				t.Errorf("window %d: it lacks %q:\n%.3000s", window, want, got)
 			}

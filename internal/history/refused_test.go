@@ -37,7 +37,7 @@ func (p *tape) refused(by string, kind model.ErrorKind, status int) *tape {
 func TestRefused(t *testing.T) {
 	own := target().Model
 	said := func(p *tape, thought, text string) { p.attempt().thought(thought, seal).text(text).whole() }
-	const unsaid, noOutput = "[A message of the user was left out here, since the provider refused it.]", "[The output was left out, since the provider refused it.]"
+	const unsaid, noOutput = "[A user message was omitted here because the provider refused it.]", "[The output was omitted because the provider refused it.]"
 	done, to := event.Complete(), target()
 	to.RefusalSticks = true
 	for name, tt := range map[string]struct {
@@ -76,7 +76,7 @@ func TestRefused(t *testing.T) {
 				said(p, "old", "A")
 				p.ends(done).shown("b.png").refused(own, model.ErrImage, 400)
 			},
-			"user with 1 image\nreasoning: old\nassistant: A\nuser: [b.png: left out, since the provider refused it]\n",
+			"user with 1 image\nreasoning: old\nassistant: A\nuser: [b.png: omitted because the provider refused it]\n",
 		},
 		"all pictures, where none is new": {
 			func(p *tape) {
@@ -84,7 +84,7 @@ func TestRefused(t *testing.T) {
 				said(p, "old", "A")
 				p.ends(done).shown("b.png").refused(own, model.ErrImage, 400).refused(own, model.ErrImage, 400)
 			},
-			"user: [a.png: left out, since the provider refused it]\nreasoning: old\nassistant: A\nuser: [b.png: left out, since the provider refused it]\n",
+			"user: [a.png: omitted because the provider refused it]\nreasoning: old\nassistant: A\nuser: [b.png: omitted because the provider refused it]\n",
 		},
 		"words": {
 			func(p *tape) {
@@ -100,7 +100,7 @@ func TestRefused(t *testing.T) {
 				call := p.call("c", `{}`, "starts")
 				p.whole().gives(call, "bad").refused(own, model.ErrPolicy, 0).ends(event.Fail(&event.Failure{})).turn("b")
 			},
-			"user: a\ncall c: {}\noutput c: " + noOutput + "\nuser: [The turn failed here. Do not resume it unless asked to.]\nuser: b\n",
+			"user: a\ncall c: {}\noutput c: " + noOutput + "\nuser: [The turn failed here. Do not resume it unless the user asks.]\nuser: b\n",
 		},
 		"words again: the exchange before goes as well": {
 			func(p *tape) {
@@ -124,7 +124,7 @@ func TestRefused(t *testing.T) {
 		},
 		"a request of too many bytes": {
 			func(p *tape) { p.shown("a.png").refused(own, model.ErrContext, http.StatusRequestEntityTooLarge) },
-			"user: [a.png: left out, since the provider refused it]\n",
+			"user: [a.png: omitted because the provider refused it]\n",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

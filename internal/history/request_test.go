@@ -187,7 +187,7 @@ func TestRequest(t *testing.T) {
 				p.add(event.Event{Turn: p.id(), Item: item, Attempt: p.state.Running().Attempt().ID, Data: event.ItemDelta{Stream: event.Text, Text: "half"}})
 				p.ends(user).turn("go on").attempt()
 			},
-			want: "user: hi\nassistant: half\nuser: [The turn was interrupted by the user here. Do not resume it unless asked to.]\nuser: go on\n",
+			want: "user: hi\nassistant: half\nuser: [The turn was interrupted by the user here. Do not resume it unless the user asks.]\nuser: go on\n",
 		},
 		"interrupted in calls": {
 			log: func(p *tape) {
@@ -198,9 +198,9 @@ func TestRequest(t *testing.T) {
 				p.ends(user).turn("go on").attempt()
 			},
 			want: "user: hi\nreasoning: hm\ncall a: {}\ncall b: {}\n" +
-				"output a failed: The call was interrupted by the user after 4.0 s; whether it took effect is unknown: look before you do it again. There was no output.\n" +
+				"output a failed: The call was interrupted by the user after 4.0 s; its effects are unknown: check before you repeat it. It had no output.\n" +
 				"output b failed: The call was interrupted by the user before it started; it had no effects.\n" +
-				"user: [The turn was interrupted by the user here. Do not resume it unless asked to.]\nuser: go on\n",
+				"user: [The turn was interrupted by the user here. Do not resume it unless the user asks.]\nuser: go on\n",
 		},
 		"a failed attempt keeps its started calls": {
 			log: func(p *tape) {
@@ -336,7 +336,7 @@ func TestRequest(t *testing.T) {
 				p.begin(event.Content{Type: event.ToolCall})
 				p.ends(user).turn("go on").attempt()
 			},
-			want: "user: hi\nuser: [The turn was interrupted by the user here. Do not resume it unless asked to.]\nuser: go on\n",
+			want: "user: hi\nuser: [The turn was interrupted by the user here. Do not resume it unless the user asks.]\nuser: go on\n",
 		},
 		"thoughts without seals, where that may be": {
 			log: func(p *tape) {
@@ -355,7 +355,7 @@ func TestRequest(t *testing.T) {
 				p.end(a, event.ItemEnded{Status: event.ItemFailed, Content: c})
 				p.gives(b, " ").whole()
 			},
-			want: "user: hi\ncall a: {}\ncall b: {}\noutput a failed: The call failed without output.\n[Left running as job j1: web]\noutput b: The call gave no output.\n",
+			want: "user: hi\ncall a: {}\ncall b: {}\noutput a failed: The call failed without output.\n[Still running as job j1: web]\noutput b: The call had no output.\n",
 		},
 		"another model's reasoning": {
 			log: func(p *tape) {
@@ -385,7 +385,7 @@ func TestRequest(t *testing.T) {
 				}()})
 			},
 			want: "user: hi\ncall x00000001: {\"invalid_arguments\":\"{\\\"x\\\":\"}\ncall same: {}\ncall x00000003: {}\ncall bad id!: {\"invalid_arguments\":\"[1]\"}\n" +
-				"output x00000001 failed: not JSON\noutput same: B\noutput x00000003: The call gave no output.\noutput bad id!: D\n",
+				"output x00000001 failed: not JSON\noutput same: B\noutput x00000003: The call had no output.\noutput bad id!: D\n",
 		},
 		"calls that the provider did not pass on": { // Groq
 			log: func(p *tape) {
@@ -450,7 +450,7 @@ func TestImages(t *testing.T) {
 	}
 	to := target()
 	to.NoImages = true
-	if got := show(history.Request(p.state, to, "", nil).Input); got != "user: [a.png: left out, since the model cannot see images]\n" {
+	if got := show(history.Request(p.state, to, "", nil).Input); got != "user: [a.png: omitted because the model cannot see images]\n" {
 		t.Errorf("a model that does not see gets %q", got)
 	}
 }
@@ -512,7 +512,7 @@ func TestALongInputIsNoDeadEnd(t *testing.T) {
 	got := history.Request(p.state, to, "sys", nil)
 	text := got.Input[0].Text
 	if got.Trimmed != 1 || got.Tokens > 16_000 || !utf8.ValidString(text) || !strings.HasPrefix(text, "begin") ||
-		!strings.HasSuffix(text, "end") || !strings.Contains(text, " bytes of this message were left out") {
+		!strings.HasSuffix(text, "end") || !strings.Contains(text, " bytes of this message were omitted") {
 		t.Errorf("trimmed %d, %d tokens, %d bytes: %.60q", got.Trimmed, got.Tokens, len(text), text)
 	}
 	if last := got.Input[len(got.Input)-1].Text; !strings.HasSuffix(last, "now this") {

@@ -10,20 +10,20 @@ import (
 	"github.com/settle-agent/settle/internal/bound"
 )
 
-// The texts that the model is told. They depend on the log alone.
+// Texts that settle writes for the model. They depend on the log only.
 
 const (
 	textContinue  = "Continue."
-	textUnsaid    = "[A message of the user was left out here, since the provider refused it.]"
-	textNoOutput  = "[The output was left out, since the provider refused it.]"
-	textHidden    = "[What you said and did here was left out, since the provider refused it. Look at what is there before you do it again.]"
-	textEarlier   = "[All that was said before was left out, since the provider refused it.]"
-	textCompacted = "[The conversation before this point was compacted to make room. Nothing is lost: settle's log keeps all of it. " +
-		"Go on from here; do not begin again.]"
-	textUncompacted = "[The conversation before this point was compacted to make room. What stood for it was left out, since the provider refused it.]"
-	textGap         = "[A part of the conversation was left out here to make room.]"
+	textUnsaid    = "[A user message was omitted here because the provider refused it.]"
+	textNoOutput  = "[The output was omitted because the provider refused it.]"
+	textHidden    = "[Your messages and tool calls here were omitted because the provider refused them. Check the actual state before you repeat them.]"
+	textEarlier   = "[The conversation before this point was omitted because the provider refused it.]"
+	textCompacted = "[The conversation before this point was compacted to make room. settle's log keeps all of it. " +
+		"Continue from here; do not start over.]"
+	textUncompacted = "[The conversation before this point was compacted to make room. Its summary was omitted because the provider refused it.]"
+	textGap         = "[A part of the conversation was omitted here to make room.]"
 
-	foldedArguments = `{"left_out":"the provider refused the arguments of this call"}`
+	foldedArguments = `{"omitted":"the provider refused the arguments of this call"}`
 )
 
 func blank(s string) bool { return strings.TrimSpace(s) == "" }
@@ -44,11 +44,11 @@ func noImages(images []event.Image, why string) string {
 		}
 		names = append(names, name)
 	}
-	return fmt.Sprintf("[%s: left out, since %s]", strings.Join(names, ", "), why)
+	return fmt.Sprintf("[%s: omitted because %s]", strings.Join(names, ", "), why)
 }
 
-// changedText says with what a call ran that a hook has changed: what the model wrote
-// stays as it is.
+// changedText states the arguments of a call that a hook changed; the history keeps the
+// model's own arguments.
 func changedText(i *event.Item) string {
 	effective := i.Content().Effective
 	if effective == "" {
@@ -57,8 +57,8 @@ func changedText(i *event.Item) string {
 	return fmt.Sprintf("[A hook of the user changed this call. It ran with these arguments: %s]\n", effective)
 }
 
-// outputText is what the model is told that a call gave: its output, and the
-// truth about how it ended.
+// outputText is the output of a call for the model: its own output, and the facts about
+// its ending.
 func outputText(jobs []*event.Job, i *event.Item) string {
 	c := i.Content()
 	if i.Status != event.ItemAborted {
@@ -66,7 +66,7 @@ func outputText(jobs []*event.Job, i *event.Item) string {
 			return "The call failed without output." + jobsText(jobs, c)
 		}
 		if blank(c.Output) {
-			return "The call gave no output." + jobsText(jobs, c)
+			return "The call had no output." + jobsText(jobs, c)
 		}
 		return c.Output + jobsText(jobs, c)
 	}
@@ -74,19 +74,19 @@ func outputText(jobs []*event.Job, i *event.Item) string {
 	b.WriteString(abortedText(i))
 	if blank(c.Output) {
 		if i.Started {
-			b.WriteString(" There was no output.")
+			b.WriteString(" It had no output.")
 		}
 	} else {
 		fmt.Fprintf(&b, " Output so far:\n%s", c.Output)
 	}
 	if len(c.Survivors) > 0 {
-		fmt.Fprintf(&b, "\nProcesses that could not be ended: %s.", survivors(c.Survivors))
+		fmt.Fprintf(&b, "\nProcesses that settle could not end: %s.", survivors(c.Survivors))
 	}
 	b.WriteString(jobsText(jobs, c))
 	return b.String()
 }
 
-// commandText is what the model is told of a command that the user ran.
+// commandText reports a command of the user to the model.
 func commandText(jobs []*event.Job, i *event.Item) string {
 	c := i.Content()
 	var args struct {
@@ -95,10 +95,10 @@ func commandText(jobs []*event.Job, i *event.Item) string {
 	if json.Unmarshal([]byte(c.Arguments), &args) != nil || args.Command == "" {
 		args.Command = c.Arguments
 	}
-	return fmt.Sprintf("[The user ran a command. It is for you to know; do not answer it by itself.]\n$ %s\n%s", args.Command, outputText(jobs, i))
+	return fmt.Sprintf("[The user ran a command. This is information; do not answer it.]\n$ %s\n%s", args.Command, outputText(jobs, i))
 }
 
-// abortedText never says that the user rejected the call: nobody did.
+// abortedText describes an aborted call. It never says that the user rejected the call.
 func abortedText(i *event.Item) string {
 	how := "The call was aborted"
 	if i.Cause != nil {
@@ -115,7 +115,7 @@ func abortedText(i *event.Item) string {
 	case event.EffectsPartial:
 		return how + "; it was stopped midway, so its effects may be partial."
 	}
-	return how + "; whether it took effect is unknown: look before you do it again."
+	return how + "; its effects are unknown: check before you repeat it."
 }
 
 // causeText continues the words "was …".
@@ -127,17 +127,17 @@ func causeText(c *event.Cause) string {
 	case event.Interrupted:
 		return "interrupted by the user"
 	case event.Replaced:
-		return "interrupted by a new input of the user"
+		return "interrupted by a new user message"
 	case event.Shutdown:
 		return "interrupted because settle was shut down"
 	case event.Crashed:
-		return "cut off because settle was killed"
+		return "aborted because settle was killed"
 	case event.LimitReached:
 		return fmt.Sprintf("aborted because the turn reached its limit on %s", c.Limit)
 	case event.Parent:
 		return "aborted because its parent was cancelled"
 	case event.MachineLost:
-		return "aborted because the machine that it ran on was lost"
+		return "aborted because its machine became unreachable"
 	case event.TimedOut:
 		return "aborted because it timed out"
 	}
@@ -149,7 +149,7 @@ func jobsText(jobs []*event.Job, c event.Content) string {
 	for _, id := range c.Jobs {
 		for _, j := range jobs {
 			if j.Job == id {
-				fmt.Fprintf(&b, "\n[Left running as job %s: %s]", j.Job, cut(j.Command, 200))
+				fmt.Fprintf(&b, "\n[Still running as job %s: %s]", j.Job, cut(j.Command, 200))
 			}
 		}
 	}
@@ -171,22 +171,22 @@ func seconds(d time.Duration) string {
 	return fmt.Sprintf("%.0f s", d.Seconds())
 }
 
-// turnEnd tells the model how a turn ended that did not complete, so that it
-// does not wonder why its answer stops in the middle.
+// turnEnd reports the ending of a turn that did not complete to the model, which
+// explains why its answer stops in the middle.
 func (w *walk) turnEnd(t *event.Turn, jobs []*event.Job) {
 	c := t.Cause
-	if c == nil || c.Outcome == event.Completed || len(t.Items) == 0 || len(t.Attempts) == 0 || t.Start.Purpose != "" { // commands say it themselves
+	if c == nil || c.Outcome == event.Completed || len(t.Items) == 0 || len(t.Attempts) == 0 || t.Start.Purpose != "" { // the outputs of commands report their own ending
 		return
 	}
 	text := "failed"
 	if c.Outcome == event.Aborted {
 		text = "was " + causeText(c)
 	}
-	w.user(fmt.Sprintf("[The turn %s here. Do not resume it unless asked to.%s]", text, runOn(jobs)))
+	w.user(fmt.Sprintf("[The turn %s here. Do not resume it unless the user asks.%s]", text, runOn(jobs)))
 }
 
-// jobsAfter returns the jobs that ran when the turn after the n-th began, which
-// is when the model is first told: what it is told then must not change.
+// jobsAfter returns the jobs that ran when the turn after the n-th began. The model
+// first receives the list then, and the list must not change afterwards (C21).
 func (l Log) jobsAfter(n int) (running []*event.Job) {
 	for _, j := range l.jobs {
 		if n+1 < len(l.turns) {
@@ -213,14 +213,14 @@ func runOn(jobs []*event.Job) string {
 	return fmt.Sprintf(" Jobs still running: %s.", strings.Join(names, ", "))
 }
 
-// ends keeps both ends of a text.
+// ends keeps the beginning and the end of a text.
 func ends(text string, head, tail int, what string) string {
-	return bound.Ends(text, head, tail, "[%d bytes of this "+what+" were left out here to make room]")
+	return bound.Ends(text, head, tail, "[%d bytes of this "+what+" were omitted here to make room]")
 }
 
 func trim(text, what, hint string) string {
 	head := cutAt(text, trimmedHead)
-	return fmt.Sprintf("%s\n[%d more bytes of this %s were left out to make room%s]", head, len(text)-len(head), what, hint)
+	return fmt.Sprintf("%s\n[%d more bytes of this %s were omitted to make room%s]", head, len(text)-len(head), what, hint)
 }
 
 // cutAt returns at most n bytes of s, ending with a whole character.

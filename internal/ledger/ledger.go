@@ -72,7 +72,7 @@ type State string
 const (
 	Unknown   State = ""
 	Unchanged State = "unchanged since"
-	Changed   State = "changed since by somebody else"
+	Changed   State = "changed since by another program"
 	Gone      State = "gone"
 )
 

@@ -88,7 +88,7 @@ func TestText(t *testing.T) {
 		event.Event{Data: event.InputAccepted{Input: "later", Text: "And the docs."}}, event.Event{Data: event.InputHeld{Input: "later"}})
 	l := ledger.Read(s.state, ledger.Scope{})
 	l.Check(t.Context(), dir)
-	want := `What the user said, in order:
+	want := `User messages, in order:
 1. [n000001] Fix the test.
 2. [n000002, its turn ended: interrupted] Never touch main.
 
@@ -97,7 +97,7 @@ Sent by the user and still waiting:
 
 Files:
 - same.go: read, sha256 2cf24dba, unchanged since
-- other.go: read, written, sha256 2cf24dba, changed since by somebody else
+- other.go: read, written, sha256 2cf24dba, changed since by another program
 - gone.go: deleted
 
 Commands that ran:
@@ -135,7 +135,7 @@ func TestTextFits(t *testing.T) {
 			}
 		}
 	}
-	if text := l.Text(2000); len(text) > 2000 || !strings.Contains(text, "request 0 ") || !strings.Contains(text, "request 39 ") || !strings.Contains(text, "messages are left out here") {
+	if text := l.Text(2000); len(text) > 2000 || !strings.Contains(text, "request 0 ") || !strings.Contains(text, "request 39 ") || !strings.Contains(text, "messages are omitted here") {
 		t.Errorf("in 2,000 bytes:\n%s", text)
 	}
 }
@@ -153,7 +153,7 @@ func TestPlan(t *testing.T) {
 	refused := planned("pending")
 	refused.Status = event.ItemFailed
 	s.turn("go", event.Complete(), planned("pending", "pending"), planned("completed", "in_progress", "pending"), refused)
-	want := `What the user said, in order:
+	want := `User messages, in order:
 1. [n000001] go
 
 Your plan, 1 of 3 steps done:

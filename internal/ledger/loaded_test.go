@@ -44,7 +44,7 @@ func TestLoaded(t *testing.T) {
 	if diff := cmp.Diff(want, section(l.Text(100<<10))); diff != "" {
 		t.Error(diff)
 	}
-	want = "- instructions in /web/AGENTS.md\nIn web: tabs.\n- the skill \"a\" (/a)\nnew a\n- the skill \"b\" (/b): load it again with the skill tool before you go on with what it is for"
+	want = "- instructions in /web/AGENTS.md\nIn web: tabs.\n- the skill \"a\" (/a)\nnew a\n- the skill \"b\" (/b): load it again with the skill tool before you continue the work that it covers"
 	if diff := cmp.Diff(want, section(l.Text(3<<10))); diff != "" {
 		t.Error(diff)
 	}

@@ -43,7 +43,7 @@ func (l Ledger) Text(room int) string {
 // files and commands, and of what was loaded.
 func (l Ledger) text(input, inputs, files, commands, loaded int) string {
 	var b strings.Builder
-	l.said(&b, "What the user said, in order", l.Inputs, input, inputs)
+	l.said(&b, "User messages, in order", l.Inputs, input, inputs)
 	l.said(&b, "Sent by the user and still waiting", l.Waiting, input, len(l.Waiting))
 	l.planned(&b, commands)
 	l.loaded(&b, bound.NewBudget(loaded))
@@ -88,7 +88,7 @@ func (l Ledger) said(b *strings.Builder, what string, list []Input, bytes, most 
 	for n, i := range list {
 		if left := len(list) - most; n > 0 && n <= left {
 			if n == 1 {
-				fmt.Fprintf(b, "[%d messages are left out here; `settle sessions export %s` has them]\n", left, l.Session)
+				fmt.Fprintf(b, "[%d messages are omitted here; `settle sessions export %s` has them]\n", left, l.Session)
 			}
 			continue
 		}
@@ -104,7 +104,7 @@ func (l Ledger) said(b *strings.Builder, what string, list []Input, bytes, most 
 		}
 		b.WriteString("] ")
 		if i.Omitted {
-			b.WriteString("(left out, since the provider refused it)\n")
+			b.WriteString("(omitted because the provider refused it)\n")
 			continue
 		}
 		b.WriteString(fold(i.Text, bytes, fmt.Sprintf("%s in `settle sessions export %s`", i.ID, l.Session)) + "\n")
@@ -165,7 +165,7 @@ func heading(b *strings.Builder, what string, left int) {
 	}
 	b.WriteString(what)
 	if left > 0 {
-		fmt.Fprintf(b, " (%d earlier ones are in the log)", left)
+		fmt.Fprintf(b, " (%d earlier entries are in the log)", left)
 	}
 	b.WriteString(":\n")
 }
@@ -187,7 +187,7 @@ func (f File) line() string {
 	}
 	switch {
 	case f.Deleted && f.Now == Changed:
-		out += ", there again"
+		out += ", exists again"
 	case f.Now != Unknown && !(f.Deleted && f.Now == Gone):
 		out += ", " + string(f.Now)
 	}
@@ -217,7 +217,7 @@ func fold(text string, most int, where string) string {
 	if len(text) <= most+len(where)+60 {
 		return text
 	}
-	return bound.Ends(text, most-most/4, most/4, "[%d bytes left out; "+strings.ReplaceAll(where, "%", "%%")+"]")
+	return bound.Ends(text, most-most/4, most/4, "[%d bytes omitted; "+strings.ReplaceAll(where, "%", "%%")+"]")
 }
 
 func oneLine(s string) string {

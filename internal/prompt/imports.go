@@ -34,7 +34,7 @@ func (p *Prompt) imported(from Sources, of whose, by instruction, hops int) (out
 		}
 		if p.imports++; p.imports > mostImports {
 			if p.imports == mostImports+1 {
-				p.Notes = append(p.Notes, fmt.Sprintf("%s and what follows it: only %d files are imported", path, mostImports))
+				p.Notes = append(p.Notes, fmt.Sprintf("%s and later imports are skipped: at most %d files are imported", path, mostImports))
 			}
 			return out
 		}

@@ -164,7 +164,7 @@ func TestImportsAreBounded(t *testing.T) {
 	}
 	files["r/AGENTS.md"] = all("")
 	p := prompt.Build(options(filepath.Join(tree(t, files), "r")))
-	if len(p.Files) != 101 || len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "only 100 files are imported") {
+	if len(p.Files) != 101 || len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "at most 100 files are imported") {
 		t.Errorf("%d files, notes %q", len(p.Files), p.Notes)
 	}
 }

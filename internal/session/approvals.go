@@ -158,7 +158,7 @@ func (j Judgement) decide(call turn.Approval) (asked bool, err error) {
 // refused is the refusal of a declared policy, which nobody was asked about.
 func refused(call turn.Approval, j Judgement) error {
 	return &turn.DeniedError{Policy: j.Rule, Message: fmt.Sprintf(
-		"%q was not allowed to run: %s. Go on without it, or say what you would have done.", call.Tool.Name, j.Why)}
+		"%q was not allowed to run: %s. Continue without it, or state what you would have done.", call.Tool.Name, j.Why)}
 }
 
 // unasked tells the model, beside the policy that answered, why somebody would

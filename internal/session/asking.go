@@ -75,7 +75,7 @@ func (u unattended) Approve(ctx context.Context, call turn.Approval) (turn.Grant
 	case event.Allow:
 		return j.grant(), nil
 	case event.Ask:
-		j.Rule, j.Why = string(event.Ask), unasked("the policy is ask, and there is nobody to ask", j.Why)
+		j.Rule, j.Why = string(event.Ask), unasked("the policy is ask, and no person can be asked", j.Why)
 	}
 	return turn.Grant{}, refused(call, j)
 }

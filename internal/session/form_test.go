@@ -147,7 +147,7 @@ func TestFormsWithNobody(t *testing.T) {
 		b.submit("a", "")
 		time.Sleep(time.Second)
 		b.want([]string{"a: completed"})
-		if got := said(b); got != "denied nobody to ask: completed declined: there is nobody to ask" {
+		if got := said(b); got != "denied nobody to ask: completed declined: no person can be asked" {
 			t.Errorf("got %q", got)
 		}
 	})

@@ -118,7 +118,7 @@ func (s Sources) readSkill(p Place, dir string) (Skill, error) {
 		return Skill{}, err
 	}
 	if size > mostFile {
-		return Skill{}, fmt.Errorf("it has %d bytes; at most %d are possible", size, mostFile)
+		return Skill{}, fmt.Errorf("it has %d bytes; the limit is %d", size, mostFile)
 	}
 	skill, err := parse(filepath.Base(dir), string(data))
 	if err != nil {

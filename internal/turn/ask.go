@@ -47,5 +47,5 @@ func (c *call) ask(ctx context.Context, form event.Form) (json.RawMessage, error
 	}); err != nil {
 		return nil, fmt.Errorf("cannot record what the tool asks for: %w", err)
 	}
-	return nil, &tool.DeclinedError{Policy: policyNobody, Message: "there is nobody to ask"}
+	return nil, &tool.DeclinedError{Policy: policyNobody, Message: "no person can be asked"}
 }

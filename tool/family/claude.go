@@ -31,9 +31,9 @@ func claudeForms() []*form {
 		{
 			name: "TodoWrite", tool: "plan", offered: true,
 			schema: `{"type":"object","properties":{"todos":{"type":"array","description":"All steps, in order.","items":{"type":"object","properties":{` +
-				`"content":{"type":"string","description":"What is to be done: one short sentence."},` +
+				`"content":{"type":"string","description":"The step, in one short sentence."},` +
 				`"status":{"type":"string","enum":["pending","in_progress","completed"]},` +
-				`"activeForm":{"type":"string","description":"The same, as it is said while it is done."}},` +
+				`"activeForm":{"type":"string","description":"The step in the present continuous form."}},` +
 				`"required":["content","status","activeForm"]}}},"required":["todos"],"additionalProperties":false}`,
 			read: readTodos, write: writeTodos,
 		},

@@ -121,7 +121,7 @@ func TestCommitRefusesWhatChangedMeanwhile(t *testing.T) {
 			if err := tt.meddle(f); err != nil {
 				t.Fatal(err)
 			}
-			if err := st.commit(); err == nil || !strings.Contains(err.Error(), "by somebody else during the call; it was not written") {
+			if err := st.commit(); err == nil || !strings.Contains(err.Error(), "by another program during the call; it was not written") {
 				t.Errorf("got %v", err)
 			}
 			if err := st.discard(); err != nil {

@@ -37,7 +37,7 @@ func explainMissing(name, path string, file []line, text []string) string {
 	case hasLineNumbers(text):
 		hint = "; it seems to have line numbers in it, which read puts before each line and which are not part of the file"
 	case strings.ContainsRune(strings.Join(text, ""), '\uFFFD'):
-		hint = "; it contains \uFFFD, which stands for bytes that are not UTF-8: choose lines without them"
+		hint = "; it contains \uFFFD, which replaces bytes that are not UTF-8: choose lines without it"
 	}
 	at, size := nearest(file, text)
 	if at < 0 {

@@ -33,9 +33,9 @@ func (editTool) Spec() tool.Spec { return editSpec() }
 var editSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Spec{
 		Name: "edit",
-		Description: "Replaces a text in a file. The text must match exactly, white space included, and occur once: " +
-			"take in lines around it to make it unique, or set replace_all. Line endings of the file are kept. " +
-			"If it does not match, the nearest lines are shown.",
+		Description: "Replaces a text in a file. The text must match exactly, including white space, and occur once: " +
+			"include surrounding lines to make it unique, or set replace_all. Keeps the file's line endings. " +
+			"If nothing matches, the error shows the nearest lines.",
 		Schema: json.RawMessage(editSchema),
 	}
 })

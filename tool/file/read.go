@@ -44,8 +44,8 @@ func (readTool) Spec() tool.Spec { return readSpec() }
 var readSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Spec{
 		Name: "read",
-		Description: "Reads a text file. Each line comes with its number and a tab, which are not part of the file. " +
-			"At most 2000 lines and 64 KiB a call; its end says how to read on. Binary files are described, not shown.",
+		Description: "Reads a text file. A line number and a tab precede each line; they are not part of the file. " +
+			"At most 2000 lines and 64 KiB per call; the end of the output states how to continue. Binary files are described, not shown.",
 		Schema:   json.RawMessage(readSchema),
 		ReadOnly: true,
 	}

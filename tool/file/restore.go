@@ -69,7 +69,7 @@ func (t Target) Restore(ctx context.Context, now, was *Past, content []byte) err
 		return err
 	}
 	if have := s.past(); (have == nil) != (now == nil) || have != nil && have.SHA256 != now.SHA256 {
-		return fmt.Errorf("%q has just been changed by somebody else; it is left as it is", s.shown)
+		return fmt.Errorf("%q has just been changed by another program; it was not restored", s.shown)
 	}
 	if was == nil {
 		return s.remove()

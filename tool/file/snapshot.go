@@ -73,11 +73,11 @@ func (s *snapshot) unchanged() error {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("cannot look at %q: %w", s.shown, err)
 	case err != nil:
-		return fmt.Errorf("%q was removed by somebody else during the call; it was not written", s.shown)
+		return fmt.Errorf("%q was removed by another program during the call; it was not written", s.shown)
 	case !s.exists():
-		return fmt.Errorf("%q was created by somebody else during the call; it was not written", s.shown)
+		return fmt.Errorf("%q was created by another program during the call; it was not written", s.shown)
 	case !os.SameFile(info, s.info) || info.Size() != s.info.Size() || !info.ModTime().Equal(s.info.ModTime()):
-		return fmt.Errorf("%q was changed by somebody else during the call; it was not written. Read it again", s.shown)
+		return fmt.Errorf("%q was changed by another program during the call; it was not written. Read it again", s.shown)
 	}
 	return nil
 }

@@ -32,8 +32,8 @@ func (writeTool) Spec() tool.Spec { return writeSpec() }
 var writeSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Spec{
 		Name: "write",
-		Description: "Writes a whole file, creating it if need be. An existing file must have been read first, and is only replaced " +
-			"if it has not changed since; for small changes use edit. Line endings and mode of an existing file are kept.",
+		Description: "Writes a whole file and creates it if necessary. Read an existing file first; it is replaced only " +
+			"if it has not changed since. For small changes use edit. Keeps the line endings and the mode of an existing file.",
 		Schema: json.RawMessage(writeSchema),
 	}
 })

@@ -78,7 +78,7 @@ func (s *Servers) ask(ctx context.Context, link *link, call tool.Call, send func
 		link.succeeded()
 		return s.rendered(call, result)
 	case ctx.Err() != nil:
-		return tool.Result{Aborted: true, Output: fmt.Sprintf("The MCP server %q was told to cancel the call. What it has done is not known.", name)}, nil
+		return tool.Result{Aborted: true, Output: fmt.Sprintf("The MCP server %q received a request to cancel the call. The effects of the call are unknown.", name)}, nil
 	case bounded.Err() != nil, errors.Is(err, errForms):
 		return tool.Result{}, fmt.Errorf("%w; what the MCP server %q has done by then is not known", err, name)
 	case refused:

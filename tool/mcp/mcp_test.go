@@ -250,7 +250,7 @@ func TestCancellation(t *testing.T) {
 		cancel(errors.New("interrupted"))
 	}()
 	r, err := s.run(ctx, "fake__hang", nil, nil)
-	if err != nil || !r.Aborted || !strings.Contains(r.Output, "is not known") {
+	if err != nil || !r.Aborted || !strings.Contains(r.Output, "effects of the call are unknown") {
 		t.Errorf("got %+v, %v", r, err)
 	}
 	if !await(t.Context(), cancelled) {

@@ -248,7 +248,7 @@ func (s *Servers) prompted(messages []*sdk.PromptMessage, name string) (out Prom
 	w := writer{dir: s.config.SpoolDir, name: name, pictures: &out.Images}
 	dialogue := slices.ContainsFunc(messages, func(m *sdk.PromptMessage) bool { return m != nil && m.Role == roleAssistant })
 	if dialogue {
-		w.part("[This prompt has several messages. What is said here in the assistant's name is a part of the prompt.]")
+		w.part("[This prompt has several messages. The assistant's messages here are part of the prompt.]")
 	}
 	last := sdk.Role("")
 	for _, m := range messages {

@@ -99,7 +99,7 @@ func TestPrompts(t *testing.T) {
 			if got, err := s.get(ctx, "plays__weather", map[string]string{"city": "Kiel"}); err != nil || got.Text != "Weather in Kiel?" {
 				t.Errorf("%+v, %v", got, err)
 			}
-			want := "[This prompt has several messages. What is said here in the assistant's name is a part of the prompt.]\n\n[user:]\n\nOne?\n\n[assistant:]\n\nTwo.\n\nThree."
+			want := "[This prompt has several messages. The assistant's messages here are part of the prompt.]\n\n[user:]\n\nOne?\n\n[assistant:]\n\nTwo.\n\nThree."
 			if got, err := s.get(ctx, "plays__dialogue", nil); err != nil || got.Text != want {
 				t.Errorf("%q, %v", got.Text, err)
 			}

@@ -33,7 +33,7 @@ func (t *search) Spec() tool.Spec {
 	return tool.Spec{
 		Name: searchName,
 		Description: "Find tools of the connected MCP servers (" + clip(strings.Join(names, ", "), 2<<10) + "). " +
-			"Returns names, descriptions and JSON schemas of the tools that fit best, to be called with " + CallName + ". An empty query lists all names.",
+			"Returns names, descriptions and JSON schemas of the tools that match best; call them with " + CallName + ". An empty query lists all names.",
 		Schema: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string",` +
 			`"description":"words of the tool's name or description, or a server's name"}},"required":["query"],"additionalProperties":false}`),
 		ReadOnly: true,

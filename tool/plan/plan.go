@@ -77,7 +77,7 @@ func (planTool) Spec() tool.Spec { return spec() }
 var spec = sync.OnceValue(func() tool.Spec {
 	return tool.Spec{
 		Name: Name,
-		Description: "Shows the user your plan and how far you are, for work of several steps. Each call replaces the whole plan. " +
+		Description: "Shows the user your plan and your progress, for work of several steps. Each call replaces the whole plan. " +
 			"At most one step is in_progress; call again when a step is done or the plan changes.",
 		Schema:   json.RawMessage(schema),
 		ReadOnly: true,
@@ -140,7 +140,7 @@ func (a Arguments) check() error {
 		case strings.TrimSpace(s.Step) == "":
 			return fmt.Errorf("step %d says nothing", n+1)
 		case len(s.Step) > maxStep:
-			return fmt.Errorf("step %d has %d bytes; at most %d are possible: say it in one sentence", n+1, len(s.Step), maxStep)
+			return fmt.Errorf("step %d has %d bytes, the limit is %d: write one sentence", n+1, len(s.Step), maxStep)
 		case s.Status == InProgress:
 			running++
 		}

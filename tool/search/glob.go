@@ -42,8 +42,8 @@ func (globTool) Spec() tool.Spec { return globSpec() }
 var globSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Spec{
 		Name: "glob",
-		Description: "Finds files by name. Gives paths, most recently changed first, without what .gitignore leaves out. " +
-			"To search in their content use grep.",
+		Description: "Finds files by name. Returns paths, most recently changed first, without files that .gitignore excludes. " +
+			"To search file contents use grep.",
 		Schema:   json.RawMessage(globSchema),
 		ReadOnly: true,
 	}

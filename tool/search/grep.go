@@ -39,7 +39,7 @@ var grepSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Spec{
 		Name: "grep",
 		Description: "Finds lines by regular expression, file by file: matches as NUMBER:line, context as NUMBER-line. " +
-			"Leaves out binary files and what .gitignore leaves out. Long lines are cut around the match.",
+			"Skips binary files and files that .gitignore excludes. Long lines are cut around the match.",
 		Schema:   json.RawMessage(grepSchema),
 		ReadOnly: true,
 	}

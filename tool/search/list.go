@@ -39,8 +39,8 @@ func (listTool) Spec() tool.Spec { return listSpec() }
 var listSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Spec{
 		Name: "list",
-		Description: "Shows a directory as a tree, without what .gitignore leaves out. Directories end in a slash; " +
-			"what is left out for its depth or number is counted.",
+		Description: "Shows a directory as a tree, without files that .gitignore excludes. Directories end in a slash; " +
+			"entries beyond the depth or number limit are counted.",
 		Schema:   json.RawMessage(listSchema),
 		ReadOnly: true,
 	}

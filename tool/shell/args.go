@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Arguments are those of the shell tool.
+// Arguments are the arguments of the shell tool.
 type Arguments struct {
 	Command     string `json:"command"`
 	TimeoutMS   int64  `json:"timeout_ms,omitempty"`
@@ -24,22 +24,22 @@ type Arguments struct {
 const schema = `{
   "type": "object",
   "properties": {
-    "command": {"type": "string", "minLength": 1, "description": "The command, as one would type it."},
-    "timeout_ms": {"type": "integer", "minimum": 1, "description": "End the command after this many milliseconds (default %d, at most %d)."},
-    "workdir": {"type": "string", "description": "Directory to run in (default: the session's)."},
-    "description": {"type": "string", "description": "What the command is for, in a few words."},
-    "background": {"type": "boolean", "description": "Start it as a job and do not wait for it: servers, watchers."},
-    "yield_ms": {"type": "integer", "minimum": 1, "description": "Wait this long; what still runs then goes on as a job."},
-    "release": {"type": "boolean", "description": "With background: let it outlive this session. Only if that was asked for."},
+    "command": {"type": "string", "minLength": 1, "description": "The command line."},
+    "timeout_ms": {"type": "integer", "minimum": 1, "description": "Timeout in milliseconds (default %d, at most %d)."},
+    "workdir": {"type": "string", "description": "Working directory (default: the session's)."},
+    "description": {"type": "string", "description": "Purpose of the command, in a few words."},
+    "background": {"type": "boolean", "description": "Start the command as a job and do not wait, for servers and watchers."},
+    "yield_ms": {"type": "integer", "minimum": 1, "description": "Wait this long; a command that still runs becomes a job."},
+    "release": {"type": "boolean", "description": "With background: let the job outlive this session. Only if the user asked for this."},
     "tty": {"type": "boolean", "description": "Give the command a terminal."}%s
   },
   "required": ["command"],
   "additionalProperties": false
 }`
 
-// outside is the property of those that may ask to leave the sandbox.
+// outside is the property for sessions whose commands can ask to leave the sandbox.
 const outside = `,
-    "outside": {"type": "boolean", "description": "Run outside of the sandbox, which a person has to approve. Only for what the sandbox denied."}`
+    "outside": {"type": "boolean", "description": "Run outside the sandbox, after the user's approval. Only for a command that the sandbox denied."}`
 
 func (c Config) schema() json.RawMessage {
 	more := ""
@@ -53,12 +53,12 @@ func (c Config) describe() string {
 	m := c.machine.Machine()
 	var b strings.Builder
 	fmt.Fprintf(&b, "Run a command with %s -c and wait for it to exit. Its input is empty. "+
-		"Output and errors come back merged; of much, both ends, with the file that has the whole. "+
-		"What it leaves running (\"server &\", or background) becomes a job: see the tool job. All else that it started ends with it. "+
-		"Each call is a new shell: directories and variables do not carry over.", cmp.Or(m.Shell, "sh"))
+		"Returns standard output and error together; long output is shortened in the middle and names the file with the full output. "+
+		"Processes that remain (\"server &\", or background) become a job: see the tool job. All other processes end with the command. "+
+		"Each call is a new shell: directories and variables do not persist.", cmp.Or(m.Shell, "sh"))
 	if c.Outside {
-		b.WriteString(" Commands run in a sandbox, unless the user has turned it off: they may change files in the working directory and in $TMPDIR only, cannot read the rest of the home directory, " +
-			"and may have no network, or only some hosts through the proxy in HTTPS_PROXY. What it denied is said at the end of the output; then outside asks the user to let the command run without it.")
+		b.WriteString(" Unless the user has turned it off, commands run in a sandbox: they can change files only in the working directory and in $TMPDIR, cannot read the rest of the home directory, " +
+			"and may have no network, or only some hosts through the proxy in HTTPS_PROXY. The end of the output names what the sandbox denied; then use outside to ask the user to run the command without it.")
 	}
 	if len(m.Withheld) > 0 {
 		fmt.Fprintf(&b, " These environment variables are withheld from commands: %s.", strings.Join(m.Withheld, ", "))

@@ -20,7 +20,7 @@ const waitTimeout = 30 * time.Second
 // jobTool lets the model work with the session's jobs.
 type jobTool struct{ jobs *Jobs }
 
-// JobArguments are those of the job tool.
+// JobArguments are the arguments of the job tool.
 type JobArguments struct {
 	Action    string `json:"action"`
 	Job       string `json:"job,omitempty"`
@@ -35,12 +35,12 @@ const jobSchema = `{
   "type": "object",
   "properties": {
     "action": {"type": "string", "enum": ["list", "read", "write", "wait", "kill", "release"]},
-    "job": {"type": "string", "description": "Its id, for all but list."},
-    "input": {"type": "string", "description": "write: text for a job that was started with background or tty."},
-    "eof": {"type": "boolean", "description": "write: end its input after that."},
-    "pattern": {"type": "string", "description": "wait: for a line that matches (RE2), which no wait has matched yet."},
+    "job": {"type": "string", "description": "The job's id, for all actions except list."},
+    "input": {"type": "string", "description": "write: text for the input of a job that was started with background or tty."},
+    "eof": {"type": "boolean", "description": "write: close the input afterwards."},
+    "pattern": {"type": "string", "description": "wait: for a line that matches (RE2) and that no earlier wait matched."},
     "port": {"type": "integer", "minimum": 1, "maximum": 65535, "description": "wait: for a TCP port that accepts connections."},
-    "timeout_ms": {"type": "integer", "minimum": 1, "description": "wait: how long at most (default 30000). read, write: wait this long for its end first."}
+    "timeout_ms": {"type": "integer", "minimum": 1, "description": "wait: timeout (default 30000). read, write: first wait this long for the job's end."}
   },
   "required": ["action"],
   "additionalProperties": false
@@ -53,7 +53,7 @@ func (*jobTool) Spec() tool.Spec { return jobSpec() }
 var jobSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Spec{
 		Name: "job",
-		Description: "Work with jobs, what shell calls left running: list them, read what is new of their output, write to their input, " +
+		Description: "Manage jobs, the processes that shell calls left running: list them, read their new output, write to their input, " +
 			"wait for a line, a port or their end, kill one, or release one so that it outlives the session. Jobs end with the session.",
 		Schema: json.RawMessage(jobSchema),
 	}

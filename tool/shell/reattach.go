@@ -53,22 +53,22 @@ func Reattach(ctx context.Context, j *Jobs, k *kept) (text, job string) {
 	return paragraph(paragraph(text, j.unread(self.ID)), running(self)), self.ID
 }
 
-// tookEnd says how a command ended that nobody was there for.
+// tookEnd describes the ending of a command that ended without a host.
 func tookEnd(ctx context.Context, r *run, what string, expired bool) string {
 	ctx, cancel := context.WithTimeout(ctx, reattachTimeout)
 	defer cancel()
 	select {
 	case <-r.process.Done():
 	case <-ctx.Done():
-		return what + " has ended, and nobody knows how."
+		return what + " has ended; its exit code is unknown."
 	}
 	r.capture.drain()
 	if why := r.process.Lost(); why != "" {
-		return fmt.Sprintf("%s is lost, and nobody knows what became of it: %s.", what, why)
+		return fmt.Sprintf("%s is lost; its outcome is unknown: %s.", what, why)
 	}
-	how := "went on to its end."
+	how := "ran to its end."
 	if expired {
-		how = "was ended, since nobody came back for it in time."
+		how = "was ended because no host reconnected in time."
 	}
 	return paragraph(fmt.Sprintf("%s %s Do not run it again for its result. The end of its output:", what, how), r.withExit(r.result().Output, r.process.Exit()))
 }

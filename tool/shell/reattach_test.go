@@ -97,7 +97,7 @@ func TestReattachEndedSince(t *testing.T) {
 	done(t, k.Process)
 	r := newRoom(t, func(c *Config) { *c = c.On(next) })
 	text, job := Reattach(t.Context(), r.jobs, k)
-	if job != "" || !strings.Contains(text, "went on to its end") || !strings.Contains(text, "got it\n") || !strings.Contains(text, "[exit code 3]") {
+	if job != "" || !strings.Contains(text, "ran to its end") || !strings.Contains(text, "got it\n") || !strings.Contains(text, "[exit code 3]") {
 		t.Errorf("job %q, %q", job, text)
 	}
 }

@@ -129,7 +129,7 @@ func (r *run) exited(ctx context.Context, exit proc.Exit) (tool.Result, error) {
 	result.Failed = !exit.OK()
 	denied := r.denied(ctx, result)
 	if why := r.process.Lost(); exit.Lost && why != "" {
-		result.Output = paragraph(result.Output, fmt.Sprintf("[nobody knows what became of the command: %s]", why))
+		result.Output = paragraph(result.Output, fmt.Sprintf("[the outcome of the command is unknown: %s]", why))
 	} else {
 		result.Output = r.withExit(result.Output, exit)
 	}
@@ -235,7 +235,7 @@ func (r *run) timedOut(ctx context.Context, survivors []event.Process) tool.Resu
 	}
 	result.Survivors = survivors
 	result.Output = paragraph(result.Output, fmt.Sprintf(
-		"[timed out after %v: the command and what it started were ended; above is its output until then. "+
+		"[timed out after %v: settle ended the command and its processes; its output so far is above. "+
 			"Use timeout_ms for more time (at most %d), or background for what should run on]",
 		r.timeout, r.jobs.config.MaxTimeout.Milliseconds()))
 	if len(survivors) > 0 {

@@ -46,7 +46,7 @@ type skillTool struct{ load Load }
 func (skillTool) Spec() tool.Spec {
 	return tool.Spec{
 		Name: Name, Schema: json.RawMessage(schema), ReadOnly: true,
-		Description: "Loads a skill: its instructions, and where the files beside them are. Call it before you begin with work that a skill is for, and again only if you have lost the instructions.",
+		Description: "Loads a skill: its instructions and the paths of its files. Call it before you start work that a skill covers, and again only if you no longer have the instructions.",
 	}
 }
 

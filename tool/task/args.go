@@ -13,7 +13,7 @@ const (
 // Names are the tools' names, in order.
 func Names() []string { return []string{Name, NameCheck, NameMessage, NameCancel} }
 
-// Arguments are those of the tool task.
+// Arguments are the arguments of the tool task.
 type Arguments struct {
 	Description string   `json:"description"`
 	Prompt      string   `json:"prompt"`
@@ -28,14 +28,14 @@ type Arguments struct {
 const schema = `{
   "type": "object",
   "properties": {
-    "description": {"type": "string", "description": "What the agent is to do, in 3 to 8 words, for the user."},
-    "prompt": {"type": "string", "description": "The task. It knows nothing of this conversation: say all that it needs, and what to answer."},
-    "background": {"type": "boolean", "description": "Return at once, and go on while the agent works. You are told when it ends."},
-    "worktree": {"type": "boolean", "description": "Have it work in a git worktree and on a branch of its own, from the last commit, without what is not committed: for changes that could get in the way of others. It is removed if nothing changed; else you are told where it is."},
-    "model": {"type": "string", "description": "Another model than yours, if the user asks for one."},
-    "tools": {"type": "array", "items": {"type": "string"}, "description": "Those that it gets of your tools (default: all)."},
-    "max_steps": {"type": "integer", "minimum": 1, "description": "End it after this many steps."},
-    "timeout_ms": {"type": "integer", "minimum": 1, "description": "End it after this many milliseconds (default 3600000)."}
+    "description": {"type": "string", "description": "The task in 3 to 8 words, for the user."},
+    "prompt": {"type": "string", "description": "The task. The agent does not see this conversation: include everything that it needs, and what it should answer."},
+    "background": {"type": "boolean", "description": "Return at once and continue while the agent works. You receive its result when it ends."},
+    "worktree": {"type": "boolean", "description": "Let the agent work in its own git worktree and branch, from the last commit, without uncommitted changes: for changes that could conflict with other work. It is removed if nothing changed; otherwise you receive its path."},
+    "model": {"type": "string", "description": "Another model, if the user asks for one."},
+    "tools": {"type": "array", "items": {"type": "string"}, "description": "The tools of yours that the agent gets (default: all)."},
+    "max_steps": {"type": "integer", "minimum": 1, "description": "End the agent after this many steps."},
+    "timeout_ms": {"type": "integer", "minimum": 1, "description": "End the agent after this many milliseconds (default 3600000)."}
   },
   "required": ["description", "prompt"],
   "additionalProperties": false
@@ -44,8 +44,8 @@ const schema = `{
 const checkSchema = `{
   "type": "object",
   "properties": {
-    "task": {"type": "string", "description": "The agent's id; leave it out to list all."},
-    "wait_ms": {"type": "integer", "minimum": 1, "description": "Wait for its end, or that of any, for at most this many milliseconds."}
+    "task": {"type": "string", "description": "The agent's id; omit it to list all agents."},
+    "wait_ms": {"type": "integer", "minimum": 1, "description": "Wait for the end of this agent, or of any, for at most this many milliseconds."}
   },
   "additionalProperties": false
 }`
@@ -54,7 +54,7 @@ const messageSchema = `{
   "type": "object",
   "properties": {
     "task": {"type": "string", "description": "The agent's id."},
-    "message": {"type": "string", "description": "What to tell it. It joins what the agent does."}
+    "message": {"type": "string", "description": "The message. The agent reads it before its next step."}
   },
   "required": ["task", "message"],
   "additionalProperties": false
@@ -67,7 +67,7 @@ const cancelSchema = `{
   "additionalProperties": false
 }`
 
-// reference is the arguments of the tools that are about one child.
+// reference are the arguments of the tools that act on one child.
 type reference struct {
 	Task    string `json:"task"`
 	Message string `json:"message,omitempty"`

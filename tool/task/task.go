@@ -14,26 +14,25 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// Tools are what the model gets: task, check_task, message_task and cancel_task.
+// Tools returns the tools task, check_task, message_task and cancel_task.
 func Tools(s Spawner) []tool.Tool {
 	return []tool.Tool{&taskTool{s}, &checkTool{s}, &messageTool{s}, &cancelTool{s}}
 }
 
-// callTimeout bounds a call that waits for a child. It is a backstop: the child
-// has a limit of its own.
+// callTimeout bounds a call that waits for a child. The child has its own, shorter limit.
 const callTimeout = 25 * time.Hour
 
-// specs are one for all sessions.
+// specs are shared by all sessions.
 var specs = sync.OnceValue(func() map[string]tool.Spec {
 	list := []tool.Spec{
 		{
 			Name: Name, Schema: json.RawMessage(schema), Timeout: callTimeout, ReadOnly: true,
-			Description: "Start another agent, which works on a task in a session of its own and answers when it is done: for work that can be described completely and " +
-				"would fill your context, or, with several calls in one response, for parts that can be done at once. It may do what you may, and ends with your turn if that is interrupted.",
+			Description: "Start another agent, which works on a task in its own session and returns its answer: for work that you can describe completely and that " +
+				"would fill your context, or, with several calls in one response, for parts that can run in parallel. It has your permissions, and ends with your turn if the turn is interrupted.",
 		},
 		{
 			Name: NameCheck, Schema: json.RawMessage(checkSchema), Timeout: callTimeout, ReadOnly: true,
-			Description: "See what your agents do, and for how long; with wait_ms, wait for their end.",
+			Description: "Show the state and the running time of your agents; with wait_ms, wait for their end.",
 		},
 		{
 			Name: NameMessage, Schema: json.RawMessage(messageSchema), ReadOnly: true,
@@ -41,7 +40,7 @@ var specs = sync.OnceValue(func() map[string]tool.Spec {
 		},
 		{
 			Name: NameCancel, Schema: json.RawMessage(cancelSchema), ReadOnly: true,
-			Description: "End an agent that runs in the background. You are told what it had.",
+			Description: "End an agent that runs in the background. Returns its last state.",
 		},
 	}
 	out := map[string]tool.Spec{}
@@ -83,10 +82,10 @@ func (t *taskTool) Run(ctx context.Context, call tool.Call) (tool.Result, error)
 	}
 	if a.Background {
 		s := child.Status()
-		return tool.Result{Output: fmt.Sprintf("[%s works in the background, in session %s%s. You are told when it ends; check_task says what it does.]", name(s.ChildStarted), s.Session, place(s.ChildStarted)), Detail: detail(s)}, nil
+		return tool.Result{Output: fmt.Sprintf("[%s works in the background, in session %s%s. You receive its result when it ends; check_task shows its state.]", name(s.ChildStarted), s.Session, place(s.ChildStarted)), Detail: detail(s)}, nil
 	}
 	if !ends(ctx, child) {
-		return tool.Result{Aborted: true}, nil // its end is recorded with that of the turn
+		return tool.Result{Aborted: true}, nil // its end is recorded with the turn's end
 	}
 	s := child.Status()
 	return tool.Result{
@@ -94,12 +93,12 @@ func (t *taskTool) Run(ctx context.Context, call tool.Call) (tool.Result, error)
 	}, nil
 }
 
-// stuckTimeout bounds the wait for a child that was cancelled. The turn has given
-// the call up by then.
+// stuckTimeout bounds the wait for a cancelled child; the turn has abandoned the call by
+// then.
 const stuckTimeout = 5 * time.Second
 
-// ends waits for the child's end, which comes by its own limits or soon after ctx,
-// when it is cancelled. It reports whether it came.
+// ends waits for the child's end, which its own limits cause, or the end of ctx, which
+// cancels the child. It reports whether the child has ended.
 func ends(ctx context.Context, child Child) bool {
 	select {
 	case <-child.Done():
@@ -116,7 +115,7 @@ func ends(ctx context.Context, child Child) bool {
 	}
 }
 
-// Detail is what a face is told of a call of task.
+// Detail is the detail of a call of task for frontends.
 type Detail struct {
 	Child   string `json:"child"`
 	Session string `json:"session"`
@@ -167,7 +166,7 @@ func (t *checkTool) Run(ctx context.Context, call tool.Call) (tool.Result, error
 	return tool.Result{Output: strings.Join(lines, "\n"), Aborted: ctx.Err() != nil}, nil
 }
 
-// await waits until one of the children that run has ended, or ctx.
+// await waits until one of the running children has ended, or ctx.
 func await(ctx context.Context, children []Child) {
 	ended := make(chan struct{}, len(children))
 	ctx, cancel := context.WithCancel(ctx)
@@ -221,7 +220,7 @@ func (t *messageTool) Run(ctx context.Context, call tool.Call) (tool.Result, err
 	if err := c.Send(ctx, r.Message); err != nil {
 		return tool.Result{}, err
 	}
-	return tool.Result{Output: fmt.Sprintf("[agent %s has the message; it reads it before its next step]", r.Task)}, nil
+	return tool.Result{Output: fmt.Sprintf("[agent %s received the message and reads it before its next step]", r.Task)}, nil
 }
 
 type cancelTool struct{ spawner Spawner }
@@ -235,7 +234,7 @@ func (*cancelTool) Title(raw json.RawMessage) string {
 	return strings.TrimSpace("cancel task " + r.Task)
 }
 
-// ByModel is who ends a child that its parent's model wants ended.
+// ByModel is the By of a child's ending that its parent's model requested.
 const ByModel = "model"
 
 // Run implements tool.Tool.

@@ -36,7 +36,7 @@ func NewSearch(with tool.Searcher) tool.Tool { return &search{with} }
 func (*search) Spec() tool.Spec {
 	return tool.Spec{
 		Name:        SearchName,
-		Description: "Search the web. Returns what was found, and the addresses of its sources.",
+		Description: "Search the web. Returns the results and the addresses of their sources.",
 		Schema:      json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"}},"required":["query"],"additionalProperties":false}`),
 		Timeout:     2 * searchTimeout,
 	}
@@ -72,7 +72,7 @@ func (s *search) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 		with = tool.SearcherOf(ctx)
 	}
 	if with == nil {
-		return tool.Result{}, errors.New("there is nobody to search with")
+		return tool.Result{}, errors.New("no search service is available")
 	}
 	bounded, cancel := context.WithTimeoutCause(ctx, searchTimeout, fmt.Errorf("the search took longer than %s", printable.Duration(searchTimeout)))
 	defer cancel()

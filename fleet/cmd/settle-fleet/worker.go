@@ -60,7 +60,7 @@ const workerHelp = `Take tasks and run them until a signal comes.
 
 Model, keys, limits and tools are configured as for settle run: the user's
 configuration and the environment of the worker. Calls are allowed unless the
-configuration says otherwise; there is nobody to ask.
+configuration says otherwise; no person can be asked.
 
 At SIGINT or SIGTERM the worker ends what it runs, and other workers go on with it.`
 

@@ -95,7 +95,7 @@ func (d *driver) decide(ctx context.Context, c toolCall, q asker.Question) asker
 	case mode == modeDont:
 		return deniedBy(policyDont, "the permission mode \"dontAsk\" denies calls that no rule allows")
 	case !d.Asks:
-		return deniedBy(policyNobody, "it needs permission, and there is nobody to ask")
+		return deniedBy(policyNobody, "it needs permission, and no person can be asked")
 	}
 	raw, err := d.call(ctx, map[string]any{
 		"subtype": "can_use_tool", "tool_name": c.claude, "input": c.input, "tool_use_id": c.id,

@@ -91,7 +91,7 @@ func TestModes(t *testing.T) {
 // The model is told why: it can then choose another way.
 func TestNobodySaysWhy(t *testing.T) {
 	err := exec.Nobody{Mode: "read-only"}.Approve(t.Context(), settle.Approval{Tool: tool.Spec{Name: "shell"}, Why: "go build is not on the list"})
-	want := `"shell" was not allowed to run: go build is not on the list. The session is "read-only", and there is nobody to ask.`
+	want := `"shell" was not allowed to run: go build is not on the list. The session is "read-only", and no person can be asked.`
 	if err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("it says %v, want %s …", err, want)
 	}

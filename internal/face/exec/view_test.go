@@ -349,7 +349,7 @@ func TestRefusedCall(t *testing.T) {
 		check(t, `
 {"type":"thread.started","thread_id":"T"}
 {"type":"turn.started"}
-{"type":"item.completed","item":{"id":"item_0","type":"command_execution","command":"rm x","aggregated_output":"\"shell\" was not allowed to run: the policy is ask. The session is \"read-only\", and there is nobody to ask. Go on without it, or say what you would have done.","exit_code":null,"status":"failed"}}
+{"type":"item.completed","item":{"id":"item_0","type":"command_execution","command":"rm x","aggregated_output":"\"shell\" was not allowed to run: the policy is ask. The session is \"read-only\", and no person can be asked. Continue without it, or state what you would have done.","exit_code":null,"status":"failed"}}
 {"type":"item.completed","item":{"id":"item_1","type":"agent_message","text":"Then not."}}
 {"type":"turn.completed","usage":{"input_tokens":0,"cached_input_tokens":0,"cache_write_input_tokens":0,"output_tokens":0,"reasoning_output_tokens":0}}`, got)
 	})

@@ -37,7 +37,7 @@ const policyAsk = string(settle.Ask)
 // ask has the client's user asked about a call, by elicitation.
 func (t *task) ask(_ context.Context, q asker.Question) asker.Asked {
 	if !t.client.asks() {
-		return asker.Nobody(policyAsk, "the policy is ask, and there is nobody to ask: the client takes no elicitations")
+		return asker.Nobody(policyAsk, "the policy is ask, and no person can be asked: the client takes no elicitations")
 	}
 	return asker.Await(func(ctx context.Context) (asker.Answer, error) {
 		res, err := t.client.session.Elicit(ctx, &sdk.ElicitParams{
