@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/settle-agent/settle/internal/egress"
 	"github.com/settle-agent/settle/internal/printable"
 )
 
@@ -108,7 +109,7 @@ func (l *Login) ask(ctx context.Context) (*challenge, error) {
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
-	got, err := straight(l.Ask).Do(r)
+	got, err := egress.SameServer(l.Ask).Do(r)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -426,5 +428,22 @@ func TestDamagedFile(t *testing.T) {
 		if token, err := f.token(""); token != "" || err != nil {
 			t.Errorf("of %q: %q, %v", content, token, err)
 		}
+	}
+}
+
+// TestLoginAtAServerThatRedirectsToItself: it is asked a few times, and the login fails.
+func TestLoginAtAServerThatRedirectsToItself(t *testing.T) {
+	var asked atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		http.Redirect(w, r, r.URL.Path, http.StatusTemporaryRedirect)
+	}))
+	defer server.Close()
+	f := setUp(t, oauthtest.Options{})
+	if err := f.login(f.consent, func(l *oauth.Login) { l.URL, l.Client = server.URL, f.guarded(server.URL) }); err == nil {
+		t.Error("logged in")
+	}
+	if n := asked.Load(); n == 0 || n > 60 {
+		t.Errorf("the server was asked %d times", n)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/settle-agent/settle/internal/egress"
 	"github.com/settle-agent/settle/internal/printable"
 )
 
@@ -103,20 +104,13 @@ func post(ctx context.Context, c *http.Client, to string, as Client, form map[st
 	return send(c, r)
 }
 
-// straight is a client that follows no redirect.
-func straight(c *http.Client) *http.Client {
-	out := *c
-	out.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &out
-}
-
-// send sends a request, and returns the body of a good answer. Answers that
-// redirect elsewhere are not followed: a form has secrets in it.
+// send sends a request, and returns the body of a good answer. Redirects to another
+// server are not followed: a form has secrets in it.
 func send(c *http.Client, r *http.Request) ([]byte, error) {
 	if r.Header.Get("Accept") == "" {
 		r.Header.Set("Accept", "application/json")
 	}
-	got, err := straight(c).Do(r)
+	got, err := egress.SameServer(c).Do(r)
 	if err != nil {
 		if r.Context().Err() != nil {
 			return nil, context.Cause(r.Context())

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 
+	"github.com/settle-agent/settle/internal/egress"
 	"github.com/settle-agent/settle/model"
 )
 
@@ -42,17 +43,18 @@ const (
 	idleTimeout = 90 * time.Second
 )
 
-// NewClient returns an HTTP client for streams of any length. Certificates
+// NewClient returns an HTTP client for streams of any length, which follows redirects
+// only on the same server ([egress.SameServer]). Certificates
 // are read when the first https request is made, and the embedded roots are
 // parsed only if the system has none.
 func NewClient(c Config) *http.Client {
 	if c.DialTimeout == 0 {
 		c.DialTimeout = defaultDialTimeout
 	}
-	return &http.Client{Transport: &lazyTransport{
+	return egress.SameServer(&http.Client{Transport: &lazyTransport{
 		plain:  c.transport(nil),
 		secure: sync.OnceValues(c.secure),
-	}}
+	}})
 }
 
 // lazyTransport leaves certificates alone until they are needed: a local

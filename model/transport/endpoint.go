@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/settle-agent/settle/internal/egress"
 	"github.com/settle-agent/settle/model"
 )
 
@@ -50,33 +51,18 @@ func StaticKey(key string) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) { return key, nil }
 }
 
-// Prepared returns e with a client that keeps keys from other hosts. Providers
-// call it once.
+// Prepared returns e with a client that keeps keys from other servers: it follows
+// redirects by [egress.SameServer]. Providers call it once.
 func (e Endpoint) Prepared() Endpoint {
 	client := e.Client
 	if client == nil {
 		client = NewClient(Config{})
 	}
-	if client.CheckRedirect == nil {
-		copied := *client
-		copied.CheckRedirect = sameHost
-		client = &copied
-	}
-	e.Client = client
+	e.Client = egress.SameServer(client)
 	if e.Now == nil {
 		e.Now = time.Now
 	}
 	return e
-}
-
-// sameHost follows a redirect only where the same request goes to the same
-// host and scheme.
-func sameHost(req *http.Request, via []*http.Request) error {
-	first := via[0]
-	if len(via) >= 5 || req.Method != first.Method || req.URL.Host != first.URL.Host || req.URL.Scheme != first.URL.Scheme {
-		return http.ErrUseLastResponse
-	}
-	return nil
 }
 
 // Host returns the base URL's host without its port, in lower case.

@@ -128,6 +128,11 @@ func TestRedirectsKeepTheKey(t *testing.T) {
 	mux.HandleFunc("/here/x", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/v1/x", http.StatusPermanentRedirect)
 	})
+	asked := 0
+	mux.HandleFunc("/self/x", func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		http.Redirect(w, r, "/self/x", http.StatusTemporaryRedirect)
+	})
 	mux.HandleFunc("/v1/x", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		fmt.Fprint(w, "data: end\n\n")
@@ -146,6 +151,10 @@ func TestRedirectsKeepTheKey(t *testing.T) {
 	e.BaseURL = server.URL + "/here"
 	if _, err := send(t.Context(), e); err != nil {
 		t.Errorf("a redirect on the same host: %v", err)
+	}
+	e.BaseURL = server.URL + "/self"
+	if f := fault(t, e); f.Kind != model.ErrInvalid || asked != 6 {
+		t.Errorf("a redirect to itself: %v after %d requests", f, asked)
 	}
 }
 

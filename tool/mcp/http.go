@@ -12,6 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/settle-agent/settle/internal/bound"
+	"github.com/settle-agent/settle/internal/egress"
 )
 
 const (
@@ -57,16 +58,8 @@ func newRemote(s Server, base *http.Client, tokens Tokens) (*remote, error) {
 	}
 	c.StreamableClientTransport = sdk.StreamableClientTransport{
 		Endpoint: u.String(), MaxRetries: mostStreamRetries, MaxEventSize: maxEvent, DisableStandaloneSSE: true,
-		HTTPClient: &http.Client{
-			Transport: sender{c, headers, s, tokens},
-			// A redirect would take the headers along, or leave the server that is trusted.
-			CheckRedirect: func(r *http.Request, _ []*http.Request) error {
-				if r.URL.Scheme != u.Scheme || r.URL.Host != u.Host {
-					return fmt.Errorf("the server redirects to another one (%s), which is not followed", r.URL.Host)
-				}
-				return nil
-			},
-		},
+		// A redirect would take the headers along, or leave the server that is trusted.
+		HTTPClient: egress.SameServerOnly(&http.Client{Transport: sender{c, headers, s, tokens}}),
 	}
 	return c, nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -23,6 +24,7 @@ type site struct {
 	broken  atomic.Bool  // answers calls with nothing of use
 	away    atomic.Value // where it redirects to; a string
 	keyless atomic.Int64 // requests without the key
+	asked   atomic.Int64 // requests
 }
 
 func newSite(t *testing.T, options *sdk.StreamableHTTPOptions) *site {
@@ -37,6 +39,7 @@ func newSite(t *testing.T, options *sdk.StreamableHTTPOptions) *site {
 	endpoint := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, options)
 	x := &site{}
 	x.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		x.asked.Add(1)
 		if r.Header.Get("Authorization") != "Bearer key" {
 			x.keyless.Add(1)
 		}
@@ -106,10 +109,26 @@ func TestHTTPRedirects(t *testing.T) {
 	x := newSite(t, nil)
 	x.away.Store(stranger.URL)
 	s := open(t, t.TempDir(), x.server())
-	if got := s.call("tool_search", map[string]string{"query": ""}); !strings.Contains(got, "redirects to another one") {
+	if got := s.call("tool_search", map[string]string{"query": ""}); !strings.Contains(got, "redirects to ") {
 		t.Errorf("got %s", got)
 	}
 	if n := stranger.keyless.Load(); n > 0 {
 		t.Errorf("the other server was asked %d times", n)
+	}
+}
+
+// A server that redirects to itself is asked a few times, and not for as long as it
+// has to start.
+func TestHTTPRedirectsToItself(t *testing.T) {
+	x := newSite(t, nil)
+	x.away.Store(x.URL)
+	server := x.server()
+	server.StartTimeout = 5 * time.Second
+	s := open(t, t.TempDir(), server)
+	if got := s.call("tool_search", map[string]string{"query": ""}); !strings.Contains(got, "6 times in a row") {
+		t.Errorf("got %s", got)
+	}
+	if n := x.asked.Load(); n > 60 { // it is started a few times, each with a few requests
+		t.Errorf("it was asked %d times", n)
 	}
 }

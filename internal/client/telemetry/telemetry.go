@@ -45,7 +45,7 @@ func New(getenv func(string) string) *Telemetry {
 			c.CAFiles = []string{file}
 		}
 		// Prepared keeps headers and spans from other hosts that a redirect names.
-		t.client = transport.Endpoint{Client: transport.NewClient(c)}.Prepared().Client
+		t.client = transport.NewClient(c)
 	}
 	return t
 }

@@ -148,6 +148,7 @@ func TestRedirects(t *testing.T) {
 		"another host": {httptest.NewServer, other + "/elsewhere?key=SECRET", "telemetry: cannot export spans to http://HOST/v1/traces: 307 Temporary Redirect: the redirect to " + other + "/elsewhere?*** is not followed; check the endpoint"},
 		"plain HTTP":   {httptest.NewTLSServer, "http://HOST/elsewhere", "telemetry: cannot export spans to https://HOST/v1/traces: 307 Temporary Redirect: the redirect to http://HOST/elsewhere is not followed; check the endpoint"},
 		"the same":     {httptest.NewServer, "/elsewhere", ""},
+		"itself":       {httptest.NewServer, "/v1/traces", "telemetry: cannot export spans to http://HOST/v1/traces: 307 Temporary Redirect: the redirect to http://HOST/v1/traces is not followed; check the endpoint"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			taken := make(chan string, 10)

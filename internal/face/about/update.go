@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/settle-agent/settle/internal/egress"
 )
 
 // Release is the index of releases: the newest one, and where its files are.
@@ -33,7 +35,7 @@ func Newest(ctx context.Context, client *http.Client, url string) (Release, erro
 		return Release{}, fmt.Errorf("cannot ask for the newest version: %w", err)
 	}
 	url = request.URL.Redacted()
-	response, err := client.Do(request)
+	response, err := egress.AnyServer(client).Do(request)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause

@@ -61,6 +61,40 @@ func TestNewest(t *testing.T) {
 	}
 }
 
+// TestNewestElsewhere: the host of the releases keeps its files on other servers. It is
+// not followed for ever, nor from https to http, nor with a password.
+func TestNewestElsewhere(t *testing.T) {
+	const list = `{"version":"1.2.3","files":"https://x.example/v1.2.3"}`
+	files := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, list) }))
+	defer files.Close()
+	asked := 0
+	answer := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		to := files.URL
+		if r.URL.Path == "/self" {
+			to = "/self"
+		}
+		http.Redirect(w, r, to, http.StatusFound)
+	})
+	plain, secure := httptest.NewServer(answer), httptest.NewTLSServer(answer)
+	defer plain.Close()
+	defer secure.Close()
+	for url, want := range map[string]string{
+		plain.URL: "", secure.URL: "keys are not sent", plain.URL + "/self": "6 times in a row",
+		strings.Replace(plain.URL, "http://", "http://ada:secret@", 1): "keys are not sent",
+	} {
+		asked = 0
+		got, err := Newest(t.Context(), secure.Client(), url)
+		if want == "" && (err != nil || got.Version != "1.2.3") || want != "" && (err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret")) {
+			t.Errorf("%s: %+v, %v", url, got, err)
+		}
+		if asked > 6 {
+			t.Errorf("%s: asked %d times", url, asked)
+		}
+	}
+	secure.Client().CloseIdleConnections()
+}
+
 // Each way to install has its own way to update.
 func TestUpdate(t *testing.T) {
 	newest := Release{Version: "1.3.0", Files: "https://x/v1.3.0"}

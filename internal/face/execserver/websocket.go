@@ -13,6 +13,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/settle-agent/settle/internal/client/guard"
+	"github.com/settle-agent/settle/internal/egress"
 )
 
 const (
@@ -158,11 +159,8 @@ func (s *Server) Connect(ctx context.Context, address *url.URL, header http.Head
 func (s *Server) connect(ctx context.Context, address *url.URL, header http.Header) error {
 	ask, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	// No proxy and no redirect: the token goes where the user said.
-	client := &http.Client{
-		Transport:     &http.Transport{DialContext: (&net.Dialer{}).DialContext},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	// No proxy, and no redirect to another server: the token goes where the user said.
+	client := egress.SameServer(&http.Client{Transport: &http.Transport{DialContext: (&net.Dialer{}).DialContext}})
 	c, answer, err := websocket.Dial(ask, address.String(), &websocket.DialOptions{HTTPClient: client, HTTPHeader: header, CompressionMode: websocket.CompressionDisabled})
 	if answer != nil && answer.Body != nil {
 		_ = answer.Body.Close() // the connection is c's now
