@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -47,11 +48,13 @@ func TestForeignText(t *testing.T) {
 	for _, content := range []bool{false, true} {
 		t.Run(fmt.Sprint(content), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				x := start(&collector{answers: answers{status(200, "", "")}}, nil)
-				defer func() { _ = x.Close(t.Context()) }()
-				x.settings.Content = content
+				c := &collector{answers: answers{status(200, "", "")}}
+				x := start(c, nil, func(s *Settings) { s.Content = content })
 				foreignTurn(x)
-				got := string(x.queue)
+				if err := x.Close(t.Context()); err != nil {
+					t.Error(err)
+				}
+				got := string(bytes.Join(c.taken(), nil))
 				if !content && strings.Contains(got, "FOREIGN") {
 					t.Errorf("foreign text is exported: %q", got)
 				}

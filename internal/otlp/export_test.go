@@ -1,14 +1,21 @@
 package otlp
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/metrics"
@@ -19,7 +26,9 @@ import (
 // each signal.
 type collector struct {
 	answers []func(*http.Request) (*http.Response, error)
-	bodies  chan int // lengths of those that it took
+
+	mu     sync.Mutex
+	bodies [][]byte // those that it took
 }
 
 func (c *collector) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -33,9 +42,35 @@ func (c *collector) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	resp, err := answer(r)
 	if err == nil && resp.StatusCode == http.StatusOK {
-		c.bodies <- len(body)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.bodies = append(c.bodies, body)
 	}
 	return resp, err
+}
+
+// taken returns the bodies that it took.
+func (c *collector) taken() [][]byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.bodies
+}
+
+// spans returns the spans that it took.
+func (c *collector) spans(t *testing.T) (all []*tracepb.Span) {
+	t.Helper()
+	for _, body := range c.taken() {
+		var data tracepb.TracesData
+		if err := proto.Unmarshal(body, &data); err != nil {
+			t.Fatal(err)
+		}
+		for _, of := range data.GetResourceSpans() {
+			for _, in := range of.GetScopeSpans() {
+				all = append(all, in.GetSpans()...)
+			}
+		}
+	}
+	return all
 }
 
 func status(code int, header, body string) func(*http.Request) (*http.Response, error) {
@@ -58,20 +93,24 @@ func turn(x *Exporter, id string) {
 	end(event.Event{At: time.Now(), Data: event.TurnCompleted{}})
 }
 
-func start(c *collector, report func(error)) *Exporter {
-	c.bodies = make(chan int, 100)
-	return New(Settings{Traces: &Endpoint{URL: "http://c/v1/traces", Timeout: 10 * time.Second}, Delay: 5 * time.Second, Interval: time.Minute, Ratio: 1},
+func start(c *collector, report func(error), change ...func(*Settings)) *Exporter {
+	s := Settings{
+		Traces: &Endpoint{URL: "http://c/v1/traces", Timeout: 10 * time.Second},
+		Delay:  5 * time.Second, Interval: time.Minute, Ratio: 1,
+	}
+	for _, f := range change {
+		f(&s)
+	}
+	return New(s,
 		Source{Look: func(string, func(event.State)) {}, Held: func() metrics.Held { return metrics.Held{} }, Report: report}, &http.Client{Transport: c})
 }
 
 type answers = []func(*http.Request) (*http.Response, error)
 
 func TestDelivery(t *testing.T) {
-	rejection := message{}
-	partial := message{}
-	partial.varint(1, 1)
-	partial.text(2, "too old")
-	rejection.bytes(1, partial)
+	partial := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), 1)
+	partial = protowire.AppendString(protowire.AppendTag(partial, 2, protowire.BytesType), "too old")
+	rejection := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), partial)
 	for name, c := range map[string]struct {
 		answers answers
 		want    string // the error of Close
@@ -104,8 +143,8 @@ func TestDelivery(t *testing.T) {
 				if err := x.Close(ctx); err != nil {
 					got = err.Error()
 				}
-				if took := time.Since(began); got != c.want || took != c.after || len(server.bodies) != c.taken {
-					t.Errorf("Close returned %q after %v, and %d requests were taken; want %q, %v, %d", got, took, len(server.bodies), c.want, c.after, c.taken)
+				if took := time.Since(began); got != c.want || took != c.after || len(server.taken()) != c.taken {
+					t.Errorf("Close returned %q after %v, and %d requests were taken; want %q, %v, %d", got, took, len(server.taken()), c.want, c.after, c.taken)
 				}
 			})
 		})
@@ -115,8 +154,9 @@ func TestDelivery(t *testing.T) {
 // TestSecretsInEndpoints: what is secret in an endpoint is not part of an error.
 func TestSecretsInEndpoints(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := start(&collector{answers: answers{refused}}, nil)
-		x.settings.Traces.URL = "http://SECRET:SECRET@c/v1/traces?key=SECRET"
+		x := start(&collector{answers: answers{refused}}, nil, func(s *Settings) {
+			s.Traces.URL = "http://SECRET:SECRET@c/v1/traces?key=SECRET"
+		})
 		turn(x, "t")
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
@@ -130,13 +170,14 @@ func TestSecretsInEndpoints(t *testing.T) {
 func TestSilentCollector(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := start(&collector{answers: answers{silent}}, nil)
-		const turns = 100_000
+		const turns = 20_000
 		for range turns {
 			turn(x, "a turn with a name")
 		}
-		if len(x.queue) > maxQueue {
-			t.Errorf("the queue has %d bytes", len(x.queue))
+		if x.mu.Lock(); x.queued > maxQueue {
+			t.Errorf("the queue has %d bytes", x.queued)
 		}
+		x.mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		if err := x.Close(ctx); err == nil || !strings.Contains(err.Error(), "spans were dropped") {
@@ -159,8 +200,8 @@ func TestOutage(t *testing.T) {
 				t.Errorf("after %d exports: %v", n+1, reports)
 			}
 		}
-		if err := x.Close(t.Context()); err != nil || len(c.bodies) != 1 {
-			t.Errorf("%v, %d were taken", err, len(c.bodies))
+		if err := x.Close(t.Context()); err != nil || len(c.taken()) != 1 {
+			t.Errorf("%v, %d were taken", err, len(c.taken()))
 		}
 	})
 }
@@ -173,8 +214,91 @@ func TestSpansThatClosingCutsOff(t *testing.T) {
 		turn(x, "a")
 		time.Sleep(6 * time.Second)
 		turn(x, "b")
-		if err := x.Close(t.Context()); err != nil || len(c.bodies) != 1 {
-			t.Errorf("%v, %d were taken", err, len(c.bodies))
+		if err := x.Close(t.Context()); err != nil || len(c.spans(t)) != 2 {
+			t.Errorf("%v, %d spans were taken", err, len(c.spans(t)))
+		}
+	})
+}
+
+// TestQueueHasRoomAgain: what was exported leaves the queue, so nothing is dropped.
+func TestQueueHasRoomAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &collector{answers: answers{status(200, "", "")}}
+		x := start(c, nil, func(s *Settings) { s.Content = true })
+		const turns = 200 // with 64 KiB each, three times what the queue holds
+		for n := range turns {
+			began := event.Event{Session: "s", Turn: fmt.Sprint(n), At: time.Now(), Data: event.TurnStarted{}}
+			_, end := x.Turn(context.Background(), began)
+			end(event.Event{At: time.Now(), Data: event.TurnCompleted{Answer: strings.Repeat("a", 2*maxText)}})
+			synctest.Wait()
+		}
+		if err := x.Close(t.Context()); err != nil || len(c.spans(t)) != turns {
+			t.Errorf("%v, %d spans were taken", err, len(c.spans(t)))
+		}
+		if x.queued != 0 {
+			t.Errorf("%d bytes are still queued", x.queued)
+		}
+	})
+}
+
+// TestInvalidText: a text that is not UTF-8 does not cost the spans around it.
+func TestInvalidText(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &collector{answers: answers{status(200, "", "")}}
+		x := start(c, nil, func(s *Settings) { s.Content = true })
+		wrong := "a\xffb"
+		e := event.Event{Session: wrong, Turn: wrong, Attempt: wrong, Item: wrong, By: wrong, At: time.Now()}
+		within := func(data event.Data) event.Event { e.Data = data; return e }
+		failure := &event.Failure{Kind: wrong, Message: wrong}
+		ctx, endTurn := x.Turn(context.Background(), within(event.TurnStarted{Model: wrong, Provider: wrong}))
+		_, endAttempt := x.Attempt(ctx, within(event.AttemptStarted{Model: wrong}))
+		endAttempt(within(event.AttemptEnded{StopReason: wrong, ResponseID: wrong, Failure: failure}))
+		_, endCall := x.Call(ctx, wrong, within(nil))
+		content := event.Content{Output: wrong, Arguments: wrong}
+		endCall(within(event.ItemEnded{Status: event.ItemFailed, Cause: event.Fail(failure), Content: content}))
+		endTurn(within(event.TurnFailed{Failure: failure}))
+		if err := x.Close(t.Context()); err != nil || len(c.spans(t)) != 3 {
+			t.Errorf("%v, %d spans were taken", err, len(c.spans(t)))
+		}
+	})
+}
+
+// TestSpanIDs: a call's span is below its turn's, and the turn of a child agent below the
+// call that started it, also if another process exports that.
+func TestSpanIDs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &collector{answers: answers{status(200, "", "")}}
+		child := event.State{Host: event.SessionOpened{Parent: "s", ParentTurn: "t", ParentCall: "i"}}
+		source := Source{Look: func(session string, f func(event.State)) {
+			if session == "child" {
+				f(child)
+			}
+		}, Held: func() metrics.Held { return metrics.Held{} }}
+		settings := Settings{
+			Traces: &Endpoint{URL: "http://c/v1/traces", Timeout: time.Second}, Delay: time.Second, Interval: time.Minute, Ratio: 1,
+		}
+		for _, session := range []string{"s", "child"} { // each by an exporter of its own
+			x := New(settings, source, &http.Client{Transport: c})
+			began := event.Event{Session: session, Turn: "t", At: time.Now(), Data: event.TurnStarted{}}
+			ctx, endTurn := x.Turn(context.Background(), began)
+			_, endCall := x.Call(ctx, "task", event.Event{Session: session, Turn: "t", Item: "i", At: time.Now()})
+			endCall(event.Event{At: time.Now(), Data: event.ItemEnded{Status: event.ItemCompleted}})
+			endTurn(event.Event{At: time.Now(), Data: event.TurnCompleted{}})
+			if err := x.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		spans := c.spans(t)
+		if len(spans) != 4 {
+			t.Fatalf("%d spans were taken", len(spans))
+		}
+		call, turn, childTurn := spans[0], spans[1], spans[3]
+		if len(turn.GetParentSpanId()) != 0 || !bytes.Equal(call.GetParentSpanId(), turn.GetSpanId()) ||
+			!bytes.Equal(childTurn.GetParentSpanId(), call.GetSpanId()) {
+			t.Errorf("the tree is %v", spans)
+		}
+		if !bytes.Equal(turn.GetTraceId(), childTurn.GetTraceId()) {
+			t.Errorf("the traces are %x and %x", turn.GetTraceId(), childTurn.GetTraceId())
 		}
 	})
 }
@@ -182,15 +306,16 @@ func TestSpansThatClosingCutsOff(t *testing.T) {
 func TestUnsampled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &collector{answers: answers{status(200, "", "")}}
-		x := start(c, nil)
-		x.settings.Ratio = 0.25
+		x := start(c, nil, func(s *Settings) { s.Ratio = 0.25 })
 		const turns = 2000
 		for n := range turns {
 			turn(x, time.Duration(n).String())
 		}
-		if n := x.queued; n < turns/5 || n > turns/3 {
+		if err := x.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if n := len(c.spans(t)); n < turns/5 || n > turns/3 {
 			t.Errorf("%d of %d traces are sampled", n, turns)
 		}
-		_ = x.Close(t.Context())
 	})
 }

@@ -5,51 +5,85 @@ import (
 	"strings"
 	"time"
 
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
+	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
+
 	"github.com/settle-agent/settle/internal/metrics"
 )
 
-// The fields of Metric, of what it has one of, and of their points.
-const (
-	metricName, metricHelp, metricUnit          = 1, 2, 3
-	metricGauge, metricSum, metricHistogram     = 5, 7, 9
-	dataPoints, dataTemporality, dataMonotonic  = 1, 2, 3
-	cumulative                                  = 2
-	pointStart, pointTime                       = 2, 3
-	pointValue, pointAttributes                 = 4, 7
-	histogramCount, histogramSum, histogramEach = 4, 5, 6
-	histogramBounds, histogramAttributes        = 7, 9
-)
-
-// scopeMetrics returns all metrics with a value, as the fields of a ScopeMetrics.
-func scopeMetrics(families []metrics.Family, began, now time.Time) message {
-	var all message
-	for _, f := range families {
+// measurements returns all metrics that have a value, as an export request.
+func (x *Exporter) measurements(now time.Time) *metricspb.MetricsData {
+	began, at := uint64(x.began.UnixNano()), uint64(now.UnixNano())
+	var all []*metricspb.Metric
+	for _, f := range x.meter.Families(x.source.Held()) {
 		if len(f.Samples) == 0 {
 			continue
 		}
-		var points, metric message
-		for _, s := range f.Samples {
-			points.bytes(dataPoints, point(s, began, now))
-		}
-		field := metricGauge
-		if f.Type != "gauge" {
-			field = metricSum
-			points.varint(dataTemporality, cumulative)
-		}
-		switch f.Type {
-		case "counter":
-			points.varint(dataMonotonic, 1)
-		case "histogram":
-			field = metricHistogram
-		}
 		name, unit := nameOf(f.Name)
-		metric.text(metricName, name)
-		metric.text(metricHelp, f.Help)
-		metric.text(metricUnit, unit)
-		metric.bytes(field, points)
-		all.bytes(scopeItems, metric)
+		m := &metricspb.Metric{Name: name, Description: f.Help, Unit: unit}
+		switch f.Type {
+		case "histogram":
+			m.Data = &metricspb.Metric_Histogram{Histogram: &metricspb.Histogram{
+				AggregationTemporality: cumulative, DataPoints: distributions(f.Samples, began, at),
+			}}
+		case "gauge":
+			m.Data = &metricspb.Metric_Gauge{Gauge: &metricspb.Gauge{DataPoints: numbers(f.Samples, began, at)}}
+		default:
+			m.Data = &metricspb.Metric_Sum{Sum: &metricspb.Sum{
+				AggregationTemporality: cumulative, IsMonotonic: f.Type == "counter", DataPoints: numbers(f.Samples, began, at),
+			}}
+		}
+		all = append(all, m)
+	}
+	return &metricspb.MetricsData{ResourceMetrics: []*metricspb.ResourceMetrics{{
+		Resource: &resourcepb.Resource{Attributes: x.resourceAttributes()},
+		ScopeMetrics: []*metricspb.ScopeMetrics{{
+			Scope: &commonpb.InstrumentationScope{Name: scope, Version: x.source.Version}, Metrics: all,
+		}},
+	}}}
+}
+
+const cumulative = metricspb.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE
+
+// resourceAttributes returns the attributes of the resource, encoded.
+func (x *Exporter) resourceAttributes() (all []*commonpb.KeyValue) {
+	for _, a := range x.resource.Attributes() {
+		all = append(all, text(string(a.Key), a.Value.AsString()))
 	}
 	return all
+}
+
+// text returns an encoded attribute.
+func text(name, value string) *commonpb.KeyValue {
+	encoded := &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: valid(value)}}
+	return &commonpb.KeyValue{Key: name, Value: encoded}
+}
+
+// numbers returns the points of a sum or a gauge.
+func numbers(samples []metrics.Sample, began, at uint64) (points []*metricspb.NumberDataPoint) {
+	for _, s := range samples {
+		points = append(points, &metricspb.NumberDataPoint{
+			StartTimeUnixNano: began, TimeUnixNano: at, Attributes: labels(s.Labels),
+			Value: &metricspb.NumberDataPoint_AsDouble{AsDouble: s.Value},
+		})
+	}
+	return points
+}
+
+// distributions returns the points of a histogram.
+func distributions(samples []metrics.Sample, began, at uint64) (points []*metricspb.HistogramDataPoint) {
+	for _, s := range samples {
+		var n uint64
+		for _, count := range s.Counts {
+			n += count
+		}
+		points = append(points, &metricspb.HistogramDataPoint{
+			StartTimeUnixNano: began, TimeUnixNano: at, Attributes: labels(s.Labels),
+			Count: n, Sum: &s.Value, BucketCounts: s.Counts, ExplicitBounds: s.Bounds,
+		})
+	}
+	return points
 }
 
 // nameOf returns OpenTelemetry's name for a metric of Prometheus, and its unit: a
@@ -69,46 +103,22 @@ func nameOf(name string) (otel, unit string) {
 	return strings.Replace(short, "_", ".", 1), unit
 }
 
-func point(s metrics.Sample, began, now time.Time) message {
-	var m message
-	m.time(pointStart, began)
-	m.time(pointTime, now)
-	if s.Counts == nil {
-		m.double(pointValue, s.Value)
-		return append(m, labels(s.Labels, pointAttributes)...)
-	}
-	var counts, bounds message
-	var n uint64
-	for _, count := range s.Counts {
-		n += count
-		counts = appendFixed(counts, count)
-	}
-	for _, bound := range s.Bounds {
-		bounds = appendDouble(bounds, bound)
-	}
-	m.fixed(histogramCount, n)
-	m.double(histogramSum, s.Value)
-	m.bytes(histogramEach, counts)
-	m.bytes(histogramBounds, bounds)
-	return append(m, labels(s.Labels, histogramAttributes)...)
-}
-
-// labels reads {name="value",…}, with the names of the semantic conventions as they
-// spell them. Empty values are left out.
-func labels(text string, field int) message {
-	a := attributes{field: field}
-	text = strings.Trim(text, "{}")
-	for text != "" {
-		name, rest, _ := strings.Cut(text, "=")
+// labels reads {name="value",…}, with the names that the semantic conventions have.
+// Empty values are left out.
+func labels(list string) (all []*commonpb.KeyValue) {
+	list = strings.Trim(list, "{}")
+	for list != "" {
+		name, rest, _ := strings.Cut(list, "=")
 		quoted, err := strconv.QuotedPrefix(rest)
 		if err != nil {
 			break // Meter wrote it
 		}
-		value, _ := strconv.Unquote(quoted)
-		a.str(attributeName(name), value)
-		text = strings.TrimPrefix(rest[len(quoted):], ",")
+		if value, _ := strconv.Unquote(quoted); value != "" {
+			all = append(all, text(attributeName(name), value))
+		}
+		list = strings.TrimPrefix(rest[len(quoted):], ",")
 	}
-	return a.message
+	return all
 }
 
 func attributeName(label string) string {

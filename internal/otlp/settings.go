@@ -2,7 +2,7 @@ package otlp
 
 import (
 	"cmp"
-	"encoding/hex"
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -10,6 +10,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"go.opentelemetry.io/otel/propagation"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // Settings are what the variables of OpenTelemetry say
@@ -23,8 +27,8 @@ type Settings struct {
 	Interval, Delay time.Duration
 	// Ratio is the share of the traces without a parent that is sampled.
 	Ratio float64
-	// Parent is the span that the program runs in.
-	Parent Parent
+	// Parent is the span that the program runs in; it is not valid if there is none.
+	Parent trace.SpanContext
 	// Content says that prompts, answers, arguments and results are exported, too.
 	Content bool
 }
@@ -35,13 +39,6 @@ type Endpoint struct {
 	Headers map[string]string
 	Timeout time.Duration
 	Gzip    bool
-}
-
-// Parent is the span above those of the program; its ids are 0 if there is none.
-type Parent struct {
-	Trace   [16]byte
-	Span    [8]byte
-	Sampled bool
 }
 
 // Read returns what the variables say; nil if nothing is to be exported, as is so unless
@@ -62,7 +59,7 @@ func Read(getenv func(string) string) (*Settings, error) {
 	}
 	s.Interval = r.duration("OTEL_METRIC_EXPORT_INTERVAL", time.Minute)
 	s.Delay = r.duration("OTEL_BSP_SCHEDULE_DELAY", 5*time.Second)
-	s.Ratio = r.sampler()
+	s.Ratio = r.ratio()
 	s.Parent = parent(getenv("TRACEPARENT"))
 	switch strings.ToLower(getenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT")) {
 	case "true", "span_only", "span_and_event":
@@ -219,8 +216,8 @@ func (r *reader) duration(name string, usual time.Duration) time.Duration {
 	return time.Duration(n) * time.Millisecond
 }
 
-// sampler returns the share of traces to sample. Where there is a parent, that decides.
-func (r *reader) sampler() float64 {
+// ratio reads the share of the traces without a parent that is sampled.
+func (r *reader) ratio() float64 {
 	const name = "OTEL_TRACES_SAMPLER"
 	switch strings.TrimPrefix(r.getenv(name), "parentbased_") {
 	case "", "always_on":
@@ -241,19 +238,18 @@ func (r *reader) sampler() float64 {
 
 // parent reads a traceparent (https://www.w3.org/TR/trace-context/#traceparent-header).
 // One that is not valid is ignored, as the specification says.
-func parent(text string) Parent {
-	var p Parent
-	parts := strings.SplitN(strings.TrimSpace(text), "-", 5)
-	if len(parts) < 4 || len(parts[0]) != 2 || parts[0] == "ff" || len(parts[1]) != 32 || len(parts[2]) != 16 || len(parts[3]) != 2 ||
-		parts[0] == "00" && len(parts) > 4 {
-		return p
+func parent(text string) trace.SpanContext {
+	carrier := propagation.MapCarrier{"traceparent": strings.TrimSpace(text)}
+	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), carrier))
+}
+
+// sampler returns the decision on each trace: the parent's, if there is one.
+func (s *Settings) sampler() sdktrace.Sampler {
+	switch {
+	case !s.Parent.IsValid():
+		return sdktrace.TraceIDRatioBased(s.Ratio)
+	case s.Parent.IsSampled():
+		return sdktrace.AlwaysSample()
 	}
-	flags, err := strconv.ParseUint(parts[3], 16, 8)
-	_, err1 := hex.Decode(p.Trace[:], []byte(parts[1]))
-	_, err2 := hex.Decode(p.Span[:], []byte(parts[2]))
-	if err != nil || err1 != nil || err2 != nil || p.Trace == [16]byte{} || p.Span == [8]byte{} {
-		return Parent{}
-	}
-	p.Sampled = flags&1 == 1
-	return p
+	return sdktrace.NeverSample()
 }

@@ -154,11 +154,11 @@ func TestParent(t *testing.T) {
 		"00-" + trace[:31] + "x-" + span + "-01":                   false,
 		"":                                                         false,
 	} {
-		if p := parent(text); p.Sampled != want || (p.Trace != [16]byte{}) != want {
+		if p := parent(text); p.IsSampled() != want || p.IsValid() != want {
 			t.Errorf("%q: got %+v", text, p)
 		}
 	}
-	if p := parent("00-" + trace + "-" + span + "-00"); p.Sampled || p.Trace == [16]byte{} {
+	if p := parent("00-" + trace + "-" + span + "-00"); p.IsSampled() || !p.IsValid() {
 		t.Errorf("a parent that is not sampled: %+v", p)
 	}
 }

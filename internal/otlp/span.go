@@ -4,60 +4,94 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
 	"strconv"
 	"strings"
 	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/bound"
 	"github.com/settle-agent/settle/internal/metrics"
 )
 
-// The fields of Span, its kinds, and the code of its status.
-const (
-	spanTrace, spanID, spanParent, spanName, spanKind = 1, 2, 4, 5, 6
-	spanStart, spanEnd, spanAttributes, spanStatus    = 7, 8, 9, 15
-	kindInternal, kindClient                          = 1, 3
-	statusMessage, statusCode, statusError            = 2, 3, 2
-)
+// span is a turn, an attempt or a tool call that runs.
+type span struct{ trace.Span }
 
-// span is a turn, an attempt or a call that runs.
-type span struct {
-	trace      [16]byte
-	id, parent [8]byte
-	sampled    bool
-	name       string
-	kind       uint64
-	started    time.Time
-	with       attributes
+// str sets an attribute to a text, unless it is empty.
+func (s span) str(key attribute.Key, value string) {
+	if value != "" {
+		s.SetAttributes(key.String(valid(value)))
+	}
 }
 
-// spanKey is the key of the span in a context.
-type spanKey struct{}
+// list sets an attribute to a list of one text, unless the text is empty.
+func (s span) list(key attribute.Key, value string) {
+	if value != "" {
+		s.SetAttributes(key.StringSlice([]string{valid(value)}))
+	}
+}
 
-// hash makes an id of those of a session, a turn, and what is in it; the last is empty
-// for the turn itself.
+// num sets an attribute to a number, unless it is 0.
+func (s span) num(key attribute.Key, value int64) {
+	if value != 0 {
+		s.SetAttributes(key.Int64(value))
+	}
+}
+
+// float sets an attribute to a number, unless it is 0.
+func (s span) float(key attribute.Key, value float64) {
+	if value != 0 {
+		s.SetAttributes(key.Float64(value))
+	}
+}
+
+// hash makes an id from the ids of a session, a turn, and what is in the turn; the last
+// is empty for the turn itself.
 func hash(session, turn, id string) [sha256.Size]byte {
 	return sha256.Sum256([]byte(session + "/" + turn + "/" + id))
 }
 
-// begin returns a span below another one.
-func begin(above *span, e event.Event, id, name string, kind uint64, operation string) *span {
-	sum := hash(e.Session, e.Turn, id)
-	s := &span{trace: above.trace, id: [8]byte(sum[:]), parent: above.id, sampled: above.sampled, name: name, kind: kind, started: e.At}
-	s.with.field = spanAttributes
-	s.with.str("gen_ai.operation.name", operation)
-	s.with.str("gen_ai.conversation.id", e.Session)
-	return s
+// idKey is the context key of the id of a span that begins.
+type idKey struct{}
+
+// ids gives a span the id in its context. Its trace id is always its parent's.
+type ids struct{}
+
+// NewIDs implements sdktrace.IDGenerator.
+func (ids) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
+	return trace.TraceID{}, ids{}.NewSpanID(ctx, trace.TraceID{})
 }
 
-// root returns what a turn's span is below: the call that started the child agent whose
-// session it is in, the parent of the whole program, or nothing but a trace.
-func (x *Exporter) root(session, turn string) *span {
+// NewSpanID implements sdktrace.IDGenerator.
+func (ids) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
+	id, _ := ctx.Value(idKey{}).(trace.SpanID)
+	return id
+}
+
+// begin starts a span below the one in the context.
+func (x *Exporter) begin(
+	ctx context.Context, e event.Event, id, name string, kind trace.SpanKind, operation string,
+) (context.Context, span) {
+	sum := hash(e.Session, e.Turn, id)
+	ctx = context.WithValue(ctx, idKey{}, trace.SpanID(sum[:8]))
+	when, what := trace.WithTimestamp(e.At), trace.WithSpanKind(kind)
+	ctx, started := x.tracer.Start(ctx, valid(name), when, what) //nolint:spancheck // its ending is an event, which ends it
+	s := span{started}
+	s.str("gen_ai.operation.name", operation)
+	s.str("gen_ai.conversation.id", e.Session)
+	return ctx, s //nolint:spancheck // as above
+}
+
+// above returns a context with the parent of a turn's span: the call that started the
+// child agent whose session the turn is in, the parent of the whole program, or nothing
+// but a trace.
+func (x *Exporter) above(ctx context.Context, session, turn string) context.Context {
 	const generations = 16 // more than there can be
-	var call [sha256.Size]byte
+	parent := x.settings.Parent
 	for n := range generations {
 		var from event.SessionOpened
 		x.source.Look(session, func(s event.State) { from = s.Host })
@@ -66,20 +100,15 @@ func (x *Exporter) root(session, turn string) *span {
 		}
 		session, turn = from.Parent, from.ParentTurn
 		if n == 0 {
-			call = hash(session, turn, from.ParentCall)
+			call := hash(session, turn, from.ParentCall)
+			parent = parent.WithSpanID(trace.SpanID(call[:8]))
 		}
 	}
-	top := &span{trace: x.settings.Parent.Trace, id: x.settings.Parent.Span, sampled: x.settings.Parent.Sampled}
-	if top.trace == [16]byte{} {
+	if !parent.TraceID().IsValid() {
 		sum := hash(session, turn, "trace")
-		top.trace = [16]byte(sum[:])
-		// The lowest bits decide, as other programs' samplers have it.
-		top.sampled = float64(binary.BigEndian.Uint64(top.trace[8:])>>1) < x.settings.Ratio*(1<<63)
+		parent = parent.WithTraceID(trace.TraceID(sum[:16]))
 	}
-	if call != [sha256.Size]byte{} {
-		top.id = [8]byte(call[:])
-	}
-	return top
+	return trace.ContextWithRemoteSpanContext(ctx, parent)
 }
 
 // Turn exports a turn. It is the observer's hook of that name, as are Attempt, Output
@@ -87,34 +116,35 @@ func (x *Exporter) root(session, turn string) *span {
 func (x *Exporter) Turn(ctx context.Context, started event.Event) (context.Context, func(event.Event)) {
 	_, count := x.meter.Turn(ctx, started)
 	d, _ := started.Data.(event.TurnStarted)
-	s := begin(x.root(started.Session, started.Turn), started, "", "invoke_agent settle", kindInternal, "invoke_agent")
-	s.with.str("gen_ai.agent.name", "settle")
-	s.with.str("gen_ai.provider.name", metrics.ProviderName(d.Provider))
-	s.with.str("gen_ai.request.model", d.Model)
-	s.with.str("settle.turn.id", started.Turn)
-	s.with.str("settle.turn.purpose", string(d.Purpose))
+	ctx = x.above(ctx, started.Session, started.Turn)
+	ctx, s := x.begin(ctx, started, "", "invoke_agent settle", trace.SpanKindInternal, "invoke_agent")
+	s.str("gen_ai.agent.name", "settle")
+	s.str("gen_ai.provider.name", metrics.ProviderName(d.Provider))
+	s.str("gen_ai.request.model", d.Model)
+	s.str("settle.turn.id", started.Turn)
+	s.str("settle.turn.purpose", string(d.Purpose))
 	if x.settings.Content {
 		s.say("gen_ai.input.messages", "user", x.inputs(started))
 	}
-	return context.WithValue(ctx, spanKey{}, s), func(ended event.Event) {
+	return ctx, func(ended event.Event) {
 		count(ended)
 		outcome, cause := metrics.Ending(ended.Data)
-		s.with.str("settle.turn.outcome", outcome)
-		s.with.str("settle.turn.cause", cause)
+		s.str("settle.turn.outcome", outcome)
+		s.str("settle.turn.cause", cause)
 		if outcome != string(event.Completed) {
-			s.with.str("error.type", cmp.Or(cause, outcome))
+			s.str("error.type", cmp.Or(cause, outcome))
 		}
-		s.with.str("settle.turn.by", x.label(ended.By))
+		s.str("settle.turn.by", x.label(ended.By))
 		sum, failure := summary(ended.Data)
 		s.usage(sum.Usage)
-		s.with.float("settle.cost_usd", sum.Cost)
-		s.with.num("settle.turn.steps", int64(sum.Steps))
-		s.with.num("settle.turn.attempts", int64(sum.Attempts))
-		s.with.num("settle.turn.calls", int64(sum.Calls))
+		s.float("settle.cost_usd", sum.Cost)
+		s.num("settle.turn.steps", int64(sum.Steps))
+		s.num("settle.turn.attempts", int64(sum.Attempts))
+		s.num("settle.turn.calls", int64(sum.Calls))
 		if d, ok := ended.Data.(event.TurnCompleted); ok && x.settings.Content {
 			s.say("gen_ai.output.messages", "assistant", []string{d.Answer})
 		}
-		x.end(s, ended.At, outcome == string(event.Failed), x.reason(failure))
+		s.end(ended.At, outcome == string(event.Failed), x.reason(failure))
 	}
 }
 
@@ -158,47 +188,46 @@ func (x *Exporter) label(name string) string {
 	return name
 }
 
-func (s *span) usage(u event.Usage) {
-	s.with.num("gen_ai.usage.input_tokens", u.Input)
-	s.with.num("gen_ai.usage.output_tokens", u.Output)
-	s.with.num("gen_ai.usage.cache_read.input_tokens", u.CacheRead)
-	s.with.num("gen_ai.usage.cache_creation.input_tokens", u.CacheWrite)
-	s.with.num("gen_ai.usage.reasoning.output_tokens", u.Reasoning)
+func (s span) usage(u event.Usage) {
+	s.num("gen_ai.usage.input_tokens", u.Input)
+	s.num("gen_ai.usage.output_tokens", u.Output)
+	s.num("gen_ai.usage.cache_read.input_tokens", u.CacheRead)
+	s.num("gen_ai.usage.cache_creation.input_tokens", u.CacheWrite)
+	s.num("gen_ai.usage.reasoning.output_tokens", u.Reasoning)
 }
 
 // Attempt exports a request to a model.
 func (x *Exporter) Attempt(ctx context.Context, started event.Event) (context.Context, func(event.Event)) {
 	_, count := x.meter.Attempt(ctx, started)
-	above, _ := ctx.Value(spanKey{}).(*span)
-	if above == nil {
+	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return ctx, count
 	}
 	d, _ := started.Data.(event.AttemptStarted)
-	s := begin(above, started, started.Attempt, "chat "+d.Model, kindClient, "chat")
-	s.with.str("gen_ai.provider.name", metrics.ProviderName(d.Provider))
-	s.with.str("gen_ai.request.model", d.Model)
-	s.with.num("gen_ai.request.max_tokens", int64(d.MaxTokens))
-	s.with.num("settle.attempt.step", int64(d.Step))
-	s.with.num("settle.attempt.number", int64(d.N))
-	s.with.str("settle.attempt.purpose", string(d.Purpose))
-	return context.WithValue(ctx, spanKey{}, s), func(ended event.Event) {
+	ctx, s := x.begin(ctx, started, started.Attempt, "chat "+d.Model, trace.SpanKindClient, "chat")
+	s.str("gen_ai.provider.name", metrics.ProviderName(d.Provider))
+	s.str("gen_ai.request.model", d.Model)
+	s.num("gen_ai.request.max_tokens", int64(d.MaxTokens))
+	s.num("settle.attempt.step", int64(d.Step))
+	s.num("settle.attempt.number", int64(d.N))
+	s.str("settle.attempt.purpose", string(d.Purpose))
+	return ctx, func(ended event.Event) {
 		count(ended)
 		end, _ := ended.Data.(event.AttemptEnded)
-		s.with.str("settle.attempt.outcome", string(cmp.Or(end.Outcome, metrics.Unrecorded)))
-		s.with.str("gen_ai.response.id", x.label(end.ResponseID))
-		s.with.list("gen_ai.response.finish_reasons", x.label(end.StopReason))
+		s.str("settle.attempt.outcome", string(cmp.Or(end.Outcome, metrics.Unrecorded)))
+		s.str("gen_ai.response.id", x.label(end.ResponseID))
+		s.list("gen_ai.response.finish_reasons", x.label(end.StopReason))
 		s.usage(end.Usage)
 		if end.Cost != nil {
-			s.with.float("settle.cost_usd", *end.Cost)
+			s.float("settle.cost_usd", *end.Cost)
 		}
-		s.with.str("error.type", metrics.ErrorType(end))
+		s.str("error.type", metrics.ErrorType(end))
 		if f := end.Failure; f != nil {
-			s.with.num("http.response.status_code", int64(f.Status))
+			s.num("http.response.status_code", int64(f.Status))
 		}
 		if end.RetryIn != nil {
-			s.with.float("settle.attempt.retry_delay", float64(*end.RetryIn)/1000)
+			s.float("settle.attempt.retry_delay", float64(*end.RetryIn)/1000)
 		}
-		x.end(s, ended.At, end.Failure != nil, x.reason(end.Failure))
+		s.end(ended.At, end.Failure != nil, x.reason(end.Failure))
 	}
 }
 
@@ -206,75 +235,52 @@ func (x *Exporter) Attempt(ctx context.Context, started event.Event) (context.Co
 func (x *Exporter) Output(ctx context.Context, started, first event.Event) {
 	x.meter.Output(ctx, started, first)
 	// The attempt's goroutine calls it before the attempt ends.
-	if s, _ := ctx.Value(spanKey{}).(*span); s != nil && !first.At.IsZero() {
-		s.with.float("gen_ai.response.time_to_first_chunk", first.At.Sub(started.At).Seconds())
+	if s := (span{trace.SpanFromContext(ctx)}); !first.At.IsZero() {
+		s.float("gen_ai.response.time_to_first_chunk", first.At.Sub(started.At).Seconds())
 	}
 }
 
 // Call exports a tool call.
 func (x *Exporter) Call(ctx context.Context, tool string, started event.Event) (context.Context, func(event.Event)) {
 	_, count := x.meter.Call(ctx, tool, started)
-	above, _ := ctx.Value(spanKey{}).(*span)
-	if above == nil {
+	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return ctx, count
 	}
-	s := begin(above, started, started.Item, "execute_tool "+tool, kindInternal, "execute_tool")
-	s.with.str("gen_ai.tool.name", tool)
-	s.with.str("gen_ai.tool.type", "function")
-	s.with.str("gen_ai.tool.call.id", started.Item)
+	_, s := x.begin(ctx, started, started.Item, "execute_tool "+tool, trace.SpanKindInternal, "execute_tool")
+	s.str("gen_ai.tool.name", tool)
+	s.str("gen_ai.tool.type", "function")
+	s.str("gen_ai.tool.call.id", started.Item)
 	return ctx, func(ended event.Event) {
 		count(ended)
 		end, _ := ended.Data.(event.ItemEnded)
 		status := string(cmp.Or(end.Status, event.Status(metrics.Unrecorded)))
-		s.with.str("settle.call.status", status)
-		s.with.str("settle.call.effects", string(end.Effects))
+		s.str("settle.call.status", status)
+		s.str("settle.call.effects", string(end.Effects))
 		if end.ExitCode != nil && *end.ExitCode != 0 {
-			s.with.num("process.exit.code", int64(*end.ExitCode))
+			s.num("process.exit.code", int64(*end.ExitCode))
 		}
-		s.with.num("settle.call.output_bytes", end.OutputBytes)
+		s.num("settle.call.output_bytes", end.OutputBytes)
 		if end.Status != event.ItemCompleted {
-			s.with.str("error.type", cmp.Or(metrics.CauseOf(end.Cause), status))
+			s.str("error.type", cmp.Or(metrics.CauseOf(end.Cause), status))
 		}
 		why := ""
 		if x.settings.Content {
 			if end.Cause != nil {
 				why = end.Cause.Message
 			}
-			s.with.str("gen_ai.tool.call.arguments", clip(end.RanWith()))
-			s.with.str("gen_ai.tool.call.result", clip(end.Output))
+			s.str("gen_ai.tool.call.arguments", clip(end.RanWith()))
+			s.str("gen_ai.tool.call.result", clip(end.Output))
 		}
-		x.end(s, ended.At, end.Status == event.ItemFailed, why)
+		s.end(ended.At, end.Status == event.ItemFailed, why)
 	}
 }
 
-// end encodes a span that has ended.
-func (x *Exporter) end(s *span, at time.Time, failed bool, why string) {
-	if !s.sampled || x.settings.Traces == nil {
-		return
-	}
-	if at.IsZero() { // the log did not take its ending
-		at = time.Now()
-	}
-	var m message
-	m.bytes(spanTrace, s.trace[:])
-	m.bytes(spanID, s.id[:])
-	if s.parent != [8]byte{} {
-		m.bytes(spanParent, s.parent[:])
-	}
-	m.text(spanName, valid(s.name))
-	m.varint(spanKind, s.kind)
-	m.time(spanStart, s.started)
-	m.time(spanEnd, at)
-	m = append(m, s.with.message...)
+// end ends a span. The time is zero if the log did not take its ending.
+func (s span) end(at time.Time, failed bool, why string) {
 	if failed {
-		var status message
-		if why != "" {
-			status.text(statusMessage, valid(clip(why)))
-		}
-		status.varint(statusCode, statusError)
-		m.bytes(spanStatus, status)
+		s.SetStatus(codes.Error, valid(clip(why)))
 	}
-	x.add(m)
+	s.End(trace.WithTimestamp(at))
 }
 
 // part and said are a message in the form of the semantic conventions
@@ -290,13 +296,13 @@ type said struct {
 }
 
 // say adds messages.
-func (s *span) say(name, role string, texts []string) {
+func (s span) say(name attribute.Key, role string, texts []string) {
 	all := []said{}
 	for _, text := range texts {
 		all = append(all, said{role, []part{{"text", clip(text)}}})
 	}
 	if text, err := json.Marshal(all); err == nil {
-		s.with.str(name, string(text))
+		s.str(name, string(text))
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel"
+
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/metrics"
@@ -40,6 +42,9 @@ func New(getenv func(string) string) *Telemetry {
 	t := &Telemetry{}
 	t.settings, t.invalid = otlp.Read(getenv)
 	if t.settings != nil {
+		// OpenTelemetry's SDK reads variables too, and prints what is wrong with them,
+		// also into a terminal's screen. The reports are those of Read and the exporter.
+		otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {}))
 		c := transport.Config{Proxy: http.ProxyFromEnvironment}
 		if file := getenv("OTEL_EXPORTER_OTLP_CERTIFICATE"); file != "" {
 			c.CAFiles = []string{file}
