@@ -11,35 +11,35 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 )
 
-// Catalogue is an open catalogue. It is for one goroutine at a time.
+// Catalogue is an open catalogue. Only one goroutine at a time can use it.
 type Catalogue struct {
 	dir string
-	db  *sql.DB // nil if it cannot be used
+	db  *sql.DB // nil if the database is unusable
 }
 
-// Warning says that the catalogue cannot be used. It is no reason to fail:
-// the sessions are in their logs.
+// Warning reports an unusable catalogue. Callers should continue: the sessions are in
+// their logs.
 type Warning struct {
 	Path string
 	Err  error
 }
 
 func (w *Warning) Error() string {
-	return fmt.Sprintf("cannot use the catalogue of sessions %q: %v; sessions are not affected, listing them is slower; delete the file to have it made anew", w.Path, w.Err)
+	return fmt.Sprintf("cannot use the catalogue of sessions %q: %v; sessions are not affected, listing them is slower; delete the file, and settle creates it again", w.Path, w.Err)
 }
 
 // Unwrap returns the cause.
 func (w *Warning) Unwrap() error { return w.Err }
 
-// Query says which sessions to list.
+// Query selects the sessions of a list.
 type Query struct {
-	Text string // occurs in an input, the title, the directory or the id, in any case
+	Text string // text in an input, the title, the directory or the id; ignores case
 	Dir  string // working directory, exactly
-	// Children has child agents listed as well.
+	// Children includes child agents.
 	Children bool
-	Limit    int // at most so many; 0 is all
-	// Except, if set, leaves out sessions of which the caller knows more. Their
-	// logs are not read.
+	Limit    int // maximum number; 0 is all
+	// Except, if set, excludes sessions about which the caller knows more. List does
+	// not read their logs.
 	Except func(session string) bool
 }
 
@@ -49,8 +49,8 @@ func (c *Catalogue) warn(err error) error {
 
 func path(dir string) string { return filepath.Join(dir, "catalogue.db") }
 
-// List returns the sessions that the query asks for, those that changed last
-// first. If the error is a [Warning], the list is complete all the same.
+// List returns the sessions that match the query, most recently changed first. If the
+// error is a [Warning], the list is still complete.
 func (c *Catalogue) List(ctx context.Context, q Query) ([]Entry, error) {
 	logs, err := journal.List(c.dir)
 	if err != nil {
@@ -62,7 +62,7 @@ func (c *Catalogue) List(ctx context.Context, q Query) ([]Entry, error) {
 		return nil, err
 	}
 	if warning == nil {
-		warning = c.save(ctx, changed, gone(logs, known))
+		warning = c.save(ctx, changed, deleted(logs, known))
 	}
 	if warning != nil {
 		warning = c.warn(warning)
@@ -70,7 +70,7 @@ func (c *Catalogue) List(ctx context.Context, q Query) ([]Entry, error) {
 	return q.pick(c.dir, rows), warning
 }
 
-// wanted returns the logs that are to be looked at.
+// wanted returns the logs that the query can match.
 func (q Query) wanted(logs []journal.Entry) []journal.Entry {
 	if q.Except == nil {
 		return logs
@@ -78,7 +78,7 @@ func (q Query) wanted(logs []journal.Entry) []journal.Entry {
 	return slices.DeleteFunc(slices.Clone(logs), func(e journal.Entry) bool { return q.Except(e.Session) })
 }
 
-// reconcile returns a row for each log, and which of them are new.
+// reconcile returns a row for each log, and the rows that are new.
 func (c *Catalogue) reconcile(ctx context.Context, logs []journal.Entry, known map[string]row) (rows, changed []row, err error) {
 	for _, log := range logs {
 		if ctx.Err() != nil {
@@ -94,8 +94,8 @@ func (c *Catalogue) reconcile(ctx context.Context, logs []journal.Entry, known m
 	return rows, changed, nil
 }
 
-// gone returns the known sessions that have no log any more.
-func gone(logs []journal.Entry, known map[string]row) []string {
+// deleted returns the known sessions whose logs were deleted.
+func deleted(logs []journal.Entry, known map[string]row) []string {
 	left := map[string]bool{}
 	for _, log := range logs {
 		left[log.Session] = true
@@ -109,7 +109,7 @@ func gone(logs []journal.Entry, known map[string]row) []string {
 	return out
 }
 
-// pick returns what the query asks for, in its order.
+// pick returns the entries that match the query, in the query's order.
 func (q Query) pick(dir string, rows []row) []Entry {
 	slices.SortFunc(rows, func(a, b row) int {
 		return cmp.Or(b.Updated.Compare(a.Updated), cmp.Compare(a.Session, b.Session))
@@ -123,8 +123,8 @@ func (q Query) pick(dir string, rows []row) []Entry {
 	return out
 }
 
-// Rebuild makes the catalogue anew from the logs. Its error is a [Warning] if
-// it is about the database.
+// Rebuild recreates the catalogue from the logs. Its error is a [Warning] if the database
+// failed.
 func (c *Catalogue) Rebuild(ctx context.Context) error {
 	if c.db != nil {
 		if _, err := c.db.ExecContext(ctx, "DELETE FROM session"); err != nil {

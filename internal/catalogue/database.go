@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	// version is that of the schema and of what rows are made of, such as titles,
-	// kept as the database's user_version.
+	// version is the version of the schema and of the content of rows, such as titles;
+	// it is stored as the database's user_version.
 	version = 4
-	// busyTimeout is how long another process's write is waited for.
+	// busyTimeout bounds the wait for another process's write.
 	busyTimeout = 5 * time.Second
-	// retryDelay is the time between attempts where SQLite does not wait
-	// itself: to change the journal mode, to replace a damaged file.
+	// retryDelay is the delay between attempts for which SQLite does not wait itself: to
+	// change the journal mode, and to replace a damaged file.
 	retryDelay = 10 * time.Millisecond
 )
 
@@ -49,8 +49,8 @@ CREATE TABLE session (
 ) WITHOUT ROWID;
 `
 
-// Open opens the catalogue of the data directory. A damaged or older one is
-// made anew. Its error is a [Warning]; the Catalogue works all the same.
+// Open opens the catalogue of the data directory and recreates a damaged or older one.
+// Its error is a [Warning]; the Catalogue works nevertheless.
 func Open(ctx context.Context, dir string) (*Catalogue, error) {
 	c := &Catalogue{dir: dir}
 	if err := c.open(ctx); err != nil {
@@ -59,7 +59,7 @@ func Open(ctx context.Context, dir string) (*Catalogue, error) {
 	return c, nil
 }
 
-// open connects to the database, over what SQLite does not wait for itself.
+// open connects to the database, with retries where SQLite does not wait itself.
 func (c *Catalogue) open(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, busyTimeout)
 	defer cancel()
@@ -98,14 +98,14 @@ func connect(ctx context.Context, dir string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db.SetMaxOpenConns(1) // so that no second one finds a file that replaced ours
+	db.SetMaxOpenConns(1) // a second connection could open a file that replaced ours
 	if err := prepare(ctx, db); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
 }
 
-// create makes the file private before SQLite would make it less so.
+// create creates the file with mode 0600, before SQLite creates it with another mode.
 func create(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -117,7 +117,7 @@ func create(dir string) error {
 	return f.Close()
 }
 
-// errUnfit is damage that SQLite does not see: it is made anew.
+// errUnfit is damage that SQLite does not detect: the database must be recreated.
 var errUnfit = errors.New("it is damaged, or of an older settle")
 
 // prepare makes sure that the database has our schema.
@@ -159,8 +159,8 @@ func prepare(ctx context.Context, db *sql.DB) (err error) {
 	return tx.Commit()
 }
 
-// discard removes a damaged database. Processes that have it open go on with
-// the removed file; what they note there, others find in the logs.
+// discard removes a damaged database. Processes that have it open continue with the
+// removed file; other processes find the same facts in the logs.
 func (c *Catalogue) discard(ctx context.Context) error {
 	f, err := os.OpenFile(filepath.Join(c.dir, "catalogue.lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -168,13 +168,13 @@ func (c *Catalogue) discard(ctx context.Context) error {
 	}
 	defer f.Close()
 	if free, err := filelock.TryLock(f); err != nil || !free {
-		return err // another process is at it: look again
+		return err // another process is replacing it: try again
 	}
 	if db, err := connect(ctx, c.dir); !isDamaged(err) {
 		if err == nil {
 			err = db.Close()
 		}
-		return err // another process has done it
+		return err // another process has replaced it
 	}
 	for _, suffix := range []string{"-wal", "-shm", ""} {
 		if err := os.Remove(path(c.dir) + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -231,7 +231,7 @@ func (c *Catalogue) save(ctx context.Context, changed []row, gone []string) (err
 	return tx.Commit()
 }
 
-// load returns all rows. A database that turns out to be damaged is made anew.
+// load returns all rows. It recreates a damaged database.
 func (c *Catalogue) load(ctx context.Context) (map[string]row, error) {
 	if c.db == nil {
 		return nil, nil

@@ -1,16 +1,14 @@
-// Package catalogue lists and searches the sessions of a data directory
-// without reading every log. It is a small SQLite database that says of each
-// log what it held when it was last looked at; what it says of a log that has
-// changed since is read anew. So nobody has to keep it up to date, it may be
-// deleted at any time, and it is needed to open no session. Many processes use
-// it at once.
+// Package catalogue lists and searches the sessions of a data directory without
+// reading every log. It is a small SQLite database with one row per log. List reads
+// again only the logs that have changed since their rows were written. So the catalogue
+// needs no maintenance, can be deleted at any time, and is never needed to open a
+// session. Many processes can use it at the same time. Read catalogue.go first.
 //
-//	Open ─► catalogue.db, made anew if it is damaged or old
-//	List ─► logs that changed are read and noted ─► newest first
+//	Open ─► catalogue.db, recreated if it is damaged or old
+//	List ─► read the changed logs, update their rows ─► newest first
 //
-// Where the database cannot be used, Open returns a [Warning] as well as a
-// Catalogue, which works on the logs alone, and slower.
+// If the database is unusable, Open returns a [Warning] and a Catalogue that works on
+// the logs only, more slowly.
 //
-// It is a package of its own so that only who lists sessions pays for SQLite's
-// start.
+// The package is separate so that only commands that list sessions start SQLite.
 package catalogue

@@ -12,35 +12,35 @@ import (
 
 const (
 	maxTitle = 200      // bytes
-	maxWords = 16 << 10 // bytes of a session's inputs that can be searched
+	maxWords = 16 << 10 // searchable bytes of a session's inputs
 )
 
-// Entry is what the catalogue says of a session.
+// Entry describes a session.
 type Entry struct {
 	Session string
 	Dir     string // working directory
 	Title   string // first line of the first input
 	Model   string // of the last turn, as "provider/name"
-	// Outcome is how the last turn ended, Reason why if it was aborted; both
-	// are empty while it runs and where there was none.
+	// Outcome is the outcome of the last turn, and Reason its reason if it was aborted;
+	// both are empty while the turn runs, and in a session without turns.
 	Outcome          event.Outcome
 	Reason           event.Reason
-	Running          bool   // a turn runs: it has not ended, and a process holds the session
-	Parent           string // the session that has it as a child agent
+	Running          bool   // a turn has not ended, and a process holds the session
+	Parent           string // session of the parent, for a child agent
 	Created, Updated time.Time
-	Seq              uint64 // of the last event
-	// Problem says why the log cannot be read, or not wholly.
+	Seq              uint64 // sequence number of the last event
+	// Problem is the error that prevents reading the log, or a part of it.
 	Problem string
 }
 
-// row is an Entry with what only the database needs.
+// row is an Entry with the columns that only the database needs.
 type row struct {
 	Entry
-	size, modified int64  // of the log that the entry is about: bytes, nanoseconds since 1970
-	words          string // what can be searched, in lower case
+	size, modified int64  // of the log: bytes, nanoseconds since 1970
+	words          string // searchable text, in lower case
 }
 
-// EntryOf is what the catalogue would say of a session in the state.
+// EntryOf returns the entry of a session in the state.
 func EntryOf(state event.State) Entry {
 	e := Entry{
 		Session: state.Session, Dir: state.Host.Dir, Title: Title(state),
@@ -56,7 +56,7 @@ func EntryOf(state event.State) Entry {
 	return e
 }
 
-// describe makes a row of a session's state.
+// describe returns the row of a session in the state.
 func describe(state event.State) row {
 	var texts []string
 	for _, turn := range state.Turns {
@@ -69,10 +69,10 @@ func describe(state event.State) row {
 	return row{Entry: EntryOf(state), words: truncate(strings.ToLower(strings.Join(texts, "\n")), maxWords)}
 }
 
-// pictures is the title of a session in which nothing was said but pictures.
+// pictures is the title of a session whose inputs are pictures only.
 const pictures = "(pictures)"
 
-// Title returns what a session is listed by: the first line that was said in it.
+// Title returns the title of a session: the first line of its first input.
 func Title(state event.State) string {
 	var said []event.Input
 	for _, t := range state.Turns {
@@ -109,8 +109,8 @@ func truncate(s string, n int) string {
 	return s[:n]
 }
 
-// read makes a row of a log. A log that cannot be read has one, too, so that
-// it is not lost from sight.
+// read returns the row of a log. An unreadable log also has a row, so that lists
+// include it.
 func read(dir string, log journal.Entry) row {
 	state, err := journal.Load(dir, log.Session)
 	r := describe(state)
@@ -119,7 +119,7 @@ func read(dir string, log journal.Entry) row {
 		r.Problem = err.Error()
 	}
 	if missing := (*journal.MissingError)(nil); errors.As(err, &missing) {
-		r.Problem = "it was deleted meanwhile"
+		r.Problem = "the log was deleted while it was read"
 	}
 	if r.Updated.IsZero() {
 		r.Created, r.Updated = log.Updated, log.Updated
@@ -127,9 +127,9 @@ func read(dir string, log journal.Entry) row {
 	return r
 }
 
-// alive returns the entry as it is at this moment: a turn that has not ended runs
-// only where some process holds the session, which the kernel knows. Else its host
-// died, and whoever opens the session next records that.
+// alive returns the entry with its present Running: a turn that has not ended runs only
+// if a process holds the session's lock. Otherwise its host died, and the next host that
+// opens the session records that.
 func (e Entry) alive(dir string) Entry {
 	if !e.Running {
 		return e
@@ -140,7 +140,7 @@ func (e Entry) alive(dir string) Entry {
 	return e
 }
 
-// matches reports whether the query asks for the row.
+// matches reports whether the query selects the row.
 func (q Query) matches(r row) bool {
 	if q.Dir != "" && q.Dir != r.Dir || r.Parent != "" && !q.Children {
 		return false

@@ -10,9 +10,9 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 )
 
-// Shelf is the sessions of a data directory, read beside whoever writes them, for
-// several goroutines. The catalogue is opened when it is first asked, and warnings are no errors of its: a list
-// without the database takes longer, and is complete.
+// Shelf reads the sessions of a data directory while other processes write them.
+// Several goroutines can use it. It opens the catalogue at the first use. Its methods
+// ignore a [Warning]: a list without the database takes longer and is complete.
 type Shelf struct {
 	// Dir is the data directory; "" has no sessions.
 	Dir string
@@ -30,7 +30,7 @@ func (s *Shelf) List(ctx context.Context, q Query) ([]Entry, error) {
 	defer s.mu.Unlock()
 	if s.open == nil {
 		if _, err := os.Stat(s.Dir); errors.Is(err, os.ErrNotExist) {
-			return nil, nil // looking for sessions makes no data directory
+			return nil, nil // listing must not create a data directory
 		}
 		c, err := Open(ctx, s.Dir)
 		if err := unlessWarning(err); err != nil {
@@ -42,8 +42,8 @@ func (s *Shelf) List(ctx context.Context, q Query) ([]Entry, error) {
 	return list, unlessWarning(err)
 }
 
-// Load returns the state of a session, or a [journal.MissingError]. Of a damaged
-// log it is what can be read, and isWhole is false.
+// Load returns the state of a session, or a [journal.MissingError]. For a damaged log it
+// returns the state of the readable part, and isWhole is false.
 func (s *Shelf) Load(session string) (state event.State, isWhole bool, err error) {
 	if s.Dir == "" {
 		return event.State{}, false, &journal.MissingError{Session: session}
@@ -55,8 +55,8 @@ func (s *Shelf) Load(session string) (state event.State, isWhole bool, err error
 	return state, err == nil, err
 }
 
-// WorkDir returns the directory that a session works in, without reading all of its
-// log, or a [journal.MissingError]. Of a log that does not say it, it is empty.
+// WorkDir returns the working directory of a session without reading its whole log, or a
+// [journal.MissingError]. The directory is empty if the log does not contain it.
 func (s *Shelf) WorkDir(ctx context.Context, session string) (string, error) {
 	if s.Dir == "" {
 		return "", &journal.MissingError{Session: session}
@@ -71,7 +71,7 @@ func (s *Shelf) WorkDir(ctx context.Context, session string) (string, error) {
 	return "", nil
 }
 
-// Close closes what is open. A shelf may be used after that.
+// Close closes the open catalogue. The shelf remains usable.
 func (s *Shelf) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

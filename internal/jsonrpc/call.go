@@ -7,21 +7,20 @@ import (
 	"strconv"
 )
 
-// Outgoing is a request that was sent.
+// Outgoing is a sent request.
 type Outgoing struct {
 	// ID is the request's id.
 	ID     int64
 	Method string
 
 	conn   *Conn
-	done   chan struct{} // closed when what follows is set, by update alone
+	done   chan struct{} // closed by update after it has set result and err
 	result json.RawMessage
 	err    error
 }
 
-// Call sends a request and waits for its answer. An error that was answered is
-// an *Error. If ctx ends, an answer that still comes is dropped. result may be
-// nil.
+// Call sends a request and waits for its answer. An error answer is returned as an
+// *Error. If ctx ends, a later answer is dropped. result can be nil.
 func (c *Conn) Call(ctx context.Context, method string, params, result any) error {
 	o, err := c.Send(ctx, method, params)
 	if err != nil {
@@ -30,8 +29,8 @@ func (c *Conn) Call(ctx context.Context, method string, params, result any) erro
 	return o.Wait(ctx, result)
 }
 
-// Send sends a request, whose answer is to be waited for. ctx bounds the wait
-// for room.
+// Send sends a request; Wait returns its answer. ctx bounds the wait for room in the
+// queue.
 func (c *Conn) Send(ctx context.Context, method string, params any) (*Outgoing, error) {
 	raw, err := arguments(params)
 	if err != nil {
@@ -39,8 +38,8 @@ func (c *Conn) Send(ctx context.Context, method string, params any) (*Outgoing, 
 	}
 	o := &Outgoing{Method: method, conn: c, done: make(chan struct{})}
 	err = c.enqueue(ctx, func(s *state) (*message, error) {
-		if s.deaf() {
-			return nil, ErrClosed // nobody would answer
+		if s.inputEnded() {
+			return nil, ErrClosed // the peer can send no answer
 		}
 		s.lastCall++
 		o.ID = s.lastCall
@@ -53,7 +52,7 @@ func (c *Conn) Send(ctx context.Context, method string, params any) (*Outgoing, 
 	return o, nil
 }
 
-// Wait waits for the answer until ctx ends; see Call. It is called once.
+// Wait waits for the answer until ctx ends; see Call. Call Wait once.
 func (o *Outgoing) Wait(ctx context.Context, result any) error {
 	select {
 	case <-o.done:
@@ -73,8 +72,8 @@ func (o *Outgoing) Wait(ctx context.Context, result any) error {
 	return nil
 }
 
-// Abandon gives the request up, and reports whether it had not been answered:
-// then Wait returns ErrCancelled, and an answer that still comes is dropped.
+// Abandon abandons the request and reports whether it was unanswered. Wait then returns
+// ErrCancelled, and a later answer is dropped.
 func (o *Outgoing) Abandon() (waiting bool) {
 	o.conn.update(func(s *state) {
 		if waiting = s.calls[o.ID] == o; waiting {
@@ -85,14 +84,14 @@ func (o *Outgoing) Abandon() (waiting bool) {
 	return waiting
 }
 
-// settle gives the call its answer; it has been taken out of the state.
+// settle resolves the call, which update has removed from the state.
 func (o *Outgoing) settle(result json.RawMessage, err error) {
 	o.result, o.err = result, err
 	close(o.done)
 }
 
-// answered hands an answer to whoever waits for it. One that nobody waits for,
-// or not any more, is dropped.
+// answered passes an answer to the waiting call. It drops an answer without a waiting
+// call.
 func (c *Conn) answered(rawID json.RawMessage, result json.RawMessage, err error) {
 	id, parseErr := strconv.ParseInt(string(rawID), 10, 64)
 	known := false
@@ -104,6 +103,6 @@ func (c *Conn) answered(rawID json.RawMessage, result json.RawMessage, err error
 		}
 	})
 	if !known {
-		c.o.Logger.Warn("an answer came that nobody waits for", "id", string(rawID))
+		c.o.Logger.Warn("received an answer without a waiting request", "id", string(rawID))
 	}
 }

@@ -9,77 +9,77 @@ import (
 	"sync"
 )
 
-// Options are what a connection needs. In, Out and Handler must be set.
+// Options configure a connection. In, Out and Handler must be set.
 type Options struct {
 	In      io.Reader
 	Out     io.Writer
 	Dialect Dialect // V2 if empty
 	Handler Handler
 
-	// MaxFrame bounds a message that comes in, in bytes; 0 means 64 MiB. A longer
-	// one is refused, and the next one is read.
+	// MaxFrame bounds an incoming message in bytes; 0 means 64 MiB. The connection
+	// refuses a longer message and continues with the next one.
 	MaxFrame int
-	// MaxInFlight bounds the requests that are open; 0 means 256. Further ones
-	// are answered with Overloaded; nil means a plain error of its own.
+	// MaxInFlight bounds the number of open requests; 0 means 256. Further requests
+	// are answered with Overloaded; nil means a default error.
 	MaxInFlight int
 	Overloaded  *Error
-	// MaxQueue bounds what waits to be written, in bytes; 0 means 1 MiB. Where it
-	// is reached, notifications and calls wait. Answers do not; where they
-	// exceed it by 16 times, the connection fails.
+	// MaxQueue bounds the write queue in bytes; 0 means 1 MiB. Notifications and calls
+	// wait for room. Answers do not wait; if they exceed MaxQueue 16 times, the
+	// connection fails.
 	MaxQueue int
 
-	// Linger keeps the connection open at the end of In, for notifications that are
-	// still to come, until Close.
+	// Linger keeps the connection open after the end of In until Close, for later
+	// notifications.
 	Linger bool
 
-	Logger *slog.Logger // for what the other side does wrong; nil is silent
+	Logger *slog.Logger // for faults of the peer; nil discards them
 }
 
-// unreadFactor is how many times MaxQueue answers may take.
+// unreadFactor is the bound of queued answers, as a multiple of MaxQueue.
 const unreadFactor = 16
 
 // Conn is a connection.
 type Conn struct {
 	o      Options
-	ctx    context.Context //nolint:containedctx // that of requests, which the reader hands on
+	ctx    context.Context //nolint:containedctx // the context of requests, which the reader passes on
 	cancel context.CancelCauseFunc
-	wake   chan struct{} // holds one token when there is something to write
-	ended  chan struct{} // closed when nothing more comes in, by update alone
-	done   chan struct{} // closed when the connection is done, by update alone
+	wake   chan struct{} // holds one token if the queue is not empty
+	ended  chan struct{} // closed by update at the end of the input
+	done   chan struct{} // closed by update when the connection is done
 
 	mu sync.Mutex // guards s
-	s  state      // changed by update alone
+	s  state      // changed only by update
 }
 
-// state is all that decides about the life of a connection.
+// state is the whole state that determines the life of a connection.
 type state struct {
-	readErr  error // why nothing more comes in; io.EOF for the plain end
-	writeErr error // why nothing more goes out
+	readErr  error // cause of the end of the input; io.EOF for a plain end
+	writeErr error // cause of the end of the output
 	closing  bool  // Close was called, or the context ended
-	lingers  bool  // the end of the input is not the end; never changes
+	lingers  bool  // Options.Linger; never changes
 	done     bool
 
-	open     map[string]*Request // requests to be answered, by id
-	calls    map[int64]*Outgoing // requests that wait for an answer, by id
+	open     map[string]*Request // unanswered requests, by id
+	calls    map[int64]*Outgoing // sent requests without an answer, by id
 	lastCall int64
 
 	queue   []byte        // frames to be written
 	writing int           // bytes that the writer is writing
-	room    chan struct{} // closed when there is room again; nil while nobody waits
+	room    chan struct{} // closed when the queue has room; nil if no sender waits
 }
 
-// idle reports whether there is nothing to answer and nothing to write.
+// idle reports whether no request is unanswered and the queue is empty.
 func (s *state) idle() bool { return len(s.open) == 0 && len(s.queue) == 0 && s.writing == 0 }
 
-// deaf reports whether nothing more comes in.
-func (s *state) deaf() bool { return s.readErr != nil || s.closing || s.writeErr != nil }
+// inputEnded reports whether the connection reads no further message.
+func (s *state) inputEnded() bool { return s.readErr != nil || s.closing || s.writeErr != nil }
 
 // finished reports whether the connection is done.
 func (s *state) finished() bool {
-	return s.writeErr != nil || s.deaf() && s.idle() && (s.closing || !s.lingers)
+	return s.writeErr != nil || s.inputEnded() && s.idle() && (s.closing || !s.lingers)
 }
 
-// New returns a connection that Start starts.
+// New returns a connection; Start starts it.
 func New(o Options) *Conn {
 	if o.Dialect == "" {
 		o.Dialect = V2
@@ -106,34 +106,33 @@ func New(o Options) *Conn {
 	}
 }
 
-// Start begins to read and to write. When ctx ends, the connection closes, as
-// with Close.
+// Start starts reading and writing. The end of ctx closes the connection, as Close does.
 func (c *Conn) Start(ctx context.Context) {
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	select {
-	case <-c.done: // closed before it began
+	case <-c.done: // closed before the start
 		c.cancel(ErrClosed)
 		return
 	default:
 	}
-	go c.read()  // Wait waits for what it has to say; it ends with In, or at the first message after the connection is done
-	go c.write() // Wait waits for it, unless Write does not return; it ends when the connection is done
+	go c.read()  // ends with In, or at the first message after the connection is done; Wait waits for its last answers
+	go c.write() // ends when the connection is done; Wait waits for it, unless Write does not return
 	context.AfterFunc(ctx, func() { c.shut(context.Cause(ctx)) })
 }
 
-// update changes the state, and is the only place that does, and the only one
-// that decides whether the connection is done.
+// update is the only function that changes the state and that decides whether the
+// connection is done.
 func (c *Conn) update(change func(*state)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := &c.s
-	before := s.deaf()
+	before := s.inputEnded()
 	change(s)
-	if s.deaf() && !before {
+	if s.inputEnded() && !before {
 		close(c.ended)
 	}
-	if s.deaf() {
-		for id, o := range s.calls { // nobody will answer
+	if s.inputEnded() {
+		for id, o := range s.calls { // no answer can follow
 			delete(s.calls, id)
 			o.settle(nil, ErrClosed)
 		}
@@ -149,7 +148,7 @@ func (c *Conn) update(change func(*state)) {
 	}
 }
 
-// why says why the connection is done.
+// why returns the cause of the connection's end.
 func (s *state) why() error {
 	switch {
 	case s.writeErr != nil:
@@ -161,23 +160,22 @@ func (s *state) why() error {
 	}
 }
 
-// Ended is closed when nothing more comes in. Requests that are open may still
-// be answered.
+// Ended is closed at the end of the input. Answers to open requests can still follow.
 func (c *Conn) Ended() <-chan struct{} { return c.ended }
 
-// Unread reports whether nothing more goes out, since it cannot be written or
-// nobody reads it.
+// Unread reports whether the output has ended, because writing failed or the peer does
+// not read.
 func (c *Conn) Unread() (unread bool) {
 	c.update(func(s *state) { unread = s.writeErr != nil })
 	return unread
 }
 
-// Done is closed when nothing more comes in or goes out.
+// Done is closed at the end of both input and output.
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
-// Wait waits until the connection is done, or ctx ends. It is done after the end
-// of the input, or a Close, when all requests are answered and all answers are
-// written, and at once where they cannot be. The error says what went wrong.
+// Wait waits until the connection is done, or ctx ends. After the end of the input or
+// Close, the connection is done when all requests are answered and all answers are
+// written, or at once if writing is impossible. The error is the cause of a failure.
 func (c *Conn) Wait(ctx context.Context) error {
 	select {
 	case <-c.done:
@@ -187,7 +185,7 @@ func (c *Conn) Wait(ctx context.Context) error {
 	}
 }
 
-// failure returns what went wrong with a connection that is done.
+// failure returns the error of a connection that is done, or nil.
 func (c *Conn) failure() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -197,12 +195,12 @@ func (c *Conn) failure() error {
 	return nil
 }
 
-// Close ends the connection: nothing more is read, the contexts of requests end,
-// and Close waits until they are answered and everything is written. If ctx ends
-// first, what is not written is lost, and the error says so.
+// Close ends the connection: it stops reading, ends the contexts of requests, and waits
+// until all requests are answered and the queue is written. If ctx ends first, the rest
+// of the queue is lost, and the error reports this.
 //
-// Where Read of In or Write of Out does not return, goroutines stay until they
-// do: whoever owns In and Out closes them.
+// While Read of In or Write of Out does not return, their goroutines remain: the owner
+// of In and Out must close them.
 func (c *Conn) Close(ctx context.Context) error {
 	c.shut(ErrClosed)
 	select {
@@ -210,7 +208,7 @@ func (c *Conn) Close(ctx context.Context) error {
 		return c.failure()
 	case <-ctx.Done():
 	}
-	err := fmt.Errorf("cannot write what was to be said before the connection closed: %w", context.Cause(ctx))
+	err := fmt.Errorf("cannot write the remaining messages before the connection closed: %w", context.Cause(ctx))
 	c.update(func(s *state) {
 		if s.writeErr == nil && !s.done {
 			s.writeErr = err

@@ -246,7 +246,7 @@ func TestScripts(t *testing.T) {
 			> {‹v›"id":2,"method":"echo","params":"01234567890123456789012345678901234567890123456789012345678901234567890123456789"}
 			not done
 			> {‹v›"id":3,"method":"echo"}
-			done the other side does not read`},
+			done the peer does not read`},
 	}
 	for _, test := range tests {
 		for _, d := range []jsonrpc.Dialect{jsonrpc.V2, jsonrpc.Bare} {

@@ -1,23 +1,24 @@
-// Package jsonrpc carries JSON-RPC messages, one on a line, between settle and
-// the program that drives it.
+// Package jsonrpc carries JSON-RPC messages, one per line, between settle and its
+// client. Frontends decide what the messages mean; this package owns the connection.
+// Read conn.go first.
 //
 //	In ──► reader ──► Handler.Handle, in the order of arrival
 //	                  Call's waiter, for answers
 //	Notify, Reply, Fail, Call ──► queue ──► writer ──► Out
 //
-// What comes in is handed on by one goroutine, in order: a cancel that was
-// written right after its request arrives right after it. What goes out keeps
-// the order in which it was said: an update that came before an answer arrives
-// before it.
+// One goroutine passes incoming messages on, in order: a cancel that was written
+// directly after its request arrives directly after it. Outgoing messages keep the order
+// of the calls of Notify, Reply, Fail and Call: an update that precedes an answer
+// arrives before it.
 //
-// Everything is bounded: the length of a message, the requests that are open,
-// and what waits to be written. Notify and Call wait for room; answers never
-// do, and a peer that goes on asking but does not read loses its connection.
+// The length of a message, the number of open requests and the write queue are bounded.
+// Notify and Call wait for room; answers never wait. A peer that continues to send
+// requests but does not read loses its connection.
 //
-// All that decides about a connection's life is in one state, changed in one
-// function (Conn.update), which alone says when the connection is done:
+// One state determines the life of a connection. One function, Conn.update, changes it
+// and decides whether the connection is done:
 //
 //	open ──► no more input (its end, an error, Close)
 //	             ──► requests answered, answers written ──► done
-//	     ──► Out cannot be written, or nobody reads ──────► done
+//	     ──► Out cannot be written, or the peer does not read ──────► done
 package jsonrpc

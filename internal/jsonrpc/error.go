@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// The codes of JSON-RPC 2.0, and the one that the Language Server Protocol and
-// the Agent Client Protocol have for a request that was cancelled.
+// The codes of JSON-RPC 2.0, and the code of the Language Server Protocol and the Agent
+// Client Protocol for a cancelled request.
 const (
 	CodeParse          = -32700
 	CodeInvalidRequest = -32600
@@ -18,7 +18,7 @@ const (
 	CodeCancelled      = -32800
 )
 
-// Error is an error as it stands in an answer.
+// Error is the error object of an answer.
 type Error struct {
 	Code    int             `json:"code"`
 	Message string          `json:"message"`
@@ -32,25 +32,24 @@ func Errorf(code int, format string, a ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, a...)}
 }
 
-// MethodNotFound returns what a handler answers to a method that it does not
-// have.
+// MethodNotFound returns the answer of a handler to an unknown method.
 func MethodNotFound(method string) *Error {
 	return Errorf(CodeMethodNotFound, "there is no method %q", method)
 }
 
 var (
-	// ErrCancelled is the cause of a request's context after Cancel, and what
-	// Wait returns after Abandon.
+	// ErrCancelled is the cause of a request's context after Cancel, and the error of
+	// Wait after Abandon.
 	ErrCancelled = errors.New("the request was cancelled")
-	// ErrClosed says that the connection was closed, or that the other side
-	// will say nothing more.
+	// ErrClosed reports that the connection was closed, or that the peer ended its
+	// output.
 	ErrClosed = errors.New("the connection is closed")
-	// ErrUnread says that the other side went on asking and did not read.
-	ErrUnread = errors.New("the other side does not read")
+	// ErrUnread reports that the peer continued to send requests and did not read.
+	ErrUnread = errors.New("the peer does not read")
 )
 
-// wire returns the error as it is sent: an *Error as it is, any other one as
-// an internal error.
+// wire returns the error object of an answer: an *Error unchanged, any other error as an
+// internal error.
 func wire(err error) *Error {
 	var e *Error
 	switch {

@@ -5,9 +5,8 @@ import (
 	"encoding/json"
 )
 
-// tooLong says what is answered to a line that is too long. Whoever waits for
-// its answer shall not wait for ever, so the id is taken from the beginning of
-// the line, if it is there.
+// tooLong returns the answer to a line that exceeds the limit. The answer has the id from
+// the beginning of the line, if it is there, so that the sender does not wait forever.
 func tooLong(start []byte, limit int) *refusal {
 	id, method, answer := head(start)
 	r := refuse(null(), CodeInvalidRequest, "the message has more than %d bytes", limit)
@@ -18,8 +17,8 @@ func tooLong(start []byte, limit int) *refusal {
 	return r
 }
 
-// head reads the members of an object, as far as it goes, up to the first one
-// that is no plain value.
+// head reads the members of an incomplete object up to the first member that is not a
+// plain value.
 func head(start []byte) (id json.RawMessage, method, answer bool) {
 	d := json.NewDecoder(bytes.NewReader(start))
 	d.UseNumber()

@@ -10,18 +10,18 @@ import (
 	"github.com/settle-agent/settle/internal/jsonl"
 )
 
-// Dialect is how messages are marked.
+// Dialect is the version member of messages.
 type Dialect string
 
 const (
 	// V2 is JSON-RPC 2.0.
 	V2 Dialect = "2.0"
-	// Bare is the same without the member "jsonrpc", as Codex has it.
+	// Bare is JSON-RPC 2.0 without the member "jsonrpc", as Codex uses it.
 	Bare Dialect = "bare"
 )
 
-// message is one message, either way. A request has Method and ID, a
-// notification Method alone; an answer has ID, and Result or Error.
+// message is an incoming or outgoing message. A request has Method and ID, a
+// notification only Method; an answer has ID, and Result or Error.
 type message struct {
 	JSONRPC string          `json:"jsonrpc,omitempty"`
 	ID      json.RawMessage `json:"id,omitempty"`
@@ -34,8 +34,8 @@ type message struct {
 // answer reports whether the message answers another one.
 func (m *message) answer() bool { return m.Method == "" }
 
-// refusal says that a frame is no message, and what is answered to it: null
-// where an id cannot be told, nothing where the frame is an answer itself.
+// refusal is the error of an invalid frame and the answer to it: with the id null if the
+// frame has no readable id, no answer if the frame is an answer itself.
 type refusal struct {
 	id     json.RawMessage
 	err    *Error
@@ -44,19 +44,19 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.err.Error() }
 
-// null is the id of an answer to what has none.
+// null is the id of an answer to a frame without one.
 func null() json.RawMessage { return json.RawMessage("null") }
 
 func refuse(id json.RawMessage, code int, format string, a ...any) *refusal {
 	return &refusal{id: id, err: Errorf(code, format, a...)}
 }
 
-// parse reads a frame. Its error is a *refusal. Members are told by their exact
-// names; those that are unknown do not matter. A message of version 2.0 may
-// lack the member that says so, but must not say anything else.
+// parse reads a frame. Its error is a *refusal. Member names must match exactly; unknown
+// members are ignored. A message of version 2.0 can lack the version member, but the
+// member must not have another value.
 func parse(frame []byte, d Dialect) (*message, error) {
 	frame = bytes.TrimSpace(frame)
-	if !utf8.Valid(frame) { // an id or parameters may be sent back as they are
+	if !utf8.Valid(frame) { // an answer can repeat the id or parameters unchanged
 		frame = bytes.ToValidUTF8(frame, []byte("\uFFFD"))
 	}
 	if !json.Valid(frame) {
@@ -100,7 +100,7 @@ func parse(frame []byte, d Dialect) (*message, error) {
 	return m, nil
 }
 
-// answered reads what only answers have.
+// answered reads the members of an answer.
 func (m *message) answered(members map[string]json.RawMessage) (*message, error) {
 	if raw, ok := members["error"]; ok && string(raw) != "null" {
 		m.Error = &Error{}

@@ -9,7 +9,7 @@ import (
 	"github.com/settle-agent/settle/internal/jsonl"
 )
 
-// read hands on what comes in, in its order.
+// read passes incoming messages on, in order.
 func (c *Conn) read() {
 	in := jsonl.NewReader(c.o.In, c.o.MaxFrame)
 	for {
@@ -22,7 +22,7 @@ func (c *Conn) read() {
 			return
 		}
 		if c.ctx.Err() != nil {
-			return // closed, or nobody reads our answers: Close or Wait has said so
+			return // closed, or the peer does not read: Close or Wait reports it
 		}
 		if line.Cut {
 			c.refuse(tooLong(line.Text, c.o.MaxFrame))
@@ -32,7 +32,7 @@ func (c *Conn) read() {
 	}
 }
 
-// take hands one message on.
+// take passes one message on.
 func (c *Conn) take(line []byte) {
 	m, err := parse(line, c.o.Dialect)
 	var r *refusal
@@ -57,7 +57,7 @@ func (c *Conn) request(m *message) {
 	var refused *refusal
 	c.update(func(s *state) {
 		switch {
-		case s.open[string(m.ID)] != nil: // with its id, this would be the answer to the other one
+		case s.open[string(m.ID)] != nil: // the answer would be ambiguous
 			refused = refuse(null(), CodeInvalidRequest, "the id %s is in use already", m.ID)
 		case len(s.open) >= c.o.MaxInFlight:
 			refused = &refusal{id: m.ID, err: c.o.Overloaded}
@@ -73,8 +73,8 @@ func (c *Conn) request(m *message) {
 	c.o.Handler.Handle(ctx, r)
 }
 
-// refuse answers to what is no message, or is not taken. Answers are never
-// answered: two sides could go on with that for ever.
+// refuse answers an invalid or refused message. It never answers an answer: two peers
+// could do that forever.
 func (c *Conn) refuse(r *refusal) {
 	c.o.Logger.Warn("a message was refused", "id", string(r.id), "error", r.err.Message)
 	if r.answer {
@@ -83,11 +83,11 @@ func (c *Conn) refuse(r *refusal) {
 		}
 		return
 	}
-	c.say(&message{ID: r.id, Error: r.err})
+	c.sendUnsolicited(&message{ID: r.id, Error: r.err})
 }
 
-// Cancel ends the context of the request with the id, given in JSON, and
-// reports whether it was open. It stays open until it is answered.
+// Cancel ends the context of the request with the id, in JSON, and reports whether the
+// request was open. The request remains open until it is answered.
 func (c *Conn) Cancel(id []byte) bool {
 	var r *Request
 	c.update(func(s *state) { r = s.open[string(id)] })

@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// Handler is told what the other side says.
+// Handler receives the requests and notifications of the peer.
 type Handler interface {
 	// Handle is called with requests and notifications in the order of their
-	// arrival, one at a time, and must not block: what takes long is answered
-	// later, from another goroutine. ctx ends when the request is answered, with
-	// Cancel, and with the connection.
+	// arrival, one at a time, and must not block: long work answers later, from
+	// another goroutine. ctx ends when the request is answered, with Cancel, and with
+	// the connection.
 	Handle(ctx context.Context, r *Request)
 }
 
-// Request is a request or a notification of the other side.
+// Request is a request or a notification of the peer.
 type Request struct {
 	// ID is the request's id, in JSON; nil for a notification.
 	ID     json.RawMessage
@@ -30,10 +30,10 @@ type Request struct {
 	cancel context.CancelCauseFunc
 }
 
-// IsNotification reports whether there is nothing to answer.
+// IsNotification reports whether the message expects no answer.
 func (r *Request) IsNotification() bool { return r.ID == nil }
 
-// Decode decodes the parameters. Its error is an answer.
+// Decode decodes the parameters. Its error is a valid answer.
 func (r *Request) Decode(into any) error {
 	params := r.Params
 	if params == nil {
@@ -45,7 +45,7 @@ func (r *Request) Decode(into any) error {
 	return nil
 }
 
-// unfit says what of a value does not fit, in JSON's words and not in Go's.
+// unfit describes a value that does not fit, in terms of JSON, not of Go.
 func unfit(err error) string {
 	var e *json.UnmarshalTypeError
 	if !errors.As(err, &e) {
@@ -85,8 +85,7 @@ func article(value string) string {
 	}
 }
 
-// Reply answers. Only the first answer to a request is sent; one to a
-// notification is not.
+// Reply answers. Only the first answer to a request is sent, and none to a notification.
 func (r *Request) Reply(result any) {
 	raw, err := payload(result)
 	if err != nil {
@@ -96,8 +95,7 @@ func (r *Request) Reply(result any) {
 	r.conn.answer(r, &message{ID: r.ID, Result: raw})
 }
 
-// Fail answers with an error: with an *Error as it is, with any other one as an
-// internal error.
+// Fail answers with an error: an *Error unchanged, any other error as an internal error.
 func (r *Request) Fail(err error) {
 	r.conn.answer(r, &message{ID: r.ID, Error: wire(err)})
 }

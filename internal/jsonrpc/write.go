@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Notify sends a notification. ctx bounds the wait for room; without an error
-// the notification is on its way.
+// Notify sends a notification. ctx bounds the wait for room in the queue; a nil error
+// means that the notification is queued.
 func (c *Conn) Notify(ctx context.Context, method string, params any) error {
 	raw, err := arguments(params)
 	if err != nil {
@@ -68,26 +68,26 @@ func (c *Conn) answer(r *Request, m *message) {
 	r.cancel(nil)
 }
 
-// say queues an answer that belongs to no request.
-func (c *Conn) say(m *message) {
+// sendUnsolicited queues an answer that belongs to no request.
+func (c *Conn) sendUnsolicited(m *message) {
 	c.update(func(s *state) { c.unbounded(s, m) })
 }
 
-// unbounded queues an answer, whatever there is already: whoever answers must
-// not be held up. Where far too much has come together, nobody reads.
+// unbounded queues an answer without waiting for room. If the queue far exceeds its
+// bound, the peer does not read.
 func (c *Conn) unbounded(s *state, m *message) {
 	switch {
 	case s.done || s.writeErr != nil:
 	case len(s.queue)+s.writing >= unreadFactor*c.o.MaxQueue:
 		s.writeErr = ErrUnread
 	default:
-		if err := c.queue(s, m); err != nil { // of ours; the asker gets an answer nevertheless
+		if err := c.queue(s, m); err != nil { // a defect of settle; the peer still gets an answer
 			_ = c.queue(s, &message{ID: m.ID, Error: &Error{Code: CodeInternal, Message: err.Error()}})
 		}
 	}
 }
 
-// queue appends a message to what is to be written.
+// queue appends a message to the write queue.
 func (c *Conn) queue(s *state, m *message) error {
 	b, err := m.encode(c.o.Dialect)
 	if err != nil {
@@ -96,12 +96,12 @@ func (c *Conn) queue(s *state, m *message) error {
 	s.queue = append(s.queue, b...)
 	select {
 	case c.wake <- struct{}{}:
-	default: // the writer will look anyway
+	default: // a token already wakes the writer
 	}
 	return nil
 }
 
-// write writes what is queued, as much as there is at once.
+// write writes the queue, in the largest possible batches.
 func (c *Conn) write() {
 	var spare []byte
 	for {
@@ -127,7 +127,7 @@ func (c *Conn) write() {
 				s.writeErr = fmt.Errorf("cannot write a message: %w", err)
 			}
 		})
-		if cap(batch) <= c.o.MaxQueue { // else it was a burst
+		if cap(batch) <= c.o.MaxQueue { // do not keep the buffer of a burst
 			spare = batch[:0]
 		}
 	}
