@@ -200,7 +200,7 @@ func TestScripts(t *testing.T) {
 			> {‹v›"id":1,"method":"x"}
 			close
 			hours 2
-			done cannot write what was to be said before the connection closed: context deadline exceeded
+			done cannot write the remaining messages before the connection closed: context deadline exceeded
 			reply 1 1
 			<nothing`},
 		{name: "close does not wait for ever for a reader", steps: `
@@ -209,7 +209,7 @@ func TestScripts(t *testing.T) {
 			close
 			not done
 			hours 2
-			done cannot write what was to be said before the connection closed: context deadline exceeded`},
+			done cannot write the remaining messages before the connection closed: context deadline exceeded`},
 		{name: "nobody reads any more", steps: `
 			> {‹v›"id":1,"method":"x"}
 			call a ask
