@@ -38,7 +38,7 @@ func (p *Prompt) imported(from Sources, of whose, by instruction, hops int) (out
 			}
 			return out
 		}
-		one, err := p.importOf(from, of, path)
+		one, its, err := p.importOf(from, of, path)
 		if errors.Is(err, errSeen) || err == nil && strings.TrimSpace(one.text) == "" {
 			continue
 		}
@@ -47,43 +47,35 @@ func (p *Prompt) imported(from Sources, of whose, by instruction, hops int) (out
 			continue
 		}
 		one.by = by.path
-		out = append(append(out, one), p.imported(from, from.owner(of, path), one, hops-1)...)
+		out = append(append(out, one), p.imported(from, its, one, hops-1)...)
 	}
 	return out
 }
 
-// importOf reads one file that another one names.
-func (p *Prompt) importOf(from Sources, of whose, path string) (instruction, error) {
-	actual, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return instruction{}, err
-	}
-	_, inside := from.inside(actual)
+// importOf reads one file that another one names, and says whose it is: what is in the
+// project is the project's, and so is what that imports.
+func (p *Prompt) importOf(from Sources, of whose, path string) (instruction, whose, error) {
+	f, err := from.find(path)
 	switch {
-	case of == ofProject && !inside:
-		return instruction{}, errors.New("it is outside of the project; to have it read, import it in your own instructions")
-	case of == ofUser && from.Secret != nil && (from.Secret(path) || from.Secret(actual)):
-		return instruction{}, errSecret
-	case slices.ContainsFunc(strings.Split(filepath.ToSlash(actual), "/"), isGit):
-		return instruction{}, errors.New("it is in .git")
+	case err != nil:
+		return instruction{}, of, err
+	case of == ofProject && !f.inside:
+		return instruction{}, of, errors.New("it is outside of the project; to have it read, import it in your own instructions")
+	case of == ofUser && from.Secret != nil && (from.Secret(f.Named) || from.Secret(f.Real)):
+		return instruction{}, of, errSecret
+	case slices.ContainsFunc(strings.Split(filepath.ToSlash(f.Real), "/"), isGit):
+		return instruction{}, of, errors.New("it is in .git")
 	}
-	return p.read(from, of, path)
+	one, err := p.readFound(from, of, f)
+	if f.inside {
+		of = ofProject
+	}
+	return one, of, err
 }
 
 // isGit reports whether a name is that of git's directory, as a file system without case
 // has it too.
 func isGit(name string) bool { return strings.EqualFold(name, ".git") }
-
-// owner is to whom a file belongs that a file of somebody imports: what is in the
-// project is the project's, and so is what that imports.
-func (s Sources) owner(of whose, path string) whose {
-	if actual, err := filepath.EvalSymlinks(path); err == nil {
-		if _, inside := s.inside(actual); inside {
-			return ofProject
-		}
-	}
-	return of
-}
 
 // locate returns the file that an import in a directory means; "" if there is none.
 // Punctuation after a name is not part of it, unless there is such a file.

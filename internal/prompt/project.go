@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/settle-agent/settle/internal/bound"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/repo"
-	"github.com/settle-agent/settle/internal/safefile"
 )
 
 const (
@@ -161,28 +162,43 @@ func (p *Prompt) first(from Sources, of whose, lists [][]string) (out []instruct
 	return out
 }
 
-// read follows links of a project only within it: another's repository must not be
-// able to put a private file of the user into a prompt. A file is read once.
+// source is a file that instructions may be in, after the links of its path were
+// followed: that file is decided about, and read.
+type source struct {
+	disk.Place
+
+	inside bool      // of the project
+	file   repo.File // if it is inside
+}
+
+// find follows the links of a path, once.
+func (s Sources) find(path string) (source, error) {
+	place, err := disk.Locate(filepath.Dir(path), path, nil)
+	if err != nil {
+		return source{}, err
+	}
+	file, err := s.Project.Of(place)
+	return source{place, err == nil, file}, nil
+}
+
+// read reads a file once. It follows links of a project only within it: another's
+// repository must not be able to put a private file of the user into a prompt.
 func (p *Prompt) read(from Sources, of whose, path string) (instruction, error) {
-	actual, err := filepath.EvalSymlinks(path)
+	if path == "" {
+		return instruction{}, fs.ErrNotExist
+	}
+	f, err := from.find(path)
 	if err != nil {
 		return instruction{}, err
 	}
-	if p.seen[actual] {
+	return p.readFound(from, of, f)
+}
+
+func (p *Prompt) readFound(from Sources, of whose, f source) (instruction, error) {
+	if p.seen[f.Real] {
 		return instruction{}, errSeen
 	}
-	read := safefile.Read
-	if of == ofProject {
-		name, inside := from.inside(actual)
-		if !inside {
-			return instruction{}, fmt.Errorf("it is a link out of the project, to %q", actual)
-		}
-		if from.Secret != nil && from.Secret(name) {
-			return instruction{}, errSecret
-		}
-		read = from.Project.ReadFile
-	}
-	data, size, err := read(actual, maxFile+1)
+	data, size, err := from.content(of, f)
 	if err != nil {
 		return instruction{}, err
 	}
@@ -192,27 +208,30 @@ func (p *Prompt) read(from Sources, of whose, path string) (instruction, error) 
 	if p.seen == nil {
 		p.seen = map[string]bool{}
 	}
-	p.seen[actual] = true
+	p.seen[f.Real] = true
 	text := string(data)
 	if len(text) > maxFile {
-		return instruction{path: path, text: clean(cutAtLine(text, maxFile)), size: size}, nil
+		return instruction{path: f.Named, text: clean(cutAtLine(text, maxFile)), size: size}, nil
 	}
 	// Cleaning may change the length; the file is whole all the same.
 	text = clean(text)
-	return instruction{path: path, text: text, size: int64(len(text))}, nil
+	return instruction{path: f.Named, text: text, size: int64(len(text))}, nil
 }
 
-// inside reports whether a path without links is in the project, and by which name there.
-func (s Sources) inside(actual string) (name string, ok bool) {
-	if len(s.Project.Dirs) == 0 {
-		return "", false
+// content returns the beginning of a file, and its size.
+func (s Sources) content(of whose, f source) (data []byte, size int64, err error) {
+	switch {
+	case of != ofProject:
+		return f.Read(maxFile + 1)
+	case !f.inside:
+		if _, err := os.Lstat(f.Named); err != nil {
+			return nil, 0, err // there is none
+		}
+		return nil, 0, &repo.OutsideError{Real: f.Real}
+	case s.Secret != nil && s.Secret(f.file.Name):
+		return nil, 0, errSecret
 	}
-	root, err := filepath.EvalSymlinks(s.Project.Dirs[0])
-	if err != nil {
-		return "", false
-	}
-	name, err = filepath.Rel(root, actual)
-	return name, err == nil && filepath.IsLocal(name)
+	return s.Project.Read(f.file, maxFile+1)
 }
 
 // cutAtLine returns at most limit bytes of text, in whole lines if it has any.

@@ -129,7 +129,7 @@ func TestProjectInstructions(t *testing.T) {
 		{
 			name:  "a directory",
 			files: map[string]string{".git/HEAD": "", "AGENTS.md/x": "y"},
-			note:  "it is a directory",
+			note:  "is a directory",
 		},
 		{
 			name:  "binary",

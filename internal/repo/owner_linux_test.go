@@ -30,9 +30,13 @@ func TestFilesOfOthers(t *testing.T) {
 	if _, _, err := trust.Project(sub).ReadFile(words, 10); err == nil {
 		t.Error("another's file in one's own directory was read")
 	}
+	chown(root, stranger)
+	chown(filepath.Join(root, ".git"), stranger)
 	if data, _, err := trust.As(stranger).Project(root).ReadFile(words, 10); err != nil {
 		t.Errorf("one's own file: %q, %v", data, err)
 	}
+	chown(root, 0)
+	chown(filepath.Join(root, ".git"), 0)
 	link := filepath.Join(root, "CLAUDE.md")
 	if err := os.Symlink("/etc/hostname", link); err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package repo
 
 import (
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -9,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/settle-agent/settle/internal/safefile"
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // Trust decides whose directories may speak to settle: the user's own, and
@@ -84,19 +85,85 @@ func refusal(at, subject string) string {
 // Harmless reports whether a directory within the project's may speak like those.
 func (p Project) Harmless(dir string) bool { return p.everybody || p.trust.harmless(dir) }
 
-// ReadFile is [safefile.Read] for a file in one of the project's directories. A file
-// that somebody else put there, such as into a directory that all may write,
-// is an error.
+// File is a file of a project: the place that its path led to when the project located
+// it. The file need not exist.
+type File struct {
+	// Name is the path from the project's root, without links.
+	Name string
+
+	place disk.Place
+}
+
+// Real is the canonical path: nothing in it was a link.
+func (f File) Real() string { return f.place.Real }
+
+// OutsideError says that a path of a project leads out of it.
+type OutsideError struct{ Real string }
+
+func (e *OutsideError) Error() string {
+	return fmt.Sprintf("it is a link out of the project, to %q", e.Real)
+}
+
+// Locate follows the links of an absolute path, once. A path that leads out of the project
+// is an [OutsideError]: a repository must not be able to have a private file of the user
+// read.
+func (p Project) Locate(path string) (File, error) {
+	place, err := disk.Locate(filepath.Dir(path), path, nil)
+	if err != nil {
+		return File{}, err
+	}
+	return p.Of(place)
+}
+
+// Of is [Project.Locate] for a place that was located before.
+func (p Project) Of(place disk.Place) (File, error) {
+	if len(p.Dirs) == 0 {
+		return File{}, &OutsideError{place.Real}
+	}
+	root, err := disk.Resolve(p.Dirs[0])
+	if err != nil {
+		return File{}, err
+	}
+	name, err := filepath.Rel(root, place.Real)
+	if err != nil || !filepath.IsLocal(name) {
+		return File{}, &OutsideError{place.Real}
+	}
+	return File{name, place}, nil
+}
+
+// Read returns the first limit bytes of a file, and its size. A file that somebody else
+// put there, such as into a directory that all may write, is an error; so is a file of
+// which another name may be outside of the project, and which not everybody may read.
+func (p Project) Read(f File, limit int64) (data []byte, size int64, err error) {
+	file, info, err := f.place.Open()
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	switch {
+	case !p.everybody && !p.trust.harmlessFile(info):
+		return nil, 0, foreign(f.place.Named)
+	case disk.Shared(info):
+		return nil, 0, fmt.Errorf("cannot trust %q: it has other names, which may be outside of the project (a hard link), and not everybody may read it", f.place.Named)
+	}
+	data, err = io.ReadAll(io.LimitReader(file, limit))
+	if err != nil {
+		return nil, 0, fmt.Errorf("cannot read %q: %w", f.place.Named, err)
+	}
+	return data, max(info.Size(), int64(len(data))), nil
+}
+
+// ReadFile is [Project.Locate] and [Project.Read]. A link that somebody else put there is
+// an error, too.
 func (p Project) ReadFile(path string, limit int64) (data []byte, size int64, err error) {
 	if link, err := os.Lstat(path); err == nil && !p.everybody && !p.trust.harmlessFile(link) {
 		return nil, 0, foreign(path)
 	}
-	return safefile.ReadIf(path, limit, func(info fs.FileInfo) error {
-		if !p.everybody && !p.trust.harmlessFile(info) {
-			return foreign(path)
-		}
-		return nil
-	})
+	f, err := p.Locate(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	return p.Read(f, limit)
 }
 
 func foreign(path string) error {

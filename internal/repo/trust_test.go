@@ -46,6 +46,45 @@ func TestOwnDirectoriesAreTrusted(t *testing.T) {
 	}
 }
 
+// What a repository has at a path, by a link or a hard link, is read only if it is in the
+// project.
+func TestFilesAreReadOnlyWithinTheProject(t *testing.T) {
+	root, sub := project(t)
+	outside := t.TempDir()
+	for path, mode := range map[string]os.FileMode{filepath.Join(outside, "private"): 0o600, filepath.Join(outside, "public"): 0o644} {
+		if err := os.WriteFile(path, []byte("outside"), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{"sub/inside.md": "../AGENTS.md", "sub/out.md": filepath.Join(outside, "private"), "sub/dir": outside, "sub/dangling.md": filepath.Join(outside, "none")} {
+		if err := os.Symlink(to, filepath.Join(root, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"private", "public"} {
+		if err := os.Link(filepath.Join(outside, name), filepath.Join(sub, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := repo.Trust{}.Project(sub)
+	for name, want := range map[string]string{
+		"inside.md": "words", "public": "outside", "out.md": "out of the project", "dir/private": "out of the project", "dangling.md": "out of the project",
+		"private": "hard link", "../../x": "out of the project", "none/x": "no such file",
+	} {
+		data, _, err := p.ReadFile(filepath.Join(sub, name), 10)
+		got := string(data)
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	if _, _, err := (repo.Project{}).ReadFile(filepath.Join(root, "AGENTS.md"), 10); err == nil {
+		t.Error("what says nothing was read")
+	}
+}
+
 // git-config(1), safe.directory.
 func TestSafeDirectories(t *testing.T) {
 	root, sub := project(t)

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // Bounds of a search: a folder may hold anything.
@@ -39,7 +41,7 @@ func Find(s Sources) Found {
 	nearest := map[string]Skill{}
 	real := map[string]bool{}
 	for _, p := range s.Places("skills") {
-		for _, dir := range folders(p.Dir) {
+		for _, dir := range s.folders(p) {
 			skill, err := s.readSkill(p, dir)
 			path := filepath.Join(dir, FileName)
 			switch {
@@ -73,10 +75,10 @@ func (f Found) sorted(nearest map[string]Skill) Found {
 	return f
 }
 
-// folders returns the folders below dir that have a SKILL.md, or that are to be
-// said to have one that cannot be used. It follows links to folders: people keep
-// their skills elsewhere.
-func folders(dir string) (out []string) {
+// folders returns the folders of a place that have a SKILL.md, or about which settle
+// reports that theirs cannot be used. It follows links to folders, since people keep
+// their skills elsewhere; in a project, only within the project.
+func (s Sources) folders(p Place) (out []string) {
 	looked := 0
 	var walk func(dir string, depth int)
 	walk = func(dir string, depth int) {
@@ -89,48 +91,74 @@ func folders(dir string) (out []string) {
 				return
 			}
 			path := filepath.Join(dir, e.Name())
-			if e.Name() == ".git" || e.Name() == "node_modules" || !isFolder(path, e) {
+			isFolder, inside := s.look(p, path, e.Type())
+			if e.Name() == ".git" || e.Name() == "node_modules" || !isFolder {
 				continue
 			}
 			if _, err := os.Lstat(filepath.Join(path, FileName)); err == nil {
 				out = append(out, path)
-			} else if depth < mostDepth {
+			} else if inside && depth < mostDepth {
 				walk(path, depth+1)
 			}
 		}
 	}
-	walk(dir, 1)
+	if isFolder, inside := s.look(p, p.Dir, fs.ModeSymlink); isFolder && inside {
+		walk(p.Dir, 1)
+	}
 	return out
 }
 
-func isFolder(path string, e fs.DirEntry) bool {
-	if e.Type()&fs.ModeSymlink == 0 {
-		return e.IsDir()
+// look reports whether a path of a place is a folder or leads to one, and whether it
+// stays where the place may lead. One that does not is not walked through.
+func (s Sources) look(p Place, path string, mode fs.FileMode) (isFolder, inside bool) {
+	if mode&fs.ModeSymlink == 0 {
+		return mode.IsDir(), true
 	}
 	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
+	if err != nil || !info.IsDir() {
+		return false, false
+	}
+	_, err = s.resolve(p, path)
+	return true, err == nil
 }
 
-// beside returns the names of the files in a skill's folder, with slashes.
+// beside returns the names of the files in a skill's folder, with slashes. The folder's
+// path has no links, and none is followed.
 func beside(dir string) (out []string) {
+	top, err := disk.OpenDir(dir)
+	if err != nil {
+		return nil // what cannot be seen is not named
+	}
 	looked := 0
-	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error { // what cannot be seen is not named
+	more := func() bool { return looked <= mostEntries && len(out) <= mostBeside }
+	var walk func(d *disk.Dir, prefix string, depth int)
+	walk = func(d *disk.Dir, prefix string, depth int) {
+		defer d.Close()
+		entries, err := d.Read(mostEntries, more)
 		if err != nil {
-			return nil //nolint:nilerr // see above
+			return
 		}
-		if looked++; looked > mostEntries || len(out) > mostBeside {
-			return fs.SkipAll
+		slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+		for _, e := range entries {
+			name := prefix + e.Name()
+			if looked++; !more() {
+				return
+			}
+			if !e.IsDir() {
+				if name != FileName {
+					out = append(out, name)
+				}
+				continue
+			}
+			if e.Name() == ".git" || e.Name() == "node_modules" || depth > mostDepth {
+				continue
+			}
+			if sub, err := d.Sub(e.Name()); err == nil {
+				walk(sub, name+"/", depth+1)
+			}
 		}
-		rel, err := filepath.Rel(dir, path)
-		switch {
-		case err != nil || rel == FileName:
-		case e.IsDir() && (e.Name() == ".git" || e.Name() == "node_modules" || strings.Count(rel, string(filepath.Separator)) >= mostDepth):
-			return fs.SkipDir
-		case !e.IsDir():
-			out = append(out, filepath.ToSlash(rel))
-		}
-		return nil
-	})
+	}
+	walk(top, "", 1)
 	if len(out) > mostBeside {
 		out = append(out[:mostBeside], "…")
 	}

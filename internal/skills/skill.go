@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/frontmatter"
-	"github.com/settle-agent/settle/internal/safefile"
 )
 
 // FileName is the file that makes a folder a skill.
@@ -113,7 +113,11 @@ func (s *Skill) warn(text string) { s.Warnings = append(s.Warnings, text) }
 // readSkill reads the skill in a folder.
 func (s Sources) readSkill(p Place, dir string) (Skill, error) {
 	path := filepath.Join(dir, FileName)
-	data, size, err := s.read(p, path, mostFile)
+	real, err := s.resolve(p, dir)
+	if err != nil {
+		return Skill{}, err
+	}
+	data, size, err := s.Read(p, path, mostFile)
 	if err != nil {
 		return Skill{}, err
 	}
@@ -126,30 +130,17 @@ func (s Sources) readSkill(p Place, dir string) (Skill, error) {
 	}
 	sum := sha256.Sum256(data)
 	skill.Path, skill.Dir, skill.Project, skill.Hash = path, dir, p.Project, hex.EncodeToString(sum[:])
-	skill.Real, skill.place, skill.sources = dir, p, s
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		skill.Real = real
-	}
+	skill.Real, skill.place, skill.sources = real, p, s
 	return skill, nil
 }
 
-// read reads a file of a place; see [Sources.Read].
-func (s Sources) read(p Place, path string, limit int64) (data []byte, size int64, err error) {
+// resolve follows the links of a path of a place, in a project only within the project.
+func (s Sources) resolve(p Place, path string) (string, error) {
 	if !p.Project {
-		return safefile.Read(path, limit)
+		return disk.Resolve(path)
 	}
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return nil, 0, err
-	}
-	root, err := filepath.EvalSymlinks(s.Project.Dirs[0])
-	if err != nil {
-		return nil, 0, err
-	}
-	if inside, err := filepath.Rel(root, real); err != nil || !filepath.IsLocal(inside) {
-		return nil, 0, fmt.Errorf("it is a link out of the project, to %q", real)
-	}
-	return s.Project.ReadFile(real, limit)
+	f, err := s.Project.Locate(path)
+	return f.Real(), err
 }
 
 // Load reads the skill as it is now.
@@ -158,7 +149,7 @@ func (s Skill) Load() (Loaded, error) {
 	if err != nil {
 		return Loaded{}, fmt.Errorf("cannot load the skill %q: %w", s.Name, err)
 	}
-	return Loaded{Skill: now, Files: beside(now.Dir)}, nil
+	return Loaded{Skill: now, Files: beside(now.Real)}, nil
 }
 
 // Loaded is a skill with its body, and the names of the files beside it.

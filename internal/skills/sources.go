@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/settle-agent/settle/internal/repo"
+	"github.com/settle-agent/settle/internal/safefile"
 )
 
 // Sources say where to look.
@@ -85,5 +86,8 @@ func (s Sources) Places(name string) []Place {
 // Read reads a file of a place, at most limit bytes of it. Of a project, a link that
 // leads out of it and a file of somebody else are errors.
 func (s Sources) Read(p Place, path string, limit int64) (data []byte, size int64, err error) {
-	return s.read(p, path, limit)
+	if p.Project {
+		return s.Project.ReadFile(path, limit)
+	}
+	return safefile.Read(path, limit)
 }
