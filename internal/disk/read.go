@@ -3,19 +3,29 @@ package disk
 import (
 	"fmt"
 	"io"
+	"os"
 )
 
 // Read returns the first limit bytes of the place, which must be a regular file, and the
 // file's size.
 func (p Place) Read(limit int64) (data []byte, size int64, err error) {
-	f, info, err := p.Open()
+	f, _, err := p.Open()
 	if err != nil {
 		return nil, 0, err
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	data, err = io.ReadAll(io.LimitReader(f, limit))
+	return ReadHead(f, p.Shown, limit)
+}
+
+// ReadHead returns the first limit bytes of an open file, and its size. The name is for
+// the error.
+func ReadHead(f *os.File, name string, limit int64) (data []byte, size int64, err error) {
+	info, err := f.Stat()
+	if err == nil {
+		data, err = io.ReadAll(io.LimitReader(f, limit))
+	}
 	if err != nil {
-		return nil, 0, fmt.Errorf("cannot read %q: %w", p.Shown, err)
+		return nil, 0, fmt.Errorf("cannot read %q: %w", name, err)
 	}
 	return data, max(info.Size(), int64(len(data))), nil
 }

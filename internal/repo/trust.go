@@ -2,7 +2,6 @@ package repo
 
 import (
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -146,11 +145,7 @@ func (p Project) Read(f File, limit int64) (data []byte, size int64, err error) 
 	case disk.Shared(info):
 		return nil, 0, fmt.Errorf("cannot trust %q: it has other names, which may be outside of the project (a hard link), and not everybody may read it", f.place.Named)
 	}
-	data, err = io.ReadAll(io.LimitReader(file, limit))
-	if err != nil {
-		return nil, 0, fmt.Errorf("cannot read %q: %w", f.place.Named, err)
-	}
-	return data, max(info.Size(), int64(len(data))), nil
+	return disk.ReadHead(file, f.place.Named, limit)
 }
 
 // ReadFile is [Project.Locate] and [Project.Read]. A link that somebody else put there is

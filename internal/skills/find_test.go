@@ -118,7 +118,7 @@ func TestFind(t *testing.T) {
 		`repo/.claude/skills/escape/SKILL.md: it is a link out of the project, to "secret/SKILL.md"`,
 		`repo/.claude/skills/out/SKILL.md: it is a link out of the project`,
 		"broken/SKILL.md: the head is no valid YAML", "headless/SKILL.md: it does not begin with a head", "silent/SKILL.md: it says nothing after its head",
-		"about/SKILL.md: it has no description", `Big Name/SKILL.md: its name "Big Name" is not of small letters`, "folder/SKILL.md: cannot read",
+		"about/SKILL.md: it has no description", `Big Name/SKILL.md: its name "Big Name" is not of small letters`, "folder/SKILL.md\" is a directory",
 		"huge/SKILL.md: it has 263",
 	} {
 		if !strings.Contains(broken, want) {
