@@ -15,6 +15,9 @@ import (
 	"github.com/settle-agent/settle/internal/printable"
 )
 
+// maxChallenge bounds what is read of a challenge, in bytes.
+const maxChallenge = 16 << 10
+
 // challenge is what a server says of a login that it asks for (RFC 6750, RFC 9728).
 type challenge struct {
 	metadata string // the URL of its own
@@ -28,6 +31,7 @@ func parseChallenge(values []string) *challenge {
 	c := &challenge{}
 	parameter := regexp.MustCompile(`[\s,](resource_metadata|scope|error)\s*=\s*(?:"([^"]*)"|([^\s",]+))`)
 	for _, value := range values {
+		value = value[:min(len(value), maxChallenge)]
 		at := strings.Index(strings.ToLower(value), "bearer")
 		if at < 0 {
 			continue

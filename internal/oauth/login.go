@@ -5,16 +5,17 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/oauth2"
 
 	"github.com/settle-agent/settle/internal/egress"
 	"github.com/settle-agent/settle/internal/printable"
@@ -76,7 +77,7 @@ func (s Store) Login(ctx context.Context, l *Login) error {
 	if e.Client, err = l.client(ctx, at.meta, back.url(), e.Scopes); err != nil {
 		return err
 	}
-	verifier, state := rand.Text()+rand.Text(), rand.Text() // 52 and 26 characters, 5 bits each
+	verifier, state := oauth2.GenerateVerifier(), rand.Text() // the state has 26 characters of 5 bits
 	code, err := l.authorize(ctx, back, at.meta, &e, verifier, state)
 	if err != nil {
 		return err
@@ -84,8 +85,8 @@ func (s Store) Login(ctx context.Context, l *Login) error {
 	if l.Learn != nil {
 		l.Learn(code, verifier, e.Client.Secret)
 	}
-	got, err := requestTokens(ctx, l.Client, &e, map[string]string{
-		"grant_type": "authorization_code", "code": code, "redirect_uri": back.url(), "code_verifier": verifier,
+	got, err := requestTokens(ctx, l.Client, &e, url.Values{
+		"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {back.url()}, "code_verifier": {verifier},
 	})
 	if err != nil {
 		return fmt.Errorf("the authorization server gave no token: %w", err)
@@ -194,20 +195,18 @@ func register(ctx context.Context, c *http.Client, at string, as map[string]any)
 
 // authorize shows the link, and waits until the browser comes back with a code.
 func (l *Login) authorize(ctx context.Context, back *landing, meta *metadata, e *Entry, verifier, state string) (string, error) {
-	sum := sha256.Sum256([]byte(verifier))
+	config := oauth2.Config{ClientID: e.Client.ID, RedirectURL: back.url(), Scopes: e.Scopes}
+	resource := oauth2.SetAuthURLParam("resource", e.Resource) // RFC 8707
+	ours, err := url.Parse(config.AuthCodeURL(state, oauth2.S256ChallengeOption(verifier), resource))
+	if err != nil {
+		return "", err
+	}
 	link, err := url.Parse(meta.Authorize)
 	if err != nil {
 		return "", errors.New("the authorization server's endpoint is no URL")
 	}
-	q := link.Query()
-	for name, value := range map[string]string{
-		"response_type": "code", "client_id": e.Client.ID, "redirect_uri": back.url(), "state": state, "resource": e.Resource,
-		"code_challenge": base64.RawURLEncoding.EncodeToString(sum[:]), "code_challenge_method": "S256", "scope": strings.Join(e.Scopes, " "),
-	} {
-		if value != "" {
-			q.Set(name, value)
-		}
-	}
+	q := link.Query() // the endpoint may have parameters of its own
+	maps.Copy(q, ours.Query())
 	link.RawQuery = q.Encode()
 	patience := l.Patience
 	if patience == 0 {

@@ -447,3 +447,142 @@ func TestLoginAtAServerThatRedirectsToItself(t *testing.T) {
 		t.Errorf("the server was asked %d times", n)
 	}
 }
+
+// TestTokensInAForm: some servers answer with a form, and refuse with status 200.
+func TestTokensInAForm(t *testing.T) {
+	f := setUp(t, oauthtest.Options{Form: true, ExpiresIn: 3600}).serves()
+	if err := f.login(f.consent); err != nil {
+		t.Fatal(err)
+	}
+	old, err := f.token("")
+	if err != nil || !f.accepted(old) {
+		t.Fatalf("the token is not accepted: %v", err)
+	}
+	f.Expire(false)
+	if token, err := f.token(old); err != nil || !f.accepted(token) {
+		t.Fatalf("the refreshed token is not accepted: %v", err)
+	}
+	f.Expire(true)
+	if old, err = f.token(""); err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.token(old)
+	if _, ended := errors.AsType[*oauth.LoginError](err); !ended {
+		t.Errorf("after a refusal with status 200: %v", err)
+	}
+}
+
+// record is a transport that notes the paths of requests.
+type record struct {
+	http.RoundTripper
+
+	mu    sync.Mutex
+	paths []string
+}
+
+func (r *record) RoundTrip(q *http.Request) (*http.Response, error) {
+	r.mu.Lock()
+	r.paths = append(r.paths, q.URL.Path)
+	r.mu.Unlock()
+	return r.RoundTripper.RoundTrip(q)
+}
+
+// TestEveryRequestIsGuarded: discovery, registration, tokens, refreshes and revocations
+// go through the guarded client.
+func TestEveryRequestIsGuarded(t *testing.T) {
+	f := setUp(t, oauthtest.Options{})
+	guarded := &record{RoundTripper: f.guarded(f.Resource()).Transport}
+	client := &http.Client{Transport: guarded}
+	if err := f.login(f.consent, func(l *oauth.Login) { l.Client = client }); err != nil {
+		t.Fatal(err)
+	}
+	tokens := f.tokens()
+	tokens.Client = func(string) *http.Client { return client }
+	old, err := tokens.Token(t.Context(), f.Resource(), "")
+	if err == nil {
+		_, err = tokens.Token(t.Context(), f.Resource(), old)
+	}
+	if err == nil {
+		_, err = tokens.Logout(t.Context(), f.Resource())
+	}
+	want := []string{
+		"/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-authorization-server", "/register", "/token", "/token", "/revoke",
+	}
+	if err != nil || !slices.Equal(guarded.paths, want) {
+		t.Errorf("%v; requests of the guarded client: %q, want %q", err, guarded.paths, want)
+	}
+}
+
+// TestRegistrationAnswers: what settle does not use of a registration does not matter,
+// and a secret in an answer that cannot be read is part of no error (C15).
+func TestRegistrationAnswers(t *testing.T) {
+	f := setUp(t, oauthtest.Options{Registered: map[string]any{"jwks": map[string]any{"keys": []any{}}, "client_id_issued_at": "2026-11-24"}})
+	if err := f.login(f.consent); err != nil {
+		t.Errorf("with a set of keys: %v", err)
+	}
+	f.Change(func(o *oauthtest.Options) {
+		o.Registered = map[string]any{"client_id": 7, "client_secret": "S3CRET-of-the-client"}
+	})
+	if err := f.login(f.consent); err == nil || strings.Contains(err.Error(), "S3CRET") {
+		t.Errorf("with a number as the id: %v", err)
+	}
+}
+
+// TestHugeChallenge: a challenge costs time in proportion to its length. With time in
+// proportion to its square, this test does not end.
+func TestHugeChallenge(t *testing.T) {
+	f := setUp(t, oauthtest.Options{})
+	if err := f.tokens().Refused(t.Context(), f.Resource(), []string{"Bearer " + strings.Repeat(",", 8<<20)}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestIssuerWithASlash: an issuer may end with a slash; its metadata is where it is
+// without one.
+func TestIssuerWithASlash(t *testing.T) {
+	f := setUp(t, oauthtest.Options{})
+	f.Change(func(o *oauthtest.Options) { o.AuthServer = f.URL + "/" })
+	if err := f.login(f.consent); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestForgedAnswers: what is no bearer token is not kept.
+func TestForgedAnswers(t *testing.T) {
+	for name, body := range map[string]string{
+		"another type": `{"access_token":"a","token_type":"mac"}`, "a line break": `{"access_token":"a\r\nX-Evil: 1","token_type":"bearer"}`,
+		"none": `{"token_type":"bearer"}`, "no JSON": `<html>`, "another form": `[1]`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = w.Write([]byte(body))
+			}))
+			defer server.Close()
+			f := setUp(t, oauthtest.Options{})
+			f.Change(func(o *oauthtest.Options) { o.Endpoint = server.URL + "/token" })
+			if err := f.login(f.consent); err == nil || !strings.Contains(err.Error(), "gave no token") {
+				t.Errorf("got %v", err)
+			}
+			if _, kept := f.store.Read(f.Resource()); kept {
+				t.Error("a login is kept")
+			}
+		})
+	}
+}
+
+// TestPrintableLink: a server cannot have the link change what a terminal shows.
+func TestPrintableLink(t *testing.T) {
+	f := setUp(t, oauthtest.Options{Authorize: "https://auth.example/a\u202eb\u009b31m/?q=\u202e\u009b&state=x#\u202e"})
+	why := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	err := f.store.Login(ctx, &oauth.Login{URL: f.Resource(), Ask: f.ask, Client: f.guarded(f.Resource()), Show: func(link string) {
+		if strings.ContainsFunc(link, func(r rune) bool { return r <= ' ' || r > '~' }) {
+			t.Errorf("the link is %q", link)
+		}
+		cancel(why)
+	}})
+	if !errors.Is(err, why) {
+		t.Errorf("got %v", err)
+	}
+}

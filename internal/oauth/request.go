@@ -12,6 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/clientcredentials"
+
 	"github.com/settle-agent/settle/internal/egress"
 	"github.com/settle-agent/settle/internal/printable"
 )
@@ -43,65 +46,67 @@ func (r *refusal) final() bool {
 	return false
 }
 
-// answer is what a token endpoint gives (RFC 6749, section 5.1).
-type answer struct {
-	Access    string      `json:"access_token"`
-	Type      string      `json:"token_type"`
-	Refresh   string      `json:"refresh_token"`
-	Scope     string      `json:"scope"`
-	ExpiresIn json.Number `json:"expires_in"` // some send a string
-}
-
-// requestTokens asks the entry's token endpoint.
-func requestTokens(ctx context.Context, c *http.Client, e *Entry, form map[string]string) (answer, error) {
-	form["resource"] = e.Resource // RFC 8707
-	raw, err := post(ctx, c, e.TokenURL, e.Client, form)
+// requestTokens requests tokens from the entry's token endpoint. Package oauth2 cannot
+// name the resource (RFC 8707) when it refreshes a token; its client credentials grant
+// takes any parameters, also another type of grant.
+func requestTokens(ctx context.Context, c *http.Client, e *Entry, form url.Values) (*oauth2.Token, error) {
+	form.Set("resource", e.Resource)
+	config := clientcredentials.Config{
+		ClientID: e.Client.ID, TokenURL: e.TokenURL, EndpointParams: form, AuthStyle: oauth2.AuthStyleInParams,
+	}
+	switch e.Client.Method {
+	case "client_secret_basic":
+		config.AuthStyle, config.ClientSecret = oauth2.AuthStyleInHeader, e.Client.Secret
+	case "client_secret_post":
+		config.ClientSecret = e.Client.Secret
+	}
+	got, err := config.Token(context.WithValue(ctx, oauth2.HTTPClient, egress.SameServer(c)))
+	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
+		return nil, &refusal{refused.Response.StatusCode, refused.ErrorCode, refused.ErrorDescription}
+	}
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
-	var got answer
-	if err := json.Unmarshal(raw, &got); err != nil {
-		return answer{}, errors.New("the authorization server's answer is not the JSON that was asked for")
-	}
-	if got.Access == "" || !strings.EqualFold(cmp.Or(got.Type, "bearer"), "bearer") || strings.ContainsFunc(got.Access, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return answer{}, errors.New("the authorization server gave no bearer token")
+	isText := !strings.ContainsFunc(got.AccessToken, func(r rune) bool { return r <= ' ' || r > '~' })
+	if !isText || !strings.EqualFold(got.Type(), "bearer") {
+		return nil, errors.New("the authorization server gave no bearer token")
 	}
 	return got, nil
 }
 
-// take keeps the tokens. One that renews them stays where no other came.
-func (e *Entry) take(got answer) {
-	e.Access, e.Refresh = got.Access, cmp.Or(got.Refresh, e.Refresh)
+// take keeps the tokens.
+func (e *Entry) take(got *oauth2.Token) {
+	e.Access, e.Refresh = got.AccessToken, cmp.Or(got.RefreshToken, e.Refresh)
 	e.Expires = time.Time{}
-	if n, err := got.ExpiresIn.Int64(); err == nil && n > 0 && n < int64(1<<33) {
-		e.Expires = time.Now().Add(time.Duration(n) * time.Second).UTC()
+	if got.Expiry.After(time.Now()) {
+		e.Expires = got.Expiry.UTC()
 	}
-	if got.Scope != "" {
-		e.Scopes = strings.Fields(got.Scope)
+	if scope, _ := got.Extra("scope").(string); scope != "" {
+		e.Scopes = strings.Fields(scope)
 	}
 }
 
-// post posts a form as the client. What the server refuses is a [*refusal].
-func post(ctx context.Context, c *http.Client, to string, as Client, form map[string]string) ([]byte, error) {
-	values := url.Values{}
-	for name, value := range form {
-		values.Set(name, value)
-	}
+// post posts a form as the client. A refusal by the server is a [*refusal].
+func post(ctx context.Context, c *http.Client, to string, as Client, form url.Values) error {
 	if as.Method != "client_secret_basic" {
-		values.Set("client_id", as.ID)
+		form.Set("client_id", as.ID)
 	}
 	if as.Method == "client_secret_post" {
-		values.Set("client_secret", as.Secret)
+		form.Set("client_secret", as.Secret)
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to, strings.NewReader(values.Encode()))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to, strings.NewReader(form.Encode()))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if as.Method == "client_secret_basic" { // RFC 6749, section 2.3.1
 		r.SetBasicAuth(url.QueryEscape(as.ID), url.QueryEscape(as.Secret))
 	}
-	return send(c, r)
+	_, err = send(c, r)
+	return err
 }
 
 // send sends a request, and returns the body of a good answer. Redirects to another

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 )
@@ -70,7 +71,7 @@ func (t *Tokens) refresh(ctx context.Context, server, refused string) (Entry, er
 			e.clear()
 			return nil
 		}
-		got, err := requestTokens(ctx, t.Client(server), e, map[string]string{"grant_type": "refresh_token", "refresh_token": e.Refresh})
+		got, err := requestTokens(ctx, t.Client(server), e, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {e.Refresh}})
 		if refusal, ok := errors.AsType[*refusal](err); ok && refusal.final() {
 			ended = &LoginError{"the login has ended (" + refusal.Error() + ")"}
 			e.clear()
@@ -122,7 +123,8 @@ func (t *Tokens) Logout(ctx context.Context, server string) (had bool, err error
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, refreshTimeout, errors.New("no answer in time"))
 	defer cancel()
-	if _, err = post(ctx, t.Client(server), old.RevokeURL, old.Client, map[string]string{"token": token, "token_type_hint": hint}); err != nil {
+	form := url.Values{"token": {token}, "token_type_hint": {hint}}
+	if err = post(ctx, t.Client(server), old.RevokeURL, old.Client, form); err != nil {
 		err = fmt.Errorf("cannot revoke the token: %w", err)
 	}
 	return true, err

@@ -8,6 +8,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -40,8 +42,9 @@ type Options struct {
 	// Issuer is what the metadata says, if it is not the truth; AuthServer what the
 	// resource's metadata names, and Resource what it says that it is.
 	Issuer, AuthServer, Resource string
-	// Endpoint, if set, is where the metadata says that tokens are given.
-	Endpoint string
+	// Endpoint, if set, is where the metadata says that tokens are given, and Authorize
+	// where a person consents.
+	Endpoint, Authorize string
 	// NoChallenge leaves out where the metadata is, OpenID gives it the other name,
 	// and Legacy has the resource give none.
 	NoChallenge, OpenID, Legacy bool
@@ -56,6 +59,11 @@ type Options struct {
 	ExpiresIn int
 	// Scope is what the resource asks for.
 	Scope string
+	// Form answers requests for tokens with a form, and refuses them with status 200,
+	// as GitHub does.
+	Form bool
+	// Registered is added to what a client receives when it registers.
+	Registered map[string]any
 }
 
 type client struct {
@@ -203,7 +211,7 @@ func (s *Server) resource(w http.ResponseWriter, r *http.Request, o Options) {
 
 func (s *Server) metadata(w http.ResponseWriter, o Options) {
 	m := map[string]any{
-		"issuer": or(o.Issuer, s.URL), "authorization_endpoint": s.URL + "/authorize?tenant=1", "token_endpoint": or(o.Endpoint, s.URL+"/token"),
+		"issuer": or(o.Issuer, s.URL), "authorization_endpoint": or(o.Authorize, s.URL+"/authorize?tenant=1"), "token_endpoint": or(o.Endpoint, s.URL+"/token"),
 		"revocation_endpoint": s.URL + "/revoke", "response_types_supported": []string{"code"}, "scopes_supported": []string{"a", "b", "offline_access"},
 		"token_endpoint_auth_methods_supported": []string{"none", "client_secret_basic"}, "authorization_response_iss_parameter_supported": true,
 	}
@@ -230,7 +238,9 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request, o Options) {
 	s.counts["register"]++
 	id := "client-" + rand.Text()
 	s.clients[id] = client{redirects: asked.Redirects}
-	answer(w, 201, map[string]any{"client_id": id, "redirect_uris": asked.Redirects, "token_endpoint_auth_method": "none"})
+	got := map[string]any{"client_id": id, "redirect_uris": asked.Redirects, "token_endpoint_auth_method": "none"}
+	maps.Copy(got, o.Registered)
+	answer(w, 201, got)
 }
 
 func (s *Server) authorize(w http.ResponseWriter, r *http.Request, o Options) {
@@ -274,6 +284,10 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request, o Options) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.counts["token"]++
+	answer := answer
+	if o.Form {
+		answer = answerForm
+	}
 	id, ok := s.identify(r)
 	if !ok {
 		answer(w, 401, map[string]any{"error": "invalid_client"})
@@ -351,6 +365,16 @@ func answer(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(v)
+}
+
+// answerForm answers as servers do that are older than RFC 6749.
+func answerForm(w http.ResponseWriter, _ int, v any) {
+	form := url.Values{}
+	for name, value := range v.(map[string]any) {
+		form.Set(name, fmt.Sprint(value))
+	}
+	w.Header().Set("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
+	_, _ = io.WriteString(w, form.Encode())
 }
 
 func or(a, b string) string {
