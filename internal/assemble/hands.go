@@ -70,9 +70,13 @@ type promptAnswer struct {
 	Missing string        `json:"missing,omitempty"` // why there is no sandbox
 	Tried   int           `json:"tried,omitempty"`   // ways out of it
 	Network string        `json:"network,omitempty"` // of confined commands
-	// Viewless and Joined are as in layers.
+	// Viewless, Joined and Crowded are as in layers; OwnProcesses says that Crowded is
+	// empty because there is no reason. An older executor has neither.
 	Viewless string `json:"viewless,omitempty"`
 	Joined   string `json:"joined,omitempty"`
+	Crowded  string `json:"crowded,omitempty"`
+
+	OwnProcesses bool `json:"own_processes,omitempty"`
 }
 
 // reach finds out about the other machine; nil if tools work on this one.
@@ -109,6 +113,9 @@ func (o Options) reach(ctx context.Context, env []string) (*far, error) {
 	}
 	if answer.Joined != "" {
 		f.layers.joined = errors.New(answer.Joined)
+	}
+	if !answer.OwnProcesses {
+		f.layers.crowded = errors.New(cmp.Or(answer.Crowded, "the executor does not hide them"))
 	}
 	return f, f.check(o)
 }

@@ -2,7 +2,6 @@ package assemble
 
 import (
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -15,9 +14,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/egress"
 	"github.com/settle-agent/settle/internal/policy"
-	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/repo"
 	"github.com/settle-agent/settle/internal/sandbox"
 	"github.com/settle-agent/settle/internal/scratch"
@@ -37,73 +34,6 @@ type sandboxing struct {
 	missing error
 	tried   int // ways out, none of which led out
 	layers
-}
-
-// layers are what a workspace has beside the rest, where the kernel allows it.
-type layers struct {
-	// viewless is why commands have no view of the files of their own, and joined why
-	// they have no network of their own; nil if they have one.
-	viewless, joined error
-}
-
-// What canaries found out, once in this process: of a box that reads, of those that
-// change files, from the one with the most layers on, and of one that has the network.
-var (
-	proveReading  = sync.OnceValues(func() (int, error) { return prove(sandbox.Policy{}) })
-	proveApart    = sync.OnceValues(func() (int, error) { return prove(sandbox.Policy{Write: anywhere(), View: true, Apart: true}) })
-	proveViewing  = sync.OnceValues(func() (int, error) { return prove(sandbox.Policy{Write: anywhere(), View: true}) })
-	proveWorking  = sync.OnceValues(func() (int, error) { return prove(sandbox.Policy{Write: anywhere()}) })
-	proveReaching = sync.OnceValues(func() (int, error) {
-		return prove(sandbox.Policy{Write: anywhere(), Network: sandbox.Online})
-	})
-
-	proveProxiedApart = sync.OnceValues(func() (int, error) {
-		return prove(sandbox.Policy{Write: anywhere(), View: true, Apart: true, Network: sandbox.Proxied})
-	})
-	proveProxiedViewing = sync.OnceValues(func() (int, error) {
-		return prove(sandbox.Policy{Write: anywhere(), View: true, Network: sandbox.Proxied})
-	})
-	proveProxied = sync.OnceValues(func() (int, error) {
-		return prove(sandbox.Policy{Write: anywhere(), Network: sandbox.Proxied})
-	})
-)
-
-// anywhere stands for the folders that commands may change.
-func anywhere() []string { return []string{"/"} }
-
-func prove(p sandbox.Policy) (int, error) {
-	if p.Network != sandbox.Proxied {
-		return proc.Prove(context.Background(), p, nil)
-	}
-	gate := egress.NewGate(nil, egress.Dialer{})
-	defer gate.Close()
-	return proc.Prove(context.Background(), p, gate)
-}
-
-// prove tries out the boxes that sessions rely on (C22).
-func (s *sandboxing) prove() (tried int, err error) {
-	list := []func() (int, error){proveReading}
-	if s.Mode == event.Workspace || s.byMode {
-		apart, viewing, working := proveApart, proveViewing, proveWorking
-		if s.Network == "proxy" {
-			apart, viewing, working = proveProxiedApart, proveProxiedViewing, proveProxied
-		}
-		if _, s.joined = apart(); s.joined == nil {
-			list = append(list, apart)
-		} else if _, s.viewless = viewing(); s.viewless == nil {
-			list = append(list, viewing)
-		} else {
-			list = append(list, working)
-		}
-	}
-	if s.Network == "on" || s.byMode {
-		list = append(list, proveReaching)
-	}
-	for _, prove := range list {
-		n, failed := prove()
-		tried, err = tried+n, errors.Join(err, failed)
-	}
-	return tried, err
 }
 
 // SandboxByMode is, for Options.Sandbox, auto in modes that name a sandbox, and off
@@ -129,31 +59,13 @@ func (o Options) sandboxing(f *far) (sandboxing, error) {
 	} else if s.missing = s.place(o.Settings.DataDir); s.missing == nil {
 		s.tried, s.missing = s.prove()
 	}
-	if gaps, why := s.gaps(); s.missing == nil && len(gaps) > 0 && s.Use == config.SandboxRequired {
+	if gaps, why := s.holes(); s.missing == nil && len(gaps) > 0 && s.Use == config.SandboxRequired {
 		s.missing = fmt.Errorf("%s; it takes user namespaces (sysctl user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns=0), or --sandbox-mode read-only: %w", strings.Join(gaps, "; "), why)
 	}
 	if s.missing != nil && s.Use == config.SandboxRequired {
 		return s, &config.Error{Where: "sandbox", Message: fmt.Sprintf("it is required, and there is none: %v", s.missing)}
 	}
 	return s, nil
-}
-
-// What a workspace lacks without a view of the files, and with a proxy and without a
-// network of its own.
-const (
-	viewGap  = "modes, owners and times of files outside, and .git/hooks, .git/config and .settle inside, can be changed"
-	proxyGap = "other machines can be reached without the proxy, at the number of its port"
-)
-
-// gaps are what the mode forbids and cannot be enforced here, and why.
-func (s sandboxing) gaps() (gaps []string, why error) {
-	if s.viewless != nil {
-		gaps = append(gaps, viewGap)
-	}
-	if s.joined != nil && s.Network == "proxy" && !sandbox.KnowsAddresses {
-		gaps = append(gaps, proxyGap)
-	}
-	return gaps, cmp.Or(s.viewless, s.joined)
 }
 
 // place refuses a working directory that holds what a sandbox keeps commands from:
@@ -199,10 +111,15 @@ func (s *sandboxing) report(m policy.Mode) *event.Confinement {
 		if sandbox.Unproved != "" {
 			c.Gaps = []string{sandbox.Unproved}
 		}
+		if s.crowded == nil {
+			c.By = append(c.By, "processes")
+		} else {
+			c.Gaps = append(c.Gaps, processGap)
+		}
 		if c.Mode != event.Workspace {
 			return c
 		}
-		gaps, _ := s.gaps()
+		gaps, _ := s.holes()
 		c.Gaps = append(c.Gaps, gaps...)
 		if s.viewless == nil && sandbox.ViewLayer != "" {
 			c.By = append(c.By, sandbox.ViewLayer)
@@ -263,7 +180,7 @@ func (b *boxes) box(kind event.Sandbox, dir string) (shell.Box, error) {
 	write = append(append(write, b.paths(b.Write)...), more.Write...)
 	switch kind {
 	case event.ReadOnly:
-		return shell.Box{Read: steady(sandbox.ReadOnly(home, path, read...), write).Read}, nil
+		return shell.Box{Read: steady(sandbox.ReadOnly(home, path, read...), write).Read, OwnProcesses: b.readsAlone()}, nil
 	case event.Workspace:
 	default:
 		return shell.Box{}, fmt.Errorf("there is no sandbox %q", kind)
@@ -276,10 +193,20 @@ func (b *boxes) box(kind event.Sandbox, dir string) (shell.Box, error) {
 	tmp, cache := filepath.Join(private, "tmp"), b.cache(private)
 	write = append(write, tmp, cache)
 	p := steady(sandbox.Workspace(home, path, read, write), write)
-	return shell.Box{Read: p.Read, Write: p.Write, View: own.viewless == nil, Protect: protected(write), Network: network, Apart: own.joined == nil && network != "on", Env: []string{
+	return shell.Box{Read: p.Read, Write: p.Write, View: own.viewless == nil, Protect: protected(write), Network: network, Apart: own.joined == nil && network != "on", OwnProcesses: own.crowded == nil, Env: []string{
 		"TMPDIR=" + tmp, "XDG_CACHE_HOME=" + cache, "GOCACHE=" + filepath.Join(cache, "go-build"), "npm_config_cache=" + filepath.Join(cache, "npm"),
 		"PIP_CACHE_DIR=" + filepath.Join(cache, "pip"),
 	}}, nil
+}
+
+// readsAlone reports whether commands that only read see their own processes alone. With
+// the sandbox off nothing was tried out yet, and such commands are confined all the same.
+func (b *boxes) readsAlone() bool {
+	if b.Use == config.SandboxOff {
+		_, err := proven().prove(kind{ownProcesses: true})
+		return err == nil
+	}
+	return b.found().crowded == nil
 }
 
 // network is that of a command, where a client wishes for one; "" is no wish. Who has

@@ -2,6 +2,7 @@ package assemble
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -106,6 +107,39 @@ func TestWorkspace(t *testing.T) {
 	}
 	if c := a.Session.Confinement; c == nil || c.Mode != event.Workspace || c.Network != "off" || len(c.By) < 2 {
 		t.Errorf("it says %+v", c)
+	}
+}
+
+// C22: command lines of other processes can be read only where that is said.
+func TestOtherProcessesAreHidden(t *testing.T) {
+	if !confines(t) {
+		return
+	}
+	neighbour := exec.CommandContext(t.Context(), "sleep", "1000", "--", "--password=hunter2")
+	neighbour.Args = []string{"sleep --password=hunter2", "1000"}
+	if err := neighbour.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = neighbour.Wait() }()
+	defer func() { _ = neighbour.Process.Kill() }()
+	reads := fmt.Sprintf("cat /proc/self/cmdline /proc/%d/cmdline", neighbour.Process.Pid)
+	const works = "cat /proc/[0-9]*/cmdline; echo >new"
+	for name, file := range map[string]string{"off": "[sandbox]\nuse='off'", "read-only": "[sandbox]\nuse='auto'\nmode='read-only'", "workspace": ""} {
+		t.Run(name, func(t *testing.T) {
+			a := inSandbox(t, settle.Ask, file, nil, commands(reads, works))
+			claimed := a.Session.Confinement != nil && slices.Contains(a.Session.Confinement.By, "processes")
+			if c := a.Session.Confinement; c != nil && c.Mode.On() && claimed == slices.Contains(c.Gaps, processGap) {
+				t.Errorf("it says %+v", c)
+			}
+			_, err := proven().prove(kind{ownProcesses: true})
+			calls := outputs(t, a)
+			if output := calls[0].Content().Output; !strings.Contains(output, "cmdline") || err == nil && strings.Contains(output, "hunter2") {
+				t.Errorf("a command that only reads shows %q", output)
+			}
+			if output := calls[1].Content().Output; claimed && strings.Contains(output, "hunter2") {
+				t.Errorf("a command shows %q", output)
+			}
+		})
 	}
 }
 

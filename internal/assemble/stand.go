@@ -72,7 +72,7 @@ func (b *boxes) confine(kind event.Sandbox, dir string) (sandbox.Policy, []strin
 	}
 	box, err := b.box(kind, dir)
 	return sandbox.Policy{
-		Read: box.Read, Write: box.Write, Network: sandbox.NetworkOf(box.Network), Apart: box.Apart, View: box.View, Protect: box.Protect,
+		Read: box.Read, Write: box.Write, Network: sandbox.NetworkOf(box.Network), Apart: box.Apart, View: box.View, Protect: box.Protect, OwnProcesses: box.OwnProcesses,
 	}, box.Env, err
 }
 
@@ -130,7 +130,7 @@ func (o HandsOptions) answer(b *boxes, order promptOrder) promptAnswer {
 			a.Missing = err.Error()
 		}
 		own := b.found()
-		a.Viewless, a.Joined = words(own.viewless), words(own.joined)
+		a.Viewless, a.Joined, a.Crowded, a.OwnProcesses = words(own.viewless), words(own.joined), words(own.crowded), own.crowded == nil
 	}
 	return a
 }

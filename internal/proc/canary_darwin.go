@@ -46,6 +46,9 @@ func Prove(ctx context.Context, p sandbox.Policy, gate Gate) (tried int, err err
 	if p.Apart {
 		return 0, errors.New("macOS has no network of a command's own")
 	}
+	if p.OwnProcesses {
+		return 0, errors.New("macOS hides no processes")
+	}
 	var port uint16
 	if p.Network == sandbox.Proxied {
 		if port, err = gate.Listen(); err != nil {

@@ -93,6 +93,8 @@ type Box struct {
 	// what in Write it cannot change then.
 	View    bool
 	Protect []string
+	// OwnProcesses says that the command sees its own processes and no others.
+	OwnProcesses bool
 	// Env is its environment in addition.
 	Env []string
 }
@@ -120,7 +122,7 @@ func (c Config) box() func(event.Sandbox, string) (sandbox.Policy, []string, err
 	return func(s event.Sandbox, dir string) (sandbox.Policy, []string, error) {
 		box, err := c.Box(s, dir)
 		return sandbox.Policy{
-			Read: box.Read, Write: box.Write, Network: sandbox.NetworkOf(box.Network), Apart: box.Apart, View: box.View, Protect: box.Protect,
+			Read: box.Read, Write: box.Write, Network: sandbox.NetworkOf(box.Network), Apart: box.Apart, View: box.View, Protect: box.Protect, OwnProcesses: box.OwnProcesses,
 		}, box.Env, err
 	}
 }

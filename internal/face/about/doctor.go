@@ -180,19 +180,21 @@ func (d *doctor) box(ctx context.Context) {
 		policy sandbox.Policy
 	}{
 		{"read-only", sandbox.Policy{}},
+		{"read-only that sees no other processes", sandbox.Policy{OwnProcesses: true}},
 		{"workspace", sandbox.Policy{Write: anywhere}},
 		{"workspace with a view of its own (modes, owners, .git/hooks)", sandbox.Policy{Write: anywhere, View: true}},
+		{"workspace that sees no other processes", sandbox.Policy{Write: anywhere, View: true, Apart: true, OwnProcesses: true}},
 		{"workspace with a network", sandbox.Policy{Write: anywhere, Network: sandbox.Online}},
 		{"workspace with a proxy", sandbox.Policy{Write: anywhere, Network: sandbox.Proxied}},
 		{"workspace with a proxy, in a network of its own", sandbox.Policy{Write: anywhere, View: true, Apart: true, Network: sandbox.Proxied}},
 	} {
-		if kind.policy.Apart && sandbox.KnowsAddresses {
+		if kind.policy.Apart && kind.policy.Network == sandbox.Proxied && sandbox.KnowsAddresses {
 			continue
 		}
 		tried, err := proc.Prove(ctx, kind.policy, gate)
 		switch {
-		case err != nil && kind.policy.View:
-			d.say(note, "sandbox", "%s is not enforced; it takes user namespaces: %v", kind.name, err)
+		case err != nil && (kind.policy.View || kind.policy.OwnProcesses):
+			d.say(note, "sandbox", "%s is not enforced; it takes namespaces: %v", kind.name, err)
 			continue
 		case err != nil:
 			d.say(bad, "sandbox", "%s: %v", kind.name, err)

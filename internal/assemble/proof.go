@@ -1,0 +1,126 @@
+package assemble
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/egress"
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/sandbox"
+)
+
+// layers are what a sandbox has beside Landlock and seccomp, where the kernel allows it.
+type layers struct {
+	// viewless is why commands of a workspace have no view of the files of their own,
+	// and joined why they have no network of their own; nil if they have one.
+	viewless, joined error
+	// crowded is why commands can see other processes than their own; nil if they cannot.
+	crowded error
+}
+
+// What a sandbox lacks without these layers: a network of its own is missed with a proxy.
+const (
+	viewGap    = "modes, owners and times of files outside, and .git/hooks, .git/config and .settle inside, can be changed"
+	proxyGap   = "other machines can be reached without the proxy, at the number of its port"
+	processGap = "other processes, their command lines among them, can be seen"
+)
+
+// holes are what a workspace forbids and the kernel does not refuse here, and why. The
+// process gap is none of them: such a command sees more, and reaches nothing more.
+func (s sandboxing) holes() (gaps []string, why error) {
+	if s.viewless != nil {
+		gaps = append(gaps, viewGap)
+	}
+	if s.joined != nil && s.Network == "proxy" && !sandbox.KnowsAddresses {
+		gaps = append(gaps, proxyGap)
+	}
+	return gaps, cmp.Or(s.viewless, s.joined)
+}
+
+// kind is a kind of sandbox, apart from its files.
+type kind struct {
+	writes, view, apart, ownProcesses bool
+	network                           sandbox.Network
+}
+
+func (k kind) policy() sandbox.Policy {
+	p := sandbox.Policy{View: k.view, Apart: k.apart, OwnProcesses: k.ownProcesses, Network: k.network}
+	if k.writes {
+		p.Write = []string{"/"} // it stands for some folder
+	}
+	return p
+}
+
+// proofs are what the sandbox probes found out in this process.
+type proofs struct {
+	mu    sync.Mutex
+	known map[kind]func() (tried int, err error)
+}
+
+var proven = sync.OnceValue(func() *proofs { return &proofs{known: map[kind]func() (int, error){}} })
+
+// prove tries out a kind of sandbox, once (C22).
+func (p *proofs) prove(k kind) (tried int, err error) {
+	p.mu.Lock()
+	probe, ok := p.known[k]
+	if !ok {
+		probe = sync.OnceValues(k.probe)
+		p.known[k] = probe
+	}
+	p.mu.Unlock()
+	return probe()
+}
+
+func (k kind) probe() (tried int, err error) {
+	if k.network != sandbox.Proxied {
+		return proc.Prove(context.Background(), k.policy(), nil)
+	}
+	gate := egress.NewGate(nil, egress.Dialer{})
+	defer gate.Close()
+	return proc.Prove(context.Background(), k.policy(), gate)
+}
+
+// prove tries out the kinds of sandbox that sessions rely on, and finds the layers (C22).
+func (s *sandboxing) prove() (tried int, err error) {
+	reading := kind{ownProcesses: true}
+	_, s.crowded = proven().prove(reading)
+	var list []kind
+	if s.Mode == event.Workspace || s.byMode {
+		list = append(list, s.workspace())
+	}
+	if s.Network == "on" || s.byMode {
+		list = append(list, kind{writes: true, view: s.viewless == nil, ownProcesses: s.crowded == nil, network: sandbox.Online})
+	}
+	reading.ownProcesses = s.crowded == nil
+	for _, k := range append(list, reading) {
+		n, failed := proven().prove(k)
+		tried, err = tried+n, errors.Join(err, failed)
+	}
+	return tried, err
+}
+
+// workspace finds the kind of sandbox with the most layers that workspaces can have here.
+// Without a view of the files there are no namespaces, and no other layer.
+func (s *sandboxing) workspace() kind {
+	k := kind{writes: true, view: true, apart: true, ownProcesses: s.crowded == nil}
+	if s.Network == "proxy" {
+		k.network = sandbox.Proxied
+	}
+	for {
+		_, err := proven().prove(k)
+		switch {
+		case err == nil:
+			return k
+		case k.apart:
+			k.apart, s.joined = false, err
+		case k.ownProcesses:
+			k.apart, k.ownProcesses, s.joined, s.crowded = true, false, nil, err
+		default:
+			k.view, s.viewless = false, err
+			return k
+		}
+	}
+}
