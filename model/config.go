@@ -2,9 +2,8 @@ package model
 
 import "time"
 
-// Config is a model as sessions use it: who streams its responses, and what is
-// known of it. Provider and Name must be set. The providers of this module make
-// one with what the catalogue knows:
+// Config is a model as sessions use it: its provider and its known properties. Provider
+// and Name must be set. The providers of this module create one from the catalogue:
 //
 //	openai.New(openai.Options{…}).Model("gpt-5.2")
 type Config struct {
@@ -25,9 +24,9 @@ type Config struct {
 	// Limiter is shared by sessions that use the same provider key; nil shares
 	// one with the sessions of the host that have the same Provider.
 	Limiter *Limiter
-	// Secrets, such as the key, appear in no event; those shorter than 16
-	// characters are left alone. What a Provider announces by Request.Secret
-	// need not be among them.
+	// Secrets, such as the key, are masked in all events; secrets shorter than 16
+	// characters are not masked. Secrets that a Provider announces by Request.Secret
+	// need not be included.
 	Secrets []string
 }
 
@@ -50,13 +49,13 @@ type Traits struct {
 	// goes back wherever it stood, sealed or not, with what else goes back.
 	ReasoningField bool
 	// Family names the tools that the model was trained on (package tool/family);
-	// empty leaves all tools as they are.
+	// empty leaves all tools unchanged.
 	Family string
 	// Offer says which of the session's tools it is offered: "" those that suit its
 	// family, "all" every one.
 	Offer string
-	// ToolSearch says that the provider searches tools for the model, which is told
-	// of those that are deferred only as far as it finds them.
+	// ToolSearch reports that the provider searches tools for the model, which receives
+	// deferred tools only as search results.
 	ToolSearch bool
 	// RefusalSticks says that a response that was cut by a refusal is refused
 	// again for as long as what it was about is in the conversation.

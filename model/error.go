@@ -47,8 +47,8 @@ type Error struct {
 	// RetryAfter is the wait that the provider asked for; zero or negative
 	// where it asked for none.
 	RetryAfter time.Duration
-	// Unreachable says that nobody answered: no name was found, no connection
-	// was made, or it broke before the response began.
+	// Unreachable reports that no server answered: the name was not found, the connection
+	// failed, or it broke before the response began.
 	Unreachable bool
 	// Renewed says that the key was refused and there is another one now, so
 	// that the same request may be made again.

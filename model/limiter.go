@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Limiter is shared by the sessions that use one provider key: when one of
-// them is told to wait, the others wait as well, and come back spread out. The
-// zero value is ready; a nil Limiter never waits.
+// Limiter is shared by the sessions that use one provider key: if the provider asks one
+// session to wait, all others also wait, and resume at different times. The zero value is
+// ready; a nil Limiter never waits.
 type Limiter struct {
-	// Told, if set, is called when one of the sessions is told to wait, so that other
-	// processes with the key can be told by their [Limiter.Join]. It does not wait.
+	// Told, if set, is called when the provider asks a session to wait, so that it can
+	// pass the time to [Limiter.Join] in other processes with the key. It must not block.
 	Told func(until time.Time)
 
 	mu    sync.Mutex
@@ -22,7 +22,7 @@ type Limiter struct {
 // spread is over how long sessions that were held come back.
 const spread = 2 * time.Second
 
-// Hold makes everybody wait until then.
+// Hold makes all sessions wait until the time, and calls Told.
 func (l *Limiter) Hold(until time.Time) {
 	if l == nil {
 		return
@@ -33,7 +33,7 @@ func (l *Limiter) Hold(until time.Time) {
 	}
 }
 
-// Join is Hold for what another process was told.
+// Join is Hold for a request to another process.
 func (l *Limiter) Join(until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -42,8 +42,8 @@ func (l *Limiter) Join(until time.Time) {
 	}
 }
 
-// Wait returns when a request may be sent, or context.Cause(ctx). It does not
-// take longer than most: others may be told to wait again and again.
+// Wait returns when a request can be sent, or context.Cause(ctx). It waits at most the
+// duration: the provider can ask other sessions to wait again and again.
 func (l *Limiter) Wait(ctx context.Context, most time.Duration) error {
 	for begin := time.Now(); ; {
 		left := l.left()

@@ -12,10 +12,10 @@ import (
 //
 // Stream sends one request and yields its response in chunks. The last pair
 // is either a chunk of kind [End] with a nil error, or a zero chunk with an
-// error, which is an [*Error] wherever the fault can be told. A sequence that
-// stops without either is a truncated response. When ctx is cancelled the
-// connection is cut and the sequence ends soon with context.Cause(ctx); the
-// turn does not wait for that. Stream is called by several goroutines at once.
+// error, which is an [*Error] if the fault is known. A sequence that ends without
+// either is a truncated response. When ctx is cancelled, the provider closes the
+// connection, and the sequence ends soon with context.Cause(ctx); the turn does not wait
+// for that. Several goroutines can call Stream at the same time.
 type Provider interface {
 	Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error]
 }
@@ -58,32 +58,32 @@ type Request struct {
 	// MaxTokens bounds the output; 0 leaves it to the provider, or to the
 	// model's largest output where the wire format demands a number.
 	MaxTokens int
-	// Effort is how much the model is to think: "", "none", "minimal", "low",
-	// "medium", "high", "xhigh" or "max"; providers map it to what they have.
+	// Effort is the requested amount of reasoning: "", "none", "minimal", "low",
+	// "medium", "high", "xhigh" or "max"; providers map it to their own levels.
 	Effort string
 	// Schema, if set, is a JSON Schema, an object, that the model's text is to
 	// follow, as strictly as the provider can have it.
 	Schema json.RawMessage
-	// NoCalls says that the answer is to be text: the tools are there so that the
-	// request has the prefix of those before it (C21), and none is to be called.
-	// Providers ask for that where it costs nothing; a call may come all the same.
+	// NoCalls requests a text answer: the tools are present only so that the request
+	// keeps its prefix (C21). Providers pass this on if it does not cost the cache; the
+	// response can still contain a call.
 	NoCalls bool
-	// Search asks for a search of the web, for what the input says, by the
-	// provider's own tool: Tools are empty. What it was found in comes as chunks
-	// of kind Source. Providers without such a tool fail.
+	// Search requests a web search for the input by the provider's own tool; Tools are
+	// empty. The sources arrive as chunks of kind Source. Providers without such a tool
+	// fail.
 	Search bool
 	// CacheKey is stable for a session, for providers that route by one.
 	CacheKey string
-	// Activity, if set, is called whenever bytes arrive: first for the
-	// response's headers, then for every read of its body, from whichever
-	// goroutine reads. It returns at once.
+	// Activity, if set, is called whenever bytes arrive: first for the response's
+	// headers, then for every read of its body, on the reading goroutine. It must return
+	// at once.
 	Activity func()
 	// Secret, if set, is called with the key that the request is to carry,
 	// before it does: keys change while a program runs.
 	Secret func(key string)
 }
 
-// Role says what an Item of the conversation is.
+// Role is the role of an Item of the conversation.
 type Role string
 
 // The roles.
@@ -126,7 +126,7 @@ type ToolSpec struct {
 	Deferred string
 }
 
-// ChunkKind says what a Chunk is.
+// ChunkKind is the kind of a Chunk.
 type ChunkKind uint8
 
 // The kinds of chunks.
@@ -140,8 +140,8 @@ const (
 	Delta
 	// ItemEnd: item Index is complete. ID, CallID, Name and Seal are final.
 	ItemEnd
-	// ItemDrop: item Index, a call, will not be completed, though the response
-	// goes on: it did not happen.
+	// ItemDrop: item Index, a call, remains incomplete although the response continues:
+	// the call is void.
 	ItemDrop
 	// Ping: the wire is alive; no progress.
 	Ping

@@ -93,14 +93,14 @@ func (d *decoder) Event(_, data []byte, emit transport.Emit) error {
 	case "error":
 		return transport.ParseDetail(data).StreamError()
 	}
-	return nil // ping, and what is not known yet
+	return nil // ping, and unknown events
 }
 
 // EOF implements transport.Decoder: only message_stop is an end.
 func (d *decoder) EOF(transport.Emit) {}
 
-// messageStart begins the message. Some gateways say it twice; where another
-// message begins, the first one goes no further.
+// messageStart begins the message. Some gateways send it twice; at another message, the
+// first one ends.
 func (d *decoder) messageStart(e wireEvent, emit transport.Emit) error {
 	id := ""
 	if e.Message != nil {
@@ -308,7 +308,7 @@ func (d *decoder) messageStop(emit transport.Emit) error {
 	return nil
 }
 
-// stopReason maps the API's reasons; ones that are not known stay as they are.
+// stopReason maps the API's reasons; unknown reasons stay unchanged.
 func (d *decoder) stopReason() model.StopReason {
 	switch d.stop {
 	case "model_context_window_exceeded":

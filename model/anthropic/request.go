@@ -90,8 +90,8 @@ type outputFormat struct {
 
 func ephemeral() *cacheControl { return &cacheControl{"ephemeral"} }
 
-// newRequest leaves tool_choice out, also where no call is wanted: another choice
-// keeps the cache of tools and system, and loses that of the messages
+// newRequest omits tool_choice, even if the answer must not call a tool: another choice
+// keeps the cache of tools and system, and loses the cache of the messages
 // (platform.claude.com/docs/en/agents-and-tools/tool-use/tool-use-with-prompt-caching).
 func newRequest(req model.Request, known catalog.Model) request {
 	r := request{Model: req.Model, MaxTokens: maxTokens(req.MaxTokens, known.MaxOutput), Stream: true, Messages: messages(req.Input, req.Tools)}
@@ -113,8 +113,8 @@ func newRequest(req model.Request, known catalog.Model) request {
 	return r
 }
 
-// fillThinking gives each message that calls without thinking a block of it, for
-// DeepSeek, which refuses the message else, whoever made it.
+// fillThinking adds a thinking block to each message that has calls and none, because
+// DeepSeek refuses such a message.
 func (r *request) fillThinking() {
 	text := "(not kept)"
 	for i, m := range r.Messages {

@@ -10,15 +10,15 @@ import (
 // maxSearches bounds what one request may search for: each costs.
 const maxSearches = 5
 
-// searchTool is the API's own search. Later versions of it filter what they find by
-// running code at the provider, which is not for everybody (zero data retention);
+// searchTool is the API's own search. Its later versions filter results by running code
+// at the provider, which excludes accounts with zero data retention;
 // platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool.
 func searchTool() *tool {
 	return &tool{Type: "web_search_20250305", Name: "web_search", MaxUses: maxSearches, CacheControl: ephemeral()}
 }
 
-// sources emits the pages of a web_search_tool_result. Of a search that failed, which
-// has an error in their place, there are none; the model is told of it, and says so.
+// sources emits the pages of a web_search_tool_result. A failed search has an error
+// instead of pages; the model receives the error and reports it.
 func sources(block []byte, emit transport.Emit) {
 	var result struct {
 		Content json.RawMessage `json:"content"`

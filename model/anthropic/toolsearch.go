@@ -15,9 +15,9 @@ const (
 	toolSearchType = toolSearchName + "_20251119"
 )
 
-// tools are those that the model is told of, the search if there is anything to be
-// found by it, and what is. The cache has nothing of the latter: a breakpoint there is
-// refused.
+// tools returns the tools that the model sees, the search tool if tools are deferred, and
+// the deferred tools. The cache excludes deferred tools: the API refuses a breakpoint
+// there.
 func tools(specs []model.ToolSpec) []*tool {
 	var list, deferred []*tool
 	for i := range specs {

@@ -27,13 +27,13 @@ const (
 	ByEffort Thinking = "effort"
 	// ByBudget: by a number of tokens (Claude up to 4.5, Gemini 2.5).
 	ByBudget Thinking = "budget"
-	// Adaptive: the model decides, guided by an effort, and can be told not to
-	// think (Claude from 4.6).
+	// Adaptive: the model decides, guided by an effort; requests can disable thinking
+	// (Claude from 4.6).
 	Adaptive Thinking = "adaptive"
 	// AdaptiveBetween: the same, but the least is thinking between tool calls
 	// (Claude Sonnet 5.5).
 	AdaptiveBetween Thinking = "adaptive_between"
-	// AdaptiveAlways: the same, but it cannot be told not to think.
+	// AdaptiveAlways: the same, but requests cannot disable thinking.
 	AdaptiveAlways Thinking = "adaptive_always"
 )
 
@@ -63,12 +63,12 @@ type Model struct {
 	ToolSearch bool
 }
 
-// Efforts are how much models may be told to think, from the least.
+// Efforts returns the efforts of thinking, from the lowest.
 func Efforts() []string { return []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"} }
 
-// Effort returns the effort that the model knows and that is nearest to what
-// was asked for, the lesser of two. It returns "" if none was asked for, and
-// what was asked for if the model's efforts are unknown.
+// Effort returns the model's effort that is nearest to the requested effort, the lower of
+// two. It returns "" if no effort was requested, and the requested effort if the model's
+// efforts are unknown.
 func (m Model) Effort(asked string) string {
 	order := Efforts()
 	want := slices.Index(order, asked)
@@ -132,8 +132,7 @@ func sibling(rest string) bool {
 	return len(word) > 0 && len(word) < 4
 }
 
-// With returns t with the entries of other added, which replace those of the
-// same name.
+// With returns t with the entries of other, which replace entries of the same name.
 func (t Table) With(other Table) Table {
 	joined := maps.Clone(t)
 	if joined == nil {

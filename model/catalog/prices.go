@@ -99,8 +99,8 @@ func gptPrices(all map[string]model.Price) {
 	add(1.1, 0.275, 1.1, 4.4, "o4-mini")
 }
 
-// geminiPrices: what is read from the cache costs a tenth, and writing it nothing more.
-// Those of gemini-3.8-flash hold until the end of 2026.
+// geminiPrices: tokens read from the cache cost a tenth; writing the cache costs nothing
+// extra. The prices of gemini-3.8-flash hold until the end of 2026.
 func geminiPrices(all map[string]model.Price) {
 	add := func(input, output float64, name string) {
 		all[name] = model.Price{Input: input, CacheRead: input / 10, CacheWrite: input, Output: output}

@@ -83,7 +83,7 @@ func (a attachment) seal() *model.Seal {
 	return &model.Seal{Format: event.SealAttached, Data: string(data)}
 }
 
-// attach puts what came late where it belongs.
+// attach adds late members to their call or text.
 func (m *message) attach(seal string) {
 	var a attachment
 	if json.Unmarshal([]byte(seal), &a) != nil {

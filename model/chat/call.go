@@ -85,11 +85,11 @@ func (d *decoder) toolCall(w wireCall, another bool, emit transport.Emit) error 
 }
 
 // findCall returns the call that w continues, or nil if w begins one. Another
-// says that w is not the first of its chunk.
+// reports that w is not the first call of its chunk.
 //
-// The index decides, as it should. But some servers give every call the same
-// one, or none: then another id with a name begins another call, and so does a
-// name after arguments that are complete.
+// The index decides. But some servers give every call the same index, or none: then
+// another id with a name begins another call, and a name after complete arguments also
+// does.
 func (d *decoder) findCall(w wireCall, another bool) *call {
 	named := w.Function.Name != ""
 	if w.Index != nil {

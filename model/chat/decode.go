@@ -38,7 +38,7 @@ type flow struct {
 // EOF implements transport.Decoder: a finish_reason is an end, for the servers
 // that send nothing after it.
 func (d *decoder) EOF(emit transport.Emit) {
-	if d.finish != "" && d.gaveUp() == nil {
+	if d.finish != "" && d.finishError() == nil {
 		d.end(emit)
 	}
 }
@@ -237,15 +237,15 @@ func (d *decoder) count(data []byte, emit transport.Emit) error {
 
 // done reads the end that [DONE] or a finish_reason is.
 func (d *decoder) done(emit transport.Emit) error {
-	if err := d.gaveUp(); err != nil {
+	if err := d.finishError(); err != nil {
 		return err
 	}
 	d.end(emit)
 	return nil
 }
 
-// gaveUp returns the error that a finish_reason stands for.
-func (d *decoder) gaveUp() error {
+// finishError returns the error of a finish_reason that reports a failure.
+func (d *decoder) finishError() error {
 	switch d.finish {
 	case "error", "abort":
 		return model.NewError(model.ErrServer, "the server gave up: finish_reason is %q", d.finish)
@@ -259,7 +259,7 @@ func (d *decoder) end(emit transport.Emit) {
 	d.closeFlow(emit)
 	stop := d.stopReason()
 	for _, c := range d.calls {
-		// A call that was cut is never run; the turn ends what stays open.
+		// A truncated call never runs; the turn ends the calls that stay open.
 		if !c.ended && (stop == model.StopToolUse || c.complete()) {
 			c.end(emit)
 		}
@@ -272,8 +272,8 @@ func (d *decoder) end(emit transport.Emit) {
 	emit(model.Chunk{Kind: model.End, Stop: stop, Usage: d.usage})
 }
 
-// stopReason maps finish_reason. Whatever it says, calls are calls: many
-// servers say "stop" while calling tools.
+// stopReason maps finish_reason. Calls count for any finish_reason: many servers send
+// "stop" with tool calls.
 func (d *decoder) stopReason() model.StopReason {
 	switch d.finish {
 	case "length", "max_tokens", "model_length":

@@ -13,10 +13,10 @@ type details []detail
 
 type detail map[string]any
 
-// add joins more to d: pieces of text with the same type and index are parts
-// of one, everything else stands for itself. It reports whether one was sealed
-// a second time. Then the stream repeats itself, what was joined is not what
-// the provider sealed, and every later request with it would be refused.
+// add joins more to d: pieces of text with the same type and index are parts of one
+// detail, all other pieces are separate. It reports whether a detail was signed a second
+// time. Then the stream repeats itself, the joined text differs from the text that the
+// provider signed, and the provider would refuse every later request with it.
 func (d details) add(more details) (_ details, again bool) {
 	for _, piece := range more {
 		var last detail
@@ -73,8 +73,8 @@ func (p detail) signature() bool {
 	return text == "" && p["type"] == "reasoning.text" && p.signed()
 }
 
-// join returns the details of a message from those of its items. A signature
-// that came after the message had begun belongs to the text before it.
+// join returns the details of a message from the details of its items. A signature that
+// came after the start of the message belongs to the text before it.
 func (d details) join(more details) details {
 	for _, piece := range more {
 		if n := len(d); n > 0 && piece.signature() && !d[n-1].signed() && d[n-1].continuedBy(piece) {

@@ -10,9 +10,9 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// dialect is what a server demands of a conversation beyond OpenAI's API. Each
-// rule has refused somebody's conversation for good; modeltest.ProviderRules
-// names the reports.
+// dialect are a server's rules for a conversation beyond OpenAI's API. A server refused a
+// real conversation permanently for a breach of each rule; modeltest.ProviderRules names
+// the reports.
 type dialect struct {
 	// nine: call ids have exactly nine letters and digits (Mistral).
 	nine bool
@@ -43,9 +43,9 @@ func hosts() map[string]string {
 	}
 }
 
-// dialectOf returns the dialect of a server: as configured, or else by its host;
-// and by what it sent before, and by the family of the model, whose template is
-// the same wherever it runs.
+// dialectOf returns the dialect of a server: the configured one, or the dialect of its
+// host. The server's earlier responses and the family of the model, whose template is the
+// same on each server, add to it.
 func dialectOf(name, host string, req model.Request) dialect {
 	if name == "" {
 		for end, of := range hosts() {
@@ -146,9 +146,9 @@ func (d dialect) call(m *message) {
 
 // markCache sets breakpoints, of which Claude takes four: at the system prompt
 // and at the last texts of user and model. OpenRouter takes none at a tool's
-// (https://github.com/earendil-works/pi/pull/584), so that a chain of calls would
-// be sent anew with each step: the fourth is the request's own, which stands behind
-// its last message (https://openrouter.ai/docs/guides/best-practices/prompt-caching).
+// message (https://github.com/earendil-works/pi/pull/584), so that each step would send a
+// chain of calls uncached: the fourth breakpoint is the request's own, after its last
+// message (https://openrouter.ai/docs/guides/best-practices/prompt-caching).
 func markCache(list []message) {
 	left := mostCacheMark
 	for i := len(list) - 1; i >= 0; i-- {

@@ -1,10 +1,10 @@
-// Package chat speaks OpenAI's Chat Completions, streaming, as the many
-// servers speak it that imitate it: vLLM, Ollama, llama.cpp, OpenRouter,
-// LiteLLM, Azure and others.
+// Package chat implements streaming Chat Completions, OpenAI's format, for the many
+// servers that imitate it: vLLM, Ollama, llama.cpp, OpenRouter, LiteLLM, Azure and
+// others. Read decode.go first.
 //
-// It copes with what they leave out: ids and indexes of calls, roles, usage,
-// the final [DONE], a finish_reason that says tool_calls. What ends a response
-// is a finish_reason or [DONE]; with neither it is truncated.
+// It tolerates missing parts: ids and indexes of calls, roles, usage, the final [DONE],
+// the finish_reason tool_calls. A finish_reason or [DONE] ends a response; without both,
+// the response is truncated.
 //
 //	chunk* ─► chunk with finish_reason ─► (chunk with usage) ─► [DONE] or the stream's end
 package chat
@@ -19,7 +19,7 @@ import (
 	"github.com/settle-agent/settle/model/transport"
 )
 
-// Options say how to reach a server, and what it does not understand.
+// Options are the address of a server and the features that it lacks.
 //
 // Azure: a base URL that ends in /openai/v1, the key in a header
 // ("api-key"), and Query with "api-version" where the server wants one.

@@ -158,8 +158,8 @@ func (m *message) place() {
 	m.Content = parts
 }
 
-// add appends an item. What the model said in one go becomes one message, and
-// so do consecutive inputs: many servers' templates demand it.
+// add appends an item. Consecutive items of the model become one message, as do
+// consecutive inputs: the templates of many servers demand it.
 func (r *request) add(item model.Item, d dialect) {
 	switch item.Role {
 	case model.User:

@@ -8,16 +8,16 @@ import (
 	"github.com/settle-agent/settle/model/transport"
 )
 
-// tokens are what vLLM adds to a chunk where the request has return_token_ids and
-// logprobs (vllm/entrypoints/openai/chat_completion/protocol.py): the prompt's ids
-// once, in the first chunk, and with each choice the ids of what it generated, also
-// where a parser keeps their text back.
+// tokens are the members that vLLM adds to a chunk if the request has return_token_ids and
+// logprobs (vllm/entrypoints/openai/chat_completion/protocol.py): the ids of the prompt
+// once, in the first chunk, and the ids of the generated tokens with each choice, even if
+// a parser withholds their text.
 type tokens struct {
 	prompt, completion, logprobs []byte
 }
 
-// report emits the tokens of a chunk, if it has any. What cannot be read costs no
-// response: it is missing, and the report says so.
+// report emits the tokens of a chunk, if it has any. Unreadable tokens do not fail the
+// response: they are missing, and the report marks this.
 func report(w *tokens, emit transport.Emit) {
 	if w.prompt == nil && w.completion == nil && w.logprobs == nil {
 		return
@@ -30,7 +30,7 @@ func report(w *tokens, emit transport.Emit) {
 
 func read(data []byte, to any) bool { return data == nil || json.Unmarshal(data, to) == nil }
 
-// logprobs reads those of {"content":[{"logprob":-0.5}]}.
+// logprobs reads the numbers of {"content":[{"logprob":-0.5}]}.
 func logprobs(data []byte, t *model.Tokens) bool {
 	content, ok := member(data, "content")
 	tokens := jsonscan.Elements(content)

@@ -351,7 +351,7 @@ func (d *decoder) finish(reason, message string, emit transport.Emit) error {
 		stop = model.StopFilter
 	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS":
 		return ended(model.ErrToolUse, reason, message)
-	default: // OTHER, MALFORMED_RESPONSE, MISSING_THOUGHT_SIGNATURE, and what is new
+	default: // OTHER, MALFORMED_RESPONSE, MISSING_THOUGHT_SIGNATURE, and unknown reasons
 		return ended(model.ErrServer, reason, message)
 	}
 	d.close(nil, emit)

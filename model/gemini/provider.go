@@ -1,11 +1,11 @@
-// Package gemini speaks Google's Gemini API
+// Package gemini implements Google's Gemini API
 // (https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent),
 // streaming.
 //
-// A call arrives whole, in one part, and often without an id; it then gets one of
-// ours, which the API never sees. What the API attaches to a part, its thought
-// signature, goes back on the same part: the newest models refuse the first call of a
-// response without it. Thoughts that are not signed are for people only.
+// A call arrives complete, in one part, and often without an id; it then gets an id of
+// settle's, which the API never sees. The thought signature of a part returns on the same
+// part: the newest models refuse the first call of a response without it. Unsigned
+// thoughts are for people only. Read decode.go first.
 //
 //	( candidates[0].content.parts* )* ─► candidates[0].finishReason
 package gemini

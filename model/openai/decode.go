@@ -142,8 +142,8 @@ func (d *decoder) Event(_, data []byte, emit transport.Emit) error {
 	return d.finish(e.Type, e.Response, emit)
 }
 
-// concerns reports whether an event is one of those that are read whole. The
-// others repeat what was said, or are not known yet.
+// concerns reports whether the decoder reads the whole event. All other events repeat
+// earlier ones, or are unknown.
 func (d *decoder) concerns(event []byte) bool {
 	switch strings.Trim(string(event), `"`) {
 	case "error", "response.created", "response.output_item.added", "response.output_item.done",
@@ -158,7 +158,7 @@ func (d *decoder) EOF(transport.Emit) {}
 
 func (d *decoder) start(r *wireResponse, emit transport.Emit) {
 	if d.started {
-		return // some gateways say it twice
+		return // some gateways send it twice
 	}
 	d.started = true
 	start := model.Chunk{Kind: model.Start}

@@ -41,7 +41,7 @@ func (w *wireItem) seal() *model.Seal {
 	return nil
 }
 
-// without returns the object's members but those named and those that are null.
+// without returns the object without the named members and without null members.
 func without(object []byte, names ...string) string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(object, &members) != nil {

@@ -12,9 +12,9 @@ import (
 // mostSaid bounds what the description of a namespace says of its tools, in bytes.
 const mostSaid = 400
 
-// tools are those that the model is told of, and then those that it has to search, as
-// namespaces: of them it sees nothing but name and description, of a deferred tool
-// outside of any also what that has of them
+// tools returns the tools that the model sees, then the tools that it must search, as
+// namespaces: the model sees only the name and description of a namespace, and of a
+// deferred tool outside of any namespace
 // (developers.openai.com/api/docs/guides/tools-tool-search). Tools keep their whole names.
 func tools(specs []model.ToolSpec, custom map[string]string) []*tool {
 	var list, spaces []*tool

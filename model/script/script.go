@@ -10,8 +10,8 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// Model is a [model.Provider] that plays a script. It is safe for use by
-// several goroutines; each request takes the next step, whoever sends it.
+// Model is a [model.Provider] that plays a script. Several goroutines can use it; each
+// request, from any of them, takes the next step.
 type Model struct {
 	mu        sync.Mutex
 	steps     []Step          // guarded by mu; those not played yet
@@ -109,8 +109,7 @@ type stage struct {
 	usage   *model.Usage
 }
 
-// emit yields a chunk, after Start if nothing was yielded yet, and reports
-// whether to go on.
+// emit yields a chunk, after Start if it is the first, and reports whether to continue.
 func (s *stage) emit(c model.Chunk) bool {
 	if !s.started {
 		s.started = true

@@ -9,8 +9,8 @@ import (
 
 // Step is one thing that the model does. The zero Step is not valid.
 type Step struct {
-	// play reports whether to go on: false after an end, a failure, or when
-	// the reader stopped reading.
+	// play reports whether to continue: false after an end, a failure, or when the reader
+	// stopped reading.
 	play func(*stage) bool
 }
 
@@ -101,7 +101,7 @@ func (s *stage) open(head *model.Chunk, deltas []string) (index int, ok bool) {
 	return index, true
 }
 
-// Chunk is a chunk as you give it, for what the other steps cannot say.
+// Chunk yields the chunk unchanged, for chunks that no other step yields.
 func Chunk(c model.Chunk) Step {
 	return Step{func(s *stage) bool {
 		if c.Kind == model.ItemStart && c.Index >= s.index {
@@ -111,8 +111,8 @@ func Chunk(c model.Chunk) Step {
 	}}
 }
 
-// Headers is the provider's acceptance of the request, for a turn that is to
-// do something between it and its first item.
+// Headers is the provider's acceptance of the request, for a turn with an event between
+// the acceptance and the first item.
 func Headers() Step {
 	return Step{func(s *stage) bool { return s.started || s.emit(model.Chunk{Kind: model.Ping}) }}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// Body returns v as JSON with extra merged in: its members replace those of
-// v, a nil one removes them. Equal inputs give equal bytes.
+// Body returns v as JSON with extra merged in: a member of extra replaces the member of
+// v, a nil member removes it. Equal inputs give equal bytes.
 func Body(v any, extra map[string]any) ([]byte, error) {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -40,8 +40,8 @@ func Body(v any, extra map[string]any) ([]byte, error) {
 }
 
 // Arguments returns a call's arguments as the JSON object that every wire
-// format demands. Arguments that are none, which the model got an error for,
-// are shown to it as they were, in quotes.
+// format demands. Invalid arguments, for which the model received
+// an error, are quoted unchanged.
 func Arguments(text string) json.RawMessage {
 	trimmed := strings.TrimSpace(text)
 	if trimmed == "" {

@@ -111,7 +111,7 @@ func (c Config) transport(t *tls.Config) *http.Transport {
 	}
 }
 
-// roots returns the certificates to trust; nil stands for the system's.
+// roots returns the trusted certificates; nil means the system's.
 func (c Config) roots() (*x509.CertPool, error) {
 	pool, err := x509.SystemCertPool()
 	if err != nil || pool.Equal(x509.NewCertPool()) {

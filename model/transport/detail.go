@@ -319,16 +319,16 @@ func reasoningMessage(message string) bool {
 			containsAny(message, "is unsupported", "not supported", "not permitted", "unknown", "unrecognized", "unexpected")
 }
 
-// searchMessage knows the words about the provider's own search of tools: the tool and
-// the property by which it is asked for, and what it attached to items of its own.
+// searchMessage recognizes messages about the provider's own tool search: its tool, its
+// request property, and the signatures of its items.
 func searchMessage(message string) bool {
 	return containsAny(message, "tool_search", "tool search", "defer_loading", "deferred tool", "tool_reference", "tool reference",
 		"'namespace'", "'tools.namespace'", "missing namespace", "duplicate namespace")
 }
 
-// imageMessage knows the words about images that a provider cannot use, or
-// about any: each has a dozen, and some speak of what an image made of the
-// message, or of what it made of the request.
+// imageMessage recognizes messages about unusable images, or about images at all: each
+// provider has a dozen, and some concern the message or the request that an image made
+// invalid.
 func imageMessage(message string) bool {
 	return containsAny(message, "image", "图片", "图像", "multimodal", "multi-modal", "support vision", "payload size exceeds") ||
 		strings.Contains(message, "content") && containsAny(message, "must be a string", "expected a string", "valid string")

@@ -25,8 +25,7 @@ import (
 type Endpoint struct {
 	// BaseURL is what paths are appended to. A query in it is kept.
 	BaseURL string
-	// Key returns the provider's key, for each request anew; nil or "" sends
-	// none.
+	// Key returns the provider's key; each request calls it. nil or "" sends no key.
 	Key func(context.Context) (string, error)
 	// Renew, if set, is called with a key that was refused (401), and reports
 	// whether Key has another one now.
@@ -40,7 +39,7 @@ type Endpoint struct {
 	Extra map[string]any
 	// Client sends the requests; nil means NewClient(Config{}).
 	Client *http.Client
-	// AuthHint is told with a refused key, such as "set OPENAI_API_KEY".
+	// AuthHint is the advice after a refused key, such as "set OPENAI_API_KEY".
 	AuthHint string
 	// Now is the clock for dates in answers; nil means time.Now.
 	Now func() time.Time
@@ -91,8 +90,8 @@ type Request struct {
 	Secret func(key string)
 }
 
-// do sends r and returns the answer, which has status 200 and the right type.
-// Whoever calls it closes the body.
+// do sends r and returns the answer, which has status 200 and the right type. The caller
+// closes the body.
 func (e *Endpoint) do(ctx context.Context, r *Request) (*http.Response, error) {
 	key, err := e.key(ctx, r)
 	if err != nil {
@@ -128,7 +127,7 @@ func (e *Endpoint) do(ctx context.Context, r *Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// key returns the provider's key, once whoever asked knows that it is secret.
+// key returns the provider's key, after it has announced the key as a secret.
 func (e *Endpoint) key(ctx context.Context, r *Request) (string, error) {
 	if e.Key == nil {
 		return "", nil
@@ -159,7 +158,7 @@ func (e *Endpoint) renew(ctx context.Context, key string, err error) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case failed != nil:
-		fault.Hint = fmt.Sprintf("no other key can be had: %v", failed)
+		fault.Hint = fmt.Sprintf("no other key is available: %v", failed)
 	}
 	fault.Renewed = renewed && failed == nil
 	return fault

@@ -70,8 +70,8 @@ func (p listPage) models() []Listed {
 	return list
 }
 
-// Models asks for the models that the endpoint lists. The request has the path
-// and what the provider's requests have in their headers.
+// Models requests the list of the endpoint's models. The request has the path and the
+// headers of the provider's other requests.
 func (e Endpoint) Models(ctx context.Context, r Request) ([]Listed, error) {
 	e = e.Prepared()
 	e.Query = maps.Clone(e.Query)

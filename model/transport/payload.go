@@ -7,12 +7,11 @@ import (
 	"sync"
 )
 
-// payload is a request's body. It is let go of when it was sent and the answer
-// has begun: a long conversation is larger than all else that a session which
-// streams has in memory.
+// payload is a request's body. It is released after it was sent and the answer has begun:
+// a long conversation is larger than all other memory of a streaming session.
 type payload struct {
 	mu       sync.Mutex
-	data     []byte // nil: it was let go of
+	data     []byte // nil after its release
 	open     int    // readers that were not closed
 	answered bool
 }
@@ -21,7 +20,7 @@ type payload struct {
 // broke before anything was sent.
 func (p *payload) attach(r *http.Request) {
 	r.ContentLength = int64(len(p.data))
-	r.Body, _ = p.reader() // there is one as long as nobody has answered
+	r.Body, _ = p.reader() // the data exist until the answer begins
 	r.GetBody = p.reader
 }
 
@@ -45,7 +44,7 @@ func (p *payload) answer() {
 	p.release()
 }
 
-// release lets go of the data if nobody needs it any more; with p.mu held.
+// release frees the data if no reader needs them; p.mu must be held.
 func (p *payload) release() {
 	if p.answered && p.open == 0 {
 		p.data = nil

@@ -18,7 +18,7 @@ const (
 	errorBodyTimeout = 5 * time.Second
 )
 
-// statusError says what an answer with a status other than 200 means.
+// statusError returns the error of an answer whose status is not 200.
 func (e *Endpoint) statusError(ctx context.Context, u *url.URL, resp *http.Response) error {
 	body := readStart(ctx, resp.Body)
 	if ctx.Err() != nil {
@@ -52,7 +52,7 @@ func (e *Endpoint) hint(fault *model.Error, location string) string {
 	return ""
 }
 
-// statusKind chooses the kind by what the provider says, then by the status.
+// statusKind chooses the kind by the provider's message, then by the status.
 func statusKind(status int, path string, d Detail) model.ErrorKind {
 	if kind, ok := d.Kind(status); ok {
 		return kind
@@ -85,8 +85,8 @@ func statusKind(status int, path string, d Detail) model.ErrorKind {
 // statusOverloaded is Anthropic's status for an overloaded API.
 const statusOverloaded = 529
 
-// shouldRetry heeds x-should-retry, by which OpenAI and Anthropic overrule
-// what a status would mean. What waiting cannot mend stays as it is.
+// shouldRetry applies x-should-retry, by which OpenAI and Anthropic overrule the meaning
+// of a status. It does not change errors that waiting cannot fix.
 func shouldRetry(kind model.ErrorKind, header string) model.ErrorKind {
 	probe := model.Error{Kind: kind}
 	switch {

@@ -10,9 +10,8 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// Decoder turns the events of one response into chunks. It is told to stop by
-// nothing: what it emits after the terminal chunk, or after its reader
-// stopped, goes nowhere.
+// Decoder turns the events of one response into chunks. It needs no signal to stop:
+// chunks after the terminal chunk, or after its reader stopped, are discarded.
 type Decoder interface {
 	// Event decodes one event. The bytes are valid during the call.
 	Event(name, data []byte, emit Emit) error
@@ -70,7 +69,7 @@ func (s *stream) emit(c model.Chunk) {
 
 // run reads until the stream is done or fails.
 func (s *stream) run(ctx context.Context, r *sse.Reader) error {
-	emit := Emit(s.emit) // once, or each event would allocate it anew
+	emit := Emit(s.emit) // once, to avoid an allocation for each event
 	for !s.done {
 		event, err := r.Next()
 		if err != nil {
@@ -99,7 +98,7 @@ func (s *stream) event(event sse.Event, emit Emit) error {
 	return nil
 }
 
-// readError says what it means that a stream could not be read to its end.
+// readError returns the error of a stream that could not be read to its end.
 func readError(err error) error {
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// ErrSyntax is returned for what is not JSON, or not the kind of JSON value
-// that was asked for.
+// ErrSyntax is returned for input that is not JSON, or not the requested kind of JSON
+// value.
 var ErrSyntax = errors.New("not valid JSON")
 
 const maxDepth = 1000
