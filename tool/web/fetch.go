@@ -254,7 +254,9 @@ func read(answer *http.Response) (document, error) {
 		return d, err
 	}
 	if d.text = text; isHTML(d.kind) {
-		d.text = markdown(text, answer.Request.URL)
+		var isCut bool
+		d.text, isCut = markdown(text, answer.Request.URL)
+		d.cut = d.cut || isCut
 	}
 	if answer.StatusCode >= 400 {
 		return d, fmt.Errorf("the server answered with %s\n%s", answer.Status, marked(printable.Text(clip(d.text, 2<<10))))

@@ -279,17 +279,57 @@ func TestMarkdown(t *testing.T) {
 		"<a href='javascript:x'>no</a> <a href='#x'>here</a> <a href='y z'>yes</a> <img alt='a cat' src=x>": "no here [yes](https://h/d/y%20z) ![a cat]",
 		"<style>a{}</style><svg><text>x</text></svg><template><p>y</template>z<!-- c -->":                   "z",
 		"</ul></ol></a></pre></blockquote>a<li>b":                                                           "a\n- b",
-		"<p>&amp;lt; &lt;b&gt;": "&lt; <b>",
-		"<script>never closed":  "",
-		"":                      "",
+		"<a href=x>one<a href=y>two</a>":                                                                    "[one](https://h/d/x)[two](https://h/d/y)",
+		"<p>&amp;lt; &lt;b&gt;":                                                                             "&lt; <b>",
+		"<script>never closed":                                                                              "",
+		"":                                                                                                  "",
 	} {
 		u, err := Address("https://h/d/p")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := markdown(page, u); got != want {
+		if got, isCut := markdown(page, u); got != want || isCut {
 			t.Errorf("%s:\n%q, want\n%q", page, got, want)
 		}
+	}
+}
+
+// TestHostilePages: no page makes more Markdown than maxBody, and each is converted in
+// time in proportion to its length: with time in proportion to its square, the test does
+// not end.
+func TestHostilePages(t *testing.T) {
+	quotes := strings.Repeat("<blockquote>", maxDepth)
+	base, err := Address("https://h/" + strings.Repeat("d", 1500) + "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		begin, repeated string
+		isCut           bool
+	}{
+		"brackets":         {"", "[", false},
+		"links":            {"", "<a href=x></a>", true},
+		"open links":       {"", "<a href=x>", true},
+		"nested blocks":    {"", "<div>", false},
+		"nested lists":     {"", "<ol><li>a", true},
+		"nested tables":    {"", "<table><tr><td>", false},
+		"open tags":        {"", "<b><p>", false},
+		"hidden":           {"", "<svg>", false},
+		"attributes":       {"<p ", "a=b ", false},
+		"quoted blocks":    {quotes, "<p>a", true},
+		"quoted lines":     {quotes, "<br>a", true},
+		"quoted pre":       {quotes + "<pre>", "a\n", true},
+		"comments":         {"", "<!--", false},
+		"character names":  {"", "&amp", false},
+		"half of a tag":    {"", "<", false},
+		"closed, not open": {"", "</a></ul>", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			page := c.begin + strings.Repeat(c.repeated, (2<<20)/len(c.repeated))
+			if out, isCut := markdown(page, base); len(out) > maxBody || isCut != c.isCut {
+				t.Errorf("%d bytes, cut: %v", len(out), isCut)
+			}
+		})
 	}
 }
 
@@ -301,7 +341,7 @@ func FuzzMarkdown(f *testing.F) {
 		if err != nil {
 			return
 		}
-		out := markdown(text, nil)
+		out, _ := markdown(text, nil)
 		if strings.ToValidUTF8(out, "") != out {
 			t.Errorf("%q is not UTF-8", out)
 		}

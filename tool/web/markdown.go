@@ -15,16 +15,17 @@ const (
 	maxLink = 500
 )
 
-// markdown puts a page into Markdown. It reads the page's tags in their order, in one
-// pass, and needs no tree; broken nesting costs the look of a place.
-func markdown(page string, base *url.URL) string {
+// markdown converts a page to Markdown. It reads the page's tags in their order, in one
+// pass, and builds no tree; where tags are nested wrongly, the layout suffers. The result
+// has at most maxBody bytes; isCut reports that there would be more.
+func markdown(page string, base *url.URL) (text string, isCut bool) {
 	w := &writer{base: base}
 	z := html.NewTokenizer(strings.NewReader(page))
-	for {
+	for !w.full && w.out.Len()+w.line.Len() <= maxBody {
 		switch kind := z.Next(); kind {
 		case html.ErrorToken: // the end
 			w.flush()
-			return strings.TrimSpace(w.out.String())
+			return strings.TrimSpace(w.out.String()), w.full
 		case html.TextToken:
 			w.text(string(z.Text()))
 		case html.StartTagToken, html.SelfClosingTagToken:
@@ -38,6 +39,7 @@ func markdown(page string, base *url.URL) string {
 			w.close(t.Data)
 		}
 	}
+	return strings.TrimSpace(w.out.String()), true
 }
 
 // writer writes Markdown. Blocks are divided by empty lines.
@@ -46,15 +48,16 @@ type writer struct {
 	out  strings.Builder
 	line strings.Builder // the block that is being written
 
-	hidden string   // the tag whose content is left out; "" for none
-	nested int      // tags of that name in it
-	pre    int      // white space counts
-	quotes int      // of blocks
-	lists  []int    // the next number of each; 0 has none
-	links  []string // that are open
-	cells  int      // of the row, so far
-	tight  bool     // the next block follows without an empty line
-	prefix string   // of the block's first line
+	hidden string // the tag whose content is left out; "" for none
+	nested int    // tags of that name in it
+	pre    int    // white space counts
+	quotes int    // of blocks
+	lists  []int  // the next number of each; 0 has none
+	link   string // where the open link leads; "" if none is open
+	cells  int    // of the row, so far
+	tight  bool   // the next block follows without an empty line
+	prefix string // of the block's first line
+	full   bool   // the next block would be too long
 }
 
 // hides reports whether the content of a tag is nothing to read.
@@ -123,8 +126,8 @@ func (w *writer) open(t html.Token) {
 		w.line.WriteString("| ")
 		w.cells++
 	case "a":
-		w.links = append(w.links, w.address(t, "href"))
-		if w.links[len(w.links)-1] != "" {
+		w.close("a") // a link has no link in it
+		if w.link = w.address(t, "href"); w.link != "" {
 			w.line.WriteByte('[')
 		}
 	case "img":
@@ -182,12 +185,10 @@ func (w *writer) close(tag string) {
 		w.flush()
 		w.cells = 0
 	case "a":
-		if n := len(w.links) - 1; n >= 0 {
-			if w.links[n] != "" {
-				w.line.WriteString("](" + w.links[n] + ")")
-			}
-			w.links = w.links[:n]
+		if w.link != "" {
+			w.line.WriteString("](" + w.link + ")")
 		}
+		w.link = ""
 	default:
 		if isBlock(tag) {
 			w.flush()
@@ -254,8 +255,11 @@ func (w *writer) flush() {
 		}
 	}
 	block = prefix + block
+	mark := strings.Repeat("> ", w.quotes)
+	if w.full = w.out.Len()+len(block)+(1+strings.Count(block, "\n"))*len(mark) > maxBody; w.full {
+		return
+	}
 	if w.quotes > 0 {
-		mark := strings.Repeat("> ", w.quotes)
 		block = mark + strings.ReplaceAll(block, "\n", "\n"+mark)
 	}
 	w.out.WriteString(block)
