@@ -180,7 +180,7 @@ func (b *boxes) box(kind event.Sandbox, dir string) (shell.Box, error) {
 	write = append(append(write, b.paths(b.Write)...), more.Write...)
 	switch kind {
 	case event.ReadOnly:
-		return shell.Box{Read: steady(sandbox.ReadOnly(home, path, read...), write).Read, OwnProcesses: b.readsAlone()}, nil
+		return shell.Box{Read: sandbox.ReadOnly(home, path, read...).Steady(write).Read, OwnProcesses: b.readsAlone()}, nil
 	case event.Workspace:
 	default:
 		return shell.Box{}, fmt.Errorf("there is no sandbox %q", kind)
@@ -192,7 +192,7 @@ func (b *boxes) box(kind event.Sandbox, dir string) (shell.Box, error) {
 	network, own := b.network(more.Network), b.found()
 	tmp, cache := filepath.Join(private, "tmp"), b.cache(private)
 	write = append(write, tmp, cache)
-	p := steady(sandbox.Workspace(home, path, read, write), write)
+	p := sandbox.Workspace(home, path, read, write).Steady(write)
 	return shell.Box{Read: p.Read, Write: p.Write, View: own.viewless == nil, Protect: protected(write), Network: network, Apart: own.joined == nil && network != "on", OwnProcesses: own.crowded == nil, Env: []string{
 		"TMPDIR=" + tmp, "XDG_CACHE_HOME=" + cache, "GOCACHE=" + filepath.Join(cache, "go-build"), "npm_config_cache=" + filepath.Join(cache, "npm"),
 		"PIP_CACHE_DIR=" + filepath.Join(cache, "pip"),

@@ -1,4 +1,4 @@
-package assemble
+package sandbox
 
 import (
 	"path/filepath"
@@ -6,14 +6,14 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle/internal/disk"
-	"github.com/settle-agent/settle/internal/sandbox"
 )
 
-// steady leaves out of a policy the paths that a command could have led elsewhere. A rule
-// of a sandbox is for what its path leads to when the command starts. In a folder that
-// commands can write to, or behind one, an earlier command may have put a link in the
-// path's way. In such a folder, the folder's own rule holds, and no other is needed.
-func steady(p sandbox.Policy, writable []string) sandbox.Policy {
+// Steady returns the policy without the paths that a command could have led elsewhere. A
+// rule is for what its path leads to when the command starts. In a folder that commands
+// can write to, or behind one, an earlier command may have put a link in the path's way.
+// In such a folder, the folder's own rule holds, and no other is needed. The folders
+// that commands can write to, now or earlier, are absolute.
+func (p Policy) Steady(writable []string) Policy {
 	const separator = string(filepath.Separator)
 	var walk disk.Walk
 	var roots []string
@@ -31,6 +31,7 @@ func steady(p sandbox.Policy, writable []string) sandbox.Policy {
 		_, err := walk.Resolve(path)
 		return loose || err != nil
 	}
-	p.Read, p.Write = slices.DeleteFunc(p.Read, isLoose), slices.DeleteFunc(p.Write, isLoose)
+	p.Read = slices.DeleteFunc(slices.Clone(p.Read), isLoose)
+	p.Write = slices.DeleteFunc(slices.Clone(p.Write), isLoose)
 	return p
 }
