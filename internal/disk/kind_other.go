@@ -9,3 +9,6 @@ const notWaiting = 0
 // Shared reports whether a regular file has several names, and not everybody may read
 // it. It is not known here.
 func Shared(fs.FileInfo) bool { return false }
+
+// Linked reports whether a regular file has several names. It is not known here.
+func Linked(fs.FileInfo) bool { return false }

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 type copyParams struct {
@@ -29,18 +31,21 @@ func (c *conn) copy(ctx context.Context, params copyParams) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	from := target{filepath.Join(parent.path, filepath.Base(name)), parent.rights} // a link is copied itself
+	if parent.Named == name {
+		return nil, invalidRequest("cannot copy %q", name)
+	}
+	from := parent.entry(filepath.Base(name)) // a link is copied itself
 	to, err := c.target(params.Destination, "destinationPath", params.Sandbox, writable)
 	if err != nil {
 		return nil, err
 	}
-	info, err := os.Lstat(from.path)
+	info, err := from.stat()
 	switch {
 	case err != nil:
 		return nil, err
 	case info.IsDir() && !*params.Recursive:
 		return nil, invalidRequest("fs/copy requires recursive: true when sourcePath is a directory")
-	case info.IsDir() && within(from.path, to.path):
+	case info.IsDir() && disk.Within(from.Real, to.Real):
 		return nil, invalidRequest("fs/copy cannot copy a directory to itself or one of its descendants")
 	}
 	return struct{}{}, copyAll(ctx, from, to, info)
@@ -51,23 +56,30 @@ func copyAll(ctx context.Context, from, to target, info fs.FileInfo) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
+	if err := errors.Join(from.need(readable), to.need(writable)); err != nil {
+		return err
+	}
 	switch {
-	case from.rights.may(from.path) < readable:
-		return invalidRequest("the sandbox does not allow to read %q", from.path)
-	case to.rights.may(to.path) < writable:
-		return invalidRequest("the sandbox does not allow to write %q", to.path)
 	case info.IsDir():
 		return copyFolder(ctx, from, to, info)
 	case info.Mode()&fs.ModeSymlink != 0:
-		leads, err := os.Readlink(from.path)
-		if err != nil {
-			return err
-		}
-		return to.within(func(root *os.Root, name string) error { return root.Symlink(leads, name) })
+		return copyLink(from, to)
 	case !info.Mode().IsRegular():
-		return invalidRequest("fs/copy only supports regular files, directories, and symlinks; %q is none", from.path)
+		return invalidRequest("fs/copy only supports regular files, directories, and symlinks; %q is none", from.Named)
 	}
 	return copyFile(from, to, info)
+}
+
+func copyLink(from, to target) error {
+	var leads string
+	err := from.within(func(d *disk.Dir, name string) (err error) {
+		leads, err = d.Readlink(name)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return to.within(func(d *disk.Dir, name string) error { return d.Symlink(leads, name) })
 }
 
 func copyFile(from, to target, info fs.FileInfo) error {
@@ -76,7 +88,7 @@ func copyFile(from, to target, info fs.FileInfo) error {
 		return err
 	}
 	defer func() { _ = source.Close() }() // it was only read
-	if same, err := os.Stat(to.path); err == nil && os.SameFile(info, same) {
+	if same, err := to.stat(); err == nil && os.SameFile(info, same) {
 		return nil
 	}
 	file, err := to.create()
@@ -99,17 +111,19 @@ func copyFolder(ctx context.Context, from, to target, info fs.FileInfo) error {
 		return err
 	}
 	for _, e := range entries {
-		below, err := os.Lstat(filepath.Join(from.path, e.Name()))
+		next := from.entry(e.Name())
+		below, err := next.stat()
 		if err != nil {
 			return err
 		}
-		next := func(t target) target { return target{filepath.Join(t.path, e.Name()), t.rights} }
-		if err := copyAll(ctx, next(from), next(to), below); err != nil {
+		if err := copyAll(ctx, next, to.entry(e.Name()), below); err != nil {
 			return err
 		}
 	}
-	if to.rights.confined {
-		return nil // somebody could have put a link in its place
+	d, err := to.Tree()
+	if err != nil {
+		return err
 	}
-	return os.Chmod(to.path, info.Mode().Perm())
+	defer d.Close()
+	return d.Chmod(info.Mode().Perm())
 }

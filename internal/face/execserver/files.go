@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/settle-agent/settle/internal/disk"
 )
@@ -20,9 +21,12 @@ type fileParams struct {
 	Sandbox *sandboxContext `json:"sandbox"`
 }
 
-// target is a path with the rights to it.
+// target is the place that a path led to, with the rights of the request. What is done
+// with a target is done with that place, through descriptors: a link that somebody puts
+// in its way meanwhile is an error (C22).
 type target struct {
-	path   string // without links where rights are confined
+	disk.Place
+
 	rights rights
 }
 
@@ -33,106 +37,99 @@ func (c *conn) target(path place, parameter string, from *sandboxContext, need a
 		return target{}, err
 	}
 	r, err := c.server.rights(from)
-	if err != nil || !r.confined {
-		return target{name, r}, err
-	}
-	if err := canConfineFiles(); err != nil {
-		return target{}, err
-	}
-	real, err := locate(name)
 	if err != nil {
 		return target{}, err
 	}
-	if r.may(real) < need {
-		verb := "read"
-		if need == writable {
-			verb = "write"
-		}
-		return target{}, invalidRequest("the sandbox does not allow to %s %q", verb, name)
+	if r.confined && runtime.GOOS != "linux" { // where a name can be written in several ways
+		return target{}, unenforced("rights to files on this platform")
 	}
-	return target{real, r}, nil
+	real, err := disk.Resolve(name)
+	if err != nil {
+		return target{}, err
+	}
+	t := target{disk.At("", name, real), r}
+	return t, t.need(need)
 }
 
-// regular returns an error for what is no regular file.
-func regular(path string) func(fs.FileInfo) error {
-	return func(info fs.FileInfo) error {
-		if !info.Mode().IsRegular() {
-			return notFile(path)
-		}
+// need returns an error if the request has less than the access to the target.
+func (t target) need(need access) error {
+	if t.rights.may(t.Real) >= need {
 		return nil
 	}
+	verb := "read"
+	if need == writable {
+		verb = "write"
+	}
+	return invalidRequest("the sandbox does not allow to %s %q", verb, t.Named)
 }
 
-// notFile is Codex's error for a path that leads to no regular file.
-func notFile(path string) error { return invalidRequest("path `%s` is not a file", path) }
+// entry is what a folder has by a name: a link itself, if it is one.
+func (t target) entry(name string) target {
+	return target{disk.At("", filepath.Join(t.Named, name), filepath.Join(t.Real, name)), t.rights}
+}
 
-// read opens a regular file for reading.
-func (t target) read() (*os.File, error) {
-	if !t.rights.confined {
-		f, _, err := disk.OpenRegular(t.path)
-		if special := (*disk.NotRegularError)(nil); errors.As(err, &special) {
-			err = notFile(t.path)
-		}
-		return f, err
+func (t target) isRoot() bool { return filepath.Dir(t.Real) == t.Real }
+
+// stat describes the target.
+func (t target) stat() (fs.FileInfo, error) {
+	if t.isRoot() {
+		return os.Lstat(t.Real) // which nothing can replace
 	}
-	f, err := openPlain(t.path, os.O_RDONLY, 0)
+	d, err := t.Dir()
 	if err != nil {
 		return nil, err
 	}
-	return f, checked(f, t.path)
+	defer d.Close()
+	return d.Lstat(t.Base())
 }
 
-// checked closes a file that is no regular one.
-func checked(f *os.File, path string) error {
-	info, err := f.Stat()
-	if err == nil {
-		err = regular(path)(info)
-	}
-	if err != nil {
-		_ = f.Close() // nothing was written
+// read opens a regular file for reading.
+func (t target) read() (*os.File, error) {
+	f, _, err := t.Open()
+	return f, t.regular(err)
+}
+
+// regular says what the protocol has for what is no regular file.
+func (t target) regular(err error) error {
+	if other := (*disk.NotRegularError)(nil); errors.As(err, &other) || errors.Is(err, disk.ErrDirectory) {
+		return invalidRequest("path `%s` is not a file", t.Named)
 	}
 	return err
 }
 
 // create opens a regular file for writing, and empties it.
 func (t target) create() (*os.File, error) {
-	if info, err := os.Stat(t.path); err == nil {
-		if err := regular(t.path)(info); err != nil {
-			return nil, err // a pipe would wait
-		}
-	}
-	open := os.OpenFile
-	if t.rights.confined {
-		open = openPlain
-	}
-	file, err := open(t.path, os.O_WRONLY|os.O_CREATE, 0o666)
+	d, err := t.Dir()
 	if err != nil {
 		return nil, err
 	}
-	if err := checked(file, t.path); err != nil {
-		return nil, err
+	defer d.Close()
+	file, info, err := d.OpenWrite(t.Base(), 0o666)
+	if err != nil {
+		return nil, t.regular(err)
 	}
-	if err := file.Truncate(0); err != nil {
+	if t.rights.confined && disk.Linked(info) {
+		err = invalidRequest("cannot write %q: it has other names (hard links), and the sandbox does not know where; remove it first", t.Named)
+	} else {
+		err = file.Truncate(0)
+	}
+	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	return file, nil
 }
 
 // within calls do with the folder that the target is in, and its name there.
-func (t target) within(do func(root *os.Root, name string) error) error {
-	dir, name := filepath.Split(t.path)
-	if name == "" {
-		return invalidRequest("cannot change %q", t.path)
+func (t target) within(do func(d *disk.Dir, name string) error) error {
+	if t.isRoot() {
+		return invalidRequest("cannot change %q", t.Named)
 	}
-	if t.rights.confined {
-		return inPlain(filepath.Clean(dir), func(root *os.Root) error { return do(root, name) })
-	}
-	root, err := os.OpenRoot(dir)
+	d, err := t.Dir()
 	if err != nil {
 		return err
 	}
-	defer func() { _ = root.Close() }() // nothing was written
-	return do(root, name)
+	defer d.Close()
+	return do(d, t.Base())
 }
 
 func (c *conn) readFile(_ context.Context, params fileParams) (any, error) {
@@ -150,7 +147,7 @@ func (c *conn) readFile(_ context.Context, params fileParams) (any, error) {
 	case err != nil:
 		return nil, err
 	case len(data) > mostFile:
-		return nil, invalidRequest("%q has more than %d bytes; read it with fs/open", t.path, mostFile)
+		return nil, invalidRequest("%q has more than %d bytes; read it with fs/open", t.Named, mostFile)
 	}
 	return fileData{data}, nil
 }
@@ -198,17 +195,30 @@ func (c *conn) createDirectory(_ context.Context, params directoryParams) (any, 
 
 // makeDirectory makes a folder, and those above it that are missing, one by one.
 func (t target) makeDirectory(parents bool) error {
-	above := target{filepath.Dir(t.path), t.rights}
-	if parents && above.path != t.path && !exists(above.path) {
-		if err := above.makeDirectory(true); err != nil {
+	if err := t.need(writable); err != nil {
+		return err
+	}
+	make1 := func() error {
+		return t.within(func(d *disk.Dir, name string) error {
+			err := d.Mkdir(name)
+			if !parents || !errors.Is(err, fs.ErrExist) {
+				return err
+			}
+			if info, failed := d.Lstat(name); failed == nil && info.IsDir() {
+				return nil
+			}
 			return err
-		}
+		})
 	}
-	err := t.within(func(root *os.Root, name string) error { return root.Mkdir(name, 0o777) })
-	if info, failed := os.Stat(t.path); parents && failed == nil && info.IsDir() {
-		return nil
+	err := make1()
+	if !parents || !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	return err
+	above := target{disk.At("", filepath.Dir(t.Named), filepath.Dir(t.Real)), t.rights}
+	if err := above.makeDirectory(true); err != nil {
+		return err
+	}
+	return make1()
 }
 
 type metadata struct {
@@ -225,16 +235,17 @@ func (c *conn) getMetadata(_ context.Context, params fileParams) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := os.Stat(t.path)
+	info, err := t.stat()
 	if err != nil {
 		return nil, err
 	}
-	link, err := os.Lstat(string(params.Path))
+	above, err := disk.Resolve(filepath.Dir(t.Named))
 	if err != nil {
 		return nil, err
 	}
+	isLink := !t.isRoot() && t.Real != filepath.Join(above, filepath.Base(t.Named))
 	return metadata{
-		Directory: info.IsDir(), File: info.Mode().IsRegular(), Link: link.Mode()&fs.ModeSymlink != 0,
+		Directory: info.IsDir(), File: info.Mode().IsRegular(), Link: isLink,
 		Size: info.Size(), Modified: info.ModTime().UnixMilli(),
 	}, nil
 }
@@ -244,13 +255,12 @@ func (c *conn) canonicalize(_ context.Context, params fileParams) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	real, err := filepath.EvalSymlinks(t.path)
-	if err != nil {
+	if _, err := t.stat(); err != nil {
 		return nil, err
 	}
 	return struct {
 		Path place `json:"path"`
-	}{place(real)}, nil
+	}{place(t.Real)}, nil
 }
 
 type removeParams struct {
@@ -270,19 +280,22 @@ func (c *conn) remove(_ context.Context, params removeParams) (any, error) {
 	if err != nil {
 		return nil, forgiven(err, params.Force)
 	}
-	t := target{filepath.Join(parent.path, filepath.Base(name)), parent.rights}
-	if t.rights.confined && t.rights.mayTree(t.path) < writable {
+	if parent.Named == name {
+		return nil, invalidRequest("cannot change %q", name)
+	}
+	t := parent.entry(filepath.Base(name))
+	if t.rights.confined && t.rights.mayTree(t.Real) < writable {
 		return nil, invalidRequest("the sandbox does not allow to remove %q", name)
 	}
 	all := params.Recursive == nil || *params.Recursive
-	err = t.within(func(root *os.Root, name string) error {
-		if _, err := root.Lstat(name); err != nil {
+	err = t.within(func(d *disk.Dir, name string) error {
+		if _, err := d.Lstat(name); err != nil {
 			return err
 		}
 		if all {
-			return root.RemoveAll(name)
+			return d.RemoveAll(name)
 		}
-		return root.Remove(name)
+		return d.Remove(name)
 	})
 	return struct{}{}, forgiven(err, params.Force)
 }

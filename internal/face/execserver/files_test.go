@@ -206,7 +206,7 @@ func TestFilesOfASandbox(t *testing.T) {
 		{"fs/writeFile", object{"path": out("file"), "dataBase64": data}, -32600},
 		{"fs/writeFile", object{"path": in("out/file"), "dataBase64": data}, -32600},
 		{"fs/writeFile", object{"path": in("toFile"), "dataBase64": data}, -32600},
-		{"fs/writeFile", object{"path": in("dangling"), "dataBase64": data}, -32004},
+		{"fs/writeFile", object{"path": in("dangling"), "dataBase64": data}, -32600},
 		{"fs/writeFile", object{"path": in("../" + filepath.Base(outside) + "/file"), "dataBase64": data}, -32600},
 		{"fs/writeFile", object{"path": in(".git/config"), "dataBase64": data}, -32600},
 		{"fs/writeFile", object{"path": in("git/hooks"), "dataBase64": data}, -32600},

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
@@ -109,14 +109,39 @@ func (s *Server) rights(from *sandboxContext) (rights, error) {
 			r.grants = append(r.grants, grant{path, level, rule.Missing == "skip"})
 		}
 	}
-	return r, nil
+	return r, resolve(r.grants)
+}
+
+// resolve follows the links of the paths of rules. In a folder that another rule lets the
+// client's commands write to, no link is followed: such a command may have made it, and
+// would choose what the rule is about.
+func resolve(grants []grant) error {
+	named := slices.Clone(grants)
+	for n, g := range named {
+		folder := ""
+		for _, other := range named {
+			if other.access == writable && other.path != g.path && disk.Within(other.path, g.path) && (folder == "" || len(other.path) < len(folder)) {
+				folder = other.path
+			}
+		}
+		below, err := filepath.Rel(cmp.Or(folder, g.path), g.path)
+		if err != nil {
+			return unenforced("a rule for %q (%v)", g.path, err)
+		}
+		real, err := disk.Resolve(cmp.Or(folder, g.path))
+		if err != nil {
+			return unenforced("a rule for %q (%v)", g.path, err)
+		}
+		grants[n].path = filepath.Join(real, below)
+	}
+	return nil
 }
 
 func unenforced(format string, args ...any) error {
 	return invalidRequest("cannot enforce %s; nothing was done", fmt.Sprintf(format, args...))
 }
 
-// paths are what a rule is about, without links.
+// paths are what a rule is about, as the client names it.
 func (s *Server) paths(rule sandboxRule, from *sandboxContext) ([]string, error) {
 	var all []string
 	switch rule.Path.Type {
@@ -129,7 +154,7 @@ func (s *Server) paths(rule sandboxRule, from *sandboxContext) ([]string, error)
 			}
 			at = place(plain)
 		}
-		all = []string{string(at)}
+		all = []string{filepath.Clean(string(at))}
 	case "special":
 		var err error
 		if all, err = s.special(rule.Path.Value.Kind, from); err != nil {
@@ -145,13 +170,6 @@ func (s *Server) paths(rule sandboxRule, from *sandboxContext) ([]string, error)
 		for i := range all {
 			all[i] = filepath.Join(all[i], sub)
 		}
-	}
-	for i, path := range all {
-		resolved, err := locate(path)
-		if err != nil {
-			return nil, unenforced("a rule for %q (%v)", path, err)
-		}
-		all[i] = resolved
 	}
 	return all, nil
 }
@@ -188,7 +206,7 @@ func (r rights) may(path string) access {
 	}
 	best := grant{access: denied}
 	for _, g := range r.grants {
-		if !within(g.path, path) {
+		if !disk.Within(g.path, path) {
 			continue
 		}
 		if longer := cmp.Compare(len(g.path), len(best.path)); longer > 0 || longer == 0 && (best.path == "" || g.access < best.access) {
@@ -202,17 +220,11 @@ func (r rights) may(path string) access {
 func (r rights) mayTree(path string) access {
 	least := r.may(path)
 	for _, g := range r.grants {
-		if within(path, g.path) {
+		if disk.Within(path, g.path) {
 			least = min(least, r.may(g.path))
 		}
 	}
 	return least
-}
-
-// within reports whether path is dir or below it.
-func within(dir, path string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 // box is what custody confines a command to; nil for nothing.
@@ -241,7 +253,8 @@ func (r rights) box() (*sandbox.Policy, error) {
 	slices.Sort(box.Read)
 	slices.Sort(box.Write)
 	box.Read, box.Write = slices.Compact(box.Read), slices.Compact(box.Write)
-	return box, nil
+	steady := box.Steady(box.Write)
+	return &steady, nil
 }
 
 // outside is the access to a path if nothing spoke of it itself.
@@ -252,21 +265,4 @@ func (r rights) outside(path string) access {
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
-}
-
-// locate returns a path without links. Its end need not exist.
-func locate(path string) (string, error) {
-	resolved, err := filepath.EvalSymlinks(path)
-	if err == nil {
-		return resolved, nil
-	}
-	parent := filepath.Dir(path)
-	if !os.IsNotExist(err) || parent == path {
-		return "", err
-	}
-	if info, failed := os.Lstat(path); failed == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return "", &fs.PathError{Op: "resolve", Path: path, Err: fs.ErrNotExist} // a link to nothing
-	}
-	parent, err = locate(parent)
-	return filepath.Join(parent, filepath.Base(path)), err
 }

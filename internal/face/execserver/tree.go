@@ -2,14 +2,12 @@ package execserver
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 type listing struct {
@@ -35,13 +33,13 @@ func (c *conn) readDirectory(_ context.Context, params fileParams) (any, error) 
 	case err != nil:
 		return nil, err
 	case len(entries) > mostEntries:
-		return nil, fmt.Errorf("cannot list %q: it has more than %d entries", t.path, mostEntries)
+		return nil, fmt.Errorf("cannot list %q: it has more than %d entries", t.Named, mostEntries)
 	}
 	all := listing{Entries: []listed{}}
 	for _, e := range entries {
 		is := e.Type()
 		if is&fs.ModeSymlink != 0 && !t.rights.confined {
-			if info, err := os.Stat(filepath.Join(t.path, e.Name())); err == nil {
+			if _, info, err := t.entry(e.Name()).follow(); err == nil {
 				is = info.Mode().Type()
 			}
 		}
@@ -50,27 +48,32 @@ func (c *conn) readDirectory(_ context.Context, params fileParams) (any, error) 
 	return all, nil
 }
 
-// list returns what a folder has, at most so many.
+// list returns what a folder has. It stops some way after so many entries.
 func (t target) list(most int) ([]fs.DirEntry, error) {
-	open := os.Open
-	if t.rights.confined {
-		open = func(path string) (*os.File, error) { return openPlain(path, os.O_RDONLY, 0) }
-	}
-	if info, err := os.Stat(t.path); err != nil {
-		return nil, err
-	} else if !info.IsDir() {
-		return nil, invalidRequest("path `%s` is not a directory", t.path)
-	}
-	f, err := open(t.path)
+	info, err := t.stat()
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // it was only read
-	entries, err := f.ReadDir(most)
-	if errors.Is(err, io.EOF) {
-		err = nil
+	if !info.IsDir() {
+		return nil, invalidRequest("path `%s` is not a directory", t.Named)
 	}
-	return entries, err
+	d, err := t.Tree()
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	return d.Read(most, func() bool { return true })
+}
+
+// follow returns what an entry leads to, with a description of that.
+func (t target) follow() (target, fs.FileInfo, error) {
+	real, err := disk.Resolve(t.Real)
+	if err != nil {
+		return target{}, nil, err
+	}
+	to := target{disk.At("", t.Named, real), t.rights}
+	info, err := to.stat()
+	return to, info, err
 }
 
 type walkParams struct {
@@ -120,12 +123,8 @@ func (c *conn) walk(ctx context.Context, params walkParams) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	real, err := filepath.EvalSymlinks(t.path)
-	if err != nil {
-		return nil, err
-	}
-	w := walker{options: o, result: walked{Entries: []walkEntry{}, Errors: []walkError{}}, been: map[string]bool{real: true}}
-	if err := w.walk(ctx, folder{target{real, t.rights}, string(params.Path), 0}); err != nil {
+	w := walker{options: o, result: walked{Entries: []walkEntry{}, Errors: []walkError{}}, been: map[string]bool{t.Real: true}}
+	if err := w.walk(ctx, folder{t, 0}); err != nil {
 		return nil, err
 	}
 	return w.result, nil
@@ -142,7 +141,6 @@ type walker struct {
 type folder struct {
 	target
 
-	name  string
 	depth int
 }
 
@@ -163,7 +161,7 @@ func (w *walker) walk(ctx context.Context, top folder) error {
 		case err != nil && at.depth == 0:
 			return err
 		case err != nil:
-			w.fail(at.name, err)
+			w.fail(at.Named, err)
 			continue
 		}
 		slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
@@ -182,31 +180,27 @@ func (w *walker) walk(ctx context.Context, top folder) error {
 
 // visit lists one entry, and returns it if it is a folder to go into.
 func (w *walker) visit(at folder, e fs.DirEntry) (folder, bool) {
-	below := folder{target{filepath.Join(at.path, e.Name()), at.rights}, filepath.Join(at.name, e.Name()), at.depth + 1}
+	below := folder{at.entry(e.Name()), at.depth + 1}
 	is := e.Type()
 	if is&fs.ModeSymlink != 0 && *w.options.Follow {
-		real, err := filepath.EvalSymlinks(below.path)
-		if err != nil {
-			return folder{}, false
-		}
-		info, err := os.Lstat(real)
+		to, info, err := below.follow()
 		if err != nil || !info.IsDir() {
 			return folder{}, false
 		}
-		below.path, is = real, fs.ModeDir
+		below.target, is = to, fs.ModeDir
 	}
-	if at.rights.may(below.path) < readable || !is.IsDir() && !is.IsRegular() {
+	if at.rights.may(below.Real) < readable || !is.IsDir() && !is.IsRegular() {
 		return folder{}, false
 	}
 	kind := "file"
 	if is.IsDir() {
 		kind = "directory"
 	}
-	w.result.Entries = append(w.result.Entries, walkEntry{place(below.name), kind})
-	if !is.IsDir() || w.been[below.path] || at.depth >= *w.options.Depth {
+	w.result.Entries = append(w.result.Entries, walkEntry{place(below.Named), kind})
+	if !is.IsDir() || w.been[below.Real] || at.depth >= *w.options.Depth {
 		return folder{}, false
 	}
-	w.been[below.path] = true
+	w.been[below.Real] = true
 	return below, true
 }
 

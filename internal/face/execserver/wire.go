@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // Codes of the errors that clients get; notFound is the protocol's own.
@@ -36,12 +38,13 @@ func invalidParams(format string, args ...any) error {
 // failureOf is what a client is told of an error.
 func failureOf(err error) *failure {
 	var f *failure
+	var changed *disk.ChangedError
 	switch {
 	case errors.As(err, &f):
 		return f
 	case errors.Is(err, fs.ErrNotExist):
 		return &failure{codeNotFound, err.Error()}
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrInvalid):
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrInvalid), errors.As(err, &changed):
 		return &failure{codeInvalidRequest, err.Error()}
 	}
 	return &failure{codeInternal, err.Error()}

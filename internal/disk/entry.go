@@ -1,0 +1,78 @@
+package disk
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// OpenWrite opens an entry, which must be a regular file, for writing in place, and makes
+// it if there is none. It neither empties the file nor waits.
+func (d *Dir) OpenWrite(name string, mode fs.FileMode) (*os.File, fs.FileInfo, error) {
+	before, err := d.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err := d.Create(name, mode)
+		if err != nil {
+			return nil, nil, err
+		}
+		info, err := f.Stat()
+		if err != nil {
+			return nil, nil, errors.Join(err, f.Close())
+		}
+		return f, info, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	path := filepath.Join(d.path, name)
+	if before.Mode()&fs.ModeSymlink != 0 {
+		return nil, nil, linkError(path)
+	}
+	if err := checkRegular(path, before); err != nil {
+		return nil, nil, err
+	}
+	f, err := d.root.OpenFile(name, os.O_WRONLY|notWaiting, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+	case !os.SameFile(before, info):
+		err = changedOnTheWay(path)
+	default:
+		err = d.mounts.check(f, path)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, info, nil
+}
+
+// RemoveAll removes an entry with all that is in it, and follows no link.
+func (d *Dir) RemoveAll(name string) error {
+	if err := check(name); err != nil {
+		return err
+	}
+	return d.root.RemoveAll(name)
+}
+
+// Readlink returns where an entry that is a link leads.
+func (d *Dir) Readlink(name string) (string, error) {
+	if err := check(name); err != nil {
+		return "", err
+	}
+	return d.root.Readlink(name)
+}
+
+// Symlink makes an entry that is a link.
+func (d *Dir) Symlink(target, name string) error {
+	if err := check(name); err != nil {
+		return err
+	}
+	return d.root.Symlink(target, name)
+}
+
+// Chmod changes the mode of the directory itself.
+func (d *Dir) Chmod(mode fs.FileMode) error { return d.root.Chmod(".", mode) }
