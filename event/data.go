@@ -168,12 +168,54 @@ type Usage struct {
 	Reasoning  int64 `json:"reasoning_tokens,omitempty"`
 }
 
-// Add returns the sum of u and v.
+// Add returns the sum of u and v. Counts saturate, and a negative count is 0: logs can
+// come from other programs, and a limit must not be escaped by an overflow.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{
-		Input: u.Input + v.Input, CacheRead: u.CacheRead + v.CacheRead, CacheWrite: u.CacheWrite + v.CacheWrite,
-		Output: u.Output + v.Output, Reasoning: u.Reasoning + v.Reasoning,
+		Input: sum(u.Input, v.Input), CacheRead: sum(u.CacheRead, v.CacheRead), CacheWrite: sum(u.CacheWrite, v.CacheWrite),
+		Output: sum(u.Output, v.Output), Reasoning: sum(u.Reasoning, v.Reasoning),
 	}
+}
+
+// Total returns the tokens of input and output together.
+func (u Usage) Total() int64 { return sum(u.Input, u.Output) }
+
+// Within reports whether every count is between 0 and most.
+func (u Usage) Within(most int64) bool {
+	for _, n := range []int64{u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Reasoning} {
+		if n < 0 || n > most {
+			return false
+		}
+	}
+	return true
+}
+
+// sum adds counts; negative ones are 0, and the sum saturates.
+func sum[T int | int64](a, b T) T {
+	a, b = max(a, 0), max(b, 0)
+	if c := a + b; c >= 0 {
+		return c
+	}
+	highest := T(1)
+	for highest<<1 > 0 {
+		highest = highest<<1 | 1
+	}
+	return highest
+}
+
+// maxCost is the highest cost in US dollars that is counted.
+const maxCost = 1e15
+
+// addCost adds costs; negative ones and NaN are 0, and the sum is bounded, so that it
+// can always be written as JSON.
+func addCost(a, b float64) float64 {
+	positive := func(n float64) float64 {
+		if n > 0 { // false for NaN
+			return min(n, maxCost)
+		}
+		return 0
+	}
+	return min(positive(a)+positive(b), maxCost)
 }
 
 // Tokens are the tokens of a request and its response as numbers of the model's
@@ -229,21 +271,18 @@ func (s *Summary) Add(end AttemptEnded) {
 	s.Usage = s.Usage.Add(end.Usage)
 	switch {
 	case end.Cost != nil:
-		s.Cost += *end.Cost
+		s.Cost = addCost(s.Cost, *end.Cost)
 	case end.Usage != (Usage{}):
-		s.Unpriced++
+		s.Unpriced = sum(s.Unpriced, 1)
 	}
 }
 
 // Join adds the consumption of other turns.
 func (s *Summary) Join(other Summary) {
-	s.Steps += other.Steps
-	s.Attempts += other.Attempts
-	s.Calls += other.Calls
-	s.Denied += other.Denied
+	s.Steps, s.Attempts = sum(s.Steps, other.Steps), sum(s.Attempts, other.Attempts)
+	s.Calls, s.Denied = sum(s.Calls, other.Calls), sum(s.Denied, other.Denied)
 	s.Usage = s.Usage.Add(other.Usage)
-	s.Cost += other.Cost
-	s.Unpriced += other.Unpriced
+	s.Cost, s.Unpriced = addCost(s.Cost, other.Cost), sum(s.Unpriced, other.Unpriced)
 }
 
 // TurnCompleted: the model finished and called no further tool.
@@ -357,6 +396,9 @@ type AttemptEnded struct {
 	StopReason string  `json:"stop_reason,omitempty"` // provider's, normalised: end_turn, tool_use, max_tokens, refusal, …
 	ResponseID string  `json:"response_id,omitempty"`
 	Usage      Usage   `json:"usage"`
+	// Estimated reports that the provider's usage was implausible and that Usage is
+	// settle's estimate from the text of the request and the response.
+	Estimated bool `json:"usage_estimated,omitempty"`
 	// Cost is the price of Usage in US dollars; nil if the price is unknown.
 	Cost    *float64 `json:"cost_usd,omitempty"`
 	Failure *Failure `json:"error,omitempty"`

@@ -236,6 +236,10 @@ func (p *lineScanner) attemptEnded() (Data, bool) {
 	textField(p, "stop_reason", &a.StopReason)
 	textField(p, "response_id", &a.ResponseID)
 	p.object("usage", &a.Usage)
+	if p.field("usage_estimated") {
+		p.expect("true")
+		a.Estimated = true
+	}
 	p.decimal("cost_usd", &a.Cost)
 	p.object("error", &a.Failure)
 	if p.field("retry_in_ms") {

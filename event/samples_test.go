@@ -108,7 +108,7 @@ func turnSamples() []Event {
 			Step: 1, N: 2, Provider: "openai", Model: "gpt", Inputs: []string{"n000002"}, MaxTokens: 4096, Trimmed: 1, Basis: "0a1b2c3d", Purpose: Compaction,
 		}),
 		attempt(AttemptEnded{
-			Outcome: Failed, Reason: Interrupted, StopReason: "end_turn", ResponseID: "resp_1", Usage: sampleUsage(), Cost: new(0.0123),
+			Outcome: Failed, Reason: Interrupted, StopReason: "end_turn", ResponseID: "resp_1", Usage: sampleUsage(), Estimated: true, Cost: new(0.0123),
 			Failure: sampleFailure(), RetryIn: new(int64(4000)), Discarded: []string{"i000001"},
 			Tokens: &Tokens{Prompt: []int32{1, 151644}, Completion: []int32{9707}, Logprobs: []float64{-0.25}, Incomplete: true},
 		}),

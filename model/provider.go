@@ -36,6 +36,10 @@ type (
 	Tokens = event.Tokens
 )
 
+// NoCount in a [Usage] of a chunk is a count that the provider reported and that is
+// none: negative, not whole, no number. The turn estimates such a usage.
+const NoCount = -1
+
 // Gate is what a Provider may implement that bounds how many requests are under
 // way. A turn enters before each attempt and leaves when its stream has ended;
 // that wait is no part of the attempt, and no stall. Enter returns

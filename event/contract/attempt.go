@@ -91,12 +91,7 @@ func (l *log) attemptEnded(t *turn, e event.Event, d event.AttemptEnded) {
 	} else {
 		t.digest = a
 	}
-	t.summary.Usage = t.summary.Usage.Add(d.Usage)
-	if d.Cost != nil {
-		t.summary.Cost += *d.Cost
-	} else if d.Usage != (event.Usage{}) {
-		t.summary.Unpriced++
-	}
+	t.summary.Add(d)
 	switch d.Outcome {
 	case event.Completed:
 		if a.purpose == "" {

@@ -150,7 +150,7 @@ func (m *Meter) report(ctx context.Context, units map[string]report) error {
 	var usd []float64
 	var unpriced []int32
 	for unit, r := range units {
-		ids, batches, tokens = append(ids, unit), append(batches, r.batch), append(tokens, r.sum.Usage.Input+r.sum.Usage.Output)
+		ids, batches, tokens = append(ids, unit), append(batches, r.batch), append(tokens, r.sum.Usage.Total())
 		usd, unpriced = append(usd, r.sum.Cost), append(unpriced, int32(r.sum.Unpriced)) //nolint:gosec // requests of a unit
 	}
 	ctx, cancel := context.WithTimeout(ctx, reportTimeout)

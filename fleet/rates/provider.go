@@ -37,7 +37,7 @@ func (p *provider) Stream(ctx context.Context, r model.Request) iter.Seq2[model.
 	return func(yield func(model.Chunk, error) bool) {
 		var last model.Usage
 		defer func() {
-			if n := last.Input + last.Output; n > 0 {
+			if n := last.Total(); n > 0 {
 				p.key.Spend(n)
 			}
 		}()

@@ -37,8 +37,8 @@ func (w *walk) measure(t *event.Turn) {
 	if a.Start.Purpose != "" || a.End == nil || !w.target.asked(a) || w.usage.sent == 0 {
 		return
 	}
-	if input := int(a.End.Usage.Input); input*leastCount > w.usage.sent {
-		w.usage.input, w.usage.of = input, w.usage.sent
+	if input := a.End.Usage.Input; input > int64(w.usage.sent/leastCount) && input < 1<<40 { // older logs can have any number
+		w.usage.input, w.usage.of = int(input), w.usage.sent
 	}
 }
 
@@ -169,7 +169,10 @@ func (p Plan) Freed(tokens int) int {
 }
 
 // Tokens estimates the length of a text.
-func Tokens(text string) int { return len(text)/bytesPerToken + tokensPerItem }
+func Tokens(text string) int { return TokensOf(len(text)) + tokensPerItem }
+
+// TokensOf estimates the tokens of a text of so many bytes.
+func TokensOf(bytes int) int { return bytes / bytesPerToken }
 
 // PlanCompaction says what is to be done to make room; for a summary in pieces, if
 // it has to be.

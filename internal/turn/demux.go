@@ -22,7 +22,8 @@ type demux struct {
 	open    map[int]*openItem
 	ids     map[string]bool // of the response's calls
 	latest  *openItem       // the item that the last delta was for
-	usage   event.Usage
+	usage   event.Usage     // as the provider reports it
+	said    int             // bytes of text, unwanted ones included
 	tokens  *event.Tokens
 	id      string // the provider's, of the response
 	stop    model.StopReason
@@ -121,6 +122,7 @@ func (d *demux) delta(c *model.Chunk) error {
 		return err
 	}
 	d.latest = i
+	d.heard(c.Text)
 	return d.say(i, i.pass(c.Text))
 }
 
@@ -267,9 +269,10 @@ func (d *demux) leftOpen(item *event.Item) event.Event {
 
 // end is what is known of the attempt, whatever its outcome.
 func (d *demux) end() event.AttemptEnded {
-	end := event.AttemptEnded{StopReason: string(d.stop), ResponseID: d.id, Usage: d.usage, Tokens: d.tokens}
-	if price := d.turn.Model.Price; price != nil && d.usage != (event.Usage{}) {
-		cost := price.Cost(d.usage)
+	end := event.AttemptEnded{StopReason: string(d.stop), ResponseID: d.id, Tokens: d.tokens}
+	end.Usage, end.Estimated = d.turn.usage(d.usage, d.sent.Tokens, d.said)
+	if price := d.turn.Model.Price; price != nil && end.Usage != (event.Usage{}) {
+		cost := price.Cost(end.Usage)
 		end.Cost = &cost
 	}
 	return end

@@ -123,7 +123,7 @@ func (m *Meter) gauges(above int) (list []gauge) {
 	}
 	for n, g := range []gauge{
 		stepsOf(spent.Steps, m.limits.Steps),
-		tokensOf(spent.Usage.Input+spent.Usage.Output, m.limits.Tokens),
+		tokensOf(spent.Usage.Total(), m.limits.Tokens),
 		costOf(spent.Cost, m.limits.Cost),
 	} {
 		g.who, g.key = who, fmt.Sprint(m.of, above, n)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/bound"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/tool"
 )
@@ -147,6 +148,11 @@ func (s *webSearch) paused() (items []model.Item) {
 // response closes a response, and returns what it took.
 func (s *webSearch) response(t *turn) event.Summary {
 	var sum event.Summary
+	bytes := 0
+	for _, it := range s.items {
+		bytes = bound.Add(bytes, len(it.Text))
+	}
+	s.usage, _ = t.usage(s.usage, 0, bytes)
 	end := event.AttemptEnded{Usage: s.usage}
 	if price := t.Model.Price; price != nil && s.usage != (event.Usage{}) {
 		cost := price.Cost(s.usage)

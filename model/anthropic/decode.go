@@ -40,13 +40,24 @@ type openBlock struct {
 }
 
 type usage struct {
-	InputTokens              *int64 `json:"input_tokens"`
-	CacheReadInputTokens     *int64 `json:"cache_read_input_tokens"`
-	CacheCreationInputTokens *int64 `json:"cache_creation_input_tokens"`
-	OutputTokens             *int64 `json:"output_tokens"`
+	InputTokens              *transport.Count `json:"input_tokens"`
+	CacheReadInputTokens     *transport.Count `json:"cache_read_input_tokens"`
+	CacheCreationInputTokens *transport.Count `json:"cache_creation_input_tokens"`
+	OutputTokens             *transport.Count `json:"output_tokens"`
 	OutputTokensDetails      *struct {
-		ThinkingTokens int64 `json:"thinking_tokens"`
+		ThinkingTokens transport.Count `json:"thinking_tokens"`
 	} `json:"output_tokens_details"`
+}
+
+// UnmarshalJSON implements json.Unmarshaler. A usage that cannot be read does not cost
+// the answer that it came with.
+func (u *usage) UnmarshalJSON(data []byte) error {
+	type plain usage
+	if json.Unmarshal(data, (*plain)(u)) != nil {
+		none := transport.Count(model.NoCount)
+		*u = usage{InputTokens: &none}
+	}
+	return nil
 }
 
 // wireEvent has the fields of all events but deltas.
@@ -324,7 +335,7 @@ func (d *decoder) stopReason() model.StopReason {
 
 // add replaces what u knows by what v knows: the API's counts are cumulative.
 func (u *usage) add(v *usage) {
-	for _, pair := range []struct{ to, from **int64 }{
+	for _, pair := range []struct{ to, from **transport.Count }{
 		{&u.InputTokens, &v.InputTokens},
 		{&u.OutputTokens, &v.OutputTokens},
 		{&u.CacheReadInputTokens, &v.CacheReadInputTokens},
@@ -340,18 +351,19 @@ func (u *usage) add(v *usage) {
 }
 
 func (u *usage) total() *model.Usage {
-	number := func(n *int64) int64 {
+	number := func(n *transport.Count) transport.Count {
 		if n == nil {
 			return 0
 		}
 		return *n
 	}
+	read, written := number(u.CacheReadInputTokens), number(u.CacheCreationInputTokens)
 	t := &model.Usage{
-		CacheRead: number(u.CacheReadInputTokens), CacheWrite: number(u.CacheCreationInputTokens), Output: number(u.OutputTokens),
+		Input:     transport.Total(number(u.InputTokens), read, written),
+		CacheRead: int64(read), CacheWrite: int64(written), Output: int64(number(u.OutputTokens)),
 	}
-	t.Input = number(u.InputTokens) + t.CacheRead + t.CacheWrite
 	if u.OutputTokensDetails != nil {
-		t.Reasoning = u.OutputTokensDetails.ThinkingTokens
+		t.Reasoning = int64(u.OutputTokensDetails.ThinkingTokens)
 	}
 	return t
 }

@@ -202,16 +202,16 @@ func (d *decoder) closeFlow(emit transport.Emit) {
 }
 
 type wireUsage struct {
-	PromptTokens        int64 `json:"prompt_tokens"`
-	CompletionTokens    int64 `json:"completion_tokens"`
+	PromptTokens        transport.Count `json:"prompt_tokens"`
+	CompletionTokens    transport.Count `json:"completion_tokens"`
 	PromptTokensDetails *struct {
-		CachedTokens     int64 `json:"cached_tokens"`
-		CacheWriteTokens int64 `json:"cache_write_tokens"`
+		CachedTokens     transport.Count `json:"cached_tokens"`
+		CacheWriteTokens transport.Count `json:"cache_write_tokens"`
 	} `json:"prompt_tokens_details"`
 	CompletionTokensDetails *struct {
-		ReasoningTokens int64 `json:"reasoning_tokens"`
+		ReasoningTokens transport.Count `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
-	PromptCacheHitTokens int64 `json:"prompt_cache_hit_tokens"` // DeepSeek
+	PromptCacheHitTokens transport.Count `json:"prompt_cache_hit_tokens"` // DeepSeek
 }
 
 func (d *decoder) count(data []byte, emit transport.Emit) error {
@@ -219,16 +219,18 @@ func (d *decoder) count(data []byte, emit transport.Emit) error {
 		return nil
 	}
 	var w wireUsage
-	if err := json.Unmarshal(data, &w); err != nil {
-		return transport.Malformed("usage is not what it should be: %w", err)
+	if json.Unmarshal(data, &w) != nil {
+		w = wireUsage{PromptTokens: model.NoCount} // the answer that it came with is kept
 	}
-	u := &model.Usage{Input: w.PromptTokens, Output: w.CompletionTokens, CacheRead: w.PromptCacheHitTokens}
-	if w.PromptTokensDetails != nil {
-		u.CacheRead = max(u.CacheRead, w.PromptTokensDetails.CachedTokens)
-		u.CacheWrite = w.PromptTokensDetails.CacheWriteTokens
+	u := &model.Usage{Input: int64(w.PromptTokens), Output: int64(w.CompletionTokens), CacheRead: int64(w.PromptCacheHitTokens)}
+	if d := w.PromptTokensDetails; d != nil {
+		u.CacheWrite = int64(d.CacheWriteTokens)
+		if u.CacheRead = max(u.CacheRead, int64(d.CachedTokens)); d.CachedTokens < 0 || w.PromptCacheHitTokens < 0 {
+			u.CacheRead = model.NoCount
+		}
 	}
 	if w.CompletionTokensDetails != nil {
-		u.Reasoning = w.CompletionTokensDetails.ReasoningTokens
+		u.Reasoning = int64(w.CompletionTokensDetails.ReasoningTokens)
 	}
 	d.usage = u
 	emit(model.Chunk{Kind: model.UsageReport, Usage: u})

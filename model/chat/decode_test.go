@@ -253,7 +253,7 @@ func TestFaults(t *testing.T) {
 		{"choices", &wiretest.Server{Body: wiretest.SSE(`{"choices":{}}`)}, model.ErrMalformed},
 		{"delta", &wiretest.Server{Body: wiretest.SSE(`{"choices":[{"delta":"x"}]}`)}, model.ErrMalformed},
 		{"content", &wiretest.Server{Body: wiretest.SSE(delta(`"content":5`))}, model.ErrMalformed},
-		{"usage", &wiretest.Server{Body: wiretest.SSE(`{"choices":[],"usage":"much"}`)}, model.ErrMalformed},
+		{"usage that is none, and no end", &wiretest.Server{Body: wiretest.SSE(`{"choices":[],"usage":"much"}`)}, model.ErrTruncated},
 		{"tool_calls", &wiretest.Server{Body: wiretest.SSE(delta(`"tool_calls":{}`))}, model.ErrMalformed},
 		{"arguments after their end", &wiretest.Server{Body: wiretest.SSE(delta(`"tool_calls":[{"index":0,"id":"p","function":{"name":"a","arguments":"{}"}},{"index":1,"id":"q","function":{"name":"b","arguments":""}}]`), delta(`"tool_calls":[{"index":0,"function":{"arguments":"x"}}]`))}, model.ErrMalformed},
 		{"error object", &wiretest.Server{Body: wiretest.SSE(hi, `{"error":{"message":"Overloaded","code":529}}`)}, model.ErrOverloaded},

@@ -297,10 +297,10 @@ func (d *decoder) count(data []byte, emit transport.Emit) error {
 	if data == nil || jsonscan.IsNull(data) {
 		return nil
 	}
-	var prompt, tools, cached, said, thought int64
+	var prompt, tools, cached, said, thought transport.Count
 	u := jsonscan.Members(data)
 	for u.Next() {
-		var to *int64
+		var to *transport.Count
 		switch string(u.Key) {
 		case "promptTokenCount":
 			to = &prompt
@@ -315,20 +315,20 @@ func (d *decoder) count(data []byte, emit transport.Emit) error {
 		default:
 			continue
 		}
-		n, err := jsonscan.Int(u.Value)
-		if err != nil {
-			return transport.Malformed("a count of tokens is no number")
+		if !jsonscan.IsNull(u.Value) {
+			*to = transport.ReadCount(u.Value)
 		}
-		*to = int64(n)
 	}
 	if u.Err() != nil {
-		return transport.Malformed("usageMetadata is %w", u.Err())
+		prompt = model.NoCount // the answer that it came with is kept
 	}
 	first := d.usage == nil
 	if first {
 		d.usage = &model.Usage{}
 	}
-	*d.usage = model.Usage{Input: prompt + tools, CacheRead: cached, Output: said + thought, Reasoning: thought}
+	*d.usage = model.Usage{
+		Input: transport.Total(prompt, tools), CacheRead: int64(cached), Output: transport.Total(said, thought), Reasoning: int64(thought),
+	}
 	if first { // the others say the same of the input
 		now := *d.usage
 		emit(model.Chunk{Kind: model.UsageReport, Usage: &now})

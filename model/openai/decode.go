@@ -87,17 +87,29 @@ type wireResponse struct {
 		Reason string `json:"reason"`
 	} `json:"incomplete_details"`
 	Output []wireItem `json:"output"`
-	Usage  *struct {
-		InputTokens        int64 `json:"input_tokens"`
-		InputTokensDetails struct {
-			CachedTokens     int64 `json:"cached_tokens"`
-			CacheWriteTokens int64 `json:"cache_write_tokens"`
-		} `json:"input_tokens_details"`
-		OutputTokens        int64 `json:"output_tokens"`
-		OutputTokensDetails struct {
-			ReasoningTokens int64 `json:"reasoning_tokens"`
-		} `json:"output_tokens_details"`
-	} `json:"usage"`
+	Usage  *wireUsage `json:"usage"`
+}
+
+type wireUsage struct {
+	InputTokens        transport.Count `json:"input_tokens"`
+	InputTokensDetails struct {
+		CachedTokens     transport.Count `json:"cached_tokens"`
+		CacheWriteTokens transport.Count `json:"cache_write_tokens"`
+	} `json:"input_tokens_details"`
+	OutputTokens        transport.Count `json:"output_tokens"`
+	OutputTokensDetails struct {
+		ReasoningTokens transport.Count `json:"reasoning_tokens"`
+	} `json:"output_tokens_details"`
+}
+
+// UnmarshalJSON implements json.Unmarshaler. A usage that cannot be read does not cost
+// the answer that it came with.
+func (u *wireUsage) UnmarshalJSON(data []byte) error {
+	type plain wireUsage
+	if json.Unmarshal(data, (*plain)(u)) != nil {
+		*u = wireUsage{InputTokens: model.NoCount}
+	}
+	return nil
 }
 
 // wireEvent has the fields of all events but deltas.
@@ -390,8 +402,8 @@ func usageOf(r *wireResponse) *model.Usage {
 		return nil
 	}
 	return &model.Usage{
-		Input: r.Usage.InputTokens, CacheRead: r.Usage.InputTokensDetails.CachedTokens,
-		CacheWrite: r.Usage.InputTokensDetails.CacheWriteTokens,
-		Output:     r.Usage.OutputTokens, Reasoning: r.Usage.OutputTokensDetails.ReasoningTokens,
+		Input: int64(r.Usage.InputTokens), CacheRead: int64(r.Usage.InputTokensDetails.CachedTokens),
+		CacheWrite: int64(r.Usage.InputTokensDetails.CacheWriteTokens),
+		Output:     int64(r.Usage.OutputTokens), Reasoning: int64(r.Usage.OutputTokensDetails.ReasoningTokens),
 	}
 }

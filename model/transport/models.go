@@ -48,6 +48,20 @@ type listPage struct {
 	NextPageToken string `json:"nextPageToken"`
 }
 
+// maxWindow is the largest window that is believed, in tokens.
+const maxWindow = 1 << 31
+
+// plausible is the model with 0, unknown, for sizes that no model has.
+func (l Listed) plausible() Listed {
+	if l.Window < 0 || l.Window > maxWindow {
+		l.Window = 0
+	}
+	if l.MaxOutput < 0 || l.MaxOutput > maxWindow {
+		l.MaxOutput = 0
+	}
+	return l
+}
+
 func (p listPage) models() []Listed {
 	var list []Listed
 	for _, m := range p.Data {
@@ -60,11 +74,11 @@ func (p listPage) models() []Listed {
 				break
 			}
 		}
-		list = append(list, l)
+		list = append(list, l.plausible())
 	}
 	for _, m := range p.Models {
 		if slices.Contains(m.Methods, "generateContent") {
-			list = append(list, Listed{ID: m.Name, Window: m.InputTokenLimit, MaxOutput: m.OutputTokenLimit})
+			list = append(list, Listed{ID: m.Name, Window: m.InputTokenLimit, MaxOutput: m.OutputTokenLimit}.plausible())
 		}
 	}
 	return list

@@ -147,7 +147,7 @@ func (ses *session) turnStarted(c transcript.Change) {
 // attemptEnded says what a model request took, and that it will be made again.
 func (ses *session) attemptEnded(d *event.AttemptEnded) {
 	if window := ses.opened.Model().Window; window > 0 && d.Usage.Input > 0 {
-		ses.send(object{"sessionUpdate": "usage_update", "used": d.Usage.Input + d.Usage.Output, "size": window})
+		ses.send(object{"sessionUpdate": "usage_update", "used": d.Usage.Total(), "size": window})
 	}
 	if d.Failure == nil || d.RetryIn == nil {
 		return

@@ -348,7 +348,7 @@ func (f *Face) used() int64 {
 	for n := len(turns) - 1; n >= 0; n-- {
 		for m := len(turns[n].Attempts) - 1; m >= 0; m-- {
 			if end := turns[n].Attempts[m].End; end != nil && end.Usage.Input > 0 {
-				return end.Usage.Input + end.Usage.Output
+				return end.Usage.Total()
 			}
 		}
 	}
