@@ -29,6 +29,7 @@ func Prove(ctx context.Context, p sandbox.Policy, gate Gate) (tried int, err err
 	}
 	defer func() { _ = top.Remove() }() // what cannot be removed is swept later
 	b := sandbox.Bait{Dir: filepath.Join(top.Path, "out"), Room: filepath.Join(top.Path, "in"), Host: os.Getpid(), Writes: len(p.Write) > 0, Network: p.Network, View: p.View, Apart: p.Apart, OwnProcesses: p.OwnProcesses}
+	b.Hides = p.View || !b.Writes
 	if err := layBait(b); err != nil {
 		return 0, err
 	}
@@ -45,6 +46,15 @@ func Prove(ctx context.Context, p sandbox.Policy, gate Gate) (tried int, err err
 		box.Protect = []string{filepath.Join(b.Room, "keeper", "kept")}
 	}
 	box.Apart, box.OwnProcesses = p.Apart, p.OwnProcesses
+	if b.Hides {
+		for _, name := range []string{"hidden", "closed", "above/hidden"} {
+			hidden, err := sandbox.Find(filepath.Join(b.Room, name))
+			if err != nil {
+				return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
+			}
+			box.Hide = append(box.Hide, hidden)
+		}
+	}
 	if p.Network != sandbox.Proxied {
 		return tryOut(ctx, b, box, nil)
 	}

@@ -24,7 +24,7 @@ func TestProve(t *testing.T) {
 	gate := egress.NewGate(nil, egress.Dialer{})
 	defer gate.Close()
 	for name, p := range map[string]sandbox.Policy{
-		"read-only": {}, "workspace": {Write: []string{"/"}}, "online": {Write: []string{"/"}, Network: sandbox.Online}, "reading online": {Network: sandbox.Online}, "view": {Write: []string{"/"}, View: true},
+		"read-only": {}, "workspace": {Write: []string{"/"}}, "online": {Write: []string{"/"}, Network: sandbox.Online}, "reading online": {Network: sandbox.Online}, "view": {Write: []string{"/"}, View: true}, "reading view": {View: true},
 		"apart": {Write: []string{"/"}, View: true, Apart: true}, "proxied": {Write: []string{"/"}, Network: sandbox.Proxied}, "reading, proxied": {Network: sandbox.Proxied},
 		"own processes, reading": {OwnProcesses: true}, "own processes": {Write: []string{"/"}, View: true, Apart: true, OwnProcesses: true},
 		"proxied apart": {Write: []string{"/"}, View: true, Apart: true, Network: sandbox.Proxied},
@@ -41,13 +41,14 @@ func TestProve(t *testing.T) {
 		"a mode outside (<nil>)": func(b *sandbox.Bait, p *sandbox.Policy) {
 			b.View, b.Writes, p.Write = true, true, []string{b.Room}
 		},
+		"a hidden file (<nil>)":                     func(b *sandbox.Bait, _ *sandbox.Policy) { b.Hides = true },
 		"writing in the folder (<nil>)":             func(b *sandbox.Bait, p *sandbox.Policy) { p.Write = append(p.Write, b.Room) },
 		"the sandbox refuses what it should allow:": func(b *sandbox.Bait, _ *sandbox.Policy) { b.Room += "/none" },
 	} {
 		top := t.TempDir()
 		b := sandbox.Bait{Dir: filepath.Join(top, "out"), Room: filepath.Join(top, "in"), Host: os.Getpid()}
-		for _, path := range []string{filepath.Join(b.Dir, "bait"), filepath.Join(b.Room, "file")} {
-			if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
+		for _, path := range []string{filepath.Join(b.Dir, "bait"), filepath.Join(b.Room, "file"), filepath.Join(b.Room, "hidden")} {
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 				t.Fatal(err)
 			}
 			if err := os.WriteFile(path, []byte("bait"), 0o600); err != nil {

@@ -19,7 +19,11 @@ const canaryTimeout = 10 * time.Second
 
 // layBait makes the files that a canary is to find.
 func layBait(b sandbox.Bait) error {
-	for path, content := range map[string]string{filepath.Join(b.Dir, "bait"): "bait", filepath.Join(b.Room, "file"): "", filepath.Join(b.Room, "keeper", "kept"): ""} {
+	files := map[string]string{filepath.Join(b.Dir, "bait"): "bait", filepath.Join(b.Room, "file"): "", filepath.Join(b.Room, "keeper", "kept"): ""}
+	for _, name := range []string{"hidden", "closed/hidden", "above/hidden"} {
+		files[filepath.Join(b.Room, name)] = "hidden"
+	}
+	for path, content := range files {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)); err != nil {
 			return fmt.Errorf("cannot try out the sandbox: %w", err)
 		}

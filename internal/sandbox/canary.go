@@ -28,6 +28,9 @@ type Bait struct {
 	// View says that the box has a view of its own, and protects the file "kept" in
 	// the folder "keeper" of Room.
 	View bool `json:"view"`
+	// Hides says that the box hides the file "hidden" and the folder "closed" of Room,
+	// which has a file "hidden" as well.
+	Hides bool `json:"hides,omitempty"`
 }
 
 // Escapes are what a canary has tried, and which of it was not refused.

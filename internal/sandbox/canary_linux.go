@@ -254,7 +254,7 @@ func (b Bait) attempts() []way {
 			return unix.Capset(&header, &data[0])
 		}},
 	}
-	list = append(list, b.calls()...)
+	list = append(append(list, b.calls()...), b.hidden()...)
 	if b.OwnProcesses {
 		list = append(list, way{"the list of processes", b.listProcesses})
 	}
@@ -278,6 +278,40 @@ func (b Bait) attempts() []way {
 			}
 			return open(link, unix.O_RDWR)()
 		}})
+	}
+	return list
+}
+
+// hidden are the ways to what is hidden in the folder.
+func (b Bait) hidden() []way {
+	if !b.Hides {
+		return nil
+	}
+	file, closed := filepath.Join(b.Room, "hidden"), filepath.Join(b.Room, "closed")
+	list := []way{
+		{"a hidden file", open(file, unix.O_RDONLY)},
+		{"a hidden file, to write", open(file, unix.O_WRONLY)},
+		{"a hidden file by the root of this process", open("/proc/self/root"+file, unix.O_RDONLY)},
+		{"a file in a hidden folder", func() error {
+			err := open(filepath.Join(closed, "hidden"), unix.O_RDONLY)()
+			if errors.Is(err, unix.ENOENT) { // the folder that is mounted there is empty
+				return unix.EACCES
+			}
+			return err
+		}},
+	}
+	if b.Writes {
+		list = append(list,
+			way{"linking a hidden file", func() error { return unix.Link(file, filepath.Join(b.Room, "linked")) }},
+			way{"moving a hidden file", func() error { return unix.Rename(file, filepath.Join(b.Room, "moved")) }},
+			way{"removing a hidden file", func() error { return unix.Unlink(file) }},
+			way{"a hidden file whose folder was moved", func() error {
+				dir, to := filepath.Join(b.Room, "above"), filepath.Join(b.Room, "below")
+				if err := unix.Rename(dir, to); err != nil {
+					return err
+				}
+				return open(filepath.Join(to, "hidden"), unix.O_RDONLY)()
+			}})
 	}
 	return list
 }

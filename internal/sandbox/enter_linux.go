@@ -92,6 +92,9 @@ func Enter(p Policy) (door int, err error) {
 }
 
 func confine(p Policy) error {
+	if len(p.Hide) > 0 && len(p.Write) > 0 && !p.View {
+		return errors.New("cannot hide files in folders that the command may change: that takes a view of the files of its own")
+	}
 	if err := mounts(p); err != nil {
 		return err
 	}
@@ -134,9 +137,14 @@ func ruleset(p Policy) (fd int, err error) {
 	if p.Network == Proxied {
 		err = grantPort(fd, p.Port)
 	}
-	for _, path := range p.Read {
-		err = errors.Join(err, grant(fd, path, readRights))
+	hidden := p.Hide
+	if p.View { // what is mounted over them hides them
+		hidden = nil
 	}
+	for _, path := range p.Read {
+		err = errors.Join(err, grantWithout(fd, path, hidden))
+	}
+	err = errors.Join(err, unchanged(hidden))
 	for _, path := range p.Write {
 		err = errors.Join(err, grant(fd, path, writeRights))
 	}

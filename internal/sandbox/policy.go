@@ -60,6 +60,17 @@ type Policy struct {
 	// no others. The caller of [Enter] must be the first process of a process
 	// namespace; otherwise it takes what View takes.
 	OwnProcesses bool `json:"own_processes,omitempty"`
+	// Hide are files and folders in Read and Write that cannot be opened. Where the
+	// policy has folders in Write, it takes View.
+	Hide []Hidden `json:"hide,omitempty"`
+}
+
+// Hidden is a file or folder that a command cannot open, and what was there when it
+// was found: if another one is in its place, the command does not start.
+type Hidden struct {
+	Path   string `json:"path"` // absolute, without links
+	Device uint64 `json:"device,omitempty"`
+	Inode  uint64 `json:"inode,omitempty"`
 }
 
 // system is what programs need of a machine, without what holds its secrets
@@ -142,11 +153,16 @@ func Above(dir, path string) bool {
 // MayRead and MayWrite say what the policy has for a path, absolute and without
 // links. There is no other way to a file.
 func (p Policy) MayRead(path string) bool {
-	return slices.ContainsFunc(slices.Concat(p.Read, p.Write), func(dir string) bool { return Above(dir, path) })
+	return !p.hides(path) && slices.ContainsFunc(slices.Concat(p.Read, p.Write), func(dir string) bool { return Above(dir, path) })
+}
+
+// hides reports whether the path is hidden, or below a folder that is.
+func (p Policy) hides(path string) bool {
+	return slices.ContainsFunc(p.Hide, func(h Hidden) bool { return Above(h.Path, path) })
 }
 
 // MayWrite is for changing the path.
 func (p Policy) MayWrite(path string) bool {
 	within := func(dir string) bool { return Above(dir, path) }
-	return slices.ContainsFunc(p.Write, within) && !slices.ContainsFunc(p.Protect, within)
+	return !p.hides(path) && slices.ContainsFunc(p.Write, within) && !slices.ContainsFunc(p.Protect, within)
 }

@@ -75,7 +75,13 @@ func Seatbelt(p Policy) string {
 	rule(&b, "allow file-write*", "subpath", write)
 	protect := places(p.Protect)
 	rule(&b, "deny file-write*", "subpath", protect)
-	rule(&b, "deny file-write-unlink", "literal", above(protect, write)) // a folder with another name would have its files elsewhere
+	hidden := make([]string, len(p.Hide))
+	for i, h := range p.Hide {
+		hidden[i] = h.Path
+	}
+	hidden = places(hidden)
+	rule(&b, "deny file-read-data file-map-executable process-exec* file-write*", "subpath", hidden)
+	rule(&b, "deny file-write-unlink", "literal", above(slices.Concat(protect, hidden), write)) // a folder with another name would have its files elsewhere
 	switch {
 	case p.Network == Online:
 		b.WriteString(onlineMac)

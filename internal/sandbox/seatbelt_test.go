@@ -17,6 +17,7 @@ var update = flag.Bool("update", false, "rewrite the goldens")
 func macWorkspace() Policy {
 	p := Workspace("/Users/me", "/opt/homebrew/bin:/usr/bin", []string{"/Users/me/w"}, []string{"/Users/me/w", "/var/folders/xy/T/settle-box-1/tmp", "/tmp/box"})
 	p.Protect = []string{"/Users/me/w/.git/hooks", "/Users/me/w/.git/config", "/tmp/box/.settle"}
+	p.Hide = []Hidden{{Path: "/Users/me/w/api/.env"}, {Path: "/Users/me/w/.ssh"}}
 	return p
 }
 
@@ -57,7 +58,9 @@ func TestSeatbeltText(t *testing.T) {
 func TestSeatbeltFiles(t *testing.T) {
 	const w = "/Users/me/w"
 	profile := profileOf(t, macWorkspace())
-	reading := profileOf(t, ReadOnly("/Users/me", "/usr/bin", w))
+	only := ReadOnly("/Users/me", "/usr/bin", w)
+	only.Hide = macWorkspace().Hide
+	reading := profileOf(t, only)
 	for _, c := range []struct {
 		operation, path string
 		work, read      bool // with the workspace, and with what only reads
@@ -83,6 +86,14 @@ func TestSeatbeltFiles(t *testing.T) {
 		{"file-write-create", "/private/tmp/box/x", true, false},
 		{"file-read-data", w + "/.git/hooks/pre-commit", true, true},
 
+		{"file-read-metadata", w + "/api/.env", true, true},
+		{"file-read-data", w + "/api/.env2", true, true},
+
+		{"file-read-data", w + "/api/.env", false, false},
+		{"file-read-data", w + "/.ssh/id_x", false, false},
+		{"file-write-data", w + "/api/.env", false, false},
+		{"file-write-unlink", w + "/api/.env", false, false},
+		{"file-write-unlink", w + "/api", false, false},
 		{"file-write-create", w + "/.git/hooks/pre-commit", false, false},
 		{"file-write-mode", w + "/.git/hooks/pre-commit", false, false},
 		{"file-write-data", w + "/.git/config", false, false},

@@ -77,7 +77,10 @@ func view(p Policy) error {
 			return err
 		}
 	}
-	return protect(p)
+	if err := protect(p); err != nil {
+		return err
+	}
+	return hide(p.Hide)
 }
 
 // ownRoot gives the calling thread a private copy of all that is mounted from "/" on,

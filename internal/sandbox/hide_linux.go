@@ -1,0 +1,154 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// Find returns a path, absolute and without links, with what is there now.
+func Find(path string) (Hidden, error) {
+	var stat unix.Stat_t
+	if err := unix.Lstat(path, &stat); err != nil {
+		return Hidden{}, fmt.Errorf("cannot look at %q: %w", path, err)
+	}
+	return Hidden{Path: path, Device: stat.Dev, Inode: stat.Ino}, nil
+}
+
+// changedError says that another file is in the place of one that is to be hidden.
+type changedError struct{ path string }
+
+func (e *changedError) Error() string {
+	return fmt.Sprintf("%q was moved or replaced while the command was started; nothing ran, call it again", e.path)
+}
+
+// open opens the path without following a link, if the file is still the one that was
+// found. Its descriptor gives no right to read.
+func (h Hidden) open() (fd int, directory bool, err error) {
+	fd, err = unix.Open(h.Path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
+		return -1, false, &changedError{h.Path}
+	}
+	if err != nil {
+		return -1, false, fmt.Errorf("cannot open %q: %w", h.Path, err)
+	}
+	var stat unix.Stat_t
+	if err = unix.Fstat(fd, &stat); err == nil && (stat.Dev != h.Device || stat.Ino != h.Inode) {
+		err = &changedError{h.Path}
+	}
+	if err != nil {
+		_ = unix.Close(fd)
+		return -1, false, err
+	}
+	return fd, stat.Mode&unix.S_IFMT == unix.S_IFDIR, nil
+}
+
+// unchanged returns an error if one of the files is not where it was found.
+func unchanged(list []Hidden) error {
+	for _, h := range list {
+		fd, _, err := h.open()
+		if err != nil {
+			return err
+		}
+		_ = unix.Close(fd)
+	}
+	return nil
+}
+
+// hide mounts over each path what nobody can open. A mount stays on its file, wherever
+// that is moved to, and a file cannot be linked through it.
+func hide(list []Hidden) error {
+	for _, h := range list {
+		fd, directory, err := h.open()
+		if err != nil {
+			return err
+		}
+		if err = cover(fd, directory); err != nil {
+			err = fmt.Errorf("cannot hide %q: %w", h.Path, err)
+		}
+		_ = unix.Close(fd)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cover mounts on a descriptor: on a file a device that cannot be opened, since its
+// mount has no devices, and on a folder an empty one that nobody may list.
+func cover(fd int, directory bool) error {
+	var m mounted
+	var err error
+	if directory {
+		m, err = closedFolder()
+	} else {
+		m, err = detach(os.DevNull)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(m.fd) }()
+	attr := &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NOEXEC}
+	if err := unix.MountSetattr(m.fd, "", unix.AT_EMPTY_PATH, attr); err != nil {
+		return err
+	}
+	return unix.MoveMount(m.fd, "", fd, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
+}
+
+// closedFolder is an empty folder that nobody without privileges may list.
+func closedFolder() (mounted, error) {
+	kind, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		return mounted{}, err
+	}
+	defer func() { _ = unix.Close(kind) }()
+	for name, value := range map[string]string{"mode": "000", "size": "4k"} {
+		if err := unix.FsconfigSetString(kind, name, value); err != nil {
+			return mounted{}, err
+		}
+	}
+	if err := unix.FsconfigCreate(kind); err != nil {
+		return mounted{}, err
+	}
+	fd, err := unix.Fsmount(kind, unix.FSMOUNT_CLOEXEC, 0)
+	return mounted{fd: fd}, err
+}
+
+// grantWithout lets a path be read with all that is below it, but for what is hidden
+// there: Landlock has no rule that takes something out of a folder, so that what
+// remains is granted one by one. Folders on the way can be listed.
+func grantWithout(rules int, path string, hidden []Hidden) error {
+	if real, err := filepath.EvalSymlinks(path); err == nil && len(hidden) > 0 {
+		path = real
+	}
+	if slices.ContainsFunc(hidden, func(h Hidden) bool { return Above(h.Path, path) }) {
+		return nil
+	}
+	if !slices.ContainsFunc(hidden, func(h Hidden) bool { return Above(path, h.Path) }) {
+		return grant(rules, path, readRights)
+	}
+	if err := grant(rules, path, unix.LANDLOCK_ACCESS_FS_READ_DIR); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return nil // the command cannot list it either
+	}
+	if err != nil {
+		return fmt.Errorf("cannot list %q: %w", path, err)
+	}
+	for _, entry := range entries {
+		if entry.Type()&fs.ModeSymlink != 0 { // what it leads to has a rule of its own, or none
+			continue
+		}
+		if err := grantWithout(rules, filepath.Join(path, entry.Name()), hidden); err != nil {
+			return err
+		}
+	}
+	return nil
+}
