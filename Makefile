@@ -48,7 +48,7 @@ pictures: ## docs/pictures, of the built program in tmux
 	go test -count=1 -tags pictures -run 'TestPictures$$' ./cmd/settle
 
 judge: ## all of the corpus, and N drawn commands: what is allowed runs, a share also in the box, and must do no harm (docs/adr/0008); FLAGS such as -commands-seed=1
-	go test -count=1 -v -timeout 0 -run 'TestOracle$$|TestBoxed' ./internal/policy -commands $(N) -commands-seed 0 $(FLAGS)
+	go test -count=1 -v -timeout 0 -run 'TestOracle$$|TestBoxed|TestUnasked' ./internal/policy -commands $(N) -commands-seed 0 $(FLAGS)
 
 shake: ## N sessions, drawn at random, with goroutines that give way at random (docs/proof.md); FLAGS such as -seed=1
 	@dir=$${TMPDIR:-/tmp}/settle-shake-$$(id -u); rm -rf $$dir && go run ./internal/test/shake/overlay $$dir && \

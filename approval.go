@@ -60,6 +60,9 @@ type Judgement struct {
 	// Sandbox is what the call may do if it runs, whoever allows it; a tool that
 	// starts processes holds them to it. Empty for whatever the user may.
 	Sandbox event.Sandbox
+	// Secrets says which secrets its processes get, if nobody is asked about the call; a
+	// call that a person approves gets what the user has.
+	Secrets event.Secrets
 }
 
 // Judge says which calls may run, which are to be asked about and which are

@@ -56,7 +56,34 @@ type Confinement struct {
 	// restrictions of the mode that cannot be enforced here.
 	Missing string   `json:"missing,omitempty"`
 	Gaps    []string `json:"gaps,omitempty"`
+	// Withheld is what commands do not get that run without a question; nil where every
+	// command gets all that the user has.
+	Withheld *Withheld `json:"withheld,omitempty"`
 }
+
+// Withheld are the secrets that commands do not get which run without a question.
+type Withheld struct {
+	Variables []string  `json:"variables,omitempty"` // names of those of the environment
+	Files     HideFiles `json:"files"`
+}
+
+// HideFiles says how files with secrets are kept from such commands.
+type HideFiles string
+
+// The values.
+const (
+	// FilesHidden: the kernel refuses to open them.
+	FilesHidden HideFiles = "hidden"
+	// FilesAsked: settle asks before a command that could open them.
+	FilesAsked HideFiles = "asked"
+)
+
+// Secrets says which secrets the processes of a call get; "" is all that the user has.
+type Secrets string
+
+// SecretsWithheld: neither the variables nor the files with secrets, since the call ran
+// without a question.
+const SecretsWithheld Secrets = "withheld"
 
 // FaceLibrary is the frontend of a program that embeds settle and names no other.
 const FaceLibrary = "library"
@@ -474,6 +501,8 @@ type CallStarted struct {
 	Title string `json:"title,omitempty"` // the call in one line, for people
 	// Sandbox confines the call's processes; empty for none.
 	Sandbox Sandbox `json:"sandbox,omitempty"`
+	// Secrets says which secrets its processes get.
+	Secrets Secrets `json:"secrets,omitempty"`
 	// Arguments are set if a hook changed the model's arguments.
 	Arguments string `json:"arguments,omitempty"`
 }

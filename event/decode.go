@@ -209,6 +209,7 @@ func (p *lineScanner) callStarted() (Data, bool) {
 	var c CallStarted
 	textField(p, "title", &c.Title)
 	textField(p, "sandbox", &c.Sandbox)
+	textField(p, "secrets", &c.Secrets)
 	textField(p, "arguments", &c.Arguments)
 	return c, p.end()
 }

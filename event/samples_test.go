@@ -48,7 +48,8 @@ func sessionSamples() []Event {
 			Notes:   []string{"no warden: process groups only"},
 			Process: &Identity{PID: 42, Started: 1234, Boot: "b-1", Namespace: "pid:[4026531836]"},
 			Confinement: &Confinement{
-				Mode: Workspace, Network: "off", By: []string{"landlock", "seccomp"}, Tried: 12,
+				Withheld: &Withheld{Variables: []string{"GITHUB_TOKEN"}, Files: FilesHidden},
+				Mode:     Workspace, Network: "off", By: []string{"landlock", "seccomp"}, Tried: 12,
 				Missing: "no user namespaces", Gaps: []string{"modes of files"},
 			},
 		}},
@@ -121,7 +122,7 @@ func turnSamples() []Event {
 			Text: "shell\n  command:\n      ls", Covers: "this command in this directory", Child: "c000001",
 		}),
 		in(ApprovalEnded{Approval: "p000001", Verdict: Denied, Message: "not now", Policy: "deny"}),
-		in(CallStarted{Title: "ls", Sandbox: ReadOnly, Arguments: `{"command":"ls -l"}`}),
+		in(CallStarted{Title: "ls", Sandbox: ReadOnly, Secrets: SecretsWithheld, Arguments: `{"command":"ls -l"}`}),
 		in(ApprovalRequested{
 			Approval: "p000002", Tool: "db__query", Title: "db asks for input", Text: "db asks",
 			Form: &Form{Server: "db", Message: "Which one?", Schema: json.RawMessage(`{"type":"object"}`), URL: "https://example.com/"},

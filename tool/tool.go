@@ -65,6 +65,9 @@ type Call struct {
 	// Sandbox is what the call may do. A tool that starts processes confines them
 	// to that, or fails; for others it means nothing.
 	Sandbox event.Sandbox
+	// Secrets says which secrets its processes get; a tool that starts processes
+	// withholds the others, or fails.
+	Secrets event.Secrets
 }
 
 // DeclinedError says that the user did not fill in a form, or that nobody is there

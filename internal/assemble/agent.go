@@ -159,6 +159,7 @@ type Agent struct {
 	far     *far // nil if tools work on this machine
 	skills  *skillSet
 	roster  *roster
+	bench   *bench
 }
 
 // Policy is what a client changes while the sessions run; nil if none does.
@@ -171,7 +172,7 @@ func (a *Agent) Under(p *Policy) (*Agent, error) {
 	o.Policy, b.policy = p, p
 	b.Session.Permission = o.permission()
 	var err error
-	b.Session.Judge, err = o.judge(b.Session.Permission, o.release(), b.sandbox, b.far, b.skills)
+	b.Session.Judge, err = o.judge(b.Session.Permission, b.bench)
 	return &b, err
 }
 
@@ -239,8 +240,8 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	}
 	a.sandbox, a.skills = bench.sandbox, known
 	a.Notes = append(a.Notes, a.sandbox.notes()...)
-	c.Confinement = bench.sandbox.report(o.mode(c.Permission))
-	if c.Judge, err = o.judge(c.Permission, bench.release, bench.sandbox, a.far, known); err != nil {
+	c.Confinement = bench.report(o.mode(c.Permission))
+	if c.Judge, err = o.judge(c.Permission, bench); err != nil {
 		return nil, err
 	}
 	system, err := o.prompt(bench.far, known)
@@ -254,7 +255,7 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 		}
 	}
 	o.serve(a, bench, names)
-	a.roster = bench.roster
+	a.roster, a.bench = bench.roster, bench
 	c.Notes = slices.Clone(a.Notes)
 	if o.Logger != nil {
 		c.Logger = o.Logger(a.Redact)
@@ -353,6 +354,7 @@ func (o Options) bench(names []string) *bench {
 	}
 	env, withheld := shell.Environment(o.Environ, secret, r.PassEnv)
 	b := &bench{
+		secret: policy.Withhold(slices.Concat(r.KeepEnv, r.PassEnv)), files: new(policy.SecretFiles),
 		offered: names, env: env, withheld: withheld, roster: &roster{open: map[string]*mcp.Servers{}, disabled: map[string]bool{}},
 		release: o.release(), onExit: r.Jobs.OnExit, onStop: r.Jobs.OnInterrupt, ripgrep: ripgrep(o.Getenv("PATH")),
 		editor: o.Editor, servers: o.servers(), seen: o.Seen, listed: o.Listed, nearby: r.Web.Private, searcher: o.searcher(), catalogues: catalogues(r.DataDir), version: o.Version,

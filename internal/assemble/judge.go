@@ -30,7 +30,8 @@ func (o Options) rules() (rules []config.Rule, notes []string) {
 // judge returns what makes the judge of each session. It is nil where
 // everything is allowed without rules. A rule that cannot be used is an error
 // at once, not when a session begins.
-func (o Options) judge(permission, release event.Permission, box sandboxing, f *far, known *skillSet) (func() (settle.Judge, error), error) {
+func (o Options) judge(permission event.Permission, b *bench) (func() (settle.Judge, error), error) {
+	box, f, known, release := b.sandbox, b.far, b.skills, b.release
 	mode := func() Mode { return Mode{Permission: permission} }
 	rules, _ := o.rules()
 	if o.Policy != nil {
@@ -42,10 +43,10 @@ func (o Options) judge(permission, release event.Permission, box sandboxing, f *
 		c := policy.Config{
 			Mode: mode, Rules: slices.Concat(known.rules(), rules), Release: release, Reviewed: o.Reviewed,
 			Dir: o.Dir, Home: o.Getenv("HOME"), Environ: o.Environ, Opaque: !shell.Judgeable(),
-			Confine: proc.Confines() == nil, Sandbox: box.of,
+			Confine: proc.Confines() == nil, Sandbox: box.of, Exposes: b.exposes(mode),
 		}
 		if f != nil { // nothing there can be looked at from here
-			c.Dir, c.Home, c.Environ, c.Opaque, c.Confine = f.machine.Dir, f.machine.Home, nil, true, false
+			c.Dir, c.Home, c.Environ, c.Opaque, c.Confine, c.Exposes = f.machine.Dir, f.machine.Home, nil, true, false, nil
 		}
 		p, err := policy.New(c)
 		if err != nil {

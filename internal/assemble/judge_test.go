@@ -17,7 +17,7 @@ func TestRulesReachTheJudge(t *testing.T) {
 	}
 	judge := func(policy settle.Permission, rules ...config.Rule) settle.Judge {
 		o := Options{Settings: &config.Resolved{Settings: config.Settings{Rules: rules}}, Dir: dir, Environ: os.Environ(), Getenv: os.Getenv}
-		made, err := o.judge(policy, settle.Allow, sandboxing{}, nil, nil)
+		made, err := o.judge(policy, &bench{release: settle.Allow})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func TestRulesReachTheJudge(t *testing.T) {
 		t.Errorf("a secret file: %+v", got)
 	}
 	o := Options{Settings: &config.Resolved{Settings: config.Settings{Rules: []config.Rule{{Tool: "shell", Pattern: "ls && rm", Decision: "deny"}}}}, Dir: dir, Environ: os.Environ(), Getenv: os.Getenv}
-	if _, err := o.judge(settle.Allow, settle.Allow, sandboxing{}, nil, nil); err == nil {
+	if _, err := o.judge(settle.Allow, &bench{release: settle.Allow}); err == nil {
 		t.Error("a rule that cannot be used is no error")
 	}
 }

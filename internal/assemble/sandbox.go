@@ -158,7 +158,16 @@ func (b *boxes) found() layers {
 }
 
 // box is what a command is confined to, with its environment in addition.
-func (b *boxes) box(kind event.Sandbox, dir string) (shell.Box, error) {
+func (b *boxes) box(kind event.Sandbox, secrets event.Secrets, dir string) (shell.Box, error) {
+	box, err := b.boxOf(kind, dir)
+	if err != nil || secrets != event.SecretsWithheld {
+		return box, err
+	}
+	return b.hiding(box, dir)
+}
+
+// boxOf is the box of a command that gets all secrets which are in its reach.
+func (b *boxes) boxOf(kind event.Sandbox, dir string) (shell.Box, error) {
 	home, path := variable(b.env, "HOME"), variable(b.env, "PATH")
 	read, write := []string{b.dir}, []string{b.dir}
 	if real, err := filepath.EvalSymlinks(dir); err != nil || !sandbox.Above(b.dir, real) {
@@ -173,10 +182,7 @@ func (b *boxes) box(kind event.Sandbox, dir string) (shell.Box, error) {
 		}
 	}
 	read = append(append(read, b.paths(b.Read)...), b.skills.folders()...)
-	more := policy.Extent{}
-	if b.extent != nil && !b.chosen { // a client does not loosen what the user has chosen
-		more = b.extent()
-	}
+	more := b.wishes()
 	write = append(append(write, b.paths(b.Write)...), more.Write...)
 	switch kind {
 	case event.ReadOnly:
@@ -243,14 +249,14 @@ func exists(path string) bool {
 }
 
 // paths are those that the user has added, absolute.
-func (b *boxes) paths(list []string) []string {
+func (s *sandboxing) paths(list []string) []string {
 	var out []string
 	for _, path := range list {
 		if rest, ok := strings.CutPrefix(path, "~/"); ok {
-			path = filepath.Join(b.home, rest)
+			path = filepath.Join(s.home, rest)
 		}
 		if !filepath.IsAbs(path) {
-			path = filepath.Join(b.dir, path)
+			path = filepath.Join(s.dir, path)
 		}
 		out = append(out, path)
 	}

@@ -87,7 +87,7 @@ func TestBoxesReadSkills(t *testing.T) {
 	dir, folder := t.TempDir(), t.TempDir()
 	b := &boxes{sandboxing: sandboxing{dir: dir}, bench: &bench{skills: &skillSet{found: skills.Found{Skills: []skills.Skill{{Real: folder}}}}}}
 	for _, kind := range []event.Sandbox{event.ReadOnly, event.Workspace} {
-		box, err := b.box(kind, dir)
+		box, err := b.box(kind, "", dir)
 		if err != nil || !slices.Contains(box.Read, folder) || slices.Contains(box.Write, folder) {
 			t.Errorf("%s: %+v, %v", kind, box, err)
 		}

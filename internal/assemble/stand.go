@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/egress"
 	"github.com/settle-agent/settle/internal/hands"
@@ -43,7 +42,7 @@ func (o HandsOptions) Stand() (stand *hands.Stand, discard func() error) {
 	local := func(lock *os.File, marker string) *hands.Local {
 		return &hands.Local{
 			Env: b.env, Withheld: b.withheld, Marker: marker, Lock: lock, Calls: o.calls(box, lock, marker),
-			Box: box.confine, Hosts: hosts,
+			Box: box.confine, Secret: b.secret, Hosts: hosts,
 		}
 	}
 	m := local(nil, "").Machine()
@@ -66,13 +65,17 @@ func (b *boxes) proved() (tried int, err error) {
 }
 
 // confine is what a command that came from another machine is held to.
-func (b *boxes) confine(kind event.Sandbox, dir string) (sandbox.Policy, []string, error) {
+func (b *boxes) confine(c hands.Confined) (sandbox.Policy, []string, error) {
 	if _, err := b.proved(); err != nil { // C22
 		return sandbox.Policy{}, nil, err
 	}
-	box, err := b.box(kind, dir)
+	box, err := b.box(c.Sandbox, c.Secrets, c.Dir)
+	if err != nil {
+		return sandbox.Policy{}, nil, err
+	}
+	hidden, err := sandbox.FindAll(box.Hide)
 	return sandbox.Policy{
-		Read: box.Read, Write: box.Write, Network: sandbox.NetworkOf(box.Network), Apart: box.Apart, View: box.View, Protect: box.Protect, OwnProcesses: box.OwnProcesses,
+		Read: box.Read, Write: box.Write, Network: sandbox.NetworkOf(box.Network), Apart: box.Apart, View: box.View, Protect: box.Protect, OwnProcesses: box.OwnProcesses, Hide: hidden,
 	}, box.Env, err
 }
 

@@ -67,6 +67,8 @@ type bench struct {
 	offered  []string
 	env      []string // of commands
 	withheld []string
+	secret   func(name, value string) bool // of variables that commands do not get which run without a question
+	files    *policy.SecretFiles
 	release  settle.Permission
 	onExit   string
 	onStop   string // what an interrupt does to jobs
@@ -100,7 +102,7 @@ func (b *bench) toolbox(info settle.SessionInfo) (kit settle.Toolbox, err error)
 		Env: b.env, Withheld: b.withheld, SpoolDir: spool, Marker: marker, Lock: info.Lock,
 		Mask:     masker(info),
 		Registry: info.Jobs, Release: b.mayRelease,
-		Box: box.box, Hosts: b.sandbox.Hosts, Inspect: b.sandbox.Network == "proxy" || b.sandbox.viewless != nil, Outside: b.sandbox.Use != config.SandboxOff && b.sandbox.missing == nil,
+		Box: box.box, Secret: b.secret, Hosts: b.sandbox.Hosts, Inspect: b.sandbox.Network == "proxy" || b.sandbox.viewless != nil, Outside: b.sandbox.Use != config.SandboxOff && b.sandbox.missing == nil,
 	}
 	leave := func(context.Context) error { return nil }
 	defer func() {

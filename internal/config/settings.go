@@ -59,6 +59,9 @@ type Settings struct {
 	ToolFamily string
 	// PassEnv are names of variables with provider keys that tools may see.
 	PassEnv []string
+	// KeepEnv are names of variables that look like credentials and that commands get
+	// also if they run without a question; "*" stands for any characters.
+	KeepEnv []string
 	// MCPImport are the agents whose files of MCP servers are read as well.
 	MCPImport []string
 	// RulesImport are the agents whose rules for permissions are read as well.
@@ -239,6 +242,7 @@ func settings() []*setting {
 		names("tools", func(s *Settings) *[]string { return &s.Tools }).may(tightens),
 		choice("tool_family", func(s *Settings) *string { return &s.ToolFamily }, append([]string{"auto"}, toolFamilies()...)...).may(fills),
 		names("pass_env", func(s *Settings) *[]string { return &s.PassEnv }).may(refused),
+		names("keep_env", func(s *Settings) *[]string { return &s.KeepEnv }).may(refused),
 		namesOf("mcp_import", func(s *Settings) *[]string { return &s.MCPImport }, claudeAgent, codexAgent).may(refused),
 		namesOf("rules_import", func(s *Settings) *[]string { return &s.RulesImport }, claudeAgent).may(refused),
 		text("data_dir", func(s *Settings) *string { return &s.DataDir }).from("SETTLE_DATA_DIR").may(refused),

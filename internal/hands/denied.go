@@ -24,6 +24,7 @@ const Denials = "denials"
 // Output is what a confined command put out, and how it was confined.
 type Output struct {
 	Sandbox event.Sandbox `json:"sandbox"`
+	Secrets event.Secrets `json:"secrets,omitempty"`
 	Workdir string        `json:"workdir,omitempty"` // as in [Command]
 	Text    string        `json:"text"`
 }
@@ -53,7 +54,7 @@ func (l *Local) denials(r Request) (json.RawMessage, error) {
 	if err != nil || l.Box == nil {
 		return json.Marshal(Denial{})
 	}
-	box, _, err := l.Box(out.Sandbox, dir)
+	box, _, err := l.Box(Confined{out.Sandbox, out.Secrets, dir})
 	if err != nil {
 		return nil, err
 	}

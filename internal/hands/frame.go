@@ -11,7 +11,7 @@ import (
 )
 
 // Version is that of the protocol. Both ends speak the same one, or part.
-const Version = 1
+const Version = 2
 
 // preface is the first line of each direction. Before it, the command that leads
 // to the hands may print what it likes, such as a banner.

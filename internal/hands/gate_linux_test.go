@@ -62,7 +62,7 @@ func proxied(t *testing.T, apart bool) (hands *Local, dir string) {
 			return d.DialContext(ctx, "tcp", server.Addr().String())
 		},
 	}
-	l.Box = func(event.Sandbox, string) (sandbox.Policy, []string, error) {
+	l.Box = func(Confined) (sandbox.Policy, []string, error) {
 		p := sandbox.Workspace("", os.Getenv("PATH"), []string{dir}, []string{dir})
 		p.Network, p.View, p.Apart = sandbox.Proxied, apart, apart
 		return p, nil, nil

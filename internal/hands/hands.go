@@ -59,8 +59,10 @@ type Command struct {
 	Terminal *proc.Size
 	// Grace is as in [proc.Spec].
 	Grace time.Duration
-	// Sandbox is what the command may do; empty for whatever the user may.
+	// Sandbox is what the command may do; empty for whatever the user may. Secrets says
+	// which secrets it gets.
 	Sandbox event.Sandbox
+	Secrets event.Secrets
 	// Output takes what it puts out, as [proc.Spec].Stdout does.
 	Output io.Writer
 }

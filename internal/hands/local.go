@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/settle-agent/settle/event"
@@ -25,9 +26,12 @@ type Local struct {
 	// Marker and Lock are as in [proc.Spec].
 	Marker string
 	Lock   *os.File
-	// Box returns what a command that runs in a directory is held to in a sandbox,
-	// and what its environment has in addition; nil refuses such commands.
-	Box func(s event.Sandbox, dir string) (sandbox.Policy, []string, error)
+	// Box returns what a confined command is held to, and what its environment has in
+	// addition; nil refuses such commands.
+	Box func(Confined) (sandbox.Policy, []string, error)
+	// Secret reports whether a variable is kept from commands whose secrets are
+	// withheld; nil keeps none.
+	Secret func(name, value string) bool
 	// Hosts are what commands may reach whose box has a proxy; Dialer is the proxy's.
 	Hosts  egress.List
 	Dialer egress.Dialer
@@ -35,6 +39,24 @@ type Local struct {
 	Calls map[string]func(context.Context, Request) (json.RawMessage, error)
 
 	watched watchedCalls
+}
+
+// Confined says how a command is confined that runs in a directory.
+type Confined struct {
+	Sandbox event.Sandbox
+	Secrets event.Secrets
+	Dir     string
+}
+
+// withoutSecrets is the environment of a command whose secrets are withheld.
+func (l *Local) withoutSecrets(env []string) []string {
+	if l.Secret == nil {
+		return env
+	}
+	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
+		name, value, _ := strings.Cut(entry, "=")
+		return l.Secret(name, value)
+	})
 }
 
 // Machine implements Hands.
@@ -61,11 +83,14 @@ func (l *Local) Start(ctx context.Context, c Command) (*proc.Process, error) {
 		Input: c.Input, Terminal: c.Terminal, Stdout: c.Output, Grace: c.Grace, Rest: proc.KeepRest,
 		Lock: l.Lock, Marker: l.Marker,
 	}
+	if c.Secrets == event.SecretsWithheld {
+		spec.Env = l.withoutSecrets(spec.Env)
+	}
 	if c.Sandbox.On() {
 		if l.Box == nil {
 			return nil, errors.New("cannot run the command: it would have to be confined, and there is no way here")
 		}
-		box, env, err := l.Box(c.Sandbox, dir)
+		box, env, err := l.Box(Confined{c.Sandbox, c.Secrets, dir})
 		if err != nil {
 			return nil, fmt.Errorf("cannot confine the command: %w", err)
 		}

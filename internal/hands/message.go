@@ -105,12 +105,13 @@ type startOrder struct {
 	Terminal *proc.Size    `json:"terminal,omitempty"`
 	GraceMS  int64         `json:"grace_ms,omitempty"`
 	Sandbox  event.Sandbox `json:"sandbox,omitempty"`
+	Secrets  event.Secrets `json:"secrets,omitempty"`
 }
 
 func (o startOrder) command() Command {
 	return Command{
 		Script: o.Script, Call: o.Call, Dir: o.Dir, Workdir: o.Workdir, Env: o.Env, Input: o.Input, Terminal: o.Terminal,
-		Grace: time.Duration(o.GraceMS) * time.Millisecond, Sandbox: o.Sandbox,
+		Grace: time.Duration(o.GraceMS) * time.Millisecond, Sandbox: o.Sandbox, Secrets: o.Secrets,
 	}
 }
 

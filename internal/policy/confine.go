@@ -18,9 +18,10 @@ const (
 // sandbox, if it was only asked about because no rule decides. Out of the sandbox
 // leads an approval, or a rule that says so.
 //
-//	allowed, since it only reads ─► read-only
+//	allowed, since it only reads ─► read-only, without secrets
 //	        by a rule            ─► what the rule says, else the sandbox
-//	asked by default             ─► allowed, in the sandbox
+//	        by a client's mode   ─► the sandbox, without secrets
+//	asked by default             ─► allowed, in the sandbox, without secrets
 //	asked otherwise              ─► in the sandbox, once it is approved
 //	outside                      ─► none, once it is approved
 func (p *Policy) confine(l layer, c toolCall, verdicts []verdict, j *settle.Judgement) {
@@ -37,17 +38,38 @@ func (p *Policy) confine(l layer, c toolCall, verdicts []verdict, j *settle.Judg
 			j.Decision, j.Rule, j.Why = event.Ask, bySandbox, "it is to run outside of the sandbox"
 		}
 	case ruled:
-		box = named
+		if box = named; box.On() && j.Decision == event.Allow && sweeping(verdicts) {
+			p.unasked(box, j)
+		}
 	case j.Decision == event.Allow && j.Rule == byDefault && l.Permission != event.Allow: // held to what it seems to do
-		if p.config.Confine {
+		if j.Secrets = event.SecretsWithheld; p.config.Confine {
 			box = event.ReadOnly
 		}
 	case j.Decision == event.Ask && box.On() && l.Permission == event.Ask && byDefaultAlone(verdicts, j.Rule) && !c.Release && !c.showsSecret():
 		j.Decision, j.Rule, j.Why = event.Allow, bySandbox, "it runs in the sandbox ("+string(box)+")"
+		p.unasked(box, j)
 	}
 	if box.On() && j.Decision != event.Deny {
 		j.Sandbox = box
 	}
+}
+
+// unasked keeps secrets from a command that runs in a sandbox since nobody is asked. Where
+// that cannot be, somebody is.
+func (p *Policy) unasked(box event.Sandbox, j *settle.Judgement) {
+	j.Secrets = event.SecretsWithheld
+	if p.config.Exposes == nil {
+		return
+	}
+	if why := p.config.Exposes(box); why != "" {
+		j.Decision, j.Rule, j.Why, j.Secrets = event.Ask, bySandbox, why, ""
+	}
+}
+
+// sweeping reports whether a rule of the mode, which is not the user's own, allows a
+// command without naming it.
+func sweeping(verdicts []verdict) bool {
+	return slices.ContainsFunc(verdicts, func(v verdict) bool { return v.sweeping })
 }
 
 // freed returns the strictest sandbox of those that the rules have which allow

@@ -64,6 +64,9 @@ type Config struct {
 	// Sandbox, if set, returns what other commands are confined to in a mode. Where
 	// it is one that confines, a command in it needs no approval.
 	Sandbox func(Mode) event.Sandbox
+	// Exposes, if set, says why files with secrets cannot be kept from a command in a
+	// sandbox; empty if they can. Such a command is asked about.
+	Exposes func(event.Sandbox) string
 }
 
 // Policy judges the calls of a session. It is safe for concurrent use, and
@@ -100,12 +103,13 @@ func (p *Policy) inForce() (layer, error) {
 	if l.Permission.Strictness() < 0 {
 		errs = append(errs, fmt.Errorf("cannot use the permission %q: it is not one of allow, ask, deny", l.Permission))
 	}
-	for i, r := range slices.Concat(l.Rules, p.config.Rules) {
+	for i, r := range slices.Concat(l.Mode.Rules, p.config.Rules) {
 		understood, err := newRule(r, p.config.Dir, p.config.Home)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("cannot use rule %d (%s %s): %w", i+1, r.Tool, r.Pattern, err))
 			continue
 		}
+		understood.ofMode = i < len(l.Mode.Rules)
 		l.rules = append(l.rules, understood)
 	}
 	return l, errors.Join(errs...)

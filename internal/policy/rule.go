@@ -24,6 +24,8 @@ type rule struct {
 	// globs are path as absolute patterns: as it is named, and with the links
 	// of the directory that it begins with followed.
 	globs []string
+	// ofMode says that it comes with the mode: from a client, not from the user.
+	ofMode bool
 }
 
 // match is whether a rule is about an effect.

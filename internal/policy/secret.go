@@ -16,7 +16,7 @@ func Secret(name string) bool {
 
 var secretPath = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:^|/)(?:` + strings.Join([]string{
-		`\.(?:ssh|gnupg|aws|azure|kube|password-store)(?:/.*)?`, `(?:gcloud|keyrings)/.*`,
+		`\.(?:ssh|gnupg|aws|azure|kube|password-store)(?:/.*)?`, `(?:(?:\.config|roaming)/gcloud|share/keyrings)/.*`,
 		`(?:\.docker|\.cargo|\.codex|gh)/(?:config\.json|credentials\.toml|auth\.json|hosts\.yml)`,
 		`\.env(?:[^a-z/][^/]*)?`, `\.(?:envrc|netrc|npmrc|pypirc|git-credentials|pgpass|my\.cnf|htpasswd|dockercfg|vault-token|terraformrc)`, `_netrc`,
 		`kubeconfig(?:\.[^/]*)?`, `credentials(?:\.json)?`, `application_default_credentials\.json`, `secrets\.(?:yml|yaml|json|toml)`, `g?shadow`,

@@ -15,6 +15,7 @@ type verdict struct {
 	rule, why string
 	sandbox   event.Sandbox // of a rule that names one
 	doubted   bool          // a rule may be about it that asks or denies
+	sweeping  bool          // of a rule of the mode that names no command
 }
 
 func because(p event.Permission, rule, why string) verdict {
@@ -81,7 +82,7 @@ func (l layer) verdict(c toolCall, e effect) verdict {
 // written.
 func (l layer) allowed(c toolCall, e effect, r rule) verdict {
 	v := because(event.Allow, r.String(), r.String()+" allows it")
-	v.sandbox = r.Sandbox
+	v.sandbox, v.sweeping = r.Sandbox, r.ofMode && r.Pattern == ""
 	if l.Mode.Permission == event.Allow || r.Pattern == "" && r.Tool == "*" {
 		return v
 	}

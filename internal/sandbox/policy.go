@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"errors"
+	"io/fs"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -71,6 +73,21 @@ type Hidden struct {
 	Path   string `json:"path"` // absolute, without links
 	Device uint64 `json:"device,omitempty"`
 	Inode  uint64 `json:"inode,omitempty"`
+}
+
+// FindAll finds each of the paths; those that are gone are left out.
+func FindAll(paths []string) (list []Hidden, err error) {
+	for _, path := range paths {
+		hidden, err := Find(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, hidden)
+	}
+	return list, nil
 }
 
 // system is what programs need of a machine, without what holds its secrets

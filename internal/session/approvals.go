@@ -32,6 +32,9 @@ type Judgement struct {
 	// Sandbox is what the call may do if it runs, whoever allows it; a tool that
 	// starts processes holds them to it. Empty for whatever the user may.
 	Sandbox event.Sandbox
+	// Secrets says which secrets its processes get, if nobody is asked about the call; a
+	// call that a person approves gets what the user has.
+	Secrets event.Secrets
 }
 
 // Judge says which calls may run.
@@ -107,11 +110,12 @@ func (a *Approvals) Approve(ctx context.Context, call turn.Approval) (turn.Grant
 	if allowed, err := a.permitted(ctx, call); allowed || err != nil {
 		return j.grant(), err
 	}
+	j.Secrets = "" // somebody decides
 	return j.grant(), a.wait(ctx, call, j)
 }
 
 // grant says how a call runs that is allowed.
-func (j Judgement) grant() turn.Grant { return turn.Grant{Sandbox: j.Sandbox} }
+func (j Judgement) grant() turn.Grant { return turn.Grant{Sandbox: j.Sandbox, Secrets: j.Secrets} }
 
 // wait asks about the call and returns nil once it may run.
 func (a *Approvals) wait(ctx context.Context, call turn.Approval, j Judgement) error {

@@ -30,6 +30,7 @@ func (a asking) Approve(ctx context.Context, call turn.Approval) (turn.Grant, er
 	if allowed, err := a.permitted(ctx, call); allowed || err != nil {
 		return j.grant(), err
 	}
+	j.Secrets = "" // somebody decides
 	return j.grant(), a.forward(ctx, call, j)
 }
 

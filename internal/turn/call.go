@@ -167,7 +167,7 @@ func (c *call) begin(ctx context.Context) (started event.Event, ok bool) {
 	title := c.turn.Redact.String(c.title())
 	err := c.turn.update(func(s event.State) []event.Event {
 		if ctx.Err() == nil && c.open(s) {
-			events = c.event(event.CallStarted{Title: title, Sandbox: c.grant.Sandbox, Arguments: c.hooked.arguments})
+			events = c.event(event.CallStarted{Title: title, Sandbox: c.grant.Sandbox, Secrets: c.grant.Secrets, Arguments: c.hooked.arguments})
 		}
 		return events
 	})
@@ -217,7 +217,7 @@ func (c *call) await(ctx context.Context) (g gave, ok bool) {
 	t.strays.Go(func() {
 		result, err := t.Tools.Run(tool.WithSearcher(tool.WithHurry(ctx, t.Hurry), t.searchWeb), tool.Call{
 			ID: c.item, Session: t.session, Name: c.name, Args: json.RawMessage(c.args), Dir: t.Dir, Progress: c.say, Notice: c.notice, Ask: c.ask,
-			Sandbox: c.grant.Sandbox,
+			Sandbox: c.grant.Sandbox, Secrets: c.grant.Secrets,
 		})
 		results <- gave{result, err} // never blocks: one result, room for one
 	})

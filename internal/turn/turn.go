@@ -77,8 +77,9 @@ type Approver interface {
 
 // Grant says how a call may run. The zero value is without bounds.
 type Grant struct {
-	// Sandbox: held to that; see [tool.Call].Sandbox.
+	// Sandbox and Secrets are as in [tool.Call].
 	Sandbox event.Sandbox
+	Secrets event.Secrets
 }
 
 // Approval is a call that is ready to run.

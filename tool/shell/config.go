@@ -53,9 +53,12 @@ type Config struct {
 	// Release decides whether a job may outlive settle; its error is what the
 	// model is told. Nil refuses.
 	Release func(ctx context.Context, command string) error
-	// Box returns what a command in that directory is held to whose call has a
-	// sandbox. Nil refuses such calls.
-	Box func(s event.Sandbox, dir string) (Box, error)
+	// Box returns what a command is held to whose call has a sandbox. Nil refuses such
+	// calls.
+	Box func(s event.Sandbox, secrets event.Secrets, dir string) (Box, error)
+	// Secret reports whether a variable is kept from commands whose secrets are
+	// withheld; nil keeps none.
+	Secret func(name, value string) bool
 	// Hosts are what commands may reach whose Box has the network "proxy", as
 	// docs/sandbox.md has them. Where one of them is malformed, none can be reached.
 	Hosts []string
@@ -95,6 +98,9 @@ type Box struct {
 	Protect []string
 	// OwnProcesses says that the command sees its own processes and no others.
 	OwnProcesses bool
+	// Hide are files and folders in Read and Write, absolute and without links, that
+	// cannot be opened.
+	Hide []string
 	// Env is its environment in addition.
 	Env []string
 }
@@ -115,14 +121,18 @@ type Registry interface {
 }
 
 // box is Box as the machine has it.
-func (c Config) box() func(event.Sandbox, string) (sandbox.Policy, []string, error) {
+func (c Config) box() func(hands.Confined) (sandbox.Policy, []string, error) {
 	if c.Box == nil {
 		return nil
 	}
-	return func(s event.Sandbox, dir string) (sandbox.Policy, []string, error) {
-		box, err := c.Box(s, dir)
+	return func(command hands.Confined) (sandbox.Policy, []string, error) {
+		box, err := c.Box(command.Sandbox, command.Secrets, command.Dir)
+		if err != nil {
+			return sandbox.Policy{}, nil, err
+		}
+		hidden, err := sandbox.FindAll(box.Hide)
 		return sandbox.Policy{
-			Read: box.Read, Write: box.Write, Network: sandbox.NetworkOf(box.Network), Apart: box.Apart, View: box.View, Protect: box.Protect, OwnProcesses: box.OwnProcesses,
+			Read: box.Read, Write: box.Write, Network: sandbox.NetworkOf(box.Network), Apart: box.Apart, View: box.View, Protect: box.Protect, OwnProcesses: box.OwnProcesses, Hide: hidden,
 		}, box.Env, err
 	}
 }
@@ -148,7 +158,7 @@ func (c Config) withDefaults() Config {
 	}
 	if c.machine == nil {
 		hosts, _ := egress.ParseList(c.Hosts)
-		c.machine = &hands.Local{Hosts: hosts, Env: c.Env, Withheld: c.Withheld, Marker: c.Marker, Lock: c.Lock, Box: c.box()}
+		c.machine = &hands.Local{Hosts: hosts, Env: c.Env, Withheld: c.Withheld, Marker: c.Marker, Lock: c.Lock, Box: c.box(), Secret: c.Secret}
 	}
 	return c
 }

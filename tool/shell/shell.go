@@ -75,7 +75,7 @@ func (j *Jobs) launch(ctx context.Context, call tool.Call, a Arguments) (*run, e
 		capture: newCapture(j.config, call.ID, a.TTY, p), call: call,
 	}
 	c := hands.Command{
-		Script: a.Command, Call: call.ID, Dir: call.Dir, Workdir: a.Workdir, Grace: j.config.Grace, Sandbox: call.Sandbox, Output: r.capture,
+		Script: a.Command, Call: call.ID, Dir: call.Dir, Workdir: a.Workdir, Grace: j.config.Grace, Sandbox: call.Sandbox, Secrets: call.Secrets, Output: r.capture,
 	}
 	switch {
 	case a.TTY:
@@ -163,7 +163,7 @@ func (r *run) denied(ctx context.Context, result tool.Result) string {
 	if !r.call.Sandbox.On() || !result.Failed && !r.jobs.config.Inspect {
 		return ""
 	}
-	args, err := json.Marshal(hands.Output{Sandbox: r.call.Sandbox, Workdir: r.args.Workdir, Text: result.Output})
+	args, err := json.Marshal(hands.Output{Sandbox: r.call.Sandbox, Secrets: r.call.Secrets, Workdir: r.args.Workdir, Text: result.Output})
 	if err != nil {
 		return ""
 	}

@@ -1,0 +1,124 @@
+package assemble
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/policy"
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/repo"
+	"github.com/settle-agent/settle/internal/sandbox"
+	"github.com/settle-agent/settle/tool/shell"
+)
+
+// hiding is the box of a command that runs without a question: the files with secrets in
+// the working directory cannot be opened there. Where nothing can enforce that, the
+// command does not run.
+func (b *boxes) hiding(box shell.Box, dir string) (shell.Box, error) {
+	found, err := b.secretFiles(&b.sandboxing, b.wishes(), dir)
+	if err != nil || len(found) == 0 {
+		return box, err
+	}
+	if len(box.Write) == 0 {
+		k := kind{view: true, ownProcesses: box.OwnProcesses}
+		if _, err := proven().prove(k); err == nil {
+			box.View = true
+		} else if _, err := proven().prove(kind{ownProcesses: k.ownProcesses}); err != nil { // C22
+			return shell.Box{}, err
+		}
+	} else if !box.View && sandbox.ViewLayer != "" {
+		return shell.Box{}, fmt.Errorf("%s; call it again with \"outside\": true, so that a person decides", exposed(found))
+	}
+	box.Hide = found
+	return box, nil
+}
+
+// wishes are what a client adds to its sandbox.
+func (b *boxes) wishes() policy.Extent {
+	if b.extent == nil || b.chosen { // a client does not loosen what the user has chosen
+		return policy.Extent{}
+	}
+	return b.extent()
+}
+
+// secretFiles are the files and folders with secrets that commands would have in reach:
+// those below the working directory, the top of its repository, and the folders that a
+// client adds, without the ones for temporary files. The user's own "sandbox.read" and
+// "sandbox.write" are exceptions.
+func (b *bench) secretFiles(s *sandboxing, more policy.Extent, dir string) ([]string, error) {
+	roots := []string{s.dir}
+	if real, err := filepath.EvalSymlinks(dir); err != nil || !sandbox.Above(s.dir, real) {
+		dir = s.dir
+	}
+	if git, err := repo.FindGit(dir); err == nil && git.Top != "" && !sandbox.Above(git.Top, s.home) {
+		roots = append(roots, git.Top)
+	}
+	temporary := []string{os.TempDir(), "/tmp", variable(b.env, "TMPDIR")}
+	roots = append(roots, slices.DeleteFunc(slices.Clone(more.Write), func(path string) bool { return slices.Contains(temporary, path) })...)
+	found, err := b.files.Below(roots...)
+	if err != nil {
+		return nil, err
+	}
+	granted := s.paths(slices.Concat(s.Read, s.Write)) // to the letter: a command could make a link of one
+	return slices.DeleteFunc(found, func(path string) bool {
+		return slices.ContainsFunc(granted, func(grant string) bool { return sandbox.Above(filepath.Clean(grant), path) })
+	}), nil
+}
+
+// exposes says why files with secrets cannot be kept from a command in a sandbox, in the
+// mode in force; empty if they can.
+func (b *bench) exposes(mode func() Mode) func(event.Sandbox) string {
+	return func(box event.Sandbox) string {
+		more := policy.Extent{}
+		if !b.sandbox.chosen {
+			more = mode().Extent
+		}
+		found, err := b.secretFiles(&b.sandbox, more, b.sandbox.dir)
+		switch {
+		case err != nil:
+			return err.Error()
+		case len(found) > 0 && box == event.Workspace && b.sandbox.viewless != nil:
+			return exposed(found)
+		}
+		return ""
+	}
+}
+
+// maxExposed is how many files are named that cannot be hidden.
+const maxExposed = 3
+
+// exposed says that files cannot be hidden.
+func exposed(found []string) string {
+	more := ""
+	if len(found) > maxExposed {
+		found, more = found[:maxExposed], fmt.Sprintf(" and %d more", len(found)-maxExposed)
+	}
+	return fmt.Sprintf("the sandbox cannot hide files with secrets on this machine (it takes user namespaces): %s%s", strings.Join(found, ", "), more)
+}
+
+// report is what the log says of the sandbox, and of what commands do not get that run
+// without a question.
+func (b *bench) report(m Mode) *event.Confinement {
+	c := b.sandbox.report(m)
+	if m.Permission == event.Allow || m.Permission == event.Deny { // all that runs is the user's wish, or nothing runs
+		return c
+	}
+	c.Withheld = &event.Withheld{Files: event.FilesHidden}
+	if proc.Confines() != nil && b.far == nil || c.Mode == event.Workspace && b.sandbox.viewless != nil {
+		c.Withheld.Files = event.FilesAsked
+	}
+	if b.far != nil { // its environment is not known here
+		return c
+	}
+	for _, entry := range b.env {
+		if name, value, _ := strings.Cut(entry, "="); name != "" && b.secret(name, value) {
+			c.Withheld.Variables = append(c.Withheld.Variables, name)
+		}
+	}
+	slices.Sort(c.Withheld.Variables)
+	return c
+}

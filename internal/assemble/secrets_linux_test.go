@@ -1,0 +1,154 @@
+package assemble
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/sandbox"
+)
+
+const planted = "PLANTED-SECRET"
+
+// inDanger is an agent at work in a directory with secrets, and in an environment with
+// some, whose mode confines commands and asks nobody.
+func inDanger(t *testing.T, file string, m Mode, list ...string) *Agent {
+	t.Helper()
+	top := t.TempDir()
+	for name, text := range map[string]string{
+		"work/.env": planted, "work/.ssh/id_x": planted, "work/server.pem": planted, "work/sub/.env.local": planted, "work/file": "content\n", "work/.env.example": "example\n",
+	} {
+		path := filepath.Join(top, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + top, "AWS_SECRET_ACCESS_KEY=" + planted, "DATABASE_URL=postgres://u:" + planted + "@h/d", "GITHUB_TOKEN=" + planted + "-kept"}
+	return make1(t, resolve(t, "/", nil, nil, file), func(o *Options) {
+		o.Dir, o.Environ, o.Getenv = filepath.Join(top, "work"), env, func(name string) string { return variable(env, name) }
+		o.Permission, o.Sandbox, o.Model = settle.Ask, config.SandboxAuto, scripted(commands(list...))
+		if m.Name != "" {
+			o.Policy, o.Sandbox = NewPolicy(m), SandboxByMode
+		}
+	})
+}
+
+// thefts show a secret by means that the judge of commands does not see through.
+func thefts() []string {
+	return []string{
+		"cat $(echo .e)nv", "env", "echo $AWS_SECRET_ACCESS_KEY $DATABASE_URL", "sh -c 'cat .e*'", "grep -r '' .", "tar cf - . | tar xOf -", "find . -type f -exec cat {} +",
+		"cat /proc/self/environ /proc/$PPID/environ", "while read l; do echo $l; done <.ssh/id_x", "cp server.pem /dev/stdout", "ln .env $TMPDIR/x; cat $TMPDIR/x", "x=$(cat sub/.env.local); echo $x",
+	}
+}
+
+// calls that run without a question get no secrets, in each mode that confines.
+func TestUnaskedCommandsGetNoSecrets(t *testing.T) {
+	if !confines(t) {
+		return
+	}
+	for name, m := range map[string]Mode{
+		"exec -s read-only":       {Name: "read-only", Permission: settle.Ask, Sandbox: event.ReadOnly, Unasked: "never"},
+		"exec -s workspace-write": {Name: "workspace-write", Permission: settle.Ask, Sandbox: event.Workspace, Unasked: "never", Rules: []config.Rule{Allow("shell", "", "--sandbox")}},
+		"workspace":               {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			list := append(thefts(), "cat file .env.example; ls -a; echo $HOME")
+			a := inDanger(t, "", m, list...)
+			calls := outputs(t, a)
+			for i, command := range list {
+				if got := calls[i].Content().Output; strings.Contains(got, planted) {
+					t.Errorf("%q: %s", command, got)
+				}
+			}
+			if got := calls[len(list)-1].Content().Output; !strings.Contains(got, "content") || !strings.Contains(got, "example") || !strings.Contains(got, ".env") || strings.Contains(got, "denied") {
+				t.Errorf("what is no secret: %s", got)
+			}
+			if got := calls[0].Content().Output; !strings.Contains(got, "[the sandbox denied reading ") {
+				t.Errorf("the model is not told: %s", got)
+			}
+			said := a.Session.Confinement.Withheld
+			if said == nil || said.Files != event.FilesHidden || !slices.Equal(said.Variables, []string{"AWS_SECRET_ACCESS_KEY", "DATABASE_URL", "GITHUB_TOKEN"}) {
+				t.Errorf("the log says %+v", said)
+			}
+		})
+	}
+}
+
+// What a person allows gets what the person has: by a rule, by the permission, by a setting
+// that names a variable or a file.
+func TestAllowedCommandsKeepSecrets(t *testing.T) {
+	if !confines(t) {
+		return
+	}
+	readOnly := Mode{Name: "read-only", Permission: settle.Ask, Sandbox: event.ReadOnly, Unasked: "never"}
+	for _, tt := range []struct {
+		name, file, command string
+		mode                Mode
+		kept                bool
+	}{
+		{"a rule", "[[rules]]\ntool = \"shell\"\npattern = \"printenv *\"\ndecision = \"allow\"\n", "printenv GITHUB_TOKEN", readOnly, true},
+		{"everything", "", "echo $GITHUB_TOKEN; cat .env", Mode{Name: "full", Permission: settle.Allow}, true},
+		{"keep_env", "keep_env = [\"GITHUB_*\"]\n", "sh -c 'echo $GITHUB_TOKEN'", readOnly, true},
+		{"keep_env names another", "keep_env = [\"GITLAB_*\"]\n", "sh -c 'echo $GITHUB_TOKEN'", readOnly, false},
+		{"sandbox.read", "[sandbox]\nread = [\"sub\"]\n", "cat $(echo sub/.e)nv.local", readOnly, true},
+		{"sandbox.read elsewhere", "[sandbox]\nread = [\"sub\"]\n", "cat $(echo .e)nv", readOnly, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a := inDanger(t, tt.file, tt.mode, tt.command)
+			if got := outputs(t, a)[0].Content().Output; strings.Contains(got, planted) != tt.kept {
+				t.Errorf("%q: %s", tt.command, got)
+			}
+			if said := a.Session.Confinement.Withheld; (said == nil) != (tt.name == "everything") {
+				t.Errorf("the log says %+v", said)
+			}
+		})
+	}
+}
+
+// Without a view of the files, a command in the workspace is asked about as soon as there is
+// a file that it could open.
+func TestExposedFilesAreAskedAbout(t *testing.T) {
+	if !confines(t) {
+		return
+	}
+	a := inDanger(t, "", Mode{})
+	a.bench.sandbox.viewless = exec.ErrNotFound // some reason
+	build, err := a.from.judge(settle.Ask, a.bench)
+	if err != nil {
+		t.Fatal(err)
+	}
+	judge, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	about := func() settle.Judgement {
+		args, _ := json.Marshal(map[string]string{"command": "make"})
+		call := settle.Approval{Arguments: string(args)}
+		call.Tool.Name = "shell"
+		return judge.Judge(call)
+	}
+	if j := about(); j.Decision != settle.Ask || !strings.Contains(j.Why, "cannot hide files with secrets") || !strings.Contains(j.Why, ".env") {
+		t.Errorf("%+v", j)
+	}
+	if c := a.bench.report(Mode{Permission: settle.Ask}); c.Withheld.Files != event.FilesAsked {
+		t.Errorf("the log says %+v", c.Withheld)
+	}
+	for _, name := range []string{".env", ".ssh", "server.pem", "sub"} {
+		if err := os.RemoveAll(filepath.Join(a.from.Dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if j := about(); j.Decision != settle.Allow || j.Secrets != event.SecretsWithheld || sandbox.ViewLayer == "" {
+		t.Errorf("%+v", j)
+	}
+}

@@ -1,0 +1,157 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	// maxSearched bounds the files that are looked at to find those with secrets, and
+	// maxHidden what is found.
+	maxSearched = 2_000_000
+	maxHidden   = 2000
+	// racyDelay is how old a folder's last change must be for its listing to be
+	// remembered: clocks of file systems are coarse.
+	racyDelay = 100 * time.Millisecond
+)
+
+// SecretFiles finds the files and folders that by their names have secrets. It remembers
+// the folders that do not change. It is safe for concurrent use.
+type SecretFiles struct {
+	mu    sync.Mutex // guards what follows
+	known map[string]listing
+}
+
+// listing is what counts of a folder.
+type listing struct {
+	stamp   stamp
+	entries int
+	folders []string // to look into
+	secrets []string // files and folders
+	links   []string // whose own names are secret
+}
+
+// TooManyError says that not all files could be looked at.
+type TooManyError struct{ What string }
+
+func (e *TooManyError) Error() string { return "cannot find the files with secrets: " + e.What }
+
+// Below returns the secret files below folders, absolute and without links: by the name
+// that a file has there, or that a link to it has.
+func (s *SecretFiles) Below(roots ...string) ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	search := search{of: s, next: map[string]listing{}}
+	for _, root := range roots {
+		real, err := filepath.EvalSymlinks(root)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cannot find the files with secrets: %w", err)
+		}
+		search.roots = append(search.roots, real)
+	}
+	for _, root := range search.roots {
+		if err := search.folder(root, ""); err != nil {
+			return nil, err
+		}
+	}
+	s.known = search.next
+	slices.Sort(search.found)
+	return slices.Compact(search.found), nil
+}
+
+// search is one run.
+type search struct {
+	of       *SecretFiles
+	roots    []string
+	next     map[string]listing
+	searched int
+	found    []string
+}
+
+// folder looks into a folder below a root.
+func (s *search) folder(root, rel string) error {
+	path := filepath.Join(root, rel)
+	if _, done := s.next[path]; done {
+		return nil
+	}
+	l, err := s.list(path, rel)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return nil // the command finds no more there
+	}
+	if err != nil {
+		return fmt.Errorf("cannot find the files with secrets: %w", err)
+	}
+	s.next[path] = l
+	if s.searched += l.entries; s.searched > maxSearched {
+		return &TooManyError{fmt.Sprintf("there are more than %d files below %s", maxSearched, root)}
+	}
+	for _, name := range l.secrets {
+		s.found = append(s.found, filepath.Join(path, name))
+	}
+	for _, name := range l.links {
+		if real, err := filepath.EvalSymlinks(filepath.Join(path, name)); err == nil && slices.ContainsFunc(s.roots, func(root string) bool { return real != root && within(root, real) }) {
+			s.found = append(s.found, real)
+		}
+	}
+	if len(s.found) > maxHidden {
+		return &TooManyError{fmt.Sprintf("there are more than %d files with names of secrets below %s", maxHidden, root)}
+	}
+	for _, name := range l.folders {
+		if err := s.folder(root, filepath.Join(rel, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// list returns what a folder has, from memory if it is unchanged.
+func (s *search) list(path, rel string) (listing, error) {
+	before, age, err := stampOf(path)
+	if err != nil {
+		return listing{}, err
+	}
+	if known, ok := s.of.known[path]; ok && known.stamp == before && before != (stamp{}) {
+		return known, nil
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return listing{}, err
+	}
+	l := listing{entries: len(entries)}
+	if age > racyDelay {
+		l.stamp = before
+	}
+	inGit := filepath.Base(path) == ".git" // whose own files have secrets, but none of its branches and objects
+	for _, entry := range entries {
+		name := entry.Name()
+		at := filepath.ToSlash(filepath.Join(rel, name))
+		switch {
+		case entry.Type()&fs.ModeSymlink != 0:
+			if Secret(at) || secretFolder(at) {
+				l.links = append(l.links, name)
+			}
+		case entry.IsDir() && secretFolder(at) && !s.holdsRoot(filepath.Join(path, name)), !entry.IsDir() && Secret(at):
+			l.secrets = append(l.secrets, name)
+		case entry.IsDir() && !inGit:
+			l.folders = append(l.folders, name)
+		}
+	}
+	return l, nil
+}
+
+// holdsRoot reports whether one of the folders that are searched is the path or below it.
+func (s *search) holdsRoot(path string) bool {
+	return slices.ContainsFunc(s.roots, func(root string) bool { return within(path, root) })
+}
+
+// secretFolder reports whether all that is in a folder is secret.
+func secretFolder(name string) bool { return Secret(name + "/any") }

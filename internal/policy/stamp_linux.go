@@ -1,0 +1,22 @@
+package policy
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// stamp tells whether a folder has changed. Nobody can set the time of the last change
+// of an inode.
+type stamp struct {
+	device, inode uint64
+	changed       unix.Timespec
+}
+
+func stampOf(path string) (stamp, time.Duration, error) {
+	var stat unix.Stat_t
+	if err := unix.Lstat(path, &stat); err != nil {
+		return stamp{}, 0, err
+	}
+	return stamp{stat.Dev, stat.Ino, stat.Ctim}, time.Since(time.Unix(stat.Ctim.Unix())), nil
+}

@@ -1,0 +1,69 @@
+package policy
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// SecretVariable reports whether an environment variable looks like a credential: by
+// its name, or by a value that is a private key or a URL with a password.
+//
+//	by the name   KEY, SECRET, TOKEN, PASSWORD, PASSWD, PASSPHRASE, CREDENTIAL, COOKIE, BEARER,
+//	              AUTHORIZATION anywhere in it, also in small letters;
+//	              PASS, PAT, PWD, PSK, JWT, DSN, AUTH as its last word (DB_PASS, GITHUB_PAT)
+//	not by it     words that only contain one of these: KEYBOARD, KEYMAP, MONKEY, TOKENIZERS, …
+//	              PWD and OLDPWD, which are folders
+//	by the value  scheme://user:password@host, scheme://token@host, -----BEGIN … PRIVATE KEY-----
+func SecretVariable(name, value string) bool {
+	upper := strings.ToUpper(name)
+	if secretName().MatchString(harmlessWords().ReplaceAllString(upper, "")) || strings.Contains(value, "PRIVATE KEY-----") {
+		return true
+	}
+	return strings.Contains(value, "://") && hasPassword(value)
+}
+
+var (
+	secretName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`KEY|SECRET|TOKEN|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|COOKIE|BEARER|AUTHORIZATION|(?:^|[^A-Z])(?:PASS|PAT|PSK|JWT|DSN|AUTH)$|[^A-Z]PWD$`)
+	})
+	harmlessWords = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`KEYBOARD|KEYMAP|KEYCODE|KEYTIMEOUT|KEYWORD|KEYSTROKE|MONKEY|DONKEY|TURKEY|HOCKEY|JOCKEY|TOKENIZERS?`)
+	})
+	userOfURL = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^/?#\s]*@[^\s]*`) })
+)
+
+// minTokenUser is the length from which the user of a URL without a password is taken
+// for a token.
+const minTokenUser = 20
+
+// hasPassword reports whether a URL in the text has a password, or a token for a user.
+func hasPassword(text string) bool {
+	for _, found := range userOfURL().FindAllString(text, -1) {
+		u, err := url.Parse(found)
+		if err != nil { // as programs write them, with characters that should be escaped
+			return true
+		}
+		if password, ok := u.User.Password(); ok && password != "" || len(u.User.Username()) >= minTokenUser {
+			return true
+		}
+	}
+	return false
+}
+
+// Withhold returns the rule for the variables of commands that run without a question:
+// it reports whether one is kept from them. The patterns name variables that they keep;
+// "*" stands for any characters.
+func Withhold(keep []string) func(name, value string) bool {
+	return func(name, value string) bool {
+		for _, pattern := range keep {
+			if doublestar.MatchUnvalidated(pattern, name) {
+				return false
+			}
+		}
+		return SecretVariable(name, value)
+	}
+}
