@@ -7,27 +7,20 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/disk"
 )
 
-// most bounds a picture in bytes, as providers do.
-const most = 20 << 20
+// maxBytes bounds a picture, as providers do.
+const maxBytes = 20 << 20
 
-// Read reads the picture in a file.
+// Read reads the picture in a file that a person or client names. It follows links.
 func Read(path string) (event.Image, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return event.Image{}, fmt.Errorf("cannot read the image: %w", err)
-	}
-	if !info.Mode().IsRegular() || info.Size() > most {
-		return event.Image{}, fmt.Errorf("cannot read the image %q: it is not a file of at most %d bytes", path, most)
-	}
-	data, err := os.ReadFile(path)
+	data, err := disk.ReadRegular(path, maxBytes)
 	if err != nil {
 		return event.Image{}, fmt.Errorf("cannot read the image: %w", err)
 	}
