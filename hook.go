@@ -30,6 +30,9 @@ type Hook struct {
 	Own bool
 	// Broken, if set, says why it cannot be run: it fails each time.
 	Broken string
+	// Check, if set, is called before each run. With an error, the hook does not run, and
+	// fails.
+	Check func() error
 }
 
 // Hooks are the hooks of a session and of its child agents.

@@ -21,10 +21,25 @@ func (o Options) hooks(env []string) *settle.Hooks {
 	for _, h := range o.Settings.Hooks {
 		made.List = append(made.List, settle.Hook{
 			Event: h.Event, Matcher: h.Matcher, Command: h.Command, Args: h.Args, Timeout: h.Timeout,
-			Source: h.Origin.Where, Dir: h.Dir, Own: h.Own, Broken: h.Broken,
+			Source: h.Origin.Where, Dir: h.Dir, Own: h.Own, Broken: h.Broken, Check: o.checkOf(h),
 		})
 	}
 	return made
+}
+
+// checkOf returns what finds out whether a project's hook is still the one that the user
+// trusts: a command can change its script. It is nil for the user's own hooks.
+func (o Options) checkOf(h config.Hook) func() error {
+	if h.Origin.Kind != config.Project {
+		return nil
+	}
+	project := o.Settings.Trust.Project(o.Dir)
+	for _, file := range o.Settings.ProjectHooks {
+		if file.Path == h.Origin.Where {
+			return func() error { return file.Check(project) }
+		}
+	}
+	return nil
 }
 
 // ConfiguredHook is a hook, and what becomes of it.

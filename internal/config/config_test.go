@@ -265,7 +265,7 @@ func TestMistakesOutsideFiles(t *testing.T) {
 func TestFileThatIsNoFile(t *testing.T) {
 	w := newWorld(t)
 	w.write("home/.config/settle/config.toml/x", "")
-	if _, err := config.Load(w.in); err == nil || !strings.Contains(err.Error(), "it is a directory") {
+	if _, err := config.Load(w.in); err == nil || !strings.Contains(err.Error(), "is a directory") {
 		t.Errorf("error %v", err)
 	}
 	w = newWorld(t)

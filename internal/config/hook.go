@@ -46,6 +46,16 @@ type ProjectHooks struct {
 	Trusted bool
 }
 
+// Check returns an error if the file's hooks, or the files of the project that they name,
+// are not what they were when they were read: to trust a command is to trust its script
+// as it was.
+func (p ProjectHooks) Check(project repo.Project) error {
+	if len(p.Hooks) == 0 || hooksHash(project, p.Hooks[0].Dir, p.Hooks) == p.Hash {
+		return nil
+	}
+	return fmt.Errorf("a file that the hooks of %s name has changed since you trusted them, so they do not run; to see them and trust them as they are now: settle hooks --trust", p.Path)
+}
+
 // Line is what runs, for people.
 func (h Hook) Line() string { return strings.Join(append([]string{h.Command}, h.Args...), " ") }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/repo"
 	"github.com/settle-agent/settle/internal/config"
 )
 
@@ -67,7 +68,14 @@ func TestHooksOfAProject(t *testing.T) {
 	if r = w.load(); len(r.Hooks) != 3 || r.Hooks[0].Own || r.Hooks[0].Dir != dir || r.Hooks[0].Event != event.HookBefore {
 		t.Fatalf("trusted: %+v", r.Hooks)
 	}
+	trusted, project := r.ProjectHooks[0], repo.Trust{}.Project(dir)
+	if err := trusted.Check(project); err != nil {
+		t.Error(err)
+	}
 	w.write("repo/.claude/hooks/check.sh", "exit 1\n")
+	if err := trusted.Check(project); err == nil || !strings.Contains(err.Error(), "settle hooks --trust") {
+		t.Errorf("a script changed while a session is open: %v", err)
+	}
 	if r = w.load(); len(r.Hooks) > 0 {
 		t.Errorf("a script changed, and its hooks are run: %+v", r.Hooks)
 	}

@@ -132,6 +132,22 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// A hook that is not what it was when it was trusted does not run; one that can refuse
+// does.
+func TestHookThatHasChangedDoesNotRun(t *testing.T) {
+	h := before("", "x")
+	h.Check = func() error { return errors.New("its script has changed") }
+	b := newBench(t, h)
+	b.runner.answers["x"] = func(map[string]any) (hooks.Result, error) {
+		t.Error("it ran")
+		return hooks.Result{}, nil
+	}
+	v, err := b.set.Before(t.Context(), call("shell", `{"command":"ls"}`))
+	if got := b.ended()[0]; err != nil || v.Decision != event.Deny || got.Outcome != event.Failed || !strings.Contains(got.Reason, "its script has changed") {
+		t.Errorf("%+v, %+v, %v", v, got, err)
+	}
+}
+
 // TestMatchers: hooks for Claude Code's names, and for ours, know our tools.
 func TestMatchers(t *testing.T) {
 	for _, c := range []struct {

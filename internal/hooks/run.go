@@ -136,6 +136,11 @@ func (r *run) do(ctx context.Context, slots chan struct{}) said {
 	if r.hook.Broken != "" {
 		return r.end(said{}, errors.New(r.hook.Broken), Result{Code: -1})
 	}
+	if r.hook.Check != nil {
+		if err := r.hook.Check(); err != nil {
+			return r.end(said{}, err, Result{Code: -1})
+		}
+	}
 	stdin, err := r.set.stdin(*r.on, r.of, r.name)
 	if err != nil {
 		return r.end(said{}, err, Result{Code: -1})

@@ -34,6 +34,8 @@ type Hook struct {
 	Own bool
 	// Broken, if set, says why it cannot be run at all.
 	Broken string
+	// Check, if set, returns an error if the hook must not run now.
+	Check func() error
 }
 
 // The limits of a hook.
