@@ -87,6 +87,71 @@ func TestParseWhatIsNoYAML(t *testing.T) {
 	}
 }
 
+// TestParseMixedForms: an entry that is no YAML costs neither the others nor its own parts.
+func TestParseMixedForms(t *testing.T) {
+	h, err := frontmatter.Parse(`description: Use when: always # not for tests
+quoted: "two
+  lines" # a comment
+tools:
+  - Read
+  - Bash(git log: *)
+  - "Edit"
+  - *
+metadata:
+  note: use it when: needed
+  author: 'some#body' # a comment
+anchor: &x [a]
+copy: *x
+model: @fast
+escaped: "\u00e9\n"
+single: 'it''s'
+nested: {a: [1, {b: c}], d: ~}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []any{
+		h.Text("description"), h.Text("quoted"), h.List("tools"), h.Map("metadata"), h.List("anchor"), h.Text("copy"), h.Text("model"),
+		h.Text("escaped"), h.Text("single"), h.Map("nested"),
+	}
+	want := []any{
+		"Use when: always", "two lines",
+		[]string{"Read", "Bash(git log: *)", "Edit", "*"},
+		map[string]string{"note": "use it when: needed", "author": "some#body"},
+		[]string{"a"},
+		"*x", "@fast",
+		"\u00e9", "it's",
+		map[string]string{"a": "[1, {b: c}]", "d": ""},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestHostileHeads: a head within the bound needs bounded work. With work in proportion
+// to the square of its length, or aliases that are expanded, the test does not end.
+func TestHostileHeads(t *testing.T) {
+	const size = 64 << 10
+	repeat := func(text string, suffix string) string { return strings.Repeat(text, size/len(text)-1) + suffix }
+	bomb := "a: &a [x, x]\nb:\n"
+	for n := range 30 {
+		name := string(rune('a' + n%26))
+		bomb += "  " + name + ": &" + name + " [*a, *a, *a, *a, *a, *a, *a, *a]\n"
+	}
+	for name, head := range map[string]string{
+		"brackets": "a: " + repeat("[", ""), "closed": "a: " + strings.Repeat("[", 9000) + strings.Repeat("]", 9000), "braces": "a: " + repeat("{a: ", ""),
+		"items": "a:\n" + repeat("- [\n", ""), "dashes": "a:\n  " + repeat("- ", ""), "keys": repeat("a: [\n", ""), "questions": "a:\n  " + repeat("? ", ""),
+		"quotes": "a: \"" + repeat("\\n", "\""), "comments": "a:\n" + repeat("  # c\n", ""), "continued": "a:\n  - [\n" + repeat("  b\n", ""),
+		"tags": "a: " + repeat("!!x ", ""), "bomb": bomb,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if h, err := frontmatter.Parse(head); err == nil {
+				_, _, _ = h.Text("a"), h.List("a"), h.Map("a")
+			}
+		})
+	}
+}
+
 func TestParseRefuses(t *testing.T) {
 	for head, want := range map[string]string{
 		"name: 'x":                  "no valid YAML",

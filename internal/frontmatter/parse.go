@@ -4,22 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync"
+
+	"go.yaml.in/yaml/v4"
 )
 
 // mostHead bounds a head in bytes.
 const mostHead = 64 << 10
 
-var (
-	// keyed is a key with what follows it.
-	keyed = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^["']?([A-Za-z0-9_][A-Za-z0-9_.-]*)["']?[ \t]*:(?:[ \t]+(.*))?$`)
-	})
-	// block begins a text of several lines.
-	block = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[|>][-+0-9]{0,2}(?:[ \t]+#.*)?$`) })
-)
+// keyed matches a key with what follows it.
+var keyed = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^["']?([A-Za-z0-9_][A-Za-z0-9_.-]*)["']?[ \t]*:(?:[ \t]+(.*))?$`)
+})
 
 // Parse reads a head: the part of YAML that heads are written in. Its error says
 // what is wrong, in one line.
@@ -49,7 +46,7 @@ func Parse(head string) (Head, error) {
 		for end < len(lines) && belongs(lines[end], m[2] == "") {
 			end++
 		}
-		v, err := value(m[2], lines[n+1:end])
+		v, err := value(m[2], lines[n:end])
 		if err != nil {
 			return nil, fmt.Errorf("the head is no valid YAML: line %d: %w", n+2, err)
 		}
@@ -65,190 +62,118 @@ func belongs(line string, open bool) bool {
 	return strings.TrimSpace(line) == "" || line[0] == ' ' || open && (line == "-" || strings.HasPrefix(line, "- "))
 }
 
-// value reads what stands behind a key, and on the lines that belong to it.
-func value(first string, more []string) (Value, error) {
-	switch {
-	case block().MatchString(first):
-		return Value{text: blockText(more, first[0] == '>')}, nil
-	case first == "" || first[0] == '#':
-		return nested(more)
-	}
-	all := joined(append([]string{first}, more...))
-	if all == "" { // spaces of other scripts
-		return Value{}, nil
-	}
-	switch open, shut := all[0], all[len(all)-1]; {
-	case open == '[' && shut == ']' && closes(all) == len(all)-1:
-		v := Value{list: []string{}}
-		for _, part := range parts(all[1 : len(all)-1]) {
-			v.list = append(v.list, scalar(part))
-		}
+// value reads an entry: the line of a key, with first after its colon, and the lines
+// that belong to it. An entry that is no YAML is taken as people mean it.
+func value(first string, entry []string) (Value, error) {
+	if v, ok := fromYAML(strings.Join(entry, "\n")); ok {
 		return v, nil
-	case open == '{' && shut == '}' && closes(all) == len(all)-1:
-		v := Value{keys: map[string]string{}}
-		for _, part := range parts(all[1 : len(all)-1]) {
-			key, text, _ := strings.Cut(part, ":")
-			v.keys[scalar(key)] = scalar(text)
-		}
-		return v, nil
-	case (open == '"' || open == '\'') && closing(all) < 0:
-		return Value{}, errors.New("a quote is left open")
 	}
-	return Value{text: scalar(all)}, nil
+	if first == "" || first[0] == '#' {
+		return tolerant(entry[1:]), nil
+	}
+	text := strings.Join(strings.Fields(strings.Join(append([]string{first}, entry[1:]...), " ")), " ")
+	if quote := text[:min(1, len(text))]; quote == "'" || quote == `"` {
+		if (strings.Count(text, quote)-strings.Count(text, `\`+quote))%2 != 0 {
+			return Value{}, errors.New("a quote is left open")
+		}
+	}
+	return Value{text: withoutComment(text)}, nil
 }
 
-// nested reads a list, keys of their own, or a text on the lines after a key.
-func nested(lines []string) (Value, error) {
-	var v Value
-	indent := -1
-	var text []string
-	last := ""
-	for _, line := range lines {
-		trimmed := strings.TrimSpace(line)
-		if trimmed == "" || trimmed[0] == '#' {
+// fromYAML reads an entry that is YAML; false if it is not, or has another form than
+// those of [Value].
+func fromYAML(entry string) (v Value, ok bool) {
+	var document yaml.Node
+	if yaml.Unmarshal([]byte(entry), &document) != nil || len(document.Content) != 1 || len(document.Content[0].Content) != 2 {
+		return v, false
+	}
+	switch node := document.Content[0].Content[1]; node.Kind {
+	case yaml.ScalarNode:
+		v.text = text(node)
+	case yaml.SequenceNode:
+		v.list = []string{}
+		for _, item := range node.Content {
+			if item.Kind == yaml.MappingNode { // such as "- Bash(git: x)"
+				return Value{}, false
+			}
+			v.list = append(v.list, text(item))
+		}
+	case yaml.MappingNode:
+		v.keys = map[string]string{}
+		for n := 0; n+1 < len(node.Content); n += 2 {
+			v.keys[text(node.Content[n])] = text(node.Content[n+1])
+		}
+	default:
+		return v, false
+	}
+	return v, true
+}
+
+// text returns a node as one text.
+func text(node *yaml.Node) string {
+	switch node.Kind {
+	case yaml.ScalarNode:
+		if node.Tag == "!!null" {
+			return ""
+		}
+		return strings.TrimSpace(node.Value)
+	case yaml.AliasNode:
+		return "*" + node.Value
+	}
+	var parts []string
+	for n, part := range node.Content {
+		if node.Kind == yaml.MappingNode && n%2 == 1 {
+			parts[len(parts)-1] += ": " + text(part)
 			continue
 		}
-		at := len(line) - len(strings.TrimLeft(line, " "))
-		if indent < 0 {
-			indent = at
+		parts = append(parts, text(part))
+	}
+	if node.Kind == yaml.MappingNode {
+		return "{" + strings.Join(parts, ", ") + "}"
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
+}
+
+// tolerant reads a list, keys of their own, or a text from the lines after a key.
+func tolerant(lines []string) (v Value) {
+	last := ""
+	for _, line := range lines {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
 		}
-		part, isPart := strings.CutPrefix(trimmed+" ", "- ")
-		m := keyed().FindStringSubmatch(trimmed)
+		item, isItem := strings.CutPrefix(line+" ", "- ")
+		m := keyed().FindStringSubmatch(line)
 		switch {
-		case isPart && at == indent && v.keys == nil && text == nil:
-			v.list = append(v.list, scalar(part))
-		case v.list != nil: // it goes on with the part before it
-			v.list[len(v.list)-1] += " " + trimmed
-		case m != nil && at == indent && text == nil:
+		case isItem && v.keys == nil && v.text == "":
+			v.list = append(v.list, plain(item))
+		case v.list != nil: // it continues the item before it
+			v.list[len(v.list)-1] += " " + line
+		case m != nil && v.text == "":
 			if v.keys == nil {
 				v.keys = map[string]string{}
 			}
 			last = m[1]
-			v.keys[last] = scalar(m[2])
+			v.keys[last] = plain(m[2])
 		case v.keys != nil:
-			v.keys[last] = strings.TrimSpace(v.keys[last] + " " + trimmed)
+			v.keys[last] = strings.TrimSpace(v.keys[last] + " " + line)
 		default:
-			text = append(text, trimmed)
+			v.text = strings.TrimSpace(v.text + " " + line)
 		}
 	}
-	if text != nil {
-		return value(joined(text), nil)
-	}
-	return v, nil
+	return v
 }
 
-// blockText is a text as its lines are, or folded: without their ends.
-func blockText(lines []string, folded bool) string {
-	indent := -1
-	var b strings.Builder
-	for _, line := range lines {
-		trimmed := strings.TrimLeft(line, " ")
-		if indent < 0 && trimmed != "" {
-			indent = len(line) - len(trimmed)
-		}
-		line = line[min(max(indent, 0), len(line)-len(trimmed)):]
-		switch {
-		case !folded || trimmed == "":
-			b.WriteString(line + "\n")
-		default:
-			b.WriteString(line + " ")
-		}
+// plain returns a text without its quotes, or without the comment behind it.
+func plain(line string) string {
+	var document yaml.Node
+	if yaml.Unmarshal([]byte(line), &document) == nil && len(document.Content) == 1 && document.Content[0].Kind == yaml.ScalarNode {
+		return text(document.Content[0])
 	}
-	return strings.TrimSpace(b.String())
+	return withoutComment(line)
 }
 
-// joined is lines as one.
-func joined(lines []string) string {
-	return strings.Join(strings.Fields(strings.Join(lines, " ")), " ")
-}
-
-// scalar is a text without its quotes, or without the comment behind it.
-func scalar(text string) string {
-	text = strings.TrimSpace(text)
-	if text == "" || text == "~" || text == "null" {
-		return ""
-	}
-	if text[0] == '"' || text[0] == '\'' {
-		end := closing(text)
-		if end < 0 || !isComment(text[end+1:]) {
-			return text
-		}
-		if text[0] == '\'' {
-			return strings.ReplaceAll(text[1:end], "''", "'")
-		}
-		if plain, err := strconv.Unquote(text[:end+1]); err == nil {
-			return plain
-		}
-		return text[1:end]
-	}
-	if text[0] == '#' {
-		return ""
-	}
-	text, _, _ = strings.Cut(text, " #")
-	return strings.TrimSpace(text)
-}
-
-func isComment(rest string) bool {
-	rest = strings.TrimSpace(rest)
-	return rest == "" || rest[0] == '#'
-}
-
-// closing is where the quote ends that a text begins with; negative if it does not.
-func closing(text string) int {
-	for n := 1; n < len(text); n++ {
-		switch {
-		case text[0] == '"' && text[n] == '\\':
-			n++
-		case text[n] != text[0]:
-		case text[0] == '\'' && n+1 < len(text) && text[n+1] == '\'':
-			n++
-		default:
-			return n
-		}
-	}
-	return -1
-}
-
-// closes is where the bracket ends that a text begins with; negative if it does not.
-func closes(text string) int {
-	depth := 0
-	for n := range len(text) {
-		switch text[n] {
-		case '[', '{':
-			depth++
-		case ']', '}':
-			if depth--; depth == 0 {
-				return n
-			}
-		}
-	}
-	return -1
-}
-
-// parts are what commas part, outside of quotes and brackets.
-func parts(text string) (out []string) {
-	depth, begin := 0, 0
-	for n := 0; n < len(text); n++ {
-		switch text[n] {
-		case '[', '{', '(':
-			depth++
-		case ']', '}', ')':
-			depth--
-		case '"', '\'':
-			if strings.TrimSpace(text[begin:n]) == "" {
-				if end := closing(text[n:]); end > 0 {
-					n += end
-				}
-			}
-		case ',':
-			if depth == 0 {
-				out = append(out, text[begin:n])
-				begin = n + 1
-			}
-		}
-	}
-	if strings.TrimSpace(text[begin:]) != "" {
-		out = append(out, text[begin:])
-	}
-	return out
+func withoutComment(line string) string {
+	line, _, _ = strings.Cut(line, " #")
+	return strings.TrimSpace(line)
 }
