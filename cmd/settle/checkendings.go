@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/modeltest/endings"
 )
 
@@ -42,16 +42,16 @@ func newCheckEndings(s *streams) *cobra.Command {
 			}
 			source := s.stdin
 			if args[0] != "-" {
-				file, err := os.Open(args[0])
+				file, _, err := disk.OpenRegular(args[0])
 				if err != nil {
 					return fmt.Errorf("cannot read the log: %w", err)
 				}
-				defer func() { _ = file.Close() }()
+				defer func() { _ = file.Close() }() // it was only read
 				source = file
 			}
 			records, err := endings.Read(source, endings.Format(format))
 			if err != nil {
-				return err
+				return fmt.Errorf("cannot read the log %q: %w", args[0], err)
 			}
 			return failed(printEndings(s.stdout, records, checker.Check(records)))
 		},

@@ -8,8 +8,12 @@ import (
 	"os"
 	"runtime"
 
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/proc"
 )
+
+// maxEdited bounds what an editor leaves, in bytes.
+const maxEdited = 8 << 20
 
 // editor has the person edit a text in the editor of their own; nil if they have
 // named none.
@@ -36,7 +40,7 @@ func (s *streams) editor(dir string) func(context.Context, string) (string, erro
 		if err != nil {
 			return "", fmt.Errorf("cannot edit with %q: %w; the text is as it was", name, err)
 		}
-		data, err := os.ReadFile(file.Name())
+		data, err := disk.ReadRegular(file.Name(), maxEdited)
 		if err != nil {
 			return "", fmt.Errorf("cannot read what was edited: %w", err)
 		}

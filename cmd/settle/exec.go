@@ -21,11 +21,11 @@ import (
 	"github.com/settle-agent/settle/internal/client/oneturn"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/face/exec"
 	"github.com/settle-agent/settle/internal/face/run"
 	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/redact"
-	"github.com/settle-agent/settle/internal/safefile"
 )
 
 const execHelp = `Run one prompt for programs that were written for "codex exec": the same
@@ -316,13 +316,13 @@ func readSchema(path string) (json.RawMessage, error) {
 	if path == "" {
 		return nil, nil
 	}
-	raw, size, err := safefile.Read(path, mostSchema)
+	raw, err := disk.ReadRegular(path, mostSchema)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the schema: %w", err)
 	}
 	var schema map[string]any
-	if err := json.Unmarshal(raw, &schema); err != nil || size > mostSchema {
-		return nil, fmt.Errorf("cannot use the schema in %q: it is not a JSON object of at most %d bytes", path, mostSchema)
+	if err := json.Unmarshal(raw, &schema); err != nil {
+		return nil, fmt.Errorf("cannot use the schema in %q: it is not a JSON object: %w", path, err)
 	}
 	return raw, nil
 }

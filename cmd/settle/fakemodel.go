@@ -2,13 +2,14 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"github.com/settle-agent/settle/internal/safefile"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/modeltest"
 )
 
@@ -26,24 +27,36 @@ const fakeModelExamples = `  settle fake-model --scenario scenario.json --listen
 // mostScenario bounds a scenario file in bytes.
 const mostScenario = 64 << 20
 
+// recordings is a folder of recordings, each a regular file of at most mostScenario
+// bytes.
+type recordings string
+
+// Open implements [fs.FS].
+func (r recordings) Open(name string) (fs.File, error) { return os.DirFS(string(r)).Open(name) }
+
+// ReadFile implements [fs.ReadFileFS].
+func (r recordings) ReadFile(name string) ([]byte, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
+	return disk.ReadRegular(filepath.Join(string(r), filepath.FromSlash(name)), mostScenario)
+}
+
 func newFakeModel(s *streams) *cobra.Command {
 	var path, address string
 	cmd := &cobra.Command{
 		Use: "fake-model --scenario FILE", Short: "Serve a model that follows a scenario, for tests",
 		Long: fakeModelHelp, Example: fakeModelExamples, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			raw, size, err := safefile.Read(path, mostScenario)
+			raw, err := disk.ReadRegular(path, mostScenario)
 			if err != nil {
 				return fmt.Errorf("cannot read the scenario: %w", err)
-			}
-			if size > mostScenario {
-				return fmt.Errorf("cannot read the scenario: %q has more than %d bytes", path, mostScenario)
 			}
 			scenario, err := modeltest.ParseScenario(raw)
 			if err != nil {
 				return fmt.Errorf("%s: %w", path, err)
 			}
-			if err := scenario.Load(os.DirFS(filepath.Dir(path))); err != nil {
+			if err := scenario.Load(recordings(filepath.Dir(path))); err != nil {
 				return fmt.Errorf("%s: %w", path, err)
 			}
 			sig := catch(cmd.Context())

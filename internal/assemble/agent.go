@@ -14,11 +14,11 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/policy"
 	"github.com/settle-agent/settle/internal/prompt"
 	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/internal/repo"
-	"github.com/settle-agent/settle/internal/safefile"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/tool/family"
 	"github.com/settle-agent/settle/tool/file"
@@ -419,12 +419,9 @@ func (o Options) prompt(f *far, known *skillSet) (prompt.Prompt, error) {
 const mostPrompt = 1 << 20
 
 func promptFile(path string) (string, error) {
-	text, size, err := safefile.Read(path, mostPrompt)
+	text, err := disk.ReadRegular(path, mostPrompt)
 	if err != nil {
 		return "", fmt.Errorf("cannot read the system prompt: %w", err)
-	}
-	if size > mostPrompt {
-		return "", fmt.Errorf("cannot use %q as a system prompt: it has more than %d bytes", path, mostPrompt)
 	}
 	return string(text), nil
 }

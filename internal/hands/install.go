@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // handsCommand is what a command that leads to hands starts at the other end.
@@ -59,15 +60,11 @@ func (i *Install) line(size int64) string {
 
 // prepare has settle hands at the other end of a stream that leads to sh.
 func (i *Install) prepare(ctx context.Context, stream io.ReadWriteCloser) error {
-	file, err := os.Open(i.Program)
+	file, info, err := disk.OpenRegular(i.Program)
 	if err != nil {
 		return fmt.Errorf("cannot install settle: %w", err)
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return fmt.Errorf("cannot install settle: %w", err)
-	}
 	stop := context.AfterFunc(ctx, func() { _ = stream.Close() }) // what is read below ends
 	defer stop()
 	if _, err := io.WriteString(stream, i.line(info.Size())); err != nil {

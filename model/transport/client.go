@@ -8,12 +8,12 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"sync"
 	"time"
 
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/egress"
 	"github.com/settle-agent/settle/model"
 )
@@ -111,6 +111,9 @@ func (c Config) transport(t *tls.Config) *http.Transport {
 	}
 }
 
+// maxRoots bounds a file of root certificates, in bytes.
+const maxRoots = 16 << 20
+
 // roots returns the trusted certificates; nil means the system's.
 func (c Config) roots() (*x509.CertPool, error) {
 	pool, err := x509.SystemCertPool()
@@ -120,7 +123,7 @@ func (c Config) roots() (*x509.CertPool, error) {
 		return nil, nil
 	}
 	for _, name := range c.CAFiles {
-		pem, err := os.ReadFile(name)
+		pem, err := disk.ReadRegular(name, maxRoots)
 		if err != nil {
 			return nil, fmt.Errorf("cannot read root certificates: %w", err)
 		}

@@ -50,10 +50,13 @@ func Formats() []string {
 	return names
 }
 
-// maxLine is the longest line of a log, in bytes.
-const maxLine = 256 << 20
+// Bounds of a log and of one line of it, in bytes.
+const (
+	maxLog  = 1 << 30
+	maxLine = 64 << 20
+)
 
-// Read reads a whole log. Empty lines are skipped; a line that is not JSON, or
+// Read reads a whole log of at most 1 GiB, with lines of at most 64 MiB. Empty lines are skipped; a line that is not JSON, or
 // not of the format, is an error that says which.
 func Read(r io.Reader, format Format) ([]Record, error) {
 	begin, known := readers[format]
@@ -61,11 +64,15 @@ func Read(r io.Reader, format Format) ([]Record, error) {
 		return nil, fmt.Errorf("there is no format %q; there are %s", format, strings.Join(Formats(), ", "))
 	}
 	source := begin()
-	lines := bufio.NewScanner(r)
+	left := &io.LimitedReader{R: r, N: maxLog + 1}
+	lines := bufio.NewScanner(left)
 	lines.Buffer(nil, maxLine)
 	var all []Record
 	n := 0
 	for lines.Scan() {
+		if left.N <= 0 {
+			return nil, fmt.Errorf("a log can have %d MiB, and this one has more", maxLog>>20)
+		}
 		n++
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
 			continue
@@ -79,7 +86,9 @@ func Read(r io.Reader, format Format) ([]Record, error) {
 			all = append(all, r)
 		}
 	}
-	if err := lines.Err(); err != nil {
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return nil, fmt.Errorf("line %d has more than %d MiB", n+1, maxLine>>20)
+	} else if err != nil {
 		return nil, fmt.Errorf("cannot read line %d: %w", n+1, err)
 	}
 	return all, nil

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -17,6 +16,7 @@ import (
 
 	"github.com/settle-agent/settle/fleet"
 	"github.com/settle-agent/settle/fleet/budget"
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 const submitHelp = `Submit a task, or many.
@@ -27,7 +27,7 @@ JSON: {"session":"…","input":"…","prompt":"…","dir":"…","repo":"URL","re
 "tenant":"NAME","batch":"NAME","labels":{"KEY":"VALUE"}}.
 Only prompt is needed; the flags are for tasks that do not say otherwise.
 
-A line has at most 4 MiB.
+A line has at most 4 MiB, the file at most 512 MiB.
 
 The id of a task is SESSION/INPUT. Submitting a task again with the same id changes
 nothing, so that a submission that was cut off can be repeated, if all of its tasks name
@@ -43,6 +43,8 @@ that the batch has stays as it is.`
 const (
 	// mostLine bounds a task in a file, in bytes.
 	mostLine = 4 << 20
+	// maxTasks bounds all tasks of a file, in bytes.
+	maxTasks = 512 << 20
 	// submitSize is how many tasks are sent at a time.
 	submitSize = 500
 )
@@ -134,11 +136,11 @@ func (f *submitFlags) tasks(stdin io.Reader, args []string) ([]fleet.Task, error
 	}
 	in := stdin
 	if f.file != "-" {
-		file, err := os.Open(f.file)
+		file, _, err := disk.OpenRegular(f.file)
 		if err != nil {
 			return nil, fmt.Errorf("cannot read the tasks: %w", err)
 		}
-		defer file.Close()
+		defer func() { _ = file.Close() }() // it was only read
 		in = file
 	}
 	return f.read(in)
@@ -146,11 +148,15 @@ func (f *submitFlags) tasks(stdin io.Reader, args []string) ([]fleet.Task, error
 
 // read reads a task from each line.
 func (f *submitFlags) read(in io.Reader) (tasks []fleet.Task, err error) {
-	lines := bufio.NewScanner(in)
+	left := &io.LimitedReader{R: in, N: maxTasks + 1}
+	lines := bufio.NewScanner(left)
 	lines.Buffer(nil, mostLine+len("\r\n"))
 	seen := map[string]int{}
 	n := 1
 	for ; lines.Scan(); n++ {
+		if left.N <= 0 {
+			return nil, fmt.Errorf("cannot submit the tasks: they have more than %d MiB; nothing was submitted; split them over several files", maxTasks>>20)
+		}
 		line := lines.Bytes()
 		if n == 1 {
 			line = bytes.TrimPrefix(line, []byte("\ufeff")) // as some editors write it

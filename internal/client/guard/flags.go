@@ -2,11 +2,14 @@ package guard
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
 
 	"github.com/spf13/pflag"
+
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // Flags are those of commands that listen for HTTP. The flag for the address is the
@@ -17,6 +20,9 @@ type Flags struct {
 	Insecure  bool
 	Names     []string
 }
+
+// maxPEM bounds the files of a certificate and of its key, in bytes.
+const maxPEM = 1 << 20
 
 // Define adds the flags to those of a command. --tls-cert and --tls-key go together.
 func (f *Flags) Define(flags *pflag.FlagSet) {
@@ -43,7 +49,12 @@ func (f *Flags) TLS() (*tls.Config, error) {
 	if f.Cert == "" {
 		return nil, nil //nolint:nilnil // there is none
 	}
-	pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
+	cert, certErr := disk.ReadRegular(f.Cert, maxPEM)
+	key, keyErr := disk.ReadRegular(f.Key, maxPEM)
+	if err := errors.Join(certErr, keyErr); err != nil {
+		return nil, fmt.Errorf("cannot read the certificate: %w", err)
+	}
+	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
 		return nil, fmt.Errorf("cannot use the certificate: %w", err)
 	}

@@ -6,15 +6,16 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"fmt"
-	"os"
 	"strings"
+
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 const (
 	tokenBytes = 32
-	// shortestToken is what a token of the user's must have.
-	shortestToken = 16
-	longestToken  = 4 << 10
+	// minTokenBytes is what a token of the user's must have.
+	minTokenBytes = 16
+	maxTokenBytes = 4 << 10
 )
 
 // NewToken returns a token that nobody can guess.
@@ -26,22 +27,14 @@ func NewToken() string {
 
 // ReadToken returns the token in a file.
 func ReadToken(path string) (string, error) {
-	f, err := os.Open(path)
+	b, err := disk.ReadRegular(path, maxTokenBytes)
 	if err != nil {
 		return "", fmt.Errorf("cannot read the token: %w; \"openssl rand -hex 32\" makes one", err)
 	}
-	defer func() { _ = f.Close() }() // it was only read
-	b := make([]byte, longestToken+1)
-	n, err := f.Read(b)
-	if n == 0 && err != nil {
-		return "", fmt.Errorf("cannot read the token: %q: %w", path, err)
-	}
-	token := strings.TrimSpace(string(b[:n]))
+	token := strings.TrimSpace(string(b))
 	switch {
-	case n > longestToken:
-		return "", fmt.Errorf("cannot use %q as a token: it has more than %d bytes", path, longestToken)
-	case len(token) < shortestToken:
-		return "", fmt.Errorf("cannot use %q as a token: it has fewer than %d characters; \"openssl rand -hex 32\" makes a better one", path, shortestToken)
+	case len(token) < minTokenBytes:
+		return "", fmt.Errorf("cannot use %q as a token: it has fewer than %d characters; \"openssl rand -hex 32\" makes a better one", path, minTokenBytes)
 	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return "", fmt.Errorf("cannot use %q as a token: it has characters that are not printable ASCII, or spaces", path)
 	}

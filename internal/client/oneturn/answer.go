@@ -8,9 +8,10 @@ import (
 
 // AnswerFile returns what writes the final answer into a file. That the file
 // can be written is found out at once, before a model is asked; a file that
-// was there keeps its content until then.
+// was there keeps its content until then. A pipe must have a reader: nobody waits for
+// one.
 func AnswerFile(path string) (keep func(text string) error, err error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o666)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|notWaiting, 0o666)
 	if err != nil {
 		return nil, fmt.Errorf("cannot write the answer: %w", err)
 	}

@@ -1,54 +1,77 @@
 package store
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"time"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/atif"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/journal"
+)
+
+// Bounds of what is imported, in bytes.
+const (
+	maxTrajectory = 64 << 20
+	maxLogLine    = 64 << 20
+	maxLog        = 512 << 20
 )
 
 // Import makes a session of a file: what settle sessions export prints, or a trajectory
 // of any agent (ATIF). If a process had that session open, it was ended in the new one.
 // Opened says where the steps of a trajectory are to have happened.
-func Import(ctx context.Context, dataDir, file, to string, opened event.SessionOpened) error {
-	raw, err := os.ReadFile(file)
+func Import(ctx context.Context, dataDir, name, to string, opened event.SessionOpened) error {
+	file, _, err := disk.OpenRegular(name)
 	if err != nil {
 		return fmt.Errorf("cannot import a session: %w", err)
 	}
-	events, err := eventsOf(raw, to, opened)
+	defer func() { _ = file.Close() }() // it was only read
+	events, err := eventsOf(file, to, opened)
 	if err != nil {
-		return fmt.Errorf("cannot import %q: %w", file, err)
+		return fmt.Errorf("cannot import %q: %w", name, err)
 	}
 	last := func() time.Time { return events[len(events)-1].At }
 	err = create(ctx, dataDir, to, events, last, func(log *journal.Log, _ string) error {
 		return log.Update(endings("import", "the file ends here"))
 	})
 	if err != nil {
-		return fmt.Errorf("cannot import %q: %w", file, err)
+		return fmt.Errorf("cannot import %q: %w", name, err)
 	}
 	return nil
 }
 
 // eventsOf reads a file of either kind.
-func eventsOf(raw []byte, to string, opened event.SessionOpened) ([]event.Event, error) {
+func eventsOf(file io.ReadSeeker, to string, opened event.SessionOpened) ([]event.Event, error) {
 	var first struct {
 		SchemaVersion string `json:"schema_version"`
 		Seq           uint64 `json:"seq"`
 	}
-	raw = bytes.TrimPrefix(raw, []byte("\ufeff"))
-	err := json.NewDecoder(bytes.NewReader(raw)).Decode(&first)
-	switch {
-	case err == nil && first.SchemaVersion != "":
+	start := &io.LimitedReader{R: file, N: max(maxTrajectory, maxLogLine)}
+	err := json.NewDecoder(withoutBOM(start)).Decode(&first)
+	if err != nil && start.N <= 0 {
+		return nil, fmt.Errorf("its first %d MiB are not one JSON value: it is no log and no trajectory, or too large for one", maxLogLine>>20)
+	}
+	if err == nil && (first.SchemaVersion != "" || first.Seq == 1) {
+		if _, err := file.Seek(0, io.SeekStart); err != nil {
+			return nil, err
+		}
+		if first.SchemaVersion == "" {
+			return logged(withoutBOM(file))
+		}
+		raw, err := io.ReadAll(io.LimitReader(withoutBOM(file), maxTrajectory+1))
+		if err == nil && len(raw) > maxTrajectory {
+			err = fmt.Errorf("a trajectory can have %d MiB, and this one has more", maxTrajectory>>20)
+		}
+		if err != nil {
+			return nil, err
+		}
 		return atif.Events(raw, to, opened, time.Now())
-	case err == nil && first.Seq == 1:
-		return logged(raw)
 	}
 	wrong := errors.New("it is neither a log, as settle sessions export prints it, nor a trajectory in the format ATIF")
 	if err != nil {
@@ -57,12 +80,31 @@ func eventsOf(raw []byte, to string, opened event.SessionOpened) ([]event.Event,
 	return nil, wrong
 }
 
+// withoutBOM returns a reader of the same text without the byte order mark that some
+// editors put in front of it.
+func withoutBOM(from io.Reader) *bufio.Reader {
+	r := bufio.NewReaderSize(from, 64<<10)
+	if mark, _ := r.Peek(len(bom)); string(mark) == bom {
+		_, _ = r.Discard(len(bom)) // they are in the buffer
+	}
+	return r
+}
+
+const bom = "\ufeff"
+
 // logged reads a log of one event a line.
-func logged(raw []byte) (events []event.Event, err error) {
+func logged(from io.Reader) (events []event.Event, err error) {
 	var state event.State
-	for line := range bytes.Lines(raw) {
+	left := &io.LimitedReader{R: from, N: maxLog + 1}
+	lines := bufio.NewScanner(left)
+	lines.Buffer(nil, maxLogLine)
+	for lines.Scan() {
+		line := lines.Bytes()
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
+		}
+		if left.N <= 0 {
+			break // the line may be cut
 		}
 		var e event.Event
 		if err := json.Unmarshal(line, &e); err != nil {
@@ -73,11 +115,25 @@ func logged(raw []byte) (events []event.Event, err error) {
 		}
 		events = append(events, e)
 	}
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, fmt.Errorf("event %d: its line has more than %d MiB", state.Seq+1, maxLogLine>>20)
+	case err != nil:
+		return nil, err
+	case left.N <= 0:
+		return nil, fmt.Errorf("a log can have %d MiB, and this one has more", maxLog>>20)
+	}
+	return closedCalls(state, events), nil
+}
+
+// closedCalls adds what a log that ends in a turn does not say: of a call that was ready
+// nobody knows whether it started after that.
+func closedCalls(state event.State, events []event.Event) []event.Event {
 	t := state.Running()
 	if t == nil {
-		return events, nil
+		return events
 	}
-	for _, i := range t.Items { // of a call that was ready nobody knows whether it started after that
+	for _, i := range t.Items {
 		if i.Type() != event.ToolCall || i.Status != event.ItemOpen {
 			continue
 		}
@@ -86,5 +142,5 @@ func logged(raw []byte) (events []event.Event, err error) {
 			state, events = next, append(events, e)
 		}
 	}
-	return events, nil
+	return events
 }

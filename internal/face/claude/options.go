@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/safefile"
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // Format is a shape of what comes in or goes out.
@@ -222,11 +222,7 @@ func document(value string) ([]byte, error) {
 	if strings.HasPrefix(strings.TrimSpace(value), "{") {
 		return []byte(value), nil
 	}
-	text, size, err := safefile.Read(value, mostSettings)
-	if err == nil && size > mostSettings {
-		err = fmt.Errorf("%q has more than %d bytes", value, mostSettings)
-	}
-	return text, err
+	return disk.ReadRegular(value, mostSettings)
 }
 
 func names[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/settle-agent/settle/internal/client/store"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/printable"
 )
 
@@ -43,7 +43,7 @@ func Show(to io.Writer, dataDir, name string, form Form) error {
 	if j.Log == "" {
 		return fmt.Errorf("job %s has no output log", j.Name())
 	}
-	file, err := os.Open(j.Log)
+	file, _, err := disk.OpenRegular(j.Log)
 	if err != nil {
 		return fmt.Errorf("cannot show the output of job %s: %w", j.Name(), err)
 	}

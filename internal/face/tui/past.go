@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/safefile"
 )
 
@@ -36,7 +37,7 @@ func openPast(dataDir string) *past {
 		return p
 	}
 	p.file = filepath.Join(dataDir, "prompts.jsonl")
-	f, err := os.Open(p.file)
+	f, _, err := disk.OpenRegular(p.file)
 	if err != nil {
 		return p
 	}

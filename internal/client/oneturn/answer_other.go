@@ -1,0 +1,5 @@
+//go:build !unix
+
+package oneturn
+
+const notWaiting = 0
