@@ -68,7 +68,7 @@ func (p *Provider) URL() string { return p.endpoint.URL(path) }
 func (p *Provider) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Chunk, error] {
 	known, _ := p.models.Lookup(req.Model)
 	r := newRequest(req, known)
-	if host := p.endpoint.Host(); host == "deepseek.com" || strings.HasSuffix(host, ".deepseek.com") {
+	if transport.Dialect(p.endpoint.Host()) == "deepseek" {
 		r.fillThinking()
 	}
 	body, err := transport.Body(r, p.endpoint.Extra)

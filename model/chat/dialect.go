@@ -8,6 +8,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/model/transport"
 )
 
 // dialect are a server's rules for a conversation beyond OpenAI's API. A server refused a
@@ -35,24 +36,12 @@ func Dialects() []string {
 	return []string{"openai", "mistral", "deepseek", "moonshot", "gemini", "groq", "xai", "openrouter"}
 }
 
-// hosts returns the dialects by the end of the host's name.
-func hosts() map[string]string {
-	return map[string]string{
-		"mistral.ai": "mistral", "deepseek.com": "deepseek", "moonshot.ai": "moonshot", "moonshot.cn": "moonshot", "kimi.com": "moonshot",
-		"generativelanguage.googleapis.com": "gemini", "aiplatform.googleapis.com": "gemini", "groq.com": "groq", "x.ai": "xai", "openrouter.ai": "openrouter",
-	}
-}
-
 // dialectOf returns the dialect of a server: the configured one, or the dialect of its
 // host. The server's earlier responses and the family of the model, whose template is the
 // same on each server, add to it.
 func dialectOf(name, host string, req model.Request) dialect {
 	if name == "" {
-		for end, of := range hosts() {
-			if host == end || strings.HasSuffix(host, "."+end) {
-				name = of
-			}
-		}
+		name = transport.Dialect(host)
 	}
 	full := strings.ToLower(req.Model)
 	base := full[strings.LastIndexByte(full, '/')+1:]

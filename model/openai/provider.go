@@ -13,7 +13,6 @@ package openai
 import (
 	"context"
 	"iter"
-	"strings"
 
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/catalog"
@@ -60,7 +59,7 @@ func (p *Provider) Stream(ctx context.Context, req model.Request) iter.Seq2[mode
 		known.Thinking = catalog.ByEffort // a new model, most likely
 	}
 	custom := customTools(req.Tools, known)
-	if host := p.endpoint.Host(); host == "deepseek.com" || strings.HasSuffix(host, ".deepseek.com") {
+	if transport.Dialect(p.endpoint.Host()) == "deepseek" {
 		req.Input = grouped(req.Input)
 	}
 	body, err := transport.Body(newRequest(req, known, custom), p.endpoint.Extra)
