@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/repo"
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/repo"
 )
 
 const claudeHooks = `{"permissions": {"allow": ["Bash"]}, "hooks": {

@@ -1,0 +1,154 @@
+package house_test
+
+import (
+	"fmt"
+	"go/ast"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// layered are the packages that work on files in directories which a repository, a model
+// or a command can change. They open, list, make and remove files through internal/disk:
+// the place that was checked is the place that is used.
+func layered() []string {
+	return []string{
+		"internal/client/commands", "internal/client/files", "internal/client/image", "internal/client/rewind", "internal/client/toolview",
+		"internal/config", "internal/face/execserver", "internal/hands", "internal/prompt", "internal/repo", "internal/skills", "internal/worktree", "tool/plan", "tool/skill",
+	}
+}
+
+// byName are the functions that follow a path anew, by package.
+func byName() map[string][]string {
+	return map[string][]string{
+		"os": {
+			"Chmod", "Chown", "Chtimes", "CopyFS", "Create", "CreateTemp", "DirFS", "Lchown", "Link", "Lstat", "Mkdir", "MkdirAll", "MkdirTemp", "Open", "OpenFile", "OpenInRoot", "OpenRoot",
+			"ReadDir", "ReadFile", "Readlink", "Remove", "RemoveAll", "Rename", "Stat", "Symlink", "Truncate", "WriteFile",
+		},
+		"path/filepath":               {"EvalSymlinks", "Glob", "Walk", "WalkDir"},
+		module + "/internal/disk":     {"OpenRegular", "ReadRegular"},
+		module + "/internal/safefile": {"Read", "Replace"},
+	}
+}
+
+// byNameHere are the uses that are right, with the reason: by file, and by the function
+// in it.
+func byNameHere() map[string]string {
+	const (
+		ours     = "a directory of settle's own, which commands cannot change"
+		users    = "the user's own file, by links that the user made"
+		exists   = "whether there is something: nothing is read, and what is read later is checked"
+		ordinary = "it looks for what git would find, and refuses links; the sandbox grants nothing behind a folder that commands can change"
+	)
+	return map[string]string{
+		"internal/client/commands/find.go: read":          "names for the user; each file is read by Project.ReadFile",
+		"internal/client/files/list.go: tracked":          "names for the user, of the working directory",
+		"internal/client/image/image.go: Read":            "a picture that a person or client names",
+		"internal/client/rewind/restore.go: copyTo":       ours,
+		"internal/client/rewind/restore.go: writeSynced":  ours,
+		"internal/client/rewind/restore.go: ReadSnapshot": "a directory that the user names",
+		"internal/config/hook.go: foreignHooks":           users,
+		"internal/config/imported.go: importFrom":         users,
+		"internal/config/mcpjson.go: Recorded":            ours,
+		"internal/config/load.go: user":                   users,
+		"internal/config/permissions.go: importRules":     users,
+		"internal/face/execserver/about.go: shell":        exists,
+		"internal/face/execserver/files.go: stat":         "the root directory, which nothing can replace",
+		"internal/face/execserver/rights.go: exists":      exists,
+		"internal/face/execserver/start.go: lookUp":       "as exec(3) looks for a program in the PATH of a command",
+		"internal/hands/denied.go: refused":               exists,
+		"internal/hands/guard.go: look":                   "a folder that a policy names; below it, os.Root follows no link out",
+		"internal/hands/guard.go: restore":                "a folder that a policy names; below it, os.Root follows no link out",
+		"internal/hands/install.go: prepare":                 "settle's own program",
+		"internal/hands/place_unix.go: newPlace":          ours,
+		"internal/hands/place_unix.go: lock":              ours,
+		"internal/hands/place_unix.go: names":             ours,
+		"internal/hands/place_unix.go: leave":             ours,
+		"internal/hands/place_unix.go: listen":            ours,
+		"internal/hands/shell.go: lookUp":              "the system's shell",
+		"internal/hands/stand.go: unnamed":                ours,
+		"internal/prompt/environment.go: head":            "a branch or an object, and nothing else, is taken from it",
+		"internal/prompt/imports.go: locate":              exists,
+		"internal/prompt/nested.go: below":                exists,
+		"internal/prompt/nested.go: foreign":              exists,
+		"internal/prompt/project.go: content":             exists,
+		"internal/repo/config.go: checkConfig":            ordinary,
+		"internal/repo/git.go: FindGit":                   ordinary,
+		"internal/repo/git.go: workTree":                  ordinary,
+		"internal/repo/git.go: content":                   ordinary,
+		"internal/repo/git.go: exists":                    ordinary,
+		"internal/repo/git.go: Check":                     ordinary,
+		"internal/repo/git.go: Index":                     ordinary,
+		"internal/repo/repo.go: Root":                     exists,
+		"internal/repo/trust.go: speaks":                  exists,
+		"internal/repo/trust.go: ReadFile":                "to whom a link belongs, before what it leads to is located",
+		"internal/repo/trust.go: owns":                    "to whom a directory belongs",
+		"internal/repo/trust.go: harmless":                "to whom a directory belongs",
+		"internal/repo/trust.go: actual":                  "to whom a directory belongs",
+		"internal/skills/find.go: folders":                "names; each skill is read by Project.ReadFile",
+		"internal/skills/find.go: look":                   "names; each skill is read by Project.ReadFile",
+		"internal/skills/sources.go: Read":                users,
+		"internal/worktree/keeper.go: Plan":               "the session's own directory",
+		"internal/worktree/keeper.go: Make":               ours,
+		"internal/worktree/keeper.go: makeFolder":         "settle's own worktree; below it, os.Root follows no link out",
+		"internal/worktree/keeper.go: admin":              "compared, and not used",
+		"internal/worktree/keeper.go: text":               "compared, and not used",
+		"internal/worktree/leave.go: Leave":               exists,
+		"internal/worktree/leave.go: changed":             exists,
+		"internal/worktree/leave.go: remove":              ours,
+	}
+}
+
+// What was checked is opened through internal/disk, not by its name again.
+func TestFilesAreOpenedThroughTheDiskLayer(t *testing.T) {
+	right, used := byNameHere(), map[string]bool{}
+	for _, s := range sources(t) {
+		if s.test || !slices.Contains(layered(), s.dir) {
+			continue
+		}
+		for _, u := range usesByName(s) {
+			used[u.where] = true
+			if right[u.where] == "" {
+				t.Errorf("%s:%d: %s follows a path anew: use internal/disk, or add %q to byNameHere with the reason", s.name, u.line, u.function, u.where)
+			}
+		}
+	}
+	for where := range right {
+		if !used[where] {
+			t.Errorf("%q is in byNameHere, and follows no path", where)
+		}
+	}
+}
+
+// useByName is a function that is used and the place.
+type useByName struct {
+	where, function string
+	line            int
+}
+
+func usesByName(s source) (list []useByName) {
+	names := map[string][]string{} // the functions, by the package's name in the file
+	for _, spec := range s.file.Imports {
+		path := strings.Trim(spec.Path.Value, `"`)
+		name := path[strings.LastIndexByte(path, '/')+1:]
+		if spec.Name != nil {
+			name = spec.Name.Name
+		}
+		names[name] = byName()[path]
+	}
+	for _, d := range s.file.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok {
+				if x, ok := sel.X.(*ast.Ident); ok && x.Obj == nil && slices.Contains(names[x.Name], sel.Sel.Name) {
+					list = append(list, useByName{fmt.Sprintf("%s: %s", s.name, f.Name.Name), x.Name + "." + sel.Sel.Name, s.line(sel.Pos())})
+				}
+			}
+			return true
+		})
+	}
+	return list
+}
