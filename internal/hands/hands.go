@@ -51,6 +51,9 @@ type Command struct {
 	// Dir is the directory that tools work in, and Workdir where the command is to
 	// run: relative to it, absolute, or empty.
 	Dir, Workdir string
+	// Places are where the call's paths led when the call was decided, Workdir among
+	// them; nil if nobody decided. The command runs there, or not at all.
+	Places []event.ResolvedPath
 	// Env is added to the machine's environment of commands.
 	Env []string
 	// Input says where its standard input comes from, and Terminal, if set, gives

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/egress"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/sandbox"
@@ -97,26 +98,26 @@ func (l *Local) Start(ctx context.Context, c Command) (*proc.Process, error) {
 		spec.Box, spec.Env = &box, override(spec.Env, env)
 		return l.startBoxed(ctx, c.Call, spec)
 	}
+	spec.RealDir = c.Workdir != ""
 	return proc.Start(ctx, spec)
 }
 
-// dir is where the command runs.
+// dir is where the command runs. A Workdir is canonical: the place that it was judged to
+// lead to.
 func (c Command) dir() (string, error) {
 	if c.Workdir == "" {
 		return c.Dir, nil
 	}
-	dir := c.Workdir
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(c.Dir, dir)
-	}
-	stat, err := os.Stat(dir)
+	p, err := disk.Locate(c.Dir, c.Workdir, c.Places)
 	if err != nil {
 		return "", fmt.Errorf("cannot run in %q: %w", c.Workdir, err)
 	}
-	if !stat.IsDir() {
-		return "", fmt.Errorf("cannot run in %q: it is not a directory", c.Workdir)
+	d, err := p.Tree()
+	if err != nil {
+		return "", fmt.Errorf("cannot run in %q: %w", c.Workdir, err)
 	}
-	return dir, nil
+	d.Close()
+	return p.Real, nil
 }
 
 // Call implements Hands.

@@ -2,14 +2,18 @@ package hands
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/proc"
 )
 
@@ -97,4 +101,45 @@ func await(tb testing.TB, p *proc.Process, err error) {
 		tb.Fatal(err)
 	}
 	<-p.Done()
+}
+
+// A command runs in the directory that its call was judged for, on this machine and on
+// another one, or it does not run.
+func TestWorkdirIsTheJudgedDirectory(t *testing.T) {
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	work, outside := filepath.Join(top, "work"), filepath.Join(top, "outside")
+	for _, dir := range []string{filepath.Join(work, "sub"), outside} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	judged := []event.ResolvedPath{{Path: filepath.Join(work, "sub"), Real: filepath.Join(work, "sub")}}
+	c := Command{Dir: work, Workdir: "sub", Places: judged}
+	if dir, err := c.dir(); err != nil || dir != filepath.Join(work, "sub") {
+		t.Errorf("%q, %v", dir, err)
+	}
+	if err := errors.Join(os.Remove(filepath.Join(work, "sub")), os.Symlink(outside, filepath.Join(work, "sub"))); err != nil {
+		t.Fatal(err)
+	}
+	changed := (*disk.ChangedError)(nil)
+	if dir, err := c.dir(); !errors.As(err, &changed) {
+		t.Errorf("a link took its place: %q, %v", dir, err)
+	}
+	c.Places = []event.ResolvedPath{}
+	if dir, err := c.dir(); !errors.As(err, &changed) {
+		t.Errorf("judged by other paths: %q, %v", dir, err)
+	}
+	c.Places = nil
+	if dir, err := c.dir(); err != nil || dir != outside {
+		t.Errorf("judged by nobody: %q, %v", dir, err)
+	}
+	for _, places := range [][]event.ResolvedPath{nil, {}, judged} {
+		var order startOrder // as it travels
+		if err := json.Unmarshal(encode(startOrder{Places: places}), &order); err != nil || !reflect.DeepEqual(order.command().Places, places) {
+			t.Errorf("%v became %v, %v", places, order.command().Places, err)
+		}
+	}
 }

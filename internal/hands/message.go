@@ -96,21 +96,23 @@ type Ended struct {
 }
 
 type startOrder struct {
-	Script   string        `json:"script"`
-	Call     string        `json:"call,omitempty"`
-	Dir      string        `json:"dir,omitempty"`
-	Workdir  string        `json:"workdir,omitempty"`
-	Env      []string      `json:"env,omitempty"`
-	Input    proc.Input    `json:"input,omitempty"`
-	Terminal *proc.Size    `json:"terminal,omitempty"`
-	GraceMS  int64         `json:"grace_ms,omitempty"`
-	Sandbox  event.Sandbox `json:"sandbox,omitempty"`
-	Secrets  event.Secrets `json:"secrets,omitempty"`
+	Script  string `json:"script"`
+	Call    string `json:"call,omitempty"`
+	Dir     string `json:"dir,omitempty"`
+	Workdir string `json:"workdir,omitempty"`
+	// Places are as in [Command]; null and an empty list differ.
+	Places   []event.ResolvedPath `json:"places"`
+	Env      []string             `json:"env,omitempty"`
+	Input    proc.Input           `json:"input,omitempty"`
+	Terminal *proc.Size           `json:"terminal,omitempty"`
+	GraceMS  int64                `json:"grace_ms,omitempty"`
+	Sandbox  event.Sandbox        `json:"sandbox,omitempty"`
+	Secrets  event.Secrets        `json:"secrets,omitempty"`
 }
 
 func (o startOrder) command() Command {
 	return Command{
-		Script: o.Script, Call: o.Call, Dir: o.Dir, Workdir: o.Workdir, Env: o.Env, Input: o.Input, Terminal: o.Terminal,
+		Script: o.Script, Call: o.Call, Dir: o.Dir, Workdir: o.Workdir, Places: o.Places, Env: o.Env, Input: o.Input, Terminal: o.Terminal,
 		Grace: time.Duration(o.GraceMS) * time.Millisecond, Sandbox: o.Sandbox, Secrets: o.Secrets,
 	}
 }

@@ -203,7 +203,7 @@ func said(stream io.ReadWriteCloser, err error) error {
 func (r *Remote) Start(ctx context.Context, c Command) (*proc.Process, error) {
 	s := &start{command: c, result: make(chan started, 1)}
 	id, link, seq, err := r.order(ctx, kindStart, encode(startOrder{
-		Script: c.Script, Call: c.Call, Dir: c.Dir, Workdir: c.Workdir, Env: c.Env, Input: c.Input, Terminal: c.Terminal,
+		Script: c.Script, Call: c.Call, Dir: c.Dir, Workdir: c.Workdir, Places: c.Places, Env: c.Env, Input: c.Input, Terminal: c.Terminal,
 		GraceMS: c.Grace.Milliseconds(), Sandbox: c.Sandbox, Secrets: c.Secrets,
 	}), func(id uint64) { r.starting[id] = s })
 	if err != nil {

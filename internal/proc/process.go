@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // Process is a command in custody, with everything that descends from it.
@@ -75,6 +76,13 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 		if err := Confines(); err != nil { // C22
 			return nil, fmt.Errorf("cannot confine %q: %w", spec.Argv[0], err)
 		}
+	}
+	if spec.RealDir {
+		d, err := disk.OpenDir(spec.Dir)
+		if err != nil {
+			return nil, fmt.Errorf("cannot start %q: %w", spec.Argv[0], err)
+		}
+		d.Close()
 	}
 	p, err := start(ctx, spec)
 	if err != nil {

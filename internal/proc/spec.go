@@ -45,6 +45,10 @@ type Spec struct {
 	Argv []string
 	// Dir is the working directory; empty means this process's.
 	Dir string
+	// RealDir says that Dir is canonical, as a decision about the command has it. If a
+	// component of it has become a link, the command does not start. (Without a
+	// supervisor, that is looked at just before the start.)
+	RealDir bool
 	// Env is the whole environment; nil means an empty one, never ours.
 	Env []string
 	// Input says where standard input comes from. A terminal has its own.

@@ -79,7 +79,7 @@ func startWarden(ctx context.Context, spec Spec) (*Process, error) {
 	env, marker := mark(spec.Env, spec.Marker)
 	k.marker = marker
 	pid, err := k.begin(ctx, order{Start: &startOrder{
-		Path: path, Argv: spec.Argv, Dir: spec.Dir, Env: env,
+		Path: path, Argv: spec.Argv, Dir: spec.Dir, RealDir: spec.RealDir, Env: env,
 		Terminal: spec.Terminal != nil, KeepRest: spec.Rest == KeepRest, GraceMS: spec.grace().Milliseconds(),
 		Awake: host.awake.Load(), Box: spec.Box,
 	}})

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
@@ -175,6 +176,11 @@ type child struct {
 // command dies with the thread that started it, which therefore stays.
 func fork(o *startOrder, attr *syscall.ProcAttr) child {
 	if o.Box == nil {
+		leave, err := enter(o, attr)
+		if err != nil {
+			return child{0, -1, err}
+		}
+		defer leave()
 		pid, err := syscall.ForkExec(o.Path, o.Argv, attr)
 		return child{pid, -1, err}
 	}
@@ -196,8 +202,31 @@ func fork(o *startOrder, attr *syscall.ProcAttr) child {
 	return <-started // after the system calls of a start
 }
 
+// enter has the command begin in the directory of an order that has no link in it. It
+// enters that directory itself, for the command inherits it, and returns what leaves it. In a
+// sandbox, the command enters it by its name: a link there leads to nothing that the
+// sandbox does not allow.
+func enter(o *startOrder, attr *syscall.ProcAttr) (leave func(), err error) {
+	if !o.RealDir {
+		return func() {}, nil
+	}
+	d, err := disk.OpenDir(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	if err := d.Enter(); err != nil {
+		return nil, err
+	}
+	attr.Dir = ""
+	return func() { _ = unix.Chdir("/") }, nil // which is always there
+}
+
 // explainStart finds out whether it was the directory or the program.
 func explainStart(o *startOrder, err error) error {
+	if changed := (*disk.ChangedError)(nil); errors.As(err, &changed) {
+		return err
+	}
 	if o.Dir != "" {
 		if stat, failed := os.Stat(o.Dir); failed != nil {
 			return fmt.Errorf("cannot use directory %q: %w", o.Dir, failed)

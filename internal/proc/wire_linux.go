@@ -32,6 +32,7 @@ type startOrder struct {
 	Path     string   `json:"path"`
 	Argv     []string `json:"argv"`
 	Dir      string   `json:"dir,omitempty"`
+	RealDir  bool     `json:"real_dir,omitempty"` // as in [Spec]
 	Env      []string `json:"env"`
 	Terminal bool     `json:"terminal,omitempty"`
 	KeepRest bool     `json:"keep_rest,omitempty"`
