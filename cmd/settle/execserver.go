@@ -32,10 +32,12 @@ when the client is gone, and when this program ends or is killed, nothing that t
 process has started is left. Sandbox settings that a client sends are enforced, or
 the request is refused.
 
-It listens on ws://127.0.0.1:PORT and prints the address, or connects to a client
-that listens (--connect). With --listen stdio it serves the program that started
-it. Whoever can connect can run commands as you: on an address that other machines
-can reach it needs --token-file, and TLS or --insecure. It refuses web pages.
+It listens on ws://127.0.0.1:PORT and prints its address, which ends in a new token;
+with --token-file, add "/" and the token of the file yourself. --listen unix:PATH
+listens on a socket that only you can reach, --listen stdio serves the program that
+started it, and --connect connects to a client that listens. Whoever knows the token
+can run commands as you: an address that other machines can reach needs TLS or
+--insecure. It refuses web pages.
 
 A client that loses its connection has --resume-timeout to come back for its
 processes and their output. Then they end.
@@ -45,8 +47,8 @@ standard input ends. Everything ends within 1.5 seconds.
 
 Exit codes: 0 everything ended, 1 something did not, 2 wrong usage.`
 
-const execServerExamples = `  settle exec-server --listen ws://127.0.0.1:8931
-  CODEX_EXEC_SERVER_URL=ws://127.0.0.1:8931 codex exec "fix the failing test"
+const execServerExamples = `  settle exec-server --listen ws://127.0.0.1:8931 --token-file ~/.settle-token
+  CODEX_EXEC_SERVER_URL=ws://127.0.0.1:8931/$(cat ~/.settle-token) codex exec "fix the failing test"
   settle exec-server --connect wss://agents.example.com/hands --token-file ~/.settle-token`
 
 // execServerFlags are the flags of exec-server.
@@ -57,7 +59,6 @@ type execServerFlags struct {
 	resumeTimeout time.Duration
 	stdinClose    bool
 	passEnv       []string
-	noToken       bool
 }
 
 func newExecServer(s *streams) *cobra.Command {
@@ -69,12 +70,11 @@ func newExecServer(s *streams) *cobra.Command {
 	}
 	f.define(cmd)
 	flags := cmd.Flags()
-	flags.Lookup("token-file").Usage = "clients must know the token in `FILE`; with --connect, it is sent"
-	flags.StringVar(&f.addr, "listen", "ws://127.0.0.1:0", "listen on `URL`: ws://HOST:PORT, where port 0 picks one, or stdio")
+	flags.Lookup("token-file").Usage = "clients must know the token in `FILE`, instead of a new one; with --connect, it is sent"
+	flags.StringVar(&f.addr, "listen", "ws://127.0.0.1:0", "listen on `URL`: ws://HOST:PORT, where port 0 picks one, unix:PATH, or stdio")
 	flags.StringVar(&f.connect, "connect", "", "connect to the `URL` of a client that listens, ws:// or wss://, instead of listening")
 	flags.DurationVar(&f.resumeTimeout, "resume-timeout", 30*time.Second, "end a client's processes so long after its connection is gone; 0 ends them at once")
 	flags.BoolVar(&f.stdinClose, "exit-on-stdin-close", false, "end when standard input ends")
-	flags.BoolVar(&f.noToken, "no-token", false, "let in everybody who can connect, on an address that other machines can reach")
 	flags.StringSliceVar(&f.passEnv, "pass-env", nil, "give commands these `VARIABLES` although they hold keys of providers; comma-separated")
 	cmd.MarkFlagsMutuallyExclusive("listen", "connect")
 	return cmd
@@ -128,8 +128,7 @@ func (f *execServerFlags) server(s *streams) (*execserver.Server, error) {
 	return execserver.New(o), nil
 }
 
-// secret returns the token that clients must know, or that is sent to one; empty for
-// none.
+// secret returns the token that is sent to a client; empty for none.
 func (f *execServerFlags) secret() (string, error) {
 	if f.TokenFile == "" {
 		return "", nil
@@ -161,33 +160,11 @@ func (f *execServerFlags) watchInput(sig *signals, s *streams) {
 }
 
 func (f *execServerFlags) listen(sig *signals, s *streams, server *execserver.Server) error {
-	addr, err := webSocket(f.addr)
+	place, token, err := f.place(sig.ctx)
 	if err != nil {
 		return err
 	}
-	token, err := f.secret()
-	if err != nil {
-		return err
-	}
-	encrypted, err := f.TLS()
-	if err != nil {
-		return err
-	}
-	place, err := guard.Listen(sig.ctx, guard.Address{Addr: addr, TLS: encrypted, Insecure: f.Insecure})
-	if err != nil {
-		return err
-	}
-	if place.Exposed && token == "" && !f.noToken {
-		return errors.Join(fmt.Errorf("refusing to listen on %q, which others can reach, without a token: they could run commands here; "+
-			"use --token-file, or say --no-token if you mean it", addr), place.Close())
-	}
-	name := ""
-	if len(f.Names) > 0 {
-		name = f.Names[0]
-	}
-	link := place.URL(name, "")
-	link.Scheme = strings.Replace(link.Scheme, "http", "ws", 1)
-	if _, err := fmt.Fprintln(s.stdout, link); err != nil {
+	if _, err := fmt.Fprintln(s.stdout, f.address(place, token)); err != nil {
 		return failed(errors.Join(fmt.Errorf("cannot print the address: %w", err), place.Close()))
 	}
 	f.watchInput(sig, s)
@@ -195,11 +172,53 @@ func (f *execServerFlags) listen(sig *signals, s *streams, server *execserver.Se
 	return failed(guard.Serve(place, guard.Limits{}.WithDefaults().Server(handler, server.Logger()), ladder(server, sig.stops)))
 }
 
+// place listens, and returns the token that clients must know: whoever can connect can
+// run commands. Only the user can reach a Unix socket, which needs none.
+func (f *execServerFlags) place(ctx context.Context) (place *guard.Place, token string, err error) {
+	if path, ok := strings.CutPrefix(f.addr, "unix:"); ok {
+		if f.TokenFile != "" || f.Cert != "" {
+			return nil, "", errors.New("--listen unix: takes no --token-file and no --tls-cert: only you can reach the socket")
+		}
+		place, err = guard.ListenUnix(ctx, strings.TrimPrefix(path, "//"))
+		return place, "", err
+	}
+	addr, err := webSocket(f.addr)
+	if err != nil {
+		return nil, "", err
+	}
+	if token, err = f.Token(); err != nil {
+		return nil, "", err
+	}
+	encrypted, err := f.TLS()
+	if err != nil {
+		return nil, "", err
+	}
+	place, err = guard.Listen(ctx, guard.Address{Addr: addr, TLS: encrypted, Insecure: f.Insecure})
+	return place, token, err
+}
+
+// address is what the command prints: with the token, unless the user has it in a file.
+func (f *execServerFlags) address(place *guard.Place, token string) string {
+	if strings.HasPrefix(f.addr, "unix:") {
+		return "unix:" + place.Addr().String()
+	}
+	name, path := "", ""
+	if len(f.Names) > 0 {
+		name = f.Names[0]
+	}
+	if f.TokenFile == "" {
+		path = "/" + token
+	}
+	link := place.URL(name, path)
+	link.Scheme = strings.Replace(link.Scheme, "http", "ws", 1)
+	return link.String()
+}
+
 // webSocket returns HOST:PORT of an address to listen on.
 func webSocket(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "ws" && u.Scheme != "wss" || u.Host == "" || u.Port() == "" || strings.Trim(u.Path, "/") != "" || u.User != nil || u.RawQuery != "" {
-		return "", fmt.Errorf("cannot listen on %q: write ws://HOST:PORT, such as ws://127.0.0.1:0, or stdio", address)
+		return "", fmt.Errorf("cannot listen on %q: write ws://HOST:PORT, such as ws://127.0.0.1:0, unix:PATH, or stdio", address)
 	}
 	return u.Host, nil
 }

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -117,12 +119,18 @@ func TestExecServerEnds(t *testing.T) {
 // The server refuses what would let in others than this user's programs.
 func TestExecServerRefuses(t *testing.T) {
 	p := newPlace(t)
+	shared := t.TempDir()
+	if err := os.Chmod(shared, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct {
 		args []string
 		want string
 	}{
 		{[]string{"--listen", "ws://0.0.0.0:0"}, "without TLS"},
-		{[]string{"--listen", "ws://0.0.0.0:0", "--insecure"}, "without a token"},
+		{[]string{"--listen", "ws://127.0.0.1:0", "--no-token"}, "unknown flag"},
+		{[]string{"--listen", "unix:" + shared + "/socket"}, "chmod go-rwx"},
+		{[]string{"--listen", "unix:" + p.work + "/private/socket", "--token-file", "x"}, "takes no --token-file"},
 		{[]string{"--listen", "http://127.0.0.1:0"}, "write ws://"},
 		{[]string{"--listen", "ws://127.0.0.1"}, "write ws://"},
 		{[]string{"--connect", "http://x"}, "write ws://"},
@@ -133,6 +141,78 @@ func TestExecServerRefuses(t *testing.T) {
 		if exit := new(exec.ExitError); !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(string(out), test.want) {
 			t.Errorf("%v: %v, %s", test.args, err, out)
 		}
+	}
+}
+
+// upgrade asks for a WebSocket at a path, as any user of the machine can, and returns
+// the status.
+func upgrade(t *testing.T, network, addr, path string) int {
+	t.Helper()
+	conn, err := net.Dial(network, addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
+		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n", path); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode
+}
+
+// Another user of the machine can connect to the loopback interface, but does not know
+// the token that is in the address.
+func TestExecServerNeedsTokenOnLoopback(t *testing.T) {
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("0123456789abcdef\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, fresh := execServer(t)
+	_, kept := execServer(t, "--token-file", token)
+	for printed, want := range map[string]string{fresh: "", kept: "/0123456789abcdef"} {
+		address, err := url.Parse(printed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want == "" {
+			want = address.Path
+		}
+		for path, code := range map[string]int{"/": 401, "/0123456789abcdee": 401, want: 101} {
+			if got := upgrade(t, "tcp", address.Host, path); got != code {
+				t.Errorf("%s at %s: status %d, want %d", path, printed, got, code)
+			}
+		}
+	}
+	if strings.Contains(kept, "0123456789abcdef") {
+		t.Errorf("the token of the file is printed: %s", kept)
+	}
+}
+
+// A Unix socket is for the user alone, who needs no token; one that a killed server left
+// is replaced.
+func TestExecServerOnUnixSocket(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "private", "socket")
+	cmd, printed := execServer(t, "--listen", "unix:"+path)
+	if printed != "unix:"+path {
+		t.Errorf("printed %q", printed)
+	}
+	for at, want := range map[string]os.FileMode{path: 0o600, filepath.Dir(path): 0o700} {
+		if info, err := os.Stat(at); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v; want mode %v", at, info, err, want)
+		}
+	}
+	if got := upgrade(t, "unix", path, "/"); got != 101 {
+		t.Errorf("status %d", got)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	execServer(t, "--listen", "unix:"+path)
+	if got := upgrade(t, "unix", path, "/"); got != 101 {
+		t.Errorf("at the second server: status %d", got)
 	}
 }
 

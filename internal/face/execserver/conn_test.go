@@ -297,8 +297,12 @@ func TestWhoMayConnect(t *testing.T) {
 		"no token":               {guarded, http.Header{}, 401},
 		"a wrong token":          {guarded, http.Header{"Authorization": {"Bearer 0123456789abcdee"}}, 401},
 		"the token":              {guarded, http.Header{"Authorization": {"Bearer 0123456789abcdef"}}, 101},
+		"in the address":         {guarded + "/0123456789abcdef", http.Header{}, 101},
+		"wrong in the address":   {guarded + "/0123456789abcdee", http.Header{}, 401},
+		"wrong in the header":    {guarded + "/0123456789abcdef", http.Header{"Authorization": {"Bearer 0123456789abcdee"}}, 401},
+		"a page with the token":  {guarded + "/0123456789abcdef", http.Header{"Origin": {"http://evil.example"}}, 403},
 	} {
-		host := strings.TrimPrefix(test.url, "ws://")
+		host, path, _ := strings.Cut(strings.TrimPrefix(test.url, "ws://"), "/")
 		conn, err := net.Dial("tcp", host)
 		if err != nil {
 			t.Fatal(err)
@@ -308,7 +312,7 @@ func TestWhoMayConnect(t *testing.T) {
 		}
 		var head bytes.Buffer
 		_ = test.header.Write(&head)
-		fmt.Fprintf(conn, "GET / HTTP/1.1\r\n%sConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n", head.String())
+		fmt.Fprintf(conn, "GET /%s HTTP/1.1\r\n%sConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n", path, head.String())
 		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil || answer.StatusCode != test.want {
 			t.Errorf("%s: %v, %v; want %d", name, answer, err, test.want)

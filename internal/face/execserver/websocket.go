@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/coder/websocket"
@@ -64,7 +65,8 @@ func (s socket) Close(reason string) {
 type Handler struct {
 	*Server
 
-	// Token is what clients must know; empty lets in everybody who can connect.
+	// Token is what clients must know: a header or the path of the address has it.
+	// Empty lets in everybody who can connect, for sockets that only the user can reach.
 	Token string
 	Names guard.Names
 	// ctx ends the connections.
@@ -112,9 +114,12 @@ func (h *Handler) admit(r *http.Request) (code int, why string) {
 	case h.door == nil:
 		return 0, ""
 	}
+	if token := strings.Trim(r.URL.Path, "/"); token != "" && r.Header.Get("Authorization") == "" {
+		r.Header.Set("Authorization", "Bearer "+token) // Codex sends no header of its own
+	}
 	switch h.door.Admit(r) {
 	case guard.Unknown:
-		return http.StatusUnauthorized, "the token is missing or wrong; clients send it as \"Authorization: Bearer TOKEN\""
+		return http.StatusUnauthorized, "the token is missing or wrong; clients send it in the address, as ws://HOST:PORT/TOKEN, or as \"Authorization: Bearer TOKEN\""
 	case guard.TooMany:
 		return http.StatusTooManyRequests, guard.TooManyRequests
 	}

@@ -1,0 +1,53 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+
+	"github.com/settle-agent/settle/internal/disk"
+)
+
+// ListenUnix listens on a Unix socket that only the user can reach: its mode is 0600, in
+// a directory of the user's that nobody else can enter. The directory is made if it is
+// missing. A socket that nobody listens on any more is replaced.
+func ListenUnix(ctx context.Context, path string) (*Place, error) {
+	dir := filepath.Dir(path)
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("cannot listen on %q: %w", path, err)
+	}
+	if err := disk.CheckPrivate(dir); err != nil {
+		return nil, fmt.Errorf("cannot listen on %q: %w", path, err)
+	}
+	if err := removeStale(ctx, path); err != nil {
+		return nil, fmt.Errorf("cannot listen on %q: %w", path, err)
+	}
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on %q: %w", path, err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot listen on %q: %w", path, err), l.Close())
+	}
+	return &Place{Listener: &bounded{Listener: l, most: MostConnections}, scheme: "http", host: "localhost"}, nil
+}
+
+// removeStale removes a socket whose server is gone.
+func removeStale(ctx context.Context, path string) error {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode()&fs.ModeSocket == 0 {
+		return nil //nolint:nilerr // Listening says what is wrong with it.
+	}
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "unix", path)
+	if err == nil {
+		_ = conn.Close()
+		return errors.New("another program listens there")
+	}
+	return os.Remove(path)
+}
