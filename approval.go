@@ -20,6 +20,8 @@ type Approval struct {
 	// Title is the call in one line, and Arguments is the JSON of its arguments.
 	Title     string
 	Arguments string
+	// Starts are programs which clients have named and which the call would start.
+	Starts []tool.Program
 	// Text is the whole call for a person to read; empty for an Approver that
 	// is asked about one that is too long to be shown, which a person must not
 	// approve. Covers says what approving it for the session would cover.

@@ -27,64 +27,6 @@ type SessionOpened struct {
 	Confinement *Confinement `json:"sandbox,omitempty"`
 }
 
-// Sandbox is the kernel confinement of a command.
-type Sandbox string
-
-// The sandboxes.
-const (
-	// NoSandbox gives a command all rights of the user.
-	NoSandbox Sandbox = "off"
-	// ReadOnly lets a command read only.
-	ReadOnly Sandbox = "read-only"
-	// Workspace lets a command read, and change files in the working directory.
-	Workspace Sandbox = "workspace"
-)
-
-// On reports whether the sandbox confines anything; "" is the same as NoSandbox.
-func (s Sandbox) On() bool { return s != "" && s != NoSandbox }
-
-// Confinement is the default sandbox of a session's commands, and the mechanisms
-// that enforce it (C22).
-type Confinement struct {
-	Mode    Sandbox `json:"mode"`
-	Network string  `json:"network,omitempty"` // off, proxy or on
-	// By names the mechanisms that enforce the sandbox here; Tried is the number of
-	// sandbox probes that ran before the session began, all of which held.
-	By    []string `json:"by,omitempty"`
-	Tried int      `json:"tried,omitempty"`
-	// Missing is the reason for a weaker sandbox than requested; Gaps are the
-	// restrictions of the mode that cannot be enforced here.
-	Missing string   `json:"missing,omitempty"`
-	Gaps    []string `json:"gaps,omitempty"`
-	// Withheld is what commands do not get that run without a question; nil where every
-	// command gets all that the user has.
-	Withheld *Withheld `json:"withheld,omitempty"`
-}
-
-// Withheld are the secrets that commands do not get which run without a question.
-type Withheld struct {
-	Variables []string  `json:"variables,omitempty"` // names of those of the environment
-	Files     HideFiles `json:"files"`
-}
-
-// HideFiles says how files with secrets are kept from such commands.
-type HideFiles string
-
-// The values.
-const (
-	// FilesHidden: the kernel refuses to open them.
-	FilesHidden HideFiles = "hidden"
-	// FilesAsked: settle asks before a command that could open them.
-	FilesAsked HideFiles = "asked"
-)
-
-// Secrets says which secrets the processes of a call get; "" is all that the user has.
-type Secrets string
-
-// SecretsWithheld: neither the variables nor the files with secrets, since the call ran
-// without a question.
-const SecretsWithheld Secrets = "withheld"
-
 // FaceLibrary is the frontend of a program that embeds settle and names no other.
 const FaceLibrary = "library"
 

@@ -162,6 +162,19 @@ func (e *entry) check(args json.RawMessage) error {
 
 const maxTitle = 200
 
+// Starts are the programs of clients that a call would start.
+func (s *Set) Starts(name string, args json.RawMessage) []Program {
+	e := s.byName[name]
+	if e == nil {
+		return nil
+	}
+	starter, ok := e.tool.(Starter)
+	if !ok || e.check(args) != nil {
+		return nil
+	}
+	return starter.Starts(orEmpty(args))
+}
+
 // Title says in one line, for people, what a call will do. Any arguments will
 // do, invalid ones too.
 func (s *Set) Title(name string, args json.RawMessage) (title string) {

@@ -68,6 +68,27 @@ type Call struct {
 	// Secrets says which secrets its processes get; a tool that starts processes
 	// withholds the others, or fails.
 	Secrets event.Secrets
+	// Starts names the programs that the call may start since it was allowed to; see
+	// [Starter].
+	Starts []string
+}
+
+// Program is a program that a call starts and that the user has not chosen: a client
+// named it.
+type Program struct {
+	// Name is what it is called, such as that of an MCP server.
+	Name string
+	// Argv is its command line, and Variables are the names of those that the client
+	// adds to its environment.
+	Argv, Variables []string
+	// Dir is where it runs.
+	Dir string
+}
+
+// Starter is implemented by tools whose calls may start such programs. It is asked before
+// somebody decides about the call: whoever allows it allows these as well.
+type Starter interface {
+	Starts(args json.RawMessage) []Program
 }
 
 // DeclinedError says that the user did not fill in a form, or that nobody is there

@@ -238,10 +238,18 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	if bench.sandbox, err = o.sandboxing(a.far); err != nil {
 		return nil, err
 	}
+	if bench.here = bench.sandbox; a.far != nil && namesPrograms(bench.servers) {
+		if bench.here, err = o.sandboxing(nil); err != nil {
+			return nil, err
+		}
+	}
 	a.sandbox, a.skills = bench.sandbox, known
 	a.Notes = append(a.Notes, a.sandbox.notes()...)
 	c.Confinement = bench.report(o.mode(c.Permission))
 	if c.Judge, err = o.judge(c.Permission, bench); err != nil {
+		return nil, err
+	}
+	if bench.mayStart, err = mayStart(c.Judge); err != nil {
 		return nil, err
 	}
 	system, err := o.prompt(bench.far, known)

@@ -7,9 +7,13 @@ import (
 	"slices"
 
 	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/egress"
+	"github.com/settle-agent/settle/internal/hands"
 	"github.com/settle-agent/settle/internal/skills"
 	"github.com/settle-agent/settle/model/transport"
+	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/mcp"
 )
 
@@ -33,7 +37,32 @@ func (o Options) servers() []mcp.Server {
 			all = append(all, ServerOf(s))
 		}
 	}
-	return append(all, o.Servers...)
+	for _, s := range o.Servers {
+		s.Named = len(s.Argv) > 0 && s.URL == "" && s.Relay == nil
+		all = append(all, s)
+	}
+	return all
+}
+
+// namesPrograms reports whether a client names programs to start.
+func namesPrograms(servers []mcp.Server) bool {
+	return slices.ContainsFunc(servers, func(s mcp.Server) bool { return s.Named })
+}
+
+// mayStart says which programs of clients may start without a call: those that no call
+// would be asked about, as of now.
+func mayStart(build func() (settle.Judge, error)) (func(tool.Program) (event.Sandbox, bool), error) {
+	if build == nil { // everything is allowed
+		return func(tool.Program) (event.Sandbox, bool) { return "", true }, nil
+	}
+	judge, err := build()
+	if err != nil {
+		return nil, err
+	}
+	return func(p tool.Program) (event.Sandbox, bool) {
+		j := judge.Judge(settle.Approval{Tool: tool.Spec{Name: mcp.StartName}, Starts: []tool.Program{p}})
+		return j.Sandbox, j.Decision == event.Allow
+	}, nil
 }
 
 // ServerOf is a server as it is configured.
@@ -72,14 +101,19 @@ func (o Options) serverClient(servers []mcp.Server) *http.Client {
 
 // open makes ready to reach a session's servers; nil where there are none. What is
 // known of them is read anew for each session.
-func (b *bench) open(info settle.SessionInfo, spool string) *mcp.Servers {
+func (b *bench) open(info settle.SessionInfo, spool string, box *boxes) *mcp.Servers {
 	if len(b.servers) == 0 {
 		return nil
 	}
 	c := mcp.Config{
 		Env: b.env, Dir: info.WorkDir, CacheDir: b.catalogues, SpoolDir: spool, Marker: info.Marker, Lock: info.Lock,
 		Client: b.client, Version: cmp.Or(b.version, "unknown"), Logger: b.logger, Seen: b.seen, Listed: b.listed,
-		Tokens: b.tokens(info.Learn),
+		Tokens: b.tokens(info.Learn), MayStart: b.mayStart,
+	}
+	if box != nil {
+		hosts, _ := egress.ParseList(b.sandbox.Hosts) // the configuration has read them
+		local := &hands.Local{Box: box.policy, Hosts: hosts}
+		c = c.Confined(local.StartProgram)
 	}
 	if info.Mask != nil {
 		c.Mask = func() mcp.Masker { return info.Mask() }

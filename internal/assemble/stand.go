@@ -69,6 +69,11 @@ func (b *boxes) confine(c hands.Confined) (sandbox.Policy, []string, error) {
 	if _, err := b.proved(); err != nil { // C22
 		return sandbox.Policy{}, nil, err
 	}
+	return b.policy(c)
+}
+
+// policy is what a program that settle starts is held to, and its environment in addition.
+func (b *boxes) policy(c hands.Confined) (sandbox.Policy, []string, error) {
 	box, err := b.box(c.Sandbox, c.Secrets, c.Dir)
 	if err != nil {
 		return sandbox.Policy{}, nil, err

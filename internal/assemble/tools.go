@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/contents"
 	"github.com/settle-agent/settle/internal/hands"
@@ -77,7 +78,9 @@ type bench struct {
 	far      *far                   // nil if tools work on this machine
 	private  func(path string) bool // files whose lines are not to be come across
 	sandbox  sandboxing
-	extent   func() policy.Extent // of a client's mode; may be nil
+	here     sandboxing                               // of servers, where commands run on another machine
+	mayStart func(tool.Program) (event.Sandbox, bool) // of those that a client names
+	extent   func() policy.Extent                     // of a client's mode; may be nil
 
 	skills     *skillSet    // nil if there are none
 	servers    []mcp.Server // MCP servers
@@ -147,7 +150,12 @@ func (b *bench) toolbox(info settle.SessionInfo) (kit settle.Toolbox, err error)
 		}
 		tools = append(tools, t)
 	}
-	servers := b.open(info, spool)
+	here, close := box, box.discard // servers run on this machine
+	if b.far != nil {
+		here = &boxes{sandboxing: b.here, bench: b, extent: b.extent}
+		close = func() error { return errors.Join(box.discard(), here.discard()) }
+	}
+	servers := b.open(info, spool, here)
 	if servers != nil {
 		tools = append(tools, servers.Tools()...)
 	}
@@ -158,7 +166,7 @@ func (b *bench) toolbox(info settle.SessionInfo) (kit settle.Toolbox, err error)
 			go func() { ended <- servers.Close(ctx) }() // in a bounded time; it is waited for below
 			b.roster.left(info.ID)
 			err := b.close(ctx, jobs)
-			return errors.Join(err, <-ended, leave(ctx), box.discard(), discard())
+			return errors.Join(err, <-ended, leave(ctx), close(), discard())
 		},
 		Kill:  jobs.Kill,
 		Sweep: func(released []string) []int { return shell.Sweep(marker, released) },

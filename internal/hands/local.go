@@ -102,6 +102,16 @@ func (l *Local) Start(ctx context.Context, c Command) (*proc.Process, error) {
 	return proc.Start(ctx, spec)
 }
 
+// StartProgram starts a program in a sandbox that is no command for a shell.
+func (l *Local) StartProgram(ctx context.Context, in event.Sandbox, spec proc.Spec) (*proc.Process, error) {
+	box, env, err := l.Box(Confined{Sandbox: in, Dir: spec.Dir})
+	if err != nil {
+		return nil, fmt.Errorf("cannot confine the program: %w", err)
+	}
+	spec.Box, spec.Env = &box, override(spec.Env, env)
+	return l.startBoxed(ctx, "", spec)
+}
+
 // dir is where the command runs. A Workdir is canonical: the place that it was judged to
 // lead to.
 func (c Command) dir() (string, error) {

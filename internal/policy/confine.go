@@ -54,6 +54,31 @@ func (p *Policy) confine(l layer, c toolCall, verdicts []verdict, j *settle.Judg
 	}
 }
 
+// confineStart says what the programs are confined to that a client named and that a call
+// starts: the sandbox in force, unless a rule that allows their start says otherwise.
+func (p *Policy) confineStart(l layer, c toolCall, verdicts []verdict, j *settle.Judgement) {
+	var own []verdict
+	for i, e := range c.effects {
+		if e.kind == starts {
+			own = append(own, verdicts[i])
+		}
+	}
+	sandbox := p.config.Sandbox
+	if p.config.StartSandbox != nil {
+		sandbox = p.config.StartSandbox
+	}
+	if len(own) == 0 || sandbox == nil || j.Decision == event.Deny {
+		return
+	}
+	box := sandbox(l.Mode)
+	if named, ruled := freed(own, box); ruled {
+		box = named
+	}
+	if box.On() {
+		j.Sandbox = box
+	}
+}
+
 // unasked keeps secrets from a command that runs in a sandbox since nobody is asked. Where
 // that cannot be, somebody is.
 func (p *Policy) unasked(box event.Sandbox, j *settle.Judgement) {

@@ -49,7 +49,7 @@ const (
 func (c toolCall) detail(verdicts []verdict) json.RawMessage {
 	var shown any
 	switch {
-	case c.tool == "shell":
+	case c.tool == "shell" || slices.ContainsFunc(c.effects, func(e effect) bool { return e.kind == starts }):
 		shown = c.commands(verdicts)
 	case isEditor(c.tool):
 		shown = c.preview()

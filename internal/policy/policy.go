@@ -64,6 +64,9 @@ type Config struct {
 	// Sandbox, if set, returns what other commands are confined to in a mode. Where
 	// it is one that confines, a command in it needs no approval.
 	Sandbox func(Mode) event.Sandbox
+	// StartSandbox, if set, returns what programs of clients are confined to in a mode,
+	// where that is not what Sandbox says: commands run on another machine.
+	StartSandbox func(Mode) event.Sandbox
 	// Exposes, if set, says why files with secrets cannot be kept from a command in a
 	// sandbox; empty if they can. Such a command is asked about.
 	Exposes func(event.Sandbox) string
@@ -152,6 +155,8 @@ func (p *Policy) judge(l layer, c toolCall) settle.Judgement {
 	j := settle.Judgement{Decision: worst.Permission, Rule: worst.rule, Why: clip(worst.why)}
 	if c.tool == "shell" {
 		p.confine(l, c, verdicts, &j)
+	} else {
+		p.confineStart(l, c, verdicts, &j)
 	}
 	switch {
 	case j.Decision == event.Ask && c.tool == "shell" && len(c.Command) > maxCommand:

@@ -129,6 +129,8 @@ func (r rule) isInside() bool {
 func (r rule) about(c toolCall, e effect) bool {
 	isPath := e.place.named != ""
 	switch {
+	case e.kind == starts:
+		return r.aboutStart(e)
 	case r.Tool == "*":
 		return r.Pattern == "" || isPath || e.kind == does
 	case r.Tool == "shell" && c.tool == "shell":
@@ -144,6 +146,19 @@ func (r rule) about(c toolCall, e effect) bool {
 		return strings.HasPrefix(c.tool, server)
 	}
 	return r.Tool == c.tool || r.Tool == mcp.ResourcesName && c.resources
+}
+
+// aboutStart reports whether the rule is about the start of a server that a client named.
+// What the client itself allows of that server's tools, it allows for its start as well;
+// the user's own rules for tools may have been written for another server of that name.
+func (r rule) aboutStart(e effect) bool {
+	switch {
+	case r.Tool == "*":
+		return r.Pattern == ""
+	case r.ofMode && r.Decision == event.Allow:
+		return mcp.Serves(e.action, r.Tool) || r.Tool == mcp.StartName
+	}
+	return r.Tool == mcp.StartName
 }
 
 // forbids reports whether a rule that asks or denies is about the effect, or
@@ -204,7 +219,7 @@ func (r rule) allows(c toolCall, e effect) bool {
 	switch {
 	case !r.about(c, e):
 		return false
-	case r.Pattern == "":
+	case r.Pattern == "" || e.kind == starts && r.Tool != mcp.StartName:
 		return !isPath || e.kind == does || e.place.inside && !e.sensitive
 	case e.kind == runs:
 		return r.command.allows(e.words)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/policy/effects"
+	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/file"
 	"github.com/settle-agent/settle/tool/mcp"
 	"github.com/settle-agent/settle/tool/web"
@@ -23,6 +24,7 @@ const (
 	hidden effects.Kind = "hidden" // what cannot be judged
 	names  effects.Kind = "names"  // a path, to do what is not known
 	does   effects.Kind = "does"   // whatever another tool does
+	starts effects.Kind = "starts" // a program that a client named
 )
 
 // effect is one thing that a call would do. A call may run only if each of its
@@ -87,6 +89,7 @@ func (p *Policy) look(a settle.Approval) toolCall {
 	switch ours := c.tool == "shell" || c.tool == "job" || isEditor(c.tool) || isReader(c.tool); {
 	case err != nil && ours:
 		c.hide(c.tool, "its arguments are not understood")
+	case c.tool == mcp.StartName:
 	case c.tool == "shell":
 		p.shell(&c)
 	case c.tool == "job":
@@ -118,6 +121,9 @@ func (p *Policy) look(a settle.Approval) toolCall {
 	default:
 		c.other()
 	}
+	for _, program := range a.Starts {
+		c.start(program)
+	}
 	return c
 }
 
@@ -133,6 +139,29 @@ func (c *toolCall) unwrap() {
 func (c *toolCall) add(e effect) { c.effects = append(c.effects, e) }
 
 func (c *toolCall) hide(text, why string) { c.add(effect{kind: hidden, text: text, why: why}) }
+
+// start is a program that a client named, such as an MCP server. Whoever decides about it
+// reads the whole command line.
+func (c *toolCall) start(program tool.Program) {
+	words := make([]string, len(program.Argv))
+	for i, word := range program.Argv {
+		words[i] = quoted(word)
+	}
+	text := fmt.Sprintf("start the MCP server %s of the client: %s, in %s", quoted(program.Name), strings.Join(words, " "), program.Dir)
+	if len(program.Variables) > 0 {
+		text += ", with the variables " + strings.Join(program.Variables, ", ")
+	}
+	c.readOnly = false
+	c.add(effect{kind: starts, text: text, why: "a client named this program, and it can do what you can", action: program.Name})
+}
+
+// quoted is a word as a shell reads it.
+func quoted(word string) string {
+	if word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-") == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
 
 func (c *toolCall) path(kind effects.Kind, path string) {
 	p, err := c.workspace.locate(filepath.Clean(absolute(c.workspace.dir, cmp.Or(path, "."))))

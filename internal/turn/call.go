@@ -39,6 +39,7 @@ type call struct {
 	grant   Grant         // of the approver
 	time    *scope.Allowance
 	hooked  hooked
+	starts  []tool.Program // of clients, which the call may start if it is allowed
 
 	progress sync.Mutex   // guards what follows
 	room     bound.Budget // for output while it runs
@@ -120,8 +121,12 @@ func (c *call) check(ctx context.Context) error {
 	if c.entered {
 		return nil
 	}
-	if err := c.askHooks(ctx); err != nil || t.Approver == nil {
+	if err := c.askHooks(ctx); err != nil {
 		return err
+	}
+	c.starts = t.Tools.Starts(c.name, json.RawMessage(c.args))
+	if t.Approver == nil {
+		return nil
 	}
 	return c.approve(c.hooked.context(ctx))
 }
@@ -132,7 +137,7 @@ func (c *call) approve(ctx context.Context) error {
 	t := c.turn
 	x, _ := t.Tools.Lookup(c.name)
 	a := Approval{
-		Turn: t.id, Attempt: c.attempt, Item: c.item, Tool: x.Spec(), Title: t.Redact.String(c.title()), Arguments: c.args,
+		Turn: t.id, Attempt: c.attempt, Item: c.item, Tool: x.Spec(), Title: t.Redact.String(c.title()), Arguments: c.args, Starts: c.starts,
 	}
 	type answer struct {
 		grant Grant
@@ -211,13 +216,17 @@ func (c *call) await(ctx context.Context) (g gave, ok bool) {
 	t := c.turn
 	began := time.Now()
 	defer func() { c.took = time.Since(began) }()
+	var names []string
+	for _, p := range c.starts {
+		names = append(names, p.Name)
+	}
 	results := make(chan gave, 1)
 	// Ends when the tool returns. A tool that ignores its context is left
 	// behind; what it returns then becomes nothing.
 	t.strays.Go(func() {
 		result, err := t.Tools.Run(tool.WithSearcher(tool.WithHurry(ctx, t.Hurry), t.searchWeb), tool.Call{
 			ID: c.item, Session: t.session, Name: c.name, Args: json.RawMessage(c.args), Dir: t.Dir, Progress: c.say, Notice: c.notice, Ask: c.ask,
-			Sandbox: c.grant.Sandbox, Secrets: c.grant.Secrets,
+			Sandbox: c.grant.Sandbox, Secrets: c.grant.Secrets, Starts: names,
 		})
 		results <- gave{result, err} // never blocks: one result, room for one
 	})

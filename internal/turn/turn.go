@@ -88,6 +88,8 @@ type Approval struct {
 	Tool                tool.Spec
 	Title               string
 	Arguments           string
+	// Starts are the programs of clients that the call would start.
+	Starts []tool.Program
 	// Text is the whole call for a person to read; empty for an Approver that
 	// is asked about one that is too long to be shown, which a person must not
 	// approve. Covers says what approving it for the session would cover.

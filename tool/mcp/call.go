@@ -57,6 +57,7 @@ func (s *Servers) run(ctx context.Context, e entry, call tool.Call, args json.Ra
 // ask has a server, which is started if need be, do what a call wants.
 func (s *Servers) ask(ctx context.Context, link *link, call tool.Call, send func(context.Context, *client, tool.Call) (*sdk.CallToolResult, error)) (tool.Result, error) {
 	name := link.server.Name
+	link.permit(call)
 	link.enter()
 	defer link.leave()
 	c, err := link.client(ctx)

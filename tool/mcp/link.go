@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/proc"
 )
 
@@ -44,10 +46,15 @@ type link struct {
 	protocol string // that it is spoken to in; empty if that is to be found out
 	calls    int    // that run
 	disabled bool   // it is not to be used
+	// allowed says that a server which a client named may start, and sandbox in which
+	// sandbox.
+	allowed bool
+	sandbox event.Sandbox
 }
 
 // client returns the live connection, which is made if need be.
 func (l *link) client(ctx context.Context) (*client, error) {
+	l.mayStart() // or look says why not
 	for began := false; ; {
 		c, wait, err := l.look(&began)
 		if c != nil || err != nil {
@@ -75,6 +82,8 @@ func (l *link) look(began *bool) (c *client, wait <-chan struct{}, err error) {
 		return nil, l.live.dropped, nil
 	case l.live != nil:
 		return l.live, nil, nil
+	case l.starting == nil && l.server.Named && !l.allowed:
+		return nil, nil, &NotAllowedError{l.server.Name}
 	case l.starting == nil && *began:
 		return nil, nil, fmt.Errorf("cannot start the MCP server %q: %w", l.server.Name, l.failure)
 	case l.starting == nil:
@@ -169,9 +178,9 @@ var errSlowStart = errors.New("it did not answer in time")
 func (l *link) try(timeout time.Duration, protocol string) (*client, error) {
 	ctx, cancel := context.WithTimeoutCause(l.life, timeout, fmt.Errorf("%w (%s)", errSlowStart, timeout))
 	defer cancel()
-	connection, err := l.config.connection(ctx, l.server)
+	connection, err := l.config.connection(ctx, l.server, l.confined())
 	if err != nil {
-		return nil, err
+		return nil, l.explained(err)
 	}
 	c, err := connect(ctx, l.server.Name, l.config.Version, protocol, connection)
 	if err != nil {
@@ -185,9 +194,17 @@ func (l *link) try(timeout time.Duration, protocol string) (*client, error) {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		return nil, err
+		return nil, l.explained(err)
 	}
 	return c, nil
+}
+
+// explained adds to the failure of a start what the user can do about a sandbox.
+func (l *link) explained(err error) error {
+	if in := l.confined(); in.On() {
+		return fmt.Errorf("%w; it runs in the sandbox (%s): a rule of the user for %s with sandbox = \"off\" starts it without", err, in, StartName)
+	}
+	return err
 }
 
 // isKnown reports whether the server's tools are known, so that nobody waits for
@@ -290,7 +307,7 @@ func (l *link) end(c connection) error {
 }
 
 // connection makes a connection to the server.
-func (c *Config) connection(ctx context.Context, s Server) (connection, error) {
+func (c *Config) connection(ctx context.Context, s Server, in event.Sandbox) (connection, error) {
 	switch {
 	case s.Relay != nil:
 		return s.Relay.connect(), nil
@@ -300,16 +317,24 @@ func (c *Config) connection(ctx context.Context, s Server) (connection, error) {
 	if len(s.Argv) == 0 {
 		return nil, errors.New("it has neither a command nor a url")
 	}
-	dir := s.Dir
-	if dir == "" {
-		dir = c.Dir
-	}
-	p, err := startPipe(ctx, proc.Spec{Argv: s.Argv, Dir: dir, Env: overlaid(c.Env, s.Env), Marker: c.Marker, Lock: c.Lock})
+	spec := proc.Spec{Argv: s.Argv, Dir: c.dirOf(s), Env: overlaid(c.Env, s.Env), Marker: c.Marker, Lock: c.Lock}
+	p, err := startPipe(ctx, spec, func(ctx context.Context, spec proc.Spec) (*proc.Process, error) {
+		switch {
+		case !in.On():
+			return proc.Start(ctx, spec)
+		case c.start == nil:
+			return nil, errors.New("it would have to run in a sandbox, and there is none")
+		}
+		return c.start(ctx, in, spec)
+	})
 	if err != nil {
 		return nil, err
 	}
 	return p, nil
 }
+
+// dirOf is where a server runs.
+func (c *Config) dirOf(s Server) string { return cmp.Or(s.Dir, c.Dir) }
 
 // overlaid is an environment with variables that replace those of the same name.
 func overlaid(env, over []string) []string {

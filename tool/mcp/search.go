@@ -50,7 +50,7 @@ func (t *search) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	if err := json.Unmarshal(call.Args, &in); err != nil {
 		return tool.Result{}, fmt.Errorf("cannot read the arguments: %w", err)
 	}
-	failures := t.servers.await(ctx)
+	failures := t.servers.await(ctx, call)
 	if ctx.Err() != nil {
 		return tool.Result{}, context.Cause(ctx)
 	}
@@ -76,7 +76,7 @@ func (t *search) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 
 // await waits for the servers whose tools are not known, and returns what those
 // that failed say.
-func (s *Servers) await(ctx context.Context) []string {
+func (s *Servers) await(ctx context.Context, call tool.Call) []string {
 	failures := make([]string, len(s.offer.pending))
 	var wg sync.WaitGroup
 	for i, name := range s.offer.pending {
@@ -84,6 +84,7 @@ func (s *Servers) await(ctx context.Context) []string {
 		if l.isKnown() {
 			continue
 		}
+		l.permit(call)
 		wg.Go(func() { // ends with the start, or with ctx
 			if _, err := l.client(ctx); err != nil {
 				failures[i] = err.Error()
@@ -244,7 +245,7 @@ func (d *dispatch) Run(ctx context.Context, call tool.Call) (tool.Result, error)
 	}
 	e, ok := d.find(in.Name)
 	if !ok {
-		d.servers.await(ctx) // a session that was resumed may know it before its server does
+		d.servers.await(ctx, call) // a session that was resumed may know it before its server does
 		if e, ok = d.find(in.Name); !ok {
 			return tool.Result{}, fmt.Errorf("there is no tool %q; %s finds the tools that there are", clip(in.Name, maxName), searchName)
 		}

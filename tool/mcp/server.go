@@ -22,6 +22,9 @@ type Server struct {
 	Argv []string
 	Env  []string
 	Dir  string
+	// Named says that a client named the command: it starts only when a call was allowed
+	// that says so, or where Config.MayStart allows it.
+	Named bool
 	// URL is where a server is reached by streamable HTTP, and Headers what each
 	// request to it has.
 	URL     string

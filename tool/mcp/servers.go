@@ -11,6 +11,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -29,7 +31,11 @@ type Config struct {
 	Marker string
 	Lock   *os.File
 	// Mask masks the session's secrets in what is kept in files; nil masks nothing.
-	Mask func() Masker
+	Mask  func() Masker
+	start starter // in a sandbox; nil refuses to
+	// MayStart, if set, reports whether a server that a client named may start without a
+	// call, and in which sandbox.
+	MayStart func(tool.Program) (in event.Sandbox, may bool)
 	// Client sends requests to servers over HTTP; nil refuses them.
 	Client *http.Client
 	// Tokens, if set, gives the tokens of servers over HTTP that have no Authorization
@@ -44,6 +50,15 @@ type Config struct {
 	// Listed, if set, is told when a server has said which tools and prompts it has. It
 	// must not block.
 	Listed func(server string)
+}
+
+// starter starts a program in a sandbox.
+type starter = func(ctx context.Context, in event.Sandbox, spec proc.Spec) (*proc.Process, error)
+
+// Confined returns the configuration of servers that can be started in a sandbox.
+func (c Config) Confined(start starter) Config {
+	c.start = start
+	return c
 }
 
 // seen tells how a server does.
@@ -93,7 +108,7 @@ func Open(c Config, o *Offer) *Servers {
 		pending := !asked || slices.Contains(o.pending, server.Name)
 		l := &link{server: server, config: &s.config, life: life, work: &s.work, update: s.update, report: s.report, known: !pending}
 		s.links[server.Name] = l
-		if pending {
+		if pending && l.mayStart() {
 			l.mu.Lock()
 			l.begin(0)
 			l.mu.Unlock()

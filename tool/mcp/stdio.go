@@ -56,7 +56,7 @@ type pipe struct {
 }
 
 // startPipe starts the server. ctx bounds the start alone.
-func startPipe(ctx context.Context, spec proc.Spec) (*pipe, error) {
+func startPipe(ctx context.Context, spec proc.Spec, start func(context.Context, proc.Spec) (*proc.Process, error)) (*pipe, error) {
 	life, cut := context.WithCancel(context.WithoutCancel(ctx))
 	c := &pipe{
 		lines: make(chan []byte, maxWaiting), outgoing: make(chan []byte, maxUnsent),
@@ -64,7 +64,7 @@ func startPipe(ctx context.Context, spec proc.Spec) (*pipe, error) {
 	}
 	spec.Input, spec.Stdout, spec.Stderr = proc.PipeInput, &splitter{to: c}, &c.complaint
 	var err error
-	if c.process, err = proc.Start(ctx, spec); err != nil {
+	if c.process, err = start(ctx, spec); err != nil {
 		cut()
 		return nil, err
 	}

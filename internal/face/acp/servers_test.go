@@ -2,6 +2,7 @@ package acp_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -41,4 +42,64 @@ func TestServersOfTheClient(t *testing.T) {
 		t.Errorf("%d requests had no key", n)
 	}
 	c.End()
+}
+
+// The client that names a program is asked, in its own way of asking, before the program
+// starts: with the whole command line, and the names of the variables.
+func TestServersOfTheClientAreAskedAbout(t *testing.T) {
+	for _, answer := range []string{"allow", "reject"} {
+		t.Run(answer, func(t *testing.T) {
+			c := start(t, script.New(script.Turn(script.Call("tool_search", `{"query":"count"}`)), script.Text("ok")))
+			var questions []string
+			c.Answer("session/request_permission", func(raw json.RawMessage) (any, error) {
+				questions = append(questions, string(raw))
+				if c.wrote("started") {
+					t.Error("it started before anybody was asked")
+				}
+				return object{"outcome": object{"outcome": "selected", "optionId": answer}}, nil
+			})
+			opened := c.Must("session/new", object{"cwd": c.Dir, "mcpServers": []any{
+				object{"name": "evil", "command": "/bin/sh", "args": []any{"-c", "echo x >started; exit 3"}, "env": []any{object{"name": "EXTRA", "value": "the-value-of-extra"}}},
+			}})
+			wait(c, c.prompt(opened["sessionId"].(string), "go"))
+			if c.wrote("started") != (answer == "allow") {
+				t.Errorf("started: %v", c.wrote("started"))
+			}
+			if len(questions) != 1 {
+				t.Fatalf("asked %q", questions)
+			}
+			for _, want := range []string{"evil", "/bin/sh -c 'echo x >started; exit 3'", "EXTRA"} {
+				var text strings.Builder
+				flat(&text, json.RawMessage(questions[0]))
+				if !strings.Contains(text.String(), want) {
+					t.Errorf("the question has no %q: %s", want, questions[0])
+				}
+			}
+			if strings.Contains(questions[0], "the-value-of-extra") {
+				t.Error(questions[0])
+			}
+		})
+	}
+}
+
+// flat writes all texts of a JSON value.
+func flat(b *strings.Builder, raw json.RawMessage) {
+	var v any
+	_ = json.Unmarshal(raw, &v)
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case string:
+			b.WriteString(v + "\n")
+		case []any:
+			for _, x := range v {
+				walk(x)
+			}
+		case map[string]any:
+			for _, x := range v {
+				walk(x)
+			}
+		}
+	}
+	walk(v)
 }

@@ -1,0 +1,129 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/tool"
+)
+
+// StartName is the name by which rules speak of starting a server that a client named.
+const StartName = "mcp_start"
+
+// NotAllowedError says that a server is a program which a client named, and that nobody
+// has allowed yet to start it.
+type NotAllowedError struct{ Server string }
+
+func (e *NotAllowedError) Error() string {
+	return fmt.Sprintf("cannot start the MCP server %q: the client named its program, and nobody has allowed that yet; a call of one of its tools, or of %s, asks", e.Server, searchName)
+}
+
+// Serves reports whether a name that rules have for tools, "SERVER__TOOL" or "SERVER__*",
+// is of the server.
+func Serves(server, toolName string) bool {
+	return strings.HasPrefix(toolName, valid(server)+Separator)
+}
+
+// permit lets the server start, if the call was allowed to.
+func (l *link) permit(call tool.Call) {
+	if !l.server.Named || !slices.Contains(call.Starts, l.server.Name) {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.allowed {
+		l.allowed, l.sandbox = true, call.Sandbox
+	}
+}
+
+// mayStart reports whether the server may start without a call.
+func (l *link) mayStart() bool {
+	if !l.waits() {
+		return true
+	}
+	if l.config.MayStart == nil {
+		return false
+	}
+	in, may := l.config.MayStart(l.program())
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if may && !l.allowed {
+		l.allowed, l.sandbox = true, in
+	}
+	return l.allowed
+}
+
+// confined is the sandbox that the server runs in.
+func (l *link) confined() event.Sandbox {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sandbox
+}
+
+// program is what starts, for whoever decides about it.
+func (l *link) program() tool.Program {
+	p := tool.Program{Name: l.server.Name, Argv: l.server.Argv, Dir: l.config.dirOf(l.server)}
+	for _, entry := range l.server.Env {
+		name, _, _ := strings.Cut(entry, "=")
+		p.Variables = append(p.Variables, name)
+	}
+	return p
+}
+
+// waits reports whether the server is one that a client named, and that is not allowed to
+// start yet.
+func (l *link) waits() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.server.Named && !l.allowed && !l.disabled
+}
+
+// starts are the programs of the servers that wait for somebody to allow their start.
+func (s *Servers) starts(servers ...string) (list []tool.Program) {
+	for _, name := range servers {
+		if l := s.links[name]; l != nil && l.waits() {
+			list = append(list, l.program())
+		}
+	}
+	return list
+}
+
+// unknown are the servers of which no tools are known.
+func (s *Servers) unknown() []string {
+	return slices.DeleteFunc(slices.Clone(s.offer.pending), func(name string) bool { return s.links[name].isKnown() })
+}
+
+// Starts implements tool.Starter.
+func (d *direct) Starts(json.RawMessage) []tool.Program { return d.servers.starts(d.entry.server) }
+
+// Starts implements tool.Starter.
+func (t *search) Starts(json.RawMessage) []tool.Program {
+	return t.servers.starts(t.servers.unknown()...)
+}
+
+// Starts implements tool.Starter.
+func (r *resources) Starts(args json.RawMessage) []tool.Program {
+	var in resourceArgs
+	if json.Unmarshal(args, &in) != nil {
+		return nil
+	}
+	return r.servers.starts(in.Server)
+}
+
+// Starts implements tool.Starter.
+func (d *dispatch) Starts(args json.RawMessage) []tool.Program {
+	var in Dispatched
+	if json.Unmarshal(args, &in) != nil {
+		return nil
+	}
+	if in.Name == ResourcesName {
+		return (&resources{d.servers}).Starts(in.Arguments)
+	}
+	if e, ok := d.find(in.Name); ok {
+		return d.servers.starts(e.server)
+	}
+	return d.servers.starts(d.servers.unknown()...)
+}
